@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "finding.h"
+
+#include <assert.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+static const struct rpcrdma_rule rules[] = {
+#define RULE(id, name, severity, section, text) {RPCRDMA_RULE_##id, name, severity, section, text},
+#include "rule.def"
+#undef RULE
+};
+
+const struct rpcrdma_rule *rpcrdma_rule(enum rpcrdma_rule_id id)
+{
+    assert((size_t)id < RPCRDMA_RULE_COUNT);
+    return &rules[id];
+}
+
+const char *rpcrdma_severity_name(enum rpcrdma_severity severity)
+{
+    static const char *const names[] = {"note", "warning", "error"};
+
+    assert((size_t)severity < sizeof(names) / sizeof(names[0]));
+    return names[severity];
+}
+
+static void put(char *buf, size_t size, size_t *at, const char *text, size_t n)
+{
+    for (size_t i = 0; i < n; i++, (*at)++)
+        if (*at + 1 < size)
+            buf[*at] = text[i];
+}
+
+size_t rpcrdma_finding_text(const struct rpcrdma_finding *finding, char *buf, size_t size)
+{
+    const char *p = rpcrdma_rule(finding->rule)->text;
+    size_t at = 0;
+
+    while (*p) {
+        char number[24];
+        const char *text = number;
+        uint64_t arg;
+
+        if (*p != '{') {
+            put(buf, size, &at, p++, 1);
+            continue;
+        }
+        if (p[1] == 's') {
+            text = finding->what ? finding->what : "?";
+        } else {
+            assert(p[1] >= '0' && p[1] <= '3');
+            arg = finding->arg[p[1] - '0'];
+            if (p[2] == 'x')
+                snprintf(number, sizeof(number), "0x%08" PRIx64, arg);
+            else if (p[2] == 'X')
+                snprintf(number, sizeof(number), "0x%016" PRIx64, arg);
+            else
+                snprintf(number, sizeof(number), "%" PRIu64, arg);
+        }
+        put(buf, size, &at, text, strlen(text));
+        p = strchr(p, '}') + 1;
+    }
+    if (size > 0)
+        buf[at < size ? at : size - 1] = '\0';
+    return at;
+}

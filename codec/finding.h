@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef RPCRDMA_FINDING_H
+#define RPCRDMA_FINDING_H
+
+/*
+ * Findings: what is wrong, missing or worth knowing. Every rule of every part stands in one table,
+ * rule.def. A finding holds a rule and numbers; its text is made only when somebody prints it.
+ */
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "export.h"
+
+enum rpcrdma_severity {
+    RPCRDMA_NOTE,    /* something was not seen: truncated, not captured, not decided */
+    RPCRDMA_WARNING, /* a rule of the protocol was broken, or data was lost */
+    RPCRDMA_ERROR,   /* malformed */
+};
+
+enum rpcrdma_rule_id {
+#define RULE(id, name, severity, section, text) RPCRDMA_RULE_##id,
+#include "rule.def"
+#undef RULE
+    RPCRDMA_RULE_COUNT
+};
+
+struct rpcrdma_rule {
+    enum rpcrdma_rule_id id;
+    const char *name; /* "truncated", "read-list-order": the JSON key `rule` */
+    enum rpcrdma_severity severity;
+    const char *section; /* "RFC 8166 section 3.3.1", or NULL */
+    const char *text;    /* with {0} {1} {2} {3}: decimal arguments; {0x} 0x%08x; {0X} 0x%016x; {s} what */
+};
+
+struct rpcrdma_finding {
+    enum rpcrdma_rule_id rule;
+    uint64_t frame;   /* 0: belongs to no frame */
+    int64_t offset;   /* in the message; -1: no place in it */
+    uint64_t arg[4];
+    const char *what; /* static text for {s}, or NULL */
+};
+
+RPCRDMA_API const struct rpcrdma_rule *rpcrdma_rule(enum rpcrdma_rule_id id);
+
+/* "note", "warning", "error". */
+RPCRDMA_API const char *rpcrdma_severity_name(enum rpcrdma_severity severity);
+
+/* Writes the finding's text, NUL-terminated and cut to size. Returns the length it would have. */
+RPCRDMA_API size_t rpcrdma_finding_text(const struct rpcrdma_finding *finding, char *buf,
+                                        size_t size);
+
+#endif

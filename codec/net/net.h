@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef RPCRDMA_NET_NET_H
+#define RPCRDMA_NET_NET_H
+
+/*
+ * Packets in, RDMA operations out. net/ knows links, IP, InfiniBand transport headers, CM, and
+ * TCP/MPA/DDP; it never looks into the payload of a Send.
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "export.h"
+#include "finding.h"
+#include "op.h"
+
+struct rpcrdma_packet {
+    uint64_t frame;
+    int64_t time_ns;
+    uint32_t linktype; /* LINKTYPE_ value, as in the file */
+    uint32_t caplen, len;
+    const uint8_t *data; /* borrowed for the call */
+};
+
+/* Calls come during rpcrdma_net_packet and rpcrdma_net_end, on the caller's thread. */
+struct rpcrdma_net_sink {
+    void (*op)(void *context, const struct rpcrdma_op *op);
+    void (*finding)(void *context, const struct rpcrdma_finding *finding); /* or NULL */
+    void *context;
+};
+
+struct rpcrdma_net_config {
+    bool check_icrc;      /* check each ICRC (RoCEv1, RoCEv2, IB) and MPA CRC: a finding per bad one */
+    uint64_t max_memory;  /* bytes TCP reassembly may hold; 0: the default */
+};
+
+struct rpcrdma_net_stats { /* packets, each counted once */
+    uint64_t packets, rdma, fragments, truncated, bad_icrc, unknown_link, other;
+};
+
+struct rpcrdma_net;
+
+/* NULL when memory is short. config may be NULL: defaults. */
+RPCRDMA_API struct rpcrdma_net *rpcrdma_net_new(const struct rpcrdma_net_config *config,
+                                                const struct rpcrdma_net_sink *sink);
+RPCRDMA_API void rpcrdma_net_free(struct rpcrdma_net *net); /* NULL is fine */
+
+/* True if packets of this link type can be read at all. */
+RPCRDMA_API bool rpcrdma_net_link_known(uint32_t linktype);
+
+/* One packet. Most are not RDMA, and say nothing. */
+RPCRDMA_API void rpcrdma_net_packet(struct rpcrdma_net *net, const struct rpcrdma_packet *packet);
+
+/* No more packets: what is held back (TCP out of order) is given out. */
+RPCRDMA_API void rpcrdma_net_end(struct rpcrdma_net *net);
+
+RPCRDMA_API const struct rpcrdma_net_stats *rpcrdma_net_stats(const struct rpcrdma_net *net);
+
+#endif

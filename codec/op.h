@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef RPCRDMA_OP_H
+#define RPCRDMA_OP_H
+
+/*
+ * The RDMA operation: the one struct in which net/ and flow/ meet. Every carrier (RoCEv1, RoCEv2,
+ * InfiniBand, iWARP) is reduced to it, one packet or DDP segment at a time.
+ */
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum rpcrdma_carrier {
+    RPCRDMA_CARRIER_ROCEV2,
+    RPCRDMA_CARRIER_ROCEV1,
+    RPCRDMA_CARRIER_INFINIBAND,
+    RPCRDMA_CARRIER_IWARP,
+};
+
+enum rpcrdma_family_address {
+    RPCRDMA_ADDRESS_NONE,
+    RPCRDMA_ADDRESS_IPV4, /* first 4 bytes */
+    RPCRDMA_ADDRESS_IPV6, /* 16 bytes; a GID that maps an IPv4 address is given as IPV4 */
+    RPCRDMA_ADDRESS_LID,  /* first 2 bytes */
+};
+
+struct rpcrdma_address {
+    uint8_t family; /* enum rpcrdma_family_address */
+    uint8_t bytes[16]; /* network order; the rest is zero, so that memcmp compares */
+};
+
+enum rpcrdma_op_kind {
+    /* requests: data and commands towards `dst`; `seq` counts them (PSN or MSN) */
+    RPCRDMA_OP_SEND,
+    RPCRDMA_OP_WRITE,
+    RPCRDMA_OP_READ_REQUEST,
+    RPCRDMA_OP_ATOMIC,
+    /* answers: towards the requester; `seq` is the request's */
+    RPCRDMA_OP_READ_RESPONSE,
+    RPCRDMA_OP_ATOMIC_RESPONSE,
+    RPCRDMA_OP_ACK,
+    RPCRDMA_OP_NAK,
+    /* the connection's life */
+    RPCRDMA_OP_CONNECT,     /* CM REQ; MPA Request */
+    RPCRDMA_OP_ACCEPT,      /* CM REP; MPA Reply */
+    RPCRDMA_OP_ESTABLISHED, /* CM RTU */
+    RPCRDMA_OP_REJECT,      /* CM REJ; MPA Reply with the R bit */
+    RPCRDMA_OP_DISCONNECT,  /* CM DREQ or DREP; TCP FIN */
+    RPCRDMA_OP_TERMINATE,   /* RDMAP Terminate */
+    RPCRDMA_OP_RESET,       /* TCP RST */
+    /* what net/ knows is missing: a direction's bytes that were lost to the capture (iWARP) */
+    RPCRDMA_OP_LOST,
+};
+
+enum rpcrdma_nak {
+    RPCRDMA_NAK_RNR,           /* receiver not ready: no receive buffer */
+    RPCRDMA_NAK_PSN_SEQUENCE,
+    RPCRDMA_NAK_INVALID_REQUEST,
+    RPCRDMA_NAK_REMOTE_ACCESS,
+    RPCRDMA_NAK_REMOTE_OPERATIONAL,
+    RPCRDMA_NAK_INVALID_RD,
+    RPCRDMA_NAK_OTHER,
+};
+
+enum {
+    RPCRDMA_OP_FIRST = 1u << 0, /* first packet of its message */
+    RPCRDMA_OP_LAST = 1u << 1,  /* last packet of its message */
+    RPCRDMA_OP_SOLICITED = 1u << 2,
+    RPCRDMA_OP_ACK_REQUEST = 1u << 3,
+    RPCRDMA_OP_INVALIDATE = 1u << 4, /* Send with Invalidate: `invalidate` is set */
+    RPCRDMA_OP_IMMEDIATE = 1u << 5,  /* `immediate` is set */
+    RPCRDMA_OP_RETH = 1u << 6,       /* rkey and remote_address are set (iWARP: always) */
+    RPCRDMA_OP_TRUNCATED = 1u << 7,  /* headers were cut by the capture: what is not set is unknown */
+};
+
+/* What a connection's set-up says. CM fields are IBTA 12.6; iWARP sets ports and private data. */
+struct rpcrdma_op_connect {
+    uint32_t local_comm_id, remote_comm_id; /* CM: pair REQ, REP, RTU, DREQ */
+    uint64_t service_id;                    /* CM REQ */
+    uint16_t port;                          /* service port, 0 where unknown */
+    uint32_t qpn;                           /* the sender's QP number; 0 where the message has none */
+    uint32_t remote_qpn;                    /* DREQ: the QP number of the receiver */
+    uint32_t start_psn;                     /* the PSN the sender of this message starts with */
+    bool has_start_psn;
+    uint32_t path_mtu;                      /* bytes; CM REQ only, else 0 */
+    uint16_t reason;                        /* REJ */
+    const uint8_t *private_data;            /* borrowed */
+    uint32_t private_caplen, private_len;
+};
+
+struct rpcrdma_op {
+    uint64_t frame;   /* from 1, in the order of the input */
+    int64_t time_ns;  /* since the epoch */
+    uint8_t carrier;  /* enum rpcrdma_carrier */
+    uint8_t kind;     /* enum rpcrdma_op_kind */
+    uint8_t nak;      /* enum rpcrdma_nak, of a NAK */
+    uint16_t flags;   /* RPCRDMA_OP_... */
+
+    struct rpcrdma_address src, dst;
+    uint32_t dst_qpn;            /* IB, RoCE */
+    uint16_t src_port, dst_port; /* iWARP: TCP ports */
+
+    /* IB, RoCE: 24-bit PSN. iWARP: 32-bit MSN of a Send or Read request; of tagged segments the
+     * TCP sequence number of the FPDU. */
+    uint32_t seq;
+    uint32_t msn;    /* ACK, NAK, READ_RESPONSE with AETH: the 24-bit MSN acknowledged */
+    uint32_t rnr_timer; /* RNR NAK: the 5-bit timer code */
+
+    uint32_t rkey;           /* WRITE, READ_REQUEST: R_key or source STag */
+    uint64_t remote_address; /* likewise; iWARP WRITE and READ_RESPONSE: this segment's tagged offset */
+    uint32_t length;         /* RETH DMA length; iWARP READ_REQUEST: its length */
+    uint32_t sink_stag;      /* iWARP READ_REQUEST and READ_RESPONSE */
+    uint64_t sink_offset;    /* iWARP READ_REQUEST */
+    uint32_t message_offset; /* iWARP Send: where this segment's payload goes in the message */
+    uint32_t invalidate;     /* R_key or STag of a Send with Invalidate */
+    uint32_t immediate;
+
+    const uint8_t *data; /* payload, without padding; borrowed, valid during the call */
+    uint32_t caplen, len;
+
+    const struct rpcrdma_op_connect *connect; /* of CONNECT ... DISCONNECT, else NULL */
+};
+
+/* a - b of two 24-bit PSNs, in [-2^23, 2^23). */
+static inline int32_t rpcrdma_psn_diff(uint32_t a, uint32_t b)
+{
+    return (int32_t)((a - b) << 8) >> 8;
+}
+
+static inline uint32_t rpcrdma_psn_add(uint32_t psn, uint32_t n)
+{
+    return (psn + n) & 0xffffff;
+}
+
+#endif

@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef RPCRDMA_WIRE_CURSOR_H
+#define RPCRDMA_WIRE_CURSOR_H
+
+/*
+ * The bounded reader: the one place where a read pointer moves.
+ *
+ * Status is sticky: the first failure is kept with its offset, later reads give 0 or NULL. Test the
+ * status before a value read decides a branch or a loop. A sub-cursor keeps `base` and clips the
+ * ends, so offsets are always from the start of the whole message.
+ */
+
+#include <assert.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "wire/status.h"
+
+struct rpcrdma_cursor {         /* off <= caplen <= len */
+    const uint8_t *base;        /* borrowed; start of the whole message */
+    size_t off;                 /* next byte */
+    size_t caplen;              /* end of what was captured */
+    size_t len;                 /* end of what was on the wire */
+    enum rpcrdma_status status; /* first failure */
+    size_t error_off;           /* where it happened */
+    const char *what;           /* what could not be read; static text */
+};
+
+static inline struct rpcrdma_cursor rpcrdma_cursor_init(const void *base, size_t caplen, size_t len)
+{
+    assert(caplen <= len);
+    return (struct rpcrdma_cursor){.base = base, .caplen = caplen, .len = len};
+}
+
+/* Records a failure at `off` unless one was recorded before. */
+static inline void rpcrdma_cursor_fail(struct rpcrdma_cursor *c, enum rpcrdma_status status,
+                                       size_t off, const char *what)
+{
+    if (c->status == RPCRDMA_OK) {
+        c->status = status;
+        c->error_off = off;
+        c->what = what;
+    }
+}
+
+/* Bytes left on the wire, and bytes left that were captured. */
+static inline size_t rpcrdma_cursor_left(const struct rpcrdma_cursor *c)
+{
+    return c->len - c->off;
+}
+
+static inline size_t rpcrdma_cursor_captured(const struct rpcrdma_cursor *c)
+{
+    return c->caplen - c->off;
+}
+
+/* Takes n bytes. Returns them, or NULL: malformed when the wire ends before, else truncated. */
+static inline const uint8_t *rpcrdma_cursor_take(struct rpcrdma_cursor *c, size_t n,
+                                                 const char *what)
+{
+    const uint8_t *p;
+
+    if (c->status != RPCRDMA_OK)
+        return NULL;
+    if (n > c->caplen - c->off) {
+        rpcrdma_cursor_fail(c, n > c->len - c->off ? RPCRDMA_MALFORMED : RPCRDMA_TRUNCATED, c->off,
+                            what);
+        return NULL;
+    }
+    p = c->base + c->off;
+    c->off += n;
+    return p;
+}
+
+static inline uint16_t rpcrdma_get_be16(const uint8_t *p)
+{
+    return (uint16_t)(p[0] << 8 | p[1]);
+}
+
+static inline uint32_t rpcrdma_get_be24(const uint8_t *p)
+{
+    return (uint32_t)p[0] << 16 | (uint32_t)p[1] << 8 | p[2];
+}
+
+static inline uint32_t rpcrdma_get_be32(const uint8_t *p)
+{
+    return (uint32_t)p[0] << 24 | (uint32_t)p[1] << 16 | (uint32_t)p[2] << 8 | p[3];
+}
+
+static inline uint64_t rpcrdma_get_be64(const uint8_t *p)
+{
+    return (uint64_t)rpcrdma_get_be32(p) << 32 | rpcrdma_get_be32(p + 4);
+}
+
+static inline uint8_t rpcrdma_cursor_u8(struct rpcrdma_cursor *c, const char *what)
+{
+    const uint8_t *p = rpcrdma_cursor_take(c, 1, what);
+    return p ? p[0] : 0;
+}
+
+static inline uint16_t rpcrdma_cursor_be16(struct rpcrdma_cursor *c, const char *what)
+{
+    const uint8_t *p = rpcrdma_cursor_take(c, 2, what);
+    return p ? rpcrdma_get_be16(p) : 0;
+}
+
+static inline uint32_t rpcrdma_cursor_be32(struct rpcrdma_cursor *c, const char *what)
+{
+    const uint8_t *p = rpcrdma_cursor_take(c, 4, what);
+    return p ? rpcrdma_get_be32(p) : 0;
+}
+
+static inline uint64_t rpcrdma_cursor_be64(struct rpcrdma_cursor *c, const char *what)
+{
+    const uint8_t *p = rpcrdma_cursor_take(c, 8, what);
+    return p ? rpcrdma_get_be64(p) : 0;
+}
+
+/* Splits off the next n bytes of the wire as a cursor of their own; c moves past them (past what was
+ * captured of them, with status TRUNCATED set in c only when c is read again). n > left: malformed. */
+static inline struct rpcrdma_cursor rpcrdma_cursor_sub(struct rpcrdma_cursor *c, size_t n,
+                                                       const char *what)
+{
+    struct rpcrdma_cursor sub = *c;
+
+    if (c->status != RPCRDMA_OK || n > c->len - c->off) {
+        rpcrdma_cursor_fail(c, RPCRDMA_MALFORMED, c->off, what);
+        sub = *c;
+        sub.len = sub.caplen = sub.off;
+        return sub;
+    }
+    sub.len = c->off + n;
+    if (sub.caplen > sub.len)
+        sub.caplen = sub.len;
+    c->off = sub.caplen;
+    if (sub.caplen < sub.len)
+        c->len -= sub.len - sub.caplen, c->caplen = c->off;
+    return sub;
+}
+
+#endif

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef RPCRDMA_WIRE_RPC_H
+#define RPCRDMA_WIRE_RPC_H
+
+/* The start of an RPC message (RFC 5531 section 9): enough to name it, pair it and step over it. */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "export.h"
+#include "wire/message.h"
+#include "wire/status.h"
+
+enum { RPCRDMA_RPC_CALL = 0, RPCRDMA_RPC_REPLY = 1 };
+enum { RPCRDMA_RPC_ACCEPTED = 0, RPCRDMA_RPC_DENIED = 1 };
+
+/* Bits of rpcrdma_rpc.present. */
+enum {
+    RPCRDMA_RPC_HAS_XID = 1u << 0,
+    RPCRDMA_RPC_HAS_TYPE = 1u << 1,
+    RPCRDMA_RPC_HAS_PROGRAM = 1u << 2, /* rpcvers, program, version and procedure */
+    RPCRDMA_RPC_HAS_CRED = 1u << 3,    /* flavour and body of the credential */
+    RPCRDMA_RPC_HAS_VERF = 1u << 4,
+    RPCRDMA_RPC_HAS_STAT = 1u << 5,    /* Reply: reply_stat */
+    RPCRDMA_RPC_HAS_ACCEPT = 1u << 6,  /* Reply: accept_stat, or reject_stat where denied */
+    RPCRDMA_RPC_HAS_RANGE = 1u << 7,   /* PROG_MISMATCH or RPC_MISMATCH: low and high */
+    RPCRDMA_RPC_HAS_AUTH = 1u << 8,    /* AUTH_ERROR: auth_stat */
+    RPCRDMA_RPC_HAS_BODY = 1u << 9,    /* body_off: procedure arguments or results */
+};
+
+struct rpcrdma_rpc {
+    enum rpcrdma_status status;
+    uint32_t error_off; /* from the start of the RPC message, as all offsets here */
+    const char *what;
+    uint32_t present;
+
+    uint32_t xid, type; /* RPCRDMA_RPC_CALL or _REPLY */
+    uint32_t rpcvers, program, version, procedure;
+    uint32_t cred_flavor, verf_flavor;
+    struct rpcrdma_span cred, verf; /* opaque bodies */
+    uint32_t reply_stat;            /* RPCRDMA_RPC_ACCEPTED or _DENIED */
+    uint32_t accept_stat;           /* SUCCESS 0 ... SYSTEM_ERR 5 */
+    uint32_t reject_stat;           /* RPC_MISMATCH 0, AUTH_ERROR 1 */
+    uint32_t auth_stat;
+    uint32_t low, high;
+    uint32_t body_off;
+    /* RPCSEC_GSS (RFC 2203): seen in the credential of a Call. Service 2 and 3 (integrity, privacy)
+     * hide the arguments and forbid reduction. 0 where the flavour is another. */
+    uint32_t gss_procedure, gss_service;
+};
+
+/*
+ * Decodes the header of an RPC message of which caplen bytes of len are at data. `len` may be less
+ * than the whole message (a reduced or continued one): only the header must lie within. msg_type
+ * other than 0 or 1, rpcvers other than 2 in a Call, an opaque_auth above 400 bytes: MALFORMED.
+ * Returns out->status.
+ */
+RPCRDMA_API enum rpcrdma_status rpcrdma_rpc_decode(const void *data, size_t caplen, size_t len,
+                                                   struct rpcrdma_rpc *out);
+
+/* Encodes the header that *rpc describes (type, flavours, spans, stats). As message_encode. */
+RPCRDMA_API enum rpcrdma_status rpcrdma_rpc_encode(const struct rpcrdma_rpc *rpc, void *buf,
+                                                   size_t size, size_t *written);
+
+#endif
