@@ -14,25 +14,31 @@
 
 enum { RPCRDMA_RPC_CALL = 0, RPCRDMA_RPC_REPLY = 1 };
 enum { RPCRDMA_RPC_ACCEPTED = 0, RPCRDMA_RPC_DENIED = 1 };
+enum { RPCRDMA_RPC_SUCCESS = 0, RPCRDMA_RPC_PROG_MISMATCH = 2, RPCRDMA_RPC_SYSTEM_ERR = 5 };
+enum { RPCRDMA_RPC_MISMATCH = 0, RPCRDMA_RPC_AUTH_ERROR = 1 };
+enum { RPCRDMA_RPC_VERSION = 2, RPCRDMA_RPC_AUTH_MAX = 400, RPCRDMA_RPC_GSS = 6 };
 
 /* Bits of rpcrdma_rpc.present. */
 enum {
     RPCRDMA_RPC_HAS_XID = 1u << 0,
     RPCRDMA_RPC_HAS_TYPE = 1u << 1,
     RPCRDMA_RPC_HAS_PROGRAM = 1u << 2, /* rpcvers, program, version and procedure */
-    RPCRDMA_RPC_HAS_CRED = 1u << 3,    /* flavour and body of the credential */
-    RPCRDMA_RPC_HAS_VERF = 1u << 4,
+    RPCRDMA_RPC_HAS_CRED = 1u << 3,    /* flavour of the credential; its body's span has data NULL
+                                        * where not even the count was captured */
+    RPCRDMA_RPC_HAS_VERF = 1u << 4,    /* likewise of the verifier */
     RPCRDMA_RPC_HAS_STAT = 1u << 5,    /* Reply: reply_stat */
     RPCRDMA_RPC_HAS_ACCEPT = 1u << 6,  /* Reply: accept_stat, or reject_stat where denied */
     RPCRDMA_RPC_HAS_RANGE = 1u << 7,   /* PROG_MISMATCH or RPC_MISMATCH: low and high */
     RPCRDMA_RPC_HAS_AUTH = 1u << 8,    /* AUTH_ERROR: auth_stat */
     RPCRDMA_RPC_HAS_BODY = 1u << 9,    /* body_off: procedure arguments or results */
+    RPCRDMA_RPC_HAS_GSS = 1u << 10,    /* the credential's four RPCSEC_GSS words */
 };
 
 struct rpcrdma_rpc {
     enum rpcrdma_status status;
     uint32_t error_off; /* from the start of the RPC message, as all offsets here */
     const char *what;
+    bool noncanonical; /* padding that is not zero: encodes differently */
     uint32_t present;
 
     uint32_t xid, type; /* RPCRDMA_RPC_CALL or _REPLY */
@@ -47,19 +53,25 @@ struct rpcrdma_rpc {
     uint32_t body_off;
     /* RPCSEC_GSS (RFC 2203): seen in the credential of a Call. Service 2 and 3 (integrity, privacy)
      * hide the arguments and forbid reduction. 0 where the flavour is another. */
-    uint32_t gss_procedure, gss_service;
+    uint32_t gss_version, gss_procedure, gss_seq, gss_service;
 };
 
 /*
  * Decodes the header of an RPC message of which caplen bytes of len are at data. `len` may be less
  * than the whole message (a reduced or continued one): only the header must lie within. msg_type
- * other than 0 or 1, rpcvers other than 2 in a Call, an opaque_auth above 400 bytes: MALFORMED.
+ * other than 0 or 1, rpcvers other than 2 in a Call, an opaque_auth above 400 bytes, a status that
+ * RFC 5531 does not have: MALFORMED, with the value kept. A body of RPCSEC_GSS that is too short for
+ * its words is MALFORMED, too, yet the rest of the header is decoded.
  * Returns out->status.
  */
 RPCRDMA_API enum rpcrdma_status rpcrdma_rpc_decode(const void *data, size_t caplen, size_t len,
                                                    struct rpcrdma_rpc *out);
 
-/* Encodes the header that *rpc describes (type, flavours, spans, stats). As message_encode. */
+/*
+ * Encodes the header that *rpc describes: type, flavours, spans, stats; present and gss_* are not
+ * read, the credential's body is. Returns OK with *written set, NO_SPACE when buf is too small
+ * (*written is the size needed), or MALFORMED when decoding would be: *written is then 0.
+ */
 RPCRDMA_API enum rpcrdma_status rpcrdma_rpc_encode(const struct rpcrdma_rpc *rpc, void *buf,
                                                    size_t size, size_t *written);
 

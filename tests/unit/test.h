@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef RPCRDMA_TESTS_UNIT_TEST_H
+#define RPCRDMA_TESTS_UNIT_TEST_H
+
+/* CMocka wants these before it; here the order is right once. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <stdlib.h>
+#include <string.h>
+
+/* A copy in a block of exactly n bytes, so that ASan sees a read one byte beyond. free() it. */
+static inline uint8_t *heap_copy(const void *data, size_t n)
+{
+    uint8_t *copy = malloc(n);
+
+    if (!copy && n > 0)
+        abort();
+    if (n > 0)
+        memcpy(copy, data, n);
+    return copy;
+}
+
+#endif
