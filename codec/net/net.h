@@ -31,12 +31,19 @@ struct rpcrdma_net_sink {
 };
 
 struct rpcrdma_net_config {
-    bool check_icrc;      /* check each ICRC (RoCEv1, RoCEv2, IB) and MPA CRC: a finding per bad one */
-    uint64_t max_memory;  /* bytes TCP reassembly may hold; 0: the default */
+    bool check_icrc; /* check each ICRC (RoCEv1, RoCEv2, IB) and MPA CRC: a finding per bad one */
+    uint64_t max_memory; /* bytes TCP reassembly may hold; 0: the default */
 };
 
-struct rpcrdma_net_stats { /* packets, each counted once */
-    uint64_t packets, rdma, fragments, truncated, bad_icrc, unknown_link, other;
+/* Packets. packets = rdma + fragments + truncated + unknown_link + other. */
+struct rpcrdma_net_stats {
+    uint64_t packets;
+    uint64_t rdma;         /* RDMA, also what becomes no operation (CNP, UD, malformed) */
+    uint64_t fragments;    /* of IP datagrams: not decoded */
+    uint64_t truncated;    /* captured too little of them to tell, or to make an operation */
+    uint64_t unknown_link; /* of a link type that cannot be read */
+    uint64_t other;        /* anything else */
+    uint64_t bad_icrc;     /* of `rdma`: CRC checked and wrong */
 };
 
 struct rpcrdma_net;

@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef RPCRDMA_NET_LAYER_H
+#define RPCRDMA_NET_LAYER_H
+
+/*
+ * One packet on its way up: each layer takes its header from the cursor and calls the next. What a
+ * packet turned out to be is the return value, so that each packet is counted once.
+ */
+
+#include "net/crc.h"
+#include "net/net.h"
+#include "wire/cursor.h"
+
+enum rpcrdma_verdict {
+    RPCRDMA_IS_OTHER, /* not RDMA */
+    RPCRDMA_IS_RDMA,
+    RPCRDMA_IS_FRAGMENT,  /* of an IP datagram */
+    RPCRDMA_IS_TRUNCATED, /* cut before it could be told, or before an operation could be made */
+    RPCRDMA_IS_UNKNOWN_LINK,
+};
+
+struct rpcrdma_net {
+    struct rpcrdma_net_sink sink;
+    struct rpcrdma_net_stats stats;
+    struct rpcrdma_crc *icrc;            /* NULL: ICRCs are not checked */
+    bool told_truncated, told_ip_length; /* findings that are given once, not per packet */
+};
+
+struct rpcrdma_layer {
+    struct rpcrdma_net *net;
+    const struct rpcrdma_packet *packet;
+    struct rpcrdma_cursor
+        c;                  /* the rest of the packet; its ends follow the lengths in the headers */
+    const uint8_t *network; /* the innermost IP header or GRH; NULL: InfiniBand without GRH */
+    const uint8_t *lrh, *udp; /* NULL: there is none */
+    const uint8_t *src, *dst; /* in the network header, or LIDs in the LRH */
+    uint8_t family;           /* enum rpcrdma_family_address: of src and dst */
+    uint8_t carrier;          /* enum rpcrdma_carrier */
+    uint8_t depth;            /* of encapsulation */
+};
+
+enum { RPCRDMA_LAYER_DEPTH = 16 };
+
+enum {
+    RPCRDMA_ETHERTYPE_IPV4 = 0x0800,
+    RPCRDMA_ETHERTYPE_IPV6 = 0x86dd,
+    RPCRDMA_ETHERTYPE_VLAN = 0x8100, /* 802.1Q */
+    RPCRDMA_ETHERTYPE_QINQ = 0x88a8, /* 802.1ad */
+    RPCRDMA_ETHERTYPE_QINQ_OLD = 0x9100,
+    RPCRDMA_ETHERTYPE_ROCE = 0x8915,
+};
+
+/* link.c */
+enum rpcrdma_verdict rpcrdma_layer_link(struct rpcrdma_layer *l);
+enum rpcrdma_verdict rpcrdma_layer_ethernet(struct rpcrdma_layer *l);
+enum rpcrdma_verdict rpcrdma_layer_ethertype(struct rpcrdma_layer *l, uint16_t type);
+/* ip.c */
+enum rpcrdma_verdict rpcrdma_layer_ip(struct rpcrdma_layer *l); /* the version is in the header */
+enum rpcrdma_verdict rpcrdma_layer_grh(struct rpcrdma_layer *l);
+/* bth.c */
+enum rpcrdma_verdict rpcrdma_layer_bth(struct rpcrdma_layer *l);
+/* cm.c: a MAD sent to QP 1; op has all but kind and connect */
+enum rpcrdma_verdict rpcrdma_layer_cm(struct rpcrdma_layer *l, struct rpcrdma_op *op);
+/* icrc.c: true if the ICRC that ends the packet is right. bth is the packet's BTH, which together
+ * with all that follows it, the ICRC included, was captured (to `end`) */
+bool rpcrdma_layer_icrc_good(const struct rpcrdma_layer *l, const uint8_t *bth, const uint8_t *end);
+
+/* Gives a finding of this packet to the sink. */
+void rpcrdma_layer_finding(struct rpcrdma_layer *l, enum rpcrdma_rule_id rule, const char *what,
+                           uint64_t arg0, uint64_t arg1);
+
+/* A header that is not there: a packet cut short, or one that cannot be right. `rdma` tells that
+ * the packet is known to be RDMA: then it is worth a finding. */
+enum rpcrdma_verdict rpcrdma_layer_failed(struct rpcrdma_layer *l, bool rdma);
+
+/* src or dst as operations carry it: an IPv6 address or GID that maps an IPv4 one becomes that. */
+void rpcrdma_layer_address(uint8_t family, const uint8_t *bytes, struct rpcrdma_address *out);
+
+/*
+ * Ends the cursor n bytes from here, where a header says that the packet ends. A packet that ends
+ * before was cut by whoever captured or mirrored it: no link delivers half a datagram.
+ */
+static inline void rpcrdma_layer_limit(struct rpcrdma_layer *l, size_t n)
+{
+    l->c.len = l->c.off + n;
+    if (l->c.caplen > l->c.len)
+        l->c.caplen = l->c.len;
+}
+
+#endif

@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "net/layer.h"
+
+/* LINKTYPE_ values of capture files, https://www.tcpdump.org/linktypes.html */
+enum {
+    LINK_ETHERNET = 1,
+    LINK_RAW_OPENBSD = 14, /* DLT_RAW's number differs between systems: files carry either */
+    LINK_RAW_BSD = 12,
+    LINK_RAW = 101,
+    LINK_SLL = 113,
+    LINK_IPV4 = 228,
+    LINK_IPV6 = 229,
+    LINK_SLL2 = 276,
+};
+
+enum { ARPHRD_IS_NETLINK = 824 }; /* cooked packets of nlmon: the protocol is no Ethertype */
+
+bool rpcrdma_net_link_known(uint32_t linktype)
+{
+    switch (linktype) {
+    case LINK_ETHERNET:
+    case LINK_RAW_BSD:
+    case LINK_RAW_OPENBSD:
+    case LINK_RAW:
+    case LINK_SLL:
+    case LINK_IPV4:
+    case LINK_IPV6:
+    case LINK_SLL2:
+        return true;
+    default:
+        return false;
+    }
+}
+
+enum rpcrdma_verdict rpcrdma_layer_ethertype(struct rpcrdma_layer *l, uint16_t type)
+{
+    const uint8_t *tag;
+
+    for (;;) {
+        switch (type) {
+        case RPCRDMA_ETHERTYPE_IPV4:
+        case RPCRDMA_ETHERTYPE_IPV6:
+            return rpcrdma_layer_ip(l);
+        case RPCRDMA_ETHERTYPE_ROCE:
+            l->carrier = RPCRDMA_CARRIER_ROCEV1;
+            return rpcrdma_layer_grh(l);
+        case RPCRDMA_ETHERTYPE_VLAN:
+        case RPCRDMA_ETHERTYPE_QINQ:
+        case RPCRDMA_ETHERTYPE_QINQ_OLD:
+            tag = rpcrdma_cursor_take(&l->c, 4, "VLAN tag");
+            if (!tag)
+                return rpcrdma_layer_failed(l, false);
+            type = rpcrdma_get_be16(tag + 2);
+            break;
+        default:
+            return RPCRDMA_IS_OTHER;
+        }
+    }
+}
+
+enum rpcrdma_verdict rpcrdma_layer_ethernet(struct rpcrdma_layer *l)
+{
+    const uint8_t *mac = rpcrdma_cursor_take(&l->c, 14, "Ethernet header");
+
+    if (!mac)
+        return rpcrdma_layer_failed(l, false);
+    return rpcrdma_layer_ethertype(l, rpcrdma_get_be16(mac + 12));
+}
+
+/* Linux cooked, version 1: type, ARPHRD, address length (2 each), address (8), protocol (2).
+ * Version 2: protocol, reserved (2 each), interface (4), ARPHRD (2), ... 20 in all. */
+static enum rpcrdma_verdict cooked(struct rpcrdma_layer *l, size_t bytes, size_t arphrd,
+                                   size_t protocol)
+{
+    const uint8_t *sll = rpcrdma_cursor_take(&l->c, bytes, "Linux cooked header");
+
+    if (!sll)
+        return rpcrdma_layer_failed(l, false);
+    if (rpcrdma_get_be16(sll + arphrd) == ARPHRD_IS_NETLINK)
+        return RPCRDMA_IS_OTHER;
+    return rpcrdma_layer_ethertype(l, rpcrdma_get_be16(sll + protocol));
+}
+
+enum rpcrdma_verdict rpcrdma_layer_link(struct rpcrdma_layer *l)
+{
+    switch (l->packet->linktype) {
+    case LINK_ETHERNET:
+        return rpcrdma_layer_ethernet(l);
+    case LINK_SLL:
+        return cooked(l, 16, 2, 14);
+    case LINK_SLL2:
+        return cooked(l, 20, 8, 0);
+    case LINK_RAW:
+    case LINK_RAW_BSD:
+    case LINK_RAW_OPENBSD:
+    case LINK_IPV4:
+    case LINK_IPV6:
+        return rpcrdma_layer_ip(l);
+    default:
+        return RPCRDMA_IS_UNKNOWN_LINK;
+    }
+}

@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "net/net.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "net/layer.h"
+
+struct rpcrdma_net *rpcrdma_net_new(const struct rpcrdma_net_config *config,
+                                    const struct rpcrdma_net_sink *sink)
+{
+    struct rpcrdma_net *net = calloc(1, sizeof(*net));
+
+    if (!net)
+        return NULL;
+    net->sink = *sink;
+    if (config && config->check_icrc) {
+        net->icrc = malloc(sizeof(*net->icrc));
+        if (!net->icrc) {
+            rpcrdma_net_free(net);
+            return NULL;
+        }
+        rpcrdma_crc_init(net->icrc, RPCRDMA_CRC_ETHERNET);
+    }
+    return net;
+}
+
+void rpcrdma_net_free(struct rpcrdma_net *net)
+{
+    if (!net)
+        return;
+    free(net->icrc);
+    free(net);
+}
+
+void rpcrdma_net_packet(struct rpcrdma_net *net, const struct rpcrdma_packet *packet)
+{
+    struct rpcrdma_layer l;
+
+    assert(packet->caplen <= packet->len);
+    l.net = net;
+    l.packet = packet;
+    l.c = rpcrdma_cursor_init(packet->data, packet->caplen, packet->len);
+    l.network = l.lrh = l.udp = NULL;
+    l.depth = 0;
+    net->stats.packets++;
+    switch (rpcrdma_layer_link(&l)) {
+    case RPCRDMA_IS_RDMA:
+        net->stats.rdma++;
+        break;
+    case RPCRDMA_IS_FRAGMENT:
+        net->stats.fragments++;
+        break;
+    case RPCRDMA_IS_TRUNCATED:
+        net->stats.truncated++;
+        break;
+    case RPCRDMA_IS_UNKNOWN_LINK:
+        net->stats.unknown_link++;
+        break;
+    case RPCRDMA_IS_OTHER:
+        net->stats.other++;
+        break;
+    }
+}
+
+void rpcrdma_net_end(struct rpcrdma_net *net)
+{
+    (void)net;
+}
+
+const struct rpcrdma_net_stats *rpcrdma_net_stats(const struct rpcrdma_net *net)
+{
+    return &net->stats;
+}
+
+void rpcrdma_layer_finding(struct rpcrdma_layer *l, enum rpcrdma_rule_id rule, const char *what,
+                           uint64_t arg0, uint64_t arg1)
+{
+    struct rpcrdma_finding finding = {
+        .rule = rule,
+        .frame = l->packet->frame,
+        .offset = -1,
+        .arg = {arg0, arg1},
+        .what = what,
+    };
+
+    if (l->net->sink.finding)
+        l->net->sink.finding(l->net->sink.context, &finding);
+}
+
+enum rpcrdma_verdict rpcrdma_layer_failed(struct rpcrdma_layer *l, bool rdma)
+{
+    if (l->c.status == RPCRDMA_TRUNCATED) {
+        /* A small snap length cuts every packet here: said once, counted each time. */
+        if (!l->net->told_truncated)
+            rpcrdma_layer_finding(l, RPCRDMA_RULE_TRUNCATED, l->c.what, 0, 0);
+        l->net->told_truncated = true;
+        return RPCRDMA_IS_TRUNCATED;
+    }
+    if (!rdma)
+        return RPCRDMA_IS_OTHER;
+    rpcrdma_layer_finding(l, RPCRDMA_RULE_MALFORMED, l->c.what, 0, 0);
+    return RPCRDMA_IS_RDMA;
+}
+
+void rpcrdma_layer_address(uint8_t family, const uint8_t *bytes, struct rpcrdma_address *out)
+{
+    static const uint8_t mapped[12] = {[10] = 0xff, [11] = 0xff};
+
+    if (family == RPCRDMA_ADDRESS_IPV6 && memcmp(bytes, mapped, sizeof(mapped)) == 0) {
+        family = RPCRDMA_ADDRESS_IPV4;
+        bytes += sizeof(mapped);
+    }
+    memset(out, 0, sizeof(*out));
+    out->family = family;
+    memcpy(out->bytes, bytes,
+           family == RPCRDMA_ADDRESS_IPV4   ? 4
+           : family == RPCRDMA_ADDRESS_IPV6 ? 16
+                                            : 2);
+}
