@@ -4,6 +4,7 @@
  * words, one line each, for comparison with other tools. -c checks CRCs. -r runs the file so many
  * times without output and says what a packet cost.
  */
+#define _POSIX_C_SOURCE 200809L
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
