@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "../tools/pcap.h"
+#include "net/crc.h"
 #include "net/net.h"
 
 static const char *const kinds[] = {
@@ -42,13 +43,11 @@ static void print_address(const char *key, const struct rpcrdma_address *a)
         printf("%02x", a->bytes[i]);
 }
 
+static struct rpcrdma_crc crc; /* zlib's crc32 */
+
 static uint32_t checksum(const uint8_t *p, size_t n)
 {
-    uint32_t sum = 2166136261u; /* FNV-1a: enough to tell two payloads apart */
-
-    for (size_t i = 0; i < n; i++)
-        sum = (sum ^ p[i]) * 16777619u;
-    return sum;
+    return ~rpcrdma_crc_add(&crc, UINT32_C(0xffffffff), p, n);
 }
 
 static void print_op(void *context, const struct rpcrdma_op *op)
@@ -131,6 +130,7 @@ int main(int argc, char **argv)
     long repeats = 0;
     int option;
 
+    rpcrdma_crc_init(&crc, RPCRDMA_CRC_ETHERNET);
     while ((option = getopt(argc, argv, "cs:r:")) != -1) {
         if (option == 'c')
             config.check_icrc = true;
