@@ -1,0 +1,254 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* A capture file as a source: which format it is, and what both formats need. */
+#include "source/file.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct file_interface *file_interface_add(struct file *file)
+{
+    if (file->n_interfaces == SOURCE_MAX_INTERFACES) {
+        input_fail(file->in, "byte %" PRIu64 ": more than %d interfaces", input_offset(file->in),
+                   SOURCE_MAX_INTERFACES);
+        return NULL;
+    }
+    if (file->n_interfaces == file->n_room) {
+        size_t room = file->n_room ? 2 * file->n_room : 4;
+        struct file_interface *more = realloc(file->interfaces, room * sizeof(*more));
+
+        if (!more) {
+            input_fail(file->in, "out of memory");
+            return NULL;
+        }
+        file->interfaces = more;
+        file->n_room = room;
+    }
+    file->interfaces[file->n_interfaces] = (struct file_interface){0};
+    return &file->interfaces[file->n_interfaces++];
+}
+
+static uint64_t power(uint64_t base, unsigned exponent)
+{
+    uint64_t v = 1;
+
+    while (exponent-- > 0)
+        v *= base;
+    return v;
+}
+
+int64_t file_time(const struct file_interface *interface, uint64_t ticks)
+{
+    const uint64_t billion = 1000000000;
+    unsigned exponent = interface->exponent;
+    uint64_t seconds, ns;
+    int64_t whole, result;
+
+    if (interface->binary) {
+        uint64_t part = ticks & ((UINT64_C(1) << exponent) - 1);
+
+        seconds = ticks >> exponent;
+        if (exponent > 32) { /* keep 32 bits of the fraction: a quarter of a nanosecond */
+            part >>= exponent - 32;
+            exponent = 32;
+        }
+        ns = part * billion >> exponent;
+    } else if (exponent <= 9) {
+        seconds = ticks / power(10, exponent);
+        ns = ticks % power(10, exponent) * power(10, 9 - exponent);
+    } else {
+        ticks /= power(10, exponent - 9);
+        seconds = ticks / billion;
+        ns = ticks % billion;
+    }
+    if (seconds > INT64_MAX ||
+        __builtin_add_overflow((int64_t)seconds, interface->offset_s, &whole) ||
+        __builtin_mul_overflow(whole, (int64_t)billion, &result) ||
+        __builtin_add_overflow(result, (int64_t)ns, &result))
+        return interface->offset_s < 0 && seconds <= INT64_MAX ? INT64_MIN : INT64_MAX;
+    return result;
+}
+
+enum record file_cut(struct file *file, uint64_t at, const char *what, uint64_t there,
+                     uint64_t needed)
+{
+    if (!file->in->failed)
+        input_fail(file->in,
+                   "byte %" PRIu64 ": %s cut short by the end of the file: %" PRIu64 " of %" PRIu64
+                   " bytes are there",
+                   at, what, there, needed);
+    return RECORD_ERROR;
+}
+
+void file_packet(struct file *file, struct source_packet *out, size_t interface, int64_t time_ns,
+                 const uint8_t *data, uint32_t caplen, uint32_t len)
+{
+    file->last_time_ns = time_ns;
+    out->interface = (uint32_t)interface;
+    out->packet = (struct rpcrdma_packet){
+        .frame = ++file->frame,
+        .time_ns = time_ns,
+        .linktype = file->interfaces[interface].linktype,
+        .caplen = caplen,
+        /* some programs write a length below what they captured: what is there was there */
+        .len = len < caplen ? caplen : len,
+        .data = data,
+    };
+}
+
+static enum source_status failed(struct file *file)
+{
+    file->state = FILE_ENDED;
+    snprintf(file->source.error, sizeof(file->source.error), "%s", file->in->error);
+    return SOURCE_ERROR;
+}
+
+static enum source_status file_next(struct source *source, struct source_packet *packets,
+                                    size_t max, size_t *n)
+{
+    struct file *file = (struct file *)source;
+    enum record record = RECORD_PACKET;
+
+    *n = 0;
+    if (file->state == FILE_ENDED)
+        return SOURCE_END;
+    if (file->state == FILE_CUT)
+        return failed(file);
+    while (*n < max && record == RECORD_PACKET) {
+        record = file->next(file, &packets[*n]);
+        if (record == RECORD_PACKET)
+            ++*n;
+        file->in->pinned = *n > 0;
+        /* a packet of which the end is missing is given out; that it was cut comes next */
+        if (file->in->failed)
+            break;
+    }
+    file->in->pinned = false;
+    if (!input_intact(file->in)) {
+        *n = 0; /* whatever was read may be something else by now */
+        return failed(file);
+    }
+    if (*n > 0) {
+        if (file->in->failed)
+            file->state = FILE_CUT;
+        return SOURCE_OK;
+    }
+    if (file->in->failed)
+        return failed(file);
+    file->state = FILE_ENDED;
+    return SOURCE_END;
+}
+
+static size_t file_interfaces(const struct source *source)
+{
+    return ((const struct file *)source)->n_interfaces;
+}
+
+static bool file_interface(const struct source *source, size_t index, struct source_interface *out)
+{
+    const struct file *file = (const struct file *)source;
+    const struct file_interface *from;
+
+    if (index >= file->n_interfaces)
+        return false;
+    from = &file->interfaces[index];
+    *out = (struct source_interface){
+        .name = from->name,
+        .input = file->in->name,
+        .linktype = from->linktype,
+        .snaplen = from->snaplen,
+        .ticks = from->ticks,
+    };
+    return true;
+}
+
+static void file_stats(const struct source *source, struct source_stats *out)
+{
+    const struct file *file = (const struct file *)source;
+
+    *out = (struct source_stats){
+        .packets = file->frame,
+        .dropped = file->dropped_inline,
+        .dropped_known = file->dropped_inline_known,
+    };
+    for (size_t i = 0; i < file->n_interfaces; i++) {
+        const struct file_interface *one = &file->interfaces[i];
+
+        out->received += one->received;
+        out->received_known |= one->received_known;
+        /* both ways of counting speak of the same packets */
+        if (one->dropped_known && !file->dropped_inline_known)
+            out->dropped += one->dropped;
+        out->dropped_known |= one->dropped_known;
+    }
+}
+
+static void file_close(struct source *source)
+{
+    struct file *file = (struct file *)source;
+
+    for (size_t i = 0; i < file->n_interfaces; i++)
+        free(file->interfaces[i].name);
+    free(file->interfaces);
+    input_close(file->in);
+    free(file);
+}
+
+static bool begin(struct file *file)
+{
+    static const uint8_t pcapng[] = {0x0a, 0x0d, 0x0d, 0x0a};
+    struct input *in = file->in;
+    const uint8_t *p;
+    size_t left;
+    char bytes[13] = "";
+
+    input_need(in, 4);
+    left = in->end - in->pos;
+    if (in->failed)
+        return false;
+    if (left == 0) {
+        input_fail(in, "empty file");
+        return false;
+    }
+    p = in->data + in->pos;
+    if (left >= 4 && memcmp(p, pcapng, 4) == 0)
+        return pcapng_begin(file);
+    if (left >= 4 && pcap_begin(file))
+        return true;
+    if (in->failed)
+        return false;
+    for (size_t i = 0; i < left && i < 4; i++)
+        snprintf(bytes + 3 * i, sizeof(bytes) - 3 * i, " %02x", p[i]);
+    input_fail(in, "byte %" PRIu64 ": not a pcap or pcapng capture file, it begins with%s",
+               input_offset(in), bytes);
+    return false;
+}
+
+struct source *source_file_open(const char *path, const struct source_config *config, char *error,
+                                size_t size)
+{
+    static const struct source_ops ops = {file_next, file_interfaces, file_interface, file_stats,
+                                          file_close};
+    struct file *file = calloc(1, sizeof(*file));
+
+    if (!file) {
+        snprintf(error, size, "%s: out of memory", path);
+        return NULL;
+    }
+    file->source.ops = &ops;
+    file->in = input_open(path, config ? config->window : 0, &file->source.damaged, error, size);
+    if (file->in)
+        file->in = input_unpack(file->in, error, size);
+    if (!file->in) {
+        free(file);
+        return NULL;
+    }
+    file->source.live = file->in->live;
+    if (!begin(file)) {
+        snprintf(error, size, "%s", file->in->error);
+        file_close(&file->source);
+        return NULL;
+    }
+    return &file->source;
+}

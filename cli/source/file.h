@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef RPCRDMA_CLI_SOURCE_FILE_H
+#define RPCRDMA_CLI_SOURCE_FILE_H
+
+/* What file.c and the readers of the two capture formats share. */
+
+#include "source/input.h"
+#include "source/source.h"
+
+struct file_interface {
+    char *name;
+    uint32_t linktype, snaplen;
+    uint64_t ticks;    /* per second */
+    unsigned exponent; /* ticks is 10^exponent, or 2^exponent where binary */
+    bool binary;
+    int64_t offset_s;           /* seconds to add to every time stamp */
+    uint64_t received, dropped; /* of the last statistics block */
+    bool received_known, dropped_known;
+};
+
+enum record {
+    RECORD_PACKET,
+    RECORD_AGAIN, /* not without moving the window */
+    RECORD_END,   /* of the input, at a place where it may end */
+    RECORD_ERROR, /* in->error says why */
+};
+
+struct file {
+    struct source source;
+    struct input *in;
+    enum record (*next)(struct file *file, struct source_packet *out);
+    enum { FILE_READING, FILE_CUT, FILE_ENDED } state;
+
+    bool swapped; /* the current section's byte order is not ours */
+    uint64_t frame;
+    int64_t last_time_ns; /* for packets without a time of their own */
+
+    struct file_interface *interfaces;
+    size_t n_interfaces, n_room;
+    size_t section_first;    /* pcapng: where this section's interfaces begin */
+    uint64_t dropped_inline; /* pcapng: as told packet by packet */
+    bool dropped_inline_known;
+
+    bool lengths_swapped; /* pcap before 2.3 wrote them the other way round */
+};
+
+static inline uint16_t file_u16(const struct file *file, const uint8_t *p)
+{
+    uint16_t v;
+
+    __builtin_memcpy(&v, p, sizeof(v));
+    return file->swapped ? __builtin_bswap16(v) : v;
+}
+
+static inline uint32_t file_u32(const struct file *file, const uint8_t *p)
+{
+    uint32_t v;
+
+    __builtin_memcpy(&v, p, sizeof(v));
+    return file->swapped ? __builtin_bswap32(v) : v;
+}
+
+static inline uint64_t file_u64(const struct file *file, const uint8_t *p)
+{
+    uint64_t v;
+
+    __builtin_memcpy(&v, p, sizeof(v));
+    return file->swapped ? __builtin_bswap64(v) : v;
+}
+
+/* A new interface, zeroed. NULL with in->error set. */
+struct file_interface *file_interface_add(struct file *file);
+
+/* Nanoseconds since the epoch of a time stamp of `interface`; what an int64_t cannot hold is the
+ * nearest it can. */
+int64_t file_time(const struct file_interface *interface, uint64_t ticks);
+
+/* Fails with "byte N: packet M cut short ..." (or another thing than a packet); the input's own
+ * failure, if that is why it ended, comes first. */
+enum record file_cut(struct file *file, uint64_t at, const char *what, uint64_t there,
+                     uint64_t needed);
+
+/* Fills *out; data and the lengths are the caller's to have checked. */
+void file_packet(struct file *file, struct source_packet *out, size_t interface, int64_t time_ns,
+                 const uint8_t *data, uint32_t caplen, uint32_t len);
+
+/* Read the file header, at the start of the input. False with in->error set. */
+bool pcap_begin(struct file *file);
+bool pcapng_begin(struct file *file);
+
+#endif

@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * pcap (draft-ietf-opsawg-pcap)
+ *
+ *     file    magic u32, major u16, minor u16, reserved u32[2], snaplen u32, link type u32
+ *     packet  seconds u32, micro- or nanoseconds u32, captured u32, original u32, bytes
+ *
+ * all in the byte order of the machine that wrote it, which the magic number tells.
+ */
+#include <inttypes.h>
+
+#include "source/file.h"
+
+enum { FILE_HEADER = 24, PACKET_HEADER = 16 };
+
+static enum record next(struct file *file, struct source_packet *out)
+{
+    struct input *in = file->in;
+    struct file_interface *interface = file->interfaces;
+    enum input_status status = input_need(in, PACKET_HEADER);
+    uint64_t at = input_offset(in);
+    uint32_t seconds, fraction, caplen, len;
+    size_t there;
+    int64_t time_ns;
+    const uint8_t *p;
+
+    if (status == INPUT_AGAIN)
+        return RECORD_AGAIN;
+    there = in->end - in->pos;
+    if (status == INPUT_END)
+        return there == 0 && !in->failed
+                   ? RECORD_END
+                   : file_cut(file, at, "packet header", there, PACKET_HEADER);
+    p = in->data + in->pos;
+    seconds = file_u32(file, p);
+    fraction = file_u32(file, p + 4);
+    caplen = file_u32(file, p + 8);
+    len = file_u32(file, p + 12);
+    if (file->lengths_swapped && caplen > len) {
+        uint32_t t = caplen;
+
+        caplen = len;
+        len = t;
+    }
+    if (caplen > SOURCE_MAX_PACKET) {
+        input_fail(in,
+                   "byte %" PRIu64 ": packet %" PRIu64 " cannot have %" PRIu32 " bytes: damaged",
+                   at, file->frame + 1, caplen);
+        return RECORD_ERROR;
+    }
+    status = input_need(in, PACKET_HEADER + caplen);
+    if (status == INPUT_AGAIN)
+        return RECORD_AGAIN;
+    there = in->end - in->pos - PACKET_HEADER;
+    p = in->data + in->pos + PACKET_HEADER;
+    time_ns =
+        (int64_t)seconds * 1000000000 + (int64_t)fraction * (interface->exponent == 6 ? 1000 : 1);
+    if (status == INPUT_END) {
+        file_packet(file, out, 0, time_ns, p, (uint32_t)there, len > caplen ? len : caplen);
+        in->pos = in->end;
+        file_cut(file, at, "packet", there, caplen);
+        return RECORD_PACKET;
+    }
+    in->pos += PACKET_HEADER + caplen;
+    file_packet(file, out, 0, time_ns, p, caplen, len);
+    return RECORD_PACKET;
+}
+
+/* Which pcap this is: nanoseconds or not, and in whose byte order. */
+static bool magic(struct file *file, const uint8_t *p, unsigned *exponent, const char **foreign)
+{
+    *foreign = NULL;
+    for (int swapped = 0; swapped <= 1; swapped++) {
+        file->swapped = swapped;
+        switch (file_u32(file, p)) {
+        case 0xa1b2c3d4:
+            *exponent = 6;
+            return true;
+        case 0xa1b23c4d:
+            *exponent = 9;
+            return true;
+        case 0xa1b2cd34:
+            *foreign = "Kuznetzov's modified pcap";
+            return true;
+        case 0xa1b234cd:
+            *foreign = "Navtel's pcap";
+            return true;
+        case 0x1c0001ac:
+        case 0x1c0001ab:
+            *foreign = "IXIA's pcap";
+            return true;
+        default:
+            break;
+        }
+    }
+    return false;
+}
+
+bool pcap_begin(struct file *file)
+{
+    struct input *in = file->in;
+    struct file_interface *interface;
+    unsigned exponent = 6, major, minor;
+    const char *foreign;
+    const uint8_t *p = in->data + in->pos;
+
+    if (!magic(file, p, &exponent, &foreign))
+        return false;
+    if (foreign) {
+        input_fail(in,
+                   "byte %" PRIu64 ": this is %s, which is not read here; "
+                   "convert it: editcap -F pcapng",
+                   input_offset(in), foreign);
+        return false;
+    }
+    if (input_need(in, FILE_HEADER) != INPUT_OK) {
+        file_cut(file, input_offset(in), "file header", in->end - in->pos, FILE_HEADER);
+        return false;
+    }
+    p = in->data + in->pos;
+    major = file_u16(file, p + 4);
+    minor = file_u16(file, p + 6);
+    if (major != 2) {
+        input_fail(in, "byte %" PRIu64 ": pcap version %u.%u is not known", input_offset(in) + 4,
+                   major, minor);
+        return false;
+    }
+    file->lengths_swapped = minor <= 3;
+    interface = file_interface_add(file);
+    if (!interface)
+        return false;
+    interface->snaplen = file_u32(file, p + 16);
+    /* the bits above tell of a frame check sequence at each packet's end (draft section 4) */
+    interface->linktype = file_u32(file, p + 20) & 0x03ffffff;
+    interface->exponent = exponent;
+    interface->ticks = exponent == 6 ? 1000000 : 1000000000;
+    in->pos += FILE_HEADER;
+    file->next = next;
+    return true;
+}

@@ -1,0 +1,318 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * pcapng (draft-ietf-opsawg-pcapng)
+ *
+ *     block       type u32, total length u32, body, total length u32
+ *     section     0x0a0d0d0a: byte-order magic u32, major u16, minor u16, section length u64,
+ * options interface   1: link type u16, reserved u16, snaplen u32, options packet      2
+ * (obsolete): interface u16, drops u16, time u32[2], captured u32, original u32, bytes simple 3:
+ * original u32, bytes statistics  5: interface u32, time u32[2], options enhanced    6: interface
+ * u32, time u32[2], captured u32, original u32, bytes, options
+ *
+ * A section has its own byte order and its own interfaces. Blocks of other types are stepped over.
+ */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "source/file.h"
+
+enum {
+    BLOCK_SECTION = 0x0a0d0d0a,
+    BLOCK_INTERFACE = 1,
+    BLOCK_PACKET = 2,
+    BLOCK_SIMPLE = 3,
+    BLOCK_STATISTICS = 5,
+    BLOCK_ENHANCED = 6,
+
+    BLOCK_OVERHEAD = 12,
+    /* the largest packet with more options than anybody writes; longer ones of other types are
+     * stepped over without a look */
+    BLOCK_MAX = SOURCE_MAX_PACKET + 1024 * 1024,
+
+    OPTION_END = 0,
+    OPTION_IF_NAME = 2,
+    OPTION_IF_TSRESOL = 9,
+    OPTION_IF_TSOFFSET = 14,
+    OPTION_EPB_DROPCOUNT = 4,
+    OPTION_ISB_IFRECV = 4,
+    OPTION_ISB_IFDROP = 5,
+    OPTION_ISB_OSDROP = 7,
+};
+
+#define BYTE_ORDER_MAGIC 0x1a2b3c4d
+
+struct options {
+    const uint8_t *p, *end;
+};
+
+/* The next option: true with its code, length and value. What runs over the end is no option. */
+static bool option(const struct file *file, struct options *options, unsigned *code, size_t *len,
+                   const uint8_t **value)
+{
+    size_t left = (size_t)(options->end - options->p), padded;
+
+    if (left < 4)
+        return false;
+    *code = file_u16(file, options->p);
+    *len = file_u16(file, options->p + 2);
+    padded = (*len + 3) & ~(size_t)3;
+    if (*code == OPTION_END || *len > left - 4)
+        return false;
+    *value = options->p + 4;
+    options->p = padded > left - 4 ? options->end : options->p + 4 + padded;
+    return true;
+}
+
+static enum record wrong(struct file *file, uint64_t at, const char *what, uint64_t number)
+{
+    input_fail(file->in, "byte %" PRIu64 ": %s %" PRIu64 ": damaged", at, what, number);
+    return RECORD_ERROR;
+}
+
+static bool set_resolution(struct file *file, uint64_t at, struct file_interface *interface,
+                           uint8_t tsresol)
+{
+    interface->binary = tsresol & 0x80;
+    interface->exponent = tsresol & 0x7f;
+    interface->ticks = 1;
+    for (unsigned i = 0; i < interface->exponent; i++) {
+        if (__builtin_mul_overflow(interface->ticks, interface->binary ? 2u : 10u,
+                                   &interface->ticks)) {
+            wrong(file, at, "time stamps cannot have the resolution", tsresol);
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool read_interface(struct file *file, uint64_t at, const uint8_t *body, size_t len)
+{
+    struct options options = {body + 8, body + len};
+    struct file_interface *interface;
+    const uint8_t *value;
+    unsigned code;
+    size_t n;
+
+    if (len < 8) {
+        wrong(file, at, "an interface block cannot have the body length", len);
+        return false;
+    }
+    interface = file_interface_add(file);
+    if (!interface)
+        return false;
+    interface->linktype = file_u16(file, body);
+    interface->snaplen = file_u32(file, body + 4);
+    if (!set_resolution(file, at, interface, 6))
+        return false;
+    while (option(file, &options, &code, &n, &value)) {
+        if (code == OPTION_IF_TSRESOL && n >= 1 && !set_resolution(file, at, interface, value[0]))
+            return false;
+        if (code == OPTION_IF_TSOFFSET && n >= 8)
+            interface->offset_s = (int64_t)file_u64(file, value);
+        if (code == OPTION_IF_NAME && !interface->name)
+            interface->name = strndup((const char *)value, n);
+    }
+    return true;
+}
+
+static bool read_statistics(struct file *file, uint64_t at, const uint8_t *body, size_t len)
+{
+    struct options options = {body + 12, body + len};
+    struct file_interface *interface;
+    uint64_t if_dropped = 0, os_dropped = 0, *counter;
+    const uint8_t *value;
+    unsigned code;
+    size_t n;
+
+    if (len < 12) {
+        wrong(file, at, "a statistics block cannot have the body length", len);
+        return false;
+    }
+    if (file_u32(file, body) >= file->n_interfaces - file->section_first) {
+        wrong(file, at, "statistics of the undescribed interface", file_u32(file, body));
+        return false;
+    }
+    interface = &file->interfaces[file->section_first + file_u32(file, body)];
+    while (option(file, &options, &code, &n, &value)) {
+        counter = code == OPTION_ISB_IFRECV   ? &interface->received
+                  : code == OPTION_ISB_IFDROP ? &if_dropped
+                  : code == OPTION_ISB_OSDROP ? &os_dropped
+                                              : NULL;
+        if (!counter || n < 8)
+            continue;
+        *counter = file_u64(file, value);
+        if (code == OPTION_ISB_IFRECV)
+            interface->received_known = true;
+        else
+            interface->dropped_known = true;
+    }
+    interface->dropped = if_dropped + os_dropped;
+    return true;
+}
+
+/* A section header of which at least 12 bytes are at hand. */
+static bool read_section(struct file *file, uint64_t at, const uint8_t *p)
+{
+    file->swapped = false;
+    if (file_u32(file, p + 8) != BYTE_ORDER_MAGIC) {
+        file->swapped = true;
+        if (file_u32(file, p + 8) != BYTE_ORDER_MAGIC) {
+            wrong(file, at, "no byte order is", file_u32(file, p + 8));
+            return false;
+        }
+    }
+    file->section_first = file->n_interfaces;
+    return true;
+}
+
+/* A packet block whose body of `len` bytes begins at `body`, `there` of them at hand. */
+static enum record read_packet(struct file *file, struct source_packet *out, uint32_t type,
+                               uint64_t at, const uint8_t *body, size_t len, size_t there)
+{
+    size_t fixed = type == BLOCK_SIMPLE ? 4 : 20, room, id = 0;
+    uint32_t caplen, original;
+    const struct file_interface *interface;
+    int64_t time_ns = file->last_time_ns;
+
+    if (len < fixed)
+        return wrong(file, at, "a packet block cannot have the body length", len);
+    if (there < fixed)
+        return file_cut(file, at, "packet block", there + 8, len + BLOCK_OVERHEAD);
+    room = len - fixed;
+    if (type == BLOCK_PACKET)
+        id = file_u16(file, body);
+    else if (type == BLOCK_ENHANCED)
+        id = file_u32(file, body);
+    if (id >= file->n_interfaces - file->section_first)
+        return wrong(file, at, "a packet of the undescribed interface", id);
+    interface = &file->interfaces[file->section_first + id];
+    if (type == BLOCK_SIMPLE) {
+        caplen = original = file_u32(file, body);
+        if (interface->snaplen > 0 && caplen > interface->snaplen)
+            caplen = interface->snaplen;
+        if (caplen > room)
+            caplen = (uint32_t)room;
+    } else {
+        time_ns = file_time(interface,
+                            (uint64_t)file_u32(file, body + 4) << 32 | file_u32(file, body + 8));
+        caplen = file_u32(file, body + 12);
+        original = file_u32(file, body + 16);
+    }
+    if (caplen > room || caplen > SOURCE_MAX_PACKET)
+        return wrong(file, at, "a packet here cannot have the captured length", caplen);
+    if (caplen > there - fixed) {
+        file_packet(file, out, file->section_first + id, time_ns, body + fixed,
+                    (uint32_t)(there - fixed), original > caplen ? original : caplen);
+        file_cut(file, at, "packet block", there + 8, len + BLOCK_OVERHEAD);
+        return RECORD_PACKET;
+    }
+    file_packet(file, out, file->section_first + id, time_ns, body + fixed, caplen, original);
+    if (type == BLOCK_PACKET && file_u16(file, body + 2) != 0xffff) {
+        file->dropped_inline += file_u16(file, body + 2);
+        file->dropped_inline_known = true;
+    }
+    if (type == BLOCK_ENHANCED && there == len) {
+        size_t used = fixed + ((caplen + 3) & ~(size_t)3), n;
+        struct options options = {body + (used < len ? used : len), body + len};
+        const uint8_t *value;
+        unsigned code;
+
+        while (option(file, &options, &code, &n, &value)) {
+            if (code == OPTION_EPB_DROPCOUNT && n >= 8) {
+                file->dropped_inline += file_u64(file, value);
+                file->dropped_inline_known = true;
+            }
+        }
+    }
+    return RECORD_PACKET;
+}
+
+static bool is_packet(uint32_t type)
+{
+    return type == BLOCK_ENHANCED || type == BLOCK_SIMPLE || type == BLOCK_PACKET;
+}
+
+/* One block. RECORD_PACKET is also the answer for a block without a packet: see next(). */
+static enum record block(struct file *file, struct source_packet *out, bool *packet)
+{
+    struct input *in = file->in;
+    enum input_status status = input_need(in, BLOCK_OVERHEAD);
+    uint64_t at = input_offset(in);
+    size_t there = in->end - in->pos;
+    uint32_t type, total;
+    const uint8_t *p = in->data + in->pos;
+
+    *packet = false;
+    if (status == INPUT_AGAIN)
+        return RECORD_AGAIN;
+    if (status == INPUT_END)
+        return there == 0 && !in->failed ? RECORD_END
+                                         : file_cut(file, at, "block", there, BLOCK_OVERHEAD);
+    type = file_u32(file, p); /* the section's reads the same in both byte orders */
+    if (type == BLOCK_SECTION && !read_section(file, at, p))
+        return RECORD_ERROR;
+    total = file_u32(file, p + 4);
+    if (total < (type == BLOCK_SECTION ? 28 : BLOCK_OVERHEAD) || total % 4 != 0)
+        return wrong(file, at, "a block cannot have the length", total);
+    if (is_packet(type) && total > BLOCK_MAX)
+        return wrong(file, at, "a packet block cannot have the length", total);
+    if ((!is_packet(type) && type != BLOCK_INTERFACE && type != BLOCK_STATISTICS &&
+         type != BLOCK_SECTION) ||
+        total > BLOCK_MAX) {
+        /* a pinned window stays where it is: try again when it may move */
+        if (in->pinned && total > there)
+            return RECORD_AGAIN;
+        return input_skip(in, total) == INPUT_OK
+                   ? RECORD_PACKET
+                   : file_cut(file, at, "block", input_offset(in) - at, total);
+    }
+    status = input_need(in, total);
+    if (status == INPUT_AGAIN)
+        return RECORD_AGAIN;
+    p = in->data + in->pos;
+    there = in->end - in->pos;
+    if (status == INPUT_OK && file_u32(file, p + total - 4) != total)
+        return wrong(file, at + total - 4, "the block's two lengths differ: 2nd is",
+                     file_u32(file, p + total - 4));
+    if (is_packet(type)) {
+        size_t body = total - BLOCK_OVERHEAD;
+        enum record record =
+            read_packet(file, out, type, at, p + 8, body, there - 8 < body ? there - 8 : body);
+
+        *packet = record == RECORD_PACKET;
+        if (record == RECORD_PACKET && status == INPUT_END)
+            file_cut(file, at, "packet block", there, total);
+        in->pos += status == INPUT_OK ? total : there;
+        return record;
+    }
+    if (status == INPUT_END)
+        return file_cut(file, at, "block", there, total);
+    if (type == BLOCK_SECTION && file_u16(file, p + 12) != 1)
+        return wrong(file, at + 12, "pcapng has no known version", file_u16(file, p + 12));
+    if ((type == BLOCK_INTERFACE && !read_interface(file, at, p + 8, total - BLOCK_OVERHEAD)) ||
+        (type == BLOCK_STATISTICS && !read_statistics(file, at, p + 8, total - BLOCK_OVERHEAD)))
+        return RECORD_ERROR;
+    in->pos += total;
+    return RECORD_PACKET;
+}
+
+static enum record next(struct file *file, struct source_packet *out)
+{
+    enum record record;
+    bool packet;
+
+    do {
+        record = block(file, out, &packet);
+    } while (record == RECORD_PACKET && !packet);
+    return record;
+}
+
+bool pcapng_begin(struct file *file)
+{
+    struct source_packet unused;
+    bool packet;
+
+    file->next = next;
+    return block(file, &unused, &packet) == RECORD_PACKET;
+}

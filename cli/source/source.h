@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef RPCRDMA_CLI_SOURCE_SOURCE_H
+#define RPCRDMA_CLI_SOURCE_SOURCE_H
+
+/*
+ * Where packets come from: a capture file, several of them, a network interface, an ibverbs
+ * sniffer. A source gives batches of packets that point into its own memory; nothing is copied.
+ *
+ *     for (;;) {
+ *         status = source_next(source, packets, SOURCE_BATCH, &n);
+ *         if (status == SOURCE_END)
+ *             break;
+ *         if (status == SOURCE_ERROR)
+ *             say source->error, remember that input was unreadable, and go on;
+ *         else
+ *             use packets[0..n), before the next call
+ *     }
+ */
+
+#include <signal.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "net/net.h"
+
+enum {
+    SOURCE_BATCH = 64,               /* packets per call that are worth asking for */
+    SOURCE_MAX_PACKET = 1024 * 1024, /* no link sends more; a longer length in a file is wrong */
+    SOURCE_MAX_INTERFACES = 65536,   /* per file */
+};
+
+enum source_status {
+    SOURCE_OK,    /* n packets, n > 0 */
+    SOURCE_END,   /* no more */
+    SOURCE_ERROR, /* one line in source->error, n is 0; further calls give what is left, then END */
+};
+
+struct source_packet {
+    struct rpcrdma_packet packet; /* data borrowed until the next call; frame counts from 1 */
+    uint32_t interface;           /* below source_interfaces(); says nothing of the link type */
+};
+
+struct source_interface {
+    const char *name;  /* NULL: unknown. Owned by the source */
+    const char *input; /* the file or device it was read from */
+    uint32_t linktype; /* LINKTYPE_ value */
+    uint32_t snaplen;  /* bytes kept of each packet; 0: all */
+    uint64_t ticks;    /* time stamps count 1/ticks seconds */
+};
+
+/* What was lost before it came here. A source that cannot count says so: unknown is not 0. */
+struct source_stats {
+    uint64_t packets; /* given out so far */
+    bool received_known, dropped_known;
+    uint64_t received; /* by the interfaces */
+    uint64_t dropped;  /* by interface, kernel or capturing program */
+};
+
+struct source;
+
+struct source_ops {
+    enum source_status (*next)(struct source *source, struct source_packet *packets, size_t max,
+                               size_t *n);
+    size_t (*interfaces)(const struct source *source);
+    /* False where there is no such interface. */
+    bool (*interface)(const struct source *source, size_t index, struct source_interface *out);
+    void (*stats)(const struct source *source, struct source_stats *out);
+    void (*close)(struct source *source);
+};
+
+/* The beginning of every source's own struct. */
+struct source {
+    const struct source_ops *ops;
+    bool live; /* packets arrive as they happen: next waits for them, output should not */
+    volatile sig_atomic_t damaged; /* what was given out last may have changed in place: a file
+                                    * was cut short under us. next will say more */
+    char error[512];               /* of the last SOURCE_ERROR */
+};
+
+struct source_config {
+    size_t window; /* bytes of a file mapped at once; 0: the default, 16 MiB */
+};
+
+/*
+ * Opens the capture file `path` (pcap or pcapng, plain, gzip or zstd; "-" is standard input).
+ * config may be NULL. Returns NULL with one line in `error` that says what and where.
+ */
+struct source *source_file_open(const char *path, const struct source_config *config, char *error,
+                                size_t size);
+
+static inline enum source_status source_next(struct source *source, struct source_packet *packets,
+                                             size_t max, size_t *n)
+{
+    return source->ops->next(source, packets, max, n);
+}
+
+static inline size_t source_interfaces(const struct source *source)
+{
+    return source->ops->interfaces(source);
+}
+
+static inline bool source_interface(const struct source *source, size_t index,
+                                    struct source_interface *out)
+{
+    return source->ops->interface(source, index, out);
+}
+
+static inline void source_stats(const struct source *source, struct source_stats *out)
+{
+    source->ops->stats(source, out);
+}
+
+/* NULL is fine. */
+static inline void source_close(struct source *source)
+{
+    if (source)
+        source->ops->close(source);
+}
+
+#endif
