@@ -18,9 +18,9 @@
 
 #include "wire/status.h"
 
-struct rpcrdma_cursor {         /* off <= caplen <= len */
+struct rpcrdma_cursor {         /* off <= len, caplen <= len */
     const uint8_t *base;        /* borrowed; start of the whole message */
-    size_t off;                 /* next byte */
+    size_t off;                 /* next byte; beyond caplen only after _sub or _skip */
     size_t caplen;              /* end of what was captured */
     size_t len;                 /* end of what was on the wire */
     enum rpcrdma_status status; /* first failure */
@@ -53,7 +53,7 @@ static inline size_t rpcrdma_cursor_left(const struct rpcrdma_cursor *c)
 
 static inline size_t rpcrdma_cursor_captured(const struct rpcrdma_cursor *c)
 {
-    return c->caplen - c->off;
+    return c->off < c->caplen ? c->caplen - c->off : 0;
 }
 
 /* Takes n bytes. Returns them, or NULL: malformed when the wire ends before, else truncated. */
@@ -64,9 +64,12 @@ static inline const uint8_t *rpcrdma_cursor_take(struct rpcrdma_cursor *c, size_
 
     if (c->status != RPCRDMA_OK)
         return NULL;
-    if (n > c->caplen - c->off) {
-        rpcrdma_cursor_fail(c, n > c->len - c->off ? RPCRDMA_MALFORMED : RPCRDMA_TRUNCATED, c->off,
-                            what);
+    if (n > c->len - c->off) {
+        rpcrdma_cursor_fail(c, RPCRDMA_MALFORMED, c->off, what);
+        return NULL;
+    }
+    if (c->off + n > c->caplen) { /* cannot wrap: off + n <= len */
+        rpcrdma_cursor_fail(c, RPCRDMA_TRUNCATED, c->off, what);
         return NULL;
     }
     p = c->base + c->off;
@@ -118,25 +121,36 @@ static inline uint64_t rpcrdma_cursor_be64(struct rpcrdma_cursor *c, const char 
     return p ? rpcrdma_get_be64(p) : 0;
 }
 
-/* Splits off the next n bytes of the wire as a cursor of their own; c moves past them (past what was
- * captured of them, with status TRUNCATED set in c only when c is read again). n > left: malformed. */
+/* Moves over n bytes whether they were captured or not. n > left: malformed. */
+static inline void rpcrdma_cursor_skip(struct rpcrdma_cursor *c, size_t n, const char *what)
+{
+    if (c->status != RPCRDMA_OK)
+        return;
+    if (n > c->len - c->off)
+        rpcrdma_cursor_fail(c, RPCRDMA_MALFORMED, c->off, what);
+    else
+        c->off += n;
+}
+
+/*
+ * Splits off the next n bytes of the wire as a cursor of their own; c moves over them as
+ * rpcrdma_cursor_skip does, so what was not captured of them fails in the sub-cursor where it is
+ * read, and in c only when c is read again. n > left: malformed. After any failure of c the
+ * sub-cursor is empty and has c's status.
+ */
 static inline struct rpcrdma_cursor rpcrdma_cursor_sub(struct rpcrdma_cursor *c, size_t n,
                                                        const char *what)
 {
     struct rpcrdma_cursor sub = *c;
 
-    if (c->status != RPCRDMA_OK || n > c->len - c->off) {
-        rpcrdma_cursor_fail(c, RPCRDMA_MALFORMED, c->off, what);
+    rpcrdma_cursor_skip(c, n, what);
+    if (c->status != RPCRDMA_OK) {
         sub = *c;
-        sub.len = sub.caplen = sub.off;
-        return sub;
+        n = 0;
     }
-    sub.len = c->off + n;
+    sub.len = sub.off + n;
     if (sub.caplen > sub.len)
         sub.caplen = sub.len;
-    c->off = sub.caplen;
-    if (sub.caplen < sub.len)
-        c->len -= sub.len - sub.caplen, c->caplen = c->off;
     return sub;
 }
 
