@@ -44,7 +44,7 @@ enum rpcrdma_kind {
     RPCRDMA_KIND_DONE,
     RPCRDMA_KIND_ERROR,
     RPCRDMA_KIND_OPTIONAL,
-    RPCRDMA_KIND_CONNPROP,        /* all properties in one message; flags family: may be a part */
+    RPCRDMA_KIND_CONNPROP, /* all properties in one message; flags family: may be a part */
     RPCRDMA_KIND_CONNPROP_MIDDLE,
     RPCRDMA_KIND_CONNPROP_FINAL,
     RPCRDMA_KIND_REQPROP,
@@ -86,6 +86,8 @@ struct rpcrdma_type_desc {
     uint32_t value;
     const char *name; /* the dialect's own XDR identifier */
     enum rpcrdma_kind kind;
+    uint32_t parts; /* what follows the four common words: RPCRDMA_HAS_... of message.h, in the
+                     * order of those bits, which is the wire order in every dialect */
 };
 
 struct rpcrdma_error_desc {
@@ -94,11 +96,23 @@ struct rpcrdma_error_desc {
     enum rpcrdma_error_body body;
 };
 
+/* The XDR type of a property's data. */
+enum rpcrdma_property_type {
+    RPCRDMA_PROPERTY_TYPE_UINT32,
+    RPCRDMA_PROPERTY_TYPE_ENUM, /* 0 to `max` */
+    RPCRDMA_PROPERTY_TYPE_BOOL,
+    RPCRDMA_PROPERTY_TYPE_OPAQUE, /* opaque<>: a count word and that many bytes, padded */
+};
+
 struct rpcrdma_property_desc {
     uint32_t value;
     const char *name; /* in words: "Receive Buffer Size" */
     const char *xdr;  /* the dialect's identifier: "RDMA2_PROPID_RBSIZ" */
     enum rpcrdma_property_kind kind;
+    enum rpcrdma_property_type type;
+    uint32_t max;           /* ENUM: its highest value */
+    bool has_default;       /* the documents give a default */
+    uint32_t default_value; /* a number, or 0 or 1 */
 };
 
 struct rpcrdma_dialect {
@@ -108,9 +122,6 @@ struct rpcrdma_dialect {
     const char *source; /* the document: "draft-ietf-nfsv4-rpcrdma-version-two-07" */
     uint32_t version;   /* 1 or 2 */
 
-    bool has_direction;     /* a direction word before chunk lists (cel-01 to cel-04) */
-    bool has_inv_handle;    /* rdma_inv_handle after it */
-    bool has_nochg;         /* CONNPROP ends with a property subset (cel-03, cel-04) */
     bool counting_credits;  /* credits are running counters (ietf-02 inferred, ietf-07 4.2.1) */
     bool xchar;             /* OPTIONAL may carry draft-dnoveck-nfsv4-rpcrdma-xcharext-01 */
     uint32_t flag_response; /* flags family: the bits, 0 where the dialect has none */
@@ -130,7 +141,7 @@ RPCRDMA_API const struct rpcrdma_dialect *rpcrdma_dialect(enum rpcrdma_dialect_i
  * "cel-09" is "cel-08"). NULL for a name nobody used. */
 RPCRDMA_API const struct rpcrdma_dialect *rpcrdma_dialect_by_name(const char *name);
 
-/* Entries of a dialect's tables; NULL when the value is not in it. */
+/* Entries of a dialect's tables; NULL when the value is not in it, whatever the value. */
 RPCRDMA_API const struct rpcrdma_type_desc *
 rpcrdma_dialect_type(const struct rpcrdma_dialect *dialect, uint32_t value);
 RPCRDMA_API const struct rpcrdma_error_desc *

@@ -3,8 +3,9 @@
 #define RPCRDMA_WIRE_PROPERTY_H
 
 /*
- * Transport properties (draft-ietf-nfsv4-rpcrdma-version-two-07 section 5) and xchar characteristics
- * (draft-dnoveck-nfsv4-rpcrdma-xcharext-01 section 2): both are a list of { uint32 id, opaque data<> }.
+ * Transport properties (draft-ietf-nfsv4-rpcrdma-version-two-07 section 5) and xchar
+ * characteristics (draft-dnoveck-nfsv4-rpcrdma-xcharext-01 section 2): both are a list of { uint32
+ * id, opaque data<> }.
  */
 
 #include <stdbool.h>
@@ -28,7 +29,8 @@ struct rpcrdma_property {
     bool too_long;     /* known, with more data than its type has; value is the type's prefix */
     bool experimental; /* xchar: id at or above 4294967040 */
     uint32_t value;
-    struct rpcrdma_span data; /* as on the wire, without count and padding */
+    struct rpcrdma_span data; /* as on the wire, without count and padding. To encode: these bytes,
+                               * or where data.data is NULL `value` as its state says, or none */
 };
 
 struct rpcrdma_property_iter {

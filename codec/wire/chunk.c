@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "wire/chunk.h"
+
+#include <assert.h>
+
+#include "wire/cursor.h"
+
+/*
+ * The decoder checked that what a list counts is there; nothing is checked again here.
+ */
+
+static struct rpcrdma_segment get_segment(const uint8_t *p)
+{
+    return (struct rpcrdma_segment){
+        .handle = rpcrdma_get_be32(p),
+        .length = rpcrdma_get_be32(p + 4),
+        .offset = rpcrdma_get_be64(p + 8),
+    };
+}
+
+struct rpcrdma_segment rpcrdma_chunk_segment(const struct rpcrdma_chunk *chunk, uint32_t i)
+{
+    assert(i < chunk->count);
+    if (chunk->wire)
+        return get_segment(chunk->wire + (size_t)i * RPCRDMA_SEGMENT_SIZE);
+    return chunk->segments[i];
+}
+
+uint64_t rpcrdma_chunk_length(const struct rpcrdma_chunk *chunk)
+{
+    uint64_t length = 0;
+
+    for (uint32_t i = 0; i < chunk->count; i++)
+        length += chunk->wire ? rpcrdma_get_be32(chunk->wire + (size_t)i * RPCRDMA_SEGMENT_SIZE + 4)
+                              : chunk->segments[i].length;
+    return length;
+}
+
+struct rpcrdma_read_iter rpcrdma_read_begin(const struct rpcrdma_read_list *list)
+{
+    return (struct rpcrdma_read_iter){.list = *list};
+}
+
+bool rpcrdma_read_next(struct rpcrdma_read_iter *it, struct rpcrdma_read_segment *out)
+{
+    const struct rpcrdma_read_list *list = &it->list;
+
+    if (it->index >= list->count)
+        return false;
+    if (list->wire) {
+        uint32_t at = it->index * (4 + RPCRDMA_READ_SEGMENT_SIZE) + 4;
+        const uint8_t *p = list->wire + at;
+
+        it->off = list->off + at;
+        *out = (struct rpcrdma_read_segment){rpcrdma_get_be32(p), get_segment(p + 4)};
+    } else {
+        *out = list->segments[it->index];
+    }
+    it->index++;
+    return true;
+}
+
+struct rpcrdma_write_iter rpcrdma_write_begin(const struct rpcrdma_write_list *list)
+{
+    return (struct rpcrdma_write_iter){.list = *list, .next = list->wire};
+}
+
+bool rpcrdma_write_next(struct rpcrdma_write_iter *it, struct rpcrdma_chunk *out)
+{
+    const struct rpcrdma_write_list *list = &it->list;
+
+    if (it->index >= list->count)
+        return false;
+    if (list->wire) {
+        uint32_t declared = rpcrdma_get_be32(it->next + 4);
+        bool last = it->index == list->count - 1;
+
+        it->off = list->off + (uint32_t)(it->next - list->wire) + 4;
+        *out = (struct rpcrdma_chunk){
+            .wire = it->next + 8,
+            .count = last ? list->last_count : declared,
+            .declared = declared,
+            .off = it->off,
+        };
+        if (!last)
+            it->next += 8 + (size_t)declared * RPCRDMA_SEGMENT_SIZE;
+    } else {
+        *out = list->chunks[it->index];
+    }
+    it->index++;
+    return true;
+}
