@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "upper/binding.h"
+
+#include <assert.h>
+
+#include "upper/compound.h"
+#include "upper/names.h"
+
+/* RFC 1813 section 2.6: post_op_attr; fattr3 is 84 bytes. RFC 1094: fattr is 68. */
+#define ATTR3 "<1:x84;0:>"
+#define ATTR2 "x68"
+
+struct result {
+    uint32_t version, procedure;
+    const char *grammar;
+};
+
+/* Results with an item that may be in a write chunk: RFC 8267 sections 3.1 and 3.2. */
+static const struct result results[] = {
+    {2, 5, "<0:d;*:>"},
+    {2, 6, "<0:" ATTR2 "d;*:>"},
+    {3, 5, "<0:" ATTR3 "d;*:" ATTR3 ">"},
+    {3, 6, "<0:" ATTR3 "uud;*:" ATTR3 ">"},
+};
+
+static const struct result *find(const struct rpcrdma_rpc *call)
+{
+    if (call->program == RPCRDMA_PROGRAM_NFS)
+        for (size_t i = 0; i < sizeof(results) / sizeof(results[0]); i++)
+            if (results[i].version == call->version && results[i].procedure == call->procedure)
+                return &results[i];
+    return NULL;
+}
+
+static enum rpcrdma_binding_verdict verdict(const struct rpcrdma_cursor *in, bool exact)
+{
+    if (in->status == RPCRDMA_TRUNCATED)
+        return RPCRDMA_BINDING_TRUNCATED;
+    return exact ? RPCRDMA_BINDING_FITS : RPCRDMA_BINDING_MISFIT;
+}
+
+static enum rpcrdma_binding_verdict walk(const struct rpcrdma_rpc *reply,
+                                         const struct rpcrdma_rpc *call, bool reverse,
+                                         const void *data, size_t caplen, size_t len,
+                                         const struct rpcrdma_reduction *reduction,
+                                         struct rpcrdma_insertion *places)
+{
+    const struct result *result = find(call);
+    struct rpcrdma_compound compound;
+    struct rpcrdma_operation operation;
+
+    for (size_t i = 0; i < reduction->n_chunks; i++)
+        places[i] = (struct rpcrdma_insertion){0};
+    if (result) {
+        struct rpcrdma_xdr x = {
+            .in = rpcrdma_cursor_init(data, caplen, len), .reduction = reduction, .places = places};
+
+        rpcrdma_cursor_take(&x.in, reply->body_off, "RPC header");
+        rpcrdma_xdr_step(&x, result->grammar);
+        return verdict(&x.in, rpcrdma_cursor_left(&x.in) == 0);
+    }
+    if (!rpcrdma_compound_begin(&compound, reply, call, reverse, data, caplen, len, reduction,
+                                places))
+        return RPCRDMA_BINDING_NONE;
+    while (rpcrdma_compound_next(&compound, &operation))
+        ;
+    return verdict(&compound.xdr.in, rpcrdma_compound_exact(&compound));
+}
+
+enum rpcrdma_binding_verdict rpcrdma_binding_place(const struct rpcrdma_rpc *reply,
+                                                   const struct rpcrdma_rpc *call, bool reverse,
+                                                   const void *data, size_t caplen, size_t len,
+                                                   struct rpcrdma_reduction *reduction,
+                                                   struct rpcrdma_insertion *places)
+{
+    enum rpcrdma_binding_verdict first;
+
+    for (size_t i = 0; i < reduction->n_chunks; i++)
+        places[i] = (struct rpcrdma_insertion){0};
+    if (!call || !(call->present & RPCRDMA_RPC_HAS_PROGRAM) ||
+        !rpcrdma_program_name(call->program, call->version, reverse))
+        return RPCRDMA_BINDING_UNKNOWN;
+    if (call->gss_service >= RPCRDMA_GSS_INTEGRITY)
+        return RPCRDMA_BINDING_PROTECTED;
+    if (!rpcrdma_rpc_has_results(reply))
+        return reply->status == RPCRDMA_TRUNCATED ? RPCRDMA_BINDING_TRUNCATED
+                                                  : RPCRDMA_BINDING_NONE;
+    first = walk(reply, call, reverse, data, caplen, len, reduction, places);
+    if (first != RPCRDMA_BINDING_MISFIT)
+        return first;
+    /* RFC 5666 left open where the padding of an item in a chunk goes: try the other place. */
+    reduction->pad_inline = !reduction->pad_inline;
+    if (walk(reply, call, reverse, data, caplen, len, reduction, places) == RPCRDMA_BINDING_FITS)
+        return RPCRDMA_BINDING_FITS;
+    reduction->pad_inline = !reduction->pad_inline;
+    return walk(reply, call, reverse, data, caplen, len, reduction, places);
+}
+
+const char *rpcrdma_binding_verdict_text(enum rpcrdma_binding_verdict v)
+{
+    static const char *const texts[] = {
+        "the chunks fit the results",
+        "no result of the procedure may be in a chunk",
+        "no upper-layer binding is known for the program",
+        "results protected by RPCSEC_GSS may not be in chunks",
+        "the results were not captured whole",
+        "the results cannot be read with the chunks taken out",
+    };
+
+    assert((size_t)v < sizeof(texts) / sizeof(texts[0]));
+    return texts[v];
+}

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef RPCRDMA_UPPER_BINDING_H
+#define RPCRDMA_UPPER_BINDING_H
+
+/*
+ * Upper-layer bindings for Replies: which result's bytes each write chunk carries, and so where in
+ * the reduced Reply they belong. The transport header does not say it (RFC 8166 section 6); for NFS
+ * RFC 8267 does: NFSv2 and NFSv3 READ (data) and READLINK (path); NFSv4 READ (data), READLINK
+ * (linkdata) and READ_PLUS (data), wherever they stand in a COMPOUND. Of Calls nothing has to be
+ * known: a read chunk says its position itself.
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "upper/xdr.h"
+#include "wire/rpc.h"
+
+enum rpcrdma_binding_verdict {
+    RPCRDMA_BINDING_FITS,    /* the results were walked to their exact end */
+    RPCRDMA_BINDING_NONE,    /* a known program, and no result of the procedure may be in a chunk */
+    RPCRDMA_BINDING_UNKNOWN, /* no binding is known for the program or version; or no Call */
+    RPCRDMA_BINDING_PROTECTED, /* RPCSEC_GSS integrity or privacy: nothing may be reduced */
+    RPCRDMA_BINDING_TRUNCATED, /* cut by the capture: what was placed before is right */
+    RPCRDMA_BINDING_MISFIT,    /* the results cannot be read with these chunks taken out */
+};
+
+/* Text for findings: "no upper-layer binding is known for the program". */
+const char *rpcrdma_binding_verdict_text(enum rpcrdma_binding_verdict verdict);
+
+/*
+ * Places the write chunks of one Reply.
+ *
+ * reply: its decoded header. call: its Call's header, NULL where it was not seen. reverse: as in
+ * compound.h. data: the reduced stream, caplen bytes of len. reduction: gaps (of the Read-Read
+ * model, else none) and the write chunks as the Reply's header returned them; its pad_inline is a
+ * first guess that is corrected to what fits. places: one entry per write chunk, all written.
+ *
+ * A chunk that has bytes and was not placed belongs nowhere that is known. A chunk without bytes is
+ * unused; what it was meant for stands in the stream.
+ */
+enum rpcrdma_binding_verdict rpcrdma_binding_place(const struct rpcrdma_rpc *reply,
+                                                   const struct rpcrdma_rpc *call, bool reverse,
+                                                   const void *data, size_t caplen, size_t len,
+                                                   struct rpcrdma_reduction *reduction,
+                                                   struct rpcrdma_insertion *places);
+
+#endif

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef RPCRDMA_UPPER_NFS4_H
+#define RPCRDMA_UPPER_NFS4_H
+
+/*
+ * The operations of NFSv4 and of its callback program, in all minor versions: RFC 7531 (4.0),
+ * RFC 5662 (4.1), RFC 7863 (4.2), RFC 8276 (extended attributes), RFC 9754 (delegation types). An
+ * operation's arguments and results never changed between minor versions but for new union arms, so
+ * that one table serves all.
+ */
+
+#include <stdint.h>
+
+struct rpcrdma_nfs4_operation {
+    uint32_t number;
+    const char *name;      /* "READ", "CB_RECALL" */
+    const char *arguments; /* grammars of upper/xdr.h; after the operation's number */
+    const char *results;   /* they start with the nfsstat4 */
+};
+
+/* NULL for a number that no minor version has. */
+const struct rpcrdma_nfs4_operation *rpcrdma_nfs4_operation(uint32_t number);
+const struct rpcrdma_nfs4_operation *rpcrdma_nfs4_callback(uint32_t number);
+
+#endif
