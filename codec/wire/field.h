@@ -18,6 +18,8 @@ enum rpcrdma_base {
     RPCRDMA_BASE_BOOL,  /* JSON: true or false */
     RPCRDMA_BASE_NAME,  /* JSON: the value's name; the number where it has none */
     RPCRDMA_BASE_BYTES, /* JSON: a string of hex digits */
+    RPCRDMA_BASE_TEXT,  /* JSON: a string */
+    RPCRDMA_BASE_REAL,  /* JSON: a number with a fraction */
 };
 
 enum rpcrdma_record_shape {
@@ -26,8 +28,8 @@ enum rpcrdma_record_shape {
 };
 
 enum rpcrdma_record_id {
-#define RECORD(id, key, shape, name, section, help) RPCRDMA_RECORD_##id,
-#define FIELD(record, id, key, offset, width, base, names, name, section, help)
+#define RECORD(id, path, key, shape, name, section, help) RPCRDMA_RECORD_##id,
+#define FIELD(record, id, path, key, offset, width, base, names, name, section, help)
 #include "wire/field.def"
 #undef RECORD
 #undef FIELD
@@ -35,8 +37,9 @@ enum rpcrdma_record_id {
 };
 
 enum rpcrdma_field_id {
-#define RECORD(id, key, shape, name, section, help)
-#define FIELD(record, id, key, offset, width, base, names, name, section, help) RPCRDMA_FIELD_##id,
+#define RECORD(id, path, key, shape, name, section, help)
+#define FIELD(record, id, path, key, offset, width, base, names, name, section, help)              \
+    RPCRDMA_FIELD_##id,
 #include "wire/field.def"
 #undef RECORD
 #undef FIELD
@@ -50,7 +53,9 @@ struct rpcrdma_value_name {
 
 struct rpcrdma_record {
     enum rpcrdma_record_id id;
-    const char *key; /* JSON key and last part of the Wireshark name: "read" */
+    const char *key;    /* "read": JSON key, last part of the Wireshark name. Not used where the
+                         * record is an element of a list; empty where no other record holds it */
+    const char *abbrev; /* "rpcrdma.read": the Wireshark name; "rpcrdma." where key is empty */
     enum rpcrdma_record_shape shape;
     const char *name;    /* "Read list" */
     const char *section; /* where it is specified */
@@ -60,20 +65,25 @@ struct rpcrdma_record {
 struct rpcrdma_field {
     enum rpcrdma_field_id id;
     enum rpcrdma_record_id record;
-    const char *key;    /* "position": JSON key, last part of the Wireshark name */
+    const char *key;    /* "position": JSON key, last part of the Wireshark name. Not used where the
+                         * field is an element of a list */
     const char *abbrev; /* "rpcrdma.read.position": the Wireshark name */
     int32_t offset;     /* in its record's wire form; -1 where it moves or is not on the wire */
-    uint32_t width;     /* bits; 0: variable */
+    uint32_t width;     /* bits of the value; 0: variable */
     enum rpcrdma_base base;
     const struct rpcrdma_value_name *names; /* ends with a NULL name; NULL: none here (types and
                                              * errors have theirs in each dialect) */
-    const char *name;    /* "Position" */
-    const char *section;
-    const char *help;
+    const char *name;                       /* "Position" */
+    const char
+        *section;     /* where it is specified; "this program": it is worked out, not on the wire */
+    const char *help; /* one line of what it is */
 };
 
+/* The table's entries; never NULL for a valid id. Static storage. */
 RPCRDMA_API const struct rpcrdma_record *rpcrdma_record(enum rpcrdma_record_id id);
 RPCRDMA_API const struct rpcrdma_field *rpcrdma_field(enum rpcrdma_field_id id);
+
+/* The name of `value`, or NULL where it has none or names is NULL. */
 RPCRDMA_API const char *rpcrdma_value_name(const struct rpcrdma_value_name *names, uint64_t value);
 
 #endif
