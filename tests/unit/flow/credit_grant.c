@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "test.h"
+
+#include "flow/credit_grant.h"
+
+static struct rpcrdma_credit_grants grants;
+
+static void add(uint64_t value, rpcrdma_credit_place place, uint64_t elapsed_ns)
+{
+    rpcrdma_credit_grants_add(
+        &grants,
+        &(struct rpcrdma_credit_grant){.value = value, .place = place, .elapsed_ns = elapsed_ns});
+}
+
+static unsigned acked(rpcrdma_credit_place place, uint64_t elapsed_ns)
+{
+    struct rpcrdma_credit_grant before, after;
+    unsigned n = 0;
+
+    while (rpcrdma_credit_grants_acked(&grants, place, elapsed_ns, &before, &after))
+        n++;
+    return n;
+}
+
+static void test_raise_at_once(void **state)
+{
+    (void)state;
+    rpcrdma_credit_grants_init(&grants, 1);
+    assert_int_equal(rpcrdma_credit_grants_ceiling(&grants), 1);
+    add(64, 10, 0);
+    assert_int_equal(rpcrdma_credit_grants_ceiling(&grants), 64);
+    assert_int_equal(acked(10, 0), 0);
+}
+
+static void test_shrink_when_acknowledged(void **state)
+{
+    (void)state;
+    rpcrdma_credit_grants_init(&grants, 64);
+    add(8, 10, 0);
+    add(8, 11, 0); /* the same again: the first one counts */
+    assert_int_equal(rpcrdma_credit_grants_ceiling(&grants), 64);
+    assert_int_equal(acked(9, 0), 0);
+    assert_int_equal(rpcrdma_credit_grants_ceiling(&grants), 64);
+    assert_int_equal(acked(10, 0), 1);
+    assert_int_equal(rpcrdma_credit_grants_ceiling(&grants), 8);
+}
+
+static void test_stairs(void **state)
+{
+    (void)state;
+    rpcrdma_credit_grants_init(&grants, 64);
+    add(32, 10, 0);
+    add(16, 20, 0);
+    add(24, 30, 0);
+    assert_int_equal(rpcrdma_credit_grants_ceiling(&grants), 64);
+    assert_int_equal(acked(20, 0), 2);
+    assert_int_equal(rpcrdma_credit_grants_ceiling(&grants), 24);
+    assert_int_equal(acked(30, 0), 1);
+    assert_int_equal(rpcrdma_credit_grants_ceiling(&grants), 24);
+}
+
+static void test_unknown_place_binds_by_time(void **state)
+{
+    (void)state;
+    rpcrdma_credit_grants_init(&grants, 64);
+    add(8, 0, 1000);
+    assert_int_equal(acked(UINT64_MAX, 1000), 0);
+    assert_int_equal(acked(0, 1000 + 999999999), 0);
+    assert_int_equal(acked(0, 1000 + 1000000000), 1);
+    assert_int_equal(rpcrdma_credit_grants_ceiling(&grants), 8);
+}
+
+/* More changes than are kept: never lower than the truth. */
+static void test_many(void **state)
+{
+    (void)state;
+    rpcrdma_credit_grants_init(&grants, 1000);
+    for (uint64_t i = 0; i < 100; i++)
+        add(500 - 5 * i, i + 1, 0);
+    assert_true(grants.count <= 1 + RPCRDMA_GRANTS_PENDING);
+    for (uint64_t i = 0; i < 100; i++) {
+        acked(i + 1, 0);
+        assert_true(rpcrdma_credit_grants_ceiling(&grants) >= 500 - 5 * i);
+    }
+    assert_int_equal(rpcrdma_credit_grants_ceiling(&grants), 5);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_raise_at_once), cmocka_unit_test(test_shrink_when_acknowledged),
+        cmocka_unit_test(test_stairs),        cmocka_unit_test(test_unknown_place_binds_by_time),
+        cmocka_unit_test(test_many),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
