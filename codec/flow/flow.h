@@ -35,16 +35,17 @@ enum rpcrdma_paired_by {
 
 struct rpcrdma_endpoint {
     struct rpcrdma_address address;
-    uint32_t qpn;     /* IB, RoCE; has_qpn tells whether it is known */
-    uint16_t port;    /* iWARP: TCP port */
+    uint32_t qpn;  /* IB, RoCE; has_qpn tells whether it is known */
+    uint16_t port; /* iWARP: TCP port */
     bool has_qpn;
 };
 
-/* The transport properties in effect for one end (what it announced, else its version's default). */
+/* The transport properties in effect for one end (what it announced, else its version's default).
+ */
 struct rpcrdma_properties {
-    uint32_t send_size, receive_size; /* bytes */
+    uint32_t send_size, receive_size;     /* bytes */
     uint32_t segment_size, segment_count; /* 0: no limit known */
-    uint32_t reverse_direction;       /* RDMA2_RVRSDIR_ value of ietf-07 */
+    uint32_t reverse_direction;           /* RDMA2_RVRSDIR_ value of ietf-07 */
     bool remote_invalidation;
     bool announced; /* by private data, properties or characteristics; else defaults */
 };
@@ -56,10 +57,10 @@ struct rpcrdma_connection {
     struct rpcrdma_endpoint end[2];
     enum rpcrdma_role role[2];
     enum rpcrdma_paired_by paired_by;
-    uint16_t service_port; /* 0: unknown */
-    uint32_t version;      /* 0 until a message was seen */
+    uint16_t service_port;                 /* 0: unknown */
+    uint32_t version;                      /* 0 until a message was seen */
     const struct rpcrdma_dialect *dialect; /* NULL until decided or settled */
-    uint32_t dialects;     /* bit per enum rpcrdma_dialect_id the bytes cannot tell apart */
+    uint32_t dialects; /* bit per enum rpcrdma_dialect_id the bytes cannot tell apart */
     bool has_private_data[2];
     struct rpcrdma_private_data private_data[2];
     struct rpcrdma_properties properties[2];
@@ -79,27 +80,29 @@ enum rpcrdma_rpc_direction {
 /* One RPC-over-RDMA message, complete or as much of it as was captured. Valid during the call. */
 struct rpcrdma_flow_message {
     const struct rpcrdma_connection *connection;
-    int sender_end;                /* index into connection->end; -1: not known */
+    int sender_end; /* index into connection->end; -1: not known */
     enum rpcrdma_role sender;
-    enum rpcrdma_rpc_direction direction; /* of the RPC message, or of what the header speaks about */
-    bool reverse;                  /* an RPC from server to client; valid when sender and direction
-                                    * are known */
-    uint64_t frame, first_frame;   /* the packet that completes it, and its first */
+    enum rpcrdma_rpc_direction
+        direction;               /* of the RPC message, or of what the header speaks about */
+    bool reverse;                /* an RPC from server to client; valid when sender and direction
+                                  * are known */
+    uint64_t frame, first_frame; /* the packet that completes it, and its first */
     int64_t time_ns, first_time_ns;
     struct rpcrdma_endpoint src, dst; /* src.has_qpn false: not paired */
     bool has_invalidate;
     uint32_t invalidate;
     const struct rpcrdma_message *message;
-    const struct rpcrdma_rpc *rpc; /* NULL: carries no RPC header in this message */
+    const struct rpcrdma_rpc *rpc;  /* NULL: carries no RPC header in this message */
     const struct rpcrdma_rpc *call; /* of a Reply: the header of its Call, where seen; else NULL */
-    uint32_t part;  /* continued messages: number of this part from 1; 0: not continued */
+    uint32_t part; /* continued messages: number of this part from 1; 0: not continued */
     const struct rpcrdma_finding *findings;
     size_t n_findings;
 };
 
 /* Calls come during rpcrdma_flow_op and rpcrdma_flow_end. Any may be NULL. */
 struct rpcrdma_flow_sink {
-    void (*connection)(void *context, const struct rpcrdma_connection *connection); /* once, at its end */
+    void (*connection)(void *context,
+                       const struct rpcrdma_connection *connection); /* once, at its end */
     void (*message)(void *context, const struct rpcrdma_flow_message *message);
     /* findings that belong to no message; connection may be NULL */
     void (*finding)(void *context, const struct rpcrdma_connection *connection,
@@ -113,7 +116,7 @@ struct rpcrdma_flow_config {
     const uint32_t *qpns; /* QP numbers taken as RPC-over-RDMA without further evidence */
     size_t n_qpns;
     const struct rpcrdma_dialect *dialect; /* of version 2 messages; NULL: find out */
-    uint64_t max_memory; /* bytes; 0: the default */
+    uint64_t max_memory;                   /* bytes; 0: the default */
 };
 
 struct rpcrdma_flow;
@@ -123,7 +126,8 @@ RPCRDMA_API struct rpcrdma_flow *rpcrdma_flow_new(const struct rpcrdma_flow_conf
                                                   const struct rpcrdma_flow_sink *sink);
 RPCRDMA_API void rpcrdma_flow_free(struct rpcrdma_flow *flow); /* NULL is fine */
 
-/* One operation, in the order of the capture. False when memory is short: nothing more will come. */
+/* One operation, in the order of the capture. False when memory is short: nothing more will come.
+ */
 RPCRDMA_API bool rpcrdma_flow_op(struct rpcrdma_flow *flow, const struct rpcrdma_op *op);
 
 /* No more operations: what is held back is given out, every connection reported. */

@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "flow/internal.h"
+
+/*
+ * Sends of several packets. A Send of one packet is used in place. A message's caplen is the prefix
+ * that was captured without a hole: what comes after a hole (a sliced packet, the bound, one lost
+ * packet) counts in len only, so a decoder says truncated and not malformed.
+ */
+
+enum { FIRST_SIZE = 4096 };
+
+static void finding(struct flow *flow, struct flow_half *half, enum rpcrdma_rule_id rule,
+                    uint64_t arg0, uint64_t arg1)
+{
+    struct rpcrdma_finding f = {
+        .rule = rule, .frame = flow->frame, .offset = -1, .arg = {arg0, arg1}};
+
+    if (half->conn && half->conn->claim == FLOW_CLAIMED)
+        flow_report(flow, half->conn, &f);
+}
+
+static void reset(struct flow *flow, struct flow_half *half)
+{
+    struct flow_assembly *a = &half->assembly;
+
+    flow_release(&flow->memory, a->buffer, a->size);
+    *a = (struct flow_assembly){0};
+}
+
+void flow_assemble_free(struct flow *flow, struct flow_half *half)
+{
+    reset(flow, half);
+}
+
+/* What was put together will never be whole. */
+static void drop(struct flow *flow, struct flow_half *half)
+{
+    struct flow_assembly *a = &half->assembly;
+
+    if (!a->active)
+        return;
+    finding(flow, half, RPCRDMA_RULE_SEND_INCOMPLETE, a->first_frame, a->len);
+    reset(flow, half);
+}
+
+void flow_assemble_gap(struct flow *flow, struct flow_half *half, uint32_t packets, bool goes_on)
+{
+    struct flow_assembly *a = &half->assembly;
+
+    if (!a->active)
+        return;
+    /* One packet between a first or middle one and a middle or last one can only be a middle one,
+     * as long as the path MTU. Of two, one might end this Send and the other begin the next. */
+    if (packets == 1 && goes_on && half->pmtu != 0) {
+        a->hole = true;
+        a->len += half->pmtu;
+        return;
+    }
+    drop(flow, half);
+}
+
+static bool reserve(struct flow *flow, struct flow_assembly *a, uint32_t size)
+{
+    uint32_t bigger = a->size ? a->size : FIRST_SIZE;
+    uint8_t *buffer;
+
+    if (size <= a->size)
+        return true;
+    while (bigger < size)
+        bigger *= 2;
+    buffer = flow_alloc(&flow->memory, bigger);
+    if (!buffer)
+        return false;
+    if (a->have > 0)
+        memcpy(buffer, a->buffer, a->have);
+    flow_release(&flow->memory, a->buffer, a->size);
+    a->buffer = buffer;
+    a->size = bigger;
+    return true;
+}
+
+static void append(struct flow *flow, struct flow_half *half, const struct rpcrdma_op *op)
+{
+    struct flow_assembly *a = &half->assembly;
+    uint32_t n = op->caplen;
+
+    if (!a->hole && n > FLOW_SEND_MAX - a->have) {
+        n = FLOW_SEND_MAX - a->have;
+        finding(flow, half, RPCRDMA_RULE_SEND_TOO_LONG, a->first_frame, FLOW_SEND_MAX);
+    }
+    if (!a->hole && n > 0) {
+        if (reserve(flow, a, a->have + n)) {
+            memcpy(a->buffer + a->have, op->data, n);
+            a->have += n;
+        } else {
+            n = 0;
+            finding(flow, half, RPCRDMA_RULE_MEMORY_LIMIT, flow->memory.limit, 0);
+        }
+    }
+    if (n < op->len)
+        a->hole = true;
+    /* a Send is at most 2^31 bytes long (IBTA volume 1 section 9.3.3.2.1) */
+    a->len = op->len > UINT32_MAX - a->len ? UINT32_MAX : a->len + op->len;
+}
+
+static void remember(struct flow_half *half, const struct rpcrdma_op *op)
+{
+    uint32_t i = half->recent_next++ % FLOW_RECENT;
+
+    half->recent[i].set = op->caplen >= 4;
+    half->recent[i].psn = op->seq;
+    if (op->caplen >= 4)
+        memcpy(half->recent[i].xid, op->data, 4);
+}
+
+static void begin(struct flow_half *half, const struct rpcrdma_op *op)
+{
+    half->assembly.active = true;
+    half->assembly.first_seq = op->seq;
+    half->assembly.first_frame = op->frame;
+    half->assembly.first_time_ns = op->time_ns;
+}
+
+static void complete(struct flow *flow, struct flow_half *half, const struct rpcrdma_op *op)
+{
+    struct flow_assembly a = half->assembly;
+    struct flow_send send = {.data = a.buffer,
+                             .caplen = a.have,
+                             .len = a.len,
+                             .frame = op->frame,
+                             .first_frame = a.first_frame,
+                             .time_ns = op->time_ns,
+                             .first_time_ns = a.first_time_ns,
+                             .first_seq = a.first_seq,
+                             .last_seq = op->seq,
+                             .has_invalidate = (op->flags & RPCRDMA_OP_INVALIDATE) != 0,
+                             .invalidate = op->invalidate};
+
+    half->assembly = (struct flow_assembly){0};
+    flow_event_send(flow, half, &send);
+    flow_release(&flow->memory, a.buffer, a.size);
+}
+
+static void in_place(struct flow *flow, struct flow_half *half, const struct rpcrdma_op *op)
+{
+    struct flow_send send = {.data = op->data,
+                             .caplen = op->caplen,
+                             .len = op->len,
+                             .frame = op->frame,
+                             .first_frame = op->frame,
+                             .time_ns = op->time_ns,
+                             .first_time_ns = op->time_ns,
+                             .first_seq = op->seq,
+                             .last_seq = op->seq,
+                             .has_invalidate = (op->flags & RPCRDMA_OP_INVALIDATE) != 0,
+                             .invalidate = op->invalidate};
+
+    flow_event_send(flow, half, &send);
+}
+
+/* Of a stream that nobody has claimed, is this Send worth putting together? */
+static bool worth_it(const struct flow *flow, const struct flow_half *half,
+                     const struct rpcrdma_op *op)
+{
+    return (half->conn && half->conn->claim == FLOW_CLAIMED) ||
+           flow_qpn_known(flow, half->path.qpn) ||
+           flow_claim_plausible(op->data, op->caplen, UINT32_MAX);
+}
+
+void flow_assemble(struct flow *flow, struct flow_half *half, const struct rpcrdma_op *op)
+{
+    struct flow_assembly *a = &half->assembly;
+    bool first = (op->flags & RPCRDMA_OP_FIRST) != 0, last = (op->flags & RPCRDMA_OP_LAST) != 0;
+    bool iwarp = op->carrier == RPCRDMA_CARRIER_IWARP;
+
+    if (first) {
+        drop(flow, half);
+        remember(half, op);
+        if (last) {
+            in_place(flow, half, op);
+            return;
+        }
+        if (!worth_it(flow, half, op))
+            return;
+        begin(half, op);
+        a->msn = op->seq;
+    } else if (!a->active) {
+        if (last)
+            finding(flow, half, RPCRDMA_RULE_SEND_START_MISSING, 0, 0);
+        return;
+    } else if (iwarp && (op->seq != a->msn || op->message_offset != a->len)) {
+        /* untagged segments of a message come in order (RFC 5041 section 5.2) */
+        drop(flow, half);
+        return;
+    }
+    append(flow, half, op);
+    if (last)
+        complete(flow, half, op);
+}

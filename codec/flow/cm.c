@@ -1,0 +1,297 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "flow/internal.h"
+
+/* Connection set-up and end: the CM's messages (IBTA volume 1 chapter 12) and MPA's frames. */
+
+uint64_t flow_cm_key(const struct rpcrdma_address *opener, const struct rpcrdma_address *acceptor,
+                     uint32_t comm_id)
+{
+    uint64_t h = flow_mix(comm_id);
+    uint8_t bytes[40] = {0};
+
+    memcpy(bytes, opener, sizeof(*opener));
+    memcpy(bytes + 20, acceptor, sizeof(*acceptor));
+    for (size_t i = 0; i < sizeof(bytes); i += 8) {
+        uint64_t x;
+
+        memcpy(&x, bytes + i, sizeof(x));
+        h = flow_hash2(h, x);
+    }
+    return h;
+}
+
+/* The connection that `opener` opened under `comm_id`, or NULL. */
+static struct flow_conn *by_comm_id(const struct flow *flow, const struct rpcrdma_address *opener,
+                                    const struct rpcrdma_address *acceptor, uint32_t comm_id)
+{
+    struct flow_conn *conn = flow_table_get(&flow->cm, flow_cm_key(opener, acceptor, comm_id));
+
+    if (!conn || conn->comm_id[0] != comm_id ||
+        memcmp(&conn->pub.end[0].address, opener, sizeof(*opener)) != 0 ||
+        memcmp(&conn->pub.end[1].address, acceptor, sizeof(*acceptor)) != 0)
+        return NULL;
+    return conn;
+}
+
+/* The connection a CM message after the REQ belongs to: its sender opened it, or its receiver did,
+ * or (DREQ) the receiver's QP is known. Sets the end that sent it. */
+static struct flow_conn *find(struct flow *flow, const struct rpcrdma_op *op, int *sender)
+{
+    const struct rpcrdma_op_connect *c = op->connect;
+    struct flow_conn *conn = by_comm_id(flow, &op->src, &op->dst, c->local_comm_id);
+
+    *sender = 0;
+    if (conn &&
+        (c->remote_comm_id == 0 || !conn->has_comm_id[1] || conn->comm_id[1] == c->remote_comm_id))
+        return conn;
+    *sender = 1;
+    conn = by_comm_id(flow, &op->dst, &op->src, c->remote_comm_id);
+    if (conn &&
+        (c->local_comm_id == 0 || !conn->has_comm_id[1] || conn->comm_id[1] == c->local_comm_id))
+        return conn;
+    if (c->remote_qpn != 0) {
+        struct flow_path path = flow_path_of(op);
+        struct flow_half *half;
+
+        path.qpn = c->remote_qpn;
+        half = flow_half_lookup(flow, &path);
+        if (half && half->conn) {
+            *sender = 1 - half->index;
+            return half->conn;
+        }
+    }
+    return NULL;
+}
+
+/* A fresh half for the QP of the message's sender: whatever was known under that number is over. */
+static struct flow_half *fresh_half(struct flow *flow, const struct rpcrdma_op *op, uint32_t qpn,
+                                    struct flow_conn *keep)
+{
+    struct flow_path path = flow_path_of(op);
+    struct flow_half *half;
+
+    path.src = op->dst;
+    path.dst = op->src;
+    path.qpn = qpn;
+    half = flow_half_lookup(flow, &path);
+    if (half && half->conn && half->conn != keep)
+        flow_conn_finish(flow, half->conn);
+    else if (half && !half->conn)
+        flow_half_free(flow, half);
+    return flow_half_get(flow, &path, op->carrier);
+}
+
+static enum flow_claim claim_of(const struct flow *flow, const struct rpcrdma_op *op)
+{
+    const struct rpcrdma_op_connect *c = op->connect;
+
+    if (flow_port_known(flow, c->port) || flow_qpn_known(flow, c->qpn))
+        return FLOW_CLAIMED;
+    if (c->port == 0 && c->service_id == 0)
+        return FLOW_UNCLAIMED; /* the service was cut off by the capture */
+    return FLOW_FOREIGN;
+}
+
+static void set_claim(struct flow *flow, struct flow_conn *conn, enum flow_claim claim)
+{
+    conn->claim = claim;
+    if (claim == FLOW_UNCLAIMED)
+        conn->waiting |= FLOW_WAIT_CLAIM;
+    if (claim == FLOW_CLAIMED)
+        flow_conn_number(flow, conn);
+    for (int i = 0; i < 2; i++)
+        if (conn->half[i])
+            conn->half[i]->foreign = claim == FLOW_FOREIGN;
+}
+
+static void start(struct flow_conn *conn, int end)
+{
+    if (conn->half[end] && conn->has_start_psn[end])
+        flow_stream_start(conn->half[end], conn->start_psn[end]);
+}
+
+static void request(struct flow *flow, const struct rpcrdma_op *op)
+{
+    const struct rpcrdma_op_connect *c = op->connect;
+    struct flow_conn *conn = by_comm_id(flow, &op->src, &op->dst, c->local_comm_id);
+    struct flow_half *half;
+
+    if (conn) {
+        if (conn->pub.end[0].qpn == c->qpn && !conn->pub.closed)
+            return; /* sent again */
+        flow_conn_finish(flow, conn);
+    }
+    conn = flow_conn_new(flow, op->carrier);
+    if (!conn)
+        return;
+    conn->by_cm = true;
+    conn->pub.end[0].address = op->src;
+    conn->pub.end[1].address = op->dst;
+    conn->comm_id[0] = c->local_comm_id;
+    conn->has_comm_id[0] = true;
+    conn->pub.service_port = c->port;
+    conn->start_psn[0] = c->start_psn;
+    conn->has_start_psn[0] = c->has_start_psn;
+    conn->registered = flow_table_put(&flow->cm, &flow->memory,
+                                      flow_cm_key(&op->src, &op->dst, c->local_comm_id), conn);
+    flow_conn_role(conn, 0, RPCRDMA_ROLE_CLIENT);
+    if (c->qpn != 0) {
+        half = fresh_half(flow, op, c->qpn, conn);
+        if (half) {
+            flow_conn_attach(flow, conn, 0, half);
+            half->pmtu = c->path_mtu;
+        }
+    }
+    conn->path_mtu = c->path_mtu;
+    flow_private_data(flow, conn, 0, op);
+    set_claim(flow, conn, claim_of(flow, op));
+}
+
+static void accept(struct flow *flow, const struct rpcrdma_op *op)
+{
+    const struct rpcrdma_op_connect *c = op->connect;
+    struct flow_conn *conn = by_comm_id(flow, &op->dst, &op->src, c->remote_comm_id);
+    struct flow_half *half;
+
+    if (conn && conn->has_comm_id[1] && conn->comm_id[1] == c->local_comm_id)
+        return; /* sent again */
+    if (!conn) {
+        /* the REQ was not captured: its sender's QP is for inference to find */
+        conn = flow_conn_new(flow, op->carrier);
+        if (!conn)
+            return;
+        conn->waiting = FLOW_WAIT_CLAIM | FLOW_WAIT_PEER;
+        conn->pub.end[0].address = op->dst;
+        conn->pub.end[1].address = op->src;
+        conn->comm_id[0] = c->remote_comm_id;
+        conn->has_comm_id[0] = true;
+        conn->registered = flow_table_put(&flow->cm, &flow->memory,
+                                          flow_cm_key(&op->dst, &op->src, c->remote_comm_id), conn);
+        flow_conn_role(conn, 0, RPCRDMA_ROLE_CLIENT);
+    } else {
+        conn->pub.paired_by = RPCRDMA_PAIRED_CM;
+    }
+    flow_conn_touch(flow, conn);
+    conn->comm_id[1] = c->local_comm_id;
+    conn->has_comm_id[1] = true;
+    conn->start_psn[1] = c->start_psn;
+    conn->has_start_psn[1] = c->has_start_psn;
+    if (c->qpn != 0) {
+        half = fresh_half(flow, op, c->qpn, conn);
+        if (half) {
+            flow_conn_attach(flow, conn, 1, half);
+            half->pmtu = conn->path_mtu;
+        }
+    }
+    start(conn, 0);
+    start(conn, 1);
+    flow_private_data(flow, conn, 1, op);
+    if (conn->claim == FLOW_UNCLAIMED && flow_qpn_known(flow, c->qpn))
+        set_claim(flow, conn, FLOW_CLAIMED);
+}
+
+/* MPA names no QPs: the TCP connection is the connection, and both directions are known at once. */
+static void mpa(struct flow *flow, const struct rpcrdma_op *op)
+{
+    struct flow_path path = flow_path_of(op);
+    struct flow_half *half = flow_half_get(flow, &path, op->carrier), *back;
+    bool opens = op->kind == RPCRDMA_OP_CONNECT;
+    struct flow_conn *conn;
+    int end = opens ? 1 : 0; /* that this frame goes to */
+
+    if (!half)
+        return;
+    conn = half->conn;
+    if (conn && opens) {
+        /* the same ports again */
+        flow_conn_finish(flow, conn);
+        conn = NULL;
+        half = flow_half_get(flow, &path, op->carrier);
+        if (!half)
+            return;
+    }
+    if (!conn) {
+        conn = flow_conn_new(flow, op->carrier);
+        if (!conn)
+            return;
+        conn->by_cm = true;
+        flow_conn_attach(flow, conn, end, half);
+        path.src = op->dst;
+        path.dst = op->src;
+        path.qpn = path.qpn << 16 | path.qpn >> 16;
+        back = flow_half_lookup(flow, &path);
+        if (back && back->conn)
+            flow_conn_finish(flow, back->conn);
+        back = flow_half_get(flow, &path, op->carrier);
+        if (back)
+            flow_conn_attach(flow, conn, 1 - end, back);
+        flow_conn_role(conn, 0, RPCRDMA_ROLE_CLIENT);
+        conn->pub.paired_by = RPCRDMA_PAIRED_CM;
+        conn->pub.service_port = conn->pub.end[1].port;
+        set_claim(flow, conn,
+                  flow_port_known(flow, conn->pub.service_port) ? FLOW_CLAIMED : FLOW_FOREIGN);
+    }
+    flow_conn_touch(flow, conn);
+    flow_private_data(flow, conn, 1 - half->index, op);
+    if (op->kind == RPCRDMA_OP_ACCEPT)
+        conn->pub.established = true;
+}
+
+static void end_of(struct flow *flow, const struct rpcrdma_op *op, struct flow_conn *conn)
+{
+    flow_conn_touch(flow, conn);
+    if (op->kind == RPCRDMA_OP_REJECT)
+        conn->pub.rejected = true;
+    flow_conn_closed(flow, conn);
+}
+
+static void tcp_end(struct flow *flow, const struct rpcrdma_op *op)
+{
+    struct flow_path path = flow_path_of(op);
+    struct flow_half *half = flow_half_lookup(flow, &path);
+
+    if (!half || !half->conn)
+        return;
+    /* a FIN closes one direction; the other may still carry messages */
+    half->conn->fin[half->index] = true;
+    if (op->kind != RPCRDMA_OP_DISCONNECT || half->conn->fin[1 - half->index])
+        end_of(flow, op, half->conn);
+    else
+        flow_conn_touch(flow, half->conn);
+}
+
+void flow_cm(struct flow *flow, const struct rpcrdma_op *op)
+{
+    struct flow_conn *conn;
+    int sender;
+
+    if (op->carrier == RPCRDMA_CARRIER_IWARP) {
+        if (op->kind == RPCRDMA_OP_CONNECT || op->kind == RPCRDMA_OP_ACCEPT)
+            mpa(flow, op);
+        else
+            tcp_end(flow, op);
+        return;
+    }
+    if (!op->connect)
+        return;
+    switch (op->kind) {
+    case RPCRDMA_OP_CONNECT:
+        request(flow, op);
+        break;
+    case RPCRDMA_OP_ACCEPT:
+        accept(flow, op);
+        break;
+    case RPCRDMA_OP_ESTABLISHED:
+        conn = find(flow, op, &sender);
+        if (conn) {
+            flow_conn_touch(flow, conn);
+            conn->pub.established = true;
+        }
+        break;
+    default:
+        conn = find(flow, op, &sender);
+        if (conn)
+            end_of(flow, op, conn);
+        break;
+    }
+}

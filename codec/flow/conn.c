@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "flow/internal.h"
+
+/* Disconnected connections stay this many disconnects long: a DREP, a late Ack, a retransmission
+ * still trail in, and must not look like something new. */
+enum { CLOSED_MAX = 64 };
+
+static void link_conn(struct flow *flow, struct flow_conn *conn)
+{
+    conn->older = flow->newest;
+    if (flow->newest)
+        flow->newest->newer = conn;
+    else
+        flow->oldest = conn;
+    flow->newest = conn;
+    flow->n_conns++;
+}
+
+static void unlink_conn(struct flow *flow, struct flow_conn *conn)
+{
+    if (conn->newer)
+        conn->newer->older = conn->older;
+    else
+        flow->newest = conn->older;
+    if (conn->older)
+        conn->older->newer = conn->newer;
+    else
+        flow->oldest = conn->newer;
+    flow->n_conns--;
+}
+
+struct flow_conn *flow_conn_new(struct flow *flow, uint8_t carrier)
+{
+    struct flow_conn *conn = flow_alloc(&flow->memory, sizeof(*conn));
+
+    while (!conn && !flow->memory.failed && flow_conn_evict(flow))
+        conn = flow_alloc(&flow->memory, sizeof(*conn));
+    if (!conn)
+        return NULL;
+    conn->id = ++flow->ids;
+    conn->pub.carrier = (enum rpcrdma_carrier)carrier;
+    conn->pub.first_frame = conn->pub.last_frame = flow->frame;
+    conn->pub.first_time_ns = conn->pub.last_time_ns = flow->time_ns;
+    link_conn(flow, conn);
+    return conn;
+}
+
+void flow_conn_touch(struct flow *flow, struct flow_conn *conn)
+{
+    conn->pub.last_frame = flow->frame;
+    conn->pub.last_time_ns = flow->time_ns;
+}
+
+static void set_end(struct rpcrdma_endpoint *end, const struct flow_half *half)
+{
+    end->address = half->path.dst;
+    if (half->carrier == RPCRDMA_CARRIER_IWARP) {
+        end->port = (uint16_t)half->path.qpn;
+    } else {
+        end->qpn = half->path.qpn;
+        end->has_qpn = true;
+    }
+}
+
+void flow_conn_attach(struct flow *flow, struct flow_conn *conn, int end, struct flow_half *half)
+{
+    if (!half->conn)
+        flow_half_owned(flow, half, true);
+    half->conn = conn;
+    half->index = (uint8_t)end;
+    half->foreign = conn->claim == FLOW_FOREIGN;
+    conn->half[end] = half;
+    set_end(&conn->pub.end[end], half);
+    conn->pub.end[1 - end].address = half->path.src;
+    if (half->carrier == RPCRDMA_CARRIER_IWARP)
+        conn->pub.end[1 - end].port = (uint16_t)(half->path.qpn >> 16);
+    if (!conn->by_cm && half->first_frame < conn->pub.first_frame) {
+        conn->pub.first_frame = half->first_frame;
+        conn->pub.first_time_ns = half->first_time_ns;
+    }
+}
+
+void flow_conn_number(struct flow *flow, struct flow_conn *conn)
+{
+    if (conn->pub.number != 0)
+        return;
+    conn->pub.number = ++flow->numbers;
+    for (int i = 0; i < flow->n_observers; i++)
+        if (flow->observers[i]->opened)
+            flow->observers[i]->opened(flow->observers[i]->self, conn);
+}
+
+void flow_conn_claim(struct flow *flow, struct flow_conn *conn)
+{
+    if (conn->claim == FLOW_CLAIMED)
+        return;
+    conn->claim = FLOW_CLAIMED;
+    flow_hold_clear(flow, conn, FLOW_WAIT_CLAIM);
+}
+
+void flow_conn_role(struct flow_conn *conn, int end, enum rpcrdma_role role)
+{
+    conn->pub.role[end] = role;
+    conn->pub.role[1 - end] =
+        role == RPCRDMA_ROLE_CLIENT ? RPCRDMA_ROLE_SERVER : RPCRDMA_ROLE_CLIENT;
+    flow_conn_thresholds(conn);
+}
+
+static uint32_t lower(uint32_t a, uint32_t b)
+{
+    return a < b ? a : b;
+}
+
+/* A direction's threshold is the lower of its sender's send size and its receiver's receive size
+ * (RFC 8797 section 4; draft-ietf-nfsv4-rpcrdma-version-two-07 section 5). Defaults: 1024 in
+ * version 1 (RFC 8166 section 3.3.2), 4096 in version 2. Where no end is known as client, a value
+ * that holds for both directions is given, else 0. */
+void flow_conn_thresholds(struct flow_conn *conn)
+{
+    struct rpcrdma_properties *p = conn->pub.properties;
+    uint32_t size = conn->pub.version == 2 ? 4096 : 1024;
+    uint32_t by_sender[2];
+
+    for (int i = 0; i < 2; i++) {
+        if (p[i].announced)
+            continue;
+        p[i].send_size = p[i].receive_size = size;
+    }
+    for (int i = 0; i < 2; i++)
+        by_sender[i] = lower(p[i].send_size, p[1 - i].receive_size);
+    if (conn->pub.role[0] == RPCRDMA_ROLE_UNKNOWN) {
+        conn->pub.threshold_call = conn->pub.threshold_reply =
+            by_sender[0] == by_sender[1] ? by_sender[0] : 0;
+    } else {
+        int client = conn->pub.role[0] == RPCRDMA_ROLE_CLIENT ? 0 : 1;
+
+        conn->pub.threshold_call = by_sender[client];
+        conn->pub.threshold_reply = by_sender[1 - client];
+    }
+}
+
+static void unlink_closed(struct flow *flow, struct flow_conn *conn)
+{
+    if (conn->next_closed)
+        conn->next_closed->previous_closed = conn->previous_closed;
+    else
+        flow->closed_newest = conn->previous_closed;
+    if (conn->previous_closed)
+        conn->previous_closed->next_closed = conn->next_closed;
+    else
+        flow->closed_oldest = conn->next_closed;
+    flow->n_closed--;
+}
+
+void flow_conn_closed(struct flow *flow, struct flow_conn *conn)
+{
+    if (conn->pub.closed)
+        return;
+    conn->pub.closed = true;
+    for (int i = 0; i < 2; i++)
+        if (conn->half[i])
+            conn->half[i]->closed = true;
+    conn->previous_closed = flow->closed_newest;
+    if (flow->closed_newest)
+        flow->closed_newest->next_closed = conn;
+    else
+        flow->closed_oldest = conn;
+    flow->closed_newest = conn;
+    if (++flow->n_closed > CLOSED_MAX && flow->closed_oldest != conn)
+        flow_conn_finish(flow, flow->closed_oldest);
+}
+
+void flow_conn_finish(struct flow *flow, struct flow_conn *conn)
+{
+    for (int i = 0; i < 2; i++)
+        if (conn->half[i])
+            flow_stream_check(flow, conn->half[i], true);
+    if (conn->claim == FLOW_CLAIMED) {
+        conn->waiting = 0;
+        flow_hold_release(flow, conn);
+    }
+    flow_hold_drop(flow, conn);
+    if (conn->pub.number != 0) {
+        for (int i = 0; i < flow->n_observers; i++)
+            if (flow->observers[i]->closed)
+                flow->observers[i]->closed(flow->observers[i]->self, conn);
+        if (flow->sink.connection)
+            flow->sink.connection(flow->sink.context, &conn->pub);
+    }
+    if (conn->pub.closed)
+        unlink_closed(flow, conn);
+    if (conn->registered)
+        flow_table_remove(&flow->cm, flow_cm_key(&conn->pub.end[0].address,
+                                                 &conn->pub.end[1].address, conn->comm_id[0]));
+    flow_call_free(flow, conn);
+    for (int i = 0; i < 2; i++)
+        if (conn->half[i])
+            flow_half_free(flow, conn->half[i]);
+    unlink_conn(flow, conn);
+    flow_release(&flow->memory, conn, sizeof(*conn));
+}
+
+/* The memory limit was reached: the connection that was silent longest goes, with what is held of
+ * it. Not one that the operation in hand belongs to. */
+bool flow_conn_evict(struct flow *flow)
+{
+    struct flow_conn *victim = flow->closed_oldest;
+
+    if (!victim || victim->pub.last_frame == flow->frame) {
+        victim = NULL;
+        for (struct flow_conn *conn = flow->oldest; conn; conn = conn->newer)
+            if (conn->pub.last_frame != flow->frame &&
+                (!victim || conn->pub.last_frame < victim->pub.last_frame))
+                victim = conn;
+    }
+    if (!victim)
+        return false;
+    if (victim->pub.number != 0)
+        flow_report(flow, victim,
+                    &(struct rpcrdma_finding){.rule = RPCRDMA_RULE_MEMORY_LIMIT,
+                                              .frame = flow->frame,
+                                              .offset = -1,
+                                              .arg = {flow->memory.limit}});
+    flow_conn_finish(flow, victim);
+    return true;
+}

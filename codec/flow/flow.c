@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "flow/internal.h"
+
+#include <stdlib.h>
+
+enum { NFS_RDMA_PORT = 20049 };
+#define DEFAULT_MEMORY ((size_t)64 << 20)
+
+static void *copy(struct flow *flow, const void *from, size_t size)
+{
+    void *to = flow_alloc_always(&flow->memory, size);
+
+    if (to)
+        memcpy(to, from, size);
+    return to;
+}
+
+struct rpcrdma_flow *rpcrdma_flow_new(const struct rpcrdma_flow_config *config,
+                                      const struct rpcrdma_flow_sink *sink)
+{
+    static const uint16_t port = NFS_RDMA_PORT;
+    struct rpcrdma_flow *handle = calloc(1, sizeof(*handle));
+    struct flow *flow;
+
+    if (!handle)
+        return NULL;
+    flow = &handle->flow;
+    flow->sink = *sink;
+    flow->memory.limit = config && config->max_memory ? (size_t)config->max_memory : DEFAULT_MEMORY;
+    flow->dialect = config ? config->dialect : NULL;
+    flow->n_ports = config && config->ports ? config->n_ports : 1;
+    flow->n_qpns = config && config->qpns ? config->n_qpns : 0;
+    if (flow->n_ports)
+        flow->ports = copy(flow, config && config->ports ? config->ports : &port,
+                           flow->n_ports * sizeof(*flow->ports));
+    if (flow->n_qpns)
+        flow->qpns = copy(flow, config->qpns, flow->n_qpns * sizeof(*flow->qpns));
+    if (flow->memory.failed) {
+        rpcrdma_flow_free(handle);
+        return NULL;
+    }
+    return handle;
+}
+
+void flow_observe(struct flow *flow, struct flow_observer *observer)
+{
+    observer->slot = flow->n_observers;
+    flow->observers[flow->n_observers++] = observer;
+}
+
+void flow_report(struct flow *flow, const struct flow_conn *conn,
+                 const struct rpcrdma_finding *finding)
+{
+    if (flow->sink.finding)
+        flow->sink.finding(flow->sink.context, conn ? &conn->pub : NULL, finding);
+}
+
+/* Ends every connection without telling anyone. */
+static void discard(struct flow *flow)
+{
+    flow->sink = (struct rpcrdma_flow_sink){0};
+    while (flow->oldest)
+        flow_conn_finish(flow, flow->oldest);
+    while (flow->oldest_half)
+        flow_half_free(flow, flow->oldest_half);
+}
+
+void rpcrdma_flow_free(struct rpcrdma_flow *handle)
+{
+    struct flow *flow;
+
+    if (!handle)
+        return;
+    flow = &handle->flow;
+    discard(flow);
+    flow_table_free(&flow->halves, &flow->memory);
+    flow_table_free(&flow->cm, &flow->memory);
+    flow_table_free(&flow->calls, &flow->memory);
+    free(flow->handles);
+    free(flow->awaiting);
+    free(flow->ports);
+    free(flow->qpns);
+    free(handle);
+}
+
+/* What time and later packets decide. */
+static void check(struct flow *flow, struct flow_conn *conn)
+{
+    uint64_t id = conn->id;
+
+    for (int i = 0; i < 2; i++)
+        if (conn->half[i] && conn->half[i]->stash)
+            flow_stream_check(flow, conn->half[i], false);
+    if (conn->waiting != 0 && conn->id == id)
+        flow_hold_check(flow, conn);
+}
+
+static void data(struct flow *flow, const struct rpcrdma_op *op)
+{
+    struct flow_half *half = flow_half_find(flow, op);
+
+    if (!half || half->foreign)
+        return;
+    if (half->conn) {
+        flow_conn_touch(flow, half->conn);
+        if (half->conn->waiting != 0)
+            check(flow, half->conn);
+    }
+    half->last_frame = flow->frame;
+    switch (op->kind) {
+    case RPCRDMA_OP_SEND:
+    case RPCRDMA_OP_WRITE:
+    case RPCRDMA_OP_READ_REQUEST:
+    case RPCRDMA_OP_ATOMIC:
+    case RPCRDMA_OP_LOST:
+        flow_request(flow, half, op);
+        break;
+    default:
+        flow_answer(flow, half, op);
+        break;
+    }
+}
+
+bool rpcrdma_flow_op(struct rpcrdma_flow *handle, const struct rpcrdma_op *op)
+{
+    struct flow *flow = &handle->flow;
+
+    if (flow->memory.failed)
+        return false;
+    flow->frame = op->frame;
+    flow->time_ns = op->time_ns;
+    switch (op->kind) {
+    case RPCRDMA_OP_CONNECT:
+    case RPCRDMA_OP_ACCEPT:
+    case RPCRDMA_OP_ESTABLISHED:
+    case RPCRDMA_OP_REJECT:
+    case RPCRDMA_OP_DISCONNECT:
+    case RPCRDMA_OP_RESET:
+        flow_cm(flow, op);
+        break;
+    default:
+        data(flow, op);
+        break;
+    }
+    if (flow->memory.refused > 0 && !flow->said_limit) {
+        flow->said_limit = true;
+        flow_report(flow, NULL,
+                    &(struct rpcrdma_finding){.rule = RPCRDMA_RULE_MEMORY_LIMIT,
+                                              .frame = flow->frame,
+                                              .offset = -1,
+                                              .arg = {flow->memory.limit}});
+    }
+    return !flow->memory.failed;
+}
+
+void rpcrdma_flow_end(struct rpcrdma_flow *handle)
+{
+    struct flow *flow = &handle->flow;
+
+    while (flow->oldest)
+        flow_conn_finish(flow, flow->oldest);
+}

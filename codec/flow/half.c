@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "flow/internal.h"
+
+/* Halves that belong to no connection (other protocols, one packet of a scan): the oldest go. */
+enum { UNOWNED_MAX = 16384 };
+
+struct flow_path flow_path_of(const struct rpcrdma_op *op)
+{
+    struct flow_path path;
+
+    memset(&path, 0, sizeof(path)); /* padding, too */
+    path.src = op->src;
+    path.dst = op->dst;
+    path.qpn = op->carrier == RPCRDMA_CARRIER_IWARP ? (uint32_t)op->src_port << 16 | op->dst_port
+                                                    : op->dst_qpn;
+    return path;
+}
+
+static uint64_t load64(const uint8_t *p)
+{
+    uint64_t x;
+
+    memcpy(&x, p, sizeof(x));
+    return x;
+}
+
+enum { ADDRESSES = 2 * sizeof(struct rpcrdma_address) };
+_Static_assert(offsetof(struct rpcrdma_op, dst) - offsetof(struct rpcrdma_op, src) ==
+                   offsetof(struct flow_path, dst) - offsetof(struct flow_path, src),
+               "one memcmp compares the addresses of an operation and of a path");
+_Static_assert(sizeof(struct rpcrdma_address) == 17, "src and dst follow each other");
+
+/* `src` is that of an operation or of a path: dst follows it. */
+static uint64_t path_hash(const struct rpcrdma_address *src, uint32_t qpn)
+{
+    const uint8_t *p = (const uint8_t *)src;
+    uint64_t s = load64(p) + flow_mix(load64(p + 9));
+    uint64_t d = load64(p + 17) + flow_mix(load64(p + 26));
+
+    return flow_hash2(s ^ (uint64_t)qpn << 20, d);
+}
+
+static bool path_equal(const struct flow_path *path, const struct rpcrdma_address *src,
+                       uint32_t qpn)
+{
+    return path->qpn == qpn && memcmp(&path->src, src, ADDRESSES) == 0;
+}
+
+static struct flow_half *lookup(const struct flow *flow, uint64_t hash,
+                                const struct rpcrdma_address *src, uint32_t qpn)
+{
+    struct flow_half *half = flow_table_get(&flow->halves, hash);
+
+    while (half && !path_equal(&half->path, src, qpn))
+        half = half->chain;
+    return half;
+}
+
+struct flow_half *flow_half_lookup(struct flow *flow, const struct flow_path *path)
+{
+    return lookup(flow, path_hash(&path->src, path->qpn), &path->src, path->qpn);
+}
+
+/* A handle outlives its half, so that bounded tables need not be cleaned: with the half's id it
+ * then gives NULL. */
+struct flow_half *flow_half_of(const struct flow *flow, uint32_t handle, uint64_t id)
+{
+    struct flow_half *half = handle < flow->n_handles ? flow->handles[handle].half : NULL;
+
+    return half && half->id == id ? half : NULL;
+}
+
+static bool take_handle(struct flow *flow, struct flow_half *half)
+{
+    if (flow->free_handle != 0) {
+        half->handle = flow->free_handle - 1;
+        flow->free_handle = flow->handles[half->handle].next_free;
+    } else {
+        if (flow->n_handles == flow->handles_size) {
+            uint32_t size = flow->handles_size ? flow->handles_size * 2 : 64;
+            struct flow_handle *bigger = flow_alloc(&flow->memory, size * sizeof(*bigger));
+
+            if (!bigger)
+                return false;
+            if (flow->handles)
+                memcpy(bigger, flow->handles, flow->n_handles * sizeof(*bigger));
+            flow_release(&flow->memory, flow->handles, flow->handles_size * sizeof(*bigger));
+            flow->handles = bigger;
+            flow->handles_size = size;
+        }
+        half->handle = flow->n_handles++;
+    }
+    flow->handles[half->handle] = (struct flow_handle){.half = half};
+    return true;
+}
+
+static void give_handle(struct flow *flow, uint32_t handle)
+{
+    flow->handles[handle] = (struct flow_handle){.next_free = flow->free_handle};
+    flow->free_handle = handle + 1;
+}
+
+void flow_half_owned(struct flow *flow, struct flow_half *half, bool owned)
+{
+    if (owned) {
+        if (half->newer)
+            half->newer->older = half->older;
+        else
+            flow->newest_half = half->older;
+        if (half->older)
+            half->older->newer = half->newer;
+        else
+            flow->oldest_half = half->newer;
+        half->newer = half->older = NULL;
+        flow->unowned--;
+        return;
+    }
+    half->older = flow->newest_half;
+    half->newer = NULL;
+    if (flow->newest_half)
+        flow->newest_half->newer = half;
+    else
+        flow->oldest_half = half;
+    flow->newest_half = half;
+    flow->unowned++;
+}
+
+void flow_half_free(struct flow *flow, struct flow_half *half)
+{
+    struct flow_half *first = flow_table_get(&flow->halves, half->hash);
+
+    if (first == half) {
+        if (half->chain)
+            flow_table_put(&flow->halves, &flow->memory, half->hash, half->chain);
+        else
+            flow_table_remove(&flow->halves, half->hash);
+    } else {
+        while (first->chain != half)
+            first = first->chain;
+        first->chain = half->chain;
+    }
+    if (flow->cache[half->hash & (FLOW_CACHE_SIZE - 1)] == half)
+        flow->cache[half->hash & (FLOW_CACHE_SIZE - 1)] = NULL;
+    if (!half->conn)
+        flow_half_owned(flow, half, true);
+    give_handle(flow, half->handle);
+    flow_stream_free(flow, half);
+    flow_assemble_free(flow, half);
+    flow_read_free(flow, half);
+    flow_release(&flow->memory, half, sizeof(*half));
+}
+
+static struct flow_half *create(struct flow *flow, const struct flow_path *path, uint64_t hash,
+                                uint8_t carrier)
+{
+    struct flow_half *half, *first;
+
+    if (flow->unowned >= UNOWNED_MAX)
+        flow_half_free(flow, flow->oldest_half);
+    half = flow_alloc(&flow->memory, sizeof(*half));
+    while (!half && !flow->memory.failed) {
+        if (flow->oldest_half)
+            flow_half_free(flow, flow->oldest_half);
+        else if (!flow_conn_evict(flow))
+            return NULL;
+        half = flow_alloc(&flow->memory, sizeof(*half));
+    }
+    if (!half)
+        return NULL;
+    half->path = *path;
+    half->hash = hash;
+    half->carrier = carrier;
+    half->first_frame = flow->frame;
+    half->first_time_ns = flow->time_ns;
+    half->id = ++flow->ids;
+    if (!take_handle(flow, half)) {
+        flow_release(&flow->memory, half, sizeof(*half));
+        return NULL;
+    }
+    first = flow_table_get(&flow->halves, hash);
+    half->chain = first;
+    if (!flow_table_put(&flow->halves, &flow->memory, hash, half)) {
+        give_handle(flow, half->handle);
+        flow_release(&flow->memory, half, sizeof(*half));
+        return NULL;
+    }
+    flow_half_owned(flow, half, false);
+    return half;
+}
+
+struct flow_half *flow_half_get(struct flow *flow, const struct flow_path *path, uint8_t carrier)
+{
+    uint64_t hash = path_hash(&path->src, path->qpn);
+    struct flow_half *half = lookup(flow, hash, &path->src, path->qpn);
+
+    return half ? half : create(flow, path, hash, carrier);
+}
+
+struct flow_half *flow_half_find(struct flow *flow, const struct rpcrdma_op *op)
+{
+    uint32_t qpn = op->carrier == RPCRDMA_CARRIER_IWARP
+                       ? (uint32_t)op->src_port << 16 | op->dst_port
+                       : op->dst_qpn;
+    uint64_t hash = path_hash(&op->src, qpn);
+    struct flow_half **cached = &flow->cache[hash & (FLOW_CACHE_SIZE - 1)];
+    struct flow_half *half = *cached;
+
+    if (half && path_equal(&half->path, &op->src, qpn))
+        return half;
+    half = lookup(flow, hash, &op->src, qpn);
+    if (!half) {
+        struct flow_path path = flow_path_of(op);
+
+        half = create(flow, &path, hash, op->carrier);
+    }
+    if (half)
+        *cached = half;
+    return half;
+}

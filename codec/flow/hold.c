@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "flow/internal.h"
+
+/*
+ * Events kept back, in order, while their connection is undecided: not known to be RPC-over-RDMA,
+ * its peer or its dialect not known, or packets missing in one direction. Bounded by count, bytes
+ * and time; on the bound they are given out with what is known then.
+ */
+
+static struct flow_event *new_event(struct flow *flow, struct flow_half *half, size_t bytes)
+{
+    size_t size = sizeof(struct flow_event) + bytes;
+    struct flow_event *event = flow_alloc(&flow->memory, size);
+
+    if (!event)
+        return NULL;
+    event->size = size;
+    event->half = half;
+    event->order = half->order ? half->order : flow->frame;
+    return event;
+}
+
+/* In the order of the capture; the events of one half stay in theirs. */
+static void insert(struct flow_conn *conn, struct flow_event *event)
+{
+    struct flow_event **at = &conn->hold;
+
+    if (conn->hold_tail &&
+        (conn->hold_tail->order <= event->order || conn->hold_tail->half == event->half)) {
+        at = &conn->hold_tail->next;
+    } else {
+        for (struct flow_event **e = &conn->hold; *e; e = &(*e)->next)
+            if ((*e)->order <= event->order || (*e)->half == event->half)
+                at = &(*e)->next;
+    }
+    event->next = *at;
+    *at = event;
+    if (!event->next)
+        conn->hold_tail = event;
+    conn->hold_count++;
+    conn->hold_bytes += event->size;
+}
+
+static void push(struct flow *flow, struct flow_conn *conn, struct flow_event *event)
+{
+    if (!conn->hold)
+        conn->hold_since_ns = flow->time_ns;
+    insert(conn, event);
+    flow_hold_check(flow, conn);
+}
+
+void flow_hold_op(struct flow *flow, struct flow_conn *conn, struct flow_half *half,
+                  const struct rpcrdma_op *op, const struct flow_write *write, bool duplicate)
+{
+    uint32_t n = duplicate ? 0 : op->caplen;
+    struct flow_event *event = new_event(flow, half, n);
+
+    if (!event)
+        return;
+    event->kind = duplicate ? FLOW_EVENT_DUPLICATE : FLOW_EVENT_OP;
+    event->op = *op;
+    if (n > 0)
+        memcpy(event->bytes, op->data, n);
+    event->op.data = event->bytes;
+    event->op.connect = NULL;
+    if (write) {
+        event->placed = write->placed;
+        event->rkey = write->rkey;
+        event->address = write->address;
+    }
+    push(flow, conn, event);
+}
+
+void flow_hold_send(struct flow *flow, struct flow_conn *conn, struct flow_half *half,
+                    const struct flow_send *send)
+{
+    struct flow_event *event = new_event(flow, half, send->caplen);
+
+    if (!event)
+        return;
+    event->kind = FLOW_EVENT_SEND;
+    event->send = *send;
+    if (send->caplen > 0)
+        memcpy(event->bytes, send->data, send->caplen);
+    event->send.data = event->bytes;
+    push(flow, conn, event);
+}
+
+void flow_hold_gap(struct flow *flow, struct flow_conn *conn, struct flow_half *half,
+                   uint32_t first, uint32_t last)
+{
+    struct flow_event *event = new_event(flow, half, 0);
+
+    if (!event)
+        return;
+    event->kind = FLOW_EVENT_GAP;
+    event->gap.first = first;
+    event->gap.last = last;
+    event->gap.frame = flow->frame;
+    event->gap.time_ns = flow->time_ns;
+    push(flow, conn, event);
+}
+
+void flow_hold_merge(struct flow_conn *into, struct flow_conn *from)
+{
+    if (from->hold && (!into->hold || from->hold_since_ns < into->hold_since_ns))
+        into->hold_since_ns = from->hold_since_ns;
+    while (from->hold) {
+        struct flow_event *event = from->hold;
+
+        from->hold = event->next;
+        insert(into, event);
+    }
+    from->hold_tail = NULL;
+    from->hold_count = 0;
+    from->hold_bytes = 0;
+}
+
+static struct flow_event *pop(struct flow_conn *conn)
+{
+    struct flow_event *event = conn->hold;
+
+    conn->hold = event->next;
+    if (!conn->hold)
+        conn->hold_tail = NULL;
+    conn->hold_count--;
+    conn->hold_bytes -= event->size;
+    return event;
+}
+
+void flow_hold_release(struct flow *flow, struct flow_conn *conn)
+{
+    if (conn->draining)
+        return;
+    conn->draining = true;
+    while (conn->hold && conn->waiting == 0) {
+        struct flow_event *event = pop(conn);
+
+        flow_deliver(flow, conn, event);
+        flow_release(&flow->memory, event, event->size);
+    }
+    conn->draining = false;
+}
+
+void flow_hold_drop(struct flow *flow, struct flow_conn *conn)
+{
+    while (conn->hold) {
+        struct flow_event *event = pop(conn);
+
+        flow_release(&flow->memory, event, event->size);
+    }
+}
+
+void flow_hold_clear(struct flow *flow, struct flow_conn *conn, uint32_t reason)
+{
+    conn->waiting &= ~reason;
+    if (conn->waiting == 0)
+        flow_hold_release(flow, conn);
+}
+
+void flow_hold_check(struct flow *flow, struct flow_conn *conn)
+{
+    bool full = conn->hold_count >= FLOW_HOLD_EVENTS || conn->hold_bytes >= FLOW_HOLD_BYTES;
+    bool old = conn->hold && flow->time_ns - conn->hold_since_ns > FLOW_HOLD_NS;
+
+    if (conn->draining || (!full && !old))
+        return;
+    if (conn->waiting & FLOW_WAIT_CLAIM) {
+        /* nothing says that this is RPC-over-RDMA */
+        if (full)
+            flow_hold_drop(flow, conn);
+        return;
+    }
+    conn->waiting &= ~(uint32_t)(FLOW_WAIT_PEER | FLOW_WAIT_DIALECT);
+    if (full)
+        for (int i = 0; i < 2; i++)
+            if (conn->half[i])
+                flow_stream_check(flow, conn->half[i], true);
+    if (conn->waiting == 0)
+        flow_hold_release(flow, conn);
+}

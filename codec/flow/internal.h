@@ -1,0 +1,395 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef RPCRDMA_FLOW_INTERNAL_H
+#define RPCRDMA_FLOW_INTERNAL_H
+
+/*
+ * The parts of flow/ and the way of an operation through them:
+ *
+ *   flow.c      rpcrdma_flow_op: which half, which part
+ *   half.c      a QP (or TCP direction) as receiver: found by hash
+ *   cm.c        connection set-up and end
+ *   stream.c    the request stream towards a half in PSN order: duplicates, reordering, gaps
+ *   assemble.c  Sends of several packets
+ *   answer.c    Acks, Naks, responses: what they prove about the other half
+ *   claim.c     is this Send RPC-over-RDMA?
+ *   pair.c      which two halves are one connection
+ *   hold.c      events kept back while their connection is undecided
+ *   event.c     events in order -> observers, messages
+ *   message.c   one Send -> one message: decode, direction, roles -> sink
+ *   xid.c       outstanding Calls
+ *
+ * Functions that keep something may fail to: memory.failed is sticky, and rpcrdma_flow_op returns
+ * it; nothing else is said about it on the way.
+ */
+
+#include <string.h>
+
+#include "flow/flow.h"
+#include "flow/memory.h"
+#include "flow/observe.h"
+#include "flow/table.h"
+
+enum {
+    FLOW_CACHE_SIZE = 1024,   /* halves found without the table; a power of two */
+    FLOW_STASH_PACKETS = 256, /* ahead of a gap, per half */
+    FLOW_STASH_BYTES = 1 << 20,
+    FLOW_STASH_TOTAL = 16 << 20, /* all halves */
+    FLOW_SEND_MAX = 1 << 20,     /* of a Send, what is put together; RFC 8797 can say 256 KiB */
+    FLOW_HOLD_EVENTS = 512,      /* per undecided connection */
+    FLOW_HOLD_BYTES = 1 << 20,
+    FLOW_READS = 256,   /* outstanding Read requests per half */
+    FLOW_CALLS = 4096,  /* outstanding Calls per connection and direction */
+    FLOW_GAPS = 4,      /* given-up gaps that a late packet may still fill */
+    FLOW_RECENT = 8,    /* Sends remembered to tell a duplicate from a QP used again */
+    FLOW_FINDINGS = 24, /* per message */
+};
+#define FLOW_HOLD_NS INT64_C(1000000000) /* an undecided connection waits this long */
+#define FLOW_REORDER_NS INT64_C(1000000) /* what capture may reorder */
+
+enum flow_claim {
+    FLOW_UNCLAIMED,
+    FLOW_CLAIMED,
+    FLOW_FOREIGN, /* its CM exchange names another service */
+};
+
+/* Why events of a connection are kept back. */
+enum {
+    FLOW_WAIT_CLAIM = 1u << 0,
+    FLOW_WAIT_PEER = 1u << 1,
+    FLOW_WAIT_DIALECT = 1u << 2,
+    FLOW_WAIT_GAP0 = 1u << 3, /* half[0] has packets ahead of a gap */
+    FLOW_WAIT_GAP1 = 1u << 4,
+};
+
+/* Where packets go: same layout as in the operation, so that one memcmp tells. */
+struct flow_path {
+    struct rpcrdma_address src, dst;
+    uint32_t qpn; /* dst's; iWARP: both ports, src first */
+};
+
+struct flow_stashed {
+    struct flow_stashed *next;
+    int64_t time_ns;
+    struct rpcrdma_op op; /* data points to `bytes` */
+    size_t size;
+    uint8_t bytes[];
+};
+
+struct flow_range {
+    uint32_t first, count;
+};
+
+/* A Send being put together. */
+struct flow_assembly {
+    bool active, hole; /* hole: what follows `have` is not in the buffer */
+    uint8_t *buffer;
+    uint32_t size, have; /* of the buffer; captured prefix */
+    uint32_t len;        /* on the wire */
+    uint32_t msn;        /* iWARP */
+    uint32_t first_seq;
+    uint64_t first_frame;
+    int64_t first_time_ns;
+};
+
+/* A receiver: a QP at an address, as one other address sends to it; or a direction of TCP. */
+struct flow_half {
+    struct flow_path path;
+    uint32_t next;          /* PSN expected */
+    struct flow_conn *conn; /* NULL: nothing known */
+    uint8_t index;          /* in conn->half */
+    uint8_t carrier;
+    bool started; /* next is valid */
+    bool fresh;   /* no packet yet */
+    bool resync;  /* next is a lower bound: an unknown number of PSNs was taken */
+    bool foreign;
+    bool closed;
+    bool has_acked;
+    bool evident;   /* the gap before the stash is known to be filled for the receiver */
+    uint32_t acked; /* highest PSN the receiver acknowledged */
+    uint32_t pmtu;  /* bytes; 0: not known */
+
+    /* the Write in progress */
+    uint32_t write_psn, write_packets, write_rkey, write_length;
+    uint64_t write_address;
+
+    struct flow_stashed *stash, *stash_tail;
+    uint32_t stash_count, stash_bytes;
+    uint64_t order;           /* frame to order events by, while a gap fills; 0: the operation's */
+    uint32_t evident_packets; /* packets since the gap became evident */
+    int64_t evident_ns;
+
+    struct flow_assembly assembly;
+
+    struct flow_read *reads; /* a ring */
+    uint32_t reads_size, reads_first, reads_count, reads_id;
+
+    struct flow_range gaps[FLOW_GAPS];
+    uint32_t gap_next;
+    struct {
+        uint32_t psn;
+        uint8_t xid[4]; /* as on the wire */
+        bool set;
+    } recent[FLOW_RECENT];
+    uint32_t recent_next;
+
+    uint32_t answers_unpaired; /* answers that named no known request */
+    uint64_t guess;            /* the half that one of them seemed to name */
+    uint64_t duplicates, lost; /* packets */
+    uint64_t first_frame, last_frame;
+    int64_t first_time_ns, last_time_ns;
+    uint64_t hash;                   /* of the path */
+    struct flow_half *chain;         /* next with the same hash */
+    struct flow_half *newer, *older; /* halves without connection, by creation */
+    uint32_t handle;                 /* index in flow->handles */
+    uint64_t id;                     /* never used again */
+};
+
+struct flow_handle {
+    struct flow_half *half;
+    uint32_t next_free; /* handle + 1; 0: none */
+};
+
+struct flow_event {
+    struct flow_event *next;
+    uint64_t order; /* frame */
+    struct flow_half *half;
+    enum { FLOW_EVENT_OP, FLOW_EVENT_SEND, FLOW_EVENT_GAP, FLOW_EVENT_DUPLICATE } kind;
+    size_t size;
+    union {
+        struct rpcrdma_op op;
+        struct flow_send send;
+        struct {
+            uint32_t first, last;
+            uint64_t frame;
+            int64_t time_ns;
+        } gap;
+    };
+    bool placed; /* op: a Write, with its place */
+    uint32_t rkey;
+    uint64_t address;
+    uint8_t bytes[];
+};
+
+/* An outstanding Call. */
+struct flow_call {
+    struct flow_call *newer, *older;
+    const struct flow_conn *conn;
+    uint32_t xid;
+    uint8_t sender; /* end */
+    bool has_rpc;
+    uint32_t program, version, procedure, flavor, gss_procedure, gss_service;
+    uint64_t frame;
+};
+
+/* What continues: a version 2 message in several parts. */
+struct flow_continuation {
+    bool active;
+    uint32_t xid, parts, remaining, kind;
+    uint64_t bytes;
+};
+
+struct flow_conn {
+    struct rpcrdma_connection pub; /* end[i] receives half[i] */
+    uint64_t id;                   /* never used again */
+    struct flow_conn *newer, *older;
+    struct flow_half *half[2];
+    enum flow_claim claim;
+    bool opened;  /* observers know it */
+    bool gave_up; /* was released without a peer */
+    bool by_cm;
+    bool has_comm_id[2];
+    uint32_t comm_id[2];   /* by end; end 0 opened */
+    bool registered;       /* in flow->cm, under end 0's address, end 1's and comm_id[0] */
+    uint32_t start_psn[2]; /* of the stream towards each end, from the CM exchange */
+    bool has_start_psn[2];
+    uint32_t path_mtu; /* of the REQ; 0: not known */
+    bool fin[2];       /* iWARP: the stream towards this end was closed */
+
+    uint32_t waiting; /* FLOW_WAIT_ */
+    struct flow_event *hold, *hold_tail;
+    uint32_t hold_count;
+    size_t hold_bytes;
+    int64_t hold_since_ns;
+    bool draining;
+
+    struct flow_call *newest_call[2], *oldest_call[2]; /* by sending end */
+    uint32_t calls[2];
+
+    struct flow_continuation continuation[2]; /* by sending end: messages */
+    struct flow_continuation connprop[2];     /* and properties */
+    bool end_version_set[2];
+    uint32_t end_version[2];
+    bool err_vers; /* the last thing said about versions was an ERR_VERS */
+
+    struct flow_conn *next_closed, *previous_closed;
+    void *attached[FLOW_OBSERVERS];
+};
+
+/* A bounded table for inference: entries are overwritten, never searched for. */
+struct flow_awaiting {
+    uint64_t key;
+    uint64_t id; /* of the half */
+    uint32_t handle;
+    uint32_t kind; /* FLOW_AWAIT_ */
+    int64_t time_ns;
+};
+
+struct flow {
+    struct rpcrdma_flow_sink sink;
+    uint16_t *ports;
+    uint32_t *qpns;
+    size_t n_ports, n_qpns;
+    const struct rpcrdma_dialect *dialect;
+    struct flow_memory memory;
+
+    struct flow_observer *observers[FLOW_OBSERVERS];
+    int n_observers;
+
+    struct flow_half *cache[FLOW_CACHE_SIZE];
+    struct flow_table halves; /* path hash -> chain of halves */
+    struct flow_handle *handles;
+    uint32_t n_handles, handles_size, free_handle; /* free_handle: handle + 1; 0: none */
+    struct flow_half *newest_half, *oldest_half;
+    uint32_t unowned; /* halves without connection */
+
+    struct flow_table cm;    /* (opener, acceptor, opener's comm id) -> connection */
+    struct flow_table calls; /* (connection, sender, XID) -> outstanding Call */
+    struct flow_awaiting *awaiting;
+
+    struct flow_conn *newest, *oldest;
+    struct flow_conn *closed_newest, *closed_oldest;
+    uint64_t ids;
+    uint32_t numbers;
+    uint32_t n_conns, n_closed;
+    size_t stash_bytes;
+    bool said_limit;
+
+    uint64_t frame; /* of the operation in hand */
+    int64_t time_ns;
+};
+
+struct rpcrdma_flow {
+    struct flow flow;
+};
+
+struct flow_findings {
+    struct rpcrdma_finding at[FLOW_FINDINGS];
+    size_t count;
+};
+
+/* half.c */
+struct flow_half *flow_half_find(struct flow *flow, const struct rpcrdma_op *op);
+struct flow_half *flow_half_get(struct flow *flow, const struct flow_path *path, uint8_t carrier);
+struct flow_half *flow_half_lookup(struct flow *flow, const struct flow_path *path);
+struct flow_half *flow_half_of(const struct flow *flow, uint32_t handle, uint64_t id);
+void flow_half_free(struct flow *flow, struct flow_half *half);
+struct flow_path flow_path_of(const struct rpcrdma_op *op);
+void flow_half_owned(struct flow *flow, struct flow_half *half, bool owned);
+
+static inline struct flow_half *flow_peer(const struct flow_half *half)
+{
+    return half->conn ? half->conn->half[1 - half->index] : NULL;
+}
+
+/* conn.c */
+struct flow_conn *flow_conn_new(struct flow *flow, uint8_t carrier);
+void flow_conn_attach(struct flow *flow, struct flow_conn *conn, int end, struct flow_half *half);
+void flow_conn_claim(struct flow *flow, struct flow_conn *conn);
+void flow_conn_number(struct flow *flow, struct flow_conn *conn);
+/* Ends it: drains, tells observers and the sink, frees it and its halves. */
+void flow_conn_finish(struct flow *flow, struct flow_conn *conn);
+/* It was disconnected; it stays for what still trails in. */
+void flow_conn_closed(struct flow *flow, struct flow_conn *conn);
+void flow_conn_touch(struct flow *flow, struct flow_conn *conn);
+void flow_conn_thresholds(struct flow_conn *conn);
+void flow_conn_role(struct flow_conn *conn, int end, enum rpcrdma_role role);
+bool flow_conn_evict(struct flow *flow);
+
+/* cm.c */
+uint64_t flow_cm_key(const struct rpcrdma_address *opener, const struct rpcrdma_address *acceptor,
+                     uint32_t comm_id);
+void flow_cm(struct flow *flow, const struct rpcrdma_op *op);
+
+/* stream.c */
+void flow_request(struct flow *flow, struct flow_half *half, const struct rpcrdma_op *op);
+/* Gives up gaps that are known not to be filled; `all`: every one. */
+void flow_stream_check(struct flow *flow, struct flow_half *half, bool all);
+void flow_stream_start(struct flow_half *half, uint32_t psn);
+void flow_stream_free(struct flow *flow, struct flow_half *half);
+uint32_t flow_packets(const struct flow_half *half, uint32_t length);
+
+/* assemble.c */
+void flow_assemble(struct flow *flow, struct flow_half *half, const struct rpcrdma_op *op);
+/* Packets are missing; `goes_on`: what follows them is not the start of a Send. */
+void flow_assemble_gap(struct flow *flow, struct flow_half *half, uint32_t packets, bool goes_on);
+void flow_assemble_free(struct flow *flow, struct flow_half *half);
+
+/* answer.c */
+void flow_answer(struct flow *flow, struct flow_half *half, const struct rpcrdma_op *op);
+
+/* read.c */
+/* NULL: no memory. */
+struct flow_read *flow_read_add(struct flow *flow, struct flow_half *half,
+                                const struct rpcrdma_op *op);
+/* The Read request that the response answers, and where its payload goes; NULL: none known. */
+struct flow_read *flow_read_find(struct flow_half *half, const struct rpcrdma_op *op,
+                                 uint64_t *offset);
+void flow_read_free(struct flow *flow, struct flow_half *half);
+
+/* claim.c */
+enum flow_verdict { FLOW_NO, FLOW_MAYBE, FLOW_YES };
+enum flow_verdict flow_claim_send(const struct flow *flow, const struct flow_send *send,
+                                  int *msg_type);
+bool flow_port_known(const struct flow *flow, uint16_t port);
+bool flow_qpn_known(const struct flow *flow, uint32_t qpn);
+bool flow_claim_plausible(const uint8_t *data, uint32_t caplen, uint32_t len);
+
+/* pair.c */
+void flow_pair_request(struct flow *flow, struct flow_half *half, uint32_t seq);
+bool flow_pair_answer(struct flow *flow, struct flow_half *half, const struct rpcrdma_op *op);
+bool flow_pair_xid(struct flow *flow, struct flow_half *half, uint32_t xid, int msg_type);
+bool flow_pair(struct flow *flow, struct flow_half *a, struct flow_half *b);
+
+/* hold.c */
+void flow_hold_op(struct flow *flow, struct flow_conn *conn, struct flow_half *half,
+                  const struct rpcrdma_op *op, const struct flow_write *write, bool duplicate);
+void flow_hold_send(struct flow *flow, struct flow_conn *conn, struct flow_half *half,
+                    const struct flow_send *send);
+void flow_hold_gap(struct flow *flow, struct flow_conn *conn, struct flow_half *half,
+                   uint32_t first, uint32_t last);
+void flow_hold_merge(struct flow_conn *into, struct flow_conn *from);
+void flow_hold_release(struct flow *flow, struct flow_conn *conn);
+void flow_hold_drop(struct flow *flow, struct flow_conn *conn);
+/* A reason to wait has gone. */
+void flow_hold_clear(struct flow *flow, struct flow_conn *conn, uint32_t reason);
+/* Gives up waiting where the bounds say so. */
+void flow_hold_check(struct flow *flow, struct flow_conn *conn);
+
+/* event.c: from ordering */
+void flow_event_op(struct flow *flow, struct flow_half *half, const struct rpcrdma_op *op);
+void flow_event_write(struct flow *flow, struct flow_half *half, const struct flow_write *write);
+void flow_event_send(struct flow *flow, struct flow_half *half, const struct flow_send *send);
+void flow_event_gap(struct flow *flow, struct flow_half *half, uint32_t first, uint32_t last);
+void flow_event_duplicate(struct flow *flow, struct flow_half *half, const struct rpcrdma_op *op);
+/* event.c: to observers, when it is time */
+void flow_deliver(struct flow *flow, struct flow_conn *conn, const struct flow_event *event);
+
+/* message.c */
+void flow_finding_add(struct flow_findings *findings, const struct rpcrdma_finding *finding);
+void flow_message_send(struct flow *flow, struct flow_conn *conn, struct flow_half *half,
+                       const struct flow_send *send);
+
+/* xid.c */
+void flow_call_add(struct flow *flow, struct flow_conn *conn, int sender, uint32_t xid,
+                   const struct rpcrdma_rpc *rpc);
+struct flow_call *flow_call_find(const struct flow *flow, const struct flow_conn *conn, int sender,
+                                 uint32_t xid);
+void flow_call_remove(struct flow *flow, struct flow_conn *conn, struct flow_call *call);
+void flow_call_free(struct flow *flow, struct flow_conn *conn);
+void flow_call_rpc(const struct flow_call *call, struct rpcrdma_rpc *out);
+
+/* private.c */
+void flow_private_data(struct flow *flow, struct flow_conn *conn, int end,
+                       const struct rpcrdma_op *op);
+
+#endif

@@ -1,0 +1,269 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "flow/internal.h"
+
+/* One Send of a connection -> one message: decoded, its direction and its sender's role known or
+ * said to be unknown, given to the observers and the sink. */
+
+/* What is made of a Send on its way. */
+struct making {
+    struct flow *flow;
+    struct flow_conn *conn;
+    const struct flow_send *send;
+    int sender; /* end */
+    struct rpcrdma_message message;
+    struct rpcrdma_rpc rpc, call;
+    struct rpcrdma_flow_message out;
+    struct flow_findings findings;
+};
+
+void flow_finding_add(struct flow_findings *findings, const struct rpcrdma_finding *finding)
+{
+    if (findings->count < FLOW_FINDINGS)
+        findings->at[findings->count++] = *finding;
+}
+
+static void add(struct making *m, enum rpcrdma_rule_id rule, int64_t offset, const char *what)
+{
+    flow_finding_add(&m->findings,
+                     &(struct rpcrdma_finding){
+                         .rule = rule, .frame = m->send->frame, .offset = offset, .what = what});
+}
+
+static const struct rpcrdma_dialect *dialect_of(const struct making *m)
+{
+    return m->conn->pub.dialect ? m->conn->pub.dialect : m->flow->dialect;
+}
+
+/* Does a message of this kind start with an RPC header? */
+static bool carries_rpc(const struct rpcrdma_message *message)
+{
+    switch (message->kind) {
+    case RPCRDMA_KIND_MSG:
+    case RPCRDMA_KIND_MSGP:
+    case RPCRDMA_KIND_CALL_INLINE:
+    case RPCRDMA_KIND_REPLY_INLINE:
+    case RPCRDMA_KIND_CALL_MIDDLE:
+    case RPCRDMA_KIND_REPLY_MIDDLE:
+        return message->present & RPCRDMA_HAS_HEADER_LENGTH && message->payload.len > 0;
+    default:
+        return false;
+    }
+}
+
+static void decode(struct making *m)
+{
+    const struct rpcrdma_message *msg = &m->message;
+    bool cut = false;
+
+    rpcrdma_message_decode(dialect_of(m), m->send->data, m->send->caplen, m->send->len,
+                           &m->message);
+    if (msg->status == RPCRDMA_MALFORMED) {
+        add(m, RPCRDMA_RULE_MALFORMED, msg->error_off, msg->what);
+    } else if (msg->status == RPCRDMA_TRUNCATED) {
+        add(m, RPCRDMA_RULE_TRUNCATED, msg->error_off, msg->what);
+        cut = true;
+    }
+    if (msg->noncanonical)
+        add(m, RPCRDMA_RULE_NONCANONICAL, -1, NULL);
+    if (carries_rpc(msg)) {
+        int64_t at = msg->payload.off;
+
+        rpcrdma_rpc_decode(msg->payload.data, msg->payload.caplen, msg->payload.len, &m->rpc);
+        if (m->rpc.status == RPCRDMA_MALFORMED) {
+            add(m, RPCRDMA_RULE_MALFORMED, at + m->rpc.error_off, m->rpc.what);
+        } else if (m->rpc.status == RPCRDMA_TRUNCATED) {
+            add(m, RPCRDMA_RULE_TRUNCATED, at + m->rpc.error_off, m->rpc.what);
+            cut = true;
+        }
+        if (m->rpc.present & RPCRDMA_RPC_HAS_XID)
+            m->out.rpc = &m->rpc;
+        if (m->rpc.present & RPCRDMA_RPC_HAS_XID && m->rpc.xid != msg->xid)
+            flow_finding_add(&m->findings,
+                             &(struct rpcrdma_finding){.rule = RPCRDMA_RULE_XID_MISMATCH,
+                                                       .frame = m->send->frame,
+                                                       .offset = at,
+                                                       .arg = {msg->xid, m->rpc.xid}});
+    }
+    if (!cut && m->send->caplen < m->send->len)
+        add(m, RPCRDMA_RULE_TRUNCATED, m->send->caplen, "the rest of the message");
+}
+
+/* What the header itself says of the direction. */
+static enum rpcrdma_rpc_direction by_header(const struct rpcrdma_message *msg)
+{
+    switch (msg->kind) {
+    case RPCRDMA_KIND_CALL_EXTERNAL:
+    case RPCRDMA_KIND_CALL_MIDDLE:
+    case RPCRDMA_KIND_CALL_INLINE:
+        return RPCRDMA_DIRECTION_CALL;
+    case RPCRDMA_KIND_REPLY_EXTERNAL:
+    case RPCRDMA_KIND_REPLY_MIDDLE:
+    case RPCRDMA_KIND_REPLY_INLINE:
+        return RPCRDMA_DIRECTION_REPLY;
+    case RPCRDMA_KIND_MSG:
+    case RPCRDMA_KIND_NOMSG:
+        break;
+    default:
+        return RPCRDMA_DIRECTION_UNKNOWN;
+    }
+    if (msg->present & RPCRDMA_HAS_DIRECTION && msg->direction <= 1)
+        return msg->direction == 0 ? RPCRDMA_DIRECTION_CALL : RPCRDMA_DIRECTION_REPLY;
+    if (msg->dialect->flag_response && msg->present & RPCRDMA_HAS_FLAGS)
+        return msg->flags & msg->dialect->flag_response ? RPCRDMA_DIRECTION_REPLY
+                                                        : RPCRDMA_DIRECTION_CALL;
+    return RPCRDMA_DIRECTION_UNKNOWN;
+}
+
+/* A message whose RPC header is elsewhere, or was not captured. */
+static enum rpcrdma_rpc_direction by_pairing(const struct making *m)
+{
+    const struct rpcrdma_message *msg = &m->message;
+    const struct flow_conn *conn = m->conn;
+
+    if (!(msg->present & RPCRDMA_HAS_XID))
+        return RPCRDMA_DIRECTION_UNKNOWN;
+    if (flow_call_find(m->flow, conn, 1 - m->sender, msg->xid))
+        return RPCRDMA_DIRECTION_REPLY;
+    if (msg->kind != RPCRDMA_KIND_MSG && msg->kind != RPCRDMA_KIND_MSGP &&
+        msg->kind != RPCRDMA_KIND_NOMSG)
+        return RPCRDMA_DIRECTION_UNKNOWN;
+    /* Only a Call advertises what is to be read (but for RFC 5666's Read-Read Replies, which answer
+     * a Call that was seen or not) */
+    if (msg->present & RPCRDMA_HAS_READ && msg->read.count > 0)
+        return RPCRDMA_DIRECTION_CALL;
+    /* a NOMSG without read list has its RPC message in the reply chunk */
+    if (msg->kind == RPCRDMA_KIND_NOMSG && msg->status == RPCRDMA_OK)
+        return RPCRDMA_DIRECTION_REPLY;
+    /* it answers no Call that was seen: where every Call would have been seen, it is one */
+    if (conn->by_cm && conn->half[0] && conn->half[1] && conn->half[m->sender]->lost == 0)
+        return RPCRDMA_DIRECTION_CALL;
+    return RPCRDMA_DIRECTION_UNKNOWN;
+}
+
+/* Programs whose server listens, and so tells who opened the connection; NFSv4's callback program
+ * has a number the client chose from the transient range (RFC 5531 section 8.3, RFC 8881 18.36). */
+static enum rpcrdma_role caller_role(uint32_t program)
+{
+    static const uint32_t services[] = {
+        100000, /* portmapper, rpcbind */
+        100003, /* NFS */
+        100005, /* MOUNT */
+        100011, /* rquota */
+        100021, /* NLM */
+        100024, /* status */
+        100227, /* NFS ACL */
+    };
+
+    for (size_t i = 0; i < sizeof(services) / sizeof(services[0]); i++)
+        if (services[i] == program)
+            return RPCRDMA_ROLE_CLIENT;
+    if (program >= 0x40000000 && program < 0x60000000)
+        return RPCRDMA_ROLE_SERVER;
+    return RPCRDMA_ROLE_UNKNOWN;
+}
+
+static void find_direction(struct making *m)
+{
+    struct rpcrdma_flow_message *out = &m->out;
+
+    if (m->rpc.present & RPCRDMA_RPC_HAS_TYPE)
+        out->direction =
+            m->rpc.type == RPCRDMA_RPC_CALL ? RPCRDMA_DIRECTION_CALL : RPCRDMA_DIRECTION_REPLY;
+    else
+        out->direction = by_header(&m->message);
+    if (out->direction == RPCRDMA_DIRECTION_UNKNOWN)
+        out->direction = by_pairing(m);
+    if (out->direction == RPCRDMA_DIRECTION_CALL && m->rpc.present & RPCRDMA_RPC_HAS_PROGRAM &&
+        m->conn->pub.role[m->sender] == RPCRDMA_ROLE_UNKNOWN) {
+        enum rpcrdma_role role = caller_role(m->rpc.program);
+
+        if (role != RPCRDMA_ROLE_UNKNOWN)
+            flow_conn_role(m->conn, m->sender, role);
+    }
+}
+
+/* Calls are noted, and what answers one takes its name from it. */
+static void match_call(struct making *m)
+{
+    const struct rpcrdma_message *msg = &m->message;
+    struct flow_call *call;
+
+    if (!(msg->present & RPCRDMA_HAS_XID))
+        return;
+    if (m->out.direction == RPCRDMA_DIRECTION_CALL) {
+        if (msg->kind != RPCRDMA_KIND_ERROR && m->out.part <= 1)
+            flow_call_add(m->flow, m->conn, m->sender, msg->xid, m->out.rpc);
+        return;
+    }
+    if (m->out.direction != RPCRDMA_DIRECTION_REPLY)
+        return;
+    call = flow_call_find(m->flow, m->conn, 1 - m->sender, msg->xid);
+    if (!call)
+        return;
+    if (call->has_rpc) {
+        flow_call_rpc(call, &m->call);
+        m->out.call = &m->call;
+    }
+    flow_call_remove(m->flow, m->conn, call);
+}
+
+static void set_ends(struct making *m)
+{
+    struct rpcrdma_connection *pub = &m->conn->pub;
+    struct rpcrdma_flow_message *out = &m->out;
+
+    out->connection = pub;
+    out->sender_end = m->sender;
+    out->sender = pub->role[m->sender];
+    out->src = pub->end[m->sender];
+    out->dst = pub->end[1 - m->sender];
+    out->reverse =
+        (out->sender == RPCRDMA_ROLE_SERVER && out->direction == RPCRDMA_DIRECTION_CALL) ||
+        (out->sender == RPCRDMA_ROLE_CLIENT && out->direction == RPCRDMA_DIRECTION_REPLY);
+}
+
+static void give(struct making *m)
+{
+    struct flow *flow = m->flow;
+    struct flow_message event = {.message = &m->out, .send = m->send, .sender = m->sender};
+
+    m->out.findings = m->findings.at;
+    m->out.n_findings = m->findings.count;
+    for (int i = 0; i < flow->n_observers; i++)
+        if (flow->observers[i]->message)
+            flow->observers[i]->message(flow->observers[i]->self, m->conn, &event);
+    if (flow->sink.message)
+        flow->sink.message(flow->sink.context, &m->out);
+}
+
+void flow_message_send(struct flow *flow, struct flow_conn *conn, struct flow_half *half,
+                       const struct flow_send *send)
+{
+    struct making m;
+
+    m.flow = flow;
+    m.conn = conn;
+    m.send = send;
+    m.sender = 1 - half->index;
+    m.findings.count = 0;
+    m.rpc.present = 0;
+    m.out = (struct rpcrdma_flow_message){.frame = send->frame,
+                                          .first_frame = send->first_frame,
+                                          .time_ns = send->time_ns,
+                                          .first_time_ns = send->first_time_ns,
+                                          .has_invalidate = send->has_invalidate,
+                                          .invalidate = send->invalidate,
+                                          .message = &m.message};
+    decode(&m);
+    if (m.message.present & RPCRDMA_HAS_VERSION && m.message.version != conn->pub.version &&
+        (m.message.version == 1 || m.message.version == 2)) {
+        conn->pub.version = m.message.version;
+        flow_conn_thresholds(conn);
+    }
+    find_direction(&m);
+    match_call(&m);
+    set_ends(&m);
+    conn->pub.established = true;
+    conn->pub.messages++;
+    give(&m);
+}
