@@ -18,6 +18,7 @@ class Connection(NamedTuple):
     server: tuple
     port: int
     private: tuple      # of REQ and REP
+    ids: tuple          # communication IDs of client and server
 
     def threshold(self):
         """RFC 8797 section 4: the lower of what one sends and the other receives."""
@@ -72,9 +73,31 @@ class Capture:
                 request = requests.pop((r.dst, r.src, datagram.remote_id), None)
                 if request:
                     found.append((request[0], (r.dst, request[1].qpn), (r.src, datagram.qpn),
-                                  request[1].port, (request[1].private, datagram.private)))
+                                  request[1].port, (request[1].private, datagram.private),
+                                  (request[1].local_id, datagram.local_id)))
         found.sort(key=lambda connection: connection[0])
         return [Connection(number, *fields) for number, fields in enumerate(found, 1)]
+
+    def spans(self):
+        """connection number -> (first frame, last frame of its QPs, last frame of its CM exchange)."""
+        spans, current = {}, {}
+        starts = {connection.frame: connection for connection in self.connections}
+        by_id = {connection.client[:1] + connection.server[:1] + connection.ids: connection
+                 for connection in self.connections}
+        for frame, r in self.roce.items():
+            if frame in starts:
+                one = starts[frame]
+                spans[one.number] = [frame, frame, frame]
+                current[one.client[0], *one.server] = current[one.server[0], *one.client] = one.number
+            elif frame in self.cm_frames:
+                datagram = cm.parse(r.payload)
+                ids = datagram and (datagram.local_id, datagram.remote_id)
+                one = ids and (by_id.get((r.src, r.dst, *ids)) or by_id.get((r.dst, r.src, *ids[::-1])))
+                if one:
+                    spans[one.number][2] = frame
+            elif (r.src, r.dst, r.dst_qpn) in current:
+                spans[current[r.src, r.dst, r.dst_qpn]][1] = frame
+        return spans
 
     def _pieces(self):
         """Every packet of a Send with its connection and an unwrapped PSN."""

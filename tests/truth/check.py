@@ -1,0 +1,136 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""check.py CHECK RPCRDMA RECORDING: holds the command against one recording. CHECK is one of CHECKS
+below; RECORDING is a folder with capture.pcap and truth.json. Exits 1 with what disagrees."""
+import os
+import sys
+import tempfile
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'tools'))
+# pylint: disable=wrong-import-position
+import connections
+import judge
+import kernel
+import messages
+import pcap
+import tool
+import variants
+import wire
+
+
+class Recording:
+    def __init__(self, command, folder):
+        self.command = tool.Tool(command)
+        self.path = os.path.join(folder, 'capture.pcap')
+        self.trace = kernel.Trace(os.path.join(folder, 'truth.json'))
+
+    def capture(self):
+        return wire.Capture(self.path)
+
+    def decode(self, packets, linktype):
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, 'variant.pcap')
+            pcap.write(path, packets, linktype)
+            return self.command.lines('decode', path)[0]
+
+
+def check_messages(recording):
+    """Every Call and Reply that the kernels traced, and no other."""
+    lines, _ = recording.command.lines('decode', recording.path)
+    return messages.Comparison(recording.trace, lines).complaints
+
+
+def check_connections(recording):
+    """Roles, QP numbers or ports, thresholds."""
+    lines, _ = recording.command.lines('connections', recording.path)
+    decoded, _ = recording.command.lines('decode', recording.path)
+    return connections.compare(recording.trace, lines, decoded, recording.capture().spans())
+
+
+def check_wire(recording):
+    """The complete capture, key by key; and the second opinion itself against the kernels."""
+    capture = recording.capture()
+    expected = capture.messages()
+    complaints = messages.Comparison(recording.trace, [one.expected for one in expected]).complaints
+    if complaints:
+        return ['the second opinion is wrong: ' + line for line in complaints]
+    lines, _ = recording.command.lines('decode', recording.path)
+    return judge.Judge(expected, lines).complaints
+
+
+def check_without_cm(recording):
+    """Captured after the connections were made: the QP pairs are inferred."""
+    capture = recording.capture()
+    packets = variants.without_cm(capture)
+    lines = recording.decode(packets, capture.linktype)
+    answered = {}  # connection -> first frame of an opposite message: paired by then
+    expected = capture.messages(packets)
+    for message in expected:
+        answered.setdefault(message.expected['connection'], {}).setdefault(message.expected['sender'],
+                                                                          message.frame)
+
+    def hedged(message):
+        first = answered[message.expected['connection']]
+        return len(first) < 2 or message.frame < max(first.values())
+
+    verdict = judge.Judge(expected, lines, hedged)
+    print(f'said not to be known: {dict(verdict.hedges)}')
+    return verdict.complaints
+
+
+def check_thinned(recording):
+    """Every 50th packet is missing."""
+    capture = recording.capture()
+    packets = variants.thinned(capture)
+    there = {packet.frame for packet in packets}
+    # where a packet of a CM exchange is missing, its connection is as good as without
+    broken = {connection.number for connection in capture.connections
+              if any(frame not in there and capture.roce[frame].src in (connection.client[0],
+                                                                       connection.server[0])
+                     for frame in capture.cm_frames)}
+    lines = recording.decode(packets, capture.linktype)
+    return judge.Judge(capture.messages(packets), lines,
+                       lambda message: message.expected['connection'] in broken).complaints
+
+
+def check_cut(recording):
+    """The file ends in the middle of a packet: all before it, one line on stderr, status 2."""
+    capture = recording.capture()
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, 'cut.pcap')
+        packets = variants.cut(capture, path)
+        lines, errors = recording.command.lines('decode', path, status=2)
+    complaints = judge.Judge(capture.messages(packets), lines).complaints
+    if len(errors) != 1 or 'cut.pcap' not in errors[0]:
+        complaints.append(f'stderr should be one line that names the file: {errors}')
+    return complaints
+
+
+def check_sliced(recording):
+    """128 bytes of each packet: every header and segment that was captured, and no more."""
+    capture = recording.capture()
+    packets = variants.sliced(capture)
+    lines = recording.decode(packets, capture.linktype)
+    return judge.Judge(capture.messages(packets), lines).complaints
+
+
+CHECKS = {'messages': check_messages, 'connections': check_connections, 'wire': check_wire,
+          'without-cm': check_without_cm, 'thinned': check_thinned, 'cut': check_cut,
+          'sliced': check_sliced}
+
+
+def main():
+    name, command, folder = sys.argv[1:]
+    try:
+        complaints = CHECKS[name](Recording(command, folder))
+    except tool.Failure as failure:
+        complaints = [str(failure)]
+    for line in complaints[:40]:
+        print(line)
+    if complaints:
+        print(f'{len(complaints)} disagreements')
+        sys.exit(1)
+
+
+if __name__ == '__main__':
+    main()

@@ -1,0 +1,33 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The command under test, run as a user runs it."""
+import json
+import subprocess
+
+
+class Failure(Exception):
+    pass
+
+
+class Tool:
+    def __init__(self, path):
+        self.path = path
+
+    def lines(self, command, capture, *options, status=0):
+        """The objects of `rpcrdma COMMAND --json CAPTURE`, and what it said on stderr."""
+        run = subprocess.run([self.path, command, '--json', *options, capture], capture_output=True,
+                             check=False, timeout=300)
+        errors = run.stderr.decode(errors='replace').splitlines()
+        if run.returncode != status:
+            raise Failure(f'{command} {capture}: exit status {run.returncode}, not {status}: '
+                          + ' | '.join(errors[-20:]))
+        if status == 0 and errors:
+            raise Failure(f'{command} {capture}: stderr is not empty: {errors[0]}')
+        out = []
+        for number, line in enumerate(run.stdout.decode().splitlines(), 1):
+            try:
+                out.append(json.loads(line))
+            except json.JSONDecodeError as error:
+                raise Failure(f'{command} {capture}: line {number} is not JSON: {error}') from error
+            if not isinstance(out[-1], dict):
+                raise Failure(f'{command} {capture}: line {number} is not an object')
+        return out, errors

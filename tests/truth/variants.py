@@ -1,0 +1,35 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Captures as they are met in the field: begun too late, with holes, cut short, sliced."""
+import os
+
+import pcap
+import roce
+
+
+def without_cm(capture):
+    """The CM exchange is not in the capture."""
+    return [packet for packet in capture.packets if packet.frame not in capture.cm_frames]
+
+
+def thinned(capture, nth=50):
+    """Every nth packet is missing."""
+    return [packet for packet in capture.packets if packet.frame % nth]
+
+
+def sliced(capture, snaplen=128):
+    return [packet._replace(data=packet.data[:snaplen]) for packet in capture.packets]
+
+
+def cut(capture, path):
+    """Writes a file that ends in the middle of a Send's packet, somewhere past its half; returns the
+    packets before it."""
+    packets = capture.packets
+    for index in range(len(packets) * 3 // 5, len(packets)):
+        parsed = capture.roce.get(packets[index].frame)
+        if parsed and parsed.opcode in roce.SENDS and parsed.dst_qpn != roce.QPN_CM:
+            break
+    else:
+        raise ValueError('no Send to cut')
+    offsets = pcap.write(path, packets[:index + 1], capture.linktype)
+    os.truncate(path, offsets[-1] + 16 + len(packets[index].data) // 2)
+    return packets[:index]
