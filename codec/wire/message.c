@@ -97,7 +97,7 @@ static inline bool read_chunk(struct rpcrdma_cursor *c, struct rpcrdma_chunk *ch
     const uint8_t *p;
     size_t captured;
 
-    chunk->off = (uint32_t)c->off;
+    *chunk = (struct rpcrdma_chunk){.off = (uint32_t)c->off};
     p = rpcrdma_cursor_take(c, 4, "segment count");
     if (!p)
         return false;
@@ -119,7 +119,7 @@ static inline bool read_chunk(struct rpcrdma_cursor *c, struct rpcrdma_chunk *ch
 static inline void read_write_list(struct rpcrdma_cursor *c, struct rpcrdma_message *m)
 {
     struct rpcrdma_write_list *list = &m->write;
-    struct rpcrdma_chunk chunk = {0};
+    struct rpcrdma_chunk chunk;
     const uint8_t *p;
 
     list->off = (uint32_t)c->off;
@@ -312,9 +312,9 @@ static const struct rpcrdma_dialect *choose_dialect(const struct rpcrdma_dialect
 
 /*
  * An ERR_VERS may come from a peer that knows version 1 only, and then has no flags word (RFC 8166
- * section 4.2: it answers with the version it was asked in). In 28 bytes the flags family has only
- * errors of one argument, whose codes are 4 and up; as a lowest version that would be nonsense, so
- * the family's own layout goes first.
+ * section 4.2: it answers with the version it was asked in). In 28 bytes the flags family has
+ * errors of one argument; their codes, 4 and up, would be nonsense as a lowest version. So only
+ * what cannot be one of those, whole or cut short, is read as version 1's.
  */
 static bool is_version_1_err_vers(const struct rpcrdma_cursor *c, const struct rpcrdma_message *m)
 {
@@ -324,8 +324,7 @@ static bool is_version_1_err_vers(const struct rpcrdma_cursor *c, const struct r
         rpcrdma_get_be32(c->base + c->off) != ERR_VERS)
         return false;
     body = error_body(m->dialect, rpcrdma_get_be32(c->base + c->off + 4));
-    return body != RPCRDMA_ERROR_MAX_CHUNKS && body != RPCRDMA_ERROR_MAX_SEGMENTS &&
-           body != RPCRDMA_ERROR_LENGTH;
+    return body == RPCRDMA_ERROR_VOID || body == RPCRDMA_ERROR_RANGE;
 }
 
 static void read_payload(const struct rpcrdma_cursor *c, struct rpcrdma_message *m, uint32_t parts)

@@ -91,6 +91,8 @@ bool rpcrdma_xchar_decode(const struct rpcrdma_message *msg, struct rpcrdma_xcha
         return false;
     *out = (struct rpcrdma_xchar){.type = msg->optional.type};
     c = rpcrdma_cursor_init(msg->base, msg->caplen, msg->len);
+    if (info->off == 0) /* not even its length was readable */
+        rpcrdma_cursor_fail(&c, msg->status, msg->error_off, msg->what);
     rpcrdma_cursor_skip(&c, info->off, "optional data");
     c = rpcrdma_cursor_sub(&c, info->len, "optional data");
 
