@@ -92,12 +92,67 @@ static void test_encode_decoded(void **state)
     for_each_vector(check_decoded);
 }
 
+/* The vectors' names say which identifier of the XDR they are of. */
+static void check_name(const struct vector *v)
+{
+    const struct rpcrdma_dialect *dialect = rpcrdma_dialect(v->dialect);
+    const struct rpcrdma_type_desc *type = rpcrdma_dialect_type(dialect, v->want.type);
+    const struct rpcrdma_error_desc *error =
+        v->want.kind == RPCRDMA_KIND_ERROR ? rpcrdma_dialect_error(dialect, v->want.error.code)
+                                           : NULL;
+
+    assert_non_null(type);
+    assert_int_equal(type->kind, v->want.kind);
+    if (v->want.kind != RPCRDMA_KIND_ERROR)
+        assert_non_null(strstr(v->name, type->name));
+    else if (error)
+        assert_non_null(strstr(v->name, v->without_flags ? "ERR_VERS" : error->name));
+    else
+        assert_non_null(strstr(v->name, "nobody knows"));
+}
+
+static void test_names(void **state)
+{
+    (void)state;
+    for_each_vector(check_name);
+}
+
+static bool has_vector(const struct rpcrdma_dialect *dialect, uint32_t type, const uint32_t *code)
+{
+    for (const struct vector_table *const *t = vector_tables(); *t; t++)
+        for (size_t i = 0; i < (*t)->count; i++) {
+            const struct vector *v = &(*t)->vectors[i];
+
+            if (v->dialect == dialect->id && v->want.type == type &&
+                (!code || v->want.error.code == *code))
+                return true;
+        }
+    return false;
+}
+
+static void test_every_type_and_error_has_a_vector(void **state)
+{
+    (void)state;
+    for (int id = 0; id < RPCRDMA_DIALECT_COUNT; id++) {
+        const struct rpcrdma_dialect *dialect = rpcrdma_dialect((enum rpcrdma_dialect_id)id);
+
+        for (size_t i = 0; i < dialect->n_types; i++)
+            if (!has_vector(dialect, dialect->types[i].value, NULL))
+                fail_msg("%s %s has no vector", dialect->name, dialect->types[i].name);
+        for (size_t i = 0; i < dialect->n_errors; i++)
+            if (!has_vector(dialect, 4, &dialect->errors[i].value))
+                fail_msg("%s %s has no vector", dialect->name, dialect->errors[i].name);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_decode),
         cmocka_unit_test(test_encode_built),
         cmocka_unit_test(test_encode_decoded),
+        cmocka_unit_test(test_names),
+        cmocka_unit_test(test_every_type_and_error_has_a_vector),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

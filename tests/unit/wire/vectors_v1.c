@@ -54,13 +54,14 @@ static const struct vector vectors[] = {
      .want = {COMMON(3, DONE)}},
     {.name = "v1 ERR_VERS",
      .hex = "11223344 00000001 00000080 00000004 00000001 00000001 00000003",
-     .want = {COMMON(4, ERROR), .error = {1, RPCRDMA_ERROR_RANGE, .low = 1, .high = 3}}},
+     .want = {COMMON(4, ERROR),
+              .error = {.code = 1, .body = RPCRDMA_ERROR_RANGE, .low = 1, .high = 3}}},
     {.name = "v1 ERR_CHUNK",
      .hex = "11223344 00000001 00000080 00000004 00000002",
-     .want = {COMMON(4, ERROR), .error = {2, RPCRDMA_ERROR_VOID}}},
+     .want = {COMMON(4, ERROR), .error = {.code = 2}}},
     {.name = "v1 error code nobody knows",
      .hex = "11223344 00000001 00000080 00000004 00000063",
-     .want = {COMMON(4, ERROR), .error = {99, RPCRDMA_ERROR_VOID}}},
+     .want = {COMMON(4, ERROR), .error = {.code = 99}}},
 };
 
 const struct vector_table v1_vectors = {vectors, sizeof(vectors) / sizeof(vectors[0])};
