@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "out/address.h"
+
+#include <arpa/inet.h>
+#include <stdio.h>
+
+static char *decimal(char *p, unsigned v)
+{
+    if (v >= 100)
+        *p++ = (char)('0' + v / 100);
+    if (v >= 10)
+        *p++ = (char)('0' + v / 10 % 10);
+    *p++ = (char)('0' + v % 10);
+    return p;
+}
+
+size_t address_format(const struct rpcrdma_address *address, char text[ADDRESS_SIZE])
+{
+    char *p = text;
+
+    switch (address->family) {
+    case RPCRDMA_ADDRESS_IPV4:
+        for (int i = 0; i < 4; i++) {
+            if (i > 0)
+                *p++ = '.';
+            p = decimal(p, address->bytes[i]);
+        }
+        return (size_t)(p - text);
+    case RPCRDMA_ADDRESS_IPV6:
+        return inet_ntop(AF_INET6, address->bytes, text, ADDRESS_SIZE) ? strlen(text) : 0;
+    case RPCRDMA_ADDRESS_LID:
+        return (size_t)snprintf(text, ADDRESS_SIZE, "LID %u",
+                                (unsigned)address->bytes[0] << 8 | address->bytes[1]);
+    default:
+        text[0] = '?';
+        return 1;
+    }
+}

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef RPCRDMA_CLI_OUT_ADDRESS_H
+#define RPCRDMA_CLI_OUT_ADDRESS_H
+
+#include "op.h"
+#include "out/out.h"
+
+enum { ADDRESS_SIZE = 48 };
+
+/* The address alone: "192.168.77.1", "fe80::1", "LID 17", "?" where there is none. Writes no NUL;
+ * returns the length. */
+size_t address_format(const struct rpcrdma_address *address, char text[ADDRESS_SIZE]);
+
+static inline void out_address(struct out *out, const struct rpcrdma_address *address)
+{
+    char text[ADDRESS_SIZE];
+    size_t n = address_format(address, text);
+
+    out_bytes(out, text, n);
+}
+
+#endif

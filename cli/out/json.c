@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The JSON view: what walk.h tells is printed as told; around it stands what only flow/ knows. */
+#include "out/address.h"
+#include "out/view.h"
+#include "wire/walk.h"
+
+/* Keys of list elements are not printed: the writer is within '[' then. */
+struct level {
+    struct json *json;
+    unsigned depth;
+    uint32_t lists; /* bit per depth: a list */
+};
+
+static bool in_list(const struct level *level)
+{
+    return level->lists >> level->depth & 1;
+}
+
+static void on_begin(void *context, const struct rpcrdma_record *record, uint32_t off, uint32_t len)
+{
+    struct level *level = context;
+    bool list = record->shape == RPCRDMA_SHAPE_LIST;
+
+    (void)off;
+    (void)len;
+    if (!in_list(level))
+        json_key(level->json, record->key);
+    json_open(level->json, list ? '[' : '{');
+    level->depth++;
+    level->lists = (level->lists & ~(1u << level->depth)) | (uint32_t)list << level->depth;
+}
+
+static void on_end(void *context, const struct rpcrdma_record *record)
+{
+    struct level *level = context;
+
+    level->depth--;
+    json_close(level->json, record->shape == RPCRDMA_SHAPE_LIST ? ']' : '}');
+}
+
+static void on_field(void *context, const struct rpcrdma_value *value)
+{
+    struct level *level = context;
+    struct json *json = level->json;
+
+    if (!in_list(level))
+        json_key(json, value->field->key);
+    switch (value->base) {
+    case RPCRDMA_BASE_DEC:
+        json_u64(json, value->number);
+        break;
+    case RPCRDMA_BASE_HEX:
+        json_hex(json, value->number, (value->field->width + 3) / 4);
+        break;
+    case RPCRDMA_BASE_BOOL:
+        json_bool(json, value->number != 0);
+        break;
+    case RPCRDMA_BASE_NAME:
+        if (value->name)
+            json_plain(json, value->name);
+        else
+            json_u64(json, value->number);
+        break;
+    case RPCRDMA_BASE_BYTES:
+        json_hex_bytes(json, value->bytes.data, value->bytes.caplen);
+        break;
+    case RPCRDMA_BASE_TEXT:
+        json_string(json, value->name, strlen(value->name));
+        break;
+    case RPCRDMA_BASE_REAL:
+        json_real(json, value->real);
+        break;
+    }
+}
+
+static void put_address(struct json *json, const char *key, const struct rpcrdma_address *address)
+{
+    if (address->family == RPCRDMA_ADDRESS_NONE)
+        return;
+    json_key(json, key);
+    json_before(json);
+    out_char(json->out, '"');
+    out_address(json->out, address);
+    out_char(json->out, '"');
+}
+
+/* The key is one of two: QP number or port. */
+static void put_end(struct json *json, enum rpcrdma_carrier carrier, const char *qpn,
+                    const char *port, const struct rpcrdma_endpoint *end)
+{
+    if (carrier == RPCRDMA_CARRIER_IWARP) {
+        json_key(json, port);
+        json_u64(json, end->port);
+    } else if (end->has_qpn) {
+        json_key(json, qpn);
+        json_u64(json, end->qpn);
+    }
+}
+
+static void message(struct view *view, const struct rpcrdma_flow_message *m)
+{
+    struct json *json = &view->json;
+    struct level level = {.json = json};
+    struct rpcrdma_visitor visitor = {on_begin, on_field, on_end, &level};
+    int direction = view_direction(m);
+
+    json_open(json, '{');
+    json_key(json, "frame"), json_u64(json, m->frame);
+    json_key(json, "time_ns"), json_i64(json, m->time_ns);
+    json_key(json, "connection"), json_u64(json, m->connection->number);
+    json_key(json, "sender"), json_plain(json, view_role(m->sender));
+    put_address(json, "src", &m->src.address);
+    put_address(json, "dst", &m->dst.address);
+    put_end(json, m->connection->carrier, "src_qpn", "src_port", &m->src);
+    put_end(json, m->connection->carrier, "dst_qpn", "dst_port", &m->dst);
+    if (m->has_invalidate)
+        json_key(json, "invalidate"), json_hex(json, m->invalidate, 8);
+    rpcrdma_walk_message(m->message, direction, &visitor);
+    if (m->rpc)
+        rpcrdma_walk_rpc(direction, view_call(m), view_procedure(m), &visitor);
+    view_json_findings(json, m->findings, m->n_findings, m->frame);
+    json_close(json, '}');
+    json_end(json);
+}
+
+static void put_private_data(struct json *json, const struct rpcrdma_connection *c)
+{
+    struct level level = {.json = json};
+    struct rpcrdma_visitor visitor = {on_begin, on_field, on_end, &level};
+
+    if (!c->has_private_data[0] && !c->has_private_data[1])
+        return;
+    json_key(json, "private_data");
+    json_open(json, '{');
+    for (int end = 0; end < 2; end++) {
+        if (!c->has_private_data[end])
+            continue;
+        json_key(json, view_role(c->role[end]));
+        json_open(json, '{');
+        rpcrdma_walk_private_data(&c->private_data[end], 0, &visitor);
+        json_close(json, '}');
+    }
+    json_close(json, '}');
+}
+
+static void put_ends(struct json *json, const struct rpcrdma_connection *c)
+{
+    int client = view_client_end(c);
+    const struct rpcrdma_endpoint *first = &c->end[client > 0 ? 1 : 0];
+    const struct rpcrdma_endpoint *second = &c->end[client > 0 ? 0 : 1];
+    bool known = client >= 0; /* else they are just the two ends */
+
+    put_address(json, known ? "client" : "src", &first->address);
+    put_address(json, known ? "server" : "dst", &second->address);
+    put_end(json, c->carrier, known ? "client_qpn" : "src_qpn", known ? "client_port" : "src_port",
+            first);
+    put_end(json, c->carrier, known ? "server_qpn" : "dst_qpn", known ? "server_port" : "dst_port",
+            second);
+}
+
+static void connection(struct view *view, const struct rpcrdma_connection *c)
+{
+    struct json *json = &view->json;
+
+    json_open(json, '{');
+    json_key(json, "connection"), json_u64(json, c->number);
+    json_key(json, "carrier"), json_plain(json, view_carrier(c->carrier));
+    put_ends(json, c);
+    if (c->service_port)
+        json_key(json, "service_port"), json_u64(json, c->service_port);
+    if (c->version)
+        json_key(json, "version"), json_u64(json, c->version);
+    if (c->version == 2 && c->dialect)
+        json_key(json, "dialect"), json_plain(json, c->dialect->name);
+    if (c->paired_by != RPCRDMA_PAIRED_NOT) {
+        json_key(json, "paired_by");
+        json_plain(json, c->paired_by == RPCRDMA_PAIRED_CM ? "cm" : "inferred");
+    }
+    json_key(json, "threshold");
+    json_open(json, '{');
+    json_key(json, "call"), json_u64(json, c->threshold_call);
+    json_key(json, "reply"), json_u64(json, c->threshold_reply);
+    json_close(json, '}');
+    put_private_data(json, c);
+    json_key(json, "first_frame"), json_u64(json, c->first_frame);
+    json_key(json, "last_frame"), json_u64(json, c->last_frame);
+    json_key(json, "messages"), json_u64(json, c->messages);
+    json_close(json, '}');
+    json_end(json);
+}
+
+static void finding(struct view *view, const struct rpcrdma_connection *c,
+                    const struct rpcrdma_finding *f)
+{
+    struct json *json = &view->json;
+
+    json_open(json, '{');
+    if (f->frame)
+        json_key(json, "frame"), json_u64(json, f->frame);
+    if (f->frame && f->frame == view->clock->frame)
+        json_key(json, "time_ns"), json_i64(json, view->clock->now_ns);
+    if (c)
+        json_key(json, "connection"), json_u64(json, c->number);
+    view_json_findings(json, f, 1, f->frame);
+    json_close(json, '}');
+    json_end(json);
+}
+
+const struct view_ops view_json = {message, connection, finding};

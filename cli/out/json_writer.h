@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef RPCRDMA_CLI_OUT_JSON_WRITER_H
+#define RPCRDMA_CLI_OUT_JSON_WRITER_H
+
+/*
+ * JSON, one object per line. The writer puts the commas:
+ *
+ *     json_open(json, '{');
+ *     json_key(json, "frame"), json_u64(json, 7);
+ *     json_key(json, "read"), json_open(json, '['), json_close(json, ']');
+ *     json_close(json, '}');
+ *     json_end(json);
+ *
+ * Keys are literals of ours and need no escaping.
+ */
+
+#include "out/out.h"
+
+struct json {
+    struct out *out;
+    bool comma; /* something stands before what comes next */
+};
+
+static inline void json_before(struct json *json)
+{
+    if (json->comma)
+        out_char(json->out, ',');
+    json->comma = true;
+}
+
+static inline void json_open(struct json *json, char bracket)
+{
+    json_before(json);
+    out_char(json->out, bracket);
+    json->comma = false;
+}
+
+static inline void json_close(struct json *json, char bracket)
+{
+    out_char(json->out, bracket);
+    json->comma = true;
+}
+
+static inline void json_key(struct json *json, const char *key)
+{
+    json_before(json);
+    out_char(json->out, '"');
+    out_text(json->out, key);
+    out_literal(json->out, "\":");
+    json->comma = false;
+}
+
+static inline void json_u64(struct json *json, uint64_t v)
+{
+    json_before(json);
+    out_u64(json->out, v);
+}
+
+static inline void json_i64(struct json *json, int64_t v)
+{
+    json_before(json);
+    out_i64(json->out, v);
+}
+
+static inline void json_bool(struct json *json, bool v)
+{
+    json_before(json);
+    out_text(json->out, v ? "true" : "false");
+}
+
+/* The shortest number that reads back the same; JSON has none for what is not finite: null. */
+void json_real(struct json *json, double v);
+
+/* "0x%0<digits>x" */
+static inline void json_hex(struct json *json, uint64_t v, unsigned digits)
+{
+    json_before(json);
+    out_char(json->out, '"');
+    out_hex(json->out, v, digits);
+    out_char(json->out, '"');
+}
+
+static inline void json_hex_bytes(struct json *json, const uint8_t *p, size_t n)
+{
+    json_before(json);
+    out_char(json->out, '"');
+    out_hex_bytes(json->out, p, n);
+    out_char(json->out, '"');
+}
+
+/* A string that is known to need no escaping: a name of ours. */
+static inline void json_plain(struct json *json, const char *text)
+{
+    json_before(json);
+    out_char(json->out, '"');
+    out_text(json->out, text);
+    out_char(json->out, '"');
+}
+
+/* Any bytes: escaped where JSON asks for it; what is not UTF-8 becomes U+FFFD. */
+void json_string(struct json *json, const char *text, size_t n);
+
+/* The end of a line's object. */
+static inline void json_end(struct json *json)
+{
+    json->comma = false;
+    out_line(json->out);
+}
+
+#endif

@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "out/out.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+bool out_open(struct out *out, int fd)
+{
+    *out = (struct out){.fd = fd, .buf = malloc(OUT_SIZE)};
+    return out->buf != NULL;
+}
+
+void out_flush(struct out *out)
+{
+    const char *p = out->buf;
+
+    while (out->n > 0 && out->error == 0) {
+        ssize_t n = write(out->fd, p, out->n);
+
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0) {
+            out->error = errno;
+            break;
+        }
+        p += n;
+        out->n -= (size_t)n;
+    }
+    out->n = 0;
+}
+
+int out_close(struct out *out)
+{
+    out_flush(out);
+    free(out->buf);
+    out->buf = NULL;
+    return out->error;
+}
+
+void out_bytes_long(struct out *out, const char *p, size_t n)
+{
+    while (n > 0) {
+        size_t part = n < OUT_SLACK ? n : OUT_SLACK;
+
+        out_room(out);
+        memcpy(out->buf + out->n, p, part);
+        out->n += part;
+        p += part;
+        n -= part;
+    }
+}
+
+static const char pairs[] = "00010203040506070809101112131415161718192021222324252627282930313233"
+                            "34353637383940414243444546474849505152535455565758596061626364656667"
+                            "68697071727374757677787980818283848586878889909192939495969798"
+                            "99";
+
+/* Writes v so that it ends just before `end`; returns where it begins. */
+static char *digits_before(char *end, uint64_t v)
+{
+    while (v >= 100) {
+        end -= 2;
+        memcpy(end, &pairs[v % 100 * 2], 2);
+        v /= 100;
+    }
+    if (v >= 10) {
+        end -= 2;
+        memcpy(end, &pairs[v * 2], 2);
+    } else {
+        *--end = (char)('0' + v);
+    }
+    return end;
+}
+
+void out_u64(struct out *out, uint64_t v)
+{
+    char number[20], *p = digits_before(number + sizeof(number), v);
+
+    out_bytes(out, p, (size_t)(number + sizeof(number) - p));
+}
+
+void out_i64(struct out *out, int64_t v)
+{
+    if (v < 0)
+        out_char(out, '-');
+    out_u64(out, v < 0 ? 0 - (uint64_t)v : (uint64_t)v);
+}
+
+void out_u64_padded(struct out *out, uint64_t v, size_t width)
+{
+    char number[40], *p = digits_before(number + sizeof(number), v);
+
+    assert(width <= sizeof(number));
+    while (p > number + sizeof(number) - width)
+        *--p = ' ';
+    out_bytes(out, p, (size_t)(number + sizeof(number) - p));
+}
+
+static const char hex[] = "0123456789abcdef";
+
+void out_hex(struct out *out, uint64_t v, unsigned digits)
+{
+    char *p;
+
+    assert(digits >= 1 && digits <= 16);
+    out_room(out);
+    p = out->buf + out->n;
+    *p++ = '0';
+    *p++ = 'x';
+    for (unsigned shift = 4 * digits; shift > 0; shift -= 4)
+        *p++ = hex[v >> (shift - 4) & 15];
+    out->n += 2 + digits;
+}
+
+void out_hex_bytes(struct out *out, const uint8_t *p, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        char two[2] = {hex[p[i] >> 4], hex[p[i] & 15]};
+
+        out_bytes(out, two, 2);
+    }
+}
+
+void out_blanks(struct out *out, size_t n)
+{
+    while (n-- > 0)
+        out_char(out, ' ');
+}
+
+void out_foreign(struct out *out, const char *text)
+{
+    for (; *text; text++) {
+        unsigned char c = (unsigned char)*text;
+
+        if (c >= ' ' && c != 0x7f) {
+            out_char(out, *text);
+        } else {
+            char four[4] = {'\\', 'x', hex[c >> 4], hex[c & 15]};
+
+            out_bytes(out, four, 4);
+        }
+    }
+}

@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef RPCRDMA_CLI_OUT_OUT_H
+#define RPCRDMA_CLI_OUT_OUT_H
+
+/*
+ * Buffered output to a file descriptor: what every view writes to. Nothing is allocated per line
+ * and numbers are put without printf, because output is most of what `decode --json` does.
+ *
+ * A failed write is remembered (out->error is errno) and everything after it is dropped; out_close
+ * tells. Callers need not test in between, but may look at out->error to stop early.
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+enum {
+    OUT_SIZE = 128 * 1024,
+    OUT_SLACK = 256, /* room that out_room guarantees: enough for any number or address */
+};
+
+struct out {
+    char *buf;
+    size_t n; /* bytes waiting, at most OUT_SIZE - OUT_SLACK between calls */
+    int fd;
+    int error;  /* errno of the first failed write; 0: none */
+    bool lines; /* somebody waits for each line: flush at its end */
+};
+
+/* False when memory is short. */
+bool out_open(struct out *out, int fd);
+
+/* Writes what waits. */
+void out_flush(struct out *out);
+
+/* Flushes and frees. Returns 0, or the errno of the first failed write. */
+int out_close(struct out *out);
+
+/* Makes room for OUT_SLACK more bytes. */
+static inline void out_room(struct out *out)
+{
+    if (out->n > OUT_SIZE - OUT_SLACK)
+        out_flush(out);
+}
+
+static inline void out_char(struct out *out, char c)
+{
+    out_room(out);
+    out->buf[out->n++] = c;
+}
+
+void out_bytes_long(struct out *out, const char *p, size_t n);
+
+static inline void out_bytes(struct out *out, const char *p, size_t n)
+{
+    if (n > OUT_SLACK) {
+        out_bytes_long(out, p, n);
+        return;
+    }
+    out_room(out);
+    memcpy(out->buf + out->n, p, n);
+    out->n += n;
+}
+
+static inline void out_text(struct out *out, const char *text)
+{
+    out_bytes(out, text, strlen(text));
+}
+
+/* A string literal. */
+#define out_literal(out, text) out_bytes(out, "" text, sizeof(text) - 1)
+
+void out_u64(struct out *out, uint64_t v);
+void out_i64(struct out *out, int64_t v);
+
+/* The number right-aligned in `width` columns, at most 40. */
+void out_u64_padded(struct out *out, uint64_t v, size_t width);
+
+/* "0x" and exactly `digits` lower-case hex digits, 1 to 16; higher digits are cut off. */
+void out_hex(struct out *out, uint64_t v, unsigned digits);
+
+/* Two lower-case hex digits per byte. */
+void out_hex_bytes(struct out *out, const uint8_t *p, size_t n);
+
+/* n blanks. */
+void out_blanks(struct out *out, size_t n);
+
+/* Text from outside (a file name, an interface's name), with control characters as \xNN. */
+void out_foreign(struct out *out, const char *text);
+
+/* A line break, and a flush where somebody waits for the line. */
+static inline void out_line(struct out *out)
+{
+    out_char(out, '\n');
+    if (out->lines)
+        out_flush(out);
+}
+
+#endif

@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The whole tree (-V): every field with its name, value, place in the message and section. */
+#include "out/line.h"
+#include "out/view.h"
+#include "wire/walk.h"
+
+enum { INDENT = 4, PLACE_COLUMN = 52 };
+
+struct level {
+    struct out *out;
+    unsigned depth;
+    unsigned number[16]; /* of the next element, per depth: 0 where elements are not counted */
+};
+
+/* Numbers of elements start at 1, as people count. */
+static void put_number(struct level *level)
+{
+    unsigned *number = &level->number[level->depth];
+
+    if (*number > 0) {
+        out_char(level->out, ' ');
+        out_u64(level->out, (*number)++);
+    }
+}
+
+static void on_begin(void *context, const struct rpcrdma_record *record, uint32_t off, uint32_t len)
+{
+    struct level *level = context;
+
+    (void)off;
+    out_blanks(level->out, INDENT * level->depth);
+    out_text(level->out, record->name);
+    put_number(level);
+    if (len > 0) {
+        out_literal(level->out, " (");
+        out_u64(level->out, len);
+        out_literal(level->out, " bytes)");
+    } else if (record->shape == RPCRDMA_SHAPE_LIST) {
+        out_literal(level->out, " (none)");
+    }
+    out_literal(level->out, "  ");
+    out_text(level->out, record->section);
+    out_char(level->out, '\n');
+    level->depth++;
+    level->number[level->depth] = record->shape == RPCRDMA_SHAPE_LIST;
+}
+
+static void on_end(void *context, const struct rpcrdma_record *record)
+{
+    struct level *level = context;
+
+    (void)record;
+    level->depth--;
+}
+
+static void put_value(struct out *out, const struct rpcrdma_value *value)
+{
+    if (value->base == RPCRDMA_BASE_TEXT) {
+        out_foreign(out, value->name);
+    } else if (value->base == RPCRDMA_BASE_BYTES) {
+        out_hex_bytes(out, value->bytes.data, value->bytes.caplen);
+        if (value->bytes.caplen < value->bytes.len) {
+            out_literal(out, "... ");
+            out_u64(out, value->bytes.len);
+            out_literal(out, " bytes");
+        }
+    } else if (value->base == RPCRDMA_BASE_BOOL) {
+        out_text(out, value->number ? "true" : "false");
+    } else if (value->base == RPCRDMA_BASE_REAL) {
+        struct json json = {.out = out};
+
+        json_real(&json, value->real);
+    } else {
+        if (value->base == RPCRDMA_BASE_HEX)
+            out_hex(out, value->number, (value->field->width + 3) / 4);
+        else
+            out_u64(out, value->number);
+        if (value->name) {
+            out_literal(out, " (");
+            out_text(out, value->name);
+            out_char(out, ')');
+        }
+    }
+}
+
+static void on_field(void *context, const struct rpcrdma_value *value)
+{
+    struct level *level = context;
+    struct out *out = level->out;
+    size_t start;
+
+    out_room(out);
+    start = out->n;
+    out_blanks(out, INDENT * level->depth);
+    out_text(out, value->field->name);
+    put_number(level);
+    out_literal(out, ": ");
+    put_value(out, value);
+    /* the column holds unless the value was long enough to be written out on its way */
+    out_blanks(out, out->n >= start && out->n - start < PLACE_COLUMN
+                        ? PLACE_COLUMN - (out->n - start)
+                        : 2);
+    if (value->len > 0) {
+        out_char(out, '[');
+        out_u64(out, value->off);
+        out_char(out, '+');
+        out_u64(out, value->len);
+        out_literal(out, "] ");
+        out_text(out, value->field->section);
+    } else {
+        out_literal(out, "- ");
+        out_text(out, value->field->section);
+    }
+    out_char(out, '\n');
+}
+
+static void message(struct view *view, const struct rpcrdma_flow_message *m)
+{
+    struct out *out = view->out;
+    struct level level = {.out = out, .depth = 1};
+    struct rpcrdma_visitor visitor = {on_begin, on_field, on_end, &level};
+    int direction = view_direction(m);
+
+    out_literal(out, "Frame ");
+    out_u64(out, m->frame);
+    if (m->first_frame != 0 && m->first_frame != m->frame) {
+        out_literal(out, " (from ");
+        out_u64(out, m->first_frame);
+        out_char(out, ')');
+    }
+    out_literal(out, ", ");
+    view_put_date(out, m->time_ns, true, true, 9);
+    out_literal(out, " UTC, ");
+    line_put_end(out, m->connection->carrier, &m->src);
+    out_literal(out, " -> ");
+    line_put_end(out, m->connection->carrier, &m->dst);
+    out_literal(out, ", connection ");
+    out_u64(out, m->connection->number);
+    if (m->sender != RPCRDMA_ROLE_UNKNOWN) {
+        out_literal(out, ", sent by the ");
+        out_text(out, view_role(m->sender));
+    }
+    out_char(out, '\n');
+    out_blanks(out, INDENT);
+    line_put_rpc(out, m);
+    line_put_transport(out, m);
+    out_char(out, '\n');
+    level.depth = 2;
+    rpcrdma_walk_message(m->message, direction, &visitor);
+    if (m->has_invalidate)
+        rpcrdma_visit_number(&visitor, RPCRDMA_FIELD_INVALIDATE, m->invalidate);
+    level.depth = 1;
+    if (m->rpc)
+        rpcrdma_walk_rpc_header(m->rpc, m->message->payload.off, view_procedure(m), &visitor);
+    else if (m->call)
+        rpcrdma_walk_rpc(direction, view_call(m), view_procedure(m), &visitor);
+    for (size_t i = 0; i < m->n_findings; i++) {
+        const struct rpcrdma_rule *rule = rpcrdma_rule(m->findings[i].rule);
+
+        out_blanks(out, INDENT);
+        view_put_finding(out, &m->findings[i]);
+        if (m->findings[i].offset >= 0) {
+            out_literal(out, " at byte ");
+            out_i64(out, m->findings[i].offset);
+        }
+        if (rule->section) {
+            out_literal(out, "  ");
+            out_text(out, rule->section);
+        }
+        out_char(out, '\n');
+    }
+    out_line(out);
+}
+
+static void put_properties(struct level *level, const struct rpcrdma_properties *p)
+{
+    struct out *out = level->out;
+
+    out_blanks(out, 2 * INDENT);
+    out_literal(out, "sends up to ");
+    out_u64(out, p->send_size);
+    out_literal(out, " bytes, receives up to ");
+    out_u64(out, p->receive_size);
+    out_text(out, p->remote_invalidation ? ", remote invalidation" : ", no remote invalidation");
+    out_text(out, p->announced ? "" : " (defaults, nothing was announced)");
+    out_char(out, '\n');
+}
+
+static void connection(struct view *view, const struct rpcrdma_connection *c)
+{
+    struct out *out = view->out;
+    struct level level = {.out = out, .depth = 2};
+    struct rpcrdma_visitor visitor = {on_begin, on_field, on_end, &level};
+
+    view_text.connection(view, c);
+    for (int end = 0; end < 2; end++) {
+        out_blanks(out, INDENT);
+        out_text(out, c->role[end] == RPCRDMA_ROLE_UNKNOWN ? "end" : view_role(c->role[end]));
+        out_char(out, ' ');
+        line_put_end(out, c->carrier, &c->end[end]);
+        out_char(out, '\n');
+        put_properties(&level, &c->properties[end]);
+        if (c->has_private_data[end])
+            rpcrdma_walk_private_data(&c->private_data[end], 0, &visitor);
+    }
+    out_blanks(out, INDENT);
+    view_put_date(out, c->first_time_ns, true, true, 9);
+    out_literal(out, " UTC to ");
+    view_put_date(out, c->last_time_ns, true, true, 9);
+    out_literal(out, " UTC\n");
+    out_line(out);
+}
+
+static void finding(struct view *view, const struct rpcrdma_connection *c,
+                    const struct rpcrdma_finding *f)
+{
+    view_text.finding(view, c, f);
+    out_line(view->out);
+}
+
+const struct view_ops view_tree = {message, connection, finding};

@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef RPCRDMA_CLI_OUT_VIEW_H
+#define RPCRDMA_CLI_OUT_VIEW_H
+
+/*
+ * How messages, connections and findings are shown. A view never looks at wire bytes: messages are
+ * told to it field by field (wire/walk.h), everything else comes in structs of flow/.
+ */
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "flow/flow.h"
+#include "out/json_writer.h"
+#include "out/out.h"
+
+enum view_time {
+    VIEW_TIME_RELATIVE, /* seconds since the first packet */
+    VIEW_TIME_DELTA,    /* since the line before */
+    VIEW_TIME_EPOCH,
+    VIEW_TIME_LOCAL,
+    VIEW_TIME_LOCAL_DATE,
+    VIEW_TIME_UTC,
+    VIEW_TIME_UTC_DATE,
+};
+
+/* What the pipeline knows of the capture as it reads it. */
+struct view_clock {
+    bool started;     /* a packet was read: */
+    int64_t start_ns; /* time of the first one */
+    uint64_t frame;   /* number and time of the current one */
+    int64_t now_ns;
+    bool nanoseconds; /* the capture's clock is finer than microseconds */
+};
+
+struct view {
+    const struct view_ops *ops;
+    struct out *out;
+    struct json json;
+    const struct view_clock *clock;
+    enum view_time time;
+    int64_t line_ns;             /* time of the line before */
+    size_t src_width, dst_width; /* text columns, which only grow */
+};
+
+struct view_ops {
+    void (*message)(struct view *view, const struct rpcrdma_flow_message *message);
+    void (*connection)(struct view *view, const struct rpcrdma_connection *connection);
+    /* One that belongs to no message; connection may be NULL. */
+    void (*finding)(struct view *view, const struct rpcrdma_connection *connection,
+                    const struct rpcrdma_finding *finding);
+};
+
+extern const struct view_ops view_text; /* one line each */
+extern const struct view_ops view_tree; /* every field */
+extern const struct view_ops view_json; /* one object per line */
+
+struct view view_new(const struct view_ops *ops, struct out *out, const struct view_clock *clock);
+
+/* "a", "ad", "d", "e", "r", "u", "ud", as tshark's -t. False for anything else. */
+bool view_time_parse(const char *name, enum view_time *out);
+
+/* -- shared by the views --------------------------------------------------------------------- */
+
+/* RPC direction as walk.h wants it. */
+int view_direction(const struct rpcrdma_flow_message *message);
+
+/* The header of the RPC's Call: program, version and procedure. NULL: not known. */
+const struct rpcrdma_rpc *view_call(const struct rpcrdma_flow_message *message);
+
+/* The procedure's name, or NULL. */
+const char *view_procedure(const struct rpcrdma_flow_message *message);
+
+/* "client", "server", "unknown". */
+const char *view_role(enum rpcrdma_role role);
+
+/* "RoCEv2", "RoCEv1", "InfiniBand", "iWARP". */
+const char *view_carrier(enum rpcrdma_carrier carrier);
+
+/* Which end of a connection is the client, -1 where that is not known. */
+int view_client_end(const struct rpcrdma_connection *connection);
+
+/* A point in time by view->time; right-aligned as a column where it is short. */
+void view_put_time(struct view *view, int64_t time_ns);
+
+/* "2025-11-20 10:00:00.123456789 UTC" */
+void view_put_date(struct out *out, int64_t time_ns, bool utc, bool with_date, unsigned digits);
+
+/* "[warning read-list-order: text]" */
+void view_put_finding(struct out *out, const struct rpcrdma_finding *finding);
+
+/* JSON: the list under the key "findings", nothing where n is 0. A finding says its own frame where
+ * it is not the object's. */
+void view_json_findings(struct json *json, const struct rpcrdma_finding *findings, size_t n,
+                        uint64_t object_frame);
+
+#endif
