@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* rpcrdma fields: the field table, as it is. */
+#include <fnmatch.h>
+#include <stdio.h>
+
+#include "finish.h"
+#include "options.h"
+#include "out/json_writer.h"
+#include "wire/field.h"
+
+/* "uint32", "bool", "bytes": what the JSON value is made of. */
+static void type_name(const struct rpcrdma_field *field, char text[16])
+{
+    switch (field->base) {
+    case RPCRDMA_BASE_BYTES:
+        snprintf(text, 16, "bytes");
+        break;
+    case RPCRDMA_BASE_TEXT:
+        snprintf(text, 16, "text");
+        break;
+    case RPCRDMA_BASE_REAL:
+        snprintf(text, 16, "real");
+        break;
+    case RPCRDMA_BASE_BOOL:
+        snprintf(text, 16, "bool");
+        break;
+    case RPCRDMA_BASE_NAME:
+        snprintf(text, 16, "enum%u", (unsigned)field->width);
+        break;
+    case RPCRDMA_BASE_HEX:
+        snprintf(text, 16, "hex%u", (unsigned)field->width);
+        break;
+    default:
+        snprintf(text, 16, "uint%u", (unsigned)field->width);
+        break;
+    }
+}
+
+static void put_text(struct out *out, const char *name, const char *type, const char *help,
+                     const char *section)
+{
+    size_t n = strlen(name), m = strlen(type);
+
+    out_text(out, name);
+    out_blanks(out, n < 44 ? 44 - n : 1);
+    out_text(out, type);
+    out_blanks(out, m < 8 ? 8 - m : 1);
+    out_text(out, help);
+    out_literal(out, " (");
+    out_text(out, section);
+    out_char(out, ')');
+    out_line(out);
+}
+
+static void put_json(struct json *json, const struct rpcrdma_field *field, const char *type)
+{
+    json_open(json, '{');
+    json_key(json, "name"), json_plain(json, field->abbrev);
+    json_key(json, "key"), json_plain(json, field->key);
+    json_key(json, "type"), json_plain(json, type);
+    json_key(json, "title"), json_string(json, field->name, strlen(field->name));
+    if (field->offset >= 0)
+        json_key(json, "offset"), json_i64(json, field->offset);
+    if (field->width > 0)
+        json_key(json, "bits"), json_u64(json, field->width);
+    json_key(json, "text"), json_string(json, field->help, strlen(field->help));
+    json_key(json, "section"), json_string(json, field->section, strlen(field->section));
+    if (field->names) {
+        json_key(json, "values");
+        json_open(json, '{');
+        for (const struct rpcrdma_value_name *one = field->names; one->name; one++) {
+            char number[24];
+
+            snprintf(number, sizeof(number), "%llu", (unsigned long long)one->value);
+            json_key(json, number);
+            json_plain(json, one->name);
+        }
+        json_close(json, '}');
+    }
+    json_close(json, '}');
+    json_end(json);
+}
+
+/* Without patterns everything is shown. */
+static bool wanted(const struct options *options, const struct rpcrdma_field *field)
+{
+    if (options->n_files == 0)
+        return true;
+    for (guint i = 0; i < options->n_files; i++)
+        if (fnmatch(options->files[i], field->abbrev, 0) == 0 ||
+            strcmp(options->files[i], field->key) == 0)
+            return true;
+    return false;
+}
+
+static int run(const struct command *command, int argc, char **argv)
+{
+    struct options options = {0};
+    GOptionEntry own[] = {
+        {"json", 0, 0, G_OPTION_ARG_NONE, &options.json, "One JSON object per line", NULL},
+        G_OPTION_ENTRY_NULL,
+    };
+    int status = options_parse_plain(&options, command, own, argc, argv);
+    struct out out;
+    struct json json = {.out = &out};
+    unsigned shown = 0;
+
+    if (status == OPTIONS_GO_ON)
+        status = begin_output(&out);
+    if (status == OPTIONS_GO_ON) {
+        for (int id = 0; id < RPCRDMA_FIELD_COUNT; id++) {
+            const struct rpcrdma_field *field = rpcrdma_field((enum rpcrdma_field_id)id);
+            char type[16];
+
+            if (!wanted(&options, field))
+                continue;
+            shown++;
+            type_name(field, type);
+            if (options.json)
+                put_json(&json, field, type);
+            else
+                put_text(&out, field->abbrev, type, field->help, field->section);
+        }
+        if (shown == 0)
+            complain("no field is called that");
+        status = end_output(&out, shown > 0 ? EXIT_DONE : EXIT_UNUSABLE);
+    }
+    options_free(&options);
+    return status;
+}
+
+const struct command command_fields = {
+    .name = "fields",
+    .arguments = "[NAME...]",
+    .what = "every field: name, type, what it is, where it is specified",
+    .details = "NAME is a field's name, its last part, or a pattern: 'rpcrdma.read.*'",
+    .run = run,
+};

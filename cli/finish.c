@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "finish.h"
+
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "command.h"
+#include "options.h"
+
+int begin_output(struct out *out)
+{
+    if (!out_open(out, STDOUT_FILENO)) {
+        complain("out of memory");
+        return EXIT_UNUSABLE;
+    }
+    out->lines = isatty(STDOUT_FILENO);
+    return OPTIONS_GO_ON;
+}
+
+int end_output(struct out *out, int status)
+{
+    int error = out_close(out);
+
+    if (error == 0 || error == EPIPE)
+        return status;
+    complain("standard output: %s", strerror(error));
+    return EXIT_UNUSABLE;
+}

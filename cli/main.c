@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "command.h"
+
+static const struct command *const commands[] = {
+    &command_decode,
+    &command_connections,
+    &command_check,
+    &command_fields,
+};
+
+enum { N_COMMANDS = sizeof(commands) / sizeof(commands[0]) };
+
+void complain(const char *format, ...)
+{
+    va_list args;
+
+    va_start(args, format);
+    fputs("rpcrdma: ", stderr);
+    vfprintf(stderr, format, args);
+    fputc('\n', stderr);
+    va_end(args);
+}
+
+static void usage(FILE *to)
+{
+    fputs("Usage: rpcrdma COMMAND [OPTION...] FILE...\n"
+          "\n"
+          "Reads captures of RPC-over-RDMA, the transport of NFS/RDMA.\n"
+          "\n"
+          "Commands:\n",
+          to);
+    for (size_t i = 0; i < N_COMMANDS; i++)
+        fprintf(to, "  %-12s %s\n", commands[i]->name, commands[i]->what);
+    fputs("\n"
+          "  rpcrdma COMMAND --help    the command's options\n"
+          "  rpcrdma --version         the program's version\n"
+          "\n"
+          "FILE is a pcap or pcapng capture, plain or compressed; - is standard input.\n"
+          "Exit status: 0 done, 1 check found violations, 2 bad usage or unreadable input.\n",
+          to);
+}
+
+static const struct command *find(const char *name)
+{
+    for (size_t i = 0; i < N_COMMANDS; i++)
+        if (strcmp(commands[i]->name, name) == 0)
+            return commands[i];
+    return NULL;
+}
+
+/* What was printed is worth something only if it arrived. */
+static int finish(int status)
+{
+    if (fflush(stdout) == 0 || errno == EPIPE)
+        return status;
+    complain("standard output: %s", strerror(errno));
+    return EXIT_UNUSABLE;
+}
+
+int main(int argc, char **argv)
+{
+    const struct command *command;
+    const char *name = argc > 1 ? argv[1] : NULL;
+
+    if (!name) {
+        usage(stderr);
+        return EXIT_UNUSABLE;
+    }
+    if (strcmp(name, "--version") == 0 || strcmp(name, "-v") == 0) {
+        puts("rpcrdma " RPCRDMA_VERSION);
+        return finish(EXIT_DONE);
+    }
+    if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0 ||
+        (strcmp(name, "help") == 0 && argc == 2)) {
+        usage(stdout);
+        return finish(EXIT_DONE);
+    }
+    if (strcmp(name, "help") == 0) { /* help COMMAND is COMMAND --help */
+        static char help[] = "--help";
+        char *arguments[] = {argv[2], help, NULL};
+
+        command = find(argv[2]);
+        if (command)
+            return finish(command->run(command, 2, arguments));
+        name = argv[2];
+    }
+    command = find(name);
+    if (!command) {
+        complain("there is no command \"%s\"; see rpcrdma --help", name);
+        return EXIT_UNUSABLE;
+    }
+    return finish(command->run(command, argc - 1, argv + 1));
+}

@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "options.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+int bad_usage(const struct command *command, const char *format, ...)
+{
+    va_list args;
+
+    va_start(args, format);
+    fprintf(stderr, "rpcrdma %s: ", command->name);
+    vfprintf(stderr, format, args);
+    fprintf(stderr, "; see rpcrdma %s --help\n", command->name);
+    va_end(args);
+    return EXIT_UNUSABLE;
+}
+
+/* A number from 1 to max, decimal or 0x hexadecimal. */
+static gboolean parse_number(const char *name, const char *text, uint64_t max, uint64_t *out,
+                             GError **error)
+{
+    char *end;
+
+    errno = 0;
+    *out = strtoull(text, &end, 0);
+    if (*text >= '0' && *text <= '9' && *end == '\0' && errno == 0 && *out >= 1 && *out <= max)
+        return TRUE;
+    g_set_error(error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE,
+                "%s needs a number from 1 to %" G_GUINT64_FORMAT ", not \"%s\"", name, max, text);
+    return FALSE;
+}
+
+static gboolean on_port(const char *name, const char *text, gpointer data, GError **error)
+{
+    struct options *options = data;
+    uint64_t number;
+    uint16_t port;
+
+    if (!parse_number(name, text, UINT16_MAX, &number, error))
+        return FALSE;
+    port = (uint16_t)number;
+    g_array_append_val(options->ports, port);
+    return TRUE;
+}
+
+static gboolean on_qpn(const char *name, const char *text, gpointer data, GError **error)
+{
+    struct options *options = data;
+    uint64_t number;
+    uint32_t qpn;
+
+    if (!parse_number(name, text, 0xffffff, &number, error))
+        return FALSE;
+    qpn = (uint32_t)number;
+    g_array_append_val(options->qpns, qpn);
+    return TRUE;
+}
+
+static gboolean on_count(const char *name, const char *text, gpointer data, GError **error)
+{
+    struct options *options = data;
+
+    return parse_number(name, text, UINT64_MAX, &options->count, error);
+}
+
+static gboolean on_memory(const char *name, const char *text, gpointer data, GError **error)
+{
+    struct options *options = data;
+
+    if (!parse_number(name, text, 1024 * 1024, &options->max_memory, error))
+        return FALSE;
+    options->max_memory *= 1024 * 1024;
+    return TRUE;
+}
+
+static gboolean on_dialect(const char *name, const char *text, gpointer data, GError **error)
+{
+    struct options *options = data;
+
+    options->dialect = rpcrdma_dialect_by_name(text);
+    if (options->dialect && options->dialect->version == 2)
+        return TRUE;
+    g_set_error(error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE,
+                "%s: version 2 has no dialect \"%s\"; it has", name, text);
+    for (int id = 0; id < RPCRDMA_DIALECT_COUNT; id++) {
+        const struct rpcrdma_dialect *one = rpcrdma_dialect((enum rpcrdma_dialect_id)id);
+        char *message = (*error)->message;
+
+        if (one->version != 2)
+            continue;
+        (*error)->message = g_strconcat(message, " ", one->name, NULL);
+        g_free(message);
+    }
+    return FALSE;
+}
+
+static int parse(struct options *options, const struct command *command, GOptionContext *context,
+                 GOptionGroup *group, GOptionEntry *own, int argc, char **argv)
+{
+    GError *error = NULL;
+    char **copy = g_strdupv(argv); /* it moves the pointers */
+    char *program = g_strconcat("rpcrdma ", command->name, NULL);
+    int result = OPTIONS_GO_ON;
+
+    g_set_prgname(program);
+    g_free(program);
+    if (own)
+        g_option_group_add_entries(group, own);
+    g_option_context_set_main_group(context, group);
+    g_option_context_set_summary(context, command->what);
+    if (command->details)
+        g_option_context_set_description(context, command->details);
+    options->ports = g_array_new(FALSE, FALSE, sizeof(uint16_t));
+    options->qpns = g_array_new(FALSE, FALSE, sizeof(uint32_t));
+    (void)argc;
+    if (!g_option_context_parse_strv(context, &copy, &error)) {
+        result = bad_usage(command, "%s", error->message);
+        g_error_free(error);
+    }
+    g_strfreev(copy);
+    g_option_context_free(context);
+    return result;
+}
+
+int options_parse(struct options *options, const struct command *command, GOptionEntry *own,
+                  int argc, char **argv)
+{
+    char **named = NULL, **rest = NULL;
+    GOptionEntry entries[] = {
+        {"read-file", 'r', 0, G_OPTION_ARG_FILENAME_ARRAY, &named,
+         "Read this capture file; - is standard input", "FILE"},
+        {"count", 'c', 0, G_OPTION_ARG_CALLBACK, on_count, "Stop after that many packets", "N"},
+        {"port", 0, 0, G_OPTION_ARG_CALLBACK, on_port,
+         "Take connections to this service port as RPC-over-RDMA, instead of 20049; repeatable",
+         "PORT"},
+        {"qpn", 0, 0, G_OPTION_ARG_CALLBACK, on_qpn,
+         "Take what this queue pair receives as RPC-over-RDMA; repeatable", "QPN"},
+        {"dialect", 0, 0, G_OPTION_ARG_CALLBACK, on_dialect,
+         "Read version 2 messages by this published format (cel-00 ... ietf-07)", "NAME"},
+        {"check-icrc", 0, 0, G_OPTION_ARG_NONE, &options->check_icrc,
+         "Check each packet's ICRC, and each FPDU's CRC (iWARP)", NULL},
+        {"max-memory", 0, 0, G_OPTION_ARG_CALLBACK, on_memory,
+         "Most memory for what is outstanding on the wire", "MIB"},
+        {"quiet", 'q', 0, G_OPTION_ARG_NONE, &options->quiet, "Say nothing on stderr but errors",
+         NULL},
+        {G_OPTION_REMAINING, 0, 0, G_OPTION_ARG_FILENAME_ARRAY, &rest, NULL, NULL},
+        G_OPTION_ENTRY_NULL,
+    };
+    GOptionGroup *group = g_option_group_new("main", "", "", options, NULL);
+    GPtrArray *files = g_ptr_array_new();
+    int result;
+
+    g_option_group_add_entries(group, entries);
+    result =
+        parse(options, command, g_option_context_new(command->arguments), group, own, argc, argv);
+    for (char **file = named; file && *file; file++)
+        g_ptr_array_add(files, *file);
+    for (char **file = rest; file && *file; file++)
+        g_ptr_array_add(files, *file);
+    options->n_files = files->len;
+    g_ptr_array_add(files, NULL);
+    options->files = (char **)g_ptr_array_free(files, FALSE);
+    g_free(named); /* the strings live on in files */
+    g_free(rest);
+    if (result == OPTIONS_GO_ON && options->n_files == 0)
+        result = bad_usage(command, "no capture file given");
+    return result;
+}
+
+int options_parse_plain(struct options *options, const struct command *command, GOptionEntry *own,
+                        int argc, char **argv)
+{
+    char **rest = NULL;
+    GOptionEntry entries[] = {
+        {G_OPTION_REMAINING, 0, 0, G_OPTION_ARG_FILENAME_ARRAY, &rest, NULL, NULL},
+        G_OPTION_ENTRY_NULL,
+    };
+    GOptionGroup *group = g_option_group_new("main", "", "", options, NULL);
+    int result;
+
+    g_option_group_add_entries(group, entries);
+    result =
+        parse(options, command, g_option_context_new(command->arguments), group, own, argc, argv);
+    options->files = rest;
+    options->n_files = rest ? g_strv_length(rest) : 0;
+    return result;
+}
+
+void options_free(struct options *options)
+{
+    g_strfreev(options->files);
+    if (options->ports)
+        g_array_free(options->ports, TRUE);
+    if (options->qpns)
+        g_array_free(options->qpns, TRUE);
+}

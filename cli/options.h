@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef RPCRDMA_CLI_OPTIONS_H
+#define RPCRDMA_CLI_OPTIONS_H
+
+/* The options that commands share, and how a command adds its own. */
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <glib.h>
+
+#include "command.h"
+#include "wire/dialect.h"
+
+struct options {
+    char **files; /* NULL-terminated; at least one */
+    guint n_files;
+    uint64_t count;                        /* packets to read; 0: all */
+    GArray *ports;                         /* of uint16_t */
+    GArray *qpns;                          /* of uint32_t */
+    const struct rpcrdma_dialect *dialect; /* NULL: find out */
+    gboolean json, verbose, quiet, check_icrc;
+    uint64_t max_memory; /* bytes; 0: the default */
+};
+
+enum { OPTIONS_GO_ON = -1 };
+
+/*
+ * Parses argv into *options: input options, --json and -q, and the command's own entries (may be
+ * NULL). Returns OPTIONS_GO_ON, or the exit status: usage was wrong and said so. --help does not
+ * return. *options needs options_free afterwards in every case.
+ */
+int options_parse(struct options *options, const struct command *command, GOptionEntry *own,
+                  int argc, char **argv);
+
+/* The same for a command that reads no capture. */
+int options_parse_plain(struct options *options, const struct command *command, GOptionEntry *own,
+                        int argc, char **argv);
+
+void options_free(struct options *options);
+
+/* "rpcrdma COMMAND: text" and where to find help; returns EXIT_UNUSABLE. */
+__attribute__((format(printf, 2, 3))) int bad_usage(const struct command *command,
+                                                    const char *format, ...);
+
+#endif

@@ -1,0 +1,267 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "pipeline.h"
+
+#include <inttypes.h>
+#include <signal.h>
+#include <stdlib.h>
+
+#include "net/net.h"
+
+struct pipeline_private {
+    const struct rpcrdma_flow_sink *sink;
+    struct source *source;
+    struct rpcrdma_net *net;
+    struct rpcrdma_flow *flow;
+    int status;
+    bool no_memory;
+    uint64_t connections;
+    uint32_t link_known; /* the link type of the packet before */
+    bool link_checked;
+    uint32_t links_refused[16];
+    size_t n_links_refused;
+};
+
+/* False once the mapped file changed under us: what is made now may be made of other bytes. */
+static bool sound(const struct pipeline *pipeline)
+{
+    return !pipeline->private->source->damaged;
+}
+
+static void on_connection(void *context, const struct rpcrdma_connection *connection)
+{
+    struct pipeline *pipeline = context;
+    const struct rpcrdma_flow_sink *sink = pipeline->private->sink;
+
+    pipeline->private->connections++;
+    if (sink->connection && sound(pipeline))
+        sink->connection(sink->context, connection);
+}
+
+static void on_message(void *context, const struct rpcrdma_flow_message *message)
+{
+    struct pipeline *pipeline = context;
+    const struct rpcrdma_flow_sink *sink = pipeline->private->sink;
+
+    pipeline->messages++;
+    if (sink->message && sound(pipeline))
+        sink->message(sink->context, message);
+}
+
+static void on_finding(void *context, const struct rpcrdma_connection *connection,
+                       const struct rpcrdma_finding *finding)
+{
+    struct pipeline *pipeline = context;
+    const struct rpcrdma_flow_sink *sink = pipeline->private->sink;
+
+    if (sink->finding && sound(pipeline))
+        sink->finding(sink->context, connection, finding);
+}
+
+static void on_net_finding(void *context, const struct rpcrdma_finding *finding)
+{
+    on_finding(context, NULL, finding);
+}
+
+static void on_op(void *context, const struct rpcrdma_op *op)
+{
+    struct pipeline *pipeline = context;
+
+    if (!rpcrdma_flow_op(pipeline->private->flow, op))
+        pipeline->private->no_memory = true;
+}
+
+static void unusable(struct pipeline *pipeline)
+{
+    pipeline->private->status = EXIT_UNUSABLE;
+}
+
+/* Whether packets of this link type can be read; says once where not. */
+static bool link_known(struct pipeline *pipeline, const struct source_packet *packet)
+{
+    struct pipeline_private *private = pipeline->private;
+    uint32_t linktype = packet->packet.linktype;
+    struct source_interface interface = {0};
+
+    if (private->link_checked && private->link_known == linktype)
+        return true;
+    if (rpcrdma_net_link_known(linktype)) {
+        private->link_checked = true;
+        private->link_known = linktype;
+        return true;
+    }
+    for (size_t i = 0; i < private->n_links_refused; i++)
+        if (private->links_refused[i] == linktype)
+            return false;
+    if (private->n_links_refused < sizeof(private->links_refused) / sizeof(uint32_t))
+    private->links_refused[private->n_links_refused++] = linktype;
+    source_interface(private->source, packet->interface, &interface);
+    complain("%s: packet %" PRIu64 ": link type %" PRIu32
+             "%s%s is not known here; its packets are left out",
+             interface.input, packet->packet.frame, linktype, interface.name ? " of " : "",
+             interface.name ? interface.name : "");
+    unusable(pipeline);
+    return false;
+}
+
+static void packet(struct pipeline *pipeline, const struct source_packet *one)
+{
+    struct pipeline_private *private = pipeline->private;
+
+    if (!pipeline->clock.started) {
+        struct source_interface interface = {0};
+
+        pipeline->clock.started = true;
+        pipeline->clock.start_ns = one->packet.time_ns;
+        if (source_interface(private->source, one->interface, &interface))
+            pipeline->clock.nanoseconds = interface.ticks > 1000000;
+    }
+    pipeline->clock.frame = one->packet.frame;
+    pipeline->clock.now_ns = one->packet.time_ns;
+    if (link_known(pipeline, one))
+        rpcrdma_net_packet(private->net, &one->packet);
+}
+
+static bool enough(const struct pipeline *pipeline)
+{
+    const struct pipeline_private *private = pipeline->private;
+
+    return pipeline->stop || private->no_memory || private->source->damaged ||
+           (pipeline->out && pipeline->out->error);
+}
+
+static void read_packets(struct pipeline *pipeline)
+{
+    struct source *source = pipeline->private->source;
+    uint64_t left = pipeline->options->count ? pipeline->options->count : UINT64_MAX;
+    struct source_packet packets[SOURCE_BATCH];
+    enum source_status status;
+    size_t n;
+
+    while (left > 0 && !enough(pipeline)) {
+        status =
+            source_next(source, packets, left < SOURCE_BATCH ? (size_t)left : SOURCE_BATCH, &n);
+        if (status == SOURCE_END)
+            return;
+        if (status == SOURCE_ERROR) {
+            complain("%s", source->error);
+            unusable(pipeline);
+        }
+        for (size_t i = 0; i < n && !enough(pipeline); i++)
+            packet(pipeline, &packets[i]);
+        left -= n;
+        if (source->live && pipeline->out)
+            out_flush(pipeline->out);
+    }
+    if (source->damaged) { /* the source knows where */
+        if (source_next(source, packets, 1, &n) == SOURCE_ERROR)
+            complain("%s", source->error);
+        unusable(pipeline);
+    }
+}
+
+static volatile sig_atomic_t interrupted;
+
+static void on_interrupt(int number)
+{
+    interrupted = number;
+}
+
+/*
+ * ^C at `tcpdump -w - | rpcrdma ...` goes to both: the capturing program ends its file, and we read
+ * what it still had and sum up. A second ^C ends us.
+ */
+static void outlive_writer(void)
+{
+    struct sigaction action = {.sa_handler = on_interrupt,
+                               .sa_flags = (int)(SA_RESETHAND | SA_RESTART)};
+
+    sigemptyset(&action.sa_mask);
+    sigaction(SIGINT, &action, NULL);
+}
+
+static struct source *open_source(const struct options *options)
+{
+    char error[512];
+    struct source *source;
+
+    if (options->n_files > 1) {
+        complain("one file at a time, please");
+        return NULL;
+    }
+    source = source_file_open(options->files[0], NULL, error, sizeof(error));
+    if (!source)
+        complain("%s", error);
+    return source;
+}
+
+static void say_nothing_found(const struct pipeline *pipeline)
+{
+    const struct rpcrdma_net_stats *stats = rpcrdma_net_stats(pipeline->private->net);
+
+    if (pipeline->messages > 0 || pipeline->private->connections > 0 || pipeline->options->quiet)
+        return;
+    complain("%s: no RPC-over-RDMA: %" PRIu64 " packets, %" PRIu64 " of them RDMA%s",
+             pipeline->options->files[0], stats->packets, stats->rdma,
+             stats->rdma > 0 ? "; --port or --qpn can say which connections carry it" : "");
+}
+
+static bool start(struct pipeline *pipeline)
+{
+    const struct options *options = pipeline->options;
+    struct pipeline_private *private = pipeline->private;
+    struct rpcrdma_net_sink net_sink = {on_op, on_net_finding, pipeline};
+    struct rpcrdma_net_config net_config = {
+        .check_icrc = options->check_icrc,
+        .max_memory = options->max_memory,
+    };
+    struct rpcrdma_flow_sink flow_sink = {
+        .connection = on_connection,
+        .message = on_message,
+        .finding = on_finding,
+        .context = pipeline,
+    };
+    struct rpcrdma_flow_config flow_config = {
+        .ports = options->ports->len > 0 ? (const uint16_t *)(void *)options->ports->data : NULL,
+        .n_ports = options->ports->len,
+        .qpns = options->qpns->len > 0 ? (const uint32_t *)(void *)options->qpns->data : NULL,
+        .n_qpns = options->qpns->len,
+        .dialect = options->dialect,
+        .max_memory = options->max_memory,
+    };
+
+    private->net = rpcrdma_net_new(&net_config, &net_sink);
+    private->flow = rpcrdma_flow_new(&flow_config, &flow_sink);
+    return private->net && private->flow;
+}
+
+int pipeline_run(struct pipeline *pipeline, const struct rpcrdma_flow_sink *sink)
+{
+    struct pipeline_private private = {.sink = sink};
+
+    pipeline->private = &private;
+    private.source = open_source(pipeline->options);
+    if (!private.source)
+        return EXIT_UNUSABLE;
+    if (private.source->live)
+        outlive_writer();
+    private.no_memory = !start(pipeline);
+    if (!private.no_memory) {
+        read_packets(pipeline);
+        if (!private.source->damaged) {
+            rpcrdma_net_end(private.net);
+            rpcrdma_flow_end(private.flow);
+        }
+    }
+    if (private.no_memory) {
+        complain("%s: packet %" PRIu64 ": out of memory", pipeline->options->files[0],
+                 pipeline->clock.frame);
+        unusable(pipeline);
+    } else {
+        say_nothing_found(pipeline);
+    }
+    rpcrdma_flow_free(private.flow);
+    rpcrdma_net_free(private.net);
+    source_close(private.source);
+    pipeline->private = NULL;
+    return private.status;
+}

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef RPCRDMA_CLI_PIPELINE_H
+#define RPCRDMA_CLI_PIPELINE_H
+
+/*
+ * Source -> net -> flow, once for all commands. A command gives a sink and gets parsed things:
+ *
+ *     struct pipeline pipeline = {.options = &options, .out = &out};
+ *     struct rpcrdma_flow_sink sink = {.message = on_message, .context = &mine};
+ *
+ *     status = pipeline_run(&pipeline, &sink);     // 0, or EXIT_UNUSABLE and it was said
+ *
+ * A new callback of rpcrdma_flow_sink needs a line in pipeline.c: all of them pass through it, so
+ * that nothing is shown that was made from a file which changed under us.
+ */
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "flow/flow.h"
+#include "options.h"
+#include "out/out.h"
+#include "out/view.h"
+#include "source/source.h"
+
+struct pipeline {
+    /* the command's */
+    const struct options *options;
+    struct out *out; /* flushed when packets are awaited; reading ends when it fails */
+    bool stop;       /* set by a sink that has seen enough */
+
+    /* for sinks to read */
+    struct view_clock clock;
+    uint64_t messages; /* so far */
+
+    struct pipeline_private *private;
+};
+
+/* Reads all of options->files. Every problem was said on stderr, one line each. */
+int pipeline_run(struct pipeline *pipeline, const struct rpcrdma_flow_sink *sink);
+
+#endif
