@@ -31,6 +31,8 @@ class Judge:
         self.hedged = hedged
         self.hedges = defaultdict(int)
         self.procedures = {}
+        # a finding that belongs to no message has a line of its own
+        lines = [line for line in lines if 'sender' in line]
         by_frame = defaultdict(list)
         for line in lines:
             by_frame[line['frame']].append(line)

@@ -22,7 +22,7 @@ def sliced(capture, snaplen=128):
 
 def cut(capture, path):
     """Writes a file that ends in the middle of a Send's packet, somewhere past its half; returns the
-    packets before it."""
+    packets before it, and what there is of it."""
     packets = capture.packets
     for index in range(len(packets) * 3 // 5, len(packets)):
         parsed = capture.roce.get(packets[index].frame)
@@ -31,5 +31,6 @@ def cut(capture, path):
     else:
         raise ValueError('no Send to cut')
     offsets = pcap.write(path, packets[:index + 1], capture.linktype)
-    os.truncate(path, offsets[-1] + 16 + len(packets[index].data) // 2)
-    return packets[:index]
+    half = packets[index].data[:len(packets[index].data) // 2]
+    os.truncate(path, offsets[-1] + 16 + len(half))
+    return packets[:index] + [packets[index]._replace(data=half)]
