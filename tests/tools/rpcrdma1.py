@@ -94,11 +94,8 @@ def rpc(payload, out):
         found = out['rpc'] = {'direction': ('call', 'reply')[kind]}
         out['direction'] = found['direction']
         if kind == 0:
-            if reader.word() != 2:
+            version, found['program'], found['version'], found['procedure'] = reader.words(4)
+            if version != 2:
                 del out['rpc'], out['direction']
-                return
-            found['program'] = reader.word()
-            found['version'] = reader.word()
-            found['procedure'] = reader.word()
     except NotCaptured:
         pass

@@ -42,11 +42,10 @@ class Piece(NamedTuple):
 
 
 class Message(NamedTuple):
+    key: tuple         # connection number, from_client, first PSN, packets it should have
     frame: int         # that completes it; of a partial message the last one there is
     complete: bool
     pieces: dict       # psn -> Piece, of what is there
-    first_psn: int
-    count: int         # of packets it should have
     expected: dict     # what decode --json has to say, as far as the bytes tell
 
 
@@ -59,6 +58,10 @@ class Capture:
         self.connections = self._connections()
         self.pieces = self._pieces()
         self.sends = self._sends()
+        self.directions = {}
+        for one in self.messages():
+            if 'direction' in one.expected:
+                self.directions[one.key] = one.expected['direction']
 
     def _connections(self):
         found, requests = [], {}
@@ -163,11 +166,15 @@ class Capture:
             groups.setdefault(key, {}).setdefault(
                 piece.psn, piece._replace(frame=position, roce=held))
         times = [packet.time_ns for packet in packets]
-        found = [message(pieces, *key[2:], times) for key, pieces in groups.items()]
-        return sorted(found, key=lambda one: (one.frame, one.first_psn))
+        found = [message(pieces, key, times) for key, pieces in groups.items()]
+        for one in found:  # which way an RPC runs is known of its message, however little is left of it
+            if 'type' in one.expected and one.key in self.directions:
+                one.expected['direction'] = self.directions[one.key]
+        return sorted(found, key=lambda one: (one.frame, one.key))
 
 
-def message(pieces, first_psn, count, times):
+def message(pieces, key, times):
+    first_psn, count = key[2:]
     captured, length, last = b'', 0, None
     contiguous = True
     for psn in range(first_psn, first_psn + count):
@@ -199,4 +206,4 @@ def message(pieces, first_psn, count, times):
             out['direction'] = 'reply'
         elif out['type'] == 'RDMA_NOMSG':
             out['direction'] = 'call'
-    return Message(frame, complete, pieces, first_psn, count, out)
+    return Message(key, frame, complete, pieces, out)
