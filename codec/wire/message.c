@@ -2,6 +2,7 @@
 #include "wire/message.h"
 
 #include <assert.h>
+#include <string.h>
 
 #include "wire/cursor.h"
 #include "wire/xdr.h"
@@ -38,9 +39,13 @@ enum {
     ERR_VERS_SIZE = 28, /* a whole ERR_VERS message of version 1 */
 };
 
+/* What reads the parts that most messages have is one function to the compiler, so that its cursor
+ * lives in registers: else each word waits for the one before it to be stored and loaded again. */
+#define HOT inline __attribute__((always_inline))
+
 /* A bit of `present` is set only when its word was read. */
-static inline void read_word(struct rpcrdma_cursor *c, struct rpcrdma_message *m, uint32_t bit,
-                             uint32_t *out, const char *what)
+static HOT void read_word(struct rpcrdma_cursor *c, struct rpcrdma_message *m, uint32_t bit,
+                          uint32_t *out, const char *what)
 {
     const uint8_t *p = rpcrdma_cursor_take(c, 4, what);
 
@@ -51,7 +56,7 @@ static inline void read_word(struct rpcrdma_cursor *c, struct rpcrdma_message *m
 }
 
 /* XDR says 0 or 1; receivers (Linux among them) take anything but 0 as true. */
-static inline bool read_bool(struct rpcrdma_message *m, const uint8_t *p)
+static HOT bool read_bool(struct rpcrdma_message *m, const uint8_t *p)
 {
     uint32_t word = rpcrdma_get_be32(p);
 
@@ -61,7 +66,7 @@ static inline bool read_bool(struct rpcrdma_message *m, const uint8_t *p)
 }
 
 /* An enum of the XDR, msg_type: other values are not a direction. */
-static void read_direction(struct rpcrdma_cursor *c, struct rpcrdma_message *m)
+static HOT void read_direction(struct rpcrdma_cursor *c, struct rpcrdma_message *m)
 {
     size_t off = c->off;
 
@@ -70,8 +75,8 @@ static void read_direction(struct rpcrdma_cursor *c, struct rpcrdma_message *m)
         rpcrdma_cursor_fail(c, RPCRDMA_MALFORMED, off, "direction");
 }
 
-static inline void read_read_list(struct rpcrdma_cursor *c, struct rpcrdma_message *m, uint32_t bit,
-                                  struct rpcrdma_read_list *list, const char *what)
+static HOT void read_read_list(struct rpcrdma_cursor *c, struct rpcrdma_message *m, uint32_t bit,
+                               struct rpcrdma_read_list *list, const char *what)
 {
     const uint8_t *p;
 
@@ -92,7 +97,7 @@ static inline void read_read_list(struct rpcrdma_cursor *c, struct rpcrdma_messa
 }
 
 /* False when the count was not readable. */
-static inline bool read_chunk(struct rpcrdma_cursor *c, struct rpcrdma_chunk *chunk)
+static HOT bool read_chunk(struct rpcrdma_cursor *c, struct rpcrdma_chunk *chunk)
 {
     const uint8_t *p;
     size_t captured;
@@ -116,7 +121,7 @@ static inline bool read_chunk(struct rpcrdma_cursor *c, struct rpcrdma_chunk *ch
     return true;
 }
 
-static inline void read_write_list(struct rpcrdma_cursor *c, struct rpcrdma_message *m)
+static HOT void read_write_list(struct rpcrdma_cursor *c, struct rpcrdma_message *m)
 {
     struct rpcrdma_write_list *list = &m->write;
     struct rpcrdma_chunk chunk;
@@ -139,7 +144,7 @@ static inline void read_write_list(struct rpcrdma_cursor *c, struct rpcrdma_mess
     }
 }
 
-static inline void read_reply_chunk(struct rpcrdma_cursor *c, struct rpcrdma_message *m)
+static HOT void read_reply_chunk(struct rpcrdma_cursor *c, struct rpcrdma_message *m)
 {
     const uint8_t *p = rpcrdma_cursor_take(c, 4, "Reply chunk");
 
@@ -225,26 +230,28 @@ static void read_optional(struct rpcrdma_cursor *c, struct rpcrdma_message *m)
 }
 
 /* Types other than those that carry RPC messages: seldom, and so out of the hot path. */
-static void read_control_parts(struct rpcrdma_cursor *c, struct rpcrdma_message *m, uint32_t parts)
+static struct rpcrdma_cursor read_control_parts(struct rpcrdma_cursor c, struct rpcrdma_message *m,
+                                                uint32_t parts)
 {
     if (parts & RPCRDMA_HAS_ERROR)
-        read_error(c, m);
+        read_error(&c, m);
     if (parts & RPCRDMA_HAS_PROPERTIES)
-        read_propset(c, m, RPCRDMA_HAS_PROPERTIES, &m->properties);
+        read_propset(&c, m, RPCRDMA_HAS_PROPERTIES, &m->properties);
     if (parts & RPCRDMA_HAS_NOCHG)
-        read_words(c, m, RPCRDMA_HAS_NOCHG, &m->nochg);
+        read_words(&c, m, RPCRDMA_HAS_NOCHG, &m->nochg);
     if (parts & RPCRDMA_HAS_WANT)
-        read_propset(c, m, RPCRDMA_HAS_WANT, &m->want);
+        read_propset(&c, m, RPCRDMA_HAS_WANT, &m->want);
     if (parts & RPCRDMA_HAS_DONE)
-        read_words(c, m, RPCRDMA_HAS_DONE, &m->done);
+        read_words(&c, m, RPCRDMA_HAS_DONE, &m->done);
     if (parts & RPCRDMA_HAS_REJECTED)
-        read_words(c, m, RPCRDMA_HAS_REJECTED, &m->rejected);
+        read_words(&c, m, RPCRDMA_HAS_REJECTED, &m->rejected);
     if (parts & RPCRDMA_HAS_OTHER)
-        read_propset(c, m, RPCRDMA_HAS_OTHER, &m->other);
+        read_propset(&c, m, RPCRDMA_HAS_OTHER, &m->other);
     if (parts & RPCRDMA_HAS_NOW)
-        read_propset(c, m, RPCRDMA_HAS_NOW, &m->now);
+        read_propset(&c, m, RPCRDMA_HAS_NOW, &m->now);
     if (parts & RPCRDMA_HAS_OPTIONAL)
-        read_optional(c, m);
+        read_optional(&c, m);
+    return c;
 }
 
 #define CONTROL_PARTS                                                                              \
@@ -252,7 +259,7 @@ static void read_control_parts(struct rpcrdma_cursor *c, struct rpcrdma_message 
      RPCRDMA_HAS_DONE | RPCRDMA_HAS_REJECTED | RPCRDMA_HAS_OTHER | RPCRDMA_HAS_NOW |               \
      RPCRDMA_HAS_OPTIONAL)
 
-static void read_parts(struct rpcrdma_cursor *c, struct rpcrdma_message *m, uint32_t parts)
+static HOT void read_parts(struct rpcrdma_cursor *c, struct rpcrdma_message *m, uint32_t parts)
 {
     if (parts & RPCRDMA_HAS_FLAGS)
         read_word(c, m, RPCRDMA_HAS_FLAGS, &m->flags, "flags");
@@ -275,10 +282,10 @@ static void read_parts(struct rpcrdma_cursor *c, struct rpcrdma_message *m, uint
     if (parts & RPCRDMA_HAS_REPLY)
         read_reply_chunk(c, m);
     if (parts & CONTROL_PARTS)
-        read_control_parts(c, m, parts);
+        *c = read_control_parts(*c, m, parts);
 }
 
-static void read_common(struct rpcrdma_cursor *c, struct rpcrdma_message *m)
+static HOT void read_common(struct rpcrdma_cursor *c, struct rpcrdma_message *m)
 {
     const uint8_t *p;
 
@@ -316,18 +323,19 @@ static const struct rpcrdma_dialect *choose_dialect(const struct rpcrdma_dialect
  * errors of one argument; their codes, 4 and up, would be nonsense as a lowest version. So only
  * what cannot be one of those, whole or cut short, is read as version 1's.
  */
-static bool is_version_1_err_vers(const struct rpcrdma_cursor *c, const struct rpcrdma_message *m)
+static bool is_version_1_err_vers(struct rpcrdma_cursor c, const struct rpcrdma_message *m)
 {
     enum rpcrdma_error_body body;
 
-    if (c->len != ERR_VERS_SIZE || rpcrdma_cursor_captured(c) < 8 ||
-        rpcrdma_get_be32(c->base + c->off) != ERR_VERS)
+    if (c.len != ERR_VERS_SIZE || rpcrdma_cursor_captured(&c) < 8 ||
+        rpcrdma_get_be32(c.base + c.off) != ERR_VERS)
         return false;
-    body = error_body(m->dialect, rpcrdma_get_be32(c->base + c->off + 4));
+    body = error_body(m->dialect, rpcrdma_get_be32(c.base + c.off + 4));
     return body == RPCRDMA_ERROR_VOID || body == RPCRDMA_ERROR_RANGE;
 }
 
-static void read_payload(const struct rpcrdma_cursor *c, struct rpcrdma_message *m, uint32_t parts)
+static HOT void read_payload(const struct rpcrdma_cursor *c, struct rpcrdma_message *m,
+                             uint32_t parts)
 {
     m->header_length = (uint32_t)c->off;
     m->present |= RPCRDMA_HAS_HEADER_LENGTH;
@@ -343,7 +351,7 @@ static void read_payload(const struct rpcrdma_cursor *c, struct rpcrdma_message 
         m->trailing = true;
 }
 
-static void read_header(struct rpcrdma_cursor *c, struct rpcrdma_message *m)
+static HOT void read_header(struct rpcrdma_cursor *c, struct rpcrdma_message *m)
 {
     const struct rpcrdma_type_desc *type = rpcrdma_dialect_type(m->dialect, m->type);
     uint32_t parts;
@@ -354,7 +362,8 @@ static void read_header(struct rpcrdma_cursor *c, struct rpcrdma_message *m)
     }
     m->kind = type->kind;
     parts = type->parts;
-    if (m->kind == RPCRDMA_KIND_ERROR && (parts & RPCRDMA_HAS_FLAGS) && is_version_1_err_vers(c, m))
+    if (m->kind == RPCRDMA_KIND_ERROR && (parts & RPCRDMA_HAS_FLAGS) &&
+        is_version_1_err_vers(*c, m))
         parts &= ~(uint32_t)RPCRDMA_HAS_FLAGS;
     read_parts(c, m, parts);
     if (c->status == RPCRDMA_OK)
@@ -368,12 +377,11 @@ enum rpcrdma_status rpcrdma_message_decode(const struct rpcrdma_dialect *dialect
     const struct rpcrdma_dialect *chosen;
 
     assert(len <= UINT32_MAX);
-    *out = (struct rpcrdma_message){
-        .base = data,
-        .caplen = (uint32_t)caplen,
-        .len = (uint32_t)len,
-        .dialect = dialect ? dialect : rpcrdma_dialect(RPCRDMA_V1),
-    };
+    memset(out, 0, sizeof(*out));
+    out->base = data;
+    out->caplen = (uint32_t)caplen;
+    out->len = (uint32_t)len;
+    out->dialect = dialect ? dialect : rpcrdma_dialect(RPCRDMA_V1);
     read_common(&c, out);
     if (out->present & RPCRDMA_HAS_VERSION) {
         chosen = choose_dialect(dialect, out->version);

@@ -63,8 +63,9 @@ RPCRDMA_API const struct rpcrdma_property_desc *rpcrdma_xchar_property(uint32_t 
 /*
  * Decodes the optinfo of a decoded RDMA2_OPTIONAL message. *out borrows what the message borrows.
  * False, and *out untouched, when it is not an xchar message: its dialect does not carry them, or
- * its opttype is another (then optional.info is all that can be shown). The result is out->status;
- * what runs past the end of optinfo is MALFORMED, counts as in rpcrdma_message_decode.
+ * its opttype is another (then optional.info is all that can be shown). The result is
+ * out->status: what runs past the end of optinfo is MALFORMED; what was not captured of it is
+ * TRUNCATED, as the message itself then is; counts as in rpcrdma_message_decode.
  */
 RPCRDMA_API bool rpcrdma_xchar_decode(const struct rpcrdma_message *msg, struct rpcrdma_xchar *out);
 
