@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Captures as they are met in the field: begun too late, with holes, cut short, sliced."""
 import os
+import random
 
 import pcap
 import roce
@@ -14,6 +15,12 @@ def without_cm(capture):
 def thinned(capture, nth=50):
     """Every nth packet is missing."""
     return [packet for packet in capture.packets if packet.frame % nth]
+
+
+def lossy(packets, seed, share=0.1):
+    """A share of the packets is missing, by chance."""
+    rng = random.Random(seed)
+    return [packet for packet in packets if rng.random() > share]
 
 
 def sliced(capture, snaplen=128):
