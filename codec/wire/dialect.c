@@ -7,7 +7,7 @@
 #include "wire/message.h"
 
 /*
- * Version 1 from RFC 8166 section 4.2 and 4.3; the dialects of version 2 from the XDR of each draft
+ * Version 1 from RFC 8166 section 4.1.2; the dialects of version 2 from the XDR of each draft
  * (the section called "XDR Protocol Definition" or "XDR Elements ..." of each). Names are the
  * identifiers of that XDR. A type's parts are the words and lists after the four common words.
  */

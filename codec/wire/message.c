@@ -8,24 +8,21 @@
 #include "wire/xdr.h"
 
 /*
- * The decoder of every version and dialect. All have the four common words (RFC 8166 section 4.1,
+ * The decoder of every version and dialect. All have the four common words (RFC 8166 section 4.2,
  * ietf-07 section 6.2.1); what follows is a subset of one sequence, which the dialect's table gives
  * for each header type (type_desc.parts):
  *
  *     flags                                     flags family (cel-08 to ietf-02)
  *     direction                                 cel-01 to cel-04
- *     align, thresh                             RDMA_MSGP, RFC 5666 section 4.1
- *     inv_handle                                cel-02 on, ietf-07 section 6.5
- *     remaining                                 ietf-07 sections 6.3.6, 6.3.9
- *     Call chunk, Read list                     { 1, position, segment } ... 0
- *     Write list                                { 1, count, segment[count] } ... 0
- *     Reply chunk                               0 | 1, count, segment[count]
- *     error code, arguments by code             RFC 8166 section 4.5, ietf-07 section 6.3.1
- *     properties, nochg                         CONNPROP...
- *     want | done, rejected, other | now        REQPROP | RESPROP | UPDPROP (cel-03, cel-04)
- *     opttype, optinfo<>                        OPTIONAL (cel-00 to cel-04)
- *     payload                                   the rest; it includes rdma_rpc_first_word, with
- * which the XDR from cel-08 on marks its start
+ *     align, thresh                             RDMA_MSGP of RFC 5666; obsolete, RFC 8166
+ * section 4.6 inv_handle                                cel-02 on, ietf-07 section 6.5 remaining
+ * ietf-07 sections 6.3.6, 6.3.9 Call chunk, Read list                     { 1, position, segment }
+ * ... 0 Write list                                { 1, count, segment[count] } ... 0 Reply chunk 0
+ * | 1, count, segment[count] error code, arguments by code             RFC 8166 section 4.5,
+ * ietf-07 section 6.3.1 properties, nochg                         CONNPROP... want | done,
+ * rejected, other | now        REQPROP | RESPROP | UPDPROP (cel-03, cel-04) opttype, optinfo<>
+ * OPTIONAL (cel-00 to cel-04) payload                                   the rest; it includes
+ * rdma_rpc_first_word, with which the XDR from cel-08 on marks its start
  *
  * This runs once per message: one pass, no allocation, and the lists are not copied but remembered
  * where they stand, with what they count.
@@ -35,6 +32,7 @@ enum {
     COMMON_SIZE = 16,
     OFF_VERSION = 4,
     OFF_TYPE = 12,
+    TYPE_ERROR = 4,     /* RDMA_ERROR, RDMA2_ERROR; likewise */
     ERR_VERS = 1,       /* the same code in every version and dialect */
     ERR_VERS_SIZE = 28, /* a whole ERR_VERS message of version 1 */
 };
@@ -304,24 +302,11 @@ static HOT void read_common(struct rpcrdma_cursor *c, struct rpcrdma_message *m)
     m->present = RPCRDMA_HAS_XID | RPCRDMA_HAS_VERSION | RPCRDMA_HAS_CREDITS | RPCRDMA_HAS_TYPE;
 }
 
-/* The rules that version `version` is read by; NULL: a version nobody knows. */
-static const struct rpcrdma_dialect *choose_dialect(const struct rpcrdma_dialect *asked,
-                                                    uint32_t version)
-{
-    if (asked && asked->version == version)
-        return asked;
-    if (version == 1)
-        return rpcrdma_dialect(RPCRDMA_V1);
-    if (version == 2)
-        return rpcrdma_dialect(RPCRDMA_IETF_07);
-    return NULL;
-}
-
 /*
- * An ERR_VERS may come from a peer that knows version 1 only, and then has no flags word (RFC 8166
- * section 4.2: it answers with the version it was asked in). In 28 bytes the flags family has
- * errors of one argument; their codes, 4 and up, would be nonsense as a lowest version. So only
- * what cannot be one of those, whole or cut short, is read as version 1's.
+ * An ERR_VERS may come from a peer that knows version 1 only (RFC 8166 section 4.5.1), whatever
+ * version its header shows: then it is laid out as version 1's, without a flags word. In 28 bytes
+ * the flags family has errors of one argument; their codes, 4 and up, would be nonsense as a lowest
+ * version. So only what cannot be one of those, whole or cut short, is read as version 1's.
  */
 static bool is_version_1_err_vers(struct rpcrdma_cursor c, const struct rpcrdma_message *m)
 {
@@ -332,6 +317,25 @@ static bool is_version_1_err_vers(struct rpcrdma_cursor c, const struct rpcrdma_
         return false;
     body = error_body(m->dialect, rpcrdma_get_be32(c.base + c.off + 4));
     return body == RPCRDMA_ERROR_VOID || body == RPCRDMA_ERROR_RANGE;
+}
+
+/* Chooses the rules by the version that was read. */
+static HOT void choose_dialect(struct rpcrdma_cursor *c, struct rpcrdma_message *m,
+                               const struct rpcrdma_dialect *asked)
+{
+    m->dialect = asked ? asked : rpcrdma_dialect(RPCRDMA_V1);
+    if (!(m->present & RPCRDMA_HAS_VERSION) || m->version == m->dialect->version)
+        return;
+    m->dialect = rpcrdma_dialect(m->version == 2 ? RPCRDMA_IETF_07 : RPCRDMA_V1);
+    if (m->version == m->dialect->version)
+        return;
+    /* A version nobody knows; but that is just what an ERR_VERS may be about. */
+    if (c->status == RPCRDMA_OK && m->type == TYPE_ERROR && is_version_1_err_vers(*c, m))
+        return;
+    if (asked)
+        m->dialect = asked;
+    c->status = RPCRDMA_OK; /* the version stands before any other failure */
+    rpcrdma_cursor_fail(c, RPCRDMA_MALFORMED, OFF_VERSION, "version");
 }
 
 static HOT void read_payload(const struct rpcrdma_cursor *c, struct rpcrdma_message *m,
@@ -374,24 +378,14 @@ enum rpcrdma_status rpcrdma_message_decode(const struct rpcrdma_dialect *dialect
                                            size_t caplen, size_t len, struct rpcrdma_message *out)
 {
     struct rpcrdma_cursor c = rpcrdma_cursor_init(data, caplen, len);
-    const struct rpcrdma_dialect *chosen;
 
     assert(len <= UINT32_MAX);
     memset(out, 0, sizeof(*out));
     out->base = data;
     out->caplen = (uint32_t)caplen;
     out->len = (uint32_t)len;
-    out->dialect = dialect ? dialect : rpcrdma_dialect(RPCRDMA_V1);
     read_common(&c, out);
-    if (out->present & RPCRDMA_HAS_VERSION) {
-        chosen = choose_dialect(dialect, out->version);
-        if (chosen) {
-            out->dialect = chosen;
-        } else {
-            c.status = RPCRDMA_OK; /* it stands before any other failure */
-            rpcrdma_cursor_fail(&c, RPCRDMA_MALFORMED, OFF_VERSION, "version");
-        }
-    }
+    choose_dialect(&c, out, dialect);
     if (c.status == RPCRDMA_OK)
         read_header(&c, out);
     out->status = c.status;

@@ -131,10 +131,10 @@ struct rpcrdma_message {
  * Decodes one message.
  *
  * dialect: the wire format to read by; NULL takes version 1, and for version 2 the default
- * (ietf-07). The version word must be the dialect's own: any other version (and a version 1 header
- * met with a version 2 dialect, or the reverse) is decoded by its own rules, RDMA_ERROR with
- * ERR_VERS by the one body that all versions share; out->dialect says which rules were used. A
- * version nobody knows gives the four common words and MALFORMED at offset 4.
+ * (ietf-07). A message of another version than the dialect's is decoded by its own version's rules;
+ * out->dialect says which were used. An ERR_VERS laid out as version 1 has it is decoded in any
+ * dialect and any version, even one nobody knows: it is what answers such a version. Anything else
+ * of a version nobody knows gives the four common words and MALFORMED at offset 4.
  *
  * Everything that was captured before a failure is in *out (present). A count that cannot fit in
  * the bytes left on the wire is MALFORMED at the count word, at once, however large: the chunk or

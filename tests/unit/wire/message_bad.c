@@ -178,7 +178,9 @@ static unsigned counts_checked;
 
 static void check_count(const struct rpcrdma_message *m, uint32_t off, uint32_t size)
 {
-    uint32_t real = rpcrdma_get_be32(m->base + off), fits = (m->len - off - 4) / size;
+    uint32_t real = rpcrdma_get_be32(m->base + off);
+    /* bytes are padded, so only a multiple of 4 of them fits */
+    uint32_t fits = size == 1 ? (m->len - off - 4) & ~3u : (m->len - off - 4) / size;
     const uint32_t values[] = {0,         real - 1,   real + 1,   fits,
                                fits + 1,  0x10000000, 0x0fffffff, 0x20000001,
                                INT32_MAX, 0x80000000, UINT32_MAX, UINT32_MAX - 3};
@@ -353,6 +355,73 @@ static void test_unknown_version(void **state)
     free(bytes);
 }
 
+/* An answer to a version that its sender does not know, in that version. */
+static void test_err_vers_of_any_version(void **state)
+{
+    size_t len, written;
+    unsigned char *bytes =
+        unhex("11223344 00000003 00000080 00000004 00000001 00000001 00000002", &len);
+    unsigned char again[28];
+    struct rpcrdma_message m;
+
+    (void)state;
+    for (int id = -1; id < RPCRDMA_DIALECT_COUNT; id++) {
+        const struct rpcrdma_dialect *dialect =
+            id < 0 ? NULL : rpcrdma_dialect((enum rpcrdma_dialect_id)id);
+
+        assert_int_equal(rpcrdma_message_decode(dialect, bytes, len, len, &m), RPCRDMA_OK);
+        assert_int_equal(m.kind, RPCRDMA_KIND_ERROR);
+        assert_int_equal(m.version, 3);
+        assert_int_equal(m.error.low, 1);
+        assert_int_equal(m.error.high, 2);
+        assert_int_equal(rpcrdma_message_encode(&m, again, sizeof(again), &written), RPCRDMA_OK);
+        assert_memory_equal(again, bytes, len);
+    }
+    free(bytes);
+}
+
+/* Bytes after a header are payload where the type has one, and should not be there elsewhere. */
+static void check_trailing(const struct vector *v, unsigned char *bytes, size_t len)
+{
+    unsigned char *longer;
+    struct rpcrdma_message m;
+    bool payload;
+
+    switch (v->want.kind) {
+    case RPCRDMA_KIND_MSG:
+    case RPCRDMA_KIND_CALL_MIDDLE:
+    case RPCRDMA_KIND_CALL_INLINE:
+    case RPCRDMA_KIND_REPLY_MIDDLE:
+    case RPCRDMA_KIND_REPLY_INLINE:
+    case RPCRDMA_KIND_OPTIONAL:
+        payload = true;
+        break;
+    case RPCRDMA_KIND_MSGP: /* in cel-00 it is reserved, and void */
+        payload = v->dialect == RPCRDMA_V1;
+        break;
+    default:
+        payload = false;
+    }
+    longer = malloc(len + 4);
+    memcpy(longer, bytes, len);
+    memset(longer + len, 0xee, 4);
+    rpcrdma_message_decode(dialect_of(v), longer, len + 4, len + 4, &m);
+    assert_int_equal(m.status, RPCRDMA_OK);
+    /* With 4 bytes more, two errors of the flags family are an ERR_VERS byte for byte: one without
+     * arguments becomes one of version 1, and that one becomes one with a flags word. */
+    if (!v->without_flags && !(v->want.kind == RPCRDMA_KIND_ERROR && v->want.flags && len == 24)) {
+        assert_int_equal(m.trailing, !payload);
+        assert_int_equal(!!(m.present & RPCRDMA_HAS_PAYLOAD), payload);
+    }
+    free(longer);
+}
+
+static void test_trailing(void **state)
+{
+    (void)state;
+    for_each_vector(check_trailing);
+}
+
 static void test_unknown_type(void **state)
 {
     size_t len;
@@ -463,6 +532,8 @@ int main(void)
         cmocka_unit_test(test_discriminators),
         cmocka_unit_test(test_padding),
         cmocka_unit_test(test_unknown_version),
+        cmocka_unit_test(test_err_vers_of_any_version),
+        cmocka_unit_test(test_trailing),
         cmocka_unit_test(test_unknown_type),
         cmocka_unit_test(test_version_decides),
         cmocka_unit_test(test_direction),
