@@ -224,7 +224,7 @@ static void read_optional(struct rpcrdma_cursor *c, struct rpcrdma_message *m)
 {
     m->optional.direction = m->direction;
     read_word(c, m, RPCRDMA_HAS_OPTIONAL, &m->optional.type, "optional type");
-    rpcrdma_read_opaque(c, &m->optional.info, &m->noncanonical, "optional length");
+    rpcrdma_read_opaque(c, &m->optional.info, &m->noncanonical, "optional length", "optional data");
 }
 
 /* Types other than those that carry RPC messages: seldom, and so out of the hot path. */

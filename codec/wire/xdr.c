@@ -24,19 +24,19 @@ static bool read_count(struct rpcrdma_cursor *c, uint32_t size, uint32_t *declar
 }
 
 bool rpcrdma_read_opaque(struct rpcrdma_cursor *c, struct rpcrdma_span *out, bool *noncanonical,
-                         const char *what)
+                         const char *length_what, const char *what)
 {
     uint32_t length, padding;
     size_t off = c->off;
 
-    if (!read_count(c, 1, &length, what))
+    if (!read_count(c, 1, &length, length_what))
         return false;
     *out = (struct rpcrdma_span){.off = (uint32_t)c->off, .len = length};
     if (c->status != RPCRDMA_OK)
         return true;
     padding = -length & 3;
     if (length + padding > rpcrdma_cursor_left(c)) { /* cannot wrap: length is within the message */
-        rpcrdma_cursor_fail(c, RPCRDMA_MALFORMED, off, what);
+        rpcrdma_cursor_fail(c, RPCRDMA_MALFORMED, off, length_what);
         return true;
     }
     out->caplen = length;
@@ -60,7 +60,7 @@ static void add_property(struct rpcrdma_cursor *c, struct rpcrdma_propset *out, 
     struct rpcrdma_span data;
 
     rpcrdma_cursor_be32(c, "property id");
-    rpcrdma_read_opaque(c, &data, noncanonical, "property length");
+    rpcrdma_read_opaque(c, &data, noncanonical, "property length", "property data");
     if (c->status != RPCRDMA_OK)
         return;
     out->count++;

@@ -21,9 +21,10 @@
 #include "wire/message.h"
 #include "wire/writer.h"
 
-/* False when not even the count was readable. Cut short: out->caplen < out->len. */
+/* False when not even the length was readable. Cut short: out->caplen < out->len. The two names are
+ * for what could not be read: the length, or the bytes. */
 bool rpcrdma_read_opaque(struct rpcrdma_cursor *c, struct rpcrdma_span *out, bool *noncanonical,
-                         const char *what);
+                         const char *length_what, const char *what);
 bool rpcrdma_read_propset(struct rpcrdma_cursor *c, struct rpcrdma_propset *out,
                           bool *noncanonical);
 bool rpcrdma_read_words(struct rpcrdma_cursor *c, struct rpcrdma_words *out);
