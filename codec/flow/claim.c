@@ -38,7 +38,7 @@ bool flow_claim_plausible(const uint8_t *data, uint32_t caplen, uint32_t len)
     return (version == 1 && type <= 4) || (version == 2 && type <= 13);
 }
 
-static enum flow_verdict payload(const struct rpcrdma_message *message, int *msg_type)
+static enum flow_verdict payload(const struct rpcrdma_message *message, struct flow_glimpse *out)
 {
     struct rpcrdma_cursor c =
         rpcrdma_cursor_init(message->payload.data, message->payload.caplen, message->payload.len);
@@ -50,18 +50,24 @@ static enum flow_verdict payload(const struct rpcrdma_message *message, int *msg
     if (c.status == RPCRDMA_OK && type > 1)
         return FLOW_NO;
     if (c.status == RPCRDMA_OK)
-        *msg_type = (int)type;
+        out->msg_type = (int)type;
     word = rpcrdma_cursor_be32(&c, "");
     if (c.status == RPCRDMA_MALFORMED)
         return FLOW_NO;
     if (c.status == RPCRDMA_TRUNCATED)
         return FLOW_MAYBE;
+    if (type == RPCRDMA_RPC_CALL) {
+        uint32_t program = rpcrdma_cursor_be32(&c, "");
+
+        out->has_program = c.status == RPCRDMA_OK;
+        out->program = program;
+    }
     /* rpcvers of a Call, reply_stat of a Reply (RFC 5531 section 9) */
     return type == 0 ? (word == 2 ? FLOW_YES : FLOW_NO) : (word <= 1 ? FLOW_YES : FLOW_NO);
 }
 
 static enum flow_verdict by_dialect(const struct rpcrdma_dialect *dialect,
-                                    const struct flow_send *send, int *msg_type)
+                                    const struct flow_send *send, struct flow_glimpse *out)
 {
     struct rpcrdma_message message;
     enum rpcrdma_status status =
@@ -80,30 +86,54 @@ static enum flow_verdict by_dialect(const struct rpcrdma_dialect *dialect,
     case RPCRDMA_KIND_REPLY_INLINE:
     case RPCRDMA_KIND_CALL_MIDDLE:
     case RPCRDMA_KIND_REPLY_MIDDLE:
-        return payload(&message, msg_type);
+        return payload(&message, out);
     default:
         return FLOW_NO; /* bytes after a header that carries none */
     }
 }
 
-enum flow_verdict flow_claim_send(const struct flow *flow, const struct flow_send *send,
-                                  int *msg_type)
+struct flow_glimpse flow_claim_send(const struct flow *flow, const struct flow_send *send)
 {
-    enum flow_verdict best = FLOW_NO;
+    struct flow_glimpse best = {.verdict = FLOW_NO, .msg_type = -1};
 
-    *msg_type = -1;
     if (!flow_claim_plausible(send->data, send->caplen, send->len))
-        return FLOW_NO;
-    if (rpcrdma_get_be32(send->data + 4) == 1)
-        return by_dialect(NULL, send, msg_type);
-    if (flow->dialect)
-        return by_dialect(flow->dialect, send, msg_type);
-    for (int id = RPCRDMA_CEL_00; id < RPCRDMA_DIALECT_COUNT && best != FLOW_YES; id++) {
-        enum flow_verdict verdict =
-            by_dialect(rpcrdma_dialect((enum rpcrdma_dialect_id)id), send, msg_type);
+        return best;
+    if (rpcrdma_get_be32(send->data + 4) == 1) {
+        best.verdict = by_dialect(NULL, send, &best);
+        return best;
+    }
+    if (flow->dialect) {
+        best.verdict = by_dialect(flow->dialect, send, &best);
+        return best;
+    }
+    for (int id = RPCRDMA_CEL_00; id < RPCRDMA_DIALECT_COUNT && best.verdict != FLOW_YES; id++) {
+        struct flow_glimpse glimpse = {.msg_type = -1};
 
-        if (verdict > best)
-            best = verdict;
+        glimpse.verdict = by_dialect(rpcrdma_dialect((enum rpcrdma_dialect_id)id), send, &glimpse);
+        if (glimpse.verdict > best.verdict)
+            best = glimpse;
     }
     return best;
+}
+
+/* Programs whose server listens, and so tells who opened the connection; NFSv4's callback program
+ * has a number the client chose from the transient range (RFC 5531 section 8.3, RFC 8881 18.36). */
+enum rpcrdma_role flow_caller_role(uint32_t program)
+{
+    static const uint32_t services[] = {
+        100000, /* portmapper, rpcbind */
+        100003, /* NFS */
+        100005, /* MOUNT */
+        100011, /* rquota */
+        100021, /* NLM */
+        100024, /* status */
+        100227, /* NFS ACL */
+    };
+
+    for (size_t i = 0; i < sizeof(services) / sizeof(services[0]); i++)
+        if (services[i] == program)
+            return RPCRDMA_ROLE_CLIENT;
+    if (program >= 0x40000000 && program < 0x60000000)
+        return RPCRDMA_ROLE_SERVER;
+    return RPCRDMA_ROLE_UNKNOWN;
 }

@@ -143,6 +143,7 @@ static void request(struct flow *flow, const struct rpcrdma_op *op)
         }
     }
     conn->path_mtu = c->path_mtu;
+    flow_pair_half_open(flow, conn, true);
     flow_private_data(flow, conn, 0, op);
     set_claim(flow, conn, claim_of(flow, op));
 }
@@ -161,6 +162,7 @@ static void accept(struct flow *flow, const struct rpcrdma_op *op)
         if (!conn)
             return;
         conn->waiting = FLOW_WAIT_CLAIM | FLOW_WAIT_PEER;
+        conn->by_cm = true;
         conn->pub.end[0].address = op->dst;
         conn->pub.end[1].address = op->src;
         conn->comm_id[0] = c->remote_comm_id;
@@ -168,8 +170,10 @@ static void accept(struct flow *flow, const struct rpcrdma_op *op)
         conn->registered = flow_table_put(&flow->cm, &flow->memory,
                                           flow_cm_key(&op->dst, &op->src, c->remote_comm_id), conn);
         flow_conn_role(conn, 0, RPCRDMA_ROLE_CLIENT);
+        flow_pair_half_open(flow, conn, true);
     } else {
         conn->pub.paired_by = RPCRDMA_PAIRED_CM;
+        flow_pair_half_open(flow, conn, false);
     }
     flow_conn_touch(flow, conn);
     conn->comm_id[1] = c->local_comm_id;

@@ -51,6 +51,18 @@ void flow_conn_touch(struct flow *flow, struct flow_conn *conn)
     conn->pub.last_time_ns = flow->time_ns;
 }
 
+struct flow_conn *flow_conn_unclaimed(struct flow *flow, struct flow_half *half)
+{
+    struct flow_conn *conn = flow_conn_new(flow, half->carrier);
+
+    if (!conn)
+        return NULL;
+    conn->waiting = FLOW_WAIT_CLAIM | FLOW_WAIT_PEER | FLOW_WAIT_ROLE;
+    flow_conn_attach(flow, conn, 1, half);
+    flow_conn_thresholds(conn);
+    return conn;
+}
+
 static void set_end(struct rpcrdma_endpoint *end, const struct flow_half *half)
 {
     end->address = half->path.dst;
@@ -95,11 +107,15 @@ void flow_conn_claim(struct flow *flow, struct flow_conn *conn)
     if (conn->claim == FLOW_CLAIMED)
         return;
     conn->claim = FLOW_CLAIMED;
+    conn->gave_up = false;
+    if (conn->waiting & FLOW_WAIT_PEER)
+        flow_pair_lacks(flow, conn, true);
     flow_hold_clear(flow, conn, FLOW_WAIT_CLAIM);
 }
 
 void flow_conn_role(struct flow_conn *conn, int end, enum rpcrdma_role role)
 {
+    conn->waiting &= ~(uint32_t)FLOW_WAIT_ROLE;
     conn->pub.role[end] = role;
     conn->pub.role[1 - end] =
         role == RPCRDMA_ROLE_CLIENT ? RPCRDMA_ROLE_SERVER : RPCRDMA_ROLE_CLIENT;
@@ -189,6 +205,8 @@ void flow_conn_finish(struct flow *flow, struct flow_conn *conn)
     }
     if (conn->pub.closed)
         unlink_closed(flow, conn);
+    flow_pair_lacks(flow, conn, false);
+    flow_pair_half_open(flow, conn, false);
     if (conn->registered)
         flow_table_remove(&flow->cm, flow_cm_key(&conn->pub.end[0].address,
                                                  &conn->pub.end[1].address, conn->comm_id[0]));

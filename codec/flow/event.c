@@ -101,11 +101,25 @@ void flow_deliver(struct flow *flow, struct flow_conn *conn, const struct flow_e
     }
 }
 
-void flow_event_op(struct flow *flow, struct flow_half *half, const struct rpcrdma_op *op)
+/* The connection that an event of this half is told or kept for; NULL: it is of no interest. */
+static struct flow_conn *interested(struct flow *flow, struct flow_half *half)
 {
     struct flow_conn *conn = half->conn;
 
-    if (!conn || conn->claim == FLOW_FOREIGN || flow->n_observers == 0)
+    if (flow->n_observers == 0)
+        return NULL;
+    if (!conn && flow_pair_possible(flow, half))
+        conn = flow_conn_unclaimed(flow, half); /* it may yet be the peer of a claimed half */
+    if (!conn || conn->claim == FLOW_FOREIGN || conn->gave_up)
+        return NULL;
+    return conn;
+}
+
+void flow_event_op(struct flow *flow, struct flow_half *half, const struct rpcrdma_op *op)
+{
+    struct flow_conn *conn = interested(flow, half);
+
+    if (!conn)
         return;
     if (kept_back(conn))
         flow_hold_op(flow, conn, half, op, NULL, false);
@@ -115,9 +129,9 @@ void flow_event_op(struct flow *flow, struct flow_half *half, const struct rpcrd
 
 void flow_event_write(struct flow *flow, struct flow_half *half, const struct flow_write *write)
 {
-    struct flow_conn *conn = half->conn;
+    struct flow_conn *conn = interested(flow, half);
 
-    if (!conn || conn->claim == FLOW_FOREIGN || flow->n_observers == 0)
+    if (!conn)
         return;
     if (kept_back(conn))
         flow_hold_op(flow, conn, half, write->op, write, false);
@@ -127,9 +141,9 @@ void flow_event_write(struct flow *flow, struct flow_half *half, const struct fl
 
 void flow_event_duplicate(struct flow *flow, struct flow_half *half, const struct rpcrdma_op *op)
 {
-    struct flow_conn *conn = half->conn;
+    struct flow_conn *conn = interested(flow, half);
 
-    if (!conn || conn->claim == FLOW_FOREIGN || flow->n_observers == 0)
+    if (!conn)
         return;
     if (kept_back(conn))
         flow_hold_op(flow, conn, half, op, NULL, true);
@@ -149,46 +163,62 @@ void flow_event_gap(struct flow *flow, struct flow_half *half, uint32_t first, u
         deliver_gap(flow, conn, half, first, last, flow->frame, flow->time_ns);
 }
 
-/* A Send of a connection that nothing has claimed yet. True when it is to be kept. */
-static bool consider(struct flow *flow, struct flow_half *half, const struct flow_send *send)
+/* What a Send tells before it is a message: which half answers it, who is the client. */
+static struct flow_conn *learn(struct flow *flow, struct flow_half *half,
+                               const struct flow_send *send, const struct flow_glimpse *glimpse)
 {
-    bool told = flow_qpn_known(flow, half->path.qpn) && half->carrier != RPCRDMA_CARRIER_IWARP;
-    struct flow_conn *conn = half->conn;
-    int msg_type;
-    enum flow_verdict verdict = flow_claim_send(flow, send, &msg_type);
+    bool answers = false;
+    struct flow_conn *conn;
 
-    if (verdict == FLOW_NO && !told)
-        return false;
-    if (!conn) {
-        conn = flow_conn_new(flow, half->carrier);
-        if (!conn)
-            return false;
-        conn->waiting = FLOW_WAIT_CLAIM | FLOW_WAIT_PEER;
-        flow_conn_attach(flow, conn, 1, half);
-        flow_conn_thresholds(conn);
+    if (send->caplen >= 4 && (half->conn->waiting & (FLOW_WAIT_PEER | FLOW_WAIT_CLAIM)))
+        answers = flow_pair_xid(flow, half, rpcrdma_get_be32(send->data), glimpse->msg_type);
+    conn = half->conn;
+    if (conn->pub.role[0] == RPCRDMA_ROLE_UNKNOWN && glimpse->has_program) {
+        enum rpcrdma_role role = flow_caller_role(glimpse->program);
+
+        if (role != RPCRDMA_ROLE_UNKNOWN)
+            flow_conn_role(conn, 1 - half->index, role);
+    }
+    if (answers || glimpse->verdict == FLOW_YES)
+        flow_conn_claim(flow, conn);
+    if (conn->waiting == 0)
+        flow_hold_release(flow, conn);
+    return conn;
+}
+
+/* A Send of a connection that nothing has claimed yet. NULL: it is of no interest. */
+static struct flow_conn *consider(struct flow *flow, struct flow_half *half,
+                                  const struct flow_send *send)
+{
+    struct flow_glimpse glimpse = flow_claim_send(flow, send);
+
+    if (flow_qpn_known(flow, half->path.qpn) && half->carrier != RPCRDMA_CARRIER_IWARP)
+        glimpse.verdict = FLOW_YES;
+    if (glimpse.verdict == FLOW_NO)
+        return NULL;
+    if (!half->conn) {
+        if (!flow_conn_unclaimed(flow, half))
+            return NULL;
         flow_pair_request(flow, half, send->last_seq);
     }
-    if (send->caplen >= 4 && flow_pair_xid(flow, half, rpcrdma_get_be32(send->data), msg_type))
-        verdict = FLOW_YES;
-    if (verdict == FLOW_YES || told)
-        flow_conn_claim(flow, half->conn);
-    return true;
+    return learn(flow, half, send, &glimpse);
 }
 
 void flow_event_send(struct flow *flow, struct flow_half *half, const struct flow_send *send)
 {
+    const uint32_t learning = FLOW_WAIT_PEER | FLOW_WAIT_ROLE;
     struct flow_conn *conn = half->conn;
 
-    if (!conn || conn->claim != FLOW_CLAIMED) {
-        if ((conn && conn->claim == FLOW_FOREIGN) || !consider(flow, half, send))
+    if (!conn || conn->claim == FLOW_UNCLAIMED) {
+        conn = consider(flow, half, send);
+        if (!conn)
             return;
-        conn = half->conn;
-    } else if (conn->waiting & FLOW_WAIT_PEER && send->caplen >= 4) {
-        int msg_type;
+    } else if (conn->claim == FLOW_FOREIGN) {
+        return;
+    } else if (conn->waiting & learning) {
+        struct flow_glimpse glimpse = flow_claim_send(flow, send);
 
-        if (flow_claim_send(flow, send, &msg_type) != FLOW_NO)
-            flow_pair_xid(flow, half, rpcrdma_get_be32(send->data), msg_type);
-        conn = half->conn;
+        conn = learn(flow, half, send, &glimpse);
     }
     if (kept_back(conn)) {
         flow_hold_send(flow, conn, half, send);

@@ -76,6 +76,8 @@ void rpcrdma_flow_free(struct rpcrdma_flow *handle)
     flow_table_free(&flow->halves, &flow->memory);
     flow_table_free(&flow->cm, &flow->memory);
     flow_table_free(&flow->calls, &flow->memory);
+    flow_table_free(&flow->unpaired, &flow->memory);
+    flow_table_free(&flow->half_open, &flow->memory);
     free(flow->handles);
     free(flow->awaiting);
     free(flow->ports);

@@ -153,6 +153,8 @@ void flow_hold_drop(struct flow *flow, struct flow_conn *conn)
 
 void flow_hold_clear(struct flow *flow, struct flow_conn *conn, uint32_t reason)
 {
+    if (reason & FLOW_WAIT_PEER)
+        flow_pair_lacks(flow, conn, false);
     conn->waiting &= ~reason;
     if (conn->waiting == 0)
         flow_hold_release(flow, conn);
@@ -167,11 +169,16 @@ void flow_hold_check(struct flow *flow, struct flow_conn *conn)
         return;
     if (conn->waiting & FLOW_WAIT_CLAIM) {
         /* nothing says that this is RPC-over-RDMA */
-        if (full)
+        if (full || old) {
+            conn->gave_up = true;
             flow_hold_drop(flow, conn);
+        }
         return;
     }
-    conn->waiting &= ~(uint32_t)(FLOW_WAIT_PEER | FLOW_WAIT_DIALECT);
+    if (conn->waiting & FLOW_WAIT_PEER && flow_pair_with_half_open(flow, conn))
+        return;
+    flow_pair_lacks(flow, conn, false);
+    conn->waiting &= ~(uint32_t)(FLOW_WAIT_PEER | FLOW_WAIT_ROLE | FLOW_WAIT_DIALECT);
     if (full)
         for (int i = 0; i < 2; i++)
             if (conn->half[i])

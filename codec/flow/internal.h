@@ -56,9 +56,10 @@ enum flow_claim {
 enum {
     FLOW_WAIT_CLAIM = 1u << 0,
     FLOW_WAIT_PEER = 1u << 1,
-    FLOW_WAIT_DIALECT = 1u << 2,
-    FLOW_WAIT_GAP0 = 1u << 3, /* half[0] has packets ahead of a gap */
-    FLOW_WAIT_GAP1 = 1u << 4,
+    FLOW_WAIT_ROLE = 1u << 2,
+    FLOW_WAIT_DIALECT = 1u << 3,
+    FLOW_WAIT_GAP0 = 1u << 4, /* half[0] has packets ahead of a gap */
+    FLOW_WAIT_GAP1 = 1u << 5,
 };
 
 /* Where packets go: same layout as in the operation, so that one memcmp tells. */
@@ -195,7 +196,11 @@ struct flow_conn {
     struct flow_half *half[2];
     enum flow_claim claim;
     bool opened;  /* observers know it */
-    bool gave_up; /* was released without a peer */
+    bool gave_up; /* nothing is held for it any more */
+    uint64_t counted_key;
+    bool counted;   /* in flow->unpaired */
+    bool half_open; /* in flow->half_open */
+    bool ambiguous; /* likewise, and not the only one */
     bool by_cm;
     bool has_comm_id[2];
     uint32_t comm_id[2];   /* by end; end 0 opened */
@@ -252,7 +257,10 @@ struct flow {
     struct flow_half *newest_half, *oldest_half;
     uint32_t unowned; /* halves without connection */
 
-    struct flow_table cm;    /* (opener, acceptor, opener's comm id) -> connection */
+    struct flow_table cm;       /* (opener, acceptor, opener's comm id) -> connection */
+    struct flow_table unpaired; /* (addresses) -> claimed halves without peer, a count */
+    struct flow_table
+        half_open;           /* (opener, acceptor) -> connection of which one end's QP is known */
     struct flow_table calls; /* (connection, sender, XID) -> outstanding Call */
     struct flow_awaiting *awaiting;
 
@@ -300,6 +308,8 @@ void flow_conn_number(struct flow *flow, struct flow_conn *conn);
 void flow_conn_finish(struct flow *flow, struct flow_conn *conn);
 /* It was disconnected; it stays for what still trails in. */
 void flow_conn_closed(struct flow *flow, struct flow_conn *conn);
+/* For a half that nothing is known of yet: what comes is kept back. */
+struct flow_conn *flow_conn_unclaimed(struct flow *flow, struct flow_half *half);
 void flow_conn_touch(struct flow *flow, struct flow_conn *conn);
 void flow_conn_thresholds(struct flow_conn *conn);
 void flow_conn_role(struct flow_conn *conn, int end, enum rpcrdma_role role);
@@ -338,8 +348,17 @@ void flow_read_free(struct flow *flow, struct flow_half *half);
 
 /* claim.c */
 enum flow_verdict { FLOW_NO, FLOW_MAYBE, FLOW_YES };
-enum flow_verdict flow_claim_send(const struct flow *flow, const struct flow_send *send,
-                                  int *msg_type);
+
+/* What a Send shows before anything is decided. */
+struct flow_glimpse {
+    enum flow_verdict verdict;
+    int msg_type; /* RPCRDMA_RPC_CALL or _REPLY; -1: not told */
+    bool has_program;
+    uint32_t program;
+};
+struct flow_glimpse flow_claim_send(const struct flow *flow, const struct flow_send *send);
+/* The role of who calls this program. */
+enum rpcrdma_role flow_caller_role(uint32_t program);
 bool flow_port_known(const struct flow *flow, uint16_t port);
 bool flow_qpn_known(const struct flow *flow, uint32_t qpn);
 bool flow_claim_plausible(const uint8_t *data, uint32_t caplen, uint32_t len);
@@ -349,6 +368,14 @@ void flow_pair_request(struct flow *flow, struct flow_half *half, uint32_t seq);
 bool flow_pair_answer(struct flow *flow, struct flow_half *half, const struct rpcrdma_op *op);
 bool flow_pair_xid(struct flow *flow, struct flow_half *half, uint32_t xid, int msg_type);
 bool flow_pair(struct flow *flow, struct flow_half *a, struct flow_half *b);
+/* A claimed connection lacks its peer (or no longer does). */
+void flow_pair_lacks(struct flow *flow, struct flow_conn *conn, bool lacks);
+/* Is there a claimed half without peer that this one may be the peer of? */
+bool flow_pair_possible(const struct flow *flow, const struct flow_half *half);
+/* A CM exchange told one end's QP only. */
+void flow_pair_half_open(struct flow *flow, struct flow_conn *conn, bool open);
+/* No answer told the peer: was there one such exchange just before? */
+bool flow_pair_with_half_open(struct flow *flow, struct flow_conn *conn);
 
 /* hold.c */
 void flow_hold_op(struct flow *flow, struct flow_conn *conn, struct flow_half *half,

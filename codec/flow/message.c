@@ -140,28 +140,6 @@ static enum rpcrdma_rpc_direction by_pairing(const struct making *m)
     return RPCRDMA_DIRECTION_UNKNOWN;
 }
 
-/* Programs whose server listens, and so tells who opened the connection; NFSv4's callback program
- * has a number the client chose from the transient range (RFC 5531 section 8.3, RFC 8881 18.36). */
-static enum rpcrdma_role caller_role(uint32_t program)
-{
-    static const uint32_t services[] = {
-        100000, /* portmapper, rpcbind */
-        100003, /* NFS */
-        100005, /* MOUNT */
-        100011, /* rquota */
-        100021, /* NLM */
-        100024, /* status */
-        100227, /* NFS ACL */
-    };
-
-    for (size_t i = 0; i < sizeof(services) / sizeof(services[0]); i++)
-        if (services[i] == program)
-            return RPCRDMA_ROLE_CLIENT;
-    if (program >= 0x40000000 && program < 0x60000000)
-        return RPCRDMA_ROLE_SERVER;
-    return RPCRDMA_ROLE_UNKNOWN;
-}
-
 static void find_direction(struct making *m)
 {
     struct rpcrdma_flow_message *out = &m->out;
@@ -175,7 +153,7 @@ static void find_direction(struct making *m)
         out->direction = by_pairing(m);
     if (out->direction == RPCRDMA_DIRECTION_CALL && m->rpc.present & RPCRDMA_RPC_HAS_PROGRAM &&
         m->conn->pub.role[m->sender] == RPCRDMA_ROLE_UNKNOWN) {
-        enum rpcrdma_role role = caller_role(m->rpc.program);
+        enum rpcrdma_role role = flow_caller_role(m->rpc.program);
 
         if (role != RPCRDMA_ROLE_UNKNOWN)
             flow_conn_role(m->conn, m->sender, role);

@@ -18,6 +18,8 @@ enum {
     FEW = 64,         /* answers that matched nothing: beyond, one match could be chance */
 };
 #define AWAIT_NS INT64_C(4000000000)
+#define HALF_OPEN_NS INT64_C(5000000000) /* from the CM message to the connection's first packet   \
+                                          */
 #define AWAIT_XID_NS INT64_C(120000000000)
 #define AMBIGUOUS UINT64_MAX
 
@@ -132,6 +134,78 @@ bool flow_pair_xid(struct flow *flow, struct flow_half *half, uint32_t xid, int 
     return answers;
 }
 
+void flow_pair_lacks(struct flow *flow, struct flow_conn *conn, bool lacks)
+{
+    const struct rpcrdma_endpoint *end = conn->pub.end;
+    int i = conn->half[1] ? 1 : 0; /* the end whose half is known: packets go to it */
+    uint64_t key = lacks ? addresses(&end[1 - i].address, &end[i].address) : conn->counted_key;
+    uintptr_t n;
+
+    if (conn->counted == lacks)
+        return;
+    conn->counted = lacks;
+    conn->counted_key = key;
+    n = (uintptr_t)flow_table_get(&flow->unpaired, key);
+    n = lacks ? n + 1 : n - 1;
+    if (n == 0)
+        flow_table_remove(&flow->unpaired, key);
+    else if (!flow_table_put(&flow->unpaired, &flow->memory, key, (void *)n))
+        conn->counted = false;
+}
+
+bool flow_pair_possible(const struct flow *flow, const struct flow_half *half)
+{
+    return flow->unpaired.count > 0 && !half->foreign &&
+           flow_table_get(&flow->unpaired, addresses(&half->path.dst, &half->path.src)) != NULL;
+}
+
+void flow_pair_half_open(struct flow *flow, struct flow_conn *conn, bool open)
+{
+    const struct rpcrdma_endpoint *end = conn->pub.end;
+    uint64_t key = addresses(&end[0].address, &end[1].address);
+    struct flow_conn *other;
+
+    if (conn->half_open == open)
+        return;
+    conn->half_open = open;
+    other = flow_table_get(&flow->half_open, key);
+    if (!open) {
+        if (other == conn)
+            flow_table_remove(&flow->half_open, key);
+        return;
+    }
+    /* two of them: which of them a stream belongs to cannot be told */
+    conn->ambiguous = other != NULL;
+    if (!flow_table_put(&flow->half_open, &flow->memory, key, conn))
+        conn->half_open = false;
+}
+
+bool flow_pair_with_half_open(struct flow *flow, struct flow_conn *conn)
+{
+    struct flow_half *half = conn->half[1] ? conn->half[1] : conn->half[0];
+
+    if (!half || flow_peer(half) || conn->by_cm)
+        return false;
+    for (int end = 0; end < 2; end++) {
+        const struct rpcrdma_address *opener = end == 1 ? &half->path.src : &half->path.dst;
+        const struct rpcrdma_address *acceptor = end == 1 ? &half->path.dst : &half->path.src;
+        struct flow_conn *other = flow_table_get(&flow->half_open, addresses(opener, acceptor));
+        int64_t after;
+
+        if (!other || other->ambiguous || other->half[end] || !other->half[1 - end] ||
+            other->claim == FLOW_FOREIGN)
+            continue;
+        if (memcmp(&other->pub.end[0].address, opener, sizeof(*opener)) != 0 ||
+            memcmp(&other->pub.end[1].address, acceptor, sizeof(*acceptor)) != 0)
+            continue;
+        after = half->first_time_ns - other->pub.first_time_ns;
+        if (after < 0 || after > HALF_OPEN_NS)
+            continue;
+        return flow_pair(flow, half, other->half[1 - end]);
+    }
+    return false;
+}
+
 /* What `from` knew goes to `into`; `swap`: their ends are counted the other way round. */
 static void merge(struct flow *flow, struct flow_conn *into, struct flow_conn *from, bool swap)
 {
@@ -199,6 +273,7 @@ bool flow_pair(struct flow *flow, struct flow_half *a, struct flow_half *b)
         flow_conn_attach(flow, conn, 1 - a->index, b);
     if (conn->pub.paired_by == RPCRDMA_PAIRED_NOT)
         conn->pub.paired_by = RPCRDMA_PAIRED_INFERRED;
+    flow_pair_half_open(flow, conn, false);
     flow_hold_clear(flow, conn, FLOW_WAIT_PEER);
     return true;
 }

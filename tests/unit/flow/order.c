@@ -1,0 +1,412 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* PSN order: wrap, duplicates, reordering, gaps, go-back-N, QP numbers used again. */
+#include "rig.h"
+
+static struct rig rig;
+
+static void assert_xids(const uint32_t *xids, size_t n)
+{
+    assert_int_equal(rig.messages, n);
+    for (size_t i = 0; i < n; i++)
+        assert_int_equal(rig.message[i].xid, xids[i]);
+}
+#define XIDS(...)                                                                                  \
+    assert_xids((const uint32_t[]){__VA_ARGS__},                                                   \
+                sizeof((const uint32_t[]){__VA_ARGS__}) / sizeof(uint32_t))
+
+static void call_at(const struct rig_end *a, const struct rig_end *b, uint32_t psn, uint32_t xid)
+{
+    struct rig_end from = *a;
+
+    from.psn = psn;
+    rig_send_call(&rig, &from, b, xid);
+}
+
+static void wrap(void **state)
+{
+    struct rig_end a = RIG_A, b = RIG_B;
+    uint8_t buf[8192];
+    uint32_t n = rig_call(buf, 7, 100003, 3 * RIG_PMTU);
+
+    (void)state;
+    a.psn = 0xfffffd;
+    rig_begin(&rig, NULL);
+    rig_connect(&rig, &a, &b, 20049);
+    rig_send_call(&rig, &a, &b, 6);
+    rig_send(&rig, &a, &b, buf, n); /* 0xfffffe ... 1 */
+    rig_send_call(&rig, &a, &b, 8);
+    rig_end(&rig);
+    XIDS(6, 7, 8);
+    assert_int_equal(rig.message[1].len, n);
+    assert_int_equal(rig.message[1].caplen, n);
+    assert_int_equal(rig.message[1].frame - rig.message[1].first_frame, 3);
+    assert_int_equal(rig.findings, 0);
+    assert_int_equal(rig.message[0].n_rules, 0);
+}
+
+static void duplicate(void **state)
+{
+    struct rig_end a = RIG_A, b = RIG_B;
+
+    (void)state;
+    rig_begin(&rig, NULL);
+    rig_connect(&rig, &a, &b, 20049);
+    for (uint32_t i = 0; i < 4; i++) {
+        call_at(&a, &b, a.psn + i, i + 1);
+        call_at(&a, &b, a.psn + i, i + 1);
+    }
+    call_at(&a, &b, a.psn + 1, 2);
+    rig_end(&rig);
+    XIDS(1, 2, 3, 4);
+    assert_int_equal(rig.findings, 0);
+}
+
+static void reorder(void **state)
+{
+    struct rig_end a = RIG_A, b = RIG_B;
+
+    (void)state;
+    rig_begin(&rig, NULL);
+    rig_connect(&rig, &a, &b, 20049);
+    call_at(&a, &b, a.psn + 0, 1);
+    call_at(&a, &b, a.psn + 3, 4);
+    call_at(&a, &b, a.psn + 2, 3);
+    call_at(&a, &b, a.psn + 2, 3);
+    assert_int_equal(rig.messages, 1);
+    call_at(&a, &b, a.psn + 1, 2);
+    assert_int_equal(rig.messages, 4);
+    rig_end(&rig);
+    XIDS(1, 2, 3, 4);
+    assert_int_equal(rig.findings, 0);
+}
+
+/* The Reply was captured before the Call it answers was put in order: it comes after it. */
+static void reorder_across(void **state)
+{
+    struct rig_end a = RIG_A, b = RIG_B;
+
+    (void)state;
+    rig_begin(&rig, NULL);
+    rig_connect(&rig, &a, &b, 20049);
+    call_at(&a, &b, a.psn + 1, 2);
+    rig_send_reply(&rig, &b, &a, 2);
+    assert_int_equal(rig.messages, 0);
+    call_at(&a, &b, a.psn + 0, 1);
+    rig_end(&rig);
+    XIDS(1, 2, 2);
+    assert_int_equal(rig.message[2].direction, RPCRDMA_DIRECTION_REPLY);
+    assert_true(rig.message[2].has_call);
+}
+
+static void go_back_n(void **state)
+{
+    struct rig_end a = RIG_A, b = RIG_B;
+
+    (void)state;
+    rig_begin(&rig, NULL);
+    rig_connect(&rig, &a, &b, 20049);
+    call_at(&a, &b, a.psn, 1);
+    for (uint32_t i = 2; i < 6; i++)
+        call_at(&a, &b, a.psn + i, i + 1); /* PSN + 1 was lost before the tap */
+    rig_nak(&rig, &b, &a, a.psn + 1, RPCRDMA_NAK_PSN_SEQUENCE);
+    rig.time_ns += 100000000; /* far longer than reordering */
+    for (uint32_t i = 1; i < 6; i++)
+        call_at(&a, &b, a.psn + i, i + 1);
+    rig_end(&rig);
+    XIDS(1, 2, 3, 4, 5, 6);
+    assert_int_equal(rig.findings, 0);
+}
+
+/* The receiver acknowledged what we did not see: it will not come again. */
+static void gap_evident(void **state)
+{
+    struct rig_end a = RIG_A, b = RIG_B;
+
+    (void)state;
+    rig_begin(&rig, NULL);
+    rig_connect(&rig, &a, &b, 20049);
+    call_at(&a, &b, a.psn, 1);
+    call_at(&a, &b, a.psn + 3, 4);
+    rig_ack(&rig, &b, &a, a.psn + 3);
+    assert_int_equal(rig.messages, 1); /* capture may have reordered: not yet */
+    rig.time_ns += 2000000;
+    call_at(&a, &b, a.psn + 4, 5);
+    assert_int_equal(rig.messages, 3);
+    assert_int_equal(rig_count(&rig, RPCRDMA_RULE_PACKETS_LOST), 1);
+    assert_int_equal(rig.finding[0].arg[0], 2);
+    assert_int_equal(rig.finding[0].arg[1], a.psn + 1);
+    assert_int_equal(rig.finding[0].arg[2], a.psn + 2);
+    /* one of them comes after all, a whole Send, once */
+    call_at(&a, &b, a.psn + 2, 3);
+    call_at(&a, &b, a.psn + 2, 3);
+    rig_end(&rig);
+    XIDS(1, 4, 5, 3);
+}
+
+static void gap_bounded(void **state)
+{
+    struct rig_end a = RIG_A, b = RIG_B;
+    uint32_t n = FLOW_STASH_PACKETS + 10;
+
+    (void)state;
+    rig_begin(&rig, NULL);
+    rig_connect(&rig, &a, &b, 20049);
+    call_at(&a, &b, a.psn, 1);
+    for (uint32_t i = 0; i < n; i++)
+        call_at(&a, &b, a.psn + 2 + i, 100 + i);
+    assert_int_equal(rig.messages, n + 1);
+    rig_end(&rig);
+    assert_int_equal(rig.messages, n + 1);
+    assert_int_equal(rig_count(&rig, RPCRDMA_RULE_PACKETS_LOST), 1);
+    for (uint32_t i = 0; i < n; i++)
+        assert_int_equal(rig.message[i + 1].xid, 100 + i);
+}
+
+static void gap_at_end(void **state)
+{
+    struct rig_end a = RIG_A, b = RIG_B;
+
+    (void)state;
+    rig_begin(&rig, NULL);
+    rig_connect(&rig, &a, &b, 20049);
+    call_at(&a, &b, a.psn + 1, 2);
+    rig_end(&rig);
+    XIDS(2);
+    assert_int_equal(rig_count(&rig, RPCRDMA_RULE_PACKETS_LOST), 1);
+    assert_int_equal(rig.finding[0].arg[0], 1);
+}
+
+/* One lost packet in the middle of a Send: a prefix is known. Two: another Send may begin there. */
+static void gap_in_send(void **state)
+{
+    uint8_t buf[8192];
+
+    (void)state;
+    for (uint32_t lost = 1; lost <= 2; lost++) {
+        struct rig_end a = RIG_A, b = RIG_B;
+        uint32_t n = rig_call(buf, 7, 100003, 4 * RIG_PMTU);
+
+        rig_begin(&rig, NULL);
+        rig_connect(&rig, &a, &b, 20049);
+        for (uint32_t i = 0; i < 5; i++) {
+            if (i >= 1 && i < 1 + lost)
+                continue;
+            rig_packet(&rig, &a, &b, a.psn + i,
+                       (i == 0 ? RPCRDMA_OP_FIRST : 0u) | (i == 4 ? RPCRDMA_OP_LAST : 0u),
+                       buf + i * RIG_PMTU, i == 4 ? n - 4 * RIG_PMTU : RIG_PMTU);
+        }
+        call_at(&a, &b, a.psn + 5, 8);
+        rig_end(&rig);
+        assert_int_equal(rig_count(&rig, RPCRDMA_RULE_PACKETS_LOST), 1);
+        if (lost == 1) {
+            XIDS(7, 8);
+            assert_int_equal(rig.message[0].len, n);
+            assert_int_equal(rig.message[0].caplen, RIG_PMTU);
+            assert_int_equal(rig.message[0].rules[0], RPCRDMA_RULE_TRUNCATED);
+            assert_true(rig.message[0].has_header_length);
+        } else {
+            XIDS(8);
+            assert_int_equal(rig_count(&rig, RPCRDMA_RULE_SEND_INCOMPLETE), 1);
+        }
+    }
+}
+
+/* Headers only: PSNs and lengths are the wire's. */
+static void sliced(void **state)
+{
+    struct rig_end a = RIG_A, b = RIG_B;
+    uint8_t buf[8192];
+    uint32_t n = rig_call(buf, 7, 100003, 2 * RIG_PMTU);
+
+    (void)state;
+    rig_begin(&rig, NULL);
+    rig_connect(&rig, &a, &b, 20049);
+    for (uint32_t i = 0; i < 3; i++) {
+        struct rpcrdma_op op = rig_op(&rig, RPCRDMA_OP_SEND, &a, &b, a.psn + i);
+
+        op.flags = (uint16_t)((i == 0 ? RPCRDMA_OP_FIRST : 0u) | (i == 2 ? RPCRDMA_OP_LAST : 0u));
+        op.data = buf + i * RIG_PMTU;
+        op.len = i == 2 ? n - 2 * RIG_PMTU : RIG_PMTU;
+        op.caplen = op.len < 74 ? op.len : 74;
+        rig_feed(&rig, &op);
+    }
+    rig_end(&rig);
+    XIDS(7);
+    assert_int_equal(rig.message[0].len, n);
+    assert_int_equal(rig.message[0].caplen, 74);
+    assert_int_equal(rig.message[0].n_rules, 1);
+    assert_int_equal(rig.message[0].rules[0], RPCRDMA_RULE_TRUNCATED);
+}
+
+static void read_takes_psns(void **state)
+{
+    struct rig_end a = RIG_A, b = RIG_B;
+    struct rpcrdma_op op;
+
+    (void)state;
+    rig_begin(&rig, NULL);
+    rig_connect(&rig, &a, &b, 20049);
+    rig_send_call(&rig, &a, &b, 1);
+    op = rig_op(&rig, RPCRDMA_OP_READ_REQUEST, &b, &a, b.psn);
+    op.flags |= RPCRDMA_OP_RETH;
+    op.length = 3 * RIG_PMTU + 1;
+    rig_feed(&rig, &op);
+    b.psn += 4;
+    rig_send_reply(&rig, &b, &a, 1);
+    rig_end(&rig);
+    XIDS(1, 1);
+    assert_int_equal(rig.findings, 0);
+}
+
+/* The path MTU is not known: the packet after the Read request tells how many PSNs it took. */
+static void read_unknown_mtu(void **state)
+{
+    struct rig_end a = RIG_A, b = RIG_B;
+    struct rpcrdma_op op;
+
+    (void)state;
+    rig_begin(&rig, NULL);
+    rig_send_call(&rig, &a, &b, 1);
+    rig_ack(&rig, &b, &a, a.psn - 1);
+    op = rig_op(&rig, RPCRDMA_OP_READ_REQUEST, &b, &a, b.psn);
+    op.flags |= RPCRDMA_OP_RETH;
+    op.length = 3 * RIG_PMTU + 1;
+    rig_feed(&rig, &op);
+    b.psn += 4;
+    rig_send_reply(&rig, &b, &a, 1);
+    rig_end(&rig);
+    XIDS(1, 1);
+    assert_int_equal(rig.findings, 0);
+}
+
+/* The same QP numbers, other PSNs, no CM exchange seen: another connection. */
+static void used_again(void **state)
+{
+    struct rig_end a = RIG_A, b = RIG_B;
+
+    (void)state;
+    rig_begin(&rig, NULL);
+    rig_connect(&rig, &a, &b, 20049);
+    for (uint32_t i = 1; i < 4; i++) {
+        rig_send_call(&rig, &a, &b, i);
+        rig_ack(&rig, &b, &a, a.psn - 1);
+        rig_send_reply(&rig, &b, &a, i);
+    }
+    a.psn = 0x900000;
+    b.psn = 0x300000;
+    for (uint32_t i = 11; i < 14; i++) {
+        rig_send_call(&rig, &a, &b, i);
+        rig_ack(&rig, &b, &a, a.psn - 1);
+        rig_send_reply(&rig, &b, &a, i);
+    }
+    rig_end(&rig);
+    XIDS(1, 1, 2, 2, 3, 3, 11, 11, 12, 12, 13, 13);
+    assert_int_equal(rig.connections, 2);
+    assert_int_equal(rig.message[5].connection, 1);
+    assert_int_equal(rig.message[6].connection, 2);
+    assert_int_equal(rig.message[11].connection, 2);
+    assert_int_equal(rig.connection[1].paired_by, RPCRDMA_PAIRED_INFERRED);
+    assert_int_equal(rig.findings, 0);
+}
+
+/* A Send with another XID on a PSN that was used: not a retransmission. */
+static void same_psn_other_send(void **state)
+{
+    struct rig_end a = RIG_A, b = RIG_B;
+
+    (void)state;
+    rig_begin(&rig, NULL);
+    rig_connect(&rig, &a, &b, 20049);
+    call_at(&a, &b, a.psn, 1);
+    call_at(&a, &b, a.psn + 1, 2);
+    call_at(&a, &b, a.psn, 77);
+    call_at(&a, &b, a.psn + 1, 78);
+    rig_end(&rig);
+    XIDS(1, 2, 77, 78);
+    assert_int_equal(rig.connections, 2);
+}
+
+static void used_again_by_cm(void **state)
+{
+    struct rig_end a = RIG_A, b = RIG_B;
+
+    (void)state;
+    rig_begin(&rig, NULL);
+    rig_connect(&rig, &a, &b, 20049);
+    rig_send_call(&rig, &a, &b, 1);
+    rig_disconnect(&rig, &a, &b);
+    b.qpn++; /* only A's number is used again */
+    rig_connect(&rig, &a, &b, 20049);
+    rig_send_call(&rig, &a, &b, 1);
+    rig_send_reply(&rig, &b, &a, 1);
+    rig_end(&rig);
+    XIDS(1, 1, 1);
+    assert_int_equal(rig.connections, 2);
+    assert_int_equal(rig.connection[0].number, 1);
+    assert_true(rig.connection[0].closed);
+    assert_int_equal(rig.message[1].connection, 2);
+    assert_int_equal(rig.message[2].connection, 2);
+    assert_true(rig.message[2].has_call);
+}
+
+/* Two connections between one pair of hosts, the same QP numbers on both hosts crosswise. */
+static void two_connections(void **state)
+{
+    struct rig_end a1 = {1, 17, 100}, b1 = {2, 17, 90000}, a2 = {1, 18, 100}, b2 = {2, 18, 90000};
+
+    (void)state;
+    rig_begin(&rig, NULL);
+    rig_connect(&rig, &a1, &b1, 20049);
+    rig_connect(&rig, &a2, &b2, 20049);
+    for (uint32_t i = 0; i < 3; i++) {
+        rig_send_call(&rig, &a1, &b1, 5);
+        rig_send_call(&rig, &a2, &b2, 5);
+        rig_send_reply(&rig, &b2, &a2, 5);
+        rig_send_reply(&rig, &b1, &a1, 5);
+    }
+    rig_end(&rig);
+    assert_int_equal(rig.messages, 12);
+    assert_int_equal(rig.connections, 2);
+    for (size_t i = 0; i < 12; i++)
+        assert_int_equal(rig.message[i].connection, (i % 4 == 1 || i % 4 == 2) ? 2 : 1);
+}
+
+/* The capture begins in the middle of a Send. */
+static void begins_inside(void **state)
+{
+    struct rig_end a = RIG_A, b = RIG_B;
+    uint8_t buf[8192];
+    uint32_t n = rig_call(buf, 7, 100003, RIG_PMTU);
+
+    (void)state;
+    rig_begin(&rig, NULL);
+    rig_packet(&rig, &a, &b, a.psn + 1, RPCRDMA_OP_LAST, buf + RIG_PMTU, n - RIG_PMTU);
+    call_at(&a, &b, a.psn + 2, 8);
+    rig_end(&rig);
+    XIDS(8);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(wrap),
+        cmocka_unit_test(duplicate),
+        cmocka_unit_test(reorder),
+        cmocka_unit_test(reorder_across),
+        cmocka_unit_test(go_back_n),
+        cmocka_unit_test(gap_evident),
+        cmocka_unit_test(gap_bounded),
+        cmocka_unit_test(gap_at_end),
+        cmocka_unit_test(gap_in_send),
+        cmocka_unit_test(sliced),
+        cmocka_unit_test(read_takes_psns),
+        cmocka_unit_test(read_unknown_mtu),
+        cmocka_unit_test(used_again),
+        cmocka_unit_test(same_psn_other_send),
+        cmocka_unit_test(used_again_by_cm),
+        cmocka_unit_test(two_connections),
+        cmocka_unit_test(begins_inside),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
