@@ -114,6 +114,7 @@ struct rpcrdma_op {
     uint32_t message_offset; /* iWARP Send: where this segment's payload goes in the message */
     uint32_t invalidate;     /* R_key or STag of a Send with Invalidate */
     uint32_t immediate;
+    uint16_t terminate; /* TERMINATE: layer (4 bits), error type (4), error code (8) */
 
     const uint8_t *data; /* payload, without padding; borrowed, valid during the call */
     uint32_t caplen, len;

@@ -3,6 +3,7 @@
 
 enum {
     PROTOCOL_HOP_BY_HOP = 0,
+    PROTOCOL_TCP = 6,
     PROTOCOL_UDP = 17,
     PROTOCOL_IBA = 27, /* GRH: the next header is a BTH */
     PROTOCOL_ROUTING = 43,
@@ -49,6 +50,8 @@ static enum rpcrdma_verdict payload(struct rpcrdma_layer *l, uint8_t protocol)
     switch (protocol) {
     case PROTOCOL_UDP:
         return udp(l);
+    case PROTOCOL_TCP:
+        return rpcrdma_layer_tcp(l);
     default:
         return RPCRDMA_IS_OTHER;
     }

@@ -22,7 +22,9 @@ enum rpcrdma_verdict {
 struct rpcrdma_net {
     struct rpcrdma_net_sink sink;
     struct rpcrdma_net_stats stats;
-    struct rpcrdma_crc *icrc;            /* NULL: ICRCs are not checked */
+    struct rpcrdma_crc *icrc; /* NULL: ICRCs are not checked */
+    bool check_crc;           /* MPA's CRCs are checked */
+    struct rpcrdma_tcp *tcp;
     bool told_truncated, told_ip_length; /* findings that are given once, not per packet */
 };
 
@@ -57,6 +59,8 @@ enum rpcrdma_verdict rpcrdma_layer_ethertype(struct rpcrdma_layer *l, uint16_t t
 /* ip.c */
 enum rpcrdma_verdict rpcrdma_layer_ip(struct rpcrdma_layer *l); /* the version is in the header */
 enum rpcrdma_verdict rpcrdma_layer_grh(struct rpcrdma_layer *l);
+/* tcp.c */
+enum rpcrdma_verdict rpcrdma_layer_tcp(struct rpcrdma_layer *l);
 /* bth.c */
 enum rpcrdma_verdict rpcrdma_layer_bth(struct rpcrdma_layer *l);
 /* cm.c: a MAD sent to QP 1; op has all but kind and connect */

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "net/layer.h"
+#include "net/tcp.h"
 
 struct rpcrdma_net *rpcrdma_net_new(const struct rpcrdma_net_config *config,
                                     const struct rpcrdma_net_sink *sink)
@@ -14,7 +15,12 @@ struct rpcrdma_net *rpcrdma_net_new(const struct rpcrdma_net_config *config,
     if (!net)
         return NULL;
     net->sink = *sink;
+    if (!rpcrdma_tcp_init(net, config ? config->max_memory : 0)) {
+        rpcrdma_net_free(net);
+        return NULL;
+    }
     if (config && config->check_icrc) {
+        net->check_crc = true;
         net->icrc = malloc(sizeof(*net->icrc));
         if (!net->icrc) {
             rpcrdma_net_free(net);
@@ -29,6 +35,7 @@ void rpcrdma_net_free(struct rpcrdma_net *net)
 {
     if (!net)
         return;
+    rpcrdma_tcp_free(net->tcp);
     free(net->icrc);
     free(net);
 }
@@ -70,7 +77,7 @@ void rpcrdma_net_packet(struct rpcrdma_net *net, const struct rpcrdma_packet *pa
 
 void rpcrdma_net_end(struct rpcrdma_net *net)
 {
-    (void)net;
+    rpcrdma_tcp_end(net->tcp);
 }
 
 const struct rpcrdma_net_stats *rpcrdma_net_stats(const struct rpcrdma_net *net)
