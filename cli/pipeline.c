@@ -198,7 +198,8 @@ static void say_nothing_found(const struct pipeline *pipeline)
 {
     const struct rpcrdma_net_stats *stats = rpcrdma_net_stats(pipeline->private->net);
 
-    if (pipeline->messages > 0 || pipeline->private->connections > 0 || pipeline->options->quiet)
+    if (pipeline->messages > 0 || pipeline->private->connections > 0 || pipeline->options->quiet ||
+        pipeline->private->status != EXIT_DONE)
         return;
     complain("%s: no RPC-over-RDMA: %" PRIu64 " packets, %" PRIu64 " of them RDMA%s",
              pipeline->options->files[0], stats->packets, stats->rdma,

@@ -166,8 +166,6 @@ static void connection(struct view *view, const struct rpcrdma_connection *c)
     json_key(json, "connection"), json_u64(json, c->number);
     json_key(json, "carrier"), json_plain(json, view_carrier(c->carrier));
     put_ends(json, c);
-    if (c->service_port)
-        json_key(json, "service_port"), json_u64(json, c->service_port);
     if (c->version)
         json_key(json, "version"), json_u64(json, c->version);
     if (c->version == 2 && c->dialect)

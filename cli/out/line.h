@@ -13,6 +13,9 @@ void line_put_procedure(struct out *out, const struct rpcrdma_flow_message *m);
 /* "NFS V3 READ Call ", "Reply ", and why a Reply is no success. */
 void line_put_rpc(struct out *out, const struct rpcrdma_flow_message *m);
 
+/* "(SEQUENCE PUTFH READ) " of a COMPOUND, as far as it was captured; else nothing. */
+void line_put_operations(struct out *out, const struct rpcrdma_flow_message *m);
+
 /* "XID 0x9f4a0d12 RDMA_MSG credits 128, write 8192, inline 144" */
 void line_put_transport(struct out *out, const struct rpcrdma_flow_message *m);
 

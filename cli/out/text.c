@@ -78,6 +78,7 @@ void line_put_rpc(struct out *out, const struct rpcrdma_flow_message *m)
         out_literal(out, "(reverse) ");
     if (m->rpc)
         put_reply_status(out, m->rpc);
+    line_put_operations(out, m);
 }
 
 static void put_type(struct out *out, const struct rpcrdma_message *message)

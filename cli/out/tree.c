@@ -1,25 +1,62 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The whole tree (-V): every field with its name, value, place in the message and section. */
+#include <stdio.h>
+
 #include "out/line.h"
 #include "out/view.h"
 #include "wire/walk.h"
 
-enum { INDENT = 4, PLACE_COLUMN = 52 };
+enum { INDENT = 4, PLACE_COLUMN = 52, VALUE_SIZE = 128 };
 
 struct level {
     struct out *out;
     unsigned depth;
+    struct { /* a record's line that waits to know whether it holds anything */
+        const struct rpcrdma_record *record;
+        uint32_t off, len;
+    } open;
     unsigned number[16]; /* of the next element, per depth: 0 where elements are not counted */
+    size_t column;       /* characters in the line so far */
 };
 
-/* Numbers of elements start at 1, as people count. */
-static void put_number(struct level *level)
+static void put(struct level *level, const char *text)
+{
+    out_text(level->out, text);
+    level->column += strlen(text);
+}
+
+/* Where it stands in the message, and where that is specified. */
+static void put_place(struct level *level, uint32_t off, uint32_t len, const char *section)
+{
+    char text[32];
+
+    out_blanks(level->out, level->column < PLACE_COLUMN ? PLACE_COLUMN - level->column : 2);
+    snprintf(text, sizeof(text), len > 0 ? "[%u+%u]" : "-", (unsigned)off, (unsigned)len);
+    out_text(level->out, text);
+    out_blanks(level->out, strlen(text) < 11 ? 11 - strlen(text) : 1);
+    out_text(level->out, section);
+}
+
+static void end_line(struct level *level)
+{
+    put_place(level, level->open.off, level->open.len, level->open.record->section);
+    out_char(level->out, '\n');
+    level->open.record = NULL;
+}
+
+static void begin_line(struct level *level, const char *name)
 {
     unsigned *number = &level->number[level->depth];
+    char text[16];
 
-    if (*number > 0) {
-        out_char(level->out, ' ');
-        out_u64(level->out, (*number)++);
+    if (level->open.record)
+        end_line(level);
+    out_blanks(level->out, INDENT * level->depth);
+    level->column = INDENT * level->depth;
+    put(level, name);
+    if (*number > 0) { /* elements count from 1, as people do */
+        snprintf(text, sizeof(text), " %u", (*number)++);
+        put(level, text);
     }
 }
 
@@ -27,20 +64,10 @@ static void on_begin(void *context, const struct rpcrdma_record *record, uint32_
 {
     struct level *level = context;
 
-    (void)off;
-    out_blanks(level->out, INDENT * level->depth);
-    out_text(level->out, record->name);
-    put_number(level);
-    if (len > 0) {
-        out_literal(level->out, " (");
-        out_u64(level->out, len);
-        out_literal(level->out, " bytes)");
-    } else if (record->shape == RPCRDMA_SHAPE_LIST) {
-        out_literal(level->out, " (none)");
-    }
-    out_literal(level->out, "  ");
-    out_text(level->out, record->section);
-    out_char(level->out, '\n');
+    begin_line(level, record->name);
+    level->open.record = record;
+    level->open.off = off;
+    level->open.len = len;
     level->depth++;
     level->number[level->depth] = record->shape == RPCRDMA_SHAPE_LIST;
 }
@@ -50,36 +77,47 @@ static void on_end(void *context, const struct rpcrdma_record *record)
     struct level *level = context;
 
     (void)record;
+    if (level->open.record) {
+        put(level, ": none");
+        end_line(level);
+    }
     level->depth--;
 }
 
-static void put_value(struct out *out, const struct rpcrdma_value *value)
+static void put_bytes(struct out *out, const struct rpcrdma_value *value)
 {
-    if (value->base == RPCRDMA_BASE_TEXT) {
-        out_foreign(out, value->name);
-    } else if (value->base == RPCRDMA_BASE_BYTES) {
-        out_hex_bytes(out, value->bytes.data, value->bytes.caplen);
-        if (value->bytes.caplen < value->bytes.len) {
-            out_literal(out, "... ");
-            out_u64(out, value->bytes.len);
-            out_literal(out, " bytes");
-        }
-    } else if (value->base == RPCRDMA_BASE_BOOL) {
-        out_text(out, value->number ? "true" : "false");
-    } else if (value->base == RPCRDMA_BASE_REAL) {
-        struct json json = {.out = out};
+    out_hex_bytes(out, value->bytes.data, value->bytes.caplen);
+    if (value->bytes.caplen < value->bytes.len) {
+        out_literal(out, "... ");
+        out_u64(out, value->bytes.len);
+        out_literal(out, " bytes");
+    }
+    out_literal(out, "  ");
+}
 
+/* At most VALUE_SIZE characters. */
+static void put_number(struct out *out, const struct rpcrdma_value *value)
+{
+    struct json json = {.out = out};
+
+    switch (value->base) {
+    case RPCRDMA_BASE_BOOL:
+        out_text(out, value->number ? "true" : "false");
+        return;
+    case RPCRDMA_BASE_REAL:
         json_real(&json, value->real);
-    } else {
-        if (value->base == RPCRDMA_BASE_HEX)
-            out_hex(out, value->number, (value->field->width + 3) / 4);
-        else
-            out_u64(out, value->number);
-        if (value->name) {
-            out_literal(out, " (");
-            out_text(out, value->name);
-            out_char(out, ')');
-        }
+        return;
+    case RPCRDMA_BASE_HEX:
+        out_hex(out, value->number, (value->field->width + 3) / 4);
+        break;
+    default:
+        out_u64(out, value->number);
+        break;
+    }
+    if (value->name) {
+        out_literal(out, " (");
+        out_bytes(out, value->name, strnlen(value->name, VALUE_SIZE / 2));
+        out_char(out, ')');
     }
 }
 
@@ -87,30 +125,23 @@ static void on_field(void *context, const struct rpcrdma_value *value)
 {
     struct level *level = context;
     struct out *out = level->out;
-    size_t start;
+    char text[VALUE_SIZE];
+    struct out line = {.buf = text, .fd = -1};
 
-    out_room(out);
-    start = out->n;
-    out_blanks(out, INDENT * level->depth);
-    out_text(out, value->field->name);
-    put_number(level);
-    out_literal(out, ": ");
-    put_value(out, value);
-    /* the column holds unless the value was long enough to be written out on its way */
-    out_blanks(out, out->n >= start && out->n - start < PLACE_COLUMN
-                        ? PLACE_COLUMN - (out->n - start)
-                        : 2);
-    if (value->len > 0) {
-        out_char(out, '[');
-        out_u64(out, value->off);
-        out_char(out, '+');
-        out_u64(out, value->len);
-        out_literal(out, "] ");
-        out_text(out, value->field->section);
+    begin_line(level, value->field->name);
+    put(level, ": ");
+    if (value->base == RPCRDMA_BASE_BYTES) { /* as long as it likes */
+        put_bytes(out, value);
+        level->column = PLACE_COLUMN;
+    } else if (value->base == RPCRDMA_BASE_TEXT) {
+        out_foreign(out, value->name);
+        level->column += strlen(value->name);
     } else {
-        out_literal(out, "- ");
-        out_text(out, value->field->section);
+        put_number(&line, value);
+        out_bytes(out, text, line.n);
+        level->column += line.n;
     }
+    put_place(level, value->off, value->len, value->field->section);
     out_char(out, '\n');
 }
 
@@ -119,7 +150,6 @@ static void message(struct view *view, const struct rpcrdma_flow_message *m)
     struct out *out = view->out;
     struct level level = {.out = out, .depth = 1};
     struct rpcrdma_visitor visitor = {on_begin, on_field, on_end, &level};
-    int direction = view_direction(m);
 
     out_literal(out, "Frame ");
     out_u64(out, m->frame);
@@ -146,14 +176,14 @@ static void message(struct view *view, const struct rpcrdma_flow_message *m)
     line_put_transport(out, m);
     out_char(out, '\n');
     level.depth = 2;
-    rpcrdma_walk_message(m->message, direction, &visitor);
+    rpcrdma_walk_message(m->message, -1, &visitor); /* the line above tells the direction */
     if (m->has_invalidate)
         rpcrdma_visit_number(&visitor, RPCRDMA_FIELD_INVALIDATE, m->invalidate);
     level.depth = 1;
     if (m->rpc)
         rpcrdma_walk_rpc_header(m->rpc, m->message->payload.off, view_procedure(m), &visitor);
     else if (m->call)
-        rpcrdma_walk_rpc(direction, view_call(m), view_procedure(m), &visitor);
+        rpcrdma_walk_rpc(view_direction(m), view_call(m), view_procedure(m), &visitor);
     for (size_t i = 0; i < m->n_findings; i++) {
         const struct rpcrdma_rule *rule = rpcrdma_rule(m->findings[i].rule);
 

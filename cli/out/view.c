@@ -102,9 +102,9 @@ static void put_seconds(struct out *out, int64_t ns, bool nine, size_t width)
     uint64_t fraction = absolute % 1000000000;
     char digits[10];
 
-    if (ns < 0) { /* the clock went back: no column is narrow enough for that */
+    if (ns < 0) { /* the clock went back: the sign is worth a ragged column */
         out_char(out, '-');
-        width = width > 0 ? width - 1 : 0;
+        width = 0;
     }
     out_u64_padded(out, absolute / 1000000000, width);
     digits[0] = '.';

@@ -11,6 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "export.h"
 #include "upper/xdr.h"
 #include "wire/rpc.h"
 
@@ -38,7 +39,7 @@ struct rpcrdma_compound {
 /* True when a Call with header `call` is a COMPOUND of NFSv4 or (*callback) a CB_COMPOUND. reverse:
  * it travelled from server to client, where a program number without a name of its own means
  * NFSv4's callback program, whose number the client chooses (RFC 8881 section 2.10.3.1). */
-bool rpcrdma_compound_is(const struct rpcrdma_rpc *call, bool reverse, bool *callback);
+RPCRDMA_API bool rpcrdma_compound_is(const struct rpcrdma_rpc *call, bool reverse, bool *callback);
 
 /* True when `reply` was accepted and successful, and its header could be read: results follow. */
 bool rpcrdma_rpc_has_results(const struct rpcrdma_rpc *reply);
@@ -52,7 +53,7 @@ bool rpcrdma_rpc_has_results(const struct rpcrdma_rpc *reply);
  * False where there are no operations to be found: not a COMPOUND, a Reply without results, a
  * header that was cut, RPCSEC_GSS privacy.
  */
-bool rpcrdma_compound_begin(struct rpcrdma_compound *it, const struct rpcrdma_rpc *rpc,
+RPCRDMA_API bool rpcrdma_compound_begin(struct rpcrdma_compound *it, const struct rpcrdma_rpc *rpc,
                             const struct rpcrdma_rpc *call, bool reverse, const void *data,
                             size_t caplen, size_t len, const struct rpcrdma_reduction *reduction,
                             struct rpcrdma_insertion *places);
@@ -60,7 +61,7 @@ bool rpcrdma_compound_begin(struct rpcrdma_compound *it, const struct rpcrdma_rp
 /* True and the next operation; false after the last one, or where the stream cannot be read on
  * (it->xdr.in.status). An operation is given out when its number was read; its arguments or results
  * may be cut. */
-bool rpcrdma_compound_next(struct rpcrdma_compound *it, struct rpcrdma_operation *out);
+RPCRDMA_API bool rpcrdma_compound_next(struct rpcrdma_compound *it, struct rpcrdma_operation *out);
 
 /* After the last operation: true when the stream ended exactly with it. */
 bool rpcrdma_compound_exact(const struct rpcrdma_compound *it);

@@ -16,7 +16,8 @@ class Packet(NamedTuple):
 
 def read(path):
     """All packets of a capture file, and its link type."""
-    blob = open(path, 'rb').read()
+    with open(path, 'rb') as file:
+        blob = file.read()
     for order in '<>':
         magic = struct.unpack_from(order + 'I', blob)[0]
         if magic in (MAGIC_MICRO, MAGIC_NANO):

@@ -1,0 +1,162 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Bad input: one line that says what and where, the exit status, and what could be read."""
+import gzip
+import json
+import os
+import shutil
+import subprocess
+
+import command
+from command import block, enhanced, interface, option, pcap_header, pcap_packet, section
+
+
+class Input(command.CommandTest):
+    def bad(self, path, *says, stdout=''):
+        for name in ('decode', 'connections', 'check'):
+            shown = self.run_command(name, '--json', path, status=2)
+            for text in (path, *says):
+                self.assertIn(text, self.stderr)
+            if name == 'decode' and stdout is not None:
+                self.assertEqual(shown[:len(stdout)], stdout)
+                # what there is of the packet that was cut may give one line more
+                self.assertLessEqual(shown[len(stdout):].count('\n'), 1)
+
+    def test_missing(self):
+        self.bad(os.path.join(self.folder, 'nothing.pcap'), 'No such file')
+        self.bad(self.folder, 'Is a directory')
+
+    def test_not_a_capture(self):
+        self.bad(self.file(b''), 'empty file')
+        self.bad(self.file(b'\x7fELF' + bytes(100)), 'byte 0', 'not a pcap or pcapng', '7f 45 4c 46')
+        self.bad(self.file(b'x'), 'not a pcap or pcapng', '78')
+        self.bad(self.file(pcap_header(0xa1b2cd34)), 'Kuznetzov')
+        self.bad(self.file(pcap_header(major=3)), 'byte 4', 'version 3.4')
+        self.bad(self.file(gzip.compress(b'text')), 'not a pcap or pcapng')
+
+    def test_unknown_link_type(self):
+        self.bad(self.file(pcap_header(linktype=147) + pcap_packet(bytes(60)) * 3),
+                 'packet 1', 'link type 147')
+
+    def whole(self):
+        with open(command.capture(), 'rb') as file:
+            return file.read()
+
+    def lines(self, data):
+        return self.run_command('decode', '--json', '-q', self.file(data, 'whole.pcap'))
+
+    def offsets(self, data):
+        at = 24
+        while at < len(data):
+            yield at
+            at += 16 + int.from_bytes(data[at + 8:at + 12], 'little')
+
+    def test_cut(self):
+        """In a packet's header, in a packet, and in the file's header."""
+        data = self.whole()
+        at = list(self.offsets(data))[200]
+        before = self.lines(data[:at])
+        self.assertTrue(before)
+        self.bad(self.file(data[:at + 7]), f'byte {at}: packet header', '7 of 16', stdout=before)
+        self.bad(self.file(data[:at + 16 + 30]), f'byte {at}: packet cut short', '30 of ',
+                 stdout=before)
+        self.bad(self.file(data[:20]), 'byte 0: file header', '20 of 24')
+
+    def test_hostile_length(self):
+        data = self.whole()
+        at = list(self.offsets(data))[200]
+        before = self.lines(data[:at])
+        for length in (0xffffffff, 0x80000000, 0x7fffffff, 1048577):
+            damaged = data[:at + 8] + length.to_bytes(4, 'little') + data[at + 12:]
+            self.bad(self.file(damaged), f'byte {at}: packet 201 cannot have {length} bytes',
+                     stdout=before)
+
+    def pcapng(self, packets):
+        return section() + interface(options=option(9, b'\x09')) + \
+            b''.join(enhanced(one.data, one.time_ns, length=one.length) for one in packets)
+
+    def test_pcapng(self):
+        whole = self.lines(self.whole())
+        data = self.pcapng(self.packets())
+        self.assertEqual(self.run_command('decode', '--json', self.file(data)), whole)
+        self.bad(self.file(data + b'\x06\0\0\0\x07\0\0\0' + bytes(20)),
+                 f'byte {len(data)}: a block cannot have the length 7', stdout=whole)
+        self.bad(self.file(data + enhanced(bytes(60), 0, number=7)), 'undescribed interface 7',
+                 stdout=whole)
+        self.bad(self.file(data[:-1]), 'cut short', stdout=None)
+
+    def test_several_interfaces(self):
+        """Another link type on one interface, another resolution on the other, in two byte orders."""
+        whole = self.lines(self.whole())
+        packets = self.packets()
+        for order in '<>':
+            data = section(order) + interface(220, order=order, options=option(2, b'usbmon0', order)) + \
+                interface(order=order, snaplen=4096)
+            for one in packets:
+                data += enhanced(one.data, one.time_ns // 1000, 1, one.length, order)
+            self.assertEqual(self.run_command('decode', '--json', self.file(data)), whole)
+            data += enhanced(bytes(64), 0, 0, order=order) * 2
+            self.assertEqual(self.run_command('decode', '--json', self.file(data), status=2), whole)
+            self.assertIn('link type 220 of usbmon0', self.stderr)
+            self.assertIn(f'packet {len(packets) + 1}:', self.stderr)
+
+    def test_unknown_blocks(self):
+        data = self.pcapng(self.packets())
+        cut = len(section()) + len(interface(options=option(9, b'\x09')))
+        big = block(0xbad, bytes(3 * 1024 * 1024))
+        self.assertEqual(self.run_command('decode', '--json', self.file(data[:cut] + big + data[cut:])),
+                         self.lines(self.whole()))
+
+    def test_compressed(self):
+        whole = self.lines(self.whole())
+        packed = gzip.compress(self.whole())
+        self.assertEqual(self.run_command('decode', '--json', self.file(packed, 'x.gz')), whole)
+        shown = self.run_command('decode', '--json', self.file(packed[:-2000], 'x.gz'), status=2)
+        self.assertIn(f'byte {len(packed) - 2000}: the compressed data end too soon', self.stderr)
+        self.assertTrue(whole.startswith(shown[:2000]) and len(shown) > 2000)
+        if shutil.which('zstd'):
+            packed = subprocess.run(['zstd', '-c'], input=self.whole(), capture_output=True,
+                                    check=True).stdout
+            self.assertEqual(self.run_command('decode', '--json', self.file(packed, 'x.zst')), whole)
+            self.run_command('decode', '--json', self.file(packed[:-2000], 'x.zst'), status=2)
+            self.assertIn('end too soon', self.stderr)
+
+    def test_no_rpcrdma(self):
+        """Not an error: one line, status 0; -q says nothing."""
+        for packets in ([], [bytes(60)] * 3):
+            path = self.file(pcap_header() + b''.join(map(pcap_packet, packets)))
+            for name in ('decode', 'connections', 'check'):
+                self.assertEqual(self.run_command(name, path, errors=1), '')
+                self.assertIn(f'{path}: no RPC-over-RDMA: {len(packets)} packets', self.stderr)
+                self.assertEqual(self.run_command(name, '-q', path), '')
+
+    def test_standard_input(self):
+        whole = self.lines(self.whole())
+        self.assertEqual(self.run_command('decode', '--json', '-', stdin=self.whole()), whole)
+        self.assertEqual(self.run_command('decode', '--json', '-r', '-',
+                                          stdin=gzip.compress(self.whole())), whole)
+        with open(command.capture(), 'rb') as data:
+            run = subprocess.run([command.RPCRDMA, 'decode', '--json', '-'], stdin=data,
+                                 capture_output=True, check=True)
+        self.assertEqual(run.stdout.decode(), whole)
+        self.run_command('decode', '-', stdin=b'', status=2)
+        self.assertIn('standard input: empty', self.stderr)
+        self.run_command('decode', '-', stdin=self.whole()[:5000], status=2)
+        self.assertIn('standard input: byte ', self.stderr)
+
+    def test_check_status(self):
+        """0 where nothing is wrong, 1 where something is, 2 where it could not be read."""
+        self.assertEqual(self.run_command('check', command.capture()), '')
+        thinned = [one for one in self.packets() if one.frame % 50]
+        path = os.path.join(self.folder, 'thinned.pcap')
+        command.pcap.write(path, thinned)
+        shown = self.run_command('check', '--json', path, status=1).splitlines()
+        self.assertTrue(shown)
+        for line in shown:
+            for finding in json.loads(line)['findings']:
+                self.assertIn(finding['severity'], ('warning', 'error'))
+        with open(path, 'r+b') as out:
+            out.truncate(os.path.getsize(path) - 1)
+        self.run_command('check', path, status=2)
+
+
+command.main()

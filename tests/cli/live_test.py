@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""A live pipe: lines come when their packets do, and ^C sums up."""
+import os
+import select
+import signal
+import subprocess
+import time
+
+import command
+
+
+class Live(command.CommandTest):
+    def start(self, *arguments):
+        return subprocess.Popen([command.RPCRDMA, *arguments, '-'], stdin=subprocess.PIPE,
+                                stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+
+    def records(self):
+        return [command.pcap_packet(one.data, one.time_ns // 10**9, length=one.length)
+                for one in self.packets()]
+
+    def test_lines_come_with_their_packets(self):
+        records = self.records()
+        with self.start('decode', '--json') as run:
+            run.stdin.write(command.pcap_header() + b''.join(records[:60]) + records[60][:30])
+            run.stdin.flush()
+            shown, deadline = b'', time.monotonic() + 60
+            while shown.count(b'\n') < 9 and time.monotonic() < deadline:
+                if select.select([run.stdout], [], [], 1)[0]:
+                    shown += os.read(run.stdout.fileno(), 65536)
+            self.assertEqual(shown.count(b'\n'), 9)
+            run.stdin.write(records[60][30:] + b''.join(records[61:]))
+            run.stdin.close()
+            shown += run.stdout.read()
+            self.assertEqual(run.stderr.read(), b'')
+            self.assertEqual(run.wait(60), 0)
+        whole = self.run_command('decode', '--json', command.capture())
+        self.assertEqual(shown.count(b'\n'), whole.count('\n'))
+
+    def test_interrupt(self):
+        """The first SIGINT waits for the writer, which got it too; the second does not wait."""
+        records = self.records()
+        for second in (False, True):
+            with self.start('connections') as run:
+                run.stdin.write(command.pcap_header() + b''.join(records[:100]))
+                run.stdin.flush()
+                time.sleep(0.5)
+                run.send_signal(signal.SIGINT)
+                time.sleep(0.2)
+                self.assertIsNone(run.poll())
+                if second:
+                    run.send_signal(signal.SIGINT)
+                    self.assertEqual(run.wait(60), -signal.SIGINT)
+                    continue
+                run.stdin.write(records[100])
+                run.stdin.close()
+                self.assertIn(b'frames 40-101', run.stdout.read())
+                self.assertEqual(run.stderr.read(), b'')
+                self.assertEqual(run.wait(60), 0)
+
+
+command.main()

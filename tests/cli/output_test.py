@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Output that cannot be written."""
+import os
+import subprocess
+
+import command
+
+
+class Output(command.CommandTest):
+    def run_to(self, stdout, *arguments, **more):
+        return subprocess.run([command.RPCRDMA, *arguments], stdout=stdout, stderr=subprocess.PIPE,
+                              check=False, timeout=60, **more)
+
+    def test_full_disk(self):
+        for arguments in (['decode', command.capture()], ['decode', '--json', command.capture()],
+                          ['connections', command.capture()], ['fields'], ['--help'], ['--version']):
+            with open('/dev/full', 'wb') as full:
+                run = self.run_to(full, *arguments)
+            self.assertEqual((run.returncode, run.stderr.decode()),
+                             (2, 'rpcrdma: standard output: No space left on device\n'))
+
+    def test_closed_output(self):
+        run = subprocess.run(f'"{command.RPCRDMA}" decode "{command.capture()}" >&-', shell=True,
+                             capture_output=True, check=False)
+        self.assertEqual(run.returncode, 2)
+        self.assertIn(b'standard output: Bad file descriptor', run.stderr)
+
+    def test_reader_goes_away(self):
+        """head(1) is no reason to complain, with SIGPIPE and where a parent ignores it."""
+        for ignore in ('', 'trap "" PIPE; '):
+            run = subprocess.run(
+                ['bash', '-c', f'{ignore}"{command.RPCRDMA}" decode -V "{command.capture()}" | head -1'],
+                capture_output=True, check=False)
+            self.assertEqual((run.returncode, run.stderr), (0, b''))
+            self.assertTrue(run.stdout.startswith(b'Frame '))
+
+    def test_reading_stops_with_the_reader(self):
+        """An endless capture into a closed pipe ends."""
+        header, packet = command.pcap_header(), command.pcap_packet(self.packets()[50].data)
+        read, write = os.pipe()
+        with subprocess.Popen([command.RPCRDMA, 'decode', '--qpn', '17', '-'], stdin=subprocess.PIPE,
+                              stdout=write, stderr=subprocess.PIPE) as run:
+            os.close(write)
+            os.close(read)
+            try:
+                run.stdin.write(header)
+                for _ in range(200000):
+                    run.stdin.write(packet)
+                    packet = bytearray(packet)
+                    psn = int.from_bytes(packet[16 + 51:16 + 54], 'big') + 1
+                    packet[16 + 51:16 + 54] = (psn & 0xffffff).to_bytes(3, 'big')
+                self.fail('it never stopped')
+            except BrokenPipeError:
+                pass
+            run.stdin = None
+            self.assertEqual(run.stderr.read(), b'')
+            run.wait(60)
+
+
+command.main()

@@ -1,0 +1,104 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Commands, options, help."""
+import json
+import subprocess
+
+import command
+
+COMMANDS = ('decode', 'connections', 'check', 'fields')
+
+
+class Usage(command.CommandTest):
+    def test_no_command(self):
+        run = subprocess.run([command.RPCRDMA], capture_output=True, check=False)
+        self.assertEqual((run.returncode, run.stdout), (2, b''))
+        for name in COMMANDS:
+            self.assertIn(f'\n  {name} ', run.stderr.decode())
+
+    def test_version_and_help(self):
+        self.assertRegex(self.run_command('--version'), r'\Arpcrdma \d+\.\d+\.\d+\n\Z')
+        usage = self.run_command('--help')
+        self.assertEqual(usage, self.run_command('help'))
+        for name in COMMANDS:
+            self.assertIn(f'\n  {name} ', usage)
+            text = self.run_command(name, '--help')
+            self.assertIn(f'rpcrdma {name}', text)
+            self.assertEqual(text, self.run_command('help', name))
+
+    def test_bad_usage(self):
+        self.run_command('frobnicate', status=2)
+        self.assertIn('"frobnicate"', self.stderr)
+        self.run_command('help', 'frobnicate', status=2)
+        path = command.capture()
+        for arguments, says in (
+                (['decode'], 'no capture file'),
+                (['decode', '--frobnicate', path], '--frobnicate'),
+                (['decode', '--port', '0', path], '1 to 65535'),
+                (['decode', '--port', '65536', path], '65536'),
+                (['decode', '--port', 'nfs', path], '"nfs"'),
+                (['decode', '--port', '20049x', path], '"20049x"'),
+                (['decode', '--qpn', '0x1000000', path], '0x1000000'),
+                (['decode', '-c', '-1', path], '"-1"'),
+                (['decode', '-c', '99999999999999999999', path], '9999'),
+                (['decode', '--dialect', 'ietf-99', path], 'ietf-07'),
+                (['decode', '--dialect', 'v1', path], 'cel-00'),
+                (['decode', '-t', 'x', path], '"x"'),
+                (['decode', '-V', '--json', path], '--json'),
+                (['connections', '-V', '--json', path], '--json'),
+                (['fields', 'no.such.field'], 'no field')):
+            self.assertEqual(self.run_command(*arguments, status=2), '')
+            self.assertIn(says, self.stderr)
+
+    def test_options_are_taken(self):
+        path = command.capture()
+        whole = self.run_command('decode', path)
+        self.assertEqual(self.run_command('decode', '-r', path), whole)
+        self.assertEqual(self.run_command('decode', '--port', '20049', '--port=0x1234', path), whole)
+        self.assertEqual(self.run_command('decode', '--dialect', 'ietf-03', path), whole)
+        self.assertEqual(self.run_command('decode', '--max-memory', '64', path), whole)
+        # a CM exchange for another service is not ours
+        self.assertEqual(self.run_command('decode', '--port', '1', path, errors=1), '')
+        self.assertIn('no RPC-over-RDMA', self.stderr)
+
+    def test_count(self):
+        path = command.capture()
+        lines = self.run_command('decode', '--json', path).splitlines()
+        for count in (1, 60, 100, 10**9):
+            part = self.run_command('decode', '-q', '--json', '-c', str(count), path)
+            self.assertEqual(part.splitlines(),
+                             [line for line in lines if json.loads(line)['frame'] <= count])
+
+    def test_fields(self):
+        lines = self.run_command('fields').splitlines()
+        fields = [json.loads(line) for line in self.run_command('fields', '--json').splitlines()]
+        self.assertEqual(len(lines), len(fields))
+        self.assertGreater(len(fields), 100)
+        names = [field['name'] for field in fields]
+        self.assertEqual(len(names), len(set(names)))
+        for line, field in zip(lines, fields):
+            self.assertEqual(line.split()[:2], [field['name'], field['type']])
+            self.assertTrue(field['section'] and field['text'])
+        self.assertEqual(len(self.run_command('fields', 'rpcrdma.read.*').splitlines()), 4)
+        self.assertEqual(self.run_command('fields', 'xid').split()[0], 'rpcrdma.xid')
+
+    def test_every_key_is_a_field(self):
+        """What decode and connections print is in the table."""
+        keys = {json.loads(line)['key'] for line in self.run_command('fields', '--json').splitlines()}
+
+        def walk(thing):
+            if isinstance(thing, list):
+                for element in thing:
+                    walk(element)
+            elif isinstance(thing, dict):
+                for key, value in thing.items():
+                    if not isinstance(value, (dict, list)):
+                        self.assertIn(key, keys)
+                    walk(value)
+
+        for name in ('roce-nfs3-mini', 'roce-long-call', 'roce-nfs41-callback'):
+            for which in ('decode', 'connections'):
+                for line in self.run_command(which, '--json', command.capture(name)).splitlines():
+                    walk(json.loads(line))
+
+
+command.main()
