@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+#include "flow/header_check.h"
 #include "flow/internal.h"
 
 /* One Send of a connection -> one message: decoded, its direction and its sender's role known or
@@ -65,6 +66,7 @@ static void decode(struct making *m)
     }
     if (msg->noncanonical)
         add(m, RPCRDMA_RULE_NONCANONICAL, -1, NULL);
+    flow_check_header(msg, m->send->frame, &m->findings);
     if (carries_rpc(msg)) {
         int64_t at = msg->payload.off;
 

@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "test.h"
+
+#include "flow/header_check.h"
+
+/* What a header's properties, its xchar message and the bytes after it give as findings. */
+
+struct expected {
+    enum rpcrdma_rule_id rule;
+    int64_t offset;
+    uint64_t id, length;
+};
+
+static uint32_t words_of(const uint32_t *words, size_t n, uint8_t *bytes)
+{
+    for (size_t i = 0; i < n; i++)
+        for (size_t j = 0; j < 4; j++)
+            bytes[i * 4 + j] = (uint8_t)(words[i] >> (24 - 8 * j));
+    return (uint32_t)(n * 4);
+}
+
+static void check(enum rpcrdma_dialect_id dialect, const uint32_t *words, size_t n,
+                  const struct expected *expected, size_t n_expected)
+{
+    static struct flow_findings findings;
+    uint8_t bytes[256], *exact;
+    uint32_t len = words_of(words, n, bytes);
+    struct rpcrdma_message m;
+
+    exact = heap_copy(bytes, len);
+    memset(&findings, 0, sizeof(findings));
+    assert_int_equal(rpcrdma_message_decode(rpcrdma_dialect(dialect), exact, len, len, &m),
+                     RPCRDMA_OK);
+    flow_check_header(&m, 7, &findings);
+    assert_int_equal(findings.count, n_expected);
+    for (size_t i = 0; i < n_expected; i++) {
+        char text[256];
+
+        assert_int_equal(findings.at[i].rule, expected[i].rule);
+        assert_int_equal(findings.at[i].frame, 7);
+        assert_int_equal(findings.at[i].offset, expected[i].offset);
+        assert_int_equal(findings.at[i].arg[0], expected[i].id);
+        assert_int_equal(findings.at[i].arg[1], expected[i].length);
+        assert_true(rpcrdma_finding_text(&findings.at[i], text, sizeof(text)) > 0);
+        assert_null(strchr(text, '{'));
+    }
+    free(exact);
+}
+
+#define CHECK(dialect, words, expected)                                                            \
+    check(RPCRDMA_##dialect, words, sizeof(words) / sizeof(words[0]), expected,                    \
+          sizeof(expected) / sizeof(expected[0]))
+
+static void test_properties(void **state)
+{
+    /* CONNPROP_FINAL: too short, good, too long, unknown, default */
+    static const uint32_t words[] = {0,    2, 128, 7, 5,      1,    3, 0x01020300, 2, 4,
+                                     4096, 3, 8,   1, 0xffff, 0x4d, 0, 4,          0};
+    static const struct expected want[] = {
+        {RPCRDMA_RULE_PROPERTY_BAD, 28, 1, 3},
+        {RPCRDMA_RULE_PROPERTY_LONG, 52, 3, 8},
+    };
+
+    (void)state;
+    CHECK(IETF_07, words, want);
+}
+
+static void test_characteristics(void **state)
+{
+    /* INIT_XCHAR: Requester Remote Invalidation 2, Receive Buffer Size too long; one word too many
+     */
+    static const uint32_t words[] = {0, 2, 128, 5, 0, 1, 40, 2, 2, 4, 2, 1, 8, 4096, 0, 0, 0};
+    static const struct expected want[] = {
+        {RPCRDMA_RULE_XCHAR_TRAILING, 28, 0, 0},
+        {RPCRDMA_RULE_XCHAR_BAD, 40, 2, 4},
+        {RPCRDMA_RULE_XCHAR_LONG, 52, 1, 8},
+    };
+
+    (void)state;
+    CHECK(CEL_01, words, want);
+}
+
+static void test_malformed_optinfo(void **state)
+{
+    static const uint32_t words[] = {0, 2, 128, 5, 0, 2, 8, 2, 1};
+    static const struct expected want[] = {{RPCRDMA_RULE_MALFORMED, 28, 0, 0}};
+
+    (void)state;
+    CHECK(CEL_01, words, want);
+}
+
+static void test_trailing(void **state)
+{
+    static const uint32_t words[] = {0, 1, 128, 1, 0, 0, 0, 42, 42};
+    static const struct expected want[] = {{RPCRDMA_RULE_TRAILING, 28, 8, 0}};
+
+    (void)state;
+    CHECK(V1, words, want);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_properties),
+        cmocka_unit_test(test_characteristics),
+        cmocka_unit_test(test_malformed_optinfo),
+        cmocka_unit_test(test_trailing),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
