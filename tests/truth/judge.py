@@ -33,6 +33,9 @@ class Judge:
         self.hedges = defaultdict(int)
         self.procedures = {}
         # a finding that belongs to no message has a line of its own
+        for line in lines:
+            if 'sender' not in line and ('xid' in line or 'type' in line or not line.get('findings')):
+                self.complain(line.get('frame'), f'neither a message nor a finding: {line}')
         lines = [line for line in lines if 'sender' in line]
         by_frame = defaultdict(list)
         for line in lines:
