@@ -76,6 +76,10 @@ static void set_end(struct rpcrdma_endpoint *end, const struct flow_half *half)
 
 void flow_conn_attach(struct flow *flow, struct flow_conn *conn, int end, struct flow_half *half)
 {
+    if (conn->half[1 - end] == half)
+        return; /* one QP cannot be both ends: what said so is wrong */
+    if (conn->half[end] && conn->half[end] != half)
+        flow_half_free(flow, conn->half[end]); /* a second REP with another QP */
     if (!half->conn)
         flow_half_owned(flow, half, true);
     half->conn = conn;
@@ -188,6 +192,7 @@ void flow_conn_closed(struct flow *flow, struct flow_conn *conn)
 
 void flow_conn_finish(struct flow *flow, struct flow_conn *conn)
 {
+    conn->finishing = true;
     for (int i = 0; i < 2; i++)
         if (conn->half[i])
             flow_stream_check(flow, conn->half[i], true);

@@ -216,6 +216,7 @@ struct flow_conn {
     size_t hold_bytes;
     int64_t hold_since_ns;
     bool draining;
+    bool finishing; /* is being told for the last time: nothing can be merged with it any more */
 
     struct flow_call *newest_call[2], *oldest_call[2]; /* by sending end */
     uint32_t calls[2];

@@ -265,7 +265,7 @@ bool flow_pair(struct flow *flow, struct flow_half *a, struct flow_half *b)
         b = t;
     }
     conn = a->conn;
-    if (!conn || a->foreign || b->foreign)
+    if (!conn || a->foreign || b->foreign || conn->finishing || (b->conn && b->conn->finishing))
         return false;
     if (b->conn)
         merge(flow, conn, b->conn, b->index == a->index);
