@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Packets to messages. Input: Ethernet packets, each after three bytes: captured length (16 bits,
+ * big-endian) and how many bytes more there were on the wire.
+ */
+#include <string.h>
+
+#include "flow/flow.h"
+#include "fuzz.h"
+#include "net/net.h"
+
+struct seen {
+    struct rpcrdma_flow *flow;
+    uint64_t frame;
+};
+
+static void on_op(void *context, const struct rpcrdma_op *op)
+{
+    struct seen *seen = context;
+
+    MUST(rpcrdma_flow_op(seen->flow, op));
+}
+
+static void on_message(void *context, const struct rpcrdma_flow_message *message)
+{
+    struct seen *seen = context;
+    char text[256];
+
+    MUST(message->connection && message->message);
+    MUST(message->first_frame >= 1 && message->first_frame <= message->frame);
+    MUST(message->frame <= seen->frame);
+    for (size_t i = 0; i < message->n_findings; i++)
+        MUST(rpcrdma_finding_text(&message->findings[i], text, sizeof(text)) > 0);
+}
+
+static void on_connection(void *context, const struct rpcrdma_connection *connection)
+{
+    struct seen *seen = context;
+
+    MUST(connection->number >= 1);
+    MUST(connection->first_frame <= connection->last_frame);
+    MUST(connection->last_frame <= seen->frame);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    struct seen seen = {0};
+    const struct rpcrdma_net_sink below = {.op = on_op, .context = &seen};
+    const struct rpcrdma_flow_sink above = {
+        .connection = on_connection, .message = on_message, .context = &seen};
+    struct rpcrdma_net *net = rpcrdma_net_new(NULL, &below);
+
+    seen.flow = rpcrdma_flow_new(NULL, &above);
+    MUST(net && seen.flow);
+    while (size >= 3) {
+        uint32_t caplen = (uint32_t)data[0] << 8 | data[1];
+        uint8_t more = data[2];
+        struct rpcrdma_packet packet = {.linktype = 1, .frame = ++seen.frame};
+        uint8_t *copy;
+
+        data += 3;
+        size -= 3;
+        if (caplen > size)
+            caplen = (uint32_t)size;
+        copy = malloc(caplen ? caplen : 1); /* gone after the call: nothing may keep it */
+        MUST(copy);
+        memcpy(copy, data, caplen);
+        packet.data = copy;
+        packet.caplen = caplen;
+        packet.len = caplen + more;
+        packet.time_ns = (int64_t)seen.frame * 1000;
+        rpcrdma_net_packet(net, &packet);
+        free(copy);
+        data += caplen;
+        size -= caplen;
+    }
+    rpcrdma_net_end(net);
+    rpcrdma_flow_end(seen.flow);
+    rpcrdma_net_free(net);
+    rpcrdma_flow_free(seen.flow);
+    return 0;
+}

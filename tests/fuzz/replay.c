@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * replay [-m MUTATIONS] FILE...: runs a fuzz target on each file, and on so many mutations of each,
+ * the same ones every time. What stands between a crash that was found once and its return.
+ */
+#include <string.h>
+
+#include "fuzz.h"
+
+static uint64_t state = 0x9e3779b97f4a7c15;
+
+static uint32_t next_random(void) /* xorshift64* */
+{
+    state ^= state >> 12;
+    state ^= state << 25;
+    state ^= state >> 27;
+    return (uint32_t)((state * UINT64_C(2685821657736338717)) >> 32);
+}
+
+static void mutate(uint8_t *data, size_t *size)
+{
+    static const uint32_t interesting[] = {0, 1, 2, 4, 0x7fffffff, 0x80000000, 0xffffffff, 0x10};
+    uint32_t changes = 1 + next_random() % 4;
+
+    while (changes-- > 0 && *size > 0) {
+        size_t at = next_random() % *size;
+        uint32_t word = interesting[next_random() % 8];
+
+        switch (next_random() % 5) {
+        case 0:
+            data[at] ^= (uint8_t)(1u << next_random() % 8);
+            break;
+        case 1:
+            data[at] = (uint8_t)next_random();
+            break;
+        case 2: /* a word, where words are */
+            at &= ~(size_t)3;
+            for (size_t i = 0; i < 4 && at + i < *size; i++)
+                data[at + i] = (uint8_t)(word >> (24 - 8 * i));
+            break;
+        case 3: /* some bytes are gone */
+            if (*size - at > 4) {
+                memmove(data + at, data + at + 4, *size - at - 4);
+                *size -= 4;
+            }
+            break;
+        case 4:
+            *size = at;
+            break;
+        }
+    }
+}
+
+static void replay(const uint8_t *data, size_t size, unsigned long mutations)
+{
+    uint8_t *copy = malloc(size + 1);
+    size_t now = size;
+
+    MUST(copy);
+    LLVMFuzzerTestOneInput(data, size);
+    while (mutations-- > 0) {
+        memcpy(copy, data, size);
+        now = size;
+        mutate(copy, &now);
+        LLVMFuzzerTestOneInput(copy, now);
+    }
+    free(copy);
+}
+
+static void replay_file(const char *path, unsigned long mutations)
+{
+    static uint8_t data[1 << 20];
+    FILE *file = fopen(path, "rb");
+
+    MUST(file);
+    size_t size = fread(data, 1, sizeof(data), file);
+    fclose(file);
+    replay(data, size, mutations);
+}
+
+int main(int argc, char **argv)
+{
+    unsigned long mutations = 0;
+    int i = 1;
+
+    if (argc > 2 && strcmp(argv[1], "-m") == 0) {
+        mutations = strtoul(argv[2], NULL, 10);
+        i = 3;
+    }
+    MUST(i < argc); /* a test without input tests nothing */
+    for (; i < argc; i++)
+        replay_file(argv[i], mutations);
+    return 0;
+}
