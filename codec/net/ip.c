@@ -3,11 +3,14 @@
 
 enum {
     PROTOCOL_HOP_BY_HOP = 0,
+    PROTOCOL_IPV4 = 4,
     PROTOCOL_TCP = 6,
     PROTOCOL_UDP = 17,
     PROTOCOL_IBA = 27, /* GRH: the next header is a BTH */
+    PROTOCOL_IPV6 = 41,
     PROTOCOL_ROUTING = 43,
     PROTOCOL_FRAGMENT = 44,
+    PROTOCOL_GRE = 47,
     PROTOCOL_AH = 51,
     PROTOCOL_DESTINATION = 60,
     PROTOCOL_MOBILITY = 135,
@@ -17,6 +20,9 @@ enum {
 
 enum {
     PORT_ROCE = 4791,
+    PORT_VXLAN = 4789,
+    PORT_VXLAN_LINUX = 8472, /* from before the assignment */
+    PORT_GENEVE = 6081,
     IPV4_BYTES = 20,
     IPV6_BYTES = 40,
     UDP_BYTES = 8,
@@ -40,6 +46,11 @@ static enum rpcrdma_verdict udp(struct rpcrdma_layer *l)
         l->udp = p;
         l->carrier = RPCRDMA_CARRIER_ROCEV2;
         return rpcrdma_layer_bth(l);
+    case PORT_VXLAN:
+    case PORT_VXLAN_LINUX:
+        return rpcrdma_layer_vxlan(l);
+    case PORT_GENEVE:
+        return rpcrdma_layer_geneve(l);
     default:
         return RPCRDMA_IS_OTHER;
     }
@@ -52,6 +63,11 @@ static enum rpcrdma_verdict payload(struct rpcrdma_layer *l, uint8_t protocol)
         return udp(l);
     case PROTOCOL_TCP:
         return rpcrdma_layer_tcp(l);
+    case PROTOCOL_GRE:
+        return rpcrdma_layer_gre(l);
+    case PROTOCOL_IPV4:
+    case PROTOCOL_IPV6:
+        return rpcrdma_layer_ip(l);
     default:
         return RPCRDMA_IS_OTHER;
     }

@@ -50,12 +50,25 @@ enum {
     RPCRDMA_ETHERTYPE_QINQ = 0x88a8, /* 802.1ad */
     RPCRDMA_ETHERTYPE_QINQ_OLD = 0x9100,
     RPCRDMA_ETHERTYPE_ROCE = 0x8915,
+    RPCRDMA_ETHERTYPE_MPLS = 0x8847,
+    RPCRDMA_ETHERTYPE_MPLS_UPSTREAM = 0x8848, /* label assigned by the sender: RFC 5332 */
+    RPCRDMA_ETHERTYPE_BRIDGE = 0x6558,        /* transparent Ethernet bridging: a whole frame */
+    RPCRDMA_ETHERTYPE_ERSPAN2 = 0x88be,
+    RPCRDMA_ETHERTYPE_ERSPAN3 = 0x22eb,
 };
 
 /* link.c */
 enum rpcrdma_verdict rpcrdma_layer_link(struct rpcrdma_layer *l);
 enum rpcrdma_verdict rpcrdma_layer_ethernet(struct rpcrdma_layer *l);
 enum rpcrdma_verdict rpcrdma_layer_ethertype(struct rpcrdma_layer *l, uint16_t type);
+/* ib.c */
+enum rpcrdma_verdict rpcrdma_layer_infiniband(struct rpcrdma_layer *l);
+enum rpcrdma_verdict rpcrdma_layer_erf(struct rpcrdma_layer *l);
+/* tunnel.c */
+enum rpcrdma_verdict rpcrdma_layer_vxlan(struct rpcrdma_layer *l);
+enum rpcrdma_verdict rpcrdma_layer_geneve(struct rpcrdma_layer *l);
+enum rpcrdma_verdict rpcrdma_layer_gre(struct rpcrdma_layer *l);
+enum rpcrdma_verdict rpcrdma_layer_mpls(struct rpcrdma_layer *l);
 /* ip.c */
 enum rpcrdma_verdict rpcrdma_layer_ip(struct rpcrdma_layer *l); /* the version is in the header */
 enum rpcrdma_verdict rpcrdma_layer_grh(struct rpcrdma_layer *l);

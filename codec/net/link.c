@@ -11,6 +11,9 @@ enum {
     LINK_IPV4 = 228,
     LINK_IPV6 = 229,
     LINK_SLL2 = 276,
+    LINK_PPI = 192,
+    LINK_ERF = 197,
+    LINK_INFINIBAND = 247,
 };
 
 enum { ARPHRD_IS_NETLINK = 824 }; /* cooked packets of nlmon: the protocol is no Ethertype */
@@ -26,6 +29,9 @@ bool rpcrdma_net_link_known(uint32_t linktype)
     case LINK_IPV4:
     case LINK_IPV6:
     case LINK_SLL2:
+    case LINK_PPI:
+    case LINK_ERF:
+    case LINK_INFINIBAND:
         return true;
     default:
         return false;
@@ -44,6 +50,11 @@ enum rpcrdma_verdict rpcrdma_layer_ethertype(struct rpcrdma_layer *l, uint16_t t
         case RPCRDMA_ETHERTYPE_ROCE:
             l->carrier = RPCRDMA_CARRIER_ROCEV1;
             return rpcrdma_layer_grh(l);
+        case RPCRDMA_ETHERTYPE_MPLS:
+        case RPCRDMA_ETHERTYPE_MPLS_UPSTREAM:
+            return rpcrdma_layer_mpls(l);
+        case RPCRDMA_ETHERTYPE_BRIDGE:
+            return rpcrdma_layer_ethernet(l);
         case RPCRDMA_ETHERTYPE_VLAN:
         case RPCRDMA_ETHERTYPE_QINQ:
         case RPCRDMA_ETHERTYPE_QINQ_OLD:
@@ -62,6 +73,8 @@ enum rpcrdma_verdict rpcrdma_layer_ethernet(struct rpcrdma_layer *l)
 {
     const uint8_t *mac = rpcrdma_cursor_take(&l->c, 14, "Ethernet header");
 
+    if (++l->depth > RPCRDMA_LAYER_DEPTH)
+        return RPCRDMA_IS_OTHER;
     if (!mac)
         return rpcrdma_layer_failed(l, false);
     return rpcrdma_layer_ethertype(l, rpcrdma_get_be16(mac + 12));
@@ -81,9 +94,29 @@ static enum rpcrdma_verdict cooked(struct rpcrdma_layer *l, size_t bytes, size_t
     return rpcrdma_layer_ethertype(l, rpcrdma_get_be16(sll + protocol));
 }
 
-enum rpcrdma_verdict rpcrdma_layer_link(struct rpcrdma_layer *l)
+static enum rpcrdma_verdict link_layer(struct rpcrdma_layer *l, uint32_t type);
+
+/* Per-packet information (CACE, "PPI Packet Header format"): version 1 | flags 1 | length of it all
+ * 2 | link type 4, little-endian; then fields that say nothing to us, and the packet. */
+static enum rpcrdma_verdict ppi(struct rpcrdma_layer *l)
 {
-    switch (l->packet->linktype) {
+    const uint8_t *p = rpcrdma_cursor_take(&l->c, 8, "PPI header");
+    uint32_t bytes, type;
+
+    if (!p)
+        return rpcrdma_layer_failed(l, false);
+    bytes = p[2] | (uint32_t)p[3] << 8;
+    type = p[4] | (uint32_t)p[5] << 8 | (uint32_t)p[6] << 16 | (uint32_t)p[7] << 24;
+    if (bytes < 8 || type == LINK_PPI)
+        return RPCRDMA_IS_OTHER;
+    if (!rpcrdma_cursor_take(&l->c, bytes - 8, "PPI fields"))
+        return rpcrdma_layer_failed(l, false);
+    return link_layer(l, type);
+}
+
+static enum rpcrdma_verdict link_layer(struct rpcrdma_layer *l, uint32_t type)
+{
+    switch (type) {
     case LINK_ETHERNET:
         return rpcrdma_layer_ethernet(l);
     case LINK_SLL:
@@ -96,7 +129,18 @@ enum rpcrdma_verdict rpcrdma_layer_link(struct rpcrdma_layer *l)
     case LINK_IPV4:
     case LINK_IPV6:
         return rpcrdma_layer_ip(l);
+    case LINK_INFINIBAND:
+        return rpcrdma_layer_infiniband(l);
+    case LINK_ERF:
+        return rpcrdma_layer_erf(l);
+    case LINK_PPI:
+        return ppi(l);
     default:
         return RPCRDMA_IS_UNKNOWN_LINK;
     }
+}
+
+enum rpcrdma_verdict rpcrdma_layer_link(struct rpcrdma_layer *l)
+{
+    return link_layer(l, l->packet->linktype);
 }
