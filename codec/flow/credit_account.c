@@ -25,15 +25,14 @@ static void tell(struct rpcrdma_credit_account *account, enum rpcrdma_rule_id ru
         account->sink.finding(account->sink.context, &finding);
 }
 
-void rpcrdma_credit_account_init(struct rpcrdma_credit_account *account, bool reverse,
+void rpcrdma_credit_account_init(struct rpcrdma_credit_account *account, struct flow_memory *memory,
                                  const struct rpcrdma_credit_sink *sink)
 {
     memset(account, 0, sizeof(*account));
     account->sink = *sink;
-    account->reverse = reverse;
     account->unknown_max = RPCRDMA_CREDIT_NO_LIMIT;
-    rpcrdma_credit_gauge_init(&account->gauge);
-    rpcrdma_credit_calls_init(&account->set);
+    rpcrdma_credit_gauge_init(&account->gauge, memory);
+    rpcrdma_credit_calls_init(&account->set, memory);
     rpcrdma_credit_grants_init(&account->grants, RPCRDMA_CREDIT_NO_LIMIT);
 }
 
@@ -358,6 +357,8 @@ void rpcrdma_credit_account_rnr(struct rpcrdma_credit_account *account, struct r
 {
     begin(account, at);
     account->rnr_naks++;
+    if (again)
+        return;
     tell(account, message_frame ? RPCRDMA_RULE_CREDIT_RNR : RPCRDMA_RULE_CREDIT_RNR_UNKNOWN,
          at.frame, xid, message_frame, in_flight(account));
 }
@@ -400,7 +401,6 @@ void rpcrdma_credit_account_result(const struct rpcrdma_credit_account *account,
     memset(out, 0, sizeof(*out));
     out->memory = account->memory;
     rpcrdma_credit_gauge_result(&account->gauge, out);
-    out->reverse = account->reverse;
     out->calls = account->calls;
     out->replies = account->replies;
     out->unanswered = account->unanswered + in_flight(account);

@@ -25,7 +25,6 @@ struct rpcrdma_credit_account {
     struct rpcrdma_credit_gauge gauge;
     struct rpcrdma_credit_calls set;
     struct rpcrdma_credit_grants grants;
-    bool reverse;
 
     bool opened;                         /* this connection's set-up was seen */
     bool has_requested, has_granted;     /* on this connection */
@@ -56,8 +55,8 @@ struct rpcrdma_credit_account {
     struct rpcrdma_credit_range requested, granted, limit;
 };
 
-/* sink is copied. */
-void rpcrdma_credit_account_init(struct rpcrdma_credit_account *account, bool reverse,
+/* memory is borrowed, sink is copied. */
+void rpcrdma_credit_account_init(struct rpcrdma_credit_account *account, struct flow_memory *memory,
                                  const struct rpcrdma_credit_sink *sink);
 void rpcrdma_credit_account_free(struct rpcrdma_credit_account *account);
 

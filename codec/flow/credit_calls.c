@@ -1,22 +1,27 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "flow/credit_calls.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #define NONE UINT32_MAX
 
-void rpcrdma_credit_calls_init(struct rpcrdma_credit_calls *set)
+void rpcrdma_credit_calls_init(struct rpcrdma_credit_calls *set, struct flow_memory *memory)
 {
     memset(set, 0, sizeof(*set));
+    set->memory = memory;
     set->unused = set->oldest = set->newest = NONE;
+}
+
+static void release_tables(struct rpcrdma_credit_calls *set)
+{
+    flow_release(set->memory, set->calls, set->capacity * sizeof(*set->calls));
+    flow_release(set->memory, set->hash, set->slots * sizeof(*set->hash));
 }
 
 void rpcrdma_credit_calls_free(struct rpcrdma_credit_calls *set)
 {
-    free(set->calls);
-    free(set->hash);
-    rpcrdma_credit_calls_init(set);
+    release_tables(set);
+    rpcrdma_credit_calls_init(set, set->memory);
 }
 
 /* Chains entries [from, capacity) into the list of unused ones. */
@@ -73,15 +78,16 @@ static bool grow(struct rpcrdma_credit_calls *set)
 
     if (capacity > RPCRDMA_CALLS_MAX)
         return false;
-    hash = malloc(slots * sizeof(*hash));
-    if (!hash)
-        return false;
-    calls = realloc(set->calls, capacity * sizeof(*calls));
-    if (!calls) {
-        free(hash);
+    hash = flow_alloc(set->memory, slots * sizeof(*hash));
+    calls = flow_alloc(set->memory, capacity * sizeof(*calls));
+    if (!hash || !calls) {
+        flow_release(set->memory, hash, slots * sizeof(*hash));
+        flow_release(set->memory, calls, capacity * sizeof(*calls));
         return false;
     }
-    free(set->hash);
+    if (set->calls)
+        memcpy(calls, set->calls, before * sizeof(*calls));
+    release_tables(set);
     set->calls = calls;
     set->hash = hash;
     set->capacity = capacity;

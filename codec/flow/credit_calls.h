@@ -10,6 +10,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "flow/memory.h"
+
 enum { RPCRDMA_CALLS_MAX = 65536 };
 
 struct rpcrdma_credit_call {
@@ -22,13 +24,15 @@ struct rpcrdma_credit_call {
 };
 
 struct rpcrdma_credit_calls {
+    struct flow_memory *memory;
     struct rpcrdma_credit_call *calls; /* owned */
     uint32_t *hash;                    /* indices into calls, open addressing; owned */
     uint32_t capacity, slots;          /* slots: a power of two, at least twice the capacity */
     uint32_t count, unused, oldest, newest;
 };
 
-void rpcrdma_credit_calls_init(struct rpcrdma_credit_calls *set);
+/* memory is borrowed. */
+void rpcrdma_credit_calls_init(struct rpcrdma_credit_calls *set, struct flow_memory *memory);
 void rpcrdma_credit_calls_free(struct rpcrdma_credit_calls *set);
 /* Forgets all Calls, keeps the memory. */
 void rpcrdma_credit_calls_clear(struct rpcrdma_credit_calls *set);

@@ -18,12 +18,12 @@ static void tell(struct rpcrdma_credit_count *count, enum rpcrdma_rule_id rule, 
         count->sink.finding(count->sink.context, &finding);
 }
 
-void rpcrdma_credit_count_init(struct rpcrdma_credit_count *count,
+void rpcrdma_credit_count_init(struct rpcrdma_credit_count *count, struct flow_memory *memory,
                                const struct rpcrdma_credit_sink *sink)
 {
     memset(count, 0, sizeof(*count));
     count->sink = *sink;
-    rpcrdma_credit_gauge_init(&count->gauge);
+    rpcrdma_credit_gauge_init(&count->gauge, memory);
     rpcrdma_credit_grants_init(&count->grants, RPCRDMA_CREDIT_NO_LIMIT);
 }
 
@@ -239,10 +239,12 @@ void rpcrdma_credit_count_acked(struct rpcrdma_credit_count *count, struct rpcrd
 }
 
 void rpcrdma_credit_count_rnr(struct rpcrdma_credit_count *count, struct rpcrdma_credit_at at,
-                              uint32_t xid, uint64_t message_frame)
+                              uint32_t xid, uint64_t message_frame, bool again)
 {
     begin(count, at);
     count->rnr_naks++;
+    if (again)
+        return;
     tell(count, message_frame ? RPCRDMA_RULE_CREDIT_RNR : RPCRDMA_RULE_CREDIT_RNR_UNKNOWN, at.frame,
          xid, message_frame, count->sent - count->sent_before);
 }

@@ -47,8 +47,8 @@ struct rpcrdma_credit_count {
     struct rpcrdma_credit_range limit;
 };
 
-/* sink is copied. */
-void rpcrdma_credit_count_init(struct rpcrdma_credit_count *count,
+/* memory is borrowed, sink is copied. */
+void rpcrdma_credit_count_init(struct rpcrdma_credit_count *count, struct flow_memory *memory,
                                const struct rpcrdma_credit_sink *sink);
 void rpcrdma_credit_count_free(struct rpcrdma_credit_count *count);
 
@@ -65,9 +65,10 @@ void rpcrdma_credit_count_received(struct rpcrdma_credit_count *count, struct rp
 /* The sender's transport acknowledged what the peer sent up to `place`. */
 void rpcrdma_credit_count_acked(struct rpcrdma_credit_count *count, struct rpcrdma_credit_at at,
                                 rpcrdma_credit_place place);
-/* An RNR NAK that hit a message of the sender; message_frame is 0 where it is not known. */
+/* An RNR NAK that hit a message of the sender; message_frame is 0 where it is not known. `again`: of
+ * a message that one hit before; it is counted and not told. */
 void rpcrdma_credit_count_rnr(struct rpcrdma_credit_count *count, struct rpcrdma_credit_at at,
-                              uint32_t xid, uint64_t message_frame);
+                              uint32_t xid, uint64_t message_frame, bool again);
 /* Messages of either end were lost to the capture. */
 void rpcrdma_credit_count_gap(struct rpcrdma_credit_count *count, struct rpcrdma_credit_at at);
 /* The connection was lost or closed. */

@@ -6,10 +6,10 @@
 
 #define REORDER_NS INT64_C(1000000000)
 
-void rpcrdma_credit_gauge_init(struct rpcrdma_credit_gauge *gauge)
+void rpcrdma_credit_gauge_init(struct rpcrdma_credit_gauge *gauge, struct flow_memory *memory)
 {
     memset(gauge, 0, sizeof(*gauge));
-    rpcrdma_credit_level_init(&gauge->level);
+    rpcrdma_credit_level_init(&gauge->level, memory);
 }
 
 void rpcrdma_credit_gauge_free(struct rpcrdma_credit_gauge *gauge)

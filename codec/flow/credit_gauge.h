@@ -43,7 +43,8 @@ struct rpcrdma_credit_gauge {
     struct rpcrdma_credit_stalls stalls; /* a heap, the shortest on top */
 };
 
-void rpcrdma_credit_gauge_init(struct rpcrdma_credit_gauge *gauge);
+/* memory is borrowed. */
+void rpcrdma_credit_gauge_init(struct rpcrdma_credit_gauge *gauge, struct flow_memory *memory);
 void rpcrdma_credit_gauge_free(struct rpcrdma_credit_gauge *gauge);
 /* Starts the statistics again, from the state as it is. */
 void rpcrdma_credit_gauge_restart(struct rpcrdma_credit_gauge *gauge);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "flow/credit_level.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 enum { EXACT_BITS = 10, OCTAVE_BITS = 6 };
@@ -30,15 +29,16 @@ static uint64_t value_of(uint32_t bucket)
     return (UINT64_C(1) << octave) + ((uint64_t)step << (octave - OCTAVE_BITS));
 }
 
-void rpcrdma_credit_level_init(struct rpcrdma_credit_level *level)
+void rpcrdma_credit_level_init(struct rpcrdma_credit_level *level, struct flow_memory *memory)
 {
     memset(level, 0, sizeof(*level));
+    level->memory = memory;
 }
 
 void rpcrdma_credit_level_free(struct rpcrdma_credit_level *level)
 {
-    free(level->ns);
-    rpcrdma_credit_level_init(level);
+    flow_release(level->memory, level->ns, level->buckets * sizeof(*level->ns));
+    rpcrdma_credit_level_init(level, level->memory);
 }
 
 void rpcrdma_credit_level_clear(struct rpcrdma_credit_level *level)
@@ -48,7 +48,7 @@ void rpcrdma_credit_level_clear(struct rpcrdma_credit_level *level)
 
     if (ns)
         memset(ns, 0, buckets * sizeof(*ns));
-    rpcrdma_credit_level_init(level);
+    rpcrdma_credit_level_init(level, level->memory);
     level->ns = ns;
     level->buckets = buckets;
 }
@@ -60,10 +60,12 @@ static bool grow(struct rpcrdma_credit_level *level, uint32_t bucket)
 
     while (buckets <= bucket)
         buckets *= 2;
-    ns = realloc(level->ns, buckets * sizeof(*ns));
+    ns = flow_alloc(level->memory, buckets * sizeof(*ns));
     if (!ns)
         return false;
-    memset(ns + level->buckets, 0, (buckets - level->buckets) * sizeof(*ns));
+    if (level->ns)
+        memcpy(ns, level->ns, level->buckets * sizeof(*ns));
+    flow_release(level->memory, level->ns, level->buckets * sizeof(*ns));
     level->ns = ns;
     level->buckets = buckets;
     return true;

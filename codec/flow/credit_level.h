@@ -11,9 +11,12 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "flow/memory.h"
+
 enum { RPCRDMA_LEVEL_EXACT = 1024, RPCRDMA_LEVEL_PER_OCTAVE = 64 };
 
 struct rpcrdma_credit_level {
+    struct flow_memory *memory;
     uint64_t *ns; /* time per bucket; owned */
     uint32_t buckets;
     uint64_t total_ns;
@@ -22,8 +25,8 @@ struct rpcrdma_credit_level {
     double area;      /* value times ns */
 };
 
-/* Starts empty; nothing is allocated until a value stood for some time. */
-void rpcrdma_credit_level_init(struct rpcrdma_credit_level *level);
+/* Starts empty; nothing is allocated until a value stood for some time. memory is borrowed. */
+void rpcrdma_credit_level_init(struct rpcrdma_credit_level *level, struct flow_memory *memory);
 void rpcrdma_credit_level_free(struct rpcrdma_credit_level *level);
 /* Forgets what was fed, keeps the memory. */
 void rpcrdma_credit_level_clear(struct rpcrdma_credit_level *level);

@@ -7,15 +7,7 @@
 #define MS INT64_C(1000000)
 #define S (1000 * MS)
 
-static bool fail;
-
-void *__real_malloc(size_t size);
-void *__wrap_malloc(size_t size);
-void *__wrap_malloc(size_t size)
-{
-    return fail ? NULL : __real_malloc(size);
-}
-
+static struct flow_memory memory;
 static struct rpcrdma_credit_account account;
 static struct record record;
 static int64_t now; /* set by a test before an event */
@@ -30,8 +22,8 @@ static int setup(void **state)
     memset(&record, 0, sizeof(record));
     now = S;
     frame = place = 0;
-    fail = false;
-    rpcrdma_credit_account_init(&account, false, &sink);
+    memory = (struct flow_memory){.limit = SIZE_MAX};
+    rpcrdma_credit_account_init(&account, &memory, &sink);
     return 0;
 }
 
@@ -39,6 +31,7 @@ static int teardown(void **state)
 {
     (void)state;
     rpcrdma_credit_account_free(&account);
+    assert_int_equal(memory.used, 0);
     return 0;
 }
 
@@ -636,10 +629,12 @@ static void test_rnr(void **state)
     (void)state;
     first(128, 64);
     call(0xaffe, 128);
-    rpcrdma_credit_account_rnr(&account, at(), 0xaffe, 4);
-    rpcrdma_credit_account_rnr(&account, at(), 0, 0);
+    rpcrdma_credit_account_rnr(&account, at(), 0xaffe, 4, false);
+    rpcrdma_credit_account_rnr(&account, at(), 0xaffe, 4, true);
+    rpcrdma_credit_account_rnr(&account, at(), 0, 0, false);
     get();
-    assert_int_equal(result.rnr_naks, 2);
+    assert_int_equal(result.rnr_naks, 3);
+    assert_int_equal(record.n_findings, 2);
     assert_string_equal(
         record_text(&record, RPCRDMA_RULE_CREDIT_RNR),
         "RNR NAK: no receive buffer for the message in frame 4 (XID 0x0000affe), 1 in flight");
@@ -651,9 +646,9 @@ static void test_memory_short(void **state)
 {
     (void)state;
     opened();
-    fail = true;
+    memory.limit = 0;
     call(1, 128);
-    fail = false;
+    memory.limit = SIZE_MAX;
     reply(1, 64);
     call(2, 128);
     get();
@@ -735,7 +730,7 @@ static void test_anything(void **state)
             rpcrdma_credit_account_error(&account, at(), xid, credits, random % 3 ? ++place : 0);
             break;
         case 4:
-            rpcrdma_credit_account_rnr(&account, at(), xid, random & 1);
+            rpcrdma_credit_account_rnr(&account, at(), xid, random & 1, random & 2);
             break;
         case 5:
             acked();

@@ -3,21 +3,7 @@
 
 #include "flow/credit_calls.h"
 
-static bool fail;
-
-void *__real_malloc(size_t size);
-void *__wrap_malloc(size_t size);
-void *__wrap_malloc(size_t size)
-{
-    return fail ? NULL : __real_malloc(size);
-}
-
-void *__real_realloc(void *p, size_t size);
-void *__wrap_realloc(void *p, size_t size);
-void *__wrap_realloc(void *p, size_t size)
-{
-    return fail ? NULL : __real_realloc(p, size);
-}
+static struct flow_memory memory = {.limit = SIZE_MAX};
 
 static uint32_t next_random(uint32_t *seed)
 {
@@ -33,7 +19,7 @@ static void test_against_array(void **state)
     uint32_t order[XIDS], count = 0, seed = 1;
 
     (void)state;
-    rpcrdma_credit_calls_init(&set);
+    rpcrdma_credit_calls_init(&set, &memory);
     assert_null(rpcrdma_credit_calls_find(&set, 0));
     assert_null(rpcrdma_credit_calls_oldest(&set));
     for (int step = 0; step < 20000; step++) {
@@ -67,6 +53,7 @@ static void test_against_array(void **state)
         }
     }
     rpcrdma_credit_calls_free(&set);
+    assert_int_equal(memory.used, 0);
 }
 
 static void test_bounded(void **state)
@@ -74,7 +61,7 @@ static void test_bounded(void **state)
     struct rpcrdma_credit_calls set;
 
     (void)state;
-    rpcrdma_credit_calls_init(&set);
+    rpcrdma_credit_calls_init(&set, &memory);
     for (uint32_t i = 0; i < RPCRDMA_CALLS_MAX; i++)
         assert_non_null(rpcrdma_credit_calls_add(&set, i * 3));
     assert_null(rpcrdma_credit_calls_add(&set, 1));
@@ -88,6 +75,7 @@ static void test_bounded(void **state)
     assert_null(rpcrdma_credit_calls_oldest(&set));
     assert_non_null(rpcrdma_credit_calls_add(&set, 1));
     rpcrdma_credit_calls_free(&set);
+    assert_int_equal(memory.used, 0);
 }
 
 static void test_memory_short(void **state)
@@ -95,20 +83,21 @@ static void test_memory_short(void **state)
     struct rpcrdma_credit_calls set;
 
     (void)state;
-    rpcrdma_credit_calls_init(&set);
-    fail = true;
+    rpcrdma_credit_calls_init(&set, &memory);
+    memory.limit = memory.used;
     assert_null(rpcrdma_credit_calls_add(&set, 1));
-    fail = false;
+    memory.limit = SIZE_MAX;
     for (uint32_t i = 0; i < 32; i++)
         assert_non_null(rpcrdma_credit_calls_add(&set, i));
-    fail = true;
+    memory.limit = memory.used;
     assert_null(rpcrdma_credit_calls_add(&set, 99));
     assert_null(rpcrdma_credit_calls_find(&set, 99));
     assert_non_null(rpcrdma_credit_calls_find(&set, 31));
     rpcrdma_credit_calls_remove(&set, rpcrdma_credit_calls_find(&set, 7));
     assert_non_null(rpcrdma_credit_calls_add(&set, 99)); /* there is a place again */
-    fail = false;
+    memory.limit = SIZE_MAX;
     rpcrdma_credit_calls_free(&set);
+    assert_int_equal(memory.used, 0);
 }
 
 int main(void)

@@ -6,6 +6,7 @@
 
 #define MS INT64_C(1000000)
 
+static struct flow_memory memory;
 static struct rpcrdma_credit_count count;
 static struct record record;
 static int64_t now;
@@ -20,7 +21,8 @@ static int setup(void **state)
     memset(&record, 0, sizeof(record));
     now = 1000 * MS;
     frame = place = 0;
-    rpcrdma_credit_count_init(&count, &sink);
+    memory = (struct flow_memory){.limit = SIZE_MAX};
+    rpcrdma_credit_count_init(&count, &memory, &sink);
     return 0;
 }
 
@@ -28,6 +30,7 @@ static int teardown(void **state)
 {
     (void)state;
     rpcrdma_credit_count_free(&count);
+    assert_int_equal(memory.used, 0);
     return 0;
 }
 
@@ -344,7 +347,7 @@ static void test_rnr(void **state)
     (void)state;
     first();
     sent(1);
-    rpcrdma_credit_count_rnr(&count, at(), 0x10, 4);
+    rpcrdma_credit_count_rnr(&count, at(), 0x10, 4, false);
     get();
     assert_int_equal(result.rnr_naks, 1);
     assert_int_equal(record_count(&record, RPCRDMA_RULE_CREDIT_RNR), 1);

@@ -3,26 +3,14 @@
 
 #include "flow/credit_level.h"
 
-static int allocations_left = -1; /* -1: any number */
-
-void *__real_realloc(void *p, size_t size);
-void *__wrap_realloc(void *p, size_t size);
-void *__wrap_realloc(void *p, size_t size)
-{
-    if (allocations_left == 0)
-        return NULL;
-    if (allocations_left > 0)
-        allocations_left--;
-    return __real_realloc(p, size);
-}
-
+static struct flow_memory memory;
 static struct rpcrdma_credit_level level;
 
 static int setup(void **state)
 {
     (void)state;
-    allocations_left = -1;
-    rpcrdma_credit_level_init(&level);
+    memory = (struct flow_memory){.limit = SIZE_MAX};
+    rpcrdma_credit_level_init(&level, &memory);
     return 0;
 }
 
@@ -30,6 +18,7 @@ static int teardown(void **state)
 {
     (void)state;
     rpcrdma_credit_level_free(&level);
+    assert_int_equal(memory.used, 0);
     return 0;
 }
 
@@ -84,7 +73,7 @@ static void test_buckets(void **state)
 static void test_memory_short(void **state)
 {
     (void)state;
-    allocations_left = 1;
+    memory.limit = 200;
     rpcrdma_credit_level_add(&level, 3, 100);
     rpcrdma_credit_level_add(&level, 900, 100);
     assert_int_equal(level.lost_ns, 100);
