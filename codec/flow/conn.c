@@ -177,6 +177,8 @@ void flow_conn_closed(struct flow *flow, struct flow_conn *conn)
     if (conn->pub.closed)
         return;
     conn->pub.closed = true;
+    conn->closed_frame = flow->frame;
+    conn->closed_time_ns = flow->time_ns;
     for (int i = 0; i < 2; i++)
         if (conn->half[i])
             conn->half[i]->closed = true;

@@ -12,6 +12,9 @@
  *
  * In flight is what the capture shows: at a tap between the two ends a Call counts from when it
  * passes until its Reply passes.
+ *
+ * rpcrdma_flow_config.credits asks for it; then the sink's `credits` gets a connection's results,
+ * at its end, just before `connection`; `credit_point` each change; and findings come as others do.
  */
 
 #include <stdbool.h>
@@ -19,6 +22,8 @@
 #include <stdint.h>
 
 #include "export.h"
+
+struct rpcrdma_flow;
 
 enum rpcrdma_credit_bound {
     RPCRDMA_BOUND_NEITHER,   /* never at the limit */
@@ -83,9 +88,9 @@ struct rpcrdma_credit_advertised {
 /* One direction of RPC, or (counting) one sender. */
 struct rpcrdma_credit_result {
     bool counting;
+    int end; /* of the connection: the Requester; counting: the sender */
 
     /* counting Calls */
-    bool reverse; /* Calls from the server */
     uint64_t calls, replies, unanswered;
     uint64_t retransmitted; /* Calls seen again while they were in flight */
     uint64_t earlier;       /* Replies to Calls from before the capture, or lost to it */
@@ -121,12 +126,19 @@ struct rpcrdma_credit_result {
 struct rpcrdma_credit_point {
     int64_t time_ns;
     uint64_t frame;
+    bool closed; /* the connection was lost or closed */
     bool has_requested, has_granted, has_limit;
     uint32_t requested;
     uint32_t granted; /* counting: in flight and what may still be sent */
     uint32_t limit;
     uint64_t in_flight; /* counting: messages since the peer's last */
 };
+
+/*
+ * Gives the sink's `credits` the results so far of every connection that is open. `restart`: and
+ * starts their counts and statistics again, for a report at intervals; what is in flight stays so.
+ */
+RPCRDMA_API void rpcrdma_flow_credits(struct rpcrdma_flow *flow, bool restart);
 
 /* "requested", "granted", "neither"; "reply", "grant", "request", "disconnect", "capture"; "sent",
  * "received", "undecided": the words of the JSON output. */

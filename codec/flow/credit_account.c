@@ -86,6 +86,7 @@ static void changed(struct rpcrdma_credit_account *account, enum rpcrdma_credit_
         const struct rpcrdma_credit_point point = {
             .time_ns = account->gauge.last_ns,
             .frame = account->gauge.frame,
+            .closed = cause == RPCRDMA_ENDED_BY_DISCONNECT,
             .has_requested = account->has_requested,
             .has_granted = account->has_granted,
             .has_limit = account->has_requested && account->has_granted,
@@ -353,7 +354,7 @@ void rpcrdma_credit_account_acked(struct rpcrdma_credit_account *account,
 }
 
 void rpcrdma_credit_account_rnr(struct rpcrdma_credit_account *account, struct rpcrdma_credit_at at,
-                                uint32_t xid, uint64_t message_frame)
+                                uint32_t xid, uint64_t message_frame, bool again)
 {
     begin(account, at);
     account->rnr_naks++;

@@ -85,7 +85,7 @@ void rpcrdma_credit_account_acked(struct rpcrdma_credit_account *account,
 /* An RNR NAK that hit a message of this direction of RPC; message_frame is 0 where it is not known.
  */
 void rpcrdma_credit_account_rnr(struct rpcrdma_credit_account *account, struct rpcrdma_credit_at at,
-                                uint32_t xid, uint64_t message_frame);
+                                uint32_t xid, uint64_t message_frame, bool again);
 /* Messages were lost to the capture. */
 void rpcrdma_credit_account_gap(struct rpcrdma_credit_account *account, struct rpcrdma_credit_at at,
                                 bool from_requester);

@@ -80,6 +80,7 @@ static void changed(struct rpcrdma_credit_count *count, enum rpcrdma_credit_caus
         const struct rpcrdma_credit_point point = {
             .time_ns = count->gauge.last_ns,
             .frame = count->gauge.frame,
+            .closed = cause == RPCRDMA_ENDED_BY_DISCONNECT,
             .has_granted = known,
             .has_limit = known,
             .granted = window > UINT32_MAX ? UINT32_MAX : (uint32_t)window,

@@ -122,7 +122,7 @@ static void put_limit(struct line *line, const struct rpcrdma_credit_result *res
     if (result->busy_ns < result->measured_ns / 10 * 9 && result->busy_ns > 0) {
         put(line, " (");
         put_share(line, result->at_limit_ns, result->busy_ns);
-        put(line, " of that with anything in flight)");
+        put(line, " of the busy time)");
     }
     if (!result->counting && result->bound_by != RPCRDMA_BOUND_NEITHER)
         put(line, ", bound by the %s",

@@ -35,7 +35,7 @@ struct rpcrdma_flow *rpcrdma_flow_new(const struct rpcrdma_flow_config *config,
                            flow->n_ports * sizeof(*flow->ports));
     if (flow->n_qpns)
         flow->qpns = copy(flow, config->qpns, flow->n_qpns * sizeof(*flow->qpns));
-    if (flow->memory.failed) {
+    if (flow->memory.failed || (config && config->credits && !flow_credits_start(flow))) {
         rpcrdma_flow_free(handle);
         return NULL;
     }
@@ -73,6 +73,7 @@ void rpcrdma_flow_free(struct rpcrdma_flow *handle)
         return;
     flow = &handle->flow;
     discard(flow);
+    flow_credits_free(flow);
     flow_table_free(&flow->halves, &flow->memory);
     flow_table_free(&flow->cm, &flow->memory);
     flow_table_free(&flow->calls, &flow->memory);
@@ -159,6 +160,7 @@ void rpcrdma_flow_end(struct rpcrdma_flow *handle)
 {
     struct flow *flow = &handle->flow;
 
+    flow->ending = true;
     while (flow->oldest)
         flow_conn_finish(flow, flow->oldest);
 }

@@ -15,6 +15,7 @@
 
 #include "export.h"
 #include "finding.h"
+#include "flow/credit.h"
 #include "op.h"
 #include "wire/dialect.h"
 #include "wire/message.h"
@@ -107,6 +108,12 @@ struct rpcrdma_flow_sink {
     /* findings that belong to no message; connection may be NULL */
     void (*finding)(void *context, const struct rpcrdma_connection *connection,
                     const struct rpcrdma_finding *finding);
+    /* config.credits: see flow/credit.h. `credits`: results of a connection's directions of RPC (or
+     * senders), by end, n 1 or 2. `credit_point`: the state of the one of `end` changed */
+    void (*credits)(void *context, const struct rpcrdma_connection *connection,
+                    const struct rpcrdma_credit_result *results, size_t n);
+    void (*credit_point)(void *context, const struct rpcrdma_connection *connection, int end,
+                         const struct rpcrdma_credit_point *point);
     void *context;
 };
 
@@ -117,6 +124,7 @@ struct rpcrdma_flow_config {
     size_t n_qpns;
     const struct rpcrdma_dialect *dialect; /* of version 2 messages; NULL: find out */
     uint64_t max_memory;                   /* bytes; 0: the default */
+    bool credits;                          /* keep account of credits */
 };
 
 struct rpcrdma_flow;

@@ -17,6 +17,7 @@
  *   event.c     events in order -> observers, messages
  *   message.c   one Send -> one message: decode, direction, roles -> sink
  *   xid.c       outstanding Calls
+ *   credit*.c   messages, Acks and Naks -> credit accounts
  *
  * Functions that keep something may fail to: memory.failed is sticky, and rpcrdma_flow_op returns
  * it; nothing else is said about it on the way.
@@ -191,6 +192,8 @@ struct flow_continuation {
 
 struct flow_conn {
     struct rpcrdma_connection pub; /* end[i] receives half[i] */
+    uint64_t closed_frame;         /* where pub.closed */
+    int64_t closed_time_ns;
     uint64_t id;                   /* never used again */
     struct flow_conn *newer, *older;
     struct flow_half *half[2];
@@ -250,6 +253,8 @@ struct flow {
 
     struct flow_observer *observers[FLOW_OBSERVERS];
     int n_observers;
+    struct flow_credits *credits; /* NULL: not asked for */
+    bool ending;                  /* no more operations */
 
     struct flow_half *cache[FLOW_CACHE_SIZE];
     struct flow_table halves; /* path hash -> chain of halves */
@@ -415,6 +420,11 @@ struct flow_call *flow_call_find(const struct flow *flow, const struct flow_conn
 void flow_call_remove(struct flow *flow, struct flow_conn *conn, struct flow_call *call);
 void flow_call_free(struct flow *flow, struct flow_conn *conn);
 void flow_call_rpc(const struct flow_call *call, struct rpcrdma_rpc *out);
+
+/* credit.c */
+/* False when memory is short. */
+bool flow_credits_start(struct flow *flow);
+void flow_credits_free(struct flow *flow);
 
 /* private.c */
 void flow_private_data(struct flow *flow, struct flow_conn *conn, int end,

@@ -214,7 +214,8 @@ static double measure(struct pcap_file *file, struct run *run, long repeats, uin
                       bool flow)
 {
     struct rpcrdma_net_sink sink = {.op = op, .context = run};
-    struct rpcrdma_flow_sink flow_sink = {connection, message, finding, run};
+    struct rpcrdma_flow_sink flow_sink = {
+        .connection = connection, .message = message, .finding = finding, .context = run};
     struct timespec a, b;
 
     *packets = 0;
@@ -238,7 +239,8 @@ int main(int argc, char **argv)
 {
     struct run run = {0};
     struct rpcrdma_net_sink sink = {.op = op, .context = &run};
-    struct rpcrdma_flow_sink flow_sink = {connection, message, finding, &run};
+    struct rpcrdma_flow_sink flow_sink = {
+        .connection = connection, .message = message, .finding = finding, .context = &run};
     struct pcap_file file;
     struct rpcrdma_net *net;
     uint32_t snaplen = UINT32_MAX;

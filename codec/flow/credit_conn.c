@@ -1,0 +1,222 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "flow/credit_conn.h"
+
+static void on_finding(void *context, const struct rpcrdma_finding *finding)
+{
+    const struct credit_side *side = context;
+
+    flow_report(side->of->credits->flow, side->of->conn, finding);
+}
+
+static void on_point(void *context, const struct rpcrdma_credit_point *point)
+{
+    const struct credit_side *side = context;
+    const struct rpcrdma_flow_sink *sink = &side->of->credits->flow->sink;
+
+    if (sink->credit_point) /* not while everything is thrown away */
+        sink->credit_point(sink->context, &side->of->conn->pub, side->end, point);
+}
+
+static struct rpcrdma_credit_sink sink_of(struct credit_side *side)
+{
+    struct rpcrdma_credit_sink sink = {on_finding, NULL, side};
+
+    if (side->of->credits->flow->sink.credit_point)
+        sink.point = on_point;
+    return sink;
+}
+
+bool credit_conn_set_up_seen(const struct flow_conn *conn)
+{
+    return conn->by_cm || conn->has_comm_id[0];
+}
+
+struct rpcrdma_credit_account *credit_conn_account(struct credit_conn *cc, int requester,
+                                                   struct rpcrdma_credit_at at)
+{
+    struct flow_memory *memory = &cc->credits->flow->memory;
+    struct credit_side *side = &cc->side[requester];
+    struct rpcrdma_credit_sink sink = sink_of(side);
+
+    if (side->account)
+        return side->account;
+    side->account = flow_alloc(memory, sizeof(*side->account));
+    if (!side->account)
+        return NULL;
+    rpcrdma_credit_account_init(side->account, memory, &sink);
+    if (credit_conn_set_up_seen(cc->conn))
+        rpcrdma_credit_account_opened(side->account, at);
+    return side->account;
+}
+
+struct rpcrdma_credit_count *credit_conn_count(struct credit_conn *cc, int sender,
+                                               struct rpcrdma_credit_at at)
+{
+    struct flow_memory *memory = &cc->credits->flow->memory;
+    struct credit_side *side = &cc->side[sender];
+    struct rpcrdma_credit_sink sink = sink_of(side);
+
+    if (side->count)
+        return side->count;
+    side->count = flow_alloc(memory, sizeof(*side->count));
+    if (!side->count)
+        return NULL;
+    rpcrdma_credit_count_init(side->count, memory, &sink);
+    /* Counters of an end that spoke version 1 first did not start with the connection. */
+    if (credit_conn_set_up_seen(cc->conn) && !cc->side[0].account && !cc->side[1].account)
+        rpcrdma_credit_count_opened(side->count, at);
+    return side->count;
+}
+
+/* The last connection of the same ends that is still open. Looked for once per connection. */
+static struct credit_conn *find_before(const struct credit_conn *cc)
+{
+    const struct rpcrdma_endpoint *mine = cc->conn->pub.end;
+    struct credit_conn *other = cc->older;
+
+    for (int i = 0; other && i < RESENT_CALLS; other = other->older, i++) {
+        const struct rpcrdma_endpoint *its = other->conn->pub.end;
+
+        if (other->lost || other->conn->pub.closed)
+            continue;
+        for (int end = 0; end < 2; end++)
+            if (memcmp(&mine[0].address, &its[end].address, sizeof(mine[0].address)) == 0 &&
+                memcmp(&mine[1].address, &its[1 - end].address, sizeof(mine[1].address)) == 0)
+                return other;
+    }
+    return NULL;
+}
+
+struct credit_conn *credit_conn_of(const struct flow_credits *credits, const struct flow_conn *conn)
+{
+    return conn->attached[credits->observer.slot];
+}
+
+struct credit_conn *credit_conn_get(struct flow_credits *credits, struct flow_conn *conn)
+{
+    struct credit_conn *cc = credit_conn_of(credits, conn);
+
+    if (cc)
+        return cc;
+    cc = flow_alloc(&credits->flow->memory, sizeof(*cc));
+    if (!cc)
+        return NULL;
+    conn->attached[credits->observer.slot] = cc;
+    cc->credits = credits;
+    cc->conn = conn;
+    for (int i = 0; i < 2; i++) {
+        cc->side[i].of = cc;
+        cc->side[i].end = i;
+    }
+    cc->older = credits->newest;
+    if (credits->newest)
+        credits->newest->newer = cc;
+    credits->newest = cc;
+    cc->before = find_before(cc);
+    if (cc->before) {
+        if (cc->before->after)
+            cc->before->after->before = NULL;
+        cc->before->after = cc;
+    }
+    return cc;
+}
+
+void credit_conn_lose(struct credit_conn *cc, struct rpcrdma_credit_at at)
+{
+    if (cc->lost)
+        return;
+    cc->lost = true;
+    for (int i = 0; i < 2; i++) {
+        if (cc->side[i].account)
+            rpcrdma_credit_account_lost(cc->side[i].account, at);
+        if (cc->side[i].count)
+            rpcrdma_credit_count_lost(cc->side[i].count, at);
+    }
+}
+
+void credit_conn_check_resent(struct credit_conn *cc, struct rpcrdma_credit_at at, uint32_t xid)
+{
+    struct credit_conn *before = cc->before;
+
+    if (!before || cc->resent_calls > RESENT_CALLS)
+        return;
+    cc->resent_calls++;
+    for (int i = 0; i < 2; i++) {
+        if (before->side[i].account && rpcrdma_credit_account_has(before->side[i].account, xid)) {
+            credit_conn_lose(before, at);
+            before->after = NULL;
+            cc->before = NULL;
+            return;
+        }
+    }
+}
+
+/* Results by end; only those that the connection's rules make. */
+static size_t results(struct credit_conn *cc, struct rpcrdma_credit_result out[2])
+{
+    size_t n = 0;
+
+    for (int i = 0; i < 2; i++) {
+        struct credit_side *side = &cc->side[i];
+
+        for (int from = 0; from < 2; from++) {
+            /* packets from an end go to the other one's half */
+            const struct flow_half *half = cc->conn->half[1 - from];
+            bool heard = half && half->last_frame != 0;
+
+            if (heard && side->account)
+                rpcrdma_credit_account_heard(side->account, from == i);
+            if (heard && side->count)
+                rpcrdma_credit_count_heard(side->count, from == i);
+        }
+        if (cc->counting ? !side->count : !side->account)
+            continue;
+        if (cc->counting)
+            rpcrdma_credit_count_result(side->count, &out[n]);
+        else
+            rpcrdma_credit_account_result(side->account, &out[n]);
+        out[n++].end = i;
+    }
+    return n;
+}
+
+void credit_conn_report(struct credit_conn *cc)
+{
+    const struct rpcrdma_flow_sink *sink = &cc->credits->flow->sink;
+    struct rpcrdma_credit_result out[2];
+    size_t n;
+
+    if (!sink->credits)
+        return;
+    n = results(cc, out);
+    if (n > 0)
+        sink->credits(sink->context, &cc->conn->pub, out, n);
+}
+
+void credit_conn_free(struct credit_conn *cc)
+{
+    struct flow_credits *credits = cc->credits;
+    struct flow_memory *memory = &credits->flow->memory;
+
+    for (int i = 0; i < 2; i++) {
+        struct credit_side *side = &cc->side[i];
+
+        if (side->account)
+            rpcrdma_credit_account_free(side->account);
+        if (side->count)
+            rpcrdma_credit_count_free(side->count);
+        flow_release(memory, side->account, sizeof(*side->account));
+        flow_release(memory, side->count, sizeof(*side->count));
+    }
+    if (cc->before)
+        cc->before->after = NULL;
+    if (cc->after)
+        cc->after->before = NULL;
+    if (cc->older)
+        cc->older->newer = cc->newer;
+    if (cc->newer)
+        cc->newer->older = cc->older;
+    else
+        credits->newest = cc->older;
+    flow_release(memory, cc, sizeof(*cc));
+}
