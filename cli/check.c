@@ -62,7 +62,7 @@ static int run(const struct command *command, int argc, char **argv)
     };
     int status = options_parse(&options, command, own, argc, argv);
     struct out out;
-    struct pipeline pipeline = {.options = &options, .out = &out};
+    struct pipeline pipeline = {.options = &options, .credits = true, .out = &out};
     struct check check = {.view = view_new(&view_text, &out, &pipeline.clock)};
     struct rpcrdma_flow_sink sink = {
         .message = on_message, .finding = on_finding, .context = &check};

@@ -19,7 +19,8 @@ enum exit_status {
     EXIT_UNUSABLE = 2, /* bad usage, unreadable input, output that could not be written */
 };
 
-extern const struct command command_check, command_connections, command_decode, command_fields;
+extern const struct command command_check, command_connections, command_credits, command_decode,
+    command_fields;
 
 /* One line on stderr: "rpcrdma: " and the formatted text. */
 __attribute__((format(printf, 1, 2))) void complain(const char *format, ...);

@@ -9,6 +9,7 @@
 static const struct command *const commands[] = {
     &command_decode,
     &command_connections,
+    &command_credits,
     &command_check,
     &command_fields,
 };

@@ -57,6 +57,26 @@ static void on_finding(void *context, const struct rpcrdma_connection *connectio
         sink->finding(sink->context, connection, finding);
 }
 
+static void on_credits(void *context, const struct rpcrdma_connection *connection,
+                       const struct rpcrdma_credit_result *results, size_t n)
+{
+    struct pipeline *pipeline = context;
+    const struct rpcrdma_flow_sink *sink = pipeline->private->sink;
+
+    if (sound(pipeline))
+        sink->credits(sink->context, connection, results, n);
+}
+
+static void on_credit_point(void *context, const struct rpcrdma_connection *connection, int end,
+                            const struct rpcrdma_credit_point *point)
+{
+    struct pipeline *pipeline = context;
+    const struct rpcrdma_flow_sink *sink = pipeline->private->sink;
+
+    if (sound(pipeline))
+        sink->credit_point(sink->context, connection, end, point);
+}
+
 static void on_net_finding(void *context, const struct rpcrdma_finding *finding)
 {
     on_finding(context, NULL, finding);
@@ -219,6 +239,8 @@ static bool start(struct pipeline *pipeline)
         .connection = on_connection,
         .message = on_message,
         .finding = on_finding,
+        .credits = private->sink->credits ? on_credits : NULL,
+        .credit_point = private->sink->credit_point ? on_credit_point : NULL,
         .context = pipeline,
     };
     struct rpcrdma_flow_config flow_config = {
@@ -228,6 +250,7 @@ static bool start(struct pipeline *pipeline)
         .n_qpns = options->qpns->len,
         .dialect = options->dialect,
         .max_memory = options->max_memory,
+        .credits = pipeline->credits,
     };
 
     private->net = rpcrdma_net_new(&net_config, &net_sink);

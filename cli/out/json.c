@@ -73,7 +73,7 @@ static void on_field(void *context, const struct rpcrdma_value *value)
     }
 }
 
-static void put_address(struct json *json, const char *key, const struct rpcrdma_address *address)
+void view_json_address(struct json *json, const char *key, const struct rpcrdma_address *address)
 {
     if (address->family == RPCRDMA_ADDRESS_NONE)
         return;
@@ -109,8 +109,8 @@ static void message(struct view *view, const struct rpcrdma_flow_message *m)
     json_key(json, "time_ns"), json_i64(json, m->time_ns);
     json_key(json, "connection"), json_u64(json, m->connection->number);
     json_key(json, "sender"), json_plain(json, view_role(m->sender));
-    put_address(json, "src", &m->src.address);
-    put_address(json, "dst", &m->dst.address);
+    view_json_address(json, "src", &m->src.address);
+    view_json_address(json, "dst", &m->dst.address);
     put_end(json, m->connection->carrier, "src_qpn", "src_port", &m->src);
     put_end(json, m->connection->carrier, "dst_qpn", "dst_port", &m->dst);
     if (m->has_invalidate)
@@ -143,15 +143,15 @@ static void put_private_data(struct json *json, const struct rpcrdma_connection 
     json_close(json, '}');
 }
 
-static void put_ends(struct json *json, const struct rpcrdma_connection *c)
+void view_json_ends(struct json *json, const struct rpcrdma_connection *c)
 {
     int client = view_client_end(c);
     const struct rpcrdma_endpoint *first = &c->end[client > 0 ? 1 : 0];
     const struct rpcrdma_endpoint *second = &c->end[client > 0 ? 0 : 1];
     bool known = client >= 0; /* else they are just the two ends */
 
-    put_address(json, known ? "client" : "src", &first->address);
-    put_address(json, known ? "server" : "dst", &second->address);
+    view_json_address(json, known ? "client" : "src", &first->address);
+    view_json_address(json, known ? "server" : "dst", &second->address);
     put_end(json, c->carrier, known ? "client_qpn" : "src_qpn", known ? "client_port" : "src_port",
             first);
     put_end(json, c->carrier, known ? "server_qpn" : "dst_qpn", known ? "server_port" : "dst_port",
@@ -165,7 +165,7 @@ static void connection(struct view *view, const struct rpcrdma_connection *c)
     json_open(json, '{');
     json_key(json, "connection"), json_u64(json, c->number);
     json_key(json, "carrier"), json_plain(json, view_carrier(c->carrier));
-    put_ends(json, c);
+    view_json_ends(json, c);
     if (c->version)
         json_key(json, "version"), json_u64(json, c->version);
     if (c->version == 2 && c->dialect)

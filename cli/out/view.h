@@ -89,6 +89,13 @@ void view_put_date(struct out *out, int64_t time_ns, bool utc, bool with_date, u
 /* "[warning read-list-order: text]" */
 void view_put_finding(struct out *out, const struct rpcrdma_finding *finding);
 
+/* JSON: an address alone; nothing where there is none. */
+void view_json_address(struct json *json, const char *key, const struct rpcrdma_address *address);
+
+/* JSON: "client" and "server" with QP numbers or ports; "src" and "dst" where it is not known which is
+ * which. */
+void view_json_ends(struct json *json, const struct rpcrdma_connection *connection);
+
 /* JSON: the list under the key "findings", nothing where n is 0. A finding says its own frame where
  * it is not the object's. */
 void view_json_findings(struct json *json, const struct rpcrdma_finding *findings, size_t n,

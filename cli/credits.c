@@ -1,0 +1,365 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* rpcrdma credits: is a connection slow because it runs out of credits? */
+#include "out/credits.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <langinfo.h>
+#include <locale.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "finish.h"
+#include "out/address.h"
+#include "out/view.h"
+#include "pipeline.h"
+#include "plot.h"
+
+enum { SPARKLINE = 60 };
+
+struct credits {
+    struct pipeline pipeline;
+    GHashTable *open;  /* connection number -> struct credits_connection */
+    GPtrArray *closed; /* those with results */
+    bool series;       /* somebody wants a picture */
+    struct out csv;
+    bool has_csv;
+};
+
+static void free_connection(gpointer data)
+{
+    struct credits_connection *c = data;
+
+    for (int i = 0; i < 2; i++) {
+        if (c->series[i])
+            series_free(c->series[i]);
+        g_free(c->series[i]);
+    }
+    g_free(c);
+}
+
+static struct credits_connection *get(struct credits *credits, uint32_t number)
+{
+    struct credits_connection *c = g_hash_table_lookup(credits->open, GUINT_TO_POINTER(number));
+
+    if (!c) {
+        c = g_new0(struct credits_connection, 1);
+        g_hash_table_insert(credits->open, GUINT_TO_POINTER(number), c);
+    }
+    return c;
+}
+
+static void on_finding(void *context, const struct rpcrdma_connection *connection,
+                       const struct rpcrdma_finding *finding)
+{
+    struct credits *credits = context;
+    struct credits_connection *c;
+
+    if (!connection || connection->number == 0)
+        return;
+    c = get(credits, connection->number);
+    if (c->n_findings < CREDITS_FINDINGS)
+        c->findings[c->n_findings] = *finding;
+    c->n_findings++;
+}
+
+static void put_csv(struct out *out, const struct rpcrdma_connection *connection, int end,
+                    const struct rpcrdma_credit_point *point)
+{
+    out_i64(out, point->time_ns);
+    out_char(out, ',');
+    out_u64(out, connection->number);
+    out_char(out, ',');
+    out_text(out, credits_direction(connection, end,
+                                    connection->dialect && connection->dialect->counting_credits));
+    out_char(out, ',');
+    if (point->has_requested)
+        out_u64(out, point->requested);
+    out_char(out, ',');
+    if (point->has_granted)
+        out_u64(out, point->granted);
+    out_char(out, ',');
+    out_u64(out, point->in_flight);
+    out_line(out);
+}
+
+static void on_point(void *context, const struct rpcrdma_connection *connection, int end,
+                     const struct rpcrdma_credit_point *point)
+{
+    struct credits *credits = context;
+    struct credits_connection *c;
+
+    if (credits->has_csv)
+        put_csv(&credits->csv, connection, end, point);
+    if (!credits->series)
+        return;
+    c = get(credits, connection->number);
+    if (!c->series[end]) {
+        c->series[end] = g_new(struct series, 1);
+        series_init(c->series[end], credits->pipeline.clock.start_ns);
+    }
+    series_add(c->series[end], point);
+}
+
+static void on_credits(void *context, const struct rpcrdma_connection *connection,
+                       const struct rpcrdma_credit_result *results, size_t n)
+{
+    struct credits *credits = context;
+    struct credits_connection *c = get(credits, connection->number);
+
+    c->is = *connection;
+    memcpy(c->results, results, n * sizeof(*results));
+    c->n_results = n;
+}
+
+/* The connection ends: its findings have come. One without results is not shown. */
+static void on_connection(void *context, const struct rpcrdma_connection *connection)
+{
+    struct credits *credits = context;
+    gpointer key = GUINT_TO_POINTER(connection->number), c = NULL;
+
+    if (!g_hash_table_steal_extended(credits->open, key, NULL, &c))
+        return;
+    if (((struct credits_connection *)c)->n_results > 0)
+        g_ptr_array_add(credits->closed, c);
+    else
+        free_connection(c);
+}
+
+static gint by_number(gconstpointer a, gconstpointer b)
+{
+    const struct credits_connection *const *x = a, *const *y = b;
+
+    return ((*x)->is.number > (*y)->is.number) - ((*x)->is.number < (*y)->is.number);
+}
+
+/* Which panels to leave out when there are too many: those that were at their limit least. */
+static uint64_t weight(const struct rpcrdma_credit_result *result)
+{
+    return result->at_limit_ns * 1024 + result->calls + result->messages;
+}
+
+static uint64_t least_weight(const struct credits *credits)
+{
+    GArray *weights = g_array_new(FALSE, FALSE, sizeof(uint64_t));
+    uint64_t least = 0;
+
+    for (guint i = 0; i < credits->closed->len; i++) {
+        const struct credits_connection *c = credits->closed->pdata[i];
+
+        for (size_t j = 0; j < c->n_results; j++) {
+            uint64_t one = weight(&c->results[j]);
+            guint at = 0;
+
+            while (at < weights->len && g_array_index(weights, uint64_t, at) >= one)
+                at++;
+            if (at < PLOT_PANELS_MAX)
+                g_array_insert_val(weights, at, one);
+            if (weights->len > PLOT_PANELS_MAX)
+                g_array_set_size(weights, PLOT_PANELS_MAX);
+        }
+    }
+    if (weights->len == PLOT_PANELS_MAX)
+        least = g_array_index(weights, uint64_t, PLOT_PANELS_MAX - 1);
+    g_array_free(weights, TRUE);
+    return least;
+}
+
+static char *panel_title(const struct credits_connection *c,
+                         const struct rpcrdma_credit_result *result)
+{
+    char client[ADDRESS_SIZE], server[ADDRESS_SIZE];
+    int first = view_client_end(&c->is) > 0 ? 1 : 0;
+    size_t n = address_format(&c->is.end[first].address, client);
+    size_t m = address_format(&c->is.end[1 - first].address, server);
+
+    return g_strdup_printf("connection %u, %.*s %s %.*s, %s%s", c->is.number, (int)n, client,
+                           view_client_end(&c->is) >= 0 ? "\xe2\x86\x92" : "\xe2\x86\x94", (int)m,
+                           server, credits_direction(&c->is, result->end, result->counting),
+                           result->counting ? " sends" : "");
+}
+
+static int draw(struct credits *credits, const char *file)
+{
+    const struct view_clock *clock = &credits->pipeline.clock;
+    uint64_t least = least_weight(credits);
+    struct plot_panel panels[PLOT_PANELS_MAX];
+    struct plot plot = {.panels = panels, .start_ns = clock->start_ns};
+    const char *problem;
+    char *title, *name;
+    size_t left_out = 0;
+
+    plot.length_ns =
+        clock->now_ns > clock->start_ns ? (uint64_t)clock->now_ns - (uint64_t)clock->start_ns : 1;
+    for (guint i = 0; i < credits->closed->len; i++) {
+        const struct credits_connection *c = credits->closed->pdata[i];
+
+        for (size_t j = 0; j < c->n_results; j++) {
+            const struct rpcrdma_credit_result *result = &c->results[j];
+            char verdict[400];
+
+            if (!c->series[result->end])
+                continue;
+            if (weight(result) < least || plot.n_panels == PLOT_PANELS_MAX) {
+                left_out++;
+                continue;
+            }
+            credits_verdict(c, result, verdict, sizeof(verdict));
+            panels[plot.n_panels++] = (struct plot_panel){.series = c->series[result->end],
+                                                          .counting = result->counting,
+                                                          .title = panel_title(c, result),
+                                                          .note = g_strdup(verdict)};
+        }
+    }
+    name = g_path_get_basename(credits->pipeline.options->files[0]);
+    title = g_strdup_printf("Credit use: %s", name);
+    g_free(name);
+    plot.title = title;
+    problem = plot_write(&plot, file);
+    g_free(title);
+    for (size_t i = 0; i < plot.n_panels; i++) {
+        g_free((char *)panels[i].title);
+        g_free((char *)panels[i].note);
+    }
+    if (problem) {
+        complain("%s: %s", file, problem);
+        return EXIT_UNUSABLE;
+    }
+    if (left_out > 0)
+        complain("%s: %zu directions that were less at their limit are left out", file, left_out);
+    return EXIT_DONE;
+}
+
+static void show(struct credits *credits, bool sparkline)
+{
+    const struct options *options = credits->pipeline.options;
+    struct out *out = credits->pipeline.out;
+    struct json json = {.out = out};
+    struct credits_style style = {.verdict_only = options->quiet,
+                                  .sparkline = sparkline ? SPARKLINE : 0,
+                                  .start_ns = credits->pipeline.clock.start_ns,
+                                  .end_ns = credits->pipeline.clock.now_ns};
+
+    if (options->json) {
+        json_open(&json, '{');
+        json_key(&json, "connections");
+        json_open(&json, '[');
+    }
+    for (guint i = 0; i < credits->closed->len; i++) {
+        if (options->json)
+            credits_json(&json, credits->closed->pdata[i]);
+        else
+            credits_text(out, credits->closed->pdata[i], &style);
+    }
+    if (options->json) {
+        json_close(&json, ']');
+        json_close(&json, '}');
+        json_end(&json);
+    }
+}
+
+static int open_csv(struct credits *credits, const char *file)
+{
+    int fd = open(file, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+
+    if (fd < 0 || !out_open(&credits->csv, fd)) {
+        complain("%s: %s", file, fd < 0 ? strerror(errno) : "out of memory");
+        return EXIT_UNUSABLE;
+    }
+    credits->has_csv = true;
+    out_text(&credits->csv, "time_ns,connection,direction,requested,granted,in_flight\n");
+    return OPTIONS_GO_ON;
+}
+
+static int close_csv(struct credits *credits, const char *file, int status)
+{
+    int fd = credits->csv.fd, error;
+
+    if (!credits->has_csv)
+        return status;
+    error = out_close(&credits->csv);
+    if (close(fd) != 0 && error == 0)
+        error = errno;
+    if (error == 0)
+        return status;
+    complain("%s: %s", file, strerror(error));
+    return EXIT_UNUSABLE;
+}
+
+/* Reads the capture and shows what it says. */
+static int measure(struct credits *credits, bool sparkline, const char *picture)
+{
+    struct rpcrdma_flow_sink sink = {
+        .connection = on_connection,
+        .finding = on_finding,
+        .credits = on_credits,
+        .credit_point = credits->series || credits->has_csv ? on_point : NULL,
+        .context = credits,
+    };
+    int status = pipeline_run(&credits->pipeline, &sink), drawn;
+
+    g_ptr_array_sort(credits->closed, by_number);
+    show(credits, sparkline);
+    if (!picture)
+        return status;
+    drawn = draw(credits, picture);
+    return status == EXIT_DONE ? drawn : status;
+}
+
+static bool shows_unicode(void)
+{
+    setlocale(LC_CTYPE, "");
+    return isatty(STDOUT_FILENO) && strcmp(nl_langinfo(CODESET), "UTF-8") == 0;
+}
+
+static int run(const struct command *command, int argc, char **argv)
+{
+    struct options options = {0};
+    char *series = NULL, *picture = NULL;
+    GOptionEntry own[] = {
+        {"json", 0, 0, G_OPTION_ARG_NONE, &options.json, "One JSON object", NULL},
+        {"series", 0, 0, G_OPTION_ARG_FILENAME, &series,
+         "Write every change to this file: time, connection, direction, requested, granted, "
+         "in flight",
+         "FILE.csv"},
+        {"plot", 0, 0, G_OPTION_ARG_FILENAME, &picture,
+         "Draw what was in flight against what was granted", "FILE.svg|FILE.png"},
+        G_OPTION_ENTRY_NULL,
+    };
+    int status = options_parse(&options, command, own, argc, argv);
+    bool sparkline = !options.json && !options.quiet && shows_unicode();
+    struct out out;
+    struct credits credits = {
+        .pipeline = {.options = &options, .credits = true, .out = &out},
+        .open = g_hash_table_new_full(NULL, NULL, NULL, free_connection),
+        .closed = g_ptr_array_new_with_free_func(free_connection),
+        .series = picture || sparkline,
+    };
+
+    if (status == OPTIONS_GO_ON && picture && plot_refuses(picture))
+        status = bad_usage(command, "%s: %s", picture, plot_refuses(picture));
+    if (status == OPTIONS_GO_ON && series)
+        status = open_csv(&credits, series);
+    if (status == OPTIONS_GO_ON)
+        status = begin_output(&out);
+    if (status == OPTIONS_GO_ON)
+        status = end_output(&out, measure(&credits, sparkline, picture));
+    status = close_csv(&credits, series, status);
+    g_ptr_array_free(credits.closed, TRUE);
+    g_hash_table_destroy(credits.open);
+    options_free(&options);
+    g_free(series);
+    g_free(picture);
+    return status;
+}
+
+const struct command command_credits = {
+    .name = "credits",
+    .arguments = "FILE...",
+    .what = "credit use per connection and direction; --json, --series, --plot",
+    .details =
+        "Calls in flight (version 2: messages) against the credits requested and granted: for "
+        "how much of the time a connection was at its limit, and which of the two bound it. "
+        "-q leaves the verdicts.",
+    .run = run,
+};

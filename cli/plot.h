@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef RPCRDMA_CLI_PLOT_H
+#define RPCRDMA_CLI_PLOT_H
+
+/* A picture of credits over time: a panel per direction of each connection. Drawn by cairo, which
+ * makes SVG and PNG from the same calls. Built without cairo, there is no picture. */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "out/series.h"
+
+enum { PLOT_PANELS_MAX = 40 };
+
+struct plot_panel {
+    const struct series *series;
+    bool counting;
+    const char *title; /* UTF-8 */
+    const char *note;  /* the verdict */
+};
+
+struct plot {
+    const struct plot_panel *panels;
+    size_t n_panels;
+    int64_t start_ns; /* the x axis counts from here */
+    uint64_t length_ns;
+    const char *title;
+};
+
+/* Whether pictures can be made, and of this file name's kind. NULL, or what is wrong. */
+const char *plot_refuses(const char *file);
+
+/* Writes the picture; NULL, or what went wrong. */
+const char *plot_write(const struct plot *plot, const char *file);
+
+#endif
