@@ -144,7 +144,7 @@ static void request(struct flow *flow, const struct rpcrdma_op *op)
     }
     conn->path_mtu = c->path_mtu;
     flow_pair_half_open(flow, conn, true);
-    flow_private_data(flow, conn, 0, op);
+    flow_private_data(conn, 0, op);
     set_claim(flow, conn, claim_of(flow, op));
 }
 
@@ -189,7 +189,7 @@ static void accept(struct flow *flow, const struct rpcrdma_op *op)
     }
     start(conn, 0);
     start(conn, 1);
-    flow_private_data(flow, conn, 1, op);
+    flow_private_data(conn, 1, op);
     if (conn->claim == FLOW_UNCLAIMED && flow_qpn_known(flow, c->qpn))
         set_claim(flow, conn, FLOW_CLAIMED);
 }
@@ -236,7 +236,7 @@ static void mpa(struct flow *flow, const struct rpcrdma_op *op)
                   flow_port_known(flow, conn->pub.service_port) ? FLOW_CLAIMED : FLOW_FOREIGN);
     }
     flow_conn_touch(flow, conn);
-    flow_private_data(flow, conn, 1 - half->index, op);
+    flow_private_data(conn, 1 - half->index, op);
     if (op->kind == RPCRDMA_OP_ACCEPT)
         conn->pub.established = true;
 }

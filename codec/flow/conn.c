@@ -41,6 +41,7 @@ struct flow_conn *flow_conn_new(struct flow *flow, uint8_t carrier)
     conn->pub.carrier = (enum rpcrdma_carrier)carrier;
     conn->pub.first_frame = conn->pub.last_frame = flow->frame;
     conn->pub.first_time_ns = conn->pub.last_time_ns = flow->time_ns;
+    flow_properties_default(conn);
     link_conn(flow, conn);
     return conn;
 }
@@ -59,7 +60,6 @@ struct flow_conn *flow_conn_unclaimed(struct flow *flow, struct flow_half *half)
         return NULL;
     conn->waiting = FLOW_WAIT_CLAIM | FLOW_WAIT_PEER | FLOW_WAIT_ROLE;
     flow_conn_attach(flow, conn, 1, half);
-    flow_conn_thresholds(conn);
     return conn;
 }
 
@@ -78,8 +78,11 @@ void flow_conn_attach(struct flow *flow, struct flow_conn *conn, int end, struct
 {
     if (conn->half[1 - end] == half)
         return; /* one QP cannot be both ends: what said so is wrong */
-    if (conn->half[end] && conn->half[end] != half)
-        flow_half_free(flow, conn->half[end]); /* a second REP with another QP */
+    if (conn->half[end] && conn->half[end] != half) {
+        /* a second REP with another QP */
+        flow_hold_forget(flow, conn, conn->half[end]);
+        flow_half_free(flow, conn->half[end]);
+    }
     if (!half->conn)
         flow_half_owned(flow, half, true);
     half->conn = conn;
@@ -132,20 +135,13 @@ static uint32_t lower(uint32_t a, uint32_t b)
 }
 
 /* A direction's threshold is the lower of its sender's send size and its receiver's receive size
- * (RFC 8797 section 4; draft-ietf-nfsv4-rpcrdma-version-two-07 section 5). Defaults: 1024 in
- * version 1 (RFC 8166 section 3.3.2), 4096 in version 2. Where no end is known as client, a value
- * that holds for both directions is given, else 0. */
+ * (RFC 8797 section 4; draft-ietf-nfsv4-rpcrdma-version-two-07 section 5). Where no end is known as
+ * client, a value that holds for both directions is given, else 0. */
 void flow_conn_thresholds(struct flow_conn *conn)
 {
-    struct rpcrdma_properties *p = conn->pub.properties;
-    uint32_t size = conn->pub.version == 2 ? 4096 : 1024;
+    const struct rpcrdma_properties *p = conn->pub.properties;
     uint32_t by_sender[2];
 
-    for (int i = 0; i < 2; i++) {
-        if (p[i].announced)
-            continue;
-        p[i].send_size = p[i].receive_size = size;
-    }
     for (int i = 0; i < 2; i++)
         by_sender[i] = lower(p[i].send_size, p[1 - i].receive_size);
     if (conn->pub.role[0] == RPCRDMA_ROLE_UNKNOWN) {
@@ -200,7 +196,9 @@ void flow_conn_finish(struct flow *flow, struct flow_conn *conn)
             flow_stream_check(flow, conn->half[i], true);
     if (conn->claim == FLOW_CLAIMED) {
         conn->waiting = 0;
+        flow_choose_settle(flow, conn);
         flow_hold_release(flow, conn);
+        flow_continue_end(flow, conn);
     }
     flow_hold_drop(flow, conn);
     if (conn->pub.number != 0) {

@@ -66,6 +66,7 @@ static void deliver_gap(struct flow *flow, struct flow_conn *conn, const struct 
     if (conn->pub.number == 0)
         flow_conn_number(flow, conn);
     flow_report(flow, conn, &finding);
+    flow_continue_lost(conn, 1 - half->index);
     TELL(flow, gap, conn, 1 - half->index, first, last, frame, time_ns);
 }
 
@@ -220,6 +221,7 @@ void flow_event_send(struct flow *flow, struct flow_half *half, const struct flo
 
         conn = learn(flow, half, send, &glimpse);
     }
+    flow_choose(flow, conn, half, send);
     if (kept_back(conn)) {
         flow_hold_send(flow, conn, half, send);
         return;

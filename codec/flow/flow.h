@@ -94,7 +94,8 @@ struct rpcrdma_flow_message {
     uint32_t invalidate;
     const struct rpcrdma_message *message;
     const struct rpcrdma_rpc *rpc;  /* NULL: carries no RPC header in this message */
-    const struct rpcrdma_rpc *call; /* of a Reply: the header of its Call, where seen; else NULL */
+    const struct rpcrdma_rpc *call; /* of a Reply, or a later part of a Call: the header of
+                                    * the Call, where seen; else NULL */
     uint32_t part; /* continued messages: number of this part from 1; 0: not continued */
     const struct rpcrdma_finding *findings;
     size_t n_findings;

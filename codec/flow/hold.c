@@ -151,6 +151,27 @@ void flow_hold_drop(struct flow *flow, struct flow_conn *conn)
     }
 }
 
+void flow_hold_forget(struct flow *flow, struct flow_conn *conn, const struct flow_half *half)
+{
+    struct flow_event **at = &conn->hold;
+
+    conn->hold_tail = NULL;
+    while (*at) {
+        struct flow_event *event = *at;
+
+        if (event->half != half) {
+            conn->hold_tail = event;
+            at = &event->next;
+            continue;
+        }
+        *at = event->next;
+        conn->hold_count--;
+        conn->hold_bytes -= event->size;
+        flow_release(&flow->memory, event, event->size);
+    }
+    conn->waiting &= ~(uint32_t)(half->index == 0 ? FLOW_WAIT_GAP0 : FLOW_WAIT_GAP1);
+}
+
 void flow_hold_clear(struct flow *flow, struct flow_conn *conn, uint32_t reason)
 {
     if (reason & FLOW_WAIT_PEER)
@@ -179,6 +200,7 @@ void flow_hold_check(struct flow *flow, struct flow_conn *conn)
         return;
     flow_pair_lacks(flow, conn, false);
     conn->waiting &= ~(uint32_t)(FLOW_WAIT_PEER | FLOW_WAIT_ROLE | FLOW_WAIT_DIALECT);
+    flow_choose_settle(flow, conn);
     if (full)
         for (int i = 0; i < 2; i++)
             if (conn->half[i])

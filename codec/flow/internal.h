@@ -183,18 +183,36 @@ struct flow_call {
     uint64_t frame;
 };
 
-/* What continues: a version 2 message in several parts. */
+/* A version 2 message in several parts. */
 struct flow_continuation {
     bool active;
-    uint32_t xid, parts, remaining, kind;
-    uint64_t bytes;
+    uint8_t stream;   /* what is continued: see continue.c */
+    uint8_t readings; /* of rdma_remaining that fit so far */
+    uint32_t xid, parts;
+    uint32_t remaining, last; /* as the last part said; its payload */
+    uint64_t bytes;           /* payload so far */
+    uint64_t frame;           /* of the first part */
+};
+
+struct flow_property {
+    enum rpcrdma_property_kind kind;
+    uint32_t value;
+};
+
+/* What one end asked the other to change. */
+enum { FLOW_WANTED = 8 };
+struct flow_wanted {
+    bool set;
+    uint32_t xid, count;
+    bool known[FLOW_WANTED];
+    struct flow_property property[FLOW_WANTED];
 };
 
 struct flow_conn {
     struct rpcrdma_connection pub; /* end[i] receives half[i] */
     uint64_t closed_frame;         /* where pub.closed */
     int64_t closed_time_ns;
-    uint64_t id;                   /* never used again */
+    uint64_t id; /* never used again */
     struct flow_conn *newer, *older;
     struct flow_half *half[2];
     enum flow_claim claim;
@@ -224,11 +242,15 @@ struct flow_conn {
     struct flow_call *newest_call[2], *oldest_call[2]; /* by sending end */
     uint32_t calls[2];
 
-    struct flow_continuation continuation[2]; /* by sending end: messages */
-    struct flow_continuation connprop[2];     /* and properties */
-    bool end_version_set[2];
-    uint32_t end_version[2];
-    bool err_vers; /* the last thing said about versions was an ERR_VERS */
+    struct flow_continuation continuation[2]; /* by sending end */
+    bool final_properties[2];                 /* it sent CONNPROP_FINAL */
+    struct flow_wanted wanted[2];
+    uint32_t announced[2]; /* properties that are not the default: see properties.c */
+    bool has_last_xid[2];
+    uint32_t last_xid[2];
+    uint32_t chosen_after; /* messages looked at after the dialect was settled */
+    bool refused;          /* an ERR_VERS came, and no message since that follows it */
+    uint32_t offered[2];   /* its range */
 
     struct flow_conn *next_closed, *previous_closed;
     void *attached[FLOW_OBSERVERS];
@@ -393,6 +415,8 @@ void flow_hold_gap(struct flow *flow, struct flow_conn *conn, struct flow_half *
 void flow_hold_merge(struct flow_conn *into, struct flow_conn *from);
 void flow_hold_release(struct flow *flow, struct flow_conn *conn);
 void flow_hold_drop(struct flow *flow, struct flow_conn *conn);
+/* Drops the events of a half that is about to go. */
+void flow_hold_forget(struct flow *flow, struct flow_conn *conn, const struct flow_half *half);
 /* A reason to wait has gone. */
 void flow_hold_clear(struct flow *flow, struct flow_conn *conn, uint32_t reason);
 /* Gives up waiting where the bounds say so. */
@@ -426,8 +450,28 @@ void flow_call_rpc(const struct flow_call *call, struct rpcrdma_rpc *out);
 bool flow_credits_start(struct flow *flow);
 void flow_credits_free(struct flow *flow);
 
-/* private.c */
-void flow_private_data(struct flow *flow, struct flow_conn *conn, int end,
-                       const struct rpcrdma_op *op);
+/* properties.c */
+void flow_properties_default(struct flow_conn *conn);
+void flow_private_data(struct flow_conn *conn, int end, const struct rpcrdma_op *op);
+/* What the message of `end` says of properties takes effect. */
+void flow_properties(struct flow_conn *conn, int end, const struct rpcrdma_message *m);
+
+/* choose.c: version 2's dialects */
+void flow_choose(struct flow *flow, struct flow_conn *conn, struct flow_half *half,
+                 const struct flow_send *send);
+/* There will be no more evidence before the messages are given out. */
+void flow_choose_settle(struct flow *flow, struct flow_conn *conn);
+
+/* version.c */
+void flow_version(struct flow_conn *conn, const struct rpcrdma_message *m,
+                  struct flow_findings *findings, uint64_t frame);
+
+/* continue.c: returns whether parts follow; *part is 0 where the message is not continued,
+ * *part_bytes what payload came before */
+bool flow_continue(struct flow_conn *conn, int sender, const struct rpcrdma_message *m,
+                   struct flow_findings *findings, uint64_t frame, uint32_t *part,
+                   uint64_t *part_bytes);
+void flow_continue_lost(struct flow_conn *conn, int sender);
+void flow_continue_end(struct flow *flow, struct flow_conn *conn);
 
 #endif

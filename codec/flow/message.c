@@ -15,6 +15,8 @@ struct making {
     struct rpcrdma_rpc rpc, call;
     struct rpcrdma_flow_message out;
     struct flow_findings findings;
+    bool continues;
+    uint64_t part_bytes;
 };
 
 void flow_finding_add(struct flow_findings *findings, const struct rpcrdma_finding *finding)
@@ -45,7 +47,7 @@ static bool carries_rpc(const struct rpcrdma_message *message)
     case RPCRDMA_KIND_REPLY_INLINE:
     case RPCRDMA_KIND_CALL_MIDDLE:
     case RPCRDMA_KIND_REPLY_MIDDLE:
-        return message->present & RPCRDMA_HAS_HEADER_LENGTH && message->payload.len > 0;
+        return message->payload.len > 0;
     default:
         return false;
     }
@@ -54,66 +56,62 @@ static bool carries_rpc(const struct rpcrdma_message *message)
 static void decode(struct making *m)
 {
     const struct rpcrdma_message *msg = &m->message;
-    bool cut = false;
 
     rpcrdma_message_decode(dialect_of(m), m->send->data, m->send->caplen, m->send->len,
                            &m->message);
-    if (msg->status == RPCRDMA_MALFORMED) {
+    if (msg->status == RPCRDMA_MALFORMED)
         add(m, RPCRDMA_RULE_MALFORMED, msg->error_off, msg->what);
-    } else if (msg->status == RPCRDMA_TRUNCATED) {
+    else if (msg->status == RPCRDMA_TRUNCATED)
         add(m, RPCRDMA_RULE_TRUNCATED, msg->error_off, msg->what);
-        cut = true;
-    }
     if (msg->noncanonical)
         add(m, RPCRDMA_RULE_NONCANONICAL, -1, NULL);
     flow_check_header(msg, m->send->frame, &m->findings);
-    if (carries_rpc(msg)) {
-        int64_t at = msg->payload.off;
-
-        rpcrdma_rpc_decode(msg->payload.data, msg->payload.caplen, msg->payload.len, &m->rpc);
-        if (m->rpc.status == RPCRDMA_MALFORMED) {
-            add(m, RPCRDMA_RULE_MALFORMED, at + m->rpc.error_off, m->rpc.what);
-        } else if (m->rpc.status == RPCRDMA_TRUNCATED) {
-            add(m, RPCRDMA_RULE_TRUNCATED, at + m->rpc.error_off, m->rpc.what);
-            cut = true;
-        }
-        if (m->rpc.present & RPCRDMA_RPC_HAS_XID)
-            m->out.rpc = &m->rpc;
-        if (m->rpc.present & RPCRDMA_RPC_HAS_XID && m->rpc.xid != msg->xid)
-            flow_finding_add(&m->findings,
-                             &(struct rpcrdma_finding){.rule = RPCRDMA_RULE_XID_MISMATCH,
-                                                       .frame = m->send->frame,
-                                                       .offset = at,
-                                                       .arg = {msg->xid, m->rpc.xid}});
-    }
-    if (!cut && m->send->caplen < m->send->len)
-        add(m, RPCRDMA_RULE_TRUNCATED, m->send->caplen, "the rest of the message");
 }
 
-/* What the header itself says of the direction. */
+static void decode_rpc(struct making *m)
+{
+    const struct rpcrdma_message *msg = &m->message;
+    int64_t at = msg->payload.off;
+
+    rpcrdma_rpc_decode(msg->payload.data, msg->payload.caplen, msg->payload.len, &m->rpc);
+    if (m->rpc.status == RPCRDMA_MALFORMED)
+        add(m, RPCRDMA_RULE_MALFORMED, at + m->rpc.error_off, m->rpc.what);
+    else if (m->rpc.status == RPCRDMA_TRUNCATED)
+        add(m, RPCRDMA_RULE_TRUNCATED, at + m->rpc.error_off, m->rpc.what);
+    if (!(m->rpc.present & RPCRDMA_RPC_HAS_XID))
+        return;
+    m->out.rpc = &m->rpc;
+    if (m->rpc.xid != msg->xid)
+        flow_finding_add(&m->findings, &(struct rpcrdma_finding){
+                                           .rule = msg->version == 2 ? RPCRDMA_RULE_XID_MISMATCH_2
+                                                                     : RPCRDMA_RULE_XID_MISMATCH,
+                                           .frame = m->send->frame,
+                                           .offset = at,
+                                           .arg = {msg->xid, m->rpc.xid}});
+}
+
+/* A message that was not captured whole says so once. */
+static void note_cut(struct making *m)
+{
+    if (m->send->caplen == m->send->len)
+        return;
+    for (size_t i = 0; i < m->findings.count; i++)
+        if (m->findings.at[i].rule == RPCRDMA_RULE_TRUNCATED)
+            return;
+    add(m, RPCRDMA_RULE_TRUNCATED, m->send->caplen, "the rest of the message");
+}
+
+/* What the header itself says of the direction. An error is about something else. */
 static enum rpcrdma_rpc_direction by_header(const struct rpcrdma_message *msg)
 {
-    switch (msg->kind) {
-    case RPCRDMA_KIND_CALL_EXTERNAL:
-    case RPCRDMA_KIND_CALL_MIDDLE:
-    case RPCRDMA_KIND_CALL_INLINE:
+    switch (rpcrdma_message_direction(msg)) {
+    case 0:
         return RPCRDMA_DIRECTION_CALL;
-    case RPCRDMA_KIND_REPLY_EXTERNAL:
-    case RPCRDMA_KIND_REPLY_MIDDLE:
-    case RPCRDMA_KIND_REPLY_INLINE:
+    case 1:
         return RPCRDMA_DIRECTION_REPLY;
-    case RPCRDMA_KIND_MSG:
-    case RPCRDMA_KIND_NOMSG:
-        break;
     default:
         return RPCRDMA_DIRECTION_UNKNOWN;
     }
-    if (msg->present & RPCRDMA_HAS_DIRECTION && msg->direction <= 1)
-        return msg->direction == 0 ? RPCRDMA_DIRECTION_CALL : RPCRDMA_DIRECTION_REPLY;
-    if (msg->dialect->flag_response && msg->present & RPCRDMA_HAS_FLAGS)
-        return msg->flags & msg->dialect->flag_response ? RPCRDMA_DIRECTION_REPLY
-                                                        : RPCRDMA_DIRECTION_CALL;
-    return RPCRDMA_DIRECTION_UNKNOWN;
 }
 
 /* A message whose RPC header is elsewhere, or was not captured. */
@@ -122,12 +120,14 @@ static enum rpcrdma_rpc_direction by_pairing(const struct making *m)
     const struct rpcrdma_message *msg = &m->message;
     const struct flow_conn *conn = m->conn;
 
-    if (!(msg->present & RPCRDMA_HAS_XID))
+    bool rpc = msg->kind == RPCRDMA_KIND_MSG || msg->kind == RPCRDMA_KIND_MSGP ||
+               msg->kind == RPCRDMA_KIND_NOMSG;
+
+    if (!(msg->present & RPCRDMA_HAS_XID) || (!rpc && msg->kind != RPCRDMA_KIND_ERROR))
         return RPCRDMA_DIRECTION_UNKNOWN;
     if (flow_call_find(m->flow, conn, 1 - m->sender, msg->xid))
         return RPCRDMA_DIRECTION_REPLY;
-    if (msg->kind != RPCRDMA_KIND_MSG && msg->kind != RPCRDMA_KIND_MSGP &&
-        msg->kind != RPCRDMA_KIND_NOMSG)
+    if (!rpc)
         return RPCRDMA_DIRECTION_UNKNOWN;
     /* Only a Call advertises what is to be read (but for RFC 5666's Read-Read Replies, which answer
      * a Call that was seen or not) */
@@ -162,29 +162,29 @@ static void find_direction(struct making *m)
     }
 }
 
-/* Calls are noted, and what answers one takes its name from it. */
+/* Calls are noted, and what answers one takes its name from it; so do later parts of a Call. */
 static void match_call(struct making *m)
 {
     const struct rpcrdma_message *msg = &m->message;
+    bool is_call = m->out.direction == RPCRDMA_DIRECTION_CALL;
     struct flow_call *call;
 
-    if (!(msg->present & RPCRDMA_HAS_XID))
+    if (!(msg->present & RPCRDMA_HAS_XID) || m->out.direction == RPCRDMA_DIRECTION_UNKNOWN)
         return;
-    if (m->out.direction == RPCRDMA_DIRECTION_CALL) {
-        if (msg->kind != RPCRDMA_KIND_ERROR && m->out.part <= 1)
+    if (is_call && m->out.part <= 1) {
+        if (msg->kind != RPCRDMA_KIND_ERROR)
             flow_call_add(m->flow, m->conn, m->sender, msg->xid, m->out.rpc);
         return;
     }
-    if (m->out.direction != RPCRDMA_DIRECTION_REPLY)
-        return;
-    call = flow_call_find(m->flow, m->conn, 1 - m->sender, msg->xid);
+    call = flow_call_find(m->flow, m->conn, is_call ? m->sender : 1 - m->sender, msg->xid);
     if (!call)
         return;
     if (call->has_rpc) {
         flow_call_rpc(call, &m->call);
         m->out.call = &m->call;
     }
-    flow_call_remove(m->flow, m->conn, call);
+    if (!is_call && !m->continues)
+        flow_call_remove(m->flow, m->conn, call);
 }
 
 static void set_ends(struct making *m)
@@ -205,7 +205,11 @@ static void set_ends(struct making *m)
 static void give(struct making *m)
 {
     struct flow *flow = m->flow;
-    struct flow_message event = {.message = &m->out, .send = m->send, .sender = m->sender};
+    struct flow_message event = {.message = &m->out,
+                                 .send = m->send,
+                                 .sender = m->sender,
+                                 .continues = m->continues,
+                                 .part_bytes = m->part_bytes};
 
     m->out.findings = m->findings.at;
     m->out.n_findings = m->findings.count;
@@ -235,11 +239,13 @@ void flow_message_send(struct flow *flow, struct flow_conn *conn, struct flow_ha
                                           .invalidate = send->invalidate,
                                           .message = &m.message};
     decode(&m);
-    if (m.message.present & RPCRDMA_HAS_VERSION && m.message.version != conn->pub.version &&
-        (m.message.version == 1 || m.message.version == 2)) {
-        conn->pub.version = m.message.version;
-        flow_conn_thresholds(conn);
-    }
+    flow_version(conn, &m.message, &m.findings, send->frame);
+    m.continues = flow_continue(conn, m.sender, &m.message, &m.findings, send->frame, &m.out.part,
+                                &m.part_bytes);
+    if (m.out.part <= 1 && carries_rpc(&m.message))
+        decode_rpc(&m);
+    note_cut(&m);
+    flow_properties(conn, m.sender, &m.message);
     find_direction(&m);
     match_call(&m);
     set_ends(&m);

@@ -18,8 +18,9 @@ enum {
     FEW = 64,         /* answers that matched nothing: beyond, one match could be chance */
 };
 #define AWAIT_NS INT64_C(4000000000)
-#define HALF_OPEN_NS INT64_C(5000000000) /* from the CM message to the connection's first packet   \
-                                          */
+#define HALF_OPEN_NS                                                                               \
+    INT64_C(5000000000) /* from the CM message to the connection's first packet                    \
+                         */
 #define AWAIT_XID_NS INT64_C(120000000000)
 #define AMBIGUOUS UINT64_MAX
 
@@ -220,8 +221,10 @@ static void merge(struct flow *flow, struct flow_conn *into, struct flow_conn *f
             to->has_private_data[i] = true;
             to->private_data[i] = from->pub.private_data[j];
         }
-        if (!to->properties[i].announced)
+        if (!to->properties[i].announced) {
             to->properties[i] = from->pub.properties[j];
+            into->announced[i] = from->announced[j];
+        }
         if (from->half[j]) {
             struct flow_half *half = from->half[j];
 
@@ -241,7 +244,12 @@ static void merge(struct flow *flow, struct flow_conn *into, struct flow_conn *f
         to->service_port = from->pub.service_port;
     if (to->version == 0)
         to->version = from->pub.version;
-    flow_conn_thresholds(into);
+    if (from->pub.dialects && to->dialects & from->pub.dialects)
+        to->dialects &= from->pub.dialects;
+    else if (from->pub.dialects && !to->dialects)
+        to->dialects = from->pub.dialects;
+    into->waiting |= from->waiting & FLOW_WAIT_DIALECT;
+    flow_properties_default(into);
     flow_hold_merge(into, from);
     if (from->pub.number != 0)
         flow_report(flow, from,

@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "flow/internal.h"
+
+/*
+ * Message Continuation: one RPC message, or one set of properties, in several Sends
+ * (draft-ietf-nfsv4-rpcrdma-version-two-07 sections 6.3.3 to 6.3.10; in ietf-00 to -02 the flags
+ * RDMA2_F_MORE and RDMA2_F_TPMORE). Nothing else of its sender may come between the parts.
+ *
+ * rdma_remaining is "the number of bytes in the RPC Call message payload that remain to be sent".
+ * Whether the part that says so is counted is not told: either is taken, as long as it is the same.
+ */
+
+enum { STREAM_NONE, STREAM_CALL, STREAM_REPLY, STREAM_PROPERTIES };
+enum { AFTER_THIS = 1, WITH_THIS = 2 };
+
+static uint8_t stream_of(const struct rpcrdma_message *m, bool *more)
+{
+    *more = false;
+    switch (m->kind) {
+    case RPCRDMA_KIND_CALL_MIDDLE:
+        *more = true;
+        return STREAM_CALL;
+    case RPCRDMA_KIND_CALL_INLINE:
+        return STREAM_CALL;
+    case RPCRDMA_KIND_REPLY_MIDDLE:
+        *more = true;
+        return STREAM_REPLY;
+    case RPCRDMA_KIND_REPLY_INLINE:
+        return STREAM_REPLY;
+    case RPCRDMA_KIND_CONNPROP_MIDDLE:
+        *more = true;
+        return STREAM_PROPERTIES;
+    case RPCRDMA_KIND_CONNPROP_FINAL:
+        return STREAM_PROPERTIES;
+    case RPCRDMA_KIND_MSG:
+        *more = (m->flags & m->dialect->flag_more) != 0;
+        return m->flags & m->dialect->flag_response ? STREAM_REPLY : STREAM_CALL;
+    case RPCRDMA_KIND_CONNPROP:
+        *more = (m->flags & m->dialect->flag_tpmore) != 0;
+        return STREAM_PROPERTIES;
+    default:
+        return STREAM_NONE;
+    }
+}
+
+static void add(struct flow_findings *findings, enum rpcrdma_rule_id rule, uint64_t frame,
+                uint64_t a, uint64_t b)
+{
+    flow_finding_add(findings, &(struct rpcrdma_finding){
+                                   .rule = rule, .frame = frame, .offset = -1, .arg = {a, b}});
+}
+
+static enum rpcrdma_rule_id rule_of(const struct rpcrdma_message *m, uint8_t stream)
+{
+    if (m->dialect->family == RPCRDMA_FAMILY_FLAGS)
+        return stream == STREAM_PROPERTIES ? RPCRDMA_RULE_CONTINUED_TPMORE
+                                           : RPCRDMA_RULE_CONTINUED_MORE;
+    return stream == STREAM_CALL    ? RPCRDMA_RULE_CONTINUED_CALL
+           : stream == STREAM_REPLY ? RPCRDMA_RULE_CONTINUED_REPLY
+                                    : RPCRDMA_RULE_CONTINUED_PROPERTIES;
+}
+
+/* Items that moved by RDMA are not in the parts' payload. */
+static bool reduced(const struct rpcrdma_message *m)
+{
+    return m->read.count > 0 || (m->kind == RPCRDMA_KIND_REPLY_INLINE && m->write.count > 0);
+}
+
+static void check_remaining(struct flow_continuation *c, const struct rpcrdma_message *m,
+                            struct flow_findings *findings, uint64_t frame)
+{
+    uint32_t said = m->present & RPCRDMA_HAS_REMAINING ? m->remaining : 0;
+    uint8_t readings = 0;
+
+    if (m->dialect->family != RPCRDMA_FAMILY_HTYPE || !(m->present & RPCRDMA_HAS_HEADER_LENGTH))
+        return;
+    if (m->present & RPCRDMA_HAS_REMAINING) {
+        if ((uint64_t)said + m->payload.len == c->remaining)
+            readings = AFTER_THIS;
+        if ((uint64_t)said + c->last == c->remaining)
+            readings = (uint8_t)(readings | WITH_THIS);
+    } else if (reduced(m)) {
+        return;
+    } else {
+        if (m->payload.len == c->remaining)
+            readings = AFTER_THIS;
+        if ((uint64_t)m->payload.len + c->last == c->remaining)
+            readings = (uint8_t)(readings | WITH_THIS);
+    }
+    if (!(readings & c->readings)) {
+        add(findings, RPCRDMA_RULE_REMAINING, frame, c->remaining, (uint64_t)said + m->payload.len);
+        c->readings = AFTER_THIS | WITH_THIS;
+    } else {
+        c->readings = (uint8_t)(c->readings & readings);
+    }
+    c->remaining = said;
+    c->last = m->payload.len;
+}
+
+bool flow_continue(struct flow_conn *conn, int sender, const struct rpcrdma_message *m,
+                   struct flow_findings *findings, uint64_t frame, uint32_t *part,
+                   uint64_t *part_bytes)
+{
+    struct flow_continuation *c = &conn->continuation[sender];
+    bool more;
+    uint8_t stream = stream_of(m, &more);
+
+    *part = 0;
+    *part_bytes = 0;
+    if (!(m->present & RPCRDMA_HAS_TYPE) || m->dialect->version != 2)
+        return false;
+    if (c->active && stream == c->stream && (stream == STREAM_PROPERTIES || m->xid == c->xid)) {
+        *part = ++c->parts;
+        *part_bytes = c->bytes;
+        if (stream != STREAM_PROPERTIES)
+            check_remaining(c, m, findings, frame);
+        c->bytes += m->payload.len;
+        c->active = more;
+    } else {
+        if (c->active) {
+            add(findings, rule_of(m, c->stream), frame, c->frame, c->xid);
+            if (stream == STREAM_NONE)
+                return false; /* the parts may still go on */
+        }
+        if (stream == STREAM_PROPERTIES && conn->final_properties[sender])
+            add(findings, RPCRDMA_RULE_PROPERTIES_AFTER_FINAL, frame, 0, 0);
+        c->active = more;
+        if (more) {
+            *c = (struct flow_continuation){.active = true,
+                                            .stream = stream,
+                                            .xid = m->xid,
+                                            .parts = 1,
+                                            .frame = frame,
+                                            .bytes = m->payload.len,
+                                            .remaining = m->remaining,
+                                            .last = m->payload.len,
+                                            .readings = AFTER_THIS | WITH_THIS};
+            *part = 1;
+        }
+    }
+    if (m->kind == RPCRDMA_KIND_CONNPROP_FINAL)
+        conn->final_properties[sender] = true;
+    return more;
+}
+
+void flow_continue_lost(struct flow_conn *conn, int sender)
+{
+    conn->continuation[sender].active = false;
+}
+
+void flow_continue_end(struct flow *flow, struct flow_conn *conn)
+{
+    for (int i = 0; i < 2; i++) {
+        const struct flow_continuation *c = &conn->continuation[i];
+
+        if (c->active)
+            flow_report(flow, conn,
+                        &(struct rpcrdma_finding){.rule = RPCRDMA_RULE_CONTINUED_UNFINISHED,
+                                                  .frame = c->frame,
+                                                  .offset = -1,
+                                                  .arg = {c->xid, c->parts}});
+        conn->continuation[i].active = false;
+    }
+}
