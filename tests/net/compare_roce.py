@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""compare_tshark.py OP_LIST FOLDER...
+"""compare_roce.py OP_LIST FOLDER...
 
 Compares, packet by packet, the RoCE operations that net/ finds in every FOLDER/*/capture.pcap with
 what tshark says of the same packets: opcode, QP number, PSN, RETH, AETH, ImmDt, IETH, payload, and
