@@ -8,6 +8,7 @@
 
 static const struct command *const commands[] = {
     &command_decode,
+    &command_rpcs,
     &command_connections,
     &command_credits,
     &command_check,

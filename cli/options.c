@@ -144,8 +144,8 @@ int options_parse(struct options *options, const struct command *command, GOptio
          "Check each packet's ICRC, and each FPDU's CRC (iWARP)", NULL},
         {"max-memory", 0, 0, G_OPTION_ARG_CALLBACK, on_memory,
          "Most memory for what is outstanding on the wire", "MIB"},
-        {"quiet", 'q', 0, G_OPTION_ARG_NONE, &options->quiet, "Say nothing on stderr but errors",
-         NULL},
+        {"quiet", 'q', 0, G_OPTION_ARG_NONE, &options->quiet,
+         options->quiet_means ? options->quiet_means : "Say nothing on stderr but errors", NULL},
         {G_OPTION_REMAINING, 0, 0, G_OPTION_ARG_FILENAME_ARRAY, &rest, NULL, NULL},
         G_OPTION_ENTRY_NULL,
     };

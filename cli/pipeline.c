@@ -77,6 +77,24 @@ static void on_credit_point(void *context, const struct rpcrdma_connection *conn
         sink->credit_point(sink->context, connection, end, point);
 }
 
+static void on_rpc(void *context, const struct rpcrdma_rpc_message *message)
+{
+    struct pipeline *pipeline = context;
+    const struct rpcrdma_flow_sink *sink = pipeline->private->sink;
+
+    if (sound(pipeline))
+        sink->rpc(sink->context, message);
+}
+
+static void on_transaction(void *context, const struct rpcrdma_transaction *transaction)
+{
+    struct pipeline *pipeline = context;
+    const struct rpcrdma_flow_sink *sink = pipeline->private->sink;
+
+    if (sound(pipeline))
+        sink->transaction(sink->context, transaction);
+}
+
 static void on_net_finding(void *context, const struct rpcrdma_finding *finding)
 {
     on_finding(context, NULL, finding);
@@ -241,6 +259,9 @@ static bool start(struct pipeline *pipeline)
         .finding = on_finding,
         .credits = private->sink->credits ? on_credits : NULL,
         .credit_point = private->sink->credit_point ? on_credit_point : NULL,
+        /* wanting these is what makes flow/ put RPCs together */
+        .rpc = private->sink->rpc ? on_rpc : NULL,
+        .transaction = private->sink->transaction ? on_transaction : NULL,
         .context = pipeline,
     };
     struct rpcrdma_flow_config flow_config = {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "flow/internal.h"
+#include "flow/track.h"
 
 #include <stdlib.h>
 
@@ -35,6 +36,8 @@ struct rpcrdma_flow *rpcrdma_flow_new(const struct rpcrdma_flow_config *config,
                            flow->n_ports * sizeof(*flow->ports));
     if (flow->n_qpns)
         flow->qpns = copy(flow, config->qpns, flow->n_qpns * sizeof(*flow->qpns));
+    if (sink->rpc || sink->transaction)
+        flow->track = track_new(flow);
     if (flow->memory.failed || (config && config->credits && !flow_credits_start(flow))) {
         rpcrdma_flow_free(handle);
         return NULL;
@@ -74,6 +77,7 @@ void rpcrdma_flow_free(struct rpcrdma_flow *handle)
     flow = &handle->flow;
     discard(flow);
     flow_credits_free(flow);
+    track_free(flow->track);
     flow_table_free(&flow->halves, &flow->memory);
     flow_table_free(&flow->cm, &flow->memory);
     flow_table_free(&flow->calls, &flow->memory);

@@ -101,6 +101,9 @@ struct rpcrdma_flow_message {
     size_t n_findings;
 };
 
+struct rpcrdma_rpc_message; /* flow/rpc.h */
+struct rpcrdma_transaction;
+
 /* Calls come during rpcrdma_flow_op and rpcrdma_flow_end. Any may be NULL. */
 struct rpcrdma_flow_sink {
     void (*connection)(void *context,
@@ -115,6 +118,10 @@ struct rpcrdma_flow_sink {
                     const struct rpcrdma_credit_result *results, size_t n);
     void (*credit_point)(void *context, const struct rpcrdma_connection *connection, int end,
                          const struct rpcrdma_credit_point *point);
+    /* a whole RPC message, or what there is of it: once it is, or will not become more */
+    void (*rpc)(void *context, const struct rpcrdma_rpc_message *message);
+    /* once for every Call: when it is answered, or will not be; and for Replies without Call */
+    void (*transaction)(void *context, const struct rpcrdma_transaction *transaction);
     void *context;
 };
 

@@ -265,8 +265,11 @@ struct flow_awaiting {
     int64_t time_ns;
 };
 
+struct track;
+
 struct flow {
     struct rpcrdma_flow_sink sink;
+    struct track *track; /* whole RPCs; NULL where the sink wants none */
     uint16_t *ports;
     uint32_t *qpns;
     size_t n_ports, n_qpns;

@@ -13,6 +13,7 @@ import judge
 import kernel
 import messages
 import pcap
+import rpcs
 import tool
 import variants
 import wire
@@ -20,6 +21,7 @@ import wire
 
 class Recording:
     def __init__(self, command, folder):
+        self.folder = folder
         self.command = tool.Tool(command)
         self.path = os.path.join(folder, 'capture.pcap')
         self.trace = kernel.Trace(os.path.join(folder, 'truth.json'))
@@ -113,9 +115,20 @@ def check_sliced(recording):
     return judge.Judge(capture.messages(packets), lines).complaints
 
 
+def check_rpcs(recording):
+    """Every Call as a transaction: its name, its lengths, what moved, its Reply; and the sums of the
+    client's mountstats."""
+    lines, _ = recording.command.lines('rpcs', recording.path)
+    complaints = rpcs.Comparison(recording.trace, lines).complaints
+    for name in sorted(os.listdir(recording.folder)):
+        if name.endswith('-mountstats.txt'):
+            complaints += rpcs.compare_mountstats(recording.trace, lines, os.path.join(recording.folder, name))
+    return complaints
+
+
 CHECKS = {'messages': check_messages, 'connections': check_connections, 'wire': check_wire,
           'without-cm': check_without_cm, 'thinned': check_thinned, 'lossy': check_lossy, 'cut': check_cut,
-          'sliced': check_sliced}
+          'sliced': check_sliced, 'rpcs': check_rpcs}
 
 
 def main():

@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The line of a transaction:
+ *
+ *     12   0.003401 192.168.77.2 -> 192.168.77.1 #1 NFS V3 READ XID 0x9f4a0d12 0.512 ms, Call 148,
+ *     Reply 8340, write 8192, RDMA 0.301 ms
+ */
+#include "out/transaction.h"
+
+#include <string.h>
+
+#include "out/address.h"
+#include "upper/names.h"
+
+static bool reverse(const struct rpcrdma_transaction *t)
+{
+    return t->direction_known && t->reverse;
+}
+
+static void put_column(struct out *out, const struct rpcrdma_address *address, size_t *width)
+{
+    char text[ADDRESS_SIZE];
+    size_t n = address_format(address, text);
+
+    if (n > *width)
+        *width = n;
+    out_bytes(out, text, n);
+    out_blanks(out, *width - n);
+}
+
+static void put_name(struct out *out, const struct rpcrdma_transaction *t)
+{
+    char name[TRANSACTION_NAME];
+    const char *program;
+
+    if (!t->has_program)
+        return;
+    program = rpcrdma_program_name(t->program, t->version, reverse(t));
+    if (program) {
+        out_text(out, program);
+    } else {
+        out_literal(out, "program ");
+        out_u64(out, t->program);
+    }
+    out_literal(out, " V");
+    out_u64(out, t->version);
+    out_char(out, ' ');
+    rpcrdma_transaction_name(t, name, sizeof(name));
+    out_text(out, name);
+    out_char(out, ' ');
+}
+
+void put_milliseconds(struct out *out, int64_t ns)
+{
+    uint64_t us = (ns < 0 ? 0 - (uint64_t)ns : (uint64_t)ns) / 1000;
+    char digits[4] = {'.', (char)('0' + us / 100 % 10), (char)('0' + us / 10 % 10),
+                      (char)('0' + us % 10)};
+
+    if (ns < 0)
+        out_char(out, '-');
+    out_u64(out, us / 1000);
+    out_bytes(out, digits, sizeof(digits));
+}
+
+static void put_bytes(struct out *out, const char *what, uint64_t n)
+{
+    if (n == 0)
+        return;
+    out_literal(out, ", ");
+    out_text(out, what);
+    out_char(out, ' ');
+    out_u64(out, n);
+}
+
+static void put_outcome(struct out *out, const struct rpcrdma_transaction *t)
+{
+    if (t->has_latency) {
+        put_milliseconds(out, t->latency_ns);
+        out_literal(out, " ms");
+    }
+    if (t->error)
+        out_literal(out, " RDMA error");
+    else if (t->call_frame == 0)
+        out_literal(out, "no Call");
+    else if (t->reply_frame == 0)
+        out_literal(out, "no Reply");
+    put_bytes(out, "Call", t->call_length);
+    put_bytes(out, "Reply", t->reply_length);
+    put_bytes(out, "read", t->read_chunk_length);
+    put_bytes(out, "write", t->write_chunk_length);
+    put_bytes(out, "reply chunk", t->reply_chunk_length);
+    if (t->has_rdma) {
+        out_literal(out, ", RDMA ");
+        put_milliseconds(out, t->rdma_ns);
+        out_literal(out, " ms");
+    }
+    if (t->retransmitted)
+        out_literal(out, ", sent again");
+}
+
+/* What the outcome says already is not said twice. */
+static bool said(const struct rpcrdma_finding *finding)
+{
+    return finding->rule == RPCRDMA_RULE_RPC_UNANSWERED ||
+           finding->rule == RPCRDMA_RULE_RPC_NO_CALL;
+}
+
+void transaction_text(struct view *view, const struct rpcrdma_transaction *t)
+{
+    const struct rpcrdma_connection *c = t->connection;
+    struct out *out = view->out;
+
+    out_u64_padded(out, t->call_frame ? t->call_frame : t->reply_frame, 6);
+    out_char(out, ' ');
+    view_put_time(view, t->call_frame ? t->call_time_ns : t->reply_time_ns);
+    out_char(out, ' ');
+    put_column(out, &c->end[t->caller_end].address, &view->src_width);
+    out_literal(out, " -> ");
+    put_column(out, &c->end[1 - t->caller_end].address, &view->dst_width);
+    out_literal(out, " #");
+    out_u64(out, c->number);
+    out_char(out, ' ');
+    put_name(out, t);
+    if (reverse(t))
+        out_literal(out, "(reverse) ");
+    out_literal(out, "XID ");
+    out_hex(out, t->xid, 8);
+    out_char(out, ' ');
+    put_outcome(out, t);
+    for (size_t i = 0; i < t->n_findings; i++) {
+        if (said(&t->findings[i]))
+            continue;
+        out_char(out, ' ');
+        view_put_finding(out, &t->findings[i]);
+    }
+    out_line(out);
+}
+
+static void json_name(struct json *json, const struct rpcrdma_transaction *t)
+{
+    char name[TRANSACTION_NAME];
+
+    if (!t->has_program)
+        return;
+    json_key(json, "program"), json_u64(json, t->program);
+    json_key(json, "version"), json_u64(json, t->version);
+    json_key(json, "procedure"), json_u64(json, t->procedure);
+    rpcrdma_transaction_name(t, name, sizeof(name));
+    json_key(json, "name"), json_plain(json, name);
+    if (!t->compound)
+        return;
+    json_key(json, "operations");
+    json_open(json, '[');
+    for (uint32_t i = 0; i < t->n_operations; i++) {
+        const char *operation = rpcrdma_transaction_operation(t, i);
+
+        if (operation)
+            json_plain(json, operation);
+        else
+            json_u64(json, t->operations[i]);
+    }
+    json_close(json, ']');
+}
+
+void transaction_json(struct view *view, const struct rpcrdma_transaction *t)
+{
+    struct json *json = &view->json;
+
+    json_open(json, '{');
+    json_key(json, "connection"), json_u64(json, t->connection->number);
+    if (t->direction_known) {
+        json_key(json, "direction");
+        json_plain(json, t->reverse ? "reverse" : "forward");
+    }
+    json_key(json, "xid"), json_hex(json, t->xid, 8);
+    json_name(json, t);
+    if (t->call_frame)
+        json_key(json, "call_frame"), json_u64(json, t->call_frame);
+    if (t->reply_frame)
+        json_key(json, "reply_frame"), json_u64(json, t->reply_frame);
+    if (t->has_latency)
+        json_key(json, "latency_ns"), json_i64(json, t->latency_ns);
+    if (t->has_rdma)
+        json_key(json, "rdma_ns"), json_i64(json, t->rdma_ns);
+    if (t->call_length)
+        json_key(json, "call_length"), json_u64(json, t->call_length);
+    if (t->reply_length)
+        json_key(json, "reply_length"), json_u64(json, t->reply_length);
+    json_key(json, "read_chunk_length"), json_u64(json, t->read_chunk_length);
+    json_key(json, "write_chunk_length"), json_u64(json, t->write_chunk_length);
+    json_key(json, "reply_chunk_length"), json_u64(json, t->reply_chunk_length);
+    json_key(json, "complete"), json_bool(json, t->complete);
+    json_key(json, "retransmitted"), json_bool(json, t->retransmitted);
+    if (t->has_credits)
+        json_key(json, "credits_granted"), json_u64(json, t->credits_granted);
+    view_json_findings(json, t->findings, t->n_findings,
+                       t->call_frame ? t->call_frame : t->reply_frame);
+    json_close(json, '}');
+    json_end(json);
+}

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "flow/rpc.h"
+
+#include <stdio.h>
+
+#include "upper/names.h"
+#include "upper/nfs4.h"
+
+const char *rpcrdma_transaction_operation(const struct rpcrdma_transaction *t, uint32_t i)
+{
+    const struct rpcrdma_nfs4_operation *op;
+
+    if (i >= t->n_operations)
+        return NULL;
+    op = t->callback ? rpcrdma_nfs4_callback(t->operations[i])
+                     : rpcrdma_nfs4_operation(t->operations[i]);
+    return op ? op->name : NULL;
+}
+
+struct text {
+    char *buf;
+    size_t size, at;
+};
+
+static void append(struct text *t, const char *s)
+{
+    for (; *s; s++, t->at++)
+        if (t->at + 1 < t->size)
+            t->buf[t->at] = *s;
+}
+
+static void append_number(struct text *t, const char *prefix, uint32_t number)
+{
+    char digits[12];
+
+    append(t, prefix);
+    snprintf(digits, sizeof(digits), "%u", (unsigned)number);
+    append(t, digits);
+}
+
+size_t rpcrdma_transaction_name(const struct rpcrdma_transaction *t, char *buf, size_t size)
+{
+    struct text text = {buf, size, 0};
+    const char *name = NULL;
+
+    if (t->has_program)
+        name = rpcrdma_procedure_name(t->program, t->version, t->procedure,
+                                      t->direction_known && t->reverse);
+    if (t->compound && t->n_operations > 0) {
+        for (uint32_t i = 0; i < t->n_operations; i++) {
+            const char *operation = rpcrdma_transaction_operation(t, i);
+
+            if (i > 0)
+                append(&text, "+");
+            if (operation)
+                append(&text, operation);
+            else
+                append_number(&text, "OP_", t->operations[i]);
+        }
+        if (t->operations_cut)
+            append(&text, "+...");
+    } else if (name) {
+        append(&text, name);
+    } else if (t->has_program) {
+        append_number(&text, "PROC_", t->procedure);
+    }
+    if (size > 0)
+        buf[text.at < size ? text.at : size - 1] = '\0';
+    return text.at;
+}

@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef RPCRDMA_FLOW_RPC_H
+#define RPCRDMA_FLOW_RPC_H
+
+/*
+ * Whole RPC messages and transactions: what the RPC layers at both ends saw, put back together from
+ * Sends, RDMA Reads and RDMA Writes. Further callbacks of struct rpcrdma_flow_sink give them; bytes
+ * that RDMA moved are kept only where the sink has `rpc`.
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "export.h"
+#include "flow/flow.h"
+
+/* A run of bytes of a whole RPC message. */
+enum rpcrdma_piece_kind {
+    RPCRDMA_PIECE_INLINE,  /* from a Send */
+    RPCRDMA_PIECE_CHUNK,   /* moved by RDMA */
+    RPCRDMA_PIECE_PAD,     /* XDR padding that did not travel: zeros (RFC 8166 section 3.4.5) */
+    RPCRDMA_PIECE_CUT,     /* passed on the wire, not captured (snap length) */
+    RPCRDMA_PIECE_LOST,    /* did not pass as far as the capture shows */
+    RPCRDMA_PIECE_DROPPED, /* captured, not kept: memory limit */
+};
+
+struct rpcrdma_piece {
+    enum rpcrdma_piece_kind kind;
+    uint32_t length;
+    const uint8_t *data; /* INLINE, CHUNK; else NULL */
+};
+
+/* A write chunk whose place in the Reply no upper-layer binding tells. */
+struct rpcrdma_loose_chunk {
+    uint32_t index; /* in the write list */
+    uint32_t length;
+    size_t first_piece, n_pieces; /* in the message's pieces, behind those of the message */
+};
+
+/* One whole RPC message, or what there is of it. Valid during the call. */
+struct rpcrdma_rpc_message {
+    const struct rpcrdma_connection *connection;
+    enum rpcrdma_rpc_direction direction; /* CALL or REPLY */
+    int sender_end;
+    struct rpcrdma_endpoint src, dst;
+    bool direction_known; /* `reverse` is valid */
+    bool reverse;         /* of an RPC from server to client */
+    uint32_t xid;
+    uint64_t frame;                     /* the packet that completes it */
+    int64_t complete_ns;                /* its time */
+    uint64_t send_frame;                /* last packet of its (last) Send */
+    int64_t time_ns;                    /* its time */
+    const struct rpcrdma_rpc *rpc;      /* its header; NULL: not captured. Its spans are NULL */
+    const struct rpcrdma_rpc *call;     /* of a Reply: its Call's header, where seen */
+    uint64_t length;                    /* unreduced; what is missing counted */
+    bool complete;                      /* all of it passed on the wire */
+    bool whole;                         /* all of it is in the pieces, in order */
+    const struct rpcrdma_piece *pieces; /* in order */
+    size_t n_pieces;
+    const struct rpcrdma_loose_chunk *loose; /* then the message is the reduced one, not whole */
+    size_t n_loose;
+    const struct rpcrdma_finding *findings;
+    size_t n_findings;
+};
+
+enum { RPCRDMA_OPERATIONS = 64 }; /* of a COMPOUND, told by name */
+
+/* An RPC: a Call and what answers it. Valid during the call. */
+struct rpcrdma_transaction {
+    const struct rpcrdma_connection *connection;
+    int caller_end;
+    bool direction_known;
+    bool reverse; /* from server to client */
+    uint32_t xid;
+    bool has_program;
+    uint32_t program, version, procedure;
+    /* NFSv4 COMPOUND and CB_COMPOUND: the Call's operations, as far as they could be read */
+    bool compound, callback;
+    bool operations_cut; /* there are more than operations has */
+    uint32_t n_operations;
+    uint32_t operations[RPCRDMA_OPERATIONS];
+
+    uint64_t call_frame, reply_frame; /* last packet of the Send; 0: not seen */
+    int64_t call_time_ns, reply_time_ns;
+    bool has_latency, has_rdma;
+    int64_t latency_ns;                 /* from the Call's last Send packet to the Reply's */
+    int64_t rdma_ns;                    /* from the first to the last RDMA Read or Write packet */
+    uint64_t call_length, reply_length; /* of the unreduced RPC messages; 0: not known */
+    uint64_t read_chunk_length;         /* bytes that RDMA moved, each counted once */
+    uint64_t write_chunk_length;        /* as the Reply says, without one as seen */
+    uint64_t reply_chunk_length;
+    bool complete;      /* the whole Call and the whole Reply passed on the wire */
+    bool retransmitted; /* the Call was sent before */
+    bool error;         /* answered by an RDMA error, not by a Reply */
+    bool has_credits;
+    uint32_t credits_granted;
+    const struct rpcrdma_finding *findings;
+    size_t n_findings;
+};
+
+/* Writes "READ" or "SEQUENCE+PUTFH+READ", NUL-terminated and cut to size; "+..." where operations
+ * are not known; "" where nothing is. Returns the length it would have. */
+RPCRDMA_API size_t rpcrdma_transaction_name(const struct rpcrdma_transaction *transaction,
+                                            char *buf, size_t size);
+
+/* Operation i < n_operations by name, NULL: it has none. */
+RPCRDMA_API const char *rpcrdma_transaction_operation(const struct rpcrdma_transaction *transaction,
+                                                      uint32_t i);
+
+#endif

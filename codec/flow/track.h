@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef RPCRDMA_FLOW_TRACK_H
+#define RPCRDMA_FLOW_TRACK_H
+
+/*
+ * From messages, Writes and Reads to whole RPCs and transactions: the parts and who does what.
+ *
+ *   track.c    the observer: Calls find their Replies, data finds its segment, what waits is ended
+ *   offer.c    the chunk lists of a message as regions
+ *   pieces.c   runs of bytes, cut and joined
+ *   whole.c    a Call or a Reply from its parts and chunks, given to the sink
+ *   again.c    Calls that were sent before, on another connection
+ *   rpc.c      names
+ */
+
+#include "flow/internal.h"
+#include "flow/region.h"
+#include "flow/rpc.h"
+#include "upper/binding.h"
+
+enum {
+    TRACK_SEGMENTS = 4096, /* of one message; Linux offers at most a few dozen */
+    TRACK_HELD = 1024,     /* Replies that wait for data */
+    TRACK_AGAIN = 4096,    /* Calls remembered to be known again; a power of two */
+};
+/* A Reply that came before its data waits this long: the data travelled before it (a Write) or was
+ * answered before it (a Read), so only the capture can have changed their order. */
+#define TRACK_HOLD_NS INT64_C(20000000)
+
+/* A run of segments with one meaning. */
+struct track_chunk {
+    uint32_t position;     /* read chunks */
+    uint32_t first, count; /* in the offer's regions */
+    uint64_t length;       /* offered */
+};
+
+enum track_use {
+    TRACK_CALL_READ,  /* read chunks of a Call: the Responder pulls them */
+    TRACK_REPLY_READ, /* of a Reply: the Requester does (RFC 5666's Read-Read model) */
+    TRACK_WRITE,      /* write chunks and reply chunk */
+};
+
+/* The chunk lists of one message. */
+struct track_offer {
+    size_t size; /* of the allocation */
+    bool has_base, has_reply;
+    struct track_chunk base; /* Position-Zero Read chunk, or version 2's Call chunk */
+    struct track_chunk reply;
+    struct track_chunk *reads, *writes; /* reads by position */
+    uint32_t n_reads, n_writes, n_regions;
+    struct flow_region *regions;
+};
+
+/* What a Send carried of an RPC message. */
+struct track_part {
+    struct track_part *next;
+    size_t size; /* of the allocation */
+    uint64_t at; /* in the stream that the Sends carry */
+    uint32_t caplen, len;
+    const uint8_t *data; /* NULL: not kept */
+    uint8_t bytes[];
+};
+
+struct track_parts {
+    struct track_part *first, *last;
+    uint64_t length; /* on the wire, gaps counted */
+    bool gap;        /* a part is missing */
+};
+
+/* A Reply that cannot be given yet. */
+struct track_reply {
+    struct track_parts parts;
+    bool ready;                     /* its last Send has come; what follows is of that */
+    bool read_read;                 /* its read list waits to be pulled */
+    struct rpcrdma_message message; /* on `header` */
+    uint8_t *header;
+    uint32_t header_caplen;
+    struct track_offer *offer; /* its read list */
+    uint64_t frame;
+    int64_t time_ns;
+    struct track_rpc *newer, *older; /* the tracker's list of those that wait */
+    bool waits;
+};
+
+/* A transaction. */
+struct track_rpc {
+    struct rpcrdma_transaction pub;
+    struct flow_conn *conn;
+    struct track_rpc *chain;         /* same key of the table */
+    struct track_rpc *newer, *older; /* same connection and caller */
+    bool listed, has_call;
+
+    struct rpcrdma_rpc rpc; /* header of the Call, valid where pub.has_program */
+    struct track_parts parts;
+    bool open;      /* more parts of the Call are to come */
+    bool malformed; /* the Call's transport header could not be read to its end */
+    bool no_length; /* or was not captured to its end */
+    bool msgp;
+    uint32_t align, header_length;
+    bool call_given, call_complete;
+    uint64_t pending; /* bytes of its read chunks that have not passed */
+    struct track_offer *offer;
+
+    struct track_reply reply;
+    bool reply_complete;
+    int64_t rdma_first_ns, rdma_last_ns;
+    uint64_t last_frame; /* of the last RDMA packet, for the frame that completes the Call */
+    int64_t last_ns;
+    struct flow_findings *findings; /* NULL: none */
+    bool dropped;
+    struct {
+        uint32_t first, last; /* 0: none */
+    } reads[2];               /* ids of the Read requests to its regions, by the end that asks */
+};
+
+/* Per connection. */
+struct track_conn {
+    struct track_rpc *newest[2], *oldest[2]; /* by caller */
+    uint32_t count[2];
+    struct {
+        uint32_t id; /* of the request; 0: none */
+        struct flow_region *region;
+    } reads[2][FLOW_READS]; /* by the end that asks: where its requests go */
+    bool said_unknown;
+};
+
+struct track_again {
+    uint64_t key;
+    uint64_t frame;
+    uint32_t connection; /* 0: free, or answered */
+};
+
+/* Runs of bytes. */
+struct track_pieces {
+    struct rpcrdma_piece *at;
+    size_t count, size;
+    size_t apart; /* pieces before this one are not added to */
+    uint64_t length;
+    bool failed; /* no memory: some are missing */
+};
+
+struct track {
+    struct flow *flow;
+    struct flow_observer observer;
+    struct flow_regions regions;
+    struct flow_table table; /* (connection, caller, XID) -> transaction */
+    struct track_rpc *held_newest, *held_oldest;
+    uint32_t n_held;
+    struct track_again *again;
+    bool keep_data, keep_base;
+
+    struct track_pieces base, whole; /* scratch */
+    uint8_t *flat;
+    size_t flat_size;
+    uint32_t *lengths;
+    struct rpcrdma_gap *gaps;
+    struct rpcrdma_insertion *places;
+    struct rpcrdma_loose_chunk *loose;
+    size_t lists_size;
+};
+
+/* A Reply, ready to be put together: from the Send in hand, or from one that waited. */
+struct track_answer {
+    const struct rpcrdma_message *message;
+    const struct track_parts *parts;
+    const struct track_offer *offer; /* its own read list; may be NULL */
+    uint64_t frame;
+    int64_t time_ns;
+};
+
+/* offer.c. Opens what `end` offers in `message`: a Call everything, a Reply (reads:
+ * TRACK_REPLY_READ) its read list. NULL when that is nothing, or memory is short (t->dropped). */
+struct track_offer *track_offer_open(struct track *track, struct track_rpc *t, int end,
+                                     enum track_use reads, const struct rpcrdma_message *message);
+void track_offer_free(struct track *track, struct track_offer *offer);
+/* Bytes of its read chunks that have not passed. */
+uint64_t track_offer_pending(const struct track_offer *offer);
+/* Bytes of them that have. */
+uint64_t track_offer_read(const struct track_offer *offer);
+
+/* pieces.c */
+void track_pieces_reset(struct track_pieces *pieces);
+void track_pieces_add(struct track *track, struct track_pieces *pieces, struct rpcrdma_piece piece);
+void track_pieces_parts(struct track *track, struct track_pieces *pieces,
+                        const struct track_parts *parts);
+/* [0, length) of a region; LOST where there is none (region NULL). */
+void track_pieces_region(struct track *track, struct track_pieces *pieces,
+                         const struct flow_region *region, uint32_t length);
+void track_pieces_chunk(struct track *track, struct track_pieces *pieces,
+                        const struct track_offer *offer, const struct track_chunk *chunk);
+void track_pieces_fill(struct track *track, struct track_pieces *pieces,
+                       enum rpcrdma_piece_kind kind, uint64_t length);
+
+/* Reads a list of pieces from its beginning. */
+struct track_reader {
+    const struct track_pieces *from;
+    size_t index;
+    uint32_t used; /* of pieces[index] */
+    uint64_t left;
+};
+struct track_reader track_reader_begin(const struct track_pieces *from);
+void track_reader_move(struct track *track, struct track_reader *reader, struct track_pieces *to,
+                       uint64_t length);
+/* The longest captured beginning as one run. *caplen says how long. NULL where there is none. */
+const uint8_t *track_flatten(struct track *track, const struct track_pieces *pieces,
+                             size_t *caplen);
+void track_pieces_free(struct track *track, struct track_pieces *pieces);
+
+/* whole.c */
+void track_call_names(struct track *track, struct track_rpc *t, const uint8_t *data, size_t caplen,
+                      size_t len);
+void track_call_give(struct track *track, struct track_rpc *t);
+void track_reply_give(struct track *track, struct track_rpc *t, const struct track_answer *answer);
+/* Returned chunks' bytes that have not passed. */
+uint64_t track_reply_pending(const struct track_rpc *t, const struct rpcrdma_message *message);
+
+/* again.c */
+bool track_again_seen(struct track *track, const struct track_rpc *t, uint64_t *frame,
+                      uint32_t *connection);
+void track_again_note(struct track *track, const struct track_rpc *t);
+void track_again_answered(struct track *track, const struct track_rpc *t);
+
+/* track.c */
+void track_add_finding(struct track *track, struct track_rpc *t, enum rpcrdma_rule_id rule,
+                       uint64_t frame, const char *what, uint64_t a, uint64_t b, uint64_t c);
+struct track *track_new(struct flow *flow);
+void track_free(struct track *track);
+
+#endif
