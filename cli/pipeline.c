@@ -191,8 +191,9 @@ static void read_packets(struct pipeline *pipeline)
             out_flush(pipeline->out);
     }
     if (source->damaged) { /* the source knows where */
-        if (source_next(source, packets, 1, &n) == SOURCE_ERROR)
-            complain("%s", source->error);
+        bool told = source_next(source, packets, 1, &n) == SOURCE_ERROR;
+
+        complain("%s", told ? source->error : "a file was cut short while it was read");
         unusable(pipeline);
     }
 }
@@ -222,14 +223,19 @@ static struct source *open_source(const struct options *options)
     char error[512];
     struct source *source;
 
-    if (options->n_files > 1) {
-        complain("one file at a time, please");
-        return NULL;
-    }
-    source = source_file_open(options->files[0], NULL, error, sizeof(error));
+    if (options->n_files > 1)
+        source = source_merge_open(options->files, options->n_files, error, sizeof(error));
+    else
+        source = source_file_open(options->files[0], NULL, error, sizeof(error));
     if (!source)
         complain("%s", error);
     return source;
+}
+
+static void on_report(void *context, const char *text)
+{
+    (void)context;
+    complain("%s", text);
 }
 
 static void say_nothing_found(const struct pipeline *pipeline)
@@ -239,8 +245,9 @@ static void say_nothing_found(const struct pipeline *pipeline)
     if (pipeline->messages > 0 || pipeline->private->connections > 0 || pipeline->options->quiet ||
         pipeline->private->status != EXIT_DONE)
         return;
-    complain("%s: no RPC-over-RDMA: %" PRIu64 " packets, %" PRIu64 " of them RDMA%s",
-             pipeline->options->files[0], stats->packets, stats->rdma,
+    complain("%s%s: no RPC-over-RDMA: %" PRIu64 " packets, %" PRIu64 " of them RDMA%s",
+             pipeline->options->files[0], pipeline->options->n_files > 1 ? " and others" : "",
+             stats->packets, stats->rdma,
              stats->rdma > 0 ? "; --port or --qpn can say which connections carry it" : "");
 }
 
@@ -304,6 +311,8 @@ int pipeline_run(struct pipeline *pipeline, const struct rpcrdma_flow_sink *sink
     } else {
         say_nothing_found(pipeline);
     }
+    if (!pipeline->options->quiet)
+        source_report(private.source, on_report, NULL);
     rpcrdma_flow_free(private.flow);
     rpcrdma_net_free(private.net);
     source_close(private.source);

@@ -140,12 +140,8 @@ static enum source_status file_next(struct source *source, struct source_packet 
     return SOURCE_END;
 }
 
-static size_t file_interfaces(const struct source *source)
-{
-    return ((const struct file *)source)->n_interfaces;
-}
-
-static bool file_interface(const struct source *source, size_t index, struct source_interface *out)
+static bool file_interface(const struct source *source, uint32_t index,
+                           struct source_interface *out)
 {
     const struct file *file = (const struct file *)source;
     const struct file_interface *from;
@@ -228,8 +224,7 @@ static bool begin(struct file *file)
 struct source *source_file_open(const char *path, const struct source_config *config, char *error,
                                 size_t size)
 {
-    static const struct source_ops ops = {file_next, file_interfaces, file_interface, file_stats,
-                                          file_close};
+    static const struct source_ops ops = {file_next, file_interface, file_stats, NULL, file_close};
     struct file *file = calloc(1, sizeof(*file));
 
     if (!file) {
@@ -237,7 +232,8 @@ struct source *source_file_open(const char *path, const struct source_config *co
         return NULL;
     }
     file->source.ops = &ops;
-    file->in = input_open(path, config ? config->window : 0, &file->source.damaged, error, size);
+    file->in = input_open(path, config ? config->window : 0, &file->source.damaged,
+                          config ? config->damaged : NULL, error, size);
     if (file->in)
         file->in = input_unpack(file->in, error, size);
     if (!file->in) {

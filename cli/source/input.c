@@ -42,6 +42,8 @@ static void on_sigbus(int number, siginfo_t *info, void *context)
             MAP_FAILED)
             break;
         *in->damaged = 1;
+        if (in->damaged_too)
+            *in->damaged_too = 1;
         return;
     }
     sigaction(SIGBUS, &before, NULL); /* not ours: the instruction runs again, without us */
@@ -265,7 +267,7 @@ static bool set_up(struct input *in, volatile sig_atomic_t *damaged, bool standa
 }
 
 struct input *input_open(const char *path, size_t window, volatile sig_atomic_t *damaged,
-                         char *error, size_t size)
+                         volatile sig_atomic_t *damaged_too, char *error, size_t size)
 {
     struct input *in = calloc(1, sizeof(*in));
     bool standard_input = strcmp(path, "-") == 0;
@@ -273,6 +275,7 @@ struct input *input_open(const char *path, size_t window, volatile sig_atomic_t 
 
     if (!in)
         goto out;
+    in->damaged_too = damaged_too;
     in->window = window > 0 && window < INPUT_WINDOW ? window : INPUT_WINDOW;
     in->name = strdup(standard_input ? "standard input" : path);
     if (!in->name)

@@ -37,7 +37,8 @@ struct input {
     /* mapped */
     void *map; /* page aligned; NULL when nothing is mapped */
     size_t map_size, window;
-    volatile sig_atomic_t *damaged; /* set to 1 by the signal handler when mapped bytes are gone */
+    /* set to 1 by the signal handler when mapped bytes are gone; the second may be NULL */
+    volatile sig_atomic_t *damaged, *damaged_too;
     struct input *next_mapped;
 
     /* read */
@@ -51,11 +52,12 @@ struct input {
 };
 
 /*
- * Opens `path`, "-" for standard input. `damaged` is where to note that mapped bytes vanished.
+ * Opens `path`, "-" for standard input. `damaged` and `damaged_too` (or NULL) are where to note
+ * that mapped bytes vanished.
  * Returns NULL with a line in `error`.
  */
 struct input *input_open(const char *path, size_t window, volatile sig_atomic_t *damaged,
-                         char *error, size_t size);
+                         volatile sig_atomic_t *damaged_too, char *error, size_t size);
 
 /*
  * If `in` begins like gzip or zstd: an input of the unpacked bytes, which owns `in`. Else `in`

@@ -38,7 +38,7 @@ enum source_status {
 
 struct source_packet {
     struct rpcrdma_packet packet; /* data borrowed until the next call; frame counts from 1 */
-    uint32_t interface;           /* below source_interfaces(); says nothing of the link type */
+    uint32_t interface;           /* a number for source_interface() */
 };
 
 struct source_interface {
@@ -62,10 +62,12 @@ struct source;
 struct source_ops {
     enum source_status (*next)(struct source *source, struct source_packet *packets, size_t max,
                                size_t *n);
-    size_t (*interfaces)(const struct source *source);
-    /* False where there is no such interface. */
-    bool (*interface)(const struct source *source, size_t index, struct source_interface *out);
+    /* The interface of a packet given out last. False where there is no such interface. */
+    bool (*interface)(const struct source *source, uint32_t number, struct source_interface *out);
     void (*stats)(const struct source *source, struct source_stats *out);
+    /* Lines that are worth knowing once all was read. NULL: never any. */
+    void (*report)(const struct source *source, void (*line)(void *context, const char *text),
+                   void *context);
     void (*close)(struct source *source);
 };
 
@@ -79,7 +81,8 @@ struct source {
 };
 
 struct source_config {
-    size_t window; /* bytes of a file mapped at once; 0: the default, 16 MiB */
+    size_t window;                  /* bytes of a file mapped at once; 0: the default, 16 MiB */
+    volatile sig_atomic_t *damaged; /* where else to note what source.damaged says, or NULL */
 };
 
 /*
@@ -89,26 +92,36 @@ struct source_config {
 struct source *source_file_open(const char *path, const struct source_config *config, char *error,
                                 size_t size);
 
+/*
+ * Several capture files, as one: packets in the order of time, frames counted through. Files that
+ * saw the same packets (both ends of one conversation) give each packet once, by the clock of the
+ * first of them. What cannot be read is a SOURCE_ERROR each; the rest is given. Files are read
+ * twice, unless one of them is a pipe: then packets are only put in order.
+ */
+struct source *source_merge_open(char *const *paths, size_t n, char *error, size_t size);
+
 static inline enum source_status source_next(struct source *source, struct source_packet *packets,
                                              size_t max, size_t *n)
 {
     return source->ops->next(source, packets, max, n);
 }
 
-static inline size_t source_interfaces(const struct source *source)
-{
-    return source->ops->interfaces(source);
-}
-
-static inline bool source_interface(const struct source *source, size_t index,
+static inline bool source_interface(const struct source *source, uint32_t number,
                                     struct source_interface *out)
 {
-    return source->ops->interface(source, index, out);
+    return source->ops->interface(source, number, out);
 }
 
 static inline void source_stats(const struct source *source, struct source_stats *out)
 {
     source->ops->stats(source, out);
+}
+
+static inline void source_report(const struct source *source,
+                                 void (*line)(void *context, const char *text), void *context)
+{
+    if (source->ops->report)
+        source->ops->report(source, line, context);
 }
 
 /* NULL is fine. */

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef RPCRDMA_CLI_SOURCE_COPIES_H
+#define RPCRDMA_CLI_SOURCE_COPIES_H
+
+/*
+ * Which packet is a copy of one already given out from another file. Equal packets are counted per
+ * file: the third one in a file is the same as the third one in another, so that a retransmission,
+ * which is equal but stands in the same file, is never taken for a copy.
+ */
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "source/fingerprint.h"
+#include "source/overlap.h"
+
+struct copies;
+
+/* NULL when memory is short. overlap is borrowed. */
+struct copies *copies_new(const struct overlap *overlap);
+void copies_free(struct copies *copies); /* NULL is fine */
+
+/* Whether this packet of `file` is one that another file gave before. time_ns is by the reference's
+ * clock and grows from call to call, but for packets out of order. */
+bool copies_is_one(struct copies *copies, uint32_t file, int64_t time_ns,
+                   const struct fingerprint *print);
+
+#endif

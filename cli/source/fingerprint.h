@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef RPCRDMA_CLI_SOURCE_FINGERPRINT_H
+#define RPCRDMA_CLI_SOURCE_FINGERPRINT_H
+
+/* A packet as it is known again in another capture: 128 bits made of its IP payload. */
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "net/net.h"
+
+struct fingerprint {
+    uint64_t low, high;
+    bool forward; /* source address below the destination's: tells the two directions apart */
+};
+
+enum { FINGERPRINT_ALL = UINT32_MAX };
+
+/*
+ * Of the packet's first `most` payload bytes, its payload length on the wire and its addresses,
+ * without the TCP or UDP checksum. False where the packet has none: no IP, or cut before it.
+ */
+bool fingerprint(const struct rpcrdma_packet *packet, uint32_t most, struct fingerprint *out);
+
+/* Payload bytes captured of a packet that was cut; FINGERPRINT_ALL where it was not. */
+uint32_t fingerprint_cut(const struct rpcrdma_packet *packet);
+
+#endif

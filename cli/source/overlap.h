@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef RPCRDMA_CLI_SOURCE_OVERLAP_H
+#define RPCRDMA_CLI_SOURCE_OVERLAP_H
+
+/*
+ * Which of several capture files saw the same packets, and how far apart their clocks are. Files of
+ * a ring buffer follow one another and share none; two sides' captures of one conversation share
+ * many.
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct overlap_file {
+    const char *path;
+    /* what was found: */
+    bool readable;             /* and there is a packet in it */
+    int64_t first_ns, last_ns; /* earliest and latest packet, by its own clock */
+    int64_t offset_ns;         /* its clock less the reference's: subtract it from its times */
+    size_t reference;          /* the file whose clock that is; itself where it shares no packets */
+    uint64_t matches;          /* packets by which the offset is known */
+    uint32_t cut; /* least IP payload captured of a packet that was cut; UINT32_MAX: none */
+};
+
+struct overlap {
+    struct overlap_file *files;
+    size_t n;
+    bool any;       /* some share packets */
+    uint32_t most;  /* payload bytes that every file has of a packet: compare no more */
+    uint8_t *share; /* n * n: whether two files share packets */
+};
+
+/* Reads the beginnings of all packets of all files. False when memory is short. */
+bool overlap_find(struct overlap *overlap, char *const *paths, size_t n);
+
+void overlap_free(struct overlap *overlap);
+
+static inline bool overlap_shares(const struct overlap *overlap, size_t i, size_t k)
+{
+    return overlap->share[i * overlap->n + k];
+}
+
+#endif

@@ -1,0 +1,198 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Several files at once: ring buffers, and both ends' captures of one conversation."""
+import gzip
+import json
+import os
+import random
+import re
+import subprocess
+
+import command
+import pcap
+
+SECOND = 10**9
+IP = b'\x08\0', b'\x86\xdd'
+
+
+def readdressed(packet):
+    """The same packet after a hop: other MAC addresses, TTL less one, congestion marked."""
+    data = bytearray(packet.data)
+    data[0:12] = bytes(range(12))
+    if data[12:14] == b'\x08\0':
+        data[15] |= 3
+        data[22] -= 1
+    return bytes(data)
+
+
+class Several(command.CommandTest):
+    def write(self, name, packets, linktype=1):
+        path = os.path.join(self.folder, name)
+        pcap.write(path, packets, linktype)
+        return path
+
+    def decode(self, *paths, **more):
+        return self.run_command('decode', '--json', *paths, **more).splitlines()
+
+    def untimed(self, lines):
+        """The messages without frame and time, and what happened to be found, in any order."""
+        out = []
+        for line in lines:
+            one = json.loads(line)
+            for key in ('frame', 'time_ns'):
+                one.pop(key, None)
+            for finding in one.get('findings', []):
+                finding.pop('frame', None)
+            out.append(json.dumps(one, sort_keys=True))
+        return sorted(out)
+
+    def ring(self, packets, n):
+        size = len(packets) // n + 1
+        return [self.write(f'ring{i}.pcap', packets[i * size:(i + 1) * size]) for i in range(n)]
+
+    def test_ring_buffer(self):
+        """In any order of arguments the same as in one file, and nothing on stderr."""
+        whole = self.decode(command.capture())
+        for n in (2, 7, 40):
+            paths = self.ring(self.packets(), n)
+            random.Random(n).shuffle(paths)
+            self.assertEqual(self.decode(*paths), whole)
+
+    def test_ring_buffer_with_retransmission_across_the_seam(self):
+        """Sent again 300 ms later, in the next file: that is no copy."""
+        packets = self.packets()
+        for n in (1, 20, 60):
+            again = [one._replace(time_ns=packets[199].time_ns + 300000000 + i)
+                     for i, one in enumerate(packets[200 - n:200])]
+            first, second = packets[:200], again + [
+                one._replace(time_ns=one.time_ns + SECOND) for one in packets[200:]]
+            whole = self.decode(self.write('whole.pcap', first + second))
+            self.assertEqual(self.decode(self.write('a.pcap', first), self.write('b.pcap', second)),
+                             whole)
+
+    def both_sides(self, packets, offset, lost=0, latency=20000, seed=1, client='192.168.77.11'):
+        """What the server's and the client's host captured; no packet is lost in both."""
+        chance = random.Random(seed)
+        address = bytes(map(int, client.split('.')))
+        server, client = [], []
+        for one in packets:
+            here = chance.random()
+            if here >= lost:
+                server.append(one)
+            sent = one.data[26:30] == address
+            if here < 1 - lost:
+                client.append(one._replace(data=readdressed(one), time_ns=one.time_ns + offset +
+                                           (-latency if sent else latency)))
+        client.sort(key=lambda one: one.time_ns)
+        return self.write('server.pcap', server), self.write('client.pcap', client)
+
+    def offset_said(self):
+        return float(re.search(r'its clock is (-?\d+\.\d+) s ahead', self.stderr)[1])
+
+    def test_both_sides(self):
+        for name in ('roce-nfs3-mini', 'roce-nfs41-callback', 'iwarp-nfs3-mini'):
+            packets = self.packets(name)
+            whole = self.untimed(self.decode(command.capture(name)))
+            self.assertGreater(len(whole), 100)
+            without_ip = sum(one.data[12:14] not in IP for one in packets)
+            for offset in (0, 1500000000, -3600 * SECOND - 250000000):
+                for lost in (0, 0.1):
+                    paths = self.both_sides(packets, offset, lost)
+                    for order in (paths, paths[::-1]):
+                        shown = self.decode(*order, errors=2)
+                        self.assertEqual(self.untimed(shown), whole)
+                        said = self.offset_said() * (1 if order is paths else -1)
+                        self.assertAlmostEqual(said, offset / SECOND, delta=0.0002)
+                        last = max(json.loads(line)['frame'] for line in shown)
+                        self.assertLessEqual(last, len(packets) + without_ip)
+
+    def test_counted_once(self):
+        """The stderr lines' numbers, and -q."""
+        packets = self.packets()
+        paths = self.both_sides(packets, SECOND)
+        self.decode(*paths, errors=2)
+        copies = [tuple(map(int, found)) for found in
+                  re.findall(r': (\d+) of (\d+) packets were in another', self.stderr)]
+        self.assertEqual(sum(read for _, read in copies), 2 * len(packets))
+        with_ip = sum(one.data[12:14] in IP for one in packets)
+        self.assertEqual(sum(copied for copied, _ in copies), with_ip)
+        self.decode('-q', *paths, errors=0)
+
+    def test_duplicates_stay(self):
+        """What the wire had twice, both captures have twice: it is there twice, not once or 4 times."""
+        twice = []
+        for one in self.packets():
+            twice.append(one)
+            if one.frame % 7 == 0:
+                twice.append(one._replace(time_ns=one.time_ns + 1000))
+        whole = self.untimed(self.decode(self.write('whole.pcap', twice)))
+        paths = self.both_sides(twice, SECOND)
+        self.assertEqual(self.untimed(self.decode(*paths, errors=2)), whole)
+
+    def test_three_places(self):
+        packets = self.packets()
+        whole = self.untimed(self.decode(command.capture()))
+        server, client = self.both_sides(packets, 5 * SECOND, 0.1)
+        switch = self.write('switch.pcap', [one._replace(time_ns=one.time_ns - 7 * SECOND)
+                                            for one in packets if one.frame % 9])
+        self.assertEqual(self.untimed(self.decode(server, client, switch, errors=3)), whole)
+
+    def test_ring_buffers_of_both_sides(self):
+        packets = self.packets()
+        whole = self.untimed(self.decode(command.capture()))
+        _, client = self.both_sides(packets, 2 * SECOND)
+        other = pcap.read(client)[0]
+        client = [self.write(f'client{i}.pcap', other[i * 150:(i + 1) * 150]) for i in range(4)]
+        server = self.ring(packets, 3)
+        shown = self.decode(*server, *client, errors=7)
+        self.assertEqual(self.untimed(shown), whole)
+
+    def test_snap_lengths_differ(self):
+        """One side kept 200 bytes of each packet: they are known to be the same all the same."""
+        packets = self.packets()
+        server, client = self.both_sides(packets, SECOND)
+        sliced = [one._replace(data=one.data[:200]) for one in pcap.read(client)[0]]
+        client = self.write('client.pcap', sliced)
+        lines = self.decode(server, client, errors=2)
+        self.assertEqual(len(lines), len(self.decode(command.capture())))
+
+    def test_formats_may_differ(self):
+        packets = self.packets()
+        first = self.write('first.pcap', packets[:100])
+        second = self.file(command.section('>') + command.interface(
+            options=command.option(9, b'\x09', '>'), order='>') + b''.join(
+                command.enhanced(one.data, one.time_ns, length=one.length, order='>')
+                for one in packets[100:200]), 'second.pcapng')
+        with open(self.write('third.pcap', packets[200:]), 'rb') as data:
+            third = self.file(gzip.compress(data.read()), 'third.gz')
+        self.assertEqual(self.decode(third, first, second), self.decode(command.capture()))
+
+    def test_one_of_them_is_bad(self):
+        paths = self.ring(self.packets(), 3)
+        whole = self.decode(command.capture())
+        missing = os.path.join(self.folder, 'missing.pcap')
+        self.assertEqual(self.decode(paths[0], missing, *paths[1:], status=2), whole)
+        self.assertIn('missing.pcap: No such file', self.stderr)
+        bad = self.file(b'no capture', 'bad.pcap')
+        self.assertEqual(self.decode(bad, *paths, missing, status=2, errors=2), whole)
+        os.truncate(paths[1], os.path.getsize(paths[1]) - 5)
+        self.decode(*paths, status=2)
+        self.assertIn('ring1.pcap: byte ', self.stderr)
+        self.run_command('decode', missing, bad, status=2, errors=2)
+        empty = self.write('empty.pcap', [])
+        self.run_command('decode', empty, empty, errors=1)
+
+    def test_pipes(self):
+        paths = self.ring(self.packets(), 2)
+        self.run_command('decode', paths[0], '-', status=2)
+        self.assertIn('standard input', self.stderr)
+        run = subprocess.run(['bash', '-c', f'"{command.RPCRDMA}" decode --json <(cat "{paths[1]}") '
+                              f'<(cat "{paths[0]}")'], capture_output=True, check=True, text=True)
+        self.assertEqual(run.stdout.splitlines(), self.decode(command.capture()))
+
+    def test_count(self):
+        paths = self.ring(self.packets(), 5)
+        whole = self.decode('-c', '200', command.capture())
+        self.assertEqual(self.decode('-c', '200', *paths), whole)
+
+
+command.main()
