@@ -53,7 +53,7 @@ int view_direction(const struct rpcrdma_flow_message *message)
 const struct rpcrdma_rpc *view_call(const struct rpcrdma_flow_message *message)
 {
     const struct rpcrdma_rpc *call =
-        message->direction == RPCRDMA_DIRECTION_REPLY ? message->call : message->rpc;
+        message->direction == RPCRDMA_DIRECTION_CALL && message->rpc ? message->rpc : message->call;
 
     return call && call->present & RPCRDMA_RPC_HAS_PROGRAM ? call : NULL;
 }
