@@ -1,0 +1,538 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Version 2: which dialect, versions, continued messages, the effect of properties. */
+#include "rig.h"
+
+#include "wire/property.h"
+#include "wire/xchar.h"
+
+static struct rig rig;
+static struct rig_end a, b;
+
+static void begin(const struct rpcrdma_flow_config *config)
+{
+    a = RIG_A;
+    b = RIG_B;
+    rig_begin(&rig, config);
+    rig_connect(&rig, &a, &b, 20049);
+}
+
+static uint32_t type_of(const struct rpcrdma_dialect *d, enum rpcrdma_kind kind)
+{
+    for (size_t i = 0; i < d->n_types; i++)
+        if (d->types[i].kind == kind)
+            return d->types[i].value;
+    fail();
+    return 0;
+}
+
+static void send(bool from_a, const struct rpcrdma_message *m)
+{
+    uint8_t buf[16384];
+    size_t n;
+
+    assert_int_equal(rpcrdma_message_encode(m, buf, sizeof(buf), &n), RPCRDMA_OK);
+    rig_send(&rig, from_a ? &a : &b, from_a ? &b : &a, buf, (uint32_t)n);
+}
+
+static struct rpcrdma_message message(enum rpcrdma_dialect_id id, enum rpcrdma_kind kind,
+                                      uint32_t xid)
+{
+    const struct rpcrdma_dialect *d = rpcrdma_dialect(id);
+
+    return (struct rpcrdma_message){
+        .dialect = d, .xid = xid, .version = d->version, .credits = 10, .type = type_of(d, kind)};
+}
+
+/* The RPC messages without version 1's header. */
+static uint8_t rpc[16384];
+
+static struct rpcrdma_span call_payload(uint32_t xid, uint32_t more)
+{
+    uint8_t whole[16384];
+    uint32_t n = rig_call(whole, xid, 100003, more) - 28;
+
+    memcpy(rpc, whole + 28, n);
+    return (struct rpcrdma_span){.data = rpc, .caplen = n, .len = n};
+}
+
+static struct rpcrdma_span reply_payload(uint32_t xid, uint32_t more)
+{
+    uint8_t whole[16384];
+    uint32_t n = rig_reply(whole, xid, more) - 28;
+
+    memcpy(rpc, whole + 28, n);
+    return (struct rpcrdma_span){.data = rpc, .caplen = n, .len = n};
+}
+
+/* A Call and its Reply, as each family writes them. */
+static void talk(enum rpcrdma_dialect_id id, uint32_t xid)
+{
+    const struct rpcrdma_dialect *d = rpcrdma_dialect(id);
+    bool htype = d->family == RPCRDMA_FAMILY_HTYPE;
+    struct rpcrdma_message m =
+        message(id, htype ? RPCRDMA_KIND_CALL_INLINE : RPCRDMA_KIND_MSG, xid);
+
+    m.payload = call_payload(xid, 0);
+    send(true, &m);
+    m = message(id, htype ? RPCRDMA_KIND_REPLY_INLINE : RPCRDMA_KIND_MSG, xid);
+    m.flags = d->flag_response;
+    m.direction = 1;
+    m.payload = reply_payload(xid, 0);
+    send(false, &m);
+}
+
+static struct rpcrdma_property number(uint32_t id, uint32_t value)
+{
+    static uint8_t bytes[16][4];
+    static unsigned at;
+    uint8_t *p = bytes[at++ % 16];
+
+    rig_word(p, value);
+    return (struct rpcrdma_property){.id = id, .data = {.data = p, .caplen = 4, .len = 4}};
+}
+
+static struct rpcrdma_propset set(const struct rpcrdma_property *p, uint32_t n)
+{
+    return (struct rpcrdma_propset){.properties = p, .count = n, .declared = n};
+}
+
+/* What sets a dialect apart from those its Calls and Replies look like. */
+static void speak(enum rpcrdma_dialect_id id)
+{
+    const struct rpcrdma_property sizes[] = {number(1, 8192), number(2, 16384), number(3, 65536),
+                                             number(4, 8)};
+    const struct rpcrdma_property one[] = {number(1, 8192)};
+    struct rpcrdma_message m;
+
+    switch (id) {
+    case RPCRDMA_CEL_01: {
+        uint8_t info[64];
+        struct rpcrdma_xchar x = {.type = RPCRDMA_XCHAR_INIT, .start = set(one, 1)};
+        size_t n;
+
+        assert_int_equal(rpcrdma_xchar_encode(&x, info, sizeof(info), &n), RPCRDMA_OK);
+        m = message(id, RPCRDMA_KIND_OPTIONAL, 0);
+        m.optional.type = RPCRDMA_XCHAR_INIT;
+        m.optional.info =
+            (struct rpcrdma_span){.data = info, .caplen = (uint32_t)n, .len = (uint32_t)n};
+        send(true, &m);
+        break;
+    }
+    case RPCRDMA_CEL_02:
+        m = message(id, RPCRDMA_KIND_ERROR, 99);
+        m.error = (struct rpcrdma_error){.code = 3, .body = RPCRDMA_ERROR_CANT_REPLY};
+        send(false, &m);
+        break;
+    case RPCRDMA_CEL_03:
+    case RPCRDMA_CEL_04:
+        m = message(id, RPCRDMA_KIND_CONNPROP, 0);
+        m.properties = set(one, 1);
+        send(true, &m);
+        m = message(id, RPCRDMA_KIND_ERROR, 99);
+        m.error = id == RPCRDMA_CEL_03
+                      ? (struct rpcrdma_error){.code = 3, .body = RPCRDMA_ERROR_SEGMENT_LENGTH}
+                      : (struct rpcrdma_error){.code = 8, .body = RPCRDMA_ERROR_LENGTH};
+        send(false, &m);
+        break;
+    case RPCRDMA_CEL_08:
+        m = message(id, RPCRDMA_KIND_CONNPROP, 0);
+        m.properties = set(one, 1);
+        send(true, &m);
+        m = message(id, RPCRDMA_KIND_ERROR, 99);
+        m.error = (struct rpcrdma_error){.code = 4, .body = RPCRDMA_ERROR_MAX_CHUNKS};
+        send(false, &m);
+        break;
+    case RPCRDMA_IETF_00:
+    case RPCRDMA_IETF_01:
+        m = message(id, RPCRDMA_KIND_CONNPROP, 0);
+        m.properties = set(sizes, 4);
+        send(true, &m);
+        m = message(id, RPCRDMA_KIND_ERROR, 99);
+        m.error = id == RPCRDMA_IETF_00
+                      ? (struct rpcrdma_error){.code = 5, .body = RPCRDMA_ERROR_MAX_CHUNKS}
+                      : (struct rpcrdma_error){.code = 6, .body = RPCRDMA_ERROR_MAX_CHUNKS};
+        if (id == RPCRDMA_IETF_00)
+            send(false, &m);
+        if (id == RPCRDMA_IETF_01) {
+            m.error = (struct rpcrdma_error){.code = 100};
+            send(false, &m);
+            m = message(id, RPCRDMA_KIND_CONNPROP, 0);
+            m.flags = m.dialect->flag_tpmore;
+            m.properties = set(sizes, 4);
+            send(true, &m);
+            m.flags = 0;
+            send(true, &m);
+        }
+        break;
+    case RPCRDMA_IETF_02:
+        m = message(id, RPCRDMA_KIND_GRANT, 0);
+        send(true, &m);
+        break;
+    default:
+        break;
+    }
+}
+
+/* Each dialect is recognised, first message and all; what cannot be told apart is named together.
+ */
+static void each_dialect(void **state)
+{
+    (void)state;
+    for (int id = RPCRDMA_CEL_00; id < RPCRDMA_DIALECT_COUNT; id++) {
+        uint32_t named;
+
+        begin(NULL);
+        talk((enum rpcrdma_dialect_id)id, 1);
+        speak((enum rpcrdma_dialect_id)id);
+        talk((enum rpcrdma_dialect_id)id, 2);
+        rig_end(&rig);
+        named = rig.connection[0].dialects;
+        assert_true(named & 1u << id);
+        if (id == RPCRDMA_IETF_01) {
+            /* ietf-02 only adds GRANT */
+            assert_int_equal(named, 1u << RPCRDMA_IETF_01 | 1u << RPCRDMA_IETF_02);
+            assert_int_equal(rig_count(&rig, RPCRDMA_RULE_DIALECT_UNDECIDED), 1);
+        } else {
+            if (named != 1u << id)
+                print_message("%s: %x\n", rpcrdma_dialect((enum rpcrdma_dialect_id)id)->name,
+                              named);
+            assert_int_equal(named, 1u << id);
+            for (size_t i = 0; i < rig.messages; i++)
+                assert_int_equal(rig.message[i].dialect, id);
+        }
+        assert_true(rig.messages >= 4);
+        for (size_t i = 0; i < rig.messages; i++)
+            for (size_t j = 0; j < rig.message[i].n_rules; j++)
+                fail_msg("%s: message %zu: %s", rpcrdma_dialect((enum rpcrdma_dialect_id)id)->name,
+                         i, rpcrdma_rule(rig.message[i].rules[j])->name);
+        assert_int_equal(rig.message[0].direction, RPCRDMA_DIRECTION_CALL);
+        assert_int_equal(rig.message[1].direction, RPCRDMA_DIRECTION_REPLY);
+        assert_true(rig.message[1].has_call);
+        assert_int_equal(rig.message[1].program, 100003);
+        assert_int_equal(rig.connection[0].version, 2);
+    }
+}
+
+/* Without a CM exchange, too: version 2's control messages are taken with their connection. */
+static void without_cm(void **state)
+{
+    struct rpcrdma_message m;
+    const struct rpcrdma_property p[] = {number(2, 8192)};
+
+    (void)state;
+    a = RIG_A;
+    b = RIG_B;
+    rig_begin(&rig, NULL);
+    m = message(RPCRDMA_IETF_07, RPCRDMA_KIND_CONNPROP_FINAL, 0);
+    m.properties = set(p, 1);
+    send(true, &m);
+    rig_ack(&rig, &b, &a, a.psn - 1);
+    send(false, &m);
+    assert_int_equal(rig.messages, 0);
+    talk(RPCRDMA_IETF_07, 5);
+    rig_end(&rig);
+    assert_int_equal(rig.messages, 4);
+    assert_int_equal(rig.connections, 1);
+    assert_int_equal(rig.message[0].sender, RPCRDMA_ROLE_CLIENT);
+    assert_int_equal(rig.connection[0].dialects, 1u << RPCRDMA_IETF_07);
+    assert_int_equal(rig.connection[0].threshold_call, 4096);
+    assert_int_equal(rig.connection[0].properties[0].receive_size, 8192);
+}
+
+static void overridden(void **state)
+{
+    const struct rpcrdma_flow_config config = {.dialect = rpcrdma_dialect(RPCRDMA_CEL_04)};
+
+    (void)state;
+    begin(&config);
+    talk(RPCRDMA_IETF_02, 1);
+    rig_end(&rig);
+    assert_int_equal(rig.message[0].dialect, RPCRDMA_CEL_04);
+    assert_int_equal(rig.findings, 0);
+}
+
+/* Types 4 to 9 alone: decoded as ietf-07, and said. */
+static void undecided(void **state)
+{
+    struct rpcrdma_message m;
+
+    (void)state;
+    begin(NULL);
+    m = message(RPCRDMA_IETF_07, RPCRDMA_KIND_ERROR, 1);
+    m.error.code = 2; /* BAD_XDR, 20 bytes: no flags word; cel-00 to -04 and ietf-07 */
+    send(false, &m);
+    rig_end(&rig);
+    assert_int_equal(rig.messages, 1);
+    assert_int_equal(rig.message[0].dialect, RPCRDMA_IETF_07);
+    assert_int_equal(rig_count(&rig, RPCRDMA_RULE_DIALECT_UNDECIDED), 1);
+    assert_true(rig.connection[0].dialects & 1u << RPCRDMA_CEL_04);
+    assert_false(rig.connection[0].dialects & 1u << RPCRDMA_IETF_02);
+}
+
+/* The first messages wait for the one that decides; nothing is lost if none comes. */
+static void waits(void **state)
+{
+    (void)state;
+    begin(NULL);
+    for (uint32_t i = 0; i < FLOW_HOLD_EVENTS + 100; i++)
+        talk(RPCRDMA_IETF_02, i);
+    speak(RPCRDMA_IETF_02);
+    rig_end(&rig);
+    assert_int_equal(rig.messages, 2 * (FLOW_HOLD_EVENTS + 100) + 1);
+    for (size_t i = 0; i + 1 < rig.messages; i++)
+        assert_int_equal(rig.message[i].xid, i / 2);
+}
+
+/* The server knows version 1 only: ERR_VERS, then version 1. */
+static void falls_back(void **state)
+{
+    uint8_t buf[64];
+
+    (void)state;
+    begin(NULL);
+    {
+        struct rpcrdma_message m = message(RPCRDMA_IETF_07, RPCRDMA_KIND_CALL_INLINE, 1);
+
+        m.payload = call_payload(1, 0);
+        send(true, &m);
+    }
+    rig_word(rig_word(rig_word(rig_word(buf, 1), 1), 32), 4);
+    rig_word(rig_word(rig_word(buf + 16, 1), 1), 1);
+    rig_send(&rig, &b, &a, buf, 28);
+    rig_send_call(&rig, &a, &b, 2);
+    rig_send_reply(&rig, &b, &a, 2);
+    rig_end(&rig);
+    assert_int_equal(rig.messages, 4);
+    for (size_t i = 0; i < 4; i++)
+        assert_int_equal(rig.message[i].n_rules, 0);
+    assert_int_equal(rig.message[1].direction, RPCRDMA_DIRECTION_REPLY);
+    assert_int_equal(rig.message[0].threshold_call, 4096);
+    assert_int_equal(rig.connection[0].version, 1);
+    assert_int_equal(rig.connection[0].threshold_call, 1024);
+}
+
+static void changes_version(void **state)
+{
+    (void)state;
+    begin(NULL);
+    talk(RPCRDMA_IETF_07, 1);
+    rig_send_call(&rig, &a, &b, 2);
+    talk(RPCRDMA_IETF_07, 3);
+    rig_end(&rig);
+    assert_int_equal(rig.messages, 5);
+    assert_int_equal(rig_count(&rig, RPCRDMA_RULE_VERSION_CHANGED), 1);
+    assert_int_equal(rig.message[2].rules[0], RPCRDMA_RULE_VERSION_CHANGED);
+    assert_int_equal(rig.connection[0].version, 2);
+}
+
+static void part(bool from_a, enum rpcrdma_kind kind, uint32_t xid, uint32_t remaining,
+                 const uint8_t *data, uint32_t n)
+{
+    struct rpcrdma_message m = message(RPCRDMA_IETF_07, kind, xid);
+
+    m.remaining = remaining;
+    m.payload = (struct rpcrdma_span){.data = data, .caplen = n, .len = n};
+    send(from_a, &m);
+}
+
+static void continued(void **state)
+{
+    (void)state;
+    for (int reading = 0; reading < 2; reading++) {
+        struct rpcrdma_span p = call_payload(7, 2960); /* 3000 */
+
+        begin(NULL);
+        assert_int_equal(p.len, 3000);
+        part(true, RPCRDMA_KIND_CALL_MIDDLE, 7, reading ? 3000 : 2000, rpc, 1000);
+        part(true, RPCRDMA_KIND_CALL_MIDDLE, 7, reading ? 2000 : 500, rpc + 1000, 1500);
+        part(true, RPCRDMA_KIND_CALL_INLINE, 7, 0, rpc + 2500, 500);
+        p = reply_payload(7, 1000);
+        part(false, RPCRDMA_KIND_REPLY_MIDDLE, 7, reading ? p.len : p.len - 500, rpc, 500);
+        part(false, RPCRDMA_KIND_REPLY_INLINE, 7, 0, rpc + 500, p.len - 500);
+        talk(RPCRDMA_IETF_07, 8);
+        rig_end(&rig);
+        assert_int_equal(rig.messages, 7);
+        for (uint32_t i = 0; i < 5; i++) {
+            assert_int_equal(rig.message[i].part, i < 3 ? i + 1 : i - 2);
+            assert_int_equal(rig.message[i].n_rules, 0);
+            assert_int_equal(rig.message[i].program, 100003);
+            assert_int_equal(rig.message[i].has_rpc, i == 0 || i == 3);
+            assert_int_equal(rig.message[i].has_call, i != 0);
+        }
+        assert_int_equal(rig.message[5].part, 0);
+        assert_int_equal(rig.findings, 0);
+    }
+}
+
+static void continued_wrong(void **state)
+{
+    (void)state;
+    /* remaining does not fit */
+    begin(NULL);
+    call_payload(7, 2960);
+    part(true, RPCRDMA_KIND_CALL_MIDDLE, 7, 2000, rpc, 1000);
+    part(true, RPCRDMA_KIND_CALL_INLINE, 7, 0, rpc + 1000, 1992);
+    rig_end(&rig);
+    assert_int_equal(rig.message[1].rules[0], RPCRDMA_RULE_REMAINING);
+
+    /* another Call, a GRANT between; the parts' sequence ends with the first, not with the second
+     */
+    begin(NULL);
+    call_payload(7, 2960);
+    part(true, RPCRDMA_KIND_CALL_MIDDLE, 7, 2000, rpc, 1000);
+    {
+        struct rpcrdma_message m = message(RPCRDMA_IETF_07, RPCRDMA_KIND_GRANT, 0);
+
+        send(true, &m);
+    }
+    part(true, RPCRDMA_KIND_CALL_INLINE, 7, 0, rpc + 1000, 2000);
+    part(false, RPCRDMA_KIND_REPLY_MIDDLE, 7, 100, (reply_payload(7, 172), rpc), 96);
+    talk(RPCRDMA_IETF_07, 8);
+    rig_end(&rig);
+    assert_int_equal(rig.messages, 6);
+    assert_int_equal(rig.message[1].rules[0], RPCRDMA_RULE_CONTINUED_CALL);
+    assert_int_equal(rig.message[2].n_rules, 0);
+    assert_int_equal(rig.message[2].part, 2);
+    assert_int_equal(rig.message[5].rules[0], RPCRDMA_RULE_CONTINUED_REPLY);
+    assert_int_equal(rig.message[5].part, 0);
+
+    /* the last part never comes */
+    begin(NULL);
+    call_payload(7, 2960);
+    part(true, RPCRDMA_KIND_CALL_MIDDLE, 7, 2000, rpc, 1000);
+    rig_end(&rig);
+    assert_int_equal(rig_count(&rig, RPCRDMA_RULE_CONTINUED_UNFINISHED), 1);
+}
+
+/* RDMA2_F_MORE of the flags family. */
+static void continued_by_flag(void **state)
+{
+    struct rpcrdma_message m;
+
+    (void)state;
+    begin(NULL);
+    speak(RPCRDMA_IETF_02);
+    m = message(RPCRDMA_IETF_02, RPCRDMA_KIND_MSG, 7);
+    m.flags = m.dialect->flag_more;
+    m.payload = call_payload(7, 960);
+    m.payload.caplen = m.payload.len = 500;
+    send(true, &m);
+    m.flags = 0;
+    m.payload.data = rpc + 500;
+    send(true, &m);
+    talk(RPCRDMA_IETF_02, 8);
+    rig_end(&rig);
+    assert_int_equal(rig.messages, 5);
+    assert_int_equal(rig.message[1].part, 1);
+    assert_true(rig.message[1].has_rpc);
+    assert_int_equal(rig.message[2].part, 2);
+    assert_false(rig.message[2].has_rpc);
+    assert_int_equal(rig.message[3].part, 0);
+    for (size_t i = 0; i < 5; i++) {
+        assert_int_equal(rig.message[i].dialect, RPCRDMA_IETF_02);
+        assert_int_equal(rig.message[i].n_rules, 0);
+    }
+}
+
+static void properties(void **state)
+{
+    struct rpcrdma_property p[4] = {number(1, 8192), number(2, 16384), number(4, 8), {.id = 1234}};
+    struct rpcrdma_message m;
+
+    (void)state;
+    begin(NULL);
+    talk(RPCRDMA_IETF_07, 1);
+    m = message(RPCRDMA_IETF_07, RPCRDMA_KIND_CONNPROP_MIDDLE, 0);
+    m.properties = set(p, 4);
+    send(true, &m);
+    m = message(RPCRDMA_IETF_07, RPCRDMA_KIND_CONNPROP_FINAL, 0);
+    p[0] = number(2, 6000);
+    m.properties = set(p, 1);
+    send(false, &m);
+    /* one bad property, three bytes long: none takes effect */
+    p[0] = number(1, 100000);
+    p[1] = number(2, 100000);
+    p[1].data.len = p[1].data.caplen = 3;
+    m = message(RPCRDMA_IETF_07, RPCRDMA_KIND_CONNPROP_FINAL, 0);
+    m.properties = set(p, 2);
+    send(true, &m);
+    /* after FINAL */
+    p[0] = number(5, 3);
+    m.properties = set(p, 1);
+    send(true, &m);
+    rig_end(&rig);
+    assert_int_equal(rig.messages, 6);
+    assert_int_equal(rig.message[1].threshold_call, 4096);
+    assert_int_equal(rig.message[1].properties[0].segment_size, 1048576);
+    assert_int_equal(rig.message[2].properties[0].segment_count, 8);
+    assert_int_equal(rig.message[2].part, 1);
+    assert_int_equal(rig.message[2].threshold_call, 4096); /* the server's buffers bound it */
+    assert_int_equal(rig.message[2].threshold_reply, 4096);
+    assert_int_equal(rig.message[3].threshold_call, 6000);
+    assert_int_equal(rig.message[4].threshold_call, 6000);
+    assert_int_equal(rig.message[4].properties[0].send_size, 8192);
+    assert_int_equal(rig_count(&rig, RPCRDMA_RULE_PROPERTY_BAD), 1);
+    assert_int_equal(rig.message[5].rules[0], RPCRDMA_RULE_PROPERTIES_AFTER_FINAL);
+    assert_int_equal(rig.message[5].properties[0].reverse_direction, 3);
+}
+
+/* A change asked for takes effect when it is answered as done. */
+static void asked_for(void **state)
+{
+    const uint32_t done[] = {1u << 1};
+    struct rpcrdma_property p[2] = {number(2, 1), number(1, 9000)};
+    struct rpcrdma_message m;
+
+    (void)state;
+    begin(NULL);
+    speak(RPCRDMA_CEL_03);
+    m = message(RPCRDMA_CEL_03, RPCRDMA_KIND_REQPROP, 50);
+    m.want = set(p, 2);
+    send(true, &m);
+    m = message(RPCRDMA_CEL_03, RPCRDMA_KIND_RESPROP, 50);
+    m.done = (struct rpcrdma_words){.words = done, .count = 1, .declared = 1};
+    send(false, &m);
+    rig_end(&rig);
+    assert_int_equal(rig.messages, 4);
+    assert_int_equal(rig.message[2].properties[1].receive_size, 4096);
+    assert_int_equal(rig.message[3].properties[1].receive_size, 9000);
+    assert_int_equal(rig.message[3].properties[1].reverse_direction, 0);
+    assert_int_equal(rig.message[3].properties[0].receive_size, 8192);
+}
+
+/* A version 3 header, a type nobody knows: a finding, and the rest unharmed. */
+static void unknown_things(void **state)
+{
+    uint8_t buf[64] = {0};
+
+    (void)state;
+    begin(NULL);
+    talk(RPCRDMA_IETF_07, 1);
+    rig_word(buf + 4, 3);
+    rig_send(&rig, &a, &b, buf, 32);
+    rig_word(buf + 4, 2);
+    rig_word(buf + 12, 77);
+    rig_send(&rig, &a, &b, buf, 32);
+    rig_send(&rig, &a, &b, buf, 7);
+    talk(RPCRDMA_IETF_07, 2);
+    rig_end(&rig);
+    assert_int_equal(rig.messages, 7);
+    for (size_t i = 2; i < 5; i++)
+        assert_int_equal(rig.message[i].rules[0], RPCRDMA_RULE_MALFORMED);
+    assert_int_equal(rig.message[6].n_rules, 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(each_dialect),    cmocka_unit_test(without_cm),
+        cmocka_unit_test(overridden),      cmocka_unit_test(undecided),
+        cmocka_unit_test(waits),           cmocka_unit_test(falls_back),
+        cmocka_unit_test(changes_version), cmocka_unit_test(continued),
+        cmocka_unit_test(continued_wrong), cmocka_unit_test(continued_by_flag),
+        cmocka_unit_test(properties),      cmocka_unit_test(asked_for),
+        cmocka_unit_test(unknown_things),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
