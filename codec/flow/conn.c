@@ -52,6 +52,30 @@ void flow_conn_touch(struct flow *flow, struct flow_conn *conn)
     conn->pub.last_time_ns = flow->time_ns;
 }
 
+/* TCP's ports name both directions in each packet, and the service. */
+static void both_directions(struct flow *flow, struct flow_conn *conn, struct flow_half *half)
+{
+    struct flow_path path = half->path;
+    struct flow_half *back;
+
+    path.src = half->path.dst;
+    path.dst = half->path.src;
+    path.qpn = half->path.qpn << 16 | half->path.qpn >> 16;
+    back = flow_half_get(flow, &path, half->carrier);
+    if (back && !back->conn)
+        flow_conn_attach(flow, conn, 0, back);
+    conn->waiting &= ~(uint32_t)FLOW_WAIT_PEER;
+    conn->pub.paired_by = RPCRDMA_PAIRED_INFERRED;
+    for (int i = 0; i < 2; i++) {
+        if (!flow_port_known(flow, conn->pub.end[i].port))
+            continue;
+        conn->pub.service_port = conn->pub.end[i].port;
+        flow_conn_role(conn, i, RPCRDMA_ROLE_SERVER);
+        flow_conn_claim(flow, conn);
+        break;
+    }
+}
+
 struct flow_conn *flow_conn_unclaimed(struct flow *flow, struct flow_half *half)
 {
     struct flow_conn *conn = flow_conn_new(flow, half->carrier);
@@ -60,6 +84,8 @@ struct flow_conn *flow_conn_unclaimed(struct flow *flow, struct flow_half *half)
         return NULL;
     conn->waiting = FLOW_WAIT_CLAIM | FLOW_WAIT_PEER | FLOW_WAIT_ROLE;
     flow_conn_attach(flow, conn, 1, half);
+    if (half->carrier == RPCRDMA_CARRIER_IWARP)
+        both_directions(flow, conn, half);
     return conn;
 }
 

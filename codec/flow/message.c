@@ -136,8 +136,11 @@ static enum rpcrdma_rpc_direction by_pairing(const struct making *m)
     /* a NOMSG without read list has its RPC message in the reply chunk */
     if (msg->kind == RPCRDMA_KIND_NOMSG && msg->status == RPCRDMA_OK)
         return RPCRDMA_DIRECTION_REPLY;
-    /* it answers no Call that was seen: where every Call would have been seen, it is one */
-    if (conn->by_cm && conn->half[0] && conn->half[1] && conn->half[m->sender]->lost == 0)
+    /* It answers no Call that was seen. Where every Call would have been seen it is one itself; so
+     * is what a client sends as long as its server never called. */
+    if (!conn->half[m->sender] || conn->half[m->sender]->lost > 0)
+        return RPCRDMA_DIRECTION_UNKNOWN;
+    if (conn->by_cm || (conn->pub.role[m->sender] == RPCRDMA_ROLE_CLIENT && !conn->server_called))
         return RPCRDMA_DIRECTION_CALL;
     return RPCRDMA_DIRECTION_UNKNOWN;
 }
@@ -197,6 +200,8 @@ static void set_ends(struct making *m)
     out->sender = pub->role[m->sender];
     out->src = pub->end[m->sender];
     out->dst = pub->end[1 - m->sender];
+    if (out->sender == RPCRDMA_ROLE_SERVER && out->direction == RPCRDMA_DIRECTION_CALL)
+        m->conn->server_called = true;
     out->reverse =
         (out->sender == RPCRDMA_ROLE_SERVER && out->direction == RPCRDMA_DIRECTION_CALL) ||
         (out->sender == RPCRDMA_ROLE_CLIENT && out->direction == RPCRDMA_DIRECTION_REPLY);

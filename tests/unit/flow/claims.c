@@ -289,15 +289,45 @@ static void bounded(void **state)
     assert_true(rig.connections >= 1);
 }
 
+/* An idle connection costs little. */
+static void many_connections(void **state)
+{
+    enum { MANY = 2000 };
+    size_t before;
+
+    (void)state;
+    rig_begin(&rig, NULL);
+    before = rig.flow->flow.memory.used;
+    for (uint32_t i = 0; i < MANY; i++) {
+        struct rig_end a = {1, 100 + i, i}, b = {2, 5000 + i, i * 7};
+
+        rig_connect(&rig, &a, &b, 20049);
+        rig_send_call(&rig, &a, &b, i);
+        rig_send_reply(&rig, &b, &a, i);
+    }
+    assert_int_equal(rig.messages, 2 * MANY);
+    assert_true(rig.flow->flow.n_conns == MANY);
+    assert_true((rig.flow->flow.memory.used - before) / MANY < 5000);
+    rig.flow->flow.sink.connection = NULL;
+    rig_end(&rig);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(smb_direct),   cmocka_unit_test(iser),
-        cmocka_unit_test(nvme),         cmocka_unit_test(random_sends),
-        cmocka_unit_test(other_port),   cmocka_unit_test(port_option),
-        cmocka_unit_test(qpn_option),   cmocka_unit_test(nomsg_answered),
-        cmocka_unit_test(applied_back), cmocka_unit_test(rejected),
-        cmocka_unit_test(memory_fails), cmocka_unit_test(bounded),
+        cmocka_unit_test(smb_direct),
+        cmocka_unit_test(iser),
+        cmocka_unit_test(nvme),
+        cmocka_unit_test(random_sends),
+        cmocka_unit_test(other_port),
+        cmocka_unit_test(port_option),
+        cmocka_unit_test(qpn_option),
+        cmocka_unit_test(nomsg_answered),
+        cmocka_unit_test(applied_back),
+        cmocka_unit_test(rejected),
+        cmocka_unit_test(memory_fails),
+        cmocka_unit_test(bounded),
+        cmocka_unit_test(many_connections),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

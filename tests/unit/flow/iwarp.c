@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* iWARP: Sends in DDP segments, TCP's ports name both directions, lost bytes. */
+#include "rig.h"
+
+static struct rig rig;
+
+static struct rpcrdma_op iwarp_op(enum rpcrdma_op_kind kind, bool from_client)
+{
+    const struct rig_end client = {1, 0, 0}, server = {2, 0, 0};
+    struct rpcrdma_op op =
+        rig_op(&rig, kind, from_client ? &client : &server, from_client ? &server : &client, 0);
+
+    op.carrier = RPCRDMA_CARRIER_IWARP;
+    op.src_port = from_client ? 40000 : 20049;
+    op.dst_port = from_client ? 20049 : 40000;
+    return op;
+}
+
+static void send_segments(bool from_client, uint32_t msn, const uint8_t *data, uint32_t n,
+                          uint32_t segment, uint32_t skip)
+{
+    for (uint32_t at = 0; at < n; at += segment) {
+        struct rpcrdma_op op = iwarp_op(RPCRDMA_OP_SEND, from_client);
+
+        op.flags = (uint16_t)((at == 0 ? RPCRDMA_OP_FIRST : 0u) |
+                              (at + segment >= n ? RPCRDMA_OP_LAST : 0u));
+        op.seq = msn;
+        op.message_offset = at;
+        op.data = data + at;
+        op.len = op.caplen = n - at < segment ? n - at : segment;
+        if (at / segment + 1 != skip)
+            rig_feed(&rig, &op);
+    }
+}
+
+static void segments(void **state)
+{
+    uint8_t buf[8192];
+    uint32_t n = rig_call(buf, 1, 100003, 3000);
+
+    (void)state;
+    rig_begin(&rig, NULL);
+    send_segments(true, 1, buf, n, 1000, 0);
+    send_segments(false, 1, buf, rig_reply(buf, 1, 100), 1000, 0);
+    rig_end(&rig);
+    assert_int_equal(rig.messages, 2);
+    assert_int_equal(rig.connections, 1);
+    assert_int_equal(rig.connection[0].paired_by, RPCRDMA_PAIRED_INFERRED);
+    assert_int_equal(rig.connection[0].service_port, 20049);
+    assert_int_equal(rig.message[0].len, n);
+    assert_int_equal(rig.message[0].caplen, n);
+    assert_int_equal(rig.message[0].sender, RPCRDMA_ROLE_CLIENT);
+    assert_true(rig.message[1].has_call);
+}
+
+/* A segment is missing: that message is not given out, the next is. */
+static void lost(void **state)
+{
+    uint8_t buf[8192];
+    struct rpcrdma_op op;
+
+    (void)state;
+    for (uint32_t skip = 1; skip <= 4; skip++) {
+        rig_begin(&rig, NULL);
+        send_segments(true, 1, buf, rig_call(buf, 1, 100003, 3000), 1000, skip);
+        op = iwarp_op(RPCRDMA_OP_LOST, true);
+        rig_feed(&rig, &op);
+        send_segments(true, 2, buf, rig_call(buf, 2, 100003, 3000), 1000, 0);
+        rig_end(&rig);
+        assert_int_equal(rig.messages, 1);
+        assert_int_equal(rig.message[0].xid, 2);
+        assert_int_equal(rig_count(&rig, RPCRDMA_RULE_BYTES_LOST), 1);
+    }
+}
+
+/* Without a word that bytes are missing: offsets and MSNs tell. */
+static void lost_silently(void **state)
+{
+    uint8_t buf[8192];
+
+    (void)state;
+    for (uint32_t skip = 2; skip <= 4; skip++) {
+        rig_begin(&rig, NULL);
+        send_segments(true, 1, buf, rig_call(buf, 1, 100003, 3000), 1000, skip);
+        send_segments(true, 2, buf, rig_call(buf, 2, 100003, 3000), 1000, 0);
+        rig_end(&rig);
+        assert_int_equal(rig.messages, 1);
+        assert_int_equal(rig.message[0].xid, 2);
+        assert_int_equal(rig_count(&rig, RPCRDMA_RULE_SEND_INCOMPLETE), 1);
+    }
+}
+
+static void mpa(void **state)
+{
+    static const uint8_t pd[8] = {0xf6, 0xab, 0x0e, 0x18, 1, 1, 3, 7};
+    const struct rpcrdma_op_connect c = {
+        .private_data = pd, .private_caplen = sizeof(pd), .private_len = sizeof(pd)};
+    uint8_t buf[8192];
+    struct rpcrdma_op op;
+
+    (void)state;
+    rig_begin(&rig, NULL);
+    op = iwarp_op(RPCRDMA_OP_CONNECT, true);
+    op.connect = &c;
+    rig_feed(&rig, &op);
+    op = iwarp_op(RPCRDMA_OP_ACCEPT, false);
+    op.connect = &c;
+    rig_feed(&rig, &op);
+    send_segments(true, 1, buf, rig_call(buf, 1, 100003, 0), 1000, 0);
+    op = iwarp_op(RPCRDMA_OP_DISCONNECT, true);
+    rig_feed(&rig, &op);
+    send_segments(false, 1, buf, rig_reply(buf, 1, 0), 1000, 0); /* a half-closed stream */
+    op = iwarp_op(RPCRDMA_OP_DISCONNECT, false);
+    rig_feed(&rig, &op);
+    rig_end(&rig);
+    assert_int_equal(rig.messages, 2);
+    assert_int_equal(rig.connection[0].paired_by, RPCRDMA_PAIRED_CM);
+    assert_int_equal(rig.connection[0].threshold_call, 4096);
+    assert_true(rig.connection[0].closed);
+    assert_int_equal(rig.message[1].connection, 1);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(segments),
+        cmocka_unit_test(lost),
+        cmocka_unit_test(lost_silently),
+        cmocka_unit_test(mpa),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
