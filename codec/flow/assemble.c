@@ -141,21 +141,27 @@ static void complete(struct flow *flow, struct flow_half *half, const struct rpc
     flow_release(&flow->memory, a.buffer, a.size);
 }
 
-static void in_place(struct flow *flow, struct flow_half *half, const struct rpcrdma_op *op)
+static struct flow_send in_place(const struct rpcrdma_op *op)
 {
-    struct flow_send send = {.data = op->data,
-                             .caplen = op->caplen,
-                             .len = op->len,
-                             .frame = op->frame,
-                             .first_frame = op->frame,
-                             .time_ns = op->time_ns,
-                             .first_time_ns = op->time_ns,
-                             .first_seq = op->seq,
-                             .last_seq = op->seq,
-                             .has_invalidate = (op->flags & RPCRDMA_OP_INVALIDATE) != 0,
-                             .invalidate = op->invalidate};
+    return (struct flow_send){.data = op->data,
+                              .caplen = op->caplen,
+                              .len = op->len,
+                              .frame = op->frame,
+                              .first_frame = op->frame,
+                              .time_ns = op->time_ns,
+                              .first_time_ns = op->time_ns,
+                              .first_seq = op->seq,
+                              .last_seq = op->seq,
+                              .has_invalidate = (op->flags & RPCRDMA_OP_INVALIDATE) != 0,
+                              .invalidate = op->invalidate};
+}
 
-    flow_event_send(flow, half, &send);
+void flow_assemble_early(struct flow *flow, struct flow_half *half, const struct rpcrdma_op *op)
+{
+    struct flow_send send = in_place(op);
+
+    if (op->flags & RPCRDMA_OP_FIRST && op->flags & RPCRDMA_OP_LAST)
+        flow_message_early(flow, half->conn, half, &send);
 }
 
 /* Of a stream that nobody has claimed, is this Send worth putting together? */
@@ -177,7 +183,9 @@ void flow_assemble(struct flow *flow, struct flow_half *half, const struct rpcrd
         drop(flow, half);
         remember(half, op);
         if (last) {
-            in_place(flow, half, op);
+            struct flow_send send = in_place(op);
+
+            flow_event_send(flow, half, &send);
             return;
         }
         if (!worth_it(flow, half, op))

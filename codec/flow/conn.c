@@ -116,6 +116,7 @@ void flow_conn_attach(struct flow *flow, struct flow_conn *conn, int end, struct
     half->foreign = conn->claim == FLOW_FOREIGN;
     conn->half[end] = half;
     set_end(&conn->pub.end[end], half);
+    conn->pub.stream[end] = half->id;
     conn->pub.end[1 - end].address = half->path.src;
     if (half->carrier == RPCRDMA_CARRIER_IWARP)
         conn->pub.end[1 - end].port = (uint16_t)(half->path.qpn >> 16);

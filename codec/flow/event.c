@@ -223,6 +223,8 @@ void flow_event_send(struct flow *flow, struct flow_half *half, const struct flo
     }
     flow_choose(flow, conn, half, send);
     if (kept_back(conn)) {
+        if (!flow->from_stash)
+            flow_message_early(flow, conn, half, send);
         flow_hold_send(flow, conn, half, send);
         return;
     }

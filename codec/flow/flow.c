@@ -160,6 +160,17 @@ bool rpcrdma_flow_op(struct rpcrdma_flow *handle, const struct rpcrdma_op *op)
     return !flow->memory.failed;
 }
 
+const struct rpcrdma_connection *rpcrdma_flow_connection(struct rpcrdma_flow *handle,
+                                                         const struct rpcrdma_op *op)
+{
+    struct flow_path path = flow_path_of(op);
+    const struct flow_half *half = flow_half_lookup(&handle->flow, &path);
+
+    if (!half || !half->conn || half->conn->claim != FLOW_CLAIMED)
+        return NULL;
+    return &half->conn->pub;
+}
+
 void rpcrdma_flow_end(struct rpcrdma_flow *handle)
 {
     struct flow *flow = &handle->flow;

@@ -70,6 +70,9 @@ struct rpcrdma_connection {
     int64_t first_time_ns, last_time_ns;
     uint64_t messages;
     bool established, closed, rejected;
+    uint64_t
+        stream[2]; /* names what is sent towards each end: the same before and after its peer is
+                    * known, never used again when a QP number is. 0: nothing was sent yet */
 };
 
 enum rpcrdma_rpc_direction {
@@ -95,7 +98,7 @@ struct rpcrdma_flow_message {
     const struct rpcrdma_message *message;
     const struct rpcrdma_rpc *rpc;  /* NULL: carries no RPC header in this message */
     const struct rpcrdma_rpc *call; /* of a Reply, or a later part of a Call: the header of
-                                    * the Call, where seen; else NULL */
+                                     * the Call, where seen; else NULL */
     uint32_t part; /* continued messages: number of this part from 1; 0: not continued */
     const struct rpcrdma_finding *findings;
     size_t n_findings;
@@ -109,6 +112,11 @@ struct rpcrdma_flow_sink {
     void (*connection)(void *context,
                        const struct rpcrdma_connection *connection); /* once, at its end */
     void (*message)(void *context, const struct rpcrdma_flow_message *message);
+    /* A message that will be held back: its peer or dialect is undecided, or packets before it are
+     * missing. Tells at its last packet what is known by then, for views that cannot wait: no
+     * connection number perhaps, no part, no Call of a Reply. `message` tells it again, in order;
+     * but not of a Send of several packets that comes out of order, which has no early word */
+    void (*early)(void *context, const struct rpcrdma_flow_message *message);
     /* findings that belong to no message; connection may be NULL */
     void (*finding)(void *context, const struct rpcrdma_connection *connection,
                     const struct rpcrdma_finding *finding);
@@ -145,6 +153,11 @@ RPCRDMA_API void rpcrdma_flow_free(struct rpcrdma_flow *flow); /* NULL is fine *
 /* One operation, in the order of the capture. False when memory is short: nothing more will come.
  */
 RPCRDMA_API bool rpcrdma_flow_op(struct rpcrdma_flow *flow, const struct rpcrdma_op *op);
+
+/* The connection that an operation just given belongs to, where it was taken as RPC-over-RDMA; else
+ * NULL. Valid until the next operation. */
+RPCRDMA_API const struct rpcrdma_connection *rpcrdma_flow_connection(struct rpcrdma_flow *flow,
+                                                                     const struct rpcrdma_op *op);
 
 /* No more operations: what is held back is given out, every connection reported. */
 RPCRDMA_API void rpcrdma_flow_end(struct rpcrdma_flow *flow);

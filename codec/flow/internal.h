@@ -303,6 +303,7 @@ struct flow {
     uint32_t n_conns, n_closed;
     size_t stash_bytes;
     bool said_limit;
+    bool from_stash; /* the packet in hand waited: it had its early word, if it was to have one */
 
     uint64_t frame; /* of the operation in hand */
     int64_t time_ns;
@@ -365,6 +366,8 @@ void flow_assemble(struct flow *flow, struct flow_half *half, const struct rpcrd
 /* Packets are missing; `goes_on`: what follows them is not the start of a Send. */
 void flow_assemble_gap(struct flow *flow, struct flow_half *half, uint32_t packets, bool goes_on);
 void flow_assemble_free(struct flow *flow, struct flow_half *half);
+/* A packet of a Send has to wait for what is before it. */
+void flow_assemble_early(struct flow *flow, struct flow_half *half, const struct rpcrdma_op *op);
 
 /* answer.c */
 void flow_answer(struct flow *flow, struct flow_half *half, const struct rpcrdma_op *op);
@@ -439,6 +442,9 @@ void flow_deliver(struct flow *flow, struct flow_conn *conn, const struct flow_e
 void flow_finding_add(struct flow_findings *findings, const struct rpcrdma_finding *finding);
 void flow_message_send(struct flow *flow, struct flow_conn *conn, struct flow_half *half,
                        const struct flow_send *send);
+/* Tells the sink's `early` of a Send whose message will be held back. Changes nothing. */
+void flow_message_early(struct flow *flow, struct flow_conn *conn, struct flow_half *half,
+                        const struct flow_send *send);
 
 /* xid.c */
 void flow_call_add(struct flow *flow, struct flow_conn *conn, int sender, uint32_t xid,

@@ -156,7 +156,11 @@ static void find_direction(struct making *m)
         out->direction = by_header(&m->message);
     if (out->direction == RPCRDMA_DIRECTION_UNKNOWN)
         out->direction = by_pairing(m);
-    if (out->direction == RPCRDMA_DIRECTION_CALL && m->rpc.present & RPCRDMA_RPC_HAS_PROGRAM &&
+}
+
+static void learn_role(struct making *m)
+{
+    if (m->out.direction == RPCRDMA_DIRECTION_CALL && m->rpc.present & RPCRDMA_RPC_HAS_PROGRAM &&
         m->conn->pub.role[m->sender] == RPCRDMA_ROLE_UNKNOWN) {
         enum rpcrdma_role role = flow_caller_role(m->rpc.program);
 
@@ -225,25 +229,58 @@ static void give(struct making *m)
         flow->sink.message(flow->sink.context, &m->out);
 }
 
+static void begin(struct making *m, struct flow *flow, struct flow_conn *conn,
+                  const struct flow_half *half, const struct flow_send *send)
+{
+    m->flow = flow;
+    m->conn = conn;
+    m->send = send;
+    m->sender = 1 - half->index;
+    m->findings.count = 0;
+    m->rpc.present = 0;
+    m->out = (struct rpcrdma_flow_message){.frame = send->frame,
+                                           .first_frame = send->first_frame,
+                                           .time_ns = send->time_ns,
+                                           .first_time_ns = send->first_time_ns,
+                                           .has_invalidate = send->has_invalidate,
+                                           .invalidate = send->invalidate,
+                                           .message = &m->message};
+    decode(m);
+}
+
+void flow_message_early(struct flow *flow, struct flow_conn *conn, struct flow_half *half,
+                        const struct flow_send *send)
+{
+    struct making m;
+
+    if (!flow->sink.early || conn->claim != FLOW_CLAIMED)
+        return;
+    begin(&m, flow, conn, half, send);
+    if (carries_rpc(&m.message)) {
+        size_t findings = m.findings.count;
+
+        decode_rpc(&m);
+        if (m.out.rpc && m.rpc.xid != m.message.xid) {
+            /* a later part, perhaps: only order tells */
+            m.rpc.present = 0;
+            m.out.rpc = NULL;
+            m.findings.count = findings;
+        }
+    }
+    note_cut(&m);
+    find_direction(&m);
+    set_ends(&m);
+    m.out.findings = m.findings.at;
+    m.out.n_findings = m.findings.count;
+    flow->sink.early(flow->sink.context, &m.out);
+}
+
 void flow_message_send(struct flow *flow, struct flow_conn *conn, struct flow_half *half,
                        const struct flow_send *send)
 {
     struct making m;
 
-    m.flow = flow;
-    m.conn = conn;
-    m.send = send;
-    m.sender = 1 - half->index;
-    m.findings.count = 0;
-    m.rpc.present = 0;
-    m.out = (struct rpcrdma_flow_message){.frame = send->frame,
-                                          .first_frame = send->first_frame,
-                                          .time_ns = send->time_ns,
-                                          .first_time_ns = send->first_time_ns,
-                                          .has_invalidate = send->has_invalidate,
-                                          .invalidate = send->invalidate,
-                                          .message = &m.message};
-    decode(&m);
+    begin(&m, flow, conn, half, send);
     flow_version(conn, &m.message, &m.findings, send->frame);
     m.continues = flow_continue(conn, m.sender, &m.message, &m.findings, send->frame, &m.out.part,
                                 &m.part_bytes);
@@ -252,6 +289,7 @@ void flow_message_send(struct flow *flow, struct flow_conn *conn, struct flow_ha
     note_cut(&m);
     flow_properties(conn, m.sender, &m.message);
     find_direction(&m);
+    learn_role(&m);
     match_call(&m);
     set_ends(&m);
     conn->pub.established = true;

@@ -144,10 +144,13 @@ static void drain(struct flow *flow, struct flow_half *half)
             half->stash_tail = NULL;
         if (half->order < s->op.frame)
             half->order = s->op.frame;
-        if (ahead >= 0)
+        if (ahead >= 0) {
+            flow->from_stash = true;
             take(flow, half, &s->op);
-        else
+            flow->from_stash = false;
+        } else {
             half->duplicates++;
+        }
         free_stashed(flow, half, s);
     }
     half->order = 0;
@@ -243,6 +246,8 @@ static void stash(struct flow *flow, struct flow_half *half, const struct rpcrdm
     half->stash_bytes += op->caplen;
     flow->stash_bytes += op->caplen;
     half->conn->waiting |= wait_bit(half);
+    if (op->kind == RPCRDMA_OP_SEND)
+        flow_assemble_early(flow, half, op);
     half->evident_packets++;
     if (!half->evident && half->has_acked && rpcrdma_psn_diff(half->acked, half->next) >= 0) {
         half->evident = true;

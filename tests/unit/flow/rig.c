@@ -1,32 +1,30 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "rig.h"
 
-static void on_message(void *context, const struct rpcrdma_flow_message *m)
+static void record(struct rig_message *r, const struct rpcrdma_flow_message *m)
 {
-    struct rig *rig = context;
-    struct rig_message *r = &rig->message[rig->messages++];
-
-    assert_true(rig->messages <= RIG_MAX);
-    *r = (struct rig_message){.frame = m->frame,
-                              .first_frame = m->first_frame,
-                              .connection = m->connection->number,
-                              .xid = m->message->xid,
-                              .version = m->message->version,
-                              .type = m->message->type,
-                              .part = m->part,
-                              .src_qpn = m->src.qpn,
-                              .has_src = m->src.has_qpn,
-                              .dst_qpn = m->dst.qpn,
-                              .caplen = m->message->caplen,
-                              .len = m->message->len,
-                              .reverse = m->reverse,
-                              .has_rpc = m->rpc != NULL,
-                              .has_call = m->call != NULL,
-                              .sender = m->sender,
-                              .direction = m->direction,
-                              .dialect = m->message->dialect->id,
-                              .threshold_call = m->connection->threshold_call,
-                              .threshold_reply = m->connection->threshold_reply};
+    *r = (struct rig_message){
+        .frame = m->frame,
+        .first_frame = m->first_frame,
+        .connection = m->connection->number,
+        .stream = {m->connection->stream[1 - m->sender_end], m->connection->stream[m->sender_end]},
+        .xid = m->message->xid,
+        .version = m->message->version,
+        .type = m->message->type,
+        .part = m->part,
+        .src_qpn = m->src.qpn,
+        .has_src = m->src.has_qpn,
+        .dst_qpn = m->dst.qpn,
+        .caplen = m->message->caplen,
+        .len = m->message->len,
+        .reverse = m->reverse,
+        .has_rpc = m->rpc != NULL,
+        .has_call = m->call != NULL,
+        .sender = m->sender,
+        .direction = m->direction,
+        .dialect = m->message->dialect->id,
+        .threshold_call = m->connection->threshold_call,
+        .threshold_reply = m->connection->threshold_reply};
     r->has_header_length = (m->message->present & RPCRDMA_HAS_HEADER_LENGTH) != 0;
     memcpy(r->properties, m->connection->properties, sizeof(r->properties));
     if (m->rpc && m->rpc->present & RPCRDMA_RPC_HAS_PROGRAM)
@@ -36,6 +34,22 @@ static void on_message(void *context, const struct rpcrdma_flow_message *m)
     assert_true(m->n_findings <= FLOW_FINDINGS);
     for (size_t i = 0; i < m->n_findings; i++)
         r->rules[r->n_rules++] = m->findings[i].rule;
+}
+
+static void on_message(void *context, const struct rpcrdma_flow_message *m)
+{
+    struct rig *rig = context;
+
+    assert_true(rig->messages < RIG_MAX);
+    record(&rig->message[rig->messages++], m);
+}
+
+static void on_early(void *context, const struct rpcrdma_flow_message *m)
+{
+    struct rig *rig = context;
+
+    assert_true(rig->earlies < RIG_MAX);
+    record(&rig->early[rig->earlies++], m);
 }
 
 static void on_finding(void *context, const struct rpcrdma_connection *c,
@@ -62,7 +76,12 @@ static void on_connection(void *context, const struct rpcrdma_connection *c)
 void rig_begin(struct rig *rig, const struct rpcrdma_flow_config *config)
 {
     const struct rpcrdma_flow_sink sink = {
-        .connection = on_connection, .message = on_message, .finding = on_finding, .context = rig};
+        .connection = on_connection,
+        .message = on_message,
+        .early = on_early,
+        .finding = on_finding,
+        .context = rig,
+    };
 
     memset(rig, 0, sizeof(*rig));
     rig->time_ns = INT64_C(1700000000000000000);

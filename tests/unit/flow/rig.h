@@ -15,6 +15,7 @@ enum { RIG_MAX = 4096, RIG_PMTU = 1024 };
 
 struct rig_message {
     uint64_t frame, first_frame;
+    uint64_t stream[2]; /* towards the receiver, towards the sender */
     uint32_t connection, xid, version, type, part, src_qpn, dst_qpn, caplen, len;
     bool has_src, reverse, has_rpc, has_call, has_header_length;
     uint32_t program, procedure;
@@ -39,6 +40,8 @@ struct rig {
     int64_t time_ns;
     struct rig_message message[RIG_MAX];
     size_t messages;
+    struct rig_message early[RIG_MAX];
+    size_t earlies;
     struct rig_finding finding[RIG_MAX];
     size_t findings;
     struct rpcrdma_connection connection[64];

@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What is told of a message that is held back; which connection an operation belongs to. */
+#include "rig.h"
+
+static struct rig rig;
+
+/* Nothing is said early of what is told at once. */
+static void not_held(void **state)
+{
+    struct rig_end a = RIG_A, b = RIG_B;
+
+    (void)state;
+    rig_begin(&rig, NULL);
+    rig_connect(&rig, &a, &b, 20049);
+    rig_send_call(&rig, &a, &b, 1);
+    rig_send_reply(&rig, &b, &a, 1);
+    rig_end(&rig);
+    assert_int_equal(rig.messages, 2);
+    assert_int_equal(rig.earlies, 0);
+}
+
+/* The peer is not known yet: the Call is told at its frame all the same, and then again. */
+static void peer_unknown(void **state)
+{
+    struct rig_end a = RIG_A, b = RIG_B;
+
+    (void)state;
+    rig_begin(&rig, NULL);
+    rig_send_call(&rig, &a, &b, 1);
+    assert_int_equal(rig.messages, 0);
+    assert_int_equal(rig.earlies, 1);
+    rig_send_reply(&rig, &b, &a, 1);
+    rig_end(&rig);
+    assert_int_equal(rig.messages, 2);
+    assert_int_equal(rig.earlies, 1);
+    assert_int_equal(rig.early[0].frame, rig.message[0].frame);
+    assert_int_equal(rig.early[0].xid, 1);
+    assert_int_equal(rig.early[0].direction, RPCRDMA_DIRECTION_CALL);
+    assert_int_equal(rig.early[0].program, 100003);
+    assert_int_equal(rig.early[0].dst_qpn, 33);
+    assert_false(rig.early[0].has_src);
+    assert_true(rig.early[0].has_rpc);
+}
+
+/* The Calls' stream has one name, before and after; so the Reply finds what the Call was given. */
+static void stream_name(void **state)
+{
+    struct rig_end a = RIG_A, b = RIG_B;
+    uint64_t name;
+
+    (void)state;
+    rig_begin(&rig, NULL);
+    rig_send_call(&rig, &a, &b, 1);
+    rig_send_reply(&rig, &b, &a, 1);
+    rig_send_call(&rig, &a, &b, 2);
+    rig_end(&rig);
+    name = rig.early[0].stream[0];
+    assert_int_not_equal(name, 0);
+    assert_int_equal(rig.early[0].stream[1], 0);
+    assert_int_equal(rig.message[0].stream[0], name);
+    assert_int_equal(rig.message[1].stream[1], name);
+    assert_int_equal(rig.message[2].stream[0], name);
+    assert_int_not_equal(rig.message[1].stream[0], name);
+}
+
+/* The same QP numbers, another connection: another name. */
+static void stream_name_renewed(void **state)
+{
+    struct rig_end a = RIG_A, b = RIG_B;
+
+    (void)state;
+    rig_begin(&rig, NULL);
+    rig_connect(&rig, &a, &b, 20049);
+    rig_send_call(&rig, &a, &b, 1);
+    rig_disconnect(&rig, &a, &b);
+    a = RIG_A, b = RIG_B;
+    rig_connect(&rig, &a, &b, 20049);
+    rig_send_call(&rig, &a, &b, 1);
+    rig_end(&rig);
+    assert_int_equal(rig.messages, 2);
+    assert_int_not_equal(rig.message[0].stream[0], rig.message[1].stream[0]);
+}
+
+/* A packet is missing: what comes behind it is told early, and in order once the gap is given up;
+ * an early word changes nothing of it. */
+static void behind_gap(void **state)
+{
+    struct rig_end a = RIG_A, b = RIG_B;
+
+    (void)state;
+    rig_begin(&rig, NULL);
+    rig_connect(&rig, &a, &b, 20049);
+    rig_send_call(&rig, &a, &b, 1);
+    a.psn++;
+    rig_send_call(&rig, &a, &b, 3);
+    assert_int_equal(rig.messages, 1);
+    assert_int_equal(rig.earlies, 1);
+    assert_int_equal(rig.early[0].xid, 3);
+    assert_int_equal(rig.early[0].connection, 1);
+    assert_true(rig.early[0].has_src);
+    rig_end(&rig);
+    assert_int_equal(rig.messages, 2);
+    assert_int_equal(rig.earlies, 1);
+    assert_int_equal(rig.message[1].xid, 3);
+    assert_int_equal(rig.message[1].frame, rig.early[0].frame);
+}
+
+/* A protocol nobody has claimed is not talked about. */
+static void unclaimed(void **state)
+{
+    struct rig_end a = RIG_A, b = RIG_B;
+    uint8_t buf[256];
+
+    (void)state;
+    rig_begin(&rig, NULL);
+    rig_send(&rig, &a, &b, buf, rig_nomsg_call(buf, 1));
+    rig_end(&rig);
+    assert_int_equal(rig.messages, 0);
+    assert_int_equal(rig.earlies, 0);
+}
+
+static void connection_of(void **state)
+{
+    struct rig_end a = RIG_A, b = RIG_B, c = {3, 17, 1};
+    const struct rpcrdma_connection *connection;
+    struct rpcrdma_op op;
+
+    (void)state;
+    rig_begin(&rig, NULL);
+    rig_connect(&rig, &a, &b, 20049);
+    rig_send_call(&rig, &a, &b, 1);
+    op = rig_op(&rig, RPCRDMA_OP_WRITE, &b, &a, b.psn);
+    rig_feed(&rig, &op);
+    connection = rpcrdma_flow_connection(rig.flow, &op);
+    assert_non_null(connection);
+    assert_int_equal(connection->number, 1);
+    op = rig_op(&rig, RPCRDMA_OP_WRITE, &c, &a, 5);
+    rig_feed(&rig, &op);
+    assert_null(rpcrdma_flow_connection(rig.flow, &op));
+    op = rig_op(&rig, RPCRDMA_OP_WRITE, &a, &c, 5); /* never given */
+    assert_null(rpcrdma_flow_connection(rig.flow, &op));
+    rig_end(&rig);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(not_held),      cmocka_unit_test(peer_unknown),
+        cmocka_unit_test(stream_name),   cmocka_unit_test(stream_name_renewed),
+        cmocka_unit_test(behind_gap),    cmocka_unit_test(unclaimed),
+        cmocka_unit_test(connection_of),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
