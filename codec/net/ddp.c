@@ -237,6 +237,8 @@ void rpcrdma_ddp(struct rpcrdma_tcp *tcp, struct rpcrdma_tcp_connection *c, int 
     if (caplen < header) {
         op.flags |= RPCRDMA_OP_TRUNCATED;
         op.flags &= (uint16_t) ~(RPCRDMA_OP_INVALIDATE | RPCRDMA_OP_IMMEDIATE);
+        if (!opcodes[opcode].tagged)
+            op.seq = 0; /* the MSN is in what was cut off */
     } else {
         op.caplen = caplen - header;
         op.data = op.caplen > 0 ? ulpdu + header : NULL;

@@ -89,7 +89,7 @@ static void fall_out(struct rpcrdma_tcp *tcp, struct rpcrdma_tcp_connection *c, 
     rpcrdma_tcp_finding(tcp, s, RPCRDMA_RULE_MPA_SYNC, NULL, s->next, 0);
     s->phase = RPCRDMA_STREAM_LOOKING;
     s->partial_have = s->partial_seen = s->partial_size = 0;
-    s->tagged_open[0] = s->tagged_open[1] = false;
+    s->tagged_open[0] = s->tagged_open[1] = true;
     s->scanned = s->next;
     s->n_candidates = 0;
     s->impatient = false;

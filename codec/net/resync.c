@@ -138,7 +138,7 @@ static void get_in_step(struct rpcrdma_tcp *tcp, struct rpcrdma_tcp_connection *
     s->phase = RPCRDMA_STREAM_FPDU;
     s->n_candidates = 0;
     s->impatient = false;
-    s->tagged_open[0] = s->tagged_open[1] = false;
+    s->tagged_open[0] = s->tagged_open[1] = true; /* what went before is not known */
 }
 
 static bool good_enough(enum chain chain, bool segment)

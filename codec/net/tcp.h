@@ -65,7 +65,7 @@ struct rpcrdma_stream { /* one direction */
     bool mpa_seen, mpa_marker, mpa_crc; /* what this direction's start-up frame said */
     bool has_phase;                     /* marker_phase is known, so FPDUs are at + 4 n */
     uint32_t marker_phase;              /* sequence number where the first FPDU began */
-    bool tagged_open[2];                /* a Write, a Read Response had no last segment yet */
+    bool tagged_open[2];                /* a Write, a Read Response had no last segment yet, perhaps */
 
     /* looking for an FPDU */
     uint32_t scanned; /* everything before was tried */

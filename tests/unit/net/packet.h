@@ -8,7 +8,7 @@
 #include "test.h"
 
 struct bytes {
-    uint8_t at[4096];
+    uint8_t at[1 << 17];
     size_t n;
 };
 
@@ -22,7 +22,8 @@ static inline void put(struct bytes *b, uint64_t value, size_t n)
 static inline void put_bytes(struct bytes *b, const void *data, size_t n)
 {
     assert_true(b->n + n <= sizeof(b->at));
-    memcpy(b->at + b->n, data, n);
+    if (n > 0)
+        memcpy(b->at + b->n, data, n);
     b->n += n;
 }
 
