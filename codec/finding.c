@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "wire/dialect.h"
+
 static const struct rpcrdma_rule rules[] = {
 #define RULE(id, name, severity, section, text) {RPCRDMA_RULE_##id, name, severity, section, text},
 #include "rule.def"
@@ -33,6 +35,22 @@ static void put(char *buf, size_t size, size_t *at, const char *text, size_t n)
             buf[*at] = text[i];
 }
 
+/* The names of a set of dialects: a bit per enum rpcrdma_dialect_id. */
+static void put_dialects(char *buf, size_t size, size_t *at, uint64_t set)
+{
+    const char *between = "";
+
+    for (int id = 0; id < RPCRDMA_DIALECT_COUNT; id++) {
+        if (!(set >> id & 1))
+            continue;
+        const char *name = rpcrdma_dialect((enum rpcrdma_dialect_id)id)->name;
+
+        put(buf, size, at, between, strlen(between));
+        put(buf, size, at, name, strlen(name));
+        between = ", ";
+    }
+}
+
 size_t rpcrdma_finding_text(const struct rpcrdma_finding *finding, char *buf, size_t size)
 {
     const char *p = rpcrdma_rule(finding->rule)->text;
@@ -47,7 +65,10 @@ size_t rpcrdma_finding_text(const struct rpcrdma_finding *finding, char *buf, si
             put(buf, size, &at, p++, 1);
             continue;
         }
-        if (p[1] == 's') {
+        if (p[1] == 'd') {
+            put_dialects(buf, size, &at, finding->arg[0]);
+            text = "";
+        } else if (p[1] == 's') {
             text = finding->what ? finding->what : "?";
         } else {
             assert(p[1] >= '0' && p[1] <= '3');

@@ -30,13 +30,14 @@ struct rpcrdma_rule {
     const char *name; /* "truncated", "read-list-order": the JSON key `rule` */
     enum rpcrdma_severity severity;
     const char *section; /* "RFC 8166 section 3.3.1", or NULL */
-    const char *text;    /* with {0} {1} {2} {3}: decimal arguments; {0x} 0x%08x; {0X} 0x%016x; {s} what */
+    const char *text;    /* with {0} {1} {2} {3}: decimal arguments; {0x} 0x%08x; {0X} 0x%016x; {s}
+                          * what;    {d} the dialects whose bits are set in argument 0 */
 };
 
 struct rpcrdma_finding {
     enum rpcrdma_rule_id rule;
-    uint64_t frame;   /* 0: belongs to no frame */
-    int64_t offset;   /* in the message; -1: no place in it */
+    uint64_t frame; /* 0: belongs to no frame */
+    int64_t offset; /* in the message; -1: no place in it */
     uint64_t arg[4];
     const char *what; /* static text for {s}, or NULL */
 };

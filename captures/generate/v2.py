@@ -82,7 +82,7 @@ def properties(script):
         else:
             sets = [[named(1, value=8192), named(2, value=8192)],
                     [named(3, value=1 << 20), named(4, value=16), named(5, value=1),
-                     named(6, data='00010203'), unknown]]
+                     named(6, data='0000000400010203'), unknown]]
             if 'TPMORE' not in dialect.flags:
                 sets = [sets[0] + sets[1]]
         for at, one in enumerate(sets):
@@ -96,7 +96,7 @@ def properties(script):
         script.say(client, 'RDMA2_CONNPROP_MIDDLE', xid, properties=[named(1, value=8192), named(2, value=8192)])
         script.say(client, 'RDMA2_CONNPROP_MIDDLE', xid, properties=[named(3, value=1 << 20), named(4, value=16)])
         script.say(client, 'RDMA2_CONNPROP_FINAL', xid,
-                   properties=[named(5, value=2), named(6, data='00010203'), unknown])
+                   properties=[named(5, value=2), named(6, data='0000000400010203'), unknown])
         script.say(server, 'RDMA2_CONNPROP_FINAL', script.next_xid(),
                    properties=[named(2, value=8192), named(5, value=3)])
 

@@ -182,5 +182,6 @@ void flow_choose_settle(struct flow *flow, struct flow_conn *conn)
                     &(struct rpcrdma_finding){.rule = RPCRDMA_RULE_DIALECT_UNDECIDED,
                                               .frame = flow->frame,
                                               .offset = -1,
+                                              .arg = {conn->pub.dialects},
                                               .what = conn->pub.dialect->name});
 }

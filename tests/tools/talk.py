@@ -49,11 +49,12 @@ class Talk:
         return len(self.out)
 
     def connect(self, service_id, private=(b'', b'')):
-        """Frames of REQ, REP, RTU."""
+        """Frames of REQ, REP, RTU. Each end tells the PSN with which the other one starts to send
+        (IBTA 12.7.31)."""
         a, b = self.client, self.server
-        return [self.datagram(a, cm.req(self.local_id, service_id, a.qpn, a.psn, a.address, b.address,
+        return [self.datagram(a, cm.req(self.local_id, service_id, a.qpn, b.psn, a.address, b.address,
                                         private[0])),
-                self.datagram(b, cm.rep(self.remote_id, self.local_id, b.qpn, b.psn, private[1])),
+                self.datagram(b, cm.rep(self.remote_id, self.local_id, b.qpn, a.psn, private[1])),
                 self.datagram(a, cm.rtu(self.local_id, self.remote_id))]
 
     def disconnect(self):
