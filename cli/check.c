@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* rpcrdma check: what broke a rule of the protocol, and what was lost. */
 #include "finish.h"
-#include "out/line.h"
+#include "out/transaction.h"
 #include "out/view.h"
 #include "pipeline.h"
 
@@ -9,6 +9,7 @@ struct check {
     struct view view;
     enum rpcrdma_severity least;
     uint64_t violations;
+    bool json;
 };
 
 static bool counts(struct check *check, const struct rpcrdma_finding *finding)
@@ -20,22 +21,47 @@ static bool counts(struct check *check, const struct rpcrdma_finding *finding)
     return severity >= check->least;
 }
 
+/* Keeps of n findings those that are to be shown, in portions that fit. Returns how many of `kept`
+ * are filled; *at is where to go on. */
+enum { PORTION = 32 };
+
+static size_t keep(struct check *check, const struct rpcrdma_finding *findings, size_t n,
+                   size_t *at, struct rpcrdma_finding kept[PORTION])
+{
+    size_t count = 0;
+
+    for (; *at < n && count < PORTION; ++*at)
+        if (counts(check, &findings[*at]))
+            kept[count++] = findings[*at];
+    return count;
+}
+
 static void on_message(void *context, const struct rpcrdma_flow_message *message)
 {
     struct check *check = context;
-    struct rpcrdma_finding kept[32];
+    struct rpcrdma_finding kept[PORTION];
     struct rpcrdma_flow_message shown = *message;
-    size_t n = 0;
+    size_t at = 0;
 
-    for (size_t i = 0; i < message->n_findings; i++) {
-        if (counts(check, &message->findings[i]))
-            kept[n++] = message->findings[i];
-        if (n == sizeof(kept) / sizeof(kept[0]) || (n > 0 && i + 1 == message->n_findings)) {
-            shown.findings = kept;
-            shown.n_findings = n;
-            check->view.ops->message(&check->view, &shown);
-            n = 0;
-        }
+    shown.findings = kept;
+    while ((shown.n_findings = keep(check, message->findings, message->n_findings, &at, kept)) > 0)
+        check->view.ops->message(&check->view, &shown);
+}
+
+static void on_transaction(void *context, const struct rpcrdma_transaction *transaction)
+{
+    struct check *check = context;
+    struct rpcrdma_finding kept[PORTION];
+    struct rpcrdma_transaction shown = *transaction;
+    size_t at = 0;
+
+    shown.findings = kept;
+    while ((shown.n_findings =
+                keep(check, transaction->findings, transaction->n_findings, &at, kept)) > 0) {
+        if (check->json)
+            transaction_json(&check->view, &shown);
+        else
+            transaction_text(&check->view, &shown);
     }
 }
 
@@ -64,14 +90,17 @@ static int run(const struct command *command, int argc, char **argv)
     struct out out;
     struct pipeline pipeline = {.options = &options, .credits = true, .out = &out};
     struct check check = {.view = view_new(&view_text, &out, &pipeline.clock)};
-    struct rpcrdma_flow_sink sink = {
-        .message = on_message, .finding = on_finding, .context = &check};
+    struct rpcrdma_flow_sink sink = {.message = on_message,
+                                     .transaction = on_transaction,
+                                     .finding = on_finding,
+                                     .context = &check};
 
     if (status == OPTIONS_GO_ON && options.json && options.verbose)
         status = bad_usage(command, "-V and --json: choose one");
     if (status == OPTIONS_GO_ON)
         status = begin_output(&out);
     if (status == OPTIONS_GO_ON) {
+        check.json = options.json;
         check.least = notes ? RPCRDMA_NOTE : RPCRDMA_WARNING;
         check.view.ops = options.json ? &view_json : options.verbose ? &view_tree : &view_text;
         status = end_output(&out, pipeline_run(&pipeline, &sink));

@@ -7,12 +7,8 @@
 #include "command.h"
 
 static const struct command *const commands[] = {
-    &command_decode,
-    &command_rpcs,
-    &command_connections,
-    &command_credits,
-    &command_check,
-    &command_fields,
+    &command_decode,  &command_rpcs,  &command_connections,
+    &command_credits, &command_check, &command_fields,
 };
 
 enum { N_COMMANDS = sizeof(commands) / sizeof(commands[0]) };

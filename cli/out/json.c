@@ -158,7 +158,8 @@ void view_json_ends(struct json *json, const struct rpcrdma_connection *c)
             second);
 }
 
-static void connection(struct view *view, const struct rpcrdma_connection *c)
+static void connection(struct view *view, const struct rpcrdma_connection *c,
+                       const struct rpcrdma_finding *findings, size_t n)
 {
     struct json *json = &view->json;
 
@@ -183,6 +184,7 @@ static void connection(struct view *view, const struct rpcrdma_connection *c)
     json_key(json, "first_frame"), json_u64(json, c->first_frame);
     json_key(json, "last_frame"), json_u64(json, c->last_frame);
     json_key(json, "messages"), json_u64(json, c->messages);
+    view_json_findings(json, findings, n, 0);
     json_close(json, '}');
     json_end(json);
 }

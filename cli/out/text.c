@@ -281,10 +281,12 @@ void line_put_ends(struct out *out, const struct rpcrdma_connection *c)
     line_put_end(out, c->carrier, &c->end[client > 0 ? 0 : 1]);
 }
 
-static void connection(struct view *view, const struct rpcrdma_connection *c)
+static void connection(struct view *view, const struct rpcrdma_connection *c,
+                       const struct rpcrdma_finding *findings, size_t n)
 {
     struct out *out = view->out;
 
+    (void)findings; /* `connections -V` and `check` show them */
     out_literal(out, "#");
     out_u64(out, c->number);
     out_char(out, ' ');
@@ -323,6 +325,11 @@ static void connection(struct view *view, const struct rpcrdma_connection *c)
         out_literal(out, ", rejected");
     else if (c->closed)
         out_literal(out, ", closed");
+    if (n > 0) {
+        out_literal(out, ", ");
+        out_u64(out, n);
+        out_text(out, n == 1 ? " finding" : " findings");
+    }
     out_line(out);
 }
 

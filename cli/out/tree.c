@@ -185,17 +185,11 @@ static void message(struct view *view, const struct rpcrdma_flow_message *m)
     else if (m->call)
         rpcrdma_walk_rpc(view_direction(m), view_call(m), view_procedure(m), &visitor);
     for (size_t i = 0; i < m->n_findings; i++) {
-        const struct rpcrdma_rule *rule = rpcrdma_rule(m->findings[i].rule);
-
         out_blanks(out, INDENT);
         view_put_finding(out, &m->findings[i]);
         if (m->findings[i].offset >= 0) {
             out_literal(out, " at byte ");
             out_i64(out, m->findings[i].offset);
-        }
-        if (rule->section) {
-            out_literal(out, "  ");
-            out_text(out, rule->section);
         }
         out_char(out, '\n');
     }
@@ -216,13 +210,14 @@ static void put_properties(struct level *level, const struct rpcrdma_properties 
     out_char(out, '\n');
 }
 
-static void connection(struct view *view, const struct rpcrdma_connection *c)
+static void connection(struct view *view, const struct rpcrdma_connection *c,
+                       const struct rpcrdma_finding *findings, size_t n)
 {
     struct out *out = view->out;
     struct level level = {.out = out, .depth = 2};
     struct rpcrdma_visitor visitor = {on_begin, on_field, on_end, &level};
 
-    view_text.connection(view, c);
+    view_text.connection(view, c, findings, n);
     for (int end = 0; end < 2; end++) {
         out_blanks(out, INDENT);
         out_text(out, c->role[end] == RPCRDMA_ROLE_UNKNOWN ? "end" : view_role(c->role[end]));
@@ -238,6 +233,16 @@ static void connection(struct view *view, const struct rpcrdma_connection *c)
     out_literal(out, " UTC to ");
     view_put_date(out, c->last_time_ns, true, true, 9);
     out_literal(out, " UTC\n");
+    for (size_t i = 0; i < n; i++) {
+        out_blanks(out, INDENT);
+        if (findings[i].frame) {
+            out_literal(out, "frame ");
+            out_u64(out, findings[i].frame);
+            out_char(out, ' ');
+        }
+        view_put_finding(out, &findings[i]);
+        out_char(out, '\n');
+    }
     out_line(out);
 }
 

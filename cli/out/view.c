@@ -169,6 +169,11 @@ void view_put_finding(struct out *out, const struct rpcrdma_finding *finding)
     out_text(out, rule->name);
     out_literal(out, ": ");
     out_bytes(out, text, n < sizeof(text) ? n : sizeof(text) - 1);
+    if (rule->section) {
+        out_literal(out, " (");
+        out_text(out, rule->section);
+        out_char(out, ')');
+    }
     out_char(out, ']');
 }
 

@@ -45,7 +45,9 @@ struct view {
 
 struct view_ops {
     void (*message)(struct view *view, const struct rpcrdma_flow_message *message);
-    void (*connection)(struct view *view, const struct rpcrdma_connection *connection);
+    /* With the findings that belong to none of its messages. */
+    void (*connection)(struct view *view, const struct rpcrdma_connection *connection,
+                       const struct rpcrdma_finding *findings, size_t n);
     /* One that belongs to no message; connection may be NULL. */
     void (*finding)(struct view *view, const struct rpcrdma_connection *connection,
                     const struct rpcrdma_finding *finding);
@@ -86,14 +88,14 @@ void view_put_time(struct view *view, int64_t time_ns);
 /* "2025-11-20 10:00:00.123456789 UTC" */
 void view_put_date(struct out *out, int64_t time_ns, bool utc, bool with_date, unsigned digits);
 
-/* "[warning read-list-order: text]" */
+/* "[warning rpc-error: text (section)]" */
 void view_put_finding(struct out *out, const struct rpcrdma_finding *finding);
 
 /* JSON: an address alone; nothing where there is none. */
 void view_json_address(struct json *json, const char *key, const struct rpcrdma_address *address);
 
-/* JSON: "client" and "server" with QP numbers or ports; "src" and "dst" where it is not known which is
- * which. */
+/* JSON: "client" and "server" with QP numbers or ports; "src" and "dst" where it is not known which
+ * is which. */
 void view_json_ends(struct json *json, const struct rpcrdma_connection *connection);
 
 /* JSON: the list under the key "findings", nothing where n is 0. A finding says its own frame where

@@ -154,6 +154,18 @@ class Input(command.CommandTest):
         for line in shown:
             for finding in json.loads(line)['findings']:
                 self.assertIn(finding['severity'], ('warning', 'error'))
+        for line in self.run_command('check', path, status=1).splitlines():
+            self.assertRegex(line, r'\[(warning|error) [a-z-]+: .*\]')
+        # what a connection lost is told with it, too
+        told = [json.loads(line) for line in
+                self.run_command('connections', '--json', path).splitlines()]
+        self.assertIn('packets-lost', [finding['rule'] for one in told
+                                       for finding in one.get('findings', [])])
+        self.assertIn('[warning packets-lost: ', self.run_command('connections', '-V', path))
+        # a violation names the section that it breaks
+        shown = self.run_command('check', command.capture('roce-long-call'), status=1)
+        self.assertIn('[warning rpc-error: answered by ERR_CHUNK (2), not by a Reply '
+                      '(RFC 8166 section 4.5)]', shown)
         with open(path, 'r+b') as out:
             out.truncate(os.path.getsize(path) - 1)
         self.run_command('check', path, status=2)
