@@ -155,6 +155,10 @@ static bool give(struct rpcrdma_tcp *tcp, struct rpcrdma_tcp_connection *c, int 
         captured = strip(tcp, &c->stream[end], seq, fpdu, caplen);
         content = tcp->scratch;
     }
+    if (captured < 2) { /* there was no memory to keep it */
+        rpcrdma_ddp(tcp, c, end, seq, content, 0, size);
+        return true;
+    }
     if (rpcrdma_ddp_plausible(content, captured) == RPCRDMA_PLAUSIBLE_NO)
         return false;
     /* CRCs are used if either side asks for them (section 7.1). Both must have been heard. */
