@@ -115,6 +115,7 @@ struct flow_half {
     uint64_t write_address;
 
     struct flow_stashed *stash, *stash_tail;
+    bool busy; /* the stash is being emptied */
     uint32_t stash_count, stash_bytes;
     uint64_t order;           /* frame to order events by, while a gap fills; 0: the operation's */
     uint32_t evident_packets; /* packets since the gap became evident */
@@ -222,7 +223,8 @@ struct flow_conn {
     bool counted;   /* in flow->unpaired */
     bool half_open; /* in flow->half_open */
     bool ambiguous; /* likewise, and not the only one */
-    bool by_cm;
+    bool by_cm;    /* its set-up was seen: the REQ, MPA's Request */
+    bool accepted; /* and the answer to it */
     bool has_comm_id[2];
     uint32_t comm_id[2];   /* by end; end 0 opened */
     bool registered;       /* in flow->cm, under end 0's address, end 1's and comm_id[0] */

@@ -133,6 +133,9 @@ static void free_stashed(struct flow *flow, struct flow_half *half, struct flow_
 
 static void drain(struct flow *flow, struct flow_half *half)
 {
+    bool busy = half->busy;
+
+    half->busy = true;
     while (half->stash) {
         struct flow_stashed *s = half->stash;
         int32_t ahead = rpcrdma_psn_diff(s->op.seq, half->next);
@@ -153,6 +156,7 @@ static void drain(struct flow *flow, struct flow_half *half)
         }
         free_stashed(flow, half, s);
     }
+    half->busy = busy;
     half->order = 0;
     half->evident =
         half->stash && half->has_acked && rpcrdma_psn_diff(half->acked, half->next) >= 0;
@@ -166,6 +170,7 @@ static void give_up(struct flow *flow, struct flow_half *half)
     uint32_t first = half->next;
     uint32_t count = (head->op.seq - first) & 0xffffff;
 
+    half->busy = true; /* telling of it may fill what is held back, which gives up gaps in turn */
     half->lost += count;
     half->order = head->op.frame;
     add_gap(half, first, count);
@@ -173,12 +178,13 @@ static void give_up(struct flow *flow, struct flow_half *half)
     flow_assemble_gap(flow, half, count,
                       head->op.kind == RPCRDMA_OP_SEND && !(head->op.flags & RPCRDMA_OP_FIRST));
     half->next = head->op.seq;
+    half->busy = false;
     drain(flow, half);
 }
 
 void flow_stream_check(struct flow *flow, struct flow_half *half, bool all)
 {
-    while (half->stash) {
+    while (half->stash && !half->busy) {
         int64_t waited = flow->time_ns - half->stash->time_ns;
         bool evident = half->evident && (half->evident_packets >= REORDER_PACKETS ||
                                          flow->time_ns - half->evident_ns > FLOW_REORDER_NS);
