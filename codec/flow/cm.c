@@ -176,6 +176,7 @@ static void accept(struct flow *flow, const struct rpcrdma_op *op)
         flow_pair_half_open(flow, conn, false);
     }
     flow_conn_touch(flow, conn);
+    conn->accepted = true;
     conn->comm_id[1] = c->local_comm_id;
     conn->has_comm_id[1] = true;
     conn->start_psn[1] = c->start_psn;
@@ -238,7 +239,7 @@ static void mpa(struct flow *flow, const struct rpcrdma_op *op)
     flow_conn_touch(flow, conn);
     flow_private_data(conn, 1 - half->index, op);
     if (op->kind == RPCRDMA_OP_ACCEPT)
-        conn->pub.established = true;
+        conn->accepted = conn->pub.established = true;
 }
 
 static void end_of(struct flow *flow, const struct rpcrdma_op *op, struct flow_conn *conn)

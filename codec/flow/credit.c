@@ -101,15 +101,15 @@ static void by_count(struct credit_conn *cc, const struct flow_message *message,
 
 /* A message whose direction is not known may be a Call of its sender or a Reply to the other end.
  */
-static void by_neither(struct credit_conn *cc, int sender, struct rpcrdma_credit_at at)
+static void by_neither(struct credit_conn *cc, int sender, uint64_t packets)
 {
     struct rpcrdma_credit_account *mine = cc->side[sender].account;
     struct rpcrdma_credit_account *its = cc->side[1 - sender].account;
 
     if (mine)
-        rpcrdma_credit_account_gap(mine, at, true);
+        rpcrdma_credit_account_gap(mine, true, packets);
     if (its)
-        rpcrdma_credit_account_gap(its, at, false);
+        rpcrdma_credit_account_gap(its, false, packets);
 }
 
 /* Returns the Requester of the RPC the message belongs to, or -1. */
@@ -145,7 +145,7 @@ static int by_calls(struct credit_conn *cc, const struct flow_message *message,
             rpcrdma_credit_account_reply(account, at, msg->xid, msg->credits, place);
         return peer;
     default:
-        by_neither(cc, sender, at);
+        by_neither(cc, sender, 1);
         return -1;
     }
 }
@@ -230,16 +230,18 @@ static void on_gap(void *self, struct flow_conn *conn, int sender, uint32_t firs
                    uint64_t frame, int64_t time_ns)
 {
     struct credit_conn *cc = credit_conn_of(self, conn);
-    struct rpcrdma_credit_at at = {time_ns, frame};
+    uint64_t packets = ((last - first) & 0xffffff) + 1;
 
-    (void)first;
-    (void)last;
+    (void)frame;
+    (void)time_ns; /* when it showed */
+    if (conn->pub.carrier == RPCRDMA_CARRIER_IWARP)
+        packets = RPCRDMA_CREDIT_NO_LIMIT; /* the numbers are not of messages */
     if (!cc || cc->lost)
         return;
-    by_neither(cc, sender, at);
+    by_neither(cc, sender, packets);
     for (int i = 0; i < 2; i++)
         if (cc->side[i].count)
-            rpcrdma_credit_count_gap(cc->side[i].count, at);
+            rpcrdma_credit_count_gap(cc->side[i].count);
 }
 
 static void on_closed(void *self, struct flow_conn *conn)
@@ -262,9 +264,9 @@ static void on_closed(void *self, struct flow_conn *conn)
     }
     for (int i = 0; i < 2; i++) {
         if (cc->side[i].account && !cc->lost)
-            rpcrdma_credit_gauge_advance(&cc->side[i].account->gauge, end);
+            rpcrdma_credit_account_end(cc->side[i].account, end);
         if (cc->side[i].count && !cc->lost)
-            rpcrdma_credit_gauge_advance(&cc->side[i].count->gauge, end);
+            rpcrdma_credit_count_end(cc->side[i].count, end);
     }
     credit_conn_report(cc);
     credit_conn_free(cc);

@@ -11,6 +11,8 @@
  */
 #define SETTLE_NS UINT64_C(1000000000)
 #define SETTLE_REPLIES 16
+/* A Call whose Reply may have been missed is passed by so many others only because it was. */
+#define MISSED_REPLIES 256
 /* A Call that waits this long while so many others were answered gets no Reply. */
 #define ABANDON_NS UINT64_C(60000000000)
 #define ABANDON_REPLIES 1024
@@ -44,7 +46,7 @@ void rpcrdma_credit_account_free(struct rpcrdma_credit_account *account)
 
 static uint64_t in_flight(const struct rpcrdma_credit_account *account)
 {
-    return account->set.count + account->untracked;
+    return account->set.count + account->untracked - account->doubt;
 }
 
 /* Time passes, and with it a grant may come to bind whose acknowledgement cannot be seen. */
@@ -62,7 +64,11 @@ static void bind_grants(struct rpcrdma_credit_account *account, rpcrdma_credit_p
 
 static void begin(struct rpcrdma_credit_account *account, struct rpcrdma_credit_at at)
 {
+    uint64_t before = account->gauge.elapsed_ns;
+
     rpcrdma_credit_gauge_advance(&account->gauge, at);
+    if (!account->settled || account->doubt > 0)
+        account->unsettled_ns += account->gauge.elapsed_ns - before;
     bind_grants(account, 0);
 }
 
@@ -100,22 +106,6 @@ static void changed(struct rpcrdma_credit_account *account, enum rpcrdma_credit_
     }
 }
 
-static void settle(struct rpcrdma_credit_account *account)
-{
-    if (!account->settled)
-        account->unsettled_ns += account->gauge.elapsed_ns - account->unsettled_since_ns;
-    account->settled = true;
-}
-
-static void unsettle(struct rpcrdma_credit_account *account)
-{
-    if (account->settled)
-        account->unsettled_since_ns = account->gauge.elapsed_ns;
-    account->settled = false;
-    account->unknown_max = RPCRDMA_CREDIT_NO_LIMIT;
-    account->earlier_ns = account->gauge.elapsed_ns;
-}
-
 /* The Requester stays within its grant, so no more can be in flight than fit into it. */
 static void narrow(struct rpcrdma_credit_account *account)
 {
@@ -131,13 +121,15 @@ static void narrow(struct rpcrdma_credit_account *account)
     if (account->unknown_max == 0 ||
         (account->answered >= SETTLE_REPLIES &&
          account->gauge.elapsed_ns - account->earlier_ns > SETTLE_NS + 10 * account->longest_ns))
-        settle(account);
+        account->settled = true;
 }
 
 static void forget(struct rpcrdma_credit_account *account, struct rpcrdma_credit_call *call)
 {
     if (call->serial <= account->doubt_serial && account->doubtful > 0)
         account->doubtful--;
+    if (account->doubt > account->doubtful)
+        account->doubt = account->doubtful;
     rpcrdma_credit_calls_remove(&account->set, call);
 }
 
@@ -145,15 +137,18 @@ static void forget(struct rpcrdma_credit_account *account, struct rpcrdma_credit
 static void age(struct rpcrdma_credit_account *account)
 {
     struct rpcrdma_credit_call *call = rpcrdma_credit_calls_oldest(&account->set);
-    uint64_t waited;
+    uint64_t waited, passed;
 
     if (!call)
         return;
     waited = account->gauge.elapsed_ns - call->sent_ns;
-    if (call->serial <= account->doubt_serial && waited > SETTLE_NS + 10 * account->longest_ns) {
+    passed = account->answered - call->answered;
+    if (account->doubt > 0 && call->serial <= account->doubt_serial &&
+        (passed >= MISSED_REPLIES || waited > SETTLE_NS + 10 * account->longest_ns)) {
         account->missed++;
+        account->doubt--;
         forget(account, call);
-    } else if (waited > ABANDON_NS && account->answered - call->answered >= ABANDON_REPLIES) {
+    } else if (waited > ABANDON_NS && passed >= ABANDON_REPLIES) {
         account->unanswered++;
         forget(account, call);
     }
@@ -168,7 +163,7 @@ void rpcrdma_credit_account_opened(struct rpcrdma_credit_account *account,
     account->has_requested = account->has_granted = false;
     account->requested_now = account->granted_now = 0;
     rpcrdma_credit_grants_init(&account->grants, 1);
-    settle(account);
+    account->settled = true;
 }
 
 void rpcrdma_credit_account_heard(struct rpcrdma_credit_account *account, bool from_requester)
@@ -200,25 +195,14 @@ static bool was_answered(struct rpcrdma_credit_account *account, uint32_t xid)
 static void judge_call(struct rpcrdma_credit_account *account, uint32_t xid)
 {
     uint64_t ceiling = rpcrdma_credit_grants_ceiling(&account->grants);
+    struct rpcrdma_finding finding = {.rule = account->has_granted ? RPCRDMA_RULE_CREDIT_OVERRUN
+                                                                   : RPCRDMA_RULE_CREDIT_FIRST_CALL,
+                                      .frame = account->gauge.frame,
+                                      .offset = -1,
+                                      .arg = {in_flight(account), ceiling, xid}};
 
-    /* Replies were lost to the capture: rather than beyond its grant, the Requester has seen one.
-     */
-    while (in_flight(account) > ceiling && account->doubtful > 0) {
-        struct rpcrdma_credit_call *call = rpcrdma_credit_calls_oldest(&account->set);
-
-        if (!call || call->serial > account->doubt_serial) {
-            account->doubtful = 0;
-            break;
-        }
-        account->missed++;
-        forget(account, call);
-    }
-    if (in_flight(account) <= ceiling)
-        return;
-    account->violations++;
-    tell(account,
-         account->has_granted ? RPCRDMA_RULE_CREDIT_OVERRUN : RPCRDMA_RULE_CREDIT_FIRST_CALL,
-         account->gauge.frame, in_flight(account), ceiling, xid);
+    if (in_flight(account) > ceiling)
+        rpcrdma_credit_suspects_add(&account->suspects, &finding);
 }
 
 void rpcrdma_credit_account_call(struct rpcrdma_credit_account *account,
@@ -321,6 +305,7 @@ void rpcrdma_credit_account_reply(struct rpcrdma_credit_account *account,
     begin(account, at);
     old_limit = account->limit.known ? account->limit.last : RPCRDMA_CREDIT_NO_LIMIT;
     account->from_responder = true;
+    account->violations += rpcrdma_credit_suspects_confirm(&account->suspects, &account->sink);
     answer(account, xid);
     grant(account, granted, place);
     narrow(account);
@@ -364,36 +349,58 @@ void rpcrdma_credit_account_rnr(struct rpcrdma_credit_account *account, struct r
          at.frame, xid, message_frame, in_flight(account));
 }
 
-void rpcrdma_credit_account_gap(struct rpcrdma_credit_account *account, struct rpcrdma_credit_at at,
-                                bool from_requester)
+static uint64_t add_up_to(uint64_t a, uint64_t b, uint64_t most)
 {
-    begin(account, at);
+    return b > most - a ? most : a + b;
+}
+
+void rpcrdma_credit_account_gap(struct rpcrdma_credit_account *account, bool from_requester,
+                                uint64_t packets)
+{
     account->gaps = true;
+    if (!account->gauge.started)
+        return;
     if (from_requester) {
-        unsettle(account);
+        account->unknown_max = add_up_to(account->settled ? 0 : account->unknown_max, packets,
+                                         RPCRDMA_CREDIT_NO_LIMIT);
+        account->settled = false;
+        account->earlier_ns = account->gauge.elapsed_ns;
         narrow(account);
         return;
     }
+    account->suspects.count = 0; /* a Reply among them may have allowed it */
+    rpcrdma_credit_grants_init(&account->grants, RPCRDMA_CREDIT_NO_LIMIT);
     account->doubt_serial = account->serial;
     account->doubtful = account->set.count;
+    account->doubt = add_up_to(account->doubt, packets, account->doubtful);
+    changed(account, RPCRDMA_ENDED_BY_REPLY);
 }
 
 void rpcrdma_credit_account_lost(struct rpcrdma_credit_account *account,
                                  struct rpcrdma_credit_at at)
 {
     begin(account, at);
+    account->violations += rpcrdma_credit_suspects_confirm(&account->suspects, &account->sink);
     if (account->gauge.bound != RPCRDMA_BOUND_NEITHER)
         tell(account, RPCRDMA_RULE_CREDIT_LOST, at.frame, in_flight(account), account->limit.last,
              0);
-    account->unanswered += in_flight(account);
+    account->unanswered += account->set.count + account->untracked - account->doubt;
+    account->missed += account->doubt;
     rpcrdma_credit_calls_clear(&account->set);
-    account->untracked = account->doubtful = 0;
+    account->untracked = account->doubtful = account->doubt = 0;
     account->has_requested = account->has_granted = false;
     account->opened = false;
     rpcrdma_credit_grants_init(&account->grants, RPCRDMA_CREDIT_NO_LIMIT);
-    settle(account); /* what was unknown is gone, too */
+    account->settled = true; /* what was unknown is gone, too */
     changed(account, RPCRDMA_ENDED_BY_DISCONNECT);
     rpcrdma_credit_gauge_stop(&account->gauge, RPCRDMA_ENDED_BY_DISCONNECT);
+}
+
+void rpcrdma_credit_account_end(struct rpcrdma_credit_account *account, struct rpcrdma_credit_at at)
+{
+    if (account->gauge.running)
+        begin(account, at);
+    account->violations += rpcrdma_credit_suspects_confirm(&account->suspects, &account->sink);
 }
 
 void rpcrdma_credit_account_result(const struct rpcrdma_credit_account *account,
@@ -408,17 +415,15 @@ void rpcrdma_credit_account_result(const struct rpcrdma_credit_account *account,
     out->retransmitted = account->retransmitted;
     out->earlier = account->earlier;
     out->stray = account->stray;
-    out->missed = account->missed;
+    out->missed = account->missed + account->doubt;
     out->requested = account->requested;
     out->granted = account->granted;
     out->limit = account->limit;
     out->in_flight.known = account->from_requester && account->from_responder;
-    out->violations = account->violations;
+    out->violations = account->violations + account->suspects.count;
     out->rnr_naks = account->rnr_naks;
-    out->settled = account->settled;
+    out->settled = account->settled && account->doubt == 0;
     out->unsettled_ns = account->unsettled_ns;
-    if (!account->settled)
-        out->unsettled_ns += account->gauge.elapsed_ns - account->unsettled_since_ns;
     out->gaps = account->gaps;
 }
 
@@ -435,7 +440,6 @@ void rpcrdma_credit_account_restart(struct rpcrdma_credit_account *account)
     account->earlier = account->stray = account->missed = 0;
     account->violations = account->rnr_naks = 0;
     account->unsettled_ns = 0;
-    account->unsettled_since_ns = account->gauge.elapsed_ns;
     keep_last(&account->requested);
     keep_last(&account->granted);
     keep_last(&account->limit);

@@ -17,6 +17,7 @@
 #include "flow/credit_calls.h"
 #include "flow/credit_gauge.h"
 #include "flow/credit_grant.h"
+#include "flow/credit_suspect.h"
 
 enum { RPCRDMA_CREDIT_EARLY = 8 };
 
@@ -34,12 +35,14 @@ struct rpcrdma_credit_account {
 
     bool settled;
     uint64_t unknown_max; /* not settled: at most so many more may be in flight */
-    uint64_t unsettled_since_ns, earlier_ns, unsettled_ns;
+    uint64_t earlier_ns, unsettled_ns;
     uint64_t longest_ns; /* the longest time to a Reply */
     uint64_t answered;   /* Calls whose Reply was seen, whatever restarts */
 
-    uint64_t serial, doubt_serial; /* Calls up to doubt_serial may have been answered unseen */
-    uint64_t doubtful;
+    /* Replies lost to the capture: of the `doubtful` Calls that were in flight then, those up to
+     * doubt_serial, `doubt` may have been answered unseen, and do not count as in flight. */
+    uint64_t serial, doubt_serial, doubtful, doubt;
+    struct rpcrdma_credit_suspects suspects;
 
     /* Replies without Call of late: a capture of two ports may show a Reply before its Call. */
     struct {
@@ -86,12 +89,17 @@ void rpcrdma_credit_account_acked(struct rpcrdma_credit_account *account,
  */
 void rpcrdma_credit_account_rnr(struct rpcrdma_credit_account *account, struct rpcrdma_credit_at at,
                                 uint32_t xid, uint64_t message_frame, bool again);
-/* Messages were lost to the capture. */
-void rpcrdma_credit_account_gap(struct rpcrdma_credit_account *account, struct rpcrdma_credit_at at,
-                                bool from_requester);
+/* So many packets at most, each of which may have been a message, were lost to the capture after
+ * the event before. It has no time: it shows only later. */
+void rpcrdma_credit_account_gap(struct rpcrdma_credit_account *account, bool from_requester,
+                                uint64_t packets);
 /* The connection was lost or closed: nothing is in flight any more. */
 void rpcrdma_credit_account_lost(struct rpcrdma_credit_account *account,
                                  struct rpcrdma_credit_at at);
+
+/* Nothing more will come. */
+void rpcrdma_credit_account_end(struct rpcrdma_credit_account *account,
+                                struct rpcrdma_credit_at at);
 
 /* What is known so far; the account goes on. */
 void rpcrdma_credit_account_result(const struct rpcrdma_credit_account *account,

@@ -28,7 +28,7 @@ static struct rpcrdma_credit_sink sink_of(struct credit_side *side)
 
 bool credit_conn_set_up_seen(const struct flow_conn *conn)
 {
-    return conn->by_cm || conn->has_comm_id[0];
+    return conn->pub.paired_by == RPCRDMA_PAIRED_CM && conn->accepted;
 }
 
 struct rpcrdma_credit_account *credit_conn_account(struct credit_conn *cc, int requester,
@@ -151,6 +151,15 @@ void credit_conn_check_resent(struct credit_conn *cc, struct rpcrdma_credit_at a
     }
 }
 
+/* Whether any packet of this end was captured. */
+static bool heard_from(const struct flow_conn *conn, int end)
+{
+    const struct flow_half *half = conn->half[1 - end]; /* what it sends goes there */
+
+    return (half && half->last_frame != 0) || (end == 0 && conn->by_cm) ||
+           (end == 1 && conn->accepted);
+}
+
 /* Results by end; only those that the connection's rules make. */
 static size_t results(struct credit_conn *cc, struct rpcrdma_credit_result out[2])
 {
@@ -160,9 +169,7 @@ static size_t results(struct credit_conn *cc, struct rpcrdma_credit_result out[2
         struct credit_side *side = &cc->side[i];
 
         for (int from = 0; from < 2; from++) {
-            /* packets from an end go to the other one's half */
-            const struct flow_half *half = cc->conn->half[1 - from];
-            bool heard = half && half->last_frame != 0;
+            bool heard = heard_from(cc->conn, from);
 
             if (heard && side->account)
                 rpcrdma_credit_account_heard(side->account, from == i);

@@ -70,7 +70,8 @@ struct rpcrdma_credit_account *credit_conn_account(struct credit_conn *cc, int r
 struct rpcrdma_credit_count *credit_conn_count(struct credit_conn *cc, int sender,
                                                struct rpcrdma_credit_at at);
 
-/* Whether the connection's beginning is in the capture. */
+/* Whether the connection's beginning is in the capture: both ends' messages of the set-up, so that
+ * the first message of each is known to be its first. */
 bool credit_conn_set_up_seen(const struct flow_conn *conn);
 /* Its end, once. */
 void credit_conn_lose(struct credit_conn *cc, struct rpcrdma_credit_at at);

@@ -121,10 +121,14 @@ void rpcrdma_credit_count_sent(struct rpcrdma_credit_count *count, struct rpcrdm
     if (grant && ceiling != RPCRDMA_CREDIT_NO_LIMIT)
         ceiling++;
     if (count->sent > ceiling) {
-        count->violations++;
-        tell(count,
-             count->has_limit ? RPCRDMA_RULE_CREDIT_COUNT_OVERRUN : RPCRDMA_RULE_CREDIT_COUNT_FIRST,
-             at.frame, count->sent, ceiling, 0);
+        const struct rpcrdma_finding finding = {.rule = count->has_limit
+                                                            ? RPCRDMA_RULE_CREDIT_COUNT_OVERRUN
+                                                            : RPCRDMA_RULE_CREDIT_COUNT_FIRST,
+                                                .frame = at.frame,
+                                                .offset = -1,
+                                                .arg = {count->sent, ceiling}};
+
+        rpcrdma_credit_suspects_add(&count->suspects, &finding);
     }
     changed(count, RPCRDMA_ENDED_BY_GRANT);
 }
@@ -210,6 +214,7 @@ void rpcrdma_credit_count_received(struct rpcrdma_credit_count *count, struct rp
 {
     begin(count, at);
     count->from_peer = true;
+    count->violations += rpcrdma_credit_suspects_confirm(&count->suspects, &count->sink);
     limit_add(&count->limit, credits);
     if (count->opened) {
         bool as_sent = read_as(&count->as_sent, credits, count->peer_sent);
@@ -250,18 +255,20 @@ void rpcrdma_credit_count_rnr(struct rpcrdma_credit_count *count, struct rpcrdma
          xid, message_frame, count->sent - count->sent_before);
 }
 
-void rpcrdma_credit_count_gap(struct rpcrdma_credit_count *count, struct rpcrdma_credit_at at)
+void rpcrdma_credit_count_gap(struct rpcrdma_credit_count *count)
 {
-    begin(count, at);
     count->gaps = true;
+    count->suspects.count = 0; /* one of the messages that were lost may have allowed it */
     count->opened = count->has_limit = false;
     rpcrdma_credit_grants_init(&count->grants, RPCRDMA_CREDIT_NO_LIMIT);
-    changed(count, RPCRDMA_ENDED_BY_CAPTURE);
+    if (count->gauge.started)
+        changed(count, RPCRDMA_ENDED_BY_CAPTURE);
 }
 
 void rpcrdma_credit_count_lost(struct rpcrdma_credit_count *count, struct rpcrdma_credit_at at)
 {
     begin(count, at);
+    count->violations += rpcrdma_credit_suspects_confirm(&count->suspects, &count->sink);
     if (count->gauge.bound != RPCRDMA_BOUND_NEITHER)
         tell(count, RPCRDMA_RULE_CREDIT_COUNT_LOST, at.frame, count->sent, count->limit_now, 0);
     count->opened = count->has_limit = false;
@@ -297,6 +304,13 @@ static enum rpcrdma_credit_reading reading(const struct rpcrdma_credit_count *co
     return RPCRDMA_READING_UNDECIDED;
 }
 
+void rpcrdma_credit_count_end(struct rpcrdma_credit_count *count, struct rpcrdma_credit_at at)
+{
+    if (count->gauge.running)
+        begin(count, at);
+    count->violations += rpcrdma_credit_suspects_confirm(&count->suspects, &count->sink);
+}
+
 void rpcrdma_credit_count_result(const struct rpcrdma_credit_count *count,
                                  struct rpcrdma_credit_result *out)
 {
@@ -314,7 +328,7 @@ void rpcrdma_credit_count_result(const struct rpcrdma_credit_count *count,
     out->received.known = count->as_received.values > 0 && count->was_opened;
     out->limit = count->limit;
     out->in_flight.known = count->from_sender && count->from_peer;
-    out->violations = count->violations;
+    out->violations = count->violations + count->suspects.count;
     out->rnr_naks = count->rnr_naks;
     out->settled = count->opened;
     out->gaps = count->gaps;

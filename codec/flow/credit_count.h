@@ -18,6 +18,7 @@
 
 #include "flow/credit_gauge.h"
 #include "flow/credit_grant.h"
+#include "flow/credit_suspect.h"
 
 struct rpcrdma_credit_advert {
     struct rpcrdma_credit_advertised is;
@@ -28,6 +29,7 @@ struct rpcrdma_credit_count {
     struct rpcrdma_credit_sink sink;
     struct rpcrdma_credit_gauge gauge;
     struct rpcrdma_credit_grants grants; /* message numbers */
+    struct rpcrdma_credit_suspects suspects;
 
     bool opened;              /* set-up seen and nothing lost: the counts are the ends' own */
     uint64_t sent, peer_sent; /* messages on this connection */
@@ -69,10 +71,13 @@ void rpcrdma_credit_count_acked(struct rpcrdma_credit_count *count, struct rpcrd
  * of a message that one hit before; it is counted and not told. */
 void rpcrdma_credit_count_rnr(struct rpcrdma_credit_count *count, struct rpcrdma_credit_at at,
                               uint32_t xid, uint64_t message_frame, bool again);
-/* Messages of either end were lost to the capture. */
-void rpcrdma_credit_count_gap(struct rpcrdma_credit_count *count, struct rpcrdma_credit_at at);
+/* Messages of either end were lost to the capture after the event before. */
+void rpcrdma_credit_count_gap(struct rpcrdma_credit_count *count);
 /* The connection was lost or closed. */
 void rpcrdma_credit_count_lost(struct rpcrdma_credit_count *count, struct rpcrdma_credit_at at);
+
+/* Nothing more will come. */
+void rpcrdma_credit_count_end(struct rpcrdma_credit_count *count, struct rpcrdma_credit_at at);
 
 void rpcrdma_credit_count_result(const struct rpcrdma_credit_count *count,
                                  struct rpcrdma_credit_result *out);

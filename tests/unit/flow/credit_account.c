@@ -71,6 +71,8 @@ static void first(uint32_t requested, uint32_t granted)
 
 static void get(void)
 {
+    /* no more: what waits for the other end's next message to prove it is taken as proven */
+    rpcrdma_credit_account_end(&account, (struct rpcrdma_credit_at){now, frame});
     rpcrdma_credit_account_result(&account, &result);
 }
 
@@ -197,6 +199,7 @@ static void test_overrun(void **state)
     call(0xbad, 128);
     get();
     assert_int_equal(result.violations, 1);
+    get();
     assert_int_equal(record_count(&record, RPCRDMA_RULE_CREDIT_OVERRUN), 1);
     assert_string_equal(record_text(&record, RPCRDMA_RULE_CREDIT_OVERRUN),
                         "3 Calls in flight with this one (XID 0x00000bad), 2 granted");
@@ -215,6 +218,7 @@ static void test_zero_grant(void **state)
     call(2, 128);
     assert_int_equal(record.n_findings, 1);
     call(3, 128);
+    get();
     assert_int_equal(record_count(&record, RPCRDMA_RULE_CREDIT_OVERRUN), 1);
 }
 
@@ -225,6 +229,7 @@ static void test_call_before_first_reply(void **state)
     call(1, 32);
     NO_FINDINGS();
     call(2, 32);
+    get();
     assert_int_equal(record_count(&record, RPCRDMA_RULE_CREDIT_FIRST_CALL), 1);
     assert_int_equal(record_frame(&record, RPCRDMA_RULE_CREDIT_FIRST_CALL), 3);
     get();
@@ -251,6 +256,7 @@ static void test_shrink(void **state)
     get();
     assert_int_equal(result.violations, 0);
     call(21, 128); /* now it knows */
+    get();
     assert_int_equal(record_count(&record, RPCRDMA_RULE_CREDIT_OVERRUN), 1);
 }
 
@@ -400,6 +406,7 @@ static void test_midflight_filled(void **state)
     assert_int_equal(result.in_flight.max, 4);
     NO_FINDINGS();
     call(104, 128);
+    get();
     assert_int_equal(record_count(&record, RPCRDMA_RULE_CREDIT_OVERRUN), 1);
 }
 
@@ -431,6 +438,7 @@ static void test_midflight_first_grant(void **state)
     NO_FINDINGS();
     acked();
     call(103, 128);
+    get();
     assert_int_equal(record_count(&record, RPCRDMA_RULE_CREDIT_OVERRUN), 1);
     assert_int_equal(record_count(&record, RPCRDMA_RULE_CREDIT_SHRINK), 0);
 }
@@ -453,27 +461,80 @@ static void test_midflight_aged(void **state)
     assert_in_range(result.unsettled_ns, 1010 * MS, 1150 * MS);
 }
 
-/* Replies lost to the capture: the Requester goes on within its grant, and is believed. */
+static void gap(bool from_requester, uint64_t packets)
+{
+    rpcrdma_credit_account_gap(&account, from_requester, packets);
+}
+
+/* Two packets of the Responder were lost to the capture: two Replies at most. */
 static void test_missing_replies(void **state)
 {
     (void)state;
     first(128, 4);
     for (uint32_t xid = 10; xid < 14; xid++)
         call(xid, 128);
-    rpcrdma_credit_account_gap(&account, at(), false);
+    gap(false, 2);
+    assert_int_equal(record.last.in_flight, 2);
     call(20, 128);
     call(21, 128);
+    get();
     NO_FINDINGS();
-    get();
+    assert_false(result.settled);
     assert_int_equal(result.missed, 2);
-    assert_int_equal(account.set.count, 4);
-    call(22, 128);
-    call(23, 128);
-    call(24, 128); /* no doubt is left */
+    assert_int_equal(result.in_flight.max, 4);
+    call(22, 128); /* one of the two may have granted more */
+    reply(20, 4);
+    acked();
     get();
-    assert_int_equal(result.missed, 4);
+    NO_FINDINGS();
+    call(23, 128); /* but this one grants 4, and the Requester knows */
+    get();
     assert_int_equal(record_count(&record, RPCRDMA_RULE_CREDIT_OVERRUN), 1);
     assert_true(result.gaps);
+}
+
+/* The Replies that come show that they were not among the lost ones. */
+static void test_missing_none(void **state)
+{
+    (void)state;
+    first(128, 64);
+    call(10, 128);
+    call(11, 128);
+    call(12, 128);
+    gap(false, 2);
+    assert_int_equal(record.last.in_flight, 1);
+    reply(10, 64);
+    assert_int_equal(record.last.in_flight, 0);
+    reply(11, 64);
+    assert_int_equal(record.last.in_flight, 0);
+    reply(12, 64);
+    get();
+    assert_true(result.settled);
+    assert_int_equal(result.missed, 0);
+    assert_int_equal(result.unanswered, 0);
+    assert_int_equal(result.replies, 4);
+}
+
+/* A Call beyond the grant, and then it shows that the Reply before it was lost to the capture. */
+static void test_missing_shows_late(void **state)
+{
+    (void)state;
+    first(128, 2);
+    call(2, 128);
+    call(3, 128);
+    call(4, 128); /* the Reply to 2 has passed the tap unseen */
+    gap(false, 1);
+    reply(3, 2);
+    get();
+    NO_FINDINGS();
+    assert_int_equal(result.violations, 0);
+    call(5, 128);
+    call(6, 128);
+    acked();
+    call(7, 128);
+    reply(5, 2); /* nothing is missing before this one: 7 was sent too early */
+    get();
+    assert_int_equal(record_count(&record, RPCRDMA_RULE_CREDIT_OVERRUN), 1);
 }
 
 static void test_missing_replies_age(void **state)
@@ -482,7 +543,7 @@ static void test_missing_replies_age(void **state)
     first(128, 64);
     call(10, 128);
     call(11, 128);
-    rpcrdma_credit_account_gap(&account, at(), false);
+    gap(false, 1);
     reply(11, 64);
     for (uint32_t xid = 20; xid < 40; xid++) {
         now += 100 * MS;
@@ -492,19 +553,26 @@ static void test_missing_replies_age(void **state)
     get();
     assert_int_equal(result.missed, 1);
     assert_int_equal(account.set.count, 0);
+    assert_true(result.settled);
+    assert_int_equal(result.unanswered, 0);
 }
 
 static void test_missing_calls(void **state)
 {
     (void)state;
     first(128, 64);
-    rpcrdma_credit_account_gap(&account, at(), true);
+    gap(true, 2);
     now += MS;
     reply(10, 64);
     get();
     assert_int_equal(result.earlier, 1);
     assert_false(result.settled);
-    assert_int_equal(result.unsettled_ns, MS);
+    now += MS;
+    reply(11, 64);
+    now += MS;
+    get();
+    assert_true(result.settled); /* the two are found */
+    assert_int_equal(result.unsettled_ns, 2 * MS);
     assert_int_equal(record.last.in_flight, 0);
 }
 
@@ -724,7 +792,7 @@ static void test_anything(void **state)
             rpcrdma_credit_account_lost(&account, at());
             break;
         case 2:
-            rpcrdma_credit_account_gap(&account, at(), random & 1);
+            rpcrdma_credit_account_gap(&account, random & 1, random % 9 ? random % 3 : UINT64_MAX);
             break;
         case 3:
             rpcrdma_credit_account_error(&account, at(), xid, credits, random % 3 ? ++place : 0);
@@ -785,6 +853,8 @@ int main(void)
         TEST(midflight_first_grant),
         TEST(midflight_aged),
         TEST(missing_replies),
+        TEST(missing_none),
+        TEST(missing_shows_late),
         TEST(missing_replies_age),
         TEST(missing_calls),
         TEST(no_reply),
