@@ -9,6 +9,7 @@ import tempfile
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'tools'))
 # pylint: disable=wrong-import-position
 import connections
+import credits
 import judge
 import kernel
 import messages
@@ -23,6 +24,7 @@ class Recording:
     def __init__(self, command, folder):
         self.folder = folder
         self.command = tool.Tool(command)
+        self.name = os.path.basename(os.path.normpath(folder))
         self.path = os.path.join(folder, 'capture.pcap')
         self.trace = kernel.Trace(os.path.join(folder, 'truth.json'))
 
@@ -126,9 +128,32 @@ def check_rpcs(recording):
     return complaints
 
 
+def check_credits(recording):
+    """Credits requested, granted and in flight at each message; what the mount options lead to."""
+    command = recording.command
+    messages_, _ = command.lines('decode', recording.path)
+    with tempfile.TemporaryDirectory() as folder:
+        series = os.path.join(folder, 'series.csv')
+        (result,), _ = command.lines('credits', recording.path, '--series', series)
+        complaints = credits.Comparison(recording.name, recording.trace, messages_, result,
+                                        credits.read_series(series)).complaints
+        packets, linktype = pcap.read(recording.path)
+        parts = {'thinned': [one for one in packets if one.frame % 50],
+                 'lossy': variants.lossy(packets, 0),
+                 'begun late': packets[len(packets) // 3:]}
+        if recording.name.startswith('roce-'):
+            parts['without CM'] = variants.without_cm(recording.capture())
+        for what, part in parts.items():
+            path = os.path.join(folder, 'part.pcap')
+            pcap.write(path, part, linktype)
+            (one,), _ = command.lines('credits', path)
+            complaints += credits.damaged(one, result, what, complete=what == 'without CM')
+    return complaints
+
+
 CHECKS = {'messages': check_messages, 'connections': check_connections, 'wire': check_wire,
           'without-cm': check_without_cm, 'thinned': check_thinned, 'lossy': check_lossy, 'cut': check_cut,
-          'sliced': check_sliced, 'rpcs': check_rpcs}
+          'sliced': check_sliced, 'rpcs': check_rpcs, 'credits': check_credits}
 
 
 def main():

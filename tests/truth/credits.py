@@ -1,0 +1,155 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""rpcrdma credits against decode, line by line, and against what the client's kernel traced."""
+import csv
+from collections import defaultdict
+
+# What the mount options and the server's setting lead to (scenario in the recording's README.txt):
+# the limit, and whether the jobs use it up.
+EXPECTED = {'roce-credits-8': (8, 'requested'), 'roce-credits-128': (128, 'requested')}
+# The client's Calls wait in its TCP behind the data it answers the server's reads with: the
+# wire has fewer in flight than the kernel.
+WAITS_IN_TCP = {'iwarp-loss'}
+
+
+def is_reverse(message):
+    return (message['sender'] == 'server') == (message['direction'] == 'call')
+
+
+def read_series(path):
+    """Rows by connection and direction."""
+    rows = defaultdict(list)
+    with open(path, encoding='utf-8', newline='') as file:
+        for row in csv.DictReader(file):
+            rows[int(row['connection']), row['direction']].append(row)
+    return rows
+
+
+class Comparison:
+    def __init__(self, name, trace, messages, result, series):
+        self.name, self.trace, self.complaints = name, trace, []
+        self.directions = {(connection['connection'], direction['direction']): direction
+                           for connection in result['connections']
+                           for direction in connection['directions']}
+        talks = defaultdict(list)
+        for message in messages:
+            if 'direction' in message:
+                key = message['connection'], 'reverse' if is_reverse(message) else 'forward'
+                talks[key].append(message)
+        if set(talks) != set(self.directions):
+            self.complain(f'directions are {sorted(self.directions)}, messages have {sorted(talks)}')
+            return
+        for key, talk in talks.items():
+            self.account(key, talk, series[key])
+        for client in trace.clients:
+            self.grants(client, talks, series)
+        self.highest(talks)
+        self.expectation()
+
+    def complain(self, text):
+        self.complaints.append(text)
+
+    def account(self, key, talk, rows):
+        """A second account, from decode's lines: every row of the series, and the totals."""
+        waiting, most, calls, replies = set(), 0, 0, 0
+        requested = granted = ''
+        for message, row in zip(talk, rows):
+            if message['direction'] == 'call':
+                waiting.add(message['xid'])
+                requested, calls = str(message['credits']), calls + 1
+            else:
+                waiting.discard(message['xid'])
+                granted, replies = str(message['credits']), replies + 1
+            most = max(most, len(waiting))
+            want = {'time_ns': str(message['time_ns']), 'requested': requested, 'granted': granted,
+                    'in_flight': str(len(waiting))}
+            for column, value in want.items():
+                if row[column] != value:
+                    self.complain(f'{key} frame {message["frame"]}: {column} is {row[column]}, not {value}')
+        if len(rows) - len(talk) not in (0, 1):  # 1: the connection's end
+            self.complain(f'{key}: {len(rows)} rows for {len(talk)} messages')
+        direction = self.directions[key]
+        want = {'calls': calls, 'replies': replies, 'unanswered': len(waiting), 'violations': 0,
+                'rnr_naks': 0, 'settled': True}
+        for name, value in want.items():
+            if direction[name] != value:
+                self.complain(f'{key}: {name} is {direction[name]}, not {value}')
+        if direction['in_flight']['max'] != most:
+            self.complain(f"{key}: at most {direction['in_flight']['max']} in flight, not {most}")
+
+    def grants(self, client, talks, series):
+        """The value at each Reply is what the kernel traced, or more where it cut that to its slots."""
+        for key, talk in talks.items():
+            if key[1] == 'reverse':
+                continue
+            for message, row in zip(talk, series[key]):
+                xid = int(message['xid'], 16)
+                if message['direction'] != 'reply' or message['dst'] not in client.addresses:
+                    continue
+                traced = {reply['credits'] for reply in client.replies[xid]}
+                mine = client.granted(int(row['granted']), int(row['requested']))
+                if traced and traced != {mine}:
+                    self.complain(f'{key} {message["xid"]}: the kernel has {traced} credits, credits '
+                                  f'{row["granted"]} of {row["requested"]}')
+
+    def highest(self, talks):
+        """The trace has the host's order and the wire its own: close, not equal."""
+        for key, talk in talks.items():
+            if key[1] == 'reverse':
+                continue
+            xids = {int(one['xid'], 16) for one in talk}
+            addresses = {one['src'] for one in talk if one['sender'] == 'client'}
+            most = 0
+            for client in self.trace.clients:
+                if client.addresses.isdisjoint(addresses):
+                    continue
+                events = [(call['ts'], 1, xid) for xid in xids for call in client.calls[xid]]
+                events += [(reply['ts'], 0, xid) for xid in xids for reply in client.replies[xid]]
+                waiting = set()
+                for _, sent, xid in sorted(events):
+                    (waiting.add if sent else waiting.discard)(xid)
+                    most = max(most, len(waiting))
+            mine = self.directions[key]['in_flight']['max']
+            allowed = max(1, 0.05 * most)
+            if mine > most + allowed or (mine < most - allowed and self.name not in WAITS_IN_TCP):
+                self.complain(f'{key}: {mine} in flight at most, the kernel had {most}')
+
+    def expectation(self):
+        limit, bound = EXPECTED.get(self.name, (64, None))
+        forward = [one for key, one in self.directions.items() if key[1] == 'forward' and one['replies']]
+        for one in forward:
+            if one['limit'] != {'min': limit, 'max': limit, 'last': limit}:
+                self.complain(f"limit {one['limit']}, not {limit}")
+            if one['in_flight']['max'] > limit:
+                self.complain(f"{one['in_flight']['max']} in flight, limit {limit}")
+            if not bound and (one['bound_by'] != 'neither' or one['at_limit_ns'] or one['stalls']):
+                self.complain(f"at its limit: {one['verdict']}")
+            if sum(stall['to_ns'] - stall['from_ns'] for stall in one['stalls']) > one['at_limit_ns']:
+                self.complain('the stalls are longer than the time at the limit')
+        if bound and not any(one['bound_by'] == bound and one['at_limit_ns'] > 0 and
+                             one['in_flight']['max'] == limit for one in forward):
+            self.complain(f"never at its limit of {limit}: {[one['verdict'] for one in forward]}")
+
+
+def damaged(result, whole, what, complete=False):
+    """What holds for any part of a recording of a mount that keeps the rules. `complete`: every
+    message is still there."""
+    out = []
+    for connection in result['connections']:
+        for one in connection['directions']:
+            if one['violations']:
+                out.append(f'{what}: {one["violations"]} violations that the whole capture has not: '
+                           f'{connection.get("findings")}')
+            for key in ('calls', 'replies', 'unanswered', 'at_limit_ns', 'measured_ns'):
+                if one[key] < 0:
+                    out.append(f'{what}: {key} is {one[key]}')
+            if one.get('clock_set_back'):
+                out.append(f'{what}: the clock went back, it is said')
+            if one['at_limit_ns'] > one['measured_ns']:
+                out.append(f'{what}: longer at the limit than measured')
+    if complete:
+        def totals(of):
+            return sorted((one['calls'], one['replies'], one.get('in_flight', {}).get('max'))
+                          for connection in of['connections'] for one in connection['directions'])
+        if totals(result) != totals(whole):
+            out.append(f'{what}: {totals(result)}, not {totals(whole)}')
+    return out
