@@ -66,13 +66,15 @@ static gboolean on_count(const char *name, const char *text, gpointer data, GErr
     return parse_number(name, text, UINT64_MAX, &options->count, error);
 }
 
+enum { MIB = 1024 * 1024 };
+
 static gboolean on_memory(const char *name, const char *text, gpointer data, GError **error)
 {
     struct options *options = data;
 
-    if (!parse_number(name, text, 1024 * 1024, &options->max_memory, error))
+    if (!parse_number(name, text, MIB, &options->max_memory, error))
         return FALSE;
-    options->max_memory *= 1024 * 1024;
+    options->max_memory *= MIB;
     return TRUE;
 }
 

@@ -7,6 +7,8 @@
 
 #include "net/net.h"
 
+enum { N_LINKS = 16 }; /* unknown link types that are told of */
+
 struct pipeline_private {
     const struct rpcrdma_flow_sink *sink;
     struct source *source;
@@ -17,7 +19,7 @@ struct pipeline_private {
     uint64_t connections;
     uint32_t link_known; /* the link type of the packet before */
     bool link_checked;
-    uint32_t links_refused[16];
+    uint32_t links_refused[N_LINKS];
     size_t n_links_refused;
 };
 
@@ -130,7 +132,7 @@ static bool link_known(struct pipeline *pipeline, const struct source_packet *pa
     for (size_t i = 0; i < private->n_links_refused; i++)
         if (private->links_refused[i] == linktype)
             return false;
-    if (private->n_links_refused < sizeof(private->links_refused) / sizeof(uint32_t))
+    if (private->n_links_refused < N_LINKS)
     private->links_refused[private->n_links_refused++] = linktype;
     source_interface(private->source, packet->interface, &interface);
     complain("%s: packet %" PRIu64 ": link type %" PRIu32

@@ -6,7 +6,7 @@
 #include "out/view.h"
 #include "wire/walk.h"
 
-enum { INDENT = 4, PLACE_COLUMN = 52, VALUE_SIZE = 128 };
+enum { INDENT = 4, PLACE_COLUMN = 52, VALUE_SIZE = 128, PROPERTIES_INDENT = 8 };
 
 struct level {
     struct out *out;
@@ -51,8 +51,8 @@ static void begin_line(struct level *level, const char *name)
 
     if (level->open.record)
         end_line(level);
-    out_blanks(level->out, INDENT * level->depth);
-    level->column = INDENT * level->depth;
+    out_blanks(level->out, (size_t)INDENT * level->depth);
+    level->column = (size_t)INDENT * level->depth;
     put(level, name);
     if (*number > 0) { /* elements count from 1, as people do */
         snprintf(text, sizeof(text), " %u", (*number)++);
@@ -200,7 +200,7 @@ static void put_properties(struct level *level, const struct rpcrdma_properties 
 {
     struct out *out = level->out;
 
-    out_blanks(out, 2 * INDENT);
+    out_blanks(out, PROPERTIES_INDENT);
     out_literal(out, "sends up to ");
     out_u64(out, p->send_size);
     out_literal(out, " bytes, receives up to ");

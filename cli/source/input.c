@@ -291,8 +291,8 @@ out:
         input_close(in);
         return NULL;
     }
-    if (in->read && in->window > 1024 * 1024)
-        in->window = 1024 * 1024; /* more is not faster, and would be touched */
+    if (in->read && in->window > INPUT_READ)
+        in->window = INPUT_READ;
     return in;
 }
 

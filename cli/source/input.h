@@ -15,6 +15,7 @@
 
 enum {
     INPUT_WINDOW = 16 * 1024 * 1024, /* default, and the most that is mapped at once */
+    INPUT_READ = 1024 * 1024,        /* read at once: more is not faster, and would be touched */
     INPUT_ERROR_SIZE = 400,
 };
 

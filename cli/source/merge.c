@@ -234,7 +234,7 @@ static void merge_report(const struct source *source, void (*line)(void *, const
         const struct part *part = &merge->parts[i];
         const struct overlap_file *file = merge->overlap.files ? &merge->overlap.files[i] : NULL;
 
-        if (!part->shares)
+        if (!part->shares || !file)
             continue;
         seconds(file->offset_ns, offset);
         if (file->reference == i)

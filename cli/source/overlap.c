@@ -104,7 +104,6 @@ static bool sample_file(struct overlap_file *file, uint32_t number, size_t most,
     char error[512];
     struct source *source = source_file_open(file->path, NULL, error, sizeof(error));
     struct source_packet packets[SOURCE_BATCH];
-    enum source_status status;
     size_t n, from = samples->n;
     bool good = true;
 
@@ -112,7 +111,7 @@ static bool sample_file(struct overlap_file *file, uint32_t number, size_t most,
     file->cut = FINGERPRINT_ALL;
     if (!source)
         return true;
-    while (good && (status = source_next(source, packets, SOURCE_BATCH, &n)) != SOURCE_END) {
+    while (good && source_next(source, packets, SOURCE_BATCH, &n) != SOURCE_END) {
         for (size_t i = 0; i < n && good; i++)
             good = take_packet(file, number, samples, &packets[i].packet);
         thin_out(samples, from, most);

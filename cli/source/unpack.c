@@ -185,7 +185,7 @@ struct input *input_unpack(struct input *in, char *error, size_t size)
     unpack->packed = in;
     out->context = unpack;
     out->free_context = unpack_free;
-    out->window = 1024 * 1024;
+    out->window = INPUT_READ;
     out->live = in->live;
     out->fd = -1;
     if (!(is_gzip ? start_gzip(out, unpack) : start_zstd(out, unpack))) {

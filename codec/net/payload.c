@@ -55,7 +55,7 @@ static bool ip(struct rpcrdma_cursor *c, struct rpcrdma_net_payload *out)
     p = rpcrdma_cursor_take(c, IPV4_BYTES, "IPv4 header");
     if (!p || p[0] >> 4 != 4)
         return false;
-    header = (p[0] & 0xfu) * 4;
+    header = (size_t)(p[0] & 0xf) * 4;
     total = rpcrdma_get_be16(p + 2);
     if (header < IPV4_BYTES || (total != 0 && total <= header))
         return false;
