@@ -7,7 +7,7 @@
 #include "command.h"
 
 static const struct command *const commands[] = {
-    &command_decode,  &command_rpcs,  &command_connections,
+    &command_decode,  &command_rpcs,  &command_extract, &command_connections,
     &command_credits, &command_check, &command_fields,
 };
 

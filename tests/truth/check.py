@@ -10,6 +10,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..'
 # pylint: disable=wrong-import-position
 import connections
 import credits
+import extract
 import judge
 import kernel
 import messages
@@ -151,9 +152,25 @@ def check_credits(recording):
     return complaints
 
 
+def check_extract(recording):
+    """Every file that was read or written, from the messages; the same messages as tshark reads them."""
+    lines, _ = recording.command.lines('rpcs', recording.path)
+    with tempfile.TemporaryDirectory() as folder:
+        out, messages_folder = os.path.join(folder, 'out.pcap'), os.path.join(folder, 'messages')
+        recording.command.run('extract', '-w', out, '-d', messages_folder, recording.path)
+        found = extract.Folder(messages_folder)
+        n = found.compare(os.path.join(recording.folder, 'files.tsv'))
+        print(f'{n} files, {len(found.index)} messages')
+        complaints = found.complaints
+        if extract.have_tshark():
+            complaints += extract.compare_tshark(out, lines)
+    return complaints
+
+
 CHECKS = {'messages': check_messages, 'connections': check_connections, 'wire': check_wire,
           'without-cm': check_without_cm, 'thinned': check_thinned, 'lossy': check_lossy, 'cut': check_cut,
-          'sliced': check_sliced, 'rpcs': check_rpcs, 'credits': check_credits}
+          'sliced': check_sliced, 'rpcs': check_rpcs, 'credits': check_credits,
+          'extract': check_extract}
 
 
 def main():

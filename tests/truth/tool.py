@@ -12,6 +12,14 @@ class Tool:
     def __init__(self, path):
         self.path = path
 
+    def run(self, *arguments, status=0):
+        """Runs it and returns what it said on stderr."""
+        run = subprocess.run([self.path, *arguments], capture_output=True, check=False, timeout=300)
+        errors = run.stderr.decode(errors='replace').splitlines()
+        if run.returncode != status or (status == 0 and errors):
+            raise Failure(f'{" ".join(arguments)}: exit status {run.returncode}: ' + ' | '.join(errors[-20:]))
+        return errors
+
     def lines(self, command, capture, *options, status=0):
         """The objects of `rpcrdma COMMAND --json CAPTURE`, and what it said on stderr."""
         run = subprocess.run([self.path, command, '--json', *options, capture], capture_output=True,

@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* rpcrdma extract: whole RPC messages, as files or as RPC over TCP. */
+#include "extract.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "pipeline.h"
+
+struct extract {
+    struct pipeline *pipeline;
+    struct extract_dir *dir;
+    struct extract_tcp *tcp;
+    uint64_t messages;
+};
+
+static void on_message(void *context, const struct rpcrdma_flow_message *message)
+{
+    struct extract *extract = context;
+
+    extract_tcp_send(extract->tcp, message, extract->pipeline->clock.nanoseconds);
+}
+
+static void on_rpc(void *context, const struct rpcrdma_rpc_message *message)
+{
+    struct extract *extract = context;
+
+    extract->messages++;
+    if (extract->dir)
+        extract_dir_message(extract->dir, message);
+    if (extract->tcp)
+        extract_tcp_message(extract->tcp, message, extract->pipeline->clock.nanoseconds);
+}
+
+static void on_transaction(void *context, const struct rpcrdma_transaction *transaction)
+{
+    struct extract *extract = context;
+
+    if (extract->tcp)
+        extract_tcp_transaction(extract->tcp, transaction);
+}
+
+static int open_output(struct out *out, const char *path)
+{
+    int fd = STDOUT_FILENO;
+
+    if (strcmp(path, "-") != 0) {
+        fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+        if (fd < 0) {
+            complain("%s: %s", path, strerror(errno));
+            return EXIT_UNUSABLE;
+        }
+    }
+    if (!out_open(out, fd)) {
+        complain("out of memory");
+        return EXIT_UNUSABLE;
+    }
+    return OPTIONS_GO_ON;
+}
+
+static int close_output(struct out *out, const char *path, int status)
+{
+    int fd = out->fd, error = out_close(out);
+
+    if (fd != STDOUT_FILENO && close(fd) != 0 && error == 0)
+        error = errno;
+    if (error == 0 || (error == EPIPE && fd == STDOUT_FILENO))
+        return status;
+    complain("%s: %s", path, strerror(error));
+    return EXIT_UNUSABLE;
+}
+
+static void say(const struct extract *extract, bool quiet)
+{
+    const struct extract_tcp_counts *n = extract_tcp_counts(extract->tcp);
+
+    if (quiet || extract->messages == 0)
+        return;
+    if (n->partial > 0)
+        complain("%" PRIu64 " of %" PRIu64 " RPC messages are not whole and were left out",
+                 n->partial, extract->messages);
+    if (n->lonely > 0)
+        complain("%" PRIu64 " Replies were left out because their Call is not there", n->lonely);
+    if (n->no_address > 0)
+        complain("%" PRIu64 " RPC messages were left out because no IP address is known for them",
+                 n->no_address);
+}
+
+static int run(const struct command *command, int argc, char **argv)
+{
+    struct options options = {0};
+    char *pcap = NULL, *folder = NULL;
+    GOptionEntry own[] = {
+        {"write", 'w', 0, G_OPTION_ARG_FILENAME, &pcap,
+         "Write RPC over TCP to this capture file; - is standard output", "FILE"},
+        {"directory", 'd', 0, G_OPTION_ARG_FILENAME, &folder,
+         "Write each RPC message to a file in this folder, and index.jsonl", "DIR"},
+        G_OPTION_ENTRY_NULL,
+    };
+    int status = options_parse(&options, command, own, argc, argv);
+    struct out out = {0};
+    struct pipeline pipeline = {.options = &options};
+    struct extract extract = {.pipeline = &pipeline};
+    struct rpcrdma_flow_sink sink = {
+        .rpc = on_rpc, .transaction = on_transaction, .context = &extract};
+
+    if (status == OPTIONS_GO_ON && !pcap && !folder)
+        status = bad_usage(command, "where to? -w FILE, -d DIR or both");
+    if (status == OPTIONS_GO_ON && pcap)
+        status = open_output(&out, pcap);
+    if (status == OPTIONS_GO_ON && pcap) {
+        pipeline.out = &out;
+        extract.tcp = extract_tcp_new(&out, options.max_memory);
+        sink.message = on_message;
+    }
+    if (status == OPTIONS_GO_ON && folder) {
+        extract.dir = extract_dir_open(folder);
+        if (!extract.dir)
+            status = EXIT_UNUSABLE;
+    }
+    if (status == OPTIONS_GO_ON) {
+        status = pipeline_run(&pipeline, &sink);
+        if (extract.tcp) {
+            extract_tcp_end(extract.tcp);
+            say(&extract, options.quiet);
+        }
+    }
+    if (!extract_dir_close(extract.dir))
+        status = EXIT_UNUSABLE;
+    if (extract.tcp)
+        status = close_output(&out, pcap, status);
+    extract_tcp_free(extract.tcp);
+    g_free(pcap);
+    g_free(folder);
+    options_free(&options);
+    return status;
+}
+
+const struct command command_extract = {
+    .name = "extract",
+    .arguments = "FILE...",
+    .what = "whole RPC messages: -w OUT.pcap as RPC over TCP, -d DIR as files",
+    .details =
+        "With -w any tool that reads NFS over TCP reads NFS/RDMA: one TCP connection, to port\n"
+        "2049, per RDMA connection and direction of RPC, with the original addresses and times.\n"
+        "Messages that are not whole are left out. With -d they are kept, and the index says\n"
+        "which bytes are missing.",
+    .run = run,
+};

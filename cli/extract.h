@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef RPCRDMA_CLI_EXTRACT_H
+#define RPCRDMA_CLI_EXTRACT_H
+
+/* Where whole RPC messages go: files of a folder, RPC over TCP in a capture. */
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <glib.h>
+
+#include "flow/rpc.h"
+#include "out/out.h"
+
+/* extract_dir.c: each message a file, and index.jsonl. */
+struct extract_dir;
+
+/* NULL when the folder cannot be made or holds an index already: said on stderr. */
+struct extract_dir *extract_dir_open(const char *path);
+void extract_dir_message(struct extract_dir *dir, const struct rpcrdma_rpc_message *message);
+/* False when something could not be written: said once, when it happened. */
+bool extract_dir_close(struct extract_dir *dir);
+
+/* extract_tcp.c: RPC over TCP, in the order of the messages' Sends. */
+struct extract_tcp;
+
+struct extract_tcp_counts {
+    uint64_t written;    /* messages */
+    uint64_t partial;    /* left out: not whole */
+    uint64_t lonely;     /* Replies left out: their Call was not seen, or left out */
+    uint64_t no_address; /* left out: a side has no IP address */
+};
+
+/* nanoseconds: the capture's clock is finer than microseconds. `out` is borrowed. */
+struct extract_tcp *extract_tcp_new(struct out *out, uint64_t max_memory);
+/* A Send passed that is a Call or Reply: keeps its place among the messages. */
+void extract_tcp_send(struct extract_tcp *tcp, const struct rpcrdma_flow_message *message,
+                      bool nanoseconds);
+void extract_tcp_message(struct extract_tcp *tcp, const struct rpcrdma_rpc_message *message,
+                         bool nanoseconds);
+void extract_tcp_transaction(struct extract_tcp *tcp,
+                             const struct rpcrdma_transaction *transaction);
+/* Writes what waits and ends every TCP connection. */
+void extract_tcp_end(struct extract_tcp *tcp);
+const struct extract_tcp_counts *extract_tcp_counts(const struct extract_tcp *tcp);
+void extract_tcp_free(struct extract_tcp *tcp);
+
+#endif

@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * RFC 9293 (TCP), RFC 791, RFC 8200. The window is scaled as far as RFC 7323 allows, so that no
+ * message fills it; unacknowledged bytes are acknowledged long before it is reached.
+ */
+#include "tcp_stream.h"
+
+#include <stdlib.h>
+
+#include <glib.h>
+
+enum {
+    ETHERNET = 14,
+    IPV4 = 20,
+    IPV6 = 40,
+    TCP = 20,
+    SYN_OPTIONS = 8, /* MSS, window scale, padding */
+    MAX_DATA = 32768,
+    FRAME_MAX = ETHERNET + IPV6 + TCP + SYN_OPTIONS + MAX_DATA,
+    WINDOW_SCALE = 14,
+    UNACKED_MAX = 1 << 28,
+    CLOCK_NS = 1000,
+};
+
+enum { FIN = 0x01, SYN = 0x02, PSH = 0x08, ACK = 0x10 };
+
+static void put16(uint8_t *p, uint32_t v)
+{
+    p[0] = (uint8_t)(v >> 8);
+    p[1] = (uint8_t)v;
+}
+
+static void put32(uint8_t *p, uint32_t v)
+{
+    put16(p, v >> 16);
+    put16(p + 2, v & 0xffff);
+}
+
+/* pcap headers are in the byte order of whoever wrote them: little-endian here. */
+static void out_le32(struct out *out, uint32_t v)
+{
+    const char b[4] = {(char)(v & 0xff), (char)(v >> 8 & 0xff), (char)(v >> 16 & 0xff),
+                       (char)(v >> 24)};
+
+    out_bytes(out, b, sizeof(b));
+}
+
+void tcp_file_start(struct tcp_file *file)
+{
+    if (file->started)
+        return;
+    file->started = true;
+    if (!file->frame)
+        file->frame = g_malloc(FRAME_MAX);
+    out_le32(file->out, file->nanoseconds ? 0xa1b23c4d : 0xa1b2c3d4);
+    out_le32(file->out, 2 | 4u << 16);
+    out_le32(file->out, 0);
+    out_le32(file->out, 0);
+    out_le32(file->out, 262144);
+    out_le32(file->out, 1); /* Ethernet */
+}
+
+bool tcp_stream_init(struct tcp_stream *stream, const struct rpcrdma_address *caller,
+                     const struct rpcrdma_address *callee, uint16_t caller_port,
+                     uint16_t callee_port)
+{
+    *stream = (struct tcp_stream){.end = {{.address = *caller, .port = caller_port, .next = 1},
+                                          {.address = *callee, .port = callee_port, .next = 1}}};
+    return caller->family == callee->family &&
+           (caller->family == RPCRDMA_ADDRESS_IPV4 || caller->family == RPCRDMA_ADDRESS_IPV6);
+}
+
+/* The sum of RFC 1071, not folded. Every part but the last has an even length. */
+static uint64_t sum(uint64_t s, const uint8_t *p, size_t n)
+{
+    for (; n >= 2; p += 2, n -= 2)
+        s += (uint32_t)p[0] << 8 | p[1];
+    return n ? s + ((uint32_t)p[0] << 8) : s;
+}
+
+static uint16_t folded(uint64_t s)
+{
+    while (s >> 16)
+        s = (s & 0xffff) + (s >> 16);
+    return (uint16_t)~s;
+}
+
+static void put_mac(uint8_t *p, const struct rpcrdma_address *a)
+{
+    const uint8_t *last = a->bytes + (a->family == RPCRDMA_ADDRESS_IPV4 ? 0 : 12);
+
+    p[0] = 0x02; /* locally administered */
+    p[1] = 0;
+    memcpy(p + 2, last, 4);
+}
+
+static size_t put_ip(struct tcp_file *file, uint8_t *p, const struct tcp_end *from,
+                     const struct tcp_end *to, size_t length)
+{
+    if (from->address.family == RPCRDMA_ADDRESS_IPV6) {
+        put32(p, 0x60000000);
+        put16(p + 4, (uint32_t)length);
+        p[6] = 6;
+        p[7] = 64;
+        memcpy(p + 8, from->address.bytes, 16);
+        memcpy(p + 24, to->address.bytes, 16);
+        return IPV6;
+    }
+    put16(p, 0x4500);
+    put16(p + 2, (uint32_t)(IPV4 + length));
+    put16(p + 4, ++file->ip_id);
+    put16(p + 6, 0x4000); /* don't fragment */
+    p[8] = 64;
+    p[9] = 6;
+    put16(p + 10, 0);
+    memcpy(p + 12, from->address.bytes, 4);
+    memcpy(p + 16, to->address.bytes, 4);
+    put16(p + 10, folded(sum(0, p, IPV4)));
+    return IPV4;
+}
+
+static void segment(struct tcp_file *file, struct tcp_stream *stream, int from, int64_t time_ns,
+                    uint8_t flags, const uint8_t *data, size_t n)
+{
+    struct tcp_end *me = &stream->end[from], *peer = &stream->end[1 - from];
+    size_t address = me->address.family == RPCRDMA_ADDRESS_IPV6 ? 16 : 4;
+    size_t options = flags & SYN ? SYN_OPTIONS : 0;
+    size_t length = TCP + options + n;
+    uint8_t *ip = file->frame + ETHERNET, *tcp;
+    int64_t fraction = time_ns % 1000000000;
+    uint64_t s;
+
+    put_mac(file->frame, &peer->address);
+    put_mac(file->frame + 6, &me->address);
+    put16(file->frame + 12, address == 16 ? 0x86dd : 0x0800);
+    tcp = ip + put_ip(file, ip, me, peer, length);
+    put16(tcp, me->port);
+    put16(tcp + 2, peer->port);
+    put32(tcp + 4, flags & SYN ? me->next - 1 : me->next);
+    put32(tcp + 8, flags & ACK ? peer->next : 0);
+    tcp[12] = (uint8_t)((TCP + options) / 4 << 4);
+    tcp[13] = flags;
+    put16(tcp + 14, 0xffff);
+    put16(tcp + 16, 0);
+    put16(tcp + 18, 0);
+    if (options) {
+        put32(tcp + 20, 0x02040000 | MAX_DATA);
+        put32(tcp + 24, 0x03030001 | WINDOW_SCALE << 8);
+    }
+    if (n > 0)
+        memcpy(tcp + TCP + options, data, n);
+    s = sum(0, me->address.bytes, address);
+    s = sum(s, peer->address.bytes, address);
+    put16(tcp + 16, folded(sum(s + 6 + length, tcp, length)));
+
+    length += (size_t)(tcp - file->frame);
+    out_le32(file->out, (uint32_t)(time_ns / 1000000000));
+    out_le32(file->out, (uint32_t)(file->nanoseconds ? fraction : fraction / CLOCK_NS));
+    out_le32(file->out, (uint32_t)length);
+    out_le32(file->out, (uint32_t)length);
+    out_bytes(file->out, (const char *)file->frame, length);
+    me->next += (uint32_t)n + (flags & FIN ? 1 : 0);
+    if (flags & ACK)
+        me->acked = peer->next;
+    if (time_ns > file->last_ns)
+        file->last_ns = time_ns;
+}
+
+static void open_stream(struct tcp_file *file, struct tcp_stream *stream, int64_t time_ns)
+{
+    stream->open = true;
+    tcp_file_start(file);
+    segment(file, stream, 0, time_ns, SYN, NULL, 0);
+    segment(file, stream, 1, time_ns, SYN | ACK, NULL, 0);
+    segment(file, stream, 0, time_ns, ACK, NULL, 0);
+}
+
+void tcp_stream_data(struct tcp_file *file, struct tcp_stream *stream, int from, int64_t time_ns,
+                     const uint8_t *data, size_t n)
+{
+    if (!stream->open)
+        open_stream(file, stream, time_ns);
+    while (n > 0) {
+        size_t some = n < MAX_DATA ? n : MAX_DATA;
+
+        if (stream->end[from].next - stream->end[1 - from].acked > UNACKED_MAX)
+            segment(file, stream, 1 - from, time_ns, ACK, NULL, 0);
+        segment(file, stream, from, time_ns, some == n ? PSH | ACK : ACK, data, some);
+        data += some;
+        n -= some;
+    }
+}
+
+void tcp_stream_close(struct tcp_file *file, struct tcp_stream *stream)
+{
+    if (!stream->open)
+        return;
+    stream->open = false;
+    segment(file, stream, 0, file->last_ns, FIN | ACK, NULL, 0);
+    segment(file, stream, 1, file->last_ns, FIN | ACK, NULL, 0);
+    segment(file, stream, 0, file->last_ns, ACK, NULL, 0);
+}
