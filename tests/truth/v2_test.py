@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
 """v2_test.py RPCRDMA DIALECT: a generated version 2 conversation (captures/generate) must come out of
-decode --json as it was put in: with the dialect named, and found out. tshark's InfiniBand dissector must
+decode --json as it was put in: with the dialect named, found out, and without the CM exchange. tshark's InfiniBand dissector must
 find no fault with the packets."""
 import os
 import shutil
@@ -13,6 +13,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [os.path.join(HERE, '..', 'tools'), os.path.join(HERE, '..', '..', 'captures', 'generate')]
 # pylint: disable=wrong-import-position
 import pcap
+import roce
 import tool
 import v2
 
@@ -96,8 +97,17 @@ def main():
         lines, _ = command.lines('decode', path)
         complaints += compare(name, expected, lines, 'dialect found', found=True)
         lines, _ = command.lines('decode', path, '--check-icrc')
+        if not lines:
+            complaints.append('nothing is left with --check-icrc')
         if any('icrc' in finding['rule'] for line in lines for finding in line.get('findings', [])):
             complaints.append('an ICRC is wrong')
+        kept = [packet for packet in packets
+                if roce.parse(packet.data, packet.length).dst_qpn != roce.QPN_CM]
+        frames = {packet.frame: frame for frame, packet in enumerate(kept, 1)}
+        pcap.write(path, kept)
+        lines, _ = command.lines('decode', path)
+        complaints += compare(name, [{**line, 'frame': frames[line['frame']]} for line in expected], lines,
+                              'without CM exchange', found=True)
     for line in complaints[:40]:
         print(line)
     if complaints:
