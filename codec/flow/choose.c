@@ -177,11 +177,13 @@ void flow_choose_settle(struct flow *flow, struct flow_conn *conn)
     if (conn->pub.dialects == 0 || conn->pub.dialect)
         return;
     conn->pub.dialect = latest(conn->pub.dialects);
-    if (!single(conn->pub.dialects))
+    if (!single(conn->pub.dialects)) {
+        flow_conn_number(flow, conn); /* before its first message */
         flow_report(flow, conn,
                     &(struct rpcrdma_finding){.rule = RPCRDMA_RULE_DIALECT_UNDECIDED,
                                               .frame = flow->frame,
                                               .offset = -1,
                                               .arg = {conn->pub.dialects},
                                               .what = conn->pub.dialect->name});
+    }
 }
