@@ -215,7 +215,7 @@ void flow_conn_closed(struct flow *flow, struct flow_conn *conn)
         flow_conn_finish(flow, flow->closed_oldest);
 }
 
-void flow_conn_finish(struct flow *flow, struct flow_conn *conn)
+void flow_conn_last(struct flow *flow, struct flow_conn *conn)
 {
     conn->finishing = true;
     for (int i = 0; i < 2; i++)
@@ -228,6 +228,15 @@ void flow_conn_finish(struct flow *flow, struct flow_conn *conn)
         flow_continue_end(flow, conn);
     }
     flow_hold_drop(flow, conn);
+    conn->waiting = 0;
+    flow_order_holding(flow, conn);
+}
+
+void flow_conn_finish(struct flow *flow, struct flow_conn *conn)
+{
+    flow_conn_last(flow, conn);
+    if (conn->pub.number != 0)
+        flow_order_flush(flow, true); /* its messages come before its end */
     if (conn->pub.number != 0) {
         for (int i = 0; i < flow->n_observers; i++)
             if (flow->observers[i]->closed)

@@ -64,6 +64,7 @@ static void discard(struct flow *flow)
     flow->sink = (struct rpcrdma_flow_sink){0};
     while (flow->oldest)
         flow_conn_finish(flow, flow->oldest);
+    flow_order_flush(flow, true);
     while (flow->oldest_half)
         flow_half_free(flow, flow->oldest_half);
 }
@@ -91,15 +92,40 @@ void rpcrdma_flow_free(struct rpcrdma_flow *handle)
 }
 
 /* What time and later packets decide. */
-static void check(struct flow *flow, struct flow_conn *conn)
+static void check(struct flow *flow, struct flow_half *half)
 {
-    uint64_t id = conn->id;
+    /* what is given out may pair the half, and its connection be another one then */
+    for (int i = 0; i < 2; i++) {
+        struct flow_half *each = half->conn->half[i];
 
-    for (int i = 0; i < 2; i++)
-        if (conn->half[i] && conn->half[i]->stash)
-            flow_stream_check(flow, conn->half[i], false);
-    if (conn->waiting != 0 && conn->id == id)
-        flow_hold_check(flow, conn);
+        if (each && each->stash)
+            flow_stream_check(flow, each, false);
+    }
+    if (half->conn->waiting != 0)
+        flow_hold_check(flow, half->conn);
+}
+
+/* Connections that hold something back and are silent now: time decides for them, too. */
+static void check_silent(struct flow *flow)
+{
+    struct flow_conn *conn = flow->holding;
+
+    if (flow->time_ns < flow->next_check_ns && flow->next_check_ns - flow->time_ns < FLOW_CHECK_NS)
+        return;
+    flow->next_check_ns = flow->time_ns + FLOW_CHECK_NS;
+    while (conn) {
+        struct flow_half *half = conn->half[0] ? conn->half[0] : conn->half[1];
+        bool old = conn->hold && flow->time_ns - conn->hold_since_ns > FLOW_HOLD_NS;
+
+        if (half && (old || conn->waiting & (FLOW_WAIT_GAP0 | FLOW_WAIT_GAP1)) &&
+            conn->checked_ns != flow->time_ns) {
+            conn->checked_ns = flow->time_ns;
+            check(flow, half);
+            conn = flow->holding; /* the list may be another one now */
+        } else {
+            conn = conn->next_holding;
+        }
+    }
 }
 
 static void data(struct flow *flow, const struct rpcrdma_op *op)
@@ -111,7 +137,7 @@ static void data(struct flow *flow, const struct rpcrdma_op *op)
     if (half->conn) {
         flow_conn_touch(flow, half->conn);
         if (half->conn->waiting != 0)
-            check(flow, half->conn);
+            check(flow, half);
     }
     half->last_frame = flow->frame;
     switch (op->kind) {
@@ -136,6 +162,8 @@ bool rpcrdma_flow_op(struct rpcrdma_flow *handle, const struct rpcrdma_op *op)
         return false;
     flow->frame = op->frame;
     flow->time_ns = op->time_ns;
+    if (flow->holding)
+        check_silent(flow);
     switch (op->kind) {
     case RPCRDMA_OP_CONNECT:
     case RPCRDMA_OP_ACCEPT:
@@ -149,6 +177,7 @@ bool rpcrdma_flow_op(struct rpcrdma_flow *handle, const struct rpcrdma_op *op)
         data(flow, op);
         break;
     }
+    flow_order_flush(flow, false);
     if (flow->memory.refused > 0 && !flow->said_limit) {
         flow->said_limit = true;
         flow_report(flow, NULL,
@@ -176,6 +205,9 @@ void rpcrdma_flow_end(struct rpcrdma_flow *handle)
     struct flow *flow = &handle->flow;
 
     flow->ending = true;
+    for (struct flow_conn *conn = flow->oldest; conn; conn = conn->newer)
+        flow_conn_last(flow, conn);
+    flow_order_flush(flow, true);
     while (flow->oldest)
         flow_conn_finish(flow, flow->oldest);
 }

@@ -46,6 +46,7 @@ static void push(struct flow *flow, struct flow_conn *conn, struct flow_event *e
     if (!conn->hold)
         conn->hold_since_ns = flow->time_ns;
     insert(conn, event);
+    flow_order_holding(flow, conn);
     flow_hold_check(flow, conn);
 }
 
@@ -101,7 +102,7 @@ void flow_hold_gap(struct flow *flow, struct flow_conn *conn, struct flow_half *
     push(flow, conn, event);
 }
 
-void flow_hold_merge(struct flow_conn *into, struct flow_conn *from)
+void flow_hold_merge(struct flow *flow, struct flow_conn *into, struct flow_conn *from)
 {
     if (from->hold && (!into->hold || from->hold_since_ns < into->hold_since_ns))
         into->hold_since_ns = from->hold_since_ns;
@@ -114,9 +115,11 @@ void flow_hold_merge(struct flow_conn *into, struct flow_conn *from)
     from->hold_tail = NULL;
     from->hold_count = 0;
     from->hold_bytes = 0;
+    flow_order_holding(flow, from);
+    flow_order_holding(flow, into);
 }
 
-static struct flow_event *pop(struct flow_conn *conn)
+static struct flow_event *pop(struct flow *flow, struct flow_conn *conn)
 {
     struct flow_event *event = conn->hold;
 
@@ -125,6 +128,7 @@ static struct flow_event *pop(struct flow_conn *conn)
         conn->hold_tail = NULL;
     conn->hold_count--;
     conn->hold_bytes -= event->size;
+    flow_order_holding(flow, conn);
     return event;
 }
 
@@ -134,7 +138,7 @@ void flow_hold_release(struct flow *flow, struct flow_conn *conn)
         return;
     conn->draining = true;
     while (conn->hold && conn->waiting == 0) {
-        struct flow_event *event = pop(conn);
+        struct flow_event *event = pop(flow, conn);
 
         flow_deliver(flow, conn, event);
         flow_release(&flow->memory, event, event->size);
@@ -145,7 +149,7 @@ void flow_hold_release(struct flow *flow, struct flow_conn *conn)
 void flow_hold_drop(struct flow *flow, struct flow_conn *conn)
 {
     while (conn->hold) {
-        struct flow_event *event = pop(conn);
+        struct flow_event *event = pop(flow, conn);
 
         flow_release(&flow->memory, event, event->size);
     }
@@ -170,6 +174,7 @@ void flow_hold_forget(struct flow *flow, struct flow_conn *conn, const struct fl
         flow_release(&flow->memory, event, event->size);
     }
     conn->waiting &= ~(uint32_t)(half->index == 0 ? FLOW_WAIT_GAP0 : FLOW_WAIT_GAP1);
+    flow_order_holding(flow, conn);
 }
 
 void flow_hold_clear(struct flow *flow, struct flow_conn *conn, uint32_t reason)
@@ -177,6 +182,7 @@ void flow_hold_clear(struct flow *flow, struct flow_conn *conn, uint32_t reason)
     if (reason & FLOW_WAIT_PEER)
         flow_pair_lacks(flow, conn, false);
     conn->waiting &= ~reason;
+    flow_order_holding(flow, conn);
     if (conn->waiting == 0)
         flow_hold_release(flow, conn);
 }

@@ -14,8 +14,11 @@
  *   claim.c     is this Send RPC-over-RDMA?
  *   pair.c      which two halves are one connection
  *   hold.c      events kept back while their connection is undecided
+ *   order.c     messages of all connections -> the sink, in the order of the capture
  *   event.c     events in order -> observers, messages
  *   message.c   one Send -> one message: decode, direction, roles -> sink
+ *   choose.c    which dialect of version 2
+ *   version.c, continue.c, properties.c   what a message says about those that follow
  *   xid.c       outstanding Calls
  *   credit*.c   messages, Acks and Naks -> credit accounts
  *
@@ -45,6 +48,7 @@ enum {
     FLOW_FINDINGS = 24, /* per message */
 };
 #define FLOW_HOLD_NS INT64_C(1000000000) /* an undecided connection waits this long */
+#define FLOW_CHECK_NS INT64_C(50000000)  /* how often silent connections are looked at */
 #define FLOW_REORDER_NS INT64_C(1000000) /* what capture may reorder */
 
 enum flow_claim {
@@ -105,6 +109,8 @@ struct flow_half {
     bool resync;  /* next is a lower bound: an unknown number of PSNs was taken */
     bool foreign;
     bool closed;
+    bool has_far;
+    uint32_t far_next; /* PSN after that of a packet far from the others */
     bool has_acked;
     bool evident;   /* the gap before the stash is known to be filled for the receiver */
     uint32_t acked; /* highest PSN the receiver acknowledged */
@@ -238,6 +244,10 @@ struct flow_conn {
     uint32_t hold_count;
     size_t hold_bytes;
     int64_t hold_since_ns;
+    bool holding; /* in flow->holding: hold is not empty */
+    struct flow_conn *next_holding, *previous_holding;
+    int64_t checked_ns;
+    uint64_t last_given; /* frame of the latest message given to the sink */
     bool draining;
     bool finishing; /* is being told for the last time: nothing can be merged with it any more */
 
@@ -252,8 +262,8 @@ struct flow_conn {
     uint32_t last_xid[2];
     uint32_t chosen_after; /* messages looked at after the dialect was settled */
     bool server_called;
-    bool refused;          /* an ERR_VERS came, and no message since that follows it */
-    uint32_t offered[2];   /* its range */
+    bool refused;        /* an ERR_VERS came, and no message since that follows it */
+    uint32_t offered[2]; /* its range */
 
     struct flow_conn *next_closed, *previous_closed;
     void *attached[FLOW_OBSERVERS];
@@ -303,6 +313,10 @@ struct flow {
     uint64_t ids;
     uint32_t numbers;
     uint32_t n_conns, n_closed;
+    struct flow_conn *holding;
+    int64_t next_check_ns;                  /* of those */
+    struct flow_queued *queue, *queue_tail; /* messages on their way to the sink, by frame */
+    size_t queue_count, queue_bytes;
     size_t stash_bytes;
     bool said_limit;
     bool from_stash; /* the packet in hand waited: it had its early word, if it was to have one */
@@ -339,6 +353,8 @@ struct flow_conn *flow_conn_new(struct flow *flow, uint8_t carrier);
 void flow_conn_attach(struct flow *flow, struct flow_conn *conn, int end, struct flow_half *half);
 void flow_conn_claim(struct flow *flow, struct flow_conn *conn);
 void flow_conn_number(struct flow *flow, struct flow_conn *conn);
+/* Gives out what is held of it; nothing more will come. */
+void flow_conn_last(struct flow *flow, struct flow_conn *conn);
 /* Ends it: drains, tells observers and the sink, frees it and its halves. */
 void flow_conn_finish(struct flow *flow, struct flow_conn *conn);
 /* It was disconnected; it stays for what still trails in. */
@@ -421,7 +437,7 @@ void flow_hold_send(struct flow *flow, struct flow_conn *conn, struct flow_half 
                     const struct flow_send *send);
 void flow_hold_gap(struct flow *flow, struct flow_conn *conn, struct flow_half *half,
                    uint32_t first, uint32_t last);
-void flow_hold_merge(struct flow_conn *into, struct flow_conn *from);
+void flow_hold_merge(struct flow *flow, struct flow_conn *into, struct flow_conn *from);
 void flow_hold_release(struct flow *flow, struct flow_conn *conn);
 void flow_hold_drop(struct flow *flow, struct flow_conn *conn);
 /* Drops the events of a half that is about to go. */
@@ -430,6 +446,14 @@ void flow_hold_forget(struct flow *flow, struct flow_conn *conn, const struct fl
 void flow_hold_clear(struct flow *flow, struct flow_conn *conn, uint32_t reason);
 /* Gives up waiting where the bounds say so. */
 void flow_hold_check(struct flow *flow, struct flow_conn *conn);
+
+/* order.c */
+/* Events of conn are held back now, or no longer. */
+void flow_order_holding(struct flow *flow, struct flow_conn *conn);
+/* A message for the sink: now, or when no older one is held back any more. */
+void flow_order_give(struct flow *flow, struct flow_conn *conn,
+                     const struct rpcrdma_flow_message *out);
+void flow_order_flush(struct flow *flow, bool all);
 
 /* event.c: from ordering */
 void flow_event_op(struct flow *flow, struct flow_half *half, const struct rpcrdma_op *op);

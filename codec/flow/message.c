@@ -225,8 +225,7 @@ static void give(struct making *m)
     for (int i = 0; i < flow->n_observers; i++)
         if (flow->observers[i]->message)
             flow->observers[i]->message(flow->observers[i]->self, m->conn, &event);
-    if (flow->sink.message)
-        flow->sink.message(flow->sink.context, &m->out);
+    flow_order_give(flow, m->conn, &m->out);
 }
 
 static void begin(struct making *m, struct flow *flow, struct flow_conn *conn,

@@ -250,7 +250,15 @@ static void merge(struct flow *flow, struct flow_conn *into, struct flow_conn *f
         to->dialects = from->pub.dialects;
     into->waiting |= from->waiting & FLOW_WAIT_DIALECT;
     flow_properties_default(into);
-    flow_hold_merge(into, from);
+    for (int i = 0; i < 2; i++) {
+        struct flow_continuation *c = &from->continuation[swap ? 1 - i : i];
+
+        if (c->active && !into->continuation[i].active)
+            into->continuation[i] = *c;
+        c->active = false;
+    }
+    from->pub.dialects = 0; /* it decides nothing any more */
+    flow_hold_merge(flow, into, from);
     if (from->pub.number != 0)
         flow_report(flow, from,
                     &(struct rpcrdma_finding){.rule = RPCRDMA_RULE_CONNECTION_MERGED,

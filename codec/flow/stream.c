@@ -252,6 +252,7 @@ static void stash(struct flow *flow, struct flow_half *half, const struct rpcrdm
     half->stash_bytes += op->caplen;
     flow->stash_bytes += op->caplen;
     half->conn->waiting |= wait_bit(half);
+    flow_order_holding(flow, half->conn);
     if (op->kind == RPCRDMA_OP_SEND)
         flow_assemble_early(flow, half, op);
     half->evident_packets++;
@@ -313,11 +314,29 @@ static void late(struct flow *flow, struct flow_half *half, const struct rpcrdma
     }
 }
 
+/* A packet far from all that is expected and not the first of its message: a stray one, or another
+ * connection whose start was not captured. The packet after it tells. */
+static void far_off(struct flow *flow, struct flow_half *half, const struct rpcrdma_op *op)
+{
+    if (half->has_far && half->far_next == op->seq) {
+        renew(flow, half, op);
+        return;
+    }
+    half->has_far = true;
+    half->far_next = rpcrdma_psn_add(op->seq, 1);
+    half->duplicates++;
+    flow_event_duplicate(flow, half, op);
+}
+
 static void behind(struct flow *flow, struct flow_half *half, const struct rpcrdma_op *op,
                    int32_t by)
 {
     if (differs(half, op) || (by > LONG_AGO && op->flags & RPCRDMA_OP_FIRST)) {
         renew(flow, half, op);
+        return;
+    }
+    if (by > LONG_AGO) {
+        far_off(flow, half, op);
         return;
     }
     if (take_late(half, op->seq)) {
@@ -335,6 +354,10 @@ static void ahead(struct flow *flow, struct flow_half *half, const struct rpcrdm
 
     if (jump && op->flags & RPCRDMA_OP_FIRST) {
         renew(flow, half, op);
+        return;
+    }
+    if (by > OTHER_QP) {
+        far_off(flow, half, op);
         return;
     }
     if (half->resync) {

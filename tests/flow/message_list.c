@@ -107,8 +107,9 @@ static void message(void *context, const struct rpcrdma_flow_message *m)
     run->messages++;
     if (run->quiet)
         return;
-    printf("{\"frame\":%" PRIu64 ",\"connection\":%u,\"sender\":\"%s\",\"direction\":\"%s\"",
-           m->frame, m->connection->number, role(m->sender), direction(m));
+    printf("{\"frame\":%" PRIu64 ",\"first\":%" PRIu64
+           ",\"connection\":%u,\"sender\":\"%s\",\"direction\":\"%s\"",
+           m->frame, m->first_frame, m->connection->number, role(m->sender), direction(m));
     if (m->sender != RPCRDMA_ROLE_UNKNOWN && m->direction != RPCRDMA_DIRECTION_UNKNOWN)
         printf(",\"reverse\":%s", m->reverse ? "true" : "false");
     if (m->src.has_qpn)

@@ -288,15 +288,57 @@ static void nomsg(void **state)
         assert_int_equal(rig.message[i].n_rules, 0);
 }
 
+/* What one connection holds back does not come after younger messages of another. */
+static void across_connections(void **state)
+{
+    struct rig_end a1 = {1, 17, 100}, b1 = {2, 33, 900}, a2 = {1, 18, 3000}, b2 = {2, 34, 7000};
+
+    (void)state;
+    rig_begin(&rig, NULL);
+    rig_connect(&rig, &a2, &b2, 20049);
+    rig_send_call(&rig, &a1, &b1, 1); /* unpaired: held back */
+    rig_send_call(&rig, &a2, &b2, 2);
+    rig_send_reply(&rig, &b2, &a2, 2);
+    assert_int_equal(rig.messages, 0);
+    rig_send_reply(&rig, &b1, &a1, 1);
+    assert_int_equal(rig.messages, 4);
+    for (uint32_t i = 0; i < 4; i++) {
+        assert_int_equal(rig.message[i].xid, (i == 0 || i == 3) ? 1 : 2);
+        if (i > 0)
+            assert_true(rig.message[i].frame > rig.message[i - 1].frame);
+    }
+    /* nobody waits for ever */
+    rig_send_call(&rig, &a2, &b2, 3);
+    a1.qpn = 40, b1.qpn = 41;
+    rig_send_call(&rig, &a1, &b1, 4);
+    rig_send_call(&rig, &a2, &b2, 5);
+    assert_int_equal(rig.messages, 5);
+    rig.time_ns += FLOW_HOLD_NS + 1;
+    rig_send_call(&rig, &a2, &b2, 6);
+    assert_int_equal(rig.messages, 8);
+    rig_end(&rig);
+    for (size_t i = 1; i < 8; i++)
+        assert_true(rig.message[i].frame > rig.message[i - 1].frame);
+    assert_true(rig.message[4].has_src);
+    assert_int_equal(rig.message[5].xid, 4);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(by_ack),          cmocka_unit_test(by_xid),
-        cmocka_unit_test(reply_first),     cmocka_unit_test(by_read_response),
-        cmocka_unit_test(by_nak),          cmocka_unit_test(ambiguous_psn),
-        cmocka_unit_test(one_way),         cmocka_unit_test(one_way_with_req),
-        cmocka_unit_test(rep_lost),        cmocka_unit_test(reverse),
-        cmocka_unit_test(unknown_program), cmocka_unit_test(nomsg),
+        cmocka_unit_test(by_ack),
+        cmocka_unit_test(by_xid),
+        cmocka_unit_test(reply_first),
+        cmocka_unit_test(by_read_response),
+        cmocka_unit_test(by_nak),
+        cmocka_unit_test(ambiguous_psn),
+        cmocka_unit_test(one_way),
+        cmocka_unit_test(one_way_with_req),
+        cmocka_unit_test(rep_lost),
+        cmocka_unit_test(reverse),
+        cmocka_unit_test(unknown_program),
+        cmocka_unit_test(nomsg),
+        cmocka_unit_test(across_connections),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
