@@ -60,21 +60,15 @@ static inline size_t rpcrdma_cursor_captured(const struct rpcrdma_cursor *c)
 static inline const uint8_t *rpcrdma_cursor_take(struct rpcrdma_cursor *c, size_t n,
                                                  const char *what)
 {
-    const uint8_t *p;
+    size_t at = c->off;
 
-    if (c->status != RPCRDMA_OK)
-        return NULL;
-    if (n > c->len - c->off) {
-        rpcrdma_cursor_fail(c, RPCRDMA_MALFORMED, c->off, what);
-        return NULL;
+    /* One comparison clears the usual case, as caplen <= len; the sum cannot wrap, as n <= len. */
+    if (c->status == RPCRDMA_OK && n <= c->len && at + n <= c->caplen) {
+        c->off = at + n;
+        return c->base + at;
     }
-    if (c->off + n > c->caplen) { /* cannot wrap: off + n <= len */
-        rpcrdma_cursor_fail(c, RPCRDMA_TRUNCATED, c->off, what);
-        return NULL;
-    }
-    p = c->base + c->off;
-    c->off += n;
-    return p;
+    rpcrdma_cursor_fail(c, n > c->len - at ? RPCRDMA_MALFORMED : RPCRDMA_TRUNCATED, at, what);
+    return NULL;
 }
 
 static inline uint16_t rpcrdma_get_be16(const uint8_t *p)
