@@ -7,6 +7,7 @@
 #include "wire/cursor.h"
 #include "wire/xdr.h"
 
+/* clang-format off */
 /*
  * The decoder of every version and dialect. All have the four common words (RFC 8166 section 4.2,
  * ietf-07 section 6.2.1); what follows is a subset of one sequence, which the dialect's table gives
@@ -14,19 +15,24 @@
  *
  *     flags                                     flags family (cel-08 to ietf-02)
  *     direction                                 cel-01 to cel-04
- *     align, thresh                             RDMA_MSGP of RFC 5666; obsolete, RFC 8166
- * section 4.6 inv_handle                                cel-02 on, ietf-07 section 6.5 remaining
- * ietf-07 sections 6.3.6, 6.3.9 Call chunk, Read list                     { 1, position, segment }
- * ... 0 Write list                                { 1, count, segment[count] } ... 0 Reply chunk 0
- * | 1, count, segment[count] error code, arguments by code             RFC 8166 section 4.5,
- * ietf-07 section 6.3.1 properties, nochg                         CONNPROP... want | done,
- * rejected, other | now        REQPROP | RESPROP | UPDPROP (cel-03, cel-04) opttype, optinfo<>
- * OPTIONAL (cel-00 to cel-04) payload                                   the rest; it includes
- * rdma_rpc_first_word, with which the XDR from cel-08 on marks its start
+ *     align, thresh                             RDMA_MSGP of RFC 5666, obsolete (RFC 8166
+ *                                               section 4.6)
+ *     inv_handle                                cel-02 on, ietf-07 section 6.5
+ *     remaining                                 ietf-07 sections 6.3.6, 6.3.9
+ *     Call chunk, Read list                     { 1, position, segment } ... 0
+ *     Write list                                { 1, count, segment[count] } ... 0
+ *     Reply chunk                               0 | 1, count, segment[count]
+ *     error code, arguments by code             RFC 8166 section 4.5, ietf-07 section 6.3.1
+ *     properties, nochg                         CONNPROP...
+ *     want | done, rejected, other | now        REQPROP | RESPROP | UPDPROP (cel-03, cel-04)
+ *     opttype, optinfo<>                        OPTIONAL (cel-00 to cel-04)
+ *     payload                                   the rest; it includes rdma_rpc_first_word, with
+ *                                               which the XDR from cel-08 on marks its start
  *
  * This runs once per message: one pass, no allocation, and the lists are not copied but remembered
  * where they stand, with what they count.
  */
+/* clang-format on */
 
 enum {
     COMMON_SIZE = 16,
