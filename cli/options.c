@@ -99,9 +99,28 @@ static gboolean on_dialect(const char *name, const char *text, gpointer data, GE
     return FALSE;
 }
 
+/* GLib's own --help has an ellipsis that many terminals cannot show, and exits without a look at
+ * whether it could be written. */
+static void print_help(GOptionContext *context)
+{
+    char *help = g_option_context_get_help(context, TRUE, NULL);
+    char **parts = g_strsplit(help, "\xe2\x80\xa6", -1);
+    char *plain = g_strjoinv("...", parts);
+
+    fputs(plain, stdout);
+    g_free(plain);
+    g_strfreev(parts);
+    g_free(help);
+}
+
 static int parse(struct options *options, const struct command *command, GOptionContext *context,
                  GOptionGroup *group, GOptionEntry *own, int argc, char **argv)
 {
+    gboolean help = FALSE;
+    GOptionEntry last[] = {
+        {"help", 'h', 0, G_OPTION_ARG_NONE, &help, "Show this", NULL},
+        G_OPTION_ENTRY_NULL,
+    };
     GError *error = NULL;
     char **copy = g_strdupv(argv); /* it moves the pointers */
     char *program = g_strconcat("rpcrdma ", command->name, NULL);
@@ -111,6 +130,8 @@ static int parse(struct options *options, const struct command *command, GOption
     g_free(program);
     if (own)
         g_option_group_add_entries(group, own);
+    g_option_group_add_entries(group, last);
+    g_option_context_set_help_enabled(context, FALSE);
     g_option_context_set_main_group(context, group);
     g_option_context_set_summary(context, command->what);
     if (command->details)
@@ -121,6 +142,9 @@ static int parse(struct options *options, const struct command *command, GOption
     if (!g_option_context_parse_strv(context, &copy, &error)) {
         result = bad_usage(command, "%s", error->message);
         g_error_free(error);
+    } else if (help) {
+        print_help(context);
+        result = EXIT_DONE;
     }
     g_strfreev(copy);
     g_option_context_free(context);

@@ -28,8 +28,8 @@ enum { OPTIONS_GO_ON = -1 };
 
 /*
  * Parses argv into *options: input options, --json and -q, and the command's own entries (may be
- * NULL). Returns OPTIONS_GO_ON, or the exit status: usage was wrong and said so. --help does not
- * return. *options needs options_free afterwards in every case.
+ * NULL). Returns OPTIONS_GO_ON, or the exit status: usage was wrong and said so. --help was
+ * printed. *options needs options_free afterwards in every case.
  */
 int options_parse(struct options *options, const struct command *command, GOptionEntry *own,
                   int argc, char **argv);

@@ -13,7 +13,8 @@ class Output(command.CommandTest):
 
     def test_full_disk(self):
         for arguments in (['decode', command.capture()], ['decode', '--json', command.capture()],
-                          ['connections', command.capture()], ['fields'], ['--help'], ['--version']):
+                          ['connections', command.capture()], ['fields'], ['--help'], ['--version'],
+                          ['decode', '--help']):
             with open('/dev/full', 'wb') as full:
                 run = self.run_to(full, *arguments)
             self.assertEqual((run.returncode, run.stderr.decode()),

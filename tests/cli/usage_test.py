@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Commands, options, help."""
 import json
+import os
+import re
 import subprocess
 
 import command
 
-COMMANDS = ('decode', 'connections', 'check', 'fields')
+COMMANDS = ('decode', 'rpcs', 'extract', 'connections', 'credits', 'check', 'fields')
 
 
 class Usage(command.CommandTest):
@@ -23,7 +25,9 @@ class Usage(command.CommandTest):
             self.assertIn(f'\n  {name} ', usage)
             text = self.run_command(name, '--help')
             self.assertIn(f'rpcrdma {name}', text)
+            self.assertTrue(text.isascii())
             self.assertEqual(text, self.run_command('help', name))
+            self.assertEqual(text, self.run_command(name, '-h'))
 
     def test_bad_usage(self):
         self.run_command('frobnicate', status=2)
@@ -67,6 +71,23 @@ class Usage(command.CommandTest):
             part = self.run_command('decode', '-q', '--json', '-c', str(count), path)
             self.assertEqual(part.splitlines(),
                              [line for line in lines if json.loads(line)['frame'] <= count])
+
+    def test_documents(self):
+        """The man page has every command and option and no other; completion every command."""
+        source = os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', '..', 'cli')
+        with open(os.path.join(source, 'rpcrdma.1'), encoding='ascii') as file:
+            page = file.read()
+        with open(os.path.join(source, 'rpcrdma.bash'), encoding='ascii') as file:
+            completion = file.read()
+        options = set()
+        for name in re.findall(r'^  (\w+) ', self.run_command('--help').split('Commands:')[1]
+                               .split('rpcrdma COMMAND')[0], re.M):
+            self.assertIn(f'\n.It Cm {name}\n', page)
+            self.assertRegex(completion, rf'commands="[^"]*\b{name}\b')
+            options |= set(re.findall(r'--([a-z-]+)', self.run_command(name, '--help')
+                                      .split('Options:')[1].split('\n\n')[0]))
+        described = set(re.findall(r'^\.It .*?Fl Fl ([a-z-]+)', page, re.M))
+        self.assertEqual(described, options)
 
     def test_fields(self):
         lines = self.run_command('fields').splitlines()
