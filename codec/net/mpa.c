@@ -20,8 +20,6 @@ enum {
     FLAG_CRC = 0x40,
     FLAG_REJECT = 0x20,
     FLAG_ENHANCED = 0x10,
-    MARKER_EVERY = 512,
-    MARKER_BYTES = 4,
     SCRATCH_BYTES = 2 + 65535 + 3 + 4, /* content of the greatest FPDU */
 };
 
@@ -49,7 +47,7 @@ bool rpcrdma_mpa_markers(const struct rpcrdma_tcp_connection *c, int end)
 /* Bytes from seq to the next marker; 0: it stands here. */
 static uint32_t to_marker(const struct rpcrdma_stream *s, uint32_t seq)
 {
-    return (s->marker_phase - seq) % MARKER_EVERY;
+    return (s->marker_phase - seq) % RPCRDMA_MARKER_EVERY;
 }
 
 uint32_t rpcrdma_mpa_size(const struct rpcrdma_tcp_connection *c, int end, uint32_t seq,
@@ -62,7 +60,8 @@ uint32_t rpcrdma_mpa_size(const struct rpcrdma_tcp_connection *c, int end, uint3
     before = to_marker(&c->stream[end], seq);
     if (content <= before)
         return content;
-    return content + MARKER_BYTES * (1 + (content - before - 1) / (MARKER_EVERY - MARKER_BYTES));
+    return content + RPCRDMA_MARKER_BYTES * (1 + (content - before - 1) /
+                                                     (RPCRDMA_MARKER_EVERY - RPCRDMA_MARKER_BYTES));
 }
 
 /* --- findings ----------------------------------------------------------------------------------
@@ -102,7 +101,8 @@ static void fall_out(struct rpcrdma_tcp *tcp, struct rpcrdma_tcp_connection *c, 
 static uint32_t strip(struct rpcrdma_tcp *tcp, struct rpcrdma_stream *s, uint32_t seq,
                       const uint8_t *fpdu, uint32_t caplen)
 {
-    uint32_t in = 0, out = 0, next = to_marker(s, seq), begin = next == 0 ? MARKER_BYTES : 0;
+    uint32_t in = 0, out = 0, next = to_marker(s, seq),
+             begin = next == 0 ? RPCRDMA_MARKER_BYTES : 0;
 
     while (in < caplen) {
         uint32_t n = next - in;
@@ -112,7 +112,7 @@ static uint32_t strip(struct rpcrdma_tcp *tcp, struct rpcrdma_stream *s, uint32_
         memcpy(tcp->scratch + out, fpdu + in, n);
         in += n;
         out += n;
-        if (in == next && caplen - in >= MARKER_BYTES) {
+        if (in == next && caplen - in >= RPCRDMA_MARKER_BYTES) {
             uint32_t pointer = rpcrdma_get_be16(fpdu + in + 2);
             /* a marker in front of the length field belongs to what follows and points nowhere */
             uint32_t right = in == 0 ? 0 : in - begin;
@@ -121,8 +121,8 @@ static uint32_t strip(struct rpcrdma_tcp *tcp, struct rpcrdma_stream *s, uint32_
                 rpcrdma_tcp_finding(tcp, s, RPCRDMA_RULE_MPA_MARKER, NULL, seq + in, pointer);
         }
         if (in == next) {
-            in = caplen - in < MARKER_BYTES ? caplen : in + MARKER_BYTES;
-            next += MARKER_EVERY;
+            in = caplen - in < RPCRDMA_MARKER_BYTES ? caplen : in + RPCRDMA_MARKER_BYTES;
+            next += RPCRDMA_MARKER_EVERY;
         }
     }
     return out;
@@ -219,7 +219,7 @@ static uint32_t read_fpdu(struct rpcrdma_tcp *tcp, struct rpcrdma_tcp_connection
     struct rpcrdma_stream *s = &c->stream[end];
     uint32_t begin = s->next - s->partial_seen, n;
     bool markers = rpcrdma_mpa_markers(c, end);
-    uint32_t length_end = 2 + (markers && to_marker(s, begin) == 0 ? MARKER_BYTES : 0);
+    uint32_t length_end = 2 + (markers && to_marker(s, begin) == 0 ? RPCRDMA_MARKER_BYTES : 0);
 
     if (s->partial_seen == 0 && piece->caplen >= length_end) {
         uint32_t size =

@@ -186,7 +186,7 @@ static void give_fin(struct rpcrdma_tcp *tcp, struct rpcrdma_tcp_connection *c, 
     if (!last && (s->held || (s->phase != RPCRDMA_STREAM_LOOKING && s->next != s->fin)))
         return;
     s->fin_given = true;
-    arrived(s, tcp->arrival, tcp->frame, tcp->time_ns);
+    arrived(s, s->fin_arrival, s->fin_frame, s->fin_time_ns);
     rpcrdma_ddp_op(c, end, RPCRDMA_OP_DISCONNECT, &op);
     op.seq = s->fin;
     tcp->net->sink.op(tcp->net->sink.context, &op);

@@ -6,6 +6,9 @@
  * were lost. Three plausible FPDUs in a row are taken as FPDUs; one suffices if its CRC is right
  * (which a wrong one does not disprove: CRCs may be off). Of a connection that is known to be MPA,
  * also one that begins where a TCP segment does and ends where one ends, as MPA senders do it.
+ *
+ * Where the start-up frames were not heard, markers are possible. FPDUs that fit together over 512
+ * bytes have none; before that nothing is read, so that no marker is taken for payload.
  */
 
 enum { IN_A_ROW = 3, UNCONFIRMED_MOST = 128 << 10 };
@@ -58,7 +61,7 @@ static uint32_t peek_content(const struct rpcrdma_tcp_connection *c, int end,
     if (!rpcrdma_mpa_markers(c, end))
         return peek(from, seq, out, n);
     have = peek(from, seq, raw, n + 4);
-    next = (c->stream[end].marker_phase - seq) % 512;
+    next = (c->stream[end].marker_phase - seq) % RPCRDMA_MARKER_EVERY;
     for (uint32_t i = 0; i < have && kept < n; i++)
         if (i < next || i >= next + 4)
             out[kept++] = raw[i];
@@ -90,11 +93,19 @@ static bool crc_right(struct rpcrdma_tcp *tcp, struct rpcrdma_range *r, uint32_t
                                           (uint32_t)sum[3] << 24) == value;
 }
 
+/* Whether this direction has markers is known: its receiver said so, or its FPDUs showed it. */
+static bool markers_known(const struct rpcrdma_tcp_connection *c, int end)
+{
+    return c->stream[end].has_phase ||
+           (c->stream[1 - end].mpa_seen && !c->stream[1 - end].mpa_marker);
+}
+
 /* Follows FPDUs from seq on. *count: how many plausible headers were seen. */
 static enum chain follow(struct rpcrdma_tcp *tcp, const struct rpcrdma_tcp_connection *c, int end,
                          struct rpcrdma_range *from, uint32_t seq, unsigned *count)
 {
-    bool aligned = true;
+    uint32_t begin = seq;
+    bool aligned = true, known = markers_known(c, end), enough = false;
 
     *count = 0;
     for (;;) {
@@ -111,17 +122,71 @@ static enum chain follow(struct rpcrdma_tcp *tcp, const struct rpcrdma_tcp_conne
         case RPCRDMA_PLAUSIBLE_YES:
             break;
         }
-        if (++*count == IN_A_ROW)
-            return CHAIN_SURE;
+        enough |= ++*count >= IN_A_ROW;
         size = rpcrdma_mpa_size(c, end, seq, rpcrdma_get_be16(header));
-        if (crc_right(tcp, from, seq, size))
+        if (enough && (known || seq - begin >= RPCRDMA_MARKER_EVERY))
             return CHAIN_SURE;
+        enough |= crc_right(tcp, from, seq, size);
         seq += size;
+        if (enough && known)
+            return CHAIN_SURE;
         /* does a range end there? (Cut packets end there too, on the wire.) */
         while (from && rpcrdma_seq_diff(range_end(from), seq) < 0)
             from = from->after;
         aligned = from && range_end(from) == seq;
     }
+}
+
+/*
+ * FPDUs that do not fit together can have markers in them, where nobody heard the start-up frames.
+ * A marker inside of an FPDU tells how far back the FPDU began: 32 bits that are right nowhere
+ * else. True: markers were found; sizes follow them from now on.
+ */
+static bool find_markers(struct rpcrdma_tcp_connection *c, int end, struct rpcrdma_range *from,
+                         uint32_t seq)
+{
+    struct rpcrdma_stream *s = &c->stream[end];
+    uint8_t header[RPCRDMA_FPDU_HEADER], marker[4];
+
+    if (markers_known(c, end))
+        return false;
+    for (unsigned i = 0; i < IN_A_ROW; i++) {
+        uint32_t size;
+
+        if (rpcrdma_ddp_plausible(header, peek(&from, seq, header, sizeof(header))) !=
+            RPCRDMA_PLAUSIBLE_YES)
+            return false;
+        size = rpcrdma_mpa_size(c, end, seq, rpcrdma_get_be16(header));
+        for (uint32_t at = 4; at < size && at < RPCRDMA_MARKER_EVERY; at += 4) {
+            struct rpcrdma_range *there = from;
+
+            if (peek(&there, seq + at, marker, 4) == 4 && rpcrdma_get_be32(marker) == at) {
+                s->has_phase = true;
+                s->marker_phase = seq + at;
+                c->stream[1 - end].mpa_marker = true;
+                return true;
+            }
+        }
+        seq += size;
+    }
+    return false;
+}
+
+/* As follow; if need be with markers, which then are known. */
+static enum chain follow_anyway(struct rpcrdma_tcp *tcp, struct rpcrdma_tcp_connection *c, int end,
+                                struct rpcrdma_range *from, uint32_t seq, unsigned *count)
+{
+    enum chain chain = follow(tcp, c, end, from, seq, count);
+    bool announced = c->stream[1 - end].mpa_marker;
+
+    if (chain != CHAIN_NO || *count == 0 || !find_markers(c, end, from, seq))
+        return chain;
+    chain = follow(tcp, c, end, from, seq, count);
+    if (chain == CHAIN_SURE)
+        return chain;
+    c->stream[end].has_phase = false; /* to be tried again when there is more to see */
+    c->stream[1 - end].mpa_marker = announced;
+    return chain == CHAIN_NO ? CHAIN_NO : CHAIN_PENDING;
 }
 
 static void get_in_step(struct rpcrdma_tcp *tcp, struct rpcrdma_tcp_connection *c, int end,
@@ -159,6 +224,7 @@ void rpcrdma_stream_look(struct rpcrdma_tcp *tcp, struct rpcrdma_tcp_connection 
     /* FPDUs are multiples of 4 bytes long */
     uint32_t step = s->has_phase ? 4 : 1;
     unsigned kept = 0, count;
+    bool known = markers_known(c, end);
 
     for (unsigned i = 0; i < s->n_candidates; i++) {
         uint32_t seq = s->candidate[i].seq;
@@ -166,8 +232,9 @@ void rpcrdma_stream_look(struct rpcrdma_tcp *tcp, struct rpcrdma_tcp_connection 
 
         if (rpcrdma_seq_diff(seq, s->next) < 0)
             continue;
-        chain = follow(tcp, c, end, s->held, seq, &count);
-        if (good_enough(chain, s->candidate[i].segment || last)) {
+        chain = s->candidate[i].segment ? follow_anyway(tcp, c, end, s->held, seq, &count)
+                                        : follow(tcp, c, end, s->held, seq, &count);
+        if (good_enough(chain, (s->candidate[i].segment && known) || last)) {
             get_in_step(tcp, c, end, seq);
             return;
         }
@@ -202,13 +269,14 @@ void rpcrdma_stream_look(struct rpcrdma_tcp *tcp, struct rpcrdma_tcp_connection 
                 s->scanned = seq; /* wait for the rest of it */
                 return;
             }
-            chain = follow(tcp, c, end, r, seq, &count);
-            if (good_enough(chain, segment || last) && count > 0) {
+            chain = segment ? follow_anyway(tcp, c, end, r, seq, &count)
+                            : follow(tcp, c, end, r, seq, &count);
+            if (good_enough(chain, (segment && known) || last) && count > 0) {
                 get_in_step(tcp, c, end, seq);
                 return;
             }
             /* cut packets show no second header: the one at the segment's start is taken */
-            if (chain != CHAIN_NO && count > 0 && segment && r->caplen < r->len) {
+            if (chain != CHAIN_NO && count > 0 && segment && known && r->caplen < r->len) {
                 get_in_step(tcp, c, end, seq);
                 return;
             }
@@ -235,7 +303,7 @@ bool rpcrdma_stream_judge(struct rpcrdma_tcp *tcp, struct rpcrdma_tcp_connection
 
         if (!s->held || !s->held->segment)
             continue;
-        chain = follow(tcp, c, end, s->held, s->next, &count);
+        chain = follow_anyway(tcp, c, end, s->held, s->next, &count);
         if (chain == CHAIN_NO && count == 0)
             continue; /* it began inside of an FPDU, perhaps */
         if (chain == CHAIN_NO)
@@ -249,8 +317,5 @@ bool rpcrdma_stream_judge(struct rpcrdma_tcp *tcp, struct rpcrdma_tcp_connection
     if (!sure && total < IN_A_ROW)
         return c->stream[0].held_bytes + c->stream[1].held_bytes <= UNCONFIRMED_MOST;
     c->confirmed = true;
-    for (int end = 0; end < 2; end++)
-        if (anchored[end])
-            get_in_step(tcp, c, end, c->stream[end].next);
     return true;
 }

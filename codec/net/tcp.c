@@ -173,7 +173,7 @@ void rpcrdma_tcp_finding(struct rpcrdma_tcp *tcp, const struct rpcrdma_stream *s
  */
 
 struct segment {
-    struct rpcrdma_address address[2]; /* source, destination */
+    uint64_t key[2][2]; /* source, destination */
     uint16_t port[2];
     uint32_t ack;
     uint8_t flags;
@@ -189,19 +189,39 @@ static uint64_t mix(uint64_t value)
     return value ^ value >> 32;
 }
 
+/* The addresses as words: to compare those takes less than to compare what was just copied. */
+static void keys(const struct rpcrdma_layer *l, struct segment *t)
+{
+    if (l->family == RPCRDMA_ADDRESS_IPV4) {
+        t->key[0][0] = rpcrdma_get_be32(l->src);
+        t->key[1][0] = rpcrdma_get_be32(l->dst);
+        t->key[0][1] = t->key[1][1] = 0;
+    } else {
+        memcpy(t->key[0], l->src, 16);
+        memcpy(t->key[1], l->dst, 16);
+    }
+}
+
 /* The same for both directions. */
 static uint64_t hash_of(const struct rpcrdma_tcp *tcp, const struct segment *t)
 {
     uint64_t sum = 0;
 
     for (int i = 0; i < 2; i++) {
-        uint64_t a, b;
+        uint64_t word = t->key[i][0] << 16 ^ t->port[i] ^ (uintptr_t)tcp;
 
-        memcpy(&a, t->address[i].bytes, 8);
-        memcpy(&b, t->address[i].bytes + 8, 8);
-        sum += mix(mix(a ^ (uint64_t)(uintptr_t)tcp) + b + t->port[i]);
+        if (t->key[i][1])
+            word = mix(word) + t->key[i][0] + t->key[i][1];
+        sum += mix(word);
     }
     return mix(sum);
+}
+
+static bool same_end(const struct rpcrdma_tcp_connection *c, int end, const struct segment *t,
+                     int side)
+{
+    return c->key[end][0] == t->key[side][0] && c->key[end][1] == t->key[side][1] &&
+           c->port[end] == t->port[side];
 }
 
 static struct rpcrdma_tcp_connection *find(struct rpcrdma_tcp *tcp, const struct segment *t,
@@ -213,9 +233,7 @@ static struct rpcrdma_tcp_connection *find(struct rpcrdma_tcp *tcp, const struct
         if (c->hash != hash)
             continue;
         for (int i = 0; i < 2; i++)
-            if (c->port[i] == t->port[0] && c->port[1 - i] == t->port[1] &&
-                memcmp(&c->address[i], &t->address[0], sizeof(c->address[0])) == 0 &&
-                memcmp(&c->address[1 - i], &t->address[1], sizeof(c->address[0])) == 0) {
+            if (same_end(c, i, t, 0) && same_end(c, 1 - i, t, 1)) {
                 *end = i;
                 return c;
             }
@@ -243,8 +261,8 @@ static void grow(struct rpcrdma_tcp *tcp)
     tcp->n_buckets = n;
 }
 
-static struct rpcrdma_tcp_connection *create(struct rpcrdma_tcp *tcp, const struct segment *t,
-                                             uint64_t hash)
+static struct rpcrdma_tcp_connection *create(struct rpcrdma_tcp *tcp, const struct rpcrdma_layer *l,
+                                             const struct segment *t, uint64_t hash)
 {
     struct rpcrdma_tcp_connection *c = rpcrdma_tcp_alloc(tcp, NULL, sizeof(*c));
 
@@ -258,7 +276,8 @@ static struct rpcrdma_tcp_connection *create(struct rpcrdma_tcp *tcp, const stru
     tcp->bucket[hash & (tcp->n_buckets - 1)] = c;
     tcp->n_connections++;
     for (int i = 0; i < 2; i++) {
-        c->address[i] = t->address[i];
+        memcpy(c->key[i], t->key[i], sizeof(c->key[i]));
+        rpcrdma_layer_address(l->family, i == 0 ? l->src : l->dst, &c->address[i]);
         c->port[i] = t->port[i];
         c->stream[i].phase = RPCRDMA_STREAM_LOOKING;
     }
@@ -274,8 +293,8 @@ static void begin(struct rpcrdma_stream *s, enum rpcrdma_stream_phase phase, uin
 }
 
 /* A connection is worth remembering when this segment of a sender (end 0) shows MPA. */
-static struct rpcrdma_tcp_connection *recognise(struct rpcrdma_tcp *tcp, const struct segment *t,
-                                                uint64_t hash)
+static struct rpcrdma_tcp_connection *
+recognise(struct rpcrdma_tcp *tcp, const struct rpcrdma_layer *l, struct segment *t, uint64_t hash)
 {
     const struct rpcrdma_piece *piece = &t->piece;
     bool request = rpcrdma_mpa_is_request(piece->bytes, piece->caplen);
@@ -285,7 +304,7 @@ static struct rpcrdma_tcp_connection *recognise(struct rpcrdma_tcp *tcp, const s
     if (!request && !reply &&
         rpcrdma_ddp_plausible(piece->bytes, piece->caplen) != RPCRDMA_PLAUSIBLE_YES)
         return NULL;
-    c = create(tcp, t, hash);
+    c = create(tcp, l, t, hash);
     if (!c || (!request && !reply))
         return c;
     c->confirmed = true;
@@ -342,8 +361,11 @@ static void take(struct rpcrdma_tcp *tcp, struct rpcrdma_tcp_connection *c, int 
         other->has_ack = true;
         other->ack = t->ack;
     }
-    if (t->flags & TCP_FIN && s->has_next && !s->has_fin) {
+    if (t->flags & TCP_FIN && !s->has_fin) {
         s->has_fin = true;
+        s->fin_arrival = tcp->arrival;
+        s->fin_frame = tcp->frame;
+        s->fin_time_ns = tcp->time_ns;
         s->fin = t->piece.seq + t->piece.len;
     }
     rpcrdma_stream_segment(tcp, c, end, &t->piece);
@@ -386,11 +408,10 @@ enum rpcrdma_verdict rpcrdma_layer_tcp(struct rpcrdma_layer *l)
     t.piece.seq = rpcrdma_get_be32(p + 4) + (t.flags & TCP_SYN ? 1 : 0);
     t.piece.segment = true;
     t.ack = rpcrdma_get_be32(p + 8);
-    rpcrdma_layer_address(l->family, l->src, &t.address[0]);
-    rpcrdma_layer_address(l->family, l->dst, &t.address[1]);
     t.port[0] = rpcrdma_get_be16(p);
     t.port[1] = rpcrdma_get_be16(p + 2);
 
+    keys(l, &t);
     hash = hash_of(tcp, &t);
     tcp->frame = l->packet->frame;
     tcp->time_ns = l->packet->time_ns;
@@ -403,7 +424,7 @@ enum rpcrdma_verdict rpcrdma_layer_tcp(struct rpcrdma_layer *l)
     }
     if (!c) {
         end = 0;
-        c = recognise(tcp, &t, hash);
+        c = recognise(tcp, l, &t, hash);
         if (!c)
             return RPCRDMA_IS_OTHER;
     }

@@ -48,6 +48,8 @@ struct rpcrdma_stream { /* one direction */
     uint32_t ack;   /* the receiver has all bytes before it */
     uint32_t fin;   /* sequence number after the last byte */
     bool has_next, has_ack, has_fin, fin_given;
+    uint64_t fin_arrival, fin_frame;
+    int64_t fin_time_ns;
 
     uint64_t arrival, frame; /* latest packet that contributed to what is being read */
     int64_t time_ns;
@@ -65,7 +67,7 @@ struct rpcrdma_stream { /* one direction */
     bool mpa_seen, mpa_marker, mpa_crc; /* what this direction's start-up frame said */
     bool has_phase;                     /* marker_phase is known, so FPDUs are at + 4 n */
     uint32_t marker_phase;              /* sequence number where the first FPDU began */
-    bool tagged_open[2];                /* a Write, a Read Response had no last segment yet, perhaps */
+    bool tagged_open[2]; /* a Write, a Read Response had no last segment yet, perhaps */
 
     /* looking for an FPDU */
     uint32_t scanned; /* everything before was tried */
@@ -81,6 +83,7 @@ struct rpcrdma_tcp_connection {
     struct rpcrdma_tcp_connection *chain;         /* in its hash bucket */
     struct rpcrdma_tcp_connection *newer, *older; /* in its list */
     uint64_t hash;
+    uint64_t key[2][2];                /* the addresses, to be found by */
     struct rpcrdma_address address[2]; /* stream i is sent by end i */
     uint16_t port[2];
     bool confirmed; /* it is MPA: start-up frame seen, or FPDUs in a row */
@@ -135,6 +138,7 @@ void rpcrdma_stream_clear(struct rpcrdma_tcp *tcp, struct rpcrdma_stream *s);
 void rpcrdma_stream_drop(struct rpcrdma_tcp *tcp, struct rpcrdma_stream *s, uint32_t seq);
 
 /* mpa.c */
+enum { RPCRDMA_MARKER_EVERY = 512, RPCRDMA_MARKER_BYTES = 4 };
 /* Reads from the front of a piece that is next in order. Returns how many bytes it used: all, or
  * less when it fell out of step, or when the connection turned out to be no MPA (closed). */
 uint32_t rpcrdma_mpa_read(struct rpcrdma_tcp *tcp, struct rpcrdma_tcp_connection *c, int end,

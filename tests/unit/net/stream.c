@@ -312,6 +312,46 @@ static void mid_stream(void **state)
     }
 }
 
+/* Likewise with markers, which nobody announced: whoever begins a segment with an FPDU shows them.
+ */
+static void mid_stream_with_markers(void **state)
+{
+    static uint32_t begins[FPDUS + 1];
+    size_t whole = 0, all = 0;
+
+    (void)state;
+    seed = 5;
+    for (int round = 0; round < 40; round++) {
+        static struct bytes u;
+        struct judge j;
+        size_t skip = 1 + chance(30);
+        bool crc = round & 1;
+
+        stream.n = 0;
+        for (uint32_t i = 0; i < 100; i++) {
+            size_t n = chance(3) == 0 ? chance(40) : chance(1000);
+
+            begins[i] = (uint32_t)stream.n;
+            put_untagged(&u, 3, true, 0, 0, i, 0);
+            put_payload(&u, chance(UINT32_MAX), n);
+            sent[i] = (struct sent){RPCRDMA_OP_SEND, i, (uint32_t)n, sum_of(u.at + u.n - n, n)};
+            put_fpdu(&stream, true, crc, &u);
+        }
+        begins[100] = (uint32_t)stream.n;
+        judge_new(&j, sent, 100, NULL);
+        for (size_t i = skip; i < 100; i++)
+            judge_give(&j, 0, 777 + begins[i], NEXT1, ACK, stream.at + begins[i],
+                       begins[i + 1] - begins[i]);
+        rpcrdma_net_end(j.net);
+        assert_int_equal(j.wrong, 0);
+        whole += j.whole;
+        all += 100 - skip;
+        assert_true(j.whole + 12 > 100 - skip);
+        rpcrdma_net_free(j.net);
+    }
+    assert_true(whole * 100 > all * 95);
+}
+
 /* Not before the receiver has them are bytes lost; what is behind them waits. */
 static void lost_when_acknowledged(void **state)
 {
@@ -403,6 +443,7 @@ int main(void)
         cmocka_unit_test(any_order),
         cmocka_unit_test(losses),
         cmocka_unit_test(mid_stream),
+        cmocka_unit_test(mid_stream_with_markers),
         cmocka_unit_test(lost_when_acknowledged),
         cmocka_unit_test(hole_in_payload),
         cmocka_unit_test(directions_in_order),
