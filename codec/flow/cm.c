@@ -225,7 +225,7 @@ static void mpa(struct flow *flow, const struct rpcrdma_op *op)
         path.dst = op->src;
         path.qpn = path.qpn << 16 | path.qpn >> 16;
         back = flow_half_lookup(flow, &path);
-        if (back && back->conn)
+        if (back && back->conn && back->conn != conn) /* one port at both ends: the same half */
             flow_conn_finish(flow, back->conn);
         back = flow_half_get(flow, &path, op->carrier);
         if (back)

@@ -255,6 +255,18 @@ void rpcrdma_stream_advance(struct rpcrdma_tcp *tcp, struct rpcrdma_tcp_connecti
         give_fin(tcp, c, end, last);
 }
 
+/* Steps over n bytes of the stream, captured or not. */
+static void step(struct rpcrdma_piece *piece, uint32_t n)
+{
+    uint32_t captured = n < piece->caplen ? n : piece->caplen;
+
+    piece->seq += n;
+    piece->len -= n;
+    piece->caplen -= captured;
+    if (captured > 0) /* bytes of a piece without any may be NULL */
+        piece->bytes += captured;
+}
+
 void rpcrdma_stream_segment(struct rpcrdma_tcp *tcp, struct rpcrdma_tcp_connection *c, int end,
                             const struct rpcrdma_piece *segment)
 {
@@ -268,12 +280,7 @@ void rpcrdma_stream_segment(struct rpcrdma_tcp *tcp, struct rpcrdma_tcp_connecti
     }
     old = rpcrdma_seq_diff(s->next, piece.seq);
     if (old > 0 && piece.len > 0) { /* what was read already, sent again */
-        uint32_t n = (uint32_t)old < piece.len ? (uint32_t)old : piece.len;
-
-        piece.seq += n;
-        piece.len -= n;
-        piece.bytes += n < piece.caplen ? n : piece.caplen;
-        piece.caplen -= n < piece.caplen ? n : piece.caplen;
+        step(&piece, (uint32_t)old < piece.len ? (uint32_t)old : piece.len);
         piece.segment = false;
     }
     if (piece.len > 0) {
@@ -288,12 +295,7 @@ void rpcrdma_stream_segment(struct rpcrdma_tcp *tcp, struct rpcrdma_tcp_connecti
                 return;
         }
         if (used < piece.len) {
-            uint32_t n = used < piece.caplen ? used : piece.caplen;
-
-            piece.seq += used;
-            piece.len -= used;
-            piece.bytes += n;
-            piece.caplen -= n;
+            step(&piece, used);
             piece.segment &= used == 0;
             hold(tcp, c, end, &piece);
         }
