@@ -92,7 +92,7 @@ struct rpcrdma_credit_result {
 
     /* counting Calls */
     uint64_t calls, replies, unanswered;
-    uint64_t retransmitted; /* Calls seen again while they were in flight */
+    uint64_t retransmitted; /* Calls seen again while they were in flight; not in `calls` */
     uint64_t earlier;       /* Replies to Calls from before the capture, or lost to it */
     uint64_t stray;         /* further Replies without Call */
     uint64_t missed;        /* Calls whose Reply was lost to the capture */

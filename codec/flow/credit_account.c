@@ -205,34 +205,38 @@ static void judge_call(struct rpcrdma_credit_account *account, uint32_t xid)
         rpcrdma_credit_suspects_add(&account->suspects, &finding);
 }
 
+static void add_call(struct rpcrdma_credit_account *account, uint32_t xid)
+{
+    struct rpcrdma_credit_call *call = rpcrdma_credit_calls_add(&account->set, xid);
+
+    if (!call) {
+        account->untracked++;
+        account->memory = true;
+        return;
+    }
+    call->serial = ++account->serial;
+    call->sent_ns = account->gauge.elapsed_ns;
+    call->answered = account->answered;
+    call->frame = account->gauge.frame;
+}
+
 void rpcrdma_credit_account_call(struct rpcrdma_credit_account *account,
                                  struct rpcrdma_credit_at at, uint32_t xid, uint32_t requested)
 {
-    struct rpcrdma_credit_call *call;
-
     begin(account, at);
     account->from_requester = true;
-    account->calls++;
     account->has_requested = true;
     account->requested_now = requested ? requested : 1;
     rpcrdma_credit_range_add(&account->requested, requested);
 
-    call = rpcrdma_credit_calls_find(&account->set, xid);
-    if (call) {
+    if (rpcrdma_credit_calls_find(&account->set, xid)) {
         account->retransmitted++;
     } else if (was_answered(account, xid)) {
+        account->calls++;
         account->replies++;
     } else {
-        call = rpcrdma_credit_calls_add(&account->set, xid);
-        if (call) {
-            call->serial = ++account->serial;
-            call->sent_ns = account->gauge.elapsed_ns;
-            call->answered = account->answered;
-            call->frame = at.frame;
-        } else {
-            account->untracked++;
-            account->memory = true;
-        }
+        account->calls++;
+        add_call(account, xid);
         judge_call(account, xid);
         narrow(account);
     }

@@ -215,20 +215,22 @@ void rpcrdma_credit_count_received(struct rpcrdma_credit_count *count, struct rp
     begin(count, at);
     count->from_peer = true;
     count->violations += rpcrdma_credit_suspects_confirm(&count->suspects, &count->sink);
-    limit_add(&count->limit, credits);
     if (count->opened) {
         bool as_sent = read_as(&count->as_sent, credits, count->peer_sent);
         bool as_received = read_as(&count->as_received, credits, count->sent);
 
         if (as_sent || as_received) {
+            limit_add(&count->limit, credits);
             take_limit(count, credits, place);
         } else {
             count->violations++;
             tell(count, RPCRDMA_RULE_CREDIT_COUNT_RANGE, at.frame, credits, count->peer_sent,
                  count->sent);
         }
-    } else if (!count->was_opened) {
-        read_relative(count, credits);
+    } else {
+        limit_add(&count->limit, credits);
+        if (!count->was_opened)
+            read_relative(count, credits);
     }
     count->peer_sent++;
     count->sent_before = count->sent;
