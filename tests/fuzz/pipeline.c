@@ -42,15 +42,47 @@ static void on_connection(void *context, const struct rpcrdma_connection *connec
     MUST(connection->last_frame <= seen->frame);
 }
 
+static void on_credits(void *context, const struct rpcrdma_connection *connection,
+                       const struct rpcrdma_credit_result *results, size_t n)
+{
+    char text[512];
+
+    (void)context;
+    MUST(connection && n >= 1 && n <= 2);
+    for (size_t i = 0; i < n; i++) {
+        const struct rpcrdma_credit_result *r = &results[i];
+
+        MUST(r->at_limit_ns <= r->measured_ns && r->busy_ns <= r->measured_ns);
+        MUST(r->in_flight.p50 <= r->in_flight.p99 && r->in_flight.p99 <= r->in_flight.max);
+        MUST(r->stalls.kept <= RPCRDMA_CREDIT_STALLS && r->stalls.kept <= r->stalls.count);
+        MUST(r->replies <= r->calls && r->unanswered <= r->calls);
+        MUST(rpcrdma_credit_verdict(r, "client", "server", text, sizeof(text)) > 0);
+    }
+}
+
+static void on_point(void *context, const struct rpcrdma_connection *connection, int end,
+                     const struct rpcrdma_credit_point *point)
+{
+    (void)context;
+    MUST(connection && (end == 0 || end == 1));
+    MUST(point->in_flight <= 1 << 20);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct seen seen = {0};
     const struct rpcrdma_net_sink below = {.op = on_op, .context = &seen};
     const struct rpcrdma_flow_sink above = {
-        .connection = on_connection, .message = on_message, .context = &seen};
+        .connection = on_connection,
+        .message = on_message,
+        .credits = on_credits,
+        .credit_point = on_point,
+        .context = &seen,
+    };
+    const struct rpcrdma_flow_config config = {.credits = true};
     struct rpcrdma_net *net = rpcrdma_net_new(NULL, &below);
 
-    seen.flow = rpcrdma_flow_new(NULL, &above);
+    seen.flow = rpcrdma_flow_new(&config, &above);
     MUST(net && seen.flow);
     while (size >= 3) {
         uint32_t caplen = (uint32_t)data[0] << 8 | data[1];
