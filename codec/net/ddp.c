@@ -165,6 +165,17 @@ static void tagged(struct rpcrdma_stream *s, struct rpcrdma_op *op, const uint8_
     *open = !last;
 }
 
+/* Segments of Sends come in order and without gaps (RFC 5041 section 5.2). */
+static void in_sequence(struct rpcrdma_tcp *tcp, struct rpcrdma_stream *s,
+                        const struct rpcrdma_op *op)
+{
+    if (s->send_known && (op->seq != s->send_msn || op->message_offset != s->send_offset))
+        rpcrdma_tcp_finding(tcp, s, RPCRDMA_RULE_DDP_ORDER, NULL, op->seq, op->message_offset);
+    s->send_known = true;
+    s->send_msn = op->flags & RPCRDMA_OP_LAST ? op->seq + 1 : op->seq;
+    s->send_offset = op->flags & RPCRDMA_OP_LAST ? 0 : op->message_offset + op->len;
+}
+
 /* Of requests and Terminate the payload is a header of the upper layer, of fixed place. */
 static void untagged(struct rpcrdma_tcp *tcp, struct rpcrdma_stream *s, struct rpcrdma_op *op,
                      const uint8_t *p)
@@ -201,6 +212,7 @@ static void untagged(struct rpcrdma_tcp *tcp, struct rpcrdma_stream *s, struct r
         }
         break;
     case RPCRDMA_OP_SEND:
+        in_sequence(tcp, s, op);
         if (op->flags & RPCRDMA_OP_IMMEDIATE) { /* 8 bytes of immediate data, no message */
             op->immediate = op->caplen >= 4 ? rpcrdma_get_be32(p) : 0;
             op->data = NULL;
@@ -239,6 +251,7 @@ void rpcrdma_ddp(struct rpcrdma_tcp *tcp, struct rpcrdma_tcp_connection *c, int 
         op.flags &= (uint16_t) ~(RPCRDMA_OP_INVALIDATE | RPCRDMA_OP_IMMEDIATE);
         if (!opcodes[opcode].tagged)
             op.seq = 0; /* the MSN is in what was cut off */
+        s->send_known = false;
     } else {
         op.caplen = caplen - header;
         op.data = op.caplen > 0 ? ulpdu + header : NULL;

@@ -89,6 +89,7 @@ static void fall_out(struct rpcrdma_tcp *tcp, struct rpcrdma_tcp_connection *c, 
     s->phase = RPCRDMA_STREAM_LOOKING;
     s->partial_have = s->partial_seen = s->partial_size = 0;
     s->tagged_open[0] = s->tagged_open[1] = true;
+    s->send_known = false;
     s->scanned = s->next;
     s->n_candidates = 0;
     s->impatient = false;
@@ -352,4 +353,12 @@ uint32_t rpcrdma_mpa_read(struct rpcrdma_tcp *tcp, struct rpcrdma_tcp_connection
         }
     }
     return piece->len - rest.len;
+}
+
+void rpcrdma_mpa_ends(struct rpcrdma_tcp *tcp, const struct rpcrdma_tcp_connection *c, int end)
+{
+    const struct rpcrdma_stream *s = &c->stream[end];
+
+    if (s->partial_seen > 0)
+        rpcrdma_tcp_finding(tcp, s, RPCRDMA_RULE_MPA_CUT, NULL, s->partial_seen, s->partial_size);
 }

@@ -38,13 +38,19 @@ void rpcrdma_stream_drop(struct rpcrdma_tcp *tcp, struct rpcrdma_stream *s, uint
         range_pop(tcp, s);
 }
 
-void rpcrdma_stream_clear(struct rpcrdma_tcp *tcp, struct rpcrdma_stream *s)
+void rpcrdma_stream_give_up(struct rpcrdma_tcp *tcp, struct rpcrdma_stream *s)
 {
     while (s->held)
         range_pop(tcp, s);
     rpcrdma_tcp_release(tcp, s->partial, s->partial_room);
     s->partial = NULL;
-    s->partial_room = s->partial_have = s->partial_seen = s->partial_size = 0;
+    s->partial_room = s->partial_have = 0;
+}
+
+void rpcrdma_stream_clear(struct rpcrdma_tcp *tcp, struct rpcrdma_stream *s)
+{
+    rpcrdma_stream_give_up(tcp, s);
+    s->partial_seen = s->partial_size = 0;
 }
 
 /* Puts [seq, seq + len) of the piece between `before` (NULL: in front) and what follows it. */
@@ -187,6 +193,7 @@ static void give_fin(struct rpcrdma_tcp *tcp, struct rpcrdma_tcp_connection *c, 
         return;
     s->fin_given = true;
     arrived(s, s->fin_arrival, s->fin_frame, s->fin_time_ns);
+    rpcrdma_mpa_ends(tcp, c, end);
     rpcrdma_ddp_op(c, end, RPCRDMA_OP_DISCONNECT, &op);
     op.seq = s->fin;
     tcp->net->sink.op(tcp->net->sink.context, &op);

@@ -53,8 +53,8 @@ static void give_up(struct rpcrdma_tcp *tcp, struct rpcrdma_tcp_connection *c)
 {
     if (c->confirmed)
         rpcrdma_stream_advance(tcp, c, true);
-    rpcrdma_stream_clear(tcp, &c->stream[0]);
-    rpcrdma_stream_clear(tcp, &c->stream[1]);
+    rpcrdma_stream_give_up(tcp, &c->stream[0]);
+    rpcrdma_stream_give_up(tcp, &c->stream[1]);
 }
 
 static bool make_room(struct rpcrdma_tcp *tcp, const struct rpcrdma_tcp_connection *not_this)
@@ -341,9 +341,11 @@ static void reset(struct rpcrdma_tcp *tcp, struct rpcrdma_tcp_connection *c, int
     struct rpcrdma_op op;
 
     if (c->confirmed) {
-        give_up(tcp, c);
+        rpcrdma_stream_advance(tcp, c, true);
         c->stream[end].frame = tcp->frame;
         c->stream[end].time_ns = tcp->time_ns;
+        rpcrdma_mpa_ends(tcp, c, end);
+        rpcrdma_mpa_ends(tcp, c, 1 - end);
         rpcrdma_ddp_op(c, end, RPCRDMA_OP_RESET, &op);
         tcp->net->sink.op(tcp->net->sink.context, &op);
     }

@@ -69,6 +69,9 @@ struct rpcrdma_stream { /* one direction */
     uint32_t marker_phase;              /* sequence number where the first FPDU began */
     bool tagged_open[2]; /* a Write, a Read Response had no last segment yet, perhaps */
 
+    bool send_known; /* the next two are what a Send's segment must have */
+    uint32_t send_msn, send_offset;
+
     /* looking for an FPDU */
     uint32_t scanned; /* everything before was tried */
     struct {
@@ -133,6 +136,9 @@ void rpcrdma_stream_segment(struct rpcrdma_tcp *tcp, struct rpcrdma_tcp_connecti
                             const struct rpcrdma_piece *piece);
 /* Gives out all that can be; `last`: nothing more will come, so holes stay holes. */
 void rpcrdma_stream_advance(struct rpcrdma_tcp *tcp, struct rpcrdma_tcp_connection *c, bool last);
+/* Frees what is held; what had begun counts as not captured from then on. */
+void rpcrdma_stream_give_up(struct rpcrdma_tcp *tcp, struct rpcrdma_stream *s);
+/* For a stream that is not read any more. */
 void rpcrdma_stream_clear(struct rpcrdma_tcp *tcp, struct rpcrdma_stream *s);
 /* Forgets what is held before seq. */
 void rpcrdma_stream_drop(struct rpcrdma_tcp *tcp, struct rpcrdma_stream *s, uint32_t seq);
@@ -143,6 +149,8 @@ enum { RPCRDMA_MARKER_EVERY = 512, RPCRDMA_MARKER_BYTES = 4 };
  * less when it fell out of step, or when the connection turned out to be no MPA (closed). */
 uint32_t rpcrdma_mpa_read(struct rpcrdma_tcp *tcp, struct rpcrdma_tcp_connection *c, int end,
                           const struct rpcrdma_piece *piece);
+/* The stream ends: says so if that is inside of an FPDU. */
+void rpcrdma_mpa_ends(struct rpcrdma_tcp *tcp, const struct rpcrdma_tcp_connection *c, int end);
 bool rpcrdma_mpa_is_request(const uint8_t *bytes, size_t caplen);
 bool rpcrdma_mpa_is_reply(const uint8_t *bytes, size_t caplen);
 bool rpcrdma_mpa_markers(const struct rpcrdma_tcp_connection *c, int end);

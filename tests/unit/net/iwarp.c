@@ -129,17 +129,17 @@ static void every_opcode(void **state)
         assert_memory_equal(s->data[n], u.at + 18, 33);
     }
     s->n = 0;
-    put_untagged(&u, 3, false, 0, 0, 9, 0); /* a Send in three segments */
+    put_untagged(&u, 3, false, 0, 0, 7, 0); /* a Send in three segments */
     put_payload(&u, 1, 100);
     GIVE();
-    put_untagged(&u, 3, false, 0, 0, 9, 100);
+    put_untagged(&u, 3, false, 0, 0, 7, 100);
     put_payload(&u, 2, 100);
     GIVE();
-    put_untagged(&u, 3, true, 0, 0, 9, 200);
+    put_untagged(&u, 3, true, 0, 0, 7, 200);
     GIVE();
     assert_int_equal(s->n, 3);
     for (size_t i = 0; i < 3; i++) {
-        assert_int_equal(s->op[i].seq, 9);
+        assert_int_equal(s->op[i].seq, 7);
         assert_int_equal(s->op[i].message_offset, i * 100);
         assert_int_equal(s->op[i].flags, i == 0 ? RPCRDMA_OP_FIRST : i == 2 ? RPCRDMA_OP_LAST : 0);
         assert_int_equal(s->op[i].len, i == 2 ? 0 : 100);
@@ -319,6 +319,39 @@ static void length_65535(void **state)
     seen_free(s);
 }
 
+/* Segments of Sends that do not follow on each other, and an end in the middle of an FPDU. */
+static void out_of_sequence(void **state)
+{
+    static const struct {
+        uint32_t msn, offset;
+        bool last, wrong;
+    } parts[] = {{1, 0, false, false}, {1, 50, false, true}, {1, 100, true, false},
+                 {2, 0, true, false},  {2, 0, true, true},   {3, 10, true, true},
+                 {4, 0, true, false}};
+    struct seen *s = seen_new(NULL);
+    uint32_t seq = NEXT0;
+    size_t wrong = 0;
+
+    (void)state;
+    talk_start(s, 0, 0);
+    for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
+        put_untagged(&u, 3, parts[i].last, 0, 0, parts[i].msn, parts[i].offset);
+        put_payload(&u, 1, 50 + (i == 0 ? 50 : 0));
+        b.n = 0;
+        put_fpdu(&b, false, false, &u);
+        tcp(s, 0, seq, NEXT1, ACK, b.at, b.n);
+        seq += (uint32_t)b.n;
+        wrong += parts[i].wrong;
+        assert_int_equal(count_rule(s, RPCRDMA_RULE_DDP_ORDER), wrong);
+    }
+    assert_int_equal(s->n, 7);
+    tcp(s, 0, seq, NEXT1, ACK, b.at, 30);
+    tcp(s, 0, seq + 30, NEXT1, RST, NULL, 0);
+    assert_int_equal(count_rule(s, RPCRDMA_RULE_MPA_CUT), 1);
+    assert_int_equal(s->op[7].kind, RPCRDMA_OP_RESET);
+    seen_free(s);
+}
+
 static void the_end(void **state)
 {
     struct seen *s = seen_new(NULL);
@@ -405,11 +438,17 @@ static void cut_at_every_byte(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup(start_up, fresh),          cmocka_unit_test_setup(reject, fresh),
-        cmocka_unit_test_setup(split_start_up, fresh),    cmocka_unit_test_setup(not_mpa, fresh),
-        cmocka_unit_test_setup(every_opcode, fresh),      cmocka_unit_test_setup(crc, fresh),
-        cmocka_unit_test_setup(terminate_codes, fresh),   cmocka_unit_test_setup(malformed, fresh),
-        cmocka_unit_test_setup(length_65535, fresh),      cmocka_unit_test_setup(the_end, fresh),
+        cmocka_unit_test_setup(start_up, fresh),
+        cmocka_unit_test_setup(reject, fresh),
+        cmocka_unit_test_setup(split_start_up, fresh),
+        cmocka_unit_test_setup(not_mpa, fresh),
+        cmocka_unit_test_setup(every_opcode, fresh),
+        cmocka_unit_test_setup(crc, fresh),
+        cmocka_unit_test_setup(terminate_codes, fresh),
+        cmocka_unit_test_setup(malformed, fresh),
+        cmocka_unit_test_setup(length_65535, fresh),
+        cmocka_unit_test_setup(out_of_sequence, fresh),
+        cmocka_unit_test_setup(the_end, fresh),
         cmocka_unit_test_setup(cut_at_every_byte, fresh),
     };
 

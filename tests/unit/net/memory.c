@@ -129,6 +129,39 @@ static void holes_everywhere(void **state)
     seen_free(s);
 }
 
+/* A connection that must give up its half FPDU stays in step. */
+static void half_given_up(void **state)
+{
+    const struct rpcrdma_net_config config = {.max_memory = 64 << 10};
+    struct seen *s = seen_new(&config);
+    static struct bytes half;
+    uint32_t n = 0;
+
+    (void)state;
+    start_of(s, 1);
+    half.n = 0;
+    put_send(&half, false, 1, 5000);
+    put_send(&half, false, 2, 100);
+    from(s, 1, 0, NEXT0, NEXT1, half.at, 3000);
+    from(s, 1, 0, NEXT0 + 4500, NEXT1, half.at + 4500, half.n - 4500); /* it holds something */
+    for (uint32_t client = 2; client < 25; client++) {
+        start_of(s, client);
+        b.n = 0;
+        put_send(&b, false, 1, 3000);
+        from(s, client, 0, NEXT0 + 1000, NEXT1, b.at + 1000, b.n - 1000);
+    }
+    b.n = 0;
+    put_send(&b, false, 3, 10);
+    from(s, 1, 0, NEXT0 + (uint32_t)half.n, NEXT1, b.at, b.n);
+    for (size_t i = 0; i < s->n && i < 64; i++)
+        if (get(s->op[i].src.bytes, 4) == 0x0b000001 && s->op[i].kind != RPCRDMA_OP_CONNECT) {
+            assert_int_equal(s->op[i].kind, RPCRDMA_OP_SEND);
+            assert_int_equal(s->op[i].seq, ++n);
+        }
+    assert_int_equal(n, 3);
+    seen_free(s);
+}
+
 /* More connections than fit: those not heard of for longest are forgotten. */
 static void too_many_connections(void **state)
 {
@@ -250,11 +283,9 @@ static void failed_allocations(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(ordinary),
-        cmocka_unit_test(holes_everywhere),
-        cmocka_unit_test(too_many_connections),
-        cmocka_unit_test(backwards),
-        cmocka_unit_test(failed_allocations),
+        cmocka_unit_test(ordinary),      cmocka_unit_test(holes_everywhere),
+        cmocka_unit_test(half_given_up), cmocka_unit_test(too_many_connections),
+        cmocka_unit_test(backwards),     cmocka_unit_test(failed_allocations),
     };
 
     return cmocka_run_group_tests_name("memory", tests, NULL, NULL);

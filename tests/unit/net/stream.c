@@ -104,18 +104,20 @@ static void build_stream(struct bytes *stream, struct sent *sent, bool markers, 
 {
     static struct bytes u;
 
+    uint32_t msn = 0;
+
     stream->n = 0;
     for (uint32_t i = 0; i < FPDUS; i++) {
         size_t n = chance(10) == 0 ? chance(5000) : chance(3) == 0 ? chance(40) : chance(1400);
         bool send = chance(2);
 
         if (send)
-            put_untagged(&u, 3, true, 0, 0, i, 0);
+            put_untagged(&u, 3, true, 0, 0, msn, 0);
         else
             put_tagged(&u, 0, true, 0xcafe, i);
         put_payload(&u, chance(UINT32_MAX), n);
-        sent[i] = (struct sent){send ? RPCRDMA_OP_SEND : RPCRDMA_OP_WRITE, i, (uint32_t)n,
-                                sum_of(u.at + u.n - n, n)};
+        sent[i] = (struct sent){send ? RPCRDMA_OP_SEND : RPCRDMA_OP_WRITE, send ? msn++ : i,
+                                (uint32_t)n, sum_of(u.at + u.n - n, n)};
         put_fpdu(stream, markers, crc, &u);
         if (stream->n > sizeof(stream->at) - 8000) {
             memset(sent + i + 1, 0xff, (FPDUS - i - 1) * sizeof(*sent));
