@@ -14,7 +14,10 @@
 
 #define ALL_V2 ((1u << RPCRDMA_DIALECT_COUNT) - (1u << RPCRDMA_CEL_00))
 
-enum { LATER_MESSAGES = 64 }; /* looked at once the choice is settled */
+enum {
+    LATER_MESSAGES = 64, /* looked at once the choice is settled */
+    TYPE_ERROR = 4,      /* in every version */
+};
 
 enum rank {
     IMPOSSIBLE,
@@ -104,7 +107,8 @@ static enum rank rank_of(const struct rpcrdma_dialect *dialect, const struct flo
 /* By version 1's layout, which all share. */
 static bool is_err_vers(const struct flow_send *send)
 {
-    return send->len == 28 && send->caplen >= 20 && rpcrdma_get_be32(send->data + 12) == 4 &&
+    return send->len == 28 && send->caplen >= 20 &&
+           rpcrdma_get_be32(send->data + 12) == TYPE_ERROR &&
            rpcrdma_get_be32(send->data + 16) == 1;
 }
 
@@ -142,7 +146,15 @@ void flow_choose(struct flow *flow, struct flow_conn *conn, struct flow_half *ha
     uint32_t xid, mask = conn->pub.dialects;
     bool may_continue;
 
-    if (send->caplen < 16 || rpcrdma_get_be32(send->data + 4) != 2)
+    if (send->caplen < 16)
+        return;
+    if (rpcrdma_get_be32(send->data + 4) == 1 && conn->waiting & FLOW_WAIT_DIALECT &&
+        rpcrdma_get_be32(send->data + 12) != TYPE_ERROR) {
+        /* they fell back to version 1: nothing more will tell */
+        flow_choose_settle(flow, conn);
+        flow_hold_clear(flow, conn, FLOW_WAIT_DIALECT);
+    }
+    if (rpcrdma_get_be32(send->data + 4) != 2)
         return;
     if (flow->dialect) {
         conn->pub.dialect = flow->dialect;

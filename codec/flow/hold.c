@@ -183,6 +183,9 @@ void flow_hold_clear(struct flow *flow, struct flow_conn *conn, uint32_t reason)
         flow_pair_lacks(flow, conn, false);
     conn->waiting &= ~reason;
     flow_order_holding(flow, conn);
+    /* from here on it is one connection, and its own: others may be given out before it */
+    if (conn->claim == FLOW_CLAIMED && !(conn->waiting & (FLOW_WAIT_CLAIM | FLOW_WAIT_PEER)))
+        flow_conn_number(flow, conn);
     if (conn->waiting == 0)
         flow_hold_release(flow, conn);
 }

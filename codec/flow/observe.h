@@ -87,8 +87,8 @@ struct flow_observer {
     void (*nak)(void *self, struct flow_conn *conn, int sender, const struct rpcrdma_op *op);
     /* a request of `sender` that was sent before: captured twice, or retransmitted */
     void (*duplicate)(void *self, struct flow_conn *conn, int sender, const struct rpcrdma_op *op);
-    /* what `sender` sent in [first, last] was not captured and is given up. lost_bytes is 0 where
-     * not known (PSNs do not tell) */
+    /* what `sender` sent in [first, last] (PSNs; iWARP: 0, 0) was not captured and is given up; a
+     * whole Send or a Write of it may still come late */
     void (*gap)(void *self, struct flow_conn *conn, int sender, uint32_t first, uint32_t last,
                 uint64_t frame, int64_t time_ns);
     /* nothing more will come; conn->attached[slot] must be released now */

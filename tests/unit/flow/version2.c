@@ -311,6 +311,27 @@ static void falls_back(void **state)
     assert_int_equal(rig.connection[0].threshold_call, 1024);
 }
 
+/* ... and the first message waits no longer than until then. */
+static void falls_back_undecided(void **state)
+{
+    uint8_t buf[64];
+    struct rpcrdma_message m = message(RPCRDMA_IETF_02, RPCRDMA_KIND_MSG, 1);
+
+    (void)state;
+    begin(NULL);
+    m.payload = call_payload(1, 0);
+    send(true, &m);
+    rig_word(rig_word(rig_word(rig_word(buf, 1), 1), 32), 4);
+    rig_word(rig_word(rig_word(buf + 16, 1), 1), 1);
+    rig_send(&rig, &b, &a, buf, 28);
+    assert_int_equal(rig.messages, 0);
+    rig_send_call(&rig, &a, &b, 2);
+    assert_int_equal(rig.messages, 3);
+    rig_end(&rig);
+    assert_int_equal(rig.message[0].dialect, RPCRDMA_IETF_02);
+    assert_int_equal(rig_count(&rig, RPCRDMA_RULE_DIALECT_UNDECIDED), 1);
+}
+
 static void changes_version(void **state)
 {
     (void)state;
@@ -525,12 +546,19 @@ static void unknown_things(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(each_dialect),    cmocka_unit_test(without_cm),
-        cmocka_unit_test(overridden),      cmocka_unit_test(undecided),
-        cmocka_unit_test(waits),           cmocka_unit_test(falls_back),
-        cmocka_unit_test(changes_version), cmocka_unit_test(continued),
-        cmocka_unit_test(continued_wrong), cmocka_unit_test(continued_by_flag),
-        cmocka_unit_test(properties),      cmocka_unit_test(asked_for),
+        cmocka_unit_test(each_dialect),
+        cmocka_unit_test(without_cm),
+        cmocka_unit_test(overridden),
+        cmocka_unit_test(undecided),
+        cmocka_unit_test(waits),
+        cmocka_unit_test(falls_back),
+        cmocka_unit_test(falls_back_undecided),
+        cmocka_unit_test(changes_version),
+        cmocka_unit_test(continued),
+        cmocka_unit_test(continued_wrong),
+        cmocka_unit_test(continued_by_flag),
+        cmocka_unit_test(properties),
+        cmocka_unit_test(asked_for),
         cmocka_unit_test(unknown_things),
     };
 
