@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <time.h>
 
+#include "times.h"
 #include "upper/names.h"
 
 struct view view_new(const struct view_ops *ops, struct out *out, const struct view_clock *clock)
@@ -143,10 +144,10 @@ void view_put_time(struct view *view, int64_t time_ns)
 
     switch (view->time) {
     case VIEW_TIME_RELATIVE:
-        put_seconds(view->out, time_ns - view->clock->start_ns, nine, 4);
+        put_seconds(view->out, time_less(time_ns, view->clock->start_ns), nine, 4);
         break;
     case VIEW_TIME_DELTA:
-        put_seconds(view->out, view->line_ns ? time_ns - view->line_ns : 0, nine, 4);
+        put_seconds(view->out, view->line_ns ? time_less(time_ns, view->line_ns) : 0, nine, 4);
         break;
     case VIEW_TIME_EPOCH:
         put_seconds(view->out, time_ns, nine, 10);

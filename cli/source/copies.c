@@ -3,6 +3,8 @@
 
 #include <stdlib.h>
 
+#include "times.h"
+
 enum {
     ENTRIES = 1 << 18, /* 12 MiB */
     BUCKETS = 1 << 17,
@@ -70,8 +72,10 @@ static struct entry *new_entry(struct copies *copies)
 /* Whether the file was being captured then. */
 static bool covers(const struct overlap_file *file, int64_t time_ns)
 {
-    return time_ns >= file->first_ns - file->offset_ns - MEMORY_NS &&
-           time_ns <= file->last_ns - file->offset_ns + MEMORY_NS;
+    int64_t first_ns = time_less(file->first_ns, file->offset_ns);
+    int64_t last_ns = time_less(file->last_ns, file->offset_ns);
+
+    return time_ns >= time_less(first_ns, MEMORY_NS) && time_ns <= time_plus(last_ns, MEMORY_NS);
 }
 
 bool copies_is_one(struct copies *copies, uint32_t file, int64_t time_ns,
@@ -85,7 +89,7 @@ bool copies_is_one(struct copies *copies, uint32_t file, int64_t time_ns,
 
         if (entry->low != print->low || entry->high != print->high)
             continue;
-        if (entry->time_ns < time_ns - MEMORY_NS)
+        if (entry->time_ns < time_less(time_ns, MEMORY_NS))
             entry->count = 0; /* so long ago that it is another one */
         if (entry->file == file)
             mine = entry;

@@ -66,8 +66,10 @@ int64_t file_time(const struct file_interface *interface, uint64_t ticks)
         __builtin_add_overflow((int64_t)seconds, interface->offset_s, &whole) ||
         __builtin_mul_overflow(whole, (int64_t)billion, &result) ||
         __builtin_add_overflow(result, (int64_t)ns, &result))
-        return interface->offset_s < 0 && seconds <= INT64_MAX ? INT64_MIN : INT64_MAX;
-    return result;
+        return interface->offset_s < 0 && seconds <= INT64_MAX ? -SOURCE_TIME_MAX : SOURCE_TIME_MAX;
+    return result > SOURCE_TIME_MAX    ? SOURCE_TIME_MAX
+           : result < -SOURCE_TIME_MAX ? -SOURCE_TIME_MAX
+                                       : result;
 }
 
 enum record file_cut(struct file *file, uint64_t at, const char *what, uint64_t there,

@@ -71,8 +71,7 @@ static inline uint64_t file_u64(const struct file *file, const uint8_t *p)
 /* A new interface, zeroed. NULL with in->error set. */
 struct file_interface *file_interface_add(struct file *file);
 
-/* Nanoseconds since the epoch of a time stamp of `interface`; what an int64_t cannot hold is the
- * nearest it can. */
+/* Nanoseconds since the epoch of a time stamp of `interface`, at most SOURCE_TIME_MAX from it. */
 int64_t file_time(const struct file_interface *interface, uint64_t ticks);
 
 /* Fails with "byte N: packet M cut short ..." (or another thing than a packet); the input's own

@@ -13,6 +13,12 @@
 #include "source/input.h"
 #include "source/overlap.h"
 #include "source/source.h"
+#include "times.h"
+
+/* Of a packet that one file has cut by its snap length and another has whole, the whole one is to
+ * come first: longer than a packet is under way in one site, shorter than anything that waits for
+ * it. */
+enum { FULLER_FIRST_NS = 2000000 };
 
 enum { MANY = 4096, INTERFACE_BITS = 16, WINDOW_LEAST = 1024 * 1024 };
 
@@ -24,7 +30,8 @@ struct part {
     bool ended;
     bool shares;       /* packets with other parts */
     int64_t offset_ns; /* of its clock */
-    int64_t next_ns;   /* when its next packet is due, by the common clock */
+    int64_t next_ns;   /* time of its next packet, by the common clock */
+    int64_t wait_ns;   /* it is due so much later */
     uint64_t packets_read, copies;
     struct source_stats stats; /* once closed */
 };
@@ -43,12 +50,27 @@ struct merge {
 
 /* -- a heap of parts by due time; the file given first wins a tie ------------------------------ */
 
+/* A time of the part's clock, by the common one. */
+static int64_t corrected(const struct part *part, int64_t time_ns)
+{
+    int64_t result = time_less(time_ns, part->offset_ns);
+
+    return result > SOURCE_TIME_MAX    ? SOURCE_TIME_MAX
+           : result < -SOURCE_TIME_MAX ? -SOURCE_TIME_MAX
+                                       : result;
+}
+
+static int64_t due_ns(const struct part *part)
+{
+    return time_plus(part->next_ns, part->wait_ns);
+}
+
 static bool earlier(const struct merge *merge, size_t a, size_t b)
 {
     const struct part *x = &merge->parts[merge->heap[a]], *y = &merge->parts[merge->heap[b]];
 
-    if (x->next_ns != y->next_ns)
-        return x->next_ns < y->next_ns;
+    if (due_ns(x) != due_ns(y))
+        return due_ns(x) < due_ns(y);
     return merge->heap[a] < merge->heap[b];
 }
 
@@ -135,7 +157,7 @@ static void due(struct merge *merge, struct part *part)
         return;
     }
     if (part->at < part->n)
-        part->next_ns = part->packets[part->at].packet.time_ns - part->offset_ns;
+        part->next_ns = corrected(part, part->packets[part->at].packet.time_ns);
     sink_down(merge, 0);
 }
 
@@ -297,10 +319,15 @@ static bool set_up(struct merge *merge, char *const *paths, size_t n)
         part->next_ns = INT64_MIN; /* what cannot be read is said first */
         if (again && merge->overlap.files[i].readable) {
             part->offset_ns = merge->overlap.files[i].offset_ns;
-            part->next_ns = merge->overlap.files[i].first_ns - part->offset_ns;
+            part->next_ns = corrected(part, merge->overlap.files[i].first_ns);
         }
-        for (size_t k = 0; k < n && again; k++)
-            part->shares |= overlap_shares(&merge->overlap, i, k);
+        for (size_t k = 0; k < n && again; k++) {
+            if (!overlap_shares(&merge->overlap, i, k))
+                continue;
+            part->shares = true;
+            if (merge->overlap.files[i].cut < merge->overlap.files[k].cut)
+                part->wait_ns = FULLER_FIRST_NS;
+        }
         push(merge, i);
     }
     return true;

@@ -11,6 +11,7 @@
 
 #include "source/fingerprint.h"
 #include "source/source.h"
+#include "times.h"
 
 enum {
     SAMPLE_BYTES = 64,        /* of the payload: transport headers with their sequence numbers */
@@ -150,7 +151,7 @@ static bool add_difference(struct differences *differences, const struct sample 
         .first = a->file,
         .second = b->file,
         .forward = a->forward,
-        .ns = (int64_t)((uint64_t)b->time_ns - (uint64_t)a->time_ns),
+        .ns = time_less(b->time_ns, a->time_ns),
         .when = a->time_ns,
     };
     return true;
@@ -227,7 +228,7 @@ static bool believable(const struct overlap *overlap, const struct difference *a
     int64_t least = INT64_MAX, most = INT64_MIN, shorter;
 
     for (size_t i = from; i < to; i++) {
-        if (all[i].ns < offset_ns - SECOND || all[i].ns > offset_ns + SECOND)
+        if (all[i].ns < time_less(offset_ns, SECOND) || all[i].ns > time_plus(offset_ns, SECOND))
             continue;
         near++;
         least = all[i].when < least ? all[i].when : least;
@@ -237,10 +238,10 @@ static bool believable(const struct overlap *overlap, const struct difference *a
         return false;
     if (a->first_ns < b->last_ns && b->first_ns < a->last_ns)
         return true;
-    shorter = a->last_ns - a->first_ns;
-    if (b->last_ns - b->first_ns < shorter)
-        shorter = b->last_ns - b->first_ns;
-    return near >= MATCHES_APART && most - least >= shorter / 2;
+    shorter = time_less(a->last_ns, a->first_ns);
+    if (time_less(b->last_ns, b->first_ns) < shorter)
+        shorter = time_less(b->last_ns, b->first_ns);
+    return near >= MATCHES_APART && time_less(most, least) >= shorter / 2;
 }
 
 /* The clocks' difference from sorted differences [from, to) of one pair. */
@@ -285,12 +286,12 @@ static void set_clocks(struct overlap *overlap, const struct pair *pairs, size_t
                 bool b_set = set[pairs[i].second] && b->reference == start;
 
                 if (a_set && !set[pairs[i].second]) {
-                    b->offset_ns = a->offset_ns + pairs[i].offset_ns;
+                    b->offset_ns = time_plus(a->offset_ns, pairs[i].offset_ns);
                     b->reference = start;
                     b->matches = pairs[i].matches;
                     more = set[pairs[i].second] = true;
                 } else if (b_set && !set[pairs[i].first]) {
-                    a->offset_ns = b->offset_ns - pairs[i].offset_ns;
+                    a->offset_ns = time_less(b->offset_ns, pairs[i].offset_ns);
                     a->reference = start;
                     a->matches = pairs[i].matches;
                     more = set[pairs[i].first] = true;

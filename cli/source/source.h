@@ -30,6 +30,10 @@ enum {
     SOURCE_MAX_INTERFACES = 65536,   /* per file */
 };
 
+/* Times given out lie within 142 years of the epoch, so that the difference of two, and hours more,
+ * cannot overflow; a file that says otherwise gets the nearest. */
+#define SOURCE_TIME_MAX INT64_C(4500000000000000000)
+
 enum source_status {
     SOURCE_OK,    /* n packets, n > 0 */
     SOURCE_END,   /* no more */

@@ -311,9 +311,10 @@ static void test_time_resolutions(void **state)
         {0x80 | 40, 0, (UINT64_C(3) << 40) + (UINT64_C(1) << 38), 3250000000},
         {0x80 | 63, 0, UINT64_C(3) << 62, 1500000000},
         {9, -2, 5000000001, 3000000001},
-        {6, 0, UINT64_MAX, INT64_MAX}, /* beyond what can be told: the nearest */
-        {6, INT64_MIN, 5, INT64_MIN},
-        {9, INT64_MAX, 5, INT64_MAX},
+        {6, 0, UINT64_MAX, SOURCE_TIME_MAX}, /* beyond what can be told: the nearest */
+        {6, INT64_MIN, 5, -SOURCE_TIME_MAX},
+        {9, INT64_MAX, 5, SOURCE_TIME_MAX},
+        {9, 8000000000, 5, SOURCE_TIME_MAX},
     };
 
     (void)state;

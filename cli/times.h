@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef RPCRDMA_CLI_TIMES_H
+#define RPCRDMA_CLI_TIMES_H
+
+/* Nanoseconds of capture files, which may be any 64 bits: sums and differences that do not overflow
+ * but are the nearest that can be told. */
+
+#include <stdint.h>
+
+static inline int64_t time_less(int64_t a, int64_t b)
+{
+    int64_t result;
+
+    if (!__builtin_sub_overflow(a, b, &result))
+        return result;
+    return a < b ? INT64_MIN : INT64_MAX;
+}
+
+static inline int64_t time_plus(int64_t a, int64_t b)
+{
+    int64_t result;
+
+    if (!__builtin_add_overflow(a, b, &result))
+        return result;
+    return a < 0 ? INT64_MIN : INT64_MAX;
+}
+
+#endif
