@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
 """seeds.py OUT CAPTURE...: inputs for the fuzz targets, from real captures and from a conversation in each
-format of version 2. OUT/message: distinct
-headers; OUT/packet: one packet of each opcode; OUT/pipeline: conversations of some packets."""
+format of version 2. OUT/message: distinct headers; OUT/packet: one packet of each kind; OUT/pipeline:
+conversations of some packets; OUT/file: files of every kind."""
+import gzip
 import os
 import struct
 import sys
@@ -31,9 +32,40 @@ def recordings(paths):
         yield name, number, v2.generate(name)[0]
 
 
+def pcapng(packets, order):
+    """A section with an interface, enhanced, simple and statistics blocks."""
+    def block(kind, body):
+        body += bytes(-len(body) % 4)
+        return struct.pack(order + 'II', kind, len(body) + 12) + body + struct.pack(order + 'I', len(body) + 12)
+
+    out = block(0x0A0D0D0A, struct.pack(order + 'IHHq', 0x1A2B3C4D, 1, 0, -1))
+    out += block(1, struct.pack(order + 'HHI', 1, 0, 0) + struct.pack(order + 'HHB3x', 9, 1, 9) +
+                 struct.pack(order + 'HH', 0, 0))
+    for number, packet in enumerate(packets):
+        if number % 5 == 4:
+            out += block(3, struct.pack(order + 'I', packet.length) + packet.data)
+        else:
+            out += block(6, struct.pack(order + 'IIIII', 0, packet.time_ns >> 32, packet.time_ns & 0xFFFFFFFF,
+                                        len(packet.data), packet.length) + packet.data)
+    return out + block(5, struct.pack(order + 'III', 0, 0, 0))
+
+
+def files(packets):
+    """The same packets as files of every kind."""
+    out = []
+    for magic in (pcap.MAGIC_MICRO, pcap.MAGIC_NANO):
+        for order in '<>':
+            data = struct.pack(order + 'IHHiIII', magic, 2, 4, 0, 0, 262144, 1)
+            for packet in packets:
+                data += struct.pack(order + 'IIII', 1, 2, len(packet.data), packet.length) + packet.data
+            out.append(data)
+    out += [pcapng(packets, order) for order in '<>']
+    return out + [gzip.compress(out[0], mtime=0), gzip.compress(out[4], mtime=0)]
+
+
 def main():
     out = sys.argv[1]
-    seeds = {'message': {}, 'packet': {}, 'pipeline': {}}
+    seeds = {'message': {}, 'packet': {}, 'pipeline': {}, 'file': {}}
     for name, dialect, packets in recordings(sys.argv[2:]):
         rdma = []
         for packet in packets:
@@ -50,6 +82,9 @@ def main():
                 shape = parsed.payload[4:8] + parsed.payload[12:28]
                 seeds['message'].setdefault((dialect, shape), bytes([dialect, 0]) + parsed.payload)
         for at in range(0, min(len(rdma), 120), 40):
+            if name == 'roce-nfs3-mini':
+                for number, data in enumerate(files(rdma[at:at + 30])):
+                    seeds['file'][at, number] = bytes([number & 1]) + data
             seeds['pipeline'][name, at] = b''.join(
                 struct.pack('>HB', len(one.data), 0) + one.data for one in rdma[at:at + 40])
     for target, inputs in seeds.items():
