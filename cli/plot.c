@@ -257,18 +257,22 @@ static void draw_line(const struct panel *panel, size_t offset, struct colour co
     cairo_set_line_width(cr, 1);
 }
 
+enum mark { MARK_AREA, MARK_LINE, MARK_DASHES };
+
 static double legend_entry(cairo_t *cr, double right, double y, struct colour colour,
-                           const char *text, bool line)
+                           const char *text, enum mark mark)
 {
     double x = right - text_width(cr, text);
 
     set(cr, ink);
     put_text(cr, x, y, ALIGN_LEFT, text);
     set(cr, colour);
-    if (line)
-        cairo_rectangle(cr, x - 22, y - 5, 17, 2);
-    else
+    if (mark == MARK_AREA)
         cairo_rectangle(cr, x - 22, y - 9, 17, 10);
+    else
+        cairo_rectangle(cr, x - 22, y - 5, mark == MARK_LINE ? 17 : 7, 2);
+    if (mark == MARK_DASHES)
+        cairo_rectangle(cr, x - 12, y - 5, 7, 2);
     cairo_fill(cr);
     return x - 36;
 }
@@ -278,7 +282,8 @@ static bool above(const struct panel *panel, const struct series_value *value)
     return value->known && value->max > panel->y_max;
 }
 
-static void draw_legend(const struct panel *panel)
+/* Returns where it begins. */
+static double draw_legend(const struct panel *panel)
 {
     struct series_reader reader = {0};
     struct series_column all = series_until(panel->it->series, &reader, panel->plot->length_ns + 1);
@@ -287,29 +292,29 @@ static void draw_legend(const struct panel *panel)
     char text[64];
 
     cairo_set_font_size(cr, 11);
-    x = legend_entry(cr, x, y, alarm, "at the limit", false);
+    x = legend_entry(cr, x, y, alarm, "at the limit", MARK_AREA);
     if (all.requested.known) {
         snprintf(text, sizeof(text),
                  above(panel, &all.requested) ? "requested (%llu, beyond)" : "requested",
                  (unsigned long long)all.requested.max);
-        x = legend_entry(cr, x, y, request_line, text, true);
+        x = legend_entry(cr, x, y, request_line, text, MARK_DASHES);
     }
     if (all.granted.known) {
-        snprintf(text, sizeof(text),
-                 above(panel, &all.granted) ? "granted (%llu, beyond)" : "granted",
-                 (unsigned long long)all.granted.max);
-        x = legend_entry(cr, x, y, grant_line, text, true);
+        snprintf(text, sizeof(text), above(panel, &all.granted) ? "%s (%llu, beyond)" : "%s",
+                 panel->it->counting ? "allowed" : "granted", (unsigned long long)all.granted.max);
+        x = legend_entry(cr, x, y, grant_line, text, MARK_LINE);
     }
-    legend_entry(cr, x, y, edge, "in flight", false);
+    return legend_entry(cr, x, y, edge, "in flight", MARK_AREA);
 }
 
 static void draw_panel(struct panel *panel)
 {
+    double legend = draw_legend(panel);
     cairo_t *cr = panel->cr;
 
     cairo_set_font_size(cr, 13);
     set(cr, ink);
-    put_fitting(cr, LEFT, panel->top - 29, AREA_WIDTH - 390, panel->it->title);
+    put_fitting(cr, LEFT, panel->top - 29, legend - LEFT - 10, panel->it->title);
     cairo_set_font_size(cr, 11.5);
     set(cr, grey);
     put_fitting(cr, LEFT, panel->top - 11, AREA_WIDTH, panel->it->note);
@@ -322,7 +327,6 @@ static void draw_panel(struct panel *panel)
     set(cr, grey);
     cairo_rectangle(cr, LEFT + 0.5, panel->top + 0.5, AREA_WIDTH - 1, AREA_HEIGHT);
     cairo_stroke(cr);
-    draw_legend(panel);
 }
 
 static void draw(cairo_t *cr, const struct plot *plot, int height)

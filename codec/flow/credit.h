@@ -108,7 +108,8 @@ struct rpcrdma_credit_result {
     /* both. In a limit, counting: the counter as it was received. */
     struct rpcrdma_credit_range limit;
     struct rpcrdma_credit_in_flight in_flight;
-    uint64_t measured_ns, busy_ns; /* the time of the averages; of it, with anything in flight */
+    uint64_t measured_ns, busy_ns; /* the time of the averages; of it, in use: anything in flight,
+                                    * or at the limit (which may be 0 when counting) */
     uint64_t at_limit_ns;
     enum rpcrdma_credit_bound bound_by;
     struct rpcrdma_credit_stalls stalls; /* longest first */

@@ -124,7 +124,7 @@ void rpcrdma_credit_gauge_advance(struct rpcrdma_credit_gauge *gauge, struct rpc
     gauge->elapsed_ns += ns;
     rpcrdma_credit_level_add(&gauge->level, gauge->in_flight, ns);
     gauge->bound_ns[gauge->bound] += ns;
-    if (gauge->in_flight > 0)
+    if (gauge->in_flight > 0 || gauge->bound != RPCRDMA_BOUND_NEITHER)
         gauge->busy_ns += ns;
 }
 

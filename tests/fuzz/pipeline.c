@@ -52,7 +52,7 @@ static void on_credits(void *context, const struct rpcrdma_connection *connectio
     for (size_t i = 0; i < n; i++) {
         const struct rpcrdma_credit_result *r = &results[i];
 
-        MUST(r->at_limit_ns <= r->measured_ns && r->busy_ns <= r->measured_ns);
+        MUST(r->at_limit_ns <= r->busy_ns && r->busy_ns <= r->measured_ns);
         MUST(r->in_flight.p50 <= r->in_flight.p99 && r->in_flight.p99 <= r->in_flight.max);
         MUST(r->stalls.kept <= RPCRDMA_CREDIT_STALLS && r->stalls.kept <= r->stalls.count);
         MUST(r->replies <= r->calls && r->unanswered <= r->calls);

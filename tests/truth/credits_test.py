@@ -337,7 +337,8 @@ def count_shrink(out):
 
 
 @case(violations=0, stalls=lambda all: all[0]['ended_by'] == 'grant',
-      at_limit_ns=lambda ns: 7_000_000 <= ns < 7_100_000, remaining__min=0, remaining__last=2)
+      at_limit_ns=lambda ns: 7_000_000 <= ns < 7_100_000, remaining__min=0, remaining__last=2,
+      busy_ns=lambda ns: ns >= 8_000_000)
 def count_zero(out):
     """A grant of zero is allowed; RDMA2_GRANT ends the wait."""
     mount = opened2(out, 0)
@@ -458,6 +459,9 @@ def judge(command, folder, function, rules, options, expected):
         value = found.get(name)
         if not (want(value) if callable(want) else value == want):
             yield f'{where}: {name} is {value}, not {"as it should be" if callable(want) else want}'
+    for one in (one for connection in result['connections'] for one in connection['directions']):
+        if not one['at_limit_ns'] <= one['busy_ns'] <= one['measured_ns']:
+            yield f"{where}: at the limit {one['at_limit_ns']}, busy {one['busy_ns']}, in all {one['measured_ns']}"
     violations = sum(one['violations'] for connection in result['connections'] for one in connection['directions'])
     serious = any(one['severity'] != 'note' for one in found['findings'])
     if violations and not serious:
