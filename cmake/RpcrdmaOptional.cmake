@@ -26,4 +26,14 @@ endfunction()
 
 rpcrdma_optional(pcap cli/source/live libpcap "live capture and filters from a network interface")
 rpcrdma_optional(verbs cli/source/verbs libibverbs "the ibverbs sniffer")
-rpcrdma_optional(wireshark plugin wireshark "the Wireshark plugin")
+
+# Wireshark brings a CMake package along.
+find_package(Wireshark CONFIG QUIET)
+if(Wireshark_FOUND)
+  set(RPCRDMA_WITH_WIRESHARK ON)
+  set(state "Wireshark ${Wireshark_VERSION} found")
+else()
+  set(RPCRDMA_WITH_WIRESHARK OFF)
+  set(state "wireshark-dev not found")
+endif()
+add_feature_info(wireshark RPCRDMA_WITH_WIRESHARK "the Wireshark plugin (${state})")

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef RPCRDMA_PLUGIN_COMPAT_H
+#define RPCRDMA_PLUGIN_COMPAT_H
+
+/* Wireshark 4.0 to 4.6: what differs between them, and is used here. */
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <wireshark.h>
+#include <ws_version.h>
+
+#include <epan/expert.h>
+#include <epan/packet.h>
+#include <epan/prefs.h>
+#include <epan/proto.h>
+
+#define WIRESHARK_AT_LEAST(major, minor)                                                           \
+    (WIRESHARK_VERSION_MAJOR > (major) ||                                                          \
+     (WIRESHARK_VERSION_MAJOR == (major) && WIRESHARK_VERSION_MINOR >= (minor)))
+
+/* A heuristic's answer, and what a boolean preference is written to: 4 bytes before 4.4. */
+#if WIRESHARK_AT_LEAST(4, 4)
+typedef bool ws_bool;
+#else
+typedef gboolean ws_bool;
+#endif
+
+#endif

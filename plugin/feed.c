@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "feed.h"
+
+#include <epan/tvbuff.h>
+#include <wiretap/pcap-encap.h>
+#include <wiretap/wtap.h>
+
+#include "keep.h"
+#include "net/net.h"
+#include "store.h"
+#include "wire/dialect.h"
+
+static struct {
+    struct rpcrdma_net *net;
+    struct rpcrdma_flow *flow;
+    uint32_t frame; /* in hand; 0: none */
+    bool failed;    /* no memory: nothing more comes */
+} feed;
+
+enum { ERF_ETHERNET = 2, ERF_INFINIBAND = 21 }; /* ERF record types */
+enum { LINK_ETHERNET = 1, LINK_INFINIBAND = 247, LINKS = 512 };
+
+/* Wireshark's number of an encapsulation -> the file's, of those that net/ reads. */
+static uint16_t links[1024];
+
+static void find_links(void)
+{
+    for (uint32_t link = 0; link < LINKS; link++) {
+        int encap = rpcrdma_net_link_known(link) ? wtap_pcap_encap_to_wtap_encap((int)link) : -1;
+
+        if (encap > WTAP_ENCAP_UNKNOWN && encap < (int)G_N_ELEMENTS(links))
+            links[encap] = (uint16_t)link;
+    }
+}
+
+/* 0: none that net/ reads. An ERF record's header is not in its bytes but beside them. */
+static uint32_t link_of(const packet_info *pinfo)
+{
+    int encap = pinfo->rec->rec_header.packet_header.pkt_encap;
+
+    if (encap == WTAP_ENCAP_ERF) {
+        switch (pinfo->pseudo_header->erf.phdr.type & 0x7f) {
+        case ERF_ETHERNET:
+            return LINK_ETHERNET;
+        case ERF_INFINIBAND:
+            return LINK_INFINIBAND;
+        default:
+            return 0;
+        }
+    }
+    return encap > 0 && encap < (int)G_N_ELEMENTS(links) ? links[encap] : 0;
+}
+
+static void on_op(void *context, const struct rpcrdma_op *op)
+{
+    const struct rpcrdma_connection *connection;
+
+    (void)context;
+    keep_set_up(op);
+    if (!rpcrdma_flow_op(feed.flow, op)) {
+        feed.failed = true;
+        return;
+    }
+    connection = rpcrdma_flow_connection(feed.flow, op);
+    if (connection)
+        store_get((uint32_t)op->frame)->ours = true;
+}
+
+static void on_net_finding(void *context, const struct rpcrdma_finding *finding)
+{
+    (void)context;
+    keep_finding(NULL, NULL, finding);
+}
+
+static bool start(void)
+{
+    const struct rpcrdma_net_sink net_sink = {.op = on_op, .finding = on_net_finding};
+    struct rpcrdma_net_config net_config = {.max_memory = (uint64_t)settings.memory_mib << 20};
+    struct rpcrdma_flow_sink flow_sink = {
+        .message = keep_message,
+        .early = keep_early,
+        .finding = keep_finding,
+    };
+    struct rpcrdma_flow_config flow_config = {.max_memory = (uint64_t)settings.memory_mib << 20};
+    uint16_t *ports = NULL;
+    size_t n = 0;
+
+    for (unsigned i = 0; settings.ports && i < settings.ports->nranges; i++) {
+        for (uint32_t p = settings.ports->ranges[i].low; p <= settings.ports->ranges[i].high; p++) {
+            ports = g_renew(uint16_t, ports, n + 1);
+            ports[n++] = (uint16_t)p;
+        }
+    }
+    flow_config.ports = ports;
+    flow_config.n_ports = n;
+    if (settings.dialect < RPCRDMA_DIALECT_COUNT)
+        flow_config.dialect = rpcrdma_dialect((enum rpcrdma_dialect_id)settings.dialect);
+    if (settings.put_together)
+        flow_sink.rpc = keep_rpc;
+    feed.net = rpcrdma_net_new(&net_config, &net_sink);
+    feed.flow = rpcrdma_flow_new(&flow_config, &flow_sink);
+    g_free(ports);
+    return feed.net && feed.flow;
+}
+
+static void stop(void)
+{
+    rpcrdma_flow_free(feed.flow);
+    rpcrdma_net_free(feed.net);
+    feed.flow = NULL;
+    feed.net = NULL;
+}
+
+void feed_begin(void)
+{
+    feed_end();
+    find_links();
+    store_begin();
+}
+
+void feed_end(void)
+{
+    stop();
+    feed.frame = 0;
+    feed.failed = false;
+    store_end();
+}
+
+void feed_finish(void)
+{
+    if (feed.net && feed.flow && !feed.failed) {
+        rpcrdma_net_end(feed.net);
+        rpcrdma_flow_end(feed.flow);
+    }
+    stop();
+}
+
+tvbuff_t *feed_raw(const packet_info *pinfo)
+{
+    return pinfo->data_src ? get_data_source_tvb((struct data_source *)pinfo->data_src->data)
+                           : NULL;
+}
+
+void feed_frame(packet_info *pinfo)
+{
+    struct rpcrdma_packet packet = {.frame = pinfo->num};
+    tvbuff_t *tvb;
+
+    if (pinfo->fd->visited || feed.frame == pinfo->num || feed.failed)
+        return;
+    feed.frame = pinfo->num;
+    /* a number that was seen before: a read filter leaves frames out and counts anew */
+    store_forget(pinfo->num);
+    tvb = feed_raw(pinfo);
+    if (!tvb || !pinfo->rec || pinfo->rec->rec_type != REC_TYPE_PACKET)
+        return;
+    packet.linktype = link_of(pinfo);
+    if (packet.linktype == 0)
+        return;
+    if (!feed.flow && !start()) {
+        feed.failed = true;
+        return;
+    }
+    packet.time_ns = (int64_t)pinfo->abs_ts.secs * 1000000000 + pinfo->abs_ts.nsecs;
+    packet.caplen = tvb_captured_length(tvb);
+    packet.len = MAX(packet.caplen, tvb_reported_length(tvb));
+    packet.data = tvb_get_ptr(tvb, 0, (int)packet.caplen);
+    keep_begin(&packet);
+    rpcrdma_net_packet(feed.net, &packet);
+}
+
+void feed_frame_done(void)
+{
+    feed.frame = 0;
+    keep_frame_done();
+}

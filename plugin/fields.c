@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "plugin.h"
+
+#include <string.h>
+
+#include "finding.h"
+
+/* Fields, subtrees and expert items from the codec's tables: there is no second list. */
+
+static int hf_field[RPCRDMA_FIELD_COUNT];
+static int hf_record[RPCRDMA_RECORD_COUNT];
+static int ett_record[RPCRDMA_RECORD_COUNT];
+static expert_field ei_rule[RPCRDMA_RULE_COUNT];
+
+int field_hf(enum rpcrdma_field_id id)
+{
+    return hf_field[id];
+}
+
+int record_hf(enum rpcrdma_record_id id)
+{
+    return hf_record[id];
+}
+
+int record_ett(enum rpcrdma_record_id id)
+{
+    return ett_record[id];
+}
+
+/* What the plugin shows of the table: messages and what they carry, set-up, transactions. The other
+ * records are sums over a capture. */
+static bool shown(enum rpcrdma_record_id id)
+{
+    return id <= RPCRDMA_RECORD_FINDING || id == RPCRDMA_RECORD_PRIVATE_DATA ||
+           id == RPCRDMA_RECORD_RPCS || id == RPCRDMA_RECORD_RPCS_OPERATIONS;
+}
+
+/* "frame", "call_frame": a number that can be gone to. */
+static bool is_frame(const struct rpcrdma_field *field)
+{
+    size_t n = strlen(field->key);
+
+    return field->base == RPCRDMA_BASE_DEC && n >= 5 && strcmp(field->key + n - 5, "frame") == 0;
+}
+
+static enum ftenum integer(uint32_t width)
+{
+    return width <= 8    ? FT_UINT8
+           : width <= 16 ? FT_UINT16
+           : width <= 24 ? FT_UINT24
+           : width <= 32 ? FT_UINT32
+                         : FT_UINT64;
+}
+
+/* The registry keeps what it is given. */
+static const value_string *value_strings(const struct rpcrdma_value_name *names)
+{
+    value_string *strings;
+    size_t n = 0;
+
+    while (names[n].name)
+        n++;
+    strings = g_new0(value_string, n + 1);
+    for (size_t i = 0; i < n; i++) {
+        strings[i].value = (uint32_t)names[i].value;
+        strings[i].strptr = names[i].name;
+    }
+    return strings;
+}
+
+static const char *explanation(const char *help, const char *section)
+{
+    return g_strdup_printf("%s (%s)", help, section);
+}
+
+static void describe_field(const struct rpcrdma_field *field, header_field_info *info)
+{
+    info->name = field->name;
+    info->abbrev = field->abbrev;
+    info->blurb = explanation(field->help, field->section);
+    info->display = BASE_NONE;
+    if (is_frame(field)) {
+        info->type = FT_FRAMENUM;
+        return;
+    }
+    switch (field->base) {
+    case RPCRDMA_BASE_DEC:
+        info->type = integer(field->width);
+        info->display = BASE_DEC;
+        break;
+    case RPCRDMA_BASE_HEX:
+        info->type = integer(field->width);
+        info->display = BASE_HEX;
+        break;
+    case RPCRDMA_BASE_NAME:
+        if (field->names) {
+            info->type = integer(field->width);
+            info->display = BASE_DEC;
+            info->strings = VALS(value_strings(field->names));
+        } else {
+            /* the names are the dialect's: one number, many names */
+            info->type = FT_STRING;
+        }
+        break;
+    case RPCRDMA_BASE_BOOL:
+        info->type = FT_BOOLEAN;
+        break;
+    case RPCRDMA_BASE_BYTES:
+        info->type = FT_BYTES;
+        break;
+    case RPCRDMA_BASE_TEXT:
+        info->type = FT_STRING;
+        break;
+    case RPCRDMA_BASE_REAL:
+        info->type = FT_DOUBLE;
+        break;
+    }
+}
+
+static void describe_record(const struct rpcrdma_record *record, header_field_info *info)
+{
+    info->name = record->name;
+    info->abbrev = record->abbrev;
+    info->type = FT_NONE;
+    info->display = BASE_NONE;
+    info->blurb = explanation(record->help, record->section);
+}
+
+static void register_one(int *id, const header_field_info *info)
+{
+    hf_register_info *hf = g_new0(hf_register_info, 1);
+
+    hf->p_id = id;
+    hf->hfinfo = *info;
+    proto_register_field_array(proto_rpcrdma, hf, 1);
+}
+
+static const header_field_info nothing = {NULL, NULL, FT_NONE, BASE_NONE, NULL, 0, NULL, HFILL};
+
+static void register_fields(void)
+{
+    int *ett[RPCRDMA_RECORD_COUNT];
+
+    for (int i = 0; i < RPCRDMA_FIELD_COUNT; i++) {
+        const struct rpcrdma_field *field = rpcrdma_field((enum rpcrdma_field_id)i);
+        header_field_info info = nothing;
+
+        hf_field[i] = -1;
+        if (!shown(field->record))
+            continue;
+        describe_field(field, &info);
+        register_one(&hf_field[i], &info);
+    }
+    for (int i = 0; i < RPCRDMA_RECORD_COUNT; i++) {
+        const struct rpcrdma_record *record = rpcrdma_record((enum rpcrdma_record_id)i);
+        header_field_info info = nothing;
+
+        hf_record[i] = -1;
+        ett_record[i] = -1;
+        ett[i] = &ett_record[i];
+        if (!shown(record->id) || record->key[0] == '\0')
+            continue;
+        describe_record(record, &info);
+        register_one(&hf_record[i], &info);
+    }
+    proto_register_subtree_array(ett, RPCRDMA_RECORD_COUNT);
+}
+
+static int severity(enum rpcrdma_severity of)
+{
+    return of == RPCRDMA_NOTE ? PI_NOTE : of == RPCRDMA_WARNING ? PI_WARN : PI_ERROR;
+}
+
+static int group(const struct rpcrdma_rule *rule)
+{
+    if (rule->id == RPCRDMA_RULE_TRUNCATED)
+        return PI_UNDECODED;
+    return rule->severity == RPCRDMA_ERROR ? PI_MALFORMED : PI_PROTOCOL;
+}
+
+static void register_rules(void)
+{
+    ei_register_info *ei = g_new0(ei_register_info, RPCRDMA_RULE_COUNT);
+    expert_module_t *module = expert_register_protocol(proto_rpcrdma);
+
+    for (int i = 0; i < RPCRDMA_RULE_COUNT; i++) {
+        const struct rpcrdma_rule *rule = rpcrdma_rule((enum rpcrdma_rule_id)i);
+
+        ei_rule[i] = (expert_field)EI_INIT;
+        ei[i].ids = &ei_rule[i];
+        ei[i].eiinfo.name = g_strdup_printf("rpcrdma.expert.%s", rule->name);
+        ei[i].eiinfo.group = group(rule);
+        ei[i].eiinfo.severity = severity(rule->severity);
+        ei[i].eiinfo.summary = rule->text;
+    }
+    expert_register_field_array(module, ei, RPCRDMA_RULE_COUNT);
+}
+
+void fields_register(void)
+{
+    register_fields();
+    register_rules();
+}
+
+void field_expert(packet_info *pinfo, proto_item *item, const struct rpcrdma_finding *finding,
+                  const char *text)
+{
+    expert_add_info_format(pinfo, item, &ei_rule[finding->rule], "%s", text);
+}

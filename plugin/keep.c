@@ -1,0 +1,338 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "keep.h"
+
+#include <string.h>
+
+#include "store.h"
+#include "wire/chunk.h"
+
+/* What waits for the message that it belongs to: flow/ tells a whole RPC message first. */
+struct pending {
+    uint32_t send_frame, xid;
+    uint8_t direction;
+    uint32_t rpc_frame;
+    struct whole *whole;
+};
+
+enum { PENDING = 64 };
+
+static struct {
+    struct rpcrdma_packet packet; /* in hand */
+    struct pending pending[PENDING];
+    unsigned n_pending;
+    GPtrArray *of_frame; /* struct whole: bytes that go with the frame in hand */
+} keep;
+
+void keep_begin(const struct rpcrdma_packet *packet)
+{
+    keep.packet = *packet;
+    keep.n_pending = 0;
+}
+
+void keep_frame_done(void)
+{
+    for (unsigned i = 0; keep.of_frame && i < keep.of_frame->len; i++) {
+        struct whole *whole = keep.of_frame->pdata[i];
+
+        g_free(whole->bytes);
+        whole->bytes = NULL;
+        whole->n_runs = 0;
+    }
+    if (keep.of_frame)
+        g_ptr_array_set_size(keep.of_frame, 0);
+    keep.packet = (struct rpcrdma_packet){0};
+}
+
+/* Bytes beyond the memory limit are there for the first visit at least. */
+static uint8_t *bytes_of_frame(struct whole *whole, size_t n)
+{
+    if (!keep.of_frame)
+        keep.of_frame = g_ptr_array_new();
+    g_ptr_array_add(keep.of_frame, whole);
+    whole->of_frame = true;
+    return g_malloc(n);
+}
+
+static struct place place_of(uint64_t frame, const uint8_t *data, uint32_t caplen, uint32_t len)
+{
+    const struct rpcrdma_packet *packet = &keep.packet;
+    struct place place = {.caplen = caplen, .len = len};
+
+    if (frame == packet->frame && data >= packet->data && data <= packet->data + packet->caplen) {
+        place.off = (uint32_t)(data - packet->data);
+        return place;
+    }
+    place.copy = wmem_alloc(wmem_file_scope(), MAX(caplen, 1));
+    if (caplen > 0)
+        memcpy(place.copy, data, caplen);
+    return place;
+}
+
+/* Is there more to the RPC message than this message's payload? */
+static bool is_reduced(const struct rpcrdma_message *m, enum rpcrdma_rpc_direction direction)
+{
+    struct rpcrdma_write_iter it = rpcrdma_write_begin(&m->write);
+    struct rpcrdma_chunk chunk;
+
+    if (m->kind == RPCRDMA_KIND_MSGP || m->call.count > 0 || m->read.count > 0 ||
+        m->remaining > 0 || m->payload.len == 0)
+        return true;
+    if (direction == RPCRDMA_DIRECTION_CALL)
+        return false;
+    while (rpcrdma_write_next(&it, &chunk))
+        if (rpcrdma_chunk_length(&chunk) > 0)
+            return true;
+    return false;
+}
+
+/* Does this message's payload begin the RPC message? Then that is shown with it, even if data that
+ * it refers to comes later. */
+static bool begins_rpc(const struct rpcrdma_message *m)
+{
+    struct rpcrdma_read_iter it = rpcrdma_read_begin(&m->read);
+    struct rpcrdma_read_segment segment;
+
+    if (m->payload.len == 0 || m->call.count > 0)
+        return false;
+    while (rpcrdma_read_next(&it, &segment))
+        if (segment.position == 0)
+            return false;
+    return true;
+}
+
+static void set_call(struct told *told, const struct rpcrdma_flow_message *m)
+{
+    const struct rpcrdma_rpc *call = m->direction == RPCRDMA_DIRECTION_REPLY ? m->call : m->rpc;
+
+    if (m->direction == RPCRDMA_DIRECTION_CALL && !call)
+        call = m->call; /* a later part */
+    told->has_call = call && call->present & RPCRDMA_RPC_HAS_PROGRAM;
+    if (!told->has_call)
+        return;
+    told->program = call->program;
+    told->version = call->version;
+    told->procedure = call->procedure;
+}
+
+static void set_findings(struct told *told, const struct rpcrdma_finding *findings, size_t n)
+{
+    told->n_findings = (uint32_t)n;
+    told->findings = NULL;
+    if (n > 0)
+        told->findings = wmem_memdup(wmem_file_scope(), findings, n * sizeof(*findings));
+}
+
+static uint64_t stream_of(const struct rpcrdma_connection *connection, int sender_end,
+                          enum rpcrdma_rpc_direction direction)
+{
+    if (sender_end < 0 || direction == RPCRDMA_DIRECTION_UNKNOWN)
+        return 0;
+    return connection->stream[direction == RPCRDMA_DIRECTION_CALL ? 1 - sender_end : sender_end];
+}
+
+static struct told *find_told(const struct frame_note *note, bool early, uint32_t xid, uint32_t len)
+{
+    for (struct told *told = note->messages; told; told = told->next)
+        if (told->early == early && told->xid == xid && (len == 0 || told->place.len == len))
+            return told;
+    return NULL;
+}
+
+/* What its frame already says early of it; else a new one behind the frame's others. */
+static struct told *get_told(struct frame_note *note, const struct rpcrdma_flow_message *m)
+{
+    struct told *told = find_told(note, true, m->message->xid, m->message->len);
+    struct told **end = &note->messages;
+
+    if (told)
+        return told;
+    while (*end)
+        end = &(*end)->next;
+    *end = wmem_new0(wmem_file_scope(), struct told);
+    (*end)->place = place_of(m->frame, m->message->base, m->message->caplen, m->message->len);
+    return *end;
+}
+
+static void complete(struct told *told, uint32_t frame)
+{
+    struct frame_note *note = store_get(frame);
+    struct completed **end = &note->completed;
+
+    while (*end)
+        end = &(*end)->next;
+    *end = wmem_new0(wmem_file_scope(), struct completed);
+    (*end)->told = told;
+    note->ours = true;
+    told->rpc_frame = frame;
+}
+
+static void attach(struct told *told, struct whole *whole, uint32_t rpc_frame)
+{
+    told->whole = whole;
+    if (told->rpc_frame == 0 && rpc_frame != told->frame)
+        complete(told, rpc_frame);
+    else
+        told->rpc_frame = told->frame;
+}
+
+static void attach_pending(struct told *told)
+{
+    for (unsigned i = 0; i < keep.n_pending; i++) {
+        struct pending *p = &keep.pending[i];
+
+        if (p->send_frame != told->frame || p->xid != told->xid || p->direction != told->direction)
+            continue;
+        attach(told, p->whole, p->rpc_frame);
+        *p = keep.pending[--keep.n_pending];
+        return;
+    }
+}
+
+static void keep_one(const struct rpcrdma_flow_message *m, bool early)
+{
+    struct frame_note *note = store_get((uint32_t)m->frame);
+    struct told *told = get_told(note, m);
+
+    note->ours = true;
+    told->early = early;
+    told->dialect = m->message->dialect;
+    told->frame = (uint32_t)m->frame;
+    told->first_frame = (uint32_t)m->first_frame;
+    told->connection = m->connection->number;
+    told->xid = m->message->xid;
+    told->carrier = (uint8_t)m->connection->carrier;
+    told->sender = (uint8_t)m->sender;
+    told->direction = (uint8_t)m->direction;
+    told->reverse = m->reverse;
+    told->has_invalidate = m->has_invalidate;
+    told->invalidate = m->invalidate;
+    told->part = m->part;
+    told->src = m->src;
+    told->dst = m->dst;
+    told->stream = stream_of(m->connection, m->sender_end, m->direction);
+    told->has_rpc = m->rpc != NULL;
+    told->reduced = is_reduced(m->message, m->direction) || m->part > 0;
+    told->begins_rpc = m->rpc && m->part == 0 && begins_rpc(m->message);
+    if (told->begins_rpc)
+        told->rpc_frame = told->frame;
+    set_call(told, m);
+    set_findings(told, m->findings, m->n_findings);
+    attach_pending(told);
+}
+
+void keep_message(void *context, const struct rpcrdma_flow_message *message)
+{
+    (void)context;
+    keep_one(message, false);
+}
+
+void keep_early(void *context, const struct rpcrdma_flow_message *message)
+{
+    (void)context;
+    keep_one(message, true);
+}
+
+void keep_finding(void *context, const struct rpcrdma_connection *connection,
+                  const struct rpcrdma_finding *finding)
+{
+    struct found **end;
+
+    (void)context;
+    if (finding->frame == 0)
+        return;
+    end = &store_get((uint32_t)finding->frame)->findings;
+    while (*end)
+        end = &(*end)->next;
+    *end = wmem_new0(wmem_file_scope(), struct found);
+    (*end)->connection = connection ? connection->number : 0;
+    (*end)->finding = *finding;
+}
+
+static uint64_t known(const struct rpcrdma_rpc_message *m)
+{
+    uint64_t n = 0;
+
+    for (size_t i = 0; i < m->n_pieces; i++)
+        n += m->pieces[i].data ? m->pieces[i].length : 0;
+    return n;
+}
+
+static struct whole *collect(const struct rpcrdma_rpc_message *m)
+{
+    struct whole *whole = wmem_new0(wmem_file_scope(), struct whole);
+    uint64_t n = known(m), at = 0;
+    uint8_t *to;
+
+    whole->length = (uint32_t)MIN(m->length, UINT32_MAX);
+    whole->complete = m->complete;
+    whole->runs = wmem_alloc_array(wmem_file_scope(), struct run, MAX(m->n_pieces, 1));
+    whole->bytes = store_bytes(n);
+    if (!whole->bytes)
+        whole->bytes = bytes_of_frame(whole, n);
+    to = whole->bytes;
+    for (size_t i = 0; i < m->n_pieces; i++) {
+        const struct rpcrdma_piece *piece = &m->pieces[i];
+        struct run run = {.at = (uint32_t)at, .length = piece->length};
+
+        /* behind the message come chunks whose place in it nobody knows */
+        if (at + piece->length > whole->length)
+            break;
+        at += piece->length;
+        if (piece->data) {
+            memcpy(to, piece->data, piece->length);
+            run.data = to;
+            to += piece->length;
+        } else if (piece->kind != RPCRDMA_PIECE_PAD) {
+            continue;
+        }
+        whole->runs[whole->n_runs++] = run;
+    }
+    return whole;
+}
+
+/* A Send that was one run of bytes is its own RPC message. */
+static bool is_inline(const struct rpcrdma_rpc_message *m)
+{
+    return m->n_pieces == 1 && m->pieces[0].kind == RPCRDMA_PIECE_INLINE &&
+           m->pieces[0].length == m->length;
+}
+
+void keep_rpc(void *context, const struct rpcrdma_rpc_message *m)
+{
+    struct frame_note *note = store_get((uint32_t)m->send_frame);
+    struct told *told = find_told(note, false, m->xid, 0);
+    struct whole *whole;
+
+    (void)context;
+    if (is_inline(m))
+        return;
+    whole = collect(m);
+    if (told && told->direction == m->direction) {
+        attach(told, whole, (uint32_t)m->frame);
+    } else if (keep.n_pending < PENDING) {
+        keep.pending[keep.n_pending++] = (struct pending){.send_frame = (uint32_t)m->send_frame,
+                                                          .xid = m->xid,
+                                                          .direction = (uint8_t)m->direction,
+                                                          .rpc_frame = (uint32_t)m->frame,
+                                                          .whole = whole};
+    }
+}
+
+void keep_set_up(const struct rpcrdma_op *op)
+{
+    struct rpcrdma_private_data pd;
+    struct frame_note *note;
+    const struct rpcrdma_op_connect *connect = op->connect;
+
+    if (!connect || connect->private_caplen == 0 ||
+        rpcrdma_private_data_find(connect->private_data, connect->private_caplen,
+                                  connect->private_len, &pd) == RPCRDMA_MALFORMED ||
+        pd.format == 0)
+        return;
+    note = store_get((uint32_t)op->frame);
+    note->ours = true;
+    note->set_up = wmem_new0(wmem_file_scope(), struct set_up);
+    note->set_up->private_data = pd;
+    note->set_up->place =
+        place_of(op->frame, connect->private_data, connect->private_caplen, connect->private_len);
+}

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef RPCRDMA_PLUGIN_KEEP_H
+#define RPCRDMA_PLUGIN_KEEP_H
+
+/* What flow/ tells -> the store: the sink's callbacks. */
+
+#include "net/net.h"
+#include "plugin.h"
+
+void keep_begin(const struct rpcrdma_packet *packet); /* the frame in hand */
+void keep_frame_done(void);
+
+void keep_message(void *context, const struct rpcrdma_flow_message *message);
+void keep_early(void *context, const struct rpcrdma_flow_message *message);
+void keep_finding(void *context, const struct rpcrdma_connection *connection,
+                  const struct rpcrdma_finding *finding);
+void keep_rpc(void *context, const struct rpcrdma_rpc_message *message);
+void keep_set_up(const struct rpcrdma_op *op);
+
+#endif

@@ -1,0 +1,259 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "message.h"
+
+#include <epan/column-utils.h>
+
+#include "finding.h"
+#include "upper/names.h"
+#include "wire/message.h"
+
+static const char protocol_column[] = "RPC-over-RDMA";
+
+static tvbuff_t *open_place(const struct place *place, tvbuff_t *raw, packet_info *pinfo,
+                            const char *name)
+{
+    tvbuff_t *tvb;
+
+    if (!place->copy)
+        return tvb_new_subset_length_caplen(raw, (int)place->off, (int)place->caplen,
+                                            (int)place->len);
+    tvb = tvb_new_child_real_data(raw, place->copy, place->caplen, (int)MIN(place->len, INT_MAX));
+    add_new_data_source(pinfo, tvb, name);
+    return tvb;
+}
+
+/* Draws findings, each with its expert item. */
+static void put_finding(packet_info *pinfo, proto_tree *tree, tvbuff_t *tvb,
+                        const struct rpcrdma_finding *finding)
+{
+    const struct rpcrdma_rule *rule = rpcrdma_rule(finding->rule);
+    int off = 0, captured = (int)tvb_captured_length(tvb);
+    char text[512];
+    proto_item *item;
+    proto_tree *sub;
+
+    rpcrdma_finding_text(finding, text, sizeof(text));
+    if (finding->offset > 0)
+        off = (int)MIN(finding->offset, captured);
+    item = proto_tree_add_item(tree, record_hf(RPCRDMA_RECORD_FINDING), tvb, off, 0, ENC_NA);
+    proto_item_set_generated(item);
+    proto_item_set_text(item, "[%s]", text);
+    sub = proto_item_add_subtree(item, record_ett(RPCRDMA_RECORD_FINDING));
+    proto_tree_add_string(sub, field_hf(RPCRDMA_FIELD_FINDING_SEVERITY), tvb, off, 0,
+                          rpcrdma_severity_name(rule->severity));
+    proto_tree_add_string(sub, field_hf(RPCRDMA_FIELD_FINDING_RULE), tvb, off, 0, rule->name);
+    if (rule->section)
+        proto_tree_add_string(sub, field_hf(RPCRDMA_FIELD_FINDING_SECTION), tvb, off, 0,
+                              rule->section);
+    if (finding->offset >= 0)
+        proto_tree_add_uint64(sub, field_hf(RPCRDMA_FIELD_FINDING_OFFSET), tvb, off, 0,
+                              (uint64_t)finding->offset);
+    proto_tree_add_string(sub, field_hf(RPCRDMA_FIELD_FINDING_TEXT), tvb, off, 0, text);
+    field_expert(pinfo, item, finding, text);
+}
+
+static void put_end(const struct rpcrdma_visitor *visitor, const struct told *told,
+                    const struct rpcrdma_endpoint *end, enum rpcrdma_field_id address,
+                    enum rpcrdma_field_id qpn, enum rpcrdma_field_id port, wmem_allocator_t *scope)
+{
+    const char *text = summary_address(scope, &end->address);
+
+    if (text)
+        rpcrdma_visit_text(visitor, address, text);
+    if (told->carrier == RPCRDMA_CARRIER_IWARP)
+        rpcrdma_visit_number(visitor, port, end->port);
+    else if (end->has_qpn)
+        rpcrdma_visit_number(visitor, qpn, end->qpn);
+}
+
+static int direction(const struct told *told)
+{
+    return told->direction == RPCRDMA_DIRECTION_CALL    ? RPCRDMA_RPC_CALL
+           : told->direction == RPCRDMA_DIRECTION_REPLY ? RPCRDMA_RPC_REPLY
+                                                        : -1;
+}
+
+/* What the header does not say: who sent it, and what it is about. */
+static void put_context(const struct told *told, const struct rpcrdma_visitor *visitor,
+                        wmem_allocator_t *scope)
+{
+    struct rpcrdma_rpc call = {.present = RPCRDMA_RPC_HAS_PROGRAM | RPCRDMA_RPC_HAS_TYPE,
+                               .program = told->program,
+                               .version = told->version,
+                               .procedure = told->procedure};
+
+    if (told->has_invalidate)
+        rpcrdma_visit_number(visitor, RPCRDMA_FIELD_INVALIDATE, told->invalidate);
+    if (told->connection)
+        rpcrdma_visit_number(visitor, RPCRDMA_FIELD_CONNECTION, told->connection);
+    rpcrdma_visit_number(visitor, RPCRDMA_FIELD_SENDER, told->sender);
+    put_end(visitor, told, &told->src, RPCRDMA_FIELD_SRC, RPCRDMA_FIELD_SRC_QPN,
+            RPCRDMA_FIELD_SRC_PORT, scope);
+    put_end(visitor, told, &told->dst, RPCRDMA_FIELD_DST, RPCRDMA_FIELD_DST_QPN,
+            RPCRDMA_FIELD_DST_PORT, scope);
+    if (told->has_rpc)
+        rpcrdma_walk_rpc(direction(told), told->has_call ? &call : NULL,
+                         told->has_call ? rpcrdma_procedure_name(told->program, told->version,
+                                                                 told->procedure, told->reverse)
+                                        : NULL,
+                         visitor);
+}
+
+static void put_links(const struct told *told, tvbuff_t *tvb, proto_tree *tree)
+{
+    proto_item *item;
+
+    if (told->rpc_frame == 0 || told->rpc_frame == told->frame)
+        return;
+    item = proto_tree_add_uint(tree, field_hf(RPCRDMA_FIELD_FRAME), tvb, 0, 0, told->rpc_frame);
+    proto_item_set_generated(item);
+    proto_item_set_text(item, "[The RPC message is complete, and shown, in frame %u]",
+                        told->rpc_frame);
+}
+
+static void put_blanks(const struct rpc_bytes *rpc, tvbuff_t *tvb, proto_tree *tree)
+{
+    uint64_t n = 0;
+    proto_item *item;
+
+    for (unsigned i = 0; i < rpc->n_blanks; i++)
+        n += rpc->blanks[i].to - rpc->blanks[i].from;
+    if (n == 0)
+        return;
+    item = proto_tree_add_item(tree, record_hf(RPCRDMA_RECORD_RPC), tvb, 0, 0, ENC_NA);
+    proto_item_set_generated(item);
+    proto_item_set_text(item, "[%" PRIu64 " bytes of its chunks %s, and are left blank]", n,
+                        rpc->later ? "come in later frames" : "are not known");
+}
+
+static void put_info(packet_info *pinfo, const char *text, bool first)
+{
+    col_set_str(pinfo->cinfo, COL_PROTOCOL, protocol_column);
+    if (first) {
+        col_clear_fence(pinfo->cinfo, COL_INFO);
+        col_clear(pinfo->cinfo, COL_INFO);
+    } else {
+        col_append_str(pinfo->cinfo, COL_INFO, " | ");
+        col_set_fence(pinfo->cinfo, COL_INFO);
+    }
+    col_append_str(pinfo->cinfo, COL_INFO, text);
+}
+
+static struct rpcrdma_message decode(const struct told *told, tvbuff_t *tvb)
+{
+    struct rpcrdma_message m;
+    uint32_t caplen = tvb_captured_length(tvb);
+
+    rpcrdma_message_decode(told->dialect, caplen > 0 ? tvb_get_ptr(tvb, 0, (int)caplen) : NULL,
+                           caplen, told->place.len, &m);
+    return m;
+}
+
+static void show_message(const struct told *told, tvbuff_t *raw, packet_info *pinfo,
+                         proto_tree *tree, bool first)
+{
+    tvbuff_t *tvb = open_place(&told->place, raw, pinfo, "RPC-over-RDMA message");
+    struct rpcrdma_message m = decode(told, tvb);
+    wmem_strbuf_t *line = wmem_strbuf_new(pinfo->pool, "");
+    int header = m.present & RPCRDMA_HAS_HEADER_LENGTH ? (int)m.header_length : -1;
+    struct drawing drawing;
+    struct rpcrdma_visitor visitor;
+    struct rpc_bytes rpc;
+    proto_item *item;
+    proto_tree *sub;
+
+    summary_rpc(line, told);
+    summary_transport(line, told, &m);
+    put_info(pinfo, wmem_strbuf_get_str(line), first);
+    item = proto_tree_add_protocol_format(tree, proto_rpcrdma, tvb, 0,
+                                          MIN(header, (int)tvb_captured_length(tvb)),
+                                          "RPC-over-RDMA, %s", wmem_strbuf_get_str(line));
+    sub = proto_item_add_subtree(item, record_ett(RPCRDMA_RECORD_MESSAGE));
+    if (sub) {
+        visitor = drawing_visitor(&drawing, pinfo->pool, tvb, sub);
+        rpcrdma_walk_message(&m, direction(told), &visitor);
+        put_context(told, &visitor, pinfo->pool);
+        put_links(told, tvb, sub);
+    }
+    for (uint32_t i = 0; i < told->n_findings; i++)
+        put_finding(pinfo, sub, tvb, &told->findings[i]);
+    if (told->rpc_frame != told->frame)
+        return;
+    if (rpc_open(&rpc, told, &m, raw, tvb, pinfo)) {
+        put_blanks(&rpc, tvb, sub);
+        handover(told, &rpc, pinfo, tree);
+    }
+}
+
+/* The frame that brought the last byte of an RPC message. */
+static void show_completed(const struct told *told, tvbuff_t *raw, packet_info *pinfo,
+                           proto_tree *tree, bool first)
+{
+    wmem_strbuf_t *line = wmem_strbuf_new(pinfo->pool, "");
+    struct rpc_bytes rpc;
+    proto_item *item;
+
+    summary_rpc(line, told);
+    wmem_strbuf_append_printf(line, "XID 0x%08x complete", told->xid);
+    put_info(pinfo, wmem_strbuf_get_str(line), first);
+    item = proto_tree_add_protocol_format(tree, proto_rpcrdma, raw, 0, 0, "RPC-over-RDMA, %s",
+                                          wmem_strbuf_get_str(line));
+    item = proto_tree_add_uint(proto_item_add_subtree(item, record_ett(RPCRDMA_RECORD_MESSAGE)),
+                               field_hf(RPCRDMA_FIELD_FRAME), raw, 0, 0, told->frame);
+    proto_item_set_generated(item);
+    proto_item_set_text(item, "[Its RPC-over-RDMA message is in frame %u]", told->frame);
+    if (rpc_open(&rpc, told, NULL, raw, raw, pinfo))
+        handover(told, &rpc, pinfo, tree);
+}
+
+static void show_set_up(const struct set_up *set_up, tvbuff_t *raw, packet_info *pinfo,
+                        proto_tree *tree)
+{
+    tvbuff_t *tvb = open_place(&set_up->place, raw, pinfo, "Private data");
+    uint32_t off = set_up->private_data.off, captured = tvb_captured_length(tvb);
+    struct drawing drawing;
+    struct rpcrdma_visitor visitor;
+    proto_item *item;
+
+    off = MIN(off, captured);
+    item = proto_tree_add_protocol_format(tree, proto_rpcrdma, tvb, (int)off,
+                                          (int)MIN(RPCRDMA_PRIVATE_DATA_SIZE, captured - off),
+                                          "RPC-over-RDMA, private data");
+    visitor =
+        drawing_visitor(&drawing, pinfo->pool, tvb,
+                        proto_item_add_subtree(item, record_ett(RPCRDMA_RECORD_PRIVATE_DATA)));
+    rpcrdma_walk_private_data(&set_up->private_data, 0, &visitor);
+}
+
+static void show_findings(const struct found *found, tvbuff_t *raw, packet_info *pinfo,
+                          proto_tree *tree)
+{
+    proto_item *item =
+        proto_tree_add_protocol_format(tree, proto_rpcrdma, raw, 0, 0, "RPC-over-RDMA, findings");
+    proto_tree *sub = proto_item_add_subtree(item, record_ett(RPCRDMA_RECORD_FINDINGS));
+
+    for (; found; found = found->next)
+        put_finding(pinfo, sub, raw, &found->finding);
+}
+
+void show_frame(const struct frame_note *note, tvbuff_t *raw, packet_info *pinfo, proto_tree *tree)
+{
+    bool first = true;
+
+    if (note->set_up)
+        show_set_up(note->set_up, raw, pinfo, tree);
+    for (const struct told *told = note->messages; told; told = told->next) {
+        if (settings.leave_version1 && told->dialect->version == 1)
+            continue;
+        show_message(told, raw, pinfo, tree, first);
+        first = false;
+    }
+    for (const struct completed *c = note->completed; c; c = c->next) {
+        if (settings.leave_version1 && c->told->dialect->version == 1)
+            continue;
+        show_completed(c->told, raw, pinfo, tree, first);
+        first = false;
+    }
+    if (note->findings)
+        show_findings(note->findings, raw, pinfo, tree);
+}

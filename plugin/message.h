@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef RPCRDMA_PLUGIN_MESSAGE_H
+#define RPCRDMA_PLUGIN_MESSAGE_H
+
+#include "store.h"
+#include "wire/walk.h"
+
+/* message.c: all that is known of the frame, into tree and columns. raw is the frame's own bytes.
+ * What its messages carry goes to the dissector "rpc". */
+void show_frame(const struct frame_note *note, tvbuff_t *raw, packet_info *pinfo, proto_tree *tree);
+
+/* tree.c: a visitor for codec/wire/walk.h that draws. */
+enum { DRAWING_DEPTH = 12 };
+struct drawing {
+    wmem_allocator_t *scope;
+    tvbuff_t *tvb;  /* offsets are from its beginning */
+    uint32_t shift; /* added to each offset */
+    proto_tree *tree[DRAWING_DEPTH];
+    proto_item *item[DRAWING_DEPTH]; /* of the record at this depth */
+    unsigned number[DRAWING_DEPTH];  /* of the next element; 0: elements are not counted */
+    bool empty[DRAWING_DEPTH];
+    int depth;
+};
+struct rpcrdma_visitor drawing_visitor(struct drawing *drawing, wmem_allocator_t *scope,
+                                       tvbuff_t *tvb, proto_tree *tree);
+
+/* summary.c: a message in a line, and its RPC. */
+void summary_rpc(wmem_strbuf_t *out, const struct told *told);
+void summary_transport(wmem_strbuf_t *out, const struct told *told,
+                       const struct rpcrdma_message *m);
+const char *summary_address(wmem_allocator_t *scope, const struct rpcrdma_address *address);
+
+/* assemble.c: the bytes of an RPC message. */
+struct blank {
+    uint32_t from, to;
+};
+struct rpc_bytes {
+    tvbuff_t *tvb;
+    /* data items in chunks that are not known: zeros stand there, which nobody must see */
+    struct blank *blanks;
+    unsigned n_blanks;
+    bool later; /* they are not known yet */
+};
+/* raw: the frame's bytes; m and tvb: the message's, NULL and raw where it was in an earlier frame.
+ * False: there is nothing that could be shown. */
+bool rpc_open(struct rpc_bytes *out, const struct told *told, const struct rpcrdma_message *m,
+              tvbuff_t *raw, tvbuff_t *tvb, packet_info *pinfo);
+
+/* handover.c */
+void handover_register(void);
+/* Gives the RPC message to Wireshark's dissector, in the conversation of its Calls' stream. */
+void handover(const struct told *told, const struct rpc_bytes *rpc, packet_info *pinfo,
+              proto_tree *tree);
+
+#endif

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef RPCRDMA_PLUGIN_PLUGIN_H
+#define RPCRDMA_PLUGIN_PLUGIN_H
+
+/*
+ * RPC-over-RDMA in Wireshark, and the way of a packet through the plugin:
+ *
+ *   dissect.c   the hooks: post-dissector, heuristics, Decode As
+ *   feed.c      first visit of a frame: raw bytes -> net/ -> flow/, once
+ *   store.c     what came out, kept per frame: later passes only read it
+ *   message.c   a frame's messages -> tree, columns, expert items
+ *   tree.c      what codec/wire/walk.h tells -> protocol items
+ *   fields.c    codec/wire/field.def and rule.def -> hf, ett, ei
+ *   assemble.c  the bytes of an RPC message
+ *   handover.c  whole RPC messages -> the dissector "rpc"
+ *   sliced.c    packets cut short, which the InfiniBand dissector refuses
+ *   builtin.c   precedence over the dissector that Wireshark brings along
+ *   prefs.c     preferences
+ *
+ * A frame is shown by whichever hook comes first: a heuristic, asked by the dissector of what
+ * carries it; or the post-dissector, the one hook that every frame passes, cut short or not, in a
+ * tunnel or not, and whatever the dissectors below made of it.
+ */
+
+#include "compat.h"
+
+#include "flow/flow.h"
+#include "flow/rpc.h"
+#include "wire/field.h"
+
+/* plugin.c */
+extern int proto_rpcrdma;
+extern dissector_handle_t rpcrdma_handle; /* for Decode As */
+
+/* prefs.c */
+struct settings {
+    range_t *ports;         /* service ports */
+    int dialect;            /* enum rpcrdma_dialect_id; RPCRDMA_DIALECT_COUNT: find out */
+    ws_bool put_together;   /* chunks and continued messages into whole RPC messages */
+    ws_bool leave_version1; /* to Wireshark's own dissector */
+    unsigned memory_mib;
+};
+extern struct settings settings;
+void settings_register(void);
+
+/* fields.c */
+void fields_register(void);
+int field_hf(enum rpcrdma_field_id id);
+int record_hf(enum rpcrdma_record_id id);
+int record_ett(enum rpcrdma_record_id id);
+/* An item's finding, to the expert information. */
+void field_expert(packet_info *pinfo, proto_item *item, const struct rpcrdma_finding *finding,
+                  const char *text);
+
+/* builtin.c */
+void builtin_find(void); /* in the handoff */
+void builtin_hush(void); /* for the rest of this frame */
+void builtin_restore(void);
+
+/* sliced.c */
+void sliced_register(void);
+void sliced_take_over(void); /* when a file is opened */
+
+/* dissect.c */
+void dissect_register(void);
+void dissect_handoff(void);
+
+#endif

@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef RPCRDMA_PLUGIN_STORE_H
+#define RPCRDMA_PLUGIN_STORE_H
+
+/*
+ * What is known of each frame. All of it lives as long as the file that is open. Message headers
+ * are kept always; the bytes of RPC messages that had to be put together only up to the memory
+ * limit.
+ */
+
+#include "plugin.h"
+
+/* A run of bytes that are known. */
+struct run {
+    uint32_t at, length;
+    const uint8_t *data; /* NULL: zeros, padding that did not travel */
+};
+
+/* An RPC message put together: what is known of it, in order. What is between the runs is missing.
+ */
+struct whole {
+    uint32_t length; /* the RPC message's, unreduced */
+    uint32_t n_runs;
+    struct run *runs;
+    uint8_t *bytes; /* of the runs */
+    bool of_frame;  /* bytes will be gone with the frame in hand: memory limit */
+    bool complete;  /* all of it passed on the wire */
+};
+
+/* Bytes of a message: in the frame, or a copy where it was sent in several packets. */
+struct place {
+    uint8_t *copy; /* NULL: in the frame, at off */
+    uint32_t off, caplen, len;
+};
+
+struct told {
+    struct told *next; /* in the same frame */
+    bool early;        /* as much as was known when its frame was first seen */
+    struct place place;
+    const struct rpcrdma_dialect *dialect;
+    uint32_t frame, first_frame;
+    uint32_t connection; /* 0: not known */
+    uint32_t xid;
+    uint8_t carrier, sender, direction; /* enums */
+    bool reverse, has_invalidate, has_call;
+    bool has_rpc;    /* its payload has the RPC message's header */
+    bool begins_rpc; /* and is its beginning: what is in chunks are data items of it */
+    uint32_t invalidate, part;
+    uint32_t program, version, procedure; /* of the Call; has_call */
+    struct rpcrdma_endpoint src, dst;
+    uint64_t stream; /* in which the Calls go that it is one of, or answers; 0: not known */
+    struct rpcrdma_finding *findings;
+    uint32_t n_findings;
+
+    /* the RPC message: shown where */
+    bool reduced;        /* its inline part is not the whole of it */
+    uint32_t rpc_frame;  /* the frame that completes it and shows it; 0: not known; else its own */
+    struct whole *whole; /* NULL: not put together (yet, or no need) */
+};
+
+/* A message that is completed, and shown, by a later frame than its own. */
+struct completed {
+    struct completed *next;
+    struct told *told;
+};
+
+struct found {
+    struct found *next;
+    uint32_t connection; /* 0: none */
+    struct rpcrdma_finding finding;
+};
+
+/* RFC 8797 private data in a CM or MPA message. */
+struct set_up {
+    struct place place;
+    struct rpcrdma_private_data private_data;
+};
+
+struct frame_note {
+    bool ours; /* of a connection taken as RPC-over-RDMA, or about to become one */
+    struct told *messages;
+    struct completed *completed;
+    struct found *findings;
+    struct set_up *set_up;
+};
+
+void store_begin(void); /* a file is opened */
+void store_end(void);   /* and closed */
+
+/* NULL: nothing is known of it. */
+struct frame_note *store_find(uint32_t frame);
+struct frame_note *store_get(uint32_t frame);
+void store_forget(uint32_t frame);
+
+/* File scope memory within the limit; NULL beyond it. */
+void *store_bytes(size_t n);
+
+#endif

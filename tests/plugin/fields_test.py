@@ -1,0 +1,113 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Every message of every recording: the plugin's fields are those of `rpcrdma decode --json`, field
+by field, in one pass and in two."""
+import json
+import subprocess
+import unittest
+
+import host
+
+NAMES = {'sender': {'unknown': 0, 'client': 1, 'server': 2}, 'direction': {'call': 0, 'reply': 1}}
+# Lists whose elements are described once for all of them.
+ELEMENTS = {'properties': 'property', 'want': 'property', 'other': 'property', 'now': 'property',
+            'optional.start': 'characteristic', 'optional.want': 'characteristic',
+            'optional.now': 'characteristic', 'findings': 'finding'}
+POSITIONS = {'nochg', 'done', 'rejected', 'optional.nochg', 'optional.done', 'optional.rej',
+             'optional.pend'}
+NOT_SHOWN = {'frame', 'time_ns', 'findings'}  # frame and time are Wireshark's own
+
+
+def plain(key, value):
+    """As tshark shows it."""
+    if key in NAMES and value in NAMES[key]:
+        return str(NAMES[key][value])
+    if isinstance(value, bool):
+        return str(int(value))
+    return str(value)
+
+
+def put(into, name, value):
+    into.setdefault('rpcrdma.' + name, []).append(value)
+
+
+def flatten(path, value, into):
+    """JSON -> {field: [values in order]}."""
+    inside = ELEMENTS.get(path, path)
+    if isinstance(value, dict):
+        for key, item in value.items():
+            flatten(f'{inside}.{key}', item, into)
+    elif isinstance(value, list):
+        for item in value:
+            if path in POSITIONS:
+                put(into, f'{path}.position', plain('', item))
+            else:
+                flatten(path, item, into)
+    else:
+        put(into, inside, plain(path.rpartition('.')[2], value))
+
+
+def decoded(path):
+    """Per frame: the messages that the command finds."""
+    run = subprocess.run([host.RPCRDMA, 'decode', '--json', path], capture_output=True, check=False)
+    frames = {}
+    for line in run.stdout.decode().splitlines():
+        message = json.loads(line)
+        if 'xid' not in message and 'src' not in message:
+            continue  # a finding that belongs to no message
+        into = {}
+        for key, value in message.items():
+            if key not in NOT_SHOWN:
+                flatten(key, value, into)
+        for finding in message.get('findings', []):
+            put(into, 'finding.rule', finding['rule'])
+        frames.setdefault(message['frame'], []).append(into)
+    return frames
+
+
+def boolean(show):
+    return {'True': '1', 'False': '0'}.get(show, show)
+
+
+def dissected(path, passes, options=()):
+    """Per frame: the messages that the plugin shows."""
+    frames = {}
+    for packet in host.pdml(path, 'rpcrdma.sender', passes, options):
+        for proto in packet.findall("proto[@name='rpcrdma']"):
+            into = {}
+            for field in proto.iter('field'):
+                name, show = field.get('name'), field.get('show')
+                if show == '' or not name.startswith('rpcrdma.') or \
+                        name.startswith(('rpcrdma.expert', 'rpcrdma.finding.')) or \
+                        name in ('rpcrdma.frame',):
+                    continue
+                into.setdefault(name, []).append(boolean(show))
+            for field in proto.iter('field'):
+                if field.get('name') == 'rpcrdma.finding.rule':
+                    into.setdefault('rpcrdma.finding.rule', []).append(field.get('show'))
+            if 'rpcrdma.sender' in into:
+                frames.setdefault(host.frame_number(packet), []).append(into)
+    return frames
+
+
+class FieldsTest(host.PluginTest):
+    def check(self, path, passes):
+        want, got = decoded(path), dissected(path, passes)
+        self.assertGreater(len(want), 0)
+        self.assertEqual(list(got), sorted(want))
+        for frame, messages in want.items():
+            with self.subTest(frame=frame, passes=passes):
+                self.assertEqual(got[frame], messages)
+
+    def test_one_pass(self):
+        for name in host.recordings():
+            with self.subTest(name):
+                self.check(host.capture(name), 1)
+
+    def test_two_passes(self):
+        for name in host.recordings():
+            with self.subTest(name):
+                self.check(host.capture(name), 2)
+
+
+if __name__ == '__main__':
+    unittest.main()

@@ -1,0 +1,114 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Runs tshark with the plugin under test, for the *_test.py beside. Nothing of the user's Wireshark
+is read or written."""
+import atexit
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+import xml.etree.ElementTree
+
+for beside in ('tools', 'truth'):
+    sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', beside))
+
+# pylint: disable=wrong-import-position
+import wire
+
+TSHARK, PLUGIN, VERSION, RPCRDMA, CAPTURES = sys.argv[1:6]
+del sys.argv[1:6]
+
+NOBODY = 65534
+
+
+def _scratch():
+    folder = tempfile.mkdtemp(prefix='rpcrdma-plugin-')
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    os.chmod(folder, 0o777)
+    epan = os.path.join(folder, 'plugins', VERSION, 'epan')
+    os.makedirs(epan)
+    shutil.copy(PLUGIN, epan)
+    os.mkdir(os.path.join(folder, 'config'))
+    os.chmod(os.path.join(folder, 'config'), 0o777)
+    return folder
+
+
+SCRATCH = _scratch()
+
+
+def environment(plugin=True):
+    env = dict(os.environ, WIRESHARK_CONFIG_DIR=os.path.join(SCRATCH, 'config'), LC_ALL='C.UTF-8')
+    if plugin and 'RPCRDMA_PRELOAD' in os.environ:
+        env['LD_PRELOAD'] = os.environ['RPCRDMA_PRELOAD']
+    env['WIRESHARK_PLUGIN_DIR'] = os.path.join(SCRATCH, 'plugins' if plugin else 'none')
+    return env
+
+
+def run(*arguments, plugin=True, status=0, program=TSHARK, timeout=300):
+    """(stdout, stderr). Wireshark takes no plugin folder from root: it is run as nobody then."""
+    other = {'user': NOBODY, 'group': NOBODY, 'extra_groups': []} if os.getuid() == 0 else {}
+    done = subprocess.run([program, *arguments], capture_output=True, env=environment(plugin),
+                          timeout=timeout, check=False, **other)
+    out, err = done.stdout.decode(errors='replace'), done.stderr.decode(errors='replace')
+    if status is not None and done.returncode != status:
+        raise AssertionError(f'{program} {arguments}: status {done.returncode}\n{err}')
+    if 'AddressSanitizer' in err or 'runtime error' in err:
+        raise AssertionError(f'{program} {arguments}:\n{err}')
+    return out, err
+
+
+def capture(name):
+    return os.path.join(CAPTURES, name, 'capture.pcap')
+
+
+def recordings():
+    return sorted(name for name in os.listdir(CAPTURES) if os.path.exists(capture(name)))
+
+
+def recording(name):
+    return wire.Capture(capture(name))
+
+
+def fields(path, *names, where=None, passes=1, options=()):
+    """A tuple of lists of strings per frame."""
+    arguments = ['-r', path, '-T', 'fields', '-E', 'separator=\x01', '-E', 'aggregator=\x02', *options]
+    if passes == 2:
+        arguments.append('-2')
+    if where:
+        arguments += ['-Y', where]
+    for name in names:
+        arguments += ['-e', name]
+    out, _ = run(*arguments)
+    return [tuple(cell.split('\x02') if cell else [] for cell in line.split('\x01'))
+            for line in out.splitlines()]
+
+
+def count(path, where, passes=1, options=()):
+    return len(fields(path, 'frame.number', where=where, passes=passes, options=options))
+
+
+def pdml(path, where, passes=1, options=()):
+    """The packets' elements."""
+    arguments = ['-r', path, '-T', 'pdml', '-Y', where, *options]
+    if passes == 2:
+        arguments.append('-2')
+    out, _ = run(*arguments)
+    return list(xml.etree.ElementTree.fromstring(out.encode()))
+
+
+def frame_number(packet):
+    return int(packet.find("proto[@name='geninfo']/field[@name='num']").get('show'))
+
+
+class PluginTest(unittest.TestCase):
+    maxDiff = None
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory(prefix='rpcrdma-plugin-')
+        self.addCleanup(folder.cleanup)
+        self.folder = folder.name
+        os.chmod(self.folder, 0o755)
+
+    def path(self, name='file.pcap'):
+        return os.path.join(self.folder, name)
