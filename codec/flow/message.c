@@ -2,6 +2,8 @@
 #include "flow/header_check.h"
 #include "flow/internal.h"
 
+#include "wire/cursor.h"
+
 /* One Send of a connection -> one message: decoded, its direction and its sender's role known or
  * said to be unknown, given to the observers and the sink. */
 
@@ -37,6 +39,17 @@ static const struct rpcrdma_dialect *dialect_of(const struct making *m)
     return m->conn->pub.dialect ? m->conn->pub.dialect : m->flow->dialect;
 }
 
+/* RDMA_MSG with a Position-Zero Read chunk, whose inline part is not the start of the RPC message: RFC
+ * 5666 left open what that means. */
+static bool begins_in_chunk(const struct rpcrdma_message *message)
+{
+    struct rpcrdma_read_iter it = rpcrdma_read_begin(&message->read);
+    struct rpcrdma_read_segment first;
+
+    return rpcrdma_read_next(&it, &first) && first.position == 0 && message->payload.caplen >= 4 &&
+           rpcrdma_get_be32(message->payload.data) != message->xid;
+}
+
 /* Does a message of this kind start with an RPC header? */
 static bool carries_rpc(const struct rpcrdma_message *message)
 {
@@ -47,7 +60,7 @@ static bool carries_rpc(const struct rpcrdma_message *message)
     case RPCRDMA_KIND_REPLY_INLINE:
     case RPCRDMA_KIND_CALL_MIDDLE:
     case RPCRDMA_KIND_REPLY_MIDDLE:
-        return message->payload.len > 0;
+        return message->payload.len > 0 && !begins_in_chunk(message);
     default:
         return false;
     }

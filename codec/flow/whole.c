@@ -343,6 +343,7 @@ static struct holes tell_holes(struct making *m, size_t n_pieces)
         if (p->kind >= RPCRDMA_PIECE_CUT) {
             holes.any = true;
             holes.lost = holes.lost || p->kind == RPCRDMA_PIECE_LOST;
+            m->t->dropped = m->t->dropped || p->kind == RPCRDMA_PIECE_DROPPED;
             add_finding(m, hole_rule(p->kind), at, at + p->length - 1, p->length);
         }
         at += p->length;

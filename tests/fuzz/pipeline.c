@@ -3,9 +3,10 @@
  * Packets to messages. Input: Ethernet packets, each after three bytes: captured length (16 bits,
  * big-endian) and how many bytes more there were on the wire.
  */
+#include <limits.h>
 #include <string.h>
 
-#include "flow/flow.h"
+#include "flow/rpc.h"
 #include "fuzz.h"
 #include "net/net.h"
 
@@ -68,6 +69,54 @@ static void on_point(void *context, const struct rpcrdma_connection *connection,
     MUST(point->in_flight <= 1 << 20);
 }
 
+static uint64_t check_pieces(const struct rpcrdma_piece *pieces, size_t n, bool *all)
+{
+    uint64_t length = 0;
+    unsigned sum = 0;
+
+    *all = true;
+    for (size_t i = 0; i < n; i++) {
+        bool bytes =
+            pieces[i].kind == RPCRDMA_PIECE_INLINE || pieces[i].kind == RPCRDMA_PIECE_CHUNK;
+
+        MUST(pieces[i].length > 0);
+        MUST(bytes == (pieces[i].data != NULL));
+        for (uint32_t k = 0; bytes && k < pieces[i].length; k++)
+            sum += pieces[i].data[k]; /* every one may be read */
+        length += pieces[i].length;
+        *all = *all && pieces[i].kind < RPCRDMA_PIECE_CUT;
+    }
+    MUST(sum < UINT_MAX);
+    return length;
+}
+
+static void on_rpc(void *context, const struct rpcrdma_rpc_message *m)
+{
+    const struct seen *seen = context;
+    uint64_t length;
+    bool all;
+
+    length = check_pieces(m->pieces, m->n_pieces, &all);
+    MUST(length <= m->length && (m->n_loose > 0 || length == m->length));
+    MUST(!m->whole || (all && m->complete && m->n_loose == 0 && m->length > 0));
+    for (size_t i = 0; i < m->n_loose; i++)
+        check_pieces(m->pieces + m->loose[i].first_piece, m->loose[i].n_pieces, &all);
+    MUST(m->frame <= seen->frame && m->send_frame <= seen->frame);
+}
+
+static void on_transaction(void *context, const struct rpcrdma_transaction *t)
+{
+    const struct seen *seen = context;
+    char text[256];
+
+    MUST(t->call_frame || t->reply_frame);
+    MUST(t->call_frame <= seen->frame && t->reply_frame <= seen->frame);
+    MUST(!t->complete || (t->call_length > 0 && t->reply_length > 0));
+    rpcrdma_transaction_name(t, text, sizeof(text));
+    for (size_t i = 0; i < t->n_findings; i++)
+        MUST(rpcrdma_finding_text(&t->findings[i], text, sizeof(text)) > 0);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct seen seen = {0};
@@ -77,9 +126,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         .message = on_message,
         .credits = on_credits,
         .credit_point = on_point,
+        .rpc = on_rpc,
+        .transaction = on_transaction,
         .context = &seen,
     };
-    const struct rpcrdma_flow_config config = {.credits = true};
+    /* some with little memory, so that limits bite */
+    const struct rpcrdma_flow_config config = {.credits = true,
+                                               .max_memory = size >= 3 && data[2] & 1 ? 300000 : 0};
     struct rpcrdma_net *net = rpcrdma_net_new(NULL, &below);
 
     seen.flow = rpcrdma_flow_new(&config, &above);

@@ -1,0 +1,630 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Packets that are lost, late, doubled or cut: never a wrong byte, and what is missing is said. */
+#include "rpc_rig.h"
+
+enum { MSG = 0, NFS = 100003, WRITE = 7, READ = 6, HANDLE = 51, SIZE = 5000 };
+#define ADDRESS UINT64_C(0x10000ff8)
+
+static struct rpc_rig rig;
+static struct rpc_bytes whole, part;
+static uint32_t at; /* of the data in `whole` */
+
+static int teardown(void **state)
+{
+    (void)state;
+    rpc_rig_free(&rig);
+    return 0;
+}
+
+static int setup(void **state)
+{
+    (void)state;
+    rpc_rig_begin(&rig, NULL, true);
+    return 0;
+}
+
+static void read_call(uint32_t xid, uint32_t handle, uint64_t address)
+{
+    struct rpc_header h;
+    struct rpc_bytes call;
+
+    rpc_call_header(&call, xid, NFS, 3, READ);
+    rpc_header_init(&h, xid, MSG);
+    rpc_add_write(&h, true, handle, address, 8192);
+    rpc_send(&rig, true, &h, call.data, call.n);
+}
+
+/* Puts the Reply of a READ in `whole`, what travels inline in `part`. */
+static void prepare_reply(uint32_t xid, uint8_t seed)
+{
+    rpc_reply_header(&whole, xid);
+    rpc_put(&whole, 0);
+    rpc_put(&whole, 0);
+    rpc_put(&whole, SIZE);
+    rpc_put(&whole, 1);
+    rpc_put(&whole, SIZE);
+    part = whole;
+    at = whole.n;
+    rpc_fill(&whole, SIZE, seed);
+}
+
+static void read_reply(uint32_t xid, uint32_t handle, uint64_t address)
+{
+    struct rpc_header h;
+
+    rpc_header_init(&h, xid, MSG);
+    rpc_add_write(&h, true, handle, address, SIZE);
+    rpc_send(&rig, false, &h, part.data, part.n);
+}
+
+static void write_call(uint32_t xid, uint32_t handle, uint64_t address)
+{
+    struct rpc_header h;
+
+    rpc_call_header(&whole, xid, NFS, 3, WRITE);
+    rpc_put(&whole, SIZE);
+    part = whole;
+    at = whole.n;
+    rpc_fill(&whole, SIZE, (uint8_t)xid);
+    rpc_header_init(&h, xid, MSG);
+    rpc_add_read(&h, at, handle, address, SIZE);
+    rpc_send(&rig, true, &h, part.data, part.n);
+}
+
+static void plain_reply(uint32_t xid)
+{
+    struct rpc_header h;
+    struct rpc_bytes reply;
+
+    rpc_reply_header(&reply, xid);
+    rpc_header_init(&h, xid, MSG);
+    rpc_send(&rig, false, &h, reply.data, reply.n);
+}
+
+static void run_on(int64_t ns)
+{
+    rig.rig.time_ns += ns;
+}
+
+/* Something else happens on the connection, so that what waits is looked at. */
+static void nudge(uint32_t xid)
+{
+    struct rpc_header h;
+    struct rpc_bytes call;
+
+    rpc_call_header(&call, xid, NFS, 3, 0);
+    rpc_header_init(&h, xid, MSG);
+    rpc_send(&rig, true, &h, call.data, call.n);
+    plain_reply(xid);
+}
+
+static void one_write_packet_missing(void **state)
+{
+    const struct got_message *m;
+
+    (void)state;
+    read_call(1, HANDLE, ADDRESS);
+    prepare_reply(1, 0);
+    rpc_write(&rig, false, HANDLE, ADDRESS, whole.data + at, SIZE, RIG_PMTU, 2);
+    read_reply(1, HANDLE, ADDRESS);
+    for (uint32_t i = 0; i < 400; i++) { /* the gap is given up, the Reply no longer held */
+        run_on(1000000);
+        nudge(1000 + i);
+        if (i > 2 && rig.transactions > i)
+            break;
+    }
+    rpcrdma_flow_end(rig.rig.flow);
+    m = rpc_find(&rig, 1, RPCRDMA_DIRECTION_REPLY);
+    assert_false(m->whole);
+    assert_false(m->complete);
+    assert_int_equal(m->length, whole.n);
+    assert_int_equal(m->n_rules, 1);
+    assert_int_equal(m->rules[0], RPCRDMA_RULE_RPC_LOST);
+    assert_int_equal(m->arg[0][0], at + 2 * RIG_PMTU);
+    assert_int_equal(m->arg[0][1], at + 3 * RIG_PMTU - 1);
+    for (uint32_t i = 0; i < whole.n; i++)
+        if (i < at + 2 * RIG_PMTU || i >= at + 3 * RIG_PMTU)
+            assert_int_equal(m->bytes[i], whole.data[i]);
+    assert_false(rpc_transaction(&rig, 1)->t.complete);
+}
+
+static void one_read_response_missing(void **state)
+{
+    const struct got_message *m;
+    uint32_t psn;
+
+    (void)state;
+    write_call(2, HANDLE, ADDRESS);
+    psn = rpc_read_request(&rig, false, HANDLE, ADDRESS, SIZE);
+    for (uint32_t i = 0; i < 5; i++)
+        if (i != 3)
+            rpc_read_response(&rig, true, psn, i, whole.data + at + i * RIG_PMTU,
+                              i == 4 ? SIZE - 4 * RIG_PMTU : RIG_PMTU, i == 4);
+    plain_reply(2);
+    assert_int_equal(rig.transactions, 0); /* it may come yet */
+    run_on(TRACK_HOLD_NS + 1);
+    nudge(3);
+    m = rpc_find(&rig, 2, RPCRDMA_DIRECTION_CALL);
+    assert_false(m->whole);
+    assert_int_equal(m->rules[0], RPCRDMA_RULE_RPC_LOST);
+    assert_int_equal(m->arg[0][0], at + 3 * RIG_PMTU);
+    assert_int_equal(m->arg[0][1], at + 4 * RIG_PMTU - 1);
+    assert_false(rpc_transaction(&rig, 2)->t.complete);
+    assert_int_equal(rpc_transaction(&rig, 2)->t.read_chunk_length, SIZE - RIG_PMTU);
+    assert_true(rpc_transaction(&rig, 2)->t.has_latency);
+}
+
+/* The capture has the Reply before the last response: both are right all the same. */
+static void a_reply_before_the_last_data(void **state)
+{
+    uint32_t psn;
+
+    (void)state;
+    write_call(4, HANDLE, ADDRESS);
+    psn = rpc_read_request(&rig, false, HANDLE, ADDRESS, SIZE);
+    for (uint32_t i = 0; i < 4; i++)
+        rpc_read_response(&rig, true, psn, i, whole.data + at + i * RIG_PMTU, RIG_PMTU, false);
+    plain_reply(4);
+    assert_int_equal(rig.messages, 0);
+    rpc_read_response(&rig, true, psn, 4, whole.data + at + 4 * RIG_PMTU, SIZE - 4 * RIG_PMTU,
+                      true);
+    assert_int_equal(rig.messages, 2);
+    rpc_check_bytes(rpc_find(&rig, 4, RPCRDMA_DIRECTION_CALL), &whole);
+    assert_true(rpc_find(&rig, 4, RPCRDMA_DIRECTION_REPLY)->whole);
+    assert_true(rpc_transaction(&rig, 4)->t.complete);
+}
+
+/* The order of the direction itself is mended before: a Write captured after the Send that follows.
+ */
+static void a_write_captured_after_its_reply(void **state)
+{
+    struct rpc_header h;
+    uint32_t first, second;
+
+    (void)state;
+    read_call(5, HANDLE, ADDRESS);
+    prepare_reply(5, 0);
+    first = rig.b.psn;
+    second = rpcrdma_psn_add(first, 5);
+    rig.b.psn = second; /* the Send goes first into the capture */
+    rpc_header_init(&h, 5, MSG);
+    rpc_add_write(&h, true, HANDLE, ADDRESS, SIZE);
+    rpc_send(&rig, false, &h, part.data, part.n);
+    assert_int_equal(rig.transactions, 0);
+    second = rig.b.psn;
+    rig.b.psn = first;
+    rpc_write(&rig, false, HANDLE, ADDRESS, whole.data + at, SIZE, RIG_PMTU, UINT32_MAX);
+    rig.b.psn = second;
+    rpc_check_bytes(rpc_find(&rig, 5, RPCRDMA_DIRECTION_REPLY), &whole);
+    assert_true(rpc_transaction(&rig, 5)->t.complete);
+}
+
+static void retransmitted_writes_and_replies_count_once(void **state)
+{
+    uint32_t first;
+
+    (void)state;
+    read_call(6, HANDLE, ADDRESS);
+    prepare_reply(6, 0);
+    first = rig.b.psn;
+    rpc_write(&rig, false, HANDLE, ADDRESS, whole.data + at, SIZE, RIG_PMTU, UINT32_MAX);
+    rig.b.psn = rpcrdma_psn_add(first, 2); /* go-back-N */
+    for (uint32_t i = 2; i < 5; i++) {
+        struct rpcrdma_op op = rig_op(&rig.rig, RPCRDMA_OP_WRITE, &rig.b, &rig.a, rig.b.psn);
+
+        op.flags = i == 4 ? RPCRDMA_OP_LAST : 0;
+        op.data = whole.data + at + i * RIG_PMTU;
+        op.caplen = op.len = i == 4 ? SIZE - 4 * RIG_PMTU : RIG_PMTU;
+        rig_feed(&rig.rig, &op);
+        rig.b.psn = rpcrdma_psn_add(rig.b.psn, 1);
+    }
+    first = rig.b.psn;
+    read_reply(6, HANDLE, ADDRESS);
+    rig.b.psn = first;
+    read_reply(6, HANDLE, ADDRESS); /* the Send once more */
+    assert_int_equal(rig.transactions, 1);
+    assert_int_equal(rig.messages, 2);
+    rpc_check_bytes(rpc_find(&rig, 6, RPCRDMA_DIRECTION_REPLY), &whole);
+    assert_int_equal(rpc_transaction(&rig, 6)->n_rules, 0);
+}
+
+/* Every size of the parts, aligned to nothing, across the wrap of the PSN. */
+static void writes_of_any_size_across_the_wrap(void **state)
+{
+    static const uint32_t parts[] = {1, 100, 333, 1000, 1024, 4096};
+
+    (void)state;
+    rpc_rig_free(&rig);
+    for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
+        rpc_rig_begin_late(&rig, NULL, true);
+        rig.b.psn = 0xfffffe; /* wraps within the Write, or within the Reply */
+        rig.a.psn = 0xffffff;
+        rig_connect(&rig.rig, &rig.a, &rig.b, 20049);
+        read_call(7, HANDLE, ADDRESS);
+        prepare_reply(7, (uint8_t)i);
+        rpc_write(&rig, false, HANDLE, ADDRESS, whole.data + at, SIZE, parts[i], UINT32_MAX);
+        read_reply(7, HANDLE, ADDRESS);
+        rpc_check_bytes(rpc_find(&rig, 7, RPCRDMA_DIRECTION_REPLY), &whole);
+        rpc_rig_free(&rig);
+    }
+    rpc_rig_begin(&rig, NULL, true);
+}
+
+/* Several messages of one segment: three Writes of 100, 100 and 800 bytes. */
+static void a_segment_in_several_writes(void **state)
+{
+    static const uint32_t lengths[] = {100, 100, 800, 3000, SIZE - 4000};
+    uint32_t done = 0;
+
+    (void)state;
+    read_call(8, HANDLE, ADDRESS);
+    prepare_reply(8, 0);
+    for (size_t i = 0; i < 5; i++) {
+        rpc_write(&rig, false, HANDLE, ADDRESS + done, whole.data + at + done, lengths[i], RIG_PMTU,
+                  UINT32_MAX);
+        done += lengths[i];
+    }
+    read_reply(8, HANDLE, ADDRESS);
+    rpc_check_bytes(rpc_find(&rig, 8, RPCRDMA_DIRECTION_REPLY), &whole);
+}
+
+static void reads_across_the_wrap_and_outstanding_together(void **state)
+{
+    struct rpc_bytes first;
+    uint32_t psn[2], at_first;
+
+    (void)state;
+    rpc_rig_free(&rig);
+    rpc_rig_begin_late(&rig, NULL, true);
+    rig.b.psn = 0xfffffc;
+    rig_connect(&rig.rig, &rig.a, &rig.b, 20049);
+    write_call(9, 1, 0);
+    first = whole;
+    at_first = at;
+    write_call(10, 2, 0x5000);
+    psn[0] = rpc_read_request(&rig, false, 1, 0, SIZE);
+    psn[1] = rpc_read_request(&rig, false, 2, 0x5000, SIZE);
+    for (uint32_t k = 0; k < 2; k++) /* the first one's are sent again while the second is out */
+        for (uint32_t i = k; i < 5; i++)
+            rpc_read_response(&rig, true, psn[0], i, first.data + at_first + i * RIG_PMTU,
+                              i == 4 ? SIZE - 4 * RIG_PMTU : RIG_PMTU, i == 4);
+    rpc_check_bytes(rpc_find(&rig, 9, RPCRDMA_DIRECTION_CALL), &first);
+    assert_int_equal(rig.messages, 1); /* not the second one before its time */
+    for (uint32_t i = 0; i < 5; i++)
+        rpc_read_response(&rig, true, psn[1], i, whole.data + at + i * RIG_PMTU,
+                          i == 4 ? SIZE - 4 * RIG_PMTU : RIG_PMTU, i == 4);
+    rpc_check_bytes(rpc_find(&rig, 10, RPCRDMA_DIRECTION_CALL), &whole);
+    plain_reply(9);
+    plain_reply(10);
+    assert_true(rpc_transaction(&rig, 9)->t.complete && rpc_transaction(&rig, 10)->t.complete);
+}
+
+/* RC: the responses from the third on were lost to the requester, which asks for the rest anew. */
+static void a_read_issued_again_from_the_middle(void **state)
+{
+    uint32_t psn, after;
+
+    (void)state;
+    write_call(11, HANDLE, ADDRESS);
+    psn = rpc_read_request(&rig, false, HANDLE, ADDRESS, SIZE);
+    after = rig.b.psn;
+    rpc_read_response(&rig, true, psn, 0, whole.data + at, RIG_PMTU, false);
+    rpc_read_response(&rig, true, psn, 1, whole.data + at + RIG_PMTU, RIG_PMTU, false);
+    rig.b.psn = rpcrdma_psn_add(psn, 2);
+    psn = rpc_read_request(&rig, false, HANDLE, ADDRESS + 2 * RIG_PMTU, SIZE - 2 * RIG_PMTU);
+    rig.b.psn = after;
+    for (uint32_t i = 2; i < 5; i++)
+        rpc_read_response(&rig, true, psn, i - 2, whole.data + at + i * RIG_PMTU,
+                          i == 4 ? SIZE - 4 * RIG_PMTU : RIG_PMTU, i == 4);
+    plain_reply(11);
+    rpc_check_bytes(rpc_find(&rig, 11, RPCRDMA_DIRECTION_CALL), &whole);
+    assert_true(rpc_transaction(&rig, 11)->t.complete);
+}
+
+static void the_same_handle_again_and_again(void **state)
+{
+    (void)state;
+    for (uint32_t xid = 20; xid < 24; xid++) { /* same rkey, same address: other bytes */
+        read_call(xid, HANDLE, ADDRESS);
+        prepare_reply(xid, (uint8_t)(xid * 31));
+        rpc_write(&rig, false, HANDLE, ADDRESS, whole.data + at, SIZE, RIG_PMTU, UINT32_MAX);
+        read_reply(xid, HANDLE, ADDRESS);
+        rpc_check_bytes(rpc_find(&rig, xid, RPCRDMA_DIRECTION_REPLY), &whole);
+    }
+    /* advertised again while the first Call is still out: the second's bytes are its own */
+    read_call(30, HANDLE, ADDRESS);
+    read_call(31, HANDLE, ADDRESS);
+    prepare_reply(31, 5);
+    rpc_write(&rig, false, HANDLE, ADDRESS, whole.data + at, SIZE, RIG_PMTU, UINT32_MAX);
+    read_reply(31, HANDLE, ADDRESS);
+    rpc_check_bytes(rpc_find(&rig, 31, RPCRDMA_DIRECTION_REPLY), &whole);
+}
+
+static void an_invalidated_handle_takes_no_bytes(void **state)
+{
+    struct rpc_bytes buf;
+    uint8_t send[256];
+    struct rpcrdma_op op;
+    uint32_t n;
+
+    (void)state;
+    read_call(40, HANDLE, ADDRESS);
+    nudge(41);
+    n = rig_reply(send, 42, 0); /* answers nothing that was seen, and invalidates */
+    op = rig_op(&rig.rig, RPCRDMA_OP_SEND, &rig.b, &rig.a, rig.b.psn);
+    op.flags |= RPCRDMA_OP_INVALIDATE;
+    op.invalidate = HANDLE;
+    op.data = send;
+    op.caplen = op.len = n;
+    rig_feed(&rig.rig, &op);
+    rig.b.psn = rpcrdma_psn_add(rig.b.psn, 1);
+    buf.n = 0;
+    rpc_fill(&buf, 100, 1);
+    rpc_write(&rig, false, HANDLE, ADDRESS, buf.data, 100, RIG_PMTU, UINT32_MAX);
+    rpcrdma_flow_end(rig.rig.flow);
+    assert_int_equal(rpc_transaction(&rig, 40)->t.write_chunk_length, 0);
+    assert_true(rpc_has_rule(rpc_transaction(&rig, 42)->rules, rpc_transaction(&rig, 42)->n_rules,
+                             RPCRDMA_RULE_RPC_NO_CALL));
+}
+
+static void cut_packets_are_said_byte_by_byte(void **state)
+{
+    const struct got_message *m;
+    const struct got_transaction *t;
+
+    (void)state;
+    read_call(50, HANDLE, ADDRESS);
+    prepare_reply(50, 0);
+    for (uint32_t i = 0; i < 5; i++) {
+        struct rpcrdma_op op = rig_op(&rig.rig, RPCRDMA_OP_WRITE, &rig.b, &rig.a, rig.b.psn);
+
+        op.flags = (uint16_t)((i == 0 ? RPCRDMA_OP_FIRST | RPCRDMA_OP_RETH : 0u) |
+                              (i == 4 ? RPCRDMA_OP_LAST : 0u));
+        op.rkey = i == 0 ? HANDLE : 0;
+        op.remote_address = i == 0 ? ADDRESS : 0;
+        op.length = i == 0 ? SIZE : 0;
+        op.data = whole.data + at + i * RIG_PMTU;
+        op.len = i == 4 ? SIZE - 4 * RIG_PMTU : RIG_PMTU;
+        op.caplen = 100;
+        rig_feed(&rig.rig, &op);
+        rig.b.psn = rpcrdma_psn_add(rig.b.psn, 1);
+    }
+    read_reply(50, HANDLE, ADDRESS);
+    m = rpc_find(&rig, 50, RPCRDMA_DIRECTION_REPLY);
+    t = rpc_transaction(&rig, 50);
+    assert_false(m->whole);
+    assert_true(m->complete); /* by what passed on the wire */
+    assert_true(t->t.complete);
+    assert_int_equal(t->t.reply_length, whole.n);
+    assert_int_equal(m->n_rules, 5);
+    for (uint32_t i = 0; i < 5; i++) {
+        uint32_t end = i == 4 ? SIZE : (i + 1) * RIG_PMTU;
+
+        assert_int_equal(m->rules[i], RPCRDMA_RULE_RPC_CUT);
+        assert_int_equal(m->arg[i][0], at + i * RIG_PMTU + 100);
+        assert_int_equal(m->arg[i][1], at + end - 1);
+        assert_memory_equal(m->bytes + at + i * RIG_PMTU, whole.data + at + i * RIG_PMTU, 100);
+    }
+}
+
+static void a_call_sent_again_on_a_new_connection(void **state)
+{
+    (void)state;
+    read_call(60, HANDLE, ADDRESS);
+    rig.a = (struct rig_end){1, 18, 77}; /* a new QP; the server's is used again */
+    rig.b.psn = 4000;
+    run_on(1000000000);
+    rig_connect(&rig.rig, &rig.a, &rig.b, 20049);
+    read_call(60, HANDLE, ADDRESS);
+    prepare_reply(60, 9);
+    rpc_write(&rig, false, HANDLE, ADDRESS, whole.data + at, SIZE, RIG_PMTU, UINT32_MAX);
+    read_reply(60, HANDLE, ADDRESS);
+    rpcrdma_flow_end(rig.rig.flow);
+    assert_int_equal(rig.transactions, 2);
+    for (size_t i = 0; i < 2; i++) {
+        const struct got_transaction *t = &rig.transaction[i];
+        bool second = t->t.reply_frame != 0;
+
+        assert_int_equal(t->t.retransmitted, second);
+        assert_int_equal(t->t.complete, second);
+        assert_int_equal(
+            rpc_has_rule(t->rules, t->n_rules,
+                         second ? RPCRDMA_RULE_RPC_AGAIN : RPCRDMA_RULE_RPC_UNANSWERED),
+            true);
+    }
+    rpc_check_bytes(rpc_find(&rig, 60, RPCRDMA_DIRECTION_REPLY), &whole);
+}
+
+static void two_connections_with_the_same_xids_and_handles(void **state)
+{
+    struct rig_end a[2], b[2];
+    struct rpc_bytes replies[2];
+
+    (void)state;
+    a[0] = rig.a;
+    b[0] = rig.b;
+    rig.a = (struct rig_end){1, 19, 500};
+    rig.b = (struct rig_end){2, 34, 9000};
+    rig_connect(&rig.rig, &rig.a, &rig.b, 20049);
+    a[1] = rig.a;
+    b[1] = rig.b;
+    for (int step = 0; step < 3; step++)
+        for (int i = 0; i < 2; i++) { /* one after the other, all the time */
+            rig.a = a[i];
+            rig.b = b[i];
+            prepare_reply(70, (uint8_t)(i * 100));
+            replies[i] = whole;
+            if (step == 0)
+                read_call(70, HANDLE, ADDRESS);
+            else if (step == 1)
+                rpc_write(&rig, false, HANDLE, ADDRESS, whole.data + at, SIZE, RIG_PMTU,
+                          UINT32_MAX);
+            else
+                read_reply(70, HANDLE, ADDRESS);
+            a[i] = rig.a;
+            b[i] = rig.b;
+        }
+    assert_int_equal(rig.transactions, 2);
+    for (size_t i = 0; i < rig.messages; i++) {
+        if (rig.message[i].direction == RPCRDMA_DIRECTION_REPLY)
+            rpc_check_bytes(&rig.message[i], &replies[rig.message[i].connection - 1]);
+    }
+    assert_false(rig.transaction[0].t.retransmitted || rig.transaction[1].t.retransmitted);
+}
+
+static void a_capture_that_begins_after_the_call(void **state)
+{
+    const struct got_transaction *t;
+
+    (void)state;
+    nudge(79); /* the connection is known */
+    prepare_reply(80, 0);
+    rpc_write(&rig, false, HANDLE, ADDRESS, whole.data + at, SIZE, RIG_PMTU, UINT32_MAX);
+    read_reply(80, HANDLE, ADDRESS);
+    t = rpc_transaction(&rig, 80);
+    assert_int_equal(t->t.call_frame, 0);
+    assert_false(t->t.complete || t->t.has_latency || t->t.has_program);
+    assert_true(rpc_has_rule(t->rules, t->n_rules, RPCRDMA_RULE_RPC_NO_CALL));
+    assert_false(rpc_find(&rig, 80, RPCRDMA_DIRECTION_REPLY)->whole);
+}
+
+static void without_data_wanted_nothing_is_kept(void **state)
+{
+    size_t used;
+
+    (void)state;
+    rpc_rig_free(&rig);
+    rpc_rig_begin(&rig, NULL, false);
+    nudge(89);
+    read_call(90, HANDLE, ADDRESS);
+    used = rig.rig.flow->flow.memory.used;
+    prepare_reply(90, 0);
+    rpc_write(&rig, false, HANDLE, ADDRESS, whole.data + at, SIZE, RIG_PMTU, UINT32_MAX);
+    assert_true(rig.rig.flow->flow.memory.used < used + 512);
+    read_reply(90, HANDLE, ADDRESS);
+    assert_true(rpc_transaction(&rig, 90)->t.complete);
+    assert_int_equal(rpc_transaction(&rig, 90)->t.reply_length, whole.n);
+}
+
+/* A segment said to be 4 GB long costs what passed; the limit drops bytes and says so. */
+static void memory_is_bounded(void **state)
+{
+    struct rpcrdma_flow_config config = {.max_memory = 1 << 20};
+    const struct got_message *m;
+    struct rpc_header h;
+    struct rpc_bytes call;
+    static uint8_t data[1 << 20];
+
+    (void)state;
+    rpc_rig_free(&rig);
+    rpc_rig_begin(&rig, &config, true);
+    rpc_call_header(&call, 95, NFS, 3, READ);
+    rpc_header_init(&h, 95, MSG);
+    rpc_add_write(&h, true, HANDLE, 0, UINT32_MAX);
+    rpc_send(&rig, true, &h, call.data, call.n);
+    assert_true(rig.rig.flow->flow.memory.used < 300 << 10);
+    for (uint32_t i = 0; i < 3; i++)
+        rpc_write(&rig, false, HANDLE, (uint64_t)i << 20, data, 1 << 20, 4096, UINT32_MAX);
+    assert_true(rig.rig.flow->flow.memory.used <= 1 << 20);
+    rpc_reply_header(&part, 95);
+    rpc_put(&part, 0);
+    rpc_put(&part, 0);
+    rpc_put(&part, 3 << 20);
+    rpc_put(&part, 1);
+    rpc_put(&part, 3 << 20);
+    rpc_header_init(&h, 95, MSG);
+    rpc_add_write(&h, true, HANDLE, 0, 3 << 20);
+    rpc_send(&rig, false, &h, part.data, part.n);
+    m = rpc_find(&rig, 95, RPCRDMA_DIRECTION_REPLY);
+    assert_false(m->whole);
+    assert_true(m->complete);
+    assert_true(rpc_has_rule(m->rules, m->n_rules, RPCRDMA_RULE_RPC_DROPPED));
+    assert_true(rpc_has_rule(rpc_transaction(&rig, 95)->rules, rpc_transaction(&rig, 95)->n_rules,
+                             RPCRDMA_RULE_MEMORY_LIMIT));
+    read_call(96, HANDLE, ADDRESS); /* and it goes on */
+    prepare_reply(96, 0);
+    rpc_write(&rig, false, HANDLE, ADDRESS, whole.data + at, SIZE, RIG_PMTU, UINT32_MAX);
+    read_reply(96, HANDLE, ADDRESS);
+    rpc_check_bytes(rpc_find(&rig, 96, RPCRDMA_DIRECTION_REPLY), &whole);
+}
+
+static void calls_without_end_are_bounded(void **state)
+{
+    struct rpcrdma_flow_config config = {.max_memory = 512 << 10};
+    size_t transactions;
+
+    (void)state;
+    rpc_rig_free(&rig);
+    rpc_rig_begin(&rig, &config, false);
+    for (uint32_t i = 0; i < 200; i++) {
+        struct rpc_header h;
+        struct rpc_bytes call;
+
+        rpc_call_header(&call, 5000 + i, NFS, 3, READ);
+        rpc_header_init(&h, 5000 + i, MSG);
+        for (uint32_t k = 0; k < 16; k++)
+            rpc_add_write(&h, k == 0, i * 16 + k, 0x1000, 4096);
+        rpc_send(&rig, true, &h, call.data, call.n);
+        assert_true(rig.rig.flow->flow.memory.used <= 512 << 10);
+    }
+    transactions = rig.transactions;
+    rpcrdma_flow_end(rig.rig.flow);
+    assert_int_equal(rig.transactions, 200); /* each is told once */
+    (void)transactions;
+}
+
+/* malloc fails at every place in turn: false comes back, nothing is leaked or overrun. */
+static void a_failing_malloc_is_reported(void **state)
+{
+    bool failed = true;
+
+    (void)state;
+    for (uint64_t k = 1; failed && k < 400; k++) {
+        uint8_t buf[512];
+        size_t n = 0;
+
+        rpc_rig_free(&rig);
+        rpc_rig_begin_late(&rig, NULL, true);
+        rig.rig.flow->flow.memory.fail_after = rig.rig.flow->flow.memory.count + k;
+        failed = false;
+        for (uint32_t i = 0; i < 6 && !failed; i++) {
+            struct rpcrdma_op op;
+
+            n = i % 2 ? rig_reply(buf, 1 + i / 2, 40) : rig_call(buf, 1 + i / 2, NFS, 40);
+            op = rig_op(&rig.rig, RPCRDMA_OP_SEND, i % 2 ? &rig.b : &rig.a, i % 2 ? &rig.a : &rig.b,
+                        100 + i);
+            op.data = buf;
+            op.caplen = op.len = (uint32_t)n;
+            failed = !rpcrdma_flow_op(rig.rig.flow, &op);
+        }
+    }
+    assert_false(failed);
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+    const struct CMUnitTest tests[] = {
+        TEST(one_write_packet_missing),
+        TEST(one_read_response_missing),
+        TEST(a_reply_before_the_last_data),
+        TEST(a_write_captured_after_its_reply),
+        TEST(retransmitted_writes_and_replies_count_once),
+        TEST(writes_of_any_size_across_the_wrap),
+        TEST(a_segment_in_several_writes),
+        TEST(reads_across_the_wrap_and_outstanding_together),
+        TEST(a_read_issued_again_from_the_middle),
+        TEST(the_same_handle_again_and_again),
+        TEST(an_invalidated_handle_takes_no_bytes),
+        TEST(cut_packets_are_said_byte_by_byte),
+        TEST(a_call_sent_again_on_a_new_connection),
+        TEST(two_connections_with_the_same_xids_and_handles),
+        TEST(a_capture_that_begins_after_the_call),
+        TEST(without_data_wanted_nothing_is_kept),
+        TEST(memory_is_bounded),
+        TEST(calls_without_end_are_bounded),
+        TEST(a_failing_malloc_is_reported),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
