@@ -190,6 +190,10 @@ static void finish(struct track *track, struct track_rpc *t)
 
     if (t->has_call && !t->call_given)
         track_call_give(track, t);
+    if (t->open)
+        track_add_finding(track, t, RPCRDMA_RULE_RPC_PARTS, pub->call_frame, "Call", 0, 0, 0);
+    if (t->reply.open)
+        track_add_finding(track, t, RPCRDMA_RULE_RPC_PARTS, pub->reply_frame, "Reply", 0, 0, 0);
     if (pub->reply_frame == 0) {
         for (uint32_t i = 0; t->offer && i < t->offer->n_writes; i++)
             pub->write_chunk_length += seen(t->offer, &t->offer->writes[i]);
@@ -468,11 +472,13 @@ static void reply(struct track *track, struct flow_conn *conn, const struct flow
             return;
         take_rpc(t, m->message->call);
     }
+    note_reply(t, m);
     if (m->continues) {
         parts_add(track, t, &t->reply.parts, &part, true);
+        t->reply.open = true;
         return;
     }
-    note_reply(t, m);
+    t->reply.open = false;
     track_again_answered(track, t);
     t->open = false;
     if (msg->present & RPCRDMA_HAS_READ && msg->read.count > 0)

@@ -70,6 +70,7 @@ struct track_parts {
 /* A Reply that cannot be given yet. */
 struct track_reply {
     struct track_parts parts;
+    bool open;                      /* parts came, more are to come */
     bool ready;                     /* its last Send has come; what follows is of that */
     bool read_read;                 /* its read list waits to be pulled */
     struct rpcrdma_message message; /* on `header` */
