@@ -25,7 +25,7 @@ enum rpcrdma_family_address {
 };
 
 struct rpcrdma_address {
-    uint8_t family; /* enum rpcrdma_family_address */
+    uint8_t family;    /* enum rpcrdma_family_address */
     uint8_t bytes[16]; /* network order; the rest is zero, so that memcmp compares */
 };
 
@@ -53,7 +53,7 @@ enum rpcrdma_op_kind {
 };
 
 enum rpcrdma_nak {
-    RPCRDMA_NAK_RNR,           /* receiver not ready: no receive buffer */
+    RPCRDMA_NAK_RNR, /* receiver not ready: no receive buffer */
     RPCRDMA_NAK_PSN_SEQUENCE,
     RPCRDMA_NAK_INVALID_REQUEST,
     RPCRDMA_NAK_REMOTE_ACCESS,
@@ -70,7 +70,8 @@ enum {
     RPCRDMA_OP_INVALIDATE = 1u << 4, /* Send with Invalidate: `invalidate` is set */
     RPCRDMA_OP_IMMEDIATE = 1u << 5,  /* `immediate` is set */
     RPCRDMA_OP_RETH = 1u << 6,       /* rkey and remote_address are set (iWARP: always) */
-    RPCRDMA_OP_TRUNCATED = 1u << 7,  /* headers were cut by the capture: what is not set is unknown */
+    RPCRDMA_OP_TRUNCATED =
+        1u << 7, /* headers were cut by the capture: what is not set is unknown */
 };
 
 /* What a connection's set-up says. CM fields are IBTA 12.6; iWARP sets ports and private data. */
@@ -78,23 +79,25 @@ struct rpcrdma_op_connect {
     uint32_t local_comm_id, remote_comm_id; /* CM: pair REQ, REP, RTU, DREQ */
     uint64_t service_id;                    /* CM REQ */
     uint16_t port;                          /* service port, 0 where unknown */
-    uint32_t qpn;                           /* the sender's QP number; 0 where the message has none */
-    uint32_t remote_qpn;                    /* DREQ: the QP number of the receiver */
-    uint32_t start_psn;                     /* PSN that the receiver of this message sends first */
+    uint32_t qpn;        /* the sender's QP number; 0 where the message has none */
+    uint32_t remote_qpn; /* DREQ: the QP number of the receiver */
+    uint32_t start_psn;  /* PSN that the receiver of this message sends first */
     bool has_start_psn;
-    uint32_t path_mtu;                      /* bytes; CM REQ only, else 0 */
-    uint16_t reason;                        /* REJ */
-    const uint8_t *private_data;            /* borrowed */
+    uint32_t path_mtu;           /* bytes; CM REQ only, else 0 */
+    uint16_t reason;             /* REJ */
+    const uint8_t *private_data; /* borrowed */
     uint32_t private_caplen, private_len;
 };
 
 struct rpcrdma_op {
-    uint64_t frame;   /* from 1, in the order of the input */
-    int64_t time_ns;  /* since the epoch */
-    uint8_t carrier;  /* enum rpcrdma_carrier */
-    uint8_t kind;     /* enum rpcrdma_op_kind */
-    uint8_t nak;      /* enum rpcrdma_nak, of a NAK */
-    uint16_t flags;   /* RPCRDMA_OP_... */
+    /* from 1, in the order of the input. iWARP: the packet with which the receiver had it all, so
+     * what a hole held up bears the packet that filled the hole (net/tcp.h) */
+    uint64_t frame;
+    int64_t time_ns; /* since the epoch */
+    uint8_t carrier; /* enum rpcrdma_carrier */
+    uint8_t kind;    /* enum rpcrdma_op_kind */
+    uint8_t nak;     /* enum rpcrdma_nak, of a NAK */
+    uint16_t flags;  /* RPCRDMA_OP_... */
 
     struct rpcrdma_address src, dst;
     uint32_t dst_qpn;            /* IB, RoCE */
@@ -103,13 +106,14 @@ struct rpcrdma_op {
     /* IB, RoCE: 24-bit PSN. iWARP: 32-bit MSN of a Send or Read request; of tagged segments the
      * TCP sequence number of the FPDU. */
     uint32_t seq;
-    uint32_t msn;    /* ACK, NAK, READ_RESPONSE with AETH: the 24-bit MSN acknowledged */
+    uint32_t msn;       /* ACK, NAK, READ_RESPONSE with AETH: the 24-bit MSN acknowledged */
     uint32_t rnr_timer; /* RNR NAK: the 5-bit timer code */
 
-    uint32_t rkey;           /* WRITE, READ_REQUEST: R_key or source STag */
-    uint64_t remote_address; /* likewise; iWARP WRITE and READ_RESPONSE: this segment's tagged offset */
-    uint32_t length;         /* RETH DMA length; iWARP READ_REQUEST: its length */
-    uint32_t sink_stag;      /* iWARP READ_REQUEST and READ_RESPONSE */
+    uint32_t rkey; /* WRITE, READ_REQUEST: R_key or source STag */
+    uint64_t
+        remote_address; /* likewise; iWARP WRITE and READ_RESPONSE: this segment's tagged offset */
+    uint32_t length;    /* RETH DMA length; iWARP READ_REQUEST: its length */
+    uint32_t sink_stag; /* iWARP READ_REQUEST and READ_RESPONSE */
     uint64_t sink_offset;    /* iWARP READ_REQUEST */
     uint32_t message_offset; /* iWARP Send: where this segment's payload goes in the message */
     uint32_t invalidate;     /* R_key or STag of a Send with Invalidate */

@@ -75,12 +75,39 @@ static void check_icrc(struct rpcrdma_layer *l, const uint8_t *bth)
     rpcrdma_layer_finding(l, RPCRDMA_RULE_ICRC, NULL, rpcrdma_get_be24(bth + 9), 0);
 }
 
+/*
+ * The operation is the net's own, and set back field by field where this file or cm.c sets it:
+ * zeroing all of it for each packet took a third of the time.
+ */
+static struct rpcrdma_op *begin(const struct rpcrdma_layer *l)
+{
+    struct rpcrdma_op *op = &l->net->op;
+
+    op->nak = 0;
+    op->msn = op->rnr_timer = 0;
+    op->rkey = op->length = op->invalidate = op->immediate = 0;
+    op->remote_address = 0;
+    op->data = NULL;
+    op->caplen = op->len = 0;
+    op->connect = NULL;
+    if (op->src.family != RPCRDMA_ADDRESS_IPV4 || l->family != RPCRDMA_ADDRESS_IPV4) {
+        memset(&op->src, 0, sizeof(op->src));
+        memset(&op->dst, 0, sizeof(op->dst));
+    }
+    rpcrdma_layer_address(l->family, l->src, &op->src);
+    rpcrdma_layer_address(l->family, l->dst, &op->dst);
+    op->frame = l->packet->frame;
+    op->time_ns = l->packet->time_ns;
+    op->carrier = l->carrier;
+    return op;
+}
+
 enum rpcrdma_verdict rpcrdma_layer_bth(struct rpcrdma_layer *l)
 {
     const uint8_t *bth = rpcrdma_cursor_take(&l->c, RPCRDMA_BTH_BYTES, "BTH");
     const struct rpcrdma_opcode *opcode;
     size_t left, pad, data_off;
-    struct rpcrdma_op op;
+    struct rpcrdma_op *op;
 
     if (!bth)
         return rpcrdma_layer_failed(l, true);
@@ -99,30 +126,26 @@ enum rpcrdma_verdict rpcrdma_layer_bth(struct rpcrdma_layer *l)
     if (!opcode->reliable && bth[0] != RPCRDMA_OPCODE_UD_SEND_ONLY)
         return RPCRDMA_IS_RDMA;
 
-    memset(&op, 0, sizeof(op));
-    op.frame = l->packet->frame;
-    op.time_ns = l->packet->time_ns;
-    op.carrier = l->carrier;
-    op.kind = opcode->kind;
-    op.flags = (uint16_t)(opcode->flags | (bth[1] & 0x80 ? RPCRDMA_OP_SOLICITED : 0) |
-                          (bth[8] & 0x80 ? RPCRDMA_OP_ACK_REQUEST : 0));
-    rpcrdma_layer_address(l->family, l->src, &op.src);
-    rpcrdma_layer_address(l->family, l->dst, &op.dst);
-    op.dst_qpn = rpcrdma_get_be24(bth + 5);
-    op.seq = rpcrdma_get_be24(bth + 9);
+    op = begin(l);
+    op->kind = opcode->kind;
+    op->flags = (uint16_t)(opcode->flags | (bth[1] & 0x80 ? RPCRDMA_OP_SOLICITED : 0) |
+                           (bth[8] & 0x80 ? RPCRDMA_OP_ACK_REQUEST : 0));
+    op->dst_qpn = rpcrdma_get_be24(bth + 5);
+    op->seq = rpcrdma_get_be24(bth + 9);
     if (!opcode->reliable)
-        return rpcrdma_layer_cm(l, &op);
+        return rpcrdma_layer_cm(l, op);
 
     data_off = l->c.off + opcode->bytes;
     if (opcode->headers) {
-        headers(&op, &l->c, opcode->headers);
+        headers(op, &l->c, opcode->headers);
         if (l->c.status != RPCRDMA_OK)
-            op.flags |= RPCRDMA_OP_TRUNCATED;
+            op->flags |= RPCRDMA_OP_TRUNCATED;
     }
-    op.len = (uint32_t)(l->c.len - data_off);
-    op.caplen = l->c.caplen > data_off ? (uint32_t)(l->c.caplen - data_off) : 0;
-    if (op.caplen > 0)
-        op.data = l->c.base + data_off;
-    l->net->sink.op(l->net->sink.context, &op);
+    op->len = (uint32_t)(l->c.len - data_off);
+    if (l->c.caplen > data_off) {
+        op->caplen = (uint32_t)(l->c.caplen - data_off);
+        op->data = l->c.base + data_off;
+    }
+    l->net->sink.op(l->net->sink.context, op);
     return RPCRDMA_IS_RDMA;
 }

@@ -88,7 +88,7 @@ static enum rpcrdma_verdict fragment(struct rpcrdma_layer *l, uint8_t protocol, 
 }
 
 /* The length in the header rules: what follows on the wire is the link's padding. */
-static void total_length(struct rpcrdma_layer *l, size_t n)
+static inline void total_length(struct rpcrdma_layer *l, size_t n)
 {
     if (n > rpcrdma_cursor_left(&l->c) && !l->net->told_ip_length) {
         l->net->told_ip_length = true;

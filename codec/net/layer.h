@@ -25,6 +25,7 @@ struct rpcrdma_net {
     struct rpcrdma_crc *icrc; /* NULL: ICRCs are not checked */
     bool check_crc;           /* MPA's CRCs are checked */
     struct rpcrdma_tcp *tcp;
+    struct rpcrdma_op op;                /* of RoCE and InfiniBand: bth.c */
     bool told_truncated, told_ip_length; /* findings that are given once, not per packet */
 };
 
@@ -90,8 +91,24 @@ void rpcrdma_layer_finding(struct rpcrdma_layer *l, enum rpcrdma_rule_id rule, c
  * the packet is known to be RDMA: then it is worth a finding. */
 enum rpcrdma_verdict rpcrdma_layer_failed(struct rpcrdma_layer *l, bool rdma);
 
-/* src or dst as operations carry it: an IPv6 address or GID that maps an IPv4 one becomes that. */
-void rpcrdma_layer_address(uint8_t family, const uint8_t *bytes, struct rpcrdma_address *out);
+/* True if an IPv6 address maps an IPv4 one: ::ffff:a.b.c.d */
+bool rpcrdma_layer_mapped(const uint8_t *bytes);
+
+/* src or dst as operations carry it: an IPv6 address or GID that maps an IPv4 one becomes that.
+ * *out is zero before. */
+static inline void rpcrdma_layer_address(uint8_t family, const uint8_t *bytes,
+                                         struct rpcrdma_address *out)
+{
+    if (family == RPCRDMA_ADDRESS_IPV6 && rpcrdma_layer_mapped(bytes)) {
+        family = RPCRDMA_ADDRESS_IPV4;
+        bytes += 12;
+    }
+    out->family = family;
+    if (family == RPCRDMA_ADDRESS_IPV4)
+        memcpy(out->bytes, bytes, 4);
+    else
+        memcpy(out->bytes, bytes, family == RPCRDMA_ADDRESS_IPV6 ? 16 : 2);
+}
 
 /*
  * Ends the cursor n bytes from here, where a header says that the packet ends. A packet that ends

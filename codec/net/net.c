@@ -115,18 +115,9 @@ enum rpcrdma_verdict rpcrdma_layer_failed(struct rpcrdma_layer *l, bool rdma)
     return RPCRDMA_IS_RDMA;
 }
 
-void rpcrdma_layer_address(uint8_t family, const uint8_t *bytes, struct rpcrdma_address *out)
+bool rpcrdma_layer_mapped(const uint8_t *bytes)
 {
     static const uint8_t mapped[12] = {[10] = 0xff, [11] = 0xff};
 
-    if (family == RPCRDMA_ADDRESS_IPV6 && memcmp(bytes, mapped, sizeof(mapped)) == 0) {
-        family = RPCRDMA_ADDRESS_IPV4;
-        bytes += sizeof(mapped);
-    }
-    memset(out, 0, sizeof(*out));
-    out->family = family;
-    memcpy(out->bytes, bytes,
-           family == RPCRDMA_ADDRESS_IPV4   ? 4
-           : family == RPCRDMA_ADDRESS_IPV6 ? 16
-                                            : 2);
+    return memcmp(bytes, mapped, sizeof(mapped)) == 0;
 }

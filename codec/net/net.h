@@ -5,6 +5,14 @@
 /*
  * Packets in, RDMA operations out. net/ knows links, IP, InfiniBand transport headers, CM, and
  * TCP/MPA/DDP; it never looks into the payload of a Send.
+ *
+ * Links: Ethernet, Linux cooked (both), raw IP, InfiniBand, ERF, PPI; on them VLAN tags, MPLS, GRE
+ * and ERSPAN, VXLAN, GENEVE and IP in IP. IP fragments are not put together. Of InfiniBand's
+ * transports only reliable connections become operations, and CM's datagrams.
+ *
+ * A packet cut by the capture gives what was captured of it: an operation without the headers that
+ * are missing (RPCRDMA_OP_TRUNCATED), with payload up to the cut. An Ack so cut may be a Nak.
+ * A wrong CRC is a finding; the operation is given all the same.
  */
 
 #include <stdbool.h>
@@ -32,7 +40,7 @@ struct rpcrdma_net_sink {
 
 struct rpcrdma_net_config {
     bool check_icrc; /* check each ICRC (RoCEv1, RoCEv2, IB) and MPA CRC: a finding per bad one */
-    uint64_t max_memory; /* bytes TCP reassembly may hold; 0: the default */
+    uint64_t max_memory; /* bytes TCP reassembly may hold; 0: 64 MiB */
 };
 
 /* Packets. packets = rdma + fragments + truncated + unknown_link + other. */
