@@ -94,8 +94,8 @@ static struct rpcrdma_op *begin(const struct rpcrdma_layer *l)
         memset(&op->src, 0, sizeof(op->src));
         memset(&op->dst, 0, sizeof(op->dst));
     }
-    rpcrdma_layer_address(l->family, l->src, &op->src);
-    rpcrdma_layer_address(l->family, l->dst, &op->dst);
+    rpcrdma_layer_address_again(l->family, l->src, &op->src);
+    rpcrdma_layer_address_again(l->family, l->dst, &op->dst);
     op->frame = l->packet->frame;
     op->time_ns = l->packet->time_ns;
     op->carrier = l->carrier;

@@ -94,10 +94,9 @@ enum rpcrdma_verdict rpcrdma_layer_failed(struct rpcrdma_layer *l, bool rdma);
 /* True if an IPv6 address maps an IPv4 one: ::ffff:a.b.c.d */
 bool rpcrdma_layer_mapped(const uint8_t *bytes);
 
-/* src or dst as operations carry it: an IPv6 address or GID that maps an IPv4 one becomes that.
- * *out is zero before. */
-static inline void rpcrdma_layer_address(uint8_t family, const uint8_t *bytes,
-                                         struct rpcrdma_address *out)
+/* As rpcrdma_layer_address, where *out is zero but for what an address of the same length left. */
+static inline void rpcrdma_layer_address_again(uint8_t family, const uint8_t *bytes,
+                                               struct rpcrdma_address *out)
 {
     if (family == RPCRDMA_ADDRESS_IPV6 && rpcrdma_layer_mapped(bytes)) {
         family = RPCRDMA_ADDRESS_IPV4;
@@ -108,6 +107,14 @@ static inline void rpcrdma_layer_address(uint8_t family, const uint8_t *bytes,
         memcpy(out->bytes, bytes, 4);
     else
         memcpy(out->bytes, bytes, family == RPCRDMA_ADDRESS_IPV6 ? 16 : 2);
+}
+
+/* src or dst as operations carry it: an IPv6 address or GID that maps an IPv4 one becomes that. */
+static inline void rpcrdma_layer_address(uint8_t family, const uint8_t *bytes,
+                                         struct rpcrdma_address *out)
+{
+    memset(out, 0, sizeof(*out));
+    rpcrdma_layer_address_again(family, bytes, out);
 }
 
 /*
