@@ -36,6 +36,7 @@ struct rig_finding {
 
 struct rig {
     struct rpcrdma_flow *flow;
+    bool may_fail; /* memory: set after rig_begin */
     uint64_t frame;
     int64_t time_ns;
     struct rig_message message[RIG_MAX];
@@ -46,6 +47,9 @@ struct rig {
     size_t findings;
     struct rpcrdma_connection connection[64];
     size_t connections;
+    struct rpcrdma_credit_result credit[64]; /* config.credits */
+    uint32_t credit_connection[64];
+    size_t credits;
 };
 
 /* One side of a connection. */

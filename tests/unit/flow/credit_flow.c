@@ -1,0 +1,230 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Credit accounts fed by a flow: Acks across the PSN's wrap, Read responses, gaps, reports at
+ * intervals, short memory. */
+#include "rig.h"
+
+static struct rig rig;
+static struct rig_end a, b;
+
+static void begin(uint64_t max_memory)
+{
+    const struct rpcrdma_flow_config config = {.credits = true, .max_memory = max_memory};
+
+    a = RIG_A;
+    b = RIG_B;
+    rig_begin(&rig, &config);
+}
+
+static void call(uint32_t xid, uint32_t requested)
+{
+    uint8_t buf[256];
+    uint32_t n = rig_call(buf, xid, 100003, 0);
+
+    rig_word(buf + 8, requested);
+    rig_send(&rig, &a, &b, buf, n);
+}
+
+static void reply(uint32_t xid, uint32_t granted)
+{
+    uint8_t buf[256];
+    uint32_t n = rig_reply(buf, xid, 0);
+
+    rig_word(buf + 8, granted);
+    rig_send(&rig, &b, &a, buf, n);
+}
+
+/* 64 granted, 8 in flight, then 4: a Reply whose PSN is the last before the wrap, acknowledged
+ * after. */
+static void test_ack_wraps(void **state)
+{
+    (void)state;
+    begin(0);
+    b.psn = 0xfffffd;
+    rig_connect(&rig, &a, &b, 20049);
+    call(1, 128);
+    reply(1, 64);
+    for (uint32_t xid = 10; xid < 18; xid++)
+        call(xid, 128);
+    reply(10, 64); /* 0xfffffe */
+    reply(11, 4);  /* 0xffffff */
+    reply(12, 4);  /* 0 */
+    rig_ack(&rig, &a, &b, 0xfffffe);
+    call(20, 128);
+    assert_int_equal(rig_count(&rig, RPCRDMA_RULE_CREDIT_SHRINK), 0);
+    rig_ack(&rig, &a, &b, 0);
+    assert_int_equal(rig_count(&rig, RPCRDMA_RULE_CREDIT_SHRINK), 1);
+    call(21, 128);
+    reply(13, 4);
+    rig_end(&rig);
+    assert_int_equal(rig_count(&rig, RPCRDMA_RULE_CREDIT_OVERRUN), 1);
+}
+
+/* A Read response acknowledges what was sent before the Read request. */
+static void test_read_response_acknowledges(void **state)
+{
+    struct rpcrdma_op op;
+
+    (void)state;
+    begin(0);
+    rig_connect(&rig, &a, &b, 20049);
+    call(1, 128);
+    reply(1, 64);
+    for (uint32_t xid = 10; xid < 18; xid++)
+        call(xid, 128);
+    reply(10, 4);
+    op = rig_op(&rig, RPCRDMA_OP_READ_REQUEST, &b, &a, b.psn);
+    op.flags = RPCRDMA_OP_FIRST | RPCRDMA_OP_LAST | RPCRDMA_OP_RETH;
+    op.length = 100;
+    rig_feed(&rig, &op);
+    assert_int_equal(rig_count(&rig, RPCRDMA_RULE_CREDIT_SHRINK), 0);
+    op = rig_op(&rig, RPCRDMA_OP_READ_RESPONSE, &a, &b, b.psn);
+    op.flags = RPCRDMA_OP_FIRST | RPCRDMA_OP_LAST;
+    op.len = 100;
+    rig_feed(&rig, &op);
+    assert_int_equal(rig_count(&rig, RPCRDMA_RULE_CREDIT_SHRINK), 1);
+    rig_end(&rig);
+}
+
+/* The results so far, again and again; then the rest. */
+static void test_intervals(void **state)
+{
+    (void)state;
+    begin(0);
+    rig_connect(&rig, &a, &b, 20049);
+    call(1, 2);
+    reply(1, 64);
+    call(2, 2);
+    call(3, 2);
+    rpcrdma_flow_credits(rig.flow, true);
+    assert_int_equal(rig.credits, 1);
+    assert_int_equal(rig.credit[0].calls, 3);
+    assert_int_equal(rig.credit[0].replies, 1);
+    assert_int_equal(rig.credit[0].end, 0);
+    assert_int_equal(rig.credit[0].bound_by, RPCRDMA_BOUND_NEITHER); /* for no time yet */
+    assert_int_equal(rig.credit[0].stalls.count, 1);
+    reply(2, 64);
+    rpcrdma_flow_credits(rig.flow, true);
+    assert_int_equal(rig.credit[1].calls, 0);
+    assert_int_equal(rig.credit[1].replies, 1);
+    assert_int_equal(rig.credit[1].in_flight.max, 2);
+    assert_int_equal(rig.credit[1].unanswered, 1);
+    assert_int_equal(rig.credit[1].bound_by, RPCRDMA_BOUND_REQUESTED);
+    assert_int_equal(rig.credit[1].at_limit_ns, rig.credit[1].measured_ns);
+    rpcrdma_flow_credits(rig.flow, false);
+    assert_int_equal(rig.credit[2].calls + rig.credit[2].replies, 0);
+    assert_int_equal(rig.credit[2].in_flight.max, 1);
+    reply(3, 64);
+    rig_end(&rig);
+    assert_int_equal(rig.credits, 4);
+    assert_int_equal(rig.credit[3].replies, 1);
+    assert_int_equal(rig.credit[3].unanswered, 0);
+    assert_int_equal(rig.findings, 0);
+}
+
+static void test_not_asked_for(void **state)
+{
+    (void)state;
+    a = RIG_A;
+    b = RIG_B;
+    rig_begin(&rig, NULL);
+    rig_connect(&rig, &a, &b, 20049);
+    call(1, 2);
+    call(2, 2);
+    reply(1, 0);
+    rpcrdma_flow_credits(rig.flow, true);
+    assert_int_equal(rig.flow->flow.n_observers, 0);
+    rig_end(&rig);
+    assert_int_equal(rig.credits, 0);
+    assert_int_equal(rig.findings, 0);
+}
+
+/* The same QP numbers set up anew: another connection, and nothing of the old one in it. */
+static void test_set_up_again(void **state)
+{
+    (void)state;
+    begin(0);
+    rig_connect(&rig, &a, &b, 20049);
+    call(1, 128);
+    reply(1, 64);
+    call(2, 128);
+    call(3, 128);
+    rig_disconnect(&rig, &a, &b);
+    rig_connect(&rig, &a, &b, 20049);
+    call(2, 128);
+    reply(2, 64);
+    rig_end(&rig);
+    assert_int_equal(rig.credits, 2);
+    assert_int_equal(rig.credit[0].unanswered, 2);
+    assert_int_equal(rig.credit[1].calls, 1);
+    assert_int_equal(rig.credit[1].in_flight.max, 1);
+    assert_int_equal(rig.credit[1].unanswered, 0);
+}
+
+static void conversation(void)
+{
+    rig_connect(&rig, &a, &b, 20049);
+    call(1, 128);
+    reply(1, 200);
+    for (uint32_t xid = 2; xid < 150; xid++)
+        call(xid, 200);
+    for (uint32_t xid = 2; xid < 150; xid++)
+        reply(xid, 200);
+    rig_disconnect(&rig, &a, &b);
+}
+
+/* malloc fails at any point: it is reported, and nothing leaks or crashes. */
+static void test_malloc_fails(void **state)
+{
+    uint64_t needed;
+
+    (void)state;
+    begin(0);
+    conversation();
+    needed = rig.flow->flow.memory.count;
+    rig_end(&rig);
+    for (uint64_t fail = needed - 1; fail > 0; fail--) {
+        begin(0);
+        if (rig.flow->flow.memory.count > fail) {
+            rig_end(&rig);
+            break;
+        }
+        rig.may_fail = true;
+        rig.flow->flow.memory.fail_after = fail;
+        conversation();
+        assert_true(rig.flow->flow.memory.failed);
+        rig_end(&rig);
+    }
+}
+
+/* The limit is too low for the Calls in flight: the count goes on, roughly, and it is said. */
+static void test_memory_limit(void **state)
+{
+    (void)state;
+    begin(0);
+    rig_connect(&rig, &a, &b, 20049);
+    call(1, 128);
+    reply(1, 200);
+    rig.flow->flow.memory.limit = rig.flow->flow.memory.used;
+    for (uint32_t xid = 2; xid < 150; xid++)
+        call(xid, 200);
+    for (uint32_t xid = 2; xid < 150; xid++)
+        reply(xid, 200);
+    rig_end(&rig);
+    assert_int_equal(rig.credits, 1);
+    assert_true(rig.credit[0].memory);
+    assert_int_equal(rig.credit[0].in_flight.max, 148);
+    assert_int_equal(rig.credit[0].unanswered, 0);
+    assert_true(rig_count(&rig, RPCRDMA_RULE_MEMORY_LIMIT) > 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_ack_wraps),    cmocka_unit_test(test_read_response_acknowledges),
+        cmocka_unit_test(test_intervals),    cmocka_unit_test(test_not_asked_for),
+        cmocka_unit_test(test_set_up_again), cmocka_unit_test(test_malloc_fails),
+        cmocka_unit_test(test_memory_limit),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
