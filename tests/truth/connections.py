@@ -3,8 +3,9 @@
 and the inline thresholds that the client's kernel settled on."""
 import re
 
-LINE = re.compile(r'(\S+):(\d+) -> (\S+):(\d+) neg send/recv=(\d+)/(\d+)')
-QP = re.compile(r'src=(\S+):(\d+) dst=(\S+):(\d+) .*qp_type=RC .*qp_num=(\d+) rc=0')
+END = r'\[?([^\s\]]+)\]?:(\d+)'  # the kernel writes [address]:port for IPv6
+LINE = re.compile(rf'{END} -> {END} neg send/recv=(\d+)/(\d+)')
+QP = re.compile(rf'src={END} dst={END} .*qp_type=RC .*qp_num=(\d+) rc=0')
 
 
 def queue_pairs(role):

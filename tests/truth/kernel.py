@@ -36,7 +36,7 @@ class Client:
     def __init__(self, role, server):
         self.role, self.server = role, server
         text = [connection['text'] for connection in role['connections']]
-        self.addresses = {line.rsplit(' -> ')[0].rsplit(':', 1)[0] for line in text}
+        self.addresses = {line.rsplit(' -> ')[0].rsplit(':', 1)[0].strip('[]') for line in text}
         self.disconnects = [ts for ts, event, _ in role['cm'] if event == 'xprtrdma_disconnect']
         self.calls = defaultdict(list)
         for call in role['calls']:

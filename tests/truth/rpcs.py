@@ -4,9 +4,10 @@ import re
 from collections import Counter, defaultdict
 
 # Procedures of Linux's NFSv4 client that are no operation of the protocol: the operation they are for
-CLIENT_PROCEDURES = {'FSINFO': 'GETATTR', 'GETACL': 'GETATTR', 'LOOKUP_ROOT': 'PUTROOTFH',
-                     'OPEN_NOATTR': 'OPEN', 'PATHCONF': 'GETATTR', 'SERVER_CAPS': 'GETATTR',
-                     'SETACL': 'SETATTR', 'STATFS': 'GETATTR', 'SYMLINK': 'CREATE'}
+CLIENT_PROCEDURES = {'FSINFO': 'GETATTR', 'GETACL': 'GETATTR', 'GET_LEASE_TIME': 'GETATTR',
+                     'LOOKUP_ROOT': 'PUTROOTFH', 'OPEN_NOATTR': 'OPEN', 'PATHCONF': 'GETATTR',
+                     'SERVER_CAPS': 'GETATTR', 'SETACL': 'SETATTR', 'STATFS': 'GETATTR',
+                     'SYMLINK': 'CREATE'}
 
 
 def padded(length):
