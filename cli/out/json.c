@@ -116,7 +116,7 @@ static void message(struct view *view, const struct rpcrdma_flow_message *m)
     if (m->has_invalidate)
         json_key(json, "invalidate"), json_hex(json, m->invalidate, 8);
     rpcrdma_walk_message(m->message, direction, &visitor);
-    if (m->rpc)
+    if (m->rpc && m->rpc->present & RPCRDMA_RPC_HAS_TYPE)
         rpcrdma_walk_rpc(direction, view_call(m), view_procedure(m), &visitor);
     view_json_findings(json, m->findings, m->n_findings, m->frame);
     json_close(json, '}');

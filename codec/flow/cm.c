@@ -188,6 +188,14 @@ static void accept(struct flow *flow, const struct rpcrdma_op *op)
             half->pmtu = conn->path_mtu;
         }
     }
+    if (!conn->half[0] != !conn->half[1]) {
+        /* one QP number was cut off by the capture: that end is for inference to find */
+        conn->pub.paired_by = RPCRDMA_PAIRED_NOT;
+        conn->waiting |= FLOW_WAIT_PEER;
+        if (conn->claim == FLOW_CLAIMED)
+            flow_pair_lacks(flow, conn, true);
+        flow_pair_half_open(flow, conn, true);
+    }
     start(conn, 0);
     start(conn, 1);
     flow_private_data(conn, 1, op);
