@@ -90,7 +90,8 @@ static struct rpcrdma_op *begin(const struct rpcrdma_layer *l)
     op->data = NULL;
     op->caplen = op->len = 0;
     op->connect = NULL;
-    if (op->src.family != RPCRDMA_ADDRESS_IPV4 || l->family != RPCRDMA_ADDRESS_IPV4) {
+    if (op->src.family != RPCRDMA_ADDRESS_IPV4 || op->dst.family != RPCRDMA_ADDRESS_IPV4 ||
+        l->family != RPCRDMA_ADDRESS_IPV4) {
         memset(&op->src, 0, sizeof(op->src));
         memset(&op->dst, 0, sizeof(op->dst));
     }

@@ -300,6 +300,48 @@ static void longer_than_the_frame(void **state)
     seen_free(s);
 }
 
+/* Nothing of one packet's operation is left in the next one's: addresses of every kind, headers. */
+static void one_after_the_other(void **state)
+{
+    struct bytes kinds[5] = {{.n = 0}};
+    struct seen *alone[5], *s = seen_new(NULL);
+
+    (void)state;
+    put_ethernet(&kinds[0], 0x0800);
+    put_roce4(&kinds[0]);
+    put_ethernet(&kinds[1], 0x86dd);
+    put_roce6(&kinds[1]);
+    for (size_t i = 2; i < 4; i++) { /* only the source, only the destination maps IPv4 */
+        kinds[i] = kinds[1];
+        set(&kinds[i], i == 2 ? 22 : 38, 0, 8);
+        set(&kinds[i], i == 2 ? 30 : 46, 0x0000ffffc0a84d01, 8);
+    }
+    put_ethernet(&kinds[4], 0x0800);
+    put_ipv4(&kinds[4], 17, 8 + 12 + 20 + 8 + 4);
+    put_udp(&kinds[4], 4791, 12 + 20 + 8 + 4);
+    put_bth(&kinds[4], 0x0b, 0, 0x11, 0x100); /* Write with RETH and ImmDt */
+    put_fill(&kinds[4], 0xee, 20 + 8 + 4);
+    for (size_t i = 0; i < 5; i++) {
+        alone[i] = seen_new(NULL);
+        give(alone[i], 1, &kinds[i]);
+    }
+    for (size_t i = 0; i < 5; i++)
+        for (size_t k = 0; k < 5; k++) {
+            struct rpcrdma_op op = alone[k]->op[0];
+
+            s->n = 0;
+            give(s, 1, &kinds[i]);
+            give(s, 1, &kinds[k]);
+            op.frame = s->op[1].frame;
+            op.time_ns = s->op[1].time_ns;
+            op.data = s->op[1].data;
+            assert_memory_equal(&s->op[1], &op, sizeof(op));
+        }
+    for (size_t i = 0; i < 5; i++)
+        seen_free(alone[i]);
+    seen_free(s);
+}
+
 static void not_ours(void **state)
 {
     static const uint32_t unknown[] = {0, 9, 105, 127, 193, 220, 12345, UINT32_MAX};
@@ -333,7 +375,7 @@ int main(void)
         cmocka_unit_test(rocev1),          cmocka_unit_test(ipv4_options),
         cmocka_unit_test(ipv6_extensions), cmocka_unit_test(fragments),
         cmocka_unit_test(lengths),         cmocka_unit_test(longer_than_the_frame),
-        cmocka_unit_test(not_ours),
+        cmocka_unit_test(not_ours),        cmocka_unit_test(one_after_the_other),
     };
 
     return cmocka_run_group_tests_name("link", tests, NULL, NULL);
