@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Links the shared library only: what is used here must be exported. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
+/* Links the shared library only, includes public headers only: what is used here must be exported.
+ */
+#include "../test.h"
 
-#include <cmocka.h>
-
+#include "../../tools/pcap.h"
 #include "finding.h"
+#include "flow/flow.h"
+#include "net/net.h"
+#include "upper/names.h"
+#include "wire/field.h"
+#include "wire/message.h"
+#include "wire/private_data.h"
+#include "wire/rpc.h"
 
 static void findings_have_text(void **state)
 {
@@ -21,12 +24,134 @@ static void findings_have_text(void **state)
     assert_string_equal(text, "read list: not captured");
     assert_int_equal(length, strlen(text));
     assert_string_equal(rpcrdma_severity_name(rpcrdma_rule(finding.rule)->severity), "note");
+    assert_int_equal(rpcrdma_finding_text(&finding, text, 5), length);
+    assert_string_equal(text, "read");
+}
+
+static void findings_name_dialects(void **state)
+{
+    (void)state;
+    struct rpcrdma_finding finding = {.rule = RPCRDMA_RULE_DIALECT_UNDECIDED,
+                                      .arg = {1u << RPCRDMA_CEL_00 | 1u << RPCRDMA_IETF_07},
+                                      .what = "ietf-07"};
+    char text[128];
+
+    rpcrdma_finding_text(&finding, text, sizeof(text));
+    assert_string_equal(text, "the messages fit cel-00, ietf-07 alike: decoded as ietf-07");
+}
+
+/* RFC 8166 section 4.3.1: a Call with a read chunk of one segment, both ways. */
+static void messages_are_coded(void **state)
+{
+    static const uint8_t wire[] = {
+        0, 0, 0, 7, 0, 0, 0,  1,  0, 0, 0, 32, 0, 0, 0, 0, /* XID, version, credits, RDMA_MSG */
+        0, 0, 0, 1, 0, 0, 0,  40, 0, 0, 0, 9,  0, 0, 1, 0, /* position 40, handle 9, length 256 */
+        0, 0, 0, 0, 0, 0, 16, 0,  0, 0, 0, 0,              /* offset 4096; end of the read list */
+        0, 0, 0, 0, 0, 0, 0,  0,                           /* no write list, no reply chunk */
+        0, 0, 0, 7, 0, 0, 0,  0,  0, 0, 0, 2,              /* an RPC Call begins */
+    };
+    struct rpcrdma_message message;
+    uint8_t again[sizeof(wire)];
+    size_t written;
+
+    (void)state;
+    assert_int_equal(rpcrdma_message_decode(NULL, wire, sizeof(wire), sizeof(wire), &message),
+                     RPCRDMA_OK);
+    assert_int_equal(message.header_length, 52);
+    struct rpcrdma_read_iter it = rpcrdma_read_begin(&message.read);
+    struct rpcrdma_read_segment segment;
+    assert_true(rpcrdma_read_next(&it, &segment));
+    assert_int_equal(segment.position, 40);
+    assert_int_equal(segment.segment.handle, 9);
+    assert_int_equal(segment.segment.length, 256);
+    assert_int_equal(segment.segment.offset, 4096);
+    assert_false(rpcrdma_read_next(&it, &segment));
+    assert_int_equal(rpcrdma_message_encode(&message, again, sizeof(again), &written), RPCRDMA_OK);
+    assert_int_equal(written, sizeof(wire));
+    assert_memory_equal(again, wire, sizeof(wire));
+}
+
+static void tables_are_there(void **state)
+{
+    (void)state;
+    assert_ptr_equal(rpcrdma_dialect_by_name("ietf-04"), rpcrdma_dialect(RPCRDMA_IETF_07));
+    assert_null(rpcrdma_dialect_by_name("ietf-99"));
+    assert_string_equal(rpcrdma_procedure_name(100003, 3, 7, false), "WRITE");
+    assert_string_equal(rpcrdma_field(RPCRDMA_FIELD_XID)->key, "xid");
+}
+
+struct seen {
+    struct rpcrdma_flow *flow;
+    unsigned int messages, calls, connections;
+};
+
+static void on_op(void *context, const struct rpcrdma_op *op)
+{
+    struct seen *seen = context;
+
+    assert_true(rpcrdma_flow_op(seen->flow, op));
+}
+
+static void on_message(void *context, const struct rpcrdma_flow_message *message)
+{
+    struct seen *seen = context;
+
+    seen->messages++;
+    seen->calls += message->direction == RPCRDMA_DIRECTION_CALL;
+}
+
+static void on_connection(void *context, const struct rpcrdma_connection *connection)
+{
+    struct seen *seen = context;
+
+    seen->connections++;
+    assert_int_equal(connection->threshold_call, 4096);
+}
+
+/* The kernel's own count: 68 Calls and 68 Replies on two connections. */
+static void a_capture_is_followed(void **state)
+{
+    struct seen seen = {0};
+    const struct rpcrdma_net_sink below = {.op = on_op, .context = &seen};
+    const struct rpcrdma_flow_sink above = {
+        .connection = on_connection, .message = on_message, .context = &seen};
+    struct rpcrdma_net *net = rpcrdma_net_new(NULL, &below);
+    struct rpcrdma_packet packet = {0};
+    struct pcap_record record;
+    struct pcap_file file;
+
+    (void)state;
+    seen.flow = rpcrdma_flow_new(NULL, &above);
+    assert_non_null(net);
+    assert_non_null(seen.flow);
+    assert_true(pcap_open(&file, CAPTURE));
+    assert_true(rpcrdma_net_link_known(file.linktype));
+    while (pcap_next(&file, &record)) {
+        packet.frame++;
+        packet.time_ns = record.time_ns;
+        packet.linktype = file.linktype;
+        packet.caplen = record.caplen;
+        packet.len = record.len;
+        packet.data = record.data;
+        rpcrdma_net_packet(net, &packet);
+    }
+    rpcrdma_net_end(net);
+    rpcrdma_flow_end(seen.flow);
+    assert_int_equal(rpcrdma_net_stats(net)->packets, packet.frame);
+    assert_int_equal(seen.messages, 136);
+    assert_int_equal(seen.calls, 68);
+    assert_int_equal(seen.connections, 2);
+    rpcrdma_net_free(net);
+    rpcrdma_flow_free(seen.flow);
+    pcap_close(&file);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(findings_have_text),
+        cmocka_unit_test(findings_have_text),    cmocka_unit_test(findings_name_dialects),
+        cmocka_unit_test(messages_are_coded),    cmocka_unit_test(tables_are_there),
+        cmocka_unit_test(a_capture_is_followed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
