@@ -56,11 +56,12 @@ static void on_op(void *context, const struct rpcrdma_op *op)
     const struct rpcrdma_connection *connection;
 
     (void)context;
-    keep_set_up(op);
-    if (!rpcrdma_flow_op(feed.flow, op)) {
+    keep_op(op);
+    if (!rpcrdma_flow_op(feed.flow, op))
         feed.failed = true;
+    keep_op(NULL);
+    if (feed.failed)
         return;
-    }
     connection = rpcrdma_flow_connection(feed.flow, op);
     if (connection)
         store_get((uint32_t)op->frame)->ours = true;
@@ -80,6 +81,8 @@ static bool start(void)
         .message = keep_message,
         .early = keep_early,
         .finding = keep_finding,
+        .transaction = keep_transaction,
+        .moved = keep_moved,
     };
     struct rpcrdma_flow_config flow_config = {.max_memory = (uint64_t)settings.memory_mib << 20};
     uint16_t *ports = NULL;
@@ -116,6 +119,7 @@ void feed_begin(void)
     feed_end();
     find_links();
     store_begin();
+    keep_file();
 }
 
 void feed_end(void)

@@ -43,6 +43,14 @@ static bool is_frame(const struct rpcrdma_field *field)
     return field->base == RPCRDMA_BASE_DEC && n >= 5 && strcmp(field->key + n - 5, "frame") == 0;
 }
 
+/* What the packet list draws beside the packet. */
+static ft_framenum_type_t arrow(const char *key)
+{
+    return strcmp(key, "call_frame") == 0    ? FT_FRAMENUM_REQUEST
+           : strcmp(key, "reply_frame") == 0 ? FT_FRAMENUM_RESPONSE
+                                             : FT_FRAMENUM_NONE;
+}
+
 static enum ftenum integer(uint32_t width)
 {
     return width <= 8    ? FT_UINT8
@@ -81,6 +89,7 @@ static void describe_field(const struct rpcrdma_field *field, header_field_info 
     info->display = BASE_NONE;
     if (is_frame(field)) {
         info->type = FT_FRAMENUM;
+        info->strings = FRAMENUM_TYPE(arrow(field->key));
         return;
     }
     switch (field->base) {

@@ -14,18 +14,31 @@ struct pending {
     struct whole *whole;
 };
 
-enum { PENDING = 64 };
+enum { PENDING = 64, LAST_PARTS = 64 };
+
+struct last_part {
+    uint64_t stream;
+    struct told *told;
+};
 
 static struct {
     struct rpcrdma_packet packet; /* in hand */
+    const struct rpcrdma_op *op;  /* in hand */
     struct pending pending[PENDING];
     unsigned n_pending;
+    struct last_part last_part[LAST_PARTS];
     GPtrArray *of_frame; /* struct whole: bytes that go with the frame in hand */
 } keep;
 
 void keep_begin(const struct rpcrdma_packet *packet)
 {
     keep.packet = *packet;
+    keep.n_pending = 0;
+}
+
+void keep_file(void)
+{
+    memset(keep.last_part, 0, sizeof(keep.last_part));
     keep.n_pending = 0;
 }
 
@@ -166,13 +179,43 @@ static void complete(struct told *told, uint32_t frame)
     told->rpc_frame = frame;
 }
 
+/* Is the packet in hand one from the message's sender to its receiver? */
+static bool same_way(const struct told *told)
+{
+    const struct rpcrdma_op *op = keep.op;
+
+    return op && memcmp(&op->src, &told->src.address, sizeof(op->src)) == 0 &&
+           memcmp(&op->dst, &told->dst.address, sizeof(op->dst)) == 0 &&
+           (op->carrier == RPCRDMA_CARRIER_IWARP || op->dst_qpn == told->dst.qpn);
+}
+
+/*
+ * Where is the RPC message shown? With the message that begins it, where there was enough of it to
+ * show when that was first seen. So not where it was told early, and had to wait for chunks: then
+ * with the packet that fills the gap.
+ */
 static void attach(struct told *told, struct whole *whole, uint32_t rpc_frame)
 {
     told->whole = whole;
-    if (told->rpc_frame == 0 && rpc_frame != told->frame)
+    if (told->begins_rpc && told->was_early && told->reduced && same_way(told))
+        complete(told, (uint32_t)keep.packet.frame);
+    else if (!told->begins_rpc && rpc_frame != told->frame)
         complete(told, rpc_frame);
     else
         told->rpc_frame = told->frame;
+    for (struct told *part = told->previous; part; part = part->previous)
+        part->rpc_frame = told->rpc_frame;
+}
+
+/* Parts before this one are part of what it completes. */
+static void chain(struct told *told)
+{
+    struct last_part *last = &keep.last_part[told->xid % LAST_PARTS];
+
+    if (told->part > 1 && last->told && last->stream == told->stream &&
+        last->told->xid == told->xid && last->told != told)
+        told->previous = last->told;
+    *last = (struct last_part){told->stream, told};
 }
 
 static void attach_pending(struct told *told)
@@ -194,6 +237,7 @@ static void keep_one(const struct rpcrdma_flow_message *m, bool early)
     struct told *told = get_told(note, m);
 
     note->ours = true;
+    told->was_early = told->early && !early;
     told->early = early;
     told->dialect = m->message->dialect;
     told->frame = (uint32_t)m->frame;
@@ -217,6 +261,8 @@ static void keep_one(const struct rpcrdma_flow_message *m, bool early)
         told->rpc_frame = told->frame;
     set_call(told, m);
     set_findings(told, m->findings, m->n_findings);
+    if (m->part > 0)
+        chain(told);
     attach_pending(told);
 }
 
@@ -318,7 +364,88 @@ void keep_rpc(void *context, const struct rpcrdma_rpc_message *m)
     }
 }
 
-void keep_set_up(const struct rpcrdma_op *op)
+static void add_frame(struct told *call, uint32_t frame, uint32_t length)
+{
+    struct frames *f = call->data;
+
+    if (!f)
+        f = call->data = wmem_new0(wmem_file_scope(), struct frames);
+    f->bytes += length;
+    if (f->n > 0 && f->at[f->n - 1] == frame)
+        return;
+    if (f->n == FRAMES_MAX) {
+        f->left_out++;
+        return;
+    }
+    if (f->n == f->size) {
+        f->size = MAX(4, 2 * f->size);
+        f->at = wmem_realloc(wmem_file_scope(), f->at, f->size * sizeof(*f->at));
+    }
+    f->at[f->n++] = frame;
+}
+
+void keep_moved(void *context, const struct rpcrdma_moved *moved)
+{
+    struct frame_note *note = store_get((uint32_t)moved->frame);
+    struct frame_note *call = store_find((uint32_t)moved->call_frame);
+    struct carried **end = &note->carried;
+    struct told *told = call ? find_told(call, false, moved->xid, 0) : NULL;
+
+    (void)context;
+    note->ours = true;
+    while (*end)
+        end = &(*end)->next;
+    *end = wmem_new0(wmem_file_scope(), struct carried);
+    **end = (struct carried){.xid = moved->xid,
+                             .call_frame = (uint32_t)moved->call_frame,
+                             .index = moved->index,
+                             .position = moved->position,
+                             .length = moved->length,
+                             .offset = moved->offset,
+                             .chunk_length = moved->chunk_length,
+                             .kind = (uint8_t)moved->kind,
+                             .chunk = (uint8_t)moved->chunk};
+    if (told)
+        add_frame(told, (uint32_t)moved->frame,
+                  moved->kind == RPCRDMA_OP_READ_REQUEST ? 0 : moved->length);
+}
+
+static void add_transacted(uint32_t frame, const struct transacted *t)
+{
+    struct transacted **end;
+
+    if (frame == 0)
+        return;
+    end = &store_get(frame)->transacted;
+    while (*end)
+        end = &(*end)->next;
+    *end = wmem_memdup(wmem_file_scope(), t, sizeof(*t));
+}
+
+void keep_transaction(void *context, const struct rpcrdma_transaction *from)
+{
+    struct transacted t = {.xid = from->xid,
+                           .call_frame = (uint32_t)from->call_frame,
+                           .reply_frame = (uint32_t)from->reply_frame,
+                           .has_latency = from->has_latency,
+                           .has_rdma = from->has_rdma,
+                           .complete = from->complete,
+                           .retransmitted = from->retransmitted,
+                           .error = from->error,
+                           .latency_ns = from->latency_ns,
+                           .rdma_ns = from->rdma_ns,
+                           .call_length = from->call_length,
+                           .reply_length = from->reply_length,
+                           .read_chunk_length = from->read_chunk_length,
+                           .write_chunk_length = from->write_chunk_length,
+                           .reply_chunk_length = from->reply_chunk_length};
+
+    (void)context;
+    add_transacted(t.call_frame, &t);
+    add_transacted(t.reply_frame, &t);
+}
+
+static void keep_set_up(const struct rpcrdma_op *op)
 {
     struct rpcrdma_private_data pd;
     struct frame_note *note;
@@ -335,4 +462,11 @@ void keep_set_up(const struct rpcrdma_op *op)
     note->set_up->private_data = pd;
     note->set_up->place =
         place_of(op->frame, connect->private_data, connect->private_caplen, connect->private_len);
+}
+
+void keep_op(const struct rpcrdma_op *op)
+{
+    keep.op = op;
+    if (op)
+        keep_set_up(op);
 }

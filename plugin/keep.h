@@ -9,12 +9,16 @@
 
 void keep_begin(const struct rpcrdma_packet *packet); /* the frame in hand */
 void keep_frame_done(void);
+void keep_file(void); /* a file is opened */
 
 void keep_message(void *context, const struct rpcrdma_flow_message *message);
 void keep_early(void *context, const struct rpcrdma_flow_message *message);
 void keep_finding(void *context, const struct rpcrdma_connection *connection,
                   const struct rpcrdma_finding *finding);
+void keep_moved(void *context, const struct rpcrdma_moved *moved);
+void keep_transaction(void *context, const struct rpcrdma_transaction *transaction);
 void keep_rpc(void *context, const struct rpcrdma_rpc_message *message);
-void keep_set_up(const struct rpcrdma_op *op);
+/* Before an operation goes to flow/; NULL: after it. */
+void keep_op(const struct rpcrdma_op *op);
 
 #endif

@@ -99,18 +99,6 @@ static void put_context(const struct told *told, const struct rpcrdma_visitor *v
                          visitor);
 }
 
-static void put_links(const struct told *told, tvbuff_t *tvb, proto_tree *tree)
-{
-    proto_item *item;
-
-    if (told->rpc_frame == 0 || told->rpc_frame == told->frame)
-        return;
-    item = proto_tree_add_uint(tree, field_hf(RPCRDMA_FIELD_FRAME), tvb, 0, 0, told->rpc_frame);
-    proto_item_set_generated(item);
-    proto_item_set_text(item, "[The RPC message is complete, and shown, in frame %u]",
-                        told->rpc_frame);
-}
-
 static void put_blanks(const struct rpc_bytes *rpc, tvbuff_t *tvb, proto_tree *tree)
 {
     uint64_t n = 0;
@@ -149,8 +137,8 @@ static struct rpcrdma_message decode(const struct told *told, tvbuff_t *tvb)
     return m;
 }
 
-static void show_message(const struct told *told, tvbuff_t *raw, packet_info *pinfo,
-                         proto_tree *tree, bool first)
+static void show_message(const struct told *told, const struct frame_note *note, tvbuff_t *raw,
+                         packet_info *pinfo, proto_tree *tree, bool first)
 {
     tvbuff_t *tvb = open_place(&told->place, raw, pinfo, "RPC-over-RDMA message");
     struct rpcrdma_message m = decode(told, tvb);
@@ -173,7 +161,7 @@ static void show_message(const struct told *told, tvbuff_t *raw, packet_info *pi
         visitor = drawing_visitor(&drawing, pinfo->pool, tvb, sub);
         rpcrdma_walk_message(&m, direction(told), &visitor);
         put_context(told, &visitor, pinfo->pool);
-        put_links(told, tvb, sub);
+        put_links(told, note, tvb, sub);
     }
     for (uint32_t i = 0; i < told->n_findings; i++)
         put_finding(pinfo, sub, tvb, &told->findings[i]);
@@ -242,10 +230,12 @@ void show_frame(const struct frame_note *note, tvbuff_t *raw, packet_info *pinfo
 
     if (note->set_up)
         show_set_up(note->set_up, raw, pinfo, tree);
+    if (note->carried && !(settings.leave_version1 && !note->messages))
+        show_carried(note->carried, raw, pinfo, tree);
     for (const struct told *told = note->messages; told; told = told->next) {
         if (settings.leave_version1 && told->dialect->version == 1)
             continue;
-        show_message(told, raw, pinfo, tree, first);
+        show_message(told, note, raw, pinfo, tree, first);
         first = false;
     }
     for (const struct completed *c = note->completed; c; c = c->next) {

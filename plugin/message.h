@@ -24,6 +24,12 @@ struct drawing {
 struct rpcrdma_visitor drawing_visitor(struct drawing *drawing, wmem_allocator_t *scope,
                                        tvbuff_t *tvb, proto_tree *tree);
 
+/* links.c: where the rest of it is. */
+void put_links(const struct told *told, const struct frame_note *note, tvbuff_t *tvb,
+               proto_tree *tree);
+void show_carried(const struct carried *carried, tvbuff_t *raw, packet_info *pinfo,
+                  proto_tree *tree);
+
 /* summary.c: a message in a line, and its RPC. */
 void summary_rpc(wmem_strbuf_t *out, const struct told *told);
 void summary_transport(wmem_strbuf_t *out, const struct told *told,

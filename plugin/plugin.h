@@ -9,6 +9,7 @@
  *   feed.c      first visit of a frame: raw bytes -> net/ -> flow/, once
  *   store.c     what came out, kept per frame: later passes only read it
  *   message.c   a frame's messages -> tree, columns, expert items
+ *   links.c     what belongs together: Calls, Replies, chunk packets
  *   tree.c      what codec/wire/walk.h tells -> protocol items
  *   fields.c    codec/wire/field.def and rule.def -> hf, ett, ei
  *   assemble.c  the bytes of an RPC message

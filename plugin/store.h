@@ -36,6 +36,7 @@ struct place {
 struct told {
     struct told *next; /* in the same frame */
     bool early;        /* as much as was known when its frame was first seen */
+    bool was_early;    /* then told again */
     struct place place;
     const struct rpcrdma_dialect *dialect;
     uint32_t frame, first_frame;
@@ -56,6 +57,25 @@ struct told {
     bool reduced;        /* its inline part is not the whole of it */
     uint32_t rpc_frame;  /* the frame that completes it and shows it; 0: not known; else its own */
     struct whole *whole; /* NULL: not put together (yet, or no need) */
+    struct told *previous; /* the part before this one, of a continued message */
+    struct frames *data;   /* of a Call: which frames move bytes of its chunks */
+};
+
+/* A list of frames, in order. */
+enum { FRAMES_MAX = 4096 };
+struct frames {
+    uint32_t n, size, left_out;
+    uint64_t bytes;
+    uint32_t *at;
+};
+
+/* A Call and what answers it: known of both frames. */
+struct transacted {
+    struct transacted *next;
+    uint32_t xid, call_frame, reply_frame;
+    bool has_latency, has_rdma, complete, retransmitted, error;
+    int64_t latency_ns, rdma_ns;
+    uint64_t call_length, reply_length, read_chunk_length, write_chunk_length, reply_chunk_length;
 };
 
 /* A message that is completed, and shown, by a later frame than its own. */
@@ -76,10 +96,20 @@ struct set_up {
     struct rpcrdma_private_data private_data;
 };
 
+/* An RDMA packet that moves bytes of a chunk. */
+struct carried {
+    struct carried *next; /* several in one packet: iWARP */
+    uint32_t xid, call_frame, index, position, length;
+    uint64_t offset, chunk_length;
+    uint8_t kind, chunk; /* enum rpcrdma_op_kind, rpcrdma_chunk_kind */
+};
+
 struct frame_note {
     bool ours; /* of a connection taken as RPC-over-RDMA, or about to become one */
     struct told *messages;
     struct completed *completed;
+    struct transacted *transacted;
+    struct carried *carried;
     struct found *findings;
     struct set_up *set_up;
 };

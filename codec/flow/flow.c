@@ -36,7 +36,7 @@ struct rpcrdma_flow *rpcrdma_flow_new(const struct rpcrdma_flow_config *config,
                            flow->n_ports * sizeof(*flow->ports));
     if (flow->n_qpns)
         flow->qpns = copy(flow, config->qpns, flow->n_qpns * sizeof(*flow->qpns));
-    if (sink->rpc || sink->transaction)
+    if (sink->rpc || sink->transaction || sink->moved)
         flow->track = track_new(flow);
     if (flow->memory.failed || (config && config->credits && !flow_credits_start(flow))) {
         rpcrdma_flow_free(handle);

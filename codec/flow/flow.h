@@ -106,6 +106,7 @@ struct rpcrdma_flow_message {
 
 struct rpcrdma_rpc_message; /* flow/rpc.h */
 struct rpcrdma_transaction;
+struct rpcrdma_moved;
 
 /* Calls come during rpcrdma_flow_op and rpcrdma_flow_end. Any may be NULL. */
 struct rpcrdma_flow_sink {
@@ -130,6 +131,8 @@ struct rpcrdma_flow_sink {
     void (*rpc)(void *context, const struct rpcrdma_rpc_message *message);
     /* once for every Call: when it is answered, or will not be; and for Replies without Call */
     void (*transaction)(void *context, const struct rpcrdma_transaction *transaction);
+    /* a packet moves bytes of a chunk that is known */
+    void (*moved)(void *context, const struct rpcrdma_moved *moved);
     void *context;
 };
 

@@ -39,8 +39,8 @@ static const struct rpcrdma_dialect *dialect_of(const struct making *m)
     return m->conn->pub.dialect ? m->conn->pub.dialect : m->flow->dialect;
 }
 
-/* RDMA_MSG with a Position-Zero Read chunk, whose inline part is not the start of the RPC message: RFC
- * 5666 left open what that means. */
+/* RDMA_MSG with a Position-Zero Read chunk, whose inline part is not the start of the RPC message:
+ * RFC 5666 left open what that means. */
 static bool begins_in_chunk(const struct rpcrdma_message *message)
 {
     struct rpcrdma_read_iter it = rpcrdma_read_begin(&message->read);

@@ -99,6 +99,30 @@ struct rpcrdma_transaction {
     size_t n_findings;
 };
 
+/* Which chunk of a Call. */
+enum rpcrdma_chunk_kind {
+    RPCRDMA_CHUNK_CALL,  /* the whole Call: Position-Zero Read chunk, or version 2's Call chunk */
+    RPCRDMA_CHUNK_READ,  /* a data item of the Call (or of a Reply: RFC 5666's Read-Read model) */
+    RPCRDMA_CHUNK_WRITE, /* a data item of the Reply */
+    RPCRDMA_CHUNK_REPLY, /* the whole Reply */
+};
+
+/* One packet of RDMA that moves bytes of a chunk, or asks for them; told each time it is seen, also
+ * when it moves them again. Valid during the call. */
+struct rpcrdma_moved {
+    const struct rpcrdma_connection *connection;
+    enum rpcrdma_op_kind kind; /* WRITE, READ_REQUEST, READ_RESPONSE */
+    uint64_t frame;
+    uint32_t xid;
+    uint64_t call_frame; /* last packet of the Call's Send; 0: not seen */
+    enum rpcrdma_chunk_kind chunk;
+    uint32_t index;        /* of the chunk in its list, from 0 */
+    uint32_t position;     /* RPCRDMA_CHUNK_READ: as the read list says */
+    uint64_t offset;       /* in the chunk */
+    uint32_t length;       /* bytes on the wire, or asked for */
+    uint64_t chunk_length; /* bytes there is room for, or to be read */
+};
+
 /* Writes "READ" or "SEQUENCE+PUTFH+READ", NUL-terminated and cut to size; "+..." where operations
  * are not known; "" where nothing is. Returns the length it would have. */
 RPCRDMA_API size_t rpcrdma_transaction_name(const struct rpcrdma_transaction *transaction,

@@ -592,6 +592,7 @@ static void moved(struct track *track, struct flow_region *region, uint64_t star
     struct track_rpc *t = region->owner;
     uint32_t n = region->seen;
 
+    track_moved_tell(track, region, (enum rpcrdma_op_kind)op->kind, op->frame, start, op->len);
     if (t->rdma_last_ns == 0)
         t->rdma_first_ns = op->time_ns;
     t->rdma_last_ns = op->time_ns;
@@ -666,6 +667,8 @@ static void on_read_request(void *self, struct flow_conn *conn, int sender,
         return;
     c->reads[sender][i].region = region;
     t = region->owner;
+    track_moved_tell(track, region, RPCRDMA_OP_READ_REQUEST, read->frame,
+                     read->address - region->offset, read->length);
     if (t->reads[sender].last == 0)
         t->reads[sender].first = read->id;
     t->reads[sender].last = read->id;

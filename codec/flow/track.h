@@ -9,6 +9,7 @@
  *   offer.c    the chunk lists of a message as regions
  *   pieces.c   runs of bytes, cut and joined
  *   whole.c    a Call or a Reply from its parts and chunks, given to the sink
+ *   moved.c    which chunk a packet's bytes belong to
  *   again.c    Calls that were sent before, on another connection
  *   rpc.c      names
  */
@@ -206,6 +207,10 @@ void track_reader_move(struct track *track, struct track_reader *reader, struct 
 const uint8_t *track_flatten(struct track *track, const struct track_pieces *pieces,
                              size_t *caplen);
 void track_pieces_free(struct track *track, struct track_pieces *pieces);
+
+/* moved.c. Tells the sink which chunk `length` bytes from `start` of the region belong to. */
+void track_moved_tell(const struct track *track, const struct flow_region *region,
+                      enum rpcrdma_op_kind kind, uint64_t frame, uint64_t start, uint32_t length);
 
 /* whole.c */
 void track_call_names(struct track *track, struct track_rpc *t, const uint8_t *data, size_t caplen,

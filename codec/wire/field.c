@@ -7,6 +7,7 @@ typedef const struct rpcrdma_value_name value_names[];
 
 /* RFC 5531 section 9 for what is of RPC, RFC 2203 section 5.3.1 for what is of GSS. */
 static value_names direction_names = {{0, "call"}, {1, "reply"}, {0, NULL}};
+static value_names chunk_names = {{0, "call"}, {1, "read"}, {2, "write"}, {3, "reply"}, {0, NULL}};
 static value_names rpc_direction_names = {{0, "forward"}, {1, "reverse"}, {0, NULL}};
 static value_names role_names = {{0, "unknown"}, {1, "client"}, {2, "server"}, {0, NULL}};
 static value_names flavor_names = {

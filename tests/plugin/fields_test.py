@@ -14,6 +14,8 @@ ELEMENTS = {'properties': 'property', 'want': 'property', 'other': 'property', '
             'optional.now': 'characteristic', 'findings': 'finding'}
 POSITIONS = {'nochg', 'done', 'rejected', 'optional.nochg', 'optional.done', 'optional.rej',
              'optional.pend'}
+# What the plugin shows beside: findings are compared by rule, the rest has its own tests.
+NOT_DECODED = ('rpcrdma.expert', 'rpcrdma.finding.', 'rpcrdma.rpcs.', 'rpcrdma.data.', 'rpcrdma.frame')
 NOT_SHOWN = {'frame', 'time_ns', 'findings'}  # frame and time are Wireshark's own
 
 
@@ -76,9 +78,7 @@ def dissected(path, passes, options=()):
             into = {}
             for field in proto.iter('field'):
                 name, show = field.get('name'), field.get('show')
-                if show == '' or not name.startswith('rpcrdma.') or \
-                        name.startswith(('rpcrdma.expert', 'rpcrdma.finding.')) or \
-                        name in ('rpcrdma.frame',):
+                if show == '' or not name.startswith('rpcrdma.') or name.startswith(NOT_DECODED):
                     continue
                 into.setdefault(name, []).append(boolean(show))
             for field in proto.iter('field'):

@@ -61,9 +61,19 @@ static void on_transaction(void *context, const struct rpcrdma_transaction *t)
         got->rules[got->n_rules++] = t->findings[i].rule;
 }
 
+static void on_moved(void *context, const struct rpcrdma_moved *moved)
+{
+    struct rpc_rig *r = context;
+
+    if (r->moves < RPC_RIG_MAX) /* some tests move a lot, and look at something else */
+        r->moved[r->moves] = *moved;
+    r->moves++;
+}
+
 void rpc_rig_begin_late(struct rpc_rig *r, const struct rpcrdma_flow_config *config, bool data)
 {
-    struct rpcrdma_flow_sink sink = {.transaction = on_transaction, .context = r};
+    struct rpcrdma_flow_sink sink = {
+        .transaction = on_transaction, .moved = on_moved, .context = r};
 
     memset(r, 0, sizeof(*r));
     if (data)

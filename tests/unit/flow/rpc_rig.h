@@ -41,6 +41,8 @@ struct rpc_rig {
     size_t messages;
     struct got_transaction transaction[RPC_RIG_MAX];
     size_t transactions;
+    struct rpcrdma_moved moved[RPC_RIG_MAX]; /* their pointers are stale */
+    size_t moves;
     struct rig_end a, b;
 };
 

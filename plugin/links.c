@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "message.h"
+
+#include <epan/column-utils.h>
+
+/* What belongs together: a Call, its Reply, and the packets that moved their chunks. */
+
+static proto_item *put_frame(proto_tree *tree, enum rpcrdma_field_id field, tvbuff_t *tvb,
+                             uint32_t frame)
+{
+    proto_item *item = proto_tree_add_uint(tree, field_hf(field), tvb, 0, 0, frame);
+
+    proto_item_set_generated(item);
+    return item;
+}
+
+static void put_number(proto_tree *tree, enum rpcrdma_field_id field, tvbuff_t *tvb, uint64_t value)
+{
+    proto_item_set_generated(proto_tree_add_uint64(tree, field_hf(field), tvb, 0, 0, value));
+}
+
+static void put_bool(proto_tree *tree, enum rpcrdma_field_id field, tvbuff_t *tvb, bool value)
+{
+    proto_item_set_generated(proto_tree_add_boolean(tree, field_hf(field), tvb, 0, 0, value));
+}
+
+static void put_lengths(const struct transacted *t, tvbuff_t *tvb, proto_tree *tree)
+{
+    const struct {
+        enum rpcrdma_field_id field;
+        uint64_t value;
+    } lengths[] = {
+        {RPCRDMA_FIELD_RPCS_CALL_LENGTH, t->call_length},
+        {RPCRDMA_FIELD_RPCS_REPLY_LENGTH, t->reply_length},
+        {RPCRDMA_FIELD_RPCS_READ_CHUNK_LENGTH, t->read_chunk_length},
+        {RPCRDMA_FIELD_RPCS_WRITE_CHUNK_LENGTH, t->write_chunk_length},
+        {RPCRDMA_FIELD_RPCS_REPLY_CHUNK_LENGTH, t->reply_chunk_length},
+    };
+
+    for (size_t i = 0; i < G_N_ELEMENTS(lengths); i++)
+        if (lengths[i].value > 0)
+            put_number(tree, lengths[i].field, tvb, lengths[i].value);
+}
+
+static void put_transacted(const struct transacted *t, uint32_t frame, tvbuff_t *tvb,
+                           proto_tree *parent)
+{
+    proto_item *item;
+    proto_tree *tree = proto_tree_add_subtree(parent, tvb, 0, 0, record_ett(RPCRDMA_RECORD_RPCS),
+                                              &item, "RPC transaction");
+
+    proto_item_set_generated(item);
+    if (t->call_frame != 0 && t->call_frame != frame)
+        put_frame(tree, RPCRDMA_FIELD_RPCS_CALL_FRAME, tvb, t->call_frame);
+    if (t->reply_frame != 0 && t->reply_frame != frame)
+        put_frame(tree, RPCRDMA_FIELD_RPCS_REPLY_FRAME, tvb, t->reply_frame);
+    if (t->has_latency) {
+        put_number(tree, RPCRDMA_FIELD_RPCS_LATENCY, tvb, (uint64_t)t->latency_ns);
+        proto_item_append_text(item, ", %.6f s", (double)t->latency_ns / 1e9);
+    }
+    if (t->has_rdma)
+        put_number(tree, RPCRDMA_FIELD_RPCS_RDMA, tvb, (uint64_t)t->rdma_ns);
+    put_lengths(t, tvb, tree);
+    put_bool(tree, RPCRDMA_FIELD_RPCS_COMPLETE, tvb, t->complete);
+    if (t->retransmitted)
+        put_bool(tree, RPCRDMA_FIELD_RPCS_RETRANSMITTED, tvb, true);
+}
+
+static void put_data_frames(const struct frames *f, tvbuff_t *tvb, proto_tree *parent)
+{
+    proto_item *item;
+    proto_tree *tree = proto_tree_add_subtree_format(
+        parent, tvb, 0, 0, record_ett(RPCRDMA_RECORD_DATA), &item,
+        "Chunk data: %" PRIu64 " bytes in %u frames", f->bytes, f->n + f->left_out);
+
+    proto_item_set_generated(item);
+    for (uint32_t i = 0; i < f->n; i++)
+        put_frame(tree, RPCRDMA_FIELD_DATA_FRAME, tvb, f->at[i]);
+    if (f->left_out > 0)
+        proto_item_append_text(item, ", the last %u not listed", f->left_out);
+}
+
+void put_links(const struct told *told, const struct frame_note *note, tvbuff_t *tvb,
+               proto_tree *tree)
+{
+    for (const struct transacted *t = note->transacted; t; t = t->next)
+        if (t->xid == told->xid)
+            put_transacted(t, told->frame, tvb, tree);
+    if (told->data)
+        put_data_frames(told->data, tvb, tree);
+    if (told->rpc_frame != 0 && told->rpc_frame != told->frame)
+        proto_item_set_text(put_frame(tree, RPCRDMA_FIELD_FRAME, tvb, told->rpc_frame),
+                            "[The RPC message is complete, and shown, in frame %u]",
+                            told->rpc_frame);
+}
+
+static const char *what(const struct carried *c, wmem_allocator_t *scope)
+{
+    const char *verb = c->kind == RPCRDMA_OP_READ_REQUEST ? "asks for bytes" : "bytes";
+    uint64_t last = c->offset + (c->length > 0 ? c->length - 1 : 0);
+
+    switch (c->chunk) {
+    case RPCRDMA_CHUNK_CALL:
+        return wmem_strdup_printf(scope, "Call chunk, %s %" PRIu64 "-%" PRIu64 " of %" PRIu64, verb,
+                                  c->offset, last, c->chunk_length);
+    case RPCRDMA_CHUNK_READ:
+        return wmem_strdup_printf(scope, "read chunk at %u, %s %" PRIu64 "-%" PRIu64 " of %" PRIu64,
+                                  c->position, verb, c->offset, last, c->chunk_length);
+    case RPCRDMA_CHUNK_WRITE:
+        return wmem_strdup_printf(scope, "write chunk %u, %s %" PRIu64 "-%" PRIu64 " of %" PRIu64,
+                                  c->index + 1, verb, c->offset, last, c->chunk_length);
+    default:
+        return wmem_strdup_printf(scope, "reply chunk, %s %" PRIu64 "-%" PRIu64 " of %" PRIu64,
+                                  verb, c->offset, last, c->chunk_length);
+    }
+}
+
+static void put_carried(const struct carried *c, tvbuff_t *raw, proto_tree *tree)
+{
+    proto_item_set_generated(
+        proto_tree_add_uint(tree, field_hf(RPCRDMA_FIELD_DATA_XID), raw, 0, 0, c->xid));
+    if (c->call_frame != 0)
+        put_frame(tree, RPCRDMA_FIELD_DATA_CALL_FRAME, raw, c->call_frame);
+    proto_item_set_generated(
+        proto_tree_add_uint(tree, field_hf(RPCRDMA_FIELD_DATA_CHUNK), raw, 0, 0, c->chunk));
+    proto_item_set_generated(
+        proto_tree_add_uint(tree, field_hf(RPCRDMA_FIELD_DATA_INDEX), raw, 0, 0, c->index));
+    if (c->chunk == RPCRDMA_CHUNK_READ)
+        proto_item_set_generated(proto_tree_add_uint(tree, field_hf(RPCRDMA_FIELD_DATA_POSITION),
+                                                     raw, 0, 0, c->position));
+    put_number(tree, RPCRDMA_FIELD_DATA_OFFSET, raw, c->offset);
+    proto_item_set_generated(
+        proto_tree_add_uint(tree, field_hf(RPCRDMA_FIELD_DATA_LENGTH), raw, 0, 0, c->length));
+    put_number(tree, RPCRDMA_FIELD_DATA_CHUNK_LENGTH, raw, c->chunk_length);
+}
+
+void show_carried(const struct carried *carried, tvbuff_t *raw, packet_info *pinfo,
+                  proto_tree *tree)
+{
+    for (; carried; carried = carried->next) {
+        const char *text = what(carried, pinfo->pool);
+        proto_item *item;
+
+        col_append_fstr(pinfo->cinfo, COL_INFO, " [%s, XID 0x%08x]", text, carried->xid);
+        if (!tree)
+            continue;
+        item = proto_tree_add_protocol_format(tree, proto_rpcrdma, raw, 0, 0,
+                                              "RPC-over-RDMA, %s, XID 0x%08x", text, carried->xid);
+        put_carried(carried, raw, proto_item_add_subtree(item, record_ett(RPCRDMA_RECORD_DATA)));
+    }
+}
