@@ -20,17 +20,28 @@ static struct flow_event *new_event(struct flow *flow, struct flow_half *half, s
     return event;
 }
 
-/* In the order of the capture; the events of one half stay in theirs. */
+/* Requests, whose order is their PSNs'; answers have that of the capture. */
+static bool is_request(const struct flow_event *event)
+{
+    return event->kind != FLOW_EVENT_OP || event->op.kind <= RPCRDMA_OP_ATOMIC;
+}
+
+static bool stays_before(const struct flow_event *there, const struct flow_event *event)
+{
+    return there->order <= event->order ||
+           (there->half == event->half && is_request(there) && is_request(event));
+}
+
+/* In the order of the capture; the requests of one half stay in theirs. */
 static void insert(struct flow_conn *conn, struct flow_event *event)
 {
     struct flow_event **at = &conn->hold;
 
-    if (conn->hold_tail &&
-        (conn->hold_tail->order <= event->order || conn->hold_tail->half == event->half)) {
+    if (conn->hold_tail && stays_before(conn->hold_tail, event)) {
         at = &conn->hold_tail->next;
     } else {
         for (struct flow_event **e = &conn->hold; *e; e = &(*e)->next)
-            if ((*e)->order <= event->order || (*e)->half == event->half)
+            if (stays_before(*e, event))
                 at = &(*e)->next;
     }
     event->next = *at;

@@ -167,10 +167,44 @@ def check_extract(recording):
     return complaints
 
 
+def check_damaged(recording):
+    """Captures as they are met in the field: never a wrong byte, nothing twice, and what is missing said."""
+    packets, linktype = pcap.read(recording.path)
+    sources = {packet.data[26:30] for packet in packets if packet.data[12:14] == b'\x08\0'}
+    parts = {'thinned': [one for one in packets if one.frame % 50],
+             'lossy': variants.lossy(packets, 1),
+             'begun late': packets[len(packets) // 3:],
+             'ended early': packets[:len(packets) // 2],
+             'sliced': [one._replace(data=one.data[:160]) for one in packets]}
+    for number, source in enumerate(sorted(sources)[:2]):
+        parts[f'only what {number} sends'] = [one for one in packets if one.data[26:30] == source]
+    if recording.name.startswith('roce-'):
+        parts['without CM'] = variants.without_cm(recording.capture())
+    lines, _ = recording.command.lines('rpcs', recording.path)
+    complaints = []
+    with tempfile.TemporaryDirectory() as folder:
+        recording.command.run('extract', '-d', os.path.join(folder, 'all'), recording.path)
+        all_of_it = extract.messages(os.path.join(folder, 'all'))
+        for what, part in parts.items():
+            path, messages_folder = os.path.join(folder, 'part.pcap'), os.path.join(folder, what)
+            out = os.path.join(folder, 'out.pcap')
+            pcap.write(path, part, linktype)
+            recording.command.run('extract', '-q', '-w', out, '-d', messages_folder, path)
+            wrong, counts = extract.compare_damaged(all_of_it, extract.messages(messages_folder))
+            print(what, dict(counts))
+            complaints += [f'{what}: {line}' for line in wrong]
+            told, _ = recording.command.lines('rpcs', path)
+            complaints += [f'{what}: {line}' for line in rpcs.compare_damaged(
+                lines, told, sliced=what == 'sliced', complete=what in ('without CM', 'sliced'))]
+            if extract.have_tshark() and what in ('thinned', 'begun late'):
+                complaints += [f'{what}: {line}' for line in extract.compare_tshark(out, told, partial=True)]
+    return complaints
+
+
 CHECKS = {'messages': check_messages, 'connections': check_connections, 'wire': check_wire,
           'without-cm': check_without_cm, 'thinned': check_thinned, 'lossy': check_lossy, 'cut': check_cut,
           'sliced': check_sliced, 'rpcs': check_rpcs, 'credits': check_credits,
-          'extract': check_extract}
+          'extract': check_extract, 'damaged': check_damaged}
 
 
 def main():

@@ -161,3 +161,29 @@ def compare_mountstats(trace, lines, path):
         if all(nearest.values()):
             complaints.append(f'mount {number}, {xprt}: no connection is like it: {nearest}')
     return complaints
+
+
+LENGTHS = ('call_length', 'reply_length', 'read_chunk_length', 'write_chunk_length', 'reply_chunk_length')
+
+
+def compare_damaged(lines, told, sliced, complete):
+    """Transactions of a damaged capture: each is one of the complete capture's, with no other numbers where
+    it says that it is complete. `complete`: none may be missing."""
+    complaints = []
+    want = defaultdict(list)
+    for line in lines:
+        want[line['xid']].append(line)
+    seen = Counter(line['xid'] for line in told)
+    for line in told:
+        same = [one for one in want[line['xid']] if one['direction'] == line.get('direction', one['direction'])]
+        if not same or seen[line['xid']] > len(want[line['xid']]):
+            complaints.append(f'{line["xid"]}: told {seen[line["xid"]]} times, was there {len(want[line["xid"]])}')
+        elif line['complete']:
+            keys = LENGTHS + (() if sliced else ('name', 'latency_ns'))
+            if not any(all(line.get(key) == one.get(key) for key in keys) for one in same):
+                complaints.append(f'{line["xid"]}: {line}, was {same}')
+    if complete:
+        n = [sum(line['complete'] for line in which) for which in (lines, told)]
+        if n[0] != n[1]:
+            complaints.append(f'{n[1]} complete transactions, {n[0]} in the complete capture')
+    return complaints
