@@ -17,13 +17,6 @@ struct extract {
     uint64_t messages;
 };
 
-static void on_message(void *context, const struct rpcrdma_flow_message *message)
-{
-    struct extract *extract = context;
-
-    extract_tcp_send(extract->tcp, message, extract->pipeline->clock.nanoseconds);
-}
-
 static void on_rpc(void *context, const struct rpcrdma_rpc_message *message)
 {
     struct extract *extract = context;
@@ -32,7 +25,7 @@ static void on_rpc(void *context, const struct rpcrdma_rpc_message *message)
     if (extract->dir)
         extract_dir_message(extract->dir, message);
     if (extract->tcp)
-        extract_tcp_message(extract->tcp, message, extract->pipeline->clock.nanoseconds);
+        extract_tcp_message(extract->tcp, message, &extract->pipeline->clock);
 }
 
 static void on_transaction(void *context, const struct rpcrdma_transaction *transaction)
@@ -114,7 +107,6 @@ static int run(const struct command *command, int argc, char **argv)
     if (status == OPTIONS_GO_ON && pcap) {
         pipeline.out = &out;
         extract.tcp = extract_tcp_new(&out, options.max_memory);
-        sink.message = on_message;
     }
     if (status == OPTIONS_GO_ON && folder) {
         extract.dir = extract_dir_open(folder);

@@ -11,6 +11,7 @@
 
 #include "flow/rpc.h"
 #include "out/out.h"
+#include "out/view.h"
 
 /* extract_dir.c: each message a file, and index.jsonl. */
 struct extract_dir;
@@ -31,13 +32,11 @@ struct extract_tcp_counts {
     uint64_t no_address; /* left out: a side has no IP address */
 };
 
-/* nanoseconds: the capture's clock is finer than microseconds. `out` is borrowed. */
+/* `out` is borrowed. max_memory: bytes of messages that wait; 0: the default. */
 struct extract_tcp *extract_tcp_new(struct out *out, uint64_t max_memory);
-/* A Send passed that is a Call or Reply: keeps its place among the messages. */
-void extract_tcp_send(struct extract_tcp *tcp, const struct rpcrdma_flow_message *message,
-                      bool nanoseconds);
 void extract_tcp_message(struct extract_tcp *tcp, const struct rpcrdma_rpc_message *message,
-                         bool nanoseconds);
+                         const struct view_clock *clock);
+/* Nothing more will come of it. */
 void extract_tcp_transaction(struct extract_tcp *tcp,
                              const struct rpcrdma_transaction *transaction);
 /* Writes what waits and ends every TCP connection. */

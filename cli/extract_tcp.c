@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Whole RPC messages as RPC over TCP (record marking, RFC 5531 section 11), each at the time of its
- * Send. A Call with read chunks is whole only later, when they were pulled; so that times do not
- * run backwards, what follows it waits in a queue until then.
+ * Send. A Call with read chunks is whole only later, when they were pulled, and one behind a hole
+ * in the capture is told late: messages wait for a second of the capture's time, so that the file
+ * is in order of time, too.
  */
 #include "extract.h"
 
@@ -16,54 +17,58 @@ enum {
     PORTS = 25000,
 };
 #define DEFAULT_QUEUE ((size_t)64 << 20)
+#define WAIT_NS INT64_C(1000000000)
 
-/* A message: found by the first four. */
-struct place {
-    uint32_t connection, xid;
-    uint8_t caller_end, direction;
-
-    bool ready; /* `data` is it; none: left out */
-    bool reverse_known;
+/* A message that waits to be written. */
+struct waiting {
+    int64_t order_ns; /* its time, but a Reply is never before its Call */
+    uint64_t number;  /* by which those of one time keep their order */
     int64_t time_ns;
-    uint8_t *data; /* with its record mark */
-    size_t n;
     struct tcp_stream *stream;
     int from;
+    size_t n;
+    uint8_t data[]; /* with its record mark */
+};
+
+/* A Call that was taken, and whose Reply may be. */
+struct call {
+    uint32_t connection, xid;
+    uint32_t caller_end;
+    int64_t order_ns;
 };
 
 struct extract_tcp {
     struct tcp_file file;
     struct extract_tcp_counts counts;
-    GHashTable *streams;       /* connection << 1 | caller end -> tcp_stream */
-    GHashTable *open;          /* place -> place: those of the queue that are not ready */
-    GHashTable *calls;         /* the same of Calls that were written and wait for a Reply */
-    GQueue queue;              /* of places */
-    size_t queued, max_queued; /* bytes */
-    uint64_t given_frame;      /* the Send whose message was given before it was told */
-    uint32_t given_xid;
+    GHashTable *streams; /* connection << 1 | caller end -> tcp_stream */
+    GHashTable *calls;   /* call -> call */
+    GSequence *waiting;  /* by order_ns and number */
+    size_t bytes, max_bytes;
+    uint64_t number;
 };
 
-static guint place_hash(gconstpointer p)
+static guint call_hash(gconstpointer p)
 {
-    const struct place *a = p;
+    const struct call *a = p;
 
-    return (a->xid * 2654435761u) ^ (a->connection << 2 | (guint)a->caller_end << 1 | a->direction);
+    return (a->xid * 2654435761u) ^ (a->connection << 1 | a->caller_end);
 }
 
-static gboolean place_equal(gconstpointer p, gconstpointer q)
+static gboolean call_equal(gconstpointer p, gconstpointer q)
 {
-    const struct place *a = p, *b = q;
+    const struct call *a = p, *b = q;
 
-    return a->xid == b->xid && a->connection == b->connection && a->caller_end == b->caller_end &&
-           a->direction == b->direction;
+    return a->xid == b->xid && a->connection == b->connection && a->caller_end == b->caller_end;
 }
 
-static void place_free(gpointer p)
+static gint by_time(gconstpointer p, gconstpointer q, gpointer data)
 {
-    struct place *place = p;
+    const struct waiting *a = p, *b = q;
 
-    g_free(place->data);
-    g_free(place);
+    (void)data;
+    if (a->order_ns != b->order_ns)
+        return a->order_ns < b->order_ns ? -1 : 1;
+    return a->number < b->number ? -1 : a->number > b->number;
 }
 
 struct extract_tcp *extract_tcp_new(struct out *out, uint64_t max_memory)
@@ -72,9 +77,9 @@ struct extract_tcp *extract_tcp_new(struct out *out, uint64_t max_memory)
 
     tcp->file.out = out;
     tcp->streams = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, g_free);
-    tcp->open = g_hash_table_new(place_hash, place_equal);
-    tcp->calls = g_hash_table_new_full(place_hash, place_equal, place_free, NULL);
-    tcp->max_queued = max_memory ? (size_t)max_memory : DEFAULT_QUEUE;
+    tcp->calls = g_hash_table_new_full(call_hash, call_equal, g_free, NULL);
+    tcp->waiting = g_sequence_new(g_free);
+    tcp->max_bytes = max_memory ? (size_t)max_memory : DEFAULT_QUEUE;
     return tcp;
 }
 
@@ -82,8 +87,7 @@ void extract_tcp_free(struct extract_tcp *tcp)
 {
     if (!tcp)
         return;
-    g_queue_clear_full(&tcp->queue, place_free);
-    g_hash_table_destroy(tcp->open);
+    g_sequence_free(tcp->waiting);
     g_hash_table_destroy(tcp->calls);
     g_hash_table_destroy(tcp->streams);
     g_free(tcp->file.frame);
@@ -116,159 +120,86 @@ static struct tcp_stream *stream_of(struct extract_tcp *tcp, const struct rpcrdm
     return stream->end[0].port ? stream : NULL;
 }
 
-static void write_place(struct extract_tcp *tcp, struct place *place)
+/* Writes what has waited long enough, or all. */
+static void flush(struct extract_tcp *tcp, int64_t now_ns, bool all)
 {
-    if (place->data) {
-        tcp_stream_data(&tcp->file, place->stream, place->from, place->time_ns, place->data,
-                        place->n);
-        tcp->counts.written++;
-    }
-    place_free(place);
-}
+    while (!g_sequence_is_empty(tcp->waiting)) {
+        GSequenceIter *first = g_sequence_get_begin_iter(tcp->waiting);
+        const struct waiting *w = g_sequence_get(first);
 
-static void flush(struct extract_tcp *tcp)
-{
-    for (;;) {
-        struct place *head = g_queue_peek_head(&tcp->queue);
-
-        if (!head)
+        if (!all && now_ns - w->order_ns < WAIT_NS && tcp->bytes <= tcp->max_bytes)
             return;
-        if (!head->ready) {
-            if (tcp->queued <= tcp->max_queued)
-                return;
-            /* it takes too long: when it comes, it comes late */
-            g_hash_table_remove(tcp->open, head);
-            head->ready = true;
-        }
-        g_queue_pop_head(&tcp->queue);
-        tcp->queued -= head->n;
-        write_place(tcp, head);
+        tcp_stream_data(&tcp->file, w->stream, w->from, w->time_ns, w->data, w->n);
+        tcp->counts.written++;
+        tcp->bytes -= w->n;
+        g_sequence_remove(first);
     }
 }
 
-static void settle(struct extract_tcp *tcp, bool nanoseconds)
+static struct waiting *flattened(const struct rpcrdma_rpc_message *m)
 {
-    if (!tcp->file.started)
-        tcp->file.nanoseconds = nanoseconds;
-}
-
-void extract_tcp_send(struct extract_tcp *tcp, const struct rpcrdma_flow_message *m,
-                      bool nanoseconds)
-{
-    bool call = m->direction == RPCRDMA_DIRECTION_CALL;
-    struct place *place;
-
-    settle(tcp, nanoseconds);
-    if (m->direction == RPCRDMA_DIRECTION_UNKNOWN || m->sender_end < 0 ||
-        (tcp->given_frame == m->frame && tcp->given_xid == m->message->xid))
-        return;
-    place = g_new0(struct place, 1);
-    place->connection = m->connection->number;
-    place->xid = m->message->xid;
-    place->caller_end = (uint8_t)(call ? m->sender_end : 1 - m->sender_end);
-    place->direction = (uint8_t)m->direction;
-    if (g_hash_table_contains(tcp->open, place)) { /* a further part, or sent again */
-        place_free(place);
-        return;
-    }
-    g_hash_table_add(tcp->open, place);
-    g_queue_push_tail(&tcp->queue, place);
-}
-
-static uint8_t *flattened(const struct rpcrdma_rpc_message *m)
-{
-    uint8_t *data = g_malloc(m->length + 4), *p = data + 4;
     uint32_t mark = 0x80000000 | (uint32_t)m->length; /* the last fragment, and the only one */
+    struct waiting *w = g_malloc0(sizeof(*w) + 4 + m->length);
+    uint8_t *p = w->data;
 
-    for (int i = 0; i < 4; i++)
-        data[i] = (uint8_t)(mark >> (24 - 8 * i));
+    for (int shift = 24; shift >= 0; shift -= 8)
+        *p++ = (uint8_t)(mark >> shift);
     for (size_t i = 0; i < m->n_pieces; i++) {
-        if (m->pieces[i].data)
+        if (m->pieces[i].data) /* else it is padding: zeros */
             memcpy(p, m->pieces[i].data, m->pieces[i].length);
-        else
-            memset(p, 0, m->pieces[i].length); /* PAD */
         p += m->pieces[i].length;
     }
-    return data;
+    w->n = m->length + 4;
+    w->order_ns = w->time_ns = m->time_ns;
+    return w;
 }
 
-/* Whether the message may be written: whole, and a Reply only after its Call. */
-static bool wanted(struct extract_tcp *tcp, const struct place *key,
-                   const struct rpcrdma_rpc_message *m)
+static void add(struct extract_tcp *tcp, struct waiting *w, struct tcp_stream *stream, int from)
 {
-    bool call = m->direction == RPCRDMA_DIRECTION_CALL;
-    struct place of_call = *key;
-
-    of_call.direction = RPCRDMA_DIRECTION_CALL;
-    if (!m->whole || m->length > 0x7fffffff || m->length == 0) {
-        tcp->counts.partial++;
-        return false;
-    }
-    if (!call && !g_hash_table_remove(tcp->calls, &of_call)) {
-        tcp->counts.lonely++;
-        return false;
-    }
-    if (!stream_of(tcp, m->connection, key->caller_end)) {
-        tcp->counts.no_address++;
-        return false;
-    }
-    if (call)
-        g_hash_table_add(tcp->calls, g_memdup2(&of_call, sizeof(of_call)));
-    return true;
+    w->stream = stream;
+    w->from = from;
+    w->number = ++tcp->number;
+    tcp->bytes += w->n;
+    g_sequence_insert_sorted(tcp->waiting, w, by_time, NULL);
 }
 
 void extract_tcp_message(struct extract_tcp *tcp, const struct rpcrdma_rpc_message *m,
-                         bool nanoseconds)
+                         const struct view_clock *clock)
 {
-    bool call = m->direction == RPCRDMA_DIRECTION_CALL;
-    struct place key = {.connection = m->connection->number,
-                        .xid = m->xid,
-                        .caller_end = (uint8_t)(call ? m->sender_end : 1 - m->sender_end),
-                        .direction = (uint8_t)m->direction};
-    struct place *place = g_hash_table_lookup(tcp->open, &key);
+    bool is_call = m->direction == RPCRDMA_DIRECTION_CALL;
+    uint32_t caller = (uint32_t)(is_call ? m->sender_end : 1 - m->sender_end);
+    struct call key = {.connection = m->connection->number, .xid = m->xid, .caller_end = caller};
+    const struct call *call = g_hash_table_lookup(tcp->calls, &key);
+    struct tcp_stream *stream = stream_of(tcp, m->connection, (int)caller);
+    struct waiting *w;
 
-    settle(tcp, nanoseconds);
-    if (place) {
-        g_hash_table_remove(tcp->open, place);
+    if (!tcp->file.started)
+        tcp->file.nanoseconds = clock->nanoseconds;
+    if (!m->whole || m->length == 0 || m->length > 0x7fffffff) {
+        tcp->counts.partial++;
+    } else if (!is_call && !call) {
+        tcp->counts.lonely++;
+    } else if (!stream) {
+        tcp->counts.no_address++;
     } else {
-        place = g_memdup2(&key, sizeof(key));
-        g_queue_push_tail(&tcp->queue, place);
-        tcp->given_frame = m->send_frame;
-        tcp->given_xid = m->xid;
+        w = flattened(m);
+        if (is_call) {
+            key.order_ns = w->order_ns;
+            g_hash_table_add(tcp->calls, g_memdup2(&key, sizeof(key)));
+        } else if (w->order_ns < call->order_ns) { /* the clock was set back */
+            w->order_ns = call->order_ns;
+        }
+        add(tcp, w, stream, is_call ? 0 : 1);
     }
-    place->ready = true;
-    if (wanted(tcp, &key, m)) {
-        place->stream = stream_of(tcp, m->connection, key.caller_end);
-        place->from = call ? 0 : 1;
-        place->time_ns = m->time_ns;
-        place->data = flattened(m);
-        place->n = m->length + 4;
-        tcp->queued += place->n;
-    }
-    flush(tcp);
+    flush(tcp, clock->now_ns, false);
 }
 
 void extract_tcp_transaction(struct extract_tcp *tcp, const struct rpcrdma_transaction *t)
 {
-    struct place key = {.connection = t->connection->number,
-                        .xid = t->xid,
-                        .caller_end = (uint8_t)t->caller_end,
-                        .direction = RPCRDMA_DIRECTION_CALL};
+    struct call key = {
+        .connection = t->connection->number, .xid = t->xid, .caller_end = (uint32_t)t->caller_end};
 
     g_hash_table_remove(tcp->calls, &key);
-    /* nothing more will come of it */
-    for (int direction = RPCRDMA_DIRECTION_CALL; direction <= RPCRDMA_DIRECTION_REPLY;
-         direction++) {
-        struct place *place;
-
-        key.direction = (uint8_t)direction;
-        place = g_hash_table_lookup(tcp->open, &key);
-        if (place) {
-            g_hash_table_remove(tcp->open, place);
-            place->ready = true;
-        }
-    }
-    flush(tcp);
 }
 
 static void close_stream(gpointer key, gpointer value, gpointer data)
@@ -281,10 +212,7 @@ static void close_stream(gpointer key, gpointer value, gpointer data)
 
 void extract_tcp_end(struct extract_tcp *tcp)
 {
-    for (GList *i = tcp->queue.head; i; i = i->next)
-        ((struct place *)i->data)->ready = true;
-    g_hash_table_remove_all(tcp->open);
-    flush(tcp);
+    flush(tcp, 0, true);
     tcp_file_start(&tcp->file);
     g_hash_table_foreach(tcp->streams, close_stream, tcp);
 }

@@ -93,7 +93,7 @@ void flow_region_clear(struct flow_regions *regions, struct flow_region *region)
 }
 
 unsigned flow_region_invalidate(struct flow_regions *regions, uint64_t conn, uint8_t end,
-                                uint32_t handle)
+                                uint32_t handle, bool (*spare)(const struct flow_region *region))
 {
     struct flow_region *older;
     unsigned n = 0;
@@ -101,7 +101,7 @@ unsigned flow_region_invalidate(struct flow_regions *regions, uint64_t conn, uin
     for (struct flow_region *r = flow_table_get(&regions->table, region_key(conn, end, handle)); r;
          r = older) {
         older = r->older;
-        if (is(r, conn, end, handle)) {
+        if (is(r, conn, end, handle) && !(spare && spare(r))) {
             flow_region_close(regions, r);
             n++;
         }

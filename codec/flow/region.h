@@ -60,10 +60,10 @@ void flow_region_close(struct flow_regions *regions, struct flow_region *region)
 /* Closes it and drops what it holds. The struct is the caller's. */
 void flow_region_clear(struct flow_regions *regions, struct flow_region *region);
 
-/* The handle is no longer valid: closes what `end` advertised under it. Returns how many were open.
- */
+/* The handle is no longer valid: closes what `end` advertised under it, but what `spare` (may be
+ * NULL) is true of. Returns how many were closed. */
 unsigned flow_region_invalidate(struct flow_regions *regions, uint64_t conn, uint8_t end,
-                                uint32_t handle);
+                                uint32_t handle, bool (*spare)(const struct flow_region *region));
 
 /* The open region that holds `address`, NULL if there is none. */
 struct flow_region *flow_region_find(struct flow_regions *regions, uint64_t conn, uint8_t end,

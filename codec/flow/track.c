@@ -316,6 +316,13 @@ static struct track_rpc *call_begin(struct track *track, struct flow_conn *conn,
 
     if (t && t->open && m->message->part > 1)
         return t;
+    if (t && !t->has_call && t->reply.waits && m->send->frame <= t->reply.frame) {
+        /* the Reply was taken out of the capture before its Call was */
+        t->has_call = true;
+        t->pub.call_frame = m->send->frame;
+        t->pub.call_time_ns = m->send->time_ns;
+        return t;
+    }
     if (t && t->has_call && t->pub.reply_frame == 0 && !t->reply.ready &&
         same_call(t, m->message)) {
         /* sent again while it is outstanding: the same transaction, from its first sending on */
@@ -358,15 +365,12 @@ static void take_rpc(struct track_rpc *t, const struct rpcrdma_rpc *rpc)
     t->pub.procedure = rpc->procedure;
 }
 
-static void call(struct track *track, struct flow_conn *conn, const struct flow_message *m)
+static void call_take(struct track *track, struct track_rpc *t, const struct flow_message *m)
 {
     const struct rpcrdma_message *msg = m->message->message;
-    struct track_rpc *t = call_begin(track, conn, m);
     struct track_part part = part_of(m);
     bool base;
 
-    if (!t)
-        return;
     take_rpc(t, m->message->rpc);
     t->open = m->continues;
     t->last_frame = m->send->frame;
@@ -403,6 +407,24 @@ static void call(struct track *track, struct flow_conn *conn, const struct flow_
     t->parts = (struct track_parts){.first = &part, .last = &part, .length = part.len};
     track_call_give(track, t);
     t->parts = (struct track_parts){0};
+}
+
+/* The Reply that waits has all it waited for. */
+static void answer_if_ready(struct track *track, struct track_rpc *t)
+{
+    if (t->reply.waits && t->has_call && !t->open && t->pending == 0 &&
+        track_offer_pending(t->reply.offer) == 0 && track_reply_pending(t, &t->reply.message) == 0)
+        answer_held(track, t);
+}
+
+static void call(struct track *track, struct flow_conn *conn, const struct flow_message *m)
+{
+    struct track_rpc *t = call_begin(track, conn, m);
+
+    if (!t)
+        return;
+    call_take(track, t, m);
+    answer_if_ready(track, t);
 }
 
 /* Replies. */
@@ -485,7 +507,7 @@ static void reply(struct track *track, struct flow_conn *conn, const struct flow
         t->reply.offer = track_offer_open(track, t, m->sender, TRACK_REPLY_READ, msg);
     read_read = track_offer_pending(t->reply.offer) > 0;
     pending = t->pending + track_reply_pending(t, msg);
-    if (t->has_call && (pending > 0 || read_read) && keep_reply(track, t, m)) {
+    if ((!t->has_call || pending > 0 || read_read) && keep_reply(track, t, m)) {
         t->reply.read_read = read_read;
         part.data = part.data ? t->reply.message.payload.data : NULL;
         parts_add(track, t, &t->reply.parts, &part, true);
@@ -545,6 +567,14 @@ static void check_held(struct track *track, int64_t now)
         answer_held(track, t);
 }
 
+/* What waits may still get data that was captured late. */
+static bool awaited(const struct flow_region *region)
+{
+    const struct track_rpc *t = region->owner;
+
+    return t->reply.waits;
+}
+
 static void on_message(void *self, struct flow_conn *conn, const struct flow_message *m)
 {
     struct track *track = self;
@@ -578,10 +608,9 @@ static void on_message(void *self, struct flow_conn *conn, const struct flow_mes
     default:
         break;
     }
-    /* what waits may still get data that was captured late */
-    if (m->send->has_invalidate && !track->held_oldest)
+    if (m->send->has_invalidate)
         flow_region_invalidate(&track->regions, conn->id, (uint8_t)(1 - m->sender),
-                               m->send->invalidate);
+                               m->send->invalidate, awaited);
 }
 
 /* Data. */
@@ -611,9 +640,7 @@ static void moved(struct track *track, struct flow_region *region, uint64_t star
         if (t->pending == 0 && !t->open)
             track_call_give(track, t);
     }
-    if (t->reply.waits && t->pending == 0 && track_offer_pending(t->reply.offer) == 0 &&
-        track_reply_pending(t, &t->reply.message) == 0)
-        answer_held(track, t);
+    answer_if_ready(track, t);
 }
 
 static void unknown(struct track *track, struct flow_conn *conn, const struct rpcrdma_op *op,

@@ -205,7 +205,7 @@ static void a_handle_advertised_again_is_a_new_generation(void **state)
     assert_true(c.open);
     assert_ptr_equal(flow_region_find(&regions, 1, 0, 9, 0x1fff), &b);
     assert_null(flow_region_find(&regions, 1, 0, 9, 0x1000));
-    assert_int_equal(flow_region_invalidate(&regions, 1, 0, 9), 2);
+    assert_int_equal(flow_region_invalidate(&regions, 1, 0, 9, NULL), 2);
     assert_null(flow_region_find(&regions, 1, 0, 9, 0x1fff));
     assert_ptr_equal(flow_region_find(&regions, 2, 0, 9, 0x1000), &other);
     assert_ptr_equal(flow_region_find(&regions, 1, 1, 9, 0x1000), &end);

@@ -481,6 +481,8 @@ static void a_capture_that_begins_after_the_call(void **state)
     prepare_reply(80, 0);
     rpc_write(&rig, false, HANDLE, ADDRESS, whole.data + at, SIZE, RIG_PMTU, UINT32_MAX);
     read_reply(80, HANDLE, ADDRESS);
+    run_on(TRACK_HOLD_NS + 1);
+    nudge(81);
     t = rpc_transaction(&rig, 80);
     assert_int_equal(t->t.call_frame, 0);
     assert_false(t->t.complete || t->t.has_latency || t->t.has_program);
