@@ -14,6 +14,7 @@ static void link_conn(struct flow *flow, struct flow_conn *conn)
         flow->oldest = conn;
     flow->newest = conn;
     flow->n_conns++;
+    flow_idle_add(flow, conn);
 }
 
 static void unlink_conn(struct flow *flow, struct flow_conn *conn)
@@ -27,6 +28,7 @@ static void unlink_conn(struct flow *flow, struct flow_conn *conn)
     else
         flow->oldest = conn->newer;
     flow->n_conns--;
+    flow_idle_remove(flow, conn);
 }
 
 struct flow_conn *flow_conn_new(struct flow *flow, uint8_t carrier)
@@ -265,14 +267,9 @@ bool flow_conn_evict(struct flow *flow)
 {
     struct flow_conn *victim = flow->closed_oldest;
 
-    if (!victim || victim->pub.last_frame == flow->frame) {
-        victim = NULL;
-        for (struct flow_conn *conn = flow->oldest; conn; conn = conn->newer)
-            if (conn->pub.last_frame != flow->frame &&
-                (!victim || conn->pub.last_frame < victim->pub.last_frame))
-                victim = conn;
-    }
-    if (!victim)
+    if (!victim || victim->pub.last_frame == flow->frame)
+        victim = flow_idle_longest(flow);
+    if (!victim || victim->pub.last_frame == flow->frame)
         return false;
     if (victim->pub.number != 0)
         flow_report(flow, victim,

@@ -14,6 +14,7 @@
  *   claim.c     is this Send RPC-over-RDMA?
  *   pair.c      which two halves are one connection
  *   hold.c      events kept back while their connection is undecided
+ *   idle.c      which connection goes when memory is short
  *   order.c     messages of all connections -> the sink, in the order of the capture
  *   event.c     events in order -> observers, messages
  *   message.c   one Send -> one message: decode, direction, roles -> sink
@@ -123,6 +124,12 @@ bool flow_pair_possible(const struct flow *flow, const struct flow_half *half);
 void flow_pair_half_open(struct flow *flow, struct flow_conn *conn, bool open);
 /* No answer told the peer: was there one such exchange just before? */
 bool flow_pair_with_half_open(struct flow *flow, struct flow_conn *conn);
+
+/* idle.c */
+void flow_idle_add(struct flow *flow, struct flow_conn *conn);
+void flow_idle_remove(struct flow *flow, struct flow_conn *conn);
+/* The connection whose last packet is longest ago; NULL: there is none. */
+struct flow_conn *flow_idle_longest(struct flow *flow);
 
 /* hold.c */
 void flow_hold_op(struct flow *flow, struct flow_conn *conn, struct flow_half *half,

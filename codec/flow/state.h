@@ -199,6 +199,10 @@ struct flow_conn {
     int64_t closed_time_ns;
     uint64_t id; /* never used again */
     struct flow_conn *newer, *older;
+    struct {
+        uint64_t frame; /* not after pub.last_frame */
+        struct flow_conn *child, *next, *previous;
+    } idle; /* in flow->idle: see idle.c */
     struct flow_half *half[2];
     enum flow_claim claim;
     bool opened;  /* observers know it */
@@ -287,6 +291,7 @@ struct flow {
     struct flow_awaiting *awaiting;
 
     struct flow_conn *newest, *oldest;
+    struct flow_conn *idle; /* a heap: the one that was silent longest on top */
     struct flow_conn *closed_newest, *closed_oldest;
     uint64_t ids;
     uint32_t numbers;

@@ -146,16 +146,9 @@ static void forget_reads(struct track *track, struct track_rpc *t)
     struct track_conn *c = of(track, t->conn);
 
     for (int end = 0; c && end < 2; end++) {
-        uint32_t n = t->reads[end].last - t->reads[end].first + 1;
-
         if (t->reads[end].last == 0)
             continue;
-        for (uint32_t i = 0; i < n && i < FLOW_READS; i++) {
-            size_t slot = (t->reads[end].last - i) % FLOW_READS;
-
-            if (c->reads[end][slot].region && c->reads[end][slot].region->owner == t)
-                c->reads[end][slot].region = NULL;
-        }
+        track_pulls_forget(&c->reads[end], t->reads[end].first, t->reads[end].last, t);
         t->reads[end].first = t->reads[end].last = 0;
     }
 }
@@ -684,15 +677,14 @@ static void on_read_request(void *self, struct flow_conn *conn, int sender,
     struct flow_region *region = flow_region_find(&track->regions, conn->id, (uint8_t)(1 - sender),
                                                   read->rkey, read->address);
     struct track_rpc *t;
-    size_t i = read->id % FLOW_READS;
 
     if (!c)
         return;
-    c->reads[sender][i].id = read->id;
-    c->reads[sender][i].region = NULL;
-    if (!region || region->use == TRACK_WRITE)
+    if (region && region->use == TRACK_WRITE)
+        region = NULL;
+    track_pulls_add(track, &c->reads[sender], conn->half[1 - sender]->reads_size, read->id, region);
+    if (!region)
         return;
-    c->reads[sender][i].region = region;
     t = region->owner;
     track_moved_tell(track, region, RPCRDMA_OP_READ_REQUEST, read->frame,
                      read->address - region->offset, read->length);
@@ -713,9 +705,7 @@ static void on_read_response(void *self, struct flow_conn *conn, int sender,
 
     if (track->held_oldest)
         check_held(track, op->time_ns);
-    if (!c || !read || c->reads[1 - sender][read->id % FLOW_READS].id != read->id)
-        return;
-    region = c->reads[1 - sender][read->id % FLOW_READS].region;
+    region = c && read ? track_pulls_find(&c->reads[1 - sender], read->id) : NULL;
     if (region)
         moved(track, region, read->address + offset - region->offset, op);
 }
@@ -738,6 +728,8 @@ static void on_closed(void *self, struct flow_conn *conn)
     for (int caller = 0; caller < 2; caller++)
         while (c->oldest[caller])
             cut_short(track, c->oldest[caller]);
+    for (int end = 0; end < 2; end++)
+        track_pulls_free(track, &c->reads[end]);
     flow_release(&track->flow->memory, c, sizeof(*c));
     conn->attached[track->observer.slot] = NULL;
 }

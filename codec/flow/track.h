@@ -7,6 +7,7 @@
  *
  *   track.c    the observer: Calls find their Replies, data finds its segment, what waits is ended
  *   offer.c    the chunk lists of a message as regions
+ *   pulls.c    which Read request goes to which region
  *   pieces.c   runs of bytes, cut and joined
  *   whole.c    a Call or a Reply from its parts and chunks, given to the sink
  *   moved.c    which chunk a packet's bytes belong to
@@ -115,14 +116,20 @@ struct track_rpc {
     } reads[2];               /* ids of the Read requests to its regions, by the end that asks */
 };
 
+struct track_pull {
+    uint32_t id; /* of the request; 0: none */
+    struct flow_region *region;
+};
+struct track_pulls {
+    struct track_pull *at;
+    uint32_t size;
+};
+
 /* Per connection. */
 struct track_conn {
     struct track_rpc *newest[2], *oldest[2]; /* by caller */
     uint32_t count[2];
-    struct {
-        uint32_t id; /* of the request; 0: none */
-        struct flow_region *region;
-    } reads[2][FLOW_READS]; /* by the end that asks: where its requests go */
+    struct track_pulls reads[2]; /* by the end that asks */
     bool said_unknown;
 };
 
@@ -225,6 +232,16 @@ bool track_again_seen(struct track *track, const struct track_rpc *t, uint64_t *
                       uint32_t *connection);
 void track_again_note(struct track *track, const struct track_rpc *t);
 void track_again_answered(struct track *track, const struct track_rpc *t);
+
+/* pulls.c. `ring`: how many requests flow/ keeps. */
+void track_pulls_add(struct track *track, struct track_pulls *pulls, uint32_t ring, uint32_t id,
+                     struct flow_region *region);
+/* NULL: none, or it is forgotten. */
+struct flow_region *track_pulls_find(const struct track_pulls *pulls, uint32_t id);
+/* The regions of `owner` go; its requests are first to last. */
+void track_pulls_forget(struct track_pulls *pulls, uint32_t first, uint32_t last,
+                        const struct track_rpc *owner);
+void track_pulls_free(struct track *track, struct track_pulls *pulls);
 
 /* track.c */
 void track_add_finding(struct track *track, struct track_rpc *t, enum rpcrdma_rule_id rule,
