@@ -211,7 +211,7 @@ static int draw(struct credits *credits, const char *file)
                                                           .note = g_strdup(verdict)};
         }
     }
-    name = g_path_get_basename(credits->pipeline.options->files[0]);
+    name = g_path_get_basename(options_input(credits->pipeline.options));
     title = g_strdup_printf("Credit use: %s", name);
     g_free(name);
     plot.title = title;
@@ -338,6 +338,8 @@ static int run(const struct command *command, int argc, char **argv)
 
     if (status == OPTIONS_GO_ON && picture && plot_refuses(picture))
         status = bad_usage(command, "%s: %s", picture, plot_refuses(picture));
+    if (picture) /* written at the end, by the user who wants it */
+        options.live.files = PRIVILEGE_WRITES_FILES;
     if (status == OPTIONS_GO_ON && series)
         status = open_csv(&credits, series);
     if (status == OPTIONS_GO_ON)

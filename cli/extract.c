@@ -109,6 +109,7 @@ static int run(const struct command *command, int argc, char **argv)
         extract.tcp = extract_tcp_new(&out, options.max_memory);
     }
     if (status == OPTIONS_GO_ON && folder) {
+        options.live.files = PRIVILEGE_WRITES_FILES;
         extract.dir = extract_dir_open(folder);
         if (!extract.dir)
             status = EXIT_UNUSABLE;

@@ -18,9 +18,8 @@ int bad_usage(const struct command *command, const char *format, ...)
     return EXIT_UNUSABLE;
 }
 
-/* A number from 1 to max, decimal or 0x hexadecimal. */
-static gboolean parse_number(const char *name, const char *text, uint64_t max, uint64_t *out,
-                             GError **error)
+gboolean options_number(const char *name, const char *text, uint64_t max, uint64_t *out,
+                        GError **error)
 {
     char *end;
 
@@ -39,7 +38,7 @@ static gboolean on_port(const char *name, const char *text, gpointer data, GErro
     uint64_t number;
     uint16_t port;
 
-    if (!parse_number(name, text, UINT16_MAX, &number, error))
+    if (!options_number(name, text, UINT16_MAX, &number, error))
         return FALSE;
     port = (uint16_t)number;
     g_array_append_val(options->ports, port);
@@ -52,7 +51,7 @@ static gboolean on_qpn(const char *name, const char *text, gpointer data, GError
     uint64_t number;
     uint32_t qpn;
 
-    if (!parse_number(name, text, 0xffffff, &number, error))
+    if (!options_number(name, text, 0xffffff, &number, error))
         return FALSE;
     qpn = (uint32_t)number;
     g_array_append_val(options->qpns, qpn);
@@ -63,7 +62,7 @@ static gboolean on_count(const char *name, const char *text, gpointer data, GErr
 {
     struct options *options = data;
 
-    return parse_number(name, text, UINT64_MAX, &options->count, error);
+    return options_number(name, text, UINT64_MAX, &options->count, error);
 }
 
 enum { MIB = 1024 * 1024 };
@@ -72,7 +71,7 @@ static gboolean on_memory(const char *name, const char *text, gpointer data, GEr
 {
     struct options *options = data;
 
-    if (!parse_number(name, text, MIB, &options->max_memory, error))
+    if (!options_number(name, text, MIB, &options->max_memory, error))
         return FALSE;
     options->max_memory *= MIB;
     return TRUE;
@@ -151,6 +150,21 @@ static int parse(struct options *options, const struct command *command, GOption
     return result;
 }
 
+const char *options_input(const struct options *options)
+{
+    return options->n_devices > 0 ? options->devices[0] : options->files[0];
+}
+
+/* Files or devices: one of them. */
+static int check_input(const struct options *options, const struct command *command)
+{
+    if (options->n_files > 0 && options->n_devices > 0)
+        return bad_usage(command, "a file and a device: choose one");
+    if (options->n_files == 0 && options->n_devices == 0)
+        return bad_usage(command, "no capture file given");
+    return OPTIONS_GO_ON;
+}
+
 int options_parse(struct options *options, const struct command *command, GOptionEntry *own,
                   int argc, char **argv)
 {
@@ -180,6 +194,7 @@ int options_parse(struct options *options, const struct command *command, GOptio
     int result;
 
     g_option_group_add_entries(group, entries);
+    options_live(options, group);
     result =
         parse(options, command, g_option_context_new(command->arguments), group, own, argc, argv);
     for (char **file = named; file && *file; file++)
@@ -191,9 +206,11 @@ int options_parse(struct options *options, const struct command *command, GOptio
     options->files = (char **)g_ptr_array_free(files, FALSE);
     g_free(named); /* the strings live on in files */
     g_free(rest);
-    if (result == OPTIONS_GO_ON && options->n_files == 0)
-        result = bad_usage(command, "no capture file given");
-    return result;
+    options->n_devices = options->devices ? g_strv_length(options->devices) : 0;
+    options->live.device.filter = options->filter;
+    options->live.device.immediate = true;
+    options->live.count = options->count;
+    return result == OPTIONS_GO_ON ? check_input(options, command) : result;
 }
 
 int options_parse_plain(struct options *options, const struct command *command, GOptionEntry *own,
@@ -218,6 +235,8 @@ int options_parse_plain(struct options *options, const struct command *command, 
 void options_free(struct options *options)
 {
     g_strfreev(options->files);
+    g_strfreev(options->devices);
+    g_free(options->filter);
     if (options->ports)
         g_array_free(options->ports, TRUE);
     if (options->qpns)

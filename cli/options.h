@@ -10,11 +10,16 @@
 #include <glib.h>
 
 #include "command.h"
+#include "source/devices.h"
 #include "wire/dialect.h"
 
 struct options {
-    char **files; /* NULL-terminated; at least one */
+    char **files; /* NULL-terminated; at least one, or a device */
     guint n_files;
+    char **devices; /* NULL-terminated, or NULL: to analyse live */
+    guint n_devices;
+    struct devices_config live; /* how. The filter is the option's */
+    char *filter;
     uint64_t count;                        /* packets to read; 0: all */
     GArray *ports;                         /* of uint16_t */
     GArray *qpns;                          /* of uint32_t */
@@ -39,6 +44,17 @@ int options_parse_plain(struct options *options, const struct command *command, 
                         int argc, char **argv);
 
 void options_free(struct options *options);
+
+/* A number from 1 to max, decimal or 0x hexadecimal: FALSE with *error set where it is not. */
+gboolean options_number(const char *name, const char *text, uint64_t max, uint64_t *out,
+                        GError **error);
+
+/* Options that say how to capture: shared by live analysis and `capture`. `options` is the data of
+ * their callbacks. */
+void options_live(struct options *options, GOptionGroup *group);
+
+/* What is read, for messages: the first file or device. */
+const char *options_input(const struct options *options);
 
 /* "rpcrdma COMMAND: text" and where to find help; returns EXIT_UNUSABLE. */
 __attribute__((format(printf, 2, 3))) int bad_usage(const struct command *command,

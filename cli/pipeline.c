@@ -2,10 +2,14 @@
 #include "pipeline.h"
 
 #include <inttypes.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <time.h>
 
 #include "net/net.h"
+
+#define SECOND INT64_C(1000000000)
 
 enum { N_LINKS = 16 }; /* unknown link types that are told of */
 
@@ -169,15 +173,48 @@ static bool enough(const struct pipeline *pipeline)
            (pipeline->out && pipeline->out->error);
 }
 
+/* Waits for packets of a device, and calls tick when it is time for that. */
+static void wait_and_tick(struct pipeline *pipeline)
+{
+    struct source *source = pipeline->private->source;
+    bool at_hand;
+    struct pollfd poll_fd = {.fd = source_devices_fd(source, &at_hand), .events = POLLIN};
+
+    for (;;) {
+        struct timespec now;
+        int64_t now_ns, left;
+
+        clock_gettime(CLOCK_REALTIME, &now);
+        now_ns = (int64_t)now.tv_sec * SECOND + now.tv_nsec;
+        if (pipeline->next_tick_ns == 0 || now_ns < pipeline->next_tick_ns - pipeline->interval_ns)
+            pipeline->next_tick_ns = now_ns + pipeline->interval_ns; /* or the clock was set */
+        left = pipeline->next_tick_ns - now_ns;
+        if (left <= 0) {
+            pipeline->tick(pipeline->tick_context, now_ns, pipeline->private->flow);
+            pipeline->next_tick_ns += pipeline->interval_ns;
+            if (pipeline->next_tick_ns <= now_ns)
+                pipeline->next_tick_ns = now_ns + pipeline->interval_ns;
+            if (pipeline->out)
+                out_flush(pipeline->out);
+            continue;
+        }
+        if (at_hand || poll(&poll_fd, 1, (int)(left / 1000000 + 1)) != 0)
+            return;
+    }
+}
+
 static void read_packets(struct pipeline *pipeline)
 {
     struct source *source = pipeline->private->source;
-    uint64_t left = pipeline->options->count ? pipeline->options->count : UINT64_MAX;
+    bool devices = pipeline->options->n_devices > 0; /* they count for themselves */
+    uint64_t left = pipeline->options->count && !devices ? pipeline->options->count : UINT64_MAX;
     struct source_packet packets[SOURCE_BATCH];
     enum source_status status;
     size_t n;
 
     while (left > 0 && !enough(pipeline)) {
+        if (pipeline->tick && devices)
+            wait_and_tick(pipeline);
         status =
             source_next(source, packets, left < SOURCE_BATCH ? (size_t)left : SOURCE_BATCH, &n);
         if (status == SOURCE_END)
@@ -225,7 +262,10 @@ static struct source *open_source(const struct options *options)
     char error[512];
     struct source *source;
 
-    if (options->n_files > 1)
+    if (options->n_devices > 0)
+        source = source_devices_open(options->devices, options->n_devices, &options->live, error,
+                                     sizeof(error));
+    else if (options->n_files > 1)
         source = source_merge_open(options->files, options->n_files, error, sizeof(error));
     else
         source = source_file_open(options->files[0], NULL, error, sizeof(error));
@@ -248,7 +288,9 @@ static void say_nothing_found(const struct pipeline *pipeline)
         pipeline->private->status != EXIT_DONE)
         return;
     complain("%s%s: no RPC-over-RDMA: %" PRIu64 " packets, %" PRIu64 " of them RDMA%s",
-             pipeline->options->files[0], pipeline->options->n_files > 1 ? " and others" : "",
+             options_input(pipeline->options),
+             pipeline->options->n_files > 1 || pipeline->options->n_devices > 1 ? " and others"
+                                                                                : "",
              stats->packets, stats->rdma,
              stats->rdma > 0 ? "; --port or --qpn can say which connections carry it" : "");
 }
@@ -296,7 +338,7 @@ int pipeline_run(struct pipeline *pipeline, const struct rpcrdma_flow_sink *sink
     private.source = open_source(pipeline->options);
     if (!private.source)
         return EXIT_UNUSABLE;
-    if (private.source->live)
+    if (private.source->live && pipeline->options->n_devices == 0)
         outlive_writer();
     private.no_memory = !start(pipeline);
     if (!private.no_memory) {
@@ -307,7 +349,7 @@ int pipeline_run(struct pipeline *pipeline, const struct rpcrdma_flow_sink *sink
         }
     }
     if (private.no_memory) {
-        complain("%s: packet %" PRIu64 ": out of memory", pipeline->options->files[0],
+        complain("%s: packet %" PRIu64 ": out of memory", options_input(pipeline->options),
                  pipeline->clock.frame);
         unusable(pipeline);
     } else {

@@ -29,6 +29,10 @@ struct pipeline {
     bool credits;    /* keep account of credits: sink->credits, sink->credit_point */
     struct out *out; /* flushed when packets are awaited; reading ends when it fails */
     bool stop;       /* set by a sink that has seen enough */
+    /* of devices: called every interval_ns, packets or none, with the time since the epoch */
+    void (*tick)(void *context, int64_t now_ns, struct rpcrdma_flow *flow);
+    void *tick_context;
+    int64_t interval_ns, next_tick_ns; /* the latter is pipeline.c's */
 
     /* for sinks to read */
     struct view_clock clock;
@@ -37,7 +41,7 @@ struct pipeline {
     struct pipeline_private *private;
 };
 
-/* Reads all of options->files. Every problem was said on stderr, one line each. */
+/* Reads all of options->files, or options->devices until a signal. Every problem was said on stderr, one line each. */
 int pipeline_run(struct pipeline *pipeline, const struct rpcrdma_flow_sink *sink);
 
 #endif

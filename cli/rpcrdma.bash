@@ -29,7 +29,12 @@ _rpcrdma()
             ietf-01 ietf-02 ietf-07" -- "$cur")
         return
         ;;
-    -c | --count | --port | --qpn | --max-memory)
+    -i | --interface)
+        mapfile -t COMPREPLY < <(compgen -W "$(command ls /sys/class/net /sys/class/infiniband \
+            2>/dev/null | grep -v ':$')" -- "$cur")
+        return
+        ;;
+    -f | --filter | -s | --snapshot-length | -B | --buffer-size | -c | --count | --port | --qpn | --max-memory)
         return
         ;;
     esac

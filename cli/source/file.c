@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 struct file_interface *file_interface_add(struct file *file)
 {
@@ -157,6 +158,13 @@ static bool file_interface(const struct source *source, uint32_t index,
         .linktype = from->linktype,
         .snaplen = from->snaplen,
         .ticks = from->ticks,
+        .comment = from->comment,
+        .description = from->description,
+        .filter = from->filter,
+        .received_known = from->received_known,
+        .received = from->received,
+        .dropped_known = from->dropped_known,
+        .dropped = from->dropped,
     };
     return true;
 }
@@ -186,8 +194,12 @@ static void file_close(struct source *source)
 {
     struct file *file = (struct file *)source;
 
-    for (size_t i = 0; i < file->n_interfaces; i++)
+    for (size_t i = 0; i < file->n_interfaces; i++) {
         free(file->interfaces[i].name);
+        free(file->interfaces[i].comment);
+        free(file->interfaces[i].description);
+        free(file->interfaces[i].filter);
+    }
     free(file->interfaces);
     input_close(file->in);
     free(file);
@@ -223,19 +235,12 @@ static bool begin(struct file *file)
     return false;
 }
 
-struct source *source_file_open(const char *path, const struct source_config *config, char *error,
-                                size_t size)
+static struct source *open_input(struct input *in, struct file *file, char *error, size_t size)
 {
     static const struct source_ops ops = {file_next, file_interface, file_stats, NULL, file_close};
-    struct file *file = calloc(1, sizeof(*file));
 
-    if (!file) {
-        snprintf(error, size, "%s: out of memory", path);
-        return NULL;
-    }
     file->source.ops = &ops;
-    file->in = input_open(path, config ? config->window : 0, &file->source.damaged,
-                          config ? config->damaged : NULL, error, size);
+    file->in = in;
     if (file->in)
         file->in = input_unpack(file->in, error, size);
     if (!file->in) {
@@ -249,4 +254,31 @@ struct source *source_file_open(const char *path, const struct source_config *co
         return NULL;
     }
     return &file->source;
+}
+
+struct source *source_file_open(const char *path, const struct source_config *config, char *error,
+                                size_t size)
+{
+    struct file *file = calloc(1, sizeof(*file));
+
+    if (!file) {
+        snprintf(error, size, "%s: out of memory", path);
+        return NULL;
+    }
+    return open_input(input_open(path, config ? config->window : 0, &file->source.damaged,
+                                 config ? config->damaged : NULL, error, size),
+                      file, error, size);
+}
+
+struct source *source_file_open_fd(int fd, const char *name, char *error, size_t size)
+{
+    struct file *file = calloc(1, sizeof(*file));
+
+    if (!file) {
+        snprintf(error, size, "%s: out of memory", name);
+        close(fd);
+        return NULL;
+    }
+    return open_input(input_open_fd(fd, name, &file->source.damaged, error, size), file, error,
+                      size);
 }

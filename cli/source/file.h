@@ -8,7 +8,7 @@
 #include "source/source.h"
 
 struct file_interface {
-    char *name;
+    char *name, *comment, *description, *filter; /* NULL: not said */
     uint32_t linktype, snaplen;
     uint64_t ticks;    /* per second */
     unsigned exponent; /* ticks is 10^exponent, or 2^exponent where binary */

@@ -266,21 +266,26 @@ static bool set_up(struct input *in, volatile sig_atomic_t *damaged, bool standa
     return true;
 }
 
-struct input *input_open(const char *path, size_t window, volatile sig_atomic_t *damaged,
-                         volatile sig_atomic_t *damaged_too, char *error, size_t size)
+static struct input *begin(const char *path, int fd, size_t window, volatile sig_atomic_t *damaged,
+                           volatile sig_atomic_t *damaged_too, char *error, size_t size)
 {
     struct input *in = calloc(1, sizeof(*in));
-    bool standard_input = strcmp(path, "-") == 0;
+    bool standard_input = fd < 0 && strcmp(path, "-") == 0;
     bool good = false;
 
-    if (!in)
+    if (!in) {
+        if (fd >= 0)
+            close(fd);
         goto out;
+    }
+    in->fd = fd;
     in->damaged_too = damaged_too;
     in->window = window > 0 && window < INPUT_WINDOW ? window : INPUT_WINDOW;
     in->name = strdup(standard_input ? "standard input" : path);
     if (!in->name)
         goto out;
-    in->fd = standard_input ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        in->fd = standard_input ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
     if (in->fd < 0)
         input_fail(in, "%s", strerror(errno));
     else
@@ -294,6 +299,18 @@ out:
     if (in->read && in->window > INPUT_READ)
         in->window = INPUT_READ;
     return in;
+}
+
+struct input *input_open(const char *path, size_t window, volatile sig_atomic_t *damaged,
+                         volatile sig_atomic_t *damaged_too, char *error, size_t size)
+{
+    return begin(path, -1, window, damaged, damaged_too, error, size);
+}
+
+struct input *input_open_fd(int fd, const char *name, volatile sig_atomic_t *damaged, char *error,
+                            size_t size)
+{
+    return begin(name, fd, 0, damaged, NULL, error, size);
 }
 
 void input_close(struct input *in)

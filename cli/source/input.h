@@ -60,6 +60,10 @@ struct input {
 struct input *input_open(const char *path, size_t window, volatile sig_atomic_t *damaged,
                          volatile sig_atomic_t *damaged_too, char *error, size_t size);
 
+/* The same of an open descriptor, which it owns in every case; `name` is for messages. */
+struct input *input_open_fd(int fd, const char *name, volatile sig_atomic_t *damaged, char *error,
+                            size_t size);
+
 /*
  * If `in` begins like gzip or zstd: an input of the unpacked bytes, which owns `in`. Else `in`
  * itself. NULL with a line in `error` (and `in` closed) where that cannot be unpacked.

@@ -31,7 +31,10 @@ enum {
     BLOCK_MAX = SOURCE_MAX_PACKET + 1024 * 1024,
 
     OPTION_END = 0,
+    OPTION_COMMENT = 1,
     OPTION_IF_NAME = 2,
+    OPTION_IF_DESCRIPTION = 3,
+    OPTION_IF_FILTER = 11,
     OPTION_IF_TSRESOL = 9,
     OPTION_IF_TSOFFSET = 14,
     OPTION_EPB_DROPCOUNT = 4,
@@ -86,6 +89,12 @@ static bool set_resolution(struct file *file, uint64_t at, struct file_interface
     return true;
 }
 
+static void keep(char **text, unsigned wanted, unsigned code, const uint8_t *value, size_t n)
+{
+    if (code == wanted && !*text)
+        *text = strndup((const char *)value, n);
+}
+
 static bool read_interface(struct file *file, uint64_t at, const uint8_t *body, size_t len)
 {
     struct options options = {body + 8, body + len};
@@ -110,8 +119,11 @@ static bool read_interface(struct file *file, uint64_t at, const uint8_t *body, 
             return false;
         if (code == OPTION_IF_TSOFFSET && n >= 8)
             interface->offset_s = (int64_t)file_u64(file, value);
-        if (code == OPTION_IF_NAME && !interface->name)
-            interface->name = strndup((const char *)value, n);
+        keep(&interface->name, OPTION_IF_NAME, code, value, n);
+        keep(&interface->comment, OPTION_COMMENT, code, value, n);
+        keep(&interface->description, OPTION_IF_DESCRIPTION, code, value, n);
+        if (n > 1 && value[0] == 0) /* a filter in words, libpcap's */
+            keep(&interface->filter, OPTION_IF_FILTER, code, value + 1, n - 1);
     }
     return true;
 }

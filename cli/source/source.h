@@ -51,6 +51,9 @@ struct source_interface {
     uint32_t linktype; /* LINKTYPE_ value */
     uint32_t snaplen;  /* bytes kept of each packet; 0: all */
     uint64_t ticks;    /* time stamps count 1/ticks seconds */
+    const char *comment, *description, *filter; /* NULL: not said */
+    bool received_known, dropped_known;         /* so far: see source_stats */
+    uint64_t received, dropped;
 };
 
 /* What was lost before it came here. A source that cannot count says so: unknown is not 0. */
@@ -95,6 +98,9 @@ struct source_config {
  */
 struct source *source_file_open(const char *path, const struct source_config *config, char *error,
                                 size_t size);
+
+/* The same of an open descriptor, which is the source's in every case; `name` is for messages. */
+struct source *source_file_open_fd(int fd, const char *name, char *error, size_t size);
 
 /*
  * Several capture files, as one: packets in the order of time, frames counted through. Files that

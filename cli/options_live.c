@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Options of commands that capture. */
+#include <string.h>
+
+#include "options.h"
+
+enum { MIB = 1024 * 1024 };
+
+static gboolean on_snaplen(const char *name, const char *text, gpointer data, GError **error)
+{
+    struct options *options = data;
+    uint64_t number;
+
+    if (!options_number(name, text, DEVICE_SNAPLEN, &number, error))
+        return FALSE;
+    options->live.device.snaplen = (uint32_t)number;
+    return TRUE;
+}
+
+static gboolean on_buffer(const char *name, const char *text, gpointer data, GError **error)
+{
+    struct options *options = data;
+
+    if (!options_number(name, text, 65536, &options->live.device.buffer, error))
+        return FALSE;
+    options->live.device.buffer *= MIB;
+    return TRUE;
+}
+
+void options_live(struct options *options, GOptionGroup *group)
+{
+    GOptionEntry entries[] = {
+        {"interface", 'i', 0, G_OPTION_ARG_STRING_ARRAY, &options->devices,
+         "Capture from this network interface or RDMA device; repeatable. rpcrdma capture -D lists "
+         "them",
+         "DEV"},
+        {"filter", 'f', 0, G_OPTION_ARG_STRING, &options->filter,
+         "Capture only what matches (-i); see pcap-filter(7)", "FILTER"},
+        {"snapshot-length", 's', 0, G_OPTION_ARG_CALLBACK, on_snaplen,
+         "Capture so many bytes of each packet (-i)", "N"},
+        {"buffer-size", 'B', 0, G_OPTION_ARG_CALLBACK, on_buffer,
+         "Memory for packets that wait (-i)", "MIB"},
+        {"no-promiscuous-mode", 'p', 0, G_OPTION_ARG_NONE, &options->live.device.not_promiscuous,
+         "Capture only what this host is meant to see (-i)", NULL},
+        G_OPTION_ENTRY_NULL,
+    };
+
+    g_option_group_add_entries(group, entries);
+}

@@ -1,0 +1,283 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "source/devices.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "source/file.h"
+#include "source/interrupt.h"
+#include "source/pcapng_writer.h"
+#include "source/pump.h"
+#include "source/record.h"
+
+enum { PIPE_SIZE = 1024 * 1024 };
+
+struct devices {
+    struct source source;
+    struct source *file; /* what comes through the pipe */
+    int control;         /* the other process's words: one line each */
+    pid_t child;
+    bool ended;
+};
+
+/* The capturing process. */
+
+struct capturing {
+    struct pump pump;
+    struct pcapng_writer writer;
+    int control;
+};
+
+static void say(int control, const char *line)
+{
+    char message[DEVICE_ERROR + 1];
+    int n = snprintf(message, sizeof(message), "%s", line);
+
+    /* a caller that is gone needs no word */
+    if (send(control, message, (size_t)n + 1, MSG_NOSIGNAL) < 0)
+        return;
+}
+
+static void on_packet(void *context, uint32_t device, const struct rpcrdma_packet *packet)
+{
+    struct capturing *capturing = context;
+
+    pcapng_write_packet(&capturing->writer, device, packet);
+    capturing->pump.stop = capturing->writer.error != 0;
+}
+
+static void on_pause(void *context)
+{
+    struct capturing *capturing = context;
+
+    capturing->pump.stop = !pcapng_writer_flush(&capturing->writer);
+}
+
+static void on_tick(void *context)
+{
+    struct capturing *capturing = context;
+
+    for (uint32_t i = 0; i < capturing->pump.n; i++)
+        record_statistics(&capturing->writer, i, capturing->pump.devices[i]);
+}
+
+static void on_lost(void *context, uint32_t device, const char *error)
+{
+    struct capturing *capturing = context;
+
+    (void)device;
+    say(capturing->control, error);
+}
+
+static bool open_all(struct capturing *capturing, char *const *names,
+                     const struct devices_config *config, char *error, size_t size)
+{
+    for (uint32_t i = 0; i < capturing->pump.n; i++) {
+        capturing->pump.devices[i] = device_open(names[i], &config->device, error, size);
+        if (!capturing->pump.devices[i])
+            return false;
+    }
+    return privilege_drop(PRIVILEGE_NO_FILES, error, size);
+}
+
+_Noreturn static void capture(char *const *names, size_t n, const struct devices_config *config,
+                              int control, int pipe)
+{
+    static const struct pump_sink sink = {on_packet, on_pause, on_tick, on_lost, NULL};
+    struct capturing capturing = {.control = control};
+    struct pump_sink mine = sink;
+    char error[DEVICE_ERROR];
+
+    signal(SIGPIPE, SIG_IGN);
+    mine.context = &capturing;
+    capturing.pump.n = (uint32_t)n;
+    capturing.pump.devices = calloc(n, sizeof(struct device *));
+    capturing.pump.count = config->count;
+    capturing.pump.duration_ns = config->duration_ns;
+    snprintf(error, sizeof(error), "out of memory");
+    if (!capturing.pump.devices || !open_all(&capturing, names, config, error, sizeof(error)) ||
+        !pcapng_writer_open(&capturing.writer, pipe, NULL)) {
+        say(control, error);
+        _exit(EXIT_FAILURE);
+    }
+    prctl(PR_SET_PDEATHSIG, SIGTERM); /* a change of user would have cleared it */
+    say(control, "");                 /* so far, so good */
+    for (uint32_t i = 0; i < n; i++)
+        record_interface(&capturing.writer, capturing.pump.devices[i]);
+    pump_run(&capturing.pump, &mine);
+    on_tick(&capturing);
+    pcapng_writer_close(&capturing.writer);
+    for (uint32_t i = 0; i < n; i++)
+        device_close(capturing.pump.devices[i]);
+    free(capturing.pump.devices);
+    _exit(EXIT_SUCCESS);
+}
+
+/* The caller's process. */
+
+/* The next line the other process says, or said. False: it will say nothing more. */
+static bool heard(int control, char *line, size_t size)
+{
+    ssize_t n;
+
+    do {
+        n = recv(control, line, size - 1, 0);
+    } while (n < 0 && errno == EINTR);
+    line[n > 0 ? n : 0] = '\0';
+    return n > 0;
+}
+
+static enum source_status next(struct source *source, struct source_packet *packets, size_t max,
+                               size_t *n)
+{
+    struct devices *devices = (struct devices *)source;
+    enum source_status status = SOURCE_END;
+
+    *n = 0;
+    if (!devices->ended)
+        status = source_next(devices->file, packets, max, n);
+    if (status == SOURCE_ERROR)
+        snprintf(source->error, sizeof(source->error), "%s", devices->file->error);
+    if (status != SOURCE_END)
+        return status;
+    devices->ended = true;
+    /* why it ended, if it was not told to */
+    return heard(devices->control, source->error, sizeof(source->error)) ? SOURCE_ERROR
+                                                                         : SOURCE_END;
+}
+
+static bool interface(const struct source *source, uint32_t number, struct source_interface *out)
+{
+    const struct devices *devices = (const struct devices *)source;
+
+    if (!source_interface(devices->file, number, out))
+        return false;
+    out->input = out->name;
+    return true;
+}
+
+static void stats(const struct source *source, struct source_stats *out)
+{
+    source_stats(((const struct devices *)source)->file, out);
+}
+
+static void report(const struct source *source, void (*line)(void *context, const char *text),
+                   void *context)
+{
+    struct source_interface one;
+    char text[400];
+
+    for (uint32_t i = 0; interface(source, i, &one); i++) {
+        if (!one.dropped_known && !((const struct devices *)source)->ended)
+            continue; /* we did not wait for its last word */
+        if (!one.dropped_known)
+            snprintf(text, sizeof(text), "%s: it is unknown how many packets were lost", one.name);
+        else if (one.dropped > 0)
+            snprintf(text, sizeof(text), "%s: %llu packets were lost before they were captured",
+                     one.name, (unsigned long long)one.dropped);
+        else
+            continue;
+        line(context, text);
+    }
+}
+
+static void close_devices(struct source *source)
+{
+    struct devices *devices = (struct devices *)source;
+
+    interrupt_forward(0);
+    kill(devices->child, SIGTERM);
+    source_close(devices->file); /* a capture that waits for room in the pipe gets EPIPE */
+    close(devices->control);
+    while (waitpid(devices->child, NULL, 0) < 0 && errno == EINTR)
+        continue;
+    free(devices);
+}
+
+void source_devices_stop(struct source *source)
+{
+    kill(((struct devices *)source)->child, SIGTERM);
+}
+
+int source_devices_fd(const struct source *source, bool *at_hand)
+{
+    const struct file *file = (const struct file *)((const struct devices *)source)->file;
+
+    *at_hand = file->in->pos < file->in->end;
+    return file->in->fd;
+}
+
+static struct devices *start(char *const *names, size_t n, const struct devices_config *config,
+                             int control[2], int pipe[2], char *error, size_t size)
+{
+    static const struct source_ops ops = {next, interface, stats, report, close_devices};
+    struct devices *devices = calloc(1, sizeof(*devices));
+    pid_t child = devices && interrupt_watch() ? fork() : -1;
+
+    if (child == 0) {
+        close(control[0]);
+        close(pipe[0]);
+        capture(names, n, config, control[1], pipe[1]);
+    }
+    if (child < 0) {
+        snprintf(error, size, "no process to capture with: %s", strerror(errno));
+        free(devices);
+        return NULL;
+    }
+    devices->source.ops = &ops;
+    devices->source.live = true;
+    devices->child = child;
+    devices->control = control[0];
+    interrupt_forward(child);
+    return devices;
+}
+
+struct source *source_devices_open(char *const *names, size_t n,
+                                   const struct devices_config *config, char *error, size_t size)
+{
+    struct devices *devices;
+    int control[2], pipe[2];
+    char line[DEVICE_ERROR];
+
+    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, control) != 0) {
+        snprintf(error, size, "%s", strerror(errno));
+        return NULL;
+    }
+    if (pipe2(pipe, O_CLOEXEC) != 0) {
+        snprintf(error, size, "%s", strerror(errno));
+        close(control[0]);
+        close(control[1]);
+        return NULL;
+    }
+    fcntl(pipe[1], F_SETPIPE_SZ, PIPE_SIZE); /* fewer wake-ups; it works without */
+    devices = start(names, n, config, control, pipe, error, size);
+    close(control[1]);
+    close(pipe[1]);
+    if (!devices) {
+        close(control[0]);
+        close(pipe[0]);
+        return NULL;
+    }
+    snprintf(error, size, "the capture did not begin");
+    if (!heard(devices->control, line, sizeof(line)) || *line) {
+        if (*line)
+            snprintf(error, size, "%s", line);
+        close(pipe[0]);
+    } else if (!privilege_drop(config->files, error, size)) {
+        close(pipe[0]);
+    } else {
+        devices->file = source_file_open_fd(pipe[0], names[0], error, size);
+    }
+    if (devices->file)
+        return &devices->source;
+    close_devices(&devices->source);
+    return NULL;
+}

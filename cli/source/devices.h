@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef RPCRDMA_CLI_SOURCE_DEVICES_H
+#define RPCRDMA_CLI_SOURCE_DEVICES_H
+
+/*
+ * Devices as a source. Two processes: one opens the devices and captures; the other, the caller,
+ * reads from it what was captured, as pcapng through a pipe. Both drop every privilege before they
+ * look at a byte.
+ */
+
+#include "source/device.h"
+#include "source/privilege.h"
+#include "source/source.h"
+
+struct devices_config {
+    struct device_config device;
+    int64_t duration_ns;        /* 0: no limit */
+    uint64_t count;             /* packets; 0: no limit */
+    enum privilege_files files; /* what the caller will do */
+};
+
+/* Starts the capture of all of `names`. NULL with one line in `error`. Signals end it (see
+ * interrupt.h, which it calls): what was captured by then is given, then SOURCE_END. */
+struct source *source_devices_open(char *const *names, size_t n,
+                                   const struct devices_config *config, char *error, size_t size);
+
+/* The descriptor that is readable when packets may have come, and whether some are at hand. */
+int source_devices_fd(const struct source *source, bool *at_hand);
+
+/* Has the capture end: what is on its way is still given. */
+void source_devices_stop(struct source *source);
+
+#endif

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include <pcap/pcap.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "source/device.h"
+
+struct device_filter {
+    pcap_t *pcap; /* of no device: it compiled the program */
+    struct bpf_program program;
+};
+
+struct device_filter *device_filter_new(const char *text, uint32_t linktype, uint32_t snaplen,
+                                        char *error, size_t size)
+{
+    struct device_filter *filter = calloc(1, sizeof(*filter));
+
+    if (filter)
+        filter->pcap =
+            pcap_open_dead(linktype == 247 ? DLT_INFINIBAND : (int)linktype, (int)snaplen);
+    if (!filter || !filter->pcap) {
+        snprintf(error, size, "out of memory");
+        free(filter);
+        return NULL;
+    }
+    if (pcap_compile(filter->pcap, &filter->program, text, 1, PCAP_NETMASK_UNKNOWN) == 0)
+        return filter;
+    snprintf(error, size, "filter \"%s\": %s", text, pcap_geterr(filter->pcap));
+    pcap_close(filter->pcap);
+    free(filter);
+    return NULL;
+}
+
+bool device_filter_match(const struct device_filter *filter, const struct rpcrdma_packet *packet)
+{
+    return bpf_filter(filter->program.bf_insns, packet->data, packet->len, packet->caplen) != 0;
+}
+
+void device_filter_free(struct device_filter *filter)
+{
+    if (!filter)
+        return;
+    pcap_freecode(&filter->program);
+    pcap_close(filter->pcap);
+    free(filter);
+}

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef RPCRDMA_CLI_SOURCE_PCAPNG_WRITER_H
+#define RPCRDMA_CLI_SOURCE_PCAPNG_WRITER_H
+
+/*
+ * Writes pcapng: a section, interfaces with nanoseconds, packets, statistics. Blocks gather in a
+ * buffer; a failed write is remembered, the file cut back to its last whole block, and everything
+ * after it dropped.
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "net/net.h"
+
+enum { PCAPNG_BUFFER = 1024 * 1024 };
+
+struct pcapng_writer {
+    uint8_t *buffer;
+    size_t n; /* bytes waiting */
+    int fd;
+    int error;        /* errno of the first failed write; 0: none */
+    uint64_t written; /* bytes, those that wait included */
+    bool swallowed;   /* of a failed write something arrived that could not be taken back */
+};
+
+/* What is known of an interface. Strings may be NULL. */
+struct pcapng_interface {
+    uint32_t linktype, snaplen;
+    const char *name, *description, *filter;
+    const char *comment; /* the clock */
+};
+
+/* Counts; what is not known is left out of the block. */
+struct pcapng_statistics {
+    bool received_known, interface_dropped_known, dropped_known, delivered_known;
+    uint64_t received, interface_dropped, dropped, delivered;
+    const char *comment; /* NULL: none */
+};
+
+/* Begins a file on fd, which stays the caller's. comment may be NULL. False when memory is short.
+ */
+bool pcapng_writer_open(struct pcapng_writer *writer, int fd, const char *comment);
+
+/* Another file, in the same way: the one before was flushed. */
+void pcapng_writer_again(struct pcapng_writer *writer, int fd, const char *comment);
+
+/* Interfaces are numbered from 0 in the order of these calls. */
+void pcapng_write_interface(struct pcapng_writer *writer, const struct pcapng_interface *one);
+
+/* caplen at most SOURCE_MAX_PACKET. */
+void pcapng_write_packet(struct pcapng_writer *writer, uint32_t interface,
+                         const struct rpcrdma_packet *packet);
+
+void pcapng_write_statistics(struct pcapng_writer *writer, uint32_t interface, int64_t time_ns,
+                             const struct pcapng_statistics *counts);
+
+/* Writes what waits. False when that failed, now or before. */
+bool pcapng_writer_flush(struct pcapng_writer *writer);
+
+/* Flushes and frees. Returns the errno of the first failed write, or 0. */
+int pcapng_writer_close(struct pcapng_writer *writer);
+
+#endif

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "source/record.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <time.h>
+
+void record_interface(struct pcapng_writer *writer, const struct device *device)
+{
+    pcapng_write_interface(writer, &(struct pcapng_interface){.linktype = device->linktype,
+                                                              .snaplen = device->snaplen,
+                                                              .name = device->name,
+                                                              .description = device->description,
+                                                              .filter = device->filter,
+                                                              .comment = device->clock});
+}
+
+void record_statistics(struct pcapng_writer *writer, uint32_t number, struct device *device)
+{
+    struct device_stats stats = {0};
+    struct pcapng_statistics counts;
+    struct timespec now;
+    char comment[200] = "";
+
+    device->ops->stats(device, &stats);
+    clock_gettime(CLOCK_REALTIME, &now);
+    counts = (struct pcapng_statistics){
+        .received_known = stats.received_known,
+        .received = stats.received,
+        .interface_dropped_known = stats.interface_dropped_known || stats.failed > 0,
+        .interface_dropped = stats.interface_dropped + stats.failed,
+        .dropped_known = stats.dropped_known,
+        .dropped = stats.dropped,
+    };
+    if (stats.failed > 0 && !stats.dropped_known)
+        snprintf(comment, sizeof(comment),
+                 "%" PRIu64 " receives failed; what was lost besides is not known", stats.failed);
+    else if (!stats.dropped_known)
+        snprintf(comment, sizeof(comment), "how many packets were lost is not known");
+    counts.comment = comment;
+    pcapng_write_statistics(writer, number, (int64_t)now.tv_sec * 1000000000 + now.tv_nsec,
+                            &counts);
+}

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef RPCRDMA_CLI_SOURCE_RECORD_H
+#define RPCRDMA_CLI_SOURCE_RECORD_H
+
+/* What a pcapng file says of a device. */
+
+#include "source/device.h"
+#include "source/pcapng_writer.h"
+
+void record_interface(struct pcapng_writer *writer, const struct device *device);
+
+/* Its counts so far. */
+void record_statistics(struct pcapng_writer *writer, uint32_t number, struct device *device);
+
+#endif

@@ -1,0 +1,168 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""decode -i, rpcs -i, credits -i: what a file says, said of the same packets as they pass."""
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import time
+
+sys.path[:0] = [os.path.join(os.path.dirname(os.path.abspath(__file__)), part)
+                for part in ('..' + os.sep + 'cli', '')]
+# pylint: disable=wrong-import-position
+import network
+
+network.enter()  # runs us again, with our arguments: command takes them
+
+import command
+
+NAMES = ('roce-nfs3-mini', 'roce-nfs41-callback', 'iwarp-nfs3-mini')
+TIMES = re.compile(r'"(\w*time_ns|\w*_ns)":-?\d+(\.\d+)?,?')
+
+
+def without_times(text):
+    return [TIMES.sub('', line) for line in text.splitlines()]
+
+
+class Live(network.Cable, command.CommandTest):
+    def live(self, *arguments, name='roce-nfs3-mini', end=network.signal.SIGTERM):
+        run = network.Run(command.RPCRDMA, *arguments)
+        self.send(packet.data for packet in self.packets(name))
+        time.sleep(0.5)
+        return run.finish(end)
+
+    def test_same_as_from_a_file(self):
+        for name in NAMES:
+            for what in ('decode', 'rpcs', 'connections'):
+                with self.subTest(name=name, what=what):
+                    status, out, err = self.live(what, '--json', '-i', 'v1', name=name)
+                    self.assertEqual((status, err), (0, ''))
+                    want = self.run_command(what, '--json', command.capture(name))
+                    self.assertEqual(without_times(out), without_times(want))
+
+    def test_credits(self):
+        status, out, err = self.live('credits', '--json', '-i', 'v1', end=network.signal.SIGINT)
+        self.assertEqual((status, err), (0, ''))
+        want = json.loads(self.run_command('credits', '--json', command.capture()))
+        for mine, its in zip(json.loads(out)['connections'], want['connections'], strict=True):
+            for a, b in zip(mine['directions'], its['directions'], strict=True):
+                for key in ('calls', 'replies', 'requested', 'granted'):
+                    self.assertEqual(a[key], b[key])
+
+    def test_lines_come_at_once(self):
+        packets = self.packets()
+        run = network.Run(command.RPCRDMA, 'decode', '--json', '-i', 'v1')
+        self.send(packet.data for packet in packets[:100])
+        want = [line for line in
+                self.run_command('decode', '--json', '-c', '100', command.capture()).splitlines()]
+        got = [run.run.stdout.readline() for _ in want]
+        self.assertEqual(len(got), len(want))
+        self.assertEqual(run.finish(network.signal.SIGTERM)[0], 0)
+
+    def test_count(self):
+        status, out, err = self.live('decode', '-c', '200', '-i', 'v1', end=None)
+        self.assertEqual((status, err), (0, ''))
+        want = self.run_command('decode', '-c', '200', command.capture())
+        self.assertEqual(len(out.splitlines()), len(want.splitlines()))
+
+    def test_filter_and_snaplen(self):
+        """A packet in one direction, and then all of them but short: the file's lines, cut so."""
+        status, out, err = self.live('decode', '--json', '-i', 'v1', '-p', '-B', '4', '-f',
+                                     'udp port 4791 and src host 192.168.77.11')
+        self.assertEqual((status, err), (0, ''))
+        self.assertEqual({json.loads(line)['src'] for line in out.splitlines()},
+                         {'192.168.77.11'})
+        status, out, err = self.live('decode', '--json', '-i', 'v1', '-s', '128')
+        self.assertEqual((status, err), (0, ''))
+        cut = [packet._replace(data=packet.data[:128]) for packet in self.packets()]
+        path = os.path.join(self.folder, 'cut.pcap')
+        command.pcap.write(path, cut)
+        want = self.run_command('decode', '--json', path)
+        self.assertIn('"truncated"', want)
+        self.assertEqual(without_times(out), without_times(want))
+
+    def test_two_interfaces(self):
+        """What leaves one end comes in at the other: each packet is there twice."""
+        status, out, err = self.live('connections', '-i', 'v0', '-i', 'v1')
+        self.assertEqual((status, err), (0, ''))
+        last = max(int(one) for one in re.findall(r'frames \d+-(\d+)', out))
+        self.assertGreater(last, len(self.packets()))
+
+    def test_nothing_there(self):
+        run = network.Run(command.RPCRDMA, 'decode', '-i', 'v1')
+        status, out, err = run.finish(network.signal.SIGINT)
+        self.assertEqual((status, out), (0, ''))
+        self.assertIn('no RPC-over-RDMA: 0 packets', err)
+        self.assertEqual(len(err.splitlines()), 1)
+
+    def test_reader_goes_away(self):
+        """As with `| head`: no complaint, and no process stays behind."""
+        before = network.listeners()
+        run = network.Run(command.RPCRDMA, 'decode', '-i', 'v1')
+        run.run.stdout.close()
+        for _ in range(3):
+            self.send(packet.data for packet in self.packets())
+            time.sleep(0.2)
+        self.assertIn(run.run.wait(60), (0, -network.signal.SIGPIPE))
+        self.assertEqual(run.run.stderr.read(), b'')
+        run.run.stderr.close()
+        network.wait_for(lambda: network.listeners() == before)
+
+    def test_interface_goes_away(self):
+        run = network.Run(command.RPCRDMA, 'decode', '-i', 'v1')
+        self.send(packet.data for packet in self.packets())
+        time.sleep(0.5)
+        subprocess.run(['ip', 'link', 'del', 'v1'], check=True)
+        status, out, err = run.finish()
+        want = self.run_command('decode', command.capture())
+        self.assertEqual(status, 2)
+        self.assertEqual(len(out.splitlines()), len(want.splitlines()))
+        self.assertRegex(err, r'\Arpcrdma: v1: .*\n\Z')
+
+    def test_privileges_are_dropped(self):
+        """Both processes: no capability is left, none can be had again, and root is gone."""
+        run = network.Run(command.RPCRDMA, 'decode', '-i', 'v1')
+        with open(f'/proc/{run.run.pid}/task/{run.run.pid}/children', encoding='ascii') as file:
+            children = file.read().split()
+        self.assertEqual(len(children), 1)
+        for pid in (run.run.pid, *children):
+            with open(f'/proc/{pid}/status', encoding='ascii') as file:
+                status = dict(line.rstrip('\n').split(':\t', 1) for line in file)
+            for which in ('CapPrm', 'CapEff', 'CapInh', 'CapAmb'):
+                self.assertEqual(int(status[which], 16), 0, which)
+            self.assertEqual(status['NoNewPrivs'], '1')
+            with open('/proc/self/uid_map', encoding='ascii') as file:
+                if int(file.read().split()[2]) > 65534:  # there is somebody else to be
+                    self.assertEqual(status['Uid'].split(), ['65534'] * 4)
+        self.assertEqual(run.finish(network.signal.SIGTERM)[0], 0)
+
+    def test_needs_net_raw_only(self):
+        if not shutil.which('setpriv'):
+            self.skipTest('setpriv is not installed')
+        only = ['setpriv', '--inh-caps=-all,+net_raw', '--bounding-set=-all,+net_raw']
+        run = network.Run(*only, command.RPCRDMA, 'decode', '-i', 'v1')
+        self.send(packet.data for packet in self.packets())
+        time.sleep(0.5)
+        status, out, err = run.finish(network.signal.SIGTERM)
+        self.assertEqual((status, err), (0, ''))
+        self.assertEqual(len(out.splitlines()),
+                         len(self.run_command('decode', command.capture()).splitlines()))
+        nothing = ['setpriv', '--inh-caps=-all', '--bounding-set=-all']
+        run = network.Run(*nothing, command.RPCRDMA, 'decode', '-i', 'v1', listening=False)
+        status, out, err = run.finish()
+        self.assertEqual((status, out), (2, ''))
+        self.assertRegex(err, r'\Arpcrdma: v1: no permission .*setcap cap_net_raw\+ep /\S+\n\Z')
+
+    def test_bad_usage(self):
+        for arguments, says in (
+                (['-i', 'nosuch'], 'nosuch: there is no such device'),
+                (['-i', 'v1', '-f', 'frobnicate foo'], 'filter "frobnicate foo": '),
+                (['-i', 'v1', '-i', 'nosuch'], 'nosuch: there is no such device'),
+                (['-i', 'v1', command.capture()], 'choose one'),
+                (['-i', 'v1', '-s', '0'], '1 to 262144')):
+            self.assertEqual(self.run_command('decode', *arguments, status=2), '')
+            self.assertIn(says, self.stderr)
+
+
+command.main()
