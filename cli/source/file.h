@@ -83,6 +83,22 @@ enum record file_cut(struct file *file, uint64_t at, const char *what, uint64_t 
 void file_packet(struct file *file, struct source_packet *out, size_t interface, int64_t time_ns,
                  const uint8_t *data, uint32_t caplen, uint32_t len);
 
+/*
+ * Asks for the beginning of a packet soon to come, which is in memory and not in the cache: large
+ * packets follow each other in the same size, so where it will be is a good guess. Without this a
+ * bulk transfer waits for memory twice per packet. `size`: of the record before in->pos.
+ */
+static inline void file_ahead(const struct input *in, size_t size)
+{
+    enum { AHEAD = 4, LINE = 64 };
+    size_t at = in->pos + AHEAD * size;
+
+    if (at + LINE >= in->end)
+        return;
+    __builtin_prefetch(in->data + at);
+    __builtin_prefetch(in->data + at + LINE);
+}
+
 /* Read the file header, at the start of the input. False with in->error set. */
 bool pcap_begin(struct file *file);
 bool pcapng_begin(struct file *file);

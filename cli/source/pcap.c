@@ -62,6 +62,7 @@ static enum record next(struct file *file, struct source_packet *out)
         return RECORD_PACKET;
     }
     in->pos += PACKET_HEADER + caplen;
+    file_ahead(in, PACKET_HEADER + caplen);
     file_packet(file, out, 0, time_ns, p, caplen, len);
     return RECORD_PACKET;
 }
