@@ -90,8 +90,8 @@ void file_packet(struct file *file, struct source_packet *out, size_t interface,
  */
 static inline void file_ahead(const struct input *in, size_t size)
 {
-    enum { AHEAD = 4, LINE = 64 };
-    size_t at = in->pos + AHEAD * size;
+    enum { AHEAD = 4, LINE = 64, NEAR = 2048 };
+    size_t at = in->pos + (AHEAD * size > NEAR ? AHEAD * size : NEAR);
 
     if (at + LINE >= in->end)
         return;

@@ -278,5 +278,6 @@ bool flow_conn_evict(struct flow *flow)
                                               .offset = -1,
                                               .arg = {flow->memory.limit}});
     flow_conn_finish(flow, victim);
+    flow_call_trim(flow);
     return true;
 }

@@ -79,6 +79,7 @@ void rpcrdma_flow_free(struct rpcrdma_flow *handle)
     discard(flow);
     flow_credits_free(flow);
     track_free(flow->track);
+    flow_call_trim(flow);
     flow_table_free(&flow->halves, &flow->memory);
     flow_table_free(&flow->cm, &flow->memory);
     flow_table_free(&flow->calls, &flow->memory);

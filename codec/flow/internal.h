@@ -179,6 +179,8 @@ void flow_call_add(struct flow *flow, struct flow_conn *conn, int sender, uint32
 struct flow_call *flow_call_find(const struct flow *flow, const struct flow_conn *conn, int sender,
                                  uint32_t xid);
 void flow_call_remove(struct flow *flow, struct flow_conn *conn, struct flow_call *call);
+/* Frees what is kept to be used again. */
+void flow_call_trim(struct flow *flow);
 void flow_call_free(struct flow *flow, struct flow_conn *conn);
 void flow_call_rpc(const struct flow_call *call, struct rpcrdma_rpc *out);
 

@@ -288,6 +288,8 @@ struct flow {
     struct flow_table
         half_open;           /* (opener, acceptor) -> connection of which one end's QP is known */
     struct flow_table calls; /* (connection, sender, XID) -> outstanding Call */
+    struct flow_call *spare_calls;
+    uint32_t n_spare_calls;
     struct flow_awaiting *awaiting;
 
     struct flow_conn *newest, *oldest;

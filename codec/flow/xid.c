@@ -21,6 +21,43 @@ struct flow_call *flow_call_find(const struct flow *flow, const struct flow_conn
     return call && call->xid == xid && call->conn == conn && call->sender == sender ? call : NULL;
 }
 
+/* Calls come and go with every other message: some of those that went are kept, to be used again.
+ */
+enum { SPARE = 256 };
+
+static struct flow_call *take(struct flow *flow)
+{
+    struct flow_call *call = flow->spare_calls;
+
+    if (!call)
+        return flow_alloc(&flow->memory, sizeof(*call));
+    flow->spare_calls = call->older;
+    flow->n_spare_calls--;
+    return call;
+}
+
+static void give_back(struct flow *flow, struct flow_call *call)
+{
+    if (flow->n_spare_calls == SPARE) {
+        flow_release(&flow->memory, call, sizeof(*call));
+        return;
+    }
+    call->older = flow->spare_calls;
+    flow->spare_calls = call;
+    flow->n_spare_calls++;
+}
+
+void flow_call_trim(struct flow *flow)
+{
+    while (flow->spare_calls) {
+        struct flow_call *call = flow->spare_calls;
+
+        flow->spare_calls = call->older;
+        flow->n_spare_calls--;
+        flow_release(&flow->memory, call, sizeof(*call));
+    }
+}
+
 void flow_call_remove(struct flow *flow, struct flow_conn *conn, struct flow_call *call)
 {
     int sender = call->sender;
@@ -36,7 +73,7 @@ void flow_call_remove(struct flow *flow, struct flow_conn *conn, struct flow_cal
     conn->calls[sender]--;
     if (flow_table_get(&flow->calls, key(conn, sender, call->xid)) == call)
         flow_table_remove(&flow->calls, key(conn, sender, call->xid));
-    flow_release(&flow->memory, call, sizeof(*call));
+    give_back(flow, call);
 }
 
 void flow_call_add(struct flow *flow, struct flow_conn *conn, int sender, uint32_t xid,
@@ -48,7 +85,7 @@ void flow_call_add(struct flow *flow, struct flow_conn *conn, int sender, uint32
         flow_call_remove(flow, conn, call);
     else if (conn->calls[sender] >= FLOW_CALLS)
         flow_call_remove(flow, conn, conn->oldest_call[sender]);
-    call = flow_alloc(&flow->memory, sizeof(*call));
+    call = take(flow);
     if (!call)
         return;
     *call = (struct flow_call){
@@ -63,7 +100,7 @@ void flow_call_add(struct flow *flow, struct flow_conn *conn, int sender, uint32
         call->gss_service = rpc->gss_service;
     }
     if (!flow_table_put(&flow->calls, &flow->memory, key(conn, sender, xid), call)) {
-        flow_release(&flow->memory, call, sizeof(*call));
+        give_back(flow, call);
         return;
     }
     call->older = conn->newest_call[sender];
