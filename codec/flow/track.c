@@ -766,6 +766,7 @@ void track_free(struct track *track)
     flow_table_free(&track->regions.table, memory);
     track_pieces_free(track, &track->base);
     track_pieces_free(track, &track->whole);
+    track_pieces_free(track, &track->spare);
     flow_release(memory, track->flat, track->flat_size);
     flow_release(memory, track->again, TRACK_AGAIN * sizeof(*track->again));
     flow_release(memory, track->lengths, track->lists_size * sizeof(*track->lengths));

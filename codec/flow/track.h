@@ -158,7 +158,7 @@ struct track {
     struct track_again *again;
     bool keep_data, keep_base;
 
-    struct track_pieces base, whole; /* scratch */
+    struct track_pieces base, whole, spare; /* scratch */
     uint8_t *flat;
     size_t flat_size;
     uint32_t *lengths;

@@ -409,6 +409,45 @@ static void call_base(struct making *m)
         track_pieces_parts(track, &track->base, &t->parts);
 }
 
+/* Takes out of the base what RDMA_MSGP put in to align the bulk. Returns the base as one run again.
+ */
+static const uint8_t *unalign(struct making *m, const uint8_t *data, size_t *caplen, uint32_t align,
+                              uint32_t header)
+{
+    struct track *track = m->track;
+    size_t length = (size_t)track->base.length;
+    struct track_pieces aligned;
+    struct track_reader reader;
+    struct rpcrdma_bulk bulk;
+    struct rpcrdma_rpc rpc;
+
+    if (!data)
+        return data;
+    rpcrdma_rpc_decode(data, *caplen, length, &rpc);
+    switch (rpcrdma_binding_bulk(&rpc, m->message ? &m->t->rpc : &rpc, is_reverse(m->t), data,
+                                 *caplen, length, align, header, &bulk)) {
+    case RPCRDMA_ALIGNED_NOT:
+        return data;
+    case RPCRDMA_ALIGNED_UNKNOWN:
+        add_finding(m, RPCRDMA_RULE_RPC_ALIGNED_UNKNOWN, align, 0, 0);
+        m->fault = true;
+        return data;
+    case RPCRDMA_ALIGNED:
+        break;
+    }
+    add_finding(m, RPCRDMA_RULE_RPC_ALIGNED, bulk.offset, bulk.pad, 0);
+    aligned = track->base;
+    track->base = track->spare;
+    track->spare = aligned;
+    track_pieces_reset(&track->base);
+    reader = track_reader_begin(&track->spare);
+    track_reader_move(track, &reader, &track->base, bulk.offset);
+    track_pieces_reset(&track->whole); /* the alignment goes where nobody looks */
+    track_reader_move(track, &reader, &track->whole, bulk.pad);
+    track_reader_move(track, &reader, &track->base, reader.left);
+    return track_flatten(track, &track->base, caplen);
+}
+
 void track_call_give(struct track *track, struct track_rpc *t)
 {
     struct making m = {.track = track,
@@ -427,6 +466,8 @@ void track_call_give(struct track *track, struct track_rpc *t)
     if (m.pad_inline)
         add_finding(&m, RPCRDMA_RULE_RPC_PAD_INLINE, 0, 0, 0);
     data = track_flatten(track, &track->base, &caplen);
+    if (t->msgp)
+        data = unalign(&m, data, &caplen, t->align, t->header_length);
     track_call_names(track, t, data, caplen, (size_t)track->base.length);
     compose(&m);
     holes = tell_holes(&m, track->whole.count);
@@ -543,6 +584,8 @@ void track_reply_give(struct track *track, struct track_rpc *t, const struct tra
 
     reply_base(&m, answer);
     data = track_flatten(track, &track->base, &caplen);
+    if (message->kind == RPCRDMA_KIND_MSGP)
+        data = unalign(&m, data, &caplen, message->align, message->header_length);
     if (data)
         rpcrdma_rpc_decode(data, caplen, (size_t)track->base.length, &rpc);
     if (reserve(track, n < TRACK_SEGMENTS ? n : TRACK_SEGMENTS)) {

@@ -23,12 +23,25 @@ static const struct result results[] = {
     {3, 6, "<0:" ATTR3 "uud;*:" ATTR3 ">"},
 };
 
-static const struct result *find(const struct rpcrdma_rpc *call)
+/* RFC 1813 section 2.3.4: sattr3. */
+#define SATTR3 "<1:u;0:><1:u;0:><1:u;0:><1:h;0:><2:uu;0,1:><2:uu;0,1:>"
+
+/* Arguments with an item that may be in a read chunk. */
+static const struct result arguments[] = {
+    {2, 8, "x32uuud"},
+    {2, 13, "x32sduuuuuuuu"},
+    {3, 7, "shuud"},
+    {3, 10, "ss" SATTR3 "d"},
+};
+
+_Static_assert(sizeof(results) == sizeof(arguments), "both are looked up by one loop");
+
+static const struct result *find(const struct result *table, const struct rpcrdma_rpc *call)
 {
     if (call->program == RPCRDMA_PROGRAM_NFS)
         for (size_t i = 0; i < sizeof(results) / sizeof(results[0]); i++)
-            if (results[i].version == call->version && results[i].procedure == call->procedure)
-                return &results[i];
+            if (table[i].version == call->version && table[i].procedure == call->procedure)
+                return &table[i];
     return NULL;
 }
 
@@ -45,7 +58,7 @@ static enum rpcrdma_binding_verdict walk(const struct rpcrdma_rpc *reply,
                                          const struct rpcrdma_reduction *reduction,
                                          struct rpcrdma_insertion *places)
 {
-    const struct result *result = find(call);
+    const struct result *result = find(results, call);
     struct rpcrdma_compound compound;
     struct rpcrdma_operation operation;
 
@@ -94,6 +107,56 @@ enum rpcrdma_binding_verdict rpcrdma_binding_place(const struct rpcrdma_rpc *rep
         return RPCRDMA_BINDING_FITS;
     reduction->pad_inline = !reduction->pad_inline;
     return walk(reply, call, reverse, data, caplen, len, reduction, places);
+}
+
+/* Walks with `bulk` (NULL: as if nothing was aligned). True when the stream ends with its last
+ * item. */
+static bool aligned_walk(const struct rpcrdma_rpc *rpc, const struct rpcrdma_rpc *call,
+                         bool reverse, const void *data, size_t caplen, size_t len,
+                         struct rpcrdma_bulk *bulk)
+{
+    const struct result *item = find(rpc->type == RPCRDMA_RPC_CALL ? arguments : results, call);
+    struct rpcrdma_compound compound;
+    struct rpcrdma_operation operation;
+    struct rpcrdma_xdr x = {.bulk = bulk};
+
+    if (item) {
+        x.in = rpcrdma_cursor_init(data, caplen, len);
+        rpcrdma_cursor_take(&x.in, rpc->body_off, "RPC header");
+        rpcrdma_xdr_step(&x, item->grammar);
+        return x.in.status == RPCRDMA_OK && rpcrdma_cursor_left(&x.in) == 0;
+    }
+    if (!rpcrdma_compound_begin(&compound, rpc, call, reverse, data, caplen, len, NULL, NULL))
+        return false;
+    compound.xdr.bulk = bulk;
+    while (rpcrdma_compound_next(&compound, &operation))
+        ;
+    return rpcrdma_compound_exact(&compound);
+}
+
+enum rpcrdma_alignment rpcrdma_binding_bulk(const struct rpcrdma_rpc *rpc,
+                                            const struct rpcrdma_rpc *call, bool reverse,
+                                            const void *data, size_t caplen, size_t len,
+                                            uint32_t align, uint32_t header,
+                                            struct rpcrdma_bulk *out)
+{
+    const uint32_t need = RPCRDMA_RPC_HAS_PROGRAM | RPCRDMA_RPC_HAS_BODY;
+
+    *out = (struct rpcrdma_bulk){.align = align, .header = header};
+    if (align == 0)
+        return RPCRDMA_ALIGNED_NOT;
+    if (!call || !(call->present & RPCRDMA_RPC_HAS_PROGRAM) || !(rpc->present & need) ||
+        !rpcrdma_program_name(call->program, call->version, reverse))
+        return RPCRDMA_ALIGNED_UNKNOWN;
+    if (aligned_walk(rpc, call, reverse, data, caplen, len, NULL))
+        return RPCRDMA_ALIGNED_NOT;
+    if (aligned_walk(rpc, call, reverse, data, caplen, len, out) && out->found)
+        return out->pad > 0 ? RPCRDMA_ALIGNED : RPCRDMA_ALIGNED_NOT;
+    /* A procedure without bulk has nothing to align. */
+    return find(rpc->type == RPCRDMA_RPC_CALL ? arguments : results, call) || out->found ||
+                   call->version == 4
+               ? RPCRDMA_ALIGNED_UNKNOWN
+               : RPCRDMA_ALIGNED_NOT;
 }
 
 const char *rpcrdma_binding_verdict_text(enum rpcrdma_binding_verdict v)

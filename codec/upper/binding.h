@@ -46,4 +46,23 @@ enum rpcrdma_binding_verdict rpcrdma_binding_place(const struct rpcrdma_rpc *rep
                                                    struct rpcrdma_reduction *reduction,
                                                    struct rpcrdma_insertion *places);
 
+enum rpcrdma_alignment {
+    RPCRDMA_ALIGNED_NOT,     /* the message has no bytes beside its own */
+    RPCRDMA_ALIGNED,         /* `pad` bytes at `offset` are no part of it */
+    RPCRDMA_ALIGNED_UNKNOWN, /* cannot be told: the program or the rest of the message is not known
+                              */
+};
+
+/*
+ * RDMA_MSGP (RFC 5666 section 4.2) puts bytes between the start of the RPC message and its bulk, so
+ * that this lies at a multiple of rdma_align from the start of the Send. What the bulk is only the
+ * upper layer knows: NFS's READ, READLINK, WRITE and SYMLINK data. rpc, call, reverse, data: as
+ * above; of a Call both are its header.
+ */
+enum rpcrdma_alignment rpcrdma_binding_bulk(const struct rpcrdma_rpc *rpc,
+                                            const struct rpcrdma_rpc *call, bool reverse,
+                                            const void *data, size_t caplen, size_t len,
+                                            uint32_t align, uint32_t header,
+                                            struct rpcrdma_bulk *out);
+
 #endif

@@ -54,9 +54,10 @@ bool rpcrdma_rpc_has_results(const struct rpcrdma_rpc *reply);
  * header that was cut, RPCSEC_GSS privacy.
  */
 RPCRDMA_API bool rpcrdma_compound_begin(struct rpcrdma_compound *it, const struct rpcrdma_rpc *rpc,
-                            const struct rpcrdma_rpc *call, bool reverse, const void *data,
-                            size_t caplen, size_t len, const struct rpcrdma_reduction *reduction,
-                            struct rpcrdma_insertion *places);
+                                        const struct rpcrdma_rpc *call, bool reverse,
+                                        const void *data, size_t caplen, size_t len,
+                                        const struct rpcrdma_reduction *reduction,
+                                        struct rpcrdma_insertion *places);
 
 /* True and the next operation; false after the last one, or where the stream cannot be read on
  * (it->xdr.in.status). An operation is given out when its number was read; its arguments or results

@@ -118,11 +118,20 @@ static void step_opaque(struct rpcrdma_xdr *x, bool eligible, bool *placed)
 
     if (x->in.status != RPCRDMA_OK)
         return;
+    if (eligible && x->bulk && !x->bulk->found) {
+        struct rpcrdma_bulk *bulk = x->bulk;
+        size_t at = bulk->header + x->in.off;
+
+        bulk->found = true;
+        bulk->offset = (uint32_t)x->in.off;
+        bulk->pad = bulk->align ? (uint32_t)((bulk->align - at % bulk->align) % bulk->align) : 0;
+        rpcrdma_cursor_take(&x->in, bulk->pad, "alignment");
+    }
     if (x->reduction) {
         if (step_gap(x, n) || (eligible && step_write_chunk(x, n, placed)))
             return;
     }
-    if (n > rpcrdma_cursor_left(&x->in)) {
+    if (x->in.status == RPCRDMA_OK && n > rpcrdma_cursor_left(&x->in)) {
         rpcrdma_cursor_fail(&x->in, RPCRDMA_MALFORMED, x->in.off - 4, "count of an opaque");
         return;
     }

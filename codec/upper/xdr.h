@@ -50,8 +50,17 @@ struct rpcrdma_reduction {
     bool pad_inline; /* the padding of items in chunks is in the stream (RFC 5666 left it open) */
 };
 
+/* RDMA_MSGP: where the bytes that it aligns are. */
+struct rpcrdma_bulk {
+    uint32_t align, header; /* rdma_align; length of the transport header before the stream */
+    bool found;
+    uint32_t offset; /* just after the count word of the first item 'd' */
+    uint32_t pad;    /* bytes there that are not the item's */
+};
+
 struct rpcrdma_xdr {
     struct rpcrdma_cursor in;
+    struct rpcrdma_bulk *bulk;                 /* NULL: nothing is aligned */
     const struct rpcrdma_reduction *reduction; /* NULL: nothing was taken out */
     struct rpcrdma_insertion *places;          /* n_chunks entries, or NULL */
     uint32_t operation;                        /* goes into the insertions */

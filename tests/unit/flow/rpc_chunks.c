@@ -504,6 +504,53 @@ static void positions_that_fit_nowhere_are_named(void **state)
     }
 }
 
+/* RDMA_MSGP aligns the data of a WRITE; what it puts in between is no part of the RPC message. */
+static void msgp_aligns_and_is_undone(void **state)
+{
+    struct rpc_header h;
+
+    (void)state;
+    for (uint32_t variant = 0; variant < 4; variant++) {
+        uint32_t xid = 1300 + variant, n = variant == 1 ? 3 : 301, align = 512, at, pad;
+        const struct got_message *m;
+        bool known = variant < 3;
+
+        rpc_call_header(&whole, xid, known ? NFS : OTHER, variant == 2 ? 2 : 3,
+                        variant == 2 ? 8 : WRITE);
+        if (variant == 2) {
+            rpc_fill(&whole, 32 + 12, 1);
+        } else {
+            rpc_put(&whole, 8);
+            rpc_fill(&whole, 8 + 8 + 8, 1);
+        }
+        rpc_put(&whole, n);
+        at = whole.n;
+        rpc_fill(&whole, n, 9);
+        rpc_pad(&whole);
+        part = whole;
+        pad = align - (36 + at) % align;
+        if (variant != 1) { /* one is too small to be worth it */
+            memmove(part.data + at + pad, part.data + at, part.n - at);
+            memset(part.data + at, 0, pad);
+            part.n += pad;
+        }
+        rpc_header_init(&h, xid, MSGP);
+        h.message.align = align;
+        h.message.thresh = 100;
+        rpc_send(&rig, true, &h, part.data, part.n);
+        m = rpc_find(&rig, xid, RPCRDMA_DIRECTION_CALL);
+        if (known)
+            rpc_check_bytes(m, &whole);
+        else
+            assert_false(m->whole);
+        assert_int_equal(rpc_has_rule(m->rules, m->n_rules, RPCRDMA_RULE_RPC_ALIGNED),
+                         variant == 0 || variant == 2);
+        assert_int_equal(rpc_has_rule(m->rules, m->n_rules, RPCRDMA_RULE_RPC_ALIGNED_UNKNOWN),
+                         !known);
+        answer(xid);
+    }
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
@@ -521,6 +568,7 @@ int main(void)
         TEST(forward_and_reverse_with_one_xid),
         TEST(an_rdma_error_ends_its_call),
         TEST(positions_that_fit_nowhere_are_named),
+        TEST(msgp_aligns_and_is_undone),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
