@@ -5,11 +5,15 @@
 /*
  * From messages, Writes and Reads to whole RPCs and transactions: the parts and who does what.
  *
- *   track.c    the observer: Calls find their Replies, data finds its segment, what waits is ended
+ *   track.c    the observer: who gets a message, where data goes
+ *   transaction.c  a transaction from its beginning to its end
+ *   call.c     Calls
+ *   reply.c    Replies and errors; Replies that wait for data
  *   offer.c    the chunk lists of a message as regions
  *   pulls.c    which Read request goes to which region
  *   pieces.c   runs of bytes, cut and joined
- *   whole.c    a Call or a Reply from its parts and chunks, given to the sink
+ *   whole.c    a Call or a Reply: what it is made of; given to the sink
+ *   making.c   base and chunks put together
  *   moved.c    which chunk a packet's bytes belong to
  *   again.c    Calls that were sent before, on another connection
  *   rpc.c      names
@@ -177,6 +181,11 @@ struct track_answer {
     int64_t time_ns;
 };
 
+static inline uint32_t track_clipped(uint64_t n)
+{
+    return n > UINT32_MAX ? UINT32_MAX : (uint32_t)n;
+}
+
 /* offer.c. Opens what `end` offers in `message`: a Call everything, a Reply (reads:
  * TRACK_REPLY_READ) its read list. NULL when that is nothing, or memory is short (t->dropped). */
 struct track_offer *track_offer_open(struct track *track, struct track_rpc *t, int end,
@@ -243,9 +252,40 @@ void track_pulls_forget(struct track_pulls *pulls, uint32_t first, uint32_t last
                         const struct track_rpc *owner);
 void track_pulls_free(struct track *track, struct track_pulls *pulls);
 
-/* track.c */
+/* transaction.c. track_find: NULL where there is none; track_begin: NULL without memory.
+ * track_parts_add copies the bytes where `keep`. A transaction is gone after track_finish and
+ * track_cut_short. */
+struct track_rpc *track_find(const struct track *track, const struct flow_conn *conn, int caller,
+                             uint32_t xid);
+struct track_conn *track_of(const struct track *track, const struct flow_conn *conn);
 void track_add_finding(struct track *track, struct track_rpc *t, enum rpcrdma_rule_id rule,
                        uint64_t frame, const char *what, uint64_t a, uint64_t b, uint64_t c);
+void track_parts_free(struct track *track, struct track_parts *parts);
+void track_parts_add(struct track *track, struct track_rpc *t, struct track_parts *parts,
+                     const struct track_part *part, bool keep);
+void track_hold(struct track *track, struct track_rpc *t);
+void track_unhold(struct track *track, struct track_rpc *t);
+void track_forget_reads(struct track *track, struct track_rpc *t);
+void track_finish(struct track *track, struct track_rpc *t);
+void track_cut_short(struct track *track, struct track_rpc *t);
+struct track_rpc *track_begin(struct track *track, struct flow_conn *conn, int caller,
+                              uint32_t xid);
+
+/* call.c */
+struct track_part track_part_of(const struct flow_message *m);
+void track_take_rpc(struct track_rpc *t, const struct rpcrdma_rpc *rpc);
+void track_call(struct track *track, struct flow_conn *conn, const struct flow_message *m);
+
+/* reply.c. track_answer_held gives the Reply that waits, with what there is, and ends the
+ * transaction. */
+void track_answer_held(struct track *track, struct track_rpc *t);
+void track_answer_if_ready(struct track *track, struct track_rpc *t);
+void track_reply(struct track *track, struct flow_conn *conn, const struct flow_message *m);
+void track_error(struct track *track, struct flow_conn *conn, const struct flow_message *m);
+void track_done(struct track *track, struct flow_conn *conn, const struct flow_message *m);
+void track_check_held(struct track *track, int64_t now);
+
+/* track.c */
 struct track *track_new(struct flow *flow);
 void track_free(struct track *track);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "flow/track.h"
+#include "flow/making.h"
 
 #include "upper/compound.h"
 #include "upper/names.h"
@@ -10,20 +10,6 @@
  * in the unreduced message (RFC 8166 section 3.4.4); where a write chunk belongs the upper-layer
  * binding tells.
  */
-
-struct making {
-    struct track *track;
-    struct track_rpc *t;
-    const char *what;                      /* "Call", "Reply" */
-    const struct rpcrdma_message *message; /* Reply: its header */
-    const struct track_offer *reads;       /* whose read chunks were taken out; may be NULL */
-    uint32_t n_writes;
-    bool pad_inline;
-    bool fault;     /* the parts do not fit each other */
-    uint64_t taken; /* unreduced minus reduced length, up to here */
-    size_t n_loose;
-    size_t first_finding;
-};
 
 static bool reserve(struct track *track, size_t n)
 {
@@ -56,18 +42,13 @@ static bool reserve(struct track *track, size_t n)
     return false;
 }
 
-static uint32_t clipped(uint64_t n)
-{
-    return n > UINT32_MAX ? UINT32_MAX : (uint32_t)n;
-}
-
 static struct rpcrdma_reduction reduction(struct track *track, const struct track_offer *reads)
 {
     struct rpcrdma_reduction r = {.gaps = track->gaps};
 
     for (uint32_t i = 0; reads && i < reads->n_reads; i++)
-        track->gaps[r.n_gaps++] = (struct rpcrdma_gap){.position = reads->reads[i].position,
-                                                       .length = clipped(reads->reads[i].length)};
+        track->gaps[r.n_gaps++] = (struct rpcrdma_gap){
+            .position = reads->reads[i].position, .length = track_clipped(reads->reads[i].length)};
     return r;
 }
 
@@ -99,14 +80,7 @@ void track_call_names(struct track *track, struct track_rpc *t, const uint8_t *d
     if (!data || pub->compound || !reserve(track, t->offer ? t->offer->n_reads : 0))
         return;
     rpcrdma_rpc_decode(data, caplen, len, &rpc);
-    if (rpc.present & RPCRDMA_RPC_HAS_PROGRAM && !pub->has_program) {
-        t->rpc = rpc;
-        t->rpc.cred.data = t->rpc.verf.data = NULL;
-        pub->has_program = true;
-        pub->program = rpc.program;
-        pub->version = rpc.version;
-        pub->procedure = rpc.procedure;
-    }
+    track_take_rpc(t, &rpc);
     reduced = reduction(track, t->offer);
     reduced.pad_inline = pads_inline(t->offer, len);
     if (!rpcrdma_compound_begin(&it, &rpc, &rpc, is_reverse(t), data, caplen, len, &reduced, NULL))
@@ -121,234 +95,6 @@ void track_call_names(struct track *track, struct track_rpc *t, const uint8_t *d
         pub->operations[pub->n_operations++] = op.number;
     }
     pub->operations_cut = !it.has_count || pub->n_operations < it.declared;
-}
-
-static void add_finding(struct making *m, enum rpcrdma_rule_id rule, uint64_t a, uint64_t b,
-                        uint64_t c)
-{
-    track_add_finding(m->track, m->t, rule,
-                      m->message ? m->t->pub.reply_frame : m->t->pub.call_frame, m->what, a, b, c);
-}
-
-/* Moves the base on to `position` of the unreduced message. */
-static void go_to(struct making *m, struct track_reader *base, uint64_t position)
-{
-    struct track_pieces *whole = &m->track->whole;
-    uint64_t need = position > whole->length ? position - whole->length : 0;
-
-    if (position < whole->length || need > base->left) {
-        add_finding(m, RPCRDMA_RULE_RPC_POSITION, position, whole->length + base->left, 0);
-        m->fault = true;
-    }
-    track_reader_move(m->track, base, whole, need);
-}
-
-static void pad(struct making *m, uint64_t length, bool is_inline)
-{
-    if (!is_inline)
-        track_pieces_fill(m->track, &m->track->whole, RPCRDMA_PIECE_PAD, -length & 3);
-}
-
-/* The segment of a returned write or reply chunk, as it was offered; NULL: it was not. */
-static const struct flow_region *offered(const struct track_rpc *t, const struct track_chunk *chunk,
-                                         uint32_t i, const struct rpcrdma_segment *s)
-{
-    const struct flow_region *r;
-
-    if (!t->offer || !chunk || i >= chunk->count)
-        return NULL;
-    r = &t->offer->regions[chunk->first + i];
-    return r->handle == s->handle && r->offset == s->offset ? r : NULL;
-}
-
-static const struct track_chunk *offered_write(const struct track_rpc *t, uint32_t index)
-{
-    return t->offer && index < t->offer->n_writes ? &t->offer->writes[index] : NULL;
-}
-
-static const struct track_chunk *offered_reply(const struct track_rpc *t)
-{
-    return t->offer && t->offer->has_reply ? &t->offer->reply : NULL;
-}
-
-/* The first `length` bytes of a returned chunk. */
-static void add_returned(struct making *m, struct track_pieces *to, const struct track_chunk *chunk,
-                         const struct rpcrdma_chunk *wire, uint64_t length)
-{
-    for (uint32_t i = 0; i < wire->count && length > 0; i++) {
-        struct rpcrdma_segment s = rpcrdma_chunk_segment(wire, i);
-        uint32_t n = s.length < length ? s.length : (uint32_t)length;
-
-        track_pieces_region(m->track, to, offered(m->t, chunk, i, &s), n);
-        length -= n;
-    }
-    track_pieces_fill(m->track, to, RPCRDMA_PIECE_LOST, length);
-}
-
-static void check_returned(struct making *m, const struct track_chunk *chunk,
-                           const struct rpcrdma_chunk *wire)
-{
-    if (!m->t->offer)
-        return;
-    for (uint32_t i = 0; i < wire->count; i++) {
-        struct rpcrdma_segment s = rpcrdma_chunk_segment(wire, i);
-        const struct flow_region *r = offered(m->t, chunk, i, &s);
-
-        if (!r && (s.length > 0 || !chunk || i >= chunk->count))
-            add_finding(m, RPCRDMA_RULE_RPC_RETURNED_OTHER, s.handle, s.length, 0);
-        else if (r && s.length > r->length)
-            add_finding(m, RPCRDMA_RULE_RPC_RETURNED_LONGER, s.length, s.handle, r->length);
-    }
-}
-
-static uint64_t returned_pending(const struct track_rpc *t, const struct track_chunk *chunk,
-                                 const struct rpcrdma_chunk *wire)
-{
-    uint64_t sum = 0;
-
-    for (uint32_t i = 0; i < wire->count; i++) {
-        struct rpcrdma_segment s = rpcrdma_chunk_segment(wire, i);
-        const struct flow_region *r = offered(t, chunk, i, &s);
-
-        if (r && s.length <= r->length)
-            sum += s.length - flow_region_seen(r, s.length);
-    }
-    return sum;
-}
-
-uint64_t track_reply_pending(const struct track_rpc *t, const struct rpcrdma_message *message)
-{
-    struct rpcrdma_write_iter it = rpcrdma_write_begin(&message->write);
-    struct rpcrdma_chunk wire;
-    uint64_t sum = 0;
-
-    for (uint32_t i = 0; rpcrdma_write_next(&it, &wire); i++)
-        sum += returned_pending(t, offered_write(t, i), &wire);
-    if (message->reply_present)
-        sum += returned_pending(t, offered_reply(t), &message->reply);
-    return sum;
-}
-
-static void insert_write(struct making *m, const struct rpcrdma_insertion *place, uint32_t index,
-                         const struct rpcrdma_chunk *wire)
-{
-    struct track_pieces *whole = &m->track->whole;
-    uint64_t length = rpcrdma_chunk_length(wire);
-    uint64_t padded = place->length + (uint64_t)(-place->length & 3);
-    uint64_t n = length == padded ? padded : place->length;
-
-    if (place->misfit)
-        add_finding(m, RPCRDMA_RULE_RPC_CHUNK_LENGTH, index, length, place->length);
-    add_returned(m, whole, offered_write(m->t, index), wire, n < length ? n : length);
-    if (length < n)
-        track_pieces_fill(m->track, whole, RPCRDMA_PIECE_LOST, n - length);
-    if (place->misfit)
-        m->fault = true;
-    if (n < padded)
-        pad(m, n, place->pad_inline);
-    m->taken += n < padded && place->pad_inline ? n : padded;
-}
-
-static void insert_read(struct making *m, const struct track_chunk *chunk)
-{
-    struct track_pieces *whole = &m->track->whole;
-    uint64_t before = whole->length;
-
-    track_pieces_chunk(m->track, whole, m->reads, chunk);
-    pad(m, chunk->length, m->pad_inline);
-    m->taken += whole->length - before;
-}
-
-/* base and chunks -> whole, in order of their places. */
-static void compose(struct making *m)
-{
-    struct track *track = m->track;
-    struct track_reader base = track_reader_begin(&track->base);
-    struct rpcrdma_write_iter writes = {0};
-    struct rpcrdma_chunk wire;
-    uint32_t read = 0, n_reads = m->reads ? m->reads->n_reads : 0;
-
-    track_pieces_reset(&track->whole);
-    if (m->message)
-        writes = rpcrdma_write_begin(&m->message->write);
-    for (uint32_t write = 0; write < m->n_writes && rpcrdma_write_next(&writes, &wire); write++) {
-        const struct rpcrdma_insertion *place = &track->places[write];
-
-        if (!place->placed)
-            continue;
-        while (read < n_reads && m->reads->reads[read].position < place->offset + m->taken) {
-            go_to(m, &base, m->reads->reads[read].position);
-            insert_read(m, &m->reads->reads[read++]);
-        }
-        go_to(m, &base, place->offset + m->taken);
-        insert_write(m, place, write, &wire);
-    }
-    while (read < n_reads) {
-        go_to(m, &base, m->reads->reads[read].position);
-        insert_read(m, &m->reads->reads[read++]);
-    }
-    track_reader_move(track, &base, &track->whole, base.left);
-}
-
-/* Chunks with bytes and without a place: behind the message. */
-static void add_loose(struct making *m, const char *why)
-{
-    struct rpcrdma_write_iter it = rpcrdma_write_begin(&m->message->write);
-    struct track_pieces *whole = &m->track->whole;
-    struct rpcrdma_chunk wire;
-
-    for (uint32_t i = 0; i < m->n_writes && rpcrdma_write_next(&it, &wire); i++) {
-        uint64_t length = rpcrdma_chunk_length(&wire);
-        struct rpcrdma_loose_chunk *loose = &m->track->loose[m->n_loose];
-
-        if (m->track->places[i].placed || length == 0)
-            continue;
-        *loose = (struct rpcrdma_loose_chunk){
-            .index = i, .length = clipped(length), .first_piece = whole->count};
-        whole->apart = whole->count;
-        add_returned(m, whole, offered_write(m->t, i), &wire, length);
-        loose->n_pieces = whole->count - loose->first_piece;
-        m->n_loose++;
-        track_add_finding(m->track, m->t, RPCRDMA_RULE_RPC_LOOSE, m->t->pub.reply_frame, why, i,
-                          length, 0);
-    }
-}
-
-static enum rpcrdma_rule_id hole_rule(enum rpcrdma_piece_kind kind)
-{
-    switch (kind) {
-    case RPCRDMA_PIECE_CUT:
-        return RPCRDMA_RULE_RPC_CUT;
-    case RPCRDMA_PIECE_DROPPED:
-        return RPCRDMA_RULE_RPC_DROPPED;
-    default:
-        return RPCRDMA_RULE_RPC_LOST;
-    }
-}
-
-struct holes {
-    bool lost, any;
-};
-
-/* Says what is missing, byte range by byte range. */
-static struct holes tell_holes(struct making *m, size_t n_pieces)
-{
-    const struct track_pieces *whole = &m->track->whole;
-    struct holes holes = {.any = whole->failed};
-    uint64_t at = 0;
-
-    for (size_t i = 0; i < n_pieces; i++) {
-        const struct rpcrdma_piece *p = &whole->at[i];
-
-        if (p->kind >= RPCRDMA_PIECE_CUT) {
-            holes.any = true;
-            holes.lost = holes.lost || p->kind == RPCRDMA_PIECE_LOST;
-            m->t->dropped = m->t->dropped || p->kind == RPCRDMA_PIECE_DROPPED;
-            add_finding(m, hole_rule(p->kind), at, at + p->length - 1, p->length);
-        }
-        at += p->length;
-    }
-    return holes;
 }
 
 static void give(struct making *m, enum rpcrdma_rpc_direction direction,
@@ -398,7 +144,7 @@ static void call_base(struct making *m)
 
     track_pieces_reset(&track->base);
     if (t->offer && t->offer->has_base && t->parts.length > 0) {
-        add_finding(m, RPCRDMA_RULE_RPC_MSG_PZRC, t->parts.length, t->offer->base.length, 0);
+        making_finding(m, RPCRDMA_RULE_RPC_MSG_PZRC, t->parts.length, t->offer->base.length, 0);
         parts_first = inline_first(t);
     }
     if (parts_first)
@@ -429,13 +175,13 @@ static const uint8_t *unalign(struct making *m, const uint8_t *data, size_t *cap
     case RPCRDMA_ALIGNED_NOT:
         return data;
     case RPCRDMA_ALIGNED_UNKNOWN:
-        add_finding(m, RPCRDMA_RULE_RPC_ALIGNED_UNKNOWN, align, 0, 0);
+        making_finding(m, RPCRDMA_RULE_RPC_ALIGNED_UNKNOWN, align, 0, 0);
         m->fault = true;
         return data;
     case RPCRDMA_ALIGNED:
         break;
     }
-    add_finding(m, RPCRDMA_RULE_RPC_ALIGNED, bulk.offset, bulk.pad, 0);
+    making_finding(m, RPCRDMA_RULE_RPC_ALIGNED, bulk.offset, bulk.pad, 0);
     aligned = track->base;
     track->base = track->spare;
     track->spare = aligned;
@@ -457,20 +203,20 @@ void track_call_give(struct track *track, struct track_rpc *t)
                        .first_finding = t->findings ? t->findings->count : 0};
     const uint8_t *data;
     size_t caplen;
-    struct holes holes;
+    struct making_holes holes;
     struct rpcrdma_rpc_message out;
 
     t->call_given = true;
     call_base(&m);
     m.pad_inline = pads_inline(t->offer, track->base.length);
     if (m.pad_inline)
-        add_finding(&m, RPCRDMA_RULE_RPC_PAD_INLINE, 0, 0, 0);
+        making_finding(&m, RPCRDMA_RULE_RPC_PAD_INLINE, 0, 0, 0);
     data = track_flatten(track, &track->base, &caplen);
     if (t->msgp)
         data = unalign(&m, data, &caplen, t->align, t->header_length);
     track_call_names(track, t, data, caplen, (size_t)track->base.length);
-    compose(&m);
-    holes = tell_holes(&m, track->whole.count);
+    making_compose(&m);
+    holes = making_tell_holes(&m, track->whole.count);
     t->call_complete = !holes.lost && !m.fault && !t->no_length && !t->malformed && !t->open &&
                        track->whole.length > 0;
     t->pub.call_length = t->no_length ? 0 : track->whole.length;
@@ -501,22 +247,22 @@ static bool in_reply_chunk(const struct rpcrdma_message *message)
 static void reply_base(struct making *m, const struct track_answer *answer)
 {
     const struct rpcrdma_message *message = answer->message;
-    const struct track_chunk *chunk = offered_reply(m->t);
+    const struct track_chunk *chunk = making_offered_reply(m->t);
     uint64_t returned = message->reply_present ? rpcrdma_chunk_length(&message->reply) : 0;
     struct track *track = m->track;
 
     track_pieces_reset(&track->base);
     m->t->pub.reply_chunk_length = returned;
     if (message->reply_present)
-        check_returned(m, chunk, &message->reply);
+        making_check_returned(m, chunk, &message->reply);
     if (answer->parts->length > 0 || !in_reply_chunk(message)) {
         track_pieces_parts(track, &track->base, answer->parts);
         if (returned > 0)
-            add_finding(m, RPCRDMA_RULE_RPC_TWO_BODIES, returned, 0, 0);
+            making_finding(m, RPCRDMA_RULE_RPC_TWO_BODIES, returned, 0, 0);
         return;
     }
     if (message->reply_present)
-        add_returned(m, &track->base, chunk, &message->reply, returned);
+        making_add_returned(m, &track->base, chunk, &message->reply, returned);
     /* Read-Read: a long Reply may lie in a Position-Zero Read chunk of its own */
     if (m->reads && m->reads->has_base)
         track_pieces_chunk(track, &track->base, m->reads, &m->reads->base);
@@ -532,13 +278,13 @@ static void returned_writes(struct making *m)
     while (m->n_writes < m->track->lists_size && rpcrdma_write_next(&it, &wire)) {
         uint64_t length = rpcrdma_chunk_length(&wire);
 
-        check_returned(m, offered_write(m->t, m->n_writes), &wire);
+        making_check_returned(m, making_offered_write(m->t, m->n_writes), &wire);
         m->t->pub.write_chunk_length += length;
         m->track->places[m->n_writes] = (struct rpcrdma_insertion){0};
-        m->track->lengths[m->n_writes++] = clipped(length);
+        m->track->lengths[m->n_writes++] = track_clipped(length);
     }
     if (m->t->has_call && m->n_writes != n_offered)
-        add_finding(m, RPCRDMA_RULE_RPC_WRITE_LIST, n_offered, m->n_writes, 0);
+        making_finding(m, RPCRDMA_RULE_RPC_WRITE_LIST, n_offered, m->n_writes, 0);
 }
 
 /* Asks the binding for the places. Returns what it says in words, for chunks without one. */
@@ -556,7 +302,7 @@ static const char *place(struct making *m, const uint8_t *data, size_t caplen, s
     m->pad_inline = reduced.pad_inline;
     for (uint32_t i = 0; i < m->n_writes; i++)
         if (m->track->places[i].placed && m->track->places[i].pad_inline) {
-            add_finding(m, RPCRDMA_RULE_RPC_PAD_INLINE, 0, 0, 0);
+            making_finding(m, RPCRDMA_RULE_RPC_PAD_INLINE, 0, 0, 0);
             break;
         }
     if (verdict == RPCRDMA_BINDING_MISFIT && m->pad_inline)
@@ -577,7 +323,7 @@ void track_reply_give(struct track *track, struct track_rpc *t, const struct tra
     const char *why = "its place is not known";
     struct rpcrdma_rpc rpc = {0};
     struct rpcrdma_rpc_message out;
-    struct holes holes;
+    struct making_holes holes;
     const uint8_t *data;
     size_t caplen, n_pieces;
     uint64_t length;
@@ -595,12 +341,12 @@ void track_reply_give(struct track *track, struct track_rpc *t, const struct tra
     } else {
         t->dropped = true;
     }
-    compose(&m);
+    making_compose(&m);
     n_pieces = track->whole.count;
     length = track->whole.length;
-    holes = tell_holes(&m, n_pieces);
+    holes = making_tell_holes(&m, n_pieces);
     if (m.n_writes > 0)
-        add_loose(&m, why);
+        making_add_loose(&m, why);
     for (size_t i = 0; i < m.n_loose; i++)
         length += track->loose[i].length + (-track->loose[i].length & 3);
     for (size_t i = n_pieces; i < track->whole.count; i++)
