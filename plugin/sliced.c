@@ -13,15 +13,10 @@ enum { CRC = 4 };
 
 struct hook {
     const char *table;
-    const char *preference; /* of "infiniband", that says the value; NULL: as it stands */
-    unsigned value;
     dissector_handle_t original, ours;
 };
 
-static struct hook hooks[] = {
-    {.table = "udp.port", .preference = "rroce.port", .value = 4791},
-    {.table = "ethertype", .value = 0x8915},
-};
+static struct hook hooks[] = {{.table = "udp.port"}, {.table = "ethertype"}};
 
 static int proto_infiniband;
 
@@ -72,24 +67,37 @@ void sliced_register(void)
     hooks[1].ours = create_dissector_handle(dissect_ethertype, name);
 }
 
+struct entry {
+    dissector_handle_t handle; /* NULL: not found */
+    uint32_t value;
+};
+
+static void find(const char *table, ftenum_t type, void *key, void *value, void *context)
+{
+    struct entry *entry = context;
+    dissector_handle_t handle = dtbl_entry_get_handle(value);
+
+    (void)table;
+    (void)type;
+    if (!handle || dissector_handle_get_protocol_index(handle) != proto_infiniband)
+        return;
+    entry->handle = handle;
+    entry->value = GPOINTER_TO_UINT(key);
+}
+
 /* The InfiniBand dissector registers itself anew whenever its preferences change; so this is done
  * for each file. What the user decoded as something else is left alone. */
 void sliced_take_over(void)
 {
     for (size_t i = 0; i < G_N_ELEMENTS(hooks); i++) {
-        struct hook *hook = &hooks[i];
-        dissector_table_t table = find_dissector_table(hook->table);
-        dissector_handle_t now;
+        struct entry entry = {0};
 
-        if (!table || !hook->ours)
+        if (!hooks[i].ours || !find_dissector_table(hooks[i].table))
             continue;
-        if (hook->preference)
-            hook->value = prefs_get_uint_value("infiniband", hook->preference);
-        now = dissector_get_uint_handle(table, hook->value);
-        if (!now || now == hook->ours ||
-            dissector_handle_get_protocol_index(now) != proto_infiniband)
+        dissector_table_foreach(hooks[i].table, find, &entry);
+        if (!entry.handle)
             continue;
-        hook->original = now;
-        dissector_add_uint(hook->table, hook->value, hook->ours);
+        hooks[i].original = entry.handle;
+        dissector_add_uint(hooks[i].table, entry.value, hooks[i].ours);
     }
 }
