@@ -23,9 +23,10 @@ static void show(packet_info *pinfo, proto_tree *tree)
 {
     const struct frame_note *note = store_find(pinfo->num);
 
-    if (note && shown != pinfo->num)
-        show_frame(note, feed_raw(pinfo), pinfo, tree);
+    if (!note || shown == pinfo->num)
+        return;
     shown = pinfo->num;
+    show_frame(note, feed_raw(pinfo), pinfo, tree);
 }
 
 /* Every frame, after all else: what no dissector below could hand over, because it was cut short,
@@ -73,7 +74,6 @@ static void open_file(void)
 {
     shown = 0;
     feed_begin();
-    sliced_take_over();
 }
 
 static void close_file(void)

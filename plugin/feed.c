@@ -18,19 +18,31 @@ static struct {
 } feed;
 
 enum { ERF_ETHERNET = 2, ERF_INFINIBAND = 21 }; /* ERF record types */
-enum { LINK_ETHERNET = 1, LINK_INFINIBAND = 247, LINKS = 512 };
+enum { LINK_ETHERNET = 1, LINK_PPI = 192, LINK_INFINIBAND = 247, LINKS = 512 };
 
 /* Wireshark's number of an encapsulation -> the file's, of those that net/ reads. */
 static uint16_t links[1024];
 
+static int proto_ppi;
+
 static void find_links(void)
 {
+    proto_ppi = proto_get_id_by_filter_name("ppi");
     for (uint32_t link = 0; link < LINKS; link++) {
         int encap = rpcrdma_net_link_known(link) ? wtap_pcap_encap_to_wtap_encap((int)link) : -1;
 
         if (encap > WTAP_ENCAP_UNKNOWN && encap < (int)G_N_ELEMENTS(links))
             links[encap] = (uint16_t)link;
     }
+}
+
+/* A PPI header says what it carries, and that is what the record says once it was dissected. */
+static bool in_ppi(const packet_info *pinfo)
+{
+    wmem_list_frame_t *first = wmem_list_head(pinfo->layers);
+
+    first = first ? wmem_list_frame_next(first) : NULL; /* behind "frame" */
+    return first && GPOINTER_TO_INT(wmem_list_frame_data(first)) == proto_ppi;
 }
 
 /* 0: none that net/ reads. An ERF record's header is not in its bytes but beside them. */
@@ -48,6 +60,8 @@ static uint32_t link_of(const packet_info *pinfo)
             return 0;
         }
     }
+    if (in_ppi(pinfo))
+        return LINK_PPI;
     return encap > 0 && encap < (int)G_N_ELEMENTS(links) ? links[encap] : 0;
 }
 
@@ -63,8 +77,13 @@ static void on_op(void *context, const struct rpcrdma_op *op)
     if (feed.failed)
         return;
     connection = rpcrdma_flow_connection(feed.flow, op);
-    if (connection)
-        store_get((uint32_t)op->frame)->ours = true;
+    if (connection) {
+        struct frame_note *note = store_get((uint32_t)op->frame);
+
+        note->ours = true;
+        note->kind = op->kind;
+        note->dst_qpn = op->dst_qpn;
+    }
 }
 
 static void on_net_finding(void *context, const struct rpcrdma_finding *finding)

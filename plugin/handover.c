@@ -24,42 +24,64 @@ static void call_rpc(tvbuff_t *rpc, packet_info *pinfo, proto_tree *tree)
     {
         call_dissector_only(rpc_handle, rpc, pinfo, tree, NULL);
     }
-    CATCH_NONFATAL_ERRORS
+    CATCH_BOUNDS_AND_DISSECTOR_ERRORS
     {
         show_exception(rpc, pinfo, tree, EXCEPT_CODE, GET_MESSAGE);
     }
     ENDTRY;
 }
 
-static void set_empty(field_info *info)
+/* Cuts a value at its first byte that is not known. */
+static void cut(field_info *info, tvbuff_t *tvb, uint32_t known)
 {
+    GByteArray *bytes = g_byte_array_new();
+
+    /* where nothing is left it has no data either, not just no length: what prints fields would
+     * fall over it */
+    if (known > 0)
+        g_byte_array_append(bytes, tvb_get_ptr(tvb, info->start, (int)known), known);
 #if WIRESHARK_AT_LEAST(4, 2)
-    fvalue_set_byte_array(info->value, g_byte_array_new());
+    fvalue_set_byte_array(info->value, bytes);
 #else
-    /* without data, not just without length: what prints fields would fall over it */
     g_byte_array_free(info->value.value.bytes, TRUE);
-    info->value.value.bytes = g_byte_array_new();
+    info->value.value.bytes = bytes;
 #endif
-    info->length = 0;
+    info->length = (int)known;
 }
 
 static void blank_item(proto_node *node, void *context)
 {
     const struct rpc_bytes *rpc = context;
     field_info *info = PNODE_FINFO(node);
+    uint32_t from, to;
 
-    for (unsigned i = 0; info && info->hfinfo && i < rpc->n_blanks; i++) {
-        uint32_t from = (uint32_t)info->start, to = from + (uint32_t)info->length;
-
-        if (info->ds_tvb != rpc->tvb || info->hfinfo->type != FT_BYTES || info->length <= 0 ||
-            from < rpc->blanks[i].from || to > ((rpc->blanks[i].to + 3) & ~3u))
-            continue;
-        set_empty(info);
-        proto_item_set_text(node, "%s: <%s>", info->hfinfo->name,
-                            rpc->later ? "in later frames" : "not known");
-        break;
-    }
     proto_tree_children_foreach(node, blank_item, context);
+    if (!info || !info->hfinfo || info->hfinfo->type != FT_BYTES || info->ds_tvb != rpc->tvb ||
+        info->length <= 0)
+        return;
+    from = (uint32_t)info->start;
+    to = from + (uint32_t)info->length;
+    for (unsigned i = 0; i < rpc->n_blanks; i++) {
+        const struct blank *blank = &rpc->blanks[i];
+
+        if (to <= blank->from || from >= ((blank->to + 3) & ~3u)) /* its padding is no more known */
+            continue;
+        cut(info, rpc->tvb, blank->from > from ? blank->from - from : 0);
+        proto_item_set_text(node, "%s: <%d bytes, then %s>", info->hfinfo->name, info->length,
+                            rpc->later ? "in later frames" : "not known");
+        return;
+    }
+}
+
+/* What the packet's own addresses are worth depends on how far it was dissected: these do not. */
+static void set_end(address *to, const struct rpcrdma_address *from)
+{
+    if (from->family == RPCRDMA_ADDRESS_IPV4)
+        set_address(to, AT_IPv4, 4, from->bytes);
+    else if (from->family == RPCRDMA_ADDRESS_IPV6)
+        set_address(to, AT_IPv6, 16, from->bytes);
+    else if (from->family == RPCRDMA_ADDRESS_LID)
+        set_address(to, AT_IB, 2, from->bytes);
 }
 
 void handover(const struct told *told, const struct rpc_bytes *rpc, packet_info *pinfo,
@@ -67,6 +89,7 @@ void handover(const struct told *told, const struct rpc_bytes *rpc, packet_info 
 {
     uint32_t callee = (uint32_t)told->stream * 2 + 1, caller = callee - 1;
     bool call = told->direction == RPCRDMA_DIRECTION_CALL;
+    address src = pinfo->src, dst = pinfo->dst;
     port_type ptype = pinfo->ptype;
     uint32_t srcport = pinfo->srcport, destport = pinfo->destport;
     ws_bool use_endpoints = pinfo->use_conv_addr_port_endpoints;
@@ -75,6 +98,8 @@ void handover(const struct told *told, const struct rpc_bytes *rpc, packet_info 
 
     if (!rpc_handle)
         return;
+    set_end(&pinfo->src, &told->src.address);
+    set_end(&pinfo->dst, &told->dst.address);
     pinfo->ptype = PT_IBQP;
     pinfo->srcport = call ? caller : callee;
     pinfo->destport = call ? callee : caller;
@@ -83,6 +108,8 @@ void handover(const struct told *told, const struct rpc_bytes *rpc, packet_info 
     call_rpc(rpc->tvb, pinfo, tree);
     if (tree && rpc->n_blanks > 0)
         proto_tree_children_foreach(tree, blank_item, (void *)(uintptr_t)rpc);
+    pinfo->src = src;
+    pinfo->dst = dst;
     pinfo->ptype = ptype;
     pinfo->srcport = srcport;
     pinfo->destport = destport;

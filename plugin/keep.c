@@ -451,6 +451,12 @@ static void keep_set_up(const struct rpcrdma_op *op)
     struct frame_note *note;
     const struct rpcrdma_op_connect *connect = op->connect;
 
+    if (connect) {
+        note = store_get((uint32_t)op->frame);
+        note->kind = op->kind;
+        note->dst_qpn = op->dst_qpn;
+    }
+
     if (!connect || connect->private_caplen == 0 ||
         rpcrdma_private_data_find(connect->private_data, connect->private_caplen,
                                   connect->private_len, &pd) == RPCRDMA_MALFORMED ||

@@ -228,6 +228,7 @@ void show_frame(const struct frame_note *note, tvbuff_t *raw, packet_info *pinfo
 {
     bool first = true;
 
+    show_sliced(note, pinfo);
     if (note->set_up)
         show_set_up(note->set_up, raw, pinfo, tree);
     if (note->carried && !(settings.leave_version1 && !note->messages))

@@ -30,6 +30,9 @@ void put_links(const struct told *told, const struct frame_note *note, tvbuff_t 
 void show_carried(const struct carried *carried, tvbuff_t *raw, packet_info *pinfo,
                   proto_tree *tree);
 
+/* sliced.c: a packet that was cut short, and is called malformed for it. */
+void show_sliced(const struct frame_note *note, packet_info *pinfo);
+
 /* summary.c: a message in a line, and its RPC. */
 void summary_rpc(wmem_strbuf_t *out, const struct told *told);
 void summary_transport(wmem_strbuf_t *out, const struct told *told,

@@ -25,7 +25,6 @@ static void register_protocol(void)
     fields_register();
     settings_register();
     dissect_register();
-    sliced_register();
 }
 
 static void register_handoff(void)

@@ -58,10 +58,6 @@ void builtin_find(void); /* in the handoff */
 void builtin_hush(void); /* for the rest of this frame */
 void builtin_restore(void);
 
-/* sliced.c */
-void sliced_register(void);
-void sliced_take_over(void); /* when a file is opened */
-
 /* dissect.c */
 void dissect_register(void);
 void dissect_handoff(void);

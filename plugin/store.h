@@ -105,6 +105,8 @@ struct carried {
 };
 
 struct frame_note {
+    uint8_t kind; /* of the first operation in it: enum rpcrdma_op_kind */
+    uint32_t dst_qpn;
     bool ours; /* of a connection taken as RPC-over-RDMA, or about to become one */
     struct told *messages;
     struct completed *completed;

@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Beside Wireshark's own dissector for version 1 (rpcordma): it is not asked, claims nothing, and is
+back when the user wants it."""
+import os
+import unittest
+
+import host
+import foreign
+import pcap
+
+CAPTURE = 'roce-nfs3-mini'
+OURS, BUILTIN = 'rpcrdma.xid', 'rpcordma'
+
+
+class PrecedenceTest(host.PluginTest):
+    def counts(self, path, *options, passes=2):
+        return tuple(host.count(path, where, passes, options) for where in (OURS, BUILTIN))
+
+    def test_ours(self):
+        path = host.capture(CAPTURE)
+        ours, builtin = self.counts(path)
+        self.assertGreater(ours, 100)
+        self.assertEqual(builtin, 0)
+        for option in (('--disable-heuristic', 'rpcrdma_infiniband'),
+                       ('--disable-protocol', 'rpcordma')):
+            self.assertEqual(self.counts(path, *option), (ours, 0))
+
+    def test_disabled(self):
+        """Who disables the protocol has the built-in dissector as before."""
+        ours, builtin = self.counts(host.capture(CAPTURE), '--disable-protocol', 'rpcrdma')
+        self.assertEqual(ours, 0)
+        self.assertGreater(builtin, 100)
+
+    def test_version_1_left_to_the_builtin(self):
+        ours, builtin = self.counts(host.capture(CAPTURE), '-o', 'rpcrdma.leave_version1:TRUE')
+        self.assertEqual(ours, 0)
+        self.assertGreater(builtin, 100)
+
+    def test_settings_stay(self):
+        """Nothing is written to the user's settings."""
+        self.counts(host.capture(CAPTURE))
+        self.assertEqual(os.listdir(os.path.join(host.SCRATCH, 'config')), [])
+
+    def test_foreign(self):
+        """Other protocols on RC connections are claimed by nobody; the built-in dissector by itself
+        takes some for its own."""
+        alone = 0
+        for name in foreign.PROTOCOLS:
+            for with_cm in (True, False):
+                packets = []
+                foreign.generate(name, with_cm, packets)
+                path = self.path(f'{name}-{with_cm}.pcap')
+                pcap.write(path, packets)
+                with self.subTest(name, with_cm=with_cm):
+                    self.assertEqual(host.count(path, 'rpcrdma || rpcordma || rpc'), 0)
+                    alone += len(host.run('-r', path, '-Y', 'rpcordma', plugin=False)[0].splitlines())
+        self.assertGreater(alone, 0)
+
+
+if __name__ == '__main__':
+    unittest.main()
