@@ -8,7 +8,7 @@
 
 static const struct command *const commands[] = {
     &command_decode,  &command_rpcs,  &command_extract, &command_connections,
-    &command_credits, &command_check, &command_fields,
+    &command_credits, &command_check, &command_capture, &command_fields,
 };
 
 enum { N_COMMANDS = sizeof(commands) / sizeof(commands[0]) };
@@ -28,7 +28,7 @@ static void usage(FILE *to)
 {
     fputs("Usage: rpcrdma COMMAND [OPTION...] FILE...\n"
           "\n"
-          "Reads captures of RPC-over-RDMA, the transport of NFS/RDMA.\n"
+          "Makes and reads captures of RPC-over-RDMA, the transport of NFS/RDMA.\n"
           "\n"
           "Commands:\n",
           to);

@@ -160,7 +160,7 @@ static int check_input(const struct options *options, const struct command *comm
 {
     if (options->n_files > 0 && options->n_devices > 0)
         return bad_usage(command, "a file and a device: choose one");
-    if (options->n_files == 0 && options->n_devices == 0)
+    if (options->n_files == 0 && options->n_devices == 0 && !options->optional_input)
         return bad_usage(command, "no capture file given");
     return OPTIONS_GO_ON;
 }

@@ -20,6 +20,8 @@ struct options {
     guint n_devices;
     struct devices_config live; /* how. The filter is the option's */
     char *filter;
+    bool optional_input; /* the command does without */
+    void *own;           /* the command's, for the callbacks of its own options */
     uint64_t count;                        /* packets to read; 0: all */
     GArray *ports;                         /* of uint16_t */
     GArray *qpns;                          /* of uint32_t */

@@ -5,7 +5,7 @@ _rpcrdma()
 {
     local cur prev words cword commands command options
     _init_completion || return
-    commands="decode rpcs extract connections credits check fields help"
+    commands="decode rpcs extract connections credits check capture fields help"
     if ((cword == 1)); then
         mapfile -t COMPREPLY < <(compgen -W "$commands --help --version" -- "$cur")
         return
@@ -18,6 +18,10 @@ _rpcrdma()
         ;;
     -d | --directory)
         _filedir -d
+        return
+        ;;
+    -a | --autostop | -b | --ring-buffer)
+        mapfile -t COMPREPLY < <(compgen -W "duration: filesize: files:" -- "$cur")
         return
         ;;
     -t | --time)

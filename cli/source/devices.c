@@ -193,8 +193,7 @@ static void close_devices(struct source *source)
 {
     struct devices *devices = (struct devices *)source;
 
-    interrupt_forward(0);
-    kill(devices->child, SIGTERM);
+    interrupt_raise();
     source_close(devices->file); /* a capture that waits for room in the pipe gets EPIPE */
     close(devices->control);
     while (waitpid(devices->child, NULL, 0) < 0 && errno == EINTR)
@@ -204,7 +203,8 @@ static void close_devices(struct source *source)
 
 void source_devices_stop(struct source *source)
 {
-    kill(((struct devices *)source)->child, SIGTERM);
+    (void)source;
+    interrupt_raise();
 }
 
 int source_devices_fd(const struct source *source, bool *at_hand)
@@ -236,7 +236,6 @@ static struct devices *start(char *const *names, size_t n, const struct devices_
     devices->source.live = true;
     devices->child = child;
     devices->control = control[0];
-    interrupt_forward(child);
     return devices;
 }
 

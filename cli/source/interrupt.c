@@ -2,26 +2,29 @@
 #include "source/interrupt.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdint.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-static volatile sig_atomic_t seen, forward_to;
+static volatile sig_atomic_t seen;
 static int event = -1;
 
-static void on_signal(int number)
+void interrupt_raise(void)
 {
-    int before = errno;
     uint64_t one = 1;
+    int before = errno;
 
-    if (forward_to > 0 && !seen)
-        kill((pid_t)forward_to, SIGTERM);
-    seen = number;
     /* it cannot fail but for a counter that is full, and then it is readable */
     if (write(event, &one, sizeof(one)) < 0)
         errno = before;
-    errno = before;
+}
+
+static void on_signal(int number)
+{
+    seen = number;
+    interrupt_raise();
 }
 
 bool interrupt_watch(void)
@@ -39,15 +42,17 @@ bool interrupt_watch(void)
     return sigaction(SIGINT, &action, NULL) == 0 && sigaction(SIGTERM, &action, NULL) == 0;
 }
 
-void interrupt_forward(pid_t to)
-{
-    forward_to = (sig_atomic_t)to;
-    if (seen && to > 0)
-        kill(to, SIGTERM);
-}
-
 bool interrupt_seen(void)
 {
+    return seen != 0;
+}
+
+bool interrupt_look(void)
+{
+    struct pollfd fd = {.fd = event, .events = POLLIN};
+
+    if (poll(&fd, 1, 0) > 0)
+        seen = 1;
     return seen != 0;
 }
 

@@ -5,17 +5,20 @@
 /* SIGINT and SIGTERM as a wish to end: once. A second one ends the process. */
 
 #include <stdbool.h>
-#include <sys/types.h>
 
-/* From now on. False where the system has no descriptor left. */
+/* From now on; processes forked later share the wish, whoever of them got the signal (and whatever
+ * users they have become since). False where the system has no descriptor left. */
 bool interrupt_watch(void);
 
-/* The signals are passed on to this process, which captures for us. 0: none. */
-void interrupt_forward(pid_t to);
+/* The wish, without a signal. */
+void interrupt_raise(void);
 
+/* Whether somebody wished for it. Cheap, but a process that is never told itself sees it later:
+ * with interrupt_look. */
 bool interrupt_seen(void);
+bool interrupt_look(void);
 
-/* Readable once one was seen. -1 before interrupt_watch. */
+/* Readable once it was wished for. -1 before interrupt_watch. */
 int interrupt_fd(void);
 
 #endif

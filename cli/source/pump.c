@@ -101,7 +101,7 @@ void pump_run(struct pump *pump, const struct pump_sink *sink)
             if (!pump->stop)
                 wait_for_packets(pump, gone, fds, tick < end ? tick : end);
         }
-        if (now() >= end)
+        if (interrupt_look() || now() >= end)
             break;
         if (now() >= tick) {
             sink->tick(sink->context);

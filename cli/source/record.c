@@ -15,29 +15,36 @@ void record_interface(struct pcapng_writer *writer, const struct device *device)
                                                               .comment = device->clock});
 }
 
+void record_counts(const struct device_stats *stats, struct pcapng_statistics *counts,
+                   char *comment, size_t size)
+{
+    *counts = (struct pcapng_statistics){
+        .received_known = stats->received_known,
+        .received = stats->received,
+        .interface_dropped_known = stats->interface_dropped_known || stats->failed > 0,
+        .interface_dropped = stats->interface_dropped + stats->failed,
+        .dropped_known = stats->dropped_known,
+        .dropped = stats->dropped,
+        .comment = comment,
+    };
+    *comment = '\0';
+    if (stats->failed > 0 && !stats->dropped_known)
+        snprintf(comment, size, "%" PRIu64 " receives failed; what was lost besides is not known",
+                 stats->failed);
+    else if (!stats->dropped_known)
+        snprintf(comment, size, "how many packets were lost is not known");
+}
+
 void record_statistics(struct pcapng_writer *writer, uint32_t number, struct device *device)
 {
     struct device_stats stats = {0};
     struct pcapng_statistics counts;
     struct timespec now;
-    char comment[200] = "";
+    char comment[200];
 
     device->ops->stats(device, &stats);
+    record_counts(&stats, &counts, comment, sizeof(comment));
     clock_gettime(CLOCK_REALTIME, &now);
-    counts = (struct pcapng_statistics){
-        .received_known = stats.received_known,
-        .received = stats.received,
-        .interface_dropped_known = stats.interface_dropped_known || stats.failed > 0,
-        .interface_dropped = stats.interface_dropped + stats.failed,
-        .dropped_known = stats.dropped_known,
-        .dropped = stats.dropped,
-    };
-    if (stats.failed > 0 && !stats.dropped_known)
-        snprintf(comment, sizeof(comment),
-                 "%" PRIu64 " receives failed; what was lost besides is not known", stats.failed);
-    else if (!stats.dropped_known)
-        snprintf(comment, sizeof(comment), "how many packets were lost is not known");
-    counts.comment = comment;
     pcapng_write_statistics(writer, number, (int64_t)now.tv_sec * 1000000000 + now.tv_nsec,
                             &counts);
 }

@@ -9,6 +9,10 @@
 
 void record_interface(struct pcapng_writer *writer, const struct device *device);
 
+/* Its counts as the file has them. comment: room for words on what is not known. */
+void record_counts(const struct device_stats *stats, struct pcapng_statistics *counts,
+                   char *comment, size_t size);
+
 /* Its counts so far. */
 void record_statistics(struct pcapng_writer *writer, uint32_t number, struct device *device);
 

@@ -201,6 +201,19 @@ const struct rpcrdma_connection *rpcrdma_flow_connection(struct rpcrdma_flow *ha
     return &half->conn->pub;
 }
 
+bool rpcrdma_flow_undecided(struct rpcrdma_flow *handle, const struct rpcrdma_op *op)
+{
+    struct flow_path path = flow_path_of(op);
+    const struct flow_half *half = flow_half_lookup(&handle->flow, &path);
+
+    if (!half || half->foreign)
+        return false;
+    if (half->conn && half->conn->claim != FLOW_UNCLAIMED)
+        return false;
+    return (half->conn && half->conn->hold) ||
+           handle->flow.time_ns - half->first_time_ns <= FLOW_HOLD_NS;
+}
+
 void rpcrdma_flow_end(struct rpcrdma_flow *handle)
 {
     struct flow *flow = &handle->flow;

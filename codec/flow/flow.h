@@ -162,6 +162,10 @@ RPCRDMA_API bool rpcrdma_flow_op(struct rpcrdma_flow *flow, const struct rpcrdma
 RPCRDMA_API const struct rpcrdma_connection *rpcrdma_flow_connection(struct rpcrdma_flow *flow,
                                                                      const struct rpcrdma_op *op);
 
+/* Whether it is too early to say that an operation just given belongs to no RPC-over-RDMA: nothing
+ * has shown it to, and its connection is young, or waits for what will decide. */
+RPCRDMA_API bool rpcrdma_flow_undecided(struct rpcrdma_flow *flow, const struct rpcrdma_op *op);
+
 /* No more operations: what is held back is given out, every connection reported. */
 RPCRDMA_API void rpcrdma_flow_end(struct rpcrdma_flow *flow);
 

@@ -88,9 +88,11 @@ void track_pieces_region(struct track *track, struct track_pieces *pieces,
     while (flow_region_next(region, &at, length, &run, &seen)) {
         enum rpcrdma_piece_kind kind = RPCRDMA_PIECE_CHUNK;
 
+        /* where nobody wants the bytes, that they passed is enough: a capture whose data items were
+         * cut off says the same of its RPCs as the whole one */
         if (!seen)
             kind = RPCRDMA_PIECE_LOST;
-        else if (!run.captured)
+        else if (!run.captured && region->keep)
             kind = region->dropped ? RPCRDMA_PIECE_DROPPED : RPCRDMA_PIECE_CUT;
         track_pieces_add(track, pieces, (struct rpcrdma_piece){kind, run.length, run.data});
     }

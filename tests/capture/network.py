@@ -46,17 +46,23 @@ class Cable(unittest.TestCase):
     def setUp(self):
         super().setUp()
         set_up()
-        self.sender = socket.socket(socket.AF_PACKET, socket.SOCK_RAW)
-        self.addCleanup(self.sender.close)
-        self.sender.bind(('v0', 0))
-        wait_for(lambda: b'state UP' in subprocess.run(['ip', 'link', 'show', 'v1'],
-                                                       capture_output=True, check=True).stdout)
+        self.sender = sender()
+        self.addCleanup(lambda: self.sender.close())
 
     def send(self, packets):
         for i, packet in enumerate(packets):
             self.sender.send(packet)
             if i % 64 == 63:
                 time.sleep(0.005)  # the receiver's queue is short
+
+
+def sender():
+    """A socket whose packets come out at v1."""
+    result = socket.socket(socket.AF_PACKET, socket.SOCK_RAW)
+    result.bind(('v0', 0))
+    wait_for(lambda: b'state UP' in subprocess.run(['ip', 'link', 'show', 'v1'],
+                                                   capture_output=True, check=True).stdout)
+    return result
 
 
 def listeners():

@@ -7,7 +7,7 @@ import subprocess
 
 import command
 
-COMMANDS = ('decode', 'rpcs', 'extract', 'connections', 'credits', 'check', 'fields')
+COMMANDS = ('decode', 'rpcs', 'extract', 'connections', 'credits', 'check', 'capture', 'fields')
 
 
 class Usage(command.CommandTest):

@@ -1,0 +1,392 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* rpcrdma capture: from devices, or from a file, to files. */
+#include "capture.h"
+
+#include <inttypes.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "source/interrupt.h"
+#include "source/pump.h"
+#include "source/record.h"
+
+enum { MANY = 65536 }; /* interfaces of a file that are written down */
+
+struct capture {
+    const struct options *options;
+    struct capture_files files;
+    struct capture_select select;
+    struct capture_progress progress;
+    uint64_t count; /* of packets written; 0: no limit */
+    uint64_t packets;
+    struct source *source;
+    int status;
+};
+
+/* From a source: the devices' other process, or a file. */
+
+static void interfaces(struct capture *capture, const struct source *source)
+{
+    struct source_interface one;
+
+    for (uint32_t i = capture->files.interfaces->len; i < MANY && source_interface(source, i, &one);
+         i++)
+        capture_files_interface(&capture->files,
+                                &(struct pcapng_interface){.linktype = one.linktype,
+                                                           .snaplen = one.snaplen,
+                                                           .name = one.name,
+                                                           .description = one.description,
+                                                           .filter = one.filter,
+                                                           .comment = one.comment});
+}
+
+static void statistics(struct capture *capture, const struct source *source)
+{
+    struct source_interface one;
+
+    interfaces(capture, source);
+    for (uint32_t i = 0; i < capture->files.interfaces->len && source_interface(source, i, &one);
+         i++)
+        capture_files_statistics(&capture->files, i,
+                                 &(struct pcapng_statistics){
+                                     .received_known = one.received_known,
+                                     .received = one.received,
+                                     .dropped_known = one.dropped_known,
+                                     .dropped = one.dropped,
+                                     .comment = one.dropped_known || !source->live
+                                                    ? NULL
+                                                    : "how many packets were lost is not known"});
+}
+
+static void packet(struct capture *capture, const struct source *source,
+                   const struct source_packet *one)
+{
+    struct rpcrdma_packet part = one->packet;
+
+    capture->packets++;
+    part.caplen = capture_select_packet(&capture->select, &one->packet);
+    if (part.caplen == 0 && one->packet.caplen > 0)
+        return;
+    if (one->interface >= capture->files.interfaces->len)
+        interfaces(capture, source);
+    if (one->interface >= capture->files.interfaces->len)
+        return;
+    capture_files_packet(&capture->files, one->interface, &part);
+}
+
+static void refresh_from_source(void *context)
+{
+    struct capture *capture = context;
+
+    statistics(capture, capture->source);
+}
+
+static bool enough(const struct capture *capture)
+{
+    return capture->files.enough || capture->files.failed ||
+           (capture->count > 0 && capture->files.packets >= capture->count);
+}
+
+/* Whether packets are there; what was written goes out before they are waited for. */
+static void wait_for_packets(struct capture *capture, struct source *source)
+{
+    bool at_hand;
+    struct pollfd fd = {.fd = source_devices_fd(source, &at_hand), .events = POLLIN};
+
+    while (!at_hand && poll(&fd, 1, 0) == 0) {
+        capture_files_flush(&capture->files);
+        capture_progress_show(&capture->progress, source, &capture->select, capture->packets);
+        if (enough(capture) || poll(&fd, 1, capture->progress.on ? 250 : -1) > 0)
+            return;
+    }
+}
+
+static void copy(struct capture *capture, struct source *source)
+{
+    struct source_packet packets[SOURCE_BATCH];
+    enum source_status status;
+    size_t n;
+
+    while (!enough(capture)) {
+        if (capture->options->n_devices > 0)
+            wait_for_packets(capture, source);
+        status = source_next(source, packets, SOURCE_BATCH, &n);
+        if (status == SOURCE_END)
+            break;
+        if (status == SOURCE_ERROR) {
+            complain("%s", source->error);
+            capture->status = EXIT_UNUSABLE;
+        }
+        for (size_t i = 0; i < n && !enough(capture); i++)
+            packet(capture, source, &packets[i]);
+        capture_progress_show(&capture->progress, source, &capture->select, capture->packets);
+    }
+    if (capture->options->n_devices > 0) { /* it has a last word on what was lost */
+        source_devices_stop(source);
+        while (source_next(source, packets, SOURCE_BATCH, &n) != SOURCE_END)
+            continue;
+    }
+    statistics(capture, source);
+}
+
+static int from_source(struct capture *capture)
+{
+    const struct options *options = capture->options;
+    char error[DEVICE_ERROR];
+    struct source *source;
+
+    if (options->n_devices > 0)
+        source = source_devices_open(options->devices, options->n_devices, &options->live, error,
+                                     sizeof(error));
+    else if (options->n_files > 1)
+        source = source_merge_open(options->files, options->n_files, error, sizeof(error));
+    else
+        source = source_file_open(options->files[0], NULL, error, sizeof(error));
+    if (!source) {
+        complain("%s", error);
+        return EXIT_UNUSABLE;
+    }
+    capture->source = source;
+    capture->files.refresh = refresh_from_source;
+    capture->files.context = capture;
+    if (capture_files_open(&capture->files) && capture_select_start(&capture->select))
+        copy(capture, source);
+    capture_progress_clear(&capture->progress);
+    source_close(source);
+    return capture->status;
+}
+
+/* From devices without a look at the packets: in one process. */
+
+struct direct {
+    struct capture *capture;
+    struct pump pump;
+};
+
+static void on_packet(void *context, uint32_t device, const struct rpcrdma_packet *one)
+{
+    struct direct *direct = context;
+
+    direct->capture->packets++;
+    capture_files_packet(&direct->capture->files, device, one);
+    direct->pump.stop = enough(direct->capture);
+}
+
+static void on_pause(void *context)
+{
+    struct direct *direct = context;
+
+    capture_files_flush(&direct->capture->files);
+    direct->pump.stop = direct->capture->files.failed;
+}
+
+static void on_tick(void *context)
+{
+    struct direct *direct = context;
+
+    for (uint32_t i = 0; i < direct->pump.n; i++) {
+        struct device_stats stats = {0};
+        struct pcapng_statistics counts;
+        char comment[200];
+
+        direct->pump.devices[i]->ops->stats(direct->pump.devices[i], &stats);
+        record_counts(&stats, &counts, comment, sizeof(comment));
+        capture_files_statistics(&direct->capture->files, i, &counts);
+    }
+}
+
+static void on_lost(void *context, uint32_t device, const char *error)
+{
+    struct direct *direct = context;
+
+    (void)device;
+    complain("%s", error);
+    direct->capture->status = EXIT_UNUSABLE;
+}
+
+static int from_devices(struct capture *capture)
+{
+    const struct options *options = capture->options;
+    struct direct direct = {.capture = capture};
+    struct pump_sink sink = {on_packet, on_pause, on_tick, on_lost, &direct};
+    char error[DEVICE_ERROR];
+    bool good = interrupt_watch();
+
+    capture->files.refresh = on_tick;
+    capture->files.context = &direct;
+    direct.pump.devices = g_new0(struct device *, options->n_devices);
+    direct.pump.duration_ns = options->live.duration_ns;
+    snprintf(error, sizeof(error), "signals cannot be watched for");
+    for (; good && direct.pump.n < options->n_devices; direct.pump.n++) {
+        struct device *one = device_open(options->devices[direct.pump.n], &options->live.device,
+                                         error, sizeof(error));
+
+        direct.pump.devices[direct.pump.n] = one;
+        good = one != NULL;
+        if (!good)
+            break;
+    }
+    if (!good || !privilege_drop(PRIVILEGE_WRITES_FILES, error, sizeof(error))) {
+        complain("%s", error);
+        capture->status = EXIT_UNUSABLE;
+    } else if (capture_files_open(&capture->files)) {
+        for (uint32_t i = 0; i < direct.pump.n; i++)
+            capture_files_interface(
+                &capture->files,
+                &(struct pcapng_interface){.linktype = direct.pump.devices[i]->linktype,
+                                           .snaplen = direct.pump.devices[i]->snaplen,
+                                           .name = direct.pump.devices[i]->name,
+                                           .description = direct.pump.devices[i]->description,
+                                           .filter = direct.pump.devices[i]->filter,
+                                           .comment = direct.pump.devices[i]->clock});
+        pump_run(&direct.pump, &sink);
+        on_tick(&direct);
+    }
+    for (uint32_t i = 0; i < direct.pump.n; i++)
+        device_close(direct.pump.devices[i]);
+    g_free(direct.pump.devices);
+    return capture->status;
+}
+
+/* What everybody is told at the end, but with -q. */
+static void summary(struct capture *capture)
+{
+    const struct capture_files *files = &capture->files;
+    const struct capture_select *select = &capture->select;
+    char several[64] = "";
+
+    for (guint i = 0; files->interfaces && i < files->interfaces->len; i++) {
+        const struct pcapng_statistics *counts;
+        const char *name;
+
+        if (capture->options->n_devices == 0 || !capture_files_counts(files, i, &name, &counts))
+            continue;
+        if (!counts->dropped_known)
+            complain("%s: how many packets were lost is not known", name);
+        else if (counts->dropped + counts->interface_dropped > 0)
+            complain("%s: %" PRIu64 " packets were lost before they were captured", name,
+                     counts->dropped + counts->interface_dropped);
+    }
+    if (files->count > 1)
+        snprintf(several, sizeof(several), " in %" PRIu64 " files", files->count);
+    complain("%" PRIu64 " packets written, %" PRIu64 " bytes%s", files->packets, files->bytes,
+             several);
+    if (select->only)
+        complain("%" PRIu64 " packets left out", select->left_out);
+    if (select->slice && select->bytes_kept > 0)
+        complain("%" PRIu64 " packets cut: %" PRIu64 " of %" PRIu64 " bytes kept, 1 in %.1f",
+                 select->cut, select->bytes_kept, select->bytes_in,
+                 (double)select->bytes_in / (double)select->bytes_kept);
+}
+
+static int go(struct capture *capture)
+{
+    const struct options *options = capture->options;
+    bool looks = capture->select.slice || capture->select.only || capture->progress.on;
+    int status;
+
+    signal(SIGPIPE, SIG_IGN);
+    capture->select.options = options;
+    capture->select.watch = capture->progress.on && options->n_devices > 0;
+    status = options->n_devices > 0 && !looks ? from_devices(capture) : from_source(capture);
+    if (capture->files.interfaces && !capture_files_end(&capture->files))
+        status = EXIT_UNUSABLE;
+    if (!options->quiet && capture->files.count > 0)
+        summary(capture);
+    capture_select_end(&capture->select);
+    capture_files_free(&capture->files);
+    return status;
+}
+
+static gboolean on_autostop(const char *name, const char *text, gpointer data, GError **error)
+{
+    struct capture *capture = ((struct options *)data)->own;
+
+    return capture_limit_parse(name, text, &capture->files.stop, error);
+}
+
+static gboolean on_ring(const char *name, const char *text, gpointer data, GError **error)
+{
+    struct capture *capture = ((struct options *)data)->own;
+
+    return capture_limit_parse(name, text, &capture->files.next, error);
+}
+
+static int check(const struct command *command, const struct options *options,
+                 const struct capture *capture)
+{
+    const struct capture_limits *next = &capture->files.next, *stop = &capture->files.stop;
+    bool several = next->bytes > 0 || next->duration_ns > 0;
+
+    if (options->n_files > 0 && (options->filter || options->live.device.snaplen))
+        return bad_usage(command, "-f and -s are for -i");
+    if (!capture->files.path)
+        return bad_usage(command, "where to? -w FILE, or -w - for a pipe");
+    if ((next->files > 0 || stop->files > 0) && !several)
+        return bad_usage(command, "files:N needs -b filesize:KB or -b duration:SECONDS");
+    if (several && strcmp(capture->files.path, "-") == 0)
+        return bad_usage(command, "-b needs a file to write");
+    if (strcmp(capture->files.path, "-") == 0 && isatty(STDOUT_FILENO))
+        return bad_usage(command, "-w - writes a binary file, and standard output is a terminal");
+    return OPTIONS_GO_ON;
+}
+
+static int run(const struct command *command, int argc, char **argv)
+{
+    struct capture capture = {.status = EXIT_DONE};
+    struct options options = {.optional_input = true, .own = &capture};
+    gboolean list = FALSE, json = FALSE, slice = FALSE, only = FALSE;
+    char *path = NULL;
+    GOptionEntry own[] = {
+        {"list-interfaces", 'D', 0, G_OPTION_ARG_NONE, &list,
+         "List what can be captured from, RDMA devices first", NULL},
+        {"write", 'w', 0, G_OPTION_ARG_FILENAME, &path,
+         "Write packets to this pcapng file; - is standard output", "FILE"},
+        {"autostop", 'a', 0, G_OPTION_ARG_CALLBACK, on_autostop,
+         "Stop after duration:SECONDS, filesize:KB or files:N", "CONDITION"},
+        {"ring-buffer", 'b', 0, G_OPTION_ARG_CALLBACK, on_ring,
+         "Begin a new file after duration:SECONDS or filesize:KB; keep the latest files:N",
+         "CONDITION"},
+        {"slice", 0, 0, G_OPTION_ARG_NONE, &slice,
+         "Cut the bytes of data items to their headers; decode, rpcs and credits stay exact", NULL},
+        {"rpcrdma-only", 0, 0, G_OPTION_ARG_NONE, &only, "Leave out what is not RPC-over-RDMA",
+         NULL},
+        {"json", 0, 0, G_OPTION_ARG_NONE, &json, "With -D: one JSON object per line", NULL},
+        G_OPTION_ENTRY_NULL,
+    };
+    int status = options_parse(&options, command, own, argc, argv);
+
+    capture.files.path = path;
+    capture.options = &options;
+    capture.select.slice = slice;
+    capture.select.only = only;
+    capture.count = options.count;
+    options.live.count = 0; /* what is written counts */
+    options.live.duration_ns = capture.files.stop.duration_ns;
+    options.live.files = PRIVILEGE_WRITES_FILES;
+    options.live.device.immediate = path && strcmp(path, "-") == 0;
+    capture.progress.on = !options.quiet && isatty(STDERR_FILENO);
+    if (status == OPTIONS_GO_ON && list)
+        status = capture_list(json);
+    if (status == OPTIONS_GO_ON && options.n_files == 0 && options.n_devices == 0)
+        status = bad_usage(command, "from where? -i DEV; -D lists devices");
+    if (status == OPTIONS_GO_ON)
+        status = check(command, &options, &capture);
+    if (status == OPTIONS_GO_ON)
+        status = go(&capture);
+    options_free(&options);
+    g_free(path);
+    return status;
+}
+
+const struct command command_capture = {
+    .name = "capture",
+    .arguments = "-i DEV -w OUT.pcapng",
+    .what = "RDMA device or network interface -> file; -D lists devices; --slice",
+    .details = "Writes pcapng. -r FILE takes packets from a file instead, to slice or filter it. "
+               "Ends by itself (-a, -c) or by a signal; what was captured is in the file.",
+    .run = run,
+};

@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef RPCRDMA_CLI_CAPTURE_H
+#define RPCRDMA_CLI_CAPTURE_H
+
+/*
+ * The parts of `rpcrdma capture`:
+ *
+ *   capture.c           options; from devices or a file to files
+ *   capture_files.c     the files written: one, or a ring of them; when to stop
+ *   capture_select.c    --slice, --rpcrdma-only: what to keep of a packet
+ *   capture_progress.c  what a terminal is told meanwhile, and everybody at the end
+ *   capture_list.c      -D
+ *   extcap.c            the same for Wireshark's capture dialog
+ */
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <glib.h>
+
+#include "flow/flow.h"
+#include "net/net.h"
+#include "options.h"
+#include "source/pcapng_writer.h"
+
+/* When to begin another file, and when to end. 0: never. */
+struct capture_limits {
+    uint64_t bytes;
+    uint64_t files;
+    int64_t duration_ns;
+};
+
+struct capture_files {
+    /* the caller's */
+    const char *path;           /* "-" is standard output */
+    struct capture_limits next; /* another file; files: how many to keep of them */
+    void (*refresh)(void *context); /* has capture_files_statistics called; before a file ends */
+    void *context;
+    struct capture_limits stop; /* the end; duration is not for here */
+
+    /* for the caller to read */
+    uint64_t packets, bytes; /* written, to all files */
+    uint64_t count;          /* files */
+    bool enough;             /* a limit was reached */
+    bool failed;             /* and it was said */
+
+    struct pcapng_writer writer;
+    GPtrArray *interfaces; /* struct capture_interface */
+    GQueue *names;         /* of the files there are, oldest first */
+    char *name;            /* of the current one */
+    int64_t opened_ns;
+    bool regular;
+};
+
+/* Creates the first file. False when that was not possible: it was said. */
+bool capture_files_open(struct capture_files *files);
+
+/* Interfaces are numbered from 0. */
+void capture_files_interface(struct capture_files *files, const struct pcapng_interface *one);
+/* The latest counts, for the end of the file. */
+void capture_files_statistics(struct capture_files *files, uint32_t number,
+                              const struct pcapng_statistics *counts);
+void capture_files_packet(struct capture_files *files, uint32_t number,
+                          const struct rpcrdma_packet *packet);
+/* What waits goes out. */
+void capture_files_flush(struct capture_files *files);
+/* What is known of an interface's counts: false where that is nothing. */
+bool capture_files_counts(const struct capture_files *files, uint32_t number, const char **name,
+                          const struct pcapng_statistics **counts);
+/* Writes the end. False when not everything could be written: it was said. */
+bool capture_files_end(struct capture_files *files);
+void capture_files_free(struct capture_files *files);
+
+/* What to keep of packets. */
+struct capture_select {
+    bool slice, only;
+    bool watch; /* count messages and credits, too */
+    const struct options *options;
+
+    /* for the caller to read */
+    uint64_t messages, left_out, cut;
+    uint64_t bytes_in, bytes_kept;
+    bool has_credits;
+    uint32_t granted;
+    uint64_t in_flight;
+
+    struct rpcrdma_net *net;
+    struct rpcrdma_flow *flow;
+    const struct rpcrdma_packet *packet; /* in hand */
+    bool ours, any_op, data_item, no_memory;
+    uint32_t keep;
+};
+
+bool capture_select_start(struct capture_select *select);
+/* How many of the captured bytes to keep; 0: leave it out. */
+uint32_t capture_select_packet(struct capture_select *select, const struct rpcrdma_packet *packet);
+void capture_select_end(struct capture_select *select);
+
+struct source;
+struct capture_progress {
+    bool on; /* standard error is a terminal */
+    int64_t start_ns, next_ns;
+    uint64_t packets_before;
+};
+void capture_progress_show(struct capture_progress *progress, const struct source *source,
+                           const struct capture_select *select, uint64_t packets);
+void capture_progress_clear(struct capture_progress *progress);
+
+/* -D. Returns the exit status. */
+int capture_list(bool json);
+
+/* "duration:60", "filesize:1000" (kilobytes of 1000), "files:10", as tshark has them. False with
+ * *error set. */
+gboolean capture_limit_parse(const char *name, const char *text, struct capture_limits *limits,
+                             GError **error);
+
+#endif

@@ -1,0 +1,278 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "capture.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { KILOBYTE = 1000 };
+
+struct capture_interface {
+    struct pcapng_interface is; /* its strings are owned */
+    struct pcapng_statistics counts;
+    bool has_counts;
+    uint64_t packets; /* in the current file */
+    char *comment;
+};
+
+static void free_interface(gpointer data)
+{
+    struct capture_interface *one = data;
+
+    g_free((char *)one->is.name);
+    g_free((char *)one->is.description);
+    g_free((char *)one->is.filter);
+    g_free((char *)one->is.comment);
+    g_free(one->comment);
+    g_free(one);
+}
+
+gboolean capture_limit_parse(const char *name, const char *text, struct capture_limits *limits,
+                             GError **error)
+{
+    uint64_t value;
+
+    if (g_str_has_prefix(text, "duration:")) {
+        if (!options_number(name, text + strlen("duration:"), 1000000000, &value, error))
+            return FALSE;
+        limits->duration_ns = (int64_t)value * 1000000000;
+    } else if (g_str_has_prefix(text, "filesize:")) {
+        if (!options_number(name, text + strlen("filesize:"), UINT64_MAX / KILOBYTE, &value, error))
+            return FALSE;
+        limits->bytes = value * KILOBYTE;
+    } else if (g_str_has_prefix(text, "files:")) {
+        if (!options_number(name, text + strlen("files:"), UINT32_MAX, &limits->files, error))
+            return FALSE;
+    } else {
+        g_set_error(error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE,
+                    "%s needs duration:SECONDS, filesize:KILOBYTES or files:N, not \"%s\"", name,
+                    text);
+        return FALSE;
+    }
+    return TRUE;
+}
+
+static int64_t now(clockid_t clock)
+{
+    struct timespec t;
+
+    clock_gettime(clock, &t);
+    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+static bool several(const struct capture_files *files)
+{
+    return files->next.bytes > 0 || files->next.duration_ns > 0;
+}
+
+/* Of several files, as dumpcap names them: NAME_00001_20261120091839.pcapng */
+static char *name_next(const struct capture_files *files)
+{
+    const char *slash = strrchr(files->path, '/'), *dot = strrchr(files->path, '.');
+    time_t seconds = time(NULL);
+    struct tm local;
+    char stamp[32];
+    size_t stem = strlen(files->path);
+
+    if (dot && (!slash || dot > slash + 1))
+        stem = (size_t)(dot - files->path);
+    localtime_r(&seconds, &local);
+    strftime(stamp, sizeof(stamp), "%Y%m%d%H%M%S", &local);
+    return g_strdup_printf("%.*s_%05" G_GUINT64_FORMAT "_%s%s", (int)stem, files->path,
+                           files->count + 1, stamp, files->path + stem);
+}
+
+static void say(struct capture_files *files, int error)
+{
+    if (!files->failed)
+        complain("%s: %s%s", files->name, g_strerror(error),
+                 error == ENOSPC ? "; what was written up to here can be read" : "");
+    files->failed = true;
+}
+
+static int open_next(struct capture_files *files)
+{
+    struct stat st;
+    int fd;
+
+    g_free(files->name);
+    if (strcmp(files->path, "-") == 0) {
+        files->name = g_strdup("standard output");
+        fd = STDOUT_FILENO;
+    } else {
+        files->name = several(files) ? name_next(files) : g_strdup(files->path);
+        /* what is in it is nobody else's business */
+        fd = open(files->name, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    }
+    if (fd < 0) {
+        say(files, errno);
+        return -1;
+    }
+    files->regular = fstat(fd, &st) == 0 && S_ISREG(st.st_mode);
+    files->count++;
+    files->opened_ns = now(CLOCK_MONOTONIC);
+    return fd;
+}
+
+bool capture_files_open(struct capture_files *files)
+{
+    int fd;
+
+    files->interfaces = g_ptr_array_new_with_free_func(free_interface);
+    files->names = g_queue_new();
+    fd = open_next(files);
+    if (fd < 0)
+        return false;
+    if (pcapng_writer_open(&files->writer, fd, NULL))
+        return true;
+    complain("out of memory");
+    files->failed = true;
+    return false;
+}
+
+void capture_files_interface(struct capture_files *files, const struct pcapng_interface *one)
+{
+    struct capture_interface *copy = g_new0(struct capture_interface, 1);
+
+    copy->is = *one;
+    copy->is.name = g_strdup(one->name);
+    copy->is.description = g_strdup(one->description);
+    copy->is.filter = g_strdup(one->filter);
+    copy->is.comment = g_strdup(one->comment);
+    g_ptr_array_add(files->interfaces, copy);
+    pcapng_write_interface(&files->writer, &copy->is);
+}
+
+void capture_files_statistics(struct capture_files *files, uint32_t number,
+                              const struct pcapng_statistics *counts)
+{
+    struct capture_interface *one = files->interfaces->pdata[number];
+
+    g_free(one->comment);
+    one->comment = g_strdup(counts->comment);
+    one->counts = *counts;
+    one->counts.comment = one->comment;
+    one->has_counts = true;
+}
+
+/* The end of a file: the counts so far. Of a full disk the block that did not fit was taken back,
+ * and there may be room for this. */
+static void end_file(struct capture_files *files)
+{
+    int error;
+
+    pcapng_writer_flush(&files->writer);
+    error = files->writer.error;
+    files->writer.error = 0;
+    for (guint i = 0; i < files->interfaces->len && !files->writer.swallowed; i++) {
+        struct capture_interface *one = files->interfaces->pdata[i];
+
+        if (one->has_counts && (error == 0 || error == ENOSPC || error == EDQUOT))
+            pcapng_write_statistics(&files->writer, i, now(CLOCK_REALTIME), &one->counts);
+    }
+    if (!pcapng_writer_flush(&files->writer) && error == 0)
+        error = files->writer.error;
+    files->bytes += files->writer.written;
+    if (files->writer.fd > STDERR_FILENO && close(files->writer.fd) != 0 && error == 0)
+        error = errno;
+    files->writer.error = error;
+    if (error == EPIPE)
+        files->failed = true; /* the reader has enough */
+    else if (error != 0)
+        say(files, error);
+}
+
+static void begin_next(struct capture_files *files)
+{
+    int fd;
+
+    if (files->stop.files > 0 && files->count >= files->stop.files) {
+        files->enough = true;
+        return;
+    }
+    files->refresh(files->context);
+    end_file(files);
+    g_queue_push_tail(files->names, g_strdup(files->name));
+    if (files->next.files > 0 && files->names->length >= files->next.files) {
+        char *oldest = g_queue_pop_head(files->names);
+
+        if (unlink(oldest) != 0 && errno != ENOENT)
+            complain("%s: %s", oldest, g_strerror(errno));
+        g_free(oldest);
+    }
+    fd = open_next(files);
+    files->writer.fd = -1;
+    if (fd < 0) {
+        files->writer.error = EBADF;
+        return;
+    }
+    pcapng_writer_again(&files->writer, fd, NULL);
+    for (guint i = 0; i < files->interfaces->len; i++)
+        pcapng_write_interface(&files->writer,
+                               &((struct capture_interface *)files->interfaces->pdata[i])->is);
+}
+
+void capture_files_packet(struct capture_files *files, uint32_t number,
+                          const struct rpcrdma_packet *packet)
+{
+    if (files->enough || files->failed)
+        return;
+    if ((files->next.bytes > 0 && files->writer.written >= files->next.bytes) ||
+        (files->next.duration_ns > 0 &&
+         now(CLOCK_MONOTONIC) - files->opened_ns >= files->next.duration_ns))
+        begin_next(files);
+    if (files->enough || files->failed)
+        return;
+    pcapng_write_packet(&files->writer, number, packet);
+    if (files->writer.error != 0) {
+        if (files->writer.error != EPIPE)
+            say(files, files->writer.error);
+        files->failed = true;
+        return;
+    }
+    files->packets++;
+    if (files->stop.bytes > 0 && files->writer.written >= files->stop.bytes)
+        files->enough = true;
+}
+
+void capture_files_flush(struct capture_files *files)
+{
+    if (!files->failed && !pcapng_writer_flush(&files->writer)) {
+        if (files->writer.error != EPIPE)
+            say(files, files->writer.error);
+        files->failed = true;
+    }
+}
+
+bool capture_files_counts(const struct capture_files *files, uint32_t number, const char **name,
+                          const struct pcapng_statistics **counts)
+{
+    const struct capture_interface *one = files->interfaces->pdata[number];
+
+    *name = one->is.name ? one->is.name : "?";
+    *counts = &one->counts;
+    return one->has_counts;
+}
+
+bool capture_files_end(struct capture_files *files)
+{
+    if (files->writer.buffer && files->writer.fd >= 0)
+        end_file(files);
+    /* a reader that went away is no failure */
+    return !files->failed || files->writer.error == EPIPE;
+}
+
+void capture_files_free(struct capture_files *files)
+{
+    free(files->writer.buffer);
+    if (files->interfaces)
+        g_ptr_array_free(files->interfaces, TRUE);
+    if (files->names)
+        g_queue_free_full(files->names, g_free);
+    g_free(files->name);
+}

@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What to keep of a packet.
+ *
+ * --slice: what the decoder needs is whole: Sends, and whatever moves the body of an RPC message (a
+ * Position-Zero or Call chunk, a reply chunk; RFC 8166 section 3.5) or something nobody knows. The
+ * bytes of data items, which are most of all bytes, are cut to their headers; these tell how many
+ * there were.
+ *
+ * --rpcrdma-only: packets of connections that are, or may still turn out to be, RPC-over-RDMA; what
+ * sets up connections; and RDMA that could not be read. A connection that nothing has shown to be
+ * RPC-over-RDMA for a second is left out until something does.
+ */
+#include "capture.h"
+
+#include <string.h>
+
+#include "flow/rpc.h"
+#include "net/payload.h"
+
+enum { IWARP_TRAILER = 7, TCP = 6 }; /* of an FPDU: padding and CRC, at most */
+
+static void on_op(void *context, const struct rpcrdma_op *op)
+{
+    struct capture_select *select = context;
+    const struct rpcrdma_packet *packet = select->packet;
+    uint32_t before, after;
+
+    select->any_op = true;
+    select->data_item = false;
+    if (!rpcrdma_flow_op(select->flow, op))
+        select->no_memory = true;
+    if (select->only && !select->ours)
+        select->ours = op->connect || rpcrdma_flow_connection(select->flow, op) ||
+                       rpcrdma_flow_undecided(select->flow, op);
+    /* an operation put together from several packets of TCP is not in this one */
+    if (!select->slice || op->len == 0 || op->data < packet->data ||
+        op->data >= packet->data + packet->caplen)
+        return;
+    before = (uint32_t)(op->data - packet->data);
+    after = packet->caplen - before;
+    if (op->carrier == RPCRDMA_CARRIER_IWARP && after > op->caplen + IWARP_TRAILER) {
+        select->keep = packet->caplen; /* another one follows in this packet */
+        return;
+    }
+    select->keep = select->data_item ? before : packet->caplen;
+}
+
+static void on_message(void *context, const struct rpcrdma_flow_message *message)
+{
+    struct capture_select *select = context;
+
+    (void)message;
+    select->messages++;
+}
+
+static void on_credit_point(void *context, const struct rpcrdma_connection *connection, int end,
+                            const struct rpcrdma_credit_point *point)
+{
+    struct capture_select *select = context;
+
+    (void)connection;
+    (void)end;
+    if (!point->has_granted)
+        return;
+    select->has_credits = true;
+    select->granted = point->granted;
+    select->in_flight = point->in_flight;
+}
+
+/* Called while the operation in hand is given to flow/; an operation that waited for others is of
+ * an earlier frame. */
+static void on_moved(void *context, const struct rpcrdma_moved *moved)
+{
+    struct capture_select *select = context;
+
+    select->data_item = moved->frame == select->packet->frame &&
+                        moved->kind != RPCRDMA_OP_READ_REQUEST &&
+                        (moved->chunk == RPCRDMA_CHUNK_WRITE ||
+                         (moved->chunk == RPCRDMA_CHUNK_READ && moved->position != 0));
+}
+
+bool capture_select_start(struct capture_select *select)
+{
+    const struct options *options = select->options;
+    struct rpcrdma_net_sink net_sink = {.op = on_op, .context = select};
+    struct rpcrdma_net_config net_config = {.max_memory = options->max_memory};
+    struct rpcrdma_flow_sink flow_sink = {
+        .message = on_message,
+        .credit_point = select->watch ? on_credit_point : NULL,
+        .moved = select->slice ? on_moved : NULL,
+        .context = select,
+    };
+    struct rpcrdma_flow_config flow_config = {
+        .ports = options->ports->len > 0 ? (const uint16_t *)(void *)options->ports->data : NULL,
+        .n_ports = options->ports->len,
+        .qpns = options->qpns->len > 0 ? (const uint32_t *)(void *)options->qpns->data : NULL,
+        .n_qpns = options->qpns->len,
+        .dialect = options->dialect,
+        .max_memory = options->max_memory,
+        .credits = select->watch,
+    };
+
+    if (!select->slice && !select->only && !select->watch)
+        return true;
+    select->net = rpcrdma_net_new(&net_config, &net_sink);
+    select->flow = rpcrdma_flow_new(&flow_config, &flow_sink);
+    if (select->net && select->flow)
+        return true;
+    complain("out of memory");
+    return false;
+}
+
+static bool service_port(const struct capture_select *select, uint16_t port)
+{
+    const GArray *ports = select->options->ports;
+
+    for (guint i = 0; i < ports->len; i++)
+        if (g_array_index(ports, uint16_t, i) == port)
+            return true;
+    return ports->len == 0 && port == 20049;
+}
+
+/* TCP that makes no operation of its own: part of an FPDU, an ACK, the handshake. */
+static bool tcp_of_ours(const struct capture_select *select, const struct rpcrdma_packet *packet)
+{
+    struct rpcrdma_net_payload payload;
+    struct rpcrdma_op op = {.carrier = RPCRDMA_CARRIER_IWARP};
+
+    if (!rpcrdma_net_payload(packet, &payload) || payload.caplen < 4 ||
+        payload.checksum >= payload.len) /* neither TCP nor UDP */
+        return false;
+    op.src = payload.src;
+    op.dst = payload.dst;
+    op.src_port = (uint16_t)(payload.data[0] << 8 | payload.data[1]);
+    op.dst_port = (uint16_t)(payload.data[2] << 8 | payload.data[3]);
+    if (service_port(select, op.src_port) || service_port(select, op.dst_port))
+        return true;
+    for (int i = 0; i < 2; i++) {
+        struct rpcrdma_op back = op;
+
+        if (rpcrdma_flow_connection(select->flow, &op) || rpcrdma_flow_undecided(select->flow, &op))
+            return true;
+        back.src = op.dst;
+        back.dst = op.src;
+        back.src_port = op.dst_port;
+        back.dst_port = op.src_port;
+        op = back;
+    }
+    return false;
+}
+
+uint32_t capture_select_packet(struct capture_select *select, const struct rpcrdma_packet *packet)
+{
+    struct rpcrdma_net_stats before;
+    const struct rpcrdma_net_stats *after;
+
+    select->bytes_in += packet->caplen;
+    if (!select->net || select->no_memory || !rpcrdma_net_link_known(packet->linktype)) {
+        select->bytes_kept += packet->caplen;
+        return packet->caplen;
+    }
+    before = *rpcrdma_net_stats(select->net);
+    select->packet = packet;
+    select->keep = packet->caplen;
+    select->any_op = select->ours = false;
+    rpcrdma_net_packet(select->net, packet);
+    after = rpcrdma_net_stats(select->net);
+    if (select->only && !select->any_op)
+        select->ours = after->fragments > before.fragments || after->truncated > before.truncated ||
+                       (after->rdma > before.rdma) || tcp_of_ours(select, packet);
+    if (select->only && !select->ours) {
+        select->left_out++;
+        return 0;
+    }
+    if (select->keep < packet->caplen)
+        select->cut++;
+    select->bytes_kept += select->keep;
+    return select->keep;
+}
+
+void capture_select_end(struct capture_select *select)
+{
+    rpcrdma_net_free(select->net);
+    rpcrdma_flow_free(select->flow);
+}

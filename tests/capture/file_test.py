@@ -1,0 +1,214 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""rpcrdma capture -r: what is written is what was read; slices say the same as the whole."""
+import glob
+import os
+import re
+import shutil
+import subprocess
+import sys
+import unittest
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'cli'))
+RECORDINGS = sys.argv.pop(3)
+
+# pylint: disable=wrong-import-position
+import command
+import ngfile
+
+EXACT = (('decode', '--json'), ('rpcs', '--json'), ('credits', '--json'), ('connections', '--json'),
+         ('check', '--notes', '--json'))
+
+
+def recordings():
+    found = sorted(glob.glob(os.path.join(command.CAPTURES, '*', 'capture.pcap')))
+    if RECORDINGS:
+        found += sorted(glob.glob(os.path.join(RECORDINGS, '*', 'capture.pcap')))
+    return found
+
+
+class File(command.CommandTest):
+    def path(self, name):
+        return os.path.join(self.folder, name)
+
+    def said(self, path, what):
+        run = subprocess.run([command.RPCRDMA, what[0], *what[1:], path], capture_output=True,
+                             check=False)
+        self.assertIn(run.returncode, (0, 1), run.stderr)
+        return run.stdout
+
+    def test_same_packets(self):
+        for path in recordings():
+            out = self.path('out.pcapng')
+            self.run_command('capture', '-q', '-r', path, '-w', out)
+            want = command.pcap.read(path)[0]
+            file = ngfile.read(out)
+            self.assertEqual([(p.time_ns, p.data, p.length) for p in file.packets],
+                             [(p.time_ns, p.data, p.length) for p in want])
+            self.assertEqual([one.resolution for one in file.interfaces], [9])
+            self.assertEqual(os.stat(out).st_mode & 0o777, 0o600)
+
+    def test_slice_is_exact(self):
+        """Every command says the same of a slice; and it is smaller by what moved data items."""
+        for path in recordings():
+            out = self.path('slice.pcapng')
+            self.run_command('capture', '--slice', '-r', path, '-w', out, errors=2)
+            ratio = re.search(r'1 in (\d+\.\d)', self.stderr)
+            print(f'{os.path.basename(os.path.dirname(path))}: 1 byte in {ratio[1]} kept')
+            for what in EXACT:
+                with self.subTest(path=path, what=what):
+                    self.assertEqual(self.said(out, what), self.said(path, what))
+            cut = 0
+            for a, b in zip(ngfile.read(out).packets, command.pcap.read(path)[0], strict=True):
+                self.assertEqual(a.data, b.data[:len(a.data)])
+                self.assertEqual(a.length, b.length)
+                cut += len(a.data) < len(b.data)
+            self.assertGreater(cut, 0)
+
+    def test_what_moves_messages_is_whole(self):
+        """A slice has every byte of RPC messages but those of data items: extract says so."""
+        path, out = command.capture('roce-long-call'), self.path('slice.pcapng')
+        self.run_command('capture', '-q', '--slice', '-r', path, '-w', out)
+        for name, source in (('whole', path), ('cut', out)):
+            os.mkdir(self.path(name))
+            self.run_command('extract', '-q', '-d', self.path(name), source)
+        with open(os.path.join(self.path('whole'), 'index.jsonl'), encoding='ascii') as file:
+            whole = file.read().splitlines()
+        with open(os.path.join(self.path('cut'), 'index.jsonl'), encoding='ascii') as file:
+            cut = file.read().splitlines()
+        self.assertEqual(len(whole), len(cut))
+        differ = [a for a, b in zip(whole, cut) if a != b]
+        self.assertLess(len(differ), 4)  # its long Calls and Replies are all there
+
+    def test_only(self):
+        """What is left out is none of RPC-over-RDMA: the commands do not miss it."""
+        for name in ('roce-nfs3-mini', 'roce-nfs41-callback', 'iwarp-nfs3-mini'):
+            path, out = command.capture(name), self.path('only.pcapng')
+            self.run_command('capture', '--rpcrdma-only', '-r', path, '-w', out, errors=2)
+            self.assertRegex(self.stderr, r'(?m)^rpcrdma: \d+ packets left out$')
+            before = [p.data for p in command.pcap.read(path)[0]]
+            after = [p.data for p in ngfile.read(out).packets]
+            self.assertLess(len(after), len(before))
+            rest = iter(before)
+            self.assertTrue(all(any(one == p for p in rest) for one in after), 'a subsequence')
+            for what in (('decode', '--json'), ('rpcs', '--json')):
+                strip = re.compile(rb'"\w*frame":\d+')
+                self.assertEqual(strip.sub(b'', self.said(out, what)),
+                                 strip.sub(b'', self.said(path, what)))
+            # ARP, and on RoCE every TCP and UDP packet that is not RoCE's
+            if name.startswith('roce'):
+                self.assertFalse([p for p in after if p[12:14] == b'\x08\x06' or
+                                  (p[12:14] == b'\x08\x00' and p[23] == 6)])
+
+    def test_another_service(self):
+        """Connections that the CM exchange says are another service's are left out."""
+        out = self.path('only.pcapng')
+        self.run_command('capture', '-q', '--rpcrdma-only', '--port', '1', '-r', command.capture(),
+                         '-w', out)
+        kept = len(ngfile.read(out).packets)
+        self.assertLess(kept, len(command.pcap.read(command.capture())[0]) // 4)
+
+    def test_count(self):
+        out = self.path('out.pcapng')
+        self.run_command('capture', '-q', '-c', '7', '-r', command.capture(), '-w', out)
+        self.assertEqual(len(ngfile.read(out).packets), 7)
+
+    def test_autostop(self):
+        out = self.path('out.pcapng')
+        self.run_command('capture', '-q', '-a', 'filesize:20', '-r', command.capture(), '-w', out)
+        self.assertTrue(20000 <= os.path.getsize(out) < 23000, os.path.getsize(out))
+        self.assertGreater(len(ngfile.read(out).packets), 10)
+
+    def test_ring(self):
+        self.run_command('capture', '-b', 'filesize:20', '-b', 'files:3', '-r', command.capture(),
+                         '-w', self.path('ring.pcapng'), errors=1)
+        self.assertRegex(self.stderr, r'packets written, \d+ bytes in \d+ files')
+        names = sorted(os.listdir(self.folder))
+        self.assertEqual(len(names), 3)
+        got = []
+        for name in names:
+            self.assertRegex(name, r'\Aring_\d{5}_\d{14}\.pcapng\Z')
+            got += ngfile.read(self.path(name)).packets
+        want = command.pcap.read(command.capture())[0][-len(got):]
+        self.assertEqual([p.data for p in got], [p.data for p in want])
+        self.run_command('capture', '-q', '-b', 'filesize:20', '-a', 'files:2', '-r',
+                         command.capture(), '-w', self.path('two.pcapng'))
+        self.assertEqual(len([n for n in os.listdir(self.folder) if n.startswith('two_')]), 2)
+
+    def test_pipe(self):
+        run = subprocess.run([command.RPCRDMA, 'capture', '-q', '-r', command.capture(), '-w', '-'],
+                             capture_output=True, check=True)
+        path = self.file(run.stdout, 'piped.pcapng')
+        self.assertEqual(len(ngfile.read(path).packets),
+                         len(command.pcap.read(command.capture())[0]))
+
+    def test_interfaces_are_kept(self):
+        """Names, comments, filters and drops of a pcapng file go along."""
+        options = (command.option(2, b'ib7') + command.option(1, b'time stamps: mine') +
+                   command.option(11, b'\0udp') + command.option(9, b'\x09') +
+                   command.option(0, b''))
+        data = (command.section() + command.interface(options=options, snaplen=99) +
+                command.enhanced(bytes(60), 10**18 + 5) +
+                command.block(5, bytes(12) + command.option(7, (17).to_bytes(8, 'little')) +
+                              command.option(0, b'')))
+        out = self.path('out.pcapng')
+        self.run_command('capture', '-q', '-r', self.file(data, 'in.pcapng'), '-w', out)
+        file = ngfile.read(out)
+        one = file.interfaces[0]
+        self.assertEqual((one.name, one.comment, one.filter, one.snaplen),
+                         ('ib7', 'time stamps: mine', 'udp', 99))
+        self.assertEqual(file.packets[0].time_ns, 10**18 + 5)
+        self.assertEqual(file.statistics[0], {7: 17})  # and no 0 for what nobody said
+
+    @unittest.skipUnless(shutil.which('unshare'), 'unshare is not installed')
+    def test_disk_full(self):
+        """One line, exit 2, and a file that is whole up to there."""
+        big = self.path('big.pcap')
+        command.pcap.write(big, [command.pcap.Packet(i + 1, i, bytes([i & 255]) * 9000, 9000)
+                                 for i in range(600)])
+        script = ('mount -t tmpfs -o size=3m none "$1" && "$2" capture -q -r "$3" '
+                  '-w "$1/f.pcapng"; s=$?; cp "$1/f.pcapng" "$4"; exit $s')
+        run = subprocess.run(['unshare', '--mount', '--map-root-user', 'sh', '-c', script, 'sh',
+                              tempdir(self), command.RPCRDMA, big, self.path('got.pcapng')],
+                             capture_output=True, check=False)
+        if b'unshare' in run.stderr or b'mount:' in run.stderr:
+            self.skipTest('no tmpfs of our own here')
+        self.assertEqual(run.returncode, 2, run.stderr)
+        self.assertRegex(run.stderr.decode(), r'\Arpcrdma: \S+: No space left on device; what was '
+                                              r'written up to here can be read\n\Z')
+        packets = ngfile.read(self.path('got.pcapng')).packets
+        self.assertGreater(len(packets), 300)
+        for i, packet in enumerate(packets):
+            self.assertEqual(packet.data, bytes([i & 255]) * 9000)
+
+    def test_bad_usage(self):
+        path = command.capture()
+        for arguments, says in (
+                ([], 'from where?'),
+                (['-r', path], 'where to?'),
+                (['-r', path, '-i', 'lo', '-w', 'x'], 'choose one'),
+                (['-r', path, '-w', 'x', '-a', 'frob:1'], 'duration:SECONDS'),
+                (['-r', path, '-w', 'x', '-a', 'duration:x'], '"x"'),
+                (['-r', path, '-w', 'x', '-b', 'files:2'], '-b filesize'),
+                (['-r', path, '-w', '-', '-b', 'filesize:2'], 'needs a file'),
+                (['-r', path, '-w', 'x', '-f', 'udp'], 'are for -i'),
+                (['-r', path, '-w', '/nonexistent/x'], 'No such file'),
+                (['-r', '/nonexistent/x', '-w', self.path('x')], 'No such file')):
+            self.assertEqual(self.run_command('capture', *arguments, status=2), '')
+            self.assertIn(says, self.stderr)
+
+    def test_damaged_input(self):
+        with open(command.capture(), 'rb') as file:
+            data = file.read()[:50001]
+        out = self.path('out.pcapng')
+        self.run_command('capture', '-q', '-r', self.file(data), '-w', out, status=2)
+        self.assertIn('cut short', self.stderr)
+        self.assertGreater(len(ngfile.read(out).packets), 50)
+
+
+def tempdir(test):
+    path = test.path('tmpfs')
+    os.mkdir(path)
+    return path
+
+
+command.main()
