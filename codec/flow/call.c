@@ -3,19 +3,6 @@
 
 /* Calls: a transaction begins, and what its header offers is opened. */
 
-struct track_part track_part_of(const struct flow_message *m)
-{
-    const struct rpcrdma_message *msg = m->message->message;
-    struct track_part part = {.at = m->part_bytes};
-
-    if (msg->present & RPCRDMA_HAS_HEADER_LENGTH && msg->payload.data) {
-        part.data = msg->payload.data;
-        part.caplen = msg->payload.caplen;
-        part.len = msg->payload.len;
-    }
-    return part;
-}
-
 static bool same_call(const struct track_rpc *t, const struct rpcrdma_flow_message *m)
 {
     if (!t->pub.has_program || !m->rpc || !(m->rpc->present & RPCRDMA_RPC_HAS_PROGRAM))
@@ -32,7 +19,7 @@ static struct track_rpc *call_begin(struct track *track, struct flow_conn *conn,
     struct track_rpc *t = track_find(track, conn, m->sender, xid);
     uint64_t frame;
 
-    if (t && t->open && m->message->part > 1)
+    if (t && t->open && !track_part_starts(m))
         return t;
     if (t && !t->has_call && t->reply.waits && m->send->frame <= t->reply.frame) {
         /* the Reply was taken out of the capture before its Call was */
@@ -86,14 +73,14 @@ void track_take_rpc(struct track_rpc *t, const struct rpcrdma_rpc *rpc)
 static void call_take(struct track *track, struct track_rpc *t, const struct flow_message *m)
 {
     const struct rpcrdma_message *msg = m->message->message;
-    struct track_part part = track_part_of(m);
+    struct track_part part = track_part_of(&t->parts, m);
     bool base;
 
     track_take_rpc(t, m->message->rpc);
     t->open = m->continues;
     t->last_frame = m->send->frame;
     t->last_ns = m->send->time_ns;
-    if (m->message->part > 1) {
+    if (!track_part_starts(m)) {
         t->pub.call_frame = m->send->frame;
         t->pub.call_time_ns = m->send->time_ns;
     }
@@ -122,9 +109,10 @@ static void call_take(struct track *track, struct track_rpc *t, const struct flo
     }
     /* all there: given from where it lies */
     part.next = NULL;
-    t->parts = (struct track_parts){.first = &part, .last = &part, .length = part.len};
+    t->parts.first = t->parts.last = &part;
+    t->parts.length = part.at + part.len;
     track_call_give(track, t);
-    t->parts = (struct track_parts){0};
+    t->parts.first = t->parts.last = NULL;
 }
 
 void track_call(struct track *track, struct flow_conn *conn, const struct flow_message *m)

@@ -39,15 +39,19 @@ static const struct rpcrdma_dialect *dialect_of(const struct making *m)
     return m->conn->pub.dialect ? m->conn->pub.dialect : m->flow->dialect;
 }
 
-/* RDMA_MSG with a Position-Zero Read chunk, whose inline part is not the start of the RPC message:
- * RFC 5666 left open what that means. */
-static bool begins_in_chunk(const struct rpcrdma_message *message)
+/* The inline part is not the start of the RPC message: RDMA_MSG with a Position-Zero Read chunk
+ * (RFC 5666 left open what that means), or a part of a continued message whose first part was lost.
+ */
+static bool begins_elsewhere(const struct rpcrdma_message *message)
 {
+    const struct rpcrdma_dialect *dialect = message->dialect;
     struct rpcrdma_read_iter it = rpcrdma_read_begin(&message->read);
     struct rpcrdma_read_segment first;
 
-    return rpcrdma_read_next(&it, &first) && first.position == 0 && message->payload.caplen >= 4 &&
-           rpcrdma_get_be32(message->payload.data) != message->xid;
+    if (message->payload.caplen < 4 || rpcrdma_get_be32(message->payload.data) == message->xid)
+        return false;
+    return dialect->family == RPCRDMA_FAMILY_HTYPE || dialect->flag_more ||
+           (rpcrdma_read_next(&it, &first) && first.position == 0);
 }
 
 /* Does a message of this kind start with an RPC header? */
@@ -60,7 +64,7 @@ static bool carries_rpc(const struct rpcrdma_message *message)
     case RPCRDMA_KIND_REPLY_INLINE:
     case RPCRDMA_KIND_CALL_MIDDLE:
     case RPCRDMA_KIND_REPLY_MIDDLE:
-        return message->payload.len > 0 && !begins_in_chunk(message);
+        return message->payload.len > 0 && !begins_elsewhere(message);
     default:
         return false;
     }

@@ -68,7 +68,7 @@ void track_reply(struct track *track, struct flow_conn *conn, const struct flow_
     const struct rpcrdma_message *msg = m->message->message;
     int caller = 1 - m->sender;
     struct track_rpc *t = track_find(track, conn, caller, msg->xid);
-    struct track_part part = track_part_of(m);
+    struct track_part part;
     struct track_answer a = {.message = msg, .frame = m->send->frame, .time_ns = m->send->time_ns};
     uint64_t pending;
     bool read_read;
@@ -84,6 +84,7 @@ void track_reply(struct track *track, struct flow_conn *conn, const struct flow_
         track_take_rpc(t, m->message->call);
     }
     note_reply(t, m);
+    part = track_part_of(&t->reply.parts, m);
     if (m->continues) {
         track_parts_add(track, t, &t->reply.parts, &part, true);
         t->reply.open = true;
@@ -111,8 +112,10 @@ void track_reply(struct track *track, struct flow_conn *conn, const struct flow_
         a.parts = &t->reply.parts;
         answer(track, t, &a);
     } else {
-        struct track_parts parts = {.first = &part, .last = &part, .length = part.len};
+        struct track_parts parts = t->reply.parts;
 
+        parts.first = parts.last = &part;
+        parts.length = part.at + part.len;
         a.parts = &parts;
         answer(track, t, &a);
     }

@@ -7,6 +7,7 @@
  *
  *   track.c    the observer: who gets a message, where data goes
  *   transaction.c  a transaction from its beginning to its end
+ *   parts.c    what Sends carried
  *   call.c     Calls
  *   reply.c    Replies and errors; Replies that wait for data
  *   offer.c    the chunk lists of a message as regions
@@ -70,7 +71,9 @@ struct track_part {
 struct track_parts {
     struct track_part *first, *last;
     uint64_t length; /* on the wire, gaps counted */
-    bool gap;        /* a part is missing */
+    uint64_t base;   /* from where flow/ counts the parts: not 0 after a loss */
+    uint64_t total;  /* as the first part says; 0: not known */
+    bool lost;       /* a part is missing, of a length that is not known */
 };
 
 /* A Reply that cannot be given yet. */
@@ -252,17 +255,21 @@ void track_pulls_forget(struct track_pulls *pulls, uint32_t first, uint32_t last
                         const struct track_rpc *owner);
 void track_pulls_free(struct track *track, struct track_pulls *pulls);
 
+/* parts.c. track_part_of: what the message carries, and where it goes; track_parts_add copies the
+ * bytes where `keep`. */
+bool track_part_starts(const struct flow_message *m); /* with an RPC header, as far as is seen */
+struct track_part track_part_of(struct track_parts *parts, const struct flow_message *m);
+void track_parts_free(struct track *track, struct track_parts *parts);
+void track_parts_add(struct track *track, struct track_rpc *t, struct track_parts *parts,
+                     const struct track_part *part, bool keep);
+
 /* transaction.c. track_find: NULL where there is none; track_begin: NULL without memory.
- * track_parts_add copies the bytes where `keep`. A transaction is gone after track_finish and
- * track_cut_short. */
+ * A transaction is gone after track_finish and track_cut_short. */
 struct track_rpc *track_find(const struct track *track, const struct flow_conn *conn, int caller,
                              uint32_t xid);
 struct track_conn *track_of(const struct track *track, const struct flow_conn *conn);
 void track_add_finding(struct track *track, struct track_rpc *t, enum rpcrdma_rule_id rule,
                        uint64_t frame, const char *what, uint64_t a, uint64_t b, uint64_t c);
-void track_parts_free(struct track *track, struct track_parts *parts);
-void track_parts_add(struct track *track, struct track_rpc *t, struct track_parts *parts,
-                     const struct track_part *part, bool keep);
 void track_hold(struct track *track, struct track_rpc *t);
 void track_unhold(struct track *track, struct track_rpc *t);
 void track_forget_reads(struct track *track, struct track_rpc *t);
@@ -272,7 +279,6 @@ struct track_rpc *track_begin(struct track *track, struct flow_conn *conn, int c
                               uint32_t xid);
 
 /* call.c */
-struct track_part track_part_of(const struct flow_message *m);
 void track_take_rpc(struct track_rpc *t, const struct rpcrdma_rpc *rpc);
 void track_call(struct track *track, struct flow_conn *conn, const struct flow_message *m);
 

@@ -35,43 +35,6 @@ void track_add_finding(struct track *track, struct track_rpc *t, enum rpcrdma_ru
                 .rule = rule, .frame = frame, .offset = -1, .arg = {a, b, c}, .what = what});
 }
 
-void track_parts_free(struct track *track, struct track_parts *parts)
-{
-    while (parts->first) {
-        struct track_part *next = parts->first->next;
-
-        flow_release(&track->flow->memory, parts->first, parts->first->size);
-        parts->first = next;
-    }
-    *parts = (struct track_parts){0};
-}
-
-/* A part that stays: its bytes are copied where `keep`. */
-void track_parts_add(struct track *track, struct track_rpc *t, struct track_parts *parts,
-                     const struct track_part *part, bool keep)
-{
-    size_t size = sizeof(*part) + (keep ? part->caplen : 0);
-    struct track_part *copy = flow_alloc(&track->flow->memory, size);
-
-    if (part->at + part->len > parts->length)
-        parts->length = part->at + part->len;
-    if (!copy) {
-        t->dropped = true;
-        return;
-    }
-    *copy = *part;
-    copy->next = NULL;
-    copy->size = size;
-    copy->data = keep ? copy->bytes : NULL;
-    if (keep && part->caplen > 0)
-        memcpy(copy->bytes, part->data, part->caplen);
-    if (parts->last)
-        parts->last->next = copy;
-    else
-        parts->first = copy;
-    parts->last = copy;
-}
-
 void track_hold(struct track *track, struct track_rpc *t)
 {
     struct track_reply *r = &t->reply;

@@ -143,6 +143,10 @@ static void call_base(struct making *m)
     bool parts_first = true;
 
     track_pieces_reset(&track->base);
+    if (t->parts.lost && !(t->offer && t->offer->has_base)) {
+        making_finding(m, RPCRDMA_RULE_RPC_PART_LOST, 0, 0, 0);
+        m->fault = true;
+    }
     if (t->offer && t->offer->has_base && t->parts.length > 0) {
         making_finding(m, RPCRDMA_RULE_RPC_MSG_PZRC, t->parts.length, t->offer->base.length, 0);
         parts_first = inline_first(t);
@@ -253,6 +257,10 @@ static void reply_base(struct making *m, const struct track_answer *answer)
 
     track_pieces_reset(&track->base);
     m->t->pub.reply_chunk_length = returned;
+    if (answer->parts->lost) {
+        making_finding(m, RPCRDMA_RULE_RPC_PART_LOST, 0, 0, 0);
+        m->fault = true;
+    }
     if (message->reply_present)
         making_check_returned(m, chunk, &message->reply);
     if (answer->parts->length > 0 || !in_reply_chunk(message)) {
