@@ -37,9 +37,15 @@ static void on_finding(void *context, const struct rpcrdma_connection *connectio
 static void on_connection(void *context, const struct rpcrdma_connection *connection)
 {
     struct connections *connections = context;
-    GArray *findings =
-        g_hash_table_lookup(connections->findings, GUINT_TO_POINTER(connection->number));
+    GArray *findings;
 
+    for (int end = 0; end < 2; end++)
+        if (connection->messages > 0 && rpcrdma_threshold_assumed(connection, end))
+            on_finding(context, connection,
+                       &(struct rpcrdma_finding){.rule = RPCRDMA_RULE_THRESHOLD_ASSUMED,
+                                                 .offset = -1,
+                                                 .what = view_role(connection->role[end])});
+    findings = g_hash_table_lookup(connections->findings, GUINT_TO_POINTER(connection->number));
     connections->view.ops->connection(
         &connections->view, connection,
         findings ? (const struct rpcrdma_finding *)(void *)findings->data : NULL,

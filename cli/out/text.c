@@ -313,7 +313,10 @@ static void connection(struct view *view, const struct rpcrdma_connection *c,
     out_u64(out, c->threshold_call);
     out_char(out, '/');
     out_u64(out, c->threshold_reply);
-    out_text(out, c->has_private_data[0] || c->has_private_data[1] ? "" : " (default)");
+    if (rpcrdma_threshold_assumed(c, 0) || rpcrdma_threshold_assumed(c, 1))
+        out_literal(out, " (assumed)");
+    else if (!c->properties[0].announced && !c->properties[1].announced)
+        out_literal(out, " (default)");
     out_literal(out, ", frames ");
     out_u64(out, c->first_frame);
     out_char(out, '-');

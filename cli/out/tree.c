@@ -196,8 +196,9 @@ static void message(struct view *view, const struct rpcrdma_flow_message *m)
     out_line(out);
 }
 
-static void put_properties(struct level *level, const struct rpcrdma_properties *p)
+static void put_properties(struct level *level, const struct rpcrdma_connection *c, int end)
 {
+    const struct rpcrdma_properties *p = &c->properties[end];
     struct out *out = level->out;
 
     out_blanks(out, PROPERTIES_INDENT);
@@ -206,7 +207,10 @@ static void put_properties(struct level *level, const struct rpcrdma_properties 
     out_literal(out, " bytes, receives up to ");
     out_u64(out, p->receive_size);
     out_text(out, p->remote_invalidation ? ", remote invalidation" : ", no remote invalidation");
-    out_text(out, p->announced ? "" : " (defaults, nothing was announced)");
+    out_text(out, p->announced ? ""
+                  : rpcrdma_threshold_assumed(c, end)
+                      ? " (assumed, its announcement was not captured)"
+                      : " (defaults, nothing was announced)");
     out_char(out, '\n');
 }
 
@@ -224,7 +228,7 @@ static void connection(struct view *view, const struct rpcrdma_connection *c,
         out_char(out, ' ');
         line_put_end(out, c->carrier, &c->end[end]);
         out_char(out, '\n');
-        put_properties(&level, &c->properties[end]);
+        put_properties(&level, c, end);
         if (c->has_private_data[end])
             rpcrdma_walk_private_data(&c->private_data[end], 0, &visitor);
     }

@@ -72,10 +72,11 @@ static void remember(struct credit_conn *cc, const struct flow_message *message,
 
 static void check_threshold(struct credit_conn *cc, const struct flow_message *message)
 {
-    const struct rpcrdma_properties *receiver = &cc->conn->pub.properties[1 - message->sender];
+    const struct rpcrdma_connection *pub = &cc->conn->pub;
+    int end = 1 - message->sender;
+    const struct rpcrdma_properties *receiver = &pub->properties[end];
 
-    /* Defaults count only where an announcement would have been seen. */
-    if ((receiver->announced || credit_conn_set_up_seen(cc->conn)) && receiver->receive_size > 0 &&
+    if (!rpcrdma_threshold_assumed(pub, end) && receiver->receive_size > 0 &&
         message->send->len > receiver->receive_size)
         flow_report(cc->credits->flow, cc->conn,
                     &(struct rpcrdma_finding){.rule = RPCRDMA_RULE_INLINE_THRESHOLD,

@@ -64,8 +64,11 @@ struct rpcrdma_connection {
     uint32_t dialects; /* bit per enum rpcrdma_dialect_id the bytes cannot tell apart */
     bool has_private_data[2];
     struct rpcrdma_private_data private_data[2];
+    /* What this end announces at set-up was captured whole: where it announced nothing, the
+     * defaults are in effect; where false, they are only what is assumed. */
+    bool set_up_seen[2];
     struct rpcrdma_properties properties[2];
-    uint32_t threshold_call, threshold_reply; /* bytes */
+    uint32_t threshold_call, threshold_reply; /* bytes; see rpcrdma_threshold_assumed */
     uint64_t first_frame, last_frame;
     int64_t first_time_ns, last_time_ns;
     uint64_t messages;
@@ -145,6 +148,13 @@ struct rpcrdma_flow_config {
     uint64_t max_memory;                   /* bytes; 0: the default */
     bool credits;                          /* keep account of credits */
 };
+
+/* True when the thresholds rest on a default that may not hold, because what `end` announced at
+ * set-up, if anything, was not captured (RFC 8797 section 4). */
+static inline bool rpcrdma_threshold_assumed(const struct rpcrdma_connection *connection, int end)
+{
+    return !connection->properties[end].announced && !connection->set_up_seen[end];
+}
 
 struct rpcrdma_flow;
 

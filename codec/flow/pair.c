@@ -221,6 +221,7 @@ static void merge(struct flow *flow, struct flow_conn *into, struct flow_conn *f
             to->has_private_data[i] = true;
             to->private_data[i] = from->pub.private_data[j];
         }
+        to->set_up_seen[i] |= from->pub.set_up_seen[j];
         if (!to->properties[i].announced) {
             to->properties[i] = from->pub.properties[j];
             into->announced[i] = from->announced[j];

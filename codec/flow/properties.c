@@ -41,6 +41,8 @@ void flow_private_data(struct flow_conn *conn, int end, const struct rpcrdma_op 
     struct rpcrdma_private_data pd;
     struct rpcrdma_properties *p = &conn->pub.properties[end];
 
+    conn->pub.set_up_seen[end] =
+        c && c->private_caplen == c->private_len && !(op->flags & RPCRDMA_OP_TRUNCATED);
     if (c && c->private_data &&
         rpcrdma_private_data_find(c->private_data, c->private_caplen, c->private_len, &pd) ==
             RPCRDMA_OK) {
