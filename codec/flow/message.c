@@ -131,14 +131,19 @@ static enum rpcrdma_rpc_direction by_header(const struct rpcrdma_message *msg)
     }
 }
 
+/* Version 1's types, and their heirs, that travel with an RPC message: inline or in chunks. */
+static bool moves_rpc(const struct rpcrdma_message *msg)
+{
+    return msg->kind == RPCRDMA_KIND_MSG || msg->kind == RPCRDMA_KIND_MSGP ||
+           msg->kind == RPCRDMA_KIND_NOMSG;
+}
+
 /* A message whose RPC header is elsewhere, or was not captured. */
 static enum rpcrdma_rpc_direction by_pairing(const struct making *m)
 {
     const struct rpcrdma_message *msg = &m->message;
     const struct flow_conn *conn = m->conn;
-
-    bool rpc = msg->kind == RPCRDMA_KIND_MSG || msg->kind == RPCRDMA_KIND_MSGP ||
-               msg->kind == RPCRDMA_KIND_NOMSG;
+    bool rpc = moves_rpc(msg);
 
     if (!(msg->present & RPCRDMA_HAS_XID) || (!rpc && msg->kind != RPCRDMA_KIND_ERROR))
         return RPCRDMA_DIRECTION_UNKNOWN;
@@ -186,14 +191,16 @@ static void learn_role(struct making *m)
     }
 }
 
-/* Calls are noted, and what answers one takes its name from it; so do later parts of a Call. */
+/* Calls are noted, and what answers one takes its name from it; so do later parts of a Call. What
+ * may be a Call is noted, too: whatever comes back with its XID answers it, and is not a Call. */
 static void match_call(struct making *m)
 {
     const struct rpcrdma_message *msg = &m->message;
-    bool is_call = m->out.direction == RPCRDMA_DIRECTION_CALL;
+    bool is_call = m->out.direction != RPCRDMA_DIRECTION_REPLY;
     struct flow_call *call;
 
-    if (!(msg->present & RPCRDMA_HAS_XID) || m->out.direction == RPCRDMA_DIRECTION_UNKNOWN)
+    if (!(msg->present & RPCRDMA_HAS_XID) ||
+        (m->out.direction == RPCRDMA_DIRECTION_UNKNOWN && !moves_rpc(msg)))
         return;
     if (is_call && m->out.part <= 1) {
         if (msg->kind != RPCRDMA_KIND_ERROR)

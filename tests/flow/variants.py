@@ -51,11 +51,13 @@ def same(tool, path, whole):
 
 
 def less(tool, path, whole, options):
-    known = {(m["frame"], m.get("xid"), m["first"]): m for m in whole}
+    # sender: behind a loss of TCP, a Call can be complete by the very packet that brings its Reply
+    key_of = lambda m: (m["frame"], m.get("xid"), m["first"], m.get("sender"))
+    known = {key_of(m): m for m in whole}
     got = run(tool, path, *options)
     seen = set()
     for m in got:
-        key = (m["frame"], m.get("xid"), m["first"])
+        key = key_of(m)
         if key in seen:
             return f"frame {m['frame']} twice"
         seen.add(key)
