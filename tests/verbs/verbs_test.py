@@ -1,0 +1,258 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The command on an RDMA device: every packet, or the word that it was lost."""
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path[:0] = [os.path.join(HERE, '..', 'cli'), os.path.join(HERE, '..', 'capture')]
+STANDIN = sys.argv.pop(3)
+
+# pylint: disable=wrong-import-position
+import command
+import ngfile
+
+IFDROP, OSDROP = 5, 7
+
+
+class Verbs(command.CommandTest):
+    def setUp(self):
+        super().setUp()
+        self.out = os.path.join(self.folder, 'out.pcapng')
+        self.report = os.path.join(self.folder, 'report')
+        os.chmod(self.folder, 0o755)
+
+    def sysfs(self, name='standin0', driver=None, netdev=None, counter=True):
+        folder = os.path.join(self.folder, 'sys', name)
+        os.makedirs(os.path.join(folder, 'ports', '1', 'hw_counters'))
+        os.makedirs(os.path.join(folder, 'ports', '1', 'gid_attrs', 'ndevs'))
+        os.makedirs(os.path.join(folder, 'device'))
+        if counter:
+            with open(os.path.join(folder, 'ports/1/hw_counters/out_of_buffer'), 'w',
+                      encoding='ascii') as file:
+                file.write('0\n')
+        if netdev:
+            with open(os.path.join(folder, 'ports/1/gid_attrs/ndevs/0'), 'w',
+                      encoding='ascii') as file:
+                file.write(netdev + '\n')
+        if driver:
+            os.symlink('/sys/bus/pci/drivers/' + driver, os.path.join(folder, 'device', 'driver'))
+        return os.path.join(self.folder, 'sys')
+
+    def environment(self, settings):
+        settings.setdefault('CAPTURE', command.capture())
+        settings.setdefault('REPORT', self.report)
+        return {**os.environ, 'LD_PRELOAD': STANDIN,
+                **{f'STANDIN_{key}': str(value) for key, value in settings.items()}}
+
+    def start(self, *arguments, **settings):
+        return subprocess.Popen([command.RPCRDMA, *arguments], stdout=subprocess.PIPE,
+                                stderr=subprocess.PIPE, env=self.environment(settings))
+
+    def played(self, report=None, seconds=60):
+        end = time.monotonic() + seconds
+        while time.monotonic() < end:
+            try:
+                with open(report or self.report, encoding='ascii') as file:
+                    text = file.read()
+                if text.endswith('\n'):
+                    return json.loads(text)
+            except FileNotFoundError:
+                pass
+            time.sleep(0.02)
+        raise TimeoutError
+
+    def capture(self, *arguments, status=0, how=signal.SIGTERM, **settings):
+        """(what the device says it did, stderr)"""
+        run = self.start('capture', '-w', self.out, *arguments, **settings)
+        said = self.played()
+        time.sleep(0.3)
+        if how:
+            run.send_signal(how)
+        out, err = run.communicate(timeout=60)
+        os.unlink(self.report)
+        self.assertEqual((run.returncode, out), (status, b''), err)
+        return said, err.decode()
+
+    def check(self, *packets):
+        file = ngfile.read(self.out)
+        self.assertEqual([p.data for p in file.packets], [p.data for p in packets])
+        self.assertEqual([p.length for p in file.packets], [len(p.data) for p in packets])
+        return file
+
+    def test_packet_for_packet(self):
+        for name in ('roce-nfs3-mini', 'roce-nfs41-callback'):
+            for how in (signal.SIGINT, signal.SIGTERM):
+                said, err = self.capture('-i', 'standin0', CAPTURE=command.capture(name), how=how)
+                self.assertEqual(said['dropped'] + said['failed'], 0)
+                file = self.check(*self.packets(name))
+                self.assertRegex(err, r'standin0: how many packets were lost is not known')
+                self.assertEqual(file.statistics[0].get(OSDROP), None)  # unknown is not 0
+                one = file.interfaces[0]
+                self.assertEqual((one.name, one.linktype), ('standin0', 1))
+                self.assertIn("host's clock", one.comment)
+
+    def test_adapters_clock(self):
+        for more in ((), ('--slice',)):
+            self.capture('-q', '-i', 'standin0', *more, CLOCK=1)
+            file = ngfile.read(self.out)
+            self.assertEqual([p.time_ns for p in file.packets],
+                             [p.time_ns for p in self.packets()])
+            self.assertIn("adapter's clock", file.interfaces[0].comment)
+
+    def test_infiniband(self):
+        self.capture('-q', '-i', 'standin0', LINK='infiniband')
+        self.assertEqual(self.check(*self.packets()).interfaces[0].linktype, 247)
+
+    def test_jumbo_frames(self):
+        packets = [command.pcap.Packet(i + 1, i, bytes([i]) * size, size)
+                   for i, size in enumerate((60, 4200, 9018, 9216, 10240))]
+        path = os.path.join(self.folder, 'jumbo.pcap')
+        command.pcap.write(path, packets)
+        self.capture('-q', '-i', 'standin0', CAPTURE=path)
+        self.check(*packets)
+
+    def test_nothing_lost_is_zero(self):
+        """Where the device counts, 0 is said."""
+        _, err = self.capture('-i', 'standin0', SYSFS=self.sysfs(), MAX_WR=64)
+        self.assertEqual(self.check(*self.packets()).statistics[0][OSDROP], 0)
+        self.assertNotIn('lost', err)
+
+    def test_overrun(self):
+        """Faster than anybody takes them: every packet is in the file or in the count."""
+        said, err = self.capture('-i', 'standin0', SYSFS=self.sysfs(), MAX_WR=16, RATE=0, LOOPS=200)
+        file = ngfile.read(self.out)
+        self.assertGreater(said['dropped'], 0)
+        self.assertEqual(file.statistics[0][OSDROP], said['dropped'])
+        self.assertEqual(len(file.packets) + said['dropped'], said['played'])
+        self.assertRegex(err, rf'standin0: {said["dropped"]} packets were lost')
+
+    def test_failed_receives(self):
+        """They are counted and their buffers used again: the ring does not run dry."""
+        for clock in (0, 1):
+            said, err = self.capture('-i', 'standin0', FAIL_EVERY=3, MAX_WR=64, CLOCK=clock)
+            self.assertEqual((said['dropped'], said['failed']), (0, len(self.packets()) // 3))
+            file = self.check(*[p for i, p in enumerate(self.packets(), 1) if i % 3])
+            self.assertEqual(file.statistics[0][IFDROP], said['failed'])
+            self.assertNotIn(OSDROP, file.statistics[0])
+            self.assertIn('not known', err)
+
+    def test_device_is_removed(self):
+        for more in ((), ('--slice',)):
+            _, err = self.capture('-q', '-i', 'standin0', *more, REMOVE=300, status=2, how=None)
+            self.assertEqual(err, 'rpcrdma: standin0: the device was removed, or reports a fatal '
+                                  'error\n')
+            self.assertEqual(len(ngfile.read(self.out).packets), 300)
+
+    def test_two_devices(self):
+        self.capture('-q', '-i', 'standin0', '-i', 'standin1', DEVICES='standin0,standin1')
+        file = ngfile.read(self.out)
+        self.assertEqual([one.name for one in file.interfaces], ['standin0', 'standin1'])
+        for number in (0, 1):
+            got = [p.data for p in file.packets if p.interface == number]
+            want = [p.data for p in self.packets()]
+            self.assertEqual(got[:len(want) - 50], want[:len(want) - 50])
+
+    def test_ports(self):
+        self.capture('-q', '-i', 'standin0:2', PORTS=2)
+        self.check(*self.packets())
+        self.assertEqual(self.refused('-i', 'standin0:3', PORTS=2),
+                         'standin0:3: its port cannot be asked: Invalid argument; if the adapter '
+                         'cannot sniff, mirror the port at the switch')
+
+    def test_filter_and_snaplen(self):
+        self.capture('-q', '-i', 'standin0', '-f', 'udp port 4791', '-s', '99')
+        want = [p for p in self.packets() if p.data[12:14] == b'\x08\x00' and p.data[23] == 17 and
+                p.data[36:38] == (4791).to_bytes(2, 'big')]
+        self.assertEqual([(p.data, p.length) for p in ngfile.read(self.out).packets],
+                         [(p.data[:99], len(p.data)) for p in want])
+
+    def test_live_analysis(self):
+        """decode, rpcs and credits say of the device what they say of the file."""
+        for what in ('decode', 'rpcs'):
+            run = self.start(what, '--json', '-i', 'standin0', CLOCK=1, SYSFS=self.sysfs(what))
+            self.played()
+            time.sleep(0.5)
+            run.send_signal(signal.SIGINT)
+            out, err = run.communicate(timeout=60)
+            os.unlink(self.report)
+            self.assertEqual(run.returncode, 0, err)
+            self.assertEqual(out.decode(), self.run_command(what, '--json', command.capture()))
+
+    def test_little_locked_memory(self):
+        """Fewer receives, and every packet still."""
+        self.capture('-q', '-i', 'standin0', MEMLOCK=1 << 20)
+        file = self.check(*self.packets())
+        receives = int(re.search(r'(\d+) receives', file.interfaces[0].description)[1])
+        self.assertTrue(16 <= receives <= (1 << 20) // 10240)
+
+    def refused(self, *arguments, **settings):
+        run = self.start('capture', '-w', self.out, *arguments, **settings)
+        out, err = run.communicate(timeout=60)
+        self.assertEqual((run.returncode, out), (2, b''))
+        self.assertEqual(len(err.splitlines()), 1, err)
+        self.assertTrue(err.startswith(b'rpcrdma: '))
+        return err.decode()[len('rpcrdma: '):].rstrip('\n')
+
+    def test_refusals(self):
+        """As each driver gives them: where, why, and what to do."""
+        for driver, step, number, says in (
+                ('mlx5_core', 'flow', 95, ('sniffer rule', 'not supported', 'switchdev')),
+                ('mlx5_core', 'flow', 22, ('sniffer rule', 'Invalid argument', 'mlx5_core')),
+                ('mlx4_core', 'flow', 12, ('sniffer rule', 'log_num_mgm_entry_size=-1')),
+                ('bnxt_en', 'flow', 95, ('sniffer rule', 'RoCE mirroring')),
+                ('irdma', 'qp', 95, ('raw packet queue pair', 'no sniffing')),
+                ('hfi1', 'qp', 22, ('raw packet queue pair', 'mirror the port')),
+                ('mlx5_core', 'flow', 16, ('busy', 'capturing already')),
+                ('mlx5_core', 'memory', 12, ('ulimit -l',)),
+                ('mlx5_core', 'cq', 12, ('completion queue',)),
+                ('mlx5_core', 'modify', 22, ('raw packet queue pair',)),
+                ('mlx5_core', 'post', 12, ('raw packet queue pair',)),
+                ('mlx5_core', 'open', 13, ('no permission', 'setcap cap_net_raw+ep')),
+                ('mlx5_core', 'qp', 1, ('no permission', 'setcap cap_net_raw+ep')),
+                ('mlx5_core', 'flow', 1, ('no permission', 'setcap cap_net_raw+ep'))):
+            name = f'{driver}{step}{number}'
+            line = self.refused('-i', name, DEVICES=name, SYSFS=self.sysfs(name, driver),
+                                REFUSE=f'{step}:{number}')
+            self.assertTrue(line.startswith(name + ': '), line)
+            for word in says:
+                self.assertIn(word.lower(), line.lower())
+        line = self.refused('-i', 'rxe0', DEVICES='rxe0', SYSFS=self.sysfs('rxe0', None, 'eth7'),
+                            REFUSE='qp:95')
+        self.assertIn('-i eth7', line)
+        self.assertIn('"nonsense ', self.refused('-i', 'standin0', '-f', 'nonsense ('))
+
+    def test_list(self):
+        sysfs = self.sysfs('mlx5_0', 'mlx5_core', 'eth3')
+        self.sysfs('irdma0', 'irdma', 'eth4')
+        run = self.start('capture', '-D', '--json', DEVICES='mlx5_0', SYSFS=sysfs)
+        one = json.loads(run.communicate(timeout=60)[0].splitlines()[0])
+        self.assertEqual(one, {'device': 'mlx5_0', 'kind': 'rdma', 'link': 'Ethernet',
+                               'state': 'up', 'speed': '100 Gb/s', 'capture': 'yes',
+                               'about': 'mlx5_core, eth3'})
+        run = self.start('capture', '-D', '--json', DEVICES='irdma0', SYSFS=sysfs,
+                         REFUSE='qp:95')
+        one = json.loads(run.communicate(timeout=60)[0].splitlines()[0])
+        self.assertTrue(one['capture'].startswith('a raw packet queue pair is refused'), one)
+
+    def test_no_processor_when_idle(self):
+        """Nothing comes: the program sleeps."""
+        run = self.start('capture', '-q', '-i', 'standin0', '-w', self.out)
+        self.played()
+        time.sleep(0.2)
+
+        def ticks():
+            with open(f'/proc/{run.pid}/stat', encoding='ascii') as file:
+                return sum(int(word) for word in file.read().rsplit(')', 1)[1].split()[11:13])
+        before = ticks()
+        time.sleep(2)
+        self.assertLessEqual(ticks() - before, 2)
+        run.send_signal(signal.SIGTERM)
+        run.communicate(timeout=60)
+
+
+command.main()
