@@ -15,8 +15,9 @@ static void finding(struct flow *flow, struct flow_half *half, enum rpcrdma_rule
     struct rpcrdma_finding f = {
         .rule = rule, .frame = flow->frame, .offset = -1, .arg = {arg0, arg1}};
 
+    /* a connection that has no number yet is nobody's to speak of */
     if (half->conn && half->conn->claim == FLOW_CLAIMED)
-        flow_report(flow, half->conn, &f);
+        flow_report(flow, half->conn->pub.number != 0 ? half->conn : NULL, &f);
 }
 
 static void reset(struct flow *flow, struct flow_half *half)

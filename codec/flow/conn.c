@@ -50,8 +50,14 @@ struct flow_conn *flow_conn_new(struct flow *flow, uint8_t carrier)
 
 void flow_conn_touch(struct flow *flow, struct flow_conn *conn)
 {
-    conn->pub.last_frame = flow->frame;
-    conn->pub.last_time_ns = flow->time_ns;
+    /* what TCP held back comes with the frame it was captured in: not later than all before it */
+    if (flow->frame >= conn->pub.last_frame) {
+        conn->pub.last_frame = flow->frame;
+        conn->pub.last_time_ns = flow->time_ns;
+    } else if (flow->frame < conn->pub.first_frame) {
+        conn->pub.first_frame = flow->frame;
+        conn->pub.first_time_ns = flow->time_ns;
+    }
 }
 
 /* TCP's ports name both directions in each packet, and the service. */

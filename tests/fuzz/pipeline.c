@@ -117,6 +117,32 @@ static void on_transaction(void *context, const struct rpcrdma_transaction *t)
         MUST(rpcrdma_finding_text(&t->findings[i], text, sizeof(text)) > 0);
 }
 
+static void on_early(void *context, const struct rpcrdma_flow_message *message)
+{
+    const struct seen *seen = context;
+
+    MUST(message->connection && message->message);
+    MUST(message->frame <= seen->frame);
+}
+
+static void on_finding(void *context, const struct rpcrdma_connection *connection,
+                       const struct rpcrdma_finding *finding)
+{
+    char text[256];
+
+    (void)context;
+    MUST(!connection || connection->number >= 1);
+    MUST(rpcrdma_finding_text(finding, text, sizeof(text)) > 0);
+}
+
+static void on_moved(void *context, const struct rpcrdma_moved *moved)
+{
+    const struct seen *seen = context;
+
+    MUST(moved->connection && moved->frame <= seen->frame && moved->call_frame <= seen->frame);
+    MUST(moved->offset <= moved->chunk_length);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct seen seen = {0};
@@ -124,10 +150,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     const struct rpcrdma_flow_sink above = {
         .connection = on_connection,
         .message = on_message,
+        .early = on_early,
+        .finding = on_finding,
         .credits = on_credits,
         .credit_point = on_point,
         .rpc = on_rpc,
         .transaction = on_transaction,
+        .moved = on_moved,
         .context = &seen,
     };
     /* some with little memory, so that limits bite */
