@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "pipeline.h"
@@ -36,10 +37,27 @@ static void on_transaction(void *context, const struct rpcrdma_transaction *tran
         extract_tcp_transaction(extract->tcp, transaction);
 }
 
-static int open_output(struct out *out, const char *path)
+/* Opening the output would destroy what is read. */
+static bool is_input(const char *path, const struct options *options)
+{
+    struct stat out, in;
+
+    if (stat(path, &out) != 0 || !S_ISREG(out.st_mode))
+        return false;
+    for (guint i = 0; i < options->n_files; i++)
+        if (stat(options->files[i], &in) == 0 && in.st_dev == out.st_dev && in.st_ino == out.st_ino)
+            return true;
+    return false;
+}
+
+static int open_output(struct out *out, const char *path, const struct options *options)
 {
     int fd = STDOUT_FILENO;
 
+    if (is_input(path, options)) {
+        complain("%s is read, it cannot be written to", path);
+        return EXIT_UNUSABLE;
+    }
     if (strcmp(path, "-") != 0) {
         fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
         if (fd < 0) {
@@ -103,7 +121,7 @@ static int run(const struct command *command, int argc, char **argv)
     if (status == OPTIONS_GO_ON && !pcap && !folder)
         status = bad_usage(command, "where to? -w FILE, -d DIR or both");
     if (status == OPTIONS_GO_ON && pcap)
-        status = open_output(&out, pcap);
+        status = open_output(&out, pcap, &options);
     if (status == OPTIONS_GO_ON && pcap) {
         pipeline.out = &out;
         extract.tcp = extract_tcp_new(&out, options.max_memory);

@@ -1,0 +1,140 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""rpcs and extract: the summary against the lines, what is written where, and what cannot be."""
+import collections
+import hashlib
+import json
+import os
+import shutil
+import struct
+import unittest
+
+from command import CommandTest, capture
+
+PROGRAMS = {100003: 'NFS', 100227: 'NFSACL', 0x40000000: 'NFS4_CALLBACK'}
+
+
+class Summary(CommandTest):
+    def objects(self, *arguments):
+        return [json.loads(line) for line in self.run_command('rpcs', '--json', *arguments).splitlines()]
+
+    def check(self, name):
+        """Counts and sums are those of the lines; a percentile is at most 1/64 too high, the longest exact."""
+        by_name = collections.defaultdict(list)
+        for line in self.objects(capture(name)):
+            reverse = ' (reverse)' if line['direction'] == 'reverse' else ''
+            by_name[f"{PROGRAMS[line['program']]} V{line['version']} {line['name']}{reverse}"].append(line)
+        summary = {one['operation']: one for one in self.objects('-q', capture(name))}
+        self.assertEqual(set(summary), set(by_name))
+        for operation, lines in by_name.items():
+            one = summary[operation]
+            self.assertEqual(one['calls'], sum('call_frame' in line for line in lines))
+            self.assertEqual(one['unanswered'], sum('reply_frame' not in line for line in lines))
+            self.assertEqual(one['retransmitted'], sum(line['retransmitted'] for line in lines))
+            for key in ('call_length', 'reply_length'):
+                self.assertEqual(one[key], sum(line.get(key, 0) for line in lines), operation)
+            times = sorted(line['latency_ns'] for line in lines if 'latency_ns' in line)
+            if not times:
+                self.assertNotIn('latency_ns', one)
+                continue
+            self.assertEqual(one['latency_ns']['max'], times[-1])
+            self.assertLessEqual(abs(one['latency_ns']['mean'] - sum(times) / len(times)), 1)
+            for percent in (50, 95, 99):
+                exact = times[-(-len(times) * percent // 100) - 1]
+                told = one['latency_ns'][f'p{percent}']
+                self.assertTrue(exact <= told <= exact * 65 / 64, (operation, percent, exact, told))
+
+    def test_recordings(self):
+        for name in ('roce-nfs3-mini', 'roce-nfs41-callback', 'roce-long-call', 'iwarp-nfs41-mini'):
+            self.check(name)
+
+    def test_text_has_a_line_for_each(self):
+        lines = self.run_command('rpcs', '-q', capture()).splitlines()
+        self.assertEqual(len(lines), 1 + len(self.objects('-q', capture())))
+        self.assertIn('p99', lines[0])
+
+
+class Extract(CommandTest):
+    def out(self, name):
+        return os.path.join(self.folder, name)
+
+    def test_it_wants_to_know_where_to(self):
+        self.run_command('extract', capture(), status=2)
+
+    def test_what_cannot_be_written(self):
+        self.run_command('extract', '-w', self.out('no/such/folder'), capture(), status=2)
+        self.run_command('extract', '-d', self.out('no/such/folder'), capture(), status=2)
+        if os.path.exists('/dev/full'):
+            self.run_command('extract', '-w', '/dev/full', capture(), status=2)
+
+    def test_a_folder_is_not_written_over(self):
+        self.run_command('extract', '-d', self.out('d'), capture())
+        before = {name: os.stat(os.path.join(self.out('d'), name)).st_mtime_ns for name in os.listdir(self.out('d'))}
+        self.run_command('extract', '-d', self.out('d'), capture('roce-nfs41-mini'), status=2)
+        after = {name: os.stat(os.path.join(self.out('d'), name)).st_mtime_ns for name in os.listdir(self.out('d'))}
+        self.assertEqual(before, after)
+
+    def test_the_input_is_not_written_over(self):
+        copy = shutil.copy(capture(), self.out('copy.pcap'))
+        os.chmod(copy, 0o644)
+        os.symlink(copy, self.out('link.pcap'))
+        for name in ('copy.pcap', 'link.pcap'):
+            self.run_command('extract', '-w', self.out(name), copy, status=2)
+        with open(copy, 'rb') as a, open(capture(), 'rb') as b:
+            self.assertEqual(a.read(), b.read())
+
+    def test_an_input_of_8_bytes(self):
+        with open(capture(), 'rb') as file:
+            path = self.file(file.read(8))
+        self.run_command('extract', '-w', self.out('out.pcap'), path, status=2)
+        self.run_command('rpcs', path, status=2)
+
+    def test_a_capture_without_rpc_over_rdma(self):
+        with open(capture(), 'rb') as file:
+            path = self.file(file.read(24))
+        self.run_command('extract', '-w', self.out('out.pcap'), path, errors=1)
+        self.assertEqual(os.path.getsize(self.out('out.pcap')), 24)
+
+    def test_standard_output_is_the_same(self):
+        self.run_command('extract', '-w', self.out('out.pcap'), capture())
+        with open(self.out('out.pcap'), 'rb') as file:
+            want = file.read()
+        path = self.out('stdout.pcap')
+        self.assertEqual(os.system(f"'{self.command_path()}' extract -w - '{capture()}' > '{path}'"), 0)
+        with open(path, 'rb') as file:
+            self.assertEqual(file.read(), want)
+
+    @staticmethod
+    def command_path():
+        import command  # pylint: disable=import-outside-toplevel
+        return command.RPCRDMA
+
+    def test_what_is_left_out_is_said(self):
+        """Without the Read responses the WRITE Calls are not whole; nor are their Replies of use then."""
+        packets = [one for one in self.packets() if one.data[42:43] not in (b'\x0d', b'\x0e', b'\x0f', b'\x10')]
+        with open(self.out('part.pcap'), 'wb') as file:
+            file.write(struct.pack('<IHHiIII', 0xa1b23c4d, 2, 4, 0, 0, 262144, 1))
+            for one in packets:
+                file.write(struct.pack('<4I', *divmod(one.time_ns, 10**9), len(one.data), one.length) + one.data)
+        self.run_command('extract', '-w', self.out('out.pcap'), '-d', self.out('d'), self.out('part.pcap'), errors=2)
+        self.assertRegex(self.stderr, r'2 of \d+ RPC messages are not whole and were left out')
+        self.assertRegex(self.stderr, r'2 Replies were left out')
+        with open(os.path.join(self.out('d'), 'index.jsonl'), encoding='utf-8') as file:
+            partial = [one for one in map(json.loads, file) if not one['whole']]
+        self.assertEqual(len(partial), 2)
+        for one in partial:
+            self.assertNotIn('sha256', one)
+            self.assertEqual(len(one['missing']), 1)
+            self.assertEqual(os.path.getsize(os.path.join(self.out('d'), one['file'])), one['length'])
+
+    def test_the_index_names_what_is_there(self):
+        self.run_command('extract', '-d', self.out('d'), capture('iwarp-nfs3-mini'))
+        with open(os.path.join(self.out('d'), 'index.jsonl'), encoding='utf-8') as file:
+            for one in map(json.loads, file):
+                with open(os.path.join(self.out('d'), one['file']), 'rb') as message:
+                    content = message.read()
+                self.assertEqual(len(content), one['length'])
+                self.assertEqual(hashlib.sha256(content).hexdigest(), one['sha256'])
+
+
+if __name__ == '__main__':
+    unittest.main()
