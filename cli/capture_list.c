@@ -52,13 +52,13 @@ int capture_list(bool json)
     bool good;
 
     if (!json) {
-        good = device_list(on_text, &n, error, sizeof(error));
+        good = device_list(true, on_text, &n, error, sizeof(error));
     } else {
         if (!out_open(&out, 1)) {
             complain("out of memory");
             return EXIT_UNUSABLE;
         }
-        good = device_list(on_json, &out, error, sizeof(error));
+        good = device_list(true, on_json, &out, error, sizeof(error));
         out_close(&out);
     }
     if (good)

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "credits_running.h"
 #include "finish.h"
 #include "out/address.h"
 #include "out/view.h"
@@ -312,10 +313,23 @@ static bool shows_unicode(void)
     return isatty(STDOUT_FILENO) && strcmp(nl_langinfo(CODESET), "UTF-8") == 0;
 }
 
+static int check_interval(const struct command *command, const struct options *options,
+                          int interval, bool pictures)
+{
+    if (interval < 1 || interval > 86400)
+        return bad_usage(command, "--interval needs seconds from 1 to 86400");
+    if (options->n_devices == 0)
+        return bad_usage(command, "--interval is for -i");
+    if (pictures)
+        return bad_usage(command, "--interval has no --series and no --plot");
+    return OPTIONS_GO_ON;
+}
+
 static int run(const struct command *command, int argc, char **argv)
 {
     struct options options = {0};
     char *series = NULL, *picture = NULL;
+    int interval = 0;
     GOptionEntry own[] = {
         {"json", 0, 0, G_OPTION_ARG_NONE, &options.json, "One JSON object", NULL},
         {"series", 0, 0, G_OPTION_ARG_FILENAME, &series,
@@ -324,6 +338,8 @@ static int run(const struct command *command, int argc, char **argv)
          "FILE.csv"},
         {"plot", 0, 0, G_OPTION_ARG_FILENAME, &picture,
          "Draw what was in flight against what was granted", "FILE.svg|FILE.png"},
+        {"interval", 0, 0, G_OPTION_ARG_INT, &interval,
+         "With -i: report every so many seconds, and averages at the end", "SECONDS"},
         G_OPTION_ENTRY_NULL,
     };
     int status = options_parse(&options, command, own, argc, argv);
@@ -338,6 +354,8 @@ static int run(const struct command *command, int argc, char **argv)
 
     if (status == OPTIONS_GO_ON && picture && plot_refuses(picture))
         status = bad_usage(command, "%s: %s", picture, plot_refuses(picture));
+    if (status == OPTIONS_GO_ON && interval != 0)
+        status = check_interval(command, &options, interval, series || picture);
     if (picture) /* written at the end, by the user who wants it */
         options.live.files = PRIVILEGE_WRITES_FILES;
     if (status == OPTIONS_GO_ON && series)
@@ -345,7 +363,8 @@ static int run(const struct command *command, int argc, char **argv)
     if (status == OPTIONS_GO_ON)
         status = begin_output(&out);
     if (status == OPTIONS_GO_ON)
-        status = end_output(&out, measure(&credits, sparkline, picture));
+        status = end_output(&out, interval ? credits_running(&credits.pipeline, (unsigned)interval)
+                                           : measure(&credits, sparkline, picture));
     status = close_csv(&credits, series, status);
     g_ptr_array_free(credits.closed, TRUE);
     g_hash_table_destroy(credits.open);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "command.h"
+#include "extcap.h"
 
 static const struct command *const commands[] = {
     &command_decode,  &command_rpcs,  &command_extract, &command_connections,
@@ -65,6 +66,8 @@ int main(int argc, char **argv)
     const struct command *command;
     const char *name = argc > 1 ? argv[1] : NULL;
 
+    if (extcap_is(argc, argv))
+        return finish(extcap_run(argc, argv));
     if (!name) {
         usage(stderr);
         return EXIT_UNUSABLE;

@@ -38,7 +38,7 @@ _rpcrdma()
             2>/dev/null | grep -v ':$')" -- "$cur")
         return
         ;;
-    -f | --filter | -s | --snapshot-length | -B | --buffer-size | -c | --count | --port | --qpn | --max-memory)
+    -f | --filter | -s | --snapshot-length | -B | --buffer-size | -c | --count | --interval | --port | --qpn | --max-memory)
         return
         ;;
     esac

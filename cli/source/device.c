@@ -30,17 +30,18 @@ struct device *device_open(const char *name, const struct device_config *config,
 #endif
 }
 
-bool device_list(void (*each)(void *context, const struct device_entry *entry), void *context,
-                 char *error, size_t size)
+bool device_list(bool probe, void (*each)(void *context, const struct device_entry *entry),
+                 void *context, char *error, size_t size)
 {
     bool good = true;
 
+    (void)probe;
     (void)each;
     (void)context;
     (void)error;
     (void)size;
 #ifdef HAVE_VERBS
-    good = verbs_list(each, context, error, size);
+    good = verbs_list(probe, each, context, error, size);
 #endif
 #ifdef HAVE_PCAP
     good = live_list(each, context, error, size) && good;

@@ -83,9 +83,10 @@ struct device_entry {
     const char *sniff; /* whether it can be captured from: "yes", or why not, or what to try */
 };
 
-/* False with one line in `error` where a part of the list could not be had. */
-bool device_list(void (*each)(void *context, const struct device_entry *entry), void *context,
-                 char *error, size_t size);
+/* probe: RDMA devices are tried, which takes permission, else `sniff` is "" for them.
+ * False with one line in `error` where a part of the list could not be had. */
+bool device_list(bool probe, void (*each)(void *context, const struct device_entry *entry),
+                 void *context, char *error, size_t size);
 
 static inline void device_close(struct device *device) /* NULL is fine */
 {

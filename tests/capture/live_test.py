@@ -50,6 +50,38 @@ class Live(network.Cable, command.CommandTest):
                 for key in ('calls', 'replies', 'requested', 'granted'):
                     self.assertEqual(a[key], b[key])
 
+    def test_credits_running(self):
+        """A report every second, idle or not; its parts add up to the whole."""
+        run = network.Run(command.RPCRDMA, 'credits', '--json', '--interval', '1', '-i', 'v1')
+        packets = self.packets()
+        for i in range(0, len(packets), 8):
+            self.send(packet.data for packet in packets[i:i + 8])
+            time.sleep(0.04)
+        time.sleep(1.5)
+        status, out, err = run.finish(network.signal.SIGTERM)
+        self.assertEqual((status, err), (0, ''))
+        rows = [json.loads(line) for line in out.splitlines()]
+        self.assertGreater(len({row['time_ns'] for row in rows}), 2)
+        whole = json.loads(self.run_command('credits', '--json', command.capture()))
+        for one in whole['connections']:
+            want = one['directions'][0]
+            mine = [row for row in rows if row['connection'] == one['connection']]
+            self.assertEqual(sum(row['calls'] for row in mine), want['calls'])
+            self.assertEqual(mine[-1]['granted'], want['granted']['last'])
+            self.assertEqual(max(row['in_flight']['max'] for row in mine),
+                             want['in_flight']['max'])
+        run = network.Run(command.RPCRDMA, 'credits', '--interval', '1', '-i', 'v1')
+        self.send(packet.data for packet in packets)
+        time.sleep(1.5)
+        status, out, err = run.finish(network.signal.SIGINT)
+        self.assertEqual((status, err), (0, ''))
+        self.assertEqual(out.splitlines()[0].split()[:3], ['time', 'connection', 'direction'])
+        self.assertRegex(out, r'(?m)^Average: +1 forward ')
+        for arguments in (['--interval', '1', command.capture()],
+                          ['--interval', '0x', '-i', 'v1'],
+                          ['--interval', '1', '-i', 'v1', '--series', 'x']):
+            self.run_command('credits', *arguments, status=2)
+
     def test_lines_come_at_once(self):
         packets = self.packets()
         run = network.Run(command.RPCRDMA, 'decode', '--json', '-i', 'v1')

@@ -36,7 +36,7 @@ static const char *link_name(uint8_t layer)
 }
 
 /* Whether it can be captured from is known by trying. */
-static void probe(const char *name, char *text, size_t size)
+static void try_it(const char *name, char *text, size_t size)
 {
     struct device_config config = {.receives = PROBE_RECEIVES};
     char error[DEVICE_ERROR];
@@ -47,7 +47,7 @@ static void probe(const char *name, char *text, size_t size)
     device_close(device);
 }
 
-static void list_ports(struct ibv_device *ib, struct ibv_context *context,
+static void list_ports(struct ibv_device *ib, bool probe, struct ibv_context *context,
                        void (*each)(void *context, const struct device_entry *entry), void *to)
 {
     struct ibv_device_attr device = {0};
@@ -69,7 +69,9 @@ static void list_ports(struct ibv_device *ib, struct ibv_context *context,
         verbs_netdev(ib, port, netdev, sizeof(netdev));
         speed_of(&attr, speed, sizeof(speed));
         snprintf(about, sizeof(about), "%s%s%s", driver, *driver && *netdev ? ", " : "", netdev);
-        probe(name, sniff, sizeof(sniff));
+        sniff[0] = '\0';
+        if (probe)
+            try_it(name, sniff, sizeof(sniff));
         each(to, &(struct device_entry){.name = name,
                                         .rdma = true,
                                         .link = link_name(attr.link_layer),
@@ -80,8 +82,8 @@ static void list_ports(struct ibv_device *ib, struct ibv_context *context,
     }
 }
 
-bool verbs_list(void (*each)(void *context, const struct device_entry *entry), void *context,
-                char *error, size_t size)
+bool verbs_list(bool probe, void (*each)(void *context, const struct device_entry *entry),
+                void *context, char *error, size_t size)
 {
     struct ibv_device **list = ibv_get_device_list(NULL);
 
@@ -104,7 +106,7 @@ bool verbs_list(void (*each)(void *context, const struct device_entry *entry), v
                                                  .sniff = strerror(errno)});
             continue;
         }
-        list_ports(*ib, open, each, context);
+        list_ports(*ib, probe, open, each, context);
         ibv_close_device(open);
     }
     ibv_free_device_list(list);

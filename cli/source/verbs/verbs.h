@@ -12,7 +12,7 @@ bool verbs_is_device(const char *name);
 struct device *verbs_open(const char *name, const struct device_config *config, char *error,
                           size_t size);
 
-bool verbs_list(void (*each)(void *context, const struct device_entry *entry), void *context,
-                char *error, size_t size);
+bool verbs_list(bool probe, void (*each)(void *context, const struct device_entry *entry),
+                void *context, char *error, size_t size);
 
 #endif
