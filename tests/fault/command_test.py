@@ -1,0 +1,95 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""command_test.py RPCRDMA CAPTURES PRELOAD: the command when memory ends, reads come short, and the file
+grows under it."""
+import os
+import subprocess
+import sys
+import threading
+
+PRELOAD = sys.argv.pop(3)
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'cli'))
+# pylint: disable=wrong-import-position
+import command
+
+COMMANDS = [['decode'], ['decode', '--json'], ['rpcs', '--json'], ['credits'], ['check'], ['connections']]
+
+
+def with_preload(arguments, stdin=None, pass_fds=(), **environment):
+    return subprocess.run([command.RPCRDMA, *arguments], capture_output=True, check=False, timeout=120,
+                          input=stdin, pass_fds=pass_fds,
+                          env={**os.environ, 'LD_PRELOAD': PRELOAD, **environment})
+
+
+class Faults(command.CommandTest):
+    def fail_at(self, arguments, n):
+        """The run, or None where there is no n-th allocation."""
+        read, write = os.pipe()
+        try:
+            run = with_preload(arguments, pass_fds=(write,), FAULT_AT=str(n), FAULT_TELL=str(write))
+            os.close(write)
+            write = None
+            return run if os.read(read, 1) else None
+        finally:
+            os.close(read)
+            if write is not None:
+                os.close(write)
+
+    def test_memory(self):
+        path = command.capture()
+        for arguments in COMMANDS:
+            clean = self.run_command(*arguments, path)
+            failed = 0
+            for n in range(1, 100000):
+                run = self.fail_at([*arguments, path], n)
+                if not run:
+                    break
+                failed += 1
+                errors = run.stderr.decode().splitlines()
+                self.assertEqual(run.returncode, 2, f'{arguments}, allocation {n}: {errors}')
+                self.assertEqual(len(errors), 1, f'{arguments}, allocation {n}: {errors}')
+                self.assertTrue(errors[0].startswith('rpcrdma: ') and 'out of memory' in errors[0], errors[0])
+                if arguments[0] == 'decode':
+                    self.assertTrue(clean.startswith(run.stdout.decode()), f'{arguments}, allocation {n}')
+            self.assertGreater(failed, 3, f'{arguments}: nothing failed, nothing was tested')
+
+    def test_short_reads(self):
+        with open(command.capture(), 'rb') as f:
+            data = f.read()
+        for arguments in COMMANDS:
+            clean = self.run_command(*arguments, command.capture(), errors=0)
+            for most in ('1', '7', '4096'):
+                run = with_preload([*arguments, '-'], stdin=data, FAULT_READS=most)
+                self.assertEqual((run.returncode, run.stderr), (0, b''))
+                self.assertEqual(run.stdout.decode(), clean, f'{arguments}, {most} bytes a read')
+
+    def test_growing_file(self):
+        """What is there is read, or what is there up to a packet that is not there whole; never a line
+        that the whole file does not have."""
+        clean = self.run_command('decode', command.capture())
+        with open(command.capture(), 'rb') as f:
+            data = f.read()
+        for start in (24, 1000, len(data) // 2, len(data) - 100):
+            path = self.file(data[:start])
+
+            def grow(path=path, start=start):
+                with open(path, 'ab', buffering=0) as out:
+                    for at in range(start, len(data), 331):
+                        out.write(data[at:at + 331])
+
+            thread = threading.Thread(target=grow)
+            thread.start()
+            run = subprocess.run([command.RPCRDMA, 'decode', path], capture_output=True, check=False,
+                                 timeout=120)
+            thread.join()
+            self.assertIn(run.returncode, (0, 2), run.stderr)
+            if run.returncode == 2:
+                self.assertIn(b'cut short', run.stderr)
+            lines = run.stdout.decode().splitlines()
+            for ours, whole in zip(lines, clean.splitlines()):
+                self.assertEqual(ours, whole)
+            self.assertLessEqual(len(lines), len(clean.splitlines()))
+
+
+if __name__ == '__main__':
+    command.main()

@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+
+/*
+ * LD_PRELOADed into the command. FAULT_AT=N: the N-th allocation that librpcrdma asks for fails,
+ * and no other program's or library's does. FAULT_READS=N: read() gives at most N bytes at a time,
+ * and is interrupted by a signal every third time.
+ */
+
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <errno.h>
+#include <link.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+void *__libc_malloc(size_t n);
+void *__libc_calloc(size_t n, size_t size);
+void *__libc_realloc(void *p, size_t n);
+
+static uintptr_t begin, end; /* of the library */
+static unsigned long fail_at, allocations, read_at_most, reads;
+
+static int find(struct dl_phdr_info *info, size_t size, void *data)
+{
+    (void)size;
+    (void)data;
+    if (!strstr(info->dlpi_name, "librpcrdma.so"))
+        return 0;
+    begin = UINTPTR_MAX;
+    for (int i = 0; i < info->dlpi_phnum; i++) {
+        uintptr_t from = info->dlpi_addr + info->dlpi_phdr[i].p_vaddr;
+        uintptr_t to = from + info->dlpi_phdr[i].p_memsz;
+
+        if (info->dlpi_phdr[i].p_type != PT_LOAD)
+            continue;
+        begin = from < begin ? from : begin;
+        end = to > end ? to : end;
+    }
+    return 1;
+}
+
+__attribute__((constructor)) static void start(void)
+{
+    const char *at = getenv("FAULT_AT"), *most = getenv("FAULT_READS");
+
+    dl_iterate_phdr(find, NULL);
+    fail_at = at ? strtoul(at, NULL, 10) : 0;
+    read_at_most = most ? strtoul(most, NULL, 10) : 0;
+}
+
+/* The n-th allocation failed: told by a file descriptor of its own, so that the test knows when
+ * there was none any more. */
+static bool fails(const void *caller)
+{
+    uintptr_t at = (uintptr_t)caller;
+
+    if (at < begin || at >= end || ++allocations != fail_at)
+        return false;
+    if (getenv("FAULT_TELL") && write(atoi(getenv("FAULT_TELL")), "!", 1) != 1)
+        abort();
+    return true;
+}
+
+void *malloc(size_t n)
+{
+    if (!fails(__builtin_return_address(0)))
+        return __libc_malloc(n);
+    errno = ENOMEM;
+    return NULL;
+}
+
+void *calloc(size_t n, size_t size)
+{
+    if (!fails(__builtin_return_address(0)))
+        return __libc_calloc(n, size);
+    errno = ENOMEM;
+    return NULL;
+}
+
+void *realloc(void *p, size_t n)
+{
+    if (!fails(__builtin_return_address(0)))
+        return __libc_realloc(p, n);
+    errno = ENOMEM;
+    return NULL;
+}
+
+ssize_t read(int fd, void *buffer, size_t n)
+{
+    static ssize_t (*real)(int, void *, size_t);
+
+    if (!real)
+        *(void **)&real = dlsym(RTLD_NEXT, "read");
+    if (read_at_most == 0)
+        return real(fd, buffer, n);
+    if (++reads % 3 == 0) {
+        errno = EINTR;
+        return -1;
+    }
+    return real(fd, buffer, n < read_at_most ? n : read_at_most);
+}
