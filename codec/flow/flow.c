@@ -54,7 +54,8 @@ void flow_observe(struct flow *flow, struct flow_observer *observer)
 void flow_report(struct flow *flow, const struct flow_conn *conn,
                  const struct rpcrdma_finding *finding)
 {
-    if (flow->sink.finding)
+    /* what is made of an operation for which there was no memory is not what was on the wire */
+    if (flow->sink.finding && !flow->memory.failed)
         flow->sink.finding(flow->sink.context, conn ? &conn->pub : NULL, finding);
 }
 

@@ -154,7 +154,7 @@ void flow_order_give(struct flow *flow, struct flow_conn *conn,
 {
     struct flow_queued *q, **at = &flow->queue;
 
-    if (!flow->sink.message)
+    if (!flow->sink.message || flow->memory.failed)
         return;
     /* within a connection the transport's order counts, not the capture's */
     if (conn->last_given < out->frame)

@@ -169,7 +169,7 @@ void track_finish(struct track *track, struct track_rpc *t)
     pub->reverse = t->conn->pub.role[pub->caller_end] == RPCRDMA_ROLE_SERVER;
     pub->findings = t->findings ? t->findings->at : NULL;
     pub->n_findings = t->findings ? t->findings->count : 0;
-    if (track->flow->sink.transaction)
+    if (track->flow->sink.transaction && !track->flow->memory.failed)
         track->flow->sink.transaction(track->flow->sink.context, pub);
     release(track, t);
 }

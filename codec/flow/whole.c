@@ -104,7 +104,7 @@ static void give(struct making *m, enum rpcrdma_rpc_direction direction,
     struct track_rpc *t = m->t;
     const struct rpcrdma_connection *pub = &t->conn->pub;
 
-    if (!track->flow->sink.rpc)
+    if (!track->flow->sink.rpc || track->flow->memory.failed)
         return;
     out->connection = pub;
     out->direction = direction;
