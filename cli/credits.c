@@ -328,7 +328,7 @@ static int check_interval(const struct command *command, const struct options *o
 static int run(const struct command *command, int argc, char **argv)
 {
     struct options options = {0};
-    char *series = NULL, *picture = NULL;
+    char *series = NULL, *picture = NULL, *picture_folder = NULL;
     int interval = 0;
     GOptionEntry own[] = {
         {"json", 0, 0, G_OPTION_ARG_NONE, &options.json, "One JSON object", NULL},
@@ -356,8 +356,12 @@ static int run(const struct command *command, int argc, char **argv)
         status = bad_usage(command, "%s: %s", picture, plot_refuses(picture));
     if (status == OPTIONS_GO_ON && interval != 0)
         status = check_interval(command, &options, interval, series || picture);
-    if (picture) /* written at the end, by the user who wants it */
+    if (picture) { /* written at the end, by the user who wants it */
         options.live.files = PRIVILEGE_WRITES_FILES;
+        picture_folder = g_path_get_dirname(picture);
+        credits.pipeline.writes_in = picture_folder;
+        credits.pipeline.reads_fonts = true;
+    }
     if (status == OPTIONS_GO_ON && series)
         status = open_csv(&credits, series);
     if (status == OPTIONS_GO_ON)
@@ -371,6 +375,7 @@ static int run(const struct command *command, int argc, char **argv)
     options_free(&options);
     g_free(series);
     g_free(picture);
+    g_free(picture_folder);
     return status;
 }
 

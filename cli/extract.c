@@ -128,6 +128,7 @@ static int run(const struct command *command, int argc, char **argv)
     }
     if (status == OPTIONS_GO_ON && folder) {
         options.live.files = PRIVILEGE_WRITES_FILES;
+        pipeline.writes_in = folder;
         extract.dir = extract_dir_open(folder);
         if (!extract.dir)
             status = EXIT_UNUSABLE;

@@ -184,6 +184,8 @@ int options_parse(struct options *options, const struct command *command, GOptio
          "Check each packet's ICRC, and each FPDU's CRC (iWARP)", NULL},
         {"max-memory", 0, 0, G_OPTION_ARG_CALLBACK, on_memory,
          "Most memory for what is outstanding on the wire", "MIB"},
+        {"no-sandbox", 0, 0, G_OPTION_ARG_NONE, &options->no_sandbox,
+         "Keep all rights while a file is read (see rpcrdma(1))", NULL},
         {"quiet", 'q', 0, G_OPTION_ARG_NONE, &options->quiet,
          options->quiet_means ? options->quiet_means : "Say nothing on stderr but errors", NULL},
         {G_OPTION_REMAINING, 0, 0, G_OPTION_ARG_FILENAME_ARRAY, &rest, NULL, NULL},

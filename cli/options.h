@@ -27,6 +27,7 @@ struct options {
     GArray *qpns;                          /* of uint32_t */
     const struct rpcrdma_dialect *dialect; /* NULL: find out */
     gboolean json, verbose, quiet, check_icrc;
+    gboolean no_sandbox;
     uint64_t max_memory;     /* bytes; 0: the default */
     const char *quiet_means; /* help text of -q; NULL: says nothing but errors */
 };

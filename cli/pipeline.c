@@ -8,6 +8,7 @@
 #include <time.h>
 
 #include "net/net.h"
+#include "source/sandbox.h"
 
 #define SECOND INT64_C(1000000000)
 
@@ -330,11 +331,25 @@ static bool start(struct pipeline *pipeline)
     return private->net && private->flow;
 }
 
+/* Devices need rights that are given up elsewhere, once they are open. */
+static void enter_sandbox(const struct pipeline *pipeline)
+{
+    const struct options *options = pipeline->options;
+
+    if (options->no_sandbox || options->n_devices > 0)
+        return;
+    sandbox_enter(&(struct sandbox){.inputs = options->files,
+                                    .n_inputs = options->n_files,
+                                    .writes_in = pipeline->writes_in,
+                                    .reads_fonts = pipeline->reads_fonts});
+}
+
 int pipeline_run(struct pipeline *pipeline, const struct rpcrdma_flow_sink *sink)
 {
     struct pipeline_private private = {.sink = sink};
 
     pipeline->private = &private;
+    enter_sandbox(pipeline);
     private.source = open_source(pipeline->options);
     if (!private.source)
         return EXIT_UNUSABLE;
@@ -345,7 +360,7 @@ int pipeline_run(struct pipeline *pipeline, const struct rpcrdma_flow_sink *sink
         read_packets(pipeline);
         if (!private.source->damaged) {
             rpcrdma_net_end(private.net);
-            rpcrdma_flow_end(private.flow);
+            private.no_memory = !rpcrdma_flow_end(private.flow);
         }
     }
     if (private.no_memory) {

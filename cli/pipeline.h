@@ -26,9 +26,11 @@
 struct pipeline {
     /* the command's */
     const struct options *options;
-    bool credits;    /* keep account of credits: sink->credits, sink->credit_point */
-    struct out *out; /* flushed when packets are awaited; reading ends when it fails */
-    bool stop;       /* set by a sink that has seen enough */
+    bool credits;          /* keep account of credits: sink->credits, sink->credit_point */
+    struct out *out;       /* flushed when packets are awaited; reading ends when it fails */
+    const char *writes_in; /* folder in which files are made later; NULL: none */
+    bool reads_fonts;      /* letters are drawn later */
+    bool stop;             /* set by a sink that has seen enough */
     /* of devices: called every interval_ns, packets or none, with the time since the epoch */
     void (*tick)(void *context, int64_t now_ns, struct rpcrdma_flow *flow);
     void *tick_context;
@@ -41,7 +43,8 @@ struct pipeline {
     struct pipeline_private *private;
 };
 
-/* Reads all of options->files, or options->devices until a signal. Every problem was said on stderr, one line each. */
+/* Reads all of options->files, or options->devices until a signal. Every problem was said on
+ * stderr, one line each. */
 int pipeline_run(struct pipeline *pipeline, const struct rpcrdma_flow_sink *sink);
 
 #endif

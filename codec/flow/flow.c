@@ -215,7 +215,7 @@ bool rpcrdma_flow_undecided(struct rpcrdma_flow *handle, const struct rpcrdma_op
            handle->flow.time_ns - half->first_time_ns <= FLOW_HOLD_NS;
 }
 
-void rpcrdma_flow_end(struct rpcrdma_flow *handle)
+bool rpcrdma_flow_end(struct rpcrdma_flow *handle)
 {
     struct flow *flow = &handle->flow;
 
@@ -225,4 +225,5 @@ void rpcrdma_flow_end(struct rpcrdma_flow *handle)
     flow_order_flush(flow, true);
     while (flow->oldest)
         flow_conn_finish(flow, flow->oldest);
+    return !flow->memory.failed;
 }

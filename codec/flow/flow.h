@@ -176,7 +176,8 @@ RPCRDMA_API const struct rpcrdma_connection *rpcrdma_flow_connection(struct rpcr
  * has shown it to, and its connection is young, or waits for what will decide. */
 RPCRDMA_API bool rpcrdma_flow_undecided(struct rpcrdma_flow *flow, const struct rpcrdma_op *op);
 
-/* No more operations: what is held back is given out, every connection reported. */
-RPCRDMA_API void rpcrdma_flow_end(struct rpcrdma_flow *flow);
+/* No more operations: what is held back is given out, every connection reported. False when memory
+ * ran out, now or before: then something may not have been given. */
+RPCRDMA_API bool rpcrdma_flow_end(struct rpcrdma_flow *flow);
 
 #endif

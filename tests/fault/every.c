@@ -139,7 +139,8 @@ static void feed(struct run *run, struct rpcrdma_net *net, struct pcap_file *fil
     if (run->reported)
         return;
     rpcrdma_net_end(net);
-    rpcrdma_flow_end(run->flow);
+    if (!rpcrdma_flow_end(run->flow))
+        run->reported = true;
 }
 
 static void one(struct run *run, struct pcap_file *file, uint64_t n)
