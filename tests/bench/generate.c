@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "hostile.h"
 #include "talk.h"
 
 enum {
@@ -184,7 +185,7 @@ static bool kind_of(const char *kind, struct talk_file *file, uint64_t size)
     else if (strcmp(kind, "v2") == 0)
         version2(file, size);
     else
-        return false;
+        return hostile(kind, file, size);
     return true;
 }
 
@@ -195,7 +196,9 @@ int main(int argc, char **argv)
     char *unit;
 
     if (argc != 4) {
-        fprintf(stderr, "usage: generate bulk4096|bulk1024|small|many|v2 SIZE[k|M|G] FILE\n");
+        fprintf(stderr, "usage: generate bulk4096|bulk1024|small|many|v2 SIZE[k|M|G] FILE\n"
+                        "       generate connections|strangers|calls|overlaps|claims|compounds|"
+                        "holes|tcp SIZE FILE\n");
         return 2;
     }
     size = strtoull(argv[2], &unit, 10);

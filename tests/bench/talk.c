@@ -308,3 +308,29 @@ void talk_read(struct talk *talk, struct talk_end *from, uint32_t rkey, uint64_t
                                       .len = talk->mtu});
     }
 }
+
+void talk_tcp(struct talk *talk, uint32_t at, const void *data, uint32_t len)
+{
+    struct talk_file *file = talk->file;
+    uint32_t all = ETHERNET + IPV4 + 20 + len;
+    uint8_t head[PCAP_HEADER + ETHERNET + IPV4 + 20], *p = head, *ip;
+
+    file->time_ns += file->step_ns;
+    p = little32(p, (uint32_t)(file->time_ns / 1000000000));
+    p = little32(p, (uint32_t)(file->time_ns % 1000000000));
+    p = little32(little32(p, all), all);
+    p = put32(put16(p, 0x0200), talk->server.address);
+    p = put32(put16(p, 0x0200), talk->client.address);
+    p = ip = put16(p, 0x0800);
+    p = put32(p, 0x45000000 | (all - ETHERNET));
+    p = put32(put32(p, 0x4000), 64u << 24 | 6u << 16);
+    p = put32(put32(p, talk->client.address), talk->server.address);
+    put16(ip + 10, checksum(ip));
+    p = put32(put16(put16(p, 40000), 20049), 1000 + at);
+    p = put16(put32(p, 5000), 0x5010); /* 20 bytes of header; ACK */
+    put32(put16(p, 0xffff), 0);
+    fwrite(head, 1, sizeof(head), file->out);
+    fwrite(data, 1, len, file->out);
+    file->bytes += PCAP_HEADER + all;
+    file->packets++;
+}

@@ -47,6 +47,9 @@ void talk_write(struct talk *talk, struct talk_end *from, uint32_t rkey, uint64_
 void talk_read(struct talk *talk, struct talk_end *from, uint32_t rkey, uint64_t address,
                uint32_t len);
 
+/* A TCP segment from the client to the NFS/RDMA port: `at` bytes into its stream. */
+void talk_tcp(struct talk *talk, uint32_t at, const void *data, uint32_t len);
+
 static inline uint8_t *put16(uint8_t *p, uint32_t v)
 {
     p[0] = (uint8_t)(v >> 8);

@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "hostile.h"
+
+#include <string.h>
+
+enum { RPC_MAX = 900, CREDITS = 64, SEGMENTS = 20, OPERATIONS = 60 };
+
+static struct talk begin(struct talk_file *file, uint32_t number)
+{
+    return (struct talk){
+        .file = file,
+        .mtu = 1024,
+        .client = {.address = 0x0b000000 + number, .qpn = 0x100 + number % 0xf00000, .psn = number},
+        .server = {.address = 0x0a010001, .qpn = 0x100 + number % 0xf00000, .psn = 7},
+    };
+}
+
+static uint8_t *zeros(uint8_t *p, size_t n)
+{
+    memset(p, 0, n);
+    return p + n;
+}
+
+static uint8_t *header(uint8_t *p, uint32_t xid)
+{
+    return put32(put32(put32(put32(p, xid), 1), CREDITS), 0);
+}
+
+static uint8_t *call(uint8_t *p, uint32_t xid, uint32_t version, uint32_t procedure)
+{
+    p = put32(put32(put32(p, xid), 0), 2);
+    p = put32(put32(put32(p, 100003), version), procedure);
+    return zeros(p, 16); /* AUTH_NONE twice */
+}
+
+static void send_call(struct talk *talk, uint32_t xid)
+{
+    uint8_t buf[RPC_MAX], *p = call(zeros(header(buf, xid), 12), xid, 3, 0);
+
+    talk_send(talk, &talk->client, buf, (uint32_t)(p - buf));
+}
+
+/* Every packet is of another connection: with its set-up, or without. */
+static void connections(struct talk_file *file, uint64_t size, bool set_up)
+{
+    for (uint32_t i = 0; file->bytes < size; i++) {
+        struct talk talk = begin(file, i);
+
+        if (set_up)
+            talk_connect(&talk, NULL);
+        send_call(&talk, i);
+    }
+}
+
+/* Calls that nobody answers. */
+static void calls(struct talk_file *file, uint64_t size)
+{
+    struct talk talk = begin(file, 0);
+
+    talk_connect(&talk, NULL);
+    for (uint32_t i = 0; file->bytes < size; i++)
+        send_call(&talk, i);
+}
+
+/* Chunks whose segments lie over each other, each of 4 GB less one; all they claim is never sent,
+ * but for a little, again and again. */
+static void segments(struct talk_file *file, uint64_t size, uint32_t length)
+{
+    struct talk talk = begin(file, 0);
+
+    talk_connect(&talk, NULL);
+    for (uint32_t i = 0; file->bytes < size; i++) {
+        uint8_t buf[RPC_MAX], *p = put32(header(buf, i), 0);
+
+        p = put32(put32(p, 1), SEGMENTS);
+        for (uint32_t k = 0; k < SEGMENTS; k++)
+            p = put64(put32(put32(p, 1 + k % 3), length), k * 64);
+        p = call(zeros(p, 8), i, 3, 6);
+        talk_send(&talk, &talk.client, buf, (uint32_t)(p - buf));
+        for (uint32_t k = 0; k < 3; k++)
+            talk_write(&talk, &talk.server, 1 + k, k * 64, 1024);
+    }
+}
+
+/* COMPOUNDs of as many operations as fit, all of which nest or want more. */
+static void compounds(struct talk_file *file, uint64_t size)
+{
+    struct talk talk = begin(file, 0);
+
+    talk_connect(&talk, NULL);
+    for (uint32_t i = 0; file->bytes < size; i++) {
+        uint8_t buf[RPC_MAX], *p = call(zeros(header(buf, i), 12), i, 4, 1);
+
+        p = put32(put32(put32(p, 0), 2), UINT32_MAX);
+        for (uint32_t k = 0; k < OPERATIONS; k++)
+            p = put32(p, k % 2 ? 24 /* PUTROOTFH */ : 10 /* GETFH */);
+        talk_send(&talk, &talk.client, buf, (uint32_t)(p - buf));
+    }
+}
+
+/* Every second packet of a connection is missing, and many connections take turns. */
+static void holes(struct talk_file *file, uint64_t size)
+{
+    enum { TALKS = 2000 };
+    static struct talk talks[TALKS];
+
+    for (uint32_t i = 0; i < TALKS; i++) {
+        talks[i] = begin(file, i);
+        talk_connect(&talks[i], NULL);
+    }
+    for (uint32_t i = 0; file->bytes < size; i++) {
+        struct talk *talk = &talks[i % TALKS];
+
+        talk->client.psn = (talk->client.psn + 1) & 0xffffff;
+        send_call(talk, i);
+    }
+}
+
+/* iWARP whose TCP never delivers its second segment: what follows waits for it. */
+static void tcp(struct talk_file *file, uint64_t size)
+{
+    enum { MPA = 20, TALKS = 4000 };
+    static const uint8_t request[MPA] = "MPA ID Req Frame\x40\x01\0";
+    uint8_t data[1024];
+
+    memset(data, 0, sizeof(data));
+    for (uint32_t i = 0; file->bytes < size; i++) {
+        uint32_t round = i / TALKS;
+        struct talk talk = begin(file, i % TALKS);
+
+        if (round == 0)
+            talk_tcp(&talk, 0, request, MPA);
+        else /* 100: a hole before, and one between any two */
+            talk_tcp(&talk, MPA + 100 + (round - 1) * 2048, data, sizeof(data));
+    }
+}
+
+bool hostile(const char *kind, struct talk_file *file, uint64_t size)
+{
+    if (strcmp(kind, "connections") == 0)
+        connections(file, size, true);
+    else if (strcmp(kind, "strangers") == 0)
+        connections(file, size, false);
+    else if (strcmp(kind, "calls") == 0)
+        calls(file, size);
+    else if (strcmp(kind, "overlaps") == 0)
+        segments(file, size, 4096);
+    else if (strcmp(kind, "claims") == 0)
+        segments(file, size, UINT32_MAX);
+    else if (strcmp(kind, "compounds") == 0)
+        compounds(file, size);
+    else if (strcmp(kind, "holes") == 0)
+        holes(file, size);
+    else if (strcmp(kind, "tcp") == 0)
+        tcp(file, size);
+    else
+        return false;
+    return true;
+}
