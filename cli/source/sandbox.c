@@ -163,6 +163,8 @@ static const char *const permitted[] = {
     "fadvise64",
     "fadvise64_64",
     "tgkill",
+    "ftruncate",
+    "ftruncate64",
 };
 
 static bool allow(scmp_filter_ctx filter, const char *name)

@@ -20,7 +20,7 @@ KINDS = {  # and a finding that tells of it
     'tcp': 'tcp-lost',
 }
 COMMANDS = [['check', '-n'], ['rpcs'], ['extract', '-w', '/dev/null']]
-SMALL, FACTOR = 4_000_000, 4
+SMALL, FACTOR = 6_000_000, 4
 MEMORY = 140 << 10  # KiB: 64 MiB of what is outstanding, the same again for TCP and output at most
 SLACK, NOISE = 0.3, 2.5
 
