@@ -86,6 +86,8 @@ class Faults(command.CommandTest):
             if run.returncode == 2:
                 self.assertIn(b'cut short', run.stderr)
             lines = run.stdout.decode().splitlines()
+            if run.returncode == 2:  # the packet that is not there whole is given, and says so
+                lines = lines[:-2]
             for ours, whole in zip(lines, clean.splitlines()):
                 self.assertEqual(ours, whole)
             self.assertLessEqual(len(lines), len(clean.splitlines()))
