@@ -118,7 +118,7 @@ class Verbs(command.CommandTest):
 
     def test_nothing_lost_is_zero(self):
         """Where the device counts, 0 is said."""
-        _, err = self.capture('-i', 'standin0', SYSFS=self.sysfs(), MAX_WR=64)
+        _, err = self.capture('-i', 'standin0', SYSFS=self.sysfs())
         self.assertEqual(self.check(*self.packets()).statistics[0][OSDROP], 0)
         self.assertNotIn('lost', err)
 
@@ -134,9 +134,12 @@ class Verbs(command.CommandTest):
     def test_failed_receives(self):
         """They are counted and their buffers used again: the ring does not run dry."""
         for clock in (0, 1):
-            said, err = self.capture('-i', 'standin0', FAIL_EVERY=3, MAX_WR=64, CLOCK=clock)
-            self.assertEqual((said['dropped'], said['failed']), (0, len(self.packets()) // 3))
-            file = self.check(*[p for i, p in enumerate(self.packets(), 1) if i % 3])
+            said, err = self.capture('-i', 'standin0', FAIL_EVERY=3, MAX_WR=512, CLOCK=clock,
+                                     LOOPS=4)
+            packets = self.packets() * 4
+            self.assertGreater(len(packets) // 3, 512)
+            self.assertEqual((said['dropped'], said['failed']), (0, len(packets) // 3))
+            file = self.check(*[p for i, p in enumerate(packets, 1) if i % 3])
             self.assertEqual(file.statistics[0][IFDROP], said['failed'])
             self.assertNotIn(OSDROP, file.statistics[0])
             self.assertIn('not known', err)
