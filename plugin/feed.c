@@ -76,6 +76,8 @@ static void on_op(void *context, const struct rpcrdma_op *op)
     keep_op(NULL);
     if (feed.failed)
         return;
+    if (op->kind == RPCRDMA_OP_ACK) /* nothing in it that anybody could claim */
+        return;
     connection = rpcrdma_flow_connection(feed.flow, op);
     if (connection) {
         struct frame_note *note = store_get((uint32_t)op->frame);

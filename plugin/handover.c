@@ -18,17 +18,20 @@ void handover_register(void)
     rpc_handle = find_dissector_add_dependency("rpc", proto_rpcrdma);
 }
 
-static void call_rpc(tvbuff_t *rpc, packet_info *pinfo, proto_tree *tree)
+static bool call_rpc(tvbuff_t *rpc, packet_info *pinfo, proto_tree *tree)
 {
+    volatile int taken = 1;
+
     TRY
     {
-        call_dissector_only(rpc_handle, rpc, pinfo, tree, NULL);
+        taken = call_dissector_only(rpc_handle, rpc, pinfo, tree, NULL);
     }
     CATCH_BOUNDS_AND_DISSECTOR_ERRORS
     {
         show_exception(rpc, pinfo, tree, EXCEPT_CODE, GET_MESSAGE);
     }
     ENDTRY;
+    return taken != 0;
 }
 
 /* Cuts a value at its first byte that is not known. */
@@ -84,7 +87,7 @@ static void set_end(address *to, const struct rpcrdma_address *from)
         set_address(to, AT_IB, 2, from->bytes);
 }
 
-void handover(const struct told *told, const struct rpc_bytes *rpc, packet_info *pinfo,
+bool handover(const struct told *told, const struct rpc_bytes *rpc, packet_info *pinfo,
               proto_tree *tree)
 {
     uint32_t callee = (uint32_t)told->stream * 2 + 1, caller = callee - 1;
@@ -95,9 +98,10 @@ void handover(const struct told *told, const struct rpc_bytes *rpc, packet_info 
     ws_bool use_endpoints = pinfo->use_conv_addr_port_endpoints;
     struct conversation_element *elements = pinfo->conv_elements;
     const char *proto = pinfo->current_proto;
+    bool taken;
 
     if (!rpc_handle)
-        return;
+        return false;
     set_end(&pinfo->src, &told->src.address);
     set_end(&pinfo->dst, &told->dst.address);
     pinfo->ptype = PT_IBQP;
@@ -105,7 +109,7 @@ void handover(const struct told *told, const struct rpc_bytes *rpc, packet_info 
     pinfo->destport = call ? callee : caller;
     pinfo->use_conv_addr_port_endpoints = FALSE;
     pinfo->conv_elements = NULL;
-    call_rpc(rpc->tvb, pinfo, tree);
+    taken = call_rpc(rpc->tvb, pinfo, tree);
     if (tree && rpc->n_blanks > 0)
         proto_tree_children_foreach(tree, blank_item, (void *)(uintptr_t)rpc);
     pinfo->src = src;
@@ -116,4 +120,5 @@ void handover(const struct told *told, const struct rpc_bytes *rpc, packet_info 
     pinfo->use_conv_addr_port_endpoints = use_endpoints;
     pinfo->conv_elements = elements;
     pinfo->current_proto = proto;
+    return taken;
 }

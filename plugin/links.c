@@ -137,12 +137,18 @@ static void put_carried(const struct carried *c, tvbuff_t *raw, proto_tree *tree
 void show_carried(const struct carried *carried, tvbuff_t *raw, packet_info *pinfo,
                   proto_tree *tree)
 {
+    bool looked_at = proto_field_is_referenced(tree, proto_rpcrdma);
+
+    if (!looked_at && tree) /* the protocol is in the frame, whoever counts those */
+        proto_tree_add_item(tree, proto_rpcrdma, raw, 0, 0, ENC_NA);
+    if (!looked_at && !col_get_writable(pinfo->cinfo, COL_INFO))
+        return;
     for (; carried; carried = carried->next) {
         const char *text = what(carried, pinfo->pool);
         proto_item *item;
 
         col_append_fstr(pinfo->cinfo, COL_INFO, " [%s, XID 0x%08x]", text, carried->xid);
-        if (!tree)
+        if (!looked_at)
             continue;
         item = proto_tree_add_protocol_format(tree, proto_rpcrdma, raw, 0, 0,
                                               "RPC-over-RDMA, %s, XID 0x%08x", text, carried->xid);

@@ -114,7 +114,7 @@ static void put_blanks(const struct rpc_bytes *rpc, tvbuff_t *tvb, proto_tree *t
                         rpc->later ? "come in later frames" : "are not known");
 }
 
-static void put_info(packet_info *pinfo, const char *text, bool first)
+static void begin_info(packet_info *pinfo, bool first)
 {
     col_set_str(pinfo->cinfo, COL_PROTOCOL, protocol_column);
     if (first) {
@@ -124,7 +124,22 @@ static void put_info(packet_info *pinfo, const char *text, bool first)
         col_append_str(pinfo->cinfo, COL_INFO, " | ");
         col_set_fence(pinfo->cinfo, COL_INFO);
     }
-    col_append_str(pinfo->cinfo, COL_INFO, text);
+}
+
+/* Hands it over, if there is anything of it to show; what the dissector of RPC makes of it is then
+ * the packet's line in the list, too. */
+static bool show_rpc(const struct told *told, const struct rpcrdma_message *m, tvbuff_t *raw,
+                     tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, proto_tree *sub)
+{
+    struct rpc_bytes rpc;
+
+    if (told->rpc_frame != told->frame && m)
+        return false;
+    if (!rpc_open(&rpc, told, m, raw, tvb, pinfo))
+        return false;
+    if (m)
+        put_blanks(&rpc, tvb, sub);
+    return handover(told, &rpc, pinfo, tree);
 }
 
 static struct rpcrdma_message decode(const struct told *told, tvbuff_t *tvb)
@@ -137,61 +152,62 @@ static struct rpcrdma_message decode(const struct told *told, tvbuff_t *tvb)
     return m;
 }
 
+/* Its line in the tree: words only where somebody looks at them. */
+static proto_tree *add_item(proto_tree *tree, tvbuff_t *tvb, int length, const char *line)
+{
+    proto_item *item = line ? proto_tree_add_protocol_format(tree, proto_rpcrdma, tvb, 0, length,
+                                                             "RPC-over-RDMA, %s", line)
+                            : proto_tree_add_item(tree, proto_rpcrdma, tvb, 0, length, ENC_NA);
+
+    return proto_item_add_subtree(item, record_ett(RPCRDMA_RECORD_MESSAGE));
+}
+
+static void put_tree(const struct told *told, const struct rpcrdma_message *m,
+                     const struct frame_note *note, tvbuff_t *tvb, packet_info *pinfo,
+                     proto_tree *tree)
+{
+    struct drawing drawing;
+    struct rpcrdma_visitor visitor = drawing_visitor(&drawing, pinfo->pool, tvb, tree);
+
+    rpcrdma_walk_message(m, direction(told), &visitor);
+    put_context(told, &visitor, pinfo->pool);
+    put_links(told, note, tvb, tree);
+}
+
 static void show_message(const struct told *told, const struct frame_note *note, tvbuff_t *raw,
                          packet_info *pinfo, proto_tree *tree, bool first)
 {
     tvbuff_t *tvb = open_place(&told->place, raw, pinfo, "RPC-over-RDMA message");
     struct rpcrdma_message m = decode(told, tvb);
-    wmem_strbuf_t *line = wmem_strbuf_new(pinfo->pool, "");
     int header = m.present & RPCRDMA_HAS_HEADER_LENGTH ? (int)m.header_length : -1;
-    struct drawing drawing;
-    struct rpcrdma_visitor visitor;
-    struct rpc_bytes rpc;
-    proto_item *item;
-    proto_tree *sub;
+    bool looked_at = proto_field_is_referenced(tree, proto_rpcrdma);
+    const char *line = looked_at ? summary_message(pinfo->pool, told, &m) : NULL;
+    proto_tree *sub = add_item(tree, tvb, MIN(header, (int)tvb_captured_length(tvb)), line);
 
-    summary_rpc(line, told);
-    summary_transport(line, told, &m);
-    put_info(pinfo, wmem_strbuf_get_str(line), first);
-    item = proto_tree_add_protocol_format(tree, proto_rpcrdma, tvb, 0,
-                                          MIN(header, (int)tvb_captured_length(tvb)),
-                                          "RPC-over-RDMA, %s", wmem_strbuf_get_str(line));
-    sub = proto_item_add_subtree(item, record_ett(RPCRDMA_RECORD_MESSAGE));
-    if (sub) {
-        visitor = drawing_visitor(&drawing, pinfo->pool, tvb, sub);
-        rpcrdma_walk_message(&m, direction(told), &visitor);
-        put_context(told, &visitor, pinfo->pool);
-        put_links(told, note, tvb, sub);
-    }
+    begin_info(pinfo, first);
+    if (looked_at)
+        put_tree(told, &m, note, tvb, pinfo, sub);
     for (uint32_t i = 0; i < told->n_findings; i++)
         put_finding(pinfo, sub, tvb, &told->findings[i]);
-    if (told->rpc_frame != told->frame)
-        return;
-    if (rpc_open(&rpc, told, &m, raw, tvb, pinfo)) {
-        put_blanks(&rpc, tvb, sub);
-        handover(told, &rpc, pinfo, tree);
-    }
+    if (!show_rpc(told, &m, raw, tvb, pinfo, tree, sub) && col_get_writable(pinfo->cinfo, COL_INFO))
+        col_append_str(pinfo->cinfo, COL_INFO,
+                       line ? line : summary_message(pinfo->pool, told, &m));
 }
 
 /* The frame that brought the last byte of an RPC message. */
 static void show_completed(const struct told *told, tvbuff_t *raw, packet_info *pinfo,
                            proto_tree *tree, bool first)
 {
-    wmem_strbuf_t *line = wmem_strbuf_new(pinfo->pool, "");
-    struct rpc_bytes rpc;
-    proto_item *item;
+    const char *line = summary_completed(pinfo->pool, told);
+    proto_tree *sub = add_item(tree, raw, 0, line);
+    proto_item *item =
+        proto_tree_add_uint(sub, field_hf(RPCRDMA_FIELD_FRAME), raw, 0, 0, told->frame);
 
-    summary_rpc(line, told);
-    wmem_strbuf_append_printf(line, "XID 0x%08x complete", told->xid);
-    put_info(pinfo, wmem_strbuf_get_str(line), first);
-    item = proto_tree_add_protocol_format(tree, proto_rpcrdma, raw, 0, 0, "RPC-over-RDMA, %s",
-                                          wmem_strbuf_get_str(line));
-    item = proto_tree_add_uint(proto_item_add_subtree(item, record_ett(RPCRDMA_RECORD_MESSAGE)),
-                               field_hf(RPCRDMA_FIELD_FRAME), raw, 0, 0, told->frame);
     proto_item_set_generated(item);
     proto_item_set_text(item, "[Its RPC-over-RDMA message is in frame %u]", told->frame);
-    if (rpc_open(&rpc, told, NULL, raw, raw, pinfo))
-        handover(told, &rpc, pinfo, tree);
+    begin_info(pinfo, first);
+    if (!show_rpc(told, NULL, raw, raw, pinfo, tree, sub))
+        col_append_str(pinfo->cinfo, COL_INFO, line);
 }
 
 static void show_set_up(const struct set_up *set_up, tvbuff_t *raw, packet_info *pinfo,

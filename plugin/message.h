@@ -34,9 +34,9 @@ void show_carried(const struct carried *carried, tvbuff_t *raw, packet_info *pin
 void show_sliced(const struct frame_note *note, packet_info *pinfo);
 
 /* summary.c: a message in a line, and its RPC. */
-void summary_rpc(wmem_strbuf_t *out, const struct told *told);
-void summary_transport(wmem_strbuf_t *out, const struct told *told,
-                       const struct rpcrdma_message *m);
+const char *summary_message(wmem_allocator_t *scope, const struct told *told,
+                            const struct rpcrdma_message *m);
+const char *summary_completed(wmem_allocator_t *scope, const struct told *told);
 const char *summary_address(wmem_allocator_t *scope, const struct rpcrdma_address *address);
 
 /* assemble.c: the bytes of an RPC message. */
@@ -57,8 +57,9 @@ bool rpc_open(struct rpc_bytes *out, const struct told *told, const struct rpcrd
 
 /* handover.c */
 void handover_register(void);
-/* Gives the RPC message to Wireshark's dissector, in the conversation of its Calls' stream. */
-void handover(const struct told *told, const struct rpc_bytes *rpc, packet_info *pinfo,
+/* Gives the RPC message to Wireshark's dissector, in the conversation of its Calls' stream. False:
+ * that would not have it. */
+bool handover(const struct told *told, const struct rpc_bytes *rpc, packet_info *pinfo,
               proto_tree *tree);
 
 #endif

@@ -7,7 +7,54 @@
 #include "upper/names.h"
 #include "wire/chunk.h"
 
-/* A message in a line, in the words of `rpcrdma decode`. */
+/* A message in a line, in the words of `rpcrdma decode`. Made for each message that is shown, so
+ * that no format string is read for it. */
+
+struct line {
+    size_t n;
+    char text[480];
+};
+
+static void put(struct line *out, const char *text)
+{
+    while (*text && out->n + 1 < sizeof(out->text))
+        out->text[out->n++] = *text++;
+}
+
+static void put_number(struct line *out, uint64_t value)
+{
+    char digits[21], *p = digits + sizeof(digits);
+
+    *--p = '\0';
+    do {
+        *--p = (char)('0' + value % 10);
+        value /= 10;
+    } while (value > 0);
+    put(out, p);
+}
+
+static void put_hex(struct line *out, uint32_t value)
+{
+    char digits[11] = "0x";
+
+    for (int i = 0; i < 8; i++)
+        digits[2 + i] = "0123456789abcdef"[value >> (28 - 4 * i) & 0xf];
+    digits[10] = '\0';
+    put(out, digits);
+}
+
+/* "name" and the number behind it. */
+static void put_named(struct line *out, const char *name, uint64_t value)
+{
+    put(out, name);
+    put_number(out, value);
+}
+
+static const char *end_line(struct line *line, wmem_allocator_t *scope)
+{
+    line->text[line->n] = '\0';
+    return wmem_strdup(scope, line->text);
+}
 
 const char *summary_address(wmem_allocator_t *scope, const struct rpcrdma_address *from)
 {
@@ -28,7 +75,7 @@ const char *summary_address(wmem_allocator_t *scope, const struct rpcrdma_addres
     return address_to_str(scope, &to);
 }
 
-static void put_procedure(wmem_strbuf_t *out, const struct told *told)
+static void put_procedure(struct line *out, const struct told *told)
 {
     const char *program = rpcrdma_program_name(told->program, told->version, told->reverse);
     const char *procedure =
@@ -37,28 +84,30 @@ static void put_procedure(wmem_strbuf_t *out, const struct told *told)
     if (!told->has_call)
         return;
     if (program)
-        wmem_strbuf_append(out, program);
+        put(out, program);
     else
-        wmem_strbuf_append_printf(out, "program %u", told->program);
-    wmem_strbuf_append_printf(out, " V%u ", told->version);
+        put_named(out, "program ", told->program);
+    put_named(out, " V", told->version);
+    put(out, " ");
     if (procedure)
-        wmem_strbuf_append_printf(out, "%s ", procedure);
+        put(out, procedure);
     else
-        wmem_strbuf_append_printf(out, "procedure %u ", told->procedure);
+        put_named(out, "procedure ", told->procedure);
+    put(out, " ");
 }
 
-void summary_rpc(wmem_strbuf_t *out, const struct told *told)
+static void put_rpc(struct line *out, const struct told *told)
 {
     put_procedure(out, told);
     if (told->direction == RPCRDMA_DIRECTION_CALL)
-        wmem_strbuf_append(out, "Call ");
+        put(out, "Call ");
     else if (told->direction == RPCRDMA_DIRECTION_REPLY)
-        wmem_strbuf_append(out, "Reply ");
+        put(out, "Reply ");
     if (told->reverse && told->direction != RPCRDMA_DIRECTION_UNKNOWN)
-        wmem_strbuf_append(out, "(reverse) ");
+        put(out, "(reverse) ");
 }
 
-static void put_type(wmem_strbuf_t *out, const struct rpcrdma_message *m)
+static void put_type(struct line *out, const struct rpcrdma_message *m)
 {
     const struct rpcrdma_type_desc *type =
         m->version == m->dialect->version ? rpcrdma_dialect_type(m->dialect, m->type) : NULL;
@@ -66,17 +115,19 @@ static void put_type(wmem_strbuf_t *out, const struct rpcrdma_message *m)
     if (!(m->present & RPCRDMA_HAS_TYPE))
         return;
     if (type)
-        wmem_strbuf_append(out, type->name);
+        put(out, type->name);
     else
-        wmem_strbuf_append_printf(out, "type %u", m->type);
-    if (m->version == 2)
-        wmem_strbuf_append_printf(out, " (%s)", m->dialect->name);
-    else if (m->version != 1)
-        wmem_strbuf_append_printf(out, " version %u", m->version);
+        put_named(out, "type ", m->type);
+    if (m->version == 2) {
+        put(out, " (");
+        put(out, m->dialect->name);
+        put(out, ")");
+    } else if (m->version != 1) {
+        put_named(out, " version ", m->version);
+    }
 }
 
-static void put_read_list(wmem_strbuf_t *out, const char *name,
-                          const struct rpcrdma_read_list *list)
+static void put_read_list(struct line *out, const char *name, const struct rpcrdma_read_list *list)
 {
     struct rpcrdma_read_iter it = rpcrdma_read_begin(list);
     struct rpcrdma_read_segment segment;
@@ -91,56 +142,89 @@ static void put_read_list(wmem_strbuf_t *out, const char *name,
     }
     if (segments == 0)
         return;
-    wmem_strbuf_append_printf(out, ", %s %" PRIu64, name, bytes);
-    if (chunks > 1)
-        wmem_strbuf_append_printf(out, " in %u chunks", chunks);
-    else
-        wmem_strbuf_append_printf(out, " at %u", position);
+    put_named(out, name, bytes);
+    if (chunks > 1) {
+        put_named(out, " in ", chunks);
+        put(out, " chunks");
+    } else {
+        put_named(out, " at ", position);
+    }
 }
 
-static void put_write_list(wmem_strbuf_t *out, const struct rpcrdma_write_list *list)
+static void put_write_list(struct line *out, const struct rpcrdma_write_list *list)
 {
     struct rpcrdma_write_iter it = rpcrdma_write_begin(list);
     struct rpcrdma_chunk chunk;
     const char *before = ", write ";
 
     while (rpcrdma_write_next(&it, &chunk)) {
-        wmem_strbuf_append_printf(out, "%s%" PRIu64, before, rpcrdma_chunk_length(&chunk));
+        put_named(out, before, rpcrdma_chunk_length(&chunk));
         before = " + ";
     }
 }
 
-static void put_error(wmem_strbuf_t *out, const struct rpcrdma_message *m)
+static void put_error(struct line *out, const struct rpcrdma_message *m)
 {
     const struct rpcrdma_error_desc *desc = rpcrdma_dialect_error(m->dialect, m->error.code);
 
-    if (desc)
-        wmem_strbuf_append_printf(out, " %s", desc->name);
-    else
-        wmem_strbuf_append_printf(out, " error %u", m->error.code);
-    if (m->error.body == RPCRDMA_ERROR_RANGE && m->present & RPCRDMA_HAS_ERROR_ARGS)
-        wmem_strbuf_append_printf(out, " versions %u-%u", m->error.low, m->error.high);
+    if (desc) {
+        put(out, " ");
+        put(out, desc->name);
+    } else {
+        put_named(out, " error ", m->error.code);
+    }
+    if (m->error.body == RPCRDMA_ERROR_RANGE && m->present & RPCRDMA_HAS_ERROR_ARGS) {
+        put_named(out, " versions ", m->error.low);
+        put_named(out, "-", m->error.high);
+    }
 }
 
-void summary_transport(wmem_strbuf_t *out, const struct told *told, const struct rpcrdma_message *m)
+static void put_transport(struct line *out, const struct told *told,
+                          const struct rpcrdma_message *m)
 {
-    if (m->present & RPCRDMA_HAS_XID)
-        wmem_strbuf_append_printf(out, "XID 0x%08x ", m->xid);
+    if (m->present & RPCRDMA_HAS_XID) {
+        put(out, "XID ");
+        put_hex(out, m->xid);
+        put(out, " ");
+    }
     put_type(out, m);
     if (m->present & RPCRDMA_HAS_ERROR)
         put_error(out, m);
     if (m->present & RPCRDMA_HAS_CREDITS)
-        wmem_strbuf_append_printf(out, " credits %u", m->credits);
+        put_named(out, " credits ", m->credits);
     if (m->present & RPCRDMA_HAS_CALL)
-        put_read_list(out, "call chunk", &m->call);
+        put_read_list(out, ", call chunk ", &m->call);
     if (m->present & RPCRDMA_HAS_READ)
-        put_read_list(out, "read", &m->read);
+        put_read_list(out, ", read ", &m->read);
     if (m->present & RPCRDMA_HAS_WRITE)
         put_write_list(out, &m->write);
     if (m->present & RPCRDMA_HAS_REPLY && m->reply_present)
-        wmem_strbuf_append_printf(out, ", reply chunk %" PRIu64, rpcrdma_chunk_length(&m->reply));
+        put_named(out, ", reply chunk ", rpcrdma_chunk_length(&m->reply));
     if (m->present & RPCRDMA_HAS_REMAINING && m->remaining > 0)
-        wmem_strbuf_append_printf(out, ", remaining %u", m->remaining);
-    if (told->has_invalidate)
-        wmem_strbuf_append_printf(out, ", invalidates 0x%08x", told->invalidate);
+        put_named(out, ", remaining ", m->remaining);
+    if (told->has_invalidate) {
+        put(out, ", invalidates ");
+        put_hex(out, told->invalidate);
+    }
+}
+
+const char *summary_message(wmem_allocator_t *scope, const struct told *told,
+                            const struct rpcrdma_message *m)
+{
+    struct line out = {.n = 0};
+
+    put_rpc(&out, told);
+    put_transport(&out, told, m);
+    return end_line(&out, scope);
+}
+
+const char *summary_completed(wmem_allocator_t *scope, const struct told *told)
+{
+    struct line out = {.n = 0};
+
+    put_rpc(&out, told);
+    put(&out, "XID ");
+    put_hex(&out, told->xid);
+    put(&out, " complete");
+    return end_line(&out, scope);
 }
