@@ -125,21 +125,13 @@ static enum rpcrdma_verdict ipv4(struct rpcrdma_layer *l)
 }
 
 /* RFC 8200 section 4; AH counts its length otherwise (RFC 4302 section 2.2). */
-static enum rpcrdma_verdict extension(struct rpcrdma_layer *l, uint8_t next)
+bool rpcrdma_layer_extensions(struct rpcrdma_cursor *c, uint8_t *next)
 {
     const uint8_t *p;
     size_t more;
 
     for (;;) {
-        switch (next) {
-        case PROTOCOL_FRAGMENT:
-            p = rpcrdma_cursor_take(&l->c, 8, "IPv6 fragment header");
-            if (!p)
-                return rpcrdma_layer_failed(l, false);
-            next = p[0];
-            if (rpcrdma_get_be16(p + 2) & 0xfff9)
-                return fragment(l, next, rpcrdma_get_be16(p + 2) < 8);
-            break; /* an atomic fragment is the whole packet (RFC 6946) */
+        switch (*next) {
         case PROTOCOL_HOP_BY_HOP:
         case PROTOCOL_ROUTING:
         case PROTOCOL_DESTINATION:
@@ -147,18 +139,37 @@ static enum rpcrdma_verdict extension(struct rpcrdma_layer *l, uint8_t next)
         case PROTOCOL_HIP:
         case PROTOCOL_SHIM6:
         case PROTOCOL_AH:
-            p = rpcrdma_cursor_take(&l->c, 8, "IPv6 extension header");
+            p = rpcrdma_cursor_take(c, 8, "IPv6 extension header");
             if (!p)
-                return rpcrdma_layer_failed(l, false);
+                return false;
             /* AH: 32-bit words less 2; the others: 8 bytes each beyond the first 8 */
-            more = next == PROTOCOL_AH ? (p[1] ? (p[1] + 2u) * 4 - 8 : 0) : p[1] * 8u;
-            if (more && !rpcrdma_cursor_take(&l->c, more, "IPv6 extension header"))
-                return rpcrdma_layer_failed(l, false);
-            next = p[0];
+            more = *next == PROTOCOL_AH ? (p[1] ? (p[1] + 2u) * 4 - 8 : 0) : p[1] * 8u;
+            if (more && !rpcrdma_cursor_take(c, more, "IPv6 extension header"))
+                return false;
+            *next = p[0];
             break;
         default:
-            return payload(l, next);
+            return true;
         }
+    }
+}
+
+static enum rpcrdma_verdict extension(struct rpcrdma_layer *l, uint8_t next)
+{
+    const uint8_t *p;
+
+    for (;;) {
+        if (!rpcrdma_layer_extensions(&l->c, &next))
+            return rpcrdma_layer_failed(l, false);
+        if (next != PROTOCOL_FRAGMENT)
+            return payload(l, next);
+        p = rpcrdma_cursor_take(&l->c, 8, "IPv6 fragment header");
+        if (!p)
+            return rpcrdma_layer_failed(l, false);
+        next = p[0];
+        if (rpcrdma_get_be16(p + 2) & 0xfff9)
+            return fragment(l, next, rpcrdma_get_be16(p + 2) < 8);
+        /* an atomic fragment is the whole packet (RFC 6946) */
     }
 }
 

@@ -44,6 +44,22 @@ struct rpcrdma_layer {
 
 enum { RPCRDMA_LAYER_DEPTH = 16 };
 
+/* LINKTYPE_ values of capture files, https://www.tcpdump.org/linktypes.html */
+enum {
+    RPCRDMA_LINK_ETHERNET = 1,
+    RPCRDMA_LINK_RAW_OPENBSD =
+        14, /* DLT_RAW's number differs between systems: files carry either */
+    RPCRDMA_LINK_RAW_BSD = 12,
+    RPCRDMA_LINK_RAW = 101,
+    RPCRDMA_LINK_SLL = 113,
+    RPCRDMA_LINK_PPI = 192,
+    RPCRDMA_LINK_ERF = 197,
+    RPCRDMA_LINK_IPV4 = 228,
+    RPCRDMA_LINK_IPV6 = 229,
+    RPCRDMA_LINK_INFINIBAND = 247,
+    RPCRDMA_LINK_SLL2 = 276,
+};
+
 enum {
     RPCRDMA_ETHERTYPE_IPV4 = 0x0800,
     RPCRDMA_ETHERTYPE_IPV6 = 0x86dd,
@@ -73,6 +89,9 @@ enum rpcrdma_verdict rpcrdma_layer_mpls(struct rpcrdma_layer *l);
 /* ip.c */
 enum rpcrdma_verdict rpcrdma_layer_ip(struct rpcrdma_layer *l); /* the version is in the header */
 enum rpcrdma_verdict rpcrdma_layer_grh(struct rpcrdma_layer *l);
+/* Takes the extension headers that begin with *next, but not a fragment header; *next says what
+ * comes then. False: the cursor failed. */
+bool rpcrdma_layer_extensions(struct rpcrdma_cursor *c, uint8_t *next);
 /* tcp.c */
 enum rpcrdma_verdict rpcrdma_layer_tcp(struct rpcrdma_layer *l);
 /* bth.c */

@@ -1,37 +1,22 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "net/layer.h"
 
-/* LINKTYPE_ values of capture files, https://www.tcpdump.org/linktypes.html */
-enum {
-    LINK_ETHERNET = 1,
-    LINK_RAW_OPENBSD = 14, /* DLT_RAW's number differs between systems: files carry either */
-    LINK_RAW_BSD = 12,
-    LINK_RAW = 101,
-    LINK_SLL = 113,
-    LINK_IPV4 = 228,
-    LINK_IPV6 = 229,
-    LINK_SLL2 = 276,
-    LINK_PPI = 192,
-    LINK_ERF = 197,
-    LINK_INFINIBAND = 247,
-};
-
 enum { ARPHRD_IS_NETLINK = 824 }; /* cooked packets of nlmon: the protocol is no Ethertype */
 
 bool rpcrdma_net_link_known(uint32_t linktype)
 {
     switch (linktype) {
-    case LINK_ETHERNET:
-    case LINK_RAW_BSD:
-    case LINK_RAW_OPENBSD:
-    case LINK_RAW:
-    case LINK_SLL:
-    case LINK_IPV4:
-    case LINK_IPV6:
-    case LINK_SLL2:
-    case LINK_PPI:
-    case LINK_ERF:
-    case LINK_INFINIBAND:
+    case RPCRDMA_LINK_ETHERNET:
+    case RPCRDMA_LINK_RAW_BSD:
+    case RPCRDMA_LINK_RAW_OPENBSD:
+    case RPCRDMA_LINK_RAW:
+    case RPCRDMA_LINK_SLL:
+    case RPCRDMA_LINK_IPV4:
+    case RPCRDMA_LINK_IPV6:
+    case RPCRDMA_LINK_SLL2:
+    case RPCRDMA_LINK_PPI:
+    case RPCRDMA_LINK_ERF:
+    case RPCRDMA_LINK_INFINIBAND:
         return true;
     default:
         return false;
@@ -107,7 +92,7 @@ static enum rpcrdma_verdict ppi(struct rpcrdma_layer *l)
         return rpcrdma_layer_failed(l, false);
     bytes = p[2] | (uint32_t)p[3] << 8;
     type = p[4] | (uint32_t)p[5] << 8 | (uint32_t)p[6] << 16 | (uint32_t)p[7] << 24;
-    if (bytes < 8 || type == LINK_PPI)
+    if (bytes < 8 || type == RPCRDMA_LINK_PPI)
         return RPCRDMA_IS_OTHER;
     if (!rpcrdma_cursor_take(&l->c, bytes - 8, "PPI fields"))
         return rpcrdma_layer_failed(l, false);
@@ -117,23 +102,23 @@ static enum rpcrdma_verdict ppi(struct rpcrdma_layer *l)
 static enum rpcrdma_verdict link_layer(struct rpcrdma_layer *l, uint32_t type)
 {
     switch (type) {
-    case LINK_ETHERNET:
+    case RPCRDMA_LINK_ETHERNET:
         return rpcrdma_layer_ethernet(l);
-    case LINK_SLL:
+    case RPCRDMA_LINK_SLL:
         return cooked(l, 16, 2, 14);
-    case LINK_SLL2:
+    case RPCRDMA_LINK_SLL2:
         return cooked(l, 20, 8, 0);
-    case LINK_RAW:
-    case LINK_RAW_BSD:
-    case LINK_RAW_OPENBSD:
-    case LINK_IPV4:
-    case LINK_IPV6:
+    case RPCRDMA_LINK_RAW:
+    case RPCRDMA_LINK_RAW_BSD:
+    case RPCRDMA_LINK_RAW_OPENBSD:
+    case RPCRDMA_LINK_IPV4:
+    case RPCRDMA_LINK_IPV6:
         return rpcrdma_layer_ip(l);
-    case LINK_INFINIBAND:
+    case RPCRDMA_LINK_INFINIBAND:
         return rpcrdma_layer_infiniband(l);
-    case LINK_ERF:
+    case RPCRDMA_LINK_ERF:
         return rpcrdma_layer_erf(l);
-    case LINK_PPI:
+    case RPCRDMA_LINK_PPI:
         return ppi(l);
     default:
         return RPCRDMA_IS_UNKNOWN_LINK;

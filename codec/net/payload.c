@@ -4,11 +4,6 @@
 #include "net/layer.h"
 
 enum {
-    LINK_ETHERNET = 1,
-    LINK_SLL = 113,
-    LINK_INFINIBAND = 247,
-    LINK_SLL2 = 276,
-
     IPV4_BYTES = 20,
     IPV6_BYTES = 40,
     PROTOCOL_TCP = 6,
@@ -35,12 +30,18 @@ static bool finish(const struct rpcrdma_cursor *c, size_t len, uint8_t protocol,
 static bool ipv6(struct rpcrdma_cursor *c, struct rpcrdma_net_payload *out)
 {
     const uint8_t *p = rpcrdma_cursor_take(c, IPV6_BYTES, "IPv6 header");
+    size_t begin = c->off, bytes;
+    uint8_t next;
 
     if (!p)
         return false;
+    next = p[6];
+    bytes = rpcrdma_get_be16(p + 4);
+    if (!rpcrdma_layer_extensions(c, &next) || (bytes != 0 && bytes <= c->off - begin))
+        return false;
     rpcrdma_layer_address(RPCRDMA_ADDRESS_IPV6, p + 8, &out->src);
     rpcrdma_layer_address(RPCRDMA_ADDRESS_IPV6, p + 24, &out->dst);
-    return finish(c, rpcrdma_get_be16(p + 4), p[6], out);
+    return finish(c, bytes ? bytes - (c->off - begin) : 0, next, out);
 }
 
 static bool ip(struct rpcrdma_cursor *c, struct rpcrdma_net_payload *out)
@@ -110,18 +111,24 @@ bool rpcrdma_net_payload(const struct rpcrdma_packet *packet, struct rpcrdma_net
     const uint8_t *p;
 
     switch (packet->linktype) {
-    case LINK_ETHERNET:
+    case RPCRDMA_LINK_ETHERNET:
         p = rpcrdma_cursor_take(&c, 14, "Ethernet header");
         return p && ethertype(&c, rpcrdma_get_be16(p + 12), out);
-    case LINK_SLL:
+    case RPCRDMA_LINK_SLL:
         p = rpcrdma_cursor_take(&c, 16, "Linux cooked header");
         return p && ethertype(&c, rpcrdma_get_be16(p + 14), out);
-    case LINK_SLL2:
+    case RPCRDMA_LINK_SLL2:
         p = rpcrdma_cursor_take(&c, 20, "Linux cooked header");
         return p && ethertype(&c, rpcrdma_get_be16(p), out);
-    case LINK_INFINIBAND:
+    case RPCRDMA_LINK_INFINIBAND:
         return infiniband(&c, out);
-    default: /* raw IP, or a link type that nobody here reads: then there is no IP header to find */
-        return rpcrdma_net_link_known(packet->linktype) && ip(&c, out);
+    case RPCRDMA_LINK_RAW:
+    case RPCRDMA_LINK_RAW_BSD:
+    case RPCRDMA_LINK_RAW_OPENBSD:
+    case RPCRDMA_LINK_IPV4:
+    case RPCRDMA_LINK_IPV6:
+        return ip(&c, out);
+    default: /* of no kind that one captures in two places */
+        return false;
     }
 }

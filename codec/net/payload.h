@@ -22,8 +22,9 @@ struct rpcrdma_net_payload {
 };
 
 /*
- * The payload of the outermost IPv4 or IPv6 header (behind its extension headers) or of RoCEv1's
- * GRH. False where there is none, or where it is cut before the payload.
+ * The payload of the outermost IPv4 or IPv6 header (behind its extension headers; a fragment is
+ * that of its fragment header) or of RoCEv1's GRH. False where there is none, or where it is cut
+ * before the payload.
  */
 RPCRDMA_API bool rpcrdma_net_payload(const struct rpcrdma_packet *packet,
                                      struct rpcrdma_net_payload *out);
