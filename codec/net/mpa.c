@@ -151,12 +151,10 @@ static bool give(struct rpcrdma_tcp *tcp, struct rpcrdma_tcp_connection *c, int 
     if (rpcrdma_mpa_markers(c, end)) {
         if (!tcp->scratch)
             tcp->scratch = malloc(SCRATCH_BYTES);
-        if (!tcp->scratch)
-            return true; /* no memory: as if it had not been captured */
-        captured = strip(tcp, &c->stream[end], seq, fpdu, caplen);
+        captured = tcp->scratch ? strip(tcp, &c->stream[end], seq, fpdu, caplen) : 0;
         content = tcp->scratch;
     }
-    if (captured < 2) { /* there was no memory to keep it */
+    if (captured < 2) { /* there was no memory for it: as if it had not been captured */
         rpcrdma_ddp(tcp, c, end, seq, content, 0, size);
         return true;
     }

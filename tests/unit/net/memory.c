@@ -280,12 +280,53 @@ static void failed_allocations(void **state)
     rpcrdma_net_free(NULL);
 }
 
+/* Markers are taken out of an FPDU in memory of their own: without it the FPDU is lost, and said to
+ * be.
+ */
+static void no_memory_for_markers(void **state)
+{
+    static struct bytes stream;
+    struct seen *s = seen_new(NULL);
+    struct bytes *u = calloc(1, sizeof(*u));
+    uint32_t second;
+
+    (void)state;
+    assert_non_null(u);
+    talk_start(s, 0, M);
+    stream.n = 0;
+    put_untagged(u, 3, true, 0, 0, 1, 0);
+    put_payload(u, 1, 700);
+    put_fpdu(&stream, true, false, u);
+    second = (uint32_t)stream.n;
+    put_untagged(u, 3, true, 0, 0, 2, 0);
+    put_payload(u, 2, 700);
+    put_fpdu(&stream, true, false, u);
+    b.n = 0;
+    put_tcp(&b, 0, NEXT0, NEXT1, ACK, stream.at, second);
+    fail_at = allocations + 2; /* the first is the copy of the packet */
+    give(s, 1, &b);
+    fail_at = 0;
+    tcp(s, 0, NEXT0 + second, NEXT1, ACK, stream.at + second, stream.n - second);
+    assert_int_equal(s->n, 2);
+    assert_int_equal(s->op[0].kind, RPCRDMA_OP_LOST);
+    assert_int_equal(count_rule(s, RPCRDMA_RULE_TRUNCATED), 1);
+    assert_int_equal(s->op[1].kind, RPCRDMA_OP_SEND);
+    assert_int_equal(s->op[1].seq, 2);
+    assert_int_equal(s->op[1].caplen, 700);
+    seen_free(s);
+    free(u);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(ordinary),      cmocka_unit_test(holes_everywhere),
-        cmocka_unit_test(half_given_up), cmocka_unit_test(too_many_connections),
-        cmocka_unit_test(backwards),     cmocka_unit_test(failed_allocations),
+        cmocka_unit_test(ordinary),
+        cmocka_unit_test(holes_everywhere),
+        cmocka_unit_test(half_given_up),
+        cmocka_unit_test(too_many_connections),
+        cmocka_unit_test(backwards),
+        cmocka_unit_test(failed_allocations),
+        cmocka_unit_test(no_memory_for_markers),
     };
 
     return cmocka_run_group_tests_name("memory", tests, NULL, NULL);
