@@ -329,7 +329,7 @@ static bool another(const struct rpcrdma_tcp_connection *c, int end, const struc
     if (!s->has_next)
         return false;
     if (t->flags & TCP_SYN)
-        return t->piece.seq + 1 != s->start;
+        return t->piece.seq != s->start;
     return t->piece.seq != s->start && rpcrdma_mpa_is_request(t->piece.bytes, t->piece.caplen) &&
            (c->closed || s->phase != RPCRDMA_STREAM_FPDU ||
             rpcrdma_seq_diff(t->piece.seq, s->start) < 0 ||

@@ -98,6 +98,25 @@ static void cut_at_every_byte(void **state)
     }
 }
 
+/* Bytes behind the MAD's 256 are not its message's. */
+static void longer_than_a_mad(void **state)
+{
+    struct seen *s = seen_new(NULL);
+    struct bytes b;
+
+    (void)state;
+    build(&b, 0x10);
+    set(&b, 16, get(b.at + 16, 2) + 40, 2);
+    set(&b, 38, get(b.at + 38, 2) + 40, 2);
+    put_fill(&b, 0xee, 40);
+    give(s, 1, &b);
+    assert_int_equal(s->n, 1);
+    assert_int_equal(s->op[0].kind, RPCRDMA_OP_CONNECT);
+    assert_int_equal(s->connect[0].private_len, CM_BYTES - 140);
+    assert_int_equal(s->connect[0].private_caplen, CM_BYTES - 140);
+    seen_free(s);
+}
+
 static void service_port_and_mtu(void **state)
 {
     static const struct {
@@ -172,6 +191,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(cut_at_every_byte),
+        cmocka_unit_test(longer_than_a_mad),
         cmocka_unit_test(service_port_and_mtu),
         cmocka_unit_test(ignored),
     };

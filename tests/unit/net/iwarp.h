@@ -12,27 +12,37 @@ enum { SYN = 2, RST = 4, FIN = 1, ACK = 16 };
 enum { M = 0x80, C = 0x40, R = 0x20, S = 0x10 };
 enum { MSS = 1448 };
 
-static inline void put_tcp(struct bytes *b, int end, uint32_t seq, uint32_t ack, uint8_t flags,
-                           const void *data, size_t n)
+enum { TCP_HEADER = 32 };
+
+/* With 12 bytes of options. */
+static inline void put_tcp_header(struct bytes *b, int end, uint32_t seq, uint32_t ack,
+                                  uint8_t flags)
 {
-    static const uint32_t address[2] = {0x0a000001, 0x0a000002};
     static const uint16_t port[2] = {40000, 20049};
 
-    b->n = 0;
-    put_ethernet(b, 0x0800);
-    put_ipv4(b, 6, 32 + n);
-    set(b, 26, address[end], 4);
-    set(b, 30, address[1 - end], 4);
     put(b, port[end], 2);
     put(b, port[1 - end], 2);
     put(b, seq, 4);
     put(b, ack, 4);
-    put(b, 0x80, 1); /* 12 bytes of options */
+    put(b, 0x80, 1);
     put(b, flags, 1);
     put(b, 0xffff, 2);
     put(b, 0, 4);
     put(b, 0x0101080a00000000, 8);
     put(b, 0, 4);
+}
+
+static inline void put_tcp(struct bytes *b, int end, uint32_t seq, uint32_t ack, uint8_t flags,
+                           const void *data, size_t n)
+{
+    static const uint32_t address[2] = {0x0a000001, 0x0a000002};
+
+    b->n = 0;
+    put_ethernet(b, 0x0800);
+    put_ipv4(b, 6, TCP_HEADER + n);
+    set(b, 26, address[end], 4);
+    set(b, 30, address[1 - end], 4);
+    put_tcp_header(b, end, seq, ack, flags);
     put_bytes(b, data, n);
 }
 

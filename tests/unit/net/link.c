@@ -113,6 +113,41 @@ static void links(void **state)
     expect_send(276, &b, RPCRDMA_CARRIER_ROCEV2, RPCRDMA_ADDRESS_IPV6);
 }
 
+/* Per-packet information before the packet; fields of any length, and of any link but its own. */
+static void ppi(void **state)
+{
+    static const uint32_t inner[] = {1, 101};
+    struct bytes b;
+
+    (void)state;
+    for (size_t fields = 0; fields <= 12; fields += 12)
+        for (size_t i = 0; i < 2; i++) {
+            b.n = 0;
+            put(&b, 0, 2);
+            put(&b, (8 + fields) << 8, 2); /* little-endian */
+            put(&b, (uint64_t)inner[i] << 24, 4);
+            put_fill(&b, 0xee, fields);
+            if (inner[i] == 1)
+                put_ethernet(&b, 0x0800);
+            put_roce4(&b);
+            expect_send(192, &b, RPCRDMA_CARRIER_ROCEV2, RPCRDMA_ADDRESS_IPV4);
+        }
+    for (size_t i = 2; i <= 4; i++) { /* in itself; of a link nobody knows; shorter than it is */
+        struct seen *s = seen_new(NULL);
+
+        b.n = 0;
+        put(&b, 0, 2);
+        put(&b, (i == 4 ? 7u : 8u) << 8, 2);
+        put(&b, i == 3 ? 0x39300000 : i == 2 ? 0xc0000000 : 0x65000000, 4);
+        put_roce4(&b);
+        give(s, 192, &b);
+        assert_int_equal(s->n, 0);
+        assert_int_equal(rpcrdma_net_stats(s->net)->unknown_link, i == 3);
+        assert_int_equal(rpcrdma_net_stats(s->net)->other, i != 3);
+        seen_free(s);
+    }
+}
+
 static void tags(void **state)
 {
     static const uint16_t stacks[][5] = {
@@ -371,11 +406,17 @@ static void not_ours(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(links),           cmocka_unit_test(tags),
-        cmocka_unit_test(rocev1),          cmocka_unit_test(ipv4_options),
-        cmocka_unit_test(ipv6_extensions), cmocka_unit_test(fragments),
-        cmocka_unit_test(lengths),         cmocka_unit_test(longer_than_the_frame),
-        cmocka_unit_test(not_ours),        cmocka_unit_test(one_after_the_other),
+        cmocka_unit_test(links),
+        cmocka_unit_test(ppi),
+        cmocka_unit_test(tags),
+        cmocka_unit_test(rocev1),
+        cmocka_unit_test(ipv4_options),
+        cmocka_unit_test(ipv6_extensions),
+        cmocka_unit_test(fragments),
+        cmocka_unit_test(lengths),
+        cmocka_unit_test(longer_than_the_frame),
+        cmocka_unit_test(not_ours),
+        cmocka_unit_test(one_after_the_other),
     };
 
     return cmocka_run_group_tests_name("link", tests, NULL, NULL);

@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Which segment belongs to which connection: over IPv6, among thousands, and where the same ports
+ * are used again. */
+#include "iwarp.h"
+
+static struct bytes b, packet;
+
+/* As tcp(), between these two addresses: 16 bytes each, of end 0 and end 1. */
+static void tcp6(struct seen *s, const uint64_t address[2][2], int end, uint32_t seq, uint32_t ack,
+                 const void *data, size_t n)
+{
+    packet.n = 0;
+    put_ethernet(&packet, 0x86dd);
+    put_ipv6(&packet, 6, TCP_HEADER + n);
+    for (size_t i = 0; i < 2; i++)
+        for (size_t k = 0; k < 2; k++)
+            set(&packet, 14 + 8 + 16 * i + 8 * k, address[(size_t)end ^ i][k], 8);
+    put_tcp_header(&packet, end, seq, ack, ACK);
+    put_bytes(&packet, data, n);
+    give(s, 1, &packet);
+}
+
+static void start6(struct seen *s, const uint64_t address[2][2])
+{
+    b.n = 0;
+    put_start(&b, true, 0, 1, NULL, 0);
+    tcp6(s, address, 0, 1000, 5000, b.at, b.n);
+    b.n = 0;
+    put_start(&b, false, 0, 1, NULL, 0);
+    tcp6(s, address, 1, 5000, NEXT0, b.at, b.n);
+}
+
+/* Connections that differ in one word of one address are as many; each has its own place in its
+ * stream. */
+static void over_ipv6(void **state)
+{
+    static const uint64_t address[][2][2] = {
+        {{0xfd00000000000000, 1}, {0xfd00000000000000, 2}},
+        {{0xfd00000000000000, 3}, {0xfd00000000000000, 2}},
+        {{0xfd00000000000001, 1}, {0xfd00000000000000, 2}},
+        {{0xfd00000000000000, 1}, {0xfd00000000000001, 2}},
+        {{0xfd00000000000000, 0}, {0xfd00000000000000, 2}},
+    };
+    enum { N = sizeof(address) / sizeof(address[0]) };
+    struct seen *s = seen_new(NULL);
+    uint32_t size = 0;
+
+    (void)state;
+    for (size_t i = 0; i < N; i++) {
+        s->n = 0;
+        start6(s, address[i]);
+        assert_int_equal(s->n, 2);
+        assert_int_equal(s->op[0].kind, RPCRDMA_OP_CONNECT);
+        assert_int_equal(s->op[1].kind, RPCRDMA_OP_ACCEPT);
+    }
+    assert_int_equal(s->net->tcp->n_connections, N);
+    for (uint32_t msn = 1; msn < 4; msn++)
+        for (size_t i = 0; i < N; i++)
+            for (int end = 0; end < 2; end++) {
+                const struct rpcrdma_op *op = &s->op[0];
+
+                b.n = 0;
+                put_send(&b, false, msn, 100 + (size_t)end);
+                size = (uint32_t)b.n;
+                s->n = 0;
+                tcp6(s, address[i], end, (end ? NEXT1 : NEXT0) + (msn - 1) * size,
+                     end ? NEXT0 : NEXT1, b.at, b.n);
+                assert_int_equal(s->n, 1);
+                assert_int_equal(op->kind, RPCRDMA_OP_SEND);
+                assert_int_equal(op->seq, msn);
+                assert_int_equal(op->len, 100 + end);
+                assert_int_equal(op->src.family, RPCRDMA_ADDRESS_IPV6);
+                assert_int_equal(get(op->src.bytes, 8), address[i][end][0]);
+                assert_int_equal(get(op->src.bytes + 8, 8), address[i][end][1]);
+                assert_int_equal(get(op->dst.bytes, 8), address[i][1 - end][0]);
+                assert_int_equal(get(op->dst.bytes + 8, 8), address[i][1 - end][1]);
+                assert_int_equal(op->src_port, end ? 20049 : 40000);
+            }
+    assert_int_equal(s->n_findings, 0);
+    seen_free(s);
+}
+
+/* More than the table was made for: all of them are known, and none is taken for another. */
+static void thousands(void **state)
+{
+    enum { N = 3000 };
+    struct seen *s = seen_new(NULL);
+
+    (void)state;
+    for (uint64_t i = 0; i < N; i++) {
+        const uint64_t address[2][2] = {{0xfd00000000000000, 100 + i}, {0xfd00000000000000, 1}};
+
+        s->n = 0;
+        start6(s, address);
+        assert_int_equal(s->n, 2);
+    }
+    assert_int_equal(s->net->tcp->n_connections, N);
+    assert_true(s->net->tcp->n_buckets >= N);
+    for (uint64_t i = 0; i < N; i++) {
+        const uint64_t address[2][2] = {{0xfd00000000000000, 100 + i}, {0xfd00000000000000, 1}};
+
+        b.n = 0;
+        put_send(&b, false, 1, i % 64);
+        s->n = 0;
+        tcp6(s, address, 0, NEXT0, NEXT1, b.at, b.n);
+        assert_int_equal(s->n, 1);
+        assert_int_equal(s->op[0].kind, RPCRDMA_OP_SEND);
+        assert_int_equal(s->op[0].len, i % 64);
+        assert_int_equal(get(s->op[0].src.bytes + 8, 8), 100 + i);
+    }
+    assert_int_equal(s->n_findings, 0);
+    seen_free(s);
+}
+
+static void request(struct seen *s, uint32_t seq)
+{
+    b.n = 0;
+    put_start(&b, true, 0, 1, NULL, 0);
+    tcp(s, 0, seq, NEXT1, ACK, b.at, b.n);
+}
+
+/* A Request with other sequence numbers, whose SYN was not captured: the ports are used again,
+ * unless these bytes are in the middle of what was sent already. */
+static void ports_used_again(void **state)
+{
+    static const struct {
+        uint32_t seq;
+        bool other;
+    } requests[] = {
+        {1000 - 400, true},                  /* before the first byte, */
+        {1000, false},                       /* the same Request again, */
+        {NEXT0, false},                      /* within, */
+        {NEXT0 + 24, true},                  /* behind the Send, where an FPDU is due */
+        {NEXT0 + 1000, true},                /* and beyond */
+        {1000 + UINT32_C(0x80000000), true}, /* as far away as can be */
+    };
+    struct seen *s;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(requests) / sizeof(requests[0]); i++) {
+        s = seen_new(NULL);
+        talk_start(s, 0, 0);
+        b.n = 0;
+        put_send(&b, false, 1, 0);
+        assert_int_equal(b.n, 24);
+        tcp(s, 0, NEXT0, NEXT1, ACK, b.at, b.n);
+        s->n = 0;
+        request(s, requests[i].seq);
+        assert_int_equal(count_kind(s, RPCRDMA_OP_CONNECT), requests[i].other);
+        assert_int_equal(s->net->tcp->n_connections, 1);
+        seen_free(s);
+    }
+    /* nobody answered the first */
+    s = seen_new(NULL);
+    request(s, 1000);
+    request(s, 9000);
+    assert_int_equal(s->n, 2);
+    assert_int_equal(s->op[1].kind, RPCRDMA_OP_CONNECT);
+    assert_int_equal(s->op[1].seq, 9000);
+    seen_free(s);
+    /* a SYN says so on its own; the same SYN again says nothing */
+    s = seen_new(NULL);
+    talk_start(s, 0, 0);
+    tcp(s, 0, 999, 0, SYN, NULL, 0);
+    assert_int_equal(s->net->tcp->n_connections, 1);
+    tcp(s, 0, 998, 0, SYN, NULL, 0);
+    assert_int_equal(s->net->tcp->n_connections, 0);
+    seen_free(s);
+}
+
+/* A connection is known by its Reply, too: which acknowledges the Request, so FPDUs follow. */
+static void known_by_the_reply(void **state)
+{
+    static const struct rpcrdma_net_config config = {.check_icrc = true};
+    struct seen *s = seen_new(&config);
+
+    (void)state;
+    b.n = 0;
+    put_start(&b, false, C, 1, "abcd", 4);
+    tcp(s, 1, 5000, 1020, ACK, b.at, b.n);
+    assert_int_equal(s->n, 1);
+    assert_int_equal(s->op[0].kind, RPCRDMA_OP_ACCEPT);
+    assert_int_equal(s->op[0].src_port, 20049);
+    assert_memory_equal(s->data[0], "abcd", 4);
+    b.n = 0; /* no CRC: whether the other side asked for them is not known, nor are they needed */
+    put_send(&b, false, 1, 100);
+    tcp(s, 0, 1020, 5024, ACK, b.at, b.n);
+    assert_int_equal(s->n, 2);
+    assert_int_equal(s->op[1].kind, RPCRDMA_OP_SEND);
+    assert_int_equal(s->op[1].src_port, 40000);
+    assert_int_equal(s->n_findings, 0);
+    seen_free(s);
+}
+
+/* A TCP header that cannot be: its length below 20 or beyond the packet. */
+static void headers(void **state)
+{
+    struct seen *s = seen_new(NULL);
+
+    (void)state;
+    b.n = 0;
+    put_start(&b, true, 0, 1, NULL, 0);
+    put_tcp(&packet, 0, 1000, 5000, ACK, b.at, b.n);
+    packet.at[14 + 20 + 12] = 0x40;
+    give(s, 1, &packet);
+    packet.at[14 + 20 + 12] = 0xf0; /* 60 bytes, of 52 */
+    give(s, 1, &packet);
+    assert_int_equal(s->n, 0);
+    assert_int_equal(rpcrdma_net_stats(s->net)->other, 2);
+    packet.at[14 + 20 + 12] = 0x80;
+    give(s, 1, &packet);
+    assert_int_equal(s->n, 1);
+    seen_free(s);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(over_ipv6),        cmocka_unit_test(thousands),
+        cmocka_unit_test(ports_used_again), cmocka_unit_test(known_by_the_reply),
+        cmocka_unit_test(headers),
+    };
+
+    return cmocka_run_group_tests_name("tcp", tests, NULL, NULL);
+}
