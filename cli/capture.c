@@ -153,9 +153,10 @@ static int from_source(struct capture *capture)
     capture->source = source;
     capture->files.refresh = refresh_from_source;
     capture->files.context = capture;
+    capture_progress_begin(&capture->progress);
     if (capture_files_open(&capture->files) && capture_select_start(&capture->select))
         copy(capture, source);
-    capture_progress_clear(&capture->progress);
+    capture_progress_end(&capture->progress);
     source_close(source);
     return capture->status;
 }

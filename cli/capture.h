@@ -32,8 +32,8 @@ struct capture_limits {
 
 struct capture_files {
     /* the caller's */
-    const char *path;           /* "-" is standard output */
-    struct capture_limits next; /* another file; files: how many to keep of them */
+    const char *path;               /* "-" is standard output */
+    struct capture_limits next;     /* another file; files: how many to keep of them */
     void (*refresh)(void *context); /* has capture_files_statistics called; before a file ends */
     void *context;
     struct capture_limits stop; /* the end; duration is not for here */
@@ -80,7 +80,7 @@ struct capture_select {
     /* for the caller to read */
     uint64_t messages, left_out, cut;
     uint64_t bytes_in, bytes_kept;
-    bool has_credits;
+    bool has_credits, credits_shown; /* of the connection closest to its limit since then */
     uint32_t granted;
     uint64_t in_flight;
 
@@ -101,10 +101,14 @@ struct capture_progress {
     bool on; /* standard error is a terminal */
     int64_t start_ns, next_ns;
     uint64_t packets_before;
+    size_t shown; /* characters to write over */
 };
+/* Between the two, the line makes way for what is complained about. */
+void capture_progress_begin(struct capture_progress *progress);
+void capture_progress_end(struct capture_progress *progress);
+/* Once a second, however often it is called. */
 void capture_progress_show(struct capture_progress *progress, const struct source *source,
-                           const struct capture_select *select, uint64_t packets);
-void capture_progress_clear(struct capture_progress *progress);
+                           struct capture_select *select, uint64_t packets);
 
 /* -D. Returns the exit status. */
 int capture_list(bool json);

@@ -16,7 +16,6 @@ struct capture_interface {
     struct pcapng_interface is; /* its strings are owned */
     struct pcapng_statistics counts;
     bool has_counts;
-    uint64_t packets; /* in the current file */
     char *comment;
 };
 
@@ -178,6 +177,7 @@ static void end_file(struct capture_files *files)
     if (!pcapng_writer_flush(&files->writer) && error == 0)
         error = files->writer.error;
     files->bytes += files->writer.written;
+    files->packets = files->writer.packets;
     if (files->writer.fd > STDERR_FILENO && close(files->writer.fd) != 0 && error == 0)
         error = errno;
     files->writer.error = error;
@@ -229,13 +229,13 @@ void capture_files_packet(struct capture_files *files, uint32_t number,
     if (files->enough || files->failed)
         return;
     pcapng_write_packet(&files->writer, number, packet);
+    files->packets = files->writer.packets;
     if (files->writer.error != 0) {
         if (files->writer.error != EPIPE)
             say(files, files->writer.error);
         files->failed = true;
         return;
     }
-    files->packets++;
     if (files->stop.bytes > 0 && files->writer.written >= files->stop.bytes)
         files->enough = true;
 }

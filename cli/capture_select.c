@@ -63,7 +63,12 @@ static void on_credit_point(void *context, const struct rpcrdma_connection *conn
     (void)end;
     if (!point->has_granted)
         return;
+    /* in_flight / granted, without the division */
+    if (select->has_credits && !select->credits_shown &&
+        point->in_flight * select->granted < select->in_flight * point->granted)
+        return;
     select->has_credits = true;
+    select->credits_shown = false;
     select->granted = point->granted;
     select->in_flight = point->in_flight;
 }

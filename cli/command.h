@@ -24,5 +24,7 @@ extern const struct command command_capture, command_check, command_connections,
 
 /* One line on stderr: "rpcrdma: " and the formatted text. */
 __attribute__((format(printf, 1, 2))) void complain(const char *format, ...);
+/* What to do before such a line: something else may be on the terminal. NULL: nothing. */
+void complain_first(void (*first)(void *context), void *context);
 
 #endif

@@ -14,10 +14,21 @@ static const struct command *const commands[] = {
 
 enum { N_COMMANDS = sizeof(commands) / sizeof(commands[0]) };
 
+static void (*complains_first)(void *context);
+static void *complains_context;
+
+void complain_first(void (*first)(void *context), void *context)
+{
+    complains_first = first;
+    complains_context = context;
+}
+
 void complain(const char *format, ...)
 {
     va_list args;
 
+    if (complains_first)
+        complains_first(complains_context);
     va_start(args, format);
     fputs("rpcrdma: ", stderr);
     vfprintf(stderr, format, args);

@@ -64,9 +64,9 @@ void device_no_permission(const char *name, char *error, size_t size)
     if (n > 0)
         program[n] = '\0';
     snprintf(error, size,
-             "%s: no permission to capture; run it as root, or once: "
+             "%s%sno permission to capture; run it as root, or once: "
              "sudo setcap cap_net_raw+ep %s",
-             name, n > 0 ? program : "rpcrdma");
+             name ? name : "", name ? ": " : "", n > 0 ? program : "rpcrdma");
 }
 
 #ifndef HAVE_PCAP

@@ -103,7 +103,7 @@ bool live_list(void (*each)(void *context, const struct device_entry *entry), vo
 /* Frees the strings. */
 void device_clear(struct device *device);
 
-/* Whether this process may capture, and else the line that says what to do. */
+/* The line that says what to do about it; name may be NULL. */
 void device_no_permission(const char *name, char *error, size_t size);
 
 /* pcap-filter(7) applied by the program itself, for devices that have no filter of their own. */

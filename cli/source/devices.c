@@ -112,6 +112,7 @@ _Noreturn static void capture(char *const *names, size_t n, const struct devices
     say(control, "");                 /* so far, so good */
     for (uint32_t i = 0; i < n; i++)
         record_interface(&capturing.writer, capturing.pump.devices[i]);
+    on_tick(&capturing); /* what can be counted at all */
     pump_run(&capturing.pump, &mine);
     on_tick(&capturing);
     pcapng_writer_close(&capturing.writer);

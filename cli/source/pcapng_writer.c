@@ -186,6 +186,7 @@ void pcapng_write_packet(struct pcapng_writer *writer, uint32_t interface,
     u32(writer, packet->caplen);
     u32(writer, packet->len);
     bytes(writer, packet->data, packet->caplen);
+    writer->packets += writer->error == 0;
     end(writer, at);
 }
 
@@ -210,15 +211,15 @@ static void take_back(struct pcapng_writer *writer, size_t done)
     size_t whole = 0;
     off_t at;
 
-    for (;;) {
-        uint32_t length;
+    for (size_t block = 0; block < writer->n;) {
+        uint32_t head[2]; /* type, length */
 
-        if (done - whole < 2 * sizeof(length))
-            break;
-        memcpy(&length, writer->buffer + whole + sizeof(length), sizeof(length));
-        if (done - whole < length)
-            break;
-        whole += length;
+        memcpy(head, writer->buffer + block, sizeof(head));
+        block += head[1];
+        if (block <= done)
+            whole = block;
+        else
+            writer->packets -= head[0] == BLOCK_ENHANCED;
     }
     writer->written -= writer->n - whole;
     if (whole == done)

@@ -21,7 +21,8 @@ struct pcapng_writer {
     size_t n; /* bytes waiting */
     int fd;
     int error;        /* errno of the first failed write; 0: none */
-    uint64_t written; /* bytes, those that wait included */
+    uint64_t written; /* bytes, those that wait included; of a failed write, what arrived whole */
+    uint64_t packets; /* the same of packets, of all files */
     bool swallowed;   /* of a failed write something arrived that could not be taken back */
 };
 

@@ -165,7 +165,7 @@ class File(command.CommandTest):
         big = self.path('big.pcap')
         command.pcap.write(big, [command.pcap.Packet(i + 1, i, bytes([i & 255]) * 9000, 9000)
                                  for i in range(600)])
-        script = ('mount -t tmpfs -o size=3m none "$1" && "$2" capture -q -r "$3" '
+        script = ('mount -t tmpfs -o size=3m none "$1" && "$2" capture -r "$3" '
                   '-w "$1/f.pcapng"; s=$?; cp "$1/f.pcapng" "$4"; exit $s')
         run = subprocess.run(['unshare', '--mount', '--map-root-user', 'sh', '-c', script, 'sh',
                               tempdir(self), command.RPCRDMA, big, self.path('got.pcapng')],
@@ -173,9 +173,11 @@ class File(command.CommandTest):
         if b'unshare' in run.stderr or b'mount:' in run.stderr:
             self.skipTest('no tmpfs of our own here')
         self.assertEqual(run.returncode, 2, run.stderr)
-        self.assertRegex(run.stderr.decode(), r'\Arpcrdma: \S+: No space left on device; what was '
-                                              r'written up to here can be read\n\Z')
         packets = ngfile.read(self.path('got.pcapng')).packets
+        self.assertRegex(run.stderr.decode(),
+                         r'\Arpcrdma: \S+: No space left on device; what was written up to here can '
+                         rf'be read\nrpcrdma: {len(packets)} packets written, '
+                         rf'{os.path.getsize(self.path("got.pcapng"))} bytes\n\Z')
         self.assertGreater(len(packets), 300)
         for i, packet in enumerate(packets):
             self.assertEqual(packet.data, bytes([i & 255]) * 9000)

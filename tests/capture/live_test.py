@@ -185,6 +185,11 @@ class Live(network.Cable, command.CommandTest):
         status, out, err = run.finish()
         self.assertEqual((status, out), (2, ''))
         self.assertRegex(err, r'\Arpcrdma: v1: no permission .*setcap cap_net_raw\+ep /\S+\n\Z')
+        for who, says in ((only, r'\Ayes\Z'), (nothing, r'\Ano permission .*setcap cap_net_raw')):
+            run = subprocess.run([*who, command.RPCRDMA, 'capture', '-D', '--json'],
+                                 capture_output=True, check=True)
+            lines = [json.loads(line) for line in run.stdout.splitlines()]
+            self.assertRegex(next(one['capture'] for one in lines if one['device'] == 'v1'), says)
 
     def test_bad_usage(self):
         for arguments, says in (

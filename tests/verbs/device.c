@@ -54,7 +54,7 @@ EXPORT struct ibv_device **ibv_get_device_list(int *n)
         snprintf(device->device.name, sizeof(device->device.name), "%s", name);
         snprintf(device->device.ibdev_path, sizeof(device->device.ibdev_path), "%s/%s",
                  sysfs ? sysfs : "/nonexistent", name);
-        device->device.node_type = IBV_NODE_CA;
+        device->device.node_type = standin_number("STANDIN_RNIC", 0) ? IBV_NODE_RNIC : IBV_NODE_CA;
         list[count++] = &device->device;
     }
     free(copy);
@@ -105,8 +105,8 @@ static int query_port(struct ibv_context *context, uint8_t port, struct ibv_port
         return EINVAL;
     attr->state = IBV_PORT_ACTIVE;
     attr->active_mtu = IBV_MTU_4096;
-    attr->active_speed = 32;
-    attr->active_width = 2;
+    attr->active_speed = (uint8_t)standin_number("STANDIN_SPEED", 32);
+    attr->active_width = attr->active_speed == 1 ? 1 : 2;
     attr->link_layer = link && strcmp(link, "infiniband") == 0 ? IBV_LINK_LAYER_INFINIBAND
                                                                : IBV_LINK_LAYER_ETHERNET;
     return 0;

@@ -4,15 +4,12 @@ import os
 import shutil
 import signal
 import subprocess
-import sys
 import time
 import unittest
 
-HERE = os.path.dirname(os.path.abspath(__file__))
-sys.path[:0] = [os.path.join(HERE, '..', 'cli')]
-STANDIN = sys.argv.pop(3)
+import standin
 
-# pylint: disable=wrong-import-position
+# pylint: disable=wrong-import-order
 import command
 
 INTERFACE = 'rpcrdma-standin0'
@@ -21,7 +18,7 @@ INTERFACE = 'rpcrdma-standin0'
 class Extcap(command.CommandTest):
     def setUp(self):
         super().setUp()
-        self.environment = {**os.environ, 'LD_PRELOAD': STANDIN,
+        self.environment = {**os.environ, 'LD_PRELOAD': standin.STANDIN,
                             'STANDIN_CAPTURE': command.capture()}
 
     def ask(self, *arguments, status=0, **settings):
@@ -80,7 +77,7 @@ class Extcap(command.CommandTest):
         script = os.path.join(folder, 'rpcrdma-extcap')
         with open(script, 'w', encoding='ascii') as file:
             # tshark itself must not have the stand-in: it may be linked to libibverbs
-            file.write(f'#!/bin/sh\nLD_PRELOAD={STANDIN} exec {command.RPCRDMA} "$@"\n')
+            file.write(f'#!/bin/sh\nLD_PRELOAD={standin.STANDIN} exec {command.RPCRDMA} "$@"\n')
         os.chmod(script, 0o755)
         os.chmod(self.folder, 0o755)
         environment = {**self.environment, 'WIRESHARK_EXTCAP_DIR': folder,

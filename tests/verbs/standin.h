@@ -13,6 +13,8 @@
  *   STANDIN_DEVICES     names, with commas (standin0); each plays the file
  *   STANDIN_PORTS       ports per device (1)
  *   STANDIN_LINK        ethernet (default), infiniband
+ *   STANDIN_SPEED       LinkSpeedActive (32: EDR, 4 lanes); 1: SDR, one lane
+ *   STANDIN_RNIC        1: an iWARP device, not a channel adapter
  *   STANDIN_SYSFS       folder that holds NAME/ for each device, as /sys/class/infiniband does; the
  *                       counter NAME/ports/N/hw_counters/out_of_buffer is kept if it is there
  *   STANDIN_RATE        packets per second (1000); 0: as fast as it can copy

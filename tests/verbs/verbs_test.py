@@ -4,80 +4,19 @@ import json
 import os
 import re
 import signal
-import subprocess
-import sys
 import time
+import unittest
 
-HERE = os.path.dirname(os.path.abspath(__file__))
-sys.path[:0] = [os.path.join(HERE, '..', 'cli'), os.path.join(HERE, '..', 'capture')]
-STANDIN = sys.argv.pop(3)
+import standin
 
-# pylint: disable=wrong-import-position
+# pylint: disable=wrong-import-order
 import command
 import ngfile
 
 IFDROP, OSDROP = 5, 7
 
 
-class Verbs(command.CommandTest):
-    def setUp(self):
-        super().setUp()
-        self.out = os.path.join(self.folder, 'out.pcapng')
-        self.report = os.path.join(self.folder, 'report')
-        os.chmod(self.folder, 0o755)
-
-    def sysfs(self, name='standin0', driver=None, netdev=None, counter=True):
-        folder = os.path.join(self.folder, 'sys', name)
-        os.makedirs(os.path.join(folder, 'ports', '1', 'hw_counters'))
-        os.makedirs(os.path.join(folder, 'ports', '1', 'gid_attrs', 'ndevs'))
-        os.makedirs(os.path.join(folder, 'device'))
-        if counter:
-            with open(os.path.join(folder, 'ports/1/hw_counters/out_of_buffer'), 'w',
-                      encoding='ascii') as file:
-                file.write('0\n')
-        if netdev:
-            with open(os.path.join(folder, 'ports/1/gid_attrs/ndevs/0'), 'w',
-                      encoding='ascii') as file:
-                file.write(netdev + '\n')
-        if driver:
-            os.symlink('/sys/bus/pci/drivers/' + driver, os.path.join(folder, 'device', 'driver'))
-        return os.path.join(self.folder, 'sys')
-
-    def environment(self, settings):
-        settings.setdefault('CAPTURE', command.capture())
-        settings.setdefault('REPORT', self.report)
-        return {**os.environ, 'LD_PRELOAD': STANDIN,
-                **{f'STANDIN_{key}': str(value) for key, value in settings.items()}}
-
-    def start(self, *arguments, **settings):
-        return subprocess.Popen([command.RPCRDMA, *arguments], stdout=subprocess.PIPE,
-                                stderr=subprocess.PIPE, env=self.environment(settings))
-
-    def played(self, report=None, seconds=60):
-        end = time.monotonic() + seconds
-        while time.monotonic() < end:
-            try:
-                with open(report or self.report, encoding='ascii') as file:
-                    text = file.read()
-                if text.endswith('\n'):
-                    return json.loads(text)
-            except FileNotFoundError:
-                pass
-            time.sleep(0.02)
-        raise TimeoutError
-
-    def capture(self, *arguments, status=0, how=signal.SIGTERM, **settings):
-        """(what the device says it did, stderr)"""
-        run = self.start('capture', '-w', self.out, *arguments, **settings)
-        said = self.played()
-        time.sleep(0.3)
-        if how:
-            run.send_signal(how)
-        out, err = run.communicate(timeout=60)
-        os.unlink(self.report)
-        self.assertEqual((run.returncode, out), (status, b''), err)
-        return said, err.decode()
-
+class Verbs(standin.DeviceTest):
     def check(self, *packets):
         file = ngfile.read(self.out)
         self.assertEqual([p.data for p in file.packets], [p.data for p in packets])
@@ -227,6 +166,9 @@ class Verbs(command.CommandTest):
         line = self.refused('-i', 'rxe0', DEVICES='rxe0', SYSFS=self.sysfs('rxe0', None, 'eth7'),
                             REFUSE='qp:95')
         self.assertIn('-i eth7', line)
+        line = self.refused('-i', 'mine', DEVICES='mine', SYSFS=self.sysfs('mine', None, 'eth8'),
+                            REFUSE='qp:95')  # whatever its name is
+        self.assertIn('is software: capture from its network interface, -i eth8', line)
         self.assertIn('"nonsense ', self.refused('-i', 'standin0', '-f', 'nonsense ('))
 
     def test_list(self):
@@ -241,6 +183,25 @@ class Verbs(command.CommandTest):
                          REFUSE='qp:95')
         one = json.loads(run.communicate(timeout=60)[0].splitlines()[0])
         self.assertTrue(one['capture'].startswith('a raw packet queue pair is refused'), one)
+
+    def test_interface_of_an_iwarp_device(self):
+        """Found by its address, where the kernel does not tell."""
+        for name in sorted(os.listdir('/sys/class/net')):
+            with open(f'/sys/class/net/{name}/address', encoding='ascii') as file:
+                address = file.read().strip().split(':')
+            if len(address) == 6 and set(address) != {'00'} and \
+                    os.path.exists(f'/sys/class/net/{name}/device'):
+                break
+        else:
+            raise unittest.SkipTest('no network interface that is a device')
+        gid = ':'.join(address[i] + address[i + 1] for i in (0, 2, 4)) + 5 * ':0000'
+        line = self.refused('-i', 'siw0', DEVICES='siw0', REFUSE='qp:95', RNIC=1,
+                            SYSFS=self.sysfs('siw0', gid=gid))
+        self.assertTrue(line.endswith(f'-i {name}'), line)
+        run = self.start('capture', '-D', '--json', DEVICES='siw0', REFUSE='qp:95', RNIC=1,
+                         SYSFS=os.path.join(self.folder, 'sys'), SPEED=1)
+        one = json.loads(run.communicate(timeout=60)[0].splitlines()[0])
+        self.assertEqual((one['about'], one['speed']), (f'siw, {name}', '2.5 Gb/s'))
 
     def test_no_processor_when_idle(self):
         """Nothing comes: the program sleeps."""

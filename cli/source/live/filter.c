@@ -33,7 +33,9 @@ struct device_filter *device_filter_new(const char *text, uint32_t linktype, uin
 
 bool device_filter_match(const struct device_filter *filter, const struct rpcrdma_packet *packet)
 {
-    return bpf_filter(filter->program.bf_insns, packet->data, packet->len, packet->caplen) != 0;
+    struct pcap_pkthdr header = {.caplen = packet->caplen, .len = packet->len};
+
+    return pcap_offline_filter(&filter->program, &header, packet->data) != 0;
 }
 
 void device_filter_free(struct device_filter *filter)

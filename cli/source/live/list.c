@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+#include <errno.h>
 #include <net/if.h>
 #include <net/if_arp.h>
 #include <pcap/pcap.h>
@@ -67,16 +68,28 @@ static void speed_of(const char *device, char *text, size_t size)
         snprintf(text, size, "%d Mb/s", megabits);
 }
 
+static bool may_capture(void)
+{
+    int fd = socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC, 0); /* of no protocol: it gets nothing */
+    bool good = fd >= 0 || (errno != EPERM && errno != EACCES);
+
+    if (fd >= 0)
+        close(fd);
+    return good;
+}
+
 bool live_list(void (*each)(void *context, const struct device_entry *entry), void *context,
                char *error, size_t size)
 {
-    char pcap_error[PCAP_ERRBUF_SIZE], speed[32];
+    char pcap_error[PCAP_ERRBUF_SIZE], speed[32], refused[DEVICE_ERROR] = "";
     pcap_if_t *all;
 
     if (pcap_findalldevs(&all, pcap_error) != 0) {
         snprintf(error, size, "network interfaces: %s", pcap_error);
         return false;
     }
+    if (!may_capture())
+        device_no_permission(NULL, refused, sizeof(refused));
     for (const pcap_if_t *one = all; one; one = one->next) {
         struct device_entry entry = {
             .name = one->name,
@@ -84,7 +97,7 @@ bool live_list(void (*each)(void *context, const struct device_entry *entry), vo
             .speed = speed,
             .state = one->flags & PCAP_IF_UP ? "up" : "down",
             .about = one->description ? one->description : "",
-            .sniff = "yes",
+            .sniff = *refused ? refused : "yes",
         };
 
         /* libpcap's others (USB, netfilter, D-Bus) carry no RDMA */

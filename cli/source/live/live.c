@@ -131,12 +131,18 @@ static bool activate(struct live *live, const struct device_config *config, char
     uint64_t buffer = config->buffer ? config->buffer : DEVICE_BUFFER;
     int status;
 
-    pcap_set_snaplen(live->pcap, (int)(config->snaplen ? config->snaplen : DEVICE_SNAPLEN));
-    pcap_set_promisc(live->pcap, !config->not_promiscuous);
-    pcap_set_timeout(live->pcap, config->immediate ? GATHER_LIVE_MS : GATHER_MS);
-    pcap_set_buffer_size(live->pcap, buffer < INT32_MAX ? (int)buffer : INT32_MAX);
-    pcap_set_tstamp_precision(live->pcap, PCAP_TSTAMP_PRECISION_NANO);
-    status = pcap_activate(live->pcap);
+    status =
+        pcap_set_snaplen(live->pcap, (int)(config->snaplen ? config->snaplen : DEVICE_SNAPLEN));
+    if (status == 0)
+        status = pcap_set_promisc(live->pcap, !config->not_promiscuous);
+    if (status == 0)
+        status = pcap_set_timeout(live->pcap, config->immediate ? GATHER_LIVE_MS : GATHER_MS);
+    if (status == 0)
+        status = pcap_set_buffer_size(live->pcap, buffer < INT32_MAX ? (int)buffer : INT32_MAX);
+    if (status == 0)
+        status = pcap_set_tstamp_precision(live->pcap, PCAP_TSTAMP_PRECISION_NANO);
+    if (status == 0 || status == PCAP_ERROR_TSTAMP_PRECISION_NOTSUP) /* then: microseconds */
+        status = pcap_activate(live->pcap);
     if (status < 0) { /* above: a warning, of no promiscuous mode for instance */
         say(live, status, error, size);
         return false;

@@ -27,7 +27,8 @@ static void speed_of(const struct ibv_port_attr *attr, char *text, size_t size)
             tenths = speeds[i].tenths;
     for (size_t i = 0; i < sizeof(widths) / sizeof(widths[0]); i++)
         if (widths[i].code == attr->active_width && tenths > 0)
-            snprintf(text, size, "%u Gb/s", tenths * widths[i].lanes / 10);
+            snprintf(text, size, tenths * widths[i].lanes % 10 ? "%u.%u Gb/s" : "%u Gb/s",
+                     tenths * widths[i].lanes / 10, tenths * widths[i].lanes % 10);
 }
 
 static const char *link_name(uint8_t layer)
@@ -86,6 +87,7 @@ bool verbs_list(bool probe, void (*each)(void *context, const struct device_entr
                 void *context, char *error, size_t size)
 {
     struct ibv_device **list = ibv_get_device_list(NULL);
+    char sniff[DEVICE_ERROR];
 
     if (!list) { /* a kernel without RDMA has none: that is no error */
         if (errno == ENOSYS || errno == ENOENT)
@@ -97,13 +99,16 @@ bool verbs_list(bool probe, void (*each)(void *context, const struct device_entr
         struct ibv_context *open = ibv_open_device(*ib);
 
         if (!open) {
+            sniff[0] = '\0';
+            if (probe)
+                try_it((*ib)->name, sniff, sizeof(sniff));
             each(context, &(struct device_entry){.name = (*ib)->name,
                                                  .rdma = true,
                                                  .link = "",
                                                  .speed = "",
                                                  .state = "",
                                                  .about = "",
-                                                 .sniff = strerror(errno)});
+                                                 .sniff = sniff});
             continue;
         }
         list_ports(*ib, probe, open, each, context);

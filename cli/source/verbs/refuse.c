@@ -46,8 +46,7 @@ static const char *step_name(enum verbs_step step)
 
 static bool software(const char *driver)
 {
-    return strncmp(driver, "rxe", 3) == 0 || strncmp(driver, "siw", 3) == 0 ||
-           strcmp(driver, "rdma_rxe") == 0;
+    return strcmp(driver, "rxe") == 0 || strcmp(driver, "siw") == 0;
 }
 
 void verbs_refuse(const struct verbs *verbs, struct ibv_device *ib, enum verbs_step step,
