@@ -28,19 +28,13 @@ struct pipeline_private {
     size_t n_links_refused;
 };
 
-/* False once the mapped file changed under us: what is made now may be made of other bytes. */
-static bool sound(const struct pipeline *pipeline)
-{
-    return !pipeline->private->source->damaged;
-}
-
 static void on_connection(void *context, const struct rpcrdma_connection *connection)
 {
     struct pipeline *pipeline = context;
     const struct rpcrdma_flow_sink *sink = pipeline->private->sink;
 
     pipeline->private->connections++;
-    if (sink->connection && sound(pipeline))
+    if (sink->connection)
         sink->connection(sink->context, connection);
 }
 
@@ -50,7 +44,7 @@ static void on_message(void *context, const struct rpcrdma_flow_message *message
     const struct rpcrdma_flow_sink *sink = pipeline->private->sink;
 
     pipeline->messages++;
-    if (sink->message && sound(pipeline))
+    if (sink->message)
         sink->message(sink->context, message);
 }
 
@@ -60,7 +54,7 @@ static void on_finding(void *context, const struct rpcrdma_connection *connectio
     struct pipeline *pipeline = context;
     const struct rpcrdma_flow_sink *sink = pipeline->private->sink;
 
-    if (sink->finding && sound(pipeline))
+    if (sink->finding)
         sink->finding(sink->context, connection, finding);
 }
 
@@ -70,8 +64,7 @@ static void on_credits(void *context, const struct rpcrdma_connection *connectio
     struct pipeline *pipeline = context;
     const struct rpcrdma_flow_sink *sink = pipeline->private->sink;
 
-    if (sound(pipeline))
-        sink->credits(sink->context, connection, results, n);
+    sink->credits(sink->context, connection, results, n);
 }
 
 static void on_credit_point(void *context, const struct rpcrdma_connection *connection, int end,
@@ -80,8 +73,7 @@ static void on_credit_point(void *context, const struct rpcrdma_connection *conn
     struct pipeline *pipeline = context;
     const struct rpcrdma_flow_sink *sink = pipeline->private->sink;
 
-    if (sound(pipeline))
-        sink->credit_point(sink->context, connection, end, point);
+    sink->credit_point(sink->context, connection, end, point);
 }
 
 static void on_rpc(void *context, const struct rpcrdma_rpc_message *message)
@@ -89,8 +81,7 @@ static void on_rpc(void *context, const struct rpcrdma_rpc_message *message)
     struct pipeline *pipeline = context;
     const struct rpcrdma_flow_sink *sink = pipeline->private->sink;
 
-    if (sound(pipeline))
-        sink->rpc(sink->context, message);
+    sink->rpc(sink->context, message);
 }
 
 static void on_transaction(void *context, const struct rpcrdma_transaction *transaction)
@@ -98,8 +89,7 @@ static void on_transaction(void *context, const struct rpcrdma_transaction *tran
     struct pipeline *pipeline = context;
     const struct rpcrdma_flow_sink *sink = pipeline->private->sink;
 
-    if (sound(pipeline))
-        sink->transaction(sink->context, transaction);
+    sink->transaction(sink->context, transaction);
 }
 
 static void on_net_finding(void *context, const struct rpcrdma_finding *finding)
@@ -170,8 +160,7 @@ static bool enough(const struct pipeline *pipeline)
 {
     const struct pipeline_private *private = pipeline->private;
 
-    return pipeline->stop || private->no_memory || private->source->damaged ||
-           (pipeline->out && pipeline->out->error);
+    return pipeline->stop || private->no_memory || (pipeline->out && pipeline->out->error);
 }
 
 /* Waits for packets of a device, and calls tick when it is time for that. */
@@ -229,12 +218,6 @@ static void read_packets(struct pipeline *pipeline)
         left -= n;
         if (source->live && pipeline->out)
             out_flush(pipeline->out);
-    }
-    if (source->damaged) { /* the source knows where */
-        bool told = source_next(source, packets, 1, &n) == SOURCE_ERROR;
-
-        complain("%s", told ? source->error : "a file was cut short while it was read");
-        unusable(pipeline);
     }
 }
 
@@ -358,10 +341,8 @@ int pipeline_run(struct pipeline *pipeline, const struct rpcrdma_flow_sink *sink
     private.no_memory = !start(pipeline);
     if (!private.no_memory) {
         read_packets(pipeline);
-        if (!private.source->damaged) {
-            rpcrdma_net_end(private.net);
-            private.no_memory = !rpcrdma_flow_end(private.flow);
-        }
+        rpcrdma_net_end(private.net);
+        private.no_memory = !rpcrdma_flow_end(private.flow);
     }
     if (private.no_memory) {
         complain("%s: packet %" PRIu64 ": out of memory", options_input(pipeline->options),

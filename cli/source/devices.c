@@ -23,6 +23,7 @@ enum { PIPE_SIZE = 1024 * 1024 };
 struct devices {
     struct source source;
     struct source *file; /* what comes through the pipe */
+    int packets;         /* the pipe; the file's to close */
     int control;         /* the other process's words: one line each */
     pid_t child;
     bool ended;
@@ -213,7 +214,7 @@ int source_devices_fd(const struct source *source, bool *at_hand)
     const struct file *file = (const struct file *)((const struct devices *)source)->file;
 
     *at_hand = file->in->pos < file->in->end;
-    return file->in->fd;
+    return ((const struct devices *)source)->packets;
 }
 
 static struct devices *start(char *const *names, size_t n, const struct devices_config *config,
@@ -274,6 +275,7 @@ struct source *source_devices_open(char *const *names, size_t n,
     } else if (!privilege_drop(config->files, error, size)) {
         close(pipe[0]);
     } else {
+        devices->packets = pipe[0];
         devices->file = source_file_open_fd(pipe[0], names[0], error, size);
     }
     if (devices->file)

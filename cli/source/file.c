@@ -128,10 +128,6 @@ static enum source_status file_next(struct source *source, struct source_packet 
             break;
     }
     file->in->pinned = false;
-    if (!input_intact(file->in)) {
-        *n = 0; /* whatever was read may be something else by now */
-        return failed(file);
-    }
     if (*n > 0) {
         if (file->in->failed)
             file->state = FILE_CUT;
@@ -235,7 +231,8 @@ static bool begin(struct file *file)
     return false;
 }
 
-static struct source *open_input(struct input *in, struct file *file, char *error, size_t size)
+static struct source *open_input(struct input *in, struct file *file, bool alone, char *error,
+                                 size_t size)
 {
     static const struct source_ops ops = {file_next, file_interface, file_stats, NULL, file_close};
 
@@ -247,6 +244,7 @@ static struct source *open_input(struct input *in, struct file *file, char *erro
         free(file);
         return NULL;
     }
+    file->in->alone = alone;
     file->source.live = file->in->live;
     if (!begin(file)) {
         snprintf(error, size, "%s", file->in->error);
@@ -265,9 +263,8 @@ struct source *source_file_open(const char *path, const struct source_config *co
         snprintf(error, size, "%s: out of memory", path);
         return NULL;
     }
-    return open_input(input_open(path, config ? config->window : 0, &file->source.damaged,
-                                 config ? config->damaged : NULL, error, size),
-                      file, error, size);
+    return open_input(input_open(path, config ? config->window : 0, error, size), file,
+                      config && config->alone, error, size);
 }
 
 struct source *source_file_open_fd(int fd, const char *name, char *error, size_t size)
@@ -279,6 +276,5 @@ struct source *source_file_open_fd(int fd, const char *name, char *error, size_t
         close(fd);
         return NULL;
     }
-    return open_input(input_open_fd(fd, name, &file->source.damaged, error, size), file, error,
-                      size);
+    return open_input(input_open_fd(fd, name, error, size), file, false, error, size);
 }

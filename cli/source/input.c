@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "source/input.h"
 
-#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -9,195 +8,293 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "source/source.h"
-
 /*
- * A mapping is three times as fast as read() and needs no copy, but a file that is cut short while
- * it is mapped (a ring-buffer capture that comes round) turns its missing pages into SIGBUS. Two
- * things keep that an error: the file's size is checked before every batch of packets is given out,
- * and for the moment between that check and the use of the bytes a handler puts zero pages where
- * the file was and says so in *damaged. Nothing made from such bytes may be printed.
+ * Files are read, not mapped: copying into a buffer that stays in the processor's cache costs what
+ * mapping pages does, the bytes are at hand then, and a file that is cut short under us (a
+ * ring-buffer capture that comes round) ends early instead of turning into a signal.
  */
 
-static struct input *mapped;
-static struct sigaction before;
-static long page;
-
-static void on_sigbus(int number, siginfo_t *info, void *context)
+static void say(char *to, const char *name, const char *format, va_list args)
 {
-    uint8_t *address = info->si_addr;
+    int n = snprintf(to, FEED_ERROR_SIZE, "%s: ", name);
 
-    (void)number;
-    (void)context;
-    for (struct input *in = mapped; in; in = in->next_mapped) {
-        uint8_t *map = in->map;
-
-        if (!map || address < map || address >= map + in->map_size)
-            continue;
-        if (mmap(map, in->map_size, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) ==
-            MAP_FAILED)
-            break;
-        *in->damaged = 1;
-        if (in->damaged_too)
-            *in->damaged_too = 1;
-        return;
-    }
-    sigaction(SIGBUS, &before, NULL); /* not ours: the instruction runs again, without us */
+    if (n > 0 && n < FEED_ERROR_SIZE)
+        vsnprintf(to + n, FEED_ERROR_SIZE - (size_t)n, format, args);
 }
 
-/* The handler is there as long as something is mapped. */
-static bool watch(struct input *in)
+void feed_fail(struct feed *feed, const char *format, ...)
 {
-    if (!mapped) {
-        struct sigaction action = {.sa_sigaction = on_sigbus, .sa_flags = SA_SIGINFO};
+    va_list args;
 
-        page = sysconf(_SC_PAGESIZE);
-        sigemptyset(&action.sa_mask);
-        if (sigaction(SIGBUS, &action, &before) != 0) {
-            input_fail(in, "%s", strerror(errno));
-            return false;
-        }
-    }
-    in->next_mapped = mapped;
-    mapped = in;
-    return true;
-}
-
-static void unwatch(struct input *in)
-{
-    for (struct input **p = &mapped; *p; p = &(*p)->next_mapped) {
-        if (*p == in) {
-            *p = in->next_mapped;
-            if (!mapped)
-                sigaction(SIGBUS, &before, NULL);
-            return;
-        }
-    }
+    va_start(args, format);
+    say(feed->error, feed->name, format, args);
+    va_end(args);
+    feed->failed = true;
 }
 
 void input_fail(struct input *in, const char *format, ...)
 {
     va_list args;
-    int n = snprintf(in->error, sizeof(in->error), "%s: ", in->name);
 
-    if (n > 0 && (size_t)n < sizeof(in->error)) {
-        va_start(args, format);
-        vsnprintf(in->error + n, sizeof(in->error) - (size_t)n, format, args);
-        va_end(args);
-    }
+    va_start(args, format);
+    say(in->error, in->name, format, args);
+    va_end(args);
     in->failed = true;
 }
 
-static ssize_t read_fd(struct input *in, uint8_t *to, size_t n)
-{
-    ssize_t got;
+/* -- a descriptor as a feed ---------------------------------------------------------------------
+ */
 
-    do {
-        got = read(in->fd, to, n);
-    } while (got < 0 && errno == EINTR);
-    if (got < 0)
-        input_fail(in, "byte %" PRIu64 ": %s", in->base + in->end, strerror(errno));
-    return got;
-}
+struct file_feed {
+    struct feed feed;
+    int fd;
+    bool regular;
+    uint64_t offset; /* of the next byte */
+    uint64_t size;   /* of a regular file, the most that was seen */
+};
 
-static bool size_now(struct input *in, uint64_t *size)
+/* The end of a file that was longer before: somebody cut it. */
+static ssize_t file_end(struct file_feed *file)
 {
     struct stat st;
 
-    if (fstat(in->fd, &st) != 0) {
-        input_fail(in, "%s", strerror(errno));
+    if (!file->regular)
+        return 0;
+    if (fstat(file->fd, &st) != 0) {
+        feed_fail(&file->feed, "%s", strerror(errno));
+        return -1;
+    }
+    if ((uint64_t)st.st_size >= file->size) {
+        file->size = (uint64_t)st.st_size;
+        return 0;
+    }
+    feed_fail(&file->feed, "byte %" PRIu64 ": the file was cut short while it was read",
+              (uint64_t)st.st_size);
+    return -1;
+}
+
+static ssize_t file_read(struct feed *feed, uint8_t *to, size_t n)
+{
+    struct file_feed *file = (struct file_feed *)feed;
+    ssize_t got;
+
+    do {
+        got = read(file->fd, to, n);
+    } while (got < 0 && errno == EINTR);
+    if (got < 0)
+        feed_fail(feed, "byte %" PRIu64 ": %s", file->offset, strerror(errno));
+    if (got == 0)
+        return file_end(file);
+    if (got > 0)
+        file->offset += (uint64_t)got;
+    return got;
+}
+
+static void file_free(struct feed *feed)
+{
+    struct file_feed *file = (struct file_feed *)feed;
+
+    if (file->fd > STDIN_FILENO)
+        close(file->fd);
+    free(feed->name);
+    free(file);
+}
+
+/* What the descriptor is. False with the error set. */
+static bool file_look(struct file_feed *file, bool *live)
+{
+    struct stat st;
+    off_t at;
+
+    if (fstat(file->fd, &st) != 0) {
+        feed_fail(&file->feed, "%s", strerror(errno));
         return false;
     }
-    *size = (uint64_t)st.st_size;
+    if (S_ISDIR(st.st_mode)) {
+        feed_fail(&file->feed, "%s", strerror(EISDIR));
+        return false;
+    }
+    file->regular = S_ISREG(st.st_mode);
+    *live = !file->regular;
+    if (!file->regular)
+        return true;
+    if (st.st_size == 0) {
+        feed_fail(&file->feed, "empty file");
+        return false;
+    }
+    file->size = (uint64_t)st.st_size;
+    at = lseek(file->fd, 0, SEEK_CUR); /* standard input may have been read before */
+    file->offset = at > 0 ? (uint64_t)at : 0;
+    posix_fadvise(file->fd, 0, 0, POSIX_FADV_SEQUENTIAL);
     return true;
 }
 
-static void unmap(struct input *in)
+static struct input *begin(const char *path, int fd, size_t window, char *error, size_t size)
 {
-    if (in->map)
-        munmap(in->map, in->map_size);
-    in->map = NULL;
-    in->data = NULL;
+    struct file_feed *file = calloc(1, sizeof(*file));
+    bool standard_input = fd < 0 && strcmp(path, "-") == 0, live = false;
+    struct input *in = NULL;
+
+    snprintf(error, size, "out of memory");
+    if (file)
+        file->feed.name = strdup(standard_input ? "standard input" : path);
+    if (!file || !file->feed.name) {
+        free(file);
+        if (fd >= 0)
+            close(fd);
+        return NULL;
+    }
+    file->feed.read = file_read;
+    file->feed.free = file_free;
+    file->fd = fd >= 0 ? fd : standard_input ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
+    if (file->fd < 0) {
+        snprintf(error, size, "%s: %s", path, strerror(errno));
+    } else if (!file_look(file, &live)) {
+        snprintf(error, size, "%s", file->feed.error);
+    } else {
+        uint64_t offset = file->offset;
+
+        in = input_of(&file->feed);
+        if (!in)
+            return NULL;
+        in->base = offset;
+        in->live = live;
+        if (window > 0 && window < in->window)
+            in->window = window;
+        return in;
+    }
+    file_free(&file->feed);
+    return NULL;
 }
 
-bool input_intact(struct input *in)
+struct input *input_open(const char *path, size_t window, char *error, size_t size)
 {
-    uint64_t size;
+    return begin(path, -1, window, error, size);
+}
 
-    if (in->read)
-        return true;
-    if (!size_now(in, &size))
-        return false;
-    if (size >= input_offset(in) && !*in->damaged)
-        return true;
-    input_fail(in, "byte %" PRIu64 ": the file was cut short while it was read", size);
+struct input *input_open_fd(int fd, const char *name, char *error, size_t size)
+{
+    return begin(name, fd, 0, error, size);
+}
+
+/* -- any feed -----------------------------------------------------------------------------------
+ */
+
+struct input *input_of(struct feed *feed)
+{
+    struct input *in = calloc(1, sizeof(*in));
+
+    if (in)
+        in->name = strdup(feed->name);
+    if (!in || !in->name) {
+        free(in);
+        feed->free(feed);
+        return NULL;
+    }
+    in->feed = feed;
+    in->window = INPUT_READ;
+    return in;
+}
+
+static bool no_memory(struct input *in)
+{
+    input_fail(in, "byte %" PRIu64 ": out of memory", input_offset(in));
     return false;
 }
 
-/* Maps the window that begins at or just before the current position. */
-static enum input_status fill_mapped(struct input *in, size_t n)
-{
-    uint64_t at = input_offset(in), start = at & ~(uint64_t)(page - 1), size;
-    size_t length, want = n + (size_t)(at - start);
-    void *map;
-
-    if (!input_intact(in) || !size_now(in, &size))
-        return INPUT_END;
-    if (size <= at || size == in->base + in->end)
-        return INPUT_END; /* nothing there that is not at hand */
-    length = want > in->window ? want : in->window;
-    if (length > size - start)
-        length = (size_t)(size - start);
-    unmap(in);
-    map = mmap(NULL, length, PROT_READ, MAP_SHARED, in->fd, (off_t)start);
-    in->base = start;
-    in->pos = (size_t)(at - start);
-    in->end = in->pos;
-    if (map == MAP_FAILED) {
-        input_fail(in, "byte %" PRIu64 ": %s", at, strerror(errno));
-        return INPUT_END;
-    }
-    madvise(map, length, MADV_SEQUENTIAL);
-    in->map = map;
-    in->map_size = length;
-    in->data = map;
-    in->end = length;
-    return n <= in->end - in->pos ? INPUT_OK : INPUT_END;
-}
-
-static enum input_status fill_read(struct input *in, size_t n)
+/* Brings what is left of the window to the start of the buffer, and makes that `size` bytes. */
+static bool to_buffer(struct input *in, size_t size)
 {
     size_t left = in->end - in->pos;
 
-    if (n > in->buffer_size) {
-        size_t size = n + in->window;
-        uint8_t *buffer = realloc(in->buffer, size);
+    if (size > in->buffer_size) {
+        uint8_t *buffer = malloc(size);
 
-        if (!buffer) {
-            input_fail(in, "byte %" PRIu64 ": out of memory", input_offset(in));
-            return INPUT_END;
-        }
+        if (!buffer)
+            return no_memory(in);
+        if (left > 0)
+            memcpy(buffer, in->data + in->pos, left);
+        free(in->buffer);
         in->buffer = buffer;
         in->buffer_size = size;
-        in->data = buffer;
+    } else if (left > 0) {
+        memmove(in->buffer, in->data + in->pos, left);
     }
-    if (in->pos > 0) {
-        memmove(in->buffer, in->buffer + in->pos, left);
-        in->base += in->pos;
-        in->pos = 0;
-        in->end = left;
-    }
-    while (in->end < n) {
-        ssize_t got =
-            in->failed ? 0 : in->read(in, in->buffer + in->end, in->buffer_size - in->end);
+    in->data = in->buffer;
+    in->base += in->pos;
+    in->pos = 0;
+    in->end = left;
+    return true;
+}
 
+/* Reads until n bytes are at hand. */
+static enum input_status fill_alone(struct input *in, size_t n)
+{
+    size_t size = in->buffer_size < n ? n + in->window : in->buffer_size;
+
+    if (!to_buffer(in, size))
+        return INPUT_END;
+    while (in->end < n) {
+        size_t room = in->buffer_size - in->end;
+        ssize_t got = -1;
+
+        if (room > in->window)
+            room = in->window;
+        if (!in->feed->failed)
+            got = in->feed->read(in->feed, in->buffer + in->end, room);
+        if (got < 0 && !in->failed) {
+            snprintf(in->error, sizeof(in->error), "%s", in->feed->error);
+            in->failed = true;
+        }
         if (got <= 0)
             return INPUT_END;
         in->end += (size_t)got;
+    }
+    return INPUT_OK;
+}
+
+/* The next slot becomes the window, with what is left of the one before copied to its front; or,
+ * where that is much, both go to the buffer. */
+static bool take_slot(struct input *in, uint8_t *bytes, size_t n)
+{
+    size_t left = in->end - in->pos;
+
+    if (left > AHEAD_ROOM) {
+        if (!to_buffer(in, left + n > in->buffer_size ? 2 * (left + n) : in->buffer_size))
+            return false;
+        memcpy(in->buffer + in->end, bytes, n);
+        in->end += n;
+        ahead_done(in->ahead, true);
+        return true;
+    }
+    if (left > 0)
+        memcpy(bytes - left, in->data + in->pos, left);
+    in->data = bytes - left;
+    in->base += in->pos;
+    in->pos = 0;
+    in->end = left + n;
+    ahead_done(in->ahead, false);
+    return true;
+}
+
+static enum input_status fill_ahead(struct input *in, size_t n)
+{
+    while (in->end - in->pos < n) {
+        size_t got;
+        uint8_t *bytes = ahead_next(in->ahead, &got);
+
+        if (!bytes) { /* the end, or it was: the file may have grown since */
+            bool good = to_buffer(in, in->buffer_size < n ? n + in->window : in->buffer_size);
+
+            ahead_end(in->ahead);
+            in->ahead = NULL;
+            return good ? fill_alone(in, n) : INPUT_END;
+        }
+        if (!take_slot(in, bytes, got))
+            return INPUT_END;
     }
     return INPUT_OK;
 }
@@ -206,7 +303,11 @@ enum input_status input_fill(struct input *in, size_t n)
 {
     if (in->pinned)
         return INPUT_AGAIN;
-    return in->read ? fill_read(in, n) : fill_mapped(in, n);
+    if (!in->alone && !in->live && in->base + in->end >= (uint64_t)INPUT_ALONE * in->window) {
+        in->alone = true; /* asked once */
+        in->ahead = ahead_begin(in->feed, in->window);
+    }
+    return in->ahead ? fill_ahead(in, n) : fill_alone(in, n);
 }
 
 enum input_status input_skip(struct input *in, uint64_t n)
@@ -216,16 +317,6 @@ enum input_status input_skip(struct input *in, uint64_t n)
 
         n -= in->end - in->pos;
         in->pos = in->end;
-        if (!in->read && !in->pinned) { /* a gap in a mapped file needs no look at its bytes */
-            uint64_t size, at = input_offset(in);
-
-            if (!input_intact(in) || !size_now(in, &size) || size < at)
-                return INPUT_END;
-            unmap(in);
-            in->base = n < size - at ? at + n : size;
-            in->pos = in->end = 0;
-            return n <= size - at ? INPUT_OK : INPUT_END;
-        }
         status = input_fill(in, 1);
         if (status != INPUT_OK)
             return status;
@@ -234,95 +325,12 @@ enum input_status input_skip(struct input *in, uint64_t n)
     return INPUT_OK;
 }
 
-static bool set_up(struct input *in, volatile sig_atomic_t *damaged, bool standard_input)
-{
-    struct stat st;
-
-    if (fstat(in->fd, &st) != 0) {
-        input_fail(in, "%s", strerror(errno));
-        return false;
-    }
-    if (S_ISDIR(st.st_mode)) {
-        input_fail(in, "%s", strerror(EISDIR));
-        return false;
-    }
-    in->live = !S_ISREG(st.st_mode);
-    if (!in->live && st.st_size == 0) {
-        input_fail(in, "empty file");
-        return false;
-    }
-    if (!in->live) {
-        off_t at = standard_input ? lseek(in->fd, 0, SEEK_CUR) : 0;
-        void *probe = mmap(NULL, 1, PROT_READ, MAP_SHARED, in->fd, 0);
-
-        if (probe != MAP_FAILED && at >= 0) {
-            munmap(probe, 1);
-            in->damaged = damaged;
-            in->base = (uint64_t)at;
-            return watch(in);
-        }
-    }
-    in->read = read_fd;
-    return true;
-}
-
-static struct input *begin(const char *path, int fd, size_t window, volatile sig_atomic_t *damaged,
-                           volatile sig_atomic_t *damaged_too, char *error, size_t size)
-{
-    struct input *in = calloc(1, sizeof(*in));
-    bool standard_input = fd < 0 && strcmp(path, "-") == 0;
-    bool good = false;
-
-    if (!in) {
-        if (fd >= 0)
-            close(fd);
-        goto out;
-    }
-    in->fd = fd;
-    in->damaged_too = damaged_too;
-    in->window = window > 0 && window < INPUT_WINDOW ? window : INPUT_WINDOW;
-    in->name = strdup(standard_input ? "standard input" : path);
-    if (!in->name)
-        goto out;
-    if (fd < 0)
-        in->fd = standard_input ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
-    if (in->fd < 0)
-        input_fail(in, "%s", strerror(errno));
-    else
-        good = set_up(in, damaged, standard_input);
-out:
-    if (!good) {
-        snprintf(error, size, "%s", in && in->failed ? in->error : "out of memory");
-        input_close(in);
-        return NULL;
-    }
-    if (in->read && in->window > INPUT_READ)
-        in->window = INPUT_READ;
-    return in;
-}
-
-struct input *input_open(const char *path, size_t window, volatile sig_atomic_t *damaged,
-                         volatile sig_atomic_t *damaged_too, char *error, size_t size)
-{
-    return begin(path, -1, window, damaged, damaged_too, error, size);
-}
-
-struct input *input_open_fd(int fd, const char *name, volatile sig_atomic_t *damaged, char *error,
-                            size_t size)
-{
-    return begin(name, fd, 0, damaged, NULL, error, size);
-}
-
 void input_close(struct input *in)
 {
     if (!in)
         return;
-    unwatch(in);
-    unmap(in);
-    if (in->free_context)
-        in->free_context(in->context);
-    if (in->fd > STDIN_FILENO)
-        close(in->fd);
+    ahead_end(in->ahead);
+    in->feed->free(in->feed);
     free(in->buffer);
     free(in->name);
     free(in);

@@ -3,20 +3,20 @@
 #define RPCRDMA_CLI_SOURCE_INPUT_H
 
 /*
- * The bytes of a file, one window at a time: mapped where that is possible, else read. A reader
- * asks for n bytes in one piece, looks at them, and moves past them.
+ * The bytes of a file, one window at a time. A reader asks for n bytes in one piece, looks at them,
+ * and moves past them. What is large is read ahead by a second thread (feed.h).
  */
 
-#include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <sys/types.h>
+
+#include "source/feed.h"
 
 enum {
-    INPUT_WINDOW = 16 * 1024 * 1024, /* default, and the most that is mapped at once */
-    INPUT_READ = 1024 * 1024,        /* read at once: more is not faster, and would be touched */
-    INPUT_ERROR_SIZE = 400,
+    INPUT_READ = 256 * 1024, /* read at once, by default: what stays in the processor's cache */
+    INPUT_ALONE = 8,         /* so many are read before it is worth starting a thread */
+    INPUT_ERROR_SIZE = FEED_ERROR_SIZE,
 };
 
 enum input_status {
@@ -26,7 +26,7 @@ enum input_status {
 };
 
 struct input {
-    const uint8_t *data; /* the window */
+    const uint8_t *data; /* the window: in the buffer, or in one that was read ahead */
     size_t pos, end;     /* next byte, and the end of the bytes at hand */
     uint64_t base;       /* where the window begins, in the file or the unpacked stream */
     bool pinned;         /* the caller holds pointers into the window: it must not move */
@@ -35,34 +35,23 @@ struct input {
     char error[INPUT_ERROR_SIZE];
     char *name;
 
-    /* mapped */
-    void *map; /* page aligned; NULL when nothing is mapped */
-    size_t map_size, window;
-    /* set to 1 by the signal handler when mapped bytes are gone; the second may be NULL */
-    volatile sig_atomic_t *damaged, *damaged_too;
-    struct input *next_mapped;
-
-    /* read */
+    struct feed *feed; /* its own */
+    size_t window;     /* read at once */
     uint8_t *buffer;
     size_t buffer_size;
-    /* Up to n bytes, n > 0. Returns how many, 0 at the end, -1 with in->error set. */
-    ssize_t (*read)(struct input *in, uint8_t *to, size_t n);
-    void *context; /* of read; freed by free_context */
-    void (*free_context)(void *context);
-    int fd;
+    struct ahead *ahead; /* reads the feed; NULL: nobody but the input does */
+    bool alone;          /* it will not be read ahead */
 };
 
-/*
- * Opens `path`, "-" for standard input. `damaged` and `damaged_too` (or NULL) are where to note
- * that mapped bytes vanished.
- * Returns NULL with a line in `error`.
- */
-struct input *input_open(const char *path, size_t window, volatile sig_atomic_t *damaged,
-                         volatile sig_atomic_t *damaged_too, char *error, size_t size);
+/* Opens `path`, "-" for standard input. `window`: bytes read at once, 0 for the default. Returns
+ * NULL with a line in `error`. */
+struct input *input_open(const char *path, size_t window, char *error, size_t size);
 
 /* The same of an open descriptor, which it owns in every case; `name` is for messages. */
-struct input *input_open_fd(int fd, const char *name, volatile sig_atomic_t *damaged, char *error,
-                            size_t size);
+struct input *input_open_fd(int fd, const char *name, char *error, size_t size);
+
+/* An input of what the feed gives, which it owns in every case. NULL: no memory. */
+struct input *input_of(struct feed *feed);
 
 /*
  * If `in` begins like gzip or zstd: an input of the unpacked bytes, which owns `in`. Else `in`
@@ -82,9 +71,6 @@ static inline enum input_status input_need(struct input *in, size_t n)
 
 /* Moves past n bytes, at hand or not. Less than OK leaves the position where it stopped. */
 enum input_status input_skip(struct input *in, uint64_t n);
-
-/* Whether the file still has the bytes that were passed; false with in->error set if it was cut. */
-bool input_intact(struct input *in);
 
 static inline uint64_t input_offset(const struct input *in)
 {

@@ -20,7 +20,7 @@
  * it. */
 enum { FULLER_FIRST_NS = 2000000 };
 
-enum { MANY = 4096, INTERFACE_BITS = 16, WINDOW_LEAST = 1024 * 1024 };
+enum { MANY = 4096, INTERFACE_BITS = 16, WINDOWS = 2 * 1024 * 1024, WINDOW_LEAST = 16 * 1024 };
 
 struct part {
     const char *path; /* borrowed */
@@ -352,8 +352,8 @@ struct source *source_merge_open(char *const *paths, size_t n, char *error, size
     merge = calloc(1, sizeof(*merge));
     if (merge) {
         merge->source.ops = &ops;
-        merge->config.damaged = &merge->source.damaged;
-        merge->config.window = INPUT_WINDOW / n < WINDOW_LEAST ? WINDOW_LEAST : INPUT_WINDOW / n;
+        merge->config.alone = true;
+        merge->config.window = WINDOWS / n < WINDOW_LEAST ? WINDOW_LEAST : WINDOWS / n;
     }
     if (!merge || !set_up(merge, paths, n)) {
         snprintf(error, size, "out of memory");

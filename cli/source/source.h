@@ -17,7 +17,6 @@
  *     }
  */
 
-#include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -46,11 +45,11 @@ struct source_packet {
 };
 
 struct source_interface {
-    const char *name;  /* NULL: unknown. Owned by the source */
-    const char *input; /* the file or device it was read from */
-    uint32_t linktype; /* LINKTYPE_ value */
-    uint32_t snaplen;  /* bytes kept of each packet; 0: all */
-    uint64_t ticks;    /* time stamps count 1/ticks seconds */
+    const char *name;                           /* NULL: unknown. Owned by the source */
+    const char *input;                          /* the file or device it was read from */
+    uint32_t linktype;                          /* LINKTYPE_ value */
+    uint32_t snaplen;                           /* bytes kept of each packet; 0: all */
+    uint64_t ticks;                             /* time stamps count 1/ticks seconds */
     const char *comment, *description, *filter; /* NULL: not said */
     bool received_known, dropped_known;         /* so far: see source_stats */
     uint64_t received, dropped;
@@ -81,15 +80,13 @@ struct source_ops {
 /* The beginning of every source's own struct. */
 struct source {
     const struct source_ops *ops;
-    bool live; /* packets arrive as they happen: next waits for them, output should not */
-    volatile sig_atomic_t damaged; /* what was given out last may have changed in place: a file
-                                    * was cut short under us. next will say more */
-    char error[512];               /* of the last SOURCE_ERROR */
+    bool live;       /* packets arrive as they happen: next waits for them, output should not */
+    char error[512]; /* of the last SOURCE_ERROR */
 };
 
 struct source_config {
-    size_t window;                  /* bytes of a file mapped at once; 0: the default, 16 MiB */
-    volatile sig_atomic_t *damaged; /* where else to note what source.damaged says, or NULL */
+    size_t window; /* bytes of a file read at once; 0: the default, which is the most */
+    bool alone;    /* no second thread reads ahead: one of many files */
 };
 
 /*

@@ -17,6 +17,7 @@
 #endif
 
 struct unpack {
+    struct feed feed;
     struct input *packed;
     bool between; /* at the end of a member or frame: the file may end here */
 #ifdef HAVE_ZLIB
@@ -29,9 +30,9 @@ struct unpack {
 #endif
 };
 
-static void unpack_free(void *context)
+static void unpack_free(struct feed *feed)
 {
-    struct unpack *unpack = context;
+    struct unpack *unpack = (struct unpack *)feed;
 
 #ifdef HAVE_ZLIB
     if (unpack->z_ready)
@@ -41,29 +42,31 @@ static void unpack_free(void *context)
     ZSTD_freeDStream(unpack->zstd); /* NULL is fine */
 #endif
     input_close(unpack->packed);
+    free(feed->name);
     free(unpack);
 }
 
 #if defined(HAVE_ZLIB) || defined(HAVE_ZSTD)
 /* Makes at least one packed byte available. 1, 0 at a proper end, -1 with the error set. */
-static int more(struct input *in, struct unpack *unpack)
+static int more(struct unpack *unpack)
 {
     struct input *packed = unpack->packed;
+    struct feed *feed = &unpack->feed;
 
-    if (input_intact(packed) && input_need(packed, 1) == INPUT_OK)
+    if (input_need(packed, 1) == INPUT_OK)
         return 1;
     if (packed->failed)
-        snprintf(in->error, sizeof(in->error), "%s", packed->error), in->failed = true;
+        snprintf(feed->error, sizeof(feed->error), "%s", packed->error), feed->failed = true;
     else if (!unpack->between)
-        input_fail(in, "byte %" PRIu64 ": the compressed data end too soon", input_offset(packed));
-    return in->failed ? -1 : 0;
+        feed_fail(feed, "byte %" PRIu64 ": the compressed data end too soon", input_offset(packed));
+    return feed->failed ? -1 : 0;
 }
 #endif
 
 #ifdef HAVE_ZLIB
-static ssize_t read_gzip(struct input *in, uint8_t *to, size_t n)
+static ssize_t read_gzip(struct feed *feed, uint8_t *to, size_t n)
 {
-    struct unpack *unpack = in->context;
+    struct unpack *unpack = (struct unpack *)feed;
     struct input *packed = unpack->packed;
     z_stream *z = &unpack->z;
 
@@ -71,7 +74,7 @@ static ssize_t read_gzip(struct input *in, uint8_t *to, size_t n)
     z->avail_out = (uInt)n;
     while (z->avail_out == (uInt)n) {
         size_t at_hand;
-        int result = more(in, unpack);
+        int result = more(unpack);
 
         if (result <= 0)
             return result;
@@ -91,19 +94,19 @@ static ssize_t read_gzip(struct input *in, uint8_t *to, size_t n)
         if (result == Z_STREAM_END)
             unpack->between = true;
         else if (result != Z_OK && result != Z_BUF_ERROR) {
-            input_fail(in, "byte %" PRIu64 ": gzip: %s", input_offset(packed),
-                       z->msg ? z->msg : "damaged");
+            feed_fail(feed, "byte %" PRIu64 ": gzip: %s", input_offset(packed),
+                      z->msg ? z->msg : "damaged");
             break;
         }
     }
-    return z->avail_out < (uInt)n ? (ssize_t)(n - z->avail_out) : in->failed ? -1 : 0;
+    return z->avail_out < (uInt)n ? (ssize_t)(n - z->avail_out) : feed->failed ? -1 : 0;
 }
 #endif
 
 #ifdef HAVE_ZSTD
-static ssize_t read_zstd(struct input *in, uint8_t *to, size_t n)
+static ssize_t read_zstd(struct feed *feed, uint8_t *to, size_t n)
 {
-    struct unpack *unpack = in->context;
+    struct unpack *unpack = (struct unpack *)feed;
     struct input *packed = unpack->packed;
     ZSTD_outBuffer out = {.dst = to, .size = n};
 
@@ -112,7 +115,7 @@ static ssize_t read_zstd(struct input *in, uint8_t *to, size_t n)
         size_t result;
 
         if (!unpack->zstd_full) {
-            int left = more(in, unpack);
+            int left = more(unpack);
 
             if (left <= 0)
                 return left;
@@ -122,8 +125,8 @@ static ssize_t read_zstd(struct input *in, uint8_t *to, size_t n)
         result = ZSTD_decompressStream(unpack->zstd, &out, &from);
         packed->pos += from.pos;
         if (ZSTD_isError(result)) {
-            input_fail(in, "byte %" PRIu64 ": zstd: %s", input_offset(packed),
-                       ZSTD_getErrorName(result));
+            feed_fail(feed, "byte %" PRIu64 ": zstd: %s", input_offset(packed),
+                      ZSTD_getErrorName(result));
             break;
         }
         unpack->between = result == 0;
@@ -133,32 +136,30 @@ static ssize_t read_zstd(struct input *in, uint8_t *to, size_t n)
 }
 #endif
 
-static bool start_gzip(struct input *in, struct unpack *unpack)
+static bool start_gzip(struct unpack *unpack)
 {
 #ifdef HAVE_ZLIB
     unpack->z_ready = inflateInit2(&unpack->z, 15 + 16) == Z_OK;
     if (!unpack->z_ready)
-        input_fail(in, "out of memory");
-    in->read = read_gzip;
+        feed_fail(&unpack->feed, "out of memory");
+    unpack->feed.read = read_gzip;
     return unpack->z_ready;
 #else
-    (void)unpack;
-    input_fail(in, "gzip: this program was built without zlib");
+    feed_fail(&unpack->feed, "gzip: this program was built without zlib");
     return false;
 #endif
 }
 
-static bool start_zstd(struct input *in, struct unpack *unpack)
+static bool start_zstd(struct unpack *unpack)
 {
 #ifdef HAVE_ZSTD
     unpack->zstd = ZSTD_createDStream();
     if (!unpack->zstd)
-        input_fail(in, "out of memory");
-    in->read = read_zstd;
+        feed_fail(&unpack->feed, "out of memory");
+    unpack->feed.read = read_zstd;
     return unpack->zstd != NULL;
 #else
-    (void)unpack;
-    input_fail(in, "zstd: this program was built without libzstd");
+    feed_fail(&unpack->feed, "zstd: this program was built without libzstd");
     return false;
 #endif
 }
@@ -168,30 +169,29 @@ struct input *input_unpack(struct input *in, char *error, size_t size)
     static const uint8_t gzip[] = {0x1f, 0x8b}, zstd[] = {0x28, 0xb5, 0x2f, 0xfd};
     bool is_gzip = input_need(in, 2) == INPUT_OK && memcmp(in->data + in->pos, gzip, 2) == 0;
     bool is_zstd = input_need(in, 4) == INPUT_OK && memcmp(in->data + in->pos, zstd, 4) == 0;
+    bool live = in->live;
     struct input *out;
     struct unpack *unpack;
 
     if (!is_gzip && !is_zstd)
         return in;
-    out = calloc(1, sizeof(*out));
+    snprintf(error, size, "%s: out of memory", in->name);
     unpack = calloc(1, sizeof(*unpack));
-    if (!out || !unpack || !(out->name = strdup(in->name))) {
-        snprintf(error, size, "%s: out of memory", in->name);
-        free(out);
+    if (!unpack || !(unpack->feed.name = strdup(in->name))) {
         free(unpack);
         input_close(in);
         return NULL;
     }
+    unpack->feed.free = unpack_free;
     unpack->packed = in;
-    out->context = unpack;
-    out->free_context = unpack_free;
-    out->window = INPUT_READ;
-    out->live = in->live;
-    out->fd = -1;
-    if (!(is_gzip ? start_gzip(out, unpack) : start_zstd(out, unpack))) {
-        snprintf(error, size, "%s", out->error);
-        input_close(out);
+    in->alone = true; /* what is unpacked is read ahead */
+    if (!(is_gzip ? start_gzip(unpack) : start_zstd(unpack))) {
+        snprintf(error, size, "%s", unpack->feed.error);
+        unpack_free(&unpack->feed);
         return NULL;
     }
+    out = input_of(&unpack->feed);
+    if (out)
+        out->live = live;
     return out;
 }

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef RPCRDMA_CLI_SOURCE_FEED_H
+#define RPCRDMA_CLI_SOURCE_FEED_H
+
+/*
+ * Where an input's bytes come from: a descriptor, or what unpacks another input. One thread at a
+ * time reads it, not always the same.
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+enum { FEED_ERROR_SIZE = 400 };
+
+struct feed {
+    /* Up to n bytes, n > 0. Returns how many, 0 at the end, -1 with feed->error set. */
+    ssize_t (*read)(struct feed *feed, uint8_t *to, size_t n);
+    void (*free)(struct feed *feed);
+    char *name; /* its own, for messages */
+    bool failed;
+    char error[FEED_ERROR_SIZE]; /* one line */
+};
+
+/* Writes feed->name, ": " and the formatted text into feed->error, and marks the feed failed. */
+__attribute__((format(printf, 2, 3))) void feed_fail(struct feed *feed, const char *format, ...);
+
+/*
+ * A feed that a thread of its own reads ahead, so that reading (and unpacking) takes none of the
+ * time of who uses the bytes. It comes in slots, in order; before each there is room for
+ * what is left over of the bytes before, so that a packet that lies in two of them is in one piece
+ * without copying more than that.
+ */
+enum { AHEAD_ROOM = 64 * 1024 };
+
+struct ahead;
+
+/* NULL where there is no second processor, no thread or no memory: then the caller reads for
+ * itself. `feed` is the thread's until ahead_end; `size`: of a slot. */
+struct ahead *ahead_begin(struct feed *feed, size_t size);
+
+/* Waits for the next slot; *n bytes, with AHEAD_ROOM bytes before them that may be written. The one
+ * given last stays as it is until ahead_done. NULL: the feed is at its end, or failed. */
+uint8_t *ahead_next(struct ahead *ahead, size_t *n);
+
+/* Slots given before the last one are no longer looked at; `all`: nor is the last one. */
+void ahead_done(struct ahead *ahead, bool all);
+
+/* The feed is the caller's again; slots are gone. NULL is fine. */
+void ahead_end(struct ahead *ahead);
+
+#endif
