@@ -210,6 +210,61 @@ static void backwards(void **state)
     seen_free(s);
 }
 
+/* A direction that never comes into step again holds a bounded number of bytes, and the other does
+ * not wait for it for ever. */
+static void out_of_step_for_good(void **state)
+{
+    static uint8_t noise[1400];
+    struct seen *s = seen_new(NULL);
+    uint32_t sent = 0, seq[2] = {NEXT0, NEXT1};
+    size_t before;
+
+    (void)state;
+    memset(noise, 0xff, sizeof(noise)); /* no FPDU begins so */
+    start_of(s, 1);
+    from(s, 1, 0, seq[0], seq[1], noise, sizeof(noise));
+    seq[0] += sizeof(noise);
+    assert_int_equal(count_rule(s, RPCRDMA_RULE_MPA_SYNC), 1);
+    before = s->n;
+    for (int i = 0; i < 1500; i++) { /* 2 MB of noise one way, 1.5 MB of Sends the other */
+        from(s, 1, 0, seq[0], seq[1], noise, sizeof(noise));
+        seq[0] += sizeof(noise);
+        b.n = 0;
+        put_send(&b, false, ++sent, 1000);
+        from(s, 1, 1, seq[1], seq[0], b.at, b.n);
+        seq[1] += (uint32_t)b.n;
+        assert_true(s->net->tcp->memory < 1 << 20);
+        if (i == 10) /* a Reply is not given before what may be its Call */
+            assert_int_equal(s->n, before);
+    }
+    assert_int_equal(s->n, before + sent);
+    /* in step again at the first FPDUs */
+    s->n = 0;
+    for (uint32_t msn = 1; msn <= 5; msn++) {
+        b.n = 0;
+        put_send(&b, false, msn, 500);
+        from(s, 1, 0, seq[0], seq[1], b.at, b.n);
+        seq[0] += (uint32_t)b.n;
+    }
+    assert_int_equal(s->n, 5);
+    assert_int_equal(s->op[4].seq, 5);
+    seen_free(s);
+}
+
+/* Not even room for a connection: nothing is read, and nothing breaks. */
+static void no_room_at_all(void **state)
+{
+    const struct rpcrdma_net_config config = {.max_memory = 64};
+    struct seen *s = seen_new(&config);
+
+    (void)state;
+    start_of(s, 1);
+    assert_int_equal(s->n, 0);
+    assert_int_equal(s->net->tcp->n_connections, 0);
+    assert_int_equal(rpcrdma_net_stats(s->net)->other, 2);
+    seen_free(s);
+}
+
 static void conversation(struct seen *s)
 {
     uint32_t seq = NEXT0;
@@ -327,6 +382,8 @@ int main(void)
         cmocka_unit_test(backwards),
         cmocka_unit_test(failed_allocations),
         cmocka_unit_test(no_memory_for_markers),
+        cmocka_unit_test(out_of_step_for_good),
+        cmocka_unit_test(no_room_at_all),
     };
 
     return cmocka_run_group_tests_name("memory", tests, NULL, NULL);
