@@ -1,0 +1,293 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* RPCs that come again, without end, or with RDMA that nobody offered: bounded, and said. */
+#include "rpc_rig.h"
+
+enum { MSG = 0, NFS = 100003, READ = 6, WRITE = 7, HANDLE = 51, SIZE = 3000 };
+#define ADDRESS UINT64_C(0x200000)
+
+static struct rpc_rig rig;
+static struct rpc_bytes rpc;
+
+static int teardown(void **state)
+{
+    (void)state;
+    rpc_rig_free(&rig);
+    return 0;
+}
+
+static int setup(void **state)
+{
+    (void)state;
+    rpc_rig_begin(&rig, NULL, true);
+    return 0;
+}
+
+static bool told(const struct got_transaction *t, enum rpcrdma_rule_id rule)
+{
+    return rpc_has_rule(t->rules, t->n_rules, rule);
+}
+
+/* A Call of this procedure that offers a write chunk for its result. */
+static void call(uint32_t xid, uint32_t procedure, uint32_t handle)
+{
+    struct rpc_header h;
+
+    rpc_call_header(&rpc, xid, NFS, 3, procedure);
+    rpc_header_init(&h, xid, MSG);
+    rpc_add_write(&h, true, handle, ADDRESS, SIZE);
+    rpc_send(&rig, true, &h, rpc.data, rpc.n);
+}
+
+/* The Reply of an NFSv3 READ; SIZE bytes in the chunk. */
+static void reply(uint32_t xid, uint32_t handle)
+{
+    struct rpc_header h;
+
+    rpc_reply_header(&rpc, xid);
+    rpc_put(&rpc, 0);
+    rpc_put(&rpc, 0);
+    rpc_put(&rpc, SIZE);
+    rpc_put(&rpc, 1);
+    rpc_put(&rpc, SIZE);
+    rpc_header_init(&h, xid, MSG);
+    rpc_add_write(&h, true, handle, ADDRESS, SIZE);
+    rpc_send(&rig, false, &h, rpc.data, rpc.n);
+}
+
+static void data(uint32_t handle)
+{
+    static uint8_t bytes[SIZE];
+
+    memset(bytes, (int)handle, SIZE);
+    rpc_write(&rig, false, handle, ADDRESS, bytes, SIZE, RIG_PMTU, UINT32_MAX);
+}
+
+/* A Call sent again on its connection while it is outstanding (RFC 5531 section 9) is one
+ * transaction, timed from its first sending; what the second sending offers is what counts. */
+static void a_call_again_while_outstanding(void **state)
+{
+    const struct got_transaction *t;
+    uint64_t first;
+
+    (void)state;
+    first = rig.rig.frame + 1;
+    call(1, READ, HANDLE);
+    rig.rig.time_ns += 5000000;
+    call(1, READ, HANDLE + 1);
+    data(HANDLE + 1);
+    reply(1, HANDLE + 1);
+    assert_int_equal(rig.transactions, 1);
+    t = rpc_transaction(&rig, 1);
+    assert_true(t->t.retransmitted);
+    assert_true(told(t, RPCRDMA_RULE_RPC_AGAIN));
+    assert_int_equal(t->t.call_frame, first);
+    assert_true(t->t.latency_ns > 5000000);
+    assert_true(t->t.complete);
+    assert_int_equal(t->t.write_chunk_length, SIZE);
+}
+
+/* Another procedure, version or program under an outstanding XID is another RPC: the first has no
+ * Reply. */
+static void another_call_with_the_xid(void **state)
+{
+    static const struct {
+        uint32_t program, version, procedure;
+    } others[] = {{NFS, 3, 1}, {NFS, 4, READ}, {NFS + 2, 3, READ}};
+
+    (void)state;
+    for (uint32_t i = 0; i < 3; i++) {
+        struct rpc_header h;
+        size_t n = rig.transactions;
+
+        call(10 + i, READ, HANDLE);
+        rpc_call_header(&rpc, 10 + i, others[i].program, others[i].version, others[i].procedure);
+        rpc_header_init(&h, 10 + i, MSG);
+        rpc_send(&rig, true, &h, rpc.data, rpc.n);
+        assert_int_equal(rig.transactions, n + 1);
+        assert_true(told(&rig.transaction[n], RPCRDMA_RULE_RPC_UNANSWERED));
+        assert_int_equal(rig.transaction[n].t.procedure, READ);
+        rpc_reply_header(&rpc, 10 + i);
+        rpc_header_init(&h, 10 + i, MSG);
+        rpc_send(&rig, false, &h, rpc.data, rpc.n);
+        assert_int_equal(rig.transactions, n + 2);
+        assert_int_equal(rig.transaction[n + 1].t.program, others[i].program);
+        assert_int_equal(rig.transaction[n + 1].t.procedure, others[i].procedure);
+        assert_false(rig.transaction[n + 1].t.retransmitted);
+    }
+}
+
+/* More Calls than are remembered: the oldest is told, without Reply, and the rest is answered. */
+static void calls_without_end(void **state)
+{
+    enum { MORE = 100 };
+    size_t given_up = 0;
+
+    (void)state;
+    rpc_rig_free(&rig);
+    rpc_rig_begin(&rig, NULL, false);
+    for (uint32_t i = 0; i < FLOW_CALLS + MORE; i++)
+        rig_send_call(&rig.rig, &rig.a, &rig.b, 1000 + i);
+    assert_int_equal(rig.transactions, MORE);
+    for (uint32_t i = 0; i < MORE; i++) {
+        assert_int_equal(rig.transaction[i].t.xid, 1000 + i);
+        given_up += told(&rig.transaction[i], RPCRDMA_RULE_RPC_GIVEN_UP);
+    }
+    assert_int_equal(given_up, MORE);
+    rig_send_reply(&rig.rig, &rig.b, &rig.a, 1000 + MORE);
+    assert_int_equal(rig.transactions, MORE + 1);
+    assert_true(rig.transaction[MORE].t.has_latency);
+    rig.rig.flow->flow.sink.transaction = NULL; /* there is no room for the others */
+}
+
+/* RDMA Writes and Reads with a handle that no message offered are told once per connection. */
+static void a_handle_nobody_offered(void **state)
+{
+    size_t n;
+
+    (void)state;
+    rpc_rig_free(&rig);
+    rig_begin(&rig.rig, NULL);
+    rig.rig.flow->flow.track = track_new(&rig.rig.flow->flow);
+    rig.a = RIG_A;
+    rig.b = RIG_B;
+    rig_connect(&rig.rig, &rig.a, &rig.b, 20049);
+    rig_send_call(&rig.rig, &rig.a, &rig.b, 1);
+    data(99);
+    data(98);
+    n = rig_count(&rig.rig, RPCRDMA_RULE_RPC_UNKNOWN_HANDLE);
+    assert_int_equal(n, 1);
+    assert_int_equal(rig.rig.finding[0].arg[0], 99);
+    rig_end(&rig.rig);
+}
+
+/* Bytes beyond the segment they go to (RFC 8166 section 3.4.5: its length). */
+static void beyond_the_segment(void **state)
+{
+    static uint8_t bytes[SIZE + 500];
+    const struct got_transaction *t;
+
+    (void)state;
+    call(20, READ, HANDLE);
+    rpc_write(&rig, false, HANDLE, ADDRESS, bytes, sizeof(bytes), RIG_PMTU, UINT32_MAX);
+    reply(20, HANDLE);
+    t = rpc_transaction(&rig, 20);
+    assert_true(told(t, RPCRDMA_RULE_RPC_OUTSIDE));
+    assert_true(t->t.complete);
+}
+
+/* RDMA_MSG with a reply chunk that was used: which of the two is the message (RFC 8166 section 4.4)
+ * cannot be told; the inline one is given. */
+static void inline_and_reply_chunk(void **state)
+{
+    const struct got_message *m;
+    struct rpc_header h;
+
+    (void)state;
+    rpc_call_header(&rpc, 30, NFS, 3, 0);
+    rpc_header_init(&h, 30, MSG);
+    rpc_add_reply(&h, HANDLE, ADDRESS, SIZE);
+    rpc_send(&rig, true, &h, rpc.data, rpc.n);
+    rpc_reply_header(&rpc, 30);
+    rpc_header_init(&h, 30, MSG);
+    rpc_add_reply(&h, HANDLE, ADDRESS, 100);
+    rpc_send(&rig, false, &h, rpc.data, rpc.n);
+    rig.rig.time_ns += TRACK_HOLD_NS + 1; /* the chunk's bytes are waited for */
+    rig_send_call(&rig.rig, &rig.a, &rig.b, 31);
+    m = rpc_find(&rig, 30, RPCRDMA_DIRECTION_REPLY);
+    assert_true(rpc_has_rule(m->rules, m->n_rules, RPCRDMA_RULE_RPC_TWO_BODIES));
+    assert_int_equal(m->length, rpc.n);
+    assert_memory_equal(m->bytes, rpc.data, rpc.n);
+}
+
+/* A write chunk of more segments than are followed. */
+static void segments_without_end(void **state)
+{
+    enum { MANY = TRACK_SEGMENTS + 10, BYTES = 28 + 16 * MANY + 8 };
+    uint8_t *message = malloc(BYTES + 64), *p = message;
+    struct rpc_bytes inner;
+
+    (void)state;
+    assert_non_null(message);
+    rpc_call_header(&inner, 40, NFS, 3, READ);
+    p = rig_word(rig_word(rig_word(rig_word(p, 40), 1), 32), MSG);
+    p = rig_word(rig_word(p, 0), 1); /* no read list; a write list of one chunk */
+    p = rig_word(p, MANY);
+    for (uint32_t i = 0; i < MANY; i++) {
+        p = rig_word(rig_word(p, 1000 + i), 8);
+        p = rig_word(rig_word(p, 0), i * 8);
+    }
+    p = rig_word(rig_word(p, 0), 0); /* no more, and no reply chunk */
+    memcpy(p, inner.data, inner.n < 64 ? inner.n : 64);
+    rig_send(&rig.rig, &rig.a, &rig.b, message, BYTES + (inner.n < 64 ? inner.n : 64));
+    free(message);
+    rig_send_reply(&rig.rig, &rig.b, &rig.a, 40);
+    assert_int_equal(rig.transactions, 1);
+    assert_true(told(&rig.transaction[0], RPCRDMA_RULE_RPC_SEGMENTS));
+}
+
+/* A read list of more, not by position: the first positions are taken. */
+static void positions_without_end(void **state)
+{
+    enum { MANY = 400 };
+    static uint8_t message[28 + 24 * MANY + 64];
+    uint8_t *p = message;
+    struct rpc_bytes inner;
+
+    (void)state;
+    rpc_call_header(&inner, 41, NFS, 3, WRITE);
+    p = rig_word(rig_word(rig_word(rig_word(p, 41), 1), 32), MSG);
+    for (uint32_t i = 0; i < MANY; i++) {
+        p = rig_word(rig_word(p, 1), 100000 - i * 4); /* backwards */
+        p = rig_word(rig_word(p, 1000 + i), 8);
+        p = rig_word(rig_word(p, 0), i * 8);
+    }
+    p = rig_word(rig_word(rig_word(p, 0), 0), 0);
+    memcpy(p, inner.data, 40);
+    p += 40;
+    rig_send(&rig.rig, &rig.a, &rig.b, message, (uint32_t)(p - message));
+    rig_send_reply(&rig.rig, &rig.b, &rig.a, 41);
+    rig.rig.time_ns += TRACK_HOLD_NS + 1;
+    rig_send_call(&rig.rig, &rig.a, &rig.b, 42);
+    assert_int_equal(rig.transactions, 1);
+    assert_true(rig.transaction[0].t.has_latency);
+    assert_false(rig.transaction[0].t.complete);
+}
+
+/* Replies that wait for data that does not come: more than are kept push the oldest out. */
+static void waiting_replies_without_end(void **state)
+{
+    const int64_t now = rig.rig.time_ns;
+
+    (void)state;
+    rpc_rig_free(&rig);
+    rpc_rig_begin(&rig, NULL, false);
+    for (uint32_t i = 0; i <= TRACK_HELD; i++) {
+        assert_int_equal(rig.transactions, 0);
+        call(5000 + i, READ, 100 + i);
+        reply(5000 + i, 100 + i);
+        rig.rig.time_ns = now; /* it is not time that lets go of them */
+    }
+    assert_int_equal(rig.rig.flow->flow.track->n_held, TRACK_HELD);
+    assert_int_equal(rig.transactions, 1);
+    assert_int_equal(rig.transaction[0].t.xid, 5000);
+    assert_false(rig.transaction[0].t.complete);
+    rig.rig.flow->flow.sink.transaction = NULL; /* there is no room for the others */
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+    const struct CMUnitTest tests[] = {
+        TEST(a_call_again_while_outstanding),
+        TEST(another_call_with_the_xid),
+        TEST(calls_without_end),
+        TEST(a_handle_nobody_offered),
+        TEST(beyond_the_segment),
+        TEST(inline_and_reply_chunk),
+        TEST(segments_without_end),
+        TEST(positions_without_end),
+        TEST(waiting_replies_without_end),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
