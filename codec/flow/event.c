@@ -171,7 +171,7 @@ static struct flow_conn *learn(struct flow *flow, struct flow_half *half,
     bool answers = false;
     struct flow_conn *conn;
 
-    if (send->caplen >= 4 && (half->conn->waiting & (FLOW_WAIT_PEER | FLOW_WAIT_CLAIM)))
+    if (send->caplen >= 4 && (!flow_peer(half) || half->conn->waiting & FLOW_WAIT_CLAIM))
         answers = flow_pair_xid(flow, half, rpcrdma_get_be32(send->data), glimpse->msg_type);
     conn = half->conn;
     if (conn->pub.role[0] == RPCRDMA_ROLE_UNKNOWN && glimpse->has_program) {
@@ -207,7 +207,6 @@ static struct flow_conn *consider(struct flow *flow, struct flow_half *half,
 
 void flow_event_send(struct flow *flow, struct flow_half *half, const struct flow_send *send)
 {
-    const uint32_t learning = FLOW_WAIT_PEER | FLOW_WAIT_ROLE;
     struct flow_conn *conn = half->conn;
 
     if (!conn || conn->claim == FLOW_UNCLAIMED) {
@@ -216,7 +215,7 @@ void flow_event_send(struct flow *flow, struct flow_half *half, const struct flo
             return;
     } else if (conn->claim == FLOW_FOREIGN) {
         return;
-    } else if (conn->waiting & learning) {
+    } else if (conn->waiting & FLOW_WAIT_ROLE || !flow_peer(half)) {
         struct flow_glimpse glimpse = flow_claim_send(flow, send);
 
         conn = learn(flow, half, send, &glimpse);

@@ -210,10 +210,8 @@ void flow_hold_check(struct flow *flow, struct flow_conn *conn)
         return;
     if (conn->waiting & FLOW_WAIT_CLAIM) {
         /* nothing says that this is RPC-over-RDMA */
-        if (full || old) {
-            conn->gave_up = true;
-            flow_hold_drop(flow, conn);
-        }
+        conn->gave_up = true;
+        flow_hold_drop(flow, conn);
         return;
     }
     if (conn->waiting & FLOW_WAIT_PEER && flow_pair_with_half_open(flow, conn))

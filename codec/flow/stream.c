@@ -104,7 +104,7 @@ static void take(struct flow *flow, struct flow_half *half, const struct rpcrdma
     }
     half->resync = packets == 0;
     half->next = rpcrdma_psn_add(op->seq, packets ? packets : 1);
-    if (half->conn && half->conn->waiting & FLOW_WAIT_PEER)
+    if (half->conn && !flow_peer(half))
         flow_pair_request(flow, half, op->seq);
 
     switch (op->kind) {
