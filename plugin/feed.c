@@ -105,7 +105,9 @@ static bool start(void)
         .transaction = keep_transaction,
         .moved = keep_moved,
     };
-    struct rpcrdma_flow_config flow_config = {.max_memory = (uint64_t)settings.memory_mib << 20};
+    /* what is told late is not shown in the first pass */
+    struct rpcrdma_flow_config flow_config = {.max_memory = (uint64_t)settings.memory_mib << 20,
+                                              .unordered = true};
     uint16_t *ports = NULL;
     size_t n = 0;
 

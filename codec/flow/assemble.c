@@ -157,12 +157,55 @@ static struct flow_send in_place(const struct rpcrdma_op *op)
                               .invalidate = op->invalidate};
 }
 
-void flow_assemble_early(struct flow *flow, struct flow_half *half, const struct rpcrdma_op *op)
+/* The packets from `first` to `last`, both in the stash, are a Send. */
+static void early_of_several(struct flow *flow, struct flow_half *half,
+                             const struct flow_stashed *first, const struct flow_stashed *last)
 {
-    struct flow_send send = in_place(op);
+    struct flow_send send = in_place(&last->op);
+    size_t size = 1;
+    uint8_t *buffer;
 
-    if (op->flags & RPCRDMA_OP_FIRST && op->flags & RPCRDMA_OP_LAST)
+    for (const struct flow_stashed *s = first; s != last->next; s = s->next)
+        size += s->op.caplen;
+    buffer = flow_alloc(&flow->memory, size);
+    if (!buffer)
+        return;
+    send.data = buffer;
+    send.caplen = send.len = 0;
+    send.first_frame = first->op.frame;
+    send.first_time_ns = first->op.time_ns;
+    send.first_seq = first->op.seq;
+    for (const struct flow_stashed *s = first; s != last->next; s = s->next) {
+        if (send.caplen == send.len && s->op.caplen > 0) {
+            memcpy(buffer + send.caplen, s->op.data, s->op.caplen);
+            send.caplen += s->op.caplen;
+        }
+        send.len += s->op.len;
+    }
+    flow_message_early(flow, half->conn, half, &send);
+    flow_release(&flow->memory, buffer, size);
+}
+
+void flow_assemble_early(struct flow *flow, struct flow_half *half, const struct flow_stashed *s,
+                         bool follows)
+{
+    bool first = (s->op.flags & RPCRDMA_OP_FIRST) != 0, last = (s->op.flags & RPCRDMA_OP_LAST) != 0;
+    struct flow_send send;
+
+    if (!flow->sink.early)
+        return;
+    if (s->op.kind == RPCRDMA_OP_SEND && first && last) {
+        send = in_place(&s->op);
         flow_message_early(flow, half->conn, half, &send);
+    } else if (s->op.kind == RPCRDMA_OP_SEND && first && !s->next) {
+        half->early = s;
+        return;
+    } else if (s->op.kind == RPCRDMA_OP_SEND && follows && half->early) {
+        if (!last)
+            return;
+        early_of_several(flow, half, half->early, s);
+    }
+    half->early = NULL;
 }
 
 /* Of a stream that nobody has claimed, is this Send worth putting together? */

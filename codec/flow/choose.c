@@ -139,6 +139,14 @@ static const struct rpcrdma_dialect *latest(uint32_t mask)
     return rpcrdma_dialect((enum rpcrdma_dialect_id)id);
 }
 
+const struct rpcrdma_dialect *flow_choose_likely(const struct flow *flow,
+                                                 const struct flow_conn *conn)
+{
+    if (conn->pub.dialect)
+        return conn->pub.dialect;
+    return conn->pub.dialects ? latest(conn->pub.dialects) : flow->dialect;
+}
+
 void flow_choose(struct flow *flow, struct flow_conn *conn, struct flow_half *half,
                  const struct flow_send *send)
 {

@@ -29,6 +29,7 @@ struct rpcrdma_flow *rpcrdma_flow_new(const struct rpcrdma_flow_config *config,
     flow->sink = *sink;
     flow->memory.limit = config && config->max_memory ? (size_t)config->max_memory : DEFAULT_MEMORY;
     flow->dialect = config ? config->dialect : NULL;
+    flow->unordered = config && config->unordered;
     flow->n_ports = config && config->ports ? config->n_ports : 1;
     flow->n_qpns = config && config->qpns ? config->n_qpns : 0;
     if (flow->n_ports)

@@ -118,8 +118,8 @@ struct rpcrdma_flow_sink {
     void (*message)(void *context, const struct rpcrdma_flow_message *message);
     /* A message that will be held back: its peer or dialect is undecided, or packets before it are
      * missing. Tells at its last packet what is known by then, for views that cannot wait: no
-     * connection number perhaps, no part, no Call of a Reply. `message` tells it again, in order;
-     * but not of a Send of several packets that comes out of order, which has no early word */
+     * connection number perhaps, no part, no Call of a Reply. `message` tells it again, in order. A
+     * Send of several packets has an early word only where these come one after the other */
     void (*early)(void *context, const struct rpcrdma_flow_message *message);
     /* findings that belong to no message; connection may be NULL */
     void (*finding)(void *context, const struct rpcrdma_connection *connection,
@@ -147,6 +147,9 @@ struct rpcrdma_flow_config {
     const struct rpcrdma_dialect *dialect; /* of version 2 messages; NULL: find out */
     uint64_t max_memory;                   /* bytes; 0: the default */
     bool credits;                          /* keep account of credits */
+    /* `message` need not wait for messages of other connections that are older and held back: its
+     * order is the capture's within each connection only */
+    bool unordered;
 };
 
 /* True when the thresholds rest on a default that may not hold, because what `end` announced at

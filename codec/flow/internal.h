@@ -79,8 +79,10 @@ void flow_assemble(struct flow *flow, struct flow_half *half, const struct rpcrd
 /* Packets are missing; `goes_on`: what follows them is not the start of a Send. */
 void flow_assemble_gap(struct flow *flow, struct flow_half *half, uint32_t packets, bool goes_on);
 void flow_assemble_free(struct flow *flow, struct flow_half *half);
-/* A packet of a Send has to wait for what is before it. */
-void flow_assemble_early(struct flow *flow, struct flow_half *half, const struct rpcrdma_op *op);
+/* A packet was put into the stash; `follows`: at its end, and the packet there had the PSN before.
+ */
+void flow_assemble_early(struct flow *flow, struct flow_half *half, const struct flow_stashed *s,
+                         bool follows);
 
 /* answer.c */
 void flow_answer(struct flow *flow, struct flow_half *half, const struct rpcrdma_op *op);
@@ -198,6 +200,9 @@ void flow_properties(struct flow_conn *conn, int end, const struct rpcrdma_messa
 /* choose.c: version 2's dialects */
 void flow_choose(struct flow *flow, struct flow_conn *conn, struct flow_half *half,
                  const struct flow_send *send);
+/* By which to decode now: the one that is chosen; else the latest that all messages so far fit. */
+const struct rpcrdma_dialect *flow_choose_likely(const struct flow *flow,
+                                                 const struct flow_conn *conn);
 /* There will be no more evidence before the messages are given out. */
 void flow_choose_settle(struct flow *flow, struct flow_conn *conn);
 

@@ -34,11 +34,6 @@ static void add(struct making *m, enum rpcrdma_rule_id rule, int64_t offset, con
                          .rule = rule, .frame = m->send->frame, .offset = offset, .what = what});
 }
 
-static const struct rpcrdma_dialect *dialect_of(const struct making *m)
-{
-    return m->conn->pub.dialect ? m->conn->pub.dialect : m->flow->dialect;
-}
-
 /* The inline part is not the start of the RPC message: RDMA_MSG with a Position-Zero Read chunk
  * (RFC 5666 left open what that means), or a part of a continued message whose first part was lost.
  */
@@ -74,8 +69,8 @@ static void decode(struct making *m)
 {
     const struct rpcrdma_message *msg = &m->message;
 
-    rpcrdma_message_decode(dialect_of(m), m->send->data, m->send->caplen, m->send->len,
-                           &m->message);
+    rpcrdma_message_decode(flow_choose_likely(m->flow, m->conn), m->send->data, m->send->caplen,
+                           m->send->len, &m->message);
     if (msg->status == RPCRDMA_MALFORMED)
         add(m, RPCRDMA_RULE_MALFORMED, msg->error_off, msg->what);
     else if (msg->status == RPCRDMA_TRUNCATED)

@@ -159,7 +159,8 @@ void flow_order_give(struct flow *flow, struct flow_conn *conn,
     /* within a connection the transport's order counts, not the capture's */
     if (conn->last_given < out->frame)
         conn->last_given = out->frame;
-    if (!flow->queue && (!flow->holding || conn->last_given <= oldest_held(flow))) {
+    if (flow->unordered ||
+        (!flow->queue && (!flow->holding || conn->last_given <= oldest_held(flow)))) {
         flow->sink.message(flow->sink.context, out);
         return;
     }

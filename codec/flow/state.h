@@ -99,7 +99,8 @@ struct flow_half {
     uint64_t write_address;
 
     struct flow_stashed *stash, *stash_tail;
-    bool busy; /* the stash is being emptied */
+    const struct flow_stashed *early; /* the first packet of a Send at the stash's end */
+    bool busy;                        /* the stash is being emptied */
     uint32_t stash_count, stash_bytes;
     uint64_t order;           /* frame to order events by, while a gap fills; 0: the operation's */
     uint32_t evident_packets; /* packets since the gap became evident */
@@ -274,6 +275,7 @@ struct flow {
     struct flow_observer *observers[FLOW_OBSERVERS];
     int n_observers;
     struct flow_credits *credits; /* NULL: not asked for */
+    bool unordered;               /* messages need not wait for other connections' */
     bool ending;                  /* no more operations */
 
     struct flow_half *cache[FLOW_CACHE_SIZE];

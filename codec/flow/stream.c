@@ -125,6 +125,8 @@ static void take(struct flow *flow, struct flow_half *half, const struct rpcrdma
 
 static void free_stashed(struct flow *flow, struct flow_half *half, struct flow_stashed *s)
 {
+    if (half->early == s)
+        half->early = NULL;
     half->stash_count--;
     half->stash_bytes -= s->op.caplen;
     flow->stash_bytes -= s->op.caplen;
@@ -200,6 +202,7 @@ static void stash(struct flow *flow, struct flow_half *half, const struct rpcrdm
 {
     struct flow_stashed **at = &half->stash, *s;
     size_t size = sizeof(*s) + op->caplen;
+    bool follows;
 
     while (half->stash && (half->stash_count >= FLOW_STASH_PACKETS ||
                            half->stash_bytes + op->caplen > FLOW_STASH_BYTES ||
@@ -244,6 +247,8 @@ static void stash(struct flow *flow, struct flow_half *half, const struct rpcrdm
     if (op->caplen > 0)
         memcpy(s->bytes, op->data, op->caplen);
     s->op.data = s->bytes;
+    follows = half->stash_tail && at == &half->stash_tail->next &&
+              rpcrdma_psn_diff(op->seq, half->stash_tail->op.seq) == 1;
     s->next = *at;
     *at = s;
     if (!s->next)
@@ -253,8 +258,7 @@ static void stash(struct flow *flow, struct flow_half *half, const struct rpcrdm
     flow->stash_bytes += op->caplen;
     half->conn->waiting |= wait_bit(half);
     flow_order_holding(flow, half->conn);
-    if (op->kind == RPCRDMA_OP_SEND)
-        flow_assemble_early(flow, half, op);
+    flow_assemble_early(flow, half, s, follows);
     half->evident_packets++;
     if (!half->evident && half->has_acked && rpcrdma_psn_diff(half->acked, half->next) >= 0) {
         half->evident = true;
