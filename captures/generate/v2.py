@@ -30,6 +30,29 @@ def data(length, seed=0):
     return bytes((seed + at * 7) & 0xFF for at in range(length))
 
 
+def opaque(content):
+    return struct.pack('>I', len(content)) + content + bytes(-len(content) % 4)
+
+
+def link(length):
+    """SYMLINK3args after the directory's file handle, of so many bytes (RFC 1813 section 3.3.10)."""
+    head = opaque(b'link') + bytes(24)  # a name, no attribute set
+    return head + opaque(data(length - len(head) - 4, 3))
+
+
+def entry(number, name):
+    """entry3, in a list (RFC 1813 section 3.3.16)."""
+    return struct.pack('>IQ', 1, number) + opaque(name) + struct.pack('>Q', number)
+
+
+def listing(length):
+    """READDIR3res, of so many bytes."""
+    head, end = bytes(16), struct.pack('>II', 0, 1)
+    entries = b''.join(entry(number, b'a name of 20 bytes..') for number in range((length - 64) // 44))
+    last = length - len(head) - len(entries) - len(end) - 24
+    return head + entries + entry(1000, b'n' * last) + end
+
+
 def pull(script, segments, content):
     """The server reads the client's chunk."""
     for one in segments:
@@ -171,7 +194,7 @@ def special(script):
     """RPC messages in chunks."""
     client, server = script.talk.client, script.talk.server
     xid = script.next_xid()  # a long SYMLINK
-    call = rpc_call(xid, NFS, SYMLINK, FILE_HANDLE + data(6000, 3))
+    call = rpc_call(xid, NFS, SYMLINK, FILE_HANDLE + link(6000))
     chunk = script.memory.read_chunk(0, 4096, len(call) - 4096)
     script.special(client, xid, call=chunk)
     pull(script, chunk, call)
@@ -190,7 +213,7 @@ def special(script):
     room = script.memory.chunk(4096, 4096, 4096)
     script.rpc(client, xid, rpc_call(xid, NFS, READDIR, FILE_HANDLE + bytes(16) + struct.pack('>I', 8192)),
                reply=room)
-    returned = push(script, room, rpc_reply(xid, data(6996, 5)))
+    returned = push(script, room, rpc_reply(xid, listing(6996)))
     script.special(server, xid, reply=returned, answer=True)
 
 

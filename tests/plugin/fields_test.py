@@ -44,13 +44,13 @@ def flatten(path, value, into):
                 put(into, f'{path}.position', plain('', item))
             else:
                 flatten(path, item, into)
-    else:
+    elif value != '':  # opaque, of no bytes
         put(into, inside, plain(path.rpartition('.')[2], value))
 
 
-def decoded(path):
+def decoded(path, *options):
     """Per frame: the messages that the command finds."""
-    run = subprocess.run([host.RPCRDMA, 'decode', '--json', path], capture_output=True, check=False)
+    run = subprocess.run([host.RPCRDMA, 'decode', '--json', path, *options], capture_output=True, check=False)
     frames = {}
     for line in run.stdout.decode().splitlines():
         message = json.loads(line)
@@ -66,7 +66,10 @@ def decoded(path):
     return frames
 
 
-def boolean(show):
+def bare(name, show):
+    """A value without what tshark adds to it."""
+    if name.endswith('.data'):
+        return show.replace(':', '')
     return {'True': '1', 'False': '0'}.get(show, show)
 
 
@@ -80,7 +83,7 @@ def dissected(path, passes, options=()):
                 name, show = field.get('name'), field.get('show')
                 if show == '' or not name.startswith('rpcrdma.') or name.startswith(NOT_DECODED):
                     continue
-                into.setdefault(name, []).append(boolean(show))
+                into.setdefault(name, []).append(bare(name, show))
             for field in proto.iter('field'):
                 if field.get('name') == 'rpcrdma.finding.rule':
                     into.setdefault('rpcrdma.finding.rule', []).append(field.get('show'))

@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Version 2, each published wire format: what the generator wrote, field by field; the messages as
+`rpcrdma decode` has them; the RPC messages put back together, from chunks and from continued
+messages, and named by the dissectors for NFS."""
+import collections
+import unittest
+
+import host
+from fields_test import NOT_SHOWN, compare, decoded, dissected, flatten
+
+# pylint: disable=wrong-import-order
+import generated
+import pcap
+from rpc_test import packets, REPLY
+
+
+def expected(lines):
+    """As the generator wrote them."""
+    frames = {}
+    for line in lines:
+        into = {}
+        for key, value in line.items():
+            if key not in NOT_SHOWN:
+                flatten(key, value, into)
+        frames.setdefault(line['frame'], []).append(into)
+    return frames
+
+
+def written(got, want):
+    """Of what was dissected: the fields that the generator writes. It names no RPC, and a direction only
+    where the message has one."""
+    return {frame: [{name: values for name, values in message.items()
+                     if not name.startswith('rpcrdma.rpc.') and
+                     (name != 'rpcrdma.direction' or name in line)}
+                    for message, line in zip(messages, want[frame])] for frame, messages in got.items()}
+
+
+# What the formats have in common; and what was known by then.
+COMMON = ['rpcrdma.' + key for key in ('xid', 'version', 'credits', 'sender', 'src', 'dst', 'src_qpn', 'dst_qpn')]
+
+
+def common(frames):
+    return {frame: [{name: message.get(name) for name in COMMON} for message in messages]
+            for frame, messages in frames.items()}
+
+
+class V2Test(host.PluginTest):
+    def each(self, check):
+        for name, captured, lines in generated.conversations():
+            path = self.path(f'{name}.pcap')
+            pcap.write(path, captured)
+            for passes in (1, 2):
+                with self.subTest(name, passes=passes):
+                    check(name, path, lines, passes)
+
+    def test_fields(self):
+        def check(name, path, lines, passes):
+            got, want = dissected(path, passes, ('-o', f'rpcrdma.dialect:{name}')), expected(lines)
+            compare(self, written(got, want), want)
+            compare(self, got, decoded(path, '--dialect', name))
+        self.each(check)
+
+    def test_dialect_found(self):
+        def check(_, path, __, passes):
+            got, want = dissected(path, passes), decoded(path)
+            if passes == 2:
+                compare(self, got, want)
+                return
+            # before it is found they are shown in the latest format that fits: nothing is wrong with them
+            compare(self, common(got), common(want))
+            for frame, messages in got.items():
+                for message, line in zip(messages, want[frame]):
+                    found = set(message.get('rpcrdma.finding.rule', ()))
+                    self.assertLessEqual(found - {'noncanonical'}, set(line.get('rpcrdma.finding.rule', ())))
+        self.each(check)
+
+    def test_rpc(self):
+        """Nothing is malformed, each Reply finds its Call; and the data that chunks and continued messages
+        carried."""
+        def check(_, path, __, passes):
+            data = collections.Counter()
+            for packet in packets(path, passes):
+                self.assertEqual((packet.malformed, packet.short, packet.dup), ([], [], []), packet)
+                self.assertEqual(len(packet.calls), packet.kinds.count(REPLY), packet)
+                data.update(packet.data)
+            continued = data[generated.data(5000, 6).hex()]
+            if passes == 2:
+                for size, seed in ((5001, 1), (6000, 2), (2000, 4)):
+                    self.assertEqual(data[generated.data(size, seed).hex()], 1, size)
+                self.assertIn(continued, (0, 2))
+        self.each(check)
+
+
+if __name__ == '__main__':
+    unittest.main()
