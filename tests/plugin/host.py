@@ -76,7 +76,7 @@ def recording(name):
     return wire.Capture(capture(name))
 
 
-def fields(path, *names, where=None, passes=1, options=()):
+def fields(path, *names, where=None, passes=1, options=(), plugin=True):
     """A tuple of lists of strings per frame."""
     arguments = ['-r', path, '-T', 'fields', '-E', 'separator=\x01', '-E', 'aggregator=\x02', *options]
     if passes == 2:
@@ -85,7 +85,7 @@ def fields(path, *names, where=None, passes=1, options=()):
         arguments += ['-Y', where]
     for name in names:
         arguments += ['-e', name]
-    out, _ = run(*arguments)
+    out, _ = run(*arguments, plugin=plugin)
     return [tuple(cell.split('\x02') if cell else [] for cell in line.split('\x01'))
             for line in out.splitlines()]
 
