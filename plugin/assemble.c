@@ -82,6 +82,30 @@ static bool open_whole(struct rpc_bytes *out, const struct told *told, tvbuff_t 
     return true;
 }
 
+/* Padding is inline when the inline part has a length that no XDR stream has (RFC 5666 left open
+ * where it goes), as flow/ takes it. */
+static bool pads_inline(const struct rpcrdma_message *m)
+{
+    struct rpcrdma_read_iter it = rpcrdma_read_begin(&m->read);
+    struct rpcrdma_read_segment segment;
+    uint32_t position = 0, length = 0;
+
+    if (m->payload.len % 4 == 0)
+        return false;
+    while (rpcrdma_read_next(&it, &segment)) {
+        if (segment.position != position && length % 4 != 0)
+            return true;
+        length = (segment.position == position ? length : 0) + segment.segment.length;
+        position = segment.position;
+    }
+    return length % 4 != 0;
+}
+
+static uint32_t padded(uint32_t at, bool pad_inline)
+{
+    return pad_inline ? at : (at + 3) & ~3u;
+}
+
 /* A Call whose data items the Responder has yet to read. They go where the read list says, each
  * padded to a multiple of four (RFC 8166 section 3.4.5). */
 static bool open_call(struct rpc_bytes *out, const struct rpcrdma_message *m, tvbuff_t *raw,
@@ -91,6 +115,7 @@ static bool open_call(struct rpc_bytes *out, const struct rpcrdma_message *m, tv
     uint64_t total = m->payload.len;
     struct rpcrdma_read_segment segment;
     uint32_t used = 0, at = 0, position = 0;
+    bool pad_inline = pads_inline(m);
     uint8_t *data;
 
     while (rpcrdma_read_next(&it, &segment))
@@ -101,7 +126,7 @@ static bool open_call(struct rpc_bytes *out, const struct rpcrdma_message *m, tv
     it = rpcrdma_read_begin(&m->read);
     while (rpcrdma_read_next(&it, &segment)) {
         if (segment.position != position) { /* else it goes on with the same chunk */
-            at = (at + 3) & ~3u;
+            at = padded(at, pad_inline);
             if (segment.position < at || segment.position - at > m->payload.len - used)
                 return false;
             memcpy(data + at, m->payload.data + used, segment.position - at);
@@ -111,7 +136,7 @@ static bool open_call(struct rpc_bytes *out, const struct rpcrdma_message *m, tv
         add_blank(out, pinfo, at, at + segment.segment.length);
         at += segment.segment.length;
     }
-    at = (at + 3) & ~3u;
+    at = padded(at, pad_inline);
     memcpy(data + at, m->payload.data + used, m->payload.len - used);
     at += m->payload.len - used;
     out->later = true;

@@ -41,3 +41,9 @@ void builtin_restore(void)
         builtin[i].hushed = false;
     }
 }
+
+/* Where the user disabled our heuristic and not the protocol. */
+bool builtin_claimed(const packet_info *pinfo)
+{
+    return proto_is_frame_protocol(pinfo->layers, "rpcordma");
+}

@@ -36,7 +36,8 @@ static int post_dissect(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, voi
     (void)data;
     feed_frame(pinfo);
     builtin_restore();
-    show(pinfo, tree);
+    if (!builtin_claimed(pinfo))
+        show(pinfo, tree);
     feed_frame_done();
     shown = 0;
     return (int)tvb_captured_length(tvb);

@@ -28,6 +28,7 @@ static struct {
     unsigned n_pending;
     struct last_part last_part[LAST_PARTS];
     GPtrArray *of_frame; /* struct whole: bytes that go with the frame in hand */
+    GHashTable *unseen;  /* Calls that were not shown when their frames were first seen */
 } keep;
 
 void keep_begin(const struct rpcrdma_packet *packet)
@@ -40,6 +41,7 @@ void keep_file(void)
 {
     memset(keep.last_part, 0, sizeof(keep.last_part));
     keep.n_pending = 0;
+    g_clear_pointer(&keep.unseen, g_hash_table_destroy);
 }
 
 void keep_frame_done(void)
@@ -81,6 +83,15 @@ static struct place place_of(uint64_t frame, const uint8_t *data, uint32_t caple
     return place;
 }
 
+/* Is it a part of a continued message? */
+static bool is_part(const struct rpcrdma_flow_message *m)
+{
+    const struct rpcrdma_message *message = m->message;
+
+    return m->part > 0 || message->remaining > 0 ||
+           (message->present & RPCRDMA_HAS_FLAGS && message->flags & message->dialect->flag_more);
+}
+
 /* Is there more to the RPC message than this message's payload? */
 static bool is_reduced(const struct rpcrdma_message *m, enum rpcrdma_rpc_direction direction)
 {
@@ -88,7 +99,7 @@ static bool is_reduced(const struct rpcrdma_message *m, enum rpcrdma_rpc_directi
     struct rpcrdma_chunk chunk;
 
     if (m->kind == RPCRDMA_KIND_MSGP || m->call.count > 0 || m->read.count > 0 ||
-        m->remaining > 0 || m->payload.len == 0)
+        m->payload.len == 0)
         return true;
     if (direction == RPCRDMA_DIRECTION_CALL)
         return false;
@@ -143,18 +154,10 @@ static uint64_t stream_of(const struct rpcrdma_connection *connection, int sende
     return connection->stream[direction == RPCRDMA_DIRECTION_CALL ? 1 - sender_end : sender_end];
 }
 
-static struct told *find_told(const struct frame_note *note, bool early, uint32_t xid, uint32_t len)
-{
-    for (struct told *told = note->messages; told; told = told->next)
-        if (told->early == early && told->xid == xid && (len == 0 || told->place.len == len))
-            return told;
-    return NULL;
-}
-
 /* What its frame already says early of it; else a new one behind the frame's others. */
 static struct told *get_told(struct frame_note *note, const struct rpcrdma_flow_message *m)
 {
-    struct told *told = find_told(note, true, m->message->xid, m->message->len);
+    struct told *told = store_told(note, true, m->message->xid, m->message->len);
     struct told **end = &note->messages;
 
     if (told)
@@ -190,19 +193,60 @@ static bool same_way(const struct told *told)
 }
 
 /*
- * Where is the RPC message shown? With the message that begins it, where there was enough of it to
- * show when that was first seen. So not where it was told early, and had to wait for chunks: then
+ * A Reply must not be shown before its Call, which Wireshark would take for a retransmission then.
+ * So Replies to Calls that are not shown at the first visit are shown at later ones, too.
+ */
+static void note_call(const struct told *told, bool seen)
+{
+    int64_t key = (int64_t)(told->stream << 32 | told->xid);
+
+    if (told->direction != RPCRDMA_DIRECTION_CALL)
+        return;
+    if (seen && keep.unseen) {
+        g_hash_table_remove(keep.unseen, &key);
+    } else if (!seen) {
+        if (!keep.unseen)
+            keep.unseen = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, NULL);
+        g_hash_table_add(keep.unseen, g_memdup2(&key, sizeof(key)));
+    }
+}
+
+static bool call_unseen(const struct told *told)
+{
+    int64_t key = (int64_t)(told->stream << 32 | told->xid);
+
+    return told->direction == RPCRDMA_DIRECTION_REPLY && keep.unseen &&
+           g_hash_table_contains(keep.unseen, &key);
+}
+
+/*
+ * Where is an RPC message shown that this message begins? With it, where there was enough to show
+ * when its frame was first seen. If not, because it was not known then, or its chunks were not:
  * with the packet that fills the gap.
  */
+static void place_rpc(struct told *told, bool early)
+{
+    bool late = !early && told->frame < keep.packet.frame && told->rpc_frame == 0;
+
+    if (early && told->reduced && told->direction != RPCRDMA_DIRECTION_CALL)
+        return;
+    if (late && same_way(told))
+        complete(told, (uint32_t)keep.packet.frame);
+    else
+        told->rpc_frame = told->frame;
+    note_call(told, !late || told->rpc_frame == keep.packet.frame);
+}
+
 static void attach(struct told *told, struct whole *whole, uint32_t rpc_frame)
 {
     told->whole = whole;
-    if (told->begins_rpc && told->was_early && told->reduced && same_way(told))
-        complete(told, (uint32_t)keep.packet.frame);
-    else if (!told->begins_rpc && rpc_frame != told->frame)
-        complete(told, rpc_frame);
-    else
-        told->rpc_frame = told->frame;
+    if (!told->begins_rpc) {
+        if (rpc_frame != told->frame)
+            complete(told, rpc_frame);
+        else
+            told->rpc_frame = told->frame;
+        note_call(told, rpc_frame == keep.packet.frame);
+    }
     for (struct told *part = told->previous; part; part = part->previous)
         part->rpc_frame = told->rpc_frame;
 }
@@ -237,7 +281,6 @@ static void keep_one(const struct rpcrdma_flow_message *m, bool early)
     struct told *told = get_told(note, m);
 
     note->ours = true;
-    told->was_early = told->early && !early;
     told->early = early;
     told->dialect = m->message->dialect;
     told->frame = (uint32_t)m->frame;
@@ -255,10 +298,16 @@ static void keep_one(const struct rpcrdma_flow_message *m, bool early)
     told->dst = m->dst;
     told->stream = stream_of(m->connection, m->sender_end, m->direction);
     told->has_rpc = m->rpc != NULL;
-    told->reduced = is_reduced(m->message, m->direction) || m->part > 0;
-    told->begins_rpc = m->rpc && m->part == 0 && begins_rpc(m->message);
-    if (told->begins_rpc)
-        told->rpc_frame = told->frame;
+    told->reduced = is_reduced(m->message, m->direction) || is_part(m);
+    told->begins_rpc = m->rpc && !is_part(m) && begins_rpc(m->message);
+    told->later_visits = told->later_visits || call_unseen(told);
+    if (told->begins_rpc) {
+        place_rpc(told, early);
+    } else {
+        told->rpc_frame = 0;
+        if (early)
+            note_call(told, false);
+    }
     set_call(told, m);
     set_findings(told, m->findings, m->n_findings);
     if (m->part > 0)
@@ -346,7 +395,7 @@ static bool is_inline(const struct rpcrdma_rpc_message *m)
 void keep_rpc(void *context, const struct rpcrdma_rpc_message *m)
 {
     struct frame_note *note = store_get((uint32_t)m->send_frame);
-    struct told *told = find_told(note, false, m->xid, 0);
+    struct told *told = store_told(note, false, m->xid, 0);
     struct whole *whole;
 
     (void)context;
@@ -362,87 +411,6 @@ void keep_rpc(void *context, const struct rpcrdma_rpc_message *m)
                                                           .rpc_frame = (uint32_t)m->frame,
                                                           .whole = whole};
     }
-}
-
-static void add_frame(struct told *call, uint32_t frame, uint32_t length)
-{
-    struct frames *f = call->data;
-
-    if (!f)
-        f = call->data = wmem_new0(wmem_file_scope(), struct frames);
-    f->bytes += length;
-    if (f->n > 0 && f->at[f->n - 1] == frame)
-        return;
-    if (f->n == FRAMES_MAX) {
-        f->left_out++;
-        return;
-    }
-    if (f->n == f->size) {
-        f->size = MAX(4, 2 * f->size);
-        f->at = wmem_realloc(wmem_file_scope(), f->at, f->size * sizeof(*f->at));
-    }
-    f->at[f->n++] = frame;
-}
-
-void keep_moved(void *context, const struct rpcrdma_moved *moved)
-{
-    struct frame_note *note = store_get((uint32_t)moved->frame);
-    struct frame_note *call = store_find((uint32_t)moved->call_frame);
-    struct carried **end = &note->carried;
-    struct told *told = call ? find_told(call, false, moved->xid, 0) : NULL;
-
-    (void)context;
-    note->ours = true;
-    while (*end)
-        end = &(*end)->next;
-    *end = wmem_new0(wmem_file_scope(), struct carried);
-    **end = (struct carried){.xid = moved->xid,
-                             .call_frame = (uint32_t)moved->call_frame,
-                             .index = moved->index,
-                             .position = moved->position,
-                             .length = moved->length,
-                             .offset = moved->offset,
-                             .chunk_length = moved->chunk_length,
-                             .kind = (uint8_t)moved->kind,
-                             .chunk = (uint8_t)moved->chunk};
-    if (told)
-        add_frame(told, (uint32_t)moved->frame,
-                  moved->kind == RPCRDMA_OP_READ_REQUEST ? 0 : moved->length);
-}
-
-static void add_transacted(uint32_t frame, const struct transacted *t)
-{
-    struct transacted **end;
-
-    if (frame == 0)
-        return;
-    end = &store_get(frame)->transacted;
-    while (*end)
-        end = &(*end)->next;
-    *end = wmem_memdup(wmem_file_scope(), t, sizeof(*t));
-}
-
-void keep_transaction(void *context, const struct rpcrdma_transaction *from)
-{
-    struct transacted t = {.xid = from->xid,
-                           .call_frame = (uint32_t)from->call_frame,
-                           .reply_frame = (uint32_t)from->reply_frame,
-                           .has_latency = from->has_latency,
-                           .has_rdma = from->has_rdma,
-                           .complete = from->complete,
-                           .retransmitted = from->retransmitted,
-                           .error = from->error,
-                           .latency_ns = from->latency_ns,
-                           .rdma_ns = from->rdma_ns,
-                           .call_length = from->call_length,
-                           .reply_length = from->reply_length,
-                           .read_chunk_length = from->read_chunk_length,
-                           .write_chunk_length = from->write_chunk_length,
-                           .reply_chunk_length = from->reply_chunk_length};
-
-    (void)context;
-    add_transacted(t.call_frame, &t);
-    add_transacted(t.reply_frame, &t);
 }
 
 static void keep_set_up(const struct rpcrdma_op *op)

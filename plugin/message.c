@@ -133,12 +133,11 @@ static bool show_rpc(const struct told *told, const struct rpcrdma_message *m, t
 {
     struct rpc_bytes rpc;
 
-    if (told->rpc_frame != told->frame && m)
+    if (told->rpc_frame != pinfo->num || (told->later_visits && !pinfo->fd->visited))
         return false;
     if (!rpc_open(&rpc, told, m, raw, tvb, pinfo))
         return false;
-    if (m)
-        put_blanks(&rpc, tvb, sub);
+    put_blanks(&rpc, tvb, sub);
     return handover(told, &rpc, pinfo, tree);
 }
 
@@ -194,7 +193,7 @@ static void show_message(const struct told *told, const struct frame_note *note,
                        line ? line : summary_message(pinfo->pool, told, &m));
 }
 
-/* The frame that brought the last byte of an RPC message. */
+/* The frame that brought the last byte of an RPC message, or of what had to be there before it. */
 static void show_completed(const struct told *told, tvbuff_t *raw, packet_info *pinfo,
                            proto_tree *tree, bool first)
 {
@@ -202,11 +201,19 @@ static void show_completed(const struct told *told, tvbuff_t *raw, packet_info *
     proto_tree *sub = add_item(tree, raw, 0, line);
     proto_item *item =
         proto_tree_add_uint(sub, field_hf(RPCRDMA_FIELD_FRAME), raw, 0, 0, told->frame);
+    const struct rpcrdma_message *inside = NULL;
+    struct rpcrdma_message m;
+    tvbuff_t *tvb = raw;
 
     proto_item_set_generated(item);
     proto_item_set_text(item, "[Its RPC-over-RDMA message is in frame %u]", told->frame);
     begin_info(pinfo, first);
-    if (!show_rpc(told, NULL, raw, raw, pinfo, tree, sub))
+    if (!told->whole && told->place.copy) {
+        tvb = open_place(&told->place, raw, pinfo, "RPC-over-RDMA message");
+        m = decode(told, tvb);
+        inside = &m;
+    }
+    if (!show_rpc(told, inside, raw, tvb, pinfo, tree, sub))
         col_append_str(pinfo->cinfo, COL_INFO, line);
 }
 

@@ -57,6 +57,7 @@ void field_expert(packet_info *pinfo, proto_item *item, const struct rpcrdma_fin
 void builtin_find(void); /* in the handoff */
 void builtin_hush(void); /* for the rest of this frame */
 void builtin_restore(void);
+bool builtin_claimed(const packet_info *pinfo); /* what the frame in hand carries */
 
 /* dissect.c */
 void dissect_register(void);

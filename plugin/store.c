@@ -45,6 +45,14 @@ void store_forget(uint32_t frame)
         notes[frame] = NULL;
 }
 
+struct told *store_told(const struct frame_note *note, bool early, uint32_t xid, uint32_t len)
+{
+    for (struct told *told = note->messages; told; told = told->next)
+        if (told->early == early && told->xid == xid && (len == 0 || told->place.len == len))
+            return told;
+    return NULL;
+}
+
 void *store_bytes(size_t n)
 {
     uint64_t limit = (uint64_t)settings.memory_mib << 20;

@@ -36,7 +36,6 @@ struct place {
 struct told {
     struct told *next; /* in the same frame */
     bool early;        /* as much as was known when its frame was first seen */
-    bool was_early;    /* then told again */
     struct place place;
     const struct rpcrdma_dialect *dialect;
     uint32_t frame, first_frame;
@@ -44,8 +43,9 @@ struct told {
     uint32_t xid;
     uint8_t carrier, sender, direction; /* enums */
     bool reverse, has_invalidate, has_call;
-    bool has_rpc;    /* its payload has the RPC message's header */
-    bool begins_rpc; /* and is its beginning: what is in chunks are data items of it */
+    bool has_rpc;      /* its payload has the RPC message's header */
+    bool later_visits; /* its RPC message is not shown at the frame's first visit */
+    bool begins_rpc;   /* and is its beginning: what is in chunks are data items of it */
     uint32_t invalidate, part;
     uint32_t program, version, procedure; /* of the Call; has_call */
     struct rpcrdma_endpoint src, dst;
@@ -123,6 +123,10 @@ void store_end(void);   /* and closed */
 struct frame_note *store_find(uint32_t frame);
 struct frame_note *store_get(uint32_t frame);
 void store_forget(uint32_t frame);
+
+/* A message of the frame, one that was told early only or one that was told in full. len 0: of any
+ * length. NULL: there is none. */
+struct told *store_told(const struct frame_note *note, bool early, uint32_t xid, uint32_t len);
 
 /* File scope memory within the limit; NULL beyond it. */
 void *store_bytes(size_t n);

@@ -112,6 +112,8 @@ static void on_field(void *context, const struct rpcrdma_value *v)
     case RPCRDMA_BASE_BYTES:
         item = proto_tree_add_bytes_with_length(d->tree[d->depth], hf, d->tvb, (int)off, (int)len,
                                                 v->bytes.data, (int)v->bytes.caplen);
+        if (v->bytes.len == 0)
+            proto_item_set_text(item, "%s: none", v->field->name);
         break;
     case RPCRDMA_BASE_TEXT:
         item = proto_tree_add_string(d->tree[d->depth], hf, d->tvb, (int)off, (int)len, v->name);

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
 """damage.py TSHARK PLUGIN VERSION RPCRDMA CAPTURES SEEDS [FOLDER...]: every recording, damaged by
-`editcap -E 0.02` with the seeds 1 to SEEDS, through tshark in one pass and in two. The plugin must
-not crash, nor be called a bug by Wireshark, nor by the sanitizers it was built with."""
+`editcap -E 0.02` with the seeds 1 to SEEDS (or FIRST-LAST), through tshark in one pass and in two. The
+plugin must not crash, nor be called a bug by Wireshark, nor by the sanitizers it was built with."""
 import os
 import subprocess
 import sys
@@ -34,13 +34,14 @@ def complaints(path, passes):
 
 
 def main():
-    seeds, folders = int(sys.argv[1]), [host.CAPTURES, *filter(None, sys.argv[2:])]
+    first, _, last = sys.argv[1].rpartition('-')
+    seeds, folders = range(int(first or 1), int(last) + 1), [host.CAPTURES, *filter(None, sys.argv[2:])]
     os.environ['WIRESHARK_DEBUG_WMEM_OVERRIDE'] = 'simple'  # each allocation by itself, for ASan
     runs = failed = 0
     with tempfile.TemporaryDirectory() as scratch:
         os.chmod(scratch, 0o755)
         for name, path in recordings(folders):
-            for seed in range(1, seeds + 1):
+            for seed in seeds:
                 damaged = os.path.join(scratch, 'damaged.pcap')
                 subprocess.run(['editcap', '-E', SHARE, '--seed', str(seed), path, damaged], check=True,
                                stderr=subprocess.DEVNULL)

@@ -31,6 +31,15 @@ class PrecedenceTest(host.PluginTest):
         self.assertEqual(ours, 0)
         self.assertGreater(builtin, 100)
 
+    def test_heuristic_disabled(self):
+        """Likewise who disables the heuristic: no message is shown by both."""
+        ours, builtin = self.counts(host.capture(CAPTURE), '--disable-heuristic',
+                                    'rpc_over_rdma_infiniband')
+        both = host.count(host.capture(CAPTURE), f'{OURS} && {BUILTIN}', 2,
+                          ('--disable-heuristic', 'rpc_over_rdma_infiniband'))
+        self.assertEqual((ours, both), (0, 0))
+        self.assertGreater(builtin, 100)
+
     def test_version_1_left_to_the_builtin(self):
         ours, builtin = self.counts(host.capture(CAPTURE), '-o', 'rpcrdma.leave_version1:TRUE')
         self.assertEqual(ours, 0)

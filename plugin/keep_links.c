@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "keep.h"
+
+#include "store.h"
+
+/* What belongs together -> the store: a Call, its Reply, and the packets that move their chunks. */
+
+static void add_frame(struct told *call, uint32_t frame, uint32_t length)
+{
+    struct frames *f = call->data;
+
+    if (!f)
+        f = call->data = wmem_new0(wmem_file_scope(), struct frames);
+    f->bytes += length;
+    if (f->n > 0 && f->at[f->n - 1] == frame)
+        return;
+    if (f->n == FRAMES_MAX) {
+        f->left_out++;
+        return;
+    }
+    if (f->n == f->size) {
+        f->size = MAX(4, 2 * f->size);
+        f->at = wmem_realloc(wmem_file_scope(), f->at, f->size * sizeof(*f->at));
+    }
+    f->at[f->n++] = frame;
+}
+
+void keep_moved(void *context, const struct rpcrdma_moved *moved)
+{
+    struct frame_note *note = store_get((uint32_t)moved->frame);
+    struct frame_note *call = store_find((uint32_t)moved->call_frame);
+    struct carried **end = &note->carried;
+    struct told *told = call ? store_told(call, false, moved->xid, 0) : NULL;
+
+    (void)context;
+    note->ours = true;
+    while (*end)
+        end = &(*end)->next;
+    *end = wmem_new0(wmem_file_scope(), struct carried);
+    **end = (struct carried){.xid = moved->xid,
+                             .call_frame = (uint32_t)moved->call_frame,
+                             .index = moved->index,
+                             .position = moved->position,
+                             .length = moved->length,
+                             .offset = moved->offset,
+                             .chunk_length = moved->chunk_length,
+                             .kind = (uint8_t)moved->kind,
+                             .chunk = (uint8_t)moved->chunk};
+    if (told)
+        add_frame(told, (uint32_t)moved->frame,
+                  moved->kind == RPCRDMA_OP_READ_REQUEST ? 0 : moved->length);
+}
+
+static void add_transacted(uint32_t frame, const struct transacted *t)
+{
+    struct transacted **end;
+
+    if (frame == 0)
+        return;
+    end = &store_get(frame)->transacted;
+    while (*end)
+        end = &(*end)->next;
+    *end = wmem_memdup(wmem_file_scope(), t, sizeof(*t));
+}
+
+void keep_transaction(void *context, const struct rpcrdma_transaction *from)
+{
+    struct transacted t = {.xid = from->xid,
+                           .call_frame = (uint32_t)from->call_frame,
+                           .reply_frame = (uint32_t)from->reply_frame,
+                           .has_latency = from->has_latency,
+                           .has_rdma = from->has_rdma,
+                           .complete = from->complete,
+                           .retransmitted = from->retransmitted,
+                           .error = from->error,
+                           .latency_ns = from->latency_ns,
+                           .rdma_ns = from->rdma_ns,
+                           .call_length = from->call_length,
+                           .reply_length = from->reply_length,
+                           .read_chunk_length = from->read_chunk_length,
+                           .write_chunk_length = from->write_chunk_length,
+                           .reply_chunk_length = from->reply_chunk_length};
+
+    (void)context;
+    add_transacted(t.call_frame, &t);
+    add_transacted(t.reply_frame, &t);
+}
