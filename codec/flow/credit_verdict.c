@@ -27,11 +27,12 @@ static void put(struct line *line, const char *format, ...)
 
 static void put_time(struct line *line, uint64_t ns)
 {
+    /* three digits: from 999.5 on it would be "1e+03" of the smaller unit */
     if (ns < 1000)
         put(line, "%" PRIu64 " ns", ns);
-    else if (ns < 1000000)
+    else if (ns < 999500)
         put(line, "%.3g us", (double)ns / 1e3);
-    else if (ns < 1000000000)
+    else if (ns < 999500000)
         put(line, "%.3g ms", (double)ns / 1e6);
     else
         put(line, "%.1f s", (double)ns / 1e9);

@@ -358,6 +358,38 @@ static void test_rnr(void **state)
     assert_int_equal(record_count(&record, RPCRDMA_RULE_CREDIT_RNR), 1);
 }
 
+/* A new interval: what is in flight and how much is left go on, what was counted does not. */
+static void test_restart(void **state)
+{
+    (void)state;
+    first();
+    sent(4); /* none is left: 5 of 5 */
+    now += 2 * MS;
+    rpcrdma_credit_count_rnr(&count, at(), 0x10, 4, false);
+    rpcrdma_credit_count_rnr(&count, at(), 0x10, 4, true); /* once more: counted, not told */
+    get();
+    assert_int_equal(result.rnr_naks, 2);
+    assert_int_equal(record_count(&record, RPCRDMA_RULE_CREDIT_RNR), 1);
+    assert_int_equal(result.messages, 5);
+    assert_int_equal(result.remaining_min, 0);
+    rpcrdma_credit_count_restart(&count);
+    now += 3 * MS;
+    received(5 + 4);
+    sent(2);
+    now += MS;
+    get();
+    assert_int_equal(result.messages, 2);
+    assert_int_equal(result.rnr_naks, 0);
+    assert_int_equal(result.violations, 0);
+    assert_int_equal(result.measured_ns, 4 * MS);
+    assert_int_equal(result.at_limit_ns, 3 * MS); /* from the beginning of the interval on */
+    assert_int_equal(result.limit.min, 5);
+    assert_int_equal(result.limit.max, 9);
+    assert_int_equal(result.limit.changes, 1);
+    assert_int_equal(result.remaining_min, 0);
+    assert_int_equal(result.remaining_last, 2);
+}
+
 static void test_one_direction(void **state)
 {
     (void)state;
@@ -430,6 +462,7 @@ int main(void)
         TEST(gap),
         TEST(lost),
         TEST(rnr),
+        TEST(restart),
         TEST(one_direction),
         TEST(anything),
     };

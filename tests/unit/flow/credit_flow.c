@@ -3,6 +3,8 @@
  * intervals, short memory. */
 #include "rig.h"
 
+#include "wire/message.h"
+
 static struct rig rig;
 static struct rig_end a, b;
 
@@ -217,13 +219,93 @@ static void test_memory_limit(void **state)
     assert_true(rig_count(&rig, RPCRDMA_RULE_MEMORY_LIMIT) > 0);
 }
 
+/* RNR NAKs (RFC 8167 section 4) of one message, again and again; of one that is put together later;
+ * and of one that was not captured, which the next message proves. */
+static void test_rnr(void **state)
+{
+    uint8_t buf[2048];
+    uint32_t n;
+
+    (void)state;
+    begin(0);
+    rig_connect(&rig, &a, &b, 20049);
+    call(1, 128);
+    rig_nak(&rig, &b, &a, a.psn - 1, RPCRDMA_NAK_RNR);
+    rig_nak(&rig, &b, &a, a.psn - 1, RPCRDMA_NAK_RNR);
+    assert_int_equal(rig_count(&rig, RPCRDMA_RULE_CREDIT_RNR), 1);
+    assert_int_equal(rig.finding[0].arg[0], 1);
+    reply(1, 64);
+
+    n = rig_call(buf, 2, 100003, 1500); /* two packets; the Nak comes between */
+    rig_packet(&rig, &a, &b, a.psn, RPCRDMA_OP_FIRST, buf, RIG_PMTU);
+    rig_nak(&rig, &b, &a, a.psn, RPCRDMA_NAK_RNR);
+    rig_packet(&rig, &a, &b, a.psn + 1, RPCRDMA_OP_LAST, buf + RIG_PMTU, n - RIG_PMTU);
+    a.psn += 2;
+    assert_int_equal(rig_count(&rig, RPCRDMA_RULE_CREDIT_RNR), 2);
+    reply(2, 64);
+
+    rig_nak(&rig, &b, &a, a.psn, RPCRDMA_NAK_RNR); /* of what is missing */
+    rig_nak(&rig, &b, &a, a.psn, RPCRDMA_NAK_RNR);
+    a.psn++;
+    assert_int_equal(rig_count(&rig, RPCRDMA_RULE_CREDIT_RNR_UNKNOWN), 0); /* it may yet come */
+    call(3, 128);
+    reply(3, 64);
+    rig_end(&rig);
+    assert_int_equal(rig_count(&rig, RPCRDMA_RULE_CREDIT_RNR_UNKNOWN), 1);
+    assert_int_equal(rig.credits, 1);
+    assert_int_equal(rig.credit[0].rnr_naks, 5);
+}
+
+/* A message of the dialect whose credits count messages: a GRANT carries nothing but them. */
+static void grant(bool from_a, uint32_t xid, uint32_t credits)
+{
+    struct rpcrdma_message m = {.dialect = rpcrdma_dialect(RPCRDMA_IETF_07),
+                                .xid = xid,
+                                .version = 2,
+                                .credits = credits,
+                                .type = 5 /* RDMA2_GRANT */};
+    uint8_t buf[64];
+    size_t n;
+
+    assert_int_equal(rpcrdma_message_encode(&m, buf, sizeof(buf), &n), RPCRDMA_OK);
+    rig_send(&rig, from_a ? &a : &b, from_a ? &b : &a, buf, (uint32_t)n);
+}
+
+static void test_counting(void **state)
+{
+    const struct rpcrdma_flow_config config = {.credits = true,
+                                               .dialect = rpcrdma_dialect(RPCRDMA_IETF_07)};
+
+    (void)state;
+    a = RIG_A;
+    b = RIG_B;
+    rig_begin(&rig, &config);
+    rig_connect(&rig, &a, &b, 20049);
+    grant(true, 1, 10);
+    grant(false, 2, 10);
+    grant(true, 3, 11);
+    rig_nak(&rig, &b, &a, a.psn - 1, RPCRDMA_NAK_RNR);
+    assert_int_equal(rig_count(&rig, RPCRDMA_RULE_CREDIT_RNR), 1);
+    rpcrdma_flow_credits(rig.flow, true);
+    assert_int_equal(rig.credits, 2); /* a sender each */
+    assert_true(rig.credit[0].counting && rig.credit[1].counting);
+    assert_int_equal(rig.credit[0].messages + rig.credit[1].messages, 3);
+    assert_int_equal(rig.credit[0].rnr_naks + rig.credit[1].rnr_naks, 1);
+    grant(false, 4, 11);
+    rig_end(&rig);
+    assert_int_equal(rig.credits, 4);
+    assert_int_equal(rig.credit[2].messages + rig.credit[3].messages, 1);
+    assert_int_equal(rig.credit[2].rnr_naks + rig.credit[3].rnr_naks, 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_ack_wraps),    cmocka_unit_test(test_read_response_acknowledges),
         cmocka_unit_test(test_intervals),    cmocka_unit_test(test_not_asked_for),
         cmocka_unit_test(test_set_up_again), cmocka_unit_test(test_malloc_fails),
-        cmocka_unit_test(test_memory_limit),
+        cmocka_unit_test(test_memory_limit), cmocka_unit_test(test_rnr),
+        cmocka_unit_test(test_counting),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+#include <stdio.h>
+
 #include "test.h"
 
 #include "flow/credit.h"
@@ -97,12 +99,77 @@ static void test_counting(void **state)
                     "most 20 in flight");
 }
 
+/* Durations have three digits and the unit that suits them; shares say when they are next to
+ * nothing.
+ */
+static void test_units(void **state)
+{
+    static const struct {
+        uint64_t ns;
+        const char *text;
+    } times[] = {
+        {1, "1 ns"},           {999, "999 ns"},      {1000, "1 us"},
+        {12345, "12.3 us"},    {999400, "999 us"},   {999600, "1 ms"},
+        {999400000, "999 ms"}, {999600000, "1.0 s"}, {61500000000, "61.5 s"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(times) / sizeof(times[0]); i++) {
+        struct rpcrdma_credit_result result = base;
+        char text[512];
+
+        result.measured_ns = result.busy_ns = UINT64_C(1000000000000);
+        result.at_limit_ns = 1000000; /* a millionth */
+        result.stalls.count = 1;
+        result.stalls.kept = 1;
+        result.stalls.longest[0].duration_ns = times[i].ns;
+        snprintf(text, sizeof(text),
+                 "client asks for 128, server grants 64, at the limit under 0.1 %% of the time; "
+                 "1 stall, none over 1 ms, longest %s",
+                 times[i].text);
+        expect(&result, text);
+    }
+}
+
+/* What makes the numbers doubtful is said. */
+static void test_doubts(void **state)
+{
+    struct rpcrdma_credit_result result = base;
+
+    (void)state;
+    result.in_flight.max = 3;
+    result.settled = false;
+    result.unsettled_ns = 1000;
+    result.clock = result.memory = true;
+    expect(&result, "client asks for 128, server grants 64, never at the limit; at most 3 in "
+                    "flight; in flight is a lower bound: the capture began with the connection "
+                    "open; the capture's clock went backwards; too much in flight to follow "
+                    "exactly");
+}
+
+/* The words of the JSON output. */
+static void test_names(void **state)
+{
+    (void)state;
+    assert_string_equal(rpcrdma_credit_bound_name(RPCRDMA_BOUND_NEITHER), "neither");
+    assert_string_equal(rpcrdma_credit_bound_name(RPCRDMA_BOUND_REQUESTED), "requested");
+    assert_string_equal(rpcrdma_credit_bound_name(RPCRDMA_BOUND_GRANTED), "granted");
+    assert_string_equal(rpcrdma_credit_cause_name(RPCRDMA_ENDED_BY_REPLY), "reply");
+    assert_string_equal(rpcrdma_credit_cause_name(RPCRDMA_ENDED_BY_GRANT), "grant");
+    assert_string_equal(rpcrdma_credit_cause_name(RPCRDMA_ENDED_BY_REQUEST), "request");
+    assert_string_equal(rpcrdma_credit_cause_name(RPCRDMA_ENDED_BY_DISCONNECT), "disconnect");
+    assert_string_equal(rpcrdma_credit_cause_name(RPCRDMA_ENDED_BY_CAPTURE), "capture");
+    assert_string_equal(rpcrdma_credit_reading_name(RPCRDMA_READING_UNDECIDED), "undecided");
+    assert_string_equal(rpcrdma_credit_reading_name(RPCRDMA_READING_SENT), "sent");
+    assert_string_equal(rpcrdma_credit_reading_name(RPCRDMA_READING_RECEIVED), "received");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_calls),
-        cmocka_unit_test(test_one_direction),
-        cmocka_unit_test(test_counting),
+        cmocka_unit_test(test_calls),    cmocka_unit_test(test_one_direction),
+        cmocka_unit_test(test_counting), cmocka_unit_test(test_units),
+        cmocka_unit_test(test_doubts),   cmocka_unit_test(test_names),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
