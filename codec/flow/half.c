@@ -150,40 +150,50 @@ void flow_half_free(struct flow *flow, struct flow_half *half)
     flow_release(&flow->memory, half, sizeof(*half));
 }
 
+/* Memory is short: what was heard of least goes. False: there is nothing to go. */
+static bool make_room(struct flow *flow)
+{
+    if (flow->memory.failed)
+        return false;
+    if (!flow->oldest_half)
+        return flow_conn_evict(flow);
+    flow_half_free(flow, flow->oldest_half);
+    return true;
+}
+
+static bool enlist(struct flow *flow, struct flow_half *half)
+{
+    half->chain = flow_table_get(&flow->halves, half->hash);
+    return flow_table_put(&flow->halves, &flow->memory, half->hash, half);
+}
+
 static struct flow_half *create(struct flow *flow, const struct flow_path *path, uint64_t hash,
                                 uint8_t carrier)
 {
-    struct flow_half *half, *first;
+    struct flow_half *half;
 
     if (flow->unowned >= UNOWNED_MAX)
         flow_half_free(flow, flow->oldest_half);
-    half = flow_alloc(&flow->memory, sizeof(*half));
-    while (!half && !flow->memory.failed) {
-        if (flow->oldest_half)
-            flow_half_free(flow, flow->oldest_half);
-        else if (!flow_conn_evict(flow))
+    while (!(half = flow_alloc(&flow->memory, sizeof(*half))))
+        if (!make_room(flow))
             return NULL;
-        half = flow_alloc(&flow->memory, sizeof(*half));
-    }
-    if (!half)
-        return NULL;
     half->path = *path;
     half->hash = hash;
     half->carrier = carrier;
     half->first_frame = flow->frame;
     half->first_time_ns = flow->time_ns;
     half->id = ++flow->ids;
-    if (!take_handle(flow, half)) {
-        flow_release(&flow->memory, half, sizeof(*half));
-        return NULL;
-    }
-    first = flow_table_get(&flow->halves, hash);
-    half->chain = first;
-    if (!flow_table_put(&flow->halves, &flow->memory, hash, half)) {
-        give_handle(flow, half->handle);
-        flow_release(&flow->memory, half, sizeof(*half));
-        return NULL;
-    }
+    while (!take_handle(flow, half))
+        if (!make_room(flow)) {
+            flow_release(&flow->memory, half, sizeof(*half));
+            return NULL;
+        }
+    while (!enlist(flow, half))
+        if (!make_room(flow)) {
+            give_handle(flow, half->handle);
+            flow_release(&flow->memory, half, sizeof(*half));
+            return NULL;
+        }
     flow_half_owned(flow, half, false);
     return half;
 }
