@@ -314,21 +314,29 @@ static HOT void read_common(struct rpcrdma_cursor *c, struct rpcrdma_message *m)
  * the flags family has errors of one argument; their codes, 4 and up, would be nonsense as a lowest
  * version. So only what cannot be one of those, whole or cut short, is read as version 1's.
  */
-static bool is_version_1_err_vers(struct rpcrdma_cursor c, const struct rpcrdma_message *m)
+enum layout { LAYOUT_OWN, LAYOUT_VERSION_1, LAYOUT_NOT_CAPTURED };
+
+static enum layout err_vers_layout(struct rpcrdma_cursor c, const struct rpcrdma_message *m)
 {
+    size_t captured = rpcrdma_cursor_captured(&c);
     enum rpcrdma_error_body body;
 
-    if (c.len != ERR_VERS_SIZE || rpcrdma_cursor_captured(&c) < 8 ||
-        rpcrdma_get_be32(c.base + c.off) != ERR_VERS)
-        return false;
+    if (c.len != ERR_VERS_SIZE || (m->present & RPCRDMA_HAS_TYPE && m->type != TYPE_ERROR) ||
+        (captured >= 4 && rpcrdma_get_be32(c.base + c.off) != ERR_VERS))
+        return LAYOUT_OWN;
+    if (c.status != RPCRDMA_OK || captured < 8)
+        return LAYOUT_NOT_CAPTURED;
     body = error_body(m->dialect, rpcrdma_get_be32(c.base + c.off + 4));
-    return body == RPCRDMA_ERROR_VOID || body == RPCRDMA_ERROR_RANGE;
+    return body == RPCRDMA_ERROR_VOID || body == RPCRDMA_ERROR_RANGE ? LAYOUT_VERSION_1
+                                                                     : LAYOUT_OWN;
 }
 
 /* Chooses the rules by the version that was read. */
 static HOT void choose_dialect(struct rpcrdma_cursor *c, struct rpcrdma_message *m,
                                const struct rpcrdma_dialect *asked)
 {
+    enum layout layout;
+
     m->dialect = asked ? asked : rpcrdma_dialect(RPCRDMA_V1);
     if (!(m->present & RPCRDMA_HAS_VERSION) || m->version == m->dialect->version)
         return;
@@ -336,10 +344,15 @@ static HOT void choose_dialect(struct rpcrdma_cursor *c, struct rpcrdma_message 
     if (m->version == m->dialect->version)
         return;
     /* A version nobody knows; but that is just what an ERR_VERS may be about. */
-    if (c->status == RPCRDMA_OK && m->type == TYPE_ERROR && is_version_1_err_vers(*c, m))
+    layout = err_vers_layout(*c, m);
+    if (layout == LAYOUT_VERSION_1)
         return;
     if (asked)
         m->dialect = asked;
+    if (layout == LAYOUT_NOT_CAPTURED) {
+        rpcrdma_cursor_fail(c, RPCRDMA_TRUNCATED, c->off, "error code");
+        return;
+    }
     c->status = RPCRDMA_OK; /* the version stands before any other failure */
     rpcrdma_cursor_fail(c, RPCRDMA_MALFORMED, OFF_VERSION, "version");
 }
@@ -372,9 +385,14 @@ static HOT void read_header(struct rpcrdma_cursor *c, struct rpcrdma_message *m)
     }
     m->kind = type->kind;
     parts = type->parts;
-    if (m->kind == RPCRDMA_KIND_ERROR && (parts & RPCRDMA_HAS_FLAGS) &&
-        is_version_1_err_vers(*c, m))
-        parts &= ~(uint32_t)RPCRDMA_HAS_FLAGS;
+    if (m->kind == RPCRDMA_KIND_ERROR && (parts & RPCRDMA_HAS_FLAGS)) {
+        enum layout layout = err_vers_layout(*c, m);
+
+        if (layout == LAYOUT_NOT_CAPTURED)
+            rpcrdma_cursor_fail(c, RPCRDMA_TRUNCATED, c->off, "error code");
+        else if (layout == LAYOUT_VERSION_1)
+            parts &= ~(uint32_t)RPCRDMA_HAS_FLAGS;
+    }
     read_parts(c, m, parts);
     if (c->status == RPCRDMA_OK)
         read_payload(c, m, parts);
