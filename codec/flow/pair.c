@@ -260,12 +260,14 @@ static void merge(struct flow *flow, struct flow_conn *into, struct flow_conn *f
     }
     from->pub.dialects = 0; /* it decides nothing any more */
     flow_hold_merge(flow, into, from);
-    if (from->pub.number != 0)
+    if (from->pub.number != 0) {
+        flow_conn_number(flow, into); /* so that there is one to be named */
         flow_report(flow, from,
                     &(struct rpcrdma_finding){.rule = RPCRDMA_RULE_CONNECTION_MERGED,
                                               .frame = flow->frame,
                                               .offset = -1,
                                               .arg = {to->number}});
+    }
     flow_conn_finish(flow, from);
 }
 
