@@ -54,7 +54,8 @@ void track_moved_tell(const struct track *track, const struct flow_region *regio
                                   .offset = start,
                                   .length = length};
 
-    if (sink->moved && within(offer, region) &&
+    /* A Read Response can run past its segment: then it moves bytes of no chunk. */
+    if (sink->moved && start < region->length && within(offer, region) &&
         find(offer, (uint32_t)(region - offer->regions), &moved))
         sink->moved(sink->context, &moved);
 }
