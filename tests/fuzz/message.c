@@ -1,15 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Input: a dialect, a number of bytes at the end that were not captured, a message. */
-#include <string.h>
-
-#include "fuzz.h"
 #include "wire/message.h"
+#include "fuzz.h"
 #include "wire/rpc.h"
 #include "wire/walk.h"
 #include "wire/xchar.h"
 
 struct depth {
-    int now, most;
+    int now;
     uint32_t len;
 };
 
@@ -48,7 +46,49 @@ static void round_trip(const struct rpcrdma_message *message)
     MUST(rpcrdma_message_encode(message, again, message->len, &written) == RPCRDMA_OK);
     MUST(written == message->len);
     MUST(memcmp(again, message->base, written) == 0);
+    if (written > 0) {
+        MUST(rpcrdma_message_encode(message, again, written - 1, &written) == RPCRDMA_NO_SPACE);
+        MUST(written == message->len);
+    }
     free(again);
+}
+
+/* What was read of a message that was cut is what the whole one has. */
+static void compare(const struct rpcrdma_message *whole, const struct rpcrdma_message *part)
+{
+    MUST_FOLLOW(whole, part);
+    MUST((part->present & ~whole->present) == 0);
+#define SAME(bit, member) MUST(!(part->present & (bit)) || part->member == whole->member)
+    SAME(RPCRDMA_HAS_XID, xid);
+    SAME(RPCRDMA_HAS_VERSION, version);
+    SAME(RPCRDMA_HAS_CREDITS, credits);
+    SAME(RPCRDMA_HAS_TYPE, type);
+    SAME(RPCRDMA_HAS_FLAGS, flags);
+    SAME(RPCRDMA_HAS_DIRECTION, direction);
+    SAME(RPCRDMA_HAS_INV_HANDLE, inv_handle);
+    SAME(RPCRDMA_HAS_REMAINING, remaining);
+    SAME(RPCRDMA_HAS_REPLY, reply_present);
+    SAME(RPCRDMA_HAS_ERROR, error.code);
+    SAME(RPCRDMA_HAS_OPTIONAL, optional.type);
+    SAME(RPCRDMA_HAS_HEADER_LENGTH, header_length);
+#undef SAME
+    MUST(part->call.count <= whole->call.count && part->read.count <= whole->read.count);
+    MUST(part->write.count <= whole->write.count && part->reply.count <= whole->reply.count);
+    MUST(part->properties.count <= whole->properties.count);
+}
+
+static void cut(const struct rpcrdma_dialect *dialect, const uint8_t *data,
+                const struct rpcrdma_message *whole)
+{
+    struct rpcrdma_message part;
+
+    for (size_t n = 0; fuzz_cut(&n, whole->len);) {
+        uint8_t *copy = fuzz_copy(data, n);
+
+        rpcrdma_message_decode(dialect, copy, n, whole->len, &part);
+        compare(whole, &part);
+        free(copy);
+    }
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -68,10 +108,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         dialect = rpcrdma_dialect(data[0] % (RPCRDMA_DIALECT_COUNT + 1));
     len = size - 2;
     caplen = len > data[1] ? len - data[1] : 0;
-    copy = malloc(caplen ? caplen : 1); /* no byte beyond what was captured can be read unseen */
-    MUST(copy);
-    if (caplen)
-        memcpy(copy, data + 2, caplen);
+    copy = fuzz_copy(data + 2, caplen);
 
     rpcrdma_message_decode(dialect, copy, caplen, len, &message);
     MUST(message.dialect);
@@ -84,8 +121,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         MUST(message.payload.caplen <= message.payload.len);
         rpcrdma_rpc_decode(message.payload.data, message.payload.caplen, message.payload.len, &rpc);
     }
-    if (message.status == RPCRDMA_OK && !message.noncanonical && caplen == len)
-        round_trip(&message);
+    if (caplen == len) {
+        if (message.status == RPCRDMA_OK && !message.noncanonical)
+            round_trip(&message);
+        cut(dialect, copy, &message);
+    }
     rpcrdma_xchar_decode(&message, &xchar);
     depth.len = (uint32_t)len;
     rpcrdma_walk_message(&message, -1, &visitor);

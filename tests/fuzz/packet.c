@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Input: a link type, a number of bytes that were not captured, a packet. */
-#include <string.h>
-
 #include "fuzz.h"
+#include "mutate.h"
 #include "net/net.h"
 
 static void on_op(void *context, const struct rpcrdma_op *op)
@@ -25,10 +24,13 @@ static void on_finding(void *context, const struct rpcrdma_finding *finding)
     MUST(rpcrdma_finding_text(finding, text, sizeof(text)) > 0);
 }
 
+const enum mutate_format mutate_format = MUTATE_ONE;
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    /* null, Ethernet, raw IP, cooked v1, IPv4, IPv6, InfiniBand, ERF, cooked v2, one unknown */
-    static const uint32_t links[] = {0, 1, 101, 113, 228, 229, 247, 197, 276, 147};
+    /* null, Ethernet, raw IP, cooked v1, IPv4, IPv6, InfiniBand, ERF, cooked v2, one unknown, PPI
+     */
+    static const uint32_t links[] = {0, 1, 101, 113, 228, 229, 247, 197, 276, 147, 192};
     const struct rpcrdma_net_config config = {.check_icrc = true};
     struct rpcrdma_packet packet = {.frame = 1};
     const struct rpcrdma_net_sink sink = {on_op, on_finding, &packet};
@@ -40,9 +42,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     packet.linktype = links[data[0] % (sizeof(links) / sizeof(links[0]))];
     packet.caplen = (uint32_t)size - 2;
     packet.len = packet.caplen + data[1];
-    copy = malloc(packet.caplen ? packet.caplen : 1);
-    MUST(copy);
-    memcpy(copy, data + 2, packet.caplen);
+    copy = fuzz_copy(data + 2, packet.caplen);
     packet.data = copy;
     net = rpcrdma_net_new(&config, &sink);
     MUST(net);

@@ -1,11 +1,18 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * replay [-m MUTATIONS] FILE...: runs a fuzz target on each file, and on so many mutations of each,
- * the same ones every time. What stands between a crash that was found once and its return.
+ * the same ones every time, by the target's own mutator where it has one. What stands between a
+ * crash that was found once and its return. An input that crashes is left in ./replay-crash.
  */
-#include <string.h>
+#define _DEFAULT_SOURCE
+#include <fcntl.h>
+#include <signal.h>
+#include <unistd.h>
 
 #include "fuzz.h"
+#include "mutate.h"
+
+#pragma weak LLVMFuzzerCustomMutator
 
 static uint64_t state = 0x9e3779b97f4a7c15;
 
@@ -17,13 +24,14 @@ static uint32_t next_random(void) /* xorshift64* */
     return (uint32_t)((state * UINT64_C(2685821657736338717)) >> 32);
 }
 
-static void mutate(uint8_t *data, size_t *size)
+/* Without growing: `max` is there because libFuzzer's has it. */
+size_t LLVMFuzzerMutate(uint8_t *data, size_t size, size_t max)
 {
     static const uint32_t interesting[] = {0, 1, 2, 4, 0x7fffffff, 0x80000000, 0xffffffff, 0x10};
     uint32_t changes = 1 + next_random() % 4;
 
-    while (changes-- > 0 && *size > 0) {
-        size_t at = next_random() % *size;
+    while (changes-- > 0 && size > 0) {
+        size_t at = next_random() % size;
         uint32_t word = interesting[next_random() % 8];
 
         switch (next_random() % 5) {
@@ -35,34 +43,57 @@ static void mutate(uint8_t *data, size_t *size)
             break;
         case 2: /* a word, where words are */
             at &= ~(size_t)3;
-            for (size_t i = 0; i < 4 && at + i < *size; i++)
+            for (size_t i = 0; i < 4 && at + i < size; i++)
                 data[at + i] = (uint8_t)(word >> (24 - 8 * i));
             break;
         case 3: /* some bytes are gone */
-            if (*size - at > 4) {
-                memmove(data + at, data + at + 4, *size - at - 4);
-                *size -= 4;
+            if (size - at > 4) {
+                memmove(data + at, data + at + 4, size - at - 4);
+                size -= 4;
             }
             break;
         case 4:
-            *size = at;
+            size = at;
             break;
         }
     }
+    return size < max ? size : max;
+}
+
+static const uint8_t *running;
+static size_t running_size;
+
+static void run(const uint8_t *data, size_t size)
+{
+    running = data;
+    running_size = size;
+    LLVMFuzzerTestOneInput(data, size);
+}
+
+static void keep(int signal_number)
+{
+    int fd = open("replay-crash", O_WRONLY | O_CREAT | O_TRUNC, 0666);
+
+    signal(signal_number, SIG_DFL);
+    if (fd >= 0 && write(fd, running, running_size) >= 0)
+        close(fd);
+    raise(signal_number);
 }
 
 static void replay(const uint8_t *data, size_t size, unsigned long mutations)
 {
-    uint8_t *copy = malloc(size + 1);
-    size_t now = size;
+    size_t max = size + 1024, now;
+    uint8_t *copy = malloc(max);
 
     MUST(copy);
-    LLVMFuzzerTestOneInput(data, size);
+    run(data, size);
     while (mutations-- > 0) {
         memcpy(copy, data, size);
-        now = size;
-        mutate(copy, &now);
-        LLVMFuzzerTestOneInput(copy, now);
+        if (LLVMFuzzerCustomMutator && mutations % 4)
+            now = LLVMFuzzerCustomMutator(copy, size, max, next_random());
+        else
+            now = LLVMFuzzerMutate(copy, size, max);
+        run(copy, now);
     }
     free(copy);
 }
@@ -87,6 +118,8 @@ int main(int argc, char **argv)
         mutations = strtoul(argv[2], NULL, 10);
         i = 3;
     }
+    signal(SIGABRT, keep);
+    signal(SIGSEGV, keep);
     MUST(i < argc); /* a test without input tests nothing */
     for (; i < argc; i++)
         replay_file(argv[i], mutations);

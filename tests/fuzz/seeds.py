@@ -1,10 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
 """seeds.py OUT CAPTURE...: inputs for the fuzz targets, from real captures and from a conversation in each
-format of version 2. OUT/message: distinct headers; OUT/packet: one packet of each kind; OUT/pipeline:
-conversations of some packets; OUT/file: files of every kind."""
+format of version 2. OUT/message: distinct headers; OUT/packet: one packet of each kind and link; OUT/pipeline:
+conversations of some packets; OUT/file, OUT/capture: files of every kind; OUT/rpc: RPC headers; OUT/nfs:
+arguments and results of every operation; OUT/xchar, OUT/private_data; OUT/encode, OUT/tcp: choices."""
+import collections
 import gzip
 import os
+import random
+import re
 import struct
 import sys
 
@@ -12,8 +16,13 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [os.path.join(HERE, '..', 'tools'), os.path.join(HERE, '..', '..', 'captures', 'generate')]
 # pylint: disable=wrong-import-position
 import pcap
+import rewrap
 import roce
+import rpcrdma1
 import v2
+
+LINKS = [0, 1, 101, 113, 228, 229, 247, 197, 276, 147, 192]  # as in packet.c
+VECTORS = os.path.join(HERE, '..', 'unit', 'upper', 'nfs4_vectors.def')
 
 
 def iwarp(packet):
@@ -50,12 +59,12 @@ def pcapng(packets, order):
     return out + block(5, struct.pack(order + 'III', 0, 0, 0))
 
 
-def files(packets):
+def files(packets, link=1):
     """The same packets as files of every kind."""
     out = []
     for magic in (pcap.MAGIC_MICRO, pcap.MAGIC_NANO):
         for order in '<>':
-            data = struct.pack(order + 'IHHiIII', magic, 2, 4, 0, 0, 262144, 1)
+            data = struct.pack(order + 'IHHiIII', magic, 2, 4, 0, 0, 262144, link)
             for packet in packets:
                 data += struct.pack(order + 'IIII', 1, 2, len(packet.data), packet.length) + packet.data
             out.append(data)
@@ -63,9 +72,51 @@ def files(packets):
     return out + [gzip.compress(out[0], mtime=0), gzip.compress(out[4], mtime=0)]
 
 
+def words(*values):
+    return struct.pack(f'>{len(values)}I', *values)
+
+
+def nfs():
+    """COMPOUNDs of one operation each, Calls and Replies; what stands before them is what nfs.c takes."""
+    with open(VECTORS, encoding='ascii') as file:
+        for table, number, what, data in re.findall(r'^VECTOR\((\w+), (\d+), (\w+), "(\w*)"\)', file.read(), re.M):
+            callback, reply = table == 'callback', what == 'results'
+            head = words(0, 0) if reply else words(0, 2, 7) if callback else words(0, 2)
+            yield ((table, number, what, len(data)),
+                   bytes([reply | callback << 1, 0, 2 if callback else 0]) + head + words(1, int(number)) +
+                   bytes.fromhex(data))
+
+
+def small():
+    """Seeds of the targets that take no packets."""
+    out = collections.defaultdict(dict)
+    out['nfs'] = dict(nfs())
+    for kind, body in enumerate((words(2, 1, 4, 4096, 2, 4, 1, 1, 3), words(1, 3, 4, 2), words(1, 3, 1, 4, 1, 8),
+                                 words(1, 4, 8192, 1)), 1):
+        out['xchar'][kind] = bytes([kind]) + body
+    for at in (0, 4, 36):
+        out['private_data'][at] = bytes(at) + bytes.fromhex('f6ab0e1801010303') + bytes(8)
+    for number in range(64):
+        out['encode'][number] = random.Random(number).randbytes(40 + 12 * number)
+    rng = random.Random(1)
+    for number in range(40):
+        talk = bytes([1 + 4 * (number & 1), 6 * number, rng.choice((0, 0x40, 0x80, 0xC1)), rng.choice((0, 0x40, 0x80))])
+        for _ in range(12):
+            side = rng.choice((0, 0x80))
+            data = rng.randbytes(rng.randrange(90))
+            talk += rng.choice((
+                bytes([side]) + b'\0' + struct.pack('>H', len(data)) + data,              # a Send
+                bytes([side]) + b'\3' + struct.pack('>BHH', 7, 4096, len(data)) + data,   # a Write
+                bytes([side, 5]) + rng.randbytes(29), bytes([side | 6]), bytes([side | 6])))
+            if number > 30:
+                talk += bytes([side | rng.choice((9, 10, 11, 12, 13, 14))]) + rng.randbytes(6)
+        out['tcp'][number] = talk
+    return out
+
+
 def main():
     out = sys.argv[1]
-    seeds = {'message': {}, 'packet': {}, 'pipeline': {}, 'file': {}}
+    seeds = collections.defaultdict(dict, small())
     for name, dialect, packets in recordings(sys.argv[2:]):
         rdma = []
         for packet in packets:
@@ -81,10 +132,22 @@ def main():
             if parsed.opcode in roce.SEND_STARTS and len(parsed.payload) >= 20:
                 shape = parsed.payload[4:8] + parsed.payload[12:28]
                 seeds['message'].setdefault((dialect, shape), bytes([dialect, 0]) + parsed.payload)
+                header = rpcrdma1.decode(parsed.payload, parsed.length) if dialect == 0 else {}
+                if 'rpc' in header:
+                    body = parsed.payload[header['header_length']:]
+                    seeds['rpc'].setdefault((body[4:24], len(body) // 64), b'\0' + body)
         for at in range(0, min(len(rdma), 120), 40):
             if name == 'roce-nfs3-mini':
                 for number, data in enumerate(files(rdma[at:at + 30])):
                     seeds['file'][at, number] = bytes([number & 1]) + data
+                    seeds['capture']['file', at, number] = bytes([3]) + data
+                if at == 0:
+                    for carrier in rewrap.CARRIERS:
+                        packets, link = rewrap.rewrap([one for one in rdma if len(one.data) == one.length][:20], carrier)
+                        seeds['capture'][carrier] = b'\3' + files(packets, link)[0]
+                        for packet in (packets[0], packets[4]):
+                            seeds['packet'][carrier, len(packet.data)] = (bytes([LINKS.index(link), 0]) + packet.data)
+            seeds['capture'][name, at] = bytes([7 + at // 40 % 2 * 16]) + files(rdma[at:at + 30])[0]
             seeds['pipeline'][name, at] = b''.join(
                 struct.pack('>HB', len(one.data), 0) + one.data for one in rdma[at:at + 40])
     for target, inputs in seeds.items():

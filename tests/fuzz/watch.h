@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef RPCRDMA_TESTS_FUZZ_WATCH_H
+#define RPCRDMA_TESTS_FUZZ_WATCH_H
+
+/*
+ * A flow that is watched: every callback of its sink checks what must hold of what it is given,
+ * and adds it to a sum. Two runs that must come to the same have the same sum.
+ */
+
+#include <stdbool.h>
+
+#include "flow/flow.h"
+#include "net/net.h"
+
+enum { WATCH_CONNECTIONS = 64 }; /* of which messages are counted */
+
+struct watch {
+    struct rpcrdma_flow *flow;
+    struct rpcrdma_net *net;
+    uint64_t frame, sum;
+    uint64_t connections, messages, rpcs, transactions, findings;
+    uint64_t given[WATCH_CONNECTIONS + 1]; /* messages by connection */
+    bool told[WATCH_CONNECTIONS + 1], merged;
+    size_t memory; /* allocated when it began */
+};
+
+struct watch_config {
+    uint64_t max_memory; /* 0: the defaults */
+    bool credits, whole, check_icrc;
+    const struct rpcrdma_dialect *dialect;
+};
+
+void watch_begin(struct watch *w, const struct watch_config *config);
+
+/* A packet of this frame number comes next: nothing may be told of a later one. */
+void watch_packet(struct watch *w, const struct rpcrdma_packet *packet);
+void watch_op(struct watch *w, const struct rpcrdma_op *op); /* the same, without net/ */
+
+/* Ends both, with the checks that only then can be made. */
+void watch_end(struct watch *w);
+
+#endif
