@@ -37,6 +37,14 @@ def _scratch():
 SCRATCH = _scratch()
 
 
+def take_profile(folder):
+    """Puts a profile among the user's."""
+    to = os.path.join(SCRATCH, 'config', 'profiles', os.path.basename(folder))
+    shutil.copytree(folder, to)
+    for path in (os.path.dirname(to), to):
+        os.chmod(path, 0o777)
+
+
 def environment(plugin=True):
     env = dict(os.environ, WIRESHARK_CONFIG_DIR=os.path.join(SCRATCH, 'config'), LC_ALL='C.UTF-8')
     if plugin and 'RPCRDMA_PRELOAD' in os.environ:

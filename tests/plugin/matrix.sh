@@ -55,9 +55,14 @@ for suite in $suites; do
             if [ "$captures" = /recordings ] && [ "$name" != rpc_test ]; then
                 continue
             fi
+            extra=
+            if [ "$name" = install_test ]; then
+                folder_of_plugins=$(chroot "$root" pkg-config --variable=plugindir wireshark)
+                extra="cmake /build RelWithDebInfo $folder_of_plugins /usr/share/wireshark"
+            fi
             echo "-- $name $captures"
             chroot "$root" env LC_ALL=C.UTF-8 python3 "/source/tests/plugin/$name.py" \
-                /usr/bin/tshark /build/plugin/rpcrdma.so "$version" /build/cli/rpcrdma "$captures" ||
+                /usr/bin/tshark /build/plugin/rpcrdma.so "$version" /build/cli/rpcrdma "$captures" $extra ||
                 failed="$failed $suite/$name"
         done
     done

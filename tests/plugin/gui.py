@@ -1,0 +1,123 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""gui.py TSHARK PLUGIN VERSION RPCRDMA CAPTURES PROFILE FOLDER [RECORDING [FRAME]]
+
+Opens a recording in Wireshark on a display of its own (Xvfb) with the profile, and writes pictures of
+the packet list and tree, the statistics and the I/O graph into FOLDER, for somebody to look at. Needs
+wireshark, Xvfb, xdotool, openbox and ImageMagick. Fails where a window does not come, is blank, or
+Wireshark complains of the profile."""
+import os
+import shutil
+import subprocess
+import sys
+import time
+
+import host
+
+PROFILE, FOLDER = sys.argv[1:3]
+RECORDING = sys.argv[3] if len(sys.argv) > 3 else 'roce-nfs42-mini'
+FRAME = sys.argv[4] if len(sys.argv) > 4 else '130'
+WIDTH, HEIGHT = 1500, 900
+PATIENCE = 60  # seconds for a window to come
+COMPLAINTS = ('Could not compile', 'Error loading', 'rror in', 'not a valid', 'unregistered')
+
+# name, Wireshark's arguments, the window's name, keys once it is there
+SHOTS = (
+    ('packets', ['-g', FRAME], 'capture.pcap', ('tree',)),
+    ('credits', ['-z', 'rpcrdma,credits'], 'Credits', ()),
+    ('messages', ['-z', 'rpcrdma,messages'], 'Message', ()),
+    ('graph', ['-z', 'io,stat'], 'I/O Graphs', ()),
+)
+
+
+def as_user(command, env, **options):
+    other = {'user': host.NOBODY, 'group': host.NOBODY, 'extra_groups': []} if os.getuid() == 0 else {}
+    return subprocess.Popen(command, env=env, **other, **options)
+
+
+class Display:
+    def __enter__(self):
+        read, write = os.pipe()
+        self.server = subprocess.Popen(
+            ['Xvfb', '-displayfd', str(write), '-screen', '0', f'{WIDTH}x{HEIGHT}x24', '-nolisten', 'tcp'],
+            pass_fds=[write], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        os.close(write)
+        with os.fdopen(read) as number:
+            self.env = dict(host.environment(), DISPLAY=':' + number.readline().strip(),
+                            HOME=host.SCRATCH, XDG_RUNTIME_DIR=host.SCRATCH)
+        self.manager = subprocess.Popen(['openbox'], env=self.env, stdout=subprocess.DEVNULL,
+                                        stderr=subprocess.DEVNULL)
+        return self
+
+    def __exit__(self, *_):
+        for process in (self.manager, self.server):
+            process.terminate()
+            process.wait()
+
+    def do(self, *words):
+        return subprocess.run(['xdotool', *words], env=self.env, stdout=subprocess.PIPE,
+                              stderr=subprocess.DEVNULL, check=False).stdout.decode()
+
+    def window(self, name):
+        end = time.monotonic() + PATIENCE
+        while time.monotonic() < end:
+            found = self.do('search', '--onlyvisible', '--name', name).split()
+            if found:
+                return found[-1]
+            time.sleep(0.5)
+        raise SystemExit(f'no window named {name}')
+
+    def picture(self, path):
+        subprocess.run(['import', '-window', 'root', '-depth', '8', path], env=self.env, check=True)
+        colours = subprocess.run(['identify', '-format', '%k', path], stdout=subprocess.PIPE, check=True)
+        if int(colours.stdout) < 20:
+            raise SystemExit(f'{path} is blank')
+
+
+def open_tree(display, window, capture):
+    """Unfolds what is below RPC-over-RDMA in the packet's tree."""
+    layers = host.fields(capture, 'frame.protocols', where=f'frame.number == {FRAME}')[0][0][0].split(':')
+    above = [name for name in layers[:layers.index('rpcrdma')] if name != 'ethertype']
+    display.do('mousemove', '--window', window, '300', str(HEIGHT * 3 // 4), 'click', '1')
+    display.do('key', '--delay', '50', 'Home', *['Down'] * (len(above) + 1), 'shift+Right')
+    time.sleep(1)
+
+
+def take(display, capture, shot):
+    name, arguments, title, keys = shot
+    log = os.path.join(host.SCRATCH, 'log')
+    with open(log, 'wb') as out:
+        wireshark = as_user(['wireshark', '-C', 'RPC-over-RDMA', '-r', capture, *arguments], display.env,
+                            stdout=out, stderr=out)
+    try:
+        main = display.window('capture.pcap')
+        display.do('windowmove', main, '0', '0', 'windowsize', main, str(WIDTH), str(HEIGHT - 25))
+        window = display.window(title)
+        if window != main:
+            display.do('windowsize', window, '1100', '600', 'windowactivate', window)
+        time.sleep(5)  # until all is drawn; nothing tells when
+        if 'tree' in keys:
+            open_tree(display, window, capture)
+        display.picture(os.path.join(FOLDER, name + '.png'))
+    finally:
+        wireshark.terminate()
+        wireshark.wait()
+    with open(log, encoding='utf-8', errors='replace') as lines:
+        bad = [line for line in lines if any(word in line for word in COMPLAINTS)]
+    if bad:
+        raise SystemExit(''.join(bad))
+    print(os.path.join(FOLDER, name + '.png'), flush=True)
+
+
+def main():
+    os.makedirs(FOLDER, exist_ok=True)
+    host.take_profile(PROFILE)
+    with Display() as display:
+        for shot in SHOTS:
+            take(display, host.capture(RECORDING), shot)
+
+
+if __name__ == '__main__':
+    for program in ('wireshark', 'Xvfb', 'xdotool', 'openbox', 'import'):
+        if not shutil.which(program):
+            sys.exit(f'{program} is not installed')
+    main()
