@@ -33,8 +33,11 @@ class Run:
         self.command = [measure, *command]
         self.seconds, self.cpu, self.memory = float('inf'), float('inf'), 0
 
+    def start(self):
+        return subprocess.run(self.command, stdout=subprocess.PIPE, check=True)
+
     def turn(self):
-        done = subprocess.run(self.command, stdout=subprocess.PIPE, check=True)
+        done = self.start()
         wall, cpu, memory = done.stdout.split()
         self.seconds = min(self.seconds, float(wall))
         self.cpu = min(self.cpu, float(cpu))

@@ -41,8 +41,8 @@ def take_profile(folder):
     """Puts a profile among the user's."""
     to = os.path.join(SCRATCH, 'config', 'profiles', os.path.basename(folder))
     shutil.copytree(folder, to)
-    for path in (os.path.dirname(to), to):
-        os.chmod(path, 0o777)
+    for path in (os.path.dirname(to), to, *(os.path.join(to, name) for name in os.listdir(to))):
+        os.chmod(path, 0o777)  # Wireshark writes there, too
 
 
 def environment(plugin=True):
