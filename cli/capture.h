@@ -48,8 +48,8 @@ struct capture_files {
     GPtrArray *interfaces; /* struct capture_interface */
     GQueue *names;         /* of the files there are, oldest first */
     char *name;            /* of the current one */
-    int64_t opened_ns;
-    bool regular;
+    int64_t opened_ns, flushed_ns;
+    bool awaited; /* somebody reads at the other end */
 };
 
 /* Creates the first file. False when that was not possible: it was said. */
@@ -62,7 +62,7 @@ void capture_files_statistics(struct capture_files *files, uint32_t number,
                               const struct pcapng_statistics *counts);
 void capture_files_packet(struct capture_files *files, uint32_t number,
                           const struct rpcrdma_packet *packet);
-/* What waits goes out. */
+/* What waits goes out: at once where somebody reads it, else twice a second at most. */
 void capture_files_flush(struct capture_files *files);
 /* What is known of an interface's counts: false where that is nothing. */
 bool capture_files_counts(const struct capture_files *files, uint32_t number, const char **name,
@@ -70,6 +70,11 @@ bool capture_files_counts(const struct capture_files *files, uint32_t number, co
 /* Writes the end. False when not everything could be written: it was said. */
 bool capture_files_end(struct capture_files *files);
 void capture_files_free(struct capture_files *files);
+
+struct capture_credits {
+    uint64_t in_flight;
+    uint32_t granted; /* 0: not known */
+};
 
 /* What to keep of packets. */
 struct capture_select {
@@ -80,9 +85,7 @@ struct capture_select {
     /* for the caller to read */
     uint64_t messages, left_out, cut;
     uint64_t bytes_in, bytes_kept;
-    bool has_credits, credits_shown; /* of the connection closest to its limit since then */
-    uint32_t granted;
-    uint64_t in_flight;
+    struct capture_credits most, now; /* closest to the limit since it was shown; the latest */
 
     struct rpcrdma_net *net;
     struct rpcrdma_flow *flow;

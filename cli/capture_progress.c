@@ -97,9 +97,10 @@ void capture_progress_show(struct capture_progress *progress, const struct sourc
     else if (source->live)
         add(&line, ", ? lost");
     add(&line, ", %" PRIu64 " messages", select->messages);
-    if (select->has_credits)
-        add(&line, ", %" PRIu64 "/%" PRIu32 " credits", select->in_flight, select->granted);
-    select->credits_shown = true;
+    if (select->most.granted > 0)
+        add(&line, ", %" PRIu64 "/%" PRIu32 " credits", select->most.in_flight,
+            select->most.granted);
+    select->most = select->now;
     put(progress, &line);
     progress->packets_before = packets;
     progress->next_ns = at + SECOND;

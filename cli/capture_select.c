@@ -63,14 +63,10 @@ static void on_credit_point(void *context, const struct rpcrdma_connection *conn
     (void)end;
     if (!point->has_granted)
         return;
+    select->now = (struct capture_credits){point->in_flight, point->granted};
     /* in_flight / granted, without the division */
-    if (select->has_credits && !select->credits_shown &&
-        point->in_flight * select->granted < select->in_flight * point->granted)
-        return;
-    select->has_credits = true;
-    select->credits_shown = false;
-    select->granted = point->granted;
-    select->in_flight = point->in_flight;
+    if (point->in_flight * select->most.granted >= select->most.in_flight * point->granted)
+        select->most = select->now;
 }
 
 /* Called while the operation in hand is given to flow/; an operation that waited for others is of

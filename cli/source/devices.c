@@ -278,8 +278,10 @@ struct source *source_devices_open(char *const *names, size_t n,
         devices->packets = pipe[0];
         devices->file = source_file_open_fd(pipe[0], names[0], error, size);
     }
-    if (devices->file)
+    if (devices->file) {
+        ((struct file *)devices->file)->eager = true; /* counts come while no packet does */
         return &devices->source;
+    }
     close_devices(&devices->source);
     return NULL;
 }

@@ -135,6 +135,8 @@ static enum source_status file_next(struct source *source, struct source_packet 
     }
     if (file->in->failed)
         return failed(file);
+    if (record == RECORD_AGAIN) /* nothing is pinned: nobody waits for more */
+        return SOURCE_OK;
     file->state = FILE_ENDED;
     return SOURCE_END;
 }

@@ -28,6 +28,7 @@ enum record {
 struct file {
     struct source source;
     struct input *in;
+    bool eager; /* after blocks without packets, what is not there yet is not waited for */
     enum record (*next)(struct file *file, struct source_packet *out);
     enum { FILE_READING, FILE_CUT, FILE_ENDED } state;
 

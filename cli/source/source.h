@@ -34,7 +34,7 @@ enum {
 #define SOURCE_TIME_MAX INT64_C(4500000000000000000)
 
 enum source_status {
-    SOURCE_OK,    /* n packets, n > 0 */
+    SOURCE_OK,    /* n packets, n > 0; of devices also 0, when their counts are all that came */
     SOURCE_END,   /* no more */
     SOURCE_ERROR, /* one line in source->error, n is 0; further calls give what is left, then END */
 };

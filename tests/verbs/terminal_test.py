@@ -92,6 +92,11 @@ class Terminal(standin.DeviceTest):
         self.assertEqual(len(ngfile.read(self.out).packets), written)
         self.assertEqual(written, int(LAST.match(lines[0])[1]))
 
+    def test_nothing_comes(self):
+        _, text = self.on_terminal(lines=4, LOOPS=1, RATE=0)
+        shown, _ = self.parts(text)
+        self.assertEqual(shown[3], '0:00:03  511 packets, 0/s, ? lost, 136 messages, 0/64 credits^C')
+
     def test_what_is_not_known(self):
         _, text = self.on_terminal(lines=1)
         self.assertIn(', ? lost, ', self.parts(text)[0][0])
