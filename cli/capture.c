@@ -100,7 +100,7 @@ static void wait_for_packets(struct capture *capture, struct source *source)
     while (!at_hand && poll(&fd, 1, 0) == 0) {
         capture_files_flush(&capture->files);
         capture_progress_show(&capture->progress, source, &capture->select, capture->packets);
-        if (enough(capture) || poll(&fd, 1, capture->progress.on ? 250 : -1) > 0)
+        if (enough(capture) || poll(&fd, 1, capture->progress.on ? 250 : 1000) > 0)
             return;
     }
 }
@@ -198,6 +198,7 @@ static void on_tick(void *context)
         record_counts(&stats, &counts, comment, sizeof(comment));
         capture_files_statistics(&direct->capture->files, i, &counts);
     }
+    on_pause(context);
 }
 
 static void on_lost(void *context, uint32_t device, const char *error)

@@ -10,7 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { KILOBYTE = 1000 };
+enum { KILOBYTE = 1000, FLUSH_NS = 500000000 };
 
 struct capture_interface {
     struct pcapng_interface is; /* its strings are owned */
@@ -112,7 +112,7 @@ static int open_next(struct capture_files *files)
         say(files, errno);
         return -1;
     }
-    files->regular = fstat(fd, &st) == 0 && S_ISREG(st.st_mode);
+    files->awaited = fstat(fd, &st) == 0 && (S_ISFIFO(st.st_mode) || S_ISSOCK(st.st_mode));
     files->count++;
     files->opened_ns = now(CLOCK_MONOTONIC);
     return fd;
@@ -242,6 +242,11 @@ void capture_files_packet(struct capture_files *files, uint32_t number,
 
 void capture_files_flush(struct capture_files *files)
 {
+    int64_t at = now(CLOCK_MONOTONIC);
+
+    if (!files->awaited && at - files->flushed_ns < FLUSH_NS)
+        return;
+    files->flushed_ns = at;
     if (!files->failed && !pcapng_writer_flush(&files->writer)) {
         if (files->writer.error != EPIPE)
             say(files, files->writer.error);

@@ -61,7 +61,8 @@ struct device {
     char *name, *description, *filter; /* the last two may be NULL */
     char clock[160];                   /* where time stamps come from, in words */
     uint32_t linktype, snaplen;
-    int fd; /* readable when there may be packets */
+    int fd;         /* readable when there may be packets */
+    int64_t nap_ns; /* packets may wait so long in the device: it has room, and the time of each */
     char error[DEVICE_ERROR];
 };
 

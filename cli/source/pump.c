@@ -10,7 +10,10 @@
 
 #define SECOND INT64_C(1000000000)
 
-enum { LOOK_EVERY = 64 }; /* rounds between two looks at the clock while there is no pause */
+enum {
+    LOOK_EVERY = 64,  /* rounds between two looks at the clock while there is no pause */
+    LAST_ROUNDS = 64, /* after the end was told */
+};
 
 static int64_t now(void)
 {
@@ -20,12 +23,17 @@ static int64_t now(void)
     return (int64_t)t.tv_sec * SECOND + t.tv_nsec;
 }
 
+static bool full(const struct pump *pump)
+{
+    return pump->stop || (pump->count > 0 && pump->packets == pump->count);
+}
+
 static void on_packet(void *context, const struct rpcrdma_packet *packet)
 {
     struct pump *pump = context;
     struct rpcrdma_packet numbered = *packet;
 
-    if (pump->stop || (pump->count > 0 && pump->packets == pump->count))
+    if (full(pump))
         return;
     numbered.frame = ++pump->packets;
     pump->sink->packet(pump->sink->context, pump->device, &numbered);
@@ -33,7 +41,7 @@ static void on_packet(void *context, const struct rpcrdma_packet *packet)
 
 static bool enough(const struct pump *pump)
 {
-    return pump->stop || interrupt_seen() || (pump->count > 0 && pump->packets == pump->count);
+    return full(pump) || interrupt_seen();
 }
 
 /* One batch of every device. Says how many devices are left in *left. */
@@ -41,7 +49,7 @@ static bool round_robin(struct pump *pump, bool *gone, uint32_t *left)
 {
     bool any = false;
 
-    for (uint32_t i = 0; i < pump->n && !enough(pump); i++) {
+    for (uint32_t i = 0; i < pump->n && !full(pump); i++) {
         int n;
 
         if (gone[i])
@@ -58,10 +66,32 @@ static bool round_robin(struct pump *pump, bool *gone, uint32_t *left)
     return any;
 }
 
-static void wait_for_packets(struct pump *pump, const bool *gone, struct pollfd *fds, int64_t until)
+/* How long all devices have room for what comes meanwhile. */
+static int64_t nap(const struct pump *pump)
+{
+    int64_t least = SECOND;
+
+    for (uint32_t i = 0; i < pump->n; i++)
+        if (pump->devices[i]->nap_ns < least)
+            least = pump->devices[i]->nap_ns;
+    return least;
+}
+
+/* Whether a signal ended it. */
+static bool wait_until(struct pollfd *fds, nfds_t n, int64_t until)
 {
     int64_t left = until - now();
     struct timespec timeout;
+
+    if (left < 0)
+        left = 0;
+    timeout = (struct timespec){.tv_sec = left / SECOND, .tv_nsec = left % SECOND};
+    fds[n] = (struct pollfd){.fd = interrupt_fd(), .events = POLLIN};
+    return ppoll(fds, n + 1, &timeout, NULL) > 0 && fds[n].revents != 0;
+}
+
+static bool wait_for_packets(struct pump *pump, const bool *gone, struct pollfd *fds, int64_t until)
+{
     nfds_t n = 0;
 
     for (uint32_t i = 0; i < pump->n; i++) {
@@ -70,14 +100,10 @@ static void wait_for_packets(struct pump *pump, const bool *gone, struct pollfd 
         if (gone[i])
             continue;
         if (device->ops->arm && !device->ops->arm(device))
-            return;
+            return false;
         fds[n++] = (struct pollfd){.fd = device->fd, .events = POLLIN};
     }
-    fds[n++] = (struct pollfd){.fd = interrupt_fd(), .events = POLLIN};
-    if (left < 0)
-        left = 0;
-    timeout = (struct timespec){.tv_sec = left / SECOND, .tv_nsec = left % SECOND};
-    ppoll(fds, n, &timeout, NULL); /* whatever it returns: the next round will see */
+    return wait_until(fds, n, until);
 }
 
 void pump_run(struct pump *pump, const struct pump_sink *sink)
@@ -87,6 +113,8 @@ void pump_run(struct pump *pump, const struct pump_sink *sink)
     int64_t start = now(), tick = start + SECOND, end = INT64_MAX;
     uint32_t left = pump->n;
     unsigned rounds = 0;
+    bool busy = false, told = false;
+    const int64_t nap_ns = nap(pump);
 
     pump->sink = sink;
     if (pump->duration_ns > 0 && pump->duration_ns < INT64_MAX - start)
@@ -94,20 +122,28 @@ void pump_run(struct pump *pump, const struct pump_sink *sink)
     while (fds && gone && left > 0 && !enough(pump)) {
         bool any = round_robin(pump, gone, &left);
 
-        if (any && ++rounds % LOOK_EVERY != 0)
+        if (any && (busy = true) && ++rounds % LOOK_EVERY != 0)
             continue;
-        if (!any && left > 0 && !enough(pump)) {
+        if (any) {
+            told = interrupt_look();
+        } else if (left > 0 && !enough(pump)) {
             sink->pause(sink->context);
-            if (!pump->stop)
-                wait_for_packets(pump, gone, fds, tick < end ? tick : end);
+            if (!pump->stop && busy && nap_ns > 0)
+                told = wait_until(fds, 0, now() + nap_ns);
+            else if (!pump->stop)
+                told = wait_for_packets(pump, gone, fds, tick < end ? tick : end);
+            busy = false;
         }
-        if (interrupt_look() || now() >= end)
+        if (told || interrupt_seen() || now() >= end)
             break;
         if (now() >= tick) {
             sink->tick(sink->context);
             tick = now() + SECOND;
         }
     }
+    for (rounds = 0; gone && left > 0 && !full(pump) && rounds < LAST_ROUNDS; rounds++)
+        if (!round_robin(pump, gone, &left)) /* what came in before the end */
+            break;
     free(fds);
     free(gone);
 }

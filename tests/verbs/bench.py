@@ -12,7 +12,7 @@ import time
 
 RPCRDMA, CAPTURES, STANDIN = sys.argv[1:4]
 OUT = sys.argv[4] if len(sys.argv) > 4 else '/dev/null'
-PACKETS = 400000
+PACKETS = 200000
 
 
 def frequency():
@@ -24,7 +24,7 @@ def frequency():
 
 
 def run(rate, capture, packets):
-    """(dropped, seconds, processor seconds of the program less those of the device)"""
+    """(dropped, seconds, processor seconds of the program less those of the device, played)"""
     with tempfile.TemporaryDirectory() as folder:
         counters = os.path.join(folder, 'standin0/ports/1/hw_counters')
         os.makedirs(counters)
@@ -48,6 +48,17 @@ def run(rate, capture, packets):
         return said['dropped'], said['seconds'], used - said['cpu'], said['played']
 
 
+def attempt(rate, capture, packets):
+    """(packets per second, cycles per packet) of a run that lost nothing; None: none of three. What
+    else the machine does takes packets, too."""
+    for _ in range(3):
+        dropped, seconds, used, played = run(rate, capture, packets)
+        if dropped == 0 and played / seconds > 0.95 * rate:
+            return played / seconds, used / played * frequency()
+    print(f'{rate} packets/s asked for, {played / seconds:.0f} played: {dropped} lost', flush=True)
+    return None
+
+
 def main():
     capture = os.path.join(CAPTURES, 'roce-nfs3-mini', 'capture.pcap')
     with open(capture, 'rb') as file:
@@ -55,20 +66,21 @@ def main():
     while at < len(blob):
         at += 16 + int.from_bytes(blob[at + 8:at + 12], sys.byteorder)
         packets += 1
-    low, high, best = 50000, 0, None
+    low, high, best, rate = 0, 0, None, 20000
     while high == 0 or high - low > low // 10:
-        rate = low * 2 if high == 0 else (low + high) // 2
-        dropped, seconds, used, played = run(rate, capture, packets)
-        reached = played / seconds
-        print(f'{rate} packets/s asked for, {reached:.0f} played: {dropped} dropped', flush=True)
-        if dropped == 0 and reached > 0.95 * rate:
-            low, best = rate, (reached, used, played)
+        got = attempt(rate, capture, packets)
+        if got:
+            low, best = rate, got
+            print(f'{got[0]:9.0f} packets per second, none lost, {got[1]:6.0f} cycles per packet',
+                  flush=True)
         else:
             high = rate
+        rate = rate * 2 if high == 0 else (low + high) // 2
+        if rate < 1000:
+            break
     if best:
-        reached, used, played = best
-        print(f'{reached:.0f} packets per second captured without loss, '
-              f'{used / played * frequency():.0f} cycles per packet')
+        print(f'{best[0]:.0f} packets per second captured without loss, '
+              f'{best[1]:.0f} cycles per packet')
 
 
 main()

@@ -218,5 +218,33 @@ class Verbs(standin.DeviceTest):
         run.send_signal(signal.SIGTERM)
         run.communicate(timeout=60)
 
+    def test_many_at_once(self):
+        """With the adapter's clock packets wait for each other; without, each is taken at once."""
+        switches = []
+        for clock in (1, 0):
+            run = self.start('capture', '-q', '-i', 'standin0', '-w', self.out, CLOCK=clock,
+                             RATE=5000, LOOPS=20)
+            played = self.played()['played']
+            with open(f'/proc/{run.pid}/status', encoding='ascii') as file:
+                switches.append(int(re.search(r'\nvoluntary_ctxt_switches:\t(\d+)',
+                                              file.read())[1]) / played)
+            os.unlink(self.report)
+            run.send_signal(signal.SIGTERM)
+            run.communicate(timeout=60)
+            self.check(*self.packets() * 20)
+        self.assertLess(switches[0], 0.6)
+        self.assertLess(switches[0], switches[1])
+
+    def test_file_grows(self):
+        """What was captured is in the file within a second or so, whatever comes then."""
+        for more in ((), ('--slice',)):
+            run = self.start('capture', '-q', '-i', 'standin0', '-w', self.out, *more)
+            self.played()
+            time.sleep(2.5)
+            self.assertEqual(len(ngfile.read(self.out).packets), len(self.packets()))
+            os.unlink(self.report)
+            run.send_signal(signal.SIGTERM)
+            run.communicate(timeout=60)
+
 
 command.main()

@@ -152,15 +152,19 @@ bool verbs_arm(struct device *device)
     struct ibv_cq *cq;
     void *context;
 
-    events(verbs);
-    if (verbs->gone)
-        return false;
-    if (verbs->armed)
-        return true;
-    while (ibv_get_cq_event(verbs->channel, &cq, &context) == 0)
+    if (verbs->armed) {
+        /* something woke us and no packet came: one of the device's events, perhaps */
+        if (verbs->slept)
+            events(verbs);
+        verbs->slept = true;
+        return !verbs->gone;
+    }
+    /* one request makes at most one event */
+    if (ibv_get_cq_event(verbs->channel, &cq, &context) == 0)
         ibv_ack_cq_events(cq, 1);
     if (ibv_req_notify_cq(verbs->cq, 0) != 0)
         verbs->gone = true;
     verbs->armed = true;
+    verbs->slept = false;
     return false; /* what completed before this makes no event: look once more */
 }

@@ -319,6 +319,7 @@ struct device *verbs_open(const char *name, const struct device_config *config, 
     else
         snprintf(error, size, "%s: there is no such device", name);
     if (good) {
+        verbs->device.nap_ns = verbs->cq_ex && verbs->n >= VERBS_NAP_RECEIVES ? VERBS_NAP_NS : 0;
         verbs_driver(ib, driver, sizeof(driver));
         snprintf(description, sizeof(description), "RDMA device, sniffer%s%s, %u receives",
                  *driver ? ", " : "", driver, verbs->n);
