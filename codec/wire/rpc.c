@@ -18,9 +18,12 @@
 #include "wire/cursor.h"
 #include "wire/writer.h"
 
+/* As in message.c: one function to the compiler, so that the cursor lives in registers. */
+#define HOT inline __attribute__((always_inline))
+
 /* Takes a word and, when it was there, sets `bit`. */
-static uint32_t word(struct rpcrdma_cursor *c, struct rpcrdma_rpc *rpc, uint32_t bit,
-                     const char *what)
+static HOT uint32_t word(struct rpcrdma_cursor *c, struct rpcrdma_rpc *rpc, uint32_t bit,
+                         const char *what)
 {
     uint32_t value = rpcrdma_cursor_be32(c, what);
 
@@ -29,13 +32,13 @@ static uint32_t word(struct rpcrdma_cursor *c, struct rpcrdma_rpc *rpc, uint32_t
     return value;
 }
 
-static void fail_at_last(struct rpcrdma_cursor *c, const char *what)
+static HOT void fail_at_last(struct rpcrdma_cursor *c, const char *what)
 {
     rpcrdma_cursor_fail(c, RPCRDMA_MALFORMED, c->off - 4, what);
 }
 
-static void opaque_auth(struct rpcrdma_cursor *c, struct rpcrdma_rpc *rpc, uint32_t bit,
-                        uint32_t *flavor, struct rpcrdma_span *body)
+static HOT void opaque_auth(struct rpcrdma_cursor *c, struct rpcrdma_rpc *rpc, uint32_t bit,
+                            uint32_t *flavor, struct rpcrdma_span *body)
 {
     const uint8_t *pad;
     uint32_t count;
@@ -62,7 +65,7 @@ static void opaque_auth(struct rpcrdma_cursor *c, struct rpcrdma_rpc *rpc, uint3
             rpc->noncanonical = true;
 }
 
-static void call_header(struct rpcrdma_cursor *c, struct rpcrdma_rpc *rpc)
+static HOT void call_header(struct rpcrdma_cursor *c, struct rpcrdma_rpc *rpc)
 {
     rpc->rpcvers = rpcrdma_cursor_be32(c, "RPC version");
     if (c->status == RPCRDMA_OK && rpc->rpcvers != RPCRDMA_RPC_VERSION) {
@@ -77,13 +80,13 @@ static void call_header(struct rpcrdma_cursor *c, struct rpcrdma_rpc *rpc)
         opaque_auth(c, rpc, RPCRDMA_RPC_HAS_VERF, &rpc->verf_flavor, &rpc->verf);
 }
 
-static void range(struct rpcrdma_cursor *c, struct rpcrdma_rpc *rpc)
+static HOT void range(struct rpcrdma_cursor *c, struct rpcrdma_rpc *rpc)
 {
     rpc->low = rpcrdma_cursor_be32(c, "RPC lowest version");
     rpc->high = word(c, rpc, RPCRDMA_RPC_HAS_RANGE, "RPC highest version");
 }
 
-static void accepted(struct rpcrdma_cursor *c, struct rpcrdma_rpc *rpc)
+static HOT void accepted(struct rpcrdma_cursor *c, struct rpcrdma_rpc *rpc)
 {
     opaque_auth(c, rpc, RPCRDMA_RPC_HAS_VERF, &rpc->verf_flavor, &rpc->verf);
     rpc->accept_stat = word(c, rpc, RPCRDMA_RPC_HAS_ACCEPT, "RPC accept_stat");
@@ -95,7 +98,7 @@ static void accepted(struct rpcrdma_cursor *c, struct rpcrdma_rpc *rpc)
         fail_at_last(c, "RPC accept_stat");
 }
 
-static void denied(struct rpcrdma_cursor *c, struct rpcrdma_rpc *rpc)
+static HOT void denied(struct rpcrdma_cursor *c, struct rpcrdma_rpc *rpc)
 {
     rpc->reject_stat = word(c, rpc, RPCRDMA_RPC_HAS_ACCEPT, "RPC reject_stat");
     if (c->status != RPCRDMA_OK)
@@ -108,7 +111,7 @@ static void denied(struct rpcrdma_cursor *c, struct rpcrdma_rpc *rpc)
         fail_at_last(c, "RPC reject_stat");
 }
 
-static void reply_header(struct rpcrdma_cursor *c, struct rpcrdma_rpc *rpc)
+static HOT void reply_header(struct rpcrdma_cursor *c, struct rpcrdma_rpc *rpc)
 {
     rpc->reply_stat = word(c, rpc, RPCRDMA_RPC_HAS_STAT, "RPC reply_stat");
     if (c->status != RPCRDMA_OK)
@@ -122,13 +125,11 @@ static void reply_header(struct rpcrdma_cursor *c, struct rpcrdma_rpc *rpc)
 }
 
 /* The credential is over when this runs, so its own failure hides nothing behind it. */
-static void gss(const struct rpcrdma_cursor *message, struct rpcrdma_rpc *rpc)
+static void gss(struct rpcrdma_cursor message, struct rpcrdma_rpc *rpc)
 {
     struct rpcrdma_cursor c;
 
-    if (rpc->cred_flavor != RPCRDMA_RPC_GSS || !rpc->cred.data)
-        return;
-    c = rpcrdma_cursor_init(message->base, rpc->cred.off + rpc->cred.caplen,
+    c = rpcrdma_cursor_init(message.base, rpc->cred.off + rpc->cred.caplen,
                             rpc->cred.off + rpc->cred.len);
     rpcrdma_cursor_take(&c, rpc->cred.off, "RPC header");
     rpc->gss_version = rpcrdma_cursor_be32(&c, "RPCSEC_GSS version");
@@ -168,7 +169,8 @@ enum rpcrdma_status rpcrdma_rpc_decode(const void *data, size_t caplen, size_t l
     out->status = c.status;
     out->error_off = (uint32_t)c.error_off;
     out->what = c.what;
-    gss(&c, out);
+    if (out->cred_flavor == RPCRDMA_RPC_GSS && out->cred.data)
+        gss(c, out);
     return out->status;
 }
 

@@ -403,6 +403,45 @@ static void not_ours(void **state)
     seen_free(s);
 }
 
+/* What net.c sees at one glance is what the layers make of it, whatever byte is other: the same
+ * packet without its Ethernet header goes the long way. */
+static void at_one_glance(void **state)
+{
+    static const uint8_t values[] = {0, 1, 2, 4, 0x10, 0x20, 0x40, 0x7f, 0x80, 0xff};
+    struct bytes b = {.n = 0};
+
+    (void)state;
+    put_ethernet(&b, 0x0800);
+    put_roce4(&b);
+    for (size_t at = 14; at < b.n; at++) {
+        for (size_t i = 0; i < 2 * sizeof(values); i++) {
+            struct seen *s = seen_new(NULL), *t = seen_new(NULL);
+            uint8_t before = b.at[at];
+
+            b.at[at] = i % 2 ? (uint8_t)(before + values[i / 2]) : values[i / 2];
+            for (size_t caplen = 15; caplen <= b.n; caplen += caplen < 40 ? 5 : 1) {
+                const struct rpcrdma_net_stats *x = rpcrdma_net_stats(s->net);
+                const struct rpcrdma_net_stats *y = rpcrdma_net_stats(t->net);
+
+                s->n = t->n = 0;
+                give_cut(s, 1, b.at, caplen, b.n);
+                give_cut(t, 101, b.at + 14, caplen - 14, b.n - 14);
+                assert_memory_equal(x, y, sizeof(*x));
+                assert_int_equal(s->n_findings, t->n_findings);
+                assert_int_equal(s->n, t->n);
+                s->op[0].data = t->op[0].data = NULL;
+                assert_memory_equal(&s->op[0], &t->op[0], sizeof(s->op[0]));
+                assert_memory_equal(s->data[0], t->data[0], sizeof(s->data[0]));
+            }
+            for (size_t k = 0; k < s->n_findings && k < 64; k++)
+                assert_int_equal(s->finding[k].rule, t->finding[k].rule);
+            b.at[at] = before;
+            seen_free(s);
+            seen_free(t);
+        }
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -417,6 +456,7 @@ int main(void)
         cmocka_unit_test(longer_than_the_frame),
         cmocka_unit_test(not_ours),
         cmocka_unit_test(one_after_the_other),
+        cmocka_unit_test(at_one_glance),
     };
 
     return cmocka_run_group_tests_name("link", tests, NULL, NULL);
