@@ -16,11 +16,24 @@ foreach(flag -fno-semantic-interposition -mmemset-strategy=${strategy} -mmemcpy-
     target_compile_options(rpcrdma_options INTERFACE ${flag})
   endif()
 endforeach()
+target_compile_options(rpcrdma_options INTERFACE $<$<CONFIG:Release,RelWithDebInfo>:-O3>)
+
+# rpcrdma_fast(TARGET...): what the command is made of, optimised across files. The objects have
+# ordinary code, too, which is what tests are linked from: optimising each of those takes minutes.
 if(RPCRDMA_LTO)
   include(CheckIPOSupported)
-  check_ipo_supported(LANGUAGES C)
-  set(CMAKE_INTERPROCEDURAL_OPTIMIZATION ON)
+  check_ipo_supported(RESULT RPCRDMA_HAS_LTO LANGUAGES C)
+  if(RPCRDMA_HAS_LTO AND CMAKE_C_COMPILER_ID STREQUAL "GNU")
+    set(CMAKE_C_COMPILE_OPTIONS_IPO -flto=auto -ffat-lto-objects -Wno-psabi) # between our own only
+    target_link_options(rpcrdma_options INTERFACE
+      $<$<NOT:$<BOOL:$<TARGET_PROPERTY:INTERPROCEDURAL_OPTIMIZATION>>>:-fno-lto>)
+  endif()
 endif()
+function(rpcrdma_fast)
+  if(RPCRDMA_HAS_LTO)
+    set_target_properties(${ARGV} PROPERTIES INTERPROCEDURAL_OPTIMIZATION ON)
+  endif()
+endfunction()
 if(RPCRDMA_SANITIZE)
   target_compile_options(rpcrdma_options INTERFACE -fsanitize=${RPCRDMA_SANITIZE}
     -fno-sanitize-recover=all -fno-omit-frame-pointer)
