@@ -156,11 +156,9 @@ static void packet(struct pipeline *pipeline, const struct source_packet *one)
         rpcrdma_net_packet(private->net, &one->packet);
 }
 
-static bool enough(const struct pipeline *pipeline)
+static inline bool enough(const struct pipeline *pipeline)
 {
-    const struct pipeline_private *private = pipeline->private;
-
-    return pipeline->stop || private->no_memory || (pipeline->out && pipeline->out->error);
+    return pipeline->stop || pipeline->private->no_memory;
 }
 
 /* Waits for packets of a device, and calls tick when it is time for that. */
@@ -202,7 +200,7 @@ static void read_packets(struct pipeline *pipeline)
     enum source_status status;
     size_t n;
 
-    while (left > 0 && !enough(pipeline)) {
+    while (left > 0 && !enough(pipeline) && !(pipeline->out && pipeline->out->error)) {
         if (pipeline->tick && devices)
             wait_and_tick(pipeline);
         status =

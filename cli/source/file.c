@@ -84,22 +84,6 @@ enum record file_cut(struct file *file, uint64_t at, const char *what, uint64_t 
     return RECORD_ERROR;
 }
 
-void file_packet(struct file *file, struct source_packet *out, size_t interface, int64_t time_ns,
-                 const uint8_t *data, uint32_t caplen, uint32_t len)
-{
-    file->last_time_ns = time_ns;
-    out->interface = (uint32_t)interface;
-    out->packet = (struct rpcrdma_packet){
-        .frame = ++file->frame,
-        .time_ns = time_ns,
-        .linktype = file->interfaces[interface].linktype,
-        .caplen = caplen,
-        /* some programs write a length below what they captured: what is there was there */
-        .len = len < caplen ? caplen : len,
-        .data = data,
-    };
-}
-
 static enum source_status failed(struct file *file)
 {
     file->state = FILE_ENDED;

@@ -81,8 +81,19 @@ enum record file_cut(struct file *file, uint64_t at, const char *what, uint64_t 
                      uint64_t needed);
 
 /* Fills *out; data and the lengths are the caller's to have checked. */
-void file_packet(struct file *file, struct source_packet *out, size_t interface, int64_t time_ns,
-                 const uint8_t *data, uint32_t caplen, uint32_t len);
+static inline void file_packet(struct file *file, struct source_packet *out, size_t interface,
+                               int64_t time_ns, const uint8_t *data, uint32_t caplen, uint32_t len)
+{
+    file->last_time_ns = time_ns;
+    out->interface = (uint32_t)interface;
+    out->packet.frame = ++file->frame;
+    out->packet.time_ns = time_ns;
+    out->packet.linktype = file->interfaces[interface].linktype;
+    out->packet.caplen = caplen;
+    /* some programs write a length below what they captured: what is there was there */
+    out->packet.len = len < caplen ? caplen : len;
+    out->packet.data = data;
+}
 
 /*
  * Asks for the beginning of a packet soon to come, which is in memory and not in the cache: large

@@ -195,14 +195,16 @@ static bool was_answered(struct rpcrdma_credit_account *account, uint32_t xid)
 static void judge_call(struct rpcrdma_credit_account *account, uint32_t xid)
 {
     uint64_t ceiling = rpcrdma_credit_grants_ceiling(&account->grants);
-    struct rpcrdma_finding finding = {.rule = account->has_granted ? RPCRDMA_RULE_CREDIT_OVERRUN
-                                                                   : RPCRDMA_RULE_CREDIT_FIRST_CALL,
-                                      .frame = account->gauge.frame,
-                                      .offset = -1,
-                                      .arg = {in_flight(account), ceiling, xid}};
 
-    if (in_flight(account) > ceiling)
-        rpcrdma_credit_suspects_add(&account->suspects, &finding);
+    if (in_flight(account) <= ceiling)
+        return;
+    rpcrdma_credit_suspects_add(
+        &account->suspects,
+        &(struct rpcrdma_finding){.rule = account->has_granted ? RPCRDMA_RULE_CREDIT_OVERRUN
+                                                               : RPCRDMA_RULE_CREDIT_FIRST_CALL,
+                                  .frame = account->gauge.frame,
+                                  .offset = -1,
+                                  .arg = {in_flight(account), ceiling, xid}});
 }
 
 static void add_call(struct rpcrdma_credit_account *account, uint32_t xid)

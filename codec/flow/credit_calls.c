@@ -109,8 +109,8 @@ struct rpcrdma_credit_call *rpcrdma_credit_calls_add(struct rpcrdma_credit_calls
     index = set->unused;
     call = &set->calls[index];
     set->unused = call->newer;
-    memset(call, 0, sizeof(*call));
     call->xid = xid;
+    call->serial = call->sent_ns = call->answered = call->frame = 0;
     call->older = set->newest;
     call->newer = NONE;
     if (set->newest != NONE)

@@ -55,11 +55,11 @@ static bool path_equal(const struct flow_path *path, const struct rpcrdma_addres
 {
     const uint8_t *p = (const uint8_t *)&path->src, *q = (const uint8_t *)src;
 
-    /* memcmp of two addresses, in line: family and 7 bytes, 8, ... the last 8 overlap */
+    /* memcmp in line; no load lies across the border of src and dst, which were just stored */
     return path->qpn == qpn &&
            ((load64(p) ^ load64(q)) | (load64(p + 8) ^ load64(q + 8)) |
-            (load64(p + 16) ^ load64(q + 16)) | (load64(p + 24) ^ load64(q + 24)) |
-            (load64(p + ADDRESSES - 8) ^ load64(q + ADDRESSES - 8))) == 0;
+            (load64(p + 9) ^ load64(q + 9)) | (load64(p + 17) ^ load64(q + 17)) |
+            (load64(p + 25) ^ load64(q + 25)) | (load64(p + 26) ^ load64(q + 26))) == 0;
 }
 
 static struct flow_half *lookup(const struct flow *flow, uint64_t hash,

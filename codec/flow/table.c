@@ -51,18 +51,20 @@ bool flow_table_put(struct flow_table *table, struct flow_memory *memory, uint64
     return true;
 }
 
-void *flow_table_remove(struct flow_table *table, uint64_t key)
+/* Where the key is, or a free slot. */
+static size_t find(const struct flow_table *table, uint64_t key)
 {
-    size_t i, j;
-    void *value;
+    size_t i = home(table, key);
 
-    if (!table->slots)
-        return NULL;
-    for (i = home(table, key); table->slots[i].value && table->slots[i].key != key;)
+    while (table->slots[i].value && table->slots[i].key != key)
         i = (i + 1) & table->mask;
-    value = table->slots[i].value;
-    if (!value)
-        return NULL;
+    return i;
+}
+
+static void empty(struct flow_table *table, size_t i)
+{
+    size_t j;
+
     /* close the hole: an entry may move back if its home does not lie after the hole */
     for (j = (i + 1) & table->mask; table->slots[j].value; j = (j + 1) & table->mask) {
         size_t h = home(table, table->slots[j].key);
@@ -74,7 +76,31 @@ void *flow_table_remove(struct flow_table *table, uint64_t key)
     }
     table->slots[i].value = NULL;
     table->count--;
+}
+
+void *flow_table_remove(struct flow_table *table, uint64_t key)
+{
+    size_t i;
+    void *value;
+
+    if (!table->slots)
+        return NULL;
+    i = find(table, key);
+    value = table->slots[i].value;
+    if (value)
+        empty(table, i);
     return value;
+}
+
+void flow_table_remove_value(struct flow_table *table, uint64_t key, const void *value)
+{
+    size_t i;
+
+    if (!table->slots)
+        return;
+    i = find(table, key);
+    if (table->slots[i].value == value)
+        empty(table, i);
 }
 
 void flow_table_free(struct flow_table *table, struct flow_memory *memory)

@@ -60,6 +60,9 @@ bool flow_table_put(struct flow_table *table, struct flow_memory *memory, uint64
 /* Returns what was there, or NULL. */
 void *flow_table_remove(struct flow_table *table, uint64_t key);
 
+/* Removes the key if `value`, which is not NULL, is there. */
+void flow_table_remove_value(struct flow_table *table, uint64_t key, const void *value);
+
 void flow_table_free(struct flow_table *table, struct flow_memory *memory);
 
 #endif

@@ -71,8 +71,7 @@ void flow_call_remove(struct flow *flow, struct flow_conn *conn, struct flow_cal
     else
         conn->oldest_call[sender] = call->newer;
     conn->calls[sender]--;
-    if (flow_table_get(&flow->calls, key(conn, sender, call->xid)) == call)
-        flow_table_remove(&flow->calls, key(conn, sender, call->xid));
+    flow_table_remove_value(&flow->calls, key(conn, sender, call->xid), call);
     give_back(flow, call);
 }
 

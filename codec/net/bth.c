@@ -90,13 +90,14 @@ static struct rpcrdma_op *begin(const struct rpcrdma_layer *l)
     op->data = NULL;
     op->caplen = op->len = 0;
     op->connect = NULL;
-    if (op->src.family != RPCRDMA_ADDRESS_IPV4 || op->dst.family != RPCRDMA_ADDRESS_IPV4 ||
-        l->family != RPCRDMA_ADDRESS_IPV4) {
-        memset(&op->src, 0, sizeof(op->src));
-        memset(&op->dst, 0, sizeof(op->dst));
+    if (op->src.family == RPCRDMA_ADDRESS_IPV4 && op->dst.family == RPCRDMA_ADDRESS_IPV4 &&
+        l->family == RPCRDMA_ADDRESS_IPV4) {
+        rpcrdma_layer_ipv4(l->src, &op->src);
+        rpcrdma_layer_ipv4(l->dst, &op->dst);
+    } else {
+        rpcrdma_layer_address(l->family, l->src, &op->src);
+        rpcrdma_layer_address(l->family, l->dst, &op->dst);
     }
-    rpcrdma_layer_address_again(l->family, l->src, &op->src);
-    rpcrdma_layer_address_again(l->family, l->dst, &op->dst);
     op->frame = l->packet->frame;
     op->time_ns = l->packet->time_ns;
     op->carrier = l->carrier;

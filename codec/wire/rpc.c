@@ -25,11 +25,12 @@
 static HOT uint32_t word(struct rpcrdma_cursor *c, struct rpcrdma_rpc *rpc, uint32_t bit,
                          const char *what)
 {
-    uint32_t value = rpcrdma_cursor_be32(c, what);
+    const uint8_t *p = rpcrdma_cursor_take(c, 4, what);
 
-    if (c->status == RPCRDMA_OK)
-        rpc->present |= bit;
-    return value;
+    if (!p)
+        return 0;
+    rpc->present |= bit;
+    return rpcrdma_get_be32(p);
 }
 
 static HOT void fail_at_last(struct rpcrdma_cursor *c, const char *what)
@@ -44,7 +45,7 @@ static HOT void opaque_auth(struct rpcrdma_cursor *c, struct rpcrdma_rpc *rpc, u
     uint32_t count;
 
     *flavor = word(c, rpc, bit, "RPC auth flavor");
-    count = rpcrdma_cursor_be32(c, "RPC auth length");
+    count = word(c, rpc, 0, "RPC auth length");
     if (c->status != RPCRDMA_OK)
         return;
     /* Also bounds the padded length, which a count near 2^32 would wrap. */
@@ -65,16 +66,39 @@ static HOT void opaque_auth(struct rpcrdma_cursor *c, struct rpcrdma_rpc *rpc, u
             rpc->noncanonical = true;
 }
 
-static HOT void call_header(struct rpcrdma_cursor *c, struct rpcrdma_rpc *rpc)
+/* rpcvers to proc, word by word: they are not all there, or wrong. */
+static struct rpcrdma_cursor call_words(struct rpcrdma_cursor at, struct rpcrdma_rpc *rpc)
 {
-    rpc->rpcvers = rpcrdma_cursor_be32(c, "RPC version");
+    struct rpcrdma_cursor *c = &at;
+
+    rpc->rpcvers = word(c, rpc, 0, "RPC version");
     if (c->status == RPCRDMA_OK && rpc->rpcvers != RPCRDMA_RPC_VERSION) {
         fail_at_last(c, "RPC version");
-        return;
+        return at;
     }
-    rpc->program = rpcrdma_cursor_be32(c, "RPC program");
-    rpc->version = rpcrdma_cursor_be32(c, "RPC program version");
+    rpc->program = word(c, rpc, 0, "RPC program");
+    rpc->version = word(c, rpc, 0, "RPC program version");
     rpc->procedure = word(c, rpc, RPCRDMA_RPC_HAS_PROGRAM, "RPC procedure");
+    return at;
+}
+
+static HOT void call_header(struct rpcrdma_cursor *c, struct rpcrdma_rpc *rpc)
+{
+    enum { BYTES = 16 };
+    const uint8_t *p = c->base + c->off;
+
+    if (rpcrdma_cursor_captured(c) >= BYTES && rpcrdma_get_be32(p) == RPCRDMA_RPC_VERSION) {
+        rpcrdma_cursor_take(c, BYTES, "RPC header");
+        rpc->rpcvers = RPCRDMA_RPC_VERSION;
+        rpc->program = rpcrdma_get_be32(p + 4);
+        rpc->version = rpcrdma_get_be32(p + 8);
+        rpc->procedure = rpcrdma_get_be32(p + 12);
+        rpc->present |= RPCRDMA_RPC_HAS_PROGRAM;
+    } else {
+        *c = call_words(*c, rpc);
+        if (c->status != RPCRDMA_OK)
+            return;
+    }
     opaque_auth(c, rpc, RPCRDMA_RPC_HAS_CRED, &rpc->cred_flavor, &rpc->cred);
     if (c->status == RPCRDMA_OK)
         opaque_auth(c, rpc, RPCRDMA_RPC_HAS_VERF, &rpc->verf_flavor, &rpc->verf);
@@ -82,7 +106,7 @@ static HOT void call_header(struct rpcrdma_cursor *c, struct rpcrdma_rpc *rpc)
 
 static HOT void range(struct rpcrdma_cursor *c, struct rpcrdma_rpc *rpc)
 {
-    rpc->low = rpcrdma_cursor_be32(c, "RPC lowest version");
+    rpc->low = word(c, rpc, 0, "RPC lowest version");
     rpc->high = word(c, rpc, RPCRDMA_RPC_HAS_RANGE, "RPC highest version");
 }
 
