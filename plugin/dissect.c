@@ -36,7 +36,7 @@ static int post_dissect(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, voi
     (void)data;
     feed_frame(pinfo);
     builtin_restore();
-    if (!builtin_claimed(pinfo))
+    if (shown != pinfo->num && store_find(pinfo->num) && !builtin_claimed(pinfo))
         show(pinfo, tree);
     feed_frame_done();
     shown = 0;

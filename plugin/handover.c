@@ -102,8 +102,8 @@ bool handover(const struct told *told, const struct rpc_bytes *rpc, packet_info 
 
     if (!rpc_handle)
         return false;
-    set_end(&pinfo->src, &told->src.address);
-    set_end(&pinfo->dst, &told->dst.address);
+    set_end(&pinfo->src, &told->src->address);
+    set_end(&pinfo->dst, &told->dst->address);
     pinfo->ptype = PT_IBQP;
     pinfo->srcport = call ? caller : callee;
     pinfo->destport = call ? callee : caller;

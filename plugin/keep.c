@@ -164,7 +164,7 @@ static struct told *get_told(struct frame_note *note, const struct rpcrdma_flow_
         return told;
     while (*end)
         end = &(*end)->next;
-    *end = wmem_new0(wmem_file_scope(), struct told);
+    *end = store_new(sizeof(struct told));
     (*end)->place = place_of(m->frame, m->message->base, m->message->caplen, m->message->len);
     return *end;
 }
@@ -176,7 +176,7 @@ static void complete(struct told *told, uint32_t frame)
 
     while (*end)
         end = &(*end)->next;
-    *end = wmem_new0(wmem_file_scope(), struct completed);
+    *end = store_new(sizeof(struct completed));
     (*end)->told = told;
     note->ours = true;
     told->rpc_frame = frame;
@@ -187,9 +187,9 @@ static bool same_way(const struct told *told)
 {
     const struct rpcrdma_op *op = keep.op;
 
-    return op && memcmp(&op->src, &told->src.address, sizeof(op->src)) == 0 &&
-           memcmp(&op->dst, &told->dst.address, sizeof(op->dst)) == 0 &&
-           (op->carrier == RPCRDMA_CARRIER_IWARP || op->dst_qpn == told->dst.qpn);
+    return op && memcmp(&op->src, &told->src->address, sizeof(op->src)) == 0 &&
+           memcmp(&op->dst, &told->dst->address, sizeof(op->dst)) == 0 &&
+           (op->carrier == RPCRDMA_CARRIER_IWARP || op->dst_qpn == told->dst->qpn);
 }
 
 /*
@@ -294,8 +294,8 @@ static void keep_one(const struct rpcrdma_flow_message *m, bool early)
     told->has_invalidate = m->has_invalidate;
     told->invalidate = m->invalidate;
     told->part = m->part;
-    told->src = m->src;
-    told->dst = m->dst;
+    told->src = store_end_point(&m->src);
+    told->dst = store_end_point(&m->dst);
     told->stream = stream_of(m->connection, m->sender_end, m->direction);
     told->has_rpc = m->rpc != NULL;
     told->reduced = is_reduced(m->message, m->direction) || is_part(m);
@@ -338,7 +338,7 @@ void keep_finding(void *context, const struct rpcrdma_connection *connection,
     end = &store_get((uint32_t)finding->frame)->findings;
     while (*end)
         end = &(*end)->next;
-    *end = wmem_new0(wmem_file_scope(), struct found);
+    *end = store_new(sizeof(struct found));
     (*end)->connection = connection ? connection->number : 0;
     (*end)->finding = *finding;
 }
@@ -354,7 +354,7 @@ static uint64_t known(const struct rpcrdma_rpc_message *m)
 
 static struct whole *collect(const struct rpcrdma_rpc_message *m)
 {
-    struct whole *whole = wmem_new0(wmem_file_scope(), struct whole);
+    struct whole *whole = store_new(sizeof(struct whole));
     uint64_t n = known(m), at = 0;
     uint8_t *to;
 
@@ -432,7 +432,7 @@ static void keep_set_up(const struct rpcrdma_op *op)
         return;
     note = store_get((uint32_t)op->frame);
     note->ours = true;
-    note->set_up = wmem_new0(wmem_file_scope(), struct set_up);
+    note->set_up = store_new(sizeof(struct set_up));
     note->set_up->private_data = pd;
     note->set_up->place =
         place_of(op->frame, connect->private_data, connect->private_caplen, connect->private_len);

@@ -10,7 +10,7 @@ static void add_frame(struct told *call, uint32_t frame, uint32_t length)
     struct frames *f = call->data;
 
     if (!f)
-        f = call->data = wmem_new0(wmem_file_scope(), struct frames);
+        f = call->data = store_new(sizeof(struct frames));
     f->bytes += length;
     if (f->n > 0 && f->at[f->n - 1] == frame)
         return;
@@ -36,7 +36,7 @@ void keep_moved(void *context, const struct rpcrdma_moved *moved)
     note->ours = true;
     while (*end)
         end = &(*end)->next;
-    *end = wmem_new0(wmem_file_scope(), struct carried);
+    *end = store_new(sizeof(struct carried));
     **end = (struct carried){.xid = moved->xid,
                              .call_frame = (uint32_t)moved->call_frame,
                              .index = moved->index,
@@ -60,7 +60,8 @@ static void add_transacted(uint32_t frame, const struct transacted *t)
     end = &store_get(frame)->transacted;
     while (*end)
         end = &(*end)->next;
-    *end = wmem_memdup(wmem_file_scope(), t, sizeof(*t));
+    *end = store_new(sizeof(*t));
+    **end = *t;
 }
 
 void keep_transaction(void *context, const struct rpcrdma_transaction *from)

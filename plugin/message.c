@@ -87,9 +87,9 @@ static void put_context(const struct told *told, const struct rpcrdma_visitor *v
     if (told->connection)
         rpcrdma_visit_number(visitor, RPCRDMA_FIELD_CONNECTION, told->connection);
     rpcrdma_visit_number(visitor, RPCRDMA_FIELD_SENDER, told->sender);
-    put_end(visitor, told, &told->src, RPCRDMA_FIELD_SRC, RPCRDMA_FIELD_SRC_QPN,
+    put_end(visitor, told, told->src, RPCRDMA_FIELD_SRC, RPCRDMA_FIELD_SRC_QPN,
             RPCRDMA_FIELD_SRC_PORT, scope);
-    put_end(visitor, told, &told->dst, RPCRDMA_FIELD_DST, RPCRDMA_FIELD_DST_QPN,
+    put_end(visitor, told, told->dst, RPCRDMA_FIELD_DST, RPCRDMA_FIELD_DST_QPN,
             RPCRDMA_FIELD_DST_PORT, scope);
     if (told->has_rpc)
         rpcrdma_walk_rpc(direction(told), told->has_call ? &call : NULL,

@@ -1,10 +1,22 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "store.h"
 
-/* By frame number: frames are many, and looked for on every visit. */
-static struct frame_note **notes;
-static uint32_t n_notes;
+/*
+ * By frame number: frames are many, and looked for on every visit. In pages, so that there is no
+ * more of it than frames; and what is kept comes off slabs, which know no headers.
+ */
+enum { PAGE = 4096, SLAB = 64 << 10, SLAB_MOST = SLAB / 8, ENDS = 1024 };
+
+struct page {
+    struct frame_note *notes[PAGE];
+};
+
+static struct page **pages;
+static uint32_t n_pages;
 static uint64_t bytes_kept;
+static uint8_t *slab;
+static size_t slab_left;
+static const struct rpcrdma_endpoint *ends[ENDS]; /* the latest, by hash */
 
 void store_begin(void)
 {
@@ -13,36 +25,87 @@ void store_begin(void)
 
 void store_end(void)
 {
-    g_free(notes); /* what they point to goes with the file's scope */
-    notes = NULL;
-    n_notes = 0;
+    g_free(pages); /* they, and what they point to, go with the file's scope */
+    pages = NULL;
+    n_pages = 0;
     bytes_kept = 0;
+    slab = NULL;
+    slab_left = 0;
+    memset(ends, 0, sizeof(ends));
+}
+
+void *store_new(size_t n)
+{
+    void *at;
+
+    n = (n + 7) & ~(size_t)7;
+    if (n > SLAB_MOST)
+        return wmem_alloc0(wmem_file_scope(), n);
+    if (n > slab_left) {
+        slab = wmem_alloc0(wmem_file_scope(), SLAB);
+        slab_left = SLAB;
+    }
+    at = slab;
+    slab += n;
+    slab_left -= n;
+    return at;
+}
+
+const struct rpcrdma_endpoint *store_end_point(const struct rpcrdma_endpoint *end)
+{
+    uint32_t hash = end->qpn * 31 + end->port;
+    const struct rpcrdma_endpoint **known;
+    struct rpcrdma_endpoint *copy;
+
+    for (size_t i = 0; i < sizeof(end->address.bytes); i++)
+        hash = hash * 31 + end->address.bytes[i];
+    known = &ends[(hash ^ hash >> 16) % ENDS];
+    if (*known && memcmp(&(*known)->address, &end->address, sizeof(end->address)) == 0 &&
+        (*known)->qpn == end->qpn && (*known)->port == end->port &&
+        (*known)->has_qpn == end->has_qpn)
+        return *known;
+    copy = store_new(sizeof(*copy));
+    *copy = *end;
+    *known = copy;
+    return copy;
 }
 
 struct frame_note *store_find(uint32_t frame)
 {
-    return frame < n_notes ? notes[frame] : NULL;
+    uint32_t n = frame / PAGE;
+
+    return n < n_pages && pages[n] ? pages[n]->notes[frame % PAGE] : NULL;
+}
+
+static struct frame_note **slot(uint32_t frame)
+{
+    uint32_t n = frame / PAGE;
+
+    if (n >= n_pages) {
+        uint32_t more = MAX(n + 1, 2 * n_pages);
+
+        pages = g_renew(struct page *, pages, more);
+        memset(pages + n_pages, 0, (more - n_pages) * sizeof(*pages));
+        n_pages = more;
+    }
+    if (!pages[n])
+        pages[n] = wmem_new0(wmem_file_scope(), struct page);
+    return &pages[n]->notes[frame % PAGE];
 }
 
 struct frame_note *store_get(uint32_t frame)
 {
-    if (frame >= n_notes) {
-        uint32_t more = MAX(frame + 1, n_notes + n_notes / 2);
+    struct frame_note **note = slot(frame);
 
-        more = MAX(more, 1024);
-        notes = g_renew(struct frame_note *, notes, more);
-        memset(notes + n_notes, 0, (more - n_notes) * sizeof(*notes));
-        n_notes = more;
-    }
-    if (!notes[frame])
-        notes[frame] = wmem_new0(wmem_file_scope(), struct frame_note);
-    return notes[frame];
+    if (!*note)
+        *note = store_new(sizeof(**note));
+    return *note;
 }
 
 void store_forget(uint32_t frame)
 {
-    if (frame < n_notes)
-        notes[frame] = NULL;
+    if (store_find(frame))
+        *slot(frame) = NULL;
 }
 
 struct told *store_told(const struct frame_note *note, bool early, uint32_t xid, uint32_t len)

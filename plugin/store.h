@@ -48,7 +48,7 @@ struct told {
     bool begins_rpc;   /* and is its beginning: what is in chunks are data items of it */
     uint32_t invalidate, part;
     uint32_t program, version, procedure; /* of the Call; has_call */
-    struct rpcrdma_endpoint src, dst;
+    const struct rpcrdma_endpoint *src, *dst; /* one for many messages */
     uint64_t stream; /* in which the Calls go that it is one of, or answers; 0: not known */
     struct rpcrdma_finding *findings;
     uint32_t n_findings;
@@ -127,6 +127,10 @@ void store_forget(uint32_t frame);
 /* A message of the frame, one that was told early only or one that was told in full. len 0: of any
  * length. NULL: there is none. */
 struct told *store_told(const struct frame_note *note, bool early, uint32_t xid, uint32_t len);
+
+/* Zeros in file scope, aligned for all but long double; and an end like this one there. */
+void *store_new(size_t n);
+const struct rpcrdma_endpoint *store_end_point(const struct rpcrdma_endpoint *end);
 
 /* File scope memory within the limit; NULL beyond it. */
 void *store_bytes(size_t n);
