@@ -75,8 +75,6 @@ size_t rpcrdma_finding_text(const struct rpcrdma_finding *finding, char *buf, si
             arg = finding->arg[p[1] - '0'];
             if (p[2] == 'x')
                 snprintf(number, sizeof(number), "0x%08" PRIx64, arg);
-            else if (p[2] == 'X')
-                snprintf(number, sizeof(number), "0x%016" PRIx64, arg);
             else
                 snprintf(number, sizeof(number), "%" PRIu64, arg);
         }

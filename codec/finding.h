@@ -30,7 +30,7 @@ struct rpcrdma_rule {
     const char *name; /* "truncated", "read-list-order": the JSON key `rule` */
     enum rpcrdma_severity severity;
     const char *section; /* "RFC 8166 section 3.3.1", or NULL */
-    const char *text;    /* with {0} {1} {2} {3}: decimal arguments; {0x} 0x%08x; {0X} 0x%016x; {s}
+    const char *text;    /* with {0} {1} {2} {3}: decimal arguments; {0x} 0x%08x; {s}
                           * what;    {d} the dialects whose bits are set in argument 0 */
 };
 

@@ -258,7 +258,7 @@ void rpcrdma_xdr_step(struct rpcrdma_xdr *x, const char *grammar)
 /* Well-formedness, without input: every arm is looked at. */
 static const char *valid_group(const char *g)
 {
-    while (g) {
+    for (;;) {
         switch (*g) {
         case 'u':
         case 'h':
@@ -306,7 +306,6 @@ static const char *valid_group(const char *g)
             return g;
         }
     }
-    return NULL;
 }
 
 bool rpcrdma_xdr_grammar_valid(const char *grammar)

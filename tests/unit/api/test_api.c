@@ -26,6 +26,13 @@ static void findings_have_text(void **state)
     assert_string_equal(rpcrdma_severity_name(rpcrdma_rule(finding.rule)->severity), "note");
     assert_int_equal(rpcrdma_finding_text(&finding, text, 5), length);
     assert_string_equal(text, "read");
+    assert_int_equal(rpcrdma_finding_text(&finding, NULL, 0), length); /* how much room it takes */
+    finding.what = NULL;
+    rpcrdma_finding_text(&finding, text, sizeof(text));
+    assert_string_equal(text, "?: not captured");
+    finding = (struct rpcrdma_finding){.rule = RPCRDMA_RULE_XID_MISMATCH, .arg = {0x1a2b, 7}};
+    rpcrdma_finding_text(&finding, text, sizeof(text));
+    assert_string_equal(text, "the header's XID is 0x00001a2b, the RPC message's 0x00000007");
 }
 
 static void findings_name_dialects(void **state)
