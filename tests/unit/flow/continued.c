@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Messages in several Sends: in order, with something in between, and not to their end. */
+#include "v2_rig.h"
+
+static void part(bool from_a, enum rpcrdma_kind kind, uint32_t xid, uint32_t remaining,
+                 const uint8_t *data, uint32_t n)
+{
+    struct rpcrdma_message m = message(RPCRDMA_IETF_07, kind, xid);
+
+    m.remaining = remaining;
+    m.payload = (struct rpcrdma_span){.data = data, .caplen = n, .len = n};
+    send(from_a, &m);
+}
+
+static void continued(void **state)
+{
+    (void)state;
+    for (int reading = 0; reading < 2; reading++) {
+        struct rpcrdma_span p = call_payload(7, 2960); /* 3000 */
+
+        begin(NULL);
+        assert_int_equal(p.len, 3000);
+        part(true, RPCRDMA_KIND_CALL_MIDDLE, 7, reading ? 3000 : 2000, rpc, 1000);
+        part(true, RPCRDMA_KIND_CALL_MIDDLE, 7, reading ? 2000 : 500, rpc + 1000, 1500);
+        part(true, RPCRDMA_KIND_CALL_INLINE, 7, 0, rpc + 2500, 500);
+        p = reply_payload(7, 1000);
+        part(false, RPCRDMA_KIND_REPLY_MIDDLE, 7, reading ? p.len : p.len - 500, rpc, 500);
+        part(false, RPCRDMA_KIND_REPLY_INLINE, 7, 0, rpc + 500, p.len - 500);
+        talk(RPCRDMA_IETF_07, 8);
+        rig_end(&rig);
+        assert_int_equal(rig.messages, 7);
+        for (uint32_t i = 0; i < 5; i++) {
+            assert_int_equal(rig.message[i].part, i < 3 ? i + 1 : i - 2);
+            assert_int_equal(rig.message[i].n_rules, 0);
+            assert_int_equal(rig.message[i].program, 100003);
+            assert_int_equal(rig.message[i].has_rpc, i == 0 || i == 3);
+            assert_int_equal(rig.message[i].has_call, i != 0);
+        }
+        assert_int_equal(rig.message[5].part, 0);
+        assert_int_equal(rig.findings, 0);
+    }
+}
+
+static void continued_wrong(void **state)
+{
+    (void)state;
+    /* remaining does not fit */
+    begin(NULL);
+    call_payload(7, 2960);
+    part(true, RPCRDMA_KIND_CALL_MIDDLE, 7, 2000, rpc, 1000);
+    part(true, RPCRDMA_KIND_CALL_INLINE, 7, 0, rpc + 1000, 1992);
+    rig_end(&rig);
+    assert_int_equal(rig.message[1].rules[0], RPCRDMA_RULE_REMAINING);
+
+    /* another Call, a GRANT between; the parts' sequence ends with the first, not with the second
+     */
+    begin(NULL);
+    call_payload(7, 2960);
+    part(true, RPCRDMA_KIND_CALL_MIDDLE, 7, 2000, rpc, 1000);
+    {
+        struct rpcrdma_message m = message(RPCRDMA_IETF_07, RPCRDMA_KIND_GRANT, 0);
+
+        send(true, &m);
+    }
+    part(true, RPCRDMA_KIND_CALL_INLINE, 7, 0, rpc + 1000, 2000);
+    part(false, RPCRDMA_KIND_REPLY_MIDDLE, 7, 100, (reply_payload(7, 172), rpc), 96);
+    talk(RPCRDMA_IETF_07, 8);
+    rig_end(&rig);
+    assert_int_equal(rig.messages, 6);
+    assert_int_equal(rig.message[1].rules[0], RPCRDMA_RULE_CONTINUED_CALL);
+    assert_int_equal(rig.message[2].n_rules, 0);
+    assert_int_equal(rig.message[2].part, 2);
+    assert_int_equal(rig.message[5].rules[0], RPCRDMA_RULE_CONTINUED_REPLY);
+    assert_int_equal(rig.message[5].part, 0);
+
+    /* the last part never comes */
+    begin(NULL);
+    call_payload(7, 2960);
+    part(true, RPCRDMA_KIND_CALL_MIDDLE, 7, 2000, rpc, 1000);
+    rig_end(&rig);
+    assert_int_equal(rig_count(&rig, RPCRDMA_RULE_CONTINUED_UNFINISHED), 1);
+}
+
+/* RDMA2_F_MORE of the flags family. */
+static void continued_by_flag(void **state)
+{
+    struct rpcrdma_message m;
+
+    (void)state;
+    begin(NULL);
+    m = message(RPCRDMA_IETF_02, RPCRDMA_KIND_GRANT, 0); /* no other dialect has one */
+    send(true, &m);
+    m = message(RPCRDMA_IETF_02, RPCRDMA_KIND_MSG, 7);
+    m.flags = m.dialect->flag_more;
+    m.payload = call_payload(7, 960);
+    m.payload.caplen = m.payload.len = 500;
+    send(true, &m);
+    m.flags = 0;
+    m.payload.data = rpc + 500;
+    send(true, &m);
+    talk(RPCRDMA_IETF_02, 8);
+    rig_end(&rig);
+    assert_int_equal(rig.messages, 5);
+    assert_int_equal(rig.message[1].part, 1);
+    assert_true(rig.message[1].has_rpc);
+    assert_int_equal(rig.message[2].part, 2);
+    assert_false(rig.message[2].has_rpc);
+    assert_int_equal(rig.message[3].part, 0);
+    for (size_t i = 0; i < 5; i++) {
+        assert_int_equal(rig.message[i].dialect, RPCRDMA_IETF_02);
+        assert_int_equal(rig.message[i].n_rules, 0);
+    }
+}
+
+/* Something else of the same sender between the parts, or in their place, by what was begun. */
+static void interrupted(void **state)
+{
+    static const struct {
+        enum rpcrdma_dialect_id dialect;
+        enum rpcrdma_kind kind;
+        bool more; /* by flag */
+        enum rpcrdma_rule_id rule;
+    } begun[] = {
+        {RPCRDMA_IETF_07, RPCRDMA_KIND_CONNPROP_MIDDLE, false, RPCRDMA_RULE_CONTINUED_PROPERTIES},
+        {RPCRDMA_IETF_02, RPCRDMA_KIND_MSG, true, RPCRDMA_RULE_CONTINUED_MORE},
+        {RPCRDMA_IETF_02, RPCRDMA_KIND_CONNPROP, true, RPCRDMA_RULE_CONTINUED_TPMORE},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(begun) / sizeof(begun[0]); i++) {
+        const struct rpcrdma_flow_config config = {.dialect = rpcrdma_dialect(begun[i].dialect)};
+        const struct rpcrdma_property p = number(1, 8192);
+        struct rpcrdma_message m = message(begun[i].dialect, begun[i].kind, 7);
+
+        begin(&config);
+        if (begun[i].kind == RPCRDMA_KIND_MSG) {
+            m.payload = call_payload(7, 960);
+            m.payload.caplen = m.payload.len = 500;
+            m.flags = m.dialect->flag_more;
+        } else {
+            m.properties = set(&p, 1);
+            m.flags = begun[i].more ? m.dialect->flag_tpmore : 0;
+        }
+        send(true, &m);
+        talk(begun[i].dialect, 8);
+        talk(begun[i].dialect, 9); /* said once: what was begun is over */
+        rig_end(&rig);
+        assert_int_equal(rig.messages, 5);
+        assert_int_equal(rig.message[0].part, 1);
+        assert_int_equal(rig.message[0].n_rules, 0);
+        assert_int_equal(rig.message[1].n_rules, 1);
+        assert_int_equal(rig.message[1].rules[0], begun[i].rule);
+        assert_int_equal(rig.message[1].part, 0);
+        for (size_t k = 2; k < 5; k++)
+            assert_int_equal(rig.message[k].n_rules, 0);
+        assert_int_equal(rig_count(&rig, RPCRDMA_RULE_CONTINUED_UNFINISHED), 0);
+    }
+}
+
+/* Parts that the capture lost are no fault of the sender. */
+static void lost_part(void **state)
+{
+    (void)state;
+    begin(NULL);
+    call_payload(7, 2960);
+    part(true, RPCRDMA_KIND_CALL_MIDDLE, 7, 2000, rpc, 1000);
+    a.psn++;
+    part(true, RPCRDMA_KIND_CALL_INLINE, 7, 0, rpc + 2000, 1000);
+    rig_ack(&rig, &b, &a, a.psn - 1);
+    rig.time_ns += FLOW_HOLD_NS;
+    talk(RPCRDMA_IETF_07, 8);
+    rig_end(&rig);
+    assert_int_equal(rig_count(&rig, RPCRDMA_RULE_PACKETS_LOST), 1);
+    assert_int_equal(rig_count(&rig, RPCRDMA_RULE_CONTINUED_CALL), 0);
+    assert_int_equal(rig_count(&rig, RPCRDMA_RULE_CONTINUED_UNFINISHED), 0);
+    assert_int_equal(rig_count(&rig, RPCRDMA_RULE_REMAINING), 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(continued),         cmocka_unit_test(continued_wrong),
+        cmocka_unit_test(continued_by_flag), cmocka_unit_test(interrupted),
+        cmocka_unit_test(lost_part),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
