@@ -129,25 +129,16 @@ static void put_type(struct line *out, const struct rpcrdma_message *m)
 
 static void put_read_list(struct line *out, const char *name, const struct rpcrdma_read_list *list)
 {
-    struct rpcrdma_read_iter it = rpcrdma_read_begin(list);
-    struct rpcrdma_read_segment segment;
-    uint32_t segments = 0, chunks = 0, position = 0;
-    uint64_t bytes = 0;
+    struct rpcrdma_read_totals sum = rpcrdma_read_sum(list);
 
-    while (rpcrdma_read_next(&it, &segment)) {
-        if (segments++ == 0 || segment.position != position)
-            chunks++;
-        position = segment.position;
-        bytes += segment.segment.length;
-    }
-    if (segments == 0)
+    if (sum.segments == 0)
         return;
-    put_named(out, name, bytes);
-    if (chunks > 1) {
-        put_named(out, " in ", chunks);
+    put_named(out, name, sum.bytes);
+    if (sum.chunks > 1) {
+        put_named(out, " in ", sum.chunks);
         put(out, " chunks");
     } else {
-        put_named(out, " at ", position);
+        put_named(out, " at ", sum.position);
     }
 }
 

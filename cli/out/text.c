@@ -109,34 +109,25 @@ static void put_type(struct out *out, const struct rpcrdma_message *message)
 /* Read and Call chunks: segments of one position are one chunk. */
 static void put_read_list(struct out *out, const char *name, const struct rpcrdma_read_list *list)
 {
-    struct rpcrdma_read_iter it = rpcrdma_read_begin(list);
-    struct rpcrdma_read_segment segment;
-    uint32_t segments = 0, chunks = 0, position = 0;
-    uint64_t bytes = 0;
+    struct rpcrdma_read_totals sum = rpcrdma_read_sum(list);
 
-    while (rpcrdma_read_next(&it, &segment)) {
-        if (segments++ == 0 || segment.position != position)
-            chunks++;
-        position = segment.position;
-        bytes += segment.segment.length;
-    }
-    if (segments == 0)
+    if (sum.segments == 0)
         return;
     out_literal(out, ", ");
     out_text(out, name);
     out_char(out, ' ');
-    out_u64(out, bytes);
-    if (chunks > 1) {
+    out_u64(out, sum.bytes);
+    if (sum.chunks > 1) {
         out_literal(out, " in ");
-        out_u64(out, chunks);
+        out_u64(out, sum.chunks);
         out_literal(out, " chunks");
     } else {
         out_literal(out, " at ");
-        out_u64(out, position);
+        out_u64(out, sum.position);
     }
-    if (segments > chunks) {
+    if (sum.segments > sum.chunks) {
         out_literal(out, " (");
-        out_u64(out, segments);
+        out_u64(out, sum.segments);
         out_literal(out, " segments)");
     }
 }
@@ -224,17 +215,6 @@ void line_put_transport(struct out *out, const struct rpcrdma_flow_message *m)
     }
 }
 
-static void put_column(struct out *out, const struct rpcrdma_address *address, size_t *width)
-{
-    char text[ADDRESS_SIZE];
-    size_t n = address_format(address, text);
-
-    if (n > *width)
-        *width = n;
-    out_bytes(out, text, n);
-    out_blanks(out, *width - n);
-}
-
 static void message(struct view *view, const struct rpcrdma_flow_message *m)
 {
     struct out *out = view->out;
@@ -243,9 +223,7 @@ static void message(struct view *view, const struct rpcrdma_flow_message *m)
     out_char(out, ' ');
     view_put_time(view, m->time_ns);
     out_char(out, ' ');
-    put_column(out, &m->src.address, &view->src_width);
-    out_literal(out, " -> ");
-    put_column(out, &m->dst.address, &view->dst_width);
+    view_put_addresses(view, &m->src.address, &m->dst.address);
     out_literal(out, " #");
     out_u64(out, m->connection->number);
     out_char(out, ' ');

@@ -9,23 +9,11 @@
 
 #include <string.h>
 
-#include "out/address.h"
 #include "upper/names.h"
 
 static bool reverse(const struct rpcrdma_transaction *t)
 {
     return t->direction_known && t->reverse;
-}
-
-static void put_column(struct out *out, const struct rpcrdma_address *address, size_t *width)
-{
-    char text[ADDRESS_SIZE];
-    size_t n = address_format(address, text);
-
-    if (n > *width)
-        *width = n;
-    out_bytes(out, text, n);
-    out_blanks(out, *width - n);
 }
 
 static void put_name(struct out *out, const struct rpcrdma_transaction *t)
@@ -114,9 +102,7 @@ void transaction_text(struct view *view, const struct rpcrdma_transaction *t)
     out_char(out, ' ');
     view_put_time(view, t->call_frame ? t->call_time_ns : t->reply_time_ns);
     out_char(out, ' ');
-    put_column(out, &c->end[t->caller_end].address, &view->src_width);
-    out_literal(out, " -> ");
-    put_column(out, &c->end[1 - t->caller_end].address, &view->dst_width);
+    view_put_addresses(view, &c->end[t->caller_end].address, &c->end[1 - t->caller_end].address);
     out_literal(out, " #");
     out_u64(out, c->number);
     out_char(out, ' ');

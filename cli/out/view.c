@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <time.h>
 
+#include "out/address.h"
 #include "times.h"
 #include "upper/names.h"
 
@@ -156,6 +157,25 @@ void view_put_time(struct view *view, int64_t time_ns)
         view_put_date(view->out, time_ns, utc, with_date, nine ? 9 : 6);
     }
     view->line_ns = time_ns;
+}
+
+static void put_column(struct out *out, const struct rpcrdma_address *address, size_t *width)
+{
+    char text[ADDRESS_SIZE];
+    size_t n = address_format(address, text);
+
+    if (n > *width)
+        *width = n;
+    out_bytes(out, text, n);
+    out_blanks(out, *width - n);
+}
+
+void view_put_addresses(struct view *view, const struct rpcrdma_address *src,
+                        const struct rpcrdma_address *dst)
+{
+    put_column(view->out, src, &view->src_width);
+    out_literal(view->out, " -> ");
+    put_column(view->out, dst, &view->dst_width);
 }
 
 void view_put_finding(struct out *out, const struct rpcrdma_finding *finding)

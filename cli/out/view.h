@@ -85,6 +85,10 @@ int view_client_end(const struct rpcrdma_connection *connection);
 /* A point in time by view->time; right-aligned as a column where it is short. */
 void view_put_time(struct view *view, int64_t time_ns);
 
+/* "SRC -> DST", in columns as wide as the widest address so far. */
+void view_put_addresses(struct view *view, const struct rpcrdma_address *src,
+                        const struct rpcrdma_address *dst);
+
 /* "2025-11-20 10:00:00.123456789 UTC" */
 void view_put_date(struct out *out, int64_t time_ns, bool utc, bool with_date, unsigned digits);
 

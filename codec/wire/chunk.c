@@ -36,6 +36,21 @@ uint64_t rpcrdma_chunk_length(const struct rpcrdma_chunk *chunk)
     return length;
 }
 
+struct rpcrdma_read_totals rpcrdma_read_sum(const struct rpcrdma_read_list *list)
+{
+    struct rpcrdma_read_iter it = rpcrdma_read_begin(list);
+    struct rpcrdma_read_segment segment;
+    struct rpcrdma_read_totals sum = {0};
+
+    while (rpcrdma_read_next(&it, &segment)) {
+        if (sum.segments++ == 0 || segment.position != sum.position)
+            sum.chunks++;
+        sum.position = segment.position;
+        sum.bytes += segment.segment.length;
+    }
+    return sum;
+}
+
 struct rpcrdma_read_iter rpcrdma_read_begin(const struct rpcrdma_read_list *list)
 {
     return (struct rpcrdma_read_iter){.list = *list};

@@ -79,6 +79,15 @@ RPCRDMA_API struct rpcrdma_segment rpcrdma_chunk_segment(const struct rpcrdma_ch
 /* Sum of the readable segments' lengths. */
 RPCRDMA_API uint64_t rpcrdma_chunk_length(const struct rpcrdma_chunk *chunk);
 
+/* A read list in a few numbers. Segments that follow each other with one position are one chunk
+ * (RFC 8166 section 3.4.4). */
+struct rpcrdma_read_totals {
+    uint32_t segments, chunks;
+    uint32_t position; /* of the last chunk */
+    uint64_t bytes;
+};
+RPCRDMA_API struct rpcrdma_read_totals rpcrdma_read_sum(const struct rpcrdma_read_list *list);
+
 RPCRDMA_API struct rpcrdma_read_iter rpcrdma_read_begin(const struct rpcrdma_read_list *list);
 /* True and the next read segment, or false at the end. */
 RPCRDMA_API bool rpcrdma_read_next(struct rpcrdma_read_iter *it, struct rpcrdma_read_segment *out);

@@ -145,6 +145,36 @@ static void test_every_type_and_error_has_a_vector(void **state)
     }
 }
 
+/* RFC 8166 section 3.4.4: segments with one position, one after the other, are a chunk. */
+static void test_read_list_in_numbers(void **state)
+{
+    static const struct rpcrdma_read_segment segments[] = {
+        {0, {1, 100, 0}}, {0, {2, UINT32_MAX, 0}}, {44, {3, 1, 0}},
+        {44, {4, 2, 0}},  {8, {5, UINT32_MAX, 0}}, {44, {6, 0, 0}},
+    };
+    static const struct {
+        uint32_t count, chunks, position;
+        uint64_t bytes;
+    } expected[] = {
+        {0, 0, 0, 0},
+        {1, 1, 0, 100},
+        {2, 1, 0, UINT64_C(0x100000063)},
+        {4, 2, 44, UINT64_C(0x100000066)},
+        {6, 4, 44, UINT64_C(0x200000065)}, /* not by position: as many chunks as there are runs */
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(expected) / sizeof(expected[0]); i++) {
+        struct rpcrdma_read_list list = {.segments = segments, .count = expected[i].count};
+        struct rpcrdma_read_totals sum = rpcrdma_read_sum(&list);
+
+        assert_int_equal(sum.segments, expected[i].count);
+        assert_int_equal(sum.chunks, expected[i].chunks);
+        assert_int_equal(sum.position, expected[i].position);
+        assert_int_equal(sum.bytes, expected[i].bytes);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -153,6 +183,7 @@ int main(void)
         cmocka_unit_test(test_encode_decoded),
         cmocka_unit_test(test_names),
         cmocka_unit_test(test_every_type_and_error_has_a_vector),
+        cmocka_unit_test(test_read_list_in_numbers),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
