@@ -16,7 +16,7 @@ enum {
     FIRST_PORT = 40000, /* of callers; one for each RDMA connection */
     PORTS = 25000,
 };
-#define DEFAULT_QUEUE ((size_t)64 << 20)
+#define DEFAULT_QUEUE ((size_t)32 << 20)
 #define WAIT_NS INT64_C(1000000000)
 
 /* A message that waits to be written. */
@@ -29,6 +29,14 @@ struct waiting {
     size_t n;
     uint8_t data[]; /* with its record mark */
 };
+
+/* What it takes, with what GSequence and malloc add. */
+static size_t cost(const struct waiting *w)
+{
+    enum { ADDED = 80 };
+
+    return sizeof(*w) + w->n + ADDED;
+}
 
 /* A Call that was taken, and whose Reply may be. */
 struct call {
@@ -131,7 +139,7 @@ static void flush(struct extract_tcp *tcp, int64_t now_ns, bool all)
             return;
         tcp_stream_data(&tcp->file, w->stream, w->from, w->time_ns, w->data, w->n);
         tcp->counts.written++;
-        tcp->bytes -= w->n;
+        tcp->bytes -= cost(w);
         g_sequence_remove(first);
     }
 }
@@ -159,7 +167,7 @@ static void add(struct extract_tcp *tcp, struct waiting *w, struct tcp_stream *s
     w->stream = stream;
     w->from = from;
     w->number = ++tcp->number;
-    tcp->bytes += w->n;
+    tcp->bytes += cost(w);
     g_sequence_insert_sorted(tcp->waiting, w, by_time, NULL);
 }
 
