@@ -6,8 +6,11 @@
 #include "wire/cursor.h"
 
 /*
- * The decoder checked that what a list counts is there; nothing is checked again here.
+ * The decoder checked that what a list counts is there. A count that is read once more here is held
+ * against the list's size again: the bytes may be a file's, mapped, that someone writes to.
  */
+
+enum { CHUNK_HEAD = 8 }; /* of a write list: discriminator, count */
 
 static struct rpcrdma_segment get_segment(const uint8_t *p)
 {
@@ -77,7 +80,7 @@ bool rpcrdma_read_next(struct rpcrdma_read_iter *it, struct rpcrdma_read_segment
 
 struct rpcrdma_write_iter rpcrdma_write_begin(const struct rpcrdma_write_list *list)
 {
-    return (struct rpcrdma_write_iter){.list = *list, .next = list->wire};
+    return (struct rpcrdma_write_iter){.list = *list};
 }
 
 bool rpcrdma_write_next(struct rpcrdma_write_iter *it, struct rpcrdma_chunk *out)
@@ -87,18 +90,20 @@ bool rpcrdma_write_next(struct rpcrdma_write_iter *it, struct rpcrdma_chunk *out
     if (it->index >= list->count)
         return false;
     if (list->wire) {
-        uint32_t declared = rpcrdma_get_be32(it->next + 4);
-        bool last = it->index == list->count - 1;
+        uint32_t declared, readable;
 
-        it->off = list->off + (uint32_t)(it->next - list->wire) + 4;
+        if (list->size < CHUNK_HEAD || it->pos > list->size - CHUNK_HEAD)
+            return false;
+        declared = rpcrdma_get_be32(list->wire + it->pos + 4);
+        readable = (list->size - CHUNK_HEAD - it->pos) / RPCRDMA_SEGMENT_SIZE;
+        it->off = list->off + it->pos + 4;
         *out = (struct rpcrdma_chunk){
-            .wire = it->next + 8,
-            .count = last ? list->last_count : declared,
+            .wire = list->wire + it->pos + CHUNK_HEAD,
+            .count = declared < readable ? declared : readable, /* less: the last, cut short */
             .declared = declared,
             .off = it->off,
         };
-        if (!last)
-            it->next += 8 + (size_t)declared * RPCRDMA_SEGMENT_SIZE;
+        it->pos += CHUNK_HEAD + out->count * RPCRDMA_SEGMENT_SIZE;
     } else {
         *out = list->chunks[it->index];
     }

@@ -4,8 +4,8 @@
 
 /*
  * Segments and chunk lists: the same bytes in version 1 (RFC 8166 section 4.3) and in every dialect
- * of version 2. Only a decoder, or a caller that builds a message, makes a list; holding one is the
- * proof that iterating it stays within it, so the iterators cannot fail.
+ * of version 2. Only a decoder, or a caller that builds a message, makes a list; iterating it stays
+ * within it and cannot fail.
  *
  *     segment     uint32 handle, uint32 length, uint64 offset
  *     read list   { uint32 1, uint32 position, segment } ... uint32 0
@@ -55,7 +55,8 @@ struct rpcrdma_write_list {
     const uint8_t *wire;                /* first entry's discriminator, or NULL */
     const struct rpcrdma_chunk *chunks; /* used where wire is NULL */
     uint32_t count;                     /* chunks of which the count word was readable */
-    uint32_t last_count;                /* wire only: readable segments of the last chunk */
+    uint32_t size;                      /* wire only: bytes from there to the end of what of the
+                                         * chunks is readable */
     uint32_t off;                       /* of the list, in the message; 0 when built */
 };
 
@@ -68,8 +69,7 @@ struct rpcrdma_read_iter {
 
 struct rpcrdma_write_iter {
     struct rpcrdma_write_list list;
-    const uint8_t *next;
-    uint32_t index, off;
+    uint32_t index, off, pos;
 };
 
 /* Segment `i` of a chunk, i < count. */

@@ -62,8 +62,8 @@ static inline const uint8_t *rpcrdma_cursor_take(struct rpcrdma_cursor *c, size_
 {
     size_t at = c->off;
 
-    /* One comparison clears the usual case, as caplen <= len; the sum cannot wrap, as n <= len. */
-    if (c->status == RPCRDMA_OK && n <= c->len && at + n <= c->caplen) {
+    /* This clears the usual case, as caplen <= len; no sum of two lengths, which could wrap. */
+    if (c->status == RPCRDMA_OK && n <= c->caplen && at <= c->caplen - n) {
         c->off = at + n;
         return c->base + at;
     }

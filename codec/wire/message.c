@@ -141,7 +141,7 @@ static HOT void read_write_list(struct rpcrdma_cursor *c, struct rpcrdma_message
         if (!read_chunk(c, &chunk))
             return;
         list->count++;
-        list->last_count = chunk.count;
+        list->size = (uint32_t)c->off - list->off;
         p = rpcrdma_cursor_take(c, 4, "Write list");
         if (!p)
             return;

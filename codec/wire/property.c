@@ -16,6 +16,8 @@
  *     longer than the type               neither draft calls it an error: the prefix is the value
  */
 
+enum { PROPERTY_HEAD = 8 }; /* id, length */
+
 static void set_number(struct rpcrdma_property *property, const struct rpcrdma_property_desc *desc)
 {
     uint32_t max = desc->type == RPCRDMA_PROPERTY_TYPE_BOOL   ? 1
@@ -78,16 +80,22 @@ bool rpcrdma_property_next(struct rpcrdma_property_iter *it, struct rpcrdma_prop
         return false;
     if (set->wire.data) {
         const uint8_t *p = set->wire.data + it->pos;
-        uint32_t length = rpcrdma_get_be32(p + 4);
+        uint32_t length;
 
+        /* The decoder checked it; but see chunk.c about what is read a second time. */
+        if (set->wire.len < PROPERTY_HEAD || it->pos > set->wire.len - PROPERTY_HEAD)
+            return false;
+        length = rpcrdma_get_be32(p + 4);
+        if (length > set->wire.len - PROPERTY_HEAD - it->pos)
+            return false;
         *out = (struct rpcrdma_property){
             .id = rpcrdma_get_be32(p),
-            .data = {.data = p + 8,
-                     .off = set->wire.off + it->pos + 8,
+            .data = {.data = p + PROPERTY_HEAD,
+                     .off = set->wire.off + it->pos + PROPERTY_HEAD,
                      .caplen = length,
                      .len = length},
         };
-        it->pos += 8 + length + (-length & 3);
+        it->pos += PROPERTY_HEAD + length + (-length & 3);
     } else {
         *out = set->properties[it->index];
     }

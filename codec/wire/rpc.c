@@ -42,7 +42,7 @@ static HOT void opaque_auth(struct rpcrdma_cursor *c, struct rpcrdma_rpc *rpc, u
                             uint32_t *flavor, struct rpcrdma_span *body)
 {
     const uint8_t *pad;
-    uint32_t count;
+    uint32_t count, padding;
 
     *flavor = word(c, rpc, bit, "RPC auth flavor");
     count = word(c, rpc, 0, "RPC auth length");
@@ -60,8 +60,11 @@ static HOT void opaque_auth(struct rpcrdma_cursor *c, struct rpcrdma_rpc *rpc, u
     if (body->caplen > rpcrdma_cursor_captured(c))
         body->caplen = (uint32_t)rpcrdma_cursor_captured(c);
     rpcrdma_cursor_take(c, count, "RPC auth body");
-    pad = rpcrdma_cursor_take(c, -count & 3, "RPC auth padding");
-    for (uint32_t i = 0; pad && i < (-count & 3); i++)
+    padding = -count & 3;
+    /* tests/proof: each of the four lengths by itself */
+    //@ split padding;
+    pad = rpcrdma_cursor_take(c, padding, "RPC auth padding");
+    for (uint32_t i = 0; pad && i < padding; i++)
         if (pad[i] != 0)
             rpc->noncanonical = true;
 }
@@ -153,9 +156,9 @@ static void gss(struct rpcrdma_cursor message, struct rpcrdma_rpc *rpc)
 {
     struct rpcrdma_cursor c;
 
-    c = rpcrdma_cursor_init(message.base, rpc->cred.off + rpc->cred.caplen,
-                            rpc->cred.off + rpc->cred.len);
-    rpcrdma_cursor_take(&c, rpc->cred.off, "RPC header");
+    c = rpcrdma_cursor_init(message.base, message.caplen, message.len);
+    rpcrdma_cursor_skip(&c, rpc->cred.off, "RPC header");
+    c = rpcrdma_cursor_sub(&c, rpc->cred.len, "RPC auth body");
     rpc->gss_version = rpcrdma_cursor_be32(&c, "RPCSEC_GSS version");
     rpc->gss_procedure = rpcrdma_cursor_be32(&c, "RPCSEC_GSS procedure");
     rpc->gss_seq = rpcrdma_cursor_be32(&c, "RPCSEC_GSS sequence number");

@@ -35,7 +35,7 @@ bool rpcrdma_read_opaque(struct rpcrdma_cursor *c, struct rpcrdma_span *out, boo
     if (c->status != RPCRDMA_OK)
         return true;
     padding = -length & 3;
-    if (length + padding > rpcrdma_cursor_left(c)) { /* cannot wrap: length is within the message */
+    if (padding > rpcrdma_cursor_left(c) - length) { /* cannot wrap: read_count looked */
         rpcrdma_cursor_fail(c, RPCRDMA_MALFORMED, off, length_what);
         return true;
     }
@@ -47,6 +47,8 @@ bool rpcrdma_read_opaque(struct rpcrdma_cursor *c, struct rpcrdma_span *out, boo
         rpcrdma_cursor_take(c, length - out->caplen, what); /* fails: not captured */
         return true;
     }
+    /* tests/proof: each of the four lengths by itself */
+    //@ split padding;
     const uint8_t *p = rpcrdma_cursor_take(c, padding, what);
     for (uint32_t i = 0; p && i < padding; i++)
         if (p[i])
