@@ -19,8 +19,8 @@ import sys
 import time
 
 # What a target takes at most; a longer input finds nothing new and runs for longer.
-MAX_LEN = {'message': 4096, 'packet': 4500}
-DEFAULT_MAX_LEN = 12000
+MAX_LEN = {'message': 4096, 'packet': 4500, 'flow': 4000}
+DEFAULT_MAX_LEN = 8000
 STATUS = re.compile(r'#(\d+)\s+\w+\s+cov: (\d+) ft: (\d+) corp: (\d+)')
 
 

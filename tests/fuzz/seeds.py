@@ -3,7 +3,7 @@
 """seeds.py OUT CAPTURE...: inputs for the fuzz targets, from real captures and from a conversation in each
 format of version 2. OUT/message: distinct headers; OUT/packet: one packet of each kind and link; OUT/pipeline:
 conversations of some packets; OUT/file, OUT/capture: files of every kind; OUT/rpc: RPC headers; OUT/nfs:
-arguments and results of every operation; OUT/xchar, OUT/private_data; OUT/encode, OUT/tcp: choices."""
+arguments and results of every operation; OUT/xchar, OUT/private_data; OUT/encode, OUT/flow, OUT/tcp: choices."""
 import collections
 import gzip
 import os
@@ -111,6 +111,10 @@ def small():
             if number > 30:
                 talk += bytes([side | rng.choice((9, 10, 11, 12, 13, 14))]) + rng.randbytes(6)
         out['tcp'][number] = talk
+    for number in range(60):
+        out['flow'][number] = bytes([rng.randrange(64), number % 12]) + b''.join(
+            bytes([rng.choice((0, 1, 3, 4, 6, 8, 9, 10, 12, 13)) | 128 * rng.randrange(2)]) +
+            rng.randbytes(rng.choice((3, 8, 20))) for _ in range(20))
     return out
 
 

@@ -27,6 +27,7 @@ struct watch {
 struct watch_config {
     uint64_t max_memory; /* 0: the defaults */
     bool credits, whole, check_icrc;
+    bool no_net; /* operations are given, not packets */
     const struct rpcrdma_dialect *dialect;
 };
 
