@@ -14,52 +14,6 @@
 
 #pragma weak LLVMFuzzerCustomMutator
 
-static uint64_t state = 0x9e3779b97f4a7c15;
-
-static uint32_t next_random(void) /* xorshift64* */
-{
-    state ^= state >> 12;
-    state ^= state << 25;
-    state ^= state >> 27;
-    return (uint32_t)((state * UINT64_C(2685821657736338717)) >> 32);
-}
-
-/* Without growing: `max` is there because libFuzzer's has it. */
-size_t LLVMFuzzerMutate(uint8_t *data, size_t size, size_t max)
-{
-    static const uint32_t interesting[] = {0, 1, 2, 4, 0x7fffffff, 0x80000000, 0xffffffff, 0x10};
-    uint32_t changes = 1 + next_random() % 4;
-
-    while (changes-- > 0 && size > 0) {
-        size_t at = next_random() % size;
-        uint32_t word = interesting[next_random() % 8];
-
-        switch (next_random() % 5) {
-        case 0:
-            data[at] ^= (uint8_t)(1u << next_random() % 8);
-            break;
-        case 1:
-            data[at] = (uint8_t)next_random();
-            break;
-        case 2: /* a word, where words are */
-            at &= ~(size_t)3;
-            for (size_t i = 0; i < 4 && at + i < size; i++)
-                data[at + i] = (uint8_t)(word >> (24 - 8 * i));
-            break;
-        case 3: /* some bytes are gone */
-            if (size - at > 4) {
-                memmove(data + at, data + at + 4, size - at - 4);
-                size -= 4;
-            }
-            break;
-        case 4:
-            size = at;
-            break;
-        }
-    }
-    return size < max ? size : max;
-}
-
 static const uint8_t *running;
 static size_t running_size;
 
@@ -82,6 +36,7 @@ static void keep(int signal_number)
 
 static void replay(const uint8_t *data, size_t size, unsigned long mutations)
 {
+    static unsigned seed;
     size_t max = size + 1024, now;
     uint8_t *copy = malloc(max);
 
@@ -90,7 +45,7 @@ static void replay(const uint8_t *data, size_t size, unsigned long mutations)
     while (mutations-- > 0) {
         memcpy(copy, data, size);
         if (LLVMFuzzerCustomMutator && mutations % 4)
-            now = LLVMFuzzerCustomMutator(copy, size, max, next_random());
+            now = LLVMFuzzerCustomMutator(copy, size, max, ++seed);
         else
             now = LLVMFuzzerMutate(copy, size, max);
         run(copy, now);
