@@ -50,13 +50,21 @@ def run(build, out, name, seconds):
             'cpu': round(used.ru_utime + used.ru_stime - cpu.ru_utime - cpu.ru_stime), 'coverage': coverage, 'features': features, 'inputs': inputs, 'status': status}
 
 
+def read_log(out):
+    """What was run before: the slices of each target."""
+    slices = collections.defaultdict(list)
+    path = os.path.join(out, 'log.jsonl')
+    if os.path.exists(path):
+        with open(path, encoding='utf-8') as file:
+            for line in file:
+                one = json.loads(line)
+                slices[one['target']].append(one)
+    return slices
+
+
 def report(out):
     """A line per target. Halves are of CPU time: the clock goes on while others compute."""
-    slices = collections.defaultdict(list)
-    with open(os.path.join(out, 'log.jsonl'), encoding='utf-8') as file:
-        for line in file:
-            one = json.loads(line)
-            slices[one['target']].append(one)
+    slices = read_log(out)
     print(f'{"target":<13}{"hours":>6}{"CPU h":>7}{"runs":>12}{"runs/s":>8}{"cov 1/2":>9}{"cov":>7}{"ft 1/2":>8}{"ft":>8}'
           f'{"still, CPU h":>13}{"crashes":>9}')
     for name, all_slices in sorted(slices.items()):
@@ -90,7 +98,8 @@ def main():
         return
     if not options.out:
         parser.error('where to?')
-    done = collections.Counter()
+    done = collections.Counter({name: sum(one['cpu'] for one in slices)
+                                for name, slices in read_log(options.out).items()})
     while not options.until or time.strftime('%H:%M') < options.until:
         found = [os.path.basename(path)[len('fuzz_'):]
                  for path in sorted(glob.glob(os.path.join(options.build, 'tests', 'fuzz', 'fuzz_*')))
@@ -98,9 +107,9 @@ def main():
         names = [name for name in found if not options.targets or name in options.targets]
         if not names:
             sys.exit('no targets: cmake --preset fuzz')
-        name = min(names, key=lambda one: done[one])  # the one that had least
+        name = min(names, key=lambda one: done[one])  # the one that had least CPU
         one = run(options.build, options.out, name, options.slice)
-        done[name] += one['seconds'] + 1
+        done[name] += one['cpu'] + 1
         with open(os.path.join(options.out, 'log.jsonl'), 'a', encoding='utf-8') as file:
             file.write(json.dumps(one) + '\n')
         if one['status'] != 0:

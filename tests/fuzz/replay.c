@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * replay [-m MUTATIONS] FILE...: runs a fuzz target on each file, and on so many mutations of each,
- * the same ones every time, by the target's own mutator where it has one. What stands between a
- * crash that was found once and its return. An input that crashes is left in ./replay-crash.
+ * replay [-m MUTATIONS] FILE... [-- FILE...]: runs a fuzz target on each file, and on so many
+ * mutations of each before the dashes, the same ones every time, by the target's own mutator where
+ * it has one. What stands between a crash that was found once and its return. An input that crashes
+ * is left in ./replay-crash.
  */
 #define _DEFAULT_SOURCE
 #include <fcntl.h>
@@ -76,7 +77,11 @@ int main(int argc, char **argv)
     signal(SIGABRT, keep);
     signal(SIGSEGV, keep);
     MUST(i < argc); /* a test without input tests nothing */
-    for (; i < argc; i++)
-        replay_file(argv[i], mutations);
+    for (; i < argc; i++) {
+        if (strcmp(argv[i], "--") == 0)
+            mutations = 0;
+        else
+            replay_file(argv[i], mutations);
+    }
     return 0;
 }
