@@ -84,9 +84,6 @@ void flow_deliver(struct flow *flow, struct flow_conn *conn, const struct flow_e
         deliver_gap(flow, conn, half, event->gap.first, event->gap.last, event->gap.frame,
                     event->gap.time_ns);
         break;
-    case FLOW_EVENT_DUPLICATE:
-        TELL(flow, duplicate, conn, 1 - half->index, &event->op);
-        break;
     case FLOW_EVENT_OP:
         if (event->op.kind == RPCRDMA_OP_WRITE) {
             struct flow_write write = {.op = &event->op,
@@ -123,7 +120,7 @@ void flow_event_op(struct flow *flow, struct flow_half *half, const struct rpcrd
     if (!conn)
         return;
     if (kept_back(conn))
-        flow_hold_op(flow, conn, half, op, NULL, false);
+        flow_hold_op(flow, conn, half, op, NULL);
     else
         deliver_op(flow, conn, half, op);
 }
@@ -135,21 +132,9 @@ void flow_event_write(struct flow *flow, struct flow_half *half, const struct fl
     if (!conn)
         return;
     if (kept_back(conn))
-        flow_hold_op(flow, conn, half, write->op, write, false);
+        flow_hold_op(flow, conn, half, write->op, write);
     else
         TELL(flow, write, conn, 1 - half->index, write);
-}
-
-void flow_event_duplicate(struct flow *flow, struct flow_half *half, const struct rpcrdma_op *op)
-{
-    struct flow_conn *conn = interested(flow, half);
-
-    if (!conn)
-        return;
-    if (kept_back(conn))
-        flow_hold_op(flow, conn, half, op, NULL, true);
-    else
-        TELL(flow, duplicate, conn, 1 - half->index, op);
 }
 
 void flow_event_gap(struct flow *flow, struct flow_half *half, uint32_t first, uint32_t last)

@@ -62,14 +62,14 @@ static void push(struct flow *flow, struct flow_conn *conn, struct flow_event *e
 }
 
 void flow_hold_op(struct flow *flow, struct flow_conn *conn, struct flow_half *half,
-                  const struct rpcrdma_op *op, const struct flow_write *write, bool duplicate)
+                  const struct rpcrdma_op *op, const struct flow_write *write)
 {
-    uint32_t n = duplicate ? 0 : op->caplen;
+    uint32_t n = op->caplen;
     struct flow_event *event = new_event(flow, half, n);
 
     if (!event)
         return;
-    event->kind = duplicate ? FLOW_EVENT_DUPLICATE : FLOW_EVENT_OP;
+    event->kind = FLOW_EVENT_OP;
     event->op = *op;
     if (n > 0)
         memcpy(event->bytes, op->data, n);

@@ -135,7 +135,7 @@ struct flow_conn *flow_idle_longest(struct flow *flow);
 
 /* hold.c */
 void flow_hold_op(struct flow *flow, struct flow_conn *conn, struct flow_half *half,
-                  const struct rpcrdma_op *op, const struct flow_write *write, bool duplicate);
+                  const struct rpcrdma_op *op, const struct flow_write *write);
 void flow_hold_send(struct flow *flow, struct flow_conn *conn, struct flow_half *half,
                     const struct flow_send *send);
 void flow_hold_gap(struct flow *flow, struct flow_conn *conn, struct flow_half *half,
@@ -163,7 +163,6 @@ void flow_event_op(struct flow *flow, struct flow_half *half, const struct rpcrd
 void flow_event_write(struct flow *flow, struct flow_half *half, const struct flow_write *write);
 void flow_event_send(struct flow *flow, struct flow_half *half, const struct flow_send *send);
 void flow_event_gap(struct flow *flow, struct flow_half *half, uint32_t first, uint32_t last);
-void flow_event_duplicate(struct flow *flow, struct flow_half *half, const struct rpcrdma_op *op);
 /* event.c: to observers, when it is time */
 void flow_deliver(struct flow *flow, struct flow_conn *conn, const struct flow_event *event);
 

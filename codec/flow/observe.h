@@ -85,8 +85,6 @@ struct flow_observer {
     /* `sender` acknowledges all requests of the other end up to PSN op->seq (iWARP has none) */
     void (*ack)(void *self, struct flow_conn *conn, int sender, const struct rpcrdma_op *op);
     void (*nak)(void *self, struct flow_conn *conn, int sender, const struct rpcrdma_op *op);
-    /* a request of `sender` that was sent before: captured twice, or retransmitted */
-    void (*duplicate)(void *self, struct flow_conn *conn, int sender, const struct rpcrdma_op *op);
     /* what `sender` sent in [first, last] (PSNs; iWARP: 0, 0) was not captured and is given up; a
      * whole Send or a Write of it may still come late */
     void (*gap)(void *self, struct flow_conn *conn, int sender, uint32_t first, uint32_t last,

@@ -122,7 +122,7 @@ struct flow_half {
 
     uint32_t answers_unpaired; /* answers that named no known request */
     uint64_t guess;            /* the half that one of them seemed to name */
-    uint64_t duplicates, lost; /* packets */
+    uint64_t lost;             /* packets */
     uint64_t first_frame, last_frame;
     int64_t first_time_ns, last_time_ns;
     uint64_t hash;                   /* of the path */
@@ -141,7 +141,7 @@ struct flow_event {
     struct flow_event *next;
     uint64_t order; /* frame */
     struct flow_half *half;
-    enum { FLOW_EVENT_OP, FLOW_EVENT_SEND, FLOW_EVENT_GAP, FLOW_EVENT_DUPLICATE } kind;
+    enum { FLOW_EVENT_OP, FLOW_EVENT_SEND, FLOW_EVENT_GAP } kind;
     size_t size;
     union {
         struct rpcrdma_op op;

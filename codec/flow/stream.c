@@ -153,8 +153,6 @@ static void drain(struct flow *flow, struct flow_half *half)
             flow->from_stash = true;
             take(flow, half, &s->op);
             flow->from_stash = false;
-        } else {
-            half->duplicates++;
         }
         free_stashed(flow, half, s);
     }
@@ -237,8 +235,6 @@ static void stash(struct flow *flow, struct flow_half *half, const struct rpcrdm
         at = &(*at)->next;
     if (*at && (*at)->op.seq == op->seq) {
         flow_release(&flow->memory, s, size);
-        half->duplicates++;
-        flow_event_duplicate(flow, half, op);
         return;
     }
     s->op = *op;
@@ -328,8 +324,6 @@ static void far_off(struct flow *flow, struct flow_half *half, const struct rpcr
     }
     half->has_far = true;
     half->far_next = rpcrdma_psn_add(op->seq, 1);
-    half->duplicates++;
-    flow_event_duplicate(flow, half, op);
 }
 
 static void behind(struct flow *flow, struct flow_half *half, const struct rpcrdma_op *op,
@@ -343,12 +337,8 @@ static void behind(struct flow *flow, struct flow_half *half, const struct rpcrd
         far_off(flow, half, op);
         return;
     }
-    if (take_late(half, op->seq)) {
+    if (take_late(half, op->seq))
         late(flow, half, op);
-        return;
-    }
-    half->duplicates++;
-    flow_event_duplicate(flow, half, op);
 }
 
 static void ahead(struct flow *flow, struct flow_half *half, const struct rpcrdma_op *op,

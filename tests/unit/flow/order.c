@@ -309,6 +309,37 @@ static void used_again(void **state)
     assert_int_equal(rig.findings, 0);
 }
 
+/* ... and captured from the middle of a message on: the second packet that fits the first of them,
+ * and nothing else, shows it. One that strays alone is left out. */
+static void used_again_in_the_middle(void **state)
+{
+    struct rig_end a = RIG_A, b = RIG_B;
+    uint8_t data[RIG_PMTU] = {0};
+
+    (void)state;
+    rig_begin(&rig, NULL);
+    rig_connect(&rig, &a, &b, 20049);
+    for (uint32_t i = 1; i < 4; i++) {
+        rig_send_call(&rig, &a, &b, i);
+        rig_send_reply(&rig, &b, &a, i);
+    }
+    rig_packet(&rig, &a, &b, 0x700000, 0, data, sizeof(data)); /* strays */
+    rig_send_call(&rig, &a, &b, 4);
+    rig_send_reply(&rig, &b, &a, 4);
+    a.psn = 0x900000;
+    rig_packet(&rig, &a, &b, a.psn, 0, data, sizeof(data));
+    rig_packet(&rig, &a, &b, a.psn + 1, RPCRDMA_OP_LAST, data, sizeof(data));
+    a.psn += 2;
+    for (uint32_t i = 11; i < 13; i++) {
+        rig_send_call(&rig, &a, &b, i);
+        rig_send_reply(&rig, &b, &a, i);
+    }
+    rig_end(&rig);
+    XIDS(1, 1, 2, 2, 3, 3, 4, 4, 11, 11, 12, 12);
+    assert_int_equal(rig.message[7].connection, 1);
+    assert_int_equal(rig.message[8].connection, 2);
+}
+
 /* A Send with another XID on a PSN that was used: not a retransmission. */
 static void same_psn_other_send(void **state)
 {
@@ -402,6 +433,7 @@ int main(void)
         cmocka_unit_test(read_takes_psns),
         cmocka_unit_test(read_unknown_mtu),
         cmocka_unit_test(used_again),
+        cmocka_unit_test(used_again_in_the_middle),
         cmocka_unit_test(same_psn_other_send),
         cmocka_unit_test(used_again_by_cm),
         cmocka_unit_test(two_connections),

@@ -116,6 +116,126 @@ static void another_call_with_the_xid(void **state)
     }
 }
 
+enum { FIVE = 5 * RIG_PMTU };
+
+static uint8_t five[FIVE];
+
+/* Offers FIVE bytes and writes them, but for packet `missing`; then time passes until that is given
+ * up. Returns the missing packet's PSN. */
+static uint32_t write_with_a_gap(uint32_t xid, uint32_t missing)
+{
+    struct rpc_header h;
+    uint32_t psn;
+
+    for (uint32_t i = 0; i < FIVE; i++)
+        five[i] = (uint8_t)(i * 13 + i / 256 + xid);
+    rpc_call_header(&rpc, xid, NFS, 3, READ);
+    rpc_header_init(&h, xid, MSG);
+    rpc_add_write(&h, true, HANDLE, ADDRESS, FIVE);
+    rpc_send(&rig, true, &h, rpc.data, rpc.n);
+    psn = rpcrdma_psn_add(rig.b.psn, missing);
+    rpc_write(&rig, false, HANDLE, ADDRESS, five, FIVE, RIG_PMTU, missing);
+    rig_ack(&rig.rig, &rig.a, &rig.b, rig.b.psn - 1); /* the receiver has it */
+    for (uint32_t i = 0; i < 100; i++) {
+        rig.rig.time_ns += 5000000;
+        rig_send_call(&rig.rig, &rig.a, &rig.b, xid + 1000 + i);
+        rig_send_reply(&rig.rig, &rig.b, &rig.a, xid + 1000 + i);
+    }
+    assert_int_equal(rig.rig.flow->flow.newest->half[0]->lost, 1);
+    return psn;
+}
+
+/* A packet that was given up, and was only captured late, still fills its place: with its header,
+ * and in the middle by its PSN. */
+static void a_write_captured_late(void **state)
+{
+    (void)state;
+    for (uint32_t missing = 0; missing < 5; missing += 2) {
+        struct rpcrdma_op op;
+        struct rpc_header h;
+        uint32_t psn, xid = 100 + missing;
+
+        rpc_rig_free(&rig);
+        rpc_rig_begin(&rig, NULL, true);
+        psn = write_with_a_gap(xid, missing);
+        op = rig_op(&rig.rig, RPCRDMA_OP_WRITE, &rig.b, &rig.a, psn);
+        op.flags = (uint16_t)(missing == 0   ? RPCRDMA_OP_FIRST | RPCRDMA_OP_RETH
+                              : missing == 4 ? RPCRDMA_OP_LAST
+                                             : 0);
+        op.data = five + missing * RIG_PMTU;
+        op.caplen = op.len = RIG_PMTU;
+        if (missing == 0) {
+            op.rkey = HANDLE;
+            op.remote_address = ADDRESS;
+            op.length = FIVE;
+        }
+        rig_feed(&rig.rig, &op);
+        rpc_reply_header(&rpc, xid);
+        rpc_put(&rpc, 0);
+        rpc_put(&rpc, 0);
+        rpc_put(&rpc, FIVE);
+        rpc_put(&rpc, 1);
+        rpc_put(&rpc, FIVE);
+        rpc_header_init(&h, xid, MSG);
+        rpc_add_write(&h, true, HANDLE, ADDRESS, FIVE);
+        rpc_send(&rig, false, &h, rpc.data, rpc.n);
+        rpc_rig_end(&rig);
+        rpc_fill(&rpc, FIVE, 0);
+        memcpy(rpc.data + rpc.n - FIVE, five, FIVE);
+        if (missing == 0) /* where the others belong was in the packet that came late */
+            assert_false(rpc_find(&rig, xid, RPCRDMA_DIRECTION_REPLY)->whole);
+        else
+            rpc_check_bytes(rpc_find(&rig, xid, RPCRDMA_DIRECTION_REPLY), &rpc);
+    }
+}
+
+/* Read requests that are outstanding together: as many as are kept are all answered; of more, the
+ * oldest are forgotten, and what they bring is missing, not misplaced. */
+static void reads_without_end(void **state)
+{
+    enum { EACH = 64 };
+    static const uint32_t numbers[] = {FLOW_READS, FLOW_READS + 40};
+    static uint8_t bytes[(FLOW_READS + 40) * EACH];
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(bytes); i++)
+        bytes[i] = (uint8_t)(i * 5 + i / 256);
+    for (size_t k = 0; k < 2; k++) {
+        uint32_t xid = 200 + (uint32_t)k, n = numbers[k], psn[FLOW_READS + 40];
+        const struct got_message *m;
+        struct rpc_header h;
+        struct rpc_bytes whole;
+
+        rpc_rig_free(&rig);
+        rpc_rig_begin(&rig, NULL, true);
+        rpc_call_header(&rpc, xid, NFS, 3, WRITE);
+        rpc_put(&rpc, n * EACH);
+        whole = rpc;
+        memcpy(whole.data + whole.n, bytes, n * EACH);
+        whole.n += n * EACH;
+        rpc_header_init(&h, xid, MSG);
+        rpc_add_read(&h, rpc.n, HANDLE, ADDRESS, n * EACH);
+        rpc_send(&rig, true, &h, rpc.data, rpc.n);
+        for (uint32_t i = 0; i < n; i++)
+            psn[i] = rpc_read_request(&rig, false, HANDLE, ADDRESS + i * EACH, EACH);
+        for (uint32_t i = 0; i < n; i++)
+            rpc_read_response(&rig, true, psn[i], 0, bytes + i * EACH, EACH, true);
+        rig_send_reply(&rig.rig, &rig.b, &rig.a, xid);
+        rpc_rig_end(&rig);
+        m = rpc_find(&rig, xid, RPCRDMA_DIRECTION_CALL);
+        assert_int_equal(m->length, whole.n);
+        if (n <= FLOW_READS) {
+            rpc_check_bytes(m, &whole);
+        } else {
+            uint32_t forgotten = (n - FLOW_READS) * EACH;
+
+            assert_false(m->whole || m->complete);
+            assert_memory_equal(m->bytes + rpc.n + forgotten, bytes + forgotten,
+                                n * EACH - forgotten);
+        }
+    }
+}
+
 /* More Calls than are remembered: the oldest is told, without Reply, and the rest is answered. */
 static void calls_without_end(void **state)
 {
@@ -280,6 +400,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(a_call_again_while_outstanding),
         TEST(another_call_with_the_xid),
+        TEST(a_write_captured_late),
+        TEST(reads_without_end),
         TEST(calls_without_end),
         TEST(a_handle_nobody_offered),
         TEST(beyond_the_segment),
