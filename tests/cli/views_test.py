@@ -5,6 +5,7 @@ import re
 from datetime import datetime, timezone
 
 import command
+import roce
 
 NAMES = ('roce-nfs3-mini', 'roce-nfs41-mini', 'roce-long-call', 'roce-nfs41-callback')
 
@@ -119,6 +120,20 @@ class Views(command.CommandTest):
             self.assertEqual(one['private_data']['client']['send_size'], 4096)
             self.assertIs(one['private_data']['client']['remote_invalidation'], True)
             self.assertIs(one['private_data']['server']['remote_invalidation'], False)
+
+    def test_thresholds_assumed(self):
+        """Without the CM exchange the thresholds are RFC 8166's default, and each end says why."""
+        path = self.file(b'')
+        command.pcap.write(path, [packet for packet in self.packets()
+                                  if (found := roce.parse(packet.data, packet.length)) and found.dst_qpn != 1])
+        objects = [json.loads(line) for line in
+                   self.run_command('connections', '--json', path).splitlines()]
+        self.assertEqual(len(objects), 2)
+        for one in objects:
+            self.assertEqual(one['threshold'], {'call': 1024, 'reply': 1024})
+            findings = [finding for finding in one['findings'] if finding['rule'] == 'threshold-assumed']
+            self.assertEqual([finding['text'].split(' announced')[0] for finding in findings],
+                             ['what the client', 'what the server'])
 
 
 command.main()

@@ -113,6 +113,7 @@ void rpc_rig_free(struct rpc_rig *r)
         free(r->message[i].bytes);
         free(r->message[i].loose);
     }
+    r->messages = 0;
 }
 
 void rpc_put(struct rpc_bytes *b, uint32_t word)

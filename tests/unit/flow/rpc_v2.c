@@ -214,6 +214,35 @@ static void a_part_that_was_not_captured(void **state)
     assert_int_equal(m->length, whole.n);
 }
 
+/* The part that ends it never came: told when the connection ends, with what there was. */
+static void parts_without_an_end(void **state)
+{
+    (void)state;
+    for (int reply = 0; reply < 2; reply++) {
+        const struct got_transaction *t;
+        struct rpc_header last;
+
+        begin(RPCRDMA_IETF_07);
+        long_call(70, NFS, 2500);
+        rpc_header_init(&last, 0, 0);
+        header(&last, RPCRDMA_IETF_07, 70,
+               reply ? RPCRDMA_KIND_REPLY_INLINE : RPCRDMA_KIND_CALL_INLINE, reply);
+        if (reply) {
+            struct rpc_header h;
+
+            header(&h, RPCRDMA_IETF_07, 70, RPCRDMA_KIND_CALL_INLINE, false);
+            rpc_send(&rig, true, &h, whole.data, whole.n);
+            long_reply(70, 2500);
+        }
+        send_parts(RPCRDMA_IETF_07, !reply, 70, 1000, reply, &last, 2); /* the third of three */
+        rpc_rig_end(&rig);
+        t = rpc_transaction(&rig, 70);
+        assert_true(rpc_has_rule(t->rules, t->n_rules, RPCRDMA_RULE_RPC_PARTS));
+        assert_false(t->t.complete);
+        rpc_rig_free(&rig);
+    }
+}
+
 /* Where nothing says how much is missing, that is said; and never is the rest given out as whole.
  */
 static void parts_without_a_place(void **state)
@@ -296,10 +325,10 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_teardown(name, teardown)
     const struct CMUnitTest tests[] = {
-        TEST(external_both_ways),         TEST(continued_in_several_sends),
-        TEST(continued_and_chunked),      TEST(a_part_that_was_not_captured),
-        TEST(parts_without_a_place),      TEST(another_xid_is_not_whole),
-        TEST(every_dialect_moves_chunks),
+        TEST(external_both_ways),       TEST(continued_in_several_sends),
+        TEST(continued_and_chunked),    TEST(a_part_that_was_not_captured),
+        TEST(parts_without_an_end),     TEST(parts_without_a_place),
+        TEST(another_xid_is_not_whole), TEST(every_dialect_moves_chunks),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
