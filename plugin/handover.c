@@ -76,8 +76,7 @@ static void blank_item(proto_node *node, void *context)
     }
 }
 
-/* What the packet's own addresses are worth depends on how far it was dissected: these do not. */
-static void set_end(address *to, const struct rpcrdma_address *from)
+void set_end(address *to, const struct rpcrdma_address *from)
 {
     if (from->family == RPCRDMA_ADDRESS_IPV4)
         set_address(to, AT_IPv4, 4, from->bytes);
@@ -102,6 +101,7 @@ bool handover(const struct told *told, const struct rpc_bytes *rpc, packet_info 
 
     if (!rpc_handle)
         return false;
+    /* what the packet's own addresses are worth depends on how far it was dissected */
     set_end(&pinfo->src, &told->src->address);
     set_end(&pinfo->dst, &told->dst->address);
     pinfo->ptype = PT_IBQP;

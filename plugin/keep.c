@@ -28,7 +28,7 @@ static struct {
     unsigned n_pending;
     struct last_part last_part[LAST_PARTS];
     GPtrArray *of_frame; /* struct whole: bytes that go with the frame in hand */
-    GHashTable *unseen;  /* Calls that were not shown when their frames were first seen */
+    GHashTable *calls;   /* (stream, XID) -> struct told, of Calls not told in time */
 } keep;
 
 void keep_begin(const struct rpcrdma_packet *packet)
@@ -41,7 +41,7 @@ void keep_file(void)
 {
     memset(keep.last_part, 0, sizeof(keep.last_part));
     keep.n_pending = 0;
-    g_clear_pointer(&keep.unseen, g_hash_table_destroy);
+    g_clear_pointer(&keep.calls, g_hash_table_destroy);
 }
 
 void keep_frame_done(void)
@@ -136,6 +136,7 @@ static void set_call(struct told *told, const struct rpcrdma_flow_message *m)
     told->program = call->program;
     told->version = call->version;
     told->procedure = call->procedure;
+    told->gss_service = call->gss_service;
 }
 
 static void set_findings(struct told *told, const struct rpcrdma_finding *findings, size_t n)
@@ -193,44 +194,57 @@ static bool same_way(const struct told *told)
 }
 
 /*
- * A Reply must not be shown before its Call, which Wireshark would take for a retransmission then.
- * So Replies to Calls that are not shown at the first visit are shown at later ones, too.
+ * Calls that were told early, or late: flow/ may not know them yet when their Replies come. A Reply
+ * must not be shown before its Call, which Wireshark would take for a retransmission then; so
+ * Replies to Calls that are not shown at the first visit are shown at later ones, too.
  */
-static void note_call(const struct told *told, bool seen)
+static void note_call(struct told *told, bool seen)
 {
     int64_t key = (int64_t)(told->stream << 32 | told->xid);
 
-    if (told->direction != RPCRDMA_DIRECTION_CALL)
+    if (told->direction != RPCRDMA_DIRECTION_CALL || (!keep.calls && seen && !told->early))
         return;
-    if (seen && keep.unseen) {
-        g_hash_table_remove(keep.unseen, &key);
-    } else if (!seen) {
-        if (!keep.unseen)
-            keep.unseen = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, NULL);
-        g_hash_table_add(keep.unseen, g_memdup2(&key, sizeof(key)));
+    told->unseen = !seen;
+    if (seen && !told->early) {
+        g_hash_table_remove(keep.calls, &key);
+        return;
+    }
+    if (!keep.calls)
+        keep.calls = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, NULL);
+    g_hash_table_replace(keep.calls, g_memdup2(&key, sizeof(key)), told);
+}
+
+static void find_call(struct told *told)
+{
+    int64_t key = (int64_t)(told->stream << 32 | told->xid);
+    const struct told *call = NULL;
+
+    if (told->direction == RPCRDMA_DIRECTION_REPLY && keep.calls)
+        call = g_hash_table_lookup(keep.calls, &key);
+    if (!call)
+        return;
+    if (call->unseen)
+        told->later_visits = true;
+    if (!told->has_call && call->has_call) {
+        told->has_call = true;
+        told->program = call->program;
+        told->version = call->version;
+        told->procedure = call->procedure;
+        told->gss_service = call->gss_service;
     }
 }
 
-static bool call_unseen(const struct told *told)
-{
-    int64_t key = (int64_t)(told->stream << 32 | told->xid);
-
-    return told->direction == RPCRDMA_DIRECTION_REPLY && keep.unseen &&
-           g_hash_table_contains(keep.unseen, &key);
-}
-
 /*
- * Where is an RPC message shown that this message begins? With it, where there was enough to show
- * when its frame was first seen. If not, because it was not known then, or its chunks were not:
- * with the packet that fills the gap.
+ * Where is an RPC message shown that this message begins? With it. If that was not known when its
+ * frame was first seen then at later visits; but where the packet in hand filled a gap in a Send of
+ * several, with that: the message was not there before.
  */
 static void place_rpc(struct told *told, bool early)
 {
     bool late = !early && told->frame < keep.packet.frame && told->rpc_frame == 0;
+    bool several = told->first_frame != told->frame && told->carrier != RPCRDMA_CARRIER_IWARP;
 
-    if (early && told->reduced && told->direction != RPCRDMA_DIRECTION_CALL)
-        return;
-    if (late && same_way(told))
+    if (late && several && same_way(told))
         complete(told, (uint32_t)keep.packet.frame);
     else
         told->rpc_frame = told->frame;
@@ -300,7 +314,6 @@ static void keep_one(const struct rpcrdma_flow_message *m, bool early)
     told->has_rpc = m->rpc != NULL;
     told->reduced = is_reduced(m->message, m->direction) || is_part(m);
     told->begins_rpc = m->rpc && !is_part(m) && begins_rpc(m->message);
-    told->later_visits = told->later_visits || call_unseen(told);
     if (told->begins_rpc) {
         place_rpc(told, early);
     } else {
@@ -309,6 +322,7 @@ static void keep_one(const struct rpcrdma_flow_message *m, bool early)
             note_call(told, false);
     }
     set_call(told, m);
+    find_call(told);
     set_findings(told, m->findings, m->n_findings);
     if (m->part > 0)
         chain(told);
@@ -434,6 +448,8 @@ static void keep_set_up(const struct rpcrdma_op *op)
     note->ours = true;
     note->set_up = store_new(sizeof(struct set_up));
     note->set_up->private_data = pd;
+    note->set_up->src = op->src;
+    note->set_up->dst = op->dst;
     note->set_up->place =
         place_of(op->frame, connect->private_data, connect->private_caplen, connect->private_len);
 }

@@ -234,6 +234,11 @@ static void show_set_up(const struct set_up *set_up, tvbuff_t *raw, packet_info 
         drawing_visitor(&drawing, pinfo->pool, tvb,
                         proto_item_add_subtree(item, record_ett(RPCRDMA_RECORD_PRIVATE_DATA)));
     rpcrdma_walk_private_data(&set_up->private_data, 0, &visitor);
+    /* the InfiniBand dissector shows the LIDs of the path, which on Ethernet are none */
+    if (set_up->src.family != RPCRDMA_ADDRESS_LID) {
+        set_end(&pinfo->src, &set_up->src);
+        set_end(&pinfo->dst, &set_up->dst);
+    }
 }
 
 static void show_findings(const struct found *found, tvbuff_t *raw, packet_info *pinfo,

@@ -13,6 +13,7 @@
  *   tree.c      what codec/wire/walk.h tells -> protocol items
  *   fields.c    codec/wire/field.def and rule.def -> hf, ett, ei
  *   assemble.c  the bytes of an RPC message
+ *   ahead.c     likewise, before those in its chunks are known
  *   handover.c  whole RPC messages -> the dissector "rpc"
  *   sliced.c    packets cut short, which the InfiniBand dissector refuses
  *   builtin.c   precedence over the dissector that Wireshark brings along

@@ -44,10 +44,12 @@ struct told {
     uint8_t carrier, sender, direction; /* enums */
     bool reverse, has_invalidate, has_call;
     bool has_rpc;      /* its payload has the RPC message's header */
+    bool unseen;       /* a Call whose RPC message was not shown when its frame was first seen */
     bool later_visits; /* its RPC message is not shown at the frame's first visit */
     bool begins_rpc;   /* and is its beginning: what is in chunks are data items of it */
     uint32_t invalidate, part;
     uint32_t program, version, procedure; /* of the Call; has_call */
+    uint32_t gss_service;                 /* likewise */
     const struct rpcrdma_endpoint *src, *dst; /* one for many messages */
     uint64_t stream; /* in which the Calls go that it is one of, or answers; 0: not known */
     struct rpcrdma_finding *findings;
@@ -94,6 +96,7 @@ struct found {
 struct set_up {
     struct place place;
     struct rpcrdma_private_data private_data;
+    struct rpcrdma_address src, dst;
 };
 
 /* An RDMA packet that moves bytes of a chunk. */

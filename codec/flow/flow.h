@@ -118,8 +118,9 @@ struct rpcrdma_flow_sink {
     void (*message)(void *context, const struct rpcrdma_flow_message *message);
     /* A message that will be held back: its peer or dialect is undecided, or packets before it are
      * missing. Tells at its last packet what is known by then, for views that cannot wait: no
-     * connection number perhaps, no part, no Call of a Reply. `message` tells it again, in order. A
-     * Send of several packets has an early word only where these come one after the other */
+     * connection number perhaps, no part, no Call of a Reply perhaps. `message` tells it again, in
+     * order. A Send of several packets has an early word only where these come one after the other
+     */
     void (*early)(void *context, const struct rpcrdma_flow_message *message);
     /* findings that belong to no message; connection may be NULL */
     void (*finding)(void *context, const struct rpcrdma_connection *connection,

@@ -213,6 +213,20 @@ static void match_call(struct making *m)
         flow_call_remove(m->flow, m->conn, call);
 }
 
+/* The Call that a Reply before its turn answers, as far as those that were told tell. */
+static void find_call(struct making *m)
+{
+    struct flow_call *call;
+
+    if (m->out.direction != RPCRDMA_DIRECTION_REPLY || !(m->message.present & RPCRDMA_HAS_XID))
+        return;
+    call = flow_call_find(m->flow, m->conn, 1 - m->sender, m->message.xid);
+    if (!call || !call->has_rpc)
+        return;
+    flow_call_rpc(call, &m->call);
+    m->out.call = &m->call;
+}
+
 static void set_ends(struct making *m)
 {
     struct rpcrdma_connection *pub = &m->conn->pub;
@@ -287,6 +301,7 @@ void flow_message_early(struct flow *flow, struct flow_conn *conn, struct flow_h
     }
     note_cut(&m);
     find_direction(&m);
+    find_call(&m);
     set_ends(&m);
     m.out.findings = m.findings.at;
     m.out.n_findings = m.findings.count;

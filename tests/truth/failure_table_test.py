@@ -260,23 +260,26 @@ def reply_again(command, folder):
 
 
 def responses_again(command, folder):
-    """Responses come again while a second Read is outstanding."""
-    mount = Mount()
-    mount.write_call(3, data(3, SIZE))
-    mount.write_call(4, data(4, SIZE), 62, 0xA000)
-    first = len(mount.packets)
-    mount.read(mount.server, 61, 0x9000, data(3, SIZE))
-    middle = len(mount.packets)
-    mount.read(mount.server, 62, 0xA000, data(4, SIZE))
-    reads = mount.packets[first:]
-    del mount.packets[first:]
-    one, two = reads[:middle - first], reads[middle - first:]
-    # request 1, request 2, responses 1, some of them again, responses 2
-    for packet in one[:1] + two[:1] + one[1:] + one[3:] + two[1:]:
-        mount.packets.append(packet._replace(frame=len(mount.packets) + 1, time_ns=mount.clock.tick()))
-    mount.write_reply(3)
-    mount.write_reply(4)
-    Row(command, folder, mount).all_whole()
+    """Responses come again while a second Read is outstanding: after the first Read is complete, and
+    before."""
+    for after, count in ((3, None), (1, 4)):
+        mount = Mount()
+        mount.write_call(3, data(3, SIZE))
+        mount.write_call(4, data(4, SIZE), 62, 0xA000)
+        first = len(mount.packets)
+        mount.read(mount.server, 61, 0x9000, data(3, SIZE))
+        middle = len(mount.packets)
+        mount.read(mount.server, 62, 0xA000, data(4, SIZE))
+        reads = mount.packets[first:]
+        del mount.packets[first:]
+        one, two = reads[:middle - first], reads[middle - first:]
+        # request 1, request 2, responses 1, some of them again, responses 2
+        for packet in one[:1] + two[:1] + one[1:count] + one[after:] + two[1:]:
+            mount.packets.append(packet._replace(frame=len(mount.packets) + 1, time_ns=mount.clock.tick()))
+        mount.write_reply(3)
+        mount.write_reply(4)
+        with tempfile.TemporaryDirectory(dir=folder) as inside:
+            Row(command, inside, mount).all_whole()
 
 
 def unaligned(command, folder):
