@@ -11,6 +11,8 @@
  * capture of several hosts at once, is another conversation.
  */
 
+enum { QPNS = 1 << 24 };
+
 static dissector_handle_t rpc_handle;
 
 void handover_register(void)
@@ -89,7 +91,8 @@ void set_end(address *to, const struct rpcrdma_address *from)
 bool handover(const struct told *told, const struct rpc_bytes *rpc, packet_info *pinfo,
               proto_tree *tree)
 {
-    uint32_t callee = (uint32_t)told->stream * 2 + 1, caller = callee - 1;
+    /* beyond all QP numbers, of which the InfiniBand dissector has conversations, too */
+    uint32_t caller = QPNS + (uint32_t)told->stream * 2, callee = caller + 1;
     bool call = told->direction == RPCRDMA_DIRECTION_CALL;
     address src = pinfo->src, dst = pinfo->dst;
     port_type ptype = pinfo->ptype;
