@@ -192,6 +192,27 @@ class Live(network.Cable, command.CommandTest):
             lines = [json.loads(line) for line in run.stdout.splitlines()]
             self.assertRegex(next(one['capture'] for one in lines if one['device'] == 'v1'), says)
 
+    def test_capability_of_the_file(self):
+        """What the program advises, done: anybody may capture, and only that."""
+        needs = subprocess.run(['readelf', '-d', command.RPCRDMA], capture_output=True,
+                               check=True).stdout.decode()
+        self.assertNotIn('librpcrdma', needs)  # it would not be found from wherever it is
+        program = shutil.copy(command.RPCRDMA, self.folder)
+        os.chmod(self.folder, 0o755)
+        if os.geteuid() != 0 or not shutil.which('setpriv') or not shutil.which('setcap') or \
+                subprocess.run(['setcap', 'cap_net_raw+ep', program], check=False).returncode != 0:
+            self.skipTest('no capabilities of files here')
+        somebody = ['setpriv', '--reuid=65534', '--regid=65534', '--clear-groups']
+        run = network.Run(*somebody, program, 'decode', '-i', 'v1')
+        self.send(packet.data for packet in self.packets())
+        time.sleep(0.5)
+        status, out, err = run.finish(network.signal.SIGTERM)
+        if 'no permission' in err:
+            self.skipTest('a namespace that gives none')
+        self.assertEqual((status, err), (0, ''))
+        self.assertEqual(len(out.splitlines()),
+                         len(self.run_command('decode', command.capture()).splitlines()))
+
     def test_bad_usage(self):
         for arguments, says in (
                 (['-i', 'nosuch'], 'nosuch: there is no such device'),

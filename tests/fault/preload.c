@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 
 /*
- * LD_PRELOADed into the command. FAULT_AT=N: the N-th allocation that librpcrdma asks for fails,
- * and no other program's or library's does. FAULT_READS=N: read() gives at most N bytes at a time,
- * and is interrupted by a signal every third time.
+ * LD_PRELOADed into the command. FAULT_AT=N: the N-th allocation that it and the librpcrdma in it
+ * ask for fails, and no other library's does. FAULT_READS=N: read() gives at most N bytes at a
+ * time, and is interrupted by a signal every third time.
  */
 
 #define _GNU_SOURCE
@@ -20,14 +20,14 @@ void *__libc_malloc(size_t n);
 void *__libc_calloc(size_t n, size_t size);
 void *__libc_realloc(void *p, size_t n);
 
-static uintptr_t begin, end; /* of the library */
+static uintptr_t begin, end; /* of the program */
 static unsigned long fail_at, allocations, read_at_most, reads;
 
 static int find(struct dl_phdr_info *info, size_t size, void *data)
 {
     (void)size;
     (void)data;
-    if (!strstr(info->dlpi_name, "librpcrdma.so"))
+    if (info->dlpi_name[0] != '\0') /* the program has no name */
         return 0;
     begin = UINTPTR_MAX;
     for (int i = 0; i < info->dlpi_phnum; i++) {
