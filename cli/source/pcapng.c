@@ -316,8 +316,7 @@ static enum record next(struct file *file, struct source_packet *out)
 
     do {
         record = block(file, out, &packet);
-    } while (record == RECORD_PACKET && !packet &&
-             (!file->eager || file->in->pos < file->in->end));
+    } while (record == RECORD_PACKET && !packet && (!file->eager || file->in->pos < file->in->end));
     return record == RECORD_PACKET && !packet ? RECORD_AGAIN : record;
 }
 

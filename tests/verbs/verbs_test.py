@@ -90,6 +90,21 @@ class Verbs(standin.DeviceTest):
                                   'error\n')
             self.assertEqual(len(ngfile.read(self.out).packets), 300)
 
+    def test_ended_between_files(self):
+        """Whenever it ends, each file of a ring is whole, and the count is theirs."""
+        for i in range(4):
+            ring = os.path.join(self.folder, f'ring{i}.pcapng')
+            run = self.start('capture', '-i', 'standin0', '-w', ring, '-b', 'filesize:4',
+                             RATE=4000, LOOPS=100)
+            time.sleep(0.6 + i * 0.031)
+            run.send_signal((signal.SIGINT, signal.SIGTERM)[i % 2])
+            err = run.communicate(timeout=60)[1].decode()
+            self.assertEqual(run.returncode, 0, err)
+            files = [ngfile.read(os.path.join(self.folder, name))
+                     for name in os.listdir(self.folder) if name.startswith(f'ring{i}_')]
+            self.assertIn(f'{sum(len(file.packets) for file in files)} packets written', err)
+            self.assertIn(f' in {len(files)} files', err)
+
     def test_two_devices(self):
         self.capture('-q', '-i', 'standin0', '-i', 'standin1', DEVICES='standin0,standin1')
         file = ngfile.read(self.out)
