@@ -194,9 +194,6 @@ class Live(network.Cable, command.CommandTest):
 
     def test_capability_of_the_file(self):
         """What the program advises, done: anybody may capture, and only that."""
-        needs = subprocess.run(['readelf', '-d', command.RPCRDMA], capture_output=True,
-                               check=True).stdout.decode()
-        self.assertNotIn('librpcrdma', needs)  # it would not be found from wherever it is
         program = shutil.copy(command.RPCRDMA, self.folder)
         os.chmod(self.folder, 0o755)
         if os.geteuid() != 0 or not shutil.which('setpriv') or not shutil.which('setcap') or \

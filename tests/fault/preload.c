@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 
 /*
- * LD_PRELOADed into the command. FAULT_AT=N: the N-th allocation that it and the librpcrdma in it
+ * LD_PRELOADed into the command. FAULT_AT=N: the N-th allocation that it and librpcrdma
  * ask for fails, and no other library's does. FAULT_READS=N: read() gives at most N bytes at a
  * time, and is interrupted by a signal every third time.
  */
@@ -20,26 +20,31 @@ void *__libc_malloc(size_t n);
 void *__libc_calloc(size_t n, size_t size);
 void *__libc_realloc(void *p, size_t n);
 
-static uintptr_t begin, end; /* of the program */
+static struct { /* the program, and the library where that is not in it */
+    uintptr_t begin, end;
+} ours[2];
+static size_t n_ours;
 static unsigned long fail_at, allocations, read_at_most, reads;
 
 static int find(struct dl_phdr_info *info, size_t size, void *data)
 {
     (void)size;
     (void)data;
-    if (info->dlpi_name[0] != '\0') /* the program has no name */
+    /* the program has no name */
+    if ((info->dlpi_name[0] != '\0' && !strstr(info->dlpi_name, "librpcrdma.so")) || n_ours == 2)
         return 0;
-    begin = UINTPTR_MAX;
+    ours[n_ours].begin = UINTPTR_MAX;
     for (int i = 0; i < info->dlpi_phnum; i++) {
         uintptr_t from = info->dlpi_addr + info->dlpi_phdr[i].p_vaddr;
         uintptr_t to = from + info->dlpi_phdr[i].p_memsz;
 
         if (info->dlpi_phdr[i].p_type != PT_LOAD)
             continue;
-        begin = from < begin ? from : begin;
-        end = to > end ? to : end;
+        ours[n_ours].begin = from < ours[n_ours].begin ? from : ours[n_ours].begin;
+        ours[n_ours].end = to > ours[n_ours].end ? to : ours[n_ours].end;
     }
-    return 1;
+    n_ours++;
+    return 0;
 }
 
 __attribute__((constructor)) static void start(void)
@@ -56,8 +61,11 @@ __attribute__((constructor)) static void start(void)
 static bool fails(const void *caller)
 {
     uintptr_t at = (uintptr_t)caller;
+    bool by_us = false;
 
-    if (at < begin || at >= end || ++allocations != fail_at)
+    for (size_t i = 0; i < n_ours; i++)
+        by_us = by_us || (at >= ours[i].begin && at < ours[i].end);
+    if (!by_us || ++allocations != fail_at)
         return false;
     if (getenv("FAULT_TELL") && write(atoi(getenv("FAULT_TELL")), "!", 1) != 1)
         abort();
