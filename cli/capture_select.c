@@ -92,16 +92,9 @@ bool capture_select_start(struct capture_select *select)
         .moved = select->slice ? on_moved : NULL,
         .context = select,
     };
-    struct rpcrdma_flow_config flow_config = {
-        .ports = options->ports->len > 0 ? (const uint16_t *)(void *)options->ports->data : NULL,
-        .n_ports = options->ports->len,
-        .qpns = options->qpns->len > 0 ? (const uint32_t *)(void *)options->qpns->data : NULL,
-        .n_qpns = options->qpns->len,
-        .dialect = options->dialect,
-        .max_memory = options->max_memory,
-        .credits = select->watch,
-    };
+    struct rpcrdma_flow_config flow_config = options_flow(options);
 
+    flow_config.credits = select->watch;
     if (!select->slice && !select->only && !select->watch)
         return true;
     select->net = rpcrdma_net_new(&net_config, &net_sink);

@@ -150,6 +150,18 @@ static int parse(struct options *options, const struct command *command, GOption
     return result;
 }
 
+struct rpcrdma_flow_config options_flow(const struct options *options)
+{
+    return (struct rpcrdma_flow_config){
+        .ports = options->ports->len > 0 ? (const uint16_t *)(void *)options->ports->data : NULL,
+        .n_ports = options->ports->len,
+        .qpns = options->qpns->len > 0 ? (const uint32_t *)(void *)options->qpns->data : NULL,
+        .n_qpns = options->qpns->len,
+        .dialect = options->dialect,
+        .max_memory = options->max_memory,
+    };
+}
+
 const char *options_input(const struct options *options)
 {
     return options->n_devices > 0 ? options->devices[0] : options->files[0];

@@ -10,6 +10,7 @@
 #include <glib.h>
 
 #include "command.h"
+#include "flow/flow.h"
 #include "source/devices.h"
 #include "wire/dialect.h"
 
@@ -20,8 +21,8 @@ struct options {
     guint n_devices;
     struct devices_config live; /* how. The filter is the option's */
     char *filter;
-    bool optional_input; /* the command does without */
-    void *own;           /* the command's, for the callbacks of its own options */
+    bool optional_input;                   /* the command does without */
+    void *own;                             /* the command's, for the callbacks of its own options */
     uint64_t count;                        /* packets to read; 0: all */
     GArray *ports;                         /* of uint16_t */
     GArray *qpns;                          /* of uint32_t */
@@ -55,6 +56,9 @@ gboolean options_number(const char *name, const char *text, uint64_t max, uint64
 /* Options that say how to capture: shared by live analysis and `capture`. `options` is the data of
  * their callbacks. */
 void options_live(struct options *options, GOptionGroup *group);
+
+/* What they say of connections, for flow/; lasts as long as they do. */
+struct rpcrdma_flow_config options_flow(const struct options *options);
 
 /* What is read, for messages: the first file or device. */
 const char *options_input(const struct options *options);

@@ -297,16 +297,9 @@ static bool start(struct pipeline *pipeline)
         .transaction = private->sink->transaction ? on_transaction : NULL,
         .context = pipeline,
     };
-    struct rpcrdma_flow_config flow_config = {
-        .ports = options->ports->len > 0 ? (const uint16_t *)(void *)options->ports->data : NULL,
-        .n_ports = options->ports->len,
-        .qpns = options->qpns->len > 0 ? (const uint32_t *)(void *)options->qpns->data : NULL,
-        .n_qpns = options->qpns->len,
-        .dialect = options->dialect,
-        .max_memory = options->max_memory,
-        .credits = pipeline->credits,
-    };
+    struct rpcrdma_flow_config flow_config = options_flow(options);
 
+    flow_config.credits = pipeline->credits;
     private->net = rpcrdma_net_new(&net_config, &net_sink);
     private->flow = rpcrdma_flow_new(&flow_config, &flow_sink);
     return private->net && private->flow;

@@ -128,8 +128,7 @@ static void test_not_asked_for(void **state)
     (void)state;
     a = RIG_A;
     b = RIG_B;
-    rig_begin(&rig, NULL);
-    rig_connect(&rig, &a, &b, 20049);
+    rig_begin_connected(&rig, &a, &b);
     call(1, 2);
     call(2, 2);
     reply(1, 0);

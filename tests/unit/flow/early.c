@@ -10,8 +10,7 @@ static void not_held(void **state)
     struct rig_end a = RIG_A, b = RIG_B;
 
     (void)state;
-    rig_begin(&rig, NULL);
-    rig_connect(&rig, &a, &b, 20049);
+    rig_begin_connected(&rig, &a, &b);
     rig_send_call(&rig, &a, &b, 1);
     rig_send_reply(&rig, &b, &a, 1);
     rig_end(&rig);
@@ -69,8 +68,7 @@ static void stream_name_renewed(void **state)
     struct rig_end a = RIG_A, b = RIG_B;
 
     (void)state;
-    rig_begin(&rig, NULL);
-    rig_connect(&rig, &a, &b, 20049);
+    rig_begin_connected(&rig, &a, &b);
     rig_send_call(&rig, &a, &b, 1);
     rig_disconnect(&rig, &a, &b);
     a = RIG_A, b = RIG_B;
@@ -88,8 +86,7 @@ static void behind_gap(void **state)
     struct rig_end a = RIG_A, b = RIG_B;
 
     (void)state;
-    rig_begin(&rig, NULL);
-    rig_connect(&rig, &a, &b, 20049);
+    rig_begin_connected(&rig, &a, &b);
     rig_send_call(&rig, &a, &b, 1);
     a.psn++;
     rig_send_call(&rig, &a, &b, 3);
@@ -126,8 +123,7 @@ static void connection_of(void **state)
     struct rpcrdma_op op;
 
     (void)state;
-    rig_begin(&rig, NULL);
-    rig_connect(&rig, &a, &b, 20049);
+    rig_begin_connected(&rig, &a, &b);
     rig_send_call(&rig, &a, &b, 1);
     op = rig_op(&rig, RPCRDMA_OP_WRITE, &b, &a, b.psn);
     rig_feed(&rig, &op);

@@ -30,8 +30,7 @@ static void wrap(void **state)
 
     (void)state;
     a.psn = 0xfffffd;
-    rig_begin(&rig, NULL);
-    rig_connect(&rig, &a, &b, 20049);
+    rig_begin_connected(&rig, &a, &b);
     rig_send_call(&rig, &a, &b, 6);
     rig_send(&rig, &a, &b, buf, n); /* 0xfffffe ... 1 */
     rig_send_call(&rig, &a, &b, 8);
@@ -49,8 +48,7 @@ static void duplicate(void **state)
     struct rig_end a = RIG_A, b = RIG_B;
 
     (void)state;
-    rig_begin(&rig, NULL);
-    rig_connect(&rig, &a, &b, 20049);
+    rig_begin_connected(&rig, &a, &b);
     for (uint32_t i = 0; i < 4; i++) {
         call_at(&a, &b, a.psn + i, i + 1);
         call_at(&a, &b, a.psn + i, i + 1);
@@ -66,8 +64,7 @@ static void reorder(void **state)
     struct rig_end a = RIG_A, b = RIG_B;
 
     (void)state;
-    rig_begin(&rig, NULL);
-    rig_connect(&rig, &a, &b, 20049);
+    rig_begin_connected(&rig, &a, &b);
     call_at(&a, &b, a.psn + 0, 1);
     call_at(&a, &b, a.psn + 3, 4);
     call_at(&a, &b, a.psn + 2, 3);
@@ -86,8 +83,7 @@ static void reorder_across(void **state)
     struct rig_end a = RIG_A, b = RIG_B;
 
     (void)state;
-    rig_begin(&rig, NULL);
-    rig_connect(&rig, &a, &b, 20049);
+    rig_begin_connected(&rig, &a, &b);
     call_at(&a, &b, a.psn + 1, 2);
     rig_send_reply(&rig, &b, &a, 2);
     assert_int_equal(rig.messages, 0);
@@ -103,8 +99,7 @@ static void go_back_n(void **state)
     struct rig_end a = RIG_A, b = RIG_B;
 
     (void)state;
-    rig_begin(&rig, NULL);
-    rig_connect(&rig, &a, &b, 20049);
+    rig_begin_connected(&rig, &a, &b);
     call_at(&a, &b, a.psn, 1);
     for (uint32_t i = 2; i < 6; i++)
         call_at(&a, &b, a.psn + i, i + 1); /* PSN + 1 was lost before the tap */
@@ -123,8 +118,7 @@ static void gap_evident(void **state)
     struct rig_end a = RIG_A, b = RIG_B;
 
     (void)state;
-    rig_begin(&rig, NULL);
-    rig_connect(&rig, &a, &b, 20049);
+    rig_begin_connected(&rig, &a, &b);
     call_at(&a, &b, a.psn, 1);
     call_at(&a, &b, a.psn + 3, 4);
     rig_ack(&rig, &b, &a, a.psn + 3);
@@ -149,8 +143,7 @@ static void gap_bounded(void **state)
     uint32_t n = FLOW_STASH_PACKETS + 10;
 
     (void)state;
-    rig_begin(&rig, NULL);
-    rig_connect(&rig, &a, &b, 20049);
+    rig_begin_connected(&rig, &a, &b);
     call_at(&a, &b, a.psn, 1);
     for (uint32_t i = 0; i < n; i++)
         call_at(&a, &b, a.psn + 2 + i, 100 + i);
@@ -167,8 +160,7 @@ static void gap_at_end(void **state)
     struct rig_end a = RIG_A, b = RIG_B;
 
     (void)state;
-    rig_begin(&rig, NULL);
-    rig_connect(&rig, &a, &b, 20049);
+    rig_begin_connected(&rig, &a, &b);
     call_at(&a, &b, a.psn + 1, 2);
     rig_end(&rig);
     XIDS(2);
@@ -219,8 +211,7 @@ static void sliced(void **state)
     uint32_t n = rig_call(buf, 7, 100003, 2 * RIG_PMTU);
 
     (void)state;
-    rig_begin(&rig, NULL);
-    rig_connect(&rig, &a, &b, 20049);
+    rig_begin_connected(&rig, &a, &b);
     for (uint32_t i = 0; i < 3; i++) {
         struct rpcrdma_op op = rig_op(&rig, RPCRDMA_OP_SEND, &a, &b, a.psn + i);
 
@@ -244,8 +235,7 @@ static void read_takes_psns(void **state)
     struct rpcrdma_op op;
 
     (void)state;
-    rig_begin(&rig, NULL);
-    rig_connect(&rig, &a, &b, 20049);
+    rig_begin_connected(&rig, &a, &b);
     rig_send_call(&rig, &a, &b, 1);
     op = rig_op(&rig, RPCRDMA_OP_READ_REQUEST, &b, &a, b.psn);
     op.flags |= RPCRDMA_OP_RETH;
@@ -285,8 +275,7 @@ static void used_again(void **state)
     struct rig_end a = RIG_A, b = RIG_B;
 
     (void)state;
-    rig_begin(&rig, NULL);
-    rig_connect(&rig, &a, &b, 20049);
+    rig_begin_connected(&rig, &a, &b);
     for (uint32_t i = 1; i < 4; i++) {
         rig_send_call(&rig, &a, &b, i);
         rig_ack(&rig, &b, &a, a.psn - 1);
@@ -317,8 +306,7 @@ static void used_again_in_the_middle(void **state)
     uint8_t data[RIG_PMTU] = {0};
 
     (void)state;
-    rig_begin(&rig, NULL);
-    rig_connect(&rig, &a, &b, 20049);
+    rig_begin_connected(&rig, &a, &b);
     for (uint32_t i = 1; i < 4; i++) {
         rig_send_call(&rig, &a, &b, i);
         rig_send_reply(&rig, &b, &a, i);
@@ -346,8 +334,7 @@ static void same_psn_other_send(void **state)
     struct rig_end a = RIG_A, b = RIG_B;
 
     (void)state;
-    rig_begin(&rig, NULL);
-    rig_connect(&rig, &a, &b, 20049);
+    rig_begin_connected(&rig, &a, &b);
     call_at(&a, &b, a.psn, 1);
     call_at(&a, &b, a.psn + 1, 2);
     call_at(&a, &b, a.psn, 77);
@@ -362,8 +349,7 @@ static void used_again_by_cm(void **state)
     struct rig_end a = RIG_A, b = RIG_B;
 
     (void)state;
-    rig_begin(&rig, NULL);
-    rig_connect(&rig, &a, &b, 20049);
+    rig_begin_connected(&rig, &a, &b);
     rig_send_call(&rig, &a, &b, 1);
     rig_disconnect(&rig, &a, &b);
     b.qpn++; /* only A's number is used again */

@@ -266,8 +266,7 @@ static void nomsg(void **state)
     uint8_t buf[256];
 
     (void)state;
-    rig_begin(&rig, NULL);
-    rig_connect(&rig, &a, &b, 20049);
+    rig_begin_connected(&rig, &a, &b);
     rig_send(&rig, &a, &b, buf, rig_nomsg_call(buf, 1));
     rig_send_reply(&rig, &b, &a, 1);
     rig_send_call(&rig, &a, &b, 2);

@@ -221,6 +221,12 @@ void rig_connect(struct rig *rig, struct rig_end *a, struct rig_end *b, uint16_t
     cm(rig, RPCRDMA_OP_ESTABLISHED, a, b, &c);
 }
 
+void rig_begin_connected(struct rig *rig, struct rig_end *a, struct rig_end *b)
+{
+    rig_begin(rig, NULL);
+    rig_connect(rig, a, b, 20049);
+}
+
 void rig_disconnect(struct rig *rig, const struct rig_end *a, const struct rig_end *b)
 {
     struct rpcrdma_op_connect c = {

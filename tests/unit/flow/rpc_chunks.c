@@ -51,12 +51,7 @@ static uint32_t padded(uint32_t n)
 
 static void answer(uint32_t xid)
 {
-    struct rpc_header h;
-    struct rpc_bytes reply;
-
-    rpc_reply_header(&reply, xid);
-    rpc_header_init(&h, xid, MSG);
-    rpc_send(&rig, false, &h, reply.data, reply.n);
+    rig_send_reply(&rig.rig, &rig.b, &rig.a, xid);
 }
 
 static void read_chunks_at_positions(void **state)

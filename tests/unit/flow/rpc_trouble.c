@@ -73,12 +73,7 @@ static void write_call(uint32_t xid, uint32_t handle, uint64_t address)
 
 static void plain_reply(uint32_t xid)
 {
-    struct rpc_header h;
-    struct rpc_bytes reply;
-
-    rpc_reply_header(&reply, xid);
-    rpc_header_init(&h, xid, MSG);
-    rpc_send(&rig, false, &h, reply.data, reply.n);
+    rig_send_reply(&rig.rig, &rig.b, &rig.a, xid);
 }
 
 static void run_on(int64_t ns)

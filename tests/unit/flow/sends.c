@@ -13,8 +13,7 @@ static int setup(void **state)
     (void)state;
     a = RIG_A;
     b = RIG_B;
-    rig_begin(&rig, NULL);
-    rig_connect(&rig, &a, &b, 20049);
+    rig_begin_connected(&rig, &a, &b);
     return 0;
 }
 

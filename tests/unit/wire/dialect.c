@@ -9,18 +9,6 @@
 
 static char difference[1024];
 
-static void for_each_vector(void (*check)(const struct vector *, unsigned char *, size_t))
-{
-    for (const struct vector_table *const *t = vector_tables(); *t; t++)
-        for (size_t i = 0; i < (*t)->count; i++) {
-            size_t len;
-            unsigned char *bytes = unhex((*t)->vectors[i].hex, &len);
-
-            check(&(*t)->vectors[i], bytes, len);
-            free(bytes);
-        }
-}
-
 static const struct rpcrdma_dialect *dialect_of(const struct vector *v)
 {
     return rpcrdma_dialect(v->dialect);
@@ -184,7 +172,7 @@ static void check_version_decides(const struct vector *v, unsigned char *bytes, 
 static void test_version_decides(void **state)
 {
     (void)state;
-    for_each_vector(check_version_decides);
+    for_each_vector_bytes(check_version_decides);
 }
 
 static void test_direction(void **state)
@@ -227,7 +215,7 @@ static void check_direction_told(const struct vector *v, unsigned char *bytes, s
 static void test_direction_told(void **state)
 {
     (void)state;
-    for_each_vector(check_direction_told);
+    for_each_vector_bytes(check_direction_told);
 }
 
 int main(void)

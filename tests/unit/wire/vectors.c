@@ -43,6 +43,18 @@ unsigned char *unhex(const char *hex, size_t *len)
     return exact;
 }
 
+void for_each_vector_bytes(void (*check)(const struct vector *, unsigned char *, size_t))
+{
+    for (const struct vector_table *const *t = vector_tables(); *t; t++)
+        for (size_t i = 0; i < (*t)->count; i++) {
+            size_t len;
+            unsigned char *bytes = unhex((*t)->vectors[i].hex, &len);
+
+            check(&(*t)->vectors[i], bytes, len);
+            free(bytes);
+        }
+}
+
 /* Prints a message as text that has no pointers in it; two messages are equal when theirs is. */
 struct text {
     char *buf;

@@ -68,6 +68,8 @@ const struct vector_table *const *vector_tables(void); /* ends with NULL */
 
 /* The bytes of `hex` in a heap block of exactly their number, *len of them. */
 unsigned char *unhex(const char *hex, size_t *len);
+/* Each vector with its bytes in such a block, freed afterwards. */
+void for_each_vector_bytes(void (*check)(const struct vector *, unsigned char *, size_t));
 /* What differs between two messages, as text in `buf`; false when nothing does. Lists are compared
  * by what their iterators give, so a decoded message compares with a built one. */
 bool messages_differ(const struct rpcrdma_message *a, const struct rpcrdma_message *b, char *buf,
