@@ -7,7 +7,6 @@
 
 #include "out/json_writer.h"
 #include "out/transaction.h"
-#include "upper/names.h"
 
 /*
  * Latencies are counted in buckets: exact below 128 ns, then 64 to each doubling, so that a
@@ -88,19 +87,10 @@ void rpc_summary_free(struct rpc_summary *s)
 
 static struct operation *operation_of(struct rpc_summary *s, const struct rpcrdma_transaction *t)
 {
-    bool reverse = t->direction_known && t->reverse;
-    const char *program = rpcrdma_program_name(t->program, t->version, reverse);
-    char text[TRANSACTION_NAME], name[TRANSACTION_NAME + 64];
+    char name[TRANSACTION_NAME];
     struct operation *o;
 
-    rpcrdma_transaction_name(t, text, sizeof(text));
-    if (!t->has_program)
-        g_strlcpy(name, "?", sizeof(name));
-    else if (program)
-        g_snprintf(name, sizeof(name), "%s V%u %s%s", program, t->version, text,
-                   reverse ? " (reverse)" : "");
-    else
-        g_snprintf(name, sizeof(name), "program %u V%u %s", t->program, t->version, text);
+    rpcrdma_transaction_title(t, name, sizeof(name));
     o = g_hash_table_lookup(s->by_name, name);
     if (!o) {
         o = g_new0(struct operation, 1);

@@ -212,8 +212,7 @@ void flow_assemble_early(struct flow *flow, struct flow_half *half, const struct
 static bool worth_it(const struct flow *flow, const struct flow_half *half,
                      const struct rpcrdma_op *op)
 {
-    return (half->conn && half->conn->claim == FLOW_CLAIMED) ||
-           flow_qpn_known(flow, half->path.qpn) ||
+    return (half->conn && half->conn->claim == FLOW_CLAIMED) || flow_forced(flow, half) ||
            flow_claim_plausible(op->data, op->caplen, UINT32_MAX);
 }
 

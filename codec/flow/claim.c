@@ -10,20 +10,38 @@
  * exactly and an opposite Send answers its XID (pair.c).
  */
 
-bool flow_port_known(const struct flow *flow, uint16_t port)
+static bool among(const uint16_t *ports, size_t n, uint16_t port)
 {
-    for (size_t i = 0; i < flow->n_ports; i++)
-        if (flow->ports[i] == port)
+    for (size_t i = 0; i < n; i++)
+        if (ports[i] == port)
             return true;
     return false;
 }
 
-bool flow_qpn_known(const struct flow *flow, uint32_t qpn)
+bool flow_port_known(const struct flow *flow, uint16_t port)
+{
+    return among(flow->ports, flow->n_ports, port);
+}
+
+bool flow_forced_qpn(const struct flow *flow, uint32_t qpn)
 {
     for (size_t i = 0; i < flow->n_qpns; i++)
         if (flow->qpns[i] == qpn)
             return true;
-    return false;
+    return flow->all;
+}
+
+bool flow_forced_ports(const struct flow *flow, uint16_t a, uint16_t b)
+{
+    return flow->all || among(flow->tcp_ports, flow->n_tcp_ports, a) ||
+           among(flow->tcp_ports, flow->n_tcp_ports, b);
+}
+
+bool flow_forced(const struct flow *flow, const struct flow_half *half)
+{
+    if (half->carrier != RPCRDMA_CARRIER_IWARP)
+        return flow_forced_qpn(flow, half->path.qpn);
+    return flow_forced_ports(flow, (uint16_t)half->path.qpn, (uint16_t)(half->path.qpn >> 16));
 }
 
 /* The four words every version starts with, as far as they were captured. */

@@ -63,6 +63,13 @@ static struct flow_conn *find(struct flow *flow, const struct rpcrdma_op *op, in
     return NULL;
 }
 
+const struct flow_conn *flow_cm_conn(struct flow *flow, const struct rpcrdma_op *op)
+{
+    int sender;
+
+    return find(flow, op, &sender);
+}
+
 /* A fresh half for the QP of the message's sender: whatever was known under that number is over. */
 static struct flow_half *fresh_half(struct flow *flow, const struct rpcrdma_op *op, uint32_t qpn,
                                     struct flow_conn *keep)
@@ -85,7 +92,7 @@ static enum flow_claim claim_of(const struct flow *flow, const struct rpcrdma_op
 {
     const struct rpcrdma_op_connect *c = op->connect;
 
-    if (flow_port_known(flow, c->port) || flow_qpn_known(flow, c->qpn))
+    if (flow_port_known(flow, c->port) || flow_forced_qpn(flow, c->qpn))
         return FLOW_CLAIMED;
     if (c->port == 0 && c->service_id == 0)
         return FLOW_UNCLAIMED; /* the service was cut off by the capture */
@@ -199,8 +206,10 @@ static void accept(struct flow *flow, const struct rpcrdma_op *op)
     start(conn, 0);
     start(conn, 1);
     flow_private_data(conn, 1, op);
-    if (conn->claim == FLOW_UNCLAIMED && flow_qpn_known(flow, c->qpn))
+    if (conn->claim != FLOW_CLAIMED && flow_forced_qpn(flow, c->qpn)) {
         set_claim(flow, conn, FLOW_CLAIMED);
+        flow_hold_clear(flow, conn, FLOW_WAIT_CLAIM);
+    }
 }
 
 /* MPA names no QPs: the TCP connection is the connection, and both directions are known at once. */
@@ -242,7 +251,10 @@ static void mpa(struct flow *flow, const struct rpcrdma_op *op)
         conn->pub.paired_by = RPCRDMA_PAIRED_CM;
         conn->pub.service_port = conn->pub.end[1].port;
         set_claim(flow, conn,
-                  flow_port_known(flow, conn->pub.service_port) ? FLOW_CLAIMED : FLOW_FOREIGN);
+                  flow_port_known(flow, conn->pub.service_port) ||
+                          flow_forced_ports(flow, conn->pub.end[0].port, conn->pub.end[1].port)
+                      ? FLOW_CLAIMED
+                      : FLOW_FOREIGN);
     }
     flow_conn_touch(flow, conn);
     flow_private_data(conn, 1 - half->index, op);

@@ -82,6 +82,8 @@ static void both_directions(struct flow *flow, struct flow_conn *conn, struct fl
         flow_conn_claim(flow, conn);
         break;
     }
+    if (flow_forced(flow, half))
+        flow_conn_claim(flow, conn);
 }
 
 struct flow_conn *flow_conn_unclaimed(struct flow *flow, struct flow_half *half)

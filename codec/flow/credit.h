@@ -128,11 +128,18 @@ struct rpcrdma_credit_point {
     int64_t time_ns;
     uint64_t frame;
     bool closed; /* the connection was lost or closed */
+    bool counting;
     bool has_requested, has_granted, has_limit;
     uint32_t requested;
     uint32_t granted; /* counting: in flight and what may still be sent */
     uint32_t limit;
-    uint64_t in_flight; /* counting: messages since the peer's last */
+    enum rpcrdma_credit_bound bound; /* which limit is reached; NEITHER: none, or none is known */
+    uint64_t in_flight;              /* counting: messages since the peer's last */
+    /* counting, after a message of the peer whose counters are known: the credits it advertised by
+     * each reading of section 4.2.1 that can mean its value; and which reading fits so far */
+    bool has_sent, has_received;
+    uint32_t advertised_sent, advertised_received;
+    enum rpcrdma_credit_reading reading;
 };
 
 /*

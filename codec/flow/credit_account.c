@@ -99,6 +99,7 @@ static void changed(struct rpcrdma_credit_account *account, enum rpcrdma_credit_
             .requested = account->requested_now,
             .granted = account->granted_now,
             .limit = limit,
+            .bound = bound,
             .in_flight = in_flight(account),
         };
 

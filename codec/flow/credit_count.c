@@ -55,7 +55,35 @@ static int64_t remaining(const struct rpcrdma_credit_count *count)
     return (int64_t)(count->limit_now - count->sent);
 }
 
-static void changed(struct rpcrdma_credit_count *count, enum rpcrdma_credit_cause cause)
+/*
+ * An impossible value rules a reading out. Otherwise the true one shows a steady number: exactly
+ * so for messages sent, which no tap can see late; and off by at most what was on its way
+ * for messages received, while the other drifts as the two ends' counts part.
+ */
+static enum rpcrdma_credit_reading reading(const struct rpcrdma_credit_count *count)
+{
+    const struct rpcrdma_credit_advertised *sent = &count->as_sent.is;
+    const struct rpcrdma_credit_advertised *received = &count->as_received.is;
+    int64_t sent_spread = sent->max - sent->min, received_spread = received->max - received->min;
+
+    if (sent->misfits > 0 && received->misfits == 0)
+        return RPCRDMA_READING_RECEIVED;
+    if (received->misfits > 0 && sent->misfits == 0)
+        return RPCRDMA_READING_SENT;
+    if (sent->changes == 0 && received->changes > 0)
+        return RPCRDMA_READING_SENT;
+    if (received->changes == 0 && sent->changes > 0)
+        return RPCRDMA_READING_RECEIVED;
+    if (sent_spread > 2 * received_spread)
+        return RPCRDMA_READING_RECEIVED;
+    if (received_spread > 2 * sent_spread)
+        return RPCRDMA_READING_SENT;
+    return RPCRDMA_READING_UNDECIDED;
+}
+
+/* `heard`: the point's part about a message of the peer; NULL: it was none. */
+static void changed(struct rpcrdma_credit_count *count, enum rpcrdma_credit_cause cause,
+                    const struct rpcrdma_credit_point *heard)
 {
     enum rpcrdma_credit_bound bound = RPCRDMA_BOUND_NEITHER;
     uint64_t in_flight = count->sent - count->sent_before, window = in_flight;
@@ -77,17 +105,17 @@ static void changed(struct rpcrdma_credit_count *count, enum rpcrdma_credit_caus
     }
     rpcrdma_credit_gauge_set(&count->gauge, in_flight, bound, cause);
     if (count->sink.point) {
-        const struct rpcrdma_credit_point point = {
-            .time_ns = count->gauge.last_ns,
-            .frame = count->gauge.frame,
-            .closed = cause == RPCRDMA_ENDED_BY_DISCONNECT,
-            .has_granted = known,
-            .has_limit = known,
-            .granted = window > UINT32_MAX ? UINT32_MAX : (uint32_t)window,
-            .limit = window > UINT32_MAX ? UINT32_MAX : (uint32_t)window,
-            .in_flight = in_flight,
-        };
+        struct rpcrdma_credit_point point = heard ? *heard : (struct rpcrdma_credit_point){0};
 
+        point.time_ns = count->gauge.last_ns;
+        point.frame = count->gauge.frame;
+        point.closed = cause == RPCRDMA_ENDED_BY_DISCONNECT;
+        point.counting = true;
+        point.has_granted = point.has_limit = known;
+        point.granted = point.limit = window > UINT32_MAX ? UINT32_MAX : (uint32_t)window;
+        point.bound = bound;
+        point.in_flight = in_flight;
+        point.reading = reading(count);
         count->sink.point(count->sink.context, &point);
     }
 }
@@ -130,7 +158,7 @@ void rpcrdma_credit_count_sent(struct rpcrdma_credit_count *count, struct rpcrdm
 
         rpcrdma_credit_suspects_add(&count->suspects, &finding);
     }
-    changed(count, RPCRDMA_ENDED_BY_GRANT);
+    changed(count, RPCRDMA_ENDED_BY_GRANT, NULL);
 }
 
 static void advert_add(struct rpcrdma_credit_advert *advert, int64_t value)
@@ -151,10 +179,8 @@ static void advert_add(struct rpcrdma_credit_advert *advert, int64_t value)
 }
 
 /* Returns whether a reading can mean this value. */
-static bool read_as(struct rpcrdma_credit_advert *advert, uint32_t credits, uint64_t counter)
+static bool read_as(struct rpcrdma_credit_advert *advert, uint32_t advertised)
 {
-    uint32_t advertised = credits - (uint32_t)counter;
-
     if (advertised >= CREDITS_END) {
         advert->is.misfits++;
         return false;
@@ -212,14 +238,17 @@ static void take_limit(struct rpcrdma_credit_count *count, uint32_t credits,
 void rpcrdma_credit_count_received(struct rpcrdma_credit_count *count, struct rpcrdma_credit_at at,
                                    uint32_t credits, rpcrdma_credit_place place)
 {
+    struct rpcrdma_credit_point heard = {0};
+
     begin(count, at);
     count->from_peer = true;
     count->violations += rpcrdma_credit_suspects_confirm(&count->suspects, &count->sink);
     if (count->opened) {
-        bool as_sent = read_as(&count->as_sent, credits, count->peer_sent);
-        bool as_received = read_as(&count->as_received, credits, count->sent);
-
-        if (as_sent || as_received) {
+        heard.advertised_sent = credits - (uint32_t)count->peer_sent;
+        heard.advertised_received = credits - (uint32_t)count->sent;
+        heard.has_sent = read_as(&count->as_sent, heard.advertised_sent);
+        heard.has_received = read_as(&count->as_received, heard.advertised_received);
+        if (heard.has_sent || heard.has_received) {
             limit_add(&count->limit, credits);
             take_limit(count, credits, place);
         } else {
@@ -234,7 +263,7 @@ void rpcrdma_credit_count_received(struct rpcrdma_credit_count *count, struct rp
     }
     count->peer_sent++;
     count->sent_before = count->sent;
-    changed(count, RPCRDMA_ENDED_BY_GRANT);
+    changed(count, RPCRDMA_ENDED_BY_GRANT, &heard);
 }
 
 void rpcrdma_credit_count_acked(struct rpcrdma_credit_count *count, struct rpcrdma_credit_at at,
@@ -264,7 +293,7 @@ void rpcrdma_credit_count_gap(struct rpcrdma_credit_count *count)
     count->opened = count->has_limit = false;
     rpcrdma_credit_grants_init(&count->grants, RPCRDMA_CREDIT_NO_LIMIT);
     if (count->gauge.started)
-        changed(count, RPCRDMA_ENDED_BY_CAPTURE);
+        changed(count, RPCRDMA_ENDED_BY_CAPTURE, NULL);
 }
 
 void rpcrdma_credit_count_lost(struct rpcrdma_credit_count *count, struct rpcrdma_credit_at at)
@@ -276,34 +305,8 @@ void rpcrdma_credit_count_lost(struct rpcrdma_credit_count *count, struct rpcrdm
     count->opened = count->has_limit = false;
     count->sent = count->peer_sent = count->sent_before = 0;
     rpcrdma_credit_grants_init(&count->grants, RPCRDMA_CREDIT_NO_LIMIT);
-    changed(count, RPCRDMA_ENDED_BY_DISCONNECT);
+    changed(count, RPCRDMA_ENDED_BY_DISCONNECT, NULL);
     rpcrdma_credit_gauge_stop(&count->gauge, RPCRDMA_ENDED_BY_DISCONNECT);
-}
-
-/*
- * An impossible value rules a reading out. Otherwise the true one shows a steady number: exactly
- * so for messages sent, which no tap can see late; and off by at most what was on its way
- * for messages received, while the other drifts as the two ends' counts part.
- */
-static enum rpcrdma_credit_reading reading(const struct rpcrdma_credit_count *count)
-{
-    const struct rpcrdma_credit_advertised *sent = &count->as_sent.is;
-    const struct rpcrdma_credit_advertised *received = &count->as_received.is;
-    int64_t sent_spread = sent->max - sent->min, received_spread = received->max - received->min;
-
-    if (sent->misfits > 0 && received->misfits == 0)
-        return RPCRDMA_READING_RECEIVED;
-    if (received->misfits > 0 && sent->misfits == 0)
-        return RPCRDMA_READING_SENT;
-    if (sent->changes == 0 && received->changes > 0)
-        return RPCRDMA_READING_SENT;
-    if (received->changes == 0 && sent->changes > 0)
-        return RPCRDMA_READING_RECEIVED;
-    if (sent_spread > 2 * received_spread)
-        return RPCRDMA_READING_RECEIVED;
-    if (received_spread > 2 * sent_spread)
-        return RPCRDMA_READING_SENT;
-    return RPCRDMA_READING_UNDECIDED;
 }
 
 void rpcrdma_credit_count_end(struct rpcrdma_credit_count *count, struct rpcrdma_credit_at at)

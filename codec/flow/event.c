@@ -178,7 +178,7 @@ static struct flow_conn *consider(struct flow *flow, struct flow_half *half,
 {
     struct flow_glimpse glimpse = flow_claim_send(flow, send);
 
-    if (flow_qpn_known(flow, half->path.qpn) && half->carrier != RPCRDMA_CARRIER_IWARP)
+    if (flow_forced(flow, half))
         glimpse.verdict = FLOW_YES;
     if (glimpse.verdict == FLOW_NO)
         return NULL;

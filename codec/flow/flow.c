@@ -32,11 +32,16 @@ struct rpcrdma_flow *rpcrdma_flow_new(const struct rpcrdma_flow_config *config,
     flow->unordered = config && config->unordered;
     flow->n_ports = config && config->ports ? config->n_ports : 1;
     flow->n_qpns = config && config->qpns ? config->n_qpns : 0;
+    flow->n_tcp_ports = config && config->tcp_ports ? config->n_tcp_ports : 0;
+    flow->all = config && config->all;
     if (flow->n_ports)
         flow->ports = copy(flow, config && config->ports ? config->ports : &port,
                            flow->n_ports * sizeof(*flow->ports));
     if (flow->n_qpns)
         flow->qpns = copy(flow, config->qpns, flow->n_qpns * sizeof(*flow->qpns));
+    if (flow->n_tcp_ports)
+        flow->tcp_ports =
+            copy(flow, config->tcp_ports, flow->n_tcp_ports * sizeof(*flow->tcp_ports));
     if (sink->rpc || sink->transaction || sink->moved)
         flow->track = track_new(flow);
     if (flow->memory.failed || (config && config->credits && !flow_credits_start(flow))) {
@@ -91,6 +96,7 @@ void rpcrdma_flow_free(struct rpcrdma_flow *handle)
     free(flow->awaiting);
     free(flow->ports);
     free(flow->qpns);
+    free(flow->tcp_ports);
     free(handle);
 }
 
@@ -201,6 +207,22 @@ const struct rpcrdma_connection *rpcrdma_flow_connection(struct rpcrdma_flow *ha
     if (!half || !half->conn || half->conn->claim != FLOW_CLAIMED)
         return NULL;
     return &half->conn->pub;
+}
+
+uint64_t rpcrdma_flow_stream(struct rpcrdma_flow *handle, const struct rpcrdma_op *op)
+{
+    struct flow_path path = flow_path_of(op);
+    const struct flow_half *half;
+    const struct flow_conn *conn;
+
+    if (op->carrier != RPCRDMA_CARRIER_IWARP && op->connect) {
+        conn = flow_cm_conn(&handle->flow, op);
+        if (!conn)
+            return 0;
+        return conn->pub.stream[0] ? conn->pub.stream[0] : conn->pub.stream[1];
+    }
+    half = flow_half_lookup(&handle->flow, &path);
+    return half ? half->id : 0;
 }
 
 bool rpcrdma_flow_undecided(struct rpcrdma_flow *handle, const struct rpcrdma_op *op)

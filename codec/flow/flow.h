@@ -145,6 +145,9 @@ struct rpcrdma_flow_config {
     size_t n_ports;
     const uint32_t *qpns; /* QP numbers taken as RPC-over-RDMA without further evidence */
     size_t n_qpns;
+    const uint16_t *tcp_ports; /* TCP ports (iWARP) likewise, of either end */
+    size_t n_tcp_ports;
+    bool all; /* every connection is taken as RPC-over-RDMA, whatever its set-up or its bytes say */
     const struct rpcrdma_dialect *dialect; /* of version 2 messages; NULL: find out */
     uint64_t max_memory;                   /* bytes; 0: the default */
     bool credits;                          /* keep account of credits */
@@ -175,6 +178,11 @@ RPCRDMA_API bool rpcrdma_flow_op(struct rpcrdma_flow *flow, const struct rpcrdma
  * NULL. Valid until the next operation. */
 RPCRDMA_API const struct rpcrdma_connection *rpcrdma_flow_connection(struct rpcrdma_flow *flow,
                                                                      const struct rpcrdma_op *op);
+
+/* Names what the operation is part of: one of its connection's `stream`, before as after the
+ * connection is recognised; of a message that sets up or ends one, likewise. 0: nothing is known of
+ * it. Valid until the next operation. */
+RPCRDMA_API uint64_t rpcrdma_flow_stream(struct rpcrdma_flow *flow, const struct rpcrdma_op *op);
 
 /* Whether it is too early to say that an operation just given belongs to no RPC-over-RDMA: nothing
  * has shown it to, and its connection is young, or waits for what will decide. */

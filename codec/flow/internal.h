@@ -65,6 +65,8 @@ bool flow_conn_evict(struct flow *flow);
 uint64_t flow_cm_key(const struct rpcrdma_address *opener, const struct rpcrdma_address *acceptor,
                      uint32_t comm_id);
 void flow_cm(struct flow *flow, const struct rpcrdma_op *op);
+/* The connection that a CM message is of, or NULL. */
+const struct flow_conn *flow_cm_conn(struct flow *flow, const struct rpcrdma_op *op);
 
 /* stream.c */
 void flow_request(struct flow *flow, struct flow_half *half, const struct rpcrdma_op *op);
@@ -110,7 +112,11 @@ struct flow_glimpse flow_claim_send(const struct flow *flow, const struct flow_s
 /* The role of who calls this program. */
 enum rpcrdma_role flow_caller_role(uint32_t program);
 bool flow_port_known(const struct flow *flow, uint16_t port);
-bool flow_qpn_known(const struct flow *flow, uint32_t qpn);
+/* Taken as RPC-over-RDMA because the user says so, whatever else tells: this QP, TCP connection, or
+ * what is sent to this half. */
+bool flow_forced_qpn(const struct flow *flow, uint32_t qpn);
+bool flow_forced_ports(const struct flow *flow, uint16_t a, uint16_t b);
+bool flow_forced(const struct flow *flow, const struct flow_half *half);
 bool flow_claim_plausible(const uint8_t *data, uint32_t caplen, uint32_t len);
 
 /* pair.c */

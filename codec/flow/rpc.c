@@ -38,9 +38,15 @@ static void append_number(struct text *t, const char *prefix, uint32_t number)
     append(t, digits);
 }
 
-size_t rpcrdma_transaction_name(const struct rpcrdma_transaction *t, char *buf, size_t size)
+static size_t end(const struct text *t)
 {
-    struct text text = {buf, size, 0};
+    if (t->size > 0)
+        t->buf[t->at < t->size ? t->at : t->size - 1] = '\0';
+    return t->at;
+}
+
+static void put_name(struct text *text, const struct rpcrdma_transaction *t)
+{
     const char *name = NULL;
 
     if (t->has_program)
@@ -51,20 +57,47 @@ size_t rpcrdma_transaction_name(const struct rpcrdma_transaction *t, char *buf, 
             const char *operation = rpcrdma_transaction_operation(t, i);
 
             if (i > 0)
-                append(&text, "+");
+                append(text, "+");
             if (operation)
-                append(&text, operation);
+                append(text, operation);
             else
-                append_number(&text, "OP_", t->operations[i]);
+                append_number(text, "OP_", t->operations[i]);
         }
         if (t->operations_cut)
-            append(&text, "+...");
+            append(text, "+...");
     } else if (name) {
-        append(&text, name);
+        append(text, name);
     } else if (t->has_program) {
-        append_number(&text, "PROC_", t->procedure);
+        append_number(text, "PROC_", t->procedure);
     }
-    if (size > 0)
-        buf[text.at < size ? text.at : size - 1] = '\0';
-    return text.at;
+}
+
+size_t rpcrdma_transaction_name(const struct rpcrdma_transaction *t, char *buf, size_t size)
+{
+    struct text text = {buf, size, 0};
+
+    put_name(&text, t);
+    return end(&text);
+}
+
+size_t rpcrdma_transaction_title(const struct rpcrdma_transaction *t, char *buf, size_t size)
+{
+    struct text text = {buf, size, 0};
+    bool reverse = t->direction_known && t->reverse;
+    const char *program = rpcrdma_program_name(t->program, t->version, reverse);
+
+    if (!t->has_program) {
+        append(&text, "?");
+        return end(&text);
+    }
+    if (program)
+        append(&text, program);
+    else
+        append_number(&text, "program ", t->program);
+    append_number(&text, " V", t->version);
+    append(&text, " ");
+    put_name(&text, t);
+    if (program && reverse)
+        append(&text, " (reverse)");
+    return end(&text);
 }

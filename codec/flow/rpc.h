@@ -128,6 +128,12 @@ struct rpcrdma_moved {
 RPCRDMA_API size_t rpcrdma_transaction_name(const struct rpcrdma_transaction *transaction,
                                             char *buf, size_t size);
 
+/* The same with its program before it: "NFS V3 READ", "program 536870913 V1 PROC_3", "...
+ * (reverse)";
+ * "?" where the program is not known. */
+RPCRDMA_API size_t rpcrdma_transaction_title(const struct rpcrdma_transaction *transaction,
+                                             char *buf, size_t size);
+
 /* Operation i < n_operations by name, NULL: it has none. */
 RPCRDMA_API const char *rpcrdma_transaction_operation(const struct rpcrdma_transaction *transaction,
                                                       uint32_t i);

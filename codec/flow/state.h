@@ -268,7 +268,9 @@ struct flow {
     struct track *track; /* whole RPCs; NULL where the sink wants none */
     uint16_t *ports;
     uint32_t *qpns;
-    size_t n_ports, n_qpns;
+    uint16_t *tcp_ports;
+    size_t n_ports, n_qpns, n_tcp_ports;
+    bool all;
     const struct rpcrdma_dialect *dialect;
     struct flow_memory memory;
 

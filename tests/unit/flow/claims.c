@@ -125,6 +125,48 @@ static void other_port(void **state)
     assert_int_equal(rig.messages + rig.connections + rig.findings, 0);
 }
 
+/* Either end's QP, or everything, is taken although the CM exchange names another service. */
+static void forced(void **state)
+{
+    static const uint32_t qpns[] = {17, 33};
+    const struct rpcrdma_flow_config configs[] = {
+        {.qpns = &qpns[0], .n_qpns = 1},
+        {.qpns = &qpns[1], .n_qpns = 1},
+        {.all = true},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(configs) / sizeof(configs[0]); i++) {
+        struct rig_end a = RIG_A, b = RIG_B;
+
+        rig_begin(&rig, &configs[i]);
+        rig_connect(&rig, &a, &b, 445);
+        rig_send_call(&rig, &a, &b, 1);
+        rig_send_reply(&rig, &b, &a, 1);
+        rig_disconnect(&rig, &a, &b);
+        rig_end(&rig);
+        assert_int_equal(rig.messages, 2);
+        assert_int_equal(rig.connections, 1);
+        assert_int_equal(rig.connection[0].service_port, 445);
+        assert_int_equal(rig.message[0].sender, RPCRDMA_ROLE_CLIENT);
+    }
+}
+
+/* Without set-up, and whatever the bytes look like. */
+static void forced_all(void **state)
+{
+    const struct rpcrdma_flow_config config = {.all = true};
+    struct rig_end a = RIG_A, b = RIG_B;
+    uint8_t data[28] = {0x1c, 0, 0, 0, 0, 0, 0, 1};
+
+    (void)state;
+    rig_begin(&rig, &config);
+    send_both(&a, &b, data, sizeof(data));
+    rig_end(&rig);
+    assert_int_equal(rig.messages, 2);
+    assert_int_equal(rig.connections, 1);
+}
+
 static void port_option(void **state)
 {
     static const uint16_t ports[] = {2050, 445};
@@ -320,6 +362,8 @@ int main(void)
         cmocka_unit_test(nvme),
         cmocka_unit_test(random_sends),
         cmocka_unit_test(other_port),
+        cmocka_unit_test(forced),
+        cmocka_unit_test(forced_all),
         cmocka_unit_test(port_option),
         cmocka_unit_test(qpn_option),
         cmocka_unit_test(nomsg_answered),

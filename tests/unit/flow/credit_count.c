@@ -77,8 +77,15 @@ static void test_within(void **state)
     (void)state;
     first();
     sent(4);
+    assert_int_equal(record.last.bound, RPCRDMA_BOUND_GRANTED);
+    assert_false(record.last.has_sent || record.last.has_received);
     now += 2 * MS;
     received(5 + 4);
+    assert_true(record.last.counting);
+    assert_int_equal(record.last.bound, RPCRDMA_BOUND_NEITHER);
+    assert_true(record.last.has_sent && record.last.has_received);
+    assert_int_equal(record.last.advertised_sent, 5 + 4 - 1);
+    assert_int_equal(record.last.advertised_received, 5 + 4 - 5);
     sent(1);
     get();
     NO_FINDINGS();
@@ -280,6 +287,9 @@ static void test_reading_misfit(void **state)
     get();
     assert_true(result.sent.misfits > 0);
     assert_int_equal(result.reading, RPCRDMA_READING_RECEIVED);
+    assert_int_equal(record.last.reading, RPCRDMA_READING_RECEIVED);
+    assert_false(record.last.has_sent);
+    assert_true(record.last.has_received);
 }
 
 /* One for one, as Calls and Replies are: both readings fit. */

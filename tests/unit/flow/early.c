@@ -138,13 +138,44 @@ static void connection_of(void **state)
     rig_end(&rig);
 }
 
+/* A packet is named before its connection is known, and by a name that the connection has then. */
+static void stream_of(void **state)
+{
+    struct rig_end a = RIG_A, b = RIG_B;
+    struct rpcrdma_op op;
+    uint64_t ack, req;
+
+    (void)state;
+    rig_begin(&rig, NULL);
+    op = rig_op(&rig, RPCRDMA_OP_ACK, &b, &a, 1);
+    rig_feed(&rig, &op);
+    assert_null(rpcrdma_flow_connection(rig.flow, &op));
+    ack = rpcrdma_flow_stream(rig.flow, &op);
+    assert_int_not_equal(ack, 0);
+    rig_send_call(&rig, &a, &b, 1);
+    rig_send_reply(&rig, &b, &a, 1);
+    rig_end(&rig);
+    assert_int_equal(rig.connections, 1);
+    assert_true(ack == rig.connection[0].stream[0] || ack == rig.connection[0].stream[1]);
+
+    rig_begin(&rig, NULL);
+    rig_connect(&rig, &a, &b, 20049);
+    op = rig_op(&rig, RPCRDMA_OP_DISCONNECT, &a, &b, 0);
+    op.connect = &(struct rpcrdma_op_connect){.local_comm_id = 1u << 24 | 17,
+                                              .remote_comm_id = 2u << 24 | 33};
+    req = rpcrdma_flow_stream(rig.flow, &op);
+    rig_end(&rig);
+    assert_int_equal(rig.connections, 1);
+    assert_int_equal(req, rig.connection[0].stream[0]);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(not_held),      cmocka_unit_test(peer_unknown),
         cmocka_unit_test(stream_name),   cmocka_unit_test(stream_name_renewed),
         cmocka_unit_test(behind_gap),    cmocka_unit_test(unclaimed),
-        cmocka_unit_test(connection_of),
+        cmocka_unit_test(connection_of), cmocka_unit_test(stream_of),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

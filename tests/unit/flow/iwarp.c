@@ -122,13 +122,41 @@ static void mpa(void **state)
     assert_int_equal(rig.message[1].connection, 1);
 }
 
+/* Another service's port: taken when either port is said to be ours. */
+static void forced(void **state)
+{
+    static const uint16_t ports[] = {20049, 40000, 7}, service = 1;
+    const struct rpcrdma_op_connect c = {0};
+    uint8_t buf[8192];
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(ports) / sizeof(ports[0]); i++) {
+        const struct rpcrdma_flow_config config = {
+            .ports = &service, .n_ports = 1, .tcp_ports = &ports[i], .n_tcp_ports = 1};
+        struct rpcrdma_op op;
+
+        rig_begin(&rig, &config);
+        op = iwarp_op(RPCRDMA_OP_CONNECT, true);
+        op.connect = &c;
+        rig_feed(&rig, &op);
+        send_segments(true, 1, buf, rig_call(buf, 1, 100003, 0), 1000, 0);
+        rig_end(&rig);
+        assert_int_equal(rig.messages, ports[i] == 7 ? 0 : 1);
+        /* set-up not captured, and nothing that looks like it */
+        rig_begin(&rig, &config);
+        memset(buf, 0, 64);
+        send_segments(true, 1, buf, 64, 1000, 0);
+        send_segments(false, 1, buf, 64, 1000, 0);
+        rig_end(&rig);
+        assert_int_equal(rig.messages, ports[i] == 7 ? 0 : 2);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(segments),
-        cmocka_unit_test(lost),
-        cmocka_unit_test(lost_silently),
-        cmocka_unit_test(mpa),
+        cmocka_unit_test(segments), cmocka_unit_test(lost),   cmocka_unit_test(lost_silently),
+        cmocka_unit_test(mpa),      cmocka_unit_test(forced),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
