@@ -26,4 +26,14 @@ typedef bool ws_bool;
 typedef gboolean ws_bool;
 #endif
 
+/* A conversation filter is given what it was registered with, from 4.2 on: a last parameter, and a
+ * last argument. */
+#if WIRESHARK_AT_LEAST(4, 2)
+#define AND_USER_DATA , void *user_data_ G_GNUC_UNUSED
+#define AND_NO_USER_DATA , NULL
+#else
+#define AND_USER_DATA
+#define AND_NO_USER_DATA
+#endif
+
 #endif

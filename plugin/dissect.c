@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "plugin.h"
 
+#include "connections.h"
 #include "feed.h"
 #include "message.h"
 
@@ -101,4 +102,5 @@ void dissect_handoff(void)
     dissector_add_for_decode_as("infiniband", rpcrdma_handle);
     builtin_find();
     handover_register();
+    connections_register();
 }

@@ -5,7 +5,9 @@
 #include <wiretap/pcap-encap.h>
 #include <wiretap/wtap.h>
 
+#include "connections.h"
 #include "keep.h"
+#include "message.h"
 #include "net/net.h"
 #include "store.h"
 #include "wire/dialect.h"
@@ -68,6 +70,7 @@ static uint32_t link_of(const packet_info *pinfo)
 static void on_op(void *context, const struct rpcrdma_op *op)
 {
     const struct rpcrdma_connection *connection;
+    struct frame_note *note = NULL;
 
     (void)context;
     keep_op(op);
@@ -80,12 +83,16 @@ static void on_op(void *context, const struct rpcrdma_op *op)
         return;
     connection = rpcrdma_flow_connection(feed.flow, op);
     if (connection) {
-        struct frame_note *note = store_get((uint32_t)op->frame);
-
+        note = store_get((uint32_t)op->frame);
         note->ours = true;
         note->kind = op->kind;
         note->dst_qpn = op->dst_qpn;
+        connections_know(connection);
+    } else if (op->connect || rpcrdma_flow_undecided(feed.flow, op)) {
+        note = store_get((uint32_t)op->frame);
     }
+    if (note)
+        note->stream = rpcrdma_flow_stream(feed.flow, op);
 }
 
 static void on_net_finding(void *context, const struct rpcrdma_finding *finding)
@@ -99,15 +106,19 @@ static bool start(void)
     const struct rpcrdma_net_sink net_sink = {.op = on_op, .finding = on_net_finding};
     struct rpcrdma_net_config net_config = {.max_memory = (uint64_t)settings.memory_mib << 20};
     struct rpcrdma_flow_sink flow_sink = {
+        .connection = connections_end,
         .message = keep_message,
         .early = keep_early,
         .finding = keep_finding,
         .transaction = keep_transaction,
         .moved = keep_moved,
+        .credit_point = keep_credits,
     };
-    /* what is told late is not shown in the first pass */
-    struct rpcrdma_flow_config flow_config = {.max_memory = (uint64_t)settings.memory_mib << 20,
-                                              .unordered = true};
+    struct rpcrdma_flow_config flow_config = {
+        .max_memory = (uint64_t)settings.memory_mib << 20,
+        .credits = settings.credits != CREDITS_NONE,
+        .unordered = true, /* what is told late is not shown in the first pass */
+    };
     uint16_t *ports = NULL;
     size_t n = 0;
 
@@ -143,6 +154,8 @@ void feed_begin(void)
     find_links();
     store_begin();
     keep_file();
+    credits_file();
+    connections_file();
 }
 
 void feed_end(void)

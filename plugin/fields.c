@@ -32,7 +32,15 @@ int record_ett(enum rpcrdma_record_id id)
 static bool shown(enum rpcrdma_record_id id)
 {
     return id <= RPCRDMA_RECORD_FINDING || id == RPCRDMA_RECORD_PRIVATE_DATA ||
-           id == RPCRDMA_RECORD_RPCS || id == RPCRDMA_RECORD_RPCS_OPERATIONS;
+           id == RPCRDMA_RECORD_RPCS || id == RPCRDMA_RECORD_RPCS_OPERATIONS ||
+           id == RPCRDMA_RECORD_CREDIT;
+}
+
+/* Those of a sum that its parts have, too. */
+static bool field_shown(const struct rpcrdma_field *field)
+{
+    return shown(field->record) || field->id == RPCRDMA_FIELD_CREDITS_DIRECTION ||
+           field->id == RPCRDMA_FIELD_CREDITS_SENDER || field->id == RPCRDMA_FIELD_CREDITS_READING;
 }
 
 /* "frame", "call_frame": a number that can be gone to. */
@@ -155,7 +163,7 @@ static void register_fields(void)
         header_field_info info = nothing;
 
         hf_field[i] = -1;
-        if (!shown(field->record))
+        if (!field_shown(field))
             continue;
         describe_field(field, &info);
         register_one(&hf_field[i], &info);

@@ -18,6 +18,8 @@ void keep_finding(void *context, const struct rpcrdma_connection *connection,
 void keep_moved(void *context, const struct rpcrdma_moved *moved);
 void keep_transaction(void *context, const struct rpcrdma_transaction *transaction);
 void keep_rpc(void *context, const struct rpcrdma_rpc_message *message);
+void keep_credits(void *context, const struct rpcrdma_connection *connection, int end,
+                  const struct rpcrdma_credit_point *point); /* credits.c */
 /* Before an operation goes to flow/; NULL: after it. */
 void keep_op(const struct rpcrdma_op *op);
 

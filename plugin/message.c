@@ -3,6 +3,7 @@
 
 #include <epan/column-utils.h>
 
+#include "connections.h"
 #include "finding.h"
 #include "upper/names.h"
 #include "wire/message.h"
@@ -161,6 +162,12 @@ static proto_tree *add_item(proto_tree *tree, tvbuff_t *tvb, int length, const c
     return proto_item_add_subtree(item, record_ett(RPCRDMA_RECORD_MESSAGE));
 }
 
+/* One message in the frame: what there is to be said of the frame is said of it. */
+static bool only(const struct frame_note *note)
+{
+    return note->messages && !note->messages->next;
+}
+
 static void put_tree(const struct told *told, const struct rpcrdma_message *m,
                      const struct frame_note *note, tvbuff_t *tvb, packet_info *pinfo,
                      proto_tree *tree)
@@ -171,6 +178,8 @@ static void put_tree(const struct told *told, const struct rpcrdma_message *m,
     rpcrdma_walk_message(m, direction(told), &visitor);
     put_context(told, &visitor, pinfo->pool);
     put_links(told, note, tvb, tree);
+    if (only(note))
+        put_credits(note, tvb, tree);
 }
 
 static void show_message(const struct told *told, const struct frame_note *note, tvbuff_t *raw,
@@ -252,11 +261,28 @@ static void show_findings(const struct found *found, tvbuff_t *raw, packet_info 
         put_finding(pinfo, sub, raw, &found->finding);
 }
 
+/* Every frame of a connection says which, so that it can be filtered for. */
+static void show_connection(const struct frame_note *note, tvbuff_t *raw, proto_tree *tree)
+{
+    uint32_t number;
+
+    if (!proto_field_is_referenced(tree, proto_rpcrdma))
+        return;
+    number = connections_of(note);
+    for (const struct told *told = note->messages; told; told = told->next)
+        if (told->connection == number)
+            return;
+    if (number != 0)
+        proto_item_set_generated(
+            proto_tree_add_uint(tree, field_hf(RPCRDMA_FIELD_CONNECTION), raw, 0, 0, number));
+}
+
 void show_frame(const struct frame_note *note, tvbuff_t *raw, packet_info *pinfo, proto_tree *tree)
 {
     bool first = true;
 
     show_sliced(note, pinfo);
+    show_connection(note, raw, tree);
     if (note->set_up)
         show_set_up(note->set_up, raw, pinfo, tree);
     if (note->carried && !(settings.leave_version1 && !note->messages))
@@ -273,6 +299,8 @@ void show_frame(const struct frame_note *note, tvbuff_t *raw, packet_info *pinfo
         show_completed(c->told, raw, pinfo, tree, first);
         first = false;
     }
+    if (!only(note))
+        show_credits(note, raw, tree);
     if (note->findings)
         show_findings(note->findings, raw, pinfo, tree);
 }

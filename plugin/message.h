@@ -30,6 +30,11 @@ void put_links(const struct told *told, const struct frame_note *note, tvbuff_t 
 void show_carried(const struct carried *carried, tvbuff_t *raw, packet_info *pinfo,
                   proto_tree *tree);
 
+/* credits.c */
+void credits_file(void); /* a file is opened */
+void put_credits(const struct frame_note *note, tvbuff_t *tvb, proto_tree *tree);
+void show_credits(const struct frame_note *note, tvbuff_t *raw, proto_tree *tree);
+
 /* sliced.c: a packet that was cut short, and is called malformed for it. */
 void show_sliced(const struct frame_note *note, packet_info *pinfo);
 

@@ -9,6 +9,8 @@
  *   feed.c      first visit of a frame: raw bytes -> net/ -> flow/, once
  *   store.c     what came out, kept per frame: later passes only read it
  *   message.c   a frame's messages -> tree, columns, expert items
+ *   connections.c  which connection a frame is of; conversation filter
+ *   credits.c   how a frame leaves the credits
  *   links.c     what belongs together: Calls, Replies, chunk packets
  *   tree.c      what codec/wire/walk.h tells -> protocol items
  *   fields.c    codec/wire/field.def and rule.def -> hf, ett, ei
@@ -40,7 +42,16 @@ struct settings {
     int dialect;            /* enum rpcrdma_dialect_id; RPCRDMA_DIALECT_COUNT: find out */
     ws_bool put_together;   /* chunks and continued messages into whole RPC messages */
     ws_bool leave_version1; /* to Wireshark's own dissector */
+    int credits;            /* enum credit_accounting */
     unsigned memory_mib;
+};
+
+/* What is made of credits, and how version 2's rdma_credit is read. */
+enum credit_accounting {
+    CREDITS_FIND_OUT,
+    CREDITS_AS_SENT,
+    CREDITS_AS_RECEIVED,
+    CREDITS_NONE,
 };
 extern struct settings settings;
 void settings_register(void);

@@ -26,6 +26,24 @@ static void register_dialects(module_t *module)
         &settings.dialect, values, FALSE);
 }
 
+static void register_credits(module_t *module)
+{
+    static const enum_val_t values[] = {
+        {"auto", "Find out", CREDITS_FIND_OUT},
+        {"sent", "Messages sent + credits", CREDITS_AS_SENT},
+        {"received", "Messages received + credits", CREDITS_AS_RECEIVED},
+        {"none", "Leave credits alone", CREDITS_NONE},
+        {NULL, NULL, -1},
+    };
+
+    prefs_register_enum_preference(
+        module, "credits", "Credit reading",
+        "Credits are accounted for in each connection. From ietf-02 on version 2 counts messages, "
+        "and its text can be read in two ways: what the sender adds the credits it advertises to "
+        "is the number of messages it has sent, or of those it has received.",
+        &settings.credits, values, FALSE);
+}
+
 void settings_register(void)
 {
     module_t *module = prefs_register_protocol(proto_rpcrdma, NULL);
@@ -37,6 +55,7 @@ void settings_register(void)
         "it where their messages leave no doubt.",
         &settings.ports, 65535);
     register_dialects(module);
+    register_credits(module);
     prefs_register_bool_preference(
         module, "put_together", "Put RPC messages back together",
         "Chunks and continued messages become whole RPC messages, which are "

@@ -99,6 +99,18 @@ struct set_up {
     struct rpcrdma_address src, dst;
 };
 
+/* How one direction of RPC (counting: one sender) stands with its credits after the frame. */
+struct credit_state {
+    struct credit_state *next;
+    uint32_t connection;
+    bool counting, closed, at_limit;
+    bool has_requested, has_granted, has_limit, has_advertised;
+    uint8_t role;    /* of the Requester; counting: of the sender: enum rpcrdma_role */
+    uint8_t reading; /* of `advertised`: enum rpcrdma_credit_reading */
+    uint32_t requested, granted, limit, in_flight, advertised;
+    int64_t stall_ns; /* a time at the limit ended here, after so long; -1: none did */
+};
+
 /* An RDMA packet that moves bytes of a chunk. */
 struct carried {
     struct carried *next; /* several in one packet: iWARP */
@@ -108,7 +120,8 @@ struct carried {
 };
 
 struct frame_note {
-    uint8_t kind; /* of the first operation in it: enum rpcrdma_op_kind */
+    uint64_t stream; /* of its last operation: see connections.h; 0: none */
+    uint8_t kind;    /* of the first operation in it: enum rpcrdma_op_kind */
     uint32_t dst_qpn;
     bool ours; /* of a connection taken as RPC-over-RDMA, or about to become one */
     struct told *messages;
@@ -116,6 +129,7 @@ struct frame_note {
     struct transacted *transacted;
     struct carried *carried;
     struct found *findings;
+    struct credit_state *credits;
     struct set_up *set_up;
 };
 

@@ -15,7 +15,8 @@ ELEMENTS = {'properties': 'property', 'want': 'property', 'other': 'property', '
 POSITIONS = {'nochg', 'done', 'rejected', 'optional.nochg', 'optional.done', 'optional.rej',
              'optional.pend'}
 # What the plugin shows beside: findings are compared by rule, the rest has its own tests.
-NOT_DECODED = ('rpcrdma.expert', 'rpcrdma.finding.', 'rpcrdma.rpcs.', 'rpcrdma.data.', 'rpcrdma.frame')
+NOT_DECODED = ('rpcrdma.expert', 'rpcrdma.finding.', 'rpcrdma.rpcs.', 'rpcrdma.data.', 'rpcrdma.frame',
+               'rpcrdma.credits.')
 NOT_SHOWN = {'frame', 'time_ns', 'findings'}  # frame and time are Wireshark's own
 
 

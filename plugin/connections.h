@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef RPCRDMA_PLUGIN_CONNECTIONS_H
+#define RPCRDMA_PLUGIN_CONNECTIONS_H
+
+/* Which connection a frame is of. A frame keeps the name of its stream; which connection that is
+ * part of may become known later. */
+
+#include "store.h"
+
+void connections_file(void);     /* a file is opened */
+void connections_register(void); /* the conversation filter */
+
+/* What flow/ tells: its number, as soon as it has one. */
+void connections_know(const struct rpcrdma_connection *connection);
+void connections_end(void *context, const struct rpcrdma_connection *connection);
+
+/* From 1; 0: not known, or not ours. */
+uint32_t connections_of(const struct frame_note *note);
+/* "#1 192.0.2.1 -> 192.0.2.2", the client first where it is known; the same from the first use on.
+ */
+const char *connections_label(uint32_t number);
+
+#endif
