@@ -26,6 +26,23 @@ typedef bool ws_bool;
 typedef gboolean ws_bool;
 #endif
 
+/* What parts the menus in the name of a statistic. */
+#include <epan/stats_tree.h>
+#ifndef STATS_TREE_MENU_SEPARATOR
+#define STATS_TREE_MENU_SEPARATOR "/"
+#endif
+
+/* The answer of who starts a statistic, from 4.6 on. */
+#if WIRESHARK_AT_LEAST(4, 6)
+typedef bool stat_tap_result;
+#define STAT_TAP_DONE true
+#define STAT_TAP_FAILED false
+#else
+typedef void stat_tap_result;
+#define STAT_TAP_DONE
+#define STAT_TAP_FAILED
+#endif
+
 /* A conversation filter is given what it was registered with, from 4.2 on: a last parameter, and a
  * last argument. */
 #if WIRESHARK_AT_LEAST(4, 2)

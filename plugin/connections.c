@@ -10,19 +10,66 @@
 struct known {
     uint32_t number;
     enum rpcrdma_carrier carrier;
+    struct rpcrdma_endpoint end[2];
     uint64_t stream[2];
     char *label;
 };
 
-static GPtrArray *known;    /* by number - 1; NULL where it is not known */
-static wmem_map_t *streams; /* name -> struct known */
+/* What is sent towards one end. */
+struct stream {
+    uint64_t name;
+    const struct known *of; /* NULL: not known, or not RPC-over-RDMA */
+};
+
+static GPtrArray *known;         /* struct known by number - 1; NULL where there is none */
+static GArray *streams;          /* struct stream; the first is none */
+static wmem_map_t *stream_index; /* name -> index in streams */
+static GArray *frames;           /* by number: index in streams */
 
 void connections_file(void)
 {
-    if (known)
+    const struct stream none = {0, NULL};
+
+    if (known) {
         g_ptr_array_free(known, TRUE);
+        g_array_free(streams, TRUE);
+        g_array_free(frames, TRUE);
+    }
     known = g_ptr_array_new();
-    streams = wmem_map_new(wmem_file_scope(), wmem_int64_hash, g_int64_equal);
+    streams = g_array_new(FALSE, TRUE, sizeof(struct stream));
+    g_array_append_val(streams, none);
+    frames = g_array_new(FALSE, TRUE, sizeof(uint32_t));
+    stream_index = wmem_map_new(wmem_file_scope(), wmem_int64_hash, g_int64_equal);
+}
+
+/* The same stream comes again and again. */
+static uint32_t index_of(uint64_t name)
+{
+    static uint32_t recent[64];
+    size_t at = name % G_N_ELEMENTS(recent);
+    uint32_t index = recent[at];
+    struct stream stream = {name, NULL};
+
+    if (index < streams->len && g_array_index(streams, struct stream, index).name == name)
+        return index;
+    index = GPOINTER_TO_UINT(wmem_map_lookup(stream_index, &name));
+    if (index == 0) {
+        index = streams->len;
+        g_array_append_val(streams, stream);
+        wmem_map_insert(stream_index, wmem_memdup(wmem_file_scope(), &name, sizeof(name)),
+                        GUINT_TO_POINTER(index));
+    }
+    recent[at] = index;
+    return index;
+}
+
+void connections_frame(uint32_t frame, uint64_t stream)
+{
+    if (stream == 0)
+        return;
+    if (frame >= frames->len)
+        g_array_set_size(frames, frame + 1);
+    g_array_index(frames, uint32_t, frame) = index_of(stream);
 }
 
 static char *label_of(const struct rpcrdma_connection *connection)
@@ -46,19 +93,20 @@ void connections_know(const struct rpcrdma_connection *connection)
         g_ptr_array_set_size(known, (int)connection->number);
     k = known->pdata[connection->number - 1];
     if (!k) {
-        k = known->pdata[connection->number - 1] = wmem_new0(wmem_file_scope(), struct known);
+        k = known->pdata[connection->number - 1] = store_new(sizeof(struct known));
         k->number = connection->number;
         k->carrier = connection->carrier;
+        memcpy(k->end, connection->end, sizeof(k->end));
         k->label = label_of(connection);
     }
     for (int i = 0; i < 2; i++) {
-        uint64_t *name;
+        uint32_t index;
 
         if (connection->stream[i] == 0 || connection->stream[i] == k->stream[i])
             continue;
         k->stream[i] = connection->stream[i];
-        name = wmem_memdup(wmem_file_scope(), &connection->stream[i], sizeof(*name));
-        wmem_map_insert(streams, name, k);
+        index = index_of(k->stream[i]); /* which may move them */
+        g_array_index(streams, struct stream, index).of = k;
     }
 }
 
@@ -68,14 +116,16 @@ void connections_end(void *context, const struct rpcrdma_connection *connection)
     connections_know(connection);
 }
 
-static const struct known *find(const struct frame_note *note)
+static const struct known *find(uint32_t frame)
 {
-    return note && note->stream ? wmem_map_lookup(streams, &note->stream) : NULL;
+    uint32_t index = frame < frames->len ? g_array_index(frames, uint32_t, frame) : 0;
+
+    return g_array_index(streams, struct stream, index).of;
 }
 
-uint32_t connections_of(const struct frame_note *note)
+uint32_t connections_of(uint32_t frame)
 {
-    const struct known *k = find(note);
+    const struct known *k = find(frame);
 
     return k ? k->number : 0;
 }
@@ -89,23 +139,29 @@ const char *connections_label(uint32_t number)
 
 static ws_bool has_filter(packet_info *pinfo AND_USER_DATA)
 {
-    return find(store_find(pinfo->num)) != NULL;
+    return find(pinfo->num) != NULL;
 }
 
 /* TCP's own packets, without RDMA in them, are of an iWARP connection, too. */
-static char *tcp_filter(packet_info *pinfo)
+static char *tcp_filter(const struct known *k, uint32_t frame)
 {
-    conversation_t *conversation = find_conversation_pinfo(pinfo, 0);
-    const struct tcp_analysis *tcp =
-        conversation ? get_tcp_conversation_data(conversation, pinfo) : NULL;
+    const struct rpcrdma_endpoint *end = k->end;
+    const struct tcp_analysis *tcp = NULL;
+    conversation_t *conversation;
+    address a, b;
 
+    if (!summary_set_address(&a, &end[0].address) || !summary_set_address(&b, &end[1].address))
+        return NULL;
+    conversation = find_conversation(frame, &a, &b, CONVERSATION_TCP, end[0].port, end[1].port, 0);
+    if (conversation)
+        tcp = conversation_get_proto_data(conversation, proto_get_id_by_filter_name("tcp"));
     return tcp ? g_strdup_printf("tcp.stream == %u", tcp->stream) : NULL;
 }
 
 static char *build_filter(packet_info *pinfo AND_USER_DATA)
 {
-    const struct known *k = find(store_find(pinfo->num));
-    char *filter = k && k->carrier == RPCRDMA_CARRIER_IWARP ? tcp_filter(pinfo) : NULL;
+    const struct known *k = find(pinfo->num);
+    char *filter = k && k->carrier == RPCRDMA_CARRIER_IWARP ? tcp_filter(k, pinfo->num) : NULL;
 
     return filter || !k ? filter : g_strdup_printf("rpcrdma.connection == %u", k->number);
 }

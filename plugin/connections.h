@@ -2,8 +2,8 @@
 #ifndef RPCRDMA_PLUGIN_CONNECTIONS_H
 #define RPCRDMA_PLUGIN_CONNECTIONS_H
 
-/* Which connection a frame is of. A frame keeps the name of its stream; which connection that is
- * part of may become known later. */
+/* Which connection a frame is of, be there anything else to say of it or not: a frame keeps its
+ * stream, and which connection that is part of may become known later. */
 
 #include "store.h"
 
@@ -14,8 +14,10 @@ void connections_register(void); /* the conversation filter */
 void connections_know(const struct rpcrdma_connection *connection);
 void connections_end(void *context, const struct rpcrdma_connection *connection);
 
+void connections_frame(uint32_t frame, uint64_t stream); /* rpcrdma_flow_stream() of its last op */
+
 /* From 1; 0: not known, or not ours. */
-uint32_t connections_of(const struct frame_note *note);
+uint32_t connections_of(uint32_t frame);
 /* "#1 192.0.2.1 -> 192.0.2.2", the client first where it is known; the same from the first use on.
  */
 const char *connections_label(uint32_t number);

@@ -2,6 +2,7 @@
 #include "message.h"
 
 #include "keep.h"
+#include "taps.h"
 
 /* How a frame leaves the credits of its connection: told by codec/flow on the first pass, as the
  * lines of `rpcrdma credits --series`, and shown with the frame from then on. */
@@ -25,7 +26,7 @@ static struct side *side_of(uint32_t connection, int end)
     struct side *side = wmem_map_lookup(sides, key);
 
     if (!side) {
-        side = wmem_new0(wmem_file_scope(), struct side);
+        side = store_new(sizeof(struct side));
         wmem_map_insert(sides, key, side);
     }
     return side;
@@ -69,7 +70,7 @@ void keep_credits(void *context, const struct rpcrdma_connection *connection, in
     last = &note->credits;
     while (*last)
         last = &(*last)->next;
-    state = *last = wmem_new0(wmem_file_scope(), struct credit_state);
+    state = *last = store_new(sizeof(struct credit_state));
     state->connection = connection->number;
     state->role = (uint8_t)connection->role[end];
     state->counting = point->counting;
@@ -85,6 +86,7 @@ void keep_credits(void *context, const struct rpcrdma_connection *connection, in
     state->stall_ns = stall(side_of(connection->number, end), point);
     if (point->counting)
         read_advertised(state, point);
+    tap_credits(state);
 }
 
 static void put(proto_tree *tree, enum rpcrdma_field_id field, tvbuff_t *tvb, bool has,
@@ -114,6 +116,8 @@ static void put_state(const struct credit_state *state, tvbuff_t *tvb, proto_tre
     proto_item_set_generated(item);
     if (state->has_limit)
         proto_item_append_text(item, ", limit %u", state->limit);
+    /* a frame may end another connection: a Call waits there that is sent again here */
+    put(tree, RPCRDMA_FIELD_CREDITS_CONNECTION_NUMBER, tvb, true, state->connection);
     put(tree, RPCRDMA_FIELD_CREDITS_DIRECTION, tvb, known && !state->counting,
         state->role != RPCRDMA_ROLE_CLIENT);
     put(tree, RPCRDMA_FIELD_CREDITS_SENDER, tvb, state->counting, state->role);

@@ -2,8 +2,10 @@
 #include "plugin.h"
 
 #include "connections.h"
+#include "decode_as.h"
 #include "feed.h"
 #include "message.h"
+#include "stats.h"
 
 dissector_handle_t rpcrdma_handle;
 
@@ -19,6 +21,22 @@ static bool left_alone(const struct frame_note *note)
 
 /* The frame in hand: all of it is shown by whichever hook comes first. */
 static uint32_t shown;
+
+/* Every frame of a connection says which, so that it can be filtered for. */
+static void show_connection(const struct frame_note *note, packet_info *pinfo, proto_tree *tree)
+{
+    uint32_t number;
+
+    if (!proto_field_is_referenced(tree, proto_rpcrdma))
+        return;
+    number = connections_of(pinfo->num);
+    for (const struct told *told = note ? note->messages : NULL; told; told = told->next)
+        if (told->connection == number)
+            return;
+    if (number != 0)
+        proto_item_set_generated(proto_tree_add_uint(tree, field_hf(RPCRDMA_FIELD_CONNECTION),
+                                                     feed_raw(pinfo), 0, 0, number));
+}
 
 static void show(packet_info *pinfo, proto_tree *tree)
 {
@@ -39,6 +57,8 @@ static int post_dissect(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, voi
     builtin_restore();
     if (shown != pinfo->num && store_find(pinfo->num) && !builtin_claimed(pinfo))
         show(pinfo, tree);
+    show_connection(store_find(pinfo->num), pinfo, tree);
+    taps_frame(pinfo, store_find(pinfo->num));
     feed_frame_done();
     shown = 0;
     return (int)tvb_captured_length(tvb);
@@ -63,13 +83,10 @@ static ws_bool claim(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *
     return FALSE;
 }
 
-/* Chosen by Decode As. */
+/* Chosen by Decode As for every payload: of those, what is no part of a connection is not ours. */
 static int dissect(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *data)
 {
-    (void)data;
-    feed_frame(pinfo);
-    show(pinfo, tree);
-    return (int)tvb_captured_length(tvb);
+    return claim(tvb, pinfo, tree, data) ? (int)tvb_captured_length(tvb) : 0;
 }
 
 static void open_file(void)
@@ -86,7 +103,9 @@ static void close_file(void)
 
 void dissect_register(void)
 {
+    taps_register();
     rpcrdma_handle = register_dissector("rpcrdma", dissect, proto_rpcrdma);
+    decode_as_register();
     register_postdissector(create_dissector_handle(post_dissect, proto_rpcrdma));
     register_init_routine(open_file);
     register_cleanup_routine(close_file);
@@ -99,8 +118,9 @@ void dissect_handoff(void)
                        "rpc_over_rdma_infiniband", proto_rpcrdma, HEURISTIC_ENABLE);
     heur_dissector_add("iwarp_ddp_rdmap", claim, "RPC-over-RDMA (plugin) on iWARP",
                        "rpc_over_rdma_iwarp", proto_rpcrdma, HEURISTIC_ENABLE);
-    dissector_add_for_decode_as("infiniband", rpcrdma_handle);
+    decode_as_handoff();
     builtin_find();
     handover_register();
     connections_register();
+    stats_register();
 }

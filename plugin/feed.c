@@ -4,12 +4,15 @@
 #include <epan/tvbuff.h>
 #include <wiretap/pcap-encap.h>
 #include <wiretap/wtap.h>
+#include <wsutil/report_message.h>
 
 #include "connections.h"
+#include "decode_as.h"
 #include "keep.h"
 #include "message.h"
 #include "net/net.h"
 #include "store.h"
+#include "taps.h"
 #include "wire/dialect.h"
 
 static struct {
@@ -67,32 +70,38 @@ static uint32_t link_of(const packet_info *pinfo)
     return encap > 0 && encap < (int)G_N_ELEMENTS(links) ? links[encap] : 0;
 }
 
+/* Nothing more will come of this file. */
+static void fail(void)
+{
+    if (!feed.failed)
+        report_failure("RPC-over-RDMA: there is no memory for what comes after frame %u.",
+                       feed.frame);
+    feed.failed = true;
+}
+
 static void on_op(void *context, const struct rpcrdma_op *op)
 {
     const struct rpcrdma_connection *connection;
-    struct frame_note *note = NULL;
+    struct frame_note *note;
 
     (void)context;
     keep_op(op);
     if (!rpcrdma_flow_op(feed.flow, op))
-        feed.failed = true;
+        fail();
     keep_op(NULL);
     if (feed.failed)
         return;
+    connections_frame((uint32_t)op->frame, rpcrdma_flow_stream(feed.flow, op));
     if (op->kind == RPCRDMA_OP_ACK) /* nothing in it that anybody could claim */
         return;
     connection = rpcrdma_flow_connection(feed.flow, op);
-    if (connection) {
-        note = store_get((uint32_t)op->frame);
-        note->ours = true;
-        note->kind = op->kind;
-        note->dst_qpn = op->dst_qpn;
-        connections_know(connection);
-    } else if (op->connect || rpcrdma_flow_undecided(feed.flow, op)) {
-        note = store_get((uint32_t)op->frame);
-    }
-    if (note)
-        note->stream = rpcrdma_flow_stream(feed.flow, op);
+    if (!connection)
+        return;
+    note = store_get((uint32_t)op->frame);
+    note->ours = true;
+    note->kind = op->kind;
+    note->dst_qpn = op->dst_qpn;
+    connections_know(connection);
 }
 
 static void on_net_finding(void *context, const struct rpcrdma_finding *finding)
@@ -120,8 +129,15 @@ static bool start(void)
         .unordered = true, /* what is told late is not shown in the first pass */
     };
     uint16_t *ports = NULL;
+    struct chosen chosen;
     size_t n = 0;
 
+    decode_as_chosen(&chosen);
+    flow_config.all = chosen.all;
+    flow_config.qpns = chosen.qpns;
+    flow_config.n_qpns = chosen.n_qpns;
+    flow_config.tcp_ports = chosen.tcp_ports;
+    flow_config.n_tcp_ports = chosen.n_tcp_ports;
     for (unsigned i = 0; settings.ports && i < settings.ports->nranges; i++) {
         for (uint32_t p = settings.ports->ranges[i].low; p <= settings.ports->ranges[i].high; p++) {
             ports = g_renew(uint16_t, ports, n + 1);
@@ -137,6 +153,7 @@ static bool start(void)
     feed.net = rpcrdma_net_new(&net_config, &net_sink);
     feed.flow = rpcrdma_flow_new(&flow_config, &flow_sink);
     g_free(ports);
+    decode_as_free(&chosen);
     return feed.net && feed.flow;
 }
 
@@ -156,6 +173,8 @@ void feed_begin(void)
     keep_file();
     credits_file();
     connections_file();
+    keep_transactions_file();
+    taps_file();
 }
 
 void feed_end(void)
@@ -170,7 +189,8 @@ void feed_finish(void)
 {
     if (feed.net && feed.flow && !feed.failed) {
         rpcrdma_net_end(feed.net);
-        rpcrdma_flow_end(feed.flow);
+        if (!rpcrdma_flow_end(feed.flow))
+            fail();
     }
     stop();
 }
@@ -198,7 +218,7 @@ void feed_frame(packet_info *pinfo)
     if (packet.linktype == 0)
         return;
     if (!feed.flow && !start()) {
-        feed.failed = true;
+        fail();
         return;
     }
     packet.time_ns = (int64_t)pinfo->abs_ts.secs * 1000000000 + pinfo->abs_ts.nsecs;

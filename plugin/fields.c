@@ -39,7 +39,8 @@ static bool shown(enum rpcrdma_record_id id)
 /* Those of a sum that its parts have, too. */
 static bool field_shown(const struct rpcrdma_field *field)
 {
-    return shown(field->record) || field->id == RPCRDMA_FIELD_CREDITS_DIRECTION ||
+    return shown(field->record) || field->id == RPCRDMA_FIELD_CREDITS_CONNECTION_NUMBER ||
+           field->id == RPCRDMA_FIELD_CREDITS_DIRECTION ||
            field->id == RPCRDMA_FIELD_CREDITS_SENDER || field->id == RPCRDMA_FIELD_CREDITS_READING;
 }
 

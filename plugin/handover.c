@@ -78,16 +78,6 @@ static void blank_item(proto_node *node, void *context)
     }
 }
 
-void set_end(address *to, const struct rpcrdma_address *from)
-{
-    if (from->family == RPCRDMA_ADDRESS_IPV4)
-        set_address(to, AT_IPv4, 4, from->bytes);
-    else if (from->family == RPCRDMA_ADDRESS_IPV6)
-        set_address(to, AT_IPv6, 16, from->bytes);
-    else if (from->family == RPCRDMA_ADDRESS_LID)
-        set_address(to, AT_IB, 2, from->bytes);
-}
-
 bool handover(const struct told *told, const struct rpc_bytes *rpc, packet_info *pinfo,
               proto_tree *tree)
 {
@@ -104,9 +94,9 @@ bool handover(const struct told *told, const struct rpc_bytes *rpc, packet_info 
 
     if (!rpc_handle)
         return false;
-    /* what the packet's own addresses are worth depends on how far it was dissected */
-    set_end(&pinfo->src, &told->src->address);
-    set_end(&pinfo->dst, &told->dst->address);
+    /* what the packet's own are worth depends on how far it was dissected */
+    summary_set_address(&pinfo->src, &told->src->address);
+    summary_set_address(&pinfo->dst, &told->dst->address);
     pinfo->ptype = PT_IBQP;
     pinfo->srcport = call ? caller : callee;
     pinfo->destport = call ? callee : caller;

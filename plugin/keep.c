@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "store.h"
+#include "taps.h"
 #include "wire/chunk.h"
 
 /* What waits for the message that it belongs to: flow/ tells a whole RPC message first. */
@@ -327,6 +328,8 @@ static void keep_one(const struct rpcrdma_flow_message *m, bool early)
     if (m->part > 0)
         chain(told);
     attach_pending(told);
+    if (!early)
+        tap_message(told, m->message);
 }
 
 void keep_message(void *context, const struct rpcrdma_flow_message *message)

@@ -16,7 +16,9 @@ void keep_early(void *context, const struct rpcrdma_flow_message *message);
 void keep_finding(void *context, const struct rpcrdma_connection *connection,
                   const struct rpcrdma_finding *finding);
 void keep_moved(void *context, const struct rpcrdma_moved *moved);
-void keep_transaction(void *context, const struct rpcrdma_transaction *transaction);
+void keep_transaction(void *context,
+                      const struct rpcrdma_transaction *transaction); /* transactions.c */
+void keep_transactions_file(void);
 void keep_rpc(void *context, const struct rpcrdma_rpc_message *message);
 void keep_credits(void *context, const struct rpcrdma_connection *connection, int end,
                   const struct rpcrdma_credit_point *point); /* credits.c */

@@ -3,7 +3,7 @@
 
 #include "store.h"
 
-/* What belongs together -> the store: a Call, its Reply, and the packets that move their chunks. */
+/* What belongs together -> the store: a Call, and the packets that move its chunks. */
 
 static void add_frame(struct told *call, uint32_t frame, uint32_t length)
 {
@@ -49,40 +49,4 @@ void keep_moved(void *context, const struct rpcrdma_moved *moved)
     if (told)
         add_frame(told, (uint32_t)moved->frame,
                   moved->kind == RPCRDMA_OP_READ_REQUEST ? 0 : moved->length);
-}
-
-static void add_transacted(uint32_t frame, const struct transacted *t)
-{
-    struct transacted **end;
-
-    if (frame == 0)
-        return;
-    end = &store_get(frame)->transacted;
-    while (*end)
-        end = &(*end)->next;
-    *end = store_new(sizeof(*t));
-    **end = *t;
-}
-
-void keep_transaction(void *context, const struct rpcrdma_transaction *from)
-{
-    struct transacted t = {.xid = from->xid,
-                           .call_frame = (uint32_t)from->call_frame,
-                           .reply_frame = (uint32_t)from->reply_frame,
-                           .has_latency = from->has_latency,
-                           .has_rdma = from->has_rdma,
-                           .complete = from->complete,
-                           .retransmitted = from->retransmitted,
-                           .error = from->error,
-                           .latency_ns = from->latency_ns,
-                           .rdma_ns = from->rdma_ns,
-                           .call_length = from->call_length,
-                           .reply_length = from->reply_length,
-                           .read_chunk_length = from->read_chunk_length,
-                           .write_chunk_length = from->write_chunk_length,
-                           .reply_chunk_length = from->reply_chunk_length};
-
-    (void)context;
-    add_transacted(t.call_frame, &t);
-    add_transacted(t.reply_frame, &t);
 }

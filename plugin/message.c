@@ -3,7 +3,6 @@
 
 #include <epan/column-utils.h>
 
-#include "connections.h"
 #include "finding.h"
 #include "upper/names.h"
 #include "wire/message.h"
@@ -245,8 +244,8 @@ static void show_set_up(const struct set_up *set_up, tvbuff_t *raw, packet_info 
     rpcrdma_walk_private_data(&set_up->private_data, 0, &visitor);
     /* the InfiniBand dissector shows the LIDs of the path, which on Ethernet are none */
     if (set_up->src.family != RPCRDMA_ADDRESS_LID) {
-        set_end(&pinfo->src, &set_up->src);
-        set_end(&pinfo->dst, &set_up->dst);
+        summary_set_address(&pinfo->src, &set_up->src);
+        summary_set_address(&pinfo->dst, &set_up->dst);
     }
 }
 
@@ -261,28 +260,11 @@ static void show_findings(const struct found *found, tvbuff_t *raw, packet_info 
         put_finding(pinfo, sub, raw, &found->finding);
 }
 
-/* Every frame of a connection says which, so that it can be filtered for. */
-static void show_connection(const struct frame_note *note, tvbuff_t *raw, proto_tree *tree)
-{
-    uint32_t number;
-
-    if (!proto_field_is_referenced(tree, proto_rpcrdma))
-        return;
-    number = connections_of(note);
-    for (const struct told *told = note->messages; told; told = told->next)
-        if (told->connection == number)
-            return;
-    if (number != 0)
-        proto_item_set_generated(
-            proto_tree_add_uint(tree, field_hf(RPCRDMA_FIELD_CONNECTION), raw, 0, 0, number));
-}
-
 void show_frame(const struct frame_note *note, tvbuff_t *raw, packet_info *pinfo, proto_tree *tree)
 {
     bool first = true;
 
     show_sliced(note, pinfo);
-    show_connection(note, raw, tree);
     if (note->set_up)
         show_set_up(note->set_up, raw, pinfo, tree);
     if (note->carried && !(settings.leave_version1 && !note->messages))

@@ -42,6 +42,8 @@ void show_sliced(const struct frame_note *note, packet_info *pinfo);
 const char *summary_message(wmem_allocator_t *scope, const struct told *told,
                             const struct rpcrdma_message *m);
 const char *summary_completed(wmem_allocator_t *scope, const struct told *told);
+/* to borrows from's bytes; false and unchanged: it has none. */
+bool summary_set_address(address *to, const struct rpcrdma_address *from);
 const char *summary_address(wmem_allocator_t *scope, const struct rpcrdma_address *address);
 
 /* assemble.c: the bytes of an RPC message. */
@@ -72,8 +74,6 @@ bool rpc_open_reply(struct rpc_bytes *out, const struct told *told, const struct
                     tvbuff_t *raw, packet_info *pinfo);
 
 /* handover.c */
-/* An address of Wireshark's; it borrows the bytes. No address: nothing is set. */
-void set_end(address *to, const struct rpcrdma_address *from);
 void handover_register(void);
 /* Gives the RPC message to Wireshark's dissector, in the conversation of its Calls' stream. False:
  * that would not have it. */

@@ -6,11 +6,15 @@
  * RPC-over-RDMA in Wireshark, and the way of a packet through the plugin:
  *
  *   dissect.c   the hooks: post-dissector, heuristics, Decode As
+ *   decode_as.c what the user says is RPC-over-RDMA
  *   feed.c      first visit of a frame: raw bytes -> net/ -> flow/, once
  *   store.c     what came out, kept per frame: later passes only read it
  *   message.c   a frame's messages -> tree, columns, expert items
  *   connections.c  which connection a frame is of; conversation filter
  *   credits.c   how a frame leaves the credits
+ *   transactions.c  Calls with what answers them -> store
+ *   taps.c      what statistics are given
+ *   stats.c, stats_trees.c, srt.c  statistics
  *   links.c     what belongs together: Calls, Replies, chunk packets
  *   tree.c      what codec/wire/walk.h tells -> protocol items
  *   fields.c    codec/wire/field.def and rule.def -> hf, ett, ei

@@ -33,6 +33,14 @@ struct place {
     uint32_t off, caplen, len;
 };
 
+/* A chunk that a message names. */
+enum chunk_place { CHUNK_CALL, CHUNK_READ_ALL, CHUNK_READ, CHUNK_WRITE, CHUNK_REPLY };
+struct chunk_note {
+    uint64_t length;
+    uint32_t segments;
+    uint8_t place; /* enum chunk_place; READ_ALL: at position 0, the whole RPC message */
+};
+
 struct told {
     struct told *next; /* in the same frame */
     bool early;        /* as much as was known when its frame was first seen */
@@ -48,12 +56,14 @@ struct told {
     bool later_visits; /* its RPC message is not shown at the frame's first visit */
     bool begins_rpc;   /* and is its beginning: what is in chunks are data items of it */
     uint32_t invalidate, part;
-    uint32_t program, version, procedure; /* of the Call; has_call */
-    uint32_t gss_service;                 /* likewise */
+    uint32_t program, version, procedure;     /* of the Call; has_call */
+    uint32_t gss_service;                     /* likewise */
     const struct rpcrdma_endpoint *src, *dst; /* one for many messages */
     uint64_t stream; /* in which the Calls go that it is one of, or answers; 0: not known */
     struct rpcrdma_finding *findings;
-    uint32_t n_findings;
+    uint32_t n_findings, n_chunks;
+    struct chunk_note *chunks;
+    const char *type, *error; /* by the dialect's names; NULL: it has none */
 
     /* the RPC message: shown where */
     bool reduced;        /* its inline part is not the whole of it */
@@ -74,8 +84,10 @@ struct frames {
 /* A Call and what answers it: known of both frames. */
 struct transacted {
     struct transacted *next;
-    uint32_t xid, call_frame, reply_frame;
+    uint32_t connection, xid, call_frame, reply_frame;
+    const char *title; /* "NFS V3 READ" */
     bool has_latency, has_rdma, complete, retransmitted, error;
+    bool left_alone; /* to Wireshark's own dissector */
     int64_t latency_ns, rdma_ns;
     uint64_t call_length, reply_length, read_chunk_length, write_chunk_length, reply_chunk_length;
 };
@@ -120,8 +132,7 @@ struct carried {
 };
 
 struct frame_note {
-    uint64_t stream; /* of its last operation: see connections.h; 0: none */
-    uint8_t kind;    /* of the first operation in it: enum rpcrdma_op_kind */
+    uint8_t kind; /* of the first operation in it: enum rpcrdma_op_kind */
     uint32_t dst_qpn;
     bool ours; /* of a connection taken as RPC-over-RDMA, or about to become one */
     struct told *messages;

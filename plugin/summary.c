@@ -56,23 +56,26 @@ static const char *end_line(struct line *line, wmem_allocator_t *scope)
     return wmem_strdup(scope, line->text);
 }
 
+bool summary_set_address(address *to, const struct rpcrdma_address *from)
+{
+    if (from->family == RPCRDMA_ADDRESS_IPV4)
+        set_address(to, AT_IPv4, 4, from->bytes);
+    else if (from->family == RPCRDMA_ADDRESS_IPV6)
+        set_address(to, AT_IPv6, 16, from->bytes);
+    else if (from->family == RPCRDMA_ADDRESS_LID)
+        set_address(to, AT_IB, 2, from->bytes);
+    else
+        return false;
+    return true;
+}
+
 const char *summary_address(wmem_allocator_t *scope, const struct rpcrdma_address *from)
 {
     address to;
 
-    switch (from->family) {
-    case RPCRDMA_ADDRESS_IPV4:
-        set_address(&to, AT_IPv4, 4, from->bytes);
-        break;
-    case RPCRDMA_ADDRESS_IPV6:
-        set_address(&to, AT_IPv6, 16, from->bytes);
-        break;
-    case RPCRDMA_ADDRESS_LID:
+    if (from->family == RPCRDMA_ADDRESS_LID)
         return wmem_strdup_printf(scope, "LID %u", (unsigned)from->bytes[0] << 8 | from->bytes[1]);
-    default:
-        return NULL;
-    }
-    return address_to_str(scope, &to);
+    return summary_set_address(&to, from) ? address_to_str(scope, &to) : NULL;
 }
 
 static void put_procedure(struct line *out, const struct told *told)

@@ -8,6 +8,8 @@ import subprocess
 import unittest
 
 import host
+import credits_test
+import pcap
 
 KEYS = ('requested', 'granted', 'in_flight')
 NAMES = {'direction': {'0': 'forward', '1': 'reverse'},
@@ -20,11 +22,10 @@ def credits(path, *options):
 
 
 def states(path, passes, options=()):
-    """(frame, connection, direction or sender, {key: value}) in the order of the frames."""
+    """(time, connection, direction or sender, {key: value}) in the order of the frames."""
     found = []
     for packet in host.pdml(path, 'rpcrdma.credits.in_flight', passes, options):
-        frame = host.frame_number(packet)
-        connection = packet.find(".//field[@name='rpcrdma.connection']")
+        time = packet.find("proto[@name='geninfo']/field[@name='timestamp']").get('value')
         for item in packet.iter('field'):
             values = {f.get('name')[len('rpcrdma.credits.'):]: f.get('show')
                       for f in item.findall('field')
@@ -32,7 +33,8 @@ def states(path, passes, options=()):
             if 'in_flight' not in values:
                 continue
             whose = [NAMES[key][values.pop(key)] for key in NAMES if key in values]
-            found.append((frame, int(connection.get('show')), whose[0] if whose else 'unknown', values))
+            found.append((int(time.replace('.', '')), int(values.pop('connection')),
+                          whose[0] if whose else 'unknown', values))
     return found
 
 
@@ -45,11 +47,6 @@ def series(path, folder):
                 for row in csv.DictReader(lines)]
 
 
-def times(path):
-    return {int(frame[0]): int(time[0].replace('.', '')) for frame, time in
-            host.fields(path, 'frame.number', 'frame.time_epoch')}
-
-
 class CreditsTest(host.PluginTest):
     def by_side(self, rows):
         sides = collections.defaultdict(list)
@@ -57,31 +54,33 @@ class CreditsTest(host.PluginTest):
             sides[connection, direction].append({k: values[k] for k in KEYS if k in values})
         return sides
 
-    def check(self, path, passes):
-        got = states(path, passes)
-        self.assertGreater(len(got), 20)
+    def check(self, path, passes, least=20, options=()):
+        got = states(path, passes, options)
+        self.assertGreater(len(got), least)
         mine, want = self.by_side(row[1:] for row in got), self.by_side(series(path, self.folder))
         if passes == 1:  # a connection's end is told after its frame
             for side, rows in want.items():
                 if len(rows) == len(mine[side]) + 1 and rows[-1] == {'in_flight': '0'}:
                     del rows[-1]
         self.assertEqual(mine, want)
-        if passes == 2:
-            self.sums(path, got)
+        return self.sums(path, got) if passes == 2 else None
 
     def sums(self, path, got):
         """`--json` over what stands with the frames."""
-        clock = times(path)
         sides = collections.defaultdict(list)
-        for frame, connection, direction, values in got:
-            sides[connection, direction].append((clock[frame], {k: int(v) for k, v in values.items()
+        for time, connection, direction, values in got:
+            sides[connection, direction].append((time, {k: int(v) for k, v in values.items()
                                                                 if k != 'reading'}))
+        accounts = {}
         for connection in json.loads(credits(path, '--json'))['connections']:
             for account in connection['directions']:
-                side = sides.pop((connection['connection'],
-                                  account.get('direction', account.get('sender'))))
+                key = connection['connection'], account.get('direction', account.get('sender'))
+                accounts[key] = account
+                side = sides.pop(key)
                 where = (connection['connection'], account)
-                self.assertEqual(max(s['in_flight'] for _, s in side), account['in_flight']['max'], where)
+                if 'in_flight' in account:
+                    self.assertEqual(max(s['in_flight'] for _, s in side), account['in_flight']['max'],
+                                     where)
                 if 'limit' in account and 'requested' in account:
                     limits = [s['limit'] for _, s in side if 'limit' in s]
                     self.assertEqual((min(limits), max(limits)),
@@ -93,12 +92,45 @@ class CreditsTest(host.PluginTest):
                     self.assertEqual(at_limit, account['at_limit_ns'], where)
                 self.assertEqual(stalls, account['stall_count'], where)
         self.assertEqual(dict(sides), {})
+        return accounts
 
     def test_recordings(self):
         for name in host.recordings():
             for passes in (1, 2):
                 with self.subTest(name, passes=passes):
                     self.check(host.capture(name), passes)
+
+    def test_cases(self):
+        """Captures made to show one thing about credits each. Among them version 2's counters, gaps, clocks set back, connections lost."""
+        readings = set()
+        for function, _, _, _ in credits_test.CASES:
+            with self.subTest(function.__name__):
+                packets = []
+                function(packets)
+                path = self.path(function.__name__ + '.pcap')
+                pcap.write(path, packets)
+                accounts = self.check(path, 2, 0)
+                for reading in ('sent', 'received'):
+                    want = {key: account['advertised'][reading] for key, account in accounts.items()
+                            if reading in account.get('advertised', {})}
+                    if want:
+                        self.advertised(path, reading, want)
+                readings |= {account.get('reading') for account in accounts.values()}
+        self.assertEqual(readings, {None, 'sent', 'received', 'undecided'})
+
+    def advertised(self, path, reading, want):
+        """What version 2 messages advertise, by the reading that was asked for."""
+        got = collections.defaultdict(list)
+        for _, connection, sender, values in states(path, 2, ('-o', f'rpcrdma.credits:{reading}')):
+            if 'advertised' in values:
+                self.assertEqual(values['reading'], reading)
+                got[connection, sender].append(int(values['advertised']))
+        self.assertEqual({key: (min(all), max(all), all[-1]) for key, all in got.items()},
+                         {key: (one['min'], one['max'], one['last']) for key, one in want.items()})
+
+    def test_none(self):
+        path = host.capture('roce-nfs3-mini')
+        self.assertEqual(states(path, 2, ('-o', 'rpcrdma.credits:none')), [])
 
 
 if __name__ == '__main__':

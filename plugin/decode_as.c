@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "decode_as.h"
+
+#include <epan/decode_as.h>
+
+/*
+ * Decode As: who says that a QP, a TCP port or every InfiniBand payload is RPC-over-RDMA is right,
+ * whatever its set-up or its bytes say. What was chosen is in Wireshark's tables; it changes only
+ * between two readings of a file.
+ *
+ *   tshark -d rpcrdma.qpn==17,rpcrdma -d tcp.port==20050,rpcrdma -d infiniband,rpcrdma
+ */
+
+static const char qpn_table[] = "rpcrdma.qpn";
+static const char tcp_table[] = "tcp.port";
+static const char payload_table[] = "infiniband";
+
+static dissector_handle_t tcp_handle;
+
+/* MPA keeps the stream's state; what it carries comes back to our heuristic. */
+static int dissect_tcp(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *data)
+{
+    heur_dtbl_entry_t *mpa = find_heur_dissector_by_unique_short_name("iwarp_mpa_tcp");
+
+    if (!mpa)
+        return 0;
+    call_heur_dissector_direct(mpa, tvb, pinfo, tree, data);
+    return (int)tvb_captured_length(tvb);
+}
+
+static void qpn_label(packet_info *pinfo, char *result)
+{
+    snprintf(result, MAX_DECODE_AS_PROMPT_LEN, "Destination QP %u as", pinfo->destport);
+}
+
+static void *qpn_value(packet_info *pinfo)
+{
+    return GUINT_TO_POINTER(pinfo->destport);
+}
+
+void decode_as_register(void)
+{
+    static build_valid_func values[] = {qpn_value};
+    static decode_as_value_t value = {qpn_label, 1, values};
+    static decode_as_t qpn = {
+        .name = "infiniband",
+        .table_name = qpn_table,
+        .num_items = 1,
+        .values = &value,
+        .populate_list = decode_as_default_populate_list,
+        .reset_value = decode_as_default_reset,
+        .change_value = decode_as_default_change,
+    };
+
+    register_dissector_table(qpn_table, "RPC-over-RDMA QP", proto_rpcrdma, FT_UINT24, BASE_DEC);
+    register_decode_as(&qpn);
+    tcp_handle = create_dissector_handle(dissect_tcp, proto_rpcrdma);
+}
+
+void decode_as_handoff(void)
+{
+    dissector_add_for_decode_as(qpn_table, rpcrdma_handle);
+    dissector_add_for_decode_as(tcp_table, tcp_handle);
+    dissector_add_for_decode_as(payload_table, rpcrdma_handle);
+}
+
+struct collected {
+    dissector_handle_t handle;
+    GArray *numbers; /* uint32_t */
+};
+
+static void collect(const char *table, ftenum_t type, void *key, void *entry, void *context)
+{
+    struct collected *to = context;
+    uint32_t number = GPOINTER_TO_UINT(key);
+
+    (void)table;
+    (void)type;
+    if (dtbl_entry_get_handle(entry) == to->handle)
+        g_array_append_val(to->numbers, number);
+}
+
+void decode_as_chosen(struct chosen *chosen)
+{
+    struct collected qpns = {rpcrdma_handle, g_array_new(FALSE, FALSE, sizeof(uint32_t))};
+    struct collected ports = {tcp_handle, g_array_new(FALSE, FALSE, sizeof(uint32_t))};
+    dissector_table_t payload = find_dissector_table(payload_table);
+
+    dissector_table_foreach(qpn_table, collect, &qpns);
+    dissector_table_foreach(tcp_table, collect, &ports);
+    chosen->all = payload && dissector_get_payload_handle(payload) == rpcrdma_handle;
+    chosen->n_qpns = qpns.numbers->len;
+    chosen->qpns = (uint32_t *)(void *)g_array_free(qpns.numbers, FALSE);
+    chosen->n_tcp_ports = ports.numbers->len;
+    chosen->tcp_ports = g_new(uint16_t, MAX(chosen->n_tcp_ports, 1));
+    for (size_t i = 0; i < chosen->n_tcp_ports; i++)
+        chosen->tcp_ports[i] = (uint16_t)g_array_index(ports.numbers, uint32_t, i);
+    g_array_free(ports.numbers, TRUE);
+}
+
+void decode_as_free(struct chosen *chosen)
+{
+    g_free(chosen->qpns);
+    g_free(chosen->tcp_ports);
+}

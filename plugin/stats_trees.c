@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "stats.h"
+
+#include "connections.h"
+#include "flow/credit.h"
+
+/* What the statistics count. A node whose children are its own must be made as a parent: else they
+ * are found by name, whosever they are. */
+
+static int node(stats_tree *st, const char *name, int parent)
+{
+    return tick_stat_node(st, name, parent, TRUE);
+}
+
+static int value(uint64_t n)
+{
+    return (int)MIN(n, G_MAXINT);
+}
+
+static const char *const roles[] = {"unknown", "client", "server"};
+
+static void count(stats_tree *st, const char *name, int parent, bool known, uint32_t n)
+{
+    if (known)
+        avg_stat_node_add_value_int(st, name, parent, FALSE, value(n));
+}
+
+static const char *account(const struct credit_state *state)
+{
+    static const char *const directions[] = {"unknown", "forward", "reverse"};
+
+    return state->counting ? roles[state->role] : directions[state->role];
+}
+
+/* Per connection, per direction of RPC or sender: each state counts once. */
+tap_packet_status stats_credits(stats_tree *st, packet_info *pinfo, epan_dissect_t *edt,
+                                const void *data, tap_flags_t flags)
+{
+    const struct credit_state *state = data;
+    int at = node(st, "Credits", 0);
+
+    (void)pinfo;
+    (void)edt;
+    (void)flags;
+    at = node(st, connections_label(state->connection), at);
+    at = node(st, account(state), at);
+    count(st, "Requested", at, state->has_requested, state->requested);
+    count(st, "Granted", at, state->has_granted, state->granted);
+    count(st, "Limit", at, state->has_limit, state->limit);
+    count(st, "In flight", at, true, state->in_flight);
+    count(st, "Advertised", at, state->has_advertised, state->advertised);
+    if (state->at_limit)
+        tick_stat_node(st, "At the limit", at, FALSE);
+    if (state->stall_ns >= 0)
+        avg_stat_node_add_value_float(st, "Stalls (ms)", at, FALSE, (float)state->stall_ns / 1e6f);
+    return TAP_PACKET_REDRAW;
+}
+
+static void type(stats_tree *st, const struct told *told, int parent)
+{
+    int at = node(st, told->type ? told->type : "unknown", parent);
+
+    if (told->error)
+        tick_stat_node(st, told->error, at, FALSE);
+}
+
+tap_packet_status stats_types(stats_tree *st, packet_info *pinfo, epan_dissect_t *edt,
+                              const void *data, tap_flags_t flags)
+{
+    const struct told *told = data;
+    int at;
+
+    (void)pinfo;
+    (void)edt;
+    (void)flags;
+    type(st, told, node(st, "Messages", 0));
+    at = node(st, "Connections", 0);
+    at = node(st, connections_label(told->connection), at);
+    type(st, told, node(st, roles[told->sender], at));
+    return TAP_PACKET_REDRAW;
+}
+
+/* Calls offer chunks; Replies say how much of them was written. */
+tap_packet_status stats_chunks(stats_tree *st, packet_info *pinfo, epan_dissect_t *edt,
+                               const void *data, tap_flags_t flags)
+{
+    static const char *const groups[] = {"Of messages that are neither", "Of Calls", "Of Replies"};
+    static const char *const places[] = {"Call chunk", "Position-Zero Read chunk", "Read chunk",
+                                         "Write chunk", "Reply chunk"};
+    const struct told *told = data;
+    int group, at;
+
+    (void)pinfo;
+    (void)edt;
+    (void)flags;
+    if (told->n_chunks == 0)
+        return TAP_PACKET_DONT_REDRAW;
+    group = increase_stat_node(st, groups[told->direction], 0, TRUE, (int)told->n_chunks);
+    for (uint32_t i = 0; i < told->n_chunks; i++) {
+        const struct chunk_note *chunk = &told->chunks[i];
+
+        at = node(st, places[chunk->place], group);
+        avg_stat_node_add_value_int(st, "Length", at, FALSE, value(chunk->length));
+        avg_stat_node_add_value_int(st, "Segments", at, FALSE, value(chunk->segments));
+    }
+    return TAP_PACKET_REDRAW;
+}
+
+static void take(stats_tree *st, const char *name, int parent, const struct transacted *t)
+{
+    avg_stat_node_add_value_float(st, name, parent, TRUE, (float)t->latency_ns / 1e6f);
+}
+
+tap_packet_status stats_times(stats_tree *st, packet_info *pinfo, epan_dissect_t *edt,
+                              const void *data, tap_flags_t flags)
+{
+    const struct transacted *t = data;
+    int at;
+
+    (void)pinfo;
+    (void)edt;
+    (void)flags;
+    if (!t->has_latency)
+        return TAP_PACKET_DONT_REDRAW;
+    take(st, t->title, node(st, "Operations (ms)", 0), t);
+    at = node(st, "Connections (ms)", 0);
+    at = node(st, connections_label(t->connection), at);
+    take(st, t->title, at, t);
+    return TAP_PACKET_REDRAW;
+}

@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "taps.h"
+
+#include <epan/tap.h>
+
+#include "wire/chunk.h"
+
+static int ids[TAPS];
+static GPtrArray *fresh[TAPS]; /* told since the last frame; only what somebody listens to */
+
+const char *tap_name(enum tap tap)
+{
+    static const char *const names[TAPS] = {"rpcrdma", "rpcrdma_credits", "rpcrdma_transactions"};
+
+    return names[tap];
+}
+
+void taps_register(void)
+{
+    for (int i = 0; i < TAPS; i++) {
+        ids[i] = register_tap(tap_name((enum tap)i));
+        fresh[i] = g_ptr_array_new();
+    }
+}
+
+void taps_file(void)
+{
+    for (int i = 0; i < TAPS; i++)
+        g_ptr_array_set_size(fresh[i], 0);
+}
+
+const GPtrArray *taps_left(enum tap tap)
+{
+    return fresh[tap];
+}
+
+static void tell(enum tap tap, const void *what)
+{
+    if (have_tap_listener(ids[tap]))
+        g_ptr_array_add(fresh[tap], (void *)(uintptr_t)what);
+}
+
+static void add_chunk(struct told *told, enum chunk_place place, uint32_t segments, uint64_t length)
+{
+    /* a power of two of them is room for one less than the next */
+    if ((told->n_chunks & (told->n_chunks - 1)) == 0)
+        told->chunks = wmem_realloc(wmem_file_scope(), told->chunks,
+                                    MAX(2 * told->n_chunks, 1) * sizeof(*told->chunks));
+    told->chunks[told->n_chunks++] =
+        (struct chunk_note){.place = (uint8_t)place, .segments = segments, .length = length};
+}
+
+/* Segments of one position that follow each other are one chunk (RFC 8166 section 3.4.5). */
+static void add_reads(struct told *told, const struct rpcrdma_read_list *list, bool call)
+{
+    struct rpcrdma_read_iter it = rpcrdma_read_begin(list);
+    struct rpcrdma_read_segment segment;
+    uint32_t position = 0, segments = 0;
+
+    while (rpcrdma_read_next(&it, &segment)) {
+        if (segments++ == 0 || segment.position != position) {
+            add_chunk(told,
+                      call                    ? CHUNK_CALL
+                      : segment.position == 0 ? CHUNK_READ_ALL
+                                              : CHUNK_READ,
+                      0, 0);
+            position = segment.position;
+        }
+        told->chunks[told->n_chunks - 1].segments++;
+        told->chunks[told->n_chunks - 1].length += segment.segment.length;
+    }
+}
+
+static void set_chunks(struct told *told, const struct rpcrdma_message *m)
+{
+    struct rpcrdma_write_iter it = rpcrdma_write_begin(&m->write);
+    struct rpcrdma_chunk chunk;
+
+    told->n_chunks = 0;
+    told->chunks = NULL;
+    add_reads(told, &m->call, true);
+    add_reads(told, &m->read, false);
+    while (rpcrdma_write_next(&it, &chunk))
+        add_chunk(told, CHUNK_WRITE, chunk.count, rpcrdma_chunk_length(&chunk));
+    if (m->present & RPCRDMA_HAS_REPLY && m->reply_present)
+        add_chunk(told, CHUNK_REPLY, m->reply.count, rpcrdma_chunk_length(&m->reply));
+}
+
+void tap_message(struct told *told, const struct rpcrdma_message *m)
+{
+    const struct rpcrdma_type_desc *type = NULL;
+    const struct rpcrdma_error_desc *error = NULL;
+
+    if (m->present & RPCRDMA_HAS_TYPE && m->version == m->dialect->version)
+        type = rpcrdma_dialect_type(m->dialect, m->type);
+    if (m->present & RPCRDMA_HAS_ERROR)
+        error = rpcrdma_dialect_error(m->dialect, m->error.code);
+    told->type = type ? type->name : NULL;
+    told->error = error ? error->name : NULL;
+    set_chunks(told, m);
+    if (!settings.leave_version1 || told->dialect->version != 1)
+        tell(TAP_MESSAGES, told);
+}
+
+void tap_credits(const struct credit_state *state)
+{
+    tell(TAP_CREDITS, state);
+}
+
+void tap_transaction(const struct transacted *transacted)
+{
+    tell(TAP_TRANSACTIONS, transacted);
+}
+
+static void first_pass(packet_info *pinfo)
+{
+    for (int i = 0; i < TAPS; i++) {
+        for (unsigned j = 0; j < fresh[i]->len; j++)
+            tap_queue_packet(ids[i], pinfo, fresh[i]->pdata[j]);
+        g_ptr_array_set_size(fresh[i], 0);
+    }
+}
+
+static void later_pass(packet_info *pinfo, const struct frame_note *note)
+{
+    taps_file();
+    if (!note)
+        return;
+    for (const struct told *told = note->messages; told; told = told->next)
+        if (!told->early && !(settings.leave_version1 && told->dialect->version == 1))
+            tap_queue_packet(ids[TAP_MESSAGES], pinfo, told);
+    for (const struct credit_state *state = note->credits; state; state = state->next)
+        tap_queue_packet(ids[TAP_CREDITS], pinfo, state);
+    for (const struct transacted *t = note->transacted; t; t = t->next)
+        if (pinfo->num == (t->reply_frame != 0 ? t->reply_frame : t->call_frame) && !t->left_alone)
+            tap_queue_packet(ids[TAP_TRANSACTIONS], pinfo, t);
+}
+
+void taps_frame(packet_info *pinfo, const struct frame_note *note)
+{
+    if (pinfo->fd->visited)
+        later_pass(pinfo, note);
+    else
+        first_pass(pinfo);
+}

@@ -1,0 +1,225 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""tshark -z rpcrdma,...: the sums over what the command prints line by line."""
+import collections
+import functools
+import json
+import subprocess
+import unittest
+
+import host
+import pcap
+from credit_fields_test import series
+
+PLACES = {'call': 'Call chunk', 'read': 'Read chunk', 'write': 'Write chunk', 'reply': 'Reply chunk'}
+
+
+def lines(path, *command):
+    run = subprocess.run([host.RPCRDMA, *command, path], capture_output=True, check=False)
+    return [json.loads(line) for line in run.stdout.decode().splitlines()]
+
+
+TITLES = {'Credits': 'credits', 'Message types': 'types', 'Chunks': 'chunks',
+          'Service response time': 'times', 'SRT Statistics': 'srt'}
+COLUMNS = ('Topic / Item', 'Count', 'Average', 'Min Val', 'Max Val', 'Rate (ms)')
+
+
+@functools.lru_cache(maxsize=None)
+def statistics(path, passes, *names):
+    """{name: rows} of what tshark prints. Of a tree {path of names: {column: number}}, of the table
+    {operation: (calls, shortest, longest, mean, sum)}."""
+    out, _ = host.run('-r', path, '-q', *(['-2'] if passes == 2 else []),
+                      *[word for name in names for word in ('-z', name)])
+    found, rows, at, columns = {}, None, [], {}
+    for line in out.splitlines():
+        title = next((name for end, name in TITLES.items() if line.rstrip(': ').endswith(end)
+                      and line.startswith('RPC-over-RDMA')), None)
+        words = line.split()
+        if title:
+            rows = found[title] = {}
+        elif line.startswith(COLUMNS[0]):
+            starts = [line.index(column) for column in COLUMNS]
+            columns = dict(zip(COLUMNS, zip(starts, starts[1:])))
+        elif rows is found.get('srt') and len(words) > 6 and words[0].isdigit():
+            rows[' '.join(words[1:-5])] = tuple(float(word) for word in words[-5:])
+        elif rows is not found.get('srt') and line.strip() and not line.startswith(('-', '=')):
+            cells = {column: line[a:b].strip() for column, (a, b) in columns.items()}
+            at = at[:len(line) - len(line.lstrip())] + [cells.pop(COLUMNS[0])]
+            rows[tuple(at)] = {column: float(cell) for column, cell in cells.items() if cell}
+    return found
+
+
+def by_option(path):
+    return statistics(path, 1, 'rpcrdma,credits', 'rpcrdma,types', 'rpcrdma,chunks', 'rpcrdma,srt')
+
+
+def by_tree(path):
+    """By Wireshark's own names of them."""
+    return statistics(path, 2, 'rpcrdma_credits,tree', 'rpcrdma_types,tree', 'rpcrdma_chunks,tree',
+                      'rpcrdma_times,tree', 'rpcrdma,srt')
+
+
+def summary(values):
+    return {'Count': len(values), 'Average': round(sum(values) / len(values), 2),
+            'Min Val': min(values), 'Max Val': max(values)}
+
+
+class StatsTest(host.PluginTest):
+    def each(self, check):
+        for name in host.recordings():
+            with self.subTest(name):
+                check(host.capture(name))
+
+    def twice(self, path, name):
+        """The same in one pass as in two."""
+        got = by_option(path)[name]
+        self.assertGreater(len(got), 1)
+        self.assertEqual(by_tree(path)[name], got)
+        return dict(got)
+
+    def labels(self, path):
+        return {c['connection']: f'#{c["connection"]} {c["client"]} -> {c["server"]}'
+                for c in lines(path, 'connections', '--json')}
+
+    def close(self, got, want):
+        """A float's worth of digits."""
+        self.assertEqual(sorted(got), sorted(want))
+        for key, cells in want.items():
+            self.assertEqual(sorted(got[key]), sorted(cells), key)
+            for title, value in cells.items():
+                self.assertAlmostEqual(got[key][title], value, delta=max(abs(value) * 1e-5, 0.011),
+                                       msg=(key, title))
+
+    def credits(self, path):
+        labels = self.labels(path)
+        want = collections.defaultdict(list)
+        counts = collections.Counter()
+        for connection, direction, values in series(path, self.folder):
+            top = ('Credits', labels[connection], direction)
+            counts.update(top[:n] for n in (1, 2, 3))
+            for key, name in (('requested', 'Requested'), ('granted', 'Granted'),
+                              ('in_flight', 'In flight')):
+                if key in values:
+                    want[top + (name,)].append(int(values[key]))
+            if 'requested' in values and 'granted' in values:
+                limit = min(int(values['requested']), int(values['granted']))
+                want[top + ('Limit',)].append(limit)
+                counts[top + ('At the limit',)] += int(values['in_flight']) >= limit
+        want = {key: summary(values) for key, values in want.items()}
+        want.update((key, {'Count': n}) for key, n in counts.items() if n)
+        got = self.twice(path, 'credits')
+        stalls = {key: got.pop(key) for key in list(got) if key[-1] == 'Stalls (ms)'}
+        self.close(got, want)
+        (result,) = lines(path, 'credits', '--json')
+        for connection in result['connections']:
+            for account in connection['directions']:
+                cells = stalls.pop(('Credits', labels[connection['connection']], account['direction'],
+                                    'Stalls (ms)'), {'Count': 0, 'Average': 0})
+                ended = [one for one in account['stalls'] if one['ended_by'] != 'capture']
+                self.assertEqual(cells['Count'], len(ended))
+                if ended:
+                    self.assertAlmostEqual(cells['Average'], account['at_limit_ns'] / len(ended) / 1e6,
+                                           delta=0.011)
+        self.assertEqual(stalls, {})
+
+    def test_credits(self):
+        self.each(self.credits)
+
+    def types(self, path):
+        labels = self.labels(path)
+        want = collections.Counter()
+        for message in lines(path, 'decode', '--json'):
+            if 'sender' not in message:
+                continue  # a finding that belongs to no message
+            name = message['type'] if isinstance(message.get('type'), str) else 'unknown'
+            who = ('Connections', labels[message['connection']], message['sender'])
+            for top in (('Messages',), who):
+                want.update(top[:n] for n in range(1, len(top) + 1))
+                want[top + (name,)] += 1
+                if 'name' in message.get('error', {}):
+                    want[top + (name, message['error']['name'])] += 1
+        self.assertEqual({key: int(cells['Count']) for key, cells in self.twice(path, 'types').items()},
+                         dict(want))
+
+    def test_types(self):
+        self.each(self.types)
+
+    @staticmethod
+    def chunks_of(message):
+        """(where, [lengths of its segments])"""
+        for key in ('call', 'read'):
+            chunks = []
+            for segment in message.get(key, []):
+                if not chunks or chunks[-1][0] != segment['position']:
+                    chunks.append((segment['position'], []))
+                chunks[-1][1].append(segment['length'])
+            for position, lengths in chunks:
+                whole = key == 'read' and position == 0
+                yield 'Position-Zero Read chunk' if whole else PLACES[key], lengths
+        for chunk in message.get('write', []):
+            yield PLACES['write'], [segment['length'] for segment in chunk]
+        if message.get('reply'):
+            yield PLACES['reply'], [segment['length'] for segment in message['reply']]
+
+    def chunks(self, path):
+        counts, values = collections.Counter(), collections.defaultdict(list)
+        for message in lines(path, 'decode', '--json'):
+            group = {'call': 'Of Calls', 'reply': 'Of Replies',
+                     None: 'Of messages that are neither'}[message.get('direction')]
+            for where, segments in self.chunks_of(message):
+                counts.update([(group,), (group, where)])
+                values[group, where, 'Length'].append(sum(segments))
+                values[group, where, 'Segments'].append(len(segments))
+        want = {key: summary(all) for key, all in values.items()}
+        want.update((key, {'Count': n}) for key, n in counts.items())
+        self.close(self.twice(path, 'chunks'), want)
+
+    def test_chunks(self):
+        self.each(self.chunks)
+
+    def times(self, path):
+        """Service response times, as a table and as a tree."""
+        want = {one['operation']: one for one in lines(path, 'rpcs', '-q', '--json') if 'latency_ns' in one}
+        timed = sum('latency_ns' in one for one in lines(path, 'rpcs', '--json'))
+        rows = self.twice(path, 'srt')
+        self.assertEqual(sorted(rows), sorted(want))
+        self.assertEqual(sum(int(row[0]) for row in rows.values()), timed)
+        for name, (_, _, longest, mean, _) in rows.items():
+            latency = want[name]['latency_ns']
+            self.assertAlmostEqual(longest, latency['max'] / 1e9, delta=1e-6)
+            self.assertAlmostEqual(mean, latency['mean'] / 1e9, delta=1e-6)
+        tree = by_tree(path)['times']
+        self.assertEqual({key[1]: cells['Count'] for key, cells in tree.items()
+                          if len(key) == 2 and key[0] == 'Operations (ms)'},
+                         {name: row[0] for name, row in rows.items()})
+        self.assertEqual(sum(cells['Count'] for key, cells in tree.items()
+                             if len(key) == 3 and key[0] == 'Connections (ms)'), timed)
+
+    def test_times(self):
+        self.each(self.times)
+
+    def test_filter(self):
+        """A statistic of one connection."""
+        path = host.capture('roce-nfs3-mini')
+        all = by_option(path)['types']
+        one = statistics(path, 2, 'rpcrdma,types,rpcrdma.connection == 2')['types']
+        self.assertEqual([key[1][:2] for key in all if len(key) == 2 and key[0] == 'Connections'],
+                         ['#1', '#2'])
+        self.assertEqual([key[1][:2] for key in one if len(key) == 2 and key[0] == 'Connections'], ['#2'])
+        for key in one:
+            if key[0] == 'Connections' and len(key) > 1:
+                self.assertEqual(one[key], all[key])
+        _, err = host.run('-r', path, '-q', '-z', 'rpcrdma,types,no such field', status=None)
+        self.assertIn('rpcrdma,types', err)
+
+    def test_held_at_the_end(self):
+        """A Call waits for word from its peer when the file ends: one pass counts it, too."""
+        packets, link = pcap.read(host.capture('roce-nfs3-mini'))
+        call = lines(host.capture('roce-nfs3-mini'), 'decode', '--json')[0]
+        self.assertEqual(call['direction'], 'call')
+        path = self.path()
+        pcap.write(path, packets[call['frame'] - 1:call['frame']], link)
+        self.types(path)
+
+
+if __name__ == '__main__':
+    unittest.main()
