@@ -21,8 +21,10 @@ enum {
 
 enum rank {
     IMPOSSIBLE,
-    ODD, /* can be read so, but not as it should be */
+    ODD,      /* can be read so, but not as it should be */
+    POSSIBLE, /* what would tell was not captured, or is not there */
     EXACT,
+    RANKS,
 };
 
 static bool has_bad_property(const struct rpcrdma_propset *set,
@@ -54,13 +56,9 @@ static enum rank payload_rank(const struct rpcrdma_message *m, bool may_continue
     default:
         return EXACT;
     }
-    if (may_continue)
+    if (payload->caplen >= 4 && rpcrdma_get_be32(payload->data) == m->xid)
         return EXACT;
-    if (payload->len < 4)
-        return IMPOSSIBLE;
-    if (payload->caplen < 4)
-        return EXACT; /* not captured: nothing speaks against it */
-    return rpcrdma_get_be32(payload->data) == m->xid ? EXACT : IMPOSSIBLE;
+    return may_continue || (payload->len >= 4 && payload->caplen < 4) ? POSSIBLE : IMPOSSIBLE;
 }
 
 static bool unknown_flags(const struct rpcrdma_message *m)
@@ -82,14 +80,14 @@ static enum rank rank_of(const struct rpcrdma_dialect *dialect, const struct flo
 {
     struct rpcrdma_message m;
     struct rpcrdma_xchar xchar;
+    enum rank rank;
     enum rpcrdma_status status =
         rpcrdma_message_decode(dialect, send->data, send->caplen, send->len, &m);
 
     if (status == RPCRDMA_MALFORMED)
         return IMPOSSIBLE;
-    if (status == RPCRDMA_TRUNCATED)
-        return EXACT;
-    if (payload_rank(&m, may_continue) == IMPOSSIBLE)
+    rank = status == RPCRDMA_TRUNCATED ? POSSIBLE : payload_rank(&m, may_continue);
+    if (rank == IMPOSSIBLE)
         return IMPOSSIBLE;
     if (m.noncanonical || unknown_flags(&m) ||
         (m.present & RPCRDMA_HAS_DIRECTION && m.direction > 1) ||
@@ -98,10 +96,11 @@ static enum rank rank_of(const struct rpcrdma_dialect *dialect, const struct flo
         has_bad_property(&m.want, dialect, false) || has_bad_property(&m.now, dialect, false))
         return ODD;
     /* the xchar messages were written for cel-01; elsewhere their types are just unknown ones */
-    if (m.kind == RPCRDMA_KIND_OPTIONAL && rpcrdma_xchar_name(m.optional.type) &&
+    if (status == RPCRDMA_OK && m.kind == RPCRDMA_KIND_OPTIONAL &&
+        rpcrdma_xchar_name(m.optional.type) &&
         (!rpcrdma_xchar_decode(&m, &xchar) || xchar.status != RPCRDMA_OK || xchar.trailing))
         return ODD;
-    return EXACT;
+    return rank;
 }
 
 /* By version 1's layout, which all share. */
@@ -114,14 +113,16 @@ static bool is_err_vers(const struct flow_send *send)
 
 static uint32_t best(uint32_t candidates, const struct flow_send *send, bool may_continue)
 {
-    uint32_t at[3] = {0};
+    uint32_t at[RANKS] = {0};
 
     for (int id = RPCRDMA_CEL_00; id < RPCRDMA_DIALECT_COUNT; id++)
         if (candidates & 1u << id)
             at[rank_of(rpcrdma_dialect((enum rpcrdma_dialect_id)id), send, may_continue)] |= 1u
                                                                                              << id;
-    /* what no candidate explains decides nothing */
-    return at[EXACT] ? at[EXACT] : at[ODD] ? at[ODD] : candidates;
+    for (int rank = EXACT; rank > IMPOSSIBLE; rank--)
+        if (at[rank])
+            return at[rank];
+    return candidates; /* what none explains decides nothing */
 }
 
 static bool single(uint32_t mask)
