@@ -36,6 +36,8 @@ static void check_finding(struct watch *w, const struct rpcrdma_finding *finding
     MUST(rpcrdma_finding_text(finding, text, sizeof(text)) > 0);
     add_text(w, text);
     w->findings++;
+    w->undecided |= finding->rule == RPCRDMA_RULE_DIALECT_UNDECIDED;
+    w->malformed += finding->rule == RPCRDMA_RULE_MALFORMED;
 }
 
 static void on_message(void *context, const struct rpcrdma_flow_message *m)

@@ -19,6 +19,8 @@ struct watch {
     struct rpcrdma_net *net;
     uint64_t frame, sum;
     uint64_t connections, messages, rpcs, transactions, findings;
+    uint64_t malformed;                    /* findings */
+    bool undecided;                        /* a dialect, says a finding */
     uint64_t given[WATCH_CONNECTIONS + 1]; /* messages by connection */
     bool told[WATCH_CONNECTIONS + 1], merged;
     size_t memory; /* allocated when it began */
