@@ -170,9 +170,13 @@ static void rep_with_another_qp(void **state)
     req(&a, &b, A_ID, 20049);
     rep(&b, &a, B_ID, A_ID);
     rig_send_call(&rig, &a, &first, 1);
-    a.psn += 2; /* a gap: what follows waits */
+    rig_send_reply(&rig, &first, &a, 1);
+    first.psn += 2; /* a gap: what follows, either way, waits */
+    rig_send_reply(&rig, &first, &a, 1001);
     rig_send_call(&rig, &a, &first, 2);
+    assert_int_equal(rig.messages, 2);
     b.qpn = 34;
+    b.psn = first.psn;
     rep(&b, &a, B_ID + 1, A_ID);
     rpc(3);
     rig_end(&rig);
@@ -269,6 +273,35 @@ static void open_without_end(void **state)
     assert_true(rig.flow->flow.n_conns > 100);
 }
 
+/* Streams of which nothing is known but a packet: as many as fit, the latest of them. */
+static void strangers_without_end(void **state)
+{
+    static const uint64_t limits[] = {0, 1 << 18};
+
+    (void)state;
+    for (size_t k = 0; k < 2; k++) {
+        const struct rpcrdma_flow_config config = {.max_memory = limits[k]};
+        struct rig_end last = {9, 0, 0}, peer = {8, 0, 0};
+
+        teardown(NULL);
+        rig_begin(&rig, &config);
+        for (uint32_t i = 1; i < 20000; i++) {
+            last.qpn = i;
+            rig_ack(&rig, &peer, &last, i);
+            assert_true(rig.flow->flow.unowned <= 16384);
+            assert_true(!limits[k] || rig.flow->flow.memory.used <= limits[k]);
+        }
+        assert_true(rig.flow->flow.unowned > 100);
+        assert_int_equal(rig_count(&rig, RPCRDMA_RULE_MEMORY_LIMIT), limits[k] != 0);
+        a = RIG_A;
+        b = RIG_B;
+        if (!limits[k])
+            rpc(1); /* what matters is found among them */
+        rig_end(&rig);
+        assert_int_equal(rig.messages, limits[k] ? 0 : 2);
+    }
+}
+
 /* Whether a stream may still turn out to be RPC-over-RDMA: a filter must not drop it meanwhile. */
 static void undecided(void **state)
 {
@@ -306,10 +339,18 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
     const struct CMUnitTest tests[] = {
-        TEST(sent_again),       TEST(comm_id_again),     TEST(comm_id_of_two_hosts),
-        TEST(rep_alone),        TEST(rep_of_a_known_qp), TEST(rep_with_another_qp),
-        TEST(known_by_the_qp),  TEST(of_another),        TEST(closed_without_end),
-        TEST(open_without_end), TEST(undecided),
+        TEST(sent_again),
+        TEST(comm_id_again),
+        TEST(comm_id_of_two_hosts),
+        TEST(rep_alone),
+        TEST(rep_of_a_known_qp),
+        TEST(rep_with_another_qp),
+        TEST(known_by_the_qp),
+        TEST(of_another),
+        TEST(closed_without_end),
+        TEST(open_without_end),
+        TEST(strangers_without_end),
+        TEST(undecided),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
