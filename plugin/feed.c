@@ -180,6 +180,7 @@ void feed_begin(void)
 void feed_end(void)
 {
     stop();
+    keep_frame_done();
     feed.frame = 0;
     feed.failed = false;
     store_end();
@@ -192,6 +193,7 @@ void feed_finish(void)
         if (!rpcrdma_flow_end(feed.flow))
             fail();
     }
+    keep_frame_done();
     stop();
 }
 

@@ -28,8 +28,7 @@ static struct {
     struct pending pending[PENDING];
     unsigned n_pending;
     struct last_part last_part[LAST_PARTS];
-    GPtrArray *of_frame; /* struct whole: bytes that go with the frame in hand */
-    GHashTable *calls;   /* (stream, XID) -> struct told, of Calls not told in time */
+    GHashTable *calls; /* (stream, XID) -> struct told, of Calls not told in time */
 } keep;
 
 void keep_begin(const struct rpcrdma_packet *packet)
@@ -47,26 +46,8 @@ void keep_file(void)
 
 void keep_frame_done(void)
 {
-    for (unsigned i = 0; keep.of_frame && i < keep.of_frame->len; i++) {
-        struct whole *whole = keep.of_frame->pdata[i];
-
-        g_free(whole->bytes);
-        whole->bytes = NULL;
-        whole->n_runs = 0;
-    }
-    if (keep.of_frame)
-        g_ptr_array_set_size(keep.of_frame, 0);
+    keep_whole_frame_done();
     keep.packet = (struct rpcrdma_packet){0};
-}
-
-/* Bytes beyond the memory limit are there for the first visit at least. */
-static uint8_t *bytes_of_frame(struct whole *whole, size_t n)
-{
-    if (!keep.of_frame)
-        keep.of_frame = g_ptr_array_new();
-    g_ptr_array_add(keep.of_frame, whole);
-    whole->of_frame = true;
-    return g_malloc(n);
 }
 
 static struct place place_of(uint64_t frame, const uint8_t *data, uint32_t caplen, uint32_t len)
@@ -360,48 +341,6 @@ void keep_finding(void *context, const struct rpcrdma_connection *connection,
     (*end)->finding = *finding;
 }
 
-static uint64_t known(const struct rpcrdma_rpc_message *m)
-{
-    uint64_t n = 0;
-
-    for (size_t i = 0; i < m->n_pieces; i++)
-        n += m->pieces[i].data ? m->pieces[i].length : 0;
-    return n;
-}
-
-static struct whole *collect(const struct rpcrdma_rpc_message *m)
-{
-    struct whole *whole = store_new(sizeof(struct whole));
-    uint64_t n = known(m), at = 0;
-    uint8_t *to;
-
-    whole->length = (uint32_t)MIN(m->length, UINT32_MAX);
-    whole->complete = m->complete;
-    whole->runs = wmem_alloc_array(wmem_file_scope(), struct run, MAX(m->n_pieces, 1));
-    whole->bytes = store_bytes(n);
-    if (!whole->bytes)
-        whole->bytes = bytes_of_frame(whole, n);
-    to = whole->bytes;
-    for (size_t i = 0; i < m->n_pieces; i++) {
-        const struct rpcrdma_piece *piece = &m->pieces[i];
-        struct run run = {.at = (uint32_t)at, .length = piece->length};
-
-        /* behind the message come chunks whose place in it nobody knows */
-        if (at + piece->length > whole->length)
-            break;
-        at += piece->length;
-        if (piece->data) {
-            memcpy(to, piece->data, piece->length);
-            run.data = to;
-            to += piece->length;
-        } else if (piece->kind != RPCRDMA_PIECE_PAD) {
-            continue;
-        }
-        whole->runs[whole->n_runs++] = run;
-    }
-    return whole;
-}
-
 /* A Send that was one run of bytes is its own RPC message. */
 static bool is_inline(const struct rpcrdma_rpc_message *m)
 {
@@ -418,7 +357,7 @@ void keep_rpc(void *context, const struct rpcrdma_rpc_message *m)
     (void)context;
     if (is_inline(m))
         return;
-    whole = collect(m);
+    whole = keep_whole(m);
     if (told && told->direction == m->direction) {
         attach(told, whole, (uint32_t)m->frame);
     } else if (keep.n_pending < PENDING) {

@@ -25,4 +25,8 @@ void keep_credits(void *context, const struct rpcrdma_connection *connection, in
 /* Before an operation goes to flow/; NULL: after it. */
 void keep_op(const struct rpcrdma_op *op);
 
+/* keep_whole.c: what there is of an RPC message, for as long as the memory limit lets it. */
+struct whole *keep_whole(const struct rpcrdma_rpc_message *m);
+void keep_whole_frame_done(void);
+
 #endif

@@ -20,11 +20,11 @@ struct run {
  */
 struct whole {
     uint32_t length; /* the RPC message's, unreduced */
-    uint32_t n_runs;
+    uint32_t n_runs, n_kept;
     struct run *runs;
-    uint8_t *bytes; /* of the runs */
-    bool of_frame;  /* bytes will be gone with the frame in hand: memory limit */
-    bool complete;  /* all of it passed on the wire */
+    struct run *kept; /* beyond the memory limit: what there is once the frame in hand is done */
+    uint8_t *bytes;   /* beyond it: of the runs, as long as that is in hand */
+    bool complete;    /* all of it passed on the wire */
 };
 
 /* Bytes of a message: in the frame, or a copy where it was sent in several packets. */

@@ -46,7 +46,8 @@ def take_profile(folder):
 
 
 def environment(plugin=True):
-    env = dict(os.environ, WIRESHARK_CONFIG_DIR=os.path.join(SCRATCH, 'config'), LC_ALL='C.UTF-8')
+    # 4.6 looks for Lua's start-up file at home
+    env = dict(os.environ, WIRESHARK_CONFIG_DIR=os.path.join(SCRATCH, 'config'), HOME=SCRATCH, LC_ALL='C.UTF-8')
     if plugin and 'RPCRDMA_PRELOAD' in os.environ:
         env['LD_PRELOAD'] = os.environ['RPCRDMA_PRELOAD']
     env['WIRESHARK_PLUGIN_DIR'] = os.path.join(SCRATCH, 'plugins' if plugin else 'none')
