@@ -40,14 +40,18 @@ static uint64_t path_hash(const struct rpcrdma_address *src, uint32_t qpn)
     return flow_hash2(s ^ (uint64_t)qpn << 20, d);
 }
 
-/* Where a half may stand in the cache: spread enough, and less work than path_hash. */
-static struct flow_half **cached(struct flow *flow, const struct rpcrdma_address *src, uint32_t qpn)
+/* Spread enough for the cache, and less work than path_hash. */
+static uint64_t quick_hash(const struct rpcrdma_address *src, uint32_t qpn)
 {
     const uint8_t *p = (const uint8_t *)src;
     uint64_t x = load64(p) ^ load64(p + 9), y = load64(p + 17) ^ load64(p + 26);
-    uint64_t mixed = (x + 3 * y + qpn) * UINT64_C(0x9e3779b97f4a7c15);
 
-    return &flow->cache[mixed >> 32 & (FLOW_CACHE_SIZE - 1)];
+    return (x + 3 * y + qpn) * UINT64_C(0x9e3779b97f4a7c15);
+}
+
+static struct flow_cached *cached(struct flow *flow, uint64_t quick)
+{
+    return &flow->cache[quick >> 32 & (FLOW_CACHE_SIZE - 1)];
 }
 
 static bool path_equal(const struct flow_path *path, const struct rpcrdma_address *src,
@@ -143,6 +147,7 @@ void flow_half_owned(struct flow *flow, struct flow_half *half, bool owned)
 
 void flow_half_free(struct flow *flow, struct flow_half *half)
 {
+    struct flow_cached *at;
     struct flow_half *first = flow_table_get(&flow->halves, half->hash);
 
     if (first == half) {
@@ -155,8 +160,9 @@ void flow_half_free(struct flow *flow, struct flow_half *half)
             first = first->chain;
         first->chain = half->chain;
     }
-    if (*cached(flow, &half->path.src, half->path.qpn) == half)
-        *cached(flow, &half->path.src, half->path.qpn) = NULL;
+    at = cached(flow, quick_hash(&half->path.src, half->path.qpn));
+    if (at->half == half)
+        at->half = NULL;
     if (!half->conn)
         flow_half_owned(flow, half, true);
     give_handle(flow, half->handle);
@@ -240,13 +246,15 @@ struct flow_half *flow_half_find(struct flow *flow, const struct rpcrdma_op *op)
     uint32_t qpn = op->carrier == RPCRDMA_CARRIER_IWARP
                        ? (uint32_t)op->src_port << 16 | op->dst_port
                        : op->dst_qpn;
-    struct flow_half **at = cached(flow, &op->src, qpn);
-    struct flow_half *half = *at;
+    uint64_t quick = quick_hash(&op->src, qpn);
+    struct flow_cached *at = cached(flow, quick);
+    struct flow_half *half = at->half;
 
-    if (half && path_equal(&half->path, &op->src, qpn))
+    /* a half of another hash is not looked at: it may be far away in memory */
+    if (half && at->quick == quick && path_equal(&half->path, &op->src, qpn))
         return half;
     half = find_or_create(flow, op, qpn);
     if (half)
-        *at = half;
+        *at = (struct flow_cached){half, quick};
     return half;
 }

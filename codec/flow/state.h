@@ -132,6 +132,11 @@ struct flow_half {
     uint64_t id;                     /* never used again */
 };
 
+struct flow_cached {
+    struct flow_half *half; /* NULL: none */
+    uint64_t quick;         /* hash of its path: see half.c */
+};
+
 struct flow_handle {
     struct flow_half *half;
     uint32_t next_free; /* handle + 1; 0: none */
@@ -280,7 +285,7 @@ struct flow {
     bool unordered;               /* messages need not wait for other connections' */
     bool ending;                  /* no more operations */
 
-    struct flow_half *cache[FLOW_CACHE_SIZE];
+    struct flow_cached cache[FLOW_CACHE_SIZE];
     struct flow_table halves; /* path hash -> chain of halves */
     struct flow_handle *handles;
     uint32_t n_handles, handles_size, free_handle; /* free_handle: handle + 1; 0: none */
