@@ -1,10 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
 """command.py RPCRDMA GENERATE MEASURE [--size 200M] [--dir DIR] [--kinds ...] [--tshark] [--runs N]
+[--huge SIZE]
 
 The command on generated captures: packets and bytes per second, peak memory, and how long `cat` takes
 to bring the same bytes from the page cache to /dev/null, in turns on the same machine. The best run of
-each counts; rates are per second of CPU, which other programs disturb least. With --tshark also Wireshark's tshark with the fields that answer the same question."""
+each counts; rates are per second of CPU of all threads, which other programs disturb least. With
+--tshark also Wireshark's tshark with the fields that answer the same question, whose captures are
+--tshark-size large. With --huge also a capture of that size, deleted afterwards: what a packet costs
+there, and the memory, against --size."""
 import argparse
 import os
 import shutil
@@ -17,6 +21,7 @@ COMMANDS = {
     'decode': ['decode'],
     'decode --json': ['decode', '--json'],
     'rpcs': ['rpcs'],
+    'check': ['check'],
     'extract -w': ['extract', '-w', '/dev/null'],
 }
 FIELDS = [word for name in ('frame.number', 'frame.time_epoch', 'infiniband.bth.destqp', 'rpcordma.xid',
@@ -34,7 +39,10 @@ class Run:
         self.seconds, self.cpu, self.memory = float('inf'), float('inf'), 0
 
     def start(self):
-        return subprocess.run(self.command, stdout=subprocess.PIPE, check=True)
+        done = subprocess.run(self.command, stdout=subprocess.PIPE, check=False)
+        if done.returncode not in (0, 1): # 1: check found something
+            sys.exit(f'{" ".join(self.command)}: exit status {done.returncode}')
+        return done
 
     def turn(self):
         done = self.start()
@@ -56,6 +64,10 @@ def generate(options, kind, size):
     return path, int(packets), int(size)
 
 
+def own(options, name, path):
+    return Run(options.measure, [options.rpcrdma, *COMMANDS[name], path])
+
+
 def report(name, run, packets, size, note=''):
     print(f'  {name:<22} {run.seconds * 1e3:9.1f} ms  {run.cpu * 1e3:9.1f} ms CPU'
           f'  {packets / run.cpu / 1e6:7.2f} M packets/s  {size / run.cpu / 1e9:6.2f} GB/s'
@@ -66,8 +78,7 @@ def measure(options, kind):
     path, packets, size = generate(options, kind, options.size)
     print(f'{kind}: {packets} packets, {size / 1e6:.0f} MB', flush=True)
     cat = Run(options.measure, ['cat', path])
-    runs = {name: Run(options.measure, [options.rpcrdma, *COMMANDS[name], path])
-            for name in options.commands}
+    runs = {name: own(options, name, path) for name in options.commands}
     for _ in range(options.runs):
         cat.turn()
         for run in runs.values():
@@ -81,22 +92,43 @@ def measure(options, kind):
                f"  {run.seconds / cat.seconds:5.2f} ({run.cpu / cat.cpu:.2f}) of cat's time{'  TOO MUCH MEMORY' if over else ''}")
     if options.tshark:
         compare(options, kind, runs)
+    if options.huge:
+        bad |= huge(options, kind, runs, packets)
+    return bad
+
+
+def huge(options, kind, runs, packets):
+    """Cost is linear, memory the same."""
+    path, more, size = generate(options, kind, options.huge)
+    bad = False
+    for name, run in runs.items():
+        one = own(options, name, path)
+        one.turn()
+        grown = one.memory > run.memory + 8
+        bad |= grown and name != 'extract -w'
+        report(f'{name}, {options.huge}', one, more, size,
+               f"  {one.cpu / more / (run.cpu / packets):5.2f} times the CPU per packet"
+               f"{'  MORE MEMORY' if grown else ''}")
+    os.unlink(path)
+    os.unlink(path + '.txt')
     return bad
 
 
 def compare(options, kind, runs):
-    """tshark on a smaller capture: its time, too, is linear at best."""
+    """tshark on a smaller capture: its time, too, is linear at best. By CPU: a busy machine takes
+    longer over its ten seconds than over our tenth of one."""
     path, packets, size = generate(options, kind, options.tshark_size)
     for name, arguments in TSHARK.items():
         if name not in runs:
             continue
         theirs = Run(options.measure, ['tshark', '-n', '-r', path, *arguments])
-        ours = Run(options.measure, [options.rpcrdma, *COMMANDS[name], path])
+        ours = own(options, name, path)
         theirs.turn()
         for _ in range(options.runs):
             ours.turn()
         report('tshark, ' + name, theirs, packets, size,
-               f'  {theirs.seconds / ours.seconds:6.1f} times as long as ours on these {packets} packets')
+               f'  {theirs.seconds / ours.seconds:6.1f} ({theirs.cpu / ours.cpu:.1f}) times ours on these'
+               f' {packets} packets')
 
 
 def main():
@@ -105,12 +137,13 @@ def main():
     parser.add_argument('generate')
     parser.add_argument('measure')
     parser.add_argument('--size', default='200M')
-    parser.add_argument('--tshark-size', default='20M')
+    parser.add_argument('--tshark-size', default='100M')
     parser.add_argument('--dir', default='.')
     parser.add_argument('--kinds', nargs='+', default=KINDS, choices=KINDS)
     parser.add_argument('--commands', nargs='+', default=list(COMMANDS), choices=list(COMMANDS))
     parser.add_argument('--runs', type=int, default=3)
     parser.add_argument('--tshark', action='store_true')
+    parser.add_argument('--huge', help='10G, for instance: so much disk is needed')
     options = parser.parse_args()
     options.tshark = options.tshark and shutil.which('tshark')
     os.makedirs(options.dir, exist_ok=True)
