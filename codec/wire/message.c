@@ -90,7 +90,7 @@ static HOT void read_read_list(struct rpcrdma_cursor *c, struct rpcrdma_message 
         return;
     list->wire = p;
     m->present |= bit;
-    while (read_bool(m, p)) {
+    for (bool more = read_bool(m, p); more; more = read_bool(m, p)) {
         if (!rpcrdma_cursor_take(c, RPCRDMA_READ_SEGMENT_SIZE, "read segment"))
             return;
         list->count++;
@@ -137,7 +137,7 @@ static HOT void read_write_list(struct rpcrdma_cursor *c, struct rpcrdma_message
         return;
     list->wire = p;
     m->present |= RPCRDMA_HAS_WRITE;
-    while (read_bool(m, p)) {
+    for (bool more = read_bool(m, p); more; more = read_bool(m, p)) {
         if (!read_chunk(c, &chunk))
             return;
         list->count++;
