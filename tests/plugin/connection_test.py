@@ -64,15 +64,19 @@ class ConnectionTest(host.PluginTest):
                 self.assertEqual(shown(path), want)
 
     def test_field_iwarp(self):
-        """Each frame with RDMA in it, as Wireshark finds it, on that TCP connection."""
+        """Each frame with RDMA in it, as Wireshark finds it, on that TCP connection. What comes behind
+        a hole is of the frame that fills it."""
         for name in self.recordings(False):
             with self.subTest(name):
+                holes = host.count(host.capture(name), 'tcp.analysis.lost_segment || '
+                                   'tcp.analysis.retransmission || tcp.analysis.out_of_order')
                 streams = collections.defaultdict(set)
                 for frame, stream, numbers in host.fields(
                         host.capture(name), 'frame.number', 'tcp.stream', 'rpcrdma.connection',
                         where='iwarp_ddp || iwarp_mpa.req || iwarp_mpa.rep', passes=2):
-                    self.assertEqual(len(set(numbers)), 1, frame)
-                    streams[stream[0]].add(numbers[0])
+                    if numbers or holes == 0:
+                        self.assertEqual(len(set(numbers)), 1, frame)
+                        streams[stream[0]].add(numbers[0])
                 self.assertEqual([len(numbers) for numbers in streams.values()], [1] * len(streams))
 
     @unittest.skipUnless(PROBE, 'no plugin that asks for the filters')
