@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "extcap.h"
 
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "capture.h"
 #include "source/device.h"
@@ -116,7 +118,10 @@ struct arguments {
 static int capture(const struct arguments *a, const char *name)
 {
     char *arguments[24];
-    int n = 0;
+    int n = 0, status;
+    /* Wireshark waits for somebody to open it, even if that is all: then it looks at what was said
+     */
+    int held = open(a->fifo, O_WRONLY | O_CLOEXEC);
 
     arguments[n++] = (char *)"capture";
     arguments[n++] = (char *)"-q";
@@ -141,7 +146,10 @@ static int capture(const struct arguments *a, const char *name)
         arguments[n++] = a->buffer;
     }
     arguments[n] = NULL;
-    return command_capture.run(&command_capture, n, arguments);
+    status = command_capture.run(&command_capture, n, arguments);
+    if (held >= 0)
+        close(held);
+    return status;
 }
 
 static int act(const struct arguments *a)

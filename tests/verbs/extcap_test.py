@@ -69,6 +69,27 @@ class Extcap(command.CommandTest):
             self.assertEqual(run.communicate(timeout=60), (b'', b''))
             self.assertEqual(run.returncode, 0)
 
+    def test_refused(self):
+        """Wireshark is told: it waits for the fifo to be opened, then reads stderr."""
+        fifo = os.path.join(self.folder, 'fifo')
+        os.mkfifo(fifo)
+        run = subprocess.Popen([command.RPCRDMA, '--capture', '--extcap-interface', INTERFACE,
+                                '--fifo', fifo], env={**self.environment,
+                                                      'STANDIN_REFUSE': 'flow:95'},
+                               stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        reader = os.open(fifo, os.O_RDONLY | os.O_NONBLOCK)
+        self.addCleanup(os.close, reader)
+        os.set_blocking(reader, True)
+        out, err = run.communicate(timeout=60)
+        self.assertEqual((run.returncode, out, os.read(reader, 10)), (2, b'', b''))
+        self.assertRegex(err.decode(), r'\Arpcrdma: standin0: a sniffer rule is refused: .*\n\Z')
+        # and where nobody waits for anything, opening it would not end
+        run = subprocess.Popen([command.RPCRDMA, '--capture', '--extcap-interface', INTERFACE,
+                                '--fifo', os.path.join(self.folder, 'none')],
+                               env=self.environment | {'STANDIN_REFUSE': 'flow:95'},
+                               stderr=subprocess.PIPE)
+        self.assertIn(b'refused', run.communicate(timeout=60)[1])
+
     @unittest.skipUnless(shutil.which('tshark'), 'tshark is not installed')
     def test_tshark(self):
         """tshark finds the device, offers it, captures the recording from it, and stops it."""
