@@ -20,10 +20,10 @@ target_compile_options(rpcrdma_options INTERFACE $<$<CONFIG:Release,RelWithDebIn
 
 # rpcrdma_fast(TARGET...): what the command is made of, optimised across files. The objects have
 # ordinary code, too, which is what tests are linked from: optimising each of those takes minutes.
-if(RPCRDMA_LTO)
+if(RPCRDMA_LTO AND CMAKE_C_COMPILER_ID STREQUAL "GNU") # clang's objects would have no other code
   include(CheckIPOSupported)
   check_ipo_supported(RESULT RPCRDMA_HAS_LTO LANGUAGES C)
-  if(RPCRDMA_HAS_LTO AND CMAKE_C_COMPILER_ID STREQUAL "GNU")
+  if(RPCRDMA_HAS_LTO)
     set(CMAKE_C_COMPILE_OPTIONS_IPO -flto=auto -ffat-lto-objects -Wno-psabi) # between our own only
     target_link_options(rpcrdma_options INTERFACE
       $<$<NOT:$<BOOL:$<TARGET_PROPERTY:INTERPROCEDURAL_OPTIMIZATION>>>:-fno-lto>)
