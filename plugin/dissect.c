@@ -48,6 +48,16 @@ static void show(packet_info *pinfo, proto_tree *tree)
     show_frame(note, feed_raw(pinfo), pinfo, tree);
 }
 
+/* Of a ConnectRequest over IP the InfiniBand dissector leaves a LID as the packet's source. */
+static void restore_source(packet_info *pinfo)
+{
+    const struct frame_note *note = store_find(pinfo->num);
+
+    if (note && note->kind == RPCRDMA_OP_CONNECT && pinfo->src.type == AT_IB &&
+        (pinfo->net_src.type == AT_IPv4 || pinfo->net_src.type == AT_IPv6))
+        copy_address_shallow(&pinfo->src, &pinfo->net_src);
+}
+
 /* Every frame, after all else: what no dissector below could hand over, because it was cut short,
  * or begins in the middle. */
 static int post_dissect(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *data)
@@ -59,6 +69,7 @@ static int post_dissect(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, voi
         show(pinfo, tree);
     show_connection(store_find(pinfo->num), pinfo, tree);
     taps_frame(pinfo, store_find(pinfo->num));
+    restore_source(pinfo);
     feed_frame_done();
     shown = 0;
     return (int)tvb_captured_length(tvb);

@@ -5,7 +5,7 @@
  * By frame number: frames are many, and looked for on every visit. In pages, so that there is no
  * more of it than frames; and what is kept comes off slabs, which know no headers.
  */
-enum { PAGE = 4096, SLAB = 64 << 10, SLAB_MOST = SLAB / 8, ENDS = 1024 };
+enum { PAGE = 4096, SLAB = 64 << 10, SLAB_MOST = SLAB / 8, ENDS = 1 << 10 };
 
 struct page {
     struct frame_note *notes[PAGE];
@@ -53,13 +53,13 @@ void *store_new(size_t n)
 
 const struct rpcrdma_endpoint *store_end_point(const struct rpcrdma_endpoint *end)
 {
-    uint32_t hash = end->qpn * 31 + end->port;
     const struct rpcrdma_endpoint **known;
     struct rpcrdma_endpoint *copy;
+    uint64_t half[2], hash;
 
-    for (size_t i = 0; i < sizeof(end->address.bytes); i++)
-        hash = hash * 31 + end->address.bytes[i];
-    known = &ends[(hash ^ hash >> 16) % ENDS];
+    memcpy(half, end->address.bytes, sizeof(half));
+    hash = (half[0] ^ half[1] * 31 ^ (uint64_t)end->qpn << 16 ^ end->port) * 0x9e3779b97f4a7c15;
+    known = &ends[hash >> 54];
     if (*known && memcmp(&(*known)->address, &end->address, sizeof(end->address)) == 0 &&
         (*known)->qpn == end->qpn && (*known)->port == end->port &&
         (*known)->has_qpn == end->has_qpn)

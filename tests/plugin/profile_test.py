@@ -94,6 +94,14 @@ class ProfileTest(host.PluginTest):
                     seen |= {title} if expected else set()
         self.assertEqual(seen, {title for title, wanted in columns() if wanted})
 
+    def test_source_of_a_connect_request(self):
+        """The InfiniBand dissector by itself leaves a LID there."""
+        capture = host.capture('roce-nfs42-mini')
+        for plugin in (True, False):
+            out, _ = host.run('-r', capture, '-T', 'tabs', '-Y', 'infiniband.mad.attributeid == 0x10', plugin=plugin)
+            sources = {line.split('\t')[2].strip() for line in out.splitlines()}
+            self.assertEqual(sources == {'192.168.77.11'}, plugin, sources)
+
     def test_filters(self):
         """Each compiles, and has what it says."""
         wanted = filters()
