@@ -111,12 +111,18 @@ static void register_option(const struct statistic *of)
     register_stat_tap_ui(&ui, (void *)(uintptr_t)of);
 }
 
+/* Wireshark's dialog calls it without asking whether there is one. */
+static void begin(stats_tree *st)
+{
+    (void)st;
+}
+
 void stats_register(void)
 {
     for (size_t i = 0; i < G_N_ELEMENTS(statistics); i++) {
         const struct statistic *of = &statistics[i];
 
-        stats_tree_register_plugin(tap_name(of->tap), of->abbr, of->path, 0, of->packet, NULL,
+        stats_tree_register_plugin(tap_name(of->tap), of->abbr, of->path, 0, of->packet, begin,
                                    NULL);
         if (of->option)
             register_option(of);

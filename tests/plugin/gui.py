@@ -20,9 +20,15 @@ WIDTH, HEIGHT = 1500, 900
 PATIENCE = 60  # seconds for a window to come
 COMPLAINTS = ('Could not compile', 'Error loading', 'rror in', 'not a valid', 'unregistered')
 
-# name, Wireshark's arguments, the window's name, keys once it is there
+# name, Wireshark's arguments, the window's name, keys that bring it. The menu of statistics ends with
+# ours; the trees in it have no -z.
+MENU = ('alt+s', 'Up', 'Right')
 SHOTS = (
-    ('packets', ['-g', FRAME], 'capture.pcap', ('tree',)),
+    ('packets', ['-g', FRAME], 'capture.pcap', ()),
+    ('credits', [], 'Credits', (*MENU, 'Down', 'Return')),
+    ('types', [], 'Message types', (*MENU, 'Down', 'Down', 'Return')),
+    ('chunks', [], 'Chunks', (*MENU, 'Return')),
+    ('times', [], 'Service response time', (*MENU, 'Down', 'Down', 'Down', 'Return')),
     ('graph', ['-z', 'io,stat'], 'I/O Graphs', ()),
 )
 
@@ -90,11 +96,14 @@ def take(display, capture, shot):
     try:
         main = display.window('capture.pcap')
         display.do('windowmove', main, '0', '0', 'windowsize', main, str(WIDTH), str(HEIGHT - 25))
+        if keys:
+            time.sleep(3)
+            display.do('windowactivate', main, 'key', '--delay', '200', *keys)
         window = display.window(title)
         if window != main:
             display.do('windowsize', window, '1100', '600', 'windowactivate', window)
         time.sleep(5)  # until all is drawn; nothing tells when
-        if 'tree' in keys:
+        if window == main:
             open_tree(display, window, capture)
         display.picture(os.path.join(FOLDER, name + '.png'))
     finally:
