@@ -22,12 +22,45 @@ static const struct statistic {
     const char *option; /* of tshark -z; NULL: another tells it */
     enum tap tap;
     stat_tree_packet_cb packet;
+    const char *roots[3]; /* its topmost nodes: see make_roots */
 } statistics[] = {
-    {"rpcrdma_credits", STATS_PATH("Credits"), "rpcrdma,credits", TAP_CREDITS, stats_credits},
-    {"rpcrdma_types", STATS_PATH("Message types"), "rpcrdma,types", TAP_MESSAGES, stats_types},
-    {"rpcrdma_chunks", STATS_PATH("Chunks"), "rpcrdma,chunks", TAP_MESSAGES, stats_chunks},
-    {"rpcrdma_times", STATS_PATH("Service response time"), NULL, TAP_TRANSACTIONS, stats_times},
+    {"rpcrdma_credits",
+     STATS_PATH("Credits"),
+     "rpcrdma,credits",
+     TAP_CREDITS,
+     stats_credits,
+     {STATS_CREDITS}},
+    {"rpcrdma_types",
+     STATS_PATH("Message types"),
+     "rpcrdma,types",
+     TAP_MESSAGES,
+     stats_types,
+     {STATS_MESSAGES, STATS_CONNECTIONS}},
+    {"rpcrdma_chunks",
+     STATS_PATH("Chunks"),
+     "rpcrdma,chunks",
+     TAP_MESSAGES,
+     stats_chunks,
+     {STATS_OF_CALLS, STATS_OF_REPLIES, STATS_OF_OTHERS}},
+    {"rpcrdma_times",
+     STATS_PATH("Service response time"),
+     NULL,
+     TAP_TRANSACTIONS,
+     stats_times,
+     {STATS_OPERATION_TIMES, STATS_CONNECTION_TIMES}},
 };
+
+/* Wireshark's window calls this, without asking whether there is one, whenever it forgets what it
+ * shows: nodes that were there before are not to be found again then. */
+static void make_roots(stats_tree *st)
+{
+    const struct statistic *of = statistics;
+
+    while (strcmp(of->abbr, st->cfg->abbr) != 0)
+        of++;
+    for (size_t i = 0; i < G_N_ELEMENTS(of->roots) && of->roots[i]; i++)
+        stats_tree_create_node(st, of->roots[i], 0, STAT_DT_INT, TRUE);
+}
 
 /* What tshark was asked for. */
 struct listener {
@@ -111,18 +144,12 @@ static void register_option(const struct statistic *of)
     register_stat_tap_ui(&ui, (void *)(uintptr_t)of);
 }
 
-/* Wireshark's dialog calls it without asking whether there is one. */
-static void begin(stats_tree *st)
-{
-    (void)st;
-}
-
 void stats_register(void)
 {
     for (size_t i = 0; i < G_N_ELEMENTS(statistics); i++) {
         const struct statistic *of = &statistics[i];
 
-        stats_tree_register_plugin(tap_name(of->tap), of->abbr, of->path, 0, of->packet, begin,
+        stats_tree_register_plugin(tap_name(of->tap), of->abbr, of->path, 0, of->packet, make_roots,
                                    NULL);
         if (of->option)
             register_option(of);

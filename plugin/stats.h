@@ -8,6 +8,15 @@
 
 #include "taps.h"
 
+#define STATS_CREDITS "Credits"
+#define STATS_MESSAGES "Messages"
+#define STATS_CONNECTIONS "Connections"
+#define STATS_OF_CALLS "Of Calls"
+#define STATS_OF_REPLIES "Of Replies"
+#define STATS_OF_OTHERS "Of messages that are neither"
+#define STATS_OPERATION_TIMES "Operations (ms)"
+#define STATS_CONNECTION_TIMES "Connections (ms)"
+
 void stats_register(void); /* in the handoff: all of them */
 
 /* srt.c: Statistics > Service Response Time, and tshark -z rpcrdma,srt */

@@ -37,7 +37,7 @@ tap_packet_status stats_credits(stats_tree *st, packet_info *pinfo, epan_dissect
                                 const void *data, tap_flags_t flags)
 {
     const struct credit_state *state = data;
-    int at = node(st, "Credits", 0);
+    int at = node(st, STATS_CREDITS, 0);
 
     (void)pinfo;
     (void)edt;
@@ -73,8 +73,8 @@ tap_packet_status stats_types(stats_tree *st, packet_info *pinfo, epan_dissect_t
     (void)pinfo;
     (void)edt;
     (void)flags;
-    type(st, told, node(st, "Messages", 0));
-    at = node(st, "Connections", 0);
+    type(st, told, node(st, STATS_MESSAGES, 0));
+    at = node(st, STATS_CONNECTIONS, 0);
     at = node(st, connections_label(told->connection), at);
     type(st, told, node(st, roles[told->sender], at));
     return TAP_PACKET_REDRAW;
@@ -84,7 +84,7 @@ tap_packet_status stats_types(stats_tree *st, packet_info *pinfo, epan_dissect_t
 tap_packet_status stats_chunks(stats_tree *st, packet_info *pinfo, epan_dissect_t *edt,
                                const void *data, tap_flags_t flags)
 {
-    static const char *const groups[] = {"Of messages that are neither", "Of Calls", "Of Replies"};
+    static const char *const groups[] = {STATS_OF_OTHERS, STATS_OF_CALLS, STATS_OF_REPLIES};
     static const char *const places[] = {"Call chunk", "Position-Zero Read chunk", "Read chunk",
                                          "Write chunk", "Reply chunk"};
     const struct told *told = data;
@@ -122,8 +122,8 @@ tap_packet_status stats_times(stats_tree *st, packet_info *pinfo, epan_dissect_t
     (void)flags;
     if (!t->has_latency)
         return TAP_PACKET_DONT_REDRAW;
-    take(st, t->title, node(st, "Operations (ms)", 0), t);
-    at = node(st, "Connections (ms)", 0);
+    take(st, t->title, node(st, STATS_OPERATION_TIMES, 0), t);
+    at = node(st, STATS_CONNECTION_TIMES, 0);
     at = node(st, connections_label(t->connection), at);
     take(st, t->title, at, t);
     return TAP_PACKET_REDRAW;

@@ -44,7 +44,8 @@ def statistics(path, passes, *names):
         elif rows is not found.get('srt') and line.strip() and not line.startswith(('-', '=')):
             cells = {column: line[a:b].strip() for column, (a, b) in columns.items()}
             at = at[:len(line) - len(line.lstrip())] + [cells.pop(COLUMNS[0])]
-            rows[tuple(at)] = {column: float(cell) for column, cell in cells.items() if cell}
+            if cells['Count'] != '0':
+                rows[tuple(at)] = {column: float(cell) for column, cell in cells.items() if cell}
     return found
 
 
