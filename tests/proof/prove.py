@@ -98,14 +98,14 @@ MUTATIONS = [
 ]
 
 
-def alarms_of(source, output):
+def alarms_of(output):
     """The alarms as lines `file: what`, without line numbers, which change for other reasons."""
     found = set()
     text = re.sub(r"\n  ", " ", output)
     for line in text.splitlines():
         match = re.match(r"\[eva:alarm\] (\S+):\d+: Warning: *(.*)", line)
         if match:
-            path = match.group(1).replace(os.path.join(source, "codec") + "/", "").replace(HERE + "/", "proof/")
+            path = re.sub(r"^.*?((wire|proof)/[^/]*)$", r"\1", match.group(1))
             found.add(f"{path}: {' '.join(match.group(2).split())}")
     return found
 
@@ -120,7 +120,7 @@ def run(proof, source, first, last):
     if status or "ANALYSIS SUMMARY" not in output:
         sys.exit(f"{proof.name}: Eva came to no end\n{output[-2000:]}")
     statements = int(re.search(r"In these functions, (\d+) statements reached", output).group(1))
-    return alarms_of(source, output), statements, usage.ru_utime + usage.ru_stime
+    return alarms_of(output), statements, usage.ru_utime + usage.ru_stime
 
 
 def expected_alarms():
