@@ -177,10 +177,12 @@ class TableTest(host.PluginTest):
         self.assertNotEqual(rdma(Picture(path, False, 2)), rdma(whole))
 
     def test_addresses_of_cm(self):
-        """Those of the packet, not LIDs."""
-        for row in host.fields(host.capture('roce-nfs3-mini'), '_ws.col.Source', '_ws.col.Destination', 'ip.src',
-                               'ip.dst', where='infiniband.mad'):
-            self.assertEqual(row[:2], row[2:])
+        """The list has those of the packet, not LIDs."""
+        path = host.capture('roce-nfs3-mini')
+        want = [[src[0], dst[0]] for src, dst in host.fields(path, 'ip.src', 'ip.dst', where='infiniband.mad')]
+        listed = host.run('-r', path, '-Y', 'infiniband.mad')[0].splitlines()
+        self.assertEqual([line.split()[2:5:2] for line in listed], want)
+        self.assertIn('LID', host.run('-r', path, '-Y', 'infiniband.mad', plugin=False)[0])
 
 
 if __name__ == '__main__':
