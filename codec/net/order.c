@@ -286,6 +286,10 @@ void rpcrdma_stream_segment(struct rpcrdma_tcp *tcp, struct rpcrdma_tcp_connecti
         s->next = s->start = s->scanned = piece.seq;
     }
     old = rpcrdma_seq_diff(s->next, piece.seq);
+    if (old < -RPCRDMA_WINDOW_MOST && piece.len > 0) {
+        rpcrdma_tcp_finding(tcp, s, RPCRDMA_RULE_MALFORMED, "TCP sequence number", 0, 0);
+        piece.len = 0;
+    }
     if (old > 0 && piece.len > 0) { /* what was read already, sent again */
         step(&piece, (uint32_t)old < piece.len ? (uint32_t)old : piece.len);
         piece.segment = false;

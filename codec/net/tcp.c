@@ -359,6 +359,7 @@ static void take(struct rpcrdma_tcp *tcp, struct rpcrdma_tcp_connection *c, int 
 
     tcp->arrival++;
     if (t->flags & TCP_ACK && !(t->flags & TCP_RST) && other->has_next &&
+        rpcrdma_seq_diff(t->ack, other->next) <= RPCRDMA_WINDOW_MOST &&
         (!other->has_ack || rpcrdma_seq_diff(t->ack, other->ack) > 0)) {
         other->has_ack = true;
         other->ack = t->ack;

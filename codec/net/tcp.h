@@ -176,6 +176,10 @@ void rpcrdma_ddp(struct rpcrdma_tcp *tcp, struct rpcrdma_tcp_connection *c, int 
 void rpcrdma_ddp_op(const struct rpcrdma_tcp_connection *c, int end, enum rpcrdma_op_kind kind,
                     struct rpcrdma_op *op);
 
+/* The greatest window (RFC 7323 section 2.3). What lies further ahead is not of this stream; with
+ * it, sequence numbers that are held would not be in one order. */
+#define RPCRDMA_WINDOW_MOST (INT32_C(1) << 30)
+
 static inline int32_t rpcrdma_seq_diff(uint32_t a, uint32_t b)
 {
     return (int32_t)(a - b);
