@@ -24,6 +24,7 @@ struct watch {
     uint64_t given[WATCH_CONNECTIONS + 1]; /* messages by connection */
     bool told[WATCH_CONNECTIONS + 1], merged;
     size_t memory; /* allocated when it began */
+    bool limited;  /* there is little of it */
 };
 
 struct watch_config {
