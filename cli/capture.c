@@ -139,6 +139,8 @@ static int from_source(struct capture *capture)
     char error[DEVICE_ERROR];
     struct source *source;
 
+    if (options_reads(options, capture->files.path))
+        return EXIT_UNUSABLE;
     if (options->n_devices > 0)
         source = source_devices_open(options->devices, options->n_devices, &options->live, error,
                                      sizeof(error));

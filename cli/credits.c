@@ -356,6 +356,9 @@ static int run(const struct command *command, int argc, char **argv)
         status = bad_usage(command, "%s: %s", picture, plot_refuses(picture));
     if (status == OPTIONS_GO_ON && interval != 0)
         status = check_interval(command, &options, interval, series || picture);
+    if (status == OPTIONS_GO_ON && ((series && options_reads(&options, series)) ||
+                                    (picture && options_reads(&options, picture))))
+        status = EXIT_UNUSABLE;
     if (picture) { /* written at the end, by the user who wants it */
         options.live.files = PRIVILEGE_WRITES_FILES;
         picture_folder = g_path_get_dirname(picture);

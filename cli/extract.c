@@ -37,27 +37,12 @@ static void on_transaction(void *context, const struct rpcrdma_transaction *tran
         extract_tcp_transaction(extract->tcp, transaction);
 }
 
-/* Opening the output would destroy what is read. */
-static bool is_input(const char *path, const struct options *options)
-{
-    struct stat out, in;
-
-    if (stat(path, &out) != 0 || !S_ISREG(out.st_mode))
-        return false;
-    for (guint i = 0; i < options->n_files; i++)
-        if (stat(options->files[i], &in) == 0 && in.st_dev == out.st_dev && in.st_ino == out.st_ino)
-            return true;
-    return false;
-}
-
 static int open_output(struct out *out, const char *path, const struct options *options)
 {
     int fd = STDOUT_FILENO;
 
-    if (is_input(path, options)) {
-        complain("%s is read, it cannot be written to", path);
+    if (options_reads(options, path))
         return EXIT_UNUSABLE;
-    }
     if (strcmp(path, "-") != 0) {
         fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
         if (fd < 0) {

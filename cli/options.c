@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 int bad_usage(const struct command *command, const char *format, ...)
 {
@@ -160,6 +162,24 @@ struct rpcrdma_flow_config options_flow(const struct options *options)
         .dialect = options->dialect,
         .max_memory = options->max_memory,
     };
+}
+
+bool options_reads(const struct options *options, const char *path)
+{
+    struct stat out, in;
+
+    if (strcmp(path, "-") == 0 || stat(path, &out) != 0 || !S_ISREG(out.st_mode))
+        return false;
+    for (guint i = 0; i < options->n_files; i++) {
+        const char *file = options->files[i];
+
+        if ((strcmp(file, "-") == 0 ? fstat(STDIN_FILENO, &in) : stat(file, &in)) == 0 &&
+            in.st_dev == out.st_dev && in.st_ino == out.st_ino) {
+            complain("%s is read, it cannot be written to", path);
+            return true;
+        }
+    }
+    return false;
 }
 
 const char *options_input(const struct options *options)

@@ -60,6 +60,10 @@ void options_live(struct options *options, GOptionGroup *group);
 /* What they say of connections, for flow/; lasts as long as they do. */
 struct rpcrdma_flow_config options_flow(const struct options *options);
 
+/* Whether path is among the files that are read: opening it for output would destroy it. That is said
+ * then. Something else than a regular file is not. */
+bool options_reads(const struct options *options, const char *path);
+
 /* What is read, for messages: the first file or device. */
 const char *options_input(const struct options *options);
 

@@ -47,6 +47,27 @@ class File(command.CommandTest):
             self.assertEqual([one.resolution for one in file.interfaces], [9])
             self.assertEqual(os.stat(out).st_mode & 0o777, 0o600)
 
+    def test_what_is_read_is_kept(self):
+        """Nothing is written over the capture that is read, by whatever name."""
+        path, link = self.path('in.pcap'), self.path('link.pcap')
+        shutil.copy(command.capture(), path)
+        os.symlink(path, link)
+        with open(path, 'rb') as f:
+            content = f.read()
+        for what in (('capture', '-r', path, '-w', path), ('capture', '-r', link, '-w', path),
+                     ('capture', '-r', path, '-w', link), ('credits', '--series', path, path),
+                     ('extract', '-w', link, path)):
+            with self.subTest(what=what):
+                self.run_command(*what, status=2)
+                self.assertIn('is read, it cannot be written to', self.stderr)
+                with open(path, 'rb') as f:
+                    self.assertEqual(f.read(), content)
+        with open(path, 'rb') as f:
+            done = subprocess.run([command.RPCRDMA, 'capture', '-w', path, '-'], stdin=f, stderr=subprocess.PIPE,
+                                  check=False)
+        self.assertEqual(done.returncode, 2, done.stderr)
+        self.assertEqual(os.stat(path).st_size, len(content))
+
     def test_slice_is_exact(self):
         """Every command says the same of a slice; and it is smaller by what moved data items."""
         for path in recordings():
