@@ -30,7 +30,8 @@ static void on_signal(int number)
 bool interrupt_watch(void)
 {
     struct sigaction action = {.sa_handler = on_signal,
-                               .sa_flags = (int)(SA_RESETHAND | SA_RESTART)};
+                               .sa_flags = (int)(SA_RESETHAND | SA_RESTART)},
+                     hangup;
 
     if (event < 0)
         event = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
@@ -39,6 +40,10 @@ bool interrupt_watch(void)
     sigemptyset(&action.sa_mask);
     sigaddset(&action.sa_mask, SIGINT);
     sigaddset(&action.sa_mask, SIGTERM);
+    sigaddset(&action.sa_mask, SIGHUP);
+    /* where nohup said so, losing the terminal is no reason to end */
+    if (sigaction(SIGHUP, NULL, &hangup) == 0 && hangup.sa_handler != SIG_IGN)
+        sigaction(SIGHUP, &action, NULL);
     return sigaction(SIGINT, &action, NULL) == 0 && sigaction(SIGTERM, &action, NULL) == 0;
 }
 

@@ -2,7 +2,7 @@
 #ifndef RPCRDMA_CLI_SOURCE_INTERRUPT_H
 #define RPCRDMA_CLI_SOURCE_INTERRUPT_H
 
-/* SIGINT and SIGTERM as a wish to end: once. A second one ends the process. */
+/* SIGINT, SIGTERM and SIGHUP as a wish to end: once. A second one ends the process. */
 
 #include <stdbool.h>
 

@@ -42,7 +42,7 @@ class Network(network.Cable, command.CommandTest):
 
     def test_packet_for_packet(self):
         for name in ('roce-nfs3-mini', 'iwarp-nfs3-mini'):
-            for how in (network.signal.SIGINT, network.signal.SIGTERM):
+            for how in (network.signal.SIGINT, network.signal.SIGTERM, network.signal.SIGHUP):
                 err = self.capture('-i', 'v1', packets=self.packets(name), how=how)
                 file = self.check(self.packets(name))
                 self.assertRegex(err, rf'\Arpcrdma: {len(file.packets)} packets written, '
