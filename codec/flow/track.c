@@ -59,9 +59,11 @@ static void moved(struct track *track, struct flow_region *region, uint64_t star
     uint32_t n = region->seen;
 
     track_moved_tell(track, region, (enum rpcrdma_op_kind)op->kind, op->frame, start, op->len);
-    if (t->rdma_last_ns == 0)
+    /* a capture's times can go back */
+    if (t->rdma_last_ns == 0 || op->time_ns < t->rdma_first_ns)
         t->rdma_first_ns = op->time_ns;
-    t->rdma_last_ns = op->time_ns;
+    if (t->rdma_last_ns == 0 || op->time_ns > t->rdma_last_ns)
+        t->rdma_last_ns = op->time_ns;
     if (region->use == TRACK_CALL_READ && t->call_given)
         return; /* sent again: it was told */
     if (!flow_region_place(&track->regions, region, start, op->data, op->caplen, op->len))
