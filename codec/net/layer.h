@@ -10,6 +10,7 @@
 #include "net/crc.h"
 #include "net/net.h"
 #include "wire/cursor.h"
+#include "wire/hot.h"
 
 enum rpcrdma_verdict {
     RPCRDMA_IS_OTHER, /* not RDMA */
@@ -94,7 +95,11 @@ enum rpcrdma_verdict rpcrdma_layer_grh(struct rpcrdma_layer *l);
 bool rpcrdma_layer_extensions(struct rpcrdma_cursor *c, uint8_t *next);
 /* tcp.c */
 enum rpcrdma_verdict rpcrdma_layer_tcp(struct rpcrdma_layer *l);
-/* bth.c */
+/* bth.c. rpcrdma_plain_roce: what nearly every packet of a RoCEv2 capture is, namely Ethernet, IPv4
+ * without options, whole, UDP to RoCE's port with lengths that agree, and a reliable connection's
+ * packet. Seen at one glance, it does without the other layers. False: anything else, or anything
+ * odd; nothing was done. */
+bool rpcrdma_plain_roce(struct rpcrdma_net *net, const struct rpcrdma_packet *packet);
 enum rpcrdma_verdict rpcrdma_layer_bth(struct rpcrdma_layer *l);
 /* cm.c: a MAD sent to QP 1; op has all but kind and connect */
 enum rpcrdma_verdict rpcrdma_layer_cm(struct rpcrdma_layer *l, struct rpcrdma_op *op);
@@ -114,8 +119,8 @@ enum rpcrdma_verdict rpcrdma_layer_failed(struct rpcrdma_layer *l, bool rdma);
 bool rpcrdma_layer_mapped(const uint8_t *bytes);
 
 /*
- * Sets family and IPv4 address, and three of the bytes after it to zero, in one store: what is stored
- * in parts and loaded whole soon after (flow/half.c), the processor waits for.
+ * Sets family and IPv4 address, and three of the bytes after it to zero, in one store: what is
+ * stored in parts and loaded whole soon after (flow/half.c), the processor waits for.
  */
 static inline void rpcrdma_layer_ipv4(const uint8_t *bytes, struct rpcrdma_address *out)
 {

@@ -16,6 +16,7 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "wire/hot.h"
 #include "wire/status.h"
 
 struct rpcrdma_cursor {         /* off <= len, caplen <= len */
@@ -35,8 +36,8 @@ static inline struct rpcrdma_cursor rpcrdma_cursor_init(const void *base, size_t
 }
 
 /* Records a failure at `off` unless one was recorded before. */
-static inline void rpcrdma_cursor_fail(struct rpcrdma_cursor *c, enum rpcrdma_status status,
-                                       size_t off, const char *what)
+static RPCRDMA_INLINE void rpcrdma_cursor_fail(struct rpcrdma_cursor *c, enum rpcrdma_status status,
+                                               size_t off, const char *what)
 {
     if (c->status == RPCRDMA_OK) {
         c->status = status;
@@ -56,9 +57,15 @@ static inline size_t rpcrdma_cursor_captured(const struct rpcrdma_cursor *c)
     return c->off < c->caplen ? c->caplen - c->off : 0;
 }
 
+/* The next n bytes, without a move over them; NULL where not all of them were captured. */
+static inline const uint8_t *rpcrdma_cursor_peek(const struct rpcrdma_cursor *c, size_t n)
+{
+    return c->off <= c->caplen && n <= c->caplen - c->off ? c->base + c->off : NULL;
+}
+
 /* Takes n bytes. Returns them, or NULL: malformed when the wire ends before, else truncated. */
-static inline const uint8_t *rpcrdma_cursor_take(struct rpcrdma_cursor *c, size_t n,
-                                                 const char *what)
+static RPCRDMA_INLINE const uint8_t *rpcrdma_cursor_take(struct rpcrdma_cursor *c, size_t n,
+                                                         const char *what)
 {
     size_t at = c->off;
 

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "wire/cursor.h"
+#include "wire/hot.h"
 #include "wire/xdr.h"
 
 /* clang-format off */
@@ -37,19 +38,16 @@
 enum {
     COMMON_SIZE = 16,
     OFF_VERSION = 4,
+    OFF_CREDITS = 8,
     OFF_TYPE = 12,
     TYPE_ERROR = 4,     /* RDMA_ERROR, RDMA2_ERROR; likewise */
     ERR_VERS = 1,       /* the same code in every version and dialect */
     ERR_VERS_SIZE = 28, /* a whole ERR_VERS message of version 1 */
 };
 
-/* What reads the parts that most messages have is one function to the compiler, so that its cursor
- * lives in registers: else each word waits for the one before it to be stored and loaded again. */
-#define HOT inline __attribute__((always_inline))
-
 /* A bit of `present` is set only when its word was read. */
-static HOT void read_word(struct rpcrdma_cursor *c, struct rpcrdma_message *m, uint32_t bit,
-                          uint32_t *out, const char *what)
+static RPCRDMA_INLINE void read_word(struct rpcrdma_cursor *c, struct rpcrdma_message *m,
+                                     uint32_t bit, uint32_t *out, const char *what)
 {
     const uint8_t *p = rpcrdma_cursor_take(c, 4, what);
 
@@ -60,7 +58,7 @@ static HOT void read_word(struct rpcrdma_cursor *c, struct rpcrdma_message *m, u
 }
 
 /* XDR says 0 or 1; receivers (Linux among them) take anything but 0 as true. */
-static HOT bool read_bool(struct rpcrdma_message *m, const uint8_t *p)
+static RPCRDMA_INLINE bool read_bool(struct rpcrdma_message *m, const uint8_t *p)
 {
     uint32_t word = rpcrdma_get_be32(p);
 
@@ -70,7 +68,7 @@ static HOT bool read_bool(struct rpcrdma_message *m, const uint8_t *p)
 }
 
 /* An enum of the XDR, msg_type: other values are not a direction. */
-static HOT void read_direction(struct rpcrdma_cursor *c, struct rpcrdma_message *m)
+static RPCRDMA_INLINE void read_direction(struct rpcrdma_cursor *c, struct rpcrdma_message *m)
 {
     size_t off = c->off;
 
@@ -79,8 +77,9 @@ static HOT void read_direction(struct rpcrdma_cursor *c, struct rpcrdma_message 
         rpcrdma_cursor_fail(c, RPCRDMA_MALFORMED, off, "direction");
 }
 
-static HOT void read_read_list(struct rpcrdma_cursor *c, struct rpcrdma_message *m, uint32_t bit,
-                               struct rpcrdma_read_list *list, const char *what)
+static RPCRDMA_INLINE void read_read_list(struct rpcrdma_cursor *c, struct rpcrdma_message *m,
+                                          uint32_t bit, struct rpcrdma_read_list *list,
+                                          const char *what)
 {
     const uint8_t *p;
 
@@ -101,7 +100,7 @@ static HOT void read_read_list(struct rpcrdma_cursor *c, struct rpcrdma_message 
 }
 
 /* False when the count was not readable. */
-static HOT bool read_chunk(struct rpcrdma_cursor *c, struct rpcrdma_chunk *chunk)
+static RPCRDMA_INLINE bool read_chunk(struct rpcrdma_cursor *c, struct rpcrdma_chunk *chunk)
 {
     const uint8_t *p;
     size_t captured;
@@ -125,7 +124,7 @@ static HOT bool read_chunk(struct rpcrdma_cursor *c, struct rpcrdma_chunk *chunk
     return true;
 }
 
-static HOT void read_write_list(struct rpcrdma_cursor *c, struct rpcrdma_message *m)
+static RPCRDMA_INLINE void read_write_list(struct rpcrdma_cursor *c, struct rpcrdma_message *m)
 {
     struct rpcrdma_write_list *list = &m->write;
     struct rpcrdma_chunk chunk;
@@ -148,7 +147,7 @@ static HOT void read_write_list(struct rpcrdma_cursor *c, struct rpcrdma_message
     }
 }
 
-static HOT void read_reply_chunk(struct rpcrdma_cursor *c, struct rpcrdma_message *m)
+static RPCRDMA_INLINE void read_reply_chunk(struct rpcrdma_cursor *c, struct rpcrdma_message *m)
 {
     const uint8_t *p = rpcrdma_cursor_take(c, 4, "Reply chunk");
 
@@ -263,7 +262,8 @@ static struct rpcrdma_cursor read_control_parts(struct rpcrdma_cursor c, struct 
      RPCRDMA_HAS_DONE | RPCRDMA_HAS_REJECTED | RPCRDMA_HAS_OTHER | RPCRDMA_HAS_NOW |               \
      RPCRDMA_HAS_OPTIONAL)
 
-static HOT void read_parts(struct rpcrdma_cursor *c, struct rpcrdma_message *m, uint32_t parts)
+static RPCRDMA_INLINE void read_parts(struct rpcrdma_cursor *c, struct rpcrdma_message *m,
+                                      uint32_t parts)
 {
     if (parts & RPCRDMA_HAS_FLAGS)
         read_word(c, m, RPCRDMA_HAS_FLAGS, &m->flags, "flags");
@@ -289,23 +289,28 @@ static HOT void read_parts(struct rpcrdma_cursor *c, struct rpcrdma_message *m, 
         *c = read_control_parts(*c, m, parts);
 }
 
-static HOT void read_common(struct rpcrdma_cursor *c, struct rpcrdma_message *m)
+static RPCRDMA_INLINE void set_common(struct rpcrdma_message *m, const uint8_t *p)
 {
-    const uint8_t *p;
+    m->xid = rpcrdma_get_be32(p);
+    m->version = rpcrdma_get_be32(p + OFF_VERSION);
+    m->credits = rpcrdma_get_be32(p + OFF_CREDITS);
+    m->type = rpcrdma_get_be32(p + OFF_TYPE);
+    m->present = RPCRDMA_HAS_XID | RPCRDMA_HAS_VERSION | RPCRDMA_HAS_CREDITS | RPCRDMA_HAS_TYPE;
+}
 
-    if (rpcrdma_cursor_captured(c) < COMMON_SIZE) {
+static RPCRDMA_INLINE void read_common(struct rpcrdma_cursor *c, struct rpcrdma_message *m)
+{
+    bool whole = rpcrdma_cursor_captured(c) >= COMMON_SIZE;
+    const uint8_t *p = whole ? rpcrdma_cursor_take(c, COMMON_SIZE, "header") : NULL;
+
+    if (!p) {
         read_word(c, m, RPCRDMA_HAS_XID, &m->xid, "XID");
         read_word(c, m, RPCRDMA_HAS_VERSION, &m->version, "version");
         read_word(c, m, RPCRDMA_HAS_CREDITS, &m->credits, "credits");
         read_word(c, m, RPCRDMA_HAS_TYPE, &m->type, "header type");
         return;
     }
-    p = rpcrdma_cursor_take(c, COMMON_SIZE, "header");
-    m->xid = rpcrdma_get_be32(p);
-    m->version = rpcrdma_get_be32(p + 4);
-    m->credits = rpcrdma_get_be32(p + 8);
-    m->type = rpcrdma_get_be32(p + 12);
-    m->present = RPCRDMA_HAS_XID | RPCRDMA_HAS_VERSION | RPCRDMA_HAS_CREDITS | RPCRDMA_HAS_TYPE;
+    set_common(m, p);
 }
 
 /*
@@ -318,22 +323,22 @@ enum layout { LAYOUT_OWN, LAYOUT_VERSION_1, LAYOUT_NOT_CAPTURED };
 
 static enum layout err_vers_layout(struct rpcrdma_cursor c, const struct rpcrdma_message *m)
 {
-    size_t captured = rpcrdma_cursor_captured(&c);
+    const uint8_t *code = rpcrdma_cursor_peek(&c, 4), *words = rpcrdma_cursor_peek(&c, 8);
     enum rpcrdma_error_body body;
 
     if (c.len != ERR_VERS_SIZE || (m->present & RPCRDMA_HAS_TYPE && m->type != TYPE_ERROR) ||
-        (captured >= 4 && rpcrdma_get_be32(c.base + c.off) != ERR_VERS))
+        (code && rpcrdma_get_be32(code) != ERR_VERS))
         return LAYOUT_OWN;
-    if (c.status != RPCRDMA_OK || captured < 8)
+    if (c.status != RPCRDMA_OK || !words)
         return LAYOUT_NOT_CAPTURED;
-    body = error_body(m->dialect, rpcrdma_get_be32(c.base + c.off + 4));
+    body = error_body(m->dialect, rpcrdma_get_be32(words + 4));
     return body == RPCRDMA_ERROR_VOID || body == RPCRDMA_ERROR_RANGE ? LAYOUT_VERSION_1
                                                                      : LAYOUT_OWN;
 }
 
 /* Chooses the rules by the version that was read. */
-static HOT void choose_dialect(struct rpcrdma_cursor *c, struct rpcrdma_message *m,
-                               const struct rpcrdma_dialect *asked)
+static RPCRDMA_INLINE void choose_dialect(struct rpcrdma_cursor *c, struct rpcrdma_message *m,
+                                          const struct rpcrdma_dialect *asked)
 {
     enum layout layout;
 
@@ -357,8 +362,8 @@ static HOT void choose_dialect(struct rpcrdma_cursor *c, struct rpcrdma_message 
     rpcrdma_cursor_fail(c, RPCRDMA_MALFORMED, OFF_VERSION, "version");
 }
 
-static HOT void read_payload(const struct rpcrdma_cursor *c, struct rpcrdma_message *m,
-                             uint32_t parts)
+static RPCRDMA_INLINE void read_payload(const struct rpcrdma_cursor *c, struct rpcrdma_message *m,
+                                        uint32_t parts)
 {
     m->header_length = (uint32_t)c->off;
     m->present |= RPCRDMA_HAS_HEADER_LENGTH;
@@ -374,7 +379,7 @@ static HOT void read_payload(const struct rpcrdma_cursor *c, struct rpcrdma_mess
         m->trailing = true;
 }
 
-static HOT void read_header(struct rpcrdma_cursor *c, struct rpcrdma_message *m)
+static RPCRDMA_INLINE void read_header(struct rpcrdma_cursor *c, struct rpcrdma_message *m)
 {
     const struct rpcrdma_type_desc *type = rpcrdma_dialect_type(m->dialect, m->type);
     uint32_t parts;
@@ -398,8 +403,38 @@ static HOT void read_header(struct rpcrdma_cursor *c, struct rpcrdma_message *m)
         read_payload(c, m, parts);
 }
 
-enum rpcrdma_status rpcrdma_message_decode(const struct rpcrdma_dialect *dialect, const void *data,
-                                           size_t caplen, size_t len, struct rpcrdma_message *out)
+/*
+ * What most messages of version 1 are: RDMA_MSG with three empty lists. False: it is not, or was
+ * not captured so far; nothing was read.
+ */
+static RPCRDMA_INLINE bool read_plain(struct rpcrdma_cursor *c, struct rpcrdma_message *m)
+{
+    enum { TYPE_MSG = 0, LISTS = COMMON_SIZE, BYTES = LISTS + 12 };
+    struct rpcrdma_cursor ahead = *c;
+    bool whole = rpcrdma_cursor_captured(c) >= BYTES;
+    const uint8_t *p = whole ? rpcrdma_cursor_take(&ahead, BYTES, "header") : NULL;
+
+    if (!p || rpcrdma_get_be32(p + OFF_VERSION) != 1 ||
+        rpcrdma_get_be32(p + OFF_TYPE) != TYPE_MSG ||
+        (rpcrdma_get_be32(p + LISTS) | rpcrdma_get_be32(p + LISTS + 4) |
+         rpcrdma_get_be32(p + LISTS + 8)) != 0)
+        return false;
+    *c = ahead;
+    set_common(m, p);
+    m->dialect = rpcrdma_dialect(RPCRDMA_V1);
+    m->kind = RPCRDMA_KIND_MSG;
+    m->read.wire = p + LISTS;
+    m->read.off = LISTS;
+    m->write.wire = p + LISTS + 4;
+    m->write.off = LISTS + 4;
+    m->present |= RPCRDMA_HAS_READ | RPCRDMA_HAS_WRITE | RPCRDMA_HAS_REPLY;
+    read_payload(c, m, RPCRDMA_HAS_PAYLOAD);
+    return true;
+}
+
+RPCRDMA_HOT enum rpcrdma_status rpcrdma_message_decode(const struct rpcrdma_dialect *dialect,
+                                                       const void *data, size_t caplen, size_t len,
+                                                       struct rpcrdma_message *out)
 {
     struct rpcrdma_cursor c = rpcrdma_cursor_init(data, caplen, len);
 
@@ -408,6 +443,8 @@ enum rpcrdma_status rpcrdma_message_decode(const struct rpcrdma_dialect *dialect
     out->base = data;
     out->caplen = (uint32_t)caplen;
     out->len = (uint32_t)len;
+    if (read_plain(&c, out))
+        return RPCRDMA_OK;
     read_common(&c, out);
     choose_dialect(&c, out, dialect);
     if (c.status == RPCRDMA_OK)

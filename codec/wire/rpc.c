@@ -16,14 +16,12 @@
 #include "wire/rpc.h"
 
 #include "wire/cursor.h"
+#include "wire/hot.h"
 #include "wire/writer.h"
 
-/* As in message.c: one function to the compiler, so that the cursor lives in registers. */
-#define HOT inline __attribute__((always_inline))
-
 /* Takes a word and, when it was there, sets `bit`. */
-static HOT uint32_t word(struct rpcrdma_cursor *c, struct rpcrdma_rpc *rpc, uint32_t bit,
-                         const char *what)
+static RPCRDMA_INLINE uint32_t word(struct rpcrdma_cursor *c, struct rpcrdma_rpc *rpc, uint32_t bit,
+                                    const char *what)
 {
     const uint8_t *p = rpcrdma_cursor_take(c, 4, what);
 
@@ -33,13 +31,13 @@ static HOT uint32_t word(struct rpcrdma_cursor *c, struct rpcrdma_rpc *rpc, uint
     return rpcrdma_get_be32(p);
 }
 
-static HOT void fail_at_last(struct rpcrdma_cursor *c, const char *what)
+static RPCRDMA_INLINE void fail_at_last(struct rpcrdma_cursor *c, const char *what)
 {
     rpcrdma_cursor_fail(c, RPCRDMA_MALFORMED, c->off - 4, what);
 }
 
-static HOT void opaque_auth(struct rpcrdma_cursor *c, struct rpcrdma_rpc *rpc, uint32_t bit,
-                            uint32_t *flavor, struct rpcrdma_span *body)
+static RPCRDMA_INLINE void opaque_auth(struct rpcrdma_cursor *c, struct rpcrdma_rpc *rpc,
+                                       uint32_t bit, uint32_t *flavor, struct rpcrdma_span *body)
 {
     const uint8_t *pad;
     uint32_t count, padding;
@@ -53,12 +51,12 @@ static HOT void opaque_auth(struct rpcrdma_cursor *c, struct rpcrdma_rpc *rpc, u
         fail_at_last(c, "RPC auth length");
         return;
     }
-    body->data = c->base + c->off;
     body->off = (uint32_t)c->off;
     body->len = count;
     body->caplen = count;
     if (body->caplen > rpcrdma_cursor_captured(c))
         body->caplen = (uint32_t)rpcrdma_cursor_captured(c);
+    body->data = rpcrdma_cursor_peek(c, body->caplen);
     rpcrdma_cursor_take(c, count, "RPC auth body");
     padding = -count & 3;
     /* tests/proof: each of the four lengths by itself */
@@ -85,12 +83,12 @@ static struct rpcrdma_cursor call_words(struct rpcrdma_cursor at, struct rpcrdma
     return at;
 }
 
-static HOT void call_header(struct rpcrdma_cursor *c, struct rpcrdma_rpc *rpc)
+static RPCRDMA_INLINE void call_header(struct rpcrdma_cursor *c, struct rpcrdma_rpc *rpc)
 {
     enum { BYTES = 16 };
-    const uint8_t *p = c->base + c->off;
+    const uint8_t *p = rpcrdma_cursor_peek(c, BYTES);
 
-    if (rpcrdma_cursor_captured(c) >= BYTES && rpcrdma_get_be32(p) == RPCRDMA_RPC_VERSION) {
+    if (p && rpcrdma_get_be32(p) == RPCRDMA_RPC_VERSION) {
         rpcrdma_cursor_take(c, BYTES, "RPC header");
         rpc->rpcvers = RPCRDMA_RPC_VERSION;
         rpc->program = rpcrdma_get_be32(p + 4);
@@ -107,13 +105,13 @@ static HOT void call_header(struct rpcrdma_cursor *c, struct rpcrdma_rpc *rpc)
         opaque_auth(c, rpc, RPCRDMA_RPC_HAS_VERF, &rpc->verf_flavor, &rpc->verf);
 }
 
-static HOT void range(struct rpcrdma_cursor *c, struct rpcrdma_rpc *rpc)
+static RPCRDMA_INLINE void range(struct rpcrdma_cursor *c, struct rpcrdma_rpc *rpc)
 {
     rpc->low = word(c, rpc, 0, "RPC lowest version");
     rpc->high = word(c, rpc, RPCRDMA_RPC_HAS_RANGE, "RPC highest version");
 }
 
-static HOT void accepted(struct rpcrdma_cursor *c, struct rpcrdma_rpc *rpc)
+static RPCRDMA_INLINE void accepted(struct rpcrdma_cursor *c, struct rpcrdma_rpc *rpc)
 {
     opaque_auth(c, rpc, RPCRDMA_RPC_HAS_VERF, &rpc->verf_flavor, &rpc->verf);
     rpc->accept_stat = word(c, rpc, RPCRDMA_RPC_HAS_ACCEPT, "RPC accept_stat");
@@ -125,7 +123,7 @@ static HOT void accepted(struct rpcrdma_cursor *c, struct rpcrdma_rpc *rpc)
         fail_at_last(c, "RPC accept_stat");
 }
 
-static HOT void denied(struct rpcrdma_cursor *c, struct rpcrdma_rpc *rpc)
+static RPCRDMA_INLINE void denied(struct rpcrdma_cursor *c, struct rpcrdma_rpc *rpc)
 {
     rpc->reject_stat = word(c, rpc, RPCRDMA_RPC_HAS_ACCEPT, "RPC reject_stat");
     if (c->status != RPCRDMA_OK)
@@ -138,7 +136,7 @@ static HOT void denied(struct rpcrdma_cursor *c, struct rpcrdma_rpc *rpc)
         fail_at_last(c, "RPC reject_stat");
 }
 
-static HOT void reply_header(struct rpcrdma_cursor *c, struct rpcrdma_rpc *rpc)
+static RPCRDMA_INLINE void reply_header(struct rpcrdma_cursor *c, struct rpcrdma_rpc *rpc)
 {
     rpc->reply_stat = word(c, rpc, RPCRDMA_RPC_HAS_STAT, "RPC reply_stat");
     if (c->status != RPCRDMA_OK)
@@ -173,8 +171,8 @@ static void gss(struct rpcrdma_cursor message, struct rpcrdma_rpc *rpc)
     }
 }
 
-enum rpcrdma_status rpcrdma_rpc_decode(const void *data, size_t caplen, size_t len,
-                                       struct rpcrdma_rpc *out)
+RPCRDMA_HOT enum rpcrdma_status rpcrdma_rpc_decode(const void *data, size_t caplen, size_t len,
+                                                   struct rpcrdma_rpc *out)
 {
     struct rpcrdma_cursor c = rpcrdma_cursor_init(data, caplen, len);
 
