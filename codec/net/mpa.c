@@ -98,9 +98,10 @@ static void fall_out(struct rpcrdma_tcp *tcp, struct rpcrdma_tcp_connection *c, 
 /* --- FPDUs -------------------------------------------------------------------------------------
  */
 
-/* Markers checked and taken out, into tcp->scratch. Returns how many bytes are left of caplen. */
-static uint32_t strip(struct rpcrdma_tcp *tcp, struct rpcrdma_stream *s, uint32_t seq,
-                      const uint8_t *fpdu, uint32_t caplen)
+/* Markers checked and taken out, into tcp->scratch. *left: how many bytes are left of caplen.
+ * False: a marker disproves that an FPDU begins here. */
+static bool strip(struct rpcrdma_tcp *tcp, struct rpcrdma_stream *s, uint32_t seq,
+                  const uint8_t *fpdu, uint32_t caplen, uint32_t *left)
 {
     uint32_t in = 0, out = 0, next = to_marker(s, seq),
              begin = next == 0 ? RPCRDMA_MARKER_BYTES : 0;
@@ -118,15 +119,19 @@ static uint32_t strip(struct rpcrdma_tcp *tcp, struct rpcrdma_stream *s, uint32_
             /* a marker in front of the length field belongs to what follows and points nowhere */
             uint32_t right = in == 0 ? 0 : in - begin;
 
-            if (pointer != right || rpcrdma_get_be16(fpdu + in) != 0)
+            if (pointer != right || rpcrdma_get_be16(fpdu + in) != 0) {
+                if (s->unproven > 0)
+                    return false;
                 rpcrdma_tcp_finding(tcp, s, RPCRDMA_RULE_MPA_MARKER, NULL, seq + in, pointer);
+            }
         }
         if (in == next) {
             in = caplen - in < RPCRDMA_MARKER_BYTES ? caplen : in + RPCRDMA_MARKER_BYTES;
             next += RPCRDMA_MARKER_EVERY;
         }
     }
-    return out;
+    *left = out;
+    return true;
 }
 
 static void check_crc(struct rpcrdma_tcp *tcp, struct rpcrdma_tcp_connection *c, int end,
@@ -145,21 +150,28 @@ static void check_crc(struct rpcrdma_tcp *tcp, struct rpcrdma_tcp_connection *c,
 static bool give(struct rpcrdma_tcp *tcp, struct rpcrdma_tcp_connection *c, int end, uint32_t seq,
                  const uint8_t *fpdu, uint32_t caplen, uint32_t size)
 {
+    struct rpcrdma_stream *s = &c->stream[end];
     const uint8_t *content = fpdu;
     uint32_t captured = caplen, length;
+    enum rpcrdma_plausible plausible;
 
     if (rpcrdma_mpa_markers(c, end)) {
         if (!tcp->scratch)
             tcp->scratch = malloc(SCRATCH_BYTES);
-        captured = tcp->scratch ? strip(tcp, &c->stream[end], seq, fpdu, caplen) : 0;
+        captured = 0;
+        if (tcp->scratch && !strip(tcp, s, seq, fpdu, caplen, &captured))
+            return false;
         content = tcp->scratch;
     }
     if (captured < 2) { /* there was no memory for it: as if it had not been captured */
         rpcrdma_ddp(tcp, c, end, seq, content, 0, size);
         return true;
     }
-    if (rpcrdma_ddp_plausible(content, captured) == RPCRDMA_PLAUSIBLE_NO)
+    plausible = rpcrdma_ddp_plausible(content, captured);
+    if (plausible == RPCRDMA_PLAUSIBLE_NO)
         return false;
+    if (s->unproven > 0 && plausible == RPCRDMA_PLAUSIBLE_YES)
+        s->unproven--;
     /* CRCs are used if either side asks for them (section 7.1). Both must have been heard. */
     if (tcp->net->check_crc && c->stream[0].mpa_seen && c->stream[1].mpa_seen &&
         (c->stream[0].mpa_crc || c->stream[1].mpa_crc) && caplen == size)
@@ -204,10 +216,12 @@ static void partial_done(struct rpcrdma_stream *s)
     s->partial_have = s->partial_seen = s->partial_size = 0; /* the room stays for the next */
 }
 
-static uint32_t malformed(struct rpcrdma_tcp *tcp, struct rpcrdma_tcp_connection *c, int end,
-                          uint32_t used)
+/* What is no FPDU is malformed, unless it only disproves that one begins here. */
+static uint32_t no_fpdu(struct rpcrdma_tcp *tcp, struct rpcrdma_tcp_connection *c, int end,
+                        uint32_t used)
 {
-    rpcrdma_tcp_finding(tcp, &c->stream[end], RPCRDMA_RULE_MALFORMED, "FPDU", 0, 0);
+    if (c->stream[end].unproven == 0)
+        rpcrdma_tcp_finding(tcp, &c->stream[end], RPCRDMA_RULE_MALFORMED, "FPDU", 0, 0);
     fall_out(tcp, c, end, used);
     return used;
 }
@@ -225,12 +239,12 @@ static uint32_t read_fpdu(struct rpcrdma_tcp *tcp, struct rpcrdma_tcp_connection
             rpcrdma_mpa_size(c, end, begin, rpcrdma_get_be16(piece->bytes + length_end - 2));
 
         if (!markers && rpcrdma_ddp_plausible(piece->bytes, piece->caplen) == RPCRDMA_PLAUSIBLE_NO)
-            return malformed(tcp, c, end, 0);
+            return no_fpdu(tcp, c, end, 0);
         if (size <= piece->len) {
             uint32_t caplen = piece->caplen < size ? piece->caplen : size;
 
             return give(tcp, c, end, begin, piece->bytes, caplen, size) ? size
-                                                                        : malformed(tcp, c, end, 0);
+                                                                        : no_fpdu(tcp, c, end, 0);
         }
         s->partial_size = size;
     }
@@ -247,7 +261,7 @@ static uint32_t read_fpdu(struct rpcrdma_tcp *tcp, struct rpcrdma_tcp_connection
             rpcrdma_mpa_size(c, end, begin, rpcrdma_get_be16(s->partial + length_end - 2));
     } else if (s->partial_seen == s->partial_size) {
         if (!give(tcp, c, end, begin, s->partial, s->partial_have, s->partial_size))
-            return malformed(tcp, c, end, n);
+            return no_fpdu(tcp, c, end, n);
         partial_done(s);
     }
     return n;

@@ -274,6 +274,31 @@ static void step(struct rpcrdma_piece *piece, uint32_t n)
         piece->bytes += captured;
 }
 
+/* Further ahead than a window reaches: so much was not captured. What is held has no order with
+ * what comes now, and is read before. */
+static void go_on_at(struct rpcrdma_tcp *tcp, struct rpcrdma_tcp_connection *c, int end,
+                     uint32_t seq)
+{
+    struct rpcrdma_stream *s = &c->stream[end];
+
+    if (c->confirmed)
+        rpcrdma_stream_advance(tcp, c, true);
+    while (s->held) /* of what may not be MPA */
+        range_pop(tcp, s);
+    if (c->closed || rpcrdma_seq_diff(s->next, seq) >= 0)
+        return;
+    s->has_ack = false;
+    if (c->confirmed) {
+        struct rpcrdma_piece hole = {.seq = s->next, .len = seq - s->next};
+
+        arrived(s, tcp->arrival, tcp->frame, tcp->time_ns);
+        rpcrdma_tcp_finding(tcp, s, RPCRDMA_RULE_TCP_LOST, NULL, hole.len, s->next);
+        rpcrdma_mpa_read(tcp, c, end, &hole);
+    }
+    s->next = s->scanned = seq;
+    s->n_candidates = 0;
+}
+
 void rpcrdma_stream_segment(struct rpcrdma_tcp *tcp, struct rpcrdma_tcp_connection *c, int end,
                             const struct rpcrdma_piece *segment)
 {
@@ -287,8 +312,10 @@ void rpcrdma_stream_segment(struct rpcrdma_tcp *tcp, struct rpcrdma_tcp_connecti
     }
     old = rpcrdma_seq_diff(s->next, piece.seq);
     if (old < -RPCRDMA_WINDOW_MOST && piece.len > 0) {
-        rpcrdma_tcp_finding(tcp, s, RPCRDMA_RULE_MALFORMED, "TCP sequence number", 0, 0);
-        piece.len = 0;
+        go_on_at(tcp, c, end, piece.seq);
+        if (c->closed)
+            return;
+        old = rpcrdma_seq_diff(s->next, piece.seq);
     }
     if (old > 0 && piece.len > 0) { /* what was read already, sent again */
         step(&piece, (uint32_t)old < piece.len ? (uint32_t)old : piece.len);

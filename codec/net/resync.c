@@ -11,7 +11,7 @@
  * bytes have none; before that nothing is read, so that no marker is taken for payload.
  */
 
-enum { IN_A_ROW = 3, UNCONFIRMED_MOST = 128 << 10 };
+enum { UNCONFIRMED_MOST = 128 << 10 };
 
 enum chain {
     CHAIN_NO,      /* something in it is no FPDU */
@@ -122,7 +122,7 @@ static enum chain follow(struct rpcrdma_tcp *tcp, const struct rpcrdma_tcp_conne
         case RPCRDMA_PLAUSIBLE_YES:
             break;
         }
-        enough |= ++*count >= IN_A_ROW;
+        enough |= ++*count >= RPCRDMA_IN_A_ROW;
         size = rpcrdma_mpa_size(c, end, seq, rpcrdma_get_be16(header));
         if (enough && (known || seq - begin >= RPCRDMA_MARKER_EVERY))
             return CHAIN_SURE;
@@ -150,7 +150,7 @@ static bool find_markers(struct rpcrdma_tcp_connection *c, int end, struct rpcrd
 
     if (markers_known(c, end))
         return false;
-    for (unsigned i = 0; i < IN_A_ROW; i++) {
+    for (unsigned i = 0; i < RPCRDMA_IN_A_ROW; i++) {
         uint32_t size;
 
         if (rpcrdma_ddp_plausible(header, peek(&from, seq, header, sizeof(header))) !=
@@ -190,7 +190,7 @@ static enum chain follow_anyway(struct rpcrdma_tcp *tcp, struct rpcrdma_tcp_conn
 }
 
 static void get_in_step(struct rpcrdma_tcp *tcp, struct rpcrdma_tcp_connection *c, int end,
-                        uint32_t seq)
+                        uint32_t seq, enum chain chain)
 {
     struct rpcrdma_stream *s = &c->stream[end];
 
@@ -201,6 +201,7 @@ static void get_in_step(struct rpcrdma_tcp *tcp, struct rpcrdma_tcp_connection *
     rpcrdma_stream_drop(tcp, s, seq);
     s->next = seq;
     s->phase = RPCRDMA_STREAM_FPDU;
+    s->unproven = chain == CHAIN_SURE ? 0 : RPCRDMA_IN_A_ROW;
     s->n_candidates = 0;
     s->impatient = false;
     s->tagged_open[0] = s->tagged_open[1] = true; /* what went before is not known */
@@ -235,7 +236,7 @@ void rpcrdma_stream_look(struct rpcrdma_tcp *tcp, struct rpcrdma_tcp_connection 
         chain = s->candidate[i].segment ? follow_anyway(tcp, c, end, s->held, seq, &count)
                                         : follow(tcp, c, end, s->held, seq, &count);
         if (good_enough(chain, (s->candidate[i].segment && known) || last)) {
-            get_in_step(tcp, c, end, seq);
+            get_in_step(tcp, c, end, seq, chain);
             return;
         }
         if (chain != CHAIN_NO)
@@ -272,12 +273,12 @@ void rpcrdma_stream_look(struct rpcrdma_tcp *tcp, struct rpcrdma_tcp_connection 
             chain = segment ? follow_anyway(tcp, c, end, r, seq, &count)
                             : follow(tcp, c, end, r, seq, &count);
             if (good_enough(chain, (segment && known) || last) && count > 0) {
-                get_in_step(tcp, c, end, seq);
+                get_in_step(tcp, c, end, seq, chain);
                 return;
             }
             /* cut packets show no second header: the one at the segment's start is taken */
             if (chain != CHAIN_NO && count > 0 && segment && known && r->caplen < r->len) {
-                get_in_step(tcp, c, end, seq);
+                get_in_step(tcp, c, end, seq, chain);
                 return;
             }
             if (chain != CHAIN_NO && s->n_candidates < RPCRDMA_CANDIDATES) {
@@ -314,7 +315,7 @@ bool rpcrdma_stream_judge(struct rpcrdma_tcp *tcp, struct rpcrdma_tcp_connection
     }
     if (!anchored[0] && !anchored[1])
         return false;
-    if (!sure && total < IN_A_ROW)
+    if (!sure && total < RPCRDMA_IN_A_ROW)
         return c->stream[0].held_bytes + c->stream[1].held_bytes <= UNCONFIRMED_MOST;
     c->confirmed = true;
     return true;

@@ -315,6 +315,7 @@ recognise(struct rpcrdma_tcp *tcp, const struct rpcrdma_layer *l, struct segment
         begin(&c->stream[1], RPCRDMA_STREAM_START, t->ack);
     } else { /* what the Reply acknowledges is the Request, so FPDUs follow */
         begin(&c->stream[1], RPCRDMA_STREAM_FPDU, t->ack);
+        c->stream[1].unproven = RPCRDMA_IN_A_ROW; /* but for a Reply that was sent again */
         c->stream[1].has_phase = true;
         c->stream[1].marker_phase = t->ack;
     }
@@ -326,8 +327,8 @@ static bool another(const struct rpcrdma_tcp_connection *c, int end, const struc
 {
     const struct rpcrdma_stream *s = &c->stream[end];
 
-    if (!s->has_next)
-        return false;
+    if (!s->has_next) /* what only looked like an FPDU may be known of the other direction */
+        return !c->confirmed && rpcrdma_mpa_is_request(t->piece.bytes, t->piece.caplen);
     if (t->flags & TCP_SYN)
         return t->piece.seq != s->start;
     return t->piece.seq != s->start && rpcrdma_mpa_is_request(t->piece.bytes, t->piece.caplen) &&

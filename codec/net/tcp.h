@@ -66,8 +66,9 @@ struct rpcrdma_stream { /* one direction */
 
     bool mpa_seen, mpa_marker, mpa_crc; /* what this direction's start-up frame said */
     bool has_phase;                     /* marker_phase is known, so FPDUs are at + 4 n */
-    uint32_t marker_phase;              /* sequence number where the first FPDU began */
-    bool tagged_open[2]; /* a Write, a Read Response had no last segment yet, perhaps */
+    uint8_t unproven;      /* in step by inference: so many FPDUs must fit until it is sure */
+    uint32_t marker_phase; /* sequence number where the first FPDU began */
+    bool tagged_open[2];   /* a Write, a Read Response had no last segment yet, perhaps */
 
     bool send_known; /* the next two are what a Send's segment must have */
     uint32_t send_msn, send_offset;
@@ -159,6 +160,7 @@ uint32_t rpcrdma_mpa_size(const struct rpcrdma_tcp_connection *c, int end, uint3
                           uint32_t ulpdu);
 
 /* resync.c */
+enum { RPCRDMA_IN_A_ROW = 3 }; /* FPDUs that show where FPDUs begin */
 /* Looks for an FPDU among what is held, and gets in step at the first. */
 void rpcrdma_stream_look(struct rpcrdma_tcp *tcp, struct rpcrdma_tcp_connection *c, int end,
                          bool last);
@@ -176,8 +178,8 @@ void rpcrdma_ddp(struct rpcrdma_tcp *tcp, struct rpcrdma_tcp_connection *c, int 
 void rpcrdma_ddp_op(const struct rpcrdma_tcp_connection *c, int end, enum rpcrdma_op_kind kind,
                     struct rpcrdma_op *op);
 
-/* The greatest window (RFC 7323 section 2.3). What lies further ahead is not of this stream; with
- * it, sequence numbers that are held would not be in one order. */
+/* The greatest window (RFC 7323 section 2.3). With bytes further ahead, those that are held would
+ * not be in one order. */
 #define RPCRDMA_WINDOW_MOST (INT32_C(1) << 30)
 
 static inline int32_t rpcrdma_seq_diff(uint32_t a, uint32_t b)

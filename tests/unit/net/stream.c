@@ -402,6 +402,41 @@ static void hole_in_payload(void **state)
     seen_free(s);
 }
 
+/* More than a window was not captured: the stream goes on behind it.
+ * (FPDUs are multiples of 4 bytes long, and so is every hole.) */
+static void hole_beyond_a_window(void **state)
+{
+    static const uint32_t far[] = {UINT32_C(3) << 29, (UINT32_C(1) << 30) + 4, INT32_MAX - 3};
+    static struct bytes b;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(far) / sizeof(far[0]); i++) {
+        struct seen *s = seen_new(NULL);
+        uint32_t size, at = NEXT0 + far[i];
+
+        b.n = 0;
+        talk_start(s, 0, 0);
+        put_send(&b, false, 1, 100);
+        size = (uint32_t)b.n;
+        tcp(s, 0, NEXT0, NEXT1, ACK, b.at, size);
+        b.n = 0;
+        put_send(&b, false, 9, 100);
+        tcp(s, 0, NEXT0 + 5 * size, NEXT1, ACK, b.at, size); /* held */
+        for (uint32_t k = 0; k < 4; k++) {
+            b.n = 0;
+            put_send(&b, false, 10 + k, 100);
+            tcp(s, 0, at + size * k, NEXT1, ACK, b.at, size);
+        }
+        tcp(s, 1, NEXT1, at + 4 * size, ACK, NULL, 0);
+        rpcrdma_net_end(s->net);
+        assert_int_equal(count_kind(s, RPCRDMA_OP_SEND), 6);
+        assert_int_equal(s->op[s->n - 1].seq, 13);
+        assert_int_equal(count_rule(s, RPCRDMA_RULE_TCP_LOST), 2);
+        assert_int_equal(count_rule(s, RPCRDMA_RULE_MALFORMED), 0);
+        seen_free(s);
+    }
+}
+
 /* A Reply is not given out before the Call that a hole holds up. */
 static void directions_in_order(void **state)
 {
@@ -448,6 +483,7 @@ int main(void)
         cmocka_unit_test(mid_stream_with_markers),
         cmocka_unit_test(lost_when_acknowledged),
         cmocka_unit_test(hole_in_payload),
+        cmocka_unit_test(hole_beyond_a_window),
         cmocka_unit_test(directions_in_order),
     };
 
