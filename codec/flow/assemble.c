@@ -216,7 +216,8 @@ static bool worth_it(const struct flow *flow, const struct flow_half *half,
            flow_claim_plausible(op->data, op->caplen, UINT32_MAX);
 }
 
-void flow_assemble(struct flow *flow, struct flow_half *half, const struct rpcrdma_op *op)
+RPCRDMA_HOT void flow_assemble(struct flow *flow, struct flow_half *half,
+                               const struct rpcrdma_op *op)
 {
     struct flow_assembly *a = &half->assembly;
     bool first = (op->flags & RPCRDMA_OP_FIRST) != 0, last = (op->flags & RPCRDMA_OP_LAST) != 0;

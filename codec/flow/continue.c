@@ -102,13 +102,14 @@ bool flow_continue(struct flow_conn *conn, int sender, const struct rpcrdma_mess
                    uint64_t *part_bytes)
 {
     struct flow_continuation *c = &conn->continuation[sender];
+    uint8_t stream;
     bool more;
-    uint8_t stream = stream_of(m, &more);
 
     *part = 0;
     *part_bytes = 0;
     if (!(m->present & RPCRDMA_HAS_TYPE) || m->dialect->version != 2)
         return false;
+    stream = stream_of(m, &more);
     if (c->active && stream == c->stream && (stream == STREAM_PROPERTIES || m->xid == c->xid)) {
         *part = ++c->parts;
         *part_bytes = c->bytes;

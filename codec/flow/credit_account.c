@@ -40,6 +40,7 @@ void rpcrdma_credit_account_init(struct rpcrdma_credit_account *account, struct 
 
 void rpcrdma_credit_account_free(struct rpcrdma_credit_account *account)
 {
+    rpcrdma_credit_suspects_free(&account->suspects, account->set.memory);
     rpcrdma_credit_gauge_free(&account->gauge);
     rpcrdma_credit_calls_free(&account->set);
 }
@@ -199,13 +200,14 @@ static void judge_call(struct rpcrdma_credit_account *account, uint32_t xid)
 
     if (in_flight(account) <= ceiling)
         return;
-    rpcrdma_credit_suspects_add(
-        &account->suspects,
-        &(struct rpcrdma_finding){.rule = account->has_granted ? RPCRDMA_RULE_CREDIT_OVERRUN
-                                                               : RPCRDMA_RULE_CREDIT_FIRST_CALL,
-                                  .frame = account->gauge.frame,
-                                  .offset = -1,
-                                  .arg = {in_flight(account), ceiling, xid}});
+    if (!rpcrdma_credit_suspects_add(
+            &account->suspects, account->set.memory,
+            &(struct rpcrdma_finding){.rule = account->has_granted ? RPCRDMA_RULE_CREDIT_OVERRUN
+                                                                   : RPCRDMA_RULE_CREDIT_FIRST_CALL,
+                                      .frame = account->gauge.frame,
+                                      .offset = -1,
+                                      .arg = {in_flight(account), ceiling, xid}}))
+        account->memory = true;
 }
 
 static void add_call(struct rpcrdma_credit_account *account, uint32_t xid)

@@ -71,7 +71,7 @@ struct rpcrdma_credit_call *rpcrdma_credit_calls_find(const struct rpcrdma_credi
 
 static bool grow(struct rpcrdma_credit_calls *set)
 {
-    uint32_t capacity = set->capacity ? set->capacity * 2 : 32, before = set->capacity;
+    uint32_t capacity = set->capacity ? set->capacity * 2 : 4, before = set->capacity;
     uint32_t slots = capacity * 2;
     struct rpcrdma_credit_call *calls;
     uint32_t *hash;

@@ -36,10 +36,11 @@ struct rpcrdma_credit_account *credit_conn_account(struct credit_conn *cc, int r
 {
     struct flow_memory *memory = &cc->credits->flow->memory;
     struct credit_side *side = &cc->side[requester];
-    struct rpcrdma_credit_sink sink = sink_of(side);
+    struct rpcrdma_credit_sink sink;
 
     if (side->account)
         return side->account;
+    sink = sink_of(side);
     side->account = flow_alloc(memory, sizeof(*side->account));
     if (!side->account)
         return NULL;
@@ -54,10 +55,11 @@ struct rpcrdma_credit_count *credit_conn_count(struct credit_conn *cc, int sende
 {
     struct flow_memory *memory = &cc->credits->flow->memory;
     struct credit_side *side = &cc->side[sender];
-    struct rpcrdma_credit_sink sink = sink_of(side);
+    struct rpcrdma_credit_sink sink;
 
     if (side->count)
         return side->count;
+    sink = sink_of(side);
     side->count = flow_alloc(memory, sizeof(*side->count));
     if (!side->count)
         return NULL;
@@ -72,9 +74,9 @@ struct rpcrdma_credit_count *credit_conn_count(struct credit_conn *cc, int sende
 static struct credit_conn *find_before(const struct credit_conn *cc)
 {
     const struct rpcrdma_endpoint *mine = cc->conn->pub.end;
-    struct credit_conn *other = cc->older;
+    struct credit_conn *other = cc->earlier;
 
-    for (int i = 0; other && i < RESENT_CALLS; other = other->older, i++) {
+    for (int i = 0; other && i < RESENT_CALLS; other = other->earlier, i++) {
         const struct rpcrdma_endpoint *its = other->conn->pub.end;
 
         if (other->lost || other->conn->pub.closed)
@@ -85,6 +87,37 @@ static struct credit_conn *find_before(const struct credit_conn *cc)
                 return other;
     }
     return NULL;
+}
+
+/* Without memory for it nobody finds it. */
+static void list_by_ends(struct credit_conn *cc)
+{
+    struct flow_credits *credits = cc->credits;
+    const struct rpcrdma_endpoint *end = cc->conn->pub.end;
+    struct credit_conn *earlier;
+
+    cc->ends = flow_cm_key(&end[0].address, &end[1].address, UINT32_MAX) ^
+               flow_cm_key(&end[1].address, &end[0].address, UINT32_MAX);
+    earlier = flow_table_get(&credits->by_ends, cc->ends);
+    if (!flow_table_put(&credits->by_ends, &credits->flow->memory, cc->ends, cc))
+        return;
+    cc->earlier = earlier;
+    if (earlier)
+        earlier->later = cc;
+}
+
+static void unlist_by_ends(struct credit_conn *cc)
+{
+    struct flow_table *by_ends = &cc->credits->by_ends;
+
+    if (cc->later)
+        cc->later->earlier = cc->earlier;
+    else if (cc->earlier && flow_table_get(by_ends, cc->ends) == cc)
+        flow_table_put(by_ends, &cc->credits->flow->memory, cc->ends, cc->earlier);
+    else
+        flow_table_remove_value(by_ends, cc->ends, cc);
+    if (cc->earlier)
+        cc->earlier->later = cc->later;
 }
 
 struct credit_conn *credit_conn_of(const struct flow_credits *credits, const struct flow_conn *conn)
@@ -112,6 +145,7 @@ struct credit_conn *credit_conn_get(struct flow_credits *credits, struct flow_co
     if (credits->newest)
         credits->newest->newer = cc;
     credits->newest = cc;
+    list_by_ends(cc);
     cc->before = find_before(cc);
     if (cc->before) {
         if (cc->before->after)
@@ -214,11 +248,14 @@ void credit_conn_free(struct credit_conn *cc)
             rpcrdma_credit_count_free(side->count);
         flow_release(memory, side->account, sizeof(*side->account));
         flow_release(memory, side->count, sizeof(*side->count));
+        flow_release(memory, cc->sender[i].sends,
+                     cc->sender[i].size * sizeof(*cc->sender[i].sends));
     }
     if (cc->before)
         cc->before->after = NULL;
     if (cc->after)
         cc->after->before = NULL;
+    unlist_by_ends(cc);
     if (cc->older)
         cc->older->newer = cc->newer;
     if (cc->newer)

@@ -9,13 +9,13 @@
 #include "flow/internal.h"
 
 enum {
-    SENDS = 64,        /* remembered per sender, for an RNR NAK to name one */
+    SENDS = 64,        /* the latest, remembered per sender, for an RNR NAK to name one */
+    SENDS_FIRST = 4,   /* room for them grows up to that */
     RESENT_CALLS = 256 /* of a new connection, looked at for Calls that another one lost */
 };
 
 /* A Send as an RNR NAK or an Ack refers to it. */
 struct credit_sent {
-    bool used;
     uint32_t first_psn, last_psn, xid;
     uint64_t frame;
     int requester; /* end; -1: not known */
@@ -25,10 +25,10 @@ struct credit_sent {
 struct credit_sender {
     bool started;
     rpcrdma_credit_place place; /* of the last PSN seen */
-    struct credit_sent sends[SENDS];
-    uint32_t next;
-    bool rnr;      /* rnr_psn is of the last RNR NAK */
-    bool rnr_open; /* the message it hit has not been seen yet */
+    struct credit_sent *sends;  /* a ring */
+    uint32_t size, count, next; /* of the ring; in it; where the next one goes */
+    bool rnr;                   /* rnr_psn is of the last RNR NAK */
+    bool rnr_open;              /* the message it hit has not been seen yet */
     uint32_t rnr_psn;
     struct rpcrdma_credit_at rnr_at;
 };
@@ -37,7 +37,9 @@ struct credit_conn {
     struct flow_credits *credits;
     struct flow_conn *conn;
     struct credit_conn *newer, *older;
-    bool counting; /* of the last message */
+    uint64_t ends;                       /* hash of both ends' addresses, in either order */
+    struct credit_conn *later, *earlier; /* of the same ends */
+    bool counting;                       /* of the last message */
     bool lost;
     struct credit_sender sender[2];
     struct credit_side {
@@ -55,6 +57,7 @@ struct flow_credits {
     struct flow *flow;
     struct flow_observer observer;
     struct credit_conn *newest;
+    struct flow_table by_ends; /* -> the latest of them */
 };
 
 /* What is attached to the connection, or NULL. */

@@ -29,6 +29,7 @@ void rpcrdma_credit_count_init(struct rpcrdma_credit_count *count, struct flow_m
 
 void rpcrdma_credit_count_free(struct rpcrdma_credit_count *count)
 {
+    rpcrdma_credit_suspects_free(&count->suspects, count->gauge.level.memory);
     rpcrdma_credit_gauge_free(&count->gauge);
 }
 
@@ -156,7 +157,8 @@ void rpcrdma_credit_count_sent(struct rpcrdma_credit_count *count, struct rpcrdm
                                                 .offset = -1,
                                                 .arg = {count->sent, ceiling}};
 
-        rpcrdma_credit_suspects_add(&count->suspects, &finding);
+        if (!rpcrdma_credit_suspects_add(&count->suspects, count->gauge.level.memory, &finding))
+            count->memory = true;
     }
     changed(count, RPCRDMA_ENDED_BY_GRANT, NULL);
 }
@@ -335,6 +337,7 @@ void rpcrdma_credit_count_result(const struct rpcrdma_credit_count *count,
     out->in_flight.known = count->from_sender && count->from_peer;
     out->violations = count->violations + count->suspects.count;
     out->rnr_naks = count->rnr_naks;
+    out->memory = out->memory || count->memory;
     out->settled = count->opened;
     out->gaps = count->gaps;
 }

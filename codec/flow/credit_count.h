@@ -44,7 +44,7 @@ struct rpcrdma_credit_count {
 
     struct rpcrdma_credit_advert as_sent, as_received;
     uint64_t messages, violations, rnr_naks;
-    bool remaining_known, gaps;
+    bool remaining_known, gaps, memory;
     int64_t remaining_min, remaining_last;
     struct rpcrdma_credit_range limit;
 };

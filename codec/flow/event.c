@@ -18,8 +18,8 @@ static bool kept_back(const struct flow_conn *conn)
     return conn->waiting != 0 || conn->hold;
 }
 
-static void deliver_op(struct flow *flow, struct flow_conn *conn, const struct flow_half *half,
-                       const struct rpcrdma_op *op)
+RPCRDMA_HOT static void deliver_op(struct flow *flow, struct flow_conn *conn,
+                                   const struct flow_half *half, const struct rpcrdma_op *op)
 {
     int sender = 1 - half->index;
 
@@ -113,7 +113,8 @@ static struct flow_conn *interested(struct flow *flow, struct flow_half *half)
     return conn;
 }
 
-void flow_event_op(struct flow *flow, struct flow_half *half, const struct rpcrdma_op *op)
+RPCRDMA_HOT void flow_event_op(struct flow *flow, struct flow_half *half,
+                               const struct rpcrdma_op *op)
 {
     struct flow_conn *conn = interested(flow, half);
 
@@ -190,7 +191,8 @@ static struct flow_conn *consider(struct flow *flow, struct flow_half *half,
     return learn(flow, half, send, &glimpse);
 }
 
-void flow_event_send(struct flow *flow, struct flow_half *half, const struct flow_send *send)
+RPCRDMA_HOT void flow_event_send(struct flow *flow, struct flow_half *half,
+                                 const struct flow_send *send)
 {
     struct flow_conn *conn = half->conn;
 

@@ -137,7 +137,7 @@ static void check_silent(struct flow *flow)
     }
 }
 
-static void data(struct flow *flow, const struct rpcrdma_op *op)
+RPCRDMA_HOT static void data(struct flow *flow, const struct rpcrdma_op *op)
 {
     struct flow_half *half = flow_half_find(flow, op);
 
@@ -163,7 +163,7 @@ static void data(struct flow *flow, const struct rpcrdma_op *op)
     }
 }
 
-bool rpcrdma_flow_op(struct rpcrdma_flow *handle, const struct rpcrdma_op *op)
+RPCRDMA_HOT bool rpcrdma_flow_op(struct rpcrdma_flow *handle, const struct rpcrdma_op *op)
 {
     struct flow *flow = &handle->flow;
 
@@ -186,7 +186,8 @@ bool rpcrdma_flow_op(struct rpcrdma_flow *handle, const struct rpcrdma_op *op)
         data(flow, op);
         break;
     }
-    flow_order_flush(flow, false);
+    if (flow->queue)
+        flow_order_flush(flow, false);
     if (flow->memory.refused > 0 && !flow->said_limit) {
         flow->said_limit = true;
         flow_report(flow, NULL,
@@ -201,8 +202,7 @@ bool rpcrdma_flow_op(struct rpcrdma_flow *handle, const struct rpcrdma_op *op)
 const struct rpcrdma_connection *rpcrdma_flow_connection(struct rpcrdma_flow *handle,
                                                          const struct rpcrdma_op *op)
 {
-    struct flow_path path = flow_path_of(op);
-    const struct flow_half *half = flow_half_lookup(&handle->flow, &path);
+    const struct flow_half *half = flow_half_seen(&handle->flow, op);
 
     if (!half || !half->conn || half->conn->claim != FLOW_CLAIMED)
         return NULL;
@@ -211,7 +211,6 @@ const struct rpcrdma_connection *rpcrdma_flow_connection(struct rpcrdma_flow *ha
 
 uint64_t rpcrdma_flow_stream(struct rpcrdma_flow *handle, const struct rpcrdma_op *op)
 {
-    struct flow_path path = flow_path_of(op);
     const struct flow_half *half;
     const struct flow_conn *conn;
 
@@ -221,14 +220,13 @@ uint64_t rpcrdma_flow_stream(struct rpcrdma_flow *handle, const struct rpcrdma_o
             return 0;
         return conn->pub.stream[0] ? conn->pub.stream[0] : conn->pub.stream[1];
     }
-    half = flow_half_lookup(&handle->flow, &path);
+    half = flow_half_seen(&handle->flow, op);
     return half ? half->id : 0;
 }
 
 bool rpcrdma_flow_undecided(struct rpcrdma_flow *handle, const struct rpcrdma_op *op)
 {
-    struct flow_path path = flow_path_of(op);
-    const struct flow_half *half = flow_half_lookup(&handle->flow, &path);
+    const struct flow_half *half = flow_half_seen(&handle->flow, op);
 
     if (!half || half->foreign)
         return false;

@@ -40,12 +40,22 @@ static uint64_t path_hash(const struct rpcrdma_address *src, uint32_t qpn)
     return flow_hash2(s ^ (uint64_t)qpn << 20, d);
 }
 
+/* All that can differ is in the first eight bytes of each. */
+static bool both_ipv4(const struct rpcrdma_address *src)
+{
+    return src[0].family == RPCRDMA_ADDRESS_IPV4 && src[1].family == RPCRDMA_ADDRESS_IPV4;
+}
+
 /* Spread enough for the cache, and less work than path_hash. */
 static uint64_t quick_hash(const struct rpcrdma_address *src, uint32_t qpn)
 {
     const uint8_t *p = (const uint8_t *)src;
-    uint64_t x = load64(p) ^ load64(p + 9), y = load64(p + 17) ^ load64(p + 26);
+    uint64_t x = load64(p), y = load64(p + 17);
 
+    if (!both_ipv4(src)) {
+        x ^= load64(p + 9);
+        y ^= load64(p + 26);
+    }
     return (x + 3 * y + qpn) * UINT64_C(0x9e3779b97f4a7c15);
 }
 
@@ -60,10 +70,10 @@ static bool path_equal(const struct flow_path *path, const struct rpcrdma_addres
     const uint8_t *p = (const uint8_t *)&path->src, *q = (const uint8_t *)src;
 
     /* memcmp in line; no load lies across the border of src and dst, which were just stored */
-    return path->qpn == qpn &&
-           ((load64(p) ^ load64(q)) | (load64(p + 8) ^ load64(q + 8)) |
-            (load64(p + 9) ^ load64(q + 9)) | (load64(p + 17) ^ load64(q + 17)) |
-            (load64(p + 25) ^ load64(q + 25)) | (load64(p + 26) ^ load64(q + 26))) == 0;
+    return path->qpn == qpn && ((load64(p) ^ load64(q)) | (load64(p + 17) ^ load64(q + 17))) == 0 &&
+           (both_ipv4(src) ||
+            ((load64(p + 8) ^ load64(q + 8)) | (load64(p + 9) ^ load64(q + 9)) |
+             (load64(p + 25) ^ load64(q + 25)) | (load64(p + 26) ^ load64(q + 26))) == 0);
 }
 
 static struct flow_half *lookup(const struct flow *flow, uint64_t hash,
@@ -241,11 +251,28 @@ static struct flow_half *find_or_create(struct flow *flow, const struct rpcrdma_
     return create(flow, &path, hash, op->carrier);
 }
 
-struct flow_half *flow_half_find(struct flow *flow, const struct rpcrdma_op *op)
+static uint32_t receiver(const struct rpcrdma_op *op)
 {
-    uint32_t qpn = op->carrier == RPCRDMA_CARRIER_IWARP
-                       ? (uint32_t)op->src_port << 16 | op->dst_port
-                       : op->dst_qpn;
+    return op->carrier == RPCRDMA_CARRIER_IWARP ? (uint32_t)op->src_port << 16 | op->dst_port
+                                                : op->dst_qpn;
+}
+
+struct flow_half *flow_half_seen(struct flow *flow, const struct rpcrdma_op *op)
+{
+    uint32_t qpn = receiver(op);
+    uint64_t quick = quick_hash(&op->src, qpn);
+    const struct flow_cached *at = cached(flow, quick);
+    struct flow_path path;
+
+    if (at->half && at->quick == quick && path_equal(&at->half->path, &op->src, qpn))
+        return at->half;
+    path = flow_path_of(op);
+    return flow_half_lookup(flow, &path);
+}
+
+RPCRDMA_HOT struct flow_half *flow_half_find(struct flow *flow, const struct rpcrdma_op *op)
+{
+    uint32_t qpn = receiver(op);
     uint64_t quick = quick_hash(&op->src, qpn);
     struct flow_cached *at = cached(flow, quick);
     struct flow_half *half = at->half;

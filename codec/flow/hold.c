@@ -219,10 +219,19 @@ void flow_hold_check(struct flow *flow, struct flow_conn *conn)
     flow_pair_lacks(flow, conn, false);
     conn->waiting &= ~(uint32_t)(FLOW_WAIT_PEER | FLOW_WAIT_ROLE | FLOW_WAIT_DIALECT);
     flow_choose_settle(flow, conn);
-    if (full)
-        for (int i = 0; i < 2; i++)
-            if (conn->half[i])
-                flow_stream_check(flow, conn->half[i], true);
+    if (full) {
+        struct flow_half *half = conn->half[0] ? conn->half[0] : conn->half[1];
+
+        /* what is given out may pair the half, and its connection be another one then */
+        for (int i = 0; half && i < 2; i++) {
+            struct flow_half *each = half->conn->half[i];
+
+            if (each)
+                flow_stream_check(flow, each, true);
+        }
+        if (half)
+            conn = half->conn;
+    }
     if (conn->waiting == 0)
         flow_hold_release(flow, conn);
 }

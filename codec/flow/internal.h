@@ -31,6 +31,8 @@
 
 /* half.c */
 struct flow_half *flow_half_find(struct flow *flow, const struct rpcrdma_op *op);
+/* The same, NULL where there is none. */
+struct flow_half *flow_half_seen(struct flow *flow, const struct rpcrdma_op *op);
 struct flow_half *flow_half_get(struct flow *flow, const struct flow_path *path, uint8_t carrier);
 struct flow_half *flow_half_lookup(struct flow *flow, const struct flow_path *path);
 struct flow_half *flow_half_of(const struct flow *flow, uint32_t handle, uint64_t id);

@@ -191,15 +191,18 @@ void making_add_loose(struct making *m, const char *why)
     }
 }
 
-static enum rpcrdma_rule_id hole_rule(enum rpcrdma_piece_kind kind)
+static enum rpcrdma_rule_id hole_rule(const struct making *m, enum rpcrdma_piece_kind kind)
 {
+    const struct track_conn *c = track_of(m->track, m->t->conn);
+
     switch (kind) {
     case RPCRDMA_PIECE_CUT:
         return RPCRDMA_RULE_RPC_CUT;
     case RPCRDMA_PIECE_DROPPED:
         return RPCRDMA_RULE_RPC_DROPPED;
-    default:
-        return RPCRDMA_RULE_RPC_LOST;
+    default: /* without the Call, Writes that passed had no place */
+        return m->t->pub.call_frame == 0 && c && c->unknown_packets > 0 ? RPCRDMA_RULE_RPC_UNPLACED
+                                                                        : RPCRDMA_RULE_RPC_LOST;
     }
 }
 
@@ -217,7 +220,7 @@ struct making_holes making_tell_holes(struct making *m, size_t n_pieces)
             holes.any = true;
             holes.lost = holes.lost || p->kind == RPCRDMA_PIECE_LOST;
             m->t->dropped = m->t->dropped || p->kind == RPCRDMA_PIECE_DROPPED;
-            making_finding(m, hole_rule(p->kind), at, at + p->length - 1, p->length);
+            making_finding(m, hole_rule(m, p->kind), at, at + p->length - 1, p->length);
         }
         at += p->length;
     }

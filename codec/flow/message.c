@@ -40,11 +40,12 @@ static void add(struct making *m, enum rpcrdma_rule_id rule, int64_t offset, con
 static bool begins_elsewhere(const struct rpcrdma_message *message)
 {
     const struct rpcrdma_dialect *dialect = message->dialect;
-    struct rpcrdma_read_iter it = rpcrdma_read_begin(&message->read);
     struct rpcrdma_read_segment first;
+    struct rpcrdma_read_iter it;
 
     if (message->payload.caplen < 4 || rpcrdma_get_be32(message->payload.data) == message->xid)
         return false;
+    it = rpcrdma_read_begin(&message->read);
     return dialect->family == RPCRDMA_FAMILY_HTYPE || dialect->flag_more ||
            (rpcrdma_read_next(&it, &first) && first.position == 0);
 }
@@ -65,7 +66,7 @@ static bool carries_rpc(const struct rpcrdma_message *message)
     }
 }
 
-static void decode(struct making *m)
+RPCRDMA_HOT static void decode(struct making *m)
 {
     const struct rpcrdma_message *msg = &m->message;
 
@@ -80,7 +81,7 @@ static void decode(struct making *m)
     flow_check_header(msg, m->send->frame, &m->findings);
 }
 
-static void decode_rpc(struct making *m)
+RPCRDMA_HOT static void decode_rpc(struct making *m)
 {
     const struct rpcrdma_message *msg = &m->message;
     int64_t at = msg->payload.off;
@@ -308,8 +309,8 @@ void flow_message_early(struct flow *flow, struct flow_conn *conn, struct flow_h
     flow->sink.early(flow->sink.context, &m.out);
 }
 
-void flow_message_send(struct flow *flow, struct flow_conn *conn, struct flow_half *half,
-                       const struct flow_send *send)
+RPCRDMA_HOT void flow_message_send(struct flow *flow, struct flow_conn *conn,
+                                   struct flow_half *half, const struct flow_send *send)
 {
     struct making m;
 

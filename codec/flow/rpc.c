@@ -19,13 +19,18 @@ const char *rpcrdma_transaction_operation(const struct rpcrdma_transaction *t, u
 
 struct text {
     char *buf;
-    size_t size, at;
+    size_t size, last, at; /* last: the byte that is left for the end; 0: or none */
 };
+
+static struct text begin(char *buf, size_t size)
+{
+    return (struct text){.buf = buf, .size = size, .last = size > 0 ? size - 1 : 0};
+}
 
 static void append(struct text *t, const char *s)
 {
     for (; *s; s++, t->at++)
-        if (t->at + 1 < t->size)
+        if (t->at < t->last)
             t->buf[t->at] = *s;
 }
 
@@ -41,7 +46,7 @@ static void append_number(struct text *t, const char *prefix, uint32_t number)
 static size_t end(const struct text *t)
 {
     if (t->size > 0)
-        t->buf[t->at < t->size ? t->at : t->size - 1] = '\0';
+        t->buf[t->at < t->last ? t->at : t->last] = '\0';
     return t->at;
 }
 
@@ -74,7 +79,7 @@ static void put_name(struct text *text, const struct rpcrdma_transaction *t)
 
 size_t rpcrdma_transaction_name(const struct rpcrdma_transaction *t, char *buf, size_t size)
 {
-    struct text text = {buf, size, 0};
+    struct text text = begin(buf, size);
 
     put_name(&text, t);
     return end(&text);
@@ -82,7 +87,7 @@ size_t rpcrdma_transaction_name(const struct rpcrdma_transaction *t, char *buf, 
 
 size_t rpcrdma_transaction_title(const struct rpcrdma_transaction *t, char *buf, size_t size)
 {
-    struct text text = {buf, size, 0};
+    struct text text = begin(buf, size);
     bool reverse = t->direction_known && t->reverse;
     const char *program = rpcrdma_program_name(t->program, t->version, reverse);
 

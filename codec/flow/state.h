@@ -10,6 +10,7 @@
 #include "flow/memory.h"
 #include "flow/observe.h"
 #include "flow/table.h"
+#include "wire/hot.h"
 
 enum {
     FLOW_CACHE_SIZE = 1024,   /* halves found without the table; a power of two */

@@ -91,7 +91,7 @@ static struct flow_write place_write(struct flow_half *half, const struct rpcrdm
 }
 
 /* The expected packet. */
-static void take(struct flow *flow, struct flow_half *half, const struct rpcrdma_op *op)
+RPCRDMA_HOT static void take(struct flow *flow, struct flow_half *half, const struct rpcrdma_op *op)
 {
     uint32_t packets = 1;
 
@@ -391,7 +391,8 @@ static void iwarp(struct flow *flow, struct flow_half *half, const struct rpcrdm
     }
 }
 
-void flow_request(struct flow *flow, struct flow_half *half, const struct rpcrdma_op *op)
+RPCRDMA_HOT void flow_request(struct flow *flow, struct flow_half *half,
+                              const struct rpcrdma_op *op)
 {
     int32_t by;
 

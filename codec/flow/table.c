@@ -5,7 +5,7 @@ enum { FIRST_SIZE = 16 };
 
 static size_t home(const struct flow_table *table, uint64_t key)
 {
-    return (size_t)flow_mix(key) & table->mask;
+    return (size_t)key & table->mask;
 }
 
 static void place(struct flow_table *table, uint64_t key, void *value)

@@ -4,8 +4,8 @@
 
 /*
  * A hash table from 64-bit keys to pointers: open addressing, linear probing, deletion by shifting
- * back (no tombstones, so a long-lived table does not slow down). Keys are hashes of wider things
- * where need be; the value then tells equals apart (a chain, a comparison).
+ * back (no tombstones, so a long-lived table does not slow down). Keys are hashes (flow_hash2):
+ * their low bits are the place; the value tells equals apart (a chain, a comparison).
  */
 
 #include <stdbool.h>
@@ -45,8 +45,7 @@ static inline void *flow_table_get(const struct flow_table *table, uint64_t key)
 {
     if (!table->slots)
         return NULL;
-    for (size_t i = (size_t)flow_mix(key) & table->mask; table->slots[i].value;
-         i = (i + 1) & table->mask)
+    for (size_t i = (size_t)key & table->mask; table->slots[i].value; i = (i + 1) & table->mask)
         if (table->slots[i].key == key)
             return table->slots[i].value;
     return NULL;

@@ -87,9 +87,11 @@ static void unknown(struct track *track, struct flow_conn *conn, const struct rp
 {
     struct track_conn *c = track_of(track, conn);
 
-    if (!c || c->said_unknown)
+    if (!c)
         return;
-    c->said_unknown = true;
+    c->unknown_bytes += op->len;
+    if (c->unknown_packets++ > 0)
+        return;
     flow_report(track->flow, conn,
                 &(struct rpcrdma_finding){.rule = RPCRDMA_RULE_RPC_UNKNOWN_HANDLE,
                                           .frame = op->frame,
@@ -176,6 +178,11 @@ static void on_closed(void *self, struct flow_conn *conn)
             track_cut_short(track, c->oldest[caller]);
     for (int end = 0; end < 2; end++)
         track_pulls_free(track, &c->reads[end]);
+    if (c->unknown_packets > 0)
+        flow_report(track->flow, conn,
+                    &(struct rpcrdma_finding){.rule = RPCRDMA_RULE_RPC_UNOFFERED,
+                                              .offset = -1,
+                                              .arg = {c->unknown_bytes, c->unknown_packets}});
     flow_release(&track->flow->memory, c, sizeof(*c));
     conn->attached[track->observer.slot] = NULL;
 }

@@ -136,8 +136,8 @@ struct track_pulls {
 struct track_conn {
     struct track_rpc *newest[2], *oldest[2]; /* by caller */
     uint32_t count[2];
-    struct track_pulls reads[2]; /* by the end that asks */
-    bool said_unknown;
+    struct track_pulls reads[2];             /* by the end that asks */
+    uint64_t unknown_bytes, unknown_packets; /* to handles that nothing seen offers */
 };
 
 struct track_again {

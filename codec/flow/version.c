@@ -18,12 +18,7 @@ static void set_version(struct flow_conn *conn, uint32_t version)
 void flow_version(struct flow_conn *conn, const struct rpcrdma_message *m,
                   struct flow_findings *findings, uint64_t frame)
 {
-    struct rpcrdma_finding finding = {
-        .rule = RPCRDMA_RULE_VERSION_CHANGED,
-        .frame = frame,
-        .offset = 4,
-        .arg = {m->version, conn->pub.version},
-    };
+    struct rpcrdma_finding finding;
 
     if (!(m->present & RPCRDMA_HAS_VERSION) || (m->version != 1 && m->version != 2))
         return;
@@ -40,6 +35,12 @@ void flow_version(struct flow_conn *conn, const struct rpcrdma_message *m,
         set_version(conn, m->version);
         return;
     }
+    finding = (struct rpcrdma_finding){
+        .rule = RPCRDMA_RULE_VERSION_CHANGED,
+        .frame = frame,
+        .offset = 4,
+        .arg = {m->version, conn->pub.version},
+    };
     if (conn->refused) {
         conn->refused = false;
         if (m->version < conn->offered[0] || m->version > conn->offered[1]) {

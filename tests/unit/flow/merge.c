@@ -77,6 +77,33 @@ static void told_as_two(void **state)
     }
 }
 
+/* A direction that waits for its peer is full, and so gives up on a gap; behind the gap is a Reply
+ * that ties it to the Call of an older connection, which takes its place. */
+static void while_it_is_full(void **state)
+{
+    struct rpcrdma_flow_config config = {.credits = true}; /* who is told of Acks */
+
+    (void)state;
+    rig_end(&rig);
+    rig_begin(&rig, &config);
+    rig_send_call(&rig, &a, &b, 1);
+    for (uint32_t i = 1; i < FLOW_HOLD_EVENTS; i++)
+        rig_send_reply(&rig, &b, &a, 1000 + i);
+    b.psn++; /* not captured */
+    rig_send_reply(&rig, &b, &a, 1);
+    assert_int_equal(rig.messages, 0);
+    rig_ack(&rig, &b, &a, 77); /* one more to keep */
+    assert_int_equal(rig.messages, FLOW_HOLD_EVENTS + 1);
+    rig_end(&rig);
+    assert_int_equal(rig.connections, 1);
+    assert_int_equal(rig.connection[0].paired_by, RPCRDMA_PAIRED_INFERRED);
+    assert_int_equal(rig.connection[0].messages, FLOW_HOLD_EVENTS + 1);
+    for (size_t i = 0; i < rig.messages; i++)
+        assert_int_equal(rig.message[i].has_call,
+                         rig.message[i].xid == 1 &&
+                             rig.message[i].direction == RPCRDMA_DIRECTION_REPLY);
+}
+
 /* The same hosts and the same XIDs, on two connections of which the CM exchange tells: nothing is
  * merged. */
 static void two_of_them(void **state)
@@ -176,7 +203,8 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
     const struct CMUnitTest tests[] = {
-        TEST(told_as_two), TEST(two_of_them), TEST(chance), TEST(given_up), TEST(an_old_request),
+        TEST(told_as_two), TEST(two_of_them),    TEST(chance),
+        TEST(given_up),    TEST(an_old_request), TEST(while_it_is_full),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

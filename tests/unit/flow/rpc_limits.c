@@ -259,7 +259,8 @@ static void calls_without_end(void **state)
     rig.rig.flow->flow.sink.transaction = NULL; /* there is no room for the others */
 }
 
-/* RDMA Writes and Reads with a handle that no message offered are told once per connection. */
+/* RDMA Writes with a handle that no message offered are told once per connection, and at its end
+ * how many they were. */
 static void a_handle_nobody_offered(void **state)
 {
     size_t n;
@@ -277,6 +278,12 @@ static void a_handle_nobody_offered(void **state)
     n = rig_count(&rig.rig, RPCRDMA_RULE_RPC_UNKNOWN_HANDLE);
     assert_int_equal(n, 1);
     assert_int_equal(rig.rig.finding[0].arg[0], 99);
+    assert_int_equal(rig_count(&rig.rig, RPCRDMA_RULE_RPC_UNOFFERED), 0);
+    rpcrdma_flow_end(rig.rig.flow);
+    assert_int_equal(rig_count(&rig.rig, RPCRDMA_RULE_RPC_UNOFFERED), 1);
+    assert_int_equal(rig.rig.finding[1].rule, RPCRDMA_RULE_RPC_UNOFFERED);
+    assert_int_equal(rig.rig.finding[1].arg[0], 2 * SIZE);
+    assert_int_equal(rig.rig.finding[1].arg[1], 2 * ((SIZE + RIG_PMTU - 1) / RIG_PMTU));
     rig_end(&rig.rig);
 }
 
