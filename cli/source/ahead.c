@@ -7,77 +7,140 @@
 #include "source/feed.h"
 
 /*
- * A ring of slots. Whoever has to wait does so until half of the ring is as it wants it: sleeping
- * and waking cost more than a slot is worth.
+ * Slots are filled in parallel and given in order. Each is claimed by who will fill it: the thread,
+ * and where the feed has offsets also the caller, when what it needs is not there; slot k of such a
+ * feed has the bytes from k * size on. So the caller seldom sleeps. The thread does until half of
+ * its buffers are free, and so does a caller that cannot help until half of them are filled:
+ * sleeping and waking cost more than a slot is worth.
+ *
+ * Both fill buffers of their own, and few: those are in the cache of their processor then, and
+ * writing into what is in another's costs as much as reading it.
  */
-enum { SLOTS = 8, HALF = SLOTS / 2 };
+enum { SLOTS = 8, HELPED = 4, HALF = SLOTS / 2 };
+enum who { THREAD, CALLER, N_WHO };
+
+struct slot {
+    uint8_t *bytes; /* AHEAD_ROOM, then the slot's; NULL: not claimed */
+    size_t n;
+    enum who who; /* whose buffer that is */
+    bool filled;
+};
 
 struct ahead {
     struct feed *feed;
     size_t size;
+    uint64_t start; /* the offset of slot 0 */
     pthread_t thread;
     pthread_mutex_t mutex;
     pthread_cond_t filled_some, freed_some;
-    /* counts, of slots in the order of the ring: freed <= given <= filled <= freed + SLOTS */
-    uint64_t filled, freed;
-    uint64_t given; /* the reader's own */
-    bool ended, stop;
+    /* counts, of slots in the order of the feed: freed <= given <= claimed <= freed + SLOTS */
+    uint64_t claimed, freed, given;
+    uint64_t end;        /* so many will be given, once that is known */
+    uint64_t end_offset; /* the offset where they end */
+    unsigned ready;      /* filled and not given */
+    bool waiting;        /* the caller is */
+    bool stop;
+    struct slot slots[SLOTS];
     struct {
-        uint8_t *bytes; /* AHEAD_ROOM, then the slot's */
-        size_t n;
-    } slots[SLOTS];
+        uint8_t *free[SLOTS];
+        unsigned n_free, n;
+    } buffers[N_WHO];
 };
 
-/* Waits for a slot to fill. False: nobody wants it any more. */
-static bool wait_for_room(struct ahead *ahead)
+static bool ended(const struct ahead *ahead)
 {
-    bool stop;
+    return ahead->end != UINT64_MAX;
+}
 
-    pthread_mutex_lock(&ahead->mutex);
-    if (ahead->filled - ahead->freed == SLOTS)
-        while (!ahead->stop && ahead->filled - ahead->freed > HALF)
-            pthread_cond_wait(&ahead->freed_some, &ahead->mutex);
-    stop = ahead->stop;
+/* Reads what belongs in a slot: all of it, where it lies at an offset. How many bytes there were.
+ */
+static size_t read_slot(const struct ahead *ahead, uint64_t number, uint8_t *to)
+{
+    struct feed *feed = ahead->feed;
+    ssize_t got;
+    size_t n = 0;
+
+    if (!feed->read_at) {
+        got = feed->read(feed, to, ahead->size);
+        return got > 0 ? (size_t)got : 0;
+    }
+    do {
+        got = feed->read_at(feed, to + n, ahead->size - n, ahead->start + number * ahead->size + n);
+        n += got > 0 ? (size_t)got : 0;
+    } while (got > 0 && n < ahead->size);
+    return n;
+}
+
+/*
+ * Claims the next slot and fills it, with the mutex held before and after. Where less than a slot
+ * is there the feed ends, or ended then: slots after it, that found more because the file grows,
+ * are not given.
+ */
+static void fill_next(struct ahead *ahead, enum who who)
+{
+    uint64_t number = ahead->claimed++;
+    struct slot *slot = &ahead->slots[number % SLOTS];
+    size_t n;
+
+    slot->who = who;
+    slot->bytes = ahead->buffers[who].free[--ahead->buffers[who].n_free];
     pthread_mutex_unlock(&ahead->mutex);
-    return !stop;
+    n = read_slot(ahead, number, slot->bytes + AHEAD_ROOM);
+    pthread_mutex_lock(&ahead->mutex);
+    slot->n = n;
+    slot->filled = true;
+    ahead->ready++;
+    if ((n == 0 || (n < ahead->size && ahead->feed->read_at)) && number < ahead->end) {
+        ahead->end = n > 0 ? number + 1 : number;
+        ahead->end_offset = ahead->start + number * ahead->size + n;
+    }
+}
+
+static bool half_free(const struct ahead *ahead)
+{
+    return ahead->buffers[THREAD].n_free >= ahead->buffers[THREAD].n / 2;
 }
 
 static void *fill(void *argument)
 {
     struct ahead *ahead = argument;
-    ssize_t n = 1;
 
-    while (n > 0 && wait_for_room(ahead)) {
-        /* only this thread changes `filled` */
-        uint64_t at = ahead->filled % SLOTS;
-
-        n = ahead->feed->read(ahead->feed, ahead->slots[at].bytes + AHEAD_ROOM, ahead->size);
-        pthread_mutex_lock(&ahead->mutex);
-        if (n > 0) {
-            ahead->slots[at].n = (size_t)n;
-            ahead->filled++;
+    pthread_mutex_lock(&ahead->mutex);
+    while (!ahead->stop && !ended(ahead)) {
+        if (ahead->buffers[THREAD].n_free == 0) {
+            while (!ahead->stop && !half_free(ahead))
+                pthread_cond_wait(&ahead->freed_some, &ahead->mutex);
+            continue;
         }
-        ahead->ended = n <= 0;
-        if (ahead->ended || ahead->filled - ahead->given >= HALF)
+        fill_next(ahead, THREAD);
+        if (ahead->waiting && (ahead->feed->read_at || ahead->ready >= HALF || ended(ahead)))
             pthread_cond_signal(&ahead->filled_some);
-        pthread_mutex_unlock(&ahead->mutex);
     }
+    pthread_mutex_unlock(&ahead->mutex);
     return NULL;
 }
 
 uint8_t *ahead_next(struct ahead *ahead, size_t *n)
 {
+    struct slot *slot = &ahead->slots[ahead->given % SLOTS];
     uint8_t *bytes = NULL;
 
     pthread_mutex_lock(&ahead->mutex);
-    if (ahead->filled == ahead->given)
-        while (!ahead->ended && ahead->filled - ahead->given < HALF)
-            pthread_cond_wait(&ahead->filled_some, &ahead->mutex);
-    if (ahead->filled > ahead->given) {
-        uint64_t at = ahead->given++ % SLOTS;
-
-        bytes = ahead->slots[at].bytes + AHEAD_ROOM;
-        *n = ahead->slots[at].n;
+    while (ahead->given < ahead->end && !slot->filled) {
+        if (ahead->buffers[CALLER].n_free > 0 && !ended(ahead)) {
+            fill_next(ahead, CALLER);
+            continue;
+        }
+        ahead->waiting = true;
+        pthread_cond_wait(&ahead->filled_some, &ahead->mutex);
+        ahead->waiting = false;
+    }
+    if (ahead->given < ahead->end) {
+        ahead->given++;
+        ahead->ready--;
+        slot->filled = false;
+        bytes = slot->bytes + AHEAD_ROOM;
+        *n = slot->n;
     }
     pthread_mutex_unlock(&ahead->mutex);
     return bytes;
@@ -85,9 +148,16 @@ uint8_t *ahead_next(struct ahead *ahead, size_t *n)
 
 void ahead_done(struct ahead *ahead, bool all)
 {
+    uint64_t until = all || ahead->given == 0 ? ahead->given : ahead->given - 1;
+
     pthread_mutex_lock(&ahead->mutex);
-    ahead->freed = all || ahead->given == 0 ? ahead->given : ahead->given - 1;
-    if (ahead->filled - ahead->freed <= HALF)
+    for (; ahead->freed < until; ahead->freed++) {
+        struct slot *slot = &ahead->slots[ahead->freed % SLOTS];
+
+        ahead->buffers[slot->who].free[ahead->buffers[slot->who].n_free++] = slot->bytes;
+        slot->bytes = NULL;
+    }
+    if (half_free(ahead))
         pthread_cond_signal(&ahead->freed_some);
     pthread_mutex_unlock(&ahead->mutex);
 }
@@ -96,6 +166,9 @@ static void release(struct ahead *ahead)
 {
     for (int i = 0; i < SLOTS; i++)
         free(ahead->slots[i].bytes);
+    for (int i = 0; i < N_WHO; i++)
+        for (unsigned k = 0; k < ahead->buffers[i].n_free; k++)
+            free(ahead->buffers[i].free[k]);
     pthread_cond_destroy(&ahead->filled_some);
     pthread_cond_destroy(&ahead->freed_some);
     pthread_mutex_destroy(&ahead->mutex);
@@ -111,6 +184,10 @@ void ahead_end(struct ahead *ahead)
     pthread_cond_signal(&ahead->freed_some);
     pthread_mutex_unlock(&ahead->mutex);
     pthread_join(ahead->thread, NULL);
+    if (ahead->feed->read_at)
+        ahead->feed->offset = ahead->given == ahead->end
+                                  ? ahead->end_offset
+                                  : ahead->start + ahead->given * ahead->size;
     release(ahead);
 }
 
@@ -126,10 +203,16 @@ static bool start(struct ahead *ahead)
     sigset_t all, before;
     bool good;
 
-    for (int i = 0; i < SLOTS; i++) {
-        ahead->slots[i].bytes = malloc(AHEAD_ROOM + ahead->size);
-        if (!ahead->slots[i].bytes)
-            return false;
+    ahead->buffers[THREAD].n = ahead->feed->read_at ? HELPED : SLOTS;
+    ahead->buffers[CALLER].n = SLOTS - ahead->buffers[THREAD].n;
+    for (int i = 0; i < N_WHO; i++) {
+        while (ahead->buffers[i].n_free < ahead->buffers[i].n) {
+            uint8_t *bytes = malloc(AHEAD_ROOM + ahead->size);
+
+            if (!bytes)
+                return false;
+            ahead->buffers[i].free[ahead->buffers[i].n_free++] = bytes;
+        }
     }
     sigfillset(&all);
     pthread_sigmask(SIG_BLOCK, &all, &before); /* signals are for the program's thread */
@@ -146,6 +229,8 @@ struct ahead *ahead_begin(struct feed *feed, size_t size)
         return NULL;
     ahead->feed = feed;
     ahead->size = size;
+    ahead->start = feed->offset;
+    ahead->end = UINT64_MAX;
     pthread_mutex_init(&ahead->mutex, NULL);
     pthread_cond_init(&ahead->filled_some, NULL);
     pthread_cond_init(&ahead->freed_some, NULL);

@@ -4,7 +4,7 @@
 
 /*
  * Where an input's bytes come from: a descriptor, or what unpacks another input. One thread at a
- * time reads it, not always the same.
+ * time reads it, not always the same; what has offsets, several threads at once.
  */
 
 #include <stdbool.h>
@@ -17,6 +17,10 @@ enum { FEED_ERROR_SIZE = 400 };
 struct feed {
     /* Up to n bytes, n > 0. Returns how many, 0 at the end, -1 with feed->error set. */
     ssize_t (*read)(struct feed *feed, uint8_t *to, size_t n);
+    /* The same from anywhere, by any number of threads, without moving the feed: -1 says nothing
+     * but that read() there will say why. NULL: it has no offsets. */
+    ssize_t (*read_at)(const struct feed *feed, uint8_t *to, size_t n, uint64_t offset);
+    uint64_t offset; /* of the next byte that read() gives, where there is read_at */
     void (*free)(struct feed *feed);
     char *name; /* its own, for messages */
     bool failed;
@@ -27,10 +31,10 @@ struct feed {
 __attribute__((format(printf, 2, 3))) void feed_fail(struct feed *feed, const char *format, ...);
 
 /*
- * A feed that a thread of its own reads ahead, so that reading (and unpacking) takes none of the
- * time of who uses the bytes. It comes in slots, in order; before each there is room for
- * what is left over of the bytes before, so that a packet that lies in two of them is in one piece
- * without copying more than that.
+ * A feed that a thread of its own reads ahead. What has offsets is read by both: who would wait for
+ * the thread reads what comes after instead. It comes in slots, in order; before each there is room
+ * for what is left over of the bytes before, so that a packet that lies in two of them is in one
+ * piece without copying more than that.
  */
 enum { AHEAD_ROOM = 64 * 1024 };
 
@@ -40,8 +44,9 @@ struct ahead;
  * itself. `feed` is the thread's until ahead_end; `size`: of a slot. */
 struct ahead *ahead_begin(struct feed *feed, size_t size);
 
-/* Waits for the next slot; *n bytes, with AHEAD_ROOM bytes before them that may be written. The one
- * given last stays as it is until ahead_done. NULL: the feed is at its end, or failed. */
+/* Waits for the next slot, or reads it; *n bytes, with AHEAD_ROOM bytes before them that may be
+ * written. The one given last stays as it is until ahead_done. NULL: the feed is at its end, or
+ * failed: after ahead_end its read() says which. */
 uint8_t *ahead_next(struct ahead *ahead, size_t *n);
 
 /* Slots given before the last one are no longer looked at; `all`: nor is the last one. */

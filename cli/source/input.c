@@ -52,8 +52,7 @@ struct file_feed {
     struct feed feed;
     int fd;
     bool regular;
-    uint64_t offset; /* of the next byte */
-    uint64_t size;   /* of a regular file, the most that was seen */
+    uint64_t size; /* of a regular file, the most that was seen */
 };
 
 /* The end of a file that was longer before: somebody cut it. */
@@ -76,20 +75,35 @@ static ssize_t file_end(struct file_feed *file)
     return -1;
 }
 
+static ssize_t file_read_at(const struct feed *feed, uint8_t *to, size_t n, uint64_t offset)
+{
+    const struct file_feed *file = (const struct file_feed *)feed;
+    ssize_t got;
+
+    do {
+        got = pread(file->fd, to, n, (off_t)offset);
+    } while (got < 0 && errno == EINTR);
+    return got;
+}
+
 static ssize_t file_read(struct feed *feed, uint8_t *to, size_t n)
 {
     struct file_feed *file = (struct file_feed *)feed;
     ssize_t got;
 
-    do {
-        got = read(file->fd, to, n);
-    } while (got < 0 && errno == EINTR);
+    if (file->regular) {
+        got = file_read_at(feed, to, n, feed->offset);
+    } else {
+        do {
+            got = read(file->fd, to, n);
+        } while (got < 0 && errno == EINTR);
+    }
     if (got < 0)
-        feed_fail(feed, "byte %" PRIu64 ": %s", file->offset, strerror(errno));
+        feed_fail(feed, "byte %" PRIu64 ": %s", feed->offset, strerror(errno));
     if (got == 0)
         return file_end(file);
     if (got > 0)
-        file->offset += (uint64_t)got;
+        feed->offset += (uint64_t)got;
     return got;
 }
 
@@ -97,6 +111,9 @@ static void file_free(struct feed *feed)
 {
     struct file_feed *file = (struct file_feed *)feed;
 
+    /* whoever reads the same descriptor after us goes on where we stopped */
+    if (file->fd == STDIN_FILENO && file->regular)
+        lseek(file->fd, (off_t)feed->offset, SEEK_SET);
     if (file->fd > STDIN_FILENO)
         close(file->fd);
     free(feed->name);
@@ -127,7 +144,8 @@ static bool file_look(struct file_feed *file, bool *live)
     }
     file->size = (uint64_t)st.st_size;
     at = lseek(file->fd, 0, SEEK_CUR); /* standard input may have been read before */
-    file->offset = at > 0 ? (uint64_t)at : 0;
+    file->feed.offset = at > 0 ? (uint64_t)at : 0;
+    file->feed.read_at = file_read_at;
     posix_fadvise(file->fd, 0, 0, POSIX_FADV_SEQUENTIAL);
     return true;
 }
@@ -155,7 +173,7 @@ static struct input *begin(const char *path, int fd, size_t window, char *error,
     } else if (!file_look(file, &live)) {
         snprintf(error, size, "%s", file->feed.error);
     } else {
-        uint64_t offset = file->offset;
+        uint64_t offset = file->feed.offset;
 
         in = input_of(&file->feed);
         if (!in)
