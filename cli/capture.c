@@ -24,24 +24,63 @@ struct capture {
     uint64_t count; /* of packets written; 0: no limit */
     uint64_t packets;
     struct source *source;
+    GArray *numbers;     /* of uint32_t: what the source calls each interface that was written */
+    GHashTable *written; /* the source's number -> its index there */
+    uint32_t listed;     /* interfaces of the source with smaller numbers were looked at */
+    bool crowded;
     int status;
 };
 
 /* From a source: the devices' other process, or a file. */
 
-static void interfaces(struct capture *capture, const struct source *source)
+/* False: there is no such interface, or no room for one more. */
+static bool add_interface(struct capture *capture, const struct source *source, uint32_t number)
 {
     struct source_interface one;
 
-    for (uint32_t i = capture->files.interfaces->len; i < MANY && source_interface(source, i, &one);
-         i++)
-        capture_files_interface(&capture->files,
-                                &(struct pcapng_interface){.linktype = one.linktype,
-                                                           .snaplen = one.snaplen,
-                                                           .name = one.name,
-                                                           .description = one.description,
-                                                           .filter = one.filter,
-                                                           .comment = one.comment});
+    if (!source_interface(source, number, &one) || capture->numbers->len == MANY)
+        return false;
+    if (g_hash_table_contains(capture->written, GUINT_TO_POINTER(number)))
+        return true;
+    g_hash_table_insert(capture->written, GUINT_TO_POINTER(number),
+                        GUINT_TO_POINTER(capture->numbers->len));
+    g_array_append_val(capture->numbers, number);
+    capture_files_interface(&capture->files,
+                            &(struct pcapng_interface){.linktype = one.linktype,
+                                                       .snaplen = one.snaplen,
+                                                       .name = one.name,
+                                                       .description = one.description,
+                                                       .filter = one.filter,
+                                                       .comment = one.comment});
+    return true;
+}
+
+/* Those there are by now, in their order: also such without packets. */
+static void interfaces(struct capture *capture, const struct source *source)
+{
+    while (add_interface(capture, source, capture->listed))
+        capture->listed++;
+}
+
+/* The interface's number in what is written. Those of several files are not numbered through. */
+static bool interface_of(struct capture *capture, const struct source *source, uint32_t number,
+                         uint32_t *out)
+{
+    gpointer index;
+
+    if (number < capture->numbers->len && number < capture->listed &&
+        g_array_index(capture->numbers, uint32_t, number) == number) {
+        *out = number;
+        return true;
+    }
+    if (!g_hash_table_lookup_extended(capture->written, GUINT_TO_POINTER(number), NULL, &index)) {
+        interfaces(capture, source);
+        add_interface(capture, source, number);
+        if (!g_hash_table_lookup_extended(capture->written, GUINT_TO_POINTER(number), NULL, &index))
+            return false;
+    }
+    *out = GPOINTER_TO_UINT(index);
+    return true;
 }
 
 static void statistics(struct capture *capture, const struct source *source)
@@ -49,8 +88,9 @@ static void statistics(struct capture *capture, const struct source *source)
     struct source_interface one;
 
     interfaces(capture, source);
-    for (uint32_t i = 0; i < capture->files.interfaces->len && source_interface(source, i, &one);
-         i++)
+    for (uint32_t i = 0; i < capture->numbers->len; i++) {
+        if (!source_interface(source, g_array_index(capture->numbers, uint32_t, i), &one))
+            continue;
         capture_files_statistics(&capture->files, i,
                                  &(struct pcapng_statistics){
                                      .received_known = one.received_known,
@@ -60,22 +100,26 @@ static void statistics(struct capture *capture, const struct source *source)
                                      .comment = one.dropped_known || !source->live
                                                     ? NULL
                                                     : "how many packets were lost is not known"});
+    }
 }
 
 static void packet(struct capture *capture, const struct source *source,
                    const struct source_packet *one)
 {
     struct rpcrdma_packet part = one->packet;
+    uint32_t interface;
 
     capture->packets++;
     part.caplen = capture_select_packet(&capture->select, &one->packet);
     if (part.caplen == 0 && one->packet.caplen > 0)
         return;
-    if (one->interface >= capture->files.interfaces->len)
-        interfaces(capture, source);
-    if (one->interface >= capture->files.interfaces->len)
-        return;
-    capture_files_packet(&capture->files, one->interface, &part);
+    if (interface_of(capture, source, one->interface, &interface)) {
+        capture_files_packet(&capture->files, interface, &part);
+    } else if (!capture->crowded) {
+        complain("more than %d interfaces: packets of the rest are left out", MANY);
+        capture->crowded = true;
+        capture->status = EXIT_UNUSABLE;
+    }
 }
 
 static void refresh_from_source(void *context)
@@ -141,18 +185,14 @@ static int from_source(struct capture *capture)
 
     if (options_reads(options, capture->files.path))
         return EXIT_UNUSABLE;
-    if (options->n_devices > 0)
-        source = source_devices_open(options->devices, options->n_devices, &options->live, error,
-                                     sizeof(error));
-    else if (options->n_files > 1)
-        source = source_merge_open(options->files, options->n_files, error, sizeof(error));
-    else
-        source = source_file_open(options->files[0], NULL, error, sizeof(error));
+    source = options_open(options, error, sizeof(error));
     if (!source) {
         complain("%s", error);
         return EXIT_UNUSABLE;
     }
     capture->source = source;
+    capture->numbers = g_array_new(FALSE, FALSE, sizeof(uint32_t));
+    capture->written = g_hash_table_new(NULL, NULL);
     capture->files.refresh = refresh_from_source;
     capture->files.context = capture;
     capture_progress_begin(&capture->progress);
@@ -160,6 +200,8 @@ static int from_source(struct capture *capture)
         copy(capture, source);
     capture_progress_end(&capture->progress);
     source_close(source);
+    g_array_free(capture->numbers, TRUE);
+    g_hash_table_destroy(capture->written);
     return capture->status;
 }
 
@@ -328,14 +370,11 @@ static bool is_pipe(const char *path)
     return strcmp(path, "-") == 0 || (stat(path, &st) == 0 && S_ISFIFO(st.st_mode));
 }
 
-static int check(const struct command *command, const struct options *options,
-                 const struct capture *capture)
+static int check(const struct command *command, const struct capture *capture)
 {
     const struct capture_limits *next = &capture->files.next, *stop = &capture->files.stop;
     bool several = next->bytes > 0 || next->duration_ns > 0;
 
-    if (options->n_files > 0 && (options->filter || options->live.device.snaplen))
-        return bad_usage(command, "-f and -s are for -i");
     if (!capture->files.path)
         return bad_usage(command, "where to? -w FILE, or -w - for a pipe");
     if ((next->files > 0 || stop->files > 0) && !several)
@@ -344,7 +383,7 @@ static int check(const struct command *command, const struct options *options,
         return bad_usage(command, "-b needs a file to write");
     if (strcmp(capture->files.path, "-") == 0 && isatty(STDOUT_FILENO))
         return bad_usage(command, "-w - writes a binary file, and standard output is a terminal");
-    return OPTIONS_GO_ON;
+    return options_plain(command, capture->files.path);
 }
 
 static int run(const struct command *command, int argc, char **argv)
@@ -387,7 +426,7 @@ static int run(const struct command *command, int argc, char **argv)
     if (status == OPTIONS_GO_ON && options.n_files == 0 && options.n_devices == 0)
         status = bad_usage(command, "from where? -i DEV; -D lists devices");
     if (status == OPTIONS_GO_ON)
-        status = check(command, &options, &capture);
+        status = check(command, &capture);
     if (status == OPTIONS_GO_ON)
         status = go(&capture);
     options_free(&options);

@@ -88,9 +88,11 @@ static char *name_next(const struct capture_files *files)
 
 static void say(struct capture_files *files, int error)
 {
+    bool readable = error == ENOSPC && files->writer.written > 0;
+
     if (!files->failed)
         complain("%s: %s%s", files->name, g_strerror(error),
-                 error == ENOSPC ? "; what was written up to here can be read" : "");
+                 readable ? "; what was written up to here can be read" : "");
     files->failed = true;
 }
 
@@ -159,8 +161,17 @@ void capture_files_statistics(struct capture_files *files, uint32_t number,
     one->has_counts = true;
 }
 
+/* Of a ring a file in which nothing arrived is of no use to anybody. */
+static void remove_empty(struct capture_files *files)
+{
+    if (!several(files) || files->writer.written > 0 || files->writer.swallowed)
+        return;
+    if (unlink(files->name) == 0)
+        files->count--;
+}
+
 /* The end of a file: the counts so far. Of a full disk the block that did not fit was taken back,
- * and there may be room for this. */
+ * and there may be room for this, if there was for the interface. */
 static void end_file(struct capture_files *files)
 {
     int error;
@@ -168,7 +179,7 @@ static void end_file(struct capture_files *files)
     pcapng_writer_flush(&files->writer);
     error = files->writer.error;
     files->writer.error = 0;
-    for (guint i = 0; i < files->interfaces->len && !files->writer.swallowed; i++) {
+    for (guint i = 0; i < files->writer.interfaces && !files->writer.swallowed; i++) {
         struct capture_interface *one = files->interfaces->pdata[i];
 
         if (one->has_counts && (error == 0 || error == ENOSPC || error == EDQUOT))
@@ -185,6 +196,7 @@ static void end_file(struct capture_files *files)
         files->failed = true; /* the reader has enough */
     else if (error != 0)
         say(files, error);
+    remove_empty(files);
 }
 
 static void begin_next(struct capture_files *files)
@@ -197,6 +209,9 @@ static void begin_next(struct capture_files *files)
     }
     files->refresh(files->context);
     end_file(files);
+    files->writer.fd = -1;
+    if (files->failed)
+        return;
     g_queue_push_tail(files->names, g_strdup(files->name));
     if (files->next.files > 0 && files->names->length >= files->next.files) {
         char *oldest = g_queue_pop_head(files->names);
@@ -206,7 +221,6 @@ static void begin_next(struct capture_files *files)
         g_free(oldest);
     }
     fd = open_next(files);
-    files->writer.fd = -1;
     if (fd < 0) {
         files->writer.error = EBADF;
         return;

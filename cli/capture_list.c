@@ -7,16 +7,25 @@
 #include "out/json_writer.h"
 #include "source/device.h"
 
+struct table {
+    int rows;
+    bool refused;                     /* somewhere: what to do about it is said once */
+    char no_permission[DEVICE_ERROR]; /* with that */
+};
+
 static void on_text(void *context, const struct device_entry *entry)
 {
-    int *n = context;
+    struct table *table = context;
+    bool refused = strcmp(entry->sniff, table->no_permission) == 0;
 
-    if (++*n == 1)
+    table->refused |= refused;
+    if (++table->rows == 1)
         printf("%-16s %-8s %-10s %-5s %-9s %s\n", "device", "kind", "link", "state", "speed",
                "capture");
     printf("%-16s %-8s %-10s %-5s %-9s %s%s%s%s\n", entry->name, entry->rdma ? "RDMA" : "network",
-           entry->link, entry->state, *entry->speed ? entry->speed : "-", entry->sniff,
-           *entry->about ? " (" : "", entry->about, *entry->about ? ")" : "");
+           entry->link, entry->state, *entry->speed ? entry->speed : "-",
+           refused ? "no permission" : entry->sniff, *entry->about ? " (" : "", entry->about,
+           *entry->about ? ")" : "");
 }
 
 static void key_text(struct json *json, const char *key, const char *text)
@@ -48,11 +57,15 @@ int capture_list(bool json)
 {
     char error[DEVICE_ERROR];
     struct out out;
-    int n = 0;
+    struct table table = {0};
     bool good;
 
     if (!json) {
-        good = device_list(true, on_text, &n, error, sizeof(error));
+        device_no_permission(NULL, table.no_permission, sizeof(table.no_permission));
+        good = device_list(true, on_text, &table, error, sizeof(error));
+        fflush(stdout);
+        if (table.refused)
+            complain("%s", table.no_permission);
     } else {
         if (!out_open(&out, 1)) {
             complain("out of memory");

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* rpcrdma check: what broke a rule of the protocol, and what was lost. */
+#include <inttypes.h>
+#include <stdio.h>
+
 #include "finish.h"
 #include "out/transaction.h"
 #include "out/view.h"
@@ -8,7 +11,7 @@
 struct check {
     struct view view;
     enum rpcrdma_severity least;
-    uint64_t violations;
+    uint64_t violations, notes;
     bool json;
 };
 
@@ -18,6 +21,8 @@ static bool counts(struct check *check, const struct rpcrdma_finding *finding)
 
     if (severity >= RPCRDMA_WARNING)
         check->violations++;
+    else
+        check->notes++;
     return severity >= check->least;
 }
 
@@ -74,6 +79,20 @@ static void on_finding(void *context, const struct rpcrdma_connection *connectio
         check->view.ops->finding(&check->view, connection, finding);
 }
 
+/* Silence could also mean that nothing was looked at. */
+static void say_clean(const struct check *check, const struct pipeline *pipeline)
+{
+    bool shown = check->least == RPCRDMA_NOTE;
+    char notes[64] = "";
+
+    if (check->notes > 0 && !shown)
+        snprintf(notes, sizeof(notes), "; %" PRIu64 " %s, see -n", check->notes,
+                 check->notes == 1 ? "note" : "notes");
+    complain("%s%s: no violations in %" PRIu64 " messages%s", options_input(pipeline->options),
+             pipeline->options->n_files + pipeline->options->n_devices > 1 ? " and others" : "",
+             pipeline->messages, notes);
+}
+
 static int run(const struct command *command, int argc, char **argv)
 {
     struct options options = {0};
@@ -106,6 +125,8 @@ static int run(const struct command *command, int argc, char **argv)
         status = end_output(&out, pipeline_run(&pipeline, &sink));
         if (status == EXIT_DONE && check.violations > 0)
             status = EXIT_FOUND;
+        else if (status == EXIT_DONE && pipeline.messages > 0 && !options.json && !options.quiet)
+            say_clean(&check, &pipeline);
     }
     options_free(&options);
     return status;

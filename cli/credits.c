@@ -313,11 +313,16 @@ static bool shows_unicode(void)
     return isatty(STDOUT_FILENO) && strcmp(nl_langinfo(CODESET), "UTF-8") == 0;
 }
 
-static int check_interval(const struct command *command, const struct options *options,
-                          int interval, bool pictures)
+static gboolean on_interval(const char *name, const char *text, gpointer data, GError **error)
 {
-    if (interval < 1 || interval > 86400)
-        return bad_usage(command, "--interval needs seconds from 1 to 86400");
+    uint64_t *interval = ((struct options *)data)->own;
+
+    return options_number(name, text, 86400, interval, error);
+}
+
+static int check_interval(const struct command *command, const struct options *options,
+                          bool pictures)
+{
     if (options->n_devices == 0)
         return bad_usage(command, "--interval is for -i");
     if (pictures)
@@ -327,9 +332,9 @@ static int check_interval(const struct command *command, const struct options *o
 
 static int run(const struct command *command, int argc, char **argv)
 {
-    struct options options = {0};
+    uint64_t interval = 0; /* seconds; 0: none */
+    struct options options = {.own = &interval};
     char *series = NULL, *picture = NULL, *picture_folder = NULL;
-    int interval = 0;
     GOptionEntry own[] = {
         {"json", 0, 0, G_OPTION_ARG_NONE, &options.json, "One JSON object", NULL},
         {"series", 0, 0, G_OPTION_ARG_FILENAME, &series,
@@ -338,7 +343,7 @@ static int run(const struct command *command, int argc, char **argv)
          "FILE.csv"},
         {"plot", 0, 0, G_OPTION_ARG_FILENAME, &picture,
          "Draw what was in flight against what was granted", "FILE.svg|FILE.png"},
-        {"interval", 0, 0, G_OPTION_ARG_INT, &interval,
+        {"interval", 0, 0, G_OPTION_ARG_CALLBACK, on_interval,
          "With -i: report every so many seconds, and averages at the end", "SECONDS"},
         G_OPTION_ENTRY_NULL,
     };
@@ -354,8 +359,10 @@ static int run(const struct command *command, int argc, char **argv)
 
     if (status == OPTIONS_GO_ON && picture && plot_refuses(picture))
         status = bad_usage(command, "%s: %s", picture, plot_refuses(picture));
+    if (status == OPTIONS_GO_ON && series)
+        status = options_plain(command, series);
     if (status == OPTIONS_GO_ON && interval != 0)
-        status = check_interval(command, &options, interval, series || picture);
+        status = check_interval(command, &options, series || picture);
     if (status == OPTIONS_GO_ON && ((series && options_reads(&options, series)) ||
                                     (picture && options_reads(&options, picture))))
         status = EXIT_UNUSABLE;

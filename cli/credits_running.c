@@ -15,14 +15,14 @@ struct sum {
     uint32_t connection;
     char direction[16];
     uint64_t calls, measured_ns, at_limit_ns, max, stalls, requested, granted;
-    double in_flight_ns; /* mean times time */
-    int64_t first_ns;
+    double in_flight_ns;      /* mean times time */
+    int64_t first_ns, end_ns; /* the connection's; end 0: not closed yet */
 };
 
 struct running {
     struct pipeline *pipeline;
     GHashTable *sums; /* connection * 4 + end * 2 + counting -> struct sum */
-    int64_t from_ns, to_ns;
+    int64_t begin_ns, from_ns, to_ns;
     unsigned rows;
 };
 
@@ -118,7 +118,6 @@ static void add(struct running *running, const struct sum *one, uint32_t key)
             return;
         sum = g_new(struct sum, 1);
         *sum = *one;
-        sum->first_ns = running->from_ns;
         g_hash_table_insert(running->sums, GUINT_TO_POINTER(key), sum);
         return;
     }
@@ -129,6 +128,7 @@ static void add(struct running *running, const struct sum *one, uint32_t key)
     sum->stalls += one->stalls;
     sum->requested = one->requested;
     sum->granted = one->granted;
+    sum->end_ns = one->end_ns;
     if (one->max > sum->max)
         sum->max = one->max;
 }
@@ -142,6 +142,24 @@ static void clock_time(int64_t time_ns, char *text, size_t size)
     strftime(text, size, "%H:%M:%S", &local);
 }
 
+static int64_t now(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_REALTIME, &t);
+    return (int64_t)t.tv_sec * BILLION + t.tv_nsec;
+}
+
+/* When the connection was there, as far as we looked; a device's clock may be another than ours. */
+static void lifetime(const struct running *running, const struct rpcrdma_connection *connection,
+                     struct sum *sum)
+{
+    const int64_t now_ns = now();
+
+    sum->first_ns = CLAMP(connection->first_time_ns, running->begin_ns, now_ns);
+    sum->end_ns = connection->closed ? CLAMP(connection->last_time_ns, sum->first_ns, now_ns) : 0;
+}
+
 static void on_credits(void *context, const struct rpcrdma_connection *connection,
                        const struct rpcrdma_credit_result *results, size_t n)
 {
@@ -152,6 +170,7 @@ static void on_credits(void *context, const struct rpcrdma_connection *connectio
     clock_time(running->to_ns, time, sizeof(time));
     for (size_t i = 0; i < n; i++) {
         const struct rpcrdma_credit_result *r = &results[i];
+        uint32_t key = connection->number * 4 + (uint32_t)r->end * 2 + r->counting;
         struct sum one = {
             .connection = connection->number,
             .calls = r->counting ? r->messages : r->calls,
@@ -164,9 +183,15 @@ static void on_credits(void *context, const struct rpcrdma_connection *connectio
             .in_flight_ns = r->in_flight.mean * (double)r->measured_ns,
         };
 
-        /* a direction that never had a Call is no news */
-        if (one.calls == 0 && r->replies == 0 && one.max == 0)
+        lifetime(running, connection, &one);
+        /* a direction that never had a Call is no news; that it ended may be */
+        if (one.calls == 0 && r->replies == 0 && one.max == 0) {
+            struct sum *sum = g_hash_table_lookup(running->sums, GUINT_TO_POINTER(key));
+
+            if (sum)
+                sum->end_ns = one.end_ns;
             continue;
+        }
         snprintf(one.direction, sizeof(one.direction), "%s",
                  credits_direction(connection, r->end, r->counting));
         if (running->pipeline->options->json) {
@@ -176,7 +201,7 @@ static void on_credits(void *context, const struct rpcrdma_connection *connectio
             row(running->pipeline->out, time, &one, seconds > 0 ? (double)one.calls / seconds : 0,
                 r->in_flight.known);
         }
-        add(running, &one, connection->number * 4 + (uint32_t)r->end * 2 + r->counting);
+        add(running, &one, key);
     }
 }
 
@@ -203,21 +228,14 @@ static void averages(struct running *running)
 
     for (GList *one = all; one && !running->pipeline->options->json; one = one->next) {
         const struct sum *sum = one->data;
-        double seconds = (double)(running->to_ns - sum->first_ns) / BILLION;
+        int64_t end_ns = sum->end_ns ? sum->end_ns : running->to_ns;
+        double seconds = (double)(end_ns - sum->first_ns) / BILLION;
 
         header(running);
         row(running->pipeline->out, "Average:", sum, seconds > 0 ? (double)sum->calls / seconds : 0,
             sum->measured_ns > 0);
     }
     g_list_free(all);
-}
-
-static int64_t now(void)
-{
-    struct timespec t;
-
-    clock_gettime(CLOCK_REALTIME, &t);
-    return (int64_t)t.tv_sec * BILLION + t.tv_nsec;
 }
 
 /* Of a connection that ends between two ticks: its last results come with its end. */
@@ -233,12 +251,12 @@ int credits_running(struct pipeline *pipeline, unsigned seconds)
 {
     struct running running = {.pipeline = pipeline,
                               .sums = g_hash_table_new_full(NULL, NULL, NULL, g_free),
-                              .from_ns = now()};
+                              .begin_ns = now()};
     struct rpcrdma_flow_sink sink = {
         .message = on_message, .credits = on_credits, .context = &running};
     int status;
 
-    running.to_ns = running.from_ns;
+    running.from_ns = running.to_ns = running.begin_ns;
     pipeline->tick = on_tick;
     pipeline->tick_context = &running;
     pipeline->interval_ns = (int64_t)seconds * BILLION;

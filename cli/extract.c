@@ -106,6 +106,8 @@ static int run(const struct command *command, int argc, char **argv)
     if (status == OPTIONS_GO_ON && !pcap && !folder)
         status = bad_usage(command, "where to? -w FILE, -d DIR or both");
     if (status == OPTIONS_GO_ON && pcap)
+        status = options_plain(command, pcap);
+    if (status == OPTIONS_GO_ON && pcap)
         status = open_output(&out, pcap, &options);
     if (status == OPTIONS_GO_ON && pcap) {
         pipeline.out = &out;

@@ -182,6 +182,32 @@ bool options_reads(const struct options *options, const char *path)
     return false;
 }
 
+int options_plain(const struct command *command, const char *path)
+{
+    static const char *const endings[] = {".gz", ".zst", ".lz4", ".xz", ".bz2"};
+
+    for (size_t i = 0; i < sizeof(endings) / sizeof(endings[0]); i++)
+        if (g_str_has_suffix(path, endings[i]))
+            return bad_usage(command, "%s: compressed files are read, but not written", path);
+    return OPTIONS_GO_ON;
+}
+
+struct source *options_open(const struct options *options, char *error, size_t size)
+{
+    struct source *source;
+
+    if (options->n_devices > 0) /* they filter themselves */
+        return source_devices_open(options->devices, options->n_devices, &options->live, error,
+                                   size);
+    if (options->n_files > 1)
+        source = source_merge_open(options->files, options->n_files, error, size);
+    else
+        source = source_file_open(options->files[0], NULL, error, size);
+    if (source && options->filter && *options->filter)
+        source = source_filtered_open(source, options->filter, error, size);
+    return source;
+}
+
 const char *options_input(const struct options *options)
 {
     return options->n_devices > 0 ? options->devices[0] : options->files[0];
@@ -194,6 +220,9 @@ static int check_input(const struct options *options, const struct command *comm
         return bad_usage(command, "a file and a device: choose one");
     if (options->n_files == 0 && options->n_devices == 0 && !options->optional_input)
         return bad_usage(command, "no capture file given");
+    if (options->n_files > 0 && (options->live.device.snaplen || options->live.device.buffer ||
+                                 options->live.device.not_promiscuous))
+        return bad_usage(command, "-s, -B and -p are for -i");
     return OPTIONS_GO_ON;
 }
 

@@ -60,9 +60,16 @@ void options_live(struct options *options, GOptionGroup *group);
 /* What they say of connections, for flow/; lasts as long as they do. */
 struct rpcrdma_flow_config options_flow(const struct options *options);
 
-/* Whether path is among the files that are read: opening it for output would destroy it. That is said
- * then. Something else than a regular file is not. */
+/* Whether path is among the files that are read: opening it for output would destroy it. That is
+ * said then. Something else than a regular file is not. */
 bool options_reads(const struct options *options, const char *path);
+
+/* OPTIONS_GO_ON, or bad usage: the name promises a compressed file, and none are written. */
+int options_plain(const struct command *command, const char *path);
+
+/* Opens what is read: devices or files, less what the filter leaves out. NULL with a line in
+ * `error`. */
+struct source *options_open(const struct options *options, char *error, size_t size);
 
 /* What is read, for messages: the first file or device. */
 const char *options_input(const struct options *options);

@@ -35,7 +35,7 @@ void options_live(struct options *options, GOptionGroup *group)
          "them",
          "DEV"},
         {"filter", 'f', 0, G_OPTION_ARG_STRING, &options->filter,
-         "Capture only what matches (-i); see pcap-filter(7)", "FILTER"},
+         "Take only packets that match; see pcap-filter(7)", "FILTER"},
         {"snapshot-length", 's', 0, G_OPTION_ARG_CALLBACK, on_snaplen,
          "Capture so many bytes of each packet (-i)", "N"},
         {"buffer-size", 'B', 0, G_OPTION_ARG_CALLBACK, on_buffer,

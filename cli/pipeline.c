@@ -110,32 +110,40 @@ static void unusable(struct pipeline *pipeline)
     pipeline->private->status = EXIT_UNUSABLE;
 }
 
-/* Whether packets of this link type can be read; says once where not. */
-static bool link_known(struct pipeline *pipeline, const struct source_packet *packet)
+/* Says once of a link type that its packets cannot be read. */
+static void refuse(struct pipeline *pipeline, const struct source_packet *packet)
 {
     struct pipeline_private *private = pipeline->private;
     uint32_t linktype = packet->packet.linktype;
     struct source_interface interface = {0};
 
-    if (private->link_checked && private->link_known == linktype)
-        return true;
-    if (rpcrdma_net_link_known(linktype)) {
-        private->link_checked = true;
-        private->link_known = linktype;
-        return true;
-    }
     for (size_t i = 0; i < private->n_links_refused; i++)
         if (private->links_refused[i] == linktype)
-            return false;
+            return;
     if (private->n_links_refused < N_LINKS)
-    private->links_refused[private->n_links_refused++] = linktype;
+        private->links_refused[private->n_links_refused++] = linktype;
     source_interface(private->source, packet->interface, &interface);
     complain("%s: packet %" PRIu64 ": link type %" PRIu32
              "%s%s is not known here; its packets are left out",
              interface.input, packet->packet.frame, linktype, interface.name ? " of " : "",
              interface.name ? interface.name : "");
     unusable(pipeline);
-    return false;
+}
+
+static bool link_known(struct pipeline *pipeline, const struct source_packet *packet)
+{
+    struct pipeline_private *private = pipeline->private;
+    uint32_t linktype = packet->packet.linktype;
+
+    if (private->link_checked && private->link_known == linktype)
+        return true;
+    if (!rpcrdma_net_link_known(linktype)) {
+        refuse(pipeline, packet);
+        return false;
+    }
+    private->link_checked = true;
+    private->link_known = linktype;
+    return true;
 }
 
 static void packet(struct pipeline *pipeline, const struct source_packet *one)
@@ -239,23 +247,6 @@ static void outlive_writer(void)
     sigaction(SIGINT, &action, NULL);
 }
 
-static struct source *open_source(const struct options *options)
-{
-    char error[512];
-    struct source *source;
-
-    if (options->n_devices > 0)
-        source = source_devices_open(options->devices, options->n_devices, &options->live, error,
-                                     sizeof(error));
-    else if (options->n_files > 1)
-        source = source_merge_open(options->files, options->n_files, error, sizeof(error));
-    else
-        source = source_file_open(options->files[0], NULL, error, sizeof(error));
-    if (!source)
-        complain("%s", error);
-    return source;
-}
-
 static void on_report(void *context, const char *text)
 {
     (void)context;
@@ -321,12 +312,15 @@ static void enter_sandbox(const struct pipeline *pipeline)
 int pipeline_run(struct pipeline *pipeline, const struct rpcrdma_flow_sink *sink)
 {
     struct pipeline_private private = {.sink = sink};
+    char error[512];
 
     pipeline->private = &private;
     enter_sandbox(pipeline);
-    private.source = open_source(pipeline->options);
-    if (!private.source)
+    private.source = options_open(pipeline->options, error, sizeof(error));
+    if (!private.source) {
+        complain("%s", error);
         return EXIT_UNUSABLE;
+    }
     if (private.source->live && pipeline->options->n_devices == 0)
         outlive_writer();
     private.no_memory = !start(pipeline);

@@ -3,10 +3,42 @@
 
 #include <cairo-svg.h>
 #include <cairo.h>
+#include <dlfcn.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
+
+/*
+ * Few runs draw, and cairo with what it needs is half of the program's libraries: loading them
+ * takes a third of the time before a capture is read. So that is done when a picture is asked for.
+ */
+/* clang-format off */
+#define CALLS(F) \
+    F(create) F(destroy) F(fill) F(image_surface_create) F(line_to) F(move_to) F(paint) \
+    F(rectangle) F(rel_move_to) F(restore) F(rotate) F(save) F(select_font_face) F(set_dash) \
+    F(set_font_size) F(set_line_width) F(set_source_rgb) F(show_text) F(status) \
+    F(status_to_string) F(stroke) F(surface_destroy) F(surface_finish) F(surface_status) \
+    F(surface_write_to_png) F(svg_surface_create) F(text_extents)
+/* clang-format on */
+
+static struct {
+#define MEMBER(name) __typeof__(cairo_##name) *name;
+    CALLS(MEMBER)
+#undef MEMBER
+} cairo;
+
+/* NULL, or what is wrong. */
+static const char *load(void)
+{
+    void *library = dlopen("libcairo.so.2", RTLD_NOW);
+    bool good = library != NULL;
+
+#define FIND(name) good = good && (*(void **)&cairo.name = dlsym(library, "cairo_" #name)) != NULL;
+    CALLS(FIND)
+#undef FIND
+    return good ? NULL : dlerror();
+}
 
 /* In units of the picture: a pixel of PNG, a point of SVG. */
 enum {
@@ -41,7 +73,7 @@ struct panel {
 
 static void set(cairo_t *cr, struct colour c)
 {
-    cairo_set_source_rgb(cr, c.r, c.g, c.b);
+    cairo.set_source_rgb(cr, c.r, c.g, c.b);
 }
 
 enum align { ALIGN_LEFT, ALIGN_CENTRE, ALIGN_RIGHT };
@@ -50,7 +82,7 @@ static double text_width(cairo_t *cr, const char *text)
 {
     cairo_text_extents_t extents;
 
-    cairo_text_extents(cr, text, &extents);
+    cairo.text_extents(cr, text, &extents);
     return extents.x_advance;
 }
 
@@ -58,12 +90,12 @@ static void put_text(cairo_t *cr, double x, double y, enum align align, const ch
 {
     double width = text_width(cr, text);
 
-    cairo_move_to(cr,
+    cairo.move_to(cr,
                   align == ALIGN_LEFT    ? x
                   : align == ALIGN_RIGHT ? x - width
                                          : x - width / 2,
                   y);
-    cairo_show_text(cr, text);
+    cairo.show_text(cr, text);
 }
 
 /* Cuts at a character's boundary, so that the text fits. */
@@ -131,26 +163,26 @@ static void draw_y_axis(const struct panel *panel)
 
     if (step < 1)
         step = 1;
-    cairo_set_font_size(cr, 11);
+    cairo.set_font_size(cr, 11);
     for (double value = 0; value <= (double)panel->y_max; value += step) {
         double y = floor(y_of(panel, (uint64_t)value)) + 0.5;
         char text[32];
 
         set(cr, grid);
-        cairo_move_to(cr, LEFT, y);
-        cairo_line_to(cr, LEFT + AREA_WIDTH, y);
-        cairo_stroke(cr);
+        cairo.move_to(cr, LEFT, y);
+        cairo.line_to(cr, LEFT + AREA_WIDTH, y);
+        cairo.stroke(cr);
         snprintf(text, sizeof(text), "%.0f", value);
         set(cr, ink);
         put_text(cr, LEFT - 6, y + 4, ALIGN_RIGHT, text);
     }
-    cairo_save(cr);
-    cairo_move_to(cr, 18, panel->top + AREA_HEIGHT / 2.0);
-    cairo_rotate(cr, -M_PI / 2);
+    cairo.save(cr);
+    cairo.move_to(cr, 18, panel->top + AREA_HEIGHT / 2.0);
+    cairo.rotate(cr, -M_PI / 2);
     set(cr, grey);
-    cairo_rel_move_to(cr, -text_width(cr, panel->it->counting ? "messages" : "Calls") / 2, 0);
-    cairo_show_text(cr, panel->it->counting ? "messages" : "Calls");
-    cairo_restore(cr);
+    cairo.rel_move_to(cr, -text_width(cr, panel->it->counting ? "messages" : "Calls") / 2, 0);
+    cairo.show_text(cr, panel->it->counting ? "messages" : "Calls");
+    cairo.restore(cr);
 }
 
 struct unit {
@@ -175,15 +207,15 @@ static void draw_x_axis(const struct panel *panel)
     double length = (double)panel->plot->length_ns / unit.ns, step = nice(length / 12);
     double bottom = panel->top + AREA_HEIGHT;
 
-    cairo_set_font_size(cr, 11);
+    cairo.set_font_size(cr, 11);
     for (unsigned i = 0; i * step <= length; i++) {
         double x = floor(x_of(panel->plot, (uint64_t)(i * step * unit.ns))) + 0.5;
         char text[32];
 
         set(cr, grid);
-        cairo_move_to(cr, x, panel->top);
-        cairo_line_to(cr, x, bottom);
-        cairo_stroke(cr);
+        cairo.move_to(cr, x, panel->top);
+        cairo.line_to(cr, x, bottom);
+        cairo.stroke(cr);
         snprintf(text, sizeof(text), step < 1 ? "%.*f %s" : "%.*f %s",
                  step < 1 ? (int)ceil(-log10(step)) : 0, i * step, unit.name);
         set(cr, ink);
@@ -207,15 +239,15 @@ static void draw_in_flight(const struct panel *panel)
         low = y_of(panel, column.in_flight.min);
         high = y_of(panel, column.in_flight.max);
         set(cr, area); /* at all times in this column */
-        cairo_rectangle(cr, LEFT + x, low, 1, bottom - low);
-        cairo_fill(cr);
+        cairo.rectangle(cr, LEFT + x, low, 1, bottom - low);
+        cairo.fill(cr);
         set(cr, edge); /* at some time */
-        cairo_rectangle(cr, LEFT + x, high - 0.75, 1, low - high + 1.5);
-        cairo_fill(cr);
+        cairo.rectangle(cr, LEFT + x, high - 0.75, 1, low - high + 1.5);
+        cairo.fill(cr);
         if (column.at_limit) {
             set(cr, alarm);
-            cairo_rectangle(cr, LEFT + x, bottom + 2, 1, STRIP - 2);
-            cairo_fill(cr);
+            cairo.rectangle(cr, LEFT + x, bottom + 2, 1, STRIP - 2);
+            cairo.fill(cr);
         }
     }
 }
@@ -229,9 +261,9 @@ static void draw_line(const struct panel *panel, size_t offset, struct colour co
     bool pen = false;
 
     set(cr, colour);
-    cairo_set_line_width(cr, 1.6);
+    cairo.set_line_width(cr, 1.6);
     if (dashed)
-        cairo_set_dash(cr, dashes, 2, 0);
+        cairo.set_dash(cr, dashes, 2, 0);
     for (int x = 0; x < AREA_WIDTH; x++) {
         struct series_column column =
             series_until(panel->it->series, &reader, column_end(panel->plot, x));
@@ -243,18 +275,18 @@ static void draw_line(const struct panel *panel, size_t offset, struct colour co
             continue;
         }
         if (!pen)
-            cairo_move_to(cr, LEFT + x, y_of(panel, value.last));
+            cairo.move_to(cr, LEFT + x, y_of(panel, value.last));
         pen = true;
         if (value.min != value.max) {
-            cairo_line_to(cr, LEFT + x + 0.5, y_of(panel, value.min));
-            cairo_line_to(cr, LEFT + x + 0.5, y_of(panel, value.max));
+            cairo.line_to(cr, LEFT + x + 0.5, y_of(panel, value.min));
+            cairo.line_to(cr, LEFT + x + 0.5, y_of(panel, value.max));
         }
-        cairo_line_to(cr, LEFT + x + 0.5, y_of(panel, value.last));
-        cairo_line_to(cr, LEFT + x + 1, y_of(panel, value.last));
+        cairo.line_to(cr, LEFT + x + 0.5, y_of(panel, value.last));
+        cairo.line_to(cr, LEFT + x + 1, y_of(panel, value.last));
     }
-    cairo_stroke(cr);
-    cairo_set_dash(cr, NULL, 0, 0);
-    cairo_set_line_width(cr, 1);
+    cairo.stroke(cr);
+    cairo.set_dash(cr, NULL, 0, 0);
+    cairo.set_line_width(cr, 1);
 }
 
 enum mark { MARK_AREA, MARK_LINE, MARK_DASHES };
@@ -268,12 +300,12 @@ static double legend_entry(cairo_t *cr, double right, double y, struct colour co
     put_text(cr, x, y, ALIGN_LEFT, text);
     set(cr, colour);
     if (mark == MARK_AREA)
-        cairo_rectangle(cr, x - 22, y - 9, 17, 10);
+        cairo.rectangle(cr, x - 22, y - 9, 17, 10);
     else
-        cairo_rectangle(cr, x - 22, y - 5, mark == MARK_LINE ? 17 : 7, 2);
+        cairo.rectangle(cr, x - 22, y - 5, mark == MARK_LINE ? 17 : 7, 2);
     if (mark == MARK_DASHES)
-        cairo_rectangle(cr, x - 12, y - 5, 7, 2);
-    cairo_fill(cr);
+        cairo.rectangle(cr, x - 12, y - 5, 7, 2);
+    cairo.fill(cr);
     return x - 36;
 }
 
@@ -291,7 +323,7 @@ static double draw_legend(const struct panel *panel)
     cairo_t *cr = panel->cr;
     char text[64];
 
-    cairo_set_font_size(cr, 11);
+    cairo.set_font_size(cr, 11);
     x = legend_entry(cr, x, y, alarm, "at the limit", MARK_AREA);
     if (all.requested.known) {
         snprintf(text, sizeof(text),
@@ -312,29 +344,29 @@ static void draw_panel(struct panel *panel)
     double legend = draw_legend(panel);
     cairo_t *cr = panel->cr;
 
-    cairo_set_font_size(cr, 13);
+    cairo.set_font_size(cr, 13);
     set(cr, ink);
     put_fitting(cr, LEFT, panel->top - 29, legend - LEFT - 10, panel->it->title);
-    cairo_set_font_size(cr, 11.5);
+    cairo.set_font_size(cr, 11.5);
     set(cr, grey);
     put_fitting(cr, LEFT, panel->top - 11, AREA_WIDTH, panel->it->note);
-    cairo_set_line_width(cr, 1);
+    cairo.set_line_width(cr, 1);
     draw_y_axis(panel);
     draw_x_axis(panel);
     draw_in_flight(panel);
     draw_line(panel, offsetof(struct series_column, granted), grant_line, false);
     draw_line(panel, offsetof(struct series_column, requested), request_line, true);
     set(cr, grey);
-    cairo_rectangle(cr, LEFT + 0.5, panel->top + 0.5, AREA_WIDTH - 1, AREA_HEIGHT);
-    cairo_stroke(cr);
+    cairo.rectangle(cr, LEFT + 0.5, panel->top + 0.5, AREA_WIDTH - 1, AREA_HEIGHT);
+    cairo.stroke(cr);
 }
 
 static void draw(cairo_t *cr, const struct plot *plot, int height)
 {
-    cairo_set_source_rgb(cr, 1, 1, 1);
-    cairo_paint(cr);
-    cairo_select_font_face(cr, "sans-serif", CAIRO_FONT_SLANT_NORMAL, CAIRO_FONT_WEIGHT_NORMAL);
-    cairo_set_font_size(cr, 15);
+    cairo.set_source_rgb(cr, 1, 1, 1);
+    cairo.paint(cr);
+    cairo.select_font_face(cr, "sans-serif", CAIRO_FONT_SLANT_NORMAL, CAIRO_FONT_WEIGHT_NORMAL);
+    cairo.set_font_size(cr, 15);
     set(cr, ink);
     put_fitting(cr, LEFT, 28, AREA_WIDTH, plot->title);
     for (size_t i = 0; i < plot->n_panels; i++) {
@@ -346,7 +378,7 @@ static void draw(cairo_t *cr, const struct plot *plot, int height)
 
         draw_panel(&panel);
     }
-    cairo_set_font_size(cr, 11);
+    cairo.set_font_size(cr, 11);
     set(cr, grey);
     put_text(cr, LEFT + AREA_WIDTH / 2.0, height - 12, ALIGN_CENTRE,
              "time since the first packet of the capture");
@@ -362,7 +394,7 @@ static bool ends_in(const char *file, const char *end)
 const char *plot_refuses(const char *file)
 {
     if (ends_in(file, ".svg") || ends_in(file, ".png"))
-        return NULL;
+        return load();
     return "a picture's name ends in .svg or .png";
 }
 
@@ -370,19 +402,19 @@ const char *plot_write(const struct plot *plot, const char *file)
 {
     int height = HEAD + (int)plot->n_panels * PANEL + FOOT;
     bool png = ends_in(file, ".png");
-    cairo_surface_t *surface = png ? cairo_image_surface_create(CAIRO_FORMAT_RGB24, WIDTH, height)
-                                   : cairo_svg_surface_create(file, WIDTH, height);
-    cairo_t *cr = cairo_create(surface);
+    cairo_surface_t *surface = png ? cairo.image_surface_create(CAIRO_FORMAT_RGB24, WIDTH, height)
+                                   : cairo.svg_surface_create(file, WIDTH, height);
+    cairo_t *cr = cairo.create(surface);
     cairo_status_t status;
 
     draw(cr, plot, height);
-    status = cairo_status(cr);
-    cairo_destroy(cr);
+    status = cairo.status(cr);
+    cairo.destroy(cr);
     if (status == CAIRO_STATUS_SUCCESS && png)
-        status = cairo_surface_write_to_png(surface, file);
-    cairo_surface_finish(surface); /* writes the rest of an SVG */
+        status = cairo.surface_write_to_png(surface, file);
+    cairo.surface_finish(surface); /* writes the rest of an SVG */
     if (status == CAIRO_STATUS_SUCCESS)
-        status = cairo_surface_status(surface);
-    cairo_surface_destroy(surface);
-    return status == CAIRO_STATUS_SUCCESS ? NULL : cairo_status_to_string(status);
+        status = cairo.surface_status(surface);
+    cairo.surface_destroy(surface);
+    return status == CAIRO_STATUS_SUCCESS ? NULL : cairo.status_to_string(status);
 }

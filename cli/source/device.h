@@ -89,6 +89,10 @@ struct device_entry {
 bool device_list(bool probe, void (*each)(void *context, const struct device_entry *entry),
                  void *context, char *error, size_t size);
 
+/* The line that says that there is no permission and what to do about it: what is in `sniff` then.
+ * With `name`, that of an error. */
+void device_no_permission(const char *name, char *error, size_t size);
+
 static inline void device_close(struct device *device) /* NULL is fine */
 {
     if (device)
@@ -103,9 +107,6 @@ bool live_list(void (*each)(void *context, const struct device_entry *entry), vo
 
 /* Frees the strings. */
 void device_clear(struct device *device);
-
-/* The line that says what to do about it; name may be NULL. */
-void device_no_permission(const char *name, char *error, size_t size);
 
 /* pcap-filter(7) applied by the program itself, for devices that have no filter of their own. */
 struct device_filter;

@@ -20,6 +20,9 @@
  * it. */
 enum { FULLER_FIRST_NS = 2000000 };
 
+/* So many files are read ahead, by a thread each. */
+enum { FEW = 4 };
+
 enum { MANY = 4096, INTERFACE_BITS = 16, WINDOWS = 2 * 1024 * 1024, WINDOW_LEAST = 16 * 1024 };
 
 struct part {
@@ -352,7 +355,7 @@ struct source *source_merge_open(char *const *paths, size_t n, char *error, size
     merge = calloc(1, sizeof(*merge));
     if (merge) {
         merge->source.ops = &ops;
-        merge->config.alone = true;
+        merge->config.alone = n > FEW;
         merge->config.window = WINDOWS / n < WINDOW_LEAST ? WINDOW_LEAST : WINDOWS / n;
     }
     if (!merge || !set_up(merge, paths, n)) {

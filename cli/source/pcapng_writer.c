@@ -140,6 +140,7 @@ void pcapng_writer_again(struct pcapng_writer *writer, int fd, const char *comme
     writer->fd = fd;
     writer->n = 0;
     writer->written = 0;
+    writer->interfaces = 0;
     section(writer, comment);
 }
 
@@ -163,6 +164,7 @@ void pcapng_write_interface(struct pcapng_writer *writer, const struct pcapng_in
         memcpy(filter + 1, one->filter, n);
         option(writer, OPTION_IF_FILTER, filter, n + 1);
     }
+    writer->interfaces += writer->error == 0;
     end_options(writer, at);
 }
 
@@ -216,10 +218,12 @@ static void take_back(struct pcapng_writer *writer, size_t done)
 
         memcpy(head, writer->buffer + block, sizeof(head));
         block += head[1];
-        if (block <= done)
+        if (block <= done) {
             whole = block;
-        else
-            writer->packets -= head[0] == BLOCK_ENHANCED;
+            continue;
+        }
+        writer->packets -= head[0] == BLOCK_ENHANCED;
+        writer->interfaces -= head[0] == BLOCK_INTERFACE;
     }
     writer->written -= writer->n - whole;
     if (whole == done)

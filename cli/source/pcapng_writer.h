@@ -23,7 +23,8 @@ struct pcapng_writer {
     int error;        /* errno of the first failed write; 0: none */
     uint64_t written; /* bytes, those that wait included; of a failed write, what arrived whole */
     uint64_t packets; /* the same of packets, of all files */
-    bool swallowed;   /* of a failed write something arrived that could not be taken back */
+    uint32_t interfaces; /* the same of interfaces, of this file */
+    bool swallowed;      /* of a failed write something arrived that could not be taken back */
 };
 
 /* What is known of an interface. Strings may be NULL. */

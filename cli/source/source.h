@@ -107,6 +107,14 @@ struct source *source_file_open_fd(int fd, const char *name, char *error, size_t
  */
 struct source *source_merge_open(char *const *paths, size_t n, char *error, size_t size);
 
+/*
+ * The packets of `from` that match `text`, see pcap-filter(7); their frames keep their numbers. It
+ * owns `from`, in every case. NULL with one line in `error`; what is wrong with the filter may also
+ * come as a SOURCE_ERROR, and then nothing more does.
+ */
+struct source *source_filtered_open(struct source *from, const char *text, char *error,
+                                    size_t size);
+
 static inline enum source_status source_next(struct source *source, struct source_packet *packets,
                                              size_t max, size_t *n)
 {

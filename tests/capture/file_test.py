@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """rpcrdma capture -r: what is written is what was read; slices say the same as the whole."""
 import glob
+import json
 import os
 import re
 import shutil
 import subprocess
 import sys
+import tempfile
 import unittest
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'cli'))
@@ -128,10 +130,72 @@ class File(command.CommandTest):
         kept = len(ngfile.read(out).packets)
         self.assertLess(kept, len(command.pcap.read(command.capture())[0]) // 4)
 
+    def test_several_files(self):
+        """Packets of all of them, each with its interface."""
+        packets, paths, out = command.pcap.read(command.capture())[0], [], self.path('out.pcapng')
+        for i in range(3):
+            data = command.section() + command.interface(
+                options=command.option(2, b'if%d' % i) + command.option(9, b'\x09') +
+                command.option(0, b'')) + b''.join(
+                    command.enhanced(p.data, p.time_ns) for p in packets[i::3])
+            paths.append(self.file(data, f'{i}.pcapng'))
+        self.run_command('capture', '-q', *paths, '-w', out)
+        file = ngfile.read(out)
+        self.assertEqual([p.data for p in file.packets], [p.data for p in packets])
+        self.assertEqual([file.interfaces[p.interface].name for p in file.packets],
+                         [f'if{i % 3}' for i in range(len(packets))])
+
     def test_count(self):
         out = self.path('out.pcapng')
         self.run_command('capture', '-q', '-c', '7', '-r', command.capture(), '-w', out)
         self.assertEqual(len(ngfile.read(out).packets), 7)
+
+    def filters(self):
+        run = subprocess.run([command.RPCRDMA, 'decode', '-f', 'udp', command.capture()],
+                             capture_output=True, check=False)
+        if b'without libpcap' in run.stderr:
+            self.assertEqual(run.returncode, 2)
+            self.skipTest('built without libpcap')
+
+    def test_filter(self):
+        """Of a file, and of several: what matches is there, in order, and nothing else."""
+        self.filters()
+        out, path = self.path('out.pcapng'), command.capture()
+        packets = command.pcap.read(path)[0]
+        sides = []
+        for last in (11, 1):
+            self.run_command('capture', '-q', '-r', path, '-w', out, '-f',
+                             f'udp port 4791 and src host 192.168.77.{last}')
+            sides.append([p.data for p in ngfile.read(out).packets])
+            self.assertEqual(sides[-1],
+                             [p.data for p in packets if p.data[12:14] == b'\x08\x00' and
+                              p.data[23] == 17 and p.data[29] == last and
+                              p.data[36:38] == (4791).to_bytes(2, 'big')])
+            shutil.copy(out, self.path(f'side{last}.pcapng'))
+        both = [self.path('side11.pcapng'), self.path('side1.pcapng')]
+        self.run_command('capture', '-q', *both, '-w', out, '-f', 'src host 192.168.77.1')
+        self.assertEqual([p.data for p in ngfile.read(out).packets], sides[1])
+        lines = [line for line in self.run_command('decode', '--json', path).splitlines()
+                 if '"src":"192.168.77.11"' in line]
+        got = self.run_command('decode', '--json', '-f', 'src host 192.168.77.11', path)
+        frames = re.compile(r'"frame":\d+')  # they are the file's
+        self.assertEqual(frames.findall(got), frames.findall('\n'.join(lines)))
+
+    def test_filter_and_link_types(self):
+        """It is compiled for each; an error is told wherever the type becomes known."""
+        self.filters()
+        ip = bytes([0x45, 0, 0, 28, 0, 0, 0, 0, 64, 17, 0, 0, 10, 0, 0, 1, 10, 0, 0, 2]) + bytes(8)
+        packets = [bytes(12) + b'\x08\x00' + ip, ip]
+        data = command.section() + command.interface() + command.interface(linktype=101) + \
+            b''.join(command.enhanced(packet, i, i % 2) for i, packet in
+                     enumerate([packets[0], packets[1], bytes(60), bytes(60)] * 100))
+        path, out = self.file(data, 'in.pcapng'), self.path('out.pcapng')
+        self.run_command('capture', '-q', '-r', path, '-w', out, '-f', 'udp and host 10.0.0.2')
+        self.assertEqual([(p.interface, p.data) for p in ngfile.read(out).packets],
+                         list(enumerate(packets)) * 100)
+        for source in (path, command.capture()):
+            self.run_command('capture', '-q', '-r', source, '-w', out, '-f', 'foo bar', status=2)
+            self.assertRegex(self.stderr, r'\Arpcrdma: filter "foo bar": .*\n\Z')
 
     def test_autostop(self):
         out = self.path('out.pcapng')
@@ -154,6 +218,21 @@ class File(command.CommandTest):
         self.run_command('capture', '-q', '-b', 'filesize:20', '-a', 'files:2', '-r',
                          command.capture(), '-w', self.path('two.pcapng'))
         self.assertEqual(len([n for n in os.listdir(self.folder) if n.startswith('two_')]), 2)
+
+    def test_ring_and_set_up(self):
+        """A later file knows no set-up, but has every message; the first, read along, tells it."""
+        self.run_command('capture', '-q', '-b', 'filesize:20', '-r', command.capture(), '-w',
+                         self.path('ring.pcapng'))
+        first, second, *more = [self.path(name) for name in sorted(os.listdir(self.folder))]
+        messages = sum(len(self.run_command('decode', path).splitlines())
+                       for path in (first, second, *more))
+        self.assertEqual(messages, len(self.run_command('decode', command.capture()).splitlines()))
+        keys = ('paired_by', 'private_data', 'threshold')
+        whole = json.loads(self.run_command('connections', '--json', command.capture())
+                           .splitlines()[0])
+        for paths, same in ([second], False), ([first, second], True), ([first, more[0]], True):
+            one = json.loads(self.run_command('connections', '--json', *paths).splitlines()[0])
+            self.assertEqual([one.get(key) for key in keys] == [whole[key] for key in keys], same)
 
     def test_pipe(self):
         run = subprocess.run([command.RPCRDMA, 'capture', '-q', '-r', command.capture(), '-w', '-'],
@@ -180,28 +259,55 @@ class File(command.CommandTest):
         self.assertEqual(file.packets[0].time_ns, 10**18 + 5)
         self.assertEqual(file.statistics[0], {7: 17})  # and no 0 for what nobody said
 
-    @unittest.skipUnless(shutil.which('unshare'), 'unshare is not installed')
-    def test_disk_full(self):
-        """One line, exit 2, and a file that is whole up to there."""
+    def on_small_disk(self, kib, *arguments):
+        """(status, stderr, folder): capture with w.pcapng on a tmpfs, and what was there at its end."""
+        script = ('mount -t tmpfs -o size="$5"k none "$1" && d="$1" && c="$2" && k="$3" && r="$4" && '
+                  'shift 5 && "$c" capture -r "$r" -w "$d/w.pcapng" "$@"; s=$?; cp "$d"/* "$k"; exit $s')
+        disk, kept = tempfile.mkdtemp(dir=self.folder), tempfile.mkdtemp(dir=self.folder)
         big = self.path('big.pcap')
-        command.pcap.write(big, [command.pcap.Packet(i + 1, i, bytes([i & 255]) * 9000, 9000)
-                                 for i in range(600)])
-        script = ('mount -t tmpfs -o size=3m none "$1" && "$2" capture -r "$3" '
-                  '-w "$1/f.pcapng"; s=$?; cp "$1/f.pcapng" "$4"; exit $s')
-        run = subprocess.run(['unshare', '--mount', '--map-root-user', 'sh', '-c', script, 'sh',
-                              tempdir(self), command.RPCRDMA, big, self.path('got.pcapng')],
+        if not os.path.exists(big):
+            command.pcap.write(big, [command.pcap.Packet(i + 1, i, bytes([i & 255]) * 9000, 9000)
+                                     for i in range(600)])
+        run = subprocess.run(['unshare', '--mount', '--map-root-user', 'sh', '-c', script, 'sh', disk,
+                              command.RPCRDMA, kept, big, str(kib), *arguments],
                              capture_output=True, check=False)
         if b'unshare' in run.stderr or b'mount:' in run.stderr:
             self.skipTest('no tmpfs of our own here')
-        self.assertEqual(run.returncode, 2, run.stderr)
-        packets = ngfile.read(self.path('got.pcapng')).packets
-        self.assertRegex(run.stderr.decode(),
-                         r'\Arpcrdma: \S+: No space left on device; what was written up to here can '
-                         rf'be read\nrpcrdma: {len(packets)} packets written, '
-                         rf'{os.path.getsize(self.path("got.pcapng"))} bytes\n\Z')
+        return run.returncode, run.stderr.decode(), kept
+
+    @unittest.skipUnless(shutil.which('unshare'), 'unshare is not installed')
+    def test_disk_full(self):
+        """One line, exit 2, and a file that is whole up to there."""
+        status, err, kept = self.on_small_disk(3072)
+        self.assertEqual(status, 2, err)
+        path = os.path.join(kept, 'w.pcapng')
+        packets = ngfile.read(path).packets
+        self.assertRegex(err, r'\Arpcrdma: \S+: No space left on device; what was written up to here can '
+                              rf'be read\nrpcrdma: {len(packets)} packets written, '
+                              rf'{os.path.getsize(path)} bytes\n\Z')
         self.assertGreater(len(packets), 300)
         for i, packet in enumerate(packets):
             self.assertEqual(packet.data, bytes([i & 255]) * 9000)
+
+    @unittest.skipUnless(shutil.which('unshare'), 'unshare is not installed')
+    def test_disk_full_ring(self):
+        """The same of each file of a ring, wherever the disk ends: at the end of one, too."""
+        ends = set()
+        for kib in range(180, 260, 4):  # a file takes 108
+            status, err, kept = self.on_small_disk(kib, '-b', 'filesize:100')
+            self.assertEqual(status, 2, err)
+            names = sorted(os.listdir(kept))
+            files = [ngfile.read(os.path.join(kept, name)) for name in names]
+            packets = [packet for file in files for packet in file.packets]
+            for i, packet in enumerate(packets):
+                self.assertEqual(packet.data, bytes([i & 255]) * 9000)
+            size = sum(os.path.getsize(os.path.join(kept, name)) for name in names)
+            several = f' in {len(names)} files' if len(names) > 1 else ''
+            self.assertRegex(err, r'\Arpcrdma: \S+: No space left on device[^\n]*\nrpcrdma: '
+                                  rf'{len(packets)} packets written, {size} bytes{several}\n\Z')
+            self.assertTrue(all(file.interfaces for file in files), (kib, names))
+            ends.add((len(files), 'can be read' in err))
+        self.assertTrue({(2, True), (2, False), (3, True)} <= ends, ends)
 
     def test_bad_usage(self):
         path = command.capture()
@@ -213,7 +319,7 @@ class File(command.CommandTest):
                 (['-r', path, '-w', 'x', '-a', 'duration:x'], '"x"'),
                 (['-r', path, '-w', 'x', '-b', 'files:2'], '-b filesize'),
                 (['-r', path, '-w', '-', '-b', 'filesize:2'], 'needs a file'),
-                (['-r', path, '-w', 'x', '-f', 'udp'], 'are for -i'),
+                (['-r', path, '-w', 'x', '-s', '99'], 'are for -i'),
                 (['-r', path, '-w', '/nonexistent/x'], 'No such file'),
                 (['-r', '/nonexistent/x', '-w', self.path('x')], 'No such file')):
             self.assertEqual(self.run_command('capture', *arguments, status=2), '')
@@ -226,12 +332,6 @@ class File(command.CommandTest):
         self.run_command('capture', '-q', '-r', self.file(data), '-w', out, status=2)
         self.assertIn('cut short', self.stderr)
         self.assertGreater(len(ngfile.read(out).packets), 50)
-
-
-def tempdir(test):
-    path = test.path('tmpfs')
-    os.mkdir(path)
-    return path
 
 
 command.main()

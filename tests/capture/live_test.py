@@ -76,12 +76,42 @@ class Live(network.Cable, command.CommandTest):
         time.sleep(1.5)
         status, out, err = run.finish(network.signal.SIGINT)
         self.assertEqual((status, err), (0, ''))
-        self.assertEqual(out.splitlines()[0].split()[:3], ['time', 'connection', 'direction'])
+        columns = re.split(' {2,}', out.splitlines()[0].replace('connection ', 'connection  '))
+        self.assertEqual(columns[:3], ['time', 'connection', 'direction'])
+        with open(os.path.join(command.CAPTURES, '..', 'cli', 'rpcrdma.1'), encoding='ascii') as file:
+            page = file.read()
+        self.assertEqual(re.findall(r'(?m)^\.It ([a-z%][a-z/ ]+)$', page), columns[3:])
         self.assertRegex(out, r'(?m)^Average: +1 forward ')
         for arguments in (['--interval', '1', command.capture()],
                           ['--interval', '0x', '-i', 'v1'],
                           ['--interval', '1', '-i', 'v1', '--series', 'x']):
             self.run_command('credits', *arguments, status=2)
+
+    def test_credits_average(self):
+        """Over the time that a connection was there: not before, nor after its end."""
+        for seconds in ('60', '1'):  # the end comes with Calls, and without
+            with self.subTest(seconds=seconds):
+                self.average(seconds)
+
+    def average(self, interval):
+        run = network.Run(command.RPCRDMA, 'credits', '--interval', interval, '-i', 'v1')
+        time.sleep(2)
+        begin = time.monotonic()
+        for i, packet in enumerate(self.packets()):
+            self.send([packet.data])
+            # all RPCs are done, and the second connection is still there
+            time.sleep(2.5 if i == 490 and interval == '1' else 0.002)
+        end = time.monotonic()
+        time.sleep(2)
+        status, out, err = run.finish(network.signal.SIGINT)
+        self.assertEqual((status, err), (0, ''))
+        rates = [float(line.split()[3]) for line in out.splitlines()
+                 if line.startswith('Average:')]
+        calls = [one['directions'][0]['calls'] for one in json.loads(
+            self.run_command('credits', '--json', command.capture()))['connections']]
+        seconds = [n / rate for n, rate in zip(calls, rates, strict=True)]
+        self.assertGreater(sum(seconds), (end - begin) / 4)
+        self.assertLess(sum(seconds), (end - begin) * 1.05)  # one after the other
 
     def test_lines_come_at_once(self):
         packets = self.packets()
@@ -191,6 +221,11 @@ class Live(network.Cable, command.CommandTest):
                                  capture_output=True, check=True)
             lines = [json.loads(line) for line in run.stdout.splitlines()]
             self.assertRegex(next(one['capture'] for one in lines if one['device'] == 'v1'), says)
+        run = subprocess.run([*nothing, command.RPCRDMA, 'capture', '-D'], capture_output=True,
+                             check=True)
+        self.assertRegex(run.stdout.decode(), r'(?m)^v1 .* no permission$')
+        self.assertNotIn(b'setcap', run.stdout)
+        self.assertRegex(run.stderr.decode(), r'\Arpcrdma: no permission .*setcap cap_net_raw\+ep \S+\n\Z')
 
     def test_capability_of_the_file(self):
         """What the program advises, done: anybody may capture, and only that."""

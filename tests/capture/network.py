@@ -83,12 +83,16 @@ class Run:
     """The command, from when it listens until it ends."""
 
     def __init__(self, *arguments, listening=True, **options):
-        before = listeners()
         self.run = subprocess.Popen(arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                                     **options)
         if listening:
-            wait_for(lambda: listeners() > before or self.run.poll() is not None)
-            time.sleep(0.2)  # a socket that is there may not be ready yet
+            wait_for(lambda: self.run.poll() is not None or self.listens())
+
+    def listens(self):
+        """It gives up its privileges once its devices are ready, and not before."""
+        with open(f'/proc/{self.run.pid}/status', encoding='ascii') as file:
+            status = dict(line.rstrip('\n').split(':\t', 1) for line in file)
+        return status.get('NoNewPrivs') == '1' and int(status['CapEff'], 16) == 0
 
     def finish(self, how=None):
         """(status, stdout, stderr)"""

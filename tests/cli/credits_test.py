@@ -95,6 +95,14 @@ class Credits(command.CommandTest):
         self.assertEqual({(row['requested'], row['granted'], row['in_flight']) for row in rows[-2:]},
                          {('', '', '0')})
 
+    def test_starts_without_cairo(self):
+        """Its libraries are loaded for a picture only: that would be a third of the start-up."""
+        run = subprocess.run([command.RPCRDMA], env={**os.environ, 'LD_TRACE_LOADED_OBJECTS': '1'},
+                             capture_output=True, check=False)
+        self.assertIn(b'libglib', run.stdout)
+        for name in (b'libcairo', b'libX11', b'libfontconfig'):
+            self.assertNotIn(name, run.stdout)
+
     def can_plot(self):
         run = subprocess.run([command.RPCRDMA, 'credits', '--plot', os.path.join(self.folder, 'x.svg'),
                               command.capture()], capture_output=True, check=False)

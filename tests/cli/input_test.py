@@ -138,6 +138,12 @@ class Input(command.CommandTest):
             run = subprocess.run([command.RPCRDMA, 'decode', '--json', '-'], stdin=data,
                                  capture_output=True, check=True)
         self.assertEqual(run.stdout.decode(), whole)
+        with open(self.file(b'before' + self.whole()), 'rb') as data: # from where it is, to its end
+            data.seek(6)
+            run = subprocess.run([command.RPCRDMA, 'decode', '--json', '-'], stdin=data,
+                                 capture_output=True, check=True)
+            self.assertEqual(os.lseek(data.fileno(), 0, os.SEEK_CUR), 6 + len(self.whole()))
+        self.assertEqual(run.stdout.decode(), whole)
         self.run_command('decode', '-', stdin=b'', status=2)
         self.assertIn('standard input: empty', self.stderr)
         self.run_command('decode', '-', stdin=self.whole()[:5000], status=2)
@@ -145,7 +151,16 @@ class Input(command.CommandTest):
 
     def test_check_status(self):
         """0 where nothing is wrong, 1 where something is, 2 where it could not be read."""
-        self.assertEqual(self.run_command('check', command.capture()), '')
+        path = command.capture()
+        self.assertEqual(self.run_command('check', path, errors=1), '')
+        self.assertEqual(self.stderr, f'rpcrdma: {path}: no violations in 136 messages\n')
+        for quiet in ('-q', '--json'):
+            self.assertEqual(self.run_command('check', quiet, path), '')
+        path = command.capture('iwarp-nfs41-mini')
+        notes = self.run_command('check', '-n', path, errors=1).splitlines()
+        self.assertTrue(notes)
+        self.run_command('check', path, errors=1)
+        self.assertIn(f'; {len(notes)} notes, see -n', self.stderr)
         thinned = [one for one in self.packets() if one.frame % 50]
         path = os.path.join(self.folder, 'thinned.pcap')
         command.pcap.write(path, thinned)

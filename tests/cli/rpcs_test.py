@@ -4,11 +4,13 @@ import collections
 import hashlib
 import json
 import os
+import re
 import shutil
 import struct
 import unittest
 
-from command import CommandTest, capture
+from command import CommandTest, capture, pcap
+import roce
 
 PROGRAMS = {100003: 'NFS', 100227: 'NFSACL', 0x40000000: 'NFS4_CALLBACK'}
 
@@ -51,6 +53,48 @@ class Summary(CommandTest):
         lines = self.run_command('rpcs', '-q', capture()).splitlines()
         self.assertEqual(len(lines), 1 + len(self.objects('-q', capture())))
         self.assertIn('p99', lines[0])
+
+
+class OneDirection(CommandTest):
+    """What the server sends alone: RDMA Writes to room that nobody was seen to offer."""
+
+    def setUp(self):
+        super().setUp()
+        self.server = [p for p in self.packets() if p.data[26:30] == bytes([192, 168, 77, 1])]
+        self.path = os.path.join(self.folder, 'server.pcap')
+        pcap.write(self.path, self.server)
+
+    def test_writes_are_counted(self):
+        sent = [one for one in (roce.parse(p.data, p.length) for p in self.server)
+                if one and roce.WRITE_FIRST <= one.opcode <= roce.WRITE_ONLY_IMM]
+        want = collections.Counter()
+        for one in sent:
+            want[one.dst_qpn, 'packets'] += 1
+            want[one.dst_qpn, 'bytes'] += one.length
+        got = collections.Counter()
+        lines = [json.loads(line) for line in
+                 self.run_command('check', '-n', '--json', self.path).splitlines()]
+        for line in lines:
+            for finding in line['findings']:
+                if finding['rule'] == 'rpc-unoffered':
+                    n, packets = map(int, re.findall(r'\d+', finding['text']))
+                    got[16 + line['connection'], 'packets'] += packets  # QP 17 is the first's
+                    got[16 + line['connection'], 'bytes'] += n
+        self.assertGreater(len(sent), 50)
+        self.assertEqual(got, want)
+
+    def test_no_byte_is_said_not_to_have_passed(self):
+        rules = [finding['rule'] for line in self.run_command('rpcs', '--json', self.path).splitlines()
+                 for finding in json.loads(line).get('findings', [])]
+        self.assertIn('rpc-unplaced', rules)
+        self.assertNotIn('rpc-lost', rules)
+        # where no Write was captured either, that is what is said
+        pcap.write(self.path, [p for p in self.server
+                               if not (one := roce.parse(p.data, p.length)) or
+                               not roce.WRITE_FIRST <= one.opcode <= roce.WRITE_ONLY_IMM])
+        rules = self.run_command('rpcs', '--json', self.path)
+        self.assertIn('"rpc-lost"', rules)
+        self.assertNotIn('"rpc-unplaced"', rules)
 
 
 class Extract(CommandTest):

@@ -29,7 +29,7 @@ class Sandbox(command.CommandTest):
     def test_commands(self):
         path, other = command.capture(), command.capture('roce-nfs42-mini')
         for arguments in (['decode'], ['decode', '-V'], ['decode', '-t', 'ad'], ['decode', '--json'], ['rpcs'], ['connections'],
-                          ['credits'], ['credits', '--json'], ['check']):
+                          ['credits'], ['credits', '--json'], ['check', '-q']):
             self.both(*arguments, path)
             self.both(*arguments, path, other)
 

@@ -12,7 +12,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..'
 # pylint: disable=wrong-import-position
 import command
 
-COMMANDS = [['decode'], ['decode', '--json'], ['rpcs', '--json'], ['credits'], ['check'], ['connections']]
+COMMANDS = [['decode'], ['decode', '--json'], ['rpcs', '--json'], ['credits'], ['check', '-q'], ['connections']]
 
 
 def with_preload(arguments, stdin=None, pass_fds=(), **environment):
@@ -62,6 +62,56 @@ class Faults(command.CommandTest):
                 run = with_preload([*arguments, '-'], stdin=data, FAULT_READS=most)
                 self.assertEqual((run.returncode, run.stderr), (0, b''))
                 self.assertEqual(run.stdout.decode(), clean, f'{arguments}, {most} bytes a read')
+
+    def large(self):
+        """Large enough to be read ahead by a thread: packets, and where each begins. The calls are the
+        same over and over; only that nothing is lost, twice or in another order matters."""
+        with open(command.capture(), 'rb') as f:
+            data = f.read()
+        begins, at = [], 24
+        while at < len(data):
+            begins.append(at)
+            at += 16 + int.from_bytes(data[at + 8:at + 12], 'little')
+        times = 6_000_000 // len(data) + 1
+        begins = [begin + i * (len(data) - 24) for i in range(times) for begin in begins]
+        return data[:24] + data[24:] * times, begins
+
+    def test_short_reads_ahead(self):
+        data, _ = self.large()
+        path = self.file(data)
+        clean = self.run_command('decode', path, errors=None)
+        for most in ('1000', '65536', '200001'):
+            run = with_preload(['decode', path], FAULT_READS=most)
+            self.assertEqual(run.returncode, 0, run.stderr)
+            self.assertEqual(run.stdout.decode(), clean, f'{most} bytes a read')
+
+    def test_processors(self):
+        """With one there is no thread that reads ahead; the output is the same, of several files, too."""
+        data, begins = self.large()
+        paths = [self.file(data, 'one'), self.file(data[:24] + data[begins[500]:], 'other')]
+        if len(os.sched_getaffinity(0)) < 2:
+            self.skipTest('one processor')
+        for files in paths[:1], paths:
+            outputs = [subprocess.run([command.RPCRDMA, 'decode', *files], capture_output=True, check=True,
+                                      timeout=120, preexec_fn=limit).stdout
+                       for limit in (None, lambda: os.sched_setaffinity(0, {min(os.sched_getaffinity(0))}))]
+            self.assertGreater(len(outputs[0]), 10000)
+            self.assertEqual(*outputs)
+
+    def test_unreadable(self):
+        """All packets before the byte that the disk does not give are there, and that is said."""
+        data, begins = self.large()
+        path = self.file(data)
+        for byte in (30_000, 256 * 1024, 2 * 1024 * 1024 - 1, 2 * 1024 * 1024 + 24, 4 * 1024 * 1024,
+                     len(data) - 1):
+            run = with_preload(['decode', path], FAULT_BYTE=str(byte))
+            self.assertEqual(run.returncode, 2)
+            self.assertIn(f'{path}: byte {byte}: Input/output error'.encode(), run.stderr)
+            whole = max(begin for begin in begins if begin <= byte)
+            part = self.run_command('decode', self.file(data[:whole], 'part'), errors=None)
+            # the packet of which the end is missing may give one line more
+            self.assertTrue(run.stdout.decode().startswith(part), f'byte {byte}')
+            self.assertLessEqual(run.stdout.decode()[len(part):].count('\n'), 1, f'byte {byte}')
 
     def test_growing_file(self):
         """What is there is read, or what is there up to a packet that is not there whole; never a line

@@ -2,14 +2,16 @@
 
 /*
  * LD_PRELOADed into the command. FAULT_AT=N: the N-th allocation that it and librpcrdma
- * ask for fails, and no other library's does. FAULT_READS=N: read() gives at most N bytes at a
- * time, and is interrupted by a signal every third time.
+ * ask for fails, and no other library's does. FAULT_READS=N: read() and pread() give at most N
+ * bytes at a time, and are interrupted by a signal every third time. FAULT_BYTE=N: pread() gives no
+ * byte from that of the file on.
  */
 
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
 #include <link.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -24,7 +26,11 @@ static struct { /* the program, and the library where that is not in it */
     uintptr_t begin, end;
 } ours[2];
 static size_t n_ours;
-static unsigned long fail_at, allocations, read_at_most, reads;
+static unsigned long fail_at, allocations, read_at_most, bad_byte;
+static atomic_ulong reads; /* by two threads */
+
+static ssize_t (*real_read)(int, void *, size_t);
+static ssize_t (*real_pread)(int, void *, size_t, off64_t);
 
 static int find(struct dl_phdr_info *info, size_t size, void *data)
 {
@@ -50,10 +56,14 @@ static int find(struct dl_phdr_info *info, size_t size, void *data)
 __attribute__((constructor)) static void start(void)
 {
     const char *at = getenv("FAULT_AT"), *most = getenv("FAULT_READS");
+    const char *byte = getenv("FAULT_BYTE");
 
     dl_iterate_phdr(find, NULL);
     fail_at = at ? strtoul(at, NULL, 10) : 0;
     read_at_most = most ? strtoul(most, NULL, 10) : 0;
+    bad_byte = byte ? strtoul(byte, NULL, 10) : 0;
+    *(void **)&real_read = dlsym(RTLD_NEXT, "read");
+    *(void **)&real_pread = dlsym(RTLD_NEXT, "pread64");
 }
 
 /* The n-th allocation failed: told by a file descriptor of its own, so that the test knows when
@@ -96,17 +106,40 @@ void *realloc(void *p, size_t n)
     return NULL;
 }
 
+static bool interrupted(void)
+{
+    if (read_at_most == 0 || ++reads % 3 != 0)
+        return false;
+    errno = EINTR;
+    return true;
+}
+
+static size_t at_most(size_t n)
+{
+    return read_at_most > 0 && n > read_at_most ? read_at_most : n;
+}
+
 ssize_t read(int fd, void *buffer, size_t n)
 {
-    static ssize_t (*real)(int, void *, size_t);
+    return interrupted() ? -1 : real_read(fd, buffer, at_most(n));
+}
 
-    if (!real)
-        *(void **)&real = dlsym(RTLD_NEXT, "read");
-    if (read_at_most == 0)
-        return real(fd, buffer, n);
-    if (++reads % 3 == 0) {
-        errno = EINTR;
+ssize_t pread64(int fd, void *buffer, size_t n, off64_t offset)
+{
+    if (interrupted())
+        return -1;
+    if (bad_byte > 0 && (unsigned long)offset >= bad_byte) {
+        errno = EIO;
         return -1;
     }
-    return real(fd, buffer, n < read_at_most ? n : read_at_most);
+    n = at_most(n);
+    if (bad_byte > 0 && n > bad_byte - (unsigned long)offset)
+        n = bad_byte - (unsigned long)offset;
+    return real_pread(fd, buffer, n, offset);
+}
+
+/* where offsets are as wide as they can be that is another name for it */
+ssize_t pread(int fd, void *buffer, size_t n, off_t offset)
+{
+    return pread64(fd, buffer, n, offset);
 }

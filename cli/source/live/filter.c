@@ -10,14 +10,19 @@ struct device_filter {
     struct bpf_program program;
 };
 
+/* The same number by libpcap's names, where that is another. */
+static int dlt(uint32_t linktype)
+{
+    return linktype == 247 ? DLT_INFINIBAND : linktype == 101 ? DLT_RAW : (int)linktype;
+}
+
 struct device_filter *device_filter_new(const char *text, uint32_t linktype, uint32_t snaplen,
                                         char *error, size_t size)
 {
     struct device_filter *filter = calloc(1, sizeof(*filter));
 
     if (filter)
-        filter->pcap =
-            pcap_open_dead(linktype == 247 ? DLT_INFINIBAND : (int)linktype, (int)snaplen);
+        filter->pcap = pcap_open_dead(dlt(linktype), (int)snaplen);
     if (!filter || !filter->pcap) {
         snprintf(error, size, "out of memory");
         free(filter);
