@@ -58,7 +58,7 @@ static bool open_beginning(struct rpc_bytes *out, const struct whole *whole, tvb
 static bool open_whole(struct rpc_bytes *out, const struct told *told, tvbuff_t *raw,
                        packet_info *pinfo)
 {
-    const struct whole *whole = told->whole;
+    const struct whole *whole = told->rare->whole;
     uint32_t at = 0;
     uint8_t *data;
 
@@ -84,8 +84,8 @@ bool rpc_open(struct rpc_bytes *out, const struct told *told, const struct rpcrd
               tvbuff_t *raw, tvbuff_t *tvb, packet_info *pinfo)
 {
     *out = (struct rpc_bytes){0};
-    if (told->whole)
-        return told->whole->n_runs > 0 && open_whole(out, told, raw, pinfo);
+    if (told_rare(told)->whole)
+        return told->rare->whole->n_runs > 0 && open_whole(out, told, raw, pinfo);
     if (!m || !told->has_rpc)
         return false;
     if (!told->reduced) {
@@ -96,6 +96,7 @@ bool rpc_open(struct rpc_bytes *out, const struct told *told, const struct rpcrd
     if (!told->begins_rpc || m->kind == RPCRDMA_KIND_MSGP ||
         !(m->present & RPCRDMA_HAS_HEADER_LENGTH))
         return false;
-    return told->direction == RPCRDMA_DIRECTION_CALL ? rpc_open_call(out, m, raw, pinfo)
-                                                     : rpc_open_reply(out, told, m, raw, pinfo);
+    return told->sort->direction == RPCRDMA_DIRECTION_CALL
+               ? rpc_open_call(out, m, raw, pinfo)
+               : rpc_open_reply(out, told, m, raw, pinfo);
 }

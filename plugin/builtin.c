@@ -14,10 +14,13 @@ static struct {
     bool hushed;
 } builtin[] = {{"rpcrdma_infiniband", NULL, false}, {"rpcrdma_iwarp", NULL, false}};
 
+static int proto_rpcordma;
+
 enum { BUILTINS = sizeof(builtin) / sizeof(builtin[0]) };
 
 void builtin_find(void)
 {
+    proto_rpcordma = proto_get_id_by_filter_name("rpcordma");
     for (int i = 0; i < BUILTINS; i++)
         builtin[i].entry = find_heur_dissector_by_unique_short_name(builtin[i].name);
 }
@@ -45,5 +48,10 @@ void builtin_restore(void)
 /* Where the user disabled our heuristic and not the protocol. */
 bool builtin_claimed(const packet_info *pinfo)
 {
-    return proto_is_frame_protocol(pinfo->layers, "rpcordma");
+    /* by number: proto_is_frame_protocol() compares names */
+    for (wmem_list_frame_t *layer = wmem_list_head(pinfo->layers); layer;
+         layer = wmem_list_frame_next(layer))
+        if (GPOINTER_TO_INT(wmem_list_frame_data(layer)) == proto_rpcordma)
+            return true;
+    return false;
 }

@@ -24,7 +24,6 @@ struct stream {
 static GPtrArray *known;         /* struct known by number - 1; NULL where there is none */
 static GArray *streams;          /* struct stream; the first is none */
 static wmem_map_t *stream_index; /* name -> index in streams */
-static GArray *frames;           /* by number: index in streams */
 
 void connections_file(void)
 {
@@ -33,12 +32,10 @@ void connections_file(void)
     if (known) {
         g_ptr_array_free(known, TRUE);
         g_array_free(streams, TRUE);
-        g_array_free(frames, TRUE);
     }
     known = g_ptr_array_new();
     streams = g_array_new(FALSE, TRUE, sizeof(struct stream));
     g_array_append_val(streams, none);
-    frames = g_array_new(FALSE, TRUE, sizeof(uint32_t));
     stream_index = wmem_map_new(wmem_file_scope(), wmem_int64_hash, g_int64_equal);
 }
 
@@ -65,11 +62,8 @@ static uint32_t index_of(uint64_t name)
 
 void connections_frame(uint32_t frame, uint64_t stream)
 {
-    if (stream == 0)
-        return;
-    if (frame >= frames->len)
-        g_array_set_size(frames, frame + 1);
-    g_array_index(frames, uint32_t, frame) = index_of(stream);
+    if (stream != 0)
+        store_stream_set(frame, index_of(stream));
 }
 
 static char *label_of(const struct rpcrdma_connection *connection)
@@ -118,9 +112,7 @@ void connections_end(void *context, const struct rpcrdma_connection *connection)
 
 static const struct known *find(uint32_t frame)
 {
-    uint32_t index = frame < frames->len ? g_array_index(frames, uint32_t, frame) : 0;
-
-    return g_array_index(streams, struct stream, index).of;
+    return g_array_index(streams, struct stream, store_stream(frame)).of;
 }
 
 uint32_t connections_of(uint32_t frame)

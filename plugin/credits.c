@@ -57,20 +57,31 @@ static void read_advertised(struct credit_state *state, const struct rpcrdma_cre
     }
 }
 
+/* A state is the same in many frames: where a frame has several, all but the last are its own. */
+static void add_state(uint32_t frame, const struct credit_state *state)
+{
+    const struct credit_state **at = &store_get(frame)->credits;
+
+    while (*at) {
+        struct credit_state *copy = store_new(sizeof(*copy));
+
+        *copy = **at;
+        *at = copy;
+        at = &copy->next;
+    }
+    *at = state;
+}
+
 void keep_credits(void *context, const struct rpcrdma_connection *connection, int end,
                   const struct rpcrdma_credit_point *point)
 {
-    struct frame_note *note;
-    struct credit_state **last, *state;
+    const struct credit_state *shared;
+    struct credit_state *state, new_state;
 
     (void)context;
     if (settings.leave_version1 && connection->version == 1)
         return;
-    note = store_get((uint32_t)point->frame);
-    last = &note->credits;
-    while (*last)
-        last = &(*last)->next;
-    state = *last = store_new(sizeof(struct credit_state));
+    state = memset(&new_state, 0, sizeof(new_state)); /* its padding, too */
     state->connection = connection->number;
     state->role = (uint8_t)connection->role[end];
     state->counting = point->counting;
@@ -86,7 +97,9 @@ void keep_credits(void *context, const struct rpcrdma_connection *connection, in
     state->stall_ns = stall(side_of(connection->number, end), point);
     if (point->counting)
         read_advertised(state, point);
-    tap_credits(state);
+    shared = store_share(state, sizeof(*state));
+    add_state((uint32_t)point->frame, shared);
+    tap_credits(shared);
 }
 
 static void put(proto_tree *tree, enum rpcrdma_field_id field, tvbuff_t *tvb, bool has,

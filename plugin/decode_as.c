@@ -9,6 +9,8 @@
  * between two readings of a file.
  *
  *   tshark -d rpcrdma.qpn==17,rpcrdma -d tcp.port==20050,rpcrdma -d infiniband,rpcrdma
+ *
+ * Who gives one of them to another dissector gets that, and no word of ours.
  */
 
 static const char qpn_table[] = "rpcrdma.qpn";
@@ -62,6 +64,72 @@ void decode_as_handoff(void)
     dissector_add_for_decode_as(qpn_table, rpcrdma_handle);
     dissector_add_for_decode_as(tcp_table, tcp_handle);
     dissector_add_for_decode_as(payload_table, rpcrdma_handle);
+}
+
+/* What was given to another dissector is not ours. */
+static struct {
+    GArray *qpns, *tcp_ports; /* uint32_t */
+    bool payload, udp;        /* all of InfiniBand; all of RoCE version 2 */
+} others;
+
+enum { ROCE_PORT = 4791 };
+
+static bool is_ours(dissector_handle_t handle)
+{
+    return handle == rpcrdma_handle || handle == tcp_handle;
+}
+
+static void collect_changed(const char *table, ftenum_t type, void *key, void *entry, void *numbers)
+{
+    dissector_handle_t handle = dtbl_entry_get_handle(entry);
+    uint32_t number = GPOINTER_TO_UINT(key);
+
+    (void)type;
+    /* a TCP port is also given to nobody where a preference takes it from its protocol */
+    if (handle != dtbl_entry_get_initial_handle(entry) && !is_ours(handle) &&
+        (handle || strcmp(table, tcp_table) != 0))
+        g_array_append_val((GArray *)numbers, number);
+}
+
+void decode_as_file(void)
+{
+    dissector_table_t payload = find_dissector_table(payload_table);
+    dissector_handle_t handle = payload ? dissector_get_payload_handle(payload) : NULL;
+
+    if (!others.qpns) {
+        others.qpns = g_array_new(FALSE, FALSE, sizeof(uint32_t));
+        others.tcp_ports = g_array_new(FALSE, FALSE, sizeof(uint32_t));
+    }
+    g_array_set_size(others.qpns, 0);
+    g_array_set_size(others.tcp_ports, 0);
+    dissector_table_foreach(qpn_table, collect_changed, others.qpns);
+    dissector_table_foreach(tcp_table, collect_changed, others.tcp_ports);
+    others.payload = handle && !is_ours(handle);
+    others.udp = dissector_is_uint_changed(find_dissector_table("udp.port"), ROCE_PORT);
+}
+
+static bool has(const GArray *numbers, uint32_t number)
+{
+    for (unsigned i = 0; i < numbers->len; i++)
+        if (g_array_index(numbers, uint32_t, i) == number)
+            return true;
+    return false;
+}
+
+bool decode_as_other(const struct rpcrdma_op *op)
+{
+    if (op->carrier == RPCRDMA_CARRIER_IWARP)
+        return has(others.tcp_ports, op->src_port) || has(others.tcp_ports, op->dst_port);
+    return (!op->connect && (others.payload || has(others.qpns, op->dst_qpn))) ||
+           (others.udp && op->carrier == RPCRDMA_CARRIER_ROCEV2);
+}
+
+bool decode_as_qpn(const packet_info *pinfo, dissector_handle_t *handle)
+{
+    if (pinfo->ptype != PT_IBQP || !has(others.qpns, pinfo->destport))
+        return false;
+    *handle = dissector_get_uint_handle(find_dissector_table(qpn_table), pinfo->destport);
+    return true;
 }
 
 struct collected {

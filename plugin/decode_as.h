@@ -2,6 +2,7 @@
 #ifndef RPCRDMA_PLUGIN_DECODE_AS_H
 #define RPCRDMA_PLUGIN_DECODE_AS_H
 
+#include "op.h"
 #include "plugin.h"
 
 /* What the user says is RPC-over-RDMA. */
@@ -14,6 +15,12 @@ struct chosen {
 
 void decode_as_register(void);
 void decode_as_handoff(void);
+void decode_as_file(void); /* a file is opened */
+
+/* Whether the user gave the operation's payload to another dissector. */
+bool decode_as_other(const struct rpcrdma_op *op);
+/* The same, of the QP that the frame in hand goes to; to which: NULL: to none. */
+bool decode_as_qpn(const packet_info *pinfo, dissector_handle_t *handle);
 void decode_as_chosen(struct chosen *chosen);
 void decode_as_free(struct chosen *chosen);
 

@@ -14,7 +14,7 @@ static bool left_alone(const struct frame_note *note)
     if (!settings.leave_version1)
         return false;
     for (const struct told *told = note->messages; told; told = told->next)
-        if (told->dialect->version != 1)
+        if (told->sort->dialect->version != 1)
             return false;
     return true;
 }
@@ -31,17 +31,15 @@ static void show_connection(const struct frame_note *note, packet_info *pinfo, p
         return;
     number = connections_of(pinfo->num);
     for (const struct told *told = note ? note->messages : NULL; told; told = told->next)
-        if (told->connection == number)
+        if (told->way->connection == number)
             return;
     if (number != 0)
         proto_item_set_generated(proto_tree_add_uint(tree, field_hf(RPCRDMA_FIELD_CONNECTION),
                                                      feed_raw(pinfo), 0, 0, number));
 }
 
-static void show(packet_info *pinfo, proto_tree *tree)
+static void show(const struct frame_note *note, packet_info *pinfo, proto_tree *tree)
 {
-    const struct frame_note *note = store_find(pinfo->num);
-
     if (!note || shown == pinfo->num)
         return;
     shown = pinfo->num;
@@ -49,10 +47,8 @@ static void show(packet_info *pinfo, proto_tree *tree)
 }
 
 /* Of a ConnectRequest over IP the InfiniBand dissector leaves a LID as the packet's source. */
-static void restore_source(packet_info *pinfo)
+static void restore_source(const struct frame_note *note, packet_info *pinfo)
 {
-    const struct frame_note *note = store_find(pinfo->num);
-
     if (note && note->kind == RPCRDMA_OP_CONNECT && pinfo->src.type == AT_IB &&
         (pinfo->net_src.type == AT_IPv4 || pinfo->net_src.type == AT_IPv6))
         copy_address_shallow(&pinfo->src, &pinfo->net_src);
@@ -62,14 +58,17 @@ static void restore_source(packet_info *pinfo)
  * or begins in the middle. */
 static int post_dissect(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *data)
 {
+    const struct frame_note *note;
+
     (void)data;
     feed_frame(pinfo);
+    note = store_find(pinfo->num);
     builtin_restore();
-    if (shown != pinfo->num && store_find(pinfo->num) && !builtin_claimed(pinfo))
-        show(pinfo, tree);
-    show_connection(store_find(pinfo->num), pinfo, tree);
-    taps_frame(pinfo, store_find(pinfo->num));
-    restore_source(pinfo);
+    if (shown != pinfo->num && note && !builtin_claimed(pinfo))
+        show(note, pinfo, tree);
+    show_connection(note, pinfo, tree);
+    taps_frame(pinfo, note);
+    restore_source(note, pinfo);
     feed_frame_done();
     shown = 0;
     return (int)tvb_captured_length(tvb);
@@ -80,13 +79,15 @@ static int post_dissect(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, voi
 static ws_bool claim(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *data)
 {
     const struct frame_note *note;
+    dissector_handle_t other;
 
-    (void)tvb;
-    (void)data;
     feed_frame(pinfo);
+    if (decode_as_qpn(pinfo, &other) && other && call_dissector_only(other, tvb, pinfo, tree, data))
+        return TRUE;
     note = store_find(pinfo->num);
     if (note && note->ours && !left_alone(note)) {
-        show(pinfo, tree);
+        roce_claimed(pinfo);
+        show(note, pinfo, tree);
         return TRUE;
     }
     if (!settings.leave_version1)
@@ -103,6 +104,7 @@ static int dissect(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *da
 static void open_file(void)
 {
     shown = 0;
+    roce_file();
     feed_begin();
 }
 
@@ -120,7 +122,7 @@ void dissect_register(void)
     register_postdissector(create_dissector_handle(post_dissect, proto_rpcrdma));
     register_init_routine(open_file);
     register_cleanup_routine(close_file);
-    register_postseq_cleanup_routine(feed_finish);
+    register_postseq_cleanup_routine(feed_read);
 }
 
 void dissect_handoff(void)
@@ -131,6 +133,7 @@ void dissect_handoff(void)
                        "rpc_over_rdma_iwarp", proto_rpcrdma, HEURISTIC_ENABLE);
     decode_as_handoff();
     builtin_find();
+    roce_register();
     handover_register();
     connections_register();
     stats_register();

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "feed.h"
 
+#include <epan/column-utils.h>
+#include <epan/frame_data.h>
 #include <epan/tvbuff.h>
 #include <wiretap/pcap-encap.h>
 #include <wiretap/wtap.h>
@@ -19,7 +21,10 @@ static struct {
     struct rpcrdma_net *net;
     struct rpcrdma_flow *flow;
     uint32_t frame; /* in hand; 0: none */
-    bool failed;    /* no memory: nothing more comes */
+    uint32_t last;  /* that was fed */
+    const struct epan_session *session;
+    bool read;   /* Wireshark read the whole file */
+    bool failed; /* no memory: nothing more comes */
 } feed;
 
 enum { ERF_ETHERNET = 2, ERF_INFINIBAND = 21 }; /* ERF record types */
@@ -85,6 +90,8 @@ static void on_op(void *context, const struct rpcrdma_op *op)
     struct frame_note *note;
 
     (void)context;
+    if (decode_as_other(op))
+        return;
     keep_op(op);
     if (!rpcrdma_flow_op(feed.flow, op))
         fail();
@@ -169,6 +176,7 @@ void feed_begin(void)
 {
     feed_end();
     find_links();
+    decode_as_file();
     store_begin();
     keep_file();
     credits_file();
@@ -182,6 +190,9 @@ void feed_end(void)
     stop();
     keep_frame_done();
     feed.frame = 0;
+    feed.last = 0;
+    feed.session = NULL;
+    feed.read = false;
     feed.failed = false;
     store_end();
 }
@@ -197,6 +208,27 @@ void feed_finish(void)
     stop();
 }
 
+/* Whether there are frames that were never dissected: once a display filter is set while Wireshark
+ * reads a file, it only counts those that follow, and dissects them after the end. No function that
+ * plugins may call says whether there is a frame; but one compares the times since the frames
+ * before: there is none where that is not known, and then the numbers decide. */
+static bool awaited(void)
+{
+    const frame_data first = {.num = 1, .has_ts = 1};
+    const frame_data after_next = {
+        .num = feed.last + 2, .has_ts = 1, .abs_ts = {.secs = G_MININT32}};
+
+    return feed.session &&
+           frame_data_compare(feed.session, &after_next, &first, COL_DELTA_TIME) < 0;
+}
+
+void feed_read(void)
+{
+    feed.read = awaited();
+    if (!feed.read)
+        feed_finish();
+}
+
 tvbuff_t *feed_raw(const packet_info *pinfo)
 {
     return pinfo->data_src ? get_data_source_tvb((struct data_source *)pinfo->data_src->data)
@@ -210,7 +242,8 @@ void feed_frame(packet_info *pinfo)
 
     if (pinfo->fd->visited || feed.frame == pinfo->num || feed.failed)
         return;
-    feed.frame = pinfo->num;
+    feed.frame = feed.last = pinfo->num;
+    feed.session = pinfo->epan;
     /* a number that was seen before: a read filter leaves frames out and counts anew */
     store_forget(pinfo->num);
     tvb = feed_raw(pinfo);
@@ -233,6 +266,10 @@ void feed_frame(packet_info *pinfo)
 
 void feed_frame_done(void)
 {
+    bool fed = feed.frame != 0;
+
     feed.frame = 0;
     keep_frame_done();
+    if (fed && feed.read)
+        feed_read();
 }

@@ -15,6 +15,7 @@ tvbuff_t *feed_raw(const packet_info *pinfo);
 void feed_frame_done(void);
 
 void feed_begin(void);  /* a file is opened */
+void feed_read(void);   /* the file was read to its end: finishes, now or at its last frame */
 void feed_finish(void); /* its last frame was seen: what is held back is given out */
 void feed_end(void);    /* it is closed */
 

@@ -60,6 +60,13 @@ static ft_framenum_type_t arrow(const char *key)
                                              : FT_FRAMENUM_NONE;
 }
 
+/* "latency_ns": a length of time, in seconds in Wireshark, and without the unit in its name. */
+static bool is_time(const struct rpcrdma_field *field)
+{
+    return field->base == RPCRDMA_BASE_DEC && field->id != RPCRDMA_FIELD_TIME &&
+           g_str_has_suffix(field->key, "_ns");
+}
+
 static enum ftenum integer(uint32_t width)
 {
     return width <= 8    ? FT_UINT8
@@ -99,6 +106,11 @@ static void describe_field(const struct rpcrdma_field *field, header_field_info 
     if (is_frame(field)) {
         info->type = FT_FRAMENUM;
         info->strings = FRAMENUM_TYPE(arrow(field->key));
+        return;
+    }
+    if (is_time(field)) {
+        info->abbrev = g_strndup(field->abbrev, strlen(field->abbrev) - strlen("_ns"));
+        info->type = FT_RELATIVE_TIME;
         return;
     }
     switch (field->base) {

@@ -6,6 +6,7 @@
 #include "store.h"
 #include "taps.h"
 #include "wire/chunk.h"
+#include "wire/dialect.h"
 
 /* What waits for the message that it belongs to: flow/ tells a whole RPC message first. */
 struct pending {
@@ -50,7 +51,9 @@ void keep_frame_done(void)
     keep.packet = (struct rpcrdma_packet){0};
 }
 
-static struct place place_of(uint64_t frame, const uint8_t *data, uint32_t caplen, uint32_t len)
+/* *copy is left alone where the bytes are in the frame in hand. */
+static struct place place_of(uint64_t frame, const uint8_t *data, uint32_t caplen, uint32_t len,
+                             uint8_t **copy)
 {
     const struct rpcrdma_packet *packet = &keep.packet;
     struct place place = {.caplen = caplen, .len = len};
@@ -59,9 +62,9 @@ static struct place place_of(uint64_t frame, const uint8_t *data, uint32_t caple
         place.off = (uint32_t)(data - packet->data);
         return place;
     }
-    place.copy = wmem_alloc(wmem_file_scope(), MAX(caplen, 1));
+    *copy = wmem_alloc(wmem_file_scope(), MAX(caplen, 1));
     if (caplen > 0)
-        memcpy(place.copy, data, caplen);
+        memcpy(*copy, data, caplen);
     return place;
 }
 
@@ -106,27 +109,42 @@ static bool begins_rpc(const struct rpcrdma_message *m)
     return true;
 }
 
-static void set_call(struct told *told, const struct rpcrdma_flow_message *m)
+static void set_call(struct sort *sort, const struct rpcrdma_flow_message *m)
 {
     const struct rpcrdma_rpc *call = m->direction == RPCRDMA_DIRECTION_REPLY ? m->call : m->rpc;
 
     if (m->direction == RPCRDMA_DIRECTION_CALL && !call)
         call = m->call; /* a later part */
-    told->has_call = call && call->present & RPCRDMA_RPC_HAS_PROGRAM;
-    if (!told->has_call)
+    sort->has_call = call && call->present & RPCRDMA_RPC_HAS_PROGRAM;
+    if (!sort->has_call)
         return;
-    told->program = call->program;
-    told->version = call->version;
-    told->procedure = call->procedure;
-    told->gss_service = call->gss_service;
+    sort->program = call->program;
+    sort->version = call->version;
+    sort->procedure = call->procedure;
+    sort->gss_service = call->gss_service;
+}
+
+static void set_names(struct sort *sort, const struct rpcrdma_message *m)
+{
+    const struct rpcrdma_type_desc *type = NULL;
+    const struct rpcrdma_error_desc *error = NULL;
+
+    if (m->present & RPCRDMA_HAS_TYPE && m->version == m->dialect->version)
+        type = rpcrdma_dialect_type(m->dialect, m->type);
+    if (m->present & RPCRDMA_HAS_ERROR)
+        error = rpcrdma_dialect_error(m->dialect, m->error.code);
+    sort->type = type ? type->name : NULL;
+    sort->error = error ? error->name : NULL;
 }
 
 static void set_findings(struct told *told, const struct rpcrdma_finding *findings, size_t n)
 {
-    told->n_findings = (uint32_t)n;
-    told->findings = NULL;
-    if (n > 0)
-        told->findings = wmem_memdup(wmem_file_scope(), findings, n * sizeof(*findings));
+    struct rare *rare = n > 0 ? store_rare(told) : told->rare;
+
+    if (!rare)
+        return;
+    rare->n_findings = (uint32_t)n;
+    rare->findings = n > 0 ? wmem_memdup(wmem_file_scope(), findings, n * sizeof(*findings)) : NULL;
 }
 
 static uint64_t stream_of(const struct rpcrdma_connection *connection, int sender_end,
@@ -142,26 +160,28 @@ static struct told *get_told(struct frame_note *note, const struct rpcrdma_flow_
 {
     struct told *told = store_told(note, true, m->message->xid, m->message->len);
     struct told **end = &note->messages;
+    uint8_t *copy = NULL;
 
     if (told)
         return told;
     while (*end)
         end = &(*end)->next;
-    *end = store_new(sizeof(struct told));
-    (*end)->place = place_of(m->frame, m->message->base, m->message->caplen, m->message->len);
-    return *end;
+    told = *end = store_new(sizeof(struct told));
+    told->place = place_of(m->frame, m->message->base, m->message->caplen, m->message->len, &copy);
+    if (copy)
+        store_rare(told)->copy = copy;
+    return told;
 }
 
 static void complete(struct told *told, uint32_t frame)
 {
-    struct frame_note *note = store_get(frame);
-    struct completed **end = &note->completed;
+    struct completed **end = &store_more(frame)->completed;
 
     while (*end)
         end = &(*end)->next;
     *end = store_new(sizeof(struct completed));
     (*end)->told = told;
-    note->ours = true;
+    store_get(frame)->ours = true;
     told->rpc_frame = frame;
 }
 
@@ -169,10 +189,11 @@ static void complete(struct told *told, uint32_t frame)
 static bool same_way(const struct told *told)
 {
     const struct rpcrdma_op *op = keep.op;
+    const struct way *way = told->way;
 
-    return op && memcmp(&op->src, &told->src->address, sizeof(op->src)) == 0 &&
-           memcmp(&op->dst, &told->dst->address, sizeof(op->dst)) == 0 &&
-           (op->carrier == RPCRDMA_CARRIER_IWARP || op->dst_qpn == told->dst->qpn);
+    return op && memcmp(&op->src, &way->src->address, sizeof(op->src)) == 0 &&
+           memcmp(&op->dst, &way->dst->address, sizeof(op->dst)) == 0 &&
+           (op->carrier == RPCRDMA_CARRIER_IWARP || op->dst_qpn == way->dst->qpn);
 }
 
 /*
@@ -180,11 +201,16 @@ static bool same_way(const struct told *told)
  * must not be shown before its Call, which Wireshark would take for a retransmission then; so
  * Replies to Calls that are not shown at the first visit are shown at later ones, too.
  */
+static int64_t key_of(const struct way *way, uint32_t xid)
+{
+    return (int64_t)(way->stream << 32 | xid);
+}
+
 static void note_call(struct told *told, bool seen)
 {
-    int64_t key = (int64_t)(told->stream << 32 | told->xid);
+    int64_t key = key_of(told->way, told->xid);
 
-    if (told->direction != RPCRDMA_DIRECTION_CALL || (!keep.calls && seen && !told->early))
+    if (told->sort->direction != RPCRDMA_DIRECTION_CALL || (!keep.calls && seen && !told->early))
         return;
     told->unseen = !seen;
     if (seen && !told->early) {
@@ -196,23 +222,23 @@ static void note_call(struct told *told, bool seen)
     g_hash_table_replace(keep.calls, g_memdup2(&key, sizeof(key)), told);
 }
 
-static void find_call(struct told *told)
+static void find_call(struct told *told, struct sort *sort)
 {
-    int64_t key = (int64_t)(told->stream << 32 | told->xid);
+    int64_t key = key_of(told->way, told->xid);
     const struct told *call = NULL;
 
-    if (told->direction == RPCRDMA_DIRECTION_REPLY && keep.calls)
+    if (sort->direction == RPCRDMA_DIRECTION_REPLY && keep.calls)
         call = g_hash_table_lookup(keep.calls, &key);
     if (!call)
         return;
     if (call->unseen)
         told->later_visits = true;
-    if (!told->has_call && call->has_call) {
-        told->has_call = true;
-        told->program = call->program;
-        told->version = call->version;
-        told->procedure = call->procedure;
-        told->gss_service = call->gss_service;
+    if (!sort->has_call && call->sort->has_call) {
+        sort->has_call = true;
+        sort->program = call->sort->program;
+        sort->version = call->sort->version;
+        sort->procedure = call->sort->procedure;
+        sort->gss_service = call->sort->gss_service;
     }
 }
 
@@ -224,7 +250,7 @@ static void find_call(struct told *told)
 static void place_rpc(struct told *told, bool early)
 {
     bool late = !early && told->frame < keep.packet.frame && told->rpc_frame == 0;
-    bool several = told->first_frame != told->frame && told->carrier != RPCRDMA_CARRIER_IWARP;
+    bool several = told_rare(told)->first_frame != 0 && told->way->carrier != RPCRDMA_CARRIER_IWARP;
 
     if (late && several && same_way(told))
         complete(told, (uint32_t)keep.packet.frame);
@@ -235,7 +261,7 @@ static void place_rpc(struct told *told, bool early)
 
 static void attach(struct told *told, struct whole *whole, uint32_t rpc_frame)
 {
-    told->whole = whole;
+    store_rare(told)->whole = whole;
     if (!told->begins_rpc) {
         if (rpc_frame != told->frame)
             complete(told, rpc_frame);
@@ -243,7 +269,7 @@ static void attach(struct told *told, struct whole *whole, uint32_t rpc_frame)
             told->rpc_frame = told->frame;
         note_call(told, rpc_frame == keep.packet.frame);
     }
-    for (struct told *part = told->previous; part; part = part->previous)
+    for (struct told *part = told->rare->previous; part; part = told_rare(part)->previous)
         part->rpc_frame = told->rpc_frame;
 }
 
@@ -252,10 +278,10 @@ static void chain(struct told *told)
 {
     struct last_part *last = &keep.last_part[told->xid % LAST_PARTS];
 
-    if (told->part > 1 && last->told && last->stream == told->stream &&
+    if (told_rare(told)->part > 1 && last->told && last->stream == told->way->stream &&
         last->told->xid == told->xid && last->told != told)
-        told->previous = last->told;
-    *last = (struct last_part){told->stream, told};
+        told->rare->previous = last->told;
+    *last = (struct last_part){told->way->stream, told};
 }
 
 static void attach_pending(struct told *told)
@@ -263,12 +289,52 @@ static void attach_pending(struct told *told)
     for (unsigned i = 0; i < keep.n_pending; i++) {
         struct pending *p = &keep.pending[i];
 
-        if (p->send_frame != told->frame || p->xid != told->xid || p->direction != told->direction)
+        if (p->send_frame != told->frame || p->xid != told->xid ||
+            p->direction != told->sort->direction)
             continue;
         attach(told, p->whole, p->rpc_frame);
         *p = keep.pending[--keep.n_pending];
         return;
     }
+}
+
+static const struct way *way_of(const struct rpcrdma_flow_message *m)
+{
+    struct way way;
+
+    memset(&way, 0, sizeof(way)); /* its padding, too */
+    way.src = store_end_point(&m->src);
+    way.dst = store_end_point(&m->dst);
+    way.stream = stream_of(m->connection, m->sender_end, m->direction);
+    way.connection = m->connection->number;
+    way.carrier = (uint8_t)m->connection->carrier;
+    way.sender = (uint8_t)m->sender;
+    return store_share(&way, sizeof(way));
+}
+
+static void set_sort(struct told *told, const struct rpcrdma_flow_message *m)
+{
+    struct sort sort;
+
+    memset(&sort, 0, sizeof(sort));
+    sort.dialect = m->message->dialect;
+    sort.direction = (uint8_t)m->direction;
+    sort.reverse = m->reverse;
+    set_names(&sort, m->message);
+    set_call(&sort, m);
+    find_call(told, &sort);
+    told->sort = store_share(&sort, sizeof(sort));
+}
+
+static void set_rare(struct told *told, const struct rpcrdma_flow_message *m)
+{
+    bool several = m->first_frame != m->frame;
+
+    if (!told->rare && !several && !m->has_invalidate && m->part == 0)
+        return;
+    store_rare(told)->first_frame = several ? (uint32_t)m->first_frame : 0;
+    told->rare->invalidate = m->invalidate;
+    told->rare->part = m->part;
 }
 
 static void keep_one(const struct rpcrdma_flow_message *m, bool early)
@@ -278,21 +344,12 @@ static void keep_one(const struct rpcrdma_flow_message *m, bool early)
 
     note->ours = true;
     told->early = early;
-    told->dialect = m->message->dialect;
     told->frame = (uint32_t)m->frame;
-    told->first_frame = (uint32_t)m->first_frame;
-    told->connection = m->connection->number;
     told->xid = m->message->xid;
-    told->carrier = (uint8_t)m->connection->carrier;
-    told->sender = (uint8_t)m->sender;
-    told->direction = (uint8_t)m->direction;
-    told->reverse = m->reverse;
+    told->way = way_of(m);
+    set_sort(told, m);
+    set_rare(told, m);
     told->has_invalidate = m->has_invalidate;
-    told->invalidate = m->invalidate;
-    told->part = m->part;
-    told->src = store_end_point(&m->src);
-    told->dst = store_end_point(&m->dst);
-    told->stream = stream_of(m->connection, m->sender_end, m->direction);
     told->has_rpc = m->rpc != NULL;
     told->reduced = is_reduced(m->message, m->direction) || is_part(m);
     told->begins_rpc = m->rpc && !is_part(m) && begins_rpc(m->message);
@@ -303,8 +360,6 @@ static void keep_one(const struct rpcrdma_flow_message *m, bool early)
         if (early)
             note_call(told, false);
     }
-    set_call(told, m);
-    find_call(told);
     set_findings(told, m->findings, m->n_findings);
     if (m->part > 0)
         chain(told);
@@ -333,7 +388,7 @@ void keep_finding(void *context, const struct rpcrdma_connection *connection,
     (void)context;
     if (finding->frame == 0)
         return;
-    end = &store_get((uint32_t)finding->frame)->findings;
+    end = &store_more((uint32_t)finding->frame)->findings;
     while (*end)
         end = &(*end)->next;
     *end = store_new(sizeof(struct found));
@@ -350,15 +405,15 @@ static bool is_inline(const struct rpcrdma_rpc_message *m)
 
 void keep_rpc(void *context, const struct rpcrdma_rpc_message *m)
 {
-    struct frame_note *note = store_get((uint32_t)m->send_frame);
-    struct told *told = store_told(note, false, m->xid, 0);
+    struct told *told;
     struct whole *whole;
 
     (void)context;
     if (is_inline(m))
         return;
+    told = store_told(store_get((uint32_t)m->send_frame), false, m->xid, 0);
     whole = keep_whole(m);
-    if (told && told->direction == m->direction) {
+    if (told && told->sort->direction == m->direction) {
         attach(told, whole, (uint32_t)m->frame);
     } else if (keep.n_pending < PENDING) {
         keep.pending[keep.n_pending++] = (struct pending){.send_frame = (uint32_t)m->send_frame,
@@ -373,6 +428,7 @@ static void keep_set_up(const struct rpcrdma_op *op)
 {
     struct rpcrdma_private_data pd;
     struct frame_note *note;
+    struct set_up *set_up;
     const struct rpcrdma_op_connect *connect = op->connect;
 
     if (connect) {
@@ -388,12 +444,12 @@ static void keep_set_up(const struct rpcrdma_op *op)
         return;
     note = store_get((uint32_t)op->frame);
     note->ours = true;
-    note->set_up = store_new(sizeof(struct set_up));
-    note->set_up->private_data = pd;
-    note->set_up->src = op->src;
-    note->set_up->dst = op->dst;
-    note->set_up->place =
-        place_of(op->frame, connect->private_data, connect->private_caplen, connect->private_len);
+    set_up = store_more((uint32_t)op->frame)->set_up = store_new(sizeof(*set_up));
+    set_up->private_data = pd;
+    set_up->src = op->src;
+    set_up->dst = op->dst;
+    set_up->place = place_of(op->frame, connect->private_data, connect->private_caplen,
+                             connect->private_len, &set_up->copy);
 }
 
 void keep_op(const struct rpcrdma_op *op)

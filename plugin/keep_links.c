@@ -7,10 +7,11 @@
 
 static void add_frame(struct told *call, uint32_t frame, uint32_t length)
 {
-    struct frames *f = call->data;
+    struct rare *rare = store_rare(call);
+    struct frames *f = rare->data;
 
     if (!f)
-        f = call->data = store_new(sizeof(struct frames));
+        f = rare->data = store_new(sizeof(struct frames));
     f->bytes += length;
     if (f->n > 0 && f->at[f->n - 1] == frame)
         return;
@@ -29,7 +30,7 @@ void keep_moved(void *context, const struct rpcrdma_moved *moved)
 {
     struct frame_note *note = store_get((uint32_t)moved->frame);
     struct frame_note *call = store_find((uint32_t)moved->call_frame);
-    struct carried **end = &note->carried;
+    struct carried **end = &store_more((uint32_t)moved->frame)->carried;
     struct told *told = call ? store_told(call, false, moved->xid, 0) : NULL;
 
     (void)context;

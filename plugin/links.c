@@ -19,6 +19,13 @@ static void put_number(proto_tree *tree, enum rpcrdma_field_id field, tvbuff_t *
     proto_item_set_generated(proto_tree_add_uint64(tree, field_hf(field), tvb, 0, 0, value));
 }
 
+static void put_time(proto_tree *tree, enum rpcrdma_field_id field, tvbuff_t *tvb, int64_t ns)
+{
+    const nstime_t time = NSTIME_INIT_SECS_NSECS(ns / 1000000000, (int)(ns % 1000000000));
+
+    proto_item_set_generated(proto_tree_add_time(tree, field_hf(field), tvb, 0, 0, &time));
+}
+
 static void put_bool(proto_tree *tree, enum rpcrdma_field_id field, tvbuff_t *tvb, bool value)
 {
     proto_item_set_generated(proto_tree_add_boolean(tree, field_hf(field), tvb, 0, 0, value));
@@ -30,11 +37,11 @@ static void put_lengths(const struct transacted *t, tvbuff_t *tvb, proto_tree *t
         enum rpcrdma_field_id field;
         uint64_t value;
     } lengths[] = {
-        {RPCRDMA_FIELD_RPCS_CALL_LENGTH, t->call_length},
-        {RPCRDMA_FIELD_RPCS_REPLY_LENGTH, t->reply_length},
-        {RPCRDMA_FIELD_RPCS_READ_CHUNK_LENGTH, t->read_chunk_length},
-        {RPCRDMA_FIELD_RPCS_WRITE_CHUNK_LENGTH, t->write_chunk_length},
-        {RPCRDMA_FIELD_RPCS_REPLY_CHUNK_LENGTH, t->reply_chunk_length},
+        {RPCRDMA_FIELD_RPCS_CALL_LENGTH, t->amounts->call_length},
+        {RPCRDMA_FIELD_RPCS_REPLY_LENGTH, t->amounts->reply_length},
+        {RPCRDMA_FIELD_RPCS_READ_CHUNK_LENGTH, t->amounts->read_chunk_length},
+        {RPCRDMA_FIELD_RPCS_WRITE_CHUNK_LENGTH, t->amounts->write_chunk_length},
+        {RPCRDMA_FIELD_RPCS_REPLY_CHUNK_LENGTH, t->amounts->reply_chunk_length},
     };
 
     for (size_t i = 0; i < G_N_ELEMENTS(lengths); i++)
@@ -55,11 +62,11 @@ static void put_transacted(const struct transacted *t, uint32_t frame, tvbuff_t 
     if (t->reply_frame != 0 && t->reply_frame != frame)
         put_frame(tree, RPCRDMA_FIELD_RPCS_REPLY_FRAME, tvb, t->reply_frame);
     if (t->has_latency) {
-        put_number(tree, RPCRDMA_FIELD_RPCS_LATENCY, tvb, (uint64_t)t->latency_ns);
+        put_time(tree, RPCRDMA_FIELD_RPCS_LATENCY, tvb, t->latency_ns);
         proto_item_append_text(item, ", %.6f s", (double)t->latency_ns / 1e9);
     }
-    if (t->has_rdma)
-        put_number(tree, RPCRDMA_FIELD_RPCS_RDMA, tvb, (uint64_t)t->rdma_ns);
+    if (t->amounts->has_rdma)
+        put_time(tree, RPCRDMA_FIELD_RPCS_RDMA, tvb, t->amounts->rdma_ns);
     put_lengths(t, tvb, tree);
     put_bool(tree, RPCRDMA_FIELD_RPCS_COMPLETE, tvb, t->complete);
     if (t->retransmitted)
@@ -83,11 +90,11 @@ static void put_data_frames(const struct frames *f, tvbuff_t *tvb, proto_tree *p
 void put_links(const struct told *told, const struct frame_note *note, tvbuff_t *tvb,
                proto_tree *tree)
 {
-    for (const struct transacted *t = note->transacted; t; t = t->next)
+    for (const struct transacted *t = note->transacted; t; t = transacted_next(t, told->frame))
         if (t->xid == told->xid)
             put_transacted(t, told->frame, tvb, tree);
-    if (told->data)
-        put_data_frames(told->data, tvb, tree);
+    if (told_rare(told)->data)
+        put_data_frames(told->rare->data, tvb, tree);
     if (told->rpc_frame != 0 && told->rpc_frame != told->frame)
         proto_item_set_text(put_frame(tree, RPCRDMA_FIELD_FRAME, tvb, told->rpc_frame),
                             "[The RPC message is complete, and shown, in frame %u]",

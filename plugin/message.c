@@ -9,15 +9,15 @@
 
 static const char protocol_column[] = "RPC-over-RDMA";
 
-static tvbuff_t *open_place(const struct place *place, tvbuff_t *raw, packet_info *pinfo,
-                            const char *name)
+static tvbuff_t *open_place(const struct place *place, const uint8_t *copy, tvbuff_t *raw,
+                            packet_info *pinfo, const char *name)
 {
     tvbuff_t *tvb;
 
-    if (!place->copy)
+    if (!copy)
         return tvb_new_subset_length_caplen(raw, (int)place->off, (int)place->caplen,
                                             (int)place->len);
-    tvb = tvb_new_child_real_data(raw, place->copy, place->caplen, (int)MIN(place->len, INT_MAX));
+    tvb = tvb_new_child_real_data(raw, copy, place->caplen, (int)MIN(place->len, INT_MAX));
     add_new_data_source(pinfo, tvb, name);
     return tvb;
 }
@@ -60,7 +60,7 @@ static void put_end(const struct rpcrdma_visitor *visitor, const struct told *to
 
     if (text)
         rpcrdma_visit_text(visitor, address, text);
-    if (told->carrier == RPCRDMA_CARRIER_IWARP)
+    if (told->way->carrier == RPCRDMA_CARRIER_IWARP)
         rpcrdma_visit_number(visitor, port, end->port);
     else if (end->has_qpn)
         rpcrdma_visit_number(visitor, qpn, end->qpn);
@@ -68,9 +68,9 @@ static void put_end(const struct rpcrdma_visitor *visitor, const struct told *to
 
 static int direction(const struct told *told)
 {
-    return told->direction == RPCRDMA_DIRECTION_CALL    ? RPCRDMA_RPC_CALL
-           : told->direction == RPCRDMA_DIRECTION_REPLY ? RPCRDMA_RPC_REPLY
-                                                        : -1;
+    return told->sort->direction == RPCRDMA_DIRECTION_CALL    ? RPCRDMA_RPC_CALL
+           : told->sort->direction == RPCRDMA_DIRECTION_REPLY ? RPCRDMA_RPC_REPLY
+                                                              : -1;
 }
 
 /* What the header does not say: who sent it, and what it is about. */
@@ -78,24 +78,25 @@ static void put_context(const struct told *told, const struct rpcrdma_visitor *v
                         wmem_allocator_t *scope)
 {
     struct rpcrdma_rpc call = {.present = RPCRDMA_RPC_HAS_PROGRAM | RPCRDMA_RPC_HAS_TYPE,
-                               .program = told->program,
-                               .version = told->version,
-                               .procedure = told->procedure};
+                               .program = told->sort->program,
+                               .version = told->sort->version,
+                               .procedure = told->sort->procedure};
 
     if (told->has_invalidate)
-        rpcrdma_visit_number(visitor, RPCRDMA_FIELD_INVALIDATE, told->invalidate);
-    if (told->connection)
-        rpcrdma_visit_number(visitor, RPCRDMA_FIELD_CONNECTION, told->connection);
-    rpcrdma_visit_number(visitor, RPCRDMA_FIELD_SENDER, told->sender);
-    put_end(visitor, told, told->src, RPCRDMA_FIELD_SRC, RPCRDMA_FIELD_SRC_QPN,
+        rpcrdma_visit_number(visitor, RPCRDMA_FIELD_INVALIDATE, told_rare(told)->invalidate);
+    if (told->way->connection)
+        rpcrdma_visit_number(visitor, RPCRDMA_FIELD_CONNECTION, told->way->connection);
+    rpcrdma_visit_number(visitor, RPCRDMA_FIELD_SENDER, told->way->sender);
+    put_end(visitor, told, told->way->src, RPCRDMA_FIELD_SRC, RPCRDMA_FIELD_SRC_QPN,
             RPCRDMA_FIELD_SRC_PORT, scope);
-    put_end(visitor, told, told->dst, RPCRDMA_FIELD_DST, RPCRDMA_FIELD_DST_QPN,
+    put_end(visitor, told, told->way->dst, RPCRDMA_FIELD_DST, RPCRDMA_FIELD_DST_QPN,
             RPCRDMA_FIELD_DST_PORT, scope);
     if (told->has_rpc)
-        rpcrdma_walk_rpc(direction(told), told->has_call ? &call : NULL,
-                         told->has_call ? rpcrdma_procedure_name(told->program, told->version,
-                                                                 told->procedure, told->reverse)
-                                        : NULL,
+        rpcrdma_walk_rpc(direction(told), told->sort->has_call ? &call : NULL,
+                         told->sort->has_call
+                             ? rpcrdma_procedure_name(told->sort->program, told->sort->version,
+                                                      told->sort->procedure, told->sort->reverse)
+                             : NULL,
                          visitor);
 }
 
@@ -146,8 +147,9 @@ static struct rpcrdma_message decode(const struct told *told, tvbuff_t *tvb)
     struct rpcrdma_message m;
     uint32_t caplen = tvb_captured_length(tvb);
 
-    rpcrdma_message_decode(told->dialect, caplen > 0 ? tvb_get_ptr(tvb, 0, (int)caplen) : NULL,
-                           caplen, told->place.len, &m);
+    rpcrdma_message_decode(told->sort->dialect,
+                           caplen > 0 ? tvb_get_ptr(tvb, 0, (int)caplen) : NULL, caplen,
+                           told->place.len, &m);
     return m;
 }
 
@@ -184,7 +186,8 @@ static void put_tree(const struct told *told, const struct rpcrdma_message *m,
 static void show_message(const struct told *told, const struct frame_note *note, tvbuff_t *raw,
                          packet_info *pinfo, proto_tree *tree, bool first)
 {
-    tvbuff_t *tvb = open_place(&told->place, raw, pinfo, "RPC-over-RDMA message");
+    tvbuff_t *tvb =
+        open_place(&told->place, told_rare(told)->copy, raw, pinfo, "RPC-over-RDMA message");
     struct rpcrdma_message m = decode(told, tvb);
     int header = m.present & RPCRDMA_HAS_HEADER_LENGTH ? (int)m.header_length : -1;
     bool looked_at = proto_field_is_referenced(tree, proto_rpcrdma);
@@ -194,8 +197,8 @@ static void show_message(const struct told *told, const struct frame_note *note,
     begin_info(pinfo, first);
     if (looked_at)
         put_tree(told, &m, note, tvb, pinfo, sub);
-    for (uint32_t i = 0; i < told->n_findings; i++)
-        put_finding(pinfo, sub, tvb, &told->findings[i]);
+    for (uint32_t i = 0; i < told_rare(told)->n_findings; i++)
+        put_finding(pinfo, sub, tvb, &told_rare(told)->findings[i]);
     if (!show_rpc(told, &m, raw, tvb, pinfo, tree, sub) && col_get_writable(pinfo->cinfo, COL_INFO))
         col_append_str(pinfo->cinfo, COL_INFO,
                        line ? line : summary_message(pinfo->pool, told, &m));
@@ -216,8 +219,8 @@ static void show_completed(const struct told *told, tvbuff_t *raw, packet_info *
     proto_item_set_generated(item);
     proto_item_set_text(item, "[Its RPC-over-RDMA message is in frame %u]", told->frame);
     begin_info(pinfo, first);
-    if (!told->whole && told->place.copy) {
-        tvb = open_place(&told->place, raw, pinfo, "RPC-over-RDMA message");
+    if (!told_rare(told)->whole && told_rare(told)->copy) {
+        tvb = open_place(&told->place, told_rare(told)->copy, raw, pinfo, "RPC-over-RDMA message");
         m = decode(told, tvb);
         inside = &m;
     }
@@ -228,7 +231,7 @@ static void show_completed(const struct told *told, tvbuff_t *raw, packet_info *
 static void show_set_up(const struct set_up *set_up, tvbuff_t *raw, packet_info *pinfo,
                         proto_tree *tree)
 {
-    tvbuff_t *tvb = open_place(&set_up->place, raw, pinfo, "Private data");
+    tvbuff_t *tvb = open_place(&set_up->place, set_up->copy, raw, pinfo, "Private data");
     uint32_t off = set_up->private_data.off, captured = tvb_captured_length(tvb);
     struct drawing drawing;
     struct rpcrdma_visitor visitor;
@@ -262,27 +265,28 @@ static void show_findings(const struct found *found, tvbuff_t *raw, packet_info 
 
 void show_frame(const struct frame_note *note, tvbuff_t *raw, packet_info *pinfo, proto_tree *tree)
 {
+    const struct frame_more *more = note_more(note);
     bool first = true;
 
     show_sliced(note, pinfo);
-    if (note->set_up)
-        show_set_up(note->set_up, raw, pinfo, tree);
-    if (note->carried && !(settings.leave_version1 && !note->messages))
-        show_carried(note->carried, raw, pinfo, tree);
+    if (more->set_up)
+        show_set_up(more->set_up, raw, pinfo, tree);
+    if (more->carried && !(settings.leave_version1 && !note->messages))
+        show_carried(more->carried, raw, pinfo, tree);
     for (const struct told *told = note->messages; told; told = told->next) {
-        if (settings.leave_version1 && told->dialect->version == 1)
+        if (settings.leave_version1 && told->sort->dialect->version == 1)
             continue;
         show_message(told, note, raw, pinfo, tree, first);
         first = false;
     }
-    for (const struct completed *c = note->completed; c; c = c->next) {
-        if (settings.leave_version1 && c->told->dialect->version == 1)
+    for (const struct completed *c = more->completed; c; c = c->next) {
+        if (settings.leave_version1 && c->told->sort->dialect->version == 1)
             continue;
         show_completed(c->told, raw, pinfo, tree, first);
         first = false;
     }
     if (!only(note))
         show_credits(note, raw, tree);
-    if (note->findings)
-        show_findings(note->findings, raw, pinfo, tree);
+    if (more->findings)
+        show_findings(more->findings, raw, pinfo, tree);
 }

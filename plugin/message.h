@@ -67,7 +67,7 @@ void rpc_open_tvb(struct rpc_bytes *out, tvbuff_t *raw, packet_info *pinfo, cons
                   uint32_t caplen, uint32_t length);
 uint64_t rpc_limit(void); /* bytes: no message longer than that is laid out */
 
-/* ahead.c: likewise, of a message whose chunks are not known yet. Not of RDMA_MSGP. */
+/* early.c: likewise, of a message whose chunks are not known yet. Not of RDMA_MSGP. */
 bool rpc_open_call(struct rpc_bytes *out, const struct rpcrdma_message *m, tvbuff_t *raw,
                    packet_info *pinfo);
 bool rpc_open_reply(struct rpc_bytes *out, const struct told *told, const struct rpcrdma_message *m,

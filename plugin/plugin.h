@@ -19,9 +19,10 @@
  *   tree.c      what codec/wire/walk.h tells -> protocol items
  *   fields.c    codec/wire/field.def and rule.def -> hf, ett, ei
  *   assemble.c  the bytes of an RPC message
- *   ahead.c     likewise, before those in its chunks are known
+ *   early.c     likewise, before those in its chunks are known
  *   handover.c  whole RPC messages -> the dissector "rpc"
  *   sliced.c    packets cut short, which the InfiniBand dissector refuses
+ *   roce.c      a shorter way from UDP to the InfiniBand dissector
  *   builtin.c   precedence over the dissector that Wireshark brings along
  *   prefs.c     preferences
  *
@@ -74,6 +75,11 @@ void builtin_find(void); /* in the handoff */
 void builtin_hush(void); /* for the rest of this frame */
 void builtin_restore(void);
 bool builtin_claimed(const packet_info *pinfo); /* what the frame in hand carries */
+
+/* roce.c */
+void roce_register(void);
+void roce_file(void);                  /* a file is opened */
+void roce_claimed(packet_info *pinfo); /* by the heuristic in hand */
 
 /* dissect.c */
 void dissect_register(void);

@@ -58,10 +58,10 @@ tap_packet_status stats_credits(stats_tree *st, packet_info *pinfo, epan_dissect
 
 static void type(stats_tree *st, const struct told *told, int parent)
 {
-    int at = node(st, told->type ? told->type : "unknown", parent);
+    int at = node(st, told->sort->type ? told->sort->type : "unknown", parent);
 
-    if (told->error)
-        tick_stat_node(st, told->error, at, FALSE);
+    if (told->sort->error)
+        tick_stat_node(st, told->sort->error, at, FALSE);
 }
 
 tap_packet_status stats_types(stats_tree *st, packet_info *pinfo, epan_dissect_t *edt,
@@ -75,8 +75,8 @@ tap_packet_status stats_types(stats_tree *st, packet_info *pinfo, epan_dissect_t
     (void)flags;
     type(st, told, node(st, STATS_MESSAGES, 0));
     at = node(st, STATS_CONNECTIONS, 0);
-    at = node(st, connections_label(told->connection), at);
-    type(st, told, node(st, roles[told->sender], at));
+    at = node(st, connections_label(told->way->connection), at);
+    type(st, told, node(st, roles[told->way->sender], at));
     return TAP_PACKET_REDRAW;
 }
 
@@ -93,11 +93,12 @@ tap_packet_status stats_chunks(stats_tree *st, packet_info *pinfo, epan_dissect_
     (void)pinfo;
     (void)edt;
     (void)flags;
-    if (told->n_chunks == 0)
+    if (told_rare(told)->n_chunks == 0)
         return TAP_PACKET_DONT_REDRAW;
-    group = increase_stat_node(st, groups[told->direction], 0, TRUE, (int)told->n_chunks);
-    for (uint32_t i = 0; i < told->n_chunks; i++) {
-        const struct chunk_note *chunk = &told->chunks[i];
+    group = increase_stat_node(st, groups[told->sort->direction], 0, TRUE,
+                               (int)told_rare(told)->n_chunks);
+    for (uint32_t i = 0; i < told_rare(told)->n_chunks; i++) {
+        const struct chunk_note *chunk = &told_rare(told)->chunks[i];
 
         at = node(st, places[chunk->place], group);
         avg_stat_node_add_value_int(st, "Length", at, FALSE, value(chunk->length));

@@ -5,18 +5,30 @@
  * By frame number: frames are many, and looked for on every visit. In pages, so that there is no
  * more of it than frames; and what is kept comes off slabs, which know no headers.
  */
-enum { PAGE = 4096, SLAB = 64 << 10, SLAB_MOST = SLAB / 8, ENDS = 1 << 10 };
+enum { PAGE = 4096, SLAB = 64 << 10, SLAB_MOST = SLAB / 8, ENDS = 1 << 10, SHARED = 1 << 12 };
 
 struct page {
-    struct frame_note *notes[PAGE];
+    struct {
+        uint32_t note; /* which of the notes; 0: none */
+        uint32_t stream;
+    } frames[PAGE];
 };
+
+/* The notes, in blocks. */
+enum { BLOCK = 1024 };
 
 static struct page **pages;
 static uint32_t n_pages;
+static struct frame_note **blocks;
+static uint32_t n_notes, blocks_size;
 static uint64_t bytes_kept;
 static uint8_t *slab;
 static size_t slab_left;
 static const struct rpcrdma_endpoint *ends[ENDS]; /* the latest, by hash */
+static struct {
+    const void *thing;
+    size_t n;
+} shared[SHARED]; /* likewise */
 
 void store_begin(void)
 {
@@ -28,10 +40,14 @@ void store_end(void)
     g_free(pages); /* they, and what they point to, go with the file's scope */
     pages = NULL;
     n_pages = 0;
+    g_free(blocks);
+    blocks = NULL;
+    n_notes = blocks_size = 0;
     bytes_kept = 0;
     slab = NULL;
     slab_left = 0;
     memset(ends, 0, sizeof(ends));
+    memset(shared, 0, sizeof(shared));
 }
 
 void *store_new(size_t n)
@@ -49,6 +65,26 @@ void *store_new(size_t n)
     slab += n;
     slab_left -= n;
     return at;
+}
+
+const void *store_share(const void *thing, size_t n)
+{
+    uint64_t hash = n, word;
+    void *copy;
+
+    for (size_t i = 0; i + sizeof(word) <= n; i += sizeof(word)) {
+        memcpy(&word, (const uint8_t *)thing + i, sizeof(word));
+        hash = (hash ^ word) * 0x9e3779b97f4a7c15;
+        hash ^= hash >> 32;
+    }
+    hash %= SHARED;
+    if (shared[hash].n == n && memcmp(shared[hash].thing, thing, n) == 0)
+        return shared[hash].thing;
+    copy = store_new(n);
+    memcpy(copy, thing, n);
+    shared[hash].thing = copy;
+    shared[hash].n = n;
+    return copy;
 }
 
 const struct rpcrdma_endpoint *store_end_point(const struct rpcrdma_endpoint *end)
@@ -70,14 +106,14 @@ const struct rpcrdma_endpoint *store_end_point(const struct rpcrdma_endpoint *en
     return copy;
 }
 
-struct frame_note *store_find(uint32_t frame)
+static struct page *find_page(uint32_t frame)
 {
     uint32_t n = frame / PAGE;
 
-    return n < n_pages && pages[n] ? pages[n]->notes[frame % PAGE] : NULL;
+    return n < n_pages ? pages[n] : NULL;
 }
 
-static struct frame_note **slot(uint32_t frame)
+static struct page *get_page(uint32_t frame)
 {
     uint32_t n = frame / PAGE;
 
@@ -90,22 +126,98 @@ static struct frame_note **slot(uint32_t frame)
     }
     if (!pages[n])
         pages[n] = wmem_new0(wmem_file_scope(), struct page);
-    return &pages[n]->notes[frame % PAGE];
+    return pages[n];
+}
+
+static struct frame_note *note_at(uint32_t index)
+{
+    return &blocks[index / BLOCK][index % BLOCK];
+}
+
+struct frame_note *store_find(uint32_t frame)
+{
+    const struct page *page = find_page(frame);
+    uint32_t index = page ? page->frames[frame % PAGE].note : 0;
+
+    return index != 0 ? note_at(index) : NULL;
+}
+
+static uint32_t new_note(void)
+{
+    uint32_t index = n_notes == 0 ? 1 : n_notes, block = index / BLOCK;
+
+    if (block == blocks_size) {
+        blocks_size = MAX(64, 2 * blocks_size);
+        blocks = g_renew(struct frame_note *, blocks, blocks_size);
+    }
+    if (n_notes == 0 || index % BLOCK == 0)
+        blocks[block] = wmem_alloc0_array(wmem_file_scope(), struct frame_note, BLOCK);
+    n_notes = index + 1;
+    return index;
 }
 
 struct frame_note *store_get(uint32_t frame)
 {
-    struct frame_note **note = slot(frame);
+    uint32_t *index = &get_page(frame)->frames[frame % PAGE].note;
 
-    if (!*note)
-        *note = store_new(sizeof(**note));
-    return *note;
+    if (*index == 0)
+        *index = new_note();
+    return note_at(*index);
 }
 
 void store_forget(uint32_t frame)
 {
-    if (store_find(frame))
-        *slot(frame) = NULL;
+    struct page *page = find_page(frame);
+
+    if (page)
+        page->frames[frame % PAGE].note = 0;
+}
+
+uint32_t store_stream(uint32_t frame)
+{
+    const struct page *page = find_page(frame);
+
+    return page ? page->frames[frame % PAGE].stream : 0;
+}
+
+void store_stream_set(uint32_t frame, uint32_t stream)
+{
+    get_page(frame)->frames[frame % PAGE].stream = stream;
+}
+
+struct frame_more *store_more(uint32_t frame)
+{
+    struct frame_note *note = store_get(frame);
+
+    if (!note->more)
+        note->more = store_new(sizeof(*note->more));
+    return note->more;
+}
+
+const struct frame_more *note_more(const struct frame_note *note)
+{
+    static const struct frame_more none;
+
+    return note->more ? note->more : &none;
+}
+
+const struct rare *told_rare(const struct told *told)
+{
+    static const struct rare none;
+
+    return told->rare ? told->rare : &none;
+}
+
+struct rare *store_rare(struct told *told)
+{
+    if (!told->rare)
+        told->rare = store_new(sizeof(*told->rare));
+    return told->rare;
+}
+
+struct transacted *transacted_next(const struct transacted *t, uint32_t frame)
+{
+    return t->next[frame != t->call_frame];
 }
 
 struct told *store_told(const struct frame_note *note, bool early, uint32_t xid, uint32_t len)

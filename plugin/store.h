@@ -27,10 +27,9 @@ struct whole {
     bool complete;    /* all of it passed on the wire */
 };
 
-/* Bytes of a message: in the frame, or a copy where it was sent in several packets. */
+/* Bytes of a message: in the frame, or of a copy where it was sent in several packets. */
 struct place {
-    uint8_t *copy; /* NULL: in the frame, at off */
-    uint32_t off, caplen, len;
+    uint32_t off, caplen, len; /* off: in the frame */
 };
 
 /* A chunk that a message names. */
@@ -41,36 +40,52 @@ struct chunk_note {
     uint8_t place; /* enum chunk_place; READ_ALL: at position 0, the whole RPC message */
 };
 
-struct told {
-    struct told *next; /* in the same frame */
-    bool early;        /* as much as was known when its frame was first seen */
-    struct place place;
-    const struct rpcrdma_dialect *dialect;
-    uint32_t frame, first_frame;
-    uint32_t connection; /* 0: not known */
-    uint32_t xid;
-    uint8_t carrier, sender, direction; /* enums */
-    bool reverse, has_invalidate, has_call;
-    bool has_rpc;      /* its payload has the RPC message's header */
-    bool unseen;       /* a Call whose RPC message was not shown when its frame was first seen */
-    bool later_visits; /* its RPC message is not shown at the frame's first visit */
-    bool begins_rpc;   /* and is its beginning: what is in chunks are data items of it */
-    uint32_t invalidate, part;
-    uint32_t program, version, procedure;     /* of the Call; has_call */
-    uint32_t gss_service;                     /* likewise */
-    const struct rpcrdma_endpoint *src, *dst; /* one for many messages */
-    uint64_t stream; /* in which the Calls go that it is one of, or answers; 0: not known */
-    struct rpcrdma_finding *findings;
-    uint32_t n_findings, n_chunks;
-    struct chunk_note *chunks;
-    const char *type, *error; /* by the dialect's names; NULL: it has none */
+/* What many messages share is kept once (store_share): whose they are, */
+struct way {
+    const struct rpcrdma_endpoint *src, *dst;
+    uint64_t stream;         /* in which the Calls go that it is one of, or answers; 0: not known */
+    uint32_t connection;     /* 0: not known */
+    uint8_t carrier, sender; /* enums */
+};
 
-    /* the RPC message: shown where */
-    bool reduced;        /* its inline part is not the whole of it */
-    uint32_t rpc_frame;  /* the frame that completes it and shows it; 0: not known; else its own */
-    struct whole *whole; /* NULL: not put together (yet, or no need) */
+/* and what kind of message they are. */
+struct sort {
+    const struct rpcrdma_dialect *dialect;
+    const char *type, *error;             /* by the dialect's names; NULL: it has none */
+    uint32_t program, version, procedure; /* of the Call; has_call */
+    uint32_t gss_service;                 /* likewise */
+    uint8_t direction;                    /* enum */
+    bool reverse, has_call;
+};
+
+/* What few messages have. */
+struct rare {
+    uint8_t *copy;        /* of its bytes; NULL: they are in the frame */
+    uint32_t first_frame; /* of several; 0: its own */
+    uint32_t invalidate, part;
+    uint32_t n_findings, n_chunks;
+    struct rpcrdma_finding *findings;
+    struct chunk_note *chunks;
+    struct whole *whole;   /* NULL: not put together (yet, or no need) */
     struct told *previous; /* the part before this one, of a continued message */
     struct frames *data;   /* of a Call: which frames move bytes of its chunks */
+};
+
+struct told {
+    struct told *next; /* in the same frame */
+    const struct way *way;
+    const struct sort *sort;
+    struct rare *rare; /* NULL: nothing of it; see told_rare() */
+    uint32_t frame, xid;
+    struct place place;
+    uint32_t rpc_frame; /* the frame that completes its RPC message and shows it; 0: not known */
+    bool early : 1;     /* as much as was known when its frame was first seen */
+    bool has_invalidate : 1;
+    bool has_rpc : 1;    /* its payload has the RPC message's header */
+    bool reduced : 1;    /* its inline part is not the whole of the RPC message */
+    bool begins_rpc : 1; /* and is its beginning: what is in chunks are data items of it */
+    bool unseen : 1;     /* a Call whose RPC message was not shown when its frame was first seen */
+    bool later_visits : 1; /* its RPC message is not shown at the frame's first visit */
 };
 
 /* A list of frames, in order. */
@@ -81,15 +96,22 @@ struct frames {
     uint32_t *at;
 };
 
-/* A Call and what answers it: known of both frames. */
-struct transacted {
-    struct transacted *next;
-    uint32_t connection, xid, call_frame, reply_frame;
-    const char *title; /* "NFS V3 READ" */
-    bool has_latency, has_rdma, complete, retransmitted, error;
-    bool left_alone; /* to Wireshark's own dissector */
-    int64_t latency_ns, rdma_ns;
+/* What an RPC moved; one for many transactions. */
+struct amounts {
+    bool has_rdma;
+    int64_t rdma_ns;
     uint64_t call_length, reply_length, read_chunk_length, write_chunk_length, reply_chunk_length;
+};
+
+/* A Call and what answers it: one for both frames. */
+struct transacted {
+    struct transacted *next[2]; /* in the Call's frame, in the Reply's: see transacted_next() */
+    const char *title;          /* "NFS V3 READ" */
+    const struct amounts *amounts;
+    int64_t latency_ns;
+    uint32_t connection, xid, call_frame, reply_frame;
+    bool has_latency : 1, complete : 1, retransmitted : 1, error : 1;
+    bool left_alone : 1; /* to Wireshark's own dissector */
 };
 
 /* A message that is completed, and shown, by a later frame than its own. */
@@ -107,13 +129,14 @@ struct found {
 /* RFC 8797 private data in a CM or MPA message. */
 struct set_up {
     struct place place;
+    uint8_t *copy; /* of its bytes; NULL: they are in the frame */
     struct rpcrdma_private_data private_data;
     struct rpcrdma_address src, dst;
 };
 
 /* How one direction of RPC (counting: one sender) stands with its credits after the frame. */
 struct credit_state {
-    struct credit_state *next;
+    const struct credit_state *next; /* in the same frame */
     uint32_t connection;
     bool counting, closed, at_limit;
     bool has_requested, has_granted, has_limit, has_advertised;
@@ -131,17 +154,22 @@ struct carried {
     uint8_t kind, chunk; /* enum rpcrdma_op_kind, rpcrdma_chunk_kind */
 };
 
-struct frame_note {
-    uint8_t kind; /* of the first operation in it: enum rpcrdma_op_kind */
-    uint32_t dst_qpn;
-    bool ours; /* of a connection taken as RPC-over-RDMA, or about to become one */
-    struct told *messages;
+/* What few frames have. */
+struct frame_more {
     struct completed *completed;
-    struct transacted *transacted;
     struct carried *carried;
     struct found *findings;
-    struct credit_state *credits;
     struct set_up *set_up;
+};
+
+struct frame_note {
+    uint8_t kind; /* of the first operation in it: enum rpcrdma_op_kind */
+    bool ours;    /* of a connection taken as RPC-over-RDMA, or about to become one */
+    uint32_t dst_qpn;
+    struct told *messages;
+    struct transacted *transacted;
+    const struct credit_state *credits;
+    struct frame_more *more; /* NULL: nothing of it; see note_more() */
 };
 
 void store_begin(void); /* a file is opened */
@@ -150,14 +178,29 @@ void store_end(void);   /* and closed */
 /* NULL: nothing is known of it. */
 struct frame_note *store_find(uint32_t frame);
 struct frame_note *store_get(uint32_t frame);
+/* Of which stream a frame is: connections.c's numbers; 0: of none. */
+uint32_t store_stream(uint32_t frame);
+void store_stream_set(uint32_t frame, uint32_t stream);
+
+struct frame_more *store_more(uint32_t frame);
 void store_forget(uint32_t frame);
 
 /* A message of the frame, one that was told early only or one that was told in full. len 0: of any
  * length. NULL: there is none. */
 struct told *store_told(const struct frame_note *note, bool early, uint32_t xid, uint32_t len);
 
+/* What few have, read or made. */
+const struct frame_more *note_more(const struct frame_note *note);
+const struct rare *told_rare(const struct told *told);
+struct rare *store_rare(struct told *told);
+
+/* The next one in the same frame. */
+struct transacted *transacted_next(const struct transacted *t, uint32_t frame);
+
 /* Zeros in file scope, aligned for all but long double; and an end like this one there. */
 void *store_new(size_t n);
+/* Likewise a thing like this one. Its padding is part of it: it begins as zeros. */
+const void *store_share(const void *thing, size_t n);
 const struct rpcrdma_endpoint *store_end_point(const struct rpcrdma_endpoint *end);
 
 /* File scope memory within the limit; NULL beyond it. */

@@ -80,33 +80,34 @@ const char *summary_address(wmem_allocator_t *scope, const struct rpcrdma_addres
 
 static void put_procedure(struct line *out, const struct told *told)
 {
-    const char *program = rpcrdma_program_name(told->program, told->version, told->reverse);
-    const char *procedure =
-        rpcrdma_procedure_name(told->program, told->version, told->procedure, told->reverse);
+    const char *program =
+        rpcrdma_program_name(told->sort->program, told->sort->version, told->sort->reverse);
+    const char *procedure = rpcrdma_procedure_name(told->sort->program, told->sort->version,
+                                                   told->sort->procedure, told->sort->reverse);
 
-    if (!told->has_call)
+    if (!told->sort->has_call)
         return;
     if (program)
         put(out, program);
     else
-        put_named(out, "program ", told->program);
-    put_named(out, " V", told->version);
+        put_named(out, "program ", told->sort->program);
+    put_named(out, " V", told->sort->version);
     put(out, " ");
     if (procedure)
         put(out, procedure);
     else
-        put_named(out, "procedure ", told->procedure);
+        put_named(out, "procedure ", told->sort->procedure);
     put(out, " ");
 }
 
 static void put_rpc(struct line *out, const struct told *told)
 {
     put_procedure(out, told);
-    if (told->direction == RPCRDMA_DIRECTION_CALL)
+    if (told->sort->direction == RPCRDMA_DIRECTION_CALL)
         put(out, "Call ");
-    else if (told->direction == RPCRDMA_DIRECTION_REPLY)
+    else if (told->sort->direction == RPCRDMA_DIRECTION_REPLY)
         put(out, "Reply ");
-    if (told->reverse && told->direction != RPCRDMA_DIRECTION_UNKNOWN)
+    if (told->sort->reverse && told->sort->direction != RPCRDMA_DIRECTION_UNKNOWN)
         put(out, "(reverse) ");
 }
 
@@ -198,7 +199,7 @@ static void put_transport(struct line *out, const struct told *told,
         put_named(out, ", remaining ", m->remaining);
     if (told->has_invalidate) {
         put(out, ", invalidates ");
-        put_hex(out, told->invalidate);
+        put_hex(out, told_rare(told)->invalidate);
     }
 }
 

@@ -40,18 +40,18 @@ static void tell(enum tap tap, const void *what)
         g_ptr_array_add(fresh[tap], (void *)(uintptr_t)what);
 }
 
-static void add_chunk(struct told *told, enum chunk_place place, uint32_t segments, uint64_t length)
+static void add_chunk(struct rare *rare, enum chunk_place place, uint32_t segments, uint64_t length)
 {
     /* a power of two of them is room for one less than the next */
-    if ((told->n_chunks & (told->n_chunks - 1)) == 0)
-        told->chunks = wmem_realloc(wmem_file_scope(), told->chunks,
-                                    MAX(2 * told->n_chunks, 1) * sizeof(*told->chunks));
-    told->chunks[told->n_chunks++] =
+    if ((rare->n_chunks & (rare->n_chunks - 1)) == 0)
+        rare->chunks = wmem_realloc(wmem_file_scope(), rare->chunks,
+                                    MAX(2 * rare->n_chunks, 1) * sizeof(*rare->chunks));
+    rare->chunks[rare->n_chunks++] =
         (struct chunk_note){.place = (uint8_t)place, .segments = segments, .length = length};
 }
 
 /* Segments of one position that follow each other are one chunk (RFC 8166 section 3.4.5). */
-static void add_reads(struct told *told, const struct rpcrdma_read_list *list, bool call)
+static void add_reads(struct rare *rare, const struct rpcrdma_read_list *list, bool call)
 {
     struct rpcrdma_read_iter it = rpcrdma_read_begin(list);
     struct rpcrdma_read_segment segment;
@@ -59,46 +59,44 @@ static void add_reads(struct told *told, const struct rpcrdma_read_list *list, b
 
     while (rpcrdma_read_next(&it, &segment)) {
         if (segments++ == 0 || segment.position != position) {
-            add_chunk(told,
+            add_chunk(rare,
                       call                    ? CHUNK_CALL
                       : segment.position == 0 ? CHUNK_READ_ALL
                                               : CHUNK_READ,
                       0, 0);
             position = segment.position;
         }
-        told->chunks[told->n_chunks - 1].segments++;
-        told->chunks[told->n_chunks - 1].length += segment.segment.length;
+        rare->chunks[rare->n_chunks - 1].segments++;
+        rare->chunks[rare->n_chunks - 1].length += segment.segment.length;
     }
 }
 
-static void set_chunks(struct told *told, const struct rpcrdma_message *m)
+static bool has_chunks(const struct rpcrdma_message *m)
+{
+    return m->call.count > 0 || m->read.count > 0 || m->write.count > 0 ||
+           (m->present & RPCRDMA_HAS_REPLY && m->reply_present);
+}
+
+static void set_chunks(struct rare *rare, const struct rpcrdma_message *m)
 {
     struct rpcrdma_write_iter it = rpcrdma_write_begin(&m->write);
     struct rpcrdma_chunk chunk;
 
-    told->n_chunks = 0;
-    told->chunks = NULL;
-    add_reads(told, &m->call, true);
-    add_reads(told, &m->read, false);
+    rare->n_chunks = 0;
+    rare->chunks = NULL;
+    add_reads(rare, &m->call, true);
+    add_reads(rare, &m->read, false);
     while (rpcrdma_write_next(&it, &chunk))
-        add_chunk(told, CHUNK_WRITE, chunk.count, rpcrdma_chunk_length(&chunk));
+        add_chunk(rare, CHUNK_WRITE, chunk.count, rpcrdma_chunk_length(&chunk));
     if (m->present & RPCRDMA_HAS_REPLY && m->reply_present)
-        add_chunk(told, CHUNK_REPLY, m->reply.count, rpcrdma_chunk_length(&m->reply));
+        add_chunk(rare, CHUNK_REPLY, m->reply.count, rpcrdma_chunk_length(&m->reply));
 }
 
 void tap_message(struct told *told, const struct rpcrdma_message *m)
 {
-    const struct rpcrdma_type_desc *type = NULL;
-    const struct rpcrdma_error_desc *error = NULL;
-
-    if (m->present & RPCRDMA_HAS_TYPE && m->version == m->dialect->version)
-        type = rpcrdma_dialect_type(m->dialect, m->type);
-    if (m->present & RPCRDMA_HAS_ERROR)
-        error = rpcrdma_dialect_error(m->dialect, m->error.code);
-    told->type = type ? type->name : NULL;
-    told->error = error ? error->name : NULL;
-    set_chunks(told, m);
-    if (!settings.leave_version1 || told->dialect->version != 1)
+    if (told->rare || has_chunks(m))
+        set_chunks(store_rare(told), m);
+    if (!settings.leave_version1 || told->sort->dialect->version != 1)
         tell(TAP_MESSAGES, told);
 }
 
@@ -117,7 +115,8 @@ static void first_pass(packet_info *pinfo)
     for (int i = 0; i < TAPS; i++) {
         for (unsigned j = 0; j < fresh[i]->len; j++)
             tap_queue_packet(ids[i], pinfo, fresh[i]->pdata[j]);
-        g_ptr_array_set_size(fresh[i], 0);
+        if (fresh[i]->len > 0)
+            g_ptr_array_set_size(fresh[i], 0);
     }
 }
 
@@ -127,11 +126,11 @@ static void later_pass(packet_info *pinfo, const struct frame_note *note)
     if (!note)
         return;
     for (const struct told *told = note->messages; told; told = told->next)
-        if (!told->early && !(settings.leave_version1 && told->dialect->version == 1))
+        if (!told->early && !(settings.leave_version1 && told->sort->dialect->version == 1))
             tap_queue_packet(ids[TAP_MESSAGES], pinfo, told);
     for (const struct credit_state *state = note->credits; state; state = state->next)
         tap_queue_packet(ids[TAP_CREDITS], pinfo, state);
-    for (const struct transacted *t = note->transacted; t; t = t->next)
+    for (const struct transacted *t = note->transacted; t; t = transacted_next(t, pinfo->num))
         if (pinfo->num == (t->reply_frame != 0 ? t->reply_frame : t->call_frame) && !t->left_alone)
             tap_queue_packet(ids[TAP_TRANSACTIONS], pinfo, t);
 }

@@ -4,14 +4,26 @@
 
 /* Transactions, as flow/ tells them -> the store. */
 
-static wmem_map_t *titles; /* each kept once */
+/* What a title is made of. */
+struct titled {
+    uint32_t program, version, procedure, n_operations;
+    bool has_program, reverse, compound, callback, cut;
+    uint32_t operations[RPCRDMA_OPERATIONS];
+    const char *title; /* NULL: nothing yet */
+};
+
+enum { TITLED = 64 };
+
+static wmem_map_t *titles;           /* each kept once */
+static struct titled titled[TITLED]; /* the latest, by hash */
 
 void keep_transactions_file(void)
 {
     titles = wmem_map_new(wmem_file_scope(), wmem_str_hash, g_str_equal);
+    memset(titled, 0, sizeof(titled));
 }
 
-static const char *title_of(const struct rpcrdma_transaction *from)
+static const char *make_title(const struct rpcrdma_transaction *from)
 {
     char text[1024];
     const char *title;
@@ -25,43 +37,85 @@ static const char *title_of(const struct rpcrdma_transaction *from)
     return title;
 }
 
-static struct transacted *add(uint32_t frame, const struct transacted *t)
+static const char *title_of(const struct rpcrdma_transaction *from)
 {
-    struct transacted **end;
+    uint32_t n = from->compound ? MIN(from->n_operations, RPCRDMA_OPERATIONS) : 0, hash;
+    bool reverse = from->direction_known && from->reverse;
+    struct titled *t;
 
-    if (frame == 0)
-        return NULL;
-    end = &store_get(frame)->transacted;
+    hash = (from->program * 31 + from->version) * 31 + from->procedure;
+    for (uint32_t i = 0; i < n; i++)
+        hash = hash * 31 + from->operations[i];
+    t = &titled[hash % TITLED];
+    if (t->title && t->program == from->program && t->version == from->version &&
+        t->procedure == from->procedure && t->n_operations == n &&
+        t->has_program == from->has_program && t->reverse == reverse &&
+        t->compound == from->compound && t->callback == from->callback &&
+        t->cut == from->operations_cut &&
+        memcmp(t->operations, from->operations, n * sizeof(*t->operations)) == 0)
+        return t->title;
+    t->program = from->program;
+    t->version = from->version;
+    t->procedure = from->procedure;
+    t->n_operations = n;
+    t->has_program = from->has_program;
+    t->reverse = reverse;
+    t->compound = from->compound;
+    t->callback = from->callback;
+    t->cut = from->operations_cut;
+    memcpy(t->operations, from->operations, n * sizeof(*t->operations));
+    t->title = make_title(from);
+    return t->title;
+}
+
+static const struct amounts *amounts_of(const struct rpcrdma_transaction *from)
+{
+    struct amounts amounts;
+
+    memset(&amounts, 0, sizeof(amounts)); /* its padding, too */
+    amounts.has_rdma = from->has_rdma;
+    amounts.rdma_ns = from->rdma_ns;
+    amounts.call_length = from->call_length;
+    amounts.reply_length = from->reply_length;
+    amounts.read_chunk_length = from->read_chunk_length;
+    amounts.write_chunk_length = from->write_chunk_length;
+    amounts.reply_chunk_length = from->reply_chunk_length;
+    return store_share(&amounts, sizeof(amounts));
+}
+
+static void add(uint32_t frame, struct transacted *t)
+{
+    struct transacted **end = &store_get(frame)->transacted;
+
     while (*end)
-        end = &(*end)->next;
-    *end = store_new(sizeof(*t));
-    **end = *t;
-    return *end;
+        end = &(*end)->next[frame != (*end)->call_frame];
+    *end = t;
 }
 
 void keep_transaction(void *context, const struct rpcrdma_transaction *from)
 {
-    struct transacted t = {.connection = from->connection->number,
-                           .xid = from->xid,
-                           .call_frame = (uint32_t)from->call_frame,
-                           .reply_frame = (uint32_t)from->reply_frame,
-                           .title = title_of(from),
-                           .has_latency = from->has_latency,
-                           .has_rdma = from->has_rdma,
-                           .complete = from->complete,
-                           .retransmitted = from->retransmitted,
-                           .error = from->error,
-                           .left_alone = settings.leave_version1 && from->connection->version == 1,
-                           .latency_ns = from->latency_ns,
-                           .rdma_ns = from->rdma_ns,
-                           .call_length = from->call_length,
-                           .reply_length = from->reply_length,
-                           .read_chunk_length = from->read_chunk_length,
-                           .write_chunk_length = from->write_chunk_length,
-                           .reply_chunk_length = from->reply_chunk_length};
-    const struct transacted *call = add(t.call_frame, &t), *reply = add(t.reply_frame, &t);
+    struct transacted *t;
 
     (void)context;
-    if ((reply || call) && !t.left_alone)
-        tap_transaction(reply ? reply : call);
+    if (from->call_frame == 0 && from->reply_frame == 0)
+        return;
+    t = store_new(sizeof(*t));
+    t->title = title_of(from);
+    t->amounts = amounts_of(from);
+    t->latency_ns = from->latency_ns;
+    t->connection = from->connection->number;
+    t->xid = from->xid;
+    t->call_frame = (uint32_t)from->call_frame;
+    t->reply_frame = (uint32_t)from->reply_frame;
+    t->has_latency = from->has_latency;
+    t->complete = from->complete;
+    t->retransmitted = from->retransmitted;
+    t->error = from->error;
+    t->left_alone = settings.leave_version1 && from->connection->version == 1;
+    if (t->call_frame != 0)
+        add(t->call_frame, t);
+    if (t->reply_frame != 0 && t->reply_frame != t->call_frame)
+        add(t->reply_frame, t);
+    if (!t->left_alone)
+        tap_transaction(t);
 }

@@ -68,6 +68,30 @@ class DecodeAsTest(host.PluginTest):
         path = changed('iwarp-nfs41-mini', self.folder)
         self.assertEqual(shown(path, *decode_as('tcp.port==4711')), [])
 
+    def test_given_away(self):
+        """What is given to another dissector goes there, and nothing is said of it here."""
+        for name, rules in (('roce-nfs42-mini', ['infiniband', 'udp.port==4791']),
+                            ('iwarp-nfs41-mini', [f'tcp.port=={PORT}'])):
+            for rule in rules:
+                with self.subTest(rule):
+                    self.assertEqual(host.count(host.capture(name), 'rpcrdma.xid || rpc', 2,
+                                                ['-d', rule + ',data']), 0)
+
+    def test_qp_given_away(self):
+        path = host.capture('roce-nfs42-mini')
+        qpn = host.fields(path, 'rpcrdma.dst_qpn', where='rpcrdma.sender == 1')[0][0][0]
+        to = f'infiniband.bth.destqp == {qpn} && infiniband.bth.opcode == 4'
+        sends = host.count(path, to)
+        self.assertGreater(sends, 20)
+        for passes in (1, 2):
+            with self.subTest(passes=passes):
+                options = ['-d', f'rpcrdma.qpn=={qpn},data']
+                given = host.fields(path, 'frame.protocols', where=to, passes=passes, options=options)
+                self.assertEqual(len(given), sends)
+                self.assertEqual({row[0][0].split(':')[-1] for row in given}, {'data'})
+                self.assertEqual(host.count(path, f'rpcrdma && infiniband.bth.destqp == {qpn}', passes,
+                                            options), 0)
+
 
 if __name__ == '__main__':
     unittest.main()

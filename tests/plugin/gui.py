@@ -6,18 +6,15 @@ the packet list and tree, the statistics and the I/O graph into FOLDER, for some
 wireshark, Xvfb, xdotool, openbox and ImageMagick. Fails where a window does not come, is blank, or
 Wireshark complains of the profile."""
 import os
-import shutil
-import subprocess
 import sys
 import time
 
 import host
+from display import HEIGHT, WIDTH, Display, as_user, need_programs
 
 PROFILE, FOLDER = sys.argv[1:3]
 RECORDING = sys.argv[3] if len(sys.argv) > 3 else 'roce-nfs42-mini'
 FRAME = sys.argv[4] if len(sys.argv) > 4 else '130'
-WIDTH, HEIGHT = 1500, 900
-PATIENCE = 60  # seconds for a window to come
 COMPLAINTS = ('Could not compile', 'Error loading', 'rror in', 'not a valid', 'unregistered')
 
 # name, Wireshark's arguments, the window's name, keys that bring it. The menu of statistics ends with
@@ -31,51 +28,6 @@ SHOTS = (
     ('times', [], 'Service response time', (*MENU, 'Down', 'Down', 'Down', 'Return')),
     ('graph', ['-z', 'io,stat'], 'I/O Graphs', ()),
 )
-
-
-def as_user(command, env, **options):
-    other = {'user': host.NOBODY, 'group': host.NOBODY, 'extra_groups': []} if os.getuid() == 0 else {}
-    return subprocess.Popen(command, env=env, **other, **options)
-
-
-class Display:
-    def __enter__(self):
-        read, write = os.pipe()
-        self.server = subprocess.Popen(
-            ['Xvfb', '-displayfd', str(write), '-screen', '0', f'{WIDTH}x{HEIGHT}x24', '-nolisten', 'tcp'],
-            pass_fds=[write], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        os.close(write)
-        with os.fdopen(read) as number:
-            self.env = dict(host.environment(), DISPLAY=':' + number.readline().strip(),
-                            HOME=host.SCRATCH, XDG_RUNTIME_DIR=host.SCRATCH)
-        self.manager = subprocess.Popen(['openbox'], env=self.env, stdout=subprocess.DEVNULL,
-                                        stderr=subprocess.DEVNULL)
-        return self
-
-    def __exit__(self, *_):
-        for process in (self.manager, self.server):
-            process.terminate()
-            process.wait()
-
-    def do(self, *words):
-        return subprocess.run(['xdotool', *words], env=self.env, stdout=subprocess.PIPE,
-                              stderr=subprocess.DEVNULL, check=False).stdout.decode()
-
-    def window(self, name):
-        end = time.monotonic() + PATIENCE
-        while time.monotonic() < end:
-            found = self.do('search', '--onlyvisible', '--name', name).split()
-            if found:
-                return found[-1]
-            time.sleep(0.5)
-        subprocess.run(['import', '-window', 'root', os.path.join(FOLDER, 'failed.png')], env=self.env, check=False)
-        raise SystemExit(f'no window named {name}')
-
-    def picture(self, path):
-        subprocess.run(['import', '-window', 'root', '-depth', '8', path], env=self.env, check=True)
-        colours = subprocess.run(['identify', '-format', '%k', path], stdout=subprocess.PIPE, check=True)
-        if int(colours.stdout) < 20:
-            raise SystemExit(f'{path} is blank')
 
 
 def open_tree(display, window, capture):
@@ -119,13 +71,11 @@ def take(display, capture, shot):
 def main():
     os.makedirs(FOLDER, exist_ok=True)
     host.take_profile(PROFILE)
-    with Display() as display:
+    with Display(FOLDER) as display:
         for shot in SHOTS:
             take(display, host.capture(RECORDING), shot)
 
 
 if __name__ == '__main__':
-    for program in ('wireshark', 'Xvfb', 'xdotool', 'openbox', 'import'):
-        if not shutil.which(program):
-            sys.exit(f'{program} is not installed')
+    need_programs()
     main()

@@ -7,10 +7,12 @@ import sys
 
 import host
 
-CMAKE, BUILD, CONFIG, PLUGINS, DATA = sys.argv[1:6]
-del sys.argv[1:6]
+CMAKE, BUILD, CONFIG, PLUGINS, DATA, EXTCAPS, STANDIN, BIN = sys.argv[1:9]
+del sys.argv[1:9]
 NAME = 'RPC-over-RDMA'
 EXPORTED = {'plugin_version', 'plugin_want_major', 'plugin_want_minor', 'plugin_register', 'plugin_describe'}
+# 4.0 has it with what is configured
+PERSONAL = '.config/wireshark/extcap' if host.VERSION in ('3.6', '4.0') else '.local/lib/wireshark/extcap'
 PROFILE = {'preferences', 'recent', 'colorfilters', 'dfilter_buttons', 'io_graphs'}
 
 
@@ -23,9 +25,10 @@ def found(folder):
     return {os.path.relpath(os.path.join(at, name), folder) for at, _, names in os.walk(folder) for name in names}
 
 
-def expected(plugins, data):
+def expected(plugins, data, extcaps):
     return {os.path.join(plugins, 'epan', 'rpcrdma.so')} | \
-        {os.path.join(data, 'profiles', NAME, name) for name in PROFILE}
+        {os.path.join(data, 'profiles', NAME, name) for name in PROFILE} | \
+        ({os.path.join(extcaps, 'rpcrdma-extcap')} if EXTCAPS else set())
 
 
 def tshark(*arguments, **environment):
@@ -60,24 +63,26 @@ class InstallTest(host.PluginTest):
         self.assertGreater(len(messages), 20, err)
         self.assertEqual(profile, all('RDMA_' in line for line in messages))
         out, _ = tshark('-G', 'protocols', HOME=self.home, **environment)
-        self.assertIn('\trpcrdma\n', out)  # not "plugins", which runs every capture program there is
+        # not "plugins", which runs every capture program there is; 4.2 says more of each
+        self.assertIn('rpcrdma', [line.split('\t')[2] for line in out.splitlines() if line.count('\t') > 1])
 
     def test_system(self):
         to = os.path.join(self.folder, 'root')
         install(DESTDIR=to)
-        self.assertEqual(found(to), expected(PLUGINS[1:], DATA[1:]))
+        self.assertEqual(found(to), expected(PLUGINS[1:], DATA[1:], EXTCAPS[1:]))
         # a Wireshark that finds its own data there, too
         for name in os.listdir(DATA):
             if name != 'profiles':
                 os.symlink(os.path.join(DATA, name), os.path.join(to + DATA, name))
         self.sees(WIRESHARK_PLUGIN_DIR=os.path.dirname(to + PLUGINS), WIRESHARK_DATA_DIR=to + DATA)
+        self.offers(WIRESHARK_EXTCAP_DIR=to + EXTCAPS)
 
     def test_prefix(self):
         """Elsewhere than what the build was configured for: below that, in the same order."""
         to = os.path.join(self.folder, 'prefix')
         install('--prefix', to)
         names = found(to)
-        self.assertEqual(len(names), 1 + len(PROFILE))
+        self.assertEqual(len(names), len(expected('', '', '')))
         self.assertTrue(any(PLUGINS.endswith(os.path.dirname(os.path.dirname(name))) for name in names), names)
 
     def test_user(self):
@@ -88,8 +93,22 @@ class InstallTest(host.PluginTest):
             subprocess.run(script, env=dict(env, HOME=self.home), stderr=subprocess.PIPE,
                            stdout=subprocess.PIPE, check=True)
             self.assertEqual(found(self.home), expected(f'.local/lib/wireshark/plugins/{host.VERSION}',
-                                                        '.config/wireshark'))
+                                                        '.config/wireshark', PERSONAL))
         self.sees()
+        self.offers()
+
+    def offers(self, **environment):
+        """tshark lists the RDMA device, as its capture dialog would."""
+        if not EXTCAPS or not STANDIN or os.path.exists(os.path.join(BIN, 'rpcrdma')) or \
+                'RPCRDMA_PRELOAD' in os.environ:
+            return  # no program, no device, or not ours
+        program = os.path.join(self.home, 'rpcrdma')
+        with open(program, 'w', encoding='ascii') as file:
+            file.write(f'#!/bin/sh\nLD_PRELOAD={STANDIN} exec {host.RPCRDMA} "$@"\n')
+        os.chmod(program, 0o755)
+        out, err = tshark('-D', HOME=self.home, PATH=self.home + ':' + os.environ['PATH'],
+                          STANDIN_CAPTURE=host.capture('roce-nfs3-mini'), **environment)
+        self.assertRegex(out, r'(?m)^\d+\. rpcrdma-standin0 \(RDMA device: standin0', err)
 
     def test_the_users_changes_stay(self):
         script = [CMAKE, '-D', 'user=ON', '-D', f'config={CONFIG}', '-P',

@@ -18,6 +18,19 @@ def transactions(path):
     return [json.loads(line) for line in run.stdout.decode().splitlines()]
 
 
+def field(key):
+    """Wireshark has times in seconds, and no unit in their name."""
+    return 'rpcrdma.rpcs.' + key.removesuffix('_ns')
+
+
+def nanoseconds(key, show):
+    if not key.endswith('_ns'):
+        return show
+    seconds, fraction = show.split('.')
+    assert len(fraction) == 9
+    return str(int(seconds + fraction))
+
+
 def shown(value):
     return str(int(value)) if isinstance(value, bool) else str(value)
 
@@ -34,10 +47,10 @@ class LinksTest(host.PluginTest):
             want = {rpc['call_frame']: rpc for rpc in transactions(path)}
             for passes in (1, 2):
                 with self.subTest(name, passes=passes):
-                    names = ['frame.number', *('rpcrdma.rpcs.' + key for key in TRANSACTION)]
+                    names = ['frame.number', *map(field, TRANSACTION)]
                     got = {}
                     for row in host.fields(path, *names, where='rpcrdma.rpcs.complete', passes=passes):
-                        cells = {key: boolean(cell[0]) for key, cell in zip(TRANSACTION, row[1:])
+                        cells = {key: nanoseconds(key, boolean(cell[0])) for key, cell in zip(TRANSACTION, row[1:])
                                  if cell}
                         got[int(row[0][0])] = cells
                     replies = {rpc['reply_frame']: rpc for rpc in want.values() if 'reply_frame' in rpc}

@@ -1,12 +1,16 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
 # matrix.sh SOURCE FOLDER [RECORDINGS]: builds the plugin and runs its tests against the Wireshark of
-# Debian's trixie and sid, each in a folder of its own below FOLDER, made by debootstrap once. As root.
-# RPCRDMA_SUITES names other suites; RPCRDMA_MIRROR another mirror.
+# other releases, each in a folder of its own below FOLDER, made by debootstrap once: Ubuntu's noble
+# (4.2), Debian's trixie (4.4) and sid (4.6). As root. What compares whole recordings runs on those of
+# RECORDINGS, too. RPCRDMA_SUITES names other suites, RPCRDMA_MIRROR another mirror of Debian's,
+# RPCRDMA_TESTS fewer tests. Noble wants Ubuntu's keys, which Debian has not: ubuntu-archive-keyring.gpg,
+# of Ubuntu's package ubuntu-keyring, in FOLDER.
 set -eu
 source=$1 folder=$2 recordings=${3:-}
-suites=${RPCRDMA_SUITES:-trixie sid}
+suites=${RPCRDMA_SUITES:-noble trixie sid}
 mirror=${RPCRDMA_MIRROR:-http://deb.debian.org/debian}
+whole="rpc export fields" # what compares whole recordings
 packages="tshark wireshark-dev cmake ninja-build gcc libc6-dev libglib2.0-dev pkg-config python3
 zlib1g-dev libzstd-dev"
 
@@ -15,10 +19,23 @@ if [ "$(id -u)" != 0 ] || ! command -v debootstrap >/dev/null; then
     exit 1
 fi
 
+bootstrap() {
+    suite=$1 root=$2
+    case $suite in
+    noble)
+        # all of Ubuntu's suites are made by one script
+        debootstrap --variant=minbase --components=main,universe \
+            --keyring="$folder/ubuntu-archive-keyring.gpg" "$suite" "$root" \
+            http://archive.ubuntu.com/ubuntu /usr/share/debootstrap/scripts/gutsy
+        ;;
+    *) debootstrap --variant=minbase "$suite" "$root" "$mirror" ;;
+    esac
+}
+
 install_suite() {
     suite=$1 root=$2
     # the packages come by apt: debootstrap cannot choose between packages that provide another
-    debootstrap --variant=minbase "$suite" "$root" "$mirror"
+    bootstrap "$suite" "$root"
     chroot "$root" sh -c "apt-get -qq -o Acquire::Check-Valid-Until=false update &&
         DEBIAN_FRONTEND=noninteractive apt-get -qq -y --no-install-recommends install $(echo $packages)" \
         >"$root/install.log"
@@ -32,12 +49,11 @@ for suite in $suites; do
     [ -c "$root/dev/null" ] || mknod -m 666 "$root/dev/null" c 1 3
     chmod 1777 "$root/tmp"
     rm -rf "$root/source" "$root/recordings"
-    mkdir -p "$root/source" "$root/build"
+    mkdir -p "$root/source" "$root/build" "$root/recordings"
     tar -C "$source" --exclude .git -cf - . | tar -C "$root/source" -xf -
-    if [ -n "$recordings" ]; then
-        mkdir "$root/recordings"
-        cp -r "$recordings/." "$root/recordings"
-    fi
+    for from in "$source/captures" $recordings; do
+        cp -r "$from/." "$root/recordings"
+    done
     version=$(chroot "$root" tshark -v 2>/dev/null | sed -n '1s/.* \([0-9]*\.[0-9]*\)\..*/\1/p')
     echo "== $suite: Wireshark $version"
     # warnings of compilers and headers to come are shown, and no reason not to test
@@ -49,23 +65,30 @@ for suite in $suites; do
     }
     grep warning: "$root/build/build.log" || true
     for test in "$source"/tests/plugin/*_test.py; do
-        name=$(basename "$test" .py)
-        for captures in /source/captures ${recordings:+/recordings}; do
-            # recordings that are large are run by the tests that count, not by those that compare trees
-            case $captures:$name in
-            /recordings:rpc_test | /recordings:export_test) ;;
-            /recordings:*) continue ;;
-            esac
-            extra=
-            if [ "$name" = install_test ]; then
-                folder_of_plugins=$(chroot "$root" pkg-config --variable=plugindir wireshark)
-                extra="cmake /build RelWithDebInfo $folder_of_plugins /usr/share/wireshark"
-            fi
-            echo "-- $name $captures"
-            chroot "$root" env LC_ALL=C.UTF-8 python3 "/source/tests/plugin/$name.py" \
-                /usr/bin/tshark /build/plugin/rpcrdma.so "$version" /build/cli/rpcrdma "$captures" $extra ||
-                failed="$failed $suite/$name"
-        done
+        name=$(basename "$test" _test.py)
+        case " ${RPCRDMA_TESTS:-$name} " in
+        *" $name "*) ;;
+        *) continue ;;
+        esac
+        captures=/source/captures
+        case " $whole " in
+        *" $name "*) captures=/recordings ;;
+        esac
+        set --
+        if [ "$name" = install ]; then
+            folder_of_plugins=$(chroot "$root" pkg-config --variable=plugindir wireshark)
+            # with libibverbs there is an extcap, too; a stand-in for a device is part of the tests' build
+            extcaps=
+            grep -rqs rpcrdma-extcap "$root/build" --include=*install.cmake &&
+                extcaps=$(sed -n 's/^RPCRDMA_WIRESHARK_EXTCAP_DIR:PATH=//p' "$root/build/CMakeCache.txt")
+            set -- cmake /build RelWithDebInfo "$folder_of_plugins" /usr/share/wireshark "$extcaps" "" /usr/local/bin
+        fi
+        begun=$(date +%s)
+        echo "-- $suite $name $(ls -d "$root$captures"/*/capture.pcap | wc -l) recordings"
+        chroot "$root" env LC_ALL=C.UTF-8 python3 "/source/tests/plugin/${name}_test.py" \
+            /usr/bin/tshark /build/plugin/rpcrdma.so "$version" /build/cli/rpcrdma "$captures" "$@" ||
+            failed="$failed $suite/$name"
+        echo "$(($(date +%s) - begun)) s"
     done
 done
 [ -z "$failed" ] || {

@@ -95,16 +95,16 @@ static bool place(const struct told *told, const struct rpcrdma_message *m, uint
     struct rpcrdma_reduction reduction = {.chunks = lengths};
     struct rpcrdma_write_iter it = rpcrdma_write_begin(&m->write);
     struct rpcrdma_rpc reply, call = {.present = RPCRDMA_RPC_HAS_PROGRAM | RPCRDMA_RPC_HAS_TYPE,
-                                      .program = told->program,
-                                      .version = told->version,
-                                      .procedure = told->procedure,
-                                      .gss_service = told->gss_service};
+                                      .program = told->sort->program,
+                                      .version = told->sort->version,
+                                      .procedure = told->sort->procedure,
+                                      .gss_service = told->sort->gss_service};
     struct rpcrdma_chunk chunk;
 
     while (rpcrdma_write_next(&it, &chunk))
         lengths[reduction.n_chunks++] = (uint32_t)MIN(rpcrdma_chunk_length(&chunk), UINT32_MAX);
     rpcrdma_rpc_decode(m->payload.data, m->payload.caplen, m->payload.len, &reply);
-    return rpcrdma_binding_place(&reply, told->has_call ? &call : NULL, told->reverse,
+    return rpcrdma_binding_place(&reply, told->sort->has_call ? &call : NULL, told->sort->reverse,
                                  m->payload.data, m->payload.caplen, m->payload.len, &reduction,
                                  places) == RPCRDMA_BINDING_FITS;
 }
