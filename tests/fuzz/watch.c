@@ -36,7 +36,7 @@ static void check_finding(struct watch *w, const struct rpcrdma_finding *finding
     MUST(rpcrdma_finding_text(finding, text, sizeof(text)) > 0);
     add_text(w, text);
     w->findings++;
-    w->undecided |= finding->rule == RPCRDMA_RULE_DIALECT_UNDECIDED;
+    w->inferred |= finding->rule == RPCRDMA_RULE_MPA_SYNC;
     w->malformed += finding->rule == RPCRDMA_RULE_MALFORMED;
 }
 
@@ -44,6 +44,7 @@ static void on_message(void *context, const struct rpcrdma_flow_message *m)
 {
     struct watch *w = context;
     uint32_t number = m->connection->number;
+    uint64_t malformed = w->malformed;
 
     MUST(m->connection && m->message && number >= 1);
     /* out of order on the wire, its last packet may come before its first */
@@ -52,6 +53,10 @@ static void on_message(void *context, const struct rpcrdma_flow_message *m)
     MUST(m->message->present == 0 || m->message->base);
     for (size_t i = 0; i < m->n_findings; i++)
         check_finding(w, &m->findings[i]);
+    if (m->frame < WATCH_FRAMES) {
+        w->at[m->frame].message = true;
+        w->at[m->frame].malformed |= w->malformed > malformed;
+    }
     w->messages++;
     if (number <= WATCH_CONNECTIONS) {
         MUST(!w->told[number]);
@@ -75,6 +80,8 @@ static void on_connection(void *context, const struct rpcrdma_connection *c)
         /* one that was merged into another was told, and is counted there, too */
         MUST(w->merged ? c->messages >= w->given[c->number] : c->messages == w->given[c->number]);
     }
+    w->inferred |= c->carrier == RPCRDMA_CARRIER_IWARP && c->paired_by != RPCRDMA_PAIRED_CM;
+    w->dialects = w->dialects * 31 + (c->dialect ? c->dialect->id : 0);
     w->connections++;
     add(w, c->number);
     add(w, c->messages);
@@ -201,7 +208,10 @@ static void on_finding(void *context, const struct rpcrdma_connection *connectio
 
 static void on_net_finding(void *context, const struct rpcrdma_finding *finding)
 {
-    check_finding(context, finding);
+    struct watch *w = context;
+
+    check_finding(w, finding);
+    w->malformed_net |= finding->rule == RPCRDMA_RULE_MALFORMED;
 }
 
 static void on_moved(void *context, const struct rpcrdma_moved *moved)

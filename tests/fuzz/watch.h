@@ -12,15 +12,23 @@
 #include "flow/flow.h"
 #include "net/net.h"
 
-enum { WATCH_CONNECTIONS = 64 }; /* of which messages are counted */
+enum {
+    WATCH_CONNECTIONS = 64, /* of which messages are counted */
+    WATCH_FRAMES = 4096,    /* of which messages are remembered */
+};
 
 struct watch {
     struct rpcrdma_flow *flow;
     struct rpcrdma_net *net;
     uint64_t frame, sum;
     uint64_t connections, messages, rpcs, transactions, findings;
-    uint64_t malformed;                    /* findings */
-    bool undecided;                        /* a dialect, says a finding */
+    uint64_t malformed; /* findings */
+    bool malformed_net; /* one of net/'s */
+    struct {
+        bool message, malformed;
+    } at[WATCH_FRAMES]; /* by the packet that completed a message */
+    bool inferred;      /* where FPDUs begin: no start-up frame, or bytes that are not there */
+    uint64_t dialects;  /* a sum of what the connections' were decoded as */
     uint64_t given[WATCH_CONNECTIONS + 1]; /* messages by connection */
     bool told[WATCH_CONNECTIONS + 1], merged;
     size_t memory; /* allocated when it began */
