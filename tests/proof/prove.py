@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""prove.py SOURCE [NAME[:FIRST-LAST]...]: runs Frama-C's Eva over codec/wire, one driver of this folder
+"""prove.py SOURCE [NAME[:FIRST-LAST]...]: runs Frama-C's Eva and WP over codec/wire, one driver of this folder
 after another (all, or those named, with other lengths than usual), and fails where an alarm is raised that
 the file `alarms` does not explain, or one that it explains is raised no more. Then breaks the code in each
 way that MUTATIONS has, and fails where that raises no alarm: a proof that cannot fail would show nothing.
@@ -15,14 +15,25 @@ import tempfile
 HERE = os.path.dirname(os.path.abspath(__file__))
 
 
-class Proof:
-    """Driver and codec files; the lengths looked at, each by itself; how many runs they are split into;
-    in which functions states are kept apart (slevel, split on return), as they would be joined else."""
+FRAMA_C = ["frama-c", "-no-unicode", "-machdep", "gcc_x86_64",
+           "-kernel-warn-key", "annot:missing-spec=abort,typing:implicit-function-declaration=abort",
+           "-warn-signed-downcast", "-warn-left-shift-negative", "-warn-right-shift-negative"]
 
-    def __init__(self, name, sources, last=0, runs=1, driver=None, define=None, slevel=None, split=()):
-        self.name, self.sources, self.last, self.runs = name, sources.split(), last, runs
+
+class Proof:
+    """Driver and codec files; the lengths looked at, each by itself (last None: any, at once); how many
+    runs they are split into, and longer lengths looked at besides; in which functions states are kept
+    apart (slevel, split on return), as they would be joined else."""
+
+    any_cursor = False
+
+    def __init__(self, name, sources, last=None, runs=1, driver=None, define=None, slevel=None, split=(), longer=()):
+        self.name, self.sources, self.last, self.runs, self.longer = name, sources.split(), last, runs, longer
         self.driver, self.define = driver or name, define
         self.slevel, self.split = slevel or {}, split
+
+    def sources_of_codec(self):
+        return [name for name in self.sources if not name.startswith("any_")]
 
     def command(self, source, first, last):
         define = f" -DPROOF_LIST={self.define}" if self.define else ""
@@ -30,6 +41,9 @@ class Proof:
         for name in self.sources:
             local = os.path.join(HERE, name + ".c")
             files.append(local if name.startswith("any_") else os.path.join(source, "codec", name + ".c"))
+        include = [f"-I{HERE}", f"-I{source}/codec"]
+        if self.any_cursor:
+            include.insert(0, f"-I{HERE}/any_cursor")
         options = ["-eva-slevel", "0"]
         overall = self.slevel.get("*")
         if overall:
@@ -39,15 +53,43 @@ class Proof:
             options += ["-eva-slevel-function", functions]
         if self.split:
             options += ["-eva-split-return-function", ",".join(f + ":0" for f in self.split)]
-        return ["frama-c", "-no-unicode", "-machdep", "gcc_x86_64",
-                f"-cpp-extra-args=-I{HERE} -I{source}/codec -DPROOF_FIRST={first} -DPROOF_LAST={last}{define}",
-                "-kernel-warn-key", "annot:missing-spec=abort,typing:implicit-function-declaration=abort",
-                "-warn-signed-downcast", "-warn-left-shift-negative", "-warn-right-shift-negative",
+        return [*FRAMA_C, f"-cpp-extra-args={' '.join(include)} -DPROOF_FIRST={first} -DPROOF_LAST={last}{define}",
                 *files, "-eva", "-eva-no-results", "-eva-no-alloc-returns-null", "-eva-alloc-builtin", "fresh",
                 "-eva-split-limit", "1000", "-eva-widening-delay", "2", "-eva-widening-period", "1", *options]
 
 
+class AnyLength(Proof):
+    """A decoder with the cursor of any_cursor/: for every length at once."""
+
+    any_cursor = True
+
+    def __init__(self, define, sources, **more):
+        super().__init__("any_" + define, sources, driver="any_length", define=define, **more)
+
+
+class Contracts(Proof):
+    """What functions promise by the ACSL contracts of a driver, for every state at once: WP, not Eva. What
+    one prover gives up the other may do. What they call has a contract of its own."""
+
+    def __init__(self, name, functions):
+        super().__init__(name, "")
+        self.functions = functions.split()
+
+    def command(self, source, first, last):
+        return [*FRAMA_C, f"-cpp-extra-args=-I{HERE} -I{source}/codec", os.path.join(HERE, self.driver + ".c"),
+                "-wp", "-wp-rte", "-wp-prover", "z3,cvc4", "-wp-par", "1", "-wp-steps", "20000000", "-wp-timeout", "10",
+                "-wp-fct", first or ",".join(self.functions)]
+
+
 OPAQUE = {"rpcrdma_read_opaque": 20, "read_count": 10}
+MESSAGE = {**OPAQUE, "read_plain": 20, "rpcrdma_message_decode": 20}
+
+# The bytes of a word (rpcrdma_get_be32) are put together by Eva, in any_....
+CURSOR = """rpcrdma_cursor_init rpcrdma_cursor_fail rpcrdma_cursor_left rpcrdma_cursor_captured rpcrdma_cursor_peek
+    rpcrdma_cursor_take rpcrdma_cursor_u8 rpcrdma_cursor_be16 rpcrdma_cursor_be32 rpcrdma_cursor_be64
+    rpcrdma_cursor_skip rpcrdma_cursor_sub"""
+ITEMS = """get_segment rpcrdma_chunk_segment rpcrdma_chunk_length rpcrdma_read_next rpcrdma_write_next set_number
+    set_opaque interpret rpcrdma_property_next rpcrdma_words_get rpcrdma_subset_has"""
 
 LISTS = "any_dialect wire/chunk wire/property wire/xchar wire/xdr"
 ENCODE = "any_dialect any_lists wire/message_encode wire/rpc wire/xdr wire/xchar"
@@ -55,8 +97,16 @@ WITHIN = {"rpcrdma_cursor_take": 10, "rpcrdma_read_opaque": 30, "read_count": 10
           "read_chunk": 20, "main": 20}
 
 PROOFS = [
-    Proof("message", "any_dialect wire/message wire/xdr", 128, 8, slevel=OPAQUE, split=["read_count"]),
+    Proof("message", "any_dialect wire/message wire/xdr", 128, 8, slevel=MESSAGE, split=["read_count", "read_plain"],
+          longer=[(1021, 1024), (4093, 4096), (65533, 65536)]),
     Proof("xchar", "any_dialect wire/xchar wire/xdr wire/property", 64, 4, slevel=OPAQUE, split=["read_count"]),
+    AnyLength("message", "any_dialect wire/message wire/xdr", slevel=MESSAGE, split=["read_count", "read_plain"]),
+    AnyLength("xchar", "any_dialect wire/xchar wire/xdr wire/property", slevel=OPAQUE, split=["read_count"]),
+    AnyLength("rpc", "wire/rpc", slevel={"opaque_auth": 20}),
+    AnyLength("private_data", "wire/private_data"),
+    Contracts("cursor", CURSOR),
+    Contracts("items", ITEMS),
+    Contracts("readers", "read_chunk read_count rpcrdma_read_words"),
     Proof("dialect", "wire/dialect wire/field wire/xchar wire/xdr wire/property", slevel={"*": 100}),
     Proof("rpc", "wire/rpc", 848, 8, slevel={"opaque_auth": 20}),
     Proof("private_data", "wire/private_data", 512, 2),
@@ -76,12 +126,29 @@ PROOFS = [
     Proof("encode_opaque", ENCODE, 16, 2, "encode", "opaque"),
 ]
 
-# (proof, length, file, what stands there, what is put in its place)
+# (proof, length or function, file, what stands there, what is put in its place)
 MUTATIONS = [
-    ("message", 8, "wire/message.c", "rpcrdma_cursor_captured(c) < COMMON_SIZE", "false"),
+    ("message", 8, "wire/message.c", "if (!p) {", "if (false) {"),
     ("message", 33, "wire/cursor.h", "at <= c->caplen - n", "at <= c->caplen - n + 1"),
+    ("message", 4096, "wire/cursor.h", "at <= c->caplen - n", "at <= c->caplen - n + 1"),
+    ("any_message", None, "wire/message.c", "_take(c, COMMON_SIZE,", "_take(c, COMMON_SIZE - 8,"),
+    ("any_message", None, "wire/message.c", "peek(&c, 8)", "peek(&c, 4)"),
+    ("any_message", None, "wire/message.c", "get_be32(code)", "get_be32(c.base)"),
+    ("any_xchar", None, "wire/xdr.c", "i < padding", "i <= padding"),
+    ("any_rpc", None, "wire/rpc.c", "enum { BYTES = 16 }", "enum { BYTES = 8 }"),
+    ("any_private_data", None, "wire/private_data.c", "rpcrdma_cursor_be32(&c, ", "rpcrdma_get_be32(c.base); (void)("),
+    ("any_xchar", None, "wire/xdr.c", "out->wire = c->base + c->off;", "out->wire = c->base + c->off++;"),
+    ("cursor", "rpcrdma_cursor_take", "wire/cursor.h", "at <= c->caplen - n", "at <= c->caplen - n + 1"),
+    ("cursor", "rpcrdma_cursor_peek", "wire/cursor.h", "n <= c->caplen - c->off", "n <= c->caplen"),
+    ("cursor", "rpcrdma_cursor_skip", "wire/cursor.h", "n > c->len - c->off", "false"),
+    ("readers", "read_chunk", "wire/message.c", "chunk->declared < captured ?", "true ?"),
+    ("readers", "rpcrdma_read_words", "wire/xdr.c", "out->declared < captured ?", "true ?"),
+    ("items", "rpcrdma_read_next", "wire/chunk.c", "it->index >= list->count", "it->index > list->count"),
+    ("items", "rpcrdma_write_next", "wire/chunk.c", "declared < readable ? declared : readable", "declared"),
+    ("items", "rpcrdma_property_next", "wire/property.c", "length > set->wire.len - PROPERTY_HEAD - it->pos", "false"),
+    ("items", "rpcrdma_subset_has", "wire/property.c", "position / 32 >= subset->count", "position / 32 > subset->count"),
     ("xchar", 40, "wire/xdr.c", "i < padding", "i <= padding"),
-    ("dialect", 0, "wire/dialect.c", "guess < (count)", "guess <= (count)"),
+    ("dialect", None, "wire/dialect.c", "guess < (count)", "guess <= (count)"),
     ("rpc", 60, "wire/rpc.c", "i < padding", "i <= padding"),
     ("private_data", 8, "wire/cursor.h", "at <= c->caplen - n", "at <= c->caplen"),
     ("chunk", 32, "wire/chunk.c", "(size_t)i * RPCRDMA_SEGMENT_SIZE + 4)", "(size_t)i * RPCRDMA_SEGMENT_SIZE + 13)"),
@@ -89,7 +156,7 @@ MUTATIONS = [
     ("write_list", 40, "wire/chunk.c", "declared < readable ? declared : readable", "declared"),
     ("properties", 24, "wire/property.c", "length > set->wire.len - PROPERTY_HEAD - it->pos", "false"),
     ("within", 20, "wire/message.c", "RPCRDMA_READ_SEGMENT_SIZE, \"read segment\"", "8, \"read segment\""),
-    ("walk", 0, "wire/walk.c", "m->flags & d->flag_tpmore ? 4 : 0", "m->flags & d->flag_tpmore ? 8 : 0"),
+    ("walk", None, "wire/walk.c", "m->flags & d->flag_tpmore ? 4 : 0", "m->flags & d->flag_tpmore ? 8 : 0"),
     ("encode_message", 8, "wire/writer.h", "n <= w->size - off ?", "n <= w->size - off + 1 ?"),
     ("encode_rpc", 8, "wire/writer.h", "off <= w->size && n", "n"),
     ("encode_xchar", 8, "wire/writer.h", "n <= w->size - off ?", "n <= w->size ?"),
@@ -107,6 +174,22 @@ def alarms_of(output):
         if match:
             path = re.sub(r"^.*?((wire|proof)/[^/]*)$", r"\1", match.group(1))
             found.add(f"{path}: {' '.join(match.group(2).split())}")
+    for goal, answer in re.findall(r"\[wp\] \[[^]]*\] Goal (\S+)(?: : (\w+))?", text):
+        if answer != "Valid":
+            found.add(f"{goal}: not proved")
+    return found
+
+
+def moved_by_hand(source, files):
+    """Where files but cursor.h write where a cursor stands, or what it has: any_cursor/ would hide it."""
+    found = set()
+    for name in files:
+        with open(os.path.join(source, "codec", name + ".c"), encoding="utf-8") as file:
+            text = file.read()
+        cursors = "|".join(set(re.findall(r"struct rpcrdma_cursor \*?(\w+)[,;) ]", text)) or {"c"})
+        field = rf"\b(?:{cursors})(?:->|\.)(?:base|off|caplen|len)\b"
+        for match in re.finditer(rf"(?:&|\+\+|--){field}|{field}\s*(?:\+\+|--|(?:<<|>>|[-+*/%&|^])?=(?!=))", text):
+            found.add(f"{name}.c: a cursor moved by hand: {match.group()}")
     return found
 
 
@@ -117,10 +200,13 @@ def run(proof, source, first, last):
             child.returncode = status
         log.seek(0)
         output = log.read()
-    if status or "ANALYSIS SUMMARY" not in output:
-        sys.exit(f"{proof.name}: Eva came to no end\n{output[-2000:]}")
-    statements = int(re.search(r"In these functions, (\d+) statements reached", output).group(1))
-    return alarms_of(output), statements, usage.ru_utime + usage.ru_stime
+    alarms = alarms_of(output) | (moved_by_hand(source, proof.sources_of_codec()) if proof.any_cursor else set())
+    reached = re.search(r"In these functions, (\d+) statements reached", output)
+    goals = re.search(r"Proved goals: +(\d+) / (\d+)", output)
+    if status or not (reached or goals) or goals and not alarms and goals.group(1) != goals.group(2):
+        sys.exit(f"{proof.name}: Frama-C came to no end\n{output[-2000:]}")
+    shown = f"{reached.group(1)} statements" if reached else f"{goals.group(2)} goals"
+    return alarms, shown, usage.ru_utime + usage.ru_stime
 
 
 def expected_alarms():
@@ -139,16 +225,20 @@ def prove(pool, source, names):
     for proof in PROOFS:
         if names and proof.name not in names:
             continue
-        first, last = names.get(proof.name) or (0, proof.last)
-        size = (last - first + proof.runs) // proof.runs
-        jobs.append((proof, first, last, [pool.submit(run, proof, source, at, min(at + size - 1, last))
-                                          for at in range(first, last + 1, size)]))
-    for proof, first, last, futures in jobs:
+        if proof.last is None:
+            jobs.append((proof, "any length", [pool.submit(run, proof, source, None, None)]))
+            continue
+        asked = names.get(proof.name)
+        for first, last in [asked] if asked else [(0, proof.last), *proof.longer]:
+            size = (last - first + proof.runs) // proof.runs
+            jobs.append((proof, f"{first} to {last}", [pool.submit(run, proof, source, at, min(at + size - 1, last))
+                                                       for at in range(first, last + 1, size)]))
+    for proof, lengths, futures in jobs:
         results = [future.result() for future in futures]
         alarms = set().union(*(result[0] for result in results))
         seconds = sum(result[2] for result in results)
         known = expected.get(proof.name, set())
-        print(f"{proof.name:13} lengths {first} to {last:4}, {results[-1][1]:3} statements, {seconds:4.0f} s of CPU: "
+        print(f"{proof.name:16} {lengths:14} {results[-1][1]:14} {seconds:4.0f} s of CPU: "
               f"{len(alarms)} alarms" + (f", {len(alarms & known)} explained" if alarms else ""), flush=True)
         for alarm in sorted(alarms - known):
             print(f"    not explained: {alarm}")
@@ -179,8 +269,8 @@ def mutate(pool, source, names):
             jobs.append((mutation, pool.submit(run, proof, copy, length, length)))
         for (name, _, path, old, new), future in jobs:
             alarms = future.result()[0] - expected.get(name, set())
-            print(f"{name:13} {path}, `{old}` made `{new}`: {len(alarms)} alarms" if alarms else
-                  f"{name:13} {path}, `{old}` made `{new}`: NOT NOTICED", flush=True)
+            print(f"{name:16} {path}, `{old}` made `{new}`: {len(alarms)} alarms" if alarms else
+                  f"{name:16} {path}, `{old}` made `{new}`: NOT NOTICED", flush=True)
             failed += not alarms
     return failed
 
@@ -190,10 +280,14 @@ def main():
     for argument in sys.argv[2:]:
         name, _, lengths = argument.partition(":")
         names[name] = tuple(map(int, lengths.split("-"))) if lengths else None
-    if not shutil.which("frama-c"):
-        print("frama-c is not installed (scripts/install-deps prove)")
+    missing = [tool for tool in ("frama-c", "why3", "z3", "cvc4") if not shutil.which(tool)]
+    if missing:
+        print(f"not installed: {' '.join(missing)} (scripts/install-deps prove)")
         return 77
-    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+    processors = len(os.sched_getaffinity(0))
+    with tempfile.TemporaryDirectory() as folder, concurrent.futures.ThreadPoolExecutor(processors) as pool:
+        os.environ["WHY3CONFIG"] = os.path.join(folder, "why3.conf") # where WP finds the provers
+        subprocess.run(["why3", "config", "detect"], check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         failed = prove(pool, source, names)
         print("The code broken on purpose:")
         failed += mutate(pool, source, names)
