@@ -29,7 +29,6 @@ static struct {
     struct pending pending[PENDING];
     unsigned n_pending;
     struct last_part last_part[LAST_PARTS];
-    GHashTable *calls; /* (stream, XID) -> struct told, of Calls not told in time */
 } keep;
 
 void keep_begin(const struct rpcrdma_packet *packet)
@@ -42,7 +41,7 @@ void keep_file(void)
 {
     memset(keep.last_part, 0, sizeof(keep.last_part));
     keep.n_pending = 0;
-    g_clear_pointer(&keep.calls, g_hash_table_destroy);
+    keep_calls_file();
 }
 
 void keep_frame_done(void)
@@ -109,34 +108,6 @@ static bool begins_rpc(const struct rpcrdma_message *m)
     return true;
 }
 
-static void set_call(struct sort *sort, const struct rpcrdma_flow_message *m)
-{
-    const struct rpcrdma_rpc *call = m->direction == RPCRDMA_DIRECTION_REPLY ? m->call : m->rpc;
-
-    if (m->direction == RPCRDMA_DIRECTION_CALL && !call)
-        call = m->call; /* a later part */
-    sort->has_call = call && call->present & RPCRDMA_RPC_HAS_PROGRAM;
-    if (!sort->has_call)
-        return;
-    sort->program = call->program;
-    sort->version = call->version;
-    sort->procedure = call->procedure;
-    sort->gss_service = call->gss_service;
-}
-
-static void set_names(struct sort *sort, const struct rpcrdma_message *m)
-{
-    const struct rpcrdma_type_desc *type = NULL;
-    const struct rpcrdma_error_desc *error = NULL;
-
-    if (m->present & RPCRDMA_HAS_TYPE && m->version == m->dialect->version)
-        type = rpcrdma_dialect_type(m->dialect, m->type);
-    if (m->present & RPCRDMA_HAS_ERROR)
-        error = rpcrdma_dialect_error(m->dialect, m->error.code);
-    sort->type = type ? type->name : NULL;
-    sort->error = error ? error->name : NULL;
-}
-
 static void set_findings(struct told *told, const struct rpcrdma_finding *findings, size_t n)
 {
     struct rare *rare = n > 0 ? store_rare(told) : told->rare;
@@ -145,14 +116,6 @@ static void set_findings(struct told *told, const struct rpcrdma_finding *findin
         return;
     rare->n_findings = (uint32_t)n;
     rare->findings = n > 0 ? wmem_memdup(wmem_file_scope(), findings, n * sizeof(*findings)) : NULL;
-}
-
-static uint64_t stream_of(const struct rpcrdma_connection *connection, int sender_end,
-                          enum rpcrdma_rpc_direction direction)
-{
-    if (sender_end < 0 || direction == RPCRDMA_DIRECTION_UNKNOWN)
-        return 0;
-    return connection->stream[direction == RPCRDMA_DIRECTION_CALL ? 1 - sender_end : sender_end];
 }
 
 /* What its frame already says early of it; else a new one behind the frame's others. */
@@ -197,52 +160,6 @@ static bool same_way(const struct told *told)
 }
 
 /*
- * Calls that were told early, or late: flow/ may not know them yet when their Replies come. A Reply
- * must not be shown before its Call, which Wireshark would take for a retransmission then; so
- * Replies to Calls that are not shown at the first visit are shown at later ones, too.
- */
-static int64_t key_of(const struct way *way, uint32_t xid)
-{
-    return (int64_t)(way->stream << 32 | xid);
-}
-
-static void note_call(struct told *told, bool seen)
-{
-    int64_t key = key_of(told->way, told->xid);
-
-    if (told->sort->direction != RPCRDMA_DIRECTION_CALL || (!keep.calls && seen && !told->early))
-        return;
-    told->unseen = !seen;
-    if (seen && !told->early) {
-        g_hash_table_remove(keep.calls, &key);
-        return;
-    }
-    if (!keep.calls)
-        keep.calls = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, NULL);
-    g_hash_table_replace(keep.calls, g_memdup2(&key, sizeof(key)), told);
-}
-
-static void find_call(struct told *told, struct sort *sort)
-{
-    int64_t key = key_of(told->way, told->xid);
-    const struct told *call = NULL;
-
-    if (sort->direction == RPCRDMA_DIRECTION_REPLY && keep.calls)
-        call = g_hash_table_lookup(keep.calls, &key);
-    if (!call)
-        return;
-    if (call->unseen)
-        told->later_visits = true;
-    if (!sort->has_call && call->sort->has_call) {
-        sort->has_call = true;
-        sort->program = call->sort->program;
-        sort->version = call->sort->version;
-        sort->procedure = call->sort->procedure;
-        sort->gss_service = call->sort->gss_service;
-    }
-}
-
-/*
  * Where is an RPC message shown that this message begins? With it. If that was not known when its
  * frame was first seen then at later visits; but where the packet in hand filled a gap in a Send of
  * several, with that: the message was not there before.
@@ -256,7 +173,7 @@ static void place_rpc(struct told *told, bool early)
         complete(told, (uint32_t)keep.packet.frame);
     else
         told->rpc_frame = told->frame;
-    note_call(told, !late || told->rpc_frame == keep.packet.frame);
+    keep_call(told, !late || told->rpc_frame == keep.packet.frame);
 }
 
 static void attach(struct told *told, struct whole *whole, uint32_t rpc_frame)
@@ -267,7 +184,7 @@ static void attach(struct told *told, struct whole *whole, uint32_t rpc_frame)
             complete(told, rpc_frame);
         else
             told->rpc_frame = told->frame;
-        note_call(told, rpc_frame == keep.packet.frame);
+        keep_call(told, rpc_frame == keep.packet.frame);
     }
     for (struct told *part = told->rare->previous; part; part = told_rare(part)->previous)
         part->rpc_frame = told->rpc_frame;
@@ -298,34 +215,6 @@ static void attach_pending(struct told *told)
     }
 }
 
-static const struct way *way_of(const struct rpcrdma_flow_message *m)
-{
-    struct way way;
-
-    memset(&way, 0, sizeof(way)); /* its padding, too */
-    way.src = store_end_point(&m->src);
-    way.dst = store_end_point(&m->dst);
-    way.stream = stream_of(m->connection, m->sender_end, m->direction);
-    way.connection = m->connection->number;
-    way.carrier = (uint8_t)m->connection->carrier;
-    way.sender = (uint8_t)m->sender;
-    return store_share(&way, sizeof(way));
-}
-
-static void set_sort(struct told *told, const struct rpcrdma_flow_message *m)
-{
-    struct sort sort;
-
-    memset(&sort, 0, sizeof(sort));
-    sort.dialect = m->message->dialect;
-    sort.direction = (uint8_t)m->direction;
-    sort.reverse = m->reverse;
-    set_names(&sort, m->message);
-    set_call(&sort, m);
-    find_call(told, &sort);
-    told->sort = store_share(&sort, sizeof(sort));
-}
-
 static void set_rare(struct told *told, const struct rpcrdma_flow_message *m)
 {
     bool several = m->first_frame != m->frame;
@@ -346,8 +235,8 @@ static void keep_one(const struct rpcrdma_flow_message *m, bool early)
     told->early = early;
     told->frame = (uint32_t)m->frame;
     told->xid = m->message->xid;
-    told->way = way_of(m);
-    set_sort(told, m);
+    told->way = keep_way(m);
+    told->sort = keep_sort(m, told);
     set_rare(told, m);
     told->has_invalidate = m->has_invalidate;
     told->has_rpc = m->rpc != NULL;
@@ -358,7 +247,7 @@ static void keep_one(const struct rpcrdma_flow_message *m, bool early)
     } else {
         told->rpc_frame = 0;
         if (early)
-            note_call(told, false);
+            keep_call(told, false);
     }
     set_findings(told, m->findings, m->n_findings);
     if (m->part > 0)

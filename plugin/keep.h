@@ -6,6 +6,7 @@
 
 #include "net/net.h"
 #include "plugin.h"
+#include "store.h"
 
 void keep_begin(const struct rpcrdma_packet *packet); /* the frame in hand */
 void keep_frame_done(void);
@@ -28,5 +29,14 @@ void keep_op(const struct rpcrdma_op *op);
 /* keep_whole.c: what there is of an RPC message, for as long as the memory limit lets it. */
 struct whole *keep_whole(const struct rpcrdma_rpc_message *m);
 void keep_whole_frame_done(void);
+
+/* keep_sort.c: whose a message is; of what kind, as far as `told`'s Call says. */
+const struct way *keep_way(const struct rpcrdma_flow_message *m);
+const struct sort *keep_sort(const struct rpcrdma_flow_message *m, struct told *told);
+
+/* keep_calls.c: Calls for Replies that come before flow/ knows them. */
+void keep_calls_file(void);
+void keep_call(struct told *told, bool seen); /* seen: shown when its frame was first seen */
+void keep_call_find(struct told *told, struct sort *sort);
 
 #endif
