@@ -164,22 +164,36 @@ static void drain(struct flow *flow, struct flow_half *half)
         flow_hold_clear(flow, half->conn, wait_bit(half));
 }
 
-static void give_up(struct flow *flow, struct flow_half *half)
+/* What is before this packet was not captured. */
+static void lose_until(struct flow *flow, struct flow_half *half, const struct rpcrdma_op *op)
 {
-    struct flow_stashed *head = half->stash;
     uint32_t first = half->next;
-    uint32_t count = (head->op.seq - first) & 0xffffff;
+    uint32_t count = (op->seq - first) & 0xffffff;
 
     half->busy = true; /* telling of it may fill what is held back, which gives up gaps in turn */
     half->lost += count;
-    half->order = head->op.frame;
+    half->order = op->frame;
     add_gap(half, first, count);
-    flow_event_gap(flow, half, first, rpcrdma_psn_add(head->op.seq, 0xffffff));
+    flow_event_gap(flow, half, first, rpcrdma_psn_add(op->seq, 0xffffff));
     flow_assemble_gap(flow, half, count,
-                      head->op.kind == RPCRDMA_OP_SEND && !(head->op.flags & RPCRDMA_OP_FIRST));
-    half->next = head->op.seq;
+                      op->kind == RPCRDMA_OP_SEND && !(op->flags & RPCRDMA_OP_FIRST));
+    half->next = op->seq;
     half->busy = false;
+}
+
+static void give_up(struct flow *flow, struct flow_half *half)
+{
+    lose_until(flow, half, &half->stash->op);
     drain(flow, half);
+}
+
+/* Gives up gaps until this packet, which is ahead, is expected or behind. */
+static void catch_up(struct flow *flow, struct flow_half *half, const struct rpcrdma_op *op)
+{
+    while (half->stash && rpcrdma_psn_diff(half->stash->op.seq, op->seq) <= 0)
+        give_up(flow, half);
+    if (rpcrdma_psn_diff(op->seq, half->next) > 0)
+        lose_until(flow, half, op);
 }
 
 void flow_stream_check(struct flow *flow, struct flow_half *half, bool all)
@@ -195,39 +209,30 @@ void flow_stream_check(struct flow *flow, struct flow_half *half, bool all)
     }
 }
 
-/* Keeps a packet until what is before it has come. */
-static void stash(struct flow *flow, struct flow_half *half, const struct rpcrdma_op *op)
+static bool stash_full(const struct flow *flow, const struct flow_half *half, uint32_t bytes)
+{
+    return half->stash_count >= FLOW_STASH_PACKETS ||
+           half->stash_bytes + bytes > FLOW_STASH_BYTES ||
+           flow->stash_bytes + bytes > FLOW_STASH_TOTAL;
+}
+
+/* Keeps a packet until what is before it has come. False: there is no room for it to wait in. */
+static bool stash(struct flow *flow, struct flow_half *half, const struct rpcrdma_op *op)
 {
     struct flow_stashed **at = &half->stash, *s;
     size_t size = sizeof(*s) + op->caplen;
     bool follows;
 
-    while (half->stash && (half->stash_count >= FLOW_STASH_PACKETS ||
-                           half->stash_bytes + op->caplen > FLOW_STASH_BYTES ||
-                           flow->stash_bytes + op->caplen > FLOW_STASH_TOTAL)) {
+    while (half->stash && stash_full(flow, half, op->caplen)) {
+        if (rpcrdma_psn_diff(half->stash->op.seq, op->seq) > 0)
+            return false;
         give_up(flow, half);
-        if (rpcrdma_psn_diff(op->seq, half->next) <= 0) {
-            flow_request(flow, half, op);
-            return;
-        }
+        if (rpcrdma_psn_diff(op->seq, half->next) <= 0)
+            return false;
     }
     s = flow_alloc(&flow->memory, size);
-    if (!s) {
-        /* no room to wait in: the gap is given up at once */
-        while (half->stash && rpcrdma_psn_diff(op->seq, half->next) > 0)
-            give_up(flow, half);
-        if (rpcrdma_psn_diff(op->seq, half->next) > 0) {
-            uint32_t count = (op->seq - half->next) & 0xffffff;
-
-            half->lost += count;
-            add_gap(half, half->next, count);
-            flow_event_gap(flow, half, half->next, rpcrdma_psn_add(op->seq, 0xffffff));
-            flow_assemble_gap(flow, half, count, false);
-            half->next = op->seq;
-        }
-        flow_request(flow, half, op);
-        return;
-    }
+    if (!s)
+        return false;
     /* mostly at the end */
     if (half->stash_tail && rpcrdma_psn_diff(op->seq, half->stash_tail->op.seq) > 0)
         at = &half->stash_tail->next;
@@ -235,7 +240,7 @@ static void stash(struct flow *flow, struct flow_half *half, const struct rpcrdm
         at = &(*at)->next;
     if (*at && (*at)->op.seq == op->seq) {
         flow_release(&flow->memory, s, size);
-        return;
+        return true;
     }
     s->op = *op;
     s->size = size;
@@ -261,6 +266,7 @@ static void stash(struct flow *flow, struct flow_half *half, const struct rpcrdm
         half->evident_ns = flow->time_ns;
         half->evident_packets = 0;
     }
+    return true;
 }
 
 /* The QP number belongs to another connection now (its set-up was not captured): all that was known
@@ -367,8 +373,12 @@ static void ahead(struct flow *flow, struct flow_half *half, const struct rpcrdm
         take(flow, half, op);
         return;
     }
-    stash(flow, half, op);
-    flow_stream_check(flow, half, false);
+    if (stash(flow, half, op)) {
+        flow_stream_check(flow, half, false);
+        return;
+    }
+    catch_up(flow, half, op);
+    flow_request(flow, half, op); /* after which there may be no such half */
 }
 
 static void iwarp(struct flow *flow, struct flow_half *half, const struct rpcrdma_op *op)

@@ -155,6 +155,45 @@ static void gap_bounded(void **state)
         assert_int_equal(rig.message[i + 1].xid, 100 + i);
 }
 
+/* As many wait as may, behind a gap of two: what fills its end makes it one. */
+static void full_and_before(void **state)
+{
+    struct rig_end a = RIG_A, b = RIG_B;
+
+    (void)state;
+    rig_begin_connected(&rig, &a, &b);
+    call_at(&a, &b, a.psn, 1);
+    for (uint32_t i = 0; i < FLOW_STASH_PACKETS; i++)
+        call_at(&a, &b, a.psn + 3 + i, 100 + i);
+    assert_int_equal(rig.messages, 1);
+    call_at(&a, &b, a.psn + 2, 99);
+    rig_end(&rig);
+    assert_int_equal(rig.messages, FLOW_STASH_PACKETS + 2);
+    for (size_t i = 1; i < rig.messages; i++)
+        assert_int_equal(rig.message[i].xid, 98 + i);
+    assert_int_equal(rig.findings, 1);
+    assert_int_equal(rig.finding[0].rule, RPCRDMA_RULE_PACKETS_LOST);
+    assert_int_equal(rig.finding[0].arg[0], 1);
+    assert_int_equal(rig.connections, 1);
+}
+
+/* And what stands in the place of one that waits, and is another, begins another connection. */
+static void full_and_other_send(void **state)
+{
+    struct rig_end a = RIG_A, b = RIG_B;
+
+    (void)state;
+    rig_begin_connected(&rig, &a, &b);
+    call_at(&a, &b, a.psn, 1);
+    for (uint32_t i = 0; i < FLOW_STASH_PACKETS; i++)
+        call_at(&a, &b, a.psn + 2 + i, 100 + i);
+    call_at(&a, &b, a.psn + 1 + FLOW_STASH_PACKETS, 77);
+    rig_end(&rig);
+    assert_int_equal(rig.messages, FLOW_STASH_PACKETS + 2);
+    assert_int_equal(rig.message[FLOW_STASH_PACKETS + 1].xid, 77);
+    assert_int_equal(rig.connections, 2);
+}
+
 static void gap_at_end(void **state)
 {
     struct rig_end a = RIG_A, b = RIG_B;
@@ -410,6 +449,8 @@ int main(void)
         cmocka_unit_test(go_back_n),
         cmocka_unit_test(gap_evident),
         cmocka_unit_test(gap_bounded),
+        cmocka_unit_test(full_and_before),
+        cmocka_unit_test(full_and_other_send),
         cmocka_unit_test(gap_at_end),
         cmocka_unit_test(gap_in_send),
         cmocka_unit_test(sliced),
