@@ -191,18 +191,29 @@ void making_add_loose(struct making *m, const char *why)
     }
 }
 
-static enum rpcrdma_rule_id hole_rule(const struct making *m, enum rpcrdma_piece_kind kind)
+/* May what is missing be among the data that passed and had no place? */
+static bool may_be_unplaced(const struct making *m)
 {
     const struct track_conn *c = track_of(m->track, m->t->conn);
+    const struct rpcrdma_transaction *t = &m->t->pub;
+    bool reply = m->message != NULL;
 
+    if (!c)
+        return false;
+    if (reply && t->call_frame == 0 && c->unknown_packets > 0)
+        return true;
+    return c->unplaced[reply ? 1 - t->caller_end : t->caller_end] > t->call_frame;
+}
+
+static enum rpcrdma_rule_id hole_rule(const struct making *m, enum rpcrdma_piece_kind kind)
+{
     switch (kind) {
     case RPCRDMA_PIECE_CUT:
         return RPCRDMA_RULE_RPC_CUT;
     case RPCRDMA_PIECE_DROPPED:
         return RPCRDMA_RULE_RPC_DROPPED;
-    default: /* without the Call, Writes that passed had no place */
-        return m->t->pub.call_frame == 0 && c && c->unknown_packets > 0 ? RPCRDMA_RULE_RPC_UNPLACED
-                                                                        : RPCRDMA_RULE_RPC_LOST;
+    default:
+        return may_be_unplaced(m) ? RPCRDMA_RULE_RPC_UNPLACED : RPCRDMA_RULE_RPC_LOST;
     }
 }
 

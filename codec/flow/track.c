@@ -100,6 +100,17 @@ static void unknown(struct track *track, struct flow_conn *conn, const struct rp
                                           .what = what});
 }
 
+/* Its own header was cut; or the packet that says where it goes is missing: a Write's first, the
+ * Read request. */
+static void unplaced(struct track *track, struct flow_conn *conn, int sender,
+                     const struct rpcrdma_op *op)
+{
+    struct track_conn *c = track_of(track, conn);
+
+    if (c && op->len > 0)
+        c->unplaced[sender] = op->frame;
+}
+
 static void on_write(void *self, struct flow_conn *conn, int sender, const struct flow_write *write)
 {
     struct track *track = self;
@@ -107,8 +118,10 @@ static void on_write(void *self, struct flow_conn *conn, int sender, const struc
 
     if (track->held_oldest)
         track_check_held(track, write->op->time_ns);
-    if (!write->placed)
+    if (!write->placed) {
+        unplaced(track, conn, sender, write->op);
         return;
+    }
     region = flow_region_find(&track->regions, conn->id, (uint8_t)(1 - sender), write->rkey,
                               write->address);
     if (region && region->use == TRACK_WRITE)
@@ -153,6 +166,8 @@ static void on_read_response(void *self, struct flow_conn *conn, int sender,
 
     if (track->held_oldest)
         track_check_held(track, op->time_ns);
+    if (!read)
+        unplaced(track, conn, sender, op);
     region = c && read ? track_pulls_find(&c->reads[1 - sender], read->id) : NULL;
     if (region)
         moved(track, region, read->address + offset - region->offset, op);

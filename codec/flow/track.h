@@ -138,6 +138,7 @@ struct track_conn {
     uint32_t count[2];
     struct track_pulls reads[2];             /* by the end that asks */
     uint64_t unknown_bytes, unknown_packets; /* to handles that nothing seen offers */
+    uint64_t unplaced[2]; /* by sender: the last packet with data whose place was not captured */
 };
 
 struct track_again {

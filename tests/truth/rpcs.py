@@ -144,16 +144,19 @@ def differences(xprt, procedures, lines, lost):
     return out
 
 
+MADE_AGAIN = 4  # connections of a mount, at most
+
+
 def compare_mountstats(trace, lines, path):
-    """Each mount's xprt line equals the totals of one connection up to that moment, or of two where the
-    mount's connection was lost and made again; a sending that was lost with it is counted there only."""
+    """Each mount's xprt line equals the totals of one connection up to that moment, or of several in a row where
+    the mount's connection was lost and made again; a sending that was lost with it is counted there only."""
     lost = sum(may - must for client in trace.clients for must, may in map(client.sendings, client.calls))
     connections = defaultdict(list)
     for line in lines:
         connections[line['connection']].append(line)
-    candidates = {str(number): mine for number, mine in connections.items()}
-    for first, second in zip(sorted(connections), sorted(connections)[1:]):
-        candidates[f'{first} and {second}'] = connections[first] + connections[second]
+    numbers = sorted(connections)
+    candidates = {(first, last): sum((connections[n] for n in numbers if first <= n <= last), [])
+                  for first in numbers for last in numbers if first <= last < first + MADE_AGAIN}
     complaints = []
     for number, (xprt, procedures) in enumerate(snapshots(path)):
         nearest = {(name, less): differences({**xprt, 'sends': xprt['sends'] - less}, procedures, mine, lost)
@@ -166,9 +169,10 @@ def compare_mountstats(trace, lines, path):
 LENGTHS = ('call_length', 'reply_length', 'read_chunk_length', 'write_chunk_length', 'reply_chunk_length')
 
 
-def compare_damaged(lines, told, sliced, complete, exact):
+def compare_damaged(lines, told, sliced, complete, exact, packed=False):
     """Transactions of a damaged capture: each is one of the complete capture's, with no other numbers where
-    it says that it is complete. `complete`: none may be missing. `exact`: times are, too: not where
+    it says that it is complete. `complete`: none may be missing, but those that say that RDMA passed whose place was
+    not captured, if `packed`: several RDMA headers in a packet, the later ones cut off. `exact`: times are, too: not where
     a Send is there twice and one is taken away, nor behind a hole in a TCP stream, where the start of an FPDU is
     known only by the ones that follow."""
     complaints = []
@@ -186,6 +190,8 @@ def compare_damaged(lines, told, sliced, complete, exact):
                 complaints.append(f'{line["xid"]}: {line}, was {same}')
     if complete:
         n = [sum(line['complete'] for line in which) for which in (lines, told)]
+        n[1] += packed * sum('rpc-unplaced' in [finding['rule'] for finding in line.get('findings', ())]
+                             for line in told if not line['complete'])
         if n[0] != n[1]:
             complaints.append(f'{n[1]} complete transactions, {n[0]} in the complete capture')
     return complaints

@@ -123,6 +123,58 @@ static void one_write_packet_missing(void **state)
     assert_false(rpc_transaction(&rig, 1)->t.complete);
 }
 
+/* Without its first packet nothing says where a Write goes: that it did not pass is not known. */
+static void first_write_packet_missing(void **state)
+{
+    const struct got_message *m;
+
+    (void)state;
+    read_call(1, HANDLE, ADDRESS);
+    prepare_reply(1, 0);
+    rpc_write(&rig, false, HANDLE, ADDRESS, whole.data + at, SIZE, RIG_PMTU, 0);
+    read_reply(1, HANDLE, ADDRESS);
+    run_on(TRACK_HOLD_NS + 1);
+    nudge(2);
+    rpcrdma_flow_end(rig.rig.flow);
+    m = rpc_find(&rig, 1, RPCRDMA_DIRECTION_REPLY);
+    assert_false(m->complete);
+    assert_int_equal(m->n_rules, 1);
+    assert_int_equal(m->rules[0], RPCRDMA_RULE_RPC_UNPLACED);
+    assert_int_equal(m->arg[0][0], at);
+    assert_int_equal(m->arg[0][1], at + SIZE - 1);
+}
+
+/* Likewise Read Responses without their request; what comes after is judged by itself. */
+static void read_request_missing(void **state)
+{
+    const struct got_message *m;
+    uint32_t psn;
+
+    (void)state;
+    write_call(2, HANDLE, ADDRESS);
+    for (uint32_t i = 0; i < 5; i++)
+        rpc_read_response(&rig, true, rig.b.psn + 100, i, whole.data + at + i * RIG_PMTU,
+                          i == 4 ? SIZE - 4 * RIG_PMTU : RIG_PMTU, i == 4);
+    plain_reply(2);
+    run_on(TRACK_HOLD_NS + 1);
+    nudge(3);
+    m = rpc_find(&rig, 2, RPCRDMA_DIRECTION_CALL);
+    assert_false(m->complete);
+    assert_int_equal(m->n_rules, 1);
+    assert_int_equal(m->rules[0], RPCRDMA_RULE_RPC_UNPLACED);
+    assert_int_equal(rpc_transaction(&rig, 2)->t.read_chunk_length, 0);
+
+    write_call(4, HANDLE + 1, ADDRESS);
+    psn = rpc_read_request(&rig, false, HANDLE + 1, ADDRESS, SIZE);
+    rpc_read_response(&rig, true, psn, 0, whole.data + at, RIG_PMTU, false);
+    plain_reply(4);
+    run_on(TRACK_HOLD_NS + 1);
+    nudge(5);
+    m = rpc_find(&rig, 4, RPCRDMA_DIRECTION_CALL);
+    assert_int_equal(m->n_rules, 1);
+    assert_int_equal(m->rules[0], RPCRDMA_RULE_RPC_LOST);
+}
+
 static void one_read_response_missing(void **state)
 {
     const struct got_message *m;
@@ -603,6 +655,8 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
     const struct CMUnitTest tests[] = {
         TEST(one_write_packet_missing),
+        TEST(first_write_packet_missing),
+        TEST(read_request_missing),
         TEST(one_read_response_missing),
         TEST(a_reply_before_the_last_data),
         TEST(a_write_captured_after_its_reply),
