@@ -7,9 +7,9 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
+#include "finish.h"
 #include "source/interrupt.h"
 #include "source/pump.h"
 #include "source/record.h"
@@ -362,14 +362,6 @@ static gboolean on_ring(const char *name, const char *text, gpointer data, GErro
     return capture_limit_parse(name, text, &capture->files.next, error);
 }
 
-/* Somebody waits for what comes out of it. */
-static bool is_pipe(const char *path)
-{
-    struct stat st;
-
-    return strcmp(path, "-") == 0 || (stat(path, &st) == 0 && S_ISFIFO(st.st_mode));
-}
-
 static int check(const struct command *command, const struct capture *capture)
 {
     const struct capture_limits *next = &capture->files.next, *stop = &capture->files.stop;
@@ -419,7 +411,7 @@ static int run(const struct command *command, int argc, char **argv)
     options.live.count = 0; /* what is written counts */
     options.live.duration_ns = capture.files.stop.duration_ns;
     options.live.files = PRIVILEGE_WRITES_FILES;
-    options.live.device.immediate = path && is_pipe(path);
+    options.live.device.immediate = path && output_awaited(path);
     capture.progress.on = !options.quiet && isatty(STDERR_FILENO);
     if (status == OPTIONS_GO_ON && list)
         status = capture_list(json);

@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "finish.h"
 #include "pipeline.h"
 
 struct extract {
@@ -111,7 +112,8 @@ static int run(const struct command *command, int argc, char **argv)
         status = open_output(&out, pcap, &options);
     if (status == OPTIONS_GO_ON && pcap) {
         pipeline.out = &out;
-        extract.tcp = extract_tcp_new(&out, options.max_memory);
+        extract.tcp = extract_tcp_new(&out, options.max_memory,
+                                      options.n_devices > 0 || output_awaited(pcap));
     }
     if (status == OPTIONS_GO_ON && folder) {
         options.live.files = PRIVILEGE_WRITES_FILES;

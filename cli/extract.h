@@ -32,8 +32,9 @@ struct extract_tcp_counts {
     uint64_t no_address; /* left out: a side has no IP address */
 };
 
-/* `out` is borrowed. max_memory: bytes of messages that wait; 0: the default. */
-struct extract_tcp *extract_tcp_new(struct out *out, uint64_t max_memory);
+/* `out` is borrowed. max_memory: bytes of messages that wait; 0: the default. awaited: none waits
+ * for long, though order suffers. */
+struct extract_tcp *extract_tcp_new(struct out *out, uint64_t max_memory, bool awaited);
 void extract_tcp_message(struct extract_tcp *tcp, const struct rpcrdma_rpc_message *message,
                          const struct view_clock *clock);
 /* Nothing more will come of it. */

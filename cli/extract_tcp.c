@@ -2,8 +2,8 @@
 /*
  * Whole RPC messages as RPC over TCP (record marking, RFC 5531 section 11), each at the time of its
  * Send. A Call with read chunks is whole only later, when they were pulled, and one behind a hole
- * in the capture is told late: messages wait for a second of the capture's time, so that the file
- * is in order of time, too.
+ * in the capture is told late: messages wait, so that the file is in order of time, too. Where
+ * somebody waits for what comes out that is for a second of the capture's time.
  */
 #include "extract.h"
 
@@ -54,6 +54,7 @@ struct extract_tcp {
     GHashTable *calls;   /* call -> call */
     GSequence *waiting;  /* by order_ns and number */
     size_t bytes, max_bytes;
+    int64_t wait_ns; /* a message, at most */
     uint64_t number;
 };
 
@@ -81,7 +82,7 @@ static gint by_time(gconstpointer p, gconstpointer q, gpointer data)
     return a->number < b->number ? -1 : a->number > b->number;
 }
 
-struct extract_tcp *extract_tcp_new(struct out *out, uint64_t max_memory)
+struct extract_tcp *extract_tcp_new(struct out *out, uint64_t max_memory, bool awaited)
 {
     struct extract_tcp *tcp = g_new0(struct extract_tcp, 1);
 
@@ -90,6 +91,7 @@ struct extract_tcp *extract_tcp_new(struct out *out, uint64_t max_memory)
     tcp->calls = g_hash_table_new_full(call_hash, call_equal, g_free, NULL);
     tcp->waiting = g_sequence_new(g_free);
     tcp->max_bytes = max_memory ? (size_t)max_memory : DEFAULT_QUEUE;
+    tcp->wait_ns = awaited ? WAIT_NS : INT64_MAX;
     return tcp;
 }
 
@@ -137,7 +139,7 @@ static void flush(struct extract_tcp *tcp, int64_t now_ns, bool all)
         GSequenceIter *first = g_sequence_get_begin_iter(tcp->waiting);
         const struct waiting *w = g_sequence_get(first);
 
-        if (!all && now_ns - w->order_ns < WAIT_NS && tcp->bytes <= tcp->max_bytes)
+        if (!all && now_ns - w->order_ns < tcp->wait_ns && tcp->bytes <= tcp->max_bytes)
             return;
         tcp_stream_data(&tcp->file, w->stream, w->from, w->time_ns, w->data, w->n);
         tcp->counts.written++;

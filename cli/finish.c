@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "command.h"
@@ -26,4 +27,11 @@ int end_output(struct out *out, int status)
         return status;
     complain("standard output: %s", strerror(error));
     return EXIT_UNUSABLE;
+}
+
+bool output_awaited(const char *path)
+{
+    struct stat st;
+
+    return strcmp(path, "-") == 0 || (stat(path, &st) == 0 && S_ISFIFO(st.st_mode));
 }

@@ -2,7 +2,7 @@
 #ifndef RPCRDMA_CLI_FINISH_H
 #define RPCRDMA_CLI_FINISH_H
 
-/* Standard output, from its first byte to the exit status. */
+/* Output: standard output from its first byte to the exit status, and files. */
 
 #include "out/out.h"
 
@@ -13,5 +13,8 @@ int begin_output(struct out *out);
 /* Writes what is left. A reader that went away is no error; a full disk is one and is said. Returns
  * the exit status: `status` unless output failed. */
 int end_output(struct out *out, int status);
+
+/* Whether somebody waits for what comes out of this path: a pipe, or "-", standard output. */
+bool output_awaited(const char *path);
 
 #endif

@@ -147,6 +147,26 @@ class Extract(CommandTest):
         with open(path, 'rb') as file:
             self.assertEqual(file.read(), want)
 
+    def test_a_file_is_in_order_of_time(self):
+        """However long it takes until the data of a Call was read, while others come and go."""
+        def moved(name, of, factor, to):
+            """The capture, with the first Call that is like that at this time."""
+            packets = self.packets(name)
+            frame = next(line['call_frame'] for line in map(
+                json.loads, self.run_command('rpcs', '--json', capture(name)).splitlines()) if of(line))
+            begin = packets[frame - 1].time_ns
+            path = self.out(name)
+            pcap.write(path, [one._replace(time_ns=to + (one.time_ns - begin) * factor) for one in packets])
+            return path
+        begin = 10**18
+        paths = [moved('roce-nfs3-mini', lambda line: line['read_chunk_length'], 10000, begin),  # read within 30 s
+                 moved('iwarp-nfs41-mini', lambda line: True, 100, begin + 10**9)]
+        self.run_command('extract', '-w', self.out('out.pcap'), *paths)
+        times = [one.time_ns for one in pcap.read(self.out('out.pcap'))[0]]
+        self.assertIn(begin, times)
+        self.assertGreater(sum(begin < one < begin + 20 * 10**9 for one in times), 20)
+        self.assertEqual(times, sorted(times))
+
     @staticmethod
     def command_path():
         import command  # pylint: disable=import-outside-toplevel
