@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """damage.py TSHARK PLUGIN VERSION RPCRDMA CAPTURES [--log LOG] SEEDS [FOLDER...]: every recording, damaged
 by `editcap -E 0.02` with the seeds 1 to SEEDS (or FIRST-LAST), through tshark in one pass and in two, with
-our statistics at every other seed. The plugin must not crash, nor be called a bug by Wireshark, nor by the
-sanitizers it was built with. All recordings get a seed before any gets the next; what LOG has of this very
-plugin is not run again."""
+our statistics at every other seed, and through the command, RPCRDMA. They must not crash, nor be called a bug by
+Wireshark, nor by the sanitizers they were built with. All recordings get a seed before any gets the next; what
+LOG has of this very plugin is not run again."""
 import argparse
 import hashlib
 import os
@@ -41,6 +41,20 @@ def digest(path):
 
 def damage(path, seed, to):
     subprocess.run(['editcap', '-E', SHARE, '--seed', str(seed), path, to], check=True, stderr=subprocess.DEVNULL)
+
+
+def command_complaints(path):
+    """Of the same codec: all that it finds, and every whole message."""
+    for arguments in (('check', '-n'), ('rpcs',), ('extract', '-q', '-w', '/dev/null')):
+        try:
+            run = subprocess.run([host.RPCRDMA, *arguments, path], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
+                                 timeout=300, check=False)
+        except subprocess.TimeoutExpired as error:
+            yield str(error)
+            continue
+        err = run.stderr.decode(errors='replace')
+        if run.returncode not in (0, 1) or 'AddressSanitizer' in err or 'runtime error' in err:
+            yield f'{arguments[0]}: status {run.returncode}\n{err}'
 
 
 def complaints(path, seed, passes):
@@ -107,6 +121,7 @@ def main():
                 for passes in left:
                     begun = time.monotonic()
                     found = complaints(damaged, seed, passes)
+                    found += command_complaints(damaged) if passes == 1 else ()
                     log.add((name, seed, passes), time.monotonic() - begun, found)
                     runs += 1
                     failed += len(found)
