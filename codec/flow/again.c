@@ -4,8 +4,8 @@
 /*
  * After a reconnect a client sends its outstanding Calls again, with the XIDs they had (RFC 5531
  * section 9). A Call is one of those when it came on a connection that was opened after the first
- * sending, between the same hosts, and that one was not answered. Entries are overwritten, never
- * searched for.
+ * sending, between the same hosts, and that one was not answered; or only when its connection had
+ * ended already, and nobody took the Reply any more. Entries are overwritten, never searched for.
  */
 
 static uint64_t load64(const uint8_t *p)
@@ -65,6 +65,6 @@ void track_again_answered(struct track *track, const struct track_rpc *t)
     uint64_t key = again_key(t);
     struct track_again *e = entry(track, key);
 
-    if (e && e->key == key && e->connection == t->conn->pub.number)
+    if (e && e->key == key && e->connection == t->conn->pub.number && !t->conn->pub.closed)
         e->connection = 0;
 }

@@ -2,7 +2,7 @@
 """truth.json: what the kernels traced, put as what decode --json has to say about the wire.
 
 The trace and the wire differ by three rules only (captures/README.md); each stands here, once:
-`sendings`, `granted`, `reverse`."""
+`sendings`, `granted`, `reverse`. And `untaken`: what a client no longer traces."""
 import json
 import re
 from collections import Counter, defaultdict
@@ -60,6 +60,18 @@ class Client:
         for call, after in zip(calls, calls[1:]):
             doubtful += any(call['ts'] < ts < after['ts'] for ts in self.disconnects)
         return len(calls) - doubtful, len(calls)
+
+    def untaken(self, xid):
+        """Replies that the server traced, and the client did not, because its connection had ended: it sent
+        the Call again."""
+        taken = [reply['segs'] for reply in self.replies[xid]]
+        out = []
+        for reply in self.server['server_replies'] if len(self.calls[xid]) > 1 else ():
+            if reply['xid'] == xid and reply['segs'] in taken:
+                taken.remove(reply['segs'])
+            elif reply['xid'] == xid:
+                out.append(reply)
+        return out
 
     def granted(self, on_the_wire, asked):
         """The client never believes in more credits than it asked for, nor in none."""

@@ -151,8 +151,13 @@ def compare_mountstats(trace, lines, path):
     """Each mount's xprt line equals the totals of one connection up to that moment, or of several in a row where
     the mount's connection was lost and made again; a sending that was lost with it is counted there only."""
     lost = sum(may - must for client in trace.clients for must, may in map(client.sendings, client.calls))
+    untaken = {xid: len(client.untaken(xid)) for client in trace.clients for xid in client.calls}
     connections = defaultdict(list)
     for line in lines:
+        if untaken.get(int(line['xid'], 16)):  # and by mountstats never answered
+            untaken[int(line['xid'], 16)] -= 1
+            line = {**line, 'write_chunk_length': 0, 'reply_chunk_length': 0}
+            line.pop('reply_frame', None)
         connections[line['connection']].append(line)
     numbers = sorted(connections)
     candidates = {(first, last): sum((connections[n] for n in numbers if first <= n <= last), [])
