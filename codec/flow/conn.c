@@ -3,7 +3,7 @@
 
 /* Disconnected connections stay this many disconnects long: a DREP, a late Ack, a retransmission
  * still trail in, and must not look like something new. */
-enum { CLOSED_MAX = 64 };
+enum { CLOSED_MAX = RPCRDMA_BOUND(64, 1) };
 
 static void link_conn(struct flow *flow, struct flow_conn *conn)
 {

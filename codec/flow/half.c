@@ -2,7 +2,7 @@
 #include "flow/internal.h"
 
 /* Halves that belong to no connection (other protocols, one packet of a scan): the oldest go. */
-enum { UNOWNED_MAX = 16384 };
+enum { UNOWNED_MAX = RPCRDMA_BOUND(16384, 3) };
 
 struct flow_path flow_path_of(const struct rpcrdma_op *op)
 {

@@ -10,7 +10,7 @@
 
 /* what is held longer than it should be waits for nothing that will come soon */
 #define PATIENCE_NS (FLOW_HOLD_NS + 2 * FLOW_CHECK_NS)
-enum { QUEUE_MESSAGES = 1024, QUEUE_BYTES = 4 << 20 };
+enum { QUEUE_MESSAGES = RPCRDMA_BOUND(1024, 3), QUEUE_BYTES = RPCRDMA_BOUND(4 << 20, 4096) };
 
 struct flow_queued {
     struct flow_queued *next;

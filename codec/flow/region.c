@@ -3,8 +3,10 @@
 
 #include <string.h>
 
+#include "bound.h"
+
 enum {
-    EXTENTS_MAX = 4096, /* a region cut in more pieces keeps no further ones */
+    EXTENTS_MAX = RPCRDMA_BOUND(4096, 4), /* a region cut in more pieces keeps no further ones */
     BLOCK_MIN = 4096,
     BLOCK_MAX = 256 << 10,
 };

@@ -6,6 +6,7 @@
 
 #include <string.h>
 
+#include "bound.h"
 #include "flow/flow.h"
 #include "flow/memory.h"
 #include "flow/observe.h"
@@ -13,16 +14,18 @@
 #include "wire/hot.h"
 
 enum {
-    FLOW_CACHE_SIZE = 1024,   /* halves found without the table; a power of two */
-    FLOW_STASH_PACKETS = 256, /* ahead of a gap, per half */
-    FLOW_STASH_BYTES = 1 << 20,
-    FLOW_STASH_TOTAL = 16 << 20, /* all halves */
-    FLOW_SEND_MAX = 1 << 20,     /* of a Send, what is put together; RFC 8797 can say 256 KiB */
-    FLOW_HOLD_EVENTS = 512,      /* per undecided connection */
-    FLOW_HOLD_BYTES = 1 << 20,
-    FLOW_READS = 256,   /* outstanding Read requests per half */
-    FLOW_CALLS = 4096,  /* outstanding Calls per connection and direction */
-    FLOW_GAPS = 4,      /* given-up gaps that a late packet may still fill */
+    FLOW_CACHE_SIZE = 1024, /* halves found without the table; a power of two */
+    /* ahead of a gap, per half */
+    FLOW_STASH_PACKETS = RPCRDMA_BOUND(256, 4),
+    FLOW_STASH_BYTES = RPCRDMA_BOUND(1 << 20, 2048),
+    FLOW_STASH_TOTAL = RPCRDMA_BOUND(16 << 20, 4096), /* all halves */
+    /* of a Send, what is put together; RFC 8797 can say 256 KiB */
+    FLOW_SEND_MAX = RPCRDMA_BOUND(1 << 20, 2048),
+    FLOW_HOLD_EVENTS = RPCRDMA_BOUND(512, 6), /* per undecided connection */
+    FLOW_HOLD_BYTES = RPCRDMA_BOUND(1 << 20, 8192),
+    FLOW_READS = RPCRDMA_BOUND(256, 16), /* outstanding Read requests per half */
+    FLOW_CALLS = RPCRDMA_BOUND(4096, 4), /* outstanding Calls per connection and direction */
+    FLOW_GAPS = 4,                       /* given-up gaps that a late packet may still fill */
     FLOW_RECENT = 8,    /* Sends remembered to tell a duplicate from a QP used again */
     FLOW_FINDINGS = 24, /* per message */
 };

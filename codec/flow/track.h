@@ -26,9 +26,9 @@
 #include "upper/binding.h"
 
 enum {
-    TRACK_SEGMENTS = 4096, /* of one message; Linux offers at most a few dozen */
-    TRACK_HELD = 1024,     /* Replies that wait for data */
-    TRACK_AGAIN = 4096,    /* Calls remembered to be known again; a power of two */
+    TRACK_SEGMENTS = 4096,               /* of one message; Linux offers at most a few dozen */
+    TRACK_HELD = RPCRDMA_BOUND(1024, 2), /* Replies that wait for data */
+    TRACK_AGAIN = 4096,                  /* Calls remembered to be known again; a power of two */
 };
 /* A Reply that came before its data waits this long: the data travelled before it (a Write) or was
  * answered before it (a Read), so only the capture can have changed their order. */

@@ -4,9 +4,10 @@
 /* TCP's bytes in order: RFC 9293 section 3.4, sequence numbers modulo 2^32. */
 
 enum {
-    RANGES_MOST = 8192,       /* of one stream: hostile input must not make lists long */
-    HELD_MOST = 16 << 20,     /* of one stream: more than any window in use */
-    LOOKING_MOST = 256 << 10, /* of one stream out of step: three of the greatest FPDUs */
+    /* of one stream: hostile input must not make lists long, */
+    RANGES_MOST = RPCRDMA_BOUND(8192, 4),
+    HELD_MOST = RPCRDMA_BOUND(16 << 20, 2048),     /* more than any window in use, */
+    LOOKING_MOST = RPCRDMA_BOUND(256 << 10, 1024), /* out of step: three of the greatest FPDUs */
 };
 
 static uint32_t range_end(const struct rpcrdma_range *r)

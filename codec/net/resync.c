@@ -11,7 +11,7 @@
  * bytes have none; before that nothing is read, so that no marker is taken for payload.
  */
 
-enum { UNCONFIRMED_MOST = 128 << 10 };
+enum { UNCONFIRMED_MOST = RPCRDMA_BOUND(128 << 10, 1024) };
 
 enum chain {
     CHAIN_NO,      /* something in it is no FPDU */

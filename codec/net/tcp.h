@@ -21,6 +21,7 @@
  * can be older than operations of other connections that were given before it.
  */
 
+#include "bound.h"
 #include "net/layer.h"
 
 enum rpcrdma_stream_phase {
