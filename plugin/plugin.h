@@ -8,7 +8,8 @@
  *   dissect.c   the hooks: post-dissector, heuristics, Decode As
  *   decode_as.c what the user says is RPC-over-RDMA
  *   feed.c      first visit of a frame: raw bytes -> net/ -> flow/, once
- *   store.c     what came out, kept per frame: later passes only read it
+ *   keep.c, keep_*.c  what came out -> store: messages, Calls out of turn, whole RPC messages, links
+ *   store.c     kept per frame: later passes only read it
  *   message.c   a frame's messages -> tree, columns, expert items
  *   connections.c  which connection a frame is of; conversation filter
  *   credits.c   how a frame leaves the credits
