@@ -5,6 +5,7 @@ import functools
 import hashlib
 import json
 import os
+import subprocess
 import unittest
 
 import host
@@ -28,6 +29,15 @@ Packet = collections.namedtuple('Packet', 'frame kinds xids calls dup v3 v4 code
 def packets(path, passes):
     return [Packet(*cells) for cells in
             host.fields(path, *NAMES, where='rpcrdma || _ws.malformed || _ws.short', passes=passes)]
+
+
+@functools.lru_cache(maxsize=None)
+def cut_short(path):
+    """Frames of Calls whose data never passed: their connection ended before it was read."""
+    run = subprocess.run([host.RPCRDMA, 'rpcs', '--json', path], capture_output=True, check=True)
+    return {str(line['call_frame']) for line in map(json.loads, run.stdout.splitlines())
+            if 'reply_frame' not in line and 'call_frame' in line and
+            any(finding['rule'] == 'rpc-lost' for finding in line.get('findings', ()))}
 
 
 def truth(name):
@@ -67,7 +77,9 @@ class RpcTest(host.PluginTest):
     def paired(self, path, passes):
         """Nothing is malformed, each Reply finds its Call, none is taken for a retransmission."""
         for packet in packets(path, passes):
-            self.assertEqual((packet.malformed, packet.short, packet.dup), ([], [], []), packet)
+            self.assertEqual((packet.malformed, packet.dup), ([], []), packet)
+            if passes == 1 or packet.frame[0] not in cut_short(path):
+                self.assertEqual(packet.short, [], packet)
             self.assertEqual(len(packet.calls), packet.kinds.count(REPLY), packet)
 
     def test_paired(self):
