@@ -342,7 +342,7 @@ static int run(const struct command *command, int argc, char **argv)
          "in flight",
          "FILE.csv"},
         {"plot", 0, 0, G_OPTION_ARG_FILENAME, &picture,
-         "Draw what was in flight against what was granted", "FILE.svg|FILE.png"},
+         "Draw what was in flight against what was granted", "FILE.svg"},
         {"interval", 0, 0, G_OPTION_ARG_CALLBACK, on_interval,
          "With -i: report every so many seconds, and averages at the end", "SECONDS"},
         G_OPTION_ENTRY_NULL,
@@ -370,7 +370,6 @@ static int run(const struct command *command, int argc, char **argv)
         options.live.files = PRIVILEGE_WRITES_FILES;
         picture_folder = g_path_get_dirname(picture);
         credits.pipeline.writes_in = picture_folder;
-        credits.pipeline.reads_fonts = true;
     }
     if (status == OPTIONS_GO_ON && series)
         status = open_csv(&credits, series);

@@ -305,8 +305,7 @@ static void enter_sandbox(const struct pipeline *pipeline)
         return;
     sandbox_enter(&(struct sandbox){.inputs = options->files,
                                     .n_inputs = options->n_files,
-                                    .writes_in = pipeline->writes_in,
-                                    .reads_fonts = pipeline->reads_fonts});
+                                    .writes_in = pipeline->writes_in});
 }
 
 int pipeline_run(struct pipeline *pipeline, const struct rpcrdma_flow_sink *sink)

@@ -1,46 +1,17 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "plot.h"
 
-#include <cairo-svg.h>
-#include <cairo.h>
-#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
+#include <unistd.h>
 
-/*
- * Few runs draw, and cairo with what it needs is half of the program's libraries: loading them
- * takes a third of the time before a capture is read. So that is done when a picture is asked for.
- */
-/* clang-format off */
-#define CALLS(F) \
-    F(create) F(destroy) F(fill) F(image_surface_create) F(line_to) F(move_to) F(paint) \
-    F(rectangle) F(rel_move_to) F(restore) F(rotate) F(save) F(select_font_face) F(set_dash) \
-    F(set_font_size) F(set_line_width) F(set_source_rgb) F(show_text) F(status) \
-    F(status_to_string) F(stroke) F(surface_destroy) F(surface_finish) F(surface_status) \
-    F(surface_write_to_png) F(svg_surface_create) F(text_extents)
-/* clang-format on */
+#include "out/svg.h"
 
-static struct {
-#define MEMBER(name) __typeof__(cairo_##name) *name;
-    CALLS(MEMBER)
-#undef MEMBER
-} cairo;
-
-/* NULL, or what is wrong. */
-static const char *load(void)
-{
-    void *library = dlopen("libcairo.so.2", RTLD_NOW);
-    bool good = library != NULL;
-
-#define FIND(name) good = good && (*(void **)&cairo.name = dlsym(library, "cairo_" #name)) != NULL;
-    CALLS(FIND)
-#undef FIND
-    return good ? NULL : dlerror();
-}
-
-/* In units of the picture: a pixel of PNG, a point of SVG. */
+/* In pixels. */
 enum {
     WIDTH = 1200,
     HEAD = 46,
@@ -54,71 +25,25 @@ enum {
     STRIP = 6, /* below the axis: where the limit was reached */
 };
 
-struct colour {
-    double r, g, b;
-};
-
-static const struct colour ink = {0.13, 0.15, 0.18}, grey = {0.45, 0.48, 0.52},
-                           grid = {0.88, 0.89, 0.91}, area = {0.62, 0.76, 0.91},
-                           edge = {0.12, 0.39, 0.68}, grant_line = {0.85, 0.45, 0.05},
-                           request_line = {0.35, 0.55, 0.25}, alarm = {0.80, 0.13, 0.18};
+#define INK "#21262e"
+#define GREY "#737a85"
+#define GRID "#e0e3e8"
+#define AREA "#9ec2e8"
+#define EDGE "#1f63ad"
+#define GRANTED "#d9730d"
+#define REQUESTED "#598c40"
+#define ALARM "#cc212e"
 
 struct panel {
-    cairo_t *cr;
+    struct out *out;
     const struct plot *plot;
     const struct plot_panel *it;
     double top;     /* y of the drawing area */
     uint64_t y_max; /* value at its upper edge */
 };
 
-static void set(cairo_t *cr, struct colour c)
-{
-    cairo.set_source_rgb(cr, c.r, c.g, c.b);
-}
-
-enum align { ALIGN_LEFT, ALIGN_CENTRE, ALIGN_RIGHT };
-
-static double text_width(cairo_t *cr, const char *text)
-{
-    cairo_text_extents_t extents;
-
-    cairo.text_extents(cr, text, &extents);
-    return extents.x_advance;
-}
-
-static void put_text(cairo_t *cr, double x, double y, enum align align, const char *text)
-{
-    double width = text_width(cr, text);
-
-    cairo.move_to(cr,
-                  align == ALIGN_LEFT    ? x
-                  : align == ALIGN_RIGHT ? x - width
-                                         : x - width / 2,
-                  y);
-    cairo.show_text(cr, text);
-}
-
-/* Cuts at a character's boundary, so that the text fits. */
-static void put_fitting(cairo_t *cr, double x, double y, double room, const char *text)
-{
-    char cut[400];
-    size_t n = strlen(text);
-
-    if (n >= sizeof(cut) - 4)
-        n = sizeof(cut) - 5;
-    memcpy(cut, text, n);
-    cut[n] = '\0';
-    while (n > 0 && text_width(cr, cut) > room) {
-        n--;
-        while (n > 0 && ((unsigned char)cut[n] & 0xc0) == 0x80)
-            n--;
-        memcpy(cut + n, "\xe2\x80\xa6", 4);
-    }
-    put_text(cr, x, y, ALIGN_LEFT, cut);
-}
-
 /* The smallest 1, 2 or 5 times a power of ten that is not below. */
-static double nice(double step)
+static double round_up(double step)
 {
     double power = pow(10, floor(log10(step))), of = step / power;
 
@@ -156,33 +81,33 @@ static uint64_t axis_top(const struct plot *plot, const struct plot_panel *panel
     return top < 4 ? 4 : top + (top + 11) / 12;
 }
 
+static void line(struct out *out, double x1, double y1, double x2, double y2)
+{
+    svg_path_open(out);
+    svg_move(out, x1, y1);
+    svg_line(out, x2, y2);
+    svg_path_stroke(out, GRID, 1, NULL);
+}
+
 static void draw_y_axis(const struct panel *panel)
 {
-    cairo_t *cr = panel->cr;
-    double step = nice((double)panel->y_max / 5);
+    double step = round_up((double)panel->y_max / 5), middle = panel->top + AREA_HEIGHT / 2.0;
 
     if (step < 1)
         step = 1;
-    cairo.set_font_size(cr, 11);
     for (double value = 0; value <= (double)panel->y_max; value += step) {
         double y = floor(y_of(panel, (uint64_t)value)) + 0.5;
         char text[32];
 
-        set(cr, grid);
-        cairo.move_to(cr, LEFT, y);
-        cairo.line_to(cr, LEFT + AREA_WIDTH, y);
-        cairo.stroke(cr);
+        line(panel->out, LEFT, y, LEFT + AREA_WIDTH, y);
         snprintf(text, sizeof(text), "%.0f", value);
-        set(cr, ink);
-        put_text(cr, LEFT - 6, y + 4, ALIGN_RIGHT, text);
+        svg_text(panel->out, LEFT - 6, y + 4, SVG_END, 11, INK, text);
     }
-    cairo.save(cr);
-    cairo.move_to(cr, 18, panel->top + AREA_HEIGHT / 2.0);
-    cairo.rotate(cr, -M_PI / 2);
-    set(cr, grey);
-    cairo.rel_move_to(cr, -text_width(cr, panel->it->counting ? "messages" : "Calls") / 2, 0);
-    cairo.show_text(cr, panel->it->counting ? "messages" : "Calls");
-    cairo.restore(cr);
+    out_literal(panel->out, "<g transform=\"translate(18 ");
+    svg_number(panel->out, middle);
+    out_literal(panel->out, ") rotate(-90)\">");
+    svg_text(panel->out, 0, 0, SVG_MIDDLE, 11, GREY, panel->it->counting ? "messages" : "Calls");
+    out_literal(panel->out, "</g>\n");
 }
 
 struct unit {
@@ -202,110 +127,122 @@ static struct unit unit_of(uint64_t length_ns)
 
 static void draw_x_axis(const struct panel *panel)
 {
-    cairo_t *cr = panel->cr;
     struct unit unit = unit_of(panel->plot->length_ns);
-    double length = (double)panel->plot->length_ns / unit.ns, step = nice(length / 12);
+    double length = (double)panel->plot->length_ns / unit.ns, step = round_up(length / 12);
     double bottom = panel->top + AREA_HEIGHT;
 
-    cairo.set_font_size(cr, 11);
     for (unsigned i = 0; i * step <= length; i++) {
         double x = floor(x_of(panel->plot, (uint64_t)(i * step * unit.ns))) + 0.5;
         char text[32];
 
-        set(cr, grid);
-        cairo.move_to(cr, x, panel->top);
-        cairo.line_to(cr, x, bottom);
-        cairo.stroke(cr);
-        snprintf(text, sizeof(text), step < 1 ? "%.*f %s" : "%.*f %s",
-                 step < 1 ? (int)ceil(-log10(step)) : 0, i * step, unit.name);
-        set(cr, ink);
-        put_text(cr, x, bottom + STRIP + 17, ALIGN_CENTRE, text);
+        line(panel->out, x, panel->top, x, bottom);
+        snprintf(text, sizeof(text), "%.*f %s", step < 1 ? (int)ceil(-log10(step)) : 0, i * step,
+                 unit.name);
+        svg_text(panel->out, x, bottom + STRIP + 17, SVG_MIDDLE, 11, INK, text);
     }
 }
 
-static void draw_in_flight(const struct panel *panel)
+enum part {
+    ALWAYS,   /* as many at all times of a column */
+    AT_TIMES, /* as many at some time of it */
+    AT_LIMIT,
+};
+
+/* One part of what was in flight; columns of the same height become one box. */
+static void draw_part(const struct panel *panel, enum part part, const char *colour)
 {
     struct series_reader reader = {0};
-    cairo_t *cr = panel->cr;
-    double bottom = panel->top + AREA_HEIGHT;
+    double bottom = panel->top + AREA_HEIGHT, top = 0, height = 0;
+    int from = -1; /* of the box that is not written yet; -1: none */
 
-    for (int x = 0; x < AREA_WIDTH; x++) {
-        struct series_column column =
-            series_until(panel->it->series, &reader, column_end(panel->plot, x));
-        double low, high;
+    svg_path_open(panel->out);
+    for (int x = 0; x <= AREA_WIDTH; x++) {
+        double y = 0, h = 0;
+        bool is = false;
 
-        if (!column.set || !column.in_flight.known)
-            continue;
-        low = y_of(panel, column.in_flight.min);
-        high = y_of(panel, column.in_flight.max);
-        set(cr, area); /* at all times in this column */
-        cairo.rectangle(cr, LEFT + x, low, 1, bottom - low);
-        cairo.fill(cr);
-        set(cr, edge); /* at some time */
-        cairo.rectangle(cr, LEFT + x, high - 0.75, 1, low - high + 1.5);
-        cairo.fill(cr);
-        if (column.at_limit) {
-            set(cr, alarm);
-            cairo.rectangle(cr, LEFT + x, bottom + 2, 1, STRIP - 2);
-            cairo.fill(cr);
+        if (x < AREA_WIDTH) {
+            struct series_column column =
+                series_until(panel->it->series, &reader, column_end(panel->plot, x));
+
+            if (column.set && column.in_flight.known) {
+                double low = y_of(panel, column.in_flight.min);
+                double high = y_of(panel, column.in_flight.max);
+
+                is = part != AT_LIMIT || column.at_limit;
+                y = part == ALWAYS ? low : part == AT_TIMES ? high - 0.75 : bottom + 2;
+                h = part == ALWAYS ? bottom - low : part == AT_TIMES ? low - high + 1.5 : STRIP - 2;
+            }
+        }
+        if (from >= 0 && (!is || y != top || h != height)) {
+            svg_box(panel->out, LEFT + from, top, x - from, height);
+            from = -1;
+        }
+        if (is && from < 0) {
+            from = x;
+            top = y;
+            height = h;
         }
     }
+    svg_path_fill(panel->out, colour);
 }
 
 /* A value that moves in steps; both ends of what it was within a column. */
-static void draw_line(const struct panel *panel, size_t offset, struct colour colour, bool dashed)
+static void draw_line(const struct panel *panel, size_t offset, const char *colour,
+                      const char *dashes)
 {
-    static const double dashes[] = {5, 4};
     struct series_reader reader = {0};
-    cairo_t *cr = panel->cr;
+    struct out *out = panel->out;
     bool pen = false;
+    double at = 0; /* where the pen is, vertically */
+    int x;
 
-    set(cr, colour);
-    cairo.set_line_width(cr, 1.6);
-    if (dashed)
-        cairo.set_dash(cr, dashes, 2, 0);
-    for (int x = 0; x < AREA_WIDTH; x++) {
+    svg_path_open(out);
+    for (x = 0; x < AREA_WIDTH; x++) {
         struct series_column column =
             series_until(panel->it->series, &reader, column_end(panel->plot, x));
         struct series_value value;
+        double y;
 
         memcpy(&value, (const char *)&column + offset, sizeof(value));
         if (!value.known) {
+            if (pen)
+                svg_line(out, LEFT + x, at);
             pen = false;
             continue;
         }
+        y = y_of(panel, value.last);
         if (!pen)
-            cairo.move_to(cr, LEFT + x, y_of(panel, value.last));
-        pen = true;
+            svg_move(out, LEFT + x, y);
+        else if (value.min != value.max || y != at)
+            svg_line(out, LEFT + x + 0.5, at);
         if (value.min != value.max) {
-            cairo.line_to(cr, LEFT + x + 0.5, y_of(panel, value.min));
-            cairo.line_to(cr, LEFT + x + 0.5, y_of(panel, value.max));
+            svg_line(out, LEFT + x + 0.5, y_of(panel, value.min));
+            svg_line(out, LEFT + x + 0.5, y_of(panel, value.max));
         }
-        cairo.line_to(cr, LEFT + x + 0.5, y_of(panel, value.last));
-        cairo.line_to(cr, LEFT + x + 1, y_of(panel, value.last));
+        if (pen && (value.min != value.max || y != at))
+            svg_line(out, LEFT + x + 0.5, y);
+        pen = true;
+        at = y;
     }
-    cairo.stroke(cr);
-    cairo.set_dash(cr, NULL, 0, 0);
-    cairo.set_line_width(cr, 1);
+    if (pen)
+        svg_line(out, LEFT + x, at);
+    svg_path_stroke(out, colour, 1.6, dashes);
 }
 
 enum mark { MARK_AREA, MARK_LINE, MARK_DASHES };
 
-static double legend_entry(cairo_t *cr, double right, double y, struct colour colour,
+static double legend_entry(struct out *out, double right, double y, const char *colour,
                            const char *text, enum mark mark)
 {
-    double x = right - text_width(cr, text);
+    double x = right - svg_text_width(11, text);
 
-    set(cr, ink);
-    put_text(cr, x, y, ALIGN_LEFT, text);
-    set(cr, colour);
+    svg_text(out, x, y, SVG_START, 11, INK, text);
     if (mark == MARK_AREA)
-        cairo.rectangle(cr, x - 22, y - 9, 17, 10);
+        svg_rectangle(out, x - 22, y - 9, 17, 10, colour);
     else
-        cairo.rectangle(cr, x - 22, y - 5, mark == MARK_LINE ? 17 : 7, 2);
+        svg_rectangle(out, x - 22, y - 5, mark == MARK_LINE ? 17 : 7, 2, colour);
     if (mark == MARK_DASHES)
-        cairo.rectangle(cr, x - 12, y - 5, 7, 2);
-    cairo.fill(cr);
+        svg_rectangle(out, x - 12, y - 5, 7, 2, colour);
     return x - 36;
 }
 
@@ -320,57 +257,50 @@ static double draw_legend(const struct panel *panel)
     struct series_reader reader = {0};
     struct series_column all = series_until(panel->it->series, &reader, panel->plot->length_ns + 1);
     double x = LEFT + AREA_WIDTH, y = panel->top - 30;
-    cairo_t *cr = panel->cr;
     char text[64];
 
-    cairo.set_font_size(cr, 11);
-    x = legend_entry(cr, x, y, alarm, "at the limit", MARK_AREA);
+    x = legend_entry(panel->out, x, y, ALARM, "at the limit", MARK_AREA);
     if (all.requested.known) {
         snprintf(text, sizeof(text),
                  above(panel, &all.requested) ? "requested (%llu, beyond)" : "requested",
                  (unsigned long long)all.requested.max);
-        x = legend_entry(cr, x, y, request_line, text, MARK_DASHES);
+        x = legend_entry(panel->out, x, y, REQUESTED, text, MARK_DASHES);
     }
     if (all.granted.known) {
         snprintf(text, sizeof(text), above(panel, &all.granted) ? "%s (%llu, beyond)" : "%s",
                  panel->it->counting ? "allowed" : "granted", (unsigned long long)all.granted.max);
-        x = legend_entry(cr, x, y, grant_line, text, MARK_LINE);
+        x = legend_entry(panel->out, x, y, GRANTED, text, MARK_LINE);
     }
-    return legend_entry(cr, x, y, edge, "in flight", MARK_AREA);
+    return legend_entry(panel->out, x, y, EDGE, "in flight", MARK_AREA);
 }
 
-static void draw_panel(struct panel *panel)
+static void draw_panel(const struct panel *panel)
 {
     double legend = draw_legend(panel);
-    cairo_t *cr = panel->cr;
+    struct out *out = panel->out;
 
-    cairo.set_font_size(cr, 13);
-    set(cr, ink);
-    put_fitting(cr, LEFT, panel->top - 29, legend - LEFT - 10, panel->it->title);
-    cairo.set_font_size(cr, 11.5);
-    set(cr, grey);
-    put_fitting(cr, LEFT, panel->top - 11, AREA_WIDTH, panel->it->note);
-    cairo.set_line_width(cr, 1);
+    svg_text_fitting(out, LEFT, panel->top - 29, legend - LEFT - 10, 13, INK, panel->it->title);
+    svg_text_fitting(out, LEFT, panel->top - 11, AREA_WIDTH, 11.5, GREY, panel->it->note);
     draw_y_axis(panel);
     draw_x_axis(panel);
-    draw_in_flight(panel);
-    draw_line(panel, offsetof(struct series_column, granted), grant_line, false);
-    draw_line(panel, offsetof(struct series_column, requested), request_line, true);
-    set(cr, grey);
-    cairo.rectangle(cr, LEFT + 0.5, panel->top + 0.5, AREA_WIDTH - 1, AREA_HEIGHT);
-    cairo.stroke(cr);
+    draw_part(panel, ALWAYS, AREA);
+    draw_part(panel, AT_TIMES, EDGE);
+    draw_part(panel, AT_LIMIT, ALARM);
+    draw_line(panel, offsetof(struct series_column, granted), GRANTED, NULL);
+    draw_line(panel, offsetof(struct series_column, requested), REQUESTED, "5 4");
+    svg_path_open(out);
+    svg_box(out, LEFT + 0.5, panel->top + 0.5, AREA_WIDTH - 1, AREA_HEIGHT);
+    svg_path_stroke(out, GREY, 1, NULL);
 }
 
-static void draw(cairo_t *cr, const struct plot *plot, int height)
+static void draw(struct out *out, const struct plot *plot)
 {
-    cairo.set_source_rgb(cr, 1, 1, 1);
-    cairo.paint(cr);
-    cairo.select_font_face(cr, "sans-serif", CAIRO_FONT_SLANT_NORMAL, CAIRO_FONT_WEIGHT_NORMAL);
-    cairo.set_font_size(cr, 15);
-    set(cr, ink);
-    put_fitting(cr, LEFT, 28, AREA_WIDTH, plot->title);
+    int height = HEAD + (int)plot->n_panels * PANEL + FOOT;
+
+    svg_open(out, WIDTH, height);
+    svg_text_fitting(out, LEFT, 28, AREA_WIDTH, 15, INK, plot->title);
     for (size_t i = 0; i < plot->n_panels; i++) {
-        struct panel panel = {.cr = cr,
+        struct panel panel = {.out = out,
                               .plot = plot,
                               .it = &plot->panels[i],
                               .top = HEAD + (double)i * PANEL + AREA_TOP,
@@ -378,43 +308,33 @@ static void draw(cairo_t *cr, const struct plot *plot, int height)
 
         draw_panel(&panel);
     }
-    cairo.set_font_size(cr, 11);
-    set(cr, grey);
-    put_text(cr, LEFT + AREA_WIDTH / 2.0, height - 12, ALIGN_CENTRE,
+    svg_text(out, LEFT + AREA_WIDTH / 2.0, height - 12, SVG_MIDDLE, 11, GREY,
              "time since the first packet of the capture");
-}
-
-static bool ends_in(const char *file, const char *end)
-{
-    size_t n = strlen(file), m = strlen(end);
-
-    return n > m && strcasecmp(file + n - m, end) == 0;
+    svg_close(out);
 }
 
 const char *plot_refuses(const char *file)
 {
-    if (ends_in(file, ".svg") || ends_in(file, ".png"))
-        return load();
-    return "a picture's name ends in .svg or .png";
+    size_t n = strlen(file);
+
+    return n > 4 && strcasecmp(file + n - 4, ".svg") == 0 ? NULL
+                                                          : "a chart is SVG: its name ends in .svg";
 }
 
 const char *plot_write(const struct plot *plot, const char *file)
 {
-    int height = HEAD + (int)plot->n_panels * PANEL + FOOT;
-    bool png = ends_in(file, ".png");
-    cairo_surface_t *surface = png ? cairo.image_surface_create(CAIRO_FORMAT_RGB24, WIDTH, height)
-                                   : cairo.svg_surface_create(file, WIDTH, height);
-    cairo_t *cr = cairo.create(surface);
-    cairo_status_t status;
+    int fd = open(file, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666), error;
+    struct out out;
 
-    draw(cr, plot, height);
-    status = cairo.status(cr);
-    cairo.destroy(cr);
-    if (status == CAIRO_STATUS_SUCCESS && png)
-        status = cairo.surface_write_to_png(surface, file);
-    cairo.surface_finish(surface); /* writes the rest of an SVG */
-    if (status == CAIRO_STATUS_SUCCESS)
-        status = cairo.surface_status(surface);
-    cairo.surface_destroy(surface);
-    return status == CAIRO_STATUS_SUCCESS ? NULL : cairo.status_to_string(status);
+    if (fd < 0)
+        return strerror(errno);
+    if (!out_open(&out, fd)) {
+        close(fd);
+        return "out of memory";
+    }
+    draw(&out, plot);
+    error = out_close(&out);
+    if (close(fd) != 0 && error == 0)
+        error = errno;
+    return error == 0 ? NULL : strerror(error);
 }

@@ -2,8 +2,7 @@
 #ifndef RPCRDMA_CLI_PLOT_H
 #define RPCRDMA_CLI_PLOT_H
 
-/* A picture of credits over time: a panel per direction of each connection. Drawn by cairo, which
- * makes SVG and PNG from the same calls. Built without cairo, there is no picture. */
+/* A chart of credits over time, in SVG: a panel per direction of each connection. */
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -28,10 +27,10 @@ struct plot {
     const char *title;
 };
 
-/* Whether pictures can be made, and of this file name's kind. NULL, or what is wrong. */
+/* Whether the file's name is that of a chart. NULL, or what is wrong. */
 const char *plot_refuses(const char *file);
 
-/* Writes the picture; NULL, or what went wrong. */
+/* Writes the chart; NULL, or what went wrong. */
 const char *plot_write(const struct plot *plot, const char *file);
 
 #endif

@@ -24,8 +24,6 @@
 #define LANDLOCK_ACCESS_FS_TRUNCATE (UINT64_C(1) << 14)
 #endif
 
-enum { READING = LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_READ_DIR };
-
 /* What version 1 of Landlock can forbid, and what was added to the file system's part later. */
 static uint64_t handled(long version)
 {
@@ -74,8 +72,6 @@ static bool restrict_files(const struct sandbox *sandbox)
             permit(ruleset, sandbox->inputs[i], LANDLOCK_ACCESS_FS_READ_FILE);
     if (sandbox->writes_in)
         permit(ruleset, sandbox->writes_in, making);
-    if (sandbox->reads_fonts)
-        permit(ruleset, "/", READING);
     done = syscall(SYS_landlock_restrict_self, ruleset, 0) == 0;
     close(ruleset);
     return done;
@@ -83,7 +79,7 @@ static bool restrict_files(const struct sandbox *sandbox)
 
 #ifdef HAVE_SECCOMP
 
-/* What the C library, GLib, zlib, zstd and cairo do while files are read and lines written. Names
+/* What the C library, GLib, zlib and zstd do while files are read and lines written. Names
  * that an architecture does not have are left out by libseccomp. */
 static const char *const permitted[] = {
     "read",

@@ -16,7 +16,6 @@ struct sandbox {
     char *const *inputs; /* files that will be opened for reading; "-" is none */
     size_t n_inputs;
     const char *writes_in; /* folder in which files will be made; NULL: none will */
-    bool reads_fonts;      /* pictures have letters: whatever can be read may be */
 };
 
 /* For the rest of the process. Whether anything protects it now. */
