@@ -106,11 +106,6 @@ static int look_writing(void)
     return 0;
 }
 
-static int look_fonts(void)
-{
-    return !opens("/etc/passwd", O_RDONLY) + 2 * opens(self, O_RDWR);
-}
-
 static void test_reading(void **state)
 {
     (void)state;
@@ -127,18 +122,11 @@ static void test_writing(void **state)
     assert_int_equal(unlink(path), 0);
 }
 
-static void test_fonts(void **state)
-{
-    (void)state;
-    inside(&(struct sandbox){.reads_fonts = true}, look_fonts);
-}
-
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_reading),
         cmocka_unit_test(test_writing),
-        cmocka_unit_test(test_fonts),
     };
     int failed;
 
