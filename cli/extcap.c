@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "capture.h"
+#include "out/escape.h"
 #include "source/device.h"
 
 /* Before the device's name: libpcap may list the same device, and captures it in its own way. */
@@ -22,13 +23,51 @@ bool extcap_is(int argc, char **argv)
     return false;
 }
 
+/* Text within braces: the protocol has no way to write a brace. */
+static void put_within(const char *text)
+{
+    const char *end = text + strlen(text);
+    char piece[ESCAPE_MOST];
+
+    while (text < end) {
+        if (*text == '{' || *text == '}')
+            printf("\\x%02x", (unsigned)*text++);
+        else if (escape_next(&text, end, piece) > 0)
+            fputs(piece, stdout);
+    }
+}
+
+/* What Wireshark gives back is to be the device's name. */
+static bool has_value(const char *name)
+{
+    const char *end = name + strlen(name);
+    char piece[ESCAPE_MOST];
+
+    while (name < end) {
+        const char *from = name;
+
+        if (*name == '{' || *name == '}' || escape_next(&name, end, piece) != (size_t)(name - from))
+            return false;
+    }
+    return true;
+}
+
 static void on_interface(void *context, const struct device_entry *entry)
 {
     (void)context;
     if (!entry->rdma)
         return;
-    printf("interface {value=" PREFIX "%s}{display=RDMA device: %s%s%s%s}\n", entry->name,
-           entry->name, *entry->about ? " (" : "", entry->about, *entry->about ? ")" : "");
+    if (!has_value(entry->name)) {
+        complain("%s: a device of this name cannot be offered to Wireshark", entry->name);
+        return;
+    }
+    printf("interface {value=" PREFIX "%s}{display=RDMA device: %s", entry->name, entry->name);
+    if (*entry->about) {
+        fputs(" (", stdout);
+        put_within(entry->about);
+        putchar(')');
+    }
+    puts("}");
 }
 
 static int interfaces(void)
@@ -104,8 +143,10 @@ static int check_filter(const char *name, const char *filter)
         return EXIT_UNUSABLE;
     compiled = device_filter_new(filter, looking.infiniband ? LINK_INFINIBAND : 1, DEVICE_SNAPLEN,
                                  error, sizeof(error));
-    if (!compiled)
-        puts(error);
+    if (!compiled) {
+        put_within(error);
+        putchar('\n');
+    }
     device_filter_free(compiled);
     return compiled ? EXIT_DONE : EXIT_UNUSABLE;
 }

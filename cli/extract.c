@@ -66,7 +66,7 @@ static int close_output(struct out *out, const char *path, int status)
         error = errno;
     if (error == 0 || (error == EPIPE && fd == STDOUT_FILENO))
         return status;
-    complain("%s: %s", path, strerror(error));
+    complain("%s: %s", fd == STDOUT_FILENO ? "standard output" : path, strerror(error));
     return EXIT_UNUSABLE;
 }
 

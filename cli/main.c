@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include <errno.h>
-#include <stdarg.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "command.h"
 #include "extcap.h"
@@ -13,28 +14,6 @@ static const struct command *const commands[] = {
 };
 
 enum { N_COMMANDS = sizeof(commands) / sizeof(commands[0]) };
-
-static void (*complains_first)(void *context);
-static void *complains_context;
-
-void complain_first(void (*first)(void *context), void *context)
-{
-    complains_first = first;
-    complains_context = context;
-}
-
-void complain(const char *format, ...)
-{
-    va_list args;
-
-    if (complains_first)
-        complains_first(complains_context);
-    va_start(args, format);
-    fputs("rpcrdma: ", stderr);
-    vfprintf(stderr, format, args);
-    fputc('\n', stderr);
-    va_end(args);
-}
 
 static void usage(FILE *to)
 {
@@ -63,12 +42,20 @@ static const struct command *find(const char *name)
     return NULL;
 }
 
-/* What was printed is worth something only if it arrived. */
+/* What was printed is worth something only if it arrived. A failed write may be known only by the
+ * stream's mark, and of some file systems only when the file is closed. */
 static int finish(int status)
 {
-    if (fflush(stdout) == 0 || errno == EPIPE)
+    bool failed = ferror(stdout);
+    int error = failed ? EIO : 0;
+
+    if (fflush(stdout) != 0)
+        error = errno;
+    if (close(STDOUT_FILENO) != 0 && errno != EBADF && error == 0)
+        error = errno;
+    if (error == 0 || error == EPIPE)
         return status;
-    complain("standard output: %s", strerror(errno));
+    complain("standard output: %s", strerror(error));
     return EXIT_UNUSABLE;
 }
 

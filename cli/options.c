@@ -8,18 +8,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-int bad_usage(const struct command *command, const char *format, ...)
-{
-    va_list args;
-
-    va_start(args, format);
-    fprintf(stderr, "rpcrdma %s: ", command->name);
-    vfprintf(stderr, format, args);
-    fprintf(stderr, "; see rpcrdma %s --help\n", command->name);
-    va_end(args);
-    return EXIT_UNUSABLE;
-}
-
 gboolean options_number(const char *name, const char *text, uint64_t max, uint64_t *out,
                         GError **error)
 {

@@ -8,6 +8,7 @@
 #include <time.h>
 
 #include "net/net.h"
+#include "out/escape.h"
 #include "source/sandbox.h"
 
 #define SECOND INT64_C(1000000000)
@@ -116,17 +117,19 @@ static void refuse(struct pipeline *pipeline, const struct source_packet *packet
     struct pipeline_private *private = pipeline->private;
     uint32_t linktype = packet->packet.linktype;
     struct source_interface interface = {0};
+    char name[200] = "";
 
     for (size_t i = 0; i < private->n_links_refused; i++)
         if (private->links_refused[i] == linktype)
             return;
     if (private->n_links_refused < N_LINKS)
-        private->links_refused[private->n_links_refused++] = linktype;
+    private->links_refused[private->n_links_refused++] = linktype;
     source_interface(private->source, packet->interface, &interface);
+    if (interface.name)
+        escape_text(name, sizeof(name), interface.name);
     complain("%s: packet %" PRIu64 ": link type %" PRIu32
              "%s%s is not known here; its packets are left out",
-             interface.input, packet->packet.frame, linktype, interface.name ? " of " : "",
-             interface.name ? interface.name : "");
+             interface.input, packet->packet.frame, linktype, interface.name ? " of " : "", name);
     unusable(pipeline);
 }
 

@@ -5,27 +5,18 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* Length of the UTF-8 sequence (RFC 3629) at p, or 0 where there is none. */
-static size_t utf8(const unsigned char *p, size_t n)
-{
-    static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
-    size_t length = p[0] < 0x80             ? 1
-                    : (p[0] & 0xe0) == 0xc0 ? 2
-                    : (p[0] & 0xf0) == 0xe0 ? 3
-                    : (p[0] & 0xf8) == 0xf0 ? 4
-                                            : 0;
-    uint32_t code;
+#include "out/escape.h"
 
-    if (length <= 1 || length > n)
-        return length == 1 ? 1 : 0;
-    code = p[0] & (0x7fu >> length);
-    for (size_t i = 1; i < length; i++) {
-        if ((p[i] & 0xc0) != 0x80)
-            return 0;
-        code = code << 6 | (p[i] & 0x3f);
-    }
-    return code >= least[length] && code <= 0x10ffff && (code < 0xd800 || code > 0xdfff) ? length
-                                                                                         : 0;
+/* \u and four hex digits; two of them beyond the basic plane, but nothing there is escaped. */
+static void put_escape(struct out *out, const unsigned char *p, size_t length)
+{
+    unsigned code = length == 1   ? p[0]
+                    : length == 2 ? (p[0] & 0x1fu) << 6 | (p[1] & 0x3fu)
+                                  : (p[0] & 0x0fu) << 12 | (p[1] & 0x3fu) << 6 | (p[2] & 0x3fu);
+    char escape[8];
+
+    snprintf(escape, sizeof(escape), "\\u%04x", code);
+    out_text(out, escape);
 }
 
 void json_string(struct json *json, const char *text, size_t n)
@@ -36,7 +27,7 @@ void json_string(struct json *json, const char *text, size_t n)
     json_before(json);
     out_char(out, '"');
     while (n > 0) {
-        size_t length = utf8(p, n);
+        size_t length = escape_utf8(p, n);
 
         if (length == 0) {
             out_literal(out, "\\ufffd");
@@ -44,11 +35,8 @@ void json_string(struct json *json, const char *text, size_t n)
         } else if (*p == '"' || *p == '\\') {
             out_char(out, '\\');
             out_char(out, (char)*p);
-        } else if (*p < 0x20) {
-            char escape[8];
-
-            snprintf(escape, sizeof(escape), "\\u%04x", *p);
-            out_text(out, escape);
+        } else if (!escape_plain(p, length)) { /* more than JSON asks for: it is read, too */
+            put_escape(out, p, length);
         } else {
             out_bytes(out, (const char *)p, length);
         }

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "out/escape.h"
+
 bool out_open(struct out *out, int fd)
 {
     *out = (struct out){.fd = fd, .buf = malloc(OUT_SIZE)};
@@ -131,15 +133,12 @@ void out_blanks(struct out *out, size_t n)
 
 void out_foreign(struct out *out, const char *text)
 {
-    for (; *text; text++) {
-        unsigned char c = (unsigned char)*text;
+    const char *end = text + strlen(text);
+    char piece[ESCAPE_MOST];
 
-        if (c >= ' ' && c != 0x7f) {
-            out_char(out, *text);
-        } else {
-            char four[4] = {'\\', 'x', hex[c >> 4], hex[c & 15]};
+    while (text < end) {
+        size_t n = escape_next(&text, end, piece);
 
-            out_bytes(out, four, 4);
-        }
+        out_bytes(out, piece, n);
     }
 }

@@ -86,7 +86,7 @@ void out_hex_bytes(struct out *out, const uint8_t *p, size_t n);
 /* n blanks. */
 void out_blanks(struct out *out, size_t n);
 
-/* Text from outside (a file name, an interface's name), with control characters as \xNN. */
+/* Text from outside (a file name, an interface's name), as escape.h shows it. */
 void out_foreign(struct out *out, const char *text);
 
 /* A line break, and a flush where somebody waits for the line. */

@@ -150,6 +150,21 @@ static bool file_look(struct file_feed *file, bool *live)
     return true;
 }
 
+/* A file's name as messages have it: of a long one the end, so that there is room for the rest. */
+static char *spoken(const char *path)
+{
+    enum { LONG = 240 };
+    size_t n = strlen(path);
+    char *name;
+
+    if (n <= LONG)
+        return strdup(path);
+    name = malloc(LONG + sizeof("..."));
+    if (name)
+        snprintf(name, LONG + sizeof("..."), "...%s", path + n - LONG);
+    return name;
+}
+
 static struct input *begin(const char *path, int fd, size_t window, char *error, size_t size)
 {
     struct file_feed *file = calloc(1, sizeof(*file));
@@ -158,7 +173,7 @@ static struct input *begin(const char *path, int fd, size_t window, char *error,
 
     snprintf(error, size, "out of memory");
     if (file)
-        file->feed.name = strdup(standard_input ? "standard input" : path);
+        file->feed.name = spoken(standard_input ? "standard input" : path);
     if (!file || !file->feed.name) {
         free(file);
         if (fd >= 0)
@@ -169,7 +184,7 @@ static struct input *begin(const char *path, int fd, size_t window, char *error,
     file->feed.free = file_free;
     file->fd = fd >= 0 ? fd : standard_input ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
     if (file->fd < 0) {
-        snprintf(error, size, "%s: %s", path, strerror(errno));
+        snprintf(error, size, "%s: %s", file->feed.name, strerror(errno));
     } else if (!file_look(file, &live)) {
         snprintf(error, size, "%s", file->feed.error);
     } else {

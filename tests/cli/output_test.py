@@ -13,12 +13,41 @@ class Output(command.CommandTest):
 
     def test_full_disk(self):
         for arguments in (['decode', command.capture()], ['decode', '--json', command.capture()],
-                          ['connections', command.capture()], ['fields'], ['--help'], ['--version'],
-                          ['decode', '--help']):
+                          ['connections', command.capture()], ['rpcs', command.capture()],
+                          ['rpcs', '-q', command.capture()], ['credits', command.capture()],
+                          ['credits', '--json', command.capture()],
+                          ['check', '-n', command.capture('roce-long-call')],
+                          ['extract', '-w', '-', command.capture()],
+                          ['fields'], ['fields', '--json'], ['--help'], ['--version'], ['help'],
+                          ['decode', '--help'], ['capture', '--help'], ['help', 'capture'],
+                          ['--extcap-interfaces'],
+                          ['--extcap-config', '--extcap-interface', 'rpcrdma-x']):
             with open('/dev/full', 'wb') as full:
                 run = self.run_to(full, *arguments)
             self.assertEqual((run.returncode, run.stderr.decode()),
                              (2, 'rpcrdma: standard output: No space left on device\n'))
+
+    def test_full_disk_listing(self):
+        """What there is to capture from may have to be left unsaid, but that is said."""
+        for arguments in (['capture', '-D'], ['capture', '-D', '--json']):
+            if not self.run_to(subprocess.PIPE, *arguments).stdout:
+                self.skipTest('nothing to list')
+            with open('/dev/full', 'wb') as full:
+                run = self.run_to(full, *arguments)
+            self.assertEqual(run.returncode, 2)
+            self.assertIn('rpcrdma: standard output: No space left on device\n', run.stderr.decode())
+
+    def test_full_disk_files(self):
+        for arguments in (['capture', '-q', '-r', command.capture(), '-w', '/dev/full'],
+                          ['extract', '-q', '-w', '/dev/full', command.capture()],
+                          ['credits', '-q', '--series', '/dev/full', command.capture()]):
+            run = self.run_to(subprocess.DEVNULL, *arguments)
+            self.assertEqual((run.returncode, run.stderr.decode()),
+                             (2, 'rpcrdma: /dev/full: No space left on device\n'))
+        with open('/dev/full', 'wb') as full:
+            run = self.run_to(full, 'capture', '-q', '-r', command.capture(), '-w', '-')
+        self.assertEqual((run.returncode, run.stderr.decode()),
+                         (2, 'rpcrdma: standard output: No space left on device\n'))
 
     def test_closed_output(self):
         run = subprocess.run(f'"{command.RPCRDMA}" decode "{command.capture()}" >&-', shell=True,

@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "out/address.h"
+#include "out/escape.h"
 #include "out/json_writer.h"
 #include "out/view.h"
 
@@ -77,8 +78,21 @@ static void test_text(void **state)
     (void)state;
     out_foreign(&out, "a\nb\x1b[2J\x7f~");
     assert_string_equal(taken(), "a\\x0ab\\x1b[2J\\x7f~");
+    out_foreign(&out, "\xc3\xa9\xf0\x9f\x98\x80 \xff\xc3(\xc2\x9b\xe2\x80\xae\xe2\x80\xa8\xe2\x81\xa6");
+    assert_string_equal(taken(), "\xc3\xa9\xf0\x9f\x98\x80 \\xff\\xc3(\\xc2\\x9b\\xe2\\x80\\xae"
+                                 "\\xe2\\x80\\xa8\\xe2\\x81\\xa6");
     out_hex_bytes(&out, (const uint8_t *)"\x00\x9a\xff", 3);
     assert_string_equal(taken(), "009aff");
+}
+
+static void test_escape_cut(void **state)
+{
+    char text[ESCAPE_MOST];
+
+    (void)state;
+    assert_string_equal(escape_text(text, sizeof(text), "short"), "short");
+    assert_string_equal(escape_text(text, sizeof(text), "\x1b\x1b\x1b\x1b\x1b\x1b\x1b"),
+                        "\\x1b\\x1b\\x1b\\x1b...");
 }
 
 /* Through a file: longer than the buffer, in pieces of every length. */
@@ -156,7 +170,8 @@ static void test_json_string(void **state)
     } cases[] = {
         {"", "\"\""},
         {"a\"b\\c/", "\"a\\\"b\\\\c/\""},
-        {"\t\n\x01\x1f\x7f", "\"\\u0009\\u000a\\u0001\\u001f\x7f\""},
+        {"\t\n\x01\x1f\x7f", "\"\\u0009\\u000a\\u0001\\u001f\\u007f\""},
+        {"\xc2\x9b\xe2\x80\xae\xd8\x9c", "\"\\u009b\\u202e\\u061c\""},
         {"Gr\xc3\xbc\xc3\x9f \xe2\x82\xac \xf0\x9f\x98\x80",
          "\"Gr\xc3\xbc\xc3\x9f \xe2\x82\xac \xf0\x9f\x98\x80\""},
         {"\xff", "\"\\ufffd\""},
@@ -249,6 +264,7 @@ int main(void)
         cmocka_unit_test(test_flush),
         cmocka_unit_test(test_failed_write),
         cmocka_unit_test_setup_teardown(test_json, set_up, tear_down),
+        cmocka_unit_test(test_escape_cut),
         cmocka_unit_test_setup_teardown(test_json_string, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_json_real, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_addresses, set_up, tear_down),
