@@ -16,7 +16,7 @@
 #include <string.h>
 
 #include "flow/rpc.h"
-#include "net/payload.h"
+#include "net/packet/payload.h"
 
 enum { IWARP_TRAILER = 7, TCP = 6 }; /* of an FPDU: padding and CRC, at most */
 
@@ -71,7 +71,7 @@ static void on_credit_point(void *context, const struct rpcrdma_connection *conn
 
 /* Called while the operation in hand is given to flow/; an operation that waited for others is of
  * an earlier frame. */
-static void on_moved(void *context, const struct rpcrdma_moved *moved)
+static void on_moved(void *context, const struct rpcrdma_data_transfer *moved)
 {
     struct capture_select *select = context;
 
@@ -89,7 +89,7 @@ bool capture_select_start(struct capture_select *select)
     struct rpcrdma_flow_sink flow_sink = {
         .message = on_message,
         .credit_point = select->watch ? on_credit_point : NULL,
-        .moved = select->slice ? on_moved : NULL,
+        .data_transfer = select->slice ? on_moved : NULL,
         .context = select,
     };
     struct rpcrdma_flow_config flow_config = options_flow(options);

@@ -80,7 +80,7 @@ struct written {
 };
 
 static struct written write_pieces(struct extract_dir *dir, const char *name,
-                                   const struct rpcrdma_piece *pieces, size_t n)
+                                   const struct rpcrdma_iovec *pieces, size_t n)
 {
     static const uint8_t zeros[4];
     struct written w = {.whole = true};
@@ -89,8 +89,8 @@ static struct written write_pieces(struct extract_dir *dir, const char *name,
     bool fine = fd >= 0;
 
     for (size_t i = 0; fine && i < n; i++) {
-        const struct rpcrdma_piece *p = &pieces[i];
-        const uint8_t *data = p->kind == RPCRDMA_PIECE_PAD ? zeros : p->data;
+        const struct rpcrdma_iovec *p = &pieces[i];
+        const uint8_t *data = p->kind == RPCRDMA_IOVEC_PAD ? zeros : p->data;
 
         w.length += p->length;
         if (data) {
@@ -113,26 +113,26 @@ static struct written write_pieces(struct extract_dir *dir, const char *name,
     return w;
 }
 
-static const char *why(enum rpcrdma_piece_kind kind)
+static const char *why(enum rpcrdma_iovec_kind kind)
 {
     switch (kind) {
-    case RPCRDMA_PIECE_CUT:
+    case RPCRDMA_IOVEC_CUT:
         return "not captured";
-    case RPCRDMA_PIECE_DROPPED:
+    case RPCRDMA_IOVEC_DROPPED:
         return "memory limit";
     default:
         return "not seen";
     }
 }
 
-static void put_missing(struct json *json, const struct rpcrdma_piece *pieces, size_t n)
+static void put_missing(struct json *json, const struct rpcrdma_iovec *pieces, size_t n)
 {
     uint64_t at = 0;
 
     json_key(json, "missing");
     json_open(json, '[');
     for (size_t i = 0; i < n; i++) {
-        if (pieces[i].kind >= RPCRDMA_PIECE_CUT) {
+        if (pieces[i].kind >= RPCRDMA_IOVEC_CUT) {
             json_open(json, '{');
             json_key(json, "offset"), json_u64(json, at);
             json_key(json, "length"), json_u64(json, pieces[i].length);
@@ -145,7 +145,7 @@ static void put_missing(struct json *json, const struct rpcrdma_piece *pieces, s
 }
 
 static void put_file(struct json *json, const char *name, const struct written *w, bool whole,
-                     const struct rpcrdma_piece *pieces, size_t n)
+                     const struct rpcrdma_iovec *pieces, size_t n)
 {
     json_key(json, "length"), json_u64(json, w->length);
     if (w->sha256[0] && whole)
@@ -161,20 +161,20 @@ static void put_chunks(struct extract_dir *dir, const struct rpcrdma_rpc_message
 {
     struct json *json = &dir->json;
 
-    if (m->n_loose == 0)
+    if (m->n_unplaced_chunks == 0)
         return;
     json_key(json, "chunks");
     json_open(json, '[');
-    for (size_t i = 0; i < m->n_loose; i++) {
-        const struct rpcrdma_loose_chunk *c = &m->loose[i];
+    for (size_t i = 0; i < m->n_unplaced_chunks; i++) {
+        const struct rpcrdma_unplaced_chunk *c = &m->unplaced_chunks[i];
         char name[96];
         struct written w;
 
         g_snprintf(name, sizeof(name), "%s.chunk%u", message_name, c->index);
-        w = write_pieces(dir, name, m->pieces + c->first_piece, c->n_pieces);
+        w = write_pieces(dir, name, m->iovec + c->first_piece, c->n_iovec);
         json_open(json, '{');
         json_key(json, "index"), json_u64(json, c->index);
-        put_file(json, name, &w, w.whole, m->pieces + c->first_piece, c->n_pieces);
+        put_file(json, name, &w, w.whole, m->iovec + c->first_piece, c->n_iovec);
         json_close(json, '}');
     }
     json_close(json, ']');
@@ -191,7 +191,7 @@ void extract_dir_message(struct extract_dir *dir, const struct rpcrdma_rpc_messa
         return;
     g_snprintf(name, sizeof(name), "%08" G_GUINT64_FORMAT "-%u-%08x-%s", ++dir->n,
                m->connection->number, m->xid, direction);
-    w = write_pieces(dir, name, m->pieces, m->n_pieces);
+    w = write_pieces(dir, name, m->iovec, m->n_iovec);
     json_open(json, '{');
     json_key(json, "frame"), json_u64(json, m->frame);
     json_key(json, "connection"), json_u64(json, m->connection->number);
@@ -199,7 +199,7 @@ void extract_dir_message(struct extract_dir *dir, const struct rpcrdma_rpc_messa
     json_key(json, "direction"), json_plain(json, direction);
     if (m->direction_known)
         json_key(json, "reverse"), json_bool(json, m->reverse);
-    put_file(json, name, &w, m->whole, m->pieces, m->n_pieces);
+    put_file(json, name, &w, m->whole, m->iovec, m->n_iovec);
     put_chunks(dir, m, name);
     json_close(json, '}');
     json_end(json);

@@ -156,10 +156,10 @@ static struct waiting *flattened(const struct rpcrdma_rpc_message *m)
 
     for (int shift = 24; shift >= 0; shift -= 8)
         *p++ = (uint8_t)(mark >> shift);
-    for (size_t i = 0; i < m->n_pieces; i++) {
-        if (m->pieces[i].data) /* else it is padding: zeros */
-            memcpy(p, m->pieces[i].data, m->pieces[i].length);
-        p += m->pieces[i].length;
+    for (size_t i = 0; i < m->n_iovec; i++) {
+        if (m->iovec[i].data) /* else it is padding: zeros */
+            memcpy(p, m->iovec[i].data, m->iovec[i].length);
+        p += m->iovec[i].length;
     }
     w->n = m->length + 4;
     w->order_ns = w->time_ns = m->time_ns;

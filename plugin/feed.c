@@ -127,7 +127,7 @@ static bool start(void)
         .early = keep_early,
         .finding = keep_finding,
         .transaction = keep_transaction,
-        .moved = keep_moved,
+        .data_transfer = keep_moved,
         .credit_point = keep_credits,
     };
     struct rpcrdma_flow_config flow_config = {

@@ -288,8 +288,8 @@ void keep_finding(void *context, const struct rpcrdma_connection *connection,
 /* A Send that was one run of bytes is its own RPC message. */
 static bool is_inline(const struct rpcrdma_rpc_message *m)
 {
-    return m->n_pieces == 1 && m->pieces[0].kind == RPCRDMA_PIECE_INLINE &&
-           m->pieces[0].length == m->length;
+    return m->n_iovec == 1 && m->iovec[0].kind == RPCRDMA_IOVEC_INLINE &&
+           m->iovec[0].length == m->length;
 }
 
 void keep_rpc(void *context, const struct rpcrdma_rpc_message *m)

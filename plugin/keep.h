@@ -16,7 +16,7 @@ void keep_message(void *context, const struct rpcrdma_flow_message *message);
 void keep_early(void *context, const struct rpcrdma_flow_message *message);
 void keep_finding(void *context, const struct rpcrdma_connection *connection,
                   const struct rpcrdma_finding *finding);
-void keep_moved(void *context, const struct rpcrdma_moved *moved);
+void keep_moved(void *context, const struct rpcrdma_data_transfer *moved);
 void keep_transaction(void *context,
                       const struct rpcrdma_transaction *transaction); /* transactions.c */
 void keep_transactions_file(void);

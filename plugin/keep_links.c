@@ -26,7 +26,7 @@ static void add_frame(struct told *call, uint32_t frame, uint32_t length)
     f->at[f->n++] = frame;
 }
 
-void keep_moved(void *context, const struct rpcrdma_moved *moved)
+void keep_moved(void *context, const struct rpcrdma_data_transfer *moved)
 {
     struct frame_note *note = store_get((uint32_t)moved->frame);
     struct frame_note *call = store_find((uint32_t)moved->call_frame);

@@ -18,13 +18,13 @@ static GPtrArray *of_frame; /* struct whole, to be made smaller when the frame i
 /* How much of a piece is kept. */
 static uint32_t share(const struct rpcrdma_rpc_message *m, size_t i, uint64_t at, bool all)
 {
-    const struct rpcrdma_piece *piece = &m->pieces[i];
+    const struct rpcrdma_iovec *piece = &m->iovec[i];
 
     if (!piece->data)
         return 0;
-    if (all || piece->kind == RPCRDMA_PIECE_INLINE)
+    if (all || piece->kind == RPCRDMA_IOVEC_INLINE)
         return piece->length;
-    if (m->pieces[0].kind == RPCRDMA_PIECE_INLINE || at >= BEGINNING)
+    if (m->iovec[0].kind == RPCRDMA_IOVEC_INLINE || at >= BEGINNING)
         return 0;
     return MIN(piece->length, BEGINNING - (uint32_t)at);
 }
@@ -33,21 +33,21 @@ static uint64_t size_of(const struct rpcrdma_rpc_message *m, bool all)
 {
     uint64_t n = 0, at = 0;
 
-    for (size_t i = 0; i < m->n_pieces; i++) {
+    for (size_t i = 0; i < m->n_iovec; i++) {
         n += share(m, i, at, all);
-        at += m->pieces[i].length;
+        at += m->iovec[i].length;
     }
     return n;
 }
 
 static struct run *copy(const struct rpcrdma_rpc_message *m, bool all, uint8_t *to, uint32_t *n)
 {
-    struct run *runs = wmem_alloc_array(wmem_file_scope(), struct run, MAX(m->n_pieces, 1));
+    struct run *runs = wmem_alloc_array(wmem_file_scope(), struct run, MAX(m->n_iovec, 1));
     uint64_t at = 0;
 
     *n = 0;
-    for (size_t i = 0; i < m->n_pieces; i++) {
-        const struct rpcrdma_piece *piece = &m->pieces[i];
+    for (size_t i = 0; i < m->n_iovec; i++) {
+        const struct rpcrdma_iovec *piece = &m->iovec[i];
         struct run run = {.at = (uint32_t)at, .length = share(m, i, at, all)};
 
         /* behind the message come chunks whose place in it nobody knows */
@@ -58,7 +58,7 @@ static struct run *copy(const struct rpcrdma_rpc_message *m, bool all, uint8_t *
             memcpy(to, piece->data, run.length);
             run.data = to;
             to += run.length;
-        } else if (piece->kind == RPCRDMA_PIECE_PAD) {
+        } else if (piece->kind == RPCRDMA_IOVEC_PAD) {
             run.length = piece->length;
         } else {
             continue;

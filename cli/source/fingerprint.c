@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "net/payload.h"
+#include "net/packet/payload.h"
 
 /* Two lanes that mix every word in different ways. Not meant against an enemy: who can forge
  * captures needs no collisions. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "flow/internal.h"
-#include "flow/track.h"
+#include "flow/rpc/rpc_stage.h"
 
 #include <stdlib.h>
 
@@ -42,7 +42,7 @@ struct rpcrdma_flow *rpcrdma_flow_new(const struct rpcrdma_flow_config *config,
     if (flow->n_tcp_ports)
         flow->tcp_ports =
             copy(flow, config->tcp_ports, flow->n_tcp_ports * sizeof(*flow->tcp_ports));
-    if (sink->rpc || sink->transaction || sink->moved)
+    if (sink->rpc || sink->transaction || sink->data_transfer)
         flow->track = track_new(flow);
     if (flow->memory.failed || (config && config->credits && !flow_credits_start(flow))) {
         rpcrdma_flow_free(handle);
@@ -72,8 +72,8 @@ static void discard(struct flow *flow)
     while (flow->oldest)
         flow_conn_finish(flow, flow->oldest);
     flow_order_flush(flow, true);
-    while (flow->oldest_half)
-        flow_half_free(flow, flow->oldest_half);
+    while (flow->oldest_direction)
+        flow_direction_free(flow, flow->oldest_direction);
 }
 
 void rpcrdma_flow_free(struct rpcrdma_flow *handle)
@@ -87,7 +87,7 @@ void rpcrdma_flow_free(struct rpcrdma_flow *handle)
     flow_credits_free(flow);
     track_free(flow->track);
     flow_call_trim(flow);
-    flow_table_free(&flow->halves, &flow->memory);
+    flow_table_free(&flow->directions, &flow->memory);
     flow_table_free(&flow->cm, &flow->memory);
     flow_table_free(&flow->calls, &flow->memory);
     flow_table_free(&flow->unpaired, &flow->memory);
@@ -101,17 +101,17 @@ void rpcrdma_flow_free(struct rpcrdma_flow *handle)
 }
 
 /* What time and later packets decide. */
-static void check(struct flow *flow, struct flow_half *half)
+static void check(struct flow *flow, struct flow_direction *dir)
 {
     /* what is given out may pair the half, and its connection be another one then */
     for (int i = 0; i < 2; i++) {
-        struct flow_half *each = half->conn->half[i];
+        struct flow_direction *each = dir->conn->dir[i];
 
-        if (each && each->stash)
+        if (each && each->reorder)
             flow_stream_check(flow, each, false);
     }
-    if (half->conn->waiting != 0)
-        flow_hold_check(flow, half->conn);
+    if (dir->conn->waiting != 0)
+        flow_admission_check(flow, dir->conn);
 }
 
 /* Connections that hold something back and are silent now: time decides for them, too. */
@@ -123,13 +123,13 @@ static void check_silent(struct flow *flow)
         return;
     flow->next_check_ns = flow->time_ns + FLOW_CHECK_NS;
     while (conn) {
-        struct flow_half *half = conn->half[0] ? conn->half[0] : conn->half[1];
-        bool old = conn->hold && flow->time_ns - conn->hold_since_ns > FLOW_HOLD_NS;
+        struct flow_direction *dir = conn->dir[0] ? conn->dir[0] : conn->dir[1];
+        bool old = conn->admission && flow->time_ns - conn->admission_since_ns > FLOW_ADMISSION_NS;
 
-        if (half && (old || conn->waiting & (FLOW_WAIT_GAP0 | FLOW_WAIT_GAP1)) &&
+        if (dir && (old || conn->waiting & (FLOW_WAIT_GAP0 | FLOW_WAIT_GAP1)) &&
             conn->checked_ns != flow->time_ns) {
             conn->checked_ns = flow->time_ns;
-            check(flow, half);
+            check(flow, dir);
             conn = flow->holding; /* the list may be another one now */
         } else {
             conn = conn->next_holding;
@@ -139,26 +139,26 @@ static void check_silent(struct flow *flow)
 
 RPCRDMA_HOT static void data(struct flow *flow, const struct rpcrdma_op *op)
 {
-    struct flow_half *half = flow_half_find(flow, op);
+    struct flow_direction *dir = flow_direction_find(flow, op);
 
-    if (!half || half->foreign)
+    if (!dir || dir->foreign)
         return;
-    if (half->conn) {
-        flow_conn_touch(flow, half->conn);
-        if (half->conn->waiting != 0)
-            check(flow, half);
+    if (dir->conn) {
+        flow_conn_touch(flow, dir->conn);
+        if (dir->conn->waiting != 0)
+            check(flow, dir);
     }
-    half->last_frame = flow->frame;
+    dir->last_frame = flow->frame;
     switch (op->kind) {
     case RPCRDMA_OP_SEND:
     case RPCRDMA_OP_WRITE:
     case RPCRDMA_OP_READ_REQUEST:
     case RPCRDMA_OP_ATOMIC:
     case RPCRDMA_OP_LOST:
-        flow_request(flow, half, op);
+        flow_request(flow, dir, op);
         break;
     default:
-        flow_answer(flow, half, op);
+        flow_answer(flow, dir, op);
         break;
     }
 }
@@ -202,16 +202,16 @@ RPCRDMA_HOT bool rpcrdma_flow_op(struct rpcrdma_flow *handle, const struct rpcrd
 const struct rpcrdma_connection *rpcrdma_flow_connection(struct rpcrdma_flow *handle,
                                                          const struct rpcrdma_op *op)
 {
-    const struct flow_half *half = flow_half_seen(&handle->flow, op);
+    const struct flow_direction *dir = flow_direction_seen(&handle->flow, op);
 
-    if (!half || !half->conn || half->conn->claim != FLOW_CLAIMED)
+    if (!dir || !dir->conn || dir->conn->class != FLOW_RPCRDMA)
         return NULL;
-    return &half->conn->pub;
+    return &dir->conn->pub;
 }
 
 uint64_t rpcrdma_flow_stream(struct rpcrdma_flow *handle, const struct rpcrdma_op *op)
 {
-    const struct flow_half *half;
+    const struct flow_direction *dir;
     const struct flow_conn *conn;
 
     if (op->carrier != RPCRDMA_CARRIER_IWARP && op->connect) {
@@ -220,20 +220,20 @@ uint64_t rpcrdma_flow_stream(struct rpcrdma_flow *handle, const struct rpcrdma_o
             return 0;
         return conn->pub.stream[0] ? conn->pub.stream[0] : conn->pub.stream[1];
     }
-    half = flow_half_seen(&handle->flow, op);
-    return half ? half->id : 0;
+    dir = flow_direction_seen(&handle->flow, op);
+    return dir ? dir->id : 0;
 }
 
 bool rpcrdma_flow_undecided(struct rpcrdma_flow *handle, const struct rpcrdma_op *op)
 {
-    const struct flow_half *half = flow_half_seen(&handle->flow, op);
+    const struct flow_direction *dir = flow_direction_seen(&handle->flow, op);
 
-    if (!half || half->foreign)
+    if (!dir || dir->foreign)
         return false;
-    if (half->conn && half->conn->claim != FLOW_UNCLAIMED)
+    if (dir->conn && dir->conn->class != FLOW_UNCLASSIFIED)
         return false;
-    return (half->conn && half->conn->hold) ||
-           handle->flow.time_ns - half->first_time_ns <= FLOW_HOLD_NS;
+    return (dir->conn && dir->conn->admission) ||
+           handle->flow.time_ns - dir->first_time_ns <= FLOW_ADMISSION_NS;
 }
 
 bool rpcrdma_flow_end(struct rpcrdma_flow *handle)

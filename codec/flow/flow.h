@@ -109,7 +109,7 @@ struct rpcrdma_flow_message {
 
 struct rpcrdma_rpc_message; /* flow/rpc.h */
 struct rpcrdma_transaction;
-struct rpcrdma_moved;
+struct rpcrdma_data_transfer;
 
 /* Calls come during rpcrdma_flow_op and rpcrdma_flow_end. Any may be NULL. */
 struct rpcrdma_flow_sink {
@@ -136,7 +136,7 @@ struct rpcrdma_flow_sink {
     /* once for every Call: when it is answered, or will not be; and for Replies without Call */
     void (*transaction)(void *context, const struct rpcrdma_transaction *transaction);
     /* a packet moves bytes of a chunk that is known */
-    void (*moved)(void *context, const struct rpcrdma_moved *moved);
+    void (*data_transfer)(void *context, const struct rpcrdma_data_transfer *data_transfer);
     void *context;
 };
 

@@ -16,26 +16,26 @@
 #include "flow/flow.h"
 
 /* A run of bytes of a whole RPC message. */
-enum rpcrdma_piece_kind {
-    RPCRDMA_PIECE_INLINE,  /* from a Send */
-    RPCRDMA_PIECE_CHUNK,   /* moved by RDMA */
-    RPCRDMA_PIECE_PAD,     /* XDR padding that did not travel: zeros (RFC 8166 section 3.4.5) */
-    RPCRDMA_PIECE_CUT,     /* passed on the wire, not captured (snap length) */
-    RPCRDMA_PIECE_LOST,    /* did not pass as far as the capture shows */
-    RPCRDMA_PIECE_DROPPED, /* captured, not kept: memory limit */
+enum rpcrdma_iovec_kind {
+    RPCRDMA_IOVEC_INLINE,  /* from a Send */
+    RPCRDMA_IOVEC_CHUNK,   /* moved by RDMA */
+    RPCRDMA_IOVEC_PAD,     /* XDR padding that did not travel: zeros (RFC 8166 section 3.4.5) */
+    RPCRDMA_IOVEC_CUT,     /* passed on the wire, not captured (snap length) */
+    RPCRDMA_IOVEC_LOST,    /* did not pass as far as the capture shows */
+    RPCRDMA_IOVEC_DROPPED, /* captured, not kept: memory limit */
 };
 
-struct rpcrdma_piece {
-    enum rpcrdma_piece_kind kind;
+struct rpcrdma_iovec {
+    enum rpcrdma_iovec_kind kind;
     uint32_t length;
     const uint8_t *data; /* INLINE, CHUNK; else NULL */
 };
 
 /* A write chunk whose place in the Reply no upper-layer binding tells. */
-struct rpcrdma_loose_chunk {
+struct rpcrdma_unplaced_chunk {
     uint32_t index; /* in the write list */
     uint32_t length;
-    size_t first_piece, n_pieces; /* in the message's pieces, behind those of the message */
+    size_t first_piece, n_iovec; /* in the message's pieces, behind those of the message */
 };
 
 /* One whole RPC message, or what there is of it. Valid during the call. */
@@ -47,19 +47,20 @@ struct rpcrdma_rpc_message {
     bool direction_known; /* `reverse` is valid */
     bool reverse;         /* of an RPC from server to client */
     uint32_t xid;
-    uint64_t frame;                     /* the packet that completes it */
-    int64_t complete_ns;                /* its time */
-    uint64_t send_frame;                /* last packet of its (last) Send */
-    int64_t time_ns;                    /* its time */
-    const struct rpcrdma_rpc *rpc;      /* its header; NULL: not captured. Its spans are NULL */
-    const struct rpcrdma_rpc *call;     /* of a Reply: its Call's header, where seen */
-    uint64_t length;                    /* unreduced; what is missing counted */
-    bool complete;                      /* all of it passed on the wire */
-    bool whole;                         /* all of it is in the pieces, in order */
-    const struct rpcrdma_piece *pieces; /* in order */
-    size_t n_pieces;
-    const struct rpcrdma_loose_chunk *loose; /* then the message is the reduced one, not whole */
-    size_t n_loose;
+    uint64_t frame;                    /* the packet that completes it */
+    int64_t complete_ns;               /* its time */
+    uint64_t send_frame;               /* last packet of its (last) Send */
+    int64_t time_ns;                   /* its time */
+    const struct rpcrdma_rpc *rpc;     /* its header; NULL: not captured. Its spans are NULL */
+    const struct rpcrdma_rpc *call;    /* of a Reply: its Call's header, where seen */
+    uint64_t length;                   /* unreduced; what is missing counted */
+    bool complete;                     /* all of it passed on the wire */
+    bool whole;                        /* all of it is in the pieces, in order */
+    const struct rpcrdma_iovec *iovec; /* in order */
+    size_t n_iovec;
+    const struct rpcrdma_unplaced_chunk
+        *unplaced_chunks; /* then the message is the reduced one, not whole */
+    size_t n_unplaced_chunks;
     const struct rpcrdma_finding *findings;
     size_t n_findings;
 };
@@ -109,7 +110,7 @@ enum rpcrdma_chunk_kind {
 
 /* One packet of RDMA that moves bytes of a chunk, or asks for them; told each time it is seen, also
  * when it moves them again. Valid during the call. */
-struct rpcrdma_moved {
+struct rpcrdma_data_transfer {
     const struct rpcrdma_connection *connection;
     enum rpcrdma_op_kind kind; /* WRITE, READ_REQUEST, READ_RESPONSE */
     uint64_t frame;

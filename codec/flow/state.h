@@ -6,42 +6,42 @@
 
 #include <string.h>
 
+#include "base/memory.h"
+#include "base/table.h"
 #include "bound.h"
 #include "flow/flow.h"
-#include "flow/memory.h"
 #include "flow/observe.h"
-#include "flow/table.h"
 #include "wire/hot.h"
 
 enum {
     FLOW_CACHE_SIZE = 1024, /* halves found without the table; a power of two */
     /* ahead of a gap, per half */
-    FLOW_STASH_PACKETS = RPCRDMA_BOUND(256, 4),
-    FLOW_STASH_BYTES = RPCRDMA_BOUND(1 << 20, 2048),
-    FLOW_STASH_TOTAL = RPCRDMA_BOUND(16 << 20, 4096), /* all halves */
+    FLOW_REORDER_PACKETS = RPCRDMA_BOUND(256, 4),
+    FLOW_REORDER_BYTES = RPCRDMA_BOUND(1 << 20, 2048),
+    FLOW_REORDER_TOTAL = RPCRDMA_BOUND(16 << 20, 4096), /* all halves */
     /* of a Send, what is put together; RFC 8797 can say 256 KiB */
     FLOW_SEND_MAX = RPCRDMA_BOUND(1 << 20, 2048),
-    FLOW_HOLD_EVENTS = RPCRDMA_BOUND(512, 6), /* per undecided connection */
-    FLOW_HOLD_BYTES = RPCRDMA_BOUND(1 << 20, 8192),
+    FLOW_ADMISSION_EVENTS = RPCRDMA_BOUND(512, 6), /* per undecided connection */
+    FLOW_ADMISSION_BYTES = RPCRDMA_BOUND(1 << 20, 8192),
     FLOW_READS = RPCRDMA_BOUND(256, 16), /* outstanding Read requests per half */
     FLOW_CALLS = RPCRDMA_BOUND(4096, 4), /* outstanding Calls per connection and direction */
     FLOW_GAPS = 4,                       /* given-up gaps that a late packet may still fill */
     FLOW_RECENT = 8,    /* Sends remembered to tell a duplicate from a QP used again */
     FLOW_FINDINGS = 24, /* per message */
 };
-#define FLOW_HOLD_NS INT64_C(1000000000) /* an undecided connection waits this long */
-#define FLOW_CHECK_NS INT64_C(50000000)  /* how often silent connections are looked at */
-#define FLOW_REORDER_NS INT64_C(1000000) /* what capture may reorder */
+#define FLOW_ADMISSION_NS INT64_C(1000000000) /* an undecided connection waits this long */
+#define FLOW_CHECK_NS INT64_C(50000000)       /* how often silent connections are looked at */
+#define FLOW_REORDER_NS INT64_C(1000000)      /* what capture may reorder */
 
-enum flow_claim {
-    FLOW_UNCLAIMED,
-    FLOW_CLAIMED,
+enum flow_class {
+    FLOW_UNCLASSIFIED,
+    FLOW_RPCRDMA,
     FLOW_FOREIGN, /* its CM exchange names another service */
 };
 
 /* Why events of a connection are kept back. */
 enum {
-    FLOW_WAIT_CLAIM = 1u << 0,
+    FLOW_WAIT_CLASS = 1u << 0,
     FLOW_WAIT_PEER = 1u << 1,
     FLOW_WAIT_ROLE = 1u << 2,
     FLOW_WAIT_DIALECT = 1u << 3,
@@ -55,8 +55,8 @@ struct flow_path {
     uint32_t qpn; /* dst's; iWARP: both ports, src first */
 };
 
-struct flow_stashed {
-    struct flow_stashed *next;
+struct flow_reordered {
+    struct flow_reordered *next;
     int64_t time_ns;
     struct rpcrdma_op op; /* data points to `bytes` */
     size_t size;
@@ -80,7 +80,7 @@ struct flow_assembly {
 };
 
 /* A receiver: a QP at an address, as one other address sends to it; or a direction of TCP. */
-struct flow_half {
+struct flow_direction {
     struct flow_path path;
     uint32_t next;          /* PSN expected */
     struct flow_conn *conn; /* NULL: nothing known */
@@ -102,10 +102,10 @@ struct flow_half {
     uint32_t write_psn, write_packets, write_rkey, write_length;
     uint64_t write_address;
 
-    struct flow_stashed *stash, *stash_tail;
-    const struct flow_stashed *early; /* the first packet of a Send at the stash's end */
-    bool busy;                        /* the stash is being emptied */
-    uint32_t stash_count, stash_bytes;
+    struct flow_reordered *reorder, *reorder_tail;
+    const struct flow_reordered *early; /* the first packet of a Send at the stash's end */
+    bool busy;                          /* the stash is being emptied */
+    uint32_t reorder_count, reorder_bytes;
     uint64_t order;           /* frame to order events by, while a gap fills; 0: the operation's */
     uint32_t evident_packets; /* packets since the gap became evident */
     int64_t evident_ns;
@@ -129,27 +129,27 @@ struct flow_half {
     uint64_t lost;             /* packets */
     uint64_t first_frame, last_frame;
     int64_t first_time_ns, last_time_ns;
-    uint64_t hash;                   /* of the path */
-    struct flow_half *chain;         /* next with the same hash */
-    struct flow_half *newer, *older; /* halves without connection, by creation */
-    uint32_t handle;                 /* index in flow->handles */
-    uint64_t id;                     /* never used again */
+    uint64_t hash;                        /* of the path */
+    struct flow_direction *chain;         /* next with the same hash */
+    struct flow_direction *newer, *older; /* halves without connection, by creation */
+    uint32_t handle;                      /* index in flow->handles */
+    uint64_t id;                          /* never used again */
 };
 
 struct flow_cached {
-    struct flow_half *half; /* NULL: none */
-    uint64_t quick;         /* hash of its path: see half.c */
+    struct flow_direction *dir; /* NULL: none */
+    uint64_t quick;             /* hash of its path: see direction.c */
 };
 
 struct flow_handle {
-    struct flow_half *half;
+    struct flow_direction *dir;
     uint32_t next_free; /* handle + 1; 0: none */
 };
 
 struct flow_event {
     struct flow_event *next;
     uint64_t order; /* frame */
-    struct flow_half *half;
+    struct flow_direction *dir;
     enum { FLOW_EVENT_OP, FLOW_EVENT_SEND, FLOW_EVENT_GAP } kind;
     size_t size;
     union {
@@ -181,7 +181,7 @@ struct flow_call {
 /* A version 2 message in several parts. */
 struct flow_continuation {
     bool active;
-    uint8_t stream;   /* what is continued: see continue.c */
+    uint8_t stream;   /* what is continued: see continuation.c */
     uint8_t readings; /* of rdma_remaining that fit so far */
     uint32_t xid, parts;
     uint32_t remaining, last; /* as the last part said; its payload */
@@ -212,9 +212,9 @@ struct flow_conn {
     struct {
         uint64_t frame; /* not after pub.last_frame */
         struct flow_conn *child, *next, *previous;
-    } idle; /* in flow->idle: see idle.c */
-    struct flow_half *half[2];
-    enum flow_claim claim;
+    } lru; /* in flow->idle: see lru.c */
+    struct flow_direction *dir[2];
+    enum flow_class class;
     bool opened;  /* observers know it */
     bool gave_up; /* nothing is held for it any more */
     uint64_t counted_key;
@@ -232,10 +232,10 @@ struct flow_conn {
     bool fin[2];       /* iWARP: the stream towards this end was closed */
 
     uint32_t waiting; /* FLOW_WAIT_ */
-    struct flow_event *hold, *hold_tail;
-    uint32_t hold_count;
-    size_t hold_bytes;
-    int64_t hold_since_ns;
+    struct flow_event *admission, *admission_tail;
+    uint32_t admission_count;
+    size_t admission_bytes;
+    int64_t admission_since_ns;
     bool holding; /* in flow->holding: hold is not empty */
     struct flow_conn *next_holding, *previous_holding;
     int64_t checked_ns;
@@ -290,10 +290,10 @@ struct flow {
     bool ending;                  /* no more operations */
 
     struct flow_cached cache[FLOW_CACHE_SIZE];
-    struct flow_table halves; /* path hash -> chain of halves */
+    struct flow_table directions; /* path hash -> chain of halves */
     struct flow_handle *handles;
     uint32_t n_handles, handles_size, free_handle; /* free_handle: handle + 1; 0: none */
-    struct flow_half *newest_half, *oldest_half;
+    struct flow_direction *newest_direction, *oldest_direction;
     uint32_t unowned; /* halves without connection */
 
     struct flow_table cm;       /* (opener, acceptor, opener's comm id) -> connection */
@@ -306,7 +306,7 @@ struct flow {
     struct flow_awaiting *awaiting;
 
     struct flow_conn *newest, *oldest;
-    struct flow_conn *idle; /* a heap: the one that was silent longest on top */
+    struct flow_conn *lru; /* a heap: the one that was silent longest on top */
     struct flow_conn *closed_newest, *closed_oldest;
     uint64_t ids;
     uint32_t numbers;
@@ -315,9 +315,9 @@ struct flow {
     int64_t next_check_ns;                  /* of those */
     struct flow_queued *queue, *queue_tail; /* messages on their way to the sink, by frame */
     size_t queue_count, queue_bytes;
-    size_t stash_bytes;
+    size_t reorder_bytes;
     bool said_limit;
-    bool from_stash; /* the packet in hand waited: it had its early word, if it was to have one */
+    bool from_reorder; /* the packet in hand waited: it had its early word, if it was to have one */
 
     uint64_t frame; /* of the operation in hand */
     int64_t time_ns;

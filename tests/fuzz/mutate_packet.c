@@ -2,8 +2,8 @@
 #include <string.h>
 
 #include "mutate.h"
-#include "net/crc.h"
-#include "net/opcode.h"
+#include "base/crc.h"
+#include "net/packet/opcode.h"
 #include "wire/cursor.h"
 #include "wire/message.h"
 #include "wire/writer.h"

@@ -8,7 +8,7 @@
 #include <stdbool.h>
 
 #include "fuzz.h"
-#include "net/crc.h"
+#include "base/crc.h"
 #include "net/net.h"
 #include "wire/writer.h"
 

@@ -126,7 +126,7 @@ static void on_point(void *context, const struct rpcrdma_connection *connection,
     add(w, point->limit);
 }
 
-static uint64_t check_pieces(struct watch *w, const struct rpcrdma_piece *pieces, size_t n,
+static uint64_t check_pieces(struct watch *w, const struct rpcrdma_iovec *pieces, size_t n,
                              bool *all)
 {
     uint64_t length = 0;
@@ -135,14 +135,14 @@ static uint64_t check_pieces(struct watch *w, const struct rpcrdma_piece *pieces
     *all = true;
     for (size_t i = 0; i < n; i++) {
         bool bytes =
-            pieces[i].kind == RPCRDMA_PIECE_INLINE || pieces[i].kind == RPCRDMA_PIECE_CHUNK;
+            pieces[i].kind == RPCRDMA_IOVEC_INLINE || pieces[i].kind == RPCRDMA_IOVEC_CHUNK;
 
         MUST(pieces[i].length > 0);
         MUST(bytes == (pieces[i].data != NULL));
         for (uint32_t k = 0; bytes && k < pieces[i].length; k++)
             sum = sum * 31 + pieces[i].data[k]; /* every one may be read */
         length += pieces[i].length;
-        *all = *all && pieces[i].kind < RPCRDMA_PIECE_CUT;
+        *all = *all && pieces[i].kind < RPCRDMA_IOVEC_CUT;
     }
     add(w, sum);
     add(w, length);
@@ -155,13 +155,13 @@ static void on_rpc(void *context, const struct rpcrdma_rpc_message *m)
     uint64_t length;
     bool all;
 
-    length = check_pieces(w, m->pieces, m->n_pieces, &all);
+    length = check_pieces(w, m->iovec, m->n_iovec, &all);
     /* with little memory the list of pieces itself may have had no room */
-    MUST(length <= m->length && (m->n_loose > 0 || w->limited || length == m->length));
+    MUST(length <= m->length && (m->n_unplaced_chunks > 0 || w->limited || length == m->length));
     MUST(!m->whole || length == m->length);
-    MUST(!m->whole || (all && m->complete && m->n_loose == 0 && m->length > 0));
-    for (size_t i = 0; i < m->n_loose; i++)
-        check_pieces(w, m->pieces + m->loose[i].first_piece, m->loose[i].n_pieces, &all);
+    MUST(!m->whole || (all && m->complete && m->n_unplaced_chunks == 0 && m->length > 0));
+    for (size_t i = 0; i < m->n_unplaced_chunks; i++)
+        check_pieces(w, m->iovec + m->unplaced_chunks[i].first_piece, m->unplaced_chunks[i].n_iovec, &all);
     MUST(m->frame <= w->frame && m->send_frame <= w->frame);
     for (size_t i = 0; i < m->n_findings; i++)
         check_finding(w, &m->findings[i]);
@@ -214,7 +214,7 @@ static void on_net_finding(void *context, const struct rpcrdma_finding *finding)
     w->malformed_net |= finding->rule == RPCRDMA_RULE_MALFORMED;
 }
 
-static void on_moved(void *context, const struct rpcrdma_moved *moved)
+static void on_moved(void *context, const struct rpcrdma_data_transfer *moved)
 {
     struct watch *w = context;
 
@@ -262,7 +262,7 @@ void watch_begin(struct watch *w, const struct watch_config *config)
         .credit_point = on_point,
         .rpc = config->whole ? on_rpc : NULL,
         .transaction = config->whole ? on_transaction : NULL,
-        .moved = config->whole ? on_moved : NULL,
+        .data_transfer = config->whole ? on_moved : NULL,
         .context = w,
     };
 

@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "../tools/pcap.h"
-#include "net/crc.h"
+#include "base/crc.h"
 #include "net/net.h"
 
 static const char *const kinds[] = {

@@ -167,7 +167,7 @@ static void lost_part(void **state)
     a.psn++;
     part(true, RPCRDMA_KIND_CALL_INLINE, 7, 0, rpc + 2000, 1000);
     rig_ack(&rig, &b, &a, a.psn - 1);
-    rig.time_ns += FLOW_HOLD_NS;
+    rig.time_ns += FLOW_ADMISSION_NS;
     talk(RPCRDMA_IETF_07, 8);
     rig_end(&rig);
     assert_int_equal(rig_count(&rig, RPCRDMA_RULE_PACKETS_LOST), 1);

@@ -2,7 +2,7 @@
 #include "test.h"
 
 #include "credit_record.h"
-#include "flow/credit_account.h"
+#include "flow/credit/account.h"
 
 #define MS INT64_C(1000000)
 #define S (1000 * MS)

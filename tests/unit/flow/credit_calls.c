@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "test.h"
 
-#include "flow/credit_calls.h"
+#include "flow/credit/credit_calls.h"
 
 static struct flow_memory memory = {.limit = SIZE_MAX};
 

@@ -2,7 +2,7 @@
 #include "test.h"
 
 #include "credit_record.h"
-#include "flow/credit_count.h"
+#include "flow/credit/message_credits.h"
 
 #define MS INT64_C(1000000)
 

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "test.h"
 
-#include "flow/credit_grant.h"
+#include "flow/credit/grant.h"
 
 static struct rpcrdma_credit_grants grants;
 
-static void add(uint64_t value, rpcrdma_credit_place place, uint64_t elapsed_ns)
+static void add(uint64_t value, rpcrdma_stream_position place, uint64_t elapsed_ns)
 {
     rpcrdma_credit_grants_add(
         &grants,
         &(struct rpcrdma_credit_grant){.value = value, .place = place, .elapsed_ns = elapsed_ns});
 }
 
-static unsigned acked(rpcrdma_credit_place place, uint64_t elapsed_ns)
+static unsigned acked(rpcrdma_stream_position place, uint64_t elapsed_ns)
 {
     struct rpcrdma_credit_grant before, after;
     unsigned n = 0;

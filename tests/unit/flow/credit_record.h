@@ -3,7 +3,7 @@
 #define RPCRDMA_TESTS_UNIT_FLOW_CREDIT_RECORD_H
 
 #include "finding.h"
-#include "flow/credit_gauge.h"
+#include "flow/credit/gauge.h"
 
 /* A sink that keeps what it hears. */
 struct record {

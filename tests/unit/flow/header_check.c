@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "test.h"
 
-#include "flow/header_check.h"
+#include "flow/message/header_check.h"
 
 /* What a header's properties, its xchar message and the bytes after it give as findings. */
 

@@ -35,7 +35,7 @@ static void toggle(struct model *model, uint32_t i)
     struct flow_conn *conn = model->conn[i];
 
     if (conn) {
-        flow_idle_remove(&model->flow, conn);
+        flow_lru_remove(&model->flow, conn);
         free(conn);
         model->conn[i] = NULL;
         return;
@@ -44,7 +44,7 @@ static void toggle(struct model *model, uint32_t i)
     assert_non_null(conn);
     conn->pub.last_frame = model->flow.frame;
     model->conn[i] = conn;
-    flow_idle_add(&model->flow, conn);
+    flow_lru_add(&model->flow, conn);
 }
 
 static void test_idle(void **state)
@@ -54,7 +54,7 @@ static void test_idle(void **state)
     (void)state;
     assert_non_null(model);
     model->random = 7;
-    assert_null(flow_idle_longest(&model->flow));
+    assert_null(flow_lru_longest(&model->flow));
     for (int step = 0; step < STEPS; step++) {
         uint32_t i = pick(model, CONNS), what = pick(model, 8);
 
@@ -65,12 +65,12 @@ static void test_idle(void **state)
         else if (what < 7 && model->conn[i])
             flow_conn_touch(&model->flow, model->conn[i]);
         else
-            assert_ptr_equal(flow_idle_longest(&model->flow), search(model));
+            assert_ptr_equal(flow_lru_longest(&model->flow), search(model));
     }
     for (uint32_t i = 0; i < CONNS; i++)
         if (model->conn[i])
             toggle(model, i);
-    assert_null(flow_idle_longest(&model->flow));
+    assert_null(flow_lru_longest(&model->flow));
     free(model);
 }
 

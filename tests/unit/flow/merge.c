@@ -29,7 +29,7 @@ static void tell_apart(void)
 {
     rig_send_call(&rig, &a, &b, 1);
     rig_send_reply(&rig, &b, &a, 1001);
-    rig.time_ns += FLOW_HOLD_NS + 1;
+    rig.time_ns += FLOW_ADMISSION_NS + 1;
     rig_send_call(&rig, &a, &b, 2);
     rig_send_reply(&rig, &b, &a, 1002);
     assert_int_equal(rig.messages, 4);
@@ -87,17 +87,17 @@ static void while_it_is_full(void **state)
     rig_end(&rig);
     rig_begin(&rig, &config);
     rig_send_call(&rig, &a, &b, 1);
-    for (uint32_t i = 1; i < FLOW_HOLD_EVENTS; i++)
+    for (uint32_t i = 1; i < FLOW_ADMISSION_EVENTS; i++)
         rig_send_reply(&rig, &b, &a, 1000 + i);
     b.psn++; /* not captured */
     rig_send_reply(&rig, &b, &a, 1);
     assert_int_equal(rig.messages, 0);
     rig_ack(&rig, &b, &a, 77); /* one more to keep */
-    assert_int_equal(rig.messages, FLOW_HOLD_EVENTS + 1);
+    assert_int_equal(rig.messages, FLOW_ADMISSION_EVENTS + 1);
     rig_end(&rig);
     assert_int_equal(rig.connections, 1);
     assert_int_equal(rig.connection[0].paired_by, RPCRDMA_PAIRED_INFERRED);
-    assert_int_equal(rig.connection[0].messages, FLOW_HOLD_EVENTS + 1);
+    assert_int_equal(rig.connection[0].messages, FLOW_ADMISSION_EVENTS + 1);
     for (size_t i = 0; i < rig.messages; i++)
         assert_int_equal(rig.message[i].has_call,
                          rig.message[i].xid == 1 &&
@@ -170,7 +170,7 @@ static void an_old_request(void **state)
         if (old)
             rig.time_ns += INT64_C(6000000000);
         rig_send_call(&rig, &a, &b, 1);
-        rig.time_ns += FLOW_HOLD_NS + 1;
+        rig.time_ns += FLOW_ADMISSION_NS + 1;
         rig_send_call(&rig, &a, &b, 2);
         rig_end(&rig);
         assert_int_equal(rig.messages, 2);
@@ -186,7 +186,7 @@ static void given_up(void **state)
     uint8_t buf[256];
 
     (void)state;
-    for (uint32_t i = 0; i < 2 * FLOW_HOLD_EVENTS; i++) /* could be: nobody answers */
+    for (uint32_t i = 0; i < 2 * FLOW_ADMISSION_EVENTS; i++) /* could be: nobody answers */
         rig_send(&rig, &a, &b, buf, rig_nomsg_call(buf, i));
     assert_int_equal(rig.messages, 0);
     assert_true(rig.flow->flow.memory.used < 1 << 20);

@@ -25,7 +25,7 @@ static int teardown(void **state)
 static void check(size_t i, enum rpcrdma_op_kind kind, enum rpcrdma_chunk_kind chunk,
                   uint32_t index, uint64_t offset, uint32_t length, uint64_t chunk_length)
 {
-    const struct rpcrdma_moved *m = &rig.moved[i];
+    const struct rpcrdma_data_transfer *m = &rig.data_transfer[i];
 
     assert_true(i < rig.moves && i < RPC_RIG_MAX);
     assert_int_equal(m->kind, kind);
@@ -72,8 +72,8 @@ static void writes(void **state)
     check(4, RPCRDMA_OP_WRITE, RPCRDMA_CHUNK_WRITE, 1, 1024, 976, 3000);
     check(5, RPCRDMA_OP_WRITE, RPCRDMA_CHUNK_REPLY, 0, 100, 10, 1000);
     for (size_t i = 0; i < rig.moves; i++) {
-        assert_int_equal(rig.moved[i].call_frame, call);
-        assert_int_equal(rig.moved[i].frame, call + 1 + i);
+        assert_int_equal(rig.data_transfer[i].call_frame, call);
+        assert_int_equal(rig.data_transfer[i].frame, call + 1 + i);
     }
 }
 
@@ -99,7 +99,7 @@ static void reads(void **state)
     check(2, RPCRDMA_OP_READ_RESPONSE, RPCRDMA_CHUNK_CALL, 0, 1324, 176, 1500);
     check(3, RPCRDMA_OP_READ_REQUEST, RPCRDMA_CHUNK_READ, 1, 10, 40, 50);
     check(4, RPCRDMA_OP_READ_RESPONSE, RPCRDMA_CHUNK_READ, 1, 10, 40, 50);
-    assert_int_equal(rig.moved[3].position, 200);
+    assert_int_equal(rig.data_transfer[3].position, 200);
     rpc_read_response(&rig, true, psn, 1, bytes + 1024, 176, true);
     check(5, RPCRDMA_OP_READ_RESPONSE, RPCRDMA_CHUNK_CALL, 0, 1324, 176, 1500);
     assert_int_equal(rig.moves, 6);

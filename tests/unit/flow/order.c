@@ -140,7 +140,7 @@ static void gap_evident(void **state)
 static void gap_bounded(void **state)
 {
     struct rig_end a = RIG_A, b = RIG_B;
-    uint32_t n = FLOW_STASH_PACKETS + 10;
+    uint32_t n = FLOW_REORDER_PACKETS + 10;
 
     (void)state;
     rig_begin_connected(&rig, &a, &b);
@@ -163,12 +163,12 @@ static void full_and_before(void **state)
     (void)state;
     rig_begin_connected(&rig, &a, &b);
     call_at(&a, &b, a.psn, 1);
-    for (uint32_t i = 0; i < FLOW_STASH_PACKETS; i++)
+    for (uint32_t i = 0; i < FLOW_REORDER_PACKETS; i++)
         call_at(&a, &b, a.psn + 3 + i, 100 + i);
     assert_int_equal(rig.messages, 1);
     call_at(&a, &b, a.psn + 2, 99);
     rig_end(&rig);
-    assert_int_equal(rig.messages, FLOW_STASH_PACKETS + 2);
+    assert_int_equal(rig.messages, FLOW_REORDER_PACKETS + 2);
     for (size_t i = 1; i < rig.messages; i++)
         assert_int_equal(rig.message[i].xid, 98 + i);
     assert_int_equal(rig.findings, 1);
@@ -185,12 +185,12 @@ static void full_and_other_send(void **state)
     (void)state;
     rig_begin_connected(&rig, &a, &b);
     call_at(&a, &b, a.psn, 1);
-    for (uint32_t i = 0; i < FLOW_STASH_PACKETS; i++)
+    for (uint32_t i = 0; i < FLOW_REORDER_PACKETS; i++)
         call_at(&a, &b, a.psn + 2 + i, 100 + i);
-    call_at(&a, &b, a.psn + 1 + FLOW_STASH_PACKETS, 77);
+    call_at(&a, &b, a.psn + 1 + FLOW_REORDER_PACKETS, 77);
     rig_end(&rig);
-    assert_int_equal(rig.messages, FLOW_STASH_PACKETS + 2);
-    assert_int_equal(rig.message[FLOW_STASH_PACKETS + 1].xid, 77);
+    assert_int_equal(rig.messages, FLOW_REORDER_PACKETS + 2);
+    assert_int_equal(rig.message[FLOW_REORDER_PACKETS + 1].xid, 77);
     assert_int_equal(rig.connections, 2);
 }
 

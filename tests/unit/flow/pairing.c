@@ -137,7 +137,7 @@ static void one_way(void **state)
     for (uint32_t i = 0; i < 10; i++)
         rig_send_call(&rig, &a, &b, i);
     assert_int_equal(rig.messages, 0);
-    rig.time_ns += FLOW_HOLD_NS;
+    rig.time_ns += FLOW_ADMISSION_NS;
     rig_send_call(&rig, &a, &b, 10);
     assert_int_equal(rig.messages, 11);
     for (uint32_t i = 11; i < 600; i++)
@@ -177,7 +177,7 @@ static void one_way_with_req(void **state)
         }
         for (uint32_t i = 0; i < 3; i++)
             rig_send_call(&rig, &a, &b, i);
-        rig.time_ns += FLOW_HOLD_NS;
+        rig.time_ns += FLOW_ADMISSION_NS;
         rig_send_call(&rig, &a, &b, 3);
         rig_end(&rig);
         assert_int_equal(rig.messages, 4);
@@ -312,7 +312,7 @@ static void across_connections(void **state)
     rig_send_call(&rig, &a1, &b1, 4);
     rig_send_call(&rig, &a2, &b2, 5);
     assert_int_equal(rig.messages, 5);
-    rig.time_ns += FLOW_HOLD_NS + 1;
+    rig.time_ns += FLOW_ADMISSION_NS + 1;
     rig_send_call(&rig, &a2, &b2, 6);
     assert_int_equal(rig.messages, 8);
     rig_end(&rig);

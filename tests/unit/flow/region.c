@@ -2,7 +2,7 @@
 /* Regions against a model that is one array of bytes. */
 #include "test.h"
 
-#include "flow/region.h"
+#include "flow/rpc/region.h"
 
 enum { SIZE = 9000 };
 

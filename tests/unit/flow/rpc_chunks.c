@@ -392,9 +392,9 @@ static void an_unknown_program_keeps_its_chunk_apart(void **state)
     m = rpc_find(&rig, 800, RPCRDMA_DIRECTION_REPLY);
     assert_false(m->whole);
     assert_true(m->complete);
-    assert_int_equal(m->n_loose, 1);
+    assert_int_equal(m->n_unplaced_chunks, 1);
     assert_int_equal(m->loose_length, 100);
-    assert_memory_equal(m->loose, part.data, 100);
+    assert_memory_equal(m->unplaced_chunks, part.data, 100);
     assert_memory_equal(m->bytes, whole.data, whole.n);
     assert_int_equal(m->length, whole.n + 100);
     assert_true(rpc_has_rule(m->rules, m->n_rules, RPCRDMA_RULE_RPC_LOOSE));

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "rpc_rig.h"
 
-static uint8_t *flatten(const struct rpcrdma_piece *pieces, size_t n, uint64_t length)
+static uint8_t *flatten(const struct rpcrdma_iovec *iovec, size_t n, uint64_t length)
 {
     uint8_t *out = malloc(length ? length : 1), *p = out;
 
     assert_non_null(out);
     for (size_t i = 0; i < n; i++) {
-        if (pieces[i].data)
-            memcpy(p, pieces[i].data, pieces[i].length);
+        if (iovec[i].data)
+            memcpy(p, iovec[i].data, iovec[i].length);
         else
-            memset(p, pieces[i].kind == RPCRDMA_PIECE_PAD ? 0 : 0xee, pieces[i].length);
-        p += pieces[i].length;
+            memset(p, iovec[i].kind == RPCRDMA_IOVEC_PAD ? 0 : 0xee, iovec[i].length);
+        p += iovec[i].length;
     }
     assert_true((uint64_t)(p - out) <= length);
     return out;
@@ -32,14 +32,14 @@ static void on_rpc(void *context, const struct rpcrdma_rpc_message *m)
                                 .length = m->length,
                                 .frame = m->frame,
                                 .send_frame = m->send_frame,
-                                .n_loose = m->n_loose,
+                                .n_unplaced_chunks = m->n_unplaced_chunks,
                                 .has_call = m->call != NULL};
-    got->bytes = flatten(m->pieces, m->n_pieces, m->length);
-    if (m->n_loose > 0) {
-        got->loose_index = m->loose[0].index;
-        got->loose_length = m->loose[0].length;
-        got->loose =
-            flatten(m->pieces + m->loose[0].first_piece, m->loose[0].n_pieces, m->loose[0].length);
+    got->bytes = flatten(m->iovec, m->n_iovec, m->length);
+    if (m->n_unplaced_chunks > 0) {
+        got->loose_index = m->unplaced_chunks[0].index;
+        got->loose_length = m->unplaced_chunks[0].length;
+        got->unplaced_chunks = flatten(m->iovec + m->unplaced_chunks[0].first_piece,
+                                       m->unplaced_chunks[0].n_iovec, m->unplaced_chunks[0].length);
     }
     for (size_t i = 0; i < m->n_findings && i < RPC_RIG_RULES; i++, got->n_rules++) {
         got->rules[i] = m->findings[i].rule;
@@ -61,19 +61,19 @@ static void on_transaction(void *context, const struct rpcrdma_transaction *t)
         got->rules[got->n_rules++] = t->findings[i].rule;
 }
 
-static void on_moved(void *context, const struct rpcrdma_moved *moved)
+static void on_moved(void *context, const struct rpcrdma_data_transfer *data_transfer)
 {
     struct rpc_rig *r = context;
 
     if (r->moves < RPC_RIG_MAX) /* some tests move a lot, and look at something else */
-        r->moved[r->moves] = *moved;
+        r->data_transfer[r->moves] = *data_transfer;
     r->moves++;
 }
 
 void rpc_rig_begin_late(struct rpc_rig *r, const struct rpcrdma_flow_config *config, bool data)
 {
     struct rpcrdma_flow_sink sink = {
-        .transaction = on_transaction, .moved = on_moved, .context = r};
+        .transaction = on_transaction, .data_transfer = on_moved, .context = r};
 
     memset(r, 0, sizeof(*r));
     if (data)
@@ -111,7 +111,7 @@ void rpc_rig_free(struct rpc_rig *r)
         rpc_rig_end(r);
     for (size_t i = 0; i < r->messages; i++) {
         free(r->message[i].bytes);
-        free(r->message[i].loose);
+        free(r->message[i].unplaced_chunks);
     }
     r->messages = 0;
 }

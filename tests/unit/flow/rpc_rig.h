@@ -7,7 +7,7 @@
 #include "rig.h"
 
 #include "flow/rpc.h"
-#include "flow/track.h"
+#include "flow/rpc/rpc_stage.h"
 #include "wire/message.h"
 
 enum { RPC_RIG_MAX = 1024, RPC_RIG_RULES = 24 };
@@ -18,9 +18,9 @@ struct got_message {
     bool whole, complete, reverse;
     uint64_t length, frame, send_frame;
     uint8_t *bytes; /* holes are 0xee */
-    size_t n_loose;
+    size_t n_unplaced_chunks;
     uint32_t loose_index, loose_length;
-    uint8_t *loose;
+    uint8_t *unplaced_chunks;
     bool has_call;
     enum rpcrdma_rule_id rules[RPC_RIG_RULES];
     uint64_t arg[RPC_RIG_RULES][2];
@@ -41,7 +41,7 @@ struct rpc_rig {
     size_t messages;
     struct got_transaction transaction[RPC_RIG_MAX];
     size_t transactions;
-    struct rpcrdma_moved moved[RPC_RIG_MAX]; /* their pointers are stale */
+    struct rpcrdma_data_transfer data_transfer[RPC_RIG_MAX]; /* their pointers are stale */
     size_t moves;
     struct rig_end a, b;
 };

@@ -154,7 +154,7 @@ static void rep_of_a_known_qp(void **state)
     teardown(NULL);
     rig_begin(&rig, &(struct rpcrdma_flow_config){.qpns = qpns, .n_qpns = 1});
     rep(&b, &a, B_ID, A_ID);
-    assert_int_equal(rig.flow->flow.newest->claim, FLOW_CLAIMED);
+    assert_int_equal(rig.flow->flow.newest->class, FLOW_RPCRDMA);
     rpc(1);
     rig_end(&rig);
     assert_int_equal(rig.messages, 2);
@@ -323,7 +323,7 @@ static void undecided(void **state)
     memset(buf, 0xff, sizeof(buf));
     rig_send(&rig, &a, &b, buf, sizeof(buf)); /* is not, but what comes next could be */
     assert_true(rpcrdma_flow_undecided(rig.flow, &op));
-    rig.time_ns += FLOW_HOLD_NS + 1;
+    rig.time_ns += FLOW_ADMISSION_NS + 1;
     rig_ack(&rig, &b, &a, 5);
     assert_false(rpcrdma_flow_undecided(rig.flow, &op));
 

@@ -2,7 +2,7 @@
 /* The hash table, against an array. */
 #include "../test.h"
 
-#include "flow/table.h"
+#include "base/table.h"
 
 enum { KEYS = 3000 };
 

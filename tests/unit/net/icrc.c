@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Checksums: against the standards' check values, and against packets that real stacks sent. */
-#include "net/crc.h"
+#include "base/crc.h"
 #include "packet.h"
 
 static const struct rpcrdma_net_config checked = {.check_icrc = true};

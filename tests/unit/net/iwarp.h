@@ -4,8 +4,8 @@
 
 /* An iWARP conversation written by hand: 10.0.0.1 port 40000 (end 0) and 10.0.0.2 port 20049. */
 
-#include "net/crc.h"
-#include "net/tcp.h"
+#include "base/crc.h"
+#include "net/iwarp/tcp.h"
 #include "packet.h"
 
 enum { SYN = 2, RST = 4, FIN = 1, ACK = 16 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* What a packet carries behind its IP header, whatever is before and after it. */
-#include "net/payload.h"
+#include "net/packet/payload.h"
 
 #include "packet.h"
 

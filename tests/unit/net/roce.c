@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* BTH and extension headers, whole and cut. */
-#include "net/opcode.h"
+#include "net/packet/opcode.h"
 #include "packet.h"
 
 enum { FIRST = RPCRDMA_OP_FIRST, LAST = RPCRDMA_OP_LAST, ONLY = FIRST | LAST };

@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "base/histogram.h"
+
+#include <string.h>
+
+enum { EXACT_BITS = 10, OCTAVE_BITS = 6 };
+
+static uint32_t bucket_of(uint64_t value)
+{
+    uint32_t octave = EXACT_BITS;
+
+    if (value < RPCRDMA_LEVEL_EXACT)
+        return (uint32_t)value;
+    while (octave < 63 && value >> (octave + 1))
+        octave++;
+    return RPCRDMA_LEVEL_EXACT + (octave - EXACT_BITS) * RPCRDMA_LEVEL_PER_OCTAVE +
+           (uint32_t)((value >> (octave - OCTAVE_BITS)) & (RPCRDMA_LEVEL_PER_OCTAVE - 1));
+}
+
+/* The smallest value that falls into a bucket. */
+static uint64_t value_of(uint32_t bucket)
+{
+    uint32_t octave, step;
+
+    if (bucket < RPCRDMA_LEVEL_EXACT)
+        return bucket;
+    octave = EXACT_BITS + (bucket - RPCRDMA_LEVEL_EXACT) / RPCRDMA_LEVEL_PER_OCTAVE;
+    step = (bucket - RPCRDMA_LEVEL_EXACT) % RPCRDMA_LEVEL_PER_OCTAVE;
+    return (UINT64_C(1) << octave) + ((uint64_t)step << (octave - OCTAVE_BITS));
+}
+
+void histogram_init(struct histogram *level, struct flow_memory *memory)
+{
+    memset(level, 0, sizeof(*level));
+    level->memory = memory;
+}
+
+void histogram_free(struct histogram *level)
+{
+    flow_release(level->memory, level->ns, level->buckets * sizeof(*level->ns));
+    histogram_init(level, level->memory);
+}
+
+void histogram_clear(struct histogram *level)
+{
+    uint64_t *ns = level->ns;
+    uint32_t buckets = level->buckets;
+
+    if (ns)
+        memset(ns, 0, buckets * sizeof(*ns));
+    histogram_init(level, level->memory);
+    level->ns = ns;
+    level->buckets = buckets;
+}
+
+static bool grow(struct histogram *level, uint32_t bucket)
+{
+    uint32_t buckets = level->buckets ? level->buckets : 16;
+    uint64_t *ns;
+
+    while (buckets <= bucket)
+        buckets *= 2;
+    ns = flow_alloc(level->memory, buckets * sizeof(*ns));
+    if (!ns)
+        return false;
+    if (level->ns)
+        memcpy(ns, level->ns, level->buckets * sizeof(*ns));
+    flow_release(level->memory, level->ns, level->buckets * sizeof(*ns));
+    level->ns = ns;
+    level->buckets = buckets;
+    return true;
+}
+
+void histogram_add(struct histogram *level, uint64_t value, uint64_t ns)
+{
+    uint32_t bucket = bucket_of(value);
+
+    if (value > level->max)
+        level->max = value;
+    if (ns == 0)
+        return;
+    level->total_ns += ns;
+    level->area += (double)value * (double)ns;
+    if (bucket < level->buckets || grow(level, bucket))
+        level->ns[bucket] += ns;
+    else
+        level->lost_ns += ns;
+}
+
+double histogram_mean(const struct histogram *level)
+{
+    return level->total_ns ? level->area / (double)level->total_ns : 0;
+}
+
+uint64_t histogram_percentile(const struct histogram *level, double percent)
+{
+    double wanted = (double)(level->total_ns - level->lost_ns) * percent / 100;
+    uint64_t sum = 0, value = 0;
+
+    for (uint32_t i = 0; i < level->buckets; i++) {
+        if (level->ns[i] == 0)
+            continue;
+        value = value_of(i);
+        sum += level->ns[i];
+        if ((double)sum >= wanted)
+            break;
+    }
+    return value;
+}

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef RPCRDMA_BASE_HISTOGRAM_H
+#define RPCRDMA_BASE_HISTOGRAM_H
+
+/*
+ * How long a count stood at which value: a histogram weighted by time, in memory that depends on
+ * the largest value and never on how long it is fed. Values below RPCRDMA_LEVEL_EXACT have a
+ * bucket each; above, 64 buckets per octave (off by less than 1.6 %, always to the low side).
+ */
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/memory.h"
+
+enum { RPCRDMA_LEVEL_EXACT = 1024, RPCRDMA_LEVEL_PER_OCTAVE = 64 };
+
+struct histogram {
+    struct flow_memory *memory;
+    uint64_t *ns; /* time per bucket; owned */
+    uint32_t buckets;
+    uint64_t total_ns;
+    uint64_t lost_ns; /* of values whose bucket could not be allocated: not in the percentiles */
+    uint64_t max;     /* the largest value, however short it stood */
+    double area;      /* value times ns */
+};
+
+/* Starts empty; nothing is allocated until a value stood for some time. memory is borrowed. */
+void histogram_init(struct histogram *level, struct flow_memory *memory);
+void histogram_free(struct histogram *level);
+/* Forgets what was fed, keeps the memory. */
+void histogram_clear(struct histogram *level);
+
+/* The count stood at `value` for `ns` nanoseconds; 0 only moves the maximum. */
+void histogram_add(struct histogram *level, uint64_t value, uint64_t ns);
+
+/* Weighted by time; 0 when no time has passed. */
+double histogram_mean(const struct histogram *level);
+/* The smallest value v so that the count stood at v or below for `percent` of the time, in [0,100].
+ */
+uint64_t histogram_percentile(const struct histogram *level, double percent);
+
+#endif

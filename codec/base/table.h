@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef RPCRDMA_BASE_TABLE_H
+#define RPCRDMA_BASE_TABLE_H
+
+/*
+ * A hash table from 64-bit keys to pointers: open addressing, linear probing, deletion by shifting
+ * back (no tombstones, so a long-lived table does not slow down). Keys are hashes (flow_hash2):
+ * their low bits are the place; the value tells equals apart (a chain, a comparison).
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "base/memory.h"
+
+struct flow_slot {
+    uint64_t key;
+    void *value; /* NULL: free */
+};
+
+struct flow_table {
+    struct flow_slot *slots; /* NULL while empty */
+    size_t mask;             /* slots - 1; a power of two */
+    size_t count;
+};
+
+/* Mixes all bits of x into all bits (the finaliser of SplitMix64). */
+static inline uint64_t flow_mix(uint64_t x)
+{
+    x ^= x >> 30;
+    x *= UINT64_C(0xbf58476d1ce4e5b9);
+    x ^= x >> 27;
+    x *= UINT64_C(0x94d049bb133111eb);
+    return x ^ x >> 31;
+}
+
+static inline uint64_t flow_hash2(uint64_t a, uint64_t b)
+{
+    return flow_mix(a + UINT64_C(0x9e3779b97f4a7c15) * (b + 1));
+}
+
+static inline void *flow_table_get(const struct flow_table *table, uint64_t key)
+{
+    if (!table->slots)
+        return NULL;
+    for (size_t i = (size_t)key & table->mask; table->slots[i].value; i = (i + 1) & table->mask)
+        if (table->slots[i].key == key)
+            return table->slots[i].value;
+    return NULL;
+}
+
+/* Sets key to value (not NULL), replacing what was there. False when memory is short or the limit
+ * is reached: then nothing changed. */
+bool flow_table_put(struct flow_table *table, struct flow_memory *memory, uint64_t key,
+                    void *value);
+
+/* Returns what was there, or NULL. */
+void *flow_table_remove(struct flow_table *table, uint64_t key);
+
+/* Removes the key if `value`, which is not NULL, is there. */
+void flow_table_remove_value(struct flow_table *table, uint64_t key, const void *value);
+
+void flow_table_free(struct flow_table *table, struct flow_memory *memory);
+
+#endif

@@ -1,0 +1,458 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "flow/credit/account.h"
+
+#include <string.h>
+
+#include "finding.h"
+
+/* A Reply that a capture shows before its Call follows it this closely. */
+#define EARLY_NS UINT64_C(100000000)
+/* "Far longer than any answer takes": this and ten times the longest seen, after so many Replies.
+ */
+#define SETTLE_NS UINT64_C(1000000000)
+#define SETTLE_REPLIES 16
+/* A Call whose Reply may have been missed is passed by so many others only because it was. */
+#define MISSED_REPLIES 256
+/* A Call that waits this long while so many others were answered gets no Reply. */
+#define ABANDON_NS UINT64_C(60000000000)
+#define ABANDON_REPLIES 1024
+
+static void tell(struct rpcrdma_credit_account *account, enum rpcrdma_rule_id rule, uint64_t frame,
+                 uint64_t a, uint64_t b, uint64_t c)
+{
+    const struct rpcrdma_finding finding = {
+        .rule = rule, .frame = frame, .offset = -1, .arg = {a, b, c}};
+
+    if (account->sink.finding)
+        account->sink.finding(account->sink.context, &finding);
+}
+
+void rpcrdma_credit_account_init(struct rpcrdma_credit_account *account, struct flow_memory *memory,
+                                 const struct rpcrdma_credit_sink *sink)
+{
+    memset(account, 0, sizeof(*account));
+    account->sink = *sink;
+    account->unknown_max = RPCRDMA_CREDIT_NO_LIMIT;
+    rpcrdma_credit_gauge_init(&account->gauge, memory);
+    rpcrdma_credit_calls_init(&account->set, memory);
+    rpcrdma_credit_grants_init(&account->grants, RPCRDMA_CREDIT_NO_LIMIT);
+}
+
+void rpcrdma_credit_account_free(struct rpcrdma_credit_account *account)
+{
+    rpcrdma_pending_violations_free(&account->pending_violations, account->set.memory);
+    rpcrdma_credit_gauge_free(&account->gauge);
+    rpcrdma_credit_calls_free(&account->set);
+}
+
+static uint64_t in_flight(const struct rpcrdma_credit_account *account)
+{
+    return account->set.count + account->untracked - account->doubt;
+}
+
+/* Time passes, and with it a grant may come to bind whose acknowledgement cannot be seen. */
+static void bind_grants(struct rpcrdma_credit_account *account, rpcrdma_stream_position place)
+{
+    struct rpcrdma_credit_grant before, after;
+
+    while (rpcrdma_credit_grants_acked(&account->grants, place, account->gauge.elapsed_ns, &before,
+                                       &after))
+        if (before.value != RPCRDMA_CREDIT_NO_LIMIT && after.value < before.value &&
+            in_flight(account) > after.value)
+            tell(account, RPCRDMA_RULE_CREDIT_SHRINK, after.frame, before.value, after.value,
+                 in_flight(account));
+}
+
+static void begin(struct rpcrdma_credit_account *account, struct rpcrdma_credit_at at)
+{
+    uint64_t before = account->gauge.elapsed_ns;
+
+    rpcrdma_credit_gauge_advance(&account->gauge, at);
+    if (!account->settled || account->doubt > 0)
+        account->unsettled_ns += account->gauge.elapsed_ns - before;
+    bind_grants(account, 0);
+}
+
+/* What is in flight, or its limit, may have changed. */
+static void changed(struct rpcrdma_credit_account *account, enum rpcrdma_credit_cause cause)
+{
+    enum rpcrdma_credit_bound bound = RPCRDMA_BOUND_NEITHER;
+    uint32_t limit = account->granted_now;
+
+    /* The one Call before the first grant is no limit that could be raised, and no stall. */
+    if (account->has_requested && account->has_granted) {
+        if (account->requested_now <= account->granted_now)
+            limit = account->requested_now;
+        rpcrdma_credit_range_add(&account->limit, limit);
+        if (in_flight(account) >= limit)
+            bound = account->requested_now <= account->granted_now ? RPCRDMA_BOUND_REQUESTED
+                                                                   : RPCRDMA_BOUND_GRANTED;
+    }
+    rpcrdma_credit_gauge_set(&account->gauge, in_flight(account), bound, cause);
+    if (account->sink.point) {
+        const struct rpcrdma_credit_point point = {
+            .time_ns = account->gauge.last_ns,
+            .frame = account->gauge.frame,
+            .closed = cause == RPCRDMA_ENDED_BY_DISCONNECT,
+            .has_requested = account->has_requested,
+            .has_granted = account->has_granted,
+            .has_limit = account->has_requested && account->has_granted,
+            .requested = account->requested_now,
+            .granted = account->granted_now,
+            .limit = limit,
+            .bound = bound,
+            .in_flight = in_flight(account),
+        };
+
+        account->sink.point(account->sink.context, &point);
+    }
+}
+
+/* The Requester stays within its grant, so no more can be in flight than fit into it. */
+static void narrow(struct rpcrdma_credit_account *account)
+{
+    uint64_t ceiling = rpcrdma_credit_grants_ceiling(&account->grants), room;
+
+    if (account->settled)
+        return;
+    if (ceiling != RPCRDMA_CREDIT_NO_LIMIT) {
+        room = ceiling > in_flight(account) ? ceiling - in_flight(account) : 0;
+        if (room < account->unknown_max)
+            account->unknown_max = room;
+    }
+    if (account->unknown_max == 0 ||
+        (account->answered >= SETTLE_REPLIES &&
+         account->gauge.elapsed_ns - account->earlier_ns > SETTLE_NS + 10 * account->longest_ns))
+        account->settled = true;
+}
+
+static void forget(struct rpcrdma_credit_account *account, struct rpcrdma_credit_call *call)
+{
+    if (call->serial <= account->doubt_serial && account->doubtful > 0)
+        account->doubtful--;
+    if (account->doubt > account->doubtful)
+        account->doubt = account->doubtful;
+    rpcrdma_credit_calls_remove(&account->set, call);
+}
+
+/* Calls whose Reply the capture lost, and Calls that get none, leave by evidence: see the top. */
+static void age(struct rpcrdma_credit_account *account)
+{
+    struct rpcrdma_credit_call *call = rpcrdma_credit_calls_oldest(&account->set);
+    uint64_t waited, passed;
+
+    if (!call)
+        return;
+    waited = account->gauge.elapsed_ns - call->sent_ns;
+    passed = account->answered - call->answered;
+    if (account->doubt > 0 && call->serial <= account->doubt_serial &&
+        (passed >= MISSED_REPLIES || waited > SETTLE_NS + 10 * account->longest_ns)) {
+        account->missed++;
+        account->doubt--;
+        forget(account, call);
+    } else if (waited > ABANDON_NS && passed >= ABANDON_REPLIES) {
+        account->unanswered++;
+        forget(account, call);
+    }
+}
+
+void rpcrdma_credit_account_opened(struct rpcrdma_credit_account *account,
+                                   struct rpcrdma_credit_at at)
+{
+    if (in_flight(account) > 0)
+        rpcrdma_credit_account_lost(account, at);
+    account->opened = true;
+    account->has_requested = account->has_granted = false;
+    account->requested_now = account->granted_now = 0;
+    rpcrdma_credit_grants_init(&account->grants, 1);
+    account->settled = true;
+}
+
+void rpcrdma_credit_account_heard(struct rpcrdma_credit_account *account, bool from_requester)
+{
+    if (from_requester)
+        account->from_requester = true;
+    else
+        account->from_responder = true;
+}
+
+/* True when this Call's Reply was captured before it: then it is not counted as without Call. */
+static bool was_answered(struct rpcrdma_credit_account *account, uint32_t xid)
+{
+    for (uint32_t i = 0; i < RPCRDMA_CREDIT_EARLY; i++) {
+        if (!account->early[i].used || account->early[i].xid != xid)
+            continue;
+        account->early[i].used = false;
+        if (account->gauge.elapsed_ns - account->early[i].elapsed_ns > EARLY_NS)
+            return false;
+        if (account->early[i].stray && account->stray > 0)
+            account->stray--;
+        else if (!account->early[i].stray && account->earlier > 0)
+            account->earlier--;
+        return true;
+    }
+    return false;
+}
+
+static void judge_call(struct rpcrdma_credit_account *account, uint32_t xid)
+{
+    uint64_t ceiling = rpcrdma_credit_grants_ceiling(&account->grants);
+
+    if (in_flight(account) <= ceiling)
+        return;
+    if (!rpcrdma_pending_violations_add(
+            &account->pending_violations, account->set.memory,
+            &(struct rpcrdma_finding){.rule = account->has_granted ? RPCRDMA_RULE_CREDIT_OVERRUN
+                                                                   : RPCRDMA_RULE_CREDIT_FIRST_CALL,
+                                      .frame = account->gauge.frame,
+                                      .offset = -1,
+                                      .arg = {in_flight(account), ceiling, xid}}))
+        account->memory = true;
+}
+
+static void add_call(struct rpcrdma_credit_account *account, uint32_t xid)
+{
+    struct rpcrdma_credit_call *call = rpcrdma_credit_calls_add(&account->set, xid);
+
+    if (!call) {
+        account->untracked++;
+        account->memory = true;
+        return;
+    }
+    call->serial = ++account->serial;
+    call->sent_ns = account->gauge.elapsed_ns;
+    call->answered = account->answered;
+    call->frame = account->gauge.frame;
+}
+
+void rpcrdma_credit_account_call(struct rpcrdma_credit_account *account,
+                                 struct rpcrdma_credit_at at, uint32_t xid, uint32_t requested)
+{
+    begin(account, at);
+    account->from_requester = true;
+    account->has_requested = true;
+    account->requested_now = requested ? requested : 1;
+    rpcrdma_credit_range_add(&account->requested, requested);
+
+    if (rpcrdma_credit_calls_find(&account->set, xid)) {
+        account->retransmitted++;
+    } else if (was_answered(account, xid)) {
+        account->calls++;
+        account->replies++;
+    } else {
+        account->calls++;
+        add_call(account, xid);
+        judge_call(account, xid);
+        narrow(account);
+    }
+    age(account);
+    changed(account, RPCRDMA_ENDED_BY_REQUEST);
+}
+
+static void grant(struct rpcrdma_credit_account *account, uint32_t granted,
+                  rpcrdma_stream_position place)
+{
+    rpcrdma_credit_range_add(&account->granted, granted);
+    if (granted == 0) {
+        account->violations++;
+        tell(account, RPCRDMA_RULE_CREDIT_ZERO, account->gauge.frame, 0, 0, 0);
+        granted = 1;
+    }
+    account->has_granted = true;
+    account->granted_now = granted;
+    rpcrdma_credit_grants_add(
+        &account->grants, &(struct rpcrdma_credit_grant){.value = granted,
+                                                         .place = place,
+                                                         .elapsed_ns = account->gauge.elapsed_ns,
+                                                         .frame = account->gauge.frame});
+}
+
+static void note_early(struct rpcrdma_credit_account *account, uint32_t xid, bool stray)
+{
+    uint32_t i = account->early_next++ % RPCRDMA_CREDIT_EARLY;
+
+    account->early[i].used = true;
+    account->early[i].stray = stray;
+    account->early[i].xid = xid;
+    account->early[i].elapsed_ns = account->gauge.elapsed_ns;
+}
+
+/* Takes the Call this answers out of what is in flight. */
+static void answer(struct rpcrdma_credit_account *account, uint32_t xid)
+{
+    struct rpcrdma_credit_call *call = rpcrdma_credit_calls_find(&account->set, xid);
+    uint64_t ns;
+
+    if (call) {
+        ns = account->gauge.elapsed_ns - call->sent_ns;
+        if (ns > account->longest_ns)
+            account->longest_ns = ns;
+        account->replies++;
+        account->answered++;
+        forget(account, call);
+    } else if (account->untracked > 0) {
+        account->untracked--;
+        account->replies++;
+    } else if (!account->settled) {
+        account->earlier++;
+        account->earlier_ns = account->gauge.elapsed_ns;
+        if (account->unknown_max != RPCRDMA_CREDIT_NO_LIMIT && account->unknown_max > 0)
+            account->unknown_max--;
+        note_early(account, xid, false);
+    } else {
+        account->stray++;
+        note_early(account, xid, true);
+    }
+}
+
+void rpcrdma_credit_account_reply(struct rpcrdma_credit_account *account,
+                                  struct rpcrdma_credit_at at, uint32_t xid, uint32_t granted,
+                                  rpcrdma_stream_position place)
+{
+    uint64_t old_limit;
+
+    begin(account, at);
+    old_limit = account->limit.known ? account->limit.last : RPCRDMA_CREDIT_NO_LIMIT;
+    account->from_responder = true;
+    account->violations +=
+        rpcrdma_pending_violations_confirm(&account->pending_violations, &account->sink);
+    answer(account, xid);
+    grant(account, granted, place);
+    narrow(account);
+    age(account);
+    changed(account,
+            in_flight(account) < old_limit ? RPCRDMA_ENDED_BY_REPLY : RPCRDMA_ENDED_BY_GRANT);
+}
+
+bool rpcrdma_credit_account_has(const struct rpcrdma_credit_account *account, uint32_t xid)
+{
+    return rpcrdma_credit_calls_find(&account->set, xid) != NULL;
+}
+
+bool rpcrdma_credit_account_error(struct rpcrdma_credit_account *account,
+                                  struct rpcrdma_credit_at at, uint32_t xid, uint32_t granted,
+                                  rpcrdma_stream_position place)
+{
+    if (!rpcrdma_credit_account_has(account, xid))
+        return false;
+    rpcrdma_credit_account_reply(account, at, xid, granted, place);
+    return true;
+}
+
+void rpcrdma_credit_account_acked(struct rpcrdma_credit_account *account,
+                                  struct rpcrdma_credit_at at, rpcrdma_stream_position place)
+{
+    if (account->grants.count < 2)
+        return;
+    rpcrdma_credit_gauge_advance(&account->gauge, at);
+    bind_grants(account, place);
+}
+
+void rpcrdma_credit_account_rnr(struct rpcrdma_credit_account *account, struct rpcrdma_credit_at at,
+                                uint32_t xid, uint64_t message_frame, bool again)
+{
+    begin(account, at);
+    account->rnr_naks++;
+    if (again)
+        return;
+    tell(account, message_frame ? RPCRDMA_RULE_CREDIT_RNR : RPCRDMA_RULE_CREDIT_RNR_UNKNOWN,
+         at.frame, xid, message_frame, in_flight(account));
+}
+
+static uint64_t add_up_to(uint64_t a, uint64_t b, uint64_t most)
+{
+    return b > most - a ? most : a + b;
+}
+
+void rpcrdma_credit_account_gap(struct rpcrdma_credit_account *account, bool from_requester,
+                                uint64_t packets)
+{
+    account->gaps = true;
+    if (!account->gauge.started)
+        return;
+    if (from_requester) {
+        account->unknown_max = add_up_to(account->settled ? 0 : account->unknown_max, packets,
+                                         RPCRDMA_CREDIT_NO_LIMIT);
+        account->settled = false;
+        account->earlier_ns = account->gauge.elapsed_ns;
+        narrow(account);
+        return;
+    }
+    account->pending_violations.count = 0; /* a Reply among them may have allowed it */
+    rpcrdma_credit_grants_init(&account->grants, RPCRDMA_CREDIT_NO_LIMIT);
+    account->doubt_serial = account->serial;
+    account->doubtful = account->set.count;
+    account->doubt = add_up_to(account->doubt, packets, account->doubtful);
+    changed(account, RPCRDMA_ENDED_BY_REPLY);
+}
+
+void rpcrdma_credit_account_lost(struct rpcrdma_credit_account *account,
+                                 struct rpcrdma_credit_at at)
+{
+    begin(account, at);
+    account->violations +=
+        rpcrdma_pending_violations_confirm(&account->pending_violations, &account->sink);
+    if (account->gauge.bound != RPCRDMA_BOUND_NEITHER)
+        tell(account, RPCRDMA_RULE_CREDIT_LOST, at.frame, in_flight(account), account->limit.last,
+             0);
+    account->unanswered += account->set.count + account->untracked - account->doubt;
+    account->missed += account->doubt;
+    rpcrdma_credit_calls_clear(&account->set);
+    account->untracked = account->doubtful = account->doubt = 0;
+    account->has_requested = account->has_granted = false;
+    account->opened = false;
+    rpcrdma_credit_grants_init(&account->grants, RPCRDMA_CREDIT_NO_LIMIT);
+    account->settled = true; /* what was unknown is gone, too */
+    changed(account, RPCRDMA_ENDED_BY_DISCONNECT);
+    rpcrdma_credit_gauge_stop(&account->gauge, RPCRDMA_ENDED_BY_DISCONNECT);
+}
+
+void rpcrdma_credit_account_end(struct rpcrdma_credit_account *account, struct rpcrdma_credit_at at)
+{
+    if (account->gauge.running)
+        begin(account, at);
+    account->violations +=
+        rpcrdma_pending_violations_confirm(&account->pending_violations, &account->sink);
+}
+
+void rpcrdma_credit_account_result(const struct rpcrdma_credit_account *account,
+                                   struct rpcrdma_credit_result *out)
+{
+    memset(out, 0, sizeof(*out));
+    out->memory = account->memory;
+    rpcrdma_credit_gauge_result(&account->gauge, out);
+    out->calls = account->calls;
+    out->replies = account->replies;
+    out->unanswered = account->unanswered + in_flight(account);
+    out->retransmitted = account->retransmitted;
+    out->earlier = account->earlier;
+    out->stray = account->stray;
+    out->missed = account->missed + account->doubt;
+    out->requested = account->requested;
+    out->granted = account->granted;
+    out->limit = account->limit;
+    out->in_flight.known = account->from_requester && account->from_responder;
+    out->violations = account->violations + account->pending_violations.count;
+    out->rnr_naks = account->rnr_naks;
+    out->settled = account->settled && account->doubt == 0;
+    out->unsettled_ns = account->unsettled_ns;
+    out->gaps = account->gaps;
+}
+
+static void keep_last(struct rpcrdma_credit_range *range)
+{
+    range->min = range->max = range->last;
+    range->changes = 0;
+}
+
+void rpcrdma_credit_account_restart(struct rpcrdma_credit_account *account)
+{
+    rpcrdma_credit_gauge_restart(&account->gauge);
+    account->calls = account->replies = account->unanswered = account->retransmitted = 0;
+    account->earlier = account->stray = account->missed = 0;
+    account->violations = account->rnr_naks = 0;
+    account->unsettled_ns = 0;
+    keep_last(&account->requested);
+    keep_last(&account->granted);
+    keep_last(&account->limit);
+}

@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef RPCRDMA_FLOW_CREDIT_ACCOUNT_H
+#define RPCRDMA_FLOW_CREDIT_ACCOUNT_H
+
+/*
+ * The account of one direction of RPC on one connection, by version 1's rules (RFC 8166 section
+ * 3.3.1, RFC 8167 section 4): the Requester asks for credits in each Call, the Responder grants in
+ * each Reply, and what is in flight is the Calls whose Reply has not come. It is fed events and
+ * knows nothing of packets.
+ *
+ * In flight is exact when the connection's set-up was seen. Otherwise Calls from before the capture
+ * may be in flight: the count is a lower bound until the evidence settles it, that is when the
+ * Requester, which stays within its grant, can have no further one, or when Replies to such
+ * Calls have not been seen for far longer than any answer takes.
+ */
+
+#include "flow/credit/credit_calls.h"
+#include "flow/credit/gauge.h"
+#include "flow/credit/grant.h"
+#include "flow/credit/pending_violation.h"
+
+enum { RPCRDMA_CREDIT_EARLY = 8 };
+
+struct rpcrdma_credit_account {
+    struct rpcrdma_credit_sink sink;
+    struct rpcrdma_credit_gauge gauge;
+    struct rpcrdma_credit_calls set;
+    struct rpcrdma_credit_grants grants;
+
+    bool opened;                         /* this connection's set-up was seen */
+    bool has_requested, has_granted;     /* on this connection */
+    uint32_t requested_now, granted_now; /* 0 taken as 1 */
+    uint64_t untracked;                  /* in flight, not in the set: it was full */
+    bool from_requester, from_responder; /* any packet seen */
+
+    bool settled;
+    uint64_t unknown_max; /* not settled: at most so many more may be in flight */
+    uint64_t earlier_ns, unsettled_ns;
+    uint64_t longest_ns; /* the longest time to a Reply */
+    uint64_t answered;   /* Calls whose Reply was seen, whatever restarts */
+
+    /* Replies lost to the capture: of the `doubtful` Calls that were in flight then, those up to
+     * doubt_serial, `doubt` may have been answered unseen, and do not count as in flight. */
+    uint64_t serial, doubt_serial, doubtful, doubt;
+    struct rpcrdma_pending_violations pending_violations;
+
+    /* Replies without Call of late: a capture of two ports may show a Reply before its Call. */
+    struct {
+        bool used, stray;
+        uint32_t xid;
+        uint64_t elapsed_ns;
+    } early[RPCRDMA_CREDIT_EARLY];
+    uint32_t early_next;
+
+    uint64_t calls, replies, unanswered, retransmitted, earlier, stray, missed;
+    uint64_t violations, rnr_naks;
+    bool gaps, memory;
+    struct rpcrdma_credit_range requested, granted, limit;
+};
+
+/* memory is borrowed, sink is copied. */
+void rpcrdma_credit_account_init(struct rpcrdma_credit_account *account, struct flow_memory *memory,
+                                 const struct rpcrdma_credit_sink *sink);
+void rpcrdma_credit_account_free(struct rpcrdma_credit_account *account);
+
+/* The connection was set up (again): nothing is in flight, one Call is allowed. */
+void rpcrdma_credit_account_opened(struct rpcrdma_credit_account *account,
+                                   struct rpcrdma_credit_at at);
+/* A packet of any kind came from the Requester, or from the Responder. */
+void rpcrdma_credit_account_heard(struct rpcrdma_credit_account *account, bool from_requester);
+
+void rpcrdma_credit_account_call(struct rpcrdma_credit_account *account,
+                                 struct rpcrdma_credit_at at, uint32_t xid, uint32_t requested);
+void rpcrdma_credit_account_reply(struct rpcrdma_credit_account *account,
+                                  struct rpcrdma_credit_at at, uint32_t xid, uint32_t granted,
+                                  rpcrdma_stream_position place);
+/* RDMA_ERROR from the Responder. True when it answers a Call that is in flight: then its credits
+ * are a grant. Else it is ignored (RFC 8167 section 4.1). */
+bool rpcrdma_credit_account_error(struct rpcrdma_credit_account *account,
+                                  struct rpcrdma_credit_at at, uint32_t xid, uint32_t granted,
+                                  rpcrdma_stream_position place);
+/* Whether a Call of this XID is in flight. */
+bool rpcrdma_credit_account_has(const struct rpcrdma_credit_account *account, uint32_t xid);
+
+/* The Requester's transport acknowledged what the Responder sent up to `place`. */
+void rpcrdma_credit_account_acked(struct rpcrdma_credit_account *account,
+                                  struct rpcrdma_credit_at at, rpcrdma_stream_position place);
+/* An RNR NAK that hit a message of this direction of RPC; message_frame is 0 where it is not known.
+ */
+void rpcrdma_credit_account_rnr(struct rpcrdma_credit_account *account, struct rpcrdma_credit_at at,
+                                uint32_t xid, uint64_t message_frame, bool again);
+/* So many packets at most, each of which may have been a message, were lost to the capture after
+ * the event before. It has no time: it shows only later. */
+void rpcrdma_credit_account_gap(struct rpcrdma_credit_account *account, bool from_requester,
+                                uint64_t packets);
+/* The connection was lost or closed: nothing is in flight any more. */
+void rpcrdma_credit_account_lost(struct rpcrdma_credit_account *account,
+                                 struct rpcrdma_credit_at at);
+
+/* Nothing more will come. */
+void rpcrdma_credit_account_end(struct rpcrdma_credit_account *account,
+                                struct rpcrdma_credit_at at);
+
+/* What is known so far; the account goes on. */
+void rpcrdma_credit_account_result(const struct rpcrdma_credit_account *account,
+                                   struct rpcrdma_credit_result *out);
+/* Starts counts and statistics again, for a report at intervals; what is in flight stays so. */
+void rpcrdma_credit_account_restart(struct rpcrdma_credit_account *account);
+
+#endif

@@ -1,0 +1,266 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "flow/credit/credit_conn.h"
+
+static void on_finding(void *context, const struct rpcrdma_finding *finding)
+{
+    const struct credit_side *side = context;
+
+    flow_report(side->of->credits->flow, side->of->conn, finding);
+}
+
+static void on_point(void *context, const struct rpcrdma_credit_point *point)
+{
+    const struct credit_side *side = context;
+    const struct rpcrdma_flow_sink *sink = &side->of->credits->flow->sink;
+
+    if (sink->credit_point) /* not while everything is thrown away */
+        sink->credit_point(sink->context, &side->of->conn->pub, side->end, point);
+}
+
+static struct rpcrdma_credit_sink sink_of(struct credit_side *side)
+{
+    struct rpcrdma_credit_sink sink = {on_finding, NULL, side};
+
+    if (side->of->credits->flow->sink.credit_point)
+        sink.point = on_point;
+    return sink;
+}
+
+bool credit_conn_set_up_seen(const struct flow_conn *conn)
+{
+    return conn->pub.paired_by == RPCRDMA_PAIRED_CM && conn->accepted;
+}
+
+struct rpcrdma_credit_account *credit_conn_account(struct credit_conn *cc, int requester,
+                                                   struct rpcrdma_credit_at at)
+{
+    struct flow_memory *memory = &cc->credits->flow->memory;
+    struct credit_side *side = &cc->side[requester];
+    struct rpcrdma_credit_sink sink;
+
+    if (side->account)
+        return side->account;
+    sink = sink_of(side);
+    side->account = flow_alloc(memory, sizeof(*side->account));
+    if (!side->account)
+        return NULL;
+    rpcrdma_credit_account_init(side->account, memory, &sink);
+    if (credit_conn_set_up_seen(cc->conn))
+        rpcrdma_credit_account_opened(side->account, at);
+    return side->account;
+}
+
+struct rpcrdma_credit_count *credit_conn_count(struct credit_conn *cc, int sender,
+                                               struct rpcrdma_credit_at at)
+{
+    struct flow_memory *memory = &cc->credits->flow->memory;
+    struct credit_side *side = &cc->side[sender];
+    struct rpcrdma_credit_sink sink;
+
+    if (side->count)
+        return side->count;
+    sink = sink_of(side);
+    side->count = flow_alloc(memory, sizeof(*side->count));
+    if (!side->count)
+        return NULL;
+    rpcrdma_credit_count_init(side->count, memory, &sink);
+    /* Counters of an end that spoke version 1 first did not start with the connection. */
+    if (credit_conn_set_up_seen(cc->conn) && !cc->side[0].account && !cc->side[1].account)
+        rpcrdma_credit_count_opened(side->count, at);
+    return side->count;
+}
+
+/* The last connection of the same ends that is still open. Looked for once per connection. */
+static struct credit_conn *find_before(const struct credit_conn *cc)
+{
+    const struct rpcrdma_endpoint *mine = cc->conn->pub.end;
+    struct credit_conn *other = cc->earlier;
+
+    for (int i = 0; other && i < RESENT_CALLS; other = other->earlier, i++) {
+        const struct rpcrdma_endpoint *its = other->conn->pub.end;
+
+        if (other->lost || other->conn->pub.closed)
+            continue;
+        for (int end = 0; end < 2; end++)
+            if (memcmp(&mine[0].address, &its[end].address, sizeof(mine[0].address)) == 0 &&
+                memcmp(&mine[1].address, &its[1 - end].address, sizeof(mine[1].address)) == 0)
+                return other;
+    }
+    return NULL;
+}
+
+/* Without memory for it nobody finds it. */
+static void list_by_ends(struct credit_conn *cc)
+{
+    struct flow_credits *credits = cc->credits;
+    const struct rpcrdma_endpoint *end = cc->conn->pub.end;
+    struct credit_conn *earlier;
+
+    cc->ends = flow_cm_key(&end[0].address, &end[1].address, UINT32_MAX) ^
+               flow_cm_key(&end[1].address, &end[0].address, UINT32_MAX);
+    earlier = flow_table_get(&credits->by_ends, cc->ends);
+    if (!flow_table_put(&credits->by_ends, &credits->flow->memory, cc->ends, cc))
+        return;
+    cc->earlier = earlier;
+    if (earlier)
+        earlier->later = cc;
+}
+
+static void unlist_by_ends(struct credit_conn *cc)
+{
+    struct flow_table *by_ends = &cc->credits->by_ends;
+
+    if (cc->later)
+        cc->later->earlier = cc->earlier;
+    else if (cc->earlier && flow_table_get(by_ends, cc->ends) == cc)
+        flow_table_put(by_ends, &cc->credits->flow->memory, cc->ends, cc->earlier);
+    else
+        flow_table_remove_value(by_ends, cc->ends, cc);
+    if (cc->earlier)
+        cc->earlier->later = cc->later;
+}
+
+struct credit_conn *credit_conn_of(const struct flow_credits *credits, const struct flow_conn *conn)
+{
+    return conn->attached[credits->observer.slot];
+}
+
+struct credit_conn *credit_conn_get(struct flow_credits *credits, struct flow_conn *conn)
+{
+    struct credit_conn *cc = credit_conn_of(credits, conn);
+
+    if (cc)
+        return cc;
+    cc = flow_alloc(&credits->flow->memory, sizeof(*cc));
+    if (!cc)
+        return NULL;
+    conn->attached[credits->observer.slot] = cc;
+    cc->credits = credits;
+    cc->conn = conn;
+    for (int i = 0; i < 2; i++) {
+        cc->side[i].of = cc;
+        cc->side[i].end = i;
+    }
+    cc->older = credits->newest;
+    if (credits->newest)
+        credits->newest->newer = cc;
+    credits->newest = cc;
+    list_by_ends(cc);
+    cc->before = find_before(cc);
+    if (cc->before) {
+        if (cc->before->after)
+            cc->before->after->before = NULL;
+        cc->before->after = cc;
+    }
+    return cc;
+}
+
+void credit_conn_lose(struct credit_conn *cc, struct rpcrdma_credit_at at)
+{
+    if (cc->lost)
+        return;
+    cc->lost = true;
+    for (int i = 0; i < 2; i++) {
+        if (cc->side[i].account)
+            rpcrdma_credit_account_lost(cc->side[i].account, at);
+        if (cc->side[i].count)
+            rpcrdma_credit_count_lost(cc->side[i].count, at);
+    }
+}
+
+void credit_conn_check_resent(struct credit_conn *cc, struct rpcrdma_credit_at at, uint32_t xid)
+{
+    struct credit_conn *before = cc->before;
+
+    if (!before || cc->resent_calls > RESENT_CALLS)
+        return;
+    cc->resent_calls++;
+    for (int i = 0; i < 2; i++) {
+        if (before->side[i].account && rpcrdma_credit_account_has(before->side[i].account, xid)) {
+            credit_conn_lose(before, at);
+            before->after = NULL;
+            cc->before = NULL;
+            return;
+        }
+    }
+}
+
+/* Whether any packet of this end was captured. */
+static bool heard_from(const struct flow_conn *conn, int end)
+{
+    const struct flow_direction *dir = conn->dir[1 - end]; /* what it sends goes there */
+
+    return (dir && dir->last_frame != 0) || (end == 0 && conn->by_cm) ||
+           (end == 1 && conn->accepted);
+}
+
+/* Results by end; only those that the connection's rules make. */
+static size_t results(struct credit_conn *cc, struct rpcrdma_credit_result out[2])
+{
+    size_t n = 0;
+
+    for (int i = 0; i < 2; i++) {
+        struct credit_side *side = &cc->side[i];
+
+        for (int from = 0; from < 2; from++) {
+            bool heard = heard_from(cc->conn, from);
+
+            if (heard && side->account)
+                rpcrdma_credit_account_heard(side->account, from == i);
+            if (heard && side->count)
+                rpcrdma_credit_count_heard(side->count, from == i);
+        }
+        if (cc->counting ? !side->count : !side->account)
+            continue;
+        if (cc->counting)
+            rpcrdma_credit_count_result(side->count, &out[n]);
+        else
+            rpcrdma_credit_account_result(side->account, &out[n]);
+        out[n++].end = i;
+    }
+    return n;
+}
+
+void credit_conn_report(struct credit_conn *cc)
+{
+    const struct rpcrdma_flow_sink *sink = &cc->credits->flow->sink;
+    struct rpcrdma_credit_result out[2];
+    size_t n;
+
+    if (!sink->credits)
+        return;
+    n = results(cc, out);
+    if (n > 0)
+        sink->credits(sink->context, &cc->conn->pub, out, n);
+}
+
+void credit_conn_free(struct credit_conn *cc)
+{
+    struct flow_credits *credits = cc->credits;
+    struct flow_memory *memory = &credits->flow->memory;
+
+    for (int i = 0; i < 2; i++) {
+        struct credit_side *side = &cc->side[i];
+
+        if (side->account)
+            rpcrdma_credit_account_free(side->account);
+        if (side->count)
+            rpcrdma_credit_count_free(side->count);
+        flow_release(memory, side->account, sizeof(*side->account));
+        flow_release(memory, side->count, sizeof(*side->count));
+        flow_release(memory, cc->sender[i].sends,
+                     cc->sender[i].size * sizeof(*cc->sender[i].sends));
+    }
+    if (cc->before)
+        cc->before->after = NULL;
+    if (cc->after)
+        cc->after->before = NULL;
+    unlist_by_ends(cc);
+    if (cc->older)
+        cc->older->newer = cc->newer;
+    if (cc->newer)
+        cc->newer->older = cc->older;
+    else
+        credits->newest = cc->older;
+    flow_release(memory, cc, sizeof(*cc));
+}

@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef RPCRDMA_FLOW_CREDIT_CREDIT_CONN_H
+#define RPCRDMA_FLOW_CREDIT_CREDIT_CONN_H
+
+/* What the credit accounts of one connection are kept in. */
+
+#include "flow/credit/account.h"
+#include "flow/credit/message_credits.h"
+#include "flow/internal.h"
+
+enum {
+    SENDS = 64,        /* the latest, remembered per sender, for an RNR NAK to name one */
+    SENDS_FIRST = 4,   /* room for them grows up to that */
+    RESENT_CALLS = 256 /* of a new connection, looked at for Calls that another one lost */
+};
+
+/* A Send as an RNR NAK or an Ack refers to it. */
+struct credit_sent {
+    uint32_t first_psn, last_psn, xid;
+    uint64_t frame;
+    int requester; /* end; -1: not known */
+};
+
+/* What one end sends. */
+struct credit_sender {
+    bool started;
+    rpcrdma_stream_position place; /* of the last PSN seen */
+    struct credit_sent *sends;     /* a ring */
+    uint32_t size, count, next;    /* of the ring; in it; where the next one goes */
+    bool rnr;                      /* rnr_psn is of the last RNR NAK */
+    bool rnr_open;                 /* the message it hit has not been seen yet */
+    uint32_t rnr_psn;
+    struct rpcrdma_credit_at rnr_at;
+};
+
+struct credit_conn {
+    struct flow_credits *credits;
+    struct flow_conn *conn;
+    struct credit_conn *newer, *older;
+    uint64_t ends;                       /* hash of both ends' addresses, in either order */
+    struct credit_conn *later, *earlier; /* of the same ends */
+    bool counting;                       /* of the last message */
+    bool lost;
+    struct credit_sender sender[2];
+    struct credit_side {
+        struct credit_conn *of;
+        int end;
+        struct rpcrdma_credit_account *account; /* of the RPCs that this end asks for */
+        struct rpcrdma_credit_count *count;     /* of the messages that this end sends */
+    } side[2];
+    /* an older connection of the same ends: its end may show only in what is sent again here */
+    struct credit_conn *before, *after;
+    uint32_t resent_calls;
+};
+
+struct flow_credits {
+    struct flow *flow;
+    struct flow_observer observer;
+    struct credit_conn *newest;
+    struct flow_table by_ends; /* -> the latest of them */
+};
+
+/* What is attached to the connection, or NULL. */
+struct credit_conn *credit_conn_of(const struct flow_credits *credits,
+                                   const struct flow_conn *conn);
+/* The same, made where there is none. NULL: no memory. */
+struct credit_conn *credit_conn_get(struct flow_credits *credits, struct flow_conn *conn);
+void credit_conn_free(struct credit_conn *cc);
+
+/* The accounts are made when they are needed. NULL: no memory. */
+struct rpcrdma_credit_account *credit_conn_account(struct credit_conn *cc, int requester,
+                                                   struct rpcrdma_credit_at at);
+struct rpcrdma_credit_count *credit_conn_count(struct credit_conn *cc, int sender,
+                                               struct rpcrdma_credit_at at);
+
+/* Whether the connection's beginning is in the capture: both ends' messages of the set-up, so that
+ * the first message of each is known to be its first. */
+bool credit_conn_set_up_seen(const struct flow_conn *conn);
+/* Its end, once. */
+void credit_conn_lose(struct credit_conn *cc, struct rpcrdma_credit_at at);
+/* A Call that waits on an older connection is sent again on this one: the older one is lost. */
+void credit_conn_check_resent(struct credit_conn *cc, struct rpcrdma_credit_at at, uint32_t xid);
+/* Gives the sink the results so far. */
+void credit_conn_report(struct credit_conn *cc);
+
+#endif

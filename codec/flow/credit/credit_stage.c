@@ -1,0 +1,351 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "flow/credit/credit_conn.h"
+
+/*
+ * Events of connections -> credit accounts. A message's dialect says which account it belongs to:
+ * that of its direction of RPC, or those of both senders.
+ */
+
+/* Where a PSN stands in all that this end sends; iWARP has no Acks that could refer to it. */
+static rpcrdma_stream_position place_of(struct credit_sender *sender, const struct flow_conn *conn,
+                                        uint32_t psn)
+{
+    if (conn->pub.carrier == RPCRDMA_CARRIER_IWARP)
+        return 0;
+    if (!sender->started) {
+        sender->started = true;
+        sender->place = (UINT64_C(1) << 24) + psn;
+    }
+    return sender->place +
+           (uint64_t)(int64_t)rpcrdma_psn_diff(psn, (uint32_t)sender->place & 0xffffff);
+}
+
+static void hit(struct credit_conn *cc, int sender, struct rpcrdma_credit_at at,
+                const struct credit_sent *sent, bool again)
+{
+    uint32_t xid = sent ? sent->xid : 0;
+    uint64_t frame = sent ? sent->frame : 0;
+    int requester = cc->side[sender].account ? sender : 1 - sender;
+
+    if (sent && sent->requester >= 0)
+        requester = sent->requester;
+
+    if (cc->counting) {
+        struct rpcrdma_credit_count *count = credit_conn_count(cc, sender, at);
+
+        if (count)
+            rpcrdma_credit_count_rnr(count, at, xid, frame, again);
+    } else {
+        struct rpcrdma_credit_account *account = credit_conn_account(cc, requester, at);
+
+        if (account)
+            rpcrdma_credit_account_rnr(account, at, xid, frame, again);
+    }
+}
+
+/* An RNR NAK hit this message before it was whole. */
+static void check_rnr(struct credit_conn *cc, int end, const struct credit_sent *sent)
+{
+    struct credit_sender *sender = &cc->sender[end];
+
+    if (!sender->rnr_open || rpcrdma_psn_diff(sender->rnr_psn, sent->last_psn) > 0)
+        return;
+    sender->rnr_open = false;
+    hit(cc, end, sender->rnr_at,
+        rpcrdma_psn_diff(sender->rnr_psn, sent->first_psn) >= 0 ? sent : NULL, false);
+}
+
+/* The ring grows as long as it is small, and then goes round. NULL: no memory for the first. */
+static struct credit_sent *next_sent(struct flow_memory *memory, struct credit_sender *sender)
+{
+    uint32_t size = sender->size > 0 ? sender->size * 4 : SENDS_FIRST;
+    struct credit_sent *sends;
+
+    if (sender->count == sender->size && size <= SENDS) {
+        sends = flow_alloc(memory, size * sizeof(*sends));
+        if (sends) {
+            /* what was there begins at `next` */
+            for (uint32_t i = 0; i < sender->count; i++)
+                sends[i] = sender->sends[(sender->next + i) % sender->size];
+            flow_release(memory, sender->sends, sender->size * sizeof(*sends));
+            sender->sends = sends;
+            sender->size = size;
+            sender->next = sender->count;
+        }
+    }
+    if (sender->size == 0)
+        return NULL;
+    if (sender->count < sender->size)
+        sender->count++;
+    sends = &sender->sends[sender->next];
+    sender->next = sender->next + 1 < sender->size ? sender->next + 1 : 0; /* no division */
+    return sends;
+}
+
+static void remember(struct credit_conn *cc, const struct flow_message *message, int requester)
+{
+    struct credit_sender *sender = &cc->sender[message->sender];
+    struct credit_sent *kept = next_sent(&cc->credits->flow->memory, sender);
+    struct credit_sent one, *sent = kept ? kept : &one;
+
+    /* Where it stays: copying what was just stored in parts stalls for 10 ns. */
+    sent->first_psn = message->send->first_seq;
+    sent->last_psn = message->send->last_seq;
+    sent->xid = message->message->message->xid;
+    sent->frame = message->send->frame;
+    sent->requester = requester;
+    check_rnr(cc, message->sender, sent);
+}
+
+static void check_threshold(struct credit_conn *cc, const struct flow_message *message)
+{
+    const struct rpcrdma_connection *pub = &cc->conn->pub;
+    int end = 1 - message->sender;
+    const struct rpcrdma_properties *receiver = &pub->properties[end];
+
+    if (!rpcrdma_threshold_assumed(pub, end) && receiver->receive_size > 0 &&
+        message->send->len > receiver->receive_size)
+        flow_report(cc->credits->flow, cc->conn,
+                    &(struct rpcrdma_finding){.rule = RPCRDMA_RULE_INLINE_THRESHOLD,
+                                              .frame = message->send->frame,
+                                              .offset = -1,
+                                              .arg = {message->send->len, receiver->receive_size}});
+}
+
+static void by_count(struct credit_conn *cc, const struct flow_message *message,
+                     struct rpcrdma_credit_at at)
+{
+    const struct rpcrdma_message *msg = message->message->message;
+    struct rpcrdma_credit_count *mine = credit_conn_count(cc, message->sender, at);
+    struct rpcrdma_credit_count *its = credit_conn_count(cc, 1 - message->sender, at);
+
+    if (mine)
+        rpcrdma_credit_count_sent(mine, at, msg->kind == RPCRDMA_KIND_GRANT);
+    if (its)
+        rpcrdma_credit_count_received(its, at, msg->credits, cc->sender[message->sender].place);
+}
+
+/* A message whose direction is not known may be a Call of its sender or a Reply to the other end.
+ */
+static void by_neither(struct credit_conn *cc, int sender, uint64_t packets)
+{
+    struct rpcrdma_credit_account *mine = cc->side[sender].account;
+    struct rpcrdma_credit_account *its = cc->side[1 - sender].account;
+
+    if (mine)
+        rpcrdma_credit_account_gap(mine, true, packets);
+    if (its)
+        rpcrdma_credit_account_gap(its, false, packets);
+}
+
+/* Returns the Requester of the RPC the message belongs to, or -1. */
+static int by_calls(struct credit_conn *cc, const struct flow_message *message,
+                    struct rpcrdma_credit_at at)
+{
+    const struct rpcrdma_message *msg = message->message->message;
+    int sender = message->sender, peer = 1 - sender;
+    rpcrdma_stream_position place = cc->sender[sender].place;
+    struct rpcrdma_credit_account *account;
+
+    if (msg->kind == RPCRDMA_KIND_ERROR) {
+        account = cc->side[peer].account;
+        return account && rpcrdma_credit_account_error(account, at, msg->xid, msg->credits, place)
+                   ? peer
+                   : -1;
+    }
+    if (msg->kind != RPCRDMA_KIND_MSG && msg->kind != RPCRDMA_KIND_NOMSG &&
+        msg->kind != RPCRDMA_KIND_MSGP)
+        return -1; /* carries no RPC message: its credits have no direction (RFC 8167 4.1) */
+    if (message->message->part > 1)
+        return message->message->direction == RPCRDMA_DIRECTION_CALL ? sender : peer;
+    switch (message->message->direction) {
+    case RPCRDMA_DIRECTION_CALL:
+        credit_conn_check_resent(cc, at, msg->xid);
+        account = credit_conn_account(cc, sender, at);
+        if (account)
+            rpcrdma_credit_account_call(account, at, msg->xid, msg->credits);
+        return sender;
+    case RPCRDMA_DIRECTION_REPLY:
+        account = credit_conn_account(cc, peer, at);
+        if (account)
+            rpcrdma_credit_account_reply(account, at, msg->xid, msg->credits, place);
+        return peer;
+    default:
+        by_neither(cc, sender, 1);
+        return -1;
+    }
+}
+
+RPCRDMA_HOT static void on_message(void *self, struct flow_conn *conn,
+                                   const struct flow_message *message)
+{
+    const struct rpcrdma_message *msg = message->message->message;
+    struct rpcrdma_credit_at at = {message->send->time_ns, message->send->frame};
+    struct credit_conn *cc = credit_conn_get(self, conn);
+    struct credit_sender *sender;
+    int requester = -1;
+
+    if (!cc || cc->lost || !(msg->present & RPCRDMA_HAS_CREDITS))
+        return;
+    sender = &cc->sender[message->sender];
+    sender->place = place_of(sender, conn, message->send->last_seq);
+    if (sender->sends) /* of many connections, it is not in the cache: asked for now, it is later */
+        __builtin_prefetch(&sender->sends[sender->next], 1);
+    cc->counting = msg->dialect->counting_credits;
+    if (cc->counting)
+        by_count(cc, message, at);
+    else
+        requester = by_calls(cc, message, at);
+    remember(cc, message, requester);
+    check_threshold(cc, message);
+}
+
+RPCRDMA_HOT static void on_ack(void *self, struct flow_conn *conn, int sender,
+                               const struct rpcrdma_op *op)
+{
+    struct credit_conn *cc = credit_conn_of(self, conn);
+    struct rpcrdma_credit_at at = {op->time_ns, op->frame};
+    rpcrdma_stream_position place;
+
+    if (!cc || cc->lost || !cc->sender[1 - sender].started)
+        return;
+    place = place_of(&cc->sender[1 - sender], conn, op->seq);
+    /* What `sender` acknowledges brought grants for what it sends itself. */
+    if (cc->side[sender].account)
+        rpcrdma_credit_account_acked(cc->side[sender].account, at, place);
+    if (cc->side[sender].count)
+        rpcrdma_credit_count_acked(cc->side[sender].count, at, place);
+}
+
+/* A response to a Read request acknowledges what was sent before that request. */
+static void on_read_response(void *self, struct flow_conn *conn, int sender,
+                             const struct flow_read *read, uint64_t offset,
+                             const struct rpcrdma_op *op)
+{
+    (void)read;
+    (void)offset;
+    if (op->carrier != RPCRDMA_CARRIER_IWARP)
+        on_ack(self, conn, sender, op);
+}
+
+static void on_nak(void *self, struct flow_conn *conn, int sender, const struct rpcrdma_op *op)
+{
+    struct credit_conn *cc = credit_conn_get(self, conn);
+    struct rpcrdma_credit_at at = {op->time_ns, op->frame};
+    int hit_end = 1 - sender;
+    struct credit_sender *its;
+    bool again;
+
+    if (!cc || cc->lost || op->kind != RPCRDMA_OP_NAK || op->nak != RPCRDMA_NAK_RNR)
+        return;
+    its = &cc->sender[hit_end];
+    again = its->rnr && its->rnr_psn == op->seq;
+    its->rnr = true;
+    its->rnr_psn = op->seq;
+    for (uint32_t i = 0; i < its->count; i++) {
+        const struct credit_sent *sent = &its->sends[i];
+
+        if (rpcrdma_psn_diff(op->seq, sent->first_psn) >= 0 &&
+            rpcrdma_psn_diff(op->seq, sent->last_psn) <= 0) {
+            hit(cc, hit_end, at, sent, again);
+            return;
+        }
+    }
+    if (again) {
+        hit(cc, hit_end, at, NULL, true);
+        return;
+    }
+    its->rnr_open = true;
+    its->rnr_at = at;
+}
+
+static void on_gap(void *self, struct flow_conn *conn, int sender, uint32_t first, uint32_t last,
+                   uint64_t frame, int64_t time_ns)
+{
+    struct credit_conn *cc = credit_conn_of(self, conn);
+    uint64_t packets = ((last - first) & 0xffffff) + 1;
+
+    (void)frame;
+    (void)time_ns; /* when it showed */
+    if (conn->pub.carrier == RPCRDMA_CARRIER_IWARP)
+        packets = RPCRDMA_CREDIT_NO_LIMIT; /* the numbers are not of messages */
+    if (!cc || cc->lost)
+        return;
+    by_neither(cc, sender, packets);
+    for (int i = 0; i < 2; i++)
+        if (cc->side[i].count)
+            rpcrdma_credit_count_gap(cc->side[i].count);
+}
+
+static void on_closed(void *self, struct flow_conn *conn)
+{
+    struct flow_credits *credits = self;
+    struct credit_conn *cc = credit_conn_of(credits, conn);
+    struct rpcrdma_credit_at end = {conn->pub.last_time_ns, conn->pub.last_frame};
+
+    if (!cc)
+        return;
+    for (int i = 0; i < 2; i++)
+        if (cc->sender[i].rnr_open)
+            hit(cc, i, cc->sender[i].rnr_at, NULL, false);
+    if (conn->pub.closed) {
+        end = (struct rpcrdma_credit_at){conn->closed_time_ns, conn->closed_frame};
+        credit_conn_lose(cc, end);
+    } else if (credits->flow->ending) {
+        /* open when the capture ended: what waited did so until then */
+        end = (struct rpcrdma_credit_at){credits->flow->time_ns, credits->flow->frame};
+    }
+    for (int i = 0; i < 2; i++) {
+        if (cc->side[i].account && !cc->lost)
+            rpcrdma_credit_account_end(cc->side[i].account, end);
+        if (cc->side[i].count && !cc->lost)
+            rpcrdma_credit_count_end(cc->side[i].count, end);
+    }
+    credit_conn_report(cc);
+    credit_conn_free(cc);
+    conn->attached[credits->observer.slot] = NULL;
+}
+
+bool flow_credits_start(struct flow *flow)
+{
+    struct flow_credits *credits = flow_alloc_always(&flow->memory, sizeof(*credits));
+
+    if (!credits)
+        return false;
+    credits->flow = flow;
+    credits->observer = (struct flow_observer){.message = on_message,
+                                               .read_response = on_read_response,
+                                               .ack = on_ack,
+                                               .nak = on_nak,
+                                               .gap = on_gap,
+                                               .closed = on_closed,
+                                               .self = credits};
+    flow_observe(flow, &credits->observer);
+    flow->credits = credits;
+    return true;
+}
+
+void flow_credits_free(struct flow *flow)
+{
+    if (flow->credits)
+        flow_table_free(&flow->credits->by_ends, &flow->memory);
+    flow_release(&flow->memory, flow->credits, sizeof(*flow->credits));
+    flow->credits = NULL;
+}
+
+void rpcrdma_flow_credits(struct rpcrdma_flow *handle, bool restart)
+{
+    struct flow_credits *credits = handle->flow.credits;
+
+    if (!credits)
+        return;
+    for (struct credit_conn *cc = credits->newest; cc; cc = cc->older) {
+        credit_conn_report(cc);
+        for (int i = 0; restart && i < 2; i++) {
+            if (cc->side[i].account)
+                rpcrdma_credit_account_restart(cc->side[i].account);
+            if (cc->side[i].count)
+                rpcrdma_credit_count_restart(cc->side[i].count);
+        }
+    }
+}

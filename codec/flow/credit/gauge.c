@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "flow/credit/gauge.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define REORDER_NS INT64_C(1000000000)
+
+void rpcrdma_credit_gauge_init(struct rpcrdma_credit_gauge *gauge, struct flow_memory *memory)
+{
+    memset(gauge, 0, sizeof(*gauge));
+    histogram_init(&gauge->histogram, memory);
+}
+
+void rpcrdma_credit_gauge_free(struct rpcrdma_credit_gauge *gauge)
+{
+    histogram_free(&gauge->histogram);
+}
+
+void rpcrdma_credit_gauge_restart(struct rpcrdma_credit_gauge *gauge)
+{
+    histogram_clear(&gauge->histogram);
+    histogram_add(&gauge->histogram, gauge->in_flight, 0);
+    gauge->busy_ns = 0;
+    memset(gauge->bound_ns, 0, sizeof(gauge->bound_ns));
+    memset(&gauge->stalls, 0, sizeof(gauge->stalls));
+    gauge->since_elapsed_ns = gauge->elapsed_ns;
+    gauge->since_ns = gauge->last_ns;
+    gauge->since_frame = gauge->frame;
+}
+
+static void swap(struct rpcrdma_credit_stall *a, struct rpcrdma_credit_stall *b)
+{
+    struct rpcrdma_credit_stall keep = *a;
+
+    *a = *b;
+    *b = keep;
+}
+
+/* A heap with the shortest stall on top: a longer one takes its place. */
+static void keep_stall(struct rpcrdma_credit_stalls *stalls,
+                       const struct rpcrdma_credit_stall *stall)
+{
+    struct rpcrdma_credit_stall *heap = stalls->longest;
+    uint32_t i = 0;
+
+    stalls->count++;
+    if (stall->duration_ns >= RPCRDMA_CREDIT_LONG_NS)
+        stalls->longer++;
+    if (stalls->kept < RPCRDMA_CREDIT_STALLS) {
+        i = stalls->kept++;
+        heap[i] = *stall;
+        for (; i > 0 && heap[i].duration_ns < heap[(i - 1) / 2].duration_ns; i = (i - 1) / 2)
+            swap(&heap[i], &heap[(i - 1) / 2]);
+        return;
+    }
+    if (stall->duration_ns <= heap[0].duration_ns)
+        return;
+    heap[0] = *stall;
+    for (;;) {
+        uint32_t child = 2 * i + 1;
+
+        if (child + 1 < stalls->kept && heap[child + 1].duration_ns < heap[child].duration_ns)
+            child++;
+        if (child >= stalls->kept || heap[i].duration_ns <= heap[child].duration_ns)
+            return;
+        swap(&heap[i], &heap[child]);
+        i = child;
+    }
+}
+
+static struct rpcrdma_credit_stall stall_until_now(const struct rpcrdma_credit_gauge *gauge,
+                                                   enum rpcrdma_credit_cause cause)
+{
+    return (struct rpcrdma_credit_stall){
+        .from_ns = gauge->since_ns,
+        .to_ns = gauge->last_ns,
+        .duration_ns = gauge->elapsed_ns - gauge->since_elapsed_ns,
+        .from_frame = gauge->since_frame,
+        .to_frame = gauge->frame,
+        .ended_by = cause,
+    };
+}
+
+static void end_stall(struct rpcrdma_credit_gauge *gauge, enum rpcrdma_credit_cause cause)
+{
+    struct rpcrdma_credit_stall stall = stall_until_now(gauge, cause);
+
+    if (gauge->bound != RPCRDMA_BOUND_NEITHER)
+        keep_stall(&gauge->stalls, &stall);
+}
+
+static void begin_stall(struct rpcrdma_credit_gauge *gauge)
+{
+    gauge->since_elapsed_ns = gauge->elapsed_ns;
+    gauge->since_ns = gauge->last_ns;
+    gauge->since_frame = gauge->frame;
+}
+
+void rpcrdma_credit_gauge_advance(struct rpcrdma_credit_gauge *gauge, struct rpcrdma_credit_at at)
+{
+    int64_t behind;
+    uint64_t ns;
+
+    gauge->frame = at.frame;
+    if (!gauge->started || !gauge->running) {
+        gauge->started = gauge->running = true;
+        gauge->last_ns = at.time_ns;
+        return;
+    }
+    /* Unsigned, for times that lie anywhere in the 64 bits. */
+    behind = (int64_t)((uint64_t)gauge->last_ns - (uint64_t)at.time_ns);
+    if (behind > 0) {
+        if (behind <= REORDER_NS)
+            return;
+        gauge->clock_set_back = true;
+        end_stall(gauge, RPCRDMA_ENDED_BY_CAPTURE);
+        gauge->last_ns = at.time_ns;
+        begin_stall(gauge);
+        return;
+    }
+    ns = (uint64_t)at.time_ns - (uint64_t)gauge->last_ns;
+    gauge->last_ns = at.time_ns;
+    gauge->elapsed_ns += ns;
+    histogram_add(&gauge->histogram, gauge->in_flight, ns);
+    gauge->bound_ns[gauge->bound] += ns;
+    if (gauge->in_flight > 0 || gauge->bound != RPCRDMA_BOUND_NEITHER)
+        gauge->busy_ns += ns;
+}
+
+void rpcrdma_credit_gauge_set(struct rpcrdma_credit_gauge *gauge, uint64_t in_flight,
+                              enum rpcrdma_credit_bound bound, enum rpcrdma_credit_cause cause)
+{
+    gauge->in_flight = in_flight;
+    histogram_add(&gauge->histogram, in_flight, 0);
+    if (bound == RPCRDMA_BOUND_NEITHER)
+        end_stall(gauge, cause);
+    else if (gauge->bound == RPCRDMA_BOUND_NEITHER)
+        begin_stall(gauge);
+    gauge->bound = bound;
+}
+
+void rpcrdma_credit_gauge_stop(struct rpcrdma_credit_gauge *gauge, enum rpcrdma_credit_cause cause)
+{
+    rpcrdma_credit_gauge_set(gauge, 0, RPCRDMA_BOUND_NEITHER, cause);
+    gauge->running = false;
+}
+
+static int longer_first(const void *a, const void *b)
+{
+    const struct rpcrdma_credit_stall *x = a, *y = b;
+
+    if (x->duration_ns != y->duration_ns)
+        return x->duration_ns > y->duration_ns ? -1 : 1;
+    return x->from_frame < y->from_frame ? -1 : x->from_frame > y->from_frame;
+}
+
+void rpcrdma_credit_gauge_result(const struct rpcrdma_credit_gauge *gauge,
+                                 struct rpcrdma_credit_result *out)
+{
+    uint64_t requested = gauge->bound_ns[RPCRDMA_BOUND_REQUESTED];
+    uint64_t granted = gauge->bound_ns[RPCRDMA_BOUND_GRANTED];
+
+    out->in_flight.max = gauge->histogram.max;
+    out->in_flight.mean = histogram_mean(&gauge->histogram);
+    out->in_flight.p50 = histogram_percentile(&gauge->histogram, 50);
+    out->in_flight.p95 = histogram_percentile(&gauge->histogram, 95);
+    out->in_flight.p99 = histogram_percentile(&gauge->histogram, 99);
+    out->measured_ns = gauge->histogram.total_ns;
+    out->busy_ns = gauge->busy_ns;
+    out->at_limit_ns = requested + granted;
+    out->stalls = gauge->stalls;
+    if (gauge->bound != RPCRDMA_BOUND_NEITHER) {
+        struct rpcrdma_credit_stall stall = stall_until_now(gauge, RPCRDMA_ENDED_BY_CAPTURE);
+
+        keep_stall(&out->stalls, &stall);
+    }
+    qsort(out->stalls.longest, out->stalls.kept, sizeof(out->stalls.longest[0]), longer_first);
+    if (requested + granted > 0)
+        out->bound_by = requested >= granted ? RPCRDMA_BOUND_REQUESTED : RPCRDMA_BOUND_GRANTED;
+    else
+        out->bound_by = RPCRDMA_BOUND_NEITHER;
+    out->clock = gauge->clock_set_back;
+    out->memory = out->memory || gauge->histogram.lost_ns > 0;
+}
+
+void rpcrdma_credit_range_add(struct rpcrdma_credit_range *range, uint32_t value)
+{
+    if (!range->known) {
+        *range = (struct rpcrdma_credit_range){true, value, value, value, 0};
+        return;
+    }
+    if (value < range->min)
+        range->min = value;
+    if (value > range->max)
+        range->max = value;
+    if (value != range->last)
+        range->changes++;
+    range->last = value;
+}

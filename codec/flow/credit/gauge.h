@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef RPCRDMA_FLOW_CREDIT_GAUGE_H
+#define RPCRDMA_FLOW_CREDIT_GAUGE_H
+
+/*
+ * A count in flight against a limit, over time: its distribution, the time at the limit, the
+ * longest stalls. What counts and what the limit is, the two kinds of account know.
+ */
+
+#include "base/histogram.h"
+#include "flow/credit.h"
+
+/* Where an event stands in the capture. */
+struct rpcrdma_credit_at {
+    int64_t time_ns;
+    uint64_t frame;
+};
+
+/* Who hears of findings and changes. Either may be NULL. */
+struct rpcrdma_finding;
+struct rpcrdma_credit_sink {
+    void (*finding)(void *context, const struct rpcrdma_finding *finding);
+    void (*point)(void *context, const struct rpcrdma_credit_point *point);
+    void *context;
+};
+
+struct rpcrdma_credit_gauge {
+    /* The capture's clock made monotonic: a step back of up to a second is packets out of order and
+     * counts as no time at all; a larger one is a clock that was set, and is left out. */
+    bool started, running, clock_set_back;
+    int64_t last_ns;
+    uint64_t elapsed_ns;
+    uint64_t frame;
+
+    struct histogram histogram;
+    uint64_t in_flight;
+    uint64_t busy_ns, bound_ns[3]; /* by enum rpcrdma_credit_bound */
+
+    enum rpcrdma_credit_bound bound; /* not NEITHER: at the limit, since: */
+    uint64_t since_elapsed_ns;
+    int64_t since_ns;
+    uint64_t since_frame;
+    struct rpcrdma_credit_stalls stalls; /* a heap, the shortest on top */
+};
+
+/* memory is borrowed. */
+void rpcrdma_credit_gauge_init(struct rpcrdma_credit_gauge *gauge, struct flow_memory *memory);
+void rpcrdma_credit_gauge_free(struct rpcrdma_credit_gauge *gauge);
+/* Starts the statistics again, from the state as it is. */
+void rpcrdma_credit_gauge_restart(struct rpcrdma_credit_gauge *gauge);
+
+/* Time passes, up to this event. The first one starts the clock. */
+void rpcrdma_credit_gauge_advance(struct rpcrdma_credit_gauge *gauge, struct rpcrdma_credit_at at);
+/* From now on so many are in flight; bound: which limit they have reached. `cause` is kept when
+ * that ends a stall. */
+void rpcrdma_credit_gauge_set(struct rpcrdma_credit_gauge *gauge, uint64_t in_flight,
+                              enum rpcrdma_credit_bound bound, enum rpcrdma_credit_cause cause);
+/* Nothing is measured until the next advance: the connection is gone. Ends a stall. */
+void rpcrdma_credit_gauge_stop(struct rpcrdma_credit_gauge *gauge, enum rpcrdma_credit_cause cause);
+
+/* Fills the common part of the result; an open stall is told as ended by the capture, now. */
+void rpcrdma_credit_gauge_result(const struct rpcrdma_credit_gauge *gauge,
+                                 struct rpcrdma_credit_result *out);
+
+/* Counts a value as seen. */
+void rpcrdma_credit_range_add(struct rpcrdma_credit_range *range, uint32_t value);
+
+#endif

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef RPCRDMA_FLOW_CREDIT_GRANT_H
+#define RPCRDMA_FLOW_CREDIT_GRANT_H
+
+/*
+ * Which grant binds. A larger grant counts as soon as it is seen. A smaller one binds once the
+ * transport of the end it is for has acknowledged the message that brought it (RFC 8166 section
+ * 3.3.1): until then that end may not know of it.
+ */
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "flow/credit/gauge.h"
+
+/*
+ * Where a message stands in its sender's stream, growing: what an acknowledgement is compared with.
+ * An unwrapped PSN, or TCP sequence number. 0: not known; then a grant binds by time alone, after a
+ * second, which is far longer than any round trip.
+ */
+typedef uint64_t rpcrdma_stream_position;
+
+enum { RPCRDMA_GRANTS_PENDING = 8 };
+
+struct rpcrdma_credit_grant {
+    uint64_t value;
+    rpcrdma_stream_position place;
+    uint64_t elapsed_ns, frame;
+};
+
+/* The grant that binds, [0], and the later ones whose acknowledgement was not seen. When there are
+ * too many of those, two become one, the larger value with the later place: never a false alarm. */
+struct rpcrdma_credit_grants {
+    struct rpcrdma_credit_grant grant[1 + RPCRDMA_GRANTS_PENDING];
+    uint32_t count;
+};
+
+#define RPCRDMA_CREDIT_NO_LIMIT UINT64_MAX
+
+/* `value` binds from the start; RPCRDMA_CREDIT_NO_LIMIT where the grants before are not known. */
+void rpcrdma_credit_grants_init(struct rpcrdma_credit_grants *grants, uint64_t value);
+void rpcrdma_credit_grants_add(struct rpcrdma_credit_grants *grants,
+                               const struct rpcrdma_credit_grant *grant);
+/* The most that may be in flight. */
+uint64_t rpcrdma_credit_grants_ceiling(const struct rpcrdma_credit_grants *grants);
+/*
+ * Everything up to `place` was acknowledged, now. True when that, or time, makes a grant bind;
+ * *before is the grant it takes the place of, *after the new one. Call until it says false.
+ */
+bool rpcrdma_credit_grants_acked(struct rpcrdma_credit_grants *grants,
+                                 rpcrdma_stream_position place, uint64_t elapsed_ns,
+                                 struct rpcrdma_credit_grant *before,
+                                 struct rpcrdma_credit_grant *after);
+
+#endif

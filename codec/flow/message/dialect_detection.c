@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "flow/internal.h"
+
+#include "wire/cursor.h"
+#include "wire/property.h"
+#include "wire/xchar.h"
+
+/*
+ * Which of version 2's wire formats a connection speaks. Every format starts as a candidate; each
+ * message leaves those that explain it best: the layout consumes it exactly, a payload starts with
+ * the header's XID, flags and properties are ones the format has. Types 10 to 13 so decide ietf-07,
+ * 0 and 1 exclude it. An ERR_VERS may come from a version 1 peer and decides nothing.
+ */
+
+#define ALL_V2 ((1u << RPCRDMA_DIALECT_COUNT) - (1u << RPCRDMA_CEL_00))
+
+enum {
+    LATER_MESSAGES = 64, /* looked at once the choice is settled */
+    TYPE_ERROR = 4,      /* in every version */
+};
+
+enum rank {
+    IMPOSSIBLE,
+    ODD,      /* can be read so, but not as it should be */
+    POSSIBLE, /* what would tell was not captured, or is not there */
+    EXACT,
+    RANKS,
+};
+
+static bool has_bad_property(const struct rpcrdma_propset *set,
+                             const struct rpcrdma_dialect *dialect, bool xchar)
+{
+    struct rpcrdma_property_iter it = rpcrdma_property_begin(set, dialect, xchar);
+    struct rpcrdma_property property;
+
+    while (rpcrdma_property_next(&it, &property))
+        if (property.state == RPCRDMA_PROPERTY_BAD)
+            return true;
+    return false;
+}
+
+/* A message that continues another's payload does not start with the XID. */
+static enum rank payload_rank(const struct rpcrdma_message *m, bool may_continue)
+{
+    const struct rpcrdma_span *payload = &m->payload;
+
+    if (m->trailing)
+        return IMPOSSIBLE;
+    switch (m->kind) {
+    case RPCRDMA_KIND_MSG:
+    case RPCRDMA_KIND_CALL_MIDDLE:
+    case RPCRDMA_KIND_CALL_INLINE:
+    case RPCRDMA_KIND_REPLY_MIDDLE:
+    case RPCRDMA_KIND_REPLY_INLINE:
+        break;
+    default:
+        return EXACT;
+    }
+    if (payload->caplen >= 4 && rpcrdma_get_be32(payload->data) == m->xid)
+        return EXACT;
+    return may_continue || (payload->len >= 4 && payload->caplen < 4) ? POSSIBLE : IMPOSSIBLE;
+}
+
+static bool unknown_flags(const struct rpcrdma_message *m)
+{
+    const struct rpcrdma_dialect *d = m->dialect;
+    uint32_t known = d->flag_response;
+
+    if (!(m->present & RPCRDMA_HAS_FLAGS))
+        return false;
+    if (m->kind == RPCRDMA_KIND_MSG || m->kind == RPCRDMA_KIND_NOMSG)
+        known |= d->flag_more;
+    if (m->kind == RPCRDMA_KIND_CONNPROP)
+        known |= d->flag_tpmore;
+    return (m->flags & ~known) != 0;
+}
+
+static enum rank rank_of(const struct rpcrdma_dialect *dialect, const struct flow_send *send,
+                         bool may_continue)
+{
+    struct rpcrdma_message m;
+    struct rpcrdma_xchar xchar;
+    enum rank rank;
+    enum rpcrdma_status status =
+        rpcrdma_message_decode(dialect, send->data, send->caplen, send->len, &m);
+
+    if (status == RPCRDMA_MALFORMED)
+        return IMPOSSIBLE;
+    rank = status == RPCRDMA_TRUNCATED ? POSSIBLE : payload_rank(&m, may_continue);
+    if (rank == IMPOSSIBLE)
+        return IMPOSSIBLE;
+    if (m.noncanonical || unknown_flags(&m) ||
+        (m.present & RPCRDMA_HAS_DIRECTION && m.direction > 1) ||
+        (m.present & RPCRDMA_HAS_ERROR && !rpcrdma_dialect_error(dialect, m.error.code)) ||
+        has_bad_property(&m.properties, dialect, false) ||
+        has_bad_property(&m.want, dialect, false) || has_bad_property(&m.now, dialect, false))
+        return ODD;
+    /* the xchar messages were written for cel-01; elsewhere their types are just unknown ones */
+    if (status == RPCRDMA_OK && m.kind == RPCRDMA_KIND_OPTIONAL &&
+        rpcrdma_xchar_name(m.optional.type) &&
+        (!rpcrdma_xchar_decode(&m, &xchar) || xchar.status != RPCRDMA_OK || xchar.trailing))
+        return ODD;
+    return rank;
+}
+
+/* By version 1's layout, which all share. */
+static bool is_err_vers(const struct flow_send *send)
+{
+    return send->len == 28 && send->caplen >= 20 &&
+           rpcrdma_get_be32(send->data + 12) == TYPE_ERROR &&
+           rpcrdma_get_be32(send->data + 16) == 1;
+}
+
+static uint32_t best(uint32_t candidates, const struct flow_send *send, bool may_continue)
+{
+    uint32_t at[RANKS] = {0};
+
+    for (int id = RPCRDMA_CEL_00; id < RPCRDMA_DIALECT_COUNT; id++)
+        if (candidates & 1u << id)
+            at[rank_of(rpcrdma_dialect((enum rpcrdma_dialect_id)id), send, may_continue)] |= 1u
+                                                                                             << id;
+    for (int rank = EXACT; rank > IMPOSSIBLE; rank--)
+        if (at[rank])
+            return at[rank];
+    return candidates; /* what none explains decides nothing */
+}
+
+static bool single(uint32_t mask)
+{
+    return (mask & (mask - 1)) == 0;
+}
+
+/* The format to decode by: the latest of those left. */
+static const struct rpcrdma_dialect *latest(uint32_t mask)
+{
+    int id = RPCRDMA_IETF_07;
+
+    while (id > RPCRDMA_CEL_00 && !(mask & 1u << id))
+        id--;
+    return rpcrdma_dialect((enum rpcrdma_dialect_id)id);
+}
+
+const struct rpcrdma_dialect *flow_dialect_likely(const struct flow *flow,
+                                                  const struct flow_conn *conn)
+{
+    if (conn->pub.dialect)
+        return conn->pub.dialect;
+    return conn->pub.dialects ? latest(conn->pub.dialects) : flow->dialect;
+}
+
+void flow_dialect(struct flow *flow, struct flow_conn *conn, struct flow_direction *dir,
+                  const struct flow_send *send)
+{
+    int sender = 1 - dir->index;
+    uint32_t xid, mask = conn->pub.dialects;
+    bool may_continue;
+
+    if (send->caplen < 16)
+        return;
+    if (rpcrdma_get_be32(send->data + 4) == 1 && conn->waiting & FLOW_WAIT_DIALECT &&
+        rpcrdma_get_be32(send->data + 12) != TYPE_ERROR) {
+        /* they fell back to version 1: nothing more will tell */
+        flow_dialect_settle(flow, conn);
+        flow_admission_clear(flow, conn, FLOW_WAIT_DIALECT);
+    }
+    if (rpcrdma_get_be32(send->data + 4) != 2)
+        return;
+    if (flow->dialect) {
+        conn->pub.dialect = flow->dialect;
+        conn->pub.dialects = 1u << flow->dialect->id;
+        return;
+    }
+    if (mask == 0)
+        mask = ALL_V2;
+    else if (single(mask) || conn->chosen_after > LATER_MESSAGES)
+        return;
+    if (conn->pub.dialect)
+        conn->chosen_after++;
+    xid = rpcrdma_get_be32(send->data);
+    may_continue = conn->has_last_xid[sender] && conn->last_xid[sender] == xid;
+    conn->last_xid[sender] = xid;
+    conn->has_last_xid[sender] = true;
+    if (!is_err_vers(send))
+        mask = best(mask, send, may_continue);
+    conn->pub.dialects = mask;
+    if (single(mask)) {
+        conn->pub.dialect = latest(mask);
+        flow_admission_clear(flow, conn, FLOW_WAIT_DIALECT);
+    } else if (!conn->pub.dialect) {
+        conn->waiting |= FLOW_WAIT_DIALECT;
+    } else if (!(mask & 1u << conn->pub.dialect->id)) {
+        conn->pub.dialect = latest(mask);
+    }
+}
+
+void flow_dialect_settle(struct flow *flow, struct flow_conn *conn)
+{
+    if (conn->pub.dialects == 0 || conn->pub.dialect)
+        return;
+    conn->pub.dialect = latest(conn->pub.dialects);
+    if (!single(conn->pub.dialects)) {
+        flow_conn_number(flow, conn); /* before its first message */
+        flow_report(flow, conn,
+                    &(struct rpcrdma_finding){.rule = RPCRDMA_RULE_DIALECT_UNDECIDED,
+                                              .frame = flow->frame,
+                                              .offset = -1,
+                                              .arg = {conn->pub.dialects},
+                                              .what = conn->pub.dialect->name});
+    }
+}

@@ -1,0 +1,265 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "flow/rpc/rpc_stage.h"
+
+enum { UNSORTED = 256 }; /* segments taken of a read list that is not by position */
+
+struct counts {
+    uint32_t base, reads, writes, write_segments, reply;
+    bool too_many;
+};
+
+static uint32_t limited(struct counts *n, uint32_t count)
+{
+    uint32_t sum = n->base + n->reads + n->write_segments + n->reply;
+
+    if (count <= TRACK_SEGMENTS - sum)
+        return count;
+    n->too_many = true;
+    return TRACK_SEGMENTS - sum;
+}
+
+static struct counts count(const struct rpcrdma_message *message, bool writes_too)
+{
+    struct rpcrdma_read_iter reads = rpcrdma_read_begin(&message->read);
+    struct rpcrdma_write_iter writes = rpcrdma_write_begin(&message->write);
+    struct rpcrdma_read_segment segment;
+    struct rpcrdma_chunk chunk;
+    struct counts n = {0};
+
+    n.base = limited(&n, message->call.count);
+    while (!n.too_many && rpcrdma_read_next(&reads, &segment)) {
+        if (limited(&n, 1) == 0)
+            break;
+        if (segment.position == 0)
+            n.base++;
+        else
+            n.reads++;
+    }
+    if (!writes_too)
+        return n;
+    while (rpcrdma_write_next(&writes, &chunk) && n.writes < TRACK_SEGMENTS) {
+        n.writes++;
+        n.write_segments += limited(&n, chunk.count);
+    }
+    if (message->reply_present)
+        n.reply = limited(&n, message->reply.count);
+    return n;
+}
+
+struct opening {
+    struct track *track;
+    struct track_rpc *t;
+    struct track_chunk_map *chunk_map;
+    int end;
+    enum track_use reads;
+    uint32_t next; /* region */
+    bool short_of_memory;
+};
+
+static void add_region(struct opening *o, struct track_chunk *chunk,
+                       const struct rpcrdma_segment *segment, enum track_use use, bool keep)
+{
+    struct flow_region *region = &o->chunk_map->regions[o->next++];
+
+    region->owner = o->t;
+    region->use = (uint8_t)use;
+    if (!flow_region_open(&o->track->regions, region, o->t->conn->id, (uint8_t)o->end,
+                          segment->handle, segment->offset, segment->length, keep))
+        o->short_of_memory = true;
+    chunk->count++;
+    chunk->length += segment->length;
+}
+
+/* Segments with one position are one chunk. The list is by position (RFC 8166 section 4.3.1), and
+ * where it is not, it is sorted: chunks keep the order of their segments. */
+static uint32_t lowest_after(const struct rpcrdma_read_list *list, uint32_t position, bool *found)
+{
+    struct rpcrdma_read_iter it = rpcrdma_read_begin(list);
+    struct rpcrdma_read_segment s;
+    uint32_t lowest = 0;
+
+    *found = false;
+    while (rpcrdma_read_next(&it, &s)) {
+        if (s.position > position && (!*found || s.position < lowest)) {
+            lowest = s.position;
+            *found = true;
+        }
+    }
+    return lowest;
+}
+
+static bool sorted(const struct rpcrdma_read_list *list)
+{
+    struct rpcrdma_read_iter it = rpcrdma_read_begin(list);
+    struct rpcrdma_read_segment s;
+    uint32_t before = 0;
+
+    while (rpcrdma_read_next(&it, &s)) {
+        if (s.position < before)
+            return false;
+        before = s.position;
+    }
+    return true;
+}
+
+static void open_position(struct opening *o, const struct rpcrdma_read_list *list,
+                          uint32_t position, uint32_t limit)
+{
+    struct rpcrdma_read_iter it = rpcrdma_read_begin(list);
+    struct track_chunk *chunk = &o->chunk_map->reads[o->chunk_map->n_reads];
+    struct rpcrdma_read_segment s;
+
+    *chunk = (struct track_chunk){.position = position, .first = o->next};
+    while (o->next < limit && rpcrdma_read_next(&it, &s))
+        if (s.position == position)
+            add_region(o, chunk, &s.segment, o->reads, o->track->keep_data);
+    if (chunk->count > 0)
+        o->chunk_map->n_reads++;
+}
+
+static void open_reads(struct opening *o, const struct rpcrdma_read_list *list, uint32_t n)
+{
+    struct track_chunk_map *chunk_map = o->chunk_map;
+    struct rpcrdma_read_iter it = rpcrdma_read_begin(list);
+    struct rpcrdma_read_segment s;
+    uint32_t limit = o->next + n, position = 0;
+    bool more = true;
+
+    if (!sorted(list)) {
+        struct rpcrdma_read_list some = *list;
+
+        if (some.count > UNSORTED)
+            some.count = UNSORTED;
+        while (o->next < limit && (position = lowest_after(&some, position, &more), more))
+            open_position(o, &some, position, limit);
+        o->next = limit;
+        return;
+    }
+    while (o->next < limit && rpcrdma_read_next(&it, &s)) {
+        if (s.position == 0)
+            continue;
+        if (chunk_map->n_reads == 0 ||
+            chunk_map->reads[chunk_map->n_reads - 1].position != s.position)
+            chunk_map->reads[chunk_map->n_reads++] =
+                (struct track_chunk){.position = s.position, .first = o->next};
+        add_region(o, &chunk_map->reads[chunk_map->n_reads - 1], &s.segment, o->reads,
+                   o->track->keep_data);
+    }
+}
+
+static void open_base(struct opening *o, const struct rpcrdma_read_list *list, bool position_zero,
+                      uint32_t limit)
+{
+    struct rpcrdma_read_iter it = rpcrdma_read_begin(list);
+    struct rpcrdma_read_segment s;
+
+    while (o->next < limit && rpcrdma_read_next(&it, &s))
+        if (!position_zero || s.position == 0)
+            add_region(o, &o->chunk_map->base, &s.segment, o->reads, o->track->keep_base);
+}
+
+static void open_writes(struct opening *o, const struct rpcrdma_message *message, uint32_t n,
+                        uint32_t segments)
+{
+    struct rpcrdma_write_iter it = rpcrdma_write_begin(&message->write);
+    uint32_t limit = o->next + segments;
+    struct rpcrdma_chunk wire;
+
+    while (o->chunk_map->n_writes < n && rpcrdma_write_next(&it, &wire)) {
+        struct track_chunk *chunk = &o->chunk_map->writes[o->chunk_map->n_writes++];
+
+        *chunk = (struct track_chunk){.first = o->next};
+        for (uint32_t i = 0; i < wire.count && o->next < limit; i++) {
+            struct rpcrdma_segment s = rpcrdma_chunk_segment(&wire, i);
+
+            add_region(o, chunk, &s, TRACK_WRITE, o->track->keep_data);
+        }
+    }
+}
+
+static size_t offer_size(const struct counts *n, uint32_t regions)
+{
+    return sizeof(struct track_chunk_map) + (n->reads + n->writes) * sizeof(struct track_chunk) +
+           regions * sizeof(struct flow_region);
+}
+
+struct track_chunk_map *track_chunk_map_open(struct track *track, struct track_rpc *t, int end,
+                                             enum track_use reads,
+                                             const struct rpcrdma_message *message)
+{
+    struct counts n = count(message, reads == TRACK_CALL_READ);
+    uint32_t regions = n.base + n.reads + n.write_segments + n.reply;
+    struct opening o = {.track = track, .t = t, .end = end, .reads = reads};
+    bool reply = message->reply_present && reads == TRACK_CALL_READ;
+    struct track_chunk_map *chunk_map;
+
+    if (regions == 0 && n.writes == 0 && !reply)
+        return NULL;
+    if (n.too_many)
+        track_add_finding(track, t, RPCRDMA_RULE_RPC_SEGMENTS, 0, NULL, TRACK_SEGMENTS, 0, 0);
+    chunk_map = flow_alloc(&track->flow->memory, offer_size(&n, regions));
+    if (!chunk_map) {
+        t->dropped = true;
+        return NULL;
+    }
+    chunk_map->size = offer_size(&n, regions);
+    chunk_map->n_regions = regions;
+    /* regions first: their alignment is the stricter one */
+    chunk_map->regions = (struct flow_region *)(void *)(chunk_map + 1);
+    chunk_map->reads = (struct track_chunk *)(void *)(chunk_map->regions + regions);
+    chunk_map->writes = chunk_map->reads + n.reads;
+    o.chunk_map = chunk_map;
+    chunk_map->has_base = n.base > 0;
+    chunk_map->has_reply = reply;
+    open_base(&o, &message->call, false, n.base);
+    open_base(&o, &message->read, true, n.base);
+    open_reads(&o, &message->read, n.reads);
+    open_writes(&o, message, n.writes, n.write_segments);
+    chunk_map->reply.first = o.next;
+    for (uint32_t i = 0; i < n.reply; i++) {
+        struct rpcrdma_segment s = rpcrdma_chunk_segment(&message->reply, i);
+
+        add_region(&o, &chunk_map->reply, &s, TRACK_WRITE, track->keep_data);
+    }
+    t->dropped = t->dropped || o.short_of_memory;
+    return chunk_map;
+}
+
+void track_chunk_map_free(struct track *track, struct track_chunk_map *chunk_map)
+{
+    if (!chunk_map)
+        return;
+    for (uint32_t i = 0; i < chunk_map->n_regions; i++)
+        flow_region_clear(&track->regions, &chunk_map->regions[i]);
+    flow_release(&track->flow->memory, chunk_map, chunk_map->size);
+}
+
+static uint64_t pending(const struct track_chunk_map *chunk_map, const struct track_chunk *chunk)
+{
+    uint64_t sum = 0;
+
+    for (uint32_t i = 0; i < chunk->count; i++) {
+        const struct flow_region *region = &chunk_map->regions[chunk->first + i];
+
+        sum += region->length - region->seen;
+    }
+    return sum;
+}
+
+uint64_t track_chunk_map_pending(const struct track_chunk_map *chunk_map)
+{
+    uint64_t sum = chunk_map ? pending(chunk_map, &chunk_map->base) : 0;
+
+    for (uint32_t i = 0; chunk_map && i < chunk_map->n_reads; i++)
+        sum += pending(chunk_map, &chunk_map->reads[i]);
+    return sum;
+}
+
+uint64_t track_chunk_map_read(const struct track_chunk_map *chunk_map)
+{
+    uint64_t sum = chunk_map ? chunk_map->base.length : 0;
+
+    for (uint32_t i = 0; chunk_map && i < chunk_map->n_reads; i++)
+        sum += chunk_map->reads[i].length;
+    return chunk_map ? sum - track_chunk_map_pending(chunk_map) : 0;
+}

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "flow/rpc/rpc_stage.h"
+
+static bool within(const struct track_chunk_map *chunk_map, const struct flow_region *region)
+{
+    return chunk_map && region >= chunk_map->regions &&
+           region < chunk_map->regions + chunk_map->n_regions;
+}
+
+/* Takes the chunk if the region is one of its segments: its length, and what is before. */
+static bool is_in(const struct track_chunk_map *chunk_map, const struct track_chunk *chunk,
+                  uint32_t at, struct rpcrdma_data_transfer *out)
+{
+    if (at < chunk->first || at - chunk->first >= chunk->count)
+        return false;
+    for (uint32_t i = chunk->first; i < at; i++)
+        out->offset += chunk_map->regions[i].length;
+    out->chunk_length = chunk->length;
+    return true;
+}
+
+static bool find(const struct track_chunk_map *chunk_map, uint32_t at,
+                 struct rpcrdma_data_transfer *out)
+{
+    out->chunk = RPCRDMA_CHUNK_CALL;
+    if (is_in(chunk_map, &chunk_map->base, at, out))
+        return true;
+    out->chunk = RPCRDMA_CHUNK_REPLY;
+    if (is_in(chunk_map, &chunk_map->reply, at, out))
+        return true;
+    out->chunk = RPCRDMA_CHUNK_READ;
+    for (out->index = 0; out->index < chunk_map->n_reads; out->index++) {
+        out->position = chunk_map->reads[out->index].position;
+        if (is_in(chunk_map, &chunk_map->reads[out->index], at, out))
+            return true;
+    }
+    out->position = 0;
+    out->chunk = RPCRDMA_CHUNK_WRITE;
+    for (out->index = 0; out->index < chunk_map->n_writes; out->index++)
+        if (is_in(chunk_map, &chunk_map->writes[out->index], at, out))
+            return true;
+    return false;
+}
+
+void track_data_transfer_emit(const struct track *track, const struct flow_region *region,
+                              enum rpcrdma_op_kind kind, uint64_t frame, uint64_t start,
+                              uint32_t length)
+{
+    const struct rpcrdma_flow_sink *sink = &track->flow->sink;
+    const struct track_rpc *t = region->owner;
+    const struct track_chunk_map *chunk_map =
+        within(t->chunk_map, region) ? t->chunk_map : t->reply.chunk_map;
+    struct rpcrdma_data_transfer data_transfer = {.connection = &t->conn->pub,
+                                                  .kind = kind,
+                                                  .frame = frame,
+                                                  .xid = t->pub.xid,
+                                                  .call_frame = t->pub.call_frame,
+                                                  .offset = start,
+                                                  .length = length};
+
+    /* A Read Response can run past its segment: then it moves bytes of no chunk. */
+    if (sink->data_transfer && start < region->length && within(chunk_map, region) &&
+        find(chunk_map, (uint32_t)(region - chunk_map->regions), &data_transfer))
+        sink->data_transfer(sink->context, &data_transfer);
+}

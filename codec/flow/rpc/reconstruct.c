@@ -1,0 +1,380 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "flow/rpc/reconstruct_chunks.h"
+
+#include "upper/compound.h"
+#include "upper/names.h"
+
+/*
+ * A whole RPC message from its base (what the Sends carried, or a Position-Zero Read chunk, a Call
+ * chunk or a reply chunk) and the chunks that were taken out of it. A read chunk says its position
+ * in the unreduced message (RFC 8166 section 3.4.4); where a write chunk belongs the upper-layer
+ * binding tells.
+ */
+
+static bool reserve(struct track *track, size_t n)
+{
+    struct flow_memory *memory = &track->flow->memory;
+
+    if (n <= track->lists_size)
+        return true;
+    n = n < 16 ? 16 : n;
+    flow_release(memory, track->lengths, track->lists_size * sizeof(*track->lengths));
+    flow_release(memory, track->gaps, track->lists_size * sizeof(*track->gaps));
+    flow_release(memory, track->places, track->lists_size * sizeof(*track->places));
+    flow_release(memory, track->unplaced_chunks,
+                 track->lists_size * sizeof(*track->unplaced_chunks));
+    track->lists_size = n;
+    track->lengths = flow_alloc(memory, n * sizeof(*track->lengths));
+    track->gaps = flow_alloc(memory, n * sizeof(*track->gaps));
+    track->places = flow_alloc(memory, n * sizeof(*track->places));
+    track->unplaced_chunks = flow_alloc(memory, n * sizeof(*track->unplaced_chunks));
+    if (track->lengths && track->gaps && track->places && track->unplaced_chunks)
+        return true;
+    /* release by the size that was asked for: those that are NULL cost nothing */
+    flow_release(memory, track->lengths, n * sizeof(*track->lengths));
+    flow_release(memory, track->gaps, n * sizeof(*track->gaps));
+    flow_release(memory, track->places, n * sizeof(*track->places));
+    flow_release(memory, track->unplaced_chunks, n * sizeof(*track->unplaced_chunks));
+    track->lengths = NULL;
+    track->gaps = NULL;
+    track->places = NULL;
+    track->unplaced_chunks = NULL;
+    track->lists_size = 0;
+    return false;
+}
+
+static struct rpcrdma_reduction reduction(struct track *track, const struct track_chunk_map *reads)
+{
+    struct rpcrdma_reduction r = {.gaps = track->gaps};
+
+    for (uint32_t i = 0; reads && i < reads->n_reads; i++)
+        track->gaps[r.n_gaps++] = (struct rpcrdma_gap){
+            .position = reads->reads[i].position, .length = track_clipped(reads->reads[i].length)};
+    return r;
+}
+
+static bool is_reverse(const struct track_rpc *t)
+{
+    return t->conn->pub.role[t->pub.caller_end] == RPCRDMA_ROLE_SERVER;
+}
+
+/* Padding is inline when the base has a length that no XDR stream has (RFC 5666 left it open). */
+static bool pads_inline(const struct track_chunk_map *reads, uint64_t base_length)
+{
+    if (base_length % 4 == 0)
+        return false;
+    for (uint32_t i = 0; reads && i < reads->n_reads; i++)
+        if (reads->reads[i].length % 4 != 0)
+            return true;
+    return false;
+}
+
+void track_call_names(struct track *track, struct track_rpc *t, const uint8_t *data, size_t caplen,
+                      size_t len)
+{
+    struct rpcrdma_transaction *pub = &t->pub;
+    struct rpcrdma_reduction reduced;
+    struct rpcrdma_compound it;
+    struct rpcrdma_operation op;
+    struct rpcrdma_rpc rpc;
+
+    if (!data || pub->compound || !reserve(track, t->chunk_map ? t->chunk_map->n_reads : 0))
+        return;
+    rpcrdma_rpc_decode(data, caplen, len, &rpc);
+    track_take_rpc(t, &rpc);
+    reduced = reduction(track, t->chunk_map);
+    reduced.pad_inline = pads_inline(t->chunk_map, len);
+    if (!rpcrdma_compound_begin(&it, &rpc, &rpc, is_reverse(t), data, caplen, len, &reduced, NULL))
+        return;
+    pub->compound = true;
+    pub->callback = it.callback;
+    while (rpcrdma_compound_next(&it, &op)) {
+        if (pub->n_operations == RPCRDMA_OPERATIONS) {
+            pub->operations_cut = true;
+            return;
+        }
+        pub->operations[pub->n_operations++] = op.number;
+    }
+    pub->operations_cut = !it.has_count || pub->n_operations < it.declared;
+}
+
+static void give(struct reconstruct *m, enum rpcrdma_rpc_direction direction,
+                 struct rpcrdma_rpc_message *out)
+{
+    struct track *track = m->track;
+    struct track_rpc *t = m->t;
+    const struct rpcrdma_connection *pub = &t->conn->pub;
+
+    if (!track->flow->sink.rpc || track->flow->memory.failed)
+        return;
+    out->connection = pub;
+    out->direction = direction;
+    out->sender_end =
+        direction == RPCRDMA_DIRECTION_CALL ? t->pub.caller_end : 1 - t->pub.caller_end;
+    out->src = pub->end[out->sender_end];
+    out->dst = pub->end[1 - out->sender_end];
+    out->direction_known = pub->role[t->pub.caller_end] != RPCRDMA_ROLE_UNKNOWN;
+    out->reverse = is_reverse(t);
+    out->xid = t->pub.xid;
+    out->call = t->pub.has_program ? &t->rpc : NULL;
+    out->iovec = track->whole.at;
+    out->unplaced_chunks = track->unplaced_chunks;
+    out->n_unplaced_chunks = m->n_unplaced_chunks;
+    if (t->findings && t->findings->count > m->first_finding) {
+        out->findings = t->findings->at + m->first_finding;
+        out->n_findings = t->findings->count - m->first_finding;
+    }
+    track->flow->sink.rpc(track->flow->sink.context, out);
+}
+
+/* RDMA_MSG with a Position-Zero Read chunk (RFC 5666 does not say which comes first): the chunk's
+ * place is at position 0, unless what is inline starts the RPC message. */
+static bool inline_first(const struct track_rpc *t)
+{
+    const struct track_part *p = t->parts.first;
+
+    return p && p->data && p->caplen >= 8 && rpcrdma_get_be32(p->data) == t->pub.xid &&
+           rpcrdma_get_be32(p->data + 4) == RPCRDMA_RPC_CALL;
+}
+
+static void call_base(struct reconstruct *m)
+{
+    struct track *track = m->track;
+    struct track_rpc *t = m->t;
+    bool parts_first = true;
+
+    track_iovec_reset(&track->base);
+    if (t->parts.lost && !(t->chunk_map && t->chunk_map->has_base)) {
+        reconstruct_finding(m, RPCRDMA_RULE_RPC_PART_LOST, 0, 0, 0);
+        m->fault = true;
+    }
+    if (t->chunk_map && t->chunk_map->has_base && t->parts.length > 0) {
+        reconstruct_finding(m, RPCRDMA_RULE_RPC_MSG_PZRC, t->parts.length,
+                            t->chunk_map->base.length, 0);
+        parts_first = inline_first(t);
+    }
+    if (parts_first)
+        track_iovec_parts(track, &track->base, &t->parts);
+    if (t->chunk_map && t->chunk_map->has_base)
+        track_iovec_chunk(track, &track->base, t->chunk_map, &t->chunk_map->base);
+    if (!parts_first)
+        track_iovec_parts(track, &track->base, &t->parts);
+}
+
+/* Takes out of the base what RDMA_MSGP put in to align the bulk. Returns the base as one run again.
+ */
+static const uint8_t *unalign(struct reconstruct *m, const uint8_t *data, size_t *caplen,
+                              uint32_t align, uint32_t header)
+{
+    struct track *track = m->track;
+    size_t length = (size_t)track->base.length;
+    struct track_iovec aligned;
+    struct track_reader reader;
+    struct rpcrdma_bulk bulk;
+    struct rpcrdma_rpc rpc;
+
+    if (!data)
+        return data;
+    rpcrdma_rpc_decode(data, *caplen, length, &rpc);
+    switch (rpcrdma_binding_bulk(&rpc, m->message ? &m->t->rpc : &rpc, is_reverse(m->t), data,
+                                 *caplen, length, align, header, &bulk)) {
+    case RPCRDMA_ALIGNED_NOT:
+        return data;
+    case RPCRDMA_ALIGNED_UNKNOWN:
+        reconstruct_finding(m, RPCRDMA_RULE_RPC_ALIGNED_UNKNOWN, align, 0, 0);
+        m->fault = true;
+        return data;
+    case RPCRDMA_ALIGNED:
+        break;
+    }
+    reconstruct_finding(m, RPCRDMA_RULE_RPC_ALIGNED, bulk.offset, bulk.pad, 0);
+    aligned = track->base;
+    track->base = track->spare;
+    track->spare = aligned;
+    track_iovec_reset(&track->base);
+    reader = track_reader_begin(&track->spare);
+    track_reader_move(track, &reader, &track->base, bulk.offset);
+    track_iovec_reset(&track->whole); /* the alignment goes where nobody looks */
+    track_reader_move(track, &reader, &track->whole, bulk.pad);
+    track_reader_move(track, &reader, &track->base, reader.left);
+    return track_flatten(track, &track->base, caplen);
+}
+
+void track_call_give(struct track *track, struct track_rpc *t)
+{
+    struct reconstruct m = {.track = track,
+                            .t = t,
+                            .what = "Call",
+                            .reads = t->chunk_map,
+                            .first_finding = t->findings ? t->findings->count : 0};
+    const uint8_t *data;
+    size_t caplen;
+    struct reconstruct_holes holes;
+    struct rpcrdma_rpc_message out;
+
+    t->call_given = true;
+    call_base(&m);
+    m.pad_inline = pads_inline(t->chunk_map, track->base.length);
+    if (m.pad_inline)
+        reconstruct_finding(&m, RPCRDMA_RULE_RPC_PAD_INLINE, 0, 0, 0);
+    data = track_flatten(track, &track->base, &caplen);
+    if (t->msgp)
+        data = unalign(&m, data, &caplen, t->align, t->header_length);
+    track_call_names(track, t, data, caplen, (size_t)track->base.length);
+    reconstruct_compose(&m);
+    holes = reconstruct_tell_holes(&m, track->whole.count);
+    t->call_complete = !holes.lost && !m.fault && !t->no_length && !t->malformed && !t->open &&
+                       track->whole.length > 0;
+    t->pub.call_length = t->no_length ? 0 : track->whole.length;
+    t->pub.read_chunk_length = track_chunk_map_read(t->chunk_map);
+    out = (struct rpcrdma_rpc_message){
+        .frame = t->last_frame,
+        .complete_ns = t->last_ns,
+        .send_frame = t->pub.call_frame,
+        .time_ns = t->pub.call_time_ns,
+        .rpc = t->pub.has_program ? &t->rpc : NULL,
+        .length = track->whole.length,
+        .complete = t->call_complete,
+        .whole = t->call_complete && !holes.any,
+        .n_iovec = track->whole.count,
+    };
+    give(&m, RPCRDMA_DIRECTION_CALL, &out);
+    /* told: its bytes are not needed any more */
+    for (uint32_t i = 0; t->chunk_map && i < t->chunk_map->n_regions; i++)
+        if (t->chunk_map->regions[i].use == TRACK_CALL_READ)
+            flow_region_clear(&track->regions, &t->chunk_map->regions[i]);
+}
+
+static bool in_reply_chunk(const struct rpcrdma_message *message)
+{
+    return message->kind == RPCRDMA_KIND_NOMSG || message->kind == RPCRDMA_KIND_REPLY_EXTERNAL;
+}
+
+static void reply_base(struct reconstruct *m, const struct track_answer *answer)
+{
+    const struct rpcrdma_message *message = answer->message;
+    const struct track_chunk *chunk = reconstruct_offered_reply(m->t);
+    uint64_t returned = message->reply_present ? rpcrdma_chunk_length(&message->reply) : 0;
+    struct track *track = m->track;
+
+    track_iovec_reset(&track->base);
+    m->t->pub.reply_chunk_length = returned;
+    if (answer->parts->lost) {
+        reconstruct_finding(m, RPCRDMA_RULE_RPC_PART_LOST, 0, 0, 0);
+        m->fault = true;
+    }
+    if (message->reply_present)
+        reconstruct_check_returned(m, chunk, &message->reply);
+    if (answer->parts->length > 0 || !in_reply_chunk(message)) {
+        track_iovec_parts(track, &track->base, answer->parts);
+        if (returned > 0)
+            reconstruct_finding(m, RPCRDMA_RULE_RPC_TWO_BODIES, returned, 0, 0);
+        return;
+    }
+    if (message->reply_present)
+        reconstruct_add_returned(m, &track->base, chunk, &message->reply, returned);
+    /* Read-Read: a long Reply may lie in a Position-Zero Read chunk of its own */
+    if (m->reads && m->reads->has_base)
+        track_iovec_chunk(track, &track->base, m->reads, &m->reads->base);
+}
+
+/* The returned write list: lengths for the binding, and what is odd about it. */
+static void returned_writes(struct reconstruct *m)
+{
+    struct rpcrdma_write_iter it = rpcrdma_write_begin(&m->message->write);
+    uint32_t n_offered = m->t->chunk_map ? m->t->chunk_map->n_writes : 0;
+    struct rpcrdma_chunk wire;
+
+    while (m->n_writes < m->track->lists_size && rpcrdma_write_next(&it, &wire)) {
+        uint64_t length = rpcrdma_chunk_length(&wire);
+
+        reconstruct_check_returned(m, reconstruct_offered_write(m->t, m->n_writes), &wire);
+        m->t->pub.write_chunk_length += length;
+        m->track->places[m->n_writes] = (struct rpcrdma_insertion){0};
+        m->track->lengths[m->n_writes++] = track_clipped(length);
+    }
+    if (m->t->has_call && m->n_writes != n_offered)
+        reconstruct_finding(m, RPCRDMA_RULE_RPC_WRITE_LIST, n_offered, m->n_writes, 0);
+}
+
+/* Asks the binding for the places. Returns what it says in words, for chunks without one. */
+static const char *place(struct reconstruct *m, const uint8_t *data, size_t caplen, size_t len,
+                         const struct rpcrdma_rpc *rpc)
+{
+    struct rpcrdma_reduction reduced = reduction(m->track, m->reads);
+    enum rpcrdma_binding_verdict verdict;
+
+    reduced.chunks = m->track->lengths;
+    reduced.n_chunks = m->n_writes;
+    verdict =
+        rpcrdma_binding_place(rpc, m->t->pub.has_program ? &m->t->rpc : NULL, is_reverse(m->t),
+                              data, caplen, len, &reduced, m->track->places);
+    m->pad_inline = reduced.pad_inline;
+    for (uint32_t i = 0; i < m->n_writes; i++)
+        if (m->track->places[i].placed && m->track->places[i].pad_inline) {
+            reconstruct_finding(m, RPCRDMA_RULE_RPC_PAD_INLINE, 0, 0, 0);
+            break;
+        }
+    if (verdict == RPCRDMA_BINDING_MISFIT && m->pad_inline)
+        m->fault = true;
+    return rpcrdma_binding_verdict_text(verdict);
+}
+
+void track_reply_give(struct track *track, struct track_rpc *t, const struct track_answer *answer)
+{
+    const struct rpcrdma_message *message = answer->message;
+    struct reconstruct m = {.track = track,
+                            .t = t,
+                            .what = "Reply",
+                            .message = message,
+                            .reads = answer->chunk_map,
+                            .first_finding = t->findings ? t->findings->count : 0};
+    size_t n = message->write.count + (answer->chunk_map ? answer->chunk_map->n_reads : 0);
+    const char *why = "its place is not known";
+    struct rpcrdma_rpc rpc = {0};
+    struct rpcrdma_rpc_message out;
+    struct reconstruct_holes holes;
+    const uint8_t *data;
+    size_t caplen, n_iovec;
+    uint64_t length;
+
+    reply_base(&m, answer);
+    data = track_flatten(track, &track->base, &caplen);
+    if (message->kind == RPCRDMA_KIND_MSGP)
+        data = unalign(&m, data, &caplen, message->align, message->header_length);
+    if (data)
+        rpcrdma_rpc_decode(data, caplen, (size_t)track->base.length, &rpc);
+    if (reserve(track, n < TRACK_SEGMENTS ? n : TRACK_SEGMENTS)) {
+        returned_writes(&m);
+        if (m.n_writes > 0 || (m.reads && m.reads->n_reads > 0))
+            why = place(&m, data, caplen, (size_t)track->base.length, &rpc);
+    } else {
+        t->dropped = true;
+    }
+    reconstruct_compose(&m);
+    n_iovec = track->whole.count;
+    length = track->whole.length;
+    holes = reconstruct_tell_holes(&m, n_iovec);
+    if (m.n_writes > 0)
+        reconstruct_add_unplaced(&m, why);
+    for (size_t i = 0; i < m.n_unplaced_chunks; i++)
+        length += track->unplaced_chunks[i].length + (-track->unplaced_chunks[i].length & 3);
+    for (size_t i = n_iovec; i < track->whole.count; i++)
+        holes.lost = holes.lost || track->whole.at[i].kind == RPCRDMA_IOVEC_LOST;
+    t->reply_complete = !holes.lost && !m.fault && message->status == RPCRDMA_OK && length > 0;
+    t->pub.reply_length = message->present & RPCRDMA_HAS_HEADER_LENGTH ? length : 0;
+    rpc.cred.data = rpc.verf.data = NULL;
+    out = (struct rpcrdma_rpc_message){
+        .frame = answer->frame,
+        .complete_ns = answer->time_ns,
+        .send_frame = answer->frame,
+        .time_ns = answer->time_ns,
+        .rpc = rpc.present & RPCRDMA_RPC_HAS_XID ? &rpc : NULL,
+        .length = length,
+        .complete = t->reply_complete,
+        .whole =
+            t->reply_complete && !holes.any && m.n_unplaced_chunks == 0 && !track->whole.failed,
+        .n_iovec = n_iovec,
+    };
+    give(&m, RPCRDMA_DIRECTION_REPLY, &out);
+}

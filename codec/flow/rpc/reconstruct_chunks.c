@@ -1,0 +1,243 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "flow/rpc/reconstruct_chunks.h"
+
+void reconstruct_finding(struct reconstruct *m, enum rpcrdma_rule_id rule, uint64_t a, uint64_t b,
+                         uint64_t c)
+{
+    track_add_finding(m->track, m->t, rule,
+                      m->message ? m->t->pub.reply_frame : m->t->pub.call_frame, m->what, a, b, c);
+}
+
+/* Moves the base on to `position` of the unreduced message. */
+static void go_to(struct reconstruct *m, struct track_reader *base, uint64_t position)
+{
+    struct track_iovec *whole = &m->track->whole;
+    uint64_t need = position > whole->length ? position - whole->length : 0;
+
+    if (position < whole->length || need > base->left) {
+        reconstruct_finding(m, RPCRDMA_RULE_RPC_POSITION, position, whole->length + base->left, 0);
+        m->fault = true;
+    }
+    track_reader_move(m->track, base, whole, need);
+}
+
+static void pad(struct reconstruct *m, uint64_t length, bool is_inline)
+{
+    if (!is_inline)
+        track_iovec_fill(m->track, &m->track->whole, RPCRDMA_IOVEC_PAD, -length & 3);
+}
+
+/* The segment of a returned write or reply chunk, as it was offered; NULL: it was not. */
+static const struct flow_region *offered(const struct track_rpc *t, const struct track_chunk *chunk,
+                                         uint32_t i, const struct rpcrdma_segment *s)
+{
+    const struct flow_region *r;
+
+    if (!t->chunk_map || !chunk || i >= chunk->count)
+        return NULL;
+    r = &t->chunk_map->regions[chunk->first + i];
+    return r->handle == s->handle && r->offset == s->offset ? r : NULL;
+}
+
+const struct track_chunk *reconstruct_offered_write(const struct track_rpc *t, uint32_t index)
+{
+    return t->chunk_map && index < t->chunk_map->n_writes ? &t->chunk_map->writes[index] : NULL;
+}
+
+const struct track_chunk *reconstruct_offered_reply(const struct track_rpc *t)
+{
+    return t->chunk_map && t->chunk_map->has_reply ? &t->chunk_map->reply : NULL;
+}
+
+/* The first `length` bytes of a returned chunk. */
+void reconstruct_add_returned(struct reconstruct *m, struct track_iovec *to,
+                              const struct track_chunk *chunk, const struct rpcrdma_chunk *wire,
+                              uint64_t length)
+{
+    for (uint32_t i = 0; i < wire->count && length > 0; i++) {
+        struct rpcrdma_segment s = rpcrdma_chunk_segment(wire, i);
+        uint32_t n = s.length < length ? s.length : (uint32_t)length;
+
+        track_iovec_region(m->track, to, offered(m->t, chunk, i, &s), n);
+        length -= n;
+    }
+    track_iovec_fill(m->track, to, RPCRDMA_IOVEC_LOST, length);
+}
+
+void reconstruct_check_returned(struct reconstruct *m, const struct track_chunk *chunk,
+                                const struct rpcrdma_chunk *wire)
+{
+    if (!m->t->chunk_map)
+        return;
+    for (uint32_t i = 0; i < wire->count; i++) {
+        struct rpcrdma_segment s = rpcrdma_chunk_segment(wire, i);
+        const struct flow_region *r = offered(m->t, chunk, i, &s);
+
+        if (!r && (s.length > 0 || !chunk || i >= chunk->count))
+            reconstruct_finding(m, RPCRDMA_RULE_RPC_RETURNED_OTHER, s.handle, s.length, 0);
+        else if (r && s.length > r->length)
+            reconstruct_finding(m, RPCRDMA_RULE_RPC_RETURNED_LONGER, s.length, s.handle, r->length);
+    }
+}
+
+static uint64_t returned_pending(const struct track_rpc *t, const struct track_chunk *chunk,
+                                 const struct rpcrdma_chunk *wire)
+{
+    uint64_t sum = 0;
+
+    for (uint32_t i = 0; i < wire->count; i++) {
+        struct rpcrdma_segment s = rpcrdma_chunk_segment(wire, i);
+        const struct flow_region *r = offered(t, chunk, i, &s);
+
+        if (r && s.length <= r->length)
+            sum += s.length - flow_region_seen(r, s.length);
+    }
+    return sum;
+}
+
+uint64_t track_reply_pending(const struct track_rpc *t, const struct rpcrdma_message *message)
+{
+    struct rpcrdma_write_iter it = rpcrdma_write_begin(&message->write);
+    struct rpcrdma_chunk wire;
+    uint64_t sum = 0;
+
+    for (uint32_t i = 0; rpcrdma_write_next(&it, &wire); i++)
+        sum += returned_pending(t, reconstruct_offered_write(t, i), &wire);
+    if (message->reply_present)
+        sum += returned_pending(t, reconstruct_offered_reply(t), &message->reply);
+    return sum;
+}
+
+static void insert_write(struct reconstruct *m, const struct rpcrdma_insertion *place,
+                         uint32_t index, const struct rpcrdma_chunk *wire)
+{
+    struct track_iovec *whole = &m->track->whole;
+    uint64_t length = rpcrdma_chunk_length(wire);
+    uint64_t padded = place->length + (uint64_t)(-place->length & 3);
+    uint64_t n = length == padded ? padded : place->length;
+
+    if (place->misfit)
+        reconstruct_finding(m, RPCRDMA_RULE_RPC_CHUNK_LENGTH, index, length, place->length);
+    reconstruct_add_returned(m, whole, reconstruct_offered_write(m->t, index), wire,
+                             n < length ? n : length);
+    if (length < n)
+        track_iovec_fill(m->track, whole, RPCRDMA_IOVEC_LOST, n - length);
+    if (place->misfit)
+        m->fault = true;
+    if (n < padded)
+        pad(m, n, place->pad_inline);
+    m->taken += n < padded && place->pad_inline ? n : padded;
+}
+
+static void insert_read(struct reconstruct *m, const struct track_chunk *chunk)
+{
+    struct track_iovec *whole = &m->track->whole;
+    uint64_t before = whole->length;
+
+    track_iovec_chunk(m->track, whole, m->reads, chunk);
+    pad(m, chunk->length, m->pad_inline);
+    m->taken += whole->length - before;
+}
+
+/* base and chunks -> whole, in order of their places. */
+void reconstruct_compose(struct reconstruct *m)
+{
+    struct track *track = m->track;
+    struct track_reader base = track_reader_begin(&track->base);
+    struct rpcrdma_write_iter writes = {0};
+    struct rpcrdma_chunk wire;
+    uint32_t read = 0, n_reads = m->reads ? m->reads->n_reads : 0;
+
+    track_iovec_reset(&track->whole);
+    if (m->message)
+        writes = rpcrdma_write_begin(&m->message->write);
+    for (uint32_t write = 0; write < m->n_writes && rpcrdma_write_next(&writes, &wire); write++) {
+        const struct rpcrdma_insertion *place = &track->places[write];
+
+        if (!place->placed)
+            continue;
+        while (read < n_reads && m->reads->reads[read].position < place->offset + m->taken) {
+            go_to(m, &base, m->reads->reads[read].position);
+            insert_read(m, &m->reads->reads[read++]);
+        }
+        go_to(m, &base, place->offset + m->taken);
+        insert_write(m, place, write, &wire);
+    }
+    while (read < n_reads) {
+        go_to(m, &base, m->reads->reads[read].position);
+        insert_read(m, &m->reads->reads[read++]);
+    }
+    track_reader_move(track, &base, &track->whole, base.left);
+}
+
+/* Chunks with bytes and without a place: behind the message. */
+void reconstruct_add_unplaced(struct reconstruct *m, const char *why)
+{
+    struct rpcrdma_write_iter it = rpcrdma_write_begin(&m->message->write);
+    struct track_iovec *whole = &m->track->whole;
+    struct rpcrdma_chunk wire;
+
+    for (uint32_t i = 0; i < m->n_writes && rpcrdma_write_next(&it, &wire); i++) {
+        uint64_t length = rpcrdma_chunk_length(&wire);
+        struct rpcrdma_unplaced_chunk *unplaced_chunks =
+            &m->track->unplaced_chunks[m->n_unplaced_chunks];
+
+        if (m->track->places[i].placed || length == 0)
+            continue;
+        *unplaced_chunks = (struct rpcrdma_unplaced_chunk){
+            .index = i, .length = track_clipped(length), .first_piece = whole->count};
+        whole->apart = whole->count;
+        reconstruct_add_returned(m, whole, reconstruct_offered_write(m->t, i), &wire, length);
+        unplaced_chunks->n_iovec = whole->count - unplaced_chunks->first_piece;
+        m->n_unplaced_chunks++;
+        track_add_finding(m->track, m->t, RPCRDMA_RULE_RPC_LOOSE, m->t->pub.reply_frame, why, i,
+                          length, 0);
+    }
+}
+
+/* May what is missing be among the data that passed and had no place? */
+static bool may_be_unplaced(const struct reconstruct *m)
+{
+    const struct track_conn *c = track_of(m->track, m->t->conn);
+    const struct rpcrdma_transaction *t = &m->t->pub;
+    bool reply = m->message != NULL;
+
+    if (!c)
+        return false;
+    if (reply && t->call_frame == 0 && c->unknown_packets > 0)
+        return true;
+    return c->unplaced[reply ? 1 - t->caller_end : t->caller_end] > t->call_frame;
+}
+
+static enum rpcrdma_rule_id hole_rule(const struct reconstruct *m, enum rpcrdma_iovec_kind kind)
+{
+    switch (kind) {
+    case RPCRDMA_IOVEC_CUT:
+        return RPCRDMA_RULE_RPC_CUT;
+    case RPCRDMA_IOVEC_DROPPED:
+        return RPCRDMA_RULE_RPC_DROPPED;
+    default:
+        return may_be_unplaced(m) ? RPCRDMA_RULE_RPC_UNPLACED : RPCRDMA_RULE_RPC_LOST;
+    }
+}
+
+/* Says what is missing, byte range by byte range. */
+struct reconstruct_holes reconstruct_tell_holes(struct reconstruct *m, size_t n_iovec)
+{
+    const struct track_iovec *whole = &m->track->whole;
+    struct reconstruct_holes holes = {.any = whole->failed};
+    uint64_t at = 0;
+
+    for (size_t i = 0; i < n_iovec; i++) {
+        const struct rpcrdma_iovec *p = &whole->at[i];
+
+        if (p->kind >= RPCRDMA_IOVEC_CUT) {
+            holes.any = true;
+            holes.lost = holes.lost || p->kind == RPCRDMA_IOVEC_LOST;
+            m->t->dropped = m->t->dropped || p->kind == RPCRDMA_IOVEC_DROPPED;
+            reconstruct_finding(m, hole_rule(m, p->kind), at, at + p->length - 1, p->length);
+        }
+        at += p->length;
+    }
+    return holes;
+}

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef RPCRDMA_FLOW_RPC_RECONSTRUCT_CHUNKS_H
+#define RPCRDMA_FLOW_RPC_RECONSTRUCT_CHUNKS_H
+
+/* A whole RPC message in the making: reconstruct.c says of what, reconstruct_chunks.c puts it together. */
+
+#include "flow/rpc/rpc_stage.h"
+
+struct reconstruct {
+    struct track *track;
+    struct track_rpc *t;
+    const char *what;                      /* "Call", "Reply" */
+    const struct rpcrdma_message *message; /* Reply: its header */
+    const struct track_chunk_map *reads;   /* whose read chunks were taken out; may be NULL */
+    uint32_t n_writes;
+    bool pad_inline;
+    bool fault;     /* the parts do not fit each other */
+    uint64_t taken; /* unreduced minus reduced length, up to here */
+    size_t n_unplaced_chunks;
+    size_t first_finding;
+};
+
+struct reconstruct_holes {
+    bool lost; /* bytes that did not pass */
+    bool any;
+};
+
+/* A finding of the transaction that names the message. */
+void reconstruct_finding(struct reconstruct *m, enum rpcrdma_rule_id rule, uint64_t a, uint64_t b,
+                         uint64_t c);
+
+/* What the Call offered: write chunk `index`, the reply chunk. NULL: no such. */
+const struct track_chunk *reconstruct_offered_write(const struct track_rpc *t, uint32_t index);
+const struct track_chunk *reconstruct_offered_reply(const struct track_rpc *t);
+
+/* The first `length` bytes of a returned chunk, from the segments of `chunk`. */
+void reconstruct_add_returned(struct reconstruct *m, struct track_iovec *to,
+                              const struct track_chunk *chunk, const struct rpcrdma_chunk *wire,
+                              uint64_t length);
+
+/* Says where a returned chunk is not the one that was offered. */
+void reconstruct_check_returned(struct reconstruct *m, const struct track_chunk *chunk,
+                                const struct rpcrdma_chunk *wire);
+
+/* track->base and the chunks -> track->whole, in the order of their places. */
+void reconstruct_compose(struct reconstruct *m);
+
+/* Write chunks with bytes and without a place go behind the message. `why` they have none. */
+void reconstruct_add_unplaced(struct reconstruct *m, const char *why);
+
+/* Says what is missing of the first n_pieces, byte range by byte range. */
+struct reconstruct_holes reconstruct_tell_holes(struct reconstruct *m, size_t n_iovec);
+
+#endif

@@ -1,0 +1,385 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "flow/rpc/region.h"
+
+#include <string.h>
+
+#include "bound.h"
+
+enum {
+    EXTENTS_MAX = RPCRDMA_BOUND(4096, 4), /* a region cut in more pieces keeps no further ones */
+    BLOCK_MIN = 4096,
+    BLOCK_MAX = 256 << 10,
+};
+
+/* Storage grows with what was captured, never with what a header claims: a block is at most twice
+ * the one before, and never larger than what the region can still take. */
+struct flow_block {
+    struct flow_block *next;
+    uint32_t size, used;
+    uint8_t bytes[];
+};
+
+static uint64_t region_key(uint64_t conn, uint8_t end, uint32_t handle)
+{
+    return flow_hash2(conn << 1 | end, handle);
+}
+
+static bool is(const struct flow_region *region, uint64_t conn, uint8_t end, uint32_t handle)
+{
+    return region->handle == handle && region->conn == conn && region->end == end;
+}
+
+bool flow_region_open(struct flow_regions *regions, struct flow_region *region, uint64_t conn,
+                      uint8_t end, uint32_t handle, uint64_t offset, uint32_t length, bool keep)
+{
+    uint64_t key = region_key(conn, end, handle);
+    struct flow_region *older;
+
+    region->conn = conn;
+    region->end = end;
+    region->handle = handle;
+    region->offset = offset;
+    region->length = length;
+    region->keep = keep;
+    if (length == 0)
+        return true; /* nothing can be moved to it */
+    for (struct flow_region *r = flow_table_get(&regions->table, key); r; r = older) {
+        older = r->older;
+        if (is(r, conn, end, handle) &&
+            (offset - r->offset < r->length || r->offset - offset < length))
+            flow_region_close(regions, r);
+    }
+    older = flow_table_get(&regions->table, key);
+    if (!flow_table_put(&regions->table, regions->memory, key, region))
+        return false;
+    region->older = older;
+    region->newer = NULL;
+    if (older)
+        older->newer = region;
+    region->open = true;
+    return true;
+}
+
+void flow_region_close(struct flow_regions *regions, struct flow_region *region)
+{
+    uint64_t key = region_key(region->conn, region->end, region->handle);
+
+    if (!region->open)
+        return;
+    region->open = false;
+    if (region->older)
+        region->older->newer = region->newer;
+    if (region->newer)
+        region->newer->older = region->older;
+    else if (region->older) /* the key is there: putting it replaces and cannot fail */
+        flow_table_put(&regions->table, regions->memory, key, region->older);
+    else
+        flow_table_remove(&regions->table, key);
+    region->newer = region->older = NULL;
+}
+
+void flow_region_clear(struct flow_regions *regions, struct flow_region *region)
+{
+    struct flow_block *next;
+
+    flow_region_close(regions, region);
+    for (struct flow_block *block = region->blocks; block; block = next) {
+        next = block->next;
+        flow_release(regions->memory, block, sizeof(*block) + block->size);
+    }
+    flow_release(regions->memory, region->extents, region->extents_size * sizeof(*region->extents));
+    region->blocks = NULL;
+    region->extents = NULL;
+    region->extents_size = region->n_extents = 0;
+    region->seen = region->captured = 0;
+}
+
+unsigned flow_region_invalidate(struct flow_regions *regions, uint64_t conn, uint8_t end,
+                                uint32_t handle, bool (*spare)(const struct flow_region *region))
+{
+    struct flow_region *older;
+    unsigned n = 0;
+
+    for (struct flow_region *r = flow_table_get(&regions->table, region_key(conn, end, handle)); r;
+         r = older) {
+        older = r->older;
+        if (is(r, conn, end, handle) && !(spare && spare(r))) {
+            flow_region_close(regions, r);
+            n++;
+        }
+    }
+    return n;
+}
+
+struct flow_region *flow_region_find(struct flow_regions *regions, uint64_t conn, uint8_t end,
+                                     uint32_t handle, uint64_t address)
+{
+    uint64_t key = region_key(conn, end, handle);
+    struct flow_region *first = flow_table_get(&regions->table, key);
+
+    for (struct flow_region *r = first; r; r = r->older) {
+        if (!is(r, conn, end, handle) || address - r->offset >= r->length)
+            continue;
+        /* A peer that has one handle for all its memory makes a long chain; the next packet goes
+         * where this one went. */
+        if (r != first) {
+            r->newer->older = r->older;
+            if (r->older)
+                r->older->newer = r->newer;
+            r->newer = NULL;
+            r->older = first;
+            first->newer = r;
+            flow_table_put(&regions->table, regions->memory, key, r);
+        }
+        return r;
+    }
+    return NULL;
+}
+
+static uint64_t extent_end(const struct flow_extent *e)
+{
+    return (uint64_t)e->start + e->length;
+}
+
+/* Index of the first extent that ends after `at`. */
+static uint32_t extent_after(const struct flow_region *region, uint64_t at)
+{
+    uint32_t low = 0, high = region->n_extents;
+
+    if (high > 0 && extent_end(&region->extents[high - 1]) <= at)
+        return high; /* in order, as nearly always */
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+
+        if (extent_end(&region->extents[middle]) <= at)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+static bool extents_room(struct flow_regions *regions, struct flow_region *region)
+{
+    uint32_t size = region->extents_size ? region->extents_size * 2 : 4;
+    struct flow_extent *bigger;
+
+    if (region->n_extents < region->extents_size)
+        return true;
+    if (region->n_extents >= EXTENTS_MAX)
+        return false;
+    bigger = flow_alloc(regions->memory, size * sizeof(*bigger));
+    if (!bigger)
+        return false;
+    if (region->n_extents > 0)
+        memcpy(bigger, region->extents, region->n_extents * sizeof(*bigger));
+    flow_release(regions->memory, region->extents, region->extents_size * sizeof(*bigger));
+    region->extents = bigger;
+    region->extents_size = size;
+    return true;
+}
+
+static bool extent_insert(struct flow_regions *regions, struct flow_region *region, uint32_t i,
+                          const struct flow_extent *e)
+{
+    struct flow_extent *before = i > 0 ? &region->extents[i - 1] : NULL;
+
+    if (before && extent_end(before) == e->start && before->captured == e->captured &&
+        (e->data ? before->data && before->data + before->length == e->data : !before->data)) {
+        before->length += e->length;
+        return true;
+    }
+    if (!extents_room(regions, region))
+        return false;
+    memmove(&region->extents[i + 1], &region->extents[i],
+            (region->n_extents - i) * sizeof(*region->extents));
+    region->extents[i] = *e;
+    region->n_extents++;
+    return true;
+}
+
+/* Up to n bytes of storage; *got says how many. NULL: none to be had. */
+static uint8_t *store(struct flow_regions *regions, struct flow_region *region, uint32_t n,
+                      uint32_t *got)
+{
+    struct flow_block *block = region->blocks;
+
+    if (!block || block->used == block->size) {
+        uint32_t size = block ? block->size * 2 : BLOCK_MIN;
+        uint32_t left = region->length - region->captured;
+
+        if (size > BLOCK_MAX)
+            size = BLOCK_MAX;
+        if (size > left)
+            size = left;
+        if (size == 0)
+            size = n;
+        /* What flow/ needs to find its way must not starve because data took everything. */
+        if (regions->memory->used >= regions->memory->limit / 4 * 3)
+            return NULL;
+        block = flow_alloc(regions->memory, sizeof(*block) + size);
+        if (!block)
+            return NULL;
+        block->size = size;
+        block->next = region->blocks;
+        region->blocks = block;
+    }
+    *got = block->size - block->used < n ? block->size - block->used : n;
+    block->used += *got;
+    return block->bytes + block->used - *got;
+}
+
+/* [s, e), of which nothing is there, as extents before extents[*i]; *i moves behind them. */
+static void add(struct flow_regions *regions, struct flow_region *region, uint32_t *i, uint64_t s,
+                uint64_t e, bool captured, const uint8_t *data)
+{
+    while (s < e) {
+        struct flow_extent new = {.start = (uint32_t)s, .length = (uint32_t)(e - s)};
+        uint32_t before = region->n_extents;
+
+        new.captured = captured;
+        if (captured && region->keep) {
+            new.data = store(regions, region, new.length, &new.length);
+            if (new.data) {
+                memcpy(new.data, data, new.length);
+                data += new.length;
+            } else {
+                /* passed and not kept: told as one run, so that it costs nothing further */
+                region->dropped = true;
+                new.captured = false;
+            }
+        }
+        if (!extent_insert(regions, region, *i, &new)) {
+            region->dropped = true;
+            return;
+        }
+        *i += region->n_extents - before;
+        region->seen += new.length;
+        if (new.captured)
+            region->captured += new.length;
+        s += new.length;
+    }
+}
+
+/* Takes [s, e) out of extents[i], which holds it and has no bytes. Returns the index of what
+ * follows the hole, UINT32_MAX when there is no room to split. */
+static uint32_t cut(struct flow_regions *regions, struct flow_region *region, uint32_t i,
+                    uint64_t s, uint64_t e)
+{
+    struct flow_extent old = region->extents[i];
+    struct flow_extent tail = old;
+
+    if (s > old.start && e < extent_end(&old) && !extents_room(regions, region))
+        return UINT32_MAX;
+    region->seen -= (uint32_t)(e - s);
+    tail.start = (uint32_t)e;
+    tail.length = (uint32_t)(extent_end(&old) - e);
+    region->extents[i].length = (uint32_t)(s - old.start);
+    if (s == old.start && tail.length == 0) {
+        region->n_extents--;
+        memmove(&region->extents[i], &region->extents[i + 1],
+                (region->n_extents - i) * sizeof(*region->extents));
+        return i;
+    }
+    if (s == old.start) {
+        region->extents[i] = tail;
+        return i;
+    }
+    if (tail.length > 0) {
+        memmove(&region->extents[i + 2], &region->extents[i + 1],
+                (region->n_extents - i - 1) * sizeof(*region->extents));
+        region->extents[i + 1] = tail;
+        region->n_extents++;
+    }
+    return i + 1;
+}
+
+static void put(struct flow_regions *regions, struct flow_region *region, uint64_t s, uint64_t e,
+                const uint8_t *data)
+{
+    bool captured = data != NULL;
+    uint32_t i = extent_after(region, s);
+
+    while (s < e) {
+        struct flow_extent *there = i < region->n_extents ? &region->extents[i] : NULL;
+        uint64_t until = e;
+
+        if (!there || there->start > s) {
+            if (there && there->start < until)
+                until = there->start;
+            add(regions, region, &i, s, until, captured, data);
+        } else {
+            if (extent_end(there) < until)
+                until = extent_end(there);
+            if (captured && there->data) {
+                memcpy(there->data + (s - there->start), data, (size_t)(until - s));
+            } else if (captured && !there->captured) {
+                uint32_t after = cut(regions, region, i, s, until);
+
+                if (after != UINT32_MAX) {
+                    i = after;
+                    add(regions, region, &i, s, until, captured, data);
+                }
+            }
+            if (i < region->n_extents && extent_end(&region->extents[i]) <= until)
+                i++;
+        }
+        if (captured)
+            data += until - s;
+        s = until;
+    }
+}
+
+bool flow_region_place(struct flow_regions *regions, struct flow_region *region, uint64_t start,
+                       const uint8_t *data, uint32_t caplen, uint32_t len)
+{
+    uint64_t end = start + len;
+    uint64_t captured = start + caplen;
+
+    if (start >= region->length)
+        return len == 0;
+    if (captured > region->length)
+        captured = region->length;
+    put(regions, region, start, captured, data ? data : (const uint8_t *)"");
+    put(regions, region, captured, end > region->length ? region->length : end, NULL);
+    return end <= region->length;
+}
+
+uint32_t flow_region_seen(const struct flow_region *region, uint32_t length)
+{
+    uint32_t at = 0, sum = 0;
+    struct flow_extent run;
+    bool seen;
+
+    if (length >= region->length)
+        return region->seen;
+    while (flow_region_next(region, &at, length, &run, &seen))
+        if (seen)
+            sum += run.length;
+    return sum;
+}
+
+bool flow_region_next(const struct flow_region *region, uint32_t *at, uint32_t length,
+                      struct flow_extent *run, bool *seen)
+{
+    uint32_t i = extent_after(region, *at);
+    uint64_t end = length;
+
+    if (*at >= length)
+        return false;
+    *run = (struct flow_extent){.start = *at};
+    *seen = i < region->n_extents && region->extents[i].start <= *at;
+    if (*seen) {
+        const struct flow_extent *e = &region->extents[i];
+
+        if (extent_end(e) < end)
+            end = extent_end(e);
+        run->captured = e->captured;
+        run->data = e->data ? e->data + (*at - e->start) : NULL;
+    } else if (i < region->n_extents && region->extents[i].start < end) {
+        end = region->extents[i].start;
+    }
+    run->length = (uint32_t)(end - *at);
+    *at = (uint32_t)end;
+    return true;
+}

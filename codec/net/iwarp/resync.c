@@ -1,0 +1,322 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "net/iwarp/tcp.h"
+
+/*
+ * Where FPDUs begin, when that is not known: the start of the connection was not captured, or bytes
+ * were lost. Three plausible FPDUs in a row are taken as FPDUs; one suffices if its CRC is right
+ * (which a wrong one does not disprove: CRCs may be off). Of a connection that is known to be MPA,
+ * also one that begins where a TCP segment does and ends where one ends, as MPA senders do it.
+ *
+ * Where the start-up frames were not heard, markers are possible. FPDUs that fit together over 512
+ * bytes have none; before that nothing is read, so that no marker is taken for payload.
+ */
+
+enum { UNCONFIRMED_MOST = RPCRDMA_BOUND(128 << 10, 1024) };
+
+enum chain {
+    CHAIN_NO,      /* something in it is no FPDU */
+    CHAIN_PENDING, /* bytes are missing yet */
+    CHAIN_ALIGNED, /* likewise, but all FPDUs end where a segment does */
+    CHAIN_SURE,
+};
+
+static uint32_t range_end(const struct rpcrdma_range *r)
+{
+    return r->seq + r->len;
+}
+
+/* The captured bytes at seq, n of them if there are so many. Returns how many. *from: a range to
+ * begin the search at, moved to where seq was found. */
+static uint32_t peek(struct rpcrdma_range **from, uint32_t seq, uint8_t *out, uint32_t n)
+{
+    uint32_t have = 0;
+    struct rpcrdma_range *r = *from;
+
+    while (r && rpcrdma_seq_diff(range_end(r), seq) <= 0)
+        r = r->after;
+    *from = r;
+    for (; r && have < n && rpcrdma_seq_diff(r->seq, seq) <= 0; r = r->after) {
+        uint32_t off = seq - r->seq, take = n - have;
+
+        if (off >= r->caplen)
+            break;
+        if (take > r->caplen - off)
+            take = r->caplen - off;
+        memcpy(out + have, r->bytes + off, take);
+        have += take;
+        seq += take;
+        if (off + take < r->len && have < n)
+            break; /* the rest of the range was not captured */
+    }
+    return have;
+}
+
+/* As peek, without markers. */
+static uint32_t peek_content(const struct rpcrdma_tcp_connection *c, int end,
+                             struct rpcrdma_range **from, uint32_t seq, uint8_t *out, uint32_t n)
+{
+    uint8_t raw[RPCRDMA_FPDU_HEADER + 8];
+    uint32_t have, kept = 0, next;
+
+    if (!rpcrdma_mpa_markers(c, end))
+        return peek(from, seq, out, n);
+    have = peek(from, seq, raw, n + 4);
+    next = (c->stream[end].marker_phase - seq) % RPCRDMA_MARKER_EVERY;
+    for (uint32_t i = 0; i < have && kept < n; i++)
+        if (i < next || i >= next + 4)
+            out[kept++] = raw[i];
+    return kept;
+}
+
+static bool crc_right(struct rpcrdma_tcp *tcp, struct rpcrdma_range *r, uint32_t seq, uint32_t size)
+{
+    uint32_t value = UINT32_C(0xffffffff), n = size - 4;
+    uint8_t sum[4];
+
+    while (n > 0) {
+        uint32_t off, take;
+
+        while (r && rpcrdma_seq_diff(range_end(r), seq) <= 0)
+            r = r->after;
+        if (!r || rpcrdma_seq_diff(r->seq, seq) > 0)
+            return false;
+        off = seq - r->seq;
+        if (off >= r->caplen)
+            return false;
+        take = r->caplen - off < n ? r->caplen - off : n;
+        value = rpcrdma_crc_add(&tcp->crc32c, value, r->bytes + off, take);
+        seq += take;
+        n -= take;
+    }
+    value = ~value;
+    return peek(&r, seq, sum, 4) == 4 && (sum[0] | (uint32_t)sum[1] << 8 | (uint32_t)sum[2] << 16 |
+                                          (uint32_t)sum[3] << 24) == value;
+}
+
+/* Whether this direction has markers is known: its receiver said so, or its FPDUs showed it. */
+static bool markers_known(const struct rpcrdma_tcp_connection *c, int end)
+{
+    return c->stream[end].has_phase ||
+           (c->stream[1 - end].mpa_seen && !c->stream[1 - end].mpa_marker);
+}
+
+/* Follows FPDUs from seq on. *count: how many plausible headers were seen. */
+static enum chain follow(struct rpcrdma_tcp *tcp, const struct rpcrdma_tcp_connection *c, int end,
+                         struct rpcrdma_range *from, uint32_t seq, unsigned *count)
+{
+    uint32_t begin = seq;
+    bool aligned = true, known = markers_known(c, end), enough = false;
+
+    *count = 0;
+    for (;;) {
+        uint8_t header[RPCRDMA_FPDU_HEADER];
+        uint32_t have = peek_content(c, end, &from, seq, header, sizeof(header)), size;
+
+        if (have == 0) /* *count FPDUs end here: at the end of a range, or where nothing is known */
+            return *count > 0 && aligned ? CHAIN_ALIGNED : CHAIN_PENDING;
+        switch (rpcrdma_ddp_plausible(header, have)) {
+        case RPCRDMA_PLAUSIBLE_NO:
+            return CHAIN_NO;
+        case RPCRDMA_PLAUSIBLE_MAYBE:
+            return CHAIN_PENDING;
+        case RPCRDMA_PLAUSIBLE_YES:
+            break;
+        }
+        enough |= ++*count >= RPCRDMA_IN_A_ROW;
+        size = rpcrdma_mpa_size(c, end, seq, rpcrdma_get_be16(header));
+        if (enough && (known || seq - begin >= RPCRDMA_MARKER_EVERY))
+            return CHAIN_SURE;
+        enough |= crc_right(tcp, from, seq, size);
+        seq += size;
+        if (enough && known)
+            return CHAIN_SURE;
+        /* does a range end there? (Cut packets end there too, on the wire.) */
+        while (from && rpcrdma_seq_diff(range_end(from), seq) < 0)
+            from = from->after;
+        aligned = from && range_end(from) == seq;
+    }
+}
+
+/*
+ * FPDUs that do not fit together can have markers in them, where nobody heard the start-up frames.
+ * A marker inside of an FPDU tells how far back the FPDU began: 32 bits that are right nowhere
+ * else. True: markers were found; sizes follow them from now on.
+ */
+static bool find_markers(struct rpcrdma_tcp_connection *c, int end, struct rpcrdma_range *from,
+                         uint32_t seq)
+{
+    struct rpcrdma_stream *s = &c->stream[end];
+    uint8_t header[RPCRDMA_FPDU_HEADER], marker[4];
+
+    if (markers_known(c, end))
+        return false;
+    for (unsigned i = 0; i < RPCRDMA_IN_A_ROW; i++) {
+        uint32_t size;
+
+        if (rpcrdma_ddp_plausible(header, peek(&from, seq, header, sizeof(header))) !=
+            RPCRDMA_PLAUSIBLE_YES)
+            return false;
+        size = rpcrdma_mpa_size(c, end, seq, rpcrdma_get_be16(header));
+        for (uint32_t at = 4; at < size && at < RPCRDMA_MARKER_EVERY; at += 4) {
+            struct rpcrdma_range *there = from;
+
+            if (peek(&there, seq + at, marker, 4) == 4 && rpcrdma_get_be32(marker) == at) {
+                s->has_phase = true;
+                s->marker_phase = seq + at;
+                c->stream[1 - end].mpa_marker = true;
+                return true;
+            }
+        }
+        seq += size;
+    }
+    return false;
+}
+
+/* As follow; if need be with markers, which then are known. */
+static enum chain follow_anyway(struct rpcrdma_tcp *tcp, struct rpcrdma_tcp_connection *c, int end,
+                                struct rpcrdma_range *from, uint32_t seq, unsigned *count)
+{
+    enum chain chain = follow(tcp, c, end, from, seq, count);
+    bool announced = c->stream[1 - end].mpa_marker;
+
+    if (chain != CHAIN_NO || *count == 0 || !find_markers(c, end, from, seq))
+        return chain;
+    chain = follow(tcp, c, end, from, seq, count);
+    if (chain == CHAIN_SURE)
+        return chain;
+    c->stream[end].has_phase = false; /* to be tried again when there is more to see */
+    c->stream[1 - end].mpa_marker = announced;
+    return chain == CHAIN_NO ? CHAIN_NO : CHAIN_PENDING;
+}
+
+static void get_in_step(struct rpcrdma_tcp *tcp, struct rpcrdma_tcp_connection *c, int end,
+                        uint32_t seq, enum chain chain)
+{
+    struct rpcrdma_stream *s = &c->stream[end];
+
+    if (!s->has_phase && !c->stream[1 - end].mpa_marker) {
+        s->has_phase = true; /* later FPDUs are at multiples of 4 from here */
+        s->marker_phase = seq;
+    }
+    rpcrdma_stream_drop(tcp, s, seq);
+    s->next = seq;
+    s->phase = RPCRDMA_STREAM_FPDU;
+    s->unproven = chain == CHAIN_SURE ? 0 : RPCRDMA_IN_A_ROW;
+    s->n_candidates = 0;
+    s->impatient = false;
+    s->tagged_open[0] = s->tagged_open[1] = true; /* what went before is not known */
+}
+
+static bool good_enough(enum chain chain, bool segment)
+{
+    return chain == CHAIN_SURE || (chain == CHAIN_ALIGNED && segment);
+}
+
+/* Whether bytes between this range and the next will still come. */
+static bool hole_open(const struct rpcrdma_stream *s, const struct rpcrdma_range *r)
+{
+    return !s->has_ack || rpcrdma_seq_diff(s->ack, r->after->seq) < 0;
+}
+
+void rpcrdma_stream_look(struct rpcrdma_tcp *tcp, struct rpcrdma_tcp_connection *c, int end,
+                         bool last)
+{
+    struct rpcrdma_stream *s = &c->stream[end];
+    /* FPDUs are multiples of 4 bytes long */
+    uint32_t step = s->has_phase ? 4 : 1;
+    unsigned kept = 0, count;
+    bool known = markers_known(c, end);
+
+    for (unsigned i = 0; i < s->n_candidates; i++) {
+        uint32_t seq = s->candidate[i].seq;
+        enum chain chain;
+
+        if (rpcrdma_seq_diff(seq, s->next) < 0)
+            continue;
+        chain = s->candidate[i].segment ? follow_anyway(tcp, c, end, s->held, seq, &count)
+                                        : follow(tcp, c, end, s->held, seq, &count);
+        if (good_enough(chain, (s->candidate[i].segment && known) || last)) {
+            get_in_step(tcp, c, end, seq, chain);
+            return;
+        }
+        if (chain != CHAIN_NO)
+            s->candidate[kept++] = s->candidate[i];
+    }
+    s->n_candidates = kept;
+
+    if (rpcrdma_seq_diff(s->scanned, s->next) < 0)
+        s->scanned = s->next;
+    for (struct rpcrdma_range *r = s->held; r; r = r->after) {
+        uint32_t seq;
+
+        if (rpcrdma_seq_diff(range_end(r), s->scanned) <= 0)
+            continue;
+        if (rpcrdma_seq_diff(s->scanned, r->seq) < 0)
+            s->scanned = r->seq;
+        seq = s->scanned + (s->has_phase ? (s->marker_phase - s->scanned) % 4 : 0);
+        for (; rpcrdma_seq_diff(seq, r->seq + r->caplen) < 0; seq += step) {
+            const uint8_t *p = r->bytes + (seq - r->seq);
+            bool whole = r->seq + r->caplen - seq >= 4, segment = r->segment && seq == r->seq;
+            uint8_t header[RPCRDMA_FPDU_HEADER];
+            struct rpcrdma_range *from = r;
+            enum chain chain;
+
+            /* nearly every position ends here */
+            if (whole && !rpcrdma_mpa_markers(c, end) &&
+                ((p[2] & 0x3f) != 0x01 || (p[3] & 0xf0) != 0x40))
+                continue;
+            if (peek_content(c, end, &from, seq, header, sizeof(header)) < 16 && !last &&
+                r->caplen == r->len && !r->after) {
+                s->scanned = seq; /* wait for the rest of it */
+                return;
+            }
+            chain = segment ? follow_anyway(tcp, c, end, r, seq, &count)
+                            : follow(tcp, c, end, r, seq, &count);
+            if (good_enough(chain, (segment && known) || last) && count > 0) {
+                get_in_step(tcp, c, end, seq, chain);
+                return;
+            }
+            /* cut packets show no second header: the one at the segment's start is taken */
+            if (chain != CHAIN_NO && count > 0 && segment && known && r->caplen < r->len) {
+                get_in_step(tcp, c, end, seq, chain);
+                return;
+            }
+            if (chain != CHAIN_NO && s->n_candidates < RPCRDMA_CANDIDATES) {
+                s->candidate[s->n_candidates].seq = seq;
+                s->candidate[s->n_candidates++].segment = segment;
+            }
+        }
+        s->scanned = range_end(r);
+        if (r->after && r->after->seq != s->scanned && !last && hole_open(s, r))
+            return;
+    }
+}
+
+bool rpcrdma_stream_judge(struct rpcrdma_tcp *tcp, struct rpcrdma_tcp_connection *c)
+{
+    bool anchored[2] = {false, false}, sure = false;
+    unsigned total = 0;
+
+    for (int end = 0; end < 2; end++) {
+        struct rpcrdma_stream *s = &c->stream[end];
+        unsigned count;
+        enum chain chain;
+
+        if (!s->held || !s->held->segment)
+            continue;
+        chain = follow_anyway(tcp, c, end, s->held, s->next, &count);
+        if (chain == CHAIN_NO && count == 0)
+            continue; /* it began inside of an FPDU, perhaps */
+        if (chain == CHAIN_NO)
+            return false;
+        anchored[end] = true;
+        total += count;
+        sure |= chain == CHAIN_SURE;
+    }
+    if (!anchored[0] && !anchored[1])
+        return false;
+    if (!sure && total < RPCRDMA_IN_A_ROW)
+        return c->stream[0].held_bytes + c->stream[1].held_bytes <= UNCONFIRMED_MOST;
+    c->confirmed = true;
+    return true;
+}

@@ -1,0 +1,449 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "net/iwarp/tcp.h"
+
+#include <stdlib.h>
+
+enum {
+    BUCKETS = 1024, /* at first */
+    MEMORY_MOST = 64 << 20,
+    TCP_BYTES = 20,
+};
+
+enum { TCP_FIN = 0x01, TCP_SYN = 0x02, TCP_RST = 0x04, TCP_ACK = 0x10 };
+
+/* --- memory ------------------------------------------------------------------------------------
+ */
+
+static void list_remove(struct rpcrdma_tcp *tcp, struct rpcrdma_tcp_connection *c)
+{
+    struct rpcrdma_tcp_list *list = c->holding ? &tcp->holding : &tcp->idle;
+
+    *(c->newer ? &c->newer->older : &list->newest) = c->older;
+    *(c->older ? &c->older->newer : &list->oldest) = c->newer;
+}
+
+static void list_add(struct rpcrdma_tcp *tcp, struct rpcrdma_tcp_connection *c)
+{
+    struct rpcrdma_tcp_list *list;
+
+    c->holding = c->stream[0].held || c->stream[1].held;
+    list = c->holding ? &tcp->holding : &tcp->idle;
+    c->newer = NULL;
+    c->older = list->newest;
+    *(list->newest ? &list->newest->newer : &list->oldest) = c;
+    list->newest = c;
+}
+
+static void forget(struct rpcrdma_tcp *tcp, struct rpcrdma_tcp_connection *c)
+{
+    struct rpcrdma_tcp_connection **at = &tcp->bucket[c->hash & (tcp->n_buckets - 1)];
+
+    while (*at != c)
+        at = &(*at)->chain;
+    *at = c->chain;
+    tcp->n_connections--;
+    list_remove(tcp, c);
+    rpcrdma_stream_clear(tcp, &c->stream[0]);
+    rpcrdma_stream_clear(tcp, &c->stream[1]);
+    rpcrdma_tcp_release(tcp, c, sizeof(*c));
+}
+
+/* Nothing more is waited for: what is held is given out, with its holes. */
+static void give_up(struct rpcrdma_tcp *tcp, struct rpcrdma_tcp_connection *c)
+{
+    if (c->confirmed)
+        rpcrdma_stream_advance(tcp, c, true);
+    rpcrdma_stream_give_up(tcp, &c->stream[0]);
+    rpcrdma_stream_give_up(tcp, &c->stream[1]);
+}
+
+static bool make_room(struct rpcrdma_tcp *tcp, const struct rpcrdma_tcp_connection *not_this)
+{
+    struct rpcrdma_tcp_connection *c = tcp->holding.oldest;
+
+    if (c == not_this && c)
+        c = c->newer;
+    if (c && c->confirmed) {
+        give_up(tcp, c);
+        list_remove(tcp, c);
+        list_add(tcp, c);
+        return true;
+    }
+    if (!c) {
+        c = tcp->idle.oldest;
+        if (c == not_this && c)
+            c = c->newer;
+    }
+    if (!c)
+        return false;
+    forget(tcp, c);
+    return true;
+}
+
+void *rpcrdma_tcp_alloc(struct rpcrdma_tcp *tcp, struct rpcrdma_tcp_connection *connection,
+                        size_t n)
+{
+    void *memory;
+
+    /* Giving up a connection can need memory in turn: a little, soon returned. */
+    while (tcp->memory + n > tcp->max_memory && !tcp->reconstruct_room) {
+        bool made;
+
+        tcp->reconstruct_room = true;
+        made = make_room(tcp, connection);
+        tcp->reconstruct_room = false;
+        if (!made)
+            return NULL;
+    }
+    memory = malloc(n);
+    if (memory)
+        tcp->memory += n;
+    return memory;
+}
+
+void rpcrdma_tcp_release(struct rpcrdma_tcp *tcp, void *memory, size_t n)
+{
+    if (memory)
+        tcp->memory -= n;
+    free(memory);
+}
+
+bool rpcrdma_tcp_init(struct rpcrdma_net *net, uint64_t max_memory)
+{
+    struct rpcrdma_tcp *tcp = calloc(1, sizeof(*tcp));
+
+    if (!tcp)
+        return false;
+    tcp->net = net;
+    tcp->max_memory = max_memory ? max_memory : MEMORY_MOST;
+    tcp->bucket = calloc(BUCKETS, sizeof(struct rpcrdma_tcp_connection *));
+    if (!tcp->bucket) {
+        free(tcp);
+        return false;
+    }
+    tcp->n_buckets = BUCKETS;
+    rpcrdma_crc_init(&tcp->crc32c, RPCRDMA_CRC_CASTAGNOLI);
+    net->tcp = tcp;
+    return true;
+}
+
+void rpcrdma_tcp_free(struct rpcrdma_tcp *tcp)
+{
+    if (!tcp)
+        return;
+    while (tcp->holding.oldest)
+        forget(tcp, tcp->holding.oldest);
+    while (tcp->idle.oldest)
+        forget(tcp, tcp->idle.oldest);
+    assert(tcp->memory == 0 && tcp->n_connections == 0);
+    free(tcp->scratch);
+    free(tcp->bucket);
+    free(tcp);
+}
+
+void rpcrdma_tcp_end(struct rpcrdma_tcp *tcp)
+{
+    struct rpcrdma_tcp_connection *c;
+
+    tcp->reconstruct_room = true; /* nothing is added any more; nothing may vanish meanwhile */
+    while ((c = tcp->holding.oldest) || (c = tcp->idle.oldest)) {
+        if (c->confirmed && !c->closed)
+            rpcrdma_stream_advance(tcp, c, true);
+        forget(tcp, c);
+    }
+    tcp->reconstruct_room = false;
+}
+
+void rpcrdma_tcp_finding(struct rpcrdma_tcp *tcp, const struct rpcrdma_stream *s,
+                         enum rpcrdma_rule_id rule, const char *what, uint64_t arg0, uint64_t arg1)
+{
+    struct rpcrdma_finding finding = {
+        .rule = rule,
+        .frame = s->frame ? s->frame : tcp->frame,
+        .offset = -1,
+        .arg = {arg0, arg1},
+        .what = what,
+    };
+
+    if (tcp->net->sink.finding)
+        tcp->net->sink.finding(tcp->net->sink.context, &finding);
+}
+
+/* --- connections -------------------------------------------------------------------------------
+ */
+
+struct segment {
+    uint64_t key[2][2]; /* source, destination */
+    uint16_t port[2];
+    uint32_t ack;
+    uint8_t flags;
+    struct rpcrdma_iovec piece;
+};
+
+static uint64_t mix(uint64_t value)
+{
+    value ^= value >> 32;
+    value *= UINT64_C(0xd6e8feb86659fd93);
+    value ^= value >> 32;
+    value *= UINT64_C(0xd6e8feb86659fd93);
+    return value ^ value >> 32;
+}
+
+/* The addresses as words: to compare those takes less than to compare what was just copied. */
+static void keys(const struct rpcrdma_layer *l, struct segment *t)
+{
+    if (l->family == RPCRDMA_ADDRESS_IPV4) {
+        t->key[0][0] = rpcrdma_get_be32(l->src);
+        t->key[1][0] = rpcrdma_get_be32(l->dst);
+        t->key[0][1] = t->key[1][1] = 0;
+    } else {
+        memcpy(t->key[0], l->src, 16);
+        memcpy(t->key[1], l->dst, 16);
+    }
+}
+
+/* The same for both directions. */
+static uint64_t hash_of(const struct rpcrdma_tcp *tcp, const struct segment *t)
+{
+    uint64_t sum = 0;
+
+    for (int i = 0; i < 2; i++) {
+        uint64_t word = t->key[i][0] << 16 ^ t->port[i] ^ (uintptr_t)tcp;
+
+        if (t->key[i][1])
+            word = mix(word) + t->key[i][0] + t->key[i][1];
+        sum += mix(word);
+    }
+    return mix(sum);
+}
+
+static bool same_end(const struct rpcrdma_tcp_connection *c, int end, const struct segment *t,
+                     int side)
+{
+    return c->key[end][0] == t->key[side][0] && c->key[end][1] == t->key[side][1] &&
+           c->port[end] == t->port[side];
+}
+
+static struct rpcrdma_tcp_connection *find(struct rpcrdma_tcp *tcp, const struct segment *t,
+                                           uint64_t hash, int *end)
+{
+    struct rpcrdma_tcp_connection *c = tcp->bucket[hash & (tcp->n_buckets - 1)];
+
+    for (; c; c = c->chain) {
+        if (c->hash != hash)
+            continue;
+        for (int i = 0; i < 2; i++)
+            if (same_end(c, i, t, 0) && same_end(c, 1 - i, t, 1)) {
+                *end = i;
+                return c;
+            }
+    }
+    return NULL;
+}
+
+static void grow(struct rpcrdma_tcp *tcp)
+{
+    size_t n = tcp->n_buckets * 2;
+    struct rpcrdma_tcp_connection **bucket = calloc(n, sizeof(struct rpcrdma_tcp_connection *));
+
+    if (!bucket)
+        return; /* longer chains */
+    for (size_t i = 0; i < tcp->n_buckets; i++)
+        while (tcp->bucket[i]) {
+            struct rpcrdma_tcp_connection *c = tcp->bucket[i];
+
+            tcp->bucket[i] = c->chain;
+            c->chain = bucket[c->hash & (n - 1)];
+            bucket[c->hash & (n - 1)] = c;
+        }
+    free(tcp->bucket);
+    tcp->bucket = bucket;
+    tcp->n_buckets = n;
+}
+
+static struct rpcrdma_tcp_connection *create(struct rpcrdma_tcp *tcp, const struct rpcrdma_layer *l,
+                                             const struct segment *t, uint64_t hash)
+{
+    struct rpcrdma_tcp_connection *c = rpcrdma_tcp_alloc(tcp, NULL, sizeof(*c));
+
+    if (!c)
+        return NULL;
+    memset(c, 0, sizeof(*c));
+    if (tcp->n_connections >= tcp->n_buckets)
+        grow(tcp);
+    c->hash = hash;
+    c->chain = tcp->bucket[hash & (tcp->n_buckets - 1)];
+    tcp->bucket[hash & (tcp->n_buckets - 1)] = c;
+    tcp->n_connections++;
+    for (int i = 0; i < 2; i++) {
+        memcpy(c->key[i], t->key[i], sizeof(c->key[i]));
+        rpcrdma_layer_address(l->family, i == 0 ? l->src : l->dst, &c->address[i]);
+        c->port[i] = t->port[i];
+        c->stream[i].phase = RPCRDMA_STREAM_LOOKING;
+    }
+    list_add(tcp, c);
+    return c;
+}
+
+static void begin(struct rpcrdma_stream *s, enum rpcrdma_stream_phase phase, uint32_t seq)
+{
+    s->phase = phase;
+    s->has_next = true;
+    s->next = s->start = s->scanned = seq;
+}
+
+/* A connection is worth remembering when this segment of a sender (end 0) shows MPA. */
+static struct rpcrdma_tcp_connection *
+recognise(struct rpcrdma_tcp *tcp, const struct rpcrdma_layer *l, struct segment *t, uint64_t hash)
+{
+    const struct rpcrdma_iovec *piece = &t->piece;
+    bool request = rpcrdma_mpa_is_request(piece->bytes, piece->caplen);
+    bool reply = !request && rpcrdma_mpa_is_reply(piece->bytes, piece->caplen);
+    struct rpcrdma_tcp_connection *c;
+
+    if (!request && !reply &&
+        rpcrdma_ddp_plausible(piece->bytes, piece->caplen) != RPCRDMA_PLAUSIBLE_YES)
+        return NULL;
+    c = create(tcp, l, t, hash);
+    if (!c || (!request && !reply))
+        return c;
+    c->confirmed = true;
+    begin(&c->stream[0], RPCRDMA_STREAM_START, piece->seq);
+    if (!(t->flags & TCP_ACK))
+        return c;
+    if (request) {
+        begin(&c->stream[1], RPCRDMA_STREAM_START, t->ack);
+    } else { /* what the Reply acknowledges is the Request, so FPDUs follow */
+        begin(&c->stream[1], RPCRDMA_STREAM_FPDU, t->ack);
+        c->stream[1].unproven = RPCRDMA_IN_A_ROW; /* but for a Reply that was sent again */
+        c->stream[1].has_phase = true;
+        c->stream[1].marker_phase = t->ack;
+    }
+    return c;
+}
+
+/* The same addresses and ports, but not the connection that is known. */
+static bool another(const struct rpcrdma_tcp_connection *c, int end, const struct segment *t)
+{
+    const struct rpcrdma_stream *s = &c->stream[end];
+
+    if (!s->has_next) /* what only looked like an FPDU may be known of the other direction */
+        return !c->confirmed && rpcrdma_mpa_is_request(t->piece.bytes, t->piece.caplen);
+    if (t->flags & TCP_SYN)
+        return t->piece.seq != s->start;
+    return t->piece.seq != s->start && rpcrdma_mpa_is_request(t->piece.bytes, t->piece.caplen) &&
+           (c->closed || s->phase != RPCRDMA_STREAM_FPDU ||
+            rpcrdma_seq_diff(t->piece.seq, s->start) < 0 ||
+            rpcrdma_seq_diff(t->piece.seq, s->next) >= 0);
+}
+
+static void reset(struct rpcrdma_tcp *tcp, struct rpcrdma_tcp_connection *c, int end)
+{
+    struct rpcrdma_op op;
+
+    if (c->confirmed) {
+        rpcrdma_stream_advance(tcp, c, true);
+        c->stream[end].frame = tcp->frame;
+        c->stream[end].time_ns = tcp->time_ns;
+        rpcrdma_mpa_ends(tcp, c, end);
+        rpcrdma_mpa_ends(tcp, c, 1 - end);
+        rpcrdma_ddp_op(c, end, RPCRDMA_OP_RESET, &op);
+        tcp->net->sink.op(tcp->net->sink.context, &op);
+    }
+    c->closed = true;
+}
+
+static void take(struct rpcrdma_tcp *tcp, struct rpcrdma_tcp_connection *c, int end,
+                 const struct segment *t)
+{
+    struct rpcrdma_stream *s = &c->stream[end], *other = &c->stream[1 - end];
+
+    tcp->arrival++;
+    if (t->flags & TCP_ACK && !(t->flags & TCP_RST) && other->has_next &&
+        rpcrdma_seq_diff(t->ack, other->next) <= RPCRDMA_WINDOW_MOST &&
+        (!other->has_ack || rpcrdma_seq_diff(t->ack, other->ack) > 0)) {
+        other->has_ack = true;
+        other->ack = t->ack;
+    }
+    if (t->flags & TCP_FIN && !s->has_fin) {
+        s->has_fin = true;
+        s->fin_arrival = tcp->arrival;
+        s->fin_frame = tcp->frame;
+        s->fin_time_ns = tcp->time_ns;
+        s->fin = t->piece.seq + t->piece.len;
+    }
+    rpcrdma_stream_segment(tcp, c, end, &t->piece);
+    if (!c->closed && t->flags & TCP_RST)
+        reset(tcp, c, end);
+    else if (!c->closed && c->confirmed && s->has_fin && other->has_fin && s->has_ack &&
+             other->has_ack && rpcrdma_seq_diff(s->ack, s->fin) > 0 &&
+             rpcrdma_seq_diff(other->ack, other->fin) > 0)
+        rpcrdma_stream_advance(tcp, c, true); /* both ends have all there was */
+}
+
+/* RFC 9293 section 3.1 */
+enum rpcrdma_verdict rpcrdma_layer_tcp(struct rpcrdma_layer *l)
+{
+    const uint8_t *p = rpcrdma_cursor_take(&l->c, TCP_BYTES, "TCP header");
+    struct rpcrdma_tcp *tcp = l->net->tcp;
+    struct rpcrdma_tcp_connection *c;
+    struct segment t;
+    uint32_t header;
+    uint64_t hash;
+    bool confirmed;
+    int end = 0;
+
+    if (!p)
+        return rpcrdma_layer_failed(l, false);
+    header = (p[12] >> 4) * 4u;
+    if (header < TCP_BYTES || header - TCP_BYTES > rpcrdma_cursor_left(&l->c))
+        return RPCRDMA_IS_OTHER;
+    t.piece.len = (uint32_t)rpcrdma_cursor_left(&l->c) - (header - TCP_BYTES);
+    t.piece.caplen = 0;
+    t.piece.bytes = NULL;
+    if (rpcrdma_cursor_captured(&l->c) > header - TCP_BYTES) {
+        rpcrdma_cursor_take(&l->c, header - TCP_BYTES, "TCP options");
+        t.piece.caplen = (uint32_t)rpcrdma_cursor_captured(&l->c);
+        t.piece.bytes = l->c.base + l->c.off;
+    }
+    if (tcp->n_connections == 0 && t.piece.caplen < 16)
+        return RPCRDMA_IS_OTHER;
+    t.flags = p[13];
+    t.piece.seq = rpcrdma_get_be32(p + 4) + (t.flags & TCP_SYN ? 1 : 0);
+    t.piece.segment = true;
+    t.ack = rpcrdma_get_be32(p + 8);
+    t.port[0] = rpcrdma_get_be16(p);
+    t.port[1] = rpcrdma_get_be16(p + 2);
+
+    keys(l, &t);
+    hash = hash_of(tcp, &t);
+    tcp->frame = l->packet->frame;
+    tcp->time_ns = l->packet->time_ns;
+    c = tcp->n_connections > 0 ? find(tcp, &t, hash, &end) : NULL;
+    if (c && another(c, end, &t)) {
+        if (c->confirmed && !c->closed)
+            rpcrdma_stream_advance(tcp, c, true);
+        forget(tcp, c);
+        c = NULL;
+    }
+    if (!c) {
+        end = 0;
+        c = recognise(tcp, l, &t, hash);
+        if (!c)
+            return RPCRDMA_IS_OTHER;
+    }
+    if (!c->closed)
+        take(tcp, c, end, &t);
+    confirmed = c->confirmed;
+    if (c->closed) {
+        rpcrdma_stream_clear(tcp, &c->stream[0]);
+        rpcrdma_stream_clear(tcp, &c->stream[1]);
+    }
+    if (c->closed && !c->confirmed) { /* no MPA after all */
+        forget(tcp, c);
+    } else {
+        list_remove(tcp, c);
+        list_add(tcp, c);
+    }
+    return confirmed ? RPCRDMA_IS_RDMA : RPCRDMA_IS_OTHER;
+}

@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef RPCRDMA_NET_IWARP_TCP_H
+#define RPCRDMA_NET_IWARP_TCP_H
+
+/*
+ * iWARP: RDMAP (RFC 5040) on DDP (RFC 5041) on MPA (RFC 5044, RFC 6581) on TCP.
+ *
+ *   tcp.c     segments, and the table of connections
+ *   tcp_reorder.c   bytes of both directions in order; what is missing is waited for, then lost
+ *   mpa.c     start-up frames, and FPDUs out of the bytes
+ *   resync.c  finding the FPDUs again where the boundaries are not known
+ *   ddp.c     one FPDU becomes one operation
+ *
+ * A connection is remembered when it shows an MPA Request or Reply, or a segment that begins with
+ * what could be an FPDU; any other TCP costs a look at its first bytes. In order, bytes are read
+ * where the packet lies. They are copied only where an FPDU spans segments, or waits for others.
+ *
+ * An operation bears frame and time of the packet with which the receiver had it: of an FPDU
+ * behind a hole that is the packet that filled the hole. So in each direction they never go back.
+ * What was held until a connection begun in mid-stream was recognised bears its own packet's, and
+ * can be older than operations of other connections that were given before it.
+ */
+
+#include "bound.h"
+#include "net/packet/layer.h"
+
+enum rpcrdma_stream_phase {
+    RPCRDMA_STREAM_START,   /* an MPA Request or Reply comes next */
+    RPCRDMA_STREAM_FPDU,    /* in step: an FPDU comes next, or is partly there */
+    RPCRDMA_STREAM_LOOKING, /* out of step */
+};
+
+/* Captured bytes that cannot be read yet. Ranges of a stream are sorted and do not overlap. */
+struct rpcrdma_range {
+    struct rpcrdma_range *after;
+    uint32_t seq, len, caplen;
+    uint64_t arrival, frame;
+    int64_t time_ns;
+    bool segment; /* begins where a segment's payload did */
+    uint8_t bytes[];
+};
+
+enum { RPCRDMA_CANDIDATES = 8 };
+
+struct rpcrdma_stream { /* one direction */
+    enum rpcrdma_stream_phase phase;
+    uint32_t next;  /* sequence number of the next byte to be read */
+    uint32_t start; /* of the first byte known: tells a new connection from an old segment */
+    uint32_t ack;   /* the receiver has all bytes before it */
+    uint32_t fin;   /* sequence number after the last byte */
+    bool has_next, has_ack, has_fin, fin_given;
+    uint64_t fin_arrival, fin_frame;
+    int64_t fin_time_ns;
+
+    uint64_t arrival, frame; /* latest packet that contributed to what is being read */
+    int64_t time_ns;
+
+    struct rpcrdma_range *held, *held_last;
+    uint32_t held_bytes, n_held;
+
+    /* an FPDU or start-up frame of which only the beginning is there */
+    uint8_t *partial;
+    uint32_t partial_room; /* allocated */
+    uint32_t partial_have; /* captured, without a hole */
+    uint32_t partial_seen; /* on the wire */
+    uint32_t partial_size; /* of the whole; 0: not known yet */
+
+    bool mpa_seen, mpa_marker, mpa_crc; /* what this direction's start-up frame said */
+    bool has_phase;                     /* marker_phase is known, so FPDUs are at + 4 n */
+    uint8_t unproven;      /* in step by inference: so many FPDUs must fit until it is sure */
+    uint32_t marker_phase; /* sequence number where the first FPDU began */
+    bool tagged_open[2];   /* a Write, a Read Response had no last segment yet, perhaps */
+
+    bool send_known; /* the next two are what a Send's segment must have */
+    uint32_t send_msn, send_offset;
+
+    /* looking for an FPDU */
+    uint32_t scanned; /* everything before was tried */
+    struct {
+        uint32_t seq;
+        bool segment;                /* begins where a segment did */
+    } candidate[RPCRDMA_CANDIDATES]; /* an FPDU could begin there, if what is missing fits */
+    unsigned n_candidates;
+    bool impatient; /* the other direction does not wait for it any more */
+};
+
+struct rpcrdma_tcp_connection {
+    struct rpcrdma_tcp_connection *chain;         /* in its hash bucket */
+    struct rpcrdma_tcp_connection *newer, *older; /* in its list */
+    uint64_t hash;
+    uint64_t key[2][2];                /* the addresses, to be found by */
+    struct rpcrdma_address address[2]; /* stream i is sent by end i */
+    uint16_t port[2];
+    bool confirmed; /* it is MPA: start-up frame seen, or FPDUs in a row */
+    bool closed;    /* reset, or no MPA after all: what still comes is not read */
+    bool holding;   /* which list it is in */
+    struct rpcrdma_stream stream[2];
+};
+
+struct rpcrdma_tcp_list {
+    struct rpcrdma_tcp_connection *newest, *oldest;
+};
+
+struct rpcrdma_tcp {
+    struct rpcrdma_net *net;
+    struct rpcrdma_tcp_connection **bucket;
+    size_t n_buckets, n_connections;
+    struct rpcrdma_tcp_list idle, holding; /* least recently used at `oldest` */
+    uint64_t memory, max_memory;           /* bytes allocated for connections and what they hold */
+    uint64_t arrival;                      /* of segments, counted */
+    uint64_t frame;                        /* the packet at hand */
+    int64_t time_ns;
+    uint8_t *scratch; /* an FPDU freed of its markers */
+    bool reconstruct_room;
+    struct rpcrdma_crc crc32c;
+};
+
+/* tcp.c */
+bool rpcrdma_tcp_init(struct rpcrdma_net *net, uint64_t max_memory);
+void rpcrdma_tcp_free(struct rpcrdma_tcp *tcp);
+void rpcrdma_tcp_end(struct rpcrdma_tcp *tcp); /* gives out what can be, forgets all connections */
+/* Accounts for n bytes and gets them; when too much is held, what has waited longest is given up.
+ * NULL: there is no memory; `connection` is never the one that loses what it holds. */
+void *rpcrdma_tcp_alloc(struct rpcrdma_tcp *tcp, struct rpcrdma_tcp_connection *connection,
+                        size_t n);
+void rpcrdma_tcp_release(struct rpcrdma_tcp *tcp, void *memory, size_t n);
+void rpcrdma_tcp_finding(struct rpcrdma_tcp *tcp, const struct rpcrdma_stream *s,
+                         enum rpcrdma_rule_id rule, const char *what, uint64_t arg0, uint64_t arg1);
+
+/* tcp_reorder.c */
+struct rpcrdma_iovec { /* bytes on their way into a stream */
+    uint32_t seq, len, caplen;
+    const uint8_t *bytes;
+    bool segment;
+};
+/* Takes the bytes of a segment, and gives out all that can be. */
+void rpcrdma_stream_segment(struct rpcrdma_tcp *tcp, struct rpcrdma_tcp_connection *c, int end,
+                            const struct rpcrdma_iovec *piece);
+/* Gives out all that can be; `last`: nothing more will come, so holes stay holes. */
+void rpcrdma_stream_advance(struct rpcrdma_tcp *tcp, struct rpcrdma_tcp_connection *c, bool last);
+/* Frees what is held; what had begun counts as not captured from then on. */
+void rpcrdma_stream_give_up(struct rpcrdma_tcp *tcp, struct rpcrdma_stream *s);
+/* For a stream that is not read any more. */
+void rpcrdma_stream_clear(struct rpcrdma_tcp *tcp, struct rpcrdma_stream *s);
+/* Forgets what is held before seq. */
+void rpcrdma_stream_drop(struct rpcrdma_tcp *tcp, struct rpcrdma_stream *s, uint32_t seq);
+
+/* mpa.c */
+enum { RPCRDMA_MARKER_EVERY = 512, RPCRDMA_MARKER_BYTES = 4 };
+/* Reads from the front of a piece that is next in order. Returns how many bytes it used: all, or
+ * less when it fell out of step, or when the connection turned out to be no MPA (closed). */
+uint32_t rpcrdma_mpa_read(struct rpcrdma_tcp *tcp, struct rpcrdma_tcp_connection *c, int end,
+                          const struct rpcrdma_iovec *piece);
+/* The stream ends: says so if that is inside of an FPDU. */
+void rpcrdma_mpa_ends(struct rpcrdma_tcp *tcp, const struct rpcrdma_tcp_connection *c, int end);
+bool rpcrdma_mpa_is_request(const uint8_t *bytes, size_t caplen);
+bool rpcrdma_mpa_is_reply(const uint8_t *bytes, size_t caplen);
+bool rpcrdma_mpa_markers(const struct rpcrdma_tcp_connection *c, int end);
+/* Bytes of TCP that an FPDU with this ULPDU length takes at seq: pad, CRC and markers included. */
+uint32_t rpcrdma_mpa_size(const struct rpcrdma_tcp_connection *c, int end, uint32_t seq,
+                          uint32_t ulpdu);
+
+/* resync.c */
+enum { RPCRDMA_IN_A_ROW = 3 }; /* FPDUs that show where FPDUs begin */
+/* Looks for an FPDU among what is held, and gets in step at the first. */
+void rpcrdma_stream_look(struct rpcrdma_tcp *tcp, struct rpcrdma_tcp_connection *c, int end,
+                         bool last);
+/* Whether a connection begun in mid-stream is MPA. False: it is not, forget it. */
+bool rpcrdma_stream_judge(struct rpcrdma_tcp *tcp, struct rpcrdma_tcp_connection *c);
+
+/* ddp.c */
+enum rpcrdma_plausible { RPCRDMA_PLAUSIBLE_NO, RPCRDMA_PLAUSIBLE_MAYBE, RPCRDMA_PLAUSIBLE_YES };
+enum { RPCRDMA_FPDU_HEADER = 20, RPCRDMA_FPDU_LEAST = 20 };
+/* Whether an FPDU can begin with these bytes (its length field first). MAYBE: too few of them. */
+enum rpcrdma_plausible rpcrdma_ddp_plausible(const uint8_t *fpdu, size_t caplen);
+void rpcrdma_ddp(struct rpcrdma_tcp *tcp, struct rpcrdma_tcp_connection *c, int end, uint32_t seq,
+                 const uint8_t *ulpdu, uint32_t caplen, uint32_t len);
+/* An operation of this direction with all that does not depend on its kind. */
+void rpcrdma_ddp_op(const struct rpcrdma_tcp_connection *c, int end, enum rpcrdma_op_kind kind,
+                    struct rpcrdma_op *op);
+
+/* The greatest window (RFC 7323 section 2.3). With bytes further ahead, those that are held would
+ * not be in one order. */
+#define RPCRDMA_WINDOW_MOST (INT32_C(1) << 30)
+
+static inline int32_t rpcrdma_seq_diff(uint32_t a, uint32_t b)
+{
+    return (int32_t)(a - b);
+}
+
+#endif

@@ -1,0 +1,348 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "net/iwarp/tcp.h"
+
+/* TCP's bytes in order: RFC 9293 section 3.4, sequence numbers modulo 2^32. */
+
+enum {
+    /* of one stream: hostile input must not make lists long, */
+    RANGES_MOST = RPCRDMA_BOUND(8192, 4),
+    HELD_MOST = RPCRDMA_BOUND(16 << 20, 2048),     /* more than any window in use, */
+    LOOKING_MOST = RPCRDMA_BOUND(256 << 10, 1024), /* out of step: three of the greatest FPDUs */
+};
+
+static uint32_t range_end(const struct rpcrdma_range *r)
+{
+    return r->seq + r->len;
+}
+
+static void range_free(struct rpcrdma_tcp *tcp, struct rpcrdma_stream *s, struct rpcrdma_range *r)
+{
+    s->held_bytes -= r->caplen;
+    s->n_held--;
+    rpcrdma_tcp_release(tcp, r, sizeof(*r) + r->caplen);
+}
+
+/* The first range; what is behind it stays. */
+static void range_pop(struct rpcrdma_tcp *tcp, struct rpcrdma_stream *s)
+{
+    struct rpcrdma_range *r = s->held;
+
+    s->held = r->after;
+    if (!s->held)
+        s->held_last = NULL;
+    range_free(tcp, s, r);
+}
+
+void rpcrdma_stream_drop(struct rpcrdma_tcp *tcp, struct rpcrdma_stream *s, uint32_t seq)
+{
+    while (s->held && rpcrdma_seq_diff(range_end(s->held), seq) <= 0)
+        range_pop(tcp, s);
+}
+
+void rpcrdma_stream_give_up(struct rpcrdma_tcp *tcp, struct rpcrdma_stream *s)
+{
+    while (s->held)
+        range_pop(tcp, s);
+    rpcrdma_tcp_release(tcp, s->partial, s->partial_room);
+    s->partial = NULL;
+    s->partial_room = s->partial_have = 0;
+}
+
+void rpcrdma_stream_clear(struct rpcrdma_tcp *tcp, struct rpcrdma_stream *s)
+{
+    rpcrdma_stream_give_up(tcp, s);
+    s->partial_seen = s->partial_size = 0;
+}
+
+/* Puts [seq, seq + len) of the piece between `before` (NULL: in front) and what follows it. */
+static void insert_after(struct rpcrdma_tcp *tcp, struct rpcrdma_tcp_connection *c, int end,
+                         struct rpcrdma_range *before, const struct rpcrdma_iovec *piece,
+                         uint32_t seq, uint32_t len)
+{
+    struct rpcrdma_stream *s = &c->stream[end];
+    uint32_t off = seq - piece->seq, caplen = piece->caplen > off ? piece->caplen - off : 0;
+    struct rpcrdma_range *r;
+
+    if (caplen > len)
+        caplen = len;
+    r = rpcrdma_tcp_alloc(tcp, c, sizeof(*r) + caplen);
+    if (!r)
+        return; /* it counts as lost when its turn comes */
+    *r = (struct rpcrdma_range){
+        .seq = seq,
+        .len = len,
+        .caplen = caplen,
+        .arrival = tcp->arrival,
+        .frame = tcp->frame,
+        .time_ns = tcp->time_ns,
+        .segment = piece->segment && off == 0,
+    };
+    if (caplen > 0)
+        memcpy(r->bytes, piece->bytes + off, caplen);
+    r->after = before ? before->after : s->held;
+    if (before)
+        before->after = r;
+    else
+        s->held = r;
+    if (!r->after)
+        s->held_last = r;
+    s->held_bytes += caplen;
+    s->n_held++;
+}
+
+/* Holds what is not there already. Where segments overlap, the first one captured rules. */
+static void hold(struct rpcrdma_tcp *tcp, struct rpcrdma_tcp_connection *c, int end,
+                 const struct rpcrdma_iovec *piece)
+{
+    struct rpcrdma_stream *s = &c->stream[end];
+    struct rpcrdma_range *before = NULL, *r = s->held;
+    uint32_t seq = piece->seq, stop = piece->seq + piece->len;
+
+    if (s->held_last && rpcrdma_seq_diff(seq, range_end(s->held_last)) >= 0) {
+        insert_after(tcp, c, end, s->held_last, piece, seq, piece->len);
+        return;
+    }
+    for (; r && rpcrdma_seq_diff(seq, stop) < 0; before = r, r = r->after) {
+        if (rpcrdma_seq_diff(seq, r->seq) < 0) {
+            uint32_t n = r->seq - seq;
+
+            if (n > stop - seq)
+                n = stop - seq;
+            insert_after(tcp, c, end, before, piece, seq, n);
+            seq += n;
+        }
+        if (rpcrdma_seq_diff(seq, range_end(r)) < 0)
+            seq = range_end(r);
+    }
+    if (rpcrdma_seq_diff(seq, stop) < 0)
+        insert_after(tcp, c, end, before, piece, seq, stop - seq);
+}
+
+static void arrived(struct rpcrdma_stream *s, uint64_t arrival, uint64_t frame, int64_t time_ns)
+{
+    if (arrival > s->arrival) {
+        s->arrival = arrival;
+        s->frame = frame;
+        s->time_ns = time_ns;
+    }
+}
+
+/* The part of the first range that is next. */
+static void read_held(struct rpcrdma_tcp *tcp, struct rpcrdma_tcp_connection *c, int end)
+{
+    struct rpcrdma_stream *s = &c->stream[end];
+    struct rpcrdma_range *r = s->held;
+    uint32_t off = s->next - r->seq;
+    struct rpcrdma_iovec piece = {
+        .seq = s->next,
+        .len = r->len - off,
+        .caplen = r->caplen > off ? r->caplen - off : 0,
+        .bytes = r->bytes + (r->caplen > off ? off : 0),
+    };
+
+    /* Reading can make room by giving up others, never this range: it is out of the list. */
+    s->held = r->after;
+    if (!s->held)
+        s->held_last = NULL;
+    arrived(s, r->arrival, r->frame, r->time_ns);
+    if (rpcrdma_mpa_read(tcp, c, end, &piece) < piece.len && !c->closed) {
+        r->after = s->held; /* out of step: the rest is looked through */
+        s->held = r;
+        if (!r->after)
+            s->held_last = r;
+        return;
+    }
+    range_free(tcp, s, r);
+}
+
+/* Bytes that nobody will show us: up to what the receiver has, or to what comes next. */
+static bool read_hole(struct rpcrdma_tcp *tcp, struct rpcrdma_tcp_connection *c, int end, bool last)
+{
+    struct rpcrdma_stream *s = &c->stream[end];
+    struct rpcrdma_iovec piece = {.seq = s->next};
+    uint32_t stop = s->next;
+
+    if (s->has_ack && rpcrdma_seq_diff(s->ack, stop) > 0)
+        stop = s->ack;
+    if (s->has_fin && rpcrdma_seq_diff(stop, s->fin) > 0)
+        stop = s->fin; /* FIN is acknowledged like a byte and is none */
+    if (s->held && (last || rpcrdma_seq_diff(stop, s->held->seq) > 0))
+        stop = s->held->seq;
+    if (rpcrdma_seq_diff(stop, s->next) <= 0)
+        return false;
+    piece.len = stop - s->next;
+    arrived(s, tcp->arrival, tcp->frame, tcp->time_ns);
+    rpcrdma_tcp_finding(tcp, s, RPCRDMA_RULE_TCP_LOST, NULL, piece.len, s->next);
+    rpcrdma_mpa_read(tcp, c, end, &piece);
+    return true;
+}
+
+static bool ready(const struct rpcrdma_stream *s)
+{
+    return s->held && s->phase != RPCRDMA_STREAM_LOOKING &&
+           rpcrdma_seq_diff(s->held->seq, s->next) <= 0;
+}
+
+static void give_fin(struct rpcrdma_tcp *tcp, struct rpcrdma_tcp_connection *c, int end, bool last)
+{
+    struct rpcrdma_stream *s = &c->stream[end];
+    struct rpcrdma_op op;
+
+    if (!c->confirmed || !s->has_fin || s->fin_given)
+        return;
+    if (!last && (s->held || (s->phase != RPCRDMA_STREAM_LOOKING && s->next != s->fin)))
+        return;
+    s->fin_given = true;
+    arrived(s, s->fin_arrival, s->fin_frame, s->fin_time_ns);
+    rpcrdma_mpa_ends(tcp, c, end);
+    rpcrdma_ddp_op(c, end, RPCRDMA_OP_DISCONNECT, &op);
+    op.seq = s->fin;
+    tcp->net->sink.op(tcp->net->sink.context, &op);
+}
+
+/* Too much is held: out of step for good, or the other direction waits for too long. */
+static void limit(struct rpcrdma_tcp *tcp, struct rpcrdma_tcp_connection *c)
+{
+    for (int end = 0; end < 2; end++) {
+        struct rpcrdma_stream *s = &c->stream[end], *other = &c->stream[1 - end];
+
+        if (s->phase == RPCRDMA_STREAM_LOOKING) {
+            while (s->held_bytes > LOOKING_MOST) {
+                s->next = range_end(s->held);
+                range_pop(tcp, s);
+            }
+            if (other->held_bytes > LOOKING_MOST)
+                s->impatient = true;
+        } else if (s->held_bytes > HELD_MOST || s->n_held > RANGES_MOST) {
+            read_hole(tcp, c, end, true);
+        }
+    }
+}
+
+void rpcrdma_stream_advance(struct rpcrdma_tcp *tcp, struct rpcrdma_tcp_connection *c, bool last)
+{
+    while (!c->closed) {
+        bool waits = false;
+        int end;
+
+        limit(tcp, c);
+        for (end = 0; end < 2; end++) {
+            struct rpcrdma_stream *s = &c->stream[end];
+
+            if (s->phase != RPCRDMA_STREAM_LOOKING || !s->held)
+                continue;
+            rpcrdma_stream_look(tcp, c, end, last);
+            if (s->phase == RPCRDMA_STREAM_LOOKING) {
+                if (last)
+                    rpcrdma_stream_drop(tcp, s, range_end(s->held_last));
+                else if (!s->impatient)
+                    waits = true;
+            }
+        }
+        if (waits)
+            break; /* so that a Reply does not overtake its Call */
+        if (ready(&c->stream[0]) && ready(&c->stream[1])) {
+            const struct rpcrdma_stream *a = &c->stream[0], *b = &c->stream[1];
+            uint64_t at_a = a->arrival > a->held->arrival ? a->arrival : a->held->arrival;
+            uint64_t at_b = b->arrival > b->held->arrival ? b->arrival : b->held->arrival;
+
+            end = at_b < at_a;
+        } else if (ready(&c->stream[0]) || ready(&c->stream[1])) {
+            end = ready(&c->stream[1]);
+        } else if ((c->stream[0].phase != RPCRDMA_STREAM_LOOKING && read_hole(tcp, c, 0, last)) ||
+                   (c->stream[1].phase != RPCRDMA_STREAM_LOOKING && read_hole(tcp, c, 1, last))) {
+            continue;
+        } else {
+            break;
+        }
+        rpcrdma_stream_drop(tcp, &c->stream[end], c->stream[end].next);
+        if (ready(&c->stream[end]))
+            read_held(tcp, c, end);
+    }
+    for (int end = 0; end < 2 && !c->closed; end++)
+        give_fin(tcp, c, end, last);
+}
+
+/* Steps over n bytes of the stream, captured or not. */
+static void step(struct rpcrdma_iovec *piece, uint32_t n)
+{
+    uint32_t captured = n < piece->caplen ? n : piece->caplen;
+
+    piece->seq += n;
+    piece->len -= n;
+    piece->caplen -= captured;
+    if (captured > 0) /* bytes of a piece without any may be NULL */
+        piece->bytes += captured;
+}
+
+/* Further ahead than a window reaches: so much was not captured. What is held has no order with
+ * what comes now, and is read before. */
+static void go_on_at(struct rpcrdma_tcp *tcp, struct rpcrdma_tcp_connection *c, int end,
+                     uint32_t seq)
+{
+    struct rpcrdma_stream *s = &c->stream[end];
+
+    if (c->confirmed)
+        rpcrdma_stream_advance(tcp, c, true);
+    while (s->held) /* of what may not be MPA */
+        range_pop(tcp, s);
+    if (c->closed || rpcrdma_seq_diff(s->next, seq) >= 0)
+        return;
+    s->has_ack = false;
+    if (c->confirmed) {
+        struct rpcrdma_iovec hole = {.seq = s->next, .len = seq - s->next};
+
+        arrived(s, tcp->arrival, tcp->frame, tcp->time_ns);
+        rpcrdma_tcp_finding(tcp, s, RPCRDMA_RULE_TCP_LOST, NULL, hole.len, s->next);
+        rpcrdma_mpa_read(tcp, c, end, &hole);
+    }
+    s->next = s->scanned = seq;
+    s->n_candidates = 0;
+}
+
+void rpcrdma_stream_segment(struct rpcrdma_tcp *tcp, struct rpcrdma_tcp_connection *c, int end,
+                            const struct rpcrdma_iovec *segment)
+{
+    struct rpcrdma_stream *s = &c->stream[end], *other = &c->stream[1 - end];
+    struct rpcrdma_iovec piece = *segment;
+    int32_t old;
+
+    if (piece.len > 0 && !s->has_next) {
+        s->has_next = true;
+        s->next = s->start = s->scanned = piece.seq;
+    }
+    old = rpcrdma_seq_diff(s->next, piece.seq);
+    if (old < -RPCRDMA_WINDOW_MOST && piece.len > 0) {
+        go_on_at(tcp, c, end, piece.seq);
+        if (c->closed)
+            return;
+        old = rpcrdma_seq_diff(s->next, piece.seq);
+    }
+    if (old > 0 && piece.len > 0) { /* what was read already, sent again */
+        step(&piece, (uint32_t)old < piece.len ? (uint32_t)old : piece.len);
+        piece.segment = false;
+    }
+    if (piece.len > 0) {
+        bool waits = other->phase == RPCRDMA_STREAM_LOOKING && other->held && !other->impatient;
+        uint32_t used = 0;
+
+        if (c->confirmed && s->phase != RPCRDMA_STREAM_LOOKING && !s->held && !waits &&
+            piece.seq == s->next) {
+            arrived(s, tcp->arrival, tcp->frame, tcp->time_ns);
+            used = rpcrdma_mpa_read(tcp, c, end, &piece);
+            if (c->closed)
+                return;
+        }
+        if (used < piece.len) {
+            step(&piece, used);
+            piece.segment &= used == 0;
+            hold(tcp, c, end, &piece);
+        }
+    }
+    if (!c->confirmed && !rpcrdma_stream_judge(tcp, c)) {
+        c->closed = true;
+        return;
+    }
+    if (c->confirmed)
+        rpcrdma_stream_advance(tcp, c, false);
+}

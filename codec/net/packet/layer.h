@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef RPCRDMA_NET_PACKET_LAYER_H
+#define RPCRDMA_NET_PACKET_LAYER_H
+
+/*
+ * One packet on its way up: each layer takes its header from the cursor and calls the next. What a
+ * packet turned out to be is the return value, so that each packet is counted once.
+ */
+
+#include "base/crc.h"
+#include "net/net.h"
+#include "wire/cursor.h"
+#include "wire/hot.h"
+
+enum rpcrdma_verdict {
+    RPCRDMA_IS_OTHER, /* not RDMA */
+    RPCRDMA_IS_RDMA,
+    RPCRDMA_IS_FRAGMENT,  /* of an IP datagram */
+    RPCRDMA_IS_TRUNCATED, /* cut before it could be told, or before an operation could be made */
+    RPCRDMA_IS_UNKNOWN_LINK,
+};
+
+struct rpcrdma_net {
+    struct rpcrdma_net_sink sink;
+    struct rpcrdma_net_stats stats;
+    struct rpcrdma_crc *icrc; /* NULL: ICRCs are not checked */
+    bool check_crc;           /* MPA's CRCs are checked */
+    struct rpcrdma_tcp *tcp;
+    struct rpcrdma_op op;                /* of RoCE and InfiniBand: bth.c */
+    bool told_truncated, told_ip_length; /* findings that are given once, not per packet */
+};
+
+struct rpcrdma_layer {
+    struct rpcrdma_net *net;
+    const struct rpcrdma_packet *packet;
+    struct rpcrdma_cursor
+        c;                  /* the rest of the packet; its ends follow the lengths in the headers */
+    const uint8_t *network; /* the innermost IP header or GRH; NULL: InfiniBand without GRH */
+    const uint8_t *lrh, *udp; /* NULL: there is none */
+    const uint8_t *src, *dst; /* in the network header, or LIDs in the LRH */
+    uint8_t family;           /* enum rpcrdma_family_address: of src and dst */
+    uint8_t carrier;          /* enum rpcrdma_carrier */
+    uint8_t depth;            /* of encapsulation */
+};
+
+enum { RPCRDMA_LAYER_DEPTH = 16 };
+
+/* LINKTYPE_ values of capture files, https://www.tcpdump.org/linktypes.html */
+enum {
+    RPCRDMA_LINK_ETHERNET = 1,
+    RPCRDMA_LINK_RAW_OPENBSD =
+        14, /* DLT_RAW's number differs between systems: files carry either */
+    RPCRDMA_LINK_RAW_BSD = 12,
+    RPCRDMA_LINK_RAW = 101,
+    RPCRDMA_LINK_SLL = 113,
+    RPCRDMA_LINK_PPI = 192,
+    RPCRDMA_LINK_ERF = 197,
+    RPCRDMA_LINK_IPV4 = 228,
+    RPCRDMA_LINK_IPV6 = 229,
+    RPCRDMA_LINK_INFINIBAND = 247,
+    RPCRDMA_LINK_SLL2 = 276,
+};
+
+enum {
+    RPCRDMA_ETHERTYPE_IPV4 = 0x0800,
+    RPCRDMA_ETHERTYPE_IPV6 = 0x86dd,
+    RPCRDMA_ETHERTYPE_VLAN = 0x8100, /* 802.1Q */
+    RPCRDMA_ETHERTYPE_QINQ = 0x88a8, /* 802.1ad */
+    RPCRDMA_ETHERTYPE_QINQ_OLD = 0x9100,
+    RPCRDMA_ETHERTYPE_ROCE = 0x8915,
+    RPCRDMA_ETHERTYPE_MPLS = 0x8847,
+    RPCRDMA_ETHERTYPE_MPLS_UPSTREAM = 0x8848, /* label assigned by the sender: RFC 5332 */
+    RPCRDMA_ETHERTYPE_BRIDGE = 0x6558,        /* transparent Ethernet bridging: a whole frame */
+    RPCRDMA_ETHERTYPE_ERSPAN2 = 0x88be,
+    RPCRDMA_ETHERTYPE_ERSPAN3 = 0x22eb,
+};
+
+/* link.c */
+enum rpcrdma_verdict rpcrdma_layer_link(struct rpcrdma_layer *l);
+enum rpcrdma_verdict rpcrdma_layer_ethernet(struct rpcrdma_layer *l);
+enum rpcrdma_verdict rpcrdma_layer_ethertype(struct rpcrdma_layer *l, uint16_t type);
+/* ib.c */
+enum rpcrdma_verdict rpcrdma_layer_infiniband(struct rpcrdma_layer *l);
+enum rpcrdma_verdict rpcrdma_layer_erf(struct rpcrdma_layer *l);
+/* tunnel.c */
+enum rpcrdma_verdict rpcrdma_layer_vxlan(struct rpcrdma_layer *l);
+enum rpcrdma_verdict rpcrdma_layer_geneve(struct rpcrdma_layer *l);
+enum rpcrdma_verdict rpcrdma_layer_gre(struct rpcrdma_layer *l);
+enum rpcrdma_verdict rpcrdma_layer_mpls(struct rpcrdma_layer *l);
+/* ip.c */
+enum rpcrdma_verdict rpcrdma_layer_ip(struct rpcrdma_layer *l); /* the version is in the header */
+enum rpcrdma_verdict rpcrdma_layer_grh(struct rpcrdma_layer *l);
+/* Takes the extension headers that begin with *next, but not a fragment header; *next says what
+ * comes then. False: the cursor failed. */
+bool rpcrdma_layer_extensions(struct rpcrdma_cursor *c, uint8_t *next);
+/* tcp.c */
+enum rpcrdma_verdict rpcrdma_layer_tcp(struct rpcrdma_layer *l);
+/* bth.c. rpcrdma_plain_roce: what nearly every packet of a RoCEv2 capture is, namely Ethernet, IPv4
+ * without options, whole, UDP to RoCE's port with lengths that agree, and a reliable connection's
+ * packet. Seen at one glance, it does without the other layers. False: anything else, or anything
+ * odd; nothing was done. */
+bool rpcrdma_plain_roce(struct rpcrdma_net *net, const struct rpcrdma_packet *packet);
+enum rpcrdma_verdict rpcrdma_layer_bth(struct rpcrdma_layer *l);
+/* cm.c: a MAD sent to QP 1; op has all but kind and connect */
+enum rpcrdma_verdict rpcrdma_layer_cm(struct rpcrdma_layer *l, struct rpcrdma_op *op);
+/* icrc.c: true if the ICRC that ends the packet is right. bth is the packet's BTH, which together
+ * with all that follows it, the ICRC included, was captured (to `end`) */
+bool rpcrdma_layer_icrc_good(const struct rpcrdma_layer *l, const uint8_t *bth, const uint8_t *end);
+
+/* Gives a finding of this packet to the sink. */
+void rpcrdma_layer_finding(struct rpcrdma_layer *l, enum rpcrdma_rule_id rule, const char *what,
+                           uint64_t arg0, uint64_t arg1);
+
+/* A header that is not there: a packet cut short, or one that cannot be right. `rdma` tells that
+ * the packet is known to be RDMA: then it is worth a finding. */
+enum rpcrdma_verdict rpcrdma_layer_failed(struct rpcrdma_layer *l, bool rdma);
+
+/* True if an IPv6 address maps an IPv4 one: ::ffff:a.b.c.d */
+bool rpcrdma_layer_mapped(const uint8_t *bytes);
+
+/*
+ * Sets family and IPv4 address, and three of the bytes after it to zero, in one store: what is
+ * stored in parts and loaded whole soon after (flow/stream/direction.c), the processor waits for.
+ */
+static inline void rpcrdma_layer_ipv4(const uint8_t *bytes, struct rpcrdma_address *out)
+{
+    uint32_t address;
+    uint64_t both;
+
+    memcpy(&address, bytes, sizeof(address));
+#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+    both = RPCRDMA_ADDRESS_IPV4 | (uint64_t)address << 8;
+#else
+    both = (uint64_t)RPCRDMA_ADDRESS_IPV4 << 56 | (uint64_t)address << 24;
+#endif
+    memcpy(out, &both, sizeof(both));
+}
+
+/* As rpcrdma_layer_address, where *out is zero but for what an address of the same length left. */
+static inline void rpcrdma_layer_address_again(uint8_t family, const uint8_t *bytes,
+                                               struct rpcrdma_address *out)
+{
+    if (family == RPCRDMA_ADDRESS_IPV6 && rpcrdma_layer_mapped(bytes)) {
+        family = RPCRDMA_ADDRESS_IPV4;
+        bytes += 12;
+    }
+    if (family == RPCRDMA_ADDRESS_IPV4) {
+        rpcrdma_layer_ipv4(bytes, out);
+        return;
+    }
+    out->family = family;
+    memcpy(out->bytes, bytes, family == RPCRDMA_ADDRESS_IPV6 ? 16 : 2);
+}
+
+/* src or dst as operations carry it: an IPv6 address or GID that maps an IPv4 one becomes that. */
+static inline void rpcrdma_layer_address(uint8_t family, const uint8_t *bytes,
+                                         struct rpcrdma_address *out)
+{
+    memset(out, 0, sizeof(*out));
+    rpcrdma_layer_address_again(family, bytes, out);
+}
+
+/*
+ * Ends the cursor n bytes from here, where a header says that the packet ends. A packet that ends
+ * before was cut by whoever captured or mirrored it: no link delivers half a datagram.
+ */
+static inline void rpcrdma_layer_limit(struct rpcrdma_layer *l, size_t n)
+{
+    l->c.len = l->c.off + n;
+    if (l->c.caplen > l->c.len)
+        l->c.caplen = l->c.len;
+}
+
+#endif

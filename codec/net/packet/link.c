@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "net/packet/layer.h"
+
+enum { ARPHRD_IS_NETLINK = 824 }; /* cooked packets of nlmon: the protocol is no Ethertype */
+
+bool rpcrdma_net_link_known(uint32_t linktype)
+{
+    switch (linktype) {
+    case RPCRDMA_LINK_ETHERNET:
+    case RPCRDMA_LINK_RAW_BSD:
+    case RPCRDMA_LINK_RAW_OPENBSD:
+    case RPCRDMA_LINK_RAW:
+    case RPCRDMA_LINK_SLL:
+    case RPCRDMA_LINK_IPV4:
+    case RPCRDMA_LINK_IPV6:
+    case RPCRDMA_LINK_SLL2:
+    case RPCRDMA_LINK_PPI:
+    case RPCRDMA_LINK_ERF:
+    case RPCRDMA_LINK_INFINIBAND:
+        return true;
+    default:
+        return false;
+    }
+}
+
+enum rpcrdma_verdict rpcrdma_layer_ethertype(struct rpcrdma_layer *l, uint16_t type)
+{
+    const uint8_t *tag;
+
+    for (;;) {
+        switch (type) {
+        case RPCRDMA_ETHERTYPE_IPV4:
+        case RPCRDMA_ETHERTYPE_IPV6:
+            return rpcrdma_layer_ip(l);
+        case RPCRDMA_ETHERTYPE_ROCE:
+            l->carrier = RPCRDMA_CARRIER_ROCEV1;
+            return rpcrdma_layer_grh(l);
+        case RPCRDMA_ETHERTYPE_MPLS:
+        case RPCRDMA_ETHERTYPE_MPLS_UPSTREAM:
+            return rpcrdma_layer_mpls(l);
+        case RPCRDMA_ETHERTYPE_BRIDGE:
+            return rpcrdma_layer_ethernet(l);
+        case RPCRDMA_ETHERTYPE_VLAN:
+        case RPCRDMA_ETHERTYPE_QINQ:
+        case RPCRDMA_ETHERTYPE_QINQ_OLD:
+            tag = rpcrdma_cursor_take(&l->c, 4, "VLAN tag");
+            if (!tag)
+                return rpcrdma_layer_failed(l, false);
+            type = rpcrdma_get_be16(tag + 2);
+            break;
+        default:
+            return RPCRDMA_IS_OTHER;
+        }
+    }
+}
+
+enum rpcrdma_verdict rpcrdma_layer_ethernet(struct rpcrdma_layer *l)
+{
+    const uint8_t *mac = rpcrdma_cursor_take(&l->c, 14, "Ethernet header");
+
+    if (++l->depth > RPCRDMA_LAYER_DEPTH)
+        return RPCRDMA_IS_OTHER;
+    if (!mac)
+        return rpcrdma_layer_failed(l, false);
+    return rpcrdma_layer_ethertype(l, rpcrdma_get_be16(mac + 12));
+}
+
+/* Linux cooked, version 1: type, ARPHRD, address length (2 each), address (8), protocol (2).
+ * Version 2: protocol, reserved (2 each), interface (4), ARPHRD (2), ... 20 in all. */
+static enum rpcrdma_verdict cooked(struct rpcrdma_layer *l, size_t bytes, size_t arphrd,
+                                   size_t protocol)
+{
+    const uint8_t *sll = rpcrdma_cursor_take(&l->c, bytes, "Linux cooked header");
+
+    if (!sll)
+        return rpcrdma_layer_failed(l, false);
+    if (rpcrdma_get_be16(sll + arphrd) == ARPHRD_IS_NETLINK)
+        return RPCRDMA_IS_OTHER;
+    return rpcrdma_layer_ethertype(l, rpcrdma_get_be16(sll + protocol));
+}
+
+static enum rpcrdma_verdict link_layer(struct rpcrdma_layer *l, uint32_t type);
+
+/* Per-packet information (CACE, "PPI Packet Header format"): version 1 | flags 1 | length of it all
+ * 2 | link type 4, little-endian; then fields that say nothing to us, and the packet. */
+static enum rpcrdma_verdict ppi(struct rpcrdma_layer *l)
+{
+    const uint8_t *p = rpcrdma_cursor_take(&l->c, 8, "PPI header");
+    uint32_t bytes, type;
+
+    if (!p)
+        return rpcrdma_layer_failed(l, false);
+    bytes = p[2] | (uint32_t)p[3] << 8;
+    type = p[4] | (uint32_t)p[5] << 8 | (uint32_t)p[6] << 16 | (uint32_t)p[7] << 24;
+    if (bytes < 8 || type == RPCRDMA_LINK_PPI)
+        return RPCRDMA_IS_OTHER;
+    if (!rpcrdma_cursor_take(&l->c, bytes - 8, "PPI fields"))
+        return rpcrdma_layer_failed(l, false);
+    return link_layer(l, type);
+}
+
+static enum rpcrdma_verdict link_layer(struct rpcrdma_layer *l, uint32_t type)
+{
+    switch (type) {
+    case RPCRDMA_LINK_ETHERNET:
+        return rpcrdma_layer_ethernet(l);
+    case RPCRDMA_LINK_SLL:
+        return cooked(l, 16, 2, 14);
+    case RPCRDMA_LINK_SLL2:
+        return cooked(l, 20, 8, 0);
+    case RPCRDMA_LINK_RAW:
+    case RPCRDMA_LINK_RAW_BSD:
+    case RPCRDMA_LINK_RAW_OPENBSD:
+    case RPCRDMA_LINK_IPV4:
+    case RPCRDMA_LINK_IPV6:
+        return rpcrdma_layer_ip(l);
+    case RPCRDMA_LINK_INFINIBAND:
+        return rpcrdma_layer_infiniband(l);
+    case RPCRDMA_LINK_ERF:
+        return rpcrdma_layer_erf(l);
+    case RPCRDMA_LINK_PPI:
+        return ppi(l);
+    default:
+        return RPCRDMA_IS_UNKNOWN_LINK;
+    }
+}
+
+enum rpcrdma_verdict rpcrdma_layer_link(struct rpcrdma_layer *l)
+{
+    return link_layer(l, l->packet->linktype);
+}
