@@ -11,9 +11,12 @@ each counts; rates are per second of CPU of all threads, which other programs di
 there, and the memory, against --size."""
 import argparse
 import os
-import shutil
 import subprocess
 import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'tools'))
+# pylint: disable=wrong-import-position
+import tshark
 
 KINDS = ['bulk4096', 'bulk1024', 'small', 'many', 'v2']
 COMMANDS = {
@@ -34,13 +37,13 @@ MEMORY = {'many': 128}  # MiB; 48 for the others
 
 
 class Run:
-    def __init__(self, measure, command):
-        self.command = [measure, *command]
+    def __init__(self, measure, command, **settings):
+        self.command, self.settings = [measure, *command], settings
         self.seconds, self.cpu, self.memory = float('inf'), float('inf'), 0
 
     def start(self):
-        done = subprocess.run(self.command, stdout=subprocess.PIPE, check=False)
-        if done.returncode not in (0, 1): # 1: check found something
+        done = subprocess.run(self.command, stdout=subprocess.PIPE, check=False, **self.settings)
+        if done.returncode not in ((0,) if self.settings else (0, 1)): # 1: check found something
             sys.exit(f'{" ".join(self.command)}: exit status {done.returncode}')
         return done
 
@@ -121,7 +124,9 @@ def compare(options, kind, runs):
     for name, arguments in TSHARK.items():
         if name not in runs:
             continue
-        theirs = Run(options.measure, ['tshark', '-n', '-r', path, *arguments])
+        theirs = Run(tshark.readable(options.measure, 'measure'),
+                     [tshark.PROGRAM, '-n', '-r', tshark.readable(path), *arguments],
+                     env=tshark.environment(), **tshark.as_nobody())
         ours = own(options, name, path)
         theirs.turn()
         for _ in range(options.runs):
@@ -145,7 +150,7 @@ def main():
     parser.add_argument('--tshark', action='store_true')
     parser.add_argument('--huge', help='10G, for instance: so much disk is needed')
     options = parser.parse_args()
-    options.tshark = options.tshark and shutil.which('tshark')
+    options.tshark = options.tshark and not tshark.missing()
     os.makedirs(options.dir, exist_ok=True)
     sys.exit(any([measure(options, kind) for kind in options.kinds]))
 

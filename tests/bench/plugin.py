@@ -26,20 +26,6 @@ PASSES = {
     'tree': lambda own: ['-V'],
     'two passes': lambda own: ['-2', '-Y', 'nfs.status == 70'],
 }
-NOBODY = 65534
-
-
-class Run(command.Run):
-    def __init__(self, measure, arguments, environment):
-        super().__init__(measure, arguments)
-        self.environment = environment
-
-    def start(self):
-        # Wireshark takes no plugin folder from root
-        other = {'user': NOBODY, 'group': NOBODY, 'extra_groups': []} if os.getuid() == 0 else {}
-        return subprocess.run(self.command, stdout=subprocess.PIPE, check=True, env=self.environment, **other)
-
-
 class Bench:
     def __init__(self, options, folder):
         self.options, self.folder = options, folder
@@ -47,6 +33,7 @@ class Bench:
         plugins = os.path.join(folder, 'plugins', options.version, 'epan')
         os.makedirs(plugins)
         shutil.copy(options.plugin, plugins)
+        self.measure = command.tshark.readable(options.measure, 'measure')
         self.empty = os.path.join(folder, 'empty.pcap')
         with open(self.empty, 'wb') as f:
             f.write(struct.pack('<IHHiIII', 0xa1b2c3d4, 2, 4, 0, 0, 65535, 1))
@@ -54,8 +41,10 @@ class Bench:
     def run(self, capture, arguments, own, settings=()):
         environment = dict(os.environ, WIRESHARK_CONFIG_DIR=os.path.join(self.folder, 'config'), HOME=self.folder,
                            WIRESHARK_PLUGIN_DIR=os.path.join(self.folder, 'plugins' if own else 'none'))
-        return Run(self.options.measure,
-                   [self.options.tshark, '-n', '-r', capture, *arguments, *(settings if own else ())], environment)
+        # Wireshark takes no plugin folder from root
+        return command.Run(self.measure,
+                           [self.options.tshark, '-n', '-r', capture, *arguments, *(settings if own else ())],
+                           env=environment, **command.tshark.as_nobody())
 
     def turns(self, runs):
         for _ in range(self.options.runs):

@@ -8,6 +8,10 @@ import subprocess
 import sys
 import tempfile
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'tools'))
+# pylint: disable=wrong-import-position
+import tshark
+
 FORMATS = (('pcap', []), ('nsecpcap', []), ('pcapng', []), ('pcapng', ['-s', '100']),
            ('pcap', ['-s', '64']))
 
@@ -22,11 +26,9 @@ def ours(list_packets, path):
 
 
 def theirs(path):
-    run = subprocess.run(['tshark', '-r', path, '--disable-protocol', 'ip', '-T', 'fields', '-e',
-                          'frame.number', '-e', 'frame.time_epoch', '-e', 'frame.cap_len', '-e',
-                          'frame.len'], capture_output=True, check=True, text=True)
     out = []
-    for line in run.stdout.splitlines():
+    for line in tshark.read(path, '--disable-protocol', 'ip', '-T', 'fields', '-e', 'frame.number', '-e',
+                            'frame.time_epoch', '-e', 'frame.cap_len', '-e', 'frame.len'):
         frame, time, caplen, length = line.split('\t')
         out.append((int(frame), time, int(caplen), int(length)))
     return out
@@ -34,7 +36,7 @@ def theirs(path):
 
 def main():
     list_packets, captures = sys.argv[1:]
-    if not shutil.which('tshark') or not shutil.which('editcap'):
+    if tshark.missing() or not shutil.which('editcap'):
         print('no tshark, no editcap')
         return 77
     bad = 0

@@ -8,9 +8,12 @@ status 77, "skipped", where there is no tshark.
 """
 import glob
 import os
-import shutil
 import subprocess
 import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'tools'))
+# pylint: disable=wrong-import-position
+import tshark
 
 KINDS = {0: 'write', 1: 'read_request', 2: 'read_response', 3: 'send', 4: 'send', 5: 'send', 6: 'send',
          7: 'terminate'}
@@ -22,10 +25,10 @@ WANTED = {'iwarp_mpa.ulpdulength', 'iwarp_rdma.opcode', 'iwarp_ddp.last_flag', '
 
 def fpdus(path):
     """One dictionary per FPDU, in tshark's order."""
-    command = ['tshark', '-n', '-r', path, '-o', 'tcp.reassemble_out_of_order:TRUE', '-Y', 'iwarp_mpa',
+    command = ['-o', 'tcp.reassemble_out_of_order:TRUE', '-Y', 'iwarp_mpa',
                '-T', 'pdml', '-J', 'frame ip tcp iwarp_mpa iwarp_ddp_rdmap']
     found, frame, port, length, one = [], 0, 0, [], None
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as run:
+    with tshark.start(path, *command) as run:
         for line in run.stdout:
             name = line.partition('name="')[2].partition('"')[0]
             show = line.partition(' show="')[2].partition('"')[0]
@@ -39,7 +42,7 @@ def fpdus(path):
                 one = {'frame': frame, 'src_port': port, 'length': length.pop(0)}
                 found.append(one)
             elif name in WANTED and one is not None:
-                one[name.rpartition('.')[2]] = int(show.replace(':', ''), 16) if ':' in show else int(show, 0)
+                one[name.rpartition('.')[2]] = int(show.replace(':', ''), 16) if ':' in show else tshark.number(show)
     assert run.returncode == 0
     return found
 
@@ -90,7 +93,7 @@ def listed(op_list, path):
 
 
 def main():
-    if not shutil.which('tshark'):
+    if tshark.missing():
         print('SKIPPED: no tshark to compare with')
         return 77
     op_list, folders = sys.argv[1], sys.argv[2:]

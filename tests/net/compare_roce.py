@@ -8,10 +8,13 @@ the fields of the CM exchange. Exit status 77, "skipped", where there is no tsha
 """
 import glob
 import os
-import shutil
 import subprocess
 import sys
 import zlib
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'tools'))
+# pylint: disable=wrong-import-position
+import tshark
 
 # opcode: kind, first, last, bytes of extension headers. Written down apart from opcode.def.
 RC = {
@@ -40,27 +43,21 @@ infiniband.cm.req.remoteqpneecn infiniband.cm.drsp.localcommid
 infiniband.cm.drsp.remotecommid""".split()
 
 
-def number(text):
-    return int(text, 0) if text else 0
-
-
 def address(text):
     return "".join("%02x" % int(b) for b in text.split("."))
 
 
 def expected(path):
     """What tshark says, as the words of op_list that are compared: {frame: {key: value}}."""
-    command = ["tshark", "-n", "-r", path, "-Y", "infiniband", "-T", "fields", "-E",
-               "separator=|", "-E", "occurrence=f"]
+    command = ["-Y", "infiniband", "-T", "fields", "-E", "separator=|", "-E", "occurrence=f"]
     for field in FIELDS:
         command += ["-e", field]
     result = {}
-    for line in subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
-                               check=True, text=True).stdout.splitlines():
+    for line in tshark.read(path, *command):
         f = dict(zip(FIELDS, line.split("|")))
 
         def ib(name):
-            return number(f["infiniband." + name])
+            return tshark.number(f["infiniband." + name])
 
         opcode = ib("bth.opcode")
         packet = bytes.fromhex(f["udp.payload"].replace(":", ""))
@@ -124,7 +121,7 @@ def listed(op_list, path):
 
 
 def main():
-    if not shutil.which("tshark"):
+    if tshark.missing():
         print("SKIPPED: no tshark to compare with")
         return 77
     op_list, folders = sys.argv[1], sys.argv[2:]

@@ -19,8 +19,7 @@ def need_programs():
 
 
 def as_user(command, env, **options):
-    other = {'user': host.NOBODY, 'group': host.NOBODY, 'extra_groups': []} if os.getuid() == 0 else {}
-    return subprocess.Popen(command, env=env, **other, **options)
+    return subprocess.Popen(command, env=env, **host.tshark.as_nobody(), **options)
 
 
 class Display:

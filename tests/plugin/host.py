@@ -14,12 +14,11 @@ for beside in ('tools', 'truth'):
     sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', beside))
 
 # pylint: disable=wrong-import-position
+import tshark
 import wire
 
 TSHARK, PLUGIN, VERSION, RPCRDMA, CAPTURES = sys.argv[1:6]
 del sys.argv[1:6]
-
-NOBODY = 65534
 
 
 def _scratch():
@@ -56,9 +55,8 @@ def environment(plugin=True):
 
 def run(*arguments, plugin=True, status=0, program=TSHARK, timeout=300):
     """(stdout, stderr). Wireshark takes no plugin folder from root: it is run as nobody then."""
-    other = {'user': NOBODY, 'group': NOBODY, 'extra_groups': []} if os.getuid() == 0 else {}
     done = subprocess.run([program, *arguments], capture_output=True, env=environment(plugin),
-                          timeout=timeout, check=False, **other)
+                          timeout=timeout, check=False, **tshark.as_nobody())
     out, err = done.stdout.decode(errors='replace'), done.stderr.decode(errors='replace')
     if status is not None and done.returncode != status:
         raise AssertionError(f'{program} {arguments}: status {done.returncode}\n{err}')

@@ -38,8 +38,8 @@ def tshark(*arguments, **environment):
     env.update(environment)
     if 'RPCRDMA_PRELOAD' in env:
         env['LD_PRELOAD'] = env['RPCRDMA_PRELOAD']
-    other = {'user': host.NOBODY, 'group': host.NOBODY, 'extra_groups': []} if os.getuid() == 0 else {}
-    done = subprocess.run([host.TSHARK, *arguments], env=env, capture_output=True, check=False, **other)
+    done = subprocess.run([host.TSHARK, *arguments], env=env, capture_output=True, check=False,
+                          **host.tshark.as_nobody())
     return done.stdout.decode(), done.stderr.decode()
 
 
@@ -102,10 +102,7 @@ class InstallTest(host.PluginTest):
         if not EXTCAPS or not STANDIN or os.path.exists(os.path.join(BIN, 'rpcrdma')) or \
                 'RPCRDMA_PRELOAD' in os.environ:
             return  # no program, no device, or not ours
-        program = os.path.join(self.home, 'rpcrdma')
-        with open(program, 'w', encoding='ascii') as file:
-            file.write(f'#!/bin/sh\nLD_PRELOAD={STANDIN} exec {host.RPCRDMA} "$@"\n')
-        os.chmod(program, 0o755)
+        host.tshark.launcher(os.path.join(self.home, 'rpcrdma'), host.RPCRDMA, STANDIN)
         out, err = tshark('-D', HOME=self.home, PATH=self.home + ':' + os.environ['PATH'],
                           STANDIN_CAPTURE=host.capture('roce-nfs3-mini'), **environment)
         self.assertRegex(out, r'(?m)^\d+\. rpcrdma-standin0 \(RDMA device: standin0', err)

@@ -18,10 +18,8 @@ class Session:
     """Requests and answers, one line of JSON each."""
 
     def __init__(self):
-        other = {'user': host.NOBODY, 'group': host.NOBODY, 'extra_groups': []} \
-            if os.getuid() == 0 else {}
         self.process = subprocess.Popen([SHARKD, '-'], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                                        stderr=subprocess.DEVNULL, env=host.environment(), **other)
+                                        stderr=subprocess.DEVNULL, env=host.environment(), **host.tshark.as_nobody())
         self.id = 0
 
     def ask(self, method, **params):

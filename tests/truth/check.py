@@ -18,6 +18,7 @@ import messages
 import pcap
 import rpcs
 import tool
+import tshark
 import variants
 import wire
 
@@ -165,7 +166,7 @@ def check_extract(recording):
         n = found.compare(os.path.join(recording.folder, 'files.tsv'))
         print(f'{n} files, {len(found.index)} messages')
         complaints = found.complaints
-        if extract.have_tshark():
+        if not tshark.missing():
             complaints += extract.compare_tshark(out, lines)
     return complaints
 
@@ -202,7 +203,7 @@ def check_damaged(recording):
                 lines, told, sliced=what == 'sliced', complete=what in ('without CM', 'sliced'),
                 exact=not re.match('iwarp|.*(loss|reconnect|dup)', recording.name),
                 packed=what == 'sliced' and recording.name.startswith('iwarp'))]
-            if extract.have_tshark() and what in ('thinned', 'begun late'):
+            if not tshark.missing() and what in ('thinned', 'begun late'):
                 complaints += [f'{what}: {line}' for line in extract.compare_tshark(out, told, partial=True)]
     return complaints
 

@@ -5,9 +5,9 @@ import collections
 import hashlib
 import json
 import os
-import shutil
 import struct
-import subprocess
+
+import tshark
 
 NFS = 100003
 NAMED = {'read', 'write', 'setxattr'} # rows of files.tsv whose bytes travelled
@@ -250,14 +250,13 @@ FIELDS = ('frame.time_epoch', 'tcp.analysis.flags', '_ws.malformed', 'tcp.checks
           'nfs.opcode', 'rpc.xid', 'nfs.cb.operation', 'tcp.stream', 'rpc.time')
 
 
-def tshark(path):
+def frames(path):
     """Frame by frame: what tshark says of each RPC message and each segment."""
-    command = ['tshark', '-n', '-r', path, '-o', 'tcp.check_checksum:TRUE', '-o', 'ip.check_checksum:TRUE',
+    command = ['-o', 'tcp.check_checksum:TRUE', '-o', 'ip.check_checksum:TRUE',
                '-T', 'fields', '-E', 'separator=|', '-E', 'occurrence=a']
     for field in FIELDS:
         command += ['-e', field]
-    run = subprocess.run(command, capture_output=True, check=True, text=True, timeout=300)
-    for line in run.stdout.splitlines():
+    for line in tshark.read(path, *command):
         yield dict(zip(FIELDS, line.split('|')))
 
 
@@ -268,7 +267,7 @@ def compare_tshark(path, lines, partial=False):
     replies = lonely = 0
     before = 0.0
     times, operations = {}, {}
-    for number, frame in enumerate(tshark(path), 1):
+    for number, frame in enumerate(frames(path), 1):
         faults = frame['tcp.analysis.flags'] + frame['_ws.malformed']
         if faults or '0' in frame['tcp.checksum.status'] + frame['ip.checksum.status']:
             complaints.append(f'frame {number}: {frame}')
@@ -319,7 +318,3 @@ NUMBERS = dict(zip(('ACCESS CLOSE COMMIT CREATE DELEGPURGE DELEGRETURN GETATTR G
                     'DESTROY_CLIENTID RECLAIM_COMPLETE ALLOCATE COPY COPY_NOTIFY DEALLOCATE IO_ADVISE LAYOUTERROR '
                     'LAYOUTSTATS OFFLOAD_CANCEL OFFLOAD_STATUS READ_PLUS SEEK WRITE_SAME CLONE GETXATTR SETXATTR '
                     'LISTXATTRS REMOVEXATTR').split(), range(3, 76)))
-
-
-def have_tshark():
-    return shutil.which('tshark') is not None

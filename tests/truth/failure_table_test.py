@@ -13,6 +13,7 @@ import extract
 import pcap
 import roce
 import tool
+import tshark
 from talk import Clock, End, Talk
 
 MSG, NOMSG, MSGP = 0, 1, 2
@@ -146,7 +147,7 @@ class Row:
         self.check(len(self.lines) == len(want) // 2, 'as many transactions as there were')
         for line in self.lines:
             self.check(line['complete'] and line['latency_ns'] > 0, 'complete')
-        if extract.have_tshark():
+        if not tshark.missing():
             complaints = extract.compare_tshark(self.out, self.lines)
             self.check(not complaints, f'tshark: {complaints}')
 

@@ -4,8 +4,6 @@
 decode --json as it was put in: with the dialect named, found out, and without the CM exchange. tshark's InfiniBand dissector must
 find no fault with the packets."""
 import os
-import shutil
-import subprocess
 import sys
 import tempfile
 
@@ -15,6 +13,7 @@ sys.path[:0] = [os.path.join(HERE, '..', 'tools'), os.path.join(HERE, '..', '..'
 import pcap
 import roce
 import tool
+import tshark
 import v2
 
 # What decode may add to a line: who answers what, and that is compared where it is said.
@@ -75,13 +74,10 @@ def compare(name, expected, lines, what, found=False):
 
 def dissector(path):
     """Malformed packets and expert information, as far as InfiniBand goes."""
-    if not shutil.which('tshark'):
+    if tshark.missing():
         return
-    run = subprocess.run(
-        ['tshark', '-n', '-r', path, '--disable-heuristic', 'rpcrdma_infiniband', '-Y',
-         '_ws.malformed || _ws.expert', '-T', 'fields', '-e', 'frame.number', '-e', '_ws.expert.message',
-         '-e', '_ws.malformed'], capture_output=True, text=True, check=True)
-    for line in run.stdout.splitlines():
+    for line in tshark.read(path, '--disable-heuristic', 'rpcrdma_infiniband', '-Y', '_ws.malformed || _ws.expert',
+                            '-T', 'fields', '-e', 'frame.number', '-e', '_ws.expert.message', '-e', '_ws.malformed'):
         yield f'tshark finds fault with frame {line}'
 
 

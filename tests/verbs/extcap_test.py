@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The command as Wireshark calls it: by its words, and by tshark itself."""
 import os
-import shutil
 import signal
 import subprocess
 import time
@@ -11,6 +10,7 @@ import standin
 
 # pylint: disable=wrong-import-order
 import command
+import tshark
 
 INTERFACE = 'rpcrdma-standin0'
 
@@ -90,41 +90,41 @@ class Extcap(command.CommandTest):
                                stderr=subprocess.PIPE)
         self.assertIn(b'refused', run.communicate(timeout=60)[1])
 
-    @unittest.skipUnless(shutil.which('tshark'), 'tshark is not installed')
+    def left_running(self):
+        """Command lines that name the test's folder."""
+        found = []
+        for name in os.listdir('/proc'):
+            try:
+                with open(f'/proc/{name}/cmdline', 'rb') as file:
+                    found += [line for line in [file.read()] if tshark.folder().encode() in line]
+            except OSError:
+                pass  # no process, or gone
+        return found
+
+    @unittest.skipIf(tshark.missing(), 'tshark is not installed')
     def test_tshark(self):
         """tshark finds the device, offers it, captures the recording from it, and stops it."""
-        folder = os.path.join(self.folder, 'extcap')
-        os.mkdir(folder)
-        script = os.path.join(folder, 'rpcrdma-extcap')
-        with open(script, 'w', encoding='ascii') as file:
-            # tshark itself must not have the stand-in: it may be linked to libibverbs
-            file.write(f'#!/bin/sh\nLD_PRELOAD={standin.STANDIN} exec {command.RPCRDMA} "$@"\n')
-        os.chmod(script, 0o755)
-        os.chmod(self.folder, 0o755)
-        environment = {**self.environment, 'WIRESHARK_EXTCAP_DIR': folder,
-                       'WIRESHARK_CONFIG_DIR': self.folder, 'HOME': self.folder}
-        del environment['LD_PRELOAD']
-        listed = subprocess.run(['tshark', '-D'], capture_output=True, check=False, env=environment,
-                                timeout=120)
-        if b'Running as user' in listed.stderr:
-            pass  # a warning
+        extcap = os.path.join(tshark.folder(), 'extcap', 'rpcrdma-extcap')
+        tshark.launcher(extcap, command.RPCRDMA, standin.STANDIN)
+        environment = tshark.environment(STANDIN_CAPTURE=tshark.readable(command.capture(), 'played'),
+                                         ASAN_OPTIONS=os.environ.get('ASAN_OPTIONS', ''))
+
+        def run(*arguments):
+            return subprocess.run([tshark.PROGRAM, *arguments], capture_output=True, check=False, env=environment,
+                                  timeout=120, cwd=tshark.folder(), **tshark.as_nobody())
+
+        listed = run('-D')
         self.assertIn(INTERFACE.encode(), listed.stdout, listed.stderr)
-        out = os.path.join(self.folder, 'out.pcapng')
+        out = os.path.join(tshark.folder(), 'out.pcapng')
         want = [p.data for p in self.packets()]
-        run = subprocess.run(['tshark', '-q', '-i', INTERFACE, '-c', str(len(want)), '-w', out],
-                             capture_output=True, check=False, env=environment, timeout=120)
-        self.assertEqual(run.returncode, 0, run.stderr)
-        read = subprocess.run(['tshark', '-r', out, '-T', 'fields', '-e', 'frame.len'],
-                              capture_output=True, check=True, env=environment, timeout=120)
-        self.assertEqual([int(line) for line in read.stdout.split()], [len(p) for p in want])
+        captured = run('-q', '-i', INTERFACE, '-c', str(len(want)), '-w', out)
+        self.assertEqual(captured.returncode, 0, captured.stderr)
+        self.assertEqual([int(line) for line in tshark.read(out, '-T', 'fields', '-e', 'frame.len')],
+                         [len(p) for p in want])
         end = time.monotonic() + 20
-        while time.monotonic() < end:
-            left = subprocess.run(['pgrep', '-f', f'{command.RPCRDMA} .*{self.folder}'],
-                                  capture_output=True, check=False).stdout
-            if not left:
-                break
+        while self.left_running() and time.monotonic() < end:
             time.sleep(0.1)
-        self.assertEqual(left, b'', 'it was left running')
+        self.assertEqual(self.left_running(), [], 'it was left running')
 
 
 command.main()
