@@ -12,18 +12,10 @@
 #include "out/svg.h"
 
 /* In pixels. */
-enum {
-    WIDTH = 1200,
-    HEAD = 46,
-    PANEL = 230,
-    FOOT = 34,
-    LEFT = 74,
-    RIGHT = 24,
-    AREA_TOP = 48, /* within a panel */
-    AREA_HEIGHT = 140,
-    AREA_WIDTH = WIDTH - LEFT - RIGHT,
-    STRIP = 6, /* below the axis: where the limit was reached */
-};
+static const int width = 1200, head = 46, panel_height = 230, foot = 34, left = 74;
+static const int area_top = 48; /* within a panel */
+static const int area_height = 140, area_width = 1102;
+static const int strip = 6; /* below the axis: where the limit was reached */
 
 #define INK "#21262e"
 #define GREY "#737a85"
@@ -52,19 +44,19 @@ static double round_up(double step)
 
 static double x_of(const struct plot *plot, uint64_t ns)
 {
-    return LEFT + (double)AREA_WIDTH * (double)ns / (double)plot->length_ns;
+    return left + (double)area_width * (double)ns / (double)plot->length_ns;
 }
 
 static double y_of(const struct panel *panel, uint64_t value)
 {
     double part = (double)value / (double)panel->y_max;
 
-    return panel->top + AREA_HEIGHT * (1 - (part > 1 ? 1 : part));
+    return panel->top + area_height * (1 - (part > 1 ? 1 : part));
 }
 
 static uint64_t column_end(const struct plot *plot, int x)
 {
-    return (uint64_t)((double)plot->length_ns * (x + 1) / AREA_WIDTH) + (x + 1 == AREA_WIDTH);
+    return (uint64_t)((double)plot->length_ns * (x + 1) / area_width) + (x + 1 == area_width);
 }
 
 /* The axis shows what was in flight and, unless that would flatten it, what was granted. */
@@ -91,7 +83,7 @@ static void line(struct out *out, double x1, double y1, double x2, double y2)
 
 static void draw_y_axis(const struct panel *panel)
 {
-    double step = round_up((double)panel->y_max / 5), middle = panel->top + AREA_HEIGHT / 2.0;
+    double step = round_up((double)panel->y_max / 5), middle = panel->top + area_height / 2.0;
 
     if (step < 1)
         step = 1;
@@ -99,9 +91,9 @@ static void draw_y_axis(const struct panel *panel)
         double y = floor(y_of(panel, (uint64_t)value)) + 0.5;
         char text[32];
 
-        line(panel->out, LEFT, y, LEFT + AREA_WIDTH, y);
+        line(panel->out, left, y, left + area_width, y);
         snprintf(text, sizeof(text), "%.0f", value);
-        svg_text(panel->out, LEFT - 6, y + 4, SVG_END, 11, INK, text);
+        svg_text(panel->out, left - 6, y + 4, SVG_END, 11, INK, text);
     }
     out_literal(panel->out, "<g transform=\"translate(18 ");
     svg_number(panel->out, middle);
@@ -129,7 +121,7 @@ static void draw_x_axis(const struct panel *panel)
 {
     struct unit unit = unit_of(panel->plot->length_ns);
     double length = (double)panel->plot->length_ns / unit.ns, step = round_up(length / 12);
-    double bottom = panel->top + AREA_HEIGHT;
+    double bottom = panel->top + area_height;
 
     for (unsigned i = 0; i * step <= length; i++) {
         double x = floor(x_of(panel->plot, (uint64_t)(i * step * unit.ns))) + 0.5;
@@ -138,7 +130,7 @@ static void draw_x_axis(const struct panel *panel)
         line(panel->out, x, panel->top, x, bottom);
         snprintf(text, sizeof(text), "%.*f %s", step < 1 ? (int)ceil(-log10(step)) : 0, i * step,
                  unit.name);
-        svg_text(panel->out, x, bottom + STRIP + 17, SVG_MIDDLE, 11, INK, text);
+        svg_text(panel->out, x, bottom + strip + 17, SVG_MIDDLE, 11, INK, text);
     }
 }
 
@@ -152,15 +144,15 @@ enum part {
 static void draw_part(const struct panel *panel, enum part part, const char *colour)
 {
     struct series_reader reader = {0};
-    double bottom = panel->top + AREA_HEIGHT, top = 0, height = 0;
+    double bottom = panel->top + area_height, top = 0, height = 0;
     int from = -1; /* of the box that is not written yet; -1: none */
 
     svg_path_open(panel->out);
-    for (int x = 0; x <= AREA_WIDTH; x++) {
+    for (int x = 0; x <= area_width; x++) {
         double y = 0, h = 0;
         bool is = false;
 
-        if (x < AREA_WIDTH) {
+        if (x < area_width) {
             struct series_column column =
                 series_until(panel->it->series, &reader, column_end(panel->plot, x));
 
@@ -170,11 +162,11 @@ static void draw_part(const struct panel *panel, enum part part, const char *col
 
                 is = part != AT_LIMIT || column.at_limit;
                 y = part == ALWAYS ? low : part == AT_TIMES ? high - 0.75 : bottom + 2;
-                h = part == ALWAYS ? bottom - low : part == AT_TIMES ? low - high + 1.5 : STRIP - 2;
+                h = part == ALWAYS ? bottom - low : part == AT_TIMES ? low - high + 1.5 : strip - 2;
             }
         }
         if (from >= 0 && (!is || y != top || h != height)) {
-            svg_box(panel->out, LEFT + from, top, x - from, height);
+            svg_box(panel->out, left + from, top, x - from, height);
             from = -1;
         }
         if (is && from < 0) {
@@ -197,7 +189,7 @@ static void draw_line(const struct panel *panel, size_t offset, const char *colo
     int x;
 
     svg_path_open(out);
-    for (x = 0; x < AREA_WIDTH; x++) {
+    for (x = 0; x < area_width; x++) {
         struct series_column column =
             series_until(panel->it->series, &reader, column_end(panel->plot, x));
         struct series_value value;
@@ -206,26 +198,26 @@ static void draw_line(const struct panel *panel, size_t offset, const char *colo
         memcpy(&value, (const char *)&column + offset, sizeof(value));
         if (!value.known) {
             if (pen)
-                svg_line(out, LEFT + x, at);
+                svg_line(out, left + x, at);
             pen = false;
             continue;
         }
         y = y_of(panel, value.last);
         if (!pen)
-            svg_move(out, LEFT + x, y);
+            svg_move(out, left + x, y);
         else if (value.min != value.max || y != at)
-            svg_line(out, LEFT + x + 0.5, at);
+            svg_line(out, left + x + 0.5, at);
         if (value.min != value.max) {
-            svg_line(out, LEFT + x + 0.5, y_of(panel, value.min));
-            svg_line(out, LEFT + x + 0.5, y_of(panel, value.max));
+            svg_line(out, left + x + 0.5, y_of(panel, value.min));
+            svg_line(out, left + x + 0.5, y_of(panel, value.max));
         }
         if (pen && (value.min != value.max || y != at))
-            svg_line(out, LEFT + x + 0.5, y);
+            svg_line(out, left + x + 0.5, y);
         pen = true;
         at = y;
     }
     if (pen)
-        svg_line(out, LEFT + x, at);
+        svg_line(out, left + x, at);
     svg_path_stroke(out, colour, 1.6, dashes);
 }
 
@@ -256,7 +248,7 @@ static double draw_legend(const struct panel *panel)
 {
     struct series_reader reader = {0};
     struct series_column all = series_until(panel->it->series, &reader, panel->plot->length_ns + 1);
-    double x = LEFT + AREA_WIDTH, y = panel->top - 30;
+    double x = left + area_width, y = panel->top - 30;
     char text[64];
 
     x = legend_entry(panel->out, x, y, ALARM, "at the limit", MARK_AREA);
@@ -279,8 +271,8 @@ static void draw_panel(const struct panel *panel)
     double legend = draw_legend(panel);
     struct out *out = panel->out;
 
-    svg_text_fitting(out, LEFT, panel->top - 29, legend - LEFT - 10, 13, INK, panel->it->title);
-    svg_text_fitting(out, LEFT, panel->top - 11, AREA_WIDTH, 11.5, GREY, panel->it->note);
+    svg_text_fitting(out, left, panel->top - 29, legend - left - 10, 13, INK, panel->it->title);
+    svg_text_fitting(out, left, panel->top - 11, area_width, 11.5, GREY, panel->it->note);
     draw_y_axis(panel);
     draw_x_axis(panel);
     draw_part(panel, ALWAYS, AREA);
@@ -289,26 +281,26 @@ static void draw_panel(const struct panel *panel)
     draw_line(panel, offsetof(struct series_column, granted), GRANTED, NULL);
     draw_line(panel, offsetof(struct series_column, requested), REQUESTED, "5 4");
     svg_path_open(out);
-    svg_box(out, LEFT + 0.5, panel->top + 0.5, AREA_WIDTH - 1, AREA_HEIGHT);
+    svg_box(out, left + 0.5, panel->top + 0.5, area_width - 1, area_height);
     svg_path_stroke(out, GREY, 1, NULL);
 }
 
 static void draw(struct out *out, const struct plot *plot)
 {
-    int height = HEAD + (int)plot->n_panels * PANEL + FOOT;
+    int height = head + (int)plot->n_panels * panel_height + foot;
 
-    svg_open(out, WIDTH, height);
-    svg_text_fitting(out, LEFT, 28, AREA_WIDTH, 15, INK, plot->title);
+    svg_open(out, width, height);
+    svg_text_fitting(out, left, 28, area_width, 15, INK, plot->title);
     for (size_t i = 0; i < plot->n_panels; i++) {
         struct panel panel = {.out = out,
                               .plot = plot,
                               .it = &plot->panels[i],
-                              .top = HEAD + (double)i * PANEL + AREA_TOP,
+                              .top = head + (double)i * panel_height + area_top,
                               .y_max = axis_top(plot, &plot->panels[i])};
 
         draw_panel(&panel);
     }
-    svg_text(out, LEFT + AREA_WIDTH / 2.0, height - 12, SVG_MIDDLE, 11, GREY,
+    svg_text(out, left + area_width / 2.0, height - 12, SVG_MIDDLE, 11, GREY,
              "time since the first packet of the capture");
     svg_close(out);
 }
