@@ -1,16 +1,26 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# bash completion for rpcrdma
+# bash completion for rpcrdma. The command knows its commands and options best: they come from its help.
+
+_rpcrdma_commands()
+{
+    rpcrdma --help 2>/dev/null | sed -n 's/^  \([a-z][a-z-]*\)  .*/\1/p'
+    echo help
+}
+
+_rpcrdma_options()
+{
+    rpcrdma "$1" --help 2>/dev/null |
+        sed -n 's/^  \(-[A-Za-z0-9]\), \(--[a-z-]*\).*/\1\n\2/p; s/^  \(--[a-z-]*\).*/\1/p'
+}
 
 _rpcrdma()
 {
-    local cur prev words cword commands command options
+    local cur prev words cword
     _init_completion || return
-    commands="decode rpcs extract connections credits check capture fields help"
     if ((cword == 1)); then
-        mapfile -t COMPREPLY < <(compgen -W "$commands --help --version" -- "$cur")
+        mapfile -t COMPREPLY < <(compgen -W "$(_rpcrdma_commands) --help --version" -- "$cur")
         return
     fi
-    command=${words[1]}
     case $prev in
     -r | --read-file | -w | --write | --series | --plot)
         _filedir
@@ -35,20 +45,18 @@ _rpcrdma()
         ;;
     -i | --interface)
         mapfile -t COMPREPLY < <(compgen -W "$(command ls /sys/class/net /sys/class/infiniband \
-            2>/dev/null | grep -v ':$')" -- "$cur")
+            2>/dev/null | grep -v ':$' | sort -u)" -- "$cur")
         return
         ;;
     -f | --filter | -s | --snapshot-length | -B | --buffer-size | -c | --count | --interval | --port | --qpn | --max-memory)
         return
         ;;
     esac
-    if [[ $command == help ]]; then
-        mapfile -t COMPREPLY < <(compgen -W "$commands" -- "$cur")
+    if [[ ${words[1]} == help ]]; then
+        mapfile -t COMPREPLY < <(compgen -W "$(_rpcrdma_commands)" -- "$cur")
     elif [[ $cur == -* ]]; then
-        # the command knows its options best
-        options=$(rpcrdma "$command" --help 2>/dev/null | grep -oE -- '--[a-z][a-z-]*|^  -[a-zA-Z]')
-        mapfile -t COMPREPLY < <(compgen -W "$options" -- "$cur")
-    elif [[ $command != fields ]]; then
+        mapfile -t COMPREPLY < <(compgen -W "$(_rpcrdma_options "${words[1]}")" -- "$cur")
+    elif [[ ${words[1]} != fields ]]; then
         _filedir '@(pcap|pcapng|cap|gz|zst)'
     fi
 } && complete -F _rpcrdma rpcrdma

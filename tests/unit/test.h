@@ -13,6 +13,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Both ends included. CMocka 2 has no macro for this that CMocka 1 has, too. */
+#define assert_between(value, least, most) \
+    do { \
+        assert_true((value) >= (least)); \
+        assert_true((value) <= (most)); \
+    } while (0)
+
 /* A copy in a block of exactly n bytes, so that ASan sees a read one byte beyond. free() it. */
 static inline uint8_t *heap_copy(const void *data, size_t n)
 {

@@ -458,7 +458,7 @@ static void test_midflight_aged(void **state)
     assert_true(result.settled);
     assert_int_equal(result.earlier, 1);
     /* one second and ten times the longest answer after the one to a Call from before */
-    assert_in_range(result.unsettled_ns, 1010 * MS, 1150 * MS);
+    assert_between(result.unsettled_ns, 1010 * MS, 1150 * MS);
 }
 
 static void gap(bool from_requester, uint64_t packets)

@@ -85,7 +85,7 @@ static void expect_send(uint32_t linktype, unsigned carrier, unsigned family)
         give_cut(s, linktype, b.at, caplen, b.n);
         ops += s->n;
     }
-    assert_in_range(ops, 12, 14); /* BTH is whole from here on; a VCRC may follow */
+    assert_between(ops, 12, 14); /* BTH is whole from here on; a VCRC may follow */
     assert_int_equal(rpcrdma_net_stats(s->net)->truncated, b.n - ops);
     for (size_t off = 0; off < b.n; off++)
         for (size_t v = 0; v < sizeof(values); v++) {

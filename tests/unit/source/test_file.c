@@ -1,10 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "test.h"
 
 #include <fcntl.h>
 #include <inttypes.h>
@@ -82,7 +77,7 @@ static void drain(struct source *source, size_t batch)
             strcpy(error, source->error);
             continue;
         }
-        assert_in_range(n, 1, batch);
+        assert_between(n, 1, batch);
         for (size_t i = 0; i < n; i++, n_seen++) {
             const struct rpcrdma_packet *p = &packets[i].packet;
             struct seen *s = &seen[n_seen];
@@ -536,7 +531,7 @@ static void test_cut_under_us(void **state)
         strcpy(error, source->error);
         assert_error("the file was cut short while it was read");
         /* what had been read when it was cut, the last packet of that in part */
-        assert_in_range(n_seen, how == 2 ? 8 : 4, 9);
+        assert_between(n_seen, how == 2 ? 8 : 4, 9);
         assert_int_equal(source_next(source, packets, SOURCE_BATCH, &n), SOURCE_END);
         source_close(source);
     }
