@@ -230,7 +230,7 @@ bool rpcrdma_flow_undecided(struct rpcrdma_flow *handle, const struct rpcrdma_op
 
     if (!dir || dir->foreign)
         return false;
-    if (dir->conn && dir->conn->class != FLOW_UNCLASSIFIED)
+    if (dir->conn && (dir->conn->class != FLOW_UNCLASSIFIED || dir->conn->gave_up))
         return false;
     return (dir->conn && dir->conn->admission) ||
            handle->flow.time_ns - dir->first_time_ns <= FLOW_ADMISSION_NS;

@@ -159,6 +159,8 @@ void flow_admission_forget(struct flow *flow, struct flow_conn *conn,
                            const struct flow_direction *dir);
 /* A reason to wait has gone. */
 void flow_admission_clear(struct flow *flow, struct flow_conn *conn, uint32_t reason);
+/* Nothing says that this is RPC-over-RDMA. */
+void flow_admission_give_up(struct flow *flow, struct flow_conn *conn);
 /* Gives up waiting where the bounds say so. */
 void flow_admission_check(struct flow *flow, struct flow_conn *conn);
 

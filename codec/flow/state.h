@@ -36,7 +36,7 @@ enum {
 enum flow_class {
     FLOW_UNCLASSIFIED,
     FLOW_RPCRDMA,
-    FLOW_FOREIGN, /* its CM exchange names another service */
+    FLOW_FOREIGN, /* its CM exchange names a service that has no port */
 };
 
 /* Why events of a connection are kept back. */

@@ -6,6 +6,8 @@ import re
 import subprocess
 
 import command
+import foreign
+import pcap
 
 COMMANDS = ('decode', 'rpcs', 'extract', 'connections', 'credits', 'check', 'capture', 'fields')
 
@@ -67,9 +69,15 @@ class Usage(command.CommandTest):
         self.assertEqual(self.run_command('decode', '--port', '20049', '--port=0x1234', path), whole)
         self.assertEqual(self.run_command('decode', '--dialect', 'ietf-03', path), whole)
         self.assertEqual(self.run_command('decode', '--max-memory', '64', path), whole)
-        # a CM exchange for another service is not ours
-        self.assertEqual(self.run_command('decode', '--port', '1', path, errors=1), '')
+        # nor is that a matter of the port alone
+        self.assertEqual(self.run_command('decode', '--port', '1', path), whole)
+        # what is another protocol's is taken only where the user says so
+        packets, other = [], os.path.join(self.folder, 'iser.pcap')
+        foreign.generate('iser', True, packets)
+        pcap.write(other, packets)
+        self.assertEqual(self.run_command('decode', other, errors=1), '')
         self.assertIn('no RPC-over-RDMA', self.stderr)
+        self.assertIn('malformed', self.run_command('decode', '--port', '3260', other))
 
     def test_count(self):
         path = command.capture()

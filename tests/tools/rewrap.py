@@ -155,6 +155,25 @@ def gre(protocol, payload, fields=b'', flags=0):
     return in_ip(47, struct.pack('>HH', flags, protocol) + fields + payload)
 
 
+PPP = {IPV4_TYPE: b'\x21', 0x86DD: b'\x57'}
+
+
+def pppoe(data, first):
+    """first: of PPP's protocol, which may be left out where it is 0."""
+    ethertype, payload = network_layer(data)
+    if ethertype not in PPP:
+        return data
+    session = first + PPP[ethertype] + payload
+    return data[:12] + struct.pack('>HBBHH', 0x8864, 0x11, 0, 77, len(session)) + session
+
+
+def gtp(data, flags, options):
+    ethertype, payload = network_layer(data)
+    if ethertype not in PPP:
+        return data
+    return in_udp(2152, struct.pack('>BBHI', flags, 255, len(options) + len(payload), 77) + options + payload)
+
+
 def network_layer(data):
     """What a link without MAC addresses carries: Ethertype, and what follows it."""
     return struct.unpack_from('>H', data, 12)[0], data[14:]
@@ -216,6 +235,12 @@ CARRIERS = {
     'mpls-ethernet': (ETHERNET, lambda d: outer_ethernet(0x8847, struct.pack('>I', 100 << 12 | 0x140) + d)),
     'mpls-control-word': (ETHERNET, lambda d: outer_ethernet(
         0x8847, struct.pack('>II', 100 << 12 | 0x140, 5) + d)),
+    'pppoe': (ETHERNET, lambda d: pppoe(d, b'\0')),
+    'pppoe-short': (ETHERNET, lambda d: pppoe(d, b'')),
+    'pbb': (ETHERNET, lambda d: outer_ethernet(0x88E7, struct.pack('>I', 0x60000000 | 4711) + d)),
+    'gtp': (ETHERNET, lambda d: gtp(d, 0x30, b'')),
+    'gtp-extensions': (ETHERNET, lambda d: gtp(d, 0x36, struct.pack('>HBB', 7, 0, 0x85) +
+                                               bytes([1, 0, 9, 0x40, 2]) + bytes(6) + b'\0')),
     'ip-in-ip': (ETHERNET, lambda d: in_ip(4, d[14:]) if network_layer(d)[0] == IPV4_TYPE else d),
 }
 

@@ -2,6 +2,8 @@
 """Captures as they are met in the field: begun too late, with holes, cut short, sliced."""
 import os
 import random
+import re
+import struct
 
 import pcap
 import roce
@@ -10,6 +12,31 @@ import roce
 def without_cm(capture):
     """The CM exchange is not in the capture."""
     return [packet for packet in capture.packets if packet.frame not in capture.cm_frames]
+
+
+PORT = 20049
+IP_SERVICE = 0x0000000001060000  # RDMA IP CM service, TCP port space: the port in its lower half
+
+
+def on_port(capture_packets, port):
+    """The server listens on another port: in the service ID of each REQ, and in TCP's headers."""
+    moved = []
+    for packet in capture_packets:
+        data = bytearray(packet.data.replace(struct.pack('>Q', IP_SERVICE | PORT),
+                                             struct.pack('>Q', IP_SERVICE | port)))
+        if data[12:14] == b'\x08\0' and data[23] == 6:
+            at = 14 + (data[14] & 15) * 4
+            for end in (at, at + 2):
+                if struct.unpack_from('>H', data, end)[0] == PORT:
+                    struct.pack_into('>H', data, end, port)
+        moved.append(packet._replace(data=bytes(data)))
+    return moved
+
+
+def without_private_data(packets):
+    """No RFC 8797 private data in the set-up: zeros stand in its place."""
+    return [packet._replace(data=re.sub(rb'\xf6\xab\x0e\x18....', bytes(8), packet.data, flags=re.DOTALL))
+            for packet in packets]
 
 
 def thinned(capture, nth=50):

@@ -203,6 +203,12 @@ void flow_admission_clear(struct flow *flow, struct flow_conn *conn, uint32_t re
         flow_admission_release(flow, conn);
 }
 
+void flow_admission_give_up(struct flow *flow, struct flow_conn *conn)
+{
+    conn->gave_up = true;
+    flow_admission_drop(flow, conn);
+}
+
 void flow_admission_check(struct flow *flow, struct flow_conn *conn)
 {
     bool full = conn->admission_count >= FLOW_ADMISSION_EVENTS ||
@@ -212,9 +218,7 @@ void flow_admission_check(struct flow *flow, struct flow_conn *conn)
     if (conn->draining || (!full && !old))
         return;
     if (conn->waiting & FLOW_WAIT_CLASS) {
-        /* nothing says that this is RPC-over-RDMA */
-        conn->gave_up = true;
-        flow_admission_drop(flow, conn);
+        flow_admission_give_up(flow, conn);
         return;
     }
     if (conn->waiting & FLOW_WAIT_PEER && flow_pair_with_half_open(flow, conn))

@@ -4,10 +4,11 @@
 #include "wire/cursor.h"
 
 /*
- * Is a Send RPC-over-RDMA? Where the CM exchange was captured its service port says so. Without, a
- * Send is taken when its chunk lists end within it and the inline message starts with the header's
- * XID, a msg_type and, in a Call, RPC version 2; or when the lists fill a message without payload
- * exactly and an opposite Send answers its XID (pairing.c).
+ * Is a Send RPC-over-RDMA? Where the set-up was captured its service port says so, or its private
+ * data. Without, or where the port is another one, a Send is taken when its chunk lists end within
+ * it and the inline message starts with the header's XID, a msg_type and, in a Call, RPC version 2;
+ * or when the lists fill a message without payload exactly and an opposite Send answers its XID
+ * (pairing.c).
  */
 
 static bool among(const uint16_t *ports, size_t n, uint16_t port)

@@ -88,15 +88,19 @@ static struct flow_direction *fresh_direction(struct flow *flow, const struct rp
     return flow_direction_get(flow, &path, op->carrier);
 }
 
-static enum flow_class class_of(const struct flow *flow, const struct rpcrdma_op *op)
+/* The set-up decides where it names a port that is known, or brings RFC 8797 private data. Any
+ * other port may serve NFS, too: the messages tell then. */
+static enum flow_class class_of(const struct flow *flow, const struct flow_conn *conn,
+                                const struct rpcrdma_op *op)
 {
     const struct rpcrdma_op_connect *c = op->connect;
 
-    if (flow_port_known(flow, c->port) || flow_forced_qpn(flow, c->qpn))
+    if (flow_port_known(flow, c->port) || flow_forced_qpn(flow, c->qpn) ||
+        conn->pub.has_private_data[0])
         return FLOW_RPCRDMA;
-    if (c->port == 0 && c->service_id == 0)
-        return FLOW_UNCLASSIFIED; /* the service was cut off by the capture */
-    return FLOW_FOREIGN;
+    if (c->port == 0 && c->service_id != 0)
+        return FLOW_FOREIGN; /* not one of RDMA over IP's services (IBTA annex A11) */
+    return FLOW_UNCLASSIFIED;
 }
 
 static void set_class(struct flow *flow, struct flow_conn *conn, enum flow_class class)
@@ -152,7 +156,7 @@ static void request(struct flow *flow, const struct rpcrdma_op *op)
     conn->path_mtu = c->path_mtu;
     flow_pair_half_open(flow, conn, true);
     flow_private_data(conn, 0, op);
-    set_class(flow, conn, class_of(flow, op));
+    set_class(flow, conn, class_of(flow, conn, op));
 }
 
 static void accept(struct flow *flow, const struct rpcrdma_op *op)
@@ -206,7 +210,8 @@ static void accept(struct flow *flow, const struct rpcrdma_op *op)
     start(conn, 0);
     start(conn, 1);
     flow_private_data(conn, 1, op);
-    if (conn->class != FLOW_RPCRDMA && flow_forced_qpn(flow, c->qpn)) {
+    if (conn->class != FLOW_RPCRDMA &&
+        (flow_forced_qpn(flow, c->qpn) || conn->pub.has_private_data[1])) {
         set_class(flow, conn, FLOW_RPCRDMA);
         flow_admission_clear(flow, conn, FLOW_WAIT_CLASS);
     }
@@ -254,10 +259,12 @@ static void mpa(struct flow *flow, const struct rpcrdma_op *op)
                   flow_port_known(flow, conn->pub.service_port) ||
                           flow_forced_ports(flow, conn->pub.end[0].port, conn->pub.end[1].port)
                       ? FLOW_RPCRDMA
-                      : FLOW_FOREIGN);
+                      : FLOW_UNCLASSIFIED);
     }
     flow_conn_touch(flow, conn);
     flow_private_data(conn, 1 - dir->index, op);
+    if (conn->pub.has_private_data[1 - dir->index])
+        flow_conn_accept(flow, conn);
     if (op->kind == RPCRDMA_OP_ACCEPT)
         conn->accepted = conn->pub.established = true;
 }

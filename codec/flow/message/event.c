@@ -181,8 +181,12 @@ static struct flow_conn *consider(struct flow *flow, struct flow_direction *dir,
 
     if (flow_forced(flow, dir))
         probe.verdict = FLOW_YES;
-    if (probe.verdict == FLOW_NO)
+    if (probe.verdict == FLOW_NO) {
+        /* from its set-up on it speaks something else: nothing is kept back for what may come */
+        if (dir->conn && dir->conn->by_cm)
+            flow_admission_give_up(flow, dir->conn);
         return NULL;
+    }
     if (!dir->conn) {
         if (!flow_conn_unclassified(flow, dir))
             return NULL;

@@ -23,6 +23,7 @@ enum {
     PORT_VXLAN = 4789,
     PORT_VXLAN_LINUX = 8472, /* from before the assignment */
     PORT_GENEVE = 6081,
+    PORT_GTP_U = 2152,
     IPV4_BYTES = 20,
     IPV6_BYTES = 40,
     UDP_BYTES = 8,
@@ -51,6 +52,8 @@ static enum rpcrdma_verdict udp(struct rpcrdma_layer *l)
         return rpcrdma_layer_vxlan(l);
     case PORT_GENEVE:
         return rpcrdma_layer_geneve(l);
+    case PORT_GTP_U:
+        return rpcrdma_layer_gtp(l);
     default:
         return RPCRDMA_IS_OTHER;
     }

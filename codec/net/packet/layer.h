@@ -69,6 +69,8 @@ enum {
     RPCRDMA_ETHERTYPE_QINQ_OLD = 0x9100,
     RPCRDMA_ETHERTYPE_ROCE = 0x8915,
     RPCRDMA_ETHERTYPE_MPLS = 0x8847,
+    RPCRDMA_ETHERTYPE_PPPOE = 0x8864,         /* its session stage */
+    RPCRDMA_ETHERTYPE_PBB = 0x88e7,           /* 802.1ah */
     RPCRDMA_ETHERTYPE_MPLS_UPSTREAM = 0x8848, /* label assigned by the sender: RFC 5332 */
     RPCRDMA_ETHERTYPE_BRIDGE = 0x6558,        /* transparent Ethernet bridging: a whole frame */
     RPCRDMA_ETHERTYPE_ERSPAN2 = 0x88be,
@@ -87,6 +89,9 @@ enum rpcrdma_verdict rpcrdma_layer_vxlan(struct rpcrdma_layer *l);
 enum rpcrdma_verdict rpcrdma_layer_geneve(struct rpcrdma_layer *l);
 enum rpcrdma_verdict rpcrdma_layer_gre(struct rpcrdma_layer *l);
 enum rpcrdma_verdict rpcrdma_layer_mpls(struct rpcrdma_layer *l);
+enum rpcrdma_verdict rpcrdma_layer_pppoe(struct rpcrdma_layer *l);
+enum rpcrdma_verdict rpcrdma_layer_pbb(struct rpcrdma_layer *l);
+enum rpcrdma_verdict rpcrdma_layer_gtp(struct rpcrdma_layer *l);
 /* ip.c */
 enum rpcrdma_verdict rpcrdma_layer_ip(struct rpcrdma_layer *l); /* the version is in the header */
 enum rpcrdma_verdict rpcrdma_layer_grh(struct rpcrdma_layer *l);

@@ -40,6 +40,10 @@ enum rpcrdma_verdict rpcrdma_layer_ethertype(struct rpcrdma_layer *l, uint16_t t
             return rpcrdma_layer_mpls(l);
         case RPCRDMA_ETHERTYPE_BRIDGE:
             return rpcrdma_layer_ethernet(l);
+        case RPCRDMA_ETHERTYPE_PPPOE:
+            return rpcrdma_layer_pppoe(l);
+        case RPCRDMA_ETHERTYPE_PBB:
+            return rpcrdma_layer_pbb(l);
         case RPCRDMA_ETHERTYPE_VLAN:
         case RPCRDMA_ETHERTYPE_QINQ:
         case RPCRDMA_ETHERTYPE_QINQ_OLD:

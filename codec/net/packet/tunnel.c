@@ -74,6 +74,88 @@ enum rpcrdma_verdict rpcrdma_layer_gre(struct rpcrdma_layer *l)
     }
 }
 
+/* PPPoE (RFC 2516 section 4): version 4 | type 4 | code 8 | session 16 | length 16, which counts
+ * from PPP's protocol on; that is 2 bytes, or 1 where the first would be even (RFC 1661
+ * section 6.5). */
+enum rpcrdma_verdict rpcrdma_layer_pppoe(struct rpcrdma_layer *l)
+{
+    enum { IPV4 = 0x0021, IPV6 = 0x0057, MPLS = 0x0281 };
+    const uint8_t *p = rpcrdma_cursor_take(&l->c, 6, "PPPoE header");
+    uint16_t bytes, protocol;
+
+    if (!p)
+        return rpcrdma_layer_failed(l, false);
+    bytes = rpcrdma_get_be16(p + 4);
+    if (p[0] != 0x11 || p[1] != 0) /* code 0: a session's data */
+        return RPCRDMA_IS_OTHER;
+    if (bytes <= rpcrdma_cursor_left(&l->c))
+        rpcrdma_layer_limit(l, bytes);
+    p = rpcrdma_cursor_take(&l->c, 1, "PPP protocol");
+    if (!p)
+        return rpcrdma_layer_failed(l, false);
+    protocol = p[0];
+    if (!(protocol & 1)) {
+        p = rpcrdma_cursor_take(&l->c, 1, "PPP protocol");
+        if (!p)
+            return rpcrdma_layer_failed(l, false);
+        protocol = (uint16_t)(protocol << 8 | p[0]);
+    }
+    switch (protocol) {
+    case IPV4:
+    case IPV6:
+        return rpcrdma_layer_ip(l);
+    case MPLS:
+        return rpcrdma_layer_mpls(l);
+    default:
+        return RPCRDMA_IS_OTHER;
+    }
+}
+
+/* Provider backbone bridging (802.1Q section 9.7): priority, flags 8 | I-SID 24, then the
+ * customer's Ethernet frame. */
+enum rpcrdma_verdict rpcrdma_layer_pbb(struct rpcrdma_layer *l)
+{
+    if (!rpcrdma_cursor_take(&l->c, 4, "802.1ah I-TAG"))
+        return rpcrdma_layer_failed(l, false);
+    return rpcrdma_layer_ethernet(l);
+}
+
+/* GTP-U (3GPP TS 29.281 section 5): version 3 | protocol type 1 | 1 | E 1 | S 1 | PN 1 | message 8
+ * | length 16 | TEID 32; if one of E, S, PN: sequence 16 | N-PDU 8 | next extension 8. An
+ * extension: its length in words 8 | ... | the next one's type 8. Message 255 carries an IP packet.
+ */
+enum rpcrdma_verdict rpcrdma_layer_gtp(struct rpcrdma_layer *l)
+{
+    const uint8_t *p = rpcrdma_cursor_take(&l->c, 8, "GTP-U header");
+    uint8_t next;
+    size_t bytes;
+
+    if (!p)
+        return rpcrdma_layer_failed(l, false);
+    if (p[0] >> 5 != 1 || !(p[0] & 0x10) || p[1] != 255)
+        return RPCRDMA_IS_OTHER;
+    if (p[0] & 7) {
+        uint8_t flags = p[0];
+
+        p = rpcrdma_cursor_take(&l->c, 4, "GTP-U header");
+        if (!p)
+            return rpcrdma_layer_failed(l, false);
+        for (next = flags & 4 ? p[3] : 0; next != 0; next = p[bytes - 1]) {
+            if (rpcrdma_cursor_captured(&l->c) == 0) {
+                rpcrdma_cursor_take(&l->c, 1, "GTP-U extension");
+                return rpcrdma_layer_failed(l, false);
+            }
+            bytes = l->c.base[l->c.off] * 4u;
+            if (bytes == 0)
+                return RPCRDMA_IS_OTHER;
+            p = rpcrdma_cursor_take(&l->c, bytes, "GTP-U extension");
+            if (!p)
+                return rpcrdma_layer_failed(l, false);
+        }
+    }
+    return rpcrdma_layer_ip(l);
+}
+
 /* Whether an Ethernet header that leads further stands n bytes from here. */
 static bool ethernet_at(const struct rpcrdma_layer *l, size_t n)
 {

@@ -109,18 +109,62 @@ static void random_sends(void **state)
     assert_int_equal(rig.messages + rig.connections + rig.findings, 0);
 }
 
-/* A CM exchange on another port settles it, whatever the Sends look like. */
+/* A CM exchange on another port settles nothing: the messages do. */
 static void other_port(void **state)
 {
     struct rig_end a = RIG_A, b = RIG_B;
 
     (void)state;
     rig_begin(&rig, NULL);
-    rig_connect(&rig, &a, &b, 445);
+    rig_connect(&rig, &a, &b, 20050);
     for (uint32_t i = 0; i < 10; i++) {
         rig_send_call(&rig, &a, &b, i);
         rig_send_reply(&rig, &b, &a, i);
     }
+    rig_end(&rig);
+    assert_int_equal(rig.messages, 20);
+    assert_int_equal(rig.connections, 1);
+    assert_int_equal(rig.connection[0].service_port, 20050);
+    assert_int_equal(rig.connection[0].paired_by, RPCRDMA_PAIRED_CM);
+    assert_int_equal(rig.message[0].sender, RPCRDMA_ROLE_CLIENT);
+}
+
+/* Likewise where something else was said before: for as long as the connection lives. */
+static void other_port_late(void **state)
+{
+    struct rig_end a = RIG_A, b = RIG_B;
+    uint8_t data[64] = {0xfe, 'S', 'M', 'B'};
+
+    (void)state;
+    rig_begin(&rig, NULL);
+    rig_connect(&rig, &a, &b, 20050);
+    for (uint32_t i = 0; i < 2000; i++)
+        rig_send(&rig, &a, &b, data, sizeof(data));
+    rig_send_call(&rig, &a, &b, 1);
+    rig_send_reply(&rig, &b, &a, 1);
+    rig_end(&rig);
+    assert_in_range(rig.messages, 2, 2002);
+    assert_int_equal(rig.connections, 1);
+}
+
+/* A service that is none of IP's, and so has no port, is another one. */
+static void other_service(void **state)
+{
+    struct rig_end a = RIG_A, b = RIG_B;
+    struct rpcrdma_op_connect c = {.local_comm_id = 5, .service_id = 0x1000, .qpn = a.qpn};
+    struct rpcrdma_op op;
+
+    (void)state;
+    rig_begin(&rig, NULL);
+    op = rig_op(&rig, RPCRDMA_OP_CONNECT, &a, &b, 0);
+    op.connect = &c;
+    rig_feed(&rig, &op);
+    c = (struct rpcrdma_op_connect){.local_comm_id = 6, .remote_comm_id = 5, .qpn = b.qpn};
+    op = rig_op(&rig, RPCRDMA_OP_ACCEPT, &b, &a, 0);
+    op.connect = &c;
+    rig_feed(&rig, &op);
+    rig_send_call(&rig, &a, &b, 1);
+    rig_send_reply(&rig, &b, &a, 1);
     rig_end(&rig);
     assert_int_equal(rig.messages + rig.connections + rig.findings, 0);
 }
@@ -362,6 +406,8 @@ int main(void)
         cmocka_unit_test(nvme),
         cmocka_unit_test(random_sends),
         cmocka_unit_test(other_port),
+        cmocka_unit_test(other_port_late),
+        cmocka_unit_test(other_service),
         cmocka_unit_test(forced),
         cmocka_unit_test(forced_all),
         cmocka_unit_test(port_option),
