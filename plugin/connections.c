@@ -5,11 +5,13 @@
 #include <epan/conversation_filter.h>
 #include <epan/dissectors/packet-tcp.h>
 
+#include "decode_as.h"
 #include "message.h"
 
 struct known {
     uint32_t number;
     enum rpcrdma_carrier carrier;
+    bool given; /* by the user, to another dissector */
     struct rpcrdma_endpoint end[2];
     uint64_t stream[2];
     char *label;
@@ -90,9 +92,10 @@ void connections_know(const struct rpcrdma_connection *connection)
         k = known->pdata[connection->number - 1] = store_new(sizeof(struct known));
         k->number = connection->number;
         k->carrier = connection->carrier;
-        memcpy(k->end, connection->end, sizeof(k->end));
         k->label = label_of(connection);
     }
+    memcpy(k->end, connection->end, sizeof(k->end)); /* one may become known later */
+    k->given = decode_as_given(connection);
     for (int i = 0; i < 2; i++) {
         uint32_t index;
 
@@ -119,7 +122,18 @@ uint32_t connections_of(uint32_t frame)
 {
     const struct known *k = find(frame);
 
-    return k ? k->number : 0;
+    return k && !k->given ? k->number : 0;
+}
+
+int connections_qpns(uint32_t frame, uint32_t qpns[2])
+{
+    const struct known *k = find(frame);
+    int n = 0;
+
+    for (int i = 0; k && i < 2; i++)
+        if (k->end[i].has_qpn)
+            qpns[n++] = k->end[i].qpn;
+    return n;
 }
 
 const char *connections_label(uint32_t number)
@@ -131,7 +145,7 @@ const char *connections_label(uint32_t number)
 
 static ws_bool has_filter(packet_info *pinfo AND_USER_DATA)
 {
-    return find(pinfo->num) != NULL;
+    return connections_of(pinfo->num) != 0;
 }
 
 /* TCP's own packets, without RDMA in them, are of an iWARP connection, too. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "message.h"
 
+#include "decode_as.h"
 #include "keep.h"
 #include "taps.h"
 
@@ -79,7 +80,7 @@ void keep_credits(void *context, const struct rpcrdma_connection *connection, in
     struct credit_state *state, new_state;
 
     (void)context;
-    if (settings.leave_version1 && connection->version == 1)
+    if ((settings.leave_version1 && connection->version == 1) || decode_as_given(connection))
         return;
     state = memset(&new_state, 0, sizeof(new_state)); /* its padding, too */
     state->connection = connection->number;

@@ -3,6 +3,8 @@
 
 #include <epan/decode_as.h>
 
+#include "connections.h"
+
 /*
  * Decode As: who says that a QP, a TCP port or every InfiniBand payload is RPC-over-RDMA is right,
  * whatever its set-up or its bytes say. What was chosen is in Wireshark's tables; it changes only
@@ -120,16 +122,40 @@ bool decode_as_other(const struct rpcrdma_op *op)
 {
     if (op->carrier == RPCRDMA_CARRIER_IWARP)
         return has(others.tcp_ports, op->src_port) || has(others.tcp_ports, op->dst_port);
-    return (!op->connect && (others.payload || has(others.qpns, op->dst_qpn))) ||
+    return (!op->connect && others.payload) ||
            (others.udp && op->carrier == RPCRDMA_CARRIER_ROCEV2);
+}
+
+bool decode_as_all_given(void)
+{
+    return others.payload;
+}
+
+bool decode_as_given(const struct rpcrdma_connection *connection)
+{
+    if (others.qpns->len == 0 || !connection || connection->carrier == RPCRDMA_CARRIER_IWARP)
+        return false;
+    for (int i = 0; i < 2; i++)
+        if (connection->end[i].has_qpn && has(others.qpns, connection->end[i].qpn))
+            return true;
+    return false;
 }
 
 bool decode_as_qpn(const packet_info *pinfo, dissector_handle_t *handle)
 {
-    if (pinfo->ptype != PT_IBQP || !has(others.qpns, pinfo->destport))
+    uint32_t qpns[3] = {pinfo->destport};
+    int n = 1;
+
+    if (pinfo->ptype != PT_IBQP || others.qpns->len == 0)
         return false;
-    *handle = dissector_get_uint_handle(find_dissector_table(qpn_table), pinfo->destport);
-    return true;
+    n += connections_qpns(pinfo->num, qpns + 1);
+    for (int i = 0; i < n; i++) {
+        if (!has(others.qpns, qpns[i]))
+            continue;
+        *handle = dissector_get_uint_handle(find_dissector_table(qpn_table), qpns[i]);
+        return true;
+    }
+    return false;
 }
 
 struct collected {

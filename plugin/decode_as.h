@@ -19,7 +19,10 @@ void decode_as_file(void); /* a file is opened */
 
 /* Whether the user gave the operation's payload to another dissector. */
 bool decode_as_other(const struct rpcrdma_op *op);
-/* The same, of the QP that the frame in hand goes to; to which: NULL: to none. */
+bool decode_as_all_given(void); /* every InfiniBand payload */
+/* Whether the user gave a QP at either end of it to another dissector. */
+bool decode_as_given(const struct rpcrdma_connection *connection);
+/* The same, of the connection that the frame in hand is of; to which: NULL: to none. */
 bool decode_as_qpn(const packet_info *pinfo, dissector_handle_t *handle);
 void decode_as_chosen(struct chosen *chosen);
 void decode_as_free(struct chosen *chosen);

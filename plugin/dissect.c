@@ -63,7 +63,6 @@ static int post_dissect(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, voi
     (void)data;
     feed_frame(pinfo);
     note = store_find(pinfo->num);
-    builtin_restore();
     if (shown != pinfo->num && note && !builtin_claimed(pinfo))
         show(note, pinfo, tree);
     show_connection(note, pinfo, tree);
@@ -74,8 +73,19 @@ static int post_dissect(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, voi
     return (int)tvb_captured_length(tvb);
 }
 
-/* The payload of an InfiniBand packet or DDP segment: ours; or not, and not for the built-in
- * dissector either. */
+/* Of what net/ and flow/ could read, ours is said to be ours, and the rest is not RPC-over-RDMA. */
+bool dissect_leaves(packet_info *pinfo)
+{
+    const struct frame_note *note;
+
+    feed_frame(pinfo);
+    note = store_find(pinfo->num);
+    if (settings.leave_version1 && (!note || !note->ours || left_alone(note)))
+        return true;
+    return store_stream(pinfo->num) == 0 && !(note && note->ours) && !decode_as_all_given();
+}
+
+/* The payload of an InfiniBand packet or DDP segment. */
 static ws_bool claim(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *data)
 {
     const struct frame_note *note;
@@ -85,14 +95,11 @@ static ws_bool claim(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *
     if (decode_as_qpn(pinfo, &other) && other && call_dissector_only(other, tvb, pinfo, tree, data))
         return TRUE;
     note = store_find(pinfo->num);
-    if (note && note->ours && !left_alone(note)) {
-        roce_claimed(pinfo);
-        show(note, pinfo, tree);
-        return TRUE;
-    }
-    if (!settings.leave_version1)
-        builtin_hush();
-    return FALSE;
+    if (!note || !note->ours || left_alone(note))
+        return FALSE;
+    roce_claimed(pinfo);
+    show(note, pinfo, tree);
+    return TRUE;
 }
 
 /* Chosen by Decode As for every payload: of those, what is no part of a connection is not ours. */
@@ -110,7 +117,6 @@ static void open_file(void)
 
 static void close_file(void)
 {
-    builtin_restore();
     feed_end();
 }
 
@@ -131,8 +137,8 @@ void dissect_handoff(void)
                        "rpc_over_rdma_infiniband", proto_rpcrdma, HEURISTIC_ENABLE);
     heur_dissector_add("iwarp_ddp_rdmap", claim, "RPC-over-RDMA (plugin) on iWARP",
                        "rpc_over_rdma_iwarp", proto_rpcrdma, HEURISTIC_ENABLE);
+    builtin_register();
     decode_as_handoff();
-    builtin_find();
     roce_register();
     handover_register();
     connections_register();

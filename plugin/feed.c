@@ -104,11 +104,13 @@ static void on_op(void *context, const struct rpcrdma_op *op)
     connection = rpcrdma_flow_connection(feed.flow, op);
     if (!connection)
         return;
+    connections_know(connection);
+    if (decode_as_given(connection))
+        return;
     note = store_get((uint32_t)op->frame);
     note->ours = true;
     note->kind = op->kind;
     note->dst_qpn = op->dst_qpn;
-    connections_know(connection);
 }
 
 static void on_net_finding(void *context, const struct rpcrdma_finding *finding)

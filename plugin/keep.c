@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "decode_as.h"
 #include "store.h"
 #include "taps.h"
 #include "wire/chunk.h"
@@ -228,9 +229,13 @@ static void set_rare(struct told *told, const struct rpcrdma_flow_message *m)
 
 static void keep_one(const struct rpcrdma_flow_message *m, bool early)
 {
-    struct frame_note *note = store_get((uint32_t)m->frame);
-    struct told *told = get_told(note, m);
+    struct frame_note *note;
+    struct told *told;
 
+    if (decode_as_given(m->connection))
+        return;
+    note = store_get((uint32_t)m->frame);
+    told = get_told(note, m);
     note->ours = true;
     told->early = early;
     told->frame = (uint32_t)m->frame;
@@ -275,7 +280,7 @@ void keep_finding(void *context, const struct rpcrdma_connection *connection,
     struct found **end;
 
     (void)context;
-    if (finding->frame == 0)
+    if (finding->frame == 0 || decode_as_given(connection))
         return;
     end = &store_more((uint32_t)finding->frame)->findings;
     while (*end)
@@ -298,7 +303,7 @@ void keep_rpc(void *context, const struct rpcrdma_rpc_message *m)
     struct whole *whole;
 
     (void)context;
-    if (is_inline(m))
+    if (is_inline(m) || decode_as_given(m->connection))
         return;
     told = store_told(store_get((uint32_t)m->send_frame), false, m->xid, 0);
     whole = keep_whole(m);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "keep.h"
 
+#include "decode_as.h"
 #include "store.h"
 
 /* What belongs together -> the store: a Call, and the packets that move its chunks. */
@@ -28,12 +29,17 @@ static void add_frame(struct told *call, uint32_t frame, uint32_t length)
 
 void keep_moved(void *context, const struct rpcrdma_data_transfer *moved)
 {
-    struct frame_note *note = store_get((uint32_t)moved->frame);
-    struct frame_note *call = store_find((uint32_t)moved->call_frame);
-    struct carried **end = &store_more((uint32_t)moved->frame)->carried;
-    struct told *told = call ? store_told(call, false, moved->xid, 0) : NULL;
+    struct frame_note *note, *call;
+    struct carried **end;
+    struct told *told;
 
     (void)context;
+    if (decode_as_given(moved->connection))
+        return;
+    note = store_get((uint32_t)moved->frame);
+    call = store_find((uint32_t)moved->call_frame);
+    end = &store_more((uint32_t)moved->frame)->carried;
+    told = call ? store_told(call, false, moved->xid, 0) : NULL;
     note->ours = true;
     while (*end)
         end = &(*end)->next;

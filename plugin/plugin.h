@@ -72,9 +72,7 @@ void field_expert(packet_info *pinfo, proto_item *item, const struct rpcrdma_fin
                   const char *text);
 
 /* builtin.c */
-void builtin_find(void); /* in the handoff */
-void builtin_hush(void); /* for the rest of this frame */
-void builtin_restore(void);
+void builtin_register(void); /* in the handoff, after our heuristics */
 bool builtin_claimed(const packet_info *pinfo); /* what the frame in hand carries */
 
 /* roce.c */
@@ -85,5 +83,7 @@ void roce_claimed(packet_info *pinfo); /* by the heuristic in hand */
 /* dissect.c */
 void dissect_register(void);
 void dissect_handoff(void);
+/* Whether the frame in hand is left to the dissector that Wireshark brings along. */
+bool dissect_leaves(packet_info *pinfo);
 
 #endif

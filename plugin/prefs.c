@@ -51,8 +51,9 @@ void settings_register(void)
     range_convert_str(wmem_epan_scope(), &settings.ports, "20049", 65535);
     prefs_register_range_preference(
         module, "ports", "Service ports",
-        "Connections to these ports are RPC-over-RDMA. Others are taken for "
-        "it where their messages leave no doubt.",
+        "Connections to these ports are RPC-over-RDMA. Others are taken for it where RFC 8797 "
+        "private "
+        "data in their set-up says so, or their messages leave no doubt.",
         &settings.ports, 65535);
     register_dialects(module);
     register_credits(module);

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "decode_as.h"
 #include "keep.h"
 #include "taps.h"
 
@@ -97,7 +98,7 @@ void keep_transaction(void *context, const struct rpcrdma_transaction *from)
     struct transacted *t;
 
     (void)context;
-    if (from->call_frame == 0 && from->reply_frame == 0)
+    if ((from->call_frame == 0 && from->reply_frame == 0) || decode_as_given(from->connection))
         return;
     t = store_new(sizeof(*t));
     t->title = title_of(from);

@@ -2,6 +2,7 @@
 """Beside Wireshark's own dissector for version 1 (rpcordma): it is not asked, claims nothing, and is
 back when the user wants it."""
 import os
+import struct
 import unittest
 
 import host
@@ -10,6 +11,12 @@ import pcap
 
 CAPTURE = 'roce-nfs3-mini'
 OURS, BUILTIN = 'rpcrdma.xid', 'rpcordma'
+
+
+def snap(data):
+    """An Ethernet II frame with a length, LLC and SNAP in its type's place."""
+    body = b'\xaa\xaa\x03\0\0\0' + data[12:]
+    return data[:12] + struct.pack('>H', len(body)) + body
 
 
 class PrecedenceTest(host.PluginTest):
@@ -44,6 +51,27 @@ class PrecedenceTest(host.PluginTest):
         ours, builtin = self.counts(host.capture(CAPTURE), '-o', 'rpcrdma.leave_version1:TRUE')
         self.assertEqual(ours, 0)
         self.assertGreater(builtin, 100)
+
+    def test_what_we_cannot_read(self):
+        """A carrier that is none of ours is the built-in dissector's as ever: here IEEE 802.2 SNAP."""
+        packets, link = pcap.read(host.capture(CAPTURE))
+        path = self.path('snap.pcap')
+        pcap.write(path, [packet._replace(data=data, length=len(data)) for packet in packets
+                          for data in (snap(packet.data),)], link)
+        ours, builtin = self.counts(path)
+        alone = len(host.run('-r', path, '-2', '-Y', BUILTIN, plugin=False)[0].splitlines())
+        self.assertEqual(ours, 0)
+        self.assertGreater(alone, 100)
+        self.assertEqual(builtin, alone)
+
+    def test_in_the_lists(self):
+        """The built-in's heuristics are there under their names, once each, for options and dialogs."""
+        out, _ = host.run('-G', 'heuristic-decodes')
+        rows = [line.split('\t') for line in out.splitlines()]
+        for name, entry in (('infiniband.payload', 'rpcrdma_infiniband'), ('iwarp_ddp_rdmap', 'rpcrdma_iwarp')):
+            mine = [row for row in rows if row[0] == name and row[1] == 'rpcordma']
+            self.assertEqual(len(mine), 1, entry)
+            self.assertIn('T', mine[0])
 
     def test_settings_stay(self):
         """Nothing is written to the user's settings."""

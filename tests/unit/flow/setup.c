@@ -328,9 +328,12 @@ static void undecided(void **state)
     assert_false(rpcrdma_flow_undecided(rig.flow, &op));
 
     setup(NULL);
-    req(&a, &b, A_ID, 445); /* another service */
+    req(&a, &b, A_ID, 445); /* another port: the first message tells */
     rep(&b, &a, B_ID, A_ID);
-    rig_send_call(&rig, &a, &b, 1);
+    rig_ack(&rig, &a, &b, 5);
+    op = rig_op(&rig, RPCRDMA_OP_SEND, &a, &b, 0);
+    assert_true(rpcrdma_flow_undecided(rig.flow, &op));
+    rig_send(&rig, &a, &b, buf, sizeof(buf));
     assert_false(rpcrdma_flow_undecided(rig.flow, &op));
     assert_null(rpcrdma_flow_connection(rig.flow, &op));
 }
