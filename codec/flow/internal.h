@@ -221,6 +221,11 @@ const struct rpcrdma_dialect *flow_dialect_likely(const struct flow *flow,
 void flow_dialect_settle(struct flow *flow, struct flow_conn *conn);
 
 /* version.c */
+/* Version 1 was spoken here, and nobody asked for another since: it stays (RFC 8166 section 4.2.2). */
+static inline bool flow_version_settled(const struct flow_conn *conn)
+{
+    return conn->pub.version == 1 && !conn->refused;
+}
 void flow_version(struct flow_conn *conn, const struct rpcrdma_message *m,
                   struct flow_findings *findings, uint64_t frame);
 

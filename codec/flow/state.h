@@ -253,7 +253,8 @@ struct flow_conn {
     bool has_last_xid[2];
     uint32_t last_xid[2];
     uint32_t chosen_after; /* messages looked at after the dialect was settled */
-    bool server_called;
+    bool server_called, client_called;
+    uint64_t set_up_frame[2]; /* where pub.has_private_data */
     bool refused;        /* an ERR_VERS came, and no message since that follows it */
     uint32_t offered[2]; /* its range */
 

@@ -6,7 +6,7 @@ import re
 import sys
 
 RULE = re.compile(r'^RULE\((\w+), "([a-z0-9-]+)"', re.MULTILINE)
-CODE, TESTS = ('codec', 'cli', 'plugin'), ('tests',)
+CODE, TESTS = ('codec', 'cli', 'plugin'), ('tests', 'captures/generate')
 SUFFIXES = ('.c', '.h', '.py')
 
 

@@ -163,7 +163,7 @@ void flow_dialect(struct flow *flow, struct flow_conn *conn, struct flow_directi
         flow_dialect_settle(flow, conn);
         flow_admission_clear(flow, conn, FLOW_WAIT_DIALECT);
     }
-    if (rpcrdma_get_be32(send->data + 4) != 2)
+    if (rpcrdma_get_be32(send->data + 4) != 2 || flow_version_settled(conn))
         return;
     if (flow->dialect) {
         conn->pub.dialect = flow->dialect;

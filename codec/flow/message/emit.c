@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "flow/internal.h"
+#include "flow/message/check_message.h"
 #include "flow/message/header_check.h"
 
 #include "wire/cursor.h"
@@ -72,6 +73,12 @@ RPCRDMA_HOT static void decode(struct reconstruct *m)
 
     rpcrdma_message_decode(flow_dialect_likely(m->flow, m->conn), m->send->data, m->send->caplen,
                            m->send->len, &m->message);
+    if (msg->version == 2 && flow_version_settled(m->conn)) {
+        /* A stray version word: cel-00 has version 1's layout, and is not what this is. */
+        rpcrdma_message_decode(rpcrdma_dialect(RPCRDMA_CEL_00), m->send->data, m->send->caplen,
+                               m->send->len, &m->message);
+        m->message.dialect = rpcrdma_dialect(RPCRDMA_V1);
+    }
     if (msg->status == RPCRDMA_MALFORMED)
         add(m, RPCRDMA_RULE_MALFORMED, msg->error_off, msg->what);
     else if (msg->status == RPCRDMA_TRUNCATED)
@@ -151,9 +158,13 @@ static enum rpcrdma_rpc_direction by_pairing(const struct reconstruct *m)
      * a Call that was seen or not) */
     if (msg->present & RPCRDMA_HAS_READ && msg->read.count > 0)
         return RPCRDMA_DIRECTION_CALL;
-    /* a NOMSG without read list has its RPC message in the reply chunk */
+    /* a NOMSG without read list has its RPC message in the reply chunk; where no Call is there that
+     * it could answer, it is a client's Call that lacks its Position-Zero Read chunk */
     if (msg->kind == RPCRDMA_KIND_NOMSG && msg->status == RPCRDMA_OK)
-        return RPCRDMA_DIRECTION_REPLY;
+        return conn->pub.role[m->sender] == RPCRDMA_ROLE_CLIENT &&
+                       (!conn->server_called || flow_saw_all(conn))
+                   ? RPCRDMA_DIRECTION_CALL
+                   : RPCRDMA_DIRECTION_REPLY;
     /* It answers no Call that was seen. Where every Call would have been seen it is one itself; so
      * is what a client sends as long as its server never called. */
     if (!conn->dir[m->sender] || conn->dir[m->sender]->lost > 0)
@@ -240,6 +251,8 @@ static void set_ends(struct reconstruct *m)
     out->dst = pub->end[1 - m->sender];
     if (out->sender == RPCRDMA_ROLE_SERVER && out->direction == RPCRDMA_DIRECTION_CALL)
         m->conn->server_called = true;
+    if (out->sender == RPCRDMA_ROLE_CLIENT && out->direction == RPCRDMA_DIRECTION_CALL)
+        m->conn->client_called = true;
     out->reverse =
         (out->sender == RPCRDMA_ROLE_SERVER && out->direction == RPCRDMA_DIRECTION_CALL) ||
         (out->sender == RPCRDMA_ROLE_CLIENT && out->direction == RPCRDMA_DIRECTION_REPLY);
@@ -326,6 +339,9 @@ RPCRDMA_HOT void flow_message_send(struct flow *flow, struct flow_conn *conn,
     learn_role(&m);
     match_call(&m);
     set_ends(&m);
+    if (conn->pub.messages == 0)
+        flow_check_set_up(conn, &m.findings);
+    flow_check_message(flow, conn, &m.out, &m.findings);
     conn->pub.established = true;
     conn->pub.messages++;
     give(&m);

@@ -48,6 +48,7 @@ void flow_private_data(struct flow_conn *conn, int end, const struct rpcrdma_op 
             RPCRDMA_OK) {
         conn->pub.has_private_data[end] = true;
         conn->pub.private_data[end] = pd;
+        conn->set_up_frame[end] = op->frame;
         if (pd.version == RPCRDMA_PRIVATE_DATA_VERSION) {
             p->send_size = pd.send_size;
             p->receive_size = pd.receive_size;

@@ -36,7 +36,8 @@ void flow_version(struct flow_conn *conn, const struct rpcrdma_message *m,
         return;
     }
     finding = (struct rpcrdma_finding){
-        .rule = RPCRDMA_RULE_VERSION_CHANGED,
+        .rule = conn->pub.version == 1 ? RPCRDMA_RULE_VERSION_CHANGED_1
+                                       : RPCRDMA_RULE_VERSION_CHANGED,
         .frame = frame,
         .offset = 4,
         .arg = {m->version, conn->pub.version},

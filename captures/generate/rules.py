@@ -1,0 +1,37 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""rules.py OUT [RULE...]: for each rule of `rpcrdma check` two captures:
+
+OUT/RULE/breaks.pcap   breaks that rule, and no other but those that go with it by their nature
+OUT/RULE/nearly.pcap   comes closest to it without breaking it
+
+Both are RoCEv2, Ethernet, nanoseconds; iWARP's rules are iWARP."""
+import os
+import sys
+
+import rule_talk
+# each adds its cases
+import rules_header  # noqa: F401 pylint: disable=unused-import
+# pylint: disable=wrong-import-order
+import pcap
+
+
+def write(path, function, breaks):
+    conversation = rule_talk.Conversation()
+    packets = function(conversation, breaks)
+    pcap.write(path, conversation.packets if packets is None else packets)
+
+
+def main():
+    out, wanted = sys.argv[1], set(sys.argv[2:])
+    for rule, function, _, _ in rule_talk.CASES:
+        if wanted and rule not in wanted:
+            continue
+        folder = os.path.join(out, rule)
+        os.makedirs(folder, exist_ok=True)
+        for name, breaks in (('breaks', True), ('nearly', False)):
+            write(os.path.join(folder, name + '.pcap'), function, breaks)
+
+
+if __name__ == '__main__':
+    main()

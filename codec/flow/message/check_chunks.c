@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "flow/message/check_private.h"
+
+/*
+ * What the chunk lists of a version 1 header say, each by itself (RFC 8166 section 3.4): lengths,
+ * addresses, positions. Constant work per segment; a header without chunks never comes here.
+ */
+
+/* A server's page budget: the largest payload that any takes, and a page of header at either end
+ * (Linux, RPCSVC_MAXPAYLOAD). */
+enum { PAYLOAD_MOST = (4 << 20) + 2 * 4096 };
+
+static bool wraps(const struct rpcrdma_segment *s)
+{
+    return s->length > 0 && s->offset + (s->length - 1) < s->offset;
+}
+
+static void check_segment(const struct flow_check *c, const struct rpcrdma_segment *s,
+                          uint32_t offset)
+{
+    if (wraps(s))
+        flow_check_add(c, RPCRDMA_RULE_SEGMENT_WRAP, offset, NULL, s->handle, s->length, 0);
+}
+
+static void check_length(const struct flow_check *c, uint64_t length, uint32_t offset,
+                         const char *what)
+{
+    if (length > UINT32_MAX)
+        flow_check_add(c, RPCRDMA_RULE_CHUNK_LENGTH, offset, what, length, 0, 0);
+}
+
+static void check_chunk(const struct flow_check *c, const struct rpcrdma_chunk *chunk,
+                        const char *what)
+{
+    /* the Responder gives back what it was offered: the Requester answers for it */
+    if (c->out->direction != RPCRDMA_DIRECTION_CALL)
+        return;
+    if (chunk->declared == 0)
+        flow_check_add(c, RPCRDMA_RULE_CHUNK_EMPTY, chunk->off, what, 0, 0, 0);
+    for (uint32_t i = 0; i < chunk->count; i++) {
+        struct rpcrdma_segment s = rpcrdma_chunk_segment(chunk, i);
+
+        check_segment(c, &s, chunk->off + 4 + i * RPCRDMA_SEGMENT_SIZE);
+    }
+    check_length(c, rpcrdma_chunk_length(chunk), chunk->off, what);
+}
+
+static uint32_t check_writes(const struct flow_check *c)
+{
+    struct rpcrdma_write_iter it = rpcrdma_write_begin(&c->message->write);
+    struct rpcrdma_chunk chunk;
+    uint32_t n = 0;
+
+    while (rpcrdma_write_next(&it, &chunk)) {
+        check_chunk(c, &chunk, "Write chunk");
+        n++;
+    }
+    return n;
+}
+
+/* A position in the unreduced stream falls into what the Position-Zero Read chunk carries of it,
+ * at `in_base`. Is it the end of one of that chunk's segments, and not of the chunk? */
+static bool at_segment_end(const struct rpcrdma_read_list *list, uint64_t in_base)
+{
+    struct rpcrdma_read_iter it = rpcrdma_read_begin(list);
+    struct rpcrdma_read_segment s;
+    uint64_t end = 0;
+
+    while (rpcrdma_read_next(&it, &s)) {
+        if (s.position != 0)
+            break;
+        end += s.segment.length;
+        if (end >= in_base)
+            return end == in_base && rpcrdma_read_next(&it, &s) && s.position == 0;
+    }
+    return false;
+}
+
+/* Runs of segments with one position, as they stand. */
+struct chunks {
+    uint32_t n, position, off;
+    uint64_t length;   /* of the chunk at `position` */
+    uint64_t bytes;    /* of all */
+    uint64_t embedded; /* of the positioned chunks before this one, with their padding */
+    uint32_t base_segments;
+};
+
+static void end_chunk(const struct flow_check *c, struct chunks *r)
+{
+    check_length(c, r->length, r->off, "Read chunk");
+    if (r->position > 0)
+        r->embedded += r->length + (-r->length & 3);
+}
+
+static void begin_chunk(const struct flow_check *c, struct chunks *r, uint32_t position,
+                        uint32_t off)
+{
+    uint64_t end = (uint64_t)r->position + r->length;
+
+    if (position % 4 != 0)
+        flow_check_add(c, RPCRDMA_RULE_READ_POSITION_ALIGNMENT, off, NULL, position, 0, 0);
+    if (r->n > 0 && position < r->position)
+        flow_check_add(c, RPCRDMA_RULE_READ_POSITION_ORDER, off, NULL, position, r->position, 0);
+    else if (r->n > 0 && r->position > 0 && position < end)
+        flow_check_add(c, RPCRDMA_RULE_READ_OVERLAP, off, NULL, position, r->position, r->length);
+    if (position > 0 && r->base_segments > 1 && position >= r->embedded &&
+        at_segment_end(&c->message->read, position - r->embedded))
+        flow_check_add(c, RPCRDMA_RULE_PZRC_SPLIT, off, NULL, position, 0, 0);
+}
+
+static uint32_t check_reads(const struct flow_check *c)
+{
+    struct rpcrdma_read_iter it = rpcrdma_read_begin(&c->message->read);
+    struct rpcrdma_read_segment s;
+    struct chunks r = {0};
+
+    while (rpcrdma_read_next(&it, &s)) {
+        check_segment(c, &s.segment, it.off + 4);
+        if (r.n == 0 || s.position != r.position) {
+            if (r.n > 0)
+                end_chunk(c, &r);
+            begin_chunk(c, &r, s.position, it.off);
+            r.n++;
+            r.position = s.position;
+            r.off = it.off;
+            r.length = 0;
+        }
+        if (s.position == 0)
+            r.base_segments++;
+        r.length += s.segment.length;
+        r.bytes += s.segment.length;
+    }
+    if (r.n > 0)
+        end_chunk(c, &r);
+    if (r.bytes > PAYLOAD_MOST && r.bytes <= UINT32_MAX)
+        flow_check_add(c, RPCRDMA_RULE_READ_LIST_LONG, c->message->read.off, NULL, r.bytes,
+                       PAYLOAD_MOST, 0);
+    return r.n - (r.base_segments > 0);
+}
+
+void flow_check_chunks(const struct flow_check *c)
+{
+    uint32_t reads = 0, writes;
+
+    if (c->message->read.count > 0)
+        reads = check_reads(c);
+    writes = check_writes(c);
+    if (c->message->reply_present)
+        check_chunk(c, &c->message->reply, "Reply chunk");
+    if ((reads > 1 || writes > 1) && c->out->direction == RPCRDMA_DIRECTION_CALL)
+        flow_check_add(c, RPCRDMA_RULE_CHUNK_COUNT, c->message->read.off, NULL, reads, writes, 0);
+}

@@ -1,0 +1,64 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""rules_test.py RPCRDMA: of each pair of captures that captures/generate/rules.py makes, `check` finds the rule in
+the one that breaks it, says so with its frame, and not in the one that nearly does. Nothing else is found that
+would make a reader look at the wrong thing."""
+import json
+import os
+import subprocess
+import sys
+import tempfile
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path[:0] = [os.path.join(HERE, '..', 'tools'), os.path.join(HERE, '..', '..', 'captures', 'generate')]
+# pylint: disable=wrong-import-position
+import rule_talk
+import rules
+
+
+def findings(rpcrdma, path):
+    run = subprocess.run([rpcrdma, 'check', '-n', '--json', path], capture_output=True, check=False, timeout=60)
+    if run.returncode not in (0, 1):
+        raise ValueError(f'{path}: {run.stderr.decode()}')
+    found = []
+    for line in run.stdout.decode().splitlines():
+        line = json.loads(line)
+        for one in line.get('findings', []):
+            if not (one.get('frame') or line.get('frame') or line.get('call_frame') or line.get('reply_frame')):
+                raise ValueError(f'{path}: {one["rule"]} without a frame')
+            found.append(one)
+    return found
+
+
+def serious(found):
+    """rpc-error is how a Responder answers what it cannot take."""
+    return {one['rule'] for one in found if one['severity'] != 'note'} - {'rpc-error'}
+
+
+def problems(rpcrdma, folder, rule, companions, near):
+    broken = findings(rpcrdma, os.path.join(folder, rule, 'breaks.pcap'))
+    nearly = findings(rpcrdma, os.path.join(folder, rule, 'nearly.pcap'))
+    told = [one for one in broken if one['rule'] == rule]
+    if len(told) != 1:
+        yield f'broken, and told {len(told)} times; found {sorted(one["rule"] for one in broken)}'
+    if serious(broken) - companions - {rule}:
+        yield f'broken: {sorted(serious(broken) - companions - {rule})} as well'
+    if rule in {one['rule'] for one in nearly}:
+        yield 'nearly broken, and told'
+    if serious(nearly) - near:
+        yield f'nearly broken: {sorted(serious(nearly) - near)}'
+
+
+def main():
+    rpcrdma, failed = sys.argv[1], []
+    with tempfile.TemporaryDirectory() as folder:
+        sys.argv[1:] = [folder]
+        rules.main()
+        for rule, _, companions, near in rule_talk.CASES:
+            failed += [f'{rule}: {problem}' for problem in problems(rpcrdma, folder, rule, companions, near)]
+    print(f'{len(rule_talk.CASES)} rules')
+    sys.exit('\n'.join(failed) if failed else 0)
+
+
+if __name__ == '__main__':
+    main()
