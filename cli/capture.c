@@ -92,14 +92,11 @@ static void statistics(struct capture *capture, const struct source *source)
         if (!source_interface(source, g_array_index(capture->numbers, uint32_t, i), &one))
             continue;
         capture_files_statistics(&capture->files, i,
-                                 &(struct pcapng_statistics){
-                                     .received_known = one.received_known,
-                                     .received = one.received,
-                                     .dropped_known = one.dropped_known,
-                                     .dropped = one.dropped,
-                                     .comment = one.dropped_known || !source->live
-                                                    ? NULL
-                                                    : "how many packets were lost is not known"});
+                                 &(struct pcapng_statistics){.received_known = one.received_known,
+                                                             .received = one.received,
+                                                             .dropped_known = one.dropped_known,
+                                                             .dropped = one.dropped,
+                                                             .comment = one.counts_comment});
     }
 }
 
@@ -149,6 +146,12 @@ static void wait_for_packets(struct capture *capture, struct source *source)
     }
 }
 
+static void failure(struct capture *capture, const struct source *source)
+{
+    complain("%s", source->error);
+    capture->status = EXIT_UNUSABLE;
+}
+
 static void copy(struct capture *capture, struct source *source)
 {
     struct source_packet packets[SOURCE_BATCH];
@@ -161,20 +164,25 @@ static void copy(struct capture *capture, struct source *source)
         status = source_next(source, packets, SOURCE_BATCH, &n);
         if (status == SOURCE_END)
             break;
-        if (status == SOURCE_ERROR) {
-            complain("%s", source->error);
-            capture->status = EXIT_UNUSABLE;
-        }
+        if (status == SOURCE_ERROR)
+            failure(capture, source);
         for (size_t i = 0; i < n && !enough(capture); i++)
             packet(capture, source, &packets[i]);
         capture_progress_show(&capture->progress, source, &capture->select, capture->packets);
     }
-    if (capture->options->n_devices > 0) { /* it has a last word on what was lost */
+    if (capture->options->n_devices > 0) { /* it has a last word on what was lost, or happened */
         source_devices_stop(source);
-        while (source_next(source, packets, SOURCE_BATCH, &n) != SOURCE_END)
-            continue;
+        while ((status = source_next(source, packets, SOURCE_BATCH, &n)) != SOURCE_END)
+            if (status == SOURCE_ERROR)
+                failure(capture, source);
     }
     statistics(capture, source);
+}
+
+static void on_line(void *context, const char *text)
+{
+    (void)context;
+    complain("%s", text);
 }
 
 static int from_source(struct capture *capture)
@@ -183,9 +191,9 @@ static int from_source(struct capture *capture)
     char error[DEVICE_ERROR];
     struct source *source;
 
-    if (options_reads(options, capture->files.path))
-        return EXIT_UNUSABLE;
-    source = options_open(options, error, sizeof(error));
+    source = options_confine(options, error, sizeof(error))
+                 ? options_open(options, error, sizeof(error))
+                 : NULL;
     if (!source) {
         complain("%s", error);
         return EXIT_UNUSABLE;
@@ -199,6 +207,8 @@ static int from_source(struct capture *capture)
     if (capture_files_open(&capture->files) && capture_select_start(&capture->select))
         copy(capture, source);
     capture_progress_end(&capture->progress);
+    if (options->n_devices > 0 && !options->quiet)
+        source_devices_news(source, on_line, NULL);
     source_close(source);
     g_array_free(capture->numbers, TRUE);
     g_hash_table_destroy(capture->written);
@@ -254,11 +264,20 @@ static void on_lost(void *context, uint32_t device, const char *error)
     direct->capture->status = EXIT_UNUSABLE;
 }
 
+static void on_news(void *context, uint32_t device, const char *line)
+{
+    struct direct *direct = context;
+
+    (void)device;
+    if (!direct->capture->options->quiet)
+        complain("%s", line);
+}
+
 static int from_devices(struct capture *capture)
 {
     const struct options *options = capture->options;
     struct direct direct = {.capture = capture};
-    struct pump_sink sink = {on_packet, on_pause, on_tick, on_lost, &direct};
+    struct pump_sink sink = {on_packet, on_pause, on_tick, on_lost, on_news, &direct};
     char error[DEVICE_ERROR];
     bool good = interrupt_watch();
 
@@ -276,7 +295,8 @@ static int from_devices(struct capture *capture)
         if (!good)
             break;
     }
-    if (!good || !privilege_drop(PRIVILEGE_WRITES_FILES, error, sizeof(error))) {
+    if (!good || !device_confine(direct.pump.devices, direct.pump.n, options->no_sandbox, error,
+                                 sizeof(error))) {
         complain("%s", error);
         capture->status = EXIT_UNUSABLE;
     } else if (capture_files_open(&capture->files)) {
@@ -338,6 +358,9 @@ static int go(struct capture *capture)
     signal(SIGPIPE, SIG_IGN);
     capture->select.options = options;
     capture->select.watch = capture->progress.on && options->n_devices > 0;
+    if (options_reads(options, capture->files.path) ||
+        !capture_files_prepare(&capture->files, options->no_sandbox))
+        return EXIT_UNUSABLE;
     status = options->n_devices > 0 && !looks ? from_devices(capture) : from_source(capture);
     if (capture->files.interfaces && !capture_files_end(&capture->files))
         status = EXIT_UNUSABLE;
@@ -410,7 +433,6 @@ static int run(const struct command *command, int argc, char **argv)
     capture.count = options.count;
     options.live.count = 0; /* what is written counts */
     options.live.duration_ns = capture.files.stop.duration_ns;
-    options.live.files = PRIVILEGE_WRITES_FILES;
     options.live.device.immediate = path && output_awaited(path);
     capture.progress.on = !options.quiet && isatty(STDERR_FILENO);
     if (status == OPTIONS_GO_ON && list)

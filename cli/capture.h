@@ -21,6 +21,7 @@
 #include "flow/flow.h"
 #include "net/net.h"
 #include "options.h"
+#include "source/creator.h"
 #include "source/pcapng_writer.h"
 
 /* When to begin another file, and when to end. 0: never. */
@@ -45,12 +46,18 @@ struct capture_files {
     bool failed;             /* and it was said */
 
     struct pcapng_writer writer;
-    GPtrArray *interfaces; /* struct capture_interface */
-    GQueue *names;         /* of the files there are, oldest first */
-    char *name;            /* of the current one */
+    struct creator creator; /* of the files: nobody else may, once packets are looked at */
+    GPtrArray *interfaces;  /* struct capture_interface */
+    GQueue *names;          /* of the files to be removed one day, oldest first */
+    char *name;             /* of the current one */
+    uint64_t number;        /* in the latest name */
+    uint64_t before;        /* packets in other files */
     int64_t opened_ns, flushed_ns;
     bool awaited; /* somebody reads at the other end */
 };
+
+/* Before privileges are dropped and devices opened. False: it was said. */
+bool capture_files_prepare(struct capture_files *files, bool no_sandbox);
 
 /* Creates the first file. False when that was not possible: it was said. */
 bool capture_files_open(struct capture_files *files);

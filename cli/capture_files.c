@@ -10,7 +10,13 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { KILOBYTE = 1000, FLUSH_NS = 500000000 };
+#include "source/privilege.h"
+
+enum {
+    KILOBYTE = 1000,
+    FLUSH_NS = 500000000,
+    AT_ONCE = 64, /* interfaces that are written one by one */
+};
 
 struct capture_interface {
     struct pcapng_interface is; /* its strings are owned */
@@ -70,7 +76,7 @@ static bool several(const struct capture_files *files)
 }
 
 /* Of several files, as dumpcap names them: NAME_00001_20261120091839.pcapng */
-static char *name_next(const struct capture_files *files)
+static char *name_next(struct capture_files *files)
 {
     const char *slash = strrchr(files->path, '/'), *dot = strrchr(files->path, '.');
     time_t seconds = time(NULL);
@@ -83,7 +89,7 @@ static char *name_next(const struct capture_files *files)
     localtime_r(&seconds, &local);
     strftime(stamp, sizeof(stamp), "%Y%m%d%H%M%S", &local);
     return g_strdup_printf("%.*s_%05" G_GUINT64_FORMAT "_%s%s", (int)stem, files->path,
-                           files->count + 1, stamp, files->path + stem);
+                           ++files->number, stamp, files->path + stem);
 }
 
 static void say(struct capture_files *files, int error)
@@ -91,24 +97,94 @@ static void say(struct capture_files *files, int error)
     bool readable = error == ENOSPC && files->writer.written > 0;
 
     if (!files->failed)
-        complain("%s: %s%s", files->name, g_strerror(error),
+        complain("%s: %s%s", files->name, create_error(error),
                  readable ? "; what was written up to here can be read" : "");
     files->failed = true;
+}
+
+/* A file without a name is lost when it is closed: nobody is told that packets are in it. */
+static void say_if_gone(struct capture_files *files)
+{
+    uint64_t lost = files->writer.packets - files->before;
+
+    if (files->failed || files->writer.fd < 0 || !create_is_gone(files->writer.fd))
+        return;
+    complain("%s: it was removed while it was written to: %" G_GUINT64_FORMAT
+             " packets in it are lost",
+             files->name, lost);
+    files->failed = true;
+    files->writer.packets -= lost;
+    files->bytes -= files->writer.written;
+}
+
+bool capture_files_prepare(struct capture_files *files, bool no_sandbox)
+{
+    struct privilege_lent lent;
+    const char *name;
+    char error[200] = "";
+    int folder;
+
+    files->creator.socket = -1;
+    if (strcmp(files->path, "-") == 0 || create_standard(files->path) >= 0)
+        return true;
+    privilege_lend(&lent);
+    folder = create_folder(files->path, &name);
+    if (folder < 0)
+        snprintf(error, sizeof(error), "%s", strerror(errno));
+    privilege_return(&lent);
+    if (folder >= 0) {
+        creator_begin(&files->creator, folder, several(files) ? CREATE_NEW : CREATE_OVER,
+                      0600, /* what is in it is nobody else's business */
+                      no_sandbox, error, sizeof(error));
+        close(folder);
+    }
+    if (*error)
+        complain("%s: %s", files->path, error);
+    return !*error;
+}
+
+static const char *last_part(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+
+    return slash ? slash + 1 : path;
+}
+
+/* A name of a ring that is taken, or was meant to be found, is left alone: the next number is free.
+ */
+static int create_one(struct capture_files *files)
+{
+    enum { TRIES = 1000 };
+    int fd = -1;
+
+    for (int i = 0; i < TRIES; i++) {
+        g_free(files->name);
+        files->name = several(files) ? name_next(files) : g_strdup(files->path);
+        fd = creator_create(&files->creator, last_part(files->name));
+        if (fd >= 0 || errno != EEXIST || !several(files))
+            break;
+    }
+    return fd;
 }
 
 static int open_next(struct capture_files *files)
 {
     struct stat st;
-    int fd;
+    int fd, standard = create_standard(files->path);
 
-    g_free(files->name);
-    if (strcmp(files->path, "-") == 0) {
-        files->name = g_strdup("standard output");
-        fd = STDOUT_FILENO;
+    if (strcmp(files->path, "-") == 0)
+        standard = STDOUT_FILENO;
+    if (standard < 0) {
+        fd = create_one(files);
+        if (!several(files)) { /* there is nothing more to do for it */
+            int error = errno;
+
+            creator_end(&files->creator);
+            errno = error;
+        }
     } else {
-        files->name = several(files) ? name_next(files) : g_strdup(files->path);
-        /* what is in it is nobody else's business */
-        fd = open(files->name, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+        fd = fcntl(standard, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+        files->name = g_strdup(standard == STDOUT_FILENO ? "standard output" : files->path);
     }
     if (fd < 0) {
         say(files, errno);
@@ -116,8 +192,19 @@ static int open_next(struct capture_files *files)
     }
     files->awaited = fstat(fd, &st) == 0 && (S_ISFIFO(st.st_mode) || S_ISSOCK(st.st_mode));
     files->count++;
+    files->before = files->writer.packets;
     files->opened_ns = now(CLOCK_MONOTONIC);
     return fd;
+}
+
+/* Whatever becomes of us, each file can be read from its beginning on. */
+static void write_now(struct capture_files *files)
+{
+    if (!files->failed && !pcapng_writer_flush(&files->writer)) {
+        if (files->writer.error != EPIPE)
+            say(files, files->writer.error);
+        files->failed = true;
+    }
 }
 
 bool capture_files_open(struct capture_files *files)
@@ -129,8 +216,10 @@ bool capture_files_open(struct capture_files *files)
     fd = open_next(files);
     if (fd < 0)
         return false;
-    if (pcapng_writer_open(&files->writer, fd, NULL))
+    if (pcapng_writer_open(&files->writer, fd, NULL)) {
+        write_now(files);
         return true;
+    }
     complain("out of memory");
     files->failed = true;
     return false;
@@ -147,6 +236,8 @@ void capture_files_interface(struct capture_files *files, const struct pcapng_in
     copy->is.comment = g_strdup(one->comment);
     g_ptr_array_add(files->interfaces, copy);
     pcapng_write_interface(&files->writer, &copy->is);
+    if (files->interfaces->len <= AT_ONCE)
+        write_now(files);
 }
 
 void capture_files_statistics(struct capture_files *files, uint32_t number,
@@ -166,7 +257,7 @@ static void remove_empty(struct capture_files *files)
 {
     if (!several(files) || files->writer.written > 0 || files->writer.swallowed)
         return;
-    if (unlink(files->name) == 0)
+    if (creator_remove(&files->creator, last_part(files->name)))
         files->count--;
 }
 
@@ -188,8 +279,9 @@ static void end_file(struct capture_files *files)
     if (!pcapng_writer_flush(&files->writer) && error == 0)
         error = files->writer.error;
     files->bytes += files->writer.written;
+    say_if_gone(files);
     files->packets = files->writer.packets;
-    if (files->writer.fd > STDERR_FILENO && close(files->writer.fd) != 0 && error == 0)
+    if (files->writer.fd >= 0 && close(files->writer.fd) != 0 && error == 0)
         error = errno;
     files->writer.error = error;
     if (error == EPIPE)
@@ -212,12 +304,13 @@ static void begin_next(struct capture_files *files)
     files->writer.fd = -1;
     if (files->failed)
         return;
-    g_queue_push_tail(files->names, g_strdup(files->name));
+    if (files->next.files > 0)
+        g_queue_push_tail(files->names, g_strdup(files->name));
     if (files->next.files > 0 && files->names->length >= files->next.files) {
         char *oldest = g_queue_pop_head(files->names);
 
-        if (unlink(oldest) != 0 && errno != ENOENT)
-            complain("%s: %s", oldest, g_strerror(errno));
+        if (!creator_remove(&files->creator, last_part(oldest)) && errno != ENOENT)
+            complain("%s: %s", oldest, create_error(errno));
         g_free(oldest);
     }
     fd = open_next(files);
@@ -229,6 +322,7 @@ static void begin_next(struct capture_files *files)
     for (guint i = 0; i < files->interfaces->len; i++)
         pcapng_write_interface(&files->writer,
                                &((struct capture_interface *)files->interfaces->pdata[i])->is);
+    write_now(files);
 }
 
 void capture_files_packet(struct capture_files *files, uint32_t number,
@@ -261,11 +355,9 @@ void capture_files_flush(struct capture_files *files)
     if (!files->awaited && at - files->flushed_ns < FLUSH_NS)
         return;
     files->flushed_ns = at;
-    if (!files->failed && !pcapng_writer_flush(&files->writer)) {
-        if (files->writer.error != EPIPE)
-            say(files, files->writer.error);
-        files->failed = true;
-    }
+    write_now(files);
+    say_if_gone(files);
+    files->packets = files->writer.packets;
 }
 
 bool capture_files_counts(const struct capture_files *files, uint32_t number, const char **name,
@@ -288,6 +380,7 @@ bool capture_files_end(struct capture_files *files)
 
 void capture_files_free(struct capture_files *files)
 {
+    creator_end(&files->creator);
     free(files->writer.buffer);
     if (files->interfaces)
         g_ptr_array_free(files->interfaces, TRUE);

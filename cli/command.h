@@ -19,8 +19,8 @@ enum exit_status {
     EXIT_UNUSABLE = 2, /* bad usage, unreadable input, output that could not be written */
 };
 
-extern const struct command command_capture, command_check, command_connections, command_credits, command_decode,
-    command_extract, command_fields, command_rpcs;
+extern const struct command command_capture, command_check, command_connections, command_credits,
+    command_decode, command_extract, command_fields, command_rpcs;
 
 /* One line on stderr: "rpcrdma: " and the formatted text. */
 __attribute__((format(printf, 1, 2))) void complain(const char *format, ...);

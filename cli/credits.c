@@ -3,7 +3,6 @@
 #include "out/credits.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <langinfo.h>
 #include <locale.h>
 #include <string.h>
@@ -12,9 +11,11 @@
 #include "credits_running.h"
 #include "finish.h"
 #include "out/address.h"
+#include "out/escape.h"
 #include "out/view.h"
 #include "pipeline.h"
 #include "plot.h"
+#include "source/create.h"
 
 enum { SPARKLINE = 60 };
 
@@ -180,14 +181,22 @@ static char *panel_title(const struct credits_connection *c,
                            result->counting ? " sends" : "");
 }
 
-static int draw(struct credits *credits, const char *file)
+static int not_gone(const char *file, int fd, int status)
+{
+    if (!create_is_gone(fd))
+        return status;
+    complain("%s: it was removed while it was written to: all of it is lost", file);
+    return EXIT_UNUSABLE;
+}
+
+static int draw(struct credits *credits, const char *file, int fd)
 {
     const struct view_clock *clock = &credits->pipeline.clock;
     uint64_t least = least_weight(credits);
     struct plot_panel panels[PLOT_PANELS_MAX];
     struct plot plot = {.panels = panels, .start_ns = clock->start_ns};
     const char *problem;
-    char *title, *name;
+    char *title, *name, shown[300];
     size_t left_out = 0;
 
     plot.length_ns =
@@ -213,10 +222,10 @@ static int draw(struct credits *credits, const char *file)
         }
     }
     name = g_path_get_basename(options_input(credits->pipeline.options));
-    title = g_strdup_printf("Credit use: %s", name);
+    title = g_strdup_printf("Credit use: %s", escape_text(shown, sizeof(shown), name));
     g_free(name);
     plot.title = title;
-    problem = plot_write(&plot, file);
+    problem = plot_write(&plot, fd);
     g_free(title);
     for (size_t i = 0; i < plot.n_panels; i++) {
         g_free((char *)panels[i].title);
@@ -228,7 +237,7 @@ static int draw(struct credits *credits, const char *file)
     }
     if (left_out > 0)
         complain("%s: %zu directions that were less at their limit are left out", file, left_out);
-    return EXIT_DONE;
+    return not_gone(file, fd, EXIT_DONE);
 }
 
 static void show(struct credits *credits, bool sparkline)
@@ -261,10 +270,10 @@ static void show(struct credits *credits, bool sparkline)
 
 static int open_csv(struct credits *credits, const char *file)
 {
-    int fd = open(file, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    int fd = create_path(file, 0666);
 
     if (fd < 0 || !out_open(&credits->csv, fd)) {
-        complain("%s: %s", file, fd < 0 ? strerror(errno) : "out of memory");
+        complain("%s: %s", file, fd < 0 ? create_error(errno) : "out of memory");
         return EXIT_UNUSABLE;
     }
     credits->has_csv = true;
@@ -279,6 +288,7 @@ static int close_csv(struct credits *credits, const char *file, int status)
     if (!credits->has_csv)
         return status;
     error = out_close(&credits->csv);
+    status = not_gone(file, fd, status);
     if (close(fd) != 0 && error == 0)
         error = errno;
     if (error == 0)
@@ -288,7 +298,7 @@ static int close_csv(struct credits *credits, const char *file, int status)
 }
 
 /* Reads the capture and shows what it says. */
-static int measure(struct credits *credits, bool sparkline, const char *picture)
+static int measure(struct credits *credits, bool sparkline, const char *picture, int fd)
 {
     struct rpcrdma_flow_sink sink = {
         .connection = on_connection,
@@ -303,7 +313,7 @@ static int measure(struct credits *credits, bool sparkline, const char *picture)
     show(credits, sparkline);
     if (!picture)
         return status;
-    drawn = draw(credits, picture);
+    drawn = draw(credits, picture, fd);
     return status == EXIT_DONE ? drawn : status;
 }
 
@@ -334,7 +344,8 @@ static int run(const struct command *command, int argc, char **argv)
 {
     uint64_t interval = 0; /* seconds; 0: none */
     struct options options = {.own = &interval};
-    char *series = NULL, *picture = NULL, *picture_folder = NULL;
+    char *series = NULL, *picture = NULL;
+    int picture_fd = -1;
     GOptionEntry own[] = {
         {"json", 0, 0, G_OPTION_ARG_NONE, &options.json, "One JSON object", NULL},
         {"series", 0, 0, G_OPTION_ARG_FILENAME, &series,
@@ -366,10 +377,12 @@ static int run(const struct command *command, int argc, char **argv)
     if (status == OPTIONS_GO_ON && ((series && options_reads(&options, series)) ||
                                     (picture && options_reads(&options, picture))))
         status = EXIT_UNUSABLE;
-    if (picture) { /* written at the end, by the user who wants it */
-        options.live.files = PRIVILEGE_WRITES_FILES;
-        picture_folder = g_path_get_dirname(picture);
-        credits.pipeline.writes_in = picture_folder;
+    if (status == OPTIONS_GO_ON && picture) { /* written at the end, when no file is opened */
+        picture_fd = create_path(picture, 0666);
+        if (picture_fd < 0) {
+            complain("%s: %s", picture, create_error(errno));
+            status = EXIT_UNUSABLE;
+        }
     }
     if (status == OPTIONS_GO_ON && series)
         status = open_csv(&credits, series);
@@ -377,14 +390,17 @@ static int run(const struct command *command, int argc, char **argv)
         status = begin_output(&out);
     if (status == OPTIONS_GO_ON)
         status = end_output(&out, interval ? credits_running(&credits.pipeline, (unsigned)interval)
-                                           : measure(&credits, sparkline, picture));
+                                           : measure(&credits, sparkline, picture, picture_fd));
     status = close_csv(&credits, series, status);
+    if (picture_fd >= 0 && close(picture_fd) != 0 && status == EXIT_DONE) {
+        complain("%s: %s", picture, strerror(errno));
+        status = EXIT_UNUSABLE;
+    }
     g_ptr_array_free(credits.closed, TRUE);
     g_hash_table_destroy(credits.open);
     options_free(&options);
     g_free(series);
     g_free(picture);
-    g_free(picture_folder);
     return status;
 }
 

@@ -3,14 +3,13 @@
 #include "extract.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "finish.h"
 #include "pipeline.h"
+#include "source/create.h"
 
 struct extract {
     struct pipeline *pipeline;
@@ -45,9 +44,9 @@ static int open_output(struct out *out, const char *path, const struct options *
     if (options_reads(options, path))
         return EXIT_UNUSABLE;
     if (strcmp(path, "-") != 0) {
-        fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+        fd = create_path(path, 0666);
         if (fd < 0) {
-            complain("%s: %s", path, strerror(errno));
+            complain("%s: %s", path, create_error(errno));
             return EXIT_UNUSABLE;
         }
     }
@@ -62,6 +61,10 @@ static int close_output(struct out *out, const char *path, int status)
 {
     int fd = out->fd, error = out_close(out);
 
+    if (error == 0 && create_is_gone(fd)) {
+        complain("%s: it was removed while it was written to: all of it is lost", path);
+        status = EXIT_UNUSABLE;
+    }
     if (fd != STDOUT_FILENO && close(fd) != 0 && error == 0)
         error = errno;
     if (error == 0 || (error == EPIPE && fd == STDOUT_FILENO))
@@ -116,9 +119,7 @@ static int run(const struct command *command, int argc, char **argv)
                                       options.n_devices > 0 || output_awaited(pcap));
     }
     if (status == OPTIONS_GO_ON && folder) {
-        options.live.files = PRIVILEGE_WRITES_FILES;
-        pipeline.writes_in = folder;
-        extract.dir = extract_dir_open(folder);
+        extract.dir = extract_dir_open(folder, options.no_sandbox);
         if (!extract.dir)
             status = EXIT_UNUSABLE;
     }

@@ -16,8 +16,9 @@
 /* extract_dir.c: each message a file, and index.jsonl. */
 struct extract_dir;
 
-/* NULL when the folder cannot be made or holds an index already: said on stderr. */
-struct extract_dir *extract_dir_open(const char *path);
+/* Before privileges are dropped. NULL when the folder cannot be made or holds an index already:
+ * said on stderr. */
+struct extract_dir *extract_dir_open(const char *path, bool no_sandbox);
 void extract_dir_message(struct extract_dir *dir, const struct rpcrdma_rpc_message *message);
 /* False when something could not be written: said once, when it happened. */
 bool extract_dir_close(struct extract_dir *dir);

@@ -12,10 +12,12 @@
 
 #include "command.h"
 #include "out/json_writer.h"
+#include "source/creator.h"
+#include "source/privilege.h"
 
 struct extract_dir {
     char *path;
-    int fd;
+    struct creator creator;
     struct out index;
     struct json json;
     uint64_t n;
@@ -25,31 +27,53 @@ struct extract_dir {
 static void fail(struct extract_dir *dir, const char *name)
 {
     if (!dir->failed)
-        complain("%s/%s: %s", dir->path, name, strerror(errno));
+        complain("%s/%s: %s", dir->path, name, create_error(errno));
     dir->failed = true;
 }
 
-struct extract_dir *extract_dir_open(const char *path)
+/* The folder, made where there is none; one that somebody else may have meant for another place is
+ * not followed there. -1 with errno. */
+static int open_folder(const char *path)
 {
-    struct extract_dir *dir;
-    int fd, index = -1;
+    size_t n = strlen(path);
+    bool slash = n > 0 && path[n - 1] == '/';
 
-    if (mkdir(path, 0777) != 0 && errno != EEXIST) {
-        complain("%s: %s", path, strerror(errno));
-        return NULL;
-    }
-    fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (fd >= 0)
-        index = openat(fd, "index.jsonl", O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-    if (index < 0) {
-        complain("%s%s: %s", path, fd < 0 ? "" : "/index.jsonl", strerror(errno));
-        if (fd >= 0)
-            close(fd);
-        return NULL;
-    }
-    dir = g_new0(struct extract_dir, 1);
+    if (mkdir(path, 0777) != 0 && errno != EEXIST)
+        return -1;
+    return open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | (slash ? 0 : O_NOFOLLOW));
+}
+
+struct extract_dir *extract_dir_open(const char *path, bool no_sandbox)
+{
+    struct extract_dir *dir = g_new0(struct extract_dir, 1);
+    struct privilege_lent lent;
+    char error[200] = "";
+    int folder, index = -1, number;
+
     dir->path = g_strdup(path);
-    dir->fd = fd;
+    dir->creator.socket = -1;
+    privilege_lend(&lent);
+    folder = open_folder(path);
+    if (folder >= 0)
+        index = create_at(folder, "index.jsonl", CREATE_NEW, 0666);
+    number = errno;
+    privilege_return(&lent);
+    if (index < 0)
+        complain("%s%s: %s", path, folder < 0 ? "" : "/index.jsonl",
+                 folder < 0 && number == ENOTDIR ? "it is no folder, or a symbolic link to one"
+                                                 : strerror(number));
+    else if (!creator_begin(&dir->creator, folder, CREATE_NEW, 0666, no_sandbox, error,
+                            sizeof(error)))
+        complain("%s: %s", path, error);
+    if (folder >= 0)
+        close(folder);
+    if (index < 0 || *error) {
+        if (index >= 0)
+            close(index);
+        g_free(dir->path);
+        g_free(dir);
+        return NULL;
+    }
     if (!out_open(&dir->index, index)) {
         errno = ENOMEM;
         fail(dir, "index.jsonl");
@@ -85,7 +109,7 @@ static struct written write_pieces(struct extract_dir *dir, const char *name,
     static const uint8_t zeros[4];
     struct written w = {.whole = true};
     GChecksum *sum = g_checksum_new(G_CHECKSUM_SHA256);
-    int fd = openat(dir->fd, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    int fd = creator_create(&dir->creator, name);
     bool fine = fd >= 0;
 
     for (size_t i = 0; fine && i < n; i++) {
@@ -220,8 +244,13 @@ bool extract_dir_close(struct extract_dir *dir)
     errno = out_close(&dir->index);
     if (errno != 0)
         fail(dir, "index.jsonl");
-    close(fd);
-    close(dir->fd);
+    if (!dir->failed && create_is_gone(fd)) {
+        complain("%s/index.jsonl: it was removed while it was written to", dir->path);
+        dir->failed = true;
+    }
+    if (close(fd) != 0)
+        fail(dir, "index.jsonl");
+    creator_end(&dir->creator);
     fine = !dir->failed;
     g_free(dir->path);
     g_free(dir);

@@ -8,6 +8,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "source/opened.h"
+#include "source/sandbox.h"
+
 gboolean options_number(const char *name, const char *text, uint64_t max, uint64_t *out,
                         GError **error)
 {
@@ -180,6 +183,20 @@ int options_plain(const struct command *command, const char *path)
     return OPTIONS_GO_ON;
 }
 
+bool options_confine(const struct options *options, char *error, size_t size)
+{
+    struct sandbox sandbox = {0};
+
+    if (options->n_devices > 0) /* there it is done once they are open */
+        return true;
+    if (!opened_before(options->files, options->n_files, &sandbox.n_reads)) {
+        snprintf(error, size, "out of memory");
+        return false;
+    }
+    sandbox.reads = options->files + (options->n_files - sandbox.n_reads);
+    return options->no_sandbox || sandbox_files(&sandbox, error, size);
+}
+
 struct source *options_open(const struct options *options, char *error, size_t size)
 {
     struct source *source;
@@ -261,6 +278,7 @@ int options_parse(struct options *options, const struct command *command, GOptio
     options->live.device.filter = options->filter;
     options->live.device.immediate = true;
     options->live.count = options->count;
+    options->live.no_sandbox = options->no_sandbox;
     return result == OPTIONS_GO_ON ? check_input(options, command) : result;
 }
 

@@ -67,6 +67,11 @@ bool options_reads(const struct options *options, const char *path);
 /* OPTIONS_GO_ON, or bad usage: the name promises a compressed file, and none are written. */
 int options_plain(const struct command *command, const char *path);
 
+/* Gives up what reading takes no longer: privileges and rights; all that is written must be open,
+ * or somebody else must open it (creator.h). Devices are different: then options_open does it.
+ * False with a line in `error`: the command must not go on. */
+bool options_confine(const struct options *options, char *error, size_t size);
+
 /* Opens what is read: devices or files, less what the filter leaves out. NULL with a line in
  * `error`. */
 struct source *options_open(const struct options *options, char *error, size_t size);

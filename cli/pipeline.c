@@ -9,7 +9,6 @@
 
 #include "net/net.h"
 #include "out/escape.h"
-#include "source/sandbox.h"
 
 #define SECOND INT64_C(1000000000)
 
@@ -299,25 +298,13 @@ static bool start(struct pipeline *pipeline)
     return private->net && private->flow;
 }
 
-/* Devices need rights that are given up elsewhere, once they are open. */
-static void enter_sandbox(const struct pipeline *pipeline)
-{
-    const struct options *options = pipeline->options;
-
-    if (options->no_sandbox || options->n_devices > 0)
-        return;
-    sandbox_enter(&(struct sandbox){.inputs = options->files,
-                                    .n_inputs = options->n_files,
-                                    .writes_in = pipeline->writes_in});
-}
-
 int pipeline_run(struct pipeline *pipeline, const struct rpcrdma_flow_sink *sink)
 {
     struct pipeline_private private = {.sink = sink};
     char error[512];
 
     pipeline->private = &private;
-    enter_sandbox(pipeline);
+    if (options_confine(pipeline->options, error, sizeof(error)))
     private.source = options_open(pipeline->options, error, sizeof(error));
     if (!private.source) {
         complain("%s", error);

@@ -25,10 +25,9 @@
 struct pipeline {
     /* the command's */
     const struct options *options;
-    bool credits;          /* keep account of credits: sink->credits, sink->credit_point */
-    struct out *out;       /* flushed when packets are awaited; reading ends when it fails */
-    const char *writes_in; /* folder in which files are made later; NULL: none */
-    bool stop;             /* set by a sink that has seen enough */
+    bool credits;    /* keep account of credits: sink->credits, sink->credit_point */
+    struct out *out; /* flushed when packets are awaited; reading ends when it fails */
+    bool stop;       /* set by a sink that has seen enough */
     /* of devices: called every interval_ns, packets or none, with the time since the epoch */
     void (*tick)(void *context, int64_t now_ns, struct rpcrdma_flow *flow);
     void *tick_context;

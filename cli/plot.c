@@ -1,13 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "plot.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
-#include <unistd.h>
 
 #include "out/svg.h"
 
@@ -313,20 +310,14 @@ const char *plot_refuses(const char *file)
                                                           : "a chart is SVG: its name ends in .svg";
 }
 
-const char *plot_write(const struct plot *plot, const char *file)
+const char *plot_write(const struct plot *plot, int fd)
 {
-    int fd = open(file, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666), error;
     struct out out;
+    int error;
 
-    if (fd < 0)
-        return strerror(errno);
-    if (!out_open(&out, fd)) {
-        close(fd);
+    if (!out_open(&out, fd))
         return "out of memory";
-    }
     draw(&out, plot);
     error = out_close(&out);
-    if (close(fd) != 0 && error == 0)
-        error = errno;
     return error == 0 ? NULL : strerror(error);
 }

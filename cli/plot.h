@@ -31,6 +31,6 @@ struct plot {
 const char *plot_refuses(const char *file);
 
 /* Writes the chart; NULL, or what went wrong. */
-const char *plot_write(const struct plot *plot, const char *file);
+const char *plot_write(const struct plot *plot, int fd);
 
 #endif

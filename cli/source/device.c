@@ -3,8 +3,11 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
+#include "source/privilege.h"
+#include "source/sandbox.h"
 #include "source/verbs/verbs.h"
 
 struct device *device_open(const char *name, const struct device_config *config, char *error,
@@ -47,6 +50,58 @@ bool device_list(bool probe, void (*each)(void *context, const struct device_ent
     good = live_list(each, context, error, size) && good;
 #endif
     return good;
+}
+
+/* libpcap reads what the interface itself dropped. The folder is another than it seems, and the one
+ * that it is stays where it is. */
+static char *counters_of(const char *name)
+{
+    static const char before[] = "/sys/class/net/", behind[] = "/statistics";
+    size_t size = sizeof(before) + strlen(name) + sizeof(behind);
+    char *path = strchr(name, '/') ? NULL : malloc(size);
+
+    if (path)
+        snprintf(path, size, "%s%s%s", before, name, behind);
+    return path;
+}
+
+bool device_confine(struct device *const *devices, size_t n, bool no_sandbox, char *error,
+                    size_t size)
+{
+    char **counters;
+    struct sandbox sandbox = {.captures = true};
+
+    if (!privilege_drop(error, size))
+        return false;
+    if (no_sandbox)
+        return true;
+    counters = calloc(n, sizeof(*counters));
+    for (size_t i = 0; counters && i < n; i++)
+        if ((counters[sandbox.n_reads] = counters_of(devices[i]->name)))
+            sandbox.n_reads++;
+    sandbox.reads = counters;
+    sandbox_enter(&sandbox);
+    for (size_t i = 0; i < sandbox.n_reads; i++)
+        free(counters[i]);
+    free(counters);
+    return true;
+}
+
+bool device_turned(struct device *device, bool down, char *line, size_t size)
+{
+    enum { TOLD = 10 };
+
+    if (device->down == down)
+        return false;
+    device->down = down;
+    device->interruptions += down;
+    if (device->interruptions > TOLD)
+        return false;
+    snprintf(line, size, "%s: %s%s", device->name,
+             down ? "the interface went down: nothing is captured until it is up again"
+                  : "the interface is up again; what passed meanwhile was not captured",
+             device->interruptions == TOLD && !down ? "; from now on this is only counted" : "");
+    return true;
 }
 
 void device_clear(struct device *device)

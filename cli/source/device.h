@@ -35,6 +35,7 @@ struct device_stats {
     uint64_t dropped;           /* because we were too slow: no buffer was free */
     uint64_t interface_dropped; /* by the interface, before they came to a buffer */
     uint64_t failed;            /* receives that the device ended with an error: packets lost */
+    uint64_t interruptions;     /* how often it was down, as far as that was told */
 };
 
 struct device;
@@ -50,6 +51,9 @@ struct device_ops {
     /* Before waiting for device->fd: false when there are packets after all, or an error. */
     bool (*arm)(struct device *device); /* NULL: fd does without */
     void (*stats)(struct device *device, struct device_stats *out);
+    /* What happened to the device that is worth a line, for now and then: false when there is
+     * nothing more. NULL: never anything. */
+    bool (*news)(struct device *device, char *line, size_t size);
     void (*close)(struct device *device);
 };
 
@@ -64,7 +68,13 @@ struct device {
     int fd;         /* readable when there may be packets */
     int64_t nap_ns; /* packets may wait so long in the device: it has room, and the time of each */
     char error[DEVICE_ERROR];
+    bool down; /* it was, when that was told last */
+    uint64_t interruptions;
 };
+
+/* The device went down, or is up again: the line for that, false where nothing changed, or so often
+ * before that it is only counted. For the implementations. */
+bool device_turned(struct device *device, bool down, char *line, size_t size);
 
 /*
  * Opens a network interface or an RDMA device ("mlx5_0", "mlx5_0:2" for its port 2). NULL with one
@@ -98,6 +108,12 @@ static inline void device_close(struct device *device) /* NULL is fine */
     if (device)
         device->ops->close(device);
 }
+
+/* What captures from these devices, which are open, gives up all privileges, and every right that
+ * it does not need; no_sandbox: only the privileges. False with one line in `error`: it must not go
+ * on. */
+bool device_confine(struct device *const *devices, size_t n, bool no_sandbox, char *error,
+                    size_t size);
 
 /* For the implementations. Opens `name`, or NULL with `error`. */
 struct device *live_open(const char *name, const struct device_config *config, char *error,

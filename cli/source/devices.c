@@ -3,6 +3,8 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,21 +14,29 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "source/descriptors.h"
 #include "source/file.h"
 #include "source/interrupt.h"
 #include "source/pcapng_writer.h"
+#include "source/privilege.h"
 #include "source/pump.h"
 #include "source/record.h"
+#include "source/sandbox.h"
 
-enum { PIPE_SIZE = 1024 * 1024 };
+enum { PIPE_SIZE = 1024 * 1024, NEWS = 64 };
+
+/* How a line of the other process begins that tells of no failure. */
+#define NEWS_MARK "\n"
 
 struct devices {
     struct source source;
     struct source *file; /* what comes through the pipe */
     int packets;         /* the pipe; the file's to close */
     int control;         /* the other process's words: one line each */
-    pid_t child;
+    pid_t child;         /* 0: it was waited for */
     bool ended;
+    char *news[NEWS]; /* what happened to devices, told at the end */
+    size_t n_news;
 };
 
 /* The capturing process. */
@@ -35,6 +45,7 @@ struct capturing {
     struct pump pump;
     struct pcapng_writer writer;
     int control;
+    size_t news;
 };
 
 static void say(int control, const char *line)
@@ -42,8 +53,8 @@ static void say(int control, const char *line)
     char message[DEVICE_ERROR + 1];
     int n = snprintf(message, sizeof(message), "%s", line);
 
-    /* a caller that is gone needs no word */
-    if (send(control, message, (size_t)n + 1, MSG_NOSIGNAL) < 0)
+    /* a caller that is gone needs no word, and SIGPIPE is ignored */
+    if (write(control, message, (size_t)n + 1) < 0)
         return;
 }
 
@@ -78,6 +89,19 @@ static void on_lost(void *context, uint32_t device, const char *error)
     say(capturing->control, error);
 }
 
+/* Those beyond would fill the socket, which is read at the end. */
+static void on_news(void *context, uint32_t device, const char *line)
+{
+    struct capturing *capturing = context;
+    char marked[DEVICE_ERROR];
+
+    (void)device;
+    if (capturing->news++ >= NEWS)
+        return;
+    snprintf(marked, sizeof(marked), NEWS_MARK "%s", line);
+    say(capturing->control, marked);
+}
+
 static bool open_all(struct capturing *capturing, char *const *names,
                      const struct devices_config *config, char *error, size_t size)
 {
@@ -86,18 +110,21 @@ static bool open_all(struct capturing *capturing, char *const *names,
         if (!capturing->pump.devices[i])
             return false;
     }
-    return privilege_drop(PRIVILEGE_NO_FILES, error, size);
+    return device_confine(capturing->pump.devices, capturing->pump.n, config->no_sandbox, error,
+                          size);
 }
 
 _Noreturn static void capture(char *const *names, size_t n, const struct devices_config *config,
                               int control, int pipe)
 {
-    static const struct pump_sink sink = {on_packet, on_pause, on_tick, on_lost, NULL};
+    static const struct pump_sink sink = {on_packet, on_pause, on_tick, on_lost, on_news, NULL};
     struct capturing capturing = {.control = control};
     struct pump_sink mine = sink;
+    int keep[] = {control, pipe, interrupt_fd()};
     char error[DEVICE_ERROR];
 
     signal(SIGPIPE, SIG_IGN);
+    descriptors_close_but(keep, sizeof(keep) / sizeof(keep[0]));
     mine.context = &capturing;
     capturing.pump.n = (uint32_t)n;
     capturing.pump.devices = calloc(n, sizeof(struct device *));
@@ -137,6 +164,49 @@ static bool heard(int control, char *line, size_t size)
     return n > 0;
 }
 
+/* The same of a line that tells of a failure; the others are kept. */
+static bool heard_failure(struct devices *devices, char *line, size_t size)
+{
+    while (heard(devices->control, line, size)) {
+        if (*line != *NEWS_MARK)
+            return true;
+        if (devices->n_news < NEWS)
+            devices->news[devices->n_news++] = strdup(line + 1);
+    }
+    return false;
+}
+
+/* How the other process ended: false where that was in good order, or was told before. Its last
+ * word was heard. */
+static bool failed(struct devices *devices, char *text, size_t size)
+{
+    int status = 0;
+
+    if (devices->child == 0)
+        return false;
+    while (waitpid(devices->child, &status, 0) < 0 && errno == EINTR)
+        continue;
+    devices->child = 0;
+    if (WIFSIGNALED(status))
+        snprintf(text, size,
+                 "the process that captures was killed by signal %d (%s): what came after is lost",
+                 WTERMSIG(status), strsignal(WTERMSIG(status)));
+    else if (WEXITSTATUS(status) != EXIT_SUCCESS)
+        snprintf(text, size, "the process that captures failed: what came after is lost");
+    else
+        return false;
+    return true;
+}
+
+/* Whether the other process is gone, or is about to be. */
+static bool gone(const struct devices *devices)
+{
+    enum { LONG_MS = 5000 };
+    struct pollfd fd = {.fd = devices->control, .events = POLLIN};
+
+    return poll(&fd, 1, LONG_MS) > 0;
+}
+
 static enum source_status next(struct source *source, struct source_packet *packets, size_t max,
                                size_t *n)
 {
@@ -146,14 +216,19 @@ static enum source_status next(struct source *source, struct source_packet *pack
     *n = 0;
     if (!devices->ended)
         status = source_next(devices->file, packets, max, n);
-    if (status == SOURCE_ERROR)
-        snprintf(source->error, sizeof(source->error), "%s", devices->file->error);
-    if (status != SOURCE_END)
+    if (status == SOURCE_OK)
         return status;
     devices->ended = true;
+    if (status == SOURCE_ERROR) { /* what it sends is cut short by its end */
+        snprintf(source->error, sizeof(source->error), "%s", devices->file->error);
+        if (!gone(devices))
+            return status;
+    }
     /* why it ended, if it was not told to */
-    return heard(devices->control, source->error, sizeof(source->error)) ? SOURCE_ERROR
-                                                                         : SOURCE_END;
+    if (heard_failure(devices, source->error, sizeof(source->error)) ||
+        failed(devices, source->error, sizeof(source->error)))
+        return SOURCE_ERROR;
+    return status;
 }
 
 static bool interface(const struct source *source, uint32_t number, struct source_interface *out)
@@ -171,12 +246,23 @@ static void stats(const struct source *source, struct source_stats *out)
     source_stats(((const struct devices *)source)->file, out);
 }
 
+void source_devices_news(const struct source *source, void (*line)(void *context, const char *text),
+                         void *context)
+{
+    const struct devices *devices = (const struct devices *)source;
+
+    for (size_t i = 0; i < devices->n_news; i++)
+        if (devices->news[i])
+            line(context, devices->news[i]);
+}
+
 static void report(const struct source *source, void (*line)(void *context, const char *text),
                    void *context)
 {
     struct source_interface one;
     char text[400];
 
+    source_devices_news(source, line, context);
     for (uint32_t i = 0; interface(source, i, &one); i++) {
         if (!one.dropped_known && !((const struct devices *)source)->ended)
             continue; /* we did not wait for its last word */
@@ -198,7 +284,9 @@ static void close_devices(struct source *source)
     interrupt_raise();
     source_close(devices->file); /* a capture that waits for room in the pipe gets EPIPE */
     close(devices->control);
-    while (waitpid(devices->child, NULL, 0) < 0 && errno == EINTR)
+    for (size_t i = 0; i < devices->n_news; i++)
+        free(devices->news[i]);
+    while (devices->child != 0 && waitpid(devices->child, NULL, 0) < 0 && errno == EINTR)
         continue;
     free(devices);
 }
@@ -268,13 +356,17 @@ struct source *source_devices_open(char *const *names, size_t n,
         return NULL;
     }
     snprintf(error, size, "the capture did not begin");
-    if (!heard(devices->control, line, sizeof(line)) || *line) {
-        if (*line)
-            snprintf(error, size, "%s", line);
+    if (!heard(devices->control, line, sizeof(line))) {
+        failed(devices, error, size);
         close(pipe[0]);
-    } else if (!privilege_drop(config->files, error, size)) {
+    } else if (*line) {
+        snprintf(error, size, "%s", line);
+        close(pipe[0]);
+    } else if (!privilege_drop(error, size)) {
         close(pipe[0]);
     } else {
+        if (!config->no_sandbox)
+            sandbox_enter(&(struct sandbox){0});
         devices->packets = pipe[0];
         devices->file = source_file_open_fd(pipe[0], names[0], error, size);
     }

@@ -143,6 +143,7 @@ static bool file_interface(const struct source *source, uint32_t index,
         .comment = from->comment,
         .description = from->description,
         .filter = from->filter,
+        .counts_comment = from->counts_comment,
         .received_known = from->received_known,
         .received = from->received,
         .dropped_known = from->dropped_known,
@@ -181,6 +182,7 @@ static void file_close(struct source *source)
         free(file->interfaces[i].comment);
         free(file->interfaces[i].description);
         free(file->interfaces[i].filter);
+        free(file->interfaces[i].counts_comment);
     }
     free(file->interfaces);
     input_close(file->in);

@@ -9,6 +9,7 @@
 
 struct file_interface {
     char *name, *comment, *description, *filter; /* NULL: not said */
+    char *counts_comment;                        /* of the last statistics block */
     uint32_t linktype, snaplen;
     uint64_t ticks;    /* per second */
     unsigned exponent; /* ticks is 10^exponent, or 2^exponent where binary */

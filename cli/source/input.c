@@ -11,6 +11,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "source/opened.h"
+
 /*
  * Files are read, not mapped: copying into a buffer that stays in the processor's cache costs what
  * mapping pages does, the bytes are at hand then, and a file that is cut short under us (a
@@ -182,7 +184,7 @@ static struct input *begin(const char *path, int fd, size_t window, char *error,
     }
     file->feed.read = file_read;
     file->feed.free = file_free;
-    file->fd = fd >= 0 ? fd : standard_input ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
+    file->fd = fd >= 0 ? fd : standard_input ? STDIN_FILENO : opened_take(path);
     if (file->fd < 0) {
         snprintf(error, size, "%s: %s", file->feed.name, strerror(errno));
     } else if (!file_look(file, &live)) {

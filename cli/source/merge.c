@@ -11,6 +11,7 @@
 
 #include "source/copies.h"
 #include "source/input.h"
+#include "source/opened.h"
 #include "source/overlap.h"
 #include "source/source.h"
 #include "times.h"
@@ -296,7 +297,7 @@ static bool all_regular(char *const *paths, size_t n)
     struct stat st;
 
     for (size_t i = 0; i < n; i++)
-        if (stat(paths[i], &st) == 0 && !S_ISREG(st.st_mode))
+        if (opened_stat(paths[i], &st) == 0 && !S_ISREG(st.st_mode))
             return false;
     return true;
 }

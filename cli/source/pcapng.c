@@ -146,11 +146,14 @@ static bool read_statistics(struct file *file, uint64_t at, const uint8_t *body,
         return false;
     }
     interface = &file->interfaces[file->section_first + file_u32(file, body)];
+    free(interface->counts_comment);
+    interface->counts_comment = NULL;
     while (option(file, &options, &code, &n, &value)) {
         counter = code == OPTION_ISB_IFRECV   ? &interface->received
                   : code == OPTION_ISB_IFDROP ? &if_dropped
                   : code == OPTION_ISB_OSDROP ? &os_dropped
                                               : NULL;
+        keep(&interface->counts_comment, OPTION_COMMENT, code, value, n);
         if (!counter || n < 8)
             continue;
         *counter = file_u64(file, value);

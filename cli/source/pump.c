@@ -66,6 +66,16 @@ static bool round_robin(struct pump *pump, bool *gone, uint32_t *left)
     return any;
 }
 
+static void ask_for_news(struct pump *pump, const bool *gone)
+{
+    char line[DEVICE_ERROR];
+
+    for (uint32_t i = 0; i < pump->n; i++)
+        while (!gone[i] && pump->devices[i]->ops->news &&
+               pump->devices[i]->ops->news(pump->devices[i], line, sizeof(line)))
+            pump->sink->news(pump->sink->context, i, line);
+}
+
 /* How long all devices have room for what comes meanwhile. */
 static int64_t nap(const struct pump *pump)
 {
@@ -137,6 +147,7 @@ void pump_run(struct pump *pump, const struct pump_sink *sink)
         if (told || interrupt_seen() || now() >= end)
             break;
         if (now() >= tick) {
+            ask_for_news(pump, gone);
             sink->tick(sink->context);
             tick = now() + SECOND;
         }
@@ -144,6 +155,8 @@ void pump_run(struct pump *pump, const struct pump_sink *sink)
     for (rounds = 0; gone && left > 0 && !full(pump) && rounds < LAST_ROUNDS; rounds++)
         if (!round_robin(pump, gone, &left)) /* what came in before the end */
             break;
+    if (gone)
+        ask_for_news(pump, gone);
     free(fds);
     free(gone);
 }

@@ -18,6 +18,7 @@ struct pump_sink {
     void (*pause)(void *context); /* no packets are at hand: what waits should go on */
     void (*tick)(void *context);  /* once a second, about */
     void (*lost)(void *context, uint32_t device, const char *error); /* the device is gone */
+    void (*news)(void *context, uint32_t device, const char *line);  /* what happened to it */
     void *context;
 };
 

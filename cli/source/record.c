@@ -3,6 +3,7 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 #include <time.h>
 
 void record_interface(struct pcapng_writer *writer, const struct device *device)
@@ -33,6 +34,12 @@ void record_counts(const struct device_stats *stats, struct pcapng_statistics *c
                  stats->failed);
     else if (!stats->dropped_known)
         snprintf(comment, size, "how many packets were lost is not known");
+    if (stats->interruptions > 0) {
+        size_t n = strlen(comment);
+
+        snprintf(comment + n, size - n, "%sthe interface was down %" PRIu64 " time%s",
+                 n > 0 ? "; " : "", stats->interruptions, stats->interruptions == 1 ? "" : "s");
+    }
 }
 
 void record_statistics(struct pcapng_writer *writer, uint32_t number, struct device *device)

@@ -7,10 +7,11 @@
 #include <stdint.h>
 #include <string.h>
 #include <sys/prctl.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
+
+#include "source/privilege.h"
 
 #ifdef HAVE_SECCOMP
 #include <errno.h>
@@ -37,18 +38,13 @@ static uint64_t handled(long version)
 }
 
 /* A path that cannot be opened needs no permission: opening it will say what is wrong. */
-static void permit(int ruleset, const char *path, uint64_t access)
+static void permit(int ruleset, const char *path)
 {
-    struct landlock_path_beneath_attr rule = {.allowed_access = access};
-    struct stat st;
+    struct landlock_path_beneath_attr rule = {.allowed_access = LANDLOCK_ACCESS_FS_READ_FILE};
 
     rule.parent_fd = open(path, O_PATH | O_CLOEXEC);
     if (rule.parent_fd < 0)
         return;
-    /* a folder that was named as a file is opened, and found to be one; not what is in it */
-    if (access == LANDLOCK_ACCESS_FS_READ_FILE && fstat(rule.parent_fd, &st) == 0 &&
-        S_ISDIR(st.st_mode))
-        rule.allowed_access = LANDLOCK_ACCESS_FS_READ_DIR;
     syscall(SYS_landlock_add_rule, ruleset, LANDLOCK_RULE_PATH_BENEATH, &rule, 0);
     close(rule.parent_fd);
 }
@@ -57,8 +53,6 @@ static bool restrict_files(const struct sandbox *sandbox)
 {
     long version = syscall(SYS_landlock_create_ruleset, NULL, 0, LANDLOCK_CREATE_RULESET_VERSION);
     struct landlock_ruleset_attr attr = {.handled_access_fs = handled(version)};
-    uint64_t making = LANDLOCK_ACCESS_FS_WRITE_FILE | LANDLOCK_ACCESS_FS_MAKE_REG |
-                      (attr.handled_access_fs & LANDLOCK_ACCESS_FS_TRUNCATE);
     bool done;
     int ruleset;
 
@@ -67,11 +61,18 @@ static bool restrict_files(const struct sandbox *sandbox)
     ruleset = (int)syscall(SYS_landlock_create_ruleset, &attr, sizeof(attr.handled_access_fs), 0);
     if (ruleset < 0)
         return false;
-    for (size_t i = 0; i < sandbox->n_inputs; i++)
-        if (strcmp(sandbox->inputs[i], "-") != 0)
-            permit(ruleset, sandbox->inputs[i], LANDLOCK_ACCESS_FS_READ_FILE);
-    if (sandbox->writes_in)
-        permit(ruleset, sandbox->writes_in, making);
+    for (size_t i = 0; i < sandbox->n_reads; i++)
+        if (strcmp(sandbox->reads[i], "-") != 0)
+            permit(ruleset, sandbox->reads[i]);
+    if (sandbox->creates) {
+        struct landlock_path_beneath_attr rule = {
+            .allowed_access = LANDLOCK_ACCESS_FS_WRITE_FILE | LANDLOCK_ACCESS_FS_MAKE_REG |
+                              LANDLOCK_ACCESS_FS_REMOVE_FILE |
+                              (attr.handled_access_fs & LANDLOCK_ACCESS_FS_TRUNCATE),
+            .parent_fd = sandbox->folder};
+
+        syscall(SYS_landlock_add_rule, ruleset, LANDLOCK_RULE_PATH_BENEATH, &rule, 0);
+    }
     done = syscall(SYS_landlock_restrict_self, ruleset, 0) == 0;
     close(ruleset);
     return done;
@@ -164,6 +165,18 @@ static const char *const permitted[] = {
     "ftruncate64",
 };
 
+/* Of who hears of another process, and waits for its end. */
+static const char *const permitted_with_others[] = {"recvfrom", "recvmsg", "wait4",
+                                                    "waitid",   "waitpid", NULL};
+
+/* Of who creates files and gives them away. */
+static const char *const permitted_creator[] = {"open",   "openat",  "unlinkat",
+                                                "unlink", "sendmsg", NULL};
+
+/* libpcap and libibverbs, of devices that are open. */
+static const char *const permitted_devices[] = {"getsockopt",  "getsockname", "epoll_wait",
+                                                "epoll_pwait", "epoll_ctl",   NULL};
+
 static bool allow(scmp_filter_ctx filter, const char *name)
 {
     int number = seccomp_syscall_resolve_name(name);
@@ -171,29 +184,47 @@ static bool allow(scmp_filter_ctx filter, const char *name)
     return number == __NR_SCMP_ERROR || seccomp_rule_add(filter, SCMP_ACT_ALLOW, number, 0) == 0;
 }
 
-static bool allow_open(scmp_filter_ctx filter, bool writing)
+static bool allow_all(scmp_filter_ctx filter, const char *const *names)
+{
+    bool good = true;
+
+    for (; good && *names; names++)
+        good = allow(filter, *names);
+    return good;
+}
+
+static bool allow_reading(scmp_filter_ctx filter)
 {
     const scmp_datum_t changes = O_ACCMODE | O_CREAT | O_TRUNC | O_APPEND;
 
-    if (writing)
-        return allow(filter, "open") && allow(filter, "openat");
     return seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(open), 1,
                             SCMP_A1(SCMP_CMP_MASKED_EQ, changes, O_RDONLY)) == 0 &&
            seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(openat), 1,
                             SCMP_A2(SCMP_CMP_MASKED_EQ, changes, O_RDONLY)) == 0;
 }
 
-/* A terminal is asked for its name and size; nothing else needs ioctl. */
-static bool allow_terminal(scmp_filter_ctx filter)
+static bool allow_requests(scmp_filter_ctx filter, const scmp_datum_t *requests, size_t n)
 {
-    static const scmp_datum_t requests[] = {0x5401 /* TCGETS */, 0x5413 /* TIOCGWINSZ */,
-                                            0x541b /* FIONREAD */};
+    bool good = true;
 
-    for (size_t i = 0; i < sizeof(requests) / sizeof(requests[0]); i++)
-        if (seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(ioctl), 1,
-                             SCMP_A1(SCMP_CMP_MASKED_EQ, 0xffffffff, requests[i])) != 0)
-            return false;
-    return true;
+    for (size_t i = 0; good && i < n; i++)
+        good = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(ioctl), 1,
+                                SCMP_A1(SCMP_CMP_MASKED_EQ, 0xffffffff, requests[i])) == 0;
+    return good;
+}
+
+/* A terminal is asked for its name and size. Of devices libpcap asks whether the interface is still
+ * there; libibverbs takes things back at the end. Nothing else needs ioctl. */
+static bool allow_ioctl(scmp_filter_ctx filter, bool captures)
+{
+    static const scmp_datum_t terminal[] = {0x5401 /* TCGETS */, 0x5413 /* TIOCGWINSZ */,
+                                            0x541b /* FIONREAD */};
+    static const scmp_datum_t devices[] = {0x8910 /* SIOCGIFNAME */, 0x8913 /* SIOCGIFFLAGS */,
+                                           0x8933 /* SIOCGIFINDEX */,
+                                           0xc0181b01 /* RDMA_VERBS_IOCTL */};
+
+    return allow_requests(filter, terminal, sizeof(terminal) / sizeof(terminal[0])) &&
+           (!captures || allow_requests(filter, devices, sizeof(devices) / sizeof(devices[0])));
 }
 
 /*
@@ -221,8 +252,17 @@ static bool restrict_calls(const struct sandbox *sandbox)
 
     for (size_t i = 0; good && i < sizeof(permitted) / sizeof(permitted[0]); i++)
         good = allow(filter, permitted[i]);
-    good = good && allow_open(filter, sandbox->writes_in != NULL) && allow_terminal(filter) &&
-           allow_threads(filter) && seccomp_load(filter) == 0;
+    good = good && allow_all(filter, permitted_with_others);
+    if (good && sandbox->creates)
+        good = allow_all(filter, permitted_creator);
+    else if (good)
+        good = allow_reading(filter);
+    if (good && sandbox->captures)
+        good = allow_all(filter, permitted_devices) &&
+               seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(prctl), 1,
+                                SCMP_A0(SCMP_CMP_EQ, PR_SET_PDEATHSIG)) == 0;
+    good = good && allow_ioctl(filter, sandbox->captures) && allow_threads(filter) &&
+           seccomp_load(filter) == 0;
     if (filter)
         seccomp_release(filter);
     return good;
@@ -248,4 +288,12 @@ bool sandbox_enter(const struct sandbox *sandbox)
     files = restrict_files(sandbox);
     calls = restrict_calls(sandbox);
     return files || calls;
+}
+
+bool sandbox_files(const struct sandbox *sandbox, char *error, size_t size)
+{
+    if (!privilege_drop(error, size))
+        return false;
+    sandbox_enter(sandbox);
+    return true;
 }

@@ -5,20 +5,29 @@
 /*
  * A capture is what somebody sent over a network. Before its first byte is read, the process gives
  * up what reading it does not need: starting programs, sockets, other processes, files other than
- * the input and the output. By Landlock (which files) and seccomp (which system calls), each where
- * it is there: a kernel without them changes nothing but the protection.
+ * those that are open. By Landlock (which files) and seccomp (which system calls), each where it is
+ * there: a kernel without them changes nothing but the protection.
  */
 
 #include <stdbool.h>
 #include <stddef.h>
 
 struct sandbox {
-    char *const *inputs; /* files that will be opened for reading; "-" is none */
-    size_t n_inputs;
-    const char *writes_in; /* folder in which files will be made; NULL: none will */
+    char *const *reads; /* files that will be opened for reading, or folders of such; "-" is none */
+    size_t n_reads;
+    bool creates; /* it creates and removes files in the folder (a descriptor), for others */
+    int folder;
+    bool captures; /* packets come from a device that is open */
 };
 
 /* For the rest of the process. Whether anything protects it now. */
 bool sandbox_enter(const struct sandbox *sandbox);
+
+/*
+ * What reads files as root goes on as another user, too (privilege.h), and in the sandbox. False
+ * with one line in `error`. A program built to be measured (sanitizers, coverage) keeps its rights
+ * to say at the end what was measured.
+ */
+bool sandbox_files(const struct sandbox *sandbox, char *error, size_t size);
 
 #endif

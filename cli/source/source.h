@@ -51,6 +51,7 @@ struct source_interface {
     uint32_t snaplen;                           /* bytes kept of each packet; 0: all */
     uint64_t ticks;                             /* time stamps count 1/ticks seconds */
     const char *comment, *description, *filter; /* NULL: not said */
+    const char *counts_comment;                 /* what is said besides the counts; NULL: nothing */
     bool received_known, dropped_known;         /* so far: see source_stats */
     uint64_t received, dropped;
 };

@@ -112,7 +112,7 @@ class Credits(command.CommandTest):
         path = os.path.join(self.folder, name)
         shutil.copy(command.capture(CALLBACK), path)
         _, texts = self.plot(path)
-        self.assertIn('Credit use: a<b>&"\ufffd[31m\ufffd.pcap', texts)
+        self.assertIn('Credit use: a<b>&"\\x1b[31m\\xff.pcap', texts)
 
     def test_plot_long_name(self):
         path = os.path.join(self.folder, 'ä' * 120 + '.pcap')

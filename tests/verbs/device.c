@@ -189,6 +189,8 @@ EXPORT int ibv_get_async_event(struct ibv_context *context, struct ibv_async_eve
     if (read(context->async_fd, &type, 1) != 1)
         return -1;
     *event = (struct ibv_async_event){.event_type = (enum ibv_event_type)type};
+    if (type == IBV_EVENT_PORT_ERR || type == IBV_EVENT_PORT_ACTIVE)
+        event->element.port_num = standin_context(context)->port;
     return 0;
 }
 

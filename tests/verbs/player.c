@@ -18,7 +18,7 @@ struct player {
     int counter;
     FILE *report; /* opened while the program may still open files */
     uint64_t played, delivered, dropped, failed;
-    uint64_t fail_every, remove_after;
+    uint64_t fail_every, remove_after, down_after;
 };
 
 static int64_t now(void)
@@ -96,19 +96,26 @@ static void receive(struct player *player, const struct standin_packet *packet)
         abort(); /* the program asked for fewer completions than it posts receives */
 }
 
+/* What the device's event queue says. */
+static void tell(struct player *player, enum ibv_event_type type)
+{
+    char event = (char)type;
+
+    if (write(player->context->async_write_fd, &event, 1) != 1)
+        abort();
+}
+
 /* The device is gone: what was posted is flushed, and somebody is told. */
 static void remove_device(struct player *player)
 {
     struct standin_qp *qp = player->context->qp;
     struct standin_receive receive;
-    char event = IBV_EVENT_DEVICE_FATAL;
 
     while (standin_receive_take(qp, &receive))
         if (!standin_complete(qp->cq, &(struct standin_completion){.wr_id = receive.wr_id,
                                                                    .status = IBV_WC_WR_FLUSH_ERR}))
             abort();
-    if (write(player->context->async_write_fd, &event, 1) != 1)
-        abort();
+    tell(player, IBV_EVENT_DEVICE_FATAL);
 }
 
 static void report(const struct player *player, int64_t ns)
@@ -158,6 +165,11 @@ static void *run(void *argument)
         for (size_t i = 0; i < player->n && !player->context->stop; i++) {
             pace(player, start, rate);
             receive(player, &player->packets[i]);
+            if (player->played == player->down_after) {
+                tell(player, IBV_EVENT_PORT_ERR);
+                usleep(300000);
+                tell(player, IBV_EVENT_PORT_ACTIVE);
+            }
             if (player->played == player->remove_after) {
                 remove_device(player);
                 report(player, now() - start);
@@ -179,6 +191,7 @@ bool standin_play(struct standin_context *context)
     player->context = context;
     player->fail_every = standin_number("STANDIN_FAIL_EVERY", 0);
     player->remove_after = standin_number("STANDIN_REMOVE", 0);
+    player->down_after = standin_number("STANDIN_DOWN", 0);
     snprintf(path, sizeof(path), "%s/ports/%u/hw_counters/out_of_buffer",
              context->device->device.ibdev_path, context->port);
     player->counter = open(path, O_WRONLY | O_CLOEXEC);

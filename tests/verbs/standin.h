@@ -24,6 +24,7 @@
  *   STANDIN_MEMLOCK     most bytes that may be registered; more is ENOMEM
  *   STANDIN_FAIL_EVERY  each Nth receive completes with an error
  *   STANDIN_REMOVE      after so many packets the device is removed
+ *   STANDIN_DOWN        after so many packets the port is down for a moment
  *   STANDIN_REFUSE      STEP:ERRNO, what is refused: open, memory, cq, qp, modify, post, flow
  *   STANDIN_REPORT      file to write at the end: played, delivered, dropped, failed, seconds,
  *                       cpu (seconds that the device itself used)

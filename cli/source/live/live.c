@@ -6,6 +6,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+/* after the sockets' header: they need its types */
+#include <linux/netlink.h>
+#include <linux/rtnetlink.h>
 
 #include "source/device.h"
 
@@ -21,6 +27,8 @@ enum { GATHER_MS = 100, GATHER_LIVE_MS = 10 };
 struct live {
     struct device device;
     pcap_t *pcap;
+    int links;      /* a netlink socket that tells of interfaces; -1: none */
+    unsigned index; /* the interface's */
     uint32_t received, dropped, interface_dropped; /* as libpcap's 32-bit counters were */
     struct device_stats total;
     device_packet *packet;
@@ -75,12 +83,52 @@ static void live_stats(struct device *device, struct device_stats *out)
         live->total.interface_dropped_known = true;
     }
     *out = live->total;
+    out->interruptions = device->interruptions;
+}
+
+/* libpcap goes on when an interface is up again, and says nothing of it. */
+static int watch_links(void)
+{
+    struct sockaddr_nl address = {.nl_family = AF_NETLINK, .nl_groups = RTMGRP_LINK};
+    int fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC | SOCK_NONBLOCK, NETLINK_ROUTE);
+
+    if (fd >= 0 && bind(fd, (struct sockaddr *)&address, sizeof(address)) != 0) {
+        close(fd);
+        fd = -1;
+    }
+    return fd;
+}
+
+/* One message per call: there may be several in one datagram, and the kernel sends them one by one.
+ */
+static bool live_news(struct device *device, char *line, size_t size)
+{
+    struct live *live = (struct live *)device;
+    union {
+        struct nlmsghdr header;
+        char room[16384];
+    } buffer;
+    ssize_t n;
+
+    while (live->links >= 0 && (n = recv(live->links, &buffer, sizeof(buffer), 0)) > 0) {
+        const struct nlmsghdr *message = &buffer.header;
+        const struct ifinfomsg *about = NLMSG_DATA(message);
+
+        if ((size_t)n < NLMSG_LENGTH(sizeof(*about)) || message->nlmsg_type != RTM_NEWLINK ||
+            (unsigned)about->ifi_index != live->index)
+            continue;
+        if (device_turned(device, !(about->ifi_flags & IFF_UP), line, size))
+            return true;
+    }
+    return false;
 }
 
 static void live_close(struct device *device)
 {
     struct live *live = (struct live *)device;
 
+    if (live->links >= 0)
+        close(live->links);
     if (live->pcap)
         pcap_close(live->pcap);
     device_clear(device);
@@ -179,7 +227,7 @@ static bool set_up(struct live *live, const struct device_config *config, char *
 struct device *live_open(const char *name, const struct device_config *config, char *error,
                          size_t size)
 {
-    static const struct device_ops ops = {live_take, NULL, live_stats, live_close};
+    static const struct device_ops ops = {live_take, NULL, live_stats, live_news, live_close};
     struct live *live = calloc(1, sizeof(*live));
     char pcap_error[PCAP_ERRBUF_SIZE] = "";
 
@@ -189,6 +237,8 @@ struct device *live_open(const char *name, const struct device_config *config, c
         return NULL;
     }
     live->device.ops = &ops;
+    live->links = watch_links();
+    live->index = if_nametoindex(name);
     if (config->filter && *config->filter)
         live->device.filter = strdup(config->filter);
     live->pcap = pcap_create(name, pcap_error);

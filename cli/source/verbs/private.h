@@ -32,6 +32,7 @@ enum {
      */
     VERBS_NAP_NS = 500000,
     VERBS_NAP_RECEIVES = 1024,
+    VERBS_TURNS = 16, /* of a port in a second, that are told one by one */
 };
 
 struct verbs {
@@ -56,6 +57,8 @@ struct verbs {
 
     struct device_filter *filter;
     bool armed, slept, gone;
+    bool turns[VERBS_TURNS]; /* of the port, true: down; told to nobody yet from `told` on */
+    unsigned n_turns, told;
     uint64_t received, failed;
     int out_of_buffer; /* fd of the counter; -1: the device has none */
     uint64_t out_of_buffer_before;
@@ -64,6 +67,7 @@ struct verbs {
 /* receive.c */
 int verbs_take(struct device *device, size_t max, device_packet *packet, void *context);
 bool verbs_arm(struct device *device);
+bool verbs_news(struct device *device, char *line, size_t size);
 /* Posts what is to be posted. errno of the first that was not, or 0. */
 int verbs_post(struct verbs *verbs);
 

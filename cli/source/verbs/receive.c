@@ -126,24 +126,59 @@ int verbs_take(struct device *device, size_t max, device_packet *packet, void *c
     return n;
 }
 
-static void events(struct verbs *verbs)
+/* The next event of the device: false where there is none. */
+static bool event(struct verbs *verbs, bool *turned, bool *down)
 {
     struct ibv_async_event event;
 
-    while (ibv_get_async_event(verbs->context, &event) == 0) {
-        switch (event.event_type) {
-        case IBV_EVENT_DEVICE_FATAL:
-        case IBV_EVENT_QP_FATAL:
-        case IBV_EVENT_QP_ACCESS_ERR:
-        case IBV_EVENT_QP_REQ_ERR:
-        case IBV_EVENT_CQ_ERR:
-            verbs->gone = true;
-            break;
-        default: /* a port that goes down may come back */
-            break;
-        }
-        ibv_ack_async_event(&event);
+    *turned = false;
+    if (ibv_get_async_event(verbs->context, &event) != 0)
+        return false;
+    switch (event.event_type) {
+    case IBV_EVENT_DEVICE_FATAL:
+    case IBV_EVENT_QP_FATAL:
+    case IBV_EVENT_QP_ACCESS_ERR:
+    case IBV_EVENT_QP_REQ_ERR:
+    case IBV_EVENT_CQ_ERR:
+        verbs->gone = true;
+        break;
+    case IBV_EVENT_PORT_ERR:
+    case IBV_EVENT_PORT_ACTIVE: /* a port that goes down may come back */
+        *turned = event.element.port_num == verbs->port;
+        *down = event.event_type == IBV_EVENT_PORT_ERR;
+        break;
+    default:
+        break;
     }
+    ibv_ack_async_event(&event);
+    return true;
+}
+
+/* Reads them all: while one is there the device's descriptor is readable. */
+static void events(struct verbs *verbs)
+{
+    bool turned, down;
+
+    while (event(verbs, &turned, &down)) {
+        if (!turned)
+            continue;
+        if (verbs->n_turns == VERBS_TURNS) /* that many within a second: the first are enough */
+            verbs->turns[verbs->n_turns - 1] = down;
+        else
+            verbs->turns[verbs->n_turns++] = down;
+    }
+}
+
+bool verbs_news(struct device *device, char *line, size_t size)
+{
+    struct verbs *verbs = (struct verbs *)device;
+
+    events(verbs);
+    while (verbs->told < verbs->n_turns)
+        if (device_turned(device, verbs->turns[verbs->told++], line, size))
+            return true;
+    verbs->told = verbs->n_turns = 0;
+    return false;
 }
 
 bool verbs_arm(struct device *device)

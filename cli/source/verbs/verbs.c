@@ -69,7 +69,8 @@ static void stats(struct device *device, struct device_stats *out)
     *out = (struct device_stats){.received_known = true,
                                  .received = verbs->received,
                                  .failed_known = true,
-                                 .failed = verbs->failed};
+                                 .failed = verbs->failed,
+                                 .interruptions = device->interruptions};
     /* The port's queue pairs share the counter: where others drop, too, it says too much. */
     if (verbs_read_counter(verbs->out_of_buffer, &now)) {
         out->dropped_known = true;
@@ -296,7 +297,7 @@ static bool set_up(struct verbs *verbs, struct ibv_device *ib, const struct devi
 struct device *verbs_open(const char *name, const struct device_config *config, char *error,
                           size_t size)
 {
-    static const struct device_ops ops = {verbs_take, verbs_arm, stats, close_verbs};
+    static const struct device_ops ops = {verbs_take, verbs_arm, stats, verbs_news, close_verbs};
     struct ibv_device **list = ibv_get_device_list(NULL), *ib;
     struct verbs *verbs = calloc(1, sizeof(*verbs));
     char driver[64] = "", description[160];

@@ -9,7 +9,9 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -92,7 +94,7 @@ static int look_reading(void)
     return 0;
 }
 
-static int look_writing(void)
+static int look_creating(void)
 {
     char path[sizeof(folder) + 8];
 
@@ -101,32 +103,67 @@ static int look_writing(void)
         return 1;
     if (landlock() && opens("/tmp/rpcrdma-sandbox-elsewhere", O_WRONLY | O_CREAT))
         return 2;
-    if (landlock() && opens("/etc/passwd", O_RDONLY))
+    if (landlock() && (opens("/etc/passwd", O_RDONLY) || opens(path, O_RDONLY)))
         return 3;
+    if (unlink(path) != 0)
+        return 4;
+    if (landlock() && (mkdir(path, 0700) == 0 || symlink("/", path) == 0))
+        return 5;
+#ifdef HAVE_SECCOMP
+    if (socket(AF_INET, SOCK_STREAM, 0) >= 0)
+        return 6;
+#endif
+    return 0;
+}
+
+static int look_nothing(void)
+{
+    char path[sizeof(folder) + 8];
+
+    snprintf(path, sizeof(path), "%s/new", folder);
+    if (opens(path, O_WRONLY | O_CREAT))
+        return 1;
+    if (landlock() && opens(self, O_RDONLY))
+        return 2;
+#ifdef HAVE_SECCOMP
+    if (socket(AF_PACKET, SOCK_RAW, 0) >= 0 || sendto(0, "", 1, 0, NULL, 0) >= 0 || errno != EPERM)
+        return 3;
+    if (prctl(PR_SET_NAME, "x") == 0)
+        return 4;
+#endif
     return 0;
 }
 
 static void test_reading(void **state)
 {
     (void)state;
-    inside(&(struct sandbox){.inputs = &self, .n_inputs = 1}, look_reading);
+    inside(&(struct sandbox){.reads = &self, .n_reads = 1}, look_reading);
 }
 
-static void test_writing(void **state)
+static void test_creating(void **state)
 {
-    char path[sizeof(folder) + 8];
+    int fd = open(folder, O_PATH | O_DIRECTORY);
 
     (void)state;
-    inside(&(struct sandbox){.inputs = &self, .n_inputs = 1, .writes_in = folder}, look_writing);
-    snprintf(path, sizeof(path), "%s/new", folder);
-    assert_int_equal(unlink(path), 0);
+    assert_true(fd >= 0);
+    inside(&(struct sandbox){.creates = true, .folder = fd}, look_creating);
+    close(fd);
+}
+
+/* Who captures, and who opened everything before. */
+static void test_nothing(void **state)
+{
+    (void)state;
+    inside(&(struct sandbox){.captures = true}, look_nothing);
+    inside(&(struct sandbox){0}, look_nothing);
 }
 
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_reading),
-        cmocka_unit_test(test_writing),
+        cmocka_unit_test(test_creating),
+        cmocka_unit_test(test_nothing),
     };
     int failed;
 

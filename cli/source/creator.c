@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "source/creator.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "source/descriptors.h"
+#include "source/privilege.h"
+#include "source/sandbox.h"
+
+struct request {
+    enum { CREATE, REMOVE } what;
+    char name[NAME_MAX + 1];
+};
+
+enum { READY = -1 }; /* an answer before there was a request; else one is an errno */
+
+/* The process that creates. */
+
+static bool answer(int socket, int error, int fd)
+{
+    union {
+        struct cmsghdr header;
+        char room[CMSG_SPACE(sizeof(int))];
+    } control = {.header = {.cmsg_level = SOL_SOCKET,
+                            .cmsg_type = SCM_RIGHTS,
+                            .cmsg_len = CMSG_LEN(sizeof(int))}};
+    struct iovec word = {.iov_base = &error, .iov_len = sizeof(error)};
+    struct msghdr message = {.msg_iov = &word, .msg_iovlen = 1};
+
+    if (fd >= 0) {
+        memcpy(CMSG_DATA(&control.header), &fd, sizeof(fd));
+        message.msg_control = &control;
+        message.msg_controllen = sizeof(control.room);
+    }
+    return sendmsg(socket, &message, MSG_NOSIGNAL) > 0;
+}
+
+static bool serve(int socket, int folder, enum create_how how, mode_t mode)
+{
+    struct request request;
+    ssize_t n;
+    int fd = -1;
+    bool good;
+
+    do {
+        n = read(socket, &request, sizeof(request));
+    } while (n < 0 && errno == EINTR);
+    if (n != (ssize_t)sizeof(request))
+        return false;
+    request.name[NAME_MAX] = '\0';
+    errno = 0;
+    if (strchr(request.name, '/'))
+        errno = EINVAL;
+    else if (request.what == CREATE)
+        fd = create_at(folder, request.name, how, mode);
+    else
+        unlinkat(folder, request.name, 0);
+    good = answer(socket, fd >= 0 ? 0 : errno, fd);
+    if (fd >= 0)
+        close(fd);
+    return good;
+}
+
+_Noreturn static void create(int socket, int folder, enum create_how how, mode_t mode,
+                             bool no_sandbox)
+{
+    static const int ignored[] = {SIGINT, SIGTERM, SIGHUP, SIGPIPE, SIGQUIT};
+    int keep[] = {socket, folder};
+    char error[200];
+
+    descriptors_close_but(keep, sizeof(keep) / sizeof(keep[0]));
+    /* it ends when the other process does, which may have something to create until then */
+    for (size_t i = 0; i < sizeof(ignored) / sizeof(ignored[0]); i++)
+        signal(ignored[i], SIG_IGN);
+    if (!privilege_drop_to_folder(folder, error, sizeof(error))) {
+        answer(socket, errno, -1);
+        _exit(1);
+    }
+    if (!no_sandbox)
+        sandbox_enter(&(struct sandbox){.creates = true, .folder = folder});
+    answer(socket, READY, -1);
+    while (serve(socket, folder, how, mode))
+        continue;
+    _exit(0);
+}
+
+/* The other one. */
+
+/* False with errno. */
+static bool hear(struct creator *creator, int *word, int *fd)
+{
+    union {
+        struct cmsghdr header;
+        char room[CMSG_SPACE(sizeof(int))];
+    } control;
+    struct iovec iov = {.iov_base = word, .iov_len = sizeof(*word)};
+    struct msghdr message = {.msg_iov = &iov,
+                             .msg_iovlen = 1,
+                             .msg_control = &control,
+                             .msg_controllen = sizeof(control)};
+    ssize_t n;
+
+    *fd = -1;
+    do {
+        n = recvmsg(creator->socket, &message, MSG_CMSG_CLOEXEC);
+    } while (n < 0 && errno == EINTR);
+    if (n == 0) /* it was killed */
+        errno = EOWNERDEAD;
+    if (n != (ssize_t)sizeof(*word))
+        return false;
+    if (message.msg_controllen >= CMSG_LEN(sizeof(int)) && control.header.cmsg_type == SCM_RIGHTS)
+        memcpy(fd, CMSG_DATA(&control.header), sizeof(*fd));
+    return true;
+}
+
+bool creator_begin(struct creator *creator, int folder, enum create_how how, mode_t mode,
+                   bool no_sandbox, char *error, size_t size)
+{
+    int sockets[2], word, fd;
+
+    *creator = (struct creator){.socket = -1, .child = -1};
+    signal(SIGPIPE, SIG_IGN); /* it may be killed */
+    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sockets) != 0) {
+        snprintf(error, size, "%s", strerror(errno));
+        return false;
+    }
+    creator->child = fork();
+    if (creator->child == 0) {
+        close(sockets[0]);
+        create(sockets[1], folder, how, mode, no_sandbox);
+    }
+    close(sockets[1]);
+    creator->socket = sockets[0];
+    if (creator->child > 0 && hear(creator, &word, &fd) && word == READY)
+        return true;
+    snprintf(error, size, "no process to create files with: %s", strerror(errno));
+    creator_end(creator);
+    return false;
+}
+
+/* False with errno. */
+static bool ask(struct creator *creator, int what, const char *name, int *fd)
+{
+    struct request request = {.what = what};
+    int error;
+
+    if (strlen(name) > NAME_MAX) {
+        errno = ENAMETOOLONG;
+        return false;
+    }
+    memcpy(request.name, name, strlen(name));
+    /* SIGPIPE is ignored. A process that captures may write, but has no call that sends */
+    if (creator->socket < 0 || write(creator->socket, &request, sizeof(request)) < 0) {
+        errno = EOWNERDEAD;
+        return false;
+    }
+    if (!hear(creator, &error, fd))
+        return false;
+    errno = error;
+    return error == 0;
+}
+
+int creator_create(struct creator *creator, const char *name)
+{
+    int fd = -1;
+
+    return ask(creator, CREATE, name, &fd) ? fd : -1;
+}
+
+bool creator_remove(struct creator *creator, const char *name)
+{
+    int fd;
+
+    return ask(creator, REMOVE, name, &fd);
+}
+
+void creator_end(struct creator *creator)
+{
+    if (creator->socket >= 0)
+        close(creator->socket);
+    while (creator->child > 0 && waitpid(creator->child, NULL, 0) < 0 && errno == EINTR)
+        continue;
+    *creator = (struct creator){.socket = -1, .child = -1};
+}

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef RPCRDMA_CLI_SOURCE_CREATOR_H
+#define RPCRDMA_CLI_SOURCE_CREATOR_H
+
+/*
+ * Files that are created while packets are looked at: those of a ring, of extracted messages. Who
+ * looks at packets is not the user whose folder that is, and may open nothing. So a process of its
+ * own creates and removes files in this one folder, and gives them away open; it sees no packet,
+ * and nothing of the other process but the names.
+ */
+
+#include <limits.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+#include "source/create.h"
+
+struct creator {
+    int socket; /* -1: there is none */
+    pid_t child;
+};
+
+/* Starts it. `folder` is a descriptor, which stays the caller's. Before threads are started and
+ * privileges dropped; it drops its own. From then on SIGPIPE is ignored. False with one line in
+ * `error`. */
+bool creator_begin(struct creator *creator, int folder, enum create_how how, mode_t mode,
+                   bool no_sandbox, char *error, size_t size);
+
+/* An open file of this name. -1 with errno, see create_error(). */
+int creator_create(struct creator *creator, const char *name);
+
+/* False with errno. */
+bool creator_remove(struct creator *creator, const char *name);
+
+/* Ends it; one that there is none of is fine. */
+void creator_end(struct creator *creator);
+
+#endif

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "source/descriptors.h"
+
+#include <limits.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+static int by_number(const void *a, const void *b)
+{
+    return *(const int *)a - *(const int *)b;
+}
+
+/* [from, to] */
+static void close_all(int from, int to)
+{
+    struct rlimit limit;
+
+    if (from > to)
+        return;
+#ifdef SYS_close_range
+    if (syscall(SYS_close_range, (unsigned)from, (unsigned)to, 0) == 0)
+        return;
+#endif
+    /* kernels before 5.9 */
+    if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur <= (rlim_t)to)
+        to = (int)limit.rlim_cur - 1;
+    for (; from <= to; from++)
+        close(from);
+}
+
+void descriptors_close_but(int *keep, size_t n)
+{
+    int from = STDERR_FILENO + 1;
+
+    qsort(keep, n, sizeof(*keep), by_number);
+    for (size_t i = 0; i < n; i++) {
+        close_all(from, keep[i] - 1);
+        from = keep[i] >= from ? keep[i] + 1 : from;
+    }
+    close_all(from, INT_MAX);
+}

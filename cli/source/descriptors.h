@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef RPCRDMA_CLI_SOURCE_DESCRIPTORS_H
+#define RPCRDMA_CLI_SOURCE_DESCRIPTORS_H
+
+#include <stddef.h>
+
+/* What this process was started with is not for it: closes all but the standard ones and these n,
+ * which it sorts. */
+void descriptors_close_but(int *keep, size_t n);
+
+#endif

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef RPCRDMA_CLI_SOURCE_OPENED_H
+#define RPCRDMA_CLI_SOURCE_OPENED_H
+
+/*
+ * Files to be read, opened before privileges are dropped: what reads them later may not open any.
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/stat.h>
+
+/* Opens all of them, "-" excepted; borrows the paths. *left of them, the last ones, are not open
+ * for want of descriptors. What cannot be opened for another reason is told when it is asked for.
+ * False when memory is short. */
+bool opened_before(char *const *paths, size_t n, size_t *left);
+
+/* A descriptor of the path, the caller's: of the file opened before, else it is opened now. -1 with
+ * errno. */
+int opened_take(const char *path);
+
+/* As stat(2). */
+int opened_stat(const char *path, struct stat *out);
+
+#endif

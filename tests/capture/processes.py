@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""What /proc says of the command's processes, for the *_test.py beside and in tests/verbs."""
+import os
+import subprocess
+import time
+
+NOBODY, SOMEBODY = 65534, 12345
+
+
+def status(pid):
+    with open(f'/proc/{pid}/status', encoding='ascii') as file:
+        return dict(line.rstrip('\n').split(':\t', 1) for line in file if ':\t' in line)
+
+
+def family(pid):
+    """The process and those it started, all that are left of them."""
+    with open(f'/proc/{pid}/task/{pid}/children', encoding='ascii') as file:
+        return [pid] + [one for child in file.read().split() for one in family(int(child))]
+
+
+def descriptors(pid):
+    found = {}
+    for name in os.listdir(f'/proc/{pid}/fd'):
+        try:
+            found[int(name)] = os.readlink(f'/proc/{pid}/fd/{name}')
+        except FileNotFoundError:
+            pass
+    return found
+
+
+def namespace_of_one():
+    """Whether this user namespace has nobody but root."""
+    with open('/proc/self/uid_map', encoding='ascii') as file:
+        return int(file.read().split()[2]) <= NOBODY
+
+
+def has_seccomp(program):
+    return b'libseccomp' in subprocess.run(['ldd', program], capture_output=True, check=False).stdout
+
+
+def sanitized(program):
+    with open(program, 'rb') as file:
+        data = file.read()
+    return b'__asan_init' in data or b'__gcov_' in data
+
+
+def check(test, pid, processes, user, program, sandboxed=True):
+    """All of the family: so many processes, this user's, without any right; but one that only creates
+    files may be the user whose folder they are in."""
+    if namespace_of_one() and os.geteuid() == 0:
+        user = 0
+    end = time.monotonic() + 20
+    while True:
+        pids = family(pid)
+        if len(pids) == processes and all(status(one)['NoNewPrivs'] == '1' for one in pids):
+            break
+        test.assertLess(time.monotonic(), end, f'{len(pids)} processes, not {processes}')
+        time.sleep(0.02)
+    time.sleep(0.3)
+    for one in pids:
+        said = status(one)
+        for which in ('CapPrm', 'CapEff', 'CapInh', 'CapAmb'):
+            test.assertEqual(int(said[which], 16), 0, which)
+        test.assertEqual(said['NoNewPrivs'], '1')
+        if has_seccomp(program) and sandboxed:
+            test.assertEqual(said['Seccomp'], '2')
+        if os.geteuid() != 0:
+            continue
+        for which in ('Uid', 'Gid'):
+            if said[which].split() != [str(user)] * 4:
+                test.assertTrue(creates_only(one), f'{which}: {said[which]}')
+        if creates_only(one):
+            continue
+        test.assertEqual(said['Groups'].split(), [])
+
+
+def creates_only(pid):
+    """It holds no pipe and no packet socket, nor an open file: only what it was started with, the folder
+    and the socket that names come by."""
+    with open('/proc/net/packet', encoding='ascii') as file:
+        packet = {f'socket:[{line.split()[8]}]' for line in file.readlines()[1:]}
+    own = [what for fd, what in descriptors(pid).items() if fd > 2]
+    return all((what.startswith('socket:') and what not in packet) or os.path.isdir(what) for what in own)

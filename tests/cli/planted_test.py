@@ -1,0 +1,140 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Output where somebody else put something before: no link is followed, nothing of another's written
+over; what users do write over (a file of theirs, a pipe, a device) works as ever."""
+import os
+import shutil
+import subprocess
+import threading
+
+import command
+
+PRECIOUS = b'precious'
+
+
+class Planted(command.CommandTest):
+    def setUp(self):
+        super().setUp()
+        self.out = os.path.join(self.folder, 'out')
+        os.mkdir(self.out)
+        self.victim = self.file(PRECIOUS, 'victim')
+
+    def path(self, name):
+        return os.path.join(self.out, name)
+
+    def outputs(self):
+        """Name of the file, and the command that writes it."""
+        capture = command.capture()
+        return (('x.pcapng', ['capture', '-q', '-r', capture, '-w', self.path('x.pcapng')]),
+                ('x.pcap', ['extract', '-q', '-w', self.path('x.pcap'), capture]),
+                ('x.csv', ['credits', '-q', '--series', self.path('x.csv'), capture]),
+                ('x.svg', ['credits', '-q', '--plot', self.path('x.svg'), capture]))
+
+    def test_links(self):
+        for target in (self.victim, os.path.join(self.folder, 'not-there')):
+            for name, arguments in self.outputs():
+                with self.subTest(name=name, target=target):
+                    os.symlink(target, self.path(name))
+                    self.run_command(*arguments, status=2)
+                    self.assertIn(f'{self.path(name)}: it is a symbolic link', self.stderr)
+                    os.unlink(self.path(name))
+        with open(self.victim, 'rb') as file:
+            self.assertEqual(file.read(), PRECIOUS)
+        self.assertEqual(sorted(os.listdir(self.folder)), ['out', 'victim'])
+
+    def test_ring(self):
+        """Links by every name that the ring's second file may have."""
+        arguments = ['capture', '-q', '-r', command.capture(), '-w', self.path('r.pcapng'), '-b', 'filesize:10']
+        self.run_command(*arguments)
+        want = len(os.listdir(self.out))
+        self.assertGreater(want, 5)
+        shutil.rmtree(self.out)
+        os.mkdir(self.out)
+        import time  # pylint: disable=import-outside-toplevel
+        begin = int(time.time())
+        names = [f'r_{number:05}_{time.strftime("%Y%m%d%H%M%S", time.localtime(begin + s))}.pcapng'
+                 for s in range(60) for number in (1, 3)]
+        for name in names:
+            os.symlink(self.victim, self.path(name))
+        self.run_command(*arguments)
+        with open(self.victim, 'rb') as file:
+            self.assertEqual(file.read(), PRECIOUS)
+        for name in names:
+            self.assertTrue(os.path.islink(self.path(name)))
+        self.assertEqual(len(os.listdir(self.out)) - len(names), want)
+
+    def test_folders(self):
+        """A link in the place of the folder; and links in it."""
+        elsewhere = os.path.join(self.folder, 'elsewhere')
+        os.mkdir(elsewhere)
+        os.symlink(elsewhere, self.path('messages'))
+        self.run_command('extract', '-d', self.path('messages'), command.capture(), status=2)
+        self.assertEqual(os.listdir(elsewhere), [])
+        self.assertIn('symbolic link', self.stderr)
+        for name in ('index.jsonl',):
+            os.symlink(self.victim, os.path.join(elsewhere, name))
+        self.run_command('extract', '-d', elsewhere, command.capture(), status=2)
+        shutil.rmtree(elsewhere)
+        self.run_command('extract', '-d', elsewhere, command.capture())
+        names = [name for name in os.listdir(elsewhere) if name != 'index.jsonl']
+        shutil.rmtree(elsewhere)
+        os.mkdir(elsewhere)
+        os.symlink(self.victim, os.path.join(elsewhere, sorted(names)[3]))
+        self.run_command('extract', '-d', elsewhere, command.capture(), status=2)
+        with open(self.victim, 'rb') as file:
+            self.assertEqual(file.read(), PRECIOUS)
+
+    def test_files_of_others(self):
+        """In a folder that everybody can write: another user's file, and one that has a second name."""
+        os.chmod(self.out, 0o1777)
+        for name, arguments in self.outputs():
+            os.link(self.victim, self.path(name))
+            self.run_command(*arguments, status=2)
+            os.unlink(self.path(name))
+            if os.geteuid() == 0:
+                with open(self.path(name), 'wb') as file:
+                    file.write(PRECIOUS)
+                os.chown(self.path(name), 12345, 12345)
+                self.run_command(*arguments, status=2)
+                self.assertEqual(os.path.getsize(self.path(name)), len(PRECIOUS))
+                os.unlink(self.path(name))
+        with open(self.victim, 'rb') as file:
+            self.assertEqual(file.read(), PRECIOUS)
+
+    def test_what_works(self):
+        for name, arguments in self.outputs():
+            with self.subTest(name=name):
+                self.run_command(*arguments)
+                with open(self.path(name), 'rb') as file:
+                    want = file.read()
+                self.assertGreater(len(want), 100)
+                with open(self.path(name), 'ab') as file:
+                    file.write(bytes(1000000))
+                self.run_command(*arguments)  # once more, over what is there
+                with open(self.path(name), 'rb') as file:
+                    got = file.read()
+                self.assertEqual(len(got), len(want))
+                os.unlink(self.path(name))
+                os.mkfifo(self.path(name))
+                piped = []
+                reader = threading.Thread(target=lambda path=self.path(name): piped.append(
+                    subprocess.run(['cat', path], capture_output=True, check=True).stdout))
+                reader.start()
+                self.run_command(*arguments)
+                reader.join()
+                self.assertEqual(len(piped[0]), len(want))
+
+    def test_standard_names(self):
+        want = subprocess.run([command.RPCRDMA, 'extract', '-w', '-', command.capture()], capture_output=True,
+                              check=True).stdout
+        for name in ('/dev/stdout', '/dev/fd/1', '/proc/self/fd/1'):
+            for where in ('pipe', 'file'):
+                with self.subTest(name=name, where=where):
+                    with open(self.path('x'), 'wb') as file:
+                        run = subprocess.run([command.RPCRDMA, 'extract', '-w', name, command.capture()],
+                                             stdout=file if where == 'file' else subprocess.PIPE, check=True)
+                    with open(self.path('x'), 'rb') as file:
+                        self.assertEqual(file.read() if where == 'file' else run.stdout, want)
+        self.run_command('capture', '-q', '-r', command.capture(), '-w', '/dev/null')
+
+
+command.main()
