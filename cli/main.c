@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "capture_program.h"
 #include "command.h"
 #include "extcap.h"
 
@@ -64,6 +65,9 @@ int main(int argc, char **argv)
     const struct command *command;
     const char *name = argc > 1 ? argv[1] : NULL;
 
+#ifdef RPCRDMA_CAPTURE_PROGRAM
+    capture_program_start(RPCRDMA_CAPTURE_PROGRAM, argc, argv);
+#endif
     if (extcap_is(argc, argv))
         return finish(extcap_run(argc, argv));
     if (!name) {
