@@ -18,6 +18,8 @@ foreach(flag -fno-semantic-interposition -mmemset-strategy=${strategy} -mmemcpy-
   endif()
 endforeach()
 target_compile_options(rpcrdma_options INTERFACE $<$<CONFIG:Release,RelWithDebInfo>:-O3>)
+target_compile_definitions(rpcrdma_options INTERFACE
+  $<$<CONFIG:Debug>:RPCRDMA_COUNT_STEPS>) # codec/base/step.h
 
 # rpcrdma_fast(TARGET...): what the command is made of, optimised across files. The objects have
 # ordinary code, too, which is what tests are linked from: optimising each of those takes minutes.

@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/step.h"
 
 struct flow_slot {
     uint64_t key;
@@ -41,14 +42,25 @@ static inline uint64_t flow_hash2(uint64_t a, uint64_t b)
     return flow_mix(a + UINT64_C(0x9e3779b97f4a7c15) * (b + 1));
 }
 
-static inline void *flow_table_get(const struct flow_table *table, uint64_t key)
+/* Where the value of the key is, NULL where it is not: to be replaced by another that is not NULL,
+ * before anything else is done with the table. */
+static inline void **flow_table_at(const struct flow_table *table, uint64_t key)
 {
     if (!table->slots)
         return NULL;
-    for (size_t i = (size_t)key & table->mask; table->slots[i].value; i = (i + 1) & table->mask)
+    for (size_t i = (size_t)key & table->mask; table->slots[i].value; i = (i + 1) & table->mask) {
+        RPCRDMA_STEP();
         if (table->slots[i].key == key)
-            return table->slots[i].value;
+            return &table->slots[i].value;
+    }
     return NULL;
+}
+
+static inline void *flow_table_get(const struct flow_table *table, uint64_t key)
+{
+    void **at = flow_table_at(table, key);
+
+    return at ? *at : NULL;
 }
 
 /* Sets key to value (not NULL), replacing what was there. False when memory is short or the limit

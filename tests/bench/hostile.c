@@ -82,6 +82,26 @@ static void segments(struct talk_file *file, uint64_t size, uint32_t length)
     }
 }
 
+/* Calls of 100 segments, all of one handle, none over another. */
+static void handles(struct talk_file *file, uint64_t size)
+{
+    enum { EACH = 100 };
+    struct talk talk = begin(file, 0);
+    uint64_t address = 0;
+
+    talk_connect(&talk, NULL);
+    for (uint32_t i = 0; file->bytes < size; i++) {
+        uint8_t buf[RPC_MAX + EACH * 16], *p = put32(header(buf, i), 0);
+
+        p = put32(put32(p, 1), EACH);
+        for (uint32_t k = 0; k < EACH; k++, address += 8192)
+            p = put64(put32(put32(p, 7), 4096), address);
+        p = call(zeros(p, 8), i, 3, 6);
+        talk_send(&talk, &talk.client, buf, (uint32_t)(p - buf));
+        talk_write(&talk, &talk.server, 7, address - 8192 * (1 + i * UINT32_C(7919) % EACH), 1024);
+    }
+}
+
 /* COMPOUNDs of as many operations as fit, all of which nest or want more. */
 static void compounds(struct talk_file *file, uint64_t size)
 {
@@ -147,6 +167,8 @@ bool hostile(const char *kind, struct talk_file *file, uint64_t size)
         segments(file, size, 4096);
     else if (strcmp(kind, "claims") == 0)
         segments(file, size, UINT32_MAX);
+    else if (strcmp(kind, "handles") == 0)
+        handles(file, size);
     else if (strcmp(kind, "compounds") == 0)
         compounds(file, size);
     else if (strcmp(kind, "holes") == 0)

@@ -15,6 +15,7 @@ KINDS = {  # and a finding that tells of it
     'calls': 'rpc-given-up',
     'overlaps': 'rpc-given-up',
     'claims': 'rpc-given-up',
+    'handles': 'rpc-given-up',
     'compounds': 'rpc-given-up',
     'holes': 'packets-lost',
     'tcp': 'tcp-lost',

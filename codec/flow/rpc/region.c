@@ -19,65 +19,6 @@ struct flow_block {
     uint8_t bytes[];
 };
 
-static uint64_t region_key(uint64_t conn, uint8_t end, uint32_t handle)
-{
-    return flow_hash2(conn << 1 | end, handle);
-}
-
-static bool is(const struct flow_region *region, uint64_t conn, uint8_t end, uint32_t handle)
-{
-    return region->handle == handle && region->conn == conn && region->end == end;
-}
-
-bool flow_region_open(struct flow_regions *regions, struct flow_region *region, uint64_t conn,
-                      uint8_t end, uint32_t handle, uint64_t offset, uint32_t length, bool keep)
-{
-    uint64_t key = region_key(conn, end, handle);
-    struct flow_region *older;
-
-    region->conn = conn;
-    region->end = end;
-    region->handle = handle;
-    region->offset = offset;
-    region->length = length;
-    region->keep = keep;
-    if (length == 0)
-        return true; /* nothing can be moved to it */
-    for (struct flow_region *r = flow_table_get(&regions->table, key); r; r = older) {
-        older = r->older;
-        if (is(r, conn, end, handle) &&
-            (offset - r->offset < r->length || r->offset - offset < length))
-            flow_region_close(regions, r);
-    }
-    older = flow_table_get(&regions->table, key);
-    if (!flow_table_put(&regions->table, regions->memory, key, region))
-        return false;
-    region->older = older;
-    region->newer = NULL;
-    if (older)
-        older->newer = region;
-    region->open = true;
-    return true;
-}
-
-void flow_region_close(struct flow_regions *regions, struct flow_region *region)
-{
-    uint64_t key = region_key(region->conn, region->end, region->handle);
-
-    if (!region->open)
-        return;
-    region->open = false;
-    if (region->older)
-        region->older->newer = region->newer;
-    if (region->newer)
-        region->newer->older = region->older;
-    else if (region->older) /* the key is there: putting it replaces and cannot fail */
-        flow_table_put(&regions->table, regions->memory, key, region->older);
-    else
-        flow_table_remove(&regions->table, key);
-    region->newer = region->older = NULL;
-}
-
 void flow_region_clear(struct flow_regions *regions, struct flow_region *region)
 {
     struct flow_block *next;
@@ -92,48 +33,6 @@ void flow_region_clear(struct flow_regions *regions, struct flow_region *region)
     region->extents = NULL;
     region->extents_size = region->n_extents = 0;
     region->seen = region->captured = 0;
-}
-
-unsigned flow_region_invalidate(struct flow_regions *regions, uint64_t conn, uint8_t end,
-                                uint32_t handle, bool (*spare)(const struct flow_region *region))
-{
-    struct flow_region *older;
-    unsigned n = 0;
-
-    for (struct flow_region *r = flow_table_get(&regions->table, region_key(conn, end, handle)); r;
-         r = older) {
-        older = r->older;
-        if (is(r, conn, end, handle) && !(spare && spare(r))) {
-            flow_region_close(regions, r);
-            n++;
-        }
-    }
-    return n;
-}
-
-struct flow_region *flow_region_find(struct flow_regions *regions, uint64_t conn, uint8_t end,
-                                     uint32_t handle, uint64_t address)
-{
-    uint64_t key = region_key(conn, end, handle);
-    struct flow_region *first = flow_table_get(&regions->table, key);
-
-    for (struct flow_region *r = first; r; r = r->older) {
-        if (!is(r, conn, end, handle) || address - r->offset >= r->length)
-            continue;
-        /* A peer that has one handle for all its memory makes a long chain; the next packet goes
-         * where this one went. */
-        if (r != first) {
-            r->newer->older = r->older;
-            if (r->older)
-                r->older->newer = r->newer;
-            r->newer = NULL;
-            r->older = first;
-            first->newer = r;
-            flow_table_put(&regions->table, regions->memory, key, r);
-        }
-        return r;
-    }
-    return NULL;
 }
 
 static uint64_t extent_end(const struct flow_extent *e)

@@ -15,6 +15,7 @@
 #include <stdint.h>
 
 #include "base/memory.h"
+#include "base/splay.h"
 #include "base/table.h"
 
 /* Bytes [start, start + length) of a region. */
@@ -32,7 +33,7 @@ struct flow_region {
     uint32_t handle, length;
     uint8_t end; /* who advertised it */
     uint8_t use; /* the owner's */
-    bool open, keep;
+    bool open, keep, spared; /* spared: outlived an invalidation of its handle */
     bool dropped;            /* bytes were not kept because memory was short */
     uint32_t seen, captured; /* bytes, each counted once */
 
@@ -40,13 +41,16 @@ struct flow_region {
     uint32_t n_extents, extents_size;
     struct flow_block *blocks; /* newest first */
 
-    struct flow_region *newer, *older; /* same key of the table */
-    void *owner;                       /* the owner's */
+    struct splay_node node; /* those of one handle, by address */
+    void *owner;            /* the owner's */
 };
 
+/* Open regions of one handle do not overlap: a new one closes those it lies over. A peer that has
+ * one handle for all its memory has many of them, so they are a tree. */
 struct flow_regions {
-    struct flow_table table; /* (connection, end, handle) -> newest region */
+    struct flow_table table; /* (connection, end, handle) -> top of the tree */
     struct flow_memory *memory;
+    struct flow_region *last; /* found last; NULL: none that is open */
 };
 
 /* Opens a zeroed region. An open one that the same end advertised under the same handle and that
@@ -61,7 +65,8 @@ void flow_region_close(struct flow_regions *regions, struct flow_region *region)
 void flow_region_clear(struct flow_regions *regions, struct flow_region *region);
 
 /* The handle is no longer valid: closes what `end` advertised under it, but what `spare` (may be
- * NULL) is true of. Returns how many were closed. */
+ * NULL) is true of. Of what was spared once it is true for good: it is not looked at again. Returns
+ * how many were closed. */
 unsigned flow_region_invalidate(struct flow_regions *regions, uint64_t conn, uint8_t end,
                                 uint32_t handle, bool (*spare)(const struct flow_region *region));
 
