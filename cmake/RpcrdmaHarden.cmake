@@ -1,0 +1,43 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# What is installed reads what anybody may have sent: a mistake in it is to end the program, not to let
+# somebody else go on with it. Every build type has this but the sanitizers', which look for the same
+# and more, and the measuring of coverage. tests/hardening checks what is installed.
+
+set(RPCRDMA_HARDENED OFF)
+if(NOT RPCRDMA_SANITIZE AND NOT RPCRDMA_COVERAGE AND NOT RPCRDMA_FUZZ)
+  set(RPCRDMA_HARDENED ON)
+endif()
+
+add_library(rpcrdma_hardening INTERFACE)
+if(RPCRDMA_HARDENED)
+  include(CheckCCompilerFlag)
+  include(CheckLinkerFlag)
+  include(CheckPIESupported)
+  check_pie_supported(LANGUAGES C)
+  foreach(flag -fstack-protector-strong -fstack-clash-protection -fcf-protection=full
+               -mbranch-protection=standard)
+    string(MAKE_C_IDENTIFIER has${flag} known)
+    check_c_compiler_flag(${flag} ${known})
+    if(${known})
+      target_compile_options(rpcrdma_hardening INTERFACE ${flag})
+    endif()
+  endforeach()
+  foreach(flag -Wl,-z,relro -Wl,-z,now -Wl,-z,noexecstack)
+    string(MAKE_C_IDENTIFIER has${flag} known)
+    check_linker_flag(C ${flag} ${known})
+    if(${known})
+      target_link_options(rpcrdma_hardening INTERFACE ${flag})
+    endif()
+  endforeach()
+  # The C library's checks of sizes take an optimising compiler. Level 3 knows sizes that are
+  # computed, too; older C libraries take it for 2. A packager's own level gives way.
+  target_compile_options(rpcrdma_hardening INTERFACE
+    $<$<CONFIG:Debug>:-Og> -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=3)
+endif()
+
+# rpcrdma_harden(TARGET...): what is installed, and what it is made of.
+function(rpcrdma_harden)
+  foreach(target ${ARGV})
+    target_link_libraries(${target} PRIVATE $<BUILD_INTERFACE:rpcrdma_hardening>)
+  endforeach()
+endfunction()
