@@ -42,7 +42,7 @@ struct rpcrdma_flow *rpcrdma_flow_new(const struct rpcrdma_flow_config *config,
     if (flow->n_tcp_ports)
         flow->tcp_ports =
             copy(flow, config->tcp_ports, flow->n_tcp_ports * sizeof(*flow->tcp_ports));
-    if (sink->rpc || sink->transaction || sink->data_transfer)
+    if (sink->rpc || sink->transaction || sink->payload_stream || sink->data_transfer)
         flow->track = track_new(flow);
     if (flow->memory.failed || (config && config->credits && !flow_credits_start(flow))) {
         rpcrdma_flow_free(handle);

@@ -110,6 +110,7 @@ struct rpcrdma_flow_message {
 struct rpcrdma_rpc_message; /* flow/rpc.h */
 struct rpcrdma_transaction;
 struct rpcrdma_data_transfer;
+struct rpcrdma_payload_stream;
 
 /* Calls come during rpcrdma_flow_op and rpcrdma_flow_end. Any may be NULL. */
 struct rpcrdma_flow_sink {
@@ -135,6 +136,9 @@ struct rpcrdma_flow_sink {
     void (*rpc)(void *context, const struct rpcrdma_rpc_message *message);
     /* once for every Call: when it is answered, or will not be; and for Replies without Call */
     void (*transaction)(void *context, const struct rpcrdma_transaction *transaction);
+    /* the Payload stream of a Call or a Reply, before its `transaction` and without a whole message
+     * being kept: what is needed to read arguments and results but for what chunks carry */
+    void (*payload_stream)(void *context, const struct rpcrdma_payload_stream *stream);
     /* a packet moves bytes of a chunk that is known */
     void (*data_transfer)(void *context, const struct rpcrdma_data_transfer *data_transfer);
     void *context;

@@ -65,6 +65,24 @@ struct rpcrdma_rpc_message {
     size_t n_findings;
 };
 
+/* The Payload stream of an RPC message (RFC 8166 section 3.1): the message as it was sent, less the
+ * items that chunks carry. One per Call and per Reply that has an RPC message. Valid during the
+ * call. */
+struct rpcrdma_payload_stream {
+    const struct rpcrdma_connection *connection;
+    enum rpcrdma_rpc_direction direction; /* CALL or REPLY */
+    bool reverse;                         /* of an RPC from server to client */
+    uint32_t xid;
+    int64_t time_ns;                /* when it was sent */
+    const struct rpcrdma_rpc *rpc;  /* its header */
+    const struct rpcrdma_rpc *call; /* the Call's header (of a Call: its own); NULL: not seen */
+    const uint8_t *data;            /* caplen bytes of len */
+    size_t caplen, len;
+    const struct rpcrdma_reduction *reduction; /* what was taken out of it: upper/xdr.h */
+    uint64_t *tag; /* the sink's to set: the same one for Call and Reply, 0 before; the
+                    * transaction's `tag` */
+};
+
 enum { RPCRDMA_OPERATIONS = 64 }; /* of a COMPOUND, told by name */
 
 /* An RPC: a Call and what answers it. Valid during the call. */
@@ -91,6 +109,7 @@ struct rpcrdma_transaction {
     uint64_t read_chunk_length;         /* bytes that RDMA moved, each counted once */
     uint64_t write_chunk_length;        /* as the Reply says, without one as seen */
     uint64_t reply_chunk_length;
+    uint32_t segments;  /* that the Call offers, in all chunks */
     bool complete;      /* the whole Call and the whole Reply passed on the wire */
     bool retransmitted; /* the Call was sent before */
     bool error;         /* answered by an RDMA error, not by a Reply */
@@ -98,6 +117,7 @@ struct rpcrdma_transaction {
     uint32_t credits_granted;
     const struct rpcrdma_finding *findings;
     size_t n_findings;
+    uint64_t tag; /* what the sink's `payload_stream` set it to; else 0 */
 };
 
 /* Which chunk of a Call. */

@@ -219,7 +219,7 @@ struct track_chunk_map *track_chunk_map_open(struct track *track, struct track_r
     for (uint32_t i = 0; i < n.reply; i++) {
         struct rpcrdma_segment s = rpcrdma_chunk_segment(&message->reply, i);
 
-        add_region(&o, &chunk_map->reply, &s, TRACK_WRITE, track->keep_data);
+        add_region(&o, &chunk_map->reply, &s, TRACK_WRITE, track->keep_reply);
     }
     t->dropped = t->dropped || o.short_of_memory;
     return chunk_map;

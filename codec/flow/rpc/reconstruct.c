@@ -69,6 +69,35 @@ static bool pads_inline(const struct track_chunk_map *reads, uint64_t base_lengt
     return false;
 }
 
+static void tell_stream(struct track *track, struct track_rpc *t,
+                        enum rpcrdma_rpc_direction direction, const struct rpcrdma_rpc *rpc,
+                        const struct rpcrdma_reduction *reduced, const uint8_t *data, size_t caplen,
+                        size_t len)
+{
+    const struct rpcrdma_flow_sink *sink = &track->flow->sink;
+
+    if (!sink->payload_stream || !data || track->flow->memory.failed)
+        return;
+    sink->payload_stream(
+        sink->context, &(struct rpcrdma_payload_stream){
+                           .connection = &t->conn->pub,
+                           .direction = direction,
+                           .reverse = is_reverse(t),
+                           .xid = t->pub.xid,
+                           .time_ns = direction == RPCRDMA_DIRECTION_CALL ? t->pub.call_time_ns
+                                                                          : t->pub.reply_time_ns,
+                           .rpc = rpc,
+                           .call = direction == RPCRDMA_DIRECTION_CALL ? rpc
+                                   : t->pub.has_program                ? &t->rpc
+                                                                       : NULL,
+                           .data = data,
+                           .caplen = caplen,
+                           .len = len,
+                           .reduction = reduced,
+                           .tag = &t->pub.tag,
+                       });
+}
+
 void track_call_names(struct track *track, struct track_rpc *t, const uint8_t *data, size_t caplen,
                       size_t len)
 {
@@ -84,6 +113,10 @@ void track_call_names(struct track *track, struct track_rpc *t, const uint8_t *d
     track_take_rpc(t, &rpc);
     reduced = reduction(track, t->chunk_map);
     reduced.pad_inline = pads_inline(t->chunk_map, len);
+    if (!t->stream_told) {
+        t->stream_told = true;
+        tell_stream(track, t, RPCRDMA_DIRECTION_CALL, &rpc, &reduced, data, caplen, len);
+    }
     if (!rpcrdma_compound_begin(&it, &rpc, &rpc, is_reverse(t), data, caplen, len, &reduced, NULL))
         return;
     pub->compound = true;
@@ -350,6 +383,18 @@ void track_reply_give(struct track *track, struct track_rpc *t, const struct tra
             why = place(&m, data, caplen, (size_t)track->base.length, &rpc);
     } else {
         t->dropped = true;
+    }
+    if (track->flow->sink.payload_stream) {
+        struct rpcrdma_reduction reduced = {.gaps = track->gaps,
+                                            .chunks = track->lengths,
+                                            .n_chunks = m.n_writes,
+                                            .pad_inline = m.pad_inline};
+
+        if (m.reads && track->gaps)
+            reduced.n_gaps = m.reads->n_reads;
+        if (rpc.present & RPCRDMA_RPC_HAS_XID)
+            tell_stream(track, t, RPCRDMA_DIRECTION_REPLY, &rpc, &reduced, data, caplen,
+                        (size_t)track->base.length);
     }
     reconstruct_compose(&m);
     n_iovec = track->whole.count;

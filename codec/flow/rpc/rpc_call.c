@@ -91,6 +91,7 @@ static void call_take(struct track *track, struct track_rpc *t, const struct flo
     t->header_length = msg->header_length;
     if (!t->chunk_map)
         t->chunk_map = track_chunk_map_open(track, t, m->sender, TRACK_CALL_READ, msg);
+    t->pub.segments = t->chunk_map ? t->chunk_map->n_regions : 0;
     if (t->call_given)
         return;
     t->pending = track_chunk_map_pending(t->chunk_map);

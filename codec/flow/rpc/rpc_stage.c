@@ -214,6 +214,7 @@ struct track *track_new(struct flow *flow)
     track->regions.memory = &flow->memory;
     track->keep_data = flow->sink.rpc != NULL;
     track->keep_base = true;
+    track->keep_reply = flow->sink.rpc || flow->sink.payload_stream;
     track->observer = (struct flow_observer){.opened = on_opened,
                                              .message = on_message,
                                              .write = on_write,

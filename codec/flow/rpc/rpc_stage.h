@@ -108,6 +108,7 @@ struct track_rpc {
     bool msgp;
     uint32_t align, header_length;
     bool call_given, call_complete;
+    bool stream_told; /* the Call's Payload stream was given to the sink */
     uint64_t pending; /* bytes of its read chunks that have not passed */
     struct track_chunk_map *chunk_map;
 
@@ -164,7 +165,8 @@ struct track {
     struct track_rpc *held_newest, *held_oldest;
     uint32_t n_held;
     struct track_retransmit *again;
-    bool keep_data, keep_base;
+    bool keep_data, keep_base, keep_reply; /* of all chunks; of those that carry a whole Call; of
+                                            * those that carry a whole Reply */
 
     struct track_iovec base, whole, spare; /* scratch */
     uint8_t *flat;
