@@ -1,56 +1,68 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* rpcrdma decode: every RPC-over-RDMA message. */
+#include "filter/message.h"
+#include "filter/where.h"
 #include "finish.h"
 #include "out/view.h"
 #include "pipeline.h"
 
+struct decode {
+    struct view view;
+    struct filter *filter;
+};
+
 static void on_message(void *context, const struct rpcrdma_flow_message *message)
 {
-    struct view *view = context;
+    struct decode *decode = context;
 
-    view->ops->message(view, message);
+    if (filter_message(decode->filter, message))
+        decode->view.ops->message(&decode->view, message);
 }
 
 static void on_finding(void *context, const struct rpcrdma_connection *connection,
                        const struct rpcrdma_finding *finding)
 {
-    struct view *view = context;
+    struct decode *decode = context;
 
-    view->ops->finding(view, connection, finding);
+    if (filter_finding(decode->filter, connection, finding))
+        decode->view.ops->finding(&decode->view, connection, finding);
 }
 
 static int run(const struct command *command, int argc, char **argv)
 {
     struct options options = {0};
-    char *time = NULL;
+    char *time = NULL, *where = NULL;
     GOptionEntry own[] = {
         {"verbose", 'V', 0, G_OPTION_ARG_NONE, &options.verbose, "Show every field", NULL},
         {"json", 0, 0, G_OPTION_ARG_NONE, &options.json, "One JSON object per line", NULL},
         {"time", 't', 0, G_OPTION_ARG_STRING, &time,
-         "Time: r relative to the first packet (default), d to the line before, e epoch, "
-         "a local, ad with date, u UTC, ud with date",
-         "FORMAT"},
+         VIEW_TIME_HELP, "FORMAT"},
+        WHERE_OPTION(&where),
         G_OPTION_ENTRY_NULL,
     };
     int status = options_parse(&options, command, own, argc, argv);
     struct out out;
     struct pipeline pipeline = {.options = &options, .out = &out};
-    struct view view = view_new(&view_text, &out, &pipeline.clock);
+    struct decode decode = {.view = view_new(&view_text, &out, &pipeline.clock)};
     struct rpcrdma_flow_sink sink = {
-        .message = on_message, .finding = on_finding, .context = &view};
+        .message = on_message, .finding = on_finding, .context = &decode};
 
-    if (status == OPTIONS_GO_ON && time && !view_time_parse(time, &view.time))
+    if (status == OPTIONS_GO_ON && time && !view_time_parse(time, &decode.view.time))
         status = bad_usage(command, "there is no time format \"%s\"", time);
     if (status == OPTIONS_GO_ON && options.json && options.verbose)
         status = bad_usage(command, "-V and --json: choose one");
+    if (status == OPTIONS_GO_ON)
+        status = where_compile(command, where, filter_of_messages, &decode.filter);
     if (status == OPTIONS_GO_ON) {
-        view.ops = options.json ? &view_json : options.verbose ? &view_tree : &view_text;
+        decode.view.ops = options.json ? &view_json : options.verbose ? &view_tree : &view_text;
         status = begin_output(&out);
     }
     if (status == OPTIONS_GO_ON)
         status = end_output(&out, pipeline_run(&pipeline, &sink));
     options_free(&options);
+    filter_free(decode.filter);
     g_free(time);
+    g_free(where);
     return status;
 }
 

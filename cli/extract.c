@@ -7,6 +7,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "filter/message.h"
+#include "filter/where.h"
 #include "finish.h"
 #include "pipeline.h"
 #include "source/create.h"
@@ -15,6 +17,7 @@ struct extract {
     struct pipeline *pipeline;
     struct extract_dir *dir;
     struct extract_tcp *tcp;
+    struct filter *filter;
     uint64_t messages;
 };
 
@@ -23,6 +26,8 @@ static void on_rpc(void *context, const struct rpcrdma_rpc_message *message)
     struct extract *extract = context;
 
     extract->messages++;
+    if (!filter_extract(extract->filter, message))
+        return;
     if (extract->dir)
         extract_dir_message(extract->dir, message);
     if (extract->tcp)
@@ -92,12 +97,13 @@ static void say(const struct extract *extract, bool quiet)
 static int run(const struct command *command, int argc, char **argv)
 {
     struct options options = {0};
-    char *pcap = NULL, *folder = NULL;
+    char *pcap = NULL, *folder = NULL, *where = NULL;
     GOptionEntry own[] = {
         {"write", 'w', 0, G_OPTION_ARG_FILENAME, &pcap,
          "Write RPC over TCP to this capture file; - is standard output", "FILE"},
         {"directory", 'd', 0, G_OPTION_ARG_FILENAME, &folder,
          "Write each RPC message to a file in this folder, and index.jsonl", "DIR"},
+        WHERE_OPTION(&where),
         G_OPTION_ENTRY_NULL,
     };
     int status = options_parse(&options, command, own, argc, argv);
@@ -109,6 +115,8 @@ static int run(const struct command *command, int argc, char **argv)
 
     if (status == OPTIONS_GO_ON && !pcap && !folder)
         status = bad_usage(command, "where to? -w FILE, -d DIR or both");
+    if (status == OPTIONS_GO_ON)
+        status = where_compile(command, where, filter_of_extracts, &extract.filter);
     if (status == OPTIONS_GO_ON && pcap)
         status = options_plain(command, pcap);
     if (status == OPTIONS_GO_ON && pcap)
@@ -135,6 +143,8 @@ static int run(const struct command *command, int argc, char **argv)
     if (extract.tcp)
         status = close_output(&out, pcap, status);
     extract_tcp_free(extract.tcp);
+    filter_free(extract.filter);
+    g_free(where);
     g_free(pcap);
     g_free(folder);
     options_free(&options);

@@ -12,6 +12,7 @@
 
 #include "command.h"
 #include "out/json_writer.h"
+#include "out/view.h"
 #include "source/creator.h"
 #include "source/privilege.h"
 
@@ -218,6 +219,9 @@ void extract_dir_message(struct extract_dir *dir, const struct rpcrdma_rpc_messa
     w = write_pieces(dir, name, m->iovec, m->n_iovec);
     json_open(json, '{');
     json_key(json, "frame"), json_u64(json, m->frame);
+    json_key(json, "time_ns"), json_i64(json, m->time_ns);
+    view_json_address(json, "src", &m->src.address);
+    view_json_address(json, "dst", &m->dst.address);
     json_key(json, "connection"), json_u64(json, m->connection->number);
     json_key(json, "xid"), json_hex(json, m->xid, 8);
     json_key(json, "direction"), json_plain(json, direction);

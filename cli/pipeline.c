@@ -84,6 +84,14 @@ static void on_rpc(void *context, const struct rpcrdma_rpc_message *message)
     sink->rpc(sink->context, message);
 }
 
+static void on_payload_stream(void *context, const struct rpcrdma_payload_stream *stream)
+{
+    struct pipeline *pipeline = context;
+    const struct rpcrdma_flow_sink *sink = pipeline->private->sink;
+
+    sink->payload_stream(sink->context, stream);
+}
+
 static void on_transaction(void *context, const struct rpcrdma_transaction *transaction)
 {
     struct pipeline *pipeline = context;
@@ -288,6 +296,7 @@ static bool start(struct pipeline *pipeline)
         /* wanting these is what makes flow/ put RPCs together */
         .rpc = private->sink->rpc ? on_rpc : NULL,
         .transaction = private->sink->transaction ? on_transaction : NULL,
+        .payload_stream = private->sink->payload_stream ? on_payload_stream : NULL,
         .context = pipeline,
     };
     struct rpcrdma_flow_config flow_config = options_flow(options);

@@ -38,6 +38,14 @@ _rpcrdma()
         mapfile -t COMPREPLY < <(compgen -W "r d e a ad u ud" -- "$cur")
         return
         ;;
+    --sort)
+        mapfile -t COMPREPLY < <(compgen -W "latency time bytes" -- "$cur")
+        return
+        ;;
+    --per)
+        mapfile -t COMPREPLY < <(compgen -W "operation client server connection file user" -- "$cur")
+        return
+        ;;
     --dialect)
         mapfile -t COMPREPLY < <(compgen -W "cel-00 cel-01 cel-02 cel-03 cel-04 cel-08 ietf-00
             ietf-01 ietf-02 ietf-07" -- "$cur")
@@ -48,7 +56,7 @@ _rpcrdma()
             2>/dev/null | grep -v ':$' | sort -u)" -- "$cur")
         return
         ;;
-    -f | --filter | -s | --snapshot-length | -B | --buffer-size | -c | --count | --interval | --port | --qpn | --max-memory)
+    -f | --filter | -s | --snapshot-length | -B | --buffer-size | -c | --count | --interval | --port | --qpn | --max-memory | --where | --since | --until | --top)
         return
         ;;
     esac

@@ -93,7 +93,63 @@ static bool said(const struct rpcrdma_finding *finding)
            finding->rule == RPCRDMA_RULE_RPC_NO_CALL;
 }
 
+static const char *operation_name(const struct rpcrdma_transaction *t, uint32_t number)
+{
+    for (uint32_t i = 0; i < t->n_operations; i++)
+        if (t->operations[i] == number)
+            return rpcrdma_transaction_operation(t, i);
+    return NULL;
+}
+
+/* "NFS3ERR_NOENT", of a COMPOUND "NFS4ERR_NOENT (LOOKUP)" */
+static void put_status(struct out *out, const struct rpcrdma_transaction *t,
+                       const struct nfs_arguments *nfs)
+{
+    const char *name = nfs_status_name(nfs);
+
+    if (!nfs_failed(nfs))
+        return;
+    out_literal(out, ", ");
+    if (name) {
+        out_text(out, name);
+    } else {
+        out_literal(out, "status ");
+        out_u64(out, nfs->status);
+    }
+    name = nfs->has_operation ? operation_name(t, nfs->operation) : NULL;
+    if (name) {
+        out_literal(out, " (");
+        out_text(out, name);
+        out_char(out, ')');
+    }
+}
+
+static void put_file(struct out *out, const struct transaction_file *file)
+{
+    const struct nfs_arguments *nfs = file->nfs;
+
+    if (nfs->has_count) {
+        out_literal(out, ", ");
+        out_u64(out, nfs->count);
+        out_text(out, nfs->has_offset ? " bytes at " : " bytes");
+    } else if (nfs->has_offset) {
+        out_literal(out, ", at ");
+    }
+    if (nfs->has_offset)
+        out_u64(out, nfs->offset);
+    if (file->path_length > 0) {
+        out_literal(out, ", ");
+        out_foreign(out, file->path);
+    }
+}
+
 void transaction_text(struct view *view, const struct rpcrdma_transaction *t)
+{
+    transaction_file_text(view, t, NULL);
+}
+
+void transaction_file_text(struct view *view, const struct rpcrdma_transaction *t,
+                           const struct transaction_file *file)
 {
     const struct rpcrdma_connection *c = t->connection;
     struct out *out = view->out;
@@ -113,6 +169,10 @@ void transaction_text(struct view *view, const struct rpcrdma_transaction *t)
     out_hex(out, t->xid, 8);
     out_char(out, ' ');
     put_outcome(out, t);
+    if (file) {
+        put_status(out, t, file->nfs);
+        put_file(out, file);
+    }
     for (size_t i = 0; i < t->n_findings; i++) {
         if (said(&t->findings[i]))
             continue;
@@ -148,22 +208,85 @@ static void json_name(struct json *json, const struct rpcrdma_transaction *t)
     json_close(json, ']');
 }
 
+/* Keys in literals: they are most of what is written. */
+#define json_number(json, key, value)                                                              \
+    do {                                                                                           \
+        json_before(json);                                                                         \
+        out_literal((json)->out, "\"" key "\":");                                                  \
+        out_u64((json)->out, (value));                                                             \
+    } while (0)
+
+#define json_signed(json, key, value)                                                              \
+    do {                                                                                           \
+        json_before(json);                                                                         \
+        out_literal((json)->out, "\"" key "\":");                                                  \
+        out_i64((json)->out, (value));                                                             \
+    } while (0)
+
+static void json_file(struct json *json, const struct rpcrdma_transaction *t,
+                      const struct transaction_file *file)
+{
+    const struct nfs_arguments *nfs = file->nfs;
+    const char *name = nfs_status_name(nfs);
+
+    if (name)
+        json_key(json, "status"), json_plain(json, name);
+    else if (nfs->status_kind != NFS_STATUS_NONE)
+        json_number(json, "status", nfs->status);
+    name = nfs->has_operation ? operation_name(t, nfs->operation) : NULL;
+    if (name)
+        json_key(json, "status_operation"), json_plain(json, name);
+    if (nfs->handle.length > 0) {
+        json_key(json, "filehandle");
+        json_hex_bytes(json, nfs->handle.bytes, nfs->handle.length);
+    }
+    if (file->path_length > 0) {
+        json_key(json, "path");
+        json_string(json, file->path, file->path_length);
+    }
+    if (nfs->has_offset)
+        json_number(json, "file_offset", nfs->offset);
+    if (nfs->has_count)
+        json_number(json, "count", nfs->count);
+    if (nfs->has_user)
+        json_number(json, "user", nfs->user);
+}
+
 void transaction_json(struct view *view, const struct rpcrdma_transaction *t)
 {
+    transaction_file_json(view, t, NULL);
+}
+
+void transaction_file_json(struct view *view, const struct rpcrdma_transaction *t,
+                           const struct transaction_file *file)
+{
+    const struct rpcrdma_address *caller = &t->connection->end[t->caller_end].address;
+    const struct rpcrdma_address *responder = &t->connection->end[1 - t->caller_end].address;
     struct json *json = &view->json;
 
     json_open(json, '{');
-    json_key(json, "connection"), json_u64(json, t->connection->number);
+    json_signed(json, "time_ns", t->call_frame ? t->call_time_ns : t->reply_time_ns);
+    json_number(json, "connection", t->connection->number);
+    view_json_address(json, "src", caller);
+    view_json_address(json, "dst", responder);
     if (t->direction_known) {
+        view_json_address(json, "client", t->reverse ? responder : caller);
+        view_json_address(json, "server", t->reverse ? caller : responder);
         json_key(json, "direction");
         json_plain(json, t->reverse ? "reverse" : "forward");
     }
     json_key(json, "xid"), json_hex(json, t->xid, 8);
     json_name(json, t);
-    if (t->call_frame)
-        json_key(json, "call_frame"), json_u64(json, t->call_frame);
-    if (t->reply_frame)
-        json_key(json, "reply_frame"), json_u64(json, t->reply_frame);
+    if (t->call_frame) {
+        json_number(json, "call_frame", t->call_frame);
+        json_signed(json, "call_time_ns", t->call_time_ns);
+    }
+    if (t->reply_frame) {
+        json_number(json, "reply_frame", t->reply_frame);
+        json_signed(json, "reply_time_ns", t->reply_time_ns);
+    }
+    if (file)
+        json_file(json, t, file);
     if (t->has_latency)
         json_key(json, "latency_ns"), json_i64(json, t->latency_ns);
     if (t->has_rdma)
@@ -175,6 +298,7 @@ void transaction_json(struct view *view, const struct rpcrdma_transaction *t)
     json_key(json, "read_chunk_length"), json_u64(json, t->read_chunk_length);
     json_key(json, "write_chunk_length"), json_u64(json, t->write_chunk_length);
     json_key(json, "reply_chunk_length"), json_u64(json, t->reply_chunk_length);
+    json_number(json, "segments", t->segments);
     json_key(json, "complete"), json_bool(json, t->complete);
     json_key(json, "retransmitted"), json_bool(json, t->retransmitted);
     if (t->has_credits)

@@ -5,12 +5,26 @@
 /* RPC transactions, as a line of text or a JSON object. */
 
 #include "flow/rpc.h"
+#include "nfs/arguments.h"
 #include "out/view.h"
 
 enum { TRANSACTION_NAME = 1024 }; /* of a COMPOUND with many operations; longer ones are cut */
 
 void transaction_text(struct view *view, const struct rpcrdma_transaction *transaction);
 void transaction_json(struct view *view, const struct rpcrdma_transaction *transaction);
+
+/* What its arguments and results say. */
+struct transaction_file {
+    const struct nfs_arguments *nfs;
+    const char *path; /* ends with NUL */
+    size_t path_length;
+};
+
+/* With what is known of the file; NULL: nothing. */
+void transaction_file_text(struct view *view, const struct rpcrdma_transaction *transaction,
+                           const struct transaction_file *file);
+void transaction_file_json(struct view *view, const struct rpcrdma_transaction *transaction,
+                           const struct transaction_file *file);
 
 /* Milliseconds with three digits: "0.512". */
 void put_milliseconds(struct out *out, int64_t ns);

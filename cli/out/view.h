@@ -59,6 +59,10 @@ extern const struct view_ops view_json; /* one object per line */
 
 struct view view_new(const struct view_ops *ops, struct out *out, const struct view_clock *clock);
 
+#define VIEW_TIME_HELP                                                                             \
+    "Time: r relative to the first packet (default), d to the line before, e epoch, "              \
+    "a local, ad with date, u UTC, ud with date"
+
 /* "a", "ad", "d", "e", "r", "u", "ud", as tshark's -t. False for anything else. */
 bool view_time_parse(const char *name, enum view_time *out);
 

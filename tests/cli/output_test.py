@@ -14,7 +14,7 @@ class Output(command.CommandTest):
     def test_full_disk(self):
         for arguments in (['decode', command.capture()], ['decode', '--json', command.capture()],
                           ['connections', command.capture()], ['rpcs', command.capture()],
-                          ['rpcs', '-q', command.capture()], ['credits', command.capture()],
+                          ['rpcs', '--summary', command.capture()], ['credits', command.capture()],
                           ['credits', '--json', command.capture()],
                           ['check', '-n', command.capture('roce-long-call')],
                           ['extract', '-w', '-', command.capture()],

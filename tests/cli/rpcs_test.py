@@ -25,7 +25,7 @@ class Summary(CommandTest):
         for line in self.objects(capture(name)):
             reverse = ' (reverse)' if line['direction'] == 'reverse' else ''
             by_name[f"{PROGRAMS[line['program']]} V{line['version']} {line['name']}{reverse}"].append(line)
-        summary = {one['operation']: one for one in self.objects('-q', capture(name))}
+        summary = {one['operation']: one for one in self.objects('--summary', capture(name))}
         self.assertEqual(set(summary), set(by_name))
         for operation, lines in by_name.items():
             one = summary[operation]
@@ -50,8 +50,8 @@ class Summary(CommandTest):
             self.check(name)
 
     def test_text_has_a_line_for_each(self):
-        lines = self.run_command('rpcs', '-q', capture()).splitlines()
-        self.assertEqual(len(lines), 1 + len(self.objects('-q', capture())))
+        lines = self.run_command('rpcs', '--summary', capture()).splitlines()
+        self.assertEqual(len(lines), 1 + len(self.objects('--summary', capture())))
         self.assertIn('p99', lines[0])
 
 

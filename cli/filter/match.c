@@ -1,0 +1,271 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The values of one object, and whether they are what the expression asks for. */
+#include "filter/internal.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "out/address.h"
+#include "out/escape.h"
+
+void filter_begin(struct filter *f)
+{
+    for (unsigned i = 0; i < f->n_slots; i++)
+        f->slots[i].count = 0;
+}
+
+bool filter_needs(const struct filter *f, enum rpcrdma_field_id field)
+{
+    return f->slot_of[field] >= 0;
+}
+
+/* The place for a further value; NULL where nobody asks for it, or there are too many. */
+static struct value *add(struct filter *f, enum rpcrdma_field_id field)
+{
+    struct slot *slot;
+    struct value *value;
+
+    if (f->slot_of[field] < 0)
+        return NULL;
+    slot = &f->slots[f->slot_of[field]];
+    if (slot->count == FILTER_VALUES)
+        return NULL;
+    value = &slot->values[slot->count++];
+    value->name = NULL;
+    value->is_signed = false;
+    value->text[0] = '\0';
+    return value;
+}
+
+void filter_number(struct filter *f, enum rpcrdma_field_id field, uint64_t number, const char *name)
+{
+    struct value *value = add(f, field);
+
+    if (!value)
+        return;
+    value->kind = VALUE_NUMBER;
+    value->number = (int64_t)number;
+    value->name = name;
+}
+
+void filter_signed(struct filter *f, enum rpcrdma_field_id field, int64_t number)
+{
+    struct value *value = add(f, field);
+
+    if (!value)
+        return;
+    value->kind = VALUE_NUMBER;
+    value->number = number;
+    value->is_signed = true;
+}
+
+void filter_text(struct filter *f, enum rpcrdma_field_id field, const char *text)
+{
+    struct value *value = add(f, field);
+
+    if (!value)
+        return;
+    value->kind = VALUE_TEXT;
+    g_strlcpy(value->text, text, sizeof(value->text));
+}
+
+void filter_bytes(struct filter *f, enum rpcrdma_field_id field, const uint8_t *p, size_t n)
+{
+    struct value *value = add(f, field);
+
+    if (!value)
+        return;
+    value->kind = VALUE_TEXT;
+    for (size_t i = 0; i < n && 2 * i + 2 < sizeof(value->text); i++)
+        snprintf(value->text + 2 * i, 3, "%02x", p[i]);
+}
+
+void filter_address(struct filter *f, enum rpcrdma_field_id field,
+                    const struct rpcrdma_address *address)
+{
+    struct value *value;
+
+    if (address->family == RPCRDMA_ADDRESS_NONE || !(value = add(f, field)))
+        return;
+    value->kind = VALUE_ADDRESS;
+    value->address = *address;
+    value->text[address_format(address, value->text)] = '\0';
+}
+
+void filter_value(struct filter *f, const struct rpcrdma_value *v)
+{
+    enum rpcrdma_field_id id = v->field->id;
+    struct value *value;
+
+    if (f->slot_of[id] < 0)
+        return;
+    switch (v->base) {
+    case RPCRDMA_BASE_BYTES:
+        filter_bytes(f, id, v->bytes.data, v->bytes.data ? v->bytes.caplen : 0);
+        break;
+    case RPCRDMA_BASE_TEXT:
+        filter_text(f, id, v->name);
+        break;
+    case RPCRDMA_BASE_REAL:
+        value = add(f, id);
+        if (value) {
+            value->kind = VALUE_REAL;
+            value->real = v->real;
+        }
+        break;
+    default:
+        filter_number(f, id, v->number, v->name);
+    }
+}
+
+static bool in_subnet(const struct rpcrdma_address *a, const struct literal *l)
+{
+    unsigned bits = l->prefix;
+
+    if (a->family != l->address.family)
+        return false;
+    for (unsigned i = 0; bits > 0; i++) {
+        unsigned n = bits < 8 ? bits : 8;
+        uint8_t mask = (uint8_t)(0xff00u >> n);
+
+        if ((a->bytes[i] ^ l->address.bytes[i]) & mask)
+            return false;
+        bits -= n;
+    }
+    return true;
+}
+
+/* What a value is called: for contains and matches, and for text. */
+static const char *text_of(const struct value *v, char buf[32])
+{
+    if (v->kind == VALUE_REAL)
+        snprintf(buf, 32, "%g", v->real);
+    else if (v->kind != VALUE_NUMBER)
+        return v->text;
+    else if (v->name)
+        return v->name;
+    else if (v->is_signed)
+        snprintf(buf, 32, "%lld", (long long)v->number);
+    else
+        snprintf(buf, 32, "%llu", (unsigned long long)v->number);
+    return buf;
+}
+
+/* Less than 0, 0, more: as v is less than, equal to, more than l. */
+static int compare(const struct value *v, const struct literal *l)
+{
+    char buf[32];
+
+    switch (v->kind) {
+    case VALUE_ADDRESS:
+        if (l->is_address && v->address.family == l->address.family)
+            return in_subnet(&v->address, l)
+                       ? 0
+                       : memcmp(v->address.bytes, l->address.bytes, sizeof(v->address.bytes));
+        return strcmp(v->text, l->text);
+    case VALUE_REAL:
+        return v->real < l->real ? -1 : v->real > l->real;
+    case VALUE_NUMBER:
+        if (l->is_number && l->fraction)
+            return (double)v->number < l->real ? -1 : (double)v->number > l->real;
+        if (l->is_number && v->is_signed)
+            return v->number < l->number ? -1 : v->number > l->number;
+        if (l->is_number)
+            return (uint64_t)v->number < (uint64_t)l->number
+                       ? -1
+                       : (uint64_t)v->number > (uint64_t)l->number;
+        return g_ascii_strcasecmp(text_of(v, buf), l->text);
+    default:
+        return strcmp(v->text, l->text);
+    }
+}
+
+static bool holds(const struct node *n, const struct value *v)
+{
+    const struct literal *l = &g_array_index(n->literals, struct literal, 0);
+    char buf[32];
+
+    switch (n->relation) {
+    case EQ:
+    case ALL_EQ:
+        return compare(v, l) == 0;
+    case NE:
+    case ANY_NE:
+        return compare(v, l) != 0;
+    case LT:
+        return compare(v, l) < 0;
+    case LE:
+        return compare(v, l) <= 0;
+    case GT:
+        return compare(v, l) > 0;
+    case GE:
+        return compare(v, l) >= 0;
+    case CONTAINS:
+        return strstr(text_of(v, buf), l->text) != NULL;
+    case MATCHES:
+        return g_regex_match(l->regex, text_of(v, buf), 0, NULL);
+    case IN:
+        for (guint i = 0; i + 1 < n->literals->len; i += 2)
+            if (compare(v, &l[i]) >= 0 && compare(v, &l[i + 1]) <= 0)
+                return true;
+        return false;
+    case EXISTS:
+        return true;
+    }
+    return false;
+}
+
+static bool test(const struct filter *f, const struct node *n)
+{
+    const struct slot *slot = &f->slots[n->slot];
+    bool all = n->relation == NE || n->relation == ALL_EQ;
+
+    if (n->relation == EXISTS && slot->count > 0 &&
+        rpcrdma_field(slot->field)->base == RPCRDMA_BASE_BOOL)
+        return slot->values[0].number != 0;
+    if (slot->count == 0)
+        return false;
+    for (unsigned i = 0; i < slot->count; i++)
+        if (holds(n, &slot->values[i]) != all)
+            return !all != n->negated;
+    return all != n->negated;
+}
+
+static bool match(const struct filter *f, const struct node *n)
+{
+    switch (n->kind) {
+    case NODE_AND:
+        return match(f, n->left) && match(f, n->right);
+    case NODE_OR:
+        return match(f, n->left) || match(f, n->right);
+    case NODE_NOT:
+        return !match(f, n->left);
+    case NODE_TEST:
+        return test(f, n);
+    }
+    return false;
+}
+
+bool filter_match(const struct filter *f)
+{
+    return match(f, f->root);
+}
+
+void filter_complain(const char *command, const char *text, const struct filter_error *error)
+{
+    char shown[1024], caret[1100], before[1024], *part;
+    size_t column, n;
+
+    escape_text(shown, sizeof(shown), text);
+    part = g_strndup(text, error->at);
+    escape_text(before, sizeof(before), part);
+    g_free(part);
+    column = g_utf8_validate(before, -1, NULL) ? (size_t)g_utf8_strlen(before, -1) : strlen(before);
+    n = error->length < 60 ? error->length : 60;
+    memset(caret, ' ', column);
+    caret[column] = '^';
+    memset(caret + column + 1, '~', n - 1);
+    caret[column + n] = '\0';
+    fprintf(stderr, "rpcrdma %s: --where: %s\n    %s\n    %s\n", command, error->text, shown,
+            caret);
+}

@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "filter/message.h"
+
+#include "out/view.h"
+#include "upper/names.h"
+
+static void on_begin(void *context, const struct rpcrdma_record *record, uint32_t off, uint32_t len)
+{
+    (void)context, (void)record, (void)off, (void)len;
+}
+
+static void on_end(void *context, const struct rpcrdma_record *record)
+{
+    (void)context, (void)record;
+}
+
+static void on_field(void *context, const struct rpcrdma_value *value)
+{
+    filter_value(context, value);
+}
+
+static void number(struct filter *f, enum rpcrdma_field_id id, uint64_t value)
+{
+    filter_number(f, id, value, rpcrdma_value_name(rpcrdma_field(id)->names, value));
+}
+
+static void findings(struct filter *f, const struct rpcrdma_finding *finding, size_t n)
+{
+    char text[256];
+
+    for (; n > 0; n--, finding++) {
+        const struct rpcrdma_rule *rule = rpcrdma_rule(finding->rule);
+
+        filter_text(f, RPCRDMA_FIELD_FINDING_RULE, rule->name);
+        filter_text(f, RPCRDMA_FIELD_FINDING_SEVERITY, rpcrdma_severity_name(rule->severity));
+        if (rule->section)
+            filter_text(f, RPCRDMA_FIELD_FINDING_SECTION, rule->section);
+        if (finding->frame)
+            filter_number(f, RPCRDMA_FIELD_FINDING_FRAME, finding->frame, NULL);
+        if (filter_needs(f, RPCRDMA_FIELD_FINDING_TEXT)) {
+            rpcrdma_finding_text(finding, text, sizeof(text));
+            filter_text(f, RPCRDMA_FIELD_FINDING_TEXT, text);
+        }
+    }
+}
+
+static void ends(struct filter *f, const struct rpcrdma_flow_message *m)
+{
+    bool iwarp = m->connection->carrier == RPCRDMA_CARRIER_IWARP;
+
+    filter_address(f, RPCRDMA_FIELD_SRC, &m->src.address);
+    filter_address(f, RPCRDMA_FIELD_DST, &m->dst.address);
+    if (iwarp) {
+        number(f, RPCRDMA_FIELD_SRC_PORT, m->src.port);
+        number(f, RPCRDMA_FIELD_DST_PORT, m->dst.port);
+        return;
+    }
+    if (m->src.has_qpn)
+        number(f, RPCRDMA_FIELD_SRC_QPN, m->src.qpn);
+    if (m->dst.has_qpn)
+        number(f, RPCRDMA_FIELD_DST_QPN, m->dst.qpn);
+}
+
+bool filter_message(struct filter *f, const struct rpcrdma_flow_message *m)
+{
+    struct rpcrdma_visitor visitor = {on_begin, on_field, on_end, f};
+
+    if (!f)
+        return true;
+    filter_begin(f);
+    number(f, RPCRDMA_FIELD_FRAME, m->frame);
+    filter_signed(f, RPCRDMA_FIELD_TIME, m->time_ns);
+    number(f, RPCRDMA_FIELD_CONNECTION, m->connection->number);
+    filter_text(f, RPCRDMA_FIELD_SENDER, view_role(m->sender));
+    ends(f, m);
+    if (m->has_invalidate)
+        number(f, RPCRDMA_FIELD_INVALIDATE, m->invalidate);
+    rpcrdma_walk_message(m->message, view_direction(m), &visitor);
+    if (m->rpc && m->rpc->present & RPCRDMA_RPC_HAS_TYPE) {
+        rpcrdma_walk_rpc_header(m->rpc, m->message->payload.off, view_procedure(m), &visitor);
+        if (m->rpc->type == RPCRDMA_RPC_REPLY) /* what it answers */
+            rpcrdma_walk_rpc(view_direction(m), view_call(m), view_procedure(m), &visitor);
+    }
+    findings(f, m->findings, m->n_findings);
+    return filter_match(f);
+}
+
+bool filter_finding(struct filter *f, const struct rpcrdma_connection *connection,
+                    const struct rpcrdma_finding *finding)
+{
+    if (!f)
+        return true;
+    filter_begin(f);
+    if (finding->frame)
+        number(f, RPCRDMA_FIELD_FRAME, finding->frame);
+    if (connection)
+        number(f, RPCRDMA_FIELD_CONNECTION, connection->number);
+    findings(f, finding, 1);
+    return filter_match(f);
+}
+
+bool filter_extract(struct filter *f, const struct rpcrdma_rpc_message *m)
+{
+    struct rpcrdma_visitor visitor = {on_begin, on_field, on_end, f};
+    int direction = m->direction == RPCRDMA_DIRECTION_CALL ? RPCRDMA_RPC_CALL : RPCRDMA_RPC_REPLY;
+    const struct rpcrdma_rpc *call = m->direction == RPCRDMA_DIRECTION_CALL ? m->rpc : m->call;
+
+    if (!f)
+        return true;
+    filter_begin(f);
+    number(f, RPCRDMA_FIELD_EXTRACT_FRAME, m->frame);
+    filter_signed(f, RPCRDMA_FIELD_EXTRACT_TIME, m->time_ns);
+    filter_address(f, RPCRDMA_FIELD_EXTRACT_SRC, &m->src.address);
+    filter_address(f, RPCRDMA_FIELD_EXTRACT_DST, &m->dst.address);
+    number(f, RPCRDMA_FIELD_EXTRACT_CONNECTION, m->connection->number);
+    number(f, RPCRDMA_FIELD_EXTRACT_XID, m->xid);
+    number(f, RPCRDMA_FIELD_EXTRACT_DIRECTION, (uint64_t)direction);
+    number(f, RPCRDMA_FIELD_EXTRACT_LENGTH, m->length);
+    number(f, RPCRDMA_FIELD_EXTRACT_WHOLE, m->whole);
+    if (call && call->present & RPCRDMA_RPC_HAS_PROGRAM)
+        rpcrdma_walk_rpc(
+            direction, call,
+            rpcrdma_procedure_name(call->program, call->version, call->procedure, m->reverse),
+            &visitor);
+    findings(f, m->findings, m->n_findings);
+    return filter_match(f);
+}

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef RPCRDMA_CLI_FILTER_MESSAGE_H
+#define RPCRDMA_CLI_FILTER_MESSAGE_H
+
+#include "filter/filter.h"
+#include "flow/rpc.h"
+
+/* Whether a message matches; fills the filter's values. NULL matches. */
+bool filter_message(struct filter *filter, const struct rpcrdma_flow_message *message);
+
+/* Likewise a finding that belongs to no message. */
+bool filter_finding(struct filter *filter, const struct rpcrdma_connection *connection,
+                    const struct rpcrdma_finding *finding);
+
+/* A whole RPC message. */
+bool filter_extract(struct filter *filter, const struct rpcrdma_rpc_message *message);
+
+#endif

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "filter/where.h"
+
+#include "options.h"
+
+int where_compile(const struct command *command, const char *text, filter_records records,
+                  struct filter **filter)
+{
+    struct filter_error error;
+
+    *filter = NULL;
+    if (!text)
+        return OPTIONS_GO_ON;
+    *filter = filter_new(text, records, &error);
+    if (*filter)
+        return OPTIONS_GO_ON;
+    filter_complain(command->name, text, &error);
+    return EXIT_UNUSABLE;
+}

@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef RPCRDMA_CLI_NFS_ARGUMENTS_H
+#define RPCRDMA_CLI_NFS_ARGUMENTS_H
+
+/*
+ * What an NFS Call is about and how it ended, read from the Payload streams of Call and Reply:
+ * NFSv2 (status only), NFSv3 (RFC 1813), NFSv4 (RFC 8881), MOUNT, NFSACL.
+ * Nothing is copied but file handles and names; RPCSEC_GSS privacy hides everything.
+ */
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "flow/rpc.h"
+
+enum { NFS_HANDLE = 128, NFS_NAME = 255 };
+
+struct nfs_handle {
+    uint8_t length; /* 0: none, not known; NFSv4 root: see `root` */
+    bool root;      /* PUTROOTFH, PUTPUBFH */
+    uint8_t bytes[NFS_HANDLE];
+};
+
+/* A name in a directory; NFSv4: several, with '/' between them. */
+struct nfs_name {
+    uint16_t length;
+    char text[NFS_NAME];
+};
+
+enum nfs_status_kind {
+    NFS_STATUS_NONE,   /* no Reply, or not captured */
+    NFS_STATUS_RPC,    /* accepted, and nothing more is known: accept_stat */
+    NFS_STATUS_DENIED, /* reject_stat; auth_stat where it is AUTH_ERROR */
+    NFS_STATUS_NFS3,
+    NFS_STATUS_NFS4,
+    NFS_STATUS_MOUNT,
+};
+
+struct nfs_arguments {
+    struct nfs_handle handle;  /* of the file, or of the directory that `name` is in */
+    struct nfs_name name;      /* "" : none */
+    struct nfs_handle handle2; /* RENAME, LINK: the new directory */
+    struct nfs_name name2;
+    bool has_offset, has_count, has_user;
+    uint64_t offset;
+    uint32_t count;
+    uint32_t user; /* AUTH_SYS */
+
+    enum nfs_status_kind status_kind;
+    uint32_t status;
+    uint32_t operation; /* NFSv4: number of the operation that failed; valid where status != 0 */
+    bool has_operation, auth;
+};
+
+/* Nothing is known. Cheaper than zeroing all of it. */
+void nfs_reset(struct nfs_arguments *a);
+
+/* Reads the Call's Payload stream into *a, which was reset. */
+void nfs_call(const struct rpcrdma_payload_stream *stream, struct nfs_arguments *a);
+
+/* What a Reply says of names: `handle` is that of `name` in the directory `directory`; directory
+ * NULL: `name` is a whole path. */
+struct nfs_learned {
+    void (*learn)(void *context, const struct nfs_handle *directory, const char *name,
+                  size_t length, const struct nfs_handle *handle);
+    void (*rename)(void *context, const struct nfs_handle *from, const struct nfs_name *name,
+                   const struct nfs_handle *to, const struct nfs_name *new_name);
+    void *context;
+};
+
+/* Reads the Reply's stream: the status into *a, names to `learned`. */
+void nfs_reply(const struct rpcrdma_payload_stream *stream, struct nfs_arguments *a,
+               const struct nfs_learned *learned);
+
+/* "NFS3ERR_NOENT", "NFS4_OK", "PROG_UNAVAIL", "AUTH_BADCRED"; NULL: it has no name, or none is
+ * known (NFS_STATUS_NONE). */
+const char *nfs_status_name(const struct nfs_arguments *a);
+
+/* Whether it is a failure. NONE is none. */
+static inline bool nfs_failed(const struct nfs_arguments *a)
+{
+    return a->status_kind == NFS_STATUS_DENIED ||
+           (a->status_kind != NFS_STATUS_NONE && a->status != 0);
+}
+
+#endif

@@ -1,0 +1,254 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "nfs/paths.h"
+
+#include <string.h>
+
+#include <glib.h>
+
+struct node {
+    uint64_t server; /* hash of the address */
+    struct nfs_handle handle;
+    struct node *parent; /* NULL: `name` is a whole path, or the directory was not seen */
+    char *name;
+    bool whole; /* `name` is a whole path */
+};
+
+struct nfs_paths {
+    GHashTable *by_handle;
+    GHashTable *by_name; /* of children that have a parent */
+    size_t bytes, max_bytes;
+    uint64_t dropped;
+};
+
+static guint mix(guint hash, const void *p, size_t n)
+{
+    const uint8_t *byte = p;
+
+    for (size_t i = 0; i < n; i++)
+        hash = (hash ^ byte[i]) * 16777619u;
+    return hash;
+}
+
+static guint handle_hash(gconstpointer p)
+{
+    const struct node *n = p;
+    guint hash = mix(2166136261u, &n->server, sizeof(n->server));
+
+    return mix(hash, n->handle.bytes, n->handle.length) + n->handle.root;
+}
+
+static gboolean handle_equal(gconstpointer a, gconstpointer b)
+{
+    const struct node *x = a, *y = b;
+
+    return x->server == y->server && x->handle.length == y->handle.length &&
+           x->handle.root == y->handle.root &&
+           memcmp(x->handle.bytes, y->handle.bytes, x->handle.length) == 0;
+}
+
+static guint name_hash(gconstpointer p)
+{
+    const struct node *n = p;
+
+    return g_direct_hash(n->parent) * 31 + g_str_hash(n->name);
+}
+
+static gboolean name_equal(gconstpointer a, gconstpointer b)
+{
+    const struct node *x = a, *y = b;
+
+    return x->parent == y->parent && strcmp(x->name, y->name) == 0;
+}
+
+static void free_node(gpointer p)
+{
+    struct node *node = p;
+
+    g_free(node->name);
+    g_free(node);
+}
+
+struct nfs_paths *nfs_paths_new(size_t max_bytes)
+{
+    struct nfs_paths *paths = g_new0(struct nfs_paths, 1);
+
+    paths->by_handle = g_hash_table_new_full(handle_hash, handle_equal, NULL, free_node);
+    paths->by_name = g_hash_table_new(name_hash, name_equal);
+    paths->max_bytes = max_bytes;
+    return paths;
+}
+
+void nfs_paths_free(struct nfs_paths *paths)
+{
+    if (!paths)
+        return;
+    g_hash_table_destroy(paths->by_name);
+    g_hash_table_destroy(paths->by_handle);
+    g_free(paths);
+}
+
+uint64_t nfs_paths_dropped(const struct nfs_paths *paths)
+{
+    return paths->dropped;
+}
+
+static uint64_t server_of(const struct rpcrdma_address *address)
+{
+    guint hash = mix(2166136261u, address->bytes, sizeof(address->bytes));
+
+    return (uint64_t)hash << 8 | address->family;
+}
+
+static struct node *find(const struct nfs_paths *paths, uint64_t server,
+                         const struct nfs_handle *handle)
+{
+    struct node key = {.server = server};
+
+    if (handle->length == 0 && !handle->root)
+        return NULL;
+    key.handle = *handle;
+    return g_hash_table_lookup(paths->by_handle, &key);
+}
+
+/* The node of a handle, made where there is none; NULL where it is full. */
+static struct node *make(struct nfs_paths *paths, uint64_t server, const struct nfs_handle *handle)
+{
+    struct node *node = find(paths, server, handle);
+
+    if (node || (handle->length == 0 && !handle->root))
+        return node;
+    /* node, its places in two tables, and what malloc adds */
+    if (paths->bytes + sizeof(*node) + 96 > paths->max_bytes) {
+        paths->dropped++;
+        return NULL;
+    }
+    paths->bytes += sizeof(*node) + 96;
+    node = g_new0(struct node, 1);
+    node->server = server;
+    node->handle = *handle;
+    g_hash_table_add(paths->by_handle, node);
+    return node;
+}
+
+static bool below(const struct node *node, const struct node *above)
+{
+    for (int depth = 0; node && depth < 256; depth++, node = node->parent)
+        if (node == above)
+            return true;
+    return false;
+}
+
+static void detach(struct nfs_paths *paths, struct node *node)
+{
+    if (node->parent && node->name && g_hash_table_lookup(paths->by_name, node) == node)
+        g_hash_table_remove(paths->by_name, node);
+    node->parent = NULL;
+}
+
+static void name_node(struct nfs_paths *paths, struct node *node, struct node *parent,
+                      const char *name, size_t length)
+{
+    if (node->name && node->parent == parent && strlen(node->name) == length &&
+        memcmp(node->name, name, length) == 0)
+        return;
+    if (parent && below(parent, node))
+        return; /* a directory in itself: not what a file system has */
+    if (paths->bytes + length > paths->max_bytes) {
+        paths->dropped++;
+        return;
+    }
+    detach(paths, node);
+    if (node->name)
+        paths->bytes -= strlen(node->name);
+    g_free(node->name);
+    node->name = g_strndup(name, length);
+    paths->bytes += strlen(node->name);
+    node->parent = parent;
+    node->whole = !parent;
+    if (parent)
+        g_hash_table_replace(paths->by_name, node, node);
+}
+
+void nfs_paths_learn(struct nfs_paths *paths, const struct rpcrdma_address *address,
+                     const struct nfs_handle *directory, const char *name, size_t length,
+                     const struct nfs_handle *handle)
+{
+    uint64_t server = server_of(address);
+    struct node *node = find(paths, server, handle);
+    struct node *parent = NULL;
+
+    if (memchr(name, '\0', length))
+        return;
+    if (directory) {
+        parent = make(paths, server, directory);
+        if (!parent)
+            return;
+        if (parent->handle.root && !parent->name)
+            name_node(paths, parent, NULL, "/", 1);
+    }
+    if (!node)
+        node = make(paths, server, handle);
+    if (node)
+        name_node(paths, node, parent, name, length);
+}
+
+void nfs_paths_rename(struct nfs_paths *paths, const struct rpcrdma_address *address,
+                      const struct nfs_handle *from, const struct nfs_name *name,
+                      const struct nfs_handle *to, const struct nfs_name *new_name)
+{
+    uint64_t server = server_of(address);
+    struct node key = {.parent = find(paths, server, from)}, *node, *parent;
+    char text[NFS_NAME + 1];
+
+    if (!key.parent || name->length == 0 || new_name->length == 0)
+        return;
+    memcpy(text, name->text, name->length);
+    text[name->length] = '\0';
+    key.name = text;
+    node = g_hash_table_lookup(paths->by_name, &key);
+    parent = make(paths, server, to);
+    if (node && parent)
+        name_node(paths, node, parent, new_name->text, new_name->length);
+}
+
+/* Puts text before what stands at buf[*at]. */
+static bool before(char *buf, size_t *at, const char *text, size_t n)
+{
+    if (n > *at)
+        return false;
+    *at -= n;
+    memcpy(buf + *at, text, n);
+    return true;
+}
+
+size_t nfs_paths_get(const struct nfs_paths *paths, const struct rpcrdma_address *address,
+                     const struct nfs_handle *handle, const struct nfs_name *name,
+                     char buf[NFS_PATH])
+{
+    const struct node *node = find(paths, server_of(address), handle);
+    size_t at = NFS_PATH;
+    bool top = false, room = true;
+
+    if (name->length > 0)
+        room = before(buf, &at, name->text, name->length);
+    else if (!node || !node->name)
+        return 0;
+    if (!node && handle->root)
+        top = room && before(buf, &at, "/", 1);
+    for (; room && node && node->name; node = node->parent) {
+        size_t n = strlen(node->name);
+        bool slash = at < NFS_PATH && node->name[n - 1] != '/';
+
+        room = (!slash || before(buf, &at, "/", 1)) && before(buf, &at, node->name, n);
+        top = node->whole;
+        if (!node->parent)
+            break;
+    }
+    if (!top || !room) {
+        if (at < 4)
+            at = 4;
+        before(buf, &at, ".../", 4);
+    }
+    memmove(buf, buf + at, NFS_PATH - at);
+    return NFS_PATH - at;
+}

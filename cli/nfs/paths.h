@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef RPCRDMA_CLI_NFS_PATHS_H
+#define RPCRDMA_CLI_NFS_PATHS_H
+
+/*
+ * Which file a file handle is: learned from what LOOKUP, OPEN, CREATE, READDIRPLUS, MOUNT and
+ * RENAME say. Bounded: where it is full, nothing more is learned and `dropped` counts. A handle
+ * belongs to a server: two servers may use the same bytes.
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "nfs/arguments.h"
+#include "op.h"
+
+struct nfs_paths;
+
+struct nfs_paths *nfs_paths_new(size_t max_bytes);
+void nfs_paths_free(struct nfs_paths *paths);
+uint64_t nfs_paths_dropped(const struct nfs_paths *paths);
+
+/* `directory` NULL: `name` is a whole path. */
+void nfs_paths_learn(struct nfs_paths *paths, const struct rpcrdma_address *server,
+                     const struct nfs_handle *directory, const char *name, size_t length,
+                     const struct nfs_handle *handle);
+void nfs_paths_rename(struct nfs_paths *paths, const struct rpcrdma_address *server,
+                      const struct nfs_handle *from, const struct nfs_name *name,
+                      const struct nfs_handle *to, const struct nfs_name *new_name);
+
+enum { NFS_PATH = 1024 };
+
+/* Writes the path of `name` (length 0: none) in the directory `handle`, or of `handle` itself. It
+ * begins with "..." where its upper part is not known. Returns its length, 0: nothing is known. */
+size_t nfs_paths_get(const struct nfs_paths *paths, const struct rpcrdma_address *server,
+                     const struct nfs_handle *handle, const struct nfs_name *name,
+                     char buf[NFS_PATH]);
+
+#endif

@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "rpcs/details.h"
+
+#include <glib.h>
+
+/* Slots that are used again; a tag is the number of a slot, from 1. */
+enum { BLOCK = 64 };
+
+struct slot {
+    uint32_t next_free;
+    struct nfs_arguments nfs;
+};
+
+struct details {
+    GPtrArray *blocks;      /* of BLOCK slots each: they do not move */
+    uint32_t n_slots, free; /* 0: none */
+    struct nfs_paths *paths;
+    const struct rpcrdma_payload_stream *stream; /* in hand */
+};
+
+static const struct nfs_arguments nothing;
+
+struct details *details_new(size_t path_bytes)
+{
+    struct details *d = g_new0(struct details, 1);
+
+    d->blocks = g_ptr_array_new_with_free_func(g_free);
+    d->paths = nfs_paths_new(path_bytes);
+    return d;
+}
+
+void details_free(struct details *d)
+{
+    if (!d)
+        return;
+    nfs_paths_free(d->paths);
+    g_ptr_array_free(d->blocks, TRUE);
+    g_free(d);
+}
+
+const struct nfs_paths *details_paths(const struct details *d)
+{
+    return d->paths;
+}
+
+static struct slot *slot_of(const struct details *d, uint64_t tag)
+{
+    uint32_t i = (uint32_t)tag - 1;
+
+    return (struct slot *)g_ptr_array_index(d->blocks, i / BLOCK) + i % BLOCK;
+}
+
+/* 0 where there are too many. */
+static uint32_t take(struct details *d)
+{
+    uint32_t tag = d->free;
+
+    if (tag != 0) {
+        d->free = slot_of(d, tag)->next_free;
+        return tag;
+    }
+    if (d->n_slots == DETAILS_MOST)
+        return 0;
+    if (d->n_slots % BLOCK == 0)
+        g_ptr_array_add(d->blocks, g_new(struct slot, BLOCK));
+    return ++d->n_slots;
+}
+
+/* Names belong to the server, which is the Responder but of an RPC in the reverse direction. */
+static const struct rpcrdma_address *server(const struct rpcrdma_connection *c)
+{
+    return &c->end[c->role[0] == RPCRDMA_ROLE_SERVER || c->role[1] == RPCRDMA_ROLE_CLIENT ? 0 : 1]
+                .address;
+}
+
+static void learn(void *context, const struct nfs_handle *directory, const char *name,
+                  size_t length, const struct nfs_handle *handle)
+{
+    struct details *d = context;
+
+    nfs_paths_learn(d->paths, server(d->stream->connection), directory, name, length, handle);
+}
+
+static void rename_(void *context, const struct nfs_handle *from, const struct nfs_name *name,
+                    const struct nfs_handle *to, const struct nfs_name *new_name)
+{
+    struct details *d = context;
+
+    nfs_paths_rename(d->paths, server(d->stream->connection), from, name, to, new_name);
+}
+
+void details_stream(struct details *d, const struct rpcrdma_payload_stream *stream)
+{
+    struct nfs_learned learned = {learn, rename_, d};
+    struct slot *slot;
+
+    if (*stream->tag == 0) {
+        *stream->tag = take(d);
+        if (*stream->tag == 0)
+            return;
+        nfs_reset(&slot_of(d, *stream->tag)->nfs);
+    }
+    slot = slot_of(d, *stream->tag);
+    d->stream = stream;
+    if (stream->direction == RPCRDMA_DIRECTION_CALL)
+        nfs_call(stream, &slot->nfs);
+    else
+        nfs_reply(stream, &slot->nfs, &learned);
+}
+
+struct rpc details_of(const struct details *d, const struct rpcrdma_transaction *transaction)
+{
+    return (struct rpc){
+        .transaction = transaction,
+        .nfs = transaction->tag ? &slot_of(d, transaction->tag)->nfs : &nothing,
+        .paths = d->paths,
+    };
+}
+
+void details_done(struct details *d, const struct rpcrdma_transaction *transaction)
+{
+    if (transaction->tag == 0)
+        return;
+    slot_of(d, transaction->tag)->next_free = d->free;
+    d->free = (uint32_t)transaction->tag;
+}

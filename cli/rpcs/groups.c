@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "rpcs/groups.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "out/address.h"
+#include "out/transaction.h"
+#include "times.h"
+
+static const char *const names[] = {"all",        "operation", "client", "server",
+                                    "connection", "file",      "user"};
+
+bool groups_by_parse(const char *name, enum groups_by *by)
+{
+    for (size_t i = 1; i < G_N_ELEMENTS(names); i++)
+        if (strcmp(names[i], name) == 0) {
+            *by = (enum groups_by)i;
+            return true;
+        }
+    return false;
+}
+
+const char *groups_by_name(enum groups_by by)
+{
+    return names[by];
+}
+
+static guint group_hash(gconstpointer p)
+{
+    const struct group *g = p;
+
+    return g_str_hash(g->name) + (guint)g->interval * 2654435761u;
+}
+
+static gboolean group_equal(gconstpointer a, gconstpointer b)
+{
+    const struct group *x = a, *y = b;
+
+    return x->interval == y->interval && strcmp(x->name, y->name) == 0;
+}
+
+static void group_free(gpointer p)
+{
+    struct group *group = p;
+
+    latency_clear(&group->latency);
+    g_free(group->name);
+    g_free(group);
+}
+
+struct groups *groups_new(enum groups_by by, int64_t interval_ns)
+{
+    struct groups *groups = g_new0(struct groups, 1);
+
+    groups->by = by;
+    groups->interval_ns = interval_ns;
+    groups->table = g_hash_table_new(group_hash, group_equal);
+    groups->groups = g_ptr_array_new_with_free_func(group_free);
+    return groups;
+}
+
+void groups_free(struct groups *groups)
+{
+    if (!groups)
+        return;
+    g_hash_table_destroy(groups->table);
+    g_ptr_array_free(groups->groups, TRUE);
+    g_free(groups);
+}
+
+static void name_of(const struct groups *groups, const struct rpc *rpc, char *name, size_t size)
+{
+    const struct rpcrdma_transaction *t = rpc->transaction;
+    char address[ADDRESS_SIZE];
+    size_t n = 0;
+
+    switch (groups->by) {
+    case GROUPS_ALL:
+        g_strlcpy(name, "all", size);
+        break;
+    case GROUPS_OPERATION:
+        rpcrdma_transaction_title(t, name, size);
+        break;
+    case GROUPS_CLIENT:
+    case GROUPS_SERVER:
+        n = address_format(groups->by == GROUPS_CLIENT ? rpc_client(t) : rpc_server(t), address);
+        memcpy(name, address, n);
+        name[n] = '\0';
+        break;
+    case GROUPS_CONNECTION:
+        snprintf(name, size, "%u", (unsigned)t->connection->number);
+        break;
+    case GROUPS_FILE:
+        n = rpc_path(rpc, name);
+        if (n == 0 && rpc->nfs->handle.length > 0) { /* the handle, at least */
+            n = (size_t)snprintf(name, size, "handle ");
+            for (unsigned i = 0; i < rpc->nfs->handle.length && n + 3 < size; i++)
+                n += (size_t)snprintf(name + n, size - n, "%02x", rpc->nfs->handle.bytes[i]);
+        }
+        name[n] = '\0';
+        if (n == 0)
+            g_strlcpy(name, "(no file)", size);
+        break;
+    case GROUPS_USER:
+        if (rpc->nfs->has_user)
+            snprintf(name, size, "%u", (unsigned)rpc->nfs->user);
+        else
+            g_strlcpy(name, "(not known)", size);
+    }
+}
+
+static struct group *find(struct groups *groups, const struct rpc *rpc)
+{
+    char name[NFS_PATH + 1];
+    struct group *group;
+    int64_t time_ns = rpc_time(rpc->transaction);
+
+    if (!groups->started) {
+        groups->started = true;
+        groups->start_ns = time_ns;
+    }
+    groups->key.interval = 0;
+    if (groups->interval_ns > 0) {
+        int64_t since = time_less(time_ns, groups->start_ns);
+
+        groups->key.interval =
+            since < 0 ? -((-since - 1) / groups->interval_ns) - 1 : since / groups->interval_ns;
+    }
+    name_of(groups, rpc, name, sizeof(name));
+    groups->key.name = name;
+    group = g_hash_table_lookup(groups->table, &groups->key);
+    if (group)
+        return group;
+    if (groups->groups->len >= GROUPS_MOST) {
+        groups->left_out++;
+        if (groups->others)
+            return groups->others;
+        g_strlcpy(name, "(others)", sizeof(name));
+    }
+    group = g_new0(struct group, 1);
+    group->name = g_strdup(name);
+    group->interval = groups->key.interval;
+    g_ptr_array_add(groups->groups, group);
+    if (groups->left_out > 0)
+        groups->others = group;
+    else
+        g_hash_table_add(groups->table, group);
+    return group;
+}
+
+struct group *groups_add(struct groups *groups, const struct rpc *rpc)
+{
+    const struct rpcrdma_transaction *t = rpc->transaction;
+    struct group *g = find(groups, rpc);
+
+    if (t->call_frame == 0) {
+        g->no_call++;
+    } else {
+        g->calls++;
+        g->retransmitted += t->retransmitted;
+        g->unanswered += t->reply_frame == 0;
+        g->rdma_errors += t->error;
+        g->incomplete += !t->complete && !t->error && t->reply_frame != 0;
+    }
+    g->errors += t->error || nfs_failed(rpc->nfs);
+    g->call_bytes += t->call_length;
+    g->reply_bytes += t->reply_length;
+    g->read_bytes += t->read_chunk_length;
+    g->write_bytes += t->write_chunk_length + t->reply_chunk_length;
+    if (t->has_latency)
+        latency_add(&g->latency, t->latency_ns);
+    return g;
+}
+
+static double measure(const struct group *g, enum groups_sort sort)
+{
+    switch (sort) {
+    case GROUPS_BY_TIME:
+        return g->latency.sum_ns;
+    case GROUPS_BY_LATENCY:
+        return (double)g->latency.max_ns;
+    case GROUPS_BY_BYTES:
+        return (double)(g->call_bytes + g->reply_bytes);
+    case GROUPS_BY_CALLS:
+        return (double)g->calls;
+    }
+    return 0;
+}
+
+static gint compare(gconstpointer a, gconstpointer b, gpointer data)
+{
+    const struct group *x = *(struct group *const *)a, *y = *(struct group *const *)b;
+    enum groups_sort sort = *(const enum groups_sort *)data;
+    double m = measure(x, sort), n = measure(y, sort);
+
+    if (x->interval != y->interval)
+        return x->interval < y->interval ? -1 : 1;
+    if (m < n || m > n)
+        return m < n ? 1 : -1;
+    return strcmp(x->name, y->name);
+}
+
+void groups_sort(struct groups *groups, enum groups_sort sort)
+{
+    g_ptr_array_sort_with_data(groups->groups, compare, &sort);
+}

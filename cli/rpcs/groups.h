@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef RPCRDMA_CLI_RPCS_GROUPS_H
+#define RPCRDMA_CLI_RPCS_GROUPS_H
+
+/*
+ * RPCs summed up: per operation, client, server, connection, file or user, and per interval of
+ * time. Bounded: groups beyond the bound are one, "(others)".
+ */
+
+#include <glib.h>
+
+#include "out/json_writer.h"
+#include "rpcs/latency.h"
+#include "rpcs/rpc.h"
+
+enum groups_by {
+    GROUPS_ALL, /* one group */
+    GROUPS_OPERATION,
+    GROUPS_CLIENT,
+    GROUPS_SERVER,
+    GROUPS_CONNECTION,
+    GROUPS_FILE,
+    GROUPS_USER,
+};
+
+enum groups_sort { GROUPS_BY_TIME, GROUPS_BY_LATENCY, GROUPS_BY_BYTES, GROUPS_BY_CALLS };
+
+enum { GROUPS_MOST = 4096 };
+
+struct group {
+    char *name;       /* "NFS V3 READ", "192.168.77.11", "/data/file" */
+    int64_t interval; /* number, from 0 */
+    uint64_t calls;   /* sendings; a transaction is one of them */
+    uint64_t retransmitted, unanswered, no_call, incomplete;
+    uint64_t rdma_errors, errors; /* answered by RDMA_ERROR; these, and what failed by its status */
+    uint64_t call_bytes, reply_bytes;
+    uint64_t read_bytes, write_bytes; /* of data, in chunks: towards the server, the client */
+    struct latency latency;
+};
+
+struct groups {
+    enum groups_by by;
+    int64_t interval_ns; /* 0: none */
+    GHashTable *table;
+    GPtrArray *groups; /* of struct group, as they came; sorted by groups_sort */
+    struct group *others;
+    uint64_t left_out; /* RPCs that went to others */
+    int64_t start_ns;  /* of the intervals */
+    bool started;
+    struct group key; /* of lookups */
+};
+
+/* "operation", "client", ... False for anything else. */
+bool groups_by_parse(const char *name, enum groups_by *by);
+const char *groups_by_name(enum groups_by by);
+
+struct groups *groups_new(enum groups_by by, int64_t interval_ns);
+void groups_free(struct groups *groups);
+struct group *groups_add(struct groups *groups, const struct rpc *rpc);
+void groups_sort(struct groups *groups, enum groups_sort sort);
+
+struct groups_shown {
+    int64_t span_ns;  /* what rates are per; 0: none */
+    int64_t start_ns; /* of the capture: what intervals' times are relative to */
+    size_t top;       /* 0: all */
+    bool histogram;
+};
+
+void groups_text(const struct groups *groups, const struct groups_shown *shown, struct out *out);
+void groups_json(const struct groups *groups, const struct groups_shown *shown, struct out *out);
+/* The keys of one group without its braces; for other objects. */
+void group_json(struct json *json, const struct group *group, int64_t span_ns);
+/* Its latency_ns object. */
+void latency_json(struct json *json, const char *key, const struct latency *latency);
+
+#endif

@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "rpcs/groups.h"
+
+#include <string.h>
+
+static void number(struct json *json, const char *key, uint64_t n)
+{
+    json_key(json, key);
+    json_u64(json, n);
+}
+
+static void text(struct json *json, const char *key, const char *value)
+{
+    json_key(json, key);
+    json_string(json, value, strlen(value));
+}
+
+void latency_json(struct json *json, const char *key, const struct latency *l)
+{
+    if (l->count == 0)
+        return;
+    json_key(json, key);
+    json_open(json, '{');
+    json_key(json, "mean"), json_i64(json, latency_mean(l));
+    json_key(json, "p50"), json_i64(json, latency_percentile(l, 50));
+    json_key(json, "p95"), json_i64(json, latency_percentile(l, 95));
+    json_key(json, "p99"), json_i64(json, latency_percentile(l, 99));
+    json_key(json, "max"), json_i64(json, l->max_ns);
+    json_close(json, '}');
+}
+
+void group_json(struct json *json, const struct group *g, int64_t span_ns)
+{
+    number(json, "calls", g->calls);
+    number(json, "retransmitted", g->retransmitted);
+    number(json, "unanswered", g->unanswered);
+    number(json, "replies_without_call", g->no_call);
+    number(json, "errors", g->errors);
+    number(json, "rdma_errors", g->rdma_errors);
+    number(json, "incomplete", g->incomplete);
+    number(json, "call_length", g->call_bytes);
+    number(json, "reply_length", g->reply_bytes);
+    number(json, "read_chunk_length", g->read_bytes);
+    number(json, "write_chunk_length", g->write_bytes);
+    if (span_ns > 0) {
+        json_key(json, "ops_per_s"), json_real(json, (double)g->calls * 1e9 / (double)span_ns);
+        json_key(json, "bytes_per_s");
+        json_real(json, (double)(g->call_bytes + g->reply_bytes) * 1e9 / (double)span_ns);
+    }
+    json_key(json, "total_ns"), json_i64(json, (int64_t)g->latency.sum_ns);
+    latency_json(json, "latency_ns", &g->latency);
+}
+
+static void histogram(struct json *json, const struct latency *l)
+{
+    uint64_t before = 0;
+
+    json_key(json, "histogram");
+    json_open(json, '[');
+    for (int64_t at = 1000; at > 0 && before < l->count; at *= 2) {
+        uint64_t n = latency_below(l, at);
+
+        if (n == before)
+            continue;
+        json_open(json, '{');
+        json_key(json, "below_ns"), json_i64(json, at);
+        number(json, "count", n - before);
+        json_close(json, '}');
+        before = n;
+    }
+    json_close(json, ']');
+}
+
+void groups_json(const struct groups *groups, const struct groups_shown *shown, struct out *out)
+{
+    struct json json = {.out = out};
+    int64_t span = groups->interval_ns > 0 ? groups->interval_ns : shown->span_ns;
+
+    for (guint i = 0; i < groups->groups->len && (shown->top == 0 || i < shown->top); i++) {
+        const struct group *g = g_ptr_array_index(groups->groups, i);
+
+        json_open(&json, '{');
+        if (groups->interval_ns > 0) {
+            json_key(&json, "time_ns");
+            json_i64(&json, groups->start_ns + g->interval * groups->interval_ns);
+            json_key(&json, "interval_ns"), json_i64(&json, groups->interval_ns);
+        }
+        if (groups->by != GROUPS_ALL)
+            text(&json, groups_by_name(groups->by), g->name);
+        group_json(&json, g, span);
+        if (shown->histogram)
+            histogram(&json, &g->latency);
+        json_close(&json, '}');
+        json_end(&json);
+    }
+}

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef RPCRDMA_CLI_RPCS_LATENCY_H
+#define RPCRDMA_CLI_RPCS_LATENCY_H
+
+/*
+ * Times counted in buckets: exact below 128 ns, then 64 to each doubling, so that a percentile is
+ * at most 1/64 too high whatever their number; the longest is exact. Memory for the doublings that
+ * occur only.
+ */
+
+#include <stddef.h>
+#include <stdint.h>
+
+enum { LATENCY_FINE = 64, LATENCY_OCTAVES = 58 };
+
+struct latency {
+    uint64_t count;
+    int64_t max_ns;
+    double sum_ns, squares;
+    uint32_t *octave[LATENCY_OCTAVES]; /* LATENCY_FINE counts each; NULL: none */
+};
+
+void latency_clear(struct latency *latency); /* frees */
+void latency_add(struct latency *latency, int64_t ns);
+void latency_merge(struct latency *into, const struct latency *from);
+int64_t latency_mean(const struct latency *latency);
+double latency_deviation(const struct latency *latency);
+/* 0 where there are none. */
+int64_t latency_percentile(const struct latency *latency, unsigned percent);
+/* How many are below ns, to the width of a bucket. */
+uint64_t latency_below(const struct latency *latency, int64_t ns);
+
+#endif

@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "rpcs/order.h"
+
+#include <glib.h>
+
+enum { STEPS = 1024 }; /* back from the newest; a line that belongs further back comes late */
+
+struct entry {
+    struct entry *older, *newer;
+    uint64_t key; /* 0: done */
+    int64_t time_ns;
+    char *line;
+    size_t length;
+};
+
+struct order {
+    struct out *out, memory;
+    struct entry *oldest, *newest;
+    GHashTable *by_key; /* those that are expected */
+    struct entry *current;
+    bool direct; /* what is written goes to out */
+    size_t bytes, max_bytes;
+    uint64_t late;
+    int64_t given_ns; /* of the last line given */
+};
+
+struct order *order_new(struct out *out, size_t max_bytes)
+{
+    struct order *order = g_new0(struct order, 1);
+
+    order->out = out;
+    order->max_bytes = max_bytes;
+    order->by_key = g_hash_table_new(g_int64_hash, g_int64_equal);
+    order->given_ns = INT64_MIN;
+    if (out_open(&order->memory, -1))
+        return order;
+    order_free(order);
+    return NULL;
+}
+
+static void unlink_(struct order *order, struct entry *e)
+{
+    *(e->older ? &e->older->newer : &order->oldest) = e->newer;
+    *(e->newer ? &e->newer->older : &order->newest) = e->older;
+}
+
+static void entry_free(struct order *order, struct entry *e)
+{
+    if (e->key)
+        g_hash_table_remove(order->by_key, &e->key);
+    order->bytes -= sizeof(*e) + e->length;
+    g_free(e->line);
+    g_free(e);
+}
+
+void order_free(struct order *order)
+{
+    if (!order)
+        return;
+    while (order->oldest) {
+        struct entry *e = order->oldest;
+
+        unlink_(order, e);
+        entry_free(order, e);
+    }
+    g_hash_table_destroy(order->by_key);
+    order->memory.n = 0; /* it goes nowhere */
+    out_close(&order->memory);
+    g_free(order);
+}
+
+/* In order of time; nearly always the newest. */
+static struct entry *insert(struct order *order, uint64_t key, int64_t time_ns)
+{
+    struct entry *e = g_new0(struct entry, 1), *older = order->newest;
+
+    e->key = key;
+    e->time_ns = time_ns;
+    if (order->oldest && time_ns < order->oldest->time_ns)
+        older = NULL;
+    for (unsigned steps = 0; older && older->time_ns > time_ns && steps < STEPS; steps++)
+        older = older->older;
+    e->older = older;
+    e->newer = older ? older->newer : order->oldest;
+    *(older ? &older->newer : &order->oldest) = e;
+    *(e->newer ? &e->newer->older : &order->newest) = e;
+    order->bytes += sizeof(*e);
+    if (key)
+        g_hash_table_insert(order->by_key, &e->key, e);
+    return e;
+}
+
+/* Gives lines from the oldest on, until one is expected; beyond the bound without it. */
+static void give(struct order *order)
+{
+    while (order->oldest) {
+        struct entry *e = order->oldest;
+
+        /* where more waits than may, it is not waited for */
+        if (e->key && order->bytes <= order->max_bytes)
+            return;
+        if (e->line) {
+            order->late += e->time_ns < order->given_ns;
+            order->given_ns = e->time_ns;
+            out_bytes(order->out, e->line, e->length - 1);
+            out_line(order->out);
+        }
+        unlink_(order, e);
+        entry_free(order, e);
+    }
+}
+
+void order_expect(struct order *order, uint64_t key, int64_t time_ns)
+{
+    if (key && !g_hash_table_contains(order->by_key, &key))
+        insert(order, key, time_ns);
+}
+
+struct out *order_begin(struct order *order, uint64_t key, int64_t time_ns)
+{
+    struct entry *e = key ? g_hash_table_lookup(order->by_key, &key) : NULL;
+
+    if (!e)
+        e = insert(order, key, time_ns);
+    order->current = e;
+    order->direct = e == order->oldest && !order->memory.n && e->time_ns == time_ns;
+    return order->direct ? order->out : &order->memory;
+}
+
+void order_done(struct order *order, bool drop)
+{
+    struct entry *e = order->current;
+
+    if (e->key)
+        g_hash_table_remove(order->by_key, &e->key);
+    e->key = 0;
+    if (order->direct && !drop) {
+        order->late += e->time_ns < order->given_ns;
+        order->given_ns = e->time_ns;
+    } else if (!drop) {
+        e->line = g_memdup2(order->memory.buf, order->memory.n);
+        e->length = order->memory.n;
+        order->bytes += e->length;
+    }
+    order->memory.n = 0;
+    give(order);
+}
+
+uint64_t order_end(struct order *order)
+{
+    order->max_bytes = 0;
+    give(order);
+    return order->late;
+}

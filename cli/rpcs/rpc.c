@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "rpcs/rpc.h"
+
+#include "out/view.h"
+
+static const struct rpcrdma_address *end_of(const struct rpcrdma_transaction *t, bool client)
+{
+    bool caller = (t->direction_known && t->reverse) != client;
+
+    return caller ? rpc_caller(t) : rpc_responder(t);
+}
+
+const struct rpcrdma_address *rpc_client(const struct rpcrdma_transaction *t)
+{
+    return end_of(t, true);
+}
+
+const struct rpcrdma_address *rpc_server(const struct rpcrdma_transaction *t)
+{
+    return end_of(t, false);
+}
+
+size_t rpc_path(const struct rpc *rpc, char buf[NFS_PATH])
+{
+    if (!rpc->paths || (rpc->transaction->direction_known && rpc->transaction->reverse))
+        return 0;
+    return nfs_paths_get(rpc->paths, rpc_server(rpc->transaction), &rpc->nfs->handle,
+                         &rpc->nfs->name, buf);
+}
+
+static void number(struct filter *f, enum rpcrdma_field_id id, uint64_t value)
+{
+    filter_number(f, id, value, NULL);
+}
+
+static void named(struct filter *f, enum rpcrdma_field_id id, uint64_t value)
+{
+    filter_number(f, id, value, rpcrdma_value_name(rpcrdma_field(id)->names, value));
+}
+
+static void fill_name(struct filter *f, const struct rpcrdma_transaction *t)
+{
+    char name[1024];
+
+    if (!t->has_program)
+        return;
+    number(f, RPCRDMA_FIELD_RPCS_PROGRAM, t->program);
+    number(f, RPCRDMA_FIELD_RPCS_VERSION, t->version);
+    number(f, RPCRDMA_FIELD_RPCS_PROCEDURE, t->procedure);
+    if (filter_needs(f, RPCRDMA_FIELD_RPCS_NAME)) {
+        rpcrdma_transaction_name(t, name, sizeof(name));
+        filter_text(f, RPCRDMA_FIELD_RPCS_NAME, name);
+    }
+    if (!filter_needs(f, RPCRDMA_FIELD_RPCS_OPERATION))
+        return;
+    for (uint32_t i = 0; t->compound && i < t->n_operations; i++) {
+        const char *operation = rpcrdma_transaction_operation(t, i);
+
+        if (operation)
+            filter_text(f, RPCRDMA_FIELD_RPCS_OPERATION, operation);
+    }
+}
+
+static void fill_file(struct filter *f, const struct rpc *rpc)
+{
+    const struct nfs_arguments *nfs = rpc->nfs;
+    const char *status = nfs_status_name(nfs);
+    char path[NFS_PATH + 1];
+
+    if (status)
+        filter_number(f, RPCRDMA_FIELD_RPCS_STATUS, nfs->status, status);
+    else if (nfs->status_kind != NFS_STATUS_NONE)
+        number(f, RPCRDMA_FIELD_RPCS_STATUS, nfs->status);
+    if (nfs->has_offset)
+        number(f, RPCRDMA_FIELD_RPCS_FILE_OFFSET, nfs->offset);
+    if (nfs->has_count)
+        number(f, RPCRDMA_FIELD_RPCS_COUNT, nfs->count);
+    if (nfs->has_user)
+        number(f, RPCRDMA_FIELD_RPCS_USER, nfs->user);
+    if (nfs->handle.length > 0)
+        filter_bytes(f, RPCRDMA_FIELD_RPCS_FILEHANDLE, nfs->handle.bytes, nfs->handle.length);
+    if (filter_needs(f, RPCRDMA_FIELD_RPCS_PATH)) {
+        size_t n = rpc_path(rpc, path);
+
+        path[n] = '\0';
+        if (n > 0)
+            filter_text(f, RPCRDMA_FIELD_RPCS_PATH, path);
+    }
+}
+
+static void fill_findings(struct filter *f, const struct rpcrdma_transaction *t)
+{
+    for (size_t i = 0; i < t->n_findings; i++) {
+        const struct rpcrdma_rule *rule = rpcrdma_rule(t->findings[i].rule);
+
+        filter_text(f, RPCRDMA_FIELD_FINDING_RULE, rule->name);
+        filter_text(f, RPCRDMA_FIELD_FINDING_SEVERITY, rpcrdma_severity_name(rule->severity));
+    }
+}
+
+bool rpc_matches(struct filter *f, const struct rpc *rpc)
+{
+    const struct rpcrdma_transaction *t = rpc->transaction;
+
+    if (!f)
+        return true;
+    filter_begin(f);
+    filter_signed(f, RPCRDMA_FIELD_RPCS_TIME, rpc_time(t));
+    number(f, RPCRDMA_FIELD_RPCS_CONNECTION, t->connection->number);
+    if (t->direction_known) {
+        named(f, RPCRDMA_FIELD_RPCS_DIRECTION, t->reverse);
+        filter_address(f, RPCRDMA_FIELD_RPCS_CLIENT, rpc_client(t));
+        filter_address(f, RPCRDMA_FIELD_RPCS_SERVER, rpc_server(t));
+    }
+    filter_address(f, RPCRDMA_FIELD_RPCS_SRC, rpc_caller(t));
+    filter_address(f, RPCRDMA_FIELD_RPCS_DST, rpc_responder(t));
+    number(f, RPCRDMA_FIELD_RPCS_XID, t->xid);
+    fill_name(f, t);
+    if (t->call_frame) {
+        number(f, RPCRDMA_FIELD_RPCS_CALL_FRAME, t->call_frame);
+        filter_signed(f, RPCRDMA_FIELD_RPCS_CALL_TIME, t->call_time_ns);
+    }
+    if (t->reply_frame) {
+        number(f, RPCRDMA_FIELD_RPCS_REPLY_FRAME, t->reply_frame);
+        filter_signed(f, RPCRDMA_FIELD_RPCS_REPLY_TIME, t->reply_time_ns);
+    }
+    if (t->has_latency)
+        filter_signed(f, RPCRDMA_FIELD_RPCS_LATENCY, t->latency_ns);
+    if (t->has_rdma)
+        filter_signed(f, RPCRDMA_FIELD_RPCS_RDMA, t->rdma_ns);
+    if (t->call_length)
+        number(f, RPCRDMA_FIELD_RPCS_CALL_LENGTH, t->call_length);
+    if (t->reply_length)
+        number(f, RPCRDMA_FIELD_RPCS_REPLY_LENGTH, t->reply_length);
+    number(f, RPCRDMA_FIELD_RPCS_READ_CHUNK_LENGTH, t->read_chunk_length);
+    number(f, RPCRDMA_FIELD_RPCS_WRITE_CHUNK_LENGTH, t->write_chunk_length);
+    number(f, RPCRDMA_FIELD_RPCS_REPLY_CHUNK_LENGTH, t->reply_chunk_length);
+    number(f, RPCRDMA_FIELD_RPCS_SEGMENTS, t->segments);
+    number(f, RPCRDMA_FIELD_RPCS_COMPLETE, t->complete);
+    number(f, RPCRDMA_FIELD_RPCS_RETRANSMITTED, t->retransmitted);
+    if (t->has_credits)
+        number(f, RPCRDMA_FIELD_RPCS_CREDITS_GRANTED, t->credits_granted);
+    fill_file(f, rpc);
+    fill_findings(f, t);
+    return filter_match(f);
+}
