@@ -3,6 +3,9 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "check_options.h"
+#include "check_report.h"
+#include "check_tally.h"
 #include "finish.h"
 #include "out/transaction.h"
 #include "out/view.h"
@@ -10,60 +13,86 @@
 
 struct check {
     struct view view;
-    enum rpcrdma_severity least;
+    struct check_options options;
+    struct tally tally;
     uint64_t violations, notes;
-    bool json;
 };
 
-static bool counts(struct check *check, const struct rpcrdma_finding *finding)
+/* Whether it is shown one by one. frame: of what it belongs to. */
+static bool counts(struct check *check, const struct rpcrdma_finding *finding,
+                   const struct rpcrdma_connection *connection, uint64_t frame)
 {
     enum rpcrdma_severity severity = rpcrdma_rule(finding->rule)->severity;
+    const struct check_options *options = &check->options;
+    bool report = options->format > CHECK_JSON;
+    uint64_t n;
 
-    if (severity >= RPCRDMA_WARNING)
+    tally_lacks(&check->tally, finding->rule);
+    if (!options->wanted[finding->rule])
+        return false;
+    if (severity >= options->fail_on)
         check->violations++;
     else
-        check->notes++;
-    return severity >= check->least;
+        check->notes += severity == RPCRDMA_NOTE;
+    if (severity < options->least)
+        return false;
+    if (finding->frame)
+        frame = finding->frame;
+    n = check->tally.count[rule_set_first(finding->rule)];
+    tally_add(&check->tally, finding, connection, frame, report && n < options->limit);
+    return n < options->limit && !report && !options->summary;
 }
 
 /* Keeps of n findings those that are to be shown, in portions that fit. Returns how many of `kept`
  * are filled; *at is where to go on. */
 enum { PORTION = 32 };
 
-static size_t keep(struct check *check, const struct rpcrdma_finding *findings, size_t n,
-                   size_t *at, struct rpcrdma_finding kept[PORTION])
+struct portion {
+    const struct rpcrdma_finding *findings;
+    size_t n, at;
+    const struct rpcrdma_connection *connection;
+    uint64_t frame;
+    struct rpcrdma_finding kept[PORTION];
+};
+
+static size_t keep(struct check *check, struct portion *portion)
 {
     size_t count = 0;
 
-    for (; *at < n && count < PORTION; ++*at)
-        if (counts(check, &findings[*at]))
-            kept[count++] = findings[*at];
+    for (; portion->at < portion->n && count < PORTION; portion->at++)
+        if (counts(check, &portion->findings[portion->at], portion->connection, portion->frame))
+            portion->kept[count++] = portion->findings[portion->at];
     return count;
 }
 
 static void on_message(void *context, const struct rpcrdma_flow_message *message)
 {
     struct check *check = context;
-    struct rpcrdma_finding kept[PORTION];
     struct rpcrdma_flow_message shown = *message;
-    size_t at = 0;
+    struct portion portion = {.findings = message->findings,
+                              .n = message->n_findings,
+                              .connection = message->connection,
+                              .frame = message->frame};
 
-    shown.findings = kept;
-    while ((shown.n_findings = keep(check, message->findings, message->n_findings, &at, kept)) > 0)
+    shown.findings = portion.kept;
+    while ((shown.n_findings = keep(check, &portion)) > 0)
         check->view.ops->message(&check->view, &shown);
 }
 
 static void on_transaction(void *context, const struct rpcrdma_transaction *transaction)
 {
     struct check *check = context;
-    struct rpcrdma_finding kept[PORTION];
     struct rpcrdma_transaction shown = *transaction;
-    size_t at = 0;
+    struct portion portion = {
+        .findings = transaction->findings,
+        .n = transaction->n_findings,
+        .connection = transaction->connection,
+        .frame = transaction->call_frame ? transaction->call_frame : transaction->reply_frame,
+    };
 
-    shown.findings = kept;
-    while ((shown.n_findings =
-                keep(check, transaction->findings, transaction->n_findings, &at, kept)) > 0) {
-        if (check->json)
+    shown.findings = portion.kept;
+    while ((shown.n_findings = keep(check, &portion)) > 0) {
+        if (check->options.format == CHECK_JSON)
             transaction_json(&check->view, &shown);
         else
             transaction_text(&check->view, &shown);
@@ -75,14 +104,21 @@ static void on_finding(void *context, const struct rpcrdma_connection *connectio
 {
     struct check *check = context;
 
-    if (counts(check, finding))
+    if (counts(check, finding, connection, 0))
         check->view.ops->finding(&check->view, connection, finding);
+}
+
+static void on_connection(void *context, const struct rpcrdma_connection *connection)
+{
+    struct check *check = context;
+
+    tally_connection(&check->tally, connection);
 }
 
 /* Silence could also mean that nothing was looked at. */
 static void say_clean(const struct check *check, const struct pipeline *pipeline)
 {
-    bool shown = check->least == RPCRDMA_NOTE;
+    bool shown = check->options.least == RPCRDMA_NOTE;
     char notes[64] = "";
 
     if (check->notes > 0 && !shown)
@@ -93,41 +129,90 @@ static void say_clean(const struct check *check, const struct pipeline *pipeline
              pipeline->messages, notes);
 }
 
-static int run(const struct command *command, int argc, char **argv)
+/* What went beyond --limit, a line per rule. */
+static void tell_rest(struct check *check, struct out *out)
 {
-    struct options options = {0};
-    gboolean notes = FALSE;
-    GOptionEntry own[] = {
-        {"notes", 'n', 0, G_OPTION_ARG_NONE, &notes,
-         "Show notes, too: what was not captured or could not be decided", NULL},
-        {"verbose", 'V', 0, G_OPTION_ARG_NONE, &options.verbose,
-         "Show every field of the messages with findings", NULL},
-        {"json", 0, 0, G_OPTION_ARG_NONE, &options.json, "One JSON object per line", NULL},
-        G_OPTION_ENTRY_NULL,
-    };
-    int status = options_parse(&options, command, own, argc, argv);
-    struct out out;
-    struct pipeline pipeline = {.options = &options, .credits = true, .out = &out};
-    struct check check = {.view = view_new(&view_text, &out, &pipeline.clock)};
+    for (int id = 0; id < RPCRDMA_RULE_COUNT; id++) {
+        uint64_t n = check->tally.count[id];
+
+        if (n <= check->options.limit)
+            continue;
+        out_text(out, rpcrdma_rule((enum rpcrdma_rule_id)id)->name);
+        out_literal(out, ": ");
+        out_u64(out, n - check->options.limit);
+        out_literal(out, " more, the last in frame ");
+        out_u64(out, check->tally.last_frame[id]);
+        out_line(out);
+    }
+}
+
+static void tell_end(struct check *check, struct out *out, const struct options *options)
+{
+    const struct check_report report = {&check->options, &check->tally, options_input(options),
+                                        out};
+
+    switch (check->options.format) {
+    case CHECK_JUNIT:
+        check_junit(&report);
+        break;
+    case CHECK_SARIF:
+        check_sarif(&report);
+        break;
+    case CHECK_TAP:
+        check_tap(&report);
+        break;
+    case CHECK_JSON:
+        if (check->options.summary)
+            check_summary_json(&report);
+        break;
+    default:
+        if (check->options.summary)
+            check_summary_text(&report);
+        else
+            tell_rest(check, out);
+        break;
+    }
+}
+
+static int look(struct check *check, const struct options *options, struct out *out)
+{
+    struct pipeline pipeline = {.options = options, .credits = true, .out = out};
     struct rpcrdma_flow_sink sink = {.message = on_message,
                                      .transaction = on_transaction,
                                      .finding = on_finding,
-                                     .context = &check};
+                                     .connection = on_connection,
+                                     .context = check};
+    enum check_format format = check->options.format;
+    int status;
 
-    if (status == OPTIONS_GO_ON && options.json && options.verbose)
-        status = bad_usage(command, "-V and --json: choose one");
+    check->view = view_new(format == CHECK_JSON ? &view_json
+                           : options->verbose   ? &view_tree
+                                                : &view_text,
+                           out, &pipeline.clock);
+    status = pipeline_run(&pipeline, &sink);
+    tell_end(check, out, options);
+    status = end_output(out, status);
+    if (status == EXIT_DONE && check->violations > 0)
+        return EXIT_FOUND;
+    if (status == EXIT_DONE && check->tally.rows->len == 0 && pipeline.messages > 0 &&
+        format == CHECK_TEXT && !options->quiet)
+        say_clean(check, &pipeline);
+    return status;
+}
+
+static int run(const struct command *command, int argc, char **argv)
+{
+    struct options options = {0};
+    struct check check = {0};
+    int status = check_options_parse(&check.options, &options, command, argc, argv);
+    struct out out;
+
+    tally_init(&check.tally);
     if (status == OPTIONS_GO_ON)
         status = begin_output(&out);
-    if (status == OPTIONS_GO_ON) {
-        check.json = options.json;
-        check.least = notes ? RPCRDMA_NOTE : RPCRDMA_WARNING;
-        check.view.ops = options.json ? &view_json : options.verbose ? &view_tree : &view_text;
-        status = end_output(&out, pipeline_run(&pipeline, &sink));
-        if (status == EXIT_DONE && check.violations > 0)
-            status = EXIT_FOUND;
-        else if (status == EXIT_DONE && pipeline.messages > 0 && !options.json && !options.quiet)
-            say_clean(&check, &pipeline);
-    }
+    if (status == OPTIONS_GO_ON)
+        status = look(&check, &options, &out);
+    tally_free(&check.tally);
     options_free(&options);
     return status;
 }
@@ -136,6 +221,7 @@ const struct command command_check = {
     .name = "check",
     .arguments = "FILE...",
     .what = "protocol violations, each with the section it breaks; --json",
-    .details = "Exit status 1 when there is a warning or an error among the findings.",
+    .details = "Exit status 1 when there is a warning or an error among the findings (--fail-on).\n"
+               "What a rule means, and what to do: rpcrdma rules NAME.",
     .run = run,
 };

@@ -10,8 +10,8 @@
 #include "extcap.h"
 
 static const struct command *const commands[] = {
-    &command_decode,  &command_rpcs,  &command_extract, &command_connections,
-    &command_credits, &command_check, &command_capture, &command_fields,
+    &command_decode, &command_rpcs,    &command_extract, &command_connections, &command_credits,
+    &command_check,  &command_capture, &command_fields,  &command_rules,
 };
 
 enum { N_COMMANDS = sizeof(commands) / sizeof(commands[0]) };

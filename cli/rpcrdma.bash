@@ -46,6 +46,24 @@ _rpcrdma()
         mapfile -t COMPREPLY < <(compgen -W "operation client server connection file user" -- "$cur")
         return
         ;;
+    --rule | --ignore)
+        mapfile -t COMPREPLY < <(compgen -W "$(rpcrdma rules 2>/dev/null |
+            sed -n 's/^\([a-z0-9-]*\) (.*/\1/p')" -- "$cur")
+        return
+        ;;
+    --class)
+        mapfile -t COMPREPLY < <(compgen -W "capture header chunk rpc credit transport upper
+            security" -- "$cur")
+        return
+        ;;
+    --severity | --fail-on)
+        mapfile -t COMPREPLY < <(compgen -W "note warning error" -- "$cur")
+        return
+        ;;
+    --format)
+        mapfile -t COMPREPLY < <(compgen -W "text json junit sarif tap" -- "$cur")
+        return
+        ;;
     --dialect)
         mapfile -t COMPREPLY < <(compgen -W "cel-00 cel-01 cel-02 cel-03 cel-04 cel-08 ietf-00
             ietf-01 ietf-02 ietf-07" -- "$cur")
@@ -64,6 +82,9 @@ _rpcrdma()
         mapfile -t COMPREPLY < <(compgen -W "$(_rpcrdma_commands)" -- "$cur")
     elif [[ $cur == -* ]]; then
         mapfile -t COMPREPLY < <(compgen -W "$(_rpcrdma_options "${words[1]}")" -- "$cur")
+    elif [[ ${words[1]} == rules ]]; then
+        mapfile -t COMPREPLY < <(compgen -W "$(rpcrdma rules 2>/dev/null |
+            sed -n 's/^\([a-z0-9-]*\) (.*/\1/p')" -- "$cur")
     elif [[ ${words[1]} != fields ]]; then
         _filedir '@(pcap|pcapng|cap|gz|zst)'
     fi

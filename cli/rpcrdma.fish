@@ -40,7 +40,7 @@ function __rpcrdma
                 __rpcrdma_commands
             else if string match -q -- '-*' $current
                 __rpcrdma_options $words[2]
-            else if test $words[2] != fields
+            else if not contains $words[2] fields rules
                 __fish_complete_suffix $current .pcap .pcapng .cap .gz .zst
             end
     end

@@ -58,7 +58,7 @@ _rpcrdma()
             _rpcrdma_commands
         elif [[ $PREFIX == -* ]]; then
             _rpcrdma_options $words[2]
-        elif [[ $words[2] != fields ]]; then
+        elif [[ $words[2] != (fields|rules) ]]; then
             _files -g '*.(pcap|pcapng|cap|gz|zst)(-.)'
         fi
         ;;

@@ -14,10 +14,67 @@ static const struct rpcrdma_rule rules[] = {
 #undef RULE
 };
 
+static const struct rpcrdma_rule_help helps[RPCRDMA_RULE_COUNT] = {
+#define CAPTURE RPCRDMA_CLASS_CAPTURE
+#define HEADER RPCRDMA_CLASS_HEADER
+#define CHUNK RPCRDMA_CLASS_CHUNK
+#define RPC RPCRDMA_CLASS_RPC
+#define CREDIT RPCRDMA_CLASS_CREDIT
+#define TRANSPORT RPCRDMA_CLASS_TRANSPORT
+#define UPPER RPCRDMA_CLASS_UPPER
+#define SECURITY RPCRDMA_CLASS_SECURITY
+#define SET_UP RPCRDMA_NEEDS_SET_UP
+#define CALL RPCRDMA_NEEDS_CALL
+#define BOTH RPCRDMA_NEEDS_BOTH
+#define WHOLE RPCRDMA_NEEDS_WHOLE
+#define HELP(id, classes, needs, meaning, cause, action)                                           \
+    [RPCRDMA_RULE_##id] = {classes, needs, meaning, cause, action},
+#include "rule_help.def"
+#undef HELP
+#undef CAPTURE
+#undef HEADER
+#undef CHUNK
+#undef RPC
+#undef CREDIT
+#undef TRANSPORT
+#undef UPPER
+#undef SECURITY
+#undef SET_UP
+#undef CALL
+#undef BOTH
+#undef WHOLE
+};
+
 const struct rpcrdma_rule *rpcrdma_rule(enum rpcrdma_rule_id id)
 {
     assert((size_t)id < RPCRDMA_RULE_COUNT);
     return &rules[id];
+}
+
+const struct rpcrdma_rule_help *rpcrdma_rule_help(enum rpcrdma_rule_id id)
+{
+    assert((size_t)id < RPCRDMA_RULE_COUNT);
+    return &helps[id];
+}
+
+const char *rpcrdma_class_name(unsigned bit)
+{
+    static const char *const names[RPCRDMA_CLASSES] = {
+        "capture", "header", "chunk", "rpc", "credit", "transport", "upper", "security",
+    };
+
+    assert(bit < RPCRDMA_CLASSES);
+    return names[bit];
+}
+
+const char *rpcrdma_needs_name(unsigned bit)
+{
+    static const char *const names[RPCRDMA_NEEDS] = {
+        "set-up", "Call", "both directions", "whole messages",
+    };
+
+    assert(bit < RPCRDMA_NEEDS);
+    return names[bit];
 }
 
 const char *rpcrdma_severity_name(enum rpcrdma_severity severity)

@@ -34,6 +34,34 @@ struct rpcrdma_rule {
                           * what;    {d} the dialects whose bits are set in argument 0 */
 };
 
+/* What kind of rule it is: a set. */
+enum {
+    RPCRDMA_CLASS_CAPTURE = 1u << 0,   /* of the capture, not of what was sent */
+    RPCRDMA_CLASS_HEADER = 1u << 1,    /* transport header, set-up */
+    RPCRDMA_CLASS_CHUNK = 1u << 2,     /* chunk lists, and the RDMA to them */
+    RPCRDMA_CLASS_RPC = 1u << 3,       /* RPC messages and transactions */
+    RPCRDMA_CLASS_CREDIT = 1u << 4,    /* credits, inline thresholds */
+    RPCRDMA_CLASS_TRANSPORT = 1u << 5, /* RDMA, TCP, IP */
+    RPCRDMA_CLASS_UPPER = 1u << 6,     /* NFS and the programs beside it */
+    RPCRDMA_CLASS_SECURITY = 1u << 7,  /* a mark of what peers were found to mishandle */
+};
+enum { RPCRDMA_CLASSES = 8 };
+
+/* What must have been captured for a rule to be checked: a set. */
+enum {
+    RPCRDMA_NEEDS_SET_UP = 1u << 0, /* CM or MPA exchange */
+    RPCRDMA_NEEDS_CALL = 1u << 1,
+    RPCRDMA_NEEDS_BOTH = 1u << 2,  /* directions */
+    RPCRDMA_NEEDS_WHOLE = 1u << 3, /* messages that the snap length did not cut */
+};
+enum { RPCRDMA_NEEDS = 4 };
+
+/* What to tell of a rule: rule_help.def. */
+struct rpcrdma_rule_help {
+    unsigned classes, needs;
+    const char *meaning, *cause, *action; /* sentences */
+};
+
 struct rpcrdma_finding {
     enum rpcrdma_rule_id rule;
     uint64_t frame; /* 0: belongs to no frame */
@@ -43,6 +71,11 @@ struct rpcrdma_finding {
 };
 
 RPCRDMA_API const struct rpcrdma_rule *rpcrdma_rule(enum rpcrdma_rule_id id);
+RPCRDMA_API const struct rpcrdma_rule_help *rpcrdma_rule_help(enum rpcrdma_rule_id id);
+
+/* "security" of RPCRDMA_CLASS_SECURITY, "the set-up" of RPCRDMA_NEEDS_SET_UP: by bit number. */
+RPCRDMA_API const char *rpcrdma_class_name(unsigned bit);
+RPCRDMA_API const char *rpcrdma_needs_name(unsigned bit);
 
 /* "note", "warning", "error". */
 RPCRDMA_API const char *rpcrdma_severity_name(enum rpcrdma_severity severity);

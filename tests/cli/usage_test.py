@@ -9,7 +9,8 @@ import command
 import foreign
 import pcap
 
-COMMANDS = ('decode', 'rpcs', 'extract', 'connections', 'credits', 'check', 'capture', 'fields')
+COMMANDS = ('decode', 'rpcs', 'extract', 'connections', 'credits', 'check', 'capture', 'fields',
+            'rules')
 
 
 class Usage(command.CommandTest):

@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "check_tally.h"
+
+#include "rule_set.h"
+
+static void free_finding(gpointer data)
+{
+    g_free(((struct tally_finding *)data)->text);
+}
+
+void tally_init(struct tally *tally)
+{
+    *tally = (struct tally){0};
+    tally->rows = g_array_new(FALSE, FALSE, sizeof(struct tally_row));
+    tally->findings = g_array_new(FALSE, FALSE, sizeof(struct tally_finding));
+    g_array_set_clear_func(tally->findings, free_finding);
+    tally->index = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, NULL);
+}
+
+void tally_free(struct tally *tally)
+{
+    g_array_free(tally->rows, TRUE);
+    g_array_free(tally->findings, TRUE);
+    g_hash_table_destroy(tally->index);
+}
+
+static struct tally_row *row_of(struct tally *tally, enum rpcrdma_rule_id rule, uint32_t connection)
+{
+    gint64 key = (gint64)rule << 32 | connection;
+    guint at = GPOINTER_TO_UINT(g_hash_table_lookup(tally->index, &key));
+
+    if (at == 0) {
+        struct tally_row row = {.rule = rule, .connection = connection};
+        gint64 *own = g_new(gint64, 1);
+
+        *own = key;
+        g_array_append_val(tally->rows, row);
+        at = tally->rows->len;
+        g_hash_table_insert(tally->index, own, GUINT_TO_POINTER(at));
+    }
+    return &g_array_index(tally->rows, struct tally_row, at - 1);
+}
+
+uint64_t tally_add(struct tally *tally, const struct rpcrdma_finding *finding,
+                   const struct rpcrdma_connection *connection, uint64_t frame, bool keep)
+{
+    enum rpcrdma_rule_id rule = rule_set_first(finding->rule);
+    struct tally_row *row = row_of(tally, rule, connection ? connection->number : 0);
+
+    if (row->count++ == 0)
+        row->first_frame = frame;
+    row->last_frame = frame;
+    tally->last_frame[rule] = frame;
+    if (keep) {
+        struct tally_finding one = {.rule = finding->rule,
+                                    .connection = row->connection,
+                                    .frame = frame,
+                                    .offset = finding->offset};
+        char text[256];
+
+        rpcrdma_finding_text(finding, text, sizeof(text));
+        one.text = g_strdup(text);
+        g_array_append_val(tally->findings, one);
+    }
+    return ++tally->count[rule];
+}
+
+enum { NEED_SET_UP, NEED_CALL, NEED_BOTH, NEED_WHOLE }; /* bits of RPCRDMA_NEEDS_ */
+
+void tally_lacks(struct tally *tally, enum rpcrdma_rule_id rule)
+{
+    if (rule == RPCRDMA_RULE_RPC_NO_CALL)
+        tally->lacking[NEED_CALL]++;
+    else if (rule == RPCRDMA_RULE_TRUNCATED)
+        tally->lacking[NEED_WHOLE]++;
+}
+
+void tally_connection(struct tally *tally, const struct rpcrdma_connection *connection)
+{
+    tally->connections++;
+    if (!connection->set_up_seen[0] || !connection->set_up_seen[1])
+        tally->lacking[NEED_SET_UP]++;
+    if (connection->paired_by == RPCRDMA_PAIRED_NOT)
+        tally->lacking[NEED_BOTH]++;
+}
+
+unsigned tally_unmet(const struct tally *tally, enum rpcrdma_rule_id rule)
+{
+    unsigned needs = rpcrdma_rule_help(rule)->needs, unmet = 0;
+
+    for (unsigned bit = 0; bit < RPCRDMA_NEEDS; bit++)
+        if (needs >> bit & 1 && tally->lacking[bit] > 0)
+            unmet |= 1u << bit;
+    return unmet;
+}
+
+char *tally_reason(const struct tally *tally, unsigned bit)
+{
+    guint64 n = tally->lacking[bit], of = tally->connections;
+
+    switch (bit) {
+    case NEED_SET_UP:
+        return g_strdup_printf("no set-up in the capture of %" G_GUINT64_FORMAT
+                               " of %" G_GUINT64_FORMAT " connection%s",
+                               n, of, of == 1 ? "" : "s");
+    case NEED_BOTH:
+        return g_strdup_printf("one direction only of %" G_GUINT64_FORMAT " of %" G_GUINT64_FORMAT
+                               " connection%s",
+                               n, of, of == 1 ? "" : "s");
+    case NEED_CALL:
+        return g_strdup_printf("no Call in the capture of %" G_GUINT64_FORMAT " Repl%s", n,
+                               n == 1 ? "y" : "ies");
+    default:
+        return g_strdup_printf("%" G_GUINT64_FORMAT " message%s cut by the capture", n,
+                               n == 1 ? "" : "s");
+    }
+}
