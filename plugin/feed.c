@@ -2,7 +2,7 @@
 #include "feed.h"
 
 #include <epan/column-utils.h>
-#include <epan/frame_data.h>
+#include <epan/plugin_if.h>
 #include <epan/tvbuff.h>
 #include <wiretap/pcap-encap.h>
 #include <wiretap/wtap.h>
@@ -22,9 +22,8 @@ static struct {
     struct rpcrdma_flow *flow;
     uint32_t frame; /* in hand; 0: none */
     uint32_t last;  /* that was fed */
-    const struct epan_session *session;
-    bool read;   /* Wireshark read the whole file */
-    bool failed; /* no memory: nothing more comes */
+    bool read;      /* Wireshark read the whole file */
+    bool failed;    /* no memory: nothing more comes */
 } feed;
 
 enum { ERF_ETHERNET = 2, ERF_INFINIBAND = 21 }; /* ERF record types */
@@ -193,7 +192,6 @@ void feed_end(void)
     keep_frame_done();
     feed.frame = 0;
     feed.last = 0;
-    feed.session = NULL;
     feed.read = false;
     feed.failed = false;
     store_end();
@@ -211,17 +209,14 @@ void feed_finish(void)
 }
 
 /* Whether there are frames that were never dissected: once a display filter is set while Wireshark
- * reads a file, it only counts those that follow, and dissects them after the end. No function that
- * plugins may call says whether there is a frame; but one compares the times since the frames
- * before: there is none where that is not known, and then the numbers decide. */
+ * reads a file, it only counts those that follow, and dissects them after the end. tshark dissects
+ * all, and has no answer. */
 static bool awaited(void)
 {
-    const frame_data first = {.num = 1, .has_ts = 1};
-    const frame_data after_next = {
-        .num = feed.last + 2, .has_ts = 1, .abs_ts = {.secs = G_MININT32}};
+    ws_info_t *info = NULL;
 
-    return feed.session &&
-           frame_data_compare(feed.session, &after_next, &first, COL_DELTA_TIME) < 0;
+    plugin_if_get_ws_info(&info);
+    return info && info->ws_info_supported && info->cf_count > feed.last;
 }
 
 void feed_read(void)
@@ -245,7 +240,6 @@ void feed_frame(packet_info *pinfo)
     if (pinfo->fd->visited || feed.frame == pinfo->num || feed.failed)
         return;
     feed.frame = feed.last = pinfo->num;
-    feed.session = pinfo->epan;
     /* a number that was seen before: a read filter leaves frames out and counts anew */
     store_forget(pinfo->num);
     tvb = feed_raw(pinfo);

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "message.h"
 
+#include <epan/dissectors/packet-rpc.h>
 #include <epan/epan.h>
 #include <epan/epan_dissect.h>
 #include <epan/exceptions.h>
+#include <epan/prefs-int.h>
 #include <epan/show_exception.h>
 
 /*
@@ -16,10 +18,53 @@
 enum { QPNS = 1 << 24 };
 
 static dissector_handle_t rpc_handle;
+static pref_t *unknown_programs; /* whether "rpc" takes programs that no dissector knows */
 
 void handover_register(void)
 {
+    module_t *module = prefs_find_module("rpc");
+
     rpc_handle = find_dissector_add_dependency("rpc", proto_rpcrdma);
+    unknown_programs = module ? prefs_find_preference(module, "dissect_unknown_programs") : NULL;
+}
+
+/* Whether "rpc" has seen the Call of a Reply. Where it has not it makes one up, of program 0, which
+ * the Call of that XID is a retransmission of, should it come. */
+static bool call_was_taken(const struct told *told)
+{
+    const struct frame_note *note = store_find(told->frame);
+
+    for (const struct transacted *t = note ? note->transacted : NULL; t;
+         t = transacted_next(t, told->frame)) {
+        const struct frame_note *call;
+        const struct told *its;
+
+        if (t->xid != told->xid || t->reply_frame != told->frame || t->call_frame == 0)
+            continue;
+        call = store_find(t->call_frame);
+        its = call ? store_told(call, false, told->xid, 0) : NULL;
+        if (its)
+            return its->taken;
+    }
+    return told->sort->has_call;
+}
+
+/* Whether "rpc" will know it for what it is: else it says "Continuation", and our line says more.
+ */
+static bool acceptable(const struct told *told, tvbuff_t *rpc)
+{
+    enum { TYPE = 4, RPC_VERSION = 8, PROGRAM = 12, CALL_LEAST = 24, REPLY_LEAST = 12 };
+    uint32_t type;
+
+    if (tvb_captured_length(rpc) < REPLY_LEAST)
+        return false;
+    type = tvb_get_ntohl(rpc, TYPE);
+    if (told->sort->direction == RPCRDMA_DIRECTION_REPLY)
+        return type == RPCRDMA_RPC_REPLY && call_was_taken(told);
+    return told->sort->direction == RPCRDMA_DIRECTION_CALL && type == RPCRDMA_RPC_CALL &&
+           tvb_captured_length(rpc) >= CALL_LEAST && tvb_get_ntohl(rpc, RPC_VERSION) == 2 &&
+           (strcmp(rpc_prog_name(tvb_get_ntohl(rpc, PROGRAM)), "Unknown") != 0 ||
+            (unknown_programs && prefs_get_bool_value(unknown_programs, pref_current)));
 }
 
 static bool call_rpc(tvbuff_t *rpc, packet_info *pinfo, proto_tree *tree)
@@ -112,8 +157,7 @@ static void blank_item(proto_node *node, void *context)
     }
 }
 
-bool handover(const struct told *told, const struct rpc_bytes *rpc, packet_info *pinfo,
-              proto_tree *tree)
+bool handover(struct told *told, const struct rpc_bytes *rpc, packet_info *pinfo, proto_tree *tree)
 {
     /* beyond all QP numbers, of which the InfiniBand dissector has conversations, too */
     uint32_t caller = QPNS + (uint32_t)told->way->stream * 2, callee = caller + 1;
@@ -126,8 +170,9 @@ bool handover(const struct told *told, const struct rpc_bytes *rpc, packet_info 
     const char *proto = pinfo->current_proto;
     bool taken;
 
-    if (!rpc_handle)
+    if (!rpc_handle || !acceptable(told, rpc->tvb))
         return false;
+    told->taken = true;
     /* what the packet's own are worth depends on how far it was dissected */
     summary_set_address(&pinfo->src, &told->way->src->address);
     summary_set_address(&pinfo->dst, &told->way->dst->address);

@@ -109,17 +109,28 @@ static bool begins_rpc(const struct rpcrdma_message *m)
     return true;
 }
 
-static void set_findings(struct told *told, const struct rpcrdma_finding *findings, size_t n)
+/* What is about an earlier frame, its connection's set-up, goes there. */
+static void set_findings(struct told *told, const struct rpcrdma_flow_message *m, bool early)
 {
-    struct rare *rare = n > 0 ? store_rare(told) : told->rare;
+    struct rare *rare = m->n_findings > 0 ? store_rare(told) : told->rare;
+    uint32_t n = 0;
 
     if (!rare)
         return;
-    rare->n_findings = (uint32_t)n;
-    rare->findings = n > 0 ? wmem_memdup(wmem_file_scope(), findings, n * sizeof(*findings)) : NULL;
+    rare->findings = m->n_findings > 0 ? wmem_alloc_array(wmem_file_scope(), struct rpcrdma_finding,
+                                                          m->n_findings)
+                                       : NULL;
+    for (size_t i = 0; i < m->n_findings; i++) {
+        const struct rpcrdma_finding *finding = &m->findings[i];
+
+        if (finding->frame == 0 || finding->frame == m->frame)
+            rare->findings[n++] = *finding;
+        else if (!early)
+            keep_found((uint32_t)finding->frame, m->connection->number, NULL, finding);
+    }
+    rare->n_findings = n;
 }
 
-/* What its frame already says early of it; else a new one behind the frame's others. */
 static struct told *get_told(struct frame_note *note, const struct rpcrdma_flow_message *m)
 {
     struct told *told = store_told(note, true, m->message->xid, m->message->len);
@@ -254,7 +265,7 @@ static void keep_one(const struct rpcrdma_flow_message *m, bool early)
         if (early)
             keep_call(told, false);
     }
-    set_findings(told, m->findings, m->n_findings);
+    set_findings(told, m, early);
     if (m->part > 0)
         chain(told);
     attach_pending(told);
@@ -274,20 +285,32 @@ void keep_early(void *context, const struct rpcrdma_flow_message *message)
     keep_one(message, true);
 }
 
-void keep_finding(void *context, const struct rpcrdma_connection *connection,
-                  const struct rpcrdma_finding *finding)
+void keep_found(uint32_t frame, uint32_t connection, const uint32_t *xid,
+                const struct rpcrdma_finding *finding)
 {
-    struct found **end;
+    struct found **end = &store_more(frame)->findings;
 
-    (void)context;
-    if (finding->frame == 0 || decode_as_given(connection))
-        return;
-    end = &store_more((uint32_t)finding->frame)->findings;
     while (*end)
         end = &(*end)->next;
     *end = store_new(sizeof(struct found));
-    (*end)->connection = connection ? connection->number : 0;
+    (*end)->connection = connection;
+    (*end)->has_xid = xid != NULL;
+    (*end)->xid = xid ? *xid : 0;
     (*end)->finding = *finding;
+}
+
+/* What is about no frame is about all before it: the last one of the connection, or the one in
+ * hand. */
+void keep_finding(void *context, const struct rpcrdma_connection *connection,
+                  const struct rpcrdma_finding *finding)
+{
+    uint64_t frame = finding->frame;
+
+    (void)context;
+    if (frame == 0)
+        frame = connection ? connection->last_frame : keep.packet.frame;
+    if (frame != 0 && !decode_as_given(connection))
+        keep_found((uint32_t)frame, connection ? connection->number : 0, NULL, finding);
 }
 
 /* A Send that was one run of bytes is its own RPC message. */

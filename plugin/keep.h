@@ -16,6 +16,9 @@ void keep_message(void *context, const struct rpcrdma_flow_message *message);
 void keep_early(void *context, const struct rpcrdma_flow_message *message);
 void keep_finding(void *context, const struct rpcrdma_connection *connection,
                   const struct rpcrdma_finding *finding);
+/* Likewise of an RPC, to whose frame it goes; for keep_transaction(). */
+void keep_found(uint32_t frame, uint32_t connection, const uint32_t *xid,
+                const struct rpcrdma_finding *finding);
 void keep_moved(void *context, const struct rpcrdma_data_transfer *moved);
 void keep_transaction(void *context,
                       const struct rpcrdma_transaction *transaction); /* transactions.c */

@@ -97,8 +97,7 @@ void put_links(const struct told *told, const struct frame_note *note, tvbuff_t 
         put_data_frames(told->rare->data, tvb, tree);
     if (told->rpc_frame != 0 && told->rpc_frame != told->frame)
         proto_item_set_text(put_frame(tree, RPCRDMA_FIELD_FRAME, tvb, told->rpc_frame),
-                            "[The RPC message is complete, and shown, in frame %u]",
-                            told->rpc_frame);
+                            "The RPC message is complete, and shown, in frame %u", told->rpc_frame);
 }
 
 static const char *what(const struct carried *c, wmem_allocator_t *scope)

@@ -22,6 +22,13 @@ static tvbuff_t *open_place(const struct place *place, const uint8_t *copy, tvbu
     return tvb;
 }
 
+/* In the packet's line, by the rule's name; what was cut off by the capture is in many. */
+static void mention(packet_info *pinfo, const struct rpcrdma_rule *rule)
+{
+    if (rule->id != RPCRDMA_RULE_TRUNCATED && rule->id != RPCRDMA_RULE_RPC_CUT)
+        col_append_fstr(pinfo->cinfo, COL_INFO, " [%s]", rule->name);
+}
+
 /* Draws findings, each with its expert item. */
 static void put_finding(packet_info *pinfo, proto_tree *tree, tvbuff_t *tvb,
                         const struct rpcrdma_finding *finding)
@@ -37,7 +44,7 @@ static void put_finding(packet_info *pinfo, proto_tree *tree, tvbuff_t *tvb,
         off = (int)MIN(finding->offset, captured);
     item = proto_tree_add_item(tree, record_hf(RPCRDMA_RECORD_FINDING), tvb, off, 0, ENC_NA);
     proto_item_set_generated(item);
-    proto_item_set_text(item, "[%s]", text);
+    proto_item_set_text(item, "%s", text);
     sub = proto_item_add_subtree(item, record_ett(RPCRDMA_RECORD_FINDING));
     proto_tree_add_string(sub, field_hf(RPCRDMA_FIELD_FINDING_SEVERITY), tvb, off, 0,
                           rpcrdma_severity_name(rule->severity));
@@ -111,7 +118,7 @@ static void put_blanks(const struct rpc_bytes *rpc, tvbuff_t *tvb, proto_tree *t
         return;
     item = proto_tree_add_item(tree, record_hf(RPCRDMA_RECORD_RPC), tvb, 0, 0, ENC_NA);
     proto_item_set_generated(item);
-    proto_item_set_text(item, "[%" PRIu64 " bytes of its chunks %s, and are left blank]", n,
+    proto_item_set_text(item, "%" PRIu64 " bytes of its chunks %s, and are left blank", n,
                         rpc->later ? "come in later frames" : "are not known");
 }
 
@@ -129,7 +136,7 @@ static void begin_info(packet_info *pinfo, bool first)
 
 /* Hands it over, if there is anything of it to show; what the dissector of RPC makes of it is then
  * the packet's line in the list, too. */
-static bool show_rpc(const struct told *told, const struct rpcrdma_message *m, tvbuff_t *raw,
+static bool show_rpc(struct told *told, const struct rpcrdma_message *m, tvbuff_t *raw,
                      tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, proto_tree *sub)
 {
     struct rpc_bytes rpc;
@@ -183,7 +190,7 @@ static void put_tree(const struct told *told, const struct rpcrdma_message *m,
         put_credits(note, tvb, tree);
 }
 
-static void show_message(const struct told *told, const struct frame_note *note, tvbuff_t *raw,
+static void show_message(struct told *told, const struct frame_note *note, tvbuff_t *raw,
                          packet_info *pinfo, proto_tree *tree, bool first)
 {
     tvbuff_t *tvb =
@@ -202,11 +209,13 @@ static void show_message(const struct told *told, const struct frame_note *note,
     if (!show_rpc(told, &m, raw, tvb, pinfo, tree, sub) && col_get_writable(pinfo->cinfo, COL_INFO))
         col_append_str(pinfo->cinfo, COL_INFO,
                        line ? line : summary_message(pinfo->pool, told, &m));
+    for (uint32_t i = 0; i < told_rare(told)->n_findings; i++)
+        mention(pinfo, rpcrdma_rule(told_rare(told)->findings[i].rule));
 }
 
 /* The frame that brought the last byte of an RPC message, or of what had to be there before it. */
-static void show_completed(const struct told *told, tvbuff_t *raw, packet_info *pinfo,
-                           proto_tree *tree, bool first)
+static void show_completed(struct told *told, tvbuff_t *raw, packet_info *pinfo, proto_tree *tree,
+                           bool first)
 {
     const char *line = summary_completed(pinfo->pool, told);
     proto_tree *sub = add_item(tree, raw, 0, line);
@@ -217,7 +226,7 @@ static void show_completed(const struct told *told, tvbuff_t *raw, packet_info *
     tvbuff_t *tvb = raw;
 
     proto_item_set_generated(item);
-    proto_item_set_text(item, "[Its RPC-over-RDMA message is in frame %u]", told->frame);
+    proto_item_set_text(item, "Its RPC-over-RDMA message is in frame %u", told->frame);
     begin_info(pinfo, first);
     if (!told_rare(told)->whole && told_rare(told)->copy) {
         tvb = open_place(&told->place, told_rare(told)->copy, raw, pinfo, "RPC-over-RDMA message");
@@ -259,8 +268,13 @@ static void show_findings(const struct found *found, tvbuff_t *raw, packet_info 
         proto_tree_add_protocol_format(tree, proto_rpcrdma, raw, 0, 0, "RPC-over-RDMA, findings");
     proto_tree *sub = proto_item_add_subtree(item, record_ett(RPCRDMA_RECORD_FINDINGS));
 
-    for (; found; found = found->next)
+    for (; found; found = found->next) {
+        if (found->has_xid)
+            proto_item_set_generated(
+                proto_tree_add_uint(sub, field_hf(RPCRDMA_FIELD_RPCS_XID), raw, 0, 0, found->xid));
         put_finding(pinfo, sub, raw, &found->finding);
+        mention(pinfo, rpcrdma_rule(found->finding.rule));
+    }
 }
 
 void show_frame(const struct frame_note *note, tvbuff_t *raw, packet_info *pinfo, proto_tree *tree)
@@ -273,7 +287,7 @@ void show_frame(const struct frame_note *note, tvbuff_t *raw, packet_info *pinfo
         show_set_up(more->set_up, raw, pinfo, tree);
     if (more->carried && !(settings.leave_version1 && !note->messages))
         show_carried(more->carried, raw, pinfo, tree);
-    for (const struct told *told = note->messages; told; told = told->next) {
+    for (struct told *told = note->messages; told; told = told->next) {
         if (settings.leave_version1 && told->sort->dialect->version == 1)
             continue;
         show_message(told, note, raw, pinfo, tree, first);

@@ -77,7 +77,6 @@ bool rpc_open_reply(struct rpc_bytes *out, const struct told *told, const struct
 void handover_register(void);
 /* Gives the RPC message to Wireshark's dissector, in the conversation of its Calls' stream. False:
  * that would not have it. */
-bool handover(const struct told *told, const struct rpc_bytes *rpc, packet_info *pinfo,
-              proto_tree *tree);
+bool handover(struct told *told, const struct rpc_bytes *rpc, packet_info *pinfo, proto_tree *tree);
 
 #endif

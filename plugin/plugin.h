@@ -8,10 +8,9 @@
  *   dissect.c   the hooks: post-dissector, heuristics, Decode As
  *   decode_as.c what the user says is RPC-over-RDMA
  *   feed.c      first visit of a frame: raw bytes -> net/ -> flow/, once
- *   keep.c, keep_*.c  what came out -> store: messages, Calls out of turn, whole RPC messages, links
- *   store.c     kept per frame: later passes only read it
- *   message.c   a frame's messages -> tree, columns, expert items
- *   connections.c  which connection a frame is of; conversation filter
+ *   keep.c, keep_*.c  what came out -> store: messages, Calls out of turn, whole RPC messages,
+ * links store.c     kept per frame: later passes only read it message.c   a frame's messages ->
+ * tree, columns, expert items connections.c  which connection a frame is of; conversation filter
  *   credits.c   how a frame leaves the credits
  *   transactions.c  Calls with what answers them -> store
  *   taps.c      what statistics are given
@@ -72,7 +71,7 @@ void field_expert(packet_info *pinfo, proto_item *item, const struct rpcrdma_fin
                   const char *text);
 
 /* builtin.c */
-void builtin_register(void); /* in the handoff, after our heuristics */
+void builtin_register(void);                    /* in the handoff, after our heuristics */
 bool builtin_claimed(const packet_info *pinfo); /* what the frame in hand carries */
 
 /* roce.c */

@@ -86,6 +86,7 @@ struct told {
     bool begins_rpc : 1; /* and is its beginning: what is in chunks are data items of it */
     bool unseen : 1;     /* a Call whose RPC message was not shown when its frame was first seen */
     bool later_visits : 1; /* its RPC message is not shown at the frame's first visit */
+    bool taken : 1;        /* by Wireshark's dissector of RPC */
 };
 
 /* A list of frames, in order. */
@@ -123,6 +124,8 @@ struct completed {
 struct found {
     struct found *next;
     uint32_t connection; /* 0: none */
+    uint32_t xid;        /* of the RPC that it is about; has_xid */
+    bool has_xid;
     struct rpcrdma_finding finding;
 };
 

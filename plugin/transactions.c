@@ -93,6 +93,19 @@ static void add(uint32_t frame, struct transacted *t)
     *end = t;
 }
 
+/* A finding that names no frame is about the Call; without one, about the Reply. */
+static void keep_findings(const struct rpcrdma_transaction *from)
+{
+    for (size_t i = 0; i < from->n_findings; i++) {
+        const struct rpcrdma_finding *finding = &from->findings[i];
+        uint64_t frame = finding->frame != 0     ? finding->frame
+                         : from->call_frame != 0 ? from->call_frame
+                                                 : from->reply_frame;
+
+        keep_found((uint32_t)frame, from->connection->number, &from->xid, finding);
+    }
+}
+
 void keep_transaction(void *context, const struct rpcrdma_transaction *from)
 {
     struct transacted *t;
@@ -117,6 +130,8 @@ void keep_transaction(void *context, const struct rpcrdma_transaction *from)
         add(t->call_frame, t);
     if (t->reply_frame != 0 && t->reply_frame != t->call_frame)
         add(t->reply_frame, t);
-    if (!t->left_alone)
-        tap_transaction(t);
+    if (t->left_alone)
+        return;
+    keep_findings(from);
+    tap_transaction(t);
 }

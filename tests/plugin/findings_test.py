@@ -1,0 +1,119 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Every finding of `rpcrdma check` is an expert item on the frame that it is about."""
+import collections
+import json
+import os
+import subprocess
+import sys
+import unittest
+
+import host
+import generated
+import pcap
+import variants
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '../../captures/generate'))
+# pylint: disable=wrong-import-position
+import rule_talk
+import rules  # noqa: F401 pylint: disable=unused-import
+
+RECORDINGS = ('roce-long-call', 'roce-nfs41-callback', 'iwarp-nfs41-mini')
+
+
+def damaged(name):
+    """Versions of a recording with packets missing or cut."""
+    capture = host.recording(name)
+    yield 'whole', capture.packets
+    yield 'thinned', variants.thinned(capture, 20)
+    yield 'sliced', variants.sliced(capture)
+    yield 'begun late', [packet for packet in capture.packets if packet.frame > len(capture.packets) // 2]
+
+
+def told(path):
+    """What the command says: (frame, rule), how often."""
+    run = subprocess.run([host.RPCRDMA, 'check', '--notes', '--json', path], capture_output=True, check=False)
+    assert run.returncode in (0, 1), run.stderr
+    found, elsewhere = collections.Counter(), collections.Counter()
+    for line in run.stdout.decode().splitlines():
+        one = json.loads(line)
+        for finding in one['findings']:
+            frame = finding.get('frame') or one.get('frame') or one.get('call_frame') or one.get('reply_frame')
+            if frame:
+                found[frame, finding['rule']] += 1
+            else:
+                elsewhere[finding['rule']] += 1
+    return found, elsewhere
+
+
+def shown(path, options=()):
+    rows, err = host.run('-r', path, '-2', '-T', 'fields', '-E', 'separator=|', '-E', 'aggregator=,', '-e',
+                         'frame.number', '-e', 'rpcrdma.finding.rule', '-e', '_ws.expert.message', '-e',
+                         '_ws.col.Info', '-Y', 'rpcrdma.finding', *options)
+    assert not err, err
+    found, info = collections.Counter(), {}
+    for row in rows.splitlines():
+        frame, names, experts, column = row.split('|', 3)
+        for name in names.split(','):
+            found[int(frame), name] += 1
+            info.setdefault(int(frame), column)
+        assert experts
+    return found, info
+
+
+class FindingsTest(host.PluginTest):
+    def compare(self, path):
+        (want, elsewhere), (have, info) = told(path), shown(path)
+        for rule, n in elsewhere.items():
+            self.assertEqual(sum(count for (_, name), count in (have - want).items() if name == rule), n, rule)
+            have = collections.Counter({key: n for key, n in have.items() if key[1] != rule or key in want})
+        # the plugin puts messages together and so finds what of their data was cut off; check does not look
+        self.assertEqual(collections.Counter({key: n for key, n in (have - want).items() if key[1] != 'rpc-cut'}), {})
+        self.assertEqual(want - have, {})
+        for (frame, rule) in want:
+            if rule not in ('truncated', 'rpc-cut'):
+                self.assertIn(f'[{rule}]', info[frame])
+        return {rule for _, rule in want}
+
+    def test_recordings(self):
+        seen = set()
+        for name in RECORDINGS:
+            for what, packets in damaged(name):
+                with self.subTest(name, what=what):
+                    path = self.path('file.pcap')
+                    pcap.write(path, packets)
+                    seen |= self.compare(path)
+        self.assertLessEqual({'rpc-error', 'rpc-lost', 'packets-lost', 'rpc-no-call', 'truncated', 'tcp-lost'}, seen)
+
+    def test_version_2(self):
+        for name, packets in generated.captures():
+            with self.subTest(name):
+                path = self.path(f'{name}.pcap')
+                pcap.write(path, packets)
+                self.compare(path)
+
+    def test_each_rule(self):
+        for rule, function, _, _ in rule_talk.CASES:
+            with self.subTest(rule):
+                path = self.path(f'{rule}.pcap')
+                rules.write(path, function, True)
+                self.assertIn(rule, self.compare(path))
+                self.assertEqual(host.count(path, f'rpcrdma.expert.{rule}', 2) > 0, True)
+
+    def test_summaries(self):
+        """What the dialogs call them needs no values."""
+        out, _ = host.run('-G', 'fields')
+        names = [line.split('\t')[1] for line in out.splitlines() if '\trpcrdma.expert.' in line]
+        self.assertGreater(len(names), 60)
+        for name in names:
+            self.assertNotRegex(name, r'[{}]|^\W|\s{2}')
+
+    def test_no_double_brackets(self):
+        path = self.path('thin.pcap')
+        pcap.write(path, variants.thinned(host.recording('roce-long-call'), 20))
+        out, _ = host.run('-r', path, '-2', '-V', '-O', 'rpcrdma')
+        self.assertIn('packets-lost', out)
+        self.assertNotIn('[[', out)
+
+
+if __name__ == '__main__':
+    unittest.main()
