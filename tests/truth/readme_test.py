@@ -1,20 +1,20 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""readme_test.py RPCRDMA SOURCE: what README.md shows of the command is what the command prints. A line
-"..." stands for any number of lines."""
+"""readme_test.py RPCRDMA SOURCE DOCUMENT...: what a document shows of the command is what the command
+prints, typed as shown in a folder with captures/ in it. A line "..." stands for any number of lines."""
 import os
-import shlex
 import subprocess
 import sys
+import tempfile
 
 
 def examples(text):
-    """(command, lines shown) of each indented block that starts with "$ rpcrdma"."""
+    """(command, lines shown) of each "$ rpcrdma" in an indented block."""
     shown = None
     for line in text.splitlines():
         if line.startswith('    $ rpcrdma '):
             shown = []
-            yield shlex.split(line[6:]), shown
+            yield line[6:], shown
         elif line.startswith('    ') and shown is not None:
             shown.append(line[4:])
         else:
@@ -36,17 +36,30 @@ def differs(shown, printed):
 
 
 def main():
-    command, source = sys.argv[1:]
-    with open(os.path.join(source, 'README.md'), encoding='utf-8') as file:
-        found = list(examples(file.read()))
-    failed = not found
-    for words, shown in found:
-        # examples are shown from the top of the tree; the exit status is not theirs to show
-        run = subprocess.run([command, *words[1:]], capture_output=True, text=True, cwd=source, check=False)
-        line = differs(shown, [one.rstrip() for one in run.stdout.splitlines()])
-        if line is not None:
-            failed = True
-            print(f"README.md: {' '.join(words)}: not printed there: {line}")
+    program, source, *documents = sys.argv[1:]
+    failed = False
+    with tempfile.TemporaryDirectory() as folder:
+        os.symlink(program, os.path.join(folder, 'rpcrdma'))
+        os.symlink(os.path.join(source, 'captures'), os.path.join(folder, 'captures'))
+        environment = {**os.environ, 'PATH': folder + ':' + os.environ['PATH']}
+        for document in documents:
+            with open(os.path.join(source, document), encoding='utf-8') as file:
+                found = list(examples(file.read()))
+            if not found:
+                failed = True
+                print(f'{document}: no example')
+            for command, shown in found:
+                # what is said on standard error is shown where nothing else is; the exit status never
+                run = subprocess.run(command, shell=True, capture_output=True, text=True, cwd=folder,
+                                     env=environment, check=False)
+                if run.returncode not in (0, 1):
+                    failed = True
+                    print(f'{document}: {command}: status {run.returncode}: {run.stderr}')
+                printed = run.stdout or (run.stderr if shown else '')
+                line = differs(shown, [one.rstrip() for one in printed.splitlines()])
+                if line is not None:
+                    failed = True
+                    print(f'{document}: {command}: not printed there: {line}')
     sys.exit(failed)
 
 
