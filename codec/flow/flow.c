@@ -1,178 +1,481 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "flow/internal.h"
-#include "flow/rpc/rpc_stage.h"
+#include "flow/flow_state.h"
 
 #include <stdlib.h>
 
-enum { NFS_RDMA_PORT = 20049 };
+#include "wire/hot.h"
+
+/*
+ * The pump: takes events out of one stage and gives them to the next, and is the only one that ends
+ * and frees connections, between events. No stage calls one above it: it answers, or it appends an
+ * event that is taken out here.
+ *
+ *     operation -> streams -> conns -> [admission queue] -> messages -> rpcs, credits -> sink
+ *
+ * Where nothing is kept back, an event goes through all stages by reference and nothing is copied.
+ */
+
+enum { NFS_RDMA_PORT = 20049, BOTH = 2 };
 #define DEFAULT_MEMORY ((size_t)64 << 20)
 
-static void *copy(struct flow *flow, const void *from, size_t size)
+static bool start_stages(struct rpcrdma_flow *flow, const struct rpcrdma_flow_config *config)
 {
-    void *to = flow_alloc_always(&flow->memory, size);
+    static const uint16_t port = NFS_RDMA_PORT;
+    struct flow_context *context = &flow->context;
+    const struct rpcrdma_flow_sink *sink = &context->sink;
+    const struct flow_selection selection = {.qpns = config->qpns,
+                                             .n_qpns = config->n_qpns,
+                                             .tcp_ports = config->tcp_ports,
+                                             .n_tcp_ports = config->n_tcp_ports,
+                                             .all = config->all};
+    struct flow_conns_config conns = {.ports = config->ports ? config->ports : &port,
+                                      .n_ports = config->ports ? config->n_ports : 1,
+                                      .dialect = config->dialect,
+                                      .above = flow_messages_above()};
+    bool rpcs = sink->rpc || sink->transaction || sink->payload_stream || sink->data_transfer;
 
-    if (to)
-        memcpy(to, from, size);
-    return to;
+    conns.messages_only = !rpcs && !config->credits;
+    flow->streams = flow_streams_new(context, &selection);
+    if (flow->streams)
+        flow->conns = flow_conns_new(context, flow->streams, &conns);
+    if (flow->conns)
+        flow->messages =
+            flow_messages_new(context, flow->conns, config->dialect, config->unordered);
+    if (!flow->messages)
+        return false;
+    if (rpcs)
+        flow->rpcs = flow_rpcs_new(context);
+    if (config->credits)
+        flow->credits = flow_credits_new(context);
+    return !rpcs == !flow->rpcs && config->credits == (flow->credits != NULL);
 }
 
 struct rpcrdma_flow *rpcrdma_flow_new(const struct rpcrdma_flow_config *config,
                                       const struct rpcrdma_flow_sink *sink)
 {
-    static const uint16_t port = NFS_RDMA_PORT;
-    struct rpcrdma_flow *handle = calloc(1, sizeof(*handle));
-    struct flow *flow;
+    static const struct rpcrdma_flow_config defaults;
+    struct rpcrdma_flow *flow = calloc(1, sizeof(*flow));
 
-    if (!handle)
+    if (!flow)
         return NULL;
-    flow = &handle->flow;
-    flow->sink = *sink;
-    flow->memory.limit = config && config->max_memory ? (size_t)config->max_memory : DEFAULT_MEMORY;
-    flow->dialect = config ? config->dialect : NULL;
-    flow->unordered = config && config->unordered;
-    flow->n_ports = config && config->ports ? config->n_ports : 1;
-    flow->n_qpns = config && config->qpns ? config->n_qpns : 0;
-    flow->n_tcp_ports = config && config->tcp_ports ? config->n_tcp_ports : 0;
-    flow->all = config && config->all;
-    if (flow->n_ports)
-        flow->ports = copy(flow, config && config->ports ? config->ports : &port,
-                           flow->n_ports * sizeof(*flow->ports));
-    if (flow->n_qpns)
-        flow->qpns = copy(flow, config->qpns, flow->n_qpns * sizeof(*flow->qpns));
-    if (flow->n_tcp_ports)
-        flow->tcp_ports =
-            copy(flow, config->tcp_ports, flow->n_tcp_ports * sizeof(*flow->tcp_ports));
-    if (sink->rpc || sink->transaction || sink->payload_stream || sink->data_transfer)
-        flow->track = track_new(flow);
-    if (flow->memory.failed || (config && config->credits && !flow_credits_start(flow))) {
-        rpcrdma_flow_free(handle);
+    if (!config)
+        config = &defaults;
+    flow->context.sink = *sink;
+    flow->context.memory.limit = config->max_memory ? (size_t)config->max_memory : DEFAULT_MEMORY;
+    if (!start_stages(flow, config)) {
+        rpcrdma_flow_free(flow);
         return NULL;
     }
-    return handle;
+    return flow;
 }
 
-void flow_observe(struct flow *flow, struct flow_observer *observer)
+/* Connections: their end, and what it brings. */
+
+static void pump(struct rpcrdma_flow *flow, struct flow_direction *dir, bool last);
+static void drain(struct rpcrdma_flow *flow, struct flow_conn *conn);
+
+/* What is held of it is given out; nothing more will come. */
+static void give_out(struct rpcrdma_flow *flow, struct flow_conn *conn)
 {
-    observer->slot = flow->n_observers;
-    flow->observers[flow->n_observers++] = observer;
+    for (int i = 0; i < 2; i++) {
+        struct flow_direction *dir = flow_conn_direction(conn, i);
+
+        if (dir) {
+            flow_stream_review(dir, true);
+            pump(flow, dir, true);
+        }
+    }
+    if (flow_conn_is_rpcrdma(conn)) {
+        flow_admission_open(flow->conns, conn);
+        flow_message_settle(flow->messages, conn);
+        drain(flow, conn);
+        flow_message_end(flow->messages, conn);
+    }
+    flow_admission_drop(flow->conns, conn);
+    flow_admission_open(flow->conns, conn);
 }
 
-void flow_report(struct flow *flow, const struct flow_conn *conn,
-                 const struct rpcrdma_finding *finding)
+/* `ended`: because the capture did. */
+static void finish(struct rpcrdma_flow *flow, struct flow_conn *conn, bool ended)
 {
-    /* what is made of an operation for which there was no memory is not what was on the wire */
-    if (flow->sink.finding && !flow->memory.failed)
-        flow->sink.finding(flow->sink.context, conn ? &conn->pub : NULL, finding);
+    const struct rpcrdma_connection *pub = flow_conn_public(conn);
+    const struct rpcrdma_flow_sink *sink = &flow->context.sink;
+
+    give_out(flow, conn);
+    if (pub->number != 0) {
+        flow_message_flush(flow->messages, true); /* its messages come before its end */
+        if (flow->rpcs)
+            flow_rpc_close(flow->rpcs, conn);
+        if (flow->credits)
+            flow_credit_close(flow->credits, conn, ended);
+        if (sink->connection)
+            sink->connection(sink->context, pub);
+    }
+    flow_message_close(flow->messages, conn);
+    flow_conn_free(flow->conns, conn);
 }
 
-/* Ends every connection without telling anyone. */
-static void discard(struct flow *flow)
+/* Connections whose time is over: merged into another, or disconnected long ago. */
+static void reap(struct rpcrdma_flow *flow)
 {
-    flow->sink = (struct rpcrdma_flow_sink){0};
-    while (flow->oldest)
-        flow_conn_finish(flow, flow->oldest);
-    flow_order_flush(flow, true);
-    while (flow->oldest_direction)
-        flow_direction_free(flow, flow->oldest_direction);
+    struct flow_conn *conn, *into;
+    bool swapped;
+
+    while ((conn = flow_conn_overdue(flow->conns, &into, &swapped))) {
+        if (into)
+            flow_message_merge(into, conn, swapped);
+        finish(flow, conn, false);
+    }
 }
 
-void rpcrdma_flow_free(struct rpcrdma_flow *handle)
+/* The memory limit was reached: the connection that was silent longest goes, with what is held of
+ * it. False: there is none that may. */
+static bool evict(struct rpcrdma_flow *flow)
 {
-    struct flow *flow;
+    struct flow_conn *victim = flow->context.memory.failed ? NULL : flow_conn_victim(flow->conns);
 
-    if (!handle)
+    if (!victim)
+        return false;
+    if (flow_conn_public(victim)->number != 0)
+        flow_report(&flow->context, flow_conn_public(victim),
+                    &(struct rpcrdma_finding){.rule = RPCRDMA_RULE_MEMORY_LIMIT,
+                                              .frame = flow->context.frame,
+                                              .offset = -1,
+                                              .arg = {flow->context.memory.limit}});
+    finish(flow, victim, false);
+    flow_message_trim(flow->messages);
+    return true;
+}
+
+/* A direction that nobody knows anything of goes first, but for the `spare` youngest. */
+static bool make_room(struct rpcrdma_flow *flow, uint32_t spare)
+{
+    struct flow_direction *dir = flow_direction_unowned(flow->streams, spare);
+
+    if (!dir)
+        return evict(flow);
+    flow_direction_free(flow->streams, dir);
+    return true;
+}
+
+/* Events, on their way up. */
+
+RPCRDMA_HOT static void deliver_op(struct rpcrdma_flow *flow, struct flow_conn *conn,
+                                   const struct flow_direction *dir, const struct rpcrdma_op *op)
+{
+    int sender = 1 - dir->index;
+
+    switch (op->kind) {
+    case RPCRDMA_OP_READ_REQUEST: {
+        struct flow_direction *asks = flow_conn_direction(conn, dir->index);
+        struct flow_read *read = flow_read_add(flow->streams, asks, op);
+
+        if (read && flow->rpcs)
+            flow_rpc_read_request(flow->rpcs, conn, sender, read, flow_read_capacity(asks));
+        break;
+    }
+    case RPCRDMA_OP_READ_RESPONSE: {
+        struct flow_direction *asked = flow_conn_direction(conn, sender);
+        uint64_t offset = 0;
+        struct flow_read *read = asked ? flow_read_find(asked, op, &offset) : NULL;
+
+        if (flow->rpcs)
+            flow_rpc_read_response(flow->rpcs, conn, sender, read, offset, op);
+        /* it acknowledges what was sent before the request */
+        if (flow->credits && op->carrier != RPCRDMA_CARRIER_IWARP)
+            flow_credit_ack(flow->credits, conn, sender, op);
+        break;
+    }
+    case RPCRDMA_OP_ACK:
+        if (flow->credits)
+            flow_credit_ack(flow->credits, conn, sender, op);
+        break;
+    case RPCRDMA_OP_NAK:
+    case RPCRDMA_OP_TERMINATE:
+        if (flow->credits)
+            flow_credit_nak(flow->credits, conn, sender, op);
+        break;
+    default:
+        break;
+    }
+}
+
+RPCRDMA_HOT static void deliver_send(struct rpcrdma_flow *flow, struct flow_conn *conn,
+                                     const struct flow_direction *dir, const struct flow_send *send)
+{
+    struct flow_making making;
+
+    flow_message_make(flow->messages, conn, dir, send, &making);
+    if (flow->rpcs)
+        flow_rpc_message(flow->rpcs, conn, &making.event);
+    if (flow->credits)
+        flow_credit_message(flow->credits, conn, &making.event);
+    flow_message_emit(flow->messages, conn, &making.out);
+}
+
+/* An event whose turn it is. */
+RPCRDMA_HOT static void deliver(struct rpcrdma_flow *flow, struct flow_conn *conn,
+                                const struct flow_direction *dir,
+                                const struct flow_stream_event *event)
+{
+    int sender = 1 - dir->index;
+
+    flow_conn_number(flow->conns, conn);
+    switch (event->kind) {
+    case FLOW_STREAM_SEND:
+        deliver_send(flow, conn, dir, &event->send);
+        break;
+    case FLOW_STREAM_WRITE:
+        if (flow->rpcs)
+            flow_rpc_write(flow->rpcs, conn, sender, event->op, &event->write);
+        break;
+    case FLOW_STREAM_GAP:
+        flow_message_gap(flow->messages, conn, sender, &event->gap);
+        if (flow->credits)
+            flow_credit_gap(flow->credits, conn, sender, &event->gap);
+        break;
+    default:
+        deliver_op(flow, conn, dir, event->op);
+        break;
+    }
+}
+
+/* What was kept of a connection that waits for nothing any more. */
+static void drain(struct rpcrdma_flow *flow, struct flow_conn *conn)
+{
+    struct flow_kept *kept;
+
+    while ((kept = flow_admission_next(flow->conns, conn))) {
+        deliver(flow, conn, kept->dir, &kept->event);
+        flow_admission_free(flow->conns, kept);
+    }
+}
+
+/* Gives up waiting where the bounds say so. */
+static void review(struct rpcrdma_flow *flow, struct flow_direction *dir)
+{
+    struct flow_conn *conn = dir->conn;
+
+    switch (flow_admission_review(flow->conns, conn)) {
+    case FLOW_PATIENCE_LEFT:
+    case FLOW_PATIENCE_NEVER:
         return;
-    flow = &handle->flow;
-    discard(flow);
-    flow_credits_free(flow);
-    track_free(flow->track);
-    flow_call_trim(flow);
-    flow_table_free(&flow->directions, &flow->memory);
-    flow_table_free(&flow->cm, &flow->memory);
-    flow_table_free(&flow->calls, &flow->memory);
-    flow_table_free(&flow->unpaired, &flow->memory);
-    flow_table_free(&flow->half_open, &flow->memory);
-    free(flow->handles);
-    free(flow->awaiting);
-    free(flow->ports);
-    free(flow->qpns);
-    free(flow->tcp_ports);
-    free(handle);
+    case FLOW_PATIENCE_PAIRED:
+        reap(flow);
+        break;
+    case FLOW_PATIENCE_FULL:
+        flow->overfull = true;
+        flow_message_settle(flow->messages, conn);
+        break;
+    case FLOW_PATIENCE_OVER:
+        flow_message_settle(flow->messages, conn);
+        break;
+    }
+    drain(flow, dir->conn);
+}
+
+/* What an event tells of its connection: it may be another one after. */
+RPCRDMA_HOT static struct flow_conn *admit(struct rpcrdma_flow *flow, struct flow_direction *dir,
+                                           const struct flow_stream_event *event, bool last)
+{
+    struct flow_conn *conn = flow_conn_event(flow->conns, dir, event, last);
+
+    while (!conn && flow_conns_lacked_memory(flow->conns) && evict(flow))
+        conn = flow_conn_event(flow->conns, dir, event, last);
+    if (!last)
+        reap(flow);
+    if (dir->conn)
+        drain(flow, dir->conn);
+    return conn;
+}
+
+RPCRDMA_HOT static void event_of(struct rpcrdma_flow *flow, struct flow_direction *dir,
+                                 const struct flow_stream_event *event, bool last)
+{
+    struct flow_conn *conn = admit(flow, dir, event, last);
+
+    if (!conn)
+        return;
+    if (event->kind == FLOW_STREAM_PREVIEW) {
+        flow_message_preview(flow->messages, conn, dir, &event->send);
+        return;
+    }
+    if (event->kind == FLOW_STREAM_SEND) {
+        flow_message_evidence(flow->messages, conn, dir, &event->send);
+        drain(flow, conn);
+    }
+    if (!flow_conn_keeps(conn)) {
+        deliver(flow, conn, dir, event);
+        return;
+    }
+    if (event->kind == FLOW_STREAM_SEND && !event->waited)
+        flow_message_preview(flow->messages, conn, dir, &event->send);
+    flow_admission_keep(flow->conns, conn, dir, event);
+    if (!last)
+        review(flow, dir);
+}
+
+/* A QP number belongs to another connection now: all that was known under it ends. */
+static void forget(struct rpcrdma_flow *flow, struct flow_direction *dir)
+{
+    if (dir->conn)
+        finish(flow, dir->conn, false);
+    else
+        flow_direction_free(flow->streams, dir);
+}
+
+static struct flow_direction *find(struct rpcrdma_flow *flow, const struct rpcrdma_op *op)
+{
+    struct flow_direction *dir;
+
+    while (!(dir = flow_direction_find(flow->streams, op)))
+        if (flow->context.memory.failed || !make_room(flow, 0))
+            return NULL;
+    return dir;
+}
+
+/* All that comes out of a stream now; not after an operation was given, which may renew it. */
+static void pump(struct rpcrdma_flow *flow, struct flow_direction *dir, bool last)
+{
+    const struct flow_stream_event *event;
+
+    while ((event = flow_stream_next(flow->streams, dir)))
+        event_of(flow, dir, event, last);
+}
+
+/* The connection keeps as much as it may. What is given out may pair the direction, and its
+ * connection be another one then. */
+static void give_up_gaps(struct rpcrdma_flow *flow, struct flow_direction *dir)
+{
+    for (int i = 0; dir->conn && i < 2; i++) {
+        struct flow_direction *each = flow_conn_direction(dir->conn, i);
+
+        if (each) {
+            flow_stream_review(each, true);
+            pump(flow, each, false);
+        }
+    }
+    flow->overfull = false;
+    if (dir->conn)
+        drain(flow, dir->conn);
+}
+
+RPCRDMA_HOT static void request(struct rpcrdma_flow *flow, struct flow_direction *dir,
+                                const struct rpcrdma_op *op)
+{
+    const struct flow_stream_event *event;
+
+    flow_stream_op(flow->streams, dir, op);
+    while ((event = flow_stream_next(flow->streams, dir))) {
+        if (event->kind == FLOW_STREAM_RENEWED) {
+            forget(flow, dir);
+            dir = find(flow, op);
+            if (!dir)
+                return;
+            flow_stream_op(flow->streams, dir, op);
+            continue;
+        }
+        event_of(flow, dir, event, false);
+    }
+    if (flow->overfull)
+        give_up_gaps(flow, dir);
+}
+
+RPCRDMA_HOT static void response(struct rpcrdma_flow *flow, struct flow_direction *dir,
+                                 const struct rpcrdma_op *op)
+{
+    struct flow_stream_event event;
+
+    flow_conn_response(flow->conns, dir, op);
+    event.kind = FLOW_STREAM_OP;
+    event.taken = event.waited = false;
+    event.order = flow->context.frame;
+    event.op = op;
+    event_of(flow, dir, &event, false);
+    if (flow->overfull)
+        give_up_gaps(flow, dir);
 }
 
 /* What time and later packets decide. */
-static void check(struct flow *flow, struct flow_direction *dir)
+static void check(struct rpcrdma_flow *flow, struct flow_direction *dir)
 {
-    /* what is given out may pair the half, and its connection be another one then */
+    /* what is given out may pair the direction, and its connection be another one then */
     for (int i = 0; i < 2; i++) {
-        struct flow_direction *each = dir->conn->dir[i];
+        struct flow_direction *each = flow_conn_direction(dir->conn, i);
 
-        if (each && each->reorder)
-            flow_stream_check(flow, each, false);
+        if (each && flow_stream_waits(each, NULL, NULL)) {
+            flow_stream_review(each, false);
+            pump(flow, each, false);
+        }
     }
-    if (dir->conn->waiting != 0)
-        flow_admission_check(flow, dir->conn);
+    if (flow_conn_waiting(dir->conn) != 0)
+        review(flow, dir);
+    if (flow->overfull)
+        give_up_gaps(flow, dir);
 }
 
 /* Connections that hold something back and are silent now: time decides for them, too. */
-static void check_silent(struct flow *flow)
+static void check_silent(struct rpcrdma_flow *flow)
 {
-    struct flow_conn *conn = flow->holding;
+    struct flow_conn *conn;
 
-    if (flow->time_ns < flow->next_check_ns && flow->next_check_ns - flow->time_ns < FLOW_CHECK_NS)
-        return;
-    flow->next_check_ns = flow->time_ns + FLOW_CHECK_NS;
-    while (conn) {
-        struct flow_direction *dir = conn->dir[0] ? conn->dir[0] : conn->dir[1];
-        bool old = conn->admission && flow->time_ns - conn->admission_since_ns > FLOW_ADMISSION_NS;
+    while ((conn = flow_admission_silent(flow->conns))) {
+        struct flow_direction *dir = flow_conn_direction(conn, 0);
 
-        if (dir && (old || conn->waiting & (FLOW_WAIT_GAP0 | FLOW_WAIT_GAP1)) &&
-            conn->checked_ns != flow->time_ns) {
-            conn->checked_ns = flow->time_ns;
-            check(flow, dir);
-            conn = flow->holding; /* the list may be another one now */
-        } else {
-            conn = conn->next_holding;
-        }
+        check(flow, dir ? dir : flow_conn_direction(conn, 1));
     }
 }
 
-RPCRDMA_HOT static void data(struct flow *flow, const struct rpcrdma_op *op)
+RPCRDMA_HOT static void data(struct rpcrdma_flow *flow, const struct rpcrdma_op *op)
 {
-    struct flow_direction *dir = flow_direction_find(flow, op);
+    struct flow_direction *dir = find(flow, op);
 
     if (!dir || dir->foreign)
         return;
     if (dir->conn) {
-        flow_conn_touch(flow, dir->conn);
-        if (dir->conn->waiting != 0)
+        flow_conn_touch(flow->conns, dir->conn);
+        if (flow_conn_waiting(dir->conn) != 0)
             check(flow, dir);
     }
-    dir->last_frame = flow->frame;
+    dir->last_frame = flow->context.frame;
     switch (op->kind) {
     case RPCRDMA_OP_SEND:
     case RPCRDMA_OP_WRITE:
     case RPCRDMA_OP_READ_REQUEST:
     case RPCRDMA_OP_ATOMIC:
     case RPCRDMA_OP_LOST:
-        flow_request(flow, dir, op);
+        request(flow, dir, op);
         break;
     default:
-        flow_answer(flow, dir, op);
+        response(flow, dir, op);
         break;
     }
 }
 
-RPCRDMA_HOT bool rpcrdma_flow_op(struct rpcrdma_flow *handle, const struct rpcrdma_op *op)
+/* Messages that set a connection up, or end it. */
+static void set_up(struct rpcrdma_flow *flow, const struct rpcrdma_op *op)
 {
-    struct flow *flow = &handle->flow;
+    struct flow_conn *conn;
 
-    if (flow->memory.failed)
+    do {
+        while ((conn = flow_setup_obstacle(flow->conns, op)))
+            finish(flow, conn, false);
+        conn = flow_setup(flow->conns, op);
+    } while (!conn && flow_conns_lacked_memory(flow->conns) && make_room(flow, BOTH));
+    reap(flow);
+    if (conn)
+        drain(flow, conn);
+}
+
+RPCRDMA_HOT bool rpcrdma_flow_op(struct rpcrdma_flow *flow, const struct rpcrdma_op *op)
+{
+    struct flow_context *context = &flow->context;
+
+    if (context->memory.failed)
         return false;
-    flow->frame = op->frame;
-    flow->time_ns = op->time_ns;
-    if (flow->holding)
-        check_silent(flow);
+    context->frame = op->frame;
+    context->time_ns = op->time_ns;
+    check_silent(flow);
     switch (op->kind) {
     case RPCRDMA_OP_CONNECT:
     case RPCRDMA_OP_ACCEPT:
@@ -180,71 +483,106 @@ RPCRDMA_HOT bool rpcrdma_flow_op(struct rpcrdma_flow *handle, const struct rpcrd
     case RPCRDMA_OP_REJECT:
     case RPCRDMA_OP_DISCONNECT:
     case RPCRDMA_OP_RESET:
-        flow_cm(flow, op);
+        set_up(flow, op);
         break;
     default:
         data(flow, op);
         break;
     }
-    if (flow->queue)
-        flow_order_flush(flow, false);
-    if (flow->memory.refused > 0 && !flow->said_limit) {
+    flow_message_flush(flow->messages, false);
+    if (context->memory.refused > 0 && !flow->said_limit) {
         flow->said_limit = true;
-        flow_report(flow, NULL,
+        flow_report(context, NULL,
                     &(struct rpcrdma_finding){.rule = RPCRDMA_RULE_MEMORY_LIMIT,
-                                              .frame = flow->frame,
+                                              .frame = context->frame,
                                               .offset = -1,
-                                              .arg = {flow->memory.limit}});
+                                              .arg = {context->memory.limit}});
     }
-    return !flow->memory.failed;
+    return !context->memory.failed;
 }
 
-const struct rpcrdma_connection *rpcrdma_flow_connection(struct rpcrdma_flow *handle,
+const struct rpcrdma_connection *rpcrdma_flow_connection(struct rpcrdma_flow *flow,
                                                          const struct rpcrdma_op *op)
 {
-    const struct flow_direction *dir = flow_direction_seen(&handle->flow, op);
+    const struct flow_direction *dir = flow_direction_seen(flow->streams, op);
 
-    if (!dir || !dir->conn || dir->conn->class != FLOW_RPCRDMA)
+    if (!dir || !dir->conn || !flow_conn_is_rpcrdma(dir->conn))
         return NULL;
-    return &dir->conn->pub;
+    return flow_conn_public(dir->conn);
 }
 
-uint64_t rpcrdma_flow_stream(struct rpcrdma_flow *handle, const struct rpcrdma_op *op)
+uint64_t rpcrdma_flow_stream(struct rpcrdma_flow *flow, const struct rpcrdma_op *op)
 {
     const struct flow_direction *dir;
     const struct flow_conn *conn;
 
     if (op->carrier != RPCRDMA_CARRIER_IWARP && op->connect) {
-        conn = flow_cm_conn(&handle->flow, op);
+        const struct rpcrdma_connection *pub;
+
+        conn = flow_setup_conn(flow->conns, op);
         if (!conn)
             return 0;
-        return conn->pub.stream[0] ? conn->pub.stream[0] : conn->pub.stream[1];
+        pub = flow_conn_public_const(conn);
+        return pub->stream[0] ? pub->stream[0] : pub->stream[1];
     }
-    dir = flow_direction_seen(&handle->flow, op);
+    dir = flow_direction_seen(flow->streams, op);
     return dir ? dir->id : 0;
 }
 
-bool rpcrdma_flow_undecided(struct rpcrdma_flow *handle, const struct rpcrdma_op *op)
+bool rpcrdma_flow_undecided(struct rpcrdma_flow *flow, const struct rpcrdma_op *op)
 {
-    const struct flow_direction *dir = flow_direction_seen(&handle->flow, op);
+    const struct flow_direction *dir = flow_direction_seen(flow->streams, op);
 
     if (!dir || dir->foreign)
         return false;
-    if (dir->conn && (dir->conn->class != FLOW_UNCLASSIFIED || dir->conn->gave_up))
+    if (dir->conn && !flow_conn_is_undecided(dir->conn))
         return false;
-    return (dir->conn && dir->conn->admission) ||
-           handle->flow.time_ns - dir->first_time_ns <= FLOW_ADMISSION_NS;
+    return (dir->conn && flow_admission_holds(dir->conn)) ||
+           flow->context.time_ns - dir->first_time_ns <= FLOW_ADMISSION_NS;
 }
 
-bool rpcrdma_flow_end(struct rpcrdma_flow *handle)
+bool rpcrdma_flow_end(struct rpcrdma_flow *flow)
 {
-    struct flow *flow = &handle->flow;
+    struct flow_conn *conn;
 
-    flow->ending = true;
-    for (struct flow_conn *conn = flow->oldest; conn; conn = conn->newer)
-        flow_conn_last(flow, conn);
-    flow_order_flush(flow, true);
-    while (flow->oldest)
-        flow_conn_finish(flow, flow->oldest);
-    return !flow->memory.failed;
+    for (conn = flow_conns_oldest(flow->conns); conn; conn = flow_conn_newer(conn))
+        give_out(flow, conn);
+    flow_message_flush(flow->messages, true);
+    while ((conn = flow_conns_oldest(flow->conns)))
+        finish(flow, conn, true);
+    return !flow->context.memory.failed;
+}
+
+void rpcrdma_flow_credits(struct rpcrdma_flow *flow, bool restart)
+{
+    if (flow->credits)
+        flow_credits_report(flow->credits, restart);
+}
+
+/* Ends every connection without telling anyone. */
+static void discard(struct rpcrdma_flow *flow)
+{
+    struct flow_conn *conn;
+    struct flow_direction *dir;
+
+    flow->context.sink = (struct rpcrdma_flow_sink){0};
+    while ((conn = flow_conns_oldest(flow->conns)))
+        finish(flow, conn, true);
+    flow_message_flush(flow->messages, true);
+    while ((dir = flow_direction_unowned(flow->streams, 0)))
+        flow_direction_free(flow->streams, dir);
+}
+
+void rpcrdma_flow_free(struct rpcrdma_flow *flow)
+{
+    if (!flow)
+        return;
+    if (flow->messages)
+        discard(flow);
+    flow_credits_free(flow->credits);
+    flow_rpcs_free(flow->rpcs);
+    flow_messages_free(flow->messages);
+    flow_conns_free(flow->conns);
+    flow_streams_free(flow->streams);
+    free(flow);
 }

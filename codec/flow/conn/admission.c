@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "flow/internal.h"
+#include "flow/conn/conn_state.h"
 
 /*
  * Events kept back, in order, while their connection is undecided: not known to be RPC-over-RDMA,
@@ -7,238 +7,274 @@
  * and time; on the bound they are given out with what is known then.
  */
 
-static struct flow_event *new_event(struct flow *flow, struct flow_direction *dir, size_t bytes)
-{
-    size_t size = sizeof(struct flow_event) + bytes;
-    struct flow_event *event = flow_alloc(&flow->memory, size);
+#define CHECK_NS INT64_C(50000000) /* how often silent connections are looked at */
+/* what is held longer than it should be waits for nothing that will come soon */
+#define PATIENCE_NS (FLOW_ADMISSION_NS + 2 * CHECK_NS)
 
-    if (!event)
-        return NULL;
-    event->size = size;
-    event->dir = dir;
-    event->order = dir->order ? dir->order : flow->frame;
-    return event;
+/* Requests, whose order is their PSNs'; responses have that of the capture. */
+static bool is_request(const struct flow_kept *kept)
+{
+    return kept->event.kind != FLOW_STREAM_OP || kept->op.kind <= RPCRDMA_OP_ATOMIC;
 }
 
-/* Requests, whose order is their PSNs'; answers have that of the capture. */
-static bool is_request(const struct flow_event *event)
+static bool stays_before(const struct flow_kept *there, const struct flow_kept *kept)
 {
-    return event->kind != FLOW_EVENT_OP || event->op.kind <= RPCRDMA_OP_ATOMIC;
-}
-
-static bool stays_before(const struct flow_event *there, const struct flow_event *event)
-{
-    return there->order <= event->order ||
-           (there->dir == event->dir && is_request(there) && is_request(event));
+    return there->event.order <= kept->event.order ||
+           (there->dir == kept->dir && is_request(there) && is_request(kept));
 }
 
 /* In the order of the capture; the requests of one half stay in theirs. */
-static void insert(struct flow_conn *conn, struct flow_event *event)
+static void insert(struct flow_conn *conn, struct flow_kept *kept)
 {
-    struct flow_event **at = &conn->admission;
+    struct flow_kept **at = &conn->admission;
 
-    if (conn->admission_tail && stays_before(conn->admission_tail, event)) {
+    if (conn->admission_tail && stays_before(conn->admission_tail, kept)) {
         at = &conn->admission_tail->next;
     } else {
-        for (struct flow_event **e = &conn->admission; *e; e = &(*e)->next)
-            if (stays_before(*e, event))
+        for (struct flow_kept **e = &conn->admission; *e; e = &(*e)->next)
+            if (stays_before(*e, kept))
                 at = &(*e)->next;
     }
-    event->next = *at;
-    *at = event;
-    if (!event->next)
-        conn->admission_tail = event;
+    kept->next = *at;
+    *at = kept;
+    if (!kept->next)
+        conn->admission_tail = kept;
     conn->admission_count++;
-    conn->admission_bytes += event->size;
+    conn->admission_bytes += kept->size;
 }
 
-static void push(struct flow *flow, struct flow_conn *conn, struct flow_event *event)
+static void copy_bytes(struct flow_kept *kept, const uint8_t **data, uint32_t n)
 {
-    if (!conn->admission)
-        conn->admission_since_ns = flow->time_ns;
-    insert(conn, event);
-    flow_order_holding(flow, conn);
-    flow_admission_check(flow, conn);
-}
-
-void flow_admission_op(struct flow *flow, struct flow_conn *conn, struct flow_direction *dir,
-                       const struct rpcrdma_op *op, const struct flow_write *write)
-{
-    uint32_t n = op->caplen;
-    struct flow_event *event = new_event(flow, dir, n);
-
-    if (!event)
-        return;
-    event->kind = FLOW_EVENT_OP;
-    event->op = *op;
     if (n > 0)
-        memcpy(event->bytes, op->data, n);
-    event->op.data = event->bytes;
-    event->op.connect = NULL;
-    if (write) {
-        event->placed = write->placed;
-        event->rkey = write->rkey;
-        event->address = write->address;
+        memcpy(kept->bytes, *data, n);
+    *data = kept->bytes;
+}
+
+void flow_admission_keep(struct flow_conns *conns, struct flow_conn *conn,
+                         struct flow_direction *dir, const struct flow_stream_event *event)
+{
+    uint32_t bytes = event->op                         ? event->op->caplen
+                     : event->kind == FLOW_STREAM_SEND ? event->send.caplen
+                                                       : 0;
+    size_t size = sizeof(struct flow_kept) + bytes;
+    struct flow_kept *kept = flow_alloc(&conns->context->memory, size);
+
+    if (!kept)
+        return;
+    kept->size = size;
+    kept->dir = dir;
+    kept->event = *event;
+    if (event->op) {
+        kept->op = *event->op;
+        kept->op.connect = NULL;
+        kept->event.op = &kept->op;
+        copy_bytes(kept, &kept->op.data, bytes);
+    } else if (event->kind == FLOW_STREAM_SEND) {
+        copy_bytes(kept, &kept->event.send.data, bytes);
     }
-    push(flow, conn, event);
+    if (!conn->admission)
+        conn->admission_since_ns = conns->context->time_ns;
+    insert(conn, kept);
+    conn_update_holding(conns, conn);
 }
 
-void flow_admission_send(struct flow *flow, struct flow_conn *conn, struct flow_direction *dir,
-                         const struct flow_send *send)
-{
-    struct flow_event *event = new_event(flow, dir, send->caplen);
-
-    if (!event)
-        return;
-    event->kind = FLOW_EVENT_SEND;
-    event->send = *send;
-    if (send->caplen > 0)
-        memcpy(event->bytes, send->data, send->caplen);
-    event->send.data = event->bytes;
-    push(flow, conn, event);
-}
-
-void flow_admission_gap(struct flow *flow, struct flow_conn *conn, struct flow_direction *dir,
-                        uint32_t first, uint32_t last)
-{
-    struct flow_event *event = new_event(flow, dir, 0);
-
-    if (!event)
-        return;
-    event->kind = FLOW_EVENT_GAP;
-    event->gap.first = first;
-    event->gap.last = last;
-    event->gap.frame = flow->frame;
-    event->gap.time_ns = flow->time_ns;
-    push(flow, conn, event);
-}
-
-void flow_admission_merge(struct flow *flow, struct flow_conn *into, struct flow_conn *from)
+void conn_admission_merge(struct flow_conns *conns, struct flow_conn *into, struct flow_conn *from)
 {
     if (from->admission &&
         (!into->admission || from->admission_since_ns < into->admission_since_ns))
         into->admission_since_ns = from->admission_since_ns;
     while (from->admission) {
-        struct flow_event *event = from->admission;
+        struct flow_kept *kept = from->admission;
 
-        from->admission = event->next;
-        insert(into, event);
+        from->admission = kept->next;
+        insert(into, kept);
     }
     from->admission_tail = NULL;
     from->admission_count = 0;
     from->admission_bytes = 0;
-    flow_order_holding(flow, from);
-    flow_order_holding(flow, into);
+    conn_update_holding(conns, from);
+    conn_update_holding(conns, into);
 }
 
-static struct flow_event *pop(struct flow *flow, struct flow_conn *conn)
+static struct flow_kept *pop(struct flow_conns *conns, struct flow_conn *conn)
 {
-    struct flow_event *event = conn->admission;
+    struct flow_kept *kept = conn->admission;
 
-    conn->admission = event->next;
+    conn->admission = kept->next;
     if (!conn->admission)
         conn->admission_tail = NULL;
     conn->admission_count--;
-    conn->admission_bytes -= event->size;
-    flow_order_holding(flow, conn);
-    return event;
+    conn->admission_bytes -= kept->size;
+    conn_update_holding(conns, conn);
+    return kept;
 }
 
-void flow_admission_release(struct flow *flow, struct flow_conn *conn)
+struct flow_kept *flow_admission_next(struct flow_conns *conns, struct flow_conn *conn)
 {
-    if (conn->draining)
-        return;
-    conn->draining = true;
-    while (conn->admission && conn->waiting == 0) {
-        struct flow_event *event = pop(flow, conn);
-
-        flow_deliver(flow, conn, event);
-        flow_release(&flow->memory, event, event->size);
-    }
-    conn->draining = false;
+    return conn->admission && conn->waiting == 0 ? pop(conns, conn) : NULL;
 }
 
-void flow_admission_drop(struct flow *flow, struct flow_conn *conn)
+void flow_admission_free(struct flow_conns *conns, struct flow_kept *kept)
+{
+    flow_release(&conns->context->memory, kept, kept->size);
+}
+
+bool flow_conn_keeps(const struct flow_conn *conn)
+{
+    return conn->waiting != 0 || conn->admission;
+}
+
+void flow_admission_drop(struct flow_conns *conns, struct flow_conn *conn)
 {
     while (conn->admission) {
-        struct flow_event *event = pop(flow, conn);
+        struct flow_kept *kept = pop(conns, conn);
 
-        flow_release(&flow->memory, event, event->size);
+        flow_release(&conns->context->memory, kept, kept->size);
     }
 }
 
-void flow_admission_forget(struct flow *flow, struct flow_conn *conn,
+void conn_admission_forget(struct flow_conns *conns, struct flow_conn *conn,
                            const struct flow_direction *dir)
 {
-    struct flow_event **at = &conn->admission;
+    struct flow_kept **at = &conn->admission;
 
     conn->admission_tail = NULL;
     while (*at) {
-        struct flow_event *event = *at;
+        struct flow_kept *kept = *at;
 
-        if (event->dir != dir) {
-            conn->admission_tail = event;
-            at = &event->next;
+        if (kept->dir != dir) {
+            conn->admission_tail = kept;
+            at = &kept->next;
             continue;
         }
-        *at = event->next;
+        *at = kept->next;
         conn->admission_count--;
-        conn->admission_bytes -= event->size;
-        flow_release(&flow->memory, event, event->size);
+        conn->admission_bytes -= kept->size;
+        flow_release(&conns->context->memory, kept, kept->size);
     }
     conn->waiting &= ~(uint32_t)(dir->index == 0 ? FLOW_WAIT_GAP0 : FLOW_WAIT_GAP1);
-    flow_order_holding(flow, conn);
+    conn_update_holding(conns, conn);
 }
 
-void flow_admission_clear(struct flow *flow, struct flow_conn *conn, uint32_t reason)
+void flow_conn_wait_over(struct flow_conns *conns, struct flow_conn *conn, uint32_t reason)
 {
     if (reason & FLOW_WAIT_PEER)
-        flow_pair_lacks(flow, conn, false);
+        conn_pair_lacks(conns, conn, false);
     conn->waiting &= ~reason;
-    flow_order_holding(flow, conn);
+    conn_update_holding(conns, conn);
     /* from here on it is one connection, and its own: others may be given out before it */
-    if (conn->class == FLOW_RPCRDMA && !(conn->waiting & (FLOW_WAIT_CLASS | FLOW_WAIT_PEER)))
-        flow_conn_number(flow, conn);
-    if (conn->waiting == 0)
-        flow_admission_release(flow, conn);
+    if (conn->class == CONN_RPCRDMA && !(conn->waiting & (FLOW_WAIT_CLASS | FLOW_WAIT_PEER)))
+        flow_conn_number(conns, conn);
 }
 
-void flow_admission_give_up(struct flow *flow, struct flow_conn *conn)
+void conn_give_up(struct flow_conns *conns, struct flow_conn *conn)
 {
-    conn->gave_up = true;
-    flow_admission_drop(flow, conn);
+    if (conn->class == CONN_UNCLASSIFIED)
+        conn_set_class(conn, CONN_UNLIKELY);
+    flow_admission_drop(conns, conn);
 }
 
-void flow_admission_check(struct flow *flow, struct flow_conn *conn)
+enum flow_patience flow_admission_review(struct flow_conns *conns, struct flow_conn *conn)
 {
-    bool full = conn->admission_count >= FLOW_ADMISSION_EVENTS ||
-                conn->admission_bytes >= FLOW_ADMISSION_BYTES;
-    bool old = conn->admission && flow->time_ns - conn->admission_since_ns > FLOW_ADMISSION_NS;
+    bool full = conn->admission_count >= CONN_ADMISSION_EVENTS ||
+                conn->admission_bytes >= CONN_ADMISSION_BYTES;
+    bool old =
+        conn->admission && conns->context->time_ns - conn->admission_since_ns > FLOW_ADMISSION_NS;
 
-    if (conn->draining || (!full && !old))
-        return;
+    if (!full && !old)
+        return FLOW_PATIENCE_LEFT;
     if (conn->waiting & FLOW_WAIT_CLASS) {
-        flow_admission_give_up(flow, conn);
-        return;
+        conn_give_up(conns, conn);
+        return FLOW_PATIENCE_NEVER;
     }
-    if (conn->waiting & FLOW_WAIT_PEER && flow_pair_with_half_open(flow, conn))
-        return;
-    flow_pair_lacks(flow, conn, false);
+    if (conn->waiting & FLOW_WAIT_PEER && conn_pair_with_half_open(conns, conn))
+        return FLOW_PATIENCE_PAIRED;
+    conn_pair_lacks(conns, conn, false);
     conn->waiting &= ~(uint32_t)(FLOW_WAIT_PEER | FLOW_WAIT_ROLE | FLOW_WAIT_DIALECT);
-    flow_dialect_settle(flow, conn);
-    if (full) {
-        struct flow_direction *dir = conn->dir[0] ? conn->dir[0] : conn->dir[1];
+    return full ? FLOW_PATIENCE_FULL : FLOW_PATIENCE_OVER;
+}
 
-        /* what is given out may pair the half, and its connection be another one then */
-        for (int i = 0; dir && i < 2; i++) {
-            struct flow_direction *each = dir->conn->dir[i];
+void flow_admission_open(struct flow_conns *conns, struct flow_conn *conn)
+{
+    conn->waiting = 0;
+    conn_update_holding(conns, conn);
+}
 
-            if (each)
-                flow_stream_check(flow, each, true);
-        }
-        if (dir)
-            conn = dir->conn;
+bool flow_admission_holds(const struct flow_conn *conn)
+{
+    return conn->admission != NULL;
+}
+
+/* The list of connections that keep something, or have packets ahead of a gap. */
+void conn_update_holding(struct flow_conns *conns, struct flow_conn *conn)
+{
+    bool holds = conn->admission || conn->waiting & (FLOW_WAIT_GAP0 | FLOW_WAIT_GAP1);
+
+    if (conn->holding == holds)
+        return;
+    conn->holding = holds;
+    if (holds) {
+        conn->previous_holding = NULL;
+        conn->next_holding = conns->holding;
+        if (conns->holding)
+            conns->holding->previous_holding = conn;
+        conns->holding = conn;
+        return;
     }
-    if (conn->waiting == 0)
-        flow_admission_release(flow, conn);
+    if (conn->next_holding)
+        conn->next_holding->previous_holding = conn->previous_holding;
+    if (conn->previous_holding)
+        conn->previous_holding->next_holding = conn->next_holding;
+    else
+        conns->holding = conn->next_holding;
+}
+
+struct flow_conn *flow_admission_silent(struct flow_conns *conns)
+{
+    int64_t now = conns->context->time_ns;
+
+    if (!conns->holding || (now < conns->next_check_ns && conns->next_check_ns - now < CHECK_NS))
+        return NULL;
+    conns->next_check_ns = now + CHECK_NS; /* not a hindrance at this very time */
+    /* from the beginning each time: the list may be another one now */
+    for (struct flow_conn *conn = conns->holding; conn; conn = conn->next_holding) {
+        bool old = conn->admission && now - conn->admission_since_ns > FLOW_ADMISSION_NS;
+
+        if ((conn->dir[0] || conn->dir[1]) &&
+            (old || conn->waiting & (FLOW_WAIT_GAP0 | FLOW_WAIT_GAP1)) && conn->checked_ns != now) {
+            conn->checked_ns = now;
+            return conn;
+        }
+    }
+    return NULL;
+}
+
+/* The frame of the oldest event that this connection keeps, or has behind a gap. */
+static uint64_t oldest_of(const struct flow_conns *conns, const struct flow_conn *conn)
+{
+    uint64_t oldest = UINT64_MAX, frame;
+    int64_t now = conns->context->time_ns, since;
+
+    if (conn->class != CONN_RPCRDMA)
+        return oldest;
+    if (conn->admission && now - conn->admission_since_ns <= PATIENCE_NS)
+        oldest = conn->admission->event.order;
+    for (int i = 0; i < 2; i++)
+        if (conn->dir[i] && flow_stream_waits(conn->dir[i], &frame, &since) && frame < oldest &&
+            now - since <= PATIENCE_NS)
+            oldest = frame;
+    return oldest;
+}
+
+uint64_t flow_admission_oldest(const struct flow_conns *conns)
+{
+    uint64_t oldest = UINT64_MAX;
+
+    for (const struct flow_conn *conn = conns->holding; conn; conn = conn->next_holding) {
+        uint64_t frame = oldest_of(conns, conn);
+
+        if (frame < oldest)
+            oldest = frame;
+    }
+    return oldest;
 }

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "flow/internal.h"
+#include "flow/conn/conn_state.h"
 
 #include "wire/cursor.h"
+#include "wire/message.h"
+#include "wire/plausible.h"
+#include "wire/rpc.h"
 
 /*
  * Is a Send RPC-over-RDMA? Where the set-up was captured its service port says so, or its private
@@ -19,62 +22,29 @@ static bool among(const uint16_t *ports, size_t n, uint16_t port)
     return false;
 }
 
-bool flow_port_known(const struct flow *flow, uint16_t port)
+bool conn_port_known(const struct flow_conns *conns, uint16_t port)
 {
-    return among(flow->ports, flow->n_ports, port);
+    return among(conns->ports, conns->n_ports, port);
 }
 
-bool flow_forced_qpn(const struct flow *flow, uint32_t qpn)
-{
-    for (size_t i = 0; i < flow->n_qpns; i++)
-        if (flow->qpns[i] == qpn)
-            return true;
-    return flow->all;
-}
-
-bool flow_forced_ports(const struct flow *flow, uint16_t a, uint16_t b)
-{
-    return flow->all || among(flow->tcp_ports, flow->n_tcp_ports, a) ||
-           among(flow->tcp_ports, flow->n_tcp_ports, b);
-}
-
-bool flow_forced(const struct flow *flow, const struct flow_direction *dir)
-{
-    if (dir->carrier != RPCRDMA_CARRIER_IWARP)
-        return flow_forced_qpn(flow, dir->path.qpn);
-    return flow_forced_ports(flow, (uint16_t)dir->path.qpn, (uint16_t)(dir->path.qpn >> 16));
-}
-
-/* The four words every version starts with, as far as they were captured. */
-bool flow_probe_plausible(const uint8_t *data, uint32_t caplen, uint32_t len)
-{
-    uint32_t version, type;
-
-    if (len < 16 || caplen < 16)
-        return false;
-    version = rpcrdma_get_be32(data + 4);
-    type = rpcrdma_get_be32(data + 12);
-    return (version == 1 && type <= 4) || (version == 2 && type <= 13);
-}
-
-static enum flow_verdict payload(const struct rpcrdma_message *message, struct flow_probe *out)
+static enum conn_verdict payload(const struct rpcrdma_message *message, struct conn_probe *out)
 {
     struct rpcrdma_cursor c =
         rpcrdma_cursor_init(message->payload.data, message->payload.caplen, message->payload.len);
     uint32_t xid = rpcrdma_cursor_be32(&c, ""), type, word;
 
     if (c.status == RPCRDMA_OK && xid != message->xid)
-        return FLOW_NO;
+        return CONN_NO;
     type = rpcrdma_cursor_be32(&c, "");
     if (c.status == RPCRDMA_OK && type > 1)
-        return FLOW_NO;
+        return CONN_NO;
     if (c.status == RPCRDMA_OK)
         out->msg_type = (int)type;
     word = rpcrdma_cursor_be32(&c, "");
     if (c.status == RPCRDMA_MALFORMED)
-        return FLOW_NO;
+        return CONN_NO;
     if (c.status == RPCRDMA_TRUNCATED)
-        return FLOW_MAYBE;
+        return CONN_MAYBE;
     if (type == RPCRDMA_RPC_CALL) {
         uint32_t program = rpcrdma_cursor_be32(&c, "");
 
@@ -82,22 +52,22 @@ static enum flow_verdict payload(const struct rpcrdma_message *message, struct f
         out->program = program;
     }
     /* rpcvers of a Call, reply_stat of a Reply (RFC 5531 section 9) */
-    return type == 0 ? (word == 2 ? FLOW_YES : FLOW_NO) : (word <= 1 ? FLOW_YES : FLOW_NO);
+    return type == 0 ? (word == 2 ? CONN_YES : CONN_NO) : (word <= 1 ? CONN_YES : CONN_NO);
 }
 
-static enum flow_verdict by_dialect(const struct rpcrdma_dialect *dialect,
-                                    const struct flow_send *send, struct flow_probe *out)
+static enum conn_verdict by_dialect(const struct rpcrdma_dialect *dialect,
+                                    const struct flow_send *send, struct conn_probe *out)
 {
     struct rpcrdma_message message;
     enum rpcrdma_status status =
         rpcrdma_message_decode(dialect, send->data, send->caplen, send->len, &message);
 
     if (status == RPCRDMA_MALFORMED || message.kind == RPCRDMA_KIND_UNKNOWN)
-        return FLOW_NO;
+        return CONN_NO;
     if (status == RPCRDMA_TRUNCATED)
-        return FLOW_MAYBE;
+        return CONN_MAYBE;
     if (message.payload.len == 0)
-        return FLOW_MAYBE;
+        return CONN_MAYBE;
     switch (message.kind) {
     case RPCRDMA_KIND_MSG:
     case RPCRDMA_KIND_MSGP:
@@ -107,26 +77,26 @@ static enum flow_verdict by_dialect(const struct rpcrdma_dialect *dialect,
     case RPCRDMA_KIND_REPLY_MIDDLE:
         return payload(&message, out);
     default:
-        return FLOW_NO; /* bytes after a header that carries none */
+        return CONN_NO; /* bytes after a header that carries none */
     }
 }
 
-struct flow_probe flow_probe_send(const struct flow *flow, const struct flow_send *send)
+struct conn_probe conn_probe_send(const struct flow_conns *conns, const struct flow_send *send)
 {
-    struct flow_probe best = {.verdict = FLOW_NO, .msg_type = -1};
+    struct conn_probe best = {.verdict = CONN_NO, .msg_type = -1};
 
-    if (!flow_probe_plausible(send->data, send->caplen, send->len))
+    if (!rpcrdma_message_plausible(send->data, send->caplen, send->len))
         return best;
     if (rpcrdma_get_be32(send->data + 4) == 1) {
         best.verdict = by_dialect(NULL, send, &best);
         return best;
     }
-    if (flow->dialect) {
-        best.verdict = by_dialect(flow->dialect, send, &best);
+    if (conns->dialect) {
+        best.verdict = by_dialect(conns->dialect, send, &best);
         return best;
     }
-    for (int id = RPCRDMA_CEL_00; id < RPCRDMA_DIALECT_COUNT && best.verdict != FLOW_YES; id++) {
-        struct flow_probe probe = {.msg_type = -1};
+    for (int id = RPCRDMA_CEL_00; id < RPCRDMA_DIALECT_COUNT && best.verdict != CONN_YES; id++) {
+        struct conn_probe probe = {.msg_type = -1};
 
         probe.verdict = by_dialect(rpcrdma_dialect((enum rpcrdma_dialect_id)id), send, &probe);
         if (probe.verdict > best.verdict)

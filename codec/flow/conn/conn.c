@@ -1,67 +1,67 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "flow/internal.h"
+#include "flow/conn/conn_state.h"
 
 /* Disconnected connections stay this many disconnects long: a DREP, a late Ack, a retransmission
  * still trail in, and must not look like something new. */
 enum { CLOSED_MAX = RPCRDMA_BOUND(64, 1) };
 
-static void link_conn(struct flow *flow, struct flow_conn *conn)
+static void link_conn(struct flow_conns *conns, struct flow_conn *conn)
 {
-    conn->older = flow->newest;
-    if (flow->newest)
-        flow->newest->newer = conn;
+    conn->older = conns->newest;
+    if (conns->newest)
+        conns->newest->newer = conn;
     else
-        flow->oldest = conn;
-    flow->newest = conn;
-    flow->n_conns++;
-    flow_lru_add(flow, conn);
+        conns->oldest = conn;
+    conns->newest = conn;
+    conns->n_conns++;
+    conn_lru_add(conns, conn);
 }
 
-static void unlink_conn(struct flow *flow, struct flow_conn *conn)
+static void unlink_conn(struct flow_conns *conns, struct flow_conn *conn)
 {
     if (conn->newer)
         conn->newer->older = conn->older;
     else
-        flow->newest = conn->older;
+        conns->newest = conn->older;
     if (conn->older)
         conn->older->newer = conn->newer;
     else
-        flow->oldest = conn->newer;
-    flow->n_conns--;
-    flow_lru_remove(flow, conn);
+        conns->oldest = conn->newer;
+    conns->n_conns--;
+    conn_lru_remove(conns, conn);
 }
 
-struct flow_conn *flow_conn_new(struct flow *flow, uint8_t carrier)
+struct flow_conn *conn_new(struct flow_conns *conns, uint8_t carrier)
 {
-    struct flow_conn *conn = flow_alloc(&flow->memory, sizeof(*conn));
+    struct flow_context *context = conns->context;
+    struct flow_conn *conn = flow_alloc(&context->memory, sizeof(*conn) + conns->above);
 
-    while (!conn && !flow->memory.failed && flow_conn_evict(flow))
-        conn = flow_alloc(&flow->memory, sizeof(*conn));
-    if (!conn)
+    if (!conn) {
+        conns->lacked_memory = true;
         return NULL;
-    conn->id = ++flow->ids;
+    }
+    conn->id = ++context->ids;
     conn->pub.carrier = (enum rpcrdma_carrier)carrier;
-    conn->pub.first_frame = conn->pub.last_frame = flow->frame;
-    conn->pub.first_time_ns = conn->pub.last_time_ns = flow->time_ns;
-    flow_properties_default(conn);
-    link_conn(flow, conn);
+    conn->pub.first_frame = conn->pub.last_frame = context->frame;
+    conn->pub.first_time_ns = conn->pub.last_time_ns = context->time_ns;
+    flow_conn_default_properties(conn);
+    link_conn(conns, conn);
     return conn;
 }
 
-void flow_conn_touch(struct flow *flow, struct flow_conn *conn)
+void flow_conn_touch(struct flow_conns *conns, struct flow_conn *conn)
 {
     /* what TCP held back comes with the frame it was captured in: not later than all before it */
-    if (flow->frame >= conn->pub.last_frame) {
-        conn->pub.last_frame = flow->frame;
-        conn->pub.last_time_ns = flow->time_ns;
-    } else if (flow->frame < conn->pub.first_frame) {
-        conn->pub.first_frame = flow->frame;
-        conn->pub.first_time_ns = flow->time_ns;
+    if (conns->context->frame >= conn->pub.last_frame) {
+        conn->pub.last_frame = conns->context->frame;
+        conn->pub.last_time_ns = conns->context->time_ns;
+    } else if (conns->context->frame < conn->pub.first_frame) {
+        conn->pub.first_frame = conns->context->frame;
+        conn->pub.first_time_ns = conns->context->time_ns;
     }
 }
 
-/* TCP's ports name both directions in each packet, and the service. */
-static void both_directions(struct flow *flow, struct flow_conn *conn, struct flow_direction *dir)
+struct flow_direction *conn_opposite(struct flow_conns *conns, struct flow_direction *dir)
 {
     struct flow_path path = dir->path;
     struct flow_direction *back;
@@ -69,33 +69,45 @@ static void both_directions(struct flow *flow, struct flow_conn *conn, struct fl
     path.src = dir->path.dst;
     path.dst = dir->path.src;
     path.qpn = dir->path.qpn << 16 | dir->path.qpn >> 16;
-    back = flow_direction_get(flow, &path, dir->carrier);
-    if (back && !back->conn)
-        flow_conn_attach(flow, conn, 0, back);
+    flow_direction_refresh(conns->streams, dir); /* it does not go to make room for this one */
+    back = flow_direction_get(conns->streams, &path, dir->carrier);
+    if (!back)
+        conns->lacked_memory = true;
+    return back;
+}
+
+/* TCP's ports name both directions in each packet, and the service. */
+static void both_directions(struct flow_conns *conns, struct flow_conn *conn,
+                            struct flow_direction *dir, struct flow_direction *back)
+{
+    if (!back->conn)
+        conn_attach(conns, conn, 0, back);
     conn->waiting &= ~(uint32_t)FLOW_WAIT_PEER;
     conn->pub.paired_by = RPCRDMA_PAIRED_INFERRED;
     for (int i = 0; i < 2; i++) {
-        if (!flow_port_known(flow, conn->pub.end[i].port))
+        if (!conn_port_known(conns, conn->pub.end[i].port))
             continue;
         conn->pub.service_port = conn->pub.end[i].port;
         flow_conn_role(conn, i, RPCRDMA_ROLE_SERVER);
-        flow_conn_accept(flow, conn);
+        conn_accept(conns, conn);
         break;
     }
-    if (flow_forced(flow, dir))
-        flow_conn_accept(flow, conn);
+    if (flow_direction_selected(dir))
+        conn_accept(conns, conn);
 }
 
-struct flow_conn *flow_conn_unclassified(struct flow *flow, struct flow_direction *dir)
+struct flow_conn *conn_unclassified(struct flow_conns *conns, struct flow_direction *dir)
 {
-    struct flow_conn *conn = flow_conn_new(flow, dir->carrier);
+    bool tcp = dir->carrier == RPCRDMA_CARRIER_IWARP;
+    struct flow_direction *back = tcp ? conn_opposite(conns, dir) : NULL;
+    struct flow_conn *conn = tcp && !back ? NULL : conn_new(conns, dir->carrier);
 
     if (!conn)
         return NULL;
     conn->waiting = FLOW_WAIT_CLASS | FLOW_WAIT_PEER | FLOW_WAIT_ROLE;
-    flow_conn_attach(flow, conn, 1, dir);
-    if (dir->carrier == RPCRDMA_CARRIER_IWARP)
-        both_directions(flow, conn, dir);
+    conn_attach(conns, conn, 1, dir);
+    if (tcp)
+        both_directions(conns, conn, dir, back);
     return conn;
 }
 
@@ -110,22 +122,22 @@ static void set_end(struct rpcrdma_endpoint *end, const struct flow_direction *d
     }
 }
 
-void flow_conn_attach(struct flow *flow, struct flow_conn *conn, int end,
-                      struct flow_direction *dir)
+void conn_attach(struct flow_conns *conns, struct flow_conn *conn, int end,
+                 struct flow_direction *dir)
 {
     if (conn->dir[1 - end] == dir)
         return; /* one QP cannot be both ends: what said so is wrong */
     if (conn->dir[end] && conn->dir[end] != dir) {
         /* a second REP with another QP */
-        flow_admission_forget(flow, conn, conn->dir[end]);
-        flow_direction_free(flow, conn->dir[end]);
+        conn_admission_forget(conns, conn, conn->dir[end]);
+        flow_direction_free(conns->streams, conn->dir[end]);
     }
-    if (!dir->conn)
-        flow_direction_owned(flow, dir, true);
-    dir->conn = conn;
-    dir->index = (uint8_t)end;
-    dir->foreign = conn->class == FLOW_FOREIGN;
+    flow_direction_own(conns->streams, dir, conn, end);
     conn->dir[end] = dir;
+    conn_set_class(conn, conn->class);
+    for (int i = 0; i < 2; i++)
+        if (conn->dir[i])
+            conn->dir[i]->paired = conn->dir[1 - i] != NULL;
     set_end(&conn->pub.end[end], dir);
     conn->pub.stream[end] = dir->id;
     conn->pub.end[1 - end].address = dir->path.src;
@@ -137,25 +149,30 @@ void flow_conn_attach(struct flow *flow, struct flow_conn *conn, int end,
     }
 }
 
-void flow_conn_number(struct flow *flow, struct flow_conn *conn)
+void flow_conn_number(struct flow_conns *conns, struct flow_conn *conn)
 {
-    if (conn->pub.number != 0)
-        return;
-    conn->pub.number = ++flow->numbers;
-    for (int i = 0; i < flow->n_observers; i++)
-        if (flow->observers[i]->opened)
-            flow->observers[i]->opened(flow->observers[i]->self, conn);
+    if (conn->pub.number == 0)
+        conn->pub.number = ++conns->numbers;
 }
 
-void flow_conn_accept(struct flow *flow, struct flow_conn *conn)
+void conn_set_class(struct flow_conn *conn, enum conn_class class)
 {
-    if (conn->class == FLOW_RPCRDMA)
+    conn->class = class;
+    for (int i = 0; i < 2; i++)
+        if (conn->dir[i]) {
+            conn->dir[i]->foreign = class == CONN_FOREIGN;
+            conn->dir[i]->claimed = class == CONN_RPCRDMA;
+        }
+}
+
+void conn_accept(struct flow_conns *conns, struct flow_conn *conn)
+{
+    if (conn->class == CONN_RPCRDMA)
         return;
-    conn->class = FLOW_RPCRDMA;
-    conn->gave_up = false;
+    conn_set_class(conn, CONN_RPCRDMA);
     if (conn->waiting & FLOW_WAIT_PEER)
-        flow_pair_lacks(flow, conn, true);
-    flow_admission_clear(flow, conn, FLOW_WAIT_CLASS);
+        conn_pair_lacks(conns, conn, true);
+    flow_conn_wait_over(conns, conn, FLOW_WAIT_CLASS);
 }
 
 void flow_conn_role(struct flow_conn *conn, int end, enum rpcrdma_role role)
@@ -167,126 +184,89 @@ void flow_conn_role(struct flow_conn *conn, int end, enum rpcrdma_role role)
     flow_conn_thresholds(conn);
 }
 
-static uint32_t lower(uint32_t a, uint32_t b)
-{
-    return a < b ? a : b;
-}
-
-/* A direction's threshold is the lower of its sender's send size and its receiver's receive size
- * (RFC 8797 section 4; draft-ietf-nfsv4-rpcrdma-version-two-07 section 5). Where no end is known as
- * client, a value that holds for both directions is given, else 0. */
-void flow_conn_thresholds(struct flow_conn *conn)
-{
-    const struct rpcrdma_properties *p = conn->pub.properties;
-    uint32_t by_sender[2];
-
-    for (int i = 0; i < 2; i++)
-        by_sender[i] = lower(p[i].send_size, p[1 - i].receive_size);
-    if (conn->pub.role[0] == RPCRDMA_ROLE_UNKNOWN) {
-        conn->pub.threshold_call = conn->pub.threshold_reply =
-            by_sender[0] == by_sender[1] ? by_sender[0] : 0;
-    } else {
-        int client = conn->pub.role[0] == RPCRDMA_ROLE_CLIENT ? 0 : 1;
-
-        conn->pub.threshold_call = by_sender[client];
-        conn->pub.threshold_reply = by_sender[1 - client];
-    }
-}
-
-static void unlink_closed(struct flow *flow, struct flow_conn *conn)
+static void unlink_closed(struct flow_conns *conns, struct flow_conn *conn)
 {
     if (conn->next_closed)
         conn->next_closed->previous_closed = conn->previous_closed;
     else
-        flow->closed_newest = conn->previous_closed;
+        conns->closed_newest = conn->previous_closed;
     if (conn->previous_closed)
         conn->previous_closed->next_closed = conn->next_closed;
     else
-        flow->closed_oldest = conn->next_closed;
-    flow->n_closed--;
+        conns->closed_oldest = conn->next_closed;
+    conns->n_closed--;
 }
 
-void flow_conn_closed(struct flow *flow, struct flow_conn *conn)
+void conn_closed(struct flow_conns *conns, struct flow_conn *conn)
 {
     if (conn->pub.closed)
         return;
     conn->pub.closed = true;
-    conn->closed_frame = flow->frame;
-    conn->closed_time_ns = flow->time_ns;
+    conn->closed_frame = conns->context->frame;
+    conn->closed_time_ns = conns->context->time_ns;
     for (int i = 0; i < 2; i++)
         if (conn->dir[i])
             conn->dir[i]->closed = true;
-    conn->previous_closed = flow->closed_newest;
-    if (flow->closed_newest)
-        flow->closed_newest->next_closed = conn;
+    conn->previous_closed = conns->closed_newest;
+    if (conns->closed_newest)
+        conns->closed_newest->next_closed = conn;
     else
-        flow->closed_oldest = conn;
-    flow->closed_newest = conn;
-    if (++flow->n_closed > CLOSED_MAX && flow->closed_oldest != conn)
-        flow_conn_finish(flow, flow->closed_oldest);
+        conns->closed_oldest = conn;
+    conns->closed_newest = conn;
+    conns->n_closed++;
 }
 
-void flow_conn_last(struct flow *flow, struct flow_conn *conn)
+struct flow_conn *flow_conn_overdue(struct flow_conns *conns, struct flow_conn **into,
+                                    bool *swapped)
 {
-    conn->finishing = true;
-    for (int i = 0; i < 2; i++)
-        if (conn->dir[i])
-            flow_stream_check(flow, conn->dir[i], true);
-    if (conn->class == FLOW_RPCRDMA) {
-        conn->waiting = 0;
-        flow_dialect_settle(flow, conn);
-        flow_admission_release(flow, conn);
-        flow_continue_end(flow, conn);
+    struct flow_conn *conn = conns->merged;
+
+    *into = NULL;
+    if (conn) {
+        conns->merged = conn->next_merged;
+        *into = conn->merged_into;
+        *swapped = conn->merged_swapped;
+        return conn;
     }
-    flow_admission_drop(flow, conn);
+    return conns->n_closed > CLOSED_MAX ? conns->closed_oldest : NULL;
+}
+
+/* Not one that the operation in hand belongs to. */
+struct flow_conn *flow_conn_victim(struct flow_conns *conns)
+{
+    struct flow_conn *victim = conns->closed_oldest;
+
+    if (!victim || victim->pub.last_frame == conns->context->frame)
+        victim = conn_lru_longest(conns);
+    return victim && victim->pub.last_frame != conns->context->frame ? victim : NULL;
+}
+
+struct flow_conn *flow_conns_oldest(const struct flow_conns *conns)
+{
+    return conns->oldest;
+}
+
+struct flow_conn *flow_conn_newer(const struct flow_conn *conn)
+{
+    return conn->newer;
+}
+
+void flow_conn_free(struct flow_conns *conns, struct flow_conn *conn)
+{
+    flow_admission_drop(conns, conn);
     conn->waiting = 0;
-    flow_order_holding(flow, conn);
-}
-
-void flow_conn_finish(struct flow *flow, struct flow_conn *conn)
-{
-    flow_conn_last(flow, conn);
-    if (conn->pub.number != 0)
-        flow_order_flush(flow, true); /* its messages come before its end */
-    if (conn->pub.number != 0) {
-        for (int i = 0; i < flow->n_observers; i++)
-            if (flow->observers[i]->closed)
-                flow->observers[i]->closed(flow->observers[i]->self, conn);
-        if (flow->sink.connection)
-            flow->sink.connection(flow->sink.context, &conn->pub);
-    }
+    conn_update_holding(conns, conn);
     if (conn->pub.closed)
-        unlink_closed(flow, conn);
-    flow_pair_lacks(flow, conn, false);
-    flow_pair_half_open(flow, conn, false);
+        unlink_closed(conns, conn);
+    conn_pair_lacks(conns, conn, false);
+    conn_pair_half_open(conns, conn, false);
     if (conn->registered)
-        flow_table_remove(&flow->cm, flow_cm_key(&conn->pub.end[0].address,
-                                                 &conn->pub.end[1].address, conn->comm_id[0]));
-    flow_call_free(flow, conn);
+        flow_table_remove(&conns->cm,
+                          flow_address_key(&conn->pub.end[0].address, &conn->pub.end[1].address,
+                                           conn->comm_id[0]));
     for (int i = 0; i < 2; i++)
         if (conn->dir[i])
-            flow_direction_free(flow, conn->dir[i]);
-    unlink_conn(flow, conn);
-    flow_release(&flow->memory, conn, sizeof(*conn));
-}
-
-/* The memory limit was reached: the connection that was silent longest goes, with what is held of
- * it. Not one that the operation in hand belongs to. */
-bool flow_conn_evict(struct flow *flow)
-{
-    struct flow_conn *victim = flow->closed_oldest;
-
-    if (!victim || victim->pub.last_frame == flow->frame)
-        victim = flow_lru_longest(flow);
-    if (!victim || victim->pub.last_frame == flow->frame)
-        return false;
-    if (victim->pub.number != 0)
-        flow_report(flow, victim,
-                    &(struct rpcrdma_finding){.rule = RPCRDMA_RULE_MEMORY_LIMIT,
-                                              .frame = flow->frame,
-                                              .offset = -1,
-                                              .arg = {flow->memory.limit}});
-    flow_conn_finish(flow, victim);
-    flow_call_trim(flow);
-    return true;
+            flow_direction_free(conns->streams, conn->dir[i]);
+    unlink_conn(conns, conn);
+    flow_release(&conns->context->memory, conn, sizeof(*conn) + conns->above);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "flow/internal.h"
+#include "flow/conn/conn_state.h"
 
 /*
  * Which connection was silent longest: a pairing heap (Fredman et al. 1986) through the connections
@@ -51,20 +51,20 @@ static struct flow_conn *meld_all(struct flow_conn *first)
     return all;
 }
 
-void flow_lru_add(struct flow *flow, struct flow_conn *conn)
+void conn_lru_add(struct flow_conns *conns, struct flow_conn *conn)
 {
     conn->lru.frame = conn->pub.last_frame;
     conn->lru.child = conn->lru.next = conn->lru.previous = NULL;
-    flow->lru = flow->lru ? meld(flow->lru, conn) : conn;
+    conns->lru = conns->lru ? meld(conns->lru, conn) : conn;
 }
 
-void flow_lru_remove(struct flow *flow, struct flow_conn *conn)
+void conn_lru_remove(struct flow_conns *conns, struct flow_conn *conn)
 {
     struct flow_conn *previous = conn->lru.previous, *next = conn->lru.next;
     struct flow_conn *children = meld_all(conn->lru.child);
 
     if (!previous) {
-        flow->lru = children;
+        conns->lru = children;
         return;
     }
     if (previous->lru.child == conn)
@@ -74,16 +74,16 @@ void flow_lru_remove(struct flow *flow, struct flow_conn *conn)
     if (next)
         next->lru.previous = previous;
     if (children)
-        flow->lru = meld(flow->lru, children);
+        conns->lru = meld(conns->lru, children);
 }
 
-struct flow_conn *flow_lru_longest(struct flow *flow)
+struct flow_conn *conn_lru_longest(struct flow_conns *conns)
 {
-    while (flow->lru && flow->lru->lru.frame != flow->lru->pub.last_frame) {
-        struct flow_conn *conn = flow->lru;
+    while (conns->lru && conns->lru->lru.frame != conns->lru->pub.last_frame) {
+        struct flow_conn *conn = conns->lru;
 
-        flow_lru_remove(flow, conn);
-        flow_lru_add(flow, conn);
+        conn_lru_remove(conns, conn);
+        conn_lru_add(conns, conn);
     }
-    return flow->lru;
+    return conns->lru;
 }

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "flow/internal.h"
+#include "flow/conn/conn_state.h"
 
 /* Connection set-up and end: the CM's messages (IBTA volume 1 chapter 12) and MPA's frames. */
 
-uint64_t flow_cm_key(const struct rpcrdma_address *opener, const struct rpcrdma_address *acceptor,
-                     uint32_t comm_id)
+uint64_t flow_address_key(const struct rpcrdma_address *opener,
+                          const struct rpcrdma_address *acceptor, uint32_t comm_id)
 {
     uint64_t h = flow_mix(comm_id);
     uint8_t bytes[40] = {0};
@@ -21,10 +21,12 @@ uint64_t flow_cm_key(const struct rpcrdma_address *opener, const struct rpcrdma_
 }
 
 /* The connection that `opener` opened under `comm_id`, or NULL. */
-static struct flow_conn *by_comm_id(const struct flow *flow, const struct rpcrdma_address *opener,
+static struct flow_conn *by_comm_id(const struct flow_conns *conns,
+                                    const struct rpcrdma_address *opener,
                                     const struct rpcrdma_address *acceptor, uint32_t comm_id)
 {
-    struct flow_conn *conn = flow_table_get(&flow->cm, flow_cm_key(opener, acceptor, comm_id));
+    struct flow_conn *conn =
+        flow_table_get(&conns->cm, flow_address_key(opener, acceptor, comm_id));
 
     if (!conn || conn->comm_id[0] != comm_id ||
         memcmp(&conn->pub.end[0].address, opener, sizeof(*opener)) != 0 ||
@@ -35,17 +37,17 @@ static struct flow_conn *by_comm_id(const struct flow *flow, const struct rpcrdm
 
 /* The connection a CM message after the REQ belongs to: its sender opened it, or its receiver did,
  * or (DREQ) the receiver's QP is known. Sets the end that sent it. */
-static struct flow_conn *find(struct flow *flow, const struct rpcrdma_op *op, int *sender)
+static struct flow_conn *find(struct flow_conns *conns, const struct rpcrdma_op *op, int *sender)
 {
     const struct rpcrdma_op_connect *c = op->connect;
-    struct flow_conn *conn = by_comm_id(flow, &op->src, &op->dst, c->local_comm_id);
+    struct flow_conn *conn = by_comm_id(conns, &op->src, &op->dst, c->local_comm_id);
 
     *sender = 0;
     if (conn &&
         (c->remote_comm_id == 0 || !conn->has_comm_id[1] || conn->comm_id[1] == c->remote_comm_id))
         return conn;
     *sender = 1;
-    conn = by_comm_id(flow, &op->dst, &op->src, c->remote_comm_id);
+    conn = by_comm_id(conns, &op->dst, &op->src, c->remote_comm_id);
     if (conn &&
         (c->local_comm_id == 0 || !conn->has_comm_id[1] || conn->comm_id[1] == c->local_comm_id))
         return conn;
@@ -54,7 +56,7 @@ static struct flow_conn *find(struct flow *flow, const struct rpcrdma_op *op, in
         struct flow_direction *dir;
 
         path.qpn = c->remote_qpn;
-        dir = flow_direction_lookup(flow, &path);
+        dir = flow_direction_lookup(conns->streams, &path);
         if (dir && dir->conn) {
             *sender = 1 - dir->index;
             return dir->conn;
@@ -63,56 +65,61 @@ static struct flow_conn *find(struct flow *flow, const struct rpcrdma_op *op, in
     return NULL;
 }
 
-const struct flow_conn *flow_cm_conn(struct flow *flow, const struct rpcrdma_op *op)
+const struct flow_conn *flow_setup_conn(struct flow_conns *conns, const struct rpcrdma_op *op)
 {
     int sender;
 
-    return find(flow, op, &sender);
+    return find(conns, op, &sender);
 }
 
-/* A fresh half for the QP of the message's sender: whatever was known under that number is over. */
-static struct flow_direction *fresh_direction(struct flow *flow, const struct rpcrdma_op *op,
-                                              uint32_t qpn, struct flow_conn *keep)
+/* The QP of the message's sender, as the other end sends to it. */
+static struct flow_path path_to_sender(const struct rpcrdma_op *op, uint32_t qpn)
 {
     struct flow_path path = flow_path_of(op);
-    struct flow_direction *dir;
 
     path.src = op->dst;
     path.dst = op->src;
     path.qpn = qpn;
-    dir = flow_direction_lookup(flow, &path);
-    if (dir && dir->conn && dir->conn != keep)
-        flow_conn_finish(flow, dir->conn);
-    else if (dir && !dir->conn)
-        flow_direction_free(flow, dir);
-    return flow_direction_get(flow, &path, op->carrier);
+    return path;
+}
+
+/* A fresh direction for that QP: whatever was known under its number is over. */
+static struct flow_direction *fresh_direction(struct flow_conns *conns, const struct rpcrdma_op *op,
+                                              uint32_t qpn)
+{
+    struct flow_path path = path_to_sender(op, qpn);
+    struct flow_direction *dir = flow_direction_lookup(conns->streams, &path);
+
+    if (dir && !dir->conn)
+        flow_direction_free(conns->streams, dir);
+    dir = flow_direction_get(conns->streams, &path, op->carrier);
+    if (!dir)
+        conns->lacked_memory = true;
+    return dir;
 }
 
 /* The set-up decides where it names a port that is known, or brings RFC 8797 private data. Any
  * other port may serve NFS, too: the messages tell then. */
-static enum flow_class class_of(const struct flow *flow, const struct flow_conn *conn,
+static enum conn_class class_of(const struct flow_conns *conns, const struct flow_conn *conn,
                                 const struct rpcrdma_op *op)
 {
     const struct rpcrdma_op_connect *c = op->connect;
 
-    if (flow_port_known(flow, c->port) || flow_forced_qpn(flow, c->qpn) ||
+    if (conn_port_known(conns, c->port) || flow_qpn_selected(conns->streams, c->qpn) ||
         conn->pub.has_private_data[0])
-        return FLOW_RPCRDMA;
+        return CONN_RPCRDMA;
     if (c->port == 0 && c->service_id != 0)
-        return FLOW_FOREIGN; /* not one of RDMA over IP's services (IBTA annex A11) */
-    return FLOW_UNCLASSIFIED;
+        return CONN_FOREIGN; /* not one of RDMA over IP's services (IBTA annex A11) */
+    return CONN_UNCLASSIFIED;
 }
 
-static void set_class(struct flow *flow, struct flow_conn *conn, enum flow_class class)
+static void set_class(struct flow_conns *conns, struct flow_conn *conn, enum conn_class class)
 {
-    conn->class = class;
-    if (class == FLOW_UNCLASSIFIED)
+    conn_set_class(conn, class);
+    if (class == CONN_UNCLASSIFIED)
         conn->waiting |= FLOW_WAIT_CLASS;
-    if (class == FLOW_RPCRDMA)
-        flow_conn_number(flow, conn);
-    for (int i = 0; i < 2; i++)
-        if (conn->dir[i])
-            conn->dir[i]->foreign = class == FLOW_FOREIGN;
+    if (class == CONN_RPCRDMA)
+        flow_conn_number(conns, conn);
 }
 
 static void start(struct flow_conn *conn, int end)
@@ -121,20 +128,28 @@ static void start(struct flow_conn *conn, int end)
         flow_stream_start(conn->dir[end], conn->start_psn[end]);
 }
 
-static void request(struct flow *flow, const struct rpcrdma_op *op)
+/* The same REQ was seen before. */
+static bool sent_again(const struct flow_conn *conn, const struct rpcrdma_op *op)
+{
+    return conn->pub.end[0].qpn == op->connect->qpn && !conn->pub.closed;
+}
+
+static struct flow_conn *request(struct flow_conns *conns, const struct rpcrdma_op *op)
 {
     const struct rpcrdma_op_connect *c = op->connect;
-    struct flow_conn *conn = by_comm_id(flow, &op->src, &op->dst, c->local_comm_id);
-    struct flow_direction *dir;
+    struct flow_conn *conn = by_comm_id(conns, &op->src, &op->dst, c->local_comm_id);
+    struct flow_direction *dir = NULL;
 
-    if (conn) {
-        if (conn->pub.end[0].qpn == c->qpn && !conn->pub.closed)
-            return; /* sent again */
-        flow_conn_finish(flow, conn);
+    if (conn)
+        return NULL; /* sent again */
+    if (c->qpn != 0) {
+        dir = fresh_direction(conns, op, c->qpn);
+        if (!dir)
+            return NULL;
     }
-    conn = flow_conn_new(flow, op->carrier);
+    conn = conn_new(conns, op->carrier);
     if (!conn)
-        return;
+        return NULL;
     conn->by_cm = true;
     conn->pub.end[0].address = op->src;
     conn->pub.end[1].address = op->dst;
@@ -143,187 +158,226 @@ static void request(struct flow *flow, const struct rpcrdma_op *op)
     conn->pub.service_port = c->port;
     conn->start_psn[0] = c->start_psn;
     conn->has_start_psn[0] = c->has_start_psn;
-    conn->registered = flow_table_put(&flow->cm, &flow->memory,
-                                      flow_cm_key(&op->src, &op->dst, c->local_comm_id), conn);
+    conn->registered = flow_table_put(&conns->cm, &conns->context->memory,
+                                      flow_address_key(&op->src, &op->dst, c->local_comm_id), conn);
     flow_conn_role(conn, 0, RPCRDMA_ROLE_CLIENT);
-    if (c->qpn != 0) {
-        dir = fresh_direction(flow, op, c->qpn, conn);
-        if (dir) {
-            flow_conn_attach(flow, conn, 0, dir);
-            dir->pmtu = c->path_mtu;
-        }
+    if (dir) {
+        conn_attach(conns, conn, 0, dir);
+        dir->pmtu = c->path_mtu;
     }
     conn->path_mtu = c->path_mtu;
-    flow_pair_half_open(flow, conn, true);
-    flow_private_data(conn, 0, op);
-    set_class(flow, conn, class_of(flow, conn, op));
+    conn_pair_half_open(conns, conn, true);
+    conn_private_data(conn, 0, op);
+    set_class(conns, conn, class_of(conns, conn, op));
+    return conn;
 }
 
-static void accept(struct flow *flow, const struct rpcrdma_op *op)
+static bool accepted_again(const struct flow_conn *conn, const struct rpcrdma_op *op)
+{
+    return conn && conn->has_comm_id[1] && conn->comm_id[1] == op->connect->local_comm_id;
+}
+
+static struct flow_conn *accept(struct flow_conns *conns, const struct rpcrdma_op *op)
 {
     const struct rpcrdma_op_connect *c = op->connect;
-    struct flow_conn *conn = by_comm_id(flow, &op->dst, &op->src, c->remote_comm_id);
-    struct flow_direction *dir;
+    struct flow_conn *conn = by_comm_id(conns, &op->dst, &op->src, c->remote_comm_id);
+    struct flow_direction *dir = NULL;
 
-    if (conn && conn->has_comm_id[1] && conn->comm_id[1] == c->local_comm_id)
-        return; /* sent again */
+    if (accepted_again(conn, op))
+        return NULL;
+    if (c->qpn != 0) {
+        dir = fresh_direction(conns, op, c->qpn);
+        if (!dir)
+            return NULL;
+    }
     if (!conn) {
         /* the REQ was not captured: its sender's QP is for inference to find */
-        conn = flow_conn_new(flow, op->carrier);
+        conn = conn_new(conns, op->carrier);
         if (!conn)
-            return;
+            return NULL;
         conn->waiting = FLOW_WAIT_CLASS | FLOW_WAIT_PEER;
         conn->by_cm = true;
         conn->pub.end[0].address = op->dst;
         conn->pub.end[1].address = op->src;
         conn->comm_id[0] = c->remote_comm_id;
         conn->has_comm_id[0] = true;
-        conn->registered = flow_table_put(&flow->cm, &flow->memory,
-                                          flow_cm_key(&op->dst, &op->src, c->remote_comm_id), conn);
+        conn->registered =
+            flow_table_put(&conns->cm, &conns->context->memory,
+                           flow_address_key(&op->dst, &op->src, c->remote_comm_id), conn);
         flow_conn_role(conn, 0, RPCRDMA_ROLE_CLIENT);
-        flow_pair_half_open(flow, conn, true);
+        conn_pair_half_open(conns, conn, true);
     } else {
         conn->pub.paired_by = RPCRDMA_PAIRED_CM;
-        flow_pair_half_open(flow, conn, false);
+        conn_pair_half_open(conns, conn, false);
     }
-    flow_conn_touch(flow, conn);
+    flow_conn_touch(conns, conn);
     conn->accepted = true;
     conn->comm_id[1] = c->local_comm_id;
     conn->has_comm_id[1] = true;
     conn->start_psn[1] = c->start_psn;
     conn->has_start_psn[1] = c->has_start_psn;
-    if (c->qpn != 0) {
-        dir = fresh_direction(flow, op, c->qpn, conn);
-        if (dir) {
-            flow_conn_attach(flow, conn, 1, dir);
-            dir->pmtu = conn->path_mtu;
-        }
+    if (dir) {
+        conn_attach(conns, conn, 1, dir);
+        dir->pmtu = conn->path_mtu;
     }
     if (!conn->dir[0] != !conn->dir[1]) {
         /* one QP number was cut off by the capture: that end is for inference to find */
         conn->pub.paired_by = RPCRDMA_PAIRED_NOT;
         conn->waiting |= FLOW_WAIT_PEER;
-        if (conn->class == FLOW_RPCRDMA)
-            flow_pair_lacks(flow, conn, true);
-        flow_pair_half_open(flow, conn, true);
+        if (conn->class == CONN_RPCRDMA)
+            conn_pair_lacks(conns, conn, true);
+        conn_pair_half_open(conns, conn, true);
     }
     start(conn, 0);
     start(conn, 1);
-    flow_private_data(conn, 1, op);
-    if (conn->class != FLOW_RPCRDMA &&
-        (flow_forced_qpn(flow, c->qpn) || conn->pub.has_private_data[1])) {
-        set_class(flow, conn, FLOW_RPCRDMA);
-        flow_admission_clear(flow, conn, FLOW_WAIT_CLASS);
+    conn_private_data(conn, 1, op);
+    if (conn->class != CONN_RPCRDMA &&
+        (flow_qpn_selected(conns->streams, c->qpn) || conn->pub.has_private_data[1])) {
+        set_class(conns, conn, CONN_RPCRDMA);
+        flow_conn_wait_over(conns, conn, FLOW_WAIT_CLASS);
     }
+    return conn;
 }
 
 /* MPA names no QPs: the TCP connection is the connection, and both directions are known at once. */
-static void mpa(struct flow *flow, const struct rpcrdma_op *op)
+static struct flow_conn *mpa(struct flow_conns *conns, const struct rpcrdma_op *op)
 {
     struct flow_path path = flow_path_of(op);
-    struct flow_direction *dir = flow_direction_get(flow, &path, op->carrier), *back;
-    bool opens = op->kind == RPCRDMA_OP_CONNECT;
+    struct flow_direction *dir = flow_direction_get(conns->streams, &path, op->carrier), *back;
+    int end = op->kind == RPCRDMA_OP_CONNECT ? 1 : 0; /* that this frame goes to */
     struct flow_conn *conn;
-    int end = opens ? 1 : 0; /* that this frame goes to */
 
-    if (!dir)
-        return;
-    conn = dir->conn;
-    if (conn && opens) {
-        /* the same ports again */
-        flow_conn_finish(flow, conn);
-        conn = NULL;
-        dir = flow_direction_get(flow, &path, op->carrier);
-        if (!dir)
-            return;
+    if (!dir) {
+        conns->lacked_memory = true;
+        return NULL;
     }
+    conn = dir->conn;
     if (!conn) {
-        conn = flow_conn_new(flow, op->carrier);
+        back = conn_opposite(conns, dir);
+        conn = back ? conn_new(conns, op->carrier) : NULL;
         if (!conn)
-            return;
+            return NULL;
         conn->by_cm = true;
-        flow_conn_attach(flow, conn, end, dir);
-        path.src = op->dst;
-        path.dst = op->src;
-        path.qpn = path.qpn << 16 | path.qpn >> 16;
-        back = flow_direction_lookup(flow, &path);
-        if (back && back->conn && back->conn != conn) /* one port at both ends: the same half */
-            flow_conn_finish(flow, back->conn);
-        back = flow_direction_get(flow, &path, op->carrier);
-        if (back)
-            flow_conn_attach(flow, conn, 1 - end, back);
+        conn_attach(conns, conn, end, dir);
+        conn_attach(conns, conn, 1 - end, back);
         flow_conn_role(conn, 0, RPCRDMA_ROLE_CLIENT);
         conn->pub.paired_by = RPCRDMA_PAIRED_CM;
         conn->pub.service_port = conn->pub.end[1].port;
-        set_class(flow, conn,
-                  flow_port_known(flow, conn->pub.service_port) ||
-                          flow_forced_ports(flow, conn->pub.end[0].port, conn->pub.end[1].port)
-                      ? FLOW_RPCRDMA
-                      : FLOW_UNCLASSIFIED);
+        set_class(conns, conn,
+                  conn_port_known(conns, conn->pub.service_port) ||
+                          flow_ports_selected(conns->streams, conn->pub.end[0].port,
+                                              conn->pub.end[1].port)
+                      ? CONN_RPCRDMA
+                      : CONN_UNCLASSIFIED);
     }
-    flow_conn_touch(flow, conn);
-    flow_private_data(conn, 1 - dir->index, op);
+    flow_conn_touch(conns, conn);
+    conn_private_data(conn, 1 - dir->index, op);
     if (conn->pub.has_private_data[1 - dir->index])
-        flow_conn_accept(flow, conn);
+        conn_accept(conns, conn);
     if (op->kind == RPCRDMA_OP_ACCEPT)
         conn->accepted = conn->pub.established = true;
+    return conn;
 }
 
-static void end_of(struct flow *flow, const struct rpcrdma_op *op, struct flow_conn *conn)
+static void end_of(struct flow_conns *conns, const struct rpcrdma_op *op, struct flow_conn *conn)
 {
-    flow_conn_touch(flow, conn);
+    flow_conn_touch(conns, conn);
     if (op->kind == RPCRDMA_OP_REJECT)
         conn->pub.rejected = true;
-    flow_conn_closed(flow, conn);
+    conn_closed(conns, conn);
 }
 
-static void tcp_end(struct flow *flow, const struct rpcrdma_op *op)
+static void tcp_end(struct flow_conns *conns, const struct rpcrdma_op *op)
 {
     struct flow_path path = flow_path_of(op);
-    struct flow_direction *dir = flow_direction_lookup(flow, &path);
+    struct flow_direction *dir = flow_direction_lookup(conns->streams, &path);
 
     if (!dir || !dir->conn)
         return;
     /* a FIN closes one direction; the other may still carry messages */
     dir->conn->fin[dir->index] = true;
     if (op->kind != RPCRDMA_OP_DISCONNECT || dir->conn->fin[1 - dir->index])
-        end_of(flow, op, dir->conn);
+        end_of(conns, op, dir->conn);
     else
-        flow_conn_touch(flow, dir->conn);
+        flow_conn_touch(conns, dir->conn);
 }
 
-void flow_cm(struct flow *flow, const struct rpcrdma_op *op)
+/* What is known under the QP number that the sender of a REQ or a REP has now. */
+static struct flow_conn *earlier_of_qp(struct flow_conns *conns, const struct rpcrdma_op *op,
+                                       const struct flow_conn *keep)
+{
+    struct flow_path path = path_to_sender(op, op->connect->qpn);
+    struct flow_direction *dir =
+        op->connect->qpn != 0 ? flow_direction_lookup(conns->streams, &path) : NULL;
+
+    return dir && dir->conn && dir->conn != keep ? dir->conn : NULL;
+}
+
+/* The same ports again; or one port at both ends, where the other direction was another one's. */
+static struct flow_conn *earlier_of_ports(struct flow_conns *conns, const struct rpcrdma_op *op)
+{
+    struct flow_path path = flow_path_of(op);
+    struct flow_direction *dir = flow_direction_lookup(conns->streams, &path);
+
+    if (dir && dir->conn)
+        return op->kind == RPCRDMA_OP_CONNECT ? dir->conn : NULL;
+    path.src = op->dst;
+    path.dst = op->src;
+    path.qpn = path.qpn << 16 | path.qpn >> 16;
+    dir = flow_direction_lookup(conns->streams, &path);
+    return dir ? dir->conn : NULL;
+}
+
+struct flow_conn *flow_setup_obstacle(struct flow_conns *conns, const struct rpcrdma_op *op)
+{
+    const struct rpcrdma_op_connect *c = op->connect;
+    struct flow_conn *conn;
+
+    if (op->kind != RPCRDMA_OP_CONNECT && op->kind != RPCRDMA_OP_ACCEPT)
+        return NULL;
+    if (op->carrier == RPCRDMA_CARRIER_IWARP)
+        return earlier_of_ports(conns, op);
+    if (!c)
+        return NULL;
+    if (op->kind == RPCRDMA_OP_CONNECT) {
+        conn = by_comm_id(conns, &op->src, &op->dst, c->local_comm_id);
+        if (conn)
+            return sent_again(conn, op) ? NULL : conn;
+        return earlier_of_qp(conns, op, NULL);
+    }
+    conn = by_comm_id(conns, &op->dst, &op->src, c->remote_comm_id);
+    return accepted_again(conn, op) ? NULL : earlier_of_qp(conns, op, conn);
+}
+
+struct flow_conn *flow_setup(struct flow_conns *conns, const struct rpcrdma_op *op)
 {
     struct flow_conn *conn;
     int sender;
 
     if (op->carrier == RPCRDMA_CARRIER_IWARP) {
         if (op->kind == RPCRDMA_OP_CONNECT || op->kind == RPCRDMA_OP_ACCEPT)
-            mpa(flow, op);
-        else
-            tcp_end(flow, op);
-        return;
+            return mpa(conns, op);
+        tcp_end(conns, op);
+        return NULL;
     }
     if (!op->connect)
-        return;
+        return NULL;
     switch (op->kind) {
     case RPCRDMA_OP_CONNECT:
-        request(flow, op);
-        break;
+        return request(conns, op);
     case RPCRDMA_OP_ACCEPT:
-        accept(flow, op);
-        break;
+        return accept(conns, op);
     case RPCRDMA_OP_ESTABLISHED:
-        conn = find(flow, op, &sender);
+        conn = find(conns, op, &sender);
         if (conn) {
-            flow_conn_touch(flow, conn);
+            flow_conn_touch(conns, conn);
             conn->pub.established = true;
         }
-        break;
+        return conn;
     default:
-        conn = find(flow, op, &sender);
+        conn = find(conns, op, &sender);
         if (conn)
-            end_of(flow, op, conn);
-        break;
+            end_of(conns, op, conn);
+        return NULL;
     }
 }

@@ -5,36 +5,31 @@ static void on_finding(void *context, const struct rpcrdma_finding *finding)
 {
     const struct credit_side *side = context;
 
-    flow_report(side->of->credits->flow, side->of->conn, finding);
+    flow_report(side->of->credits->context, flow_conn_public_const(side->of->conn), finding);
 }
 
 static void on_point(void *context, const struct rpcrdma_credit_point *point)
 {
     const struct credit_side *side = context;
-    const struct rpcrdma_flow_sink *sink = &side->of->credits->flow->sink;
+    const struct rpcrdma_flow_sink *sink = &side->of->credits->context->sink;
 
     if (sink->credit_point) /* not while everything is thrown away */
-        sink->credit_point(sink->context, &side->of->conn->pub, side->end, point);
+        sink->credit_point(sink->context, flow_conn_public_const(side->of->conn), side->end, point);
 }
 
 static struct rpcrdma_credit_sink sink_of(struct credit_side *side)
 {
     struct rpcrdma_credit_sink sink = {on_finding, NULL, side};
 
-    if (side->of->credits->flow->sink.credit_point)
+    if (side->of->credits->context->sink.credit_point)
         sink.point = on_point;
     return sink;
-}
-
-bool credit_conn_set_up_seen(const struct flow_conn *conn)
-{
-    return conn->pub.paired_by == RPCRDMA_PAIRED_CM && conn->accepted;
 }
 
 struct rpcrdma_credit_account *credit_conn_account(struct credit_conn *cc, int requester,
                                                    struct rpcrdma_credit_at at)
 {
-    struct flow_memory *memory = &cc->credits->flow->memory;
+    struct flow_memory *memory = &cc->credits->context->memory;
     struct credit_side *side = &cc->side[requester];
     struct rpcrdma_credit_sink sink;
 
@@ -45,7 +40,7 @@ struct rpcrdma_credit_account *credit_conn_account(struct credit_conn *cc, int r
     if (!side->account)
         return NULL;
     rpcrdma_credit_account_init(side->account, memory, &sink);
-    if (credit_conn_set_up_seen(cc->conn))
+    if (flow_conn_set_up_seen(cc->conn))
         rpcrdma_credit_account_opened(side->account, at);
     return side->account;
 }
@@ -53,7 +48,7 @@ struct rpcrdma_credit_account *credit_conn_account(struct credit_conn *cc, int r
 struct rpcrdma_credit_count *credit_conn_count(struct credit_conn *cc, int sender,
                                                struct rpcrdma_credit_at at)
 {
-    struct flow_memory *memory = &cc->credits->flow->memory;
+    struct flow_memory *memory = &cc->credits->context->memory;
     struct credit_side *side = &cc->side[sender];
     struct rpcrdma_credit_sink sink;
 
@@ -65,7 +60,7 @@ struct rpcrdma_credit_count *credit_conn_count(struct credit_conn *cc, int sende
         return NULL;
     rpcrdma_credit_count_init(side->count, memory, &sink);
     /* Counters of an end that spoke version 1 first did not start with the connection. */
-    if (credit_conn_set_up_seen(cc->conn) && !cc->side[0].account && !cc->side[1].account)
+    if (flow_conn_set_up_seen(cc->conn) && !cc->side[0].account && !cc->side[1].account)
         rpcrdma_credit_count_opened(side->count, at);
     return side->count;
 }
@@ -73,13 +68,13 @@ struct rpcrdma_credit_count *credit_conn_count(struct credit_conn *cc, int sende
 /* The last connection of the same ends that is still open. Looked for once per connection. */
 static struct credit_conn *find_before(const struct credit_conn *cc)
 {
-    const struct rpcrdma_endpoint *mine = cc->conn->pub.end;
+    const struct rpcrdma_endpoint *mine = flow_conn_public_const(cc->conn)->end;
     struct credit_conn *other = cc->earlier;
 
     for (int i = 0; other && i < RESENT_CALLS; other = other->earlier, i++) {
-        const struct rpcrdma_endpoint *its = other->conn->pub.end;
+        const struct rpcrdma_endpoint *its = flow_conn_public_const(other->conn)->end;
 
-        if (other->lost || other->conn->pub.closed)
+        if (other->lost || flow_conn_public_const(other->conn)->closed)
             continue;
         for (int end = 0; end < 2; end++)
             if (memcmp(&mine[0].address, &its[end].address, sizeof(mine[0].address)) == 0 &&
@@ -93,13 +88,13 @@ static struct credit_conn *find_before(const struct credit_conn *cc)
 static void list_by_ends(struct credit_conn *cc)
 {
     struct flow_credits *credits = cc->credits;
-    const struct rpcrdma_endpoint *end = cc->conn->pub.end;
+    const struct rpcrdma_endpoint *end = flow_conn_public_const(cc->conn)->end;
     struct credit_conn *earlier;
 
-    cc->ends = flow_cm_key(&end[0].address, &end[1].address, UINT32_MAX) ^
-               flow_cm_key(&end[1].address, &end[0].address, UINT32_MAX);
+    cc->ends = flow_address_key(&end[0].address, &end[1].address, UINT32_MAX) ^
+               flow_address_key(&end[1].address, &end[0].address, UINT32_MAX);
     earlier = flow_table_get(&credits->by_ends, cc->ends);
-    if (!flow_table_put(&credits->by_ends, &credits->flow->memory, cc->ends, cc))
+    if (!flow_table_put(&credits->by_ends, &credits->context->memory, cc->ends, cc))
         return;
     cc->earlier = earlier;
     if (earlier)
@@ -113,28 +108,28 @@ static void unlist_by_ends(struct credit_conn *cc)
     if (cc->later)
         cc->later->earlier = cc->earlier;
     else if (cc->earlier && flow_table_get(by_ends, cc->ends) == cc)
-        flow_table_put(by_ends, &cc->credits->flow->memory, cc->ends, cc->earlier);
+        flow_table_put(by_ends, &cc->credits->context->memory, cc->ends, cc->earlier);
     else
         flow_table_remove_value(by_ends, cc->ends, cc);
     if (cc->earlier)
         cc->earlier->later = cc->later;
 }
 
-struct credit_conn *credit_conn_of(const struct flow_credits *credits, const struct flow_conn *conn)
+struct credit_conn *credit_conn_of(const struct flow_conn *conn)
 {
-    return conn->attached[credits->observer.slot];
+    return *flow_conn_slot((struct flow_conn *)conn, FLOW_SLOT_CREDIT);
 }
 
 struct credit_conn *credit_conn_get(struct flow_credits *credits, struct flow_conn *conn)
 {
-    struct credit_conn *cc = credit_conn_of(credits, conn);
+    struct credit_conn *cc = credit_conn_of(conn);
 
     if (cc)
         return cc;
-    cc = flow_alloc(&credits->flow->memory, sizeof(*cc));
+    cc = flow_alloc(&credits->context->memory, sizeof(*cc));
     if (!cc)
         return NULL;
-    conn->attached[credits->observer.slot] = cc;
+    *flow_conn_slot(conn, FLOW_SLOT_CREDIT) = cc;
     cc->credits = credits;
     cc->conn = conn;
     for (int i = 0; i < 2; i++) {
@@ -185,15 +180,6 @@ void credit_conn_check_resent(struct credit_conn *cc, struct rpcrdma_credit_at a
     }
 }
 
-/* Whether any packet of this end was captured. */
-static bool heard_from(const struct flow_conn *conn, int end)
-{
-    const struct flow_direction *dir = conn->dir[1 - end]; /* what it sends goes there */
-
-    return (dir && dir->last_frame != 0) || (end == 0 && conn->by_cm) ||
-           (end == 1 && conn->accepted);
-}
-
 /* Results by end; only those that the connection's rules make. */
 static size_t results(struct credit_conn *cc, struct rpcrdma_credit_result out[2])
 {
@@ -203,7 +189,7 @@ static size_t results(struct credit_conn *cc, struct rpcrdma_credit_result out[2
         struct credit_side *side = &cc->side[i];
 
         for (int from = 0; from < 2; from++) {
-            bool heard = heard_from(cc->conn, from);
+            bool heard = flow_conn_heard_from(cc->conn, from);
 
             if (heard && side->account)
                 rpcrdma_credit_account_heard(side->account, from == i);
@@ -223,7 +209,7 @@ static size_t results(struct credit_conn *cc, struct rpcrdma_credit_result out[2
 
 void credit_conn_report(struct credit_conn *cc)
 {
-    const struct rpcrdma_flow_sink *sink = &cc->credits->flow->sink;
+    const struct rpcrdma_flow_sink *sink = &cc->credits->context->sink;
     struct rpcrdma_credit_result out[2];
     size_t n;
 
@@ -231,13 +217,13 @@ void credit_conn_report(struct credit_conn *cc)
         return;
     n = results(cc, out);
     if (n > 0)
-        sink->credits(sink->context, &cc->conn->pub, out, n);
+        sink->credits(sink->context, flow_conn_public_const(cc->conn), out, n);
 }
 
 void credit_conn_free(struct credit_conn *cc)
 {
     struct flow_credits *credits = cc->credits;
-    struct flow_memory *memory = &credits->flow->memory;
+    struct flow_memory *memory = &credits->context->memory;
 
     for (int i = 0; i < 2; i++) {
         struct credit_side *side = &cc->side[i];

@@ -4,9 +4,12 @@
 
 /* What the credit accounts of one connection are kept in. */
 
+#include <string.h>
+
+#include "base/table.h"
 #include "flow/credit/account.h"
+#include "flow/credit/credit_stage.h"
 #include "flow/credit/message_credits.h"
-#include "flow/internal.h"
 
 enum {
     SENDS = 64,        /* the latest, remembered per sender, for an RNR NAK to name one */
@@ -54,15 +57,13 @@ struct credit_conn {
 };
 
 struct flow_credits {
-    struct flow *flow;
-    struct flow_observer observer;
+    struct flow_context *context;
     struct credit_conn *newest;
     struct flow_table by_ends; /* -> the latest of them */
 };
 
 /* What is attached to the connection, or NULL. */
-struct credit_conn *credit_conn_of(const struct flow_credits *credits,
-                                   const struct flow_conn *conn);
+struct credit_conn *credit_conn_of(const struct flow_conn *conn);
 /* The same, made where there is none. NULL: no memory. */
 struct credit_conn *credit_conn_get(struct flow_credits *credits, struct flow_conn *conn);
 void credit_conn_free(struct credit_conn *cc);
@@ -73,9 +74,6 @@ struct rpcrdma_credit_account *credit_conn_account(struct credit_conn *cc, int r
 struct rpcrdma_credit_count *credit_conn_count(struct credit_conn *cc, int sender,
                                                struct rpcrdma_credit_at at);
 
-/* Whether the connection's beginning is in the capture: both ends' messages of the set-up, so that
- * the first message of each is known to be its first. */
-bool credit_conn_set_up_seen(const struct flow_conn *conn);
 /* Its end, once. */
 void credit_conn_lose(struct credit_conn *cc, struct rpcrdma_credit_at at);
 /* A Call that waits on an older connection is sent again on this one: the older one is lost. */

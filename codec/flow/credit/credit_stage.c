@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "flow/credit/credit_conn.h"
+#include "wire/hot.h"
 
 /*
  * Events of connections -> credit accounts. A message's dialect says which account it belongs to:
@@ -10,7 +11,7 @@
 static rpcrdma_stream_position place_of(struct credit_sender *sender, const struct flow_conn *conn,
                                         uint32_t psn)
 {
-    if (conn->pub.carrier == RPCRDMA_CARRIER_IWARP)
+    if (flow_conn_public_const(conn)->carrier == RPCRDMA_CARRIER_IWARP)
         return 0;
     if (!sender->started) {
         sender->started = true;
@@ -85,7 +86,7 @@ static struct credit_sent *next_sent(struct flow_memory *memory, struct credit_s
 static void remember(struct credit_conn *cc, const struct flow_message *message, int requester)
 {
     struct credit_sender *sender = &cc->sender[message->sender];
-    struct credit_sent *kept = next_sent(&cc->credits->flow->memory, sender);
+    struct credit_sent *kept = next_sent(&cc->credits->context->memory, sender);
     struct credit_sent one, *sent = kept ? kept : &one;
 
     /* Where it stays: copying what was just stored in parts stalls for 10 ns. */
@@ -99,13 +100,13 @@ static void remember(struct credit_conn *cc, const struct flow_message *message,
 
 static void check_threshold(struct credit_conn *cc, const struct flow_message *message)
 {
-    const struct rpcrdma_connection *pub = &cc->conn->pub;
+    const struct rpcrdma_connection *pub = flow_conn_public_const(cc->conn);
     int end = 1 - message->sender;
     const struct rpcrdma_properties *receiver = &pub->properties[end];
 
     if (!rpcrdma_threshold_assumed(pub, end) && receiver->receive_size > 0 &&
         message->send->len > receiver->receive_size)
-        flow_report(cc->credits->flow, cc->conn,
+        flow_report(cc->credits->context, pub,
                     &(struct rpcrdma_finding){.rule = RPCRDMA_RULE_INLINE_THRESHOLD,
                                               .frame = message->send->frame,
                                               .offset = -1,
@@ -176,12 +177,12 @@ static int by_calls(struct credit_conn *cc, const struct flow_message *message,
     }
 }
 
-RPCRDMA_HOT static void on_message(void *self, struct flow_conn *conn,
-                                   const struct flow_message *message)
+RPCRDMA_HOT void flow_credit_message(struct flow_credits *credits, struct flow_conn *conn,
+                                     const struct flow_message *message)
 {
     const struct rpcrdma_message *msg = message->message->message;
     struct rpcrdma_credit_at at = {message->send->time_ns, message->send->frame};
-    struct credit_conn *cc = credit_conn_get(self, conn);
+    struct credit_conn *cc = credit_conn_get(credits, conn);
     struct credit_sender *sender;
     int requester = -1;
 
@@ -200,13 +201,14 @@ RPCRDMA_HOT static void on_message(void *self, struct flow_conn *conn,
     check_threshold(cc, message);
 }
 
-RPCRDMA_HOT static void on_ack(void *self, struct flow_conn *conn, int sender,
-                               const struct rpcrdma_op *op)
+RPCRDMA_HOT void flow_credit_ack(struct flow_credits *credits, struct flow_conn *conn, int sender,
+                                 const struct rpcrdma_op *op)
 {
-    struct credit_conn *cc = credit_conn_of(self, conn);
+    struct credit_conn *cc = credit_conn_of(conn);
     struct rpcrdma_credit_at at = {op->time_ns, op->frame};
     rpcrdma_stream_position place;
 
+    (void)credits;
     if (!cc || cc->lost || !cc->sender[1 - sender].started)
         return;
     place = place_of(&cc->sender[1 - sender], conn, op->seq);
@@ -217,20 +219,10 @@ RPCRDMA_HOT static void on_ack(void *self, struct flow_conn *conn, int sender,
         rpcrdma_credit_count_acked(cc->side[sender].count, at, place);
 }
 
-/* A response to a Read request acknowledges what was sent before that request. */
-static void on_read_response(void *self, struct flow_conn *conn, int sender,
-                             const struct flow_read *read, uint64_t offset,
-                             const struct rpcrdma_op *op)
+void flow_credit_nak(struct flow_credits *credits, struct flow_conn *conn, int sender,
+                     const struct rpcrdma_op *op)
 {
-    (void)read;
-    (void)offset;
-    if (op->carrier != RPCRDMA_CARRIER_IWARP)
-        on_ack(self, conn, sender, op);
-}
-
-static void on_nak(void *self, struct flow_conn *conn, int sender, const struct rpcrdma_op *op)
-{
-    struct credit_conn *cc = credit_conn_get(self, conn);
+    struct credit_conn *cc = credit_conn_get(credits, conn);
     struct rpcrdma_credit_at at = {op->time_ns, op->frame};
     int hit_end = 1 - sender;
     struct credit_sender *its;
@@ -259,15 +251,14 @@ static void on_nak(void *self, struct flow_conn *conn, int sender, const struct 
     its->rnr_at = at;
 }
 
-static void on_gap(void *self, struct flow_conn *conn, int sender, uint32_t first, uint32_t last,
-                   uint64_t frame, int64_t time_ns)
+void flow_credit_gap(struct flow_credits *credits, struct flow_conn *conn, int sender,
+                     const struct flow_gap *gap)
 {
-    struct credit_conn *cc = credit_conn_of(self, conn);
-    uint64_t packets = ((last - first) & 0xffffff) + 1;
+    struct credit_conn *cc = credit_conn_of(conn);
+    uint64_t packets = ((gap->last - gap->first) & 0xffffff) + 1;
 
-    (void)frame;
-    (void)time_ns; /* when it showed */
-    if (conn->pub.carrier == RPCRDMA_CARRIER_IWARP)
+    (void)credits;
+    if (flow_conn_public_const(conn)->carrier == RPCRDMA_CARRIER_IWARP)
         packets = RPCRDMA_CREDIT_NO_LIMIT; /* the numbers are not of messages */
     if (!cc || cc->lost)
         return;
@@ -277,23 +268,24 @@ static void on_gap(void *self, struct flow_conn *conn, int sender, uint32_t firs
             rpcrdma_credit_count_gap(cc->side[i].count);
 }
 
-static void on_closed(void *self, struct flow_conn *conn)
+void flow_credit_close(struct flow_credits *credits, struct flow_conn *conn, bool ended)
 {
-    struct flow_credits *credits = self;
-    struct credit_conn *cc = credit_conn_of(credits, conn);
-    struct rpcrdma_credit_at end = {conn->pub.last_time_ns, conn->pub.last_frame};
+    struct credit_conn *cc = credit_conn_of(conn);
+    struct rpcrdma_credit_at end;
 
     if (!cc)
         return;
     for (int i = 0; i < 2; i++)
         if (cc->sender[i].rnr_open)
             hit(cc, i, cc->sender[i].rnr_at, NULL, false);
-    if (conn->pub.closed) {
-        end = (struct rpcrdma_credit_at){conn->closed_time_ns, conn->closed_frame};
+    if (flow_conn_closed_at(conn, &end.frame, &end.time_ns)) {
         credit_conn_lose(cc, end);
-    } else if (credits->flow->ending) {
-        /* open when the capture ended: what waited did so until then */
-        end = (struct rpcrdma_credit_at){credits->flow->time_ns, credits->flow->frame};
+    } else if (ended) {
+        end = (struct rpcrdma_credit_at){credits->context->time_ns, credits->context->frame};
+    } else {
+        const struct rpcrdma_connection *pub = flow_conn_public_const(conn);
+
+        end = (struct rpcrdma_credit_at){pub->last_time_ns, pub->last_frame};
     }
     for (int i = 0; i < 2; i++) {
         if (cc->side[i].account && !cc->lost)
@@ -303,42 +295,31 @@ static void on_closed(void *self, struct flow_conn *conn)
     }
     credit_conn_report(cc);
     credit_conn_free(cc);
-    conn->attached[credits->observer.slot] = NULL;
+    *flow_conn_slot(conn, FLOW_SLOT_CREDIT) = NULL;
 }
 
-bool flow_credits_start(struct flow *flow)
+struct flow_credits *flow_credits_new(struct flow_context *context)
 {
-    struct flow_credits *credits = flow_alloc_always(&flow->memory, sizeof(*credits));
+    struct flow_credits *credits = flow_alloc_always(&context->memory, sizeof(*credits));
 
-    if (!credits)
-        return false;
-    credits->flow = flow;
-    credits->observer = (struct flow_observer){.message = on_message,
-                                               .read_response = on_read_response,
-                                               .ack = on_ack,
-                                               .nak = on_nak,
-                                               .gap = on_gap,
-                                               .closed = on_closed,
-                                               .self = credits};
-    flow_observe(flow, &credits->observer);
-    flow->credits = credits;
-    return true;
+    if (credits)
+        credits->context = context;
+    return credits;
 }
 
-void flow_credits_free(struct flow *flow)
+void flow_credits_free(struct flow_credits *credits)
 {
-    if (flow->credits)
-        flow_table_free(&flow->credits->by_ends, &flow->memory);
-    flow_release(&flow->memory, flow->credits, sizeof(*flow->credits));
-    flow->credits = NULL;
-}
-
-void rpcrdma_flow_credits(struct rpcrdma_flow *handle, bool restart)
-{
-    struct flow_credits *credits = handle->flow.credits;
+    struct flow_memory *memory;
 
     if (!credits)
         return;
+    memory = &credits->context->memory;
+    flow_table_free(&credits->by_ends, memory);
+    flow_release(memory, credits, sizeof(*credits));
+}
+
+void flow_credits_report(struct flow_credits *credits, bool restart)
+{
     for (struct credit_conn *cc = credits->newest; cc; cc = cc->older) {
         credit_conn_report(cc);
         for (int i = 0; restart && i < 2; i++) {

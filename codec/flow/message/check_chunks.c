@@ -15,28 +15,28 @@ static bool wraps(const struct rpcrdma_segment *s)
     return s->length > 0 && s->offset + (s->length - 1) < s->offset;
 }
 
-static void check_segment(const struct flow_check *c, const struct rpcrdma_segment *s,
+static void check_segment(const struct message_check *c, const struct rpcrdma_segment *s,
                           uint32_t offset)
 {
     if (wraps(s))
-        flow_check_add(c, RPCRDMA_RULE_SEGMENT_WRAP, offset, NULL, s->handle, s->length, 0);
+        message_check_add(c, RPCRDMA_RULE_SEGMENT_WRAP, offset, NULL, s->handle, s->length, 0);
 }
 
-static void check_length(const struct flow_check *c, uint64_t length, uint32_t offset,
+static void check_length(const struct message_check *c, uint64_t length, uint32_t offset,
                          const char *what)
 {
     if (length > UINT32_MAX)
-        flow_check_add(c, RPCRDMA_RULE_CHUNK_LENGTH, offset, what, length, 0, 0);
+        message_check_add(c, RPCRDMA_RULE_CHUNK_LENGTH, offset, what, length, 0, 0);
 }
 
-static void check_chunk(const struct flow_check *c, const struct rpcrdma_chunk *chunk,
+static void check_chunk(const struct message_check *c, const struct rpcrdma_chunk *chunk,
                         const char *what)
 {
     /* the Responder gives back what it was offered: the Requester answers for it */
     if (c->out->direction != RPCRDMA_DIRECTION_CALL)
         return;
     if (chunk->declared == 0)
-        flow_check_add(c, RPCRDMA_RULE_CHUNK_EMPTY, chunk->off, what, 0, 0, 0);
+        message_check_add(c, RPCRDMA_RULE_CHUNK_EMPTY, chunk->off, what, 0, 0, 0);
     for (uint32_t i = 0; i < chunk->count; i++) {
         struct rpcrdma_segment s = rpcrdma_chunk_segment(chunk, i);
 
@@ -45,7 +45,7 @@ static void check_chunk(const struct flow_check *c, const struct rpcrdma_chunk *
     check_length(c, rpcrdma_chunk_length(chunk), chunk->off, what);
 }
 
-static uint32_t check_writes(const struct flow_check *c)
+static uint32_t check_writes(const struct message_check *c)
 {
     struct rpcrdma_write_iter it = rpcrdma_write_begin(&c->message->write);
     struct rpcrdma_chunk chunk;
@@ -85,30 +85,31 @@ struct chunks {
     uint32_t base_segments;
 };
 
-static void end_chunk(const struct flow_check *c, struct chunks *r)
+static void end_chunk(const struct message_check *c, struct chunks *r)
 {
     check_length(c, r->length, r->off, "Read chunk");
     if (r->position > 0)
         r->embedded += r->length + (-r->length & 3);
 }
 
-static void begin_chunk(const struct flow_check *c, struct chunks *r, uint32_t position,
+static void begin_chunk(const struct message_check *c, struct chunks *r, uint32_t position,
                         uint32_t off)
 {
     uint64_t end = (uint64_t)r->position + r->length;
 
     if (position % 4 != 0)
-        flow_check_add(c, RPCRDMA_RULE_READ_POSITION_ALIGNMENT, off, NULL, position, 0, 0);
+        message_check_add(c, RPCRDMA_RULE_READ_POSITION_ALIGNMENT, off, NULL, position, 0, 0);
     if (r->n > 0 && position < r->position)
-        flow_check_add(c, RPCRDMA_RULE_READ_POSITION_ORDER, off, NULL, position, r->position, 0);
+        message_check_add(c, RPCRDMA_RULE_READ_POSITION_ORDER, off, NULL, position, r->position, 0);
     else if (r->n > 0 && r->position > 0 && position < end)
-        flow_check_add(c, RPCRDMA_RULE_READ_OVERLAP, off, NULL, position, r->position, r->length);
+        message_check_add(c, RPCRDMA_RULE_READ_OVERLAP, off, NULL, position, r->position,
+                          r->length);
     if (position > 0 && r->base_segments > 1 && position >= r->embedded &&
         at_segment_end(&c->message->read, position - r->embedded))
-        flow_check_add(c, RPCRDMA_RULE_PZRC_SPLIT, off, NULL, position, 0, 0);
+        message_check_add(c, RPCRDMA_RULE_PZRC_SPLIT, off, NULL, position, 0, 0);
 }
 
-static uint32_t check_reads(const struct flow_check *c)
+static uint32_t check_reads(const struct message_check *c)
 {
     struct rpcrdma_read_iter it = rpcrdma_read_begin(&c->message->read);
     struct rpcrdma_read_segment s;
@@ -133,12 +134,12 @@ static uint32_t check_reads(const struct flow_check *c)
     if (r.n > 0)
         end_chunk(c, &r);
     if (r.bytes > PAYLOAD_MOST && r.bytes <= UINT32_MAX)
-        flow_check_add(c, RPCRDMA_RULE_READ_LIST_LONG, c->message->read.off, NULL, r.bytes,
-                       PAYLOAD_MOST, 0);
+        message_check_add(c, RPCRDMA_RULE_READ_LIST_LONG, c->message->read.off, NULL, r.bytes,
+                          PAYLOAD_MOST, 0);
     return r.n - (r.base_segments > 0);
 }
 
-void flow_check_chunks(const struct flow_check *c)
+void message_check_chunks(const struct message_check *c)
 {
     uint32_t reads = 0, writes;
 
@@ -148,5 +149,6 @@ void flow_check_chunks(const struct flow_check *c)
     if (c->message->reply_present)
         check_chunk(c, &c->message->reply, "Reply chunk");
     if ((reads > 1 || writes > 1) && c->out->direction == RPCRDMA_DIRECTION_CALL)
-        flow_check_add(c, RPCRDMA_RULE_CHUNK_COUNT, c->message->read.off, NULL, reads, writes, 0);
+        message_check_add(c, RPCRDMA_RULE_CHUNK_COUNT, c->message->read.off, NULL, reads, writes,
+                          0);
 }

@@ -6,8 +6,8 @@ enum { RPCBIND = 100000, NFS = 100003, MOUNT = 100005, NLM = 100021, NSM = 10002
 
 enum { OFF_VERSION = 4, OFF_CREDITS = 8, OFF_TYPE = 12, OFF_ERROR_ARGS = 20, AUTH_TLS = 7 };
 
-void flow_check_add(const struct flow_check *c, enum rpcrdma_rule_id rule, int64_t offset,
-                    const char *what, uint64_t arg0, uint64_t arg1, uint64_t arg2)
+void message_check_add(const struct message_check *c, enum rpcrdma_rule_id rule, int64_t offset,
+                       const char *what, uint64_t arg0, uint64_t arg1, uint64_t arg2)
 {
     flow_finding_add(c->findings, &(struct rpcrdma_finding){.rule = rule,
                                                             .frame = c->out->frame,
@@ -33,48 +33,48 @@ static bool has_chunks(const struct rpcrdma_message *m)
 }
 
 /* RDMA_NOMSG has its RPC message in a chunk: which one hangs on the direction. */
-static void check_nomsg(const struct flow_check *c)
+static void check_nomsg(const struct message_check *c)
 {
     const struct rpcrdma_message *m = c->message;
 
     if (m->status != RPCRDMA_OK)
         return;
     if (c->out->direction == RPCRDMA_DIRECTION_CALL && !has_pzrc(m))
-        flow_check_add(c, RPCRDMA_RULE_NOMSG_NO_PZRC, OFF_TYPE, NULL, 0, 0, 0);
+        message_check_add(c, RPCRDMA_RULE_NOMSG_NO_PZRC, OFF_TYPE, NULL, 0, 0, 0);
     else if (c->out->direction == RPCRDMA_DIRECTION_REPLY && m->read.count == 0 &&
              (!m->reply_present || rpcrdma_chunk_length(&m->reply) == 0))
-        flow_check_add(c, RPCRDMA_RULE_NOMSG_NO_REPLY_CHUNK, OFF_TYPE, NULL, 0, 0, 0);
+        message_check_add(c, RPCRDMA_RULE_NOMSG_NO_REPLY_CHUNK, OFF_TYPE, NULL, 0, 0, 0);
 }
 
 /* An error answers a Call, says of its version what is true, and comes from the Responder. */
-static void check_error(const struct flow_check *c)
+static void check_error(const struct message_check *c)
 {
     const struct rpcrdma_message *m = c->message;
-    uint32_t version = c->conn->pub.version;
+    uint32_t version = flow_conn_public_const(c->conn)->version;
 
     if (c->out->direction == RPCRDMA_DIRECTION_UNKNOWN && m->present & RPCRDMA_HAS_ERROR &&
-        flow_saw_all(c->conn))
-        flow_check_add(c, RPCRDMA_RULE_ERROR_UNEXPECTED, 0, NULL, m->xid, 0, 0);
+        flow_conn_saw_all(c->conn))
+        message_check_add(c, RPCRDMA_RULE_ERROR_UNEXPECTED, 0, NULL, m->xid, 0, 0);
     if (m->error.body != RPCRDMA_ERROR_RANGE || !(m->present & RPCRDMA_HAS_ERROR_ARGS))
         return;
     if (m->error.low > m->error.high || (c->out->direction == RPCRDMA_DIRECTION_REPLY &&
                                          version >= m->error.low && version <= m->error.high))
-        flow_check_add(c, RPCRDMA_RULE_ERR_VERS_RANGE, OFF_ERROR_ARGS, NULL, m->error.low,
-                       m->error.high, version);
+        message_check_add(c, RPCRDMA_RULE_ERR_VERS_RANGE, OFF_ERROR_ARGS, NULL, m->error.low,
+                          m->error.high, version);
 }
 
-static void check_call(const struct flow_check *c)
+static void check_call(const struct message_check *c)
 {
     const struct rpcrdma_message *m = c->message;
     const struct rpcrdma_rpc *rpc = c->out->rpc;
 
     if (m->credits == 0)
-        flow_check_add(c, RPCRDMA_RULE_CREDIT_REQUEST_ZERO, OFF_CREDITS, NULL, 0, 0, 0);
+        message_check_add(c, RPCRDMA_RULE_CREDIT_REQUEST_ZERO, OFF_CREDITS, NULL, 0, 0, 0);
     if (c->out->reverse) {
         if (has_chunks(m))
-            flow_check_add(c, RPCRDMA_RULE_REVERSE_CHUNKS, m->read.off, NULL, 0, 0, 0);
-        if (!c->conn->client_called && flow_saw_all(c->conn))
-            flow_check_add(c, RPCRDMA_RULE_REVERSE_EARLY, 0, NULL, 0, 0, 0);
+            message_check_add(c, RPCRDMA_RULE_REVERSE_CHUNKS, m->read.off, NULL, 0, 0, 0);
+        if (!c->mc->client_called && flow_conn_saw_all(c->conn))
+            message_check_add(c, RPCRDMA_RULE_REVERSE_EARLY, 0, NULL, 0, 0, 0);
     }
     if (!rpc || !(rpc->present & RPCRDMA_RPC_HAS_PROGRAM))
         return;
@@ -83,23 +83,25 @@ static void check_call(const struct flow_check *c)
     case MOUNT:
     case NLM:
     case NSM:
-        flow_check_add(c, RPCRDMA_RULE_PROGRAM_UNBOUND, m->payload.off, NULL, rpc->program, 0, 0);
+        message_check_add(c, RPCRDMA_RULE_PROGRAM_UNBOUND, m->payload.off, NULL, rpc->program, 0,
+                          0);
         break;
     default:
         break;
     }
     if (rpc->present & RPCRDMA_RPC_HAS_CRED && rpc->cred_flavor == AUTH_TLS)
-        flow_check_add(c, RPCRDMA_RULE_AUTH_TLS, m->payload.off, NULL, 0, 0, 0);
+        message_check_add(c, RPCRDMA_RULE_AUTH_TLS, m->payload.off, NULL, 0, 0, 0);
 }
 
 /* Only what the receiver said at set-up counts, and only where that was captured. */
-static void check_invalidate(const struct flow_check *c)
+static void check_invalidate(const struct message_check *c)
 {
     int receiver = 1 - c->out->sender_end;
-    const struct rpcrdma_connection *pub = &c->conn->pub;
+    const struct rpcrdma_connection *pub = flow_conn_public_const(c->conn);
 
     if (pub->set_up_seen[receiver] && !pub->properties[receiver].remote_invalidation)
-        flow_check_add(c, RPCRDMA_RULE_INVALIDATE_UNANNOUNCED, -1, NULL, c->out->invalidate, 0, 0);
+        message_check_add(c, RPCRDMA_RULE_INVALIDATE_UNANNOUNCED, -1, NULL, c->out->invalidate, 0,
+                          0);
 }
 
 /* Most messages: nothing here can be wrong with them. */
@@ -113,20 +115,20 @@ static bool plain(const struct rpcrdma_flow_message *out)
             (out->rpc->program == NFS && !out->reverse && out->rpc->cred_flavor != AUTH_TLS));
 }
 
-void flow_check_message(const struct flow *flow, const struct flow_conn *conn,
-                        const struct rpcrdma_flow_message *out, struct flow_findings *findings)
+void message_check(const struct flow_conn *conn, const struct message_conn *mc,
+                   const struct rpcrdma_flow_message *out, struct flow_findings *findings)
 {
     const struct rpcrdma_message *m = out->message;
-    const struct flow_check c = {flow, conn, out, m, findings};
+    const struct message_check c = {conn, mc, out, m, findings};
 
     if (m->version != 1 || plain(out))
         return;
     switch (m->kind) {
     case RPCRDMA_KIND_MSGP:
-        flow_check_add(&c, RPCRDMA_RULE_TYPE_OBSOLETE, OFF_TYPE, "RDMA_MSGP", 0, 0, 0);
+        message_check_add(&c, RPCRDMA_RULE_TYPE_OBSOLETE, OFF_TYPE, "RDMA_MSGP", 0, 0, 0);
         break;
     case RPCRDMA_KIND_DONE:
-        flow_check_add(&c, RPCRDMA_RULE_TYPE_OBSOLETE, OFF_TYPE, "RDMA_DONE", 0, 0, 0);
+        message_check_add(&c, RPCRDMA_RULE_TYPE_OBSOLETE, OFF_TYPE, "RDMA_DONE", 0, 0, 0);
         return;
     case RPCRDMA_KIND_NOMSG:
         check_nomsg(&c);
@@ -140,20 +142,21 @@ void flow_check_message(const struct flow *flow, const struct flow_conn *conn,
     if (out->direction == RPCRDMA_DIRECTION_CALL)
         check_call(&c);
     if (out->direction == RPCRDMA_DIRECTION_REPLY && m->read.count > 0)
-        flow_check_add(&c, RPCRDMA_RULE_READ_LIST_IN_REPLY, m->read.off, NULL, m->read.count, 0, 0);
+        message_check_add(&c, RPCRDMA_RULE_READ_LIST_IN_REPLY, m->read.off, NULL, m->read.count, 0,
+                          0);
     if (has_chunks(m))
-        flow_check_chunks(&c);
+        message_check_chunks(&c);
     if (out->has_invalidate)
         check_invalidate(&c);
 }
 
-void flow_check_set_up(const struct flow_conn *conn, struct flow_findings *findings)
+void message_check_set_up(const struct flow_conn *conn, struct flow_findings *findings)
 {
-    const struct rpcrdma_connection *pub = &conn->pub;
+    const struct rpcrdma_connection *pub = flow_conn_public_const(conn);
 
     for (int end = 0; end < 2; end++) {
         const struct rpcrdma_private_data *pd = &pub->private_data[end];
-        struct rpcrdma_finding finding = {.frame = conn->set_up_frame[end], .offset = -1};
+        struct rpcrdma_finding finding = {.frame = flow_conn_set_up_frame(conn, end), .offset = -1};
 
         if (!pub->has_private_data[end])
             continue;

@@ -6,17 +6,17 @@
 
 #include "flow/message/check_message.h"
 
-struct flow_check {
-    const struct flow *flow;
+struct message_check {
     const struct flow_conn *conn;
+    const struct message_conn *mc;
     const struct rpcrdma_flow_message *out;
     const struct rpcrdma_message *message;
     struct flow_findings *findings;
 };
 
-void flow_check_add(const struct flow_check *c, enum rpcrdma_rule_id rule, int64_t offset,
-                    const char *what, uint64_t arg0, uint64_t arg1, uint64_t arg2);
+void message_check_add(const struct message_check *c, enum rpcrdma_rule_id rule, int64_t offset,
+                       const char *what, uint64_t arg0, uint64_t arg1, uint64_t arg2);
 
-void flow_check_chunks(const struct flow_check *c);
+void message_check_chunks(const struct message_check *c);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "flow/internal.h"
+#include "flow/message/message_state.h"
 
 /*
  * Message Continuation: one RPC message, or one set of properties, in several Sends
@@ -66,7 +66,7 @@ static bool reduced(const struct rpcrdma_message *m)
     return m->read.count > 0 || (m->kind == RPCRDMA_KIND_REPLY_INLINE && m->write.count > 0);
 }
 
-static void check_remaining(struct flow_continuation *c, const struct rpcrdma_message *m,
+static void check_remaining(struct message_continuation *c, const struct rpcrdma_message *m,
                             struct flow_findings *findings, uint64_t frame)
 {
     uint32_t said = m->present & RPCRDMA_HAS_REMAINING ? m->remaining : 0;
@@ -97,11 +97,12 @@ static void check_remaining(struct flow_continuation *c, const struct rpcrdma_me
     c->last = m->payload.len;
 }
 
-bool flow_continue(struct flow_conn *conn, int sender, const struct rpcrdma_message *m,
-                   struct flow_findings *findings, uint64_t frame, uint32_t *part,
-                   uint64_t *part_bytes)
+bool message_continue(struct flow_conn *conn, int sender, const struct rpcrdma_message *m,
+                      struct flow_findings *findings, uint64_t frame, uint32_t *part,
+                      uint64_t *part_bytes)
 {
-    struct flow_continuation *c = &conn->continuation[sender];
+    struct message_conn *mc = message_conn_of(conn);
+    struct message_continuation *c = &mc->continuation[sender];
     uint8_t stream;
     bool more;
 
@@ -123,43 +124,68 @@ bool flow_continue(struct flow_conn *conn, int sender, const struct rpcrdma_mess
             if (stream == STREAM_NONE)
                 return false; /* the parts may still go on */
         }
-        if (stream == STREAM_PROPERTIES && conn->final_properties[sender])
+        if (stream == STREAM_PROPERTIES && mc->final_properties[sender])
             add(findings, RPCRDMA_RULE_PROPERTIES_AFTER_FINAL, frame, 0, 0);
         c->active = more;
         if (more) {
-            *c = (struct flow_continuation){.active = true,
-                                            .stream = stream,
-                                            .xid = m->xid,
-                                            .parts = 1,
-                                            .frame = frame,
-                                            .bytes = m->payload.len,
-                                            .remaining = m->remaining,
-                                            .last = m->payload.len,
-                                            .readings = AFTER_THIS | WITH_THIS};
+            *c = (struct message_continuation){.active = true,
+                                               .stream = stream,
+                                               .xid = m->xid,
+                                               .parts = 1,
+                                               .frame = frame,
+                                               .bytes = m->payload.len,
+                                               .remaining = m->remaining,
+                                               .last = m->payload.len,
+                                               .readings = AFTER_THIS | WITH_THIS};
             *part = 1;
         }
     }
     if (m->kind == RPCRDMA_KIND_CONNPROP_FINAL)
-        conn->final_properties[sender] = true;
+        mc->final_properties[sender] = true;
     return more;
 }
 
-void flow_continue_lost(struct flow_conn *conn, int sender)
+void flow_message_gap(struct flow_messages *messages, struct flow_conn *conn, int sender,
+                      const struct flow_gap *gap)
 {
-    conn->continuation[sender].active = false;
+    const struct rpcrdma_connection *pub = flow_conn_public(conn);
+    struct rpcrdma_finding finding = {
+        .rule = pub->carrier == RPCRDMA_CARRIER_IWARP ? RPCRDMA_RULE_BYTES_LOST
+                                                      : RPCRDMA_RULE_PACKETS_LOST,
+        .frame = gap->frame,
+        .offset = -1,
+        .arg = {((gap->last - gap->first) & 0xffffff) + 1, gap->first, gap->last}};
+
+    flow_report(messages->context, pub, &finding);
+    message_conn_of(conn)->continuation[sender].active = false;
 }
 
-void flow_continue_end(struct flow *flow, struct flow_conn *conn)
+void flow_message_merge(struct flow_conn *into, struct flow_conn *from, bool swapped)
 {
+    struct message_conn *to = message_conn_of(into), *other = message_conn_of(from);
+
     for (int i = 0; i < 2; i++) {
-        const struct flow_continuation *c = &conn->continuation[i];
+        struct message_continuation *c = &other->continuation[swapped ? 1 - i : i];
+
+        if (c->active && !to->continuation[i].active)
+            to->continuation[i] = *c;
+        c->active = false;
+    }
+}
+
+void flow_message_end(struct flow_messages *messages, struct flow_conn *conn)
+{
+    struct message_conn *mc = message_conn_of(conn);
+
+    for (int i = 0; i < 2; i++) {
+        const struct message_continuation *c = &mc->continuation[i];
 
         if (c->active)
-            flow_report(flow, conn,
+            flow_report(messages->context, flow_conn_public(conn),
                         &(struct rpcrdma_finding){.rule = RPCRDMA_RULE_CONTINUED_UNFINISHED,
                                                   .frame = c->frame,
                                                   .offset = -1,
                                                   .arg = {c->xid, c->parts}});
-        conn->continuation[i].active = false;
+        mc->continuation[i].active = false;
     }
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "flow/internal.h"
+#include "flow/message/message_state.h"
 
 #include "wire/cursor.h"
 #include "wire/property.h"
@@ -140,71 +140,77 @@ static const struct rpcrdma_dialect *latest(uint32_t mask)
     return rpcrdma_dialect((enum rpcrdma_dialect_id)id);
 }
 
-const struct rpcrdma_dialect *flow_dialect_likely(const struct flow *flow,
-                                                  const struct flow_conn *conn)
+const struct rpcrdma_dialect *message_dialect_likely(const struct flow_messages *messages,
+                                                     const struct flow_conn *conn)
 {
-    if (conn->pub.dialect)
-        return conn->pub.dialect;
-    return conn->pub.dialects ? latest(conn->pub.dialects) : flow->dialect;
+    const struct rpcrdma_connection *pub = flow_conn_public_const(conn);
+
+    if (pub->dialect)
+        return pub->dialect;
+    return pub->dialects ? latest(pub->dialects) : messages->dialect;
 }
 
-void flow_dialect(struct flow *flow, struct flow_conn *conn, struct flow_direction *dir,
-                  const struct flow_send *send)
+void flow_message_evidence(struct flow_messages *messages, struct flow_conn *conn,
+                           const struct flow_direction *dir, const struct flow_send *send)
 {
     int sender = 1 - dir->index;
-    uint32_t xid, mask = conn->pub.dialects;
+    struct rpcrdma_connection *pub = flow_conn_public(conn);
+    struct message_conn *mc = message_conn_of(conn);
+    uint32_t xid, mask = pub->dialects;
     bool may_continue;
 
     if (send->caplen < 16)
         return;
-    if (rpcrdma_get_be32(send->data + 4) == 1 && conn->waiting & FLOW_WAIT_DIALECT &&
+    if (rpcrdma_get_be32(send->data + 4) == 1 && flow_conn_waiting(conn) & FLOW_WAIT_DIALECT &&
         rpcrdma_get_be32(send->data + 12) != TYPE_ERROR) {
         /* they fell back to version 1: nothing more will tell */
-        flow_dialect_settle(flow, conn);
-        flow_admission_clear(flow, conn, FLOW_WAIT_DIALECT);
+        flow_message_settle(messages, conn);
+        flow_conn_wait_over(messages->conns, conn, FLOW_WAIT_DIALECT);
     }
-    if (rpcrdma_get_be32(send->data + 4) != 2 || flow_version_settled(conn))
+    if (rpcrdma_get_be32(send->data + 4) != 2 || message_version_settled(conn))
         return;
-    if (flow->dialect) {
-        conn->pub.dialect = flow->dialect;
-        conn->pub.dialects = 1u << flow->dialect->id;
+    if (messages->dialect) {
+        pub->dialect = messages->dialect;
+        pub->dialects = 1u << messages->dialect->id;
         return;
     }
     if (mask == 0)
         mask = ALL_V2;
-    else if (single(mask) || conn->chosen_after > LATER_MESSAGES)
+    else if (single(mask) || mc->chosen_after > LATER_MESSAGES)
         return;
-    if (conn->pub.dialect)
-        conn->chosen_after++;
+    if (pub->dialect)
+        mc->chosen_after++;
     xid = rpcrdma_get_be32(send->data);
-    may_continue = conn->has_last_xid[sender] && conn->last_xid[sender] == xid;
-    conn->last_xid[sender] = xid;
-    conn->has_last_xid[sender] = true;
+    may_continue = mc->has_last_xid[sender] && mc->last_xid[sender] == xid;
+    mc->last_xid[sender] = xid;
+    mc->has_last_xid[sender] = true;
     if (!is_err_vers(send))
         mask = best(mask, send, may_continue);
-    conn->pub.dialects = mask;
+    pub->dialects = mask;
     if (single(mask)) {
-        conn->pub.dialect = latest(mask);
-        flow_admission_clear(flow, conn, FLOW_WAIT_DIALECT);
-    } else if (!conn->pub.dialect) {
-        conn->waiting |= FLOW_WAIT_DIALECT;
-    } else if (!(mask & 1u << conn->pub.dialect->id)) {
-        conn->pub.dialect = latest(mask);
+        pub->dialect = latest(mask);
+        flow_conn_wait_over(messages->conns, conn, FLOW_WAIT_DIALECT);
+    } else if (!pub->dialect) {
+        flow_conn_wait(conn, FLOW_WAIT_DIALECT);
+    } else if (!(mask & 1u << pub->dialect->id)) {
+        pub->dialect = latest(mask);
     }
 }
 
-void flow_dialect_settle(struct flow *flow, struct flow_conn *conn)
+void flow_message_settle(struct flow_messages *messages, struct flow_conn *conn)
 {
-    if (conn->pub.dialects == 0 || conn->pub.dialect)
+    struct rpcrdma_connection *pub = flow_conn_public(conn);
+
+    if (pub->dialects == 0 || pub->dialect)
         return;
-    conn->pub.dialect = latest(conn->pub.dialects);
-    if (!single(conn->pub.dialects)) {
-        flow_conn_number(flow, conn); /* before its first message */
-        flow_report(flow, conn,
+    pub->dialect = latest(pub->dialects);
+    if (!single(pub->dialects)) {
+        flow_conn_number(messages->conns, conn); /* before its first message */
+        flow_report(messages->context, pub,
                     &(struct rpcrdma_finding){.rule = RPCRDMA_RULE_DIALECT_UNDECIDED,
-                                              .frame = flow->frame,
+                                              .frame = messages->context->frame,
                                               .offset = -1,
-                                              .arg = {conn->pub.dialects},
-                                              .what = conn->pub.dialect->name});
+                                              .arg = {pub->dialects},
+                                              .what = pub->dialect->name});
     }
 }

@@ -1,36 +1,25 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "flow/internal.h"
-#include "flow/message/check_message.h"
-#include "flow/message/header_check.h"
+#include "flow/message/message_state.h"
 
+#include "flow/message/check_message.h"
 #include "wire/cursor.h"
 
 /* One Send of a connection -> one message: decoded, its direction and its sender's role known or
- * said to be unknown, given to the observers and the sink. */
+ * said to be unknown. */
 
 /* What is made of a Send on its way. */
-struct reconstruct {
-    struct flow *flow;
+struct making {
+    struct flow_messages *messages;
     struct flow_conn *conn;
+    struct message_conn *mc;
     const struct flow_send *send;
     int sender; /* end */
-    struct rpcrdma_message message;
-    struct rpcrdma_rpc rpc, call;
-    struct rpcrdma_flow_message out;
-    struct flow_findings findings;
-    bool continues;
-    uint64_t part_bytes;
+    struct flow_making *to;
 };
 
-void flow_finding_add(struct flow_findings *findings, const struct rpcrdma_finding *finding)
+static void add(struct making *m, enum rpcrdma_rule_id rule, int64_t offset, const char *what)
 {
-    if (findings->count < FLOW_FINDINGS)
-        findings->at[findings->count++] = *finding;
-}
-
-static void add(struct reconstruct *m, enum rpcrdma_rule_id rule, int64_t offset, const char *what)
-{
-    flow_finding_add(&m->findings,
+    flow_finding_add(&m->to->findings,
                      &(struct rpcrdma_finding){
                          .rule = rule, .frame = m->send->frame, .offset = offset, .what = what});
 }
@@ -67,17 +56,17 @@ static bool carries_rpc(const struct rpcrdma_message *message)
     }
 }
 
-RPCRDMA_HOT static void decode(struct reconstruct *m)
+RPCRDMA_HOT static void decode(struct making *m)
 {
-    const struct rpcrdma_message *msg = &m->message;
+    const struct rpcrdma_message *msg = &m->to->message;
 
-    rpcrdma_message_decode(flow_dialect_likely(m->flow, m->conn), m->send->data, m->send->caplen,
-                           m->send->len, &m->message);
-    if (msg->version == 2 && flow_version_settled(m->conn)) {
+    rpcrdma_message_decode(message_dialect_likely(m->messages, m->conn), m->send->data,
+                           m->send->caplen, m->send->len, &m->to->message);
+    if (msg->version == 2 && message_version_settled(m->conn)) {
         /* A stray version word: cel-00 has version 1's layout, and is not what this is. */
         rpcrdma_message_decode(rpcrdma_dialect(RPCRDMA_CEL_00), m->send->data, m->send->caplen,
-                               m->send->len, &m->message);
-        m->message.dialect = rpcrdma_dialect(RPCRDMA_V1);
+                               m->send->len, &m->to->message);
+        m->to->message.dialect = rpcrdma_dialect(RPCRDMA_V1);
     }
     if (msg->status == RPCRDMA_MALFORMED)
         add(m, RPCRDMA_RULE_MALFORMED, msg->error_off, msg->what);
@@ -85,38 +74,39 @@ RPCRDMA_HOT static void decode(struct reconstruct *m)
         add(m, RPCRDMA_RULE_TRUNCATED, msg->error_off, msg->what);
     if (msg->noncanonical)
         add(m, RPCRDMA_RULE_NONCANONICAL, -1, NULL);
-    flow_check_header(msg, m->send->frame, &m->findings);
+    message_check_header(msg, m->send->frame, &m->to->findings);
 }
 
-RPCRDMA_HOT static void decode_rpc(struct reconstruct *m)
+RPCRDMA_HOT static void decode_rpc(struct making *m)
 {
-    const struct rpcrdma_message *msg = &m->message;
+    const struct rpcrdma_message *msg = &m->to->message;
     int64_t at = msg->payload.off;
 
-    rpcrdma_rpc_decode(msg->payload.data, msg->payload.caplen, msg->payload.len, &m->rpc);
-    if (m->rpc.status == RPCRDMA_MALFORMED)
-        add(m, RPCRDMA_RULE_MALFORMED, at + m->rpc.error_off, m->rpc.what);
-    else if (m->rpc.status == RPCRDMA_TRUNCATED)
-        add(m, RPCRDMA_RULE_TRUNCATED, at + m->rpc.error_off, m->rpc.what);
-    if (!(m->rpc.present & RPCRDMA_RPC_HAS_XID))
+    rpcrdma_rpc_decode(msg->payload.data, msg->payload.caplen, msg->payload.len, &m->to->rpc);
+    if (m->to->rpc.status == RPCRDMA_MALFORMED)
+        add(m, RPCRDMA_RULE_MALFORMED, at + m->to->rpc.error_off, m->to->rpc.what);
+    else if (m->to->rpc.status == RPCRDMA_TRUNCATED)
+        add(m, RPCRDMA_RULE_TRUNCATED, at + m->to->rpc.error_off, m->to->rpc.what);
+    if (!(m->to->rpc.present & RPCRDMA_RPC_HAS_XID))
         return;
-    m->out.rpc = &m->rpc;
-    if (m->rpc.xid != msg->xid)
-        flow_finding_add(&m->findings, &(struct rpcrdma_finding){
-                                           .rule = msg->version == 2 ? RPCRDMA_RULE_XID_MISMATCH_2
-                                                                     : RPCRDMA_RULE_XID_MISMATCH,
-                                           .frame = m->send->frame,
-                                           .offset = at,
-                                           .arg = {msg->xid, m->rpc.xid}});
+    m->to->out.rpc = &m->to->rpc;
+    if (m->to->rpc.xid != msg->xid)
+        flow_finding_add(&m->to->findings,
+                         &(struct rpcrdma_finding){.rule = msg->version == 2
+                                                               ? RPCRDMA_RULE_XID_MISMATCH_2
+                                                               : RPCRDMA_RULE_XID_MISMATCH,
+                                                   .frame = m->send->frame,
+                                                   .offset = at,
+                                                   .arg = {msg->xid, m->to->rpc.xid}});
 }
 
 /* A message that was not captured whole says so once. */
-static void note_cut(struct reconstruct *m)
+static void note_cut(struct making *m)
 {
     if (m->send->caplen == m->send->len)
         return;
-    for (size_t i = 0; i < m->findings.count; i++)
-        if (m->findings.at[i].rule == RPCRDMA_RULE_TRUNCATED)
+    for (size_t i = 0; i < m->to->findings.count; i++)
+        if (m->to->findings.at[i].rule == RPCRDMA_RULE_TRUNCATED)
             return;
     add(m, RPCRDMA_RULE_TRUNCATED, m->send->caplen, "the rest of the message");
 }
@@ -142,15 +132,15 @@ static bool moves_rpc(const struct rpcrdma_message *msg)
 }
 
 /* A message whose RPC header is elsewhere, or was not captured. */
-static enum rpcrdma_rpc_direction by_pairing(const struct reconstruct *m)
+static enum rpcrdma_rpc_direction by_pairing(const struct making *m)
 {
-    const struct rpcrdma_message *msg = &m->message;
-    const struct flow_conn *conn = m->conn;
+    const struct rpcrdma_message *msg = &m->to->message;
+    const struct flow_direction *towards = flow_conn_direction(m->conn, m->sender);
     bool rpc = moves_rpc(msg);
 
     if (!(msg->present & RPCRDMA_HAS_XID) || (!rpc && msg->kind != RPCRDMA_KIND_ERROR))
         return RPCRDMA_DIRECTION_UNKNOWN;
-    if (flow_call_find(m->flow, conn, 1 - m->sender, msg->xid))
+    if (message_call_find(m->messages, m->conn, 1 - m->sender, msg->xid))
         return RPCRDMA_DIRECTION_REPLY;
     if (!rpc)
         return RPCRDMA_DIRECTION_UNKNOWN;
@@ -161,37 +151,40 @@ static enum rpcrdma_rpc_direction by_pairing(const struct reconstruct *m)
     /* a NOMSG without read list has its RPC message in the reply chunk; where no Call is there that
      * it could answer, it is a client's Call that lacks its Position-Zero Read chunk */
     if (msg->kind == RPCRDMA_KIND_NOMSG && msg->status == RPCRDMA_OK)
-        return conn->pub.role[m->sender] == RPCRDMA_ROLE_CLIENT &&
-                       (!conn->server_called || flow_saw_all(conn))
+        return flow_conn_public(m->conn)->role[m->sender] == RPCRDMA_ROLE_CLIENT &&
+                       (!m->mc->server_called || flow_conn_saw_all(m->conn))
                    ? RPCRDMA_DIRECTION_CALL
                    : RPCRDMA_DIRECTION_REPLY;
     /* It answers no Call that was seen. Where every Call would have been seen it is one itself; so
      * is what a client sends as long as its server never called. */
-    if (!conn->dir[m->sender] || conn->dir[m->sender]->lost > 0)
+    if (!towards || towards->lost > 0)
         return RPCRDMA_DIRECTION_UNKNOWN;
-    if (conn->by_cm || (conn->pub.role[m->sender] == RPCRDMA_ROLE_CLIENT && !conn->server_called))
+    if (flow_conn_by_cm(m->conn) ||
+        (flow_conn_public(m->conn)->role[m->sender] == RPCRDMA_ROLE_CLIENT &&
+         !m->mc->server_called))
         return RPCRDMA_DIRECTION_CALL;
     return RPCRDMA_DIRECTION_UNKNOWN;
 }
 
-static void find_direction(struct reconstruct *m)
+static void find_direction(struct making *m)
 {
-    struct rpcrdma_flow_message *out = &m->out;
+    struct rpcrdma_flow_message *out = &m->to->out;
 
-    if (m->rpc.present & RPCRDMA_RPC_HAS_TYPE)
+    if (m->to->rpc.present & RPCRDMA_RPC_HAS_TYPE)
         out->direction =
-            m->rpc.type == RPCRDMA_RPC_CALL ? RPCRDMA_DIRECTION_CALL : RPCRDMA_DIRECTION_REPLY;
+            m->to->rpc.type == RPCRDMA_RPC_CALL ? RPCRDMA_DIRECTION_CALL : RPCRDMA_DIRECTION_REPLY;
     else
-        out->direction = by_header(&m->message);
+        out->direction = by_header(&m->to->message);
     if (out->direction == RPCRDMA_DIRECTION_UNKNOWN)
         out->direction = by_pairing(m);
 }
 
-static void learn_role(struct reconstruct *m)
+static void learn_role(struct making *m)
 {
-    if (m->out.direction == RPCRDMA_DIRECTION_CALL && m->rpc.present & RPCRDMA_RPC_HAS_PROGRAM &&
-        m->conn->pub.role[m->sender] == RPCRDMA_ROLE_UNKNOWN) {
-        enum rpcrdma_role role = flow_caller_role(m->rpc.program);
+    if (m->to->out.direction == RPCRDMA_DIRECTION_CALL &&
+        m->to->rpc.present & RPCRDMA_RPC_HAS_PROGRAM &&
+        flow_conn_public(m->conn)->role[m->sender] == RPCRDMA_ROLE_UNKNOWN) {
+        enum rpcrdma_role role = flow_caller_role(m->to->rpc.program);
 
         if (role != RPCRDMA_ROLE_UNKNOWN)
             flow_conn_role(m->conn, m->sender, role);
@@ -200,49 +193,50 @@ static void learn_role(struct reconstruct *m)
 
 /* Calls are noted, and what answers one takes its name from it; so do later parts of a Call. What
  * may be a Call is noted, too: whatever comes back with its XID answers it, and is not a Call. */
-static void match_call(struct reconstruct *m)
+static void match_call(struct making *m)
 {
-    const struct rpcrdma_message *msg = &m->message;
-    bool is_call = m->out.direction != RPCRDMA_DIRECTION_REPLY;
-    struct flow_call *call;
+    const struct rpcrdma_message *msg = &m->to->message;
+    bool is_call = m->to->out.direction != RPCRDMA_DIRECTION_REPLY;
+    struct message_call *call;
 
     if (!(msg->present & RPCRDMA_HAS_XID) ||
-        (m->out.direction == RPCRDMA_DIRECTION_UNKNOWN && !moves_rpc(msg)))
+        (m->to->out.direction == RPCRDMA_DIRECTION_UNKNOWN && !moves_rpc(msg)))
         return;
-    if (is_call && m->out.part <= 1) {
+    if (is_call && m->to->out.part <= 1) {
         if (msg->kind != RPCRDMA_KIND_ERROR)
-            flow_call_add(m->flow, m->conn, m->sender, msg->xid, m->out.rpc);
+            message_call_add(m->messages, m->conn, m->sender, msg->xid, m->to->out.rpc);
         return;
     }
-    call = flow_call_find(m->flow, m->conn, is_call ? m->sender : 1 - m->sender, msg->xid);
+    call = message_call_find(m->messages, m->conn, is_call ? m->sender : 1 - m->sender, msg->xid);
     if (!call)
         return;
     if (call->has_rpc) {
-        flow_call_rpc(call, &m->call);
-        m->out.call = &m->call;
+        message_call_rpc(call, &m->to->call);
+        m->to->out.call = &m->to->call;
     }
-    if (!is_call && !m->continues)
-        flow_call_remove(m->flow, m->conn, call);
+    if (!is_call && !m->to->event.continues)
+        message_call_remove(m->messages, m->conn, call);
 }
 
 /* The Call that a Reply before its turn answers, as far as those that were told tell. */
-static void find_call(struct reconstruct *m)
+static void find_call(struct making *m)
 {
-    struct flow_call *call;
+    struct message_call *call;
 
-    if (m->out.direction != RPCRDMA_DIRECTION_REPLY || !(m->message.present & RPCRDMA_HAS_XID))
+    if (m->to->out.direction != RPCRDMA_DIRECTION_REPLY ||
+        !(m->to->message.present & RPCRDMA_HAS_XID))
         return;
-    call = flow_call_find(m->flow, m->conn, 1 - m->sender, m->message.xid);
+    call = message_call_find(m->messages, m->conn, 1 - m->sender, m->to->message.xid);
     if (!call || !call->has_rpc)
         return;
-    flow_call_rpc(call, &m->call);
-    m->out.call = &m->call;
+    message_call_rpc(call, &m->to->call);
+    m->to->out.call = &m->to->call;
 }
 
-static void set_ends(struct reconstruct *m)
+static void set_ends(struct making *m)
 {
-    struct rpcrdma_connection *pub = &m->conn->pub;
-    struct rpcrdma_flow_message *out = &m->out;
+    struct rpcrdma_connection *pub = flow_conn_public(m->conn);
+    struct rpcrdma_flow_message *out = &m->to->out;
 
     out->connection = pub;
     out->sender_end = m->sender;
@@ -250,99 +244,95 @@ static void set_ends(struct reconstruct *m)
     out->src = pub->end[m->sender];
     out->dst = pub->end[1 - m->sender];
     if (out->sender == RPCRDMA_ROLE_SERVER && out->direction == RPCRDMA_DIRECTION_CALL)
-        m->conn->server_called = true;
+        m->mc->server_called = true;
     if (out->sender == RPCRDMA_ROLE_CLIENT && out->direction == RPCRDMA_DIRECTION_CALL)
-        m->conn->client_called = true;
+        m->mc->client_called = true;
     out->reverse =
         (out->sender == RPCRDMA_ROLE_SERVER && out->direction == RPCRDMA_DIRECTION_CALL) ||
         (out->sender == RPCRDMA_ROLE_CLIENT && out->direction == RPCRDMA_DIRECTION_REPLY);
 }
 
-static void give(struct reconstruct *m)
+static void begin(struct making *m, struct flow_messages *messages, struct flow_conn *conn,
+                  const struct flow_direction *dir, const struct flow_send *send,
+                  struct flow_making *to)
 {
-    struct flow *flow = m->flow;
-    struct flow_message event = {.message = &m->out,
-                                 .send = m->send,
-                                 .sender = m->sender,
-                                 .continues = m->continues,
-                                 .part_bytes = m->part_bytes};
-
-    m->out.findings = m->findings.at;
-    m->out.n_findings = m->findings.count;
-    for (int i = 0; i < flow->n_observers; i++)
-        if (flow->observers[i]->message)
-            flow->observers[i]->message(flow->observers[i]->self, m->conn, &event);
-    flow_order_give(flow, m->conn, &m->out);
-}
-
-static void begin(struct reconstruct *m, struct flow *flow, struct flow_conn *conn,
-                  const struct flow_direction *dir, const struct flow_send *send)
-{
-    m->flow = flow;
-    m->conn = conn;
-    m->send = send;
-    m->sender = 1 - dir->index;
-    m->findings.count = 0;
-    m->rpc.present = 0;
-    m->out = (struct rpcrdma_flow_message){.frame = send->frame,
-                                           .first_frame = send->first_frame,
-                                           .time_ns = send->time_ns,
-                                           .first_time_ns = send->first_time_ns,
-                                           .has_invalidate = send->has_invalidate,
-                                           .invalidate = send->invalidate,
-                                           .message = &m->message};
+    *m = (struct making){.messages = messages,
+                         .conn = conn,
+                         .mc = message_conn_of(conn),
+                         .send = send,
+                         .sender = 1 - dir->index,
+                         .to = to};
+    to->findings.count = 0;
+    to->rpc.present = 0;
+    to->event = (struct flow_message){.message = &to->out, .send = send, .sender = m->sender};
+    to->out = (struct rpcrdma_flow_message){.frame = send->frame,
+                                            .first_frame = send->first_frame,
+                                            .time_ns = send->time_ns,
+                                            .first_time_ns = send->first_time_ns,
+                                            .has_invalidate = send->has_invalidate,
+                                            .invalidate = send->invalidate,
+                                            .message = &to->message};
     decode(m);
 }
 
-void flow_message_early(struct flow *flow, struct flow_conn *conn, struct flow_direction *dir,
-                        const struct flow_send *send)
+static void finish(struct making *m)
 {
-    struct reconstruct m;
+    m->to->out.findings = m->to->findings.at;
+    m->to->out.n_findings = m->to->findings.count;
+}
 
-    if (!flow->sink.early || conn->class != FLOW_RPCRDMA)
+void flow_message_preview(struct flow_messages *messages, struct flow_conn *conn,
+                          const struct flow_direction *dir, const struct flow_send *send)
+{
+    struct flow_making to;
+    struct making m;
+
+    if (!messages->context->sink.early || !flow_conn_is_rpcrdma(conn))
         return;
-    begin(&m, flow, conn, dir, send);
-    if (carries_rpc(&m.message)) {
-        size_t findings = m.findings.count;
+    begin(&m, messages, conn, dir, send, &to);
+    if (carries_rpc(&to.message)) {
+        size_t findings = to.findings.count;
 
         decode_rpc(&m);
-        if (m.out.rpc && m.rpc.xid != m.message.xid) {
+        if (to.out.rpc && to.rpc.xid != to.message.xid) {
             /* a later part, perhaps: only order tells */
-            m.rpc.present = 0;
-            m.out.rpc = NULL;
-            m.findings.count = findings;
+            to.rpc.present = 0;
+            to.out.rpc = NULL;
+            to.findings.count = findings;
         }
     }
     note_cut(&m);
     find_direction(&m);
     find_call(&m);
     set_ends(&m);
-    m.out.findings = m.findings.at;
-    m.out.n_findings = m.findings.count;
-    flow->sink.early(flow->sink.context, &m.out);
+    finish(&m);
+    messages->context->sink.early(messages->context->sink.context, &to.out);
 }
 
-RPCRDMA_HOT void flow_message_send(struct flow *flow, struct flow_conn *conn,
-                                   struct flow_direction *dir, const struct flow_send *send)
+RPCRDMA_HOT void flow_message_make(struct flow_messages *messages, struct flow_conn *conn,
+                                   const struct flow_direction *dir, const struct flow_send *send,
+                                   struct flow_making *making)
 {
-    struct reconstruct m;
+    struct rpcrdma_connection *pub = flow_conn_public(conn);
+    struct making m;
 
-    begin(&m, flow, conn, dir, send);
-    flow_version(conn, &m.message, &m.findings, send->frame);
-    m.continues = flow_continue(conn, m.sender, &m.message, &m.findings, send->frame, &m.out.part,
-                                &m.part_bytes);
-    if (m.out.part <= 1 && carries_rpc(&m.message))
+    begin(&m, messages, conn, dir, send, making);
+    message_version(conn, &making->message, &making->findings, send->frame);
+    making->event.continues =
+        message_continue(conn, m.sender, &making->message, &making->findings, send->frame,
+                         &making->out.part, &making->event.part_bytes);
+    if (making->out.part <= 1 && carries_rpc(&making->message))
         decode_rpc(&m);
     note_cut(&m);
-    flow_properties(conn, m.sender, &m.message);
+    message_properties(conn, m.sender, &making->message);
     find_direction(&m);
     learn_role(&m);
     match_call(&m);
     set_ends(&m);
-    if (conn->pub.messages == 0)
-        flow_check_set_up(conn, &m.findings);
-    flow_check_message(flow, conn, &m.out, &m.findings);
-    conn->pub.established = true;
-    conn->pub.messages++;
-    give(&m);
+    if (pub->messages == 0)
+        message_check_set_up(conn, &making->findings);
+    message_check(conn, m.mc, &making->out, &making->findings);
+    pub->established = true;
+    pub->messages++;
+    finish(&m);
 }

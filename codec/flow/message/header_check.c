@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "flow/message/header_check.h"
+#include "flow/message/message_state.h"
 
 #include "wire/property.h"
 #include "wire/xchar.h"
@@ -56,8 +56,8 @@ static void check_xchar(const struct check *c)
     check_set(c, &x.now, true);
 }
 
-void flow_check_header(const struct rpcrdma_message *message, uint64_t frame,
-                       struct flow_findings *findings)
+void message_check_header(const struct rpcrdma_message *message, uint64_t frame,
+                          struct flow_findings *findings)
 {
     const struct check c = {message, frame, findings};
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "flow/internal.h"
+#include "flow/message/message_state.h"
 
 /*
  * Messages reach the sink in the order of the capture. Each connection gives its own in order;
@@ -8,12 +8,10 @@
  * held back.
  */
 
-/* what is held longer than it should be waits for nothing that will come soon */
-#define PATIENCE_NS (FLOW_ADMISSION_NS + 2 * FLOW_CHECK_NS)
 enum { QUEUE_MESSAGES = RPCRDMA_BOUND(1024, 3), QUEUE_BYTES = RPCRDMA_BOUND(4 << 20, 4096) };
 
-struct flow_queued {
-    struct flow_queued *next;
+struct message_queued {
+    struct message_queued *next;
     size_t size;
     uint64_t order;
     struct rpcrdma_connection connection; /* as it was */
@@ -25,68 +23,13 @@ struct flow_queued {
     uint8_t bytes[];
 };
 
-void flow_order_holding(struct flow *flow, struct flow_conn *conn)
-{
-    bool holds = conn->admission || conn->waiting & (FLOW_WAIT_GAP0 | FLOW_WAIT_GAP1);
-
-    if (conn->holding == holds)
-        return;
-    conn->holding = holds;
-    if (holds) {
-        conn->previous_holding = NULL;
-        conn->next_holding = flow->holding;
-        if (flow->holding)
-            flow->holding->previous_holding = conn;
-        flow->holding = conn;
-        return;
-    }
-    if (conn->next_holding)
-        conn->next_holding->previous_holding = conn->previous_holding;
-    if (conn->previous_holding)
-        conn->previous_holding->next_holding = conn->next_holding;
-    else
-        flow->holding = conn->next_holding;
-}
-
-/* The frame of the oldest event that this connection holds back, or has behind a gap. */
-static uint64_t oldest_of(const struct flow *flow, const struct flow_conn *conn)
-{
-    uint64_t oldest = UINT64_MAX;
-
-    if (conn->class != FLOW_RPCRDMA)
-        return oldest;
-    if (conn->admission && flow->time_ns - conn->admission_since_ns <= PATIENCE_NS)
-        oldest = conn->admission->order;
-    for (int i = 0; i < 2; i++) {
-        const struct flow_reordered *reorder = conn->dir[i] ? conn->dir[i]->reorder : NULL;
-
-        if (reorder && reorder->op.frame < oldest &&
-            flow->time_ns - reorder->time_ns <= PATIENCE_NS)
-            oldest = reorder->op.frame;
-    }
-    return oldest;
-}
-
-static uint64_t oldest_held(const struct flow *flow)
-{
-    uint64_t oldest = UINT64_MAX;
-
-    for (const struct flow_conn *conn = flow->holding; conn; conn = conn->next_holding) {
-        uint64_t frame = oldest_of(flow, conn);
-
-        if (frame < oldest)
-            oldest = frame;
-    }
-    return oldest;
-}
-
-static void give(struct flow *flow, const struct flow_queued *q)
+static void give(struct flow_messages *messages, const struct message_queued *q)
 {
     struct rpcrdma_flow_message out = q->out;
     struct rpcrdma_message message;
     struct rpcrdma_rpc rpc;
 
-    if (!flow->sink.message)
+    if (!messages->context->sink.message)
         return;
     /* the same bytes by the same rules: the same message */
     rpcrdma_message_decode(q->dialect, q->bytes, q->caplen, q->len, &message);
@@ -95,39 +38,41 @@ static void give(struct flow *flow, const struct flow_queued *q)
         rpcrdma_rpc_decode(message.payload.data, message.payload.caplen, message.payload.len, &rpc);
         out.rpc = &rpc;
     }
-    flow->sink.message(flow->sink.context, &out);
+    messages->context->sink.message(messages->context->sink.context, &out);
 }
 
-static void pop(struct flow *flow)
+static void pop(struct flow_messages *messages)
 {
-    struct flow_queued *q = flow->queue;
+    struct message_queued *q = messages->queue;
 
-    flow->queue = q->next;
-    if (!flow->queue)
-        flow->queue_tail = NULL;
-    flow->queue_count--;
-    flow->queue_bytes -= q->size;
-    give(flow, q);
-    flow_release(&flow->memory, q, q->size);
+    messages->queue = q->next;
+    if (!messages->queue)
+        messages->queue_tail = NULL;
+    messages->queue_count--;
+    messages->queue_bytes -= q->size;
+    give(messages, q);
+    flow_release(&messages->context->memory, q, q->size);
 }
 
-void flow_order_flush(struct flow *flow, bool all)
+void flow_message_flush(struct flow_messages *messages, bool all)
 {
     uint64_t oldest;
 
-    if (!flow->queue)
+    if (!messages->queue)
         return;
-    oldest = all ? UINT64_MAX : oldest_held(flow);
-    while (flow->queue && (flow->queue->order <= oldest || flow->queue_count > QUEUE_MESSAGES ||
-                           flow->queue_bytes > QUEUE_BYTES))
-        pop(flow);
+    oldest = all ? UINT64_MAX : flow_admission_oldest(messages->conns);
+    while (messages->queue &&
+           (messages->queue->order <= oldest || messages->queue_count > QUEUE_MESSAGES ||
+            messages->queue_bytes > QUEUE_BYTES))
+        pop(messages);
 }
 
-static struct flow_queued *copy(struct flow *flow, const struct rpcrdma_flow_message *out)
+static struct message_queued *copy(struct flow_messages *messages,
+                                   const struct rpcrdma_flow_message *out)
 {
     const struct rpcrdma_message *message = out->message;
-    size_t size = sizeof(struct flow_queued) + message->caplen;
-    struct flow_queued *q = flow_alloc(&flow->memory, size);
+    size_t size = sizeof(struct message_queued) + message->caplen;
+    struct message_queued *q = flow_alloc(&messages->context->memory, size);
 
     if (!q)
         return NULL;
@@ -150,37 +95,38 @@ static struct flow_queued *copy(struct flow *flow, const struct rpcrdma_flow_mes
     return q;
 }
 
-void flow_order_give(struct flow *flow, struct flow_conn *conn,
-                     const struct rpcrdma_flow_message *out)
+void flow_message_emit(struct flow_messages *messages, struct flow_conn *conn,
+                       const struct rpcrdma_flow_message *out)
 {
-    struct flow_queued *q, **at = &flow->queue;
+    struct message_queued *q, **at = &messages->queue;
+    struct message_conn *mc = message_conn_of(conn);
 
-    if (!flow->sink.message || flow->memory.failed)
+    if (!messages->context->sink.message || messages->context->memory.failed)
         return;
     /* within a connection the transport's order counts, not the capture's */
-    if (conn->last_given < out->frame)
-        conn->last_given = out->frame;
-    if (flow->unordered ||
-        (!flow->queue && (!flow->holding || conn->last_given <= oldest_held(flow)))) {
-        flow->sink.message(flow->sink.context, out);
+    if (mc->last_given < out->frame)
+        mc->last_given = out->frame;
+    if (messages->unordered ||
+        (!messages->queue && (mc->last_given <= flow_admission_oldest(messages->conns)))) {
+        messages->context->sink.message(messages->context->sink.context, out);
         return;
     }
-    q = copy(flow, out);
+    q = copy(messages, out);
     if (!q) {
-        flow_order_flush(flow, true);
-        flow->sink.message(flow->sink.context, out);
+        flow_message_flush(messages, true);
+        messages->context->sink.message(messages->context->sink.context, out);
         return;
     }
-    q->order = conn->last_given;
-    if (flow->queue_tail && flow->queue_tail->order <= q->order)
-        at = &flow->queue_tail->next;
+    q->order = mc->last_given;
+    if (messages->queue_tail && messages->queue_tail->order <= q->order)
+        at = &messages->queue_tail->next;
     while (*at && (*at)->order <= q->order)
         at = &(*at)->next;
     q->next = *at;
     *at = q;
     if (!q->next)
-        flow->queue_tail = q;
-    flow->queue_count++;
-    flow->queue_bytes += q->size;
-    flow_order_flush(flow, false);
+        messages->queue_tail = q;
+    messages->queue_count++;
+    messages->queue_bytes += q->size;
+    flow_message_flush(messages, false);
 }

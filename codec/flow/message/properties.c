@@ -1,64 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "flow/internal.h"
+#include "flow/message/message_state.h"
 
 #include "wire/property.h"
 #include "wire/xchar.h"
 
-/*
- * The transport properties in effect for each end: the defaults of the version, RFC 8797 private
- * data, version 2's properties (draft-ietf-nfsv4-rpcrdma-version-two-07 section 5) and
- * characteristics (draft-dnoveck-nfsv4-rpcrdma-xcharext-01).
- */
-
-enum { SEND = 1, RECEIVE = 2, SEGMENT = 4, COUNT = 8, REVERSE = 16, INVALIDATE = 32 };
-
-void flow_properties_default(struct flow_conn *conn)
-{
-    bool two = conn->pub.version == 2;
-
-    for (int i = 0; i < 2; i++) {
-        struct rpcrdma_properties *p = &conn->pub.properties[i];
-        uint32_t known = conn->announced[i];
-
-        /* RFC 8166 section 3.3.2; ietf-07 section 5.2 */
-        if (!(known & SEND))
-            p->send_size = two ? 4096 : 1024;
-        if (!(known & RECEIVE))
-            p->receive_size = two ? 4096 : 1024;
-        if (!(known & SEGMENT))
-            p->segment_size = two ? 1048576 : 0;
-        if (!(known & COUNT))
-            p->segment_count = two ? 16 : 0;
-        if (!(known & REVERSE))
-            p->reverse_direction = 0;
-    }
-    flow_conn_thresholds(conn);
-}
-
-void flow_private_data(struct flow_conn *conn, int end, const struct rpcrdma_op *op)
-{
-    const struct rpcrdma_op_connect *c = op->connect;
-    struct rpcrdma_private_data pd;
-    struct rpcrdma_properties *p = &conn->pub.properties[end];
-
-    conn->pub.set_up_seen[end] =
-        c && c->private_caplen == c->private_len && !(op->flags & RPCRDMA_OP_TRUNCATED);
-    if (c && c->private_data &&
-        rpcrdma_private_data_find(c->private_data, c->private_caplen, c->private_len, &pd) ==
-            RPCRDMA_OK) {
-        conn->pub.has_private_data[end] = true;
-        conn->pub.private_data[end] = pd;
-        conn->set_up_frame[end] = op->frame;
-        if (pd.version == RPCRDMA_PRIVATE_DATA_VERSION) {
-            p->send_size = pd.send_size;
-            p->receive_size = pd.receive_size;
-            p->remote_invalidation = (pd.flags & RPCRDMA_PRIVATE_DATA_F_INVALIDATE) != 0;
-            p->announced = true;
-            conn->announced[end] |= SEND | RECEIVE | INVALIDATE;
-        }
-    }
-    flow_properties_default(conn);
-}
+/* Transport properties in messages: version 2's (draft-ietf-nfsv4-rpcrdma-version-two-07 section 5)
+ * and characteristics (draft-dnoveck-nfsv4-rpcrdma-xcharext-01). */
 
 /* Reverse-direction support, in the values of ietf-07: none, simple, continued, general. */
 static uint32_t reverse_level(const struct rpcrdma_dialect *dialect, bool xchar, uint32_t value)
@@ -74,45 +21,37 @@ static uint32_t reverse_level(const struct rpcrdma_dialect *dialect, bool xchar,
 }
 
 static void set(struct flow_conn *conn, int end, const struct rpcrdma_dialect *dialect, bool xchar,
-                const struct flow_property *property)
+                const struct message_property *property)
 {
-    struct rpcrdma_properties *p = &conn->pub.properties[end];
-    uint32_t value = property->value, bit = 0;
+    uint32_t value = property->value;
 
     switch (property->kind) {
     case RPCRDMA_PROPERTY_SBSIZ:
-        p->send_size = value;
-        bit = SEND;
+        flow_conn_announces(conn, end, FLOW_ANNOUNCES_SEND_SIZE, value);
         break;
     case RPCRDMA_PROPERTY_RBSIZ:
-        p->receive_size = value;
-        bit = RECEIVE;
+        flow_conn_announces(conn, end, FLOW_ANNOUNCES_RECEIVE_SIZE, value);
         break;
     case RPCRDMA_PROPERTY_RSSIZ:
-        p->segment_size = value;
-        bit = SEGMENT;
+        flow_conn_announces(conn, end, FLOW_ANNOUNCES_SEGMENT_SIZE, value);
         break;
     case RPCRDMA_PROPERTY_RCSIZ:
-        p->segment_count = value;
-        bit = COUNT;
+        flow_conn_announces(conn, end, FLOW_ANNOUNCES_SEGMENT_COUNT, value);
         break;
     case RPCRDMA_PROPERTY_BRS:
-        p->reverse_direction = reverse_level(dialect, xchar, value);
-        bit = REVERSE;
+        flow_conn_announces(conn, end, FLOW_ANNOUNCES_REVERSE,
+                            reverse_level(dialect, xchar, value));
         break;
     case RPCRDMA_PROPERTY_RRI:
-        p->remote_invalidation = value != 0;
-        bit = INVALIDATE;
+        flow_conn_announces(conn, end, FLOW_ANNOUNCES_INVALIDATION, value);
         break;
     default:
-        return;
+        break;
     }
-    conn->announced[end] |= bit;
-    p->announced = true;
 }
 
 /* What is known of a property's value. False: it changes nothing. */
-static bool value_of(const struct rpcrdma_property *in, struct flow_property *out)
+static bool value_of(const struct rpcrdma_property *in, struct message_property *out)
 {
     if (!in->desc)
         return false;
@@ -147,7 +86,7 @@ static void apply(struct flow_conn *conn, int end, const struct rpcrdma_propset 
 {
     struct rpcrdma_property_iter it = rpcrdma_property_begin(props, dialect, xchar);
     struct rpcrdma_property property;
-    struct flow_property value;
+    struct message_property value;
 
     while (rpcrdma_property_next(&it, &property))
         if (value_of(&property, &value))
@@ -159,12 +98,12 @@ static void remember(struct flow_conn *conn, int end, uint32_t xid,
                      const struct rpcrdma_propset *want, const struct rpcrdma_dialect *dialect,
                      bool xchar)
 {
-    struct flow_wanted *w = &conn->wanted[end];
+    struct message_wanted *w = &message_conn_of(conn)->wanted[end];
     struct rpcrdma_property_iter it = rpcrdma_property_begin(want, dialect, xchar);
     struct rpcrdma_property property;
 
-    *w = (struct flow_wanted){.set = true, .xid = xid};
-    while (w->count < FLOW_WANTED && rpcrdma_property_next(&it, &property)) {
+    *w = (struct message_wanted){.set = true, .xid = xid};
+    while (w->count < MESSAGE_WANTED && rpcrdma_property_next(&it, &property)) {
         w->known[w->count] = value_of(&property, &w->property[w->count]);
         w->count++;
     }
@@ -174,7 +113,7 @@ static void remember(struct flow_conn *conn, int end, uint32_t xid,
 static void answer(struct flow_conn *conn, int end, uint32_t xid, const struct rpcrdma_words *done,
                    const struct rpcrdma_dialect *dialect, bool xchar)
 {
-    struct flow_wanted *w = &conn->wanted[1 - end];
+    struct message_wanted *w = &message_conn_of(conn)->wanted[1 - end];
 
     if (!w->set || w->xid != xid)
         return;
@@ -208,7 +147,7 @@ static void characteristics(struct flow_conn *conn, int end, const struct rpcrdm
     }
 }
 
-void flow_properties(struct flow_conn *conn, int end, const struct rpcrdma_message *m)
+void message_properties(struct flow_conn *conn, int end, const struct rpcrdma_message *m)
 {
     const struct rpcrdma_dialect *d = m->dialect;
 

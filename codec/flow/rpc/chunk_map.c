@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "flow/rpc/rpc_stage.h"
+#include "flow/rpc/rpc_state.h"
 
 enum { UNSORTED = 256 }; /* segments taken of a read list that is not by position */
 
@@ -12,10 +12,10 @@ static uint32_t limited(struct counts *n, uint32_t count)
 {
     uint32_t sum = n->base + n->reads + n->write_segments + n->reply;
 
-    if (count <= TRACK_SEGMENTS - sum)
+    if (count <= RPC_SEGMENTS - sum)
         return count;
     n->too_many = true;
-    return TRACK_SEGMENTS - sum;
+    return RPC_SEGMENTS - sum;
 }
 
 static struct counts count(const struct rpcrdma_message *message, bool writes_too)
@@ -37,7 +37,7 @@ static struct counts count(const struct rpcrdma_message *message, bool writes_to
     }
     if (!writes_too)
         return n;
-    while (rpcrdma_write_next(&writes, &chunk) && n.writes < TRACK_SEGMENTS) {
+    while (rpcrdma_write_next(&writes, &chunk) && n.writes < RPC_SEGMENTS) {
         n.writes++;
         n.write_segments += limited(&n, chunk.count);
     }
@@ -47,23 +47,23 @@ static struct counts count(const struct rpcrdma_message *message, bool writes_to
 }
 
 struct opening {
-    struct track *track;
-    struct track_rpc *t;
-    struct track_chunk_map *chunk_map;
+    struct flow_rpcs *rpcs;
+    struct rpc_transaction *t;
+    struct rpc_chunk_map *chunk_map;
     int end;
-    enum track_use reads;
+    enum rpc_use reads;
     uint32_t next; /* region */
     bool short_of_memory;
 };
 
-static void add_region(struct opening *o, struct track_chunk *chunk,
-                       const struct rpcrdma_segment *segment, enum track_use use, bool keep)
+static void add_region(struct opening *o, struct rpc_chunk *chunk,
+                       const struct rpcrdma_segment *segment, enum rpc_use use, bool keep)
 {
     struct flow_region *region = &o->chunk_map->regions[o->next++];
 
     region->owner = o->t;
     region->use = (uint8_t)use;
-    if (!flow_region_open(&o->track->regions, region, o->t->conn->id, (uint8_t)o->end,
+    if (!flow_region_open(&o->rpcs->regions, region, flow_conn_id(o->t->conn), (uint8_t)o->end,
                           segment->handle, segment->offset, segment->length, keep))
         o->short_of_memory = true;
     chunk->count++;
@@ -106,20 +106,20 @@ static void open_position(struct opening *o, const struct rpcrdma_read_list *lis
                           uint32_t position, uint32_t limit)
 {
     struct rpcrdma_read_iter it = rpcrdma_read_begin(list);
-    struct track_chunk *chunk = &o->chunk_map->reads[o->chunk_map->n_reads];
+    struct rpc_chunk *chunk = &o->chunk_map->reads[o->chunk_map->n_reads];
     struct rpcrdma_read_segment s;
 
-    *chunk = (struct track_chunk){.position = position, .first = o->next};
+    *chunk = (struct rpc_chunk){.position = position, .first = o->next};
     while (o->next < limit && rpcrdma_read_next(&it, &s))
         if (s.position == position)
-            add_region(o, chunk, &s.segment, o->reads, o->track->keep_data);
+            add_region(o, chunk, &s.segment, o->reads, o->rpcs->keep_data);
     if (chunk->count > 0)
         o->chunk_map->n_reads++;
 }
 
 static void open_reads(struct opening *o, const struct rpcrdma_read_list *list, uint32_t n)
 {
-    struct track_chunk_map *chunk_map = o->chunk_map;
+    struct rpc_chunk_map *chunk_map = o->chunk_map;
     struct rpcrdma_read_iter it = rpcrdma_read_begin(list);
     struct rpcrdma_read_segment s;
     uint32_t limit = o->next + n, position = 0;
@@ -141,9 +141,9 @@ static void open_reads(struct opening *o, const struct rpcrdma_read_list *list, 
         if (chunk_map->n_reads == 0 ||
             chunk_map->reads[chunk_map->n_reads - 1].position != s.position)
             chunk_map->reads[chunk_map->n_reads++] =
-                (struct track_chunk){.position = s.position, .first = o->next};
+                (struct rpc_chunk){.position = s.position, .first = o->next};
         add_region(o, &chunk_map->reads[chunk_map->n_reads - 1], &s.segment, o->reads,
-                   o->track->keep_data);
+                   o->rpcs->keep_data);
     }
 }
 
@@ -155,7 +155,7 @@ static void open_base(struct opening *o, const struct rpcrdma_read_list *list, b
 
     while (o->next < limit && rpcrdma_read_next(&it, &s))
         if (!position_zero || s.position == 0)
-            add_region(o, &o->chunk_map->base, &s.segment, o->reads, o->track->keep_base);
+            add_region(o, &o->chunk_map->base, &s.segment, o->reads, o->rpcs->keep_base);
 }
 
 static void open_writes(struct opening *o, const struct rpcrdma_message *message, uint32_t n,
@@ -166,38 +166,37 @@ static void open_writes(struct opening *o, const struct rpcrdma_message *message
     struct rpcrdma_chunk wire;
 
     while (o->chunk_map->n_writes < n && rpcrdma_write_next(&it, &wire)) {
-        struct track_chunk *chunk = &o->chunk_map->writes[o->chunk_map->n_writes++];
+        struct rpc_chunk *chunk = &o->chunk_map->writes[o->chunk_map->n_writes++];
 
-        *chunk = (struct track_chunk){.first = o->next};
+        *chunk = (struct rpc_chunk){.first = o->next};
         for (uint32_t i = 0; i < wire.count && o->next < limit; i++) {
             struct rpcrdma_segment s = rpcrdma_chunk_segment(&wire, i);
 
-            add_region(o, chunk, &s, TRACK_WRITE, o->track->keep_data);
+            add_region(o, chunk, &s, RPC_WRITE, o->rpcs->keep_data);
         }
     }
 }
 
 static size_t offer_size(const struct counts *n, uint32_t regions)
 {
-    return sizeof(struct track_chunk_map) + (n->reads + n->writes) * sizeof(struct track_chunk) +
+    return sizeof(struct rpc_chunk_map) + (n->reads + n->writes) * sizeof(struct rpc_chunk) +
            regions * sizeof(struct flow_region);
 }
 
-struct track_chunk_map *track_chunk_map_open(struct track *track, struct track_rpc *t, int end,
-                                             enum track_use reads,
-                                             const struct rpcrdma_message *message)
+struct rpc_chunk_map *rpc_chunk_map_open(struct flow_rpcs *rpcs, struct rpc_transaction *t, int end,
+                                         enum rpc_use reads, const struct rpcrdma_message *message)
 {
-    struct counts n = count(message, reads == TRACK_CALL_READ);
+    struct counts n = count(message, reads == RPC_CALL_READ);
     uint32_t regions = n.base + n.reads + n.write_segments + n.reply;
-    struct opening o = {.track = track, .t = t, .end = end, .reads = reads};
-    bool reply = message->reply_present && reads == TRACK_CALL_READ;
-    struct track_chunk_map *chunk_map;
+    struct opening o = {.rpcs = rpcs, .t = t, .end = end, .reads = reads};
+    bool reply = message->reply_present && reads == RPC_CALL_READ;
+    struct rpc_chunk_map *chunk_map;
 
     if (regions == 0 && n.writes == 0 && !reply)
         return NULL;
     if (n.too_many)
-        track_add_finding(track, t, RPCRDMA_RULE_RPC_SEGMENTS, 0, NULL, TRACK_SEGMENTS, 0, 0);
-    chunk_map = flow_alloc(&track->flow->memory, offer_size(&n, regions));
+        rpc_add_finding(rpcs, t, RPCRDMA_RULE_RPC_SEGMENTS, 0, NULL, RPC_SEGMENTS, 0, 0);
+    chunk_map = flow_alloc(&rpcs->context->memory, offer_size(&n, regions));
     if (!chunk_map) {
         t->dropped = true;
         return NULL;
@@ -206,7 +205,7 @@ struct track_chunk_map *track_chunk_map_open(struct track *track, struct track_r
     chunk_map->n_regions = regions;
     /* regions first: their alignment is the stricter one */
     chunk_map->regions = (struct flow_region *)(void *)(chunk_map + 1);
-    chunk_map->reads = (struct track_chunk *)(void *)(chunk_map->regions + regions);
+    chunk_map->reads = (struct rpc_chunk *)(void *)(chunk_map->regions + regions);
     chunk_map->writes = chunk_map->reads + n.reads;
     o.chunk_map = chunk_map;
     chunk_map->has_base = n.base > 0;
@@ -219,22 +218,22 @@ struct track_chunk_map *track_chunk_map_open(struct track *track, struct track_r
     for (uint32_t i = 0; i < n.reply; i++) {
         struct rpcrdma_segment s = rpcrdma_chunk_segment(&message->reply, i);
 
-        add_region(&o, &chunk_map->reply, &s, TRACK_WRITE, track->keep_reply);
+        add_region(&o, &chunk_map->reply, &s, RPC_WRITE, rpcs->keep_reply);
     }
     t->dropped = t->dropped || o.short_of_memory;
     return chunk_map;
 }
 
-void track_chunk_map_free(struct track *track, struct track_chunk_map *chunk_map)
+void rpc_chunk_map_free(struct flow_rpcs *rpcs, struct rpc_chunk_map *chunk_map)
 {
     if (!chunk_map)
         return;
     for (uint32_t i = 0; i < chunk_map->n_regions; i++)
-        flow_region_clear(&track->regions, &chunk_map->regions[i]);
-    flow_release(&track->flow->memory, chunk_map, chunk_map->size);
+        flow_region_clear(&rpcs->regions, &chunk_map->regions[i]);
+    flow_release(&rpcs->context->memory, chunk_map, chunk_map->size);
 }
 
-static uint64_t pending(const struct track_chunk_map *chunk_map, const struct track_chunk *chunk)
+static uint64_t pending(const struct rpc_chunk_map *chunk_map, const struct rpc_chunk *chunk)
 {
     uint64_t sum = 0;
 
@@ -246,7 +245,7 @@ static uint64_t pending(const struct track_chunk_map *chunk_map, const struct tr
     return sum;
 }
 
-uint64_t track_chunk_map_pending(const struct track_chunk_map *chunk_map)
+uint64_t rpc_chunk_map_pending(const struct rpc_chunk_map *chunk_map)
 {
     uint64_t sum = chunk_map ? pending(chunk_map, &chunk_map->base) : 0;
 
@@ -255,11 +254,11 @@ uint64_t track_chunk_map_pending(const struct track_chunk_map *chunk_map)
     return sum;
 }
 
-uint64_t track_chunk_map_read(const struct track_chunk_map *chunk_map)
+uint64_t rpc_chunk_map_read(const struct rpc_chunk_map *chunk_map)
 {
     uint64_t sum = chunk_map ? chunk_map->base.length : 0;
 
     for (uint32_t i = 0; chunk_map && i < chunk_map->n_reads; i++)
         sum += chunk_map->reads[i].length;
-    return chunk_map ? sum - track_chunk_map_pending(chunk_map) : 0;
+    return chunk_map ? sum - rpc_chunk_map_pending(chunk_map) : 0;
 }

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "flow/rpc/rpc_stage.h"
+#include "flow/rpc/rpc_state.h"
 
-static bool within(const struct track_chunk_map *chunk_map, const struct flow_region *region)
+static bool within(const struct rpc_chunk_map *chunk_map, const struct flow_region *region)
 {
     return chunk_map && region >= chunk_map->regions &&
            region < chunk_map->regions + chunk_map->n_regions;
 }
 
 /* Takes the chunk if the region is one of its segments: its length, and what is before. */
-static bool is_in(const struct track_chunk_map *chunk_map, const struct track_chunk *chunk,
-                  uint32_t at, struct rpcrdma_data_transfer *out)
+static bool is_in(const struct rpc_chunk_map *chunk_map, const struct rpc_chunk *chunk, uint32_t at,
+                  struct rpcrdma_data_transfer *out)
 {
     if (at < chunk->first || at - chunk->first >= chunk->count)
         return false;
@@ -19,7 +19,7 @@ static bool is_in(const struct track_chunk_map *chunk_map, const struct track_ch
     return true;
 }
 
-static bool find(const struct track_chunk_map *chunk_map, uint32_t at,
+static bool find(const struct rpc_chunk_map *chunk_map, uint32_t at,
                  struct rpcrdma_data_transfer *out)
 {
     out->chunk = RPCRDMA_CHUNK_CALL;
@@ -42,15 +42,15 @@ static bool find(const struct track_chunk_map *chunk_map, uint32_t at,
     return false;
 }
 
-void track_data_transfer_emit(const struct track *track, const struct flow_region *region,
-                              enum rpcrdma_op_kind kind, uint64_t frame, uint64_t start,
-                              uint32_t length)
+void rpc_data_transfer_emit(const struct flow_rpcs *rpcs, const struct flow_region *region,
+                            enum rpcrdma_op_kind kind, uint64_t frame, uint64_t start,
+                            uint32_t length)
 {
-    const struct rpcrdma_flow_sink *sink = &track->flow->sink;
-    const struct track_rpc *t = region->owner;
-    const struct track_chunk_map *chunk_map =
+    const struct rpcrdma_flow_sink *sink = &rpcs->context->sink;
+    const struct rpc_transaction *t = region->owner;
+    const struct rpc_chunk_map *chunk_map =
         within(t->chunk_map, region) ? t->chunk_map : t->reply.chunk_map;
-    struct rpcrdma_data_transfer data_transfer = {.connection = &t->conn->pub,
+    struct rpcrdma_data_transfer data_transfer = {.connection = flow_conn_public_const(t->conn),
                                                   .kind = kind,
                                                   .frame = frame,
                                                   .xid = t->pub.xid,

@@ -1,37 +1,37 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "flow/rpc/rpc_stage.h"
+#include "flow/rpc/rpc_state.h"
 
 enum { FIRST_SIZE = 16, WORD = 4 };
 
-void track_iovec_reset(struct track_iovec *iovec)
+void rpc_iovec_reset(struct rpc_iovec *iovec)
 {
     iovec->count = iovec->apart = 0;
     iovec->length = 0;
     iovec->failed = false;
 }
 
-void track_iovec_free(struct track *track, struct track_iovec *iovec)
+void rpc_iovec_free(struct flow_rpcs *rpcs, struct rpc_iovec *iovec)
 {
-    flow_release(&track->flow->memory, iovec->at, iovec->size * sizeof(*iovec->at));
-    *iovec = (struct track_iovec){0};
+    flow_release(&rpcs->context->memory, iovec->at, iovec->size * sizeof(*iovec->at));
+    *iovec = (struct rpc_iovec){0};
 }
 
-static bool grow(struct track *track, struct track_iovec *iovec)
+static bool grow(struct flow_rpcs *rpcs, struct rpc_iovec *iovec)
 {
     size_t size = iovec->size ? iovec->size * 2 : FIRST_SIZE;
-    struct rpcrdma_iovec *bigger = flow_alloc(&track->flow->memory, size * sizeof(*bigger));
+    struct rpcrdma_iovec *bigger = flow_alloc(&rpcs->context->memory, size * sizeof(*bigger));
 
     if (!bigger)
         return false;
     if (iovec->count > 0)
         memcpy(bigger, iovec->at, iovec->count * sizeof(*bigger));
-    flow_release(&track->flow->memory, iovec->at, iovec->size * sizeof(*bigger));
+    flow_release(&rpcs->context->memory, iovec->at, iovec->size * sizeof(*bigger));
     iovec->at = bigger;
     iovec->size = size;
     return true;
 }
 
-void track_iovec_add(struct track *track, struct track_iovec *iovec, struct rpcrdma_iovec part_iov)
+void rpc_iovec_add(struct flow_rpcs *rpcs, struct rpc_iovec *iovec, struct rpcrdma_iovec part_iov)
 {
     struct rpcrdma_iovec *last = iovec->count > iovec->apart ? &iovec->at[iovec->count - 1] : NULL;
 
@@ -43,45 +43,44 @@ void track_iovec_add(struct track *track, struct track_iovec *iovec, struct rpcr
         last->length += part_iov.length;
         return;
     }
-    if (iovec->count == iovec->size && !grow(track, iovec)) {
+    if (iovec->count == iovec->size && !grow(rpcs, iovec)) {
         iovec->failed = true;
         return;
     }
     iovec->at[iovec->count++] = part_iov;
 }
 
-void track_iovec_fill(struct track *track, struct track_iovec *iovec, enum rpcrdma_iovec_kind kind,
-                      uint64_t length)
+void rpc_iovec_fill(struct flow_rpcs *rpcs, struct rpc_iovec *iovec, enum rpcrdma_iovec_kind kind,
+                    uint64_t length)
 {
     while (length > 0) {
         uint32_t n = length > UINT32_MAX ? UINT32_MAX : (uint32_t)length;
 
-        track_iovec_add(track, iovec, (struct rpcrdma_iovec){.kind = kind, .length = n});
+        rpc_iovec_add(rpcs, iovec, (struct rpcrdma_iovec){.kind = kind, .length = n});
         length -= n;
     }
 }
 
-void track_iovec_parts(struct track *track, struct track_iovec *iovec,
-                       const struct track_parts *parts)
+void rpc_iovec_parts(struct flow_rpcs *rpcs, struct rpc_iovec *iovec, const struct rpc_parts *parts)
 {
-    for (const struct track_part *p = parts->first; p; p = p->next) {
+    for (const struct rpc_part *p = parts->first; p; p = p->next) {
         if (p->at > iovec->length)
-            track_iovec_fill(track, iovec, RPCRDMA_IOVEC_LOST, p->at - iovec->length);
-        track_iovec_add(track, iovec,
-                        (struct rpcrdma_iovec){RPCRDMA_IOVEC_INLINE, p->caplen, p->data});
-        track_iovec_fill(track, iovec, RPCRDMA_IOVEC_CUT, p->len - p->caplen);
+            rpc_iovec_fill(rpcs, iovec, RPCRDMA_IOVEC_LOST, p->at - iovec->length);
+        rpc_iovec_add(rpcs, iovec,
+                      (struct rpcrdma_iovec){RPCRDMA_IOVEC_INLINE, p->caplen, p->data});
+        rpc_iovec_fill(rpcs, iovec, RPCRDMA_IOVEC_CUT, p->len - p->caplen);
     }
 }
 
-void track_iovec_region(struct track *track, struct track_iovec *iovec,
-                        const struct flow_region *region, uint32_t length)
+void rpc_iovec_region(struct flow_rpcs *rpcs, struct rpc_iovec *iovec,
+                      const struct flow_region *region, uint32_t length)
 {
     struct flow_extent run;
     uint32_t at = 0;
     bool seen;
 
     if (!region) {
-        track_iovec_fill(track, iovec, RPCRDMA_IOVEC_LOST, length);
+        rpc_iovec_fill(rpcs, iovec, RPCRDMA_IOVEC_LOST, length);
         return;
     }
     while (flow_region_next(region, &at, length, &run, &seen)) {
@@ -93,27 +92,27 @@ void track_iovec_region(struct track *track, struct track_iovec *iovec,
             kind = RPCRDMA_IOVEC_LOST;
         else if (!run.captured && region->keep)
             kind = region->dropped ? RPCRDMA_IOVEC_DROPPED : RPCRDMA_IOVEC_CUT;
-        track_iovec_add(track, iovec, (struct rpcrdma_iovec){kind, run.length, run.data});
+        rpc_iovec_add(rpcs, iovec, (struct rpcrdma_iovec){kind, run.length, run.data});
     }
 }
 
-void track_iovec_chunk(struct track *track, struct track_iovec *iovec,
-                       const struct track_chunk_map *chunk_map, const struct track_chunk *chunk)
+void rpc_iovec_chunk(struct flow_rpcs *rpcs, struct rpc_iovec *iovec,
+                     const struct rpc_chunk_map *chunk_map, const struct rpc_chunk *chunk)
 {
     for (uint32_t i = 0; i < chunk->count; i++) {
         const struct flow_region *region = &chunk_map->regions[chunk->first + i];
 
-        track_iovec_region(track, iovec, region, region->length);
+        rpc_iovec_region(rpcs, iovec, region, region->length);
     }
 }
 
-struct track_reader track_reader_begin(const struct track_iovec *from)
+struct rpc_reader rpc_reader_begin(const struct rpc_iovec *from)
 {
-    return (struct track_reader){.from = from, .left = from->length};
+    return (struct rpc_reader){.from = from, .left = from->length};
 }
 
-void track_reader_move(struct track *track, struct track_reader *reader, struct track_iovec *to,
-                       uint64_t length)
+void rpc_reader_move(struct flow_rpcs *rpcs, struct rpc_reader *reader, struct rpc_iovec *to,
+                     uint64_t length)
 {
     if (length > reader->left)
         length = reader->left;
@@ -131,12 +130,12 @@ void track_reader_move(struct track *track, struct track_reader *reader, struct 
             reader->index++;
             reader->used = 0;
         }
-        track_iovec_add(track, to, part_iov);
+        rpc_iovec_add(rpcs, to, part_iov);
         length -= part_iov.length;
     }
 }
 
-const uint8_t *track_flatten(struct track *track, const struct track_iovec *iovec, size_t *caplen)
+const uint8_t *rpc_flatten(struct flow_rpcs *rpcs, const struct rpc_iovec *iovec, size_t *caplen)
 {
     size_t n = 0, runs = 0;
 
@@ -145,19 +144,19 @@ const uint8_t *track_flatten(struct track *track, const struct track_iovec *iove
     *caplen = n;
     if (runs <= 1)
         return runs ? iovec->at[0].data : NULL;
-    if (n > track->flat_size) {
-        flow_release(&track->flow->memory, track->flat, track->flat_size);
-        track->flat = flow_alloc(&track->flow->memory, n);
-        track->flat_size = track->flat ? n : 0;
-        if (!track->flat) {
+    if (n > rpcs->flat_size) {
+        flow_release(&rpcs->context->memory, rpcs->flat, rpcs->flat_size);
+        rpcs->flat = flow_alloc(&rpcs->context->memory, n);
+        rpcs->flat_size = rpcs->flat ? n : 0;
+        if (!rpcs->flat) {
             *caplen = iovec->at[0].length;
             return iovec->at[0].data;
         }
     }
     n = 0;
     for (size_t i = 0; i < runs; i++) {
-        memcpy(track->flat + n, iovec->at[i].data, iovec->at[i].length);
+        memcpy(rpcs->flat + n, iovec->at[i].data, iovec->at[i].length);
         n += iovec->at[i].length;
     }
-    return track->flat;
+    return rpcs->flat;
 }

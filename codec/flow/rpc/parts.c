@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "flow/rpc/rpc_stage.h"
+#include "flow/rpc/rpc_state.h"
 
 #include "wire/cursor.h"
 
 /* What Sends carried of an RPC message: one part, or several of a continued message. */
 
-bool track_part_starts(const struct flow_message *m)
+bool rpc_part_starts(const struct flow_message *m)
 {
     const struct rpcrdma_message *msg = m->message->message;
 
@@ -15,8 +15,8 @@ bool track_part_starts(const struct flow_message *m)
 
 /* flow/ counts parts anew after one was lost: then this one's place is told by what it and the
  * first one say is still to come (rdma_remaining), or not at all. */
-static void replace(struct track_parts *parts, const struct rpcrdma_message *msg,
-                    struct track_part *part)
+static void replace(struct rpc_parts *parts, const struct rpcrdma_message *msg,
+                    struct rpc_part *part)
 {
     uint64_t left = (uint64_t)msg->remaining + part->len;
 
@@ -27,17 +27,17 @@ static void replace(struct track_parts *parts, const struct rpcrdma_message *msg
     parts->base = part->at;
 }
 
-struct track_part track_part_of(struct track_parts *parts, const struct flow_message *m)
+struct rpc_part rpc_part_of(struct rpc_parts *parts, const struct flow_message *m)
 {
     const struct rpcrdma_message *msg = m->message->message;
-    struct track_part part = {.at = parts->base + m->part_bytes};
+    struct rpc_part part = {.at = parts->base + m->part_bytes};
 
     if (msg->present & RPCRDMA_HAS_HEADER_LENGTH && msg->payload.data) {
         part.data = msg->payload.data;
         part.caplen = msg->payload.caplen;
         part.len = msg->payload.len;
     }
-    if (m->message->part <= 1 && !track_part_starts(m)) {
+    if (m->message->part <= 1 && !rpc_part_starts(m)) {
         part.at = parts->length;
         replace(parts, msg, &part);
     } else if (m->continues && m->message->part == 1 && msg->present & RPCRDMA_HAS_REMAINING) {
@@ -46,23 +46,23 @@ struct track_part track_part_of(struct track_parts *parts, const struct flow_mes
     return part;
 }
 
-void track_parts_free(struct track *track, struct track_parts *parts)
+void rpc_parts_free(struct flow_rpcs *rpcs, struct rpc_parts *parts)
 {
     while (parts->first) {
-        struct track_part *next = parts->first->next;
+        struct rpc_part *next = parts->first->next;
 
-        flow_release(&track->flow->memory, parts->first, parts->first->size);
+        flow_release(&rpcs->context->memory, parts->first, parts->first->size);
         parts->first = next;
     }
-    *parts = (struct track_parts){0};
+    *parts = (struct rpc_parts){0};
 }
 
 /* A part that stays: its bytes are copied where `keep`. */
-void track_parts_add(struct track *track, struct track_rpc *t, struct track_parts *parts,
-                     const struct track_part *part, bool keep)
+void rpc_parts_add(struct flow_rpcs *rpcs, struct rpc_transaction *t, struct rpc_parts *parts,
+                   const struct rpc_part *part, bool keep)
 {
     size_t size = sizeof(*part) + (keep ? part->caplen : 0);
-    struct track_part *copy = flow_alloc(&track->flow->memory, size);
+    struct rpc_part *copy = flow_alloc(&rpcs->context->memory, size);
 
     if (part->at + part->len > parts->length)
         parts->length = part->at + part->len;

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "flow/rpc/rpc_stage.h"
+#include "flow/rpc/rpc_state.h"
 
 /*
  * Where the Read requests of one end go: by the request's id, in a table that is as large as the
  * ring of requests that flow/ keeps. Most connections have few of them, or none.
  */
 
-static bool grow(struct track *track, struct track_read_map *read_map, uint32_t size)
+static bool grow(struct flow_rpcs *rpcs, struct rpc_read_map *read_map, uint32_t size)
 {
-    struct flow_memory *memory = &track->flow->memory;
-    struct track_read *bigger = flow_alloc(memory, size * sizeof(*bigger));
+    struct flow_memory *memory = &rpcs->context->memory;
+    struct rpc_read *bigger = flow_alloc(memory, size * sizeof(*bigger));
 
     if (!bigger)
         return false;
@@ -21,36 +21,36 @@ static bool grow(struct track *track, struct track_read_map *read_map, uint32_t 
     return true;
 }
 
-void track_read_map_add(struct track *track, struct track_read_map *read_map, uint32_t ring,
-                        uint32_t id, struct flow_region *region)
+void rpc_read_map_add(struct flow_rpcs *rpcs, struct rpc_read_map *read_map, uint32_t ring,
+                      uint32_t id, struct flow_region *region)
 {
-    if (read_map->size < ring && !grow(track, read_map, ring) && read_map->size == 0)
+    if (read_map->size < ring && !grow(rpcs, read_map, ring) && read_map->size == 0)
         return;
-    read_map->at[id % read_map->size] = (struct track_read){id, region};
+    read_map->at[id % read_map->size] = (struct rpc_read){id, region};
 }
 
-struct flow_region *track_read_map_find(const struct track_read_map *read_map, uint32_t id)
+struct flow_region *rpc_read_map_find(const struct rpc_read_map *read_map, uint32_t id)
 {
-    const struct track_read *read = read_map->size > 0 ? &read_map->at[id % read_map->size] : NULL;
+    const struct rpc_read *read = read_map->size > 0 ? &read_map->at[id % read_map->size] : NULL;
 
     return read && read->id == id ? read->region : NULL;
 }
 
-void track_read_map_forget(struct track_read_map *read_map, uint32_t first, uint32_t last,
-                           const struct track_rpc *owner)
+void rpc_read_map_forget(struct rpc_read_map *read_map, uint32_t first, uint32_t last,
+                         const struct rpc_transaction *owner)
 {
     uint32_t n = last - first + 1;
 
     for (uint32_t i = 0; i < n && i < read_map->size; i++) {
-        struct track_read *read = &read_map->at[(last - i) % read_map->size];
+        struct rpc_read *read = &read_map->at[(last - i) % read_map->size];
 
         if (read->region && read->region->owner == owner)
             read->region = NULL;
     }
 }
 
-void track_read_map_free(struct track *track, struct track_read_map *read_map)
+void rpc_read_map_free(struct flow_rpcs *rpcs, struct rpc_read_map *read_map)
 {
-    flow_release(&track->flow->memory, read_map->at, read_map->size * sizeof(*read_map->at));
-    *read_map = (struct track_read_map){0};
+    flow_release(&rpcs->context->memory, read_map->at, read_map->size * sizeof(*read_map->at));
+    *read_map = (struct rpc_read_map){0};
 }

@@ -11,55 +11,54 @@
  * binding tells.
  */
 
-static bool reserve(struct track *track, size_t n)
+static bool reserve(struct flow_rpcs *rpcs, size_t n)
 {
-    struct flow_memory *memory = &track->flow->memory;
+    struct flow_memory *memory = &rpcs->context->memory;
 
-    if (n <= track->lists_size)
+    if (n <= rpcs->lists_size)
         return true;
     n = n < 16 ? 16 : n;
-    flow_release(memory, track->lengths, track->lists_size * sizeof(*track->lengths));
-    flow_release(memory, track->gaps, track->lists_size * sizeof(*track->gaps));
-    flow_release(memory, track->places, track->lists_size * sizeof(*track->places));
-    flow_release(memory, track->unplaced_chunks,
-                 track->lists_size * sizeof(*track->unplaced_chunks));
-    track->lists_size = n;
-    track->lengths = flow_alloc(memory, n * sizeof(*track->lengths));
-    track->gaps = flow_alloc(memory, n * sizeof(*track->gaps));
-    track->places = flow_alloc(memory, n * sizeof(*track->places));
-    track->unplaced_chunks = flow_alloc(memory, n * sizeof(*track->unplaced_chunks));
-    if (track->lengths && track->gaps && track->places && track->unplaced_chunks)
+    flow_release(memory, rpcs->lengths, rpcs->lists_size * sizeof(*rpcs->lengths));
+    flow_release(memory, rpcs->gaps, rpcs->lists_size * sizeof(*rpcs->gaps));
+    flow_release(memory, rpcs->places, rpcs->lists_size * sizeof(*rpcs->places));
+    flow_release(memory, rpcs->unplaced_chunks, rpcs->lists_size * sizeof(*rpcs->unplaced_chunks));
+    rpcs->lists_size = n;
+    rpcs->lengths = flow_alloc(memory, n * sizeof(*rpcs->lengths));
+    rpcs->gaps = flow_alloc(memory, n * sizeof(*rpcs->gaps));
+    rpcs->places = flow_alloc(memory, n * sizeof(*rpcs->places));
+    rpcs->unplaced_chunks = flow_alloc(memory, n * sizeof(*rpcs->unplaced_chunks));
+    if (rpcs->lengths && rpcs->gaps && rpcs->places && rpcs->unplaced_chunks)
         return true;
     /* release by the size that was asked for: those that are NULL cost nothing */
-    flow_release(memory, track->lengths, n * sizeof(*track->lengths));
-    flow_release(memory, track->gaps, n * sizeof(*track->gaps));
-    flow_release(memory, track->places, n * sizeof(*track->places));
-    flow_release(memory, track->unplaced_chunks, n * sizeof(*track->unplaced_chunks));
-    track->lengths = NULL;
-    track->gaps = NULL;
-    track->places = NULL;
-    track->unplaced_chunks = NULL;
-    track->lists_size = 0;
+    flow_release(memory, rpcs->lengths, n * sizeof(*rpcs->lengths));
+    flow_release(memory, rpcs->gaps, n * sizeof(*rpcs->gaps));
+    flow_release(memory, rpcs->places, n * sizeof(*rpcs->places));
+    flow_release(memory, rpcs->unplaced_chunks, n * sizeof(*rpcs->unplaced_chunks));
+    rpcs->lengths = NULL;
+    rpcs->gaps = NULL;
+    rpcs->places = NULL;
+    rpcs->unplaced_chunks = NULL;
+    rpcs->lists_size = 0;
     return false;
 }
 
-static struct rpcrdma_reduction reduction(struct track *track, const struct track_chunk_map *reads)
+static struct rpcrdma_reduction reduction(struct flow_rpcs *rpcs, const struct rpc_chunk_map *reads)
 {
-    struct rpcrdma_reduction r = {.gaps = track->gaps};
+    struct rpcrdma_reduction r = {.gaps = rpcs->gaps};
 
     for (uint32_t i = 0; reads && i < reads->n_reads; i++)
-        track->gaps[r.n_gaps++] = (struct rpcrdma_gap){
-            .position = reads->reads[i].position, .length = track_clipped(reads->reads[i].length)};
+        rpcs->gaps[r.n_gaps++] = (struct rpcrdma_gap){
+            .position = reads->reads[i].position, .length = rpc_clipped(reads->reads[i].length)};
     return r;
 }
 
-static bool is_reverse(const struct track_rpc *t)
+static bool is_reverse(const struct rpc_transaction *t)
 {
-    return t->conn->pub.role[t->pub.caller_end] == RPCRDMA_ROLE_SERVER;
+    return flow_conn_public_const(t->conn)->role[t->pub.caller_end] == RPCRDMA_ROLE_SERVER;
 }
 
 /* Padding is inline when the base has a length that no XDR stream has (RFC 5666 left it open). */
-static bool pads_inline(const struct track_chunk_map *reads, uint64_t base_length)
+static bool pads_inline(const struct rpc_chunk_map *reads, uint64_t base_length)
 {
     if (base_length % 4 == 0)
         return false;
@@ -69,37 +68,37 @@ static bool pads_inline(const struct track_chunk_map *reads, uint64_t base_lengt
     return false;
 }
 
-static void tell_stream(struct track *track, struct track_rpc *t,
+static void tell_stream(struct flow_rpcs *rpcs, struct rpc_transaction *t,
                         enum rpcrdma_rpc_direction direction, const struct rpcrdma_rpc *rpc,
                         const struct rpcrdma_reduction *reduced, const uint8_t *data, size_t caplen,
                         size_t len)
 {
-    const struct rpcrdma_flow_sink *sink = &track->flow->sink;
+    const struct rpcrdma_flow_sink *sink = &rpcs->context->sink;
 
-    if (!sink->payload_stream || !data || track->flow->memory.failed)
+    if (!sink->payload_stream || !data || rpcs->context->memory.failed)
         return;
-    sink->payload_stream(
-        sink->context, &(struct rpcrdma_payload_stream){
-                           .connection = &t->conn->pub,
-                           .direction = direction,
-                           .reverse = is_reverse(t),
-                           .xid = t->pub.xid,
-                           .time_ns = direction == RPCRDMA_DIRECTION_CALL ? t->pub.call_time_ns
-                                                                          : t->pub.reply_time_ns,
-                           .rpc = rpc,
-                           .call = direction == RPCRDMA_DIRECTION_CALL ? rpc
-                                   : t->pub.has_program                ? &t->rpc
-                                                                       : NULL,
-                           .data = data,
-                           .caplen = caplen,
-                           .len = len,
-                           .reduction = reduced,
-                           .tag = &t->pub.tag,
-                       });
+    sink->payload_stream(sink->context,
+                         &(struct rpcrdma_payload_stream){
+                             .connection = flow_conn_public_const(t->conn),
+                             .direction = direction,
+                             .reverse = is_reverse(t),
+                             .xid = t->pub.xid,
+                             .time_ns = direction == RPCRDMA_DIRECTION_CALL ? t->pub.call_time_ns
+                                                                            : t->pub.reply_time_ns,
+                             .rpc = rpc,
+                             .call = direction == RPCRDMA_DIRECTION_CALL ? rpc
+                                     : t->pub.has_program                ? &t->rpc
+                                                                         : NULL,
+                             .data = data,
+                             .caplen = caplen,
+                             .len = len,
+                             .reduction = reduced,
+                             .tag = &t->pub.tag,
+                         });
 }
 
-void track_call_names(struct track *track, struct track_rpc *t, const uint8_t *data, size_t caplen,
-                      size_t len)
+void rpc_call_names(struct flow_rpcs *rpcs, struct rpc_transaction *t, const uint8_t *data,
+                    size_t caplen, size_t len)
 {
     struct rpcrdma_transaction *pub = &t->pub;
     struct rpcrdma_reduction reduced;
@@ -107,15 +106,15 @@ void track_call_names(struct track *track, struct track_rpc *t, const uint8_t *d
     struct rpcrdma_operation op;
     struct rpcrdma_rpc rpc;
 
-    if (!data || pub->compound || !reserve(track, t->chunk_map ? t->chunk_map->n_reads : 0))
+    if (!data || pub->compound || !reserve(rpcs, t->chunk_map ? t->chunk_map->n_reads : 0))
         return;
     rpcrdma_rpc_decode(data, caplen, len, &rpc);
-    track_take_rpc(t, &rpc);
-    reduced = reduction(track, t->chunk_map);
+    rpc_note_header(t, &rpc);
+    reduced = reduction(rpcs, t->chunk_map);
     reduced.pad_inline = pads_inline(t->chunk_map, len);
     if (!t->stream_told) {
         t->stream_told = true;
-        tell_stream(track, t, RPCRDMA_DIRECTION_CALL, &rpc, &reduced, data, caplen, len);
+        tell_stream(rpcs, t, RPCRDMA_DIRECTION_CALL, &rpc, &reduced, data, caplen, len);
     }
     if (!rpcrdma_compound_begin(&it, &rpc, &rpc, is_reverse(t), data, caplen, len, &reduced, NULL))
         return;
@@ -134,11 +133,11 @@ void track_call_names(struct track *track, struct track_rpc *t, const uint8_t *d
 static void give(struct reconstruct *m, enum rpcrdma_rpc_direction direction,
                  struct rpcrdma_rpc_message *out)
 {
-    struct track *track = m->track;
-    struct track_rpc *t = m->t;
-    const struct rpcrdma_connection *pub = &t->conn->pub;
+    struct flow_rpcs *rpcs = m->rpcs;
+    struct rpc_transaction *t = m->t;
+    const struct rpcrdma_connection *pub = flow_conn_public_const(t->conn);
 
-    if (!track->flow->sink.rpc || track->flow->memory.failed)
+    if (!rpcs->context->sink.rpc || rpcs->context->memory.failed)
         return;
     out->connection = pub;
     out->direction = direction;
@@ -150,21 +149,21 @@ static void give(struct reconstruct *m, enum rpcrdma_rpc_direction direction,
     out->reverse = is_reverse(t);
     out->xid = t->pub.xid;
     out->call = t->pub.has_program ? &t->rpc : NULL;
-    out->iovec = track->whole.at;
-    out->unplaced_chunks = track->unplaced_chunks;
+    out->iovec = rpcs->whole.at;
+    out->unplaced_chunks = rpcs->unplaced_chunks;
     out->n_unplaced_chunks = m->n_unplaced_chunks;
     if (t->findings && t->findings->count > m->first_finding) {
         out->findings = t->findings->at + m->first_finding;
         out->n_findings = t->findings->count - m->first_finding;
     }
-    track->flow->sink.rpc(track->flow->sink.context, out);
+    rpcs->context->sink.rpc(rpcs->context->sink.context, out);
 }
 
 /* RDMA_MSG with a Position-Zero Read chunk (RFC 5666 does not say which comes first): the chunk's
  * place is at position 0, unless what is inline starts the RPC message. */
-static bool inline_first(const struct track_rpc *t)
+static bool inline_first(const struct rpc_transaction *t)
 {
-    const struct track_part *p = t->parts.first;
+    const struct rpc_part *p = t->parts.first;
 
     return p && p->data && p->caplen >= 8 && rpcrdma_get_be32(p->data) == t->pub.xid &&
            rpcrdma_get_be32(p->data + 4) == RPCRDMA_RPC_CALL;
@@ -172,11 +171,11 @@ static bool inline_first(const struct track_rpc *t)
 
 static void call_base(struct reconstruct *m)
 {
-    struct track *track = m->track;
-    struct track_rpc *t = m->t;
+    struct flow_rpcs *rpcs = m->rpcs;
+    struct rpc_transaction *t = m->t;
     bool parts_first = true;
 
-    track_iovec_reset(&track->base);
+    rpc_iovec_reset(&rpcs->base);
     if (t->parts.lost && !(t->chunk_map && t->chunk_map->has_base)) {
         reconstruct_finding(m, RPCRDMA_RULE_RPC_PART_LOST, 0, 0, 0);
         m->fault = true;
@@ -187,11 +186,11 @@ static void call_base(struct reconstruct *m)
         parts_first = inline_first(t);
     }
     if (parts_first)
-        track_iovec_parts(track, &track->base, &t->parts);
+        rpc_iovec_parts(rpcs, &rpcs->base, &t->parts);
     if (t->chunk_map && t->chunk_map->has_base)
-        track_iovec_chunk(track, &track->base, t->chunk_map, &t->chunk_map->base);
+        rpc_iovec_chunk(rpcs, &rpcs->base, t->chunk_map, &t->chunk_map->base);
     if (!parts_first)
-        track_iovec_parts(track, &track->base, &t->parts);
+        rpc_iovec_parts(rpcs, &rpcs->base, &t->parts);
 }
 
 /* Takes out of the base what RDMA_MSGP put in to align the bulk. Returns the base as one run again.
@@ -199,10 +198,10 @@ static void call_base(struct reconstruct *m)
 static const uint8_t *unalign(struct reconstruct *m, const uint8_t *data, size_t *caplen,
                               uint32_t align, uint32_t header)
 {
-    struct track *track = m->track;
-    size_t length = (size_t)track->base.length;
-    struct track_iovec aligned;
-    struct track_reader reader;
+    struct flow_rpcs *rpcs = m->rpcs;
+    size_t length = (size_t)rpcs->base.length;
+    struct rpc_iovec aligned;
+    struct rpc_reader reader;
     struct rpcrdma_bulk bulk;
     struct rpcrdma_rpc rpc;
 
@@ -221,21 +220,21 @@ static const uint8_t *unalign(struct reconstruct *m, const uint8_t *data, size_t
         break;
     }
     reconstruct_finding(m, RPCRDMA_RULE_RPC_ALIGNED, bulk.offset, bulk.pad, 0);
-    aligned = track->base;
-    track->base = track->spare;
-    track->spare = aligned;
-    track_iovec_reset(&track->base);
-    reader = track_reader_begin(&track->spare);
-    track_reader_move(track, &reader, &track->base, bulk.offset);
-    track_iovec_reset(&track->whole); /* the alignment goes where nobody looks */
-    track_reader_move(track, &reader, &track->whole, bulk.pad);
-    track_reader_move(track, &reader, &track->base, reader.left);
-    return track_flatten(track, &track->base, caplen);
+    aligned = rpcs->base;
+    rpcs->base = rpcs->spare;
+    rpcs->spare = aligned;
+    rpc_iovec_reset(&rpcs->base);
+    reader = rpc_reader_begin(&rpcs->spare);
+    rpc_reader_move(rpcs, &reader, &rpcs->base, bulk.offset);
+    rpc_iovec_reset(&rpcs->whole); /* the alignment goes where nobody looks */
+    rpc_reader_move(rpcs, &reader, &rpcs->whole, bulk.pad);
+    rpc_reader_move(rpcs, &reader, &rpcs->base, reader.left);
+    return rpc_flatten(rpcs, &rpcs->base, caplen);
 }
 
-void track_call_give(struct track *track, struct track_rpc *t)
+void rpc_call_deliver(struct flow_rpcs *rpcs, struct rpc_transaction *t)
 {
-    struct reconstruct m = {.track = track,
+    struct reconstruct m = {.rpcs = rpcs,
                             .t = t,
                             .what = "Call",
                             .reads = t->chunk_map,
@@ -247,35 +246,35 @@ void track_call_give(struct track *track, struct track_rpc *t)
 
     t->call_given = true;
     call_base(&m);
-    m.pad_inline = pads_inline(t->chunk_map, track->base.length);
+    m.pad_inline = pads_inline(t->chunk_map, rpcs->base.length);
     if (m.pad_inline)
         reconstruct_finding(&m, RPCRDMA_RULE_RPC_PAD_INLINE, 0, 0, 0);
-    data = track_flatten(track, &track->base, &caplen);
+    data = rpc_flatten(rpcs, &rpcs->base, &caplen);
     if (t->msgp)
         data = unalign(&m, data, &caplen, t->align, t->header_length);
-    track_call_names(track, t, data, caplen, (size_t)track->base.length);
+    rpc_call_names(rpcs, t, data, caplen, (size_t)rpcs->base.length);
     reconstruct_compose(&m);
-    holes = reconstruct_tell_holes(&m, track->whole.count);
+    holes = reconstruct_tell_holes(&m, rpcs->whole.count);
     t->call_complete = !holes.lost && !m.fault && !t->no_length && !t->malformed && !t->open &&
-                       track->whole.length > 0;
-    t->pub.call_length = t->no_length ? 0 : track->whole.length;
-    t->pub.read_chunk_length = track_chunk_map_read(t->chunk_map);
+                       rpcs->whole.length > 0;
+    t->pub.call_length = t->no_length ? 0 : rpcs->whole.length;
+    t->pub.read_chunk_length = rpc_chunk_map_read(t->chunk_map);
     out = (struct rpcrdma_rpc_message){
         .frame = t->last_frame,
         .complete_ns = t->last_ns,
         .send_frame = t->pub.call_frame,
         .time_ns = t->pub.call_time_ns,
         .rpc = t->pub.has_program ? &t->rpc : NULL,
-        .length = track->whole.length,
+        .length = rpcs->whole.length,
         .complete = t->call_complete,
         .whole = t->call_complete && !holes.any,
-        .n_iovec = track->whole.count,
+        .n_iovec = rpcs->whole.count,
     };
     give(&m, RPCRDMA_DIRECTION_CALL, &out);
     /* told: its bytes are not needed any more */
     for (uint32_t i = 0; t->chunk_map && i < t->chunk_map->n_regions; i++)
-        if (t->chunk_map->regions[i].use == TRACK_CALL_READ)
-            flow_region_clear(&track->regions, &t->chunk_map->regions[i]);
+        if (t->chunk_map->regions[i].use == RPC_CALL_READ)
+            flow_region_clear(&rpcs->regions, &t->chunk_map->regions[i]);
 }
 
 static bool in_reply_chunk(const struct rpcrdma_message *message)
@@ -283,14 +282,14 @@ static bool in_reply_chunk(const struct rpcrdma_message *message)
     return message->kind == RPCRDMA_KIND_NOMSG || message->kind == RPCRDMA_KIND_REPLY_EXTERNAL;
 }
 
-static void reply_base(struct reconstruct *m, const struct track_answer *answer)
+static void reply_base(struct reconstruct *m, const struct rpc_response *answer)
 {
     const struct rpcrdma_message *message = answer->message;
-    const struct track_chunk *chunk = reconstruct_offered_reply(m->t);
+    const struct rpc_chunk *chunk = reconstruct_offered_reply(m->t);
     uint64_t returned = message->reply_present ? rpcrdma_chunk_length(&message->reply) : 0;
-    struct track *track = m->track;
+    struct flow_rpcs *rpcs = m->rpcs;
 
-    track_iovec_reset(&track->base);
+    rpc_iovec_reset(&rpcs->base);
     m->t->pub.reply_chunk_length = returned;
     if (answer->parts->lost) {
         reconstruct_finding(m, RPCRDMA_RULE_RPC_PART_LOST, 0, 0, 0);
@@ -299,16 +298,16 @@ static void reply_base(struct reconstruct *m, const struct track_answer *answer)
     if (message->reply_present)
         reconstruct_check_returned(m, chunk, &message->reply);
     if (answer->parts->length > 0 || !in_reply_chunk(message)) {
-        track_iovec_parts(track, &track->base, answer->parts);
+        rpc_iovec_parts(rpcs, &rpcs->base, answer->parts);
         if (returned > 0)
             reconstruct_finding(m, RPCRDMA_RULE_RPC_TWO_BODIES, returned, 0, 0);
         return;
     }
     if (message->reply_present)
-        reconstruct_add_returned(m, &track->base, chunk, &message->reply, returned);
+        reconstruct_add_returned(m, &rpcs->base, chunk, &message->reply, returned);
     /* Read-Read: a long Reply may lie in a Position-Zero Read chunk of its own */
     if (m->reads && m->reads->has_base)
-        track_iovec_chunk(track, &track->base, m->reads, &m->reads->base);
+        rpc_iovec_chunk(rpcs, &rpcs->base, m->reads, &m->reads->base);
 }
 
 /* The returned write list: lengths for the binding, and what is odd about it. */
@@ -318,13 +317,13 @@ static void returned_writes(struct reconstruct *m)
     uint32_t n_offered = m->t->chunk_map ? m->t->chunk_map->n_writes : 0;
     struct rpcrdma_chunk wire;
 
-    while (m->n_writes < m->track->lists_size && rpcrdma_write_next(&it, &wire)) {
+    while (m->n_writes < m->rpcs->lists_size && rpcrdma_write_next(&it, &wire)) {
         uint64_t length = rpcrdma_chunk_length(&wire);
 
         reconstruct_check_returned(m, reconstruct_offered_write(m->t, m->n_writes), &wire);
         m->t->pub.write_chunk_length += length;
-        m->track->places[m->n_writes] = (struct rpcrdma_insertion){0};
-        m->track->lengths[m->n_writes++] = track_clipped(length);
+        m->rpcs->places[m->n_writes] = (struct rpcrdma_insertion){0};
+        m->rpcs->lengths[m->n_writes++] = rpc_clipped(length);
     }
     if (m->t->has_call && m->n_writes != n_offered)
         reconstruct_finding(m, RPCRDMA_RULE_RPC_WRITE_LIST, n_offered, m->n_writes, 0);
@@ -334,17 +333,16 @@ static void returned_writes(struct reconstruct *m)
 static const char *place(struct reconstruct *m, const uint8_t *data, size_t caplen, size_t len,
                          const struct rpcrdma_rpc *rpc)
 {
-    struct rpcrdma_reduction reduced = reduction(m->track, m->reads);
+    struct rpcrdma_reduction reduced = reduction(m->rpcs, m->reads);
     enum rpcrdma_binding_verdict verdict;
 
-    reduced.chunks = m->track->lengths;
+    reduced.chunks = m->rpcs->lengths;
     reduced.n_chunks = m->n_writes;
-    verdict =
-        rpcrdma_binding_place(rpc, m->t->pub.has_program ? &m->t->rpc : NULL, is_reverse(m->t),
-                              data, caplen, len, &reduced, m->track->places);
+    verdict = rpcrdma_binding_place(rpc, m->t->pub.has_program ? &m->t->rpc : NULL,
+                                    is_reverse(m->t), data, caplen, len, &reduced, m->rpcs->places);
     m->pad_inline = reduced.pad_inline;
     for (uint32_t i = 0; i < m->n_writes; i++)
-        if (m->track->places[i].placed && m->track->places[i].pad_inline) {
+        if (m->rpcs->places[i].placed && m->rpcs->places[i].pad_inline) {
             reconstruct_finding(m, RPCRDMA_RULE_RPC_PAD_INLINE, 0, 0, 0);
             break;
         }
@@ -353,10 +351,11 @@ static const char *place(struct reconstruct *m, const uint8_t *data, size_t capl
     return rpcrdma_binding_verdict_text(verdict);
 }
 
-void track_reply_give(struct track *track, struct track_rpc *t, const struct track_answer *answer)
+void rpc_reply_deliver(struct flow_rpcs *rpcs, struct rpc_transaction *t,
+                       const struct rpc_response *answer)
 {
     const struct rpcrdma_message *message = answer->message;
-    struct reconstruct m = {.track = track,
+    struct reconstruct m = {.rpcs = rpcs,
                             .t = t,
                             .what = "Reply",
                             .message = message,
@@ -372,40 +371,40 @@ void track_reply_give(struct track *track, struct track_rpc *t, const struct tra
     uint64_t length;
 
     reply_base(&m, answer);
-    data = track_flatten(track, &track->base, &caplen);
+    data = rpc_flatten(rpcs, &rpcs->base, &caplen);
     if (message->kind == RPCRDMA_KIND_MSGP)
         data = unalign(&m, data, &caplen, message->align, message->header_length);
     if (data)
-        rpcrdma_rpc_decode(data, caplen, (size_t)track->base.length, &rpc);
-    if (reserve(track, n < TRACK_SEGMENTS ? n : TRACK_SEGMENTS)) {
+        rpcrdma_rpc_decode(data, caplen, (size_t)rpcs->base.length, &rpc);
+    if (reserve(rpcs, n < RPC_SEGMENTS ? n : RPC_SEGMENTS)) {
         returned_writes(&m);
         if (m.n_writes > 0 || (m.reads && m.reads->n_reads > 0))
-            why = place(&m, data, caplen, (size_t)track->base.length, &rpc);
+            why = place(&m, data, caplen, (size_t)rpcs->base.length, &rpc);
     } else {
         t->dropped = true;
     }
-    if (track->flow->sink.payload_stream) {
-        struct rpcrdma_reduction reduced = {.gaps = track->gaps,
-                                            .chunks = track->lengths,
+    if (rpcs->context->sink.payload_stream) {
+        struct rpcrdma_reduction reduced = {.gaps = rpcs->gaps,
+                                            .chunks = rpcs->lengths,
                                             .n_chunks = m.n_writes,
                                             .pad_inline = m.pad_inline};
 
-        if (m.reads && track->gaps)
+        if (m.reads && rpcs->gaps)
             reduced.n_gaps = m.reads->n_reads;
         if (rpc.present & RPCRDMA_RPC_HAS_XID)
-            tell_stream(track, t, RPCRDMA_DIRECTION_REPLY, &rpc, &reduced, data, caplen,
-                        (size_t)track->base.length);
+            tell_stream(rpcs, t, RPCRDMA_DIRECTION_REPLY, &rpc, &reduced, data, caplen,
+                        (size_t)rpcs->base.length);
     }
     reconstruct_compose(&m);
-    n_iovec = track->whole.count;
-    length = track->whole.length;
+    n_iovec = rpcs->whole.count;
+    length = rpcs->whole.length;
     holes = reconstruct_tell_holes(&m, n_iovec);
     if (m.n_writes > 0)
         reconstruct_add_unplaced(&m, why);
     for (size_t i = 0; i < m.n_unplaced_chunks; i++)
-        length += track->unplaced_chunks[i].length + (-track->unplaced_chunks[i].length & 3);
-    for (size_t i = n_iovec; i < track->whole.count; i++)
-        holes.lost = holes.lost || track->whole.at[i].kind == RPCRDMA_IOVEC_LOST;
+        length += rpcs->unplaced_chunks[i].length + (-rpcs->unplaced_chunks[i].length & 3);
+    for (size_t i = n_iovec; i < rpcs->whole.count; i++)
+        holes.lost = holes.lost || rpcs->whole.at[i].kind == RPCRDMA_IOVEC_LOST;
     t->reply_complete = !holes.lost && !m.fault && message->status == RPCRDMA_OK && length > 0;
     t->pub.reply_length = message->present & RPCRDMA_HAS_HEADER_LENGTH ? length : 0;
     rpc.cred.data = rpc.verf.data = NULL;
@@ -417,8 +416,7 @@ void track_reply_give(struct track *track, struct track_rpc *t, const struct tra
         .rpc = rpc.present & RPCRDMA_RPC_HAS_XID ? &rpc : NULL,
         .length = length,
         .complete = t->reply_complete,
-        .whole =
-            t->reply_complete && !holes.any && m.n_unplaced_chunks == 0 && !track->whole.failed,
+        .whole = t->reply_complete && !holes.any && m.n_unplaced_chunks == 0 && !rpcs->whole.failed,
         .n_iovec = n_iovec,
     };
     give(&m, RPCRDMA_DIRECTION_REPLY, &out);

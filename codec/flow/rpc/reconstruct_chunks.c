@@ -4,32 +4,33 @@
 void reconstruct_finding(struct reconstruct *m, enum rpcrdma_rule_id rule, uint64_t a, uint64_t b,
                          uint64_t c)
 {
-    track_add_finding(m->track, m->t, rule,
-                      m->message ? m->t->pub.reply_frame : m->t->pub.call_frame, m->what, a, b, c);
+    rpc_add_finding(m->rpcs, m->t, rule, m->message ? m->t->pub.reply_frame : m->t->pub.call_frame,
+                    m->what, a, b, c);
 }
 
 /* Moves the base on to `position` of the unreduced message. */
-static void go_to(struct reconstruct *m, struct track_reader *base, uint64_t position)
+static void go_to(struct reconstruct *m, struct rpc_reader *base, uint64_t position)
 {
-    struct track_iovec *whole = &m->track->whole;
+    struct rpc_iovec *whole = &m->rpcs->whole;
     uint64_t need = position > whole->length ? position - whole->length : 0;
 
     if (position < whole->length || need > base->left) {
         reconstruct_finding(m, RPCRDMA_RULE_RPC_POSITION, position, whole->length + base->left, 0);
         m->fault = true;
     }
-    track_reader_move(m->track, base, whole, need);
+    rpc_reader_move(m->rpcs, base, whole, need);
 }
 
 static void pad(struct reconstruct *m, uint64_t length, bool is_inline)
 {
     if (!is_inline)
-        track_iovec_fill(m->track, &m->track->whole, RPCRDMA_IOVEC_PAD, -length & 3);
+        rpc_iovec_fill(m->rpcs, &m->rpcs->whole, RPCRDMA_IOVEC_PAD, -length & 3);
 }
 
 /* The segment of a returned write or reply chunk, as it was offered; NULL: it was not. */
-static const struct flow_region *offered(const struct track_rpc *t, const struct track_chunk *chunk,
-                                         uint32_t i, const struct rpcrdma_segment *s)
+static const struct flow_region *offered(const struct rpc_transaction *t,
+                                         const struct rpc_chunk *chunk, uint32_t i,
+                                         const struct rpcrdma_segment *s)
 {
     const struct flow_region *r;
 
@@ -39,32 +40,32 @@ static const struct flow_region *offered(const struct track_rpc *t, const struct
     return r->handle == s->handle && r->offset == s->offset ? r : NULL;
 }
 
-const struct track_chunk *reconstruct_offered_write(const struct track_rpc *t, uint32_t index)
+const struct rpc_chunk *reconstruct_offered_write(const struct rpc_transaction *t, uint32_t index)
 {
     return t->chunk_map && index < t->chunk_map->n_writes ? &t->chunk_map->writes[index] : NULL;
 }
 
-const struct track_chunk *reconstruct_offered_reply(const struct track_rpc *t)
+const struct rpc_chunk *reconstruct_offered_reply(const struct rpc_transaction *t)
 {
     return t->chunk_map && t->chunk_map->has_reply ? &t->chunk_map->reply : NULL;
 }
 
 /* The first `length` bytes of a returned chunk. */
-void reconstruct_add_returned(struct reconstruct *m, struct track_iovec *to,
-                              const struct track_chunk *chunk, const struct rpcrdma_chunk *wire,
+void reconstruct_add_returned(struct reconstruct *m, struct rpc_iovec *to,
+                              const struct rpc_chunk *chunk, const struct rpcrdma_chunk *wire,
                               uint64_t length)
 {
     for (uint32_t i = 0; i < wire->count && length > 0; i++) {
         struct rpcrdma_segment s = rpcrdma_chunk_segment(wire, i);
         uint32_t n = s.length < length ? s.length : (uint32_t)length;
 
-        track_iovec_region(m->track, to, offered(m->t, chunk, i, &s), n);
+        rpc_iovec_region(m->rpcs, to, offered(m->t, chunk, i, &s), n);
         length -= n;
     }
-    track_iovec_fill(m->track, to, RPCRDMA_IOVEC_LOST, length);
+    rpc_iovec_fill(m->rpcs, to, RPCRDMA_IOVEC_LOST, length);
 }
 
-void reconstruct_check_returned(struct reconstruct *m, const struct track_chunk *chunk,
+void reconstruct_check_returned(struct reconstruct *m, const struct rpc_chunk *chunk,
                                 const struct rpcrdma_chunk *wire)
 {
     if (!m->t->chunk_map)
@@ -80,7 +81,7 @@ void reconstruct_check_returned(struct reconstruct *m, const struct track_chunk 
     }
 }
 
-static uint64_t returned_pending(const struct track_rpc *t, const struct track_chunk *chunk,
+static uint64_t returned_pending(const struct rpc_transaction *t, const struct rpc_chunk *chunk,
                                  const struct rpcrdma_chunk *wire)
 {
     uint64_t sum = 0;
@@ -95,7 +96,7 @@ static uint64_t returned_pending(const struct track_rpc *t, const struct track_c
     return sum;
 }
 
-uint64_t track_reply_pending(const struct track_rpc *t, const struct rpcrdma_message *message)
+uint64_t rpc_reply_pending(const struct rpc_transaction *t, const struct rpcrdma_message *message)
 {
     struct rpcrdma_write_iter it = rpcrdma_write_begin(&message->write);
     struct rpcrdma_chunk wire;
@@ -111,7 +112,7 @@ uint64_t track_reply_pending(const struct track_rpc *t, const struct rpcrdma_mes
 static void insert_write(struct reconstruct *m, const struct rpcrdma_insertion *place,
                          uint32_t index, const struct rpcrdma_chunk *wire)
 {
-    struct track_iovec *whole = &m->track->whole;
+    struct rpc_iovec *whole = &m->rpcs->whole;
     uint64_t length = rpcrdma_chunk_length(wire);
     uint64_t padded = place->length + (uint64_t)(-place->length & 3);
     uint64_t n = length == padded ? padded : place->length;
@@ -121,7 +122,7 @@ static void insert_write(struct reconstruct *m, const struct rpcrdma_insertion *
     reconstruct_add_returned(m, whole, reconstruct_offered_write(m->t, index), wire,
                              n < length ? n : length);
     if (length < n)
-        track_iovec_fill(m->track, whole, RPCRDMA_IOVEC_LOST, n - length);
+        rpc_iovec_fill(m->rpcs, whole, RPCRDMA_IOVEC_LOST, n - length);
     if (place->misfit)
         m->fault = true;
     if (n < padded)
@@ -129,12 +130,12 @@ static void insert_write(struct reconstruct *m, const struct rpcrdma_insertion *
     m->taken += n < padded && place->pad_inline ? n : padded;
 }
 
-static void insert_read(struct reconstruct *m, const struct track_chunk *chunk)
+static void insert_read(struct reconstruct *m, const struct rpc_chunk *chunk)
 {
-    struct track_iovec *whole = &m->track->whole;
+    struct rpc_iovec *whole = &m->rpcs->whole;
     uint64_t before = whole->length;
 
-    track_iovec_chunk(m->track, whole, m->reads, chunk);
+    rpc_iovec_chunk(m->rpcs, whole, m->reads, chunk);
     pad(m, chunk->length, m->pad_inline);
     m->taken += whole->length - before;
 }
@@ -142,17 +143,17 @@ static void insert_read(struct reconstruct *m, const struct track_chunk *chunk)
 /* base and chunks -> whole, in order of their places. */
 void reconstruct_compose(struct reconstruct *m)
 {
-    struct track *track = m->track;
-    struct track_reader base = track_reader_begin(&track->base);
+    struct flow_rpcs *rpcs = m->rpcs;
+    struct rpc_reader base = rpc_reader_begin(&rpcs->base);
     struct rpcrdma_write_iter writes = {0};
     struct rpcrdma_chunk wire;
     uint32_t read = 0, n_reads = m->reads ? m->reads->n_reads : 0;
 
-    track_iovec_reset(&track->whole);
+    rpc_iovec_reset(&rpcs->whole);
     if (m->message)
         writes = rpcrdma_write_begin(&m->message->write);
     for (uint32_t write = 0; write < m->n_writes && rpcrdma_write_next(&writes, &wire); write++) {
-        const struct rpcrdma_insertion *place = &track->places[write];
+        const struct rpcrdma_insertion *place = &rpcs->places[write];
 
         if (!place->placed)
             continue;
@@ -167,38 +168,38 @@ void reconstruct_compose(struct reconstruct *m)
         go_to(m, &base, m->reads->reads[read].position);
         insert_read(m, &m->reads->reads[read++]);
     }
-    track_reader_move(track, &base, &track->whole, base.left);
+    rpc_reader_move(rpcs, &base, &rpcs->whole, base.left);
 }
 
 /* Chunks with bytes and without a place: behind the message. */
 void reconstruct_add_unplaced(struct reconstruct *m, const char *why)
 {
     struct rpcrdma_write_iter it = rpcrdma_write_begin(&m->message->write);
-    struct track_iovec *whole = &m->track->whole;
+    struct rpc_iovec *whole = &m->rpcs->whole;
     struct rpcrdma_chunk wire;
 
     for (uint32_t i = 0; i < m->n_writes && rpcrdma_write_next(&it, &wire); i++) {
         uint64_t length = rpcrdma_chunk_length(&wire);
         struct rpcrdma_unplaced_chunk *unplaced_chunks =
-            &m->track->unplaced_chunks[m->n_unplaced_chunks];
+            &m->rpcs->unplaced_chunks[m->n_unplaced_chunks];
 
-        if (m->track->places[i].placed || length == 0)
+        if (m->rpcs->places[i].placed || length == 0)
             continue;
         *unplaced_chunks = (struct rpcrdma_unplaced_chunk){
-            .index = i, .length = track_clipped(length), .first_piece = whole->count};
+            .index = i, .length = rpc_clipped(length), .first_piece = whole->count};
         whole->apart = whole->count;
         reconstruct_add_returned(m, whole, reconstruct_offered_write(m->t, i), &wire, length);
         unplaced_chunks->n_iovec = whole->count - unplaced_chunks->first_piece;
         m->n_unplaced_chunks++;
-        track_add_finding(m->track, m->t, RPCRDMA_RULE_RPC_LOOSE, m->t->pub.reply_frame, why, i,
-                          length, 0);
+        rpc_add_finding(m->rpcs, m->t, RPCRDMA_RULE_RPC_LOOSE, m->t->pub.reply_frame, why, i,
+                        length, 0);
     }
 }
 
 /* May what is missing be among the data that passed and had no place? */
 static bool may_be_unplaced(const struct reconstruct *m)
 {
-    const struct track_conn *c = track_of(m->track, m->t->conn);
+    const struct rpc_conn *c = rpc_of(m->t->conn);
     const struct rpcrdma_transaction *t = &m->t->pub;
     bool reply = m->message != NULL;
 
@@ -224,7 +225,7 @@ static enum rpcrdma_rule_id hole_rule(const struct reconstruct *m, enum rpcrdma_
 /* Says what is missing, byte range by byte range. */
 struct reconstruct_holes reconstruct_tell_holes(struct reconstruct *m, size_t n_iovec)
 {
-    const struct track_iovec *whole = &m->track->whole;
+    const struct rpc_iovec *whole = &m->rpcs->whole;
     struct reconstruct_holes holes = {.any = whole->failed};
     uint64_t at = 0;
 

@@ -2,16 +2,17 @@
 #ifndef RPCRDMA_FLOW_RPC_RECONSTRUCT_CHUNKS_H
 #define RPCRDMA_FLOW_RPC_RECONSTRUCT_CHUNKS_H
 
-/* A whole RPC message in the making: reconstruct.c says of what, reconstruct_chunks.c puts it together. */
+/* A whole RPC message in the making: reconstruct.c says of what, reconstruct_chunks.c puts it
+ * together. */
 
-#include "flow/rpc/rpc_stage.h"
+#include "flow/rpc/rpc_state.h"
 
 struct reconstruct {
-    struct track *track;
-    struct track_rpc *t;
+    struct flow_rpcs *rpcs;
+    struct rpc_transaction *t;
     const char *what;                      /* "Call", "Reply" */
     const struct rpcrdma_message *message; /* Reply: its header */
-    const struct track_chunk_map *reads;   /* whose read chunks were taken out; may be NULL */
+    const struct rpc_chunk_map *reads;     /* whose read chunks were taken out; may be NULL */
     uint32_t n_writes;
     bool pad_inline;
     bool fault;     /* the parts do not fit each other */
@@ -30,19 +31,19 @@ void reconstruct_finding(struct reconstruct *m, enum rpcrdma_rule_id rule, uint6
                          uint64_t c);
 
 /* What the Call offered: write chunk `index`, the reply chunk. NULL: no such. */
-const struct track_chunk *reconstruct_offered_write(const struct track_rpc *t, uint32_t index);
-const struct track_chunk *reconstruct_offered_reply(const struct track_rpc *t);
+const struct rpc_chunk *reconstruct_offered_write(const struct rpc_transaction *t, uint32_t index);
+const struct rpc_chunk *reconstruct_offered_reply(const struct rpc_transaction *t);
 
 /* The first `length` bytes of a returned chunk, from the segments of `chunk`. */
-void reconstruct_add_returned(struct reconstruct *m, struct track_iovec *to,
-                              const struct track_chunk *chunk, const struct rpcrdma_chunk *wire,
+void reconstruct_add_returned(struct reconstruct *m, struct rpc_iovec *to,
+                              const struct rpc_chunk *chunk, const struct rpcrdma_chunk *wire,
                               uint64_t length);
 
 /* Says where a returned chunk is not the one that was offered. */
-void reconstruct_check_returned(struct reconstruct *m, const struct track_chunk *chunk,
+void reconstruct_check_returned(struct reconstruct *m, const struct rpc_chunk *chunk,
                                 const struct rpcrdma_chunk *wire);
 
-/* track->base and the chunks -> track->whole, in the order of their places. */
+/* rpcs->base and the chunks -> rpcs->whole, in the order of their places. */
 void reconstruct_compose(struct reconstruct *m);
 
 /* Write chunks with bytes and without a place go behind the message. `why` they have none. */

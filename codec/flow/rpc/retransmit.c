@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "flow/rpc/rpc_stage.h"
+#include "flow/rpc/rpc_state.h"
 
 /*
  * After a reconnect a client sends its outstanding Calls again, with the XIDs they had (RFC 5531
@@ -21,50 +21,54 @@ static uint64_t host(const struct rpcrdma_address *a)
     return flow_hash2(load64(a->bytes), load64(a->bytes + 8));
 }
 
-static uint64_t again_key(const struct track_rpc *t)
+static uint64_t again_key(const struct rpc_transaction *t)
 {
-    const struct rpcrdma_connection *c = &t->conn->pub;
+    const struct rpcrdma_connection *c = flow_conn_public_const(t->conn);
 
     return flow_hash2(flow_hash2(host(&c->end[t->pub.caller_end].address),
                                  host(&c->end[1 - t->pub.caller_end].address)),
                       t->pub.xid);
 }
 
-static struct track_retransmit *entry(struct track *track, uint64_t key)
+static struct rpc_retransmit *entry(struct flow_rpcs *rpcs, uint64_t key)
 {
-    return track->again ? &track->again[key & (TRACK_RETRANSMIT - 1)] : NULL;
+    return rpcs->again ? &rpcs->again[key & (RPC_RETRANSMIT - 1)] : NULL;
 }
 
-bool track_retransmit_seen(struct track *track, const struct track_rpc *t, uint64_t *frame,
-                           uint32_t *connection)
+bool rpc_retransmit_seen(struct flow_rpcs *rpcs, const struct rpc_transaction *t, uint64_t *frame,
+                         uint32_t *connection)
 {
     uint64_t key = again_key(t);
-    const struct track_retransmit *e = entry(track, key);
+    const struct rpc_retransmit *e = entry(rpcs, key);
 
-    if (!e || e->connection == 0 || e->key != key || e->connection == t->conn->pub.number ||
-        e->frame >= t->conn->pub.first_frame)
+    if (!e || e->connection == 0 || e->key != key ||
+        e->connection == flow_conn_public_const(t->conn)->number ||
+        e->frame >= flow_conn_public_const(t->conn)->first_frame)
         return false;
     *frame = e->frame;
     *connection = e->connection;
     return true;
 }
 
-void track_retransmit_note(struct track *track, const struct track_rpc *t)
+void rpc_retransmit_note(struct flow_rpcs *rpcs, const struct rpc_transaction *t)
 {
     uint64_t key = again_key(t);
 
-    if (!track->again)
-        track->again = flow_alloc(&track->flow->memory, TRACK_RETRANSMIT * sizeof(*track->again));
-    if (track->again)
-        *entry(track, key) = (struct track_retransmit){
-            .key = key, .frame = t->pub.call_frame, .connection = t->conn->pub.number};
+    if (!rpcs->again)
+        rpcs->again = flow_alloc(&rpcs->context->memory, RPC_RETRANSMIT * sizeof(*rpcs->again));
+    if (rpcs->again)
+        *entry(rpcs, key) =
+            (struct rpc_retransmit){.key = key,
+                                    .frame = t->pub.call_frame,
+                                    .connection = flow_conn_public_const(t->conn)->number};
 }
 
-void track_retransmit_answered(struct track *track, const struct track_rpc *t)
+void rpc_retransmit_answered(struct flow_rpcs *rpcs, const struct rpc_transaction *t)
 {
     uint64_t key = again_key(t);
-    struct track_retransmit *e = entry(track, key);
+    struct rpc_retransmit *e = entry(rpcs, key);
 
-    if (e && e->key == key && e->connection == t->conn->pub.number && !t->conn->pub.closed)
+    if (e && e->key == key && e->connection == flow_conn_public_const(t->conn)->number &&
+        !flow_conn_public_const(t->conn)->closed)
         e->connection = 0;
 }

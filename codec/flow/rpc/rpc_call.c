@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "flow/rpc/rpc_stage.h"
+#include "flow/rpc/rpc_state.h"
 
 /* Calls: a transaction begins, and what its header offers is opened. */
 
-static bool same_call(const struct track_rpc *t, const struct rpcrdma_flow_message *m)
+static bool same_call(const struct rpc_transaction *t, const struct rpcrdma_flow_message *m)
 {
     if (!t->pub.has_program || !m->rpc || !(m->rpc->present & RPCRDMA_RPC_HAS_PROGRAM))
         return true;
@@ -12,14 +12,14 @@ static bool same_call(const struct track_rpc *t, const struct rpcrdma_flow_messa
 }
 
 /* The transaction that the Call belongs to, NULL without memory. */
-static struct track_rpc *call_begin(struct track *track, struct flow_conn *conn,
-                                    const struct flow_message *m)
+static struct rpc_transaction *call_begin(struct flow_rpcs *rpcs, struct flow_conn *conn,
+                                          const struct flow_message *m)
 {
     uint32_t xid = m->message->message->xid, connection;
-    struct track_rpc *t = track_find(track, conn, m->sender, xid);
+    struct rpc_transaction *t = rpc_transaction_find(rpcs, conn, m->sender, xid);
     uint64_t frame;
 
-    if (t && t->open && !track_part_starts(m))
+    if (t && t->open && !rpc_part_starts(m))
         return t;
     if (t && !t->has_call && t->reply.waits && m->send->frame <= t->reply.frame) {
         /* the Reply was taken out of the capture before its Call was */
@@ -32,33 +32,33 @@ static struct track_rpc *call_begin(struct track *track, struct flow_conn *conn,
         same_call(t, m->message)) {
         /* sent again while it is outstanding: the same transaction, from its first sending on */
         t->pub.retransmitted = true;
-        track_add_finding(track, t, RPCRDMA_RULE_RPC_AGAIN, m->send->frame, NULL, conn->pub.number,
-                          t->pub.call_frame, 0);
-        track_parts_free(track, &t->parts);
-        track_forget_reads(track, t);
-        track_chunk_map_free(track, t->chunk_map);
+        rpc_add_finding(rpcs, t, RPCRDMA_RULE_RPC_AGAIN, m->send->frame, NULL,
+                        flow_conn_public_const(conn)->number, t->pub.call_frame, 0);
+        rpc_parts_free(rpcs, &t->parts);
+        rpc_forget_reads(t);
+        rpc_chunk_map_free(rpcs, t->chunk_map);
         t->chunk_map = NULL;
         t->pending = 0;
         return t;
     }
     if (t)
-        track_cut_short(track, t);
-    t = track_begin(track, conn, m->sender, xid);
+        rpc_cut_short(rpcs, t);
+    t = rpc_begin(rpcs, conn, m->sender, xid);
     if (!t)
         return NULL;
     t->has_call = true;
     t->pub.call_frame = m->send->frame;
     t->pub.call_time_ns = m->send->time_ns;
-    if (track_retransmit_seen(track, t, &frame, &connection)) {
+    if (rpc_retransmit_seen(rpcs, t, &frame, &connection)) {
         t->pub.retransmitted = true;
-        track_add_finding(track, t, RPCRDMA_RULE_RPC_AGAIN, m->send->frame, NULL, connection, frame,
-                          0);
+        rpc_add_finding(rpcs, t, RPCRDMA_RULE_RPC_AGAIN, m->send->frame, NULL, connection, frame,
+                        0);
     }
-    track_retransmit_note(track, t);
+    rpc_retransmit_note(rpcs, t);
     return t;
 }
 
-void track_take_rpc(struct track_rpc *t, const struct rpcrdma_rpc *rpc)
+void rpc_note_header(struct rpc_transaction *t, const struct rpcrdma_rpc *rpc)
 {
     if (!rpc || !(rpc->present & RPCRDMA_RPC_HAS_PROGRAM) || t->pub.has_program)
         return;
@@ -70,17 +70,18 @@ void track_take_rpc(struct track_rpc *t, const struct rpcrdma_rpc *rpc)
     t->pub.procedure = rpc->procedure;
 }
 
-static void call_take(struct track *track, struct track_rpc *t, const struct flow_message *m)
+static void call_take(struct flow_rpcs *rpcs, struct rpc_transaction *t,
+                      const struct flow_message *m)
 {
     const struct rpcrdma_message *msg = m->message->message;
-    struct track_part part = track_part_of(&t->parts, m);
+    struct rpc_part part = rpc_part_of(&t->parts, m);
     bool base;
 
-    track_take_rpc(t, m->message->rpc);
+    rpc_note_header(t, m->message->rpc);
     t->open = m->continues;
     t->last_frame = m->send->frame;
     t->last_ns = m->send->time_ns;
-    if (!track_part_starts(m)) {
+    if (!rpc_part_starts(m)) {
         t->pub.call_frame = m->send->frame;
         t->pub.call_time_ns = m->send->time_ns;
     }
@@ -90,38 +91,38 @@ static void call_take(struct track *track, struct track_rpc *t, const struct flo
     t->align = msg->align;
     t->header_length = msg->header_length;
     if (!t->chunk_map)
-        t->chunk_map = track_chunk_map_open(track, t, m->sender, TRACK_CALL_READ, msg);
+        t->chunk_map = rpc_chunk_map_open(rpcs, t, m->sender, RPC_CALL_READ, msg);
     t->pub.segments = t->chunk_map ? t->chunk_map->n_regions : 0;
     if (t->call_given)
         return;
-    t->pending = track_chunk_map_pending(t->chunk_map);
+    t->pending = rpc_chunk_map_pending(t->chunk_map);
     base = t->chunk_map && t->chunk_map->has_base;
     if (t->open || t->pending > 0) {
         /* names come from the first bytes: now, while they are here */
         if (!base && part.at == 0 && !t->open)
-            track_call_names(track, t, part.data, part.caplen, part.len);
-        track_parts_add(track, t, &t->parts, &part, track->keep_data || base || t->open);
+            rpc_call_names(rpcs, t, part.data, part.caplen, part.len);
+        rpc_parts_add(rpcs, t, &t->parts, &part, rpcs->keep_data || base || t->open);
         return;
     }
     if (t->parts.first) {
-        track_parts_add(track, t, &t->parts, &part, true);
-        track_call_give(track, t);
+        rpc_parts_add(rpcs, t, &t->parts, &part, true);
+        rpc_call_deliver(rpcs, t);
         return;
     }
     /* all there: given from where it lies */
     part.next = NULL;
     t->parts.first = t->parts.last = &part;
     t->parts.length = part.at + part.len;
-    track_call_give(track, t);
+    rpc_call_deliver(rpcs, t);
     t->parts.first = t->parts.last = NULL;
 }
 
-void track_call(struct track *track, struct flow_conn *conn, const struct flow_message *m)
+void rpc_call(struct flow_rpcs *rpcs, struct flow_conn *conn, const struct flow_message *m)
 {
-    struct track_rpc *t = call_begin(track, conn, m);
+    struct rpc_transaction *t = call_begin(rpcs, conn, m);
 
     if (!t)
         return;
-    call_take(track, t, m);
-    track_answer_if_ready(track, t);
+    call_take(rpcs, t, m);
+    rpc_reply_release_if_ready(rpcs, t);
 }

@@ -1,32 +1,31 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "flow/rpc/rpc_stage.h"
+#include "flow/rpc/rpc_state.h"
 
-/* The observer: a Call opens a transaction and its segments, data is placed in them, a Reply ends
+/* A Call opens a transaction and its segments, data is placed in them, a Reply ends
  * it. Nothing is allocated per packet. */
 
 /* What waits may still get data that was captured late. */
 static bool awaited(const struct flow_region *region)
 {
-    const struct track_rpc *t = region->owner;
+    const struct rpc_transaction *t = region->owner;
 
     return t->reply.waits;
 }
 
-static void on_message(void *self, struct flow_conn *conn, const struct flow_message *m)
+void flow_rpc_message(struct flow_rpcs *rpcs, struct flow_conn *conn, const struct flow_message *m)
 {
-    struct track *track = self;
     const struct rpcrdma_message *msg = m->message->message;
 
-    if (track->held_oldest)
-        track_check_held(track, m->send->time_ns);
-    if (!(msg->present & RPCRDMA_HAS_XID) || !track_of(track, conn))
+    if (rpcs->held_oldest)
+        rpc_check_held(rpcs, m->send->time_ns);
+    if (!(msg->present & RPCRDMA_HAS_XID) || !rpc_conn_get(rpcs, conn))
         return;
     switch (msg->kind) {
     case RPCRDMA_KIND_ERROR:
-        track_error(track, conn, m);
+        rpc_error(rpcs, conn, m);
         break;
     case RPCRDMA_KIND_DONE:
-        track_done(track, conn, m);
+        rpc_done(rpcs, conn, m);
         break;
     case RPCRDMA_KIND_MSG:
     case RPCRDMA_KIND_NOMSG:
@@ -38,62 +37,61 @@ static void on_message(void *self, struct flow_conn *conn, const struct flow_mes
     case RPCRDMA_KIND_REPLY_MIDDLE:
     case RPCRDMA_KIND_REPLY_INLINE:
         if (m->message->direction == RPCRDMA_DIRECTION_CALL)
-            track_call(track, conn, m);
+            rpc_call(rpcs, conn, m);
         else if (m->message->direction == RPCRDMA_DIRECTION_REPLY)
-            track_reply(track, conn, m);
+            rpc_reply(rpcs, conn, m);
         break;
     default:
         break;
     }
     if (m->send->has_invalidate)
-        flow_region_invalidate(&track->regions, conn->id, (uint8_t)(1 - m->sender),
+        flow_region_invalidate(&rpcs->regions, flow_conn_id(conn), (uint8_t)(1 - m->sender),
                                m->send->invalidate, awaited);
 }
 
 /* Data. */
 
-static void data_transfer(struct track *track, struct flow_region *region, uint64_t start,
+static void data_transfer(struct flow_rpcs *rpcs, struct flow_region *region, uint64_t start,
                           const struct rpcrdma_op *op)
 {
-    struct track_rpc *t = region->owner;
+    struct rpc_transaction *t = region->owner;
     uint32_t n = region->seen;
 
-    track_data_transfer_emit(track, region, (enum rpcrdma_op_kind)op->kind, op->frame, start,
-                             op->len);
+    rpc_data_transfer_emit(rpcs, region, (enum rpcrdma_op_kind)op->kind, op->frame, start, op->len);
     /* a capture's times can go back */
     if (t->rdma_last_ns == 0 || op->time_ns < t->rdma_first_ns)
         t->rdma_first_ns = op->time_ns;
     if (t->rdma_last_ns == 0 || op->time_ns > t->rdma_last_ns)
         t->rdma_last_ns = op->time_ns;
-    if (region->use == TRACK_CALL_READ && t->call_given)
+    if (region->use == RPC_CALL_READ && t->call_given)
         return; /* sent again: it was told */
-    if (!flow_region_place(&track->regions, region, start, op->data, op->caplen, op->len))
-        track_add_finding(track, t, RPCRDMA_RULE_RPC_OUTSIDE, op->frame, NULL, region->handle,
-                          start + op->len, region->length);
+    if (!flow_region_place(&rpcs->regions, region, start, op->data, op->caplen, op->len))
+        rpc_add_finding(rpcs, t, RPCRDMA_RULE_RPC_OUTSIDE, op->frame, NULL, region->handle,
+                        start + op->len, region->length);
     n = region->seen - n;
     if (n == 0)
         return;
-    if (region->use == TRACK_CALL_READ) {
+    if (region->use == RPC_CALL_READ) {
         t->pending -= n < t->pending ? n : t->pending;
         t->last_frame = op->frame;
         t->last_ns = op->time_ns;
         if (t->pending == 0 && !t->open)
-            track_call_give(track, t);
+            rpc_call_deliver(rpcs, t);
     }
-    track_answer_if_ready(track, t);
+    rpc_reply_release_if_ready(rpcs, t);
 }
 
-static void unknown(struct track *track, struct flow_conn *conn, const struct rpcrdma_op *op,
+static void unknown(struct flow_rpcs *rpcs, struct flow_conn *conn, const struct rpcrdma_op *op,
                     uint32_t handle, const char *what)
 {
-    struct track_conn *c = track_of(track, conn);
+    struct rpc_conn *c = rpc_conn_get(rpcs, conn);
 
     if (!c)
         return;
     c->unknown_bytes += op->len;
     if (c->unknown_packets++ > 0)
         return;
-    flow_report(track->flow, conn,
+    flow_report(rpcs->context, flow_conn_public_const(conn),
                 &(struct rpcrdma_finding){.rule = RPCRDMA_RULE_RPC_UNKNOWN_HANDLE,
                                           .frame = op->frame,
                                           .offset = -1,
@@ -103,54 +101,52 @@ static void unknown(struct track *track, struct flow_conn *conn, const struct rp
 
 /* Its own header was cut; or the packet that says where it goes is missing: a Write's first, the
  * Read request. */
-static void unplaced(struct track *track, struct flow_conn *conn, int sender,
+static void unplaced(struct flow_rpcs *rpcs, struct flow_conn *conn, int sender,
                      const struct rpcrdma_op *op)
 {
-    struct track_conn *c = track_of(track, conn);
+    struct rpc_conn *c = rpc_conn_get(rpcs, conn);
 
     if (c && op->len > 0)
         c->unplaced[sender] = op->frame;
 }
 
-static void on_write(void *self, struct flow_conn *conn, int sender, const struct flow_write *write)
+void flow_rpc_write(struct flow_rpcs *rpcs, struct flow_conn *conn, int sender,
+                    const struct rpcrdma_op *op, const struct flow_write *write)
 {
-    struct track *track = self;
     struct flow_region *region;
 
-    if (track->held_oldest)
-        track_check_held(track, write->op->time_ns);
+    if (rpcs->held_oldest)
+        rpc_check_held(rpcs, op->time_ns);
     if (!write->placed) {
-        unplaced(track, conn, sender, write->op);
+        unplaced(rpcs, conn, sender, op);
         return;
     }
-    region = flow_region_find(&track->regions, conn->id, (uint8_t)(1 - sender), write->rkey,
-                              write->address);
-    if (region && region->use == TRACK_WRITE)
-        data_transfer(track, region, write->address - region->offset, write->op);
-    else if (write->op->len > 0)
-        unknown(track, conn, write->op, write->rkey, "Write");
+    region = flow_region_find(&rpcs->regions, flow_conn_id(conn), (uint8_t)(1 - sender),
+                              write->rkey, write->address);
+    if (region && region->use == RPC_WRITE)
+        data_transfer(rpcs, region, write->address - region->offset, op);
+    else if (op->len > 0)
+        unknown(rpcs, conn, op, write->rkey, "Write");
 }
 
-static void on_read_request(void *self, struct flow_conn *conn, int sender,
-                            const struct flow_read *read)
+void flow_rpc_read_request(struct flow_rpcs *rpcs, struct flow_conn *conn, int sender,
+                           const struct flow_read *read, uint32_t capacity)
 {
-    struct track *track = self;
-    struct track_conn *c = track_of(track, conn);
-    struct flow_region *region = flow_region_find(&track->regions, conn->id, (uint8_t)(1 - sender),
-                                                  read->rkey, read->address);
-    struct track_rpc *t;
+    struct rpc_conn *c = rpc_conn_get(rpcs, conn);
+    struct flow_region *region = flow_region_find(&rpcs->regions, flow_conn_id(conn),
+                                                  (uint8_t)(1 - sender), read->rkey, read->address);
+    struct rpc_transaction *t;
 
     if (!c)
         return;
-    if (region && region->use == TRACK_WRITE)
+    if (region && region->use == RPC_WRITE)
         region = NULL;
-    track_read_map_add(track, &c->reads[sender], conn->dir[1 - sender]->reads_size, read->id,
-                       region);
+    rpc_read_map_add(rpcs, &c->reads[sender], capacity, read->id, region);
     if (!region)
         return;
     t = region->owner;
-    track_data_transfer_emit(track, region, RPCRDMA_OP_READ_REQUEST, read->frame,
-                             read->address - region->offset, read->length);
+    rpc_data_transfer_emit(rpcs, region, RPCRDMA_OP_READ_REQUEST, read->frame,
+                           read->address - region->offset, read->length);
     if (t->reads[sender].last == 0)
         t->reads[sender].first = read->id;
     t->reads[sender].last = read->id;
@@ -158,92 +154,73 @@ static void on_read_request(void *self, struct flow_conn *conn, int sender,
         t->rdma_first_ns = t->rdma_last_ns = read->time_ns;
 }
 
-static void on_read_response(void *self, struct flow_conn *conn, int sender,
-                             const struct flow_read *read, uint64_t offset,
-                             const struct rpcrdma_op *op)
+void flow_rpc_read_response(struct flow_rpcs *rpcs, struct flow_conn *conn, int sender,
+                            const struct flow_read *read, uint64_t offset,
+                            const struct rpcrdma_op *op)
 {
-    struct track *track = self;
-    struct track_conn *c = track_of(track, conn);
+    struct rpc_conn *c = rpc_of(conn);
     struct flow_region *region;
 
-    if (track->held_oldest)
-        track_check_held(track, op->time_ns);
+    if (rpcs->held_oldest)
+        rpc_check_held(rpcs, op->time_ns);
     if (!read)
-        unplaced(track, conn, sender, op);
-    region = c && read ? track_read_map_find(&c->reads[1 - sender], read->id) : NULL;
+        unplaced(rpcs, conn, sender, op);
+    region = c && read ? rpc_read_map_find(&c->reads[1 - sender], read->id) : NULL;
     if (region)
-        data_transfer(track, region, read->address + offset - region->offset, op);
+        data_transfer(rpcs, region, read->address + offset - region->offset, op);
 }
 
-static void on_opened(void *self, struct flow_conn *conn)
+void flow_rpc_close(struct flow_rpcs *rpcs, struct flow_conn *conn)
 {
-    struct track *track = self;
-
-    conn->attached[track->observer.slot] =
-        flow_alloc(&track->flow->memory, sizeof(struct track_conn));
-}
-
-static void on_closed(void *self, struct flow_conn *conn)
-{
-    struct track *track = self;
-    struct track_conn *c = track_of(track, conn);
+    struct rpc_conn *c = rpc_of(conn);
 
     if (!c)
         return;
     for (int caller = 0; caller < 2; caller++)
         while (c->oldest[caller])
-            track_cut_short(track, c->oldest[caller]);
+            rpc_cut_short(rpcs, c->oldest[caller]);
     for (int end = 0; end < 2; end++)
-        track_read_map_free(track, &c->reads[end]);
+        rpc_read_map_free(rpcs, &c->reads[end]);
     if (c->unknown_packets > 0)
-        flow_report(track->flow, conn,
+        flow_report(rpcs->context, flow_conn_public_const(conn),
                     &(struct rpcrdma_finding){.rule = RPCRDMA_RULE_RPC_UNOFFERED,
                                               .offset = -1,
                                               .arg = {c->unknown_bytes, c->unknown_packets}});
-    flow_release(&track->flow->memory, c, sizeof(*c));
-    conn->attached[track->observer.slot] = NULL;
+    flow_release(&rpcs->context->memory, c, sizeof(*c));
+    *flow_conn_slot(conn, FLOW_SLOT_RPC) = NULL;
 }
 
-struct track *track_new(struct flow *flow)
+struct flow_rpcs *flow_rpcs_new(struct flow_context *context)
 {
-    struct track *track = flow_alloc_always(&flow->memory, sizeof(*track));
+    struct flow_rpcs *rpcs = flow_alloc_always(&context->memory, sizeof(*rpcs));
 
-    if (!track)
+    if (!rpcs)
         return NULL;
-    track->flow = flow;
-    track->regions.memory = &flow->memory;
-    track->keep_data = flow->sink.rpc != NULL;
-    track->keep_base = true;
-    track->keep_reply = flow->sink.rpc || flow->sink.payload_stream;
-    track->observer = (struct flow_observer){.opened = on_opened,
-                                             .message = on_message,
-                                             .write = on_write,
-                                             .read_request = on_read_request,
-                                             .read_response = on_read_response,
-                                             .closed = on_closed,
-                                             .self = track};
-    flow_observe(flow, &track->observer);
-    return track;
+    rpcs->context = context;
+    rpcs->regions.memory = &context->memory;
+    rpcs->keep_data = context->sink.rpc != NULL;
+    rpcs->keep_base = true;
+    rpcs->keep_reply = context->sink.rpc || context->sink.payload_stream;
+    return rpcs;
 }
 
-void track_free(struct track *track)
+void flow_rpcs_free(struct flow_rpcs *rpcs)
 {
     struct flow_memory *memory;
 
-    if (!track)
+    if (!rpcs)
         return;
-    memory = &track->flow->memory;
-    flow_table_free(&track->table, memory);
-    flow_table_free(&track->regions.table, memory);
-    track_iovec_free(track, &track->base);
-    track_iovec_free(track, &track->whole);
-    track_iovec_free(track, &track->spare);
-    flow_release(memory, track->flat, track->flat_size);
-    flow_release(memory, track->again, TRACK_RETRANSMIT * sizeof(*track->again));
-    flow_release(memory, track->lengths, track->lists_size * sizeof(*track->lengths));
-    flow_release(memory, track->gaps, track->lists_size * sizeof(*track->gaps));
-    flow_release(memory, track->places, track->lists_size * sizeof(*track->places));
-    flow_release(memory, track->unplaced_chunks,
-                 track->lists_size * sizeof(*track->unplaced_chunks));
-    flow_release(memory, track, sizeof(*track));
+    memory = &rpcs->context->memory;
+    flow_table_free(&rpcs->table, memory);
+    flow_table_free(&rpcs->regions.table, memory);
+    rpc_iovec_free(rpcs, &rpcs->base);
+    rpc_iovec_free(rpcs, &rpcs->whole);
+    rpc_iovec_free(rpcs, &rpcs->spare);
+    flow_release(memory, rpcs->flat, rpcs->flat_size);
+    flow_release(memory, rpcs->again, RPC_RETRANSMIT * sizeof(*rpcs->again));
+    flow_release(memory, rpcs->lengths, rpcs->lists_size * sizeof(*rpcs->lengths));
+    flow_release(memory, rpcs->gaps, rpcs->lists_size * sizeof(*rpcs->gaps));
+    flow_release(memory, rpcs->places, rpcs->lists_size * sizeof(*rpcs->places));
+    flow_release(memory, rpcs->unplaced_chunks, rpcs->lists_size * sizeof(*rpcs->unplaced_chunks));
+    flow_release(memory, rpcs, sizeof(*rpcs));
 }

@@ -1,33 +1,42 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "flow/rpc/rpc_stage.h"
+#include "flow/rpc/rpc_state.h"
 
 /* Transactions: begun, found by (connection, caller, XID), told and forgotten. */
 
 static uint64_t rpc_key(const struct flow_conn *conn, int caller, uint32_t xid)
 {
-    return flow_hash2(conn->id << 1 | (uint64_t)caller, xid);
+    return flow_hash2(flow_conn_id(conn) << 1 | (uint64_t)caller, xid);
 }
 
-struct track_rpc *track_find(const struct track *track, const struct flow_conn *conn, int caller,
-                             uint32_t xid)
+struct rpc_transaction *rpc_transaction_find(const struct flow_rpcs *rpcs,
+                                             const struct flow_conn *conn, int caller, uint32_t xid)
 {
-    struct track_rpc *t = flow_table_get(&track->table, rpc_key(conn, caller, xid));
+    struct rpc_transaction *t = flow_table_get(&rpcs->table, rpc_key(conn, caller, xid));
 
     while (t && (t->conn != conn || t->pub.caller_end != caller || t->pub.xid != xid))
         t = t->chain;
     return t;
 }
 
-struct track_conn *track_of(const struct track *track, const struct flow_conn *conn)
+struct rpc_conn *rpc_of(const struct flow_conn *conn)
 {
-    return conn->attached[track->observer.slot];
+    return *flow_conn_slot((struct flow_conn *)conn, FLOW_SLOT_RPC);
 }
 
-void track_add_finding(struct track *track, struct track_rpc *t, enum rpcrdma_rule_id rule,
-                       uint64_t frame, const char *what, uint64_t a, uint64_t b, uint64_t c)
+struct rpc_conn *rpc_conn_get(struct flow_rpcs *rpcs, struct flow_conn *conn)
+{
+    void **slot = flow_conn_slot(conn, FLOW_SLOT_RPC);
+
+    if (!*slot)
+        *slot = flow_alloc(&rpcs->context->memory, sizeof(struct rpc_conn));
+    return *slot;
+}
+
+void rpc_add_finding(struct flow_rpcs *rpcs, struct rpc_transaction *t, enum rpcrdma_rule_id rule,
+                     uint64_t frame, const char *what, uint64_t a, uint64_t b, uint64_t c)
 {
     if (!t->findings)
-        t->findings = flow_alloc(&track->flow->memory, sizeof(*t->findings));
+        t->findings = flow_alloc(&rpcs->context->memory, sizeof(*t->findings));
     if (t->findings)
         flow_finding_add(
             t->findings,
@@ -35,24 +44,24 @@ void track_add_finding(struct track *track, struct track_rpc *t, enum rpcrdma_ru
                 .rule = rule, .frame = frame, .offset = -1, .arg = {a, b, c}, .what = what});
 }
 
-void track_hold(struct track *track, struct track_rpc *t)
+void rpc_hold_reply(struct flow_rpcs *rpcs, struct rpc_transaction *t)
 {
-    struct track_reply *r = &t->reply;
+    struct rpc_reply *r = &t->reply;
 
     r->waits = true;
-    r->older = track->held_newest;
+    r->older = rpcs->held_newest;
     r->newer = NULL;
     if (r->older)
         r->older->reply.newer = t;
     else
-        track->held_oldest = t;
-    track->held_newest = t;
-    track->n_held++;
+        rpcs->held_oldest = t;
+    rpcs->held_newest = t;
+    rpcs->n_held++;
 }
 
-void track_unhold(struct track *track, struct track_rpc *t)
+void rpc_unhold_reply(struct flow_rpcs *rpcs, struct rpc_transaction *t)
 {
-    struct track_reply *r = &t->reply;
+    struct rpc_reply *r = &t->reply;
 
     if (!r->waits)
         return;
@@ -60,20 +69,20 @@ void track_unhold(struct track *track, struct track_rpc *t)
     if (r->newer)
         r->newer->reply.older = r->older;
     else
-        track->held_newest = r->older;
+        rpcs->held_newest = r->older;
     if (r->older)
         r->older->reply.newer = r->newer;
     else
-        track->held_oldest = r->newer;
+        rpcs->held_oldest = r->newer;
     r->newer = r->older = NULL;
-    track->n_held--;
+    rpcs->n_held--;
 }
 
-static void unlist(struct track *track, struct track_rpc *t)
+static void unlist(struct flow_rpcs *rpcs, struct rpc_transaction *t)
 {
     uint64_t key = rpc_key(t->conn, t->pub.caller_end, t->pub.xid);
-    struct track_conn *c = track_of(track, t->conn);
-    struct track_rpc *first = flow_table_get(&track->table, key);
+    struct rpc_conn *c = rpc_of(t->conn);
+    struct rpc_transaction *first = flow_table_get(&rpcs->table, key);
     int caller = t->pub.caller_end;
 
     if (!t->listed)
@@ -81,9 +90,9 @@ static void unlist(struct track *track, struct track_rpc *t)
     t->listed = false;
     if (first == t) {
         if (t->chain)
-            flow_table_put(&track->table, &track->flow->memory, key, t->chain);
+            flow_table_put(&rpcs->table, &rpcs->context->memory, key, t->chain);
         else
-            flow_table_remove(&track->table, key);
+            flow_table_remove(&rpcs->table, key);
     } else {
         while (first->chain != t)
             first = first->chain;
@@ -101,33 +110,33 @@ static void unlist(struct track *track, struct track_rpc *t)
 }
 
 /* Where requests under way went to regions that are no more. */
-void track_forget_reads(struct track *track, struct track_rpc *t)
+void rpc_forget_reads(struct rpc_transaction *t)
 {
-    struct track_conn *c = track_of(track, t->conn);
+    struct rpc_conn *c = rpc_of(t->conn);
 
     for (int end = 0; c && end < 2; end++) {
         if (t->reads[end].last == 0)
             continue;
-        track_read_map_forget(&c->reads[end], t->reads[end].first, t->reads[end].last, t);
+        rpc_read_map_forget(&c->reads[end], t->reads[end].first, t->reads[end].last, t);
         t->reads[end].first = t->reads[end].last = 0;
     }
 }
 
-static void release(struct track *track, struct track_rpc *t)
+static void release(struct flow_rpcs *rpcs, struct rpc_transaction *t)
 {
-    track_unhold(track, t);
-    unlist(track, t);
-    track_forget_reads(track, t);
-    track_chunk_map_free(track, t->chunk_map);
-    track_chunk_map_free(track, t->reply.chunk_map);
-    track_parts_free(track, &t->parts);
-    track_parts_free(track, &t->reply.parts);
-    flow_release(&track->flow->memory, t->reply.header, t->reply.header_caplen);
-    flow_release(&track->flow->memory, t->findings, sizeof(*t->findings));
-    flow_release(&track->flow->memory, t, sizeof(*t));
+    rpc_unhold_reply(rpcs, t);
+    unlist(rpcs, t);
+    rpc_forget_reads(t);
+    rpc_chunk_map_free(rpcs, t->chunk_map);
+    rpc_chunk_map_free(rpcs, t->reply.chunk_map);
+    rpc_parts_free(rpcs, &t->parts);
+    rpc_parts_free(rpcs, &t->reply.parts);
+    flow_release(&rpcs->context->memory, t->reply.header, t->reply.header_caplen);
+    flow_release(&rpcs->context->memory, t->findings, sizeof(*t->findings));
+    flow_release(&rpcs->context->memory, t, sizeof(*t));
 }
 
-static uint64_t seen(const struct track_chunk_map *chunk_map, const struct track_chunk *chunk)
+static uint64_t seen(const struct rpc_chunk_map *chunk_map, const struct rpc_chunk *chunk)
 {
     uint64_t sum = 0;
 
@@ -137,82 +146,84 @@ static uint64_t seen(const struct track_chunk_map *chunk_map, const struct track
 }
 
 /* Tells it, with what was found on the way, and forgets it. */
-void track_finish(struct track *track, struct track_rpc *t)
+void rpc_finish(struct flow_rpcs *rpcs, struct rpc_transaction *t)
 {
     struct rpcrdma_transaction *pub = &t->pub;
 
     if (t->has_call && !t->call_given)
-        track_call_give(track, t);
+        rpc_call_deliver(rpcs, t);
     if (t->open)
-        track_add_finding(track, t, RPCRDMA_RULE_RPC_PARTS, pub->call_frame, "Call", 0, 0, 0);
+        rpc_add_finding(rpcs, t, RPCRDMA_RULE_RPC_PARTS, pub->call_frame, "Call", 0, 0, 0);
     if (t->reply.open)
-        track_add_finding(track, t, RPCRDMA_RULE_RPC_PARTS, pub->reply_frame, "Reply", 0, 0, 0);
+        rpc_add_finding(rpcs, t, RPCRDMA_RULE_RPC_PARTS, pub->reply_frame, "Reply", 0, 0, 0);
     if (pub->reply_frame == 0) {
         for (uint32_t i = 0; t->chunk_map && i < t->chunk_map->n_writes; i++)
             pub->write_chunk_length += seen(t->chunk_map, &t->chunk_map->writes[i]);
         if (t->chunk_map)
             pub->reply_chunk_length += seen(t->chunk_map, &t->chunk_map->reply);
-        track_add_finding(track, t, RPCRDMA_RULE_RPC_UNANSWERED, 0, NULL, 0, 0, 0);
+        rpc_add_finding(rpcs, t, RPCRDMA_RULE_RPC_UNANSWERED, 0, NULL, 0, 0, 0);
     } else if (!t->has_call) {
-        track_add_finding(track, t, RPCRDMA_RULE_RPC_NO_CALL, 0, NULL, 0, 0, 0);
+        rpc_add_finding(rpcs, t, RPCRDMA_RULE_RPC_NO_CALL, 0, NULL, 0, 0, 0);
     }
     if (t->dropped)
-        track_add_finding(track, t, RPCRDMA_RULE_MEMORY_LIMIT, 0, NULL, track->flow->memory.limit,
-                          0, 0);
-    pub->connection = &t->conn->pub;
+        rpc_add_finding(rpcs, t, RPCRDMA_RULE_MEMORY_LIMIT, 0, NULL, rpcs->context->memory.limit, 0,
+                        0);
+    pub->connection = flow_conn_public_const(t->conn);
     pub->complete = t->call_complete && t->reply_complete;
     pub->has_latency = t->has_call && pub->reply_frame != 0;
     pub->latency_ns = pub->has_latency ? pub->reply_time_ns - pub->call_time_ns : 0;
     pub->has_rdma = t->rdma_last_ns != 0;
     pub->rdma_ns = t->rdma_last_ns - t->rdma_first_ns;
-    pub->direction_known = t->conn->pub.role[pub->caller_end] != RPCRDMA_ROLE_UNKNOWN;
-    pub->reverse = t->conn->pub.role[pub->caller_end] == RPCRDMA_ROLE_SERVER;
+    pub->direction_known =
+        flow_conn_public_const(t->conn)->role[pub->caller_end] != RPCRDMA_ROLE_UNKNOWN;
+    pub->reverse = flow_conn_public_const(t->conn)->role[pub->caller_end] == RPCRDMA_ROLE_SERVER;
     pub->findings = t->findings ? t->findings->at : NULL;
     pub->n_findings = t->findings ? t->findings->count : 0;
-    if (track->flow->sink.transaction && !track->flow->memory.failed)
-        track->flow->sink.transaction(track->flow->sink.context, pub);
-    release(track, t);
+    if (rpcs->context->sink.transaction && !rpcs->context->memory.failed)
+        rpcs->context->sink.transaction(rpcs->context->sink.context, pub);
+    release(rpcs, t);
 }
 
 /* It ends before its time: the tracker is full, or its XID is used again. */
-void track_cut_short(struct track *track, struct track_rpc *t)
+void rpc_cut_short(struct flow_rpcs *rpcs, struct rpc_transaction *t)
 {
     if (t->reply.ready)
-        track_answer_held(track, t);
+        rpc_reply_release(rpcs, t);
     else
-        track_finish(track, t);
+        rpc_finish(rpcs, t);
 }
 
-static bool evict(struct track *track, struct track_conn *c, int caller)
+static bool evict(struct flow_rpcs *rpcs, struct rpc_conn *c, int caller)
 {
-    struct track_rpc *victim = c->oldest[caller] ? c->oldest[caller] : c->oldest[1 - caller];
+    struct rpc_transaction *victim = c->oldest[caller] ? c->oldest[caller] : c->oldest[1 - caller];
 
     if (!victim)
         return false;
-    track_add_finding(track, victim, RPCRDMA_RULE_RPC_GIVEN_UP, 0, NULL, 0, 0, 0);
-    track_cut_short(track, victim);
+    rpc_add_finding(rpcs, victim, RPCRDMA_RULE_RPC_GIVEN_UP, 0, NULL, 0, 0, 0);
+    rpc_cut_short(rpcs, victim);
     return true;
 }
 
-struct track_rpc *track_begin(struct track *track, struct flow_conn *conn, int caller, uint32_t xid)
+struct rpc_transaction *rpc_begin(struct flow_rpcs *rpcs, struct flow_conn *conn, int caller,
+                                  uint32_t xid)
 {
-    struct track_conn *c = track_of(track, conn);
+    struct rpc_conn *c = rpc_of(conn);
     uint64_t key = rpc_key(conn, caller, xid);
-    struct track_rpc *t, *same;
+    struct rpc_transaction *t, *same;
 
     if (!c)
         return NULL;
-    while (c->count[caller] >= FLOW_CALLS)
-        evict(track, c, caller);
-    while (!(t = flow_alloc(&track->flow->memory, sizeof(*t))))
-        if (track->flow->memory.failed || !evict(track, c, caller))
+    while (c->count[caller] >= RPC_CALLS)
+        evict(rpcs, c, caller);
+    while (!(t = flow_alloc(&rpcs->context->memory, sizeof(*t))))
+        if (rpcs->context->memory.failed || !evict(rpcs, c, caller))
             return NULL;
     t->conn = conn;
     t->pub.caller_end = caller;
     t->pub.xid = xid;
-    same = flow_table_get(&track->table, key);
-    if (!flow_table_put(&track->table, &track->flow->memory, key, t)) {
-        flow_release(&track->flow->memory, t, sizeof(*t));
+    same = flow_table_get(&rpcs->table, key);
+    if (!flow_table_put(&rpcs->table, &rpcs->context->memory, key, t)) {
+        flow_release(&rpcs->context->memory, t, sizeof(*t));
         return NULL;
     }
     t->chain = same;

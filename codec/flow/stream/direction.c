@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "flow/internal.h"
+#include "flow/stream/stream_state.h"
 
-/* Halves that belong to no connection (other protocols, one packet of a scan): the oldest go. */
+/* Directions that belong to no connection (other protocols, one packet of a scan): the oldest go.
+ */
 enum { UNOWNED_MAX = RPCRDMA_BOUND(16384, 3) };
 
 struct flow_path flow_path_of(const struct rpcrdma_op *op)
@@ -59,9 +60,9 @@ static uint64_t quick_hash(const struct rpcrdma_address *src, uint32_t qpn)
     return (x + 3 * y + qpn) * UINT64_C(0x9e3779b97f4a7c15);
 }
 
-static struct flow_cached *cached(struct flow *flow, uint64_t quick)
+static struct stream_cached *cached(struct flow_streams *streams, uint64_t quick)
 {
-    return &flow->cache[quick >> 32 & (FLOW_CACHE_SIZE - 1)];
+    return &streams->cache[quick >> 32 & (STREAM_CACHE - 1)];
 }
 
 static bool path_equal(const struct flow_path *path, const struct rpcrdma_address *src,
@@ -76,180 +77,208 @@ static bool path_equal(const struct flow_path *path, const struct rpcrdma_addres
              (load64(p + 25) ^ load64(q + 25)) | (load64(p + 26) ^ load64(q + 26))) == 0);
 }
 
-static struct flow_direction *lookup(const struct flow *flow, uint64_t hash,
-                                     const struct rpcrdma_address *src, uint32_t qpn)
+static struct stream *lookup(const struct flow_streams *streams, uint64_t hash,
+                             const struct rpcrdma_address *src, uint32_t qpn)
 {
-    struct flow_direction *dir = flow_table_get(&flow->directions, hash);
+    struct stream *s = flow_table_get(&streams->table, hash);
 
-    while (dir && !path_equal(&dir->path, src, qpn))
-        dir = dir->chain;
-    return dir;
+    while (s && !path_equal(&s->pub.path, src, qpn))
+        s = s->chain;
+    return s;
 }
 
-struct flow_direction *flow_direction_lookup(struct flow *flow, const struct flow_path *path)
+/* NULL where s is. */
+static struct flow_direction *direction_of(struct stream *s)
 {
-    return lookup(flow, path_hash(&path->src, path->qpn), &path->src, path->qpn);
+    return s ? &s->pub : NULL;
 }
 
-/* A handle outlives its half, so that bounded tables need not be cleaned: with the half's id it
- * then gives NULL. */
-struct flow_direction *flow_direction_of(const struct flow *flow, uint32_t handle, uint64_t id)
+struct flow_direction *flow_direction_lookup(struct flow_streams *streams,
+                                             const struct flow_path *path)
 {
-    struct flow_direction *dir = handle < flow->n_handles ? flow->handles[handle].dir : NULL;
-
-    return dir && dir->id == id ? dir : NULL;
+    return direction_of(lookup(streams, path_hash(&path->src, path->qpn), &path->src, path->qpn));
 }
 
-static bool take_handle(struct flow *flow, struct flow_direction *dir)
+struct flow_direction *flow_direction_of(const struct flow_streams *streams, uint32_t handle,
+                                         uint64_t id)
 {
-    if (flow->free_handle != 0) {
-        dir->handle = flow->free_handle - 1;
-        flow->free_handle = flow->handles[dir->handle].next_free;
+    struct stream *s = handle < streams->n_handles ? streams->handles[handle].stream : NULL;
+
+    return s && s->pub.id == id ? &s->pub : NULL;
+}
+
+static bool take_handle(struct flow_streams *streams, struct stream *s)
+{
+    struct flow_memory *memory = &streams->context->memory;
+
+    if (streams->free_handle != 0) {
+        s->pub.handle = streams->free_handle - 1;
+        streams->free_handle = streams->handles[s->pub.handle].next_free;
     } else {
-        if (flow->n_handles == flow->handles_size) {
-            uint32_t size = flow->handles_size ? flow->handles_size * 2 : 64;
-            struct flow_handle *bigger = flow_alloc(&flow->memory, size * sizeof(*bigger));
+        if (streams->n_handles == streams->handles_size) {
+            uint32_t size = streams->handles_size ? streams->handles_size * 2 : 64;
+            struct stream_handle *bigger = flow_alloc(memory, size * sizeof(*bigger));
 
             if (!bigger)
                 return false;
-            if (flow->handles)
-                memcpy(bigger, flow->handles, flow->n_handles * sizeof(*bigger));
-            flow_release(&flow->memory, flow->handles, flow->handles_size * sizeof(*bigger));
-            flow->handles = bigger;
-            flow->handles_size = size;
+            if (streams->handles)
+                memcpy(bigger, streams->handles, streams->n_handles * sizeof(*bigger));
+            flow_release(memory, streams->handles, streams->handles_size * sizeof(*bigger));
+            streams->handles = bigger;
+            streams->handles_size = size;
         }
-        dir->handle = flow->n_handles++;
+        s->pub.handle = streams->n_handles++;
     }
-    flow->handles[dir->handle] = (struct flow_handle){.dir = dir};
+    streams->handles[s->pub.handle] = (struct stream_handle){.stream = s};
     return true;
 }
 
-static void give_handle(struct flow *flow, uint32_t handle)
+static void give_back_handle(struct flow_streams *streams, uint32_t handle)
 {
-    flow->handles[handle] = (struct flow_handle){.next_free = flow->free_handle};
-    flow->free_handle = handle + 1;
+    streams->handles[handle] = (struct stream_handle){.next_free = streams->free_handle};
+    streams->free_handle = handle + 1;
 }
 
-void flow_direction_owned(struct flow *flow, struct flow_direction *dir, bool owned)
+/* Those without connection, by creation. */
+static void unlist(struct flow_streams *streams, struct stream *s)
 {
-    if (owned) {
-        if (dir->newer)
-            dir->newer->older = dir->older;
-        else
-            flow->newest_direction = dir->older;
-        if (dir->older)
-            dir->older->newer = dir->newer;
-        else
-            flow->oldest_direction = dir->newer;
-        dir->newer = dir->older = NULL;
-        flow->unowned--;
-        return;
-    }
-    dir->older = flow->newest_direction;
-    dir->newer = NULL;
-    if (flow->newest_direction)
-        flow->newest_direction->newer = dir;
+    if (s->newer)
+        s->newer->older = s->older;
     else
-        flow->oldest_direction = dir;
-    flow->newest_direction = dir;
-    flow->unowned++;
+        streams->newest = s->older;
+    if (s->older)
+        s->older->newer = s->newer;
+    else
+        streams->oldest = s->newer;
+    s->newer = s->older = NULL;
+    streams->unowned--;
 }
 
-void flow_direction_free(struct flow *flow, struct flow_direction *dir)
+static void list(struct flow_streams *streams, struct stream *s)
 {
-    struct flow_cached *at;
-    struct flow_direction *first = flow_table_get(&flow->directions, dir->hash);
+    s->older = streams->newest;
+    s->newer = NULL;
+    if (streams->newest)
+        streams->newest->newer = s;
+    else
+        streams->oldest = s;
+    streams->newest = s;
+    streams->unowned++;
+}
 
-    if (first == dir) {
-        if (dir->chain)
-            flow_table_put(&flow->directions, &flow->memory, dir->hash, dir->chain);
-        else
-            flow_table_remove(&flow->directions, dir->hash);
-    } else {
-        while (first->chain != dir)
-            first = first->chain;
-        first->chain = dir->chain;
-    }
-    at = cached(flow, quick_hash(&dir->path.src, dir->path.qpn));
-    if (at->dir == dir)
-        at->dir = NULL;
+void flow_direction_own(struct flow_streams *streams, struct flow_direction *dir,
+                        struct flow_conn *conn, int index)
+{
     if (!dir->conn)
-        flow_direction_owned(flow, dir, true);
-    give_handle(flow, dir->handle);
-    flow_stream_free(flow, dir);
-    flow_assemble_free(flow, dir);
-    flow_read_free(flow, dir);
-    flow_release(&flow->memory, dir, sizeof(*dir));
+        unlist(streams, stream_of(dir));
+    dir->conn = conn;
+    dir->index = (uint8_t)index;
 }
 
-/* Memory is short: what was heard of least goes. False: there is nothing to go. */
-static bool make_room(struct flow *flow)
+struct flow_direction *flow_direction_unowned(const struct flow_streams *streams, uint32_t spare)
 {
-    if (flow->memory.failed)
-        return false;
-    if (!flow->oldest_direction)
-        return flow_conn_evict(flow);
-    flow_direction_free(flow, flow->oldest_direction);
-    return true;
+    return streams->unowned > spare ? direction_of(streams->oldest) : NULL;
 }
 
-static bool enlist(struct flow *flow, struct flow_direction *dir)
+void flow_direction_refresh(struct flow_streams *streams, struct flow_direction *dir)
 {
-    dir->chain = flow_table_get(&flow->directions, dir->hash);
-    return flow_table_put(&flow->directions, &flow->memory, dir->hash, dir);
+    if (dir->conn)
+        return;
+    unlist(streams, stream_of(dir));
+    list(streams, stream_of(dir));
 }
 
-static struct flow_direction *create(struct flow *flow, const struct flow_path *path, uint64_t hash,
-                                     uint8_t carrier)
+void flow_direction_free(struct flow_streams *streams, struct flow_direction *dir)
 {
-    struct flow_direction *dir;
+    struct stream *s = stream_of(dir), *first = flow_table_get(&streams->table, s->hash);
+    struct stream_cached *at;
 
-    if (flow->unowned >= UNOWNED_MAX)
-        flow_direction_free(flow, flow->oldest_direction);
-    while (!(dir = flow_alloc(&flow->memory, sizeof(*dir))))
-        if (!make_room(flow))
-            return NULL;
-    dir->path = *path;
-    dir->hash = hash;
-    dir->carrier = carrier;
-    dir->first_frame = flow->frame;
-    dir->first_time_ns = flow->time_ns;
-    dir->id = ++flow->ids;
-    while (!take_handle(flow, dir))
-        if (!make_room(flow)) {
-            flow_release(&flow->memory, dir, sizeof(*dir));
-            return NULL;
-        }
-    while (!enlist(flow, dir))
-        if (!make_room(flow)) {
-            give_handle(flow, dir->handle);
-            flow_release(&flow->memory, dir, sizeof(*dir));
-            return NULL;
-        }
-    flow_direction_owned(flow, dir, false);
-    return dir;
+    if (first == s) {
+        if (s->chain)
+            flow_table_put(&streams->table, &streams->context->memory, s->hash, s->chain);
+        else
+            flow_table_remove(&streams->table, s->hash);
+    } else {
+        while (first->chain != s)
+            first = first->chain;
+        first->chain = s->chain;
+    }
+    at = cached(streams, quick_hash(&dir->path.src, dir->path.qpn));
+    if (at->stream == s)
+        at->stream = NULL;
+    if (!dir->conn)
+        unlist(streams, s);
+    give_back_handle(streams, dir->handle);
+    stream_reorder_free(streams, s);
+    stream_assemble_free(streams, s);
+    stream_reads_free(streams, s);
+    flow_release(&streams->context->memory, s, sizeof(*s));
 }
 
-struct flow_direction *flow_direction_get(struct flow *flow, const struct flow_path *path,
-                                          uint8_t carrier)
+static bool enlist(struct flow_streams *streams, struct stream *s)
+{
+    s->chain = flow_table_get(&streams->table, s->hash);
+    return flow_table_put(&streams->table, &streams->context->memory, s->hash, s);
+}
+
+static bool is_selected(const struct flow_streams *streams, const struct flow_direction *dir)
+{
+    if (dir->carrier != RPCRDMA_CARRIER_IWARP)
+        return flow_qpn_selected(streams, dir->path.qpn);
+    return flow_ports_selected(streams, (uint16_t)dir->path.qpn, (uint16_t)(dir->path.qpn >> 16));
+}
+
+static struct stream *create(struct flow_streams *streams, const struct flow_path *path,
+                             uint64_t hash, uint8_t carrier)
+{
+    struct flow_context *context = streams->context;
+    struct stream *s;
+
+    if (streams->unowned >= UNOWNED_MAX)
+        flow_direction_free(streams, &streams->oldest->pub);
+    s = flow_alloc(&context->memory, sizeof(*s));
+    if (!s)
+        return NULL;
+    s->pub.path = *path;
+    s->hash = hash;
+    s->pub.carrier = carrier;
+    s->pub.first_frame = context->frame;
+    s->pub.first_time_ns = context->time_ns;
+    s->pub.id = ++context->ids;
+    if (!take_handle(streams, s)) {
+        flow_release(&context->memory, s, sizeof(*s));
+        return NULL;
+    }
+    if (!enlist(streams, s)) {
+        give_back_handle(streams, s->pub.handle);
+        flow_release(&context->memory, s, sizeof(*s));
+        return NULL;
+    }
+    s->selected = is_selected(streams, &s->pub);
+    list(streams, s);
+    return s;
+}
+
+struct flow_direction *flow_direction_get(struct flow_streams *streams,
+                                          const struct flow_path *path, uint8_t carrier)
 {
     uint64_t hash = path_hash(&path->src, path->qpn);
-    struct flow_direction *dir = lookup(flow, hash, &path->src, path->qpn);
+    struct stream *s = lookup(streams, hash, &path->src, path->qpn);
 
-    return dir ? dir : create(flow, path, hash, carrier);
+    return direction_of(s ? s : create(streams, path, hash, carrier));
 }
 
-static struct flow_direction *find_or_create(struct flow *flow, const struct rpcrdma_op *op,
-                                             uint32_t qpn)
+static struct stream *find_or_create(struct flow_streams *streams, const struct rpcrdma_op *op,
+                                     uint32_t qpn)
 {
     uint64_t hash = path_hash(&op->src, qpn);
-    struct flow_direction *dir = lookup(flow, hash, &op->src, qpn);
+    struct stream *s = lookup(streams, hash, &op->src, qpn);
     struct flow_path path;
 
-    if (dir)
-        return dir;
+    if (s)
+        return s;
     path = flow_path_of(op);
-    return create(flow, &path, hash, op->carrier);
+    return create(streams, &path, hash, op->carrier);
 }
 
 static uint32_t receiver(const struct rpcrdma_op *op)
@@ -258,32 +287,33 @@ static uint32_t receiver(const struct rpcrdma_op *op)
                                                 : op->dst_qpn;
 }
 
-struct flow_direction *flow_direction_seen(struct flow *flow, const struct rpcrdma_op *op)
+struct flow_direction *flow_direction_seen(struct flow_streams *streams,
+                                           const struct rpcrdma_op *op)
 {
     uint32_t qpn = receiver(op);
     uint64_t quick = quick_hash(&op->src, qpn);
-    const struct flow_cached *at = cached(flow, quick);
+    const struct stream_cached *at = cached(streams, quick);
     struct flow_path path;
 
-    if (at->dir && at->quick == quick && path_equal(&at->dir->path, &op->src, qpn))
-        return at->dir;
+    if (at->stream && at->quick == quick && path_equal(&at->stream->pub.path, &op->src, qpn))
+        return &at->stream->pub;
     path = flow_path_of(op);
-    return flow_direction_lookup(flow, &path);
+    return flow_direction_lookup(streams, &path);
 }
 
-RPCRDMA_HOT struct flow_direction *flow_direction_find(struct flow *flow,
+RPCRDMA_HOT struct flow_direction *flow_direction_find(struct flow_streams *streams,
                                                        const struct rpcrdma_op *op)
 {
     uint32_t qpn = receiver(op);
     uint64_t quick = quick_hash(&op->src, qpn);
-    struct flow_cached *at = cached(flow, quick);
-    struct flow_direction *dir = at->dir;
+    struct stream_cached *at = cached(streams, quick);
+    struct stream *s = at->stream;
 
-    /* a half of another hash is not looked at: it may be far away in memory */
-    if (dir && at->quick == quick && path_equal(&dir->path, &op->src, qpn))
-        return dir;
-    dir = find_or_create(flow, op, qpn);
-    if (dir)
-        *at = (struct flow_cached){dir, quick};
-    return dir;
+    /* a direction of another hash is not looked at: it may be far away in memory */
+    if (s && at->quick == quick && path_equal(&s->pub.path, &op->src, qpn))
+        return &s->pub;
+    s = find_or_create(streams, op, qpn);
+    if (s)
+        *at = (struct stream_cached){s, quick};
+    return direction_of(s);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "flow/internal.h"
+#include "flow/stream/stream_state.h"
 
 /*
  * Read requests of a stream, in a ring: the oldest go when it is full. Responses name no request:
@@ -9,54 +9,55 @@
 
 enum { FIRST_SIZE = 8 };
 
-static struct flow_read *at(const struct flow_direction *dir, uint32_t i)
+static struct flow_read *at(const struct stream *s, uint32_t i)
 {
-    return &dir->reads[(dir->reads_first + i) % dir->reads_size];
+    return &s->reads[(s->reads_first + i) % s->reads_size];
 }
 
-static void grow(struct flow *flow, struct flow_direction *dir)
+static void grow(struct flow_streams *streams, struct stream *s)
 {
-    uint32_t size = dir->reads_size ? dir->reads_size * 2 : FIRST_SIZE;
-    struct flow_read *bigger = flow_alloc(&flow->memory, size * sizeof(*bigger));
+    uint32_t size = s->reads_size ? s->reads_size * 2 : FIRST_SIZE;
+    struct flow_read *bigger = flow_alloc(&streams->context->memory, size * sizeof(*bigger));
 
     if (!bigger)
         return;
-    for (uint32_t i = 0; i < dir->reads_count; i++)
-        bigger[i] = *at(dir, i);
-    flow_release(&flow->memory, dir->reads, dir->reads_size * sizeof(*bigger));
-    dir->reads = bigger;
-    dir->reads_size = size;
-    dir->reads_first = 0;
+    for (uint32_t i = 0; i < s->reads_count; i++)
+        bigger[i] = *at(s, i);
+    flow_release(&streams->context->memory, s->reads, s->reads_size * sizeof(*bigger));
+    s->reads = bigger;
+    s->reads_size = size;
+    s->reads_first = 0;
 }
 
 /* Answered ones make room; a few are kept, for responses that are sent again. */
-static void shrink(struct flow_direction *dir)
+static void shrink(struct stream *s)
 {
-    while (dir->reads_count == dir->reads_size && dir->reads_count > 0 && at(dir, 0)->answered) {
-        dir->reads_first = (dir->reads_first + 1) % dir->reads_size;
-        dir->reads_count--;
+    while (s->reads_count == s->reads_size && s->reads_count > 0 && at(s, 0)->answered) {
+        s->reads_first = (s->reads_first + 1) % s->reads_size;
+        s->reads_count--;
     }
 }
 
-struct flow_read *flow_read_add(struct flow *flow, struct flow_direction *dir,
+struct flow_read *flow_read_add(struct flow_streams *streams, struct flow_direction *dir,
                                 const struct rpcrdma_op *op)
 {
+    struct stream *s = stream_of(dir);
     struct flow_read *read;
 
-    shrink(dir);
-    if (dir->reads_count == dir->reads_size && dir->reads_size < FLOW_READS)
-        grow(flow, dir);
-    if (dir->reads_size == 0)
+    shrink(s);
+    if (s->reads_count == s->reads_size && s->reads_size < FLOW_READS)
+        grow(streams, s);
+    if (s->reads_size == 0)
         return NULL;
-    if (dir->reads_count == dir->reads_size) {
-        dir->reads_first = (dir->reads_first + 1) % dir->reads_size;
-        dir->reads_count--;
+    if (s->reads_count == s->reads_size) {
+        s->reads_first = (s->reads_first + 1) % s->reads_size;
+        s->reads_count--;
     }
-    read = at(dir, dir->reads_count++);
+    read = at(s, s->reads_count++);
     *read = (struct flow_read){
-        .id = ++dir->reads_id,
+        .id = ++s->reads_id,
         .seq = op->seq,
-        .packets = op->carrier == RPCRDMA_CARRIER_IWARP ? 1 : flow_packets(dir, op->length),
+        .packets = op->carrier == RPCRDMA_CARRIER_IWARP ? 1 : stream_packets(s, op->length),
         .rkey = op->rkey,
         .address = op->remote_address,
         .length = op->length,
@@ -67,14 +68,13 @@ struct flow_read *flow_read_add(struct flow *flow, struct flow_direction *dir,
     return read;
 }
 
-static struct flow_read *find_iwarp(struct flow_direction *dir, const struct rpcrdma_op *op,
-                                    uint64_t *offset)
+static struct flow_read *find_iwarp(struct stream *s, const struct rpcrdma_op *op, uint64_t *offset)
 {
     struct flow_read *found = NULL;
 
     /* responses come in the order of the requests: the first unanswered one that fits */
-    for (uint32_t i = 0; i < dir->reads_count; i++) {
-        struct flow_read *read = at(dir, i);
+    for (uint32_t i = 0; i < s->reads_count; i++) {
+        struct flow_read *read = at(s, i);
 
         if (read->sink_stag != op->sink_stag || op->remote_address < read->sink_offset ||
             op->remote_address - read->sink_offset > read->length ||
@@ -95,20 +95,22 @@ static struct flow_read *find_iwarp(struct flow_direction *dir, const struct rpc
 struct flow_read *flow_read_find(struct flow_direction *dir, const struct rpcrdma_op *op,
                                  uint64_t *offset)
 {
+    struct stream *s = stream_of(dir);
+
     if (op->carrier == RPCRDMA_CARRIER_IWARP)
-        return find_iwarp(dir, op, offset);
+        return find_iwarp(s, op, offset);
     /* a response that is no request's last is one path MTU long */
-    if (!(op->flags & RPCRDMA_OP_LAST) && op->len > 0 && dir->pmtu == 0)
-        dir->pmtu = op->len;
-    for (uint32_t i = dir->reads_count; i-- > 0;) {
-        struct flow_read *read = at(dir, i);
+    if (!(op->flags & RPCRDMA_OP_LAST) && op->len > 0 && s->pub.pmtu == 0)
+        s->pub.pmtu = op->len;
+    for (uint32_t i = s->reads_count; i-- > 0;) {
+        struct flow_read *read = at(s, i);
         uint32_t k = (op->seq - read->seq) & 0xffffff;
 
-        if (read->packets == 0 && dir->pmtu != 0)
-            read->packets = flow_packets(dir, read->length);
+        if (read->packets == 0 && s->pub.pmtu != 0)
+            read->packets = stream_packets(s, read->length);
         if (read->packets == 0 ? k != 0 : k >= read->packets)
             continue;
-        *offset = (uint64_t)k * dir->pmtu;
+        *offset = (uint64_t)k * s->pub.pmtu;
         if (*offset + op->len > read->length)
             return NULL; /* not an answer to this */
         if (*offset + op->len == read->length)
@@ -118,9 +120,14 @@ struct flow_read *flow_read_find(struct flow_direction *dir, const struct rpcrdm
     return NULL;
 }
 
-void flow_read_free(struct flow *flow, struct flow_direction *dir)
+void stream_reads_free(struct flow_streams *streams, struct stream *s)
 {
-    flow_release(&flow->memory, dir->reads, dir->reads_size * sizeof(*dir->reads));
-    dir->reads = NULL;
-    dir->reads_size = dir->reads_count = dir->reads_first = 0;
+    flow_release(&streams->context->memory, s->reads, s->reads_size * sizeof(*s->reads));
+    s->reads = NULL;
+    s->reads_size = s->reads_count = s->reads_first = 0;
+}
+
+uint32_t flow_read_capacity(const struct flow_direction *dir)
+{
+    return stream_of_const(dir)->reads_size;
 }

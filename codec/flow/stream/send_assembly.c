@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "flow/internal.h"
+#include "flow/stream/stream_state.h"
+
+#include "wire/plausible.h"
 
 /*
  * Sends of several packets. A Send of one packet is used in place. A message's caplen is the prefix
@@ -9,59 +11,48 @@
 
 enum { FIRST_SIZE = 4096 };
 
-static void finding(struct flow *flow, struct flow_direction *dir, enum rpcrdma_rule_id rule,
-                    uint64_t arg0, uint64_t arg1)
+static void reset(struct flow_streams *streams, struct stream *s)
 {
-    struct rpcrdma_finding f = {
-        .rule = rule, .frame = flow->frame, .offset = -1, .arg = {arg0, arg1}};
+    struct stream_assembly *a = &s->assembly;
 
-    /* a connection that has no number yet is nobody's to speak of */
-    if (dir->conn && dir->conn->class == FLOW_RPCRDMA)
-        flow_report(flow, dir->conn->pub.number != 0 ? dir->conn : NULL, &f);
+    flow_release(&streams->context->memory, a->buffer, a->size);
+    *a = (struct stream_assembly){0};
 }
 
-static void reset(struct flow *flow, struct flow_direction *dir)
+void stream_assemble_free(struct flow_streams *streams, struct stream *s)
 {
-    struct flow_assembly *a = &dir->assembly;
-
-    flow_release(&flow->memory, a->buffer, a->size);
-    *a = (struct flow_assembly){0};
-}
-
-void flow_assemble_free(struct flow *flow, struct flow_direction *dir)
-{
-    reset(flow, dir);
+    reset(streams, s);
 }
 
 /* What was put together will never be whole. */
-static void drop(struct flow *flow, struct flow_direction *dir)
+static void drop(struct flow_streams *streams, struct stream *s)
 {
-    struct flow_assembly *a = &dir->assembly;
+    struct stream_assembly *a = &s->assembly;
 
     if (!a->active)
         return;
-    finding(flow, dir, RPCRDMA_RULE_SEND_INCOMPLETE, a->first_frame, a->len);
-    reset(flow, dir);
+    stream_finding(streams, s, RPCRDMA_RULE_SEND_INCOMPLETE, a->first_frame, a->len);
+    reset(streams, s);
 }
 
-void flow_assemble_gap(struct flow *flow, struct flow_direction *dir, uint32_t packets,
-                       bool goes_on)
+void stream_assemble_gap(struct flow_streams *streams, struct stream *s, uint32_t packets,
+                         bool goes_on)
 {
-    struct flow_assembly *a = &dir->assembly;
+    struct stream_assembly *a = &s->assembly;
 
     if (!a->active)
         return;
     /* One packet between a first or middle one and a middle or last one can only be a middle one,
      * as long as the path MTU. Of two, one might end this Send and the other begin the next. */
-    if (packets == 1 && goes_on && dir->pmtu != 0) {
+    if (packets == 1 && goes_on && s->pub.pmtu != 0) {
         a->hole = true;
-        a->len += dir->pmtu;
+        a->len += s->pub.pmtu;
         return;
     }
-    drop(flow, dir);
+    drop(streams, s);
 }
 
-static bool reserve(struct flow *flow, struct flow_assembly *a, uint32_t size)
+static bool reserve(struct flow_streams *streams, struct stream_assembly *a, uint32_t size)
 {
     uint32_t bigger = a->size ? a->size : FIRST_SIZE;
     uint8_t *buffer;
@@ -70,33 +61,34 @@ static bool reserve(struct flow *flow, struct flow_assembly *a, uint32_t size)
         return true;
     while (bigger < size)
         bigger *= 2;
-    buffer = flow_alloc(&flow->memory, bigger);
+    buffer = flow_alloc(&streams->context->memory, bigger);
     if (!buffer)
         return false;
     if (a->have > 0)
         memcpy(buffer, a->buffer, a->have);
-    flow_release(&flow->memory, a->buffer, a->size);
+    flow_release(&streams->context->memory, a->buffer, a->size);
     a->buffer = buffer;
     a->size = bigger;
     return true;
 }
 
-static void append(struct flow *flow, struct flow_direction *dir, const struct rpcrdma_op *op)
+static void append(struct flow_streams *streams, struct stream *s, const struct rpcrdma_op *op)
 {
-    struct flow_assembly *a = &dir->assembly;
+    struct stream_assembly *a = &s->assembly;
     uint32_t n = op->caplen;
 
     if (!a->hole && n > FLOW_SEND_MAX - a->have) {
         n = FLOW_SEND_MAX - a->have;
-        finding(flow, dir, RPCRDMA_RULE_SEND_TOO_LONG, a->first_frame, FLOW_SEND_MAX);
+        stream_finding(streams, s, RPCRDMA_RULE_SEND_TOO_LONG, a->first_frame, FLOW_SEND_MAX);
     }
     if (!a->hole && n > 0) {
-        if (reserve(flow, a, a->have + n)) {
+        if (reserve(streams, a, a->have + n)) {
             memcpy(a->buffer + a->have, op->data, n);
             a->have += n;
         } else {
             n = 0;
-            finding(flow, dir, RPCRDMA_RULE_MEMORY_LIMIT, flow->memory.limit, 0);
+            stream_finding(streams, s, RPCRDMA_RULE_MEMORY_LIMIT, streams->context->memory.limit,
+                           0);
         }
     }
     if (n < op->len)
@@ -105,27 +97,27 @@ static void append(struct flow *flow, struct flow_direction *dir, const struct r
     a->len = op->len > UINT32_MAX - a->len ? UINT32_MAX : a->len + op->len;
 }
 
-static void remember(struct flow_direction *dir, const struct rpcrdma_op *op)
+static void remember(struct stream *s, const struct rpcrdma_op *op)
 {
-    uint32_t i = dir->recent_next++ % FLOW_RECENT;
+    uint32_t i = s->recent_next++ % STREAM_RECENT;
 
-    dir->recent[i].set = op->caplen >= 4;
-    dir->recent[i].psn = op->seq;
+    s->recent[i].set = op->caplen >= 4;
+    s->recent[i].psn = op->seq;
     if (op->caplen >= 4)
-        memcpy(dir->recent[i].xid, op->data, 4);
+        memcpy(s->recent[i].xid, op->data, 4);
 }
 
-static void begin(struct flow_direction *dir, const struct rpcrdma_op *op)
+static void begin(struct stream *s, const struct rpcrdma_op *op)
 {
-    dir->assembly.active = true;
-    dir->assembly.first_seq = op->seq;
-    dir->assembly.first_frame = op->frame;
-    dir->assembly.first_time_ns = op->time_ns;
+    s->assembly.active = true;
+    s->assembly.first_seq = op->seq;
+    s->assembly.first_frame = op->frame;
+    s->assembly.first_time_ns = op->time_ns;
 }
 
-static void complete(struct flow *flow, struct flow_direction *dir, const struct rpcrdma_op *op)
+static void complete(struct flow_streams *streams, struct stream *s, const struct rpcrdma_op *op)
 {
-    struct flow_assembly a = dir->assembly;
+    struct stream_assembly a = s->assembly;
     struct flow_send send = {.data = a.buffer,
                              .caplen = a.have,
                              .len = a.len,
@@ -138,12 +130,13 @@ static void complete(struct flow *flow, struct flow_direction *dir, const struct
                              .has_invalidate = (op->flags & RPCRDMA_OP_INVALIDATE) != 0,
                              .invalidate = op->invalidate};
 
-    dir->assembly = (struct flow_assembly){0};
-    flow_event_send(flow, dir, &send);
-    flow_release(&flow->memory, a.buffer, a.size);
+    s->assembly = (struct stream_assembly){0};
+    s->buffer = a.buffer;
+    s->buffer_size = a.size;
+    stream_event(streams, s, FLOW_STREAM_SEND)->send = send;
 }
 
-static struct flow_send in_place(const struct rpcrdma_op *op)
+struct flow_send stream_send_of(const struct rpcrdma_op *op)
 {
     return (struct flow_send){.data = op->data,
                               .caplen = op->caplen,
@@ -158,95 +151,41 @@ static struct flow_send in_place(const struct rpcrdma_op *op)
                               .invalidate = op->invalidate};
 }
 
-/* The packets from `first` to `last`, both in the stash, are a Send. */
-static void early_of_several(struct flow *flow, struct flow_direction *dir,
-                             const struct flow_reordered *first, const struct flow_reordered *last)
-{
-    struct flow_send send = in_place(&last->op);
-    size_t size = 1;
-    uint8_t *buffer;
-
-    for (const struct flow_reordered *s = first; s != last->next; s = s->next)
-        size += s->op.caplen;
-    buffer = flow_alloc(&flow->memory, size);
-    if (!buffer)
-        return;
-    send.data = buffer;
-    send.caplen = send.len = 0;
-    send.first_frame = first->op.frame;
-    send.first_time_ns = first->op.time_ns;
-    send.first_seq = first->op.seq;
-    for (const struct flow_reordered *s = first; s != last->next; s = s->next) {
-        if (send.caplen == send.len && s->op.caplen > 0) {
-            memcpy(buffer + send.caplen, s->op.data, s->op.caplen);
-            send.caplen += s->op.caplen;
-        }
-        send.len += s->op.len;
-    }
-    flow_message_early(flow, dir->conn, dir, &send);
-    flow_release(&flow->memory, buffer, size);
-}
-
-void flow_assemble_early(struct flow *flow, struct flow_direction *dir,
-                         const struct flow_reordered *s, bool follows)
-{
-    bool first = (s->op.flags & RPCRDMA_OP_FIRST) != 0, last = (s->op.flags & RPCRDMA_OP_LAST) != 0;
-    struct flow_send send;
-
-    if (!flow->sink.early)
-        return;
-    if (s->op.kind == RPCRDMA_OP_SEND && first && last) {
-        send = in_place(&s->op);
-        flow_message_early(flow, dir->conn, dir, &send);
-    } else if (s->op.kind == RPCRDMA_OP_SEND && first && !s->next) {
-        dir->early = s;
-        return;
-    } else if (s->op.kind == RPCRDMA_OP_SEND && follows && dir->early) {
-        if (!last)
-            return;
-        early_of_several(flow, dir, dir->early, s);
-    }
-    dir->early = NULL;
-}
-
 /* Of a stream that nobody has claimed, is this Send worth putting together? */
-static bool worth_it(const struct flow *flow, const struct flow_direction *dir,
-                     const struct rpcrdma_op *op)
+static bool worth_it(const struct stream *s, const struct rpcrdma_op *op)
 {
-    return (dir->conn && dir->conn->class == FLOW_RPCRDMA) || flow_forced(flow, dir) ||
-           flow_probe_plausible(op->data, op->caplen, UINT32_MAX);
+    return s->pub.claimed || s->selected ||
+           rpcrdma_message_plausible(op->data, op->caplen, UINT32_MAX);
 }
 
-RPCRDMA_HOT void flow_assemble(struct flow *flow, struct flow_direction *dir,
-                               const struct rpcrdma_op *op)
+RPCRDMA_HOT void stream_assemble(struct flow_streams *streams, struct stream *s,
+                                 const struct rpcrdma_op *op)
 {
-    struct flow_assembly *a = &dir->assembly;
+    struct stream_assembly *a = &s->assembly;
     bool first = (op->flags & RPCRDMA_OP_FIRST) != 0, last = (op->flags & RPCRDMA_OP_LAST) != 0;
     bool iwarp = op->carrier == RPCRDMA_CARRIER_IWARP;
 
     if (first) {
-        drop(flow, dir);
-        remember(dir, op);
+        drop(streams, s);
+        remember(s, op);
         if (last) {
-            struct flow_send send = in_place(op);
-
-            flow_event_send(flow, dir, &send);
+            stream_event(streams, s, FLOW_STREAM_SEND)->send = stream_send_of(op);
             return;
         }
-        if (!worth_it(flow, dir, op))
+        if (!worth_it(s, op))
             return;
-        begin(dir, op);
+        begin(s, op);
         a->msn = op->seq;
     } else if (!a->active) {
         if (last)
-            finding(flow, dir, RPCRDMA_RULE_SEND_START_MISSING, 0, 0);
+            stream_finding(streams, s, RPCRDMA_RULE_SEND_START_MISSING, 0, 0);
         return;
     } else if (iwarp && (op->seq != a->msn || op->message_offset != a->len)) {
         /* untagged segments of a message come in order (RFC 5041 section 5.2) */
-        drop(flow, dir);
+        drop(streams, s);
         return;
     }
-    append(flow, dir, op);
+    append(streams, s, op);
     if (last)
-        complete(flow, dir, op);
+        complete(streams, s, op);
 }

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "flow/internal.h"
+#include "flow/stream/stream_state.h"
 
 /*
  * The requests towards one QP in PSN order (IBTA volume 1 section 9.7). A packet is the expected
  * one, or ahead (kept until the gap before it fills), or behind (sent or captured twice; or it
  * fills a gap that was given up; or the QP number is in use again). iWARP arrives in TCP's order.
+ *
+ * It goes in steps: each takes one packet or gives up one gap, and appends what comes of that.
  */
 
 enum {
@@ -14,38 +16,59 @@ enum {
     BEFORE_START = 32,    /* PSNs before the first one seen that may still come */
     SMALLEST_MTU = 256,
 };
+#define REORDER_NS INT64_C(1000000)             /* what capture may reorder */
 #define PATIENCE_NS INT64_C(8000000000)         /* for a retransmission that no Ack rules out */
 #define PATIENCE_ONE_WAY_NS INT64_C(1000000000) /* likewise where Acks are not captured */
 
-static uint32_t wait_bit(const struct flow_direction *dir)
+struct flow_stream_event *stream_event(struct flow_streams *streams, const struct stream *s,
+                                       enum flow_stream_event_kind kind)
 {
-    return dir->index == 0 ? FLOW_WAIT_GAP0 : FLOW_WAIT_GAP1;
+    struct flow_stream_event *event = &streams->event[streams->events];
+
+    streams->events++; /* a step has STREAM_EVENTS at most */
+    event->kind = kind;
+    event->taken = false;
+    event->waited = s->lent != NULL;
+    event->order = s->order ? s->order : streams->context->frame;
+    event->op = NULL;
+    return event;
 }
 
-uint32_t flow_packets(const struct flow_direction *dir, uint32_t length)
+void stream_finding(struct flow_streams *streams, const struct stream *s, enum rpcrdma_rule_id rule,
+                    uint64_t arg0, uint64_t arg1)
+{
+    if (!s->pub.claimed)
+        return;
+    stream_event(streams, s, FLOW_STREAM_FINDING)->finding = (struct rpcrdma_finding){
+        .rule = rule, .frame = streams->context->frame, .offset = -1, .arg = {arg0, arg1}};
+}
+
+uint32_t stream_packets(const struct stream *s, uint32_t length)
 {
     if (length <= SMALLEST_MTU)
         return 1;
-    return dir->pmtu ? (uint32_t)(((uint64_t)length + dir->pmtu - 1) / dir->pmtu) : 0;
+    return s->pub.pmtu ? (uint32_t)(((uint64_t)length + s->pub.pmtu - 1) / s->pub.pmtu) : 0;
 }
 
 void flow_stream_start(struct flow_direction *dir, uint32_t psn)
 {
-    dir->next = psn & 0xffffff;
-    dir->started = true;
-    dir->fresh = true;
+    struct stream *s = stream_of(dir);
+
+    s->next = psn & 0xffffff;
+    s->started = true;
+    s->fresh = true;
 }
 
-static void add_gap(struct flow_direction *dir, uint32_t first, uint32_t count)
+static void add_gap(struct stream *s, uint32_t first, uint32_t count)
 {
-    dir->gaps[dir->gap_next++ % FLOW_GAPS] = (struct flow_range){first, count};
+    s->gaps[s->gap_next++ % STREAM_GAPS] = (struct stream_range){first, count};
 }
 
 /* Takes `psn` out of the gaps that were given up. False: it is in none. */
-static bool take_late(struct flow_direction *dir, uint32_t psn)
+static bool take_late(struct stream *s, uint32_t psn)
 {
-    for (int i = 0; i < FLOW_GAPS; i++) {
-        struct flow_range *gap = &dir->gaps[i];
+    for (int i = 0; i < STREAM_GAPS; i++) {
+        struct stream_range *gap = &s->gaps[i];
         uint32_t at = (psn - gap->first) & 0xffffff;
         uint32_t after;
 
@@ -54,17 +77,17 @@ static bool take_late(struct flow_direction *dir, uint32_t psn)
         after = gap->count - at - 1;
         gap->count = at;
         if (after > 0 && at > 0)
-            add_gap(dir, rpcrdma_psn_add(psn, 1), after);
+            add_gap(s, rpcrdma_psn_add(psn, 1), after);
         else if (after > 0)
-            *gap = (struct flow_range){rpcrdma_psn_add(psn, 1), after};
+            *gap = (struct stream_range){rpcrdma_psn_add(psn, 1), after};
         return true;
     }
     return false;
 }
 
-static struct flow_write place_write(struct flow_direction *dir, const struct rpcrdma_op *op)
+static struct flow_write place_write(struct stream *s, const struct rpcrdma_op *op)
 {
-    struct flow_write write = {.op = op};
+    struct flow_write write = {0};
     uint32_t at;
 
     if (op->flags & RPCRDMA_OP_RETH) {
@@ -72,379 +95,361 @@ static struct flow_write place_write(struct flow_direction *dir, const struct rp
         write.rkey = op->rkey;
         write.address = op->remote_address;
         if (op->flags & RPCRDMA_OP_FIRST) {
-            dir->write_psn = op->seq;
-            dir->write_rkey = op->rkey;
-            dir->write_address = op->remote_address;
-            dir->write_length = op->length;
-            dir->write_packets = op->flags & RPCRDMA_OP_LAST ? 1 : flow_packets(dir, op->length);
+            s->write_psn = op->seq;
+            s->write_rkey = op->rkey;
+            s->write_address = op->remote_address;
+            s->write_length = op->length;
+            s->write_packets = op->flags & RPCRDMA_OP_LAST ? 1 : stream_packets(s, op->length);
         }
         return write;
     }
     /* every packet but the last is one path MTU long: the PSN tells its place, gaps or not */
-    at = (op->seq - dir->write_psn) & 0xffffff;
-    if (at > 0 && at < dir->write_packets) {
+    at = (op->seq - s->write_psn) & 0xffffff;
+    if (at > 0 && at < s->write_packets) {
         write.placed = true;
-        write.rkey = dir->write_rkey;
-        write.address = dir->write_address + (uint64_t)at * dir->pmtu;
+        write.rkey = s->write_rkey;
+        write.address = s->write_address + (uint64_t)at * s->pub.pmtu;
     }
     return write;
 }
 
+static void write_event(struct flow_streams *streams, const struct stream *s,
+                        const struct rpcrdma_op *op, struct flow_write write)
+{
+    struct flow_stream_event *event = stream_event(streams, s, FLOW_STREAM_WRITE);
+
+    event->op = op;
+    event->write = write;
+}
+
+static void op_event(struct flow_streams *streams, const struct stream *s,
+                     const struct rpcrdma_op *op)
+{
+    stream_event(streams, s, FLOW_STREAM_OP)->op = op;
+}
+
+static void gap_event(struct flow_streams *streams, const struct stream *s, uint32_t first,
+                      uint32_t last)
+{
+    stream_event(streams, s, FLOW_STREAM_GAP)->gap =
+        (struct flow_gap){.first = first,
+                          .last = last,
+                          .frame = streams->context->frame,
+                          .time_ns = streams->context->time_ns};
+}
+
+/* The last event of a packet in order says so; a packet without one is told where that matters. */
+static void mark_taken(struct flow_streams *streams, const struct stream *s, uint32_t seq)
+{
+    struct flow_stream_event *event =
+        streams->events > 0 ? &streams->event[streams->events - 1] : NULL;
+
+    if (!event || event->kind == FLOW_STREAM_FINDING) {
+        if (!s->pub.conn || s->pub.paired)
+            return;
+        event = stream_event(streams, s, FLOW_STREAM_PACKET);
+    }
+    event->taken = true;
+    event->seq = seq;
+}
+
 /* The expected packet. */
-RPCRDMA_HOT static void take(struct flow *flow, struct flow_direction *dir,
+RPCRDMA_HOT static void take(struct flow_streams *streams, struct stream *s,
                              const struct rpcrdma_op *op)
 {
     uint32_t packets = 1;
 
     if (op->kind == RPCRDMA_OP_READ_REQUEST) {
         /* its response takes a PSN per packet */
-        packets = op->flags & RPCRDMA_OP_RETH ? flow_packets(dir, op->length) : 0;
+        packets = op->flags & RPCRDMA_OP_RETH ? stream_packets(s, op->length) : 0;
     } else if (!(op->flags & RPCRDMA_OP_LAST) && op->len > 0 &&
                (op->kind == RPCRDMA_OP_SEND || op->kind == RPCRDMA_OP_WRITE)) {
-        dir->pmtu = op->len;
+        s->pub.pmtu = op->len;
     }
-    dir->resync = packets == 0;
-    dir->next = rpcrdma_psn_add(op->seq, packets ? packets : 1);
-    if (dir->conn && !flow_peer(dir))
-        flow_pair_request(flow, dir, op->seq);
+    s->resync = packets == 0;
+    s->next = rpcrdma_psn_add(op->seq, packets ? packets : 1);
 
     switch (op->kind) {
     case RPCRDMA_OP_SEND:
-        flow_assemble(flow, dir, op);
+        stream_assemble(streams, s, op);
         break;
-    case RPCRDMA_OP_WRITE: {
-        struct flow_write write = place_write(dir, op);
-
-        flow_event_write(flow, dir, &write);
+    case RPCRDMA_OP_WRITE:
+        write_event(streams, s, op, place_write(s, op));
         break;
-    }
     default:
-        flow_event_op(flow, dir, op);
+        op_event(streams, s, op);
         break;
     }
+    mark_taken(streams, s, op->seq);
 }
 
-static void free_reordered(struct flow *flow, struct flow_direction *dir, struct flow_reordered *s)
+/* What waits for what was just taken, or lost: the next packet of it, or its end. */
+static void fill(struct flow_streams *streams, struct stream *s)
 {
-    if (dir->early == s)
-        dir->early = NULL;
-    dir->reorder_count--;
-    dir->reorder_bytes -= s->op.caplen;
-    flow->reorder_bytes -= s->op.caplen;
-    flow_release(&flow->memory, s, s->size);
-}
+    int32_t ahead = s->reorder ? rpcrdma_psn_diff(s->reorder->op.seq, s->next) : 0;
 
-static void drain(struct flow *flow, struct flow_direction *dir)
-{
-    bool busy = dir->busy;
-
-    dir->busy = true;
-    while (dir->reorder) {
-        struct flow_reordered *s = dir->reorder;
-        int32_t ahead = rpcrdma_psn_diff(s->op.seq, dir->next);
-
-        if (ahead > 0 && !dir->resync)
-            break;
-        dir->reorder = s->next;
-        if (!dir->reorder)
-            dir->reorder_tail = NULL;
-        if (dir->order < s->op.frame)
-            dir->order = s->op.frame;
-        if (ahead >= 0) {
-            flow->from_reorder = true;
-            take(flow, dir, &s->op);
-            flow->from_reorder = false;
-        }
-        free_reordered(flow, dir, s);
+    if (s->reorder && (ahead <= 0 || s->resync)) {
+        s->lent = stream_reorder_pop(s);
+        if (s->order < s->lent->op.frame)
+            s->order = s->lent->op.frame;
+        if (ahead >= 0)
+            take(streams, s, &s->lent->op);
+        return;
     }
-    dir->busy = busy;
-    dir->order = 0;
-    dir->evident = dir->reorder && dir->has_acked && rpcrdma_psn_diff(dir->acked, dir->next) >= 0;
-    if (!dir->reorder && dir->conn)
-        flow_admission_clear(flow, dir->conn, wait_bit(dir));
+    s->filling = false;
+    s->order = 0;
+    s->evident = s->reorder && s->has_acked && rpcrdma_psn_diff(s->acked, s->next) >= 0;
+    if (!s->reorder && s->pub.conn)
+        stream_event(streams, s, FLOW_STREAM_RESUMES);
 }
 
 /* What is before this packet was not captured. */
-static void lose_until(struct flow *flow, struct flow_direction *dir, const struct rpcrdma_op *op)
+static void lose_until(struct flow_streams *streams, struct stream *s, const struct rpcrdma_op *op)
 {
-    uint32_t first = dir->next;
+    uint32_t first = s->next;
     uint32_t count = (op->seq - first) & 0xffffff;
 
-    dir->busy = true; /* telling of it may fill what is held back, which gives up gaps in turn */
-    dir->lost += count;
-    dir->order = op->frame;
-    add_gap(dir, first, count);
-    flow_event_gap(flow, dir, first, rpcrdma_psn_add(op->seq, 0xffffff));
-    flow_assemble_gap(flow, dir, count,
-                      op->kind == RPCRDMA_OP_SEND && !(op->flags & RPCRDMA_OP_FIRST));
-    dir->next = op->seq;
-    dir->busy = false;
+    s->pub.lost += count;
+    s->order = op->frame;
+    add_gap(s, first, count);
+    gap_event(streams, s, first, rpcrdma_psn_add(op->seq, 0xffffff));
+    stream_assemble_gap(streams, s, count,
+                        op->kind == RPCRDMA_OP_SEND && !(op->flags & RPCRDMA_OP_FIRST));
+    s->next = op->seq;
 }
 
-static void give_up(struct flow *flow, struct flow_direction *dir)
+static void give_up(struct flow_streams *streams, struct stream *s)
 {
-    lose_until(flow, dir, &dir->reorder->op);
-    drain(flow, dir);
+    lose_until(streams, s, &s->reorder->op);
+    s->filling = true;
 }
 
-/* Gives up gaps until this packet, which is ahead, is expected or behind. */
-static void catch_up(struct flow *flow, struct flow_direction *dir, const struct rpcrdma_op *op)
+/* Whether time, or what the receiver acknowledged, says that the first gap will not be filled. */
+static bool is_hopeless(const struct flow_streams *streams, const struct stream *s)
 {
-    while (dir->reorder && rpcrdma_psn_diff(dir->reorder->op.seq, op->seq) <= 0)
-        give_up(flow, dir);
-    if (rpcrdma_psn_diff(op->seq, dir->next) > 0)
-        lose_until(flow, dir, op);
-}
+    int64_t now = streams->context->time_ns, waited = now - s->reorder->time_ns;
 
-void flow_stream_check(struct flow *flow, struct flow_direction *dir, bool all)
-{
-    while (dir->reorder && !dir->busy) {
-        int64_t waited = flow->time_ns - dir->reorder->time_ns;
-        bool evident = dir->evident && (dir->evident_packets >= REORDER_PACKETS ||
-                                        flow->time_ns - dir->evident_ns > FLOW_REORDER_NS);
-
-        if (!all && !evident && waited < (flow_peer(dir) ? PATIENCE_NS : PATIENCE_ONE_WAY_NS))
-            return;
-        give_up(flow, dir);
-    }
-}
-
-static bool reorder_full(const struct flow *flow, const struct flow_direction *dir, uint32_t bytes)
-{
-    return dir->reorder_count >= FLOW_REORDER_PACKETS ||
-           dir->reorder_bytes + bytes > FLOW_REORDER_BYTES ||
-           flow->reorder_bytes + bytes > FLOW_REORDER_TOTAL;
-}
-
-/* Keeps a packet until what is before it has come. False: there is no room for it to wait in. */
-static bool reorder(struct flow *flow, struct flow_direction *dir, const struct rpcrdma_op *op)
-{
-    struct flow_reordered **at = &dir->reorder, *s;
-    size_t size = sizeof(*s) + op->caplen;
-    bool follows;
-
-    while (dir->reorder && reorder_full(flow, dir, op->caplen)) {
-        if (rpcrdma_psn_diff(dir->reorder->op.seq, op->seq) > 0)
-            return false;
-        give_up(flow, dir);
-        if (rpcrdma_psn_diff(op->seq, dir->next) <= 0)
-            return false;
-    }
-    s = flow_alloc(&flow->memory, size);
-    if (!s)
-        return false;
-    /* mostly at the end */
-    if (dir->reorder_tail && rpcrdma_psn_diff(op->seq, dir->reorder_tail->op.seq) > 0)
-        at = &dir->reorder_tail->next;
-    while (*at && rpcrdma_psn_diff((*at)->op.seq, op->seq) < 0)
-        at = &(*at)->next;
-    if (*at && (*at)->op.seq == op->seq) {
-        flow_release(&flow->memory, s, size);
+    if (s->evident && (s->evident_packets >= REORDER_PACKETS || now - s->evident_ns > REORDER_NS))
         return true;
-    }
-    s->op = *op;
-    s->size = size;
-    s->time_ns = flow->time_ns;
-    if (op->caplen > 0)
-        memcpy(s->bytes, op->data, op->caplen);
-    s->op.data = s->bytes;
-    follows = dir->reorder_tail && at == &dir->reorder_tail->next &&
-              rpcrdma_psn_diff(op->seq, dir->reorder_tail->op.seq) == 1;
-    s->next = *at;
-    *at = s;
-    if (!s->next)
-        dir->reorder_tail = s;
-    dir->reorder_count++;
-    dir->reorder_bytes += op->caplen;
-    flow->reorder_bytes += op->caplen;
-    dir->conn->waiting |= wait_bit(dir);
-    flow_order_holding(flow, dir->conn);
-    flow_assemble_early(flow, dir, s, follows);
-    dir->evident_packets++;
-    if (!dir->evident && dir->has_acked && rpcrdma_psn_diff(dir->acked, dir->next) >= 0) {
-        dir->evident = true;
-        dir->evident_ns = flow->time_ns;
-        dir->evident_packets = 0;
-    }
-    return true;
+    return waited >= (s->pub.paired ? PATIENCE_NS : PATIENCE_ONE_WAY_NS);
 }
 
-/* The QP number belongs to another connection now (its set-up was not captured): all that was known
- * ends, and the packet starts anew. */
-static void renew(struct flow *flow, struct flow_direction *dir, const struct rpcrdma_op *op)
+/* The QP number belongs to another connection now (its set-up was not captured). */
+static void renew(struct flow_streams *streams, struct stream *s)
 {
-    if (dir->conn)
-        flow_conn_finish(flow, dir->conn);
-    else
-        flow_direction_free(flow, dir);
-    dir = flow_direction_find(flow, op);
-    if (dir)
-        flow_request(flow, dir, op);
+    s->in_hand = NULL;
+    stream_event(streams, s, FLOW_STREAM_RENEWED);
 }
 
 /* A Send that stands where another stood: not the same Send sent again. */
-static bool differs(const struct flow_direction *dir, const struct rpcrdma_op *op)
+static bool differs(const struct stream *s, const struct rpcrdma_op *op)
 {
     if (op->kind != RPCRDMA_OP_SEND || !(op->flags & RPCRDMA_OP_FIRST) || op->caplen < 4)
         return false;
-    for (int i = 0; i < FLOW_RECENT; i++)
-        if (dir->recent[i].set && dir->recent[i].psn == op->seq)
-            return memcmp(dir->recent[i].xid, op->data, 4) != 0;
+    for (int i = 0; i < STREAM_RECENT; i++)
+        if (s->recent[i].set && s->recent[i].psn == op->seq)
+            return memcmp(s->recent[i].xid, op->data, 4) != 0;
     return false;
 }
 
-static void late(struct flow *flow, struct flow_direction *dir, const struct rpcrdma_op *op)
+static void late(struct flow_streams *streams, struct stream *s, const struct rpcrdma_op *op)
 {
     uint32_t whole = RPCRDMA_OP_FIRST | RPCRDMA_OP_LAST;
 
     switch (op->kind) {
     case RPCRDMA_OP_SEND:
         if ((op->flags & whole) == whole)
-            flow_assemble(flow, dir, op);
+            stream_assemble(streams, s, op);
         break;
     case RPCRDMA_OP_WRITE:
         if (op->flags & RPCRDMA_OP_RETH) {
-            struct flow_write write = {
-                .op = op, .placed = true, .rkey = op->rkey, .address = op->remote_address};
-
-            flow_event_write(flow, dir, &write);
+            write_event(streams, s, op,
+                        (struct flow_write){
+                            .placed = true, .rkey = op->rkey, .address = op->remote_address});
         } else {
-            struct flow_write write = place_write(dir, op);
-
-            flow_event_write(flow, dir, &write);
+            write_event(streams, s, op, place_write(s, op));
         }
         break;
     default:
-        flow_event_op(flow, dir, op);
+        op_event(streams, s, op);
         break;
     }
 }
 
 /* A packet far from all that is expected and not the first of its message: a stray one, or another
  * connection whose start was not captured. The packet after it tells. */
-static void far_off(struct flow *flow, struct flow_direction *dir, const struct rpcrdma_op *op)
+static void far_off(struct flow_streams *streams, struct stream *s, const struct rpcrdma_op *op)
 {
-    if (dir->has_far && dir->far_next == op->seq) {
-        renew(flow, dir, op);
+    if (s->has_far && s->far_next == op->seq) {
+        renew(streams, s);
         return;
     }
-    dir->has_far = true;
-    dir->far_next = rpcrdma_psn_add(op->seq, 1);
+    s->in_hand = NULL;
+    s->has_far = true;
+    s->far_next = rpcrdma_psn_add(op->seq, 1);
 }
 
-static void behind(struct flow *flow, struct flow_direction *dir, const struct rpcrdma_op *op,
+static void behind(struct flow_streams *streams, struct stream *s, const struct rpcrdma_op *op,
                    int32_t by)
 {
-    if (differs(dir, op) || (by > LONG_AGO && op->flags & RPCRDMA_OP_FIRST)) {
-        renew(flow, dir, op);
+    if (differs(s, op) || (by > LONG_AGO && op->flags & RPCRDMA_OP_FIRST)) {
+        renew(streams, s);
         return;
     }
     if (by > LONG_AGO) {
-        far_off(flow, dir, op);
+        far_off(streams, s, op);
         return;
     }
-    if (take_late(dir, op->seq))
-        late(flow, dir, op);
+    s->in_hand = NULL;
+    if (take_late(s, op->seq))
+        late(streams, s, op);
 }
 
-static void ahead(struct flow *flow, struct flow_direction *dir, const struct rpcrdma_op *op,
+static void ahead(struct flow_streams *streams, struct stream *s, const struct rpcrdma_op *op,
                   int32_t by)
 {
-    bool jump = dir->closed ? by > FLOW_REORDER_PACKETS : by > OTHER_QP;
+    bool jump = s->pub.closed ? by > FLOW_REORDER_PACKETS : by > OTHER_QP;
 
     if (jump && op->flags & RPCRDMA_OP_FIRST) {
-        renew(flow, dir, op);
+        renew(streams, s);
         return;
     }
     if (by > OTHER_QP) {
-        far_off(flow, dir, op);
+        far_off(streams, s, op);
         return;
     }
-    if (dir->resync) {
+    if (s->resync) {
         /* a Read request took an unknown number of PSNs: this packet tells how many */
-        dir->next = op->seq;
-        take(flow, dir, op);
+        s->next = op->seq;
         return;
     }
-    if (!dir->conn) {
+    if (!s->pub.conn) {
         /* nothing is known to be worth waiting for */
-        dir->assembly.active = false;
-        dir->next = op->seq;
-        take(flow, dir, op);
+        s->assembly.active = false;
+        s->next = op->seq;
         return;
     }
-    if (reorder(flow, dir, op)) {
-        flow_stream_check(flow, dir, false);
+    if (!(s->reorder && stream_reorder_full(streams, s, op->caplen)) &&
+        stream_reorder_add(streams, s, op)) {
+        s->in_hand = NULL;
+        s->review = STREAM_REVIEW_TIME;
         return;
     }
-    catch_up(flow, dir, op);
-    flow_request(flow, dir, op); /* after which there may be no such half */
+    /* no room for it to wait in: gaps are given up until it is expected, or there is room */
+    if (s->reorder && rpcrdma_psn_diff(s->reorder->op.seq, op->seq) <= 0)
+        give_up(streams, s);
+    else
+        lose_until(streams, s, op);
 }
 
-static void iwarp(struct flow *flow, struct flow_direction *dir, const struct rpcrdma_op *op)
+static void iwarp(struct flow_streams *streams, struct stream *s, const struct rpcrdma_op *op)
 {
+    s->in_hand = NULL;
     if (op->kind == RPCRDMA_OP_SEND) {
-        flow_assemble(flow, dir, op);
+        stream_assemble(streams, s, op);
     } else if (op->kind == RPCRDMA_OP_WRITE) {
-        struct flow_write write = {.op = op,
-                                   .placed = !(op->flags & RPCRDMA_OP_TRUNCATED),
-                                   .rkey = op->rkey,
-                                   .address = op->remote_address};
-
-        flow_event_write(flow, dir, &write);
+        write_event(streams, s, op,
+                    (struct flow_write){.placed = !(op->flags & RPCRDMA_OP_TRUNCATED),
+                                        .rkey = op->rkey,
+                                        .address = op->remote_address});
     } else if (op->kind == RPCRDMA_OP_LOST) {
-        dir->lost++;
-        flow_assemble_gap(flow, dir, 0, false);
-        flow_event_gap(flow, dir, 0, 0);
+        s->pub.lost++;
+        stream_assemble_gap(streams, s, 0, false);
+        gap_event(streams, s, 0, 0);
     } else {
-        flow_event_op(flow, dir, op);
+        op_event(streams, s, op);
     }
 }
 
-RPCRDMA_HOT void flow_request(struct flow *flow, struct flow_direction *dir,
-                              const struct rpcrdma_op *op)
+/* The operation in hand. It stays in hand where a step only made room for it. */
+RPCRDMA_HOT static void request(struct flow_streams *streams, struct stream *s)
 {
+    const struct rpcrdma_op *op = s->in_hand;
     int32_t by;
 
     if (op->carrier == RPCRDMA_CARRIER_IWARP) {
-        iwarp(flow, dir, op);
+        iwarp(streams, s, op);
         return;
     }
-    if (!dir->started) {
-        flow_stream_start(dir, op->seq);
-        add_gap(dir, (op->seq - BEFORE_START) & 0xffffff, BEFORE_START);
+    if (!s->started) {
+        flow_stream_start(&s->pub, op->seq);
+        add_gap(s, (op->seq - BEFORE_START) & 0xffffff, BEFORE_START);
     }
-    by = rpcrdma_psn_diff(op->seq, dir->next);
-    if (dir->fresh) {
+    by = rpcrdma_psn_diff(op->seq, s->next);
+    if (s->fresh) {
         /* the CM exchange told the first PSN; where it was wrong, the wire is right */
-        dir->fresh = false;
+        s->fresh = false;
         if (by > OTHER_QP || by < -BEFORE_START) {
-            dir->next = op->seq;
+            s->next = op->seq;
             by = 0;
         }
     }
     if (by == 0) {
-        /* what waits for this packet was captured before what came in between */
-        if (dir->reorder)
-            dir->order = dir->reorder->op.frame;
-        take(flow, dir, op);
-        if (dir->reorder)
-            drain(flow, dir);
-        dir->order = 0;
+        s->in_hand = NULL;
+        if (s->reorder) {
+            /* what waits for this packet was captured before what came in between */
+            s->order = s->reorder->op.frame;
+            s->filling = true;
+        }
+        take(streams, s, op);
+        if (!s->filling)
+            s->order = 0;
     } else if (by > 0) {
-        ahead(flow, dir, op, by);
+        ahead(streams, s, op, by);
     } else {
-        behind(flow, dir, op, -by);
+        behind(streams, s, op, -by);
     }
 }
 
-void flow_stream_free(struct flow *flow, struct flow_direction *dir)
+/* One step, where there is one left to do. */
+RPCRDMA_HOT static bool step(struct flow_streams *streams, struct stream *s)
 {
-    while (dir->reorder) {
-        struct flow_reordered *s = dir->reorder;
-
-        dir->reorder = s->next;
-        free_reordered(flow, dir, s);
+    if (s->filling) {
+        fill(streams, s);
+        return true;
     }
-    dir->reorder_tail = NULL;
+    if (s->in_hand) {
+        request(streams, s);
+        return true;
+    }
+    if (s->review != STREAM_REVIEW_NONE) {
+        if (s->reorder && (s->review == STREAM_REVIEW_ALL || is_hopeless(streams, s)))
+            give_up(streams, s);
+        else
+            s->review = STREAM_REVIEW_NONE;
+        return true;
+    }
+    return false;
+}
+
+static void take_back(struct flow_streams *streams, struct stream *s)
+{
+    if (s->lent)
+        stream_reorder_release(streams, s, s->lent);
+    s->lent = NULL;
+    flow_release(&streams->context->memory, s->buffer, s->buffer_size);
+    s->buffer = NULL;
+}
+
+RPCRDMA_HOT void flow_stream_op(struct flow_streams *streams, struct flow_direction *dir,
+                                const struct rpcrdma_op *op)
+{
+    (void)streams;
+    stream_of(dir)->in_hand = op;
+}
+
+RPCRDMA_HOT const struct flow_stream_event *flow_stream_next(struct flow_streams *streams,
+                                                             struct flow_direction *dir)
+{
+    struct stream *s = stream_of(dir);
+
+    for (;;) {
+        if (streams->told < streams->events)
+            return &streams->event[streams->told++];
+        streams->events = streams->told = 0;
+        if (s->lent || s->buffer)
+            take_back(streams, s);
+        if (!step(streams, s))
+            return NULL;
+    }
 }

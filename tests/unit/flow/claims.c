@@ -319,7 +319,7 @@ static void memory_fails(void **state)
         bool went_on = true;
 
         rig_begin(&rig, NULL);
-        rig.flow->flow.memory.fail_after = rig.flow->flow.memory.count + fail;
+        rig.flow->context.memory.fail_after = rig.flow->context.memory.count + fail;
         for (uint32_t i = 0; i < 20 && went_on; i++) {
             uint32_t n = rig_call(buf, i, 100003, 2000);
             struct rpcrdma_op op = rig_op(&rig, RPCRDMA_OP_SEND, &a, &b, a.psn + (i % 3 ? 0 : 1));
@@ -364,7 +364,7 @@ static void bounded(void **state)
         struct rig_end x = {9, i, i}, y = {8, i, i * 3};
 
         rig_send(&rig, &x, &y, buf, rig_nomsg_call(buf, i));
-        assert_true(rig.flow->flow.memory.used <= 4 << 20);
+        assert_true(rig.flow->context.memory.used <= 4 << 20);
         if (i % 1000 == 0) {
             rig_send_call(&rig, &a, &b, i);
             rig_send_reply(&rig, &b, &a, i);
@@ -383,7 +383,7 @@ static void many_connections(void **state)
 
     (void)state;
     rig_begin(&rig, NULL);
-    before = rig.flow->flow.memory.used;
+    before = rig.flow->context.memory.used;
     for (uint32_t i = 0; i < MANY; i++) {
         struct rig_end a = {1, 100 + i, i}, b = {2, 5000 + i, i * 7};
 
@@ -392,9 +392,9 @@ static void many_connections(void **state)
         rig_send_reply(&rig, &b, &a, i);
     }
     assert_int_equal(rig.messages, 2 * MANY);
-    assert_true(rig.flow->flow.n_conns == MANY);
-    assert_true((rig.flow->flow.memory.used - before) / MANY < 5000);
-    rig.flow->flow.sink.connection = NULL;
+    assert_true(rig.flow->conns->n_conns == MANY);
+    assert_true((rig.flow->context.memory.used - before) / MANY < 5000);
+    rig.flow->context.sink.connection = NULL;
     rig_end(&rig);
 }
 

@@ -133,7 +133,7 @@ static void test_not_asked_for(void **state)
     call(2, 2);
     reply(1, 0);
     rpcrdma_flow_credits(rig.flow, true);
-    assert_int_equal(rig.flow->flow.n_observers, 0);
+    assert_null(rig.flow->credits);
     rig_end(&rig);
     assert_int_equal(rig.credits, 0);
     assert_int_equal(rig.findings, 0);
@@ -181,18 +181,18 @@ static void test_malloc_fails(void **state)
     (void)state;
     begin(0);
     conversation();
-    needed = rig.flow->flow.memory.count;
+    needed = rig.flow->context.memory.count;
     rig_end(&rig);
     for (uint64_t fail = needed - 1; fail > 0; fail--) {
         begin(0);
-        if (rig.flow->flow.memory.count > fail) {
+        if (rig.flow->context.memory.count > fail) {
             rig_end(&rig);
             break;
         }
         rig.may_fail = true;
-        rig.flow->flow.memory.fail_after = fail;
+        rig.flow->context.memory.fail_after = fail;
         conversation();
-        assert_true(rig.flow->flow.memory.failed);
+        assert_true(rig.flow->context.memory.failed);
         rig_end(&rig);
     }
 }
@@ -205,7 +205,7 @@ static void test_memory_limit(void **state)
     rig_connect(&rig, &a, &b, 20049);
     call(1, 128);
     reply(1, 200);
-    rig.flow->flow.memory.limit = rig.flow->flow.memory.used;
+    rig.flow->context.memory.limit = rig.flow->context.memory.used;
     for (uint32_t xid = 2; xid < 150; xid++)
         call(xid, 200);
     for (uint32_t xid = 2; xid < 150; xid++)

@@ -139,7 +139,7 @@ static void connection_of(void **state)
 }
 
 /* A packet is named before its connection is known, and by a name that the connection has then. */
-static void stream_of(void **state)
+static void test_stream_of(void **state)
 {
     struct rig_end a = RIG_A, b = RIG_B;
     struct rpcrdma_op op;
@@ -175,7 +175,7 @@ int main(void)
         cmocka_unit_test(not_held),      cmocka_unit_test(peer_unknown),
         cmocka_unit_test(stream_name),   cmocka_unit_test(stream_name_renewed),
         cmocka_unit_test(behind_gap),    cmocka_unit_test(unclaimed),
-        cmocka_unit_test(connection_of), cmocka_unit_test(stream_of),
+        cmocka_unit_test(connection_of), cmocka_unit_test(test_stream_of),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

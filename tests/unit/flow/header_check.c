@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "test.h"
 
-#include "flow/message/header_check.h"
+#include "flow/message/message_state.h"
 
 /* What a header's properties, its xchar message and the bytes after it give as findings. */
 
@@ -31,7 +31,7 @@ static void check(enum rpcrdma_dialect_id dialect, const uint32_t *words, size_t
     memset(&findings, 0, sizeof(findings));
     assert_int_equal(rpcrdma_message_decode(rpcrdma_dialect(dialect), exact, len, len, &m),
                      RPCRDMA_OK);
-    flow_check_header(&m, 7, &findings);
+    message_check_header(&m, 7, &findings);
     assert_int_equal(findings.count, n_expected);
     for (size_t i = 0; i < n_expected; i++) {
         char text[256];

@@ -4,12 +4,13 @@
 
 #include "test.h"
 
-#include "flow/internal.h"
+#include "flow/conn/conn_state.h"
 
 enum { CONNS = 200, STEPS = 20000 };
 
 struct model {
-    struct flow flow;
+    struct flow_context context;
+    struct flow_conns conns;
     struct flow_conn *conn[CONNS]; /* NULL: not there */
     uint32_t random;
 };
@@ -35,16 +36,16 @@ static void toggle(struct model *model, uint32_t i)
     struct flow_conn *conn = model->conn[i];
 
     if (conn) {
-        flow_lru_remove(&model->flow, conn);
+        conn_lru_remove(&model->conns, conn);
         free(conn);
         model->conn[i] = NULL;
         return;
     }
     conn = calloc(1, sizeof(*conn));
     assert_non_null(conn);
-    conn->pub.last_frame = model->flow.frame;
+    conn->pub.last_frame = model->context.frame;
     model->conn[i] = conn;
-    flow_lru_add(&model->flow, conn);
+    conn_lru_add(&model->conns, conn);
 }
 
 static void test_idle(void **state)
@@ -54,23 +55,23 @@ static void test_idle(void **state)
     (void)state;
     assert_non_null(model);
     model->random = 7;
-    assert_null(flow_lru_longest(&model->flow));
+    model->conns.context = &model->context;
+    assert_null(conn_lru_longest(&model->conns));
     for (int step = 0; step < STEPS; step++) {
         uint32_t i = pick(model, CONNS), what = pick(model, 8);
 
-        model->flow
-            .frame++; /* every frame is one packet's: no two connections have the same last */
+        model->context.frame++; /* every frame is one packet's: no two connections have the same last */
         if (what == 0)
             toggle(model, i);
         else if (what < 7 && model->conn[i])
-            flow_conn_touch(&model->flow, model->conn[i]);
+            flow_conn_touch(&model->conns, model->conn[i]);
         else
-            assert_ptr_equal(flow_lru_longest(&model->flow), search(model));
+            assert_ptr_equal(conn_lru_longest(&model->conns), search(model));
     }
     for (uint32_t i = 0; i < CONNS; i++)
         if (model->conn[i])
             toggle(model, i);
-    assert_null(flow_lru_longest(&model->flow));
+    assert_null(conn_lru_longest(&model->conns));
     free(model);
 }
 

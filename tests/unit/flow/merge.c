@@ -87,17 +87,17 @@ static void while_it_is_full(void **state)
     rig_end(&rig);
     rig_begin(&rig, &config);
     rig_send_call(&rig, &a, &b, 1);
-    for (uint32_t i = 1; i < FLOW_ADMISSION_EVENTS; i++)
+    for (uint32_t i = 1; i < CONN_ADMISSION_EVENTS; i++)
         rig_send_reply(&rig, &b, &a, 1000 + i);
     b.psn++; /* not captured */
     rig_send_reply(&rig, &b, &a, 1);
     assert_int_equal(rig.messages, 0);
     rig_ack(&rig, &b, &a, 77); /* one more to keep */
-    assert_int_equal(rig.messages, FLOW_ADMISSION_EVENTS + 1);
+    assert_int_equal(rig.messages, CONN_ADMISSION_EVENTS + 1);
     rig_end(&rig);
     assert_int_equal(rig.connections, 1);
     assert_int_equal(rig.connection[0].paired_by, RPCRDMA_PAIRED_INFERRED);
-    assert_int_equal(rig.connection[0].messages, FLOW_ADMISSION_EVENTS + 1);
+    assert_int_equal(rig.connection[0].messages, CONN_ADMISSION_EVENTS + 1);
     for (size_t i = 0; i < rig.messages; i++)
         assert_int_equal(rig.message[i].has_call,
                          rig.message[i].xid == 1 &&
@@ -186,10 +186,10 @@ static void given_up(void **state)
     uint8_t buf[256];
 
     (void)state;
-    for (uint32_t i = 0; i < 2 * FLOW_ADMISSION_EVENTS; i++) /* could be: nobody answers */
+    for (uint32_t i = 0; i < 2 * CONN_ADMISSION_EVENTS; i++) /* could be: nobody answers */
         rig_send(&rig, &a, &b, buf, rig_nomsg_call(buf, i));
     assert_int_equal(rig.messages, 0);
-    assert_true(rig.flow->flow.memory.used < 1 << 20);
+    assert_true(rig.flow->context.memory.used < 1 << 20);
     rig_send_call(&rig, &a, &b, 5000);
     rig_send_reply(&rig, &b, &a, 5000);
     rig_end(&rig);

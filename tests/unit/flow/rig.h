@@ -9,7 +9,11 @@
 #include "../test.h"
 
 #include "flow/flow.h"
-#include "flow/internal.h"
+#include "flow/conn/conn_state.h"
+#include "flow/flow_state.h"
+#include "flow/message/message_state.h"
+#include "flow/rpc/rpc_state.h"
+#include "flow/stream/stream_state.h"
 
 enum { RIG_MAX = 4096, RIG_PMTU = 1024 };
 

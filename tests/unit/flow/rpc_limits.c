@@ -141,7 +141,7 @@ static uint32_t write_with_a_gap(uint32_t xid, uint32_t missing)
         rig_send_call(&rig.rig, &rig.a, &rig.b, xid + 1000 + i);
         rig_send_reply(&rig.rig, &rig.b, &rig.a, xid + 1000 + i);
     }
-    assert_int_equal(rig.rig.flow->flow.newest->dir[0]->lost, 1);
+    assert_int_equal(rig.rig.flow->conns->newest->dir[0]->lost, 1);
     return psn;
 }
 
@@ -245,7 +245,7 @@ static void calls_without_end(void **state)
     (void)state;
     rpc_rig_free(&rig);
     rpc_rig_begin(&rig, NULL, false);
-    for (uint32_t i = 0; i < FLOW_CALLS + MORE; i++)
+    for (uint32_t i = 0; i < RPC_CALLS + MORE; i++)
         rig_send_call(&rig.rig, &rig.a, &rig.b, 1000 + i);
     assert_int_equal(rig.transactions, MORE);
     for (uint32_t i = 0; i < MORE; i++) {
@@ -256,7 +256,7 @@ static void calls_without_end(void **state)
     rig_send_reply(&rig.rig, &rig.b, &rig.a, 1000 + MORE);
     assert_int_equal(rig.transactions, MORE + 1);
     assert_true(rig.transaction[MORE].t.has_latency);
-    rig.rig.flow->flow.sink.transaction = NULL; /* there is no room for the others */
+    rig.rig.flow->context.sink.transaction = NULL; /* there is no room for the others */
 }
 
 /* RDMA Writes with a handle that no message offered are told once per connection, and at its end
@@ -268,7 +268,8 @@ static void a_handle_nobody_offered(void **state)
     (void)state;
     rpc_rig_free(&rig);
     rig_begin(&rig.rig, NULL);
-    rig.rig.flow->flow.track = track_new(&rig.rig.flow->flow);
+    rig.rig.flow->rpcs = flow_rpcs_new(&rig.rig.flow->context);
+    rig.rig.flow->conns->messages_only = false;
     rig.a = RIG_A;
     rig.b = RIG_B;
     rig_connect(&rig.rig, &rig.a, &rig.b, 20049);
@@ -318,7 +319,7 @@ static void inline_and_reply_chunk(void **state)
     rpc_header_init(&h, 30, MSG);
     rpc_add_reply(&h, HANDLE, ADDRESS, 100);
     rpc_send(&rig, false, &h, rpc.data, rpc.n);
-    rig.rig.time_ns += TRACK_HOLD_NS + 1; /* the chunk's bytes are waited for */
+    rig.rig.time_ns += RPC_HOLD_NS + 1; /* the chunk's bytes are waited for */
     rig_send_call(&rig.rig, &rig.a, &rig.b, 31);
     m = rpc_find(&rig, 30, RPCRDMA_DIRECTION_REPLY);
     assert_true(rpc_has_rule(m->rules, m->n_rules, RPCRDMA_RULE_RPC_TWO_BODIES));
@@ -329,7 +330,7 @@ static void inline_and_reply_chunk(void **state)
 /* A write chunk of more segments than are followed. */
 static void segments_without_end(void **state)
 {
-    enum { MANY = TRACK_SEGMENTS + 10, BYTES = 28 + 16 * MANY + 8 };
+    enum { MANY = RPC_SEGMENTS + 10, BYTES = 28 + 16 * MANY + 8 };
     uint8_t *message = malloc(BYTES + 64), *p = message;
     struct rpc_bytes inner;
 
@@ -373,7 +374,7 @@ static void positions_without_end(void **state)
     p += 40;
     rig_send(&rig.rig, &rig.a, &rig.b, message, (uint32_t)(p - message));
     rig_send_reply(&rig.rig, &rig.b, &rig.a, 41);
-    rig.rig.time_ns += TRACK_HOLD_NS + 1;
+    rig.rig.time_ns += RPC_HOLD_NS + 1;
     rig_send_call(&rig.rig, &rig.a, &rig.b, 42);
     assert_int_equal(rig.transactions, 1);
     assert_true(rig.transaction[0].t.has_latency);
@@ -388,17 +389,17 @@ static void waiting_replies_without_end(void **state)
     (void)state;
     rpc_rig_free(&rig);
     rpc_rig_begin(&rig, NULL, false);
-    for (uint32_t i = 0; i <= TRACK_HELD; i++) {
+    for (uint32_t i = 0; i <= RPC_HELD; i++) {
         assert_int_equal(rig.transactions, 0);
         call(5000 + i, READ, 100 + i);
         reply(5000 + i, 100 + i);
         rig.rig.time_ns = now; /* it is not time that lets go of them */
     }
-    assert_int_equal(rig.rig.flow->flow.track->n_held, TRACK_HELD);
+    assert_int_equal(rig.rig.flow->rpcs->n_held, RPC_HELD);
     assert_int_equal(rig.transactions, 1);
     assert_int_equal(rig.transaction[0].t.xid, 5000);
     assert_false(rig.transaction[0].t.complete);
-    rig.rig.flow->flow.sink.transaction = NULL; /* there is no room for the others */
+    rig.rig.flow->context.sink.transaction = NULL; /* there is no room for the others */
 }
 
 int main(void)

@@ -93,13 +93,13 @@ void rpc_rig_begin(struct rpc_rig *r, const struct rpcrdma_flow_config *config, 
 
 void rpc_rig_end(struct rpc_rig *r)
 {
-    struct flow *flow = &r->rig.flow->flow;
+    struct rpcrdma_flow *flow = r->rig.flow;
 
     rpcrdma_flow_end(r->rig.flow);
-    if (flow->track) { /* with the connections every transaction and its bytes have gone */
-        assert_int_equal(flow->track->table.count, 0);
-        assert_int_equal(flow->track->regions.table.count, 0);
-        assert_int_equal(flow->track->n_held, 0);
+    if (flow->rpcs) { /* with the connections every transaction and its bytes have gone */
+        assert_int_equal(flow->rpcs->table.count, 0);
+        assert_int_equal(flow->rpcs->regions.table.count, 0);
+        assert_int_equal(flow->rpcs->n_held, 0);
     }
     rpcrdma_flow_free(r->rig.flow);
     r->rig.flow = NULL;

@@ -133,7 +133,7 @@ static void first_write_packet_missing(void **state)
     prepare_reply(1, 0);
     rpc_write(&rig, false, HANDLE, ADDRESS, whole.data + at, SIZE, RIG_PMTU, 0);
     read_reply(1, HANDLE, ADDRESS);
-    run_on(TRACK_HOLD_NS + 1);
+    run_on(RPC_HOLD_NS + 1);
     nudge(2);
     rpcrdma_flow_end(rig.rig.flow);
     m = rpc_find(&rig, 1, RPCRDMA_DIRECTION_REPLY);
@@ -156,7 +156,7 @@ static void read_request_missing(void **state)
         rpc_read_response(&rig, true, rig.b.psn + 100, i, whole.data + at + i * RIG_PMTU,
                           i == 4 ? SIZE - 4 * RIG_PMTU : RIG_PMTU, i == 4);
     plain_reply(2);
-    run_on(TRACK_HOLD_NS + 1);
+    run_on(RPC_HOLD_NS + 1);
     nudge(3);
     m = rpc_find(&rig, 2, RPCRDMA_DIRECTION_CALL);
     assert_false(m->complete);
@@ -168,7 +168,7 @@ static void read_request_missing(void **state)
     psn = rpc_read_request(&rig, false, HANDLE + 1, ADDRESS, SIZE);
     rpc_read_response(&rig, true, psn, 0, whole.data + at, RIG_PMTU, false);
     plain_reply(4);
-    run_on(TRACK_HOLD_NS + 1);
+    run_on(RPC_HOLD_NS + 1);
     nudge(5);
     m = rpc_find(&rig, 4, RPCRDMA_DIRECTION_CALL);
     assert_int_equal(m->n_rules, 1);
@@ -189,7 +189,7 @@ static void one_read_response_missing(void **state)
                               i == 4 ? SIZE - 4 * RIG_PMTU : RIG_PMTU, i == 4);
     plain_reply(2);
     assert_int_equal(rig.transactions, 0); /* it may come yet */
-    run_on(TRACK_HOLD_NS + 1);
+    run_on(RPC_HOLD_NS + 1);
     nudge(3);
     m = rpc_find(&rig, 2, RPCRDMA_DIRECTION_CALL);
     assert_false(m->whole);
@@ -564,7 +564,7 @@ static void a_capture_that_begins_after_the_call(void **state)
     prepare_reply(80, 0);
     rpc_write(&rig, false, HANDLE, ADDRESS, whole.data + at, SIZE, RIG_PMTU, UINT32_MAX);
     read_reply(80, HANDLE, ADDRESS);
-    run_on(TRACK_HOLD_NS + 1);
+    run_on(RPC_HOLD_NS + 1);
     nudge(81);
     t = rpc_transaction(&rig, 80);
     assert_int_equal(t->t.call_frame, 0);
@@ -582,10 +582,10 @@ static void without_data_wanted_nothing_is_kept(void **state)
     rpc_rig_begin(&rig, NULL, false);
     nudge(89);
     read_call(90, HANDLE, ADDRESS);
-    used = rig.rig.flow->flow.memory.used;
+    used = rig.rig.flow->context.memory.used;
     prepare_reply(90, 0);
     rpc_write(&rig, false, HANDLE, ADDRESS, whole.data + at, SIZE, RIG_PMTU, UINT32_MAX);
-    assert_true(rig.rig.flow->flow.memory.used < used + 512);
+    assert_true(rig.rig.flow->context.memory.used < used + 512);
     read_reply(90, HANDLE, ADDRESS);
     assert_true(rpc_transaction(&rig, 90)->t.complete);
     assert_int_equal(rpc_transaction(&rig, 90)->t.reply_length, whole.n);
@@ -607,10 +607,10 @@ static void memory_is_bounded(void **state)
     rpc_header_init(&h, 95, MSG);
     rpc_add_write(&h, true, HANDLE, 0, UINT32_MAX);
     rpc_send(&rig, true, &h, call.data, call.n);
-    assert_true(rig.rig.flow->flow.memory.used < 300 << 10);
+    assert_true(rig.rig.flow->context.memory.used < 300 << 10);
     for (uint32_t i = 0; i < 3; i++)
         rpc_write(&rig, false, HANDLE, (uint64_t)i << 20, data, 1 << 20, 4096, UINT32_MAX);
-    assert_true(rig.rig.flow->flow.memory.used <= 1 << 20);
+    assert_true(rig.rig.flow->context.memory.used <= 1 << 20);
     rpc_reply_header(&part, 95);
     rpc_put(&part, 0);
     rpc_put(&part, 0);
@@ -650,7 +650,7 @@ static void calls_without_end_are_bounded(void **state)
         for (uint32_t k = 0; k < 16; k++)
             rpc_add_write(&h, k == 0, i * 16 + k, 0x1000, 4096);
         rpc_send(&rig, true, &h, call.data, call.n);
-        assert_true(rig.rig.flow->flow.memory.used <= 512 << 10);
+        assert_true(rig.rig.flow->context.memory.used <= 512 << 10);
     }
     transactions = rig.transactions;
     rpcrdma_flow_end(rig.rig.flow);
@@ -670,7 +670,7 @@ static void a_failing_malloc_is_reported(void **state)
 
         rpc_rig_free(&rig);
         rpc_rig_begin_late(&rig, NULL, true);
-        rig.rig.flow->flow.memory.fail_after = rig.rig.flow->flow.memory.count + k;
+        rig.rig.flow->context.memory.fail_after = rig.rig.flow->context.memory.count + k;
         failed = false;
         for (uint32_t i = 0; i < 6 && !failed; i++) {
             struct rpcrdma_op op;

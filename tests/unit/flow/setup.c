@@ -154,7 +154,7 @@ static void rep_of_a_known_qp(void **state)
     teardown(NULL);
     rig_begin(&rig, &(struct rpcrdma_flow_config){.qpns = qpns, .n_qpns = 1});
     rep(&b, &a, B_ID, A_ID);
-    assert_int_equal(rig.flow->flow.newest->class, FLOW_RPCRDMA);
+    assert_int_equal(rig.flow->conns->newest->class, CONN_RPCRDMA);
     rpc(1);
     rig_end(&rig);
     assert_int_equal(rig.messages, 2);
@@ -222,9 +222,9 @@ static void of_another(void **state)
 static void closed_without_end(void **state)
 {
     (void)state;
-    rig.flow->flow.sink.connection = NULL; /* more than there is room for */
+    rig.flow->context.sink.connection = NULL; /* more than there is room for */
     for (uint32_t i = 0; i < 500; i++) {
-        size_t used = rig.flow->flow.memory.used;
+        size_t used = rig.flow->context.memory.used;
 
         a = (struct rig_end){1, 100 + i, i * 3};
         b = (struct rig_end){2, 5000 + i, i * 7};
@@ -234,14 +234,14 @@ static void closed_without_end(void **state)
         cm(RPCRDMA_OP_DISCONNECT, &a, &b,
            (struct rpcrdma_op_connect){.local_comm_id = i, .remote_comm_id = 100000 + i});
         if (i > 200)
-            assert_int_equal(rig.flow->flow.memory.used, used);
+            assert_int_equal(rig.flow->context.memory.used, used);
     }
-    assert_int_equal(rig.flow->flow.n_conns, rig.flow->flow.n_closed);
-    assert_true(rig.flow->flow.n_conns >= 64);
-    assert_true(rig.flow->flow.n_conns < 70);
+    assert_int_equal(rig.flow->conns->n_conns, rig.flow->conns->n_closed);
+    assert_true(rig.flow->conns->n_conns >= 64);
+    assert_true(rig.flow->conns->n_conns < 70);
     /* what trails in to the last one is no connection of its own */
     rig_ack(&rig, &b, &a, a.psn - 1);
-    assert_true(rig.flow->flow.n_conns < 70);
+    assert_true(rig.flow->conns->n_conns < 70);
     assert_int_equal(rig.messages, 1000);
 }
 
@@ -254,14 +254,14 @@ static void open_without_end(void **state)
     (void)state;
     teardown(NULL);
     rig_begin(&rig, &(struct rpcrdma_flow_config){.max_memory = 1 << 20});
-    rig.flow->flow.sink.connection = NULL;
+    rig.flow->context.sink.connection = NULL;
     for (uint32_t i = 0; i < 2000; i++) {
         a = (struct rig_end){1, 100 + i, i * 3};
         b = (struct rig_end){2, 5000 + i, i * 7};
         req(&a, &b, i, 20049);
         rep(&b, &a, 100000 + i, i);
         rpc(i);
-        assert_true(rig.flow->flow.memory.used <= 1 << 20);
+        assert_true(rig.flow->context.memory.used <= 1 << 20);
     }
     assert_int_equal(rig.messages, 4000);
     for (size_t i = 0; i < rig.findings; i++) {
@@ -270,7 +270,7 @@ static void open_without_end(void **state)
     }
     assert_true(said > 1000);
     assert_int_equal(rig.finding[0].connection, 1); /* the oldest goes first */
-    assert_true(rig.flow->flow.n_conns > 100);
+    assert_true(rig.flow->conns->n_conns > 100);
 }
 
 /* Streams of which nothing is known but a packet: as many as fit, the latest of them. */
@@ -288,10 +288,10 @@ static void strangers_without_end(void **state)
         for (uint32_t i = 1; i < 20000; i++) {
             last.qpn = i;
             rig_ack(&rig, &peer, &last, i);
-            assert_true(rig.flow->flow.unowned <= 16384);
-            assert_true(!limits[k] || rig.flow->flow.memory.used <= limits[k]);
+            assert_true(rig.flow->streams->unowned <= 16384);
+            assert_true(!limits[k] || rig.flow->context.memory.used <= limits[k]);
         }
-        assert_true(rig.flow->flow.unowned > 100);
+        assert_true(rig.flow->streams->unowned > 100);
         assert_int_equal(rig_count(&rig, RPCRDMA_RULE_MEMORY_LIMIT), limits[k] != 0);
         a = RIG_A;
         b = RIG_B;

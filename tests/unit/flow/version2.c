@@ -182,11 +182,11 @@ static void waits(void **state)
 {
     (void)state;
     begin(NULL);
-    for (uint32_t i = 0; i < FLOW_ADMISSION_EVENTS + 100; i++)
+    for (uint32_t i = 0; i < CONN_ADMISSION_EVENTS + 100; i++)
         talk(RPCRDMA_IETF_02, i);
     speak(RPCRDMA_IETF_02);
     rig_end(&rig);
-    assert_int_equal(rig.messages, 2 * (FLOW_ADMISSION_EVENTS + 100) + 1);
+    assert_int_equal(rig.messages, 2 * (CONN_ADMISSION_EVENTS + 100) + 1);
     for (size_t i = 0; i + 1 < rig.messages; i++)
         assert_int_equal(rig.message[i].xid, i / 2);
 }

@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef RPCRDMA_FLOW_CONN_CONN_STATE_H
+#define RPCRDMA_FLOW_CONN_CONN_STATE_H
+
+/*
+ * What the stage of connections keeps; for the files of this folder only.
+ *
+ *   conn.c        connections from their beginning to their end
+ *   setup.c       CM messages and MPA frames
+ *   classify.c    is this Send RPC-over-RDMA?
+ *   event.c       what an event tells of its connection
+ *   pairing.c     which two directions are one connection
+ *   merge.c       two connections that turn out to be one
+ *   admission.c   events that wait while their connection is undecided
+ *   properties.c  transport properties, thresholds, private data
+ *   lru.c         which connection goes when memory is short
+ */
+
+#include <string.h>
+
+#include "base/table.h"
+#include "flow/conn/conn.h"
+#include "wire/hot.h"
+
+enum {
+    CONN_ADMISSION_EVENTS = RPCRDMA_BOUND(512, 6), /* per undecided connection */
+    CONN_ADMISSION_BYTES = RPCRDMA_BOUND(1 << 20, 8192),
+};
+
+enum conn_class {
+    CONN_UNCLASSIFIED,
+    CONN_UNLIKELY, /* was so for long, or sent something else: only its Sends are looked at */
+    CONN_RPCRDMA,
+    CONN_FOREIGN, /* its CM exchange names a service that has no port */
+};
+
+struct flow_conn {
+    struct rpcrdma_connection pub; /* end[i] receives dir[i] */
+    uint64_t closed_frame;         /* where pub.closed */
+    int64_t closed_time_ns;
+    uint64_t id; /* never used again */
+    struct flow_conn *newer, *older;
+    struct {
+        uint64_t frame; /* not after pub.last_frame */
+        struct flow_conn *child, *next, *previous;
+    } lru; /* in conns->lru: see lru.c */
+    struct flow_direction *dir[2];
+    enum conn_class class;
+    uint64_t counted_key;
+    bool counted;   /* in conns->unpaired */
+    bool half_open; /* in conns->half_open */
+    bool ambiguous; /* likewise, and not the only one */
+    bool by_cm;     /* its set-up was seen: the REQ, MPA's Request */
+    bool accepted;  /* and the answer to it */
+    bool has_comm_id[2];
+    uint32_t comm_id[2];   /* by end; end 0 opened */
+    bool registered;       /* in conns->cm, under end 0's address, end 1's and comm_id[0] */
+    uint32_t start_psn[2]; /* of the stream towards each end, from the CM exchange */
+    bool has_start_psn[2];
+    uint32_t path_mtu; /* of the REQ; 0: not known */
+    bool fin[2];       /* iWARP: the stream towards this end was closed */
+
+    uint32_t waiting; /* FLOW_WAIT_ */
+    struct flow_kept *admission, *admission_tail;
+    uint32_t admission_count;
+    size_t admission_bytes;
+    int64_t admission_since_ns;
+    bool holding; /* in conns->holding: its admission queue or a reorder queue is not empty */
+    struct flow_conn *next_holding, *previous_holding;
+    int64_t checked_ns;
+
+    uint32_t announced[2];    /* FLOW_ANNOUNCES_ */
+    uint64_t set_up_frame[2]; /* where pub.has_private_data */
+
+    struct flow_conn *merged_into; /* its time is over */
+    bool merged_swapped;
+    struct flow_conn *next_merged;
+    struct flow_conn *next_closed, *previous_closed;
+    void *slot[FLOW_SLOTS];
+};
+
+/* A bounded table for inference: entries are overwritten, never searched for. */
+struct conn_awaiting {
+    uint64_t key;
+    uint64_t id; /* of the direction */
+    uint32_t handle;
+    uint32_t kind;
+    int64_t time_ns;
+};
+
+struct flow_conns {
+    struct flow_context *context;
+    struct flow_streams *streams;
+    uint16_t *ports;
+    size_t n_ports, above;
+    const struct rpcrdma_dialect *dialect;
+    bool messages_only;
+
+    struct flow_table cm;       /* (opener, acceptor, opener's comm id) -> connection */
+    struct flow_table unpaired; /* (addresses) -> claimed directions without peer, a count */
+    struct flow_table
+        half_open; /* (opener, acceptor) -> connection of which one end's QP is known */
+    struct conn_awaiting *awaiting;
+
+    struct flow_conn *newest, *oldest;
+    struct flow_conn *lru; /* a heap: the one that was silent longest on top */
+    struct flow_conn *closed_newest, *closed_oldest;
+    struct flow_conn *merged; /* to be finished */
+    struct flow_conn *holding;
+    int64_t next_check_ns; /* of those */
+    uint32_t numbers, n_conns, n_closed;
+    bool lacked_memory;
+};
+
+/* The direction opposite to this one, NULL where it is not known. */
+static inline struct flow_direction *conn_peer(const struct flow_direction *dir)
+{
+    return dir->conn ? dir->conn->dir[1 - dir->index] : NULL;
+}
+
+/* conn.c */
+struct flow_conn *conn_new(struct flow_conns *conns, uint8_t carrier);
+void conn_attach(struct flow_conns *conns, struct flow_conn *conn, int end,
+                 struct flow_direction *dir);
+void conn_set_class(struct flow_conn *conn, enum conn_class class);
+/* Takes it as RPC-over-RDMA. */
+void conn_accept(struct flow_conns *conns, struct flow_conn *conn);
+/* It was disconnected; it stays for what still trails in. */
+void conn_closed(struct flow_conns *conns, struct flow_conn *conn);
+/* For a direction that nothing is known of yet: what comes is kept back. NULL: no memory. */
+struct flow_conn *conn_unclassified(struct flow_conns *conns, struct flow_direction *dir);
+/* Of TCP, the other direction. NULL: no memory. */
+struct flow_direction *conn_opposite(struct flow_conns *conns, struct flow_direction *dir);
+
+/* classify.c */
+enum conn_verdict { CONN_NO, CONN_MAYBE, CONN_YES };
+
+/* What a Send shows before anything is decided. */
+struct conn_probe {
+    enum conn_verdict verdict;
+    int msg_type; /* RPCRDMA_RPC_CALL or _REPLY; -1: not told */
+    bool has_program;
+    uint32_t program;
+};
+struct conn_probe conn_probe_send(const struct flow_conns *conns, const struct flow_send *send);
+bool conn_port_known(const struct flow_conns *conns, uint16_t port);
+
+/* pairing.c. A request awaits its answer; a response, or an XID, tells who answered. `last`:
+ * nothing can be paired any more. They return whether it answers. */
+void conn_pair_request(struct flow_conns *conns, struct flow_direction *dir, uint32_t seq);
+bool conn_pair_response(struct flow_conns *conns, struct flow_direction *dir,
+                        const struct rpcrdma_op *op);
+bool conn_pair_xid(struct flow_conns *conns, struct flow_direction *dir, uint32_t xid, int msg_type,
+                   bool last);
+/* A claimed connection lacks its peer (or no longer does). */
+void conn_pair_lacks(struct flow_conns *conns, struct flow_conn *conn, bool lacks);
+/* Is there a claimed direction without peer that this one may be the peer of? */
+bool conn_pair_possible(const struct flow_conns *conns, const struct flow_direction *dir);
+/* A CM exchange told one end's QP only. */
+void conn_pair_half_open(struct flow_conns *conns, struct flow_conn *conn, bool open);
+/* No answer told the peer: was there one such exchange just before? */
+bool conn_pair_with_half_open(struct flow_conns *conns, struct flow_conn *conn);
+
+/* merge.c: the two are one connection. */
+bool conn_pair(struct flow_conns *conns, struct flow_direction *a, struct flow_direction *b);
+
+/* admission.c */
+/* Nothing says that this is RPC-over-RDMA: nothing but its Sends is looked at any more. */
+void conn_give_up(struct flow_conns *conns, struct flow_conn *conn);
+void conn_update_holding(struct flow_conns *conns, struct flow_conn *conn);
+void conn_admission_merge(struct flow_conns *conns, struct flow_conn *into, struct flow_conn *from);
+/* Drops the events of a direction that is about to go. */
+void conn_admission_forget(struct flow_conns *conns, struct flow_conn *conn,
+                           const struct flow_direction *dir);
+
+/* properties.c */
+void conn_private_data(struct flow_conn *conn, int end, const struct rpcrdma_op *op);
+
+/* lru.c */
+void conn_lru_add(struct flow_conns *conns, struct flow_conn *conn);
+void conn_lru_remove(struct flow_conns *conns, struct flow_conn *conn);
+/* The connection whose last packet is longest ago; NULL: there is none. */
+struct flow_conn *conn_lru_longest(struct flow_conns *conns);
+
+#endif

@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "flow/conn/conn_state.h"
+
+#include "wire/cursor.h"
+
+/* Events of streams: what each tells of its connection, and whether anybody wants it. */
+
+/* What a Send tells before it is a message: which direction answers it, who is the client. */
+static struct flow_conn *learn(struct flow_conns *conns, struct flow_direction *dir,
+                               const struct flow_send *send, const struct conn_probe *probe,
+                               bool last)
+{
+    bool answers = false;
+    struct flow_conn *conn;
+
+    if (send->caplen >= 4 && (!dir->paired || dir->conn->waiting & FLOW_WAIT_CLASS))
+        answers = conn_pair_xid(conns, dir, rpcrdma_get_be32(send->data), probe->msg_type, last);
+    conn = dir->conn;
+    if (conn->pub.role[0] == RPCRDMA_ROLE_UNKNOWN && probe->has_program) {
+        enum rpcrdma_role role = flow_caller_role(probe->program);
+
+        if (role != RPCRDMA_ROLE_UNKNOWN)
+            flow_conn_role(conn, 1 - dir->index, role);
+    }
+    if (answers || probe->verdict == CONN_YES)
+        conn_accept(conns, conn);
+    return conn;
+}
+
+/* A Send of a connection that nothing has claimed yet. NULL: it is of no interest. */
+static struct flow_conn *consider(struct flow_conns *conns, struct flow_direction *dir,
+                                  const struct flow_send *send, bool last)
+{
+    struct conn_probe probe = conn_probe_send(conns, send);
+
+    if (flow_direction_selected(dir))
+        probe.verdict = CONN_YES;
+    if (probe.verdict == CONN_NO) {
+        /* from its set-up on it speaks something else: nothing is kept back for what may come */
+        if (dir->conn && dir->conn->by_cm)
+            conn_give_up(conns, dir->conn);
+        return NULL;
+    }
+    if (!dir->conn) {
+        if (!conn_unclassified(conns, dir))
+            return NULL;
+        if (!dir->paired)
+            conn_pair_request(conns, dir, send->last_seq);
+    }
+    return learn(conns, dir, send, &probe, last);
+}
+
+RPCRDMA_HOT static struct flow_conn *send_event(struct flow_conns *conns,
+                                                struct flow_direction *dir,
+                                                const struct flow_send *send, bool last)
+{
+    struct flow_conn *conn = dir->conn;
+
+    if (!conn || conn->class == CONN_UNCLASSIFIED || conn->class == CONN_UNLIKELY)
+        return consider(conns, dir, send, last);
+    if (conn->class == CONN_FOREIGN)
+        return NULL;
+    if (conn->waiting & FLOW_WAIT_ROLE || !dir->paired) {
+        struct conn_probe probe = conn_probe_send(conns, send);
+
+        return learn(conns, dir, send, &probe, last);
+    }
+    return conn;
+}
+
+/* The connection that an operation of this direction is told or kept for. */
+static struct flow_conn *interested(struct flow_conns *conns, struct flow_direction *dir)
+{
+    struct flow_conn *conn = dir->conn;
+
+    if (conns->messages_only)
+        return NULL;
+    if (!conn && conn_pair_possible(conns, dir))
+        conn = conn_unclassified(conns, dir); /* it may yet be the peer of a claimed direction */
+    return conn && (conn->class == CONN_RPCRDMA || conn->class == CONN_UNCLASSIFIED) ? conn : NULL;
+}
+
+static uint32_t gap_of(const struct flow_direction *dir)
+{
+    return dir->index == 0 ? FLOW_WAIT_GAP0 : FLOW_WAIT_GAP1;
+}
+
+RPCRDMA_HOT struct flow_conn *flow_conn_event(struct flow_conns *conns, struct flow_direction *dir,
+                                              const struct flow_stream_event *event, bool last)
+{
+    struct flow_conn *conn = dir->conn;
+
+    if (event->taken && conn && !dir->paired)
+        conn_pair_request(conns, dir, event->seq);
+    switch (event->kind) {
+    case FLOW_STREAM_SEND:
+        return send_event(conns, dir, &event->send, last);
+    case FLOW_STREAM_WRITE:
+    case FLOW_STREAM_OP:
+        return interested(conns, dir);
+    case FLOW_STREAM_GAP:
+    case FLOW_STREAM_PREVIEW:
+        return conn && conn->class == CONN_RPCRDMA ? conn : NULL;
+    case FLOW_STREAM_WAITS:
+        conn->waiting |= gap_of(dir);
+        conn_update_holding(conns, conn);
+        return NULL;
+    case FLOW_STREAM_RESUMES:
+        flow_conn_wait_over(conns, conn, gap_of(dir));
+        return NULL;
+    case FLOW_STREAM_FINDING:
+        /* a connection that has no number yet is nobody's to speak of */
+        if (conn && conn->class == CONN_RPCRDMA)
+            flow_report(conns->context, conn->pub.number != 0 ? &conn->pub : NULL, &event->finding);
+        return NULL;
+    default:
+        return NULL;
+    }
+}
+
+void flow_conn_response(struct flow_conns *conns, struct flow_direction *dir,
+                        const struct rpcrdma_op *op)
+{
+    struct flow_direction *asked;
+
+    if (op->carrier == RPCRDMA_CARRIER_IWARP)
+        return;
+    if (!dir->paired && !dir->foreign)
+        conn_pair_response(conns, dir, op);
+    asked = conn_peer(dir);
+    /* a Nak names the PSN that did not arrive (IBTA volume 1 section 9.7.5.2) */
+    if (asked)
+        flow_stream_acknowledged(conns->streams, asked,
+                                 op->kind == RPCRDMA_OP_NAK ? rpcrdma_psn_add(op->seq, 0xffffff)
+                                                            : op->seq);
+}

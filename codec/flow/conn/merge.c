@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "flow/conn/conn_state.h"
+
+/* Two connections that turn out to be one: the younger, or less certain, goes into the other. */
+
+/* What `from` knew goes to `into`; `swap`: their ends are counted the other way round. */
+static void merge(struct flow_conns *conns, struct flow_conn *into, struct flow_conn *from,
+                  bool swap)
+{
+    struct rpcrdma_connection *to = &into->pub;
+
+    for (int i = 0; i < 2; i++) {
+        int j = swap ? 1 - i : i;
+
+        if (to->role[i] == RPCRDMA_ROLE_UNKNOWN)
+            to->role[i] = from->pub.role[j];
+        if (!to->has_private_data[i] && from->pub.has_private_data[j]) {
+            to->has_private_data[i] = true;
+            to->private_data[i] = from->pub.private_data[j];
+            into->set_up_frame[i] = from->set_up_frame[j];
+        }
+        to->set_up_seen[i] |= from->pub.set_up_seen[j];
+        if (!to->properties[i].announced) {
+            to->properties[i] = from->pub.properties[j];
+            into->announced[i] = from->announced[j];
+        }
+        if (from->dir[j]) {
+            struct flow_direction *dir = from->dir[j];
+
+            from->dir[j] = NULL;
+            conn_attach(conns, into, i, dir);
+            if (flow_stream_waits(dir, NULL, NULL))
+                into->waiting |= i == 0 ? FLOW_WAIT_GAP0 : FLOW_WAIT_GAP1;
+        }
+    }
+    if (from->pub.first_frame < to->first_frame) {
+        to->first_frame = from->pub.first_frame;
+        to->first_time_ns = from->pub.first_time_ns;
+    }
+    to->messages += from->pub.messages;
+    to->established |= from->pub.established;
+    if (to->service_port == 0)
+        to->service_port = from->pub.service_port;
+    if (to->version == 0)
+        to->version = from->pub.version;
+    if (from->pub.dialects && to->dialects & from->pub.dialects)
+        to->dialects &= from->pub.dialects;
+    else if (from->pub.dialects && !to->dialects)
+        to->dialects = from->pub.dialects;
+    into->waiting |= from->waiting & FLOW_WAIT_DIALECT;
+    flow_conn_default_properties(into);
+    from->pub.dialects = 0; /* it decides nothing any more */
+    conn_admission_merge(conns, into, from);
+    if (from->pub.number != 0) {
+        flow_conn_number(conns, into); /* so that there is one to be named */
+        flow_report(conns->context, &from->pub,
+                    &(struct rpcrdma_finding){.rule = RPCRDMA_RULE_CONNECTION_MERGED,
+                                              .frame = conns->context->frame,
+                                              .offset = -1,
+                                              .arg = {to->number}});
+    }
+    from->merged_into = into;
+    from->merged_swapped = swap;
+    from->next_merged = conns->merged;
+    conns->merged = from;
+}
+
+/* How much is known of a connection: it decides which of two goes into the other. */
+static int certainty(const struct flow_conn *conn)
+{
+    return conn->class == CONN_UNLIKELY ? CONN_UNCLASSIFIED : (int)conn->class;
+}
+
+bool conn_pair(struct flow_conns *conns, struct flow_direction *a, struct flow_direction *b)
+{
+    struct flow_conn *conn;
+
+    if (!a->conn ||
+        (b->conn && (certainty(b->conn) > certainty(a->conn) ||
+                     (certainty(b->conn) == certainty(a->conn) && b->conn->id < a->conn->id)))) {
+        struct flow_direction *t = a;
+
+        a = b;
+        b = t;
+    }
+    conn = a->conn;
+    if (!conn || a->foreign || b->foreign)
+        return false;
+    if (b->conn)
+        merge(conns, conn, b->conn, b->index == a->index);
+    else
+        conn_attach(conns, conn, 1 - a->index, b);
+    if (conn->pub.paired_by == RPCRDMA_PAIRED_NOT)
+        conn->pub.paired_by = RPCRDMA_PAIRED_INFERRED;
+    conn_pair_half_open(conns, conn, false);
+    flow_conn_wait_over(conns, conn, FLOW_WAIT_PEER);
+    return true;
+}

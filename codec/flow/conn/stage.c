@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "flow/conn/conn_state.h"
+
+#include <stdlib.h>
+
+/* The stage's beginning and end, and what others may know of a connection. */
+
+struct flow_conns *flow_conns_new(struct flow_context *context, struct flow_streams *streams,
+                                  const struct flow_conns_config *config)
+{
+    struct flow_conns *conns = calloc(1, sizeof(*conns));
+
+    if (!conns)
+        return NULL;
+    conns->context = context;
+    conns->streams = streams;
+    conns->above = config->above;
+    conns->dialect = config->dialect;
+    conns->messages_only = config->messages_only;
+    conns->n_ports = config->n_ports;
+    if (conns->n_ports > 0) {
+        conns->ports = flow_alloc_always(&context->memory, conns->n_ports * sizeof(*conns->ports));
+        if (!conns->ports) {
+            free(conns);
+            return NULL;
+        }
+        memcpy(conns->ports, config->ports, conns->n_ports * sizeof(*conns->ports));
+    }
+    return conns;
+}
+
+void flow_conns_free(struct flow_conns *conns)
+{
+    struct flow_memory *memory;
+
+    if (!conns)
+        return;
+    memory = &conns->context->memory;
+    flow_table_free(&conns->cm, memory);
+    flow_table_free(&conns->unpaired, memory);
+    flow_table_free(&conns->half_open, memory);
+    free(conns->awaiting);
+    free(conns->ports);
+    free(conns);
+}
+
+struct rpcrdma_connection *flow_conn_public(struct flow_conn *conn)
+{
+    return &conn->pub;
+}
+
+const struct rpcrdma_connection *flow_conn_public_const(const struct flow_conn *conn)
+{
+    return &conn->pub;
+}
+
+uint64_t flow_conn_id(const struct flow_conn *conn)
+{
+    return conn->id;
+}
+
+struct flow_direction *flow_conn_direction(const struct flow_conn *conn, int end)
+{
+    return conn->dir[end];
+}
+
+bool flow_conn_is_rpcrdma(const struct flow_conn *conn)
+{
+    return conn->class == CONN_RPCRDMA;
+}
+
+bool flow_conn_is_undecided(const struct flow_conn *conn)
+{
+    return conn->class == CONN_UNCLASSIFIED;
+}
+
+bool flow_conn_by_cm(const struct flow_conn *conn)
+{
+    return conn->by_cm;
+}
+
+bool flow_conn_saw_all(const struct flow_conn *conn)
+{
+    return conn->by_cm && conn->accepted && conn->dir[0] && conn->dir[1] &&
+           conn->dir[0]->lost == 0 && conn->dir[1]->lost == 0;
+}
+
+uint64_t flow_conn_set_up_frame(const struct flow_conn *conn, int end)
+{
+    return conn->set_up_frame[end];
+}
+
+bool flow_conn_set_up_seen(const struct flow_conn *conn)
+{
+    return conn->pub.paired_by == RPCRDMA_PAIRED_CM && conn->accepted;
+}
+
+bool flow_conn_heard_from(const struct flow_conn *conn, int end)
+{
+    const struct flow_direction *dir = conn->dir[1 - end]; /* what it sends goes there */
+
+    return (dir && dir->last_frame != 0) || (end == 0 && conn->by_cm) ||
+           (end == 1 && conn->accepted);
+}
+
+bool flow_conn_closed_at(const struct flow_conn *conn, uint64_t *frame, int64_t *time_ns)
+{
+    *frame = conn->closed_frame;
+    *time_ns = conn->closed_time_ns;
+    return conn->pub.closed;
+}
+
+void *flow_conn_above(struct flow_conn *conn)
+{
+    return conn + 1;
+}
+
+void **flow_conn_slot(struct flow_conn *conn, enum flow_stage_slot slot)
+{
+    return &conn->slot[slot];
+}
+
+bool flow_conns_lacked_memory(struct flow_conns *conns)
+{
+    bool lacked = conns->lacked_memory;
+
+    conns->lacked_memory = false;
+    return lacked;
+}
+
+uint32_t flow_conn_waiting(const struct flow_conn *conn)
+{
+    return conn->waiting;
+}
+
+void flow_conn_wait(struct flow_conn *conn, uint32_t reason)
+{
+    conn->waiting |= reason;
+}

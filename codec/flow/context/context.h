@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef RPCRDMA_FLOW_CONTEXT_CONTEXT_H
+#define RPCRDMA_FLOW_CONTEXT_CONTEXT_H
+
+/*
+ * What every stage of flow/ is given: where memory comes from, the packet in hand, and the user's
+ * sink. Functions that keep something may fail to: memory.failed is sticky, and rpcrdma_flow_op
+ * returns it; nothing else is said about it on the way.
+ */
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/memory.h"
+#include "finding.h"
+#include "flow/flow.h"
+
+struct flow_context {
+    struct flow_memory memory;
+    struct rpcrdma_flow_sink sink;
+    uint64_t frame; /* of the operation in hand */
+    int64_t time_ns;
+    uint64_t ids; /* the last one given: ids of directions and connections are never used again */
+};
+
+/* Gives the sink a finding of a connection, or of none (NULL), that belongs to no message. */
+void flow_report(const struct flow_context *context, const struct rpcrdma_connection *connection,
+                 const struct rpcrdma_finding *finding);
+
+/* The findings of one message or transaction. */
+enum { FLOW_FINDINGS = 24 };
+struct flow_findings {
+    struct rpcrdma_finding at[FLOW_FINDINGS];
+    size_t count;
+};
+
+/* Adds one; what there is no room for goes. */
+void flow_finding_add(struct flow_findings *findings, const struct rpcrdma_finding *finding);
+
+#endif

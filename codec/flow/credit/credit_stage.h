@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef RPCRDMA_FLOW_CREDIT_CREDIT_STAGE_H
+#define RPCRDMA_FLOW_CREDIT_CREDIT_STAGE_H
+
+/*
+ * The stage of credits: messages, Acks, Naks and gaps of a connection, in order, to the account
+ * that they belong to. A message's dialect says which: that of its direction of RPC, or those of
+ * both senders. Results go to the sink: `credits`, `credit_point`, findings.
+ */
+
+#include "flow/credit.h"
+#include "flow/message/message.h"
+
+struct flow_credits;
+
+/* NULL when memory is short. `context` is borrowed. */
+struct flow_credits *flow_credits_new(struct flow_context *context);
+/* All connections must be closed. NULL is fine. */
+void flow_credits_free(struct flow_credits *credits);
+
+void flow_credit_message(struct flow_credits *credits, struct flow_conn *conn,
+                         const struct flow_message *message);
+/* `sender` acknowledges all requests of the other end up to PSN op->seq, by an Ack or by a response
+ * to a Read request (iWARP has none). */
+void flow_credit_ack(struct flow_credits *credits, struct flow_conn *conn, int sender,
+                     const struct rpcrdma_op *op);
+void flow_credit_nak(struct flow_credits *credits, struct flow_conn *conn, int sender,
+                     const struct rpcrdma_op *op);
+/* What `sender` sent was not captured. */
+void flow_credit_gap(struct flow_credits *credits, struct flow_conn *conn, int sender,
+                     const struct flow_gap *gap);
+/* Nothing more will come. `ended`: because the capture did, and what waited did so until now. */
+void flow_credit_close(struct flow_credits *credits, struct flow_conn *conn, bool ended);
+/* Results so far of every connection: see rpcrdma_flow_credits. */
+void flow_credits_report(struct flow_credits *credits, bool restart);
+
+#endif

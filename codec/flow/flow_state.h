@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef RPCRDMA_FLOW_FLOW_STATE_H
+#define RPCRDMA_FLOW_FLOW_STATE_H
+
+/* What the pump keeps: the stages. */
+
+#include "flow/credit/credit_stage.h"
+#include "flow/rpc/rpc_stage.h"
+
+struct rpcrdma_flow {
+    struct flow_context context;
+    struct flow_streams *streams;
+    struct flow_conns *conns;
+    struct flow_messages *messages;
+    struct flow_rpcs *rpcs;       /* NULL: the sink wants none */
+    struct flow_credits *credits; /* NULL: not asked for */
+    bool overfull; /* the connection in hand keeps as much as it may: its gaps are given up */
+    bool said_limit;
+};
+
+#endif

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef RPCRDMA_FLOW_MESSAGE_MESSAGE_H
+#define RPCRDMA_FLOW_MESSAGE_MESSAGE_H
+
+/*
+ * The stage of messages: one Send of a connection is one message, decoded once; its direction and
+ * its sender's role known, or said to be unknown. What version 2's messages say about those that
+ * follow: dialect, version, properties, continuation. The Calls that wait for a Reply.
+ *
+ * flow_message_evidence is given each Send before it may have to wait, flow_message_make when it is
+ * its turn; what that makes goes to the stages above and then to the sink, by flow_message_emit.
+ */
+
+#include "flow/conn/conn.h"
+#include "wire/message.h"
+#include "wire/rpc.h"
+
+struct flow_messages;
+
+/* Bytes of each connection that the stage needs: flow_conns_config.above. */
+size_t flow_messages_above(void);
+
+/* NULL when memory is short. context and conns are borrowed. `dialect` of version 2 messages; NULL:
+ * find out. `unordered`: messages need not wait for other connections'. */
+struct flow_messages *flow_messages_new(struct flow_context *context, struct flow_conns *conns,
+                                        const struct rpcrdma_dialect *dialect, bool unordered);
+void flow_messages_free(struct flow_messages *messages); /* NULL is fine */
+
+/* What a Send tells of its connection's dialect. It may make the connection wait, or end that. */
+void flow_message_evidence(struct flow_messages *messages, struct flow_conn *conn,
+                           const struct flow_direction *dir, const struct flow_send *send);
+/* There will be no more evidence before the messages are given out. */
+void flow_message_settle(struct flow_messages *messages, struct flow_conn *conn);
+
+/* An RPC-over-RDMA message: what the sink gets, and the Send it came in. */
+struct flow_message {
+    const struct rpcrdma_flow_message *message;
+    const struct flow_send *send;
+    int sender;          /* end; never -1: an unpaired sender is end 1 - receiver all the same */
+    bool continues;      /* version 2: more parts follow this one */
+    uint64_t part_bytes; /* payload bytes of the earlier parts: where this part's payload goes */
+};
+
+/* A message and what it points to. */
+struct flow_making {
+    struct flow_message event;
+    struct rpcrdma_message message;
+    struct rpcrdma_rpc rpc, call;
+    struct rpcrdma_flow_message out;
+    struct flow_findings findings;
+};
+
+/* The next message of the connection. `making` is the caller's and is filled. */
+void flow_message_make(struct flow_messages *messages, struct flow_conn *conn,
+                       const struct flow_direction *dir, const struct flow_send *send,
+                       struct flow_making *making);
+/* To the sink: now, or when no older message of another connection is held back any more. */
+void flow_message_emit(struct flow_messages *messages, struct flow_conn *conn,
+                       const struct rpcrdma_flow_message *out);
+/* What may be emitted by now; `all`: everything. */
+void flow_message_flush(struct flow_messages *messages, bool all);
+/* Tells the sink's `early` of a Send whose message will wait. Changes nothing. */
+void flow_message_preview(struct flow_messages *messages, struct flow_conn *conn,
+                          const struct flow_direction *dir, const struct flow_send *send);
+
+/* Packets that `sender` sent were not captured. */
+void flow_message_gap(struct flow_messages *messages, struct flow_conn *conn, int sender,
+                      const struct flow_gap *gap);
+/* What `from` knew goes to `into`; `swapped`: their ends are counted the other way round. */
+void flow_message_merge(struct flow_conn *into, struct flow_conn *from, bool swapped);
+/* Nothing more will come: says what is unfinished. */
+void flow_message_end(struct flow_messages *messages, struct flow_conn *conn);
+/* Forgets what the stage keeps of the connection. */
+void flow_message_close(struct flow_messages *messages, struct flow_conn *conn);
+/* Frees what is kept to be used again. */
+void flow_message_trim(struct flow_messages *messages);
+
+#endif

@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef RPCRDMA_FLOW_MESSAGE_MESSAGE_STATE_H
+#define RPCRDMA_FLOW_MESSAGE_MESSAGE_STATE_H
+
+/*
+ * What the stage of messages keeps; for the files of this folder only.
+ *
+ *   emit.c               one Send -> one message: decode, direction, roles
+ *   header_check.c       what is wrong with a decoded header
+ *   check_message.c, check_chunks.c
+ *                        what a version 1 message breaks
+ *   output_order.c       messages of all connections -> the sink, in the order of the capture
+ *   dialect_detection.c  which dialect of version 2
+ *   version.c, continuation.c, properties.c
+ *                        what a message says about those that follow
+ *   call_table.c         outstanding Calls
+ */
+
+#include <string.h>
+
+#include "base/table.h"
+#include "flow/message/message.h"
+#include "wire/hot.h"
+
+enum {
+    MESSAGE_CALLS = RPCRDMA_BOUND(4096, 4), /* outstanding Calls per connection and direction */
+    MESSAGE_WANTED = 8,
+};
+
+/* An outstanding Call. */
+struct message_call {
+    struct message_call *newer, *older;
+    const struct flow_conn *conn;
+    uint32_t xid;
+    uint8_t sender; /* end */
+    bool has_rpc;
+    uint32_t program, version, procedure, flavor, gss_procedure, gss_service;
+    uint64_t frame;
+};
+
+/* A version 2 message in several parts. */
+struct message_continuation {
+    bool active;
+    uint8_t stream;   /* what is continued: see continuation.c */
+    uint8_t readings; /* of rdma_remaining that fit so far */
+    uint32_t xid, parts;
+    uint32_t remaining, last; /* as the last part said; its payload */
+    uint64_t bytes;           /* payload so far */
+    uint64_t frame;           /* of the first part */
+};
+
+struct message_property {
+    enum rpcrdma_property_kind kind;
+    uint32_t value;
+};
+
+/* What one end asked the other to change. */
+struct message_wanted {
+    bool set;
+    uint32_t xid, count;
+    bool known[MESSAGE_WANTED];
+    struct message_property property[MESSAGE_WANTED];
+};
+
+/* Per connection. */
+struct message_conn {
+    struct message_call *newest_call[2], *oldest_call[2]; /* by sending end */
+    uint32_t calls[2];
+    struct message_continuation continuation[2]; /* by sending end */
+    bool final_properties[2];                    /* it sent CONNPROP_FINAL */
+    struct message_wanted wanted[2];
+    bool has_last_xid[2];
+    uint32_t last_xid[2];
+    uint32_t chosen_after; /* messages looked at after the dialect was settled */
+    bool server_called, client_called;
+    bool refused;        /* an ERR_VERS came, and no message since that follows it */
+    uint32_t offered[2]; /* its range */
+    uint64_t last_given; /* frame of the latest message given to the sink */
+};
+
+struct flow_messages {
+    struct flow_context *context;
+    struct flow_conns *conns;
+    const struct rpcrdma_dialect *dialect;
+    bool unordered;
+    struct flow_table calls; /* (connection, sender, XID) -> outstanding Call */
+    struct message_call *spare_calls;
+    uint32_t n_spare_calls;
+    struct message_queued *queue, *queue_tail; /* on their way to the sink, by frame */
+    size_t queue_count, queue_bytes;
+};
+
+static inline struct message_conn *message_conn_of(struct flow_conn *conn)
+{
+    return flow_conn_above(conn);
+}
+
+/* call_table.c */
+void message_call_add(struct flow_messages *messages, struct flow_conn *conn, int sender,
+                      uint32_t xid, const struct rpcrdma_rpc *rpc);
+struct message_call *message_call_find(const struct flow_messages *messages,
+                                       const struct flow_conn *conn, int sender, uint32_t xid);
+void message_call_remove(struct flow_messages *messages, struct flow_conn *conn,
+                         struct message_call *call);
+void message_call_rpc(const struct message_call *call, struct rpcrdma_rpc *out);
+
+/* header_check.c. Adds what is wrong with a decoded header beyond its own status: bytes that should
+ * not follow it, properties and characteristics with bad data, a malformed xchar message. */
+void message_check_header(const struct rpcrdma_message *message, uint64_t frame,
+                          struct flow_findings *findings);
+
+/* properties.c. What the message of `end` says of properties takes effect. */
+void message_properties(struct flow_conn *conn, int end, const struct rpcrdma_message *m);
+
+/* dialect_detection.c. By which to decode now: the one that is chosen; else the latest that all
+ * messages so far fit. */
+const struct rpcrdma_dialect *message_dialect_likely(const struct flow_messages *messages,
+                                                     const struct flow_conn *conn);
+
+/* version.c */
+/* Version 1 was spoken here, and nobody asked for another since: it stays (RFC 8166 section 4.2.2).
+ */
+static inline bool message_version_settled(struct flow_conn *conn)
+{
+    return flow_conn_public(conn)->version == 1 && !message_conn_of(conn)->refused;
+}
+void message_version(struct flow_conn *conn, const struct rpcrdma_message *m,
+                     struct flow_findings *findings, uint64_t frame);
+
+/* continuation.c: returns whether parts follow; *part is 0 where the message is not continued,
+ * *part_bytes what payload came before */
+bool message_continue(struct flow_conn *conn, int sender, const struct rpcrdma_message *m,
+                      struct flow_findings *findings, uint64_t frame, uint32_t *part,
+                      uint64_t *part_bytes);
+
+#endif

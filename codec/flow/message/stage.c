@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "flow/message/message_state.h"
+
+#include <stdlib.h>
+
+/* The stage's beginning and end. */
+
+size_t flow_messages_above(void)
+{
+    return sizeof(struct message_conn);
+}
+
+struct flow_messages *flow_messages_new(struct flow_context *context, struct flow_conns *conns,
+                                        const struct rpcrdma_dialect *dialect, bool unordered)
+{
+    struct flow_messages *messages = calloc(1, sizeof(*messages));
+
+    if (!messages)
+        return NULL;
+    messages->context = context;
+    messages->conns = conns;
+    messages->dialect = dialect;
+    messages->unordered = unordered;
+    return messages;
+}
+
+void flow_messages_free(struct flow_messages *messages)
+{
+    if (!messages)
+        return;
+    flow_message_trim(messages);
+    flow_table_free(&messages->calls, &messages->context->memory);
+    free(messages);
+}

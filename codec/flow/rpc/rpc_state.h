@@ -1,0 +1,304 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef RPCRDMA_FLOW_RPC_RPC_STATE_H
+#define RPCRDMA_FLOW_RPC_RPC_STATE_H
+
+/*
+ * From messages, Writes and Reads to whole RPCs and transactions: the parts and who does what.
+ *
+ *   rpc_stage.c    the observer: who gets a message, where data goes
+ *   transaction.c  a transaction from its beginning to its end
+ *   parts.c    what Sends carried
+ *   rpc_call.c     Calls
+ *   rpc_reply.c    Replies and errors; Replies that wait for data
+ *   chunk_map.c    the chunk lists of a message as regions
+ *   read_map.c    which Read request goes to which region
+ *   iovec.c   runs of bytes, cut and joined
+ *   reconstruct.c    a Call or a Reply: what it is made of; given to the sink
+ *   reconstruct_chunks.c   base and chunks put together
+ *   data_transfer.c    which chunk a packet's bytes belong to
+ *   retransmit.c    Calls that were sent before, on another connection
+ *   rpc_names.c      names
+ */
+
+#include <string.h>
+
+#include "base/table.h"
+#include "flow/rpc/region.h"
+#include "flow/rpc/rpc_stage.h"
+#include "upper/binding.h"
+
+enum {
+    RPC_CALLS = RPCRDMA_BOUND(4096, 4), /* per connection and caller */
+    RPC_SEGMENTS = 4096,                /* of one message; Linux offers at most a few dozen */
+    RPC_HELD = RPCRDMA_BOUND(1024, 2),  /* Replies that wait for data */
+    RPC_RETRANSMIT = 4096,              /* Calls remembered to be known again; a power of two */
+};
+/* A Reply that came before its data waits this long: the data travelled before it (a Write) or was
+ * answered before it (a Read), so only the capture can have changed their order. */
+#define RPC_HOLD_NS INT64_C(20000000)
+
+/* A run of segments with one meaning. */
+struct rpc_chunk {
+    uint32_t position;     /* read chunks */
+    uint32_t first, count; /* in the offer's regions */
+    uint64_t length;       /* offered */
+};
+
+enum rpc_use {
+    RPC_CALL_READ,  /* read chunks of a Call: the Responder pulls them */
+    RPC_REPLY_READ, /* of a Reply: the Requester does (RFC 5666's Read-Read model) */
+    RPC_WRITE,      /* write chunks and reply chunk */
+};
+
+/* The chunk lists of one message. */
+struct rpc_chunk_map {
+    size_t size; /* of the allocation */
+    bool has_base, has_reply;
+    struct rpc_chunk base; /* Position-Zero Read chunk, or version 2's Call chunk */
+    struct rpc_chunk reply;
+    struct rpc_chunk *reads, *writes; /* reads by position */
+    uint32_t n_reads, n_writes, n_regions;
+    struct flow_region *regions;
+};
+
+/* What a Send carried of an RPC message. */
+struct rpc_part {
+    struct rpc_part *next;
+    size_t size; /* of the allocation */
+    uint64_t at; /* in the stream that the Sends carry */
+    uint32_t caplen, len;
+    const uint8_t *data; /* NULL: not kept */
+    uint8_t bytes[];
+};
+
+struct rpc_parts {
+    struct rpc_part *first, *last;
+    uint64_t length; /* on the wire, gaps counted */
+    uint64_t base;   /* from where flow/ counts the parts: not 0 after a loss */
+    uint64_t total;  /* as the first part says; 0: not known */
+    bool lost;       /* a part is missing, of a length that is not known */
+};
+
+/* A Reply that cannot be given yet. */
+struct rpc_reply {
+    struct rpc_parts parts;
+    bool open;                      /* parts came, more are to come */
+    bool ready;                     /* its last Send has come; what follows is of that */
+    bool read_read;                 /* its read list waits to be pulled */
+    struct rpcrdma_message message; /* on `header` */
+    uint8_t *header;
+    uint32_t header_caplen;
+    struct rpc_chunk_map *chunk_map; /* its read list */
+    uint64_t frame;
+    int64_t time_ns;
+    struct rpc_transaction *newer, *older; /* the tracker's list of those that wait */
+    bool waits;
+};
+
+/* A transaction. */
+struct rpc_transaction {
+    struct rpcrdma_transaction pub;
+    struct flow_conn *conn;
+    struct rpc_transaction *chain;         /* same key of the table */
+    struct rpc_transaction *newer, *older; /* same connection and caller */
+    bool listed, has_call;
+
+    struct rpcrdma_rpc rpc; /* header of the Call, valid where pub.has_program */
+    struct rpc_parts parts;
+    bool open;      /* more parts of the Call are to come */
+    bool malformed; /* the Call's transport header could not be read to its end */
+    bool no_length; /* or was not captured to its end */
+    bool msgp;
+    uint32_t align, header_length;
+    bool call_given, call_complete;
+    bool stream_told; /* the Call's Payload stream was given to the sink */
+    uint64_t pending; /* bytes of its read chunks that have not passed */
+    struct rpc_chunk_map *chunk_map;
+
+    struct rpc_reply reply;
+    bool reply_complete;
+    int64_t rdma_first_ns, rdma_last_ns;
+    uint64_t last_frame; /* of the last RDMA packet, for the frame that completes the Call */
+    int64_t last_ns;
+    struct flow_findings *findings; /* NULL: none */
+    bool dropped;
+    struct {
+        uint32_t first, last; /* 0: none */
+    } reads[2];               /* ids of the Read requests to its regions, by the end that asks */
+};
+
+struct rpc_read {
+    uint32_t id; /* of the request; 0: none */
+    struct flow_region *region;
+};
+struct rpc_read_map {
+    struct rpc_read *at;
+    uint32_t size;
+};
+
+/* Per connection. */
+struct rpc_conn {
+    struct rpc_transaction *newest[2], *oldest[2]; /* by caller */
+    uint32_t count[2];
+    struct rpc_read_map reads[2];            /* by the end that asks */
+    uint64_t unknown_bytes, unknown_packets; /* to handles that nothing seen offers */
+    uint64_t unplaced[2]; /* by sender: the last packet with data whose place was not captured */
+};
+
+struct rpc_retransmit {
+    uint64_t key;
+    uint64_t frame;
+    uint32_t connection; /* 0: free, or answered */
+};
+
+/* Runs of bytes. */
+struct rpc_iovec {
+    struct rpcrdma_iovec *at;
+    size_t count, size;
+    size_t apart; /* pieces before this one are not added to */
+    uint64_t length;
+    bool failed; /* no memory: some are missing */
+};
+
+struct flow_rpcs {
+    struct flow_context *context;
+    struct flow_regions regions;
+    struct flow_table table; /* (connection, caller, XID) -> transaction */
+    struct rpc_transaction *held_newest, *held_oldest;
+    uint32_t n_held;
+    struct rpc_retransmit *again;
+    bool keep_data, keep_base, keep_reply; /* of all chunks; of those that carry a whole Call; of
+                                            * those that carry a whole Reply */
+
+    struct rpc_iovec base, whole, spare; /* scratch */
+    uint8_t *flat;
+    size_t flat_size;
+    uint32_t *lengths;
+    struct rpcrdma_gap *gaps;
+    struct rpcrdma_insertion *places;
+    struct rpcrdma_unplaced_chunk *unplaced_chunks;
+    size_t lists_size;
+};
+
+/* A Reply, ready to be put together: from the Send in hand, or from one that waited. */
+struct rpc_response {
+    const struct rpcrdma_message *message;
+    const struct rpc_parts *parts;
+    const struct rpc_chunk_map *chunk_map; /* its own read list; may be NULL */
+    uint64_t frame;
+    int64_t time_ns;
+};
+
+static inline uint32_t rpc_clipped(uint64_t n)
+{
+    return n > UINT32_MAX ? UINT32_MAX : (uint32_t)n;
+}
+
+/* chunk_map.c. Opens what `end` offers in `message`: a Call everything, a Reply (reads:
+ * RPC_REPLY_READ) its read list. NULL when that is nothing, or memory is short (t->dropped). */
+struct rpc_chunk_map *rpc_chunk_map_open(struct flow_rpcs *rpcs, struct rpc_transaction *t, int end,
+                                         enum rpc_use reads, const struct rpcrdma_message *message);
+void rpc_chunk_map_free(struct flow_rpcs *rpcs, struct rpc_chunk_map *chunk_map);
+/* Bytes of its read chunks that have not passed. */
+uint64_t rpc_chunk_map_pending(const struct rpc_chunk_map *chunk_map);
+/* Bytes of them that have. */
+uint64_t rpc_chunk_map_read(const struct rpc_chunk_map *chunk_map);
+
+/* iovec.c */
+void rpc_iovec_reset(struct rpc_iovec *iovec);
+void rpc_iovec_add(struct flow_rpcs *rpcs, struct rpc_iovec *iovec, struct rpcrdma_iovec part_iov);
+void rpc_iovec_parts(struct flow_rpcs *rpcs, struct rpc_iovec *iovec,
+                     const struct rpc_parts *parts);
+/* [0, length) of a region; LOST where there is none (region NULL). */
+void rpc_iovec_region(struct flow_rpcs *rpcs, struct rpc_iovec *iovec,
+                      const struct flow_region *region, uint32_t length);
+void rpc_iovec_chunk(struct flow_rpcs *rpcs, struct rpc_iovec *iovec,
+                     const struct rpc_chunk_map *chunk_map, const struct rpc_chunk *chunk);
+void rpc_iovec_fill(struct flow_rpcs *rpcs, struct rpc_iovec *iovec, enum rpcrdma_iovec_kind kind,
+                    uint64_t length);
+
+/* Reads a list of pieces from its beginning. */
+struct rpc_reader {
+    const struct rpc_iovec *from;
+    size_t index;
+    uint32_t used; /* of pieces[index] */
+    uint64_t left;
+};
+struct rpc_reader rpc_reader_begin(const struct rpc_iovec *from);
+void rpc_reader_move(struct flow_rpcs *rpcs, struct rpc_reader *reader, struct rpc_iovec *to,
+                     uint64_t length);
+/* The longest captured beginning as one run. *caplen says how long. NULL where there is none. */
+const uint8_t *rpc_flatten(struct flow_rpcs *rpcs, const struct rpc_iovec *iovec, size_t *caplen);
+void rpc_iovec_free(struct flow_rpcs *rpcs, struct rpc_iovec *iovec);
+
+/* data_transfer.c. Tells the sink which chunk `length` bytes from `start` of the region belong to.
+ */
+void rpc_data_transfer_emit(const struct flow_rpcs *rpcs, const struct flow_region *region,
+                            enum rpcrdma_op_kind kind, uint64_t frame, uint64_t start,
+                            uint32_t length);
+
+/* reconstruct.c */
+void rpc_call_names(struct flow_rpcs *rpcs, struct rpc_transaction *t, const uint8_t *data,
+                    size_t caplen, size_t len);
+void rpc_call_deliver(struct flow_rpcs *rpcs, struct rpc_transaction *t);
+void rpc_reply_deliver(struct flow_rpcs *rpcs, struct rpc_transaction *t,
+                       const struct rpc_response *answer);
+/* Returned chunks' bytes that have not passed. */
+uint64_t rpc_reply_pending(const struct rpc_transaction *t, const struct rpcrdma_message *message);
+
+/* retransmit.c */
+bool rpc_retransmit_seen(struct flow_rpcs *rpcs, const struct rpc_transaction *t, uint64_t *frame,
+                         uint32_t *connection);
+void rpc_retransmit_note(struct flow_rpcs *rpcs, const struct rpc_transaction *t);
+void rpc_retransmit_answered(struct flow_rpcs *rpcs, const struct rpc_transaction *t);
+
+/* read_map.c. `ring`: how many requests flow/ keeps. */
+void rpc_read_map_add(struct flow_rpcs *rpcs, struct rpc_read_map *read_map, uint32_t ring,
+                      uint32_t id, struct flow_region *region);
+/* NULL: none, or it is forgotten. */
+struct flow_region *rpc_read_map_find(const struct rpc_read_map *read_map, uint32_t id);
+/* The regions of `owner` go; its requests are first to last. */
+void rpc_read_map_forget(struct rpc_read_map *read_map, uint32_t first, uint32_t last,
+                         const struct rpc_transaction *owner);
+void rpc_read_map_free(struct flow_rpcs *rpcs, struct rpc_read_map *read_map);
+
+/* parts.c. rpc_part_of: what the message carries, and where it goes; rpc_parts_add copies the
+ * bytes where `keep`. */
+bool rpc_part_starts(const struct flow_message *m); /* with an RPC header, as far as is seen */
+struct rpc_part rpc_part_of(struct rpc_parts *parts, const struct flow_message *m);
+void rpc_parts_free(struct flow_rpcs *rpcs, struct rpc_parts *parts);
+void rpc_parts_add(struct flow_rpcs *rpcs, struct rpc_transaction *t, struct rpc_parts *parts,
+                   const struct rpc_part *part, bool keep);
+
+/* transaction.c. rpc_transaction_find: NULL where there is none; rpc_begin: NULL without memory.
+ * A transaction is gone after rpc_finish and rpc_cut_short. */
+struct rpc_transaction *rpc_transaction_find(const struct flow_rpcs *rpcs,
+                                             const struct flow_conn *conn, int caller,
+                                             uint32_t xid);
+struct rpc_conn *rpc_of(const struct flow_conn *conn);
+/* The same, made where there is none. */
+struct rpc_conn *rpc_conn_get(struct flow_rpcs *rpcs, struct flow_conn *conn);
+void rpc_add_finding(struct flow_rpcs *rpcs, struct rpc_transaction *t, enum rpcrdma_rule_id rule,
+                     uint64_t frame, const char *what, uint64_t a, uint64_t b, uint64_t c);
+void rpc_hold_reply(struct flow_rpcs *rpcs, struct rpc_transaction *t);
+void rpc_unhold_reply(struct flow_rpcs *rpcs, struct rpc_transaction *t);
+void rpc_forget_reads(struct rpc_transaction *t);
+void rpc_finish(struct flow_rpcs *rpcs, struct rpc_transaction *t);
+void rpc_cut_short(struct flow_rpcs *rpcs, struct rpc_transaction *t);
+struct rpc_transaction *rpc_begin(struct flow_rpcs *rpcs, struct flow_conn *conn, int caller,
+                                  uint32_t xid);
+
+/* rpc_call.c */
+void rpc_note_header(struct rpc_transaction *t, const struct rpcrdma_rpc *rpc);
+void rpc_call(struct flow_rpcs *rpcs, struct flow_conn *conn, const struct flow_message *m);
+
+/* rpc_reply.c. rpc_reply_release gives the Reply that waits, with what there is, and ends the
+ * transaction. */
+void rpc_reply_release(struct flow_rpcs *rpcs, struct rpc_transaction *t);
+void rpc_reply_release_if_ready(struct flow_rpcs *rpcs, struct rpc_transaction *t);
+void rpc_reply(struct flow_rpcs *rpcs, struct flow_conn *conn, const struct flow_message *m);
+void rpc_error(struct flow_rpcs *rpcs, struct flow_conn *conn, const struct flow_message *m);
+void rpc_done(struct flow_rpcs *rpcs, struct flow_conn *conn, const struct flow_message *m);
+void rpc_check_held(struct flow_rpcs *rpcs, int64_t now);
+
+#endif

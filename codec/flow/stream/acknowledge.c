@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "flow/stream/stream_state.h"
+
+void flow_stream_acknowledged(struct flow_streams *streams, struct flow_direction *dir,
+                              uint32_t psn)
+{
+    struct stream *s = stream_of(dir);
+
+    if (!s->started)
+        return;
+    if (!s->has_acked || rpcrdma_psn_diff(psn, s->acked) > 0) {
+        s->acked = psn & 0xffffff;
+        s->has_acked = true;
+    }
+    if (s->reorder && !s->evident && rpcrdma_psn_diff(s->acked, s->next) >= 0) {
+        s->evident = true;
+        s->evident_ns = streams->context->time_ns;
+        s->evident_packets = 0;
+    }
+}

@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef RPCRDMA_FLOW_STREAM_STREAM_H
+#define RPCRDMA_FLOW_STREAM_STREAM_H
+
+/*
+ * The stage of streams: what is sent towards one receiver, a QP at an address as one other address
+ * sends to it, or one direction of a TCP connection.
+ *
+ * In go requests (Sends, Writes, Read requests, Atomics) as they were captured. Out come events in
+ * the order of the transport: every request once, whatever was retransmitted, duplicated or
+ * reordered; Sends put together; Writes with their place; gaps that are given up. A packet ahead of
+ * a gap waits in the reorder queue.
+ *
+ *     flow_stream_op(streams, direction, op);
+ *     while ((event = flow_stream_next(streams, direction)))
+ *         ...
+ *
+ * An event is the stage's own and is valid until the next call of flow_stream_next. The stage knows
+ * nothing of what is above it: `conn`, `index` and the flags so marked are set from there.
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "bound.h"
+#include "finding.h"
+#include "flow/context/context.h"
+#include "op.h"
+
+enum {
+    FLOW_REORDER_PACKETS = RPCRDMA_BOUND(256, 4), /* ahead of a gap, per direction */
+    FLOW_REORDER_BYTES = RPCRDMA_BOUND(1 << 20, 2048),
+    FLOW_REORDER_TOTAL = RPCRDMA_BOUND(16 << 20, 4096), /* all directions */
+    /* of a Send, what is put together; RFC 8797 can say 256 KiB */
+    FLOW_SEND_MAX = RPCRDMA_BOUND(1 << 20, 2048),
+    FLOW_READS = RPCRDMA_BOUND(256, 16), /* outstanding Read requests per direction */
+};
+
+/* Where packets go: same layout as in the operation, so that one memcmp tells. */
+struct flow_path {
+    struct rpcrdma_address src, dst;
+    uint32_t qpn; /* dst's; iWARP: both ports, src first */
+};
+
+struct flow_conn;
+
+struct flow_direction {
+    struct flow_path path;
+    uint8_t carrier;
+    uint32_t handle; /* gives the direction, or NULL once it is gone: flow_direction_of */
+    uint64_t id;     /* never used again */
+    uint32_t pmtu;   /* bytes; 0: not known */
+    uint64_t lost;   /* packets that were given up */
+    uint64_t first_frame;
+    int64_t first_time_ns;
+    uint64_t last_frame; /* of what was sent to it and was of interest; 0: nothing yet */
+
+    /* set by the stage of connections */
+    struct flow_conn *conn;      /* NULL: nothing known; then nothing waits in the reorder queue */
+    uint8_t index;               /* which end of conn receives it */
+    bool foreign;                /* another protocol's: nothing of it is of interest */
+    bool claimed;                /* RPC-over-RDMA: every Send is worth putting together */
+    bool paired;                 /* its opposite is known; until then every request is told */
+    bool closed;                 /* disconnected */
+    uint32_t responses_unpaired; /* that named no known request */
+    uint64_t guess;              /* the direction that one of them seemed to name */
+};
+
+/* A whole Send, put together; or the part of it that was captured (caplen < len). */
+struct flow_send {
+    const uint8_t *data;
+    uint32_t caplen, len;
+    uint64_t frame, first_frame; /* of the packet that completed it, and of its first */
+    int64_t time_ns, first_time_ns;
+    uint32_t first_seq, last_seq; /* PSN; iWARP: both the MSN */
+    bool has_invalidate;
+    uint32_t invalidate;
+};
+
+/* One packet of an RDMA Write, its place worked out (the wire says it in the first packet only). */
+struct flow_write {
+    bool placed; /* false: its first packet was lost: rkey, address unknown */
+    uint32_t rkey;
+    uint64_t address; /* of this packet's payload */
+};
+
+/* PSNs [first, last] (iWARP: 0, 0) that were not captured and are given up; a whole Send or a Write
+ * of them may still come late. */
+struct flow_gap {
+    uint32_t first, last;
+    uint64_t frame; /* when it showed */
+    int64_t time_ns;
+};
+
+enum flow_stream_event_kind {
+    FLOW_STREAM_PACKET, /* a request that completes nothing: only while the opposite is not known */
+    FLOW_STREAM_SEND,
+    FLOW_STREAM_WRITE,
+    FLOW_STREAM_OP, /* any other operation */
+    FLOW_STREAM_GAP,
+    FLOW_STREAM_WAITS,   /* the reorder queue was empty and is not any more */
+    FLOW_STREAM_RESUMES, /* it is empty again */
+    FLOW_STREAM_PREVIEW, /* `send` is whole in the reorder queue: it will come in order, too */
+    FLOW_STREAM_FINDING,
+    FLOW_STREAM_RENEWED, /* the QP number belongs to another connection now: all that was known
+                          * ends, and the operation, which was not taken, is the first of something
+                          * new */
+};
+
+struct flow_stream_event {
+    enum flow_stream_event_kind kind;
+    bool taken;  /* a request in the order of PSNs: `seq` awaits its answer */
+    bool waited; /* from the reorder queue */
+    uint32_t seq;
+    uint64_t order;              /* frame by which to order it among the connection's */
+    const struct rpcrdma_op *op; /* OP, WRITE (with the payload) */
+    union {
+        struct flow_send send; /* SEND, PREVIEW */
+        struct flow_write write;
+        struct flow_gap gap;
+        struct rpcrdma_finding finding;
+    };
+};
+
+/* An RDMA Read request and how far it got. */
+struct flow_read {
+    uint32_t id;        /* counts the Read requests of the direction from 1 */
+    uint32_t seq;       /* PSN; iWARP: MSN */
+    uint32_t packets;   /* PSNs it takes; 0: not known (path MTU unknown). iWARP: 1 */
+    uint32_t rkey;      /* of the source: a segment's handle */
+    uint64_t address;   /* of the source: within a segment's offset and length */
+    uint32_t length;    /* bytes wanted */
+    uint32_t sink_stag; /* iWARP */
+    uint64_t sink_offset;
+    uint64_t frame;
+    int64_t time_ns;
+    bool answered; /* its last response was seen */
+};
+
+struct flow_streams;
+
+/* What the user selected as RPC-over-RDMA, whatever its bytes say. Copied. */
+struct flow_selection {
+    const uint32_t *qpns;
+    size_t n_qpns;
+    const uint16_t *tcp_ports; /* iWARP, of either end */
+    size_t n_tcp_ports;
+    bool all;
+};
+
+/* NULL when memory is short. `context` is borrowed. */
+struct flow_streams *flow_streams_new(struct flow_context *context,
+                                      const struct flow_selection *selection);
+/* All directions must be gone. NULL is fine. */
+void flow_streams_free(struct flow_streams *streams);
+
+bool flow_qpn_selected(const struct flow_streams *streams, uint32_t qpn);
+bool flow_ports_selected(const struct flow_streams *streams, uint16_t a, uint16_t b);
+bool flow_direction_selected(const struct flow_direction *dir);
+
+/*
+ * Directions, by path. _find and _get make one where there is none; NULL: the memory limit is
+ * reached, and something must go first. _seen and _lookup make none.
+ */
+struct flow_path flow_path_of(const struct rpcrdma_op *op);
+struct flow_direction *flow_direction_find(struct flow_streams *streams,
+                                           const struct rpcrdma_op *op);
+struct flow_direction *flow_direction_seen(struct flow_streams *streams,
+                                           const struct rpcrdma_op *op);
+struct flow_direction *flow_direction_get(struct flow_streams *streams,
+                                          const struct flow_path *path, uint8_t carrier);
+struct flow_direction *flow_direction_lookup(struct flow_streams *streams,
+                                             const struct flow_path *path);
+/* A handle outlives its direction, so that bounded tables need not be cleaned: with the id it then
+ * gives NULL. */
+struct flow_direction *flow_direction_of(const struct flow_streams *streams, uint32_t handle,
+                                         uint64_t id);
+/* Belongs to `conn` from now on, and is no longer among those that may go when memory is short. */
+void flow_direction_own(struct flow_streams *streams, struct flow_direction *dir,
+                        struct flow_conn *conn, int index);
+void flow_direction_free(struct flow_streams *streams, struct flow_direction *dir);
+/* The oldest that belongs to no connection, but for the `spare` youngest; or NULL. */
+struct flow_direction *flow_direction_unowned(const struct flow_streams *streams, uint32_t spare);
+/* Is the youngest of those now. */
+void flow_direction_refresh(struct flow_streams *streams, struct flow_direction *dir);
+
+/* A request towards the direction. It is borrowed until flow_stream_next returns NULL or RENEWED.
+ */
+void flow_stream_op(struct flow_streams *streams, struct flow_direction *dir,
+                    const struct rpcrdma_op *op);
+const struct flow_stream_event *flow_stream_next(struct flow_streams *streams,
+                                                 struct flow_direction *dir);
+/* Gaps that are known not to be filled will be given up; `all`: every one. flow_stream_next tells.
+ */
+void flow_stream_review(struct flow_direction *dir, bool all);
+/* The receiver acknowledged requests up to this PSN. */
+void flow_stream_acknowledged(struct flow_streams *streams, struct flow_direction *dir,
+                              uint32_t psn);
+/* The set-up tells the PSN of the first request. */
+void flow_stream_start(struct flow_direction *dir, uint32_t psn);
+/* Packets are in the reorder queue: the frame and the time of the first one. False: none are. */
+bool flow_stream_waits(const struct flow_direction *dir, uint64_t *frame, int64_t *time_ns);
+
+/* A Read request in order, kept to know its responses. NULL: no memory. */
+struct flow_read *flow_read_add(struct flow_streams *streams, struct flow_direction *dir,
+                                const struct rpcrdma_op *op);
+/* The Read request that the response answers, and where its payload goes; NULL: none known. */
+struct flow_read *flow_read_find(struct flow_direction *dir, const struct rpcrdma_op *op,
+                                 uint64_t *offset);
+/* How many Read requests of the direction are kept: their ids modulo this are distinct. */
+uint32_t flow_read_capacity(const struct flow_direction *dir);
+
+#endif

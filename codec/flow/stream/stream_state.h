@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef RPCRDMA_FLOW_STREAM_STREAM_STATE_H
+#define RPCRDMA_FLOW_STREAM_STREAM_STATE_H
+
+/*
+ * What the stage of streams keeps; for the files of this folder only.
+ *
+ *   direction.c      directions, by hash
+ *   selection.c      what the user selected
+ *   window.c         requests in the order of PSNs: duplicates, reordering, gaps
+ *   reorder.c        the reorder queue
+ *   send_assembly.c  Sends of several packets
+ *   preview.c        Sends that are whole in the reorder queue
+ *   acknowledge.c    what Acks, Naks and responses prove to have arrived
+ *   read_request.c   Read requests and their responses
+ */
+
+#include <string.h>
+
+#include "base/table.h"
+#include "flow/stream/stream.h"
+#include "wire/hot.h"
+
+enum {
+    STREAM_CACHE = 1024, /* directions found without the table; a power of two */
+    STREAM_GAPS = 4,     /* given-up gaps that a late packet may still fill */
+    STREAM_RECENT = 8,   /* Sends remembered to tell a duplicate from a QP number used again */
+    STREAM_EVENTS = 8,   /* of one step: a packet in order, a gap */
+};
+
+struct stream_reordered {
+    struct stream_reordered *next;
+    int64_t time_ns;
+    struct rpcrdma_op op; /* data points to `bytes` */
+    size_t size;
+    uint8_t bytes[];
+};
+
+struct stream_range {
+    uint32_t first, count;
+};
+
+/* A Send being put together. */
+struct stream_assembly {
+    bool active, hole; /* hole: what follows `have` is not in the buffer */
+    uint8_t *buffer;
+    uint32_t size, have; /* of the buffer; captured prefix */
+    uint32_t len;        /* on the wire */
+    uint32_t msn;        /* iWARP */
+    uint32_t first_seq;
+    uint64_t first_frame;
+    int64_t first_time_ns;
+};
+
+enum stream_review { STREAM_REVIEW_NONE, STREAM_REVIEW_TIME, STREAM_REVIEW_ALL };
+
+struct stream {
+    struct flow_direction pub; /* first */
+    uint32_t next;             /* PSN expected */
+    bool started;              /* next is valid */
+    bool fresh;                /* no packet yet */
+    bool resync;               /* next is a lower bound: an unknown number of PSNs was taken */
+    bool selected;             /* by the user */
+    bool has_far;
+    uint32_t far_next; /* PSN after that of a packet far from the others */
+    bool has_acked;
+    bool evident;   /* the gap before the reorder queue is known to be filled for the receiver */
+    uint32_t acked; /* highest PSN the receiver acknowledged */
+
+    /* the step in hand */
+    const struct rpcrdma_op *in_hand; /* given, not yet taken */
+    bool filling;                     /* what the gap held up is being taken */
+    enum stream_review review;
+    uint64_t order;                /* frame to order events by, while a gap fills; 0: its own */
+    struct stream_reordered *lent; /* an event is of this packet, */
+    uint8_t *buffer;               /* or of this buffer */
+    size_t buffer_size;
+
+    /* the Write in progress */
+    uint32_t write_psn, write_packets, write_rkey, write_length;
+    uint64_t write_address;
+
+    struct stream_reordered *reorder, *reorder_tail;
+    const struct stream_reordered *preview; /* the first packet of a Send at the queue's end */
+    uint32_t reorder_count, reorder_bytes;
+    uint32_t evident_packets; /* packets since the gap became evident */
+    int64_t evident_ns;
+
+    struct stream_assembly assembly;
+
+    struct flow_read *reads; /* a ring */
+    uint32_t reads_size, reads_first, reads_count, reads_id;
+
+    struct stream_range gaps[STREAM_GAPS];
+    uint32_t gap_next;
+    struct {
+        uint32_t psn;
+        uint8_t xid[4]; /* as on the wire */
+        bool set;
+    } recent[STREAM_RECENT];
+    uint32_t recent_next;
+
+    uint64_t hash;                /* of the path */
+    struct stream *chain;         /* next with the same hash */
+    struct stream *newer, *older; /* directions without connection, by creation */
+};
+
+struct stream_cached {
+    struct stream *stream; /* NULL: none */
+    uint64_t quick;        /* hash of its path: see direction.c */
+};
+
+struct stream_handle {
+    struct stream *stream;
+    uint32_t next_free; /* handle + 1; 0: none */
+};
+
+struct flow_streams {
+    struct flow_context *context;
+    uint32_t *qpns;
+    uint16_t *tcp_ports;
+    size_t n_qpns, n_tcp_ports;
+    bool all;
+
+    struct stream_cached cache[STREAM_CACHE];
+    struct flow_table table; /* path hash -> chain of directions */
+    struct stream_handle *handles;
+    uint32_t n_handles, handles_size, free_handle; /* free_handle: handle + 1; 0: none */
+    struct stream *newest, *oldest;                /* without connection */
+    uint32_t unowned;
+    size_t reorder_bytes;
+
+    struct flow_stream_event event[STREAM_EVENTS]; /* of the step in hand */
+    uint32_t events, told;
+};
+
+static inline struct stream *stream_of(struct flow_direction *dir)
+{
+    return (struct stream *)dir;
+}
+
+static inline const struct stream *stream_of_const(const struct flow_direction *dir)
+{
+    return (const struct stream *)dir;
+}
+
+/* window.c: appends an event; the caller fills it. */
+struct flow_stream_event *stream_event(struct flow_streams *streams, const struct stream *s,
+                                       enum flow_stream_event_kind kind);
+void stream_finding(struct flow_streams *streams, const struct stream *s, enum rpcrdma_rule_id rule,
+                    uint64_t arg0, uint64_t arg1);
+uint32_t stream_packets(const struct stream *s, uint32_t length);
+
+/* reorder.c */
+/* Room for one more packet of so many bytes. */
+bool stream_reorder_full(const struct flow_streams *streams, const struct stream *s,
+                         uint32_t bytes);
+/* Keeps a packet until what is before it has come. False: no memory. */
+bool stream_reorder_add(struct flow_streams *streams, struct stream *s,
+                        const struct rpcrdma_op *op);
+/* Takes the first one out of the queue. */
+struct stream_reordered *stream_reorder_pop(struct stream *s);
+void stream_reorder_release(struct flow_streams *streams, struct stream *s,
+                            struct stream_reordered *packet);
+void stream_reorder_free(struct flow_streams *streams, struct stream *s);
+
+/* send_assembly.c */
+void stream_assemble(struct flow_streams *streams, struct stream *s, const struct rpcrdma_op *op);
+/* Packets are missing; `goes_on`: what follows them is not the start of a Send. */
+void stream_assemble_gap(struct flow_streams *streams, struct stream *s, uint32_t packets,
+                         bool goes_on);
+void stream_assemble_free(struct flow_streams *streams, struct stream *s);
+struct flow_send stream_send_of(const struct rpcrdma_op *op);
+
+/* preview.c. A packet was put into the reorder queue; `follows`: at its end, and the packet there
+ * had the PSN before. */
+void stream_preview(struct flow_streams *streams, struct stream *s,
+                    const struct stream_reordered *packet, bool follows);
+
+/* read_request.c */
+void stream_reads_free(struct flow_streams *streams, struct stream *s);
+
+#endif
