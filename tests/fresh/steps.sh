@@ -1,0 +1,102 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-2-Clause
+# steps.sh WHO: what fresh.sh runs inside of a new system: as root, or as an ordinary user who may sudo.
+# Prints "FRESH step result seconds". A step that fails is told, and the others follow where they can.
+# RPCRDMA_STEPS names fewer: demo readme check install uninstall package.
+set -eu
+who=$1
+steps=${RPCRDMA_STEPS:-demo readme check install uninstall package}
+
+case $who in
+root)
+    home=/root
+    sudo=
+    chmod 700 /root
+    as() { sh -euc "$1"; }
+    ;;
+user)
+    home=/home/somebody
+    sudo=sudo
+    apt-get -qq update
+    DEBIAN_FRONTEND=noninteractive apt-get -qq -y --no-install-recommends install sudo >/dev/null
+    useradd --create-home --shell /bin/bash somebody
+    chmod 700 "$home"
+    echo 'somebody ALL=(ALL) NOPASSWD: ALL' >/etc/sudoers.d/somebody
+    as() { su -l somebody -c "set -eu; $1"; }
+    ;;
+esac
+tree=$home/rpcrdma
+failed=
+
+step() {
+    name=$1 command=$2
+    echo "== $name"
+    begun=$(date +%s)
+    if as "cd $tree; $command"; then
+        echo "FRESH $name ok $(($(date +%s) - begun))"
+    else
+        echo "FRESH $name FAILED $(($(date +%s) - begun))"
+        failed="$failed $name"
+    fi
+}
+
+# A command of README.md, as printed there.
+printed() {
+    sed -n "s|^    \(scripts/$1\) *\(#.*\)\?$|\1|p" "$tree/README.md" | head -n 1
+}
+
+# README's examples, with PATH as scripts/demo told to set it.
+readme() {
+    # shellcheck disable=SC2016
+    printf '%s\n' 'eval "$(sed -n "s/^    \(export PATH=.*\)/\1/p" build/demo.out)"
+        sed -n "s/^    \\\$ \(rpcrdma .*\)/\1/p" README.md >build/commands
+        [ -s build/commands ]
+        while read -r command; do
+            echo "+ $command"
+            status=0
+            sh -c "$command" </dev/null >/dev/null || status=$?
+            [ "$status" -le 1 ] || exit 1
+        done <build/commands'
+}
+
+installed() {
+    # shellcheck disable=SC2016
+    printf '%s\n' 'rpcrdma --version
+        man_page=$(find /usr -name "rpcrdma.1*"); [ -n "$man_page" ]
+        printf "#include <finding.h>\nint main(void) { return !rpcrdma_rule(RPCRDMA_RULE_TRUNCATED); }\n" >build/user.c
+        gcc build/user.c $(pkg-config --cflags --libs rpcrdma) -o build/user
+        ./build/user
+        if command -v tshark >/dev/null; then tshark -G plugins 2>/dev/null | grep -q "^rpcrdma.so"; fi'
+}
+
+as "git config --global --add safe.directory '*'; git clone -q /srv/fresh/rpcrdma.git $tree"
+for one in $steps; do
+    case $one in
+    demo) step demo "$(printed demo) >build.out; mkdir -p build; mv build.out build/demo.out; tail -n 20 build/demo.out" ;;
+    readme) step readme "$(readme)" ;;
+    check) step check "$(printed check)" ;;
+    install)
+        # what judges must not notice that our plugin is there
+        step install "$sudo cmake --install build/demo; $(installed)
+            [ ! -d build/release ] || ctest --test-dir build/release -R 'truth.v2|net.compare|plugin.judge'"
+        ;;
+    uninstall)
+        step uninstall "$sudo cmake --build build/demo --target uninstall >/dev/null
+            ! find /usr/local /usr/lib /usr/share -name '*rpcrdma*' -not -path '*/doc/*' | grep ."
+        ;;
+    package)
+        step package "DEB_BUILD_OPTIONS=nocheck scripts/package >build/package.log 2>&1 || { tail -n 60 build/package.log; false; }
+            $sudo env DEBIAN_FRONTEND=noninteractive apt-get -qq -y --no-install-recommends install ./build/deb/*.deb tshark
+            $(installed)
+            for test in decode plugin library; do
+                mkdir -p build/autopkgtest
+                AUTOPKGTEST_TMP=\$PWD/build/autopkgtest debian/tests/\$test
+            done
+            echo 'rpcrdma rpcrdma/capture boolean true' | $sudo debconf-set-selections
+            $sudo env DEBIAN_FRONTEND=noninteractive dpkg-reconfigure rpcrdma
+            ls -l /usr/libexec/rpcrdma/rpcrdma-capture
+            $sudo getcap /usr/libexec/rpcrdma/rpcrdma-capture | grep cap_net_raw"
+        ;;
+    esac
+done
+[ -z "$failed" ]
