@@ -9,6 +9,7 @@
 
 #include "net/net.h"
 #include "out/escape.h"
+#include "times.h"
 
 #define SECOND INT64_C(1000000000)
 
@@ -22,6 +23,9 @@ struct pipeline_private {
     int status;
     bool no_memory;
     uint64_t connections;
+    uint64_t set_back;   /* how often the capture's clock was */
+    int64_t set_back_ns; /* and by how much, at most */
+    int64_t latest_ns;   /* of the packet before */
     uint32_t link_known; /* the link type of the packet before */
     bool link_checked;
     uint32_t links_refused[N_LINKS];
@@ -156,6 +160,18 @@ static bool link_known(struct pipeline *pipeline, const struct source_packet *pa
     return true;
 }
 
+/* Packets that several queues of an interface took change places: that is no clock. */
+static void set_back(struct pipeline_private *private, int64_t by_ns)
+{
+    enum { QUEUES_NS = 10000000 };
+
+    if (by_ns < QUEUES_NS)
+        return;
+    private->set_back++;
+    if (by_ns > private->set_back_ns)
+    private->set_back_ns = by_ns;
+}
+
 static void packet(struct pipeline *pipeline, const struct source_packet *one)
 {
     struct pipeline_private *private = pipeline->private;
@@ -164,14 +180,18 @@ static void packet(struct pipeline *pipeline, const struct source_packet *one)
         struct source_interface interface = {0};
 
         pipeline->clock.started = true;
-        pipeline->clock.start_ns = one->packet.time_ns;
+        pipeline->clock.start_ns = private->latest_ns = one->packet.time_ns;
         if (source_interface(private->source, one->interface, &interface))
             pipeline->clock.nanoseconds = interface.ticks > 1000000;
     }
     pipeline->clock.frame = one->packet.frame;
     pipeline->clock.now_ns = one->packet.time_ns;
-    if (link_known(pipeline, one))
-        rpcrdma_net_packet(private->net, &one->packet);
+    if (!link_known(pipeline, one))
+        return;
+    if (one->packet.time_ns < private->latest_ns)
+        set_back(private, time_less(private->latest_ns, one->packet.time_ns));
+    private->latest_ns = one->packet.time_ns;
+    rpcrdma_net_packet(private->net, &one->packet);
 }
 
 static inline bool enough(const struct pipeline *pipeline)
@@ -278,6 +298,24 @@ static void say_nothing_found(const struct pipeline *pipeline)
              stats->rdma > 0 ? "; --port or --qpn can say which connections carry it" : "");
 }
 
+/* What a reader of results would not expect of them. */
+static void say_what_is_missing(const struct pipeline *pipeline)
+{
+    const struct pipeline_private *private = pipeline->private;
+    uint64_t too_deep = private->net ? rpcrdma_net_stats(private->net)->too_deep : 0;
+    const char *input = options_input(pipeline->options);
+
+    if (private->set_back > 0)
+        complain("%s: the clock of the capture was set back %" PRIu64 " time%s, by up to %.3f s: "
+                 "lengths of time across that are wrong, or left out",
+                 input, private->set_back, private->set_back == 1 ? "" : "s",
+                 (double)private->set_back_ns / 1e9);
+    if (too_deep > 0)
+        complain("%s: %" PRIu64 " packet%s not decoded: too many Ethernet and IP headers within "
+                 "each other",
+                 input, too_deep, too_deep == 1 ? " was" : "s were");
+}
+
 static bool start(struct pipeline *pipeline)
 {
     const struct options *options = pipeline->options;
@@ -334,8 +372,10 @@ int pipeline_run(struct pipeline *pipeline, const struct rpcrdma_flow_sink *sink
     } else {
         say_nothing_found(pipeline);
     }
-    if (!pipeline->options->quiet)
+    if (!pipeline->options->quiet) {
+        say_what_is_missing(pipeline);
         source_report(private.source, on_report, NULL);
+    }
     rpcrdma_flow_free(private.flow);
     rpcrdma_net_free(private.net);
     source_close(private.source);

@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "net/packet/layer.h"
 #include "net/iwarp/tcp.h"
+#include "net/packet/layer.h"
 
 struct rpcrdma_net *rpcrdma_net_new(const struct rpcrdma_net_config *config,
                                     const struct rpcrdma_net_sink *sink)

@@ -145,6 +145,18 @@ static uint64_t seen(const struct rpc_chunk_map *chunk_map, const struct rpc_chu
     return sum;
 }
 
+/* Whether a length of time is one: the clock may have been set back meanwhile. */
+static bool length_of_time(struct flow_rpcs *rpcs, struct rpc_transaction *t, bool known,
+                           const char *what, int64_t *ns)
+{
+    if (!known || *ns >= 0)
+        return known;
+    rpc_add_finding(rpcs, t, RPCRDMA_RULE_TIME_BACKWARDS, t->pub.reply_frame, what,
+                    (uint64_t)(-*ns) / 1000, 0, 0);
+    *ns = 0;
+    return false;
+}
+
 /* Tells it, with what was found on the way, and forgets it. */
 void rpc_finish(struct flow_rpcs *rpcs, struct rpc_transaction *t)
 {
@@ -172,8 +184,9 @@ void rpc_finish(struct flow_rpcs *rpcs, struct rpc_transaction *t)
     pub->complete = t->call_complete && t->reply_complete;
     pub->has_latency = t->has_call && pub->reply_frame != 0;
     pub->latency_ns = pub->has_latency ? pub->reply_time_ns - pub->call_time_ns : 0;
-    pub->has_rdma = t->rdma_last_ns != 0;
+    pub->has_latency = length_of_time(rpcs, t, pub->has_latency, "RPC", &pub->latency_ns);
     pub->rdma_ns = t->rdma_last_ns - t->rdma_first_ns;
+    pub->has_rdma = length_of_time(rpcs, t, t->rdma_last_ns != 0, "RDMA", &pub->rdma_ns);
     pub->direction_known =
         flow_conn_public_const(t->conn)->role[pub->caller_end] != RPCRDMA_ROLE_UNKNOWN;
     pub->reverse = flow_conn_public_const(t->conn)->role[pub->caller_end] == RPCRDMA_ROLE_SERVER;

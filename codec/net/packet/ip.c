@@ -193,9 +193,20 @@ static enum rpcrdma_verdict ipv6(struct rpcrdma_layer *l)
     return extension(l, p[6]);
 }
 
+bool rpcrdma_layer_deeper(struct rpcrdma_layer *l)
+{
+    if (++l->depth <= RPCRDMA_LAYER_DEPTH)
+        return true;
+    l->net->stats.too_deep++;
+    if (!l->net->told_depth)
+        rpcrdma_layer_finding(l, RPCRDMA_RULE_TUNNEL_DEPTH, NULL, RPCRDMA_LAYER_DEPTH, 0);
+    l->net->told_depth = true;
+    return false;
+}
+
 enum rpcrdma_verdict rpcrdma_layer_ip(struct rpcrdma_layer *l)
 {
-    if (++l->depth > RPCRDMA_LAYER_DEPTH)
+    if (!rpcrdma_layer_deeper(l))
         return RPCRDMA_IS_OTHER;
     if (rpcrdma_cursor_captured(&l->c) == 0) {
         rpcrdma_cursor_take(&l->c, 1, "IP header");

@@ -27,7 +27,7 @@ struct rpcrdma_net {
     bool check_crc;           /* MPA's CRCs are checked */
     struct rpcrdma_tcp *tcp;
     struct rpcrdma_op op;                /* of RoCE and InfiniBand: bth.c */
-    bool told_truncated, told_ip_length; /* findings that are given once, not per packet */
+    bool told_truncated, told_ip_length, told_depth; /* findings that are given once, not per packet */
 };
 
 struct rpcrdma_layer {
@@ -44,6 +44,9 @@ struct rpcrdma_layer {
 };
 
 enum { RPCRDMA_LAYER_DEPTH = 16 };
+
+/* ip.c. One header more: false where that is one too many, and then it was told. */
+bool rpcrdma_layer_deeper(struct rpcrdma_layer *l);
 
 /* LINKTYPE_ values of capture files, https://www.tcpdump.org/linktypes.html */
 enum {

@@ -62,7 +62,7 @@ enum rpcrdma_verdict rpcrdma_layer_ethernet(struct rpcrdma_layer *l)
 {
     const uint8_t *mac = rpcrdma_cursor_take(&l->c, 14, "Ethernet header");
 
-    if (++l->depth > RPCRDMA_LAYER_DEPTH)
+    if (!rpcrdma_layer_deeper(l))
         return RPCRDMA_IS_OTHER;
     if (!mac)
         return rpcrdma_layer_failed(l, false);

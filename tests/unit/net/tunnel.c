@@ -229,6 +229,7 @@ static void cut_by_the_mirror(void **state)
 static void nested(void **state)
 {
     struct seen *s = seen_new(NULL);
+    int told = 0;
 
     (void)state;
     b.n = 0;
@@ -252,7 +253,11 @@ static void nested(void **state)
     put_ip();
     give(s, 1, &b);
     assert_int_equal(rpcrdma_net_stats(s->net)->other, 2);
+    assert_int_equal(rpcrdma_net_stats(s->net)->too_deep, 2);
     assert_int_equal(s->n, 1);
+    for (size_t i = 0; i < s->n_findings; i++)
+        told += s->finding[i].rule == RPCRDMA_RULE_TUNNEL_DEPTH;
+    assert_int_equal(told, 1); /* once; and counted */
     seen_free(s);
 }
 

@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""What cannot be shown as it is is told: a clock that was set back, tunnels within tunnels."""
+import json
+import os
+import struct
+import subprocess
+
+import command
+
+COMMANDS = ('decode', 'rpcs', 'connections', 'credits', 'check')
+HOUR = 3600 * 10**9
+
+
+class Silent(command.CommandTest):
+    def said(self, *arguments):
+        run = subprocess.run([command.RPCRDMA, *arguments], capture_output=True, check=False, timeout=60)
+        self.assertEqual(run.returncode, 0, run.stderr)
+        self.stderr = run.stderr.decode()
+        return run.stdout.decode()
+
+    def test_clock_set_back(self):
+        """Between a Call and its Reply the clock goes back by an hour."""
+        packets = self.packets()
+        lines = [json.loads(line) for line in self.run_command('rpcs', '--json', command.capture()).splitlines()]
+        one = next(line for line in lines if line['reply_frame'] - line['call_frame'] > 1 and line['call_frame'] > 200)
+        path = os.path.join(self.folder, 'back.pcap')
+        command.pcap.write(path, [p._replace(time_ns=p.time_ns - HOUR * (p.frame > one['call_frame']))
+                                  for p in packets])
+        for what in COMMANDS:
+            self.said(what, path)
+            self.assertRegex(self.stderr, r'(?m)^rpcrdma: \S+: the clock of the capture was set back 1 time, by up '
+                                          r'to 3\d{3}\.\d{3} s: ', what)
+        out = self.said('rpcs', path)
+        self.assertNotRegex(out, r'-[0-9.]+ ms')
+        back = [json.loads(line) for line in self.said('rpcs', '--json', path).splitlines()]
+        self.assertEqual(len(back), len(lines))
+        back = {(line['connection'], line['xid'], line['call_frame']): line for line in back}
+        for was in lines:
+            now = back[was['connection'], was['xid'], was['call_frame']]
+            if was['call_frame'] == one['call_frame']:
+                self.assertNotIn('latency_ns', now)
+                self.assertIn('time-backwards', {finding['rule'] for finding in now['findings']})
+            elif 'latency_ns' in now:
+                self.assertEqual(now['latency_ns'], was['latency_ns'])
+        for line in self.said('rpcs', '--summary', '--json', path).splitlines():
+            for value in json.loads(line).get('latency_ns', {}).values():
+                self.assertGreaterEqual(value, 0)
+
+    def test_clocks_that_do_not_go_back(self):
+        for name in os.listdir(command.CAPTURES):
+            if os.path.exists(command.capture(name)):
+                self.said('connections', command.capture(name))
+                self.assertNotIn('set back', self.stderr)
+
+    def test_tunnels(self):
+        """Ethernet in GRE in IP in Ethernet, over and over."""
+        inner = self.packets()[50].data
+
+        def nest(data, times):
+            for _ in range(times):
+                gre = struct.pack('>HH', 0, 0x6558) + data
+                header = struct.pack('>BBHHHBBH4s4s', 0x45, 0, 20 + len(gre), 0, 0, 64, 47, 0, bytes(4), bytes(4))
+                data = bytes(12) + b'\x08\x00' + header + gre
+            return data
+
+        for times, deep in ((2, False), (9, True)):
+            path = self.file(command.pcap_header() + command.pcap_packet(nest(inner, times)) * 3)
+            for what in COMMANDS:
+                out = self.said(what, '--qpn', '17', path)
+                said = 'rpcrdma: ' + path + ': 3 packets were not decoded: too many Ethernet and IP headers'
+                self.assertEqual(said in self.stderr, deep, f'{what}: {self.stderr}')
+                if what == 'decode':
+                    self.assertEqual('tunnel-depth' in out, deep)
+
+
+command.main()
