@@ -23,7 +23,7 @@ grep -q "^## \[$version\]" CHANGELOG.md || {
     echo "$0: CHANGELOG.md has no heading for $version" >&2
     exit 1
 }
-sed -n 1p debian/changelog | grep -q "($version-" || {
+git -C "$source" show HEAD:debian/changelog | sed -n 1p | grep -q "($version-" || {
     echo "$0: debian/changelog is not at $version" >&2
     exit 1
 }
