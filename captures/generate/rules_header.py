@@ -34,7 +34,7 @@ def segment_wrap(c, breaks):
     c.reply(xid, struct.pack('>II', 2, 0), write=[[{**chunk[0], 'length': 0}]])
 
 
-@case('read-position-alignment', 'rpc-position')
+@case('read-position-alignment', 'rpc-position', 'arg-not-eligible')
 def position_alignment(c, breaks):
     c.getattr()
     c.write((4096,), position=WRITE_AT + 2 if breaks else None)

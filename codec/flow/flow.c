@@ -192,6 +192,8 @@ RPCRDMA_HOT static void deliver_op(struct rpcrdma_flow *flow, struct flow_conn *
         break;
     case RPCRDMA_OP_NAK:
     case RPCRDMA_OP_TERMINATE:
+        if (flow->rpcs)
+            flow_rpc_nak(flow->rpcs, conn, sender, op);
         if (flow->credits)
             flow_credit_nak(flow->credits, conn, sender, op);
         break;

@@ -80,6 +80,19 @@ static enum rpcrdma_binding_verdict walk(const struct rpcrdma_rpc *reply,
     return verdict(&compound.xdr.in, rpcrdma_compound_exact(&compound));
 }
 
+bool rpcrdma_binding_arguments(const struct rpcrdma_rpc *call, const void *data, size_t caplen,
+                               size_t len, const struct rpcrdma_reduction *reduction)
+{
+    const struct result *item = find(arguments, call);
+    struct rpcrdma_xdr x = {.in = rpcrdma_cursor_init(data, caplen, len), .reduction = reduction};
+
+    if (!item)
+        return false;
+    rpcrdma_cursor_take(&x.in, call->body_off, "RPC header");
+    rpcrdma_xdr_step(&x, item->grammar);
+    return !x.ineligible && (x.gap == reduction->n_gaps || x.in.status != RPCRDMA_OK);
+}
+
 enum rpcrdma_binding_verdict rpcrdma_binding_place(const struct rpcrdma_rpc *reply,
                                                    const struct rpcrdma_rpc *call, bool reverse,
                                                    const void *data, size_t caplen, size_t len,

@@ -70,6 +70,7 @@ static bool step_gap(struct rpcrdma_xdr *x, uint32_t n)
         step_reduced(x, n, gap->length);
         return true;
     }
+    x->ineligible = true; /* it begins in what is no item that could be taken out */
     rpcrdma_cursor_fail(&x->in, RPCRDMA_MALFORMED, x->in.off, "read chunk position");
     return true;
 }
@@ -89,6 +90,9 @@ static bool step_write_chunk(struct rpcrdma_xdr *x, uint32_t n, bool *placed)
     if (written == 0) {
         if (first) {
             *placed = true;
+            if (n > 0 && x->places)
+                x->places[x->chunk] = (struct rpcrdma_insertion){
+                    .inlined = true, .operation = x->operation, .length = n};
             x->chunk++;
         }
         return false;
@@ -128,7 +132,11 @@ static void step_opaque(struct rpcrdma_xdr *x, bool eligible, bool *placed)
         rpcrdma_cursor_take(&x->in, bulk->pad, "alignment");
     }
     if (x->reduction) {
-        if (step_gap(x, n) || (eligible && step_write_chunk(x, n, placed)))
+        if (step_gap(x, n)) {
+            x->ineligible = x->ineligible || !eligible;
+            return;
+        }
+        if (eligible && step_write_chunk(x, n, placed))
             return;
     }
     if (x->in.status == RPCRDMA_OK && n > rpcrdma_cursor_left(&x->in)) {

@@ -34,6 +34,7 @@ struct rpcrdma_gap {
 /* Where a write chunk's bytes belong. */
 struct rpcrdma_insertion {
     bool placed;
+    bool inlined;       /* not placed: the chunk came back unused, the item of `length` is inline */
     bool misfit;        /* the chunk's length is neither the item's nor the padded item's */
     bool pad_inline;    /* the item's padding is in the stream, at `offset` */
     uint32_t operation; /* of a COMPOUND: which one, from 0 */
@@ -65,6 +66,7 @@ struct rpcrdma_xdr {
     struct rpcrdma_insertion *places;          /* n_chunks entries, or NULL */
     uint32_t operation;                        /* goes into the insertions */
     size_t gap, chunk;                         /* next of each */
+    bool ineligible; /* a gap is at something else than an item 'd' */
     uint64_t removed; /* bytes of the unreduced stream before in.off that are not in it */
 };
 

@@ -56,6 +56,20 @@ struct opening {
     bool short_of_memory;
 };
 
+/* Bytes that two chunks offer under one handle, both of them outstanding. A tiny segment that
+ * clients offer for XDR padding is every Call's. */
+static void check_shared(const struct opening *o, const struct flow_region *region)
+{
+    enum { PAD = 4 };
+    const struct flow_region *other = o->rpcs->regions.displaced;
+    const struct rpc_transaction *t = other ? other->owner : NULL;
+
+    if (!t || region->length <= PAD || other->length <= PAD || !flow_conn_saw_all(o->t->conn))
+        return;
+    rpc_add_finding(o->rpcs, o->t, RPCRDMA_RULE_HANDLE_SHARED, o->t->pub.call_frame, NULL,
+                    region->handle, t->pub.xid, t->pub.call_frame);
+}
+
 static void add_region(struct opening *o, struct rpc_chunk *chunk,
                        const struct rpcrdma_segment *segment, enum rpc_use use, bool keep)
 {
@@ -66,6 +80,7 @@ static void add_region(struct opening *o, struct rpc_chunk *chunk,
     if (!flow_region_open(&o->rpcs->regions, region, flow_conn_id(o->t->conn), (uint8_t)o->end,
                           segment->handle, segment->offset, segment->length, keep))
         o->short_of_memory = true;
+    check_shared(o, region);
     chunk->count++;
     chunk->length += segment->length;
 }

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+#include "flow/rpc/check.h"
 #include "flow/rpc/reconstruct_chunks.h"
 
 #include "upper/compound.h"
@@ -116,8 +117,11 @@ void rpc_call_names(struct flow_rpcs *rpcs, struct rpc_transaction *t, const uin
         t->stream_told = true;
         tell_stream(rpcs, t, RPCRDMA_DIRECTION_CALL, &rpc, &reduced, data, caplen, len);
     }
-    if (!rpcrdma_compound_begin(&it, &rpc, &rpc, is_reverse(t), data, caplen, len, &reduced, NULL))
+    if (!rpcrdma_compound_begin(&it, &rpc, &rpc, is_reverse(t), data, caplen, len, &reduced,
+                                NULL)) {
+        rpcrdma_ddp_call(&rpc, data, caplen, len, &reduced, &t->ddp);
         return;
+    }
     pub->compound = true;
     pub->callback = it.callback;
     while (rpcrdma_compound_next(&it, &op)) {
@@ -126,7 +130,9 @@ void rpc_call_names(struct flow_rpcs *rpcs, struct rpc_transaction *t, const uin
             return;
         }
         pub->operations[pub->n_operations++] = op.number;
+        rpcrdma_ddp_operation(&it, &op, &t->ddp);
     }
+    rpcrdma_ddp_compound(&it, &t->ddp);
     pub->operations_cut = !it.has_count || pub->n_operations < it.declared;
 }
 
@@ -253,6 +259,7 @@ void rpc_call_deliver(struct flow_rpcs *rpcs, struct rpc_transaction *t)
     if (t->msgp)
         data = unalign(&m, data, &caplen, t->align, t->header_length);
     rpc_call_names(rpcs, t, data, caplen, (size_t)rpcs->base.length);
+    rpc_check_call(rpcs, t);
     reconstruct_compose(&m);
     holes = reconstruct_tell_holes(&m, rpcs->whole.count);
     t->call_complete = !holes.lost && !m.fault && !t->no_length && !t->malformed && !t->open &&
@@ -329,9 +336,9 @@ static void returned_writes(struct reconstruct *m)
         reconstruct_finding(m, RPCRDMA_RULE_RPC_WRITE_LIST, n_offered, m->n_writes, 0);
 }
 
-/* Asks the binding for the places. Returns what it says in words, for chunks without one. */
-static const char *place(struct reconstruct *m, const uint8_t *data, size_t caplen, size_t len,
-                         const struct rpcrdma_rpc *rpc)
+/* Asks the binding for the places. */
+static enum rpcrdma_binding_verdict place(struct reconstruct *m, const uint8_t *data, size_t caplen,
+                                          size_t len, const struct rpcrdma_rpc *rpc)
 {
     struct rpcrdma_reduction reduced = reduction(m->rpcs, m->reads);
     enum rpcrdma_binding_verdict verdict;
@@ -348,7 +355,7 @@ static const char *place(struct reconstruct *m, const uint8_t *data, size_t capl
         }
     if (verdict == RPCRDMA_BINDING_MISFIT && m->pad_inline)
         m->fault = true;
-    return rpcrdma_binding_verdict_text(verdict);
+    return verdict;
 }
 
 void rpc_reply_deliver(struct flow_rpcs *rpcs, struct rpc_transaction *t,
@@ -363,6 +370,7 @@ void rpc_reply_deliver(struct flow_rpcs *rpcs, struct rpc_transaction *t,
                             .first_finding = t->findings ? t->findings->count : 0};
     size_t n = message->write.count + (answer->chunk_map ? answer->chunk_map->n_reads : 0);
     const char *why = "its place is not known";
+    enum rpcrdma_binding_verdict verdict = RPCRDMA_BINDING_UNKNOWN;
     struct rpcrdma_rpc rpc = {0};
     struct rpcrdma_rpc_message out;
     struct reconstruct_holes holes;
@@ -378,8 +386,11 @@ void rpc_reply_deliver(struct flow_rpcs *rpcs, struct rpc_transaction *t,
         rpcrdma_rpc_decode(data, caplen, (size_t)rpcs->base.length, &rpc);
     if (reserve(rpcs, n < RPC_SEGMENTS ? n : RPC_SEGMENTS)) {
         returned_writes(&m);
-        if (m.n_writes > 0 || (m.reads && m.reads->n_reads > 0))
-            why = place(&m, data, caplen, (size_t)rpcs->base.length, &rpc);
+        if (m.n_writes > 0 || (m.reads && m.reads->n_reads > 0)) {
+            verdict = place(&m, data, caplen, (size_t)rpcs->base.length, &rpc);
+            why = rpcrdma_binding_verdict_text(verdict);
+        }
+        rpc_check_reply(&m, &rpc, verdict, data, caplen, (size_t)rpcs->base.length);
     } else {
         t->dropped = true;
     }

@@ -31,8 +31,8 @@ struct flow_region {
     uint64_t conn; /* id of the connection */
     uint64_t offset;
     uint32_t handle, length;
-    uint8_t end; /* who advertised it */
-    uint8_t use; /* the owner's */
+    uint8_t end;             /* who advertised it */
+    uint8_t use;             /* the owner's */
     bool open, keep, spared; /* spared: outlived an invalidation of its handle */
     bool dropped;            /* bytes were not kept because memory was short */
     uint32_t seen, captured; /* bytes, each counted once */
@@ -50,7 +50,8 @@ struct flow_region {
 struct flow_regions {
     struct flow_table table; /* (connection, end, handle) -> top of the tree */
     struct flow_memory *memory;
-    struct flow_region *last; /* found last; NULL: none that is open */
+    struct flow_region *displaced; /* by the region opened last; NULL: none */
+    struct flow_region *last;      /* found last; NULL: none that is open */
 };
 
 /* Opens a zeroed region. An open one that the same end advertised under the same handle and that

@@ -130,8 +130,10 @@ static void make_way(struct flow_regions *regions, uint64_t key, struct place p,
         return;
     for (int spared = 0; spared < 2; spared++) {
         p.spared = spared;
-        while ((r = holder(&root, p)) || (r = first_in(&root, p, length)))
+        while ((r = holder(&root, p)) || (r = first_in(&root, p, length))) {
+            regions->displaced = r;
             leave(regions, &root, r);
+        }
     }
     put_root(regions, key, root);
 }
@@ -150,6 +152,7 @@ bool flow_region_open(struct flow_regions *regions, struct flow_region *region, 
     region->length = length;
     region->keep = keep;
     region->spared = false;
+    regions->displaced = NULL;
     if (length == 0)
         return true; /* nothing can be moved to it */
     p = place_of(region);

@@ -17,7 +17,7 @@ static struct rpc_transaction *call_begin(struct flow_rpcs *rpcs, struct flow_co
 {
     uint32_t xid = m->message->message->xid, connection;
     struct rpc_transaction *t = rpc_transaction_find(rpcs, conn, m->sender, xid);
-    uint64_t frame;
+    uint64_t frame, outstanding = 0;
 
     if (t && t->open && !rpc_part_starts(m))
         return t;
@@ -34,6 +34,8 @@ static struct rpc_transaction *call_begin(struct flow_rpcs *rpcs, struct flow_co
         t->pub.retransmitted = true;
         rpc_add_finding(rpcs, t, RPCRDMA_RULE_RPC_AGAIN, m->send->frame, NULL,
                         flow_conn_public_const(conn)->number, t->pub.call_frame, 0);
+        rpc_add_finding(rpcs, t, RPCRDMA_RULE_XID_OUTSTANDING, m->send->frame, NULL, xid,
+                        t->pub.call_frame, 0);
         rpc_parts_free(rpcs, &t->parts);
         rpc_forget_reads(t);
         rpc_chunk_map_free(rpcs, t->chunk_map);
@@ -41,6 +43,8 @@ static struct rpc_transaction *call_begin(struct flow_rpcs *rpcs, struct flow_co
         t->pending = 0;
         return t;
     }
+    if (t && t->has_call && t->pub.reply_frame == 0 && !t->reply.ready)
+        outstanding = t->pub.call_frame;
     if (t)
         rpc_cut_short(rpcs, t);
     t = rpc_begin(rpcs, conn, m->sender, xid);
@@ -49,6 +53,9 @@ static struct rpc_transaction *call_begin(struct flow_rpcs *rpcs, struct flow_co
     t->has_call = true;
     t->pub.call_frame = m->send->frame;
     t->pub.call_time_ns = m->send->time_ns;
+    if (outstanding > 0)
+        rpc_add_finding(rpcs, t, RPCRDMA_RULE_XID_OUTSTANDING, m->send->frame, NULL, xid,
+                        outstanding, 0);
     if (rpc_retransmit_seen(rpcs, t, &frame, &connection)) {
         t->pub.retransmitted = true;
         rpc_add_finding(rpcs, t, RPCRDMA_RULE_RPC_AGAIN, m->send->frame, NULL, connection, frame,

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "flow/rpc/rpc_state.h"
 
+#include "flow/rpc/check.h"
+
 /* What ends a transaction: a Reply, at once or when the data it speaks of has come; an RDMA error.
  */
 
@@ -85,6 +87,9 @@ void rpc_reply(struct flow_rpcs *rpcs, struct flow_conn *conn, const struct flow
             return;
         rpc_note_header(t, m->message->call);
     }
+    rpc_of(conn)->replied_ns[caller] = m->send->time_ns;
+    if (m->send->has_invalidate)
+        rpc_check_invalidate(rpcs, t, m->send);
     note_reply(t, m);
     part = rpc_part_of(&t->reply.parts, m);
     if (m->continues) {

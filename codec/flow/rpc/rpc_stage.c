@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+#include "flow/rpc/check.h"
 #include "flow/rpc/rpc_state.h"
 
 /* A Call opens a transaction and its segments, data is placed in them, a Reply ends
@@ -20,6 +21,8 @@ void flow_rpc_message(struct flow_rpcs *rpcs, struct flow_conn *conn, const stru
         rpc_check_held(rpcs, m->send->time_ns);
     if (!(msg->present & RPCRDMA_HAS_XID) || !rpc_conn_get(rpcs, conn))
         return;
+    if (msg->status == RPCRDMA_MALFORMED)
+        rpc_of(conn)->malformed[1 - m->sender]++;
     switch (msg->kind) {
     case RPCRDMA_KIND_ERROR:
         rpc_error(rpcs, conn, m);
@@ -125,7 +128,8 @@ void flow_rpc_write(struct flow_rpcs *rpcs, struct flow_conn *conn, int sender,
                               write->rkey, write->address);
     if (region && region->use == RPC_WRITE)
         data_transfer(rpcs, region, write->address - region->offset, op);
-    else if (op->len > 0)
+    else if (op->len > 0 && !rpc_check_retired(rpcs, conn, 1 - sender, write->rkey, write->address,
+                                               op->frame, "Write"))
         unknown(rpcs, conn, op, write->rkey, "Write");
 }
 
@@ -142,8 +146,10 @@ void flow_rpc_read_request(struct flow_rpcs *rpcs, struct flow_conn *conn, int s
     if (region && region->use == RPC_WRITE)
         region = NULL;
     rpc_read_map_add(rpcs, &c->reads[sender], capacity, read->id, region);
-    if (!region)
+    if (!region) {
+        rpc_check_retired(rpcs, conn, 1 - sender, read->rkey, read->address, read->frame, "Read");
         return;
+    }
     t = region->owner;
     rpc_data_transfer_emit(rpcs, region, RPCRDMA_OP_READ_REQUEST, read->frame,
                            read->address - region->offset, read->length);
@@ -168,6 +174,23 @@ void flow_rpc_read_response(struct flow_rpcs *rpcs, struct flow_conn *conn, int 
     region = c && read ? rpc_read_map_find(&c->reads[1 - sender], read->id) : NULL;
     if (region)
         data_transfer(rpcs, region, read->address + offset - region->offset, op);
+}
+
+/* Receives that short or malformed messages took are not posted again by every receiver. */
+void flow_rpc_nak(struct flow_rpcs *rpcs, struct flow_conn *conn, int sender,
+                  const struct rpcrdma_op *op)
+{
+    struct rpc_conn *c = rpc_of(conn);
+
+    if (!c || op->kind != RPCRDMA_OP_NAK || op->nak != RPCRDMA_NAK_RNR ||
+        c->malformed[sender] == 0 || c->told_malformed)
+        return;
+    c->told_malformed = true;
+    flow_report(rpcs->context, flow_conn_public_const(conn),
+                &(struct rpcrdma_finding){.rule = RPCRDMA_RULE_MALFORMED_THEN_RNR,
+                                          .frame = op->frame,
+                                          .offset = -1,
+                                          .arg = {c->malformed[sender]}});
 }
 
 void flow_rpc_close(struct flow_rpcs *rpcs, struct flow_conn *conn)
@@ -217,6 +240,7 @@ void flow_rpcs_free(struct flow_rpcs *rpcs)
     rpc_iovec_free(rpcs, &rpcs->whole);
     rpc_iovec_free(rpcs, &rpcs->spare);
     flow_release(memory, rpcs->flat, rpcs->flat_size);
+    flow_release(memory, rpcs->slots, RPC_SLOTS * sizeof(*rpcs->slots));
     flow_release(memory, rpcs->again, RPC_RETRANSMIT * sizeof(*rpcs->again));
     flow_release(memory, rpcs->lengths, rpcs->lists_size * sizeof(*rpcs->lengths));
     flow_release(memory, rpcs->gaps, rpcs->lists_size * sizeof(*rpcs->gaps));

@@ -34,6 +34,9 @@ void flow_rpc_read_request(struct flow_rpcs *rpcs, struct flow_conn *conn, int s
 void flow_rpc_read_response(struct flow_rpcs *rpcs, struct flow_conn *conn, int sender,
                             const struct flow_read *read, uint64_t offset,
                             const struct rpcrdma_op *op);
+/* `sender` refuses a request. */
+void flow_rpc_nak(struct flow_rpcs *rpcs, struct flow_conn *conn, int sender,
+                  const struct rpcrdma_op *op);
 /* Nothing more will come: what is outstanding is told, and forgotten. */
 void flow_rpc_close(struct flow_rpcs *rpcs, struct flow_conn *conn);
 

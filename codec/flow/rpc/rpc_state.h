@@ -26,11 +26,14 @@
 #include "flow/rpc/region.h"
 #include "flow/rpc/rpc_stage.h"
 #include "upper/binding.h"
+#include "upper/ddp.h"
 
 enum {
     RPC_CALLS = RPCRDMA_BOUND(4096, 4), /* per connection and caller */
     RPC_SEGMENTS = 4096,                /* of one message; Linux offers at most a few dozen */
     RPC_HELD = RPCRDMA_BOUND(1024, 2),  /* Replies that wait for data */
+    RPC_SLOTS = 1024,                   /* of sessions, remembered */
+    RPC_RETIRED = 32,                   /* regions whose Call was answered; a power of two */
     RPC_RETRANSMIT = 4096,              /* Calls remembered to be known again; a power of two */
 };
 /* A Reply that came before its data waits this long: the data travelled before it (a Write) or was
@@ -95,6 +98,20 @@ struct rpc_reply {
     bool waits;
 };
 
+/* The last request of a session's slot (RFC 8881 section 2.10.6). */
+struct rpc_slot {
+    uint64_t key, conn, frame; /* key 0: free */
+    uint32_t seqid, xid;
+    bool outstanding;
+};
+
+/* A region whose Call was answered. */
+struct rpc_retired {
+    uint64_t offset, frame; /* frame: of the Reply */
+    uint32_t handle, length, xid;
+    uint8_t end;
+};
+
 /* A transaction. */
 struct rpc_transaction {
     struct rpcrdma_transaction pub;
@@ -116,6 +133,8 @@ struct rpc_transaction {
     struct rpc_chunk_map *chunk_map;
 
     struct rpc_reply reply;
+    struct rpcrdma_ddp ddp; /* what its arguments say of chunks */
+    struct rpc_slot *slot;  /* NULL: none */
     bool reply_complete;
     int64_t rdma_first_ns, rdma_last_ns;
     uint64_t last_frame; /* of the last RDMA packet, for the frame that completes the Call */
@@ -142,6 +161,11 @@ struct rpc_conn {
     uint32_t count[2];
     struct rpc_read_map reads[2];            /* by the end that asks */
     uint64_t unknown_bytes, unknown_packets; /* to handles that nothing seen offers */
+    int64_t replied_ns[2];                   /* by caller: the last Reply to it */
+    uint32_t malformed[2];                   /* messages, by receiver */
+    bool told_malformed;
+    struct rpc_retired retired[RPC_RETIRED];
+    uint32_t n_retired;
     uint64_t unplaced[2]; /* by sender: the last packet with data whose place was not captured */
 };
 
@@ -167,6 +191,7 @@ struct flow_rpcs {
     struct rpc_transaction *held_newest, *held_oldest;
     uint32_t n_held;
     struct rpc_retransmit *again;
+    struct rpc_slot *slots;                /* NULL: none yet */
     bool keep_data, keep_base, keep_reply; /* of all chunks; of those that carry a whole Call; of
                                             * those that carry a whole Reply */
 

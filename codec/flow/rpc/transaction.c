@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+#include "flow/rpc/check.h"
 #include "flow/rpc/rpc_state.h"
 
 /* Transactions: begun, found by (connection, caller, XID), told and forgotten. */
@@ -125,6 +126,9 @@ void rpc_forget_reads(struct rpc_transaction *t)
 static void release(struct flow_rpcs *rpcs, struct rpc_transaction *t)
 {
     rpc_unhold_reply(rpcs, t);
+    rpc_retire(t);
+    if (t->slot && t->slot->xid == t->pub.xid)
+        t->slot->outstanding = false;
     unlist(rpcs, t);
     rpc_forget_reads(t);
     rpc_chunk_map_free(rpcs, t->chunk_map);
@@ -174,6 +178,7 @@ void rpc_finish(struct flow_rpcs *rpcs, struct rpc_transaction *t)
         if (t->chunk_map)
             pub->reply_chunk_length += seen(t->chunk_map, &t->chunk_map->reply);
         rpc_add_finding(rpcs, t, RPCRDMA_RULE_RPC_UNANSWERED, 0, NULL, 0, 0, 0);
+        rpc_check_unanswered(rpcs, t);
     } else if (!t->has_call) {
         rpc_add_finding(rpcs, t, RPCRDMA_RULE_RPC_NO_CALL, 0, NULL, 0, 0, 0);
     }

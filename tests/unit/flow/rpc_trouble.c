@@ -62,6 +62,12 @@ static void write_call(uint32_t xid, uint32_t handle, uint64_t address)
     struct rpc_header h;
 
     rpc_call_header(&whole, xid, NFS, 3, WRITE);
+    rpc_put(&whole, 4); /* file handle */
+    rpc_put(&whole, 0);
+    rpc_put(&whole, 0); /* offset, count, stable_how */
+    rpc_put(&whole, 0);
+    rpc_put(&whole, SIZE);
+    rpc_put(&whole, 0);
     rpc_put(&whole, SIZE);
     part = whole;
     at = whole.n;

@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Rules of NFS version 4: COMPOUND, sessions, READ_PLUS (RFC 8881 section 2.10.6, RFC 7862, RFC 8267)."""
+import struct
+
+from rule_talk import case, data, opaque
+from script import FILE_HANDLE, NFS
+
+NFS4 = (NFS[0], 4)
+COMPOUND, SEQUENCE, PUTROOTFH, PUTFH, READ_PLUS = 1, 53, 24, 22, 68
+SESSION = bytes(range(16))
+REP_TOO_BIG = 10066
+
+
+def sequence(seqid=1, slot=0, highest=0):
+    return struct.pack('>I', SEQUENCE) + SESSION + struct.pack('>IIII', seqid, slot, highest, 0)
+
+
+def compound(operations, minor=1):
+    return opaque(b'') + struct.pack('>II', minor, len(operations)) + b''.join(operations)
+
+
+def sequence_result(seqid=1, slot=0):
+    return struct.pack('>II', SEQUENCE, 0) + SESSION + struct.pack('>IIIII', seqid, slot, 0, 0, 0)
+
+
+def results(operations, status=0):
+    return struct.pack('>I', status) + opaque(b'') + struct.pack('>I', len(operations)) + b''.join(operations)
+
+
+ROOT, ROOT_RESULT = struct.pack('>I', PUTROOTFH), struct.pack('>II', PUTROOTFH, 0)
+
+
+def call(c, seqid=1, slot=0, highest=0, more=(ROOT,), **fields):
+    return c.call(COMPOUND, compound([sequence(seqid, slot, highest), *more], fields.pop('minor', 1)), program=NFS4,
+                  **fields)
+
+
+def answer(c, xid, seqid=1, slot=0, more=(ROOT_RESULT,), **fields):
+    c.reply(xid, results([sequence_result(seqid, slot), *more]), **fields)
+
+
+@case('compound-no-sequence')
+def compound_no_sequence(c, breaks):
+    xid = c.call(COMPOUND, compound([ROOT], 1 if breaks else 0), program=NFS4)
+    c.reply(xid, results([ROOT_RESULT]))
+
+
+@case('slot-beyond')
+def slot_beyond(c, breaks):
+    answer(c, call(c, slot=1, highest=0 if breaks else 1), slot=1)
+
+
+@case('slot-in-use')
+def slot_in_use(c, breaks):
+    answer(c, call(c))
+    one = call(c, seqid=2)
+    other = call(c, seqid=3, highest=1) if breaks else call(c, seqid=1, slot=1, highest=1)
+    answer(c, one, seqid=2)
+    answer(c, other, seqid=3 if breaks else 1, slot=0 if breaks else 1)
+
+
+@case('slot-sequence')
+def slot_sequence(c, breaks):
+    answer(c, call(c))
+    seqid = 3 if breaks else 2
+    answer(c, call(c, seqid=seqid), seqid=seqid)
+
+
+@case('reply-too-big')
+def reply_too_big(c, breaks):
+    xid = call(c)
+    if breaks:
+        c.reply(xid, results([struct.pack('>II', SEQUENCE, REP_TOO_BIG)], REP_TOO_BIG))
+    else:
+        answer(c, xid)
+
+
+@case('read-plus-reduced')
+def read_plus_reduced(c, breaks):
+    """One segment of data, in the Write chunk; or inline. READ_PLUS of RFC 7862 section 15.10."""
+    chunk = c.memory.chunk(1024)
+    put = struct.pack('>I', PUTFH) + FILE_HANDLE
+    read = struct.pack('>I', READ_PLUS) + bytes(16) + struct.pack('>QI', 0, 1024)
+    xid = call(c, more=(put, read), minor=2, write=[chunk] if breaks else [])
+    content = data(1024)
+    head = struct.pack('>IIII', READ_PLUS, 0, 1, 1) + struct.pack('>IQI', 0, 0, len(content))
+    if breaks:
+        answer(c, xid, more=(struct.pack('>II', PUTFH, 0), head), write=[c.push(chunk, content)])
+    else:
+        answer(c, xid, more=(struct.pack('>II', PUTFH, 0), head + content))

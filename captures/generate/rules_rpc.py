@@ -1,0 +1,224 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Rules that a Call and its Reply break between them, or Calls outstanding together."""
+import struct
+
+from rule_talk import ERR_CHUNK, GETATTR, LOOKUP, NULL, READ, SYMLINK, case, data, header, opaque
+from script import FILE_HANDLE, NFS, rpc_call, rpc_reply
+# pylint: disable=wrong-import-order
+import roce
+
+SECOND = 1_000_000_000
+
+
+@case('reduced-protected')
+def reduced_protected(c, breaks):
+    """RPCSEC_GSS with integrity, or with none of the two services that forbid reduction."""
+    xid = c.next_xid()
+    gss = struct.pack('>IIIII', 1, 0, 1, 2 if breaks else 1, 0)
+    arguments = FILE_HANDLE + struct.pack('>QI', 0, 4096)
+    body = struct.pack('>IIIIII', xid, 0, 2, *NFS, READ) + struct.pack('>I', 6) + opaque(gss) + bytes(8) + arguments
+    chunk = c.memory.chunk(4096)
+    c.call(READ, xid=xid, payload=body, write=[chunk])
+    c.reply(xid, struct.pack('>II', 2, 0), write=[[{**chunk[0], 'length': 0}]])
+
+
+@case('arg-not-eligible')
+def arg_not_eligible(c, breaks):
+    """A name in a Read chunk; or a symbolic link's path."""
+    name, path = b'n' * 200, b'p' * 200
+    if breaks:
+        arguments = FILE_HANDLE + struct.pack('>I', len(name))
+        chunk = c.memory.read_chunk(len(rpc_call(0, NFS, LOOKUP, arguments)), len(name))
+        xid = c.call(LOOKUP, arguments, read=chunk)
+        c.pull(chunk, name)
+        c.reply(xid, struct.pack('>II', 2, 0))
+        return
+    arguments = FILE_HANDLE + opaque(b'link') + bytes(24) + struct.pack('>I', len(path))
+    chunk = c.memory.read_chunk(len(rpc_call(0, NFS, SYMLINK, arguments)), len(path))
+    xid = c.call(SYMLINK, arguments, read=chunk)
+    c.pull(chunk, path)
+    c.reply(xid, struct.pack('>IIII', 0, 0, 0, 0) + bytes(8))
+
+
+@case('write-chunk-unneeded')
+def write_chunk_unneeded(c, breaks):
+    chunk = c.memory.chunk(4096)
+    xid = c.call(GETATTR, FILE_HANDLE, write=[chunk]) if breaks else c.read_call(4096, write=[chunk])
+    c.reply(xid, struct.pack('>I', 2) + (b'' if breaks else bytes(4)), write=[[{**chunk[0], 'length': 0}]])
+
+
+@case('write-chunks-beyond')
+def write_chunks_beyond(c, breaks):
+    chunks = [c.memory.chunk(4096) for _ in range(2)][:2 if breaks else 1]
+    xid = c.read_call(4096, write=chunks)
+    c.reply(xid, struct.pack('>II', 2, 0), write=[[{**one[0], 'length': 0}] for one in chunks])
+
+
+@case('reply-unprovided')
+def reply_unprovided(c, breaks):
+    """The threshold is 4096 bytes."""
+    xid = c.read_call(4097 if breaks else 4096)
+    c.reply(xid, c.read_results(100, data(100)))
+
+
+@case('reply-chunk-unoffered', 'data-missing')
+def reply_chunk_unoffered(c, breaks):
+    room = c.memory.chunk(4096)
+    xid = c.call(GETATTR, FILE_HANDLE, reply=None if breaks else room)
+    c.reply(xid, struct.pack('>I', 2), reply=[{**room[0], 'length': 0}])
+
+
+@case('rpc-returned-longer', 'rpc-chunk-length')
+def returned_longer(c, breaks):
+    chunk = c.memory.chunk(4096)
+    xid = c.read_call(4096, write=[chunk])
+    returned = c.push(chunk, data(4096))
+    if breaks:
+        returned[0]['length'] = 4097
+    c.reply(xid, c.read_results(4096), write=[returned])
+
+
+@case('write-pad')
+def write_pad(c, breaks):
+    chunk = c.memory.chunk(4096)
+    xid = c.read_call(4096, write=[chunk])
+    returned = c.push(chunk, data(4093) + (bytes(3) if breaks else b''))
+    c.reply(xid, c.read_results(4093), write=[returned])
+
+
+@case('segment-order')
+def segment_order(c, breaks):
+    chunk = c.memory.chunk(4096, 4096)
+    xid = c.read_call(8192, write=[chunk])
+    first = 2048 if breaks else 4096
+    returned = c.push([{**chunk[0], 'length': first}, chunk[1]], data(first + 2048))
+    c.reply(xid, c.read_results(first + 2048), write=[returned])
+
+
+@case('returned-shorter', 'rpc-chunk-length')
+def returned_shorter(c, breaks):
+    chunk = c.memory.chunk(4096)
+    xid = c.read_call(4096, write=[chunk])
+    c.push(chunk, data(4096))
+    length = 4092 if breaks else 4096
+    c.reply(xid, c.read_results(length), write=[[{**chunk[0], 'length': length}]])
+
+
+@case('data-missing')
+def data_missing(c, breaks):
+    chunk = c.memory.chunk(4096)
+    xid = c.read_call(4096, write=[chunk])
+    c.push(chunk, data(4092 if breaks else 4096))
+    c.reply(xid, c.read_results(4096), write=[chunk])
+
+
+@case('item-inline')
+def item_inline(c, breaks):
+    chunk = c.memory.chunk(4096)
+    xid = c.read_call(4096, write=[chunk])
+    content = data(100)
+    returned = [{**chunk[0], 'length': 0}] if breaks else c.push(chunk, content)
+    c.reply(xid, c.read_results(100, content if breaks else b''), write=[returned])
+
+
+@case('item-twice', 'rpc-chunk-length')
+def item_twice(c, breaks):
+    chunk = c.memory.chunk(4096)
+    xid = c.read_call(4096, write=[chunk])
+    content = data(100)
+    c.reply(xid, c.read_results(100, content if breaks else b''), write=[c.push(chunk, content)])
+
+
+@case('result-not-eligible', 'write-chunk-unneeded', near=('write-chunk-unneeded',))
+def result_not_eligible(c, breaks):
+    chunk = c.memory.chunk(4096)
+    xid = c.call(GETATTR, FILE_HANDLE, write=[chunk])
+    returned = c.push(chunk, data(84)) if breaks else [{**chunk[0], 'length': 0}]
+    c.reply(xid, bytes(4) + (b'' if breaks else bytes(84)), write=[returned])
+
+
+@case('call-not-pulled')
+def call_not_pulled(c, breaks):
+    c.write(pulled=not breaks)
+
+
+@case('rdma-after-reply')
+def rdma_after_reply(c, breaks):
+    chunk = c.memory.chunk(4096)
+    xid = c.read_call(4096, write=[chunk])
+    handle, address = int(chunk[0]['handle'], 16), int(chunk[0]['offset'], 16)
+    c.push(chunk, data(4096))
+    if not breaks:
+        c.talk.write(c.server, handle, address, data(16))
+    c.reply(xid, c.read_results(4096), write=[chunk])
+    if breaks:
+        c.talk.write(c.server, handle, address, data(16))
+
+
+@case('handle-shared')
+def handle_shared(c, breaks):
+    """Two Calls at a time, with the same memory; or with the same handle, side by side."""
+    c.null()
+    chunk = c.memory.chunk(8192)
+    half = int(chunk[0]['offset'], 16) + (4092 if breaks else 4096)
+    one = [{**chunk[0], 'length': 4096}]
+    two = [{**chunk[0], 'length': 4096, 'offset': f'0x{half:016x}'}]
+    calls = [(c.read_call(4096, write=[part]), part) for part in (one, two)]
+    for xid, part in calls:
+        c.reply(xid, struct.pack('>II', 2, 0), write=[[{**part[0], 'length': 0}]])
+
+
+@case('invalidate-unoffered')
+def invalidate_unoffered(c, breaks):
+    chunk, other = c.memory.chunk(4096), c.memory.chunk(4096)
+    xid = c.read_call(4096, write=[chunk])
+    c.reply(xid, c.read_results(4096), write=[c.push(chunk, data(4096))],
+            invalidate=int((other if breaks else chunk)[0]['handle'], 16))
+
+
+@case('xid-outstanding')
+def xid_outstanding(c, breaks):
+    c.null()
+    xid = c.call(GETATTR, FILE_HANDLE)
+    if not breaks:
+        c.reply(xid, struct.pack('>I', 2))
+    c.call(GETATTR, FILE_HANDLE, xid=xid)
+    c.reply(xid, struct.pack('>I', 2))
+
+
+@case('malformed-unanswered', 'malformed', near=('malformed',))
+def malformed_unanswered(c, breaks):
+    """A Write list of 1000 chunks that are not there."""
+    c.null()
+    xid = c.next_xid()
+    c.say(c.client, header(xid)[:20] + struct.pack('>II', 1, 1000))
+    if not breaks:
+        c.error(xid, ERR_CHUNK)
+    c.null()
+
+
+@case('rpc-stuck')
+def rpc_stuck(c, breaks):
+    c.null()
+    xid = c.call(GETATTR, FILE_HANDLE)
+    c.clock.now += (31 if breaks else 29) * SECOND
+    c.null()
+    assert xid
+
+
+@case('malformed-then-rnr', 'malformed', 'credit-rnr', near=('malformed', 'credit-rnr'))
+def malformed_then_rnr(c, breaks):
+    """The client has no Receives left; or the server, to which nothing malformed was sent."""
+    c.null()
+    xid = c.call(GETATTR, FILE_HANDLE)
+    c.say(c.server, header(xid, credit=16)[:20] + struct.pack('>II', 1, 1000))
+    sender, receiver = (c.server, c.client) if breaks else (c.client, c.server)
+    xid = c.next_xid()
+    if breaks:
+        c.call(GETATTR, FILE_HANDLE, xid=xid)
+    content = header(xid, credit=16) + (rpc_reply(xid, struct.pack('>I', 2)) if breaks else rpc_call(xid, NFS, NULL))
+    c.talk.packet(sender, roce.SEND_ONLY, sender.psn, content, ack_request=True)
+    c.talk.packet(receiver, roce.ACK, sender.psn, extension=struct.pack('>I', 0x2A << 24 | receiver.msn))
+    c.say(sender, content)
+    if not breaks:
+        c.reply(xid)

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef RPCRDMA_FLOW_RPC_CHECK_H
+#define RPCRDMA_FLOW_RPC_CHECK_H
+
+/* What a Call and its Reply break between them: check_call.c, check_reply.c; and RDMA to memory
+ * whose time is over: retired.c. */
+
+#include "flow/rpc/reconstruct_chunks.h"
+
+/* Once a Call is whole, or will not be more. */
+void rpc_check_call(struct flow_rpcs *rpcs, struct rpc_transaction *t);
+
+/* verdict: of the binding, UNKNOWN where it was not asked. rpc: the Reply's header; data:
+ * its reduced stream. */
+void rpc_check_reply(struct reconstruct *m, const struct rpcrdma_rpc *rpc,
+                     enum rpcrdma_binding_verdict verdict, const void *data, size_t caplen,
+                     size_t len);
+
+/* A Reply's Send with Invalidate. */
+void rpc_check_invalidate(struct flow_rpcs *rpcs, struct rpc_transaction *t,
+                          const struct flow_send *send);
+
+/* The transaction ends without an answer. */
+void rpc_check_unanswered(struct flow_rpcs *rpcs, struct rpc_transaction *t);
+
+/* The regions of a transaction that was answered are no more: RDMA to them comes too late. */
+void rpc_retire(const struct rpc_transaction *t);
+/* RDMA to memory that nobody offers (any more). True: it was told. */
+bool rpc_check_retired(struct flow_rpcs *rpcs, struct flow_conn *conn, int end, uint32_t handle,
+                       uint64_t address, uint64_t frame, const char *what);
+
+#endif

@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "flow/rpc/check.h"
+
+#include "upper/names.h"
+
+/* A Call against what its program allows in chunks, and its session's slot. */
+
+#define STUCK_NS INT64_C(30000000000) /* no server is that slow while it answers others */
+
+static uint32_t offered_writes(const struct rpc_chunk_map *map)
+{
+    uint32_t n = 0;
+
+    for (uint32_t i = 0; map && i < map->n_writes; i++)
+        n += map->writes[i].count > 0;
+    return n;
+}
+
+static void add(struct flow_rpcs *rpcs, struct rpc_transaction *t, enum rpcrdma_rule_id rule,
+                uint64_t a, uint64_t b, uint64_t c)
+{
+    rpc_add_finding(rpcs, t, rule, t->pub.call_frame, NULL, a, b, c);
+}
+
+static void check_chunks(struct flow_rpcs *rpcs, struct rpc_transaction *t)
+{
+    const struct rpcrdma_ddp *ddp = &t->ddp;
+    const struct rpcrdma_connection *pub = flow_conn_public_const(t->conn);
+    uint32_t writes = offered_writes(t->chunk_map), items = ddp->results + ddp->tolerated;
+
+    if (t->chunk_map && t->rpc.gss_service >= RPCRDMA_GSS_INTEGRITY && t->rpc.gss_procedure == 0 &&
+        (t->chunk_map->n_reads > 0 || writes > 0))
+        add(rpcs, t, RPCRDMA_RULE_REDUCED_PROTECTED, t->rpc.gss_service, 0, 0);
+    if (!ddp->known)
+        return;
+    if (ddp->ineligible)
+        add(rpcs, t, RPCRDMA_RULE_ARG_NOT_ELIGIBLE, 0, 0, 0);
+    if (writes > items && items == 0)
+        add(rpcs, t, RPCRDMA_RULE_WRITE_CHUNK_UNNEEDED, writes, 0, 0);
+    else if (writes > items)
+        add(rpcs, t, RPCRDMA_RULE_WRITE_CHUNKS_BEYOND, writes, items, 0);
+    if (ddp->read_bytes > pub->threshold_reply && writes == 0 &&
+        !rpcrdma_threshold_assumed(pub, 0) && !rpcrdma_threshold_assumed(pub, 1) &&
+        !(t->chunk_map && t->chunk_map->has_reply))
+        add(rpcs, t, RPCRDMA_RULE_REPLY_UNPROVIDED, ddp->read_bytes, pub->threshold_reply, 0);
+}
+
+static struct rpc_slot *slot_of(struct flow_rpcs *rpcs, uint64_t key)
+{
+    if (!rpcs->slots)
+        rpcs->slots = flow_alloc(&rpcs->context->memory, RPC_SLOTS * sizeof(*rpcs->slots));
+    return rpcs->slots ? &rpcs->slots[key % RPC_SLOTS] : NULL;
+}
+
+/* RFC 8881 section 2.10.6: a slot has one request at a time, and each has the next number; the same
+ * number is the same request. Only where nothing of the connection was lost. */
+static void check_slot(struct flow_rpcs *rpcs, struct rpc_transaction *t)
+{
+    const struct rpcrdma_ddp *ddp = &t->ddp;
+    /* the backchannel has slots of its own */
+    uint64_t key = flow_hash2(ddp->session + (uint64_t)t->pub.caller_end, ddp->slot) | 1;
+    struct rpc_slot *slot = slot_of(rpcs, key);
+
+    if (ddp->slot > ddp->highest)
+        add(rpcs, t, RPCRDMA_RULE_SLOT_BEYOND, ddp->slot, ddp->highest, 0);
+    if (!slot)
+        return;
+    if (slot->key == key && slot->conn == flow_conn_id(t->conn) && slot->xid != t->pub.xid &&
+        flow_conn_saw_all(t->conn) && slot->seqid != ddp->seqid) {
+        if (slot->outstanding)
+            add(rpcs, t, RPCRDMA_RULE_SLOT_IN_USE, ddp->slot, slot->frame, 0);
+        if (ddp->seqid != slot->seqid + 1)
+            add(rpcs, t, RPCRDMA_RULE_SLOT_SEQUENCE, ddp->slot, ddp->seqid, slot->seqid);
+    }
+    *slot = (struct rpc_slot){.key = key,
+                              .conn = flow_conn_id(t->conn),
+                              .frame = t->pub.call_frame,
+                              .seqid = ddp->seqid,
+                              .xid = t->pub.xid,
+                              .outstanding = true};
+    t->slot = slot;
+}
+
+void rpc_check_call(struct flow_rpcs *rpcs, struct rpc_transaction *t)
+{
+    if (t->chunk_map || t->ddp.read_bytes > 0)
+        check_chunks(rpcs, t);
+    if (t->ddp.no_sequence)
+        add(rpcs, t, RPCRDMA_RULE_COMPOUND_NO_SEQUENCE, t->pub.operations[0], 0, 0);
+    if (t->ddp.has_slot)
+        check_slot(rpcs, t);
+}
+
+static const struct flow_region *offers(const struct rpc_chunk_map *map, uint32_t handle)
+{
+    for (uint32_t i = 0; map && i < map->n_regions; i++)
+        if (map->regions[i].handle == handle)
+            return &map->regions[i];
+    return NULL;
+}
+
+void rpc_check_invalidate(struct flow_rpcs *rpcs, struct rpc_transaction *t,
+                          const struct flow_send *send)
+{
+    if (t->has_call && !t->malformed && !t->no_length && !offers(t->chunk_map, send->invalidate))
+        rpc_add_finding(rpcs, t, RPCRDMA_RULE_INVALIDATE_UNOFFERED, send->frame, NULL,
+                        send->invalidate, 0, 0);
+}
+
+void rpc_check_unanswered(struct flow_rpcs *rpcs, struct rpc_transaction *t)
+{
+    const struct rpc_conn *c = rpc_of(t->conn);
+
+    if (!t->has_call || !flow_conn_saw_all(t->conn))
+        return;
+    if (t->malformed)
+        add(rpcs, t, RPCRDMA_RULE_MALFORMED_UNANSWERED, 0, 0, 0);
+    else if (c && c->replied_ns[t->pub.caller_end] - t->pub.call_time_ns > STUCK_NS)
+        add(rpcs, t, RPCRDMA_RULE_RPC_STUCK,
+            (uint64_t)(c->replied_ns[t->pub.caller_end] - t->pub.call_time_ns) / 1000000000, 0, 0);
+}

@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "flow/rpc/check.h"
+
+/* A Reply against what its Call offered and what RDMA moved. */
+
+enum { OP_READ_PLUS = 68, NFS4ERR_REP_TOO_BIG = 10066, NFS4ERR_REP_TOO_BIG_TO_CACHE = 10067 };
+
+/* One returned chunk against the segments offered for it: filled in order, by as much as is said.
+ */
+static void check_chunk(struct reconstruct *m, const struct rpc_chunk *offered,
+                        const struct rpcrdma_chunk *wire)
+{
+    const struct rpc_chunk_map *map = m->t->chunk_map;
+    bool all = flow_conn_saw_all(m->t->conn), short_before = false, told = false;
+
+    for (uint32_t i = 0; offered && i < offered->count && i < wire->count; i++) {
+        const struct flow_region *r = &map->regions[offered->first + i];
+        struct rpcrdma_segment s = rpcrdma_chunk_segment(wire, i);
+
+        if (r->handle != s.handle || r->offset != s.offset || s.length > r->length)
+            continue; /* that is told elsewhere */
+        if (short_before && s.length > 0 && !told) {
+            reconstruct_finding(m, RPCRDMA_RULE_SEGMENT_ORDER, s.handle, s.length, 0);
+            told = true;
+        }
+        short_before = short_before || s.length < r->length;
+        if (r->seen > s.length)
+            reconstruct_finding(m, RPCRDMA_RULE_RETURNED_SHORTER, s.length, s.handle, r->seen);
+        else if (all && r->seen < s.length)
+            reconstruct_finding(m, RPCRDMA_RULE_DATA_MISSING, s.length, s.handle, r->seen);
+    }
+}
+
+static void check_returned(struct reconstruct *m)
+{
+    struct rpcrdma_write_iter it = rpcrdma_write_begin(&m->message->write);
+    const struct rpc_transaction *t = m->t;
+    struct rpcrdma_chunk wire;
+
+    for (uint32_t i = 0; rpcrdma_write_next(&it, &wire); i++)
+        check_chunk(m, reconstruct_offered_write(t, i), &wire);
+    if (!m->message->reply_present)
+        return;
+    if (reconstruct_offered_reply(t))
+        check_chunk(m, reconstruct_offered_reply(t), &m->message->reply);
+    else if (t->has_call && !t->malformed && !t->no_length)
+        reconstruct_finding(m, RPCRDMA_RULE_REPLY_CHUNK_UNOFFERED,
+                            rpcrdma_chunk_length(&m->message->reply), 0, 0);
+}
+
+static bool is_read_plus(const struct rpc_transaction *t, uint32_t operation)
+{
+    return t->pub.compound && operation < t->pub.n_operations &&
+           t->pub.operations[operation] == OP_READ_PLUS;
+}
+
+static void check_item(struct reconstruct *m, uint32_t index)
+{
+    const struct rpcrdma_insertion *place = &m->rpcs->places[index];
+    const struct rpc_chunk *chunk = reconstruct_offered_write(m->t, index);
+    uint32_t length = m->rpcs->lengths[index];
+
+    if (place->placed && place->length % 4 != 0 && length == place->length + (-place->length & 3))
+        reconstruct_finding(m, RPCRDMA_RULE_WRITE_PAD, index, place->length, length);
+    if (place->placed && is_read_plus(m->t, place->operation))
+        reconstruct_finding(m, RPCRDMA_RULE_READ_PLUS_REDUCED, index, length, 0);
+    if (place->inlined && chunk && chunk->length > 0)
+        reconstruct_finding(m, RPCRDMA_RULE_ITEM_INLINE, index, place->length, chunk->length);
+}
+
+/* The results can be read as if no chunk were there, and one has bytes. */
+static bool inline_too(struct reconstruct *m, const struct rpcrdma_rpc *rpc, const void *data,
+                       size_t caplen, size_t len)
+{
+    struct rpcrdma_reduction none = {0};
+
+    bool reverse =
+        flow_conn_public_const(m->t->conn)->role[m->t->pub.caller_end] == RPCRDMA_ROLE_SERVER;
+
+    return rpcrdma_binding_place(rpc, &m->t->rpc, reverse, data, caplen, len, &none, NULL) ==
+           RPCRDMA_BINDING_FITS;
+}
+
+void rpc_check_reply(struct reconstruct *m, const struct rpcrdma_rpc *rpc,
+                     enum rpcrdma_binding_verdict verdict, const void *data, size_t caplen,
+                     size_t len)
+{
+    const struct rpc_transaction *t = m->t;
+    uint64_t bytes = 0;
+
+    if (m->message->write.count > 0 || m->message->reply_present)
+        check_returned(m);
+    for (uint32_t i = 0; i < m->n_writes; i++) {
+        check_item(m, i);
+        bytes += m->rpcs->lengths[i];
+    }
+    if (bytes > 0 && verdict == RPCRDMA_BINDING_MISFIT && inline_too(m, rpc, data, caplen, len))
+        reconstruct_finding(m, RPCRDMA_RULE_ITEM_TWICE, bytes, 0, 0);
+    if (bytes > 0 && verdict == RPCRDMA_BINDING_NONE && rpcrdma_rpc_has_results(rpc))
+        reconstruct_finding(m, RPCRDMA_RULE_RESULT_NOT_ELIGIBLE, bytes, 0, 0);
+    if (t->has_call && t->pending > 0 && rpcrdma_rpc_has_results(rpc) && flow_conn_saw_all(t->conn))
+        reconstruct_finding(m, RPCRDMA_RULE_CALL_NOT_PULLED, t->pending, 0, 0);
+    if (data && t->pub.compound && rpcrdma_rpc_has_results(rpc) && caplen >= rpc->body_off + 4) {
+        uint32_t status = rpcrdma_get_be32((const uint8_t *)data + rpc->body_off);
+
+        if (status == NFS4ERR_REP_TOO_BIG || status == NFS4ERR_REP_TOO_BIG_TO_CACHE)
+            reconstruct_finding(m, RPCRDMA_RULE_REPLY_TOO_BIG, status, 0, 0);
+    }
+}

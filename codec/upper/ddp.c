@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "upper/ddp.h"
+
+#include "upper/binding.h"
+#include "upper/names.h"
+
+enum {
+    NFS_READLINK = 5, /* versions 2 and 3 */
+    NFS_READ = 6,
+    OP_READ = 25,
+    OP_READLINK = 27,
+    OP_BIND_CONN_TO_SESSION = 41,
+    OP_EXCHANGE_ID = 42,
+    OP_CREATE_SESSION = 43,
+    OP_DESTROY_SESSION = 44,
+    OP_SEQUENCE = 53,
+    OP_DESTROY_CLIENTID = 57,
+    OP_READ_PLUS = 68,
+    OP_CB_SEQUENCE = 11,
+    OP_ILLEGAL = 10044,
+    SESSION_ID = 16,
+};
+
+/* READ's count: after the file handle and the offset. */
+static uint32_t read_count(const struct rpcrdma_rpc *rpc, const void *data, size_t caplen,
+                           size_t len)
+{
+    struct rpcrdma_cursor c = rpcrdma_cursor_init(data, caplen, len);
+    uint32_t n = 32;
+
+    rpcrdma_cursor_take(&c, rpc->body_off, "RPC header");
+    if (rpc->version == 3)
+        n = rpcrdma_cursor_be32(&c, "file handle");
+    if (c.status != RPCRDMA_OK || n > 64)
+        return 0;
+    rpcrdma_cursor_take(&c, n + (-n & 3), "file handle");
+    rpcrdma_cursor_take(&c, rpc->version == 3 ? 8 : 4, "offset");
+    n = rpcrdma_cursor_be32(&c, "count");
+    return c.status == RPCRDMA_OK ? n : 0;
+}
+
+void rpcrdma_ddp_call(const struct rpcrdma_rpc *rpc, const void *data, size_t caplen, size_t len,
+                      const struct rpcrdma_reduction *reduction, struct rpcrdma_ddp *out)
+{
+    *out = (struct rpcrdma_ddp){0};
+    if ((rpc->present & (RPCRDMA_RPC_HAS_PROGRAM | RPCRDMA_RPC_HAS_BODY)) !=
+        (RPCRDMA_RPC_HAS_PROGRAM | RPCRDMA_RPC_HAS_BODY))
+        return;
+    switch (rpc->program) {
+    case RPCRDMA_PROGRAM_NFS:
+        if (rpc->version > 3)
+            return;
+        if (rpc->procedure == NFS_READ || rpc->procedure == NFS_READLINK)
+            out->results = 1;
+        if (rpc->procedure == NFS_READ)
+            out->read_bytes = read_count(rpc, data, caplen, len);
+        break;
+    case RPCRDMA_PROGRAM_NFSACL:
+    case RPCRDMA_PROGRAM_MOUNT:
+    case RPCRDMA_PROGRAM_NLM:
+    case RPCRDMA_PROGRAM_NSM:
+    case RPCRDMA_PROGRAM_RPCBIND:
+        break;
+    default:
+        return;
+    }
+    out->known = true;
+    if (reduction && reduction->n_gaps > 0)
+        out->ineligible = !rpcrdma_binding_arguments(rpc, data, caplen, len, reduction);
+}
+
+/* The operations that a session needs before it is there stand alone (RFC 8881 section 2.10.6). */
+static bool without_session(const struct rpcrdma_compound *it, uint32_t number)
+{
+    switch (number) {
+    case OP_BIND_CONN_TO_SESSION:
+    case OP_EXCHANGE_ID:
+    case OP_CREATE_SESSION:
+    case OP_DESTROY_SESSION:
+    case OP_DESTROY_CLIENTID:
+        return it->declared == 1;
+    default:
+        return number == OP_ILLEGAL;
+    }
+}
+
+static uint64_t hash(const uint8_t *p, size_t n)
+{
+    uint64_t h = UINT64_C(0xcbf29ce484222325); /* FNV-1a */
+
+    for (size_t i = 0; i < n; i++)
+        h = (h ^ p[i]) * UINT64_C(0x100000001b3);
+    return h;
+}
+
+/* sessionid, sequenceid, slotid, highest_slotid: alike in both directions. */
+static void read_slot(const struct rpcrdma_compound *it, uint32_t off, struct rpcrdma_ddp *out)
+{
+    struct rpcrdma_cursor c = it->xdr.in;
+    const uint8_t *session;
+
+    c.off = off + 4;
+    session = rpcrdma_cursor_take(&c, SESSION_ID, "session");
+    out->seqid = rpcrdma_cursor_be32(&c, "sequence");
+    out->slot = rpcrdma_cursor_be32(&c, "slot");
+    out->highest = rpcrdma_cursor_be32(&c, "highest slot");
+    if (!session || c.status != RPCRDMA_OK)
+        return;
+    out->session = hash(session, SESSION_ID);
+    out->has_slot = true;
+}
+
+static uint32_t count_of_read(const struct rpcrdma_compound *it, uint32_t off)
+{
+    struct rpcrdma_cursor c = it->xdr.in;
+
+    c.off = off + 4;
+    rpcrdma_cursor_take(&c, 16 + 8, "stateid, offset");
+    return rpcrdma_cursor_be32(&c, "count");
+}
+
+void rpcrdma_ddp_operation(const struct rpcrdma_compound *it, const struct rpcrdma_operation *op,
+                           struct rpcrdma_ddp *out)
+{
+    if (op->index == 0 && (it->minor > 0 || it->callback)) {
+        uint32_t sequence = it->callback ? OP_CB_SEQUENCE : OP_SEQUENCE;
+
+        if (op->number == sequence)
+            read_slot(it, op->off, out);
+        else
+            out->no_sequence = it->minor > 0 && (it->callback || !without_session(it, op->number));
+    }
+    if (it->callback)
+        return;
+    switch (op->number) {
+    case OP_READ:
+        out->results++;
+        out->read_bytes += count_of_read(it, op->off);
+        break;
+    case OP_READLINK:
+        out->results++;
+        break;
+    case OP_READ_PLUS:
+        out->tolerated++;
+        break;
+    default:
+        break;
+    }
+}
+
+void rpcrdma_ddp_compound(const struct rpcrdma_compound *it, struct rpcrdma_ddp *out)
+{
+    const struct rpcrdma_reduction *reduction = it->xdr.reduction;
+
+    if (it->xdr.ineligible)
+        out->known = out->ineligible = true;
+    if (!rpcrdma_compound_exact(it))
+        return;
+    out->known = true;
+    if (reduction && it->xdr.gap < reduction->n_gaps)
+        out->ineligible = true;
+}

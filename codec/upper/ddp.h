@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef RPCRDMA_UPPER_DDP_H
+#define RPCRDMA_UPPER_DDP_H
+
+/*
+ * What a Call's chunks are held against: which of its arguments and results the upper-layer
+ * bindings allow in chunks (RFC 8267), how much its READs may return, and the slot of its session
+ * (RFC 8881 section 2.10.6).
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "upper/compound.h"
+#include "upper/xdr.h"
+#include "wire/rpc.h"
+
+struct rpcrdma_ddp {
+    bool known;          /* a binding is known, and the arguments were read to their end */
+    bool ineligible;     /* a Read chunk carries what may not be in one */
+    uint32_t results;    /* that may be in a Write chunk: READ, READLINK */
+    uint32_t tolerated;  /* READ_PLUS: no binding, yet clients offer chunks for it */
+    uint64_t read_bytes; /* most that its READs return */
+
+    bool no_sequence; /* minor version 1 and up: begins otherwise than it must */
+    bool has_slot;    /* SEQUENCE or CB_SEQUENCE was read: */
+    uint64_t session; /* a hash of the session's name */
+    uint32_t seqid, slot, highest;
+};
+
+/* A Call that is no COMPOUND. rpc: its decoded header; data, caplen, len, reduction: as in
+ * compound.h. */
+void rpcrdma_ddp_call(const struct rpcrdma_rpc *rpc, const void *data, size_t caplen, size_t len,
+                      const struct rpcrdma_reduction *reduction, struct rpcrdma_ddp *out);
+
+/* Operation after operation of a COMPOUND's Call; then its end. *out is zeroed by the caller. */
+void rpcrdma_ddp_operation(const struct rpcrdma_compound *it, const struct rpcrdma_operation *op,
+                           struct rpcrdma_ddp *out);
+void rpcrdma_ddp_compound(const struct rpcrdma_compound *it, struct rpcrdma_ddp *out);
+
+#endif
