@@ -10,7 +10,7 @@
 #include "extcap.h"
 
 static const struct command *const commands[] = {
-    &command_decode, &command_rpcs,    &command_extract, &command_connections, &command_credits,
+    &command_report, &command_trace, &command_decode, &command_rpcs,    &command_extract, &command_connections, &command_credits,
     &command_check,  &command_capture, &command_fields,  &command_rules,
 };
 

@@ -96,6 +96,14 @@ static void on_payload_stream(void *context, const struct rpcrdma_payload_stream
     sink->payload_stream(sink->context, stream);
 }
 
+static void on_data_transfer(void *context, const struct rpcrdma_data_transfer *transfer)
+{
+    struct pipeline *pipeline = context;
+    const struct rpcrdma_flow_sink *sink = pipeline->private->sink;
+
+    sink->data_transfer(sink->context, transfer);
+}
+
 static void on_transaction(void *context, const struct rpcrdma_transaction *transaction)
 {
     struct pipeline *pipeline = context;
@@ -113,8 +121,13 @@ static void on_op(void *context, const struct rpcrdma_op *op)
 {
     struct pipeline *pipeline = context;
 
+    if (pipeline->op)
+        pipeline->op(pipeline->op_context, op);
     if (!rpcrdma_flow_op(pipeline->private->flow, op))
         pipeline->private->no_memory = true;
+    if (pipeline->op_done)
+        pipeline->op_done(pipeline->op_context, op,
+                          rpcrdma_flow_connection(pipeline->private->flow, op));
 }
 
 static void unusable(struct pipeline *pipeline)
@@ -334,6 +347,7 @@ static bool start(struct pipeline *pipeline)
         /* wanting these is what makes flow/ put RPCs together */
         .rpc = private->sink->rpc ? on_rpc : NULL,
         .transaction = private->sink->transaction ? on_transaction : NULL,
+        .data_transfer = private->sink->data_transfer ? on_data_transfer : NULL,
         .payload_stream = private->sink->payload_stream ? on_payload_stream : NULL,
         .context = pipeline,
     };

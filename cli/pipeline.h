@@ -28,6 +28,12 @@ struct pipeline {
     bool credits;    /* keep account of credits: sink->credits, sink->credit_point */
     struct out *out; /* flushed when packets are awaited; reading ends when it fails */
     bool stop;       /* set by a sink that has seen enough */
+    /* each operation, before flow/ sees it; NULL: none */
+    void (*op)(void *context, const struct rpcrdma_op *op);
+    /* and after it did; connection NULL: none that carries RPC-over-RDMA, or not known yet */
+    void (*op_done)(void *context, const struct rpcrdma_op *op,
+                    const struct rpcrdma_connection *connection);
+    void *op_context;
     /* of devices: called every interval_ns, packets or none, with the time since the epoch */
     void (*tick)(void *context, int64_t now_ns, struct rpcrdma_flow *flow);
     void *tick_context;

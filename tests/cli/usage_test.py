@@ -9,7 +9,7 @@ import command
 import foreign
 import pcap
 
-COMMANDS = ('decode', 'rpcs', 'extract', 'connections', 'credits', 'check', 'capture', 'fields',
+COMMANDS = ('report', 'trace', 'decode', 'rpcs', 'extract', 'connections', 'credits', 'check', 'capture', 'fields',
             'rules')
 
 

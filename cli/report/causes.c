@@ -1,0 +1,404 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The rules of docs/report.md. Each looks at one kind of evidence and says what it found, what
+ * speaks against it, and how sure that is. */
+#include "report/report.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MS INT64_C(1000000)
+#define SECOND INT64_C(1000000000)
+
+static const char *const names[N_CAUSES] = {
+    [CAUSE_LOST_TO_SERVER] = "lost-to-server",
+    [CAUSE_LOST_TO_CLIENT] = "lost-to-client",
+    [CAUSE_LOST] = "lost",
+    [CAUSE_RECEIVER_NOT_READY] = "receiver-not-ready",
+    [CAUSE_CONNECTION_FAILED] = "connection-failed",
+    [CAUSE_SERVER_RESTARTED] = "server-restarted",
+    [CAUSE_CREDITS] = "few-credits",
+    [CAUSE_DELAY] = "delay",
+    [CAUSE_SERVER] = "slow-server",
+    [CAUSE_UNANSWERED] = "unanswered",
+    [CAUSE_THRESHOLD] = "small-threshold",
+    [CAUSE_DUPLICATED] = "duplicated",
+    [CAUSE_REORDERED] = "reordered",
+    [CAUSE_INCOMPLETE] = "capture-incomplete",
+};
+
+const char *report_cause_name(enum report_cause_id id)
+{
+    return names[id];
+}
+
+const char *report_confidence_name(enum report_confidence confidence)
+{
+    static const char *const words[] = {"low", "medium", "high"};
+
+    return words[confidence];
+}
+
+static struct report_cause *add(struct report *r, enum report_cause_id id,
+                                enum report_confidence confidence)
+{
+    struct report_cause *cause = &r->causes[MIN(r->n_causes, REPORT_CAUSES - 1)];
+
+    *cause = (struct report_cause){.id = id, .confidence = confidence};
+    if (r->n_causes < REPORT_CAUSES)
+        r->n_causes++;
+    return cause;
+}
+
+static const char *plural(uint64_t n)
+{
+    return n == 1 ? "" : "s";
+}
+
+static double s(int64_t ns)
+{
+    return (double)ns / 1e9;
+}
+
+static double ms(int64_t ns)
+{
+    return (double)ns / 1e6;
+}
+
+/* -- what was lost on the way ------------------------------------------------------------------ */
+
+static void lost(struct report *r, const struct report_connection *c, int end)
+{
+    const struct arrival *a = &c->arrival[end];
+    bool server = end == report_server_end(&c->pub);
+    bool known = c->pub.role[end] != RPCRDMA_ROLE_UNKNOWN;
+    uint64_t packets = a->again + a->late;
+    struct report_cause *cause;
+
+    if (a->naks == 0 && a->timeouts == 0)
+        return;
+    cause = add(r,
+                !known   ? CAUSE_LOST
+                : server ? CAUSE_LOST_TO_SERVER
+                         : CAUSE_LOST_TO_CLIENT,
+                !known || a->naks == 0 ? CONFIDENCE_MEDIUM : CONFIDENCE_HIGH);
+    cause->rpcs = c->rpcs;
+    cause->time_ns = a->waited_ns;
+    cause->frame = a->frame;
+    snprintf(cause->text, sizeof(cause->text),
+             "Packets towards the %s were lost on the network: %" PRIu64 " Nak%s, %" PRIu64
+             " packet%s sent again, %.3f s of waiting in all, %.3f s at most (connection %u).",
+             !known   ? "peer"
+             : server ? "server"
+                      : "client",
+             a->naks, plural(a->naks), packets, plural(packets), s(a->waited_ns), s(a->longest_ns),
+             (unsigned)c->pub.number);
+    if (a->naks == 0)
+        snprintf(cause->against, sizeof(cause->against),
+                 "no Nak was seen: it may be Acks that were lost on the way back");
+}
+
+static void not_ready(struct report *r, const struct report_connection *c, int end)
+{
+    const struct arrival *a = &c->arrival[end];
+    struct report_cause *cause;
+
+    if (a->rnr_naks == 0)
+        return;
+    cause = add(r, CAUSE_RECEIVER_NOT_READY, CONFIDENCE_HIGH);
+    cause->rpcs = c->rpcs;
+    cause->time_ns = a->waited_ns;
+    cause->frame = a->frame;
+    snprintf(cause->text, sizeof(cause->text),
+             "The %s had no buffer for messages: %" PRIu64 " RNR Nak%s on connection %u.",
+             end == report_server_end(&c->pub) ? "server" : "client", a->rnr_naks,
+             plural(a->rnr_naks), (unsigned)c->pub.number);
+}
+
+/* The network made copies, or took two ways. Few of them cost nothing. */
+static void disturbed(struct report *r, const struct report_connection *c)
+{
+    uint64_t packets = c->arrival[0].packets + c->arrival[1].packets;
+    uint64_t copies = c->arrival[0].duplicated + c->arrival[1].duplicated;
+    uint64_t late = c->arrival[0].reordered + c->arrival[1].reordered;
+    struct report_cause *cause;
+
+    if (copies * 1000 > packets && c->arrival[0].naks + c->arrival[1].naks == 0) {
+        cause = add(r, CAUSE_DUPLICATED, CONFIDENCE_MEDIUM);
+        snprintf(cause->text, sizeof(cause->text),
+                 "Packets were duplicated: %" PRIu64 " of %" PRIu64
+                 " on connection %u came twice though nobody asked for them again.",
+                 copies, packets, (unsigned)c->pub.number);
+        snprintf(cause->against, sizeof(cause->against),
+                 "a capture of two interfaces at once has every packet twice");
+    }
+    if (late * 1000 > packets) {
+        cause = add(r, CAUSE_REORDERED, CONFIDENCE_MEDIUM);
+        snprintf(cause->text, sizeof(cause->text),
+                 "Packets were reordered: %" PRIu64 " of %" PRIu64 " on connection %u came late.",
+                 late, packets, (unsigned)c->pub.number);
+    }
+}
+
+/* -- connections ------------------------------------------------------------------------------- */
+
+static void connection_failed(struct report *r, const struct report_connection *c)
+{
+    bool refused = false;
+    struct report_cause *cause;
+    GList *all = report_connections(r);
+
+    for (GList *one = all; one; one = one->next)
+        refused = refused || ((struct report_connection *)one->data)->pub.rejected;
+    g_list_free(all);
+    cause = add(r, CAUSE_CONNECTION_FAILED, CONFIDENCE_HIGH);
+    cause->rpcs = c->resent;
+    cause->time_ns = c->resent_after_ns > 0 ? c->resent_after_ns : 0;
+    cause->frame = c->resent_frame;
+    snprintf(cause->text, sizeof(cause->text),
+             "Connection %u failed: %" PRIu64
+             " Call%s of it %s sent again on connection %u, %.1f s after "
+             "the first sending.%s",
+             (unsigned)c->resent_from, c->resent, plural(c->resent),
+             c->resent == 1 ? "was" : "were", (unsigned)c->pub.number, s(cause->time_ns),
+             refused ? " Meanwhile connections were refused: nothing listened at the server."
+                     : " The path or the peer was down: a cable, a switch, or the host.");
+    if (refused || r->stale > 0) {
+        cause = add(r, CAUSE_SERVER_RESTARTED, r->stale > 0 ? CONFIDENCE_HIGH : CONFIDENCE_MEDIUM);
+        cause->rpcs = r->stale;
+        cause->time_ns = 0;
+        cause->frame = r->stale_frame;
+        snprintf(cause->text, sizeof(cause->text),
+                 "The server was restarted%s: %" PRIu64 " answer%s that only a server without its "
+                 "former state gives.",
+                 refused ? ", and refused connections meanwhile" : "", r->stale, plural(r->stale));
+    }
+}
+
+/* Another one begins while this one, which had trouble, is open and carries nothing any more. */
+static void connection_left(struct report *r, const struct report_connection *old,
+                            const struct report_connection *c)
+{
+    int64_t silence = c->pub.first_time_ns - old->last_data_ns;
+    struct report_cause *cause;
+
+    if (c->resent > 0 || old->pub.number == c->pub.number || old->last_data_ns == 0 ||
+        old->pub.last_time_ns <= c->pub.first_time_ns || silence < SECOND ||
+        old->arrival[0].timeouts + old->arrival[1].timeouts + old->unanswered == 0)
+        return;
+    for (int end = 0; end < 2; end++)
+        if (memcmp(&old->pub.end[end].address,
+                   &c->pub.end[end ^ (report_server_end(&old->pub) != report_server_end(&c->pub))]
+                        .address,
+                   sizeof(c->pub.end[0].address)) != 0)
+            return;
+    cause = add(r, CAUSE_CONNECTION_FAILED, CONFIDENCE_MEDIUM);
+    cause->time_ns = silence;
+    cause->frame = c->pub.first_frame;
+    snprintf(
+        cause->text, sizeof(cause->text),
+        "Connection %u failed: after %.1f s of silence the client opened connection %u in its "
+        "place, while the old one was not closed. The path was down: a cable, a switch, or the "
+        "peer.",
+        (unsigned)old->pub.number, s(silence), (unsigned)c->pub.number);
+    snprintf(cause->against, sizeof(cause->against),
+             "no Call was seen on both; what was sent meanwhile did not pass here");
+}
+
+/* The way to the server and back of the quickest RPCs, which no load explains. */
+static void delayed(struct report *r, const struct report_connection *c)
+{
+    enum { LEAST = 20, DELAY_MS = 2 };
+    const struct latency *acks = &c->arrival[report_server_end(&c->pub)].acks;
+    int64_t quick = latency_percentile(acks, 5);
+    struct report_cause *cause;
+
+    if (acks->count < LEAST || quick < DELAY_MS * MS)
+        return;
+    cause = add(r, CAUSE_DELAY, CONFIDENCE_MEDIUM);
+    cause->rpcs = acks->count;
+    cause->time_ns = (int64_t)acks->count * quick;
+    snprintf(
+        cause->text, sizeof(cause->text),
+        "Connection %u is delayed: even the quickest Acks of Calls take %.1f ms (median %.1f ms), "
+        "and every answer takes that long more.",
+        (unsigned)c->pub.number, ms(quick), ms(latency_percentile(acks, 50)));
+    snprintf(cause->against, sizeof(cause->against),
+             "a host that is slow to acknowledge looks the same; capture at the other end, too");
+}
+
+static void credits(struct report *r, const struct report_connection *c)
+{
+    enum { FEW = 32 };
+    const struct rpcrdma_credit_result *credit = &c->credits;
+    double share = credit->busy_ns > 0 ? (double)credit->at_limit_ns / (double)credit->busy_ns : 0;
+    bool few = credit->limit.known && credit->limit.last <= FEW;
+    struct report_cause *cause;
+
+    if (!c->has_credits || credit->bound_by == RPCRDMA_BOUND_NEITHER ||
+        credit->stalls.longer == 0 || (share < 0.1 && (!few || credit->stalls.longer < 2)))
+        return;
+    cause = add(r, CAUSE_CREDITS,
+                share >= 0.1 ? (credit->settled ? CONFIDENCE_HIGH : CONFIDENCE_MEDIUM)
+                             : CONFIDENCE_LOW);
+    cause->time_ns = (int64_t)credit->at_limit_ns;
+    cause->frame = credit->stalls.kept ? credit->stalls.longest[0].from_frame : 0;
+    snprintf(cause->text, sizeof(cause->text),
+             "Connection %u ran out of credits: at its limit of %u for %.1f %% of the time in use, "
+             "%" PRIu64 " time%s over 1 ms; the %s.",
+             (unsigned)c->pub.number, (unsigned)credit->limit.last, 100 * share,
+             credit->stalls.longer, plural(credit->stalls.longer),
+             credit->bound_by == RPCRDMA_BOUND_REQUESTED ? "client asks for no more"
+                                                         : "server grants no more");
+    if (share < 0.1)
+        snprintf(cause->against, sizeof(cause->against),
+                 "it was below its limit for %.1f %% of the time in use", 100 * (1 - share));
+}
+
+static void threshold(struct report *r, const struct report_connection *c)
+{
+    enum { SMALL = 1024, SHARE = 5 }; /* percent of the messages */
+    uint32_t least = MIN(c->pub.threshold_call, c->pub.threshold_reply);
+    uint64_t messages = r->calls_inline + r->calls_chunk + r->replies_inline + r->replies_chunk;
+    struct report_cause *cause;
+
+    if (c->pub.messages == 0 || least > SMALL || r->small_in_chunks * 100 < messages * SHARE ||
+        rpcrdma_threshold_assumed(&c->pub, 0) || rpcrdma_threshold_assumed(&c->pub, 1))
+        return;
+    cause = add(r, CAUSE_THRESHOLD, CONFIDENCE_MEDIUM);
+    cause->rpcs = r->small_in_chunks;
+    snprintf(cause->text, sizeof(cause->text),
+             "The inline threshold of connection %u is %u bytes: %" PRIu64 " of %" PRIu64
+             " messages took RDMA that 4096 would have sent inline.",
+             (unsigned)c->pub.number, (unsigned)least, r->small_in_chunks, messages);
+}
+
+static void unanswered(struct report *r, const struct report_connection *c)
+{
+    struct report_cause *cause;
+
+    if (c->unanswered == 0 || r->resent > 0)
+        return;
+    /* what was under way when the capture ended is not late */
+    if (r->pipeline->clock.now_ns - c->pub.last_time_ns < SECOND && c->unanswered < 2)
+        return;
+    cause = add(r, CAUSE_UNANSWERED, CONFIDENCE_MEDIUM);
+    cause->rpcs = c->unanswered;
+    cause->frame = c->unanswered_frame;
+    snprintf(cause->text, sizeof(cause->text),
+             "%" PRIu64 " Call%s on connection %u %s never answered.", c->unanswered,
+             plural(c->unanswered), (unsigned)c->pub.number, c->unanswered == 1 ? "was" : "were");
+    snprintf(cause->against, sizeof(cause->against), "%s",
+             c->pub.closed ? "the connection was closed by its ends: they may have given up"
+                           : "the capture may have ended before the Reply");
+}
+
+static void slow_server(struct report *r)
+{
+    struct report_cause *cause;
+
+    if (r->slow_server == 0)
+        return;
+    cause = add(r, CAUSE_SERVER, CONFIDENCE_HIGH);
+    cause->rpcs = r->slow_server;
+    cause->time_ns = r->slow_server_ns;
+    cause->frame = r->slow_server_frame;
+    snprintf(cause->text, sizeof(cause->text),
+             "The server was slow: %" PRIu64 " RPC%s of 1 s or more took %.3f s in all between the "
+             "Call and the Reply, without RDMA and without anything being lost.",
+             r->slow_server, plural(r->slow_server), s(r->slow_server_ns));
+}
+
+static void incomplete(struct report *r)
+{
+    uint64_t missing = r->rules[RPCRDMA_RULE_PACKETS_LOST] + r->rules[RPCRDMA_RULE_BYTES_LOST] +
+                       r->rules[RPCRDMA_RULE_TCP_LOST];
+    GList *all = report_connections(r);
+    bool one_way = r->rpcs > 0 && r->answered == 0 && r->one_way > 0;
+    struct report_cause *cause;
+
+    r->undecided = r->rpcs == 0 || one_way || r->no_call * 2 > r->rpcs;
+    for (GList *one = all; one; one = one->next)
+        r->tcp =
+            r->tcp || ((struct report_connection *)one->data)->pub.carrier == RPCRDMA_CARRIER_IWARP;
+    g_list_free(all);
+    if (missing == 0 && !one_way && r->no_call * 10 <= r->rpcs)
+        return;
+    cause = add(r, CAUSE_INCOMPLETE, CONFIDENCE_HIGH);
+    cause->frame = r->rule_frame[RPCRDMA_RULE_PACKETS_LOST];
+    snprintf(cause->text, sizeof(cause->text),
+             "The capture is incomplete: %s%" PRIu64 " gap%s in what was sent, %" PRIu64
+             " Repl%s without Call.",
+             one_way ? "one direction only; " : "", missing, plural(missing), r->no_call,
+             r->no_call == 1 ? "y" : "ies");
+    snprintf(cause->against, sizeof(cause->against), "%s",
+             one_way ? "capture both directions, at one port or at the host"
+                     : "capture with rpcrdma capture --slice, or a larger buffer (-B)");
+}
+
+static int costliest(const void *a, const void *b)
+{
+    const struct report_cause *x = a, *y = b;
+
+    if (x->time_ns != y->time_ns)
+        return x->time_ns < y->time_ns ? 1 : -1;
+    return (int)y->confidence - (int)x->confidence;
+}
+
+void report_decide(struct report *r)
+{
+    GList *all = report_connections(r);
+
+    r->n_causes = 0;
+    for (GList *one = all; one; one = one->next) {
+        const struct report_connection *c = one->data;
+
+        for (int end = 0; end < 2; end++) {
+            lost(r, c, end);
+            not_ready(r, c, end);
+        }
+        disturbed(r, c);
+        if (c->resent > 0 && c->resent_after_ns >= SECOND) /* else nobody noticed */
+            connection_failed(r, c);
+        for (GList *other = all; other; other = other->next)
+            connection_left(r, other->data, c);
+        delayed(r, c);
+        credits(r, c);
+        unanswered(r, c);
+        threshold(r, c);
+    }
+    g_list_free(all);
+    if (r->n_causes == 0) /* what was lost makes it look slow, too */
+        slow_server(r);
+    incomplete(r);
+    qsort(r->causes, r->n_causes, sizeof(r->causes[0]), costliest);
+}
+
+void report_headline(const struct report *r, char *text, size_t size)
+{
+    const struct view_clock *clock = &r->pipeline->clock;
+
+    if (r->pipeline->messages == 0)
+        snprintf(text, size, "No RPC-over-RDMA was captured.");
+    else if (r->undecided)
+        snprintf(text, size,
+                 "Undecided: too little was captured to tell how RPCs fare (%" PRIu64
+                 " RPC%s, %" PRIu64 " with Call and Reply).",
+                 r->rpcs, plural(r->rpcs), r->answered);
+    else if (r->n_causes == 0 && r->tcp)
+        snprintf(
+            text, size,
+            "Nothing wrong was found in %" PRIu64 " RPC%s, %" PRIu64
+            " of them answered. But this is iWARP: what TCP lost and sent again is not looked at, "
+            "so delays by losses cannot be excluded; see tshark -Y tcp.analysis.retransmission.",
+            r->rpcs, plural(r->rpcs), r->answered);
+    else if (r->n_causes == 0)
+        snprintf(text, size,
+                 "Healthy: %" PRIu64 " RPC%s in %.1f s, %" PRIu64
+                 " answered; nothing was lost, nobody waited for credits.",
+                 r->rpcs, plural(r->rpcs), s(clock->now_ns - clock->start_ns), r->answered);
+    else
+        snprintf(text, size, "%s", r->causes[0].text);
+}

@@ -1,0 +1,406 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "report/report.h"
+
+#include <string.h>
+
+#include "out/transaction.h"
+#include "times.h"
+#include "upper/xdr.h"
+
+#define SECOND INT64_C(1000000000)
+
+static void free_error(gpointer p)
+{
+    struct report_error *error = p;
+
+    g_free(error->name);
+    g_free(error);
+}
+
+static void free_connection(gpointer p)
+{
+    struct report_connection *c = p;
+
+    arrival_clear(&c->arrival[0]);
+    arrival_clear(&c->arrival[1]);
+    g_free(c);
+}
+
+struct report *report_new(struct pipeline *pipeline, size_t path_bytes)
+{
+    struct report *r = g_new0(struct report, 1);
+
+    r->pipeline = pipeline;
+    r->details = details_new(path_bytes);
+    r->operations = groups_new(GROUPS_OPERATION, 0);
+    r->clients = groups_new(GROUPS_CLIENT, 0);
+    r->errors = g_hash_table_new_full(g_str_hash, g_str_equal, NULL, free_error);
+    r->connections = g_hash_table_new_full(NULL, NULL, NULL, free_connection);
+    r->bin_ns = SECOND / 100;
+    r->sent = g_malloc0_n(REPORT_SENT, sizeof(*r->sent));
+    return r;
+}
+
+void report_free(struct report *r)
+{
+    if (!r)
+        return;
+    for (unsigned i = 0; i < r->n_slowest; i++) {
+        g_free(r->slowest[i].title);
+        g_free(r->slowest[i].path);
+    }
+    groups_free(r->operations);
+    groups_free(r->clients);
+    g_hash_table_destroy(r->errors);
+    g_hash_table_destroy(r->connections);
+    latency_clear(&r->latency);
+    details_free(r->details);
+    g_free(r->sent);
+    g_free(r);
+}
+
+static struct report_connection *connection_of(struct report *r,
+                                               const struct rpcrdma_connection *pub)
+{
+    gpointer key = GUINT_TO_POINTER(pub->number);
+    struct report_connection *c = g_hash_table_lookup(r->connections, key);
+
+    if (c)
+        return c;
+    if (g_hash_table_size(r->connections) >= REPORT_CONNECTIONS) {
+        r->more_connections++;
+        return NULL;
+    }
+    c = g_new0(struct report_connection, 1);
+    c->pub = *pub;
+    g_hash_table_insert(r->connections, key, c);
+    return c;
+}
+
+static void note_rule(struct report *r, const struct rpcrdma_finding *finding)
+{
+    if (r->rules[finding->rule]++ == 0)
+        r->rule_frame[finding->rule] = finding->frame;
+}
+
+/* -- timelines -------------------------------------------------------------------------------- */
+
+static void widen(struct report *r)
+{
+    for (unsigned i = 0; i < REPORT_BINS / 2; i++) {
+        struct report_bin *to = &r->bins[i], a = r->bins[2 * i], b = r->bins[2 * i + 1];
+
+        *to = (struct report_bin){
+            .rpcs = a.rpcs + b.rpcs,
+            .bytes = a.bytes + b.bytes,
+            .resent = a.resent + b.resent,
+            .latency_max_ns = MAX(a.latency_max_ns, b.latency_max_ns),
+            .latency_sum_ns = a.latency_sum_ns + b.latency_sum_ns,
+            .in_flight_max = MAX(a.in_flight_max, b.in_flight_max),
+            .limit = MAX(a.limit, b.limit),
+        };
+    }
+    memset(&r->bins[REPORT_BINS / 2], 0, sizeof(r->bins) / 2);
+    r->n_bins = (r->n_bins + 1) / 2;
+    r->bin_ns *= 2;
+}
+
+static struct report_bin *bin_at(struct report *r, int64_t time_ns)
+{
+    int64_t since = time_less(time_ns, r->pipeline->clock.start_ns);
+
+    if (since < 0)
+        since = 0;
+    while (since / r->bin_ns >= REPORT_BINS && r->bin_ns < INT64_MAX / 2)
+        widen(r);
+    if ((unsigned)(since / r->bin_ns) >= r->n_bins)
+        r->n_bins = (unsigned)(since / r->bin_ns) + 1;
+    return &r->bins[since / r->bin_ns];
+}
+
+/* -- RPCs ------------------------------------------------------------------------------------- */
+
+static void note_slow(struct report *r, const struct rpc *rpc)
+{
+    const struct rpcrdma_transaction *t = rpc->transaction;
+    int64_t latency =
+        t->has_latency ? t->latency_ns : time_less(r->pipeline->clock.now_ns, t->call_time_ns);
+    struct report_rpc *last = &r->slowest[REPORT_SLOWEST - 1];
+    char title[TRANSACTION_NAME], path[NFS_PATH];
+    unsigned at;
+    size_t n;
+
+    if (t->call_frame == 0 || (r->n_slowest == REPORT_SLOWEST && latency <= last->latency_ns))
+        return;
+    if (r->n_slowest == REPORT_SLOWEST) {
+        g_free(last->title);
+        g_free(last->path);
+        r->n_slowest--;
+    }
+    for (at = r->n_slowest; at > 0 && r->slowest[at - 1].latency_ns < latency; at--)
+        r->slowest[at] = r->slowest[at - 1];
+    r->n_slowest++;
+    rpcrdma_transaction_title(t, title, sizeof(title));
+    n = rpc_path(rpc, path);
+    r->slowest[at] = (struct report_rpc){
+        .title = g_strdup(title),
+        .path = n > 0 ? g_strndup(path, n) : NULL,
+        .xid = t->xid,
+        .connection = t->connection->number,
+        .call_frame = t->call_frame,
+        .reply_frame = t->reply_frame,
+        .call_time_ns = t->call_time_ns,
+        .latency_ns = latency,
+        .answered = t->has_latency,
+        .has_rdma = t->has_rdma,
+        .rdma_ns = t->rdma_ns,
+    };
+}
+
+static void note_status(struct report *r, const struct rpcrdma_transaction *t,
+                        const struct nfs_arguments *nfs)
+{
+    static const char *const stale[] = {"NFS4ERR_STALE_CLIENTID", "NFS4ERR_STALE_STATEID",
+                                        "NFS4ERR_BADSESSION", "NFS4ERR_DEADSESSION",
+                                        "NFS4ERR_GRACE"};
+    enum { MOST = 256 };
+    const char *name = t->error ? "RDMA error" : nfs_status_name(nfs);
+    struct report_error *error;
+
+    if ((!t->error && !nfs_failed(nfs)) || !name)
+        return;
+    for (size_t i = 0; i < G_N_ELEMENTS(stale); i++)
+        if (strcmp(name, stale[i]) == 0 && r->stale++ == 0)
+            r->stale_frame = t->reply_frame;
+    error = g_hash_table_lookup(r->errors, name);
+    if (!error) {
+        if (g_hash_table_size(r->errors) >= MOST)
+            return;
+        error = g_new0(struct report_error, 1);
+        error->name = g_strdup(name);
+        error->frame = t->reply_frame;
+        g_hash_table_insert(r->errors, error->name, error);
+    }
+    error->count++;
+}
+
+/* Seen from where it was captured: what RDMA does not take is the server's, or the way there. */
+static void note_server(struct report *r, const struct rpcrdma_transaction *t)
+{
+    int64_t server = t->latency_ns - (t->has_rdma ? t->rdma_ns : 0);
+
+    if (!t->has_latency || t->latency_ns < SECOND || server <= t->latency_ns / 2)
+        return;
+    if (r->slow_server++ == 0)
+        r->slow_server_frame = t->call_frame;
+    r->slow_server_ns += server;
+}
+
+int report_server_end(const struct rpcrdma_connection *c)
+{
+    return c->role[0] == RPCRDMA_ROLE_SERVER || c->role[1] == RPCRDMA_ROLE_CLIENT ? 0 : 1;
+}
+
+void report_op(void *context, const struct rpcrdma_op *op,
+               const struct rpcrdma_connection *connection)
+{
+    struct report *r = context;
+    struct report_connection *c;
+    int end;
+
+    if (!connection || op->carrier == RPCRDMA_CARRIER_IWARP || op->kind > RPCRDMA_OP_NAK)
+        return;
+    c = connection_of(r, connection);
+    if (!c)
+        return;
+    if (op->kind <= RPCRDMA_OP_READ_RESPONSE)
+        c->last_data_ns = op->time_ns;
+    /* which end it went to: by QP number, where both have one at one host */
+    end = memcmp(&op->dst, &connection->end[1].address, sizeof(op->dst)) == 0 &&
+          (!connection->end[1].has_qpn || connection->end[1].qpn == op->dst_qpn);
+    {
+        uint64_t before = c->arrival[end].again + c->arrival[end].late;
+
+        arrival_packet(&c->arrival[end], &c->arrival[1 - end], op);
+        if (c->arrival[end].again + c->arrival[end].late > before)
+            bin_at(r, op->time_ns)->resent++;
+    }
+}
+
+/* A Call that was sent on another connection before, answered there or not. */
+static void note_resent(struct report *r, struct report_connection *c,
+                        const struct rpcrdma_transaction *t)
+{
+    uint32_t i = t->xid * 2654435761u % REPORT_SENT;
+
+    if (t->call_frame == 0 || !t->has_program)
+        return;
+    if (r->sent[i].connection != 0 && r->sent[i].connection != t->connection->number &&
+        r->sent[i].xid == t->xid && r->sent[i].program == t->program &&
+        r->sent[i].procedure == t->procedure &&
+        memcmp(&r->sent[i].client, rpc_caller(t), sizeof(r->sent[i].client)) == 0) {
+        c->resent++;
+        c->resent_from = r->sent[i].connection;
+        c->resent_frame = t->call_frame;
+        c->resent_after_ns =
+            MAX(c->resent_after_ns, time_less(t->call_time_ns, r->sent[i].time_ns));
+        r->resent += !t->retransmitted;
+        return;
+    }
+    r->sent[i].xid = t->xid;
+    r->sent[i].connection = t->connection->number;
+    r->sent[i].program = t->program;
+    r->sent[i].procedure = t->procedure;
+    r->sent[i].frame = t->call_frame;
+    r->sent[i].time_ns = t->call_time_ns;
+    r->sent[i].client = *rpc_caller(t);
+}
+
+static void note_connection(struct report *r, const struct rpcrdma_transaction *t)
+{
+    struct report_connection *c = connection_of(r, t->connection);
+
+    if (!c)
+        return;
+    c->rpcs++;
+    if (t->call_frame && !t->has_latency && !t->error && c->unanswered++ == 0)
+        c->unanswered_frame = t->call_frame;
+    note_resent(r, c, t);
+}
+
+static void on_transaction(void *context, const struct rpcrdma_transaction *t)
+{
+    struct report *r = context;
+    struct rpc rpc = details_of(r->details, t);
+
+    r->rpcs++;
+    r->no_call += t->call_frame == 0;
+    r->unanswered += t->reply_frame == 0;
+    r->answered += t->has_latency;
+    r->resent += t->retransmitted;
+    r->incomplete += !t->complete && !t->error && t->reply_frame != 0 && t->call_frame != 0;
+    if (t->has_latency)
+        latency_add(&r->latency, t->latency_ns);
+    groups_add(r->operations, &rpc);
+    groups_add(r->clients, &rpc);
+    note_status(r, t, rpc.nfs);
+    note_server(r, t);
+    note_connection(r, t);
+    note_slow(r, &rpc);
+    if (t->has_latency) {
+        struct report_bin *bin = bin_at(r, t->call_time_ns);
+
+        bin->rpcs++;
+        bin->bytes += rpc_bytes(t);
+        bin->latency_max_ns = MAX(bin->latency_max_ns, t->latency_ns);
+        bin->latency_sum_ns += (double)t->latency_ns;
+    }
+    for (size_t i = 0; i < t->n_findings; i++)
+        note_rule(r, &t->findings[i]);
+    details_done(r->details, t);
+}
+
+static void on_payload_stream(void *context, const struct rpcrdma_payload_stream *stream)
+{
+    struct report *r = context;
+    bool call = stream->direction == RPCRDMA_DIRECTION_CALL;
+
+    if (stream->reduction && (call ? stream->reduction->n_gaps : stream->reduction->n_chunks) > 0)
+        r->data_chunks++;
+    details_stream(r->details, stream);
+}
+
+static void on_message(void *context, const struct rpcrdma_flow_message *m)
+{
+    struct report *r = context;
+    enum rpcrdma_kind kind = m->message->kind;
+    bool chunk = kind == RPCRDMA_KIND_NOMSG || kind == RPCRDMA_KIND_CALL_EXTERNAL ||
+                 kind == RPCRDMA_KIND_REPLY_EXTERNAL;
+
+    if (m->sender_end < 0 || m->connection->paired_by == RPCRDMA_PAIRED_NOT)
+        r->one_way++;
+    if (m->direction == RPCRDMA_DIRECTION_CALL)
+        *(chunk ? &r->calls_chunk : &r->calls_inline) += 1;
+    else if (m->direction == RPCRDMA_DIRECTION_REPLY)
+        *(chunk ? &r->replies_chunk : &r->replies_inline) += 1;
+    if (chunk) {
+        uint64_t length = m->direction == RPCRDMA_DIRECTION_CALL
+                              ? rpcrdma_read_sum(&m->message->read).bytes
+                          : m->message->reply_present ? rpcrdma_chunk_length(&m->message->reply)
+                                                      : 0;
+
+        /* what fits into 4096 with its header, and less would not have done */
+        r->small_in_chunks +=
+            length > 0 && length <= 4096 - 64 &&
+            length > MIN(m->connection->threshold_call, m->connection->threshold_reply) - 64;
+    }
+    for (size_t i = 0; i < m->n_findings; i++)
+        note_rule(r, &m->findings[i]);
+}
+
+static void on_finding(void *context, const struct rpcrdma_connection *connection,
+                       const struct rpcrdma_finding *finding)
+{
+    (void)connection;
+    note_rule(context, finding);
+}
+
+static void on_connection(void *context, const struct rpcrdma_connection *connection)
+{
+    struct report *r = context;
+    struct report_connection *c = connection_of(r, connection);
+
+    if (c)
+        c->pub = *connection;
+}
+
+static void on_credits(void *context, const struct rpcrdma_connection *connection,
+                       const struct rpcrdma_credit_result *results, size_t n)
+{
+    struct report *r = context;
+    struct report_connection *c = connection_of(r, connection);
+
+    for (size_t i = 0; c && i < n; i++)
+        if (connection->role[results[i].end] != RPCRDMA_ROLE_SERVER && !c->has_credits) {
+            c->has_credits = true;
+            c->credits = results[i];
+        }
+}
+
+static void on_credit_point(void *context, const struct rpcrdma_connection *connection, int end,
+                            const struct rpcrdma_credit_point *point)
+{
+    struct report *r = context;
+    struct report_bin *bin = bin_at(r, point->time_ns);
+
+    if (connection->role[end] == RPCRDMA_ROLE_SERVER)
+        return;
+    if (point->in_flight > bin->in_flight_max)
+        bin->in_flight_max = (uint32_t)point->in_flight;
+    if (point->has_limit && point->limit > bin->limit)
+        bin->limit = point->limit;
+}
+
+struct rpcrdma_flow_sink report_sink(struct report *r)
+{
+    return (struct rpcrdma_flow_sink){.connection = on_connection,
+                                      .message = on_message,
+                                      .finding = on_finding,
+                                      .credits = on_credits,
+                                      .credit_point = on_credit_point,
+                                      .transaction = on_transaction,
+                                      .payload_stream = on_payload_stream,
+                                      .context = r};
+}
+
+static gint by_number(gconstpointer a, gconstpointer b)
+{
+    const struct report_connection *x = a, *y = b;
+
+    return x->pub.number < y->pub.number ? -1 : x->pub.number > y->pub.number;
+}
+
+GList *report_connections(const struct report *r)
+{
+    return g_list_sort(g_hash_table_get_values(r->connections), by_number);
+}

@@ -1,0 +1,344 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The report as one file of HTML: it loads nothing, is read without its script (which sorts the
+ * tables), prints, and follows the reader's choice of dark or light. Charts are SVG in it.
+ */
+#include "report/report.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "out/address.h"
+#include "out/escape.h"
+#include "out/view.h"
+
+static const char head[] =
+    "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\n"
+    "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
+    "<title>rpcrdma report</title>\n<style>\n"
+    ":root{color-scheme:light dark;--fg:#1b1f24;--bg:#fff;--dim:#57606a;--line:#d0d7de;--a:#0969da;"
+    "--b:#bc4c00;--c:#8250df;--d:#1a7f37;--bad:#cf222e}\n"
+    "@media(prefers-color-scheme:dark){:root{--fg:#e6edf3;--bg:#0d1117;--dim:#9198a1;--line:#"
+    "3d444d;"
+    "--a:#58a6ff;--b:#f0883e;--c:#bc8cff;--d:#3fb950;--bad:#ff7b72}}\n"
+    "*{box-sizing:border-box}body{font:15px/1.45 system-ui,sans-serif;color:var(--fg);"
+    "background:var(--bg);margin:0 auto;padding:1em;max-width:72em;overflow-wrap:anywhere}\n"
+    "h1{font-size:1.3em}h2{font-size:1.05em;margin:1.6em 0 .4em;border-bottom:1px solid "
+    "var(--line)}\n"
+    ".verdict{border-left:.3em solid var(--bad);padding:.2em 1em}.healthy{border-color:var(--d)}\n"
+    ".dim{color:var(--dim);font-size:.9em}.wide{overflow-x:auto}svg{display:block;width:100%;"
+    "height:auto}\n"
+    "table{border-collapse:collapse;font-variant-numeric:tabular-nums;font-size:.9em;width:100%}\n"
+    "th,td{text-align:right;padding:.15em .6em;border-bottom:1px solid var(--line);"
+    "white-space:nowrap}th{cursor:pointer}td.t,th.t{text-align:left}\n"
+    "@media print{body{max-width:none}.wide{overflow:visible}th{cursor:auto}}\n"
+    "</style></head><body>\n";
+
+/* A click on a column sorts by it: numbers as such, the greatest first. */
+static const char tail[] =
+    "<script>\n"
+    "document.querySelectorAll('table').forEach(function(t){t.querySelectorAll('th').forEach("
+    "function(h,i){h.addEventListener('click',function(){var b=t.tBodies[0],r=Array.from(b.rows),"
+    "d=h.dataset.d=h.dataset.d==='1'?'-1':'1';r.sort(function(x,y){var p=x.cells[i].textContent,"
+    "q=y.cells[i].textContent,m=parseFloat(p),n=parseFloat(q);return d*(isNaN(m)||isNaN(n)?"
+    "p.localeCompare(q):n-m)});r.forEach(function(e){b.appendChild(e)})})})});\n"
+    "</script></body></html>\n";
+
+__attribute__((format(printf, 2, 3))) static void put(struct out *out, const char *format, ...)
+{
+    char text[1024];
+    va_list args;
+
+    va_start(args, format);
+    vsnprintf(text, sizeof(text), format, args);
+    va_end(args);
+    out_text(out, text);
+}
+
+/* Text from outside, or with signs that HTML takes for its own. */
+static void put_text(struct out *out, const char *text)
+{
+    const char *end = text + strlen(text);
+    char piece[ESCAPE_MOST];
+
+    while (text < end) {
+        escape_next(&text, end, piece);
+        if (strcmp(piece, "<") == 0)
+            out_literal(out, "&lt;");
+        else if (strcmp(piece, ">") == 0)
+            out_literal(out, "&gt;");
+        else if (strcmp(piece, "&") == 0)
+            out_literal(out, "&amp;");
+        else if (strcmp(piece, "\"") == 0)
+            out_literal(out, "&quot;");
+        else
+            out_text(out, piece);
+    }
+}
+
+static double ms(int64_t ns)
+{
+    return (double)ns / 1e6;
+}
+
+/* -- timelines -------------------------------------------------------------------------------- */
+
+enum { CHART_WIDTH = 720, CHART_HEIGHT = 110, LEFT = 56, BASE = 88 };
+
+typedef double measure(const struct report *r, const struct report_bin *bin);
+
+static double latency_max(const struct report *r, const struct report_bin *bin)
+{
+    (void)r;
+    return ms(bin->latency_max_ns);
+}
+
+static double megabytes(const struct report *r, const struct report_bin *bin)
+{
+    return (double)bin->bytes * 1e3 / (double)r->bin_ns;
+}
+
+static double in_flight(const struct report *r, const struct report_bin *bin)
+{
+    (void)r;
+    return bin->in_flight_max;
+}
+
+static double limit(const struct report *r, const struct report_bin *bin)
+{
+    (void)r;
+    return bin->limit;
+}
+
+static double again(const struct report *r, const struct report_bin *bin)
+{
+    (void)r;
+    return (double)bin->resent;
+}
+
+static void steps(const struct report *r, struct out *out, measure *of, double most,
+                  const char *colour)
+{
+    double width = (double)(CHART_WIDTH - LEFT - 4) / (r->n_bins ? r->n_bins : 1);
+
+    put(out, "<path fill=\"none\" stroke=\"var(--%s)\" stroke-width=\"1.5\" d=\"M%d %d", colour,
+        LEFT, BASE);
+    for (unsigned i = 0; i < r->n_bins; i++)
+        put(out, "V%.1fH%.1f", BASE - of(r, &r->bins[i]) / most * (BASE - 18),
+            LEFT + width * (i + 1));
+    out_literal(out, "\"/>");
+}
+
+static void chart(const struct report *r, struct out *out, const char *title, measure *first,
+                  measure *second)
+{
+    double most = 0, span = (double)r->bin_ns * r->n_bins / 1e9;
+
+    for (unsigned i = 0; i < r->n_bins; i++) {
+        most = MAX(most, first(r, &r->bins[i]));
+        if (second)
+            most = MAX(most, second(r, &r->bins[i]));
+    }
+    if (most <= 0)
+        return;
+    put(out, "<svg viewBox=\"0 0 %d %d\" role=\"img\" aria-label=\"", CHART_WIDTH, CHART_HEIGHT);
+    put_text(out, title);
+    out_literal(out, "\"><g font-size=\"11\" fill=\"var(--fg)\">");
+    put(out, "<text x=\"%d\" y=\"11\">", LEFT);
+    put_text(out, title);
+    put(out, "</text><text x=\"%d\" y=\"24\" text-anchor=\"end\">%.4g</text>", LEFT - 4, most);
+    put(out, "<text x=\"%d\" y=\"%d\" text-anchor=\"end\">0</text>", LEFT - 4, BASE);
+    put(out,
+        "<text x=\"%d\" y=\"104\">0 s</text><text x=\"%d\" y=\"104\" text-anchor=\"end\">%.4g s"
+        "</text></g>",
+        LEFT, CHART_WIDTH - 4, span);
+    put(out, "<path stroke=\"var(--line)\" d=\"M%d %dH%d\"/>", LEFT, BASE, CHART_WIDTH - 4);
+    if (second)
+        steps(r, out, second, most, "b");
+    steps(r, out, first, most, "a");
+    out_literal(out, "</svg>\n");
+}
+
+static void timelines(const struct report *r, struct out *out)
+{
+    out_literal(out, "<h2>Over time</h2>\n");
+    chart(r, out, "Longest latency, ms", latency_max, NULL);
+    chart(r, out, "Throughput, MB/s", megabytes, NULL);
+    chart(r, out, "Calls in flight (blue) against the credit limit (orange)", in_flight, limit);
+    chart(r, out, "Packets sent again", again, NULL);
+}
+
+/* -- slow RPCs -------------------------------------------------------------------------------- */
+
+static void bar(struct out *out, const struct report_rpc *one)
+{
+    const struct {
+        int64_t ns;
+        const char *colour, *name;
+    } parts[] = {{one->latency_ns - one->rdma_ns, "b", "before and after"},
+                 {one->rdma_ns, "c", "RDMA"}};
+    double x = 0, total = (double)one->latency_ns;
+
+    if (!one->answered || total <= 0)
+        return;
+    out_literal(out,
+                "<svg viewBox=\"0 0 720 14\" preserveAspectRatio=\"none\" style=\"height:14px\" "
+                "role=\"img\" aria-label=\"phases\">");
+    for (size_t i = 0; i < G_N_ELEMENTS(parts); i++) {
+        double width = 720 * (double)parts[i].ns / total;
+
+        if (width > 0)
+            put(out,
+                "<rect x=\"%.2f\" width=\"%.2f\" height=\"14\" fill=\"var(--%s)\"><title>%s %.3f "
+                "ms</title></rect>",
+                x, width, parts[i].colour, parts[i].name, ms(parts[i].ns));
+        x += width;
+    }
+    out_literal(out, "</svg>\n");
+}
+
+static void slowest(const struct report *r, struct out *out)
+{
+    out_literal(out,
+                "<h2>Slowest RPCs</h2>\n<p class=\"dim\"><span style=\"color:var(--c)\">From the "
+                "first to the last RDMA packet</span>, <span style=\"color:var(--b)\">before and "
+                "after</span></p>\n");
+    for (unsigned i = 0; i < r->n_slowest; i++) {
+        const struct report_rpc *one = &r->slowest[i];
+
+        put(out, "<p>%.3f ms%s, ", ms(one->latency_ns), one->answered ? "" : " and no Reply");
+        put_text(out, one->title);
+        put(out, ", frame %" PRIu64 ", XID 0x%08x, connection %u", one->call_frame,
+            (unsigned)one->xid, (unsigned)one->connection);
+        if (one->path) {
+            out_literal(out, ", ");
+            put_text(out, one->path);
+        }
+        out_literal(out, "</p>\n");
+        bar(out, one);
+    }
+}
+
+/* -- tables ----------------------------------------------------------------------------------- */
+
+static void group_table(const struct report *r, struct out *out, const char *name,
+                        struct groups *groups)
+{
+    double span = (double)(r->pipeline->clock.now_ns - r->pipeline->clock.start_ns) / 1e9;
+
+    groups_sort(groups, GROUPS_BY_TIME);
+    put(out,
+        "<div class=\"wide\"><table><thead><tr><th class=\"t\">%s</th><th>ops</th><th>ops/s</th>"
+        "<th>MB/s</th><th>mean ms</th><th>p50</th><th>p95</th><th>p99</th><th>max</th>"
+        "<th>retrans</th><th>errors</th></tr></thead><tbody>\n",
+        name);
+    for (guint i = 0; i < groups->groups->len; i++) {
+        const struct group *g = g_ptr_array_index(groups->groups, i);
+        const struct latency *l = &g->latency;
+
+        out_literal(out, "<tr><td class=\"t\">");
+        put_text(out, g->name);
+        put(out,
+            "</td><td>%" PRIu64
+            "</td><td>%.1f</td><td>%.3f</td><td>%.3f</td><td>%.3f</td><td>%.3f</td>"
+            "<td>%.3f</td><td>%.3f</td><td>%" PRIu64 "</td><td>%" PRIu64 "</td></tr>\n",
+            g->calls, span > 0 ? (double)g->calls / span : 0,
+            span > 0 ? (double)(g->call_bytes + g->reply_bytes) / span / 1e6 : 0,
+            ms(latency_mean(l)), ms(latency_percentile(l, 50)), ms(latency_percentile(l, 95)),
+            ms(latency_percentile(l, 99)), ms(l->max_ns), g->retransmitted, g->errors);
+    }
+    out_literal(out, "</tbody></table></div>\n");
+}
+
+static void connections(const struct report *r, struct out *out)
+{
+    GList *all = report_connections(r);
+    char address[ADDRESS_SIZE], verdict[300];
+
+    out_literal(
+        out, "<h2>Connections</h2>\n<div class=\"wide\"><table><thead><tr><th>no</th>"
+             "<th class=\"t\">client</th><th class=\"t\">server</th><th>RPCs</th>"
+             "<th>seconds</th><th class=\"t\">end</th><th>thresholds</th></tr></thead><tbody>\n");
+    for (GList *one = all; one; one = one->next) {
+        const struct report_connection *c = one->data;
+        int client = view_client_end(&c->pub) > 0;
+
+        put(out, "<tr><td>%u</td>", (unsigned)c->pub.number);
+        for (int i = 0; i < 2; i++) {
+            address[address_format(&c->pub.end[client ^ i].address, address)] = '\0';
+            put(out, "<td class=\"t\">%s</td>", address);
+        }
+        put(out, "<td>%" PRIu64 "</td><td>%.3f</td><td class=\"t\">%s</td><td>%u/%u</td></tr>\n",
+            c->rpcs, (double)(c->pub.last_time_ns - c->pub.first_time_ns) / 1e9,
+            c->pub.rejected ? "refused"
+            : c->pub.closed ? "closed"
+                            : "open",
+            (unsigned)c->pub.threshold_call, (unsigned)c->pub.threshold_reply);
+    }
+    out_literal(out, "</tbody></table></div>\n");
+    for (GList *one = all; one; one = one->next) {
+        const struct report_connection *c = one->data;
+
+        if (!c->has_credits)
+            continue;
+        rpcrdma_credit_verdict(&c->credits, "client", "server", verdict, sizeof(verdict));
+        put(out, "<p class=\"dim\">Credits of connection %u: ", (unsigned)c->pub.number);
+        put_text(out, verdict);
+        out_literal(out, "</p>\n");
+    }
+    g_list_free(all);
+}
+
+static void verdict(const struct report *r, struct out *out)
+{
+    char text[500];
+
+    report_headline(r, text, sizeof(text));
+    put(out, "<h1>rpcrdma report</h1>\n<div class=\"verdict%s\">\n",
+        r->n_causes == 0 && !r->undecided ? " healthy" : "");
+    if (r->n_causes == 0 || r->undecided) {
+        out_literal(out, "<p>");
+        put_text(out, text);
+        out_literal(out, "</p>\n");
+    }
+    for (unsigned i = 0; i < r->n_causes; i++) {
+        const struct report_cause *c = &r->causes[i];
+
+        out_text(out, i == 0 ? "<p><strong>" : "<p>");
+        put_text(out, c->text);
+        out_text(out, i == 0 ? "</strong>" : "");
+        put(out, " <span class=\"dim\">%s, confidence %s", report_cause_name(c->id),
+            report_confidence_name(c->confidence));
+        if (c->frame)
+            put(out, ", from frame %" PRIu64, c->frame);
+        if (c->against[0]) {
+            out_literal(out, ". Against it: ");
+            put_text(out, c->against);
+        }
+        out_literal(out, ".</span></p>\n");
+    }
+    out_literal(out, "</div>\n");
+}
+
+void report_html(struct report *r, struct out *out)
+{
+    const struct view_clock *clock = &r->pipeline->clock;
+
+    out_text(out, head);
+    verdict(r, out);
+    out_literal(out, "<p class=\"dim\">From ");
+    view_put_date(out, clock->start_ns, true, true, 6);
+    put(out, " UTC, %.3f s, %" PRIu64 " packets, %" PRIu64 " messages, %" PRIu64 " RPCs</p>\n",
+        (double)(clock->now_ns - clock->start_ns) / 1e9, clock->frame, r->pipeline->messages,
+        r->rpcs);
+    timelines(r, out);
+    out_literal(out, "<h2>Operations</h2>\n");
+    group_table(r, out, "operation", r->operations);
+    out_literal(out, "<h2>Clients</h2>\n");
+    group_table(r, out, "client", r->clients);
+    slowest(r, out);
+    connections(r, out);
+    out_text(out, tail);
+}

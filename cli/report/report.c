@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* rpcrdma report: what a capture shows, the verdict first. */
+#include "report/report.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "finish.h"
+
+enum { PATHS = 8 << 20 };
+
+static int write_html(struct report *report, struct out *out, const char *path, int status)
+{
+    int error, fd = out->fd;
+
+    report_html(report, out);
+    error = out_close(out);
+    if (close(fd) != 0 && error == 0)
+        error = errno;
+    if (error == 0)
+        return status;
+    complain("%s: %s", path, strerror(error));
+    return EXIT_UNUSABLE;
+}
+
+/* Before the sandbox forbids it. */
+static int open_html(const char *path, const struct options *options, struct out *out)
+{
+    int fd;
+
+    if (options_reads(options, path))
+        return EXIT_UNUSABLE;
+    fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    if (fd < 0) {
+        complain("%s: %s", path, strerror(errno));
+        return EXIT_UNUSABLE;
+    }
+    if (out_open(out, fd))
+        return OPTIONS_GO_ON;
+    close(fd);
+    complain("out of memory");
+    return EXIT_UNUSABLE;
+}
+
+static int run(const struct command *command, int argc, char **argv)
+{
+    struct options options = {0};
+    char *path = NULL;
+    GOptionEntry own[] = {
+        {"json", 0, 0, G_OPTION_ARG_NONE, &options.json, "One JSON object", NULL},
+        {"html", 0, 0, G_OPTION_ARG_FILENAME, &path,
+         "Write the report to this file, with charts, instead; it needs nothing else", "OUT.html"},
+        G_OPTION_ENTRY_NULL,
+    };
+    int status = options_parse(&options, command, own, argc, argv);
+    struct out out, html = {0};
+    struct pipeline pipeline = {
+        .options = &options, .out = &out, .credits = true, .op_done = report_op};
+    struct report *report = NULL;
+
+    if (status == OPTIONS_GO_ON && path)
+        status = open_html(path, &options, &html);
+    if (status == OPTIONS_GO_ON)
+        status = begin_output(&out);
+    if (status == OPTIONS_GO_ON) {
+        struct rpcrdma_flow_sink sink;
+
+        report = report_new(&pipeline, PATHS);
+        sink = report_sink(report);
+        pipeline.op_context = report;
+        status = pipeline_run(&pipeline, &sink);
+        report_decide(report);
+        if (options.json)
+            report_json(report, &out);
+        else if (!path)
+            report_text(report, &out);
+        if (path)
+            status = write_html(report, &html, path, status);
+        status = end_output(&out, status);
+    }
+    report_free(report);
+    g_free(path);
+    options_free(&options);
+    return status;
+}
+
+const struct command command_report = {
+    .name = "report",
+    .arguments = "FILE...",
+    .what = "one page: what is wrong, where the time went; --html, --json",
+    .details = "The rules by which causes are named stand in docs/report.md.",
+    .run = run,
+};

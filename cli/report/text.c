@@ -1,0 +1,269 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The report as a page of text, 80 columns wide: it goes into mails as it is. */
+#include "report/report.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "out/address.h"
+#include "out/escape.h"
+#include "out/view.h"
+
+enum { WIDTH = 79 };
+
+__attribute__((format(printf, 2, 3))) static void line(struct out *out, const char *format, ...)
+{
+    char text[512];
+    va_list args;
+
+    va_start(args, format);
+    vsnprintf(text, sizeof(text), format, args);
+    va_end(args);
+    out_text(out, text);
+    out_line(out);
+}
+
+static void title(struct out *out, const char *text)
+{
+    out_line(out);
+    line(out, "%s", text);
+}
+
+/* Words in lines of WIDTH columns, all but the first indented. */
+static void folded(struct out *out, const char *text, size_t first, size_t indent)
+{
+    size_t column = first;
+    bool begins = true;
+
+    while (*text) {
+        size_t n = strcspn(text, " ");
+
+        if (!begins && column + 1 + n > WIDTH) {
+            out_line(out);
+            out_blanks(out, indent);
+            column = indent;
+        } else if (!begins) {
+            out_char(out, ' ');
+            column++;
+        }
+        out_bytes(out, text, n);
+        column += n;
+        begins = false;
+        text += n;
+        while (*text == ' ')
+            text++;
+    }
+    out_line(out);
+}
+
+static double ms(int64_t ns)
+{
+    return (double)ns / 1e6;
+}
+
+static void causes(const struct report *r, struct out *out)
+{
+    char text[800];
+
+    for (unsigned i = 0; i < r->n_causes; i++) {
+        const struct report_cause *c = &r->causes[i];
+        int n = snprintf(text, sizeof(text), "%s [%s, confidence %s%s", c->text,
+                         report_cause_name(c->id), report_confidence_name(c->confidence),
+                         c->frame ? "" : "]");
+
+        if (c->frame)
+            n +=
+                snprintf(text + n, sizeof(text) - (size_t)n, ", from frame %" PRIu64 "]", c->frame);
+        if (c->against[0])
+            snprintf(text + n, sizeof(text) - (size_t)n, " Against it: %s.", c->against);
+        out_text(out, i == 0 ? "=> " : " - ");
+        folded(out, text, 3, 3);
+    }
+}
+
+static void verdict(const struct report *r, struct out *out)
+{
+    char text[500];
+
+    report_headline(r, text, sizeof(text));
+    if (r->n_causes == 0 || r->undecided)
+        folded(out, text, 0, 0);
+    causes(r, out);
+    if (r->n_causes > 0 && r->resent == 0 && r->unanswered == 0)
+        folded(out, "All RPCs were answered in the end.", 0, 0);
+}
+
+static void captured(const struct report *r, struct out *out)
+{
+    const struct view_clock *clock = &r->pipeline->clock;
+
+    title(out, "CAPTURE");
+    out_literal(out, "  from      ");
+    view_put_date(out, clock->start_ns, true, true, 6);
+    out_literal(out, " UTC");
+    out_line(out);
+    line(out, "  length    %.3f s, %" PRIu64 " packets, %" PRIu64 " messages, %" PRIu64 " RPCs",
+         (double)(clock->now_ns - clock->start_ns) / 1e9, clock->frame, r->pipeline->messages,
+         r->rpcs);
+    line(out,
+         "  missing   %" PRIu64 " gaps, %" PRIu64 " Replies without Call, %" PRIu64
+         " messages cut short",
+         r->rules[RPCRDMA_RULE_PACKETS_LOST] + r->rules[RPCRDMA_RULE_TCP_LOST], r->no_call,
+         r->rules[RPCRDMA_RULE_TRUNCATED]);
+}
+
+static void connections(const struct report *r, struct out *out)
+{
+    GList *all = report_connections(r);
+    char ends[2][ADDRESS_SIZE];
+
+    title(out, "CONNECTIONS");
+    line(out, "  %-4s %-33s %8s %7s %7s %s", "no", "client -> server", "RPCs", "seconds", "open",
+         "thresholds");
+    for (GList *one = all; one; one = one->next) {
+        const struct report_connection *c = one->data;
+        int client = view_client_end(&c->pub);
+        char both[2 * ADDRESS_SIZE + 8];
+
+        for (int end = 0; end < 2; end++)
+            ends[end][address_format(&c->pub.end[end].address, ends[end])] = '\0';
+        snprintf(both, sizeof(both), "%s -> %s", ends[client > 0 ? 1 : 0],
+                 ends[client > 0 ? 0 : 1]);
+        line(out, "  %-4u %-33s %8" PRIu64 " %7.1f %7s %u/%u", (unsigned)c->pub.number, both,
+             c->rpcs, (double)(c->pub.last_time_ns - c->pub.first_time_ns) / 1e9,
+             c->pub.rejected ? "refused"
+             : c->pub.closed ? "closed"
+                             : "open",
+             (unsigned)c->pub.threshold_call, (unsigned)c->pub.threshold_reply);
+        if (c->resent > 0)
+            line(out, "       %" PRIu64 " Calls were sent before on connection %u", c->resent,
+                 (unsigned)c->resent_from);
+    }
+    g_list_free(all);
+    if (r->more_connections > 0)
+        line(out, "  and others, beyond %d", REPORT_CONNECTIONS);
+}
+
+static void operations(const struct report *r, struct out *out)
+{
+    double span = (double)(r->pipeline->clock.now_ns - r->pipeline->clock.start_ns) / 1e9;
+    enum { MOST = 15, NAME = 20 };
+
+    title(out, "OPERATIONS (by total time)");
+    line(out, "  %6s %7s %7s %8s %8s %8s %5s %s", "ops", "ops/s", "MB/s", "mean ms", "p95", "max",
+         "error", "operation");
+    groups_sort(r->operations, GROUPS_BY_TIME);
+    for (guint i = 0; i < r->operations->groups->len && i < MOST; i++) {
+        const struct group *g = g_ptr_array_index(r->operations->groups, i);
+        const struct latency *l = &g->latency;
+
+        line(out, "  %6" PRIu64 " %7.1f %7.3f %8.3f %8.3f %8.3f %5" PRIu64 " %.*s%s", g->calls,
+             span > 0 ? (double)g->calls / span : 0,
+             span > 0 ? (double)(g->call_bytes + g->reply_bytes) / span / 1e6 : 0,
+             ms(latency_mean(l)), ms(latency_percentile(l, 95)), ms(l->max_ns), g->errors,
+             strlen(g->name) > NAME ? NAME - 3 : NAME, g->name,
+             strlen(g->name) > NAME ? "..." : "");
+    }
+    if (r->operations->groups->len > MOST)
+        line(out, "  and %u more; see rpcrdma rpcs --summary", r->operations->groups->len - MOST);
+}
+
+static void slowest(const struct report *r, struct out *out)
+{
+    enum { SHOWN = 5 };
+
+    title(out, "SLOWEST RPCS");
+    for (unsigned i = 0; i < r->n_slowest && i < SHOWN; i++) {
+        const struct report_rpc *one = &r->slowest[i];
+        char path[64];
+
+        line(out, "  %10.3f ms%s  frame %" PRIu64 " #%u XID 0x%08x %.30s%s", ms(one->latency_ns),
+             one->answered ? "" : " and no Reply", one->call_frame, (unsigned)one->connection,
+             (unsigned)one->xid, one->title, strlen(one->title) > 30 ? "..." : "");
+        if (one->has_rdma)
+            line(out, "      %.3f ms of it from the first to the last RDMA packet",
+                 ms(one->rdma_ns));
+        if (one->path)
+            line(out, "      %s", escape_text(path, sizeof(path), one->path));
+    }
+}
+
+static gint most_errors(gconstpointer a, gconstpointer b)
+{
+    const struct report_error *x = a, *y = b;
+
+    return x->count != y->count ? (x->count < y->count ? 1 : -1) : strcmp(x->name, y->name);
+}
+
+static void others(const struct report *r, struct out *out)
+{
+    GList *errors = g_list_sort(g_hash_table_get_values(r->errors), most_errors);
+    GList *all = report_connections(r);
+    char text[300];
+
+    title(out, "TRANSPORT, CREDITS, MESSAGES, ERRORS");
+    for (GList *one = all; one; one = one->next) {
+        const struct report_connection *c = one->data;
+
+        for (int end = 0; end < 2; end++) {
+            const struct arrival *a = &c->arrival[end];
+
+            if (a->packets == 0)
+                continue;
+            line(out,
+                 "  #%u towards the %s: %" PRIu64 " packets, %" PRIu64 " sent again, %" PRIu64
+                 " Naks,",
+                 (unsigned)c->pub.number, end == report_server_end(&c->pub) ? "server" : "client",
+                 a->packets, a->again + a->late, a->naks);
+            line(out,
+                 "     %" PRIu64 " RNR Naks, %" PRIu64 " timeouts, %" PRIu64 " duplicated, %" PRIu64
+                 " reordered; Acks in %.3f ms",
+                 a->rnr_naks, a->timeouts, a->duplicated, a->reordered,
+                 ms(latency_percentile(&a->acks, 50)));
+        }
+    }
+    for (GList *one = all; one; one = one->next) {
+        const struct report_connection *c = one->data;
+
+        if (!c->has_credits)
+            continue;
+        rpcrdma_credit_verdict(&c->credits, "client", "server", text, sizeof(text));
+        out_literal(out, "  #");
+        out_u64(out, c->pub.number);
+        out_char(out, ' ');
+        folded(out, text, 5, 5);
+    }
+    g_list_free(all);
+    line(out,
+         "  Calls: %" PRIu64 " inline, %" PRIu64 " in a chunk; Replies: %" PRIu64
+         " inline, %" PRIu64 " in a chunk",
+         r->calls_inline, r->calls_chunk, r->replies_inline, r->replies_chunk);
+    for (GList *one = errors; one; one = one->next) {
+        const struct report_error *error = one->data;
+
+        line(out, "  %6" PRIu64 " %s, first in frame %" PRIu64, error->count, error->name,
+             error->frame);
+    }
+    g_list_free(errors);
+    for (int id = 0; id < RPCRDMA_RULE_COUNT; id++) {
+        const struct rpcrdma_rule *rule = rpcrdma_rule((enum rpcrdma_rule_id)id);
+
+        if (r->rules[id] > 0 && rule->severity >= RPCRDMA_WARNING)
+            line(out, "  %6" PRIu64 " %s %s; see rpcrdma check", r->rules[id],
+                 rpcrdma_severity_name(rule->severity), rule->name);
+    }
+}
+
+void report_text(struct report *r, struct out *out)
+{
+    verdict(r, out);
+    if (r->pipeline->messages == 0)
+        return;
+    captured(r, out);
+    connections(r, out);
+    operations(r, out);
+    slowest(r, out);
+    others(r, out);
+}

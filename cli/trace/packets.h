@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef RPCRDMA_CLI_TRACE_PACKETS_H
+#define RPCRDMA_CLI_TRACE_PACKETS_H
+
+/*
+ * The last packets of a capture, as rpcrdma trace needs them when it knows which RPC it is about: a
+ * ring, so that one pass and bounded memory suffice.
+ */
+
+#include <glib.h>
+
+#include "flow/rpc.h"
+#include "op.h"
+
+enum { PACKETS_KEPT = 1 << 18 };
+
+struct packet {
+    uint64_t frame;
+    int64_t time_ns;
+    uint8_t kind, nak; /* enum rpcrdma_op_kind, enum rpcrdma_nak */
+    uint16_t flags;
+    bool has_xid, again; /* again: it was sent before */
+    bool ends;           /* acknowledges the Reply */
+    struct rpcrdma_address src, dst;
+    uint32_t dst_qpn, seq, len, xid;
+    uint16_t src_port, dst_port;
+    uint32_t length; /* of a Read request: bytes asked for */
+    uint64_t offset; /* in its chunk; of data */
+    uint8_t chunk;   /* enum rpcrdma_chunk_kind, where has_chunk */
+    bool has_chunk;
+};
+
+struct packets {
+    struct packet *ring; /* PACKETS_KEPT */
+    uint64_t count;      /* all that came */
+};
+
+struct packets *packets_new(void);
+void packets_free(struct packets *packets);
+
+void packets_add(struct packets *packets, const struct rpcrdma_op *op);
+/* What is known of the packet in hand, or of a message's packets. */
+void packets_transfer(struct packets *packets, const struct rpcrdma_data_transfer *transfer);
+void packets_message(struct packets *packets, const struct rpcrdma_flow_message *message);
+
+/* The packets of an RPC, in order: an array of struct packet, to be freed. *cut: the first ones are
+ * not kept any more. */
+GArray *packets_of(const struct packets *packets, const struct rpcrdma_transaction *transaction,
+                   bool *cut);
+
+#endif

@@ -1,0 +1,147 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""report against what was done to each recording, as its README says; trace against the packets."""
+import html.parser
+import json
+import os
+import re
+import unittest
+
+from command import CommandTest, CAPTURES, capture
+import pcap
+
+# By what the recordings' README.txt says was done; those that are not named are healthy.
+CAUSES = {
+    'roce-loss-egress': {'lost-to-client', 'reordered'},
+    'roce-dup': {'duplicated'},
+    'roce-reconnect-cable': {'connection-failed', 'lost-to-client'},
+    'roce-credits-8': {'delay', 'few-credits'},
+    'roce-credits-128': {'delay'},
+}
+FOLDERS = [CAPTURES] + [folder for folder in [os.environ.get('RPCRDMA_RECORDINGS')] if folder]
+
+
+def recordings():
+    found = {}
+    for folder in FOLDERS:
+        for name in os.listdir(folder):
+            path = os.path.join(folder, name, 'capture.pcap')
+            if os.path.exists(path):
+                found[name] = path
+    return found
+
+
+class Verdicts(CommandTest):
+    def test_recordings(self):
+        for name, path in recordings().items():
+            report = json.loads(self.run_command('report', '--json', path))
+            self.assertEqual({cause['cause'] for cause in report['causes']}, CAUSES.get(name, set()), name)
+            if name in CAUSES:
+                self.assertEqual(report['verdict'], 'causes')
+            else:  # of TCP nothing is known: no word of health
+                self.assertEqual(report['verdict'], 'nothing-found' if name.startswith('iwarp') else 'healthy', name)
+
+    def test_the_table_in_the_documentation(self):
+        """docs/report.md says the same of every recording."""
+        with open(os.path.join(os.path.dirname(__file__), '..', '..', 'docs', 'report.md'), encoding='utf-8') as file:
+            table = file.read().split('## Judged by recordings')[1]
+        said = {}
+        for names, _, causes in re.findall(r'^\| ((?:roce|iwarp)[^|]*) \| ([^|]*) \| ([^|]*) \|$', table, re.M):
+            for name in names.split(', '):
+                said[name] = set(re.findall(r'`([a-z-]+)`', causes))
+        for name in recordings():
+            self.assertEqual(said[name], CAUSES.get(name, set()), name)
+
+    def test_one_direction_is_undecided(self):
+        path = os.path.join(self.folder, 'server.pcap')
+        pcap.write(path, [p for p in self.packets() if p.data[26:30] == bytes([192, 168, 77, 1])])
+        report = json.loads(self.run_command('report', '--json', path))
+        self.assertEqual(report['verdict'], 'undecided')
+        self.assertIn('Undecided', self.run_command('report', path))
+
+    def test_nothing(self):
+        with open(capture(), 'rb') as file:
+            path = self.file(file.read(24))
+        self.assertIn('No RPC-over-RDMA', self.run_command('report', path, errors=1))
+
+    def test_counts_are_those_of_rpcs(self):
+        for name in ('roce-nfs3-mini', 'roce-nfs41-callback', 'iwarp-nfs41-mini'):
+            report = json.loads(self.run_command('report', '--json', capture(name)))
+            rpcs = [json.loads(line) for line in self.run_command('rpcs', '--json', capture(name)).splitlines()]
+            self.assertEqual(report['rpcs'], len(rpcs))
+            self.assertEqual(report['answered'], sum('latency_ns' in rpc for rpc in rpcs))
+            slowest = sorted((rpc['latency_ns'] for rpc in rpcs if 'latency_ns' in rpc), reverse=True)[:5]
+            self.assertEqual([one['latency_ns'] for one in report['slowest'] if 'latency_ns' in one][:5], slowest)
+            self.assertEqual(sum(one['calls'] for one in report['operations']), len(rpcs))
+
+    def test_text_is_80_columns(self):
+        for path in recordings().values():
+            for line in self.run_command('report', path).splitlines():
+                self.assertLessEqual(len(line), 80, line)
+
+
+class Html(CommandTest):
+    def test_one_file_that_needs_nothing(self):
+        out = os.path.join(self.folder, 'report.html')
+        self.run_command('report', '--html', out, capture())
+        with open(out, encoding='utf-8') as file:
+            text = file.read()
+        self.assertNotRegex(text, r'(?:src|href)\s*=|url\(|@import|https?:')
+        opened = []
+        void = {'meta', 'rect', 'path', 'br'}
+
+        class Parser(html.parser.HTMLParser):
+            def handle_starttag(self, tag, attrs):
+                if tag not in void:
+                    opened.append(tag)
+
+            def handle_endtag(self, tag):
+                if tag not in void:
+                    assert opened and opened[-1] == tag, (opened, tag)
+                    opened.pop()
+        Parser().feed(text)
+        self.assertEqual(opened, [])
+        self.assertIn('<svg', text)
+        self.assertIn('NFS V3 READ', text)
+
+    def test_what_cannot_be_written(self):
+        self.run_command('report', '--html', os.path.join(self.folder, 'no/such'), capture(), status=2)
+        if os.path.exists('/dev/full'):
+            self.run_command('report', '--html', '/dev/full', capture(), status=2)
+
+
+class Trace(CommandTest):
+    def packets_of(self, *arguments, name='roce-nfs3-mini'):
+        return [json.loads(line) for line in self.run_command('trace', '--json', *arguments, capture(name)).splitlines()]
+
+    def test_a_write_from_call_to_ack(self):
+        rpcs = [json.loads(line) for line in self.run_command('rpcs', '--json', capture()).splitlines()]
+        for rpc in rpcs:
+            if rpc['name'] not in ('WRITE', 'READ', 'LOOKUP'):
+                continue
+            packets = self.packets_of('--xid', rpc['xid'])
+            frames = [one['frame'] for one in packets]
+            self.assertEqual(frames, sorted(frames))
+            self.assertLessEqual(frames[0], rpc['call_frame'])
+            self.assertIn(rpc['reply_frame'], frames)
+            self.assertEqual(packets[-1]['operation'], 'Ack')
+            moved = sum(one['length'] for one in packets if one.get('chunk') and one['operation'] != 'Read request'
+                        and not one['retransmitted'])
+            self.assertEqual(moved, rpc['read_chunk_length'] + rpc['write_chunk_length'], rpc)
+            self.assertEqual(self.packets_of('--frame', str(rpc['reply_frame'])), packets)
+            if packets[1]['operation'] != 'Ack':
+                self.assertEqual(self.packets_of('--frame', str(frames[1])), packets)
+
+    def test_slowest(self):
+        rpcs = [json.loads(line) for line in self.run_command('rpcs', '--json', capture()).splitlines()]
+        slowest = max(rpcs, key=lambda rpc: rpc['latency_ns'])
+        self.assertEqual({one['xid'] for one in self.packets_of('--slowest')}, {slowest['xid']})
+
+    def test_usage(self):
+        self.run_command('trace', capture(), status=2)
+        self.run_command('trace', '--xid', '1', '--slowest', capture(), status=2)
+        self.run_command('trace', '--xid', 'x', capture(), status=2)
+        self.run_command('trace', '--xid', '0x1', capture(), status=2)
+
+
+if __name__ == '__main__':
+    unittest.main()
