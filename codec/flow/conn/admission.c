@@ -7,10 +7,6 @@
  * and time; on the bound they are given out with what is known then.
  */
 
-#define CHECK_NS INT64_C(50000000) /* how often silent connections are looked at */
-/* what is held longer than it should be waits for nothing that will come soon */
-#define PATIENCE_NS (FLOW_ADMISSION_NS + 2 * CHECK_NS)
-
 /* Requests, whose order is their PSNs'; responses have that of the capture. */
 static bool is_request(const struct flow_kept *kept)
 {
@@ -203,78 +199,4 @@ void flow_admission_open(struct flow_conns *conns, struct flow_conn *conn)
 bool flow_admission_holds(const struct flow_conn *conn)
 {
     return conn->admission != NULL;
-}
-
-/* The list of connections that keep something, or have packets ahead of a gap. */
-void conn_update_holding(struct flow_conns *conns, struct flow_conn *conn)
-{
-    bool holds = conn->admission || conn->waiting & (FLOW_WAIT_GAP0 | FLOW_WAIT_GAP1);
-
-    if (conn->holding == holds)
-        return;
-    conn->holding = holds;
-    if (holds) {
-        conn->previous_holding = NULL;
-        conn->next_holding = conns->holding;
-        if (conns->holding)
-            conns->holding->previous_holding = conn;
-        conns->holding = conn;
-        return;
-    }
-    if (conn->next_holding)
-        conn->next_holding->previous_holding = conn->previous_holding;
-    if (conn->previous_holding)
-        conn->previous_holding->next_holding = conn->next_holding;
-    else
-        conns->holding = conn->next_holding;
-}
-
-struct flow_conn *flow_admission_silent(struct flow_conns *conns)
-{
-    int64_t now = conns->context->time_ns;
-
-    if (!conns->holding || (now < conns->next_check_ns && conns->next_check_ns - now < CHECK_NS))
-        return NULL;
-    conns->next_check_ns = now + CHECK_NS; /* not a hindrance at this very time */
-    /* from the beginning each time: the list may be another one now */
-    for (struct flow_conn *conn = conns->holding; conn; conn = conn->next_holding) {
-        bool old = conn->admission && now - conn->admission_since_ns > FLOW_ADMISSION_NS;
-
-        if ((conn->dir[0] || conn->dir[1]) &&
-            (old || conn->waiting & (FLOW_WAIT_GAP0 | FLOW_WAIT_GAP1)) && conn->checked_ns != now) {
-            conn->checked_ns = now;
-            return conn;
-        }
-    }
-    return NULL;
-}
-
-/* The frame of the oldest event that this connection keeps, or has behind a gap. */
-static uint64_t oldest_of(const struct flow_conns *conns, const struct flow_conn *conn)
-{
-    uint64_t oldest = UINT64_MAX, frame;
-    int64_t now = conns->context->time_ns, since;
-
-    if (conn->class != CONN_RPCRDMA)
-        return oldest;
-    if (conn->admission && now - conn->admission_since_ns <= PATIENCE_NS)
-        oldest = conn->admission->event.order;
-    for (int i = 0; i < 2; i++)
-        if (conn->dir[i] && flow_stream_waits(conn->dir[i], &frame, &since) && frame < oldest &&
-            now - since <= PATIENCE_NS)
-            oldest = frame;
-    return oldest;
-}
-
-uint64_t flow_admission_oldest(const struct flow_conns *conns)
-{
-    uint64_t oldest = UINT64_MAX;
-
-    for (const struct flow_conn *conn = conns->holding; conn; conn = conn->next_holding) {
-        uint64_t frame = oldest_of(conns, conn);
-
-        if (frame < oldest)
-            oldest = frame;
-    }
-    return oldest;
 }

@@ -41,6 +41,7 @@ struct flow_conn *conn_new(struct flow_conns *conns, uint8_t carrier)
         return NULL;
     }
     conn->id = ++context->ids;
+    conn->checked_ns = INT64_MIN;
     conn->pub.carrier = (enum rpcrdma_carrier)carrier;
     conn->pub.first_frame = conn->pub.last_frame = context->frame;
     conn->pub.first_time_ns = conn->pub.last_time_ns = context->time_ns;

@@ -165,7 +165,7 @@ void flow_admission_open(struct flow_conns *conns, struct flow_conn *conn);
  * returned once for each time. */
 struct flow_conn *flow_admission_silent(struct flow_conns *conns);
 /* The frame of the oldest event that any connection holds back; UINT64_MAX: none does. */
-uint64_t flow_admission_oldest(const struct flow_conns *conns);
+uint64_t flow_admission_oldest(struct flow_conns *conns);
 
 /* For the end: connections by age; one that is to be finished (merged into *into, where that is not
  * NULL, its ends counted the other way round where *swapped; or disconnected long ago); the one to

@@ -12,12 +12,14 @@
  *   pairing.c     which two directions are one connection
  *   merge.c       two connections that turn out to be one
  *   admission.c   events that wait while their connection is undecided
+ *   held.c        who holds back the oldest, and about whom time decides
  *   properties.c  transport properties, thresholds, private data
  *   lru.c         which connection goes when memory is short
  */
 
 #include <string.h>
 
+#include "base/heap.h"
 #include "base/table.h"
 #include "flow/conn/conn.h"
 #include "wire/hot.h"
@@ -40,10 +42,7 @@ struct flow_conn {
     int64_t closed_time_ns;
     uint64_t id; /* never used again */
     struct flow_conn *newer, *older;
-    struct {
-        uint64_t frame; /* not after pub.last_frame */
-        struct flow_conn *child, *next, *previous;
-    } lru; /* in conns->lru: see lru.c */
+    struct heap_node lru; /* in conns->lru, by a frame not after pub.last_frame: see lru.c */
     struct flow_direction *dir[2];
     enum conn_class class;
     uint64_t counted_key;
@@ -65,9 +64,9 @@ struct flow_conn {
     uint32_t admission_count;
     size_t admission_bytes;
     int64_t admission_since_ns;
-    bool holding; /* in conns->holding: its admission queue or a reorder queue is not empty */
-    struct flow_conn *next_holding, *previous_holding;
-    int64_t checked_ns;
+    struct heap_node held; /* in conns->held, by the oldest frame that it holds back */
+    struct heap_node due;  /* in conns->due, by when it is to be looked at for that */
+    int64_t checked_ns;    /* when it was; INT64_MIN: never */
 
     uint32_t announced[2];    /* FLOW_ANNOUNCES_ */
     uint64_t set_up_frame[2]; /* where pub.has_private_data */
@@ -103,11 +102,11 @@ struct flow_conns {
     struct conn_awaiting *awaiting;
 
     struct flow_conn *newest, *oldest;
-    struct flow_conn *lru; /* a heap: the one that was silent longest on top */
+    struct heap_node *lru; /* the one that was silent longest */
     struct flow_conn *closed_newest, *closed_oldest;
     struct flow_conn *merged; /* to be finished */
-    struct flow_conn *holding;
-    int64_t next_check_ns; /* of those */
+    struct heap_node *held, *due; /* those that hold something back: see held.c */
+    int64_t next_check_ns;        /* of those */
     uint32_t numbers, n_conns, n_closed;
     bool lacked_memory;
 };
@@ -167,11 +166,13 @@ bool conn_pair(struct flow_conns *conns, struct flow_direction *a, struct flow_d
 /* admission.c */
 /* Nothing says that this is RPC-over-RDMA: nothing but its Sends is looked at any more. */
 void conn_give_up(struct flow_conns *conns, struct flow_conn *conn);
-void conn_update_holding(struct flow_conns *conns, struct flow_conn *conn);
 void conn_admission_merge(struct flow_conns *conns, struct flow_conn *into, struct flow_conn *from);
 /* Drops the events of a direction that is about to go. */
 void conn_admission_forget(struct flow_conns *conns, struct flow_conn *conn,
                            const struct flow_direction *dir);
+
+/* held.c: what it keeps, or has ahead of a gap, is not what it was. */
+void conn_update_holding(struct flow_conns *conns, struct flow_conn *conn);
 
 /* properties.c */
 void conn_private_data(struct flow_conn *conn, int end, const struct rpcrdma_op *op);

@@ -90,6 +90,8 @@ RPCRDMA_HOT struct flow_conn *flow_conn_event(struct flow_conns *conns, struct f
 {
     struct flow_conn *conn = dir->conn;
 
+    if (conn && conn->waiting & (FLOW_WAIT_GAP0 | FLOW_WAIT_GAP1))
+        conn_update_holding(conns, conn); /* another packet is the first ahead of the gap */
     if (event->taken && conn && !dir->paired)
         conn_pair_request(conns, dir, event->seq);
     switch (event->kind) {

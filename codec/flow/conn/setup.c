@@ -116,6 +116,7 @@ static enum conn_class class_of(const struct flow_conns *conns, const struct flo
 static void set_class(struct flow_conns *conns, struct flow_conn *conn, enum conn_class class)
 {
     conn_set_class(conn, class);
+    conn_update_holding(conns, conn);
     if (class == CONN_UNCLASSIFIED)
         conn->waiting |= FLOW_WAIT_CLASS;
     if (class == CONN_RPCRDMA)

@@ -18,6 +18,7 @@
 
 #include <string.h>
 
+#include "base/heap.h"
 #include "base/table.h"
 #include "flow/message/message.h"
 #include "wire/hot.h"
@@ -86,7 +87,8 @@ struct flow_messages {
     struct flow_table calls; /* (connection, sender, XID) -> outstanding Call */
     struct message_call *spare_calls;
     uint32_t n_spare_calls;
-    struct message_queued *queue, *queue_tail; /* on their way to the sink, by frame */
+    struct heap_node *queue; /* on their way to the sink, by frame */
+    uint64_t queued;
     size_t queue_count, queue_bytes;
 };
 

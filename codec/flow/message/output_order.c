@@ -11,9 +11,8 @@
 enum { QUEUE_MESSAGES = RPCRDMA_BOUND(1024, 3), QUEUE_BYTES = RPCRDMA_BOUND(4 << 20, 4096) };
 
 struct message_queued {
-    struct message_queued *next;
+    struct heap_node node; /* by its connection's latest frame, then as they came */
     size_t size;
-    uint64_t order;
     struct rpcrdma_connection connection; /* as it was */
     struct rpcrdma_flow_message out;
     const struct rpcrdma_dialect *dialect;
@@ -43,11 +42,9 @@ static void give(struct flow_messages *messages, const struct message_queued *q)
 
 static void pop(struct flow_messages *messages)
 {
-    struct message_queued *q = messages->queue;
+    struct message_queued *q = HEAP_OF(messages->queue, struct message_queued, node);
 
-    messages->queue = q->next;
-    if (!messages->queue)
-        messages->queue_tail = NULL;
+    heap_remove(&messages->queue, &q->node);
     messages->queue_count--;
     messages->queue_bytes -= q->size;
     give(messages, q);
@@ -62,7 +59,7 @@ void flow_message_flush(struct flow_messages *messages, bool all)
         return;
     oldest = all ? UINT64_MAX : flow_admission_oldest(messages->conns);
     while (messages->queue &&
-           (messages->queue->order <= oldest || messages->queue_count > QUEUE_MESSAGES ||
+           (messages->queue->key <= oldest || messages->queue_count > QUEUE_MESSAGES ||
             messages->queue_bytes > QUEUE_BYTES))
         pop(messages);
 }
@@ -98,7 +95,7 @@ static struct message_queued *copy(struct flow_messages *messages,
 void flow_message_emit(struct flow_messages *messages, struct flow_conn *conn,
                        const struct rpcrdma_flow_message *out)
 {
-    struct message_queued *q, **at = &messages->queue;
+    struct message_queued *q;
     struct message_conn *mc = message_conn_of(conn);
 
     if (!messages->context->sink.message || messages->context->memory.failed)
@@ -117,15 +114,7 @@ void flow_message_emit(struct flow_messages *messages, struct flow_conn *conn,
         messages->context->sink.message(messages->context->sink.context, out);
         return;
     }
-    q->order = mc->last_given;
-    if (messages->queue_tail && messages->queue_tail->order <= q->order)
-        at = &messages->queue_tail->next;
-    while (*at && (*at)->order <= q->order)
-        at = &(*at)->next;
-    q->next = *at;
-    *at = q;
-    if (!q->next)
-        messages->queue_tail = q;
+    heap_add(&messages->queue, &q->node, mc->last_given, ++messages->queued);
     messages->queue_count++;
     messages->queue_bytes += q->size;
     flow_message_flush(messages, false);
