@@ -198,7 +198,7 @@ int main(int argc, char **argv)
     if (argc != 4) {
         fprintf(stderr, "usage: generate bulk4096|bulk1024|small|many|v2 SIZE[k|M|G] FILE\n"
                         "       generate connections|strangers|calls|overlaps|claims|handles|"
-                        "compounds|holes|tcp SIZE FILE\n");
+                        "compounds|oneway|holes|tcp|decoys|shuffled SIZE FILE\n");
         return 2;
     }
     size = strtoull(argv[2], &unit, 10);

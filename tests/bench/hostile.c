@@ -118,6 +118,18 @@ static void compounds(struct talk_file *file, uint64_t size)
     }
 }
 
+/* Every Call is on a QP of its own, of the same two hosts, and only this direction is seen. */
+static void one_way(struct talk_file *file, uint64_t size)
+{
+    for (uint32_t i = 0; file->bytes < size; i++) {
+        struct talk talk = begin(file, i);
+
+        talk.client.address = 0x0b000000;
+        talk.one_way = true;
+        send_call(&talk, i);
+    }
+}
+
 /* Every second packet of a connection is missing, and many connections take turns. */
 static void holes(struct talk_file *file, uint64_t size)
 {
@@ -155,6 +167,28 @@ static void tcp(struct talk_file *file, uint64_t size)
     }
 }
 
+/* iWARP that is out of step: at two of three words an FPDU of 16 KB could begin, and none does. Or
+ * its bytes come in such an order that few can be told to follow others. */
+static void tcp_held(struct talk_file *file, uint64_t size, bool decoys)
+{
+    enum { MPA = 20, PIECE = 1404, PIECES = 8000 };
+    static const uint8_t request[MPA] = "MPA ID Req Frame\x40\x01\0";
+    uint8_t data[PIECE];
+
+    for (uint32_t i = 0; i < PIECE; i += 4)
+        put32(data + i, decoys && i % 12 ? 0x3f00c140 : 0);
+    for (uint32_t number = 0; file->bytes < size; number++) {
+        struct talk talk = begin(file, number);
+
+        talk_tcp(&talk, 0, request, MPA);
+        for (uint32_t i = 1; i < PIECES && file->bytes < size; i++) {
+            uint32_t at = decoys ? i : i * UINT32_C(7919) % PIECES;
+
+            talk_tcp(&talk, MPA + (at - decoys) * PIECE, data, decoys ? PIECE : 8);
+        }
+    }
+}
+
 bool hostile(const char *kind, struct talk_file *file, uint64_t size)
 {
     if (strcmp(kind, "connections") == 0)
@@ -173,8 +207,14 @@ bool hostile(const char *kind, struct talk_file *file, uint64_t size)
         compounds(file, size);
     else if (strcmp(kind, "holes") == 0)
         holes(file, size);
+    else if (strcmp(kind, "oneway") == 0)
+        one_way(file, size);
     else if (strcmp(kind, "tcp") == 0)
         tcp(file, size);
+    else if (strcmp(kind, "decoys") == 0)
+        tcp_held(file, size, true);
+    else if (strcmp(kind, "shuffled") == 0)
+        tcp_held(file, size, false);
     else
         return false;
     return true;

@@ -204,6 +204,8 @@ static void acknowledge(struct talk *talk, const struct talk_end *from)
     struct talk_end *end = other(talk, from);
     uint8_t extension[4];
 
+    if (talk->one_way)
+        return;
     end->msn++;
     aeth(end, extension);
     write_packet(talk->file, &(struct packet){.from = end,

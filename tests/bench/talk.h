@@ -30,6 +30,7 @@ struct talk {
     struct talk_file *file;
     struct talk_end client, server;
     uint32_t mtu;
+    bool one_way; /* nothing acknowledges */
 };
 
 /* False with a line on stderr. */

@@ -9,9 +9,17 @@
  *
  * Where the start-up frames were not heard, markers are possible. FPDUs that fit together over 512
  * bytes have none; before that nothing is read, so that no marker is taken for payload.
+ *
+ * Bytes can be made to look like the beginning of a long FPDU at every fourth. So CRCs, and the
+ * search for markers, are paid for with the bytes that came (stream.effort): where that is used up,
+ * three in a row decide, and in step again is later.
  */
 
-enum { UNCONFIRMED_MOST = RPCRDMA_BOUND(128 << 10, 1024) };
+enum {
+    UNCONFIRMED_MOST = RPCRDMA_BOUND(128 << 10, 1024),
+    RANGE_EFFORT = 16,    /* what going on to another range takes, in bytes summed up, */
+    MARKER_EFFORT = 4096, /* and looking for markers in an FPDU */
+};
 
 enum chain {
     CHAIN_NO,      /* something in it is no FPDU */
@@ -25,16 +33,24 @@ static uint32_t range_end(const struct rpcrdma_range *r)
     return r->seq + r->len;
 }
 
+/* The first range that ends after seq, found from one before it. */
+static struct rpcrdma_range *range_at(struct rpcrdma_stream *s, struct rpcrdma_range *from,
+                                      uint32_t seq)
+{
+    for (int i = 0; from && i < 2; i++, from = from->after)
+        if (rpcrdma_seq_diff(range_end(from), seq) > 0)
+            return from;
+    return from ? rpcrdma_range_at(s, seq) : NULL;
+}
+
 /* The captured bytes at seq, n of them if there are so many. Returns how many. *from: a range to
  * begin the search at, moved to where seq was found. */
-static uint32_t peek(struct rpcrdma_range **from, uint32_t seq, uint8_t *out, uint32_t n)
+static uint32_t peek(struct rpcrdma_stream *s, struct rpcrdma_range **from, uint32_t seq,
+                     uint8_t *out, uint32_t n)
 {
     uint32_t have = 0;
-    struct rpcrdma_range *r = *from;
+    struct rpcrdma_range *r = *from = range_at(s, *from, seq);
 
-    while (r && rpcrdma_seq_diff(range_end(r), seq) <= 0)
-        r = r->after;
-    *from = r;
     for (; r && have < n && rpcrdma_seq_diff(r->seq, seq) <= 0; r = r->after) {
         uint32_t off = seq - r->seq, take = n - have;
 
@@ -52,15 +68,15 @@ static uint32_t peek(struct rpcrdma_range **from, uint32_t seq, uint8_t *out, ui
 }
 
 /* As peek, without markers. */
-static uint32_t peek_content(const struct rpcrdma_tcp_connection *c, int end,
-                             struct rpcrdma_range **from, uint32_t seq, uint8_t *out, uint32_t n)
+static uint32_t peek_content(struct rpcrdma_tcp_connection *c, int end, struct rpcrdma_range **from,
+                             uint32_t seq, uint8_t *out, uint32_t n)
 {
     uint8_t raw[RPCRDMA_FPDU_HEADER + 8];
     uint32_t have, kept = 0, next;
 
     if (!rpcrdma_mpa_markers(c, end))
-        return peek(from, seq, out, n);
-    have = peek(from, seq, raw, n + 4);
+        return peek(&c->stream[end], from, seq, out, n);
+    have = peek(&c->stream[end], from, seq, raw, n + 4);
     next = (c->stream[end].marker_phase - seq) % RPCRDMA_MARKER_EVERY;
     for (uint32_t i = 0; i < have && kept < n; i++)
         if (i < next || i >= next + 4)
@@ -68,29 +84,45 @@ static uint32_t peek_content(const struct rpcrdma_tcp_connection *c, int end,
     return kept;
 }
 
-static bool crc_right(struct rpcrdma_tcp *tcp, struct rpcrdma_range *r, uint32_t seq, uint32_t size)
+/* True: it takes so much of what there is. */
+static bool spend(struct rpcrdma_stream *s, uint32_t effort)
+{
+    if (s->effort < effort)
+        return false;
+    s->effort -= effort;
+    return true;
+}
+
+static bool crc_right(struct rpcrdma_tcp *tcp, struct rpcrdma_stream *s, struct rpcrdma_range *r,
+                      uint32_t seq, uint32_t size)
 {
     uint32_t value = UINT32_C(0xffffffff), n = size - 4;
     uint8_t sum[4];
 
+    /* nearly always some of it is still to come, or not there */
+    if (!r || rpcrdma_seq_diff(r->seq, seq) > 0 ||
+        rpcrdma_seq_diff(range_end(rpcrdma_run_last(r)), seq + size) < 0)
+        return false;
     while (n > 0) {
-        uint32_t off, take;
+        uint32_t off = seq - r->seq, take;
 
-        while (r && rpcrdma_seq_diff(range_end(r), seq) <= 0)
-            r = r->after;
-        if (!r || rpcrdma_seq_diff(r->seq, seq) > 0)
-            return false;
-        off = seq - r->seq;
         if (off >= r->caplen)
             return false;
         take = r->caplen - off < n ? r->caplen - off : n;
+        if (!spend(s, take + RANGE_EFFORT))
+            return false;
         value = rpcrdma_crc_add(&tcp->crc32c, value, r->bytes + off, take);
         seq += take;
         n -= take;
+        if (n > 0 && off + take < r->len)
+            return false; /* the rest of the range was not captured */
+        if (off + take == r->len)
+            r = r->after;
     }
     value = ~value;
-    return peek(&r, seq, sum, 4) == 4 && (sum[0] | (uint32_t)sum[1] << 8 | (uint32_t)sum[2] << 16 |
-                                          (uint32_t)sum[3] << 24) == value;
+    return peek(s, &r, seq, sum, 4) == 4 &&
+           (sum[0] | (uint32_t)sum[1] << 8 | (uint32_t)sum[2] << 16 | (uint32_t)sum[3] << 24) ==
+               value;
 }
 
 /* Whether this direction has markers is known: its receiver said so, or its FPDUs showed it. */
@@ -101,9 +133,10 @@ static bool markers_known(const struct rpcrdma_tcp_connection *c, int end)
 }
 
 /* Follows FPDUs from seq on. *count: how many plausible headers were seen. */
-static enum chain follow(struct rpcrdma_tcp *tcp, const struct rpcrdma_tcp_connection *c, int end,
+static enum chain follow(struct rpcrdma_tcp *tcp, struct rpcrdma_tcp_connection *c, int end,
                          struct rpcrdma_range *from, uint32_t seq, unsigned *count)
 {
+    struct rpcrdma_stream *s = &c->stream[end];
     uint32_t begin = seq;
     bool aligned = true, known = markers_known(c, end), enough = false;
 
@@ -126,13 +159,12 @@ static enum chain follow(struct rpcrdma_tcp *tcp, const struct rpcrdma_tcp_conne
         size = rpcrdma_mpa_size(c, end, seq, rpcrdma_get_be16(header));
         if (enough && (known || seq - begin >= RPCRDMA_MARKER_EVERY))
             return CHAIN_SURE;
-        enough |= crc_right(tcp, from, seq, size);
+        enough = enough || crc_right(tcp, s, from, seq, size);
         seq += size;
         if (enough && known)
             return CHAIN_SURE;
         /* does a range end there? (Cut packets end there too, on the wire.) */
-        while (from && rpcrdma_seq_diff(range_end(from), seq) < 0)
-            from = from->after;
+        from = range_at(s, from, seq - 1);
         aligned = from && range_end(from) == seq;
     }
 }
@@ -153,14 +185,14 @@ static bool find_markers(struct rpcrdma_tcp_connection *c, int end, struct rpcrd
     for (unsigned i = 0; i < RPCRDMA_IN_A_ROW; i++) {
         uint32_t size;
 
-        if (rpcrdma_ddp_plausible(header, peek(&from, seq, header, sizeof(header))) !=
+        if (rpcrdma_ddp_plausible(header, peek(s, &from, seq, header, sizeof(header))) !=
             RPCRDMA_PLAUSIBLE_YES)
             return false;
         size = rpcrdma_mpa_size(c, end, seq, rpcrdma_get_be16(header));
         for (uint32_t at = 4; at < size && at < RPCRDMA_MARKER_EVERY; at += 4) {
             struct rpcrdma_range *there = from;
 
-            if (peek(&there, seq + at, marker, 4) == 4 && rpcrdma_get_be32(marker) == at) {
+            if (peek(s, &there, seq + at, marker, 4) == 4 && rpcrdma_get_be32(marker) == at) {
                 s->has_phase = true;
                 s->marker_phase = seq + at;
                 c->stream[1 - end].mpa_marker = true;
@@ -179,7 +211,11 @@ static enum chain follow_anyway(struct rpcrdma_tcp *tcp, struct rpcrdma_tcp_conn
     enum chain chain = follow(tcp, c, end, from, seq, count);
     bool announced = c->stream[1 - end].mpa_marker;
 
-    if (chain != CHAIN_NO || *count == 0 || !find_markers(c, end, from, seq))
+    if (chain != CHAIN_NO || *count == 0)
+        return chain;
+    if (!markers_known(c, end) && !spend(&c->stream[end], MARKER_EFFORT))
+        return CHAIN_PENDING; /* when more has come */
+    if (!find_markers(c, end, from, seq))
         return chain;
     chain = follow(tcp, c, end, from, seq, count);
     if (chain == CHAIN_SURE)
@@ -229,12 +265,14 @@ void rpcrdma_stream_look(struct rpcrdma_tcp *tcp, struct rpcrdma_tcp_connection 
 
     for (unsigned i = 0; i < s->n_candidates; i++) {
         uint32_t seq = s->candidate[i].seq;
+        struct rpcrdma_range *from;
         enum chain chain;
 
         if (rpcrdma_seq_diff(seq, s->next) < 0)
             continue;
-        chain = s->candidate[i].segment ? follow_anyway(tcp, c, end, s->held, seq, &count)
-                                        : follow(tcp, c, end, s->held, seq, &count);
+        from = rpcrdma_range_at(s, seq);
+        chain = s->candidate[i].segment ? follow_anyway(tcp, c, end, from, seq, &count)
+                                        : follow(tcp, c, end, from, seq, &count);
         if (good_enough(chain, (s->candidate[i].segment && known) || last)) {
             get_in_step(tcp, c, end, seq, chain);
             return;
@@ -246,7 +284,7 @@ void rpcrdma_stream_look(struct rpcrdma_tcp *tcp, struct rpcrdma_tcp_connection 
 
     if (rpcrdma_seq_diff(s->scanned, s->next) < 0)
         s->scanned = s->next;
-    for (struct rpcrdma_range *r = s->held; r; r = r->after) {
+    for (struct rpcrdma_range *r = rpcrdma_range_at(s, s->scanned); r; r = r->after) {
         uint32_t seq;
 
         if (rpcrdma_seq_diff(range_end(r), s->scanned) <= 0)

@@ -280,6 +280,7 @@ static struct rpcrdma_tcp_connection *create(struct rpcrdma_tcp *tcp, const stru
         rpcrdma_layer_address(l->family, i == 0 ? l->src : l->dst, &c->address[i]);
         c->port[i] = t->port[i];
         c->stream[i].phase = RPCRDMA_STREAM_LOOKING;
+        c->stream[i].effort = RPCRDMA_EFFORT_FIRST;
     }
     list_add(tcp, c);
     return c;

@@ -21,6 +21,7 @@
  * can be older than operations of other connections that were given before it.
  */
 
+#include "base/splay.h"
 #include "bound.h"
 #include "net/packet/layer.h"
 
@@ -33,6 +34,9 @@ enum rpcrdma_stream_phase {
 /* Captured bytes that cannot be read yet. Ranges of a stream are sorted and do not overlap. */
 struct rpcrdma_range {
     struct rpcrdma_range *after;
+    struct splay_node node;
+    struct rpcrdma_range *run; /* up to this one there is no hole: see rpcrdma_run_last */
+    uint64_t place;            /* orders ranges of a stream as `seq` does, without wrapping */
     uint32_t seq, len, caplen;
     uint64_t arrival, frame;
     int64_t time_ns;
@@ -56,7 +60,9 @@ struct rpcrdma_stream { /* one direction */
     int64_t time_ns;
 
     struct rpcrdma_range *held, *held_last;
+    struct splay_node *by_place; /* the same */
     uint32_t held_bytes, n_held;
+    uint32_t effort; /* that looking for FPDUs may still take: see resync.c */
 
     /* an FPDU or start-up frame of which only the beginning is there */
     uint8_t *partial;
@@ -142,6 +148,10 @@ void rpcrdma_stream_advance(struct rpcrdma_tcp *tcp, struct rpcrdma_tcp_connecti
 void rpcrdma_stream_give_up(struct rpcrdma_tcp *tcp, struct rpcrdma_stream *s);
 /* For a stream that is not read any more. */
 void rpcrdma_stream_clear(struct rpcrdma_tcp *tcp, struct rpcrdma_stream *s);
+/* The first range that ends after seq; NULL: none does. */
+struct rpcrdma_range *rpcrdma_range_at(struct rpcrdma_stream *s, uint32_t seq);
+/* The last range before a hole. */
+struct rpcrdma_range *rpcrdma_run_last(struct rpcrdma_range *r);
 /* Forgets what is held before seq. */
 void rpcrdma_stream_drop(struct rpcrdma_tcp *tcp, struct rpcrdma_stream *s, uint32_t seq);
 
@@ -161,6 +171,9 @@ uint32_t rpcrdma_mpa_size(const struct rpcrdma_tcp_connection *c, int end, uint3
                           uint32_t ulpdu);
 
 /* resync.c */
+/* For every byte that is held, so many may be summed up on the trial that an FPDU begins somewhere;
+ * what was not used is kept, up to a bound. */
+enum { RPCRDMA_EFFORT = 32, RPCRDMA_EFFORT_FIRST = 16 << 10, RPCRDMA_EFFORT_MOST = 1 << 20 };
 enum { RPCRDMA_IN_A_ROW = 3 }; /* FPDUs that show where FPDUs begin */
 /* Looks for an FPDU among what is held, and gets in step at the first. */
 void rpcrdma_stream_look(struct rpcrdma_tcp *tcp, struct rpcrdma_tcp_connection *c, int end,

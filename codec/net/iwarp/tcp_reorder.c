@@ -15,6 +15,72 @@ static uint32_t range_end(const struct rpcrdma_range *r)
     return r->seq + r->len;
 }
 
+static struct rpcrdma_range *range_of(const struct splay_node *node)
+{
+    return (struct rpcrdma_range *)(uintptr_t)((const char *)node -
+                                               offsetof(struct rpcrdma_range, node));
+}
+
+static int compare(const void *key, const struct splay_node *node)
+{
+    uint64_t place = *(const uint64_t *)key, there = range_of(node)->place;
+
+    return (place > there) - (place < there);
+}
+
+static uint64_t place_end(const struct rpcrdma_range *r)
+{
+    return r->place + r->len;
+}
+
+/* Where seq is, against what is held: places begin in the middle. */
+static uint64_t place_of(const struct rpcrdma_stream *s, uint32_t seq)
+{
+    if (!s->held)
+        return UINT64_C(1) << 62;
+    return s->held->place + (uint64_t)(int64_t)rpcrdma_seq_diff(seq, s->held->seq);
+}
+
+/* The last that begins at this place or before; NULL: all begin after it. */
+static struct rpcrdma_range *range_before(struct rpcrdma_stream *s, uint64_t place)
+{
+    struct splay_node *node = splay_at_most(&s->by_place, &place, compare);
+
+    return node ? range_of(node) : NULL;
+}
+
+struct rpcrdma_range *rpcrdma_range_at(struct rpcrdma_stream *s, uint32_t seq)
+{
+    uint64_t place = place_of(s, seq);
+    struct rpcrdma_range *r = range_before(s, place);
+
+    if (!r)
+        return s->held;
+    return place_end(r) > place ? r : r->after;
+}
+
+/* Shortcuts over ranges without a hole are kept, and made longer: ranges go from the front only, so
+ * that a shortcut leads nowhere else before its beginning has gone. */
+struct rpcrdma_range *rpcrdma_run_last(struct rpcrdma_range *r)
+{
+    struct rpcrdma_range *last = r, *next;
+
+    for (;;) {
+        RPCRDMA_STEP();
+        if (last->run)
+            last = last->run;
+        else if (last->after && last->after->place == place_end(last))
+            last = last->after;
+        else
+            break;
+    }
+    for (; r != last; r = next) {
+        next = r->run ? r->run : r->after;
+        r->run = last;
+    }
+    return last;
+}
+
 static void range_free(struct rpcrdma_tcp *tcp, struct rpcrdma_stream *s, struct rpcrdma_range *r)
 {
     s->held_bytes -= r->caplen;
@@ -22,15 +88,22 @@ static void range_free(struct rpcrdma_tcp *tcp, struct rpcrdma_stream *s, struct
     rpcrdma_tcp_release(tcp, r, sizeof(*r) + r->caplen);
 }
 
-/* The first range; what is behind it stays. */
-static void range_pop(struct rpcrdma_tcp *tcp, struct rpcrdma_stream *s)
+/* The first range leaves the list. */
+static struct rpcrdma_range *take_first(struct rpcrdma_stream *s)
 {
     struct rpcrdma_range *r = s->held;
 
     s->held = r->after;
     if (!s->held)
         s->held_last = NULL;
-    range_free(tcp, s, r);
+    splay_remove(&s->by_place, &r->place, compare);
+    return r;
+}
+
+/* The first range; what is behind it stays. */
+static void range_pop(struct rpcrdma_tcp *tcp, struct rpcrdma_stream *s)
+{
+    range_free(tcp, s, take_first(s));
 }
 
 void rpcrdma_stream_drop(struct rpcrdma_tcp *tcp, struct rpcrdma_stream *s, uint32_t seq)
@@ -57,7 +130,7 @@ void rpcrdma_stream_clear(struct rpcrdma_tcp *tcp, struct rpcrdma_stream *s)
 /* Puts [seq, seq + len) of the piece between `before` (NULL: in front) and what follows it. */
 static void insert_after(struct rpcrdma_tcp *tcp, struct rpcrdma_tcp_connection *c, int end,
                          struct rpcrdma_range *before, const struct rpcrdma_iovec *piece,
-                         uint32_t seq, uint32_t len)
+                         uint64_t place, uint32_t seq, uint32_t len)
 {
     struct rpcrdma_stream *s = &c->stream[end];
     uint32_t off = seq - piece->seq, caplen = piece->caplen > off ? piece->caplen - off : 0;
@@ -69,6 +142,7 @@ static void insert_after(struct rpcrdma_tcp *tcp, struct rpcrdma_tcp_connection 
     if (!r)
         return; /* it counts as lost when its turn comes */
     *r = (struct rpcrdma_range){
+        .place = place,
         .seq = seq,
         .len = len,
         .caplen = caplen,
@@ -86,8 +160,12 @@ static void insert_after(struct rpcrdma_tcp *tcp, struct rpcrdma_tcp_connection 
         s->held = r;
     if (!r->after)
         s->held_last = r;
+    splay_add(&s->by_place, &r->node, &r->place, compare);
     s->held_bytes += caplen;
     s->n_held++;
+    s->effort = caplen < (RPCRDMA_EFFORT_MOST - s->effort) / RPCRDMA_EFFORT
+                    ? s->effort + caplen * RPCRDMA_EFFORT
+                    : RPCRDMA_EFFORT_MOST;
 }
 
 /* Holds what is not there already. Where segments overlap, the first one captured rules. */
@@ -95,27 +173,31 @@ static void hold(struct rpcrdma_tcp *tcp, struct rpcrdma_tcp_connection *c, int 
                  const struct rpcrdma_iovec *piece)
 {
     struct rpcrdma_stream *s = &c->stream[end];
-    struct rpcrdma_range *before = NULL, *r = s->held;
-    uint32_t seq = piece->seq, stop = piece->seq + piece->len;
+    uint64_t place = place_of(s, piece->seq), begin = place, stop = place + piece->len;
+    struct rpcrdma_range *before = s->held_last, *r = NULL;
 
-    if (s->held_last && rpcrdma_seq_diff(seq, range_end(s->held_last)) >= 0) {
-        insert_after(tcp, c, end, s->held_last, piece, seq, piece->len);
-        return;
-    }
-    for (; r && rpcrdma_seq_diff(seq, stop) < 0; before = r, r = r->after) {
-        if (rpcrdma_seq_diff(seq, r->seq) < 0) {
-            uint32_t n = r->seq - seq;
-
-            if (n > stop - seq)
-                n = stop - seq;
-            insert_after(tcp, c, end, before, piece, seq, n);
-            seq += n;
+    if (before && place < place_end(before)) {
+        before = range_before(s, place);
+        r = before ? before->after : s->held;
+        if (before && place < place_end(before)) {
+            before = rpcrdma_run_last(before);
+            place = place_end(before);
+            r = before->after;
         }
-        if (rpcrdma_seq_diff(seq, range_end(r)) < 0)
-            seq = range_end(r);
     }
-    if (rpcrdma_seq_diff(seq, stop) < 0)
-        insert_after(tcp, c, end, before, piece, seq, stop - seq);
+    while (place < stop) {
+        if (!r || place < r->place) {
+            uint64_t until = r && r->place < stop ? r->place : stop;
+
+            insert_after(tcp, c, end, before, piece, place, piece->seq + (uint32_t)(place - begin),
+                         (uint32_t)(until - place));
+            place = until;
+        } else {
+            before = rpcrdma_run_last(r);
+            place = place_end(before);
+            r = before->after;
+        }
+    }
 }
 
 static void arrived(struct rpcrdma_stream *s, uint64_t arrival, uint64_t frame, int64_t time_ns)
@@ -141,15 +223,15 @@ static void read_held(struct rpcrdma_tcp *tcp, struct rpcrdma_tcp_connection *c,
     };
 
     /* Reading can make room by giving up others, never this range: it is out of the list. */
-    s->held = r->after;
-    if (!s->held)
-        s->held_last = NULL;
+    take_first(s);
     arrived(s, r->arrival, r->frame, r->time_ns);
     if (rpcrdma_mpa_read(tcp, c, end, &piece) < piece.len && !c->closed) {
         r->after = s->held; /* out of step: the rest is looked through */
+        r->run = NULL;
         s->held = r;
         if (!r->after)
             s->held_last = r;
+        splay_add(&s->by_place, &r->node, &r->place, compare);
         return;
     }
     range_free(tcp, s, r);
@@ -207,11 +289,11 @@ static void limit(struct rpcrdma_tcp *tcp, struct rpcrdma_tcp_connection *c)
         struct rpcrdma_stream *s = &c->stream[end], *other = &c->stream[1 - end];
 
         if (s->phase == RPCRDMA_STREAM_LOOKING) {
-            while (s->held_bytes > LOOKING_MOST) {
+            while (s->held_bytes > LOOKING_MOST || s->n_held > RANGES_MOST) {
                 s->next = range_end(s->held);
                 range_pop(tcp, s);
             }
-            if (other->held_bytes > LOOKING_MOST)
+            if (other->held_bytes > LOOKING_MOST || other->n_held > RANGES_MOST)
                 s->impatient = true;
         } else if (s->held_bytes > HELD_MOST || s->n_held > RANGES_MOST) {
             read_hole(tcp, c, end, true);
