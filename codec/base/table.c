@@ -1,16 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "base/table.h"
 
-enum { FIRST_SIZE = 16 };
+#include "base/siphash.h"
 
-static size_t home(const struct flow_table *table, uint64_t key)
-{
-    return (size_t)key & table->mask;
-}
+enum { FIRST_SIZE = 16 };
 
 static void place(struct flow_table *table, uint64_t key, void *value)
 {
-    size_t i = home(table, key);
+    size_t i = flow_table_home(table, key);
 
     while (table->slots[i].value)
         i = (i + 1) & table->mask;
@@ -22,6 +19,14 @@ static bool grow(struct flow_table *table, struct flow_memory *memory)
     size_t size = table->slots ? table->mask + 1 : 0;
     struct flow_table bigger = {.mask = (size ? size * 2 : FIRST_SIZE) - 1, .count = table->count};
 
+    if (table->slots) {
+        memcpy(bigger.secret, table->secret, sizeof(bigger.secret));
+    } else {
+        struct siphash_key key = siphash_key();
+
+        bigger.secret[0] = key.k[0] | 1;
+        bigger.secret[1] = key.k[1];
+    }
     bigger.slots = flow_alloc(memory, (bigger.mask + 1) * sizeof(*bigger.slots));
     if (!bigger.slots)
         return false;
@@ -36,7 +41,8 @@ static bool grow(struct flow_table *table, struct flow_memory *memory)
 bool flow_table_put(struct flow_table *table, struct flow_memory *memory, uint64_t key, void *value)
 {
     if (table->slots) {
-        for (size_t i = home(table, key); table->slots[i].value; i = (i + 1) & table->mask) {
+        for (size_t i = flow_table_home(table, key); table->slots[i].value;
+             i = (i + 1) & table->mask) {
             if (table->slots[i].key == key) {
                 table->slots[i].value = value;
                 return true;
@@ -54,7 +60,7 @@ bool flow_table_put(struct flow_table *table, struct flow_memory *memory, uint64
 /* Where the key is, or a free slot. */
 static size_t find(const struct flow_table *table, uint64_t key)
 {
-    size_t i = home(table, key);
+    size_t i = flow_table_home(table, key);
 
     while (table->slots[i].value && table->slots[i].key != key)
         i = (i + 1) & table->mask;
@@ -67,7 +73,7 @@ static void empty(struct flow_table *table, size_t i)
 
     /* close the hole: an entry may move back if its home does not lie after the hole */
     for (j = (i + 1) & table->mask; table->slots[j].value; j = (j + 1) & table->mask) {
-        size_t h = home(table, table->slots[j].key);
+        size_t h = flow_table_home(table, table->slots[j].key);
 
         if (((j - h) & table->mask) >= ((j - i) & table->mask)) {
             table->slots[i] = table->slots[j];

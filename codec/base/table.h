@@ -4,8 +4,12 @@
 
 /*
  * A hash table from 64-bit keys to pointers: open addressing, linear probing, deletion by shifting
- * back (no tombstones, so a long-lived table does not slow down). Keys are hashes (flow_hash2):
- * their low bits are the place; the value tells equals apart (a chain, a comparison).
+ * back (no tombstones, so a long-lived table does not slow down). Keys are hashes (flow_hash2); the
+ * value tells equals apart (a chain, a comparison).
+ *
+ * Keys come from the wire, and can be chosen. So the place of a key is its product with a secret
+ * number of 128 bits (Dietzfelbinger 1996: of any two keys that are chosen without it, the chance
+ * to meet is that of chance), which costs two multiplications.
  */
 
 #include <stdbool.h>
@@ -25,7 +29,26 @@ struct flow_table {
     struct flow_slot *slots; /* NULL while empty */
     size_t mask;             /* slots - 1; a power of two */
     size_t count;
+    uint64_t secret[2]; /* low, high */
 };
+
+#ifdef __SIZEOF_INT128__
+__extension__ typedef unsigned __int128 flow_uint128;
+#endif
+
+static inline size_t flow_table_home(const struct flow_table *table, uint64_t key)
+{
+#ifdef __SIZEOF_INT128__
+    uint64_t high = (uint64_t)((flow_uint128)table->secret[0] * key >> 64);
+#else
+    uint64_t a = (table->secret[0] & UINT32_MAX) * (key & UINT32_MAX);
+    uint64_t b = (table->secret[0] >> 32) * (key & UINT32_MAX) + (a >> 32);
+    uint64_t c = (table->secret[0] & UINT32_MAX) * (key >> 32) + (b & UINT32_MAX);
+    uint64_t high = (table->secret[0] >> 32) * (key >> 32) + (b >> 32) + (c >> 32);
+#endif
+
+    return (size_t)(high + table->secret[1] * key) & table->mask;
+}
 
 /* Mixes all bits of x into all bits (the finaliser of SplitMix64). */
 static inline uint64_t flow_mix(uint64_t x)
@@ -48,7 +71,7 @@ static inline void **flow_table_at(const struct flow_table *table, uint64_t key)
 {
     if (!table->slots)
         return NULL;
-    for (size_t i = (size_t)key & table->mask; table->slots[i].value; i = (i + 1) & table->mask) {
+    for (size_t i = flow_table_home(table, key); table->slots[i].value; i = (i + 1) & table->mask) {
         RPCRDMA_STEP();
         if (table->slots[i].key == key)
             return &table->slots[i].value;

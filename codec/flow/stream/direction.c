@@ -31,23 +31,30 @@ _Static_assert(offsetof(struct rpcrdma_op, dst) - offsetof(struct rpcrdma_op, sr
                "one memcmp compares the addresses of an operation and of a path");
 _Static_assert(sizeof(struct rpcrdma_address) == 17, "src and dst follow each other");
 
-/* `src` is that of an operation or of a path: dst follows it. */
-static uint64_t path_hash(const struct rpcrdma_address *src, uint32_t qpn)
-{
-    const uint8_t *p = (const uint8_t *)src;
-    uint64_t s = load64(p) + flow_mix(load64(p + 9));
-    uint64_t d = load64(p + 17) + flow_mix(load64(p + 26));
-
-    return flow_hash2(s ^ (uint64_t)qpn << 20, d);
-}
-
 /* All that can differ is in the first eight bytes of each. */
 static bool both_ipv4(const struct rpcrdma_address *src)
 {
     return src[0].family == RPCRDMA_ADDRESS_IPV4 && src[1].family == RPCRDMA_ADDRESS_IPV4;
 }
 
-/* Spread enough for the cache, and less work than path_hash. */
+/* `src` is that of an operation or of a path: dst follows it. Keyed: whoever chooses addresses and
+ * QP numbers must not make a chain long. */
+static uint64_t path_hash(const struct flow_streams *streams, const struct rpcrdma_address *src,
+                          uint32_t qpn)
+{
+    const uint8_t *p = (const uint8_t *)src;
+    uint64_t words[5] = {load64(p), load64(p + 17),
+                         (uint64_t)p[16] << 40 | (uint64_t)p[33] << 32 | qpn};
+
+    if (both_ipv4(src))
+        return siphash_words(&streams->key, words, 3);
+    words[3] = load64(p + 8);
+    words[4] = load64(p + 25);
+    return siphash_words(&streams->key, words, 5);
+}
+
+/* Spread enough for the cache, and less work than path_hash. It has no key: where two paths meet in
+ * the cache, the table is asked, which takes no more than a packet of a new path always does. */
 static uint64_t quick_hash(const struct rpcrdma_address *src, uint32_t qpn)
 {
     const uint8_t *p = (const uint8_t *)src;
@@ -96,7 +103,8 @@ static struct flow_direction *direction_of(struct stream *s)
 struct flow_direction *flow_direction_lookup(struct flow_streams *streams,
                                              const struct flow_path *path)
 {
-    return direction_of(lookup(streams, path_hash(&path->src, path->qpn), &path->src, path->qpn));
+    return direction_of(
+        lookup(streams, path_hash(streams, &path->src, path->qpn), &path->src, path->qpn));
 }
 
 struct flow_direction *flow_direction_of(const struct flow_streams *streams, uint32_t handle,
@@ -262,7 +270,7 @@ static struct stream *create(struct flow_streams *streams, const struct flow_pat
 struct flow_direction *flow_direction_get(struct flow_streams *streams,
                                           const struct flow_path *path, uint8_t carrier)
 {
-    uint64_t hash = path_hash(&path->src, path->qpn);
+    uint64_t hash = path_hash(streams, &path->src, path->qpn);
     struct stream *s = lookup(streams, hash, &path->src, path->qpn);
 
     return direction_of(s ? s : create(streams, path, hash, carrier));
@@ -271,7 +279,7 @@ struct flow_direction *flow_direction_get(struct flow_streams *streams,
 static struct stream *find_or_create(struct flow_streams *streams, const struct rpcrdma_op *op,
                                      uint32_t qpn)
 {
-    uint64_t hash = path_hash(&op->src, qpn);
+    uint64_t hash = path_hash(streams, &op->src, qpn);
     struct stream *s = lookup(streams, hash, &op->src, qpn);
     struct flow_path path;
 

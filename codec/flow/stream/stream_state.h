@@ -17,6 +17,7 @@
 
 #include <string.h>
 
+#include "base/siphash.h"
 #include "base/table.h"
 #include "flow/stream/stream.h"
 #include "wire/hot.h"
@@ -122,6 +123,7 @@ struct flow_streams {
     size_t n_qpns, n_tcp_ports;
     bool all;
 
+    struct siphash_key key; /* of the path hash */
     struct stream_cached cache[STREAM_CACHE];
     struct flow_table table; /* path hash -> chain of directions */
     struct stream_handle *handles;

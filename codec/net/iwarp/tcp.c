@@ -122,6 +122,7 @@ bool rpcrdma_tcp_init(struct rpcrdma_net *net, uint64_t max_memory)
         return false;
     }
     tcp->n_buckets = BUCKETS;
+    tcp->key = siphash_key();
     rpcrdma_crc_init(&tcp->crc32c, RPCRDMA_CRC_CASTAGNOLI);
     net->tcp = tcp;
     return true;
@@ -180,15 +181,6 @@ struct segment {
     struct rpcrdma_iovec piece;
 };
 
-static uint64_t mix(uint64_t value)
-{
-    value ^= value >> 32;
-    value *= UINT64_C(0xd6e8feb86659fd93);
-    value ^= value >> 32;
-    value *= UINT64_C(0xd6e8feb86659fd93);
-    return value ^ value >> 32;
-}
-
 /* The addresses as words: to compare those takes less than to compare what was just copied. */
 static void keys(const struct rpcrdma_layer *l, struct segment *t)
 {
@@ -202,19 +194,27 @@ static void keys(const struct rpcrdma_layer *l, struct segment *t)
     }
 }
 
-/* The same for both directions. */
+static bool in_order(const struct segment *t)
+{
+    for (int i = 0; i < 2; i++)
+        if (t->key[0][i] != t->key[1][i])
+            return t->key[0][i] < t->key[1][i];
+    return t->port[0] <= t->port[1];
+}
+
+/* The same for both directions: the lower end is first. Keyed: whoever chooses addresses and ports
+ * must not make a chain long. */
 static uint64_t hash_of(const struct rpcrdma_tcp *tcp, const struct segment *t)
 {
-    uint64_t sum = 0;
+    int low = !in_order(t), high = !low;
+    uint64_t words[5] = {t->key[low][0], t->key[high][0],
+                         (uint64_t)t->port[low] << 16 | t->port[high]};
 
-    for (int i = 0; i < 2; i++) {
-        uint64_t word = t->key[i][0] << 16 ^ t->port[i] ^ (uintptr_t)tcp;
-
-        if (t->key[i][1])
-            word = mix(word) + t->key[i][0] + t->key[i][1];
-        sum += mix(word);
-    }
-    return mix(sum);
+    if ((t->key[0][1] | t->key[1][1]) == 0)
+        return siphash_words(&tcp->key, words, 3);
+    words[3] = t->key[low][1];
+    words[4] = t->key[high][1];
+    return siphash_words(&tcp->key, words, 5);
 }
 
 static bool same_end(const struct rpcrdma_tcp_connection *c, int end, const struct segment *t,

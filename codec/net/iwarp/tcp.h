@@ -21,6 +21,7 @@
  * can be older than operations of other connections that were given before it.
  */
 
+#include "base/siphash.h"
 #include "base/splay.h"
 #include "bound.h"
 #include "net/packet/layer.h"
@@ -109,6 +110,7 @@ struct rpcrdma_tcp_list {
 
 struct rpcrdma_tcp {
     struct rpcrdma_net *net;
+    struct siphash_key key; /* of the hash */
     struct rpcrdma_tcp_connection **bucket;
     size_t n_buckets, n_connections;
     struct rpcrdma_tcp_list idle, holding; /* least recently used at `oldest` */

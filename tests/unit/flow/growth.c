@@ -6,7 +6,7 @@
 #include "base/step.h"
 
 #ifdef RPCRDMA_COUNT_STEPS
-enum { LEAST = 1000, TIMES = 8, PER_PACKET = 400 };
+enum { LEAST = 1000, TIMES = 4, PER_PACKET = 400 };
 
 struct world {
     struct rpcrdma_flow *flow;
