@@ -42,6 +42,7 @@ void rpcrdma_net_free(struct rpcrdma_net *net)
 
 RPCRDMA_HOT void rpcrdma_net_packet(struct rpcrdma_net *net, const struct rpcrdma_packet *packet)
 {
+    enum rpcrdma_verdict verdict;
     struct rpcrdma_layer l;
 
     assert(packet->caplen <= packet->len);
@@ -55,7 +56,10 @@ RPCRDMA_HOT void rpcrdma_net_packet(struct rpcrdma_net *net, const struct rpcrdm
     l.c = rpcrdma_cursor_init(packet->data, packet->caplen, packet->len);
     l.network = l.lrh = l.udp = NULL;
     l.depth = 0;
-    switch (rpcrdma_layer_link(&l)) {
+    verdict = rpcrdma_layer_link(&l);
+    if (verdict == RPCRDMA_IS_TCP)
+        verdict = rpcrdma_layer_tcp(&l);
+    switch (verdict) {
     case RPCRDMA_IS_RDMA:
         net->stats.rdma++;
         break;
@@ -69,6 +73,7 @@ RPCRDMA_HOT void rpcrdma_net_packet(struct rpcrdma_net *net, const struct rpcrdm
         net->stats.unknown_link++;
         break;
     case RPCRDMA_IS_OTHER:
+    case RPCRDMA_IS_TCP: /* which says what it is */
         net->stats.other++;
         break;
     }
@@ -82,41 +87,4 @@ void rpcrdma_net_end(struct rpcrdma_net *net)
 const struct rpcrdma_net_stats *rpcrdma_net_stats(const struct rpcrdma_net *net)
 {
     return &net->stats;
-}
-
-void rpcrdma_layer_finding(struct rpcrdma_layer *l, enum rpcrdma_rule_id rule, const char *what,
-                           uint64_t arg0, uint64_t arg1)
-{
-    struct rpcrdma_finding finding = {
-        .rule = rule,
-        .frame = l->packet->frame,
-        .offset = -1,
-        .arg = {arg0, arg1},
-        .what = what,
-    };
-
-    if (l->net->sink.finding)
-        l->net->sink.finding(l->net->sink.context, &finding);
-}
-
-enum rpcrdma_verdict rpcrdma_layer_failed(struct rpcrdma_layer *l, bool rdma)
-{
-    if (l->c.status == RPCRDMA_TRUNCATED) {
-        /* A small snap length cuts every packet here: said once, counted each time. */
-        if (!l->net->told_truncated)
-            rpcrdma_layer_finding(l, RPCRDMA_RULE_TRUNCATED, l->c.what, 0, 0);
-        l->net->told_truncated = true;
-        return RPCRDMA_IS_TRUNCATED;
-    }
-    if (!rdma)
-        return RPCRDMA_IS_OTHER;
-    rpcrdma_layer_finding(l, RPCRDMA_RULE_MALFORMED, l->c.what, 0, 0);
-    return RPCRDMA_IS_RDMA;
-}
-
-bool rpcrdma_layer_mapped(const uint8_t *bytes)
-{
-    static const uint8_t mapped[12] = {[10] = 0xff, [11] = 0xff};
-
-    return memcmp(bytes, mapped, sizeof(mapped)) == 0;
 }

@@ -27,6 +27,7 @@
 enum {
     CONN_ADMISSION_EVENTS = RPCRDMA_BOUND(512, 6), /* per undecided connection */
     CONN_ADMISSION_BYTES = RPCRDMA_BOUND(1 << 20, 8192),
+    CONN_AWAITING = 1 << 14, /* requests and XIDs that await an answer */
 };
 
 enum conn_class {

@@ -10,7 +10,6 @@
 
 enum {
     WAYS = 4,
-    ENTRIES = 1 << 14,
     AWAIT_ANSWER = 0, /* kinds: a PSN awaits its answer; */
     AWAIT_CALL,       /* an XID: of a Call, */
     AWAIT_REPLY,      /* of a Reply, */
@@ -40,7 +39,7 @@ static bool opposite(const struct flow_direction *a, const struct flow_direction
 
 static struct conn_awaiting *set_of(struct flow_conns *conns, uint64_t key)
 {
-    return conns->awaiting ? &conns->awaiting[flow_mix(key) & (ENTRIES - WAYS)] : NULL;
+    return conns->awaiting ? &conns->awaiting[flow_mix(key) & (CONN_AWAITING - WAYS)] : NULL;
 }
 
 static struct conn_awaiting *find(struct flow_conns *conns, uint64_t key, int64_t expiry)
@@ -64,7 +63,8 @@ static void note(struct flow_conns *conns, uint64_t key, const struct flow_direc
         return;
     }
     if (!conns->awaiting)
-        conns->awaiting = flow_alloc(&conns->context->memory, ENTRIES * sizeof(*conns->awaiting));
+        conns->awaiting =
+            flow_alloc(&conns->context->memory, CONN_AWAITING * sizeof(*conns->awaiting));
     set = set_of(conns, key);
     if (!set)
         return;

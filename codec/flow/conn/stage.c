@@ -39,8 +39,8 @@ void flow_conns_free(struct flow_conns *conns)
     flow_table_free(&conns->cm, memory);
     flow_table_free(&conns->unpaired, memory);
     flow_table_free(&conns->half_open, memory);
-    free(conns->awaiting);
-    free(conns->ports);
+    flow_release(memory, conns->awaiting, CONN_AWAITING * sizeof(*conns->awaiting));
+    flow_release(memory, conns->ports, conns->n_ports * sizeof(*conns->ports));
     free(conns);
 }
 

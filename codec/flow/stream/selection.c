@@ -41,12 +41,15 @@ struct flow_streams *flow_streams_new(struct flow_context *context,
 
 void flow_streams_free(struct flow_streams *streams)
 {
+    struct flow_memory *memory;
+
     if (!streams)
         return;
-    flow_table_free(&streams->table, &streams->context->memory);
-    free(streams->handles);
-    free(streams->qpns);
-    free(streams->tcp_ports);
+    memory = &streams->context->memory;
+    flow_table_free(&streams->table, memory);
+    flow_release(memory, streams->handles, streams->handles_size * sizeof(*streams->handles));
+    flow_release(memory, streams->qpns, streams->n_qpns * sizeof(*streams->qpns));
+    flow_release(memory, streams->tcp_ports, streams->n_tcp_ports * sizeof(*streams->tcp_ports));
     free(streams);
 }
 

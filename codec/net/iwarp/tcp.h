@@ -203,4 +203,7 @@ static inline int32_t rpcrdma_seq_diff(uint32_t a, uint32_t b)
     return (int32_t)(a - b);
 }
 
+/* A packet whose cursor is at the TCP header. */
+enum rpcrdma_verdict rpcrdma_layer_tcp(struct rpcrdma_layer *l);
+
 #endif

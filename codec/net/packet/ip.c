@@ -65,7 +65,7 @@ static enum rpcrdma_verdict payload(struct rpcrdma_layer *l, uint8_t protocol)
     case PROTOCOL_UDP:
         return udp(l);
     case PROTOCOL_TCP:
-        return rpcrdma_layer_tcp(l);
+        return RPCRDMA_IS_TCP;
     case PROTOCOL_GRE:
         return rpcrdma_layer_gre(l);
     case PROTOCOL_IPV4:

@@ -18,6 +18,7 @@ enum rpcrdma_verdict {
     RPCRDMA_IS_FRAGMENT,  /* of an IP datagram */
     RPCRDMA_IS_TRUNCATED, /* cut before it could be told, or before an operation could be made */
     RPCRDMA_IS_UNKNOWN_LINK,
+    RPCRDMA_IS_TCP, /* the cursor is at its header: for net/iwarp to say */
 };
 
 struct rpcrdma_net {
@@ -101,8 +102,6 @@ enum rpcrdma_verdict rpcrdma_layer_grh(struct rpcrdma_layer *l);
 /* Takes the extension headers that begin with *next, but not a fragment header; *next says what
  * comes then. False: the cursor failed. */
 bool rpcrdma_layer_extensions(struct rpcrdma_cursor *c, uint8_t *next);
-/* tcp.c */
-enum rpcrdma_verdict rpcrdma_layer_tcp(struct rpcrdma_layer *l);
 /* bth.c. rpcrdma_plain_roce: what nearly every packet of a RoCEv2 capture is, namely Ethernet, IPv4
  * without options, whole, UDP to RoCE's port with lengths that agree, and a reliable connection's
  * packet. Seen at one glance, it does without the other layers. False: anything else, or anything

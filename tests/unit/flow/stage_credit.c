@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+
+/* The stage of credits alone, on a connection: messages in, accounts out. */
+
+#include "stage_above.h"
+
+#include "flow/credit/credit_stage.h"
+
+static struct stage_conns s;
+static struct flow_credits *credits;
+static struct flow_conn *conn;
+static struct rpcrdma_credit_result result[2];
+static size_t results;
+static uint8_t bytes[256];
+
+static void on_credits(void *context, const struct rpcrdma_connection *connection,
+                       const struct rpcrdma_credit_result *r, size_t n)
+{
+    (void)context;
+    (void)connection;
+    results = n;
+    memcpy(result, r, n * sizeof(*r));
+}
+
+static int begin(void **state)
+{
+    (void)state;
+    stage_conns_begin(&s);
+    s.stage.context.sink.credits = on_credits;
+    credits = flow_credits_new(&s.stage.context);
+    assert_non_null(credits);
+    conn = stage_connect(&s, NFS_PORT);
+    results = 0;
+    return 0;
+}
+
+static int end(void **state)
+{
+    (void)state;
+    flow_credit_close(credits, conn, true);
+    flow_credits_free(credits);
+    stage_conns_end(&s);
+    return 0;
+}
+
+static void message(int sender, uint32_t len)
+{
+    struct stage_message m;
+
+    stage_decode(&s.stage, &m, sender, bytes, len);
+    flow_credit_message(credits, conn, &m.event);
+}
+
+/* One Call until the first grant (RFC 8166 section 3.3.1), then as many as are granted. */
+static void test_in_flight(void **state)
+{
+    (void)state;
+    message(0, stage_call(bytes, 1, 32));
+    message(1, stage_reply(bytes, 1, 2));
+    message(0, stage_call(bytes, 2, 32));
+    message(0, stage_call(bytes, 3, 32));
+    message(1, stage_reply(bytes, 2, 2));
+    flow_credits_report(credits, false);
+    assert_int_equal(results, 1);
+    assert_int_equal(result[0].calls, 3);
+    assert_int_equal(result[0].replies, 2);
+    assert_int_equal(result[0].unanswered, 1);
+    assert_int_equal(result[0].at_limit_ns, 10000);
+    assert_int_equal(result[0].in_flight.max, 2);
+    assert_int_equal(result[0].granted.last, 2);
+    assert_int_equal(result[0].requested.last, 32);
+    assert_int_equal(result[0].bound_by, RPCRDMA_BOUND_GRANTED);
+    assert_int_equal(result[0].violations, 0);
+    assert_true(result[0].settled);
+}
+
+/* A third one is beyond the grant: known once the server's next message shows none was missed. */
+static void test_overrun(void **state)
+{
+    (void)state;
+    message(0, stage_call(bytes, 1, 32));
+    message(1, stage_reply(bytes, 1, 2));
+    for (uint32_t xid = 2; xid < 5; xid++)
+        message(0, stage_call(bytes, xid, 32));
+    assert_int_equal(s.stage.findings, 0);
+    message(1, stage_reply(bytes, 2, 2));
+    assert_int_equal(s.stage.findings, 1);
+    assert_int_equal(s.stage.rule, RPCRDMA_RULE_CREDIT_OVERRUN);
+}
+
+/* Where packets were lost nothing is accused. */
+static void test_gap(void **state)
+{
+    const struct flow_gap gap = {.first = 10, .last = 10};
+
+    (void)state;
+    message(0, stage_call(bytes, 1, 32));
+    message(1, stage_reply(bytes, 1, 1));
+    message(0, stage_call(bytes, 2, 32));
+    message(0, stage_call(bytes, 3, 32));
+    flow_credit_gap(credits, conn, 1, &gap);
+    message(1, stage_reply(bytes, 3, 1));
+    assert_int_equal(s.stage.findings, 0);
+    flow_credits_report(credits, false);
+    assert_true(result[0].gaps);
+}
+
+/* An RNR NAK names the message it hit by its PSN. */
+static void test_rnr(void **state)
+{
+    struct rpcrdma_op op;
+
+    (void)state;
+    message(0, stage_call(bytes, 1, 32));
+    op = stage_op(&s.stage, RPCRDMA_OP_NAK, SERVER, CLIENT, CLIENT_QPN,
+                  (uint32_t)s.stage.context.frame - 1);
+    op.nak = RPCRDMA_NAK_RNR;
+    flow_credit_nak(credits, conn, 1, &op);
+    assert_int_equal(s.stage.rule, RPCRDMA_RULE_CREDIT_RNR);
+    flow_credits_report(credits, false);
+    assert_int_equal(result[0].rnr_naks, 1);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_in_flight, begin, end),
+        cmocka_unit_test_setup_teardown(test_overrun, begin, end),
+        cmocka_unit_test_setup_teardown(test_gap, begin, end),
+        cmocka_unit_test_setup_teardown(test_rnr, begin, end),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
