@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "hostile.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 enum { RPC_MAX = 900, CREDITS = 64, SEGMENTS = 20, OPERATIONS = 60 };
@@ -133,19 +134,22 @@ static void one_way(struct talk_file *file, uint64_t size)
 /* Every second packet of a connection is missing, and many connections take turns. */
 static void holes(struct talk_file *file, uint64_t size)
 {
-    enum { TALKS = 2000 };
-    static struct talk talks[TALKS];
+    uint32_t n = (uint32_t)(size / 3000) + 1; /* so that setting them up is a third of it */
+    struct talk *talks = calloc(n, sizeof(*talks));
 
-    for (uint32_t i = 0; i < TALKS; i++) {
+    if (!talks)
+        abort();
+    for (uint32_t i = 0; i < n; i++) {
         talks[i] = begin(file, i);
         talk_connect(&talks[i], NULL);
     }
     for (uint32_t i = 0; file->bytes < size; i++) {
-        struct talk *talk = &talks[i % TALKS];
+        struct talk *talk = &talks[i % n];
 
         talk->client.psn = (talk->client.psn + 1) & 0xffffff;
         send_call(talk, i);
     }
+    free(talks);
 }
 
 /* iWARP whose TCP never delivers its second segment: what follows waits for it. */

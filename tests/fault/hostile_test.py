@@ -18,7 +18,9 @@ KINDS = {  # and a finding that tells of it
     'handles': 'rpc-given-up',
     'compounds': 'rpc-given-up',
     'holes': 'packets-lost',
+    'oneway': 'memory-limit',
     'tcp': 'tcp-lost',
+    'shuffled': 'tcp-lost',
 }
 COMMANDS = [['check', '-n'], ['rpcs'], ['extract', '-w', '/dev/null']]
 SMALL, FACTOR = 6_000_000, 4

@@ -1,0 +1,98 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""complexity.py RPCRDMA GENERATE MEASURE [--size 2M] [--kinds ...] [--commands ...] [--dir DIR]
+
+Each input that can be made to grow (hostile.c), of one, two, four and eight times the size: instructions
+where perf counts them, else CPU time, and peak memory. Fails where twice the input costs more than 2.5
+times, or memory passes what --max-memory says and 32 MiB."""
+import argparse
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+KINDS = ['connections', 'strangers', 'calls', 'overlaps', 'claims', 'handles', 'compounds', 'oneway', 'holes',
+         'tcp', 'decoys', 'shuffled']
+COMMANDS = {
+    'decode': ['decode'],
+    'check': ['check', '-n'],
+    'rpcs': ['rpcs'],
+    'credits': ['credits'],
+    'extract': ['extract', '-w', '/dev/null'],
+}
+MOST, MAX_MEMORY, ROOM = 2.5, 64 << 10, 32 << 10  # KiB
+LEAST = {'instructions': 200e6, 'seconds': 0.1}  # below, starting the command is most of it
+
+
+def counts_instructions():
+    if not shutil.which('perf'):
+        return False
+    run = subprocess.run(['perf', 'stat', '-x,', '-e', 'instructions:u', 'true'], stdout=subprocess.DEVNULL,
+                         stderr=subprocess.PIPE, text=True, check=False)
+    return run.returncode == 0 and re.search(r'^\d+,', run.stderr, re.MULTILINE) is not None
+
+
+class Cost:
+    def __init__(self, options):
+        self.measure = options.measure
+        self.unit = 'instructions' if counts_instructions() else 'seconds'
+
+    def of(self, command):
+        cpu, memory = float('inf'), 0
+        for _ in range(3 if self.unit == 'seconds' else 1):  # the best: other programs disturb it least
+            run = subprocess.run([self.measure, *command], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+                                 check=False)
+            if run.returncode not in (0, 1):  # 1: check found something
+                sys.exit(f'{" ".join(command)}: exit status {run.returncode}')
+            words = run.stdout.split()[-3:]
+            cpu, memory = min(cpu, float(words[1])), max(memory, int(words[2]))
+        if self.unit == 'seconds':
+            return cpu, memory
+        run = subprocess.run(['perf', 'stat', '-x,', '-e', 'instructions:u', *command],
+                             stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, check=False)
+        return float(re.search(r'^(\d+),', run.stderr, re.MULTILINE).group(1)), int(memory)
+
+
+def grown(cost, least):
+    """The worst of the three steps; where the smaller one is small, it counts as `least`."""
+    return max(max(b, least) / max(a, least) for a, b in zip(cost, cost[1:]))
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument('rpcrdma')
+    parser.add_argument('generate')
+    parser.add_argument('measure')
+    parser.add_argument('--size', type=lambda text: int(text.rstrip('M')) * 1000000, default=2000000)
+    parser.add_argument('--kinds', nargs='+', default=KINDS, choices=KINDS)
+    parser.add_argument('--commands', nargs='+', default=list(COMMANDS), choices=list(COMMANDS))
+    parser.add_argument('--dir')
+    options = parser.parse_args()
+    cost = Cost(options)
+    bad = []
+    print(f'{cost.unit}, MiB, for {options.size / 1e6:.0f} MB times 1, 2, 4, 8', flush=True)
+    with tempfile.TemporaryDirectory(dir=options.dir) as folder:
+        for kind in options.kinds:
+            paths = []
+            for factor in (1, 2, 4, 8):
+                paths.append(os.path.join(folder, f'{kind}-{factor}.pcap'))
+                subprocess.run([options.generate, kind, str(options.size * factor), paths[-1]], check=True,
+                               stdout=subprocess.DEVNULL)
+            for name in options.commands:
+                results = [cost.of([options.rpcrdma, *COMMANDS[name], path]) for path in paths]
+                costs, memory = [c for c, _ in results], max(m for _, m in results)
+                growth = grown(costs, LEAST[cost.unit])
+                what = [f'{growth:.2f} times for twice the input'] if growth > MOST else []
+                what += [f'{memory >> 10} MiB'] if memory > MAX_MEMORY + ROOM else []
+                bad += [f'{kind}, {name}: {each}' for each in what]
+                print(f'{kind:<12} {name:<8} ' + ' '.join(f'{c:12.4g}' for c in costs) +
+                      f'  x{growth:.2f}  {memory >> 10:4} MiB' + ('  TOO MUCH' if what else ''), flush=True)
+            for path in paths:
+                os.unlink(path)
+    sys.exit('\n'.join(bad) if bad else 0)
+
+
+if __name__ == '__main__':
+    main()
