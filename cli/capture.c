@@ -185,6 +185,16 @@ static void on_line(void *context, const char *text)
     complain("%s", text);
 }
 
+static void say_texts_left_out(const struct capture *capture, const struct source *source)
+{
+    struct source_stats stats = {0};
+
+    source_stats(source, &stats);
+    if (stats.texts_left_out > 0 && !capture->options->quiet)
+        complain("%s: %" PRIu64 " names and comments of interfaces are left out: too many",
+                 options_input(capture->options), stats.texts_left_out);
+}
+
 static int from_source(struct capture *capture)
 {
     const struct options *options = capture->options;
@@ -207,6 +217,7 @@ static int from_source(struct capture *capture)
     if (capture_files_open(&capture->files) && capture_select_start(&capture->select))
         copy(capture, source);
     capture_progress_end(&capture->progress);
+    say_texts_left_out(capture, source);
     if (options->n_devices > 0 && !options->quiet)
         source_devices_news(source, on_line, NULL);
     source_close(source);

@@ -85,7 +85,7 @@ bool capture_select_start(struct capture_select *select)
 {
     const struct options *options = select->options;
     struct rpcrdma_net_sink net_sink = {.op = on_op, .context = select};
-    struct rpcrdma_net_config net_config = {.max_memory = options->max_memory};
+    struct rpcrdma_net_config net_config = {.max_memory = options_memory(options, MEMORY_NET)};
     struct rpcrdma_flow_sink flow_sink = {
         .message = on_message,
         .credit_point = select->watch ? on_credit_point : NULL,

@@ -11,9 +11,13 @@ struct connections {
     struct view view;
     GHashTable *findings; /* of GArray of struct rpcrdma_finding, by number */
     uint64_t left_out;
+    size_t bytes, max_bytes; /* of findings that wait */
 };
 
-enum { FINDINGS_MOST = 1000 }; /* per connection; `check` has no limit */
+enum {
+    FINDINGS_MOST = 1000, /* per connection; `check` has no limit */
+    EMPTY = 160,          /* bytes of a list with its place in the table */
+};
 
 static void on_finding(void *context, const struct rpcrdma_connection *connection,
                        const struct rpcrdma_finding *finding)
@@ -24,14 +28,21 @@ static void on_finding(void *context, const struct rpcrdma_connection *connectio
     if (!connection)
         return;
     findings = g_hash_table_lookup(connections->findings, GUINT_TO_POINTER(connection->number));
+    if (connections->bytes > connections->max_bytes) {
+        connections->left_out++;
+        return;
+    }
     if (!findings) {
+        connections->bytes += EMPTY;
         findings = g_array_new(FALSE, FALSE, sizeof(*finding));
         g_hash_table_insert(connections->findings, GUINT_TO_POINTER(connection->number), findings);
     }
-    if (findings->len < FINDINGS_MOST)
+    if (findings->len < FINDINGS_MOST) {
         g_array_append_vals(findings, finding, 1);
-    else
+        connections->bytes += 2 * sizeof(*finding); /* it grows by doubling */
+    } else {
         connections->left_out++;
+    }
 }
 
 static void on_connection(void *context, const struct rpcrdma_connection *connection)
@@ -50,6 +61,8 @@ static void on_connection(void *context, const struct rpcrdma_connection *connec
         &connections->view, connection,
         findings ? (const struct rpcrdma_finding *)(void *)findings->data : NULL,
         findings ? findings->len : 0);
+    if (findings)
+        connections->bytes -= EMPTY + findings->len * 2 * sizeof(struct rpcrdma_finding);
     g_hash_table_remove(connections->findings, GUINT_TO_POINTER(connection->number));
 }
 
@@ -82,6 +95,7 @@ static int run(const struct command *command, int argc, char **argv)
         connections.view.ops = options.json      ? &view_json
                                : options.verbose ? &view_tree
                                                  : &view_text;
+        connections.max_bytes = options_memory(&options, MEMORY_COMMAND);
         connections.findings = g_hash_table_new_full(NULL, NULL, NULL, free_findings);
         status = end_output(&out, pipeline_run(&pipeline, &sink));
         if (connections.left_out > 0)

@@ -3,6 +3,7 @@
 #include "out/credits.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <langinfo.h>
 #include <locale.h>
 #include <string.h>
@@ -21,9 +22,12 @@ enum { SPARKLINE = 60 };
 
 struct credits {
     struct pipeline pipeline;
-    GHashTable *open;  /* connection number -> struct credits_connection */
-    GPtrArray *closed; /* those with results */
-    bool series;       /* somebody wants a picture */
+    GHashTable *open;           /* connection number -> struct credits_connection */
+    GPtrArray *closed;          /* those with results */
+    bool series;                /* somebody wants a picture */
+    size_t bytes, series_bytes; /* of connections, and of their series */
+    uint64_t left_out;          /* connections, for want of memory */
+    bool series_ended;          /* for the same reason */
     struct out csv;
     bool has_csv;
 };
@@ -37,15 +41,32 @@ static void free_connection(gpointer data)
             series_free(c->series[i]);
         g_free(c->series[i]);
     }
+    g_free(c->findings);
     g_free(c);
 }
 
+static size_t memory(const struct credits *credits)
+{
+    return options_memory(credits->pipeline.options, MEMORY_COMMAND) / 2;
+}
+
+static size_t size_of(const struct credits_connection *c)
+{
+    enum { ADDED = 96 }; /* by the table and malloc */
+
+    return sizeof(*c) + ADDED + (c->findings ? CREDITS_FINDINGS * sizeof(*c->findings) : 0);
+}
+
+/* NULL: there is no room for one more. */
 static struct credits_connection *get(struct credits *credits, uint32_t number)
 {
     struct credits_connection *c = g_hash_table_lookup(credits->open, GUINT_TO_POINTER(number));
 
+    if (!c && credits->bytes > memory(credits))
+        return NULL;
     if (!c) {
         c = g_new0(struct credits_connection, 1);
+        credits->bytes += size_of(c);
         g_hash_table_insert(credits->open, GUINT_TO_POINTER(number), c);
     }
     return c;
@@ -60,7 +81,13 @@ static void on_finding(void *context, const struct rpcrdma_connection *connectio
     if (!connection || connection->number == 0)
         return;
     c = get(credits, connection->number);
-    if (c->n_findings < CREDITS_FINDINGS)
+    if (!c)
+        return;
+    if (!c->findings && credits->bytes <= memory(credits)) {
+        c->findings = g_new0(struct rpcrdma_finding, CREDITS_FINDINGS);
+        credits->bytes += CREDITS_FINDINGS * sizeof(*c->findings);
+    }
+    if (c->findings && c->n_findings < CREDITS_FINDINGS)
         c->findings[c->n_findings] = *finding;
     c->n_findings++;
 }
@@ -90,17 +117,24 @@ static void on_point(void *context, const struct rpcrdma_connection *connection,
 {
     struct credits *credits = context;
     struct credits_connection *c;
+    uint32_t before;
 
     if (credits->has_csv)
         put_csv(&credits->csv, connection, end, point);
     if (!credits->series)
         return;
     c = get(credits, connection->number);
+    if (credits->series_bytes > memory(credits))
+        credits->series_ended = true;
+    if (!c || credits->series_ended)
+        return;
     if (!c->series[end]) {
         c->series[end] = g_new(struct series, 1);
         series_init(c->series[end], credits->pipeline.clock.start_ns);
     }
+    before = c->series[end]->size;
     series_add(c->series[end], point);
+    credits->series_bytes += (c->series[end]->size - before) * sizeof(struct series_column);
 }
 
 static void on_credits(void *context, const struct rpcrdma_connection *connection,
@@ -109,6 +143,10 @@ static void on_credits(void *context, const struct rpcrdma_connection *connectio
     struct credits *credits = context;
     struct credits_connection *c = get(credits, connection->number);
 
+    if (!c) {
+        credits->left_out++;
+        return;
+    }
     c->is = *connection;
     memcpy(c->results, results, n * sizeof(*results));
     c->n_results = n;
@@ -124,8 +162,10 @@ static void on_connection(void *context, const struct rpcrdma_connection *connec
         return;
     if (((struct credits_connection *)c)->n_results > 0)
         g_ptr_array_add(credits->closed, c);
-    else
+    else {
+        credits->bytes -= size_of(c);
         free_connection(c);
+    }
 }
 
 static gint by_number(gconstpointer a, gconstpointer b)
@@ -311,6 +351,11 @@ static int measure(struct credits *credits, bool sparkline, const char *picture,
 
     g_ptr_array_sort(credits->closed, by_number);
     show(credits, sparkline);
+    if (credits->left_out > 0)
+        complain("%" PRIu64 " connections are left out: more than --max-memory holds",
+                 credits->left_out);
+    if (credits->series_ended)
+        complain("what is drawn ends before the capture does: more than --max-memory holds");
     if (!picture)
         return status;
     drawn = draw(credits, picture, fd);

@@ -42,6 +42,14 @@ static void on_transaction(void *context, const struct rpcrdma_transaction *tran
         extract_tcp_transaction(extract->tcp, transaction);
 }
 
+static void on_connection(void *context, const struct rpcrdma_connection *connection)
+{
+    struct extract *extract = context;
+
+    if (extract->tcp)
+        extract_tcp_connection(extract->tcp, connection);
+}
+
 static int open_output(struct out *out, const char *path, const struct options *options)
 {
     int fd = STDOUT_FILENO;
@@ -110,8 +118,10 @@ static int run(const struct command *command, int argc, char **argv)
     struct out out = {0};
     struct pipeline pipeline = {.options = &options};
     struct extract extract = {.pipeline = &pipeline};
-    struct rpcrdma_flow_sink sink = {
-        .rpc = on_rpc, .transaction = on_transaction, .context = &extract};
+    struct rpcrdma_flow_sink sink = {.rpc = on_rpc,
+                                     .connection = on_connection,
+                                     .transaction = on_transaction,
+                                     .context = &extract};
 
     if (status == OPTIONS_GO_ON && !pcap && !folder)
         status = bad_usage(command, "where to? -w FILE, -d DIR or both");
@@ -123,7 +133,7 @@ static int run(const struct command *command, int argc, char **argv)
         status = open_output(&out, pcap, &options);
     if (status == OPTIONS_GO_ON && pcap) {
         pipeline.out = &out;
-        extract.tcp = extract_tcp_new(&out, options.max_memory,
+        extract.tcp = extract_tcp_new(&out, options_memory(&options, MEMORY_COMMAND),
                                       options.n_devices > 0 || output_awaited(pcap));
     }
     if (status == OPTIONS_GO_ON && folder) {

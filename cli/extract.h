@@ -33,11 +33,13 @@ struct extract_tcp_counts {
     uint64_t no_address; /* left out: a side has no IP address */
 };
 
-/* `out` is borrowed. max_memory: bytes of messages that wait; 0: the default. awaited: none waits
+/* `out` is borrowed. max_memory: bytes of messages that wait. awaited: none waits
  * for long, though order suffers. */
-struct extract_tcp *extract_tcp_new(struct out *out, uint64_t max_memory, bool awaited);
+struct extract_tcp *extract_tcp_new(struct out *out, size_t max_memory, bool awaited);
 void extract_tcp_message(struct extract_tcp *tcp, const struct rpcrdma_rpc_message *message,
                          const struct view_clock *clock);
+/* It ends: what waits of it is still written. */
+void extract_tcp_connection(struct extract_tcp *tcp, const struct rpcrdma_connection *connection);
 /* Nothing more will come of it. */
 void extract_tcp_transaction(struct extract_tcp *tcp,
                              const struct rpcrdma_transaction *transaction);

@@ -18,15 +18,23 @@ enum {
     FIRST_PORT = 57001,
     PORTS = 8535,
 };
-#define DEFAULT_QUEUE ((size_t)32 << 20)
 #define WAIT_NS INT64_C(1000000000)
+
+/* One direction of RPC on a connection. It goes when the connection has ended and nothing of it
+ * waits. */
+struct stream {
+    struct tcp_stream tcp;
+    gint64 key;
+    uint64_t waiting;
+    bool ended;
+};
 
 /* A message that waits to be written. */
 struct waiting {
     int64_t order_ns; /* its time, but a Reply is never before its Call */
     uint64_t number;  /* by which those of one time keep their order */
     int64_t time_ns;
-    struct tcp_stream *stream;
+    struct stream *stream;
     int from;
     size_t n;
     uint8_t data[]; /* with its record mark */
@@ -50,7 +58,7 @@ struct call {
 struct extract_tcp {
     struct tcp_file file;
     struct extract_tcp_counts counts;
-    GHashTable *streams; /* connection << 1 | caller end -> tcp_stream */
+    GHashTable *streams; /* by key: connection << 1 | caller end */
     GHashTable *calls;   /* call -> call */
     GSequence *waiting;  /* by order_ns and number */
     size_t bytes, max_bytes;
@@ -82,15 +90,15 @@ static gint by_time(gconstpointer p, gconstpointer q, gpointer data)
     return a->number < b->number ? -1 : a->number > b->number;
 }
 
-struct extract_tcp *extract_tcp_new(struct out *out, uint64_t max_memory, bool awaited)
+struct extract_tcp *extract_tcp_new(struct out *out, size_t max_memory, bool awaited)
 {
     struct extract_tcp *tcp = g_new0(struct extract_tcp, 1);
 
     tcp->file.out = out;
-    tcp->streams = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, g_free);
+    tcp->streams = g_hash_table_new_full(g_int64_hash, g_int64_equal, NULL, g_free);
     tcp->calls = g_hash_table_new_full(call_hash, call_equal, g_free, NULL);
     tcp->waiting = g_sequence_new(g_free);
-    tcp->max_bytes = max_memory ? (size_t)max_memory : DEFAULT_QUEUE;
+    tcp->max_bytes = max_memory;
     tcp->wait_ns = awaited ? WAIT_NS : INT64_MAX;
     return tcp;
 }
@@ -113,23 +121,45 @@ const struct extract_tcp_counts *extract_tcp_counts(const struct extract_tcp *tc
 
 /* The caller connects: over iWARP from its own port, else from one that stands for the connection.
  */
-static struct tcp_stream *stream_of(struct extract_tcp *tcp, const struct rpcrdma_connection *c,
-                                    int caller)
+static struct stream *stream_of(struct extract_tcp *tcp, const struct rpcrdma_connection *c,
+                                int caller)
 {
     gint64 key = (gint64)c->number << 1 | caller;
-    struct tcp_stream *stream = g_hash_table_lookup(tcp->streams, &key);
+    struct stream *stream = g_hash_table_lookup(tcp->streams, &key);
     uint16_t port = (uint16_t)(FIRST_PORT + (c->number - 1) % PORTS);
 
     if (!stream) {
         if (c->carrier == RPCRDMA_CARRIER_IWARP && c->role[caller] == RPCRDMA_ROLE_CLIENT)
             port = c->end[caller].port;
-        stream = g_new0(struct tcp_stream, 1);
-        if (!tcp_stream_init(stream, &c->end[caller].address, &c->end[1 - caller].address, port,
-                             NFS_PORT))
-            stream->end[0].port = 0; /* no addresses to write */
-        g_hash_table_insert(tcp->streams, g_memdup2(&key, sizeof(key)), stream);
+        stream = g_new0(struct stream, 1);
+        stream->key = key;
+        if (!tcp_stream_init(&stream->tcp, &c->end[caller].address, &c->end[1 - caller].address,
+                             port, NFS_PORT))
+            stream->tcp.end[0].port = 0; /* no addresses to write */
+        g_hash_table_insert(tcp->streams, &stream->key, stream);
     }
-    return stream->end[0].port ? stream : NULL;
+    return stream->tcp.end[0].port ? stream : NULL;
+}
+
+static void end_if_done(struct extract_tcp *tcp, struct stream *stream)
+{
+    if (!stream->ended || stream->waiting > 0)
+        return;
+    tcp_stream_close(&tcp->file, &stream->tcp);
+    g_hash_table_remove(tcp->streams, &stream->key);
+}
+
+void extract_tcp_connection(struct extract_tcp *tcp, const struct rpcrdma_connection *connection)
+{
+    for (int caller = 0; caller < 2; caller++) {
+        gint64 key = (gint64)connection->number << 1 | caller;
+        struct stream *stream = g_hash_table_lookup(tcp->streams, &key);
+
+        if (!stream)
+            continue;
+        stream->ended = true;
+        end_if_done(tcp, stream);
+    }
 }
 
 /* Writes what has waited long enough, or all. */
@@ -138,13 +168,16 @@ static void flush(struct extract_tcp *tcp, int64_t now_ns, bool all)
     while (!g_sequence_is_empty(tcp->waiting)) {
         GSequenceIter *first = g_sequence_get_begin_iter(tcp->waiting);
         const struct waiting *w = g_sequence_get(first);
+        struct stream *stream = w->stream;
 
         if (!all && now_ns - w->order_ns < tcp->wait_ns && tcp->bytes <= tcp->max_bytes)
             return;
-        tcp_stream_data(&tcp->file, w->stream, w->from, w->time_ns, w->data, w->n);
+        tcp_stream_data(&tcp->file, &stream->tcp, w->from, w->time_ns, w->data, w->n);
         tcp->counts.written++;
         tcp->bytes -= cost(w);
         g_sequence_remove(first);
+        stream->waiting--;
+        end_if_done(tcp, stream);
     }
 }
 
@@ -166,9 +199,11 @@ static struct waiting *flattened(const struct rpcrdma_rpc_message *m)
     return w;
 }
 
-static void add(struct extract_tcp *tcp, struct waiting *w, struct tcp_stream *stream, int from)
+static void add(struct extract_tcp *tcp, struct waiting *w, struct stream *stream, int from)
 {
     w->stream = stream;
+    stream->waiting++;
+    stream->ended = false; /* it goes on after all */
     w->from = from;
     w->number = ++tcp->number;
     tcp->bytes += cost(w);
@@ -182,7 +217,7 @@ void extract_tcp_message(struct extract_tcp *tcp, const struct rpcrdma_rpc_messa
     uint32_t caller = (uint32_t)(is_call ? m->sender_end : 1 - m->sender_end);
     struct call key = {.connection = m->connection->number, .xid = m->xid, .caller_end = caller};
     const struct call *call = g_hash_table_lookup(tcp->calls, &key);
-    struct tcp_stream *stream = stream_of(tcp, m->connection, (int)caller);
+    struct stream *stream = stream_of(tcp, m->connection, (int)caller);
     struct waiting *w;
 
     if (!tcp->file.started)
@@ -219,7 +254,7 @@ static void close_stream(gpointer key, gpointer value, gpointer data)
     struct extract_tcp *tcp = data;
 
     (void)key;
-    tcp_stream_close(&tcp->file, value);
+    tcp_stream_close(&tcp->file, &((struct stream *)value)->tcp);
 }
 
 void extract_tcp_end(struct extract_tcp *tcp)

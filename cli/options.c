@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "source/input.h"
 #include "source/opened.h"
 #include "source/sandbox.h"
 
@@ -143,6 +144,14 @@ static int parse(struct options *options, const struct command *command, GOption
     return result;
 }
 
+size_t options_memory(const struct options *options, unsigned eighths)
+{
+    enum { DEFAULT = 128 };
+    uint64_t all = options->max_memory ? options->max_memory : (uint64_t)DEFAULT * MIB;
+
+    return (size_t)(all / 8 * eighths);
+}
+
 struct rpcrdma_flow_config options_flow(const struct options *options)
 {
     return (struct rpcrdma_flow_config){
@@ -151,7 +160,7 @@ struct rpcrdma_flow_config options_flow(const struct options *options)
         .qpns = options->qpns->len > 0 ? (const uint32_t *)(void *)options->qpns->data : NULL,
         .n_qpns = options->qpns->len,
         .dialect = options->dialect,
-        .max_memory = options->max_memory,
+        .max_memory = options_memory(options, MEMORY_FLOW),
     };
 }
 
@@ -201,6 +210,9 @@ struct source *options_open(const struct options *options, char *error, size_t s
 {
     struct source *source;
 
+    while (input_window_log < 27 && (size_t)2 << input_window_log <= options_memory(options, 1))
+        input_window_log++;
+
     if (options->n_devices > 0) /* they filter themselves */
         return source_devices_open(options->devices, options->n_devices, &options->live, error,
                                    size);
@@ -249,7 +261,7 @@ int options_parse(struct options *options, const struct command *command, GOptio
         {"check-icrc", 0, 0, G_OPTION_ARG_NONE, &options->check_icrc,
          "Check each packet's ICRC, and each FPDU's CRC (iWARP)", NULL},
         {"max-memory", 0, 0, G_OPTION_ARG_CALLBACK, on_memory,
-         "Most memory for what is outstanding on the wire", "MIB"},
+         "Most memory for what is outstanding on the wire and kept until the end (128)", "MIB"},
         {"no-sandbox", 0, 0, G_OPTION_ARG_NONE, &options->no_sandbox,
          "Keep all rights while a file is read (see rpcrdma(1))", NULL},
         {"quiet", 'q', 0, G_OPTION_ARG_NONE, &options->quiet,

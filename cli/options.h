@@ -57,6 +57,13 @@ gboolean options_number(const char *name, const char *text, uint64_t max, uint64
  * their callbacks. */
 void options_live(struct options *options, GOptionGroup *group);
 
+/*
+ * Eighths of --max-memory, or of its default. What is outstanding on the wire has four of them, TCP
+ * reassembly two, and what a command keeps until the end two.
+ */
+enum { MEMORY_FLOW = 4, MEMORY_NET = 2, MEMORY_COMMAND = 2 };
+size_t options_memory(const struct options *options, unsigned eighths);
+
 /* What they say of connections, for flow/; lasts as long as they do. */
 struct rpcrdma_flow_config options_flow(const struct options *options);
 

@@ -317,7 +317,12 @@ static void say_what_is_missing(const struct pipeline *pipeline)
     const struct pipeline_private *private = pipeline->private;
     uint64_t too_deep = private->net ? rpcrdma_net_stats(private->net)->too_deep : 0;
     const char *input = options_input(pipeline->options);
+    struct source_stats stats = {0};
 
+    source_stats(private->source, &stats);
+    if (stats.texts_left_out > 0)
+        complain("%s: %" PRIu64 " names and comments of interfaces are left out: too many", input,
+                 stats.texts_left_out);
     if (private->set_back > 0)
         complain("%s: the clock of the capture was set back %" PRIu64 " time%s, by up to %.3f s: "
                  "lengths of time across that are wrong, or left out",
@@ -336,7 +341,7 @@ static bool start(struct pipeline *pipeline)
     struct rpcrdma_net_sink net_sink = {on_op, on_net_finding, pipeline};
     struct rpcrdma_net_config net_config = {
         .check_icrc = options->check_icrc,
-        .max_memory = options->max_memory,
+        .max_memory = options_memory(options, MEMORY_NET),
     };
     struct rpcrdma_flow_sink flow_sink = {
         .connection = on_connection,

@@ -15,10 +15,18 @@ struct credits_connection {
     struct rpcrdma_connection is;
     struct rpcrdma_credit_result results[2];
     size_t n_results;
-    struct series *series[2]; /* by end; NULL where there is none */
-    struct rpcrdma_finding findings[CREDITS_FINDINGS];
-    uint64_t n_findings; /* all; the first ones are kept */
+    struct series *series[2];         /* by end; NULL where there is none */
+    struct rpcrdma_finding *findings; /* the first CREDITS_FINDINGS */
+    uint64_t n_findings;              /* all */
 };
+
+/* How many of its findings it has. */
+static inline uint64_t credits_findings_kept(const struct credits_connection *c)
+{
+    if (!c->findings)
+        return 0;
+    return c->n_findings < CREDITS_FINDINGS ? c->n_findings : CREDITS_FINDINGS;
+}
 
 struct credits_style {
     bool verdict_only;

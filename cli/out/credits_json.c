@@ -146,7 +146,7 @@ static void put_result(struct json *json, const struct credits_connection *c,
 
 void credits_json(struct json *json, const struct credits_connection *c)
 {
-    uint64_t kept = c->n_findings < CREDITS_FINDINGS ? c->n_findings : CREDITS_FINDINGS;
+    uint64_t kept = credits_findings_kept(c);
 
     json_open(json, '{');
     json_key(json, "connection"), json_u64(json, c->is.number);

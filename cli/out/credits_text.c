@@ -144,7 +144,7 @@ static void put_sparkline(struct out *out, const struct series *series,
 void credits_text(struct out *out, const struct credits_connection *c,
                   const struct credits_style *style)
 {
-    uint64_t kept = c->n_findings < CREDITS_FINDINGS ? c->n_findings : CREDITS_FINDINGS;
+    uint64_t kept = credits_findings_kept(c);
     char verdict[400];
 
     out_char(out, '#');

@@ -14,9 +14,6 @@
 #include "rpcs/order.h"
 #include "rpcs/sorted.h"
 
-/* Memory for what is kept: as a share of --max-memory (64 MiB unless told otherwise). */
-enum { DEFAULT_MEMORY = 64 << 20, SHARE = 8 };
-
 enum sort { SORT_NONE, SORT_LATENCY, SORT_TIME, SORT_BYTES };
 
 /* What the options said. */
@@ -143,7 +140,7 @@ static int sort_option(const struct command *command, struct rpcs *rpcs, const c
 static int choose(const struct command *command, struct rpcs *rpcs, const struct options *options,
                   const struct choice *choice)
 {
-    size_t share = (options->max_memory ? (size_t)options->max_memory : DEFAULT_MEMORY) / SHARE;
+    size_t share = options_memory(options, MEMORY_COMMAND) / 2;
     int status = where_compile(command, choice->where, filter_of_rpcs, &rpcs->filter);
     enum groups_by by = GROUPS_OPERATION;
     int64_t interval_ns = 0;

@@ -158,6 +158,7 @@ static void file_stats(const struct source *source, struct source_stats *out)
 
     *out = (struct source_stats){
         .packets = file->frame,
+        .texts_left_out = file->texts_left_out,
         .dropped = file->dropped_inline,
         .dropped_known = file->dropped_inline_known,
     };
@@ -178,11 +179,11 @@ static void file_close(struct source *source)
     struct file *file = (struct file *)source;
 
     for (size_t i = 0; i < file->n_interfaces; i++) {
-        free(file->interfaces[i].name);
-        free(file->interfaces[i].comment);
-        free(file->interfaces[i].description);
-        free(file->interfaces[i].filter);
-        free(file->interfaces[i].counts_comment);
+        pcapng_text_free(file->interfaces[i].name);
+        pcapng_text_free(file->interfaces[i].comment);
+        pcapng_text_free(file->interfaces[i].description);
+        pcapng_text_free(file->interfaces[i].filter);
+        pcapng_text_free(file->interfaces[i].counts_comment);
     }
     free(file->interfaces);
     input_close(file->in);

@@ -43,6 +43,8 @@ struct file {
     uint64_t dropped_inline; /* pcapng: as told packet by packet */
     bool dropped_inline_known;
 
+    uint64_t texts_left_out; /* pcapng: names and comments */
+
     bool lengths_swapped; /* pcap before 2.3 wrote them the other way round */
 };
 
@@ -115,5 +117,8 @@ static inline void file_ahead(const struct input *in, size_t size)
 /* Read the file header, at the start of the input. False with in->error set. */
 bool pcap_begin(struct file *file);
 bool pcapng_begin(struct file *file);
+
+/* Of an interface's strings, which are counted. NULL is fine. */
+void pcapng_text_free(char *text);
 
 #endif

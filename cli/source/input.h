@@ -59,6 +59,10 @@ struct input *input_of(struct feed *feed);
  */
 struct input *input_unpack(struct input *in, char *error, size_t size);
 
+/* The binary logarithm of the most memory that unpacking takes: 24 (16 MiB) unless it is set. zstd
+ * -19 takes 8 MiB, zstd --long 128. */
+extern int input_window_log;
+
 void input_close(struct input *in); /* NULL is fine */
 
 /* Makes n bytes available at data + pos, n at most SOURCE_MAX_PACKET and some. */

@@ -236,6 +236,7 @@ static void merge_stats(const struct source *source, struct source_stats *out)
             source_stats(merge->parts[i].source, &one);
         out->received += one.received;
         out->dropped += one.dropped;
+        out->texts_left_out += one.texts_left_out;
         out->received_known &= one.received_known;
         out->dropped_known &= one.dropped_known;
     }

@@ -14,10 +14,11 @@
 #include "times.h"
 
 enum {
-    SAMPLE_BYTES = 64,        /* of the payload: transport headers with their sequence numbers */
-    SAMPLES_IN_ALL = 1 << 20, /* 32 MiB */
-    SAMPLES_LEAST = 1024,     /* per file */
-    GROUP_MOST = 8,           /* files that saw one packet: more say nothing new */
+    SAMPLE_BYTES = 64,          /* of the payload: transport headers with their sequence numbers */
+    SAMPLES_IN_ALL = 1 << 18,   /* 8 MiB */
+    SAMPLES_LEAST = 256,        /* per file */
+    DIFFERENCES_MOST = 1 << 18, /* 10 MiB: clocks are known by then */
+    GROUP_MOST = 8,             /* files that saw one packet: more say nothing new */
     MATCHES_LEAST = 3,
     MATCHES_APART = 16, /* of files whose clocks say that they do not overlap at all */
 };
@@ -138,6 +139,8 @@ struct differences {
 static bool add_difference(struct differences *differences, const struct sample *a,
                            const struct sample *b)
 {
+    if (differences->n == DIFFERENCES_MOST)
+        return true;
     if (differences->n == differences->room) {
         size_t room = differences->room ? 2 * differences->room : 4096;
         struct difference *more = realloc(differences->all, room * sizeof(*more));

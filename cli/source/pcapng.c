@@ -89,10 +89,29 @@ static bool set_resolution(struct file *file, uint64_t at, struct file_interface
     return true;
 }
 
-static void keep(char **text, unsigned wanted, unsigned code, const uint8_t *value, size_t n)
+/* What a file says of itself may be long, and said of many interfaces: all open files together keep
+ * so much of it. */
+enum { TEXT_LONG = 4096, TEXTS_MOST = 4 * 1024 * 1024, TEXT_ADDED = 16 };
+static size_t texts;
+
+static void keep(struct file *file, char **text, unsigned wanted, unsigned code,
+                 const uint8_t *value, size_t n)
 {
-    if (code == wanted && !*text)
-        *text = strndup((const char *)value, n);
+    if (code != wanted || *text || n == 0)
+        return;
+    if (n > TEXT_LONG)
+        n = TEXT_LONG;
+    if (texts + n + TEXT_ADDED > TEXTS_MOST)
+        file->texts_left_out++;
+    else if ((*text = strndup((const char *)value, n)))
+        texts += strlen(*text) + TEXT_ADDED;
+}
+
+void pcapng_text_free(char *text)
+{
+    if (text)
+        texts -= strlen(text) + TEXT_ADDED;
+    free(text);
 }
 
 static bool read_interface(struct file *file, uint64_t at, const uint8_t *body, size_t len)
@@ -119,11 +138,11 @@ static bool read_interface(struct file *file, uint64_t at, const uint8_t *body, 
             return false;
         if (code == OPTION_IF_TSOFFSET && n >= 8)
             interface->offset_s = (int64_t)file_u64(file, value);
-        keep(&interface->name, OPTION_IF_NAME, code, value, n);
-        keep(&interface->comment, OPTION_COMMENT, code, value, n);
-        keep(&interface->description, OPTION_IF_DESCRIPTION, code, value, n);
+        keep(file, &interface->name, OPTION_IF_NAME, code, value, n);
+        keep(file, &interface->comment, OPTION_COMMENT, code, value, n);
+        keep(file, &interface->description, OPTION_IF_DESCRIPTION, code, value, n);
         if (n > 1 && value[0] == 0) /* a filter in words, libpcap's */
-            keep(&interface->filter, OPTION_IF_FILTER, code, value + 1, n - 1);
+            keep(file, &interface->filter, OPTION_IF_FILTER, code, value + 1, n - 1);
     }
     return true;
 }
@@ -146,14 +165,14 @@ static bool read_statistics(struct file *file, uint64_t at, const uint8_t *body,
         return false;
     }
     interface = &file->interfaces[file->section_first + file_u32(file, body)];
-    free(interface->counts_comment);
+    pcapng_text_free(interface->counts_comment);
     interface->counts_comment = NULL;
     while (option(file, &options, &code, &n, &value)) {
         counter = code == OPTION_ISB_IFRECV   ? &interface->received
                   : code == OPTION_ISB_IFDROP ? &if_dropped
                   : code == OPTION_ISB_OSDROP ? &os_dropped
                                               : NULL;
-        keep(&interface->counts_comment, OPTION_COMMENT, code, value, n);
+        keep(file, &interface->counts_comment, OPTION_COMMENT, code, value, n);
         if (!counter || n < 8)
             continue;
         *counter = file_u64(file, value);

@@ -60,8 +60,9 @@ struct source_interface {
 struct source_stats {
     uint64_t packets; /* given out so far */
     bool received_known, dropped_known;
-    uint64_t received; /* by the interfaces */
-    uint64_t dropped;  /* by interface, kernel or capturing program */
+    uint64_t received;       /* by the interfaces */
+    uint64_t dropped;        /* by interface, kernel or capturing program */
+    uint64_t texts_left_out; /* names and comments of interfaces: too many and too long */
 };
 
 struct source;

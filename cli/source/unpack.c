@@ -14,7 +14,10 @@
 #endif
 #ifdef HAVE_ZSTD
 #include <zstd.h>
+#include <zstd_errors.h>
 #endif
+
+int input_window_log = 24;
 
 struct unpack {
     struct feed feed;
@@ -125,8 +128,10 @@ static ssize_t read_zstd(struct feed *feed, uint8_t *to, size_t n)
         result = ZSTD_decompressStream(unpack->zstd, &out, &from);
         packed->pos += from.pos;
         if (ZSTD_isError(result)) {
-            feed_fail(feed, "byte %" PRIu64 ": zstd: %s", input_offset(packed),
-                      ZSTD_getErrorName(result));
+            bool large = ZSTD_getErrorCode(result) == ZSTD_error_frameParameter_windowTooLarge;
+
+            feed_fail(feed, "byte %" PRIu64 ": zstd: %s%s", input_offset(packed),
+                      ZSTD_getErrorName(result), large ? "; more --max-memory allows it" : "");
             break;
         }
         unpack->between = result == 0;
@@ -156,6 +161,8 @@ static bool start_zstd(struct unpack *unpack)
     unpack->zstd = ZSTD_createDStream();
     if (!unpack->zstd)
         feed_fail(&unpack->feed, "out of memory");
+    else
+        ZSTD_DCtx_setParameter(unpack->zstd, ZSTD_d_windowLogMax, input_window_log);
     unpack->feed.read = read_zstd;
     return unpack->zstd != NULL;
 #else

@@ -63,6 +63,19 @@ static void calls(struct talk_file *file, uint64_t size)
         send_call(&talk, i);
 }
 
+/* Calls of as many operations: none is like another. */
+static void operations(struct talk_file *file, uint64_t size)
+{
+    struct talk talk = begin(file, 0);
+
+    talk_connect(&talk, NULL);
+    for (uint32_t i = 0; file->bytes < size; i++) {
+        uint8_t buf[RPC_MAX], *p = call(zeros(header(buf, i), 12), i, 1000 + i / 1000, i % 1000);
+
+        talk_send(&talk, &talk.client, buf, (uint32_t)(p - buf));
+    }
+}
+
 /* Chunks whose segments lie over each other, each of 4 GB less one; all they claim is never sent,
  * but for a little, again and again. */
 static void segments(struct talk_file *file, uint64_t size, uint32_t length)
@@ -201,6 +214,8 @@ bool hostile(const char *kind, struct talk_file *file, uint64_t size)
         connections(file, size, false);
     else if (strcmp(kind, "calls") == 0)
         calls(file, size);
+    else if (strcmp(kind, "operations") == 0)
+        operations(file, size);
     else if (strcmp(kind, "overlaps") == 0)
         segments(file, size, 4096);
     else if (strcmp(kind, "claims") == 0)

@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""memory_test.py RPCRDMA GENERATE MEASURE: on captures that are made to fill tables, no command takes more
+memory than --max-memory, or its default, and 32 MiB; what it could not keep is told, and nothing aborts."""
+import gzip
+import os
+import re
+import struct
+import subprocess
+import sys
+import tempfile
+
+RPCRDMA, GENERATE, MEASURE = sys.argv[1:4]
+del sys.argv[1:4]
+DEFAULT, BESIDES = 128, 32  # MiB
+SMALL = 32
+CREDITS = ['credits', '--plot', '{}/x.svg', '--series', '/dev/null']
+EXTRACT, SLICE = ['extract', '-w', '/dev/null'], ['capture', '--slice', '-w', '/dev/null', '-r']
+KINDS = {  # bytes to generate, the commands whose tables it fills, and what they say they left out
+    'interfaces': (0, [['decode'], ['capture', '-w', '/dev/null', '-r'], SLICE], 'of interfaces are left out'),
+    'operations': (1_000_000, [['rpcs', '--summary']], r'summed up as \(others\)'),
+    'connections': (30_000_000, [['credits'], CREDITS], 'connections are left out: more than --max-memory holds'),
+    'strangers': (15_000_000, [['connections'], EXTRACT, ['rpcs', '--sort', 'latency']], None),
+}
+
+
+def block(kind, body):
+    body += bytes(-len(body) % 4)
+    return struct.pack('<II', kind, len(body) + 12) + body + struct.pack('<I', len(body) + 12)
+
+
+def interfaces(path):
+    """As many as a file may have, each with all it can say of itself."""
+    text = b'x' * 65000
+    options = b''.join(struct.pack('<HH', code, len(text)) + text for code in (1, 2, 3)) + \
+        struct.pack('<HH', 11, len(text)) + b'\0' + text[1:]
+    one = block(1, struct.pack('<HHI', 1, 0, 0) + options)
+    short = block(1, struct.pack('<HHI', 1, 0, 0))
+    with gzip.open(path, 'wb', compresslevel=1) as out:
+        out.write(block(0x0A0D0D0A, struct.pack('<IHHq', 0x1A2B3C4D, 1, 0, -1)))
+        for _ in range(4000):
+            out.write(one)
+        out.write(short * 60000)
+        out.write(block(6, struct.pack('<IIIII', 0, 0, 1, 60, 60) + bytes(60)))
+
+
+def measure(arguments, path, said):
+    with open(said, 'wb') as errors:
+        run = subprocess.run([MEASURE, RPCRDMA, *arguments, path], stdout=subprocess.PIPE, stderr=errors, check=False,
+                             timeout=300)
+    status = run.returncode
+    return status, int(run.stdout.split()[2]) >> 10
+
+
+def window(path):
+    """zstd: a window of 128 MiB (RFC 8878, section 3.1.1.1.2), and in it the beginning of a capture."""
+    data = struct.pack('<IHHiIII', 0xa1b2c3d4, 2, 4, 0, 0, 65535, 1)
+    with open(path, 'wb') as out:
+        out.write(b'\x28\xb5\x2f\xfd\x00\x88' + (len(data) << 3 | 1).to_bytes(3, 'little') + data)
+    for option, status, says in (([], 2, b'more --max-memory allows it'), (['--max-memory', '1024'], 0, b'')):
+        run = subprocess.run([RPCRDMA, 'decode', *option, path], capture_output=True, check=False)
+        if b'without libzstd' not in run.stderr and (run.returncode != status or says not in run.stderr):
+            yield f'zstd: {option}: status {run.returncode}, {run.stderr}'
+
+
+def main():
+    bad = []
+    with tempfile.TemporaryDirectory() as folder:
+        path, said = os.path.join(folder, 'capture'), os.path.join(folder, 'said')
+        for kind, (size, commands, says) in KINDS.items():
+            if kind == 'interfaces':
+                interfaces(path)
+            else:
+                subprocess.run([GENERATE, kind, str(size), path], check=True, stdout=subprocess.DEVNULL)
+            for most in (DEFAULT, SMALL):
+                for command in commands:
+                    arguments = [word.format(folder) for word in command]
+                    if most != DEFAULT:
+                        arguments[1:1] = ['--max-memory', str(most)]
+                    status, memory = measure(arguments, path, said)
+                    print(f'{kind:<12} {" ".join(command)}, {most} MiB: {memory} MiB', flush=True)
+                    if memory > most + BESIDES:
+                        bad.append(f'{kind}: {command} takes {memory} MiB, not {most + BESIDES}')
+                    if status not in (0, 1):
+                        bad.append(f'{kind}: {command}: status {status}')
+                    with open(said, encoding='utf-8') as file:
+                        text = file.read()
+                    if says and (most == SMALL or kind != 'connections') and not re.search(says, text):
+                        bad.append(f'{kind}: {command} does not say what it left out: {text}')
+        bad += window(path)
+    sys.exit('\n'.join(bad) if bad else 0)
+
+
+main()
