@@ -176,7 +176,8 @@ static void tell_end(struct check *check, struct out *out, const struct options 
 
 static int look(struct check *check, const struct options *options, struct out *out)
 {
-    struct pipeline pipeline = {.options = options, .credits = true, .out = out};
+    struct pipeline pipeline = {
+        .options = options, .credits = true, .delivery = true, .out = out};
     struct rpcrdma_flow_sink sink = {.message = on_message,
                                      .transaction = on_transaction,
                                      .finding = on_finding,

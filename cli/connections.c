@@ -82,7 +82,7 @@ static int run(const struct command *command, int argc, char **argv)
     };
     int status = options_parse(&options, command, own, argc, argv);
     struct out out;
-    struct pipeline pipeline = {.options = &options, .out = &out};
+    struct pipeline pipeline = {.options = &options, .delivery = true, .out = &out};
     struct connections connections = {.view = view_new(&view_text, &out, &pipeline.clock)};
     struct rpcrdma_flow_sink sink = {
         .connection = on_connection, .finding = on_finding, .context = &connections};

@@ -130,6 +130,14 @@ static void on_op(void *context, const struct rpcrdma_op *op)
                           rpcrdma_flow_connection(pipeline->private->flow, op));
 }
 
+static void on_segment(void *context, const struct rpcrdma_tcp_segment *segment)
+{
+    struct pipeline *pipeline = context;
+
+    if (!rpcrdma_flow_segment(pipeline->private->flow, segment))
+        pipeline->private->no_memory = true;
+}
+
 static void unusable(struct pipeline *pipeline)
 {
     pipeline->private->status = EXIT_UNUSABLE;
@@ -338,7 +346,12 @@ static bool start(struct pipeline *pipeline)
 {
     const struct options *options = pipeline->options;
     struct pipeline_private *private = pipeline->private;
-    struct rpcrdma_net_sink net_sink = {on_op, on_net_finding, pipeline};
+    struct rpcrdma_net_sink net_sink = {
+        .op = on_op,
+        .finding = on_net_finding,
+        .segment = pipeline->delivery ? on_segment : NULL,
+        .context = pipeline,
+    };
     struct rpcrdma_net_config net_config = {
         .check_icrc = options->check_icrc,
         .max_memory = options_memory(options, MEMORY_NET),
@@ -359,6 +372,7 @@ static bool start(struct pipeline *pipeline)
     struct rpcrdma_flow_config flow_config = options_flow(options);
 
     flow_config.credits = pipeline->credits;
+    flow_config.delivery = pipeline->delivery;
     private->net = rpcrdma_net_new(&net_config, &net_sink);
     private->flow = rpcrdma_flow_new(&flow_config, &flow_sink);
     return private->net && private->flow;

@@ -26,6 +26,7 @@ struct pipeline {
     /* the command's */
     const struct options *options;
     bool credits;    /* keep account of credits: sink->credits, sink->credit_point */
+    bool delivery;   /* follow what arrives: transactions' times and paths, path counts */
     struct out *out; /* flushed when packets are awaited; reading ends when it fails */
     bool stop;       /* set by a sink that has seen enough */
     /* each operation, before flow/ sees it; NULL: none */

@@ -120,10 +120,29 @@ struct rpcrdma_op {
     uint32_t immediate;
     uint16_t terminate; /* TERMINATE: layer (4 bits), error type (4), error code (8) */
 
+    /* iWARP: TCP sequence numbers of the FPDU's first byte and of the one behind it */
+    uint32_t stream_first, stream_end;
+    uint16_t ip_id;        /* of the IPv4 header; 0 where there is none */
+    uint8_t traffic_class; /* of the IP header or GRH: DSCP and ECN (RFC 2474, RFC 3168) */
+
     const uint8_t *data; /* payload, without padding; borrowed, valid during the call */
     uint32_t caplen, len;
 
     const struct rpcrdma_op_connect *connect; /* of CONNECT ... DISCONNECT, else NULL */
+};
+
+/* A segment of a TCP connection that carries iWARP, told before the operations that it completes;
+ * each time it is captured. */
+struct rpcrdma_tcp_segment {
+    uint64_t frame;
+    int64_t time_ns;
+    struct rpcrdma_address src, dst;
+    uint16_t src_port, dst_port;
+    uint32_t seq, len;    /* of the payload */
+    uint32_t ack, window; /* the window as in the header, not scaled */
+    bool has_ack;
+    uint16_t ip_id;
+    uint8_t traffic_class;
 };
 
 /* a - b of two 24-bit PSNs, in [-2^23, 2^23). */

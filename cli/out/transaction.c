@@ -82,6 +82,7 @@ static void put_outcome(struct out *out, const struct rpcrdma_transaction *t)
         put_milliseconds(out, t->rdma_ns);
         out_literal(out, " ms");
     }
+    transaction_put_times(out, t);
     if (t->retransmitted)
         out_literal(out, ", sent again");
 }
@@ -289,8 +290,11 @@ void transaction_file_json(struct view *view, const struct rpcrdma_transaction *
         json_file(json, t, file);
     if (t->has_latency)
         json_key(json, "latency_ns"), json_i64(json, t->latency_ns);
+    if (t->has_response)
+        json_key(json, "response_ns"), json_i64(json, t->response_ns);
     if (t->has_rdma)
         json_key(json, "rdma_ns"), json_i64(json, t->rdma_ns);
+    transaction_json_times(json, t);
     if (t->call_length)
         json_key(json, "call_length"), json_u64(json, t->call_length);
     if (t->reply_length)

@@ -26,6 +26,13 @@ void transaction_file_text(struct view *view, const struct rpcrdma_transaction *
 void transaction_file_json(struct view *view, const struct rpcrdma_transaction *transaction,
                            const struct transaction_file *file);
 
+/* Phases, delivery and stall: keys of the object in hand, or ", stalled ...". */
+void transaction_json_times(struct json *json, const struct rpcrdma_transaction *transaction);
+void transaction_put_times(struct out *out, const struct rpcrdma_transaction *transaction);
+
+/* "lost_to_server", ... */
+const char *transaction_stall_name(enum rpcrdma_stall stall);
+
 /* Milliseconds with three digits: "0.512". */
 void put_milliseconds(struct out *out, int64_t ns);
 

@@ -61,6 +61,7 @@ struct rpcrdma_flow *rpcrdma_flow_new(const struct rpcrdma_flow_config *config,
     if (!config)
         config = &defaults;
     flow->context.sink = *sink;
+    flow->context.delivery = config->delivery;
     flow->context.memory.limit = config->max_memory ? (size_t)config->max_memory : DEFAULT_MEMORY;
     if (!start_stages(flow, config)) {
         rpcrdma_flow_free(flow);
@@ -446,9 +447,13 @@ RPCRDMA_HOT static void data(struct rpcrdma_flow *flow, const struct rpcrdma_op 
     case RPCRDMA_OP_READ_REQUEST:
     case RPCRDMA_OP_ATOMIC:
     case RPCRDMA_OP_LOST:
+        if (flow->context.delivery)
+            flow_follow_request(flow, dir, op);
         request(flow, dir, op);
         break;
     default:
+        if (flow->context.delivery)
+            flow_follow_answer(flow, dir, op);
         response(flow, dir, op);
         break;
     }

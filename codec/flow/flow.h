@@ -16,6 +16,7 @@
 #include "export.h"
 #include "finding.h"
 #include "flow/credit.h"
+#include "flow/delivery.h"
 #include "op.h"
 #include "wire/dialect.h"
 #include "wire/message.h"
@@ -155,6 +156,9 @@ struct rpcrdma_flow_config {
     const struct rpcrdma_dialect *dialect; /* of version 2 messages; NULL: find out */
     uint64_t max_memory;                   /* bytes; 0: the default */
     bool credits;                          /* keep account of credits */
+    /* follow what becomes of each message on its way (flow/delivery.h). A transaction then waits
+     * until its Reply is known to be delivered, or for some seconds */
+    bool delivery;
     /* `message` need not wait for messages of other connections that are older and held back: its
      * order is the capture's within each connection only */
     bool unordered;
@@ -177,6 +181,10 @@ RPCRDMA_API void rpcrdma_flow_free(struct rpcrdma_flow *flow); /* NULL is fine *
 /* One operation, in the order of the capture. False when memory is short: nothing more will come.
  */
 RPCRDMA_API bool rpcrdma_flow_op(struct rpcrdma_flow *flow, const struct rpcrdma_op *op);
+
+/* One segment of TCP, before the operations it completes; of use with config.delivery. */
+RPCRDMA_API bool rpcrdma_flow_segment(struct rpcrdma_flow *flow,
+                                      const struct rpcrdma_tcp_segment *segment);
 
 /* The connection that an operation just given belongs to, where it was taken as RPC-over-RDMA; else
  * NULL. Valid until the next operation. */

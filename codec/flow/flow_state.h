@@ -18,4 +18,10 @@ struct rpcrdma_flow {
     bool said_limit;
 };
 
+/* follow.c: packets and answers -> delivery/; and whose Reply was delivered with them */
+void flow_follow_request(struct rpcrdma_flow *flow, struct flow_direction *dir,
+                         const struct rpcrdma_op *op);
+void flow_follow_answer(struct rpcrdma_flow *flow, struct flow_direction *dir,
+                        const struct rpcrdma_op *op);
+
 #endif

@@ -100,10 +100,21 @@ struct rpcrdma_transaction {
     uint32_t n_operations;
     uint32_t operations[RPCRDMA_OPERATIONS];
 
-    uint64_t call_frame, reply_frame; /* last packet of the Send; 0: not seen */
+    uint64_t call_frame, reply_frame; /* last packet of the Send, when first seen; 0: not seen */
+    /* config.delivery: when the Call was sent first, and when the Reply was delivered, as far as
+     * that is known (reply.state). Else: of call_frame and reply_frame */
     int64_t call_time_ns, reply_time_ns;
-    bool has_latency, has_rdma;
-    int64_t latency_ns;                 /* from the Call's last Send packet to the Reply's */
+    bool has_latency, has_rdma; /* no latency: a Reply that was not delivered has none */
+    int64_t latency_ns;         /* from call_time_ns to reply_time_ns */
+    /* config.delivery */
+    struct rpcrdma_delivery call, reply;
+    uint32_t transmissions; /* of the Call, on all connections seen; 0: not known */
+    bool has_phases;        /* and a latency */
+    struct rpcrdma_phases phases;
+    int64_t stalled_ns; /* of its latency: waiting for what was sent again, or could not be */
+    enum rpcrdma_stall stalled_by;
+    bool has_response;
+    int64_t response_ns;                /* between the Sends, when first seen; where both were */
     int64_t rdma_ns;                    /* from the first to the last RDMA Read or Write packet */
     uint64_t call_length, reply_length; /* of the unreduced RPC messages; 0: not known */
     uint64_t read_chunk_length;         /* bytes that RDMA moved, each counted once */

@@ -36,6 +36,7 @@ struct rpcrdma_net_sink {
     void (*op)(void *context, const struct rpcrdma_op *op);
     void (*finding)(void *context, const struct rpcrdma_finding *finding); /* or NULL */
     void *context;
+    void (*segment)(void *context, const struct rpcrdma_tcp_segment *segment); /* or NULL */
 };
 
 struct rpcrdma_net_config {

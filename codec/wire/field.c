@@ -10,6 +10,17 @@ static value_names direction_names = {{0, "call"}, {1, "reply"}, {0, NULL}};
 static value_names chunk_names = {{0, "call"}, {1, "read"}, {2, "write"}, {3, "reply"}, {0, NULL}};
 static value_names rpc_direction_names = {{0, "forward"}, {1, "reverse"}, {0, NULL}};
 static value_names role_names = {{0, "unknown"}, {1, "client"}, {2, "server"}, {0, NULL}};
+static value_names delivery_names = {
+    {0, "unknown"}, {1, "delivered"}, {2, "not_delivered"}, {0, NULL}};
+static value_names stall_names = {
+    {0, "none"},
+    {1, "lost_to_server"},
+    {2, "lost_to_client"},
+    {3, "receiver_not_ready"},
+    {4, "credits"},
+    {5, "unknown"},
+    {0, NULL},
+};
 static value_names flavor_names = {
     {0, "AUTH_NONE"},  {1, "AUTH_SYS"}, {2, "AUTH_SHORT"}, {3, "AUTH_DH"},
     {6, "RPCSEC_GSS"}, {7, "AUTH_TLS"}, {0, NULL},

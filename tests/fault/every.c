@@ -151,7 +151,7 @@ static void one(struct run *run, struct pcap_file *file, uint64_t n)
                                           .credits = on_credits,
                                           .finding = on_flow_finding,
                                           .context = run};
-    struct rpcrdma_net_sink net_sink = {on_op, on_net_finding, run};
+    struct rpcrdma_net_sink net_sink = {.op = on_op, .finding = on_net_finding, .context = run};
     struct rpcrdma_flow_config config = {.credits = true};
     struct rpcrdma_net *net;
 

@@ -33,7 +33,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     static const uint32_t links[] = {0, 1, 101, 113, 228, 229, 247, 197, 276, 147, 192};
     const struct rpcrdma_net_config config = {.check_icrc = true};
     struct rpcrdma_packet packet = {.frame = 1};
-    const struct rpcrdma_net_sink sink = {on_op, on_finding, &packet};
+    const struct rpcrdma_net_sink sink = {.op = on_op, .finding = on_finding, .context = &packet};
     struct rpcrdma_net *net;
     uint8_t *copy;
 

@@ -7,8 +7,8 @@
  */
 #include <stdbool.h>
 
-#include "fuzz.h"
 #include "base/crc.h"
+#include "fuzz.h"
 #include "net/net.h"
 #include "wire/writer.h"
 
@@ -322,7 +322,7 @@ static void run(const struct talk *t, enum way way, uint32_t size, uint64_t max_
                 struct seen *seen)
 {
     const struct rpcrdma_net_config config = {.check_icrc = true, .max_memory = max_memory};
-    const struct rpcrdma_net_sink sink = {on_op, on_finding, seen};
+    const struct rpcrdma_net_sink sink = {.op = on_op, .finding = on_finding, .context = seen};
     const struct rpcrdma_net_stats *stats;
     struct rpcrdma_net *net = rpcrdma_net_new(&config, &sink);
 

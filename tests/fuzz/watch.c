@@ -161,7 +161,8 @@ static void on_rpc(void *context, const struct rpcrdma_rpc_message *m)
     MUST(!m->whole || length == m->length);
     MUST(!m->whole || (all && m->complete && m->n_unplaced_chunks == 0 && m->length > 0));
     for (size_t i = 0; i < m->n_unplaced_chunks; i++)
-        check_pieces(w, m->iovec + m->unplaced_chunks[i].first_piece, m->unplaced_chunks[i].n_iovec, &all);
+        check_pieces(w, m->iovec + m->unplaced_chunks[i].first_piece, m->unplaced_chunks[i].n_iovec,
+                     &all);
     MUST(m->frame <= w->frame && m->send_frame <= w->frame);
     for (size_t i = 0; i < m->n_findings; i++)
         check_finding(w, &m->findings[i]);
@@ -252,7 +253,7 @@ void watch_begin(struct watch *w, const struct watch_config *config)
                                              .max_memory = config->max_memory};
     const struct rpcrdma_flow_config above = {
         .credits = config->credits, .max_memory = config->max_memory, .dialect = config->dialect};
-    const struct rpcrdma_net_sink net_sink = {on_op, on_net_finding, w};
+    const struct rpcrdma_net_sink net_sink = {.op = on_op, .finding = on_net_finding, .context = w};
     const struct rpcrdma_flow_sink flow_sink = {
         .connection = on_connection,
         .message = on_message,

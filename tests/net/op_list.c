@@ -150,7 +150,8 @@ int main(int argc, char **argv)
         uint64_t packets = 0;
         double ns;
 
-        sink = (struct rpcrdma_net_sink){count_op, count_finding, &tally};
+        sink =
+            (struct rpcrdma_net_sink){.op = count_op, .finding = count_finding, .context = &tally};
         clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &a);
         for (long i = 0; i < repeats; i++) {
             net = rpcrdma_net_new(&config, &sink);

@@ -101,7 +101,7 @@ class TableTest(host.PluginTest):
         (path, tcp), = self.captures(rows.counted_once)
         row = r' *\d+  (\w+) +(\d+) +([\d.]+) +([\d.]+)'
         run = subprocess.run([host.RPCRDMA, 'rpcs', '--json', path], capture_output=True, check=True)
-        latency = {line['name']: line['latency_ns'] / 1e9
+        latency = {line['name']: line['response_ns'] / 1e9
                    for line in map(json.loads, run.stdout.decode().splitlines())}
         got = {name: cells for name, *cells in table(path, 'rpc,srt,100003,3', 1, row) if cells[0] != '0'}
         self.assertEqual({name: cells[0] for name, cells in got.items()}, {'GETATTR': '2', 'READ': '1', 'WRITE': '1'})

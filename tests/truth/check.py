@@ -11,6 +11,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..'
 # pylint: disable=wrong-import-position
 import connections
 import credits
+import delivery
 import extract
 import judge
 import kernel
@@ -131,6 +132,12 @@ def check_rpcs(recording):
     return complaints
 
 
+def check_delivery(recording):
+    """When Calls and Replies arrived, and where the time went."""
+    lines, _ = recording.command.lines('rpcs', recording.path)
+    return delivery.compare(recording.name, recording.trace, lines)
+
+
 def check_credits(recording):
     """Credits requested, granted and in flight at each message; what the mount options lead to."""
     command = recording.command
@@ -210,7 +217,7 @@ def check_damaged(recording):
 
 CHECKS = {'messages': check_messages, 'connections': check_connections, 'wire': check_wire,
           'without-cm': check_without_cm, 'thinned': check_thinned, 'lossy': check_lossy, 'cut': check_cut,
-          'sliced': check_sliced, 'rpcs': check_rpcs, 'credits': check_credits,
+          'sliced': check_sliced, 'rpcs': check_rpcs, 'delivery': check_delivery, 'credits': check_credits,
           'extract': check_extract, 'damaged': check_damaged}
 
 

@@ -292,8 +292,8 @@ def compare_tshark(path, lines, partial=False):
         want[key] += 1
         if 'operations' in line and line['direction'] == 'forward':
             named[int(line['xid'], 16)].append(','.join(str(NUMBERS[one]) for one in line['operations']))
-        if 'latency_ns' in line:
-            told[int(line['xid'], 16)].append(line['latency_ns'] / 1e9)
+        if 'response_ns' in line:
+            told[int(line['xid'], 16)].append(line['response_ns'] / 1e9)
     if got != want and not (partial and got <= want):
         complaints.append(f'tshark counts otherwise: {dict(got - want)} more, {dict(want - got)} fewer')
     if lonely:

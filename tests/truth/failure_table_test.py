@@ -173,7 +173,7 @@ def counted_once(command, folder):
     for xid in (2, 3):
         frames = {key: row.by_xid[xid][key] for key in ('call_frame', 'reply_frame')}
         times = {key: mount.packets[frame - 1].time_ns for key, frame in frames.items()}
-        row.check(row.by_xid[xid]['latency_ns'] == times['reply_frame'] - times['call_frame'], 'latency')
+        row.check(row.by_xid[xid]['response_ns'] == times['reply_frame'] - times['call_frame'], 'latency')
 
 
 def sliced(command, folder):

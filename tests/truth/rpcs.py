@@ -190,7 +190,7 @@ def compare_damaged(lines, told, sliced, complete, exact, packed=False):
         if not same or seen[line['xid']] > len(want[line['xid']]):
             complaints.append(f'{line["xid"]}: told {seen[line["xid"]]} times, was there {len(want[line["xid"]])}')
         elif line['complete']:
-            keys = LENGTHS + (() if sliced else ('name', 'latency_ns') if exact else ('name',))
+            keys = LENGTHS + (() if sliced else ('name', 'response_ns') if exact else ('name',))
             if not any(all(line.get(key) == one.get(key) for key in keys) for one in same):
                 complaints.append(f'{line["xid"]}: {line}, was {same}')
     if complete:

@@ -8,6 +8,7 @@
  * returns it; nothing else is said about it on the way.
  */
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -20,7 +21,8 @@ struct flow_context {
     struct rpcrdma_flow_sink sink;
     uint64_t frame; /* of the operation in hand */
     int64_t time_ns;
-    uint64_t ids; /* the last one given: ids of directions and connections are never used again */
+    bool delivery; /* what arrives is followed: flow/delivery.h */
+    uint64_t ids;  /* the last one given: ids of directions and connections are never used again */
 };
 
 /* Gives the sink a finding of a connection, or of none (NULL), that belongs to no message. */

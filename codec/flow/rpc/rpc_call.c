@@ -130,6 +130,7 @@ void rpc_call(struct flow_rpcs *rpcs, struct flow_conn *conn, const struct flow_
 
     if (!t)
         return;
+    rpc_timing_call(rpcs, t, m);
     call_take(rpcs, t, m);
     rpc_reply_release_if_ready(rpcs, t);
 }

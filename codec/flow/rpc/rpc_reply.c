@@ -55,12 +55,14 @@ static bool keep_reply(struct flow_rpcs *rpcs, struct rpc_transaction *t,
     return true;
 }
 
-static void note_reply(struct rpc_transaction *t, const struct flow_message *m)
+static void note_reply(struct flow_rpcs *rpcs, struct rpc_transaction *t,
+                       const struct flow_message *m)
 {
     const struct rpcrdma_message *msg = m->message->message;
 
     t->pub.reply_frame = m->send->frame;
     t->pub.reply_time_ns = m->send->time_ns;
+    rpc_timing_reply(rpcs, t, m);
     if (msg->present & RPCRDMA_HAS_CREDITS) {
         t->pub.has_credits = true;
         t->pub.credits_granted = msg->credits;
@@ -90,7 +92,7 @@ void rpc_reply(struct flow_rpcs *rpcs, struct flow_conn *conn, const struct flow
     rpc_of(conn)->replied_ns[caller] = m->send->time_ns;
     if (m->send->has_invalidate)
         rpc_check_invalidate(rpcs, t, m->send);
-    note_reply(t, m);
+    note_reply(rpcs, t, m);
     part = rpc_part_of(&t->reply.parts, m);
     if (m->continues) {
         rpc_parts_add(rpcs, t, &t->reply.parts, &part, true);
@@ -138,7 +140,7 @@ void rpc_error(struct flow_rpcs *rpcs, struct flow_conn *conn, const struct flow
     if (!t || !t->has_call)
         return;
     desc = rpcrdma_dialect_error(msg->dialect, msg->error.code);
-    note_reply(t, m);
+    note_reply(rpcs, t, m);
     rpc_retransmit_answered(rpcs, t);
     t->pub.error = true;
     rpc_add_finding(rpcs, t, RPCRDMA_RULE_RPC_ERROR, m->send->frame,

@@ -61,6 +61,7 @@ static void data_transfer(struct flow_rpcs *rpcs, struct flow_region *region, ui
     uint32_t n = region->seen;
 
     rpc_data_transfer_emit(rpcs, region, (enum rpcrdma_op_kind)op->kind, op->frame, start, op->len);
+    rpc_timing_data(rpcs, t, op->time_ns);
     /* a capture's times can go back */
     if (t->rdma_last_ns == 0 || op->time_ns < t->rdma_first_ns)
         t->rdma_first_ns = op->time_ns;
@@ -202,6 +203,7 @@ void flow_rpc_close(struct flow_rpcs *rpcs, struct flow_conn *conn)
     for (int caller = 0; caller < 2; caller++)
         while (c->oldest[caller])
             rpc_cut_short(rpcs, c->oldest[caller]);
+    rpc_unpark(rpcs, conn);
     for (int end = 0; end < 2; end++)
         rpc_read_map_free(rpcs, &c->reads[end]);
     if (c->unknown_packets > 0)

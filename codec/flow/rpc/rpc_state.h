@@ -17,6 +17,7 @@
  *   reconstruct_chunks.c   base and chunks put together
  *   data_transfer.c    which chunk a packet's bytes belong to
  *   retransmit.c    Calls that were sent before, on another connection
+ *   timing.c   when its messages were sent and delivered; transactions that wait for that
  *   rpc_names.c      names
  */
 
@@ -112,6 +113,13 @@ struct rpc_retired {
     uint8_t end;
 };
 
+/* Where a Send stood in the stream of its direction. */
+struct rpc_place {
+    bool set;
+    uint8_t sender;
+    uint32_t first, last; /* PSNs; iWARP: bytes of TCP */
+};
+
 /* A transaction. */
 struct rpc_transaction {
     struct rpcrdma_transaction pub;
@@ -137,6 +145,10 @@ struct rpc_transaction {
     struct rpc_slot *slot;  /* NULL: none */
     bool reply_complete;
     int64_t rdma_first_ns, rdma_last_ns;
+    struct rpc_place call_place, reply_place;
+    int64_t waiting_ns; /* between its RDMA packets, for what was sent again */
+    enum rpcrdma_stall waiting_for;
+    struct rpc_transaction *parked_newer, *parked_older;
     uint64_t last_frame; /* of the last RDMA packet, for the frame that completes the Call */
     int64_t last_ns;
     struct flow_findings *findings; /* NULL: none */
@@ -159,6 +171,9 @@ struct rpc_read_map {
 struct rpc_conn {
     struct rpc_transaction *newest[2], *oldest[2]; /* by caller */
     uint32_t count[2];
+    struct rpc_transaction *on_the_way[2]; /* by caller: the oldest whose Call may still arrive */
+    struct rpc_transaction *parked_newest, *parked_oldest;
+    uint32_t n_parked;
     struct rpc_read_map reads[2];            /* by the end that asks */
     uint64_t unknown_bytes, unknown_packets; /* to handles that nothing seen offers */
     int64_t replied_ns[2];                   /* by caller: the last Reply to it */
@@ -189,7 +204,7 @@ struct flow_rpcs {
     struct flow_regions regions;
     struct flow_table table; /* (connection, caller, XID) -> transaction */
     struct rpc_transaction *held_newest, *held_oldest;
-    uint32_t n_held;
+    uint32_t n_held, n_parked;
     struct rpc_retransmit *again;
     struct rpc_slot *slots;                /* NULL: none yet */
     bool keep_data, keep_base, keep_reply; /* of all chunks; of those that carry a whole Call; of
@@ -312,6 +327,23 @@ void rpc_finish(struct flow_rpcs *rpcs, struct rpc_transaction *t);
 void rpc_cut_short(struct flow_rpcs *rpcs, struct rpc_transaction *t);
 struct rpc_transaction *rpc_begin(struct flow_rpcs *rpcs, struct flow_conn *conn, int caller,
                                   uint32_t xid);
+
+/* Gives it, and forgets it. */
+void rpc_emit(struct flow_rpcs *rpcs, struct rpc_transaction *t);
+
+/* timing.c: nothing without context->delivery */
+void rpc_timing_call(struct flow_rpcs *rpcs, struct rpc_transaction *t,
+                     const struct flow_message *m);
+void rpc_timing_reply(struct flow_rpcs *rpcs, struct rpc_transaction *t,
+                      const struct flow_message *m);
+/* An RDMA packet of it passed, its time not yet in rdma_last_ns. */
+void rpc_timing_data(struct flow_rpcs *rpcs, struct rpc_transaction *t, int64_t time_ns);
+/* Latency and phases, by what is known now. */
+void rpc_timing(struct flow_rpcs *rpcs, struct rpc_transaction *t);
+/* True: it waits for word of its Reply, and is given when that comes. */
+bool rpc_park(struct flow_rpcs *rpcs, struct rpc_transaction *t);
+/* Gives all that wait; for how the connection ended, what is not delivered never will be. */
+void rpc_unpark(struct flow_rpcs *rpcs, struct flow_conn *conn);
 
 /* rpc_call.c */
 void rpc_note_header(struct rpc_transaction *t, const struct rpcrdma_rpc *rpc);

@@ -99,6 +99,8 @@ static void unlist(struct flow_rpcs *rpcs, struct rpc_transaction *t)
             first = first->chain;
         first->chain = t->chain;
     }
+    if (c->on_the_way[caller] == t)
+        c->on_the_way[caller] = t->newer;
     if (t->newer)
         t->newer->older = t->older;
     else
@@ -123,7 +125,8 @@ void rpc_forget_reads(struct rpc_transaction *t)
     }
 }
 
-static void release(struct flow_rpcs *rpcs, struct rpc_transaction *t)
+/* It is over: nothing more is taken for it. */
+static void end(struct flow_rpcs *rpcs, struct rpc_transaction *t)
 {
     rpc_unhold_reply(rpcs, t);
     rpc_retire(t);
@@ -136,6 +139,22 @@ static void release(struct flow_rpcs *rpcs, struct rpc_transaction *t)
     rpc_parts_free(rpcs, &t->parts);
     rpc_parts_free(rpcs, &t->reply.parts);
     flow_release(&rpcs->context->memory, t->reply.header, t->reply.header_caplen);
+    t->chunk_map = t->reply.chunk_map = NULL;
+    t->reply.header = NULL;
+}
+
+void rpc_emit(struct flow_rpcs *rpcs, struct rpc_transaction *t)
+{
+    struct rpcrdma_transaction *pub = &t->pub;
+
+    rpc_timing(rpcs, t);
+    pub->connection = flow_conn_public_const(t->conn);
+    pub->direction_known = pub->connection->role[pub->caller_end] != RPCRDMA_ROLE_UNKNOWN;
+    pub->reverse = pub->connection->role[pub->caller_end] == RPCRDMA_ROLE_SERVER;
+    pub->findings = t->findings ? t->findings->at : NULL;
+    pub->n_findings = t->findings ? t->findings->count : 0;
+    if (rpcs->context->sink.transaction && !rpcs->context->memory.failed)
+        rpcs->context->sink.transaction(rpcs->context->sink.context, pub);
     flow_release(&rpcs->context->memory, t->findings, sizeof(*t->findings));
     flow_release(&rpcs->context->memory, t, sizeof(*t));
 }
@@ -185,21 +204,17 @@ void rpc_finish(struct flow_rpcs *rpcs, struct rpc_transaction *t)
     if (t->dropped)
         rpc_add_finding(rpcs, t, RPCRDMA_RULE_MEMORY_LIMIT, 0, NULL, rpcs->context->memory.limit, 0,
                         0);
-    pub->connection = flow_conn_public_const(t->conn);
     pub->complete = t->call_complete && t->reply_complete;
     pub->has_latency = t->has_call && pub->reply_frame != 0;
     pub->latency_ns = pub->has_latency ? pub->reply_time_ns - pub->call_time_ns : 0;
     pub->has_latency = length_of_time(rpcs, t, pub->has_latency, "RPC", &pub->latency_ns);
     pub->rdma_ns = t->rdma_last_ns - t->rdma_first_ns;
     pub->has_rdma = length_of_time(rpcs, t, t->rdma_last_ns != 0, "RDMA", &pub->rdma_ns);
-    pub->direction_known =
-        flow_conn_public_const(t->conn)->role[pub->caller_end] != RPCRDMA_ROLE_UNKNOWN;
-    pub->reverse = flow_conn_public_const(t->conn)->role[pub->caller_end] == RPCRDMA_ROLE_SERVER;
-    pub->findings = t->findings ? t->findings->at : NULL;
-    pub->n_findings = t->findings ? t->findings->count : 0;
-    if (rpcs->context->sink.transaction && !rpcs->context->memory.failed)
-        rpcs->context->sink.transaction(rpcs->context->sink.context, pub);
-    release(rpcs, t);
+    pub->has_response = pub->has_latency;
+    pub->response_ns = pub->latency_ns;
+    end(rpcs, t);
+    if (!rpc_park(rpcs, t))
+        rpc_emit(rpcs, t);
 }
 
 /* It ends before its time: the tracker is full, or its XID is used again. */
@@ -251,6 +266,8 @@ struct rpc_transaction *rpc_begin(struct flow_rpcs *rpcs, struct flow_conn *conn
     else
         c->oldest[caller] = t;
     c->newest[caller] = t;
+    if (!c->on_the_way[caller])
+        c->on_the_way[caller] = t;
     c->count[caller]++;
     t->listed = true;
     return t;

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+#include "flow/delivery/delivery.h"
 #include "flow/stream/stream_state.h"
 
 /* Directions that belong to no connection (other protocols, one packet of a scan): the oldest go.
@@ -220,6 +221,7 @@ void flow_direction_free(struct flow_streams *streams, struct flow_direction *di
     stream_reorder_free(streams, s);
     stream_assemble_free(streams, s);
     stream_reads_free(streams, s);
+    flow_delivery_free(&streams->context->memory, dir->delivery);
     flow_release(&streams->context->memory, s, sizeof(*s));
 }
 

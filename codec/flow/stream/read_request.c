@@ -131,3 +131,8 @@ uint32_t flow_read_capacity(const struct flow_direction *dir)
 {
     return stream_of_const(dir)->reads_size;
 }
+
+uint32_t flow_read_packets(const struct flow_direction *dir, const struct rpcrdma_op *op)
+{
+    return op->flags & RPCRDMA_OP_RETH ? stream_packets((const struct stream *)dir, op->length) : 0;
+}

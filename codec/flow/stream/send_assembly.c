@@ -111,6 +111,7 @@ static void begin(struct stream *s, const struct rpcrdma_op *op)
 {
     s->assembly.active = true;
     s->assembly.first_seq = op->seq;
+    s->assembly.stream_first = op->stream_first;
     s->assembly.first_frame = op->frame;
     s->assembly.first_time_ns = op->time_ns;
 }
@@ -127,6 +128,8 @@ static void complete(struct flow_streams *streams, struct stream *s, const struc
                              .first_time_ns = a.first_time_ns,
                              .first_seq = a.first_seq,
                              .last_seq = op->seq,
+                             .stream_first = a.stream_first,
+                             .stream_end = op->stream_end,
                              .has_invalidate = (op->flags & RPCRDMA_OP_INVALIDATE) != 0,
                              .invalidate = op->invalidate};
 
@@ -147,6 +150,8 @@ struct flow_send stream_send_of(const struct rpcrdma_op *op)
                               .first_time_ns = op->time_ns,
                               .first_seq = op->seq,
                               .last_seq = op->seq,
+                              .stream_first = op->stream_first,
+                              .stream_end = op->stream_end,
                               .has_invalidate = (op->flags & RPCRDMA_OP_INVALIDATE) != 0,
                               .invalidate = op->invalidate};
 }

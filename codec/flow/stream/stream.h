@@ -65,6 +65,8 @@ struct flow_direction {
     bool closed;                 /* disconnected */
     uint32_t responses_unpaired; /* that named no known request */
     uint64_t guess;              /* the direction that one of them seemed to name */
+
+    struct flow_delivery *delivery; /* the pump's: of what is sent to it; NULL: not followed */
 };
 
 /* A whole Send, put together; or the part of it that was captured (caplen < len). */
@@ -73,7 +75,8 @@ struct flow_send {
     uint32_t caplen, len;
     uint64_t frame, first_frame; /* of the packet that completed it, and of its first */
     int64_t time_ns, first_time_ns;
-    uint32_t first_seq, last_seq; /* PSN; iWARP: both the MSN */
+    uint32_t first_seq, last_seq;      /* PSN; iWARP: both the MSN */
+    uint32_t stream_first, stream_end; /* iWARP: in the TCP stream; see op.h */
     bool has_invalidate;
     uint32_t invalidate;
 };
@@ -166,6 +169,8 @@ bool flow_direction_selected(const struct flow_direction *dir);
 struct flow_path flow_path_of(const struct rpcrdma_op *op);
 struct flow_direction *flow_direction_find(struct flow_streams *streams,
                                            const struct rpcrdma_op *op);
+/* PSNs that a Read request takes; 0: not known. */
+uint32_t flow_read_packets(const struct flow_direction *dir, const struct rpcrdma_op *op);
 struct flow_direction *flow_direction_seen(struct flow_streams *streams,
                                            const struct rpcrdma_op *op);
 struct flow_direction *flow_direction_get(struct flow_streams *streams,

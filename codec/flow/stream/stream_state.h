@@ -48,7 +48,7 @@ struct stream_assembly {
     uint32_t size, have; /* of the buffer; captured prefix */
     uint32_t len;        /* on the wire */
     uint32_t msn;        /* iWARP */
-    uint32_t first_seq;
+    uint32_t first_seq, stream_first;
     uint64_t first_frame;
     int64_t first_time_ns;
 };

@@ -225,7 +225,7 @@ static void untagged(struct rpcrdma_tcp *tcp, struct rpcrdma_stream *s, struct r
 }
 
 void rpcrdma_ddp(struct rpcrdma_tcp *tcp, struct rpcrdma_tcp_connection *c, int end, uint32_t seq,
-                 const uint8_t *ulpdu, uint32_t caplen, uint32_t len)
+                 uint32_t size, const uint8_t *ulpdu, uint32_t caplen, uint32_t len)
 {
     struct rpcrdma_stream *s = &c->stream[end];
     struct rpcrdma_op op;
@@ -242,7 +242,8 @@ void rpcrdma_ddp(struct rpcrdma_tcp *tcp, struct rpcrdma_tcp_connection *c, int 
     }
     opcode = ulpdu[1] & 0x0f;
     rpcrdma_ddp_op(c, end, opcodes[opcode].kind, &op);
-    op.seq = seq;
+    op.seq = op.stream_first = seq;
+    op.stream_end = seq + size;
     op.flags = (uint16_t)(opcodes[opcode].flags | (ulpdu[0] & 0x40 ? RPCRDMA_OP_LAST : 0));
     header = opcodes[opcode].tagged ? TAGGED_BYTES : UNTAGGED_BYTES;
     op.len = len - header;

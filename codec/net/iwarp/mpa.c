@@ -164,7 +164,7 @@ static bool give(struct rpcrdma_tcp *tcp, struct rpcrdma_tcp_connection *c, int 
         content = tcp->scratch;
     }
     if (captured < 2) { /* there was no memory for it: as if it had not been captured */
-        rpcrdma_ddp(tcp, c, end, seq, content, 0, size);
+        rpcrdma_ddp(tcp, c, end, seq, size, content, 0, size);
         return true;
     }
     plausible = rpcrdma_ddp_plausible(content, captured);
@@ -178,7 +178,7 @@ static bool give(struct rpcrdma_tcp *tcp, struct rpcrdma_tcp_connection *c, int 
         check_crc(tcp, c, end, seq, fpdu, size);
     length = rpcrdma_get_be16(content);
     captured -= 2;
-    rpcrdma_ddp(tcp, c, end, seq, content + 2, captured < length ? captured : length, length);
+    rpcrdma_ddp(tcp, c, end, seq, size, content + 2, captured < length ? captured : length, length);
     return true;
 }
 

@@ -177,6 +177,7 @@ struct segment {
     uint64_t key[2][2]; /* source, destination */
     uint16_t port[2];
     uint32_t ack;
+    uint16_t window;
     uint8_t flags;
     struct rpcrdma_iovec piece;
 };
@@ -382,6 +383,28 @@ static void take(struct rpcrdma_tcp *tcp, struct rpcrdma_tcp_connection *c, int 
         rpcrdma_stream_advance(tcp, c, true); /* both ends have all there was */
 }
 
+/* Before what it completes. */
+static void tell_segment(const struct rpcrdma_layer *l, const struct rpcrdma_tcp_connection *c,
+                         int end, const struct segment *t)
+{
+    const struct rpcrdma_tcp_segment segment = {
+        .frame = l->packet->frame,
+        .time_ns = l->packet->time_ns,
+        .src = c->address[end],
+        .dst = c->address[1 - end],
+        .src_port = c->port[end],
+        .dst_port = c->port[1 - end],
+        .seq = t->piece.seq,
+        .len = t->piece.len,
+        .ack = t->ack,
+        .window = t->flags & TCP_RST ? UINT16_MAX : t->window,
+        .has_ack = t->flags & TCP_ACK && !(t->flags & TCP_RST),
+        .ip_id = rpcrdma_layer_ip_id(l),
+        .traffic_class = rpcrdma_layer_traffic_class(l)};
+
+    l->net->sink.segment(l->net->sink.context, &segment);
+}
+
 /* RFC 9293 section 3.1 */
 enum rpcrdma_verdict rpcrdma_layer_tcp(struct rpcrdma_layer *l)
 {
@@ -413,6 +436,7 @@ enum rpcrdma_verdict rpcrdma_layer_tcp(struct rpcrdma_layer *l)
     t.piece.seq = rpcrdma_get_be32(p + 4) + (t.flags & TCP_SYN ? 1 : 0);
     t.piece.segment = true;
     t.ack = rpcrdma_get_be32(p + 8);
+    t.window = rpcrdma_get_be16(p + 14);
     t.port[0] = rpcrdma_get_be16(p);
     t.port[1] = rpcrdma_get_be16(p + 2);
 
@@ -433,6 +457,8 @@ enum rpcrdma_verdict rpcrdma_layer_tcp(struct rpcrdma_layer *l)
         if (!c)
             return RPCRDMA_IS_OTHER;
     }
+    if (c->confirmed && l->net->sink.segment)
+        tell_segment(l, c, end, &t);
     if (!c->closed)
         take(tcp, c, end, &t);
     confirmed = c->confirmed;

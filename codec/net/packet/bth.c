@@ -170,6 +170,8 @@ RPCRDMA_HOT bool rpcrdma_plain_roce(struct rpcrdma_net *net, const struct rpcrdm
         return false;
     op = begin(net, packet, opcode, p + BTH);
     op->carrier = RPCRDMA_CARRIER_ROCEV2;
+    op->ip_id = rpcrdma_get_be16(p + IP + 4);
+    op->traffic_class = p[IP + 1];
     addresses(op, RPCRDMA_ADDRESS_IPV4, p + IP + 12, p + IP + 16);
     give(net, op, opcode, p, END, packet->caplen, IP + total - tail);
     return true;
@@ -201,6 +203,8 @@ enum rpcrdma_verdict rpcrdma_layer_bth(struct rpcrdma_layer *l)
 
     op = begin(l->net, l->packet, opcode, bth);
     op->carrier = l->carrier;
+    op->ip_id = rpcrdma_layer_ip_id(l);
+    op->traffic_class = rpcrdma_layer_traffic_class(l);
     addresses(op, l->family, l->src, l->dst);
     if (!opcode->reliable)
         return rpcrdma_layer_cm(l, op);

@@ -159,6 +159,19 @@ static inline void rpcrdma_layer_address_again(uint8_t family, const uint8_t *by
     memcpy(out->bytes, bytes, family == RPCRDMA_ADDRESS_IPV6 ? 16 : 2);
 }
 
+/* Of the innermost IP header or GRH; 0 where there is none. */
+static inline uint16_t rpcrdma_layer_ip_id(const struct rpcrdma_layer *l)
+{
+    return l->network && l->network[0] >> 4 == 4 ? rpcrdma_get_be16(l->network + 4) : 0;
+}
+
+static inline uint8_t rpcrdma_layer_traffic_class(const struct rpcrdma_layer *l)
+{
+    if (!l->network)
+        return 0;
+    return l->network[0] >> 4 == 4 ? l->network[1] : (uint8_t)(rpcrdma_get_be16(l->network) >> 4);
+}
+
 /* src or dst as operations carry it: an IPv6 address or GID that maps an IPv4 one becomes that. */
 static inline void rpcrdma_layer_address(uint8_t family, const uint8_t *bytes,
                                          struct rpcrdma_address *out)

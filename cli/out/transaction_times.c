@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Where the time of an RPC went, and what proves it. */
+#include "out/transaction.h"
+
+static const char *stall_text(enum rpcrdma_stall stall)
+{
+    static const char *const texts[] = {
+        [RPCRDMA_STALL_NONE] = "no cause",
+        [RPCRDMA_STALL_LOST_TO_SERVER] = "lost towards the server",
+        [RPCRDMA_STALL_LOST_TO_CLIENT] = "lost towards the client",
+        [RPCRDMA_STALL_RECEIVER_NOT_READY] = "receiver not ready",
+        [RPCRDMA_STALL_CREDITS] = "credits",
+        [RPCRDMA_STALL_UNKNOWN] = "unknown cause",
+    };
+
+    return texts[stall];
+}
+
+void transaction_put_times(struct out *out, const struct rpcrdma_transaction *t)
+{
+    if (t->stalled_ns > 0) {
+        out_literal(out, ", stalled ");
+        put_milliseconds(out, t->stalled_ns);
+        out_literal(out, " ms: ");
+        out_text(out, stall_text(t->stalled_by));
+    }
+    if (t->reply.state == RPCRDMA_NOT_DELIVERED)
+        out_literal(out, ", Reply not delivered");
+}
+
+static const char *delivery_name(enum rpcrdma_delivery_state state)
+{
+    static const char *const names[] = {
+        [RPCRDMA_DELIVERY_UNKNOWN] = "unknown",
+        [RPCRDMA_DELIVERED] = "delivered",
+        [RPCRDMA_NOT_DELIVERED] = "not_delivered",
+    };
+
+    return names[state];
+}
+
+const char *transaction_stall_name(enum rpcrdma_stall stall)
+{
+    static const char *const names[] = {
+        [RPCRDMA_STALL_NONE] = "none",
+        [RPCRDMA_STALL_LOST_TO_SERVER] = "lost_to_server",
+        [RPCRDMA_STALL_LOST_TO_CLIENT] = "lost_to_client",
+        [RPCRDMA_STALL_RECEIVER_NOT_READY] = "receiver_not_ready",
+        [RPCRDMA_STALL_CREDITS] = "credits",
+        [RPCRDMA_STALL_UNKNOWN] = "unknown",
+    };
+
+    return names[stall];
+}
+
+static void json_delivery(struct json *json, const char *key, const struct rpcrdma_delivery *d)
+{
+    json_key(json, key);
+    json_open(json, '{');
+    json_key(json, "state"), json_plain(json, delivery_name(d->state));
+    if (d->transmissions > 0) {
+        json_key(json, "transmissions"), json_u64(json, d->transmissions);
+        json_key(json, "first_frame"), json_u64(json, d->first_frame);
+        json_key(json, "last_frame"), json_u64(json, d->last_frame);
+        json_key(json, "first_time_ns"), json_i64(json, d->first_time_ns);
+        json_key(json, "last_time_ns"), json_i64(json, d->last_time_ns);
+    }
+    if (d->state == RPCRDMA_DELIVERED) {
+        json_key(json, "frame"), json_u64(json, d->frame);
+        json_key(json, "time_ns"), json_i64(json, d->time_ns);
+    }
+    json_close(json, '}');
+}
+
+void transaction_json_times(struct json *json, const struct rpcrdma_transaction *t)
+{
+    const struct rpcrdma_phases *p = &t->phases;
+
+    if (t->transmissions > 0)
+        json_key(json, "transmissions"), json_u64(json, t->transmissions);
+    if (t->call_frame)
+        json_delivery(json, "call_delivery", &t->call);
+    if (t->reply_frame)
+        json_delivery(json, "reply_delivery", &t->reply);
+    if (!t->has_phases)
+        return;
+    json_key(json, "phases");
+    json_open(json, '{');
+    if (p->has_call)
+        json_key(json, "call_ns"), json_i64(json, p->call_ns);
+    json_key(json, "server_ns"), json_i64(json, p->server_ns);
+    if (p->has_data) {
+        json_key(json, "data_ns"), json_i64(json, p->data_ns);
+        json_key(json, "data_waiting_ns"), json_i64(json, p->data_waiting_ns);
+    }
+    if (p->has_reply)
+        json_key(json, "reply_ns"), json_i64(json, p->reply_ns);
+    json_close(json, '}');
+    json_key(json, "stalled_ns"), json_i64(json, t->stalled_ns);
+    if (t->stalled_ns > 0)
+        json_key(json, "stalled_by"), json_plain(json, transaction_stall_name(t->stalled_by));
+}

@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef RPCRDMA_FLOW_DELIVERY_PUBLIC_H
+#define RPCRDMA_FLOW_DELIVERY_PUBLIC_H
+
+/*
+ * What happened to the packets of a connection: which messages reached their receiver, as the
+ * receiver's answers prove; what was sent again and why. Only with config.delivery.
+ *
+ * Times are those of the place of capture. A message counts as delivered when the answer that
+ * proves it passes there: an Ack or a response (IBTA volume 1 section 9.7), TCP's acknowledgement
+ * (RFC 9293 section 3.4). Where an answer proves several messages at once, or TCP delays it, the
+ * earlier ones count as delivered as long after their last packet as the last one.
+ */
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum rpcrdma_delivery_state {
+    RPCRDMA_DELIVERY_UNKNOWN, /* its answers were not captured */
+    RPCRDMA_DELIVERED,
+    RPCRDMA_NOT_DELIVERED, /* never acknowledged: it was sent again in vain, or refused */
+};
+
+/* The way of one Send to its receiver. */
+struct rpcrdma_delivery {
+    enum rpcrdma_delivery_state state;
+    uint32_t transmissions;           /* as seen in the capture; 0: not known */
+    uint64_t first_frame, last_frame; /* its first packet; the latest of it that was sent again */
+    int64_t first_time_ns, last_time_ns; /* theirs */
+    uint64_t frame;                      /* DELIVERED: the answer that proves it */
+    int64_t time_ns;                     /* DELIVERED: when it had arrived */
+};
+
+/* What held something up. */
+enum rpcrdma_stall {
+    RPCRDMA_STALL_NONE,
+    RPCRDMA_STALL_LOST_TO_SERVER,
+    RPCRDMA_STALL_LOST_TO_CLIENT,
+    RPCRDMA_STALL_RECEIVER_NOT_READY, /* RNR Naks */
+    RPCRDMA_STALL_CREDITS,
+    RPCRDMA_STALL_UNKNOWN, /* packets were sent again; which were lost is not known */
+};
+
+/* Where the time of an RPC went. In this order they follow each other, and their sum is its
+ * latency. What is not known is 0, and part of the one after it. */
+struct rpcrdma_phases {
+    bool has_call, has_data, has_reply;
+    int64_t call_ns;   /* Call: first sent to delivered */
+    int64_t server_ns; /* delivered to its first RDMA packet, and last RDMA packet to the Reply */
+    int64_t data_ns;   /* first to last RDMA packet */
+    int64_t data_waiting_ns; /* of these: waiting for what was sent again, or RNR */
+    int64_t reply_ns;        /* Reply: first sent to delivered */
+};
+
+enum { RPCRDMA_NAKS = 7 }; /* by enum rpcrdma_nak */
+
+/* What was sent towards one end of a connection. */
+struct rpcrdma_path {
+    bool followed;           /* else nothing of this is known */
+    uint64_t packets, bytes; /* of all kinds; bytes of their payload */
+    uint64_t retransmitted, retransmitted_bytes;
+    uint64_t lost;               /* on the way, as the receiver or what was sent again shows */
+    uint64_t duplicated;         /* the same packet twice: by the network, or by the capture */
+    uint64_t reordered;          /* by the network: late, and sent once */
+    uint64_t uncaptured;         /* arrived, and are not in the capture */
+    uint64_t naks[RPCRDMA_NAKS]; /* that its receiver sent */
+    uint32_t rnr_timer;          /* code in the latest RNR Nak */
+    uint64_t timeouts;           /* the sender sent again after silence, without a Nak */
+    int64_t timeout_ns;          /* such silence, in all */
+    uint64_t congestion_marks;   /* ECN: congestion experienced */
+    uint64_t dscp;               /* a bit per code point */
+    uint64_t zero_windows;       /* TCP: its receiver said that it had no room */
+    uint32_t path_mtu;           /* largest payload of a packet, bytes */
+};
+
+#endif

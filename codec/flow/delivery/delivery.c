@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "flow/delivery/transmission.h"
+
+struct flow_delivery *flow_delivery_new(struct flow_memory *memory)
+{
+    return flow_alloc(memory, sizeof(struct flow_delivery));
+}
+
+void flow_delivery_free(struct flow_memory *memory, struct flow_delivery *d)
+{
+    if (!d)
+        return;
+    flow_release(memory, d->ring, d->size * sizeof(*d->ring));
+    flow_release(memory, d, sizeof(*d));
+}
+
+/* Sequence numbers of PSNs have 24 bits, so that the difference of two is that of 32 bits, too,
+ * where it is taken of the same width. */
+static uint64_t near(const struct flow_delivery *d, uint32_t seq, bool psn)
+{
+    if (psn)
+        return d->next + (uint64_t)(int64_t)rpcrdma_psn_diff(seq, (uint32_t)d->next & 0xffffff);
+    return d->next + (uint64_t)(int64_t)(int32_t)(seq - (uint32_t)d->next);
+}
+
+bool flow_delivery_find(const struct flow_delivery *d, bool psn, uint32_t first, uint32_t last,
+                        struct rpcrdma_delivery *out)
+{
+    const struct transmission *begin, *end;
+
+    *out = (struct rpcrdma_delivery){0};
+    if (!d->started)
+        return false;
+    begin = transmission_at(d, near(d, first, psn));
+    end = transmission_at(d, near(d, last, psn));
+    if (!end)
+        return false;
+    if (!begin)
+        begin = end;
+    out->transmissions = end->times > begin->times ? end->times : begin->times;
+    out->first_frame = begin->first_frame;
+    out->first_time_ns = begin->first_ns;
+    out->last_frame = end->last_frame;
+    out->last_time_ns = end->last_ns;
+    if (end->delivered) {
+        out->state = RPCRDMA_DELIVERED;
+        out->frame = end->frame;
+        out->time_ns = end->delivered_ns;
+    } else if (d->ended && d->answered && (end->refused || end->times > 1)) {
+        out->state = RPCRDMA_NOT_DELIVERED;
+    }
+    return true;
+}
+
+void flow_delivery_end(struct flow_delivery *d)
+{
+    d->ended = true;
+}
+
+bool flow_delivery_answered(const struct flow_delivery *d)
+{
+    return d->answered;
+}
+
+const struct flow_recovery *flow_delivery_recovery(const struct flow_delivery *d)
+{
+    return &d->recovery;
+}
+
+const struct rpcrdma_path *flow_delivery_path(const struct flow_delivery *d)
+{
+    return &d->path;
+}

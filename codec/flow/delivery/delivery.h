@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef RPCRDMA_FLOW_DELIVERY_DELIVERY_H
+#define RPCRDMA_FLOW_DELIVERY_DELIVERY_H
+
+/*
+ * The stage delivery: fed every packet towards one end, and every answer that this end gives, in
+ * the order of the capture; says of each message whether it arrived, when, and how often it was
+ * sent. One struct flow_delivery per direction; nothing here knows of connections.
+ *
+ *   delivery.c       life, queries
+ *   transmission.c   the ring of what was sent: messages, or segments of TCP
+ *   requests.c       InfiniBand: requests, Acks, Naks, responses
+ *   segments.c       TCP: segments and acknowledgements
+ *   origin.c         sent again, or the same packet twice, or late?
+ *
+ * Work per packet is constant, but for the records that one answer completes. Nothing is allocated
+ * per packet: the ring grows while what it holds was not answered, to RECORDS_MOST.
+ */
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/memory.h"
+#include "flow/delivery.h"
+#include "op.h"
+
+struct flow_delivery;
+
+/* NULL: memory is short. */
+struct flow_delivery *flow_delivery_new(struct flow_memory *memory);
+void flow_delivery_free(struct flow_memory *memory, struct flow_delivery *d); /* NULL is fine */
+
+/* A Send, Write, Read request or Atomic towards this end; `packets`: PSNs it takes, 0: not known */
+void flow_delivery_request(struct flow_memory *memory, struct flow_delivery *d,
+                           const struct rpcrdma_op *op, uint32_t packets);
+
+/* An Ack, Nak or response of this end, about requests that it was sent; `back`: of the direction
+ * in which it travels, may be NULL. True: something is known now to have been delivered. */
+bool flow_delivery_answer(struct flow_delivery *d, struct flow_delivery *back,
+                          const struct rpcrdma_op *op);
+
+/* A segment of TCP towards this end. `back`: of the other direction, which it acknowledges; may be
+ * NULL. True: something of `back` is known now to have been delivered. */
+bool flow_delivery_segment(struct flow_memory *memory, struct flow_delivery *d,
+                           struct flow_delivery *back, const struct rpcrdma_tcp_segment *segment);
+
+/* What is known of the message that took these PSNs (psn), or these bytes of TCP (last: of its last
+ * byte). False: nothing, or no longer. */
+bool flow_delivery_find(const struct flow_delivery *d, bool psn, uint32_t first, uint32_t last,
+                        struct rpcrdma_delivery *out);
+
+/* Nothing more will come: what was sent in vain counts as not delivered from now on. */
+void flow_delivery_end(struct flow_delivery *d);
+
+/* Whether this end's answers are in the capture. */
+bool flow_delivery_answered(const struct flow_delivery *d);
+
+/* When something was last sent again in this direction; and why: a Nak RNR; or what was asked for
+ * again is a response, lost on its way back. 0: never. */
+struct flow_recovery {
+    int64_t time_ns;
+    bool not_ready, response;
+};
+const struct flow_recovery *flow_delivery_recovery(const struct flow_delivery *d);
+
+const struct rpcrdma_path *flow_delivery_path(const struct flow_delivery *d);
+
+#endif

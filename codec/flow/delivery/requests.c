@@ -1,0 +1,236 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "flow/delivery/transmission.h"
+
+/*
+ * Requests of a reliable connection and what answers them: IBTA volume 1 section 9.7. A responder
+ * takes requests in the order of their PSNs. An Ack for one acknowledges all before it, a response
+ * likewise, and so does a Nak of a PSN sequence error: what it names, and all behind, is sent
+ * again. An RNR Nak refuses one message, which is sent again after the time the Nak asks for.
+ */
+
+enum { ANOTHER_QP = 1 << 20, FIRST_POSITION = 1 << 25 };
+
+static uint64_t position(const struct flow_delivery *d, uint32_t psn)
+{
+    return d->next + (uint64_t)(int64_t)rpcrdma_psn_diff(psn, (uint32_t)d->next & 0xffffff);
+}
+
+static void start(struct flow_delivery *d, uint32_t psn)
+{
+    d->started = true;
+    d->next = FIRST_POSITION + psn;
+    d->through = d->next;
+    d->answer_next = d->next;
+}
+
+/* What came before, if anything, has nothing to do with this one. */
+static void restart(struct flow_delivery *d, uint32_t psn)
+{
+    d->begin = d->count = d->pending = 0;
+    for (int i = 0; i < HOLES; i++)
+        d->holes[i].count = 0;
+    d->naked = d->repeating = false;
+    start(d, psn);
+}
+
+static void ahead(struct flow_memory *memory, struct flow_delivery *d, const struct rpcrdma_op *op,
+                  uint64_t at)
+{
+    struct transmission *newest = transmission_newest(d), *lost;
+
+    transmission_hole(d, d->next, at - d->next, op->time_ns);
+    if (newest && newest->open && !(op->flags & RPCRDMA_OP_FIRST) &&
+        op->kind != RPCRDMA_OP_READ_REQUEST) {
+        newest->last = at - 1; /* this may be the same message: it is taken as that */
+        return;
+    }
+    if (newest)
+        newest->open = false;
+    lost = transmission_add(memory, d, d->next, at - 1, op->frame, op->time_ns);
+    if (lost) {
+        lost->found = true;
+        lost->times = 0;
+    }
+}
+
+static void new_request(struct flow_memory *memory, struct flow_delivery *d,
+                        const struct rpcrdma_op *op, uint64_t at, uint32_t packets)
+{
+    struct transmission *t = transmission_newest(d);
+    uint64_t last = at + (packets > 0 ? packets - 1 : 0);
+    bool read = op->kind == RPCRDMA_OP_READ_REQUEST;
+
+    if (t && t->open && !(op->flags & RPCRDMA_OP_FIRST) && !read) {
+        t->last = t->at = last;
+        t->last_frame = op->frame;
+        t->last_ns = op->time_ns;
+    } else {
+        t = transmission_add(memory, d, at, last, op->frame, op->time_ns);
+    }
+    if (t) {
+        t->read = read;
+        t->open = !read && op->kind != RPCRDMA_OP_ATOMIC && !(op->flags & RPCRDMA_OP_LAST);
+    }
+    d->next = last + 1;
+    d->loose = packets == 0;
+}
+
+static void again(struct flow_delivery *d, const struct rpcrdma_op *op, uint64_t at)
+{
+    struct transmission *t = transmission_at(d, at);
+    bool begins = !d->repeating || at < d->repeated;
+
+    d->path.retransmitted++;
+    d->path.retransmitted_bytes += op->len;
+    d->repeating = true;
+    d->repeated = at + 1;
+    if (begins) {
+        d->recovery.not_ready = d->naked && d->not_ready;
+        d->recovery.response =
+            !d->naked && op->kind == RPCRDMA_OP_READ_REQUEST && t && t->delivered;
+        if (!d->naked && d->sent_ns != 0 && op->time_ns - d->sent_ns > SOON_NS) {
+            d->path.timeouts++;
+            d->path.timeout_ns += op->time_ns - d->sent_ns;
+        }
+        d->naked = false;
+    }
+    d->recovery.time_ns = op->time_ns;
+    if (!t)
+        return;
+    if (t->found) {
+        t->times += t->times == 0;
+    } else if (at <= t->at && at < t->last + 1) {
+        t->times++;
+    }
+    t->at = at;
+    t->refused = false;
+    if (!t->delivered || t->read) {
+        t->last_frame = op->frame;
+        t->last_ns = op->time_ns;
+    }
+}
+
+static void behind(struct flow_delivery *d, const struct rpcrdma_op *op, uint64_t at)
+{
+    int64_t found_ns = 0;
+    bool fills = transmission_fill(d, at, 1, &found_ns);
+    struct transmission *t;
+
+    if (origin_behind(d, op->ip_id, fills, found_ns, op->time_ns) == ORIGIN_AGAIN) {
+        d->path.lost += fills;
+        again(d, op, at);
+        return;
+    }
+    d->path.reordered++;
+    t = transmission_at(d, at);
+    if (t && t->found) {
+        t->times += t->times == 0;
+        t->last_frame = op->frame;
+        t->last_ns = op->time_ns;
+    }
+}
+
+static void count(struct flow_delivery *d, const struct rpcrdma_op *op)
+{
+    d->path.followed = true;
+    d->path.packets++;
+    d->path.bytes += op->len;
+    if (op->len > d->path.path_mtu)
+        d->path.path_mtu = op->len;
+    d->path.congestion_marks += (op->traffic_class & 3) == 3;
+    d->path.dscp |= UINT64_C(1) << (op->traffic_class >> 2);
+}
+
+void flow_delivery_request(struct flow_memory *memory, struct flow_delivery *d,
+                           const struct rpcrdma_op *op, uint32_t packets)
+{
+    uint64_t at;
+
+    count(d, op);
+    if (!d->started)
+        start(d, op->seq);
+    if (origin_twice(d, op->kind, op->seq, op->ip_id, op->time_ns))
+        return;
+    at = position(d, op->seq);
+    if (at > d->next + ANOTHER_QP || at + ANOTHER_QP < d->next) {
+        restart(d, op->seq);
+        at = d->next;
+    }
+    if (at < d->next) {
+        behind(d, op, at);
+    } else {
+        if (at > d->next && d->loose)
+            d->next = at;
+        else if (at > d->next)
+            ahead(memory, d, op, at);
+        d->repeating = false;
+        new_request(memory, d, op, at, packets);
+    }
+    origin_note(d, op->ip_id);
+    d->sent_ns = op->time_ns;
+}
+
+static void nak(struct flow_delivery *d, const struct rpcrdma_op *op, uint64_t at)
+{
+    struct transmission *t;
+    bool known = d->naked && d->nak_at == at;
+
+    d->path.naks[op->nak < RPCRDMA_NAKS ? op->nak : RPCRDMA_NAK_OTHER]++;
+    if (op->nak == RPCRDMA_NAK_RNR)
+        d->path.rnr_timer = op->rnr_timer;
+    d->naked = true;
+    d->not_ready = op->nak == RPCRDMA_NAK_RNR;
+    d->nak_at = at;
+    t = transmission_at(d, at);
+    if (t)
+        t->refused = true;
+    if (known || op->nak != RPCRDMA_NAK_PSN_SEQUENCE || at >= d->next)
+        return;
+    for (int i = 0; i < HOLES; i++)
+        if (at >= d->holes[i].first && at - d->holes[i].first < d->holes[i].count)
+            return; /* counted when it is sent again */
+    d->path.lost++; /* it passed here */
+}
+
+/* Responses have the PSNs of their request. */
+static void response(struct flow_delivery *d, struct flow_delivery *back,
+                     const struct rpcrdma_op *op, uint64_t at)
+{
+    if (at < d->answer_next) {
+        if (back) {
+            back->path.retransmitted++;
+            back->path.retransmitted_bytes += op->len;
+        }
+        return;
+    }
+    d->answer_next = at + 1;
+}
+
+bool flow_delivery_answer(struct flow_delivery *d, struct flow_delivery *back,
+                          const struct rpcrdma_op *op)
+{
+    uint64_t at;
+
+    if (back) {
+        count(back, op);
+        if (origin_twice(back, op->kind, op->seq, op->ip_id, op->time_ns))
+            return false;
+        origin_note(back, op->ip_id);
+    }
+    if (!d->started)
+        return false;
+    at = position(d, op->seq);
+    if (at > d->next + ANOTHER_QP || at + ANOTHER_QP < d->next)
+        return false;
+    switch (op->kind) {
+    case RPCRDMA_OP_NAK:
+        nak(d, op, at);
+        return transmission_answered(d, at - 1, op->frame, op->time_ns, false);
+    case RPCRDMA_OP_READ_RESPONSE:
+        response(d, back, op, at);
+        break;
+    default:
+        break;
+    }
+    return transmission_answered(d, at, op->frame, op->time_ns, false);
+}

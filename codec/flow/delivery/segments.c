@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "flow/delivery/transmission.h"
+
+/*
+ * TCP: RFC 9293 section 3.4. A record per segment. An acknowledgement covers all bytes before its
+ * number; one that waited for a second segment, or for a timer (RFC 9293 section 3.8.6.3), says
+ * late what arrived early: then the shortest time in which one came counts.
+ */
+
+enum { SEGMENT_KIND = 0xff };
+#define SILENCE_NS INT64_C(150000000) /* a retransmission timer is longer: RFC 6298 section 2.4 */
+
+static uint64_t position(const struct flow_delivery *d, uint32_t seq)
+{
+    return d->next + (uint64_t)(int64_t)(int32_t)(seq - (uint32_t)d->next);
+}
+
+static void again(struct flow_delivery *d, const struct rpcrdma_tcp_segment *segment,
+                  uint64_t first)
+{
+    uint64_t last = first + segment->len - 1;
+    bool begins = !d->repeating || first < d->repeated;
+
+    d->path.retransmitted++;
+    d->path.retransmitted_bytes += segment->len;
+    if (begins && d->sent_ns != 0 && segment->time_ns - d->sent_ns > SILENCE_NS) {
+        d->path.timeouts++;
+        d->path.timeout_ns += segment->time_ns - d->sent_ns;
+    }
+    d->repeating = true;
+    d->repeated = last + 1;
+    d->recovery = (struct flow_recovery){.time_ns = segment->time_ns};
+    for (uint64_t at = first; at <= last;) {
+        struct transmission *t = transmission_at(d, at);
+
+        if (!t)
+            return;
+        if (!t->delivered) {
+            t->times++;
+            t->last_frame = segment->frame;
+            t->last_ns = segment->time_ns;
+        }
+        at = t->last + 1;
+    }
+}
+
+static void late(struct flow_delivery *d, const struct rpcrdma_tcp_segment *segment, uint64_t first)
+{
+    struct transmission *t = transmission_at(d, first);
+
+    d->path.reordered++;
+    if (t && t->found && t->times == 0) {
+        t->times = 1;
+        t->last_frame = segment->frame;
+        t->last_ns = segment->time_ns;
+    }
+}
+
+static void data(struct flow_memory *memory, struct flow_delivery *d,
+                 const struct rpcrdma_tcp_segment *segment)
+{
+    uint64_t first, end;
+
+    if (!d->started) {
+        d->started = true;
+        d->next = (UINT64_C(1) << 33) + segment->seq;
+        d->through = d->next;
+    }
+    if (origin_twice(d, SEGMENT_KIND, segment->seq, segment->ip_id, segment->time_ns))
+        return;
+    first = position(d, segment->seq);
+    end = first + segment->len;
+    if (first < d->next) {
+        int64_t found_ns = 0;
+        bool fills = transmission_fill(d, first, segment->len, &found_ns);
+
+        if (origin_behind(d, segment->ip_id, fills, found_ns, segment->time_ns) == ORIGIN_LATE) {
+            late(d, segment, first);
+        } else {
+            d->path.lost += fills;
+            again(d, segment, first);
+        }
+        first = d->next;
+    } else {
+        d->repeating = false;
+    }
+    if (end > d->next) {
+        if (first > d->next) {
+            struct transmission *lost =
+                transmission_add(memory, d, d->next, first - 1, segment->frame, segment->time_ns);
+
+            transmission_hole(d, d->next, first - d->next, segment->time_ns);
+            if (lost) {
+                lost->found = true;
+                lost->times = 0;
+            }
+        }
+        transmission_add(memory, d, first, end - 1, segment->frame, segment->time_ns);
+        d->next = end;
+    }
+    origin_note(d, segment->ip_id);
+    d->sent_ns = segment->time_ns;
+}
+
+bool flow_delivery_segment(struct flow_memory *memory, struct flow_delivery *d,
+                           struct flow_delivery *back, const struct rpcrdma_tcp_segment *segment)
+{
+    uint64_t through;
+
+    d->path.followed = true;
+    d->path.packets++;
+    d->path.bytes += segment->len;
+    if (segment->len > d->path.path_mtu)
+        d->path.path_mtu = segment->len;
+    d->path.congestion_marks += (segment->traffic_class & 3) == 3;
+    d->path.dscp |= UINT64_C(1) << (segment->traffic_class >> 2);
+    if (segment->len > 0)
+        data(memory, d, segment);
+    if (!back || !segment->has_ack)
+        return false;
+    back->path.zero_windows += segment->window == 0;
+    if (!back->started)
+        return false;
+    through = position(back, segment->ack);
+    if (through == 0 || through > back->next + (UINT64_C(1) << 30))
+        return false;
+    return transmission_answered(back, through - 1, segment->frame, segment->time_ns, true);
+}

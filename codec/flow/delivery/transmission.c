@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "flow/delivery/transmission.h"
+
+#include <string.h>
+
+/* What was sent, in a ring in the order of positions. Answered ones make room. */
+
+static struct transmission *record(const struct flow_delivery *d, uint32_t i)
+{
+    return &d->ring[(d->begin + i) & (d->size - 1)];
+}
+
+struct transmission *transmission_newest(const struct flow_delivery *d)
+{
+    return d->count > 0 ? record(d, d->count - 1) : NULL;
+}
+
+static void grow(struct flow_memory *memory, struct flow_delivery *d)
+{
+    uint32_t size = d->size ? d->size * 2 : RECORDS_FIRST;
+    struct transmission *bigger = flow_alloc(memory, size * sizeof(*bigger));
+
+    if (!bigger)
+        return;
+    for (uint32_t i = 0; i < d->count; i++)
+        bigger[i] = *record(d, i);
+    flow_release(memory, d->ring, d->size * sizeof(*bigger));
+    d->ring = bigger;
+    d->size = size;
+    d->begin = 0;
+}
+
+static bool wanted(const struct transmission *t, int64_t now)
+{
+    return !t->delivered || now - t->delivered_ns < KEEP_NS;
+}
+
+struct transmission *transmission_add(struct flow_memory *memory, struct flow_delivery *d,
+                                      uint64_t first, uint64_t last, uint64_t frame,
+                                      int64_t time_ns)
+{
+    struct transmission *t;
+
+    if (d->count == d->size && d->size < RECORDS_MOST &&
+        (d->size == 0 || wanted(record(d, 0), time_ns)))
+        grow(memory, d);
+    if (d->size == 0)
+        return NULL;
+    if (d->count == d->size) {
+        d->begin = (d->begin + 1) & (d->size - 1);
+        d->count--;
+        d->pending -= d->pending > 0;
+    }
+    t = record(d, d->count++);
+    *t = (struct transmission){.first = first,
+                               .last = last,
+                               .at = first,
+                               .first_frame = frame,
+                               .last_frame = frame,
+                               .first_ns = time_ns,
+                               .last_ns = time_ns,
+                               .times = 1};
+    return t;
+}
+
+struct transmission *transmission_at(const struct flow_delivery *d, uint64_t at)
+{
+    uint32_t low = 0, high = d->count;
+
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+
+        if (record(d, middle)->last < at)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    if (low == d->count || record(d, low)->first > at)
+        return NULL;
+    return record(d, low);
+}
+
+void transmission_hole(struct flow_delivery *d, uint64_t first, uint64_t count, int64_t time_ns)
+{
+    struct hole *hole = &d->holes[d->next_hole++ % HOLES];
+
+    *hole = (struct hole){first, count, time_ns};
+}
+
+bool transmission_fill(struct flow_delivery *d, uint64_t first, uint64_t count, int64_t *found_ns)
+{
+    for (int i = 0; i < HOLES; i++) {
+        struct hole *hole = &d->holes[i];
+        uint64_t left, after;
+
+        if (first < hole->first || first - hole->first >= hole->count)
+            continue;
+        *found_ns = hole->time_ns;
+        left = hole->first + hole->count - first;
+        after = left > count ? left - count : 0;
+        hole->count = first - hole->first;
+        if (hole->count == 0)
+            *hole = (struct hole){first + count, after, hole->time_ns};
+        else if (after > 0)
+            transmission_hole(d, first + count, after, hole->time_ns);
+        return true;
+    }
+    return false;
+}
+
+/* What is missing of that and has arrived was not captured. */
+static void uncaptured(struct flow_delivery *d, uint64_t last)
+{
+    for (int i = 0; i < HOLES; i++) {
+        struct hole *hole = &d->holes[i];
+
+        if (hole->count == 0 || hole->first > last)
+            continue;
+        if (last - hole->first + 1 >= hole->count) {
+            d->path.uncaptured += hole->count;
+            hole->count = 0;
+        } else {
+            d->path.uncaptured += last - hole->first + 1;
+            hole->count -= last - hole->first + 1;
+            hole->first = last + 1;
+        }
+    }
+}
+
+/* A response, or an Ack of a part, in the middle of this record. */
+static void answered_in_part(struct transmission *t, uint64_t frame, int64_t time_ns)
+{
+    if (!t->read || t->delivered)
+        return;
+    t->delivered = true; /* it was asked for */
+    t->frame = frame;
+    t->delivered_ns = time_ns;
+}
+
+bool transmission_answered(struct flow_delivery *d, uint64_t last, uint64_t frame, int64_t time_ns,
+                           bool may_wait)
+{
+    uint32_t was = d->pending, end = was;
+    int64_t latest = 0, delay, base = 0;
+    bool again = false;
+
+    d->answered = true;
+    if (last < d->through)
+        return false;
+    d->through = last + 1;
+    uncaptured(d, last);
+    for (; end < d->count && record(d, end)->first <= last; end++) {
+        struct transmission *t = record(d, end);
+
+        again |= t->times > 1 || t->found;
+        if (t->last_ns > latest)
+            latest = t->last_ns;
+        if (t->last > last) {
+            answered_in_part(t, frame, time_ns);
+            break;
+        }
+    }
+    delay = time_ns > latest ? time_ns - latest : 0;
+    if (!again && end > was && (d->fastest_ns == 0 || delay < d->fastest_ns))
+        d->fastest_ns = delay;
+    if (may_wait && !again && d->fastest_ns < delay)
+        delay = d->fastest_ns;
+    for (uint32_t i = was; i < end; i++) {
+        struct transmission *t = record(d, i);
+
+        if (t->last_ns > base)
+            base = t->last_ns;
+        if (t->delivered)
+            continue;
+        t->delivered = true;
+        t->frame = frame;
+        t->delivered_ns = base + delay < time_ns ? base + delay : time_ns;
+    }
+    d->pending = end;
+    return end > was;
+}

@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef RPCRDMA_FLOW_DELIVERY_TRANSMISSION_H
+#define RPCRDMA_FLOW_DELIVERY_TRANSMISSION_H
+
+/* What the files of this folder share. */
+
+#include "bound.h"
+#include "flow/delivery/delivery.h"
+
+enum {
+    RECORDS_FIRST = 16,
+    RECORDS_MOST = RPCRDMA_BOUND(4096, 16),
+    RECENT = 64, /* packets remembered to be known again; a power of two */
+    HOLES = 8,   /* ranges that passed, or may have, without being captured */
+};
+
+/* Records stay at least this long after they were answered: what asks for them may come late. */
+#define KEEP_NS INT64_C(50000000)
+/* Without a Nak nobody sends again so soon: IBTA volume 1 section 9.7.6.1.3 */
+#define SOON_NS INT64_C(1000000)
+
+/* PSNs and TCP's sequence numbers, counted on without wrapping. */
+struct transmission {
+    uint64_t first, last;
+    uint64_t at; /* the position sent last: lower than it, and it is sent again */
+    uint64_t first_frame, last_frame, frame;
+    int64_t first_ns, last_ns, delivered_ns;
+    uint32_t times;
+    bool delivered, refused, in_vain;
+    bool read;  /* a Read request: `last` is that of its responses */
+    bool open;  /* more packets of it will follow */
+    bool found; /* stands for what was not captured, as others show */
+};
+
+struct hole {
+    uint64_t first, count;
+    int64_t time_ns; /* when it was found */
+};
+
+struct recent {
+    uint32_t seq;
+    uint16_t id;
+    uint8_t kind;
+    bool set;
+    int64_t time_ns;
+};
+
+struct flow_delivery {
+    struct rpcrdma_path path;
+    struct transmission *ring;
+    uint32_t size, begin, count;
+    uint32_t pending; /* index from begin: before it, all were delivered */
+    bool started, answered, ended;
+    bool loose;       /* `next` is a lower bound */
+    uint64_t next;    /* position expected */
+    uint64_t through; /* all before it was acknowledged */
+    int64_t sent_ns;
+    int64_t fastest_ns;   /* from a packet to its answer; 0: not known */
+    uint64_t answer_next; /* responses: position expected */
+    bool answer_hole;
+
+    /* the latest Nak that nothing was sent again for */
+    bool naked, not_ready;
+    uint64_t nak_at;
+    bool repeating;    /* what is being sent is being sent again */
+    uint64_t repeated; /* position after the latest such */
+    struct flow_recovery recovery;
+
+    struct hole holes[HOLES];
+    uint32_t next_hole;
+
+    bool id_useless; /* equal in packets that differ */
+    bool id_known;
+    uint16_t id; /* the highest so far */
+    struct recent recent[RECENT];
+};
+
+/* transmission.c */
+/* NULL: there is no room for it. */
+struct transmission *transmission_add(struct flow_memory *memory, struct flow_delivery *d,
+                                      uint64_t first, uint64_t last, uint64_t frame,
+                                      int64_t time_ns);
+/* The record that holds this position; NULL: none. */
+struct transmission *transmission_at(const struct flow_delivery *d, uint64_t at);
+struct transmission *transmission_newest(const struct flow_delivery *d);
+/* [first, first + count) is missing. */
+void transmission_hole(struct flow_delivery *d, uint64_t first, uint64_t count, int64_t time_ns);
+/* Takes that out of what is missing. False: `first` is not. *found_ns: when it was found to be. */
+bool transmission_fill(struct flow_delivery *d, uint64_t first, uint64_t count, int64_t *found_ns);
+/* All up to `last` arrived, as the answer shows, which may have waited for a timer (may_wait).
+ * True: a record more is delivered. */
+bool transmission_answered(struct flow_delivery *d, uint64_t last, uint64_t frame, int64_t time_ns,
+                           bool may_wait);
+
+/* origin.c */
+enum origin { ORIGIN_AGAIN, ORIGIN_LATE };
+/* The same packet that passed a moment ago? Counts it, and remembers the packet. */
+bool origin_twice(struct flow_delivery *d, uint8_t kind, uint32_t seq, uint16_t id,
+                  int64_t time_ns);
+/* A packet that fills a hole (found_ns: when that was found), or repeats what passed. */
+enum origin origin_behind(const struct flow_delivery *d, uint16_t id, bool fills, int64_t found_ns,
+                          int64_t time_ns);
+/* After both: where its IP ID is the highest so far. */
+void origin_note(struct flow_delivery *d, uint16_t id);
+
+#endif

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "flow/delivery/delivery.h"
+#include "flow/flow_state.h"
+
+/* The pump's part in delivery/: which direction a packet belongs to, and what an answer is about.
+ * What belongs to no connection yet is not followed. */
+
+void flow_follow_request(struct rpcrdma_flow *flow, struct flow_direction *dir,
+                         const struct rpcrdma_op *op)
+{
+    uint32_t packets = 1;
+
+    if (op->carrier == RPCRDMA_CARRIER_IWARP || !dir->conn)
+        return;
+    if (!dir->delivery)
+        dir->delivery = flow_delivery_new(&flow->context.memory);
+    if (!dir->delivery)
+        return;
+    if (op->kind == RPCRDMA_OP_READ_REQUEST)
+        packets = flow_read_packets(dir, op);
+    flow_delivery_request(&flow->context.memory, dir->delivery, op, packets);
+}
+
+static void delivered(struct rpcrdma_flow *flow, struct flow_conn *conn)
+{
+    if (flow->rpcs && conn)
+        flow_rpc_delivered(flow->rpcs, conn);
+}
+
+void flow_follow_answer(struct rpcrdma_flow *flow, struct flow_direction *dir,
+                        const struct rpcrdma_op *op)
+{
+    struct flow_direction *asked =
+        dir->conn ? flow_conn_direction(dir->conn, 1 - dir->index) : NULL;
+
+    if (op->carrier == RPCRDMA_CARRIER_IWARP || !asked || !asked->delivery)
+        return;
+    if (!dir->delivery)
+        dir->delivery = flow_delivery_new(&flow->context.memory);
+    if (flow_delivery_answer(asked->delivery, dir->delivery, op))
+        delivered(flow, dir->conn);
+}
+
+bool rpcrdma_flow_segment(struct rpcrdma_flow *flow, const struct rpcrdma_tcp_segment *segment)
+{
+    struct flow_context *context = &flow->context;
+    struct rpcrdma_op op = {.carrier = RPCRDMA_CARRIER_IWARP,
+                            .src = segment->src,
+                            .dst = segment->dst,
+                            .src_port = segment->src_port,
+                            .dst_port = segment->dst_port};
+    struct flow_direction *dir, *back;
+
+    if (context->memory.failed)
+        return false;
+    if (!context->delivery)
+        return true;
+    context->frame = segment->frame;
+    context->time_ns = segment->time_ns;
+    dir = flow_direction_find(flow->streams, &op);
+    if (!dir || dir->foreign)
+        return !context->memory.failed;
+    if (!dir->delivery)
+        dir->delivery = flow_delivery_new(&context->memory);
+    op.src = segment->dst;
+    op.dst = segment->src;
+    op.src_port = segment->dst_port;
+    op.dst_port = segment->src_port;
+    back = flow_direction_seen(flow->streams, &op);
+    if (dir->delivery && flow_delivery_segment(&context->memory, dir->delivery,
+                                               back ? back->delivery : NULL, segment))
+        delivered(flow, dir->conn);
+    return !context->memory.failed;
+}
