@@ -4,6 +4,8 @@
 
 /* Base transport header and extension headers: IBTA volume 1, sections 9.2 and 9.3. */
 
+enum { OPCODE_MANUFACTURER = 0xc0 }; /* from here on: not the architecture's to define */
+
 /* AETH (9.7.5.1): a syndrome, and the MSN of the last request completed. */
 static void aeth(struct rpcrdma_op *op, const uint8_t *p)
 {
@@ -115,6 +117,29 @@ static inline void addresses(struct rpcrdma_op *op, uint8_t family, const uint8_
     }
 }
 
+static void report(const struct rpcrdma_net *net, const struct rpcrdma_op *op,
+                   enum rpcrdma_rule_id rule, uint64_t arg0, uint64_t arg1)
+{
+    struct rpcrdma_finding finding = {
+        .rule = rule, .frame = op->frame, .offset = -1, .arg = {arg0, arg1}};
+
+    if (net->sink.finding)
+        net->sink.finding(net->sink.context, &finding);
+}
+
+/* What no requester may ask for, and some responders took (IBTA 9.4.3, 9.4.5). */
+static void check_reth(const struct rpcrdma_net *net, const struct rpcrdma_op *op,
+                       const struct rpcrdma_opcode *opcode)
+{
+    enum { ATOMIC_WRITE_BYTES = 8 };
+
+    if (op->length > 0 && op->remote_address + (op->length - 1) < op->remote_address)
+        report(net, op, RPCRDMA_RULE_RETH_WRAP, op->rkey, op->length);
+    if (op->kind == RPCRDMA_OP_ATOMIC && opcode->headers == RPCRDMA_RETH &&
+        op->length != ATOMIC_WRITE_BYTES)
+        report(net, op, RPCRDMA_RULE_ATOMIC_WRITE_LENGTH, op->length, 0);
+}
+
 /* The operation of a reliable connection: its headers begin at `off`, and `end` is where padding or
  * ICRC do. */
 static inline void give(struct rpcrdma_net *net, struct rpcrdma_op *op,
@@ -139,6 +164,8 @@ static inline void give(struct rpcrdma_net *net, struct rpcrdma_op *op,
         headers(op, &c, opcode->headers);
         if (c.status != RPCRDMA_OK)
             op->flags |= RPCRDMA_OP_TRUNCATED;
+        else if (opcode->headers & RPCRDMA_RETH)
+            check_reth(net, op, opcode);
     }
     op->len = (uint32_t)(end - data);
     if (caplen > data) {
@@ -187,10 +214,20 @@ enum rpcrdma_verdict rpcrdma_layer_bth(struct rpcrdma_layer *l)
     if (!bth)
         return rpcrdma_layer_failed(l, true);
     opcode = &rpcrdma_opcodes[bth[0]];
-    if (!opcode->name || bth[1] & 0x0f) /* transport header version: only 0 exists */
+    if (!opcode->name || bth[1] & 0x0f) { /* transport header version: only 0 exists */
+        if (!opcode->name && !(bth[1] & 0x0f) && bth[0] < OPCODE_MANUFACTURER &&
+            l->carrier == RPCRDMA_CARRIER_ROCEV2)
+            rpcrdma_layer_finding(l, RPCRDMA_RULE_BTH_OPCODE, NULL, bth[0], 0);
         return RPCRDMA_IS_OTHER;
+    }
     left = rpcrdma_cursor_left(&l->c);
     pad = bth[1] >> 4 & 3;
+    if (left < opcode->bytes + pad + RPCRDMA_ICRC_BYTES &&
+        left >= (size_t)opcode->bytes + RPCRDMA_ICRC_BYTES) {
+        rpcrdma_layer_finding(l, RPCRDMA_RULE_BTH_PAD, NULL, pad,
+                              left - opcode->bytes - RPCRDMA_ICRC_BYTES);
+        return RPCRDMA_IS_RDMA;
+    }
     if (left < opcode->bytes + pad + RPCRDMA_ICRC_BYTES) {
         rpcrdma_cursor_fail(&l->c, RPCRDMA_MALFORMED, l->c.off, opcode->name);
         return rpcrdma_layer_failed(l, true);

@@ -1,0 +1,54 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Rules that one packet of RoCEv2 breaks (InfiniBand Architecture Specification, volume 1, chapter 9)."""
+import struct
+
+import roce
+from rule_talk import case
+
+ATOMIC_WRITE = 0x1d
+roce.EXTENSIONS[ATOMIC_WRITE] = 16
+
+
+def last(c, change):
+    """Changes the BTH of the packet sent last, and its ICRC with it."""
+    packet = c.packets[-1]
+    frame = bytearray(packet.data)
+    change(frame, 14 + 20 + 8)
+    frame[-4:] = roce.icrc(bytes(frame[14:34]), bytes(frame[34:-4]))
+    c.packets[-1] = packet._replace(data=bytes(frame))
+
+
+@case('bth-pad')
+def bth_pad(c, breaks):
+    """An RDMA WRITE Last without payload, and with a pad count of 3; or of 0. It is no new one: its PSN was used."""
+    c.getattr()
+    c.talk.packet(c.client, roce.WRITE_LAST, c.client.psn - 1, b'')
+
+    def change(frame, at):
+        frame[at + 1] = frame[at + 1] & 0xCF | (3 if breaks else 0) << 4
+    last(c, change)
+
+
+@case('bth-opcode')
+def bth_opcode(c, breaks):
+    c.getattr()
+    c.talk.packet(c.client, roce.ACK, c.server.psn - 1, extension=struct.pack('>I', 0x1F << 24))
+
+    def change(frame, at):
+        frame[at] = 0xBF if breaks else roce.ACK
+    last(c, change)
+
+
+@case('reth-wrap')
+def reth_wrap(c, breaks):
+    c.getattr()
+    c.talk.write(c.server, 0x7001, 0xfffffffffffffff9 if breaks else 0xfffffffffffffff8, bytes(8))
+
+
+@case('atomic-write-length')
+def atomic_write_length(c, breaks):
+    c.getattr()
+    c.talk.packet(c.server, ATOMIC_WRITE, c.server.psn, bytes(8),
+                  struct.pack('>QII', 0x10000, 0x7001, 16 if breaks else 8))
+    c.server.psn += 1
+    c.talk.acknowledge(c.client)
