@@ -57,7 +57,7 @@ static int run(const struct command *command, int argc, char **argv)
     int status = options_parse(&options, command, own, argc, argv);
     struct out out, html = {0};
     struct pipeline pipeline = {
-        .options = &options, .out = &out, .credits = true, .op_done = report_op};
+        .options = &options, .out = &out, .credits = true, .delivery = true, .op_done = report_op};
     struct report *report = NULL;
 
     if (status == OPTIONS_GO_ON && path)
