@@ -52,7 +52,7 @@ struct portion {
     size_t n, at;
     const struct rpcrdma_connection *connection;
     uint64_t frame;
-    struct rpcrdma_finding kept[PORTION];
+    struct rpcrdma_finding *kept; /* PORTION of them: not in here, where they would be cleared */
 };
 
 static size_t keep(struct check *check, struct portion *portion)
@@ -68,13 +68,18 @@ static size_t keep(struct check *check, struct portion *portion)
 static void on_message(void *context, const struct rpcrdma_flow_message *message)
 {
     struct check *check = context;
-    struct rpcrdma_flow_message shown = *message;
+    struct rpcrdma_finding kept[PORTION];
+    struct rpcrdma_flow_message shown;
     struct portion portion = {.findings = message->findings,
+                              .kept = kept,
                               .n = message->n_findings,
                               .connection = message->connection,
                               .frame = message->frame};
 
-    shown.findings = portion.kept;
+    if (portion.n == 0)
+        return;
+    shown = *message;
+    shown.findings = kept;
     while ((shown.n_findings = keep(check, &portion)) > 0)
         check->view.ops->message(&check->view, &shown);
 }
@@ -82,15 +87,20 @@ static void on_message(void *context, const struct rpcrdma_flow_message *message
 static void on_transaction(void *context, const struct rpcrdma_transaction *transaction)
 {
     struct check *check = context;
-    struct rpcrdma_transaction shown = *transaction;
+    struct rpcrdma_finding kept[PORTION];
+    struct rpcrdma_transaction shown;
     struct portion portion = {
         .findings = transaction->findings,
+        .kept = kept,
         .n = transaction->n_findings,
         .connection = transaction->connection,
         .frame = transaction->call_frame ? transaction->call_frame : transaction->reply_frame,
     };
 
-    shown.findings = portion.kept;
+    if (portion.n == 0)
+        return;
+    shown = *transaction;
+    shown.findings = kept;
     while ((shown.n_findings = keep(check, &portion)) > 0) {
         if (check->options.format == CHECK_JSON)
             transaction_json(&check->view, &shown);
@@ -176,8 +186,7 @@ static void tell_end(struct check *check, struct out *out, const struct options 
 
 static int look(struct check *check, const struct options *options, struct out *out)
 {
-    struct pipeline pipeline = {
-        .options = options, .credits = true, .delivery = true, .out = out};
+    struct pipeline pipeline = {.options = options, .credits = true, .delivery = true, .out = out};
     struct rpcrdma_flow_sink sink = {.message = on_message,
                                      .transaction = on_transaction,
                                      .finding = on_finding,
