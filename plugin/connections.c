@@ -172,8 +172,39 @@ static char *build_filter(packet_info *pinfo AND_USER_DATA)
     return filter || !k ? filter : g_strdup_printf("rpcrdma.connection == %u", k->number);
 }
 
+/* The RPC that a frame's first message, or the bytes that it moves, are part of. */
+static bool rpc_of(uint32_t frame, uint32_t *xid)
+{
+    const struct frame_note *note = store_find(frame);
+
+    if (!note || connections_of(frame) == 0 || (!note->messages && !note_more(note)->carried))
+        return false;
+    *xid = note->messages ? note->messages->xid : note_more(note)->carried->xid;
+    return true;
+}
+
+static ws_bool has_rpc_filter(packet_info *pinfo AND_USER_DATA)
+{
+    uint32_t xid;
+
+    return rpc_of(pinfo->num, &xid);
+}
+
+static char *build_rpc_filter(packet_info *pinfo AND_USER_DATA)
+{
+    uint32_t xid;
+
+    return rpc_of(pinfo->num, &xid)
+               ? g_strdup_printf("rpcrdma.connection == %u && (rpcrdma.xid == 0x%08x || "
+                                 "rpcrdma.data.xid == 0x%08x)",
+                                 connections_of(pinfo->num), xid, xid)
+               : NULL;
+}
+
 void connections_register(void)
 {
+    register_conversation_filter("rpcrdma", "RPC-over-RDMA: one RPC", has_rpc_filter,
+                                 build_rpc_filter AND_NO_USER_DATA);
     register_conversation_filter("rpcrdma", "RPC-over-RDMA connection", has_filter,
                                  build_filter AND_NO_USER_DATA);
 }

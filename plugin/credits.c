@@ -122,12 +122,13 @@ static const char *whose(const struct credit_state *state)
 static void put_state(const struct credit_state *state, tvbuff_t *tvb, proto_tree *parent)
 {
     bool known = state->role != RPCRDMA_ROLE_UNKNOWN;
-    proto_item *item;
-    proto_tree *tree = proto_tree_add_subtree_format(
-        parent, tvb, 0, 0, record_ett(RPCRDMA_RECORD_CREDIT), &item, "Credits%s: %u in flight%s",
-        whose(state), state->in_flight, state->at_limit ? ", at the limit" : "");
+    proto_item *item =
+        proto_tree_add_item(parent, beside_hf(BESIDE_CREDIT_STATE), tvb, 0, 0, ENC_NA);
+    proto_tree *tree = proto_item_add_subtree(item, record_ett(RPCRDMA_RECORD_CREDIT));
 
     proto_item_set_generated(item);
+    proto_item_append_text(item, "%s: %u in flight%s", whose(state), state->in_flight,
+                           state->at_limit ? ", at the limit" : "");
     if (state->has_limit)
         proto_item_append_text(item, ", limit %u", state->limit);
     /* a frame may end another connection: a Call waits there that is sent again here */
@@ -139,7 +140,9 @@ static void put_state(const struct credit_state *state, tvbuff_t *tvb, proto_tre
     put(tree, RPCRDMA_FIELD_CREDIT_GRANTED, tvb, state->has_granted, state->granted);
     put(tree, RPCRDMA_FIELD_CREDIT_LIMIT, tvb, state->has_limit, state->limit);
     put(tree, RPCRDMA_FIELD_CREDIT_IN_FLIGHT, tvb, true, state->in_flight);
-    put(tree, RPCRDMA_FIELD_CREDIT_AT_LIMIT, tvb, state->has_limit, state->at_limit);
+    if (state->has_limit)
+        proto_item_set_generated(proto_tree_add_boolean(
+            tree, field_hf(RPCRDMA_FIELD_CREDIT_AT_LIMIT), tvb, 0, 0, state->at_limit));
     put(tree, RPCRDMA_FIELD_CREDIT_ADVERTISED, tvb, state->has_advertised, state->advertised);
     if (state->has_advertised)
         proto_item_set_generated(proto_tree_add_string(

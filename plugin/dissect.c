@@ -138,6 +138,7 @@ void dissect_handoff(void)
     heur_dissector_add("iwarp_ddp_rdmap", claim, "RPC-over-RDMA (plugin) on iWARP",
                        "rpc_over_rdma_iwarp", proto_rpcrdma, HEURISTIC_ENABLE);
     builtin_register();
+    old_names_find();
     decode_as_handoff();
     roce_register();
     handover_register();

@@ -4,17 +4,24 @@
 #include <string.h>
 
 #include "finding.h"
+#include "wire/dialect.h"
 
 /* Fields, subtrees and expert items from the codec's tables: there is no second list. */
 
 static int hf_field[RPCRDMA_FIELD_COUNT];
 static int hf_record[RPCRDMA_RECORD_COUNT];
+static int hf_beside[BESIDES] = {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1};
 static int ett_record[RPCRDMA_RECORD_COUNT];
 static expert_field ei_rule[RPCRDMA_RULE_COUNT];
 
 int field_hf(enum rpcrdma_field_id id)
 {
     return hf_field[id];
+}
+
+int beside_hf(enum beside which)
+{
+    return hf_beside[which];
 }
 
 int record_hf(enum rpcrdma_record_id id)
@@ -97,6 +104,28 @@ static const char *explanation(const char *help, const char *section)
     return g_strdup_printf("%s (%s)", help, section);
 }
 
+/* Every dialect's names: some numbers have several, each of which a filter may use. */
+static const value_string *type_names(void)
+{
+    GArray *names = g_array_new(TRUE, TRUE, sizeof(value_string));
+
+    for (int id = 0; id < RPCRDMA_DIALECT_COUNT; id++) {
+        const struct rpcrdma_dialect *dialect = rpcrdma_dialect((enum rpcrdma_dialect_id)id);
+
+        for (size_t i = 0; i < dialect->n_types; i++) {
+            value_string name = {dialect->types[i].value, dialect->types[i].name};
+            bool known = false;
+
+            for (unsigned j = 0; j < names->len && !known; j++)
+                known = g_array_index(names, value_string, j).value == name.value &&
+                        strcmp(g_array_index(names, value_string, j).strptr, name.strptr) == 0;
+            if (!known)
+                g_array_append_val(names, name);
+        }
+    }
+    return (const value_string *)(void *)g_array_free(names, FALSE);
+}
+
 static void describe_field(const struct rpcrdma_field *field, header_field_info *info)
 {
     info->name = field->name;
@@ -112,6 +141,22 @@ static void describe_field(const struct rpcrdma_field *field, header_field_info 
         info->abbrev = g_strndup(field->abbrev, strlen(field->abbrev) - strlen("_ns"));
         info->type = FT_RELATIVE_TIME;
         return;
+    }
+    switch (field->id) {
+    case RPCRDMA_FIELD_SRC:
+    case RPCRDMA_FIELD_DST:
+        info->type = FT_IPv4;
+        return;
+    case RPCRDMA_FIELD_TYPE:
+        info->type = FT_UINT32;
+        info->display = BASE_DEC;
+        info->strings = VALS(type_names());
+        return;
+    case RPCRDMA_FIELD_CREDIT_AT_LIMIT:
+        info->type = FT_BOOLEAN;
+        return;
+    default:
+        break;
     }
     switch (field->base) {
     case RPCRDMA_BASE_DEC:
@@ -196,6 +241,61 @@ static void register_fields(void)
     proto_register_subtree_array(ett, RPCRDMA_RECORD_COUNT);
 }
 
+/* By the kinds of RDMA operations that move chunks. */
+static const value_string operations[] = {
+    {RPCRDMA_OP_WRITE, "RDMA Write"},
+    {RPCRDMA_OP_READ_REQUEST, "RDMA Read request"},
+    {RPCRDMA_OP_READ_RESPONSE, "RDMA Read response"},
+    {0, NULL},
+};
+
+static void register_beside(void)
+{
+    static hf_register_info hf[] = {
+        {&hf_beside[BESIDE_SRC_IPV6],
+         {"Source", "rpcrdma.src_ipv6", FT_IPv6, BASE_NONE, NULL, 0,
+          "IPv6 address, or GID, of the sender", HFILL}},
+        {&hf_beside[BESIDE_DST_IPV6],
+         {"Destination", "rpcrdma.dst_ipv6", FT_IPv6, BASE_NONE, NULL, 0,
+          "IPv6 address, or GID, of the receiver", HFILL}},
+        {&hf_beside[BESIDE_SRC_LID],
+         {"Source LID", "rpcrdma.src_lid", FT_UINT16, BASE_DEC, NULL, 0,
+          "InfiniBand's local identifier of the sender", HFILL}},
+        {&hf_beside[BESIDE_DST_LID],
+         {"Destination LID", "rpcrdma.dst_lid", FT_UINT16, BASE_DEC, NULL, 0,
+          "InfiniBand's local identifier of the receiver", HFILL}},
+        {&hf_beside[BESIDE_TRANSACTION],
+         {"RPC transaction", "rpcrdma.rpcs", FT_NONE, BASE_NONE, NULL, 0, "A Call and its Reply",
+          HFILL}},
+        {&hf_beside[BESIDE_CREDIT_STATE],
+         {"Credits", "rpcrdma.credits.state", FT_NONE, BASE_NONE, NULL, 0,
+          "How one direction of RPC, or one sender, stands", HFILL}},
+        {&hf_beside[BESIDE_DATA_FRAMES],
+         {"Chunk data", "rpcrdma.data.frames", FT_NONE, BASE_NONE, NULL, 0,
+          "The packets that move bytes of a Call's chunks", HFILL}},
+        {&hf_beside[BESIDE_DATA_OPERATION],
+         {"Operation", "rpcrdma.data.operation", FT_UINT8, BASE_DEC, VALS(operations), 0,
+          "Whether the packet moves bytes, or asks for them", HFILL}},
+        {&hf_beside[BESIDE_READ_CHUNKS],
+         {"Read chunks", "rpcrdma.read.chunks", FT_UINT32, BASE_DEC, NULL, 0,
+          "Chunks in the read list: segments of one position are one", HFILL}},
+        {&hf_beside[BESIDE_READ_SEGMENTS],
+         {"Read segments", "rpcrdma.read.segments", FT_UINT32, BASE_DEC, NULL, 0,
+          "Segments in the read list", HFILL}},
+        {&hf_beside[BESIDE_WRITE_CHUNKS],
+         {"Write chunks", "rpcrdma.write.chunks", FT_UINT32, BASE_DEC, NULL, 0,
+          "Chunks in the write list", HFILL}},
+        {&hf_beside[BESIDE_WRITE_SEGMENTS],
+         {"Write segments", "rpcrdma.write.segments", FT_UINT32, BASE_DEC, NULL, 0,
+          "Segments of all chunks in the write list", HFILL}},
+        {&hf_beside[BESIDE_REPLY_SEGMENTS],
+         {"Reply segments", "rpcrdma.reply.segments", FT_UINT32, BASE_DEC, NULL, 0,
+          "Segments of the reply chunk", HFILL}},
+    };
+
+    proto_register_field_array(proto_rpcrdma, hf, G_N_ELEMENTS(hf));
+}
+
 static int severity(enum rpcrdma_severity of)
 {
     return of == RPCRDMA_NOTE ? PI_NOTE : of == RPCRDMA_WARNING ? PI_WARN : PI_ERROR;
@@ -250,6 +350,7 @@ static void register_rules(void)
 void fields_register(void)
 {
     register_fields();
+    register_beside();
     register_rules();
 }
 

@@ -52,35 +52,40 @@ static void put_lengths(const struct transacted *t, tvbuff_t *tvb, proto_tree *t
 static void put_transacted(const struct transacted *t, uint32_t frame, tvbuff_t *tvb,
                            proto_tree *parent)
 {
-    proto_item *item;
-    proto_tree *tree = proto_tree_add_subtree(parent, tvb, 0, 0, record_ett(RPCRDMA_RECORD_RPCS),
-                                              &item, "RPC transaction");
+    proto_item *item =
+        proto_tree_add_item(parent, beside_hf(BESIDE_TRANSACTION), tvb, 0, 0, ENC_NA);
+    proto_tree *tree = proto_item_add_subtree(item, record_ett(RPCRDMA_RECORD_RPCS));
+    bool here = t->reply_frame == 0 || t->reply_frame == frame;
 
     proto_item_set_generated(item);
     if (t->call_frame != 0 && t->call_frame != frame)
         put_frame(tree, RPCRDMA_FIELD_RPCS_CALL_FRAME, tvb, t->call_frame);
     if (t->reply_frame != 0 && t->reply_frame != frame)
         put_frame(tree, RPCRDMA_FIELD_RPCS_REPLY_FRAME, tvb, t->reply_frame);
-    if (t->has_latency) {
-        put_time(tree, RPCRDMA_FIELD_RPCS_LATENCY, tvb, t->latency_ns);
+    if (t->has_latency)
         proto_item_append_text(item, ", %.6f s", (double)t->latency_ns / 1e9);
+    /* numbers stand in one frame, so that sums over frames count them once */
+    if (here) {
+        if (t->has_latency)
+            put_time(tree, RPCRDMA_FIELD_RPCS_LATENCY, tvb, t->latency_ns);
+        if (t->amounts->has_rdma)
+            put_time(tree, RPCRDMA_FIELD_RPCS_RDMA, tvb, t->amounts->rdma_ns);
+        put_lengths(t, tvb, tree);
+        put_bool(tree, RPCRDMA_FIELD_RPCS_COMPLETE, tvb, t->complete);
     }
-    if (t->amounts->has_rdma)
-        put_time(tree, RPCRDMA_FIELD_RPCS_RDMA, tvb, t->amounts->rdma_ns);
-    put_lengths(t, tvb, tree);
-    put_bool(tree, RPCRDMA_FIELD_RPCS_COMPLETE, tvb, t->complete);
     if (t->retransmitted)
         put_bool(tree, RPCRDMA_FIELD_RPCS_RETRANSMITTED, tvb, true);
 }
 
 static void put_data_frames(const struct frames *f, tvbuff_t *tvb, proto_tree *parent)
 {
-    proto_item *item;
-    proto_tree *tree = proto_tree_add_subtree_format(
-        parent, tvb, 0, 0, record_ett(RPCRDMA_RECORD_DATA), &item,
-        "Chunk data: %" PRIu64 " bytes in %u frames", f->bytes, f->n + f->left_out);
+    proto_item *item =
+        proto_tree_add_item(parent, beside_hf(BESIDE_DATA_FRAMES), tvb, 0, 0, ENC_NA);
+    proto_tree *tree = proto_item_add_subtree(item, record_ett(RPCRDMA_RECORD_DATA));
 
     proto_item_set_generated(item);
+    proto_item_append_text(item, ": %" PRIu64 " bytes in %u frame%s", f->bytes, f->n + f->left_out,
+                           f->n + f->left_out == 1 ? "" : "s");
     for (uint32_t i = 0; i < f->n; i++)
         put_frame(tree, RPCRDMA_FIELD_DATA_FRAME, tvb, f->at[i]);
     if (f->left_out > 0)
@@ -121,8 +126,15 @@ static const char *what(const struct carried *c, wmem_allocator_t *scope)
     }
 }
 
-static void put_carried(const struct carried *c, tvbuff_t *raw, proto_tree *tree)
+static void put_carried(const struct carried *c, tvbuff_t *raw, proto_tree *parent)
 {
+    proto_item *item =
+        proto_tree_add_item(parent, record_hf(RPCRDMA_RECORD_DATA), raw, 0, 0, ENC_NA);
+    proto_tree *tree = proto_item_add_subtree(item, record_ett(RPCRDMA_RECORD_DATA));
+
+    proto_item_set_generated(item);
+    proto_item_set_generated(
+        proto_tree_add_uint(tree, beside_hf(BESIDE_DATA_OPERATION), raw, 0, 0, c->kind));
     proto_item_set_generated(
         proto_tree_add_uint(tree, field_hf(RPCRDMA_FIELD_DATA_XID), raw, 0, 0, c->xid));
     if (c->call_frame != 0)

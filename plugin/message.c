@@ -5,6 +5,7 @@
 
 #include "finding.h"
 #include "upper/names.h"
+#include "wire/chunk.h"
 #include "wire/message.h"
 
 static const char protocol_column[] = "RPC-over-RDMA";
@@ -59,18 +60,47 @@ static void put_finding(packet_info *pinfo, proto_tree *tree, tvbuff_t *tvb,
     field_expert(pinfo, item, finding, text);
 }
 
-static void put_end(const struct rpcrdma_visitor *visitor, const struct told *told,
-                    const struct rpcrdma_endpoint *end, enum rpcrdma_field_id address,
-                    enum rpcrdma_field_id qpn, enum rpcrdma_field_id port, wmem_allocator_t *scope)
-{
-    const char *text = summary_address(scope, &end->address);
+struct end_fields {
+    enum rpcrdma_field_id ipv4, qpn, port;
+    enum beside ipv6, lid;
+};
 
-    if (text)
-        rpcrdma_visit_text(visitor, address, text);
+/* Addresses are of the types that filters know subnets of. */
+static void put_address(tvbuff_t *tvb, proto_tree *tree, const struct rpcrdma_address *address,
+                        const struct end_fields *fields)
+{
+    proto_item *item = NULL;
+    ws_in4_addr ipv4;
+    ws_in6_addr ipv6;
+
+    switch (address->family) {
+    case RPCRDMA_ADDRESS_IPV4:
+        memcpy(&ipv4, address->bytes, sizeof(ipv4));
+        item = proto_tree_add_ipv4(tree, field_hf(fields->ipv4), tvb, 0, 0, ipv4);
+        break;
+    case RPCRDMA_ADDRESS_IPV6:
+        memcpy(&ipv6, address->bytes, sizeof(ipv6));
+        item = proto_tree_add_ipv6(tree, beside_hf(fields->ipv6), tvb, 0, 0, &ipv6);
+        break;
+    case RPCRDMA_ADDRESS_LID:
+        item = proto_tree_add_uint(tree, beside_hf(fields->lid), tvb, 0, 0,
+                                   (unsigned)address->bytes[0] << 8 | address->bytes[1]);
+        break;
+    default:
+        break;
+    }
+    proto_item_set_generated(item);
+}
+
+static void put_end(const struct rpcrdma_visitor *visitor, const struct told *told,
+                    const struct rpcrdma_endpoint *end, const struct end_fields *fields,
+                    tvbuff_t *tvb, proto_tree *tree)
+{
+    put_address(tvb, tree, &end->address, fields);
     if (told->way->carrier == RPCRDMA_CARRIER_IWARP)
-        rpcrdma_visit_number(visitor, port, end->port);
+        rpcrdma_visit_number(visitor, fields->port, end->port);
     else if (end->has_qpn)
-        rpcrdma_visit_number(visitor, qpn, end->qpn);
+        rpcrdma_visit_number(visitor, fields->qpn, end->qpn);
 }
 
 static int direction(const struct told *told)
@@ -82,8 +112,12 @@ static int direction(const struct told *told)
 
 /* What the header does not say: who sent it, and what it is about. */
 static void put_context(const struct told *told, const struct rpcrdma_visitor *visitor,
-                        wmem_allocator_t *scope)
+                        tvbuff_t *tvb, proto_tree *tree)
 {
+    static const struct end_fields src = {RPCRDMA_FIELD_SRC, RPCRDMA_FIELD_SRC_QPN,
+                                          RPCRDMA_FIELD_SRC_PORT, BESIDE_SRC_IPV6, BESIDE_SRC_LID},
+                                   dst = {RPCRDMA_FIELD_DST, RPCRDMA_FIELD_DST_QPN,
+                                          RPCRDMA_FIELD_DST_PORT, BESIDE_DST_IPV6, BESIDE_DST_LID};
     struct rpcrdma_rpc call = {.present = RPCRDMA_RPC_HAS_PROGRAM | RPCRDMA_RPC_HAS_TYPE,
                                .program = told->sort->program,
                                .version = told->sort->version,
@@ -94,10 +128,8 @@ static void put_context(const struct told *told, const struct rpcrdma_visitor *v
     if (told->way->connection)
         rpcrdma_visit_number(visitor, RPCRDMA_FIELD_CONNECTION, told->way->connection);
     rpcrdma_visit_number(visitor, RPCRDMA_FIELD_SENDER, told->way->sender);
-    put_end(visitor, told, told->way->src, RPCRDMA_FIELD_SRC, RPCRDMA_FIELD_SRC_QPN,
-            RPCRDMA_FIELD_SRC_PORT, scope);
-    put_end(visitor, told, told->way->dst, RPCRDMA_FIELD_DST, RPCRDMA_FIELD_DST_QPN,
-            RPCRDMA_FIELD_DST_PORT, scope);
+    put_end(visitor, told, told->way->src, &src, tvb, tree);
+    put_end(visitor, told, told->way->dst, &dst, tvb, tree);
     if (told->has_rpc)
         rpcrdma_walk_rpc(direction(told), told->sort->has_call ? &call : NULL,
                          told->sort->has_call
@@ -176,6 +208,30 @@ static bool only(const struct frame_note *note)
     return note->messages && !note->messages->next;
 }
 
+static void put_count(proto_tree *tree, enum beside which, tvbuff_t *tvb, uint32_t count)
+{
+    if (count > 0)
+        proto_item_set_generated(proto_tree_add_uint(tree, beside_hf(which), tvb, 0, 0, count));
+}
+
+/* How many chunks and segments each list has. */
+static void put_counts(const struct rpcrdma_message *m, tvbuff_t *tvb, proto_tree *tree)
+{
+    struct rpcrdma_read_totals reads = rpcrdma_read_sum(&m->read);
+    struct rpcrdma_write_iter it = rpcrdma_write_begin(&m->write);
+    struct rpcrdma_chunk chunk;
+    uint32_t segments = 0;
+
+    while (rpcrdma_write_next(&it, &chunk))
+        segments += chunk.count;
+    put_count(tree, BESIDE_READ_CHUNKS, tvb, reads.chunks);
+    put_count(tree, BESIDE_READ_SEGMENTS, tvb, reads.segments);
+    put_count(tree, BESIDE_WRITE_CHUNKS, tvb, m->write.count);
+    put_count(tree, BESIDE_WRITE_SEGMENTS, tvb, segments);
+    if (m->present & RPCRDMA_HAS_REPLY && m->reply_present)
+        put_count(tree, BESIDE_REPLY_SEGMENTS, tvb, m->reply.count);
+}
+
 static void put_tree(const struct told *told, const struct rpcrdma_message *m,
                      const struct frame_note *note, tvbuff_t *tvb, packet_info *pinfo,
                      proto_tree *tree)
@@ -184,7 +240,8 @@ static void put_tree(const struct told *told, const struct rpcrdma_message *m,
     struct rpcrdma_visitor visitor = drawing_visitor(&drawing, pinfo->pool, tvb, tree);
 
     rpcrdma_walk_message(m, direction(told), &visitor);
-    put_context(told, &visitor, pinfo->pool);
+    put_context(told, &visitor, tvb, tree);
+    put_counts(m, tvb, tree);
     put_links(told, note, tvb, tree);
     if (only(note))
         put_credits(note, tvb, tree);
@@ -204,6 +261,7 @@ static void show_message(struct told *told, const struct frame_note *note, tvbuf
     begin_info(pinfo, first);
     if (looked_at)
         put_tree(told, &m, note, tvb, pinfo, sub);
+    put_old_names(told, &m, note, tvb, tree);
     for (uint32_t i = 0; i < told_rare(told)->n_findings; i++)
         put_finding(pinfo, sub, tvb, &told_rare(told)->findings[i]);
     if (!show_rpc(told, &m, raw, tvb, pinfo, tree, sub) && col_get_writable(pinfo->cinfo, COL_INFO))

@@ -19,6 +19,7 @@ struct drawing {
     proto_item *item[DRAWING_DEPTH]; /* of the record at this depth */
     unsigned number[DRAWING_DEPTH];  /* of the next element; 0: elements are not counted */
     bool empty[DRAWING_DEPTH];
+    bool nothing; /* the record in hand is a list without entries, and not drawn */
     int depth;
 };
 struct rpcrdma_visitor drawing_visitor(struct drawing *drawing, wmem_allocator_t *scope,
@@ -29,6 +30,11 @@ void put_links(const struct told *told, const struct frame_note *note, tvbuff_t 
                proto_tree *tree);
 void show_carried(const struct carried *carried, tvbuff_t *raw, packet_info *pinfo,
                   proto_tree *tree);
+
+/* old_names.c: the built-in dissector's fields, hidden, where they are asked for. */
+void old_names_find(void); /* in the handoff */
+void put_old_names(const struct told *told, const struct rpcrdma_message *m,
+                   const struct frame_note *note, tvbuff_t *tvb, proto_tree *tree);
 
 /* credits.c */
 void credits_file(void); /* a file is opened */

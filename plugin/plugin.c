@@ -2,6 +2,8 @@
 #define WS_BUILD_DLL
 #include "plugin.h"
 
+#include "conversations.h"
+
 WS_DLL_PUBLIC_DEF const char plugin_version[] = RPCRDMA_VERSION;
 WS_DLL_PUBLIC_DEF const int plugin_want_major = WIRESHARK_VERSION_MAJOR;
 WS_DLL_PUBLIC_DEF const int plugin_want_minor = WIRESHARK_VERSION_MINOR;
@@ -25,6 +27,7 @@ static void register_protocol(void)
     fields_register();
     settings_register();
     dissect_register();
+    conversations_register();
 }
 
 static void register_handoff(void)

@@ -47,6 +47,7 @@ struct settings {
     int dialect;            /* enum rpcrdma_dialect_id; RPCRDMA_DIALECT_COUNT: find out */
     ws_bool put_together;   /* chunks and continued messages into whole RPC messages */
     ws_bool leave_version1; /* to Wireshark's own dissector */
+    ws_bool old_names;      /* its fields, too */
     int credits;            /* enum credit_accounting */
     unsigned memory_mib;
 };
@@ -62,6 +63,24 @@ extern struct settings settings;
 void settings_register(void);
 
 /* fields.c */
+/* What Wireshark has beside the table's fields. */
+enum beside {
+    BESIDE_SRC_IPV6,
+    BESIDE_DST_IPV6,
+    BESIDE_SRC_LID,
+    BESIDE_DST_LID,
+    BESIDE_TRANSACTION, /* subtrees */
+    BESIDE_CREDIT_STATE,
+    BESIDE_DATA_FRAMES,
+    BESIDE_DATA_OPERATION,
+    BESIDE_READ_CHUNKS, /* how many there are */
+    BESIDE_READ_SEGMENTS,
+    BESIDE_WRITE_CHUNKS,
+    BESIDE_WRITE_SEGMENTS,
+    BESIDE_REPLY_SEGMENTS,
+    BESIDES
+};
+int beside_hf(enum beside which);
 void fields_register(void);
 int field_hf(enum rpcrdma_field_id id);
 int record_hf(enum rpcrdma_record_id id);

@@ -6,6 +6,7 @@
 struct settings settings = {
     .dialect = RPCRDMA_DIALECT_COUNT,
     .put_together = TRUE,
+    .old_names = TRUE,
     .memory_mib = 256,
 };
 
@@ -67,6 +68,11 @@ void settings_register(void)
         "For whole RPC messages that are kept, and again for what waits to be "
         "put together. Beyond it messages are shown as far as they fit.",
         10, &settings.memory_mib);
+    prefs_register_bool_preference(
+        module, "old_names", "Fields of Wireshark's dissector (rpcordma)",
+        "Filters and columns that name the fields of RPCoRDMA, the dissector that Wireshark brings "
+        "along, find version 1's messages here, too.",
+        &settings.old_names);
     prefs_register_bool_preference(
         module, "leave_version1", "Leave version 1 to Wireshark's dissector",
         "Version 1 is then dissected by the protocol RPCoRDMA that Wireshark "

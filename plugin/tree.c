@@ -23,11 +23,22 @@ static bool element(struct drawing *d, proto_item *item, const char *name)
     return true;
 }
 
+/* A list without an entry is a word: 0. The field of a list means that there is a chunk. */
+static bool no_chunk(const struct rpcrdma_record *record, uint32_t len)
+{
+    return (record->id == RPCRDMA_RECORD_READ || record->id == RPCRDMA_RECORD_WRITE ||
+            record->id == RPCRDMA_RECORD_REPLY || record->id == RPCRDMA_RECORD_CALL) &&
+           len <= 4;
+}
+
 static void on_begin(void *context, const struct rpcrdma_record *record, uint32_t off, uint32_t len)
 {
     struct drawing *d = context;
     proto_item *item;
 
+    d->nothing = no_chunk(record, len);
+    if (d->nothing)
+        return;
     clip(d, &off, &len);
     item = proto_tree_add_item(d->tree[d->depth], record_hf(record->id), d->tvb, (int)off, (int)len,
                                ENC_NA);
@@ -49,6 +60,10 @@ static void on_end(void *context, const struct rpcrdma_record *record)
     struct drawing *d = context;
 
     (void)record;
+    if (d->nothing) {
+        d->nothing = false;
+        return;
+    }
     if (d->empty[d->depth])
         proto_item_append_text(d->item[d->depth], ": none");
     if (d->depth > 0)
@@ -62,7 +77,7 @@ static proto_item *add_number(struct drawing *d, const struct rpcrdma_value *v, 
     enum ftenum type = proto_registrar_get_ftype(hf);
 
     switch (type) {
-    case FT_STRING: /* a type, by the dialect's names */
+    case FT_STRING: /* by the dialect's names */
         return proto_tree_add_string_format_value(
             tree, hf, d->tvb, off, len,
             v->name ? v->name : wmem_strdup_printf(d->scope, "%" PRIu64, v->number),
@@ -72,6 +87,10 @@ static proto_item *add_number(struct drawing *d, const struct rpcrdma_value *v, 
     case FT_UINT64:
         return proto_tree_add_uint64(tree, hf, d->tvb, off, len, v->number);
     default:
+        if (v->field->id == RPCRDMA_FIELD_TYPE) /* by the dialect's own name */
+            return proto_tree_add_uint_format_value(tree, hf, d->tvb, off, len, (uint32_t)v->number,
+                                                    "%s (%" PRIu64 ")",
+                                                    v->name ? v->name : "unknown", v->number);
         if (v->base == RPCRDMA_BASE_BOOL) /* a property whose value is one */
             return proto_tree_add_uint_format_value(tree, hf, d->tvb, off, len, (uint32_t)v->number,
                                                     "%s", v->number ? "True" : "False");

@@ -12,6 +12,7 @@ import credits_test
 import pcap
 
 KEYS = ('requested', 'granted', 'in_flight')
+BOOLEAN = {'False': '0', 'True': '1'}
 NAMES = {'direction': {'0': 'forward', '1': 'reverse'},
          'sender': {'0': 'unknown', '1': 'client', '2': 'server'}}
 
@@ -27,7 +28,7 @@ def states(path, passes, options=()):
     for packet in host.pdml(path, 'rpcrdma.credits.in_flight', passes, options):
         time = packet.find("proto[@name='geninfo']/field[@name='timestamp']").get('value')
         for item in packet.iter('field'):
-            values = {f.get('name')[len('rpcrdma.credits.'):]: f.get('show')
+            values = {f.get('name')[len('rpcrdma.credits.'):]: BOOLEAN.get(f.get('show'), f.get('show'))
                       for f in item.findall('field')
                       if f.get('name').startswith('rpcrdma.credits.')}
             if 'in_flight' not in values:

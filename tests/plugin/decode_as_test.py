@@ -36,7 +36,7 @@ class DecodeAsTest(host.PluginTest):
             self.assertGreater(len(want), 100)
             self.assertEqual(shown(changed(name, self.folder)), want)
             for passes in (1, 2):
-                self.assertEqual(host.count(changed(name, self.folder), 'rpcordma', passes), 0)
+                self.assertEqual(host.count(changed(name, self.folder), 'frame.protocols contains "rpcordma"', passes), 0)
 
     def strange(self):
         """Sends that are no RPC-over-RDMA, by destination QP; the path."""

@@ -2,6 +2,7 @@
 """Every message of every recording: the plugin's fields are those of `rpcrdma decode --json`, field
 by field, in one pass and in two."""
 import json
+import re
 import subprocess
 import unittest
 
@@ -17,6 +18,9 @@ POSITIONS = {'nochg', 'done', 'rejected', 'optional.nochg', 'optional.done', 'op
 # What the plugin shows beside: findings are compared by rule, the rest has its own tests.
 NOT_DECODED = ('rpcrdma.expert', 'rpcrdma.finding.', 'rpcrdma.rpcs.', 'rpcrdma.data.', 'rpcrdma.frame',
                'rpcrdma.credits.')
+COUNTS = {f'rpcrdma.{name}' for name in ('read.chunks', 'read.segments', 'write.chunks', 'write.segments',
+                                         'reply.segments', 'rpcs', 'data')}
+ADDRESSES = ('rpcrdma.src_ipv6', 'rpcrdma.dst_ipv6', 'rpcrdma.src_lid', 'rpcrdma.dst_lid')
 NOT_SHOWN = {'frame', 'time_ns', 'findings'}  # frame and time are Wireshark's own
 
 
@@ -82,8 +86,14 @@ def dissected(path, passes, options=()):
             into = {}
             for field in proto.iter('field'):
                 name, show = field.get('name'), field.get('show')
-                if show == '' or not name.startswith('rpcrdma.') or name.startswith(NOT_DECODED):
+                if show == '' or not name.startswith('rpcrdma.') or name.startswith(NOT_DECODED) or name in COUNTS:
                     continue
+                if name == 'rpcrdma.type':  # a number: by the name that is shown with it
+                    shown_as = re.fullmatch(r'Type: (\w+) \((\d+)\)', field.get('showname'))
+                    show = shown_as.group(1) if shown_as.group(1) != 'unknown' else show
+                if name in ADDRESSES:
+                    show = f'LID {show}' if name.endswith('lid') else show
+                    name = name.rpartition('_')[0]
                 into.setdefault(name, []).append(bare(name, show))
             for field in proto.iter('field'):
                 if field.get('name') == 'rpcrdma.finding.rule':

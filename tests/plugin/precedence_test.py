@@ -10,7 +10,7 @@ import foreign
 import pcap
 
 CAPTURE = 'roce-nfs3-mini'
-OURS, BUILTIN = 'rpcrdma.xid', 'rpcordma'
+OURS, BUILTIN = 'rpcrdma.xid', 'frame.protocols contains "rpcordma"'
 
 
 def snap(data):
@@ -59,7 +59,7 @@ class PrecedenceTest(host.PluginTest):
         pcap.write(path, [packet._replace(data=data, length=len(data)) for packet in packets
                           for data in (snap(packet.data),)], link)
         ours, builtin = self.counts(path)
-        alone = len(host.run('-r', path, '-2', '-Y', BUILTIN, plugin=False)[0].splitlines())
+        alone = len(host.run('-r', path, '-2', '-Y', 'rpcordma', plugin=False)[0].splitlines())
         self.assertEqual(ours, 0)
         self.assertGreater(alone, 100)
         self.assertEqual(builtin, alone)
@@ -89,7 +89,7 @@ class PrecedenceTest(host.PluginTest):
                 path = self.path(f'{name}-{with_cm}.pcap')
                 pcap.write(path, packets)
                 with self.subTest(name, with_cm=with_cm):
-                    self.assertEqual(host.count(path, 'rpcrdma || rpcordma || rpc'), 0)
+                    self.assertEqual(host.count(path, f'rpcrdma || rpcordma || rpc || {BUILTIN}'), 0)
                     alone += len(host.run('-r', path, '-Y', 'rpcordma', plugin=False)[0].splitlines())
         self.assertGreater(alone, 0)
 

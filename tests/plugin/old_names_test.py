@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The fields of the dissector that Wireshark brings along: on captures that it reads right, filters and
+-T fields give the same rows with the plugin as without, but for what is listed here."""
+import unittest
+
+import host
+
+ROWS = ('frame.number', 'rpcordma.xid', 'rpcordma.version', 'rpcordma.flow_control', 'rpcordma.msg_type',
+        'rpcordma.reads_count', 'rpcordma.writes_count', 'rpcordma.reply_count', 'rpcordma.segment_count',
+        'rpcordma.position', 'rpcordma.rdma_handle', 'rpcordma.rdma_length', 'rpcordma.rdma_offset',
+        'rpcordma.rdma_align', 'rpcordma.rdma_thresh', 'rpcordma.errcode', 'rpcordma.vers_low',
+        'rpcordma.vers_high')
+
+
+class OldNamesTest(host.PluginTest):
+    def test_rows(self):
+        """Every message of every recording, header field by field."""
+        for name in host.recordings():
+            with self.subTest(name):
+                path = host.capture(name)
+                theirs = host.fields(path, *ROWS, where='rpcordma', passes=2, plugin=False)
+                ours = host.fields(path, *ROWS, where='rpcordma', passes=2)
+                self.assertGreater(len(theirs), 50)
+                frames = {row[0][0]: row for row in theirs}
+                fails = {row[0][0] for row in host.fields(path, 'frame.number', '_ws.col.Info', plugin=False, passes=2)
+                         if row[1] and 'Dissector bug' in row[1][0]}
+                for mine in ours:
+                    if mine[0][0] in fails:  # a Send of several segments over iWARP
+                        frames.pop(mine[0][0], None)
+                    else:
+                        self.assertEqual(mine, frames.pop(mine[0][0], None))
+                self.assertEqual(frames, {})
+                self.assertLess(len(fails), 3)
+
+    def test_links(self):
+        """What the chunks came in, and where a Call is complete."""
+        names = ('frame.number', 'rpcordma.fragment', 'rpcordma.reassembled.in')
+        for name in ('roce-nfs42-mini', 'iwarp-nfs41-mini'):
+            theirs, ours = ({row[0][0]: row[1:] for row in host.fields(
+                host.capture(name), *names, where='rpcordma && (rpcordma.fragment || rpcordma.reassembled.in)', passes=2,
+                plugin=plugin)} for plugin in (False, True))
+            self.assertGreater(len(theirs), 5)
+            for frame in theirs.keys() & ours.keys():
+                with self.subTest(name, frame=frame):
+                    if ours[frame][0]:
+                        self.assertLessEqual(set(ours[frame][0]), set(theirs[frame][0]) | {frame})
+                    else:
+                        self.assertEqual(ours[frame][1], theirs[frame][1])
+            # theirs has fragments of Sends in several packets, too, which here are the message
+            self.assertGreaterEqual(len(theirs.keys() & ours.keys()), len(theirs) - 4)
+
+    def test_preference(self):
+        path, options = host.capture('roce-nfs3-mini'), ('-o', 'rpcrdma.old_names:FALSE')
+        self.assertGreater(host.count(path, 'rpcordma.xid'), 100)
+        self.assertEqual(host.count(path, 'rpcordma || rpcordma.xid', 1, options), 0)
+
+    def test_asked_for_only(self):
+        """A tree that nobody filters by them has none of them."""
+        out, _ = host.run('-r', host.capture('roce-nfs3-mini'), '-T', 'pdml', '-c', '150')
+        self.assertIn('rpcrdma.xid', out)
+        self.assertNotIn('rpcordma', out)
+
+
+if __name__ == '__main__':
+    unittest.main()
