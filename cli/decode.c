@@ -3,19 +3,25 @@
 #include "filter/message.h"
 #include "filter/where.h"
 #include "finish.h"
+#include "message_summary.h"
 #include "out/view.h"
 #include "pipeline.h"
 
 struct decode {
     struct view view;
     struct filter *filter;
+    struct message_summary *summary; /* NULL: lines */
 };
 
 static void on_message(void *context, const struct rpcrdma_flow_message *message)
 {
     struct decode *decode = context;
 
-    if (filter_message(decode->filter, message))
+    if (!filter_message(decode->filter, message))
+        return;
+    if (decode->summary)
+        message_summary_add(decode->summary, message);
+    else
         decode->view.ops->message(&decode->view, message);
 }
 
@@ -24,7 +30,7 @@ static void on_finding(void *context, const struct rpcrdma_connection *connectio
 {
     struct decode *decode = context;
 
-    if (filter_finding(decode->filter, connection, finding))
+    if (!decode->summary && filter_finding(decode->filter, connection, finding))
         decode->view.ops->finding(&decode->view, connection, finding);
 }
 
@@ -32,12 +38,15 @@ static int run(const struct command *command, int argc, char **argv)
 {
     struct options options = {0};
     char *time = NULL, *where = NULL;
+    gboolean summary = FALSE;
     GOptionEntry own[] = {
         {"verbose", 'V', 0, G_OPTION_ARG_NONE, &options.verbose, "Show every field", NULL},
         {"json", 0, 0, G_OPTION_ARG_NONE, &options.json, "One JSON object per line", NULL},
         {"time", 't', 0, G_OPTION_ARG_STRING, &time,
          VIEW_TIME_HELP, "FORMAT"},
         WHERE_OPTION(&where),
+        {"summary", 0, 0, G_OPTION_ARG_NONE, &summary,
+         "A table per connection, type and procedure instead of lines", NULL},
         G_OPTION_ENTRY_NULL,
     };
     int status = options_parse(&options, command, own, argc, argv);
@@ -57,8 +66,16 @@ static int run(const struct command *command, int argc, char **argv)
         decode.view.ops = options.json ? &view_json : options.verbose ? &view_tree : &view_text;
         status = begin_output(&out);
     }
-    if (status == OPTIONS_GO_ON)
-        status = end_output(&out, pipeline_run(&pipeline, &sink));
+    if (status == OPTIONS_GO_ON) {
+        decode.summary = summary ? message_summary_new() : NULL;
+        status = pipeline_run(&pipeline, &sink);
+        if (summary && options.json)
+            message_summary_json(decode.summary, &out);
+        else if (summary)
+            message_summary_text(decode.summary, &out);
+        message_summary_free(decode.summary);
+        status = end_output(&out, status);
+    }
     options_free(&options);
     filter_free(decode.filter);
     g_free(time);

@@ -240,6 +240,31 @@ class OtherCommands(CommandTest):
         self.assertTrue(want)
 
 
+class MessageSummary(CommandTest):
+    def test_counts_are_those_of_the_lines(self):
+        for name in ('roce-nfs3-mini', 'roce-long-call', 'iwarp-nfs41-mini'):
+            lines = [json.loads(line) for line in self.run_command('decode', '--json', capture(name)).splitlines()]
+            rows = [json.loads(line) for line in
+                    self.run_command('decode', '--json', '--summary', capture(name)).splitlines()]
+            want = collections.Counter()
+            for one in lines:
+                key = one['connection'], one['type'], one.get('direction', 'unknown'), one.get('rpc', {}).get('name')
+                want[key, 'messages'] += 1
+                want[key, 'inline_length'] += one.get('payload_length', 0)
+                want[key, 'read_segments'] += len(one.get('read', []))
+                want[key, 'write_segments'] += sum(map(len, one.get('write', [])))
+                want[key, 'reply_segments'] += len(one.get('reply', []))
+                want[key, 'invalidated'] += 'invalidate' in one
+            for total in ('messages', 'inline_length', 'read_segments', 'write_segments', 'reply_segments',
+                          'invalidated'):
+                self.assertEqual(sum(row[total] for row in rows), sum(n for (_, key), n in want.items() if key == total),
+                                 (name, total))
+            got = {(row['connection'], row['type']): 0 for row in rows}
+            self.assertEqual(set(got), {(one['connection'], one['type']) for one in lines})
+            text = self.run_command('decode', '--summary', capture(name)).splitlines()
+            self.assertEqual(len(text), 1 + len(rows))
+
+
 class Sorted(ListTest):
     def test_order_of_time(self):
         for name in ('roce-nfs3-mini', 'roce-long-call', 'roce-nfs41-callback', 'iwarp-nfs41-mini'):
