@@ -42,8 +42,7 @@ static int run(const struct command *command, int argc, char **argv)
     GOptionEntry own[] = {
         {"verbose", 'V', 0, G_OPTION_ARG_NONE, &options.verbose, "Show every field", NULL},
         {"json", 0, 0, G_OPTION_ARG_NONE, &options.json, "One JSON object per line", NULL},
-        {"time", 't', 0, G_OPTION_ARG_STRING, &time,
-         VIEW_TIME_HELP, "FORMAT"},
+        {"time", 't', 0, G_OPTION_ARG_STRING, &time, VIEW_TIME_HELP, "FORMAT"},
         WHERE_OPTION(&where),
         {"summary", 0, 0, G_OPTION_ARG_NONE, &summary,
          "A table per connection, type and procedure instead of lines", NULL},
@@ -68,6 +67,8 @@ static int run(const struct command *command, int argc, char **argv)
     }
     if (status == OPTIONS_GO_ON) {
         decode.summary = summary ? message_summary_new() : NULL;
+        if (!options.json && !options.verbose)
+            fit_lines(&out);
         status = pipeline_run(&pipeline, &sink);
         if (summary && options.json)
             message_summary_json(decode.summary, &out);

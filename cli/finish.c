@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -17,6 +18,14 @@ int begin_output(struct out *out)
     }
     out->lines = isatty(STDOUT_FILENO);
     return OPTIONS_GO_ON;
+}
+
+void fit_lines(struct out *out)
+{
+    struct winsize size;
+
+    if (out->lines && ioctl(out->fd, TIOCGWINSZ, &size) == 0 && size.ws_col >= 20)
+        out->width = size.ws_col;
 }
 
 int end_output(struct out *out, int status)

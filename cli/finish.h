@@ -10,6 +10,9 @@
  * status. */
 int begin_output(struct out *out);
 
+/* Lines of text fit the terminal, if it is one; what goes elsewhere stays whole. */
+void fit_lines(struct out *out);
+
 /* Writes what is left. A reader that went away is no error; a full disk is one and is said. Returns
  * the exit status: `status` unless output failed. */
 int end_output(struct out *out, int status);

@@ -142,3 +142,23 @@ void out_foreign(struct out *out, const char *text)
         out_bytes(out, piece, n);
     }
 }
+
+void out_cut(struct out *out)
+{
+    static const char ellipsis[] = "\xe2\x80\xa6";
+    size_t at = out->n, column = 0, cut = 0;
+
+    while (at > 0 && out->buf[at - 1] != '\n')
+        at--;
+    for (; at < out->n; at++) {
+        if ((out->buf[at] & 0xc0) == 0x80) /* within a character */
+            continue;
+        if (column + 1 == out->width)
+            cut = at;
+        column++;
+    }
+    if (column <= out->width || cut == 0)
+        return;
+    out->n = cut;
+    out_bytes(out, ellipsis, sizeof(ellipsis) - 1);
+}

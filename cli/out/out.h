@@ -24,8 +24,9 @@ struct out {
     char *buf;
     size_t n; /* bytes waiting, at most OUT_SIZE - OUT_SLACK between calls */
     int fd;
-    int error;  /* errno of the first failed write; 0: none */
-    bool lines; /* somebody waits for each line: flush at its end */
+    int error;      /* errno of the first failed write; 0: none */
+    bool lines;     /* somebody waits for each line: flush at its end */
+    unsigned width; /* with `lines`: columns, longer lines are cut; 0: they are not */
 };
 
 /* False when memory is short. */
@@ -89,9 +90,14 @@ void out_blanks(struct out *out, size_t n);
 /* Text from outside (a file name, an interface's name), as escape.h shows it. */
 void out_foreign(struct out *out, const char *text);
 
+/* Cuts the line that waits to `width` columns, with an ellipsis at its end. */
+void out_cut(struct out *out);
+
 /* A line break, and a flush where somebody waits for the line. */
 static inline void out_line(struct out *out)
 {
+    if (out->width)
+        out_cut(out);
     out_char(out, '\n');
     if (out->lines)
         out_flush(out);

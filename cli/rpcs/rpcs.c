@@ -258,6 +258,8 @@ static int run(const struct command *command, int argc, char **argv)
         status = begin_output(&out);
     if (status == OPTIONS_GO_ON) {
         rpcs.json = options.json;
+        if (!options.json)
+            fit_lines(&out);
         status = choose(command, &rpcs, &options, &choice);
         if (status == OPTIONS_GO_ON) {
             status = pipeline_run(&pipeline, &sink);
