@@ -16,6 +16,7 @@ struct check {
     struct check_options options;
     struct tally tally;
     uint64_t violations, notes;
+    bool warned; /* of more than notes, whatever --fail-on says of them */
 };
 
 /* Whether it is shown one by one. frame: of what it belongs to. */
@@ -34,6 +35,7 @@ static bool counts(struct check *check, const struct rpcrdma_finding *finding,
         check->violations++;
     else
         check->notes += severity == RPCRDMA_NOTE;
+    check->warned |= severity > RPCRDMA_NOTE;
     if (severity < options->least)
         return false;
     if (finding->frame)
@@ -204,8 +206,8 @@ static int look(struct check *check, const struct options *options, struct out *
     status = end_output(out, status);
     if (status == EXIT_DONE && check->violations > 0)
         return EXIT_FOUND;
-    if (status == EXIT_DONE && check->tally.rows->len == 0 && pipeline.messages > 0 &&
-        format == CHECK_TEXT && !options->quiet)
+    if (status == EXIT_DONE && !check->warned && pipeline.messages > 0 && format == CHECK_TEXT &&
+        !options->quiet)
         say_clean(check, &pipeline);
     return status;
 }

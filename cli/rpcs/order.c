@@ -20,6 +20,7 @@ struct order {
     struct entry *current;
     bool direct; /* what is written goes to out */
     size_t bytes, max_bytes;
+    bool hurried; /* a line was not waited for: lines may be late for that */
     uint64_t late;
     int64_t given_ns; /* of the last line given */
 };
@@ -99,8 +100,9 @@ static void give(struct order *order)
         /* where more waits than may, it is not waited for */
         if (e->key && order->bytes <= order->max_bytes)
             return;
+        order->hurried |= e->key != 0;
         if (e->line) {
-            order->late += e->time_ns < order->given_ns;
+            order->late += order->hurried && e->time_ns < order->given_ns;
             order->given_ns = e->time_ns;
             out_bytes(order->out, e->line, e->length - 1);
             out_line(order->out);
@@ -135,7 +137,7 @@ void order_done(struct order *order, bool drop)
         g_hash_table_remove(order->by_key, &e->key);
     e->key = 0;
     if (order->direct && !drop) {
-        order->late += e->time_ns < order->given_ns;
+        order->late += order->hurried && e->time_ns < order->given_ns;
         order->given_ns = e->time_ns;
     } else if (!drop) {
         e->line = g_memdup2(order->memory.buf, order->memory.n);

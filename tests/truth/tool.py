@@ -20,15 +20,18 @@ class Tool:
             raise Failure(f'{" ".join(arguments)}: exit status {run.returncode}: ' + ' | '.join(errors[-20:]))
         return errors
 
-    def lines(self, command, capture, *options, status=0):
-        """The objects of `rpcrdma COMMAND --json CAPTURE`, and what it said on stderr."""
+    def lines(self, command, capture, *options, status=0, said=None):
+        """The objects of `rpcrdma COMMAND --json CAPTURE`, and what it said on stderr: where it succeeded
+        one line with `said` in it, or nothing."""
         run = subprocess.run([self.path, command, '--json', *options, capture], capture_output=True,
                              check=False, timeout=300)
         errors = run.stderr.decode(errors='replace').splitlines()
         if run.returncode != status:
             raise Failure(f'{command} {capture}: exit status {run.returncode}, not {status}: '
                           + ' | '.join(errors[-20:]))
-        if status == 0 and errors:
+        if status == 0 and said and (len(errors) != 1 or said not in errors[0]):
+            raise Failure(f'{command} {capture}: "{said}" is not the one line on stderr: {errors}')
+        if status == 0 and errors and not said:
             raise Failure(f'{command} {capture}: stderr is not empty: {errors[0]}')
         out = []
         for number, line in enumerate(run.stdout.decode().splitlines(), 1):
