@@ -103,12 +103,16 @@ RPCRDMA_HOT struct flow_conn *flow_conn_event(struct flow_conns *conns, struct f
     case FLOW_STREAM_GAP:
     case FLOW_STREAM_PREVIEW:
         return conn && conn->class == CONN_RPCRDMA ? conn : NULL;
+    /* an event before this one may have ended the connection */
     case FLOW_STREAM_WAITS:
-        conn->waiting |= gap_of(dir);
-        conn_update_holding(conns, conn);
+        if (conn) {
+            conn->waiting |= gap_of(dir);
+            conn_update_holding(conns, conn);
+        }
         return NULL;
     case FLOW_STREAM_RESUMES:
-        flow_conn_wait_over(conns, conn, gap_of(dir));
+        if (conn)
+            flow_conn_wait_over(conns, conn, gap_of(dir));
         return NULL;
     case FLOW_STREAM_FINDING:
         /* a connection that has no number yet is nobody's to speak of */

@@ -56,6 +56,19 @@ static bool carries_rpc(const struct rpcrdma_message *message)
     }
 }
 
+void flow_message_decode(const struct rpcrdma_dialect *dialect, const void *data, size_t caplen,
+                         size_t len, struct rpcrdma_message *out)
+{
+    const struct rpcrdma_dialect *version1 = rpcrdma_dialect(RPCRDMA_V1);
+
+    rpcrdma_message_decode(dialect, data, caplen, len, out);
+    if (dialect != version1 || out->version != 2)
+        return;
+    /* A stray version word: cel-00 has version 1's layout, and is not what this is. */
+    rpcrdma_message_decode(rpcrdma_dialect(RPCRDMA_CEL_00), data, caplen, len, out);
+    out->dialect = version1;
+}
+
 RPCRDMA_HOT static void decode(struct making *m)
 {
     const struct rpcrdma_message *msg = &m->to->message;
@@ -63,10 +76,8 @@ RPCRDMA_HOT static void decode(struct making *m)
     rpcrdma_message_decode(message_dialect_likely(m->messages, m->conn), m->send->data,
                            m->send->caplen, m->send->len, &m->to->message);
     if (msg->version == 2 && message_version_settled(m->conn)) {
-        /* A stray version word: cel-00 has version 1's layout, and is not what this is. */
-        rpcrdma_message_decode(rpcrdma_dialect(RPCRDMA_CEL_00), m->send->data, m->send->caplen,
-                               m->send->len, &m->to->message);
-        m->to->message.dialect = rpcrdma_dialect(RPCRDMA_V1);
+        flow_message_decode(rpcrdma_dialect(RPCRDMA_V1), m->send->data, m->send->caplen,
+                            m->send->len, &m->to->message);
     }
     if (msg->status == RPCRDMA_MALFORMED)
         add(m, RPCRDMA_RULE_MALFORMED, msg->error_off, msg->what);

@@ -54,6 +54,11 @@ struct flow_making {
 void flow_message_make(struct flow_messages *messages, struct flow_conn *conn,
                        const struct flow_direction *dir, const struct flow_send *send,
                        struct flow_making *making);
+/* As rpcrdma_message_decode; version 1's dialect also for a message that bears version 2's number on
+ * a connection of version 1: it has that layout all the same. What a message was decoded by once
+ * gives the same message again. */
+void flow_message_decode(const struct rpcrdma_dialect *dialect, const void *data, size_t caplen,
+                         size_t len, struct rpcrdma_message *out);
 /* To the sink: now, or when no older message of another connection is held back any more. */
 void flow_message_emit(struct flow_messages *messages, struct flow_conn *conn,
                        const struct rpcrdma_flow_message *out);

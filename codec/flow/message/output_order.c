@@ -31,7 +31,7 @@ static void give(struct flow_messages *messages, const struct message_queued *q)
     if (!messages->context->sink.message)
         return;
     /* the same bytes by the same rules: the same message */
-    rpcrdma_message_decode(q->dialect, q->bytes, q->caplen, q->len, &message);
+    flow_message_decode(q->dialect, q->bytes, q->caplen, q->len, &message);
     out.message = &message;
     if (out.rpc) {
         rpcrdma_rpc_decode(message.payload.data, message.payload.caplen, message.payload.len, &rpc);

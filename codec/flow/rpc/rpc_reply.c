@@ -47,8 +47,8 @@ static bool keep_reply(struct flow_rpcs *rpcs, struct rpc_transaction *t,
         return false;
     r->header_caplen = send->caplen ? send->caplen : 1;
     memcpy(r->header, send->data, send->caplen);
-    rpcrdma_message_decode(m->message->message->dialect, r->header, send->caplen, send->len,
-                           &r->message);
+    flow_message_decode(m->message->message->dialect, r->header, send->caplen, send->len,
+                        &r->message);
     r->frame = send->frame;
     r->time_ns = send->time_ns;
     r->ready = true;
