@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from unittest import mock
 
 sys.path[:0] = [os.path.join(os.path.dirname(os.path.abspath(__file__)), part)
                 for part in ('..' + os.sep + 'cli', '')]
@@ -47,6 +48,7 @@ class Loss(network.Cable, command.CommandTest):
             self.run_command('decode', '-q', os.path.join(folder, name), errors=0)
         return n
 
+    @mock.patch.dict(os.environ, ASAN_OPTIONS=os.environ.get('ASAN_OPTIONS', '') + ':handle_segv=0')
     def test_capturing_process_dies(self):
         want = self.run_command('decode', command.capture())
         for number, name in ((signal.SIGKILL, 'Killed'), (signal.SIGSEGV, 'Segmentation fault')):
