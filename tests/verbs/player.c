@@ -21,7 +21,7 @@ struct player {
     uint64_t fail_every, remove_after, down_after;
 };
 
-static int64_t now(void)
+int64_t standin_now(void)
 {
     struct timespec t;
 
@@ -128,10 +128,11 @@ static void report(const struct player *player, int64_t ns)
     clock_gettime(CLOCK_THREAD_CPUTIME_ID, &cpu); /* the device's own: no cost of the program */
     fprintf(file,
             "{\"played\":%llu,\"delivered\":%llu,\"dropped\":%llu,\"failed\":%llu,"
-            "\"seconds\":%.9f,\"cpu\":%.6f}\n",
+            "\"seconds\":%.9f,\"cpu\":%.6f,\"rest\":%lld}\n",
             (unsigned long long)player->played, (unsigned long long)player->delivered,
             (unsigned long long)player->dropped, (unsigned long long)player->failed,
-            (double)ns / 1e9, (double)cpu.tv_sec + (double)cpu.tv_nsec / 1e9);
+            (double)ns / 1e9, (double)cpu.tv_sec + (double)cpu.tv_nsec / 1e9,
+            (long long)atomic_load(&player->context->qp->cq->least_rest_ns));
     fclose(file);
 }
 
@@ -142,8 +143,8 @@ static void pace(const struct player *player, int64_t start, uint64_t rate)
     if (rate == 0 || (rate > 100000 && player->played % PACE != 0))
         return;
     due = start + (int64_t)((double)player->played / (double)rate * 1e9);
-    while (now() < due) {
-        int64_t left = due - now();
+    while (standin_now() < due) {
+        int64_t left = due - standin_now();
 
         if (left > 60000)
             nanosleep(
@@ -160,7 +161,7 @@ static void *run(void *argument)
     int64_t start;
 
     usleep(100000); /* the program gets ready, as with traffic that is not made for it */
-    start = now();
+    start = standin_now();
     for (uint64_t loop = 0; loop < loops && !player->context->stop; loop++) {
         for (size_t i = 0; i < player->n && !player->context->stop; i++) {
             pace(player, start, rate);
@@ -172,12 +173,12 @@ static void *run(void *argument)
             }
             if (player->played == player->remove_after) {
                 remove_device(player);
-                report(player, now() - start);
+                report(player, standin_now() - start);
                 return NULL;
             }
         }
     }
-    report(player, now() - start);
+    report(player, standin_now() - start);
     return NULL;
 }
 

@@ -48,6 +48,17 @@ bool standin_complete(struct standin_cq *cq, const struct standin_completion *co
     return true;
 }
 
+/* The program looked, and found something or not. */
+static void looked(struct standin_cq *cq, bool found)
+{
+    int64_t now = standin_now(), least = atomic_load(&cq->least_rest_ns);
+
+    if (cq->emptied_ns && (least == 0 || now - cq->emptied_ns < least))
+        atomic_store(&cq->least_rest_ns, now - cq->emptied_ns);
+    cq->emptied_ns = !found && cq->took ? now : 0;
+    cq->took = found;
+}
+
 static int poll_cq(struct ibv_cq *given, int n, struct ibv_wc *wc)
 {
     struct standin_cq *cq = of(given);
@@ -55,6 +66,7 @@ static int poll_cq(struct ibv_cq *given, int n, struct ibv_wc *wc)
              there = used(&cq->ring);
     int i;
 
+    looked(cq, there > 0);
     for (i = 0; i < n && (uint32_t)i < there; i++) {
         const struct standin_completion *one =
             &cq->entries[(tail + (uint32_t)i) & (cq->ring.size - 1)];
@@ -91,10 +103,15 @@ static int next_poll(struct ibv_cq_ex *given)
 
 static int start_poll(struct ibv_cq_ex *given, struct ibv_poll_cq_attr *attr)
 {
+    struct standin_cq *cq = (struct standin_cq *)given;
+    int status;
+
     if (attr->comp_mask)
         return EINVAL;
-    ((struct standin_cq *)given)->polled = 0;
-    return next_poll(given);
+    cq->polled = 0;
+    status = next_poll(given);
+    looked(cq, status == 0);
+    return status;
 }
 
 static void end_poll(struct ibv_cq_ex *given)

@@ -27,7 +27,8 @@
  *   STANDIN_DOWN        after so many packets the port is down for a moment
  *   STANDIN_REFUSE      STEP:ERRNO, what is refused: open, memory, cq, qp, modify, post, flow
  *   STANDIN_REPORT      file to write at the end: played, delivered, dropped, failed, seconds,
- *                       cpu (seconds that the device itself used)
+ *                       cpu (seconds that the device itself used), rest (ns: the shortest
+ *                       time the program looked away from a queue that it had emptied)
  *
  *   device.c  devices, contexts, what is refused
  *   queue.c   completion queues and queue pairs, with real limits
@@ -75,6 +76,9 @@ struct standin_cq {
     uint32_t limit;
     uint32_t polled; /* of the extended interface's session */
     atomic_bool armed;
+    bool took;                     /* the last look found something */
+    int64_t emptied_ns;            /* when the program saw that it had taken all; 0: it has not */
+    _Atomic int64_t least_rest_ns; /* until it looked again; 0: not yet */
 };
 
 struct standin_channel {
@@ -119,6 +123,7 @@ void standin_queue_ops(struct standin_context *context);
 /* A receive completed. False when the completion queue has no room. */
 bool standin_complete(struct standin_cq *cq, const struct standin_completion *completion);
 bool standin_receive_take(struct standin_qp *qp, struct standin_receive *out);
+int64_t standin_now(void);
 
 /* player.c */
 bool standin_play(struct standin_context *context);
