@@ -13,16 +13,45 @@ _rpcrdma_options()
         sed -n 's/^  \(-[A-Za-z0-9]\), \(--[a-z-]*\).*/\1\n\2/p; s/^  \(--[a-z-]*\).*/\1/p'
 }
 
+_rpcrdma_rules()
+{
+    rpcrdma rules 2>/dev/null | sed -n 's/^\([a-z0-9-]*\) (.*/\1/p'
+    echo "capture header chunk rpc credit transport upper security"
+}
+
+# The values of option $1 of command $2; false where it has none.
+_rpcrdma_values()
+{
+    case $1 in
+    -a | --autostop | -b | --ring-buffer) echo "duration: filesize: files:" ;;
+    -t | --time) echo "r d e a ad u ud" ;;
+    --sort) echo "latency time bytes" ;;
+    --per) echo "operation client server connection file user" ;;
+    --rule | --ignore) _rpcrdma_rules ;;
+    --class) echo "capture header chunk rpc credit transport upper security" ;;
+    --severity) echo "note warning error" ;;
+    --fail-on) echo "note warning error never" ;;
+    --format) echo "text json junit sarif tap" ;;
+    --dialect) echo "cel-00 cel-01 cel-02 cel-03 cel-04 cel-08 ietf-00 ietf-01 ietf-02 ietf-07" ;;
+    -i | --interface)
+        command ls /sys/class/net /sys/class/infiniband 2>/dev/null | grep -v ':$' | sort -u
+        ;;
+    -c | --count | --port | --qpn | --max-memory | -f | --filter | -s | --snapshot-length) ;;
+    -B | --buffer-size | --where | --since | --until | --top | --interval | --limit | --xid | --frame) ;;
+    *) return 1 ;;
+    esac
+}
+
 _rpcrdma()
 {
-    local cur prev words cword
-    _init_completion || return
+    local cur prev words cword split values
+    _init_completion -s || return
     if ((cword == 1)); then
         mapfile -t COMPREPLY < <(compgen -W "$(_rpcrdma_commands) --help --version" -- "$cur")
         return
     fi
     case $prev in
-    -r | --read-file | -w | --write | --series | --plot)
+    -r | --read-file | -w | --write | --series | --plot | --html)
         _filedir
         return
         ;;
@@ -30,62 +59,25 @@ _rpcrdma()
         _filedir -d
         return
         ;;
-    -a | --autostop | -b | --ring-buffer)
-        mapfile -t COMPREPLY < <(compgen -W "duration: filesize: files:" -- "$cur")
-        return
-        ;;
-    -t | --time)
-        mapfile -t COMPREPLY < <(compgen -W "r d e a ad u ud" -- "$cur")
-        return
-        ;;
-    --sort)
-        mapfile -t COMPREPLY < <(compgen -W "latency time bytes" -- "$cur")
-        return
-        ;;
-    --per)
-        mapfile -t COMPREPLY < <(compgen -W "operation client server connection file user" -- "$cur")
-        return
-        ;;
-    --rule | --ignore)
-        mapfile -t COMPREPLY < <(compgen -W "$(rpcrdma rules 2>/dev/null |
-            sed -n 's/^\([a-z0-9-]*\) (.*/\1/p')" -- "$cur")
-        return
-        ;;
-    --class)
-        mapfile -t COMPREPLY < <(compgen -W "capture header chunk rpc credit transport upper
-            security" -- "$cur")
-        return
-        ;;
-    --severity | --fail-on)
-        mapfile -t COMPREPLY < <(compgen -W "note warning error" -- "$cur")
-        return
-        ;;
-    --format)
-        mapfile -t COMPREPLY < <(compgen -W "text json junit sarif tap" -- "$cur")
-        return
-        ;;
-    --dialect)
-        mapfile -t COMPREPLY < <(compgen -W "cel-00 cel-01 cel-02 cel-03 cel-04 cel-08 ietf-00
-            ietf-01 ietf-02 ietf-07" -- "$cur")
-        return
-        ;;
-    -i | --interface)
-        mapfile -t COMPREPLY < <(compgen -W "$(command ls /sys/class/net /sys/class/infiniband \
-            2>/dev/null | grep -v ':$' | sort -u)" -- "$cur")
-        return
-        ;;
-    -f | --filter | -s | --snapshot-length | -B | --buffer-size | -c | --count | --interval | --port | --qpn | --max-memory | --where | --since | --until | --top)
-        return
+    -*)
+        if values=$(_rpcrdma_values "$prev"); then
+            mapfile -t COMPREPLY < <(compgen -W "$values" -- "$cur")
+            [[ ${COMPREPLY[0]-} != *: ]] || compopt -o nospace 2>/dev/null
+            return
+        fi
         ;;
     esac
-    if [[ ${words[1]} == help ]]; then
-        mapfile -t COMPREPLY < <(compgen -W "$(_rpcrdma_commands)" -- "$cur")
-    elif [[ $cur == -* ]]; then
+    case ${words[1]} in
+    help) values=$(_rpcrdma_commands) ;;
+    rules) values=$(_rpcrdma_rules) ;;
+    fields) values=$(rpcrdma fields 2>/dev/null | cut -d ' ' -f 1) ;;
+    *) values= ;;
+    esac
+    if [[ $cur == -* && ${words[1]} != help ]]; then
         mapfile -t COMPREPLY < <(compgen -W "$(_rpcrdma_options "${words[1]}")" -- "$cur")
-    elif [[ ${words[1]} == rules ]]; then
-        mapfile -t COMPREPLY < <(compgen -W "$(rpcrdma rules 2>/dev/null |
-            sed -n 's/^\([a-z0-9-]*\) (.*/\1/p')" -- "$cur")
-    elif [[ ${words[1]} != fields ]]; then
+    elif [[ $values ]]; then
+        mapfile -t COMPREPLY < <(compgen -W "$values" -- "$cur")
+    else
         _filedir '@(pcap|pcapng|cap|gz|zst)'
     fi
 } && complete -F _rpcrdma rpcrdma

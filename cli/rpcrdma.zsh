@@ -19,29 +19,51 @@ _rpcrdma_options()
     _describe -o option options
 }
 
-_rpcrdma()
+_rpcrdma_rules()
+{
+    local -a rules
+    (( $1 )) && rules=(${(f)"$(rpcrdma rules 2>/dev/null | sed -n 's/^\([a-z0-9-]*\) (\(.*\))$/\1:\2/p')"})
+    rules+=(capture header chunk rpc credit transport upper security)
+    _describe rule rules
+}
+
+# The values of option $1; false where it has none.
+_rpcrdma_values()
 {
     local -a choices
-    if (( CURRENT == 2 )); then
-        if [[ $PREFIX == -* ]]; then
-            choices=('--help:the commands' "--version:the program's version")
-            _describe -o option choices
-        else
-            _rpcrdma_commands
-        fi
-        return
-    fi
-    case $words[CURRENT-1] in
-    -r | --read-file | -w | --write | --series | --plot) _files ;;
+    case $1 in
+    -r | --read-file | -w | --write | --series | --plot | --html) _files ;;
     -d | --directory) _files -/ ;;
     -a | --autostop | -b | --ring-buffer)
         choices=('duration\::seconds' 'filesize\::kilobytes' 'files\::number of files')
-        _describe limit choices
+        _describe limit choices -S ''
         ;;
     -t | --time)
         choices=('r:relative to the first packet' 'd:to the line before' 'e:epoch' 'a:local'
             'ad:local, with date' 'u:UTC' 'ud:UTC, with date')
         _describe time choices
+        ;;
+    --sort)
+        choices=(latency time bytes)
+        _describe order choices
+        ;;
+    --per)
+        choices=(operation client server connection file user)
+        _describe group choices
+        ;;
+    --rule | --ignore) _rpcrdma_rules 1 ;;
+    --class) _rpcrdma_rules 0 ;;
+    --severity)
+        choices=(note warning error)
+        _describe severity choices
+        ;;
+    --fail-on)
+        choices=(note warning error never)
+        _describe severity choices
+        ;;
+    --format)
+        choices=(text json junit sarif tap)
+        _describe format choices
         ;;
     --dialect)
         choices=(cel-00 cel-01 cel-02 cel-03 cel-04 cel-08 ietf-00 ietf-01 ietf-02 ietf-07)
@@ -51,18 +73,45 @@ _rpcrdma()
         choices=(/sys/class/net/*(N:t) /sys/class/infiniband/*(N:t))
         _describe interface choices
         ;;
-    -f | --filter | -s | --snapshot-length | -B | --buffer-size | -c | --count | --interval | --port | \
-        --qpn | --max-memory) _message value ;;
-    *)
-        if [[ $words[2] == help ]]; then
-            _rpcrdma_commands
-        elif [[ $PREFIX == -* ]]; then
-            _rpcrdma_options $words[2]
-        elif [[ $words[2] != (fields|rules) ]]; then
-            _files -g '*.(pcap|pcapng|cap|gz|zst)(-.)'
-        fi
+    -c | --count | --port | --qpn | --max-memory | -f | --filter | -s | --snapshot-length) _message value ;;
+    -B | --buffer-size | --where | --since | --until | --top | --interval | --limit | --xid | --frame)
+        _message value
         ;;
+    *) return 1 ;;
     esac
+    return 0
+}
+
+_rpcrdma()
+{
+    local -a choices
+    local option=$words[CURRENT-1]
+    if (( CURRENT == 2 )); then
+        if [[ $PREFIX == -* ]]; then
+            choices=('--help:the commands' "--version:the program's version")
+            _describe -o option choices
+        else
+            _rpcrdma_commands
+        fi
+        return
+    fi
+    if [[ $PREFIX == --*=* ]]; then
+        option=${PREFIX%%=*}
+        compset -P 1 '*='
+    fi
+    _rpcrdma_values $option && return
+    if [[ $words[2] == help ]]; then
+        _rpcrdma_commands
+    elif [[ $PREFIX == -* ]]; then
+        _rpcrdma_options $words[2]
+    elif [[ $words[2] == rules ]]; then
+        _rpcrdma_rules 1
+    elif [[ $words[2] == fields ]]; then
+        choices=(${(f)"$(rpcrdma fields 2>/dev/null | cut -d ' ' -f 1)"})
+        _describe field choices
+    else
+        _files -g '*.(pcap|pcapng|cap|gz|zst)(-.)'
+    fi
 }
 
 _rpcrdma "$@"

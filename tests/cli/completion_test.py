@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """completion_test.py RPCRDMA CAPTURES SOURCE: what the shells offer is what the command has, each once."""
+import json
 import os
 import re
 import shutil
@@ -15,6 +16,7 @@ import command
 BASH = '''
 _init_completion() {
     words=("${COMP_WORDS[@]}") cword=$COMP_CWORD cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]}
+    if [[ $1 == -s && $cur == --*=* ]]; then prev=${cur%%=*} cur=${cur#*=}; fi
 }
 _filedir() { COMPREPLY=(FILES); }
 . "$1"; shift
@@ -26,7 +28,8 @@ printf '%s\\n' "${COMPREPLY[@]}"
 ZSH = '''
 _describe() {
     local one
-    for one in ${(P)@[-1]}; do
+    [[ $1 == -o ]] && shift
+    for one in ${(P)2}; do
         one=${one//\\\\:/@}
         one=${one%%:*}
         print -r -- ${one//@/:}
@@ -34,6 +37,7 @@ _describe() {
 }
 _files() { print FILES }
 _message() { }
+compset() { PREFIX=${PREFIX#*=} }
 file=$1; shift
 words=("$@") CURRENT=$# PREFIX=$@[-1]
 complete() { source $file }
@@ -51,6 +55,27 @@ def options_of(name):
                 if word.startswith('-'):
                     found.add(re.split('[=,]', word)[0])
     return found
+
+
+def values_of(name):
+    """--long: what its value is called in the help text."""
+    said = subprocess.run([command.RPCRDMA, name, '--help'], capture_output=True, text=True, check=True).stdout
+    return dict(re.findall(r'(?m)^  (?:-\w, )?(--[a-z-]+)=(\S+)', said))
+
+
+def accepted(name, option):
+    """The values of this option, in the command's own words where it refuses one; empty where it names none."""
+    run = subprocess.run([command.RPCRDMA, name, option, 'nonsense!', command.capture()], capture_output=True, text=True,
+                         check=False)
+    rules = [json.loads(line) for line in
+             subprocess.run([command.RPCRDMA, 'rules', '--json'], capture_output=True, check=True).stdout.splitlines()]
+    classes = {one for rule in rules for one in rule['classes']}
+    if 'there is no class' in run.stderr:
+        return classes
+    if 'there is no rule' in run.stderr:
+        return classes | {rule['name'] for rule in rules}
+    listed = re.search(rf'{option}(?: needs)? ([a-z]+(?:, [a-z]+)* or [a-z]+), not|it has ([^;]*);', run.stderr)
+    return set(re.sub(', | or ', ' ', listed[1] or listed[2]).split()) if listed else set()
 
 
 class Completion:
@@ -83,10 +108,28 @@ class Completion:
             self.assertEqual(self.once('rpcrdma', name, '-'), wanted, name)
 
     def test_values(self):
-        self.assertIn('ietf-07', self.once('rpcrdma', 'decode', '--dialect', ''))
+        """After an option its values, files where it takes a file, and files nowhere else."""
+        files, seen = self.once('rpcrdma', 'extract', '-w', ''), 0
+        self.assertTrue(files)
+        options = {option: (name, kind) for name in self.commands for option, kind in values_of(name).items()}
+        for option, (name, kind) in options.items():
+            offered = self.once('rpcrdma', name, option, '')
+            if 'FILE' in kind or 'OUT' in kind:
+                self.assertEqual(offered, files, option)
+            elif kind not in ('DIR', 'DEV', 'FORMAT', 'CONDITION') or option == '--format':
+                wanted = accepted(name, option)
+                seen += bool(wanted)
+                self.assertEqual(offered, wanted, option)
+        self.assertGreaterEqual(seen, 8)  # sort, per, rule, ignore, class, severity, fail-on, format, dialect
         self.assertEqual(self.once('rpcrdma', 'decode', '-t', ''), {'r', 'd', 'e', 'a', 'ad', 'u', 'ud'})
         self.assertIn('lo', self.once('rpcrdma', 'capture', '-i', ''))
         self.assertEqual(self.once('rpcrdma', 'capture', '-b', ''), {'duration:', 'filesize:', 'files:'})
+        self.assertEqual({one.rpartition('=')[2] for one in self.once('rpcrdma', 'check', '--format=j')
+                          if one.rpartition('=')[2].startswith('j')}, {'json', 'junit'})
+
+    def test_names(self):
+        self.assertLessEqual({'credit', 'rpc-error'}, self.once('rpcrdma', 'rules', ''))
+        self.assertIn('rpcrdma.read.position', self.once('rpcrdma', 'fields', ''))
 
 
 class Bash(Completion, command.CommandTest):
