@@ -3,10 +3,10 @@
 # fresh.sh SOURCE FOLDER [SUITE...]: what a new user does, on a new system. In a chroot of each SUITE
 # (bookworm trixie sid) that has git alone, as root in /root (mode 0700) and as an ordinary user who may
 # sudo: steps.sh, which runs the commands of README.md as printed there, then installs, uninstalls, and
-# builds and installs the packages. Needs root, debootstrap and a mirror of Debian (RPCRDMA_MIRROR). What
+# builds and installs the packages; and by hand, as docs/building.md prints it. Needs root, debootstrap and a mirror of Debian (RPCRDMA_MIRROR). What
 # is tried is what SOURCE has committed. FOLDER keeps the systems as debootstrap made them, apt's
-# downloads, a log of each run, and results.md, a table for docs/fresh.md. RPCRDMA_WHO (root user) and
-# RPCRDMA_STEPS (see steps.sh) name fewer users and steps; RPCRDMA_KEEP=1 keeps the last system.
+# downloads, a log of each run, and results.md, a table for docs/fresh.md. RPCRDMA_WHO (root user hand),
+# RPCRDMA_STEPS and RPCRDMA_TESTS (see steps.sh) name fewer; RPCRDMA_KEEP=1 keeps the last system.
 set -eu
 source=$(cd "$1" && pwd)
 mkdir -p "$2"
@@ -14,7 +14,7 @@ folder=$(cd "$2" && pwd)
 shift 2
 [ $# -gt 0 ] || set -- bookworm trixie sid
 mirror=${RPCRDMA_MIRROR:-http://deb.debian.org/debian}
-who=${RPCRDMA_WHO:-root user}
+who=${RPCRDMA_WHO:-root user hand}
 
 if [ "$(id -u)" != 0 ] || ! command -v debootstrap >/dev/null; then
     echo "$0: needs root and debootstrap" >&2
@@ -55,26 +55,26 @@ run() {
         mount -t tmpfs -o mode=1777 tmpfs "$root/dev/shm"
         mount --bind "$apt" "$root/var/cache/apt/archives"
         exec env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LANG=C.UTF-8 \
-            RPCRDMA_STEPS="${RPCRDMA_STEPS:-}" chroot "$root" sh /srv/fresh/steps.sh "$user"
+            RPCRDMA_STEPS="${RPCRDMA_STEPS:-}" \
+            RPCRDMA_TESTS="${RPCRDMA_TESTS:-}" chroot "$root" sh /srv/fresh/steps.sh "$user"
         ' sh "$root" "$folder/apt/$suite" "$user"
 }
 
-# A row of the table: a step per column, "ok 34 s".
-row() {
-    printf '| %s | %s |' "$1" "$2"
-    for step in demo readme check install uninstall package; do
-        sed -n "s/^FRESH $step \\(.*\\) \\([0-9]*\\)$/\\1 \\2 s/p" "$3" | tail -n 1 | tr -d '\n' | sed 's/^/ /;s/$/ |/'
-        grep -q "^FRESH $step " "$3" || printf ' not run |'
-    done
-    echo
+# Rows of the table: a step each, with the machine's load at its end.
+rows() {
+    sed -n "s/^FRESH \([a-z]*\) \(.*\) \([0-9]*\) \([0-9.]*\)$/| $1 | $2 | \1 | \2 | \3 s | \4 |/p" "$3"
+    # the tests that ran, and those that failed
+    sed -n "s/^\([0-9]*% tests passed, .*\)$/| | | | \1 | | |/p
+        s/^[[:blank:]]*[0-9]* - \([a-z.0-9-]* (.*)\)$/| | | | \1 | | |/p" "$3"
 }
 
 failed=
 {
     echo "$(date -u '+%Y-%m-%d %H:%M') UTC, commit $(git -C "$source" rev-parse --short HEAD), $(nproc) cores"
     echo
-    echo '| system | as | demo | README | check | install | uninstall | packages |'
-    echo '| --- | --- | --- | --- | --- | --- | --- | --- |'
+    [ -z "${RPCRDMA_TESTS:-}" ] || printf 'Tests: %s\n\n' "$RPCRDMA_TESTS"
+    echo '| system | as | step | result | time | load |'
+    echo '| --- | --- | --- | --- | --- | --- |'
 } >"$folder/results.md"
 for suite; do
     base "$suite"
@@ -82,7 +82,7 @@ for suite; do
         log=$folder/$suite-$user.log
         echo "== $suite, $user: $log"
         run "$suite" "$user" >"$log" 2>&1 || failed="$failed $suite/$user"
-        row "$suite" "$user" "$log" | tee -a "$folder/results.md"
+        rows "$suite" "$user" "$log" | tee -a "$folder/results.md"
         [ -n "${RPCRDMA_KEEP:-}" ] || rm -rf --one-file-system "$folder/root"
     done
 done
