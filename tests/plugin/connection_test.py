@@ -2,8 +2,11 @@
 """rpcrdma.connection is on every frame of a connection and no other; the conversation filter chooses
 those."""
 import collections
+import json
 import os
+import re
 import shutil
+import subprocess
 import unittest
 
 import host
@@ -43,12 +46,40 @@ def shown(path, where='rpcrdma.connection'):
     return dict(found)
 
 
+CONNECTION, ONE_RPC = 'RPC-over-RDMA connection', 'RPC-over-RDMA: one RPC'
+FORM = re.compile(r'rpcrdma\.connection == (\d+) && \(rpcrdma\.xid == (0x[0-9a-f]{8}) \|\| rpcrdma\.data\.xid == \2\)')
+
+
 def offered(path):
-    """frame -> filter"""
+    """{name: {frame: filter}}"""
     out, _ = host.run('-r', path, '-2', '-T', 'fields', '-e', 'frame.number')
-    rows = [line.split('\t') for line in out.splitlines() if line.startswith('filter\t')]
-    assert {row[2] for row in rows} == {'RPC-over-RDMA connection'}, rows[:5]
-    return {int(row[1]): row[3] for row in rows}
+    found = {CONNECTION: {}, ONE_RPC: {}}
+    for line in out.splitlines():
+        if line.startswith('filter\t'):
+            _, frame, name, text = line.split('\t')
+            found[name][int(frame)] = text
+    return found
+
+
+def rpcs(path):
+    """(connection, XID) -> the frames of its Calls and Replies, as the command has them."""
+    run = subprocess.run([host.RPCRDMA, 'rpcs', '--json', path], capture_output=True, check=True)
+    found = collections.defaultdict(set)
+    for line in run.stdout.decode().splitlines():
+        rpc = json.loads(line)
+        found[rpc['connection'], int(rpc['xid'], 16)] |= {
+            rpc[key] for key in ('call_frame', 'reply_frame') if key in rpc}
+    return found
+
+
+def parts(path):
+    """(connection, XID) -> the frames that are, or move data of, a message of that RPC."""
+    found = collections.defaultdict(set)
+    for frame, numbers, xids, moved in host.fields(path, 'frame.number', 'rpcrdma.connection', 'rpcrdma.xid',
+                                                   'rpcrdma.data.xid', where='rpcrdma.connection', passes=2):
+        for xid in xids + moved:
+            found[int(numbers[0]), int(xid, 16)].add(int(frame[0]))
+    return found
 
 
 class ConnectionTest(host.PluginTest):
@@ -79,28 +110,54 @@ class ConnectionTest(host.PluginTest):
                         streams[stream[0]].add(numbers[0])
                 self.assertEqual([len(numbers) for numbers in streams.values()], [1] * len(streams))
 
+    def probe(self, path):
+        place = os.path.join(host.SCRATCH, 'plugins', host.VERSION, 'epan', 'zz_filters.so')
+        shutil.copy(PROBE, place)
+        try:
+            return offered(path)
+        finally:
+            os.remove(place)
+
     @unittest.skipUnless(PROBE, 'no plugin that asks for the filters')
     def test_filter(self):
-        place = os.path.join(host.SCRATCH, 'plugins', host.VERSION, 'epan', 'zz_filters.so')
         for name in host.recordings():
             path = host.capture(name)
             with self.subTest(name):
-                shutil.copy(PROBE, place)
-                try:
-                    filters = offered(path)
-                finally:
-                    os.remove(place)
-                for text in set(filters.values()):
-                    mine = {frame for frame, one in filters.items() if one == text}
-                    chosen = {int(frame[0]) for frame, in
-                              host.fields(path, 'frame.number', where=text, passes=2)}
-                    if name.startswith('iwarp'):  # and TCP's own packets
-                        self.assertLess(mine, chosen)
-                        self.assertEqual(len(set(shown(path, text))), 1)
-                    else:
-                        self.assertEqual(mine, chosen)
-                        self.assertIn(mine, frames_of(wire.Capture(path)).values())
-                self.assertEqual(len(set(filters.values())), len(shown(path)))
+                filters = self.probe(path)
+                self.check_connections(name, path, filters[CONNECTION])
+                self.check_rpcs(path, filters[ONE_RPC])
+
+    def check_connections(self, name, path, filters):
+        for text in set(filters.values()):
+            mine = {frame for frame, one in filters.items() if one == text}
+            chosen = {int(frame[0]) for frame, in
+                      host.fields(path, 'frame.number', where=text, passes=2)}
+            if name.startswith('iwarp'):  # and TCP's own packets
+                self.assertLess(mine, chosen)
+                self.assertEqual(len(set(shown(path, text))), 1)
+            else:
+                self.assertEqual(mine, chosen)
+                self.assertIn(mine, frames_of(wire.Capture(path)).values())
+        self.assertEqual(len(set(filters.values())), len(shown(path)))
+
+    def check_rpcs(self, path, filters):
+        """A filter chooses the frames of one RPC: its Call, its Reply, and what moves its chunks; and
+        each of them offers it."""
+        of_rpc = parts(path)
+        told = rpcs(path)
+        self.assertGreater(len(told), 20)
+        self.assertLessEqual(set(told), set(of_rpc))
+        self.assertEqual(set(filters), set.union(*of_rpc.values()))
+        for frame, text in filters.items():
+            connection, xid = FORM.fullmatch(text).groups()
+            self.assertIn(frame, of_rpc[int(connection), int(xid, 16)])
+        for key, frames in told.items():
+            self.assertLessEqual(frames, of_rpc[key])
+        most = max(of_rpc, key=lambda key: len(of_rpc[key]))
+        text = next(text for text in filters.values()
+                    if f'== {most[0]} ' in text and f'0x{most[1]:08x}' in text)
+        self.assertEqual({int(frame[0]) for frame, in host.fields(path, 'frame.number', where=text, passes=2)},
+                         of_rpc[most])
 
 
 if __name__ == '__main__':

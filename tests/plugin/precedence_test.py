@@ -59,7 +59,7 @@ class PrecedenceTest(host.PluginTest):
         pcap.write(path, [packet._replace(data=data, length=len(data)) for packet in packets
                           for data in (snap(packet.data),)], link)
         ours, builtin = self.counts(path)
-        alone = len(host.run('-r', path, '-2', '-Y', 'rpcordma', plugin=False)[0].splitlines())
+        alone = len(host.run('-r', path, '-2', '-Y', BUILTIN, plugin=False)[0].splitlines())
         self.assertEqual(ours, 0)
         self.assertGreater(alone, 100)
         self.assertEqual(builtin, alone)
