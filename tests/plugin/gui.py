@@ -27,6 +27,8 @@ SHOTS = (
     ('chunks', [], 'Chunks', (*MENU, 'Return')),
     ('times', [], 'Service response time', (*MENU, 'Down', 'Down', 'Down', 'Return')),
     ('graph', ['-z', 'io,stat'], 'I/O Graphs', ()),
+    ('filter', ['-g', FRAME, '-Y', 'rpcrdma.credits.in_flight > 0'], 'capture.pcap', ()),
+    ('decode-as', ['-g', FRAME, '-d', 'rpcrdma.qpn==17,rpcrdma'], 'Decode As', ('ctrl+shift+u',)),
 )
 
 
