@@ -5,6 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#ifdef RPCRDMA_CAPTURE_PROGRAM
+#include <grp.h>
+#include <sys/stat.h>
+#endif
 
 #include "source/privilege.h"
 #include "source/sandbox.h"
@@ -111,17 +115,36 @@ void device_clear(struct device *device)
     free(device->filter);
 }
 
-void device_no_permission(const char *name, char *error, size_t size)
+/* What somebody who may not capture can do about it. */
+static void advise(char *text, size_t size)
 {
     char program[256];
     ssize_t n = readlink("/proc/self/exe", program, sizeof(program) - 1);
+#ifdef RPCRDMA_CAPTURE_PROGRAM /* a package's: not the administrator's to give capabilities to */
+    struct stat other;
+    struct group *group = NULL;
 
+    if (stat(RPCRDMA_CAPTURE_PROGRAM, &other) == 0) {
+        group = other.st_gid != 0 ? getgrgid(other.st_gid) : NULL;
+        if (group)
+            snprintf(text, size, ", or as a member of the group %s", group->gr_name);
+        else
+            snprintf(text, size, "; the package's documentation says how a group may");
+        return;
+    }
+#endif
     if (n > 0)
         program[n] = '\0';
-    snprintf(error, size,
-             "%s%sno permission to capture; run it as root, or once: "
-             "sudo setcap cap_net_raw+ep %s",
-             name ? name : "", name ? ": " : "", n > 0 ? program : "rpcrdma");
+    snprintf(text, size, ", or once: sudo setcap cap_net_raw+ep %s", n > 0 ? program : "rpcrdma");
+}
+
+void device_no_permission(const char *name, char *error, size_t size)
+{
+    char advice[300];
+
+    advise(advice, sizeof(advice));
+    snprintf(error, size, "%s%sno permission to capture; run it as root%s", name ? name : "",
+             name ? ": " : "", advice);
 }
 
 #ifndef HAVE_PCAP

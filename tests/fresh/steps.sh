@@ -3,13 +3,13 @@
 # steps.sh WHO: what fresh.sh runs inside of a new system: as root, as an ordinary user who may sudo, or by
 # hand: gcc and cmake alone first, then what docs/building.md prints. Prints "FRESH step result seconds".
 # A step that fails is told, and the others follow where they can. RPCRDMA_STEPS names fewer: demo readme
-# check install uninstall package; bare hand. RPCRDMA_TESTS leaves tests out of check and hand: those
+# check install uninstall package rpm; bare hand. RPCRDMA_TESTS leaves tests out of check and hand: those
 # whose names do not match.
 set -eu
 who=$1
 case $who in
 hand) all="bare hand" ;;
-*) all="demo readme check install uninstall package" ;;
+*) all="demo readme check install uninstall package rpm" ;;
 esac
 steps=${RPCRDMA_STEPS:-$all}
 
@@ -118,15 +118,21 @@ for one in $steps; do
         step package "DEB_BUILD_OPTIONS=nocheck scripts/package >build/package.log 2>&1 || { tail -n 60 build/package.log; false; }
             $sudo env DEBIAN_FRONTEND=noninteractive apt-get -qq -y --no-install-recommends install ./build/deb/*.deb tshark
             $(installed)
-            for test in decode plugin library; do
-                mkdir -p build/autopkgtest
-                AUTOPKGTEST_TMP=\$PWD/build/autopkgtest debian/tests/\$test
-            done
+            $sudo env DEBIAN_FRONTEND=noninteractive apt-get -qq -y --no-install-recommends install autopkgtest
+            $sudo autopkgtest --no-built-binaries . -- null
             echo 'rpcrdma rpcrdma/capture boolean true' | $sudo debconf-set-selections
             $sudo env DEBIAN_FRONTEND=noninteractive dpkg-reconfigure rpcrdma
             ls -l /usr/libexec/rpcrdma/rpcrdma-capture
-            $sudo getcap /usr/libexec/rpcrdma/rpcrdma-capture | grep cap_net_raw"
+            $sudo getcap /usr/libexec/rpcrdma/rpcrdma-capture | grep cap_net_raw
+            $sudo useradd --create-home --groups wireshark member
+            $sudo useradd --create-home outsider
+            $sudo su -l member -c 'rpcrdma capture -i lo -a duration:1 -w capture.pcapng && [ -s capture.pcapng ]'
+            if $sudo su -l outsider -c 'rpcrdma capture -i lo -a duration:1 -w capture.pcapng' 2>build/refused; then false; fi
+            grep 'member of the group wireshark' build/refused
+            $sudo apt-get -qq -y purge rpcrdma librpcrdma1 librpcrdma-dev wireshark-plugin-rpcrdma
+            ! find /usr /etc /var/lib/dpkg/info -name '*rpcrdma*' | grep ."
         ;;
+    rpm) step rpm "scripts/package rpm >build/rpm.log 2>&1 || { tail -n 60 build/rpm.log; false; }; tail -n 12 build/rpm.log" ;;
     esac
 done
 [ -z "$failed" ]
