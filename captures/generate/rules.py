@@ -15,6 +15,7 @@ import rules_header  # noqa: F401 pylint: disable=unused-import
 import rules_nfs4  # noqa: F401 pylint: disable=unused-import
 import rules_packet  # noqa: F401 pylint: disable=unused-import
 import rules_rpc  # noqa: F401 pylint: disable=unused-import
+import rules_transport  # noqa: F401 pylint: disable=unused-import
 # pylint: disable=wrong-import-order
 import pcap
 

@@ -70,6 +70,9 @@ struct rpcrdma_path {
     uint64_t congestion_marks;   /* ECN: congestion experienced */
     uint64_t dscp;               /* a bit per code point */
     uint64_t zero_windows;       /* TCP: its receiver said that it had no room */
+    uint64_t different; /* sent again with other bytes, where that shows: Sends, RETHs */
+    /* the first frame of each; 0: there is none */
+    uint64_t nak_frame[RPCRDMA_NAKS], retransmitted_frame, timeout_frame, different_frame;
     uint32_t path_mtu;           /* largest payload of a packet, bytes */
 };
 

@@ -105,6 +105,8 @@ static void finish(struct rpcrdma_flow *flow, struct flow_conn *conn, bool ended
     give_out(flow, conn);
     if (pub->number != 0) {
         flow_message_flush(flow->messages, true); /* its messages come before its end */
+        flow_life_end(flow, conn);
+        flow_transport_findings(flow, conn);
         if (flow->rpcs)
             flow_rpc_close(flow->rpcs, conn);
         if (flow->credits)
@@ -193,6 +195,8 @@ RPCRDMA_HOT static void deliver_op(struct rpcrdma_flow *flow, struct flow_conn *
         break;
     case RPCRDMA_OP_NAK:
     case RPCRDMA_OP_TERMINATE:
+        if (op->kind == RPCRDMA_OP_TERMINATE)
+            flow_conn_ended(flow->conns, conn, RPCRDMA_ENDED_TERMINATED, sender);
         if (flow->rpcs)
             flow_rpc_nak(flow->rpcs, conn, sender, op);
         if (flow->credits)
@@ -470,8 +474,10 @@ static void set_up(struct rpcrdma_flow *flow, const struct rpcrdma_op *op)
         conn = flow_setup(flow->conns, op);
     } while (!conn && flow_conns_lacked_memory(flow->conns) && make_room(flow, BOTH));
     reap(flow);
-    if (conn)
+    if (conn) {
+        flow_life_set_up(flow, conn, (enum rpcrdma_op_kind)op->kind);
         drain(flow, conn);
+    }
 }
 
 RPCRDMA_HOT bool rpcrdma_flow_op(struct rpcrdma_flow *flow, const struct rpcrdma_op *op)

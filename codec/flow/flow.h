@@ -17,6 +17,7 @@
 #include "finding.h"
 #include "flow/credit.h"
 #include "flow/delivery.h"
+#include "flow/life.h"
 #include "op.h"
 #include "wire/dialect.h"
 #include "wire/message.h"
@@ -74,6 +75,10 @@ struct rpcrdma_connection {
     int64_t first_time_ns, last_time_ns;
     uint64_t messages;
     bool established, closed, rejected;
+    struct rpcrdma_life life;
+    /* config.delivery: what was sent towards each end. Valid during the sink's call that tells the
+     * connection's end; NULL before, and where nothing was followed */
+    const struct rpcrdma_path *path[2];
     uint64_t
         stream[2]; /* names what is sent towards each end: the same before and after its peer is
                     * known, never used again when a QP number is. 0: nothing was sent yet */

@@ -16,6 +16,7 @@ struct rpcrdma_flow {
     struct flow_credits *credits; /* NULL: not asked for */
     bool overfull; /* the connection in hand keeps as much as it may: its gaps are given up */
     bool said_limit;
+    int64_t storm_ns; /* when connections were last told to come and go */
 };
 
 /* follow.c: packets and answers -> delivery/; and whose Reply was delivered with them */
@@ -23,5 +24,12 @@ void flow_follow_request(struct rpcrdma_flow *flow, struct flow_direction *dir,
                          const struct rpcrdma_op *op);
 void flow_follow_answer(struct rpcrdma_flow *flow, struct flow_direction *dir,
                         const struct rpcrdma_op *op);
+
+/* life.c: a message that set the connection up; what is known of its end by now */
+void flow_life_set_up(struct rpcrdma_flow *flow, struct flow_conn *conn,
+                      enum rpcrdma_op_kind kind);
+void flow_life_end(struct rpcrdma_flow *flow, struct flow_conn *conn);
+/* transport.c: what is found of its packets; at its end, after flow_life_end */
+void flow_transport_findings(struct rpcrdma_flow *flow, struct flow_conn *conn);
 
 #endif

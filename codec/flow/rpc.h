@@ -123,6 +123,11 @@ struct rpcrdma_transaction {
     uint32_t segments;  /* that the Call offers, in all chunks */
     bool complete;      /* the whole Call and the whole Reply passed on the wire */
     bool retransmitted; /* the Call was sent before */
+    /* where it was sent first, of all connections seen: the same for all sendings of a Call. 0: not
+     * on another connection */
+    uint32_t original_connection;
+    uint64_t original_frame;
+    int64_t original_time_ns;
     bool error;         /* answered by an RDMA error, not by a Reply */
     bool has_credits;
     uint32_t credits_granted;

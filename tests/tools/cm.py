@@ -99,3 +99,8 @@ def dreq(local_id, remote_id, remote_qpn):
 
 def drep(local_id, remote_id):
     return _mad(DREP, remote_id, struct.pack('>II', local_id, remote_id))
+
+
+def rej(local_id, remote_id, reason):
+    """12.6.7: what is rejected is a REQ."""
+    return _mad(REJ, remote_id, struct.pack('>IIBBH', local_id, remote_id, 0, 0, reason))

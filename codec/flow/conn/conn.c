@@ -43,6 +43,7 @@ struct flow_conn *conn_new(struct flow_conns *conns, uint8_t carrier)
     conn->id = ++context->ids;
     conn->checked_ns = INT64_MIN;
     conn->pub.carrier = (enum rpcrdma_carrier)carrier;
+    conn->pub.life.ended_by = -1;
     conn->pub.first_frame = conn->pub.last_frame = context->frame;
     conn->pub.first_time_ns = conn->pub.last_time_ns = context->time_ns;
     flow_conn_default_properties(conn);
@@ -250,6 +251,11 @@ struct flow_conn *flow_conns_oldest(const struct flow_conns *conns)
 struct flow_conn *flow_conn_newer(const struct flow_conn *conn)
 {
     return conn->newer;
+}
+
+struct flow_conn *flow_conn_older(const struct flow_conn *conn)
+{
+    return conn->older;
 }
 
 void flow_conn_free(struct flow_conns *conns, struct flow_conn *conn)

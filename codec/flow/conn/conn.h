@@ -41,7 +41,8 @@ void flow_conns_free(struct flow_conns *conns);
 
 /*
  * What is known of a connection. Of the public struct the stage of messages may set version,
- * dialect, dialects, established and messages, and properties by flow_conn_announce.
+ * dialect, dialects, established and messages, and properties by flow_conn_announce; the pump may
+ * set path, and what of life needs other stages.
  */
 struct rpcrdma_connection *flow_conn_public(struct flow_conn *conn);
 const struct rpcrdma_connection *flow_conn_public_const(const struct flow_conn *conn);
@@ -63,6 +64,9 @@ uint64_t flow_conn_set_up_frame(const struct flow_conn *conn, int end);
 bool flow_conn_heard_from(const struct flow_conn *conn, int end);
 /* When it was disconnected. False: it was not. */
 bool flow_conn_closed_at(const struct flow_conn *conn, uint64_t *frame, int64_t *time_ns);
+/* What ends it was seen, sent by end `by`: the first counts. */
+void flow_conn_ended(struct flow_conns *conns, struct flow_conn *conn, enum rpcrdma_ended how,
+                     int by);
 /* Zeroed memory of the stage of messages; a slot of another stage, NULL until it is set. */
 void *flow_conn_above(struct flow_conn *conn);
 void **flow_conn_slot(struct flow_conn *conn, enum flow_stage_slot slot);
@@ -172,6 +176,7 @@ uint64_t flow_admission_oldest(struct flow_conns *conns);
  * go when memory is short. NULL: none. */
 struct flow_conn *flow_conns_oldest(const struct flow_conns *conns);
 struct flow_conn *flow_conn_newer(const struct flow_conn *conn);
+struct flow_conn *flow_conn_older(const struct flow_conn *conn);
 struct flow_conn *flow_conn_overdue(struct flow_conns *conns, struct flow_conn **into,
                                     bool *swapped);
 struct flow_conn *flow_conn_victim(struct flow_conns *conns);

@@ -33,6 +33,17 @@ static void merge(struct flow_conns *conns, struct flow_conn *into, struct flow_
                 into->waiting |= i == 0 ? FLOW_WAIT_GAP0 : FLOW_WAIT_GAP1;
         }
     }
+    if (to->life.requests == 0 && from->pub.life.requests > 0) {
+        to->life.requests = from->pub.life.requests;
+        to->life.previous = from->pub.life.previous;
+        to->life.down_since_ns = from->pub.life.down_since_ns;
+    }
+    if (to->life.established_frame == 0) {
+        to->life.established_frame = from->pub.life.established_frame;
+        to->life.established_ns = from->pub.life.established_ns;
+        to->life.has_down = from->pub.life.has_down;
+        to->life.down_ns = from->pub.life.down_ns;
+    }
     if (from->pub.first_frame < to->first_frame) {
         to->first_frame = from->pub.first_frame;
         to->first_time_ns = from->pub.first_time_ns;

@@ -123,6 +123,12 @@ static void set_class(struct flow_conns *conns, struct flow_conn *conn, enum con
         flow_conn_number(conns, conn);
 }
 
+static void established(struct flow_conns *conns, struct flow_conn *conn)
+{
+    conn->pub.life.established_frame = conns->context->frame;
+    conn->pub.life.established_ns = conns->context->time_ns;
+}
+
 static void start(struct flow_conn *conn, int end)
 {
     if (conn->dir[end] && conn->has_start_psn[end])
@@ -141,8 +147,10 @@ static struct flow_conn *request(struct flow_conns *conns, const struct rpcrdma_
     struct flow_conn *conn = by_comm_id(conns, &op->src, &op->dst, c->local_comm_id);
     struct flow_direction *dir = NULL;
 
-    if (conn)
+    if (conn) {
+        conn->pub.life.requests++;
         return NULL; /* sent again */
+    }
     if (c->qpn != 0) {
         dir = fresh_direction(conns, op, c->qpn);
         if (!dir)
@@ -152,6 +160,7 @@ static struct flow_conn *request(struct flow_conns *conns, const struct rpcrdma_
     if (!conn)
         return NULL;
     conn->by_cm = true;
+    conn->pub.life.requests = 1;
     conn->pub.end[0].address = op->src;
     conn->pub.end[1].address = op->dst;
     conn->comm_id[0] = c->local_comm_id;
@@ -212,6 +221,7 @@ static struct flow_conn *accept(struct flow_conns *conns, const struct rpcrdma_o
         conn_pair_half_open(conns, conn, false);
     }
     flow_conn_touch(conns, conn);
+    established(conns, conn);
     conn->accepted = true;
     conn->comm_id[1] = c->local_comm_id;
     conn->has_comm_id[1] = true;
@@ -275,8 +285,12 @@ static struct flow_conn *mpa(struct flow_conns *conns, const struct rpcrdma_op *
     conn_private_data(conn, 1 - dir->index, op);
     if (conn->pub.has_private_data[1 - dir->index])
         conn_accept(conns, conn);
-    if (op->kind == RPCRDMA_OP_ACCEPT)
+    if (op->kind == RPCRDMA_OP_CONNECT)
+        conn->pub.life.requests++;
+    if (op->kind == RPCRDMA_OP_ACCEPT) {
         conn->accepted = conn->pub.established = true;
+        established(conns, conn);
+    }
     return conn;
 }
 
@@ -288,6 +302,34 @@ static void end_of(struct flow_conns *conns, const struct rpcrdma_op *op, struct
     conn_closed(conns, conn);
 }
 
+void flow_conn_ended(struct flow_conns *conns, struct flow_conn *conn, enum rpcrdma_ended how,
+                     int by)
+{
+    struct rpcrdma_life *life = &conn->pub.life;
+
+    if (life->ended != RPCRDMA_ENDED_NOT)
+        return;
+    life->ended = how;
+    life->ended_by = by;
+    life->ended_frame = conns->context->frame;
+    life->ended_ns = conns->context->time_ns;
+}
+
+/* A DREP names no QP: its sender was asked to disconnect. */
+static void cm_end(struct flow_conns *conns, const struct rpcrdma_op *op, struct flow_conn *conn,
+                   int sender)
+{
+    bool asked = op->kind == RPCRDMA_OP_DISCONNECT && op->connect->remote_qpn == 0;
+
+    flow_conn_ended(conns, conn,
+                    op->kind == RPCRDMA_OP_REJECT ? RPCRDMA_ENDED_REJECTED
+                                                  : RPCRDMA_ENDED_DISCONNECTED,
+                    asked ? 1 - sender : sender);
+    if (op->kind == RPCRDMA_OP_REJECT)
+        conn->pub.life.reject_reason = op->connect->reason;
+    end_of(conns, op, conn);
+}
+
 static void tcp_end(struct flow_conns *conns, const struct rpcrdma_op *op)
 {
     struct flow_path path = flow_path_of(op);
@@ -295,6 +337,11 @@ static void tcp_end(struct flow_conns *conns, const struct rpcrdma_op *op)
 
     if (!dir || !dir->conn)
         return;
+    flow_conn_ended(conns, dir->conn,
+                    op->kind == RPCRDMA_OP_REJECT  ? RPCRDMA_ENDED_REJECTED
+                    : op->kind == RPCRDMA_OP_RESET ? RPCRDMA_ENDED_RESET
+                                                   : RPCRDMA_ENDED_CLOSED,
+                    1 - dir->index);
     /* a FIN closes one direction; the other may still carry messages */
     dir->conn->fin[dir->index] = true;
     if (op->kind != RPCRDMA_OP_DISCONNECT || dir->conn->fin[1 - dir->index])
@@ -372,13 +419,14 @@ struct flow_conn *flow_setup(struct flow_conns *conns, const struct rpcrdma_op *
         conn = find(conns, op, &sender);
         if (conn) {
             flow_conn_touch(conns, conn);
+            established(conns, conn);
             conn->pub.established = true;
         }
         return conn;
     default:
         conn = find(conns, op, &sender);
         if (conn)
-            end_of(conns, op, conn);
+            cm_end(conns, op, conn, sender);
         return NULL;
     }
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "flow/delivery/transmission.h"
+#include "flow/life.h"
 
 struct flow_delivery *flow_delivery_new(struct flow_memory *memory)
 {
@@ -50,6 +51,22 @@ bool flow_delivery_find(const struct flow_delivery *d, bool psn, uint32_t first,
         out->state = RPCRDMA_NOT_DELIVERED;
     }
     return true;
+}
+
+void flow_delivery_silence(const struct flow_delivery *d, struct rpcrdma_silence *silence)
+{
+    const struct transmission *t = transmission_pending(d);
+
+    *silence = (struct rpcrdma_silence){0};
+    if (!t || !d->answered || t->delivered || t->times < 2)
+        return;
+    silence->transmissions = t->times;
+    silence->since_ns = t->first_ns;
+}
+
+bool flow_delivery_not_ready(const struct flow_delivery *d)
+{
+    return d->naked && d->not_ready;
 }
 
 void flow_delivery_end(struct flow_delivery *d)

@@ -49,6 +49,13 @@ bool flow_delivery_segment(struct flow_memory *memory, struct flow_delivery *d,
 bool flow_delivery_find(const struct flow_delivery *d, bool psn, uint32_t first, uint32_t last,
                         struct rpcrdma_delivery *out);
 
+/* What was sent again and again and not answered since. */
+struct rpcrdma_silence;
+void flow_delivery_silence(const struct flow_delivery *d, struct rpcrdma_silence *silence);
+
+/* The last word of the receiver was an RNR Nak, and nothing was sent again for it. */
+bool flow_delivery_not_ready(const struct flow_delivery *d);
+
 /* Nothing more will come: what was sent in vain counts as not delivered from now on. */
 void flow_delivery_end(struct flow_delivery *d);
 

@@ -19,11 +19,14 @@ static bool useful(const struct flow_delivery *d)
     return d->id_known && !d->id_useless;
 }
 
-bool origin_twice(struct flow_delivery *d, uint8_t kind, uint32_t seq, uint16_t id, int64_t time_ns)
+bool origin_twice(struct flow_delivery *d, uint8_t kind, uint32_t seq, uint16_t id, int64_t time_ns,
+                  uint32_t digest, uint64_t frame)
 {
     struct recent *r = slot(d, seq);
     bool same = r->set && r->seq == seq && r->kind == kind;
 
+    if (same && digest != r->digest && digest != 0 && r->digest != 0 && d->path.different++ == 0)
+        d->path.different_frame = frame;
     if (same && !useful(d)) {
         same = !d->naked && time_ns - r->time_ns < SOON_NS && r->id == id;
     } else if (same) {
@@ -35,7 +38,7 @@ bool origin_twice(struct flow_delivery *d, uint8_t kind, uint32_t seq, uint16_t 
         d->path.duplicated++;
         return true;
     }
-    *r = (struct recent){seq, id, kind, true, time_ns};
+    *r = (struct recent){seq, id, kind, true, digest, time_ns};
     return false;
 }
 

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "flow/delivery/transmission.h"
 
+#include <string.h>
+
 /*
  * Requests of a reliable connection and what answers them: IBTA volume 1 section 9.7. A responder
  * takes requests in the order of their PSNs. An Ack for one acknowledges all before it, a response
@@ -80,7 +82,8 @@ static void again(struct flow_delivery *d, const struct rpcrdma_op *op, uint64_t
     struct transmission *t = transmission_at(d, at);
     bool begins = !d->repeating || at < d->repeated;
 
-    d->path.retransmitted++;
+    if (d->path.retransmitted++ == 0)
+        d->path.retransmitted_frame = op->frame;
     d->path.retransmitted_bytes += op->len;
     d->repeating = true;
     d->repeated = at + 1;
@@ -89,7 +92,8 @@ static void again(struct flow_delivery *d, const struct rpcrdma_op *op, uint64_t
         d->recovery.response =
             !d->naked && op->kind == RPCRDMA_OP_READ_REQUEST && t && t->delivered;
         if (!d->naked && d->sent_ns != 0 && op->time_ns - d->sent_ns > SOON_NS) {
-            d->path.timeouts++;
+            if (d->path.timeouts++ == 0)
+                d->path.timeout_frame = op->frame;
             d->path.timeout_ns += op->time_ns - d->sent_ns;
         }
         d->naked = false;
@@ -141,6 +145,26 @@ static void count(struct flow_delivery *d, const struct rpcrdma_op *op)
     d->path.dscp |= UINT64_C(1) << (op->traffic_class >> 2);
 }
 
+/* Of what is told apart when it is sent again: a Send's ends, which are read anyway, and where an
+ * RDMA operation goes. 0: not known. */
+static uint32_t digest(const struct rpcrdma_op *op)
+{
+    uint64_t hash = (uint64_t)op->rkey << 32 ^ op->remote_address ^ (uint64_t)op->length << 20;
+    uint64_t word[4];
+
+    if (op->flags & RPCRDMA_OP_TRUNCATED)
+        return 0;
+    if (op->kind == RPCRDMA_OP_SEND && op->caplen >= sizeof(word)) {
+        memcpy(word, op->data, sizeof(word));
+        hash ^= word[0] * 3 ^ word[1] * 5 ^ word[2] * 7 ^ word[3] * 11;
+        hash *= UINT64_C(0x9e3779b97f4a7c15);
+        memcpy(word, op->data + op->caplen - sizeof(word[0]), sizeof(word[0]));
+        hash ^= word[0];
+    }
+    hash = (hash ^ op->len) * UINT64_C(0x9e3779b97f4a7c15);
+    return (uint32_t)(hash >> 32) | 1;
+}
+
 void flow_delivery_request(struct flow_memory *memory, struct flow_delivery *d,
                            const struct rpcrdma_op *op, uint32_t packets)
 {
@@ -149,7 +173,7 @@ void flow_delivery_request(struct flow_memory *memory, struct flow_delivery *d,
     count(d, op);
     if (!d->started)
         start(d, op->seq);
-    if (origin_twice(d, op->kind, op->seq, op->ip_id, op->time_ns))
+    if (origin_twice(d, op->kind, op->seq, op->ip_id, op->time_ns, digest(op), op->frame))
         return;
     at = position(d, op->seq);
     if (at > d->next + ANOTHER_QP || at + ANOTHER_QP < d->next) {
@@ -173,9 +197,11 @@ void flow_delivery_request(struct flow_memory *memory, struct flow_delivery *d,
 static void nak(struct flow_delivery *d, const struct rpcrdma_op *op, uint64_t at)
 {
     struct transmission *t;
+    int kind = op->nak < RPCRDMA_NAKS ? op->nak : RPCRDMA_NAK_OTHER;
     bool known = d->naked && d->nak_at == at;
 
-    d->path.naks[op->nak < RPCRDMA_NAKS ? op->nak : RPCRDMA_NAK_OTHER]++;
+    if (d->path.naks[kind]++ == 0)
+        d->path.nak_frame[kind] = op->frame;
     if (op->nak == RPCRDMA_NAK_RNR)
         d->path.rnr_timer = op->rnr_timer;
     d->naked = true;
@@ -198,7 +224,8 @@ static void response(struct flow_delivery *d, struct flow_delivery *back,
 {
     if (at < d->answer_next) {
         if (back) {
-            back->path.retransmitted++;
+            if (back->path.retransmitted++ == 0)
+                back->path.retransmitted_frame = op->frame;
             back->path.retransmitted_bytes += op->len;
         }
         return;
@@ -213,7 +240,7 @@ bool flow_delivery_answer(struct flow_delivery *d, struct flow_delivery *back,
 
     if (back) {
         count(back, op);
-        if (origin_twice(back, op->kind, op->seq, op->ip_id, op->time_ns))
+        if (origin_twice(back, op->kind, op->seq, op->ip_id, op->time_ns, 0, op->frame))
             return false;
         origin_note(back, op->ip_id);
     }

@@ -21,10 +21,12 @@ static void again(struct flow_delivery *d, const struct rpcrdma_tcp_segment *seg
     uint64_t last = first + segment->len - 1;
     bool begins = !d->repeating || first < d->repeated;
 
-    d->path.retransmitted++;
+    if (d->path.retransmitted++ == 0)
+        d->path.retransmitted_frame = segment->frame;
     d->path.retransmitted_bytes += segment->len;
     if (begins && d->sent_ns != 0 && segment->time_ns - d->sent_ns > SILENCE_NS) {
-        d->path.timeouts++;
+        if (d->path.timeouts++ == 0)
+            d->path.timeout_frame = segment->frame;
         d->path.timeout_ns += segment->time_ns - d->sent_ns;
     }
     d->repeating = true;
@@ -66,7 +68,7 @@ static void data(struct flow_memory *memory, struct flow_delivery *d,
         d->next = (UINT64_C(1) << 33) + segment->seq;
         d->through = d->next;
     }
-    if (origin_twice(d, SEGMENT_KIND, segment->seq, segment->ip_id, segment->time_ns))
+    if (origin_twice(d, SEGMENT_KIND, segment->seq, segment->ip_id, segment->time_ns, 0, segment->frame))
         return;
     first = position(d, segment->seq);
     end = first + segment->len;

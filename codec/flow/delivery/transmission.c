@@ -15,6 +15,11 @@ struct transmission *transmission_newest(const struct flow_delivery *d)
     return d->count > 0 ? record(d, d->count - 1) : NULL;
 }
 
+struct transmission *transmission_pending(const struct flow_delivery *d)
+{
+    return d->pending < d->count ? record(d, d->pending) : NULL;
+}
+
 static void grow(struct flow_memory *memory, struct flow_delivery *d)
 {
     uint32_t size = d->size ? d->size * 2 : RECORDS_FIRST;

@@ -42,6 +42,7 @@ struct recent {
     uint16_t id;
     uint8_t kind;
     bool set;
+    uint32_t digest; /* of its bytes; 0: not known */
     int64_t time_ns;
 };
 
@@ -83,6 +84,8 @@ struct transmission *transmission_add(struct flow_memory *memory, struct flow_de
 /* The record that holds this position; NULL: none. */
 struct transmission *transmission_at(const struct flow_delivery *d, uint64_t at);
 struct transmission *transmission_newest(const struct flow_delivery *d);
+/* The oldest that was not answered; NULL: none. */
+struct transmission *transmission_pending(const struct flow_delivery *d);
 /* [first, first + count) is missing. */
 void transmission_hole(struct flow_delivery *d, uint64_t first, uint64_t count, int64_t time_ns);
 /* Takes that out of what is missing. False: `first` is not. *found_ns: when it was found to be. */
@@ -96,7 +99,7 @@ bool transmission_answered(struct flow_delivery *d, uint64_t last, uint64_t fram
 enum origin { ORIGIN_AGAIN, ORIGIN_LATE };
 /* The same packet that passed a moment ago? Counts it, and remembers the packet. */
 bool origin_twice(struct flow_delivery *d, uint8_t kind, uint32_t seq, uint16_t id,
-                  int64_t time_ns);
+                  int64_t time_ns, uint32_t digest, uint64_t frame);
 /* A packet that fills a hole (found_ns: when that was found), or repeats what passed. */
 enum origin origin_behind(const struct flow_delivery *d, uint16_t id, bool fills, int64_t found_ns,
                           int64_t time_ns);

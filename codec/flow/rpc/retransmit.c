@@ -3,9 +3,10 @@
 
 /*
  * After a reconnect a client sends its outstanding Calls again, with the XIDs they had (RFC 5531
- * section 9). A Call is one of those when it came on a connection that was opened after the first
- * sending, between the same hosts, and that one was not answered; or only when its connection had
- * ended already, and nobody took the Reply any more. Entries are overwritten, never searched for.
+ * section 9); also those that were answered, where the Reply did not reach it. A Call is one of
+ * those when it came on a connection that was opened after the first sending, between the same
+ * hosts, and calls the same procedure with a Payload stream of the same length. Entries are
+ * overwritten, never searched for.
  */
 
 static uint64_t load64(const uint8_t *p)
@@ -35,40 +36,61 @@ static struct rpc_retransmit *entry(struct flow_rpcs *rpcs, uint64_t key)
     return rpcs->again ? &rpcs->again[key & (RPC_RETRANSMIT - 1)] : NULL;
 }
 
-bool rpc_retransmit_seen(struct flow_rpcs *rpcs, const struct rpc_transaction *t, uint64_t *frame,
-                         uint32_t *connection)
+/* What a Call sent again has in common with the first, whatever chunks it offers. */
+static uint64_t kind_of(const struct flow_message *m)
 {
-    uint64_t key = again_key(t);
-    const struct rpc_retransmit *e = entry(rpcs, key);
+    const struct rpcrdma_rpc *rpc = m->message->rpc;
+    uint64_t kind = m->message->message->payload.len;
 
-    if (!e || e->connection == 0 || e->key != key ||
-        e->connection == flow_conn_public_const(t->conn)->number ||
-        e->frame >= flow_conn_public_const(t->conn)->first_frame)
-        return false;
-    *frame = e->frame;
-    *connection = e->connection;
-    return true;
+    if (rpc && rpc->present & RPCRDMA_RPC_HAS_PROGRAM)
+        kind = flow_hash2(kind, flow_hash2((uint64_t)rpc->program << 32 | rpc->version,
+                                           rpc->procedure));
+    return kind;
 }
 
-void rpc_retransmit_note(struct flow_rpcs *rpcs, const struct rpc_transaction *t)
+bool rpc_retransmit_note(struct flow_rpcs *rpcs, struct rpc_transaction *t,
+                         const struct flow_message *m, uint64_t *frame, uint32_t *connection)
 {
-    uint64_t key = again_key(t);
+    const struct rpcrdma_connection *c = flow_conn_public_const(t->conn);
+    uint64_t key = again_key(t), kind = kind_of(m);
+    struct rpc_retransmit *e;
 
     if (!rpcs->again)
         rpcs->again = flow_alloc(&rpcs->context->memory, RPC_RETRANSMIT * sizeof(*rpcs->again));
-    if (rpcs->again)
-        *entry(rpcs, key) =
-            (struct rpc_retransmit){.key = key,
-                                    .frame = t->pub.call_frame,
-                                    .connection = flow_conn_public_const(t->conn)->number};
+    e = entry(rpcs, key);
+    if (!e)
+        return false;
+    if (e->connection == 0 || e->key != key || e->kind != kind || e->connection == c->number ||
+        e->frame >= c->first_frame) {
+        *e = (struct rpc_retransmit){.key = key,
+                                     .kind = kind,
+                                     .frame = t->pub.call_frame,
+                                     .first_frame = t->pub.call_frame,
+                                     .first_time_ns = t->pub.call_time_ns,
+                                     .connection = c->number,
+                                     .first_connection = c->number,
+                                     .transmissions = 1};
+        return false;
+    }
+    *frame = e->frame;
+    *connection = e->connection;
+    t->pub.original_connection = e->first_connection;
+    t->pub.original_frame = e->first_frame;
+    t->pub.original_time_ns = e->first_time_ns;
+    e->frame = t->pub.call_frame;
+    e->connection = c->number;
+    e->transmissions++;
+    return true;
 }
 
-void rpc_retransmit_answered(struct flow_rpcs *rpcs, const struct rpc_transaction *t)
+uint32_t rpc_retransmit_total(struct flow_rpcs *rpcs, const struct rpc_transaction *t, uint32_t own)
 {
     uint64_t key = again_key(t);
     struct rpc_retransmit *e = entry(rpcs, key);
+    uint64_t first = t->pub.original_frame ? t->pub.original_frame : t->pub.call_frame;
 
-    if (e && e->key == key && e->connection == flow_conn_public_const(t->conn)->number &&
-        !flow_conn_public_const(t->conn)->closed)
-        e->connection = 0;
+    if (!e || e->key != key || e->first_frame != first || own == 0)
+        return own;
+    e->transmissions += own - 1; /* one of them is in it */
+    return e->transmissions;
 }

@@ -56,12 +56,11 @@ static struct rpc_transaction *call_begin(struct flow_rpcs *rpcs, struct flow_co
     if (outstanding > 0)
         rpc_add_finding(rpcs, t, RPCRDMA_RULE_XID_OUTSTANDING, m->send->frame, NULL, xid,
                         outstanding, 0);
-    if (rpc_retransmit_seen(rpcs, t, &frame, &connection)) {
+    if (rpc_retransmit_note(rpcs, t, m, &frame, &connection)) {
         t->pub.retransmitted = true;
         rpc_add_finding(rpcs, t, RPCRDMA_RULE_RPC_AGAIN, m->send->frame, NULL, connection, frame,
                         0);
     }
-    rpc_retransmit_note(rpcs, t);
     return t;
 }
 

@@ -100,7 +100,6 @@ void rpc_reply(struct flow_rpcs *rpcs, struct flow_conn *conn, const struct flow
         return;
     }
     t->reply.open = false;
-    rpc_retransmit_answered(rpcs, t);
     t->open = false;
     if (msg->present & RPCRDMA_HAS_READ && msg->read.count > 0)
         t->reply.chunk_map = rpc_chunk_map_open(rpcs, t, m->sender, RPC_REPLY_READ, msg);
@@ -141,7 +140,6 @@ void rpc_error(struct flow_rpcs *rpcs, struct flow_conn *conn, const struct flow
         return;
     desc = rpcrdma_dialect_error(msg->dialect, msg->error.code);
     note_reply(rpcs, t, m);
-    rpc_retransmit_answered(rpcs, t);
     t->pub.error = true;
     rpc_add_finding(rpcs, t, RPCRDMA_RULE_RPC_ERROR, m->send->frame,
                     desc ? desc->name : "an error nobody knows", msg->error.code, 0, 0);

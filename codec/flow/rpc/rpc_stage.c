@@ -200,6 +200,7 @@ void flow_rpc_close(struct flow_rpcs *rpcs, struct flow_conn *conn)
 
     if (!c)
         return;
+    rpc_timing_end(conn);
     for (int caller = 0; caller < 2; caller++)
         while (c->oldest[caller])
             rpc_cut_short(rpcs, c->oldest[caller]);
@@ -213,6 +214,17 @@ void flow_rpc_close(struct flow_rpcs *rpcs, struct flow_conn *conn)
                                               .arg = {c->unknown_bytes, c->unknown_packets}});
     flow_release(&rpcs->context->memory, c, sizeof(*c));
     *flow_conn_slot(conn, FLOW_SLOT_RPC) = NULL;
+}
+
+uint32_t flow_rpc_outstanding(const struct flow_conn *conn)
+{
+    const struct rpc_conn *c = rpc_of(conn);
+    uint32_t n = 0;
+
+    for (int caller = 0; c && caller < 2; caller++)
+        for (const struct rpc_transaction *t = c->newest[caller]; t; t = t->older)
+            n += t->has_call && t->pub.reply_frame == 0;
+    return n;
 }
 
 struct flow_rpcs *flow_rpcs_new(struct flow_context *context)

@@ -185,9 +185,11 @@ struct rpc_conn {
 };
 
 struct rpc_retransmit {
-    uint64_t key;
-    uint64_t frame;
-    uint32_t connection; /* 0: free, or answered */
+    uint64_t key, kind;
+    uint64_t frame, first_frame; /* of the latest, and of the first sending */
+    int64_t first_time_ns;
+    uint32_t connection, first_connection; /* likewise; 0: free */
+    uint32_t transmissions;                /* on all of them, as far as they are over */
 };
 
 /* Runs of bytes. */
@@ -286,11 +288,12 @@ void rpc_reply_deliver(struct flow_rpcs *rpcs, struct rpc_transaction *t,
 /* Returned chunks' bytes that have not passed. */
 uint64_t rpc_reply_pending(const struct rpc_transaction *t, const struct rpcrdma_message *message);
 
-/* retransmit.c */
-bool rpc_retransmit_seen(struct flow_rpcs *rpcs, const struct rpc_transaction *t, uint64_t *frame,
-                         uint32_t *connection);
-void rpc_retransmit_note(struct flow_rpcs *rpcs, const struct rpc_transaction *t);
-void rpc_retransmit_answered(struct flow_rpcs *rpcs, const struct rpc_transaction *t);
+/* retransmit.c. Whether the Call was sent before, and where last. */
+bool rpc_retransmit_note(struct flow_rpcs *rpcs, struct rpc_transaction *t,
+                         const struct flow_message *m, uint64_t *frame, uint32_t *connection);
+/* How often its Call was sent on all connections so far; on this one `own` times. */
+uint32_t rpc_retransmit_total(struct flow_rpcs *rpcs, const struct rpc_transaction *t,
+                              uint32_t own);
 
 /* read_map.c. `ring`: how many requests flow/ keeps. */
 void rpc_read_map_add(struct flow_rpcs *rpcs, struct rpc_read_map *read_map, uint32_t ring,
@@ -340,6 +343,10 @@ void rpc_timing_reply(struct flow_rpcs *rpcs, struct rpc_transaction *t,
 void rpc_timing_data(struct flow_rpcs *rpcs, struct rpc_transaction *t, int64_t time_ns);
 /* Latency and phases, by what is known now. */
 void rpc_timing(struct flow_rpcs *rpcs, struct rpc_transaction *t);
+/* What is found of the way of its Call and Reply, after rpc_timing. */
+void rpc_timing_findings(struct flow_rpcs *rpcs, struct rpc_transaction *t);
+/* The connection was closed: what was not acknowledged was not delivered. */
+void rpc_timing_end(const struct flow_conn *conn);
 /* True: it waits for word of its Reply, and is given when that comes. */
 bool rpc_park(struct flow_rpcs *rpcs, struct rpc_transaction *t);
 /* Gives all that wait; for how the connection ended, what is not delivered never will be. */

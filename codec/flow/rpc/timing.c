@@ -171,7 +171,7 @@ void rpc_timing(struct flow_rpcs *rpcs, struct rpc_transaction *t)
     if (pub->call.state != RPCRDMA_DELIVERED)
         find(t, &t->call_place, &pub->call);
     find(t, &t->reply_place, &pub->reply);
-    pub->transmissions = pub->call.transmissions;
+    pub->transmissions = rpc_retransmit_total(rpcs, t, pub->call.transmissions);
     if (pub->call.first_time_ns != 0 && pub->call.first_time_ns < pub->call_time_ns)
         pub->call_time_ns = pub->call.first_time_ns;
     if (pub->reply.state == RPCRDMA_DELIVERED)
@@ -182,6 +182,23 @@ void rpc_timing(struct flow_rpcs *rpcs, struct rpc_transaction *t)
     pub->latency_ns = pub->has_latency ? pub->reply_time_ns - pub->call_time_ns : 0;
     if (pub->has_latency)
         phases(t);
+}
+
+void rpc_timing_findings(struct flow_rpcs *rpcs, struct rpc_transaction *t)
+{
+    const struct rpcrdma_transaction *pub = &t->pub;
+    const struct rpcrdma_delivery *call = &pub->call, *reply = &pub->reply;
+
+    if (reply->state == RPCRDMA_NOT_DELIVERED)
+        rpc_add_finding(rpcs, t, RPCRDMA_RULE_REPLY_UNDELIVERED, reply->last_frame, NULL,
+                        reply->transmissions, 0, 0);
+    if (!t->has_call || pub->reply_frame != 0)
+        return;
+    if (call->state == RPCRDMA_DELIVERED)
+        rpc_add_finding(rpcs, t, RPCRDMA_RULE_CALL_HELD, pub->call_frame, NULL, call->frame, 0, 0);
+    else if (call->state == RPCRDMA_NOT_DELIVERED)
+        rpc_add_finding(rpcs, t, RPCRDMA_RULE_CALL_UNDELIVERED, call->last_frame, NULL,
+                        call->transmissions, 0, 0);
 }
 
 static void unlink_parked(struct flow_rpcs *rpcs, struct rpc_transaction *t)
@@ -263,13 +280,17 @@ void flow_rpc_delivered(struct flow_rpcs *rpcs, struct flow_conn *conn)
         give_settled(rpcs, c);
 }
 
+void rpc_timing_end(const struct flow_conn *conn)
+{
+    for (int end = 0; flow_conn_public_const(conn)->closed && end < 2; end++)
+        if (towards(conn, end))
+            flow_delivery_end(towards(conn, end));
+}
+
 void rpc_unpark(struct flow_rpcs *rpcs, struct flow_conn *conn)
 {
     struct rpc_conn *c = rpc_of(conn);
 
-    for (int end = 0; flow_conn_public_const(conn)->closed && end < 2; end++)
-        if (towards(conn, end))
-            flow_delivery_end(towards(conn, end));
     while (c && c->parked_oldest) {
         struct rpc_transaction *t = c->parked_oldest;
 

@@ -148,6 +148,7 @@ void rpc_emit(struct flow_rpcs *rpcs, struct rpc_transaction *t)
     struct rpcrdma_transaction *pub = &t->pub;
 
     rpc_timing(rpcs, t);
+    rpc_timing_findings(rpcs, t);
     pub->connection = flow_conn_public_const(t->conn);
     pub->direction_known = pub->connection->role[pub->caller_end] != RPCRDMA_ROLE_UNKNOWN;
     pub->reverse = pub->connection->role[pub->caller_end] == RPCRDMA_ROLE_SERVER;

@@ -488,42 +488,6 @@ static void a_call_sent_again_on_a_new_connection(void **state)
     rpc_check_bytes(rpc_find(&rig, 60, RPCRDMA_DIRECTION_REPLY), &whole);
 }
 
-/* A Reply that passed after the connection had ended was taken by nobody: the Call is sent again.
- * After one that passed before, the XID is used again. */
-static void a_reply_after_the_end(void **state)
-{
-    (void)state;
-    for (int late = 0; late < 2; late++) {
-        const struct got_transaction *second = &rig.transaction[1];
-
-        rpc_rig_free(&rig);
-        rpc_rig_begin(&rig, NULL, true);
-        read_call(60, HANDLE, ADDRESS);
-        prepare_reply(60, 0);
-        rpc_write(&rig, false, HANDLE, ADDRESS, whole.data + at, SIZE, RIG_PMTU, UINT32_MAX);
-        if (late)
-            rig_disconnect(&rig.rig, &rig.a, &rig.b);
-        read_reply(60, HANDLE, ADDRESS);
-        if (!late)
-            rig_disconnect(&rig.rig, &rig.a, &rig.b);
-        rig.a = (struct rig_end){1, 18, 77};
-        rig.b = (struct rig_end){2, 34, 4000};
-        run_on(1000000000);
-        rig_connect(&rig.rig, &rig.a, &rig.b, 20049);
-        read_call(60, HANDLE, ADDRESS);
-        prepare_reply(60, 9);
-        rpc_write(&rig, false, HANDLE, ADDRESS, whole.data + at, SIZE, RIG_PMTU, UINT32_MAX);
-        read_reply(60, HANDLE, ADDRESS);
-        rpcrdma_flow_end(rig.rig.flow);
-        assert_int_equal(rig.transactions, 2);
-        assert_true(rig.transaction[0].t.complete && second->t.complete);
-        assert_false(rig.transaction[0].t.retransmitted);
-        assert_int_equal(second->t.retransmitted, late);
-        assert_int_equal(rpc_has_rule(second->rules, second->n_rules, RPCRDMA_RULE_RPC_AGAIN),
-                         late);
-    }
-}
-
 static void two_connections_with_the_same_xids_and_handles(void **state)
 {
     struct rig_end a[2], b[2];
@@ -711,7 +675,6 @@ int main(void)
         TEST(an_invalidated_handle_takes_no_bytes),
         TEST(cut_packets_are_said_byte_by_byte),
         TEST(a_call_sent_again_on_a_new_connection),
-        TEST(a_reply_after_the_end),
         TEST(two_connections_with_the_same_xids_and_handles),
         TEST(a_capture_that_begins_after_the_call),
         TEST(without_data_wanted_nothing_is_kept),

@@ -1,0 +1,183 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Rules about what happened to the packets: Naks, packets sent again, connections lost (InfiniBand Architecture
+Specification, volume 1, sections 9.7 and 12.6). Who sends again sends packets of the same PSN (9.7.5.1.1)."""
+import struct
+
+import cm
+import roce
+from rule_talk import NULL, READ, PORT, Conversation, case, header
+from script import FILE_HANDLE, NFS, rpc_call
+
+MS = 1_000_000
+SEQUENCE_ERROR, REMOTE_ACCESS, RNR = 0x60, 0x62, 0x20 | 14  # AETH syndromes (9.7.5.2)
+INVALID_SERVICE_ID = 8                                      # REJ reason (12.6.7.2)
+
+
+def nak(c, end, psn, syndrome):
+    c.talk.packet(end, roce.ACK, psn, extension=struct.pack('>I', syndrome << 24 | end.msn))
+
+
+def take(c, count):
+    """What was said last, taken back."""
+    packets = c.packets[-count:]
+    del c.packets[-count:]
+    return packets
+
+
+def again(c, packet, after_ns):
+    c.clock.now += after_ns
+    c.packets.append(packet._replace(time_ns=c.clock.tick()))
+
+
+def unacknowledged(c, say):
+    """The one packet of what `say` says; its Ack is lost."""
+    say()
+    ack = take(c, 1)[0]
+    return c.packets[-1], ack
+
+
+@case('nak-sequence')
+def nak_sequence(c, breaks):
+    """A packet that is lost and asked for by a Nak; one that another overtakes."""
+    c.null()
+    psn = c.client.psn
+    first = c.call(NULL)
+    lost = take(c, 2)
+    second = c.call(NULL)
+    overtaking, ack = take(c, 2)
+    c.packets.append(overtaking)
+    if breaks:
+        nak(c, c.server, psn, SEQUENCE_ERROR)
+        again(c, lost[0], MS)
+        again(c, overtaking, 0)
+    else:
+        again(c, lost[0], 0)
+    again(c, ack, 0)
+    c.reply(first)
+    c.reply(second)
+
+
+@case('nak-refused')
+def nak_refused(c, breaks):
+    c.null()
+    chunk = c.memory.chunk(1024)
+    c.call(READ, FILE_HANDLE + struct.pack('>QI', 0, 1024), write=[chunk])
+    psn = c.server.psn
+    c.push(chunk, bytes(1024))
+    if breaks:
+        take(c, 1)
+        nak(c, c.client, psn, REMOTE_ACCESS)
+
+
+@case('rnr-exhausted', 'credit-rnr', 'call-undelivered', near={'credit-rnr'})
+def rnr_exhausted(c, breaks):
+    c.null()
+    psn = c.client.psn
+    xid = []
+    call, ack = unacknowledged(c, lambda: xid.append(c.call(NULL)))
+    for _ in range(2):
+        nak(c, c.server, psn, RNR)
+        again(c, call, MS)
+    if breaks:
+        nak(c, c.server, psn, RNR)
+    else:
+        again(c, ack, 0)
+        c.reply(xid[0])
+    c.talk.disconnect()
+
+
+@case('retransmission-rate', 'transport-timeout', near={'transport-timeout'})
+def retransmission_rate(c, breaks):
+    """Three packets sent again; or two, which may happen."""
+    xid = []
+    c.null()
+    call, ack = unacknowledged(c, lambda: xid.append(c.call(NULL)))
+    for _ in range(3 if breaks else 2):
+        again(c, call, 20 * MS)
+    again(c, ack, 0)
+    c.reply(xid[0])
+
+
+@case('retransmission-differs', 'transport-timeout', near={'transport-timeout'})
+def retransmission_differs(c, breaks):
+    """A Call sent again under its PSN, with another number of credits or the same."""
+    c.null()
+    xid, psn = c.next_xid(), c.client.psn
+    _, ack = unacknowledged(c, lambda: c.call(NULL, xid=xid))
+    c.clock.now += 20 * MS
+    c.talk.packet(c.client, roce.SEND_ONLY, psn, header(xid, credit=33 if breaks else 32) + rpc_call(xid, NFS, NULL, b''),
+                  ack_request=True, solicited=True)
+    again(c, ack, 0)
+    c.reply(xid)
+
+
+@case('transport-timeout')
+def transport_timeout(c, breaks):
+    """The same packet after 20 ms; or at once, which is a copy that the network made."""
+    xid = []
+    c.null()
+    call, ack = unacknowledged(c, lambda: xid.append(c.call(NULL)))
+    again(c, call, 20 * MS if breaks else 0)
+    again(c, ack, 0)
+    c.reply(xid[0])
+
+
+@case('connection-silent', 'transport-timeout', 'call-undelivered', near={'transport-timeout', 'call-undelivered'})
+def connection_silent(c, breaks):
+    """Two seconds without an answer, then the end; or half of one."""
+    c.null()
+    call, _ = unacknowledged(c, lambda: c.call(NULL))
+    for _ in range(2):
+        again(c, call, (1000 if breaks else 250) * MS)
+    c.talk.datagram(c.client, cm.dreq(c.talk.local_id, c.talk.remote_id, c.server.qpn))
+
+
+@case('connection-rejected')
+def connection_rejected(c, breaks):
+    """An attempt that is refused, or not answered; then one that is not."""
+    c.talk.datagram(c.client, cm.req(c.talk.local_id, cm.IP_SERVICE | PORT, c.client.qpn, c.server.psn,
+                                     c.client.address, c.server.address, c.private[0]))
+    if breaks:
+        c.talk.datagram(c.server, cm.rej(0, c.talk.local_id, INVALID_SERVICE_ID))
+    Conversation(c.packets, number=2, clock=c.clock).null()
+
+
+@case('reconnect-storm')
+def reconnect_storm(c, breaks):
+    """Five connections, each closed while a Call is outstanding; or none is."""
+    for number in range(1, 6):
+        one = Conversation(c.packets, number=number, clock=c.clock)
+        xid = one.call(NULL)
+        if not breaks:
+            one.reply(xid)
+        one.talk.disconnect()
+        c.clock.now += 100 * MS
+
+
+@case('call-undelivered', 'transport-timeout', near={'transport-timeout'})
+def call_undelivered(c, breaks):
+    """A Call that is sent twice and acknowledged, or not, until the client disconnects."""
+    c.null()
+    call, ack = unacknowledged(c, lambda: c.call(NULL))
+    again(c, call, 20 * MS)
+    if not breaks:
+        again(c, ack, 0)
+    c.talk.disconnect()
+
+
+@case('call-held')
+def call_held(c, breaks):
+    xid = c.call(NULL)
+    if not breaks:
+        c.reply(xid)
+
+
+@case('reply-undelivered', 'transport-timeout', near={'transport-timeout'})
+def reply_undelivered(c, breaks):
+    c.null()
+    xid = c.call(NULL)
+    reply, ack = unacknowledged(c, lambda: c.reply(xid))
+    again(c, reply, 20 * MS)
+    if not breaks:
+        again(c, ack, 0)
+    c.talk.disconnect()

@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "flow/life.h"
+
+#include <string.h>
+
+#include "flow/delivery/delivery.h"
+#include "flow/flow_state.h"
+
+/*
+ * How connections begin and end: which one takes the place of which, how long there was none. A
+ * connection that its client closed with nothing outstanding was not lost; what the same two hosts
+ * do next is another matter.
+ */
+
+enum {
+    LOOK_BACK = 32, /* connections that are looked at when a new one is opened */
+    STORM = 4,      /* so many before it were lost within STORM_NS */
+};
+#define STORM_NS INT64_C(30000000000)
+#define SILENT_NS INT64_C(1000000000)
+
+const char *rpcrdma_reject_reason(uint16_t reason)
+{
+    static const char *const names[] = {
+        [1] = "no QP available",
+        [2] = "no EEC available",
+        [3] = "no resources available",
+        [4] = "timeout",
+        [5] = "unsupported request",
+        [6] = "invalid communication ID",
+        [7] = "invalid communication instance",
+        [8] = "invalid service ID",
+        [9] = "invalid transport service type",
+        [10] = "stale connection",
+        [11] = "RDC does not exist",
+        [12] = "primary remote port GID rejected",
+        [13] = "primary remote port LID rejected",
+        [14] = "invalid primary SL",
+        [15] = "invalid primary traffic class",
+        [16] = "invalid primary hop limit",
+        [17] = "invalid primary packet rate",
+        [18] = "alternate remote port GID rejected",
+        [19] = "alternate remote port LID rejected",
+        [20] = "invalid alternate SL",
+        [21] = "invalid alternate traffic class",
+        [22] = "invalid alternate hop limit",
+        [23] = "invalid alternate packet rate",
+        [24] = "port and CM redirection",
+        [25] = "port redirection",
+        [26] = "invalid path MTU",
+        [27] = "insufficient responder resources",
+        [28] = "consumer reject",
+        [29] = "RNR retry count rejected",
+        [30] = "duplicate local communication ID",
+        [31] = "unsupported class version",
+        [32] = "invalid primary flow label",
+        [33] = "invalid alternate flow label",
+        [35] = "vendor option not supported",
+    };
+
+    return reason < sizeof(names) / sizeof(names[0]) ? names[reason] : NULL;
+}
+
+static bool same_hosts(const struct rpcrdma_connection *a, const struct rpcrdma_connection *b)
+{
+    return a->service_port == b->service_port && a->carrier == b->carrier &&
+           memcmp(&a->end[0].address, &b->end[0].address, sizeof(a->end[0].address)) == 0 &&
+           memcmp(&a->end[1].address, &b->end[1].address, sizeof(a->end[1].address)) == 0;
+}
+
+static void silences(struct flow_conn *conn)
+{
+    struct rpcrdma_life *life = &flow_conn_public(conn)->life;
+
+    for (int end = 0; end < 2; end++) {
+        const struct flow_direction *dir = flow_conn_direction(conn, end);
+
+        life->silence[end] = (struct rpcrdma_silence){0};
+        if (dir && dir->delivery)
+            flow_delivery_silence(dir->delivery, &life->silence[end]);
+    }
+}
+
+/* When nothing reached an end any more. False: it was not lost, at `now`. */
+static bool lost(const struct rpcrdma_connection *pub, int64_t now, int64_t *since_ns)
+{
+    const struct rpcrdma_life *life = &pub->life;
+    bool ended = life->ended != RPCRDMA_ENDED_NOT;
+
+    *since_ns = ended ? life->ended_ns : life->pending > 0 ? pub->last_time_ns : now;
+    for (int end = 0; end < 2; end++)
+        if (life->silence[end].transmissions > 0 && life->silence[end].since_ns < *since_ns &&
+            *since_ns - life->silence[end].since_ns > SILENT_NS)
+            *since_ns = life->silence[end].since_ns;
+    if (life->established_frame == 0 && life->down_since_ns != 0)
+        *since_ns = life->down_since_ns; /* it was an attempt to come back */
+    if (!ended)
+        return now - *since_ns > SILENT_NS;
+    if (life->ended == RPCRDMA_ENDED_DISCONNECTED || life->ended == RPCRDMA_ENDED_CLOSED)
+        return pub->role[1] != RPCRDMA_ROLE_SERVER || life->ended_by != 0 || life->pending > 0 ||
+               *since_ns < life->ended_ns;
+    return true;
+}
+
+static void look(struct rpcrdma_flow *flow, struct flow_conn *conn)
+{
+    struct rpcrdma_connection *pub = flow_conn_public(conn);
+    int64_t now = flow->context.time_ns;
+    struct flow_conn *other = flow_conn_older(conn);
+    uint64_t recent = 0;
+
+    for (int i = 0; other && i < LOOK_BACK; i++, other = flow_conn_older(other)) {
+        struct rpcrdma_connection *was = flow_conn_public(other);
+        int64_t since_ns;
+
+        if (was->number == 0 || !same_hosts(was, pub))
+            continue;
+        flow_life_end(flow, other);
+        if (!lost(was, now, &since_ns))
+            continue;
+        recent += now - was->first_time_ns < STORM_NS;
+        if (pub->life.previous != 0 || was->life.next != 0)
+            continue;
+        pub->life.previous = was->number;
+        pub->life.down_since_ns = since_ns;
+        was->life.next = pub->number;
+    }
+    if (recent < STORM || now - flow->storm_ns < STORM_NS)
+        return;
+    flow->storm_ns = now;
+    flow_report(&flow->context, pub,
+                &(struct rpcrdma_finding){.rule = RPCRDMA_RULE_RECONNECT_STORM,
+                                          .frame = flow->context.frame,
+                                          .offset = -1,
+                                          .arg = {recent, STORM_NS / 1000000000}});
+}
+
+void flow_life_set_up(struct rpcrdma_flow *flow, struct flow_conn *conn,
+                      enum rpcrdma_op_kind kind)
+{
+    struct rpcrdma_connection *pub = flow_conn_public(conn);
+    struct rpcrdma_life *life = &pub->life;
+
+    if (kind == RPCRDMA_OP_CONNECT && pub->number != 0 && life->requests == 1)
+        look(flow, conn);
+    if (life->previous == 0 || life->established_frame == 0)
+        return;
+    life->has_down = true;
+    life->down_ns = life->established_ns - life->down_since_ns;
+    if (life->down_ns < 0)
+        life->down_ns = 0; /* the clock was set back */
+}
+
+void flow_life_end(struct rpcrdma_flow *flow, struct flow_conn *conn)
+{
+    struct rpcrdma_connection *pub = flow_conn_public(conn);
+
+    silences(conn);
+    pub->life.has_pending = flow->rpcs != NULL;
+    if (flow->rpcs)
+        pub->life.pending = flow_rpc_outstanding(conn);
+    for (int end = 0; end < 2; end++) {
+        const struct flow_direction *dir = flow_conn_direction(conn, end);
+
+        pub->path[end] = dir && dir->delivery ? flow_delivery_path(dir->delivery) : NULL;
+    }
+}

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef RPCRDMA_FLOW_LIFE_H
+#define RPCRDMA_FLOW_LIFE_H
+
+/* How a connection began and how it ended, as far as the capture shows it. */
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "export.h"
+
+/* What ended it. */
+enum rpcrdma_ended {
+    RPCRDMA_ENDED_NOT,          /* nothing in the capture */
+    RPCRDMA_ENDED_REJECTED,     /* CM REJ; MPA Reply with the R bit */
+    RPCRDMA_ENDED_DISCONNECTED, /* CM DREQ */
+    RPCRDMA_ENDED_CLOSED,       /* TCP FIN */
+    RPCRDMA_ENDED_RESET,        /* TCP RST */
+    RPCRDMA_ENDED_TERMINATED,   /* RDMAP Terminate */
+};
+
+/* What an end sent again and again at the end of the connection, and the other never answered. */
+struct rpcrdma_silence {
+    uint32_t transmissions; /* of the oldest of it; 0: nothing, or the answers were not captured */
+    int64_t since_ns;       /* when it was sent first */
+};
+
+struct rpcrdma_life {
+    uint32_t requests;         /* how often the REQ was sent; 0: not seen */
+    uint64_t established_frame; /* REP, then RTU; MPA Reply. 0: not seen */
+    int64_t established_ns;
+    enum rpcrdma_ended ended;
+    int ended_by; /* the end that sent it; -1: not known */
+    uint64_t ended_frame;
+    int64_t ended_ns;
+    uint16_t reject_reason;            /* CM REJ */
+    struct rpcrdma_silence silence[2]; /* of what was sent towards each end, when it ended */
+    bool has_pending;                  /* Calls were followed (sink.transaction) */
+    uint32_t pending;                  /* Calls without Reply when it ended */
+    /* The connection between the same two hosts and to the same port that this one takes the place
+     * of; 0: none. From the last that reached an end of that one to the set-up of this one. */
+    uint32_t previous;
+    uint32_t next; /* and the one that took the place of this one */
+    bool has_down;
+    int64_t down_since_ns, down_ns;
+};
+
+/* "invalid service ID" of 8: IBTA volume 1 section 12.6.7.2; NULL: no reason has this number. */
+RPCRDMA_API const char *rpcrdma_reject_reason(uint16_t reason);
+
+#endif

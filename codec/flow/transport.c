@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "flow/delivery/delivery.h"
+#include "flow/flow_state.h"
+
+/* What is found of the packets of a connection, told once, at its end: what was refused, lost, sent
+ * again; why it ended. */
+
+enum {
+    PER_PACKETS = 1000, /* one packet in so many sent again is worth a word */
+    LEAST = 3,
+};
+#define SILENT_NS INT64_C(1000000000)
+
+static const char *role(const struct rpcrdma_connection *pub, int end)
+{
+    switch (pub->role[end]) {
+    case RPCRDMA_ROLE_CLIENT:
+        return "client";
+    case RPCRDMA_ROLE_SERVER:
+        return "server";
+    default:
+        return "other end";
+    }
+}
+
+static void tell(struct rpcrdma_flow *flow, const struct rpcrdma_connection *pub,
+                 enum rpcrdma_rule_id rule, uint64_t frame, const char *what, uint64_t a,
+                 uint64_t b)
+{
+    flow_report(&flow->context, pub,
+                &(struct rpcrdma_finding){
+                    .rule = rule, .frame = frame, .offset = -1, .arg = {a, b}, .what = what});
+}
+
+static const char *refusal(enum rpcrdma_nak nak, enum rpcrdma_role role)
+{
+    static const char *const names[RPCRDMA_NAKS][3] = {
+        [RPCRDMA_NAK_INVALID_REQUEST] = {"invalid request Naks by an end",
+                                         "invalid request Naks by the client",
+                                         "invalid request Naks by the server"},
+        [RPCRDMA_NAK_REMOTE_ACCESS] = {"remote access error Naks by an end",
+                                       "remote access error Naks by the client",
+                                       "remote access error Naks by the server"},
+        [RPCRDMA_NAK_REMOTE_OPERATIONAL] = {"remote operational error Naks by an end",
+                                            "remote operational error Naks by the client",
+                                            "remote operational error Naks by the server"},
+        [RPCRDMA_NAK_INVALID_RD] = {"invalid RD request Naks by an end",
+                                    "invalid RD request Naks by the client",
+                                    "invalid RD request Naks by the server"},
+        [RPCRDMA_NAK_OTHER] = {"Naks of a reserved code by an end",
+                               "Naks of a reserved code by the client",
+                               "Naks of a reserved code by the server"},
+    };
+
+    return names[nak][role];
+}
+
+/* What was sent towards `end`. */
+static void of_path(struct rpcrdma_flow *flow, const struct rpcrdma_connection *pub, int end)
+{
+    const struct rpcrdma_path *path = pub->path[end];
+    const char *to = role(pub, end);
+
+    if (path->naks[RPCRDMA_NAK_PSN_SEQUENCE] > 0)
+        tell(flow, pub, RPCRDMA_RULE_NAK_SEQUENCE, path->nak_frame[RPCRDMA_NAK_PSN_SEQUENCE], to,
+             path->naks[RPCRDMA_NAK_PSN_SEQUENCE], 0);
+    for (int nak = RPCRDMA_NAK_INVALID_REQUEST; nak < RPCRDMA_NAKS; nak++)
+        if (path->naks[nak] > 0)
+            tell(flow, pub, RPCRDMA_RULE_NAK_REFUSED, path->nak_frame[nak],
+                 refusal((enum rpcrdma_nak)nak, pub->role[end]), path->naks[nak], 0);
+    if (path->retransmitted >= LEAST && path->retransmitted > path->packets / PER_PACKETS)
+        tell(flow, pub, RPCRDMA_RULE_RETRANSMISSION_RATE, path->retransmitted_frame, to,
+             path->retransmitted, path->packets);
+    if (path->timeouts > 0)
+        tell(flow, pub, RPCRDMA_RULE_TRANSPORT_TIMEOUT, path->timeout_frame, to, path->timeouts,
+             (uint64_t)path->timeout_ns / 1000000);
+    if (path->different > 0)
+        tell(flow, pub, RPCRDMA_RULE_RETRANSMISSION_DIFFERS, path->different_frame, to,
+             path->different, 0);
+}
+
+/* Of a connection that ended: what was not answered to the last. */
+static void of_end(struct rpcrdma_flow *flow, struct flow_conn *conn, int end)
+{
+    const struct rpcrdma_connection *pub = flow_conn_public_const(conn);
+    const struct rpcrdma_life *life = &pub->life;
+    const struct rpcrdma_path *path = pub->path[end];
+    const struct flow_direction *dir = flow_conn_direction(conn, end);
+    int64_t ended = life->ended != RPCRDMA_ENDED_NOT ? life->ended_ns : pub->last_time_ns;
+    uint64_t frame = life->ended_frame != 0 ? life->ended_frame : pub->last_frame;
+
+    if (path && path->naks[RPCRDMA_NAK_RNR] > 1 && life->ended != RPCRDMA_ENDED_NOT && dir &&
+        dir->delivery && flow_delivery_not_ready(dir->delivery))
+        tell(flow, pub, RPCRDMA_RULE_RNR_EXHAUSTED, path->nak_frame[RPCRDMA_NAK_RNR],
+             role(pub, end), path->naks[RPCRDMA_NAK_RNR], 0);
+    else if (life->silence[end].transmissions > 0 &&
+             ended - life->silence[end].since_ns > SILENT_NS)
+        tell(flow, pub, RPCRDMA_RULE_CONNECTION_SILENT, frame, role(pub, end),
+             (uint64_t)(ended - life->silence[end].since_ns) / 1000000,
+             life->silence[end].transmissions);
+}
+
+void flow_transport_findings(struct rpcrdma_flow *flow, struct flow_conn *conn)
+{
+    const struct rpcrdma_connection *pub = flow_conn_public_const(conn);
+    const struct rpcrdma_life *life = &pub->life;
+
+    for (int end = 0; end < 2; end++) {
+        if (pub->path[end])
+            of_path(flow, pub, end);
+        of_end(flow, conn, end);
+    }
+    if (life->ended == RPCRDMA_ENDED_REJECTED) {
+        const char *reason = rpcrdma_reject_reason(life->reject_reason);
+
+        if (pub->carrier == RPCRDMA_CARRIER_IWARP)
+            reason = "the MPA Reply has the R bit";
+        tell(flow, pub, RPCRDMA_RULE_CONNECTION_REJECTED, life->ended_frame,
+             reason ? reason : "no reason known here", life->reject_reason, 0);
+    }
+}

@@ -1,0 +1,255 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* How connections end and which take their place; Calls that are sent again on another. */
+#include "rpc_rig.h"
+
+#include "flow/life.h"
+
+enum { MSG = 0, NFS = 100003, READ = 6, INVALID_SERVICE_ID = 8 };
+#define SECOND INT64_C(1000000000)
+
+static struct rpc_rig rig;
+static const struct rpcrdma_flow_config follow = {.delivery = true};
+
+static int teardown(void **state)
+{
+    (void)state;
+    rpc_rig_free(&rig);
+    return 0;
+}
+
+static struct rpcrdma_connection told[8];
+static size_t n_told;
+static uint32_t rejections;
+
+static void on_connection(void *context, const struct rpcrdma_connection *c)
+{
+    (void)context;
+    assert_true(n_told < 8);
+    told[n_told++] = *c;
+}
+
+static void on_finding(void *context, const struct rpcrdma_connection *c,
+                       const struct rpcrdma_finding *finding)
+{
+    (void)context;
+    (void)c;
+    rejections += finding->rule == RPCRDMA_RULE_CONNECTION_REJECTED;
+}
+
+static void begin(void)
+{
+    rpc_rig_begin(&rig, &follow, true);
+    rig.rig.flow->context.sink.connection = on_connection;
+    rig.rig.flow->context.sink.finding = on_finding;
+    n_told = rejections = 0;
+}
+
+static int setup(void **state)
+{
+    (void)state;
+    begin();
+    return 0;
+}
+
+static void call(uint32_t xid, uint32_t procedure, uint32_t arguments)
+{
+    struct rpc_header h;
+    struct rpc_bytes bytes;
+
+    rpc_call_header(&bytes, xid, NFS, 3, procedure);
+    rpc_fill(&bytes, arguments, 1);
+    rpc_header_init(&h, xid, MSG);
+    rpc_send(&rig, true, &h, bytes.data, bytes.n);
+}
+
+static void reply(uint32_t xid)
+{
+    rig_send_reply(&rig.rig, &rig.b, &rig.a, xid);
+}
+
+/* The hosts meet again after `ns`, with other QPs. */
+static void reconnect(int64_t ns)
+{
+    rig.a = (struct rig_end){1, rig.a.qpn + 1, 77};
+    rig.b = (struct rig_end){2, rig.b.qpn + 1, 4000};
+    rig.rig.time_ns += ns;
+    rig_connect(&rig.rig, &rig.a, &rig.b, 20049);
+}
+
+static void cm(enum rpcrdma_op_kind kind, const struct rig_end *from, const struct rig_end *to,
+               struct rpcrdma_op_connect connect)
+{
+    struct rpcrdma_op op = rig_op(&rig.rig, kind, from, to, 0);
+
+    op.dst_qpn = 1;
+    op.connect = &connect;
+    rig_feed(&rig.rig, &op);
+}
+
+static const struct rpcrdma_connection *connection(uint32_t number)
+{
+    for (size_t i = 0; i < n_told; i++)
+        if (told[i].number == number)
+            return &told[i];
+    fail_msg("no connection %u", number);
+    return NULL;
+}
+
+static void a_call_sent_again_on_two_more_connections(void **state)
+{
+    (void)state;
+    for (int answered = 0; answered < 2; answered++) {
+        rpc_rig_free(&rig);
+        begin();
+        for (int n = 0; n < 3; n++) {
+            call(60, READ, 20);
+            if (answered)
+                reply(60);
+            rig_disconnect(&rig.rig, &rig.a, &rig.b);
+            if (n < 2)
+                reconnect(SECOND);
+        }
+        rpcrdma_flow_end(rig.rig.flow);
+        assert_int_equal(rig.transactions, 3);
+        for (size_t i = 0; i < 3; i++) {
+            const struct got_transaction *t = &rig.transaction[i];
+            const struct got_transaction *first = &rig.transaction[0];
+
+            assert_int_equal(t->connection, i + 1);
+            assert_int_equal(t->t.retransmitted, i > 0);
+            assert_int_equal(rpc_has_rule(t->rules, t->n_rules, RPCRDMA_RULE_RPC_AGAIN), i > 0);
+            assert_int_equal(t->t.original_connection, i > 0 ? 1 : 0);
+            assert_int_equal(t->t.original_frame, i > 0 ? first->t.call_frame : 0);
+            assert_int_equal(t->t.transmissions, 3); /* known at the end */
+        }
+    }
+}
+
+/* The same XID by chance: another procedure, or arguments of another length. */
+static void an_xid_used_again_for_another_call(void **state)
+{
+    (void)state;
+    call(60, READ, 20);
+    reconnect(SECOND);
+    call(60, READ + 1, 20);
+    reconnect(SECOND);
+    call(60, READ, 24);
+    rpcrdma_flow_end(rig.rig.flow);
+    assert_int_equal(rig.transactions, 3);
+    for (size_t i = 0; i < 3; i++)
+        assert_false(rig.transaction[i].t.retransmitted);
+}
+
+static void closed_in_order_is_not_lost(void **state)
+{
+    const struct rpcrdma_life *life;
+
+    (void)state;
+    call(1, READ, 20);
+    reply(1);
+    rig_disconnect(&rig.rig, &rig.a, &rig.b);
+    reconnect(10 * SECOND);
+    rpcrdma_flow_end(rig.rig.flow);
+    life = &connection(1)->life;
+    assert_int_equal(life->requests, 1);
+    assert_int_not_equal(life->established_frame, 0);
+    assert_int_equal(life->ended, RPCRDMA_ENDED_DISCONNECTED);
+    assert_int_equal(life->ended_by, 0);
+    assert_true(life->has_pending);
+    assert_int_equal(life->pending, 0);
+    assert_int_equal(life->next, 0);
+    assert_int_equal(connection(2)->life.previous, 0);
+    assert_false(connection(2)->life.has_down);
+    assert_int_equal(connection(2)->life.ended, RPCRDMA_ENDED_NOT);
+}
+
+/* The server disconnects, and comes back after 5 s. */
+static void the_server_disconnects(void **state)
+{
+    (void)state;
+    call(1, READ, 20);
+    reply(1);
+    rig_disconnect(&rig.rig, &rig.b, &rig.a);
+    reconnect(5 * SECOND);
+    rpcrdma_flow_end(rig.rig.flow);
+    assert_int_equal(connection(1)->life.ended_by, 1);
+    assert_int_equal(connection(1)->life.next, 2);
+    assert_int_equal(connection(2)->life.previous, 1);
+    assert_true(connection(2)->life.has_down);
+    assert_in_range(connection(2)->life.down_ns, 5 * SECOND, 5 * SECOND + 1000000);
+}
+
+/* Nothing ends it: packets stop, Calls are outstanding, and the client comes back. An attempt is
+ * refused in between; a REQ is sent twice. */
+static void a_cable_pulled(void **state)
+{
+    const struct rig_end third = {1, 90, 5}, server = {2, 91, 6};
+    struct rpcrdma_op_connect c = {.local_comm_id = 0x9000, .port = 20049, .qpn = 90};
+    const struct rpcrdma_connection *refused, *last;
+
+    (void)state;
+    call(1, READ, 20);
+    call(2, READ, 20);
+    rig.rig.time_ns += 40 * SECOND;
+    cm(RPCRDMA_OP_CONNECT, &third, &server, c);
+    cm(RPCRDMA_OP_CONNECT, &third, &server, c);
+    c = (struct rpcrdma_op_connect){.remote_comm_id = 0x9000, .reason = INVALID_SERVICE_ID};
+    cm(RPCRDMA_OP_REJECT, &server, &third, c);
+    reconnect(7 * SECOND);
+    rpcrdma_flow_end(rig.rig.flow);
+    refused = connection(2);
+    last = connection(3);
+    assert_int_equal(connection(1)->life.pending, 2);
+    assert_int_equal(connection(1)->life.ended, RPCRDMA_ENDED_NOT);
+    assert_int_equal(connection(1)->life.next, 2);
+    assert_int_equal(refused->life.requests, 2);
+    assert_int_equal(refused->life.ended, RPCRDMA_ENDED_REJECTED);
+    assert_int_equal(refused->life.ended_by, 1);
+    assert_int_equal(refused->life.reject_reason, INVALID_SERVICE_ID);
+    assert_string_equal(rpcrdma_reject_reason(refused->life.reject_reason), "invalid service ID");
+    assert_false(refused->life.has_down);
+    assert_int_equal(last->life.previous, 2);
+    assert_in_range(last->life.down_ns, 47 * SECOND, 47 * SECOND + 1000000);
+    assert_int_equal(rejections, 1);
+}
+
+/* A DREP alone: who sent it was asked to disconnect. */
+static void only_the_answer_to_a_disconnect(void **state)
+{
+    (void)state;
+    call(1, READ, 20);
+    reply(1);
+    cm(RPCRDMA_OP_DISCONNECT, &rig.b, &rig.a,
+       (struct rpcrdma_op_connect){.local_comm_id = UINT32_C(2) << 24 | rig.b.qpn,
+                                   .remote_comm_id = UINT32_C(1) << 24 | rig.a.qpn});
+    rpcrdma_flow_end(rig.rig.flow);
+    assert_int_equal(connection(1)->life.ended_by, 0);
+}
+
+static void reasons(void **state)
+{
+    (void)state;
+    /* IBTA volume 1 table 100 */
+    assert_string_equal(rpcrdma_reject_reason(4), "timeout");
+    assert_string_equal(rpcrdma_reject_reason(10), "stale connection");
+    assert_string_equal(rpcrdma_reject_reason(28), "consumer reject");
+    assert_null(rpcrdma_reject_reason(0));
+    assert_null(rpcrdma_reject_reason(34));
+    assert_null(rpcrdma_reject_reason(65535));
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+    const struct CMUnitTest tests[] = {
+        TEST(a_call_sent_again_on_two_more_connections),
+        TEST(an_xid_used_again_for_another_call),
+        TEST(closed_in_order_is_not_lost),
+        TEST(the_server_disconnects),
+        TEST(a_cable_pulled),
+        TEST(only_the_answer_to_a_disconnect),
+        cmocka_unit_test(reasons),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
