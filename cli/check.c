@@ -16,7 +16,8 @@ struct check {
     struct check_options options;
     struct tally tally;
     uint64_t violations, notes;
-    bool warned; /* of more than notes, whatever --fail-on says of them */
+    uint64_t transport; /* warnings of what happened to packets: no rule of the protocol is broken */
+    bool warned;        /* of more than those and notes, whatever --fail-on says of them */
 };
 
 /* Whether it is shown one by one. frame: of what it belongs to. */
@@ -35,7 +36,11 @@ static bool counts(struct check *check, const struct rpcrdma_finding *finding,
         check->violations++;
     else
         check->notes += severity == RPCRDMA_NOTE;
-    check->warned |= severity > RPCRDMA_NOTE;
+    if (severity == RPCRDMA_WARNING &&
+        rpcrdma_rule_help(finding->rule)->classes & RPCRDMA_CLASS_TRANSPORT)
+        check->transport++;
+    else
+        check->warned |= severity > RPCRDMA_NOTE;
     if (severity < options->least)
         return false;
     if (finding->frame)
@@ -131,14 +136,18 @@ static void on_connection(void *context, const struct rpcrdma_connection *connec
 static void say_clean(const struct check *check, const struct pipeline *pipeline)
 {
     bool shown = check->options.least == RPCRDMA_NOTE;
-    char notes[64] = "";
+    char notes[64] = "", transport[64] = "";
 
+    if (check->transport > 0)
+        snprintf(transport, sizeof(transport), "; %" PRIu64 " transport %s", check->transport,
+                 check->transport == 1 ? "warning" : "warnings");
     if (check->notes > 0 && !shown)
         snprintf(notes, sizeof(notes), "; %" PRIu64 " %s, see -n", check->notes,
                  check->notes == 1 ? "note" : "notes");
-    complain("%s%s: no violations in %" PRIu64 " messages%s", options_input(pipeline->options),
+    complain("%s%s: no protocol violations in %" PRIu64 " messages%s%s",
+             options_input(pipeline->options),
              pipeline->options->n_files + pipeline->options->n_devices > 1 ? " and others" : "",
-             pipeline->messages, notes);
+             pipeline->messages, transport, notes);
 }
 
 /* What went beyond --limit, a line per rule. */
@@ -204,12 +213,10 @@ static int look(struct check *check, const struct options *options, struct out *
     status = pipeline_run(&pipeline, &sink);
     tell_end(check, out, options);
     status = end_output(out, status);
-    if (status == EXIT_DONE && check->violations > 0)
-        return EXIT_FOUND;
     if (status == EXIT_DONE && !check->warned && pipeline.messages > 0 && format == CHECK_TEXT &&
         !options->quiet)
         say_clean(check, &pipeline);
-    return status;
+    return status == EXIT_DONE && check->violations > 0 ? EXIT_FOUND : status;
 }
 
 static int run(const struct command *command, int argc, char **argv)

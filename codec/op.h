@@ -50,6 +50,9 @@ enum rpcrdma_op_kind {
     RPCRDMA_OP_RESET,       /* TCP RST */
     /* what net/ knows is missing: a direction's bytes that were lost to the capture (iWARP) */
     RPCRDMA_OP_LOST,
+    /* CNP: who received packets that a switch had marked asks their sender to slow down (IBTA annex
+     * A17.9). Towards that sender's QP; has no PSN */
+    RPCRDMA_OP_CONGESTION,
 };
 
 enum rpcrdma_nak {

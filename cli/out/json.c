@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The JSON view: what walk.h tells is printed as told; around it stands what only flow/ knows. */
 #include "out/address.h"
+#include "out/connection.h"
 #include "out/view.h"
 #include "wire/walk.h"
 
@@ -184,6 +185,9 @@ static void connection(struct view *view, const struct rpcrdma_connection *c,
     json_key(json, "first_frame"), json_u64(json, c->first_frame);
     json_key(json, "last_frame"), json_u64(json, c->last_frame);
     json_key(json, "messages"), json_u64(json, c->messages);
+    connection_json_life(json, c);
+    connection_json_again(json, view->again, view->n_again);
+    connection_json_paths(json, c);
     view_json_findings(json, findings, n, 0);
     json_close(json, '}');
     json_end(json);

@@ -6,7 +6,9 @@
  *     credits 128, write 1 chunk 8192, inline 144
  */
 #include "out/address.h"
+#include "out/connection.h"
 #include "out/line.h"
+#include "out/transaction.h"
 #include "out/view.h"
 #include "upper/names.h"
 #include "wire/field.h"
@@ -268,6 +270,8 @@ static void connection(struct view *view, const struct rpcrdma_connection *c,
     out_literal(out, "#");
     out_u64(out, c->number);
     out_char(out, ' ');
+    view_put_time(view, c->first_time_ns);
+    out_char(out, ' ');
     out_text(out, view_carrier(c->carrier));
     out_char(out, ' ');
     line_put_ends(out, c);
@@ -299,13 +303,12 @@ static void connection(struct view *view, const struct rpcrdma_connection *c,
     out_u64(out, c->first_frame);
     out_char(out, '-');
     out_u64(out, c->last_frame);
-    out_literal(out, ", ");
+    out_literal(out, " in ");
+    put_milliseconds(out, c->last_time_ns - c->first_time_ns);
+    out_literal(out, " ms, ");
     out_u64(out, c->messages);
     out_text(out, c->messages == 1 ? " message" : " messages");
-    if (c->rejected)
-        out_literal(out, ", rejected");
-    else if (c->closed)
-        out_literal(out, ", closed");
+    connection_put_life(view, c);
     if (n > 0) {
         out_literal(out, ", ");
         out_u64(out, n);

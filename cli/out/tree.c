@@ -2,6 +2,7 @@
 /* The whole tree (-V): every field with its name, value, place in the message and section. */
 #include <stdio.h>
 
+#include "out/connection.h"
 #include "out/line.h"
 #include "out/view.h"
 #include "wire/walk.h"
@@ -206,7 +207,13 @@ static void put_properties(struct level *level, const struct rpcrdma_connection 
     out_u64(out, p->send_size);
     out_literal(out, " bytes, receives up to ");
     out_u64(out, p->receive_size);
-    out_text(out, p->remote_invalidation ? ", remote invalidation" : ", no remote invalidation");
+    if (p->remote_invalidation || c->invalidations[end] == 0)
+        out_text(out, p->remote_invalidation ? ", remote invalidation" : ", no remote invalidation");
+    if (c->invalidations[end] > 0) {
+        out_literal(out, ", ");
+        out_u64(out, c->invalidations[end]);
+        out_text(out, c->invalidations[end] == 1 ? " Send with Invalidate" : " Sends with Invalidate");
+    }
     out_text(out, p->announced ? ""
                   : rpcrdma_threshold_assumed(c, end)
                       ? " (assumed, its announcement was not captured)"
@@ -237,6 +244,8 @@ static void connection(struct view *view, const struct rpcrdma_connection *c,
     out_literal(out, " UTC to ");
     view_put_date(out, c->last_time_ns, true, true, 9);
     out_literal(out, " UTC\n");
+    connection_put_details(view, c, INDENT);
+    connection_put_again(view, view->again, view->n_again, INDENT);
     for (size_t i = 0; i < n; i++) {
         out_blanks(out, INDENT);
         if (findings[i].frame) {

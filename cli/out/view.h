@@ -33,6 +33,8 @@ struct view_clock {
     bool nanoseconds; /* the capture's clock is finer than microseconds */
 };
 
+struct connection_again;
+
 struct view {
     const struct view_ops *ops;
     struct out *out;
@@ -41,6 +43,8 @@ struct view {
     enum view_time time;
     int64_t line_ns;             /* time of the line before */
     size_t src_width, dst_width; /* text columns, which only grow */
+    const struct connection_again *again; /* of the connection that is told: connection.h */
+    size_t n_again;
 };
 
 struct view_ops {

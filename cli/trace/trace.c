@@ -160,6 +160,7 @@ static const char *what(const struct packet *p)
         [RPCRDMA_OP_DISCONNECT] = "disconnect",
         [RPCRDMA_OP_TERMINATE] = "Terminate",
         [RPCRDMA_OP_RESET] = "reset",
+        [RPCRDMA_OP_CONGESTION] = "cnp",
         [RPCRDMA_OP_LOST] = "not captured",
     };
 

@@ -73,7 +73,8 @@ struct rpcrdma_path {
     uint64_t different; /* sent again with other bytes, where that shows: Sends, RETHs */
     /* the first frame of each; 0: there is none */
     uint64_t nak_frame[RPCRDMA_NAKS], retransmitted_frame, timeout_frame, different_frame;
-    uint32_t path_mtu;           /* largest payload of a packet, bytes */
+    uint64_t cnps;            /* RoCEv2: its receiver asked that less be sent */
+    uint32_t largest_payload; /* of a packet, bytes */
 };
 
 #endif

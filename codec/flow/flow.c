@@ -213,6 +213,10 @@ RPCRDMA_HOT static void deliver_send(struct rpcrdma_flow *flow, struct flow_conn
     struct flow_making making;
 
     flow_message_make(flow->messages, conn, dir, send, &making);
+    flow_conn_public(conn)->invalidations[1 - dir->index] += send->has_invalidate;
+    if (flow->context.delivery && making.event.message->sender == RPCRDMA_ROLE_CLIENT &&
+        making.event.message->direction == RPCRDMA_DIRECTION_CALL)
+        flow_life_call(conn, making.event.message->message->xid, send->time_ns);
     if (flow->rpcs)
         flow_rpc_message(flow->rpcs, conn, &making.event);
     if (flow->credits)
@@ -497,6 +501,9 @@ RPCRDMA_HOT bool rpcrdma_flow_op(struct rpcrdma_flow *flow, const struct rpcrdma
     case RPCRDMA_OP_DISCONNECT:
     case RPCRDMA_OP_RESET:
         set_up(flow, op);
+        break;
+    case RPCRDMA_OP_CONGESTION:
+        flow_follow_congestion(flow, op);
         break;
     default:
         data(flow, op);

@@ -74,6 +74,8 @@ struct rpcrdma_connection {
     uint64_t first_frame, last_frame;
     int64_t first_time_ns, last_time_ns;
     uint64_t messages;
+    uint64_t invalidations[2]; /* Sends with Invalidate, by sender */
+    uint32_t path_mtu; /* of the REQ, bytes; 0: not known */
     bool established, closed, rejected;
     struct rpcrdma_life life;
     /* config.delivery: what was sent towards each end. Valid during the sink's call that tells the

@@ -41,6 +41,16 @@ void flow_follow_answer(struct rpcrdma_flow *flow, struct flow_direction *dir,
         delivered(flow, dir->conn);
 }
 
+void flow_follow_congestion(struct rpcrdma_flow *flow, const struct rpcrdma_op *op)
+{
+    struct flow_direction *dir = flow_direction_seen(flow->streams, op);
+    struct flow_direction *marked =
+        dir && dir->conn ? flow_conn_direction(dir->conn, 1 - dir->index) : NULL;
+
+    if (marked && marked->delivery)
+        flow_delivery_congestion(marked->delivery);
+}
+
 bool rpcrdma_flow_segment(struct rpcrdma_flow *flow, const struct rpcrdma_tcp_segment *segment)
 {
     struct flow_context *context = &flow->context;

@@ -14,6 +14,7 @@
 
 enum {
     LOOK_BACK = 32, /* connections that are looked at when a new one is opened */
+    XIDS_SKIPPED = 1024, /* Calls that were not captured, or not sent */
     STORM = 4,      /* so many before it were lost within STORM_NS */
 };
 #define STORM_NS INT64_C(30000000000)
@@ -102,6 +103,24 @@ static bool lost(const struct rpcrdma_connection *pub, int64_t now, int64_t *sin
     return true;
 }
 
+static void take_place(struct rpcrdma_connection *pub, struct rpcrdma_connection *was,
+                       int64_t since_ns)
+{
+    pub->life.previous = was->number;
+    pub->life.down_since_ns = since_ns;
+    was->life.next = pub->number;
+}
+
+static void down(struct rpcrdma_life *life)
+{
+    if (life->previous == 0 || life->established_frame == 0)
+        return;
+    life->has_down = true;
+    life->down_ns = life->established_ns - life->down_since_ns;
+    if (life->down_ns < 0)
+        life->down_ns = 0; /* the clock was set back */
+}
+
 static void look(struct rpcrdma_flow *flow, struct flow_conn *conn)
 {
     struct rpcrdma_connection *pub = flow_conn_public(conn);
@@ -119,11 +138,8 @@ static void look(struct rpcrdma_flow *flow, struct flow_conn *conn)
         if (!lost(was, now, &since_ns))
             continue;
         recent += now - was->first_time_ns < STORM_NS;
-        if (pub->life.previous != 0 || was->life.next != 0)
-            continue;
-        pub->life.previous = was->number;
-        pub->life.down_since_ns = since_ns;
-        was->life.next = pub->number;
+        if (pub->life.previous == 0 && was->life.next == 0)
+            take_place(pub, was, since_ns);
     }
     if (recent < STORM || now - flow->storm_ns < STORM_NS)
         return;
@@ -135,6 +151,50 @@ static void look(struct rpcrdma_flow *flow, struct flow_conn *conn)
                                           .arg = {recent, STORM_NS / 1000000000}});
 }
 
+/* Clients count XIDs, in their own byte order, across the connections of one mount, and begin
+ * elsewhere with the next one. */
+static bool goes_on(uint32_t from, uint32_t to)
+{
+    return to - from <= XIDS_SKIPPED ||
+           __builtin_bswap32(to) - __builtin_bswap32(from) <= XIDS_SKIPPED;
+}
+
+/* The connection that the first Call shows to be continued: while it was open nothing passed. */
+static void look_for_xid(struct flow_conn *conn)
+{
+    struct rpcrdma_connection *pub = flow_conn_public(conn);
+    struct rpcrdma_life *life = &pub->life;
+    struct flow_conn *other = flow_conn_older(conn);
+
+    for (int i = 0; other && i < LOOK_BACK; i++, other = flow_conn_older(other)) {
+        struct rpcrdma_connection *was = flow_conn_public(other);
+
+        if (was->number == 0 || !same_hosts(was, pub) || !was->life.has_xid ||
+            was->life.next != 0 || !goes_on(was->life.last_xid, life->first_xid))
+            continue;
+        if (was->life.ended == RPCRDMA_ENDED_NOT ||
+            was->life.ended_frame > pub->first_frame) {
+            take_place(pub, was, was->life.last_call_ns);
+            down(life);
+        }
+        return;
+    }
+}
+
+void flow_life_call(struct flow_conn *conn, uint32_t xid, int64_t time_ns)
+{
+    struct rpcrdma_life *life = &flow_conn_public(conn)->life;
+
+    life->last_xid = xid;
+    life->last_call_ns = time_ns;
+    if (life->has_xid)
+        return;
+    life->has_xid = true;
+    life->first_xid = xid;
+    if (life->requests > 0 && life->previous == 0)
+        look_for_xid(conn);
+}
+
 void flow_life_set_up(struct rpcrdma_flow *flow, struct flow_conn *conn,
                       enum rpcrdma_op_kind kind)
 {
@@ -143,12 +203,7 @@ void flow_life_set_up(struct rpcrdma_flow *flow, struct flow_conn *conn,
 
     if (kind == RPCRDMA_OP_CONNECT && pub->number != 0 && life->requests == 1)
         look(flow, conn);
-    if (life->previous == 0 || life->established_frame == 0)
-        return;
-    life->has_down = true;
-    life->down_ns = life->established_ns - life->down_since_ns;
-    if (life->down_ns < 0)
-        life->down_ns = 0; /* the clock was set back */
+    down(life);
 }
 
 void flow_life_end(struct rpcrdma_flow *flow, struct flow_conn *conn)

@@ -37,6 +37,9 @@ struct rpcrdma_life {
     struct rpcrdma_silence silence[2]; /* of what was sent towards each end, when it ended */
     bool has_pending;                  /* Calls were followed (sink.transaction) */
     uint32_t pending;                  /* Calls without Reply when it ended */
+    bool has_xid; /* of the client's first and latest Call */
+    uint32_t first_xid, last_xid;
+    int64_t last_call_ns;
     /* The connection between the same two hosts and to the same port that this one takes the place
      * of; 0: none. From the last that reached an end of that one to the set-up of this one. */
     uint32_t previous;

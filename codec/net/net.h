@@ -47,7 +47,7 @@ struct rpcrdma_net_config {
 /* Packets. packets = rdma + fragments + truncated + unknown_link + other. */
 struct rpcrdma_net_stats {
     uint64_t packets;
-    uint64_t rdma;         /* RDMA, also what becomes no operation (CNP, UD, malformed) */
+    uint64_t rdma;         /* RDMA, also what becomes no operation (UD, malformed) */
     uint64_t fragments;    /* of IP datagrams: not decoded */
     uint64_t truncated;    /* captured too little of them to tell, or to make an operation */
     uint64_t unknown_link; /* of a link type that cannot be read */

@@ -153,11 +153,12 @@ class Input(command.CommandTest):
         """0 where nothing is wrong, 1 where something is, 2 where it could not be read."""
         path = command.capture()
         self.assertEqual(self.run_command('check', path, errors=1), '')
-        self.assertEqual(self.stderr, f'rpcrdma: {path}: no violations in 136 messages\n')
+        self.assertEqual(self.stderr, f'rpcrdma: {path}: no protocol violations in 136 messages\n')
         for quiet in ('-q', '--json'):
             self.assertEqual(self.run_command('check', quiet, path), '')
         path = command.capture('iwarp-nfs41-mini')
-        notes = self.run_command('check', '-n', path, errors=1).splitlines()
+        notes = [finding for line in self.run_command('check', '-n', '--json', path).splitlines()
+                 for finding in json.loads(line)['findings']]
         self.assertTrue(notes)
         self.run_command('check', path, errors=1)
         self.assertIn(f'; {len(notes)} notes, see -n', self.stderr)

@@ -113,9 +113,10 @@ class Views(command.CommandTest):
         objects = [json.loads(line) for line in
                    self.run_command('connections', '--json', path).splitlines()]
         self.assertEqual(len(objects), 2)
+        start = self.packets()[0].time_ns
         for line, one in zip(lines, objects):
-            self.assertIn(f"#{one['connection']} {one['carrier']} {one['client']} QP "
-                          f"{one['client_qpn']} -> {one['server']} QP {one['server_qpn']}", line)
+            self.assertIn(f"#{one['connection']} {(one['time_ns'] - start) / 1e9:11.6f} {one['carrier']} "
+                          f"{one['client']} QP {one['client_qpn']} -> {one['server']} QP {one['server_qpn']}", line)
             self.assertIn(f"thresholds {one['threshold']['call']}/{one['threshold']['reply']}", line)
             self.assertEqual(one['private_data']['client']['send_size'], 4096)
             self.assertIs(one['private_data']['client']['remote_invalidation'], True)

@@ -31,6 +31,7 @@ static const char *const kinds[] = {
     [RPCRDMA_OP_DISCONNECT] = "disconnect",
     [RPCRDMA_OP_TERMINATE] = "terminate",
     [RPCRDMA_OP_RESET] = "reset",
+    [RPCRDMA_OP_CONGESTION] = "cnp",
     [RPCRDMA_OP_LOST] = "lost",
 };
 

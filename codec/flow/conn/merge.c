@@ -20,6 +20,7 @@ static void merge(struct flow_conns *conns, struct flow_conn *into, struct flow_
             into->set_up_frame[i] = from->set_up_frame[j];
         }
         to->set_up_seen[i] |= from->pub.set_up_seen[j];
+        to->invalidations[i] += from->pub.invalidations[j];
         if (!to->properties[i].announced) {
             to->properties[i] = from->pub.properties[j];
             into->announced[i] = from->announced[j];
@@ -50,6 +51,8 @@ static void merge(struct flow_conns *conns, struct flow_conn *into, struct flow_
     }
     to->messages += from->pub.messages;
     to->established |= from->pub.established;
+    if (to->path_mtu == 0)
+        to->path_mtu = from->pub.path_mtu;
     if (to->service_port == 0)
         to->service_port = from->pub.service_port;
     if (to->version == 0)

@@ -175,7 +175,7 @@ static struct flow_conn *request(struct flow_conns *conns, const struct rpcrdma_
         conn_attach(conns, conn, 0, dir);
         dir->pmtu = c->path_mtu;
     }
-    conn->path_mtu = c->path_mtu;
+    conn->path_mtu = conn->pub.path_mtu = c->path_mtu;
     conn_pair_half_open(conns, conn, true);
     conn_private_data(conn, 0, op);
     set_class(conns, conn, class_of(conns, conn, op));

@@ -39,6 +39,9 @@ void flow_delivery_request(struct flow_memory *memory, struct flow_delivery *d,
 bool flow_delivery_answer(struct flow_delivery *d, struct flow_delivery *back,
                           const struct rpcrdma_op *op);
 
+/* This end asks that less be sent to it. */
+void flow_delivery_congestion(struct flow_delivery *d);
+
 /* A segment of TCP towards this end. `back`: of the other direction, which it acknowledges; may be
  * NULL. True: something of `back` is known now to have been delivered. */
 bool flow_delivery_segment(struct flow_memory *memory, struct flow_delivery *d,

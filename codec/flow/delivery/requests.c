@@ -139,8 +139,8 @@ static void count(struct flow_delivery *d, const struct rpcrdma_op *op)
     d->path.followed = true;
     d->path.packets++;
     d->path.bytes += op->len;
-    if (op->len > d->path.path_mtu)
-        d->path.path_mtu = op->len;
+    if (op->len > d->path.largest_payload)
+        d->path.largest_payload = op->len;
     d->path.congestion_marks += (op->traffic_class & 3) == 3;
     d->path.dscp |= UINT64_C(1) << (op->traffic_class >> 2);
 }
@@ -231,6 +231,11 @@ static void response(struct flow_delivery *d, struct flow_delivery *back,
         return;
     }
     d->answer_next = at + 1;
+}
+
+void flow_delivery_congestion(struct flow_delivery *d)
+{
+    d->path.cnps++;
 }
 
 bool flow_delivery_answer(struct flow_delivery *d, struct flow_delivery *back,

@@ -112,8 +112,8 @@ bool flow_delivery_segment(struct flow_memory *memory, struct flow_delivery *d,
     d->path.followed = true;
     d->path.packets++;
     d->path.bytes += segment->len;
-    if (segment->len > d->path.path_mtu)
-        d->path.path_mtu = segment->len;
+    if (segment->len > d->path.largest_payload)
+        d->path.largest_payload = segment->len;
     d->path.congestion_marks += (segment->traffic_class & 3) == 3;
     d->path.dscp |= UINT64_C(1) << (segment->traffic_class >> 2);
     if (segment->len > 0)

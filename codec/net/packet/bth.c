@@ -235,7 +235,8 @@ enum rpcrdma_verdict rpcrdma_layer_bth(struct rpcrdma_layer *l)
     if (l->net->icrc)
         check_icrc(l, bth);
     rpcrdma_layer_limit(l, left - pad - RPCRDMA_ICRC_BYTES);
-    if (!opcode->reliable && bth[0] != RPCRDMA_OPCODE_UD_SEND_ONLY)
+    if (!opcode->reliable && bth[0] != RPCRDMA_OPCODE_UD_SEND_ONLY &&
+        bth[0] != RPCRDMA_OPCODE_CNP)
         return RPCRDMA_IS_RDMA;
 
     op = begin(l->net, l->packet, opcode, bth);
@@ -243,6 +244,13 @@ enum rpcrdma_verdict rpcrdma_layer_bth(struct rpcrdma_layer *l)
     op->ip_id = rpcrdma_layer_ip_id(l);
     op->traffic_class = rpcrdma_layer_traffic_class(l);
     addresses(op, l->family, l->src, l->dst);
+    if (bth[0] == RPCRDMA_OPCODE_CNP) {
+        op->kind = RPCRDMA_OP_CONGESTION;
+        op->data = NULL;
+        op->caplen = op->len = 0;
+        l->net->sink.op(l->net->sink.context, op);
+        return RPCRDMA_IS_RDMA;
+    }
     if (!opcode->reliable)
         return rpcrdma_layer_cm(l, op);
     give(l->net, op, opcode, l->c.base, l->c.off, l->c.caplen, l->c.len);

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef RPCRDMA_CLI_OUT_CONNECTION_H
+#define RPCRDMA_CLI_OUT_CONNECTION_H
+
+/* How a connection began and ended, and what happened to its packets, in words and in JSON. */
+
+#include "out/view.h"
+
+/* A Call that came again, and where it was sent first. */
+struct connection_again {
+    uint32_t xid, original_connection;
+    uint64_t frame, original_frame;
+    int64_t time_ns;
+};
+
+/* ", closed by the client, 2 Calls outstanding, #2 took its place" */
+void connection_put_life(struct view *view, const struct rpcrdma_connection *c);
+/* The lines below it, each indented. */
+void connection_put_details(struct view *view, const struct rpcrdma_connection *c, size_t indent);
+void connection_put_again(struct view *view, const struct connection_again *again, size_t n,
+                          size_t indent);
+
+void connection_json_life(struct json *json, const struct rpcrdma_connection *c);
+void connection_json_again(struct json *json, const struct connection_again *again, size_t n);
+void connection_json_paths(struct json *json, const struct rpcrdma_connection *c);
+
+/* "open", "closed", "rejected", "reset", "terminated". */
+const char *connection_state(const struct rpcrdma_connection *c);
+
+#endif
