@@ -13,7 +13,19 @@
 
 #define SECOND INT64_C(1000000000)
 
-enum { N_LINKS = 16 }; /* unknown link types that are told of */
+enum {
+    N_LINKS = 16, /* unknown link types that are told of */
+    N_CLOCKS = 8, /* interfaces whose times are compared; of more, those that take turns are not */
+};
+
+/* Packets of one interface are in order of time. Those of several are not always: each has a queue.
+ */
+struct interface_clock {
+    int64_t latest_ns;
+    uint32_t interface;
+    bool started;
+    uint64_t set_back;
+};
 
 struct pipeline_private {
     const struct rpcrdma_flow_sink *sink;
@@ -25,7 +37,7 @@ struct pipeline_private {
     uint64_t connections;
     uint64_t set_back;   /* how often the capture's clock was */
     int64_t set_back_ns; /* and by how much, at most */
-    int64_t latest_ns;   /* of the packet before */
+    struct interface_clock clocks[N_CLOCKS];
     uint32_t link_known; /* the link type of the packet before */
     bool link_checked;
     uint32_t links_refused[N_LINKS];
@@ -181,16 +193,31 @@ static bool link_known(struct pipeline *pipeline, const struct source_packet *pa
     return true;
 }
 
-/* Packets that several queues of an interface took change places: that is no clock. */
-static void set_back(struct pipeline_private *private, int64_t by_ns)
+static void set_back(struct pipeline_private *private, struct interface_clock *clock, int64_t by_ns)
 {
-    enum { QUEUES_NS = 10000000 };
+    enum {
+        QUEUES_NS = 10000000
+    }; /* an interface's own queues may change places: that is no clock */
 
     if (by_ns < QUEUES_NS)
         return;
-    private->set_back++;
+    if (++clock->set_back >
+        private->set_back) /* the same clock, as a rule, seen at each interface */
+    private->set_back = clock->set_back;
     if (by_ns > private->set_back_ns)
     private->set_back_ns = by_ns;
+}
+
+static void look_at_clock(struct pipeline_private *private, const struct source_packet *one)
+{
+    struct interface_clock *clock = &private->clocks[one->interface % N_CLOCKS];
+    int64_t now = one->packet.time_ns;
+
+    if (!clock->started || clock->interface != one->interface)
+        *clock = (struct interface_clock){.started = true, .interface = one->interface};
+    else if (now < clock->latest_ns)
+        set_back(private, clock, time_less(clock->latest_ns, now));
+    clock->latest_ns = now;
 }
 
 static void packet(struct pipeline *pipeline, const struct source_packet *one)
@@ -201,7 +228,7 @@ static void packet(struct pipeline *pipeline, const struct source_packet *one)
         struct source_interface interface = {0};
 
         pipeline->clock.started = true;
-        pipeline->clock.start_ns = private->latest_ns = one->packet.time_ns;
+        pipeline->clock.start_ns = one->packet.time_ns;
         if (source_interface(private->source, one->interface, &interface))
             pipeline->clock.nanoseconds = interface.ticks > 1000000;
     }
@@ -209,9 +236,7 @@ static void packet(struct pipeline *pipeline, const struct source_packet *one)
     pipeline->clock.now_ns = one->packet.time_ns;
     if (!link_known(pipeline, one))
         return;
-    if (one->packet.time_ns < private->latest_ns)
-        set_back(private, time_less(private->latest_ns, one->packet.time_ns));
-    private->latest_ns = one->packet.time_ns;
+    look_at_clock(private, one);
     rpcrdma_net_packet(private->net, &one->packet);
 }
 

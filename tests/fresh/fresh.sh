@@ -54,7 +54,7 @@ run() {
         mount --rbind /dev "$root/dev"
         mount -t tmpfs -o mode=1777 tmpfs "$root/dev/shm"
         mount --bind "$apt" "$root/var/cache/apt/archives"
-        exec env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LANG=C.UTF-8 \
+        exec env -i PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LANG=C.UTF-8 \
             RPCRDMA_STEPS="${RPCRDMA_STEPS:-}" \
             RPCRDMA_TESTS="${RPCRDMA_TESTS:-}" chroot "$root" sh /srv/fresh/steps.sh "$user"
         ' sh "$root" "$folder/apt/$suite" "$user"
