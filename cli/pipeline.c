@@ -139,7 +139,8 @@ static void on_op(void *context, const struct rpcrdma_op *op)
         pipeline->private->no_memory = true;
     if (pipeline->op_done)
         pipeline->op_done(pipeline->op_context, op,
-                          rpcrdma_flow_connection(pipeline->private->flow, op));
+                          rpcrdma_flow_connection(pipeline->private->flow, op),
+                          rpcrdma_flow_path(pipeline->private->flow, op));
 }
 
 static void on_segment(void *context, const struct rpcrdma_tcp_segment *segment)

@@ -32,8 +32,10 @@ struct pipeline {
     /* each operation, before flow/ sees it; NULL: none */
     void (*op)(void *context, const struct rpcrdma_op *op);
     /* and after it did; connection NULL: none that carries RPC-over-RDMA, or not known yet */
+    /* path: what was sent in its direction so far, NULL where that is not known (delivery) */
     void (*op_done)(void *context, const struct rpcrdma_op *op,
-                    const struct rpcrdma_connection *connection);
+                    const struct rpcrdma_connection *connection,
+                    const struct rpcrdma_path *path);
     void *op_context;
     /* of devices: called every interval_ns, packets or none, with the time since the epoch */
     void (*tick)(void *context, int64_t now_ns, struct rpcrdma_flow *flow);

@@ -31,6 +31,8 @@ void transaction_json_times(struct json *json, const struct rpcrdma_transaction 
 void transaction_put_times(struct out *out, const struct rpcrdma_transaction *transaction);
 
 /* "lost_to_server", ... */
+void transaction_json_phases(struct json *json, const struct rpcrdma_phases *phases);
+const char *transaction_stall_text(enum rpcrdma_stall stall); /* "lost towards the client" */
 const char *transaction_stall_name(enum rpcrdma_stall stall);
 
 /* Milliseconds with three digits: "0.512". */

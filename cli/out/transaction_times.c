@@ -2,7 +2,7 @@
 /* Where the time of an RPC went, and what proves it. */
 #include "out/transaction.h"
 
-static const char *stall_text(enum rpcrdma_stall stall)
+const char *transaction_stall_text(enum rpcrdma_stall stall)
 {
     static const char *const texts[] = {
         [RPCRDMA_STALL_NONE] = "no cause",
@@ -22,7 +22,7 @@ void transaction_put_times(struct out *out, const struct rpcrdma_transaction *t)
         out_literal(out, ", stalled ");
         put_milliseconds(out, t->stalled_ns);
         out_literal(out, " ms: ");
-        out_text(out, stall_text(t->stalled_by));
+        out_text(out, transaction_stall_text(t->stalled_by));
     }
     if (t->reply.state == RPCRDMA_NOT_DELIVERED)
         out_literal(out, ", Reply not delivered");
@@ -72,18 +72,8 @@ static void json_delivery(struct json *json, const char *key, const struct rpcrd
     json_close(json, '}');
 }
 
-void transaction_json_times(struct json *json, const struct rpcrdma_transaction *t)
+void transaction_json_phases(struct json *json, const struct rpcrdma_phases *p)
 {
-    const struct rpcrdma_phases *p = &t->phases;
-
-    if (t->transmissions > 0)
-        json_key(json, "transmissions"), json_u64(json, t->transmissions);
-    if (t->call_frame)
-        json_delivery(json, "call_delivery", &t->call);
-    if (t->reply_frame)
-        json_delivery(json, "reply_delivery", &t->reply);
-    if (!t->has_phases)
-        return;
     json_key(json, "phases");
     json_open(json, '{');
     if (p->has_call)
@@ -96,6 +86,21 @@ void transaction_json_times(struct json *json, const struct rpcrdma_transaction 
     if (p->has_reply)
         json_key(json, "reply_ns"), json_i64(json, p->reply_ns);
     json_close(json, '}');
+}
+
+void transaction_json_times(struct json *json, const struct rpcrdma_transaction *t)
+{
+    const struct rpcrdma_phases *p = &t->phases;
+
+    if (t->transmissions > 0)
+        json_key(json, "transmissions"), json_u64(json, t->transmissions);
+    if (t->call_frame)
+        json_delivery(json, "call_delivery", &t->call);
+    if (t->reply_frame)
+        json_delivery(json, "reply_delivery", &t->reply);
+    if (!t->has_phases)
+        return;
+    transaction_json_phases(json, p);
     json_key(json, "stalled_ns"), json_i64(json, t->stalled_ns);
     if (t->stalled_ns > 0)
         json_key(json, "stalled_by"), json_plain(json, transaction_stall_name(t->stalled_by));

@@ -69,63 +69,79 @@ static double ms(int64_t ns)
 
 /* -- what was lost on the way ------------------------------------------------------------------ */
 
+/* Requests of this end came again though they were answered in part: answers to it were lost. */
 static void lost(struct report *r, const struct report_connection *c, int end)
 {
-    const struct arrival *a = &c->arrival[end];
+    const struct rpcrdma_path *a = &c->path[end], *back = &c->path[1 - end];
     bool server = end == report_server_end(&c->pub);
     bool known = c->pub.role[end] != RPCRDMA_ROLE_UNKNOWN;
-    uint64_t packets = a->again + a->late;
+    bool tcp = c->pub.carrier == RPCRDMA_CARRIER_IWARP;
+    uint64_t naks = a->naks[RPCRDMA_NAK_PSN_SEQUENCE];
+    uint64_t packets = a->retransmitted + back->asked_again;
+    int64_t waited = a->waited_ns + back->asked_waited_ns;
+    int64_t longest = MAX(a->longest_wait_ns, back->asked_longest_ns);
     struct report_cause *cause;
+    char asked[80] = "";
 
-    if (a->naks == 0 && a->timeouts == 0)
+    if (naks == 0 && a->timeouts == 0 && back->asked_again == 0 &&
+        (!tcp || a->retransmitted * 1000 <= a->packets))
         return;
     cause = add(r,
                 !known   ? CAUSE_LOST
                 : server ? CAUSE_LOST_TO_SERVER
                          : CAUSE_LOST_TO_CLIENT,
-                !known || a->naks == 0 ? CONFIDENCE_MEDIUM : CONFIDENCE_HIGH);
+                !known || naks == 0 ? CONFIDENCE_MEDIUM : CONFIDENCE_HIGH);
     cause->rpcs = c->rpcs;
-    cause->time_ns = a->waited_ns;
-    cause->frame = a->frame;
+    cause->time_ns = waited;
+    cause->frame = a->retransmitted_frame;
+    if (!tcp)
+        snprintf(asked, sizeof(asked), "%" PRIu64 " Nak%s, ", naks, plural(naks));
+    if (a->timeouts > 0)
+        snprintf(asked + strlen(asked), sizeof(asked) - strlen(asked), "%" PRIu64 " timeout%s, ",
+                 a->timeouts, plural(a->timeouts));
     snprintf(cause->text, sizeof(cause->text),
-             "Packets towards the %s were lost on the network: %" PRIu64 " Nak%s, %" PRIu64
+             "Packets towards the %s were lost on the network: %s%" PRIu64
              " packet%s sent again, %.3f s of waiting in all, %.3f s at most (connection %u).",
              !known   ? "peer"
              : server ? "server"
                       : "client",
-             a->naks, plural(a->naks), packets, plural(packets), s(a->waited_ns), s(a->longest_ns),
-             (unsigned)c->pub.number);
-    if (a->naks == 0)
+             asked, packets, plural(packets), s(waited), s(longest), (unsigned)c->pub.number);
+    if (tcp)
+        snprintf(cause->against, sizeof(cause->against),
+                 "TCP sends again what comes out of order by far, too");
+    else if (naks == 0)
         snprintf(cause->against, sizeof(cause->against),
                  "no Nak was seen: it may be Acks that were lost on the way back");
 }
 
 static void not_ready(struct report *r, const struct report_connection *c, int end)
 {
-    const struct arrival *a = &c->arrival[end];
+    const struct rpcrdma_path *a = &c->path[end];
     struct report_cause *cause;
 
-    if (a->rnr_naks == 0)
+    if (a->naks[RPCRDMA_NAK_RNR] == 0)
         return;
     cause = add(r, CAUSE_RECEIVER_NOT_READY, CONFIDENCE_HIGH);
     cause->rpcs = c->rpcs;
     cause->time_ns = a->waited_ns;
-    cause->frame = a->frame;
+    cause->frame = a->nak_frame[RPCRDMA_NAK_RNR];
     snprintf(cause->text, sizeof(cause->text),
              "The %s had no buffer for messages: %" PRIu64 " RNR Nak%s on connection %u.",
-             end == report_server_end(&c->pub) ? "server" : "client", a->rnr_naks,
-             plural(a->rnr_naks), (unsigned)c->pub.number);
+             end == report_server_end(&c->pub) ? "server" : "client", a->naks[RPCRDMA_NAK_RNR],
+             plural(a->naks[RPCRDMA_NAK_RNR]), (unsigned)c->pub.number);
 }
 
 /* The network made copies, or took two ways. Few of them cost nothing. */
 static void disturbed(struct report *r, const struct report_connection *c)
 {
-    uint64_t packets = c->arrival[0].packets + c->arrival[1].packets;
-    uint64_t copies = c->arrival[0].duplicated + c->arrival[1].duplicated;
-    uint64_t late = c->arrival[0].reordered + c->arrival[1].reordered;
+    uint64_t packets = c->path[0].packets + c->path[1].packets;
+    uint64_t copies = c->path[0].duplicated + c->path[1].duplicated;
+    uint64_t late = c->path[0].reordered + c->path[1].reordered;
     struct report_cause *cause;
 
-    if (copies * 1000 > packets && c->arrival[0].naks + c->arrival[1].naks == 0) {
+    if (copies * 1000 > packets &&
+        c->path[0].naks[RPCRDMA_NAK_PSN_SEQUENCE] + c->path[1].naks[RPCRDMA_NAK_PSN_SEQUENCE] ==
+            0) {
         cause = add(r, CAUSE_DUPLICATED, CONFIDENCE_MEDIUM);
         snprintf(cause->text, sizeof(cause->text),
                  "Packets were duplicated: %" PRIu64 " of %" PRIu64
@@ -144,12 +160,41 @@ static void disturbed(struct report *r, const struct report_connection *c)
 
 /* -- connections ------------------------------------------------------------------------------- */
 
+/* The path was in order and the server had the Calls: it did not answer, until the client gave up. */
+static bool server_held(struct report *r, const struct report_connection *c)
+{
+    const struct report_connection *from =
+        g_hash_table_lookup(r->connections, GUINT_TO_POINTER(c->resent_from));
+    struct report_cause *cause;
+
+    if (!from || from->held == 0 || from->held < from->unanswered ||
+        from->pub.life.ended == RPCRDMA_ENDED_NOT ||
+        from->pub.life.ended_by == report_server_end(&from->pub) ||
+        from->pub.life.silence[0].transmissions + from->pub.life.silence[1].transmissions > 0)
+        return false;
+    cause = add(r, CAUSE_UNANSWERED, CONFIDENCE_HIGH);
+    cause->rpcs = from->held;
+    cause->time_ns = c->resent_after_ns;
+    cause->frame = from->unanswered_frame;
+    snprintf(cause->text, sizeof(cause->text),
+             "%" PRIu64 " Call%s on connection %u reached the server's host, which acknowledged "
+             "%s, and got no Reply: the client closed the connection and sent %s again on "
+             "connection %u, %.1f s after the first sending. The server is at fault, not the path.",
+             from->held, plural(from->held), (unsigned)from->pub.number,
+             from->held == 1 ? "it" : "them", from->held == 1 ? "it" : "them",
+             (unsigned)c->pub.number, s(c->resent_after_ns));
+    return true;
+}
+
 static void connection_failed(struct report *r, const struct report_connection *c)
 {
     bool refused = false;
     struct report_cause *cause;
-    GList *all = report_connections(r);
+    GList *all;
 
+    if (server_held(r, c))
+        return;
+    all = report_connections(r);
     for (GList *one = all; one; one = one->next)
         refused = refused || ((struct report_connection *)one->data)->pub.rejected;
     g_list_free(all);
@@ -177,32 +222,22 @@ static void connection_failed(struct report *r, const struct report_connection *
     }
 }
 
-/* Another one begins while this one, which had trouble, is open and carries nothing any more. */
-static void connection_left(struct report *r, const struct report_connection *old,
-                            const struct report_connection *c)
+/* It takes the place of another one, and no Call was seen on both. */
+static void connection_left(struct report *r, const struct report_connection *c)
 {
-    int64_t silence = c->pub.first_time_ns - old->last_data_ns;
+    const struct rpcrdma_life *life = &c->pub.life;
     struct report_cause *cause;
 
-    if (c->resent > 0 || old->pub.number == c->pub.number || old->last_data_ns == 0 ||
-        old->pub.last_time_ns <= c->pub.first_time_ns || silence < SECOND ||
-        old->arrival[0].timeouts + old->arrival[1].timeouts + old->unanswered == 0)
+    if (c->resent > 0 || !life->has_down || life->down_ns < SECOND)
         return;
-    for (int end = 0; end < 2; end++)
-        if (memcmp(&old->pub.end[end].address,
-                   &c->pub.end[end ^ (report_server_end(&old->pub) != report_server_end(&c->pub))]
-                        .address,
-                   sizeof(c->pub.end[0].address)) != 0)
-            return;
     cause = add(r, CAUSE_CONNECTION_FAILED, CONFIDENCE_MEDIUM);
-    cause->time_ns = silence;
+    cause->time_ns = life->down_ns;
     cause->frame = c->pub.first_frame;
     snprintf(
         cause->text, sizeof(cause->text),
         "Connection %u failed: after %.1f s of silence the client opened connection %u in its "
-        "place, while the old one was not closed. The path was down: a cable, a switch, or the "
-        "peer.",
-        (unsigned)old->pub.number, s(silence), (unsigned)c->pub.number);
+        "place. The path was down: a cable, a switch, or the peer.",
+        (unsigned)life->previous, s(life->down_ns), (unsigned)c->pub.number);
     snprintf(cause->against, sizeof(cause->against),
              "no Call was seen on both; what was sent meanwhile did not pass here");
 }
@@ -211,7 +246,7 @@ static void connection_left(struct report *r, const struct report_connection *ol
 static void delayed(struct report *r, const struct report_connection *c)
 {
     enum { LEAST = 20, DELAY_MS = 2 };
-    const struct latency *acks = &c->arrival[report_server_end(&c->pub)].acks;
+    const struct latency *acks = &c->acks;
     int64_t quick = latency_percentile(acks, 5);
     struct report_cause *cause;
 
@@ -315,15 +350,10 @@ static void incomplete(struct report *r)
 {
     uint64_t missing = r->rules[RPCRDMA_RULE_PACKETS_LOST] + r->rules[RPCRDMA_RULE_BYTES_LOST] +
                        r->rules[RPCRDMA_RULE_TCP_LOST];
-    GList *all = report_connections(r);
     bool one_way = r->rpcs > 0 && r->answered == 0 && r->one_way > 0;
     struct report_cause *cause;
 
     r->undecided = r->rpcs == 0 || one_way || r->no_call * 2 > r->rpcs;
-    for (GList *one = all; one; one = one->next)
-        r->tcp =
-            r->tcp || ((struct report_connection *)one->data)->pub.carrier == RPCRDMA_CARRIER_IWARP;
-    g_list_free(all);
     if (missing == 0 && !one_way && r->no_call * 10 <= r->rpcs)
         return;
     cause = add(r, CAUSE_INCOMPLETE, CONFIDENCE_HIGH);
@@ -362,8 +392,7 @@ void report_decide(struct report *r)
         disturbed(r, c);
         if (c->resent > 0 && c->resent_after_ns >= SECOND) /* else nobody noticed */
             connection_failed(r, c);
-        for (GList *other = all; other; other = other->next)
-            connection_left(r, other->data, c);
+        connection_left(r, c);
         delayed(r, c);
         credits(r, c);
         unanswered(r, c);
@@ -387,13 +416,6 @@ void report_headline(const struct report *r, char *text, size_t size)
                  "Undecided: too little was captured to tell how RPCs fare (%" PRIu64
                  " RPC%s, %" PRIu64 " with Call and Reply).",
                  r->rpcs, plural(r->rpcs), r->answered);
-    else if (r->n_causes == 0 && r->tcp)
-        snprintf(
-            text, size,
-            "Nothing wrong was found in %" PRIu64 " RPC%s, %" PRIu64
-            " of them answered. But this is iWARP: what TCP lost and sent again is not looked at, "
-            "so delays by losses cannot be excluded; see tshark -Y tcp.analysis.retransmission.",
-            r->rpcs, plural(r->rpcs), r->answered);
     else if (r->n_causes == 0)
         snprintf(text, size,
                  "Healthy: %" PRIu64 " RPC%s in %.1f s, %" PRIu64

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "report/report.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "out/transaction.h"
@@ -21,8 +22,7 @@ static void free_connection(gpointer p)
 {
     struct report_connection *c = p;
 
-    arrival_clear(&c->arrival[0]);
-    arrival_clear(&c->arrival[1]);
+    latency_clear(&c->acks);
     g_free(c);
 }
 
@@ -37,7 +37,6 @@ struct report *report_new(struct pipeline *pipeline, size_t path_bytes)
     r->errors = g_hash_table_new_full(g_str_hash, g_str_equal, NULL, free_error);
     r->connections = g_hash_table_new_full(NULL, NULL, NULL, free_connection);
     r->bin_ns = SECOND / 100;
-    r->sent = g_malloc0_n(REPORT_SENT, sizeof(*r->sent));
     return r;
 }
 
@@ -55,7 +54,6 @@ void report_free(struct report *r)
     g_hash_table_destroy(r->connections);
     latency_clear(&r->latency);
     details_free(r->details);
-    g_free(r->sent);
     g_free(r);
 }
 
@@ -152,8 +150,10 @@ static void note_slow(struct report *r, const struct rpc *rpc)
         .call_time_ns = t->call_time_ns,
         .latency_ns = latency,
         .answered = t->has_latency,
-        .has_rdma = t->has_rdma,
-        .rdma_ns = t->rdma_ns,
+        .has_phases = t->has_phases,
+        .phases = t->phases,
+        .stalled_ns = t->stalled_ns,
+        .stalled_by = t->stalled_by,
     };
 }
 
@@ -184,10 +184,11 @@ static void note_status(struct report *r, const struct rpcrdma_transaction *t,
     error->count++;
 }
 
-/* Seen from where it was captured: what RDMA does not take is the server's, or the way there. */
+/* What it took between the Call's arrival and the Reply, but for RDMA. */
 static void note_server(struct report *r, const struct rpcrdma_transaction *t)
 {
-    int64_t server = t->latency_ns - (t->has_rdma ? t->rdma_ns : 0);
+    int64_t server = t->has_phases ? t->phases.server_ns
+                                   : t->latency_ns - (t->has_rdma ? t->rdma_ns : 0);
 
     if (!t->has_latency || t->latency_ns < SECOND || server <= t->latency_ns / 2)
         return;
@@ -201,59 +202,35 @@ int report_server_end(const struct rpcrdma_connection *c)
     return c->role[0] == RPCRDMA_ROLE_SERVER || c->role[1] == RPCRDMA_ROLE_CLIENT ? 0 : 1;
 }
 
+/* Packets that were sent again, over time. Of TCP, at the next operation that is complete. */
 void report_op(void *context, const struct rpcrdma_op *op,
-               const struct rpcrdma_connection *connection)
+               const struct rpcrdma_connection *connection, const struct rpcrdma_path *path)
 {
     struct report *r = context;
-    struct report_connection *c;
+    struct report_connection *c = connection && path ? connection_of(r, connection) : NULL;
     int end;
 
-    if (!connection || op->carrier == RPCRDMA_CARRIER_IWARP || op->kind > RPCRDMA_OP_NAK)
-        return;
-    c = connection_of(r, connection);
     if (!c)
         return;
-    if (op->kind <= RPCRDMA_OP_READ_RESPONSE)
-        c->last_data_ns = op->time_ns;
-    /* which end it went to: by QP number, where both have one at one host */
+    /* which end it went to: by QP number or port, where both have one at one host */
     end = memcmp(&op->dst, &connection->end[1].address, sizeof(op->dst)) == 0 &&
-          (!connection->end[1].has_qpn || connection->end[1].qpn == op->dst_qpn);
-    {
-        uint64_t before = c->arrival[end].again + c->arrival[end].late;
-
-        arrival_packet(&c->arrival[end], &c->arrival[1 - end], op);
-        if (c->arrival[end].again + c->arrival[end].late > before)
-            bin_at(r, op->time_ns)->resent++;
-    }
+          (op->carrier == RPCRDMA_CARRIER_IWARP
+               ? connection->end[1].port == op->dst_port
+               : !connection->end[1].has_qpn || connection->end[1].qpn == op->dst_qpn);
+    if (path->retransmitted > c->resent_packets[end])
+        bin_at(r, op->time_ns)->resent += path->retransmitted - c->resent_packets[end];
+    c->resent_packets[end] = path->retransmitted;
 }
 
-/* A Call that was sent on another connection before, answered there or not. */
-static void note_resent(struct report *r, struct report_connection *c,
-                        const struct rpcrdma_transaction *t)
+static void note_resent(struct report_connection *c, const struct rpcrdma_transaction *t)
 {
-    uint32_t i = t->xid * 2654435761u % REPORT_SENT;
-
-    if (t->call_frame == 0 || !t->has_program)
+    if (t->original_connection == 0)
         return;
-    if (r->sent[i].connection != 0 && r->sent[i].connection != t->connection->number &&
-        r->sent[i].xid == t->xid && r->sent[i].program == t->program &&
-        r->sent[i].procedure == t->procedure &&
-        memcmp(&r->sent[i].client, rpc_caller(t), sizeof(r->sent[i].client)) == 0) {
-        c->resent++;
-        c->resent_from = r->sent[i].connection;
-        c->resent_frame = t->call_frame;
-        c->resent_after_ns =
-            MAX(c->resent_after_ns, time_less(t->call_time_ns, r->sent[i].time_ns));
-        r->resent += !t->retransmitted;
-        return;
-    }
-    r->sent[i].xid = t->xid;
-    r->sent[i].connection = t->connection->number;
-    r->sent[i].program = t->program;
-    r->sent[i].procedure = t->procedure;
-    r->sent[i].frame = t->call_frame;
-    r->sent[i].time_ns = t->call_time_ns;
-    r->sent[i].client = *rpc_caller(t);
+    c->resent++;
+    c->resent_from = t->original_connection;
+    c->resent_frame = t->call_frame;
+    c->resent_after_ns =
+        MAX(c->resent_after_ns, time_less(t->call_time_ns, t->original_time_ns));
 }
 
 static void note_connection(struct report *r, const struct rpcrdma_transaction *t)
@@ -265,7 +242,10 @@ static void note_connection(struct report *r, const struct rpcrdma_transaction *
     c->rpcs++;
     if (t->call_frame && !t->has_latency && !t->error && c->unanswered++ == 0)
         c->unanswered_frame = t->call_frame;
-    note_resent(r, c, t);
+    c->held += t->reply_frame == 0 && t->call.state == RPCRDMA_DELIVERED;
+    if (t->call.state == RPCRDMA_DELIVERED && t->call.transmissions == 1 && !t->reverse)
+        latency_add(&c->acks, time_less(t->call.time_ns, t->call.first_time_ns));
+    note_resent(c, t);
 }
 
 static void on_transaction(void *context, const struct rpcrdma_transaction *t)
@@ -275,7 +255,8 @@ static void on_transaction(void *context, const struct rpcrdma_transaction *t)
 
     r->rpcs++;
     r->no_call += t->call_frame == 0;
-    r->unanswered += t->reply_frame == 0;
+    r->unanswered += t->call_frame != 0 && !t->error &&
+                     (t->reply_frame == 0 || t->reply.state == RPCRDMA_NOT_DELIVERED);
     r->answered += t->has_latency;
     r->resent += t->retransmitted;
     r->incomplete += !t->complete && !t->error && t->reply_frame != 0 && t->call_frame != 0;
@@ -350,8 +331,15 @@ static void on_connection(void *context, const struct rpcrdma_connection *connec
     struct report *r = context;
     struct report_connection *c = connection_of(r, connection);
 
-    if (c)
-        c->pub = *connection;
+    if (!c)
+        return;
+    c->pub = *connection;
+    for (int end = 0; end < 2; end++) {
+        c->has_path[end] = connection->path[end] != NULL;
+        if (c->has_path[end])
+            c->path[end] = *connection->path[end];
+        c->pub.path[end] = NULL;
+    }
 }
 
 static void on_credits(void *context, const struct rpcrdma_connection *connection,
@@ -398,6 +386,27 @@ static gint by_number(gconstpointer a, gconstpointer b)
     const struct report_connection *x = a, *y = b;
 
     return x->pub.number < y->pub.number ? -1 : x->pub.number > y->pub.number;
+}
+
+void report_phases(const struct report_rpc *rpc, char *text, size_t size)
+{
+    const struct rpcrdma_phases *p = &rpc->phases;
+    int n = 0;
+
+    text[0] = '\0';
+    if (!rpc->has_phases)
+        return;
+    if (p->has_call)
+        n += snprintf(text, size, "call %.3f, ", (double)p->call_ns / 1e6);
+    n += snprintf(text + n, size - (size_t)n, "server %.3f", (double)p->server_ns / 1e6);
+    if (p->has_data)
+        n += snprintf(text + n, size - (size_t)n, ", data %.3f", (double)p->data_ns / 1e6);
+    if (p->has_reply)
+        n += snprintf(text + n, size - (size_t)n, ", reply %.3f", (double)p->reply_ns / 1e6);
+    n += snprintf(text + n, size - (size_t)n, " ms");
+    if (rpc->stalled_ns > 0)
+        snprintf(text + n, size - (size_t)n, "; stalled %.3f ms: %s",
+                 (double)rpc->stalled_ns / 1e6, transaction_stall_text(rpc->stalled_by));
 }
 
 GList *report_connections(const struct report *r)

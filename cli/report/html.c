@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "out/address.h"
+#include "out/connection.h"
 #include "out/escape.h"
 #include "out/view.h"
 
@@ -19,10 +20,10 @@ static const char head[] =
     "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
     "<title>rpcrdma report</title>\n<style>\n"
     ":root{color-scheme:light dark;--fg:#1b1f24;--bg:#fff;--dim:#57606a;--line:#d0d7de;--a:#0969da;"
-    "--b:#bc4c00;--c:#8250df;--d:#1a7f37;--bad:#cf222e}\n"
+    "--b:#bc4c00;--c:#8250df;--d:#1a7f37;--e:#bf3989;--bad:#cf222e}\n"
     "@media(prefers-color-scheme:dark){:root{--fg:#e6edf3;--bg:#0d1117;--dim:#9198a1;--line:#"
     "3d444d;"
-    "--a:#58a6ff;--b:#f0883e;--c:#bc8cff;--d:#3fb950;--bad:#ff7b72}}\n"
+    "--a:#58a6ff;--b:#f0883e;--c:#bc8cff;--d:#3fb950;--e:#f778ba;--bad:#ff7b72}}\n"
     "*{box-sizing:border-box}body{font:15px/1.45 system-ui,sans-serif;color:var(--fg);"
     "background:var(--bg);margin:0 auto;padding:1em;max-width:72em;overflow-wrap:anywhere}\n"
     "h1{font-size:1.3em}h2{font-size:1.05em;margin:1.6em 0 .4em;border-bottom:1px solid "
@@ -174,14 +175,18 @@ static void timelines(const struct report *r, struct out *out)
 
 static void bar(struct out *out, const struct report_rpc *one)
 {
+    const struct rpcrdma_phases *p = &one->phases;
     const struct {
         int64_t ns;
         const char *colour, *name;
-    } parts[] = {{one->latency_ns - one->rdma_ns, "b", "before and after"},
-                 {one->rdma_ns, "c", "RDMA"}};
+    } parts[] = {{p->call_ns, "a", "Call on its way"},
+                 {p->server_ns, "b", "server"},
+                 {p->data_ns - p->data_waiting_ns, "c", "data"},
+                 {p->data_waiting_ns, "d", "data, waiting"},
+                 {p->reply_ns, "e", "Reply on its way"}};
     double x = 0, total = (double)one->latency_ns;
 
-    if (!one->answered || total <= 0)
+    if (!one->has_phases || total <= 0)
         return;
     out_literal(out,
                 "<svg viewBox=\"0 0 720 14\" preserveAspectRatio=\"none\" style=\"height:14px\" "
@@ -202,11 +207,15 @@ static void bar(struct out *out, const struct report_rpc *one)
 static void slowest(const struct report *r, struct out *out)
 {
     out_literal(out,
-                "<h2>Slowest RPCs</h2>\n<p class=\"dim\"><span style=\"color:var(--c)\">From the "
-                "first to the last RDMA packet</span>, <span style=\"color:var(--b)\">before and "
-                "after</span></p>\n");
+                "<h2>Slowest RPCs</h2>\n<p class=\"dim\">"
+                "<span style=\"color:var(--a)\">Call on its way</span>, "
+                "<span style=\"color:var(--b)\">server</span>, "
+                "<span style=\"color:var(--c)\">data</span>, "
+                "<span style=\"color:var(--d)\">data, waiting</span>, "
+                "<span style=\"color:var(--e)\">Reply on its way</span></p>\n");
     for (unsigned i = 0; i < r->n_slowest; i++) {
         const struct report_rpc *one = &r->slowest[i];
+        char phases[256];
 
         put(out, "<p>%.3f ms%s, ", ms(one->latency_ns), one->answered ? "" : " and no Reply");
         put_text(out, one->title);
@@ -216,6 +225,9 @@ static void slowest(const struct report *r, struct out *out)
             out_literal(out, ", ");
             put_text(out, one->path);
         }
+        report_phases(one, phases, sizeof(phases));
+        if (phases[0])
+            put(out, ": <span class=\"dim\">%s</span>", phases);
         out_literal(out, "</p>\n");
         bar(out, one);
     }
@@ -272,9 +284,7 @@ static void connections(const struct report *r, struct out *out)
         }
         put(out, "<td>%" PRIu64 "</td><td>%.3f</td><td class=\"t\">%s</td><td>%u/%u</td></tr>\n",
             c->rpcs, (double)(c->pub.last_time_ns - c->pub.first_time_ns) / 1e9,
-            c->pub.rejected ? "refused"
-            : c->pub.closed ? "closed"
-                            : "open",
+            connection_state(&c->pub),
             (unsigned)c->pub.threshold_call, (unsigned)c->pub.threshold_reply);
     }
     out_literal(out, "</tbody></table></div>\n");
@@ -288,6 +298,40 @@ static void connections(const struct report *r, struct out *out)
         put_text(out, verdict);
         out_literal(out, "</p>\n");
     }
+    g_list_free(all);
+}
+
+static void transport(const struct report *r, struct out *out)
+{
+    GList *all = report_connections(r);
+
+    out_literal(out, "<h2>Transport</h2>\n<div class=\"wide\"><table><thead><tr><th>no</th>"
+                     "<th class=\"t\">towards</th><th>packets</th><th>bytes</th><th>sent again</th>"
+                     "<th>lost</th><th>sequence Naks</th><th>RNR Naks</th><th>timeouts</th>"
+                     "<th>waited ms</th><th>duplicated</th><th>reordered</th><th>ECN-CE</th>"
+                     "<th>CNPs</th></tr></thead><tbody>\n");
+    for (GList *one = all; one; one = one->next) {
+        const struct report_connection *c = one->data;
+
+        for (int end = 0; end < 2; end++) {
+            const struct rpcrdma_path *p = &c->path[end];
+
+            if (!c->has_path[end])
+                continue;
+            put(out,
+                "<tr><td>%u</td><td class=\"t\">%s</td><td>%" PRIu64 "</td><td>%" PRIu64
+                "</td><td>%" PRIu64 "</td><td>%" PRIu64 "</td><td>%" PRIu64 "</td><td>%" PRIu64
+                "</td><td>%" PRIu64 "</td><td>%.3f</td>",
+                (unsigned)c->pub.number, end == report_server_end(&c->pub) ? "server" : "client",
+                p->packets, p->bytes, p->retransmitted, p->lost, p->naks[RPCRDMA_NAK_PSN_SEQUENCE],
+                p->naks[RPCRDMA_NAK_RNR], p->timeouts, ms(p->waited_ns));
+            put(out,
+                "<td>%" PRIu64 "</td><td>%" PRIu64 "</td><td>%" PRIu64 "</td><td>%" PRIu64
+                "</td></tr>\n",
+                p->duplicated, p->reordered, p->congestion_marks, p->cnps);
+        }
+    }
+    out_literal(out, "</tbody></table></div>\n");
     g_list_free(all);
 }
 
@@ -340,5 +384,6 @@ void report_html(struct report *r, struct out *out)
     group_table(r, out, "client", r->clients);
     slowest(r, out);
     connections(r, out);
+    transport(r, out);
     out_text(out, tail);
 }

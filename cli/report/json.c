@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "out/transaction.h"
 #include "out/view.h"
 
 static void number(struct json *json, const char *key, uint64_t n)
@@ -56,8 +57,13 @@ static void slowest(struct json *json, const struct report *r)
             number(json, "reply_frame", one->reply_frame);
         if (one->answered)
             json_key(json, "latency_ns"), json_i64(json, one->latency_ns);
-        if (one->has_rdma)
-            json_key(json, "rdma_ns"), json_i64(json, one->rdma_ns);
+        if (one->has_phases) {
+            transaction_json_phases(json, &one->phases);
+            json_key(json, "stalled_ns"), json_i64(json, one->stalled_ns);
+            if (one->stalled_ns > 0)
+                json_key(json, "stalled_by"),
+                    json_plain(json, transaction_stall_name(one->stalled_by));
+        }
         if (one->path)
             text(json, "path", one->path);
         json_close(json, '}');
@@ -88,21 +94,22 @@ static void connections(struct json *json, const struct report *r)
         json_key(json, "closed"), json_bool(json, c->pub.closed);
         json_key(json, "refused"), json_bool(json, c->pub.rejected);
         for (int end = 0; end < 2; end++) {
-            const struct arrival *a = &c->arrival[end];
+            const struct rpcrdma_path *a = &c->path[end];
 
-            if (a->packets == 0)
+            if (!c->has_path[end])
                 continue;
             json_key(json, end == report_server_end(&c->pub) ? "to_server" : "to_client");
             json_open(json, '{');
             number(json, "packets", a->packets);
-            number(json, "retransmitted", a->again + a->late);
-            number(json, "naks", a->naks);
-            number(json, "rnr_naks", a->rnr_naks);
+            number(json, "retransmitted", a->retransmitted);
+            number(json, "naks", a->naks[RPCRDMA_NAK_PSN_SEQUENCE]);
+            number(json, "rnr_naks", a->naks[RPCRDMA_NAK_RNR]);
             number(json, "timeouts", a->timeouts);
             json_key(json, "waited_ns"), json_i64(json, a->waited_ns);
             number(json, "duplicated", a->duplicated);
             number(json, "reordered", a->reordered);
-            latency_json(json, "ack_ns", &a->acks);
+            if (end == report_server_end(&c->pub))
+                latency_json(json, "ack_ns", &c->acks);
             json_close(json, '}');
         }
         if (c->has_credits) {
@@ -179,7 +186,6 @@ void report_json(struct report *r, struct out *out)
     json_key(&json, "verdict");
     json_plain(&json, r->undecided      ? "undecided"
                       : r->n_causes > 0 ? "causes"
-                      : r->tcp          ? "nothing-found"
                                         : "healthy");
     text(&json, "text", headline);
     causes(&json, r);

@@ -11,16 +11,15 @@
 
 #include "flow/rpc.h"
 #include "pipeline.h"
-#include "report/arrival.h"
 #include "rpcs/details.h"
 #include "rpcs/groups.h"
+#include "rpcs/latency.h"
 
 enum {
     REPORT_SLOWEST = 10,
     REPORT_CONNECTIONS = 200, /* told one by one */
     REPORT_BINS = 120,        /* of the timelines */
     REPORT_CAUSES = 16,
-    REPORT_SENT = 1 << 14, /* Calls remembered by XID */
 };
 
 /* An RPC that is told by itself. */
@@ -29,8 +28,10 @@ struct report_rpc {
     uint32_t xid, connection;
     uint64_t call_frame, reply_frame;
     int64_t call_time_ns, latency_ns;
-    bool answered, has_rdma;
-    int64_t rdma_ns; /* of its latency: from its first to its last RDMA packet */
+    bool answered, has_phases;
+    struct rpcrdma_phases phases;
+    int64_t stalled_ns;
+    enum rpcrdma_stall stalled_by;
 };
 
 struct report_connection {
@@ -40,8 +41,11 @@ struct report_connection {
     uint64_t resent_frame;
     uint32_t resent_from;                 /* the other connection */
     uint64_t unanswered_frame;            /* first of them */
-    int64_t last_data_ns;                 /* of the last Send, Write or Read */
-    struct arrival arrival[2];            /* what was sent towards each end */
+    uint64_t held;                        /* of those: acknowledged, so that the server had them */
+    bool has_path[2];
+    struct rpcrdma_path path[2];          /* what was sent towards each end, at the end */
+    uint64_t resent_packets[2];           /* so far */
+    struct latency acks;                  /* how long Acks of the client's Calls took */
     struct rpcrdma_credit_result credits; /* of forward RPCs */
     bool has_credits;
 };
@@ -109,15 +113,6 @@ struct report {
     uint64_t small_in_chunks; /* RPC messages of 4096 bytes or less that did not go inline */
     uint64_t one_way;         /* messages whose sender or peer is not known */
 
-    /* Calls seen, by XID: one that comes on another connection was sent again */
-    struct {
-        uint32_t xid, connection; /* connection 0: none */
-        uint32_t program, procedure;
-        uint64_t frame;
-        int64_t time_ns;
-        struct rpcrdma_address client;
-    } * sent; /* REPORT_SENT */
-
     /* timelines: bins double in width when they do not suffice */
     struct report_bin bins[REPORT_BINS];
     int64_t bin_ns;
@@ -125,7 +120,6 @@ struct report {
 
     struct report_cause causes[REPORT_CAUSES]; /* the one that cost most first */
     unsigned n_causes;
-    bool tcp;       /* iWARP: what TCP lost is not known */
     bool undecided; /* too little was captured to call it healthy */
 };
 
@@ -145,7 +139,9 @@ const char *report_confidence_name(enum report_confidence confidence);
 int report_server_end(const struct rpcrdma_connection *connection);
 /* rpcrdma_flow's operations, after it has seen them: pipeline.op_done. */
 void report_op(void *context, const struct rpcrdma_op *op,
-               const struct rpcrdma_connection *connection);
+               const struct rpcrdma_connection *connection, const struct rpcrdma_path *path);
+/* "call 0.1, server 1.2, ... ms; stalled ...": where the time of an RPC went; "": not known. */
+void report_phases(const struct report_rpc *rpc, char *text, size_t size);
 /* Connections by number; the caller frees the list. */
 GList *report_connections(const struct report *report);
 /* The verdict's first sentence. */

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "out/address.h"
+#include "out/connection.h"
 #include "out/escape.h"
 #include "out/view.h"
 
@@ -120,7 +121,7 @@ static void connections(const struct report *r, struct out *out)
     char ends[2][ADDRESS_SIZE];
 
     title(out, "CONNECTIONS");
-    line(out, "  %-4s %-33s %8s %7s %7s %s", "no", "client -> server", "RPCs", "seconds", "open",
+    line(out, "  %-4s %-33s %8s %7s %-10s %s", "no", "client -> server", "RPCs", "seconds", "state",
          "thresholds");
     for (GList *one = all; one; one = one->next) {
         const struct report_connection *c = one->data;
@@ -131,12 +132,13 @@ static void connections(const struct report *r, struct out *out)
             ends[end][address_format(&c->pub.end[end].address, ends[end])] = '\0';
         snprintf(both, sizeof(both), "%s -> %s", ends[client > 0 ? 1 : 0],
                  ends[client > 0 ? 0 : 1]);
-        line(out, "  %-4u %-33s %8" PRIu64 " %7.1f %7s %u/%u", (unsigned)c->pub.number, both,
+        line(out, "  %-4u %-33s %8" PRIu64 " %7.1f %-10s %u/%u", (unsigned)c->pub.number, both,
              c->rpcs, (double)(c->pub.last_time_ns - c->pub.first_time_ns) / 1e9,
-             c->pub.rejected ? "refused"
-             : c->pub.closed ? "closed"
-                             : "open",
+             connection_state(&c->pub),
              (unsigned)c->pub.threshold_call, (unsigned)c->pub.threshold_reply);
+        if (c->pub.life.previous > 0 && c->pub.life.has_down)
+            line(out, "       in place of connection %u, after %.3f s without any",
+                 (unsigned)c->pub.life.previous, (double)c->pub.life.down_ns / 1e9);
         if (c->resent > 0)
             line(out, "       %" PRIu64 " Calls were sent before on connection %u", c->resent,
                  (unsigned)c->resent_from);
@@ -177,14 +179,16 @@ static void slowest(const struct report *r, struct out *out)
     title(out, "SLOWEST RPCS");
     for (unsigned i = 0; i < r->n_slowest && i < SHOWN; i++) {
         const struct report_rpc *one = &r->slowest[i];
-        char path[64];
+        char path[64], phases[256];
 
         line(out, "  %10.3f ms%s  frame %" PRIu64 " #%u XID 0x%08x %.30s%s", ms(one->latency_ns),
              one->answered ? "" : " and no Reply", one->call_frame, (unsigned)one->connection,
              (unsigned)one->xid, one->title, strlen(one->title) > 30 ? "..." : "");
-        if (one->has_rdma)
-            line(out, "      %.3f ms of it from the first to the last RDMA packet",
-                 ms(one->rdma_ns));
+        report_phases(one, phases, sizeof(phases));
+        if (phases[0]) {
+            out_blanks(out, 6);
+            folded(out, phases, 6, 8);
+        }
         if (one->path)
             line(out, "      %s", escape_text(path, sizeof(path), one->path));
     }
@@ -197,6 +201,44 @@ static gint most_errors(gconstpointer a, gconstpointer b)
     return x->count != y->count ? (x->count < y->count ? 1 : -1) : strcmp(x->name, y->name);
 }
 
+static void put_number(char *text, size_t size, uint64_t n, const char *what)
+{
+    size_t at = strlen(text);
+
+    if (n > 0 && at < size)
+        snprintf(text + at, size - at, ", %" PRIu64 " %s", n, what);
+}
+
+static void put_path(struct out *out, const struct report_connection *c, int end)
+{
+    const struct rpcrdma_path *path = &c->path[end];
+    char text[500];
+
+    snprintf(text, sizeof(text), "#%u towards the %s: %" PRIu64 " packets, %" PRIu64 " sent again",
+             (unsigned)c->pub.number, end == report_server_end(&c->pub) ? "server" : "client",
+             path->packets, path->retransmitted);
+    put_number(text, sizeof(text), path->naks[RPCRDMA_NAK_PSN_SEQUENCE], "sequence Naks");
+    put_number(text, sizeof(text), path->naks[RPCRDMA_NAK_RNR], "RNR Naks");
+    put_number(text, sizeof(text),
+               path->naks[RPCRDMA_NAK_INVALID_REQUEST] + path->naks[RPCRDMA_NAK_REMOTE_ACCESS] +
+                   path->naks[RPCRDMA_NAK_REMOTE_OPERATIONAL] + path->naks[RPCRDMA_NAK_INVALID_RD] +
+                   path->naks[RPCRDMA_NAK_OTHER],
+               "other Naks");
+    put_number(text, sizeof(text), path->timeouts, "timeouts");
+    put_number(text, sizeof(text), path->lost, "lost");
+    put_number(text, sizeof(text), path->duplicated, "duplicated");
+    put_number(text, sizeof(text), path->reordered, "reordered");
+    put_number(text, sizeof(text), path->uncaptured, "not captured");
+    put_number(text, sizeof(text), path->congestion_marks, "ECN-CE marks");
+    put_number(text, sizeof(text), path->cnps, "CNPs");
+    put_number(text, sizeof(text), path->zero_windows, "zero windows");
+    if (end == report_server_end(&c->pub) && c->acks.count > 0)
+        snprintf(text + strlen(text), sizeof(text) - strlen(text), "; Calls acknowledged in %.3f ms",
+                 ms(latency_percentile(&c->acks, 50)));
+    out_blanks(out, 2);
+    folded(out, text, 2, 5);
+}
+
 static void others(const struct report *r, struct out *out)
 {
     GList *errors = g_list_sort(g_hash_table_get_values(r->errors), most_errors);
@@ -207,22 +249,9 @@ static void others(const struct report *r, struct out *out)
     for (GList *one = all; one; one = one->next) {
         const struct report_connection *c = one->data;
 
-        for (int end = 0; end < 2; end++) {
-            const struct arrival *a = &c->arrival[end];
-
-            if (a->packets == 0)
-                continue;
-            line(out,
-                 "  #%u towards the %s: %" PRIu64 " packets, %" PRIu64 " sent again, %" PRIu64
-                 " Naks,",
-                 (unsigned)c->pub.number, end == report_server_end(&c->pub) ? "server" : "client",
-                 a->packets, a->again + a->late, a->naks);
-            line(out,
-                 "     %" PRIu64 " RNR Naks, %" PRIu64 " timeouts, %" PRIu64 " duplicated, %" PRIu64
-                 " reordered; Acks in %.3f ms",
-                 a->rnr_naks, a->timeouts, a->duplicated, a->reordered,
-                 ms(latency_percentile(&a->acks, 50)));
-        }
+        for (int end = 0; end < 2; end++)
+            if (c->has_path[end])
+                put_path(out, c, end);
     }
     for (GList *one = all; one; one = one->next) {
         const struct report_connection *c = one->data;

@@ -67,6 +67,11 @@ struct rpcrdma_path {
     uint32_t rnr_timer;          /* code in the latest RNR Nak */
     uint64_t timeouts;           /* the sender sent again after silence, without a Nak */
     int64_t timeout_ns;          /* such silence, in all */
+    int64_t waited_ns;       /* from the packet before to each that was sent again, in all */
+    int64_t longest_wait_ns; /* from the last new packet to one that was sent again, at most */
+    uint64_t asked_again;    /* Read requests of which responses had come: others were lost, on the
+                              * way back. These times are not in those above: */
+    int64_t asked_waited_ns, asked_longest_ns;
     uint64_t congestion_marks;   /* ECN: congestion experienced */
     uint64_t dscp;               /* a bit per code point */
     uint64_t zero_windows;       /* TCP: its receiver said that it had no room */

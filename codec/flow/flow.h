@@ -203,6 +203,11 @@ RPCRDMA_API const struct rpcrdma_connection *rpcrdma_flow_connection(struct rpcr
  * it. Valid until the next operation. */
 RPCRDMA_API uint64_t rpcrdma_flow_stream(struct rpcrdma_flow *flow, const struct rpcrdma_op *op);
 
+/* What was sent so far in the direction of an operation just given (config.delivery); NULL: nothing
+ * is known. Valid until the next operation. */
+RPCRDMA_API const struct rpcrdma_path *rpcrdma_flow_path(struct rpcrdma_flow *flow,
+                                                         const struct rpcrdma_op *op);
+
 /* Whether it is too early to say that an operation just given belongs to no RPC-over-RDMA: nothing
  * has shown it to, and its connection is young, or waits for what will decide. */
 RPCRDMA_API bool rpcrdma_flow_undecided(struct rpcrdma_flow *flow, const struct rpcrdma_op *op);

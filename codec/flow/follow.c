@@ -41,6 +41,13 @@ void flow_follow_answer(struct rpcrdma_flow *flow, struct flow_direction *dir,
         delivered(flow, dir->conn);
 }
 
+const struct rpcrdma_path *rpcrdma_flow_path(struct rpcrdma_flow *flow, const struct rpcrdma_op *op)
+{
+    const struct flow_direction *dir = flow_direction_seen(flow->streams, op);
+
+    return dir && dir->delivery ? flow_delivery_path(dir->delivery) : NULL;
+}
+
 void flow_follow_congestion(struct rpcrdma_flow *flow, const struct rpcrdma_op *op)
 {
     struct flow_direction *dir = flow_direction_seen(flow->streams, op);

@@ -77,6 +77,14 @@ static void new_request(struct flow_memory *memory, struct flow_delivery *d,
     d->loose = packets == 0;
 }
 
+/* Nobody asked for it; or somebody did, and what was sent for that was lost before it came here. */
+static bool silent(const struct flow_delivery *d, int64_t now)
+{
+    if (!d->naked)
+        return now - d->sent_ns > SOON_NS;
+    return !d->not_ready && now - d->sent_ns > TIMER_NS && now - d->nak_ns > TIMER_NS;
+}
+
 static void again(struct flow_delivery *d, const struct rpcrdma_op *op, uint64_t at)
 {
     struct transmission *t = transmission_at(d, at);
@@ -91,13 +99,14 @@ static void again(struct flow_delivery *d, const struct rpcrdma_op *op, uint64_t
         d->recovery.not_ready = d->naked && d->not_ready;
         d->recovery.response =
             !d->naked && op->kind == RPCRDMA_OP_READ_REQUEST && t && t->delivered;
-        if (!d->naked && d->sent_ns != 0 && op->time_ns - d->sent_ns > SOON_NS) {
+        if (d->sent_ns != 0 && silent(d, op->time_ns)) {
             if (d->path.timeouts++ == 0)
                 d->path.timeout_frame = op->frame;
             d->path.timeout_ns += op->time_ns - d->sent_ns;
         }
         d->naked = false;
     }
+    transmission_waited(d, op->time_ns, d->recovery.response);
     d->recovery.time_ns = op->time_ns;
     if (!t)
         return;
@@ -188,6 +197,7 @@ void flow_delivery_request(struct flow_memory *memory, struct flow_delivery *d,
         else if (at > d->next)
             ahead(memory, d, op, at);
         d->repeating = false;
+        d->progress_ns = op->time_ns;
         new_request(memory, d, op, at, packets);
     }
     origin_note(d, op->ip_id);
@@ -207,6 +217,7 @@ static void nak(struct flow_delivery *d, const struct rpcrdma_op *op, uint64_t a
     d->naked = true;
     d->not_ready = op->nak == RPCRDMA_NAK_RNR;
     d->nak_at = at;
+    d->nak_ns = op->time_ns;
     t = transmission_at(d, at);
     if (t)
         t->refused = true;

@@ -29,6 +29,7 @@ static void again(struct flow_delivery *d, const struct rpcrdma_tcp_segment *seg
             d->path.timeout_frame = segment->frame;
         d->path.timeout_ns += segment->time_ns - d->sent_ns;
     }
+    transmission_waited(d, segment->time_ns, false);
     d->repeating = true;
     d->repeated = last + 1;
     d->recovery = (struct flow_recovery){.time_ns = segment->time_ns};
@@ -97,6 +98,7 @@ static void data(struct flow_memory *memory, struct flow_delivery *d,
                 lost->times = 0;
             }
         }
+        d->progress_ns = segment->time_ns;
         transmission_add(memory, d, first, end - 1, segment->frame, segment->time_ns);
         d->next = end;
     }

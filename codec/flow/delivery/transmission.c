@@ -184,3 +184,17 @@ bool transmission_answered(struct flow_delivery *d, uint64_t last, uint64_t fram
     d->pending = end;
     return end > was;
 }
+
+void transmission_waited(struct flow_delivery *d, int64_t time_ns, bool response)
+{
+    struct rpcrdma_path *path = &d->path;
+    int64_t since = d->sent_ns != 0 ? time_ns - d->sent_ns : 0;
+    int64_t longest = d->progress_ns != 0 ? time_ns - d->progress_ns : 0;
+
+    if (since < 0 || longest < 0)
+        return; /* the clock was set back */
+    path->asked_again += response;
+    *(response ? &path->asked_waited_ns : &path->waited_ns) += since;
+    if (longest > *(response ? &path->asked_longest_ns : &path->longest_wait_ns))
+        *(response ? &path->asked_longest_ns : &path->longest_wait_ns) = longest;
+}

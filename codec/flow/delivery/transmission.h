@@ -18,6 +18,8 @@ enum {
 #define KEEP_NS INT64_C(50000000)
 /* Without a Nak nobody sends again so soon: IBTA volume 1 section 9.7.6.1.3 */
 #define SOON_NS INT64_C(1000000)
+/* and what a Nak asks for is sent before any timer ends */
+#define TIMER_NS INT64_C(50000000)
 
 /* PSNs and TCP's sequence numbers, counted on without wrapping. */
 struct transmission {
@@ -56,6 +58,7 @@ struct flow_delivery {
     uint64_t next;    /* position expected */
     uint64_t through; /* all before it was acknowledged */
     int64_t sent_ns;
+    int64_t progress_ns; /* of the last packet that was not sent before */
     int64_t fastest_ns;   /* from a packet to its answer; 0: not known */
     uint64_t answer_next; /* responses: position expected */
     bool answer_hole;
@@ -63,6 +66,7 @@ struct flow_delivery {
     /* the latest Nak that nothing was sent again for */
     bool naked, not_ready;
     uint64_t nak_at;
+    int64_t nak_ns;
     bool repeating;    /* what is being sent is being sent again */
     uint64_t repeated; /* position after the latest such */
     struct flow_recovery recovery;
@@ -94,6 +98,9 @@ bool transmission_fill(struct flow_delivery *d, uint64_t first, uint64_t count, 
  * True: a record more is delivered. */
 bool transmission_answered(struct flow_delivery *d, uint64_t last, uint64_t frame, int64_t time_ns,
                            bool may_wait);
+
+/* Something is sent again at `time_ns`; `response`: because what it asks for was lost. */
+void transmission_waited(struct flow_delivery *d, int64_t time_ns, bool response);
 
 /* origin.c */
 enum origin { ORIGIN_AGAIN, ORIGIN_LATE };
