@@ -332,17 +332,20 @@ static void on_report(void *context, const char *text)
 
 static void say_nothing_found(const struct pipeline *pipeline)
 {
-    const struct rpcrdma_net_stats *stats = rpcrdma_net_stats(pipeline->private->net);
+    const struct rpcrdma_net_stats *stats = &pipeline->others.stats;
+    char others[600];
 
     if (pipeline->messages > 0 || pipeline->private->connections > 0 || pipeline->options->quiet ||
         pipeline->private->status != EXIT_DONE)
         return;
-    complain("%s%s: no RPC-over-RDMA: %" PRIu64 " packets, %" PRIu64 " of them RDMA%s",
+    others_text(&pipeline->others, others, sizeof(others));
+    complain("%s%s: no RPC-over-RDMA: %" PRIu64 " packet%s, %" PRIu64 " of them RDMA%s%s%s",
              options_input(pipeline->options),
              pipeline->options->n_files > 1 || pipeline->options->n_devices > 1 ? " and others"
                                                                                 : "",
-             stats->packets, stats->rdma,
-             stats->rdma > 0 ? "; --port or --qpn can say which connections carry it" : "");
+             stats->packets, stats->packets == 1 ? "" : "s", stats->rdma,
+             stats->rdma > 0 ? "; --port or --qpn can say which connections carry it" : "",
+             others[0] ? "; not RDMA: " : "", others);
 }
 
 /* What a reader of results would not expect of them. */
@@ -429,6 +432,7 @@ int pipeline_run(struct pipeline *pipeline, const struct rpcrdma_flow_sink *sink
                  pipeline->clock.frame);
         unusable(pipeline);
     } else {
+        others_collect(&pipeline->others, private.net);
         say_nothing_found(pipeline);
     }
     if (!pipeline->options->quiet) {

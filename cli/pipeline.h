@@ -18,6 +18,7 @@
 
 #include "flow/flow.h"
 #include "options.h"
+#include "others.h"
 #include "out/out.h"
 #include "out/view.h"
 #include "source/source.h"
@@ -44,7 +45,8 @@ struct pipeline {
 
     /* for sinks to read */
     struct view_clock clock;
-    uint64_t messages; /* so far */
+    uint64_t messages;    /* so far */
+    struct others others; /* once pipeline_run has ended */
 
     struct pipeline_private *private;
 };

@@ -56,9 +56,13 @@ RPCRDMA_HOT void rpcrdma_net_packet(struct rpcrdma_net *net, const struct rpcrdm
     l.c = rpcrdma_cursor_init(packet->data, packet->caplen, packet->len);
     l.network = l.lrh = l.udp = NULL;
     l.depth = 0;
+    l.other = RPCRDMA_OTHER_HEADER;
+    l.other_value = 0;
     verdict = rpcrdma_layer_link(&l);
-    if (verdict == RPCRDMA_IS_TCP)
+    if (verdict == RPCRDMA_IS_TCP) {
+        rpcrdma_layer_ports(&l, RPCRDMA_OTHER_TCP_PORT);
         verdict = rpcrdma_layer_tcp(&l);
+    }
     switch (verdict) {
     case RPCRDMA_IS_RDMA:
         net->stats.rdma++;
@@ -71,10 +75,13 @@ RPCRDMA_HOT void rpcrdma_net_packet(struct rpcrdma_net *net, const struct rpcrdm
         break;
     case RPCRDMA_IS_UNKNOWN_LINK:
         net->stats.unknown_link++;
+        rpcrdma_census_count(&net->census, RPCRDMA_OTHER_LINK, packet->linktype);
         break;
     case RPCRDMA_IS_OTHER:
     case RPCRDMA_IS_TCP: /* which says what it is */
         net->stats.other++;
+        rpcrdma_census_count(&net->census, l.other, l.other_value);
+        net->stats.rare = net->census.rest;
         break;
     }
 }
@@ -87,4 +94,9 @@ void rpcrdma_net_end(struct rpcrdma_net *net)
 const struct rpcrdma_net_stats *rpcrdma_net_stats(const struct rpcrdma_net *net)
 {
     return &net->stats;
+}
+
+size_t rpcrdma_net_others(const struct rpcrdma_net *net, struct rpcrdma_net_other *out, size_t max)
+{
+    return rpcrdma_census_entries(&net->census, out, max);
 }

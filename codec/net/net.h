@@ -6,9 +6,11 @@
  * Packets in, RDMA operations out. net/ knows links, IP, InfiniBand transport headers, CM, and
  * TCP/MPA/DDP; it never looks into the payload of a Send.
  *
- * Links: Ethernet, Linux cooked (both), raw IP, InfiniBand, ERF, PPI; on them VLAN tags, MPLS, GRE
- * and ERSPAN, VXLAN, GENEVE and IP in IP. IP fragments are not put together. Of InfiniBand's
- * transports only reliable connections become operations, and CM's datagrams.
+ * Links: Ethernet, Linux cooked (both), BSD loopback, raw IP, InfiniBand, ERF, PPI; on them the
+ * tags of packet/tag.c (VLAN, HSR, MACsec without encryption, time stamps of switches, ...), MPLS,
+ * PPPoE, GRE and ERSPAN, VXLAN and VXLAN-GPE, GENEVE, GTP-U, L2TPv3, TZSP and IP in IP. IP
+ * fragments are not put together. Of InfiniBand's transports only reliable connections become
+ * operations, and CM's datagrams.
  *
  * A packet cut by the capture gives what was captured of it: an operation without the headers that
  * are missing (RPCRDMA_OP_TRUNCATED), with payload up to the cut. An Ack so cut may be a Nak.
@@ -54,6 +56,25 @@ struct rpcrdma_net_stats {
     uint64_t other;        /* anything else */
     uint64_t bad_icrc;     /* of `rdma`: CRC checked and wrong */
     uint64_t too_deep;     /* of `other`: too many headers within each other */
+    uint64_t rare;         /* of `other`: too rare for rpcrdma_net_others */
+};
+
+/* Where the decoding of a packet ended that is no RDMA. */
+enum rpcrdma_other_kind {
+    RPCRDMA_OTHER_LINK,        /* value: LINKTYPE_ */
+    RPCRDMA_OTHER_ERF,         /* value: the type of record */
+    RPCRDMA_OTHER_ETHERTYPE,   /* value: the Ethertype; 0: a length, and LLC follows (802.3) */
+    RPCRDMA_OTHER_IP_PROTOCOL, /* value: its number */
+    RPCRDMA_OTHER_UDP_PORT,    /* value: the lower of the two ports, which is the service's */
+    RPCRDMA_OTHER_TCP_PORT,
+    RPCRDMA_OTHER_ENCRYPTED, /* value: the Ethertype (MACsec) */
+    RPCRDMA_OTHER_HEADER,    /* a header that contradicts what it should be; value: 0 */
+};
+
+struct rpcrdma_net_other {
+    enum rpcrdma_other_kind kind;
+    uint32_t value;
+    uint64_t packets;
 };
 
 struct rpcrdma_net;
@@ -73,5 +94,11 @@ RPCRDMA_API void rpcrdma_net_packet(struct rpcrdma_net *net, const struct rpcrdm
 RPCRDMA_API void rpcrdma_net_end(struct rpcrdma_net *net);
 
 RPCRDMA_API const struct rpcrdma_net_stats *rpcrdma_net_stats(const struct rpcrdma_net *net);
+
+/* What `unknown_link` and `other` are, the most frequent first: fills at most max of out, and
+ * returns how many. Those of them that became RDMA later (iWARP recognised in mid-stream) stay
+ * counted. */
+RPCRDMA_API size_t rpcrdma_net_others(const struct rpcrdma_net *net, struct rpcrdma_net_other *out,
+                                      size_t max);
 
 #endif

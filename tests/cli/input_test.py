@@ -4,6 +4,7 @@ import gzip
 import json
 import os
 import shutil
+import struct
 import subprocess
 
 import command
@@ -128,6 +129,36 @@ class Input(command.CommandTest):
                 self.assertEqual(self.run_command(name, path, errors=1), '')
                 self.assertIn(f'{path}: no RPC-over-RDMA: {len(packets)} packets', self.stderr)
                 self.assertEqual(self.run_command(name, '-q', path), '')
+
+    def test_what_there_was_instead(self):
+        """Each packet that is no RDMA is counted by where its decoding ended."""
+        ethernet = bytes(12)
+        ip = struct.pack('>BBHHHBBH4s4s', 0x45, 0, 28, 0, 0, 64, 17, 0, bytes(4), bytes(4))
+        packets = [ethernet + b'\xd2\x8b\x00\x07' + bytes(40)] * 12          # Arista's, but no time stamp
+        packets += [ethernet + b'\x08\x00' + ip + struct.pack('>HHHH', 50000 + i, 9999, 8, 0) for i in range(5)]
+        packets += [ethernet + b'\x08\x00' + ip[:9] + b'\x59' + ip[10:] + bytes(8)] * 4
+        packets += [ethernet + b'\x88\xe5\x0c' + bytes(60)] * 3
+        packets += [ethernet + b'\x00\x26' + bytes(60), ethernet + b'\x00\x30' + bytes(60)]
+        packets += [ethernet + b'\x08\x00\x15' + bytes(40)]
+        path = self.file(pcap_header() + b''.join(map(pcap_packet, packets)))
+        self.assertEqual(self.run_command('decode', path, errors=1), '')
+        self.assertEqual(self.stderr, f'rpcrdma: {path}: no RPC-over-RDMA: 27 packets, 0 of them RDMA; not RDMA: '
+                         '12 of EtherType 0xd28b (not known), 5 of UDP port 9999, 4 of IP protocol 89 (OSPF), '
+                         '3 of EtherType 0x88e5, encrypted, 2 of EtherType 0x0000 (802.3 with LLC), '
+                         '1 of headers that contradict each other\n')
+        said = json.loads(self.run_command('report', '--json', path, errors=1))
+        self.assertEqual([(one['kind'], one['value'], one['packets']) for one in said['not_rdma']],
+                         [('ethertype', 0xD28B, 12), ('udp-port', 9999, 5), ('ip-protocol', 89, 4),
+                          ('encrypted', 0x88E5, 3), ('ethertype', 0, 2), ('header', 0, 1)])
+
+    def test_many_kinds(self):
+        """The most frequent ones are known, the others counted together."""
+        packets = [bytes(12) + struct.pack('>H', 0x2000 + i) + bytes(46) for i in range(1000)]
+        packets += [bytes(12) + b'\x88\xcc' + bytes(46)] * 50
+        path = self.file(pcap_header() + b''.join(map(pcap_packet, packets)))
+        self.run_command('decode', path, errors=1)
+        self.assertIn(': 1050 packets, 0 of them RDMA; not RDMA: 50 of EtherType 0x88cc (LLDP), 1 of ', self.stderr)
+        self.assertRegex(self.stderr, r', 993 others\n$')
 
     def test_standard_input(self):
         whole = self.lines(self.whole())

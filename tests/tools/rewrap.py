@@ -17,7 +17,7 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import pcap
 import roce
 
-ETHERNET, RAW, SLL, PPI, ERF, IPV4, INFINIBAND, SLL2 = 1, 101, 113, 192, 197, 228, 247, 276
+NULL, ETHERNET, RAW, LOOP, SLL, PPI, ERF, IPV4, INFINIBAND, SLL2 = 0, 1, 101, 108, 113, 192, 197, 228, 247, 276
 IPV4_TYPE = 0x0800
 
 
@@ -151,6 +151,23 @@ def tagged(data, *types):
     return data[:12] + tags + data[12:]
 
 
+def tag(data, ethertype, fields):
+    """Behind the MAC addresses, before the Ethertype."""
+    return data[:12] + struct.pack('>H', ethertype) + fields + data[12:]
+
+
+def macsec(data, sci):
+    """802.1AE, integrity only: the check value is not computed."""
+    fields = struct.pack('>BBI', 0x20 if sci else 0, 0, 4711) + (data[6:12] + b'\0\1' if sci else b'')
+    return tag(data, 0x88E5, fields) + bytes(range(16))
+
+
+def loopback(data, order, family6):
+    ethertype, payload = network_layer(data)
+    family = {IPV4_TYPE: 2, 0x86DD: family6}.get(ethertype, 99)
+    return struct.pack(order + 'I', family) + (payload if family != 99 else b'\0' + payload)
+
+
 def gre(protocol, payload, fields=b'', flags=0):
     return in_ip(47, struct.pack('>HH', flags, protocol) + fields + payload)
 
@@ -241,6 +258,31 @@ CARRIERS = {
     'gtp': (ETHERNET, lambda d: gtp(d, 0x30, b'')),
     'gtp-extensions': (ETHERNET, lambda d: gtp(d, 0x36, struct.pack('>HBB', 7, 0, 0x85) +
                                                bytes([1, 0, 9, 0x40, 2]) + bytes(6) + b'\0')),
+    'erf-color': (ERF, lambda d: erf(11, d, padding=b'\0\0')),
+    'erf-dsm': (ERF, lambda d: erf(16, d, padding=b'\0\0', extensions=1)),
+    'erf-hash': (ERF, lambda d: erf(20, d, padding=b'\0\0', extensions=1)),
+    'erf-ip': (ERF, lambda d: erf({IPV4_TYPE: 22, 0x86DD: 23}.get(network_layer(d)[0], 27), d[14:])),
+    'null': (NULL, lambda d: loopback(d, '<', 30)),
+    'null-big-endian': (NULL, lambda d: loopback(d, '>', 28)),
+    'loop': (LOOP, lambda d: loopback(d, '>', 24)),
+    'arista-64': (ETHERNET, lambda d: tag(d, 0xD28B, struct.pack('>HHII', 1, 0x0110, 1_700_000_000, 999))),
+    'arista-48': (ETHERNET, lambda d: tag(d, 0xD28B, struct.pack('>HHHI', 1, 0x0020, 5, 999))),
+    'vn-tag': (ETHERNET, lambda d: tag(d, 0x8926, struct.pack('>HH', 0x8005, 0x0007))),
+    'r-tag': (ETHERNET, lambda d: tag(d, 0xF1C1, struct.pack('>HH', 0, 77))),
+    'hsr': (ETHERNET, lambda d: tag(d, 0x892F, struct.pack('>HH', len(d) - 8 & 0xFFF, 77))),
+    'cmd': (ETHERNET, lambda d: tag(d, 0x8909, struct.pack('>BBHH', 1, 1, 1, 100))),
+    'macsec': (ETHERNET, lambda d: macsec(d, False)),
+    'macsec-sci': (ETHERNET, lambda d: macsec(d, True)),
+    'fabricpath': (ETHERNET, lambda d: outer_ethernet(0x8903, struct.pack('>H', 1 << 6 | 32) + d)),
+    'vlan-arista-vn-tag': (ETHERNET, lambda d: tag(tagged(tag(d, 0x8926, bytes(4)), 0x8100), 0xD28B,
+                                                   struct.pack('>HHII', 1, 0x0010, 7, 999))),
+    'vxlan-gpe': (ETHERNET, lambda d: in_udp(4790, struct.pack('>II', 0x0C000003, 77 << 8) + d)),
+    'vxlan-gpe-ip': (ETHERNET, lambda d: in_udp(4790, struct.pack(
+        '>II', 0x0C000001 if network_layer(d)[0] == IPV4_TYPE else 0x0C000002, 77 << 8) + d[14:])),
+    'tzsp': (ETHERNET, lambda d: in_udp(37008, b'\1\0\0\1' + b'\0\x29\2' + struct.pack('>H', len(d)) + b'\1' + d)),
+    'l2tp-ip': (ETHERNET, lambda d: in_ip(115, struct.pack('>I', 77) + d)),
+    'l2tp-ip-cookie': (ETHERNET, lambda d: in_ip(115, struct.pack('>IQI', 77, 0xFEEDFACECAFEBEEF, 0) + d)),
+    'l2tp-udp': (ETHERNET, lambda d: in_udp(1701, struct.pack('>HHI', 3, 0, 77) + struct.pack('>I', 5) + d)),
     'ip-in-ip': (ETHERNET, lambda d: in_ip(4, d[14:]) if network_layer(d)[0] == IPV4_TYPE else d),
 }
 

@@ -18,7 +18,12 @@ enum {
     ERF_BYTES = 16,
     ERF_MORE = 0x80,
     ERF_ETHERNET = 2,
+    ERF_COLOR_ETHERNET = 11,
+    ERF_DSM_COLOR_ETHERNET = 16,
+    ERF_COLOR_HASH_ETHERNET = 20,
     ERF_INFINIBAND = 21,
+    ERF_IPV4 = 22,
+    ERF_IPV6 = 23,
 };
 
 enum rpcrdma_verdict rpcrdma_layer_infiniband(struct rpcrdma_layer *l)
@@ -67,12 +72,20 @@ enum rpcrdma_verdict rpcrdma_layer_erf(struct rpcrdma_layer *l)
     case ERF_INFINIBAND:
         rpcrdma_layer_limit(l, bytes);
         return rpcrdma_layer_infiniband(l);
+    case ERF_IPV4:
+    case ERF_IPV6:
+        rpcrdma_layer_limit(l, bytes);
+        return rpcrdma_layer_ip(l);
     case ERF_ETHERNET:
+    case ERF_COLOR_ETHERNET:
+    case ERF_DSM_COLOR_ETHERNET:
+    case ERF_COLOR_HASH_ETHERNET:
         if (!rpcrdma_cursor_take(&l->c, 2, "ERF Ethernet padding"))
             return rpcrdma_layer_failed(l, false);
         rpcrdma_layer_limit(l, bytes);
         return rpcrdma_layer_ethernet(l);
-    default:
-        return RPCRDMA_IS_OTHER;
+    default: /* 24, 25, 27: raw link, InfiniBand flow control, the card's own records among others
+              */
+        return rpcrdma_layer_other(l, RPCRDMA_OTHER_ERF, type);
     }
 }

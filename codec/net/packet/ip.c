@@ -13,6 +13,7 @@ enum {
     PROTOCOL_GRE = 47,
     PROTOCOL_AH = 51,
     PROTOCOL_DESTINATION = 60,
+    PROTOCOL_L2TP = 115,
     PROTOCOL_MOBILITY = 135,
     PROTOCOL_HIP = 139,
     PROTOCOL_SHIM6 = 140,
@@ -23,7 +24,10 @@ enum {
     PORT_VXLAN = 4789,
     PORT_VXLAN_LINUX = 8472, /* from before the assignment */
     PORT_GENEVE = 6081,
+    PORT_VXLAN_GPE = 4790,
     PORT_GTP_U = 2152,
+    PORT_L2TP = 1701,
+    PORT_TZSP = 37008,
     IPV4_BYTES = 20,
     IPV6_BYTES = 40,
     UDP_BYTES = 8,
@@ -31,9 +35,11 @@ enum {
 
 static enum rpcrdma_verdict udp(struct rpcrdma_layer *l)
 {
-    const uint8_t *p = rpcrdma_cursor_take(&l->c, UDP_BYTES, "UDP header");
+    const uint8_t *p;
     size_t bytes;
 
+    rpcrdma_layer_ports(l, RPCRDMA_OTHER_UDP_PORT);
+    p = rpcrdma_cursor_take(&l->c, UDP_BYTES, "UDP header");
     if (!p)
         return rpcrdma_layer_failed(l, false);
     switch (rpcrdma_get_be16(p + 2)) {
@@ -52,8 +58,14 @@ static enum rpcrdma_verdict udp(struct rpcrdma_layer *l)
         return rpcrdma_layer_vxlan(l);
     case PORT_GENEVE:
         return rpcrdma_layer_geneve(l);
+    case PORT_VXLAN_GPE:
+        return rpcrdma_layer_vxlan_gpe(l);
     case PORT_GTP_U:
         return rpcrdma_layer_gtp(l);
+    case PORT_L2TP:
+        return rpcrdma_layer_l2tp_udp(l);
+    case PORT_TZSP:
+        return rpcrdma_layer_tzsp(l);
     default:
         return RPCRDMA_IS_OTHER;
     }
@@ -71,8 +83,10 @@ static enum rpcrdma_verdict payload(struct rpcrdma_layer *l, uint8_t protocol)
     case PROTOCOL_IPV4:
     case PROTOCOL_IPV6:
         return rpcrdma_layer_ip(l);
+    case PROTOCOL_L2TP:
+        return rpcrdma_layer_l2tp_ip(l);
     default:
-        return RPCRDMA_IS_OTHER;
+        return rpcrdma_layer_other(l, RPCRDMA_OTHER_IP_PROTOCOL, protocol);
     }
 }
 

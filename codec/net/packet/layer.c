@@ -33,6 +33,17 @@ enum rpcrdma_verdict rpcrdma_layer_failed(struct rpcrdma_layer *l, bool rdma)
     return RPCRDMA_IS_RDMA;
 }
 
+enum rpcrdma_verdict rpcrdma_layer_ports(struct rpcrdma_layer *l, enum rpcrdma_other_kind kind)
+{
+    uint16_t src, dst;
+
+    if (rpcrdma_cursor_captured(&l->c) < 4)
+        return RPCRDMA_IS_OTHER;
+    src = rpcrdma_get_be16(l->c.base + l->c.off);
+    dst = rpcrdma_get_be16(l->c.base + l->c.off + 2);
+    return rpcrdma_layer_other(l, kind, src < dst ? src : dst);
+}
+
 bool rpcrdma_layer_mapped(const uint8_t *bytes)
 {
     static const uint8_t mapped[12] = {[10] = 0xff, [11] = 0xff};

@@ -9,6 +9,7 @@
 
 #include "base/crc.h"
 #include "net/net.h"
+#include "net/packet/census.h"
 #include "wire/cursor.h"
 #include "wire/hot.h"
 
@@ -24,11 +25,13 @@ enum rpcrdma_verdict {
 struct rpcrdma_net {
     struct rpcrdma_net_sink sink;
     struct rpcrdma_net_stats stats;
+    struct rpcrdma_census census;
     struct rpcrdma_crc *icrc; /* NULL: ICRCs are not checked */
     bool check_crc;           /* MPA's CRCs are checked */
     struct rpcrdma_tcp *tcp;
-    struct rpcrdma_op op;                /* of RoCE and InfiniBand: bth.c */
-    bool told_truncated, told_ip_length, told_depth; /* findings that are given once, not per packet */
+    struct rpcrdma_op op; /* of RoCE and InfiniBand: bth.c */
+    bool told_truncated, told_ip_length,
+        told_depth; /* findings that are given once, not per packet */
 };
 
 struct rpcrdma_layer {
@@ -42,6 +45,8 @@ struct rpcrdma_layer {
     uint8_t family;           /* enum rpcrdma_family_address: of src and dst */
     uint8_t carrier;          /* enum rpcrdma_carrier */
     uint8_t depth;            /* of encapsulation */
+    uint8_t other;            /* enum rpcrdma_other_kind, should it be no RDMA */
+    uint32_t other_value;
 };
 
 enum { RPCRDMA_LAYER_DEPTH = 16 };
@@ -51,11 +56,13 @@ bool rpcrdma_layer_deeper(struct rpcrdma_layer *l);
 
 /* LINKTYPE_ values of capture files, https://www.tcpdump.org/linktypes.html */
 enum {
+    RPCRDMA_LINK_NULL = 0, /* of the BSDs' loopback */
     RPCRDMA_LINK_ETHERNET = 1,
     RPCRDMA_LINK_RAW_OPENBSD =
         14, /* DLT_RAW's number differs between systems: files carry either */
     RPCRDMA_LINK_RAW_BSD = 12,
     RPCRDMA_LINK_RAW = 101,
+    RPCRDMA_LINK_LOOP = 108, /* OpenBSD's */
     RPCRDMA_LINK_SLL = 113,
     RPCRDMA_LINK_PPI = 192,
     RPCRDMA_LINK_ERF = 197,
@@ -77,6 +84,13 @@ enum {
     RPCRDMA_ETHERTYPE_PBB = 0x88e7,           /* 802.1ah */
     RPCRDMA_ETHERTYPE_MPLS_UPSTREAM = 0x8848, /* label assigned by the sender: RFC 5332 */
     RPCRDMA_ETHERTYPE_BRIDGE = 0x6558,        /* transparent Ethernet bridging: a whole frame */
+    RPCRDMA_ETHERTYPE_MACSEC = 0x88e5,        /* 802.1AE */
+    RPCRDMA_ETHERTYPE_FABRICPATH = 0x8903,    /* Cisco's: a whole frame */
+    RPCRDMA_ETHERTYPE_CMD = 0x8909,           /* Cisco MetaData: a security group's tag */
+    RPCRDMA_ETHERTYPE_VN_TAG = 0x8926,        /* 802.1BR */
+    RPCRDMA_ETHERTYPE_HSR = 0x892f,           /* IEC 62439-3 */
+    RPCRDMA_ETHERTYPE_ARISTA = 0xd28b,        /* time stamps, among others */
+    RPCRDMA_ETHERTYPE_R_TAG = 0xf1c1,         /* 802.1CB */
     RPCRDMA_ETHERTYPE_ERSPAN2 = 0x88be,
     RPCRDMA_ETHERTYPE_ERSPAN3 = 0x22eb,
 };
@@ -85,6 +99,9 @@ enum {
 enum rpcrdma_verdict rpcrdma_layer_link(struct rpcrdma_layer *l);
 enum rpcrdma_verdict rpcrdma_layer_ethernet(struct rpcrdma_layer *l);
 enum rpcrdma_verdict rpcrdma_layer_ethertype(struct rpcrdma_layer *l, uint16_t type);
+/* tag.c: what stands between the MAC addresses and the Ethertype of what is carried. True: a tag
+ * was taken, and *type is the Ethertype behind it. False: no tag of ours, or *verdict. */
+bool rpcrdma_layer_tag(struct rpcrdma_layer *l, uint16_t *type, enum rpcrdma_verdict *verdict);
 /* ib.c */
 enum rpcrdma_verdict rpcrdma_layer_infiniband(struct rpcrdma_layer *l);
 enum rpcrdma_verdict rpcrdma_layer_erf(struct rpcrdma_layer *l);
@@ -96,6 +113,11 @@ enum rpcrdma_verdict rpcrdma_layer_mpls(struct rpcrdma_layer *l);
 enum rpcrdma_verdict rpcrdma_layer_pppoe(struct rpcrdma_layer *l);
 enum rpcrdma_verdict rpcrdma_layer_pbb(struct rpcrdma_layer *l);
 enum rpcrdma_verdict rpcrdma_layer_gtp(struct rpcrdma_layer *l);
+enum rpcrdma_verdict rpcrdma_layer_fabricpath(struct rpcrdma_layer *l);
+enum rpcrdma_verdict rpcrdma_layer_vxlan_gpe(struct rpcrdma_layer *l);
+enum rpcrdma_verdict rpcrdma_layer_tzsp(struct rpcrdma_layer *l);
+enum rpcrdma_verdict rpcrdma_layer_l2tp_ip(struct rpcrdma_layer *l);
+enum rpcrdma_verdict rpcrdma_layer_l2tp_udp(struct rpcrdma_layer *l);
 /* ip.c */
 enum rpcrdma_verdict rpcrdma_layer_ip(struct rpcrdma_layer *l); /* the version is in the header */
 enum rpcrdma_verdict rpcrdma_layer_grh(struct rpcrdma_layer *l);
@@ -117,6 +139,18 @@ bool rpcrdma_layer_icrc_good(const struct rpcrdma_layer *l, const uint8_t *bth, 
 /* Gives a finding of this packet to the sink. */
 void rpcrdma_layer_finding(struct rpcrdma_layer *l, enum rpcrdma_rule_id rule, const char *what,
                            uint64_t arg0, uint64_t arg1);
+
+/* No RDMA, and what it was: for rpcrdma_net_others. */
+static inline enum rpcrdma_verdict rpcrdma_layer_other(struct rpcrdma_layer *l,
+                                                       enum rpcrdma_other_kind kind, uint32_t value)
+{
+    l->other = (uint8_t)kind;
+    l->other_value = value;
+    return RPCRDMA_IS_OTHER;
+}
+
+/* As rpcrdma_layer_other, by the ports that a UDP or TCP header at the cursor begins with. */
+enum rpcrdma_verdict rpcrdma_layer_ports(struct rpcrdma_layer *l, enum rpcrdma_other_kind kind);
 
 /* A header that is not there: a packet cut short, or one that cannot be right. `rdma` tells that
  * the packet is known to be RDMA: then it is worth a finding. */

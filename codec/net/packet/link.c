@@ -6,10 +6,12 @@ enum { ARPHRD_IS_NETLINK = 824 }; /* cooked packets of nlmon: the protocol is no
 bool rpcrdma_net_link_known(uint32_t linktype)
 {
     switch (linktype) {
+    case RPCRDMA_LINK_NULL:
     case RPCRDMA_LINK_ETHERNET:
     case RPCRDMA_LINK_RAW_BSD:
     case RPCRDMA_LINK_RAW_OPENBSD:
     case RPCRDMA_LINK_RAW:
+    case RPCRDMA_LINK_LOOP:
     case RPCRDMA_LINK_SLL:
     case RPCRDMA_LINK_IPV4:
     case RPCRDMA_LINK_IPV6:
@@ -25,9 +27,9 @@ bool rpcrdma_net_link_known(uint32_t linktype)
 
 enum rpcrdma_verdict rpcrdma_layer_ethertype(struct rpcrdma_layer *l, uint16_t type)
 {
-    const uint8_t *tag;
+    enum rpcrdma_verdict verdict = RPCRDMA_IS_OTHER;
 
-    for (;;) {
+    do {
         switch (type) {
         case RPCRDMA_ETHERTYPE_IPV4:
         case RPCRDMA_ETHERTYPE_IPV6:
@@ -44,18 +46,13 @@ enum rpcrdma_verdict rpcrdma_layer_ethertype(struct rpcrdma_layer *l, uint16_t t
             return rpcrdma_layer_pppoe(l);
         case RPCRDMA_ETHERTYPE_PBB:
             return rpcrdma_layer_pbb(l);
-        case RPCRDMA_ETHERTYPE_VLAN:
-        case RPCRDMA_ETHERTYPE_QINQ:
-        case RPCRDMA_ETHERTYPE_QINQ_OLD:
-            tag = rpcrdma_cursor_take(&l->c, 4, "VLAN tag");
-            if (!tag)
-                return rpcrdma_layer_failed(l, false);
-            type = rpcrdma_get_be16(tag + 2);
-            break;
+        case RPCRDMA_ETHERTYPE_FABRICPATH:
+            return rpcrdma_layer_fabricpath(l);
         default:
-            return RPCRDMA_IS_OTHER;
+            break;
         }
-    }
+    } while (rpcrdma_layer_tag(l, &type, &verdict));
+    return verdict;
 }
 
 enum rpcrdma_verdict rpcrdma_layer_ethernet(struct rpcrdma_layer *l)
@@ -83,6 +80,15 @@ static enum rpcrdma_verdict cooked(struct rpcrdma_layer *l, size_t bytes, size_t
     return rpcrdma_layer_ethertype(l, rpcrdma_get_be16(sll + protocol));
 }
 
+/* BSD loopback: an address family in the byte order of the host that captured (LOOP: big-endian),
+ * then IP. IPv6's number differs between systems, and IP's own version says which it is. */
+static enum rpcrdma_verdict loopback(struct rpcrdma_layer *l)
+{
+    if (!rpcrdma_cursor_take(&l->c, 4, "loopback header"))
+        return rpcrdma_layer_failed(l, false);
+    return rpcrdma_layer_ip(l);
+}
+
 static enum rpcrdma_verdict link_layer(struct rpcrdma_layer *l, uint32_t type);
 
 /* Per-packet information (CACE, "PPI Packet Header format"): version 1 | flags 1 | length of it all
@@ -108,6 +114,9 @@ static enum rpcrdma_verdict link_layer(struct rpcrdma_layer *l, uint32_t type)
     switch (type) {
     case RPCRDMA_LINK_ETHERNET:
         return rpcrdma_layer_ethernet(l);
+    case RPCRDMA_LINK_NULL:
+    case RPCRDMA_LINK_LOOP:
+        return loopback(l);
     case RPCRDMA_LINK_SLL:
         return cooked(l, 16, 2, 14);
     case RPCRDMA_LINK_SLL2:

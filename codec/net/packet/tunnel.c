@@ -111,6 +111,14 @@ enum rpcrdma_verdict rpcrdma_layer_pppoe(struct rpcrdma_layer *l)
     }
 }
 
+/* FabricPath: FTag 10 | TTL 6, behind the Ethertype, then the carried frame. */
+enum rpcrdma_verdict rpcrdma_layer_fabricpath(struct rpcrdma_layer *l)
+{
+    if (!rpcrdma_cursor_take(&l->c, 2, "FabricPath tag"))
+        return rpcrdma_layer_failed(l, false);
+    return rpcrdma_layer_ethernet(l);
+}
+
 /* Provider backbone bridging (802.1Q section 9.7): priority, flags 8 | I-SID 24, then the
  * customer's Ethernet frame. */
 enum rpcrdma_verdict rpcrdma_layer_pbb(struct rpcrdma_layer *l)
@@ -167,6 +175,7 @@ static bool ethernet_at(const struct rpcrdma_layer *l, size_t n)
     case RPCRDMA_ETHERTYPE_VLAN:
     case RPCRDMA_ETHERTYPE_QINQ:
     case RPCRDMA_ETHERTYPE_ROCE:
+    case RPCRDMA_ETHERTYPE_MPLS:
         return true;
     default:
         return false;
@@ -191,4 +200,90 @@ enum rpcrdma_verdict rpcrdma_layer_mpls(struct rpcrdma_layer *l)
     if (ethernet_at(l, 0))
         return rpcrdma_layer_ethernet(l);
     return rpcrdma_layer_ip(l);
+}
+
+/* VXLAN-GPE (draft-ietf-nvo3-vxlan-gpe-13 section 3.1): flags 8 (I 0x08, P 0x04) | reserved 16 |
+ * next protocol 8, if P | VNI 24 | reserved 8. Without P it is VXLAN. */
+enum rpcrdma_verdict rpcrdma_layer_vxlan_gpe(struct rpcrdma_layer *l)
+{
+    enum { IPV4 = 1, IPV6 = 2, ETHERNET = 3, MPLS = 5 };
+    const uint8_t *p = rpcrdma_cursor_take(&l->c, 8, "VXLAN-GPE header");
+
+    if (!p)
+        return rpcrdma_layer_failed(l, false);
+    if (!(p[0] & 0x08) || p[0] >> 4 & 3) /* version: only 0 exists */
+        return RPCRDMA_IS_OTHER;
+    switch (p[0] & 0x04 ? p[3] : ETHERNET) {
+    case IPV4:
+    case IPV6:
+        return rpcrdma_layer_ip(l);
+    case ETHERNET:
+        return rpcrdma_layer_ethernet(l);
+    case MPLS:
+        return rpcrdma_layer_mpls(l);
+    default:
+        return RPCRDMA_IS_OTHER;
+    }
+}
+
+/* TZSP: version 8 | type 8 | protocol 16, then tags: 0 is padding, 1 the last, any other one is
+ * followed by its length and as many bytes. Protocol 1 is Ethernet. */
+enum rpcrdma_verdict rpcrdma_layer_tzsp(struct rpcrdma_layer *l)
+{
+    enum { RECEIVED = 0, TO_SEND = 1, ETHERNET = 1, TAG_PADDING = 0, TAG_END = 1 };
+    const uint8_t *p = rpcrdma_cursor_take(&l->c, 4, "TZSP header");
+
+    if (!p)
+        return rpcrdma_layer_failed(l, false);
+    if (p[0] != 1 || (p[1] != RECEIVED && p[1] != TO_SEND) || rpcrdma_get_be16(p + 2) != ETHERNET)
+        return RPCRDMA_IS_OTHER;
+    for (;;) {
+        p = rpcrdma_cursor_take(&l->c, 1, "TZSP tag");
+        if (!p)
+            return rpcrdma_layer_failed(l, false);
+        if (p[0] == TAG_END)
+            return rpcrdma_layer_ethernet(l);
+        if (p[0] == TAG_PADDING)
+            continue;
+        p = rpcrdma_cursor_take(&l->c, 1, "TZSP tag");
+        if (!p || !rpcrdma_cursor_take(&l->c, p[0], "TZSP tag"))
+            return rpcrdma_layer_failed(l, false);
+    }
+}
+
+/* L2TPv3 (RFC 3931 section 3.2.2): cookie of 0, 4 or 8 bytes | sublayer of 0 or 4 bytes | frame.
+ * Both ends agreed on the sizes beforehand: the frame is where an Ethernet header fits. */
+static enum rpcrdma_verdict l2tp(struct rpcrdma_layer *l)
+{
+    for (size_t n = 0; n <= 12; n += 4) {
+        if (ethernet_at(l, n)) {
+            rpcrdma_cursor_take(&l->c, n, "L2TPv3 cookie");
+            return rpcrdma_layer_ethernet(l);
+        }
+    }
+    return RPCRDMA_IS_OTHER;
+}
+
+/* Over IP (RFC 3931 section 4.1.1): session 32; 0 begins a control message. */
+enum rpcrdma_verdict rpcrdma_layer_l2tp_ip(struct rpcrdma_layer *l)
+{
+    const uint8_t *p = rpcrdma_cursor_take(&l->c, 4, "L2TPv3 header");
+
+    if (!p)
+        return rpcrdma_layer_failed(l, false);
+    if (rpcrdma_get_be32(p) == 0)
+        return rpcrdma_layer_other(l, RPCRDMA_OTHER_IP_PROTOCOL, 115);
+    return l2tp(l);
+}
+
+/* Over UDP (RFC 3931 section 4.1.2): T 1 | x 11 | version 4 | reserved 16 | session 32. */
+enum rpcrdma_verdict rpcrdma_layer_l2tp_udp(struct rpcrdma_layer *l)
+{
+    const uint8_t *p = rpcrdma_cursor_take(&l->c, 8, "L2TPv3 header");
+
+    if (!p)
+        return rpcrdma_layer_failed(l, false);
+    if (p[0] & 0x80 || (p[1] & 0xf) != 3) /* T: a control message */
+        return RPCRDMA_IS_OTHER;
+    return l2tp(l);
 }

@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "others.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+
+enum { SHOWN = 8 };
+
+static const char *const kinds[] = {
+    [RPCRDMA_OTHER_LINK] = "link-type",      [RPCRDMA_OTHER_ERF] = "erf-type",
+    [RPCRDMA_OTHER_ETHERTYPE] = "ethertype", [RPCRDMA_OTHER_IP_PROTOCOL] = "ip-protocol",
+    [RPCRDMA_OTHER_UDP_PORT] = "udp-port",   [RPCRDMA_OTHER_TCP_PORT] = "tcp-port",
+    [RPCRDMA_OTHER_ENCRYPTED] = "encrypted", [RPCRDMA_OTHER_HEADER] = "header",
+};
+
+/* The Ethertypes and IP protocols that are met where nothing is wrong. */
+static const struct {
+    enum rpcrdma_other_kind kind;
+    uint32_t value;
+    const char *name;
+} names[] = {
+    {RPCRDMA_OTHER_ETHERTYPE, 0, "802.3 with LLC"},
+    {RPCRDMA_OTHER_ETHERTYPE, 0x0806, "ARP"},
+    {RPCRDMA_OTHER_ETHERTYPE, 0x8100, "VLAN"},
+    {RPCRDMA_OTHER_ETHERTYPE, 0x8808, "MAC control (PFC, pause)"},
+    {RPCRDMA_OTHER_ETHERTYPE, 0x8809, "slow protocols (LACP)"},
+    {RPCRDMA_OTHER_ETHERTYPE, 0x888e, "802.1X"},
+    {RPCRDMA_OTHER_ETHERTYPE, 0x88cc, "LLDP"},
+    {RPCRDMA_OTHER_ETHERTYPE, 0x88f7, "PTP"},
+    {RPCRDMA_OTHER_ETHERTYPE, 0x8906, "FCoE"},
+    {RPCRDMA_OTHER_ETHERTYPE, 0x8914, "FIP"},
+    {RPCRDMA_OTHER_IP_PROTOCOL, 1, "ICMP"},
+    {RPCRDMA_OTHER_IP_PROTOCOL, 2, "IGMP"},
+    {RPCRDMA_OTHER_IP_PROTOCOL, 50, "ESP: encrypted"},
+    {RPCRDMA_OTHER_IP_PROTOCOL, 58, "ICMPv6"},
+    {RPCRDMA_OTHER_IP_PROTOCOL, 89, "OSPF"},
+    {RPCRDMA_OTHER_IP_PROTOCOL, 112, "VRRP"},
+    {RPCRDMA_OTHER_IP_PROTOCOL, 132, "SCTP"},
+};
+
+static const char *name_of(const struct rpcrdma_net_other *other)
+{
+    for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
+        if (names[i].kind == other->kind && names[i].value == other->value)
+            return names[i].name;
+    return NULL;
+}
+
+struct line {
+    size_t n, size;
+    char *text;
+};
+
+__attribute__((format(printf, 2, 3))) static void add(struct line *line, const char *format, ...)
+{
+    size_t left = line->size - line->n;
+    va_list args;
+    int n;
+
+    va_start(args, format);
+    n = vsnprintf(line->text + line->n, left, format, args);
+    va_end(args);
+    line->n += (size_t)n < left ? (size_t)n : left - 1;
+}
+
+static void describe(struct line *line, const struct rpcrdma_net_other *other)
+{
+    const char *name = name_of(other);
+
+    switch (other->kind) {
+    case RPCRDMA_OTHER_LINK:
+        add(line, "link type %" PRIu32 " (not known)", other->value);
+        break;
+    case RPCRDMA_OTHER_ERF:
+        add(line, "ERF type %" PRIu32, other->value);
+        break;
+    case RPCRDMA_OTHER_ETHERTYPE:
+        add(line, "EtherType 0x%04" PRIx32 " (%s)", other->value, name ? name : "not known");
+        break;
+    case RPCRDMA_OTHER_IP_PROTOCOL:
+        add(line, "IP protocol %" PRIu32 " (%s)", other->value, name ? name : "not known");
+        break;
+    case RPCRDMA_OTHER_UDP_PORT:
+        add(line, "UDP port %" PRIu32, other->value);
+        break;
+    case RPCRDMA_OTHER_TCP_PORT:
+        add(line, "TCP port %" PRIu32, other->value);
+        break;
+    case RPCRDMA_OTHER_ENCRYPTED:
+        add(line, "EtherType 0x%04" PRIx32 ", encrypted", other->value);
+        break;
+    case RPCRDMA_OTHER_HEADER:
+        add(line, "headers that contradict each other");
+        break;
+    }
+}
+
+void others_collect(struct others *others, const struct rpcrdma_net *net)
+{
+    others->stats = *rpcrdma_net_stats(net);
+    others->n = rpcrdma_net_others(net, others->entry, OTHERS);
+}
+
+void others_text(const struct others *others, char *text, size_t size)
+{
+    const struct rpcrdma_net_stats *stats = &others->stats;
+    uint64_t rest = stats->other + stats->unknown_link;
+    struct line line = {.size = size, .text = text};
+
+    text[0] = '\0';
+    for (size_t i = 0; i < others->n && i < SHOWN; i++) {
+        add(&line, "%s%" PRIu64 " of ", i ? ", " : "", others->entry[i].packets);
+        describe(&line, &others->entry[i]);
+        rest -= others->entry[i].packets;
+    }
+    if (stats->fragments > 0)
+        add(&line, "%s%" PRIu64 " IP fragment%s", line.n ? ", " : "", stats->fragments,
+            stats->fragments == 1 ? "" : "s");
+    if (stats->truncated > 0)
+        add(&line, "%s%" PRIu64 " truncated too early to be told", line.n ? ", " : "",
+            stats->truncated);
+    if (rest > 0)
+        add(&line, ", %" PRIu64 " other%s", rest, rest == 1 ? "" : "s");
+}
+
+void others_json(struct json *json, const struct others *others)
+{
+    json_key(json, "not_rdma");
+    json_open(json, '[');
+    for (size_t i = 0; i < others->n; i++) {
+        const struct rpcrdma_net_other *one = &others->entry[i];
+
+        json_open(json, '{');
+        json_key(json, "kind"), json_plain(json, kinds[one->kind]);
+        json_key(json, "value"), json_u64(json, one->value);
+        json_key(json, "packets"), json_u64(json, one->packets);
+        json_close(json, '}');
+    }
+    json_close(json, ']');
+}

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef RPCRDMA_CLI_OTHERS_H
+#define RPCRDMA_CLI_OTHERS_H
+
+/* What the packets were that are no RDMA: whoever finds nothing wants to know what there was. */
+
+#include "net/net.h"
+#include "out/json_writer.h"
+
+enum { OTHERS = 32 };
+
+struct others {
+    size_t n;
+    struct rpcrdma_net_other entry[OTHERS]; /* the most frequent first */
+    struct rpcrdma_net_stats stats;
+};
+
+void others_collect(struct others *others, const struct rpcrdma_net *net);
+
+/* "12 of EtherType 0x0806 (ARP), 3 IP fragments"; empty where every packet was RDMA. */
+void others_text(const struct others *others, char *text, size_t size);
+
+/* The key "not_rdma", with an array of {"kind", "value", "packets"}. */
+void others_json(struct json *json, const struct others *others);
+
+#endif
