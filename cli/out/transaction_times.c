@@ -2,6 +2,8 @@
 /* Where the time of an RPC went, and what proves it. */
 #include "out/transaction.h"
 
+#include <stdio.h>
+
 const char *transaction_stall_text(enum rpcrdma_stall stall)
 {
     static const char *const texts[] = {
@@ -14,6 +16,24 @@ const char *transaction_stall_text(enum rpcrdma_stall stall)
     };
 
     return texts[stall];
+}
+
+void transaction_phases(const struct rpcrdma_phases *p, int64_t stalled_ns,
+                        enum rpcrdma_stall stalled_by, char *text, size_t size)
+{
+    int n = 0;
+
+    if (p->has_call)
+        n += snprintf(text, size, "call %.3f, ", (double)p->call_ns / 1e6);
+    n += snprintf(text + n, size - (size_t)n, "server %.3f", (double)p->server_ns / 1e6);
+    if (p->has_data)
+        n += snprintf(text + n, size - (size_t)n, ", data %.3f", (double)p->data_ns / 1e6);
+    if (p->has_reply)
+        n += snprintf(text + n, size - (size_t)n, ", reply %.3f", (double)p->reply_ns / 1e6);
+    n += snprintf(text + n, size - (size_t)n, " ms");
+    if (stalled_ns > 0)
+        snprintf(text + n, size - (size_t)n, "; stalled %.3f ms: %s", (double)stalled_ns / 1e6,
+                 transaction_stall_text(stalled_by));
 }
 
 void transaction_put_times(struct out *out, const struct rpcrdma_transaction *t)

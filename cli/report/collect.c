@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "report/report.h"
 
-#include <stdio.h>
 #include <string.h>
 
 #include "out/transaction.h"
@@ -390,23 +389,9 @@ static gint by_number(gconstpointer a, gconstpointer b)
 
 void report_phases(const struct report_rpc *rpc, char *text, size_t size)
 {
-    const struct rpcrdma_phases *p = &rpc->phases;
-    int n = 0;
-
     text[0] = '\0';
-    if (!rpc->has_phases)
-        return;
-    if (p->has_call)
-        n += snprintf(text, size, "call %.3f, ", (double)p->call_ns / 1e6);
-    n += snprintf(text + n, size - (size_t)n, "server %.3f", (double)p->server_ns / 1e6);
-    if (p->has_data)
-        n += snprintf(text + n, size - (size_t)n, ", data %.3f", (double)p->data_ns / 1e6);
-    if (p->has_reply)
-        n += snprintf(text + n, size - (size_t)n, ", reply %.3f", (double)p->reply_ns / 1e6);
-    n += snprintf(text + n, size - (size_t)n, " ms");
-    if (rpc->stalled_ns > 0)
-        snprintf(text + n, size - (size_t)n, "; stalled %.3f ms: %s",
-                 (double)rpc->stalled_ns / 1e6, transaction_stall_text(rpc->stalled_by));
+    if (rpc->has_phases)
+        transaction_phases(&rpc->phases, rpc->stalled_ns, rpc->stalled_by, text, size);
 }
 
 GList *report_connections(const struct report *r)

@@ -149,6 +149,17 @@ static struct group *find(struct groups *groups, const struct rpc *rpc)
     return group;
 }
 
+static void add_phases(struct group *g, const struct rpcrdma_transaction *t)
+{
+    g->n_phases++;
+    g->phases.call_ns += t->phases.call_ns;
+    g->phases.server_ns += t->phases.server_ns;
+    g->phases.data_ns += t->phases.data_ns;
+    g->phases.data_waiting_ns += t->phases.data_waiting_ns;
+    g->phases.reply_ns += t->phases.reply_ns;
+    g->stalled_ns += t->stalled_ns;
+}
+
 struct group *groups_add(struct groups *groups, const struct rpc *rpc)
 {
     const struct rpcrdma_transaction *t = rpc->transaction;
@@ -159,7 +170,8 @@ struct group *groups_add(struct groups *groups, const struct rpc *rpc)
     } else {
         g->calls++;
         g->retransmitted += t->retransmitted;
-        g->unanswered += t->reply_frame == 0;
+        /* a Reply that never reached the client is none */
+        g->unanswered += t->reply_frame == 0 || t->reply.state == RPCRDMA_NOT_DELIVERED;
         g->rdma_errors += t->error;
         g->incomplete += !t->complete && !t->error && t->reply_frame != 0;
     }
@@ -170,6 +182,8 @@ struct group *groups_add(struct groups *groups, const struct rpc *rpc)
     g->write_bytes += t->write_chunk_length + t->reply_chunk_length;
     if (t->has_latency)
         latency_add(&g->latency, t->latency_ns);
+    if (t->has_phases)
+        add_phases(g, t);
     return g;
 }
 

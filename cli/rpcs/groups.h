@@ -36,6 +36,9 @@ struct group {
     uint64_t call_bytes, reply_bytes;
     uint64_t read_bytes, write_bytes; /* of data, in chunks: towards the server, the client */
     struct latency latency;
+    uint64_t n_phases; /* RPCs whose phases are known: their sums */
+    struct rpcrdma_phases phases;
+    int64_t stalled_ns;
 };
 
 struct groups {

@@ -49,6 +49,17 @@ void group_json(struct json *json, const struct group *g, int64_t span_ns)
     }
     json_key(json, "total_ns"), json_i64(json, (int64_t)g->latency.sum_ns);
     latency_json(json, "latency_ns", &g->latency);
+    if (g->n_phases == 0)
+        return;
+    json_key(json, "phases"); /* sums, as total_ns */
+    json_open(json, '{');
+    json_key(json, "call_ns"), json_i64(json, g->phases.call_ns);
+    json_key(json, "server_ns"), json_i64(json, g->phases.server_ns);
+    json_key(json, "data_ns"), json_i64(json, g->phases.data_ns);
+    json_key(json, "data_waiting_ns"), json_i64(json, g->phases.data_waiting_ns);
+    json_key(json, "reply_ns"), json_i64(json, g->phases.reply_ns);
+    json_close(json, '}');
+    json_key(json, "stalled_ns"), json_i64(json, g->stalled_ns);
 }
 
 static void histogram(struct json *json, const struct latency *l)

@@ -51,7 +51,8 @@ static void put_titles(const struct groups *groups, struct out *out)
         size_t width;
     } titles[] = {{"ops", W_OPS},       {"ops/s", W_RATE},  {"MB/s", W_RATE}, {"mean ms", W_MS},
                   {"p50", W_MS},        {"p95", W_MS},      {"p99", W_MS},    {"max", W_MS},
-                  {"retrans", W_COUNT}, {"errors", W_COUNT}};
+                  {"call", W_MS},       {"server", W_MS},   {"data", W_MS},   {"reply", W_MS},
+                  {"stalled", W_MS},    {"retrans", W_COUNT}, {"errors", W_COUNT}};
 
     if (groups->interval_ns > 0)
         put_column(out, 10, "time s");
@@ -59,6 +60,19 @@ static void put_titles(const struct groups *groups, struct out *out)
         put_column(out, titles[i].width, titles[i].title);
     out_text(out, groups->by == GROUPS_ALL ? "" : groups_by_name(groups->by));
     out_line(out);
+}
+
+/* Means, so that they add up to the mean latency; what it was stalled is a part of them. */
+static void put_phases(const struct group *g, struct out *out)
+{
+    const int64_t parts[] = {g->phases.call_ns, g->phases.server_ns, g->phases.data_ns,
+                             g->phases.reply_ns, g->stalled_ns};
+
+    for (size_t i = 0; i < G_N_ELEMENTS(parts); i++)
+        if (g->n_phases > 0)
+            column(out, W_MS, "%.3f", ms(parts[i]) / (double)g->n_phases);
+        else
+            put_column(out, W_MS, "-");
 }
 
 static void put_histogram(struct out *out, const struct latency *l)
@@ -119,6 +133,7 @@ void groups_text(const struct groups *groups, const struct groups_shown *shown, 
             for (int k = 0; k < 5; k++)
                 put_column(out, W_MS, "-");
         }
+        put_phases(g, out);
         column(out, W_COUNT, "%llu", (unsigned long long)g->retransmitted);
         column(out, W_COUNT, "%llu", (unsigned long long)g->errors);
         if (groups->by != GROUPS_ALL)

@@ -205,6 +205,16 @@ static double ms(int64_t ns)
     return (double)ns / 1e6;
 }
 
+/* Which of the phases it falls into: those that rpcs has lengths of. */
+static const char *phase(const struct rpcrdma_transaction *t, const struct packet *p)
+{
+    if (t->phases.has_call && p->time_ns - t->call_time_ns <= t->phases.call_ns)
+        return "call";
+    if (t->phases.has_reply && t->reply_time_ns - p->time_ns <= t->phases.reply_ns)
+        return "reply";
+    return p->has_chunk ? "data" : "server";
+}
+
 static void text(const struct trace *trace, struct out *out)
 {
     const struct traced *one = &trace->one;
@@ -214,6 +224,12 @@ static void text(const struct trace *trace, struct out *out)
     char row[256];
 
     out_text(out, one->line);
+    if (t->has_phases) {
+        out_literal(out, "  ");
+        transaction_phases(&t->phases, t->stalled_ns, t->stalled_by, row, sizeof(row));
+        out_text(out, row);
+        out_char(out, '\n');
+    }
     snprintf(row, sizeof(row), "%8s %12s %10s    %s\n", "frame", "ms", "gap", "packet");
     out_text(out, row);
     for (guint i = 0; i < one->packets->len; i++) {
@@ -243,9 +259,11 @@ static void text(const struct trace *trace, struct out *out)
             n += snprintf(row + n, sizeof(row) - (size_t)n, ", sent again");
         if (p->frame == t->call_frame)
             n += snprintf(row + n, sizeof(row) - (size_t)n, " | Call complete");
+        if (t->call.state == RPCRDMA_DELIVERED && p->frame == t->call.frame)
+            n += snprintf(row + n, sizeof(row) - (size_t)n, " | Call delivered");
         if (p->frame == t->reply_frame)
             n += snprintf(row + n, sizeof(row) - (size_t)n, " | Reply complete");
-        if (p->ends)
+        if (t->reply.state == RPCRDMA_DELIVERED ? p->frame == t->reply.frame : p->ends)
             snprintf(row + n, sizeof(row) - (size_t)n, " | Reply delivered");
         out_text(out, row);
         out_line(out);
@@ -282,6 +300,8 @@ static void json(struct trace *trace, struct out *out)
             json_key(json, "offset"), json_u64(json, p->offset);
         }
         json_key(json, "retransmitted"), json_bool(json, p->again);
+        if (one->transaction.has_phases)
+            json_key(json, "phase"), json_plain(json, phase(&one->transaction, p));
         json_close(json, '}');
         json_end(json);
         before = p->time_ns;
@@ -333,7 +353,8 @@ static int run(const struct command *command, int argc, char **argv)
                                      .context = trace};
 
     trace->pipeline =
-        (struct pipeline){.options = &options, .out = &out, .op = on_op, .op_context = trace};
+        (struct pipeline){.options = &options, .out = &out, .delivery = true, .op = on_op,
+                          .op_context = trace};
     if (status == OPTIONS_GO_ON)
         status = parse(command, trace, xid, frame, slowest);
     if (status == OPTIONS_GO_ON)

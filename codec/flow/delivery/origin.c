@@ -56,6 +56,8 @@ enum origin origin_behind(const struct flow_delivery *d, uint16_t id, bool fills
 
 void origin_note(struct flow_delivery *d, uint16_t id)
 {
+    if (id == 0)
+        return; /* not counted, or IPv6, which has none */
     if (!d->id_known || (int16_t)(uint16_t)(id - d->id) > 0)
         d->id = id;
     d->id_known = true;

@@ -1,0 +1,101 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""connections in order, their ends and what happened to their packets; Replies that never arrived; phases that add up:
+against conversations whose every packet is written here (captures/generate) and against recordings."""
+import json
+import os
+import sys
+import unittest
+
+from command import CommandTest, capture
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', '..', 'captures', 'generate'))
+# pylint: disable=wrong-import-position
+import rule_talk
+import rules
+
+CASES = {rule: function for rule, function, _, _ in rule_talk.CASES}
+
+
+class Connections(CommandTest):
+    def made(self, rule, breaks=True):
+        path = os.path.join(self.folder, 'made.pcap')
+        rules.write(path, CASES[rule], breaks)
+        return path
+
+    def objects(self, command, *arguments):
+        return [json.loads(line) for line in self.run_command(command, '--json', *arguments).splitlines()]
+
+    def paths(self, rule):
+        return {path['to']: path for path in self.objects('connections', self.made(rule))[0]['paths']}
+
+    def test_in_order(self):
+        for name in ('roce-nfs41-mini', 'iwarp-nfs41-mini'):
+            numbers = [one['connection'] for one in self.objects('connections', capture(name))]
+            self.assertEqual(numbers, list(range(1, len(numbers) + 1)))
+
+    def test_rejected(self):
+        path = self.made('connection-rejected')
+        one = self.objects('connections', path)[0]
+        self.assertEqual(one['state'], 'rejected')
+        self.assertEqual(one['end'], {'how': 'reject', 'by': 'server', 'frame': 2, 'time_ns': one['time_ns'] + 5000,
+                                      'reason': 8, 'reason_name': 'invalid service ID'})
+        self.assertIn('rejected by the server: invalid service ID (8)', self.run_command('connections', path))
+
+    def test_sent_again(self):
+        """Each of the five is lost with its Call outstanding; the next takes its place."""
+        all_ = self.objects('connections', self.made('reconnect-storm'))
+        self.assertEqual([one.get('previous') for one in all_], [None, 1, 2, 3, 4])
+        self.assertEqual([one['outstanding'] for one in all_], [1] * 5)
+        for one in all_[1:]:
+            self.assertGreaterEqual(one['down_ns'], 100_000_000)
+            self.assertLess(one['down_ns'], 101_000_000)
+        all_ = self.objects('connections', capture('iwarp-nfs41-mini'))
+        self.assertEqual([again['xid'] for again in all_[2]['sent_again']], ['0x66fd5553'])  # xprt_retransmit's
+        self.assertEqual(all_[2]['sent_again'][0]['original_connection'], 2)
+        self.assertIn('XID 0x66fd5553 sent again, first on #2',
+                      self.run_command('connections', '-V', capture('iwarp-nfs41-mini')))
+
+    def test_counters(self):
+        to = self.paths('nak-sequence')['server']
+        self.assertEqual((to['retransmitted'], to['lost'], to['naks']), (2, 1, {'psn_sequence': 1}))
+        to = self.paths('rnr-exhausted')['server']
+        self.assertEqual((to['retransmitted'], to['naks'], to['rnr_timer_ns']), (2, {'rnr': 3}, 1_280_000))
+        to = self.paths('transport-timeout')['server']
+        self.assertEqual((to['timeouts'], to['retransmitted']), (1, 1))
+        self.assertAlmostEqual(to['timeout_ns'] / 1e6, 20, delta=0.1)
+        to = self.paths('connection-silent')['server']
+        self.assertEqual(to['unanswered_transmissions'], 3)
+        to = self.paths('nak-refused')['client']
+        self.assertEqual(to['naks'], {'remote_access': 1})
+
+    def test_invalidation(self):
+        """A server that announces nothing and invalidates: what it does is said, not what it did not announce."""
+        text = self.run_command('connections', '-V', capture('roce-nfs3-mini')).split('\n')
+        at = next(i for i, line in enumerate(text) if line.startswith('    server'))
+        self.assertIn('Sends with Invalidate', text[at + 1])
+        self.assertNotIn('no remote invalidation', text[at + 1])
+
+    def test_a_reply_that_never_arrived(self):
+        for breaks in (True, False):
+            path = self.made('reply-undelivered', breaks)
+            rpc = self.objects('rpcs', path)[-1]
+            self.assertEqual('latency_ns' in rpc, not breaks)
+            summed = self.objects('rpcs', '--summary', path)[0]
+            self.assertEqual((summed['calls'], summed['unanswered']), (2, int(breaks)))
+
+    def test_phases_add_up(self):
+        for name in ('roce-nfs3-mini', 'iwarp-nfs3-mini'):
+            for one in self.objects('rpcs', '--summary', capture(name)):
+                phases = dict(one['phases'])
+                self.assertLessEqual(phases.pop('data_waiting_ns'), phases['data_ns'])
+                self.assertEqual(sum(phases.values()), one['total_ns'], one)
+
+    def test_check_ends(self):
+        self.run_command('check', self.made('transport-timeout'), errors=1, status=1)
+        self.assertIn('no protocol violations in 4 messages; 1 transport warning\n', self.stderr)
+        self.run_command('check', self.made('transport-timeout', False), errors=1)
+        self.assertIn('no protocol violations in 4 messages\n', self.stderr)
+
+
+if __name__ == '__main__':
+    unittest.main()

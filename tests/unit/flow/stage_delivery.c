@@ -1,0 +1,452 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+
+/* The stage of delivery alone: packets of one direction and the answers to them in; what arrived,
+ * how often it was sent, and what was lost, out. IBTA volume 1 section 9.7; RFC 9293. */
+
+#include "stage.h"
+
+#include "flow/delivery/delivery.h"
+#include "flow/life.h"
+
+enum { PSN = 1000, WRAP = 0xfffffe, LENGTH = 100 };
+#define US INT64_C(1000)
+#define MS INT64_C(1000000)
+#define START INT64_C(1700000000000000000)
+
+static struct flow_memory memory;
+static struct flow_delivery *d, *back;
+static uint64_t frame;
+static int64_t now;
+static uint16_t id; /* of the next packet; 0: not counted */
+static uint8_t bytes[LENGTH];
+
+static int begin(void **state)
+{
+    (void)state;
+    memory = (struct flow_memory){.limit = 1 << 20};
+    d = flow_delivery_new(&memory);
+    back = flow_delivery_new(&memory);
+    frame = 0;
+    now = START;
+    id = 0;
+    return d && back ? 0 : -1;
+}
+
+static int end(void **state)
+{
+    (void)state;
+    flow_delivery_free(&memory, d);
+    flow_delivery_free(&memory, back);
+    assert_int_equal(memory.used, 0);
+    return 0;
+}
+
+static struct rpcrdma_op op(enum rpcrdma_op_kind kind, uint32_t psn, uint16_t flags)
+{
+    now += 10 * US;
+    return (struct rpcrdma_op){.kind = (uint8_t)kind,
+                               .seq = psn & 0xffffff,
+                               .frame = ++frame,
+                               .time_ns = now,
+                               .flags = flags,
+                               .ip_id = id ? id++ : 0,
+                               .data = bytes,
+                               .caplen = LENGTH,
+                               .len = LENGTH};
+}
+
+static uint64_t send_part(uint32_t psn, uint16_t flags)
+{
+    const struct rpcrdma_op packet = op(RPCRDMA_OP_SEND, psn, flags);
+
+    flow_delivery_request(&memory, d, &packet, 1);
+    return frame;
+}
+
+static uint64_t send_one(uint32_t psn)
+{
+    return send_part(psn, RPCRDMA_OP_FIRST | RPCRDMA_OP_LAST);
+}
+
+static bool answer(enum rpcrdma_op_kind kind, uint32_t psn, enum rpcrdma_nak nak)
+{
+    struct rpcrdma_op packet = op(kind, psn, 0);
+
+    packet.nak = (uint8_t)nak;
+    return flow_delivery_answer(d, back, &packet);
+}
+
+static bool ack(uint32_t psn)
+{
+    return answer(RPCRDMA_OP_ACK, psn, 0);
+}
+
+static struct rpcrdma_delivery find(uint32_t first, uint32_t last)
+{
+    struct rpcrdma_delivery out;
+
+    assert_true(flow_delivery_find(d, true, first & 0xffffff, last & 0xffffff, &out));
+    return out;
+}
+
+static void path_is(uint64_t retransmitted, uint64_t lost, uint64_t duplicated, uint64_t reordered,
+                    uint64_t uncaptured)
+{
+    const struct rpcrdma_path *path = flow_delivery_path(d);
+
+    assert_int_equal(path->retransmitted, retransmitted);
+    assert_int_equal(path->lost, lost);
+    assert_int_equal(path->duplicated, duplicated);
+    assert_int_equal(path->reordered, reordered);
+    assert_int_equal(path->uncaptured, uncaptured);
+}
+
+static void an_ack_covers_all_before_it(void **state)
+{
+    struct rpcrdma_delivery sent;
+
+    (void)state;
+    for (uint32_t i = 0; i < 4; i++) /* across the wrap of PSNs */
+        send_one(WRAP + i);
+    assert_int_equal(find(WRAP, WRAP).state, RPCRDMA_DELIVERY_UNKNOWN);
+    assert_true(ack(WRAP + 2));
+    for (uint32_t i = 0; i < 4; i++) {
+        sent = find(WRAP + i, WRAP + i);
+        assert_int_equal(sent.state, i < 3 ? RPCRDMA_DELIVERED : RPCRDMA_DELIVERY_UNKNOWN);
+        assert_int_equal(sent.transmissions, 1);
+        assert_int_equal(sent.first_frame, i + 1);
+        assert_int_equal(sent.frame, i < 3 ? frame : 0);
+    }
+    assert_false(ack(WRAP + 2)); /* nothing new */
+    path_is(0, 0, 0, 0, 0);
+}
+
+static void a_message_of_several_packets(void **state)
+{
+    struct rpcrdma_delivery sent;
+    uint64_t first = send_part(PSN, RPCRDMA_OP_FIRST);
+
+    (void)state;
+    send_part(PSN + 1, 0);
+    assert_false(ack(PSN)); /* of a part */
+    assert_int_equal(find(PSN, PSN + 1).state, RPCRDMA_DELIVERY_UNKNOWN);
+    send_part(PSN + 2, RPCRDMA_OP_LAST);
+    assert_true(ack(PSN + 2));
+    sent = find(PSN, PSN + 2);
+    assert_int_equal(sent.state, RPCRDMA_DELIVERED);
+    assert_int_equal(sent.first_frame, first);
+    assert_int_equal(sent.last_frame, first + 3);
+}
+
+/* PSN + 1 is lost before it is captured; PSN + 2 shows it, the Nak asks for both. */
+static void lost_and_sent_again(void **state)
+{
+    struct rpcrdma_delivery sent;
+    uint64_t again;
+    int64_t was;
+
+    (void)state;
+    send_one(PSN);
+    send_one(PSN + 2);
+    answer(RPCRDMA_OP_NAK, PSN + 1, RPCRDMA_NAK_PSN_SEQUENCE);
+    assert_int_equal(find(PSN, PSN).state, RPCRDMA_DELIVERED); /* a Nak acknowledges what is before */
+    was = now;
+    now += 2 * MS;
+    send_one(PSN + 1);
+    again = send_one(PSN + 2);
+    ack(PSN + 2);
+    path_is(2, 1, 0, 0, 0);
+    assert_int_equal(flow_delivery_path(d)->naks[RPCRDMA_NAK_PSN_SEQUENCE], 1);
+    assert_int_equal(flow_delivery_path(d)->timeouts, 0);
+    assert_in_range(flow_delivery_path(d)->waited_ns, 2 * MS, now - was + 20 * US);
+    sent = find(PSN + 2, PSN + 2);
+    assert_int_equal(sent.transmissions, 2);
+    assert_int_equal(sent.last_frame, again);
+    assert_int_equal(sent.state, RPCRDMA_DELIVERED);
+    assert_false(flow_delivery_recovery(d)->not_ready);
+}
+
+/* The retransmission that a Nak asks for is lost before the capture, too; the timer ends. */
+static void silence_after_a_nak(void **state)
+{
+    (void)state;
+    send_one(PSN);
+    answer(RPCRDMA_OP_NAK, PSN, RPCRDMA_NAK_PSN_SEQUENCE);
+    now += 2200 * MS;
+    send_one(PSN);
+    ack(PSN);
+    assert_int_equal(flow_delivery_path(d)->timeouts, 1);
+    assert_in_range(flow_delivery_path(d)->timeout_ns, 2200 * MS, 2201 * MS);
+}
+
+static void a_timeout_is_silence_without_a_nak(void **state)
+{
+    (void)state;
+    send_one(PSN);
+    now += 500 * MS;
+    send_one(PSN);
+    now += 500 * MS;
+    send_one(PSN);
+    ack(PSN);
+    path_is(2, 0, 0, 0, 0);
+    assert_int_equal(find(PSN, PSN).transmissions, 3);
+    assert_int_equal(flow_delivery_path(d)->timeouts, 2);
+    assert_in_range(flow_delivery_path(d)->timeout_ns, 1000 * MS, 1001 * MS);
+    assert_in_range(flow_delivery_path(d)->longest_wait_ns, 1000 * MS, 1001 * MS);
+}
+
+/* The same packet twice at once: a copy, where its IP ID is the same or IDs tell nothing. */
+static void duplicated_is_not_sent_again(void **state)
+{
+    (void)state;
+    for (int counted = 0; counted < 2; counted++) {
+        end(NULL);
+        begin(NULL);
+        id = counted ? 7 : 0;
+        send_one(PSN);
+        send_one(PSN + 1);
+        id = counted ? 8 : 0;
+        send_one(PSN + 1);
+        ack(PSN + 1);
+        path_is(0, 0, 1, 0, 0);
+        assert_int_equal(find(PSN + 1, PSN + 1).transmissions, 1);
+    }
+}
+
+/* IDs that count say that it was sent again, however soon. */
+static void sent_again_at_once(void **state)
+{
+    (void)state;
+    id = 7;
+    send_one(PSN);
+    send_one(PSN + 1);
+    send_one(PSN + 1);
+    path_is(1, 0, 0, 0, 0);
+}
+
+static void reordered_is_not_sent_again(void **state)
+{
+    (void)state;
+    for (int counted = 0; counted < 2; counted++) {
+        end(NULL);
+        begin(NULL);
+        id = counted ? 7 : 0;
+        send_one(PSN);
+        id = counted ? 9 : 0;
+        send_one(PSN + 2);
+        id = counted ? 8 : 0;
+        send_one(PSN + 1);
+        ack(PSN + 2);
+        path_is(0, 0, 0, 1, 0);
+        assert_int_equal(find(PSN + 1, PSN + 1).transmissions, 1);
+        assert_int_equal(find(PSN + 1, PSN + 1).state, RPCRDMA_DELIVERED);
+    }
+}
+
+static void acknowledged_and_not_captured(void **state)
+{
+    (void)state;
+    send_one(PSN);
+    send_one(PSN + 3);
+    ack(PSN + 3);
+    path_is(0, 0, 0, 0, 2);
+}
+
+static void not_ready(void **state)
+{
+    (void)state;
+    send_one(PSN);
+    answer(RPCRDMA_OP_NAK, PSN, RPCRDMA_NAK_RNR);
+    assert_true(flow_delivery_not_ready(d));
+    now += 10 * MS;
+    send_one(PSN);
+    assert_false(flow_delivery_not_ready(d));
+    ack(PSN);
+    assert_true(flow_delivery_recovery(d)->not_ready);
+    assert_int_equal(flow_delivery_path(d)->naks[RPCRDMA_NAK_RNR], 1);
+    assert_int_equal(flow_delivery_path(d)->timeouts, 0);
+    path_is(1, 0, 0, 0, 0);
+}
+
+static void never_acknowledged(void **state)
+{
+    struct rpcrdma_silence silence;
+    int64_t first;
+
+    (void)state;
+    send_one(PSN);
+    ack(PSN);
+    send_one(PSN + 1);
+    first = now;
+    flow_delivery_silence(d, &silence);
+    assert_int_equal(silence.transmissions, 0); /* sent once: the answer may be on its way */
+    for (int i = 0; i < 2; i++) {
+        now += 500 * MS;
+        send_one(PSN + 1);
+    }
+    flow_delivery_silence(d, &silence);
+    assert_int_equal(silence.transmissions, 3);
+    assert_int_equal(silence.since_ns, first);
+    assert_int_equal(find(PSN + 1, PSN + 1).state, RPCRDMA_DELIVERY_UNKNOWN);
+    flow_delivery_end(d);
+    assert_int_equal(find(PSN + 1, PSN + 1).state, RPCRDMA_NOT_DELIVERED);
+}
+
+/* Of one direction alone nothing can be said, whatever comes again. */
+static void without_answers(void **state)
+{
+    struct rpcrdma_silence silence;
+
+    (void)state;
+    send_one(PSN);
+    now += 500 * MS;
+    send_one(PSN);
+    flow_delivery_end(d);
+    flow_delivery_silence(d, &silence);
+    assert_int_equal(silence.transmissions, 0);
+    assert_false(flow_delivery_answered(d));
+    assert_int_equal(find(PSN, PSN).state, RPCRDMA_DELIVERY_UNKNOWN);
+}
+
+/* A Read request that was answered in part comes again: what it asks for was lost on its way. */
+static void a_response_lost(void **state)
+{
+    struct rpcrdma_op request = op(RPCRDMA_OP_READ_REQUEST, PSN, 0);
+
+    (void)state;
+    request.len = 0;
+    flow_delivery_request(&memory, d, &request, 3);
+    answer(RPCRDMA_OP_READ_RESPONSE, PSN, 0);
+    answer(RPCRDMA_OP_READ_RESPONSE, PSN + 2, 0);
+    now += 20 * MS;
+    request = op(RPCRDMA_OP_READ_REQUEST, PSN + 1, 0);
+    request.len = 0;
+    flow_delivery_request(&memory, d, &request, 2);
+    assert_true(flow_delivery_recovery(d)->response);
+    assert_int_equal(flow_delivery_path(d)->asked_again, 1);
+    assert_in_range(flow_delivery_path(d)->asked_waited_ns, 20 * MS, 21 * MS);
+    assert_int_equal(flow_delivery_path(d)->waited_ns, 0);
+}
+
+static void other_bytes_under_the_same_psn(void **state)
+{
+    (void)state;
+    send_one(PSN);
+    now += 20 * MS;
+    send_one(PSN);
+    assert_int_equal(flow_delivery_path(d)->different, 0);
+    bytes[LENGTH - 1] ^= 1;
+    now += 20 * MS;
+    send_one(PSN);
+    assert_int_equal(flow_delivery_path(d)->different, 1);
+    assert_int_equal(flow_delivery_path(d)->different_frame, frame);
+}
+
+/* What is outstanding is bounded, and so is what was answered. */
+static void memory_is_bounded(void **state)
+{
+    (void)state;
+    for (uint32_t i = 0; i < 100000; i++)
+        send_one(PSN + i);
+    assert_in_range(memory.used, 1, 1 << 20);
+    for (uint32_t i = 0; i < 100000; i++) {
+        send_one(PSN + 100000 + i);
+        ack(PSN + 100000 + i);
+    }
+    assert_in_range(memory.used, 1, 1 << 20);
+    assert_int_equal(find(PSN + 199999, PSN + 199999).state, RPCRDMA_DELIVERED);
+}
+
+/* -- TCP ---------------------------------------------------------------------------------------- */
+
+static bool segment(struct flow_delivery *to, struct flow_delivery *other, uint32_t seq,
+                    uint32_t len, uint32_t acknowledges, uint32_t window)
+{
+    const struct rpcrdma_tcp_segment one = {.frame = ++frame,
+                                            .time_ns = now += 10 * US,
+                                            .seq = seq,
+                                            .len = len,
+                                            .ack = acknowledges,
+                                            .window = window,
+                                            .has_ack = true,
+                                            .ip_id = id ? id++ : 0};
+
+    return flow_delivery_segment(&memory, to, other, &one);
+}
+
+static struct rpcrdma_delivery find_bytes(uint32_t first, uint32_t last)
+{
+    struct rpcrdma_delivery out;
+
+    assert_true(flow_delivery_find(d, false, first, last, &out));
+    return out;
+}
+
+static void tcp_acknowledges_bytes(void **state)
+{
+    const uint32_t at = UINT32_MAX - 50; /* sequence numbers wrap */
+
+    (void)state;
+    segment(d, back, at, 100, 1, 500);
+    segment(d, back, at + 100, 100, 1, 500);
+    assert_true(segment(back, d, 1, 0, at + 100, 500));
+    assert_int_equal(find_bytes(at, at + 99).state, RPCRDMA_DELIVERED);
+    assert_int_equal(find_bytes(at + 100, at + 199).state, RPCRDMA_DELIVERY_UNKNOWN);
+    assert_true(segment(back, d, 1, 0, at + 200, 500));
+    assert_int_equal(find_bytes(at + 100, at + 199).state, RPCRDMA_DELIVERED);
+}
+
+static void tcp_sends_again(void **state)
+{
+    (void)state;
+    segment(d, back, 1000, 100, 1, 500);
+    now += 300 * MS;
+    segment(d, back, 1000, 100, 1, 500);
+    segment(back, d, 1, 0, 1100, 0);
+    path_is(1, 0, 0, 0, 0);
+    assert_int_equal(flow_delivery_path(d)->timeouts, 1);
+    assert_int_equal(flow_delivery_path(d)->zero_windows, 1);
+    assert_int_equal(find_bytes(1000, 1099).transmissions, 2);
+}
+
+/* An Ack that waited for a timer (RFC 9293 section 3.8.6.3) tells late of what came early. */
+static void tcp_acknowledges_late(void **state)
+{
+    int64_t sent;
+
+    (void)state;
+    segment(d, back, 1000, 100, 1, 500);
+    segment(back, d, 1, 0, 1100, 500);
+    segment(d, back, 1100, 100, 1, 500);
+    sent = now;
+    now += 40 * MS;
+    segment(back, d, 1, 0, 1200, 500);
+    assert_in_range(find_bytes(1100, 1199).time_ns, sent, sent + 20 * US);
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
+    const struct CMUnitTest tests[] = {
+        TEST(an_ack_covers_all_before_it),
+        TEST(a_message_of_several_packets),
+        TEST(lost_and_sent_again),
+        TEST(silence_after_a_nak),
+        TEST(a_timeout_is_silence_without_a_nak),
+        TEST(duplicated_is_not_sent_again),
+        TEST(sent_again_at_once),
+        TEST(reordered_is_not_sent_again),
+        TEST(acknowledged_and_not_captured),
+        TEST(not_ready),
+        TEST(never_acknowledged),
+        TEST(without_answers),
+        TEST(a_response_lost),
+        TEST(other_bytes_under_the_same_psn),
+        TEST(memory_is_bounded),
+        TEST(tcp_acknowledges_bytes),
+        TEST(tcp_sends_again),
+        TEST(tcp_acknowledges_late),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
