@@ -2,6 +2,8 @@
 """Runs tshark with the plugin under test, for the *_test.py beside. Nothing of the user's Wireshark
 is read or written."""
 import atexit
+import collections
+import hashlib
 import os
 import shutil
 import subprocess
@@ -53,8 +55,36 @@ def environment(plugin=True):
     return env
 
 
+def _digest(path):
+    with open(path, 'rb') as file:
+        return hashlib.sha256(file.read()).hexdigest()
+
+
+def _settings():
+    """What the folders of plugins and settings hold."""
+    return tuple(sorted(os.path.join(where, name) for part in ('plugins', 'config')
+                        for where, _, names in os.walk(os.path.join(SCRATCH, part)) for name in names))
+
+
+_done = collections.OrderedDict()  # what was run lately -> (stdout, stderr)
+KEPT = 32 << 20  # bytes of them
+
+
 def run(*arguments, plugin=True, status=0, program=TSHARK, timeout=300):
-    """(stdout, stderr). Wireshark takes no plugin folder from root: it is run as nobody then."""
+    """(stdout, stderr); of the same file with the same options it is run once. Wireshark takes no plugin
+    folder from root: it is run as nobody then."""
+    if program != TSHARK or status != 0 or '-w' in arguments or '-r' not in arguments:
+        return _run(arguments, plugin, status, program, timeout)
+    at = arguments.index('-r') + 1
+    key = arguments[:at], _digest(arguments[at]), arguments[at + 1:], plugin, _settings()
+    if key not in _done:
+        _done[key] = _run(arguments, plugin, status, program, timeout)
+        while sum(len(out) for out, _ in _done.values()) > KEPT:
+            _done.popitem(last=False)
+    return _done.get(key) or _run(arguments, plugin, status, program, timeout)
+
+
+def _run(arguments, plugin, status, program, timeout):
     done = subprocess.run([program, *arguments], capture_output=True, env=environment(plugin),
                           timeout=timeout, check=False, **tshark.as_nobody())
     out, err = done.stdout.decode(errors='replace'), done.stderr.decode(errors='replace')
