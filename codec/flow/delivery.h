@@ -82,4 +82,20 @@ struct rpcrdma_path {
     uint32_t largest_payload; /* of a packet, bytes */
 };
 
+/* A packet that did not come once and in its turn. */
+enum rpcrdma_repeat {
+    RPCRDMA_REPEAT_RETRANSMISSION, /* its sender sent it again */
+    RPCRDMA_REPEAT_DUPLICATE,      /* the same packet twice: by the network, or by the capture */
+    RPCRDMA_REPEAT_OUT_OF_ORDER,   /* late, and sent once */
+};
+
+/* Told when the packet is seen. InfiniBand and RoCE only: TCP delivers to iWARP what comes first.
+ * Valid during the call. */
+struct rpcrdma_repeated {
+    enum rpcrdma_repeat repeat;
+    uint64_t frame;
+    uint64_t original_frame; /* that carried it first; 0: not captured, or too long ago; of a packet
+                              * out of order: 0 */
+};
+
 #endif

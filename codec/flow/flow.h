@@ -147,6 +147,12 @@ struct rpcrdma_flow_sink {
     /* the Payload stream of a Call or a Reply, before its `transaction` and without a whole message
      * being kept: what is needed to read arguments and results but for what chunks carry */
     void (*payload_stream)(void *context, const struct rpcrdma_payload_stream *stream);
+    /* config.delivery: a `transaction` waits for its Reply to be delivered. Tells what is known
+     * when the Reply is there, for views that cannot wait: without delivery, phases and stall, its
+     * latency that of the response. `transaction` tells it again, the findings told here first */
+    void (*answered)(void *context, const struct rpcrdma_transaction *transaction);
+    /* config.delivery: a Send, Write, Read request or Read response was sent before, or late */
+    void (*repeated)(void *context, const struct rpcrdma_repeated *repeated);
     /* a packet moves bytes of a chunk that is known */
     void (*data_transfer)(void *context, const struct rpcrdma_data_transfer *data_transfer);
     void *context;

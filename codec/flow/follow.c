@@ -5,6 +5,17 @@
 /* The pump's part in delivery/: which direction a packet belongs to, and what an answer is about.
  * What belongs to no connection yet is not followed. */
 
+static void repeated(struct rpcrdma_flow *flow, struct flow_delivery *delivery,
+                     const struct rpcrdma_op *op, bool response)
+{
+    const struct rpcrdma_flow_sink *sink = &flow->context.sink;
+    struct rpcrdma_repeated repeated;
+
+    if (sink->repeated &&
+        flow_delivery_repeated(&flow->context.memory, delivery, op, response, &repeated))
+        sink->repeated(sink->context, &repeated);
+}
+
 void flow_follow_request(struct rpcrdma_flow *flow, struct flow_direction *dir,
                          const struct rpcrdma_op *op)
 {
@@ -19,6 +30,8 @@ void flow_follow_request(struct rpcrdma_flow *flow, struct flow_direction *dir,
     if (op->kind == RPCRDMA_OP_READ_REQUEST)
         packets = flow_read_packets(dir, op);
     flow_delivery_request(&flow->context.memory, dir->delivery, op, packets);
+    if (op->kind != RPCRDMA_OP_LOST)
+        repeated(flow, dir->delivery, op, false);
 }
 
 static void delivered(struct rpcrdma_flow *flow, struct flow_conn *conn)
@@ -39,6 +52,8 @@ void flow_follow_answer(struct rpcrdma_flow *flow, struct flow_direction *dir,
         dir->delivery = flow_delivery_new(&flow->context.memory);
     if (flow_delivery_answer(asked->delivery, dir->delivery, op))
         delivered(flow, dir->conn);
+    if (op->kind == RPCRDMA_OP_READ_RESPONSE)
+        repeated(flow, asked->delivery, op, true);
 }
 
 const struct rpcrdma_path *rpcrdma_flow_path(struct rpcrdma_flow *flow, const struct rpcrdma_op *op)

@@ -12,6 +12,8 @@ void flow_delivery_free(struct flow_memory *memory, struct flow_delivery *d)
     if (!d)
         return;
     flow_release(memory, d->ring, d->size * sizeof(*d->ring));
+    originals_free(memory, &d->sent);
+    originals_free(memory, &d->responses);
     flow_release(memory, d, sizeof(*d));
 }
 

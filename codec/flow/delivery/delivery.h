@@ -12,6 +12,7 @@
  *   requests.c       InfiniBand: requests, Acks, Naks, responses
  *   segments.c       TCP: segments and acknowledgements
  *   origin.c         sent again, or the same packet twice, or late?
+ *   originals.c      and which frame it was in first
  *
  * Work per packet is constant, but for the records that one answer completes. Nothing is allocated
  * per packet: the ring grows while what it holds was not answered, to RECORDS_MOST.
@@ -41,6 +42,12 @@ bool flow_delivery_answer(struct flow_delivery *d, struct flow_delivery *back,
 
 /* This end asks that less be sent to it. */
 void flow_delivery_congestion(struct flow_delivery *d);
+
+/* Of the request towards this end, or (response) the Read response of this end, that was just
+ * given: which frame carried it first. False: this one, in its turn. */
+bool flow_delivery_repeated(struct flow_memory *memory, struct flow_delivery *d,
+                            const struct rpcrdma_op *op, bool response,
+                            struct rpcrdma_repeated *out);
 
 /* A segment of TCP towards this end. `back`: of the other direction, which it acknowledges; may be
  * NULL. True: something of `back` is known now to have been delivered. */

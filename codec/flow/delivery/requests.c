@@ -93,6 +93,8 @@ static void again(struct flow_delivery *d, const struct rpcrdma_op *op, uint64_t
     if (d->path.retransmitted++ == 0)
         d->path.retransmitted_frame = op->frame;
     d->path.retransmitted_bytes += op->len;
+    d->repeats = true;
+    d->repeat = RPCRDMA_REPEAT_RETRANSMISSION;
     d->repeating = true;
     d->repeated = at + 1;
     if (begins) {
@@ -135,6 +137,8 @@ static void behind(struct flow_delivery *d, const struct rpcrdma_op *op, uint64_
         return;
     }
     d->path.reordered++;
+    d->repeats = true;
+    d->repeat = RPCRDMA_REPEAT_OUT_OF_ORDER;
     t = transmission_at(d, at);
     if (t && t->found) {
         t->times += t->times == 0;
@@ -182,7 +186,9 @@ void flow_delivery_request(struct flow_memory *memory, struct flow_delivery *d,
     count(d, op);
     if (!d->started)
         start(d, op->seq);
-    if (origin_twice(d, op->kind, op->seq, op->ip_id, op->time_ns, digest(op), op->frame))
+    d->repeat = RPCRDMA_REPEAT_DUPLICATE;
+    d->repeats = origin_twice(d, op->kind, op->seq, op->ip_id, op->time_ns, digest(op), op->frame);
+    if (d->repeats)
         return;
     at = position(d, op->seq);
     if (at > d->next + ANOTHER_QP || at + ANOTHER_QP < d->next) {
@@ -234,6 +240,8 @@ static void response(struct flow_delivery *d, struct flow_delivery *back,
                      const struct rpcrdma_op *op, uint64_t at)
 {
     if (at < d->answer_next) {
+        d->repeats = true;
+        d->repeat = RPCRDMA_REPEAT_RETRANSMISSION;
         if (back) {
             if (back->path.retransmitted++ == 0)
                 back->path.retransmitted_frame = op->frame;
@@ -254,9 +262,12 @@ bool flow_delivery_answer(struct flow_delivery *d, struct flow_delivery *back,
 {
     uint64_t at;
 
+    d->repeat = RPCRDMA_REPEAT_DUPLICATE;
+    d->repeats = false;
     if (back) {
         count(back, op);
-        if (origin_twice(back, op->kind, op->seq, op->ip_id, op->time_ns, 0, op->frame))
+        d->repeats = origin_twice(back, op->kind, op->seq, op->ip_id, op->time_ns, 0, op->frame);
+        if (d->repeats)
             return false;
         origin_note(back, op->ip_id);
     }

@@ -48,8 +48,20 @@ struct recent {
     int64_t time_ns;
 };
 
+/* Which frame carried a packet first. */
+struct original {
+    uint64_t at, frame;
+};
+struct originals {
+    struct original *ring; /* by position */
+    uint32_t size;         /* a power of two, or 0 */
+};
+
 struct flow_delivery {
     struct rpcrdma_path path;
+    bool repeats; /* the packet in hand does: */
+    enum rpcrdma_repeat repeat;
+    struct originals sent, responses;
     struct transmission *ring;
     uint32_t size, begin, count;
     uint32_t pending; /* index from begin: before it, all were delivered */
@@ -101,6 +113,9 @@ bool transmission_answered(struct flow_delivery *d, uint64_t last, uint64_t fram
 
 /* Something is sent again at `time_ns`; `response`: because what it asks for was lost. */
 void transmission_waited(struct flow_delivery *d, int64_t time_ns, bool response);
+
+/* originals.c */
+void originals_free(struct flow_memory *memory, struct originals *originals);
 
 /* origin.c */
 enum origin { ORIGIN_AGAIN, ORIGIN_LATE };

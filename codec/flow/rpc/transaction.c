@@ -143,17 +143,25 @@ static void end(struct flow_rpcs *rpcs, struct rpc_transaction *t)
     t->reply.header = NULL;
 }
 
-void rpc_emit(struct flow_rpcs *rpcs, struct rpc_transaction *t)
+static struct rpcrdma_transaction *public_of(struct rpc_transaction *t)
 {
     struct rpcrdma_transaction *pub = &t->pub;
 
-    rpc_timing(rpcs, t);
-    rpc_timing_findings(rpcs, t);
     pub->connection = flow_conn_public_const(t->conn);
     pub->direction_known = pub->connection->role[pub->caller_end] != RPCRDMA_ROLE_UNKNOWN;
     pub->reverse = pub->connection->role[pub->caller_end] == RPCRDMA_ROLE_SERVER;
     pub->findings = t->findings ? t->findings->at : NULL;
     pub->n_findings = t->findings ? t->findings->count : 0;
+    return pub;
+}
+
+void rpc_emit(struct flow_rpcs *rpcs, struct rpc_transaction *t)
+{
+    struct rpcrdma_transaction *pub;
+
+    rpc_timing(rpcs, t);
+    rpc_timing_findings(rpcs, t);
+    pub = public_of(t);
     if (rpcs->context->sink.transaction && !rpcs->context->memory.failed)
         rpcs->context->sink.transaction(rpcs->context->sink.context, pub);
     flow_release(&rpcs->context->memory, t->findings, sizeof(*t->findings));
@@ -216,6 +224,8 @@ void rpc_finish(struct flow_rpcs *rpcs, struct rpc_transaction *t)
     end(rpcs, t);
     if (!rpc_park(rpcs, t))
         rpc_emit(rpcs, t);
+    else if (rpcs->context->sink.answered && !rpcs->context->memory.failed)
+        rpcs->context->sink.answered(rpcs->context->sink.context, public_of(t));
 }
 
 /* It ends before its time: the tracker is full, or its XID is used again. */
