@@ -112,6 +112,13 @@ static void on_op(void *context, const struct rpcrdma_op *op)
     note->dst_qpn = op->dst_qpn;
 }
 
+static void on_segment(void *context, const struct rpcrdma_tcp_segment *segment)
+{
+    (void)context;
+    if (!rpcrdma_flow_segment(feed.flow, segment))
+        fail();
+}
+
 static void on_net_finding(void *context, const struct rpcrdma_finding *finding)
 {
     (void)context;
@@ -120,7 +127,8 @@ static void on_net_finding(void *context, const struct rpcrdma_finding *finding)
 
 static bool start(void)
 {
-    const struct rpcrdma_net_sink net_sink = {.op = on_op, .finding = on_net_finding};
+    const struct rpcrdma_net_sink net_sink = {
+        .op = on_op, .segment = on_segment, .finding = on_net_finding};
     struct rpcrdma_net_config net_config = {.max_memory = (uint64_t)settings.memory_mib << 20};
     struct rpcrdma_flow_sink flow_sink = {
         .connection = connections_end,
@@ -128,12 +136,15 @@ static bool start(void)
         .early = keep_early,
         .finding = keep_finding,
         .transaction = keep_transaction,
+        .answered = keep_answered,
+        .repeated = keep_repeated,
         .data_transfer = keep_moved,
         .credit_point = keep_credits,
     };
     struct rpcrdma_flow_config flow_config = {
         .max_memory = (uint64_t)settings.memory_mib << 20,
         .credits = settings.credits != CREDITS_NONE,
+        .delivery = true,
         .unordered = true, /* what is told late is not shown in the first pass */
     };
     uint16_t *ports = NULL;

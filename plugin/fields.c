@@ -10,9 +10,10 @@
 
 static int hf_field[RPCRDMA_FIELD_COUNT];
 static int hf_record[RPCRDMA_RECORD_COUNT];
-static int hf_beside[BESIDES] = {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1};
+static int hf_beside[BESIDES] = {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1};
 static int ett_record[RPCRDMA_RECORD_COUNT];
 static expert_field ei_rule[RPCRDMA_RULE_COUNT];
+static expert_field ei_repeat[3] = {EI_INIT, EI_INIT, EI_INIT}; /* by enum rpcrdma_repeat */
 
 int field_hf(enum rpcrdma_field_id id)
 {
@@ -39,14 +40,60 @@ int record_ett(enum rpcrdma_record_id id)
 static bool shown(enum rpcrdma_record_id id)
 {
     return id <= RPCRDMA_RECORD_FINDING || id == RPCRDMA_RECORD_PRIVATE_DATA ||
-           id == RPCRDMA_RECORD_RPCS || id == RPCRDMA_RECORD_RPCS_OPERATIONS ||
-           id == RPCRDMA_RECORD_CREDIT;
+           id == RPCRDMA_RECORD_RPCS_PHASES || id == RPCRDMA_RECORD_RPCS_CALL_DELIVERY ||
+           id == RPCRDMA_RECORD_RPCS_REPLY_DELIVERY || id == RPCRDMA_RECORD_CREDIT;
+}
+
+/* Of a transaction: the rest of it is what "rpc" and "nfs" show. */
+static bool of_transaction(enum rpcrdma_field_id id)
+{
+    switch (id) {
+    case RPCRDMA_FIELD_RPCS_XID:
+    case RPCRDMA_FIELD_RPCS_CALL_FRAME:
+    case RPCRDMA_FIELD_RPCS_REPLY_FRAME:
+    case RPCRDMA_FIELD_RPCS_LATENCY:
+    case RPCRDMA_FIELD_RPCS_RESPONSE:
+    case RPCRDMA_FIELD_RPCS_RDMA:
+    case RPCRDMA_FIELD_RPCS_STALLED:
+    case RPCRDMA_FIELD_RPCS_STALLED_BY:
+    case RPCRDMA_FIELD_RPCS_CALL_LENGTH:
+    case RPCRDMA_FIELD_RPCS_REPLY_LENGTH:
+    case RPCRDMA_FIELD_RPCS_READ_CHUNK_LENGTH:
+    case RPCRDMA_FIELD_RPCS_WRITE_CHUNK_LENGTH:
+    case RPCRDMA_FIELD_RPCS_REPLY_CHUNK_LENGTH:
+    case RPCRDMA_FIELD_RPCS_COMPLETE:
+    case RPCRDMA_FIELD_RPCS_RETRANSMITTED:
+        return true;
+    default:
+        return false;
+    }
+}
+
+static bool left_out(enum rpcrdma_field_id id)
+{
+    switch (id) {
+    case RPCRDMA_FIELD_RPCS_CALL_DELIVERY_FIRST_FRAME:
+    case RPCRDMA_FIELD_RPCS_CALL_DELIVERY_LAST_FRAME:
+    case RPCRDMA_FIELD_RPCS_REPLY_DELIVERY_FIRST_FRAME:
+    case RPCRDMA_FIELD_RPCS_REPLY_DELIVERY_LAST_FRAME:
+        return true;
+    default:
+        return false;
+    }
+}
+
+static bool is_clock(const struct rpcrdma_field *field)
+{
+    return strcmp(field->key, "time_ns") == 0 || g_str_has_suffix(field->key, "_time_ns");
 }
 
 /* Those of a sum that its parts have, too. */
 static bool field_shown(const struct rpcrdma_field *field)
 {
-    return shown(field->record) || field->id == RPCRDMA_FIELD_CREDITS_CONNECTION_NUMBER ||
+    if (left_out(field->id) || (field->record != RPCRDMA_RECORD_MESSAGE && is_clock(field)))
+        return false;
+    return shown(field->record) || of_transaction(field->id) ||
+           field->id == RPCRDMA_FIELD_CREDITS_CONNECTION_NUMBER ||
            field->id == RPCRDMA_FIELD_CREDITS_DIRECTION ||
            field->id == RPCRDMA_FIELD_CREDITS_SENDER || field->id == RPCRDMA_FIELD_CREDITS_READING;
 }
@@ -291,6 +338,17 @@ static void register_beside(void)
         {&hf_beside[BESIDE_REPLY_SEGMENTS],
          {"Reply segments", "rpcrdma.reply.segments", FT_UINT32, BASE_DEC, NULL, 0,
           "Segments of the reply chunk", HFILL}},
+        {&hf_beside[BESIDE_DATA_REPLY_FRAME],
+         {"Reply frame", "rpcrdma.data.reply_frame", FT_FRAMENUM, BASE_NONE,
+          FRAMENUM_TYPE(FT_FRAMENUM_RESPONSE), 0, "The Reply of the RPC whose bytes these are",
+          HFILL}},
+        {&hf_beside[BESIDE_ORIGINAL_FRAME],
+         {"First sent in frame", "rpcrdma.analysis.original_frame", FT_FRAMENUM, BASE_NONE,
+          FRAMENUM_TYPE(FT_FRAMENUM_RETRANS_PREV), 0, "The packet that this one repeats", HFILL}},
+        {&hf_beside[BESIDE_AGAIN_FRAME],
+         {"Sent again in frame", "rpcrdma.analysis.again_frame", FT_FRAMENUM, BASE_NONE,
+          FRAMENUM_TYPE(FT_FRAMENUM_RETRANS_NEXT), 0, "The next packet that repeats this one",
+          HFILL}},
     };
 
     proto_register_field_array(proto_rpcrdma, hf, G_N_ELEMENTS(hf));
@@ -329,6 +387,22 @@ static const char *summary(const char *text)
     return g_string_free(out, FALSE);
 }
 
+/* As TCP's dissector has them. */
+static void register_repeats(expert_module_t *module)
+{
+    static ei_register_info ei[] = {
+        {&ei_repeat[RPCRDMA_REPEAT_RETRANSMISSION],
+         {"rpcrdma.analysis.retransmission", PI_SEQUENCE, PI_NOTE, "Retransmission", EXPFILL}},
+        {&ei_repeat[RPCRDMA_REPEAT_DUPLICATE],
+         {"rpcrdma.analysis.duplicate", PI_SEQUENCE, PI_NOTE, "Duplicate of an earlier packet",
+          EXPFILL}},
+        {&ei_repeat[RPCRDMA_REPEAT_OUT_OF_ORDER],
+         {"rpcrdma.analysis.out_of_order", PI_SEQUENCE, PI_NOTE, "Out of order", EXPFILL}},
+    };
+
+    expert_register_field_array(module, ei, G_N_ELEMENTS(ei));
+}
+
 static void register_rules(void)
 {
     ei_register_info *ei = g_new0(ei_register_info, RPCRDMA_RULE_COUNT);
@@ -345,6 +419,7 @@ static void register_rules(void)
         ei[i].eiinfo.summary = summary(rule->text);
     }
     expert_register_field_array(module, ei, RPCRDMA_RULE_COUNT);
+    register_repeats(module);
 }
 
 void fields_register(void)
@@ -358,4 +433,9 @@ void field_expert(packet_info *pinfo, proto_item *item, const struct rpcrdma_fin
                   const char *text)
 {
     expert_add_info_format(pinfo, item, &ei_rule[finding->rule], "%s", text);
+}
+
+void repeat_expert(packet_info *pinfo, proto_item *item, enum rpcrdma_repeat repeat)
+{
+    expert_add_info(pinfo, item, &ei_repeat[repeat]);
 }

@@ -49,6 +49,79 @@ static void put_lengths(const struct transacted *t, tvbuff_t *tvb, proto_tree *t
             put_number(tree, lengths[i].field, tvb, lengths[i].value);
 }
 
+static proto_tree *put_record(proto_tree *parent, enum rpcrdma_record_id record, tvbuff_t *tvb)
+{
+    proto_item *item = proto_tree_add_item(parent, record_hf(record), tvb, 0, 0, ENC_NA);
+
+    proto_item_set_generated(item);
+    return proto_item_add_subtree(item, record_ett(record));
+}
+
+static void put_name(proto_tree *tree, enum rpcrdma_field_id field, tvbuff_t *tvb, uint32_t value)
+{
+    proto_item_set_generated(proto_tree_add_uint(tree, field_hf(field), tvb, 0, 0, value));
+}
+
+struct arrival_fields {
+    enum rpcrdma_record_id record;
+    enum rpcrdma_field_id state, transmissions, frame;
+};
+
+static void put_arrival(const struct arrival *arrival, const struct arrival_fields *fields,
+                        tvbuff_t *tvb, proto_tree *parent)
+{
+    proto_tree *tree;
+
+    if (arrival->transmissions == 0)
+        return;
+    tree = put_record(parent, fields->record, tvb);
+    put_name(tree, fields->state, tvb, arrival->state);
+    put_name(tree, fields->transmissions, tvb, arrival->transmissions);
+    if (arrival->frame != 0)
+        put_frame(tree, fields->frame, tvb, arrival->frame);
+}
+
+/* They follow each other, and their sum is the latency. */
+static void put_phases(const struct timing *timing, tvbuff_t *tvb, proto_tree *parent)
+{
+    proto_tree *tree = put_record(parent, RPCRDMA_RECORD_RPCS_PHASES, tvb);
+    int64_t server = timing->latency_ns - timing->call_ns - timing->data_ns - timing->reply_ns;
+
+    if (timing->has_call)
+        put_time(tree, RPCRDMA_FIELD_RPCS_PHASES_CALL, tvb, timing->call_ns);
+    put_time(tree, RPCRDMA_FIELD_RPCS_PHASES_SERVER, tvb, server);
+    if (timing->has_data)
+        put_time(tree, RPCRDMA_FIELD_RPCS_PHASES_DATA, tvb, timing->data_ns);
+    if (timing->data_waiting_ns > 0)
+        put_time(tree, RPCRDMA_FIELD_RPCS_PHASES_DATA_WAITING, tvb, timing->data_waiting_ns);
+    if (timing->has_reply)
+        put_time(tree, RPCRDMA_FIELD_RPCS_PHASES_REPLY, tvb, timing->reply_ns);
+}
+
+/* What became of it on its way. */
+static void put_timing(const struct timing *timing, tvbuff_t *tvb, proto_tree *tree)
+{
+    static const struct arrival_fields call = {RPCRDMA_RECORD_RPCS_CALL_DELIVERY,
+                                               RPCRDMA_FIELD_RPCS_CALL_DELIVERY_STATE,
+                                               RPCRDMA_FIELD_RPCS_CALL_DELIVERY_TRANSMISSIONS,
+                                               RPCRDMA_FIELD_RPCS_CALL_DELIVERY_FRAME},
+                                       reply = {RPCRDMA_RECORD_RPCS_REPLY_DELIVERY,
+                                                RPCRDMA_FIELD_RPCS_REPLY_DELIVERY_STATE,
+                                                RPCRDMA_FIELD_RPCS_REPLY_DELIVERY_TRANSMISSIONS,
+                                                RPCRDMA_FIELD_RPCS_REPLY_DELIVERY_FRAME};
+
+    if (timing->has_latency) {
+        put_time(tree, RPCRDMA_FIELD_RPCS_LATENCY, tvb, timing->latency_ns);
+        put_phases(timing, tvb, tree);
+    }
+    if (timing->stalled_ns > 0) {
+        put_time(tree, RPCRDMA_FIELD_RPCS_STALLED, tvb, timing->stalled_ns);
+        put_name(tree, RPCRDMA_FIELD_RPCS_STALLED_BY, tvb, timing->stalled_by);
+    }
+    put_arrival(&timing->call, &call, tvb, tree);
+    put_arrival(&timing->reply, &reply, tvb, tree);
+}
+
 static void put_transacted(const struct transacted *t, uint32_t frame, tvbuff_t *tvb,
                            proto_tree *parent)
 {
@@ -62,12 +135,14 @@ static void put_transacted(const struct transacted *t, uint32_t frame, tvbuff_t 
         put_frame(tree, RPCRDMA_FIELD_RPCS_CALL_FRAME, tvb, t->call_frame);
     if (t->reply_frame != 0 && t->reply_frame != frame)
         put_frame(tree, RPCRDMA_FIELD_RPCS_REPLY_FRAME, tvb, t->reply_frame);
-    if (t->has_latency)
-        proto_item_append_text(item, ", %.6f s", (double)t->latency_ns / 1e9);
+    if (t->has_response)
+        proto_item_append_text(item, ", %.6f s", (double)t->response_ns / 1e9);
     /* numbers stand in one frame, so that sums over frames count them once */
     if (here) {
-        if (t->has_latency)
-            put_time(tree, RPCRDMA_FIELD_RPCS_LATENCY, tvb, t->latency_ns);
+        if (t->has_response)
+            put_time(tree, RPCRDMA_FIELD_RPCS_RESPONSE, tvb, t->response_ns);
+        if (t->timing)
+            put_timing(t->timing, tvb, tree);
         if (t->amounts->has_rdma)
             put_time(tree, RPCRDMA_FIELD_RPCS_RDMA, tvb, t->amounts->rdma_ns);
         put_lengths(t, tvb, tree);
@@ -77,12 +152,35 @@ static void put_transacted(const struct transacted *t, uint32_t frame, tvbuff_t 
         put_bool(tree, RPCRDMA_FIELD_RPCS_RETRANSMITTED, tvb, true);
 }
 
-static void put_data_frames(const struct frames *f, tvbuff_t *tvb, proto_tree *parent)
+/* Of the RPC that a message is part of: the Call knows them. NULL: none. */
+static const struct frames *data_frames(const struct told *told, const struct frame_note *note)
 {
-    proto_item *item =
-        proto_tree_add_item(parent, beside_hf(BESIDE_DATA_FRAMES), tvb, 0, 0, ENC_NA);
-    proto_tree *tree = proto_item_add_subtree(item, record_ett(RPCRDMA_RECORD_DATA));
+    const struct frame_note *call_note;
+    const struct told *call;
 
+    if (told_rare(told)->data || told->sort->direction != RPCRDMA_DIRECTION_REPLY)
+        return told_rare(told)->data;
+    for (const struct transacted *t = note->transacted; t; t = transacted_next(t, told->frame)) {
+        if (t->xid != told->xid || t->reply_frame != told->frame || t->call_frame == 0)
+            continue;
+        call_note = store_find(t->call_frame);
+        call = call_note ? store_told(call_note, false, told->xid, 0) : NULL;
+        return call ? told_rare(call)->data : NULL;
+    }
+    return NULL;
+}
+
+static void put_data_frames(const struct told *told, const struct frame_note *note, tvbuff_t *tvb,
+                            proto_tree *parent)
+{
+    const struct frames *f = data_frames(told, note);
+    proto_item *item;
+    proto_tree *tree;
+
+    if (!f)
+        return;
+    item = proto_tree_add_item(parent, beside_hf(BESIDE_DATA_FRAMES), tvb, 0, 0, ENC_NA);
+    tree = proto_item_add_subtree(item, record_ett(RPCRDMA_RECORD_DATA));
     proto_item_set_generated(item);
     proto_item_append_text(item, ": %" PRIu64 " bytes in %u frame%s", f->bytes, f->n + f->left_out,
                            f->n + f->left_out == 1 ? "" : "s");
@@ -92,14 +190,25 @@ static void put_data_frames(const struct frames *f, tvbuff_t *tvb, proto_tree *p
         proto_item_append_text(item, ", the last %u not listed", f->left_out);
 }
 
+/* 0: it has none, or not yet. */
+static uint32_t reply_of(const struct carried *c)
+{
+    const struct frame_note *note = c->call_frame != 0 ? store_find(c->call_frame) : NULL;
+
+    for (const struct transacted *t = note ? note->transacted : NULL; t;
+         t = transacted_next(t, c->call_frame))
+        if (t->xid == c->xid && t->call_frame == c->call_frame)
+            return t->reply_frame;
+    return 0;
+}
+
 void put_links(const struct told *told, const struct frame_note *note, tvbuff_t *tvb,
                proto_tree *tree)
 {
     for (const struct transacted *t = note->transacted; t; t = transacted_next(t, told->frame))
         if (t->xid == told->xid)
             put_transacted(t, told->frame, tvb, tree);
-    if (told_rare(told)->data)
-        put_data_frames(told->rare->data, tvb, tree);
+    put_data_frames(told, note, tvb, tree);
     if (told->rpc_frame != 0 && told->rpc_frame != told->frame)
         proto_item_set_text(put_frame(tree, RPCRDMA_FIELD_FRAME, tvb, told->rpc_frame),
                             "The RPC message is complete, and shown, in frame %u", told->rpc_frame);
@@ -139,6 +248,9 @@ static void put_carried(const struct carried *c, tvbuff_t *raw, proto_tree *pare
         proto_tree_add_uint(tree, field_hf(RPCRDMA_FIELD_DATA_XID), raw, 0, 0, c->xid));
     if (c->call_frame != 0)
         put_frame(tree, RPCRDMA_FIELD_DATA_CALL_FRAME, raw, c->call_frame);
+    if (reply_of(c) != 0)
+        proto_item_set_generated(
+            proto_tree_add_uint(tree, beside_hf(BESIDE_DATA_REPLY_FRAME), raw, 0, 0, reply_of(c)));
     proto_item_set_generated(
         proto_tree_add_uint(tree, field_hf(RPCRDMA_FIELD_DATA_CHUNK), raw, 0, 0, c->chunk));
     proto_item_set_generated(

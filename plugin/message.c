@@ -359,6 +359,8 @@ void show_frame(const struct frame_note *note, tvbuff_t *raw, packet_info *pinfo
     }
     if (!only(note))
         show_credits(note, raw, tree);
+    if (more->repeats)
+        show_repeats(more->repeats, raw, pinfo, tree);
     if (more->findings)
         show_findings(more->findings, raw, pinfo, tree);
 }

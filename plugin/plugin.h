@@ -78,6 +78,9 @@ enum beside {
     BESIDE_WRITE_CHUNKS,
     BESIDE_WRITE_SEGMENTS,
     BESIDE_REPLY_SEGMENTS,
+    BESIDE_DATA_REPLY_FRAME, /* links */
+    BESIDE_ORIGINAL_FRAME,
+    BESIDE_AGAIN_FRAME,
     BESIDES
 };
 int beside_hf(enum beside which);
@@ -88,6 +91,7 @@ int record_ett(enum rpcrdma_record_id id);
 /* An item's finding, to the expert information. */
 void field_expert(packet_info *pinfo, proto_item *item, const struct rpcrdma_finding *finding,
                   const char *text);
+void repeat_expert(packet_info *pinfo, proto_item *item, enum rpcrdma_repeat repeat);
 
 /* builtin.c */
 void builtin_register(void);                    /* in the handoff, after our heuristics */

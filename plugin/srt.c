@@ -25,16 +25,16 @@ static tap_packet_status packet(void *data, packet_info *pinfo, epan_dissect_t *
 {
     const struct transacted *t = what;
     srt_stat_table *table = g_array_index(((srt_data_t *)data)->srt_array, srt_stat_table *, 0);
-    nstime_t latency =
-        NSTIME_INIT_SECS_NSECS(t->latency_ns / 1000000000, (int)(t->latency_ns % 1000000000));
+    nstime_t response =
+        NSTIME_INIT_SECS_NSECS(t->response_ns / 1000000000, (int)(t->response_ns % 1000000000));
     nstime_t called;
 
     (void)edt;
     (void)flags;
-    if (!t->has_latency || t->latency_ns < 0)
+    if (!t->has_response || t->response_ns < 0)
         return TAP_PACKET_DONT_REDRAW;
     /* the frame in hand may be one after the Reply: what counts is the time between the two */
-    nstime_delta(&called, &pinfo->abs_ts, &latency);
+    nstime_delta(&called, &pinfo->abs_ts, &response);
     add_srt_table_data(table, row_of(table, t->title), &called, pinfo);
     return TAP_PACKET_REDRAW;
 }

@@ -109,7 +109,7 @@ tap_packet_status stats_chunks(stats_tree *st, packet_info *pinfo, epan_dissect_
 
 static void take(stats_tree *st, const char *name, int parent, const struct transacted *t)
 {
-    avg_stat_node_add_value_float(st, name, parent, TRUE, (float)t->latency_ns / 1e6f);
+    avg_stat_node_add_value_float(st, name, parent, TRUE, (float)t->response_ns / 1e6f);
 }
 
 tap_packet_status stats_times(stats_tree *st, packet_info *pinfo, epan_dissect_t *edt,
@@ -121,7 +121,7 @@ tap_packet_status stats_times(stats_tree *st, packet_info *pinfo, epan_dissect_t
     (void)pinfo;
     (void)edt;
     (void)flags;
-    if (!t->has_latency)
+    if (!t->has_response)
         return TAP_PACKET_DONT_REDRAW;
     take(st, t->title, node(st, STATS_OPERATION_TIMES, 0), t);
     at = node(st, STATS_CONNECTION_TIMES, 0);

@@ -104,15 +104,33 @@ struct amounts {
     uint64_t call_length, reply_length, read_chunk_length, write_chunk_length, reply_chunk_length;
 };
 
+/* What became of a message on its way. */
+struct arrival {
+    uint32_t transmissions, frame; /* frame: the answer that proves it; 0: none */
+    uint8_t state;                 /* enum rpcrdma_delivery_state */
+};
+
+/* Where the time of an RPC went, once its Reply is known to be delivered, or not to be. */
+struct timing {
+    int64_t latency_ns; /* the sum of the phases; what is left of it is the server's */
+    int64_t call_ns, data_ns, data_waiting_ns, reply_ns, stalled_ns;
+    struct arrival call, reply;
+    uint8_t stalled_by; /* enum rpcrdma_stall */
+    bool has_latency, has_call, has_data, has_reply;
+};
+
 /* A Call and what answers it: one for both frames. */
 struct transacted {
     struct transacted *next[2]; /* in the Call's frame, in the Reply's: see transacted_next() */
     const char *title;          /* "NFS V3 READ" */
     const struct amounts *amounts;
-    int64_t latency_ns;
+    const struct timing *timing; /* NULL: nothing of it, or not yet */
+    int64_t response_ns;         /* from the Call to the Reply, as they passed */
     uint32_t connection, xid, call_frame, reply_frame;
-    bool has_latency : 1, complete : 1, retransmitted : 1, error : 1;
+    uint16_t n_findings; /* that were told when it was answered */
+    bool has_response : 1, complete : 1, retransmitted : 1, error : 1;
     bool left_alone : 1; /* to Wireshark's own dissector */
+    bool waits : 1;      /* for its Reply to be delivered */
 };
 
 /* A message that is completed, and shown, by a later frame than its own. */
@@ -157,12 +175,20 @@ struct carried {
     uint8_t kind, chunk; /* enum rpcrdma_op_kind, rpcrdma_chunk_kind */
 };
 
+/* A packet that was sent before, or late; or the one that was first. */
+struct repeats {
+    bool set;                       /* this one is no first one: */
+    uint8_t repeat;                 /* enum rpcrdma_repeat */
+    uint32_t original, again, last; /* the first one; the next; of a first one, the last. 0: none */
+};
+
 /* What few frames have. */
 struct frame_more {
     struct completed *completed;
     struct carried *carried;
     struct found *findings;
     struct set_up *set_up;
+    struct repeats *repeats;
 };
 
 struct frame_note {

@@ -93,10 +93,11 @@ static void add(uint32_t frame, struct transacted *t)
     *end = t;
 }
 
-/* A finding that names no frame is about the Call; without one, about the Reply. */
-static void keep_findings(const struct rpcrdma_transaction *from)
+/* A finding that names no frame is about the Call; without one, about the Reply. Those before
+ * `first` were told already. */
+static void keep_findings(const struct rpcrdma_transaction *from, size_t first)
 {
-    for (size_t i = 0; i < from->n_findings; i++) {
+    for (size_t i = first; i < from->n_findings; i++) {
         const struct rpcrdma_finding *finding = &from->findings[i];
         uint64_t frame = finding->frame != 0     ? finding->frame
                          : from->call_frame != 0 ? from->call_frame
@@ -106,22 +107,54 @@ static void keep_findings(const struct rpcrdma_transaction *from)
     }
 }
 
-void keep_transaction(void *context, const struct rpcrdma_transaction *from)
+static struct arrival arrival(const struct rpcrdma_delivery *delivery)
+{
+    return (struct arrival){.transmissions = delivery->transmissions,
+                            .frame = (uint32_t)delivery->frame,
+                            .state = (uint8_t)delivery->state};
+}
+
+static const struct timing *timing_of(const struct rpcrdma_transaction *from)
+{
+    const struct rpcrdma_phases *phases = &from->phases;
+    struct timing *timing;
+
+    if (from->call.transmissions == 0 && from->reply.transmissions == 0 && !from->has_phases)
+        return NULL;
+    timing = store_new(sizeof(*timing));
+    timing->call = arrival(&from->call);
+    timing->reply = arrival(&from->reply);
+    if (!from->has_phases || !from->has_latency)
+        return timing;
+    timing->has_latency = true;
+    timing->latency_ns = from->latency_ns;
+    timing->has_call = phases->has_call;
+    timing->has_data = phases->has_data;
+    timing->has_reply = phases->has_reply;
+    timing->call_ns = phases->call_ns;
+    timing->data_ns = phases->data_ns;
+    timing->data_waiting_ns = phases->data_waiting_ns;
+    timing->reply_ns = phases->reply_ns;
+    timing->stalled_ns = from->stalled_ns;
+    timing->stalled_by = (uint8_t)from->stalled_by;
+    return timing;
+}
+
+static struct transacted *make(const struct rpcrdma_transaction *from)
 {
     struct transacted *t;
 
-    (void)context;
     if ((from->call_frame == 0 && from->reply_frame == 0) || decode_as_given(from->connection))
-        return;
+        return NULL;
     t = store_new(sizeof(*t));
     t->title = title_of(from);
     t->amounts = amounts_of(from);
-    t->latency_ns = from->latency_ns;
     t->connection = from->connection->number;
     t->xid = from->xid;
     t->call_frame = (uint32_t)from->call_frame;
     t->reply_frame = (uint32_t)from->reply_frame;
-    t->has_latency = from->has_latency;
+    t->response_ns = from->response_ns;
+    t->has_response = from->has_response;
     t->complete = from->complete;
     t->retransmitted = from->retransmitted;
     t->error = from->error;
@@ -131,7 +164,48 @@ void keep_transaction(void *context, const struct rpcrdma_transaction *from)
     if (t->reply_frame != 0 && t->reply_frame != t->call_frame)
         add(t->reply_frame, t);
     if (t->left_alone)
-        return;
-    keep_findings(from);
+        return t;
+    keep_findings(from, 0);
     tap_transaction(t);
+    return t;
+}
+
+void keep_answered(void *context, const struct rpcrdma_transaction *from)
+{
+    struct transacted *t = make(from);
+
+    (void)context;
+    if (!t)
+        return;
+    t->waits = true;
+    t->n_findings = (uint16_t)from->n_findings;
+}
+
+/* What was told when it was answered. */
+static struct transacted *find_waiting(const struct rpcrdma_transaction *from)
+{
+    uint32_t frame = (uint32_t)from->reply_frame;
+    const struct frame_note *note = store_find(frame);
+
+    for (struct transacted *t = note ? note->transacted : NULL; t; t = transacted_next(t, frame))
+        if (t->waits && t->xid == from->xid && t->call_frame == from->call_frame &&
+            t->reply_frame == frame)
+            return t;
+    return NULL;
+}
+
+void keep_transaction(void *context, const struct rpcrdma_transaction *from)
+{
+    struct transacted *t = find_waiting(from);
+
+    (void)context;
+    if (!t) {
+        t = make(from);
+    } else {
+        t->waits = false;
+        if (!t->left_alone)
+            keep_findings(from, t->n_findings);
+    }
+    if (t)
+        t->timing = timing_of(from);
 }

@@ -45,7 +45,7 @@ class Statistics:
 
     def expect(self, key, rpc, timed):
         self.calls[key] += 1
-        self.times[key].append(rpc['latency_ns'] / 1e9 if timed else None)
+        self.times[key].append(rpc['response_ns'] / 1e9 if timed else None)
 
     def compare(self, test, rows):
         test.assertEqual({key: int(row[0]) for key, row in rows.items()}, dict(self.calls))
@@ -62,7 +62,7 @@ def answered(path):
     """RPCs with Call and Reply; and whether the Call is shown at its Send."""
     frames = {message['frame']: message for message in messages(path)}
     for rpc in transactions(path):
-        if 'reply_frame' not in rpc or 'latency_ns' not in rpc:
+        if 'reply_frame' not in rpc or 'response_ns' not in rpc:
             continue
         call, reply = frames[rpc['call_frame']], frames[rpc['reply_frame']]
         if 'error' not in reply:

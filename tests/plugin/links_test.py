@@ -6,21 +6,39 @@ import subprocess
 import unittest
 
 import host
+import pcap
+import variants
 
-TRANSACTION = ('call_frame', 'reply_frame', 'latency_ns', 'rdma_ns', 'call_length', 'reply_length',
-               'read_chunk_length', 'write_chunk_length', 'reply_chunk_length', 'complete')
+# what is known when a Reply is there; and once it is delivered
+ANSWERED = ('call_frame', 'reply_frame', 'response_ns', 'rdma_ns', 'call_length', 'reply_length',
+            'read_chunk_length', 'write_chunk_length', 'reply_chunk_length', 'complete')
+DELIVERED = ('latency_ns', 'phases.call_ns', 'phases.server_ns', 'phases.data_ns', 'phases.data_waiting_ns',
+             'phases.reply_ns', 'stalled_ns', 'stalled_by', 'call_delivery.state', 'call_delivery.transmissions',
+             'call_delivery.frame', 'reply_delivery.state', 'reply_delivery.transmissions', 'reply_delivery.frame')
+ALWAYS = {'rdma_ns', 'phases.call_ns', 'phases.server_ns', 'phases.data_ns', 'phases.reply_ns',
+          'call_delivery.state', 'reply_delivery.state'}  # also where 0
 CHUNK = {'0': 'read_chunk_length', '1': 'read_chunk_length', '2': 'write_chunk_length',
          '3': 'reply_chunk_length'}
+NAMES = {'call_delivery.state': ('unknown', 'delivered', 'not_delivered'),
+         'stalled_by': ('none', 'lost_to_server', 'lost_to_client', 'receiver_not_ready', 'credits',
+                         'unknown')}
+NAMES['reply_delivery.state'] = NAMES['call_delivery.state']
+
+
+def flat(rpc):
+    """{"phases": {"call_ns": 1}} is {"phases.call_ns": 1}."""
+    for key in ('phases', 'call_delivery', 'reply_delivery'):
+        for inner, value in rpc.pop(key, {}).items():
+            rpc[f'{key}.{inner}'] = value
+    for key, names in NAMES.items():
+        if key in rpc:
+            rpc[key] = names.index(rpc[key])
+    return rpc
 
 
 def transactions(path):
     run = subprocess.run([host.RPCRDMA, 'rpcs', '--json', path], capture_output=True, check=True)
-    rpcs = [json.loads(line) for line in run.stdout.decode().splitlines()]
-    for rpc in rpcs:  # the plugin tells at the Reply, when it is not known whether that arrives
-        rpc.pop('latency_ns', None)
-        if 'response_ns' in rpc:
-            rpc['latency_ns'] = rpc.pop('response_ns')
-    return rpcs
+    return [flat(json.loads(line)) for line in run.stdout.decode().splitlines()]
 
 
 def field(key):
@@ -47,50 +65,68 @@ def boolean(show):
 class LinksTest(host.PluginTest):
     def test_transactions(self):
         """As `rpcrdma rpcs` has them: at the Reply, so that a sum over frames counts each once; the Call
-        says which that is, in the second pass."""
+        says which that is, in the second pass. What became of them on their way, too."""
         for name in host.recordings():
-            path = host.capture(name)
-            want = {rpc['call_frame']: rpc for rpc in transactions(path)}
             for passes in (1, 2):
                 with self.subTest(name, passes=passes):
-                    names = ['frame.number', *map(field, TRANSACTION)]
-                    got = {}
-                    for row in host.fields(path, *names, where='rpcrdma.rpcs', passes=passes):
-                        cells = {key: nanoseconds(key, boolean(cell[0])) for key, cell in zip(TRANSACTION, row[1:])
-                                 if cell}
-                        got[int(row[0][0])] = cells
-                    replies = {rpc['reply_frame']: rpc for rpc in want.values() if 'reply_frame' in rpc}
-                    self.assertGreater(len(replies), 20)
-                    for frame, rpc in replies.items():
-                        self.compare(got.pop(frame), rpc, 'reply_frame')
-                    if passes == 2:
-                        for frame, rpc in want.items():
-                            if 'reply_frame' in rpc:
-                                self.assertEqual(got.pop(frame), {'reply_frame': str(rpc['reply_frame'])})
-                            else:
-                                self.compare(got.pop(frame), rpc, 'call_frame')
-                    self.assertEqual(got, {})
+                    self.check_transactions(host.capture(name), passes)
 
-    def compare(self, got, rpc, own_frame):
-        want = {key: shown(rpc[key]) for key in TRANSACTION
-                if key in rpc and key != own_frame and (rpc[key] != 0 or key == 'rdma_ns')}
+    def test_lost(self):
+        """Packets were lost and are sent again."""
+        seen = set()
+        for name in ('roce-nfs3-mini', 'roce-nfs41-callback'):
+            with self.subTest(name):
+                path = self.path()
+                pcap.write(path, variants.sent_again(host.recording(name))[0])
+                self.check_transactions(path, 2)
+                seen |= {key for rpc in transactions(path) for key in rpc if rpc[key]}
+        self.assertLessEqual({'stalled_ns', 'stalled_by'}, seen)
+
+    def check_transactions(self, path, passes):
+        keys = ANSWERED + (DELIVERED if passes == 2 else ())
+        want = {rpc['call_frame']: rpc for rpc in transactions(path)}
+        got = {}
+        for row in host.fields(path, 'frame.number', *map(field, keys), where='rpcrdma.rpcs', passes=passes):
+            got[int(row[0][0])] = {key: nanoseconds(key, boolean(cell[0])) for key, cell in zip(keys, row[1:])
+                                   if cell}
+        replies = {rpc['reply_frame']: rpc for rpc in want.values() if 'reply_frame' in rpc}
+        self.assertGreater(len(replies), 20)
+        for frame, rpc in replies.items():
+            self.compare(got.pop(frame), rpc, 'reply_frame', keys)
+        if passes == 2:
+            for frame, rpc in want.items():
+                if 'reply_frame' in rpc:
+                    self.assertEqual(got.pop(frame), {'reply_frame': str(rpc['reply_frame'])})
+                else:
+                    self.compare(got.pop(frame), rpc, 'call_frame', keys)
+        self.assertEqual(got, {})
+
+    def compare(self, got, rpc, own_frame, keys):
+        want = {key: shown(rpc[key]) for key in keys
+                if key in rpc and key != own_frame and (rpc[key] != 0 or key in ALWAYS)}
         want.setdefault('complete', '0')
         self.assertEqual(got, want)
 
     def test_chunk_packets(self):
-        """Together they are every byte that RDMA moved; and the Call lists them."""
+        """Together they are every byte that RDMA moved; Call and Reply list them, and they know both."""
         for name in host.recordings():
             with self.subTest(name):
                 path = host.capture(name)
                 moved = collections.defaultdict(set)
                 frames = collections.defaultdict(set)
-                columns = ('frame', 'call_frame', 'chunk', 'index', 'offset', 'length')
-                rows = host.fields(path, 'frame.number', *('rpcrdma.data.' + c for c in columns[1:]),
+                replies = {rpc['call_frame']: rpc['reply_frame'] for rpc in transactions(path)
+                           if 'reply_frame' in rpc}
+                columns = ('call_frame', 'reply_frame', 'chunk', 'index', 'offset', 'length')
+                rows = host.fields(path, 'frame.number', *('rpcrdma.data.' + c for c in columns),
                                    'infiniband.bth.opcode', where='rpcrdma.data.chunk', passes=2)
-                for frame, calls, kinds, indices, offsets, lengths, opcode in rows:
+                for frame, calls, answers, kinds, indices, offsets, lengths, opcode in rows:
+                    self.assertEqual([int(answer) for answer in answers],
+                                     [replies[int(call)] for call in calls if int(call) in replies])
                     for call, kind, index, offset, length in zip(calls, kinds, indices, offsets,
                                                                  lengths):
                         frames[int(call)].add(frame[0])
+                        if int(call) in replies:
+                            frames[replies[int(call)]].add(frame[0])
                         if opcode != ['12'] and 'iwarp' not in name:  # RC RDMA Read Request
                             start = int(offset)
                             moved[int(call), CHUNK[kind]] |= {

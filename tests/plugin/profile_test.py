@@ -141,7 +141,7 @@ class ProfileTest(host.PluginTest):
             self.assertEqual(len(row), 9)
             if row[6]:
                 how = row[5].replace('Y Field', row[6])
-                out, _ = host.run('-r', host.capture('roce-nfs42-mini'), '-q', '-z', f'io,stat,0,{how}{row[6]}')
+                out, _ = host.run('-r', host.capture('roce-nfs42-mini'), '-2', '-q', '-z', f'io,stat,0,{how}{row[6]}')
                 last = [line for line in out.splitlines() if '<>' in line][-1].split('|')[2]
                 self.assertGreater(float(last), 0, row)
 

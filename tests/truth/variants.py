@@ -68,3 +68,30 @@ def cut(capture, path):
     half = packets[index].data[:len(packets[index].data) // 2]
     os.truncate(path, offsets[-1] + 16 + len(half))
     return packets[:index] + [packets[index]._replace(data=half)]
+
+
+def sent_again(capture, nth=10, delay_ns=2_000_000, alike=False):
+    """Every nth packet was lost behind the tap: its sender sends it again after delay_ns, and all that
+    follows is as much later. Alike: the network doubles it instead, and nothing is later. Returns the
+    packets, and {frame: original frame} of those that were added."""
+    out, added, later = [], {}, 0
+    for packet in capture.packets:
+        out.append(packet._replace(time_ns=packet.time_ns + later))
+        one = capture.roce.get(packet.frame)
+        if packet.frame % nth or not one or one.dst_qpn == roce.QPN_CM or one.opcode in (roce.ACK, roce.ATOMIC_ACK):
+            continue
+        later += 0 if alike else delay_ns
+        data = packet.data if alike else with_ip_id(packet.data, packet.frame)
+        out.append(packet._replace(time_ns=packet.time_ns + later, data=data))
+        added[len(out)] = len(out) - 1
+    return out, added
+
+
+def with_ip_id(data, number):
+    """IPv4 without VLAN tags."""
+    header = bytearray(data[14:34])
+    header[4:6] = struct.pack('>H', struct.unpack('>H', data[18:20])[0] + number & 0xffff)
+    header[10:12] = bytes(2)
+    header[10:12] = struct.pack('>H', roce.checksum(bytes(header)))
+    beyond = data[34:-4]
+    return data[:14] + bytes(header) + beyond + roce.icrc(bytes(header), beyond)

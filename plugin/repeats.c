@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "message.h"
+
+#include <epan/column-utils.h>
+
+#include "keep.h"
+
+/* Packets that were sent before, or late: flow/ -> the store -> the tree, with links both ways. */
+
+static struct repeats *of_frame(uint32_t frame)
+{
+    struct frame_more *more = store_more(frame);
+
+    if (!more->repeats)
+        more->repeats = store_new(sizeof(*more->repeats));
+    return more->repeats;
+}
+
+void keep_repeated(void *context, const struct rpcrdma_repeated *repeated)
+{
+    uint32_t frame = (uint32_t)repeated->frame, original = (uint32_t)repeated->original_frame;
+    struct repeats *repeats = of_frame(frame), *first;
+
+    (void)context;
+    repeats->set = true;
+    repeats->repeat = (uint8_t)repeated->repeat;
+    repeats->original = original;
+    if (original == 0 || original == frame)
+        return;
+    first = of_frame(original);
+    of_frame(first->last != 0 ? first->last : original)->again = frame;
+    first->last = frame;
+}
+
+static const char *name(enum rpcrdma_repeat repeat)
+{
+    return repeat == RPCRDMA_REPEAT_RETRANSMISSION ? "retransmission"
+           : repeat == RPCRDMA_REPEAT_DUPLICATE    ? "duplicate"
+                                                   : "out of order";
+}
+
+static void put_frame(proto_tree *tree, enum beside which, tvbuff_t *raw, uint32_t frame)
+{
+    if (frame != 0)
+        proto_item_set_generated(proto_tree_add_uint(tree, beside_hf(which), raw, 0, 0, frame));
+}
+
+void show_repeats(const struct repeats *repeats, tvbuff_t *raw, packet_info *pinfo,
+                  proto_tree *tree)
+{
+    const char *what = name((enum rpcrdma_repeat)repeats->repeat);
+    proto_item *item;
+
+    if (repeats->set && repeats->original != 0)
+        col_append_fstr(pinfo->cinfo, COL_INFO, " [%s of frame %u]", what, repeats->original);
+    else if (repeats->set)
+        col_append_fstr(pinfo->cinfo, COL_INFO, " [%s]", what);
+    item = proto_tree_add_protocol_format(tree, proto_rpcrdma, raw, 0, 0, "RPC-over-RDMA, %s",
+                                          repeats->set ? what : "sent again later");
+    proto_item_set_generated(item);
+    if (repeats->set)
+        repeat_expert(pinfo, item, (enum rpcrdma_repeat)repeats->repeat);
+    tree = proto_item_add_subtree(item, record_ett(RPCRDMA_RECORD_RPCS_PHASES));
+    put_frame(tree, BESIDE_ORIGINAL_FRAME, raw, repeats->original);
+    put_frame(tree, BESIDE_AGAIN_FRAME, raw, repeats->again);
+}
