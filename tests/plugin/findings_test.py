@@ -19,9 +19,6 @@ import rules  # noqa: F401 pylint: disable=unused-import
 
 RECORDINGS = ('roce-long-call', 'roce-nfs41-callback', 'iwarp-nfs41-mini')
 
-# the plugin does not follow what becomes of packets
-NOT_FOLLOWED = {rule for rule, function, _, _ in rule_talk.CASES if function.__module__ == 'rules_transport'}
-
 
 def damaged(name):
     """Versions of a recording with packets missing or cut."""
@@ -40,8 +37,6 @@ def told(path):
     for line in run.stdout.decode().splitlines():
         one = json.loads(line)
         for finding in one['findings']:
-            if finding['rule'] in NOT_FOLLOWED:
-                continue
             frame = finding.get('frame') or one.get('frame') or one.get('call_frame') or one.get('reply_frame')
             if frame:
                 found[frame, finding['rule']] += 1
@@ -99,8 +94,6 @@ class FindingsTest(host.PluginTest):
 
     def test_each_rule(self):
         for rule, function, _, _ in rule_talk.CASES:
-            if rule in NOT_FOLLOWED:
-                continue
             with self.subTest(rule):
                 path = self.path(f'{rule}.pcap')
                 rules.write(path, function, True)

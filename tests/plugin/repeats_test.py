@@ -21,7 +21,7 @@ class RepeatsTest(host.PluginTest):
                                    where=f'rpcrdma.analysis.{mark}', passes=passes)
                 self.assertEqual({int(frame[0]): int(original[0]) for frame, original, _ in rows}, added)
                 for frame, original, info in rows:
-                    self.assertTrue(info[0].endswith(f'[{mark} of frame {original[0]}]'), (frame, info))
+                    self.assertIn(f'[{mark} of frame {original[0]}]', info[0], frame)
         again = host.fields(path, 'frame.number', 'rpcrdma.analysis.again_frame',
                             where='rpcrdma.analysis.again_frame', passes=2)
         self.assertEqual({int(later[0]): int(frame[0]) for frame, later in again}, added)
