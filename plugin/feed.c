@@ -26,10 +26,26 @@ static struct {
     bool failed;    /* no memory: nothing more comes */
 } feed;
 
-enum { ERF_ETHERNET = 2, ERF_INFINIBAND = 21 }; /* ERF record types */
-enum { LINK_ETHERNET = 1, LINK_PPI = 192, LINK_INFINIBAND = 247, LINKS = 512 };
+/* ERF record types; of "color" and "hash", what differs stands in the record's header */
+enum {
+    ERF_ETHERNET = 2,
+    ERF_COLOR_ETHERNET = 11,
+    ERF_DSM_COLOR_ETHERNET = 16,
+    ERF_COLOR_HASH_ETHERNET = 20,
+    ERF_INFINIBAND = 21,
+    ERF_IPV4 = 22,
+    ERF_IPV6 = 23,
+};
+enum {
+    LINK_ETHERNET = 1,
+    LINK_RAW = 101,
+    LINK_PPI = 192,
+    LINK_INFINIBAND = 247,
+    LINKS = 512,
+    LINK_NONE = LINKS, /* that net/ reads */
+};
 
-/* Wireshark's number of an encapsulation -> the file's, of those that net/ reads. */
+/* Wireshark's number of an encapsulation -> 1 more than the file's, of those that net/ reads. */
 static uint16_t links[1024];
 
 static int proto_ppi;
@@ -41,7 +57,7 @@ static void find_links(void)
         int encap = rpcrdma_net_link_known(link) ? wtap_pcap_encap_to_wtap_encap((int)link) : -1;
 
         if (encap > WTAP_ENCAP_UNKNOWN && encap < (int)G_N_ELEMENTS(links))
-            links[encap] = (uint16_t)link;
+            links[encap] = (uint16_t)(link + 1);
     }
 }
 
@@ -54,7 +70,7 @@ static bool in_ppi(const packet_info *pinfo)
     return first && GPOINTER_TO_INT(wmem_list_frame_data(first)) == proto_ppi;
 }
 
-/* 0: none that net/ reads. An ERF record's header is not in its bytes but beside them. */
+/* LINK_NONE: none that net/ reads. An ERF record's header is not in its bytes but beside them. */
 static uint32_t link_of(const packet_info *pinfo)
 {
     int encap = pinfo->rec->rec_header.packet_header.pkt_encap;
@@ -62,16 +78,24 @@ static uint32_t link_of(const packet_info *pinfo)
     if (encap == WTAP_ENCAP_ERF) {
         switch (pinfo->pseudo_header->erf.phdr.type & 0x7f) {
         case ERF_ETHERNET:
+        case ERF_COLOR_ETHERNET:
+        case ERF_DSM_COLOR_ETHERNET:
+        case ERF_COLOR_HASH_ETHERNET:
             return LINK_ETHERNET;
+        case ERF_IPV4:
+        case ERF_IPV6:
+            return LINK_RAW;
         case ERF_INFINIBAND:
             return LINK_INFINIBAND;
         default:
-            return 0;
+            return LINK_NONE;
         }
     }
     if (in_ppi(pinfo))
         return LINK_PPI;
-    return encap > 0 && encap < (int)G_N_ELEMENTS(links) ? links[encap] : 0;
+    if (encap <= 0 || encap >= (int)G_N_ELEMENTS(links) || links[encap] == 0)
+        return LINK_NONE;
+    return links[encap] - 1u;
 }
 
 /* Nothing more will come of this file. */
@@ -257,7 +281,7 @@ void feed_frame(packet_info *pinfo)
     if (!tvb || !pinfo->rec || pinfo->rec->rec_type != REC_TYPE_PACKET)
         return;
     packet.linktype = link_of(pinfo);
-    if (packet.linktype == 0)
+    if (packet.linktype == LINK_NONE)
         return;
     if (!feed.flow && !start()) {
         fail();
