@@ -68,10 +68,19 @@ struct transmission *transmission_add(struct flow_memory *memory, struct flow_de
     return t;
 }
 
+/* What is asked for was mostly sent a moment ago: from the newest back, in steps that double, then
+ * in halves between. */
 struct transmission *transmission_at(const struct flow_delivery *d, uint64_t at)
 {
     uint32_t low = 0, high = d->count;
 
+    for (uint32_t step = 1; step <= high; step *= 2) {
+        if (record(d, high - step)->last < at) {
+            low = high - step + 1;
+            break;
+        }
+        high -= step;
+    }
     while (low < high) {
         uint32_t middle = low + (high - low) / 2;
 
