@@ -19,6 +19,14 @@ static void put_escape(struct out *out, const unsigned char *p, size_t length)
     out_text(out, escape);
 }
 
+void json_plain(struct json *json, const char *text)
+{
+    json_before(json);
+    out_char(json->out, '"');
+    out_text(json->out, text);
+    out_char(json->out, '"');
+}
+
 void json_string(struct json *json, const char *text, size_t n)
 {
     const unsigned char *p = (const unsigned char *)text;

@@ -59,28 +59,72 @@ static const char pairs[] = "000102030405060708091011121314151617181920212223242
                             "68697071727374757677787980818283848586878889909192939495969798"
                             "99";
 
-/* Writes v so that it ends just before `end`; returns where it begins. */
-static char *digits_before(char *end, uint64_t v)
+static unsigned count_digits(uint64_t v)
 {
-    while (v >= 100) {
-        end -= 2;
-        memcpy(end, &pairs[v % 100 * 2], 2);
-        v /= 100;
-    }
-    if (v >= 10) {
-        end -= 2;
-        memcpy(end, &pairs[v * 2], 2);
-    } else {
-        *--end = (char)('0' + v);
-    }
+    static const uint64_t tens[] = {
+        UINT64_C(0), /* 0 has one digit, too */
+        UINT64_C(10),
+        UINT64_C(100),
+        UINT64_C(1000),
+        UINT64_C(10000),
+        UINT64_C(100000),
+        UINT64_C(1000000),
+        UINT64_C(10000000),
+        UINT64_C(100000000),
+        UINT64_C(1000000000),
+        UINT64_C(10000000000),
+        UINT64_C(100000000000),
+        UINT64_C(1000000000000),
+        UINT64_C(10000000000000),
+        UINT64_C(100000000000000),
+        UINT64_C(1000000000000000),
+        UINT64_C(10000000000000000),
+        UINT64_C(100000000000000000),
+        UINT64_C(1000000000000000000),
+        UINT64_C(10000000000000000000),
+    };
+    /* 1233 / 4096 is a little more than the logarithm of 2 */
+    unsigned bits = 64 - (unsigned)__builtin_clzll(v | 1), n = bits * 1233 >> 12;
+
+    return n + (v >= tens[n]);
+}
+
+/* Two digits before `end`; returns where they begin. */
+static inline char *pair_before(char *end, uint32_t v)
+{
+    end -= 2;
+    memcpy(end, &pairs[v * 2], 2);
     return end;
 }
 
+/* Writes v so that it ends just before `end`. */
+static inline void digits_before(char *end, uint64_t v)
+{
+    uint32_t rest;
+
+    while (v > UINT32_MAX) { /* shorter divisions for most digits of a time */
+        uint32_t low = (uint32_t)(v % 100000000);
+
+        v /= 100000000;
+        for (int i = 0; i < 4; i++, low /= 100)
+            end = pair_before(end, low % 100);
+    }
+    for (rest = (uint32_t)v; rest >= 100; rest /= 100)
+        end = pair_before(end, rest % 100);
+    if (rest >= 10)
+        pair_before(end, rest);
+    else
+        end[-1] = (char)('0' + rest);
+}
+
+/* Straight to where they stay: a copy would cost as much as the digits. */
 void out_u64(struct out *out, uint64_t v)
 {
-    char number[20], *p = digits_before(number + sizeof(number), v);
+    unsigned n = count_digits(v);
 
-    out_bytes(out, p, (size_t)(number + sizeof(number) - p));
+    out_room(out);
+    digits_before(out->buf + out->n + n, v);
+    out->n += n;
 }
 
 void out_i64(struct out *out, int64_t v)
@@ -92,12 +136,27 @@ void out_i64(struct out *out, int64_t v)
 
 void out_u64_padded(struct out *out, uint64_t v, size_t width)
 {
-    char number[40], *p = digits_before(number + sizeof(number), v);
+    unsigned n = count_digits(v);
 
-    assert(width <= sizeof(number));
-    while (p > number + sizeof(number) - width)
-        *--p = ' ';
-    out_bytes(out, p, (size_t)(number + sizeof(number) - p));
+    assert(width <= 40);
+    out_room(out);
+    for (; width > n; width--)
+        out->buf[out->n++] = ' ';
+    digits_before(out->buf + out->n + n, v);
+    out->n += n;
+}
+
+void out_fraction(struct out *out, uint32_t v, unsigned digits)
+{
+    char *p;
+
+    assert(digits >= 1 && digits <= 9);
+    out_room(out);
+    p = out->buf + out->n;
+    *p++ = '.';
+    for (unsigned i = digits; i > 0; i--, v /= 10)
+        p[i - 1] = (char)('0' + v % 10);
+    out->n += 1 + digits;
 }
 
 static const char hex[] = "0123456789abcdef";

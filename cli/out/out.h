@@ -15,6 +15,8 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "wire/hot.h"
+
 enum {
     OUT_SIZE = 128 * 1024,
     OUT_SLACK = 256, /* room that out_room guarantees: enough for any number or address */
@@ -45,7 +47,7 @@ static inline void out_room(struct out *out)
         out_flush(out);
 }
 
-static inline void out_char(struct out *out, char c)
+static RPCRDMA_INLINE void out_char(struct out *out, char c)
 {
     out_room(out);
     out->buf[out->n++] = c;
@@ -69,14 +71,28 @@ static inline void out_text(struct out *out, const char *text)
     out_bytes(out, text, strlen(text));
 }
 
-/* A string literal. */
-#define out_literal(out, text) out_bytes(out, "" text, sizeof(text) - 1)
+/* A string literal: its length is known where it is put. */
+static RPCRDMA_INLINE void out_known(struct out *out, const char *p, size_t n)
+{
+    if (n > OUT_SLACK) {
+        out_bytes_long(out, p, n);
+        return;
+    }
+    out_room(out);
+    memcpy(out->buf + out->n, p, n);
+    out->n += n;
+}
+
+#define out_literal(out, text) out_known(out, "" text, sizeof(text) - 1)
 
 void out_u64(struct out *out, uint64_t v);
 void out_i64(struct out *out, int64_t v);
 
 /* The number right-aligned in `width` columns, at most 40. */
 void out_u64_padded(struct out *out, uint64_t v, size_t width);
+
+/* A point and exactly `digits` digits, 1 to 9; higher ones are cut off. */
+void out_fraction(struct out *out, uint32_t v, unsigned digits);
 
 /* "0x" and exactly `digits` lower-case hex digits, 1 to 16; higher digits are cut off. */
 void out_hex(struct out *out, uint64_t v, unsigned digits);

@@ -41,13 +41,11 @@ static void put_name(struct out *out, const struct rpcrdma_transaction *t)
 void put_milliseconds(struct out *out, int64_t ns)
 {
     uint64_t us = (ns < 0 ? 0 - (uint64_t)ns : (uint64_t)ns) / 1000;
-    char digits[4] = {'.', (char)('0' + us / 100 % 10), (char)('0' + us / 10 % 10),
-                      (char)('0' + us % 10)};
 
     if (ns < 0)
         out_char(out, '-');
     out_u64(out, us / 1000);
-    out_bytes(out, digits, sizeof(digits));
+    out_fraction(out, (uint32_t)(us % 1000), 3);
 }
 
 static void put_bytes(struct out *out, const char *what, uint64_t n)
@@ -209,21 +207,6 @@ static void json_name(struct json *json, const struct rpcrdma_transaction *t)
     json_close(json, ']');
 }
 
-/* Keys in literals: they are most of what is written. */
-#define json_number(json, key, value)                                                              \
-    do {                                                                                           \
-        json_before(json);                                                                         \
-        out_literal((json)->out, "\"" key "\":");                                                  \
-        out_u64((json)->out, (value));                                                             \
-    } while (0)
-
-#define json_signed(json, key, value)                                                              \
-    do {                                                                                           \
-        json_before(json);                                                                         \
-        out_literal((json)->out, "\"" key "\":");                                                  \
-        out_i64((json)->out, (value));                                                             \
-    } while (0)
-
 static void json_file(struct json *json, const struct rpcrdma_transaction *t,
                       const struct transaction_file *file)
 {
@@ -233,7 +216,7 @@ static void json_file(struct json *json, const struct rpcrdma_transaction *t,
     if (name)
         json_key(json, "status"), json_plain(json, name);
     else if (nfs->status_kind != NFS_STATUS_NONE)
-        json_number(json, "status", nfs->status);
+        json_key(json, "status"), json_u64(json, nfs->status);
     name = nfs->has_operation ? operation_name(t, nfs->operation) : NULL;
     if (name)
         json_key(json, "status_operation"), json_plain(json, name);
@@ -246,11 +229,11 @@ static void json_file(struct json *json, const struct rpcrdma_transaction *t,
         json_string(json, file->path, file->path_length);
     }
     if (nfs->has_offset)
-        json_number(json, "file_offset", nfs->offset);
+        json_key(json, "file_offset"), json_u64(json, nfs->offset);
     if (nfs->has_count)
-        json_number(json, "count", nfs->count);
+        json_key(json, "count"), json_u64(json, nfs->count);
     if (nfs->has_user)
-        json_number(json, "user", nfs->user);
+        json_key(json, "user"), json_u64(json, nfs->user);
 }
 
 void transaction_json(struct view *view, const struct rpcrdma_transaction *t)
@@ -266,8 +249,8 @@ void transaction_file_json(struct view *view, const struct rpcrdma_transaction *
     struct json *json = &view->json;
 
     json_open(json, '{');
-    json_signed(json, "time_ns", t->call_frame ? t->call_time_ns : t->reply_time_ns);
-    json_number(json, "connection", t->connection->number);
+    json_key(json, "time_ns"), json_i64(json, t->call_frame ? t->call_time_ns : t->reply_time_ns);
+    json_key(json, "connection"), json_u64(json, t->connection->number);
     view_json_address(json, "src", caller);
     view_json_address(json, "dst", responder);
     if (t->direction_known) {
@@ -279,12 +262,12 @@ void transaction_file_json(struct view *view, const struct rpcrdma_transaction *
     json_key(json, "xid"), json_hex(json, t->xid, 8);
     json_name(json, t);
     if (t->call_frame) {
-        json_number(json, "call_frame", t->call_frame);
-        json_signed(json, "call_time_ns", t->call_time_ns);
+        json_key(json, "call_frame"), json_u64(json, t->call_frame);
+        json_key(json, "call_time_ns"), json_i64(json, t->call_time_ns);
     }
     if (t->reply_frame) {
-        json_number(json, "reply_frame", t->reply_frame);
-        json_signed(json, "reply_time_ns", t->reply_time_ns);
+        json_key(json, "reply_frame"), json_u64(json, t->reply_frame);
+        json_key(json, "reply_time_ns"), json_i64(json, t->reply_time_ns);
     }
     if (file)
         json_file(json, t, file);
@@ -302,7 +285,7 @@ void transaction_file_json(struct view *view, const struct rpcrdma_transaction *
     json_key(json, "read_chunk_length"), json_u64(json, t->read_chunk_length);
     json_key(json, "write_chunk_length"), json_u64(json, t->write_chunk_length);
     json_key(json, "reply_chunk_length"), json_u64(json, t->reply_chunk_length);
-    json_number(json, "segments", t->segments);
+    json_key(json, "segments"), json_u64(json, t->segments);
     json_key(json, "complete"), json_bool(json, t->complete);
     json_key(json, "retransmitted"), json_bool(json, t->retransmitted);
     if (t->has_credits)

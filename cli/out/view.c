@@ -101,18 +101,17 @@ int view_client_end(const struct rpcrdma_connection *connection)
 static void put_seconds(struct out *out, int64_t ns, bool nine, size_t width)
 {
     uint64_t absolute = ns < 0 ? 0 - (uint64_t)ns : (uint64_t)ns;
-    uint64_t fraction = absolute % 1000000000;
-    char digits[10];
+    uint32_t fraction = (uint32_t)(absolute % 1000000000);
 
     if (ns < 0) { /* the clock went back: the sign is worth a ragged column */
         out_char(out, '-');
         width = 0;
     }
     out_u64_padded(out, absolute / 1000000000, width);
-    digits[0] = '.';
-    for (int i = 9; i > 0; i--, fraction /= 10)
-        digits[i] = (char)('0' + fraction % 10);
-    out_bytes(out, digits, nine ? 10 : 7);
+    if (nine)
+        out_fraction(out, fraction, 9);
+    else
+        out_fraction(out, fraction / 1000, 6);
 }
 
 void view_put_date(struct out *out, int64_t time_ns, bool utc, bool with_date, unsigned digits)
