@@ -73,7 +73,7 @@ struct rpcrdma_flow *rpcrdma_flow_new(const struct rpcrdma_flow_config *config,
 /* Connections: their end, and what it brings. */
 
 static void pump(struct rpcrdma_flow *flow, struct flow_direction *dir, bool last);
-static void drain(struct rpcrdma_flow *flow, struct flow_conn *conn);
+static inline void drain(struct rpcrdma_flow *flow, struct flow_conn *conn);
 
 /* What is held of it is given out; nothing more will come. */
 static void give_out(struct rpcrdma_flow *flow, struct flow_conn *conn)
@@ -118,8 +118,7 @@ static void finish(struct rpcrdma_flow *flow, struct flow_conn *conn, bool ended
     flow_conn_free(flow->conns, conn);
 }
 
-/* Connections whose time is over: merged into another, or disconnected long ago. */
-static void reap(struct rpcrdma_flow *flow)
+RPCRDMA_RARE static void finish_overdue(struct rpcrdma_flow *flow)
 {
     struct flow_conn *conn, *into;
     bool swapped;
@@ -129,6 +128,13 @@ static void reap(struct rpcrdma_flow *flow)
             flow_message_merge(into, conn, swapped);
         finish(flow, conn, false);
     }
+}
+
+/* Connections whose time is over: merged into another, or disconnected long ago. */
+static inline void reap(struct rpcrdma_flow *flow)
+{
+    if (flow_conns_any_overdue(flow->conns))
+        finish_overdue(flow);
 }
 
 /* The memory limit was reached: the connection that was silent longest goes, with what is held of
@@ -163,8 +169,8 @@ static bool make_room(struct rpcrdma_flow *flow, uint32_t spare)
 
 /* Events, on their way up. */
 
-RPCRDMA_HOT static void deliver_op(struct rpcrdma_flow *flow, struct flow_conn *conn,
-                                   const struct flow_direction *dir, const struct rpcrdma_op *op)
+static RPCRDMA_INLINE void deliver_op(struct rpcrdma_flow *flow, struct flow_conn *conn,
+                                      const struct flow_direction *dir, const struct rpcrdma_op *op)
 {
     int sender = 1 - dir->index;
 
@@ -225,9 +231,9 @@ RPCRDMA_HOT static void deliver_send(struct rpcrdma_flow *flow, struct flow_conn
 }
 
 /* An event whose turn it is. */
-RPCRDMA_HOT static void deliver(struct rpcrdma_flow *flow, struct flow_conn *conn,
-                                const struct flow_direction *dir,
-                                const struct flow_stream_event *event)
+static RPCRDMA_INLINE void deliver(struct rpcrdma_flow *flow, struct flow_conn *conn,
+                                   const struct flow_direction *dir,
+                                   const struct flow_stream_event *event)
 {
     int sender = 1 - dir->index;
 
@@ -251,8 +257,7 @@ RPCRDMA_HOT static void deliver(struct rpcrdma_flow *flow, struct flow_conn *con
     }
 }
 
-/* What was kept of a connection that waits for nothing any more. */
-static void drain(struct rpcrdma_flow *flow, struct flow_conn *conn)
+RPCRDMA_RARE static void deliver_kept(struct rpcrdma_flow *flow, struct flow_conn *conn)
 {
     struct flow_kept *kept;
 
@@ -262,8 +267,15 @@ static void drain(struct rpcrdma_flow *flow, struct flow_conn *conn)
     }
 }
 
+/* What was kept of a connection that waits for nothing any more. */
+static inline void drain(struct rpcrdma_flow *flow, struct flow_conn *conn)
+{
+    if (flow_admission_holds(conn) && flow_conn_waiting(conn) == 0)
+        deliver_kept(flow, conn);
+}
+
 /* Gives up waiting where the bounds say so. */
-static void review(struct rpcrdma_flow *flow, struct flow_direction *dir)
+RPCRDMA_RARE static void review(struct rpcrdma_flow *flow, struct flow_direction *dir)
 {
     struct flow_conn *conn = dir->conn;
 
@@ -285,9 +297,17 @@ static void review(struct rpcrdma_flow *flow, struct flow_direction *dir)
     drain(flow, dir->conn);
 }
 
-/* What an event tells of its connection: it may be another one after. */
-RPCRDMA_HOT static struct flow_conn *admit(struct rpcrdma_flow *flow, struct flow_direction *dir,
-                                           const struct flow_stream_event *event, bool last)
+/* Of a connection that is known to be RPC-over-RDMA and waits for nothing: what is sent there tells
+ * nothing more of it. */
+static inline bool is_plain(const struct rpcrdma_flow *flow, const struct flow_direction *dir)
+{
+    return dir->claimed && dir->paired && dir->conn && !flow_conn_keeps(dir->conn) &&
+           !flow_conns_any_overdue(flow->conns);
+}
+
+/* What an event tells of its connection: it may be another one after. NULL: nobody wants it. */
+RPCRDMA_RARE static struct flow_conn *admit(struct rpcrdma_flow *flow, struct flow_direction *dir,
+                                            const struct flow_stream_event *event, bool last)
 {
     struct flow_conn *conn = flow_conn_event(flow->conns, dir, event, last);
 
@@ -300,11 +320,18 @@ RPCRDMA_HOT static struct flow_conn *admit(struct rpcrdma_flow *flow, struct flo
     return conn;
 }
 
-RPCRDMA_HOT static void event_of(struct rpcrdma_flow *flow, struct flow_direction *dir,
-                                 const struct flow_stream_event *event, bool last)
+static RPCRDMA_INLINE void event_of(struct rpcrdma_flow *flow, struct flow_direction *dir,
+                                    const struct flow_stream_event *event, bool last)
 {
-    struct flow_conn *conn = admit(flow, dir, event, last);
+    struct flow_conn *conn;
 
+    if (event->kind == FLOW_STREAM_SEND && is_plain(flow, dir))
+        conn = dir->conn;
+    else if ((event->kind == FLOW_STREAM_WRITE || event->kind == FLOW_STREAM_OP) &&
+             is_plain(flow, dir))
+        conn = flow_conns_messages_only(flow->conns) ? NULL : dir->conn;
+    else
+        conn = admit(flow, dir, event, last);
     if (!conn)
         return;
     if (event->kind == FLOW_STREAM_PREVIEW) {
@@ -327,7 +354,7 @@ RPCRDMA_HOT static void event_of(struct rpcrdma_flow *flow, struct flow_directio
 }
 
 /* A QP number belongs to another connection now: all that was known under it ends. */
-static void forget(struct rpcrdma_flow *flow, struct flow_direction *dir)
+RPCRDMA_RARE static void forget(struct rpcrdma_flow *flow, struct flow_direction *dir)
 {
     if (dir->conn)
         finish(flow, dir->conn, false);
@@ -346,17 +373,19 @@ static struct flow_direction *find(struct rpcrdma_flow *flow, const struct rpcrd
 }
 
 /* All that comes out of a stream now; not after an operation was given, which may renew it. */
-static void pump(struct rpcrdma_flow *flow, struct flow_direction *dir, bool last)
+RPCRDMA_RARE static void pump(struct rpcrdma_flow *flow, struct flow_direction *dir, bool last)
 {
+    struct flow_stream_events events;
     const struct flow_stream_event *event;
 
-    while ((event = flow_stream_next(flow->streams, dir)))
+    events.count = events.told = 0;
+    while ((event = flow_stream_next(flow->streams, dir, &events)))
         event_of(flow, dir, event, last);
 }
 
 /* The connection keeps as much as it may. What is given out may pair the direction, and its
  * connection be another one then. */
-static void give_up_gaps(struct rpcrdma_flow *flow, struct flow_direction *dir)
+RPCRDMA_RARE static void give_up_gaps(struct rpcrdma_flow *flow, struct flow_direction *dir)
 {
     for (int i = 0; dir->conn && i < 2; i++) {
         struct flow_direction *each = flow_conn_direction(dir->conn, i);
@@ -371,33 +400,36 @@ static void give_up_gaps(struct rpcrdma_flow *flow, struct flow_direction *dir)
         drain(flow, dir->conn);
 }
 
-RPCRDMA_HOT static void request(struct rpcrdma_flow *flow, struct flow_direction *dir,
-                                const struct rpcrdma_op *op)
+static RPCRDMA_INLINE void request(struct rpcrdma_flow *flow, struct flow_direction *dir,
+                                   const struct rpcrdma_op *op)
 {
-    const struct flow_stream_event *event;
+    struct flow_stream_events events;
+    const struct flow_stream_event *event = flow_stream_op(flow->streams, dir, op, &events);
 
-    flow_stream_op(flow->streams, dir, op);
-    while ((event = flow_stream_next(flow->streams, dir))) {
+    while (event) {
         if (event->kind == FLOW_STREAM_RENEWED) {
             forget(flow, dir);
             dir = find(flow, op);
             if (!dir)
                 return;
-            flow_stream_op(flow->streams, dir, op);
+            event = flow_stream_op(flow->streams, dir, op, &events);
             continue;
         }
         event_of(flow, dir, event, false);
+        event = event->final ? NULL : flow_stream_next(flow->streams, dir, &events);
     }
     if (flow->overfull)
         give_up_gaps(flow, dir);
 }
 
-RPCRDMA_HOT static void response(struct rpcrdma_flow *flow, struct flow_direction *dir,
-                                 const struct rpcrdma_op *op)
+static RPCRDMA_INLINE void response(struct rpcrdma_flow *flow, struct flow_direction *dir,
+                                    const struct rpcrdma_op *op)
 {
     struct flow_stream_event event;
 
     flow_conn_response(flow->conns, dir, op);
+    if (flow_conns_messages_only(flow->conns) && is_plain(flow, dir))
+        return;
     event.kind = FLOW_STREAM_OP;
     event.taken = event.waited = false;
     event.order = flow->context.frame;
@@ -408,7 +440,7 @@ RPCRDMA_HOT static void response(struct rpcrdma_flow *flow, struct flow_directio
 }
 
 /* What time and later packets decide. */
-static void check(struct rpcrdma_flow *flow, struct flow_direction *dir)
+RPCRDMA_RARE static void check(struct rpcrdma_flow *flow, struct flow_direction *dir)
 {
     /* what is given out may pair the direction, and its connection be another one then */
     for (int i = 0; i < 2; i++) {
@@ -426,7 +458,7 @@ static void check(struct rpcrdma_flow *flow, struct flow_direction *dir)
 }
 
 /* Connections that hold something back and are silent now: time decides for them, too. */
-static void check_silent(struct rpcrdma_flow *flow)
+RPCRDMA_RARE static void check_silent(struct rpcrdma_flow *flow)
 {
     struct flow_conn *conn;
 
@@ -437,7 +469,7 @@ static void check_silent(struct rpcrdma_flow *flow)
     }
 }
 
-RPCRDMA_HOT static void data(struct rpcrdma_flow *flow, const struct rpcrdma_op *op)
+static RPCRDMA_INLINE void data(struct rpcrdma_flow *flow, const struct rpcrdma_op *op)
 {
     struct flow_direction *dir = find(flow, op);
 
@@ -468,7 +500,7 @@ RPCRDMA_HOT static void data(struct rpcrdma_flow *flow, const struct rpcrdma_op 
 }
 
 /* Messages that set a connection up, or end it. */
-static void set_up(struct rpcrdma_flow *flow, const struct rpcrdma_op *op)
+RPCRDMA_RARE static void set_up(struct rpcrdma_flow *flow, const struct rpcrdma_op *op)
 {
     struct flow_conn *conn;
 
@@ -484,6 +516,17 @@ static void set_up(struct rpcrdma_flow *flow, const struct rpcrdma_op *op)
     }
 }
 
+/* Once: that something was left out. */
+RPCRDMA_RARE static void say_limit(struct rpcrdma_flow *flow)
+{
+    flow->said_limit = true;
+    flow_report(&flow->context, NULL,
+                &(struct rpcrdma_finding){.rule = RPCRDMA_RULE_MEMORY_LIMIT,
+                                          .frame = flow->context.frame,
+                                          .offset = -1,
+                                          .arg = {flow->context.memory.limit}});
+}
+
 RPCRDMA_HOT bool rpcrdma_flow_op(struct rpcrdma_flow *flow, const struct rpcrdma_op *op)
 {
     struct flow_context *context = &flow->context;
@@ -492,7 +535,8 @@ RPCRDMA_HOT bool rpcrdma_flow_op(struct rpcrdma_flow *flow, const struct rpcrdma
         return false;
     context->frame = op->frame;
     context->time_ns = op->time_ns;
-    check_silent(flow);
+    if (flow_admission_any(flow->conns))
+        check_silent(flow);
     switch (op->kind) {
     case RPCRDMA_OP_CONNECT:
     case RPCRDMA_OP_ACCEPT:
@@ -509,15 +553,10 @@ RPCRDMA_HOT bool rpcrdma_flow_op(struct rpcrdma_flow *flow, const struct rpcrdma
         data(flow, op);
         break;
     }
-    flow_message_flush(flow->messages, false);
-    if (context->memory.refused > 0 && !flow->said_limit) {
-        flow->said_limit = true;
-        flow_report(context, NULL,
-                    &(struct rpcrdma_finding){.rule = RPCRDMA_RULE_MEMORY_LIMIT,
-                                              .frame = context->frame,
-                                              .offset = -1,
-                                              .arg = {context->memory.limit}});
-    }
+    if (flow_messages_any_queued(flow->messages))
+        flow_message_flush(flow->messages, false);
+    if (context->memory.refused > 0 && !flow->said_limit)
+        say_limit(flow);
     return !context->memory.failed;
 }
 

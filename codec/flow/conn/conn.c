@@ -218,6 +218,11 @@ void conn_closed(struct flow_conns *conns, struct flow_conn *conn)
     conns->n_closed++;
 }
 
+bool flow_conns_any_overdue(const struct flow_conns *conns)
+{
+    return conns->merged || conns->n_closed > CLOSED_MAX;
+}
+
 struct flow_conn *flow_conn_overdue(struct flow_conns *conns, struct flow_conn **into,
                                     bool *swapped)
 {

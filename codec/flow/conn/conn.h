@@ -38,6 +38,7 @@ struct flow_conns *flow_conns_new(struct flow_context *context, struct flow_stre
                                   const struct flow_conns_config *config);
 /* All connections must be gone. NULL is fine. */
 void flow_conns_free(struct flow_conns *conns);
+bool flow_conns_messages_only(const struct flow_conns *conns);
 
 /*
  * What is known of a connection. Of the public struct the stage of messages may set version,
@@ -165,6 +166,7 @@ enum flow_patience flow_admission_review(struct flow_conns *conns, struct flow_c
 /* Nothing more will come: no reason to wait holds. */
 void flow_admission_open(struct flow_conns *conns, struct flow_conn *conn);
 
+bool flow_admission_any(const struct flow_conns *conns); /* any connection keeps something */
 /* A connection that keeps something, whose time to be looked at has come; NULL: none. Each is
  * returned once for each time. */
 struct flow_conn *flow_admission_silent(struct flow_conns *conns);
@@ -177,6 +179,7 @@ uint64_t flow_admission_oldest(struct flow_conns *conns);
 struct flow_conn *flow_conns_oldest(const struct flow_conns *conns);
 struct flow_conn *flow_conn_newer(const struct flow_conn *conn);
 struct flow_conn *flow_conn_older(const struct flow_conn *conn);
+bool flow_conns_any_overdue(const struct flow_conns *conns); /* flow_conn_overdue is not NULL */
 struct flow_conn *flow_conn_overdue(struct flow_conns *conns, struct flow_conn **into,
                                     bool *swapped);
 struct flow_conn *flow_conn_victim(struct flow_conns *conns);

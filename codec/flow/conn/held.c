@@ -61,6 +61,11 @@ void conn_update_holding(struct flow_conns *conns, struct flow_conn *conn)
     }
 }
 
+bool flow_admission_any(const struct flow_conns *conns)
+{
+    return conns->due != NULL;
+}
+
 struct flow_conn *flow_admission_silent(struct flow_conns *conns)
 {
     int64_t now = conns->context->time_ns;

@@ -44,6 +44,11 @@ void flow_conns_free(struct flow_conns *conns)
     free(conns);
 }
 
+bool flow_conns_messages_only(const struct flow_conns *conns)
+{
+    return conns->messages_only;
+}
+
 struct rpcrdma_connection *flow_conn_public(struct flow_conn *conn)
 {
     return &conn->pub;

@@ -62,6 +62,7 @@ void flow_message_decode(const struct rpcrdma_dialect *dialect, const void *data
 /* To the sink: now, or when no older message of another connection is held back any more. */
 void flow_message_emit(struct flow_messages *messages, struct flow_conn *conn,
                        const struct rpcrdma_flow_message *out);
+bool flow_messages_any_queued(const struct flow_messages *messages);
 /* What may be emitted by now; `all`: everything. */
 void flow_message_flush(struct flow_messages *messages, bool all);
 /* Tells the sink's `early` of a Send whose message will wait. Changes nothing. */

@@ -51,6 +51,11 @@ static void pop(struct flow_messages *messages)
     flow_release(&messages->context->memory, q, q->size);
 }
 
+bool flow_messages_any_queued(const struct flow_messages *messages)
+{
+    return messages->queue != NULL;
+}
+
 void flow_message_flush(struct flow_messages *messages, bool all)
 {
     uint64_t oldest;

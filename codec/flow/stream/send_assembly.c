@@ -25,14 +25,17 @@ void stream_assemble_free(struct flow_streams *streams, struct stream *s)
 }
 
 /* What was put together will never be whole. */
-static void drop(struct flow_streams *streams, struct stream *s)
+RPCRDMA_RARE static void drop_active(struct flow_streams *streams, struct stream *s)
 {
-    struct stream_assembly *a = &s->assembly;
-
-    if (!a->active)
-        return;
-    stream_finding(streams, s, RPCRDMA_RULE_SEND_INCOMPLETE, a->first_frame, a->len);
+    stream_finding(streams, s, RPCRDMA_RULE_SEND_INCOMPLETE, s->assembly.first_frame,
+                   s->assembly.len);
     reset(streams, s);
+}
+
+static inline void drop(struct flow_streams *streams, struct stream *s)
+{
+    if (s->assembly.active)
+        drop_active(streams, s);
 }
 
 void stream_assemble_gap(struct flow_streams *streams, struct stream *s, uint32_t packets,
@@ -163,20 +166,15 @@ static bool worth_it(const struct stream *s, const struct rpcrdma_op *op)
            rpcrdma_message_plausible(op->data, op->caplen, UINT32_MAX);
 }
 
-RPCRDMA_HOT void stream_assemble(struct flow_streams *streams, struct stream *s,
-                                 const struct rpcrdma_op *op)
+/* One packet of several. */
+RPCRDMA_RARE static void assemble_part(struct flow_streams *streams, struct stream *s,
+                                       const struct rpcrdma_op *op)
 {
     struct stream_assembly *a = &s->assembly;
     bool first = (op->flags & RPCRDMA_OP_FIRST) != 0, last = (op->flags & RPCRDMA_OP_LAST) != 0;
     bool iwarp = op->carrier == RPCRDMA_CARRIER_IWARP;
 
     if (first) {
-        drop(streams, s);
-        remember(s, op);
-        if (last) {
-            stream_event(streams, s, FLOW_STREAM_SEND)->send = stream_send_of(op);
-            return;
-        }
         if (!worth_it(s, op))
             return;
         begin(s, op);
@@ -193,4 +191,18 @@ RPCRDMA_HOT void stream_assemble(struct flow_streams *streams, struct stream *s,
     append(streams, s, op);
     if (last)
         complete(streams, s, op);
+}
+
+RPCRDMA_HOT void stream_assemble(struct flow_streams *streams, struct stream *s,
+                                 const struct rpcrdma_op *op)
+{
+    if (op->flags & RPCRDMA_OP_FIRST) {
+        drop(streams, s);
+        remember(s, op);
+        if (op->flags & RPCRDMA_OP_LAST) {
+            stream_event(streams, s, FLOW_STREAM_SEND)->send = stream_send_of(op);
+            return;
+        }
+    }
+    assemble_part(streams, s, op);
 }

@@ -11,12 +11,13 @@
  * reordered; Sends put together; Writes with their place; gaps that are given up. A packet ahead of
  * a gap waits in the reorder queue.
  *
- *     flow_stream_op(streams, direction, op);
- *     while ((event = flow_stream_next(streams, direction)))
+ *     event = flow_stream_op(streams, direction, op, &events);
+ *     for (; event; event = event->final ? NULL : flow_stream_next(streams, direction, &events))
  *         ...
  *
- * An event is the stage's own and is valid until the next call of flow_stream_next. The stage knows
- * nothing of what is above it: `conn`, `index` and the flags so marked are set from there.
+ * An event is in the caller's `events` and is valid until the next call with those: other streams
+ * may be asked meanwhile, with others. The stage knows nothing of what is above it: `conn`, `index`
+ * and the flags so marked are set from there.
  */
 
 #include <stdbool.h>
@@ -115,6 +116,7 @@ struct flow_stream_event {
     enum flow_stream_event_kind kind;
     bool taken;  /* a request in the order of PSNs: `seq` awaits its answer */
     bool waited; /* from the reorder queue */
+    bool final;  /* flow_stream_next has nothing more */
     uint32_t seq;
     uint64_t order;              /* frame by which to order it among the connection's */
     const struct rpcrdma_op *op; /* OP, WRITE (with the payload) */
@@ -124,6 +126,13 @@ struct flow_stream_event {
         struct flow_gap gap;
         struct rpcrdma_finding finding;
     };
+};
+
+/* What one step makes: a packet in order, a gap. */
+enum { FLOW_STREAM_EVENTS = 8 };
+struct flow_stream_events {
+    uint32_t count, told;
+    struct flow_stream_event at[FLOW_STREAM_EVENTS];
 };
 
 /* An RDMA Read request and how far it got. */
@@ -190,12 +199,17 @@ struct flow_direction *flow_direction_unowned(const struct flow_streams *streams
 /* Is the youngest of those now. */
 void flow_direction_refresh(struct flow_streams *streams, struct flow_direction *dir);
 
-/* A request towards the direction. It is borrowed until flow_stream_next returns NULL or RENEWED.
+/* A request towards the direction, and the first event of it; NULL: there is none. The request is
+ * borrowed until the final event was returned, or NULL, or RENEWED. `events` need not be cleared.
  */
-void flow_stream_op(struct flow_streams *streams, struct flow_direction *dir,
-                    const struct rpcrdma_op *op);
+const struct flow_stream_event *flow_stream_op(struct flow_streams *streams,
+                                               struct flow_direction *dir,
+                                               const struct rpcrdma_op *op,
+                                               struct flow_stream_events *events);
+/* Without a request before, `events` are cleared. */
 const struct flow_stream_event *flow_stream_next(struct flow_streams *streams,
-                                                 struct flow_direction *dir);
+                                                 struct flow_direction *dir,
+                                                 struct flow_stream_events *events);
 /* Gaps that are known not to be filled will be given up; `all`: every one. flow_stream_next tells.
  */
 void flow_stream_review(struct flow_direction *dir, bool all);

@@ -26,7 +26,6 @@ enum {
     STREAM_CACHE = 1024, /* directions found without the table; a power of two */
     STREAM_GAPS = 4,     /* given-up gaps that a late packet may still fill */
     STREAM_RECENT = 8,   /* Sends remembered to tell a duplicate from a QP number used again */
-    STREAM_EVENTS = 8,   /* of one step: a packet in order, a gap */
 };
 
 struct stream_reordered {
@@ -132,8 +131,7 @@ struct flow_streams {
     uint32_t unowned;
     size_t reorder_bytes;
 
-    struct flow_stream_event event[STREAM_EVENTS]; /* of the step in hand */
-    uint32_t events, told;
+    struct flow_stream_events *events; /* of the step in hand: the caller's */
 };
 
 static inline struct stream *stream_of(struct flow_direction *dir)
@@ -146,9 +144,22 @@ static inline const struct stream *stream_of_const(const struct flow_direction *
     return (const struct stream *)dir;
 }
 
-/* window.c: appends an event; the caller fills it. */
-struct flow_stream_event *stream_event(struct flow_streams *streams, const struct stream *s,
-                                       enum flow_stream_event_kind kind);
+/* Appends an event; the caller fills it. */
+static inline struct flow_stream_event *
+stream_event(struct flow_streams *streams, const struct stream *s, enum flow_stream_event_kind kind)
+{
+    struct flow_stream_events *events = streams->events;
+    struct flow_stream_event *event = &events->at[events->count++]; /* of FLOW_STREAM_EVENTS */
+
+    event->kind = kind;
+    event->taken = false;
+    event->waited = s->lent != NULL;
+    event->order = s->order ? s->order : streams->context->frame;
+    event->op = NULL;
+    return event;
+}
+
+/* window.c */
 void stream_finding(struct flow_streams *streams, const struct stream *s, enum rpcrdma_rule_id rule,
                     uint64_t arg0, uint64_t arg1);
 uint32_t stream_packets(const struct stream *s, uint32_t length);

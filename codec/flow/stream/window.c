@@ -20,20 +20,6 @@ enum {
 #define PATIENCE_NS INT64_C(8000000000)         /* for a retransmission that no Ack rules out */
 #define PATIENCE_ONE_WAY_NS INT64_C(1000000000) /* likewise where Acks are not captured */
 
-struct flow_stream_event *stream_event(struct flow_streams *streams, const struct stream *s,
-                                       enum flow_stream_event_kind kind)
-{
-    struct flow_stream_event *event = &streams->event[streams->events];
-
-    streams->events++; /* a step has STREAM_EVENTS at most */
-    event->kind = kind;
-    event->taken = false;
-    event->waited = s->lent != NULL;
-    event->order = s->order ? s->order : streams->context->frame;
-    event->op = NULL;
-    return event;
-}
-
 void stream_finding(struct flow_streams *streams, const struct stream *s, enum rpcrdma_rule_id rule,
                     uint64_t arg0, uint64_t arg1)
 {
@@ -141,8 +127,8 @@ static void gap_event(struct flow_streams *streams, const struct stream *s, uint
 /* The last event of a packet in order says so; a packet without one is told where that matters. */
 static void mark_taken(struct flow_streams *streams, const struct stream *s, uint32_t seq)
 {
-    struct flow_stream_event *event =
-        streams->events > 0 ? &streams->event[streams->events - 1] : NULL;
+    struct flow_stream_events *events = streams->events;
+    struct flow_stream_event *event = events->count > 0 ? &events->at[events->count - 1] : NULL;
 
     if (!event || event->kind == FLOW_STREAM_FINDING) {
         if (!s->pub.conn || s->pub.paired)
@@ -154,8 +140,8 @@ static void mark_taken(struct flow_streams *streams, const struct stream *s, uin
 }
 
 /* The expected packet. */
-RPCRDMA_HOT static void take(struct flow_streams *streams, struct stream *s,
-                             const struct rpcrdma_op *op)
+static RPCRDMA_INLINE void take(struct flow_streams *streams, struct stream *s,
+                                const struct rpcrdma_op *op)
 {
     uint32_t packets = 1;
 
@@ -184,7 +170,7 @@ RPCRDMA_HOT static void take(struct flow_streams *streams, struct stream *s,
 }
 
 /* What waits for what was just taken, or lost: the next packet of it, or its end. */
-static void fill(struct flow_streams *streams, struct stream *s)
+RPCRDMA_RARE static void fill(struct flow_streams *streams, struct stream *s)
 {
     int32_t ahead = s->reorder ? rpcrdma_psn_diff(s->reorder->op.seq, s->next) : 0;
 
@@ -204,7 +190,8 @@ static void fill(struct flow_streams *streams, struct stream *s)
 }
 
 /* What is before this packet was not captured. */
-static void lose_until(struct flow_streams *streams, struct stream *s, const struct rpcrdma_op *op)
+RPCRDMA_RARE static void lose_until(struct flow_streams *streams, struct stream *s,
+                                    const struct rpcrdma_op *op)
 {
     uint32_t first = s->next;
     uint32_t count = (op->seq - first) & 0xffffff;
@@ -289,8 +276,8 @@ static void far_off(struct flow_streams *streams, struct stream *s, const struct
     s->far_next = rpcrdma_psn_add(op->seq, 1);
 }
 
-static void behind(struct flow_streams *streams, struct stream *s, const struct rpcrdma_op *op,
-                   int32_t by)
+RPCRDMA_RARE static void behind(struct flow_streams *streams, struct stream *s,
+                                const struct rpcrdma_op *op, int32_t by)
 {
     if (differs(s, op) || (by > LONG_AGO && op->flags & RPCRDMA_OP_FIRST)) {
         renew(streams, s);
@@ -305,8 +292,8 @@ static void behind(struct flow_streams *streams, struct stream *s, const struct 
         late(streams, s, op);
 }
 
-static void ahead(struct flow_streams *streams, struct stream *s, const struct rpcrdma_op *op,
-                  int32_t by)
+RPCRDMA_RARE static void ahead(struct flow_streams *streams, struct stream *s,
+                               const struct rpcrdma_op *op, int32_t by)
 {
     bool jump = s->pub.closed ? by > FLOW_REORDER_PACKETS : by > OTHER_QP;
 
@@ -342,7 +329,8 @@ static void ahead(struct flow_streams *streams, struct stream *s, const struct r
         lose_until(streams, s, op);
 }
 
-static void iwarp(struct flow_streams *streams, struct stream *s, const struct rpcrdma_op *op)
+RPCRDMA_RARE static void iwarp(struct flow_streams *streams, struct stream *s,
+                               const struct rpcrdma_op *op)
 {
     s->in_hand = NULL;
     if (op->kind == RPCRDMA_OP_SEND) {
@@ -361,8 +349,24 @@ static void iwarp(struct flow_streams *streams, struct stream *s, const struct r
     }
 }
 
+/* The first packet of the stream says where its PSNs begin. */
+RPCRDMA_RARE static void first_request(struct stream *s, const struct rpcrdma_op *op)
+{
+    int32_t by;
+
+    if (!s->started) {
+        flow_stream_start(&s->pub, op->seq);
+        add_gap(s, (op->seq - BEFORE_START) & 0xffffff, BEFORE_START);
+    }
+    /* the CM exchange told it; where that was wrong, the wire is right */
+    by = rpcrdma_psn_diff(op->seq, s->next);
+    if (by > OTHER_QP || by < -BEFORE_START)
+        s->next = op->seq;
+    s->fresh = false;
+}
+
 /* The operation in hand. It stays in hand where a step only made room for it. */
-RPCRDMA_HOT static void request(struct flow_streams *streams, struct stream *s)
+static RPCRDMA_INLINE void request(struct flow_streams *streams, struct stream *s)
 {
     const struct rpcrdma_op *op = s->in_hand;
     int32_t by;
@@ -371,19 +375,9 @@ RPCRDMA_HOT static void request(struct flow_streams *streams, struct stream *s)
         iwarp(streams, s, op);
         return;
     }
-    if (!s->started) {
-        flow_stream_start(&s->pub, op->seq);
-        add_gap(s, (op->seq - BEFORE_START) & 0xffffff, BEFORE_START);
-    }
+    if (!s->started || s->fresh)
+        first_request(s, op);
     by = rpcrdma_psn_diff(op->seq, s->next);
-    if (s->fresh) {
-        /* the CM exchange told the first PSN; where it was wrong, the wire is right */
-        s->fresh = false;
-        if (by > OTHER_QP || by < -BEFORE_START) {
-            s->next = op->seq;
-            by = 0;
-        }
-    }
     if (by == 0) {
         s->in_hand = NULL;
         if (s->reorder) {
@@ -402,7 +396,7 @@ RPCRDMA_HOT static void request(struct flow_streams *streams, struct stream *s)
 }
 
 /* One step, where there is one left to do. */
-RPCRDMA_HOT static bool step(struct flow_streams *streams, struct stream *s)
+static bool step(struct flow_streams *streams, struct stream *s)
 {
     if (s->filling) {
         fill(streams, s);
@@ -431,25 +425,49 @@ static void take_back(struct flow_streams *streams, struct stream *s)
     s->buffer = NULL;
 }
 
-RPCRDMA_HOT void flow_stream_op(struct flow_streams *streams, struct flow_direction *dir,
-                                const struct rpcrdma_op *op)
+/* Neither a step is left to do, nor anything to take back. */
+static bool is_done(const struct stream *s)
 {
-    (void)streams;
-    stream_of(dir)->in_hand = op;
+    return !s->in_hand && !s->filling && s->review == STREAM_REVIEW_NONE && !s->lent && !s->buffer;
 }
 
-RPCRDMA_HOT const struct flow_stream_event *flow_stream_next(struct flow_streams *streams,
-                                                             struct flow_direction *dir)
+/* One that is there. */
+static inline const struct flow_stream_event *tell(const struct stream *s,
+                                                   struct flow_stream_events *events)
+{
+    struct flow_stream_event *event = &events->at[events->told++];
+
+    event->final = events->told == events->count && is_done(s);
+    return event;
+}
+
+const struct flow_stream_event *flow_stream_next(struct flow_streams *streams,
+                                                 struct flow_direction *dir,
+                                                 struct flow_stream_events *events)
 {
     struct stream *s = stream_of(dir);
 
-    for (;;) {
-        if (streams->told < streams->events)
-            return &streams->event[streams->told++];
-        streams->events = streams->told = 0;
+    while (events->told == events->count) {
         if (s->lent || s->buffer)
             take_back(streams, s);
+        events->told = events->count = 0;
+        streams->events = events;
         if (!step(streams, s))
             return NULL;
     }
+    return tell(s, events);
+}
+
+RPCRDMA_HOT const struct flow_stream_event *flow_stream_op(struct flow_streams *streams,
+                                                           struct flow_direction *dir,
+                                                           const struct rpcrdma_op *op,
+                                                           struct flow_stream_events *events)
+{
+    struct stream *s = stream_of(dir);
+
+    events->count = events->told = 0;
+    streams->events = events;
+    s->in_hand = op;
+    request(streams, s);
+    return events->count > 0 ? tell(s, events) : flow_stream_next(streams, dir, events);
 }

@@ -49,14 +49,42 @@ static struct flow_direction *direction(void)
     return dir;
 }
 
+static void own(struct flow_direction *dir)
+{
+    flow_direction_own(streams, dir, (struct flow_conn *)(void *)&owner, 0);
+    dir->claimed = true;
+    dir->paired = true;
+}
+
 static struct flow_direction *owned(void)
 {
     struct flow_direction *dir = direction();
 
-    flow_direction_own(streams, dir, (struct flow_conn *)(void *)&owner, 0);
-    dir->claimed = true;
-    dir->paired = true;
+    own(dir);
     return dir;
+}
+
+static struct flow_stream_events events;
+static const struct flow_stream_event *first_event; /* of what was given, not yet returned */
+static bool given, final;
+
+static void give(struct flow_direction *dir, const struct rpcrdma_op *op)
+{
+    first_event = flow_stream_op(streams, dir, op, &events);
+    given = true;
+    final = false;
+}
+
+static const struct flow_stream_event *next(struct flow_direction *dir)
+{
+    const struct flow_stream_event *event =
+        given ? first_event : flow_stream_next(streams, dir, &events);
+
+    given = false;
+    if (final)
+        assert_null(event); /* the one before said so */
+    final = event && event->final;
+    return event;
 }
 
 /* Gives it, and checks the kinds of what comes, and the PSNs of what was taken in order. */
@@ -66,13 +94,13 @@ static void expect(struct flow_direction *dir, const struct rpcrdma_op *op,
     const struct flow_stream_event *event;
 
     if (op)
-        flow_stream_op(streams, dir, op);
+        give(dir, op);
     for (size_t i = 0; i < n; i++) {
-        event = flow_stream_next(streams, dir);
+        event = next(dir);
         assert_non_null(event);
         assert_int_equal(event->kind, kinds[i]);
     }
-    assert_null(flow_stream_next(streams, dir));
+    assert_null(next(dir));
 }
 
 #define EXPECT(dir, op, ...)                                                                       \
@@ -105,9 +133,9 @@ static void test_reordered(void **state)
     EXPECT(dir, &first, FLOW_STREAM_SEND);
     EXPECT(dir, &ahead, FLOW_STREAM_WAITS);
     assert_true(flow_stream_waits(dir, NULL, NULL));
-    flow_stream_op(streams, dir, &late);
+    give(dir, &late);
     for (uint32_t i = 1; i < 3; i++) {
-        event = flow_stream_next(streams, dir);
+        event = next(dir);
         assert_non_null(event);
         assert_int_equal(event->kind, FLOW_STREAM_SEND);
         assert_true(event->taken);
@@ -118,6 +146,36 @@ static void test_reordered(void **state)
     assert_false(flow_stream_waits(dir, NULL, NULL));
     EXPECT(dir, &late); /* captured twice: told once */
     flow_direction_free(streams, dir);
+}
+
+/* While an event of one stream is in hand others may be asked. */
+static void test_in_turns(void **state)
+{
+    struct rpcrdma_op of_other = stage_op(&stage, RPCRDMA_OP_WRITE, 1, 2, QPN + 1, PSN);
+    struct flow_direction *dir = owned(), *other = flow_direction_find(streams, &of_other);
+    struct rpcrdma_op first = packet(RPCRDMA_OP_SEND, PSN), late = packet(RPCRDMA_OP_SEND, PSN + 1);
+    struct rpcrdma_op ahead = packet(RPCRDMA_OP_SEND, PSN + 2);
+    struct flow_stream_events others;
+    const struct flow_stream_event *event, *meanwhile;
+
+    (void)state;
+    assert_non_null(other);
+    own(other);
+    EXPECT(dir, &first, FLOW_STREAM_SEND);
+    EXPECT(dir, &ahead, FLOW_STREAM_WAITS);
+    give(dir, &late);
+    event = next(dir);
+    assert_non_null(event);
+    meanwhile = flow_stream_op(streams, other, &of_other, &others);
+    assert_non_null(meanwhile);
+    assert_int_equal(meanwhile->kind, FLOW_STREAM_WRITE);
+    assert_true(meanwhile->final);
+    assert_int_equal(event->kind, FLOW_STREAM_SEND);
+    assert_int_equal(event->seq, PSN + 1);
+    assert_false(event->final);
+    EXPECT(dir, NULL, FLOW_STREAM_SEND, FLOW_STREAM_RESUMES);
+    flow_direction_free(streams, dir);
+    flow_direction_free(streams, other);
 }
 
 /* A gap that is given up is told before what was behind it; a packet of it may still come. */
@@ -135,7 +193,7 @@ static void test_given_up(void **state)
     flow_stream_review(dir, false);
     EXPECT(dir, NULL); /* time has not decided */
     flow_stream_review(dir, true);
-    event = flow_stream_next(streams, dir);
+    event = next(dir);
     assert_non_null(event);
     assert_int_equal(event->kind, FLOW_STREAM_GAP);
     assert_int_equal(event->gap.first, PSN + 1);
@@ -171,8 +229,8 @@ static void test_put_together(void **state)
 
         stage_data(&op, bytes, i < 2 ? PMTU : 10);
         op.flags = i == 0 ? RPCRDMA_OP_FIRST : i == 2 ? RPCRDMA_OP_LAST : 0;
-        flow_stream_op(streams, dir, &op);
-        event = flow_stream_next(streams, dir);
+        give(dir, &op);
+        event = next(dir);
         if (i < 2) {
             assert_null(event);
             continue;
@@ -184,7 +242,7 @@ static void test_put_together(void **state)
         assert_int_equal(event->send.first_seq, PSN);
         assert_int_equal(event->send.last_seq, PSN + 2);
         assert_int_equal(event->send.first_frame + 2, event->send.frame);
-        assert_null(flow_stream_next(streams, dir));
+        assert_null(next(dir));
     }
     assert_int_equal(dir->pmtu, PMTU);
     flow_direction_free(streams, dir);
@@ -208,14 +266,14 @@ static void test_write_places(void **state)
             op.remote_address = 0x10000;
             op.length = 3 * PMTU;
         }
-        flow_stream_op(streams, dir, &op);
-        event = flow_stream_next(streams, dir);
+        give(dir, &op);
+        event = next(dir);
         assert_non_null(event);
         assert_int_equal(event->kind, FLOW_STREAM_WRITE);
         assert_true(event->write.placed);
         assert_int_equal(event->write.rkey, 7);
         assert_int_equal(event->write.address, 0x10000 + i * PMTU);
-        assert_null(flow_stream_next(streams, dir));
+        assert_null(next(dir));
     }
     flow_direction_free(streams, dir);
 }
@@ -245,12 +303,12 @@ static void test_unpaired(void **state)
     (void)state;
     dir->paired = false;
     op.flags = RPCRDMA_OP_FIRST;
-    flow_stream_op(streams, dir, &op);
-    event = flow_stream_next(streams, dir);
+    give(dir, &op);
+    event = next(dir);
     assert_non_null(event);
     assert_int_equal(event->kind, FLOW_STREAM_PACKET);
     assert_int_equal(event->seq, PSN);
-    assert_null(flow_stream_next(streams, dir));
+    assert_null(next(dir));
     flow_direction_free(streams, dir);
 }
 
@@ -294,6 +352,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_in_order, begin, end),
         cmocka_unit_test_setup_teardown(test_reordered, begin, end),
+        cmocka_unit_test_setup_teardown(test_in_turns, begin, end),
         cmocka_unit_test_setup_teardown(test_given_up, begin, end),
         cmocka_unit_test_setup_teardown(test_unowned, begin, end),
         cmocka_unit_test_setup_teardown(test_put_together, begin, end),
