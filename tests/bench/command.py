@@ -42,7 +42,8 @@ class Run:
         self.seconds, self.cpu, self.memory = float('inf'), float('inf'), 0
 
     def start(self):
-        done = subprocess.run(self.command, stdout=subprocess.PIPE, check=False, **self.settings)
+        done = subprocess.run(self.command, stdout=subprocess.PIPE, check=False,
+                              **({'stderr': subprocess.DEVNULL} | self.settings))
         if done.returncode not in ((0,) if self.settings else (0, 1)): # 1: check found something
             sys.exit(f'{" ".join(self.command)}: exit status {done.returncode}')
         return done

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 
-/* measure COMMAND ARG...: runs it with its output thrown away and prints seconds, seconds of CPU,
- * and the peak of its memory in KiB. A program of its own, because a process begins with the peak
- * of the one that started it, and an interpreter's is larger than what is to be measured. */
+/* measure COMMAND ARG...: runs it with its standard output thrown away and prints seconds, seconds
+ * of CPU, and the peak of its memory in KiB. A program of its own, because a process begins with
+ * the peak of the one that started it, and an interpreter's is larger than what is to be measured.
+ */
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -30,7 +31,6 @@ static void child(char **command)
     int null = open("/dev/null", O_WRONLY);
 
     dup2(null, STDOUT_FILENO);
-    dup2(null, STDERR_FILENO);
     execvp(command[0], command);
     _exit(127);
 }
