@@ -13,8 +13,10 @@
 #include "source/privilege.h"
 #include "source/sandbox.h"
 
+enum what { CREATE, REMOVE };
+
 struct request {
-    enum { CREATE, REMOVE } what;
+    enum what what;
     char name[NAME_MAX + 1];
 };
 
@@ -145,7 +147,7 @@ bool creator_begin(struct creator *creator, int folder, enum create_how how, mod
 }
 
 /* False with errno. */
-static bool ask(struct creator *creator, int what, const char *name, int *fd)
+static bool ask(struct creator *creator, enum what what, const char *name, int *fd)
 {
     struct request request = {.what = what};
     int error;

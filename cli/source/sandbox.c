@@ -260,7 +260,7 @@ static bool restrict_calls(const struct sandbox *sandbox)
     if (good && sandbox->captures)
         good = allow_all(filter, permitted_devices) &&
                seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(prctl), 1,
-                                SCMP_A0(SCMP_CMP_EQ, PR_SET_PDEATHSIG)) == 0;
+                                SCMP_A0(SCMP_CMP_EQ, PR_SET_PDEATHSIG, 0)) == 0;
     good = good && allow_ioctl(filter, sandbox->captures) && allow_threads(filter) &&
            seccomp_load(filter) == 0;
     if (filter)

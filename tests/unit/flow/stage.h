@@ -38,7 +38,7 @@ static inline void stage_begin(struct stage *stage)
 static inline struct rpcrdma_op stage_op(struct stage *stage, enum rpcrdma_op_kind kind,
                                          uint8_t from, uint8_t to, uint32_t qpn, uint32_t psn)
 {
-    struct rpcrdma_op op = {.kind = kind, .carrier = RPCRDMA_CARRIER_ROCEV2};
+    struct rpcrdma_op op = {.kind = (uint8_t)kind, .carrier = RPCRDMA_CARRIER_ROCEV2};
 
     op.frame = ++stage->context.frame;
     op.time_ns = stage->context.time_ns += 10000;
