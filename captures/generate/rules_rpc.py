@@ -155,6 +155,63 @@ def rdma_after_reply(c, breaks):
         c.talk.write(c.server, handle, address, data(16))
 
 
+@case('rdma-late')
+def rdma_late(c, breaks):
+    """The same where the set-up was not captured: something else may offer it by now."""
+    c.ready = True
+    c.null()
+    chunk = c.memory.chunk(4096)
+    xid = c.read_call(4096, write=[chunk])
+    handle, address = int(chunk[0]['handle'], 16), int(chunk[0]['offset'], 16)
+    c.push(chunk, data(4096))
+    if not breaks:
+        c.talk.write(c.server, handle, address, data(16))
+    c.reply(xid, c.read_results(4096), write=[chunk])
+    if breaks:
+        c.talk.write(c.server, handle, address, data(16))
+
+
+@case('rpc-outside')
+def rpc_outside(c, breaks):
+    """A Write behind the segment, to its handle; or to its last bytes."""
+    chunk = c.memory.chunk(4096)
+    xid = c.read_call(4096, write=[chunk])
+    handle, address = int(chunk[0]['handle'], 16), int(chunk[0]['offset'], 16)
+    c.push(chunk, data(4096))
+    c.talk.write(c.server, handle, address + (4096 if breaks else 4080), data(16))
+    c.reply(xid, c.read_results(4096), write=[chunk])
+
+
+@case('rdma-before-call')
+def rdma_before_call(c, breaks):
+    c.null()
+    chunk = c.memory.chunk(4096)
+    handle, address = int(chunk[0]['handle'], 16), int(chunk[0]['offset'], 16)
+    if breaks:
+        c.talk.write(c.server, handle, address, data(16))
+    xid = c.read_call(4096, write=[chunk])
+    c.push(chunk, data(4096))
+    c.reply(xid, c.read_results(4096), write=[chunk])
+
+
+@case('rdma-after-invalidate', 'invalidate-unoffered', near={'invalidate-unoffered'})
+def rdma_after_invalidate(c, breaks):
+    """The Reply to one Call takes back what another one offers; then, or before, the server writes there."""
+    c.null()
+    chunk = c.memory.chunk(4096)
+    xid = c.read_call(4096, write=[chunk])
+    handle, address = int(chunk[0]['handle'], 16), int(chunk[0]['offset'], 16)
+    other = c.call(NULL)
+    if not breaks:
+        c.talk.write(c.server, handle, address, data(16))
+    c.reply(other, invalidate=handle)
+    if breaks:
+        c.talk.write(c.server, handle, address, data(16))
+        c.reply(xid, c.read_results(16, data(16)), write=[[{**chunk[0], 'length': 0}]])
+    else:
+        c.reply(xid, c.read_results(16), write=[[{**chunk[0], 'length': 16}]])
+
+
 @case('handle-shared')
 def handle_shared(c, breaks):
     """Two Calls at a time, with the same memory; or with the same handle, side by side."""

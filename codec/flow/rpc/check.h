@@ -26,7 +26,10 @@ void rpc_check_unanswered(struct flow_rpcs *rpcs, struct rpc_transaction *t);
 /* The regions of a transaction that was answered are no more: RDMA to them comes too late. */
 void rpc_retire(const struct rpc_transaction *t);
 /* RDMA to memory that nobody offers (any more). True: it was told. */
-bool rpc_check_retired(struct flow_rpcs *rpcs, struct flow_conn *conn, int end, uint32_t handle,
-                       uint64_t address, uint64_t frame, const char *what);
+bool rpc_check_astray(struct flow_rpcs *rpcs, struct flow_conn *conn,
+                      const struct rpc_astray *astray);
+/* A Call offers this: RDMA may have gone there before. */
+void rpc_check_early(struct flow_rpcs *rpcs, struct rpc_transaction *t,
+                     const struct flow_region *region);
 
 #endif

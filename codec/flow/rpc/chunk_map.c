@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+#include "flow/rpc/check.h"
 #include "flow/rpc/rpc_state.h"
 
 enum { UNSORTED = 256 }; /* segments taken of a read list that is not by position */
@@ -81,6 +82,7 @@ static void add_region(struct opening *o, struct rpc_chunk *chunk,
                           segment->handle, segment->offset, segment->length, keep))
         o->short_of_memory = true;
     check_shared(o, region);
+    rpc_check_early(o->rpcs, o->t, region);
     chunk->count++;
     chunk->length += segment->length;
 }

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "flow/rpc/check.h"
 
-/* Memory that a Call offered is the Requester's own again with the Reply (RFC 8166 section 8.1):
+/* RDMA to what is not open: what it was to. Memory that a Call offered is the Requester's own again with the Reply (RFC 8166 section 8.1):
  * the last regions whose time is over are remembered, so that RDMA to them can be told from RDMA to
  * what was never seen. */
 
+enum { LOOKED_AT = 4096, ASTRAY_MOST = 64 };
 enum { PAD = 4 }; /* what clients offer for XDR padding, under a handle that several Calls share */
 
 void rpc_retire(const struct rpc_transaction *t)
@@ -28,25 +29,92 @@ void rpc_retire(const struct rpc_transaction *t)
     }
 }
 
-bool rpc_check_retired(struct flow_rpcs *rpcs, struct flow_conn *conn, int end, uint32_t handle,
-                       uint64_t address, uint64_t frame, const char *what)
+static void tell(struct flow_rpcs *rpcs, struct flow_conn *conn, enum rpcrdma_rule_id rule,
+                 uint64_t frame, const char *what, uint64_t a, uint64_t b, uint64_t c)
+{
+    flow_report(rpcs->context, flow_conn_public_const(conn),
+                &(struct rpcrdma_finding){
+                    .rule = rule, .frame = frame, .offset = -1, .arg = {a, b, c}, .what = what});
+}
+
+static bool retired(struct flow_rpcs *rpcs, struct flow_conn *conn, const struct rpc_astray *astray)
 {
     const struct rpc_conn *c = rpc_of(conn);
 
-    if (!c || !flow_conn_saw_all(conn))
-        return false;
     for (uint32_t i = 0; i < RPC_RETIRED; i++) {
         const struct rpc_retired *r = &c->retired[i];
 
-        if (r->handle != handle || r->end != end || address - r->offset >= r->length)
+        if (r->handle != astray->handle || r->end != astray->end ||
+            astray->address - r->offset >= r->length)
             continue;
-        flow_report(rpcs->context, flow_conn_public_const(conn),
-                    &(struct rpcrdma_finding){.rule = RPCRDMA_RULE_RDMA_AFTER_REPLY,
-                                              .frame = frame,
-                                              .offset = -1,
-                                              .arg = {handle, r->xid, r->frame},
-                                              .what = what});
+        tell(rpcs, conn,
+             flow_conn_saw_all(conn) ? RPCRDMA_RULE_RDMA_AFTER_REPLY : RPCRDMA_RULE_RDMA_LATE,
+             astray->frame, astray->what, astray->handle, r->xid, r->frame);
         return true;
     }
     return false;
+}
+
+/* What an outstanding Call offered under the handle: elsewhere, or it was invalidated since. */
+static bool offered(struct flow_rpcs *rpcs, struct flow_conn *conn, const struct rpc_astray *astray)
+{
+    const struct flow_region *near = NULL;
+    const struct rpc_transaction *owner = NULL, *t = rpc_of(conn)->newest[astray->end];
+    uint32_t looked = 0;
+
+    for (; t && looked < LOOKED_AT; t = t->older) {
+        uint32_t n = t->chunk_map ? t->chunk_map->n_regions : 0;
+
+        for (uint32_t i = 0; i < n && looked < LOOKED_AT; i++, looked++) {
+            const struct flow_region *r = &t->chunk_map->regions[i];
+
+            if (r->handle != astray->handle || r->end != astray->end || r->length <= PAD)
+                continue;
+            if (astray->address - r->offset >= r->length) {
+                near = near ? near : r;
+                owner = near == r ? t : owner;
+                continue;
+            }
+            if (r->open)
+                return false; /* there is no such way to use it */
+            tell(rpcs, conn, RPCRDMA_RULE_RDMA_AFTER_INVALIDATE, astray->frame, astray->what,
+                 astray->handle, t->pub.xid, 0);
+            return true;
+        }
+    }
+    if (near)
+        tell(rpcs, conn, RPCRDMA_RULE_RPC_OUTSIDE_ALL, astray->frame, astray->what, astray->handle,
+             astray->length, owner->pub.xid);
+    return near != NULL;
+}
+
+bool rpc_check_astray(struct flow_rpcs *rpcs, struct flow_conn *conn,
+                      const struct rpc_astray *astray)
+{
+    struct rpc_conn *c = rpc_of(conn);
+
+    if (!c)
+        return false;
+    if (c->n_astray > 0 && c->astray.handle == astray->handle && c->astray.end == astray->end)
+        return c->astray_told; /* said once */
+    if (c->n_astray >= ASTRAY_MOST)
+        return false;
+    c->n_astray++;
+    c->astray = *astray;
+    c->astray_told = retired(rpcs, conn, astray) || offered(rpcs, conn, astray);
+    return c->astray_told;
+}
+
+void rpc_check_early(struct flow_rpcs *rpcs, struct rpc_transaction *t,
+                     const struct flow_region *region)
+{
+    struct rpc_conn *c = rpc_of(t->conn);
+
+    if (c->n_astray == 0 || c->astray_told || c->astray.handle != region->handle ||
+        c->astray.end != region->end ||
+        c->astray.address - region->offset >= region->length)
+        return;
+    c->astray_told = true;
+    rpc_add_finding(rpcs, t, RPCRDMA_RULE_RDMA_BEFORE_CALL, c->astray.frame, c->astray.what,
+                    region->handle, 0, 0);
 }

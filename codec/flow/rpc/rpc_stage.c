@@ -129,8 +129,14 @@ void flow_rpc_write(struct flow_rpcs *rpcs, struct flow_conn *conn, int sender,
                               write->rkey, write->address);
     if (region && region->use == RPC_WRITE)
         data_transfer(rpcs, region, write->address - region->offset, op);
-    else if (op->len > 0 && !rpc_check_retired(rpcs, conn, 1 - sender, write->rkey, write->address,
-                                               op->frame, "Write"))
+    else if (op->len > 0 && rpc_conn_get(rpcs, conn) &&
+             !rpc_check_astray(rpcs, conn,
+                               &(struct rpc_astray){.address = write->address,
+                                                    .frame = op->frame,
+                                                    .handle = write->rkey,
+                                                    .length = op->len,
+                                                    .end = (uint8_t)(1 - sender),
+                                                    .what = "Write"}))
         unknown(rpcs, conn, op, write->rkey, "Write");
 }
 
@@ -148,7 +154,13 @@ void flow_rpc_read_request(struct flow_rpcs *rpcs, struct flow_conn *conn, int s
         region = NULL;
     rpc_read_map_add(rpcs, &c->reads[sender], capacity, read->id, region);
     if (!region) {
-        rpc_check_retired(rpcs, conn, 1 - sender, read->rkey, read->address, read->frame, "Read");
+        rpc_check_astray(rpcs, conn,
+                         &(struct rpc_astray){.address = read->address,
+                                              .frame = read->frame,
+                                              .handle = read->rkey,
+                                              .length = read->length,
+                                              .end = (uint8_t)(1 - sender),
+                                              .what = "Read"});
         return;
     }
     t = region->owner;

@@ -113,6 +113,14 @@ struct rpc_retired {
     uint8_t end;
 };
 
+/* RDMA to memory that is not open. */
+struct rpc_astray {
+    uint64_t address, frame;
+    uint32_t handle, length; /* bytes moved, or asked for */
+    uint8_t end;             /* whose memory it is */
+    const char *what;
+};
+
 /* Where a Send stood in the stream of its direction. */
 struct rpc_place {
     bool set;
@@ -181,6 +189,9 @@ struct rpc_conn {
     bool told_malformed;
     struct rpc_retired retired[RPC_RETIRED];
     uint32_t n_retired;
+    struct rpc_astray astray; /* the latest handle; whether it was told what it is */
+    uint32_t n_astray;
+    bool astray_told;
     uint64_t unplaced[2]; /* by sender: the last packet with data whose place was not captured */
 };
 
