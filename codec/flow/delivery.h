@@ -24,6 +24,7 @@ enum rpcrdma_delivery_state {
 /* The way of one Send to its receiver. */
 struct rpcrdma_delivery {
     enum rpcrdma_delivery_state state;
+    bool not_ready;                   /* the receiver refused it once and more: RNR Naks */
     uint32_t transmissions;           /* as seen in the capture; 0: not known */
     uint64_t first_frame, last_frame; /* its first packet; the latest of it that was sent again */
     int64_t first_time_ns, last_time_ns; /* theirs */

@@ -83,6 +83,17 @@ class Connections(CommandTest):
             summed = self.objects('rpcs', '--summary', path)[0]
             self.assertEqual((summed['calls'], summed['unanswered']), (2, int(breaks)))
 
+    def test_what_stalled_it(self):
+        """A Call refused twice by RNR Naks, sent again after 1 ms each; one that is lost, and sent again after 20 ms."""
+        for rule, cause, ms in (('rnr-exhausted', 'receiver_not_ready', 2), ('call-undelivered', 'lost_to_server', 20)):
+            rpc = self.objects('rpcs', self.made(rule, False))[-1]
+            if rule == 'call-undelivered':  # has no Reply: no latency to be stalled
+                self.assertNotIn('stalled_by', rpc)
+                rpc = self.objects('rpcs', self.made('transport-timeout'))[-1]
+            self.assertEqual(rpc['stalled_by'], cause)
+            self.assertAlmostEqual(rpc['stalled_ns'] / 1e6, ms, delta=0.1)
+            self.assertLessEqual(rpc['stalled_ns'], rpc['phases']['call_ns'])
+
     def test_phases_add_up(self):
         for name in ('roce-nfs3-mini', 'iwarp-nfs3-mini'):
             for one in self.objects('rpcs', '--summary', capture(name)):

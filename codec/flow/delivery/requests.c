@@ -225,8 +225,10 @@ static void nak(struct flow_delivery *d, const struct rpcrdma_op *op, uint64_t a
     d->nak_at = at;
     d->nak_ns = op->time_ns;
     t = transmission_at(d, at);
-    if (t)
+    if (t) {
         t->refused = true;
+        t->not_ready |= d->not_ready;
+    }
     if (known || op->nak != RPCRDMA_NAK_PSN_SEQUENCE || at >= d->next)
         return;
     for (int i = 0; i < HOLES; i++)

@@ -28,7 +28,8 @@ struct transmission {
     uint64_t first_frame, last_frame, frame;
     int64_t first_ns, last_ns, delivered_ns;
     uint32_t times;
-    bool delivered, refused, in_vain;
+    bool delivered, refused;
+    bool not_ready; /* it was refused by an RNR Nak */
     bool read;  /* a Read request: `last` is that of its responses */
     bool open;  /* more packets of it will follow */
     bool found; /* stands for what was not captured, as others show */

@@ -155,11 +155,15 @@ static void phases(struct rpc_transaction *t)
 
     if (pub->call.transmissions > 1)
         stall(pub, between(pub->call.last_time_ns, begin, delivered) - begin,
-              lost_towards(t->conn, 1 - caller), &longest);
+              pub->call.not_ready ? RPCRDMA_STALL_RECEIVER_NOT_READY
+                                  : lost_towards(t->conn, 1 - caller),
+              &longest);
     stall(pub, p->data_waiting_ns, t->waiting_for, &longest);
     if (p->has_reply && pub->reply.transmissions > 1)
         stall(pub, between(pub->reply.last_time_ns, sent, end) - sent,
-              lost_towards(t->conn, caller), &longest);
+              pub->reply.not_ready ? RPCRDMA_STALL_RECEIVER_NOT_READY
+                                   : lost_towards(t->conn, caller),
+              &longest);
 }
 
 void rpc_timing(struct flow_rpcs *rpcs, struct rpc_transaction *t)
