@@ -222,7 +222,7 @@ RPCRDMA_HOT static void deliver_send(struct rpcrdma_flow *flow, struct flow_conn
     flow_conn_public(conn)->invalidations[1 - dir->index] += send->has_invalidate;
     if (flow->context.delivery && making.event.message->sender == RPCRDMA_ROLE_CLIENT &&
         making.event.message->direction == RPCRDMA_DIRECTION_CALL)
-        flow_life_call(conn, making.event.message->message->xid, send->time_ns);
+        flow_life_call(flow, conn, making.event.message->message->xid, send->time_ns);
     if (flow->rpcs)
         flow_rpc_message(flow->rpcs, conn, &making.event);
     if (flow->credits)

@@ -31,7 +31,8 @@ void flow_follow_congestion(struct rpcrdma_flow *flow, const struct rpcrdma_op *
 void flow_life_set_up(struct rpcrdma_flow *flow, struct flow_conn *conn,
                       enum rpcrdma_op_kind kind);
 /* The client's Calls. */
-void flow_life_call(struct flow_conn *conn, uint32_t xid, int64_t time_ns);
+void flow_life_call(struct rpcrdma_flow *flow, struct flow_conn *conn, uint32_t xid,
+                    int64_t time_ns);
 void flow_life_end(struct rpcrdma_flow *flow, struct flow_conn *conn);
 /* transport.c: what is found of its packets; at its end, after flow_life_end */
 void flow_transport_findings(struct rpcrdma_flow *flow, struct flow_conn *conn);

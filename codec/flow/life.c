@@ -128,6 +128,7 @@ static void look(struct rpcrdma_flow *flow, struct flow_conn *conn)
     struct flow_conn *other = flow_conn_older(conn);
     uint64_t recent = 0;
 
+    pub->life.looked_back = true;
     for (int i = 0; other && i < LOOK_BACK; i++, other = flow_conn_older(other)) {
         struct rpcrdma_connection *was = flow_conn_public(other);
         int64_t since_ns;
@@ -181,7 +182,31 @@ static void look_for_xid(struct flow_conn *conn)
     }
 }
 
-void flow_life_call(struct flow_conn *conn, uint32_t xid, int64_t time_ns)
+/* As `look`, of a connection that its messages show to be one: at what had ended by its set-up. */
+static void look_late(struct rpcrdma_flow *flow, struct flow_conn *conn)
+{
+    struct rpcrdma_connection *pub = flow_conn_public(conn);
+    struct flow_conn *other = flow_conn_older(conn);
+
+    pub->life.looked_back = true;
+    for (int i = 0; other && i < LOOK_BACK; i++, other = flow_conn_older(other)) {
+        struct rpcrdma_connection *was = flow_conn_public(other);
+        int64_t since_ns;
+
+        if (was->number == 0 || !same_hosts(was, pub) || was->life.next != 0 ||
+            was->life.ended == RPCRDMA_ENDED_NOT || was->life.ended_frame > pub->first_frame)
+            continue;
+        flow_life_end(flow, other);
+        if (!lost(was, pub->first_time_ns, &since_ns))
+            continue;
+        take_place(pub, was, since_ns);
+        down(&pub->life);
+        return;
+    }
+}
+
+void flow_life_call(struct rpcrdma_flow *flow, struct flow_conn *conn, uint32_t xid,
+                    int64_t time_ns)
 {
     struct rpcrdma_life *life = &flow_conn_public(conn)->life;
 
@@ -191,6 +216,8 @@ void flow_life_call(struct flow_conn *conn, uint32_t xid, int64_t time_ns)
         return;
     life->has_xid = true;
     life->first_xid = xid;
+    if (life->requests > 0 && !life->looked_back)
+        look_late(flow, conn);
     if (life->requests > 0 && life->previous == 0)
         look_for_xid(conn);
 }

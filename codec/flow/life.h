@@ -44,6 +44,7 @@ struct rpcrdma_life {
      * of; 0: none. From the last that reached an end of that one to the set-up of this one. */
     uint32_t previous;
     uint32_t next; /* and the one that took the place of this one */
+    bool looked_back; /* for that, at its set-up; else it was not known for RPC-over-RDMA then */
     bool has_down;
     int64_t down_since_ns, down_ns;
 };
