@@ -58,26 +58,32 @@ static uint32_t check_writes(const struct message_check *c)
     return n;
 }
 
-/* A position in the unreduced stream falls into what the Position-Zero Read chunk carries of it,
- * at `in_base`. Is it the end of one of that chunk's segments, and not of the chunk? */
-static bool at_segment_end(const struct rpcrdma_read_list *list, uint64_t in_base)
-{
-    struct rpcrdma_read_iter it = rpcrdma_read_begin(list);
-    struct rpcrdma_read_segment s;
-    uint64_t end = 0;
+/* The segments of the Position-Zero Read chunk up to where a chunk was inserted. */
+struct base_chunk {
+    struct rpcrdma_read_iter it; /* behind the segment that ends at `end` */
+    uint64_t end;
+};
 
-    while (rpcrdma_read_next(&it, &s)) {
-        if (s.position != 0)
-            break;
-        end += s.segment.length;
-        if (end >= in_base)
-            return end == in_base && rpcrdma_read_next(&it, &s) && s.position == 0;
+/* A position in the unreduced stream falls into what the Position-Zero Read chunk carries of it,
+ * at `in_base`. Is it the end of one of that chunk's segments, and not of the chunk? Where chunks
+ * overlap, which is a finding, it goes back: then no segment ends there. */
+static bool at_segment_end(struct base_chunk *base, uint64_t in_base)
+{
+    struct rpcrdma_read_iter next = base->it;
+    struct rpcrdma_read_segment s;
+
+    while (rpcrdma_read_next(&next, &s) && s.position == 0) {
+        if (base->end >= in_base)
+            return base->end == in_base && in_base > 0;
+        base->end += s.segment.length;
+        base->it = next;
     }
     return false;
 }
 
 /* Runs of segments with one position, as they stand. */
 struct chunks {
+    struct base_chunk base;
     uint32_t n, position, off;
     uint64_t length;   /* of the chunk at `position` */
     uint64_t bytes;    /* of all */
@@ -105,7 +111,7 @@ static void begin_chunk(const struct message_check *c, struct chunks *r, uint32_
         message_check_add(c, RPCRDMA_RULE_READ_OVERLAP, off, NULL, position, r->position,
                           r->length);
     if (position > 0 && r->base_segments > 1 && position >= r->embedded &&
-        at_segment_end(&c->message->read, position - r->embedded))
+        at_segment_end(&r->base, position - r->embedded))
         message_check_add(c, RPCRDMA_RULE_PZRC_SPLIT, off, NULL, position, 0, 0);
 }
 
@@ -113,7 +119,7 @@ static uint32_t check_reads(const struct message_check *c)
 {
     struct rpcrdma_read_iter it = rpcrdma_read_begin(&c->message->read);
     struct rpcrdma_read_segment s;
-    struct chunks r = {0};
+    struct chunks r = {.base = {.it = rpcrdma_read_begin(&c->message->read)}};
 
     while (rpcrdma_read_next(&it, &s)) {
         check_segment(c, &s.segment, it.off + 4);

@@ -78,6 +78,7 @@ static void add_region(struct opening *o, struct rpc_chunk *chunk,
 
     region->owner = o->t;
     region->use = (uint8_t)use;
+    region->before = chunk->length;
     if (!flow_region_open(&o->rpcs->regions, region, flow_conn_id(o->t->conn), (uint8_t)o->end,
                           segment->handle, segment->offset, segment->length, keep))
         o->short_of_memory = true;

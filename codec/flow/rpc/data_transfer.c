@@ -13,10 +13,25 @@ static bool is_in(const struct rpc_chunk_map *chunk_map, const struct rpc_chunk 
 {
     if (at < chunk->first || at - chunk->first >= chunk->count)
         return false;
-    for (uint32_t i = chunk->first; i < at; i++)
-        out->offset += chunk_map->regions[i].length;
+    out->offset += chunk_map->regions[at].before;
     out->chunk_length = chunk->length;
     return true;
+}
+
+/* The last of n chunks that begins at this region or before it; they are one behind the other. */
+static uint32_t last_before(const struct rpc_chunk *chunks, uint32_t n, uint32_t at)
+{
+    uint32_t low = 0, high = n;
+
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+
+        if (chunks[middle].first <= at)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low - 1; /* n or more where there is none */
 }
 
 static bool find(const struct rpc_chunk_map *chunk_map, uint32_t at,
@@ -29,17 +44,17 @@ static bool find(const struct rpc_chunk_map *chunk_map, uint32_t at,
     if (is_in(chunk_map, &chunk_map->reply, at, out))
         return true;
     out->chunk = RPCRDMA_CHUNK_READ;
-    for (out->index = 0; out->index < chunk_map->n_reads; out->index++) {
+    out->index = last_before(chunk_map->reads, chunk_map->n_reads, at);
+    if (out->index < chunk_map->n_reads) {
         out->position = chunk_map->reads[out->index].position;
         if (is_in(chunk_map, &chunk_map->reads[out->index], at, out))
             return true;
     }
     out->position = 0;
     out->chunk = RPCRDMA_CHUNK_WRITE;
-    for (out->index = 0; out->index < chunk_map->n_writes; out->index++)
-        if (is_in(chunk_map, &chunk_map->writes[out->index], at, out))
-            return true;
-    return false;
+    out->index = last_before(chunk_map->writes, chunk_map->n_writes, at);
+    return out->index < chunk_map->n_writes &&
+           is_in(chunk_map, &chunk_map->writes[out->index], at, out);
 }
 
 void rpc_data_transfer_emit(const struct flow_rpcs *rpcs, const struct flow_region *region,

@@ -109,6 +109,44 @@ uint64_t rpc_reply_pending(const struct rpc_transaction *t, const struct rpcrdma
     return sum;
 }
 
+/* The rest of the chunk in hand. */
+static bool chunk_passed(struct rpc_transaction *t, struct rpc_awaited *a)
+{
+    const struct rpc_chunk *chunk =
+        a->reply ? reconstruct_offered_reply(t) : reconstruct_offered_write(t, a->chunk);
+
+    for (; a->segment < a->wire.count; a->segment++, a->at = 0) {
+        struct rpcrdma_segment s = rpcrdma_chunk_segment(&a->wire, a->segment);
+        const struct flow_region *r = offered(t, chunk, a->segment, &s);
+
+        if (r && s.length <= r->length && !flow_region_passed(r, &a->at, s.length))
+            return false;
+    }
+    return true;
+}
+
+bool rpc_reply_passed(struct rpc_transaction *t)
+{
+    const struct rpcrdma_message *message = &t->reply.message;
+    struct rpc_awaited *a = &t->reply.awaited;
+
+    if (!a->begun) {
+        *a = (struct rpc_awaited){.begun = true, .it = rpcrdma_write_begin(&message->write)};
+        a->chunk = UINT32_MAX; /* before the first */
+    }
+    while (chunk_passed(t, a)) {
+        if (a->reply)
+            return true;
+        a->segment = a->at = 0;
+        a->chunk++;
+        if (rpcrdma_write_next(&a->it, &a->wire))
+            continue;
+        a->reply = true;
+        a->wire = message->reply_present ? message->reply : (struct rpcrdma_chunk){0};
+    }
+    return false;
+}
+
 static void insert_write(struct reconstruct *m, const struct rpcrdma_insertion *place,
                          uint32_t index, const struct rpcrdma_chunk *wire)
 {

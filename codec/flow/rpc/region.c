@@ -258,6 +258,24 @@ uint32_t flow_region_seen(const struct flow_region *region, uint32_t length)
     return sum;
 }
 
+bool flow_region_passed(const struct flow_region *region, uint32_t *at, uint32_t length)
+{
+    struct flow_extent run;
+    uint32_t from = *at;
+    bool seen;
+
+    if (region->seen == region->length)
+        return true;
+    while (flow_region_next(region, at, length, &run, &seen)) {
+        if (!seen) {
+            *at = from;
+            return false;
+        }
+        from = *at;
+    }
+    return true;
+}
+
 bool flow_region_next(const struct flow_region *region, uint32_t *at, uint32_t length,
                       struct flow_extent *run, bool *seen)
 {

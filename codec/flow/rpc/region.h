@@ -42,7 +42,8 @@ struct flow_region {
     struct flow_block *blocks; /* newest first */
 
     struct splay_node node; /* those of one handle, by address */
-    void *owner;            /* the owner's */
+    void *owner;            /* the owner's, and: */
+    uint64_t before;        /* bytes of its chunk before it */
 };
 
 /* Open regions of one handle do not overlap: a new one closes those it lies over. A peer that has
@@ -85,6 +86,9 @@ bool flow_region_place(struct flow_regions *regions, struct flow_region *region,
 
 /* Bytes of [0, length) that passed on the wire. */
 uint32_t flow_region_seen(const struct flow_region *region, uint32_t length);
+
+/* Whether all of [*at, length) passed; *at moves to the first byte that did not. */
+bool flow_region_passed(const struct flow_region *region, uint32_t *at, uint32_t length);
 
 /* A run of [*at, length) that is of one kind: an extent, or what was never seen (returns false in
  * *seen). Moves *at behind it. False at the end. */

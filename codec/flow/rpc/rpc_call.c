@@ -96,8 +96,10 @@ static void call_take(struct flow_rpcs *rpcs, struct rpc_transaction *t,
     t->msgp = msg->kind == RPCRDMA_KIND_MSGP;
     t->align = msg->align;
     t->header_length = msg->header_length;
-    if (!t->chunk_map)
+    if (!t->chunk_map) {
         t->chunk_map = rpc_chunk_map_open(rpcs, t, m->sender, RPC_CALL_READ, msg);
+        t->reply.awaited.begun = false; /* a Reply that came before it: what it returns is known */
+    }
     t->pub.segments = t->chunk_map ? t->chunk_map->n_regions : 0;
     if (t->call_given)
         return;

@@ -30,9 +30,8 @@ void rpc_reply_release(struct flow_rpcs *rpcs, struct rpc_transaction *t)
 /* The Reply that waits has all it waited for. */
 void rpc_reply_release_if_ready(struct flow_rpcs *rpcs, struct rpc_transaction *t)
 {
-    if (t->reply.waits && t->has_call && !t->open && t->pending == 0 &&
-        rpc_chunk_map_pending(t->reply.chunk_map) == 0 &&
-        rpc_reply_pending(t, &t->reply.message) == 0)
+    if (t->reply.waits && t->has_call && !t->open && t->pending == 0 && t->reply.pending == 0 &&
+        rpc_reply_passed(t))
         rpc_reply_release(rpcs, t);
 }
 
@@ -69,6 +68,13 @@ static void note_reply(struct flow_rpcs *rpcs, struct rpc_transaction *t,
     }
 }
 
+static struct rpc_transaction *oldest_held(const struct flow_rpcs *rpcs)
+{
+    struct rpc_transaction *a = rpcs->held[0].oldest, *b = rpcs->held[1].oldest;
+
+    return !a || (b && b->reply.frame < a->reply.frame) ? b : a;
+}
+
 void rpc_reply(struct flow_rpcs *rpcs, struct flow_conn *conn, const struct flow_message *m)
 {
     const struct rpcrdma_message *msg = m->message->message;
@@ -103,7 +109,8 @@ void rpc_reply(struct flow_rpcs *rpcs, struct flow_conn *conn, const struct flow
     t->open = false;
     if (msg->present & RPCRDMA_HAS_READ && msg->read.count > 0)
         t->reply.chunk_map = rpc_chunk_map_open(rpcs, t, m->sender, RPC_REPLY_READ, msg);
-    read_read = rpc_chunk_map_pending(t->reply.chunk_map) > 0;
+    t->reply.pending = rpc_chunk_map_pending(t->reply.chunk_map);
+    read_read = t->reply.pending > 0;
     pending = t->pending + rpc_reply_pending(t, msg);
     if ((!t->has_call || pending > 0 || read_read) && keep_reply(rpcs, t, m)) {
         t->reply.read_read = read_read;
@@ -111,7 +118,7 @@ void rpc_reply(struct flow_rpcs *rpcs, struct flow_conn *conn, const struct flow
         rpc_parts_add(rpcs, t, &t->reply.parts, &part, true);
         rpc_hold_reply(rpcs, t);
         if (rpcs->n_held > RPC_HELD)
-            rpc_reply_release(rpcs, rpcs->held_oldest);
+            rpc_reply_release(rpcs, oldest_held(rpcs));
         return;
     }
     a.chunk_map = t->reply.chunk_map;
@@ -158,11 +165,8 @@ void rpc_done(struct flow_rpcs *rpcs, struct flow_conn *conn, const struct flow_
 
 void rpc_check_held(struct flow_rpcs *rpcs, int64_t now)
 {
-    struct rpc_transaction *t = rpcs->held_oldest;
+    struct rpc_transaction *t = rpcs->held[0].oldest;
 
-    /* a list pulled by the Requester takes as long as it takes: RDMA_DONE or the end will come */
-    while (t && t->reply.read_read)
-        t = t->reply.newer;
     if (t && (now - t->reply.time_ns > RPC_HOLD_NS || now < t->reply.time_ns - RPC_HOLD_NS))
         rpc_reply_release(rpcs, t);
 }

@@ -17,7 +17,7 @@ void flow_rpc_message(struct flow_rpcs *rpcs, struct flow_conn *conn, const stru
 {
     const struct rpcrdma_message *msg = m->message->message;
 
-    if (rpcs->held_oldest)
+    if (rpcs->held[0].oldest)
         rpc_check_held(rpcs, m->send->time_ns);
     if (!(msg->present & RPCRDMA_HAS_XID) || !rpc_conn_get(rpcs, conn))
         return;
@@ -82,6 +82,8 @@ static void data_transfer(struct flow_rpcs *rpcs, struct flow_region *region, ui
         if (t->pending == 0 && !t->open)
             rpc_call_deliver(rpcs, t);
     }
+    if (region->use == RPC_REPLY_READ)
+        t->reply.pending -= n < t->reply.pending ? n : t->reply.pending;
     rpc_reply_release_if_ready(rpcs, t);
 }
 
@@ -119,7 +121,7 @@ void flow_rpc_write(struct flow_rpcs *rpcs, struct flow_conn *conn, int sender,
 {
     struct flow_region *region;
 
-    if (rpcs->held_oldest)
+    if (rpcs->held[0].oldest)
         rpc_check_held(rpcs, op->time_ns);
     if (!write->placed) {
         unplaced(rpcs, conn, sender, op);
@@ -180,7 +182,7 @@ void flow_rpc_read_response(struct flow_rpcs *rpcs, struct flow_conn *conn, int 
     struct rpc_conn *c = rpc_of(conn);
     struct flow_region *region;
 
-    if (rpcs->held_oldest)
+    if (rpcs->held[0].oldest)
         rpc_check_held(rpcs, op->time_ns);
     if (!read)
         unplaced(rpcs, conn, sender, op);

@@ -83,6 +83,15 @@ struct rpc_parts {
     bool lost;       /* a part is missing, of a length that is not known */
 };
 
+/* The first byte of a Reply's returned chunks that has not passed: what is before is not looked at
+ * again. */
+struct rpc_awaited {
+    bool begun, reply; /* reply: it is in the Reply chunk */
+    struct rpcrdma_write_iter it;
+    struct rpcrdma_chunk wire;
+    uint32_t chunk, segment, at;
+};
+
 /* A Reply that cannot be given yet. */
 struct rpc_reply {
     struct rpc_parts parts;
@@ -93,6 +102,8 @@ struct rpc_reply {
     uint8_t *header;
     uint32_t header_caplen;
     struct rpc_chunk_map *chunk_map; /* its read list */
+    uint64_t pending;                /* bytes of that which have not passed */
+    struct rpc_awaited awaited;
     uint64_t frame;
     int64_t time_ns;
     struct rpc_transaction *newer, *older; /* the tracker's list of those that wait */
@@ -216,7 +227,9 @@ struct flow_rpcs {
     struct flow_context *context;
     struct flow_regions regions;
     struct flow_table table; /* (connection, caller, XID) -> transaction */
-    struct rpc_transaction *held_newest, *held_oldest;
+    struct {
+        struct rpc_transaction *newest, *oldest;
+    } held[2]; /* [1]: until RDMA_DONE, however long that takes */
     uint32_t n_held, n_parked;
     struct rpc_retransmit *again;
     struct rpc_slot *slots;                /* NULL: none yet */
@@ -298,6 +311,9 @@ void rpc_reply_deliver(struct flow_rpcs *rpcs, struct rpc_transaction *t,
                        const struct rpc_response *answer);
 /* Returned chunks' bytes that have not passed. */
 uint64_t rpc_reply_pending(const struct rpc_transaction *t, const struct rpcrdma_message *message);
+/* Whether those of the Reply that waits have. Work that grows with what came since it was asked
+ * last. */
+bool rpc_reply_passed(struct rpc_transaction *t);
 
 /* retransmit.c. Whether the Call was sent before, and where last. */
 bool rpc_retransmit_note(struct flow_rpcs *rpcs, struct rpc_transaction *t,

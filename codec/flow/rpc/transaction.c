@@ -50,13 +50,13 @@ void rpc_hold_reply(struct flow_rpcs *rpcs, struct rpc_transaction *t)
     struct rpc_reply *r = &t->reply;
 
     r->waits = true;
-    r->older = rpcs->held_newest;
+    r->older = rpcs->held[r->read_read].newest;
     r->newer = NULL;
     if (r->older)
         r->older->reply.newer = t;
     else
-        rpcs->held_oldest = t;
-    rpcs->held_newest = t;
+        rpcs->held[r->read_read].oldest = t;
+    rpcs->held[r->read_read].newest = t;
     rpcs->n_held++;
 }
 
@@ -70,11 +70,11 @@ void rpc_unhold_reply(struct flow_rpcs *rpcs, struct rpc_transaction *t)
     if (r->newer)
         r->newer->reply.older = r->older;
     else
-        rpcs->held_newest = r->older;
+        rpcs->held[r->read_read].newest = r->older;
     if (r->older)
         r->older->reply.newer = r->newer;
     else
-        rpcs->held_oldest = r->newer;
+        rpcs->held[r->read_read].oldest = r->newer;
     r->newer = r->older = NULL;
     rpcs->n_held--;
 }
