@@ -3,12 +3,19 @@
 
 #include <string.h>
 
+#include "base/siphash.h"
+#include "base/table.h"
+
 #define NONE UINT32_MAX
 
 void rpcrdma_credit_calls_init(struct rpcrdma_credit_calls *set, struct flow_memory *memory)
 {
+    struct siphash_key key = siphash_key();
+
     memset(set, 0, sizeof(*set));
     set->memory = memory;
+    set->secret[0] = key.k[0] | 1;
+    set->secret[1] = key.k[1];
     set->unused = set->oldest = set->newest = NONE;
 }
 
@@ -43,10 +50,11 @@ void rpcrdma_credit_calls_clear(struct rpcrdma_credit_calls *set)
     release(set, 0);
 }
 
-/* XIDs count up by one from a random start: spread them (Knuth's multiplicative hash). */
+/* Calls are found by an XID that was chosen by whoever sent them: its product with a secret number
+ * (Dietzfelbinger 1996), as in base/table.h. */
 static uint32_t home(const struct rpcrdma_credit_calls *set, uint32_t xid)
 {
-    return (uint32_t)((xid * UINT32_C(2654435769)) >> 7) & (set->slots - 1);
+    return (uint32_t)((flow_mix(xid) * set->secret[0] + set->secret[1]) >> 32) & (set->slots - 1);
 }
 
 static uint32_t slot_of(const struct rpcrdma_credit_calls *set, uint32_t xid)

@@ -29,6 +29,7 @@ struct rpcrdma_credit_calls {
     uint32_t *hash;                    /* indices into calls, open addressing; owned */
     uint32_t capacity, slots;          /* slots: a power of two, at least twice the capacity */
     uint32_t count, unused, oldest, newest;
+    uint64_t secret[2]; /* of the hash */
 };
 
 /* memory is borrowed. */
