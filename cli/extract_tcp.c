@@ -9,6 +9,7 @@
 
 #include <string.h>
 
+#include "keyed_hash.h"
 #include "tcp_stream.h"
 
 enum {
@@ -70,7 +71,7 @@ static guint call_hash(gconstpointer p)
 {
     const struct call *a = p;
 
-    return (a->xid * 2654435761u) ^ (a->connection << 1 | a->caller_end);
+    return keyed_hash_numbers(a->xid, (guint64)a->connection << 1 | a->caller_end);
 }
 
 static gboolean call_equal(gconstpointer p, gconstpointer q)

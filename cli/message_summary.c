@@ -6,6 +6,7 @@
 
 #include <glib.h>
 
+#include "keyed_hash.h"
 #include "out/json_writer.h"
 #include "out/view.h"
 
@@ -31,8 +32,8 @@ static guint row_hash(gconstpointer p)
 {
     const struct row *r = p;
 
-    return g_str_hash(r->type) ^ g_str_hash(r->name) * 31 ^ g_str_hash(r->direction) ^
-           r->connection * 2654435761u;
+    return keyed_hash_string(r->type) + keyed_hash_string(r->name) +
+           keyed_hash_numbers(r->connection, (unsigned char)r->direction[0]);
 }
 
 static gboolean row_equal(gconstpointer a, gconstpointer b)

@@ -5,6 +5,8 @@
 
 #include <glib.h>
 
+#include "keyed_hash.h"
+
 struct node {
     uint64_t server; /* hash of the address */
     struct nfs_handle handle;
@@ -20,21 +22,12 @@ struct nfs_paths {
     uint64_t dropped;
 };
 
-static guint mix(guint hash, const void *p, size_t n)
-{
-    const uint8_t *byte = p;
-
-    for (size_t i = 0; i < n; i++)
-        hash = (hash ^ byte[i]) * 16777619u;
-    return hash;
-}
-
 static guint handle_hash(gconstpointer p)
 {
     const struct node *n = p;
-    guint hash = mix(2166136261u, &n->server, sizeof(n->server));
 
-    return mix(hash, n->handle.bytes, n->handle.length) + n->handle.root;
+    return keyed_hash(n->handle.bytes, n->handle.length) +
+           keyed_hash_numbers(n->server, n->handle.root);
 }
 
 static gboolean handle_equal(gconstpointer a, gconstpointer b)
@@ -50,7 +43,7 @@ static guint name_hash(gconstpointer p)
 {
     const struct node *n = p;
 
-    return g_direct_hash(n->parent) * 31 + g_str_hash(n->name);
+    return keyed_hash_string(n->name) + keyed_hash_numbers((uintptr_t)n->parent, 0);
 }
 
 static gboolean name_equal(gconstpointer a, gconstpointer b)
@@ -94,9 +87,7 @@ uint64_t nfs_paths_dropped(const struct nfs_paths *paths)
 
 static uint64_t server_of(const struct rpcrdma_address *address)
 {
-    guint hash = mix(2166136261u, address->bytes, sizeof(address->bytes));
-
-    return (uint64_t)hash << 8 | address->family;
+    return (uint64_t)keyed_hash(address->bytes, sizeof(address->bytes)) << 8 | address->family;
 }
 
 static struct node *find(const struct nfs_paths *paths, uint64_t server,
@@ -177,8 +168,8 @@ void nfs_paths_learn(struct nfs_paths *paths, const struct rpcrdma_address *addr
     struct node *node = find(paths, server, handle);
     struct node *parent = NULL;
 
-    if (memchr(name, '\0', length))
-        return;
+    if (length == 0 || memchr(name, '\0', length))
+        return; /* no name of a file */
     if (directory) {
         parent = make(paths, server, directory);
         if (!parent)
