@@ -3,13 +3,19 @@
 
 #include <string.h>
 
-enum { MESSAGE_PACKETS = 65536 }; /* looked at, back from a message's last */
+enum {
+    MESSAGE_PACKETS = 65536, /* looked at, back from a message's last */
+    STEPS = 64,              /* back, for each packet that comes: more is not usual */
+};
 
-struct packets *packets_new(void)
+struct packets *packets_new(size_t bytes, uint64_t frame)
 {
     struct packets *p = g_new0(struct packets, 1);
 
-    p->ring = g_new(struct packet, PACKETS_KEPT);
+    p->size = (uint32_t)CLAMP(bytes / sizeof(*p->ring), 1024, PACKETS_KEPT);
+    p->ring = g_new(struct packet, p->size);
+    p->frame = frame;
+    p->steps = MESSAGE_PACKETS;
     return p;
 }
 
@@ -23,16 +29,24 @@ void packets_free(struct packets *p)
 
 static struct packet *at(const struct packets *p, uint64_t i)
 {
-    return &p->ring[i % PACKETS_KEPT];
+    return &p->ring[i % p->size];
 }
 
 static uint64_t first(const struct packets *p)
 {
-    return p->count > PACKETS_KEPT ? p->count - PACKETS_KEPT : 0;
+    return p->count > p->size ? p->count - p->size : 0;
+}
+
+static bool may_go_back(struct packets *p)
+{
+    return p->steps > 0 && p->steps--;
 }
 
 void packets_add(struct packets *p, const struct rpcrdma_op *op)
 {
+    if (op->frame == p->frame && p->n_asked++ == 0)
+        p->asked = p->count;
+    p->steps = MIN(p->steps + STEPS, 2 * MESSAGE_PACKETS);
     *at(p, p->count++) = (struct packet){
         .frame = op->frame,
         .time_ns = op->time_ns,
@@ -52,7 +66,8 @@ void packets_add(struct packets *p, const struct rpcrdma_op *op)
 
 void packets_transfer(struct packets *p, const struct rpcrdma_data_transfer *t)
 {
-    for (uint64_t i = p->count; i > first(p) && at(p, i - 1)->frame >= t->frame; i--) {
+    for (uint64_t i = p->count; i > first(p) && at(p, i - 1)->frame >= t->frame && may_go_back(p);
+         i--) {
         struct packet *packet = at(p, i - 1);
 
         if (packet->frame != t->frame || packet->kind != t->kind || packet->has_xid)
@@ -86,7 +101,8 @@ void packets_message(struct packets *p, const struct rpcrdma_flow_message *m)
 {
     if (!(m->message->present & RPCRDMA_HAS_XID))
         return;
-    for (uint64_t i = p->count, n = 0; i > first(p) && n < MESSAGE_PACKETS; i--, n++) {
+    for (uint64_t i = p->count, n = 0; i > first(p) && n < MESSAGE_PACKETS && may_go_back(p);
+         i--, n++) {
         struct packet *packet = at(p, i - 1);
 
         if (packet->frame < m->first_frame)
@@ -114,11 +130,6 @@ static guint64 key(int way, const struct packet *p)
     return (guint64)(is_response(p) ? 2 : 0) + (guint64)way + ((guint64)p->seq << 2);
 }
 
-static guint hash64(gconstpointer p)
-{
-    return g_int64_hash(p);
-}
-
 /* Its first packet: the Call's Send may have begun some packets before call_frame. */
 static uint64_t begin(const struct packets *p, const struct rpcrdma_transaction *t)
 {
@@ -138,88 +149,176 @@ static uint64_t begin(const struct packets *p, const struct rpcrdma_transaction 
     return from;
 }
 
+static int way_of(const struct packet *packet, const struct rpcrdma_connection *c)
+{
+    int way = -1;
+
+    for (int end = 0; end < 2; end++)
+        if (went(packet, c->carrier, &c->end[end], &c->end[1 - end]))
+            way = end;
+    return way;
+}
+
+bool packets_has(const struct packets *p, const struct rpcrdma_transaction *t)
+{
+    for (uint64_t i = p->asked; i < p->asked + p->n_asked; i++) {
+        const struct packet *packet = at(p, i);
+        uint64_t from;
+
+        if (i < first(p) || !packet->has_xid || packet->xid != t->xid ||
+            way_of(packet, t->connection) < 0)
+            continue;
+        from = begin(p, t);
+        if (packet->frame >= from && (t->reply_frame ? packet->frame <= t->reply_frame
+                                                     : packet->frame <= from + MESSAGE_PACKETS))
+            return true;
+    }
+    return false;
+}
+
+/* What is looked for. */
+struct search {
+    const struct packets *p;
+    const struct rpcrdma_transaction *t;
+    uint64_t from; /* frame */
+    GArray *mine;  /* keys of what is known to be the RPC's, sorted */
+    struct {
+        bool known;
+        uint32_t low, high;
+    } range[2]; /* of their sequence numbers */
+};
+
+static gint by_number(gconstpointer a, gconstpointer b)
+{
+    guint64 x = *(const guint64 *)a, y = *(const guint64 *)b;
+
+    return (x > y) - (x < y);
+}
+
+static void find_mine(struct search *s)
+{
+    for (uint64_t i = first(s->p); i < s->p->count; i++) {
+        const struct packet *packet = at(s->p, i);
+        guint64 k;
+        int way;
+
+        if (packet->frame < s->from || !packet->has_xid || packet->xid != s->t->xid)
+            continue;
+        if (s->t->reply_frame ? packet->frame > s->t->reply_frame
+                              : packet->frame > s->from + MESSAGE_PACKETS)
+            break;
+        way = way_of(packet, s->t->connection);
+        if (way < 0)
+            continue;
+        k = key(way, packet);
+        g_array_append_val(s->mine, k);
+        if (!s->range[way].known || rpcrdma_psn_diff(packet->seq, s->range[way].low) < 0)
+            s->range[way].low = packet->seq;
+        if (!s->range[way].known || rpcrdma_psn_diff(packet->seq, s->range[way].high) > 0)
+            s->range[way].high = packet->seq;
+        s->range[way].known = true;
+    }
+    g_array_sort(s->mine, by_number);
+}
+
+static bool is_wanted(const struct search *s, const struct packet *packet, int way)
+{
+    guint64 k = key(way, packet);
+    bool iwarp = s->t->connection->carrier == RPCRDMA_CARRIER_IWARP;
+
+    if (packet->has_xid && packet->xid == s->t->xid)
+        return true;
+    if (is_request(packet) || is_response(packet))
+        return !iwarp && !packet->has_xid && g_array_binary_search(s->mine, &k, by_number, NULL);
+    if (packet->kind == RPCRDMA_OP_ACK)
+        return s->range[1 - way].known &&
+               rpcrdma_psn_diff(packet->seq, s->range[1 - way].low) >= 0 &&
+               rpcrdma_psn_diff(packet->seq, s->range[1 - way].high) <= 0;
+    return true; /* Naks, and the connection's life */
+}
+
+/* How many are wanted; to `found`, where that is not NULL. */
+static guint select_packets(const struct search *s, GArray *found)
+{
+    const struct rpcrdma_transaction *t = s->t;
+    bool ended = false;
+    guint n = 0;
+
+    for (uint64_t i = first(s->p); i < s->p->count && !ended; i++) {
+        struct packet packet = *at(s->p, i);
+        int way;
+
+        if (packet.frame < s->from)
+            continue;
+        if (!t->reply_frame && packet.frame > s->from + MESSAGE_PACKETS)
+            break;
+        way = way_of(&packet, t->connection);
+        if (way < 0 || !is_wanted(s, &packet, way))
+            continue;
+        n++;
+        ended = t->reply_frame && packet.frame > t->reply_frame && packet.kind == RPCRDMA_OP_ACK &&
+                way == t->caller_end && rpcrdma_psn_diff(packet.seq, s->range[1 - way].high) >= 0;
+        packet.ends = ended;
+        packet.again = false;
+        if (found)
+            g_array_append_val(found, packet);
+    }
+    return n;
+}
+
+struct sent {
+    guint64 key;
+    guint index; /* in found */
+};
+
+static gint by_key(gconstpointer a, gconstpointer b)
+{
+    const struct sent *x = a, *y = b;
+
+    return x->key != y->key ? x->key < y->key ? -1 : 1
+                            : (x->index > y->index) - (x->index < y->index);
+}
+
+/* Which of them were sent before, not long ago. */
+static void mark_again(GArray *found, const struct rpcrdma_connection *c)
+{
+    enum { LONG_AGO = 4097 };
+    GArray *sent = g_array_sized_new(FALSE, FALSE, sizeof(struct sent), found->len);
+
+    for (guint i = 0; i < found->len; i++) {
+        const struct packet *packet = &g_array_index(found, struct packet, i);
+        struct sent one = {.key = (guint64)packet->seq << 16 | (guint64)packet->kind << 8 |
+                                  same(&packet->src, &c->end[0].address),
+                           .index = i};
+
+        if (packet->kind != RPCRDMA_OP_ACK && packet->kind != RPCRDMA_OP_NAK &&
+            packet->kind < RPCRDMA_OP_CONNECT)
+            g_array_append_val(sent, one);
+    }
+    g_array_sort(sent, by_key);
+    for (guint i = 1; i < sent->len; i++) {
+        const struct sent *before = &g_array_index(sent, struct sent, i - 1), *one = before + 1;
+
+        if (one->key == before->key && one->index - before->index <= LONG_AGO)
+            g_array_index(found, struct packet, one->index).again = true;
+    }
+    g_array_free(sent, TRUE);
+}
+
 /* What was sent before has the sequence number of what is known to be the RPC's. It ends with the
  * Ack of the Reply. */
 GArray *packets_of(const struct packets *p, const struct rpcrdma_transaction *t, bool *cut)
 {
-    const struct rpcrdma_connection *c = t->connection;
-    uint64_t from = begin(p, t);
-    GArray *found = g_array_new(FALSE, FALSE, sizeof(struct packet));
-    GHashTable *mine = g_hash_table_new_full(hash64, g_int64_equal, g_free, NULL);
-    bool iwarp = c->carrier == RPCRDMA_CARRIER_IWARP;
-    struct {
-        bool known;
-        uint32_t low, high;
-    } range[2] = {{0}, {0}};
+    struct search s = {
+        .p = p, .t = t, .from = begin(p, t), .mine = g_array_new(FALSE, FALSE, sizeof(guint64))};
+    GArray *found;
 
-    bool ended = false;
-
-    *cut = first(p) > 0 && at(p, first(p))->frame > from;
-    for (int pass = 0; pass < 2; pass++) {
-        for (uint64_t i = first(p); i < p->count; i++) {
-            struct packet packet = *at(p, i);
-            bool wanted = false;
-            guint64 k;
-            int way = -1;
-
-            if (packet.frame < from)
-                continue;
-            if (pass == 1 && ended)
-                break;
-            if (pass == 0 && t->reply_frame && packet.frame > t->reply_frame)
-                break;
-            if (!t->reply_frame && packet.frame > from + MESSAGE_PACKETS)
-                break;
-            for (int end = 0; end < 2; end++)
-                if (went(&packet, c->carrier, &c->end[end], &c->end[1 - end]))
-                    way = end;
-            if (way < 0)
-                continue;
-            k = key(way, &packet);
-            if (pass == 0) {
-                if (!packet.has_xid || packet.xid != t->xid)
-                    continue;
-                g_hash_table_add(mine, g_memdup2(&k, sizeof(k)));
-                if (!range[way].known || rpcrdma_psn_diff(packet.seq, range[way].low) < 0)
-                    range[way].low = packet.seq;
-                if (!range[way].known || rpcrdma_psn_diff(packet.seq, range[way].high) > 0)
-                    range[way].high = packet.seq;
-                range[way].known = true;
-                continue;
-            }
-            if (packet.has_xid && packet.xid == t->xid) {
-                wanted = true;
-            } else if (is_request(&packet) || is_response(&packet)) {
-                wanted = !iwarp && !packet.has_xid && g_hash_table_contains(mine, &k);
-            } else if (packet.kind == RPCRDMA_OP_ACK) {
-                wanted = range[1 - way].known &&
-                         rpcrdma_psn_diff(packet.seq, range[1 - way].low) >= 0 &&
-                         rpcrdma_psn_diff(packet.seq, range[1 - way].high) <= 0;
-            } else {
-                wanted = true; /* Naks, and the connection's life */
-            }
-            if (!wanted)
-                continue;
-            packet.again = false;
-            for (guint n = found->len; n > 0 && !iwarp; n--) {
-                const struct packet *other = &g_array_index(found, struct packet, n - 1);
-
-                if (other->kind == packet.kind && other->seq == packet.seq &&
-                    same(&other->src, &packet.src) && packet.kind != RPCRDMA_OP_ACK &&
-                    packet.kind != RPCRDMA_OP_NAK && packet.kind < RPCRDMA_OP_CONNECT) {
-                    packet.again = true;
-                    break;
-                }
-                if (found->len - n > 4096)
-                    break;
-            }
-            ended = t->reply_frame && packet.frame > t->reply_frame &&
-                    packet.kind == RPCRDMA_OP_ACK && way == t->caller_end &&
-                    rpcrdma_psn_diff(packet.seq, range[1 - way].high) >= 0;
-            packet.ends = ended;
-            g_array_append_val(found, packet);
-        }
-    }
-    g_hash_table_destroy(mine);
+    *cut = first(p) > 0 && at(p, first(p))->frame > s.from;
+    find_mine(&s);
+    found = g_array_sized_new(FALSE, FALSE, sizeof(struct packet), select_packets(&s, NULL));
+    select_packets(&s, found);
+    g_array_free(s.mine, TRUE);
+    if (t->connection->carrier != RPCRDMA_CARRIER_IWARP)
+        mark_again(found, t->connection);
     return found;
 }

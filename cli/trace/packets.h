@@ -12,7 +12,7 @@
 #include "flow/rpc.h"
 #include "op.h"
 
-enum { PACKETS_KEPT = 1 << 18 };
+enum { PACKETS_KEPT = 1 << 18 }; /* at most */
 
 struct packet {
     uint64_t frame;
@@ -31,17 +31,25 @@ struct packet {
 };
 
 struct packets {
-    struct packet *ring; /* PACKETS_KEPT */
-    uint64_t count;      /* all that came */
+    struct packet *ring;
+    uint32_t size;           /* of the ring */
+    uint64_t count;          /* all that came */
+    uint64_t frame;          /* asked for; 0: none */
+    uint64_t asked, n_asked; /* its packets: the first one's number, how many */
+    uint64_t steps;          /* that may be gone back; each packet adds some */
 };
 
-struct packets *packets_new(void);
+/* As many as fit into so many bytes. frame: that packets_has will be asked about, or 0. */
+struct packets *packets_new(size_t bytes, uint64_t frame);
 void packets_free(struct packets *packets);
 
 void packets_add(struct packets *packets, const struct rpcrdma_op *op);
 /* What is known of the packet in hand, or of a message's packets. */
 void packets_transfer(struct packets *packets, const struct rpcrdma_data_transfer *transfer);
 void packets_message(struct packets *packets, const struct rpcrdma_flow_message *message);
+
+/* Whether the frame that was asked for is of this RPC. */
+bool packets_has(const struct packets *packets, const struct rpcrdma_transaction *transaction);
 
 /* The packets of an RPC, in order: an array of struct packet, to be freed. *cut: the first ones are
  * not kept any more. */

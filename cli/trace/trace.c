@@ -14,7 +14,7 @@
 #include "times.h"
 #include "trace/packets.h"
 
-enum { PATHS = 8 << 20, AFTER = 16384 }; /* packets behind a Reply that may still belong to it */
+enum { AFTER = 16384 }; /* packets behind a Reply that may still belong to it */
 
 /* What is told of an RPC once it has ended. */
 struct traced {
@@ -22,9 +22,9 @@ struct traced {
     struct rpcrdma_transaction transaction;
     struct rpcrdma_connection connection;
     char title[TRANSACTION_NAME];
-    char line[4096]; /* of rpcrdma rpcs */
-    GArray *packets;
-    uint64_t complete_at; /* packets: look once more then; 0: done */
+    char line[4096];      /* of rpcrdma rpcs */
+    GArray *packets;      /* NULL: not looked for yet */
+    uint64_t complete_at; /* packets: look for them then; 0: done */
 };
 
 struct trace {
@@ -38,12 +38,11 @@ struct trace {
     uint64_t others; /* that were asked for by XID, too */
 };
 
-/* What came after its Reply was seen: Acks, and what was sent again. */
-static void look_again(struct trace *trace)
+/* What came after its Reply was seen, too: Acks, and what was sent again. */
+static void look(struct trace *trace)
 {
     struct traced *one = &trace->one;
 
-    g_array_free(one->packets, TRUE);
     one->packets = packets_of(trace->packets, &one->transaction, &one->cut);
     one->complete_at = 0;
 }
@@ -54,7 +53,7 @@ static void on_op(void *context, const struct rpcrdma_op *op)
 
     packets_add(trace->packets, op);
     if (trace->one.found && trace->packets->count == trace->one.complete_at)
-        look_again(trace);
+        look(trace);
 }
 
 static void on_data_transfer(void *context, const struct rpcrdma_data_transfer *transfer)
@@ -83,13 +82,13 @@ static void keep(struct trace *trace, const struct rpcrdma_transaction *t)
 
     if (one->packets)
         g_array_free(one->packets, TRUE);
+    one->packets = NULL;
     one->found = true;
     one->transaction = *t;
     one->connection = *t->connection;
     one->transaction.connection = &one->connection;
     rpcrdma_transaction_title(t, one->title, sizeof(one->title));
-    one->packets = packets_of(trace->packets, t, &one->cut);
-    one->complete_at = trace->packets->count + AFTER;
+    one->complete_at = trace->packets->count + MIN(AFTER, trace->packets->size / 4);
     one->line[0] = '\0';
     if (!out_open(&out, -1))
         return;
@@ -106,21 +105,8 @@ static void keep(struct trace *trace, const struct rpcrdma_transaction *t)
 
 static bool has_frame(struct trace *trace, const struct rpcrdma_transaction *t)
 {
-    bool cut, found = false;
-    GArray *packets;
-
-    if (trace->frame == t->call_frame || trace->frame == t->reply_frame)
-        return true;
-    if (t->reply_frame && trace->frame > t->reply_frame)
-        return false;
-    packets = packets_of(trace->packets, t, &cut);
-    for (guint i = 0; i < packets->len && !found; i++) {
-        const struct packet *p = &g_array_index(packets, struct packet, i);
-
-        found = p->frame == trace->frame && p->has_xid && p->xid == t->xid;
-    }
-    g_array_free(packets, TRUE);
-    return found;
+    return trace->frame == t->call_frame || trace->frame == t->reply_frame ||
+           packets_has(trace->packets, t);
 }
 
 static void on_transaction(void *context, const struct rpcrdma_transaction *t)
@@ -360,22 +346,24 @@ static int run(const struct command *command, int argc, char **argv)
     if (status == OPTIONS_GO_ON)
         status = begin_output(&out);
     if (status == OPTIONS_GO_ON) {
-        trace->packets = packets_new();
-        trace->details = details_new(PATHS);
+        size_t most = options_memory(&options, MEMORY_COMMAND);
+
+        trace->packets = packets_new(most / 4 * 3, trace->by_frame ? trace->frame : 0);
+        trace->details = details_new(most / 8);
         status = pipeline_run(&trace->pipeline, &sink);
         if (!trace->one.found && status == EXIT_DONE && trace->pipeline.messages > 0) {
             complain("%s: no such RPC", options_input(&options));
             status = EXIT_UNUSABLE;
         } else if (trace->one.found) {
             if (trace->one.complete_at)
-                look_again(trace);
+                look(trace);
             if (options.json)
                 json(trace, &out);
             else
                 text(trace, &out);
             if (trace->one.cut)
-                complain("the first packets of it are left out: more than %d lie in between",
-                         PACKETS_KEPT);
+                complain("the first packets of it are left out: more than %u lie in between",
+                         (unsigned)trace->packets->size);
             if (trace->others > 0)
                 complain("%" PRIu64 " more %s this XID; --frame chooses", trace->others,
                          trace->others == 1 ? "RPC has" : "RPCs have");
