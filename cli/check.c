@@ -211,6 +211,9 @@ static int look(struct check *check, const struct options *options, struct out *
                                                 : &view_text,
                            out, &pipeline.clock);
     status = pipeline_run(&pipeline, &sink);
+    if (check->tally.others > 0 && check->options.summary)
+        complain("%" PRIu64 " %s summed up as (others): more connections than --max-memory holds",
+                 check->tally.others, check->tally.others == 1 ? "finding is" : "findings are");
     tell_end(check, out, options);
     status = end_output(out, status);
     if (status == EXIT_DONE && !check->warned && pipeline.messages > 0 && format == CHECK_TEXT &&
@@ -226,7 +229,7 @@ static int run(const struct command *command, int argc, char **argv)
     int status = check_options_parse(&check.options, &options, command, argc, argv);
     struct out out;
 
-    tally_init(&check.tally);
+    tally_init(&check.tally, options_memory(&options, MEMORY_COMMAND) / 2);
     if (status == OPTIONS_GO_ON)
         status = begin_output(&out);
     if (status == OPTIONS_GO_ON)

@@ -31,7 +31,9 @@ static void put_row(struct out *out, const struct tally_row *row)
     out_text(out, rpcrdma_severity_name(rule->severity));
     out_blanks(out, 8 - strlen(rpcrdma_severity_name(rule->severity)));
     out_u64_padded(out, row->count, 8);
-    if (row->connection > 0) {
+    if (row->connection == TALLY_OTHERS) {
+        out_literal(out, "  (others)");
+    } else if (row->connection > 0) {
         out_literal(out, "  #");
         out_u64(out, row->connection);
     } else {
@@ -89,7 +91,9 @@ void check_summary_json(const struct check_report *report)
         json_open(&json, '{');
         json_key(&json, "rule"), json_plain(&json, rule->name);
         json_key(&json, "severity"), json_plain(&json, rpcrdma_severity_name(rule->severity));
-        if (row->connection > 0)
+        if (row->connection == TALLY_OTHERS)
+            json_key(&json, "others"), json_bool(&json, true);
+        else if (row->connection > 0)
             json_key(&json, "connection"), json_u64(&json, row->connection);
         json_key(&json, "count"), json_u64(&json, row->count);
         if (row->first_frame > 0)

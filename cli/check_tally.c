@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "check_tally.h"
 
+#include <string.h>
+
 #include "rule_set.h"
 
 static void free_finding(gpointer data)
@@ -8,9 +10,9 @@ static void free_finding(gpointer data)
     g_free(((struct tally_finding *)data)->text);
 }
 
-void tally_init(struct tally *tally)
+void tally_init(struct tally *tally, size_t max_bytes)
 {
-    *tally = (struct tally){0};
+    *tally = (struct tally){.max_bytes = max_bytes};
     tally->rows = g_array_new(FALSE, FALSE, sizeof(struct tally_row));
     tally->findings = g_array_new(FALSE, FALSE, sizeof(struct tally_finding));
     g_array_set_clear_func(tally->findings, free_finding);
@@ -26,9 +28,14 @@ void tally_free(struct tally *tally)
 
 static struct tally_row *row_of(struct tally *tally, enum rpcrdma_rule_id rule, uint32_t connection)
 {
+    enum { ROW = 160 }; /* bytes, with its place in the table */
     gint64 key = (gint64)rule << 32 | connection;
     guint at = GPOINTER_TO_UINT(g_hash_table_lookup(tally->index, &key));
 
+    if (at == 0 && tally->bytes + ROW > tally->max_bytes && connection != TALLY_OTHERS) {
+        tally->others++;
+        return row_of(tally, rule, TALLY_OTHERS);
+    }
     if (at == 0) {
         struct tally_row row = {.rule = rule, .connection = connection};
         gint64 *own = g_new(gint64, 1);
@@ -36,6 +43,7 @@ static struct tally_row *row_of(struct tally *tally, enum rpcrdma_rule_id rule, 
         *own = key;
         g_array_append_val(tally->rows, row);
         at = tally->rows->len;
+        tally->bytes += ROW;
         g_hash_table_insert(tally->index, own, GUINT_TO_POINTER(at));
     }
     return &g_array_index(tally->rows, struct tally_row, at - 1);
@@ -51,15 +59,16 @@ uint64_t tally_add(struct tally *tally, const struct rpcrdma_finding *finding,
         row->first_frame = frame;
     row->last_frame = frame;
     tally->last_frame[rule] = frame;
-    if (keep) {
+    if (keep && tally->bytes < tally->max_bytes) {
         struct tally_finding one = {.rule = finding->rule,
-                                    .connection = row->connection,
+                                    .connection = connection ? connection->number : 0,
                                     .frame = frame,
                                     .offset = finding->offset};
         char text[256];
 
         rpcrdma_finding_text(finding, text, sizeof(text));
         one.text = g_strdup(text);
+        tally->bytes += 3 * sizeof(one) + strlen(text) + 1; /* the list grows by doubling */
         g_array_append_val(tally->findings, one);
     }
     return ++tally->count[rule];

@@ -9,9 +9,10 @@
 #include "flow/flow.h"
 
 /* A rule on a connection. */
+enum { TALLY_OTHERS = UINT32_MAX };
 struct tally_row {
     enum rpcrdma_rule_id rule; /* the first of its name */
-    uint32_t connection;       /* 0: none */
+    uint32_t connection;       /* 0: none; TALLY_OTHERS: those beyond what memory holds */
     uint64_t count;
     uint64_t first_frame, last_frame; /* 0: of none */
 };
@@ -33,12 +34,14 @@ struct tally {
     uint64_t last_frame[RPCRDMA_RULE_COUNT];
     uint64_t connections;
     uint64_t lacking[RPCRDMA_NEEDS]; /* connections (Calls, messages) without what rules need */
+    size_t bytes, max_bytes;         /* of findings and rows */
+    uint64_t others;                 /* findings that others' rows count */
 };
 
-void tally_init(struct tally *tally);
+void tally_init(struct tally *tally, size_t max_bytes);
 void tally_free(struct tally *tally);
 
-/* keep: its text, too. frame: of the finding, or of what it belongs to. Returns how many of the
+/* keep: its text, too, while memory holds it. frame: of the finding, or of what it belongs to. Returns how many of the
  * rule there are by now. */
 uint64_t tally_add(struct tally *tally, const struct rpcrdma_finding *finding,
                    const struct rpcrdma_connection *connection, uint64_t frame, bool keep);

@@ -24,6 +24,7 @@ struct running {
     GHashTable *sums; /* connection * 4 + end * 2 + counting -> struct sum */
     int64_t begin_ns, from_ns, to_ns;
     unsigned rows;
+    uint64_t left_out; /* lines beyond DIRECTIONS */
 };
 
 static void put(struct out *out, const char *text)
@@ -114,8 +115,10 @@ static void add(struct running *running, const struct sum *one, uint32_t key)
     struct sum *sum = g_hash_table_lookup(running->sums, GUINT_TO_POINTER(key));
 
     if (!sum) {
-        if (g_hash_table_size(running->sums) >= DIRECTIONS)
+        if (g_hash_table_size(running->sums) >= DIRECTIONS) {
+            running->left_out++;
             return;
+        }
         sum = g_new(struct sum, 1);
         *sum = *one;
         g_hash_table_insert(running->sums, GUINT_TO_POINTER(key), sum);
@@ -263,6 +266,9 @@ int credits_running(struct pipeline *pipeline, unsigned seconds)
     status = pipeline_run(pipeline, &sink);
     running.to_ns = now();
     averages(&running);
+    if (running.left_out > 0 && !pipeline->options->quiet)
+        complain("averages are of the first %d directions: %" PRIu64 " lines are in none",
+                 DIRECTIONS, running.left_out);
     g_hash_table_destroy(running.sums);
     return status;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "report/report.h"
 
+#include <inttypes.h>
 #include <string.h>
 
 #include "out/transaction.h"
@@ -25,14 +26,14 @@ static void free_connection(gpointer p)
     g_free(c);
 }
 
-struct report *report_new(struct pipeline *pipeline, size_t path_bytes)
+struct report *report_new(struct pipeline *pipeline, size_t max_bytes)
 {
     struct report *r = g_new0(struct report, 1);
 
     r->pipeline = pipeline;
-    r->details = details_new(path_bytes);
-    r->operations = groups_new(GROUPS_OPERATION, 0);
-    r->clients = groups_new(GROUPS_CLIENT, 0);
+    r->details = details_new(max_bytes / 2);
+    r->operations = groups_new(GROUPS_OPERATION, 0, max_bytes / 4);
+    r->clients = groups_new(GROUPS_CLIENT, 0, max_bytes / 4);
     r->errors = g_hash_table_new_full(g_str_hash, g_str_equal, NULL, free_error);
     r->connections = g_hash_table_new_full(NULL, NULL, NULL, free_connection);
     r->bin_ns = SECOND / 100;
@@ -173,8 +174,10 @@ static void note_status(struct report *r, const struct rpcrdma_transaction *t,
             r->stale_frame = t->reply_frame;
     error = g_hash_table_lookup(r->errors, name);
     if (!error) {
-        if (g_hash_table_size(r->errors) >= MOST)
+        if (g_hash_table_size(r->errors) >= MOST) {
+            r->more_errors++;
             return;
+        }
         error = g_new0(struct report_error, 1);
         error->name = g_strdup(name);
         error->frame = t->reply_frame;
@@ -186,8 +189,8 @@ static void note_status(struct report *r, const struct rpcrdma_transaction *t,
 /* What it took between the Call's arrival and the Reply, but for RDMA. */
 static void note_server(struct report *r, const struct rpcrdma_transaction *t)
 {
-    int64_t server = t->has_phases ? t->phases.server_ns
-                                   : t->latency_ns - (t->has_rdma ? t->rdma_ns : 0);
+    int64_t server =
+        t->has_phases ? t->phases.server_ns : t->latency_ns - (t->has_rdma ? t->rdma_ns : 0);
 
     if (!t->has_latency || t->latency_ns < SECOND || server <= t->latency_ns / 2)
         return;
@@ -228,8 +231,7 @@ static void note_resent(struct report_connection *c, const struct rpcrdma_transa
     c->resent++;
     c->resent_from = t->original_connection;
     c->resent_frame = t->call_frame;
-    c->resent_after_ns =
-        MAX(c->resent_after_ns, time_less(t->call_time_ns, t->original_time_ns));
+    c->resent_after_ns = MAX(c->resent_after_ns, time_less(t->call_time_ns, t->original_time_ns));
 }
 
 static void note_connection(struct report *r, const struct rpcrdma_transaction *t)
@@ -378,6 +380,22 @@ struct rpcrdma_flow_sink report_sink(struct report *r)
                                       .transaction = on_transaction,
                                       .payload_stream = on_payload_stream,
                                       .context = r};
+}
+
+void report_complain(const struct report *r)
+{
+    uint64_t names = nfs_paths_dropped(details_paths(r->details));
+
+    if (r->pipeline->options->quiet)
+        return;
+    groups_complain(r->operations);
+    groups_complain(r->clients);
+    if (r->more_errors > 0)
+        complain("%" PRIu64 " %s not told by status: more of these than are listed", r->more_errors,
+                 r->more_errors == 1 ? "failed RPC is" : "failed RPCs are");
+    if (names > 0)
+        complain("%" PRIu64 " %s of files %s not known: --max-memory", names,
+                 names == 1 ? "name" : "names", names == 1 ? "is" : "are");
 }
 
 static gint by_number(gconstpointer a, gconstpointer b)

@@ -3,13 +3,11 @@
 #include "report/report.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "finish.h"
-
-enum { PATHS = 8 << 20 };
+#include "source/create.h"
 
 static int write_html(struct report *report, struct out *out, const char *path, int status)
 {
@@ -17,6 +15,10 @@ static int write_html(struct report *report, struct out *out, const char *path, 
 
     report_html(report, out);
     error = out_close(out);
+    if (create_is_gone(fd)) {
+        complain("%s: it was removed while it was written to: all of it is lost", path);
+        status = EXIT_UNUSABLE;
+    }
     if (close(fd) != 0 && error == 0)
         error = errno;
     if (error == 0)
@@ -32,9 +34,9 @@ static int open_html(const char *path, const struct options *options, struct out
 
     if (options_reads(options, path))
         return EXIT_UNUSABLE;
-    fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    fd = create_path(path, 0666);
     if (fd < 0) {
-        complain("%s: %s", path, strerror(errno));
+        complain("%s: %s", path, create_error(errno));
         return EXIT_UNUSABLE;
     }
     if (out_open(out, fd))
@@ -67,11 +69,12 @@ static int run(const struct command *command, int argc, char **argv)
     if (status == OPTIONS_GO_ON) {
         struct rpcrdma_flow_sink sink;
 
-        report = report_new(&pipeline, PATHS);
+        report = report_new(&pipeline, options_memory(&options, MEMORY_COMMAND));
         sink = report_sink(report);
         pipeline.op_context = report;
         status = pipeline_run(&pipeline, &sink);
         report_decide(report);
+        report_complain(report);
         if (options.json)
             report_json(report, &out);
         else if (!path)

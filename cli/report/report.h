@@ -99,8 +99,9 @@ struct report {
     int64_t slow_server_ns;
     uint64_t slow_server_frame;
 
-    GHashTable *errors; /* status -> struct report_error */
-    uint64_t stale;     /* statuses that a server gives after a restart */
+    GHashTable *errors;   /* status -> struct report_error */
+    uint64_t more_errors; /* RPCs that failed with a status beyond the bound */
+    uint64_t stale;       /* statuses that a server gives after a restart */
     uint64_t stale_frame;
     struct report_rpc slowest[REPORT_SLOWEST]; /* the slowest first */
     unsigned n_slowest;
@@ -128,7 +129,9 @@ struct report_error {
     uint64_t count, frame;
 };
 
-struct report *report_new(struct pipeline *pipeline, size_t path_bytes);
+struct report *report_new(struct pipeline *pipeline, size_t max_bytes);
+/* What the bounds left out, on standard error. */
+void report_complain(const struct report *report);
 void report_free(struct report *report);
 struct rpcrdma_flow_sink report_sink(struct report *report);
 

@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "rpcs/groups.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "command.h"
+#include "keyed_hash.h"
 #include "out/address.h"
 #include "out/transaction.h"
 #include "times.h"
@@ -30,7 +33,7 @@ static guint group_hash(gconstpointer p)
 {
     const struct group *g = p;
 
-    return g_str_hash(g->name) + (guint)g->interval * 2654435761u;
+    return keyed_hash_string(g->name) + (guint)g->interval * 2654435761u;
 }
 
 static gboolean group_equal(gconstpointer a, gconstpointer b)
@@ -49,12 +52,13 @@ static void group_free(gpointer p)
     g_free(group);
 }
 
-struct groups *groups_new(enum groups_by by, int64_t interval_ns)
+struct groups *groups_new(enum groups_by by, int64_t interval_ns, size_t max_bytes)
 {
     struct groups *groups = g_new0(struct groups, 1);
 
     groups->by = by;
     groups->interval_ns = interval_ns;
+    groups->max_bytes = max_bytes;
     groups->table = g_hash_table_new(group_hash, group_equal);
     groups->groups = g_ptr_array_new_with_free_func(group_free);
     return groups;
@@ -112,6 +116,7 @@ static void name_of(const struct groups *groups, const struct rpc *rpc, char *na
 
 static struct group *find(struct groups *groups, const struct rpc *rpc)
 {
+    enum { ADDED = 64 }; /* by the table and malloc */
     char name[NFS_PATH + 1];
     struct group *group;
     int64_t time_ns = rpc_time(rpc->transaction);
@@ -132,7 +137,7 @@ static struct group *find(struct groups *groups, const struct rpc *rpc)
     group = g_hash_table_lookup(groups->table, &groups->key);
     if (group)
         return group;
-    if (groups->groups->len >= GROUPS_MOST) {
+    if (groups->groups->len >= GROUPS_MOST || groups->bytes >= groups->max_bytes) {
         groups->left_out++;
         if (groups->others)
             return groups->others;
@@ -142,6 +147,7 @@ static struct group *find(struct groups *groups, const struct rpc *rpc)
     group->name = g_strdup(name);
     group->interval = groups->key.interval;
     g_ptr_array_add(groups->groups, group);
+    groups->bytes += sizeof(*group) + strlen(name) + ADDED;
     if (groups->left_out > 0)
         groups->others = group;
     else
@@ -181,10 +187,24 @@ struct group *groups_add(struct groups *groups, const struct rpc *rpc)
     g->read_bytes += t->read_chunk_length;
     g->write_bytes += t->write_chunk_length + t->reply_chunk_length;
     if (t->has_latency)
-        latency_add(&g->latency, t->latency_ns);
+        groups->rough +=
+            !latency_add_within(&g->latency, t->latency_ns, &groups->bytes, groups->max_bytes);
     if (t->has_phases)
         add_phases(g, t);
     return g;
+}
+
+void groups_complain(const struct groups *groups)
+{
+    if (groups->left_out > 0)
+        complain("%" PRIu64 " %s summed up as (others): more than %d groups, or than "
+                 "--max-memory holds",
+                 groups->left_out, groups->left_out == 1 ? "RPC is" : "RPCs are", GROUPS_MOST);
+    if (groups->rough > 0)
+        complain("%" PRIu64 " %s counted next to where %s in the distribution: more than "
+                 "--max-memory holds",
+                 groups->rough, groups->rough == 1 ? "latency is" : "latencies are",
+                 groups->rough == 1 ? "it belongs" : "they belong");
 }
 
 static double measure(const struct group *g, enum groups_sort sort)

@@ -4,7 +4,7 @@
 
 /*
  * RPCs summed up: per operation, client, server, connection, file or user, and per interval of
- * time. Bounded: groups beyond the bound are one, "(others)".
+ * time. Bounded: groups beyond the bound are one, "(others)", and distributions get rough.
  */
 
 #include <glib.h>
@@ -48,6 +48,8 @@ struct groups {
     GPtrArray *groups; /* of struct group, as they came; sorted by groups_sort */
     struct group *others;
     uint64_t left_out; /* RPCs that went to others */
+    uint64_t rough;    /* RPCs whose latencies are counted next to where they belong */
+    size_t bytes, max_bytes;
     int64_t start_ns;  /* of the intervals */
     bool started;
     struct group key; /* of lookups */
@@ -57,9 +59,11 @@ struct groups {
 bool groups_by_parse(const char *name, enum groups_by *by);
 const char *groups_by_name(enum groups_by by);
 
-struct groups *groups_new(enum groups_by by, int64_t interval_ns);
+struct groups *groups_new(enum groups_by by, int64_t interval_ns, size_t max_bytes);
 void groups_free(struct groups *groups);
 struct group *groups_add(struct groups *groups, const struct rpc *rpc);
+/* What the bounds left out, on standard error. */
+void groups_complain(const struct groups *groups);
 void groups_sort(struct groups *groups, enum groups_sort sort);
 
 struct groups_shown {

@@ -29,20 +29,53 @@ void latency_clear(struct latency *l)
     *l = (struct latency){0};
 }
 
-void latency_add(struct latency *l, int64_t ns)
+/* What is told of it but its distribution. */
+static void sum_up(struct latency *l, int64_t ns)
 {
-    size_t bucket = bucket_of(ns > 0 ? (uint64_t)ns : 0);
+    l->count++;
+    l->sum_ns += (double)ns;
+    l->squares += (double)ns * (double)ns;
+    if (ns > l->max_ns)
+        l->max_ns = ns;
+}
+
+static void count(struct latency *l, size_t bucket)
+{
     uint32_t **octave = &l->octave[bucket / LATENCY_FINE];
 
     if (!*octave)
         *octave = g_new0(uint32_t, LATENCY_FINE);
     if ((*octave)[bucket % LATENCY_FINE] < UINT32_MAX)
         (*octave)[bucket % LATENCY_FINE]++;
-    l->count++;
-    l->sum_ns += (double)ns;
-    l->squares += (double)ns * (double)ns;
-    if (ns > l->max_ns)
-        l->max_ns = ns;
+}
+
+void latency_add(struct latency *l, int64_t ns)
+{
+    count(l, bucket_of(ns > 0 ? (uint64_t)ns : 0));
+    sum_up(l, ns);
+}
+
+/* The lowest bucket of a doubling above that there is, or the highest of one below. */
+static size_t nearest(const struct latency *l, size_t octave)
+{
+    for (size_t i = octave + 1; i < LATENCY_OCTAVES; i++)
+        if (l->octave[i])
+            return i * LATENCY_FINE;
+    while (octave > 0 && !l->octave[octave - 1])
+        octave--;
+    return octave * LATENCY_FINE - (octave > 0);
+}
+
+bool latency_add_within(struct latency *l, int64_t ns, size_t *bytes, size_t max_bytes)
+{
+    size_t bucket = bucket_of(ns > 0 ? (uint64_t)ns : 0), octave = bucket / LATENCY_FINE;
+    bool room = l->octave[octave] || l->count == 0 || *bytes < max_bytes;
+
+    if (!l->octave[octave] && room)
+        *bytes += LATENCY_FINE * sizeof(**l->octave);
+    count(l, room ? bucket : nearest(l, octave));
+    sum_up(l, ns);
+    return room;
 }
 
 void latency_merge(struct latency *into, const struct latency *from)

@@ -8,6 +8,7 @@
  * occur only.
  */
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -22,6 +23,9 @@ struct latency {
 
 void latency_clear(struct latency *latency); /* frees */
 void latency_add(struct latency *latency, int64_t ns);
+/* The same with a bound: *bytes is what all doublings that share it take. Where there is no room for
+ * another doubling the time is counted in the one nearest to it: false. */
+bool latency_add_within(struct latency *latency, int64_t ns, size_t *bytes, size_t max_bytes);
 void latency_merge(struct latency *into, const struct latency *from);
 int64_t latency_mean(const struct latency *latency);
 double latency_deviation(const struct latency *latency);

@@ -167,7 +167,8 @@ static int choose(const struct command *command, struct rpcs *rpcs, const struct
         return bad_usage(command, "--top needs a number from 1 on");
     rpcs->details = details_new(share);
     if (choice->summary || choice->per || choice->histogram || interval_ns > 0)
-        rpcs->groups = groups_new(choice->per || interval_ns == 0 ? by : GROUPS_ALL, interval_ns);
+        rpcs->groups =
+            groups_new(choice->per || interval_ns == 0 ? by : GROUPS_ALL, interval_ns, share);
     else if (rpcs->sort != SORT_NONE || choice->top > 0)
         rpcs->sorted = sorted_new((size_t)choice->top, share);
     else if (options->n_devices == 0) /* else a line when it is known: nobody waits for another */
@@ -209,9 +210,7 @@ static void finish(struct rpcs *rpcs, const struct choice *choice)
                                   : rpcs->sort == SORT_BYTES ? GROUPS_BY_BYTES
                                                              : GROUPS_BY_TIME);
         (rpcs->json ? groups_json : groups_text)(rpcs->groups, &shown, out);
-        if (rpcs->groups->left_out > 0)
-            complain("%" PRIu64 " RPCs are summed up as (others): more than %d groups",
-                     rpcs->groups->left_out, GROUPS_MOST);
+        groups_complain(rpcs->groups);
     }
     n = nfs_paths_dropped(details_paths(rpcs->details));
     if (n > 0 && !rpcs->pipeline->options->quiet)
