@@ -7,4 +7,8 @@
 /* Captures built to exhaust whoever reads them. False: no such kind. */
 bool hostile(const char *kind, struct talk_file *file, uint64_t size);
 
+/* The same: names that collide, and walks that grow. */
+bool hostile_names(const char *kind, struct talk_file *file, uint64_t size);
+bool hostile_work(const char *kind, struct talk_file *file, uint64_t size);
+
 #endif

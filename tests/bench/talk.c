@@ -5,6 +5,9 @@
 
 /* opcodes: InfiniBand Architecture Specification volume 1, table 38 */
 enum {
+    SEND_FIRST = 0x00,
+    SEND_MIDDLE,
+    SEND_LAST,
     SEND_ONLY = 0x04,
     WRITE_FIRST = 0x06,
     WRITE_MIDDLE,
@@ -220,15 +223,22 @@ static void acknowledge(struct talk *talk, const struct talk_end *from)
 void talk_send(struct talk *talk, struct talk_end *from, const void *data, uint32_t len)
 {
     struct talk_end *to = other(talk, from);
+    const uint8_t *p = data;
 
-    write_packet(talk->file, &(struct packet){.from = from,
-                                              .to = to,
-                                              .opcode = SEND_ONLY,
-                                              .ack_request = true,
-                                              .qpn = to->qpn,
-                                              .psn = take_psn(from),
-                                              .data = data,
-                                              .len = len});
+    for (uint32_t at = 0; at < len || at == 0; at += talk->mtu) {
+        bool last = at + talk->mtu >= len;
+
+        write_packet(talk->file, &(struct packet){.from = from,
+                                                  .to = to,
+                                                  .opcode = at == 0 ? last ? SEND_ONLY : SEND_FIRST
+                                                            : last  ? SEND_LAST
+                                                                    : SEND_MIDDLE,
+                                                  .ack_request = last,
+                                                  .qpn = to->qpn,
+                                                  .psn = take_psn(from),
+                                                  .data = p + at,
+                                                  .len = last ? len - at : talk->mtu});
+    }
     acknowledge(talk, from);
 }
 
@@ -254,6 +264,26 @@ static const uint8_t *payload(void)
 static void reth(uint8_t out[16], uint32_t rkey, uint64_t address, uint32_t len)
 {
     put32(put32(put64(out, address), rkey), len);
+}
+
+void talk_write_short(struct talk *talk, struct talk_end *from, uint32_t rkey, uint64_t address,
+                      uint32_t len)
+{
+    struct talk_end *to = other(talk, from);
+    uint8_t extension[16];
+
+    reth(extension, rkey, address, len);
+    write_packet(talk->file, &(struct packet){.from = from,
+                                              .to = to,
+                                              .opcode = WRITE_ONLY,
+                                              .ack_request = true,
+                                              .qpn = to->qpn,
+                                              .psn = take_psn(from),
+                                              .extension = extension,
+                                              .extension_len = sizeof(extension),
+                                              .data = payload(),
+                                              .len = len});
+    acknowledge(talk, from);
 }
 
 void talk_write(struct talk *talk, struct talk_end *from, uint32_t rkey, uint64_t address,
@@ -309,6 +339,20 @@ void talk_read(struct talk *talk, struct talk_end *from, uint32_t rkey, uint64_t
                                       .data = payload(),
                                       .len = talk->mtu});
     }
+}
+
+void talk_bytes(struct talk_file *file, const void *data, uint32_t len)
+{
+    uint8_t head[PCAP_HEADER], *p = head;
+
+    file->time_ns += file->step_ns;
+    p = little32(p, (uint32_t)(file->time_ns / 1000000000));
+    p = little32(p, (uint32_t)(file->time_ns % 1000000000));
+    little32(little32(p, len), len);
+    fwrite(head, 1, sizeof(head), file->out);
+    fwrite(data, 1, len, file->out);
+    file->bytes += PCAP_HEADER + len;
+    file->packets++;
 }
 
 void talk_tcp(struct talk *talk, uint32_t at, const void *data, uint32_t len)

@@ -40,13 +40,19 @@ bool talk_close(struct talk_file *file);
 /* CM REQ, REP, RTU to the NFS/RDMA port. `private` is 8 bytes of private data, or NULL. */
 void talk_connect(struct talk *talk, const uint8_t *private);
 
-/* One message and its Ack; len at most the MTU. `from` is the talk's client or server. */
+/* One message and its Ack. `from` is the talk's client or server. */
 void talk_send(struct talk *talk, struct talk_end *from, const void *data, uint32_t len);
 /* `from` writes into, or reads from, the other end's memory; len is a multiple of the MTU. */
 void talk_write(struct talk *talk, struct talk_end *from, uint32_t rkey, uint64_t address,
                 uint32_t len);
+/* Of one packet, and any length. */
+void talk_write_short(struct talk *talk, struct talk_end *from, uint32_t rkey, uint64_t address,
+                      uint32_t len);
 void talk_read(struct talk *talk, struct talk_end *from, uint32_t rkey, uint64_t address,
                uint32_t len);
+
+/* A frame as it is. */
+void talk_bytes(struct talk_file *file, const void *data, uint32_t len);
 
 /* A TCP segment from the client to the NFS/RDMA port: `at` bytes into its stream. */
 void talk_tcp(struct talk *talk, uint32_t at, const void *data, uint32_t len);

@@ -31,8 +31,8 @@ SLACK, NOISE = 0.3, 2.5
 def measure(arguments, path):
     best, memory = float('inf'), 0
     for _ in range(1):
-        run = subprocess.run([MEASURE, RPCRDMA, *arguments, path], stdout=subprocess.PIPE, check=False,
-                             timeout=120)
+        run = subprocess.run([MEASURE, RPCRDMA, *arguments, path], stdout=subprocess.PIPE,
+                             stderr=subprocess.DEVNULL, check=False, timeout=120)
         _, cpu, rss = run.stdout.split()
         assert run.returncode in (0, 1), f'{arguments}: exit status {run.returncode}'
         best, memory = min(best, float(cpu)), max(memory, int(rss))
