@@ -54,13 +54,13 @@ struct input *input_open_fd(int fd, const char *name, char *error, size_t size);
 struct input *input_of(struct feed *feed);
 
 /*
- * If `in` begins like gzip or zstd: an input of the unpacked bytes, which owns `in`. Else `in`
+ * If `in` begins like gzip, zstd, xz, bzip2 or lz4: an input of the unpacked bytes, which owns `in`. Else `in`
  * itself. NULL with a line in `error` (and `in` closed) where that cannot be unpacked.
  */
 struct input *input_unpack(struct input *in, char *error, size_t size);
 
 /* The binary logarithm of the most memory that unpacking takes: 24 (16 MiB) unless it is set. zstd
- * -19 takes 8 MiB, zstd --long 128. */
+ * -19 takes 8 MiB, zstd --long 128; xz -6 takes 8 MiB, xz -9 takes 64; the others never take more. */
 extern int input_window_log;
 
 void input_close(struct input *in); /* NULL is fine */

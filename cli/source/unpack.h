@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef RPCRDMA_CLI_SOURCE_UNPACK_H
+#define RPCRDMA_CLI_SOURCE_UNPACK_H
+
+/* What unpack.c and the compressed formats share. Each format has a file, built where its library
+ * is. */
+
+#include "source/input.h"
+
+struct unpack {
+    struct feed feed; /* read() is the format's */
+    struct input *packed;
+    bool between; /* at the end of a member, stream or frame: the file may end here */
+    void *state;  /* the format's */
+    void (*end)(void *state);
+};
+
+/* Make unpack->state, and set end and feed.read. False with the feed failed. */
+bool unpack_gzip(struct unpack *unpack);
+bool unpack_zstd(struct unpack *unpack);
+bool unpack_xz(struct unpack *unpack);
+bool unpack_bzip2(struct unpack *unpack);
+bool unpack_lz4(struct unpack *unpack);
+
+/* Makes at least one packed byte available. 1, 0 at a proper end, -1 with the feed failed. */
+int unpack_more(struct unpack *unpack);
+
+static inline size_t unpack_at_hand(const struct unpack *unpack)
+{
+    return unpack->packed->end - unpack->packed->pos;
+}
+
+static inline const uint8_t *unpack_bytes(const struct unpack *unpack)
+{
+    return unpack->packed->data + unpack->packed->pos;
+}
+
+/* "byte N: FORMAT: why"; -1, for read() to return. */
+ssize_t unpack_failed(struct unpack *unpack, const char *format, const char *why);
+
+#endif

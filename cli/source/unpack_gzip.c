@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include <stdlib.h>
+
+#include "source/unpack.h"
+
+#define ZLIB_CONST
+#include <zlib.h>
+
+static void end(void *state)
+{
+    inflateEnd(state);
+    free(state);
+}
+
+static ssize_t read_gzip(struct feed *feed, uint8_t *to, size_t n)
+{
+    struct unpack *unpack = (struct unpack *)feed;
+    struct input *packed = unpack->packed;
+    z_stream *z = unpack->state;
+
+    z->next_out = to;
+    z->avail_out = (uInt)n;
+    while (z->avail_out == (uInt)n) {
+        size_t at_hand;
+        int result = unpack_more(unpack);
+
+        if (result <= 0)
+            return result;
+        if (unpack->between) {
+            if (packed->data[packed->pos] == 0) { /* padding, as gzip(1) takes it */
+                packed->pos++;
+                continue;
+            }
+            inflateReset(z);
+            unpack->between = false;
+        }
+        at_hand = unpack_at_hand(unpack);
+        z->next_in = unpack_bytes(unpack);
+        z->avail_in = (uInt)at_hand;
+        result = inflate(z, Z_NO_FLUSH);
+        packed->pos += at_hand - z->avail_in;
+        if (result == Z_STREAM_END)
+            unpack->between = true;
+        else if (result != Z_OK && result != Z_BUF_ERROR) {
+            unpack_failed(unpack, "gzip", z->msg ? z->msg : "damaged");
+            break;
+        }
+    }
+    return z->avail_out < (uInt)n ? (ssize_t)(n - z->avail_out) : feed->failed ? -1 : 0;
+}
+
+bool unpack_gzip(struct unpack *unpack)
+{
+    z_stream *z = calloc(1, sizeof(*z));
+
+    if (!z || inflateInit2(z, 15 + 16) != Z_OK) {
+        free(z);
+        feed_fail(&unpack->feed, "out of memory");
+        return false;
+    }
+    unpack->state = z;
+    unpack->end = end;
+    unpack->feed.read = read_gzip;
+    return true;
+}

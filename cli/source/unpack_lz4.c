@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include <lz4frame.h>
+#include <stdlib.h>
+
+#include "source/unpack.h"
+
+struct lz4 {
+    LZ4F_dctx *context;
+    bool full; /* it may hold more that is unpacked than there was room for */
+};
+
+static void end(void *state)
+{
+    struct lz4 *lz4 = state;
+
+    LZ4F_freeDecompressionContext(lz4->context);
+    free(lz4);
+}
+
+static ssize_t read_lz4(struct feed *feed, uint8_t *to, size_t n)
+{
+    struct unpack *unpack = (struct unpack *)feed;
+    struct lz4 *lz4 = unpack->state;
+    size_t got = 0;
+
+    while (got == 0) {
+        size_t taken = 0, result;
+        const uint8_t *from = NULL;
+
+        if (!lz4->full) {
+            int left = unpack_more(unpack);
+
+            if (left <= 0)
+                return left;
+            from = unpack_bytes(unpack);
+            taken = unpack_at_hand(unpack);
+        }
+        got = n;
+        result = LZ4F_decompress(lz4->context, to, &got, from, &taken, NULL);
+        if (LZ4F_isError(result)) /* what it left in got and taken counts for nothing */
+            return unpack_failed(unpack, "lz4", LZ4F_getErrorName(result));
+        unpack->packed->pos += taken;
+        unpack->between = result == 0;
+        lz4->full = result != 0 && got == n;
+    }
+    return (ssize_t)got;
+}
+
+bool unpack_lz4(struct unpack *unpack)
+{
+    struct lz4 *lz4 = calloc(1, sizeof(*lz4));
+
+    if (!lz4 || LZ4F_isError(LZ4F_createDecompressionContext(&lz4->context, LZ4F_VERSION))) {
+        free(lz4);
+        feed_fail(&unpack->feed, "out of memory");
+        return false;
+    }
+    unpack->state = lz4;
+    unpack->end = end;
+    unpack->feed.read = read_lz4;
+    return true;
+}

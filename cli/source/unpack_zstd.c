@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include <stdio.h>
+#include <stdlib.h>
+#include <zstd.h>
+#include <zstd_errors.h>
+
+#include "source/unpack.h"
+
+struct zstd {
+    ZSTD_DStream *stream;
+    bool full; /* it may hold more that is unpacked than there was room for */
+};
+
+static void end(void *state)
+{
+    struct zstd *zstd = state;
+
+    ZSTD_freeDStream(zstd->stream); /* NULL is fine */
+    free(zstd);
+}
+
+static ssize_t read_zstd(struct feed *feed, uint8_t *to, size_t n)
+{
+    struct unpack *unpack = (struct unpack *)feed;
+    struct zstd *zstd = unpack->state;
+    ZSTD_outBuffer out = {.dst = to, .size = n};
+
+    while (out.pos == 0) {
+        ZSTD_inBuffer from = {0};
+        size_t result;
+
+        if (!zstd->full) {
+            int left = unpack_more(unpack);
+
+            if (left <= 0)
+                return left;
+            from.src = unpack_bytes(unpack);
+            from.size = unpack_at_hand(unpack);
+        }
+        result = ZSTD_decompressStream(zstd->stream, &out, &from);
+        unpack->packed->pos += from.pos;
+        if (ZSTD_isError(result)) {
+            bool large = ZSTD_getErrorCode(result) == ZSTD_error_frameParameter_windowTooLarge;
+            char why[200];
+
+            snprintf(why, sizeof(why), "%s%s", ZSTD_getErrorName(result),
+                     large ? "; more --max-memory allows it" : "");
+            unpack_failed(unpack, "zstd", why);
+            break;
+        }
+        unpack->between = result == 0;
+        zstd->full = result != 0 && out.pos == out.size;
+    }
+    return out.pos > 0 ? (ssize_t)out.pos : -1;
+}
+
+bool unpack_zstd(struct unpack *unpack)
+{
+    struct zstd *zstd = calloc(1, sizeof(*zstd));
+
+    if (!zstd || !(zstd->stream = ZSTD_createDStream())) {
+        free(zstd);
+        feed_fail(&unpack->feed, "out of memory");
+        return false;
+    }
+    ZSTD_DCtx_setParameter(zstd->stream, ZSTD_d_windowLogMax, input_window_log);
+    unpack->state = zstd;
+    unpack->end = end;
+    unpack->feed.read = read_zstd;
+    return true;
+}
