@@ -360,6 +360,10 @@ static void say_what_is_missing(const struct pipeline *pipeline)
     if (stats.texts_left_out > 0)
         complain("%s: %" PRIu64 " names and comments of interfaces are left out: too many", input,
                  stats.texts_left_out);
+    if (stats.dropped_known && stats.dropped > 0 && pipeline->options->n_devices == 0)
+        complain("%s: %" PRIu64 " packet%s lost before %s captured", input, stats.dropped,
+                 stats.dropped == 1 ? " was" : "s were",
+                 stats.dropped == 1 ? "it was" : "they were");
     if (private->set_back > 0)
         complain("%s: the clock of the capture was set back %" PRIu64 " time%s, by up to %.3f s: "
                  "lengths of time across that are wrong, or left out",

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* A capture file as a source: which format it is, and what both formats need. */
+/* A capture file as a source: which format it is, and what the formats need. */
 #include "source/file.h"
 
 #include <inttypes.h>
@@ -193,10 +193,12 @@ static void file_close(struct source *source)
 static bool begin(struct file *file)
 {
     static const uint8_t pcapng[] = {0x0a, 0x0d, 0x0d, 0x0a};
+    static const char snoop[8] = "snoop";
     struct input *in = file->in;
     const uint8_t *p;
     size_t left;
     char bytes[13] = "";
+    bool erf;
 
     input_need(in, 4);
     left = in->end - in->pos;
@@ -213,9 +215,16 @@ static bool begin(struct file *file)
         return true;
     if (in->failed)
         return false;
+    if (input_need(in, sizeof(snoop)) == INPUT_OK &&
+        memcmp(in->data + in->pos, snoop, sizeof(snoop)) == 0)
+        return snoop_begin(file);
+    if (erf_begin(file, &erf) || erf || in->failed)
+        return erf && !in->failed;
+    p = in->data + in->pos;
     for (size_t i = 0; i < left && i < 4; i++)
         snprintf(bytes + 3 * i, sizeof(bytes) - 3 * i, " %02x", p[i]);
-    input_fail(in, "byte %" PRIu64 ": not a pcap or pcapng capture file, it begins with%s",
+    input_fail(in,
+               "byte %" PRIu64 ": not a pcap, pcapng, snoop or ERF capture file, it begins with%s",
                input_offset(in), bytes);
     return false;
 }

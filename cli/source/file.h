@@ -2,7 +2,7 @@
 #ifndef RPCRDMA_CLI_SOURCE_FILE_H
 #define RPCRDMA_CLI_SOURCE_FILE_H
 
-/* What file.c and the readers of the two capture formats share. */
+/* What file.c and the readers of the capture formats share. */
 
 #include "source/input.h"
 #include "source/source.h"
@@ -45,7 +45,8 @@ struct file {
 
     uint64_t texts_left_out; /* pcapng: names and comments */
 
-    bool lengths_swapped; /* pcap before 2.3 wrote them the other way round */
+    bool lengths_swapped;   /* pcap before 2.3 wrote them the other way round */
+    uint32_t packet_header; /* pcap: bytes */
 };
 
 static inline uint16_t file_u16(const struct file *file, const uint8_t *p)
@@ -117,6 +118,9 @@ static inline void file_ahead(const struct input *in, size_t size)
 /* Read the file header, at the start of the input. False with in->error set. */
 bool pcap_begin(struct file *file);
 bool pcapng_begin(struct file *file);
+bool snoop_begin(struct file *file);
+/* ERF has no header: *is tells whether the first records look like it. */
+bool erf_begin(struct file *file, bool *is);
 
 /* Of an interface's strings, which are counted. NULL is fine. */
 void pcapng_text_free(char *text);

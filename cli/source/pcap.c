@@ -3,7 +3,8 @@
  * pcap (draft-ietf-opsawg-pcap)
  *
  *     file    magic u32, major u16, minor u16, reserved u32[2], snaplen u32, link type u32
- *     packet  seconds u32, micro- or nanoseconds u32, captured u32, original u32, bytes
+ *     packet  seconds u32, micro- or nanoseconds u32, captured u32, original u32, bytes; in Alexey
+ *             Kuznetzov's modification before the bytes: interface u32, protocol u16, type u8, 0
  *
  * all in the byte order of the machine that wrote it, which the magic number tells.
  */
@@ -11,13 +12,14 @@
 
 #include "source/file.h"
 
-enum { FILE_HEADER = 24, PACKET_HEADER = 16 };
+enum { FILE_HEADER = 24, PACKET_HEADER = 16, PACKET_HEADER_MODIFIED = 24 };
 
 static enum record next(struct file *file, struct source_packet *out)
 {
     struct input *in = file->in;
     struct file_interface *interface = file->interfaces;
-    enum input_status status = input_need(in, PACKET_HEADER);
+    const uint32_t header = file->packet_header;
+    enum input_status status = input_need(in, header);
     uint64_t at = input_offset(in);
     uint32_t seconds, fraction, caplen, len;
     size_t there;
@@ -28,9 +30,8 @@ static enum record next(struct file *file, struct source_packet *out)
         return RECORD_AGAIN;
     there = in->end - in->pos;
     if (status == INPUT_END)
-        return there == 0 && !in->failed
-                   ? RECORD_END
-                   : file_cut(file, at, "packet header", there, PACKET_HEADER);
+        return there == 0 && !in->failed ? RECORD_END
+                                         : file_cut(file, at, "packet header", there, header);
     p = in->data + in->pos;
     seconds = file_u32(file, p);
     fraction = file_u32(file, p + 4);
@@ -48,11 +49,11 @@ static enum record next(struct file *file, struct source_packet *out)
                    at, file->frame + 1, caplen);
         return RECORD_ERROR;
     }
-    status = input_need(in, PACKET_HEADER + caplen);
+    status = input_need(in, header + caplen);
     if (status == INPUT_AGAIN)
         return RECORD_AGAIN;
-    there = in->end - in->pos - PACKET_HEADER;
-    p = in->data + in->pos + PACKET_HEADER;
+    there = in->end - in->pos - header;
+    p = in->data + in->pos + header;
     time_ns =
         (int64_t)seconds * 1000000000 + (int64_t)fraction * (interface->exponent == 6 ? 1000 : 1);
     if (status == INPUT_END) {
@@ -61,8 +62,8 @@ static enum record next(struct file *file, struct source_packet *out)
         file_cut(file, at, "packet", there, caplen);
         return RECORD_PACKET;
     }
-    in->pos += PACKET_HEADER + caplen;
-    file_ahead(in, PACKET_HEADER + caplen);
+    in->pos += header + caplen;
+    file_ahead(in, header + caplen);
     file_packet(file, out, 0, time_ns, p, caplen, len);
     return RECORD_PACKET;
 }
@@ -71,6 +72,7 @@ static enum record next(struct file *file, struct source_packet *out)
 static bool magic(struct file *file, const uint8_t *p, unsigned *exponent, const char **foreign)
 {
     *foreign = NULL;
+    file->packet_header = PACKET_HEADER;
     for (int swapped = 0; swapped <= 1; swapped++) {
         file->swapped = swapped;
         switch (file_u32(file, p)) {
@@ -81,7 +83,8 @@ static bool magic(struct file *file, const uint8_t *p, unsigned *exponent, const
             *exponent = 9;
             return true;
         case 0xa1b2cd34:
-            *foreign = "Kuznetzov's modified pcap";
+            *exponent = 6;
+            file->packet_header = PACKET_HEADER_MODIFIED;
             return true;
         case 0xa1b234cd:
             *foreign = "Navtel's pcap";

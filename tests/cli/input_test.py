@@ -28,11 +28,11 @@ class Input(command.CommandTest):
 
     def test_not_a_capture(self):
         self.bad(self.file(b''), 'empty file')
-        self.bad(self.file(b'\x7fELF' + bytes(100)), 'byte 0', 'not a pcap or pcapng', '7f 45 4c 46')
-        self.bad(self.file(b'x'), 'not a pcap or pcapng', '78')
-        self.bad(self.file(pcap_header(0xa1b2cd34)), 'Kuznetzov')
+        self.bad(self.file(b'\x7fELF' + bytes(100)), 'byte 0', 'not a pcap, pcapng, snoop or ERF', '7f 45 4c 46')
+        self.bad(self.file(b'x'), 'not a pcap, pcapng', '78')
+        self.bad(self.file(pcap_header(0xa1b234cd)), 'Navtel')
         self.bad(self.file(pcap_header(major=3)), 'byte 4', 'version 3.4')
-        self.bad(self.file(gzip.compress(b'text')), 'not a pcap or pcapng')
+        self.bad(self.file(gzip.compress(b'text')), 'not a pcap, pcapng')
 
     def test_unknown_link_type(self):
         self.bad(self.file(pcap_header(linktype=147) + pcap_packet(bytes(60)) * 3),

@@ -30,7 +30,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     /* null, Ethernet, raw IP, cooked v1, IPv4, IPv6, InfiniBand, ERF, cooked v2, one unknown, PPI
      */
-    static const uint32_t links[] = {0, 1, 101, 113, 228, 229, 247, 197, 276, 147, 192};
+    static const uint32_t links[] = {0, 1, 101, 113, 228, 229, 247, 197, 276, 147, 192, 108};
     const struct rpcrdma_net_config config = {.check_icrc = true};
     struct rpcrdma_packet packet = {.frame = 1};
     const struct rpcrdma_net_sink sink = {.op = on_op, .finding = on_finding, .context = &packet};

@@ -21,7 +21,7 @@ import roce
 import rpcrdma1
 import v2
 
-LINKS = [0, 1, 101, 113, 228, 229, 247, 197, 276, 147, 192]  # as in packet.c
+LINKS = [0, 1, 101, 113, 228, 229, 247, 197, 276, 147, 192, 108]  # as in packet.c
 VECTORS = os.path.join(HERE, '..', 'unit', 'upper', 'nfs4_vectors.def')
 
 

@@ -480,15 +480,15 @@ static void test_not_a_capture(void **state)
     assert_error("empty file");
     write_file("\177ELF....", 8);
     read_all();
-    assert_error("not a pcap or pcapng capture file, it begins with 7f 45 4c 46");
+    assert_error("not a pcap, pcapng, snoop or ERF capture file, it begins with 7f 45 4c 46");
     write_file("a", 1);
     read_all();
     assert_error("begins with 61");
     for (int big = 0; big <= 1; big++) {
-        small_pcap(0xa1b2cd34, big);
+        small_pcap(0xa1b234cd, big);
         write_file(b.bytes, b.n);
         read_all();
-        assert_error("Kuznetzov's modified pcap");
+        assert_error("Navtel's pcap");
     }
     small_pcap(0xa1b2c3d4, false);
     b.bytes[4] = 7;
@@ -666,6 +666,34 @@ static void test_zstd(void **state)
                "(zstd -qc %1$s; zstd -qc --no-check %1$s) > %1$s.z && mv %1$s.z %1$s", "libzstd");
 }
 
+static void test_xz(void **state)
+{
+    (void)state;
+    if (system("command -v xz >/dev/null") != 0)
+        skip();
+    compressed("xz -qc %s > %s.z && mv %s.z %s",
+               "(xz -c %1$s; head -c 8 /dev/zero; xz -c --check=none %1$s) > %1$s.z && mv %1$s.z %1$s",
+               "liblzma");
+}
+
+static void test_bzip2(void **state)
+{
+    (void)state;
+    if (system("command -v bzip2 >/dev/null") != 0)
+        skip();
+    compressed("bzip2 -c %s > %s.z && mv %s.z %s",
+               "(bzip2 -c %1$s; bzip2 -1c %1$s) > %1$s.z && mv %1$s.z %1$s", "libbz2");
+}
+
+static void test_lz4(void **state)
+{
+    (void)state;
+    if (system("command -v lz4 >/dev/null") != 0)
+        skip();
+    compressed("lz4 -qc %s > %s.z && mv %s.z %s",
+               "(lz4 -qc %1$s; lz4 -qc --content-size %1$s) > %1$s.z && mv %1$s.z %1$s", "liblz4");
+}
+
 /* A file much larger than the windows, the packets of every size and alignment; read ahead by a
  * thread, and not. */
 static void windows(bool alone)
@@ -786,6 +814,9 @@ int main(void)
         cmocka_unit_test(test_pipe),
         cmocka_unit_test(test_gzip),
         cmocka_unit_test(test_zstd),
+        cmocka_unit_test(test_xz),
+        cmocka_unit_test(test_bzip2),
+        cmocka_unit_test(test_lz4),
         cmocka_unit_test(test_windows),
         cmocka_unit_test(test_ahead),
     };

@@ -1,0 +1,157 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""formats_test.py RPCRDMA CAPTURES: a recording in other formats, written by other programs, says the same."""
+import json
+import os
+import shutil
+import struct
+import subprocess
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'tools'))
+# pylint: disable=wrong-import-position
+import command
+import pcap
+import rewrap
+import tshark
+from command import pcap_header
+
+# Wireshark's editcap writes them, but for ERF, which it writes only where it was ERF before
+FORMATS = ('snoop', 'erf', 'modlibpcap', 'nsecpcap', 'pcap', 'pcapng')
+COMPRESS = {'gzip': 'gzip', 'zstd': 'zstd', 'xz': 'xz', 'bzip2': 'bzip2', 'lz4': 'lz4'}
+
+
+def untimed(rows):
+    """ERF's fractions of a second are no nanoseconds: 1 may be lost by rounding."""
+    return [{key: value for key, value in row.items() if not key.endswith('_ns')} for row in rows]
+
+
+def erf(packets):
+    """Records one after another, each with its time."""
+    out = b''
+    for packet in packets:
+        seconds, ns = divmod(packet.time_ns, 10**9)
+        record = rewrap.CARRIERS['erf-ethernet'][1](packet.data)
+        out += struct.pack('<II', -(-ns * 2**32 // 10**9) & 0xFFFFFFFF, seconds) + record[8:]
+    return out
+
+
+class Formats(command.CommandTest):
+    def rows(self, name, path, **expect):
+        return [json.loads(line) for line in self.run_command(name, '--json', path, **expect).splitlines()]
+
+    def written(self, kind, name='roce-nfs3-mini'):
+        path = os.path.join(self.folder, kind)
+        if kind == 'erf':
+            return self.file(erf(pcap.read(command.capture(name))[0]), 'erf')
+        subprocess.run(['editcap', '-F', kind, command.capture(name), path], check=True, stderr=subprocess.DEVNULL)
+        return path
+
+    @staticmethod
+    def read(path):
+        with open(path, 'rb') as file:
+            return file.read()
+
+    def setUp(self):
+        super().setUp()
+        if not shutil.which('editcap'):
+            self.skipTest('editcap is not installed')
+
+    def test_formats(self):
+        for name in ('roce-nfs3-mini', 'iwarp-nfs41-mini'):
+            want = {one: self.rows(one, command.capture(name)) for one in ('decode', 'connections')}
+            for kind in FORMATS:
+                with self.subTest(recording=name, format=kind):
+                    path = self.written(kind, name)
+                    for one, rows in want.items():
+                        self.assertEqual(untimed(self.rows(one, path)), untimed(rows))
+                    for got, row in zip(self.rows('decode', path), want['decode']):
+                        self.assertLessEqual(abs(got['time_ns'] - row['time_ns']), 1)
+
+    def test_erf_is_erf(self):
+        """To Wireshark, too."""
+        rows = [tshark.read(path, '-Y', 'infiniband', '-T', 'fields', '-e', 'frame.number', '-e', 'infiniband.bth.psn')
+                for path in (self.written('erf'), command.capture())]
+        self.assertEqual(rows[0], rows[1])
+        self.assertGreater(len(rows[0]), 100)
+
+    def test_cut(self):
+        """Cut anywhere: what is whole is read, and that the rest is missing is said."""
+        want = self.rows('decode', command.capture())
+        for kind in ('snoop', 'erf', 'modlibpcap'):
+            data = self.read(self.written(kind))
+            for end in (len(data) - 6, len(data) // 2, len(data) // 3, 900):
+                path = self.file(data[:end], 'cut')
+                got = untimed(self.rows('decode', path, status=2))
+                self.assertRegex(self.stderr, 'cut short by the end of the file|no RPC-over-RDMA')
+                self.assertEqual(got[:-1], untimed(want)[:max(len(got) - 1, 0)])
+
+    def test_compressed(self):
+        want = self.run_command('decode', '--json', command.capture())
+        for kind, program in COMPRESS.items():
+            if not shutil.which(program):
+                continue
+            with self.subTest(kind):
+                with open(command.capture(), 'rb') as plain:
+                    packed = subprocess.run([program, '-c'], stdin=plain, capture_output=True, check=True).stdout
+                self.assertEqual(self.run_command('decode', '--json', self.file(packed)), want)
+                self.assertEqual(self.run_command('decode', '--json', '-', stdin=packed), want)
+                self.run_command('decode', '--json', self.file(packed[:len(packed) // 2]), status=2)
+                self.assertIn('the compressed data end too soon', self.stderr)
+                damaged = bytearray(packed)
+                for at in range(len(packed) // 2, len(packed) // 2 + 64):
+                    damaged[at] ^= 0xFF
+                self.run_command('decode', '--json', self.file(bytes(damaged)), status=2)
+                self.assertRegex(self.stderr, rf': {kind}: |damaged|end too soon|not a pcap')
+
+    def test_memory_of_xz(self):
+        """A dictionary of 64 MiB is not for 16 MiB."""
+        if not shutil.which('xz'):
+            self.skipTest('xz is not installed')
+        with open(command.capture(), 'rb') as plain:
+            packed = subprocess.run(['xz', '-9c'], stdin=plain, capture_output=True, check=True).stdout
+        path = self.file(packed)
+        self.run_command('decode', '--max-memory', '64', path, status=2)
+        self.assertIn('it takes too much memory; more --max-memory allows it', self.stderr)
+        self.assertEqual(self.run_command('decode', '--json', '--max-memory', '1024', path),
+                         self.run_command('decode', '--json', command.capture()))
+
+    def test_losses(self):
+        """ERF and snoop count what the capture lost."""
+        data = bytearray(self.read(self.written('erf')))
+        data[12:14] = b'\0\7'
+        self.run_command('decode', self.file(bytes(data)), errors=1)
+        self.assertIn('7 packets were lost before they were captured', self.stderr)
+        data = self.read(self.written('snoop'))
+        at = 16
+        for _ in range(4):
+            at += struct.unpack_from('>I', data, at + 8)[0]
+        for lost in (1, 3):
+            more = b''.join((data[:at + 12], struct.pack('>I', lost), data[at + 16:]))
+            while at < len(data):  # the count goes on
+                more = b''.join((more[:at + 12], struct.pack('>I', lost), more[at + 16:]))
+                at += struct.unpack_from('>I', data, at + 8)[0]
+            self.run_command('decode', self.file(more), errors=1)
+            self.assertIn('1 packet was lost before it was captured' if lost == 1 else
+                          '3 packets were lost before they were captured', self.stderr)
+            at = 16
+
+    def test_padding_of_erf(self):
+        data = self.read(self.written('erf'))
+        first = struct.unpack_from('>H', data, 10)[0]
+        padding = data[:8] + struct.pack('>BBHHH', 48, 4, 24, 0, 0) + bytes(8)
+        path = self.file(data[:first] + padding + data[first:])
+        self.assertEqual(untimed(self.rows('decode', path)), untimed(self.rows('decode', command.capture())))
+
+    def test_no_erf(self):
+        """What only begins like ERF is not taken for it."""
+        record = struct.pack('<Q', 1 << 60) + struct.pack('>BBHHH', 2, 4, 80, 0, 60) + bytes(64)
+        for bytes_ in (record + b'x', record + bytes(80), record[:30], record + record[:10] + b'\0\1' + record[12:]):
+            self.run_command('decode', self.file(bytes_), status=2)
+            self.assertIn('not a pcap, pcapng, snoop or ERF capture file', self.stderr)
+        self.run_command('decode', self.file(record * 4), errors=1)
+        self.assertIn('4 packets, 0 of them RDMA', self.stderr)
+        self.run_command('decode', self.file(pcap_header(0xa1b2cd34)), errors=1)
+
+
+if __name__ == '__main__':
+    command.main()
