@@ -276,6 +276,13 @@ static void wait_and_tick(struct pipeline *pipeline)
     }
 }
 
+/* Somebody may wait for a packet that will not come. */
+static void pass_time(void *context, int64_t now_ns, struct rpcrdma_flow *flow)
+{
+    (void)context;
+    rpcrdma_flow_time(flow, now_ns);
+}
+
 static void read_packets(struct pipeline *pipeline)
 {
     struct source *source = pipeline->private->source;
@@ -285,6 +292,10 @@ static void read_packets(struct pipeline *pipeline)
     enum source_status status;
     size_t n;
 
+    if (devices && pipeline->delivery && !pipeline->tick) {
+        pipeline->tick = pass_time;
+        pipeline->interval_ns = SECOND;
+    }
     while (left > 0 && !enough(pipeline) && !(pipeline->out && pipeline->out->error)) {
         if (pipeline->tick && devices)
             wait_and_tick(pipeline);

@@ -16,6 +16,7 @@
  */
 
 enum { NFS_RDMA_PORT = 20049, BOTH = 2 };
+#define LOOK_NS UINT64_C(1000000000)
 #define DEFAULT_MEMORY ((size_t)64 << 20)
 
 static bool start_stages(struct rpcrdma_flow *flow, const struct rpcrdma_flow_config *config)
@@ -527,6 +528,13 @@ RPCRDMA_RARE static void say_limit(struct rpcrdma_flow *flow)
                                           .arg = {flow->context.memory.limit}});
 }
 
+void rpcrdma_flow_time(struct rpcrdma_flow *flow, int64_t now_ns)
+{
+    flow->looked_ns = now_ns;
+    if (flow->rpcs && !flow->context.memory.failed)
+        flow_rpc_time(flow->rpcs, now_ns);
+}
+
 RPCRDMA_HOT bool rpcrdma_flow_op(struct rpcrdma_flow *flow, const struct rpcrdma_op *op)
 {
     struct flow_context *context = &flow->context;
@@ -537,6 +545,9 @@ RPCRDMA_HOT bool rpcrdma_flow_op(struct rpcrdma_flow *flow, const struct rpcrdma
     context->time_ns = op->time_ns;
     if (flow_admission_any(flow->conns))
         check_silent(flow);
+    /* likewise where the clock was set back */
+    if (context->delivery && (uint64_t)(op->time_ns - flow->looked_ns) > LOOK_NS)
+        rpcrdma_flow_time(flow, op->time_ns);
     switch (op->kind) {
     case RPCRDMA_OP_CONNECT:
     case RPCRDMA_OP_ACCEPT:

@@ -199,6 +199,10 @@ RPCRDMA_API bool rpcrdma_flow_op(struct rpcrdma_flow *flow, const struct rpcrdma
 RPCRDMA_API bool rpcrdma_flow_segment(struct rpcrdma_flow *flow,
                                       const struct rpcrdma_tcp_segment *segment);
 
+/* No operation came until now_ns, by the capture's clock: what waits for one that would be late
+ * waits no more. Of use in a live capture. */
+RPCRDMA_API void rpcrdma_flow_time(struct rpcrdma_flow *flow, int64_t now_ns);
+
 /* The connection that an operation just given belongs to, where it was taken as RPC-over-RDMA; else
  * NULL. Valid until the next operation. */
 RPCRDMA_API const struct rpcrdma_connection *rpcrdma_flow_connection(struct rpcrdma_flow *flow,

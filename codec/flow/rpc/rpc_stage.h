@@ -39,6 +39,8 @@ void flow_rpc_nak(struct flow_rpcs *rpcs, struct flow_conn *conn, int sender,
                   const struct rpcrdma_op *op);
 /* Messages of this connection were delivered: transactions may have waited for that. */
 void flow_rpc_delivered(struct flow_rpcs *rpcs, struct flow_conn *conn);
+/* It is so late now: who waited for that long waits no more. */
+void flow_rpc_time(struct flow_rpcs *rpcs, int64_t now_ns);
 /* Calls that no Reply was seen for yet. */
 uint32_t flow_rpc_outstanding(const struct flow_conn *conn);
 /* Nothing more will come: what is outstanding is told, and forgotten. */

@@ -167,7 +167,8 @@ struct rpc_transaction {
     struct rpc_place call_place, reply_place;
     int64_t waiting_ns; /* between its RDMA packets, for what was sent again */
     enum rpcrdma_stall waiting_for;
-    struct rpc_transaction *parked_newer, *parked_older;
+    struct rpc_transaction *parked_newer, *parked_older; /* of its connection */
+    struct rpc_transaction *all_newer, *all_older;       /* of all that are parked */
     uint64_t last_frame; /* of the last RDMA packet, for the frame that completes the Call */
     int64_t last_ns;
     struct flow_findings *findings; /* NULL: none */
@@ -231,6 +232,7 @@ struct flow_rpcs {
         struct rpc_transaction *newest, *oldest;
     } held[2]; /* [1]: until RDMA_DONE, however long that takes */
     uint32_t n_held, n_parked;
+    struct rpc_transaction *all_newest, *all_oldest; /* parked */
     struct rpc_retransmit *again;
     struct rpc_slot *slots;                /* NULL: none yet */
     bool keep_data, keep_base, keep_reply; /* of all chunks; of those that carry a whole Call; of

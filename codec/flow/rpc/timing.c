@@ -211,6 +211,8 @@ static void unlink_parked(struct flow_rpcs *rpcs, struct rpc_transaction *t)
 
     *(t->parked_newer ? &t->parked_newer->parked_older : &c->parked_newest) = t->parked_older;
     *(t->parked_older ? &t->parked_older->parked_newer : &c->parked_oldest) = t->parked_newer;
+    *(t->all_newer ? &t->all_newer->all_older : &rpcs->all_newest) = t->all_older;
+    *(t->all_older ? &t->all_older->all_newer : &rpcs->all_oldest) = t->all_newer;
     rpcs->n_parked--;
     c->n_parked--;
 }
@@ -252,6 +254,10 @@ bool rpc_park(struct flow_rpcs *rpcs, struct rpc_transaction *t)
     t->parked_older = c->parked_newest;
     *(c->parked_newest ? &c->parked_newest->parked_newer : &c->parked_oldest) = t;
     c->parked_newest = t;
+    t->all_newer = NULL;
+    t->all_older = rpcs->all_newest;
+    *(rpcs->all_newest ? &rpcs->all_newest->all_newer : &rpcs->all_oldest) = t;
+    rpcs->all_newest = t;
     rpcs->n_parked++;
     c->n_parked++;
     return true;
@@ -282,6 +288,16 @@ void flow_rpc_delivered(struct flow_rpcs *rpcs, struct flow_conn *conn)
         arrived(c, caller);
     if (c->parked_oldest)
         give_settled(rpcs, c);
+}
+
+void flow_rpc_time(struct flow_rpcs *rpcs, int64_t now_ns)
+{
+    struct rpc_transaction *t;
+
+    while ((t = rpcs->all_oldest) && now_ns - t->pub.reply_time_ns > PARKED_NS) {
+        unlink_parked(rpcs, t);
+        rpc_emit(rpcs, t);
+    }
 }
 
 void rpc_timing_end(const struct flow_conn *conn)

@@ -248,6 +248,39 @@ static void only_the_answer_to_a_disconnect(void **state)
     assert_int_equal(connection(1)->life.ended_by, 0);
 }
 
+/* Whose Reply was not acknowledged waits for 30 s: packets of another connection, or time that passes
+ * without any, end it. */
+static void time_passes_on_another_connection(void **state)
+{
+    (void)state;
+    for (int packets = 0; packets < 2; packets++) {
+        rpc_rig_free(&rig);
+        begin();
+        call(1, READ, 20);
+        reply(1);
+        assert_int_equal(rig.transactions, 0);
+        if (packets) {
+            rig.a = (struct rig_end){3, 50, 77};
+            rig.b = (struct rig_end){4, 60, 4000};
+            rig_connect(&rig.rig, &rig.a, &rig.b, 20049);
+            for (uint32_t i = 0; i < 10; i++) {
+                rig.rig.time_ns += 3 * SECOND;
+                assert_int_equal(rig.transactions, 0);
+                call(100 + i, READ, 20);
+            }
+            rig.rig.time_ns += 3 * SECOND;
+            call(200, READ, 20);
+        } else {
+            rpcrdma_flow_time(rig.rig.flow, rig.rig.time_ns + 29 * SECOND);
+            assert_int_equal(rig.transactions, 0);
+            rpcrdma_flow_time(rig.rig.flow, rig.rig.time_ns + 31 * SECOND);
+        }
+        assert_int_equal(rig.transactions, 1);
+        assert_int_equal(rig.transaction[0].t.xid, 1);
+        assert_int_equal(rig.transaction[0].t.reply.state, RPCRDMA_DELIVERY_UNKNOWN);
+    }
+}
+
 static void reasons(void **state)
 {
     (void)state;
@@ -271,6 +304,7 @@ int main(void)
         TEST(a_cable_pulled),
         TEST(a_cable_pulled_while_idle),
         TEST(only_the_answer_to_a_disconnect),
+        TEST(time_passes_on_another_connection),
         cmocka_unit_test(reasons),
     };
 
