@@ -78,6 +78,6 @@ _rpcrdma()
     elif [[ $values ]]; then
         mapfile -t COMPREPLY < <(compgen -W "$values" -- "$cur")
     else
-        _filedir '@(pcap|pcapng|cap|gz|zst)'
+        _filedir '@(pcap|pcapng|cap|gz|zst|xz|bz2|lz4)'
     fi
 } && complete -F _rpcrdma rpcrdma

@@ -84,7 +84,7 @@ function __rpcrdma
     else if test $words[2] = fields
         rpcrdma fields 2>/dev/null | string replace -r ' .*' ''
     else
-        __fish_complete_suffix $current .pcap .pcapng .cap .gz .zst
+        __fish_complete_suffix $current .pcap .pcapng .cap .gz .zst .xz .bz2 .lz4
     end
 end
 

@@ -110,7 +110,7 @@ _rpcrdma()
         choices=(${(f)"$(rpcrdma fields 2>/dev/null | cut -d ' ' -f 1)"})
         _describe field choices
     else
-        _files -g '*.(pcap|pcapng|cap|gz|zst)(-.)'
+        _files -g '*.(pcap|pcapng|cap|gz|zst|xz|bz2|lz4)(-.)'
     fi
 }
 
