@@ -193,6 +193,7 @@ void report_json(struct report *r, struct out *out)
     json_key(&json, "length_ns"), json_i64(&json, span);
     number(&json, "packets", clock->frame);
     others_json(&json, &r->pipeline->others);
+    number(&json, "pause_frames", r->pipeline->others.stats.pauses);
     number(&json, "messages", r->pipeline->messages);
     number(&json, "rpcs", r->rpcs);
     number(&json, "answered", r->answered);

@@ -115,6 +115,15 @@ static void captured(const struct report *r, struct out *out)
          r->rules[RPCRDMA_RULE_TRUNCATED]);
 }
 
+static void paused(const struct report *r, struct out *out)
+{
+    uint64_t n = r->pipeline->others.stats.pauses;
+
+    if (n > 0)
+        line(out, "  paused    %" PRIu64 " PAUSE frame%s, by priority (PFC) or not", n,
+             n == 1 ? "" : "s");
+}
+
 static void connections(const struct report *r, struct out *out)
 {
     GList *all = report_connections(r);
@@ -291,6 +300,7 @@ void report_text(struct report *r, struct out *out)
     if (r->pipeline->messages == 0)
         return;
     captured(r, out);
+    paused(r, out);
     connections(r, out);
     operations(r, out);
     slowest(r, out);

@@ -55,6 +55,7 @@ struct rpcrdma_net_stats {
     uint64_t unknown_link; /* of a link type that cannot be read */
     uint64_t other;        /* anything else */
     uint64_t bad_icrc;     /* of `rdma`: CRC checked and wrong */
+    uint64_t pauses;       /* of `other`: Ethernet's PAUSE, by priority (PFC) or not */
     uint64_t too_deep;     /* of `other`: too many headers within each other */
     uint64_t rare;         /* of `other`: too rare for rpcrdma_net_others */
 };

@@ -80,6 +80,7 @@ enum {
     RPCRDMA_ETHERTYPE_QINQ_OLD = 0x9100,
     RPCRDMA_ETHERTYPE_ROCE = 0x8915,
     RPCRDMA_ETHERTYPE_MPLS = 0x8847,
+    RPCRDMA_ETHERTYPE_CONTROL = 0x8808, /* MAC control: IEEE 802.3 clause 31 */
     RPCRDMA_ETHERTYPE_PPPOE = 0x8864,         /* its session stage */
     RPCRDMA_ETHERTYPE_PBB = 0x88e7,           /* 802.1ah */
     RPCRDMA_ETHERTYPE_MPLS_UPSTREAM = 0x8848, /* label assigned by the sender: RFC 5332 */

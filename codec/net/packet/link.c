@@ -25,6 +25,15 @@ bool rpcrdma_net_link_known(uint32_t linktype)
     }
 }
 
+/* PAUSE, of the link or by priority (PFC): IEEE 802.3 annexes 31B and 31D. */
+static void pause(struct rpcrdma_layer *l)
+{
+    const uint8_t *opcode = rpcrdma_cursor_take(&l->c, 2, "MAC control");
+
+    if (opcode && (rpcrdma_get_be16(opcode) == 0x0001 || rpcrdma_get_be16(opcode) == 0x0101))
+        l->net->stats.pauses++;
+}
+
 enum rpcrdma_verdict rpcrdma_layer_ethertype(struct rpcrdma_layer *l, uint16_t type)
 {
     enum rpcrdma_verdict verdict = RPCRDMA_IS_OTHER;
@@ -48,6 +57,9 @@ enum rpcrdma_verdict rpcrdma_layer_ethertype(struct rpcrdma_layer *l, uint16_t t
             return rpcrdma_layer_pbb(l);
         case RPCRDMA_ETHERTYPE_FABRICPATH:
             return rpcrdma_layer_fabricpath(l);
+        case RPCRDMA_ETHERTYPE_CONTROL:
+            pause(l);
+            return RPCRDMA_IS_OTHER;
         default:
             break;
         }

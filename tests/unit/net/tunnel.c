@@ -225,6 +225,32 @@ static void cut_by_the_mirror(void **state)
     seen_free(s);
 }
 
+/* PAUSE by priority, of the link, and a MAC control frame that is neither: IEEE 802.3 clause 31. */
+static void paused(void **state)
+{
+    struct seen *s = seen_new(NULL);
+
+    (void)state;
+    for (uint32_t opcode = 0; opcode < 0x200; opcode += 0x100) {
+        b.n = 0;
+        put_ethernet(&b, 0x8808);
+        put(&b, opcode | 1, 2);
+        put_fill(&b, 0, 44);
+        give(s, 1, &b);
+    }
+    b.n = 0;
+    put_ethernet(&b, 0x8808);
+    put(&b, 2, 2);
+    put_fill(&b, 0, 44);
+    give(s, 1, &b);
+    b.n = 0;
+    put_ethernet(&b, 0x8808); /* cut before its opcode */
+    give(s, 1, &b);
+    assert_int_equal(rpcrdma_net_stats(s->net)->pauses, 2);
+    assert_int_equal(rpcrdma_net_stats(s->net)->rdma, 0);
+    seen_free(s);
+}
+
 /* Tunnels in tunnels: an end to it, and no deep stack. */
 static void nested(void **state)
 {
@@ -266,6 +292,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(infiniband), cmocka_unit_test(erf_records),
         cmocka_unit_test(tunnels),    cmocka_unit_test(cut_by_the_mirror),
+        cmocka_unit_test(paused),
         cmocka_unit_test(nested),
     };
 
