@@ -379,7 +379,7 @@ static void one_after_the_other(void **state)
 
 static void not_ours(void **state)
 {
-    static const uint32_t unknown[] = {0, 9, 105, 127, 193, 220, 12345, UINT32_MAX};
+    static const uint32_t unknown[] = {2, 9, 105, 127, 193, 220, 12345, UINT32_MAX};
     struct seen *s = seen_new(NULL);
     struct bytes b = {.n = 0};
 
