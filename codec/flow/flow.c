@@ -154,6 +154,8 @@ static bool evict(struct rpcrdma_flow *flow)
                                               .arg = {flow->context.memory.limit}});
     finish(flow, victim, false);
     flow_message_trim(flow->messages);
+    if (flow->rpcs)
+        flow_rpc_trim(flow->rpcs);
     return true;
 }
 

@@ -30,14 +30,17 @@ bool flow_delivery_find(const struct flow_delivery *d, bool psn, uint32_t first,
                         struct rpcrdma_delivery *out)
 {
     const struct transmission *begin, *end;
+    uint64_t at;
 
     *out = (struct rpcrdma_delivery){0};
     if (!d->started)
         return false;
-    begin = transmission_at(d, near(d, first, psn));
-    end = transmission_at(d, near(d, last, psn));
+    begin = end = transmission_at(d, near(d, last, psn));
     if (!end)
         return false;
+    at = near(d, first, psn);
+    if (at < end->first || at > end->last)
+        begin = transmission_at(d, at);
     if (!begin)
         begin = end;
     out->transmissions = end->times > begin->times ? end->times : begin->times;

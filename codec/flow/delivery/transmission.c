@@ -98,6 +98,7 @@ void transmission_hole(struct flow_delivery *d, uint64_t first, uint64_t count, 
 {
     struct hole *hole = &d->holes[d->next_hole++ % HOLES];
 
+    d->any_hole = true;
     *hole = (struct hole){first, count, time_ns};
 }
 
@@ -162,7 +163,8 @@ bool transmission_answered(struct flow_delivery *d, uint64_t last, uint64_t fram
     if (last < d->through)
         return false;
     d->through = last + 1;
-    uncaptured(d, last);
+    if (d->any_hole)
+        uncaptured(d, last);
     for (; end < d->count && record(d, end)->first <= last; end++) {
         struct transmission *t = record(d, end);
 

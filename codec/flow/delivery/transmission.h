@@ -86,6 +86,7 @@ struct flow_delivery {
 
     struct hole holes[HOLES];
     uint32_t next_hole;
+    bool any_hole; /* there was one */
 
     bool id_useless; /* equal in packets that differ */
     bool id_known;

@@ -98,6 +98,20 @@ static void tell_stream(struct flow_rpcs *rpcs, struct rpc_transaction *t,
                          });
 }
 
+/* The RPC header of these bytes: nearly always those of the message in hand, whose header was
+ * decoded before. */
+static const struct rpcrdma_rpc *header(const struct flow_rpcs *rpcs, const uint8_t *data,
+                                        size_t caplen, size_t len, struct rpcrdma_rpc *own)
+{
+    const struct rpcrdma_flow_message *m = rpcs->in_hand;
+
+    if (m && m->rpc && m->message->payload.data == data && m->message->payload.caplen == caplen &&
+        m->message->payload.len == len)
+        return m->rpc;
+    rpcrdma_rpc_decode(data, caplen, len, own);
+    return own;
+}
+
 void rpc_call_names(struct flow_rpcs *rpcs, struct rpc_transaction *t, const uint8_t *data,
                     size_t caplen, size_t len)
 {
@@ -105,21 +119,21 @@ void rpc_call_names(struct flow_rpcs *rpcs, struct rpc_transaction *t, const uin
     struct rpcrdma_reduction reduced;
     struct rpcrdma_compound it;
     struct rpcrdma_operation op;
-    struct rpcrdma_rpc rpc;
+    struct rpcrdma_rpc own;
+    const struct rpcrdma_rpc *rpc;
 
     if (!data || pub->compound || !reserve(rpcs, t->chunk_map ? t->chunk_map->n_reads : 0))
         return;
-    rpcrdma_rpc_decode(data, caplen, len, &rpc);
-    rpc_note_header(t, &rpc);
+    rpc = header(rpcs, data, caplen, len, &own);
+    rpc_note_header(t, rpc);
     reduced = reduction(rpcs, t->chunk_map);
     reduced.pad_inline = pads_inline(t->chunk_map, len);
     if (!t->stream_told) {
         t->stream_told = true;
-        tell_stream(rpcs, t, RPCRDMA_DIRECTION_CALL, &rpc, &reduced, data, caplen, len);
+        tell_stream(rpcs, t, RPCRDMA_DIRECTION_CALL, rpc, &reduced, data, caplen, len);
     }
-    if (!rpcrdma_compound_begin(&it, &rpc, &rpc, is_reverse(t), data, caplen, len, &reduced,
-                                NULL)) {
-        rpcrdma_ddp_call(&rpc, data, caplen, len, &reduced, &t->ddp);
+    if (!rpcrdma_compound_begin(&it, rpc, rpc, is_reverse(t), data, caplen, len, &reduced, NULL)) {
+        rpcrdma_ddp_call(rpc, data, caplen, len, &reduced, &t->ddp);
         return;
     }
     pub->compound = true;
@@ -383,7 +397,7 @@ void rpc_reply_deliver(struct flow_rpcs *rpcs, struct rpc_transaction *t,
     if (message->kind == RPCRDMA_KIND_MSGP)
         data = unalign(&m, data, &caplen, message->align, message->header_length);
     if (data)
-        rpcrdma_rpc_decode(data, caplen, (size_t)rpcs->base.length, &rpc);
+        rpc = *header(rpcs, data, caplen, (size_t)rpcs->base.length, &rpc);
     if (reserve(rpcs, n < RPC_SEGMENTS ? n : RPC_SEGMENTS)) {
         returned_writes(&m);
         if (m.n_writes > 0 || (m.reads && m.reads->n_reads > 0)) {

@@ -23,6 +23,7 @@ void flow_rpc_message(struct flow_rpcs *rpcs, struct flow_conn *conn, const stru
         return;
     if (msg->status == RPCRDMA_MALFORMED)
         rpc_of(conn)->malformed[1 - m->sender]++;
+    rpcs->in_hand = m->message;
     switch (msg->kind) {
     case RPCRDMA_KIND_ERROR:
         rpc_error(rpcs, conn, m);
@@ -47,6 +48,7 @@ void flow_rpc_message(struct flow_rpcs *rpcs, struct flow_conn *conn, const stru
     default:
         break;
     }
+    rpcs->in_hand = NULL;
     if (m->send->has_invalidate)
         flow_region_invalidate(&rpcs->regions, flow_conn_id(conn), (uint8_t)(1 - m->sender),
                                m->send->invalidate, awaited);
@@ -262,6 +264,7 @@ void flow_rpcs_free(struct flow_rpcs *rpcs)
     if (!rpcs)
         return;
     memory = &rpcs->context->memory;
+    flow_rpc_trim(rpcs);
     flow_table_free(&rpcs->table, memory);
     flow_table_free(&rpcs->regions.table, memory);
     rpc_iovec_free(rpcs, &rpcs->base);

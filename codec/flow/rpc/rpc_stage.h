@@ -43,6 +43,8 @@ void flow_rpc_delivered(struct flow_rpcs *rpcs, struct flow_conn *conn);
 void flow_rpc_time(struct flow_rpcs *rpcs, int64_t now_ns);
 /* Calls that no Reply was seen for yet. */
 uint32_t flow_rpc_outstanding(const struct flow_conn *conn);
+/* Frees what is kept to be used again. */
+void flow_rpc_trim(struct flow_rpcs *rpcs);
 /* Nothing more will come: what is outstanding is told, and forgotten. */
 void flow_rpc_close(struct flow_rpcs *rpcs, struct flow_conn *conn);
 

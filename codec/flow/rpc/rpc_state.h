@@ -226,12 +226,14 @@ struct rpc_iovec {
 
 struct flow_rpcs {
     struct flow_context *context;
+    const struct rpcrdma_flow_message *in_hand; /* NULL: none */
     struct flow_regions regions;
     struct flow_table table; /* (connection, caller, XID) -> transaction */
     struct {
         struct rpc_transaction *newest, *oldest;
     } held[2]; /* [1]: until RDMA_DONE, however long that takes */
-    uint32_t n_held, n_parked;
+    struct rpc_transaction *spare_transactions; /* by `chain` */
+    uint32_t n_held, n_parked, n_spare_transactions;
     struct rpc_transaction *all_newest, *all_oldest; /* parked */
     struct rpc_retransmit *again;
     struct rpc_slot *slots;                /* NULL: none yet */

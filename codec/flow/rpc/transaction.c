@@ -4,6 +4,44 @@
 
 /* Transactions: begun, found by (connection, caller, XID), told and forgotten. */
 
+/* Transactions come and go with every other message: some of those that went are kept, to be used
+ * again. */
+enum { SPARE = 64 };
+
+static struct rpc_transaction *take(struct flow_rpcs *rpcs)
+{
+    struct rpc_transaction *t = rpcs->spare_transactions;
+
+    if (!t)
+        return flow_alloc(&rpcs->context->memory, sizeof(*t));
+    rpcs->spare_transactions = t->chain;
+    rpcs->n_spare_transactions--;
+    memset(t, 0, sizeof(*t));
+    return t;
+}
+
+static void give_back(struct flow_rpcs *rpcs, struct rpc_transaction *t)
+{
+    if (rpcs->n_spare_transactions == SPARE) {
+        flow_release(&rpcs->context->memory, t, sizeof(*t));
+        return;
+    }
+    t->chain = rpcs->spare_transactions;
+    rpcs->spare_transactions = t;
+    rpcs->n_spare_transactions++;
+}
+
+void flow_rpc_trim(struct flow_rpcs *rpcs)
+{
+    while (rpcs->spare_transactions) {
+        struct rpc_transaction *t = rpcs->spare_transactions;
+
+        rpcs->spare_transactions = t->chain;
+        rpcs->n_spare_transactions--;
+        flow_release(&rpcs->context->memory, t, sizeof(*t));
+    }
+}
+
 static uint64_t rpc_key(const struct flow_conn *conn, int caller, uint32_t xid)
 {
     return flow_hash2(flow_conn_id(conn) << 1 | (uint64_t)caller, xid);
@@ -165,7 +203,7 @@ void rpc_emit(struct flow_rpcs *rpcs, struct rpc_transaction *t)
     if (rpcs->context->sink.transaction && !rpcs->context->memory.failed)
         rpcs->context->sink.transaction(rpcs->context->sink.context, pub);
     flow_release(&rpcs->context->memory, t->findings, sizeof(*t->findings));
-    flow_release(&rpcs->context->memory, t, sizeof(*t));
+    give_back(rpcs, t);
 }
 
 static uint64_t seen(const struct rpc_chunk_map *chunk_map, const struct rpc_chunk *chunk)
@@ -259,7 +297,7 @@ struct rpc_transaction *rpc_begin(struct flow_rpcs *rpcs, struct flow_conn *conn
         return NULL;
     while (c->count[caller] >= RPC_CALLS)
         evict(rpcs, c, caller);
-    while (!(t = flow_alloc(&rpcs->context->memory, sizeof(*t))))
+    while (!(t = take(rpcs)))
         if (rpcs->context->memory.failed || !evict(rpcs, c, caller))
             return NULL;
     t->conn = conn;
@@ -267,7 +305,7 @@ struct rpc_transaction *rpc_begin(struct flow_rpcs *rpcs, struct flow_conn *conn
     t->pub.xid = xid;
     same = flow_table_get(&rpcs->table, key);
     if (!flow_table_put(&rpcs->table, &rpcs->context->memory, key, t)) {
-        flow_release(&rpcs->context->memory, t, sizeof(*t));
+        give_back(rpcs, t);
         return NULL;
     }
     t->chain = same;

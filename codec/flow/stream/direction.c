@@ -311,19 +311,26 @@ struct flow_direction *flow_direction_seen(struct flow_streams *streams,
     return flow_direction_lookup(streams, &path);
 }
 
+RPCRDMA_RARE static struct flow_direction *
+find_uncached(struct flow_streams *streams, const struct rpcrdma_op *op, uint64_t quick)
+{
+    struct stream *s = find_or_create(streams, op, receiver(op));
+
+    if (s)
+        *cached(streams, quick) = (struct stream_cached){s, quick};
+    return direction_of(s);
+}
+
 RPCRDMA_HOT struct flow_direction *flow_direction_find(struct flow_streams *streams,
                                                        const struct rpcrdma_op *op)
 {
     uint32_t qpn = receiver(op);
     uint64_t quick = quick_hash(&op->src, qpn);
-    struct stream_cached *at = cached(streams, quick);
+    const struct stream_cached *at = cached(streams, quick);
     struct stream *s = at->stream;
 
     /* a direction of another hash is not looked at: it may be far away in memory */
     if (s && at->quick == quick && path_equal(&s->pub.path, &op->src, qpn))
         return &s->pub;
-    s = find_or_create(streams, op, qpn);
-    if (s)
-        *at = (struct stream_cached){s, quick};
-    return direction_of(s);
+    return find_uncached(streams, op, quick);
 }
