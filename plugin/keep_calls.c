@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "keep.h"
 
+#include "base/siphash.h"
+
 /*
  * Calls that were told early, or late: flow/ may not know them yet when their Replies come. A Reply
  * must not be shown before its Call, which Wireshark would take for a retransmission then; so
@@ -18,6 +20,15 @@ static int64_t key_of(const struct way *way, uint32_t xid)
     return (int64_t)(way->stream << 32 | xid);
 }
 
+/* XIDs are chosen by whoever sent them. */
+static guint hash_of(gconstpointer p)
+{
+    struct siphash_key key = siphash_key();
+    uint64_t word = (uint64_t) * (const int64_t *)p;
+
+    return (guint)siphash_words(&key, &word, 1);
+}
+
 void keep_call(struct told *told, bool seen)
 {
     int64_t key = key_of(told->way, told->xid);
@@ -30,7 +41,7 @@ void keep_call(struct told *told, bool seen)
         return;
     }
     if (!calls)
-        calls = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, NULL);
+        calls = g_hash_table_new_full(hash_of, g_int64_equal, g_free, NULL);
     g_hash_table_replace(calls, g_memdup2(&key, sizeof(key)), told);
 }
 

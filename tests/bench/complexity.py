@@ -28,7 +28,7 @@ COMMANDS = {
     'interval': ['rpcs', '--interval', '1ms'],
     'where': ['rpcs', '--where', 'xid > 7 and path contains "/"'],
     'credits': ['credits'],
-    'plot': ['credits', '--plot', '/dev/null', '--series', '/dev/null'],
+    'plot': ['credits', '--plot', '{}/x.svg', '--series', '/dev/null'],
     'connections': ['connections'],
     'extract': ['extract', '-w', '/dev/null'],
     'report': ['report'],
@@ -59,7 +59,8 @@ class Cost:
         for _ in range(3 if self.unit == 'seconds' else 1):  # the best: other programs disturb it least
             run = subprocess.run([self.measure, *command], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
                                  check=False)
-            if run.returncode not in (0, 1, 2):  # 1: check found something; 2: trace has no such RPC
+            # 1: check found something; 2: trace found no such RPC
+            if run.returncode not in ((0, 1, 2) if command[1] == 'trace' else (0, 1)):
                 sys.exit(f'{" ".join(command)}: exit status {run.returncode}')
             words = run.stdout.split()[-3:]
             cpu, memory = min(cpu, float(words[1])), max(memory, int(words[2]))
@@ -122,7 +123,7 @@ def main():
                 paths.append(os.path.join(folder, f'{kind}-{factor}.pcap'))
                 generate(options, kind, options.size * factor, paths[-1])
             for name in options.commands:
-                results = [cost.of([options.rpcrdma, *COMMANDS[name], path]) for path in paths]
+                results = [cost.of([options.rpcrdma, *(word.replace('{}', folder) for word in COMMANDS[name]), path]) for path in paths]
                 costs, memory = [c for c, _ in results], max(m for _, m in results)
                 growth = grown(costs, LEAST[cost.unit])
                 what = [f'{growth:.2f} times for twice the input'] if growth > MOST else []
