@@ -69,16 +69,24 @@ static bool of_transaction(enum rpcrdma_field_id id)
     }
 }
 
-static bool left_out(enum rpcrdma_field_id id)
+/* Of the RPC header "rpc" shows the rest; a finding's frame is where it stands. */
+static bool left_out(const struct rpcrdma_field *field)
 {
-    switch (id) {
+    switch (field->id) {
+    case RPCRDMA_FIELD_RPC_DIRECTION:
+    case RPCRDMA_FIELD_RPC_PROGRAM:
+    case RPCRDMA_FIELD_RPC_VERSION:
+    case RPCRDMA_FIELD_RPC_PROCEDURE:
+    case RPCRDMA_FIELD_RPC_NAME:
+        return false;
+    case RPCRDMA_FIELD_FINDING_FRAME:
     case RPCRDMA_FIELD_RPCS_CALL_DELIVERY_FIRST_FRAME:
     case RPCRDMA_FIELD_RPCS_CALL_DELIVERY_LAST_FRAME:
     case RPCRDMA_FIELD_RPCS_REPLY_DELIVERY_FIRST_FRAME:
     case RPCRDMA_FIELD_RPCS_REPLY_DELIVERY_LAST_FRAME:
         return true;
     default:
-        return false;
+        return field->record == RPCRDMA_RECORD_RPC;
     }
 }
 
@@ -90,7 +98,7 @@ static bool is_clock(const struct rpcrdma_field *field)
 /* Those of a sum that its parts have, too. */
 static bool field_shown(const struct rpcrdma_field *field)
 {
-    if (left_out(field->id) || (field->record != RPCRDMA_RECORD_MESSAGE && is_clock(field)))
+    if (left_out(field) || is_clock(field))
         return false;
     return shown(field->record) || of_transaction(field->id) ||
            field->id == RPCRDMA_FIELD_CREDITS_CONNECTION_NUMBER ||
@@ -280,8 +288,9 @@ static void register_fields(void)
         hf_record[i] = -1;
         ett_record[i] = -1;
         ett[i] = &ett_record[i];
-        if (!shown(record->id) || record->key[0] == '\0')
-            continue;
+        if (!shown(record->id) || record->key[0] == '\0' || record->id == RPCRDMA_RECORD_FINDINGS ||
+            record->id == RPCRDMA_RECORD_PRIVATE_DATA)
+            continue; /* of the last two there is a subtree only */
         describe_record(record, &info);
         register_one(&hf_record[i], &info);
     }
@@ -407,18 +416,21 @@ static void register_rules(void)
 {
     ei_register_info *ei = g_new0(ei_register_info, RPCRDMA_RULE_COUNT);
     expert_module_t *module = expert_register_protocol(proto_rpcrdma);
+    int n = 0;
 
     for (int i = 0; i < RPCRDMA_RULE_COUNT; i++) {
         const struct rpcrdma_rule *rule = rpcrdma_rule((enum rpcrdma_rule_id)i);
 
         ei_rule[i] = (expert_field)EI_INIT;
-        ei[i].ids = &ei_rule[i];
-        ei[i].eiinfo.name = g_strdup_printf("rpcrdma.expert.%s", rule->name);
-        ei[i].eiinfo.group = group(rule);
-        ei[i].eiinfo.severity = severity(rule->severity);
-        ei[i].eiinfo.summary = summary(rule->text);
+        if (rule->id == RPCRDMA_RULE_ICRC || rule->id == RPCRDMA_RULE_MPA_CRC)
+            continue; /* not asked for: the dissectors below check them */
+        ei[n].ids = &ei_rule[i];
+        ei[n].eiinfo.name = g_strdup_printf("rpcrdma.expert.%s", rule->name);
+        ei[n].eiinfo.group = group(rule);
+        ei[n].eiinfo.severity = severity(rule->severity);
+        ei[n++].eiinfo.summary = summary(rule->text);
     }
-    expert_register_field_array(module, ei, RPCRDMA_RULE_COUNT);
+    expert_register_field_array(module, ei, n);
     register_repeats(module);
 }
 

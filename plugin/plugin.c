@@ -28,6 +28,7 @@ static void register_protocol(void)
     settings_register();
     dissect_register();
     conversations_register();
+    menu_register();
 }
 
 static void register_handoff(void)

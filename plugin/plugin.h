@@ -8,9 +8,11 @@
  *   dissect.c   the hooks: post-dissector, heuristics, Decode As
  *   decode_as.c what the user says is RPC-over-RDMA
  *   feed.c      first visit of a frame: raw bytes -> net/ -> flow/, once
- *   keep.c, keep_*.c  what came out -> store: messages, Calls out of turn, whole RPC messages,
- * links store.c     kept per frame: later passes only read it message.c   a frame's messages ->
- * tree, columns, expert items connections.c  which connection a frame is of; conversation filter
+ *   keep.c, keep_*.c  what came out -> store: messages, Calls out of turn, whole RPC messages, links
+ *   store.c     kept per frame: later passes only read it
+ *   message.c   a frame's messages -> tree, columns, expert items
+ *   connections.c  which connection a frame is of; conversation filters
+ *   repeats.c   packets sent again, doubled or late
  *   credits.c   how a frame leaves the credits
  *   transactions.c  Calls with what answers them -> store
  *   taps.c      what statistics are given
@@ -24,6 +26,9 @@
  *   sliced.c    packets cut short, which the InfiniBand dissector refuses
  *   roce.c      a shorter way from UDP to the InfiniBand dissector
  *   builtin.c   precedence over the dissector that Wireshark brings along
+ *   old_names.c the built-in dissector's fields
+ *   conversations.c  tabs of Conversations and Endpoints
+ *   menu.c      Tools > RPC-over-RDMA > Report
  *   prefs.c     preferences
  *
  * A frame is shown by whichever hook comes first: a heuristic, asked by the dissector of what
@@ -101,6 +106,9 @@ bool builtin_claimed(const packet_info *pinfo); /* what the frame in hand carrie
 void roce_register(void);
 void roce_file(void);                  /* a file is opened */
 void roce_claimed(packet_info *pinfo); /* by the heuristic in hand */
+
+/* menu.c */
+void menu_register(void);
 
 /* dissect.c */
 void dissect_register(void);

@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Each field that is registered, and so offered for filters and columns, is in some packet."""
+import os
+import re
+import sys
+import unittest
+
+import host
+import generated
+import pcap
+import rewrap
+import variants
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '../../captures/generate'))
+# pylint: disable=wrong-import-position
+import rule_talk
+import rules
+
+NAME = re.compile(r'<field name="(rpcrdma\.[a-z0-9_.-]*)"')
+RULES = 'type-obsolete', 'read-position-order'  # messages of a kind that is in no recording
+CARRIERS = 'ipv6', 'erf'  # other addresses
+
+
+def registered():
+    """By name; without the rules, each of which has an item of its own: see findings_test.py."""
+    out, _ = host.run('-G', 'fields')
+    names = {line.split('\t')[2] for line in out.splitlines() if line.startswith('F\t')}
+    return {name for name in names if name.startswith('rpcrdma.') and not name.startswith('rpcrdma.expert.')}
+
+
+def overtaken(capture):
+    """Packets of a Write come in another order than they were sent in."""
+    out = list(capture.packets)
+    for i in range(len(out) - 1):
+        one, next_one = (capture.roce.get(out[n].frame) for n in (i, i + 1))
+        if one and next_one and one.opcode == next_one.opcode == variants.roce.WRITE_MIDDLE:
+            out[i:i + 2] = (out[i + 1]._replace(time_ns=out[i].time_ns), out[i]._replace(time_ns=out[i + 1].time_ns))
+            return out
+    raise ValueError('no Write of four packets')
+
+
+def inputs():
+    """(what, packets, link type)"""
+    for name in host.recordings():
+        yield (name, *pcap.read(host.capture(name)))
+    for name, packets in generated.captures():
+        yield name, packets, pcap.LINKTYPE_ETHERNET
+    capture = host.recording('roce-nfs3-mini')
+    for alike in (False, True):
+        yield 'again', variants.sent_again(capture, 5, alike=alike)[0], pcap.LINKTYPE_ETHERNET
+    yield 'overtaken', overtaken(host.recording('roce-long-call')), pcap.LINKTYPE_ETHERNET
+    for carrier in CARRIERS:
+        yield (carrier, *rewrap.rewrap(capture.packets, carrier))
+
+
+class RegisteredTest(host.PluginTest):
+    def shown(self):
+        found = set()
+        path = self.path()
+        for _, packets, link in inputs():
+            pcap.write(path, packets, link)
+            found |= self.names(path)
+        for rule, function, _, _ in rule_talk.CASES:
+            if rule in RULES:
+                rules.write(path, function, True)
+                found |= self.names(path)
+        return found
+
+    def names(self, path):
+        out, _ = host.run('-r', path, '-2', '-T', 'pdml', '-Y', 'rpcrdma')
+        return set(NAME.findall(out))
+
+    def test_each(self):
+        want = registered()
+        self.assertGreater(len(want), 150)
+        self.assertEqual(want - self.shown(), set())
+
+
+if __name__ == '__main__':
+    unittest.main()
