@@ -425,6 +425,7 @@ static bool start(struct pipeline *pipeline)
 int pipeline_run(struct pipeline *pipeline, const struct rpcrdma_flow_sink *sink)
 {
     struct pipeline_private private = {.sink = sink};
+    struct source_stats stats = {0};
     char error[512];
 
     pipeline->private = &private;
@@ -448,6 +449,8 @@ int pipeline_run(struct pipeline *pipeline, const struct rpcrdma_flow_sink *sink
         unusable(pipeline);
     } else {
         others_collect(&pipeline->others, private.net);
+        source_stats(private.source, &stats);
+        pipeline->capture_lost = stats.dropped_known ? stats.dropped : 0;
         say_nothing_found(pipeline);
     }
     if (!pipeline->options->quiet) {

@@ -46,7 +46,9 @@ struct pipeline {
     /* for sinks to read */
     struct view_clock clock;
     uint64_t messages;    /* so far */
-    struct others others; /* once pipeline_run has ended */
+    /* once pipeline_run has ended */
+    struct others others;
+    uint64_t capture_lost; /* packets that the files, or the devices, count as lost to the capture */
 
     struct pipeline_private *private;
 };

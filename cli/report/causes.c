@@ -160,7 +160,8 @@ static void disturbed(struct report *r, const struct report_connection *c)
 
 /* -- connections ------------------------------------------------------------------------------- */
 
-/* The path was in order and the server had the Calls: it did not answer, until the client gave up. */
+/* The path was in order and the server had the Calls: it did not answer, until the client gave up.
+ */
 static bool server_held(struct report *r, const struct report_connection *c)
 {
     const struct report_connection *from =
@@ -233,11 +234,10 @@ static void connection_left(struct report *r, const struct report_connection *c)
     cause = add(r, CAUSE_CONNECTION_FAILED, CONFIDENCE_MEDIUM);
     cause->time_ns = life->down_ns;
     cause->frame = c->pub.first_frame;
-    snprintf(
-        cause->text, sizeof(cause->text),
-        "Connection %u failed: after %.1f s of silence the client opened connection %u in its "
-        "place. The path was down: a cable, a switch, or the peer.",
-        (unsigned)life->previous, s(life->down_ns), (unsigned)c->pub.number);
+    snprintf(cause->text, sizeof(cause->text),
+             "Connection %u failed: after %.1f s of silence the client opened connection %u in its "
+             "place. The path was down: a cable, a switch, or the peer.",
+             (unsigned)life->previous, s(life->down_ns), (unsigned)c->pub.number);
     snprintf(cause->against, sizeof(cause->against),
              "no Call was seen on both; what was sent meanwhile did not pass here");
 }
@@ -422,8 +422,10 @@ void report_headline(const struct report *r, char *text, size_t size)
     else if (r->n_causes == 0)
         snprintf(text, size,
                  "Healthy: %" PRIu64 " RPC%s in %.1f s, %" PRIu64
-                 " answered; nothing was lost, nobody waited for credits.",
-                 r->rpcs, plural(r->rpcs), s(clock->now_ns - clock->start_ns), r->answered);
+                 " answered; %s, nobody waited for credits.",
+                 r->rpcs, plural(r->rpcs), s(clock->now_ns - clock->start_ns), r->answered,
+                 r->pipeline->capture_lost > 0 ? "no loss was seen but by the capture itself"
+                                               : "nothing was lost");
     else
         snprintf(text, size, "%s", r->causes[0].text);
 }

@@ -113,6 +113,10 @@ static void captured(const struct report *r, struct out *out)
          " messages cut short",
          r->rules[RPCRDMA_RULE_PACKETS_LOST] + r->rules[RPCRDMA_RULE_TCP_LOST], r->no_call,
          r->rules[RPCRDMA_RULE_TRUNCATED]);
+    if (r->pipeline->capture_lost > 0)
+        line(out, "  lost      %" PRIu64 " packet%s before %s captured, by the file's own count",
+             r->pipeline->capture_lost, r->pipeline->capture_lost == 1 ? "" : "s",
+             r->pipeline->capture_lost == 1 ? "it was" : "they were");
 }
 
 static void paused(const struct report *r, struct out *out)
@@ -143,8 +147,8 @@ static void connections(const struct report *r, struct out *out)
                  ends[client > 0 ? 0 : 1]);
         line(out, "  %-4u %-33s %8" PRIu64 " %7.1f %-10s %u/%u", (unsigned)c->pub.number, both,
              c->rpcs, (double)(c->pub.last_time_ns - c->pub.first_time_ns) / 1e9,
-             connection_state(&c->pub),
-             (unsigned)c->pub.threshold_call, (unsigned)c->pub.threshold_reply);
+             connection_state(&c->pub), (unsigned)c->pub.threshold_call,
+             (unsigned)c->pub.threshold_reply);
         if (c->pub.life.previous > 0 && c->pub.life.has_down)
             line(out, "       in place of connection %u, after %.3f s without any",
                  (unsigned)c->pub.life.previous, (double)c->pub.life.down_ns / 1e9);
@@ -242,8 +246,8 @@ static void put_path(struct out *out, const struct report_connection *c, int end
     put_number(text, sizeof(text), path->cnps, "CNPs");
     put_number(text, sizeof(text), path->zero_windows, "zero windows");
     if (end == report_server_end(&c->pub) && c->acks.count > 0)
-        snprintf(text + strlen(text), sizeof(text) - strlen(text), "; Calls acknowledged in %.3f ms",
-                 ms(latency_percentile(&c->acks, 50)));
+        snprintf(text + strlen(text), sizeof(text) - strlen(text),
+                 "; Calls acknowledged in %.3f ms", ms(latency_percentile(&c->acks, 50)));
     out_blanks(out, 2);
     folded(out, text, 2, 5);
 }

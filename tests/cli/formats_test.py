@@ -121,6 +121,11 @@ class Formats(command.CommandTest):
         data[12:14] = b'\0\7'
         self.run_command('decode', self.file(bytes(data)), errors=1)
         self.assertIn('7 packets were lost before they were captured', self.stderr)
+        path = self.file(bytes(data))
+        self.assertEqual(json.loads(self.run_command('report', '--json', path, errors=1))['capture_lost'], 7)
+        said = self.run_command('report', path, errors=1)
+        self.assertIn('7 packets before they were captured', said)
+        self.assertIn('no loss was seen but by the capture itself', ' '.join(said.split()))
         data = self.read(self.written('snoop'))
         at = 16
         for _ in range(4):
