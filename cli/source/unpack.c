@@ -10,52 +10,34 @@
 
 int input_window_log = 24;
 
+/* what this program was built without */
+#ifndef HAVE_ZLIB
+#define unpack_gzip NULL
+#endif
+#ifndef HAVE_ZSTD
+#define unpack_zstd NULL
+#endif
+#ifndef HAVE_XZ
+#define unpack_xz NULL
+#endif
+#ifndef HAVE_BZIP2
+#define unpack_bzip2 NULL
+#endif
+#ifndef HAVE_LZ4
+#define unpack_lz4 NULL
+#endif
+
 static const struct {
     const char *name, *library;
+    bool (*start)(struct unpack *unpack);
     size_t n;
     uint8_t magic[6];
-    bool (*start)(struct unpack *unpack);
 } formats[] = {
-    {"gzip",
-     "zlib",
-     2,
-     {0x1f, 0x8b}, /* RFC 1952 */
-#ifdef HAVE_ZLIB
-     unpack_gzip
-#endif
-    },
-    {"zstd",
-     "libzstd",
-     4,
-     {0x28, 0xb5, 0x2f, 0xfd}, /* RFC 8878 */
-#ifdef HAVE_ZSTD
-     unpack_zstd
-#endif
-    },
-    {"xz",
-     "liblzma",
-     6,
-     {0xfd, '7', 'z', 'X', 'Z', 0},
-#ifdef HAVE_XZ
-     unpack_xz
-#endif
-    },
-    {"bzip2",
-     "libbz2",
-     3,
-     {'B', 'Z', 'h'},
-#ifdef HAVE_BZIP2
-     unpack_bzip2
-#endif
-    },
-    {"lz4",
-     "liblz4",
-     4,
-     {0x04, 0x22, 0x4d, 0x18},
-#ifdef HAVE_LZ4
-     unpack_lz4
-#endif
-    },
+    {"gzip", "zlib", unpack_gzip, 2, {0x1f, 0x8b}},                /* RFC 1952 */
+    {"zstd", "libzstd", unpack_zstd, 4, {0x28, 0xb5, 0x2f, 0xfd}}, /* RFC 8878 */
+    {"xz", "liblzma", unpack_xz, 6, {0xfd, '7', 'z', 'X', 'Z', 0}},
+    {"bzip2", "libbz2", unpack_bzip2, 3, {'B', 'Z', 'h'}},
+    {"lz4", "liblz4", unpack_lz4, 4, {0x04, 0x22, 0x4d, 0x18}},
 };
 
 static void unpack_free(struct feed *feed)
