@@ -220,10 +220,12 @@ def compare_damaged(all_of_it, damaged):
     """What a damaged capture gives against what the complete one gave: whole messages are the same, and of
     the others every byte that is not said to be missing is. Returns complaints, and how many of each."""
     complaints, n = [], collections.Counter()
+    alike = collections.defaultdict(list)
+    for (*call, reverse), found in all_of_it.items():
+        alike[tuple(call)] += [(reverse, data) for _, data in found]
     for key, found in damaged.items():
         # where it is not known who called, the direction of the RPC is not either
-        known = [data for other, one in all_of_it.items() for _, data in one
-                 if other[:2] == key[:2] and key[2] in (None, other[2])]
+        known = [data for reverse, data in alike[key[:2]] if key[2] in (None, reverse)]
         if len(found) > len(known):
             complaints.append(f'{key}: {len(found)} messages, the complete capture has {len(known)}')
         for entry, data in found:
@@ -239,10 +241,12 @@ def compare_damaged(all_of_it, damaged):
 
 def same_but_missing(entry, data, want):
     """A message whose end was not captured may be shorter than it was."""
-    missing = bytearray(len(data))
+    have, should = bytearray(data), bytearray(want[:len(data)])
     for gap in entry.get('missing', ()):
-        missing[gap['offset']:gap['offset'] + gap['length']] = b'\1' * gap['length']
-    return len(data) <= len(want) and all(gone or a == b for a, b, gone in zip(data, want, missing))
+        for one in (have, should):
+            at = slice(gap['offset'], gap['offset'] + gap['length'])
+            one[at] = bytes(len(one[at]))
+    return have == should
 
 
 FIELDS = ('frame.time_epoch', 'tcp.analysis.flags', '_ws.malformed', 'tcp.checksum.status', 'ip.checksum.status',
