@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "check_report.h"
+#include "out/escape.h"
 
 /* The findings of the rules with this one's name. NULL: no more. */
 static const struct tally_finding *next(const struct check_report *report, enum rpcrdma_rule_id id,
@@ -89,13 +90,26 @@ static char *skipped(const struct check_report *report, enum rpcrdma_rule_id id)
 /* --- JUnit -------------------------------------------------------------------------------------
  */
 
-static void put_xml(struct out *out, const char *text)
+/* XML 1.0 has no control characters, not even as references: they are shown as everywhere else, but
+ * for the ends of our own lines. */
+static void put_xml(struct out *out, const char *text, bool lines)
 {
-    char *valid = g_utf8_make_valid(text, -1), *escaped = g_markup_escape_text(valid, -1);
+    const char *p = text, *end = text + strlen(text);
+    GString *shown = g_string_sized_new(strlen(text));
+    char one[ESCAPE_MOST], *escaped;
 
+    while (p < end) {
+        if (lines && *p == '\n') {
+            g_string_append_c(shown, *p++);
+        } else {
+            escape_next(&p, end, one);
+            g_string_append(shown, one);
+        }
+    }
+    escaped = g_markup_escape_text(shown->str, (gssize)shown->len);
     out_text(out, escaped);
     g_free(escaped);
-    g_free(valid);
+    g_string_free(shown, TRUE);
 }
 
 static void put_attribute(struct out *out, const char *name, const char *value)
@@ -103,7 +117,7 @@ static void put_attribute(struct out *out, const char *name, const char *value)
     out_char(out, ' ');
     out_text(out, name);
     out_literal(out, "=\"");
-    put_xml(out, value);
+    put_xml(out, value, false);
     out_char(out, '"');
 }
 
@@ -130,7 +144,7 @@ static void junit_case(const struct check_report *report, enum rpcrdma_rule_id i
         put_attribute(out, "type", rpcrdma_severity_name(rule->severity));
         put_attribute(out, "message", rpcrdma_rule_help(id)->meaning);
         out_char(out, '>');
-        put_xml(out, lines);
+        put_xml(out, lines, true);
         out_literal(out, "</failure></testcase>");
     } else if (reason) {
         out_literal(out, "><skipped");
@@ -138,7 +152,7 @@ static void junit_case(const struct check_report *report, enum rpcrdma_rule_id i
         out_literal(out, "/></testcase>");
     } else if (*lines) {
         out_literal(out, "><system-out>");
-        put_xml(out, lines);
+        put_xml(out, lines, true);
         out_literal(out, "</system-out></testcase>");
     } else {
         out_literal(out, "/>");

@@ -22,16 +22,23 @@ static bool planted(int folder, const struct stat *file)
 
 static int over(int folder, const char *name)
 {
-    int fd = openat(folder, name, O_WRONLY | O_NOFOLLOW | O_NOCTTY | O_CLOEXEC), error = 0;
     struct stat st;
+    int fd, error = 0;
 
+    /* a pipe is looked at before it is opened, too: that waits for a reader */
+    if (fstatat(folder, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISFIFO(st.st_mode) &&
+        planted(folder, &st)) {
+        errno = EEXIST;
+        return -1;
+    }
+    fd = openat(folder, name, O_WRONLY | O_NOFOLLOW | O_NOCTTY | O_CLOEXEC);
     if (fd < 0)
         return -1;
     if (fstat(fd, &st) != 0)
         error = errno;
     else if (S_ISBLK(st.st_mode))
         error = ENOTSUP;
-    else if (S_ISREG(st.st_mode) && planted(folder, &st))
+    else if ((S_ISREG(st.st_mode) || S_ISFIFO(st.st_mode)) && planted(folder, &st))
         error = EEXIST;
     else if (S_ISREG(st.st_mode) && ftruncate(fd, 0) != 0)
         error = errno;

@@ -6,6 +6,7 @@ import os
 import shutil
 import subprocess
 import unicodedata
+import xml.etree.ElementTree
 
 import command
 
@@ -71,6 +72,13 @@ class Escape(command.CommandTest):
         with open(self.path(), 'wb') as out:
             out.write(command.pcap_header() + command.pcap_packet(bytes(60)))
         self.assertIn(b'no RPC-over-RDMA', self.said('decode', self.path())[2])
+
+    def test_junit(self):
+        """XML that can be read, with nothing in it that a terminal obeys."""
+        shutil.copy(command.capture(), self.path())
+        _, out, _ = self.said('check', '--format', 'junit', self.path())
+        xml.etree.ElementTree.fromstring(out)
+        self.assertNotRegex(out.replace(b'\n', b''), rb'[\x00-\x1f\x7f]|&#x')
 
     def test_outputs(self):
         inside = self.path(b'none' + BAD + b'/out')

@@ -97,6 +97,11 @@ class Planted(command.CommandTest):
                 self.run_command(*arguments, status=2)
                 self.assertEqual(os.path.getsize(self.path(name)), len(PRECIOUS))
                 os.unlink(self.path(name))
+                os.mkfifo(self.path(name))  # whoever reads it would get the packets; nobody does: no waiting
+                os.chown(self.path(name), 12345, 12345)
+                self.run_command(*arguments, status=2)
+                self.assertIn('somebody else may have put it there', self.stderr)
+                os.unlink(self.path(name))
         with open(self.victim, 'rb') as file:
             self.assertEqual(file.read(), PRECIOUS)
 
