@@ -410,7 +410,6 @@ void report_decide(struct report *r)
 
 void report_headline(const struct report *r, char *text, size_t size)
 {
-    const struct view_clock *clock = &r->pipeline->clock;
 
     if (r->pipeline->messages == 0)
         snprintf(text, size, "No RPC-over-RDMA was captured.");
@@ -423,7 +422,7 @@ void report_headline(const struct report *r, char *text, size_t size)
         snprintf(text, size,
                  "Healthy: %" PRIu64 " RPC%s in %.1f s, %" PRIu64
                  " answered; %s, nobody waited for credits.",
-                 r->rpcs, plural(r->rpcs), s(clock->now_ns - clock->start_ns), r->answered,
+                 r->rpcs, plural(r->rpcs), s(report_span_ns(r)), r->answered,
                  r->pipeline->capture_lost > 0 ? "no loss was seen but by the capture itself"
                                                : "nothing was lost");
     else

@@ -118,6 +118,20 @@ static struct report_bin *bin_at(struct report *r, int64_t time_ns)
 
 /* -- RPCs ------------------------------------------------------------------------------------- */
 
+int64_t report_span_ns(const struct report *r)
+{
+    int64_t span = time_less(r->pipeline->clock.now_ns, r->pipeline->clock.start_ns);
+
+    return span > 0 ? span : 0;
+}
+
+/* A Reply that a clock set back gave no latency is an answer all the same. */
+static bool unanswered(const struct rpcrdma_transaction *t)
+{
+    return t->call_frame != 0 && !t->error &&
+           (t->reply_frame == 0 || t->reply.state == RPCRDMA_NOT_DELIVERED);
+}
+
 static void note_slow(struct report *r, const struct rpc *rpc)
 {
     const struct rpcrdma_transaction *t = rpc->transaction;
@@ -128,7 +142,10 @@ static void note_slow(struct report *r, const struct rpc *rpc)
     unsigned at;
     size_t n;
 
-    if (t->call_frame == 0 || (r->n_slowest == REPORT_SLOWEST && latency <= last->latency_ns))
+    if (latency < 0)
+        latency = 0;
+    if (t->call_frame == 0 || (!t->has_latency && !unanswered(t)) ||
+        (r->n_slowest == REPORT_SLOWEST && latency <= last->latency_ns))
         return;
     if (r->n_slowest == REPORT_SLOWEST) {
         g_free(last->title);
@@ -241,7 +258,7 @@ static void note_connection(struct report *r, const struct rpcrdma_transaction *
     if (!c)
         return;
     c->rpcs++;
-    if (t->call_frame && !t->has_latency && !t->error && c->unanswered++ == 0)
+    if (unanswered(t) && c->unanswered++ == 0)
         c->unanswered_frame = t->call_frame;
     c->held += t->reply_frame == 0 && t->call.state == RPCRDMA_DELIVERED;
     if (t->call.state == RPCRDMA_DELIVERED && t->call.transmissions == 1 && !t->reverse)
@@ -256,9 +273,8 @@ static void on_transaction(void *context, const struct rpcrdma_transaction *t)
 
     r->rpcs++;
     r->no_call += t->call_frame == 0;
-    r->unanswered += t->call_frame != 0 && !t->error &&
-                     (t->reply_frame == 0 || t->reply.state == RPCRDMA_NOT_DELIVERED);
-    r->answered += t->has_latency;
+    r->unanswered += unanswered(t);
+    r->answered += t->call_frame != 0 && t->reply_frame != 0 && !unanswered(t);
     r->resent += t->retransmitted;
     r->incomplete += !t->complete && !t->error && t->reply_frame != 0 && t->call_frame != 0;
     if (t->has_latency)

@@ -206,13 +206,12 @@ static void bar(struct out *out, const struct report_rpc *one)
 
 static void slowest(const struct report *r, struct out *out)
 {
-    out_literal(out,
-                "<h2>Slowest RPCs</h2>\n<p class=\"dim\">"
-                "<span style=\"color:var(--a)\">Call on its way</span>, "
-                "<span style=\"color:var(--b)\">server</span>, "
-                "<span style=\"color:var(--c)\">data</span>, "
-                "<span style=\"color:var(--d)\">data, waiting</span>, "
-                "<span style=\"color:var(--e)\">Reply on its way</span></p>\n");
+    out_literal(out, "<h2>Slowest RPCs</h2>\n<p class=\"dim\">"
+                     "<span style=\"color:var(--a)\">Call on its way</span>, "
+                     "<span style=\"color:var(--b)\">server</span>, "
+                     "<span style=\"color:var(--c)\">data</span>, "
+                     "<span style=\"color:var(--d)\">data, waiting</span>, "
+                     "<span style=\"color:var(--e)\">Reply on its way</span></p>\n");
     for (unsigned i = 0; i < r->n_slowest; i++) {
         const struct report_rpc *one = &r->slowest[i];
         char phases[256];
@@ -238,7 +237,7 @@ static void slowest(const struct report *r, struct out *out)
 static void group_table(const struct report *r, struct out *out, const char *name,
                         struct groups *groups)
 {
-    double span = (double)(r->pipeline->clock.now_ns - r->pipeline->clock.start_ns) / 1e9;
+    double span = (double)report_span_ns(r) / 1e9;
 
     groups_sort(groups, GROUPS_BY_TIME);
     put(out,
@@ -283,9 +282,9 @@ static void connections(const struct report *r, struct out *out)
             put(out, "<td class=\"t\">%s</td>", address);
         }
         put(out, "<td>%" PRIu64 "</td><td>%.3f</td><td class=\"t\">%s</td><td>%u/%u</td></tr>\n",
-            c->rpcs, (double)(c->pub.last_time_ns - c->pub.first_time_ns) / 1e9,
-            connection_state(&c->pub),
-            (unsigned)c->pub.threshold_call, (unsigned)c->pub.threshold_reply);
+            c->rpcs, (double)MAX(c->pub.last_time_ns - c->pub.first_time_ns, 0) / 1e9,
+            connection_state(&c->pub), (unsigned)c->pub.threshold_call,
+            (unsigned)c->pub.threshold_reply);
     }
     out_literal(out, "</tbody></table></div>\n");
     for (GList *one = all; one; one = one->next) {
@@ -375,8 +374,7 @@ void report_html(struct report *r, struct out *out)
     out_literal(out, "<p class=\"dim\">From ");
     view_put_date(out, clock->start_ns, true, true, 6);
     put(out, " UTC, %.3f s, %" PRIu64 " packets, %" PRIu64 " messages, %" PRIu64 " RPCs</p>\n",
-        (double)(clock->now_ns - clock->start_ns) / 1e9, clock->frame, r->pipeline->messages,
-        r->rpcs);
+        (double)report_span_ns(r) / 1e9, clock->frame, r->pipeline->messages, r->rpcs);
     timelines(r, out);
     out_literal(out, "<h2>Operations</h2>\n");
     group_table(r, out, "operation", r->operations);

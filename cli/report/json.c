@@ -177,16 +177,14 @@ static void counts(struct json *json, const struct report *r)
 void report_json(struct report *r, struct out *out)
 {
     const struct view_clock *clock = &r->pipeline->clock;
-    int64_t span = clock->now_ns - clock->start_ns;
+    int64_t span = report_span_ns(r);
     struct json json = {.out = out};
     char headline[500];
 
     report_headline(r, headline, sizeof(headline));
     json_open(&json, '{');
     json_key(&json, "verdict");
-    json_plain(&json, r->undecided      ? "undecided"
-                      : r->n_causes > 0 ? "causes"
-                                        : "healthy");
+    json_plain(&json, r->undecided ? "undecided" : r->n_causes > 0 ? "causes" : "healthy");
     text(&json, "text", headline);
     causes(&json, r);
     json_key(&json, "time_ns"), json_i64(&json, clock->start_ns);

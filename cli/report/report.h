@@ -147,6 +147,9 @@ void report_op(void *context, const struct rpcrdma_op *op,
 void report_phases(const struct report_rpc *rpc, char *text, size_t size);
 /* Connections by number; the caller frees the list. */
 GList *report_connections(const struct report *report);
+
+/* What the capture lasts: 0 where its clock was set back by more. */
+int64_t report_span_ns(const struct report *report);
 /* The verdict's first sentence. */
 void report_headline(const struct report *report, char *text, size_t size);
 

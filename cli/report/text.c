@@ -106,8 +106,7 @@ static void captured(const struct report *r, struct out *out)
     out_literal(out, " UTC");
     out_line(out);
     line(out, "  length    %.3f s, %" PRIu64 " packets, %" PRIu64 " messages, %" PRIu64 " RPCs",
-         (double)(clock->now_ns - clock->start_ns) / 1e9, clock->frame, r->pipeline->messages,
-         r->rpcs);
+         (double)report_span_ns(r) / 1e9, clock->frame, r->pipeline->messages, r->rpcs);
     line(out,
          "  missing   %" PRIu64 " gaps, %" PRIu64 " Replies without Call, %" PRIu64
          " messages cut short",
@@ -146,7 +145,7 @@ static void connections(const struct report *r, struct out *out)
         snprintf(both, sizeof(both), "%s -> %s", ends[client > 0 ? 1 : 0],
                  ends[client > 0 ? 0 : 1]);
         line(out, "  %-4u %-33s %8" PRIu64 " %7.1f %-10s %u/%u", (unsigned)c->pub.number, both,
-             c->rpcs, (double)(c->pub.last_time_ns - c->pub.first_time_ns) / 1e9,
+             c->rpcs, (double)MAX(c->pub.last_time_ns - c->pub.first_time_ns, 0) / 1e9,
              connection_state(&c->pub), (unsigned)c->pub.threshold_call,
              (unsigned)c->pub.threshold_reply);
         if (c->pub.life.previous > 0 && c->pub.life.has_down)
@@ -163,7 +162,7 @@ static void connections(const struct report *r, struct out *out)
 
 static void operations(const struct report *r, struct out *out)
 {
-    double span = (double)(r->pipeline->clock.now_ns - r->pipeline->clock.start_ns) / 1e9;
+    double span = (double)report_span_ns(r) / 1e9;
     enum { MOST = 15, NAME = 20 };
 
     title(out, "OPERATIONS (by total time)");

@@ -58,6 +58,18 @@ class Verdicts(CommandTest):
         self.assertEqual(report['verdict'], 'undecided')
         self.assertIn('Undecided', self.run_command('report', path))
 
+    def test_clock_set_back(self):
+        """No time is negative, and what was answered stays answered."""
+        path = os.path.join(self.folder, 'back.pcap')
+        for at in (60, 61, 62, 63):  # between a Call and its Reply, too
+            pcap.write(path, [p._replace(time_ns=p.time_ns - 3600 * 10**9 * (n >= at))
+                              for n, p in enumerate(self.packets())])
+            report = json.loads(self.run_command('report', '--json', path, errors=1))
+            self.assertEqual((report['verdict'], report['answered'], report['unanswered']), ('healthy', 68, 0))
+            self.assertEqual(report['length_ns'], 0)
+            self.assertNotRegex(self.run_command('report', path, errors=1), r' -\d')
+            self.assertIn('was set back 1 time', self.stderr)
+
     def test_nothing(self):
         with open(capture(), 'rb') as file:
             path = self.file(file.read(24))
