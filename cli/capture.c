@@ -354,6 +354,10 @@ static void summary(struct capture *capture)
              several);
     if (select->only)
         complain("%" PRIu64 " packets left out", select->left_out);
+    if (select->too_deep > 0)
+        complain("%" PRIu64
+                 " packet%s kept whole: too many Ethernet and IP headers within each other",
+                 select->too_deep, select->too_deep == 1 ? " was" : "s were");
     if (select->slice && select->bytes_kept > 0)
         complain("%" PRIu64 " packets cut: %" PRIu64 " of %" PRIu64 " bytes kept, 1 in %.1f",
                  select->cut, select->bytes_kept, select->bytes_in,

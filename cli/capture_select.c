@@ -160,9 +160,11 @@ uint32_t capture_select_packet(struct capture_select *select, const struct rpcrd
     select->any_op = select->ours = false;
     rpcrdma_net_packet(select->net, packet);
     after = rpcrdma_net_stats(select->net);
+    select->too_deep += after->too_deep - before.too_deep;
     if (select->only && !select->any_op)
         select->ours = after->fragments > before.fragments || after->truncated > before.truncated ||
-                       (after->rdma > before.rdma) || tcp_of_ours(select, packet);
+                       after->too_deep > before.too_deep || (after->rdma > before.rdma) ||
+                       tcp_of_ours(select, packet);
     if (select->only && !select->ours) {
         select->left_out++;
         return 0;

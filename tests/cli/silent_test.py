@@ -93,6 +93,12 @@ class Silent(command.CommandTest):
                 self.assertEqual(said in self.stderr, deep, f'{what}: {self.stderr}')
                 if what == 'decode':
                     self.assertEqual('tunnel-depth' in out, deep)
+        for option, lines in (('--slice', 3), ('--rpcrdma-only', 3)):  # what cannot be looked into is kept
+            out = os.path.join(self.folder, 'out.pcapng')
+            self.run_command('capture', '-r', path, option, '-w', out, errors=lines)
+            self.assertIn('3 packets were kept whole: too many Ethernet and IP headers', self.stderr)
+            self.assertIn('3 packets written', self.stderr)
+            os.unlink(out)
 
 
 command.main()
