@@ -15,6 +15,7 @@
 #include "net/net.h"
 #include "store.h"
 #include "taps.h"
+#include "titles.h"
 #include "wire/dialect.h"
 
 static struct {
@@ -217,7 +218,7 @@ void feed_begin(void)
     keep_file();
     credits_file();
     connections_file();
-    keep_transactions_file();
+    titles_file();
     taps_file();
 }
 

@@ -10,7 +10,7 @@
 
 static int hf_field[RPCRDMA_FIELD_COUNT];
 static int hf_record[RPCRDMA_RECORD_COUNT];
-static int hf_beside[BESIDES] = {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1};
+static int hf_beside[BESIDES];
 static int ett_record[RPCRDMA_RECORD_COUNT];
 static expert_field ei_rule[RPCRDMA_RULE_COUNT];
 static expert_field ei_repeat[3] = {EI_INIT, EI_INIT, EI_INIT}; /* by enum rpcrdma_repeat */
@@ -49,6 +49,8 @@ static bool of_transaction(enum rpcrdma_field_id id)
 {
     switch (id) {
     case RPCRDMA_FIELD_RPCS_XID:
+    case RPCRDMA_FIELD_RPCS_PROGRAM:
+    case RPCRDMA_FIELD_RPCS_VERSION:
     case RPCRDMA_FIELD_RPCS_CALL_FRAME:
     case RPCRDMA_FIELD_RPCS_REPLY_FRAME:
     case RPCRDMA_FIELD_RPCS_LATENCY:
@@ -320,6 +322,9 @@ static void register_beside(void)
         {&hf_beside[BESIDE_DST_LID],
          {"Destination LID", "rpcrdma.dst_lid", FT_UINT16, BASE_DEC, NULL, 0,
           "InfiniBand's local identifier of the receiver", HFILL}},
+        {&hf_beside[BESIDE_RPC_OPERATION],
+         {"Operation", "rpcrdma.rpcs.operation", FT_UINT32, BASE_DEC, NULL, 0,
+          "Number of the procedure; of an NFSv4 COMPOUND, of its main operation", HFILL}},
         {&hf_beside[BESIDE_TRANSACTION],
          {"RPC transaction", "rpcrdma.rpcs", FT_NONE, BASE_NONE, NULL, 0, "A Call and its Reply",
           HFILL}},
@@ -358,6 +363,14 @@ static void register_beside(void)
          {"Sent again in frame", "rpcrdma.analysis.again_frame", FT_FRAMENUM, BASE_NONE,
           FRAMENUM_TYPE(FT_FRAMENUM_RETRANS_NEXT), 0, "The next packet that repeats this one",
           HFILL}},
+        {&hf_beside[BESIDE_RPC_ORIGINAL_FRAME],
+         {"Call first sent in frame", "rpcrdma.rpcs.original_frame", FT_FRAMENUM, BASE_NONE,
+          FRAMENUM_TYPE(FT_FRAMENUM_RETRANS_PREV), 0,
+          "The same Call, where it was first sent, on another connection", HFILL}},
+        {&hf_beside[BESIDE_RPC_AGAIN_FRAME],
+         {"Call sent again in frame", "rpcrdma.rpcs.again_frame", FT_FRAMENUM, BASE_NONE,
+          FRAMENUM_TYPE(FT_FRAMENUM_RETRANS_NEXT), 0,
+          "The same Call, where it was next sent, on another connection", HFILL}},
     };
 
     proto_register_field_array(proto_rpcrdma, hf, G_N_ELEMENTS(hf));

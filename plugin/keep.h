@@ -24,7 +24,6 @@ void keep_transaction(void *context,
                       const struct rpcrdma_transaction *transaction); /* transactions.c */
 void keep_answered(void *context, const struct rpcrdma_transaction *transaction); /* likewise */
 void keep_repeated(void *context, const struct rpcrdma_repeated *repeated); /* repeats.c */
-void keep_transactions_file(void);
 void keep_rpc(void *context, const struct rpcrdma_rpc_message *message);
 void keep_credits(void *context, const struct rpcrdma_connection *connection, int end,
                   const struct rpcrdma_credit_point *point); /* credits.c */

@@ -3,6 +3,8 @@
 
 #include <epan/column-utils.h>
 
+#include "titles.h"
+
 /* What belongs together: a Call, its Reply, and the packets that moved their chunks. */
 
 static proto_item *put_frame(proto_tree *tree, enum rpcrdma_field_id field, tvbuff_t *tvb,
@@ -122,6 +124,35 @@ static void put_timing(const struct timing *timing, tvbuff_t *tvb, proto_tree *t
     put_arrival(&timing->reply, &reply, tvb, tree);
 }
 
+static void put_beside(proto_tree *tree, enum beside which, tvbuff_t *tvb, uint32_t value)
+{
+    proto_item_set_generated(proto_tree_add_uint(tree, beside_hf(which), tvb, 0, 0, value));
+}
+
+static void put_title(const struct title *title, tvbuff_t *tvb, proto_tree *tree)
+{
+    if (!title->program)
+        return;
+    put_name(tree, RPCRDMA_FIELD_RPCS_PROGRAM, tvb, title->program_number);
+    put_name(tree, RPCRDMA_FIELD_RPCS_VERSION, tvb, title->version);
+    proto_item_set_generated(proto_tree_add_uint_format_value(
+        tree, beside_hf(BESIDE_RPC_OPERATION), tvb, 0, 0, title->operation_number, "%s (%u)",
+        title->operation, title->operation_number));
+}
+
+/* The same Call on other connections. */
+static void put_resent(uint32_t frame, uint32_t xid, tvbuff_t *tvb, proto_tree *tree)
+{
+    const struct resent *r = note_more(store_find(frame))->resent;
+
+    while (r && r->xid != xid)
+        r = r->next;
+    if (r && r->original != 0)
+        put_beside(tree, BESIDE_RPC_ORIGINAL_FRAME, tvb, r->original);
+    if (r && r->again != 0)
+        put_beside(tree, BESIDE_RPC_AGAIN_FRAME, tvb, r->again);
+}
+
 static void put_transacted(const struct transacted *t, uint32_t frame, tvbuff_t *tvb,
                            proto_tree *parent)
 {
@@ -135,6 +166,9 @@ static void put_transacted(const struct transacted *t, uint32_t frame, tvbuff_t 
         put_frame(tree, RPCRDMA_FIELD_RPCS_CALL_FRAME, tvb, t->call_frame);
     if (t->reply_frame != 0 && t->reply_frame != frame)
         put_frame(tree, RPCRDMA_FIELD_RPCS_REPLY_FRAME, tvb, t->reply_frame);
+    if (t->call_frame == frame)
+        put_resent(frame, t->xid, tvb, tree);
+    put_title(t->title, tvb, tree);
     if (t->has_response)
         proto_item_append_text(item, ", %.6f s", (double)t->response_ns / 1e9);
     /* numbers stand in one frame, so that sums over frames count them once */

@@ -15,6 +15,7 @@
  *   repeats.c   packets sent again, doubled or late
  *   credits.c   how a frame leaves the credits
  *   transactions.c  Calls with what answers them -> store
+ *   titles.c    what they are called
  *   taps.c      what statistics are given
  *   stats.c, stats_trees.c, srt.c  statistics
  *   links.c     what belongs together: Calls, Replies, chunk packets
@@ -74,6 +75,7 @@ enum beside {
     BESIDE_DST_IPV6,
     BESIDE_SRC_LID,
     BESIDE_DST_LID,
+    BESIDE_RPC_OPERATION,
     BESIDE_TRANSACTION, /* subtrees */
     BESIDE_CREDIT_STATE,
     BESIDE_DATA_FRAMES,
@@ -86,6 +88,8 @@ enum beside {
     BESIDE_DATA_REPLY_FRAME, /* links */
     BESIDE_ORIGINAL_FRAME,
     BESIDE_AGAIN_FRAME,
+    BESIDE_RPC_ORIGINAL_FRAME,
+    BESIDE_RPC_AGAIN_FRAME,
     BESIDES
 };
 int beside_hf(enum beside which);

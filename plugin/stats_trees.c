@@ -3,6 +3,7 @@
 
 #include "connections.h"
 #include "flow/credit.h"
+#include "titles.h"
 
 /* What the statistics count. A node whose children are its own must be made as a parent: else they
  * are found by name, whosever they are. */
@@ -123,9 +124,9 @@ tap_packet_status stats_times(stats_tree *st, packet_info *pinfo, epan_dissect_t
     (void)flags;
     if (!t->has_response)
         return TAP_PACKET_DONT_REDRAW;
-    take(st, t->title, node(st, STATS_OPERATION_TIMES, 0), t);
+    take(st, t->title->text, node(st, STATS_OPERATION_TIMES, 0), t);
     at = node(st, STATS_CONNECTION_TIMES, 0);
     at = node(st, connections_label(t->connection), at);
-    take(st, t->title, at, t);
+    take(st, t->title->text, at, t);
     return TAP_PACKET_REDRAW;
 }

@@ -122,7 +122,7 @@ struct timing {
 /* A Call and what answers it: one for both frames. */
 struct transacted {
     struct transacted *next[2]; /* in the Call's frame, in the Reply's: see transacted_next() */
-    const char *title;          /* "NFS V3 READ" */
+    const struct title *title;
     const struct amounts *amounts;
     const struct timing *timing; /* NULL: nothing of it, or not yet */
     int64_t response_ns;         /* from the Call to the Reply, as they passed */
@@ -182,6 +182,13 @@ struct repeats {
     uint32_t original, again, last; /* the first one; the next; of a first one, the last. 0: none */
 };
 
+/* A Call that was sent before on another connection, or the one that was first. */
+struct resent {
+    struct resent *next; /* in the same frame */
+    uint32_t xid;
+    uint32_t original, again, last; /* as above */
+};
+
 /* What few frames have. */
 struct frame_more {
     struct completed *completed;
@@ -189,6 +196,7 @@ struct frame_more {
     struct found *findings;
     struct set_up *set_up;
     struct repeats *repeats;
+    struct resent *resent;
 };
 
 struct frame_note {

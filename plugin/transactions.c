@@ -2,72 +2,9 @@
 #include "decode_as.h"
 #include "keep.h"
 #include "taps.h"
+#include "titles.h"
 
 /* Transactions, as flow/ tells them -> the store. */
-
-/* What a title is made of. */
-struct titled {
-    uint32_t program, version, procedure, n_operations;
-    bool has_program, reverse, compound, callback, cut;
-    uint32_t operations[RPCRDMA_OPERATIONS];
-    const char *title; /* NULL: nothing yet */
-};
-
-enum { TITLED = 64 };
-
-static wmem_map_t *titles;           /* each kept once */
-static struct titled titled[TITLED]; /* the latest, by hash */
-
-void keep_transactions_file(void)
-{
-    titles = wmem_map_new(wmem_file_scope(), wmem_str_hash, g_str_equal);
-    memset(titled, 0, sizeof(titled));
-}
-
-static const char *make_title(const struct rpcrdma_transaction *from)
-{
-    char text[1024];
-    const char *title;
-
-    rpcrdma_transaction_title(from, text, sizeof(text));
-    title = wmem_map_lookup(titles, text);
-    if (!title) {
-        title = wmem_strdup(wmem_file_scope(), text);
-        wmem_map_insert(titles, title, (void *)(uintptr_t)title);
-    }
-    return title;
-}
-
-static const char *title_of(const struct rpcrdma_transaction *from)
-{
-    uint32_t n = from->compound ? MIN(from->n_operations, RPCRDMA_OPERATIONS) : 0, hash;
-    bool reverse = from->direction_known && from->reverse;
-    struct titled *t;
-
-    hash = (from->program * 31 + from->version) * 31 + from->procedure;
-    for (uint32_t i = 0; i < n; i++)
-        hash = hash * 31 + from->operations[i];
-    t = &titled[hash % TITLED];
-    if (t->title && t->program == from->program && t->version == from->version &&
-        t->procedure == from->procedure && t->n_operations == n &&
-        t->has_program == from->has_program && t->reverse == reverse &&
-        t->compound == from->compound && t->callback == from->callback &&
-        t->cut == from->operations_cut &&
-        memcmp(t->operations, from->operations, n * sizeof(*t->operations)) == 0)
-        return t->title;
-    t->program = from->program;
-    t->version = from->version;
-    t->procedure = from->procedure;
-    t->n_operations = n;
-    t->has_program = from->has_program;
-    t->reverse = reverse;
-    t->compound = from->compound;
-    t->callback = from->callback;
-    t->cut = from->operations_cut;
-    memcpy(t->operations, from->operations, n * sizeof(*t->operations));
-    t->title = make_title(from);
-    return t->title;
-}
 
 static const struct amounts *amounts_of(const struct rpcrdma_transaction *from)
 {
@@ -140,6 +77,37 @@ static const struct timing *timing_of(const struct rpcrdma_transaction *from)
     return timing;
 }
 
+static struct resent *resent_of(uint32_t frame, uint32_t xid)
+{
+    struct resent **at = &store_more(frame)->resent;
+
+    while (*at && (*at)->xid != xid)
+        at = &(*at)->next;
+    if (!*at) {
+        *at = store_new(sizeof(**at));
+        (*at)->xid = xid;
+    }
+    return *at;
+}
+
+/* Each knows the first and the next. Those that were not answered are told late, and in any order.
+ */
+static void keep_resent(uint32_t frame, uint32_t original, uint32_t xid)
+{
+    struct resent *first = resent_of(original, xid);
+    struct resent *before =
+        first->last != 0 && first->last < frame ? resent_of(first->last, xid) : first;
+
+    while (before->again != 0 && before->again < frame)
+        before = resent_of(before->again, xid);
+    if (before->again == frame)
+        return;
+    resent_of(frame, xid)->original = original;
+    resent_of(frame, xid)->again = before->again;
+    before->again = frame;
+    first->last = MAX(first->last, frame);
+}
+
 static struct transacted *make(const struct rpcrdma_transaction *from)
 {
     struct transacted *t;
@@ -165,6 +133,8 @@ static struct transacted *make(const struct rpcrdma_transaction *from)
         add(t->reply_frame, t);
     if (t->left_alone)
         return t;
+    if (from->original_frame != 0 && from->original_frame < from->call_frame)
+        keep_resent(t->call_frame, (uint32_t)from->original_frame, t->xid);
     keep_findings(from, 0);
     tap_transaction(t);
     return t;

@@ -2,12 +2,19 @@
 """Calls, Replies and the packets that move their chunks know each other."""
 import collections
 import json
+import os
 import subprocess
+import sys
 import unittest
 
 import host
 import pcap
 import variants
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '../../captures/generate'))
+# pylint: disable=wrong-import-position
+from rule_talk import ATTRIBUTES, Conversation
+from script import FILE_HANDLE
 
 # what is known when a Reply is there; and once it is delivered
 ANSWERED = ('call_frame', 'reply_frame', 'response_ns', 'rdma_ns', 'call_length', 'reply_length',
@@ -81,6 +88,33 @@ class LinksTest(host.PluginTest):
                 self.check_transactions(path, 2)
                 seen |= {key for rpc in transactions(path) for key in rpc if rpc[key]}
         self.assertLessEqual({'stalled_ns', 'stalled_by'}, seen)
+
+    def test_sent_again(self):
+        """A Call that came again on another connection leads to where it was first, and that to where it is next."""
+        path, packets, xid = self.path(), [], 0x52000001
+        conversation = None
+        for number in (1, 2, 3):
+            conversation = Conversation(packets, number=number, clock=conversation and conversation.clock)
+            conversation.call(1, FILE_HANDLE, xid=xid)
+        conversation.reply(xid, bytes(4) + ATTRIBUTES)
+        pcap.write(path, packets)
+        calls = [one['call_frame'] for one in transactions(path)]
+        self.assertEqual(len(calls), 3)
+        self.check_sent_again(path, {calls[1]: calls[0], calls[2]: calls[0]}, {calls[0]: calls[1], calls[1]: calls[2]})
+
+    def test_sent_again_by_kernel(self):
+        """xprt_retransmit's."""
+        path = host.capture('iwarp-nfs41-mini')
+        run = subprocess.run([host.RPCRDMA, 'connections', '--json', path], capture_output=True, check=True)
+        one, = [again for line in run.stdout.decode().splitlines() for again in json.loads(line).get('sent_again', ())]
+        self.assertEqual(one['xid'], '0x66fd5553')
+        self.check_sent_again(path, {one['frame']: one['original_frame']}, {one['original_frame']: one['frame']})
+
+    def check_sent_again(self, path, first, following):
+        rows = host.fields(path, 'frame.number', 'rpcrdma.rpcs.original_frame', 'rpcrdma.rpcs.again_frame',
+                           where='rpcrdma.rpcs.original_frame || rpcrdma.rpcs.again_frame', passes=2)
+        self.assertEqual({int(frame[0]): int(one[0]) for frame, one, _ in rows if one}, first)
+        self.assertEqual({int(frame[0]): int(one[0]) for frame, _, one in rows if one}, following)
 
     def check_transactions(self, path, passes):
         keys = ANSWERED + (DELIVERED if passes == 2 else ())
