@@ -6,7 +6,7 @@ from rule_talk import case, data, opaque
 from script import FILE_HANDLE, NFS
 
 NFS4 = (NFS[0], 4)
-COMPOUND, SEQUENCE, PUTROOTFH, PUTFH, READ_PLUS = 1, 53, 24, 22, 68
+COMPOUND, SEQUENCE, PUTROOTFH, PUTFH, READ_PLUS, CREATE_SESSION = 1, 53, 24, 22, 68, 43
 SESSION = bytes(range(16))
 REP_TOO_BIG = 10066
 
@@ -19,8 +19,8 @@ def compound(operations, minor=1):
     return opaque(b'') + struct.pack('>II', minor, len(operations)) + b''.join(operations)
 
 
-def sequence_result(seqid=1, slot=0):
-    return struct.pack('>II', SEQUENCE, 0) + SESSION + struct.pack('>IIIII', seqid, slot, 0, 0, 0)
+def sequence_result(seqid=1, slot=0, highest=0):
+    return struct.pack('>II', SEQUENCE, 0) + SESSION + struct.pack('>IIIII', seqid, slot, highest, highest, 0)
 
 
 def results(operations, status=0):
@@ -35,8 +35,8 @@ def call(c, seqid=1, slot=0, highest=0, more=(ROOT,), **fields):
                   **fields)
 
 
-def answer(c, xid, seqid=1, slot=0, more=(ROOT_RESULT,), **fields):
-    c.reply(xid, results([sequence_result(seqid, slot), *more]), **fields)
+def answer(c, xid, seqid=1, slot=0, highest=0, more=(ROOT_RESULT,), **fields):
+    c.reply(xid, results([sequence_result(seqid, slot, highest), *more]), **fields)
 
 
 @case('compound-no-sequence')
@@ -88,3 +88,53 @@ def read_plus_reduced(c, breaks):
         answer(c, xid, more=(struct.pack('>II', PUTFH, 0), head), write=[c.push(chunk, content)])
     else:
         answer(c, xid, more=(struct.pack('>II', PUTFH, 0), head + content))
+
+
+def channel(request=4096, reply=4096, operations=8, slots=4):
+    """channel_attrs4 (RFC 8881 section 18.36.1)."""
+    return struct.pack('>IIIIIII', 0, request, reply, reply, operations, slots, 0)
+
+
+def create_session(c, **allows):
+    """The client asks for more than the server allows, `allows` of channel()."""
+    asked = struct.pack('>IQIIIII', CREATE_SESSION, 1, 1, 0, 0, 1 << 20, 1 << 20) + struct.pack('>IIII', 0, 64, 64, 0)
+    asked += channel() + struct.pack('>III', 0x40000000, 1, 0)
+    xid = c.call(COMPOUND, compound([asked]), program=NFS4)
+    made = struct.pack('>II', CREATE_SESSION, 0) + SESSION + struct.pack('>II', 1, 0)
+    c.reply(xid, results([made + channel(**allows) + channel()]))
+
+
+@case('session-request-size')
+def session_request_size(c, breaks):
+    """The RPC header of 40 bytes, and 12 of the COMPOUND's, count."""
+    create_session(c, request=40 + 12 + 36 + 4 - (1 if breaks else 0))
+    answer(c, call(c))
+
+
+@case('session-reply-size')
+def session_reply_size(c, breaks):
+    create_session(c, reply=24 + 12 + 44 + 8 - (1 if breaks else 0))
+    answer(c, call(c))
+
+
+@case('session-operations')
+def session_operations(c, breaks):
+    create_session(c, operations=2 if breaks else 3)
+    answer(c, call(c, more=(ROOT, ROOT)), more=(ROOT_RESULT, ROOT_RESULT))
+
+
+@case('session-slot')
+def session_slot(c, breaks):
+    """A fifth slot of four; or after the server said that it takes a fifth."""
+    create_session(c, slots=4)
+    answer(c, call(c), highest=3 if breaks else 4)
+    answer(c, call(c, slot=4, highest=4), slot=4)
+
+
+@case('compound-operation')
+def compound_operation(c, breaks):
+    """76, which no published minor version has; or the last one that one has."""
+    last = struct.pack('>I', 76) if breaks else struct.pack('>I', 75) + opaque(b'user.a')
+    xid = call(c, minor=2, more=(ROOT, last))
+    c.reply(xid, results([sequence_result(), ROOT_RESULT, struct.pack('>II', 10044, 10044)], 10044) if breaks else
+            results([sequence_result(), ROOT_RESULT, struct.pack('>II', 75, 0) + struct.pack('>IQQ', 1, 1, 2)]))

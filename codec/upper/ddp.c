@@ -19,11 +19,12 @@ enum {
     OP_CB_SEQUENCE = 11,
     OP_ILLEGAL = 10044,
     SESSION_ID = 16,
+    STATEID = 16,
 };
 
 /* READ's count: after the file handle and the offset. */
 static uint32_t read_count(const struct rpcrdma_rpc *rpc, const void *data, size_t caplen,
-                           size_t len)
+                           size_t len, uint32_t *off)
 {
     struct rpcrdma_cursor c = rpcrdma_cursor_init(data, caplen, len);
     uint32_t n = 32;
@@ -35,6 +36,7 @@ static uint32_t read_count(const struct rpcrdma_rpc *rpc, const void *data, size
         return 0;
     rpcrdma_cursor_take(&c, n + (-n & 3), "file handle");
     rpcrdma_cursor_take(&c, rpc->version == 3 ? 8 : 4, "offset");
+    *off = (uint32_t)c.off;
     n = rpcrdma_cursor_be32(&c, "count");
     return c.status == RPCRDMA_OK ? n : 0;
 }
@@ -53,7 +55,7 @@ void rpcrdma_ddp_call(const struct rpcrdma_rpc *rpc, const void *data, size_t ca
         if (rpc->procedure == NFS_READ || rpc->procedure == NFS_READLINK)
             out->results = 1;
         if (rpc->procedure == NFS_READ)
-            out->read_bytes = read_count(rpc, data, caplen, len);
+            out->read_bytes = read_count(rpc, data, caplen, len, &out->count_off);
         break;
     case RPCRDMA_PROGRAM_NFSACL:
     case RPCRDMA_PROGRAM_MOUNT:
@@ -84,13 +86,13 @@ static bool without_session(const struct rpcrdma_compound *it, uint32_t number)
     }
 }
 
-static uint64_t hash(const uint8_t *p, size_t n)
+uint64_t rpcrdma_session_key(const uint8_t *p)
 {
     uint64_t h = UINT64_C(0xcbf29ce484222325); /* FNV-1a */
 
-    for (size_t i = 0; i < n; i++)
+    for (size_t i = 0; i < SESSION_ID; i++)
         h = (h ^ p[i]) * UINT64_C(0x100000001b3);
-    return h;
+    return h | 1;
 }
 
 /* sessionid, sequenceid, slotid, highest_slotid: alike in both directions. */
@@ -102,11 +104,12 @@ static void read_slot(const struct rpcrdma_compound *it, uint32_t off, struct rp
     c.off = off + 4;
     session = rpcrdma_cursor_take(&c, SESSION_ID, "session");
     out->seqid = rpcrdma_cursor_be32(&c, "sequence");
+    out->slot_off = (uint32_t)c.off;
     out->slot = rpcrdma_cursor_be32(&c, "slot");
     out->highest = rpcrdma_cursor_be32(&c, "highest slot");
     if (!session || c.status != RPCRDMA_OK)
         return;
-    out->session = hash(session, SESSION_ID);
+    out->session = rpcrdma_session_key(session);
     out->has_slot = true;
 }
 
@@ -115,13 +118,21 @@ static uint32_t count_of_read(const struct rpcrdma_compound *it, uint32_t off)
     struct rpcrdma_cursor c = it->xdr.in;
 
     c.off = off + 4;
-    rpcrdma_cursor_take(&c, 16 + 8, "stateid, offset");
+    rpcrdma_cursor_take(&c, STATEID + 8, "stateid, offset");
     return rpcrdma_cursor_be32(&c, "count");
 }
 
 void rpcrdma_ddp_operation(const struct rpcrdma_compound *it, const struct rpcrdma_operation *op,
                            struct rpcrdma_ddp *out)
 {
+    if (op->index == 0) {
+        out->operations = it->declared;
+        out->first_off = op->off;
+    }
+    if (!op->name) {
+        out->undefined = true;
+        out->undefined_off = op->off;
+    }
     if (op->index == 0 && (it->minor > 0 || it->callback)) {
         uint32_t sequence = it->callback ? OP_CB_SEQUENCE : OP_SEQUENCE;
 
@@ -134,7 +145,8 @@ void rpcrdma_ddp_operation(const struct rpcrdma_compound *it, const struct rpcrd
         return;
     switch (op->number) {
     case OP_READ:
-        out->results++;
+        if (out->results++ == 0)
+            out->count_off = op->off + 4 + STATEID + 8;
         out->read_bytes += count_of_read(it, op->off);
         break;
     case OP_READLINK:

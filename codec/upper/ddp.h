@@ -23,11 +23,22 @@ struct rpcrdma_ddp {
     uint32_t tolerated;  /* READ_PLUS: no binding, yet clients offer chunks for it */
     uint64_t read_bytes; /* most that its READs return */
 
+    uint32_t count_off; /* of the first READ's count, in the stream */
+
+    bool undefined;         /* an operation that no minor version has: */
+    uint32_t undefined_off; /* its number */
+    uint32_t operations;    /* of a COMPOUND, as its count says */
+    uint32_t first_off;     /* of its first operation */
+
     bool no_sequence; /* minor version 1 and up: begins otherwise than it must */
     bool has_slot;    /* SEQUENCE or CB_SEQUENCE was read: */
     uint64_t session; /* a hash of the session's name */
     uint32_t seqid, slot, highest;
+    uint32_t slot_off;
 };
+
+/* Stands for a session's name, 16 bytes. Never 0. */
+uint64_t rpcrdma_session_key(const uint8_t *name);
 
 /* A Call that is no COMPOUND. rpc: its decoded header; data, caplen, len, reduction: as in
  * compound.h. */

@@ -2,8 +2,8 @@
 #ifndef RPCRDMA_FLOW_RPC_CHECK_H
 #define RPCRDMA_FLOW_RPC_CHECK_H
 
-/* What a Call and its Reply break between them: check_call.c, check_reply.c; and RDMA to memory
- * whose time is over: retired.c. */
+/* What a Call and its Reply break between them: check_call.c, check_reply.c, session.c; and RDMA to
+ * memory whose time is over: retired.c. */
 
 #include "flow/rpc/reconstruct_chunks.h"
 
@@ -19,6 +19,16 @@ void rpc_check_reply(struct reconstruct *m, const struct rpcrdma_rpc *rpc,
 /* A Reply's Send with Invalidate. */
 void rpc_check_invalidate(struct flow_rpcs *rpcs, struct rpc_transaction *t,
                           const struct flow_send *send);
+
+/* session.c. A Call of a session, once it is whole, against what CREATE_SESSION allowed; a Reply's
+ * results, which say what is allowed from now on; a Reply that was put together. */
+void rpc_session_call(struct flow_rpcs *rpcs, struct rpc_transaction *t);
+void rpc_session_reply(struct flow_rpcs *rpcs, struct rpc_transaction *t,
+                       const struct rpcrdma_rpc *rpc, const void *data, size_t caplen, size_t len);
+void rpc_session_reply_size(struct flow_rpcs *rpcs, struct rpc_transaction *t);
+
+/* Where in its Send a byte of a Call's stream is; -1: a chunk carried it, or it came in parts. */
+int64_t rpc_call_place(const struct rpc_transaction *t, uint32_t off);
 
 /* The transaction ends without an answer. */
 void rpc_check_unanswered(struct flow_rpcs *rpcs, struct rpc_transaction *t);

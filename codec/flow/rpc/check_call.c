@@ -16,10 +16,34 @@ static uint32_t offered_writes(const struct rpc_chunk_map *map)
     return n;
 }
 
-static void add(struct flow_rpcs *rpcs, struct rpc_transaction *t, enum rpcrdma_rule_id rule,
-                uint64_t a, uint64_t b, uint64_t c)
+int64_t rpc_call_place(const struct rpc_transaction *t, uint32_t off)
 {
-    rpc_add_finding(rpcs, t, rule, t->pub.call_frame, NULL, a, b, c);
+    const struct rpc_part *part = t->parts.first;
+    bool whole = part && !part->next && part->at == 0;
+
+    return whole && off < part->len && !t->msgp && !(t->chunk_map && t->chunk_map->has_base)
+               ? (int64_t)t->header_length + off
+               : -1;
+}
+
+static void add(struct flow_rpcs *rpcs, struct rpc_transaction *t, enum rpcrdma_rule_id rule,
+                int64_t offset, uint64_t a, uint64_t b, uint64_t c)
+{
+    rpc_add_finding_at(rpcs, t, rule, t->pub.call_frame, offset, NULL, a, b, c);
+}
+
+/* Of the first Write chunk with segments that is one too many. */
+static int64_t surplus_write(const struct rpc_chunk_map *map, uint32_t allowed)
+{
+    for (uint32_t i = 0; map && i < map->n_writes; i++)
+        if (map->writes[i].count > 0 && allowed-- == 0)
+            return map->writes[i].off;
+    return -1;
+}
+
+static int64_t first_chunk(const struct rpc_chunk_map *map)
+{
+    return map->n_reads > 0 ? map->reads[0].off : surplus_write(map, 0);
 }
 
 static void check_chunks(struct flow_rpcs *rpcs, struct rpc_transaction *t)
@@ -30,19 +54,24 @@ static void check_chunks(struct flow_rpcs *rpcs, struct rpc_transaction *t)
 
     if (t->chunk_map && t->rpc.gss_service >= RPCRDMA_GSS_INTEGRITY && t->rpc.gss_procedure == 0 &&
         (t->chunk_map->n_reads > 0 || writes > 0))
-        add(rpcs, t, RPCRDMA_RULE_REDUCED_PROTECTED, t->rpc.gss_service, 0, 0);
+        add(rpcs, t, RPCRDMA_RULE_REDUCED_PROTECTED, first_chunk(t->chunk_map), t->rpc.gss_service,
+            0, 0);
     if (!ddp->known)
         return;
     if (ddp->ineligible)
-        add(rpcs, t, RPCRDMA_RULE_ARG_NOT_ELIGIBLE, 0, 0, 0);
+        add(rpcs, t, RPCRDMA_RULE_ARG_NOT_ELIGIBLE, first_chunk(t->chunk_map),
+            t->chunk_map->n_reads > 0 ? t->chunk_map->reads[0].position : 0, 0, 0);
     if (writes > items && items == 0)
-        add(rpcs, t, RPCRDMA_RULE_WRITE_CHUNK_UNNEEDED, writes, 0, 0);
+        add(rpcs, t, RPCRDMA_RULE_WRITE_CHUNK_UNNEEDED, surplus_write(t->chunk_map, 0), writes, 0,
+            0);
     else if (writes > items)
-        add(rpcs, t, RPCRDMA_RULE_WRITE_CHUNKS_BEYOND, writes, items, 0);
+        add(rpcs, t, RPCRDMA_RULE_WRITE_CHUNKS_BEYOND, surplus_write(t->chunk_map, items), writes,
+            items, 0);
     if (ddp->read_bytes > pub->threshold_reply && writes == 0 &&
         !rpcrdma_threshold_assumed(pub, 0) && !rpcrdma_threshold_assumed(pub, 1) &&
         !(t->chunk_map && t->chunk_map->has_reply))
-        add(rpcs, t, RPCRDMA_RULE_REPLY_UNPROVIDED, ddp->read_bytes, pub->threshold_reply, 0);
+        add(rpcs, t, RPCRDMA_RULE_REPLY_UNPROVIDED, rpc_call_place(t, ddp->count_off),
+            ddp->read_bytes, pub->threshold_reply, 0);
 }
 
 static struct rpc_slot *slot_of(struct flow_rpcs *rpcs, uint64_t key)
@@ -62,15 +91,18 @@ static void check_slot(struct flow_rpcs *rpcs, struct rpc_transaction *t)
     struct rpc_slot *slot = slot_of(rpcs, key);
 
     if (ddp->slot > ddp->highest)
-        add(rpcs, t, RPCRDMA_RULE_SLOT_BEYOND, ddp->slot, ddp->highest, 0);
+        add(rpcs, t, RPCRDMA_RULE_SLOT_BEYOND, rpc_call_place(t, ddp->slot_off), ddp->slot,
+            ddp->highest, 0);
     if (!slot)
         return;
     if (slot->key == key && slot->conn == flow_conn_id(t->conn) && slot->xid != t->pub.xid &&
         flow_conn_saw_all(t->conn) && slot->seqid != ddp->seqid) {
         if (slot->outstanding)
-            add(rpcs, t, RPCRDMA_RULE_SLOT_IN_USE, ddp->slot, slot->frame, 0);
+            add(rpcs, t, RPCRDMA_RULE_SLOT_IN_USE, rpc_call_place(t, ddp->slot_off), ddp->slot,
+                slot->frame, 0);
         if (ddp->seqid != slot->seqid + 1)
-            add(rpcs, t, RPCRDMA_RULE_SLOT_SEQUENCE, ddp->slot, ddp->seqid, slot->seqid);
+            add(rpcs, t, RPCRDMA_RULE_SLOT_SEQUENCE, rpc_call_place(t, ddp->slot_off), ddp->slot,
+                ddp->seqid, slot->seqid);
     }
     *slot = (struct rpc_slot){.key = key,
                               .conn = flow_conn_id(t->conn),
@@ -83,10 +115,16 @@ static void check_slot(struct flow_rpcs *rpcs, struct rpc_transaction *t)
 
 void rpc_check_call(struct flow_rpcs *rpcs, struct rpc_transaction *t)
 {
+    const struct rpcrdma_ddp *ddp = &t->ddp;
+
     if (t->chunk_map || t->ddp.read_bytes > 0)
         check_chunks(rpcs, t);
     if (t->ddp.no_sequence)
-        add(rpcs, t, RPCRDMA_RULE_COMPOUND_NO_SEQUENCE, t->pub.operations[0], 0, 0);
+        add(rpcs, t, RPCRDMA_RULE_COMPOUND_NO_SEQUENCE, rpc_call_place(t, ddp->first_off),
+            t->pub.operations[0], 0, 0);
+    if (ddp->undefined)
+        add(rpcs, t, RPCRDMA_RULE_COMPOUND_OPERATION, rpc_call_place(t, ddp->undefined_off),
+            t->pub.operations[t->pub.n_operations - 1], t->pub.n_operations, ddp->operations);
     if (t->ddp.has_slot)
         check_slot(rpcs, t);
 }
@@ -114,8 +152,8 @@ void rpc_check_unanswered(struct flow_rpcs *rpcs, struct rpc_transaction *t)
     if (!t->has_call || !flow_conn_saw_all(t->conn))
         return;
     if (t->malformed)
-        add(rpcs, t, RPCRDMA_RULE_MALFORMED_UNANSWERED, 0, 0, 0);
+        add(rpcs, t, RPCRDMA_RULE_MALFORMED_UNANSWERED, -1, 0, 0, 0);
     else if (c && c->replied_ns[t->pub.caller_end] - t->pub.call_time_ns > STUCK_NS)
-        add(rpcs, t, RPCRDMA_RULE_RPC_STUCK,
+        add(rpcs, t, RPCRDMA_RULE_RPC_STUCK, -1,
             (uint64_t)(c->replied_ns[t->pub.caller_end] - t->pub.call_time_ns) / 1000000000, 0, 0);
 }

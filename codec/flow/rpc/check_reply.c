@@ -16,18 +16,20 @@ static void check_chunk(struct reconstruct *m, const struct rpc_chunk *offered,
     for (uint32_t i = 0; offered && i < offered->count && i < wire->count; i++) {
         const struct flow_region *r = &map->regions[offered->first + i];
         struct rpcrdma_segment s = rpcrdma_chunk_segment(wire, i);
+        int64_t at = reconstruct_segment(wire, i);
 
         if (r->handle != s.handle || r->offset != s.offset || s.length > r->length)
             continue; /* that is told elsewhere */
         if (short_before && s.length > 0 && !told) {
-            reconstruct_finding(m, RPCRDMA_RULE_SEGMENT_ORDER, s.handle, s.length, 0);
+            reconstruct_finding_at(m, RPCRDMA_RULE_SEGMENT_ORDER, at, s.handle, s.length, 0);
             told = true;
         }
         short_before = short_before || s.length < r->length;
         if (r->seen > s.length)
-            reconstruct_finding(m, RPCRDMA_RULE_RETURNED_SHORTER, s.length, s.handle, r->seen);
+            reconstruct_finding_at(m, RPCRDMA_RULE_RETURNED_SHORTER, at, s.length, s.handle,
+                                   r->seen);
         else if (all && r->seen < s.length)
-            reconstruct_finding(m, RPCRDMA_RULE_DATA_MISSING, s.length, s.handle, r->seen);
+            reconstruct_finding_at(m, RPCRDMA_RULE_DATA_MISSING, at, s.length, s.handle, r->seen);
     }
 }
 
@@ -44,14 +46,31 @@ static void check_returned(struct reconstruct *m)
     if (reconstruct_offered_reply(t))
         check_chunk(m, reconstruct_offered_reply(t), &m->message->reply);
     else if (t->has_call && !t->malformed && !t->no_length)
-        reconstruct_finding(m, RPCRDMA_RULE_REPLY_CHUNK_UNOFFERED,
-                            rpcrdma_chunk_length(&m->message->reply), 0, 0);
+        reconstruct_finding_at(m, RPCRDMA_RULE_REPLY_CHUNK_UNOFFERED, m->message->reply.off,
+                               rpcrdma_chunk_length(&m->message->reply), 0, 0);
 }
 
 static bool is_read_plus(const struct rpc_transaction *t, uint32_t operation)
 {
     return t->pub.compound && operation < t->pub.n_operations &&
            t->pub.operations[operation] == OP_READ_PLUS;
+}
+
+/* Where a returned Write chunk stands. */
+static int64_t write_off(const struct reconstruct *m, uint32_t index)
+{
+    struct rpcrdma_write_iter it = rpcrdma_write_begin(&m->message->write);
+    struct rpcrdma_chunk wire = {0};
+
+    for (uint32_t i = 0; i <= index && rpcrdma_write_next(&it, &wire); i++)
+        ;
+    return wire.off;
+}
+
+/* Where in its Send a byte of the Reply's stream is: nowhere, where a chunk carried it. */
+static int64_t rpc_reply_place(const struct reconstruct *m, uint32_t off)
+{
+    return m->message->payload.len > off ? (int64_t)m->message->payload.off + off : -1;
 }
 
 static void check_item(struct reconstruct *m, uint32_t index)
@@ -61,11 +80,14 @@ static void check_item(struct reconstruct *m, uint32_t index)
     uint32_t length = m->rpcs->lengths[index];
 
     if (place->placed && place->length % 4 != 0 && length == place->length + (-place->length & 3))
-        reconstruct_finding(m, RPCRDMA_RULE_WRITE_PAD, index, place->length, length);
+        reconstruct_finding_at(m, RPCRDMA_RULE_WRITE_PAD, write_off(m, index), index, place->length,
+                               length);
     if (place->placed && is_read_plus(m->t, place->operation))
-        reconstruct_finding(m, RPCRDMA_RULE_READ_PLUS_REDUCED, index, length, 0);
+        reconstruct_finding_at(m, RPCRDMA_RULE_READ_PLUS_REDUCED, write_off(m, index), index,
+                               length, 0);
     if (place->inlined && chunk && chunk->length > 0)
-        reconstruct_finding(m, RPCRDMA_RULE_ITEM_INLINE, index, place->length, chunk->length);
+        reconstruct_finding_at(m, RPCRDMA_RULE_ITEM_INLINE, write_off(m, index), index,
+                               place->length, chunk->length);
 }
 
 /* The results can be read as if no chunk were there, and one has bytes. */
@@ -95,15 +117,19 @@ void rpc_check_reply(struct reconstruct *m, const struct rpcrdma_rpc *rpc,
         bytes += m->rpcs->lengths[i];
     }
     if (bytes > 0 && verdict == RPCRDMA_BINDING_MISFIT && inline_too(m, rpc, data, caplen, len))
-        reconstruct_finding(m, RPCRDMA_RULE_ITEM_TWICE, bytes, 0, 0);
+        reconstruct_finding_at(m, RPCRDMA_RULE_ITEM_TWICE, m->message->write.off, bytes, 0, 0);
     if (bytes > 0 && verdict == RPCRDMA_BINDING_NONE && rpcrdma_rpc_has_results(rpc))
-        reconstruct_finding(m, RPCRDMA_RULE_RESULT_NOT_ELIGIBLE, bytes, 0, 0);
+        reconstruct_finding_at(m, RPCRDMA_RULE_RESULT_NOT_ELIGIBLE, m->message->write.off, bytes, 0,
+                               0);
     if (t->has_call && t->pending > 0 && rpcrdma_rpc_has_results(rpc) && flow_conn_saw_all(t->conn))
         reconstruct_finding(m, RPCRDMA_RULE_CALL_NOT_PULLED, t->pending, 0, 0);
+    if (t->pub.compound)
+        rpc_session_reply(m->rpcs, m->t, rpc, data, caplen, len);
     if (data && t->pub.compound && rpcrdma_rpc_has_results(rpc) && caplen >= rpc->body_off + 4) {
         uint32_t status = rpcrdma_get_be32((const uint8_t *)data + rpc->body_off);
 
         if (status == NFS4ERR_REP_TOO_BIG || status == NFS4ERR_REP_TOO_BIG_TO_CACHE)
-            reconstruct_finding(m, RPCRDMA_RULE_REPLY_TOO_BIG, status, 0, 0);
+            reconstruct_finding_at(m, RPCRDMA_RULE_REPLY_TOO_BIG, rpc_reply_place(m, rpc->body_off),
+                                   status, 0, 0);
     }
 }

@@ -59,7 +59,7 @@ struct opening {
 
 /* Bytes that two chunks offer under one handle, both of them outstanding. A tiny segment that
  * clients offer for XDR padding is every Call's. */
-static void check_shared(const struct opening *o, const struct flow_region *region)
+static void check_shared(const struct opening *o, const struct flow_region *region, uint32_t off)
 {
     enum { PAD = 4 };
     const struct flow_region *other = o->rpcs->regions.displaced;
@@ -67,12 +67,13 @@ static void check_shared(const struct opening *o, const struct flow_region *regi
 
     if (!t || region->length <= PAD || other->length <= PAD || !flow_conn_saw_all(o->t->conn))
         return;
-    rpc_add_finding(o->rpcs, o->t, RPCRDMA_RULE_HANDLE_SHARED, o->t->pub.call_frame, NULL,
-                    region->handle, t->pub.xid, t->pub.call_frame);
+    rpc_add_finding_at(o->rpcs, o->t, RPCRDMA_RULE_HANDLE_SHARED, o->t->pub.call_frame, off, NULL,
+                       region->handle, t->pub.xid, t->pub.call_frame);
 }
 
 static void add_region(struct opening *o, struct rpc_chunk *chunk,
-                       const struct rpcrdma_segment *segment, enum rpc_use use, bool keep)
+                       const struct rpcrdma_segment *segment, uint32_t off, enum rpc_use use,
+                       bool keep)
 {
     struct flow_region *region = &o->chunk_map->regions[o->next++];
 
@@ -82,7 +83,7 @@ static void add_region(struct opening *o, struct rpc_chunk *chunk,
     if (!flow_region_open(&o->rpcs->regions, region, flow_conn_id(o->t->conn), (uint8_t)o->end,
                           segment->handle, segment->offset, segment->length, keep))
         o->short_of_memory = true;
-    check_shared(o, region);
+    check_shared(o, region, off);
     rpc_check_early(o->rpcs, o->t, region);
     chunk->count++;
     chunk->length += segment->length;
@@ -128,9 +129,13 @@ static void open_position(struct opening *o, const struct rpcrdma_read_list *lis
     struct rpcrdma_read_segment s;
 
     *chunk = (struct rpc_chunk){.position = position, .first = o->next};
-    while (o->next < limit && rpcrdma_read_next(&it, &s))
-        if (s.position == position)
-            add_region(o, chunk, &s.segment, o->reads, o->rpcs->keep_data);
+    while (o->next < limit && rpcrdma_read_next(&it, &s)) {
+        if (s.position != position)
+            continue;
+        if (chunk->count == 0)
+            chunk->off = it.off;
+        add_region(o, chunk, &s.segment, it.off, o->reads, o->rpcs->keep_data);
+    }
     if (chunk->count > 0)
         o->chunk_map->n_reads++;
 }
@@ -159,8 +164,8 @@ static void open_reads(struct opening *o, const struct rpcrdma_read_list *list, 
         if (chunk_map->n_reads == 0 ||
             chunk_map->reads[chunk_map->n_reads - 1].position != s.position)
             chunk_map->reads[chunk_map->n_reads++] =
-                (struct rpc_chunk){.position = s.position, .first = o->next};
-        add_region(o, &chunk_map->reads[chunk_map->n_reads - 1], &s.segment, o->reads,
+                (struct rpc_chunk){.position = s.position, .first = o->next, .off = it.off};
+        add_region(o, &chunk_map->reads[chunk_map->n_reads - 1], &s.segment, it.off, o->reads,
                    o->rpcs->keep_data);
     }
 }
@@ -172,8 +177,11 @@ static void open_base(struct opening *o, const struct rpcrdma_read_list *list, b
     struct rpcrdma_read_segment s;
 
     while (o->next < limit && rpcrdma_read_next(&it, &s))
-        if (!position_zero || s.position == 0)
-            add_region(o, &o->chunk_map->base, &s.segment, o->reads, o->rpcs->keep_base);
+        if (!position_zero || s.position == 0) {
+            if (o->chunk_map->base.count == 0)
+                o->chunk_map->base.off = it.off;
+            add_region(o, &o->chunk_map->base, &s.segment, it.off, o->reads, o->rpcs->keep_base);
+        }
 }
 
 static void open_writes(struct opening *o, const struct rpcrdma_message *message, uint32_t n,
@@ -186,11 +194,12 @@ static void open_writes(struct opening *o, const struct rpcrdma_message *message
     while (o->chunk_map->n_writes < n && rpcrdma_write_next(&it, &wire)) {
         struct rpc_chunk *chunk = &o->chunk_map->writes[o->chunk_map->n_writes++];
 
-        *chunk = (struct rpc_chunk){.first = o->next};
+        *chunk = (struct rpc_chunk){.first = o->next, .off = wire.off};
         for (uint32_t i = 0; i < wire.count && o->next < limit; i++) {
             struct rpcrdma_segment s = rpcrdma_chunk_segment(&wire, i);
 
-            add_region(o, chunk, &s, RPC_WRITE, o->rpcs->keep_data);
+            add_region(o, chunk, &s, wire.off + 4 + i * RPCRDMA_SEGMENT_SIZE, RPC_WRITE,
+                       o->rpcs->keep_data);
         }
     }
 }
@@ -233,10 +242,12 @@ struct rpc_chunk_map *rpc_chunk_map_open(struct flow_rpcs *rpcs, struct rpc_tran
     open_reads(&o, &message->read, n.reads);
     open_writes(&o, message, n.writes, n.write_segments);
     chunk_map->reply.first = o.next;
+    chunk_map->reply.off = message->reply.off;
     for (uint32_t i = 0; i < n.reply; i++) {
         struct rpcrdma_segment s = rpcrdma_chunk_segment(&message->reply, i);
 
-        add_region(&o, &chunk_map->reply, &s, RPC_WRITE, rpcs->keep_reply);
+        add_region(&o, &chunk_map->reply, &s, message->reply.off + 4 + i * RPCRDMA_SEGMENT_SIZE,
+                   RPC_WRITE, rpcs->keep_reply);
     }
     t->dropped = t->dropped || o.short_of_memory;
     return chunk_map;

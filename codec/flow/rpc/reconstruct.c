@@ -201,8 +201,8 @@ static void call_base(struct reconstruct *m)
         m->fault = true;
     }
     if (t->chunk_map && t->chunk_map->has_base && t->parts.length > 0) {
-        reconstruct_finding(m, RPCRDMA_RULE_RPC_MSG_PZRC, t->parts.length,
-                            t->chunk_map->base.length, 0);
+        reconstruct_finding_at(m, RPCRDMA_RULE_RPC_MSG_PZRC, t->chunk_map->base.off,
+                               t->parts.length, t->chunk_map->base.length, 0);
         parts_first = inline_first(t);
     }
     if (parts_first)
@@ -279,6 +279,8 @@ void rpc_call_deliver(struct flow_rpcs *rpcs, struct rpc_transaction *t)
     t->call_complete = !holes.lost && !m.fault && !t->no_length && !t->malformed && !t->open &&
                        rpcs->whole.length > 0;
     t->pub.call_length = t->no_length ? 0 : rpcs->whole.length;
+    if (t->ddp.has_slot)
+        rpc_session_call(rpcs, t);
     t->pub.read_chunk_length = rpc_chunk_map_read(t->chunk_map);
     out = (struct rpcrdma_rpc_message){
         .frame = t->last_frame,
@@ -321,7 +323,8 @@ static void reply_base(struct reconstruct *m, const struct rpc_response *answer)
     if (answer->parts->length > 0 || !in_reply_chunk(message)) {
         rpc_iovec_parts(rpcs, &rpcs->base, answer->parts);
         if (returned > 0)
-            reconstruct_finding(m, RPCRDMA_RULE_RPC_TWO_BODIES, returned, 0, 0);
+            reconstruct_finding_at(m, RPCRDMA_RULE_RPC_TWO_BODIES, message->reply.off, returned, 0,
+                                   0);
         return;
     }
     if (message->reply_present)
@@ -347,7 +350,8 @@ static void returned_writes(struct reconstruct *m)
         m->rpcs->lengths[m->n_writes++] = rpc_clipped(length);
     }
     if (m->t->has_call && m->n_writes != n_offered)
-        reconstruct_finding(m, RPCRDMA_RULE_RPC_WRITE_LIST, n_offered, m->n_writes, 0);
+        reconstruct_finding_at(m, RPCRDMA_RULE_RPC_WRITE_LIST, m->message->write.off, n_offered,
+                               m->n_writes, 0);
 }
 
 /* Asks the binding for the places. */
@@ -432,6 +436,8 @@ void rpc_reply_deliver(struct flow_rpcs *rpcs, struct rpc_transaction *t,
         holes.lost = holes.lost || rpcs->whole.at[i].kind == RPCRDMA_IOVEC_LOST;
     t->reply_complete = !holes.lost && !m.fault && message->status == RPCRDMA_OK && length > 0;
     t->pub.reply_length = message->present & RPCRDMA_HAS_HEADER_LENGTH ? length : 0;
+    if (t->ddp.has_slot)
+        rpc_session_reply_size(rpcs, t);
     rpc.cred.data = rpc.verf.data = NULL;
     out = (struct rpcrdma_rpc_message){
         .frame = answer->frame,

@@ -4,18 +4,26 @@
 void reconstruct_finding(struct reconstruct *m, enum rpcrdma_rule_id rule, uint64_t a, uint64_t b,
                          uint64_t c)
 {
-    rpc_add_finding(m->rpcs, m->t, rule, m->message ? m->t->pub.reply_frame : m->t->pub.call_frame,
-                    m->what, a, b, c);
+    reconstruct_finding_at(m, rule, -1, a, b, c);
+}
+
+void reconstruct_finding_at(struct reconstruct *m, enum rpcrdma_rule_id rule, int64_t offset,
+                            uint64_t a, uint64_t b, uint64_t c)
+{
+    rpc_add_finding_at(m->rpcs, m->t, rule,
+                       m->message ? m->t->pub.reply_frame : m->t->pub.call_frame, offset, m->what,
+                       a, b, c);
 }
 
 /* Moves the base on to `position` of the unreduced message. */
-static void go_to(struct reconstruct *m, struct rpc_reader *base, uint64_t position)
+static void go_to(struct reconstruct *m, struct rpc_reader *base, uint64_t position, int64_t off)
 {
     struct rpc_iovec *whole = &m->rpcs->whole;
     uint64_t need = position > whole->length ? position - whole->length : 0;
 
     if (position < whole->length || need > base->left) {
-        reconstruct_finding(m, RPCRDMA_RULE_RPC_POSITION, position, whole->length + base->left, 0);
+        reconstruct_finding_at(m, RPCRDMA_RULE_RPC_POSITION, off, position,
+                               whole->length + base->left, 0);
         m->fault = true;
     }
     rpc_reader_move(m->rpcs, base, whole, need);
@@ -75,9 +83,11 @@ void reconstruct_check_returned(struct reconstruct *m, const struct rpc_chunk *c
         const struct flow_region *r = offered(m->t, chunk, i, &s);
 
         if (!r && (s.length > 0 || !chunk || i >= chunk->count))
-            reconstruct_finding(m, RPCRDMA_RULE_RPC_RETURNED_OTHER, s.handle, s.length, 0);
+            reconstruct_finding_at(m, RPCRDMA_RULE_RPC_RETURNED_OTHER, reconstruct_segment(wire, i),
+                                   s.handle, s.length, 0);
         else if (r && s.length > r->length)
-            reconstruct_finding(m, RPCRDMA_RULE_RPC_RETURNED_LONGER, s.length, s.handle, r->length);
+            reconstruct_finding_at(m, RPCRDMA_RULE_RPC_RETURNED_LONGER,
+                                   reconstruct_segment(wire, i), s.length, s.handle, r->length);
     }
 }
 
@@ -156,7 +166,8 @@ static void insert_write(struct reconstruct *m, const struct rpcrdma_insertion *
     uint64_t n = length == padded ? padded : place->length;
 
     if (place->misfit)
-        reconstruct_finding(m, RPCRDMA_RULE_RPC_CHUNK_LENGTH, index, length, place->length);
+        reconstruct_finding_at(m, RPCRDMA_RULE_RPC_CHUNK_LENGTH, wire->off, index, length,
+                               place->length);
     reconstruct_add_returned(m, whole, reconstruct_offered_write(m->t, index), wire,
                              n < length ? n : length);
     if (length < n)
@@ -196,14 +207,14 @@ void reconstruct_compose(struct reconstruct *m)
         if (!place->placed)
             continue;
         while (read < n_reads && m->reads->reads[read].position < place->offset + m->taken) {
-            go_to(m, &base, m->reads->reads[read].position);
+            go_to(m, &base, m->reads->reads[read].position, m->reads->reads[read].off);
             insert_read(m, &m->reads->reads[read++]);
         }
-        go_to(m, &base, place->offset + m->taken);
+        go_to(m, &base, place->offset + m->taken, wire.off);
         insert_write(m, place, write, &wire);
     }
     while (read < n_reads) {
-        go_to(m, &base, m->reads->reads[read].position);
+        go_to(m, &base, m->reads->reads[read].position, m->reads->reads[read].off);
         insert_read(m, &m->reads->reads[read++]);
     }
     rpc_reader_move(rpcs, &base, &rpcs->whole, base.left);

@@ -29,6 +29,15 @@ struct reconstruct_holes {
 /* A finding of the transaction that names the message. */
 void reconstruct_finding(struct reconstruct *m, enum rpcrdma_rule_id rule, uint64_t a, uint64_t b,
                          uint64_t c);
+/* The same with its place in the message's Send; -1: none. */
+void reconstruct_finding_at(struct reconstruct *m, enum rpcrdma_rule_id rule, int64_t offset,
+                            uint64_t a, uint64_t b, uint64_t c);
+
+/* Where segment `i` of a returned chunk stands. */
+static inline int64_t reconstruct_segment(const struct rpcrdma_chunk *wire, uint32_t i)
+{
+    return (int64_t)wire->off + 4 + (int64_t)i * RPCRDMA_SEGMENT_SIZE;
+}
 
 /* What the Call offered: write chunk `index`, the reply chunk. NULL: no such. */
 const struct rpc_chunk *reconstruct_offered_write(const struct rpc_transaction *t, uint32_t index);

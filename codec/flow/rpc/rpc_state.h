@@ -17,6 +17,7 @@
  *   reconstruct_chunks.c   base and chunks put together
  *   data_transfer.c    which chunk a packet's bytes belong to
  *   retransmit.c    Calls that were sent before, on another connection
+ *   session.c   what a session allows
  *   timing.c   when its messages were sent and delivered; transactions that wait for that
  *   rpc_names.c      names
  */
@@ -34,6 +35,7 @@ enum {
     RPC_SEGMENTS = 4096,                /* of one message; Linux offers at most a few dozen */
     RPC_HELD = RPCRDMA_BOUND(1024, 2),  /* Replies that wait for data */
     RPC_SLOTS = 1024,                   /* of sessions, remembered */
+    RPC_SESSIONS = 256,                 /* remembered */
     RPC_RETIRED = 32,                   /* regions whose Call was answered; a power of two */
     RPC_RETRANSMIT = 4096,              /* Calls remembered to be known again; a power of two */
 };
@@ -45,6 +47,7 @@ enum {
 struct rpc_chunk {
     uint32_t position;     /* read chunks */
     uint32_t first, count; /* in the offer's regions */
+    uint32_t off;          /* of its count word in the message; of its first segment: Read chunks */
     uint64_t length;       /* offered */
 };
 
@@ -115,6 +118,18 @@ struct rpc_slot {
     uint64_t key, conn, frame; /* key 0: free */
     uint32_t seqid, xid;
     bool outstanding;
+};
+
+/* A session's channel (RFC 8881 section 18.36.3), as CREATE_SESSION's Reply says. */
+struct rpc_channel {
+    uint32_t request_size, reply_size, operations, slots; /* most */
+};
+
+struct rpc_session {
+    uint64_t key;                  /* its name's hash; 0: free */
+    struct rpc_channel channel[2]; /* fore, back: by who calls */
+    uint32_t slots_known[2];       /* most that the Responder said since: it may allow more */
+    bool blind[2];                 /* a Reply could not be read: it may have said more */
 };
 
 /* A region whose Call was answered. */
@@ -237,6 +252,7 @@ struct flow_rpcs {
     struct rpc_transaction *all_newest, *all_oldest; /* parked */
     struct rpc_retransmit *again;
     struct rpc_slot *slots;                /* NULL: none yet */
+    struct rpc_session *sessions;          /* NULL: none yet */
     bool keep_data, keep_base, keep_reply; /* of all chunks; of those that carry a whole Call; of
                                             * those that carry a whole Reply */
 
@@ -354,6 +370,10 @@ struct rpc_conn *rpc_of(const struct flow_conn *conn);
 struct rpc_conn *rpc_conn_get(struct flow_rpcs *rpcs, struct flow_conn *conn);
 void rpc_add_finding(struct flow_rpcs *rpcs, struct rpc_transaction *t, enum rpcrdma_rule_id rule,
                      uint64_t frame, const char *what, uint64_t a, uint64_t b, uint64_t c);
+/* The same with its place in the message of that frame; -1: none. */
+void rpc_add_finding_at(struct flow_rpcs *rpcs, struct rpc_transaction *t,
+                        enum rpcrdma_rule_id rule, uint64_t frame, int64_t offset, const char *what,
+                        uint64_t a, uint64_t b, uint64_t c);
 void rpc_hold_reply(struct flow_rpcs *rpcs, struct rpc_transaction *t);
 void rpc_unhold_reply(struct flow_rpcs *rpcs, struct rpc_transaction *t);
 void rpc_forget_reads(struct rpc_transaction *t);

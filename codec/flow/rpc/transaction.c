@@ -74,13 +74,20 @@ struct rpc_conn *rpc_conn_get(struct flow_rpcs *rpcs, struct flow_conn *conn)
 void rpc_add_finding(struct flow_rpcs *rpcs, struct rpc_transaction *t, enum rpcrdma_rule_id rule,
                      uint64_t frame, const char *what, uint64_t a, uint64_t b, uint64_t c)
 {
+    rpc_add_finding_at(rpcs, t, rule, frame, -1, what, a, b, c);
+}
+
+void rpc_add_finding_at(struct flow_rpcs *rpcs, struct rpc_transaction *t,
+                        enum rpcrdma_rule_id rule, uint64_t frame, int64_t offset, const char *what,
+                        uint64_t a, uint64_t b, uint64_t c)
+{
     if (!t->findings)
         t->findings = flow_alloc(&rpcs->context->memory, sizeof(*t->findings));
     if (t->findings)
         flow_finding_add(
             t->findings,
             &(struct rpcrdma_finding){
-                .rule = rule, .frame = frame, .offset = -1, .arg = {a, b, c}, .what = what});
+                .rule = rule, .frame = frame, .offset = offset, .arg = {a, b, c}, .what = what});
 }
 
 void rpc_hold_reply(struct flow_rpcs *rpcs, struct rpc_transaction *t)
