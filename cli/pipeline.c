@@ -393,7 +393,7 @@ static bool start(struct pipeline *pipeline)
     struct rpcrdma_net_sink net_sink = {
         .op = on_op,
         .finding = on_net_finding,
-        .segment = pipeline->delivery ? on_segment : NULL,
+        .segment = pipeline->delivery || pipeline->credits ? on_segment : NULL,
         .context = pipeline,
     };
     struct rpcrdma_net_config net_config = {

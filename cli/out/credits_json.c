@@ -39,6 +39,9 @@ static void put_terms(struct json *json, const struct rpcrdma_credit_result *r)
         json_key(json, "calls"), json_u64(json, r->calls);
         json_key(json, "replies"), json_u64(json, r->replies);
         json_key(json, "unanswered"), json_u64(json, r->unanswered);
+        if (r->undelivered > 0)
+            json_key(json, "undelivered"), json_u64(json, r->undelivered);
+        json_key(json, "followed"), json_bool(json, r->followed);
         put_range(json, "requested", &r->requested, false);
         put_range(json, "granted", &r->granted, true);
         put_range(json, "limit", &r->limit, false);

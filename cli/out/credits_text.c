@@ -66,6 +66,11 @@ static void put_counts(struct out *out, const struct rpcrdma_credit_result *r)
                  "    %" PRIu64 " Calls, %" PRIu64 " Replies, %" PRIu64 " unanswered", r->calls,
                  r->replies, r->unanswered);
     out_text(out, text);
+    if (r->undelivered > 0) {
+        snprintf(text, sizeof(text), " (%" PRIu64 " of them: the Reply was never delivered)",
+                 r->undelivered);
+        out_text(out, text);
+    }
     if (r->retransmitted > 0) {
         snprintf(text, sizeof(text), ", %" PRIu64 " sent again", r->retransmitted);
         out_text(out, text);
@@ -99,6 +104,8 @@ static void put_counts(struct out *out, const struct rpcrdma_credit_result *r)
         out_literal(out, ", at the limit ");
         put_duration(out, r->at_limit_ns);
     }
+    if (!r->counting && !r->followed && r->replies > 0)
+        out_literal(out, "; until Replies pass, for no acknowledgements were captured");
     out_line(out);
 }
 

@@ -10,8 +10,9 @@
  * counts messages: an account per sender (draft-ietf-nfsv4-rpcrdma-version-two-07 section 4.2.1;
  * for ietf-02 this is inferred from its RDMA2_GRANT).
  *
- * In flight is what the capture shows: at a tap between the two ends a Call counts from when it
- * passes until its Reply passes.
+ * In flight is what the Requester can know, as far as the capture shows it: a Call counts from when
+ * it passes until its Reply was delivered, that is acknowledged (flow/delivery.h). Where no
+ * acknowledgements were captured, and by the rules that count messages, until its Reply passes.
  *
  * rpcrdma_flow_config.credits asks for it; then the sink's `credits` gets a connection's results,
  * at its end, just before `connection`; `credit_point` each change; and findings come as others do.
@@ -92,6 +93,8 @@ struct rpcrdma_credit_result {
 
     /* counting Calls */
     uint64_t calls, replies, unanswered;
+    uint64_t undelivered;   /* of the unanswered: their Reply passed, and did not arrive */
+    bool followed;          /* Replies count when they are delivered; else when they pass */
     uint64_t retransmitted; /* Calls seen again while they were in flight; not in `calls` */
     uint64_t earlier;       /* Replies to Calls from before the capture, or lost to it */
     uint64_t stray;         /* further Replies without Call */

@@ -195,7 +195,8 @@ RPCRDMA_API void rpcrdma_flow_free(struct rpcrdma_flow *flow); /* NULL is fine *
  */
 RPCRDMA_API bool rpcrdma_flow_op(struct rpcrdma_flow *flow, const struct rpcrdma_op *op);
 
-/* One segment of TCP, before the operations it completes; of use with config.delivery. */
+/* One segment of TCP, before the operations it completes; of use with config.delivery and
+ * config.credits. */
 RPCRDMA_API bool rpcrdma_flow_segment(struct rpcrdma_flow *flow,
                                       const struct rpcrdma_tcp_segment *segment);
 

@@ -40,6 +40,14 @@ static void delivered(struct rpcrdma_flow *flow, struct flow_conn *conn)
         flow_rpc_delivered(flow->rpcs, conn);
 }
 
+/* TCP's acknowledgements are no operations that reach the stages. */
+static void tcp_delivered(struct rpcrdma_flow *flow, struct flow_conn *conn)
+{
+    delivered(flow, conn);
+    if (flow->credits && conn)
+        flow_credit_delivered(flow->credits, conn);
+}
+
 void flow_follow_answer(struct rpcrdma_flow *flow, struct flow_direction *dir,
                         const struct rpcrdma_op *op)
 {
@@ -85,7 +93,7 @@ bool rpcrdma_flow_segment(struct rpcrdma_flow *flow, const struct rpcrdma_tcp_se
 
     if (context->memory.failed)
         return false;
-    if (!context->delivery)
+    if (!context->delivery && !flow->credits)
         return true;
     context->frame = segment->frame;
     context->time_ns = segment->time_ns;
@@ -101,6 +109,6 @@ bool rpcrdma_flow_segment(struct rpcrdma_flow *flow, const struct rpcrdma_tcp_se
     back = flow_direction_seen(flow->streams, &op);
     if (dir->delivery && flow_delivery_segment(&context->memory, dir->delivery,
                                                back ? back->delivery : NULL, segment))
-        delivered(flow, dir->conn);
+        tcp_delivered(flow, dir->conn);
     return !context->memory.failed;
 }

@@ -244,6 +244,8 @@ void flow_life_end(struct rpcrdma_flow *flow, struct flow_conn *conn)
     for (int end = 0; end < 2; end++) {
         const struct flow_direction *dir = flow_conn_direction(conn, end);
 
-        pub->path[end] = dir && dir->delivery ? flow_delivery_path(dir->delivery) : NULL;
+        pub->path[end] = flow->context.delivery && dir && dir->delivery
+                             ? flow_delivery_path(dir->delivery)
+                             : NULL;
     }
 }

@@ -55,7 +55,7 @@ class Credits(command.CommandTest):
                          ['time_ns', 'connection', 'direction', 'requested', 'granted', 'in_flight'])
         self.assertEqual((rows[0]['requested'], rows[0]['granted'], rows[0]['in_flight']), ('128', '', '1'))
         self.assertEqual({row['direction'] for row in rows}, {'forward', 'reverse'})
-        self.assertEqual(len(rows), 2 * 77 + 2 * 10 + 2)  # and the connection's end, for each
+        self.assertEqual(len(rows), 3 * 77 + 3 * 10 + 2)  # a Reply passes, and arrives; and the connection's end, for each
         self.assertEqual({(row['requested'], row['granted'], row['in_flight']) for row in rows[-2:]},
                          {('', '', '0')})
 

@@ -142,12 +142,15 @@ def check_credits(recording):
     """Credits requested, granted and in flight at each message; what the mount options lead to."""
     command = recording.command
     messages_, _ = command.lines('decode', recording.path)
+    packets, linktype = pcap.read(recording.path)
     with tempfile.TemporaryDirectory() as folder:
         series = os.path.join(folder, 'series.csv')
         (result,), _ = command.lines('credits', recording.path, '--series', series)
         complaints = credits.Comparison(recording.name, recording.trace, messages_, result,
-                                        credits.read_series(series)).complaints
-        packets, linktype = pcap.read(recording.path)
+                                        credits.read_series(series), packets).complaints
+        lines, _ = command.lines('rpcs', recording.path)
+        if len(recording.trace.clients) == 1:
+            complaints += credits.in_use(recording.name, recording.trace.clients[0], lines, result)
         parts = {'thinned': [one for one in packets if one.frame % 50],
                  'lossy': variants.lossy(packets, 0),
                  'begun late': packets[len(packets) // 3:]}

@@ -1,7 +1,10 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""rpcrdma credits against decode, line by line, and against what the client's kernel traced."""
+"""rpcrdma credits against decode and the acknowledgements, line by line, and against what the client's kernel traced."""
 import csv
-from collections import defaultdict
+from collections import defaultdict, deque
+
+import delivery
+import roce
 
 # What the mount options and the server's setting lead to (scenario in the recording's README.txt):
 # the limit, and whether the jobs use it up.
@@ -24,9 +27,36 @@ def read_series(path):
     return rows
 
 
+def acknowledgements(packets):
+    """(src, dst, destination QP) -> [(frame, time_ns, PSN before which all arrived)], read from the packets."""
+    found = defaultdict(list)
+    for packet in packets:
+        one = roce.parse(packet.data, packet.length)
+        if one and one.opcode in roce.RESPONSES:
+            refused = one.opcode == roce.ACK and one.extension and one.extension[0] >> 5 in (1, 3)
+            found[one.src, one.dst, one.dst_qpn].append((packet.frame, packet.time_ns, one.psn + (not refused)))
+    return found
+
+
+def psns(packets):
+    """Frame -> PSN, of Sends."""
+    parsed = ((packet.frame, roce.parse(packet.data, packet.length)) for packet in packets)
+    return {frame: one.psn for frame, one in parsed if one and one.opcode in roce.SENDS}
+
+
+def delivered_at(message, acks, psn):
+    """(frame, time_ns) of the first acknowledgement after a Reply that covers it, or None."""
+    for frame, time_ns, before in acks[message['dst'], message['src'], message['src_qpn']]:
+        if frame > message['frame'] and 0 < (before - psn[message['frame']]) % (1 << 24) < 1 << 23:
+            return frame, time_ns
+    return None
+
+
 class Comparison:
-    def __init__(self, name, trace, messages, result, series):
+    def __init__(self, name, trace, messages, result, series, packets=()):
         self.name, self.trace, self.complaints = name, trace, []
+        self.acks, self.psns = acknowledgements(packets), psns(packets)
+        self.taken = defaultdict(dict)  # connection and direction -> XID -> row at which its Reply was delivered
         self.directions = {(connection['connection'], direction['direction']): direction
                            for connection in result['connections']
                            for direction in connection['directions']}
@@ -41,49 +71,85 @@ class Comparison:
         for key, talk in talks.items():
             self.account(key, talk, series[key])
         for client in trace.clients:
-            self.grants(client, talks, series)
+            self.grants(client, talks)
         self.highest(talks)
         self.expectation()
 
     def complain(self, text):
         self.complaints.append(text)
 
+    def events(self, key, talk, rows):
+        """(kind, message, time_ns or None) in the order of the capture: a Reply passes, and is delivered."""
+        if not self.name.startswith('roce-'):
+            yield from self.tcp_events(key, talk, rows)
+            return
+        events = []
+        for message in talk:
+            events.append((message['frame'], 1, message['direction'], message, message['time_ns']))
+            if message['direction'] == 'reply':
+                frame, time_ns = delivered_at(message, self.acks, self.psns) or (float('inf'), None)
+                events.append((frame, 0, 'delivered', message, time_ns))
+        for _, _, kind, message, time_ns in sorted(events, key=lambda event: event[:2]):
+            yield kind, message, time_ns
+
+    @staticmethod
+    def tcp_events(_key, talk, rows):
+        """When a Reply is delivered, how long TCP's acknowledgement waited tells, which rpcs is judged for: here only
+        that each is, once, in their order, after it passed."""
+        messages, passed = deque(talk), deque()
+        for row in rows:
+            # an acknowledgement that comes with a Call is taken first
+            if messages and row['time_ns'] == str(messages[0]['time_ns']) and \
+                    not (passed and int(row['in_flight']) < in_flight):
+                message = messages.popleft()
+                if message['direction'] == 'reply':
+                    passed.append(message)
+                yield message['direction'], message, message['time_ns']
+            elif passed:
+                yield 'delivered', passed.popleft(), None
+            in_flight = int(row['in_flight'])
+
     def account(self, key, talk, rows):
-        """A second account, from decode's lines: every row of the series, and the totals."""
+        """A second account, from decode's lines and the acknowledgements: every row of the series, and the totals."""
         waiting, most, calls, replies = set(), 0, 0, 0
         requested = granted = ''
-        for message, row in zip(talk, rows):
-            if message['direction'] == 'call':
+        rows = list(rows)
+        for (kind, message, time_ns), row in zip(self.events(key, talk, rows), rows):
+            if kind == 'call':
                 waiting.add(message['xid'])
                 requested, calls = str(message['credits']), calls + 1
-            else:
+            elif kind == 'delivered':
                 waiting.discard(message['xid'])
                 granted, replies = str(message['credits']), replies + 1
+                self.taken[key][message['xid']] = row
             most = max(most, len(waiting))
-            want = {'time_ns': str(message['time_ns']), 'requested': requested, 'granted': granted,
-                    'in_flight': str(len(waiting))}
+            want = {'requested': requested, 'granted': granted, 'in_flight': str(len(waiting))}
+            if time_ns is not None:
+                want['time_ns'] = str(time_ns)
             for column, value in want.items():
                 if row[column] != value:
-                    self.complain(f'{key} frame {message["frame"]}: {column} is {row[column]}, not {value}')
-        if len(rows) - len(talk) not in (0, 1):  # 1: the connection's end
-            self.complain(f'{key}: {len(rows)} rows for {len(talk)} messages')
+                    self.complain(f'{key} {kind} of frame {message["frame"]}: {column} is {row[column]}, not {value}')
+        passed = sum(message['direction'] == 'reply' for message in talk)
+        if len(rows) - len(talk) - passed not in (0, 1):  # 1: the connection's end
+            self.complain(f'{key}: {len(rows)} rows for {len(talk)} messages, {passed} of them Replies')
         direction = self.directions[key]
         want = {'calls': calls, 'replies': replies, 'unanswered': len(waiting), 'violations': 0,
-                'rnr_naks': 0, 'settled': True}
+                'rnr_naks': 0, 'settled': True, 'followed': passed > 0}
         for name, value in want.items():
             if direction[name] != value:
                 self.complain(f'{key}: {name} is {direction[name]}, not {value}')
         if direction['in_flight']['max'] != most:
             self.complain(f"{key}: at most {direction['in_flight']['max']} in flight, not {most}")
 
-    def grants(self, client, talks, series):
+    def grants(self, client, talks):
         """The value at each Reply is what the kernel traced, or more where it cut that to its slots."""
         for key, talk in talks.items():
             if key[1] == 'reverse':
                 continue
-            for message, row in zip(talk, series[key]):
+            for message in talk:
                 xid = int(message['xid'], 16)
-                if message['direction'] != 'reply' or message['dst'] not in client.addresses:
+                row = self.taken[key].get(message['xid'])
+                if message['direction'] != 'reply' or message['dst'] not in client.addresses or not row:
                     continue
                 traced = {reply['credits'] for reply in client.replies[xid]}
                 mine = client.granted(int(row['granted']), int(row['requested']))
@@ -131,6 +197,17 @@ class Comparison:
         if bound and not any(one['bound_by'] == bound and one['at_limit_ns'] > 0 and
                              one['in_flight']['max'] == limit for one in forward):
             self.complain(f"never at its limit of {limit}: {[one['verdict'] for one in forward]}")
+
+
+def in_use(name, client, lines, result):
+    """All that was in flight, for how long: the sum of what the client waited for its Replies, as it traced that."""
+    ours = sum(one['in_flight']['mean'] * one['measured_ns'] / 1e9 for connection in result['connections']
+               for one in connection['directions'] if one['direction'] == 'forward')
+    kernel, _, waited, _ = delivery.sums(client, lines)
+    print(f'in flight {ours:.3f} s in all, the client waited {kernel:.3f} s (and {waited:.3f} s before the wire)')
+    if any(word in name for word in delivery.LOSSY) and abs(ours - kernel) > delivery.SHARE * kernel:
+        return [f'in flight {ours:.3f} s in all, the client waited {kernel:.3f} s']
+    return []
 
 
 def damaged(result, whole, what, complete=False):

@@ -44,7 +44,8 @@ def phases(lines):
     return complaints
 
 
-def latencies(name, client, lines):
+def sums(client, lines):
+    """Seconds that the client waited, and rpcs says; that it waited before the wire; and the RPCs."""
     rpcs = list(sendings(client, lines))
     offset = median(line['call_time_ns'] / 1e9 - sent for sent, _, line in rpcs)
     kernel = ours = waited = 0
@@ -53,6 +54,11 @@ def latencies(name, client, lines):
         waited += before if before > WAITED else 0
         kernel += taken - sent - (before if before > WAITED else 0)
         ours += line['latency_ns'] / 1e9
+    return kernel, ours, waited, rpcs
+
+
+def latencies(name, client, lines):
+    kernel, ours, waited, rpcs = sums(client, lines)
     print(f'{len(rpcs)} RPCs: the client {kernel:.3f} s (and {waited:.3f} s before the wire), rpcs {ours:.3f} s')
     if any(word in name for word in LOSSY):
         return [f'latencies are {ours:.3f} s, traced {kernel:.3f} s'] if abs(ours - kernel) > SHARE * kernel else []

@@ -42,6 +42,7 @@ void rpcrdma_credit_account_free(struct rpcrdma_credit_account *account)
 {
     rpcrdma_pending_violations_free(&account->pending_violations, account->set.memory);
     rpcrdma_credit_gauge_free(&account->gauge);
+    rpcrdma_credit_replies_free(&account->replies_passed, account->set.memory);
     rpcrdma_credit_calls_free(&account->set);
 }
 
@@ -194,11 +195,20 @@ static bool was_answered(struct rpcrdma_credit_account *account, uint32_t xid)
     return false;
 }
 
+/* Of what is in flight: a Reply passed, and is not known to have been delivered. The Requester may
+ * have it. */
+static uint64_t replied(const struct rpcrdma_credit_account *account)
+{
+    uint64_t passed = account->replies_passed.count, all = in_flight(account);
+
+    return passed < all ? passed : all;
+}
+
 static void judge_call(struct rpcrdma_credit_account *account, uint32_t xid)
 {
     uint64_t ceiling = rpcrdma_credit_grants_ceiling(&account->grants);
 
-    if (in_flight(account) <= ceiling)
+    if (in_flight(account) - replied(account) <= ceiling)
         return;
     if (!rpcrdma_pending_violations_add(
             &account->pending_violations, account->set.memory,
@@ -229,6 +239,9 @@ void rpcrdma_credit_account_call(struct rpcrdma_credit_account *account,
                                  struct rpcrdma_credit_at at, uint32_t xid, uint32_t requested)
 {
     begin(account, at);
+    while (account->replies_passed.count > 0 &&
+           in_flight(account) >= rpcrdma_credit_grants_ceiling(&account->grants))
+        rpcrdma_credit_account_delivered(account, at); /* else this Call could not be sent */
     account->from_requester = true;
     account->has_requested = true;
     account->requested_now = requested ? requested : 1;
@@ -249,19 +262,16 @@ void rpcrdma_credit_account_call(struct rpcrdma_credit_account *account,
     changed(account, RPCRDMA_ENDED_BY_REQUEST);
 }
 
+/* What the Requester may count on from now on, and must from when it knows. */
 static void grant(struct rpcrdma_credit_account *account, uint32_t granted,
                   rpcrdma_stream_position place)
 {
-    rpcrdma_credit_range_add(&account->granted, granted);
     if (granted == 0) {
         account->violations++;
         tell(account, RPCRDMA_RULE_CREDIT_ZERO, account->gauge.frame, 0, 0, 0);
-        granted = 1;
     }
-    account->has_granted = true;
-    account->granted_now = granted;
     rpcrdma_credit_grants_add(
-        &account->grants, &(struct rpcrdma_credit_grant){.value = granted,
+        &account->grants, &(struct rpcrdma_credit_grant){.value = granted ? granted : 1,
                                                          .place = place,
                                                          .elapsed_ns = account->gauge.elapsed_ns,
                                                          .frame = account->gauge.frame});
@@ -305,38 +315,68 @@ static void answer(struct rpcrdma_credit_account *account, uint32_t xid)
     }
 }
 
-void rpcrdma_credit_account_reply(struct rpcrdma_credit_account *account,
-                                  struct rpcrdma_credit_at at, uint32_t xid, uint32_t granted,
-                                  rpcrdma_stream_position place)
+/* A Reply passes. */
+static void pass(struct rpcrdma_credit_account *account, struct rpcrdma_credit_at at,
+                 uint32_t granted, rpcrdma_stream_position place)
 {
-    uint64_t old_limit;
-
     begin(account, at);
-    old_limit = account->limit.known ? account->limit.last : RPCRDMA_CREDIT_NO_LIMIT;
     account->from_responder = true;
     account->violations +=
         rpcrdma_pending_violations_confirm(&account->pending_violations, &account->sink);
-    answer(account, xid);
     grant(account, granted, place);
+}
+
+/* The Requester has it. */
+static void take(struct rpcrdma_credit_account *account, uint32_t xid, uint32_t granted)
+{
+    uint64_t old_limit = account->limit.known ? account->limit.last : RPCRDMA_CREDIT_NO_LIMIT;
+
+    answer(account, xid);
+    rpcrdma_credit_range_add(&account->granted, granted);
+    account->has_granted = true;
+    account->granted_now = granted ? granted : 1;
     narrow(account);
     age(account);
     changed(account,
             in_flight(account) < old_limit ? RPCRDMA_ENDED_BY_REPLY : RPCRDMA_ENDED_BY_GRANT);
 }
 
-bool rpcrdma_credit_account_has(const struct rpcrdma_credit_account *account, uint32_t xid)
-{
-    return rpcrdma_credit_calls_find(&account->set, xid) != NULL;
-}
-
-bool rpcrdma_credit_account_error(struct rpcrdma_credit_account *account,
+void rpcrdma_credit_account_reply(struct rpcrdma_credit_account *account,
                                   struct rpcrdma_credit_at at, uint32_t xid, uint32_t granted,
                                   rpcrdma_stream_position place)
 {
-    if (!rpcrdma_credit_account_has(account, xid))
-        return false;
-    rpcrdma_credit_account_reply(account, at, xid, granted, place);
-    return true;
+    pass(account, at, granted, place);
+    take(account, xid, granted);
+}
+
+void rpcrdma_credit_account_passed(struct rpcrdma_credit_account *account,
+                                   struct rpcrdma_credit_at at,
+                                   const struct rpcrdma_credit_reply *reply)
+{
+    pass(account, at, reply->granted, reply->place);
+    if (!rpcrdma_credit_replies_add(&account->replies_passed, account->set.memory, reply)) {
+        account->memory = true;
+        take(account, reply->xid, reply->granted);
+        return;
+    }
+    account->followed = true;
+    if (account->sink.point)
+        changed(account, RPCRDMA_ENDED_BY_REPLY);
+}
+
+void rpcrdma_credit_account_delivered(struct rpcrdma_credit_account *account,
+                                      struct rpcrdma_credit_at at)
+{
+    struct rpcrdma_credit_reply reply = *rpcrdma_credit_replies_oldest(&account->replies_passed);
+
+    rpcrdma_credit_replies_remove_oldest(&account->replies_passed);
+    begin(account, at);
+    take(account, reply.xid, reply.granted);
+}
+
+bool rpcrdma_credit_account_has(const struct rpcrdma_credit_account *account, uint32_t xid)
+{
+    return rpcrdma_credit_calls_find(&account->set, xid) != NULL;
 }
 
 void rpcrdma_credit_account_acked(struct rpcrdma_credit_account *account,
@@ -397,6 +437,8 @@ void rpcrdma_credit_account_lost(struct rpcrdma_credit_account *account,
              0);
     account->unanswered += account->set.count + account->untracked - account->doubt;
     account->missed += account->doubt;
+    account->undelivered += replied(account);
+    account->replies_passed.count = 0;
     rpcrdma_credit_calls_clear(&account->set);
     account->untracked = account->doubtful = account->doubt = 0;
     account->has_requested = account->has_granted = false;
@@ -424,6 +466,8 @@ void rpcrdma_credit_account_result(const struct rpcrdma_credit_account *account,
     out->calls = account->calls;
     out->replies = account->replies;
     out->unanswered = account->unanswered + in_flight(account);
+    out->undelivered = account->undelivered;
+    out->followed = account->followed;
     out->retransmitted = account->retransmitted;
     out->earlier = account->earlier;
     out->stray = account->stray;
@@ -449,7 +493,7 @@ void rpcrdma_credit_account_restart(struct rpcrdma_credit_account *account)
 {
     rpcrdma_credit_gauge_restart(&account->gauge);
     account->calls = account->replies = account->unanswered = account->retransmitted = 0;
-    account->earlier = account->stray = account->missed = 0;
+    account->earlier = account->stray = account->missed = account->undelivered = 0;
     account->violations = account->rnr_naks = 0;
     account->unsettled_ns = 0;
     keep_last(&account->requested);

@@ -5,8 +5,12 @@
 /*
  * The account of one direction of RPC on one connection, by version 1's rules (RFC 8166 section
  * 3.3.1, RFC 8167 section 4): the Requester asks for credits in each Call, the Responder grants in
- * each Reply, and what is in flight is the Calls whose Reply has not come. It is fed events and
- * knows nothing of packets.
+ * each Reply, and what is in flight is the Calls whose Reply has not come to the Requester. It is
+ * fed events and knows nothing of packets.
+ *
+ * Where the Requester's acknowledgements tell when it gets a Reply, that returns the credit, and
+ * brings the grant. Where they do not, a Reply does so when it passes. A Requester that does what
+ * it may do from when a Reply passes is not blamed: an acknowledgement may follow later.
  *
  * In flight is exact when the connection's set-up was seen. Otherwise Calls from before the capture
  * may be in flight: the count is a lower bound until the evidence settles it, that is when the
@@ -18,6 +22,7 @@
 #include "flow/credit/gauge.h"
 #include "flow/credit/grant.h"
 #include "flow/credit/pending_violation.h"
+#include "flow/credit/replies.h"
 
 enum { RPCRDMA_CREDIT_EARLY = 8 };
 
@@ -43,6 +48,8 @@ struct rpcrdma_credit_account {
      * doubt_serial, `doubt` may have been answered unseen, and do not count as in flight. */
     uint64_t serial, doubt_serial, doubtful, doubt;
     struct rpcrdma_pending_violations pending_violations;
+    struct rpcrdma_credit_replies replies_passed; /* and not known to be delivered */
+    bool followed;                                /* there was one */
 
     /* Replies without Call of late: a capture of two ports may show a Reply before its Call. */
     struct {
@@ -52,7 +59,7 @@ struct rpcrdma_credit_account {
     } early[RPCRDMA_CREDIT_EARLY];
     uint32_t early_next;
 
-    uint64_t calls, replies, unanswered, retransmitted, earlier, stray, missed;
+    uint64_t calls, replies, unanswered, retransmitted, earlier, stray, missed, undelivered;
     uint64_t violations, rnr_naks;
     bool gaps, memory;
     struct rpcrdma_credit_range requested, granted, limit;
@@ -74,12 +81,15 @@ void rpcrdma_credit_account_call(struct rpcrdma_credit_account *account,
 void rpcrdma_credit_account_reply(struct rpcrdma_credit_account *account,
                                   struct rpcrdma_credit_at at, uint32_t xid, uint32_t granted,
                                   rpcrdma_stream_position place);
-/* RDMA_ERROR from the Responder. True when it answers a Call that is in flight: then its credits
- * are a grant. Else it is ignored (RFC 8167 section 4.1). */
-bool rpcrdma_credit_account_error(struct rpcrdma_credit_account *account,
-                                  struct rpcrdma_credit_at at, uint32_t xid, uint32_t granted,
-                                  rpcrdma_stream_position place);
-/* Whether a Call of this XID is in flight. */
+/* The same of a Reply whose delivery will be told, or not: it passes; the one that did first was
+ * delivered, of which there must be one. */
+void rpcrdma_credit_account_passed(struct rpcrdma_credit_account *account,
+                                   struct rpcrdma_credit_at at,
+                                   const struct rpcrdma_credit_reply *reply);
+void rpcrdma_credit_account_delivered(struct rpcrdma_credit_account *account,
+                                      struct rpcrdma_credit_at at);
+/* Whether a Call of this XID is in flight: then RDMA_ERROR is a Reply to it, and its credits are a
+ * grant (else not: RFC 8167 section 4.1). */
 bool rpcrdma_credit_account_has(const struct rpcrdma_credit_account *account, uint32_t xid);
 
 /* The Requester's transport acknowledged what the Responder sent up to `place`. */

@@ -12,9 +12,10 @@
 #include "flow/credit/message_credits.h"
 
 enum {
-    SENDS = 64,        /* the latest, remembered per sender, for an RNR NAK to name one */
-    SENDS_FIRST = 4,   /* room for them grows up to that */
-    RESENT_CALLS = 256 /* of a new connection, looked at for Calls that another one lost */
+    SENDS = 64,         /* the latest, remembered per sender, for an RNR NAK to name one */
+    SENDS_FIRST = 4,    /* room for them grows up to that */
+    RESENT_CALLS = 256, /* of a new connection, looked at for Calls that another one lost */
+    UNHEARD_MOST = 4    /* Replies that wait for an end which never acknowledged anything */
 };
 
 /* A Send as an RNR NAK or an Ack refers to it. */
@@ -49,6 +50,8 @@ struct credit_conn {
         struct credit_conn *of;
         int end;
         struct rpcrdma_credit_account *account; /* of the RPCs that this end asks for */
+        bool heard;                             /* this end acknowledged something */
+        bool unheard; /* so little that it seems not to be captured: nothing waits for it */
         struct rpcrdma_credit_count *count;     /* of the messages that this end sends */
     } side[2];
     /* an older connection of the same ends: its end may show only in what is sent again here */
@@ -73,6 +76,18 @@ struct rpcrdma_credit_account *credit_conn_account(struct credit_conn *cc, int r
                                                    struct rpcrdma_credit_at at);
 struct rpcrdma_credit_count *credit_conn_count(struct credit_conn *cc, int sender,
                                                struct rpcrdma_credit_at at);
+
+/* delivered.c. The Reply was put into no account yet. False: it counts from now on, for nobody will
+ * tell when the Requester has it. */
+bool credit_conn_reply_passed(struct credit_conn *cc, int requester, struct rpcrdma_credit_at at,
+                              const struct rpcrdma_credit_reply *reply);
+/* PSNs before `place` reached the Requester. */
+void credit_conn_reached(struct credit_conn *cc, int requester, struct rpcrdma_credit_at at,
+                         rpcrdma_stream_position place);
+/* Which Replies TCP delivered; which have waited too long. */
+void credit_conn_delivered(struct credit_conn *cc, int requester, struct rpcrdma_credit_at at);
+/* Nothing more will come: what was not sent again counts as delivered. */
+void credit_conn_settle(struct credit_conn *cc, struct rpcrdma_credit_at at);
 
 /* Its end, once. */
 void credit_conn_lose(struct credit_conn *cc, struct rpcrdma_credit_at at);

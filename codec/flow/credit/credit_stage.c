@@ -140,19 +140,38 @@ static void by_neither(struct credit_conn *cc, int sender, uint64_t packets)
 }
 
 /* Returns the Requester of the RPC the message belongs to, or -1. */
+/* A Reply, or an RDMA_ERROR in the place of one. */
+static void by_reply(struct credit_conn *cc, int requester, const struct flow_message *message,
+                     struct rpcrdma_credit_at at)
+{
+    const struct rpcrdma_message *msg = message->message->message;
+    const struct rpcrdma_credit_reply reply = {
+        .xid = msg->xid,
+        .granted = msg->credits,
+        .place = cc->sender[message->sender].place,
+        .stream_last = message->send->stream_end - 1,
+        .time_ns = message->send->time_ns,
+    };
+
+    if (!credit_conn_reply_passed(cc, requester, at, &reply))
+        rpcrdma_credit_account_reply(cc->side[requester].account, at, msg->xid, msg->credits,
+                                     reply.place);
+}
+
 static int by_calls(struct credit_conn *cc, const struct flow_message *message,
                     struct rpcrdma_credit_at at)
 {
     const struct rpcrdma_message *msg = message->message->message;
     int sender = message->sender, peer = 1 - sender;
-    rpcrdma_stream_position place = cc->sender[sender].place;
     struct rpcrdma_credit_account *account;
 
     if (msg->kind == RPCRDMA_KIND_ERROR) {
         account = cc->side[peer].account;
-        return account && rpcrdma_credit_account_error(account, at, msg->xid, msg->credits, place)
-                   ? peer
-                   : -1;
+        /* no grant unless it answers a Call (RFC 8167 section 4.1) */
+        if (!account || !rpcrdma_credit_account_has(account, msg->xid))
+            return -1;
+        by_reply(cc, peer, message, at);
+        return peer;
     }
     if (msg->kind != RPCRDMA_KIND_MSG && msg->kind != RPCRDMA_KIND_NOMSG &&
         msg->kind != RPCRDMA_KIND_MSGP)
@@ -169,7 +188,7 @@ static int by_calls(struct credit_conn *cc, const struct flow_message *message,
     case RPCRDMA_DIRECTION_REPLY:
         account = credit_conn_account(cc, peer, at);
         if (account)
-            rpcrdma_credit_account_reply(account, at, msg->xid, msg->credits, place);
+            by_reply(cc, peer, message, at);
         return peer;
     default:
         by_neither(cc, sender, 1);
@@ -193,6 +212,9 @@ RPCRDMA_HOT void flow_credit_message(struct flow_credits *credits, struct flow_c
     if (sender->sends) /* of many connections, it is not in the cache: asked for now, it is later */
         __builtin_prefetch(&sender->sends[sender->next], 1);
     cc->counting = msg->dialect->counting_credits;
+    for (int i = 0; i < 2; i++)
+        if (cc->side[i].account && cc->side[i].account->replies_passed.count > 0)
+            credit_conn_delivered(cc, i, at);
     if (cc->counting)
         by_count(cc, message, at);
     else
@@ -209,9 +231,13 @@ RPCRDMA_HOT void flow_credit_ack(struct flow_credits *credits, struct flow_conn 
     rpcrdma_stream_position place;
 
     (void)credits;
-    if (!cc || cc->lost || !cc->sender[1 - sender].started)
+    if (!cc || cc->lost)
+        return;
+    cc->side[sender].heard = true;
+    if (!cc->sender[1 - sender].started)
         return;
     place = place_of(&cc->sender[1 - sender], conn, op->seq);
+    credit_conn_reached(cc, sender, at, place + 1);
     /* What `sender` acknowledges brought grants for what it sends itself. */
     if (cc->side[sender].account)
         rpcrdma_credit_account_acked(cc->side[sender].account, at, place);
@@ -228,9 +254,14 @@ void flow_credit_nak(struct flow_credits *credits, struct flow_conn *conn, int s
     struct credit_sender *its;
     bool again;
 
-    if (!cc || cc->lost || op->kind != RPCRDMA_OP_NAK || op->nak != RPCRDMA_NAK_RNR)
+    if (!cc || cc->lost || op->kind != RPCRDMA_OP_NAK)
         return;
     its = &cc->sender[hit_end];
+    cc->side[sender].heard = true;
+    if (its->started) /* what is before it arrived */
+        credit_conn_reached(cc, sender, at, place_of(its, conn, op->seq));
+    if (op->nak != RPCRDMA_NAK_RNR)
+        return;
     again = its->rnr && its->rnr_psn == op->seq;
     its->rnr = true;
     its->rnr_psn = op->seq;
@@ -249,6 +280,17 @@ void flow_credit_nak(struct flow_credits *credits, struct flow_conn *conn, int s
     }
     its->rnr_open = true;
     its->rnr_at = at;
+}
+
+void flow_credit_delivered(struct flow_credits *credits, struct flow_conn *conn)
+{
+    struct credit_conn *cc = credit_conn_of(conn);
+
+    if (!cc || cc->lost)
+        return;
+    for (int i = 0; i < 2; i++)
+        credit_conn_delivered(
+            cc, i, (struct rpcrdma_credit_at){credits->context->time_ns, credits->context->frame});
 }
 
 void flow_credit_gap(struct flow_credits *credits, struct flow_conn *conn, int sender,
@@ -279,6 +321,8 @@ void flow_credit_close(struct flow_credits *credits, struct flow_conn *conn, boo
         if (cc->sender[i].rnr_open)
             hit(cc, i, cc->sender[i].rnr_at, NULL, false);
     if (flow_conn_closed_at(conn, &end.frame, &end.time_ns)) {
+        if (!cc->lost)
+            credit_conn_settle(cc, end);
         credit_conn_lose(cc, end);
     } else if (ended) {
         end = (struct rpcrdma_credit_at){credits->context->time_ns, credits->context->frame};
@@ -287,6 +331,8 @@ void flow_credit_close(struct flow_credits *credits, struct flow_conn *conn, boo
 
         end = (struct rpcrdma_credit_at){pub->last_time_ns, pub->last_frame};
     }
+    if (!cc->lost)
+        credit_conn_settle(cc, end);
     for (int i = 0; i < 2; i++) {
         if (cc->side[i].account && !cc->lost)
             rpcrdma_credit_account_end(cc->side[i].account, end);

@@ -26,6 +26,8 @@ void flow_credit_ack(struct flow_credits *credits, struct flow_conn *conn, int s
                      const struct rpcrdma_op *op);
 void flow_credit_nak(struct flow_credits *credits, struct flow_conn *conn, int sender,
                      const struct rpcrdma_op *op);
+/* TCP acknowledged something. */
+void flow_credit_delivered(struct flow_credits *credits, struct flow_conn *conn);
 /* What `sender` sent was not captured. */
 void flow_credit_gap(struct flow_credits *credits, struct flow_conn *conn, int sender,
                      const struct flow_gap *gap);

@@ -56,6 +56,9 @@ struct flow_direction {
     uint64_t first_frame;
     int64_t first_time_ns;
     uint64_t last_frame; /* of what was sent to it and was of interest; 0: nothing yet */
+    bool repeated;       /* something was there before: its highest PSN, and when it last was */
+    uint32_t repeated_seq;
+    int64_t repeated_ns;
 
     /* set by the stage of connections */
     struct flow_conn *conn;      /* NULL: nothing known; then nothing waits in the reorder queue */

@@ -288,8 +288,15 @@ RPCRDMA_RARE static void behind(struct flow_streams *streams, struct stream *s,
         return;
     }
     s->in_hand = NULL;
-    if (take_late(s, op->seq))
+    if (take_late(s, op->seq)) {
         late(streams, s, op);
+        return;
+    }
+    if (!s->pub.repeated || rpcrdma_psn_diff(op->seq, s->pub.repeated_seq) >= 0) {
+        s->pub.repeated = true;
+        s->pub.repeated_seq = op->seq;
+        s->pub.repeated_ns = op->time_ns;
+    }
 }
 
 RPCRDMA_RARE static void ahead(struct flow_streams *streams, struct stream *s,

@@ -1,0 +1,247 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* A credit returns when its Reply is delivered: RFC 8166 section 3.3.1 counts what the Requester
+ * has received, IBTA volume 1 section 9.7.5 says by which Acks the capture shows that. */
+#include "rig.h"
+
+static struct rig rig;
+static struct rig_end a, b;
+
+enum { LATE_NS = 50000000 };
+
+static void begin(bool delivery)
+{
+    const struct rpcrdma_flow_config config = {.credits = true, .delivery = delivery};
+
+    a = RIG_A;
+    b = RIG_B;
+    rig_begin(&rig, &config);
+    rig_connect(&rig, &a, &b, 20049);
+}
+
+static void call(uint32_t xid, uint32_t requested)
+{
+    uint8_t buf[256];
+    uint32_t n = rig_call(buf, xid, 100003, 0);
+
+    rig_word(buf + 8, requested);
+    rig_send(&rig, &a, &b, buf, n);
+}
+
+static void reply(uint32_t xid, uint32_t granted)
+{
+    uint8_t buf[256];
+    uint32_t n = rig_reply(buf, xid, 0);
+
+    rig_word(buf + 8, granted);
+    rig_send(&rig, &b, &a, buf, n);
+}
+
+/* What was sent last, once more, later. */
+static void reply_again(uint32_t xid, uint32_t granted)
+{
+    rig.time_ns += LATE_NS;
+    b.psn = (b.psn - 1) & 0xffffff;
+    reply(xid, granted);
+}
+
+static void acked(void)
+{
+    rig_ack(&rig, &a, &b, (b.psn - 1) & 0xffffff);
+}
+
+static const struct rpcrdma_credit_result *now(void)
+{
+    rpcrdma_flow_credits(rig.flow, false);
+    return &rig.credit[rig.credits - 1];
+}
+
+static void first(uint32_t requested, uint32_t granted)
+{
+    call(1, requested);
+    rig_ack(&rig, &b, &a, (a.psn - 1) & 0xffffff);
+    reply(1, granted);
+    acked();
+}
+
+static void test_late(void **state)
+{
+    const struct rpcrdma_credit_result *result;
+
+    (void)state;
+    begin(false);
+    first(128, 64);
+    call(2, 128);
+    reply(2, 32);
+    result = now();
+    assert_true(result->followed);
+    assert_int_equal(result->replies, 1);
+    assert_int_equal(result->unanswered, 1);
+    assert_int_equal(result->undelivered, 0); /* it may still come */
+    assert_int_equal(result->granted.last, 64);
+    reply_again(2, 32);
+    acked();
+    result = now();
+    assert_int_equal(result->replies, 2);
+    assert_int_equal(result->unanswered, 0);
+    assert_int_equal(result->undelivered, 0);
+    assert_int_equal(result->granted.last, 32);
+    assert_true(result->busy_ns >= LATE_NS);
+    rig_end(&rig);
+    assert_int_equal(rig.findings, 0);
+}
+
+/* Seven times sent, never acknowledged; the server disconnects. */
+static void never(bool delivery)
+{
+    const struct rpcrdma_credit_result *result;
+
+    begin(delivery);
+    first(128, 64);
+    call(2, 128);
+    reply(2, 64);
+    for (int i = 0; i < 6; i++)
+        reply_again(2, 64);
+    rig_disconnect(&rig, &b, &a);
+    rig_end(&rig);
+    result = &rig.credit[rig.credits - 1];
+    assert_int_equal(result->calls, 2);
+    assert_int_equal(result->replies, 1);
+    assert_int_equal(result->unanswered, 1);
+    assert_int_equal(result->undelivered, 1);
+}
+
+static void test_never(void **state)
+{
+    (void)state;
+    never(false);
+    never(true);
+}
+
+/* The Ack of the last Reply is not in the capture: that it was not delivered would be a guess. */
+static void test_sent_once(void **state)
+{
+    const struct rpcrdma_credit_result *result;
+
+    (void)state;
+    begin(false);
+    first(128, 64);
+    call(2, 128);
+    reply(2, 64);
+    rig_disconnect(&rig, &a, &b);
+    rig_end(&rig);
+    result = &rig.credit[rig.credits - 1];
+    assert_int_equal(result->replies, 2);
+    assert_int_equal(result->unanswered, 0);
+    assert_int_equal(result->undelivered, 0);
+}
+
+static void test_no_acks(void **state)
+{
+    const struct rpcrdma_credit_result *result;
+
+    (void)state;
+    begin(false);
+    call(1, 128);
+    reply(1, 64);
+    call(2, 128);
+    reply(2, 64);
+    result = now();
+    assert_false(result->followed);
+    assert_int_equal(result->replies, 2);
+    assert_int_equal(result->unanswered, 0);
+    rig_end(&rig);
+}
+
+/* The server's Acks are there, the client's are not: after a few Replies nobody waits any more. */
+static void test_acks_of_one_end(void **state)
+{
+    const struct rpcrdma_credit_result *result;
+
+    (void)state;
+    begin(false);
+    for (uint32_t xid = 1; xid < 20; xid++) {
+        call(xid, 128);
+        rig_ack(&rig, &b, &a, (a.psn - 1) & 0xffffff);
+        reply(xid, 64);
+    }
+    result = now();
+    assert_false(result->followed);
+    assert_int_equal(result->replies, 19);
+    assert_int_equal(result->unanswered, 0);
+    rig_end(&rig);
+    assert_int_equal(rig_count(&rig, RPCRDMA_RULE_CREDIT_OVERRUN), 0);
+}
+
+/* An adapter acknowledges several Replies at once; what their Requester sends before is proof
+ * enough that it has them: no overrun, and never more in flight than granted. */
+static void test_call_before_ack(void **state)
+{
+    const struct rpcrdma_credit_result *result;
+
+    (void)state;
+    begin(false);
+    first(128, 2);
+    call(2, 128);
+    call(3, 128);
+    reply(2, 2);
+    call(4, 128);
+    acked();
+    reply(3, 2);
+    call(5, 128);
+    acked();
+    result = now();
+    assert_int_equal(result->in_flight.max, 2);
+    assert_int_equal(result->unanswered, 2);
+    assert_int_equal(result->violations, 0);
+    rig_end(&rig);
+    assert_int_equal(rig_count(&rig, RPCRDMA_RULE_CREDIT_OVERRUN), 0);
+}
+
+/* A Nak acknowledges what is before the PSN that it names, not that. */
+static void test_nak(void **state)
+{
+    (void)state;
+    begin(false);
+    first(128, 64);
+    call(2, 128);
+    call(3, 128);
+    reply(2, 64);
+    reply(3, 64);
+    rig_nak(&rig, &a, &b, (b.psn - 1) & 0xffffff, RPCRDMA_NAK_PSN_SEQUENCE);
+    assert_int_equal(now()->replies, 2);
+    assert_int_equal(now()->unanswered, 1);
+    rig_end(&rig);
+}
+
+/* More Replies on their way than there is room for at first. */
+static void test_many_on_the_way(void **state)
+{
+    (void)state;
+    begin(false);
+    first(128, 64);
+    for (uint32_t xid = 2; xid < 42; xid++)
+        call(xid, 128);
+    for (uint32_t xid = 2; xid < 42; xid++)
+        reply(xid, 64);
+    assert_int_equal(now()->unanswered, 40);
+    acked();
+    assert_int_equal(now()->unanswered, 0);
+    assert_int_equal(now()->replies, 41);
+    rig_end(&rig);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_late),
+        cmocka_unit_test(test_never),
+        cmocka_unit_test(test_sent_once),
+        cmocka_unit_test(test_no_acks),
+        cmocka_unit_test(test_acks_of_one_end),
+        cmocka_unit_test(test_call_before_ack),
+        cmocka_unit_test(test_nak),
+        cmocka_unit_test(test_many_on_the_way),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
