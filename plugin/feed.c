@@ -226,6 +226,7 @@ void feed_end(void)
 {
     stop();
     keep_frame_done();
+    keep_whole_frame_done();
     feed.frame = 0;
     feed.last = 0;
     feed.read = false;

@@ -34,6 +34,7 @@ static struct {
 
 void keep_begin(const struct rpcrdma_packet *packet)
 {
+    keep_whole_frame_done(); /* those before: taps are given them once their frame is done */
     keep.packet = *packet;
     keep.n_pending = 0;
 }
@@ -47,7 +48,6 @@ void keep_file(void)
 
 void keep_frame_done(void)
 {
-    keep_whole_frame_done();
     keep.packet = (struct rpcrdma_packet){0};
 }
 
@@ -191,6 +191,7 @@ static void place_rpc(struct told *told, bool early)
 static void attach(struct told *told, struct whole *whole, uint32_t rpc_frame)
 {
     store_rare(told)->whole = whole;
+    tap_rpc(told);
     if (!told->begins_rpc) {
         if (rpc_frame != told->frame)
             complete(told, rpc_frame);
@@ -269,8 +270,11 @@ static void keep_one(const struct rpcrdma_flow_message *m, bool early)
     if (m->part > 0)
         chain(told);
     attach_pending(told);
-    if (!early)
-        tap_message(told, m->message);
+    if (early)
+        return;
+    tap_message(told, m->message);
+    if (!told_rare(told)->whole)
+        tap_rpc(told);
 }
 
 void keep_message(void *context, const struct rpcrdma_flow_message *message)

@@ -18,6 +18,7 @@
  *   titles.c    what they are called
  *   taps.c      what statistics are given
  *   stats.c, stats_trees.c, srt.c  statistics
+ *   export.c, export_nfs.c, export_file.c  File > Export Objects
  *   links.c     what belongs together: Calls, Replies, chunk packets
  *   tree.c      what codec/wire/walk.h tells -> protocol items
  *   fields.c    codec/wire/field.def and rule.def -> hf, ett, ei

@@ -3,6 +3,7 @@
 
 #include <epan/tap.h>
 
+#include "export.h"
 #include "wire/chunk.h"
 
 static int ids[TAPS];
@@ -10,7 +11,8 @@ static GPtrArray *fresh[TAPS]; /* told since the last frame; only what somebody 
 
 const char *tap_name(enum tap tap)
 {
-    static const char *const names[TAPS] = {"rpcrdma", "rpcrdma_credits", "rpcrdma_transactions"};
+    static const char *const names[TAPS] = {"rpcrdma", "rpcrdma_credits", "rpcrdma_transactions",
+                                            "rpcrdma_eo"};
 
     return names[tap];
 }
@@ -18,7 +20,7 @@ const char *tap_name(enum tap tap)
 void taps_register(void)
 {
     for (int i = 0; i < TAPS; i++) {
-        ids[i] = register_tap(tap_name((enum tap)i));
+        ids[i] = i == TAP_RPCS ? export_register() : register_tap(tap_name((enum tap)i));
         fresh[i] = g_ptr_array_new();
     }
 }
@@ -105,6 +107,17 @@ void tap_credits(const struct credit_state *state)
     tell(TAP_CREDITS, state);
 }
 
+static bool has_bytes(const struct told *told)
+{
+    return told_rare(told)->whole || (told->has_rpc && !told->reduced);
+}
+
+void tap_rpc(const struct told *told)
+{
+    if (has_bytes(told) && !(settings.leave_version1 && told->sort->dialect->version == 1))
+        tell(TAP_RPCS, told);
+}
+
 void tap_transaction(const struct transacted *transacted)
 {
     tell(TAP_TRANSACTIONS, transacted);
@@ -120,6 +133,13 @@ static void first_pass(packet_info *pinfo)
     }
 }
 
+static void tap_later(packet_info *pinfo, const struct told *told)
+{
+    tap_queue_packet(ids[TAP_MESSAGES], pinfo, told);
+    if (has_bytes(told))
+        tap_queue_packet(ids[TAP_RPCS], pinfo, told);
+}
+
 static void later_pass(packet_info *pinfo, const struct frame_note *note)
 {
     taps_file();
@@ -127,7 +147,7 @@ static void later_pass(packet_info *pinfo, const struct frame_note *note)
         return;
     for (const struct told *told = note->messages; told; told = told->next)
         if (!told->early && !(settings.leave_version1 && told->sort->dialect->version == 1))
-            tap_queue_packet(ids[TAP_MESSAGES], pinfo, told);
+            tap_later(pinfo, told);
     for (const struct credit_state *state = note->credits; state; state = state->next)
         tap_queue_packet(ids[TAP_CREDITS], pinfo, state);
     for (const struct transacted *t = note->transacted; t; t = transacted_next(t, pinfo->num))

@@ -14,6 +14,7 @@ enum tap {
     TAP_MESSAGES,     /* struct told */
     TAP_CREDITS,      /* struct credit_state */
     TAP_TRANSACTIONS, /* struct transacted */
+    TAP_RPCS,         /* struct told, once its RPC message is there */
     TAPS
 };
 
@@ -24,6 +25,7 @@ const char *tap_name(enum tap tap);
 /* From flow/. */
 void tap_message(struct told *told, const struct rpcrdma_message *m);
 void tap_credits(const struct credit_state *state);
+void tap_rpc(const struct told *told);
 void tap_transaction(const struct transacted *transacted);
 
 /* The frame in hand was dissected. */
