@@ -3,6 +3,7 @@
 import collections
 import json
 import os
+import shutil
 import subprocess
 import sys
 import unittest
@@ -85,6 +86,20 @@ class FindingsTest(host.PluginTest):
                     seen |= self.compare(path)
         self.assertLessEqual({'rpc-error', 'rpc-lost', 'packets-lost', 'rpc-no-call', 'truncated', 'tcp-lost'}, seen)
 
+    def test_every_recording(self):
+        for name in host.recordings():
+            if name not in RECORDINGS:
+                with self.subTest(name):
+                    self.compare(host.capture(name))
+
+    def test_sliced_recordings(self):
+        """Those that are kept with their packets cut."""
+        names = [name for name in sorted(os.listdir(os.path.join(host.CAPTURES, 'sliced'))) if '.pcap' in name]
+        self.assertGreater(len(names), 0)
+        for name in names:
+            with self.subTest(name):
+                self.compare(shutil.copy(os.path.join(host.CAPTURES, 'sliced', name), self.path(name)))
+
     def test_version_2(self):
         for name, packets in generated.captures():
             with self.subTest(name):
@@ -93,11 +108,14 @@ class FindingsTest(host.PluginTest):
                 self.compare(path)
 
     def test_each_rule(self):
-        for rule, function, _, _ in rule_talk.CASES:
+        for rule, function, _, near in rule_talk.CASES:
             with self.subTest(rule):
                 path = self.path(f'{rule}.pcap')
                 rules.write(path, function, True)
                 self.assertIn(rule, self.compare(path, rule))
+                if near:
+                    rules.write(path, function, False)
+                    self.compare(path, rule)
 
     def test_summaries(self):
         """What the dialogs call them needs no values."""
