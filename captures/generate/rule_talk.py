@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Version 1 conversations in which one rule of `rpcrdma check` is broken, or nearly. Each case is a function of
 a Conversation and of whether to break the rule; everything else in it is as well-behaved peers do it."""
+import collections
 import struct
 
 from script import FILE_HANDLE, NFS, Segments, rpc_call, rpc_reply
@@ -26,6 +27,14 @@ def case(rule, *companions, near=()):
         CASES.append((rule, function, frozenset(companions), frozenset(near)))
         return function
     return add
+
+
+def named():
+    """Each case by a name of its own: its rule's, and a number where there are several."""
+    seen = collections.Counter()
+    for one in CASES:
+        seen[one[0]] += 1
+        yield one[0] if seen[one[0]] == 1 else f'{one[0]}-{seen[one[0]]}', one
 
 
 def private_data(version=1, flags=1, send=3, receive=3):

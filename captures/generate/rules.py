@@ -5,13 +5,15 @@
 OUT/RULE/breaks.pcap   breaks that rule, and no other but those that go with it by their nature
 OUT/RULE/nearly.pcap   comes closest to it without breaking it
 
-Both are RoCEv2, Ethernet, nanoseconds; iWARP's rules are iWARP."""
+Where there are several ways to break a rule, those after the first are in OUT/RULE-2, OUT/RULE-3 ... Both are
+RoCEv2, Ethernet, nanoseconds; iWARP's rules are iWARP."""
 import os
 import sys
 
 import rule_talk
 # each adds its cases
 import rules_header  # noqa: F401 pylint: disable=unused-import
+import rules_iwarp  # noqa: F401 pylint: disable=unused-import
 import rules_nfs4  # noqa: F401 pylint: disable=unused-import
 import rules_packet  # noqa: F401 pylint: disable=unused-import
 import rules_rpc  # noqa: F401 pylint: disable=unused-import
@@ -28,10 +30,10 @@ def write(path, function, breaks):
 
 def main():
     out, wanted = sys.argv[1], set(sys.argv[2:])
-    for rule, function, _, _ in rule_talk.CASES:
+    for name, (rule, function, _, _) in rule_talk.named():
         if wanted and rule not in wanted:
             continue
-        folder = os.path.join(out, rule)
+        folder = os.path.join(out, name)
         os.makedirs(folder, exist_ok=True)
         for name, breaks in (('breaks', True), ('nearly', False)):
             write(os.path.join(folder, name + '.pcap'), function, breaks)

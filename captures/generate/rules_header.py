@@ -2,7 +2,7 @@
 """Rules that one version 1 header breaks, or a header and what was said before it on its connection."""
 import struct
 
-from rule_talk import (ERR_CHUNK, ERR_VERS, GETATTR, MSGP, NOMSG, NULL, WRITE,
+from rule_talk import (DONE, ERR_CHUNK, ERR_VERS, ERROR, GETATTR, MSGP, NOMSG, NULL, WRITE,
                        case, data, private_data)
 from script import CALLBACK, FILE_HANDLE, NFS, rpc_call, rpc_reply
 
@@ -223,3 +223,86 @@ def invalidate_unannounced(c, breaks):
     chunk = c.memory.chunk(4096)
     xid = c.read_call(4096, write=[chunk])
     c.reply(xid, c.read_results(4096), write=[c.push(chunk, data(4096))], invalidate=int(chunk[0]['handle'], 16))
+
+
+@case('malformed', near={'type-obsolete'})
+def malformed_procedure(c, breaks):
+    """A procedure number that there is none of; or the last one there is, without a Call that it answers."""
+    c.null()
+    xid = c.next_xid()
+    c.say(c.client, struct.pack('>IIII', xid, 1, 32, 5 if breaks else DONE))
+
+
+@case('malformed')
+def malformed_version(c, breaks):
+    c.null()
+    xid = c.next_xid()
+    c.call(NULL, xid=xid, version=7 if breaks else 1)
+    if breaks:
+        c.error(xid, ERR_VERS, 1, 1)
+    else:
+        c.reply(xid)
+
+
+@case('malformed')
+def malformed_count(c, breaks):
+    """A Reply chunk of 2 segments that has 1; or of 1."""
+    c.null()
+    xid = c.next_xid()
+    room = c.memory.chunk(4096)[0]
+    content = struct.pack('>IIIIIIII', xid, 1, 32, NOMSG, 0, 0, 1, 2 if breaks else 1)
+    content += struct.pack('>IIQ', int(room['handle'], 16), 4096, int(room['offset'], 16))
+    call = rpc_call(xid, NFS, GETATTR, FILE_HANDLE)
+    if not breaks:
+        content = content[:12] + struct.pack('>I', 0) + content[16:] + call
+    c.say(c.client, content)
+    if breaks:
+        c.error(xid, ERR_CHUNK)
+    else:
+        c.reply(xid, struct.pack('>I', 2))
+
+
+@case('malformed')
+def malformed_list(c, breaks):
+    """A Read list that ends in the middle of a segment; or is whole, and its Call is in it."""
+    c.null()
+    xid = c.next_xid()
+    call = rpc_call(xid, NFS, NULL)
+    chunk = c.memory.read_chunk(0, len(call))[0]
+    content = struct.pack('>IIIIIIIIQ', xid, 1, 32, NOMSG, 1, 0, int(chunk['handle'], 16), len(call),
+                          int(chunk['offset'], 16)) + bytes(12)
+    c.say(c.client, content[:-24] if breaks else content)
+    if breaks:
+        c.error(xid, ERR_CHUNK)
+    else:
+        c.pull([chunk], call)
+        c.reply(xid)
+
+
+@case('malformed')
+def malformed_error(c, breaks):
+    """An RDMA_ERROR without an error code; or with one."""
+    c.null()
+    xid = c.call(NULL)
+    c.say(c.server, struct.pack('>IIII', xid, 1, 16, ERROR) + (b'' if breaks else struct.pack('>I', ERR_CHUNK)))
+
+
+@case('malformed')
+def malformed_fixed(c, breaks):
+    """Three words of a header; or a header."""
+    xid = c.call(NULL)
+    c.reply(xid)
+    if breaks:
+        c.say(c.client, struct.pack('>III', c.next_xid(), 1, 32))
+    else:
+        c.null()
+
+
+@case('malformed')
+def malformed_rpc(c, breaks):
+    """RPC version 3; or 2 (RFC 5531 section 9)."""
+    c.null()
+    xid = c.next_xid()
+    call = rpc_call(xid, NFS, NULL)
+    c.call(NULL, xid=xid, payload=call[:8] + struct.pack('>I', 3 if breaks else 2) + call[12:])
+    c.reply(xid)

@@ -3,7 +3,8 @@
 import struct
 
 import roce
-from rule_talk import case
+from rule_talk import WRITE, case, data
+from script import NFS, rpc_call
 
 ATOMIC_WRITE = 0x1d
 roce.EXTENSIONS[ATOMIC_WRITE] = 16
@@ -52,3 +53,18 @@ def atomic_write_length(c, breaks):
                   struct.pack('>QII', 0x10000, 0x7001, 16 if breaks else 8))
     c.server.psn += 1
     c.talk.acknowledge(c.client)
+
+
+@case('read-response-long')
+def read_response_long(c, breaks):
+    """The last packet of a Read of 2000 bytes has 980 bytes; or 976."""
+    arguments = c.write_arguments(2000)
+    chunk = c.memory.read_chunk(len(rpc_call(0, NFS, WRITE, arguments)), 2000)
+    xid = c.call(WRITE, arguments, read=chunk)
+    c.pull(chunk, data(2000))
+    if breaks:
+        aeth = struct.pack('>I', 0x1F << 24 | c.client.msn)
+        last_one = roce.build(c.client.address, c.server.address, roce.RESPONSE_LAST, c.server.qpn, c.server.psn - 1,
+                              data(2004)[1024:], aeth)
+        c.packets[-1] = c.packets[-1]._replace(data=last_one, length=len(last_one))
+    c.written(xid, 2000)

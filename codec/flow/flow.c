@@ -170,6 +170,23 @@ static bool make_room(struct rpcrdma_flow *flow, uint32_t spare)
     return true;
 }
 
+/* A response to no Read that is known: more than one asks for? */
+static void check_response(struct rpcrdma_flow *flow, const struct flow_conn *conn,
+                           struct flow_direction *asked, const struct rpcrdma_op *op)
+{
+    uint64_t end;
+    const struct flow_read *read = flow_read_exceeded(asked, op, &end);
+    bool iwarp = op->carrier == RPCRDMA_CARRIER_IWARP;
+
+    if (read)
+        flow_report(&flow->context, flow_conn_public_const(conn),
+                    &(struct rpcrdma_finding){.rule = iwarp ? RPCRDMA_RULE_READ_RESPONSE_LONG_IWARP
+                                                            : RPCRDMA_RULE_READ_RESPONSE_LONG,
+                                              .frame = op->frame,
+                                              .offset = -1,
+                                              .arg = {end, read->length, read->frame}});
+}
+
 /* Events, on their way up. */
 
 static RPCRDMA_INLINE void deliver_op(struct rpcrdma_flow *flow, struct flow_conn *conn,
@@ -191,6 +208,8 @@ static RPCRDMA_INLINE void deliver_op(struct rpcrdma_flow *flow, struct flow_con
         uint64_t offset = 0;
         struct flow_read *read = asked ? flow_read_find(asked, op, &offset) : NULL;
 
+        if (asked && !read)
+            check_response(flow, conn, asked, op);
         if (flow->rpcs)
             flow_rpc_read_response(flow->rpcs, conn, sender, read, offset, op);
         /* it acknowledges what was sent before the request */

@@ -37,7 +37,7 @@ static void check_finding(struct watch *w, const struct rpcrdma_finding *finding
     add_text(w, text);
     w->findings++;
     w->inferred |= finding->rule == RPCRDMA_RULE_MPA_SYNC;
-    w->malformed += finding->rule == RPCRDMA_RULE_MALFORMED;
+    w->malformed += strcmp(rpcrdma_rule(finding->rule)->name, "malformed") == 0;
 }
 
 static void on_message(void *context, const struct rpcrdma_flow_message *m)
@@ -212,7 +212,7 @@ static void on_net_finding(void *context, const struct rpcrdma_finding *finding)
     struct watch *w = context;
 
     check_finding(w, finding);
-    w->malformed_net |= finding->rule == RPCRDMA_RULE_MALFORMED;
+    w->malformed_net |= strcmp(rpcrdma_rule(finding->rule)->name, "malformed") == 0;
 }
 
 static void on_moved(void *context, const struct rpcrdma_data_transfer *moved)

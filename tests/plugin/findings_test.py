@@ -18,6 +18,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '../
 import rule_talk
 import rules  # noqa: F401 pylint: disable=unused-import
 
+ASKED_FOR = {'icrc', 'mpa-crc'}  # the command's --check-icrc
 RECORDINGS = ('roce-long-call', 'roce-nfs41-callback', 'iwarp-nfs41-mini')
 
 
@@ -109,8 +110,10 @@ class FindingsTest(host.PluginTest):
 
     def test_each_rule(self):
         for rule, function, _, near in rule_talk.CASES:
-            with self.subTest(rule):
-                path = self.path(f'{rule}.pcap')
+            if rule in ASKED_FOR:
+                continue
+            with self.subTest(rule, how=function.__name__):
+                path = self.path(f'{function.__name__}.pcap')
                 rules.write(path, function, True)
                 self.assertIn(rule, self.compare(path, rule))
                 if near:

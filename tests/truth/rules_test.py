@@ -17,7 +17,7 @@ import rules
 
 
 def findings(rpcrdma, path):
-    run = subprocess.run([rpcrdma, 'check', '-n', '--json', path], capture_output=True, check=False, timeout=60)
+    run = subprocess.run([rpcrdma, 'check', '-n', '--check-icrc', '--json', path], capture_output=True, check=False, timeout=60)
     if run.returncode not in (0, 1):
         raise ValueError(f'{path}: {run.stderr.decode()}')
     found = []
@@ -36,8 +36,8 @@ def serious(found):
 
 
 def problems(rpcrdma, folder, rule, companions, near):
-    broken = findings(rpcrdma, os.path.join(folder, rule, 'breaks.pcap'))
-    nearly = findings(rpcrdma, os.path.join(folder, rule, 'nearly.pcap'))
+    broken = findings(rpcrdma, os.path.join(folder, 'breaks.pcap'))
+    nearly = findings(rpcrdma, os.path.join(folder, 'nearly.pcap'))
     told = [one for one in broken if one['rule'] == rule]
     if len(told) != 1:
         yield f'broken, and told {len(told)} times; found {sorted(one["rule"] for one in broken)}'
@@ -54,9 +54,10 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         sys.argv[1:] = [folder]
         rules.main()
-        for rule, _, companions, near in rule_talk.CASES:
-            failed += [f'{rule}: {problem}' for problem in problems(rpcrdma, folder, rule, companions, near)]
-    print(f'{len(rule_talk.CASES)} rules')
+        for name, (rule, _, companions, near) in rule_talk.named():
+            failed += [f'{name}: {problem}'
+                       for problem in problems(rpcrdma, os.path.join(folder, name), rule, companions, near)]
+    print(f'{len(rule_talk.CASES)} pairs')
     sys.exit('\n'.join(failed) if failed else 0)
 
 

@@ -50,7 +50,9 @@ static void check_nomsg(const struct message_check *c)
 static void check_error(const struct message_check *c)
 {
     const struct rpcrdma_message *m = c->message;
-    uint32_t version = flow_conn_public_const(c->conn)->version;
+    uint32_t version = c->mc->other_version > 0 && c->mc->other_xid == m->xid
+                           ? c->mc->other_version
+                           : flow_conn_public_const(c->conn)->version;
 
     if (c->out->direction == RPCRDMA_DIRECTION_UNKNOWN && m->present & RPCRDMA_HAS_ERROR &&
         flow_conn_saw_all(c->conn))

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "flow/message/message_state.h"
 
+#include <string.h>
+
 #include "flow/message/check_message.h"
 #include "wire/cursor.h"
 
@@ -22,6 +24,39 @@ static void add(struct making *m, enum rpcrdma_rule_id rule, int64_t offset, con
     flow_finding_add(&m->to->findings,
                      &(struct rpcrdma_finding){
                          .rule = rule, .frame = m->send->frame, .offset = offset, .what = what});
+}
+
+/* Which part of the header it is that cannot be, by where it stands. */
+static enum rpcrdma_rule_id malformed_part(const struct rpcrdma_message *msg)
+{
+    enum { OFF_VERSION = 4, OFF_TYPE = 12, FIXED = 16 };
+
+    if (msg->dialect->version == 2)
+        return RPCRDMA_RULE_MALFORMED_2;
+    if (msg->present & RPCRDMA_HAS_VERSION && msg->error_off == OFF_VERSION)
+        return RPCRDMA_RULE_MALFORMED_VERSION;
+    if (msg->present & RPCRDMA_HAS_TYPE && msg->error_off == OFF_TYPE)
+        return RPCRDMA_RULE_MALFORMED_PROCEDURE;
+    if (msg->error_off < FIXED)
+        return RPCRDMA_RULE_MALFORMED_HEADER;
+    if (msg->kind == RPCRDMA_KIND_ERROR)
+        return RPCRDMA_RULE_MALFORMED_ERROR;
+    return strcmp(msg->what, "segment count") == 0 ? RPCRDMA_RULE_MALFORMED_COUNT
+                                                   : RPCRDMA_RULE_MALFORMED_CHUNKS;
+}
+
+static void add_malformed(struct making *m)
+{
+    const struct rpcrdma_message *msg = &m->to->message;
+    uint64_t value = msg->error_off + 4 <= m->send->caplen
+                         ? rpcrdma_get_be32(m->send->data + msg->error_off)
+                         : 0;
+
+    flow_finding_add(&m->to->findings, &(struct rpcrdma_finding){.rule = malformed_part(msg),
+                                                                 .frame = m->send->frame,
+                                                                 .offset = msg->error_off,
+                                                                 .arg = {value},
+                                                                 .what = msg->what});
 }
 
 /* The inline part is not the start of the RPC message: RDMA_MSG with a Position-Zero Read chunk
@@ -80,7 +115,7 @@ RPCRDMA_HOT static void decode(struct making *m)
                             m->send->len, &m->to->message);
     }
     if (msg->status == RPCRDMA_MALFORMED)
-        add(m, RPCRDMA_RULE_MALFORMED, msg->error_off, msg->what);
+        add_malformed(m);
     else if (msg->status == RPCRDMA_TRUNCATED)
         add(m, RPCRDMA_RULE_TRUNCATED, msg->error_off, msg->what);
     if (msg->noncanonical)
@@ -95,7 +130,7 @@ RPCRDMA_HOT static void decode_rpc(struct making *m)
 
     rpcrdma_rpc_decode(msg->payload.data, msg->payload.caplen, msg->payload.len, &m->to->rpc);
     if (m->to->rpc.status == RPCRDMA_MALFORMED)
-        add(m, RPCRDMA_RULE_MALFORMED, at + m->to->rpc.error_off, m->to->rpc.what);
+        add(m, RPCRDMA_RULE_MALFORMED_RPC, at + m->to->rpc.error_off, m->to->rpc.what);
     else if (m->to->rpc.status == RPCRDMA_TRUNCATED)
         add(m, RPCRDMA_RULE_TRUNCATED, at + m->to->rpc.error_off, m->to->rpc.what);
     if (!(m->to->rpc.present & RPCRDMA_RPC_HAS_XID))
@@ -202,6 +237,12 @@ static void learn_role(struct making *m)
     }
 }
 
+/* Of a version or type that nobody knows: its receiver has to answer by an error. */
+static bool refusable(const struct rpcrdma_message *msg)
+{
+    return msg->kind == RPCRDMA_KIND_UNKNOWN && msg->status == RPCRDMA_MALFORMED;
+}
+
 /* Calls are noted, and what answers one takes its name from it; so do later parts of a Call. What
  * may be a Call is noted, too: whatever comes back with its XID answers it, and is not a Call. */
 static void match_call(struct making *m)
@@ -211,7 +252,7 @@ static void match_call(struct making *m)
     struct message_call *call;
 
     if (!(msg->present & RPCRDMA_HAS_XID) ||
-        (m->to->out.direction == RPCRDMA_DIRECTION_UNKNOWN && !moves_rpc(msg)))
+        (m->to->out.direction == RPCRDMA_DIRECTION_UNKNOWN && !moves_rpc(msg) && !refusable(msg)))
         return;
     if (is_call && m->to->out.part <= 1) {
         if (msg->kind != RPCRDMA_KIND_ERROR)

@@ -74,6 +74,8 @@ struct message_conn {
     uint32_t last_xid[2];
     uint32_t chosen_after; /* messages looked at after the dialect was settled */
     bool server_called, client_called;
+    uint32_t other_xid,
+        other_version;   /* of the last message of another version than the connection's */
     bool refused;        /* an ERR_VERS came, and no message since that follows it */
     uint32_t offered[2]; /* its range */
     uint64_t last_given; /* frame of the latest message given to the sink */

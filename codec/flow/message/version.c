@@ -22,6 +22,11 @@ void message_version(struct flow_conn *conn, const struct rpcrdma_message *m,
     struct message_conn *mc = message_conn_of(conn);
     struct rpcrdma_finding finding;
 
+    if (m->present & RPCRDMA_HAS_VERSION && m->version != pub->version &&
+        m->kind != RPCRDMA_KIND_ERROR) {
+        mc->other_xid = m->xid;
+        mc->other_version = m->version;
+    }
     if (!(m->present & RPCRDMA_HAS_VERSION) || (m->version != 1 && m->version != 2))
         return;
     if (m->kind == RPCRDMA_KIND_ERROR && m->error.code == ERR_VERS &&

@@ -55,6 +55,12 @@ static bool retired(struct flow_rpcs *rpcs, struct flow_conn *conn, const struct
     return false;
 }
 
+/* All of the Call was read: its regions are not followed any more, and still open. */
+static bool was_read(const struct rpc_transaction *t, const struct flow_region *r)
+{
+    return t->call_given && r->use == RPC_CALL_READ;
+}
+
 /* What an outstanding Call offered under the handle: elsewhere, or it was invalidated since. */
 static bool offered(struct flow_rpcs *rpcs, struct flow_conn *conn, const struct rpc_astray *astray)
 {
@@ -75,8 +81,8 @@ static bool offered(struct flow_rpcs *rpcs, struct flow_conn *conn, const struct
                 owner = near == r ? t : owner;
                 continue;
             }
-            if (r->open)
-                return false; /* there is no such way to use it */
+            if (r->open || was_read(t, r))
+                return false; /* there is no such way to use it; or it is read once more */
             tell(rpcs, conn, RPCRDMA_RULE_RDMA_AFTER_INVALIDATE, astray->frame, astray->what,
                  astray->handle, t->pub.xid, 0);
             return true;

@@ -120,6 +120,49 @@ struct flow_read *flow_read_find(struct flow_direction *dir, const struct rpcrdm
     return NULL;
 }
 
+static const struct flow_read *exceeded_iwarp(struct stream *s, const struct rpcrdma_op *op,
+                                              uint64_t *end)
+{
+    for (uint32_t i = s->reads_count; i-- > 0;) {
+        const struct flow_read *read = at(s, i);
+        uint64_t start = op->remote_address - read->sink_offset;
+
+        *end = start + op->len;
+        if (read->sink_stag != op->sink_stag || op->remote_address < read->sink_offset ||
+            *end <= read->length)
+            continue;
+        /* what begins behind it may answer a Read that was not captured, unless it goes on with
+         * what began inside */
+        if (start < read->length || (start == read->length && !(op->flags & RPCRDMA_OP_FIRST)))
+            return read;
+    }
+    return NULL;
+}
+
+const struct flow_read *flow_read_exceeded(struct flow_direction *dir, const struct rpcrdma_op *op,
+                                           uint64_t *end)
+{
+    struct stream *s = stream_of(dir);
+
+    if (op->carrier == RPCRDMA_CARRIER_IWARP)
+        return exceeded_iwarp(s, op, end);
+    for (uint32_t i = s->reads_count; i-- > 0;) {
+        const struct flow_read *read = at(s, i);
+        uint32_t k = (op->seq - read->seq) & 0xffffff;
+
+        /* the last that was asked for has more bytes; or one more follows it */
+        bool inside = read->packets == 0 ? k == 0 : k < read->packets;
+        bool next = read->packets > 0 && k == read->packets && i + 1 == s->reads_count &&
+                    !(op->flags & RPCRDMA_OP_FIRST);
+
+        if (!next && (!inside || read->answered))
+            continue;
+        *end = (uint64_t)k * s->pub.pmtu + op->len;
+        return *end > read->length ? read : NULL;
+    }
+    return NULL;
+}
+
 void stream_reads_free(struct flow_streams *streams, struct stream *s)
 {
     flow_release(&streams->context->memory, s->reads, s->reads_size * sizeof(*s->reads));

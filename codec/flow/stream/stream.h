@@ -230,6 +230,10 @@ struct flow_read *flow_read_add(struct flow_streams *streams, struct flow_direct
 /* The Read request that the response answers, and where its payload goes; NULL: none known. */
 struct flow_read *flow_read_find(struct flow_direction *dir, const struct rpcrdma_op *op,
                                  uint64_t *offset);
+/* Where that is NULL: the Read request beyond whose end the response goes, and up to which byte of
+ * what was read; NULL: none is known to. */
+const struct flow_read *flow_read_exceeded(struct flow_direction *dir, const struct rpcrdma_op *op,
+                                           uint64_t *end);
 /* How many Read requests of the direction are kept: their ids modulo this are distinct. */
 uint32_t flow_read_capacity(const struct flow_direction *dir);
 

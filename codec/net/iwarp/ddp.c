@@ -87,6 +87,18 @@ enum rpcrdma_plausible rpcrdma_ddp_plausible(const uint8_t *fpdu, size_t caplen)
     return RPCRDMA_PLAUSIBLE_YES;
 }
 
+uint32_t rpcrdma_ddp_header_bytes(const uint8_t *fpdu, size_t caplen)
+{
+    uint8_t opcode;
+
+    if (caplen < 4 || rpcrdma_get_be16(fpdu) < 2)
+        return TAGGED_BYTES; /* the least that there is */
+    opcode = fpdu[3] & 0x0f;
+    if ((fpdu[2] & 0x3f) == 0x01 && (fpdu[3] & 0xf0) == 0x40 && opcode < OPCODES)
+        return opcodes[opcode].tagged ? TAGGED_BYTES : UNTAGGED_BYTES;
+    return rpcrdma_get_be16(fpdu) < TAGGED_BYTES ? TAGGED_BYTES : 0;
+}
+
 void rpcrdma_ddp_op(const struct rpcrdma_tcp_connection *c, int end, enum rpcrdma_op_kind kind,
                     struct rpcrdma_op *op)
 {

@@ -146,6 +146,20 @@ static void check_crc(struct rpcrdma_tcp *tcp, struct rpcrdma_tcp_connection *c,
     rpcrdma_tcp_finding(tcp, &c->stream[end], RPCRDMA_RULE_MPA_CRC, NULL, seq, 0);
 }
 
+/* What is no FPDU is malformed, unless it only disproves that one begins here. */
+static void tell_bad(struct rpcrdma_tcp *tcp, const struct rpcrdma_stream *s, const uint8_t *fpdu,
+                     size_t caplen)
+{
+    uint32_t least = caplen < 2 ? 0 : rpcrdma_ddp_header_bytes(fpdu, caplen);
+
+    if (s->unproven > 0)
+        return;
+    if (least > 0 && rpcrdma_get_be16(fpdu) < least)
+        rpcrdma_tcp_finding(tcp, s, RPCRDMA_RULE_MPA_LENGTH, NULL, rpcrdma_get_be16(fpdu), least);
+    else
+        rpcrdma_tcp_finding(tcp, s, RPCRDMA_RULE_MALFORMED, "FPDU", 0, 0);
+}
+
 /* An FPDU of which all that will come is there. False: it is none. */
 static bool give(struct rpcrdma_tcp *tcp, struct rpcrdma_tcp_connection *c, int end, uint32_t seq,
                  const uint8_t *fpdu, uint32_t caplen, uint32_t size)
@@ -168,8 +182,10 @@ static bool give(struct rpcrdma_tcp *tcp, struct rpcrdma_tcp_connection *c, int 
         return true;
     }
     plausible = rpcrdma_ddp_plausible(content, captured);
-    if (plausible == RPCRDMA_PLAUSIBLE_NO)
+    if (plausible == RPCRDMA_PLAUSIBLE_NO) {
+        tell_bad(tcp, s, content, captured);
         return false;
+    }
     if (s->unproven > 0 && plausible == RPCRDMA_PLAUSIBLE_YES)
         s->unproven--;
     /* CRCs are used if either side asks for them (section 7.1). Both must have been heard. */
@@ -216,12 +232,9 @@ static void partial_done(struct rpcrdma_stream *s)
     s->partial_have = s->partial_seen = s->partial_size = 0; /* the room stays for the next */
 }
 
-/* What is no FPDU is malformed, unless it only disproves that one begins here. */
 static uint32_t no_fpdu(struct rpcrdma_tcp *tcp, struct rpcrdma_tcp_connection *c, int end,
                         uint32_t used)
 {
-    if (c->stream[end].unproven == 0)
-        rpcrdma_tcp_finding(tcp, &c->stream[end], RPCRDMA_RULE_MALFORMED, "FPDU", 0, 0);
     fall_out(tcp, c, end, used);
     return used;
 }
@@ -238,8 +251,11 @@ static uint32_t read_fpdu(struct rpcrdma_tcp *tcp, struct rpcrdma_tcp_connection
         uint32_t size =
             rpcrdma_mpa_size(c, end, begin, rpcrdma_get_be16(piece->bytes + length_end - 2));
 
-        if (!markers && rpcrdma_ddp_plausible(piece->bytes, piece->caplen) == RPCRDMA_PLAUSIBLE_NO)
+        if (!markers &&
+            rpcrdma_ddp_plausible(piece->bytes, piece->caplen) == RPCRDMA_PLAUSIBLE_NO) {
+            tell_bad(tcp, s, piece->bytes, piece->caplen);
             return no_fpdu(tcp, c, end, 0);
+        }
         if (size <= piece->len) {
             uint32_t caplen = piece->caplen < size ? piece->caplen : size;
 

@@ -188,6 +188,9 @@ enum rpcrdma_plausible { RPCRDMA_PLAUSIBLE_NO, RPCRDMA_PLAUSIBLE_MAYBE, RPCRDMA_
 enum { RPCRDMA_FPDU_HEADER = 20, RPCRDMA_FPDU_LEAST = 20 };
 /* Whether an FPDU can begin with these bytes (its length field first). MAYBE: too few of them. */
 enum rpcrdma_plausible rpcrdma_ddp_plausible(const uint8_t *fpdu, size_t caplen);
+/* The least ULPDU for what an FPDU (its length field captured) says it is; 0: it says nothing that
+ * is known. */
+uint32_t rpcrdma_ddp_header_bytes(const uint8_t *fpdu, size_t caplen);
 /* `size`: bytes of TCP that the FPDU at `seq` takes. */
 void rpcrdma_ddp(struct rpcrdma_tcp *tcp, struct rpcrdma_tcp_connection *c, int end, uint32_t seq,
                  uint32_t size, const uint8_t *ulpdu, uint32_t caplen, uint32_t len);

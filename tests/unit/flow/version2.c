@@ -359,7 +359,7 @@ static void unknown_things(void **state)
     rig_end(&rig);
     assert_int_equal(rig.messages, 7);
     for (size_t i = 2; i < 5; i++)
-        assert_int_equal(rig.message[i].rules[0], RPCRDMA_RULE_MALFORMED);
+        assert_int_equal(rig.message[i].rules[0], RPCRDMA_RULE_MALFORMED_2);
     assert_int_equal(rig.message[6].n_rules, 0);
 }
 

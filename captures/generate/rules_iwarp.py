@@ -1,0 +1,119 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Rules of iWARP: MPA (RFC 5044), DDP (RFC 5041), RDMAP (RFC 5040), and TCP below them."""
+import struct
+
+import iwarp_talk
+from iwarp_talk import CRC, MARKERS, SEND, TERMINATE, WRITE, IwarpTalk, fpdu, tagged, untagged
+from rule_talk import GETATTR, NULL, case, data, header
+from script import FILE_HANDLE, NFS, rpc_call
+
+
+def over_iwarp(c, flags=0):
+    c.talk = IwarpTalk(c.packets, c.client, c.server, c.clock, flags)
+    c.null()
+    return c
+
+
+def null_call(c):
+    xid = c.next_xid()
+    return xid, header(xid) + rpc_call(xid, NFS, NULL)
+
+
+@case('mpa-length', 'bytes-lost', 'mpa-sync')
+def mpa_length(c, breaks):
+    """A Write whose header has no room in the ULPDU; or one of no bytes."""
+    over_iwarp(c)
+    c.talk.give(c.client, tagged(WRITE, 0x7001, 0x10000, b''), **({'length': 10} if breaks else {}))
+    if not breaks:
+        c.null()
+
+
+@case('read-response-long')
+def read_response_long(c, breaks):
+    """A chunk that is read twice, the second time as far as byte 2047, as it is asked for; or 2048."""
+    over_iwarp(c)
+    arguments = c.write_arguments(2048)
+    chunk = c.memory.read_chunk(len(rpc_call(0, NFS, 7, arguments)), 2048)
+    xid = c.call(7, arguments, read=chunk)
+    one = chunk[0]
+    c.talk.read(c.server, int(one['handle'], 16), int(one['offset'], 16), data(2048))
+    c.talk.read(c.server, int(one['handle'], 16), int(one['offset'], 16), data(2048), asked=2047 if breaks else 2048)
+    c.written(xid, 2048)
+
+
+@case('mpa-crc')
+def mpa_crc(c, breaks):
+    over_iwarp(c, CRC)
+    xid, content = null_call(c)
+    c.talk.give(c.client, untagged(SEND, 0, c.talk.next(c.client, 0), 0, content), crc=not breaks)
+    c.reply(xid)
+
+
+@case('mpa-marker')
+def mpa_marker(c, breaks):
+    """The pointer of one marker is 4 too large."""
+    over_iwarp(c, MARKERS)
+    c.write((2048,))
+    if not breaks:
+        return
+    place = None
+    for at, packet in enumerate(c.packets):
+        length = len(packet.data) - 54
+        seq = struct.unpack_from('>I', packet.data, 38)[0]
+        first = -(seq - c.talk.phase[id(c.client)]) % 512
+        if packet.data[26:30] == c.packets[0].data[26:30] and 4 < first < length - 4 and len(packet.data) > 300:
+            place = at, 54 + first
+    at, off = place
+    frame = bytearray(c.packets[at].data)
+    frame[off + 3] += 4
+    c.packets[at] = c.packets[at]._replace(data=bytes(frame))
+
+
+@case('mpa-cut')
+def mpa_cut(c, breaks):
+    """The connection ends in the middle of an FPDU, or behind it."""
+    over_iwarp(c)
+    content = fpdu(tagged(WRITE, 0x7001, 0x10000, data(100)))
+    c.talk.segment(c.client, content[:60])
+    c.talk.acknowledge(c.server)
+    if not breaks:
+        c.talk.segment(c.client, content[60:])
+        c.talk.acknowledge(c.server)
+    c.talk.disconnect()
+
+
+@case('ddp-order', 'send-incomplete')
+def ddp_order(c, breaks):
+    """The second segment of a Send does not begin where the first one ended; or does."""
+    over_iwarp(c)
+    xid, content = null_call(c)
+    msn = c.talk.next(c.client, 0)
+    c.talk.give(c.client, untagged(SEND, 0, msn, 0, content[:32], last=False))
+    c.talk.give(c.client, untagged(SEND, 0, msn, 28 if breaks else 32, content[28 if breaks else 32:]))
+    c.reply(xid)
+
+
+@case('rdmap-terminate', near={'call-undelivered'})
+def rdmap_terminate(c, breaks):
+    """A base and bounds violation (RFC 5040 section 4.8); or the connection ends without a word."""
+    over_iwarp(c)
+    if breaks:
+        c.talk.give(c.server, untagged(TERMINATE, 2, 1, 0, struct.pack('>HH', 0x0101, 0)))
+    c.talk.disconnect()
+
+
+@case('tcp-lost', 'bytes-lost', 'mpa-sync')
+def tcp_lost(c, breaks):
+    """A segment that is acknowledged and not in the capture; or that is sent again before it is acknowledged."""
+    over_iwarp(c)
+    first = c.call(GETATTR, FILE_HANDLE)
+    if breaks:
+        c.packets.pop(-2)
+    else:
+        c.packets.insert(-1, c.packets[-2])
+    c.reply(first, struct.pack('>I', 2))
+    for _ in range(2):
+        c.null()
+
+
+assert iwarp_talk.crc32c(b'123456789') == 0xE3069283
