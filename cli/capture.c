@@ -420,7 +420,7 @@ static int run(const struct command *command, int argc, char **argv)
 {
     struct capture capture = {.status = EXIT_DONE};
     struct options options = {.optional_input = true, .own = &capture};
-    gboolean list = FALSE, json = FALSE, slice = FALSE, only = FALSE;
+    gboolean list = FALSE, slice = FALSE, only = FALSE;
     char *path = NULL;
     GOptionEntry own[] = {
         {"list-interfaces", 'D', 0, G_OPTION_ARG_NONE, &list,
@@ -436,7 +436,7 @@ static int run(const struct command *command, int argc, char **argv)
          "Cut the bytes of data items to their headers; decode, rpcs and credits stay exact", NULL},
         {"rpcrdma-only", 0, 0, G_OPTION_ARG_NONE, &only, "Leave out what is not RPC-over-RDMA",
          NULL},
-        {"json", 0, 0, G_OPTION_ARG_NONE, &json, "With -D: one JSON object per line", NULL},
+        {"json", 0, 0, G_OPTION_ARG_NONE, &options.json, "With -D: one JSON object per line", NULL},
         G_OPTION_ENTRY_NULL,
     };
     int status = options_parse(&options, command, own, argc, argv);
@@ -451,7 +451,7 @@ static int run(const struct command *command, int argc, char **argv)
     options.live.device.immediate = path && output_awaited(path);
     capture.progress.on = !options.quiet && isatty(STDERR_FILENO);
     if (status == OPTIONS_GO_ON && list)
-        status = capture_list(json);
+        status = capture_list(&options);
     if (status == OPTIONS_GO_ON && options.n_files == 0 && options.n_devices == 0)
         status = bad_usage(command, "from where? -i DEV; -D lists devices");
     if (status == OPTIONS_GO_ON)

@@ -21,6 +21,7 @@
 #include "flow/flow.h"
 #include "net/net.h"
 #include "options.h"
+#include "progress_line.h"
 #include "source/creator.h"
 #include "source/pcapng_writer.h"
 
@@ -111,7 +112,7 @@ struct capture_progress {
     bool on; /* standard error is a terminal */
     int64_t start_ns, next_ns;
     uint64_t packets_before;
-    size_t shown; /* characters to write over */
+    struct progress_line line;
 };
 /* Between the two, the line makes way for what is complained about. */
 void capture_progress_begin(struct capture_progress *progress);
@@ -121,7 +122,7 @@ void capture_progress_show(struct capture_progress *progress, const struct sourc
                            struct capture_select *select, uint64_t packets);
 
 /* -D. Returns the exit status. */
-int capture_list(bool json);
+int capture_list(const struct options *options);
 
 /* "duration:60", "filesize:1000" (kilobytes of 1000), "files:10", as tshark has them. False with
  * *error set. */

@@ -86,18 +86,18 @@ static void on_json(void *context, const struct device_entry *entry)
     json_end(&json);
 }
 
-int capture_list(bool json)
+int capture_list(const struct options *options)
 {
     char error[DEVICE_ERROR];
     struct out out;
     struct table table = {.out = &out};
-    int status = begin_output(&out);
+    int status = begin_output(options, &out);
     bool good;
 
     if (status != OPTIONS_GO_ON)
         return status;
     device_no_permission(NULL, table.no_permission, sizeof(table.no_permission));
-    good = json ? device_list(true, on_json, &out, error, sizeof(error))
+    good = options->json ? device_list(true, on_json, &out, error, sizeof(error))
                 : device_list(true, on_text, &table, error, sizeof(error));
     status = end_output(&out, good ? EXIT_DONE : EXIT_UNUSABLE);
     if (table.refused)

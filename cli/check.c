@@ -144,10 +144,10 @@ static void say_clean(const struct check *check, const struct pipeline *pipeline
     if (check->notes > 0 && !shown)
         snprintf(notes, sizeof(notes), "; %" PRIu64 " %s, see -n", check->notes,
                  check->notes == 1 ? "note" : "notes");
-    complain("%s%s: no protocol violations in %" PRIu64 " messages%s%s",
+    complain("%s%s: no protocol violations in %" PRIu64 " message%s%s%s",
              options_input(pipeline->options),
              pipeline->options->n_files + pipeline->options->n_devices > 1 ? " and others" : "",
-             pipeline->messages, transport, notes);
+             pipeline->messages, pipeline->messages == 1 ? "" : "s", transport, notes);
 }
 
 /* What went beyond --limit, a line per rule. */
@@ -231,9 +231,12 @@ static int run(const struct command *command, int argc, char **argv)
 
     tally_init(&check.tally, options_memory(&options, MEMORY_COMMAND) / 2);
     if (status == OPTIONS_GO_ON)
-        status = begin_output(&out);
-    if (status == OPTIONS_GO_ON)
+        status = begin_output(&options, &out);
+    if (status == OPTIONS_GO_ON) {
+        if (check.options.format == CHECK_TEXT && !options.verbose)
+            fit_lines(&out, true);
         status = look(&check, &options, &out);
+    }
     tally_free(&check.tally);
     options_free(&options);
     return status;

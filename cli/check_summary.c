@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "check_report.h"
+#include "out/view.h"
 
 bool check_report_has(const struct check_report *report, enum rpcrdma_rule_id id)
 {
@@ -28,7 +29,9 @@ static void put_row(struct out *out, const struct tally_row *row)
 
     out_text(out, rule->name);
     out_blanks(out, n < 26 ? 26 - n : 1);
+    view_severity(out, rule->severity);
     out_text(out, rpcrdma_severity_name(rule->severity));
+    out_style(out, OUT_PLAIN);
     out_blanks(out, 8 - strlen(rpcrdma_severity_name(rule->severity)));
     out_u64_padded(out, row->count, 8);
     if (row->connection == TALLY_OTHERS) {

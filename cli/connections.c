@@ -229,8 +229,10 @@ static int run(const struct command *command, int argc, char **argv)
     if (status == OPTIONS_GO_ON && time && !view_time_parse(time, &connections.view.time))
         status = bad_usage(command, "there is no time format \"%s\"", time);
     if (status == OPTIONS_GO_ON)
-        status = begin_output(&out);
+        status = begin_output(&options, &out);
     if (status == OPTIONS_GO_ON) {
+        if (!options.json && !options.verbose)
+            fit_lines(&out, true);
         connections.view.ops = options.json      ? &view_json
                                : options.verbose ? &view_tree
                                                  : &view_text;

@@ -432,7 +432,7 @@ static int run(const struct command *command, int argc, char **argv)
     if (status == OPTIONS_GO_ON && series)
         status = open_csv(&credits, series);
     if (status == OPTIONS_GO_ON)
-        status = begin_output(&out);
+        status = begin_output(&options, &out);
     if (status == OPTIONS_GO_ON)
         status = end_output(&out, interval ? credits_running(&credits.pipeline, (unsigned)interval)
                                            : measure(&credits, sparkline, picture, picture_fd));

@@ -63,12 +63,12 @@ static int run(const struct command *command, int argc, char **argv)
         status = where_compile(command, where, filter_of_messages, &decode.filter);
     if (status == OPTIONS_GO_ON) {
         decode.view.ops = options.json ? &view_json : options.verbose ? &view_tree : &view_text;
-        status = begin_output(&out);
+        status = begin_output(&options, &out);
     }
     if (status == OPTIONS_GO_ON) {
         decode.summary = summary ? message_summary_new() : NULL;
         if (!options.json && !options.verbose)
-            fit_lines(&out);
+            fit_lines(&out, false);
         status = pipeline_run(&pipeline, &sink);
         if (summary && options.json)
             message_summary_json(decode.summary, &out);

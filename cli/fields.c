@@ -106,8 +106,10 @@ static int run(const struct command *command, int argc, char **argv)
     unsigned shown = 0;
 
     if (status == OPTIONS_GO_ON)
-        status = begin_output(&out);
+        status = begin_output(&options, &out);
     if (status == OPTIONS_GO_ON) {
+        if (!options.json)
+            fit_lines(&out, true);
         for (int id = 0; id < RPCRDMA_FIELD_COUNT; id++) {
             const struct rpcrdma_field *field = rpcrdma_field((enum rpcrdma_field_id)id);
             char type[16];

@@ -2,36 +2,65 @@
 #include "finish.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "command.h"
-#include "options.h"
+#include "pager.h"
 
-int begin_output(struct out *out)
+/* Of the terminal, before a pager stands in front of it. 0: there is none. */
+static unsigned columns;
+
+static bool colored(const struct options *options, bool terminal)
 {
+    const char *no = getenv("NO_COLOR"), *kind = getenv("TERM");
+
+    if (options->color != COLOR_AUTO)
+        return options->color == COLOR_ALWAYS;
+    return terminal && !(no && *no) && kind && strcmp(kind, "dumb") != 0;
+}
+
+/* Packets that come as they happen are looked at as they come: no page is ever full. */
+static bool lasting(const struct options *options)
+{
+    for (guint i = 0; i < options->n_files; i++)
+        if (output_awaited(options->files[i]))
+            return false;
+    return options->n_devices == 0;
+}
+
+int begin_output(const struct options *options, struct out *out)
+{
+    bool terminal = isatty(STDOUT_FILENO);
+    struct winsize size;
+
     if (!out_open(out, STDOUT_FILENO)) {
         complain("out of memory");
         return EXIT_UNUSABLE;
     }
-    out->lines = isatty(STDOUT_FILENO);
+    out->terminal = terminal;
+    if (terminal && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0)
+        columns = size.ws_col;
+    out->color = !options->json && colored(options, terminal);
+    out->lines = terminal && (options->no_pager || !lasting(options) || !pager_begin(STDOUT_FILENO));
     return OPTIONS_GO_ON;
 }
 
-void fit_lines(struct out *out)
+void fit_lines(struct out *out, bool fold)
 {
-    struct winsize size;
-
-    if (out->lines && ioctl(out->fd, TIOCGWINSZ, &size) == 0 && size.ws_col >= 20)
-        out->width = size.ws_col;
+    out->fold = fold;
+    if (columns >= 20)
+        out->width = columns;
 }
 
 int end_output(struct out *out, int status)
 {
     int error = out_close(out);
 
+    pager_end(STDOUT_FILENO);
     if (error == 0 || error == EPIPE)
         return status;
     complain("standard output: %s", strerror(error));

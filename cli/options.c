@@ -92,6 +92,36 @@ static gboolean on_dialect(const char *name, const char *text, gpointer data, GE
     return FALSE;
 }
 
+static gboolean on_color(const char *name, const char *text, gpointer data, GError **error)
+{
+    static const char *const names[] = {"auto", "always", "never"};
+    struct options *options = data;
+
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        if (strcmp(text, names[i]) == 0) {
+            options->color = (enum options_color)i;
+            return TRUE;
+        }
+    }
+    g_set_error(error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE,
+                "%s needs auto, always or never, not \"%s\"", name, text);
+    return FALSE;
+}
+
+/* How text is shown; of every command. */
+static void add_shown(struct options *options, GOptionGroup *group)
+{
+    GOptionEntry entries[] = {
+        {"color", 0, 0, G_OPTION_ARG_CALLBACK, on_color,
+         "Color on a terminal: auto (default), always, never", "WHEN"},
+        {"no-pager", 0, 0, G_OPTION_ARG_NONE, &options->no_pager,
+         "Do not show text on a terminal by $PAGER", NULL},
+        G_OPTION_ENTRY_NULL,
+    };
+
+    g_option_group_add_entries(group, entries);
+}
+
 /* GLib's own --help has an ellipsis that many terminals cannot show, and exits without a look at
  * whether it could be written. */
 static void print_help(GOptionContext *context)
@@ -123,6 +153,7 @@ static int parse(struct options *options, const struct command *command, GOption
     g_free(program);
     if (own)
         g_option_group_add_entries(group, own);
+    add_shown(options, group);
     g_option_group_add_entries(group, last);
     g_option_context_set_help_enabled(context, FALSE);
     g_option_context_set_main_group(context, group);

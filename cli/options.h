@@ -14,6 +14,8 @@
 #include "source/devices.h"
 #include "wire/dialect.h"
 
+enum options_color { COLOR_AUTO, COLOR_ALWAYS, COLOR_NEVER };
+
 struct options {
     char **files; /* NULL-terminated; at least one, or a device */
     guint n_files;
@@ -29,6 +31,8 @@ struct options {
     const struct rpcrdma_dialect *dialect; /* NULL: find out */
     gboolean json, verbose, quiet, check_icrc;
     gboolean no_sandbox;
+    enum options_color color;
+    gboolean no_pager;
     uint64_t max_memory;     /* bytes; 0: the default */
     const char *quiet_means; /* help text of -q; NULL: says nothing but errors */
 };

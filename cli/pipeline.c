@@ -6,9 +6,11 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "net/net.h"
 #include "out/escape.h"
+#include "reading.h"
 #include "times.h"
 
 #define SECOND INT64_C(1000000000)
@@ -283,11 +285,36 @@ static void pass_time(void *context, int64_t now_ns, struct rpcrdma_flow *flow)
     rpcrdma_flow_time(flow, now_ns);
 }
 
+/* Output may go where the progress is shown. */
+static void on_output(void *context)
+{
+    reading_end(context);
+}
+
+static void begin_reading(struct pipeline *pipeline, struct reading *reading)
+{
+    if (pipeline->private->source->live || pipeline->options->quiet || !isatty(STDERR_FILENO))
+        return;
+    reading_begin(reading);
+    if (pipeline->out && pipeline->out->terminal) {
+        pipeline->out->first = on_output;
+        pipeline->out->first_context = reading;
+    }
+}
+
+static void end_reading(struct pipeline *pipeline, struct reading *reading)
+{
+    reading_end(reading);
+    if (pipeline->out)
+        pipeline->out->first = NULL;
+}
+
 static void read_packets(struct pipeline *pipeline)
 {
     struct source *source = pipeline->private->source;
     bool devices = pipeline->options->n_devices > 0; /* they count for themselves */
     uint64_t left = pipeline->options->count && !devices ? pipeline->options->count : UINT64_MAX;
+    struct reading reading = {0};
     struct source_packet packets[SOURCE_BATCH];
     enum source_status status;
     size_t n;
@@ -296,13 +323,14 @@ static void read_packets(struct pipeline *pipeline)
         pipeline->tick = pass_time;
         pipeline->interval_ns = SECOND;
     }
+    begin_reading(pipeline, &reading);
     while (left > 0 && !enough(pipeline) && !(pipeline->out && pipeline->out->error)) {
         if (pipeline->tick && devices)
             wait_and_tick(pipeline);
         status =
             source_next(source, packets, left < SOURCE_BATCH ? (size_t)left : SOURCE_BATCH, &n);
         if (status == SOURCE_END)
-            return;
+            break;
         if (status == SOURCE_ERROR) {
             complain("%s", source->error);
             unusable(pipeline);
@@ -310,9 +338,11 @@ static void read_packets(struct pipeline *pipeline)
         for (size_t i = 0; i < n && !enough(pipeline); i++)
             packet(pipeline, &packets[i]);
         left -= n;
+        reading_show(&reading, source, n);
         if (source->live && pipeline->out)
             out_flush(pipeline->out);
     }
+    end_reading(pipeline, &reading);
 }
 
 static volatile sig_atomic_t interrupted;

@@ -25,6 +25,7 @@ _rpcrdma_values()
     case $1 in
     -a | --autostop | -b | --ring-buffer) echo "duration: filesize: files:" ;;
     -t | --time) echo "r d e a ad u ud" ;;
+    --color) echo "auto always never" ;;
     --sort) echo "latency time bytes" ;;
     --per) echo "operation client server connection file user" ;;
     --rule | --ignore) _rpcrdma_rules ;;

@@ -32,6 +32,8 @@ function __rpcrdma_values
             printf '%s\n' duration: filesize: files:
         case -t --time
             printf '%s\n' r d e a ad u ud
+        case --color
+            printf '%s\n' auto always never
         case --sort
             printf '%s\n' latency time bytes
         case --per

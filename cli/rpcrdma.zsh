@@ -43,6 +43,10 @@ _rpcrdma_values()
             'ad:local, with date' 'u:UTC' 'ud:UTC, with date')
         _describe time choices
         ;;
+    --color)
+        choices=(auto always never)
+        _describe when choices
+        ;;
     --sort)
         choices=(latency time bytes)
         _describe order choices

@@ -46,7 +46,9 @@ static void put_text(struct out *out, const struct rpcrdma_rule *rule)
 {
     const struct rpcrdma_rule_help *help = rpcrdma_rule_help(rule->id);
 
+    out_style(out, OUT_HEADING);
     out_text(out, rule->name);
+    out_style(out, OUT_PLAIN);
     out_literal(out, " (");
     out_text(out, rpcrdma_severity_name(rule->severity));
     out_literal(out, "; ");
@@ -134,8 +136,10 @@ static int run(const struct command *command, int argc, char **argv)
         if (!rule_set_known(options.files[i]))
             status = bad_usage(command, "there is no rule \"%s\"", options.files[i]);
     if (status == OPTIONS_GO_ON)
-        status = begin_output(&out);
+        status = begin_output(&options, &out);
     if (status == OPTIONS_GO_ON) {
+        if (!options.json)
+            fit_lines(&out, true);
         for (int id = 0; id < RPCRDMA_RULE_COUNT; id++) {
             const struct rpcrdma_rule *rule = rpcrdma_rule((enum rpcrdma_rule_id)id);
 

@@ -18,6 +18,10 @@ void out_flush(struct out *out)
 {
     const char *p = out->buf;
 
+    if (out->first && out->n > 0) {
+        out->first(out->first_context);
+        out->first = NULL;
+    }
     while (out->n > 0 && out->error == 0) {
         ssize_t n = write(out->fd, p, out->n);
 
@@ -202,22 +206,117 @@ void out_foreign(struct out *out, const char *text)
     }
 }
 
-void out_cut(struct out *out)
+/* ECMA-48 section 8.3.117, in the colors that every terminal has */
+static const char *const styles[OUT_STYLES] = {
+    [OUT_PLAIN] = "\x1b[0m",    [OUT_HEADING] = "\x1b[1m", [OUT_ERROR] = "\x1b[1;31m",
+    [OUT_WARNING] = "\x1b[33m", [OUT_NOTE] = "\x1b[36m",
+};
+
+void out_style(struct out *out, enum out_style style)
 {
-    static const char ellipsis[] = "\xe2\x80\xa6";
-    size_t at = out->n, column = 0, cut = 0;
+    if (out->color)
+        out_text(out, styles[style]);
+}
+
+/* The first byte behind a style, which takes no column; `at` where there is none. */
+static size_t behind_style(const struct out *out, size_t at)
+{
+    if (out->buf[at] != '\x1b') /* text from outside has no such byte: it is escaped */
+        return at;
+    while (at < out->n && out->buf[at] != 'm')
+        at++;
+    return at + 1;
+}
+
+/* Where the line that waits begins. */
+static size_t line_begin(const struct out *out)
+{
+    size_t at = out->n;
 
     while (at > 0 && out->buf[at - 1] != '\n')
         at--;
-    for (; at < out->n; at++) {
-        if ((out->buf[at] & 0xc0) == 0x80) /* within a character */
+    return at;
+}
+
+static bool within_character(char c)
+{
+    return (c & 0xc0) == 0x80;
+}
+
+static void cut(struct out *out)
+{
+    static const char ellipsis[] = "\xe2\x80\xa6";
+    size_t at = line_begin(out), column = 0, end = 0;
+
+    while (at < out->n) {
+        size_t next = behind_style(out, at);
+
+        if (next > at) {
+            at = next;
             continue;
-        if (column + 1 == out->width)
-            cut = at;
-        column++;
+        }
+        if (!within_character(out->buf[at])) {
+            if (column + 1 == out->width)
+                end = at;
+            column++;
+        }
+        at++;
     }
-    if (column <= out->width || cut == 0)
+    if (column <= out->width || end == 0)
         return;
-    out->n = cut;
+    out->n = end;
     out_bytes(out, ellipsis, sizeof(ellipsis) - 1);
+    out_style(out, OUT_PLAIN);
+}
+
+enum { FOLD_INDENT = 8 };
+
+/* Makes room for a line twice as long: the lines before it go out. */
+static size_t clear_before(struct out *out, size_t begin)
+{
+    size_t n = out->n - begin;
+
+    if (out->n + n <= OUT_SIZE - OUT_SLACK)
+        return begin;
+    out->n = begin;
+    out_flush(out);
+    memmove(out->buf, out->buf + begin, n);
+    out->n = n;
+    return 0;
+}
+
+static void fold(struct out *out)
+{
+    size_t at = clear_before(out, line_begin(out)), column = 0, blank = 0;
+
+    while (at < out->n) {
+        size_t next = behind_style(out, at);
+
+        if (next > at) {
+            at = next;
+            continue;
+        }
+        if (out->buf[at] == ' ' && column > FOLD_INDENT)
+            blank = at;
+        if (!within_character(out->buf[at]))
+            column++;
+        at++;
+        if (column > out->width && blank > 0 && out->n + FOLD_INDENT <= OUT_SIZE - OUT_SLACK) {
+            memmove(out->buf + blank + 1 + FOLD_INDENT, out->buf + blank + 1, out->n - blank - 1);
+            out->buf[blank] = '\n';
+            memset(out->buf + blank + 1, ' ', FOLD_INDENT);
+            out->n += FOLD_INDENT;
+            at = blank + 1 + FOLD_INDENT;
+            column = FOLD_INDENT;
+            blank = 0;
+        }
+    }
+}
+
+void out_fit(struct out *out)
+{
+    if (out->fold)
+        fold(out);
+    else
+        cut(out);
 }

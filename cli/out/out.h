@@ -27,8 +27,24 @@ struct out {
     size_t n; /* bytes waiting, at most OUT_SIZE - OUT_SLACK between calls */
     int fd;
     int error;      /* errno of the first failed write; 0: none */
+    bool terminal;  /* it is shown on one, perhaps by a pager */
     bool lines;     /* somebody waits for each line: flush at its end */
-    unsigned width; /* with `lines`: columns, longer lines are cut; 0: they are not */
+    unsigned width; /* columns: longer lines are cut, or folded; 0: they stay as they are */
+    bool fold;
+    bool color;     /* styles show */
+    /* called once, before the first byte is written; NULL: nothing is to be done */
+    void (*first)(void *context);
+    void *first_context;
+};
+
+/* How text stands out on a terminal. */
+enum out_style {
+    OUT_PLAIN,
+    OUT_HEADING,
+    OUT_ERROR,
+    OUT_WARNING,
+    OUT_NOTE,
+    OUT_STYLES
 };
 
 /* False when memory is short. */
@@ -106,14 +122,18 @@ void out_blanks(struct out *out, size_t n);
 /* Text from outside (a file name, an interface's name), as escape.h shows it. */
 void out_foreign(struct out *out, const char *text);
 
-/* Cuts the line that waits to `width` columns, with an ellipsis at its end. */
-void out_cut(struct out *out);
+/* What follows is of that style, until the next one; each line ends plain. Nothing without color. */
+void out_style(struct out *out, enum out_style style);
+
+/* Cuts the line that waits to `width` columns, with an ellipsis at its end; or goes on below it, a
+ * little to the right. */
+void out_fit(struct out *out);
 
 /* A line break, and a flush where somebody waits for the line. */
 static inline void out_line(struct out *out)
 {
     if (out->width)
-        out_cut(out);
+        out_fit(out);
     out_char(out, '\n');
     if (out->lines)
         out_flush(out);

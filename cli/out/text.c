@@ -60,12 +60,14 @@ static void put_reply_status(struct out *out, const struct rpcrdma_rpc *rpc)
         return; /* SUCCESS */
     }
     name = rpcrdma_value_name(rpcrdma_field(id)->names, value);
+    out_style(out, OUT_ERROR);
     if (name) {
         out_text(out, name);
     } else {
         out_literal(out, "status ");
         out_u64(out, value);
     }
+    out_style(out, OUT_PLAIN);
     out_char(out, ' ');
 }
 
@@ -187,8 +189,11 @@ void line_put_transport(struct out *out, const struct rpcrdma_flow_message *m)
         out_char(out, ' ');
     }
     put_type(out, message);
-    if (message->present & RPCRDMA_HAS_ERROR)
+    if (message->present & RPCRDMA_HAS_ERROR) {
+        out_style(out, OUT_ERROR);
         put_error(out, message);
+        out_style(out, OUT_PLAIN);
+    }
     if (message->present & RPCRDMA_HAS_CREDITS) {
         out_literal(out, " credits ");
         out_u64(out, message->credits);

@@ -64,12 +64,14 @@ static void put_outcome(struct out *out, const struct rpcrdma_transaction *t)
         put_milliseconds(out, t->latency_ns);
         out_literal(out, " ms");
     }
+    out_style(out, OUT_ERROR);
     if (t->error)
         out_literal(out, " RDMA error");
     else if (t->call_frame == 0)
         out_literal(out, "no Call");
     else if (t->reply_frame == 0)
         out_literal(out, "no Reply");
+    out_style(out, OUT_PLAIN);
     put_bytes(out, "Call", t->call_length);
     put_bytes(out, "Reply", t->reply_length);
     put_bytes(out, "read", t->read_chunk_length);
@@ -81,8 +83,11 @@ static void put_outcome(struct out *out, const struct rpcrdma_transaction *t)
         out_literal(out, " ms");
     }
     transaction_put_times(out, t);
-    if (t->retransmitted)
+    if (t->retransmitted) {
+        out_style(out, OUT_WARNING);
         out_literal(out, ", sent again");
+        out_style(out, OUT_PLAIN);
+    }
 }
 
 /* What the outcome says already is not said twice. */
@@ -109,12 +114,14 @@ static void put_status(struct out *out, const struct rpcrdma_transaction *t,
     if (!nfs_failed(nfs))
         return;
     out_literal(out, ", ");
+    out_style(out, OUT_ERROR);
     if (name) {
         out_text(out, name);
     } else {
         out_literal(out, "status ");
         out_u64(out, nfs->status);
     }
+    out_style(out, OUT_PLAIN);
     name = nfs->has_operation ? operation_name(t, nfs->operation) : NULL;
     if (name) {
         out_literal(out, " (");

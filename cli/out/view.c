@@ -177,12 +177,21 @@ void view_put_addresses(struct view *view, const struct rpcrdma_address *src,
     put_column(view->out, dst, &view->dst_width);
 }
 
+void view_severity(struct out *out, enum rpcrdma_severity severity)
+{
+    static const enum out_style styles[] = {
+        [RPCRDMA_NOTE] = OUT_NOTE, [RPCRDMA_WARNING] = OUT_WARNING, [RPCRDMA_ERROR] = OUT_ERROR};
+
+    out_style(out, styles[severity]);
+}
+
 void view_put_finding(struct out *out, const struct rpcrdma_finding *finding)
 {
     const struct rpcrdma_rule *rule = rpcrdma_rule(finding->rule);
     char text[256];
     size_t n = rpcrdma_finding_text(finding, text, sizeof(text));
 
+    view_severity(out, rule->severity);
     out_char(out, '[');
     out_text(out, rpcrdma_severity_name(rule->severity));
     out_char(out, ' ');
@@ -195,6 +204,7 @@ void view_put_finding(struct out *out, const struct rpcrdma_finding *finding)
         out_char(out, ')');
     }
     out_char(out, ']');
+    out_style(out, OUT_PLAIN);
 }
 
 void view_json_findings(struct json *json, const struct rpcrdma_finding *findings, size_t n,

@@ -100,6 +100,9 @@ void view_put_addresses(struct view *view, const struct rpcrdma_address *src,
 /* "2025-11-20 10:00:00.123456789 UTC" */
 void view_put_date(struct out *out, int64_t time_ns, bool utc, bool with_date, unsigned digits);
 
+/* What follows in the color of the severity; OUT_PLAIN ends it. */
+void view_severity(struct out *out, enum rpcrdma_severity severity);
+
 /* "[warning rpc-error: text (section)]" */
 void view_put_finding(struct out *out, const struct rpcrdma_finding *finding);
 

@@ -65,7 +65,7 @@ static int run(const struct command *command, int argc, char **argv)
     if (status == OPTIONS_GO_ON && path)
         status = open_html(path, &options, &html);
     if (status == OPTIONS_GO_ON)
-        status = begin_output(&out);
+        status = begin_output(&options, &out);
     if (status == OPTIONS_GO_ON) {
         struct rpcrdma_flow_sink sink;
 

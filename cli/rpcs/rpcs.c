@@ -254,11 +254,11 @@ static int run(const struct command *command, int argc, char **argv)
         choice.summary = true;
     }
     if (status == OPTIONS_GO_ON)
-        status = begin_output(&out);
+        status = begin_output(&options, &out);
     if (status == OPTIONS_GO_ON) {
         rpcs.json = options.json;
         if (!options.json)
-            fit_lines(&out);
+            fit_lines(&out, false);
         status = choose(command, &rpcs, &options, &choice);
         if (status == OPTIONS_GO_ON) {
             status = pipeline_run(&pipeline, &sink);

@@ -21,6 +21,9 @@ struct feed {
      * but that read() there will say why. NULL: it has no offsets. */
     ssize_t (*read_at)(const struct feed *feed, uint8_t *to, size_t n, uint64_t offset);
     uint64_t offset; /* of the next byte that read() gives, where there is read_at */
+    /* How far the file is read, as it is stored, where bytes up to `offset` were taken; by any
+     * thread. NULL: nobody knows how far it goes. */
+    void (*progress)(const struct feed *feed, uint64_t offset, uint64_t *read, uint64_t *size);
     void (*free)(struct feed *feed);
     char *name; /* its own, for messages */
     bool failed;

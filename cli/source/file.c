@@ -162,6 +162,7 @@ static void file_stats(const struct source *source, struct source_stats *out)
         .dropped = file->dropped_inline,
         .dropped_known = file->dropped_inline_known,
     };
+    input_progress(file->in, &out->read, &out->size);
     for (size_t i = 0; i < file->n_interfaces; i++) {
         const struct file_interface *one = &file->interfaces[i];
 

@@ -69,7 +69,7 @@ static ssize_t file_end(struct file_feed *file)
         return -1;
     }
     if ((uint64_t)st.st_size >= file->size) {
-        file->size = (uint64_t)st.st_size;
+        __atomic_store_n(&file->size, (uint64_t)st.st_size, __ATOMIC_RELAXED);
         return 0;
     }
     feed_fail(&file->feed, "byte %" PRIu64 ": the file was cut short while it was read",
@@ -107,6 +107,12 @@ static ssize_t file_read(struct feed *feed, uint8_t *to, size_t n)
     if (got > 0)
         feed->offset += (uint64_t)got;
     return got;
+}
+
+static void file_progress(const struct feed *feed, uint64_t offset, uint64_t *read, uint64_t *size)
+{
+    *read = offset;
+    *size = __atomic_load_n(&((const struct file_feed *)feed)->size, __ATOMIC_RELAXED);
 }
 
 static void file_free(struct feed *feed)
@@ -148,6 +154,7 @@ static bool file_look(struct file_feed *file, bool *live)
     at = lseek(file->fd, 0, SEEK_CUR); /* standard input may have been read before */
     file->feed.offset = at > 0 ? (uint64_t)at : 0;
     file->feed.read_at = file_read_at;
+    file->feed.progress = file_progress;
     posix_fadvise(file->fd, 0, 0, POSIX_FADV_SEQUENTIAL);
     return true;
 }
@@ -358,6 +365,13 @@ enum input_status input_skip(struct input *in, uint64_t n)
     }
     in->pos += (size_t)n;
     return INPUT_OK;
+}
+
+void input_progress(const struct input *in, uint64_t *read, uint64_t *size)
+{
+    *read = *size = 0;
+    if (in->feed->progress)
+        in->feed->progress(in->feed, input_offset(in), read, size);
 }
 
 void input_close(struct input *in)

@@ -81,6 +81,9 @@ static inline uint64_t input_offset(const struct input *in)
     return in->base + in->pos;
 }
 
+/* How much of the file was read, as it is stored, and its size; 0 where that is not known. */
+void input_progress(const struct input *in, uint64_t *read, uint64_t *size);
+
 /* Writes in->name, ": " and the formatted text into in->error, and marks the input failed. */
 __attribute__((format(printf, 2, 3))) void input_fail(struct input *in, const char *format, ...);
 

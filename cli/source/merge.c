@@ -37,7 +37,7 @@ struct part {
     int64_t next_ns;   /* time of its next packet, by the common clock */
     int64_t wait_ns;   /* it is due so much later */
     uint64_t packets_read, copies;
-    struct source_stats stats; /* once closed */
+    struct source_stats stats; /* of its file's size; all, once closed */
 };
 
 struct merge {
@@ -237,6 +237,8 @@ static void merge_stats(const struct source *source, struct source_stats *out)
         out->received += one.received;
         out->dropped += one.dropped;
         out->texts_left_out += one.texts_left_out;
+        out->read += one.read;
+        out->size += one.size;
         out->received_known &= one.received_known;
         out->dropped_known &= one.dropped_known;
     }
@@ -319,8 +321,11 @@ static bool set_up(struct merge *merge, char *const *paths, size_t n)
     }
     for (size_t i = 0; i < n; i++) {
         struct part *part = &merge->parts[i];
+        struct stat st;
 
         part->path = paths[i];
+        if (again && opened_stat(paths[i], &st) == 0)
+            part->stats.size = (uint64_t)st.st_size;
         part->next_ns = INT64_MIN; /* what cannot be read is said first */
         if (again && merge->overlap.files[i].readable) {
             part->offset_ns = merge->overlap.files[i].offset_ns;

@@ -40,6 +40,18 @@ static const struct {
     {"lz4", "liblz4", unpack_lz4, 4, {0x04, 0x22, 0x4d, 0x18}},
 };
 
+static void unpack_progress(const struct feed *feed, uint64_t offset, uint64_t *read,
+                            uint64_t *size)
+{
+    const struct unpack *unpack = (const struct unpack *)feed;
+
+    (void)offset; /* of what is unpacked */
+    *read = *size = 0;
+    if (unpack->packed->feed->progress)
+        unpack->packed->feed->progress(unpack->packed->feed,
+                                       __atomic_load_n(&unpack->taken, __ATOMIC_RELAXED), read, size);
+}
+
 static void unpack_free(struct feed *feed)
 {
     struct unpack *unpack = (struct unpack *)feed;
@@ -56,6 +68,7 @@ int unpack_more(struct unpack *unpack)
     struct input *packed = unpack->packed;
     struct feed *feed = &unpack->feed;
 
+    __atomic_store_n(&unpack->taken, input_offset(packed), __ATOMIC_RELAXED);
     if (input_need(packed, 1) == INPUT_OK)
         return 1;
     if (packed->failed)
@@ -99,6 +112,7 @@ struct input *input_unpack(struct input *in, char *error, size_t size)
         return NULL;
     }
     unpack->feed.free = unpack_free;
+    unpack->feed.progress = unpack_progress;
     unpack->packed = in;
     in->alone = true; /* what is unpacked is read ahead */
     if (!formats[i].start(unpack)) {

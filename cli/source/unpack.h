@@ -10,6 +10,7 @@
 struct unpack {
     struct feed feed; /* read() is the format's */
     struct input *packed;
+    uint64_t taken; /* packed bytes, as of the last unpack_more: others may look */
     bool between; /* at the end of a member, stream or frame: the file may end here */
     void *state;  /* the format's */
     void (*end)(void *state);

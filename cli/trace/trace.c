@@ -344,7 +344,7 @@ static int run(const struct command *command, int argc, char **argv)
     if (status == OPTIONS_GO_ON)
         status = parse(command, trace, xid, frame, slowest);
     if (status == OPTIONS_GO_ON)
-        status = begin_output(&out);
+        status = begin_output(&options, &out);
     if (status == OPTIONS_GO_ON) {
         size_t most = options_memory(&options, MEMORY_COMMAND);
 

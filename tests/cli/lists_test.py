@@ -2,15 +2,11 @@
 """What rpcs says of arguments and results, and its selections: against tshark's NFS dissector, which reads
 what extract writes, and against the whole list."""
 import collections
-import fcntl
 import json
 import os
-import pty
 import re
 import shutil
-import struct
 import subprocess
-import termios
 import unittest
 
 from command import CommandTest, capture
@@ -242,38 +238,6 @@ class OtherCommands(CommandTest):
         want = [one for one in every if one['direction'] == 'reply' and one['length'] > 200]
         self.assertEqual([(one['xid'], one['frame']) for one in read], [(one['xid'], one['frame']) for one in want])
         self.assertTrue(want)
-
-
-class Terminal(CommandTest):
-    def on_terminal(self, columns, *arguments):
-        """What a terminal of that many columns is sent."""
-        primary, secondary = pty.openpty()
-        fcntl.ioctl(secondary, termios.TIOCSWINSZ, struct.pack('4H', 24, columns, 0, 0))
-        with subprocess.Popen([Selection.command(), *arguments], stdout=secondary) as run:
-            os.close(secondary)
-            read = b''
-            while True:
-                try:
-                    part = os.read(primary, 65536)
-                except OSError:
-                    break
-                if not part:
-                    break
-                read += part
-            self.assertEqual(run.wait(), 0)
-        os.close(primary)
-        return read.decode().replace('\r\n', '\n').splitlines()
-
-    def test_lines_fit(self):
-        for command in ('decode', 'rpcs'):
-            whole = self.run_command(command, capture()).splitlines()
-            for columns in (40, 80, 100):
-                for line, full in zip(self.on_terminal(columns, command, capture()), whole, strict=True):
-                    self.assertEqual(line, full if len(full) <= columns else full[:columns - 1] + '\u2026')
-
-    def test_json_is_whole(self):
-        self.assertEqual(self.on_terminal(80, 'rpcs', '--json', capture()),
-                         self.run_command('rpcs', '--json', capture()).splitlines())
 
 
 class MessageSummary(CommandTest):

@@ -1,0 +1,137 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""What a person at a terminal sees: pages, colors, lines that fit, progress."""
+import bz2
+import fcntl
+import os
+import pty
+import re
+import select
+import signal
+import struct
+import subprocess
+import termios
+import time
+
+import command
+
+STYLE = re.compile('\x1b\\[[0-9;]*m')
+
+
+class Terminal(command.CommandTest):
+    def run_on(self, *arguments, columns=80, until=None, stdout=True, **environment):
+        """Exit status and what the terminal got of standard output (stdout) and error."""
+        master, slave = pty.openpty()
+        fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack('HHHH', 24, columns, 0, 0))
+        kept = {key: value for key, value in os.environ.items()
+                if key not in ('PAGER', 'LESS', 'NO_COLOR')}
+        run = subprocess.Popen([command.RPCRDMA, *arguments], stdin=slave, stderr=slave,
+                               stdout=slave if stdout else subprocess.DEVNULL,
+                               env={**kept, 'TERM': 'xterm', **environment})
+        os.close(slave)
+        text = b''
+        end = time.monotonic() + 100
+        while time.monotonic() < end:
+            if select.select([master], [], [], 1)[0]:
+                try:
+                    text += os.read(master, 65536)
+                except OSError:  # nobody has the other end any more
+                    break
+            if until and re.search(until, text):
+                run.send_signal(signal.SIGKILL)
+        os.close(master)
+        return run.wait(100), text.decode().replace('\r\n', '\n')
+
+    def test_pager(self):
+        lines = self.run_command('decode', command.capture()).splitlines()
+        status, text = self.run_on('decode', command.capture(), columns=500, PAGER='sed s/^/page:/')
+        self.assertEqual((status, text.splitlines()), (0, ['page:' + line for line in lines]))
+        _, text = self.run_on('decode', command.capture(), PAGER='echo "$LESS"; wc -l')
+        self.assertEqual(text.split(), ['FRX', str(len(lines))])
+        _, text = self.run_on('decode', command.capture(), PAGER='echo "$LESS"', LESS='M')
+        self.assertEqual(text.split(), ['M'])
+
+    def test_pager_ends_early(self):
+        status, text = self.run_on('decode', '-V', command.capture(), PAGER='head -n 1')
+        self.assertEqual((status, len(text.splitlines())), (0, 1))
+
+    def test_pager_and_status(self):
+        """The exit status is the command's, once the pager's reader has gone."""
+        status, text = self.run_on('check', command.capture('roce-long-call'), '-n', '--fail-on',
+                                   'note', PAGER='sleep 1; cat >/dev/null; echo over')
+        self.assertEqual((status, text.splitlines()[-1]), (1, 'over'))
+
+    def test_no_pager(self):
+        for arguments, settings in ((('--no-pager',), {'PAGER': 'echo page'}), ((), {'PAGER': ''}),
+                                    ((), {'PAGER': 'cat'}), ((), {'PAGER': 'no-such-program'})):
+            _, text = self.run_on('decode', *arguments, command.capture(), **settings)
+            self.assertNotIn('page', text)
+            self.assertEqual(len(text.splitlines()),
+                             len(self.run_command('decode', command.capture()).splitlines()))
+
+    def test_color(self):
+        path = command.capture('roce-long-call')
+        plain = self.run_command('check', '-n', path, status=1)
+        status, text = self.run_on('check', '-n', path, columns=2000, PAGER='cat')
+        self.assertRegex(text, '\x1b\\[33m\\[warning [^\\n]*\\]\x1b\\[0m\\n')
+        self.assertEqual((status, STYLE.sub('', text)), (1, plain))
+        for arguments, settings in ((('--color=never',), {}), ((), {'NO_COLOR': '1'}),
+                                    ((), {'TERM': 'dumb'}), (('--json',), {})):
+            _, text = self.run_on('check', '-n', *arguments, path, PAGER='cat', **settings)
+            self.assertNotIn('\x1b', text)
+        self.assertNotIn('\x1b', plain)
+        always = self.run_command('check', '-n', '--color=always', path, status=1)
+        self.assertIn('\x1b[33m', always)
+        self.assertEqual(STYLE.sub('', always), plain)
+        self.run_command('check', '--color=perhaps', path, status=2)
+
+    def test_lines_fit(self):
+        """They are cut, or folded; no character is lost then."""
+        for columns in (40, 79, 80, 132):
+            _, text = self.run_on('decode', command.capture(), columns=columns, PAGER='cat')
+            lines = STYLE.sub('', text).splitlines()
+            self.assertLessEqual(max(map(len, lines)), columns)
+            for line, whole in zip(lines, self.run_command('decode', command.capture()).splitlines()):
+                self.assertEqual(line, whole if len(whole) <= columns else whole[:columns - 1] + '\u2026')
+            for arguments in (('connections',), ('check', '-n'), ('rules', 'chunk')):
+                if arguments[0] != 'rules':
+                    arguments += (command.capture('roce-long-call'),)
+                _, text = self.run_on(*arguments, columns=columns, PAGER='cat')
+                text = STYLE.sub('', text)
+                whole = self.run_command(*arguments, status=int(arguments[0] == 'check'))
+                self.assertEqual(text.split(), whole.split())
+                for line in text.splitlines():  # but for a word that is as long itself
+                    self.assertTrue(len(line) <= columns or ' ' not in line.strip(), line)
+
+    def test_json_is_whole(self):
+        arguments = ('rpcs', '--json', command.capture())
+        self.assertEqual(self.run_on(*arguments, PAGER='cat')[1], self.run_command(*arguments))
+
+    def large(self):
+        """A capture that takes some seconds to unpack."""
+        with open(command.capture(), 'rb') as file:
+            data = file.read()
+        parts = bz2.compress(data[24:] * 8, 9)
+        return self.file(bz2.compress(data[:24]) + parts * 40, 'large.pcap.bz2')
+
+    def test_progress(self):
+        path = self.large()
+        shown = rb'\r\d+ % of [\d.]+ [kM]B, \d+ packets, \d+/s, \d+:\d\d left'
+        for stdout in (True, False):
+            _, text = self.run_on('rpcs', '--summary', '-q', '-c', '1', command.capture(), stdout=stdout)
+            self.assertNotIn('%', text)
+            _, text = self.run_on('report', path, until=shown, stdout=stdout, PAGER='cat')
+            self.assertRegex(text, shown.decode())
+        _, text = self.run_on('report', path, '-q', stdout=False)
+        self.assertNotRegex(text, r'\d left')
+
+    def test_progress_makes_way(self):
+        """Nothing of it stands where output does."""
+        _, text = self.run_on('report', self.large(), PAGER='cat')
+        self.assertRegex(text, r'\d+ % of ')
+        progress, _, rest = text.rpartition('\r')
+        self.assertNotIn('\n', progress)
+        self.assertIn('CONNECTIONS', rest)
+        self.assertNotRegex(rest, r'\d left')
+
+
+command.main()
