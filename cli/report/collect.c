@@ -414,7 +414,7 @@ void report_complain(const struct report *r)
                  names == 1 ? "name" : "names", names == 1 ? "is" : "are");
 }
 
-static gint by_number(gconstpointer a, gconstpointer b)
+gint report_by_number(gconstpointer a, gconstpointer b)
 {
     const struct report_connection *x = a, *y = b;
 
@@ -430,5 +430,5 @@ void report_phases(const struct report_rpc *rpc, char *text, size_t size)
 
 GList *report_connections(const struct report *r)
 {
-    return g_list_sort(g_hash_table_get_values(r->connections), by_number);
+    return g_list_sort(g_hash_table_get_values(r->connections), report_by_number);
 }

@@ -147,6 +147,7 @@ void report_op(void *context, const struct rpcrdma_op *op,
 void report_phases(const struct report_rpc *rpc, char *text, size_t size);
 /* Connections by number; the caller frees the list. */
 GList *report_connections(const struct report *report);
+gint report_by_number(gconstpointer a, gconstpointer b); /* how: a GCompareFunc */
 
 /* What the capture lasts: 0 where its clock was set back by more. */
 int64_t report_span_ns(const struct report *report);

@@ -29,7 +29,10 @@ __attribute__((format(printf, 2, 3))) static void line(struct out *out, const ch
 static void title(struct out *out, const char *text)
 {
     out_line(out);
-    line(out, "%s", text);
+    out_style(out, OUT_HEADING);
+    out_text(out, text);
+    out_style(out, OUT_PLAIN);
+    out_line(out);
 }
 
 /* Words in lines of WIDTH columns, all but the first indented. */
@@ -79,7 +82,9 @@ static void causes(const struct report *r, struct out *out)
                 snprintf(text + n, sizeof(text) - (size_t)n, ", from frame %" PRIu64 "]", c->frame);
         if (c->against[0])
             snprintf(text + n, sizeof(text) - (size_t)n, " Against it: %s.", c->against);
+        out_style(out, OUT_HEADING);
         out_text(out, i == 0 ? "=> " : " - ");
+        out_style(out, OUT_PLAIN);
         folded(out, text, 3, 3);
     }
 }
@@ -99,6 +104,7 @@ static void verdict(const struct report *r, struct out *out)
 static void captured(const struct report *r, struct out *out)
 {
     const struct view_clock *clock = &r->pipeline->clock;
+    uint64_t gaps = r->rules[RPCRDMA_RULE_PACKETS_LOST] + r->rules[RPCRDMA_RULE_TCP_LOST];
 
     title(out, "CAPTURE");
     out_literal(out, "  from      ");
@@ -108,10 +114,10 @@ static void captured(const struct report *r, struct out *out)
     line(out, "  length    %.3f s, %" PRIu64 " packets, %" PRIu64 " messages, %" PRIu64 " RPCs",
          (double)report_span_ns(r) / 1e9, clock->frame, r->pipeline->messages, r->rpcs);
     line(out,
-         "  missing   %" PRIu64 " gaps, %" PRIu64 " Replies without Call, %" PRIu64
-         " messages cut short",
-         r->rules[RPCRDMA_RULE_PACKETS_LOST] + r->rules[RPCRDMA_RULE_TCP_LOST], r->no_call,
-         r->rules[RPCRDMA_RULE_TRUNCATED]);
+         "  missing   %" PRIu64 " gap%s, %" PRIu64 " Repl%s without Call, %" PRIu64
+         " message%s cut short",
+         gaps, gaps == 1 ? "" : "s", r->no_call, r->no_call == 1 ? "y" : "ies",
+         r->rules[RPCRDMA_RULE_TRUNCATED], r->rules[RPCRDMA_RULE_TRUNCATED] == 1 ? "" : "s");
     if (r->pipeline->capture_lost > 0)
         line(out, "  lost      %" PRIu64 " packet%s before %s captured, by the file's own count",
              r->pipeline->capture_lost, r->pipeline->capture_lost == 1 ? "" : "s",
@@ -127,9 +133,51 @@ static void paused(const struct report *r, struct out *out)
              n == 1 ? "" : "s");
 }
 
+/* A page has room for a few connections: those that packets were sent again on, then the busy ones. */
+enum { CONNECTIONS_SHOWN = 8 };
+
+static uint64_t trouble(const struct report_connection *c)
+{
+    uint64_t n = c->resent;
+
+    for (int end = 0; end < 2; end++)
+        if (c->has_path[end])
+            n += c->path[end].retransmitted + c->path[end].timeouts + c->path[end].lost;
+    return n;
+}
+
+static gint most_telling(gconstpointer a, gconstpointer b)
+{
+    uint64_t x = trouble(a), y = trouble(b);
+
+    if (x == y) {
+        x = ((const struct report_connection *)a)->rpcs;
+        y = ((const struct report_connection *)b)->rpcs;
+    }
+    if (x != y)
+        return x < y ? 1 : -1;
+    return report_by_number(a, b);
+}
+
+/* By number; the caller frees the list. *left_out: how many there are besides. */
+static GList *shown_connections(const struct report *r, guint *left_out)
+{
+    GList *all = g_list_sort(report_connections(r), most_telling), *rest;
+
+    rest = g_list_nth(all, CONNECTIONS_SHOWN);
+    *left_out = g_list_length(rest);
+    if (rest) {
+        rest->prev->next = NULL;
+        rest->prev = NULL;
+        g_list_free(rest);
+    }
+    return g_list_sort(all, report_by_number);
+}
+
 static void connections(const struct report *r, struct out *out)
 {
-    GList *all = report_connections(r);
+    guint left_out;
+    GList *all = shown_connections(r, &left_out);
     char ends[2][ADDRESS_SIZE];
 
     title(out, "CONNECTIONS");
@@ -152,12 +200,14 @@ static void connections(const struct report *r, struct out *out)
             line(out, "       in place of connection %u, after %.3f s without any",
                  (unsigned)c->pub.life.previous, (double)c->pub.life.down_ns / 1e9);
         if (c->resent > 0)
-            line(out, "       %" PRIu64 " Calls were sent before on connection %u", c->resent,
-                 (unsigned)c->resent_from);
+            line(out, "       %" PRIu64 " Call%s sent before on connection %u", c->resent,
+                 c->resent == 1 ? " was" : "s were", (unsigned)c->resent_from);
     }
     g_list_free(all);
     if (r->more_connections > 0)
-        line(out, "  and others, beyond %d", REPORT_CONNECTIONS);
+        line(out, "  and others, beyond %d; see rpcrdma connections", REPORT_CONNECTIONS);
+    else if (left_out > 0)
+        line(out, "  and %u more; see rpcrdma connections", left_out);
 }
 
 static void operations(const struct report *r, struct out *out)
@@ -213,12 +263,13 @@ static gint most_errors(gconstpointer a, gconstpointer b)
     return x->count != y->count ? (x->count < y->count ? 1 : -1) : strcmp(x->name, y->name);
 }
 
-static void put_number(char *text, size_t size, uint64_t n, const char *what)
+/* what: of one, or of any number where it is no noun */
+static void put_number(char *text, size_t size, uint64_t n, const char *what, const char *plural)
 {
     size_t at = strlen(text);
 
     if (n > 0 && at < size)
-        snprintf(text + at, size - at, ", %" PRIu64 " %s", n, what);
+        snprintf(text + at, size - at, ", %" PRIu64 " %s%s", n, what, n == 1 ? "" : plural);
 }
 
 static void put_path(struct out *out, const struct report_connection *c, int end)
@@ -226,24 +277,24 @@ static void put_path(struct out *out, const struct report_connection *c, int end
     const struct rpcrdma_path *path = &c->path[end];
     char text[500];
 
-    snprintf(text, sizeof(text), "#%u towards the %s: %" PRIu64 " packets, %" PRIu64 " sent again",
+    snprintf(text, sizeof(text), "#%u towards the %s: %" PRIu64 " packet%s, %" PRIu64 " sent again",
              (unsigned)c->pub.number, end == report_server_end(&c->pub) ? "server" : "client",
-             path->packets, path->retransmitted);
-    put_number(text, sizeof(text), path->naks[RPCRDMA_NAK_PSN_SEQUENCE], "sequence Naks");
-    put_number(text, sizeof(text), path->naks[RPCRDMA_NAK_RNR], "RNR Naks");
+             path->packets, path->packets == 1 ? "" : "s", path->retransmitted);
+    put_number(text, sizeof(text), path->naks[RPCRDMA_NAK_PSN_SEQUENCE], "sequence Nak", "s");
+    put_number(text, sizeof(text), path->naks[RPCRDMA_NAK_RNR], "RNR Nak", "s");
     put_number(text, sizeof(text),
                path->naks[RPCRDMA_NAK_INVALID_REQUEST] + path->naks[RPCRDMA_NAK_REMOTE_ACCESS] +
                    path->naks[RPCRDMA_NAK_REMOTE_OPERATIONAL] + path->naks[RPCRDMA_NAK_INVALID_RD] +
                    path->naks[RPCRDMA_NAK_OTHER],
-               "other Naks");
-    put_number(text, sizeof(text), path->timeouts, "timeouts");
-    put_number(text, sizeof(text), path->lost, "lost");
-    put_number(text, sizeof(text), path->duplicated, "duplicated");
-    put_number(text, sizeof(text), path->reordered, "reordered");
-    put_number(text, sizeof(text), path->uncaptured, "not captured");
-    put_number(text, sizeof(text), path->congestion_marks, "ECN-CE marks");
-    put_number(text, sizeof(text), path->cnps, "CNPs");
-    put_number(text, sizeof(text), path->zero_windows, "zero windows");
+               "other Nak", "s");
+    put_number(text, sizeof(text), path->timeouts, "timeout", "s");
+    put_number(text, sizeof(text), path->lost, "lost", "");
+    put_number(text, sizeof(text), path->duplicated, "duplicated", "");
+    put_number(text, sizeof(text), path->reordered, "reordered", "");
+    put_number(text, sizeof(text), path->uncaptured, "not captured", "");
+    put_number(text, sizeof(text), path->congestion_marks, "ECN-CE mark", "s");
+    put_number(text, sizeof(text), path->cnps, "CNP", "s");
+    put_number(text, sizeof(text), path->zero_windows, "zero window", "s");
     if (end == report_server_end(&c->pub) && c->acks.count > 0)
         snprintf(text + strlen(text), sizeof(text) - strlen(text),
                  "; Calls acknowledged in %.3f ms", ms(latency_percentile(&c->acks, 50)));
@@ -254,7 +305,8 @@ static void put_path(struct out *out, const struct report_connection *c, int end
 static void others(const struct report *r, struct out *out)
 {
     GList *errors = g_list_sort(g_hash_table_get_values(r->errors), most_errors);
-    GList *all = report_connections(r);
+    guint left_out;
+    GList *all = shown_connections(r, &left_out);
     char text[300];
 
     title(out, "TRANSPORT, CREDITS, MESSAGES, ERRORS");
