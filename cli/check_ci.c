@@ -40,6 +40,9 @@ static char *line_of(const struct tally_finding *one)
         g_string_append(line, ": ");
     }
     g_string_append(line, one->text);
+    if (one->transmissions > 1)
+        g_string_append_printf(line, ", transmission %u of %u", one->transmission,
+                               one->transmissions);
     if (section)
         g_string_append_printf(line, " (%s)", section);
     return g_string_free(line, FALSE);
@@ -339,6 +342,12 @@ static void sarif_result(const struct check_report *report, struct json *json,
         json_key(json, "connection"), json_u64(json, one->connection);
     if (one->offset >= 0)
         json_key(json, "offset"), json_i64(json, one->offset);
+    if (one->has_value)
+        json_key(json, "value"), json_u64(json, one->value);
+    if (one->transmissions > 0) {
+        json_key(json, "transmission"), json_u64(json, one->transmission);
+        json_key(json, "transmissions"), json_u64(json, one->transmissions);
+    }
     if (rule->section)
         json_key(json, "section"), json_plain(json, rule->section);
     json_key(json, "count"), json_u64(json, count);

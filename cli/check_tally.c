@@ -63,9 +63,12 @@ uint64_t tally_add(struct tally *tally, const struct rpcrdma_finding *finding,
         struct tally_finding one = {.rule = finding->rule,
                                     .connection = connection ? connection->number : 0,
                                     .frame = frame,
-                                    .offset = finding->offset};
+                                    .offset = finding->offset,
+                                    .transmission = finding->transmission,
+                                    .transmissions = finding->transmissions};
         char text[256];
 
+        one.has_value = rpcrdma_finding_value(finding, &one.value);
         rpcrdma_finding_text(finding, text, sizeof(text));
         one.text = g_strdup(text);
         tally->bytes += 3 * sizeof(one) + strlen(text) + 1; /* the list grows by doubling */

@@ -23,6 +23,9 @@ struct tally_finding {
     uint32_t connection;
     uint64_t frame;
     int64_t offset;
+    bool has_value;
+    uint64_t value;
+    uint32_t transmission, transmissions; /* 0: not known */
     char *text;
 };
 

@@ -108,6 +108,21 @@ static void put_dialects(char *buf, size_t size, size_t *at, uint64_t set)
     }
 }
 
+bool rpcrdma_finding_value(const struct rpcrdma_finding *finding, uint64_t *value)
+{
+    static const char which[] = "chunk "; /* its index: not what is wrong with it */
+    const size_t n = sizeof(which) - 1;
+    const char *text = rpcrdma_rule(finding->rule)->text, *p = text;
+
+    for (; (p = strchr(p, '{')); p++) {
+        if (p[1] < '0' || p[1] > '3' || ((size_t)(p - text) >= n && memcmp(p - n, which, n) == 0))
+            continue;
+        *value = finding->arg[p[1] - '0'];
+        return true;
+    }
+    return false;
+}
+
 size_t rpcrdma_finding_text(const struct rpcrdma_finding *finding, char *buf, size_t size)
 {
     const char *p = rpcrdma_rule(finding->rule)->text;

@@ -7,6 +7,7 @@
  * rule.def. A finding holds a rule and numbers; its text is made only when somebody prints it.
  */
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -68,6 +69,8 @@ struct rpcrdma_finding {
     int64_t offset; /* in the message; -1: no place in it */
     uint64_t arg[4];
     const char *what; /* static text for {s}, or NULL */
+    uint32_t transmission,
+        transmissions; /* of what it is about: which one, of how many; 0: not known */
 };
 
 RPCRDMA_API const struct rpcrdma_rule *rpcrdma_rule(enum rpcrdma_rule_id id);
@@ -79,6 +82,10 @@ RPCRDMA_API const char *rpcrdma_needs_name(unsigned bit);
 
 /* "note", "warning", "error". */
 RPCRDMA_API const char *rpcrdma_severity_name(enum rpcrdma_severity severity);
+
+/* The value that is wrong, or that the finding is about: the first number of its text. False: it
+ * has none. */
+RPCRDMA_API bool rpcrdma_finding_value(const struct rpcrdma_finding *finding, uint64_t *value);
 
 /* Writes the finding's text, NUL-terminated and cut to size. Returns the length it would have. */
 RPCRDMA_API size_t rpcrdma_finding_text(const struct rpcrdma_finding *finding, char *buf,

@@ -198,6 +198,12 @@ void view_put_finding(struct out *out, const struct rpcrdma_finding *finding)
     out_text(out, rule->name);
     out_literal(out, ": ");
     out_bytes(out, text, n < sizeof(text) ? n : sizeof(text) - 1);
+    if (finding->transmissions > 1) {
+        out_literal(out, ", transmission ");
+        out_u64(out, finding->transmission);
+        out_literal(out, " of ");
+        out_u64(out, finding->transmissions);
+    }
     if (rule->section) {
         out_literal(out, " (");
         out_text(out, rule->section);
@@ -217,6 +223,7 @@ void view_json_findings(struct json *json, const struct rpcrdma_finding *finding
     for (size_t i = 0; i < n; i++) {
         const struct rpcrdma_rule *rule = rpcrdma_rule(findings[i].rule);
         char text[256];
+        uint64_t value;
         size_t length = rpcrdma_finding_text(&findings[i], text, sizeof(text));
 
         json_open(json, '{');
@@ -235,6 +242,16 @@ void view_json_findings(struct json *json, const struct rpcrdma_finding *finding
         if (findings[i].offset >= 0) {
             json_key(json, "offset");
             json_i64(json, findings[i].offset);
+        }
+        if (rpcrdma_finding_value(&findings[i], &value)) {
+            json_key(json, "value");
+            json_u64(json, value);
+        }
+        if (findings[i].transmissions > 0) {
+            json_key(json, "transmission");
+            json_u64(json, findings[i].transmission);
+            json_key(json, "transmissions");
+            json_u64(json, findings[i].transmissions);
         }
         json_key(json, "text");
         json_string(json, text, length < sizeof(text) ? length : sizeof(text) - 1);

@@ -49,6 +49,34 @@ def problems(rpcrdma, folder, rule, companions, near):
         yield f'nearly broken: {sorted(serious(nearly) - near)}'
 
 
+# What the finding has to say beyond its name: byte offset in the Send (None: no place), value, which transmission of how
+# many (None: not known), as they follow from how the captures are made: a header without chunks has 28 bytes, a Call's
+# RPC header 40; the Write list begins at 20, its first chunk's count word at 24, its first segment at 28.
+TOLD = {
+    'malformed': (12, 5, None), 'malformed-2': (4, 7, None), 'malformed-3': (28, 2, None),
+    'write-pad': (24, 4096, (1, 1)), 'returned-shorter': (28, 4092, (1, 1)), 'data-missing': (28, 4096, (1, 1)),
+    'rpc-returned-longer': (28, 4097, (1, 1)), 'segment-order': (44, 2048, (1, 1)),
+    'write-chunk-unneeded': (24, 1, (1, 1)), 'write-chunks-beyond': (48, 2, (1, 1)),
+    'slot-beyond': (28 + 40 + 12 + 24, 1, (1, 1)), 'session-operations': (28 + 40 + 8, 3, (1, 1)),
+    'compound-operation': (28 + 40 + 12 + 36 + 4, 76, (1, 1)), 'handle-shared': (28, 0x1001, (1, 1)),
+    'call-undelivered': (None, 2, (2, 2)), 'reply-undelivered': (None, 2, (2, 2)),
+}
+
+
+def untold(rpcrdma, folder):
+    for name, (offset, value, transmission) in TOLD.items():
+        rule = rule_of(name)
+        one, = [one for one in findings(rpcrdma, os.path.join(folder, name, 'breaks.pcap')) if one['rule'] == rule]
+        have = (one.get('offset'), one.get('value'),
+                (one['transmission'], one['transmissions']) if 'transmission' in one else None)
+        if have != (offset, value, transmission):
+            yield f'{name}: told {have}, not {(offset, value, transmission)}'
+
+
+def rule_of(name):
+    return {name: rule for name, (rule, _, _, _) in rule_talk.named()}[name]
+
+
 def main():
     rpcrdma, failed = sys.argv[1], []
     with tempfile.TemporaryDirectory() as folder:
@@ -57,6 +85,7 @@ def main():
         for name, (rule, _, companions, near) in rule_talk.named():
             failed += [f'{name}: {problem}'
                        for problem in problems(rpcrdma, os.path.join(folder, name), rule, companions, near)]
+        failed += untold(rpcrdma, folder)
     print(f'{len(rule_talk.CASES)} pairs')
     sys.exit('\n'.join(failed) if failed else 0)
 

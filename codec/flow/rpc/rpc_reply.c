@@ -142,14 +142,16 @@ void rpc_error(struct flow_rpcs *rpcs, struct flow_conn *conn, const struct flow
     const struct rpcrdma_message *msg = m->message->message;
     struct rpc_transaction *t = rpc_transaction_find(rpcs, conn, 1 - m->sender, msg->xid);
     const struct rpcrdma_error_desc *desc;
+    enum { OFF_ERROR = 16 };
 
     if (!t || !t->has_call)
         return;
     desc = rpcrdma_dialect_error(msg->dialect, msg->error.code);
     note_reply(rpcs, t, m);
     t->pub.error = true;
-    rpc_add_finding(rpcs, t, RPCRDMA_RULE_RPC_ERROR, m->send->frame,
-                    desc ? desc->name : "an error nobody knows", msg->error.code, 0, 0);
+    rpc_add_finding_at(rpcs, t, RPCRDMA_RULE_RPC_ERROR, m->send->frame,
+                       msg->version == 1 ? OFF_ERROR : -1,
+                       desc ? desc->name : "an error nobody knows", msg->error.code, 0, 0);
     rpc_finish(rpcs, t);
 }
 

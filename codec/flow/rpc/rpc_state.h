@@ -396,6 +396,8 @@ void rpc_timing_data(struct flow_rpcs *rpcs, struct rpc_transaction *t, int64_t 
 void rpc_timing(struct flow_rpcs *rpcs, struct rpc_transaction *t);
 /* What is found of the way of its Call and Reply, after rpc_timing. */
 void rpc_timing_findings(struct flow_rpcs *rpcs, struct rpc_transaction *t);
+/* Which transmission each finding is about; after those. */
+void rpc_timing_transmissions(struct rpc_transaction *t);
 /* The connection was closed: what was not acknowledged was not delivered. */
 void rpc_timing_end(const struct flow_conn *conn);
 /* True: it waits for word of its Reply, and is given when that comes. */

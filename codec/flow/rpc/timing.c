@@ -188,6 +188,28 @@ void rpc_timing(struct flow_rpcs *rpcs, struct rpc_transaction *t)
         phases(t);
 }
 
+/* Which transmission of the Call or the Reply each finding is about, where its frame tells. */
+static void note_transmissions(struct rpc_transaction *t)
+{
+    const struct rpcrdma_transaction *pub = &t->pub;
+
+    for (size_t i = 0; i < t->findings->count; i++) {
+        struct rpcrdma_finding *f = &t->findings->at[i];
+        bool reply = f->frame == pub->reply_frame || f->frame == pub->reply.last_frame;
+        const struct rpcrdma_delivery *d = reply ? &pub->reply : &pub->call;
+        uint32_t n = reply ? d->transmissions : pub->transmissions;
+
+        if (f->frame == 0 || d->transmissions == 0)
+            continue;
+        if (f->frame == (reply ? pub->reply_frame : pub->call_frame))
+            f->transmission = n - d->transmissions + 1;
+        else if (f->frame == d->last_frame)
+            f->transmission = n;
+        if (f->transmission > 0)
+            f->transmissions = n;
+    }
+}
+
 void rpc_timing_findings(struct flow_rpcs *rpcs, struct rpc_transaction *t)
 {
     const struct rpcrdma_transaction *pub = &t->pub;
@@ -203,6 +225,12 @@ void rpc_timing_findings(struct flow_rpcs *rpcs, struct rpc_transaction *t)
     else if (call->state == RPCRDMA_NOT_DELIVERED)
         rpc_add_finding(rpcs, t, RPCRDMA_RULE_CALL_UNDELIVERED, call->last_frame, NULL,
                         call->transmissions, 0, 0);
+}
+
+void rpc_timing_transmissions(struct rpc_transaction *t)
+{
+    if (t->findings)
+        note_transmissions(t);
 }
 
 static void unlink_parked(struct flow_rpcs *rpcs, struct rpc_transaction *t)

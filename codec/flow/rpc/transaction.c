@@ -206,6 +206,7 @@ void rpc_emit(struct flow_rpcs *rpcs, struct rpc_transaction *t)
 
     rpc_timing(rpcs, t);
     rpc_timing_findings(rpcs, t);
+    rpc_timing_transmissions(t);
     pub = public_of(t);
     if (rpcs->context->sink.transaction && !rpcs->context->memory.failed)
         rpcs->context->sink.transaction(rpcs->context->sink.context, pub);
