@@ -6,6 +6,7 @@
 #include "check_options.h"
 #include "check_report.h"
 #include "check_tally.h"
+#include "filter/message.h"
 #include "finish.h"
 #include "out/transaction.h"
 #include "out/view.h"
@@ -59,15 +60,37 @@ struct portion {
     size_t n, at;
     const struct rpcrdma_connection *connection;
     uint64_t frame;
+    const struct rpcrdma_flow_message *message; /* that they belong to; or NULL, and: */
+    const struct rpcrdma_transaction *transaction;
     struct rpcrdma_finding *kept; /* PORTION of them: not in here, where they would be cleared */
 };
+
+/* --where: of a finding by itself, with what it belongs to. */
+static bool matches(const struct check *check, const struct portion *portion,
+                    const struct rpcrdma_finding *finding)
+{
+    struct filter *filter = check->options.filter;
+    struct rpcrdma_flow_message one;
+
+    if (!filter)
+        return true;
+    if (portion->transaction)
+        return filter_transaction(filter, portion->transaction, finding);
+    if (!portion->message)
+        return filter_finding(filter, portion->connection, finding);
+    one = *portion->message;
+    one.findings = finding;
+    one.n_findings = 1;
+    return filter_message(filter, &one);
+}
 
 static size_t keep(struct check *check, struct portion *portion)
 {
     size_t count = 0;
 
     for (; portion->at < portion->n && count < PORTION; portion->at++)
-        if (counts(check, &portion->findings[portion->at], portion->connection, portion->frame))
+        if (matches(check, portion, &portion->findings[portion->at]) &&
+            counts(check, &portion->findings[portion->at], portion->connection, portion->frame))
             portion->kept[count++] = portion->findings[portion->at];
     return count;
 }
@@ -81,6 +104,7 @@ static void on_message(void *context, const struct rpcrdma_flow_message *message
                               .kept = kept,
                               .n = message->n_findings,
                               .connection = message->connection,
+                              .message = message,
                               .frame = message->frame};
 
     if (portion.n == 0)
@@ -101,6 +125,7 @@ static void on_transaction(void *context, const struct rpcrdma_transaction *tran
         .kept = kept,
         .n = transaction->n_findings,
         .connection = transaction->connection,
+        .transaction = transaction,
         .frame = transaction->call_frame ? transaction->call_frame : transaction->reply_frame,
     };
 
@@ -121,7 +146,8 @@ static void on_finding(void *context, const struct rpcrdma_connection *connectio
 {
     struct check *check = context;
 
-    if (counts(check, finding, connection, 0))
+    if (filter_finding(check->options.filter, connection, finding) &&
+        counts(check, finding, connection, 0))
         check->view.ops->finding(&check->view, connection, finding);
 }
 
@@ -238,6 +264,7 @@ static int run(const struct command *command, int argc, char **argv)
         status = look(&check, &options, &out);
     }
     tally_free(&check.tally);
+    filter_free(check.options.filter);
     options_free(&options);
     return status;
 }

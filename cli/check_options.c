@@ -4,11 +4,13 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "filter/where.h"
+
 /* As given, before they are looked at. */
 struct given {
     gboolean notes, summary;
     char **rules, **ignored, **classes;
-    char *severity, *fail_on, *format;
+    char *severity, *fail_on, *format, *where;
     gint64 limit;
 };
 
@@ -118,6 +120,7 @@ int check_options_parse(struct check_options *check, struct options *options,
          "Look for rules of that class: security, chunk, credit ...; repeatable", "CLASS"},
         {"summary", 0, 0, G_OPTION_ARG_NONE, &given.summary,
          "Show each rule by count and connection, and what could not be checked", NULL},
+        WHERE_OPTION(&given.where),
         {"limit", 0, 0, G_OPTION_ARG_INT64, &given.limit,
          "Show a rule's first N findings, then how many more; 0: all (default 100, JSON all)", "N"},
         {"fail-on", 0, 0, G_OPTION_ARG_STRING, &given.fail_on,
@@ -137,6 +140,9 @@ int check_options_parse(struct check_options *check, struct options *options,
         status = choose_severities(check, &given, command);
     if (status == OPTIONS_GO_ON)
         status = choose_format(check, &given, options, command);
+    if (status == OPTIONS_GO_ON)
+        status = where_compile(command, given.where, filter_of_messages, &check->filter);
+    g_free(given.where);
     g_strfreev(given.rules);
     g_strfreev(given.ignored);
     g_strfreev(given.classes);

@@ -4,6 +4,7 @@
 
 /* check's options: which findings count, which are shown, and how. */
 
+#include "filter/filter.h"
 #include "options.h"
 #include "rule_set.h"
 
@@ -15,6 +16,7 @@ struct check_options {
     enum rpcrdma_severity least, fail_on; /* RPCRDMA_ERROR + 1: never */
     uint64_t limit;                       /* findings of a rule that are told one by one */
     bool wanted[RPCRDMA_RULE_COUNT];      /* by --rule, --ignore and --class */
+    struct filter *filter;                /* by --where; the caller frees it. NULL: everything */
 };
 
 /* Parses argv as options_parse does. */

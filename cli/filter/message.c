@@ -99,6 +99,33 @@ bool filter_finding(struct filter *f, const struct rpcrdma_connection *connectio
     return filter_match(f);
 }
 
+bool filter_transaction(struct filter *f, const struct rpcrdma_transaction *t,
+                        const struct rpcrdma_finding *finding)
+{
+    const struct rpcrdma_connection *c = t->connection;
+
+    if (!f)
+        return true;
+    filter_begin(f);
+    number(f, RPCRDMA_FIELD_FRAME, t->call_frame ? t->call_frame : t->reply_frame);
+    filter_signed(f, RPCRDMA_FIELD_TIME, t->call_frame ? t->call_time_ns : t->reply_time_ns);
+    number(f, RPCRDMA_FIELD_CONNECTION, c->number);
+    filter_address(f, RPCRDMA_FIELD_SRC, &c->end[t->caller_end].address);
+    filter_address(f, RPCRDMA_FIELD_DST, &c->end[1 - t->caller_end].address);
+    number(f, RPCRDMA_FIELD_XID, t->xid);
+    if (t->has_program) {
+        const char *name = rpcrdma_procedure_name(t->program, t->version, t->procedure, t->reverse);
+
+        number(f, RPCRDMA_FIELD_RPC_PROGRAM, t->program);
+        number(f, RPCRDMA_FIELD_RPC_VERSION, t->version);
+        number(f, RPCRDMA_FIELD_RPC_PROCEDURE, t->procedure);
+        if (name)
+            filter_text(f, RPCRDMA_FIELD_RPC_NAME, name);
+    }
+    findings(f, finding, 1);
+    return filter_match(f);
+}
+
 bool filter_extract(struct filter *f, const struct rpcrdma_rpc_message *m)
 {
     struct rpcrdma_visitor visitor = {on_begin, on_field, on_end, f};

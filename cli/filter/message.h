@@ -12,6 +12,10 @@ bool filter_message(struct filter *filter, const struct rpcrdma_flow_message *me
 bool filter_finding(struct filter *filter, const struct rpcrdma_connection *connection,
                     const struct rpcrdma_finding *finding);
 
+/* A finding of an RPC: with the fields of its Call's message that the RPC knows. */
+bool filter_transaction(struct filter *filter, const struct rpcrdma_transaction *transaction,
+                        const struct rpcrdma_finding *finding);
+
 /* A whole RPC message. */
 bool filter_extract(struct filter *filter, const struct rpcrdma_rpc_message *message);
 

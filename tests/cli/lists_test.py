@@ -226,6 +226,26 @@ class OtherCommands(CommandTest):
             self.assertEqual([json.loads(line) for line in got], want, expression)
             self.assertTrue(want, expression)
 
+    def test_check(self):
+        """Each finding by itself, with what it belongs to: a message, an RPC, a connection."""
+        path = capture('roce-long-call')
+        every = [json.loads(line) for line in self.run_command('check', '-n', '--json', path, status=1).splitlines()]
+
+        def rules(objects):
+            return [(one.get('frame', one.get('call_frame')), finding['rule'])
+                    for one in objects if 'findings' in one for finding in one['findings']]
+
+        for expression, wanted in (
+                ('finding.rule == "rpc-error"', lambda frame, rule: rule == 'rpc-error'),
+                ('frame > 290', lambda frame, rule: frame and frame > 290),
+                ('rpc.name == COMPOUND && src == 192.168.77.11', lambda frame, rule: rule == 'rpc-error')):
+            got = self.run_command('check', '-n', '--json', '--where', expression, path, status=1).splitlines()
+            want = [pair for pair in rules(every) if wanted(*pair)]
+            self.assertEqual(rules(map(json.loads, got)), want, expression)
+            self.assertTrue(want, expression)
+        self.run_command('check', '--where', 'frame == 1', path, errors=1)
+        self.assertIn('no protocol violations', self.stderr)
+
     def test_extract(self):
         out = os.path.join(self.folder, 'x')
         self.run_command('extract', '-d', out, '--where', 'direction == reply and length > 200', capture())
