@@ -139,6 +139,13 @@ static void on_op(void *context, const struct rpcrdma_op *op)
         pipeline->op(pipeline->op_context, op);
     if (!rpcrdma_flow_op(pipeline->private->flow, op))
         pipeline->private->no_memory = true;
+    if (pipeline->setup && op->kind >= RPCRDMA_OP_CONNECT && op->kind <= RPCRDMA_OP_RESET) {
+        const struct rpcrdma_connection *of =
+            rpcrdma_flow_setup_connection(pipeline->private->flow, op);
+
+        if (of)
+            pipeline->setup(pipeline->op_context, op, of);
+    }
     if (pipeline->op_done)
         pipeline->op_done(pipeline->op_context, op,
                           rpcrdma_flow_connection(pipeline->private->flow, op),

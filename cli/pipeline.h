@@ -37,6 +37,9 @@ struct pipeline {
     void (*op_done)(void *context, const struct rpcrdma_op *op,
                     const struct rpcrdma_connection *connection,
                     const struct rpcrdma_path *path);
+    /* a message that sets up or ends a connection that carries RPC-over-RDMA; NULL: none */
+    void (*setup)(void *context, const struct rpcrdma_op *op,
+                  const struct rpcrdma_connection *connection);
     void *op_context;
     /* of devices: called every interval_ns, packets or none, with the time since the epoch */
     void (*tick)(void *context, int64_t now_ns, struct rpcrdma_flow *flow);

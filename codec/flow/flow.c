@@ -602,6 +602,17 @@ const struct rpcrdma_connection *rpcrdma_flow_connection(struct rpcrdma_flow *fl
     return flow_conn_public(dir->conn);
 }
 
+const struct rpcrdma_connection *rpcrdma_flow_setup_connection(struct rpcrdma_flow *flow,
+                                                               const struct rpcrdma_op *op)
+{
+    const struct flow_conn *conn;
+
+    if (op->carrier == RPCRDMA_CARRIER_IWARP || !op->connect)
+        return rpcrdma_flow_connection(flow, op);
+    conn = flow_setup_conn(flow->conns, op);
+    return conn && flow_conn_is_rpcrdma(conn) ? flow_conn_public_const(conn) : NULL;
+}
+
 uint64_t rpcrdma_flow_stream(struct rpcrdma_flow *flow, const struct rpcrdma_op *op)
 {
     const struct flow_direction *dir;

@@ -209,6 +209,11 @@ RPCRDMA_API void rpcrdma_flow_time(struct rpcrdma_flow *flow, int64_t now_ns);
 RPCRDMA_API const struct rpcrdma_connection *rpcrdma_flow_connection(struct rpcrdma_flow *flow,
                                                                      const struct rpcrdma_op *op);
 
+/* The same of a message just given that sets up or ends a connection, which the CM sends by a QP of
+ * its own; NULL likewise, and where the message came after the end. */
+RPCRDMA_API const struct rpcrdma_connection *
+rpcrdma_flow_setup_connection(struct rpcrdma_flow *flow, const struct rpcrdma_op *op);
+
 /* Names what the operation is part of: one of its connection's `stream`, before as after the
  * connection is recognised; of a message that sets up or ends one, likewise. 0: nothing is known of
  * it. Valid until the next operation. */
