@@ -23,6 +23,7 @@
  *   STANDIN_MAX_WR      most receives of a queue pair (16384)
  *   STANDIN_MEMLOCK     most bytes that may be registered; more is ENOMEM
  *   STANDIN_FAIL_EVERY  each Nth receive completes with an error
+ *   STANDIN_PATIENCE    how many milliseconds a packet waits for a receive before it is lost (0)
  *   STANDIN_REMOVE      after so many packets the device is removed
  *   STANDIN_DOWN        after so many packets the port is down for a moment
  *   STANDIN_REFUSE      STEP:ERRNO, what is refused: open, memory, cq, qp, modify, post, flow

@@ -51,6 +51,7 @@ class DeviceTest(command.CommandTest):
     def environment(self, settings):
         settings.setdefault('CAPTURE', command.capture())
         settings.setdefault('REPORT', self.report)
+        settings.setdefault('PATIENCE', 10000)
         return {**os.environ, 'LD_PRELOAD': STANDIN,
                 **{f'STANDIN_{key}': str(value) for key, value in settings.items()}}
 

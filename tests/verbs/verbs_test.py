@@ -64,7 +64,8 @@ class Verbs(standin.DeviceTest):
 
     def test_overrun(self):
         """Faster than anybody takes them: every packet is in the file or in the count."""
-        said, err = self.capture('-i', 'standin0', SYSFS=self.sysfs(), MAX_WR=16, RATE=0, LOOPS=200)
+        said, err = self.capture('-i', 'standin0', SYSFS=self.sysfs(), MAX_WR=16, RATE=0, LOOPS=200,
+                                 PATIENCE=0)
         file = ngfile.read(self.out)
         self.assertGreater(said['dropped'], 0)
         self.assertEqual(file.statistics[0][OSDROP], said['dropped'])
@@ -142,14 +143,9 @@ class Verbs(standin.DeviceTest):
             self.assertEqual(out.decode(), self.run_command(what, '--json', command.capture()))
 
     def test_little_locked_memory(self):
-        """Fewer receives, and every packet that the device had a receive for."""
-        said, _ = self.capture('-q', '-i', 'standin0', MEMLOCK=1 << 20, RATE=200)
-        file = ngfile.read(self.out)
-        every = self.packets()
-        self.assertEqual(len(file.packets) + said['dropped'], len(every))
-        left = iter([p.data for p in every])
-        for packet in file.packets:  # in order, each once
-            self.assertIn(packet.data, left)
+        """Fewer receives, and every packet still."""
+        self.capture('-q', '-i', 'standin0', MEMLOCK=1 << 20)
+        file = self.check(*self.packets())
         receives = int(re.search(r'(\d+) receives', file.interfaces[0].description)[1])
         self.assertTrue(16 <= receives <= (1 << 20) // 10240)
 
