@@ -141,7 +141,8 @@ static void wait_for_packets(struct capture *capture, struct source *source)
     while (!at_hand && poll(&fd, 1, 0) == 0) {
         capture_files_flush(&capture->files);
         capture_progress_show(&capture->progress, source, &capture->select, capture->packets);
-        if (enough(capture) || poll(&fd, 1, capture->progress.on ? 250 : 1000) > 0)
+        if (enough(capture) || interrupt_seen() || /* that, the source knows how to wait for */
+            poll(&fd, 1, capture->progress.on ? 250 : 1000) > 0)
             return;
     }
 }
@@ -358,6 +359,13 @@ static void summary(struct capture *capture)
         complain("%" PRIu64
                  " packet%s kept whole: too many Ethernet and IP headers within each other",
                  select->too_deep, select->too_deep == 1 ? " was" : "s were");
+    if (select->memory_limit > 0)
+        complain("--max-memory (%zu MiB) was reached %" PRIu64 " time%s: what belongs together was "
+                 "not always known, and %s",
+                 options_memory(capture->options, 8) >> 20, select->memory_limit,
+                 select->memory_limit == 1 ? "" : "s",
+                 select->only ? "packets may be left out that should not"
+                              : "more is kept than was asked for");
     if (select->slice && select->bytes_kept > 0)
         complain("%" PRIu64 " packets cut: %" PRIu64 " of %" PRIu64 " bytes kept, 1 in %.1f",
                  select->cut, select->bytes_kept, select->bytes_in,

@@ -92,6 +92,7 @@ struct capture_select {
 
     /* for the caller to read */
     uint64_t messages, left_out, cut, too_deep;
+    uint64_t memory_limit; /* how often --max-memory was reached */
     uint64_t bytes_in, bytes_kept;
     struct capture_credits most, now; /* closest to the limit since it was shown; the latest */
 

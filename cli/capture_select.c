@@ -81,6 +81,15 @@ static void on_moved(void *context, const struct rpcrdma_data_transfer *moved)
                          (moved->chunk == RPCRDMA_CHUNK_READ && moved->position != 0));
 }
 
+static void on_finding(void *context, const struct rpcrdma_connection *connection,
+                       const struct rpcrdma_finding *finding)
+{
+    struct capture_select *select = context;
+
+    (void)connection;
+    select->memory_limit += finding->rule == RPCRDMA_RULE_MEMORY_LIMIT;
+}
+
 bool capture_select_start(struct capture_select *select)
 {
     const struct options *options = select->options;
@@ -88,6 +97,7 @@ bool capture_select_start(struct capture_select *select)
     struct rpcrdma_net_config net_config = {.max_memory = options_memory(options, MEMORY_NET)};
     struct rpcrdma_flow_sink flow_sink = {
         .message = on_message,
+        .finding = on_finding,
         .credit_point = select->watch ? on_credit_point : NULL,
         .data_transfer = select->slice ? on_moved : NULL,
         .context = select,
@@ -161,6 +171,7 @@ uint32_t capture_select_packet(struct capture_select *select, const struct rpcrd
     rpcrdma_net_packet(select->net, packet);
     after = rpcrdma_net_stats(select->net);
     select->too_deep += after->too_deep - before.too_deep;
+    select->memory_limit += after->memory_limit - before.memory_limit;
     if (select->only && !select->any_op)
         select->ours = after->fragments > before.fragments || after->truncated > before.truncated ||
                        after->too_deep > before.too_deep || (after->rdma > before.rdma) ||

@@ -8,9 +8,11 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "flow/rpc.h"
 #include "net/net.h"
 #include "out/escape.h"
 #include "reading.h"
+#include "source/interrupt.h"
 #include "times.h"
 
 #define SECOND INT64_C(1000000000)
@@ -56,12 +58,20 @@ static void on_connection(void *context, const struct rpcrdma_connection *connec
         sink->connection(sink->context, connection);
 }
 
+/* How often something was left out because --max-memory was reached. */
+static void count_limit(struct pipeline *pipeline, const struct rpcrdma_finding *findings, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        pipeline->memory_limit += findings[i].rule == RPCRDMA_RULE_MEMORY_LIMIT;
+}
+
 static void on_message(void *context, const struct rpcrdma_flow_message *message)
 {
     struct pipeline *pipeline = context;
     const struct rpcrdma_flow_sink *sink = pipeline->private->sink;
 
     pipeline->messages++;
+    count_limit(pipeline, message->findings, message->n_findings);
     if (sink->message)
         sink->message(sink->context, message);
 }
@@ -72,6 +82,7 @@ static void on_finding(void *context, const struct rpcrdma_connection *connectio
     struct pipeline *pipeline = context;
     const struct rpcrdma_flow_sink *sink = pipeline->private->sink;
 
+    count_limit(pipeline, finding, 1);
     if (sink->finding)
         sink->finding(sink->context, connection, finding);
 }
@@ -123,6 +134,7 @@ static void on_transaction(void *context, const struct rpcrdma_transaction *tran
     struct pipeline *pipeline = context;
     const struct rpcrdma_flow_sink *sink = pipeline->private->sink;
 
+    count_limit(pipeline, transaction->findings, transaction->n_findings);
     sink->transaction(sink->context, transaction);
 }
 
@@ -280,7 +292,8 @@ static void wait_and_tick(struct pipeline *pipeline)
                 out_flush(pipeline->out);
             continue;
         }
-        if (at_hand || poll(&poll_fd, 1, (int)(left / 1000000 + 1)) != 0)
+        /* an end that is slow to come, the source knows how to wait for */
+        if (at_hand || interrupt_seen() || poll(&poll_fd, 1, (int)(left / 1000000 + 1)) != 0)
             return;
     }
 }
@@ -412,6 +425,11 @@ static void say_what_is_missing(const struct pipeline *pipeline)
         complain("%s: %" PRIu64 " packet%s lost before %s captured", input, stats.dropped,
                  stats.dropped == 1 ? " was" : "s were",
                  stats.dropped == 1 ? "it was" : "they were");
+    if (pipeline->memory_limit > 0)
+        complain("%s: --max-memory (%zu MiB) was reached %" PRIu64
+                 " time%s: some of what was outstanding is left out",
+                 input, options_memory(pipeline->options, 8) >> 20, pipeline->memory_limit,
+                 pipeline->memory_limit == 1 ? "" : "s");
     if (private->set_back > 0)
         complain("%s: the clock of the capture was set back %" PRIu64 " time%s, by up to %.3f s: "
                  "lengths of time across that are wrong, or left out",
@@ -486,6 +504,7 @@ int pipeline_run(struct pipeline *pipeline, const struct rpcrdma_flow_sink *sink
         unusable(pipeline);
     } else {
         others_collect(&pipeline->others, private.net);
+        pipeline->memory_limit += pipeline->others.stats.memory_limit;
         source_stats(private.source, &stats);
         pipeline->capture_lost = stats.dropped_known ? stats.dropped : 0;
         say_nothing_found(pipeline);

@@ -48,7 +48,8 @@ struct pipeline {
 
     /* for sinks to read */
     struct view_clock clock;
-    uint64_t messages;    /* so far */
+    uint64_t messages;     /* so far */
+    uint64_t memory_limit; /* so far: how often something was left out because of --max-memory */
     /* once pipeline_run has ended */
     struct others others;
     uint64_t capture_lost; /* packets that the files, or the devices, count as lost to the capture */

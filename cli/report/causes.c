@@ -26,6 +26,7 @@ static const char *const names[N_CAUSES] = {
     [CAUSE_THRESHOLD] = "small-threshold",
     [CAUSE_DUPLICATED] = "duplicated",
     [CAUSE_REORDERED] = "reordered",
+    [CAUSE_MEMORY] = "memory-limit",
     [CAUSE_INCOMPLETE] = "capture-incomplete",
 };
 
@@ -346,6 +347,26 @@ static void slow_server(struct report *r)
              r->slow_server, plural(r->slow_server), s(r->slow_server_ns));
 }
 
+static size_t mib(const struct report *r)
+{
+    return options_memory(r->pipeline->options, 8) >> 20;
+}
+
+static void left_out(struct report *r)
+{
+    struct report_cause *cause = add(r, CAUSE_MEMORY, CONFIDENCE_HIGH);
+    uint64_t n = r->pipeline->memory_limit;
+
+    cause->frame = r->rule_frame[RPCRDMA_RULE_MEMORY_LIMIT];
+    snprintf(cause->text, sizeof(cause->text),
+             "This report is incomplete: --max-memory (%zu MiB) was reached %" PRIu64
+             " time%s, and connections ended early, or data was left out.",
+             mib(r), n, plural(n));
+    snprintf(cause->against, sizeof(cause->against),
+             "run report again with --max-memory %zu; what else is said here may come from that",
+             8 * mib(r));
+}
+
 static void incomplete(struct report *r)
 {
     uint64_t missing = r->rules[RPCRDMA_RULE_PACKETS_LOST] + r->rules[RPCRDMA_RULE_BYTES_LOST] +
@@ -354,6 +375,12 @@ static void incomplete(struct report *r)
     struct report_cause *cause;
 
     r->undecided = r->rpcs == 0 || one_way || r->no_call * 2 > r->rpcs;
+    if (r->pipeline->memory_limit > 0) {
+        left_out(r);
+        one_way = false; /* that, and Replies without Call, may come from it */
+        if (missing == 0)
+            return;
+    }
     if (missing == 0 && !one_way && r->no_call * 10 <= r->rpcs)
         return;
     cause = add(r, CAUSE_INCOMPLETE, CONFIDENCE_HIGH);
@@ -413,6 +440,11 @@ void report_headline(const struct report *r, char *text, size_t size)
 
     if (r->pipeline->messages == 0)
         snprintf(text, size, "No RPC-over-RDMA was captured.");
+    else if (r->undecided && r->pipeline->memory_limit > 0)
+        snprintf(text, size,
+                 "Undecided: --max-memory (%zu MiB) was too little for this capture (%" PRIu64
+                 " RPC%s, %" PRIu64 " with Call and Reply are known).",
+                 mib(r), r->rpcs, plural(r->rpcs), r->answered);
     else if (r->undecided)
         snprintf(text, size,
                  "Undecided: too little was captured to tell how RPCs fare (%" PRIu64

@@ -191,6 +191,7 @@ void report_json(struct report *r, struct out *out)
     json_key(&json, "length_ns"), json_i64(&json, span);
     number(&json, "packets", clock->frame);
     number(&json, "capture_lost", r->pipeline->capture_lost);
+    number(&json, "memory_limit", r->pipeline->memory_limit);
     others_json(&json, &r->pipeline->others);
     number(&json, "pause_frames", r->pipeline->others.stats.pauses);
     number(&json, "messages", r->pipeline->messages);

@@ -18,9 +18,16 @@ void *flow_alloc_always(struct flow_memory *memory, size_t size)
     return p;
 }
 
+bool flow_memory_fits(const struct flow_memory *memory, size_t size)
+{
+    size_t most = memory->sparing ? memory->limit - memory->limit / 8 : memory->limit;
+
+    return size <= most && memory->used <= most - size;
+}
+
 void *flow_alloc(struct flow_memory *memory, size_t size)
 {
-    if (size > memory->limit || memory->used > memory->limit - size) {
+    if (!flow_memory_fits(memory, size)) {
         memory->refused++;
         return NULL;
     }

@@ -14,6 +14,7 @@
 
 struct flow_memory {
     size_t used, limit; /* bytes */
+    bool sparing;       /* an eighth of the limit is not given now: it is for what must end */
     bool failed;
     uint64_t refused;    /* allocations the limit refused */
     uint64_t fail_after; /* tests: malloc "fails" once this many allocations were made; 0: never */
@@ -25,6 +26,9 @@ void *flow_alloc(struct flow_memory *memory, size_t size);
 
 /* Likewise, and not subject to the limit: small things without which nothing can be said. */
 void *flow_alloc_always(struct flow_memory *memory, size_t size);
+
+/* Whether flow_alloc would give that much. */
+bool flow_memory_fits(const struct flow_memory *memory, size_t size);
 
 /* NULL is fine. `size` is what was asked for. */
 void flow_release(struct flow_memory *memory, void *p, size_t size);

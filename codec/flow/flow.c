@@ -64,6 +64,7 @@ struct rpcrdma_flow *rpcrdma_flow_new(const struct rpcrdma_flow_config *config,
     flow->context.sink = *sink;
     flow->context.delivery = config->delivery;
     flow->context.memory.limit = config->max_memory ? (size_t)config->max_memory : DEFAULT_MEMORY;
+    flow->context.memory.sparing = true;
     if (!start_stages(flow, config)) {
         rpcrdma_flow_free(flow);
         return NULL;
@@ -97,12 +98,15 @@ static void give_out(struct rpcrdma_flow *flow, struct flow_conn *conn)
     flow_admission_open(flow->conns, conn);
 }
 
-/* `ended`: because the capture did. */
+/* `ended`: because the capture did. The memory that is spared is for this: none other ends for it.
+ */
 static void finish(struct rpcrdma_flow *flow, struct flow_conn *conn, bool ended)
 {
     const struct rpcrdma_connection *pub = flow_conn_public(conn);
     const struct rpcrdma_flow_sink *sink = &flow->context.sink;
+    bool sparing = flow->context.memory.sparing;
 
+    flow->context.memory.sparing = false;
     give_out(flow, conn);
     if (pub->number != 0) {
         flow_message_flush(flow->messages, true); /* its messages come before its end */
@@ -117,6 +121,7 @@ static void finish(struct rpcrdma_flow *flow, struct flow_conn *conn, bool ended
     }
     flow_message_close(flow->messages, conn);
     flow_conn_free(flow->conns, conn);
+    flow->context.memory.sparing = sparing;
 }
 
 RPCRDMA_RARE static void finish_overdue(struct rpcrdma_flow *flow)
@@ -138,24 +143,36 @@ static inline void reap(struct rpcrdma_flow *flow)
         finish_overdue(flow);
 }
 
-/* The memory limit was reached: the connection that was silent longest goes, with what is held of
- * it. False: there is none that may. */
-static bool evict(struct rpcrdma_flow *flow)
+/* Something is left out; of no connection: NULL. */
+RPCRDMA_RARE static void report_limit(const struct rpcrdma_flow *flow,
+                                      const struct rpcrdma_connection *connection)
 {
-    struct flow_conn *victim = flow->context.memory.failed ? NULL : flow_conn_victim(flow->conns);
+    flow_report(&flow->context, connection,
+                &(struct rpcrdma_finding){.rule = RPCRDMA_RULE_MEMORY_LIMIT,
+                                          .frame = flow->context.frame,
+                                          .offset = -1,
+                                          .arg = {flow->context.memory.limit}});
+}
 
-    if (!victim)
+/* The memory limit was reached: the connection that was silent longest goes, with what is held of
+ * it, but not the one in hand. False: there is none that may, or one goes already. */
+RPCRDMA_RARE static bool evict(struct rpcrdma_flow *flow, const struct flow_conn *in_hand)
+{
+    struct flow_memory *memory = &flow->context.memory;
+    struct flow_conn *victim =
+        memory->failed || !memory->sparing ? NULL : flow_conn_victim(flow->conns);
+
+    if (!victim || victim == in_hand)
         return false;
+    memory->sparing = false;
+    give_out(flow, victim);
     if (flow_conn_public(victim)->number != 0)
-        flow_report(&flow->context, flow_conn_public(victim),
-                    &(struct rpcrdma_finding){.rule = RPCRDMA_RULE_MEMORY_LIMIT,
-                                              .frame = flow->context.frame,
-                                              .offset = -1,
-                                              .arg = {flow->context.memory.limit}});
+        report_limit(flow, flow_conn_public(victim));
     finish(flow, victim, false);
     flow_message_trim(flow->messages);
     if (flow->rpcs)
         flow_rpc_trim(flow->rpcs);
+    memory->sparing = true;
     return true;
 }
 
@@ -165,7 +182,7 @@ static bool make_room(struct rpcrdma_flow *flow, uint32_t spare)
     struct flow_direction *dir = flow_direction_unowned(flow->streams, spare);
 
     if (!dir)
-        return evict(flow);
+        return evict(flow, NULL);
     flow_direction_free(flow->streams, dir);
     return true;
 }
@@ -240,6 +257,10 @@ RPCRDMA_HOT static void deliver_send(struct rpcrdma_flow *flow, struct flow_conn
 {
     struct flow_making making;
 
+    while (flow->rpcs && !flow_rpc_ready(flow->rpcs, conn) && evict(flow, conn))
+        ;
+    while (flow->credits && !flow_credit_ready(flow->credits, conn) && evict(flow, conn))
+        ;
     flow_message_make(flow->messages, conn, dir, send, &making);
     flow_conn_public(conn)->invalidations[1 - dir->index] += send->has_invalidate;
     if (flow->context.delivery && making.event.message->sender == RPCRDMA_ROLE_CLIENT &&
@@ -333,7 +354,7 @@ RPCRDMA_RARE static struct flow_conn *admit(struct rpcrdma_flow *flow, struct fl
 {
     struct flow_conn *conn = flow_conn_event(flow->conns, dir, event, last);
 
-    while (!conn && flow_conns_lacked_memory(flow->conns) && evict(flow))
+    while (!conn && flow_conns_lacked_memory(flow->conns) && evict(flow, dir->conn))
         conn = flow_conn_event(flow->conns, dir, event, last);
     if (!last)
         reap(flow);
@@ -370,7 +391,9 @@ static RPCRDMA_INLINE void event_of(struct rpcrdma_flow *flow, struct flow_direc
     }
     if (event->kind == FLOW_STREAM_SEND && !event->waited)
         flow_message_preview(flow->messages, conn, dir, &event->send);
-    flow_admission_keep(flow->conns, conn, dir, event);
+    while (!flow_admission_keep(flow->conns, conn, dir, event))
+        if (!evict(flow, conn))
+            return;
     if (!last)
         review(flow, dir);
 }
@@ -542,11 +565,7 @@ RPCRDMA_RARE static void set_up(struct rpcrdma_flow *flow, const struct rpcrdma_
 RPCRDMA_RARE static void say_limit(struct rpcrdma_flow *flow)
 {
     flow->said_limit = true;
-    flow_report(&flow->context, NULL,
-                &(struct rpcrdma_finding){.rule = RPCRDMA_RULE_MEMORY_LIMIT,
-                                          .frame = flow->context.frame,
-                                          .offset = -1,
-                                          .arg = {flow->context.memory.limit}});
+    report_limit(flow, NULL);
 }
 
 void rpcrdma_flow_time(struct rpcrdma_flow *flow, int64_t now_ns)
@@ -643,16 +662,33 @@ bool rpcrdma_flow_undecided(struct rpcrdma_flow *flow, const struct rpcrdma_op *
            flow->context.time_ns - dir->first_time_ns <= FLOW_ADMISSION_NS;
 }
 
-bool rpcrdma_flow_end(struct rpcrdma_flow *flow)
+/* Those before `until`, oldest first. */
+static void finish_until(struct rpcrdma_flow *flow, const struct flow_conn *until)
 {
     struct flow_conn *conn;
 
-    for (conn = flow_conns_oldest(flow->conns); conn; conn = flow_conn_newer(conn))
-        give_out(flow, conn);
-    flow_message_flush(flow->messages, true);
-    while ((conn = flow_conns_oldest(flow->conns)))
+    while ((conn = flow_conns_oldest(flow->conns)) != until)
         finish(flow, conn, true);
-    return !flow->context.memory.failed;
+}
+
+bool rpcrdma_flow_end(struct rpcrdma_flow *flow)
+{
+    struct flow_memory *memory = &flow->context.memory;
+    struct flow_conn *conn = flow_conns_oldest(flow->conns), *next;
+
+    memory->sparing = false;
+    for (; conn; conn = next) {
+        next = flow_conn_newer(conn);
+        give_out(flow, conn);
+        /* what is given out takes memory until its connection ends: then not in order, but all */
+        if (memory->used > memory->limit - memory->limit / 16)
+            finish_until(flow, next);
+    }
+    flow_message_flush(flow->messages, true);
+    finish_until(flow, NULL);
+    if (memory->refused > 0 && !flow->said_limit)
+        say_limit(flow);
+    return !memory->failed;
 }
 
 void rpcrdma_flow_credits(struct rpcrdma_flow *flow, bool restart)
@@ -668,6 +704,7 @@ static void discard(struct rpcrdma_flow *flow)
     struct flow_direction *dir;
 
     flow->context.sink = (struct rpcrdma_flow_sink){0};
+    flow->context.memory.sparing = false;
     while ((conn = flow_conns_oldest(flow->conns)))
         finish(flow, conn, true);
     flow_message_flush(flow->messages, true);

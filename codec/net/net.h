@@ -58,6 +58,8 @@ struct rpcrdma_net_stats {
     uint64_t pauses;       /* of `other`: Ethernet's PAUSE, by priority (PFC) or not */
     uint64_t too_deep;     /* of `other`: too many headers within each other */
     uint64_t rare;         /* of `other`: too rare for rpcrdma_net_others */
+    /* no packets: how often max_memory made TCP reassembly give up what it held, or keep less */
+    uint64_t memory_limit;
 };
 
 /* Where the decoding of a packet ended that is no RDMA. */

@@ -46,7 +46,7 @@ static void copy_bytes(struct flow_kept *kept, const uint8_t **data, uint32_t n)
     *data = kept->bytes;
 }
 
-void flow_admission_keep(struct flow_conns *conns, struct flow_conn *conn,
+bool flow_admission_keep(struct flow_conns *conns, struct flow_conn *conn,
                          struct flow_direction *dir, const struct flow_stream_event *event)
 {
     uint32_t bytes = event->op                         ? event->op->caplen
@@ -56,7 +56,7 @@ void flow_admission_keep(struct flow_conns *conns, struct flow_conn *conn,
     struct flow_kept *kept = flow_alloc(&conns->context->memory, size);
 
     if (!kept)
-        return;
+        return false;
     kept->size = size;
     kept->dir = dir;
     kept->event = *event;
@@ -72,6 +72,7 @@ void flow_admission_keep(struct flow_conns *conns, struct flow_conn *conn,
         conn->admission_since_ns = conns->context->time_ns;
     insert(conn, kept);
     conn_update_holding(conns, conn);
+    return true;
 }
 
 void conn_admission_merge(struct flow_conns *conns, struct flow_conn *into, struct flow_conn *from)

@@ -238,14 +238,16 @@ struct flow_conn *flow_conn_overdue(struct flow_conns *conns, struct flow_conn *
     return conns->n_closed > CLOSED_MAX ? conns->closed_oldest : NULL;
 }
 
-/* Not one that the operation in hand belongs to. */
+/* Not one that the operation in hand belongs to, nor one that is to be finished anyway. */
 struct flow_conn *flow_conn_victim(struct flow_conns *conns)
 {
     struct flow_conn *victim = conns->closed_oldest;
 
     if (!victim || victim->pub.last_frame == conns->context->frame)
         victim = conn_lru_longest(conns);
-    return victim && victim->pub.last_frame != conns->context->frame ? victim : NULL;
+    return victim && victim->pub.last_frame != conns->context->frame && !victim->merged_into
+               ? victim
+               : NULL;
 }
 
 struct flow_conn *flow_conns_oldest(const struct flow_conns *conns)

@@ -138,8 +138,8 @@ void flow_conn_wait_over(struct flow_conns *conns, struct flow_conn *conn, uint3
 /* Whether its events are to be kept: it has a reason to wait, or others wait already. */
 bool flow_conn_keeps(const struct flow_conn *conn);
 bool flow_admission_holds(const struct flow_conn *conn); /* others wait already */
-/* Keeps a copy. */
-void flow_admission_keep(struct flow_conns *conns, struct flow_conn *conn,
+/* Keeps a copy. False: no memory. */
+bool flow_admission_keep(struct flow_conns *conns, struct flow_conn *conn,
                          struct flow_direction *dir, const struct flow_stream_event *event);
 /* What comes next out of the queue; NULL: nothing does, or it waits. The caller frees it. */
 struct flow_kept {

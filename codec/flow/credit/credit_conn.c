@@ -120,6 +120,19 @@ struct credit_conn *credit_conn_of(const struct flow_conn *conn)
     return *flow_conn_slot((struct flow_conn *)conn, FLOW_SLOT_CREDIT);
 }
 
+bool flow_credit_ready(struct flow_credits *credits, struct flow_conn *conn)
+{
+    struct flow_memory *memory = &credits->context->memory;
+
+    if (credit_conn_of(conn))
+        return true;
+    if (flow_memory_fits(memory,
+                         sizeof(struct credit_conn) + 2 * sizeof(struct rpcrdma_credit_account)))
+        return credit_conn_get(credits, conn) != NULL;
+    memory->refused++;
+    return false;
+}
+
 struct credit_conn *credit_conn_get(struct flow_credits *credits, struct flow_conn *conn)
 {
     struct credit_conn *cc = credit_conn_of(conn);

@@ -18,6 +18,9 @@ struct flow_credits *flow_credits_new(struct flow_context *context);
 /* All connections must be closed. NULL is fine. */
 void flow_credits_free(struct flow_credits *credits);
 
+/* Whether there is memory to keep account of the connection. False: something has to go before, or
+ * there is no account. */
+bool flow_credit_ready(struct flow_credits *credits, struct flow_conn *conn);
 void flow_credit_message(struct flow_credits *credits, struct flow_conn *conn,
                          const struct flow_message *message);
 /* `sender` acknowledges all requests of the other end up to PSN op->seq, by an Ack or by a response

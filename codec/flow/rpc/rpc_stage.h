@@ -21,6 +21,9 @@ struct flow_rpcs *flow_rpcs_new(struct flow_context *context);
 /* All connections must be closed. NULL is fine. */
 void flow_rpcs_free(struct flow_rpcs *rpcs);
 
+/* Whether there is memory for what a message of the connection may begin. False: something has to
+ * go before, or the message is left out here. */
+bool flow_rpc_ready(struct flow_rpcs *rpcs, struct flow_conn *conn);
 void flow_rpc_message(struct flow_rpcs *rpcs, struct flow_conn *conn, const struct flow_message *m);
 /* `op` is the packet; its payload goes where `write` says. */
 void flow_rpc_write(struct flow_rpcs *rpcs, struct flow_conn *conn, int sender,

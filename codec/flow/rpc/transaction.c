@@ -42,6 +42,23 @@ void flow_rpc_trim(struct flow_rpcs *rpcs)
     }
 }
 
+/* A connection that has transactions gives its oldest up for another; of one that has none, another
+ * connection is to go. */
+bool flow_rpc_ready(struct flow_rpcs *rpcs, struct flow_conn *conn)
+{
+    const struct rpc_conn *c = rpc_conn_get(rpcs, conn);
+    struct rpc_transaction *t;
+
+    if (!c)
+        return false;
+    if (rpcs->spare_transactions || c->count[0] > 0 || c->count[1] > 0)
+        return true;
+    t = take(rpcs);
+    if (t)
+        give_back(rpcs, t);
+    return t != NULL;
+}
+
 static uint64_t rpc_key(const struct flow_conn *conn, int caller, uint32_t xid)
 {
     return flow_hash2(flow_conn_id(conn) << 1 | (uint64_t)caller, xid);

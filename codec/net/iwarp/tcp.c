@@ -64,6 +64,7 @@ static bool make_room(struct rpcrdma_tcp *tcp, const struct rpcrdma_tcp_connecti
     if (c == not_this && c)
         c = c->newer;
     if (c && c->confirmed) {
+        tcp->net->stats.memory_limit++;
         give_up(tcp, c);
         list_remove(tcp, c);
         list_add(tcp, c);
@@ -76,6 +77,8 @@ static bool make_room(struct rpcrdma_tcp *tcp, const struct rpcrdma_tcp_connecti
     }
     if (!c)
         return false;
+    if (c->confirmed)
+        tcp->net->stats.memory_limit++;
     forget(tcp, c);
     return true;
 }
@@ -92,8 +95,10 @@ void *rpcrdma_tcp_alloc(struct rpcrdma_tcp *tcp, struct rpcrdma_tcp_connection *
         tcp->reconstruct_room = true;
         made = make_room(tcp, connection);
         tcp->reconstruct_room = false;
-        if (!made)
+        if (!made) {
+            tcp->net->stats.memory_limit++;
             return NULL;
+        }
     }
     memory = malloc(n);
     if (memory)
