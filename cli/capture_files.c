@@ -75,17 +75,21 @@ static bool several(const struct capture_files *files)
     return files->next.bytes > 0 || files->next.duration_ns > 0;
 }
 
+static size_t stem_of(const char *path)
+{
+    const char *slash = strrchr(path, '/'), *dot = strrchr(path, '.');
+
+    return dot && (!slash || dot > slash + 1) ? (size_t)(dot - path) : strlen(path);
+}
+
 /* Of several files, as dumpcap names them: NAME_00001_20261120091839.pcapng */
 static char *name_next(struct capture_files *files)
 {
-    const char *slash = strrchr(files->path, '/'), *dot = strrchr(files->path, '.');
     time_t seconds = time(NULL);
     struct tm local;
     char stamp[32];
-    size_t stem = strlen(files->path);
+    size_t stem = stem_of(files->path);
 
-    if (dot && (!slash || dot > slash + 1))
-        stem = (size_t)(dot - files->path);
     localtime_r(&seconds, &local);
     strftime(stamp, sizeof(stamp), "%Y%m%d%H%M%S", &local);
     return g_strdup_printf("%.*s_%05" G_GUINT64_FORMAT "_%s%s", (int)stem, files->path,
@@ -133,9 +137,20 @@ bool capture_files_prepare(struct capture_files *files, bool no_sandbox)
         snprintf(error, sizeof(error), "%s", strerror(errno));
     privilege_return(&lent);
     if (folder >= 0) {
-        creator_begin(&files->creator, folder, several(files) ? CREATE_NEW : CREATE_OVER,
-                      0600, /* what is in it is nobody else's business */
-                      no_sandbox, error, sizeof(error));
+        static const char *const ring[] = {"_#_#", NULL}, *const one[] = {"", NULL};
+        size_t stem = stem_of(files->path);
+        struct creator_task task = {.folder = folder,
+                                    .how = several(files) ? CREATE_NEW : CREATE_OVER,
+                                    .mode = 0600, /* what is in it is nobody else's business */
+                                    .names = {.stem = name,
+                                              .stem_length = stem - (size_t)(name - files->path),
+                                              .forms = several(files) ? ring : one,
+                                              .suffix = files->path + stem},
+                                    /* the one that is written to may stay empty, and goes too */
+                                    .removable =
+                                        several(files) ? (size_t)files->next.files + 1 : 0};
+
+        creator_begin(&files->creator, &task, no_sandbox, error, sizeof(error));
         close(folder);
     }
     if (*error)

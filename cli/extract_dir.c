@@ -44,8 +44,14 @@ static int open_folder(const char *path)
     return open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | (slash ? 0 : O_NOFOLLOW));
 }
 
+/* Number, connection, XID; data that has no place in its message is beside it. */
+static const char *const forms[] = {"#-#-$-call", "#-#-$-reply", "#-#-$-call.chunk#",
+                                    "#-#-$-reply.chunk#", NULL};
+
 struct extract_dir *extract_dir_open(const char *path, bool no_sandbox)
 {
+    struct creator_task task = {
+        .how = CREATE_NEW, .mode = 0666, .names = {.stem = "", .forms = forms, .suffix = ""}};
     struct extract_dir *dir = g_new0(struct extract_dir, 1);
     struct privilege_lent lent;
     char error[200] = "";
@@ -59,12 +65,12 @@ struct extract_dir *extract_dir_open(const char *path, bool no_sandbox)
         index = create_at(folder, "index.jsonl", CREATE_NEW, 0666);
     number = errno;
     privilege_return(&lent);
+    task.folder = folder;
     if (index < 0)
         complain("%s%s: %s", path, folder < 0 ? "" : "/index.jsonl",
                  folder < 0 && number == ENOTDIR ? "it is no folder, or a symbolic link to one"
                                                  : strerror(number));
-    else if (!creator_begin(&dir->creator, folder, CREATE_NEW, 0666, no_sandbox, error,
-                            sizeof(error)))
+    else if (!creator_begin(&dir->creator, &task, no_sandbox, error, sizeof(error)))
         complain("%s: %s", path, error);
     if (folder >= 0)
         close(folder);

@@ -8,6 +8,7 @@
 #include "capture_program.h"
 #include "command.h"
 #include "extcap.h"
+#include "source/descriptors.h"
 
 static const struct command *const commands[] = {
     &command_report, &command_trace, &command_decode, &command_rpcs,    &command_extract, &command_connections, &command_credits,
@@ -65,6 +66,7 @@ int main(int argc, char **argv)
     const struct command *command;
     const char *name = argc > 1 ? argv[1] : NULL;
 
+    descriptors_close_unnamed(argc, argv);
 #ifdef RPCRDMA_CAPTURE_PROGRAM
     capture_program_start(RPCRDMA_CAPTURE_PROGRAM, argc, argv);
 #endif

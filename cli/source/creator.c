@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -43,7 +44,47 @@ static bool answer(int socket, int error, int fd)
     return sendmsg(socket, &message, MSG_NOSIGNAL) > 0;
 }
 
-static bool serve(int socket, int folder, enum create_how how, mode_t mode)
+/* Files that it created, the latest first. */
+struct created {
+    struct created *next;
+    char name[];
+};
+
+/* Keeps as many as can be removed: of a ring, as many as it has. */
+static void note(struct created **all, const char *name, size_t most)
+{
+    struct created *one = malloc(sizeof(*one) + strlen(name) + 1);
+    size_t n = 0;
+
+    if (one) {
+        memcpy(one->name, name, strlen(name) + 1);
+        one->next = *all;
+        *all = one;
+    }
+    while (*all && n++ < most)
+        all = &(*all)->next;
+    while (*all) {
+        one = *all;
+        *all = one->next;
+        free(one);
+    }
+}
+
+static bool forget(struct created **all, const char *name)
+{
+    struct created *one;
+
+    while (*all && strcmp((*all)->name, name) != 0)
+        all = &(*all)->next;
+    one = *all;
+    if (!one)
+        return false;
+    *all = one->next;
+    free(one);
+    return true;
+}
+
+static bool serve(int socket, const struct creator_task *task, struct created **created)
 {
     struct request request;
     ssize_t n;
@@ -57,23 +98,27 @@ static bool serve(int socket, int folder, enum create_how how, mode_t mode)
         return false;
     request.name[NAME_MAX] = '\0';
     errno = 0;
-    if (strchr(request.name, '/'))
-        errno = EINVAL;
+    if (strchr(request.name, '/') || !names_match(&task->names, request.name))
+        errno = EPERM;
     else if (request.what == CREATE)
-        fd = create_at(folder, request.name, how, mode);
+        fd = create_at(task->folder, request.name, task->how, task->mode);
+    else if (!forget(created, request.name))
+        errno = EPERM;
     else
-        unlinkat(folder, request.name, 0);
+        unlinkat(task->folder, request.name, 0);
+    if (fd >= 0)
+        note(created, request.name, task->removable);
     good = answer(socket, fd >= 0 ? 0 : errno, fd);
     if (fd >= 0)
         close(fd);
     return good;
 }
 
-_Noreturn static void create(int socket, int folder, enum create_how how, mode_t mode,
-                             bool no_sandbox)
+_Noreturn static void create(int socket, const struct creator_task *task, bool no_sandbox)
 {
     static const int ignored[] = {SIGINT, SIGTERM, SIGHUP, SIGPIPE, SIGQUIT};
-    int keep[] = {socket, folder};
+    int folder = task->folder, keep[] = {socket, folder};
+    struct created *created = NULL;
     char error[200];
 
     descriptors_close_but(keep, sizeof(keep) / sizeof(keep[0]));
@@ -87,7 +132,7 @@ _Noreturn static void create(int socket, int folder, enum create_how how, mode_t
     if (!no_sandbox)
         sandbox_enter(&(struct sandbox){.creates = true, .folder = folder});
     answer(socket, READY, -1);
-    while (serve(socket, folder, how, mode))
+    while (serve(socket, task, &created))
         continue;
     _exit(0);
 }
@@ -121,8 +166,8 @@ static bool hear(struct creator *creator, int *word, int *fd)
     return true;
 }
 
-bool creator_begin(struct creator *creator, int folder, enum create_how how, mode_t mode,
-                   bool no_sandbox, char *error, size_t size)
+bool creator_begin(struct creator *creator, const struct creator_task *task, bool no_sandbox,
+                   char *error, size_t size)
 {
     int sockets[2], word, fd;
 
@@ -135,7 +180,7 @@ bool creator_begin(struct creator *creator, int folder, enum create_how how, mod
     creator->child = fork();
     if (creator->child == 0) {
         close(sockets[0]);
-        create(sockets[1], folder, how, mode, no_sandbox);
+        create(sockets[1], task, no_sandbox);
     }
     close(sockets[1]);
     creator->socket = sockets[0];

@@ -5,8 +5,9 @@
 /*
  * Files that are created while packets are looked at: those of a ring, of extracted messages. Who
  * looks at packets is not the user whose folder that is, and may open nothing. So a process of its
- * own creates and removes files in this one folder, and gives them away open; it sees no packet,
- * and nothing of the other process but the names.
+ * own creates files in this one folder, and gives them away open; it sees no packet, and nothing of
+ * the other process but the names. It creates those only that it was told of at its start, and
+ * removes those only that it created.
  */
 
 #include <limits.h>
@@ -15,19 +16,29 @@
 #include <sys/types.h>
 
 #include "source/create.h"
+#include "source/names.h"
 
 struct creator {
     int socket; /* -1: there is none */
     pid_t child;
 };
 
-/* Starts it. `folder` is a descriptor, which stays the caller's. Before threads are started and
+/* What it may do. */
+struct creator_task {
+    int folder; /* a descriptor, which stays the caller's */
+    enum create_how how;
+    mode_t mode;
+    struct names names; /* only of these; the strings stay the caller's */
+    size_t removable;   /* so many of the latest that it created can be removed */
+};
+
+/* Starts it. Before threads are started and
  * privileges dropped; it drops its own. From then on SIGPIPE is ignored. False with one line in
  * `error`. */
-bool creator_begin(struct creator *creator, int folder, enum create_how how, mode_t mode,
-                   bool no_sandbox, char *error, size_t size);
+bool creator_begin(struct creator *creator, const struct creator_task *task, bool no_sandbox,
+                   char *error, size_t size);
 
-/* An open file of this name. -1 with errno, see create_error(). */
+/* An open file of this name. -1 with errno, see create_error(); EPERM: it is none of the task. */
 int creator_create(struct creator *creator, const char *name);
 
 /* False with errno. */

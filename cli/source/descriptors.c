@@ -3,6 +3,7 @@
 
 #include <limits.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -40,4 +41,38 @@ void descriptors_close_but(int *keep, size_t n)
         from = keep[i] >= from ? keep[i] + 1 : from;
     }
     close_all(from, INT_MAX);
+}
+
+/* In an option's value, too. Returns where it goes on; NULL: there is none. */
+static const char *next_named(const char *text, int *fd)
+{
+    static const char *const folders[] = {"/dev/fd/", "/proc/self/fd/", "/proc/thread-self/fd/"};
+    const char *first = NULL;
+
+    for (size_t i = 0; i < sizeof(folders) / sizeof(folders[0]); i++) {
+        const char *at = strstr(text, folders[i]);
+
+        if (at && (!first || at < first))
+            first = at + strlen(folders[i]);
+    }
+    if (first)
+        *fd = atoi(first);
+    return first;
+}
+
+void descriptors_close_unnamed(int argc, char **argv)
+{
+    enum { MOST = 256 };
+    int keep[MOST];
+    size_t n = 0;
+
+    for (int i = 1; i < argc; i++) {
+        const char *text = argv[i];
+        int fd;
+
+        while ((text = next_named(text, &fd)))
+            if (fd > STDERR_FILENO && n < MOST)
+                keep[n++] = fd;
+    }
+    descriptors_close_but(keep, n);
 }

@@ -8,4 +8,7 @@
  * which it sorts. */
 void descriptors_close_but(int *keep, size_t n);
 
+/* The same of all that arguments do not name: /dev/fd/N, /proc/self/fd/N. */
+void descriptors_close_unnamed(int argc, char **argv);
+
 #endif

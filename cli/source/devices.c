@@ -18,6 +18,7 @@
 #include "source/file.h"
 #include "source/interrupt.h"
 #include "source/pcapng_writer.h"
+#include "source/pipe_feed.h"
 #include "source/privilege.h"
 #include "source/pump.h"
 #include "source/record.h"
@@ -31,6 +32,7 @@ enum { PIPE_SIZE = 1024 * 1024, NEWS = 64 };
 struct devices {
     struct source source;
     struct source *file; /* what comes through the pipe */
+    struct feed *feed;   /* how; the file's */
     int packets;         /* the pipe; the file's to close */
     int control;         /* the other process's words: one line each */
     pid_t child;         /* 0: it was waited for */
@@ -218,6 +220,12 @@ static enum source_status next(struct source *source, struct source_packet *pack
         status = source_next(devices->file, packets, max, n);
     if (status == SOURCE_OK)
         return status;
+    if (pipe_feed_silent(devices->feed)) { /* it will not say how it ended, either */
+        snprintf(source->error, sizeof(source->error), "%s", devices->feed->error);
+        status = devices->ended ? SOURCE_END : SOURCE_ERROR;
+        devices->ended = true;
+        return status;
+    }
     devices->ended = true;
     if (status == SOURCE_ERROR) { /* what it sends is cut short by its end */
         snprintf(source->error, sizeof(source->error), "%s", devices->file->error);
@@ -277,6 +285,24 @@ static void report(const struct source *source, void (*line)(void *context, cons
     }
 }
 
+/* It was told to end; one that was stopped does not hear that. */
+static void end_child(struct devices *devices)
+{
+    enum { TURNS = 150, TURN_NS = 20000000 };
+    pid_t ended = 0;
+
+    for (int i = 0; devices->child != 0 && ended == 0; i++) {
+        struct timespec turn = {.tv_nsec = TURN_NS};
+
+        ended = waitpid(devices->child, NULL, WNOHANG);
+        if (ended != 0)
+            break;
+        if (i == TURNS && kill(devices->child, SIGKILL) != 0)
+            return; /* its parent's end is told to it as well */
+        nanosleep(&turn, NULL);
+    }
+}
+
 static void close_devices(struct source *source)
 {
     struct devices *devices = (struct devices *)source;
@@ -286,8 +312,7 @@ static void close_devices(struct source *source)
     close(devices->control);
     for (size_t i = 0; i < devices->n_news; i++)
         free(devices->news[i]);
-    while (devices->child != 0 && waitpid(devices->child, NULL, 0) < 0 && errno == EINTR)
-        continue;
+    end_child(devices);
     free(devices);
 }
 
@@ -366,9 +391,10 @@ struct source *source_devices_open(char *const *names, size_t n,
         close(pipe[0]);
     } else {
         if (!config->no_sandbox)
-            sandbox_enter(&(struct sandbox){0});
+            sandbox_enter(&(struct sandbox){.child = devices->child});
         devices->packets = pipe[0];
-        devices->file = source_file_open_fd(pipe[0], names[0], error, size);
+        devices->feed = pipe_feed_new(pipe[0], names[0]);
+        devices->file = source_file_open_feed(devices->feed, error, size);
     }
     if (devices->file) {
         ((struct file *)devices->file)->eager = true; /* counts come while no packet does */

@@ -277,3 +277,21 @@ struct source *source_file_open_fd(int fd, const char *name, char *error, size_t
     }
     return open_input(input_open_fd(fd, name, error, size), file, false, error, size);
 }
+
+struct source *source_file_open_feed(struct feed *feed, char *error, size_t size)
+{
+    struct file *file = calloc(1, sizeof(*file));
+    struct input *in = NULL;
+
+    snprintf(error, size, "out of memory");
+    if (!feed || !file) {
+        free(file);
+        if (feed)
+            feed->free(feed);
+        return NULL;
+    }
+    in = input_of(feed);
+    if (in)
+        in->live = true;
+    return open_input(in, file, false, error, size);
+}

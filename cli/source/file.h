@@ -125,4 +125,8 @@ bool erf_begin(struct file *file, bool *is);
 /* Of an interface's strings, which are counted. NULL is fine. */
 void pcapng_text_free(char *text);
 
+/* Opens what a feed gives, which it owns in every case, as it comes. feed NULL: no memory. NULL
+ * with one line in `error`. */
+struct source *source_file_open_feed(struct feed *feed, char *error, size_t size);
+
 #endif

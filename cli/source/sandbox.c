@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <linux/landlock.h>
 #include <sched.h>
+#include <signal.h>
 #include <stdint.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -261,6 +262,10 @@ static bool restrict_calls(const struct sandbox *sandbox)
         good = allow_all(filter, permitted_devices) &&
                seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(prctl), 1,
                                 SCMP_A0(SCMP_CMP_EQ, PR_SET_PDEATHSIG, 0)) == 0;
+    if (good && sandbox->child > 0)
+        good = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(kill), 2,
+                                SCMP_A0(SCMP_CMP_EQ, (scmp_datum_t)sandbox->child, 0),
+                                SCMP_A1(SCMP_CMP_EQ, SIGKILL, 0)) == 0;
     good = good && allow_ioctl(filter, sandbox->captures) && allow_threads(filter) &&
            seccomp_load(filter) == 0;
     if (filter)

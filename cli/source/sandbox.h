@@ -11,6 +11,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <sys/types.h>
 
 struct sandbox {
     char *const *reads; /* files that will be opened for reading, or folders of such; "-" is none */
@@ -18,6 +19,7 @@ struct sandbox {
     bool creates; /* it creates and removes files in the folder (a descriptor), for others */
     int folder;
     bool captures; /* packets come from a device that is open */
+    pid_t child;   /* a process that it may kill; 0: none */
 };
 
 /* For the rest of the process. Whether anything protects it now. */

@@ -69,6 +69,22 @@ class Loss(network.Cable, command.CommandTest):
                     shutil.rmtree(os.path.dirname(self.out))
                     os.mkdir(os.path.dirname(self.out))
 
+    def test_capturing_process_is_stopped(self):
+        """It does not hear that it is to end; the other process does, and says so."""
+        for more in (['decode', '-i', 'v1'], ['credits', '-i', 'v1', '--interval', '1'],
+                     ['capture', '-i', 'v1', '-w', self.out, '--slice']):
+            with self.subTest(more):
+                run = self.start(*more)
+                child = self.capturing(run)
+                os.kill(child, signal.SIGSTOP)
+                start = time.monotonic()
+                status, _, err = run.finish(signal.SIGINT)
+                self.assertEqual(status, 2, err)
+                self.assertIn('v1: the process that captures does not answer: what it still had is lost\n', err)
+                self.assertLess(time.monotonic() - start, 20)
+                network.wait_for(lambda child=child: not os.path.exists(f'/proc/{child}'))
+        self.assertGreater(self.kept(), 350)
+
     def test_killed(self):
         """Of a ring each file can be read, the one just begun, too."""
         for more in ([], ['--slice']):

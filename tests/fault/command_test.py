@@ -15,9 +15,10 @@ import command
 COMMANDS = [['decode'], ['decode', '--json'], ['rpcs', '--json'], ['credits'], ['check', '-q'], ['connections']]
 
 
-def with_preload(arguments, stdin=None, pass_fds=(), **environment):
-    return subprocess.run([command.RPCRDMA, *arguments], capture_output=True, check=False, timeout=120,
-                          input=stdin, pass_fds=pass_fds,
+def with_preload(arguments, stdin=None, **environment):
+    """`stdin`: what comes there, or a descriptor."""
+    how = {'stdin': stdin} if isinstance(stdin, int) else {'input': stdin}
+    return subprocess.run([command.RPCRDMA, *arguments], capture_output=True, check=False, timeout=120, **how,
                           env={**os.environ, 'LD_PRELOAD': PRELOAD, **environment})
 
 
@@ -26,7 +27,7 @@ class Faults(command.CommandTest):
         """The run, or None where there is no n-th allocation."""
         read, write = os.pipe()
         try:
-            run = with_preload(arguments, pass_fds=(write,), FAULT_AT=str(n), FAULT_TELL=str(write))
+            run = with_preload(arguments, stdin=write, FAULT_AT=str(n), FAULT_TELL='0')
             os.close(write)
             write = None
             return run if os.read(read, 1) else None
