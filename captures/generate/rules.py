@@ -12,12 +12,15 @@ import sys
 
 import rule_talk
 # each adds its cases
+import rules_capture  # noqa: F401 pylint: disable=unused-import
 import rules_header  # noqa: F401 pylint: disable=unused-import
 import rules_iwarp  # noqa: F401 pylint: disable=unused-import
 import rules_nfs4  # noqa: F401 pylint: disable=unused-import
 import rules_packet  # noqa: F401 pylint: disable=unused-import
 import rules_rpc  # noqa: F401 pylint: disable=unused-import
 import rules_transport  # noqa: F401 pylint: disable=unused-import
+import rules_v2  # noqa: F401 pylint: disable=unused-import
+import rules_whole  # noqa: F401 pylint: disable=unused-import
 # pylint: disable=wrong-import-order
 import pcap
 

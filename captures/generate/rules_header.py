@@ -19,7 +19,7 @@ def chunk_empty(c, breaks):
         c.reply(xid, struct.pack('>II', 2, 0), write=[[{**chunk[0], 'length': 0}]])
 
 
-@case('chunk-length', 'rpc-position')
+@case('chunk-length')
 def chunk_length(c, breaks):
     """Two segments of 2 GiB and a bit; or just below 4 GiB: too much for any server, and an XDR length."""
     segments = c.memory.chunk(0x80000000, 0x80000000 if breaks else 0x7fffffff)
@@ -45,7 +45,7 @@ def position_order(c, breaks):
     two_chunks(c, [(WRITE_AT, 4096), (WRITE_AT + 8192, 4096)][::-1 if breaks else 1])
 
 
-@case('read-overlap', 'rpc-position', 'arg-not-eligible', near=('rpc-position', 'arg-not-eligible'))
+@case('read-overlap', 'rpc-position', 'arg-not-eligible', near=('arg-not-eligible',))
 def read_overlap(c, breaks):
     two_chunks(c, [(WRITE_AT, 4096), (WRITE_AT + (4092 if breaks else 4096), 4096)])
 

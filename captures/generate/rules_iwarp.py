@@ -93,7 +93,7 @@ def ddp_order(c, breaks):
     c.reply(xid)
 
 
-@case('rdmap-terminate', near={'call-undelivered'})
+@case('rdmap-terminate')
 def rdmap_terminate(c, breaks):
     """A base and bounds violation (RFC 5040 section 4.8); or the connection ends without a word."""
     over_iwarp(c)
@@ -114,6 +114,16 @@ def tcp_lost(c, breaks):
     c.reply(first, struct.pack('>I', 2))
     for _ in range(2):
         c.null()
+
+
+@case('bytes-lost', 'tcp-lost', 'mpa-sync')
+def bytes_lost(c, breaks):
+    tcp_lost(c, breaks)
+
+
+@case('mpa-sync', 'tcp-lost', 'bytes-lost')
+def mpa_sync(c, breaks):
+    tcp_lost(c, breaks)
 
 
 assert iwarp_talk.crc32c(b'123456789') == 0xE3069283

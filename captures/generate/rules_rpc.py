@@ -61,7 +61,7 @@ def reply_unprovided(c, breaks):
     c.reply(xid, c.read_results(100, data(100)))
 
 
-@case('reply-chunk-unoffered', 'data-missing')
+@case('reply-chunk-unoffered')
 def reply_chunk_unoffered(c, breaks):
     room = c.memory.chunk(4096)
     xid = c.call(GETATTR, FILE_HANDLE, reply=None if breaks else room)
@@ -95,7 +95,7 @@ def segment_order(c, breaks):
     c.reply(xid, c.read_results(first + 2048), write=[returned])
 
 
-@case('returned-shorter', 'rpc-chunk-length')
+@case('returned-shorter')
 def returned_shorter(c, breaks):
     chunk = c.memory.chunk(4096)
     xid = c.read_call(4096, write=[chunk])
@@ -121,7 +121,7 @@ def item_inline(c, breaks):
     c.reply(xid, c.read_results(100, content if breaks else b''), write=[returned])
 
 
-@case('item-twice', 'rpc-chunk-length')
+@case('item-twice')
 def item_twice(c, breaks):
     chunk = c.memory.chunk(4096)
     xid = c.read_call(4096, write=[chunk])
@@ -144,14 +144,19 @@ def call_not_pulled(c, breaks):
 
 @case('rdma-after-reply')
 def rdma_after_reply(c, breaks):
+    write_again(c, breaks)
+
+
+def write_again(c, late):
+    """The server writes to a chunk once more, before its Reply or after it."""
     chunk = c.memory.chunk(4096)
     xid = c.read_call(4096, write=[chunk])
     handle, address = int(chunk[0]['handle'], 16), int(chunk[0]['offset'], 16)
     c.push(chunk, data(4096))
-    if not breaks:
+    if not late:
         c.talk.write(c.server, handle, address, data(16))
     c.reply(xid, c.read_results(4096), write=[chunk])
-    if breaks:
+    if late:
         c.talk.write(c.server, handle, address, data(16))
 
 
@@ -160,15 +165,7 @@ def rdma_late(c, breaks):
     """The same where the set-up was not captured: something else may offer it by now."""
     c.ready = True
     c.null()
-    chunk = c.memory.chunk(4096)
-    xid = c.read_call(4096, write=[chunk])
-    handle, address = int(chunk[0]['handle'], 16), int(chunk[0]['offset'], 16)
-    c.push(chunk, data(4096))
-    if not breaks:
-        c.talk.write(c.server, handle, address, data(16))
-    c.reply(xid, c.read_results(4096), write=[chunk])
-    if breaks:
-        c.talk.write(c.server, handle, address, data(16))
+    write_again(c, breaks)
 
 
 @case('rpc-outside')
