@@ -42,6 +42,8 @@ struct pipeline_private {
     uint64_t set_back;   /* how often the capture's clock was */
     int64_t set_back_ns; /* and by how much, at most */
     struct interface_clock clocks[N_CLOCKS];
+    uint32_t interface; /* of the packet before; and the place of capture that it is */
+    bool placed;
     uint32_t link_known; /* the link type of the packet before */
     bool link_checked;
     uint32_t links_refused[N_LINKS];
@@ -259,6 +261,12 @@ static void packet(struct pipeline *pipeline, const struct source_packet *one)
     if (!link_known(pipeline, one))
         return;
     look_at_clock(private, one);
+    if (!private->placed || one->interface != private->interface) {
+        private->placed = true;
+        private->interface = one->interface;
+        rpcrdma_flow_tap(private->flow,
+                         one->interface < UINT8_MAX ? (uint8_t)(one->interface + 1) : 0);
+    }
     rpcrdma_net_packet(private->net, &one->packet);
 }
 

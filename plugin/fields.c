@@ -86,6 +86,13 @@ static bool left_out(const struct rpcrdma_field *field)
     case RPCRDMA_FIELD_RPCS_CALL_DELIVERY_LAST_FRAME:
     case RPCRDMA_FIELD_RPCS_REPLY_DELIVERY_FIRST_FRAME:
     case RPCRDMA_FIELD_RPCS_REPLY_DELIVERY_LAST_FRAME:
+    /* the command's alone: it knows the interfaces */
+    case RPCRDMA_FIELD_RPCS_CALL_DELIVERY_ARRIVED_FRAME:
+    case RPCRDMA_FIELD_RPCS_CALL_DELIVERY_TRANSIT:
+    case RPCRDMA_FIELD_RPCS_REPLY_DELIVERY_ARRIVED_FRAME:
+    case RPCRDMA_FIELD_RPCS_REPLY_DELIVERY_TRANSIT:
+    case RPCRDMA_FIELD_RPCS_PHASES_CLIENT:
+    case RPCRDMA_FIELD_RPCS_PHASES_EXACT:
         return true;
     default:
         return field->record == RPCRDMA_RECORD_RPC;

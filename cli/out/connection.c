@@ -26,9 +26,9 @@ static const char *const nak_texts[RPCRDMA_NAKS] = {
 };
 
 /* The timer of an RNR Nak, in 10 us: IBTA volume 1 table 46. */
-static const uint32_t rnr_timers[32] = {65536, 1,    2,    3,    4,    6,    8,    12,
-                                        16,    24,   32,   48,   64,   96,   128,  192,
-                                        256,   384,  512,  768,  1024, 1536, 2048, 3072,
+static const uint32_t rnr_timers[32] = {65536, 1,    2,    3,     4,     6,     8,     12,
+                                        16,    24,   32,   48,    64,    96,    128,   192,
+                                        256,   384,  512,  768,   1024,  1536,  2048,  3072,
                                         4096,  6144, 8192, 12288, 16384, 24576, 32768, 49152};
 
 static int64_t rnr_timer_ns(const struct rpcrdma_path *path)
@@ -182,6 +182,24 @@ static void put_dscp(struct out *out, uint64_t dscp)
     }
 }
 
+/* Captured at two places. */
+static void put_ends(struct out *out, const struct rpcrdma_path *path)
+{
+    if (path->clocks_differ)
+        out_literal(out, ", captured at two places whose clocks contradict each other");
+    if (!path->both_ends)
+        return;
+    out_literal(out, ", captured at both ends: on the way for ");
+    put_milliseconds(out, path->transit_mean_ns);
+    out_literal(out, " ms (");
+    put_milliseconds(out, path->transit_min_ns);
+    out_literal(out, " to ");
+    put_milliseconds(out, path->transit_max_ns);
+    out_literal(out, "), ");
+    put_count(out, path->lost_between, "packet", "packets");
+    out_literal(out, " lost in between");
+}
+
 static void put_path(struct view *view, const struct rpcrdma_connection *c, int end, size_t indent)
 {
     const struct rpcrdma_path *path = c->path[end];
@@ -227,6 +245,7 @@ static void put_path(struct view *view, const struct rpcrdma_connection *c, int 
     put_dscp(out, path->dscp & ~UINT64_C(1));
     if (c->path_mtu == 0)
         put_number(out, ", largest payload ", path->largest_payload, "");
+    put_ends(out, path);
     out_char(out, '\n');
 }
 
@@ -372,6 +391,15 @@ static void json_path(struct json *json, const struct rpcrdma_connection *c, int
     json_close(json, '}');
     if (path->naks[RPCRDMA_NAK_RNR] > 0)
         json_key(json, "rnr_timer_ns"), json_i64(json, rnr_timer_ns(path));
+    if (path->clocks_differ)
+        json_key(json, "clocks_differ"), json_bool(json, true);
+    if (path->both_ends) {
+        json_key(json, "transits"), json_u64(json, path->transits);
+        json_key(json, "transit_min_ns"), json_i64(json, path->transit_min_ns);
+        json_key(json, "transit_mean_ns"), json_i64(json, path->transit_mean_ns);
+        json_key(json, "transit_max_ns"), json_i64(json, path->transit_max_ns);
+        json_key(json, "lost_between"), json_u64(json, path->lost_between);
+    }
     json_key(json, "ecn_ce"), json_u64(json, path->congestion_marks);
     json_key(json, "cnps"), json_u64(json, path->cnps);
     json_key(json, "dscp");

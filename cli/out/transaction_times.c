@@ -30,8 +30,12 @@ void transaction_phases(const struct rpcrdma_phases *p, int64_t stalled_ns,
         n += snprintf(text + n, size - (size_t)n, ", data %.3f", (double)p->data_ns / 1e6);
     if (p->has_reply)
         n += snprintf(text + n, size - (size_t)n, ", reply %.3f", (double)p->reply_ns / 1e6);
+    if (p->exact)
+        n += snprintf(text + n, size - (size_t)n, ", client %.3f", (double)p->client_ns / 1e6);
     n += snprintf(text + n, size - (size_t)n, " ms");
-    if (stalled_ns > 0)
+    if (p->exact && n > 0 && (size_t)n < size)
+        n += snprintf(text + n, size - (size_t)n, ", captured at both ends");
+    if (stalled_ns > 0 && (size_t)n < size)
         snprintf(text + n, size - (size_t)n, "; stalled %.3f ms: %s", (double)stalled_ns / 1e6,
                  transaction_stall_text(stalled_by));
 }
@@ -89,6 +93,11 @@ static void json_delivery(struct json *json, const char *key, const struct rpcrd
         json_key(json, "frame"), json_u64(json, d->frame);
         json_key(json, "time_ns"), json_i64(json, d->time_ns);
     }
+    if (d->arrived_frame > 0) {
+        json_key(json, "arrived_frame"), json_u64(json, d->arrived_frame);
+        json_key(json, "arrived_time_ns"), json_i64(json, d->arrived_ns);
+        json_key(json, "transit_ns"), json_i64(json, d->transit_ns);
+    }
     json_close(json, '}');
 }
 
@@ -105,6 +114,10 @@ void transaction_json_phases(struct json *json, const struct rpcrdma_phases *p)
     }
     if (p->has_reply)
         json_key(json, "reply_ns"), json_i64(json, p->reply_ns);
+    if (p->exact) {
+        json_key(json, "client_ns"), json_i64(json, p->client_ns);
+        json_key(json, "exact"), json_bool(json, true);
+    }
     json_close(json, '}');
 }
 

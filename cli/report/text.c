@@ -295,6 +295,13 @@ static void put_path(struct out *out, const struct report_connection *c, int end
     put_number(text, sizeof(text), path->congestion_marks, "ECN-CE mark", "s");
     put_number(text, sizeof(text), path->cnps, "CNP", "s");
     put_number(text, sizeof(text), path->zero_windows, "zero window", "s");
+    if (path->both_ends)
+        snprintf(text + strlen(text), sizeof(text) - strlen(text),
+                 "; captured at both ends: on the way for %.3f ms, %" PRIu64 " lost in between",
+                 ms(path->transit_mean_ns), path->lost_between);
+    if (path->clocks_differ)
+        snprintf(text + strlen(text), sizeof(text) - strlen(text),
+                 "; captured at two places whose clocks contradict each other");
     if (end == report_server_end(&c->pub) && c->acks.count > 0)
         snprintf(text + strlen(text), sizeof(text) - strlen(text),
                  "; Calls acknowledged in %.3f ms", ms(latency_percentile(&c->acks, 50)));

@@ -6,10 +6,12 @@
  * What happened to the packets of a connection: which messages reached their receiver, as the
  * receiver's answers prove; what was sent again and why. Only with config.delivery.
  *
- * Times are those of the place of capture. A message counts as delivered when the answer that
- * proves it passes there: an Ack or a response (IBTA volume 1 section 9.7), TCP's acknowledgement
- * (RFC 9293 section 3.4). Where an answer proves several messages at once, or TCP delays it, the
- * earlier ones count as delivered as long after their last packet as the last one.
+ * Times are those of the place of capture; where both ends were captured, with one clock, those of
+ * the place where a packet passed first, and of its arrival at the other. A message counts as
+ * delivered when the answer that proves it passes there: an Ack or a response (IBTA volume 1
+ * section 9.7), TCP's acknowledgement (RFC 9293 section 3.4). Where an answer proves several
+ * messages at once, or TCP delays it, the earlier ones count as delivered as long after their last
+ * packet as the last one.
  */
 
 #include <stdbool.h>
@@ -30,6 +32,9 @@ struct rpcrdma_delivery {
     int64_t first_time_ns, last_time_ns; /* theirs */
     uint64_t frame;                      /* DELIVERED: the answer that proves it */
     int64_t time_ns;                     /* DELIVERED: when it had arrived */
+    /* where both ends were captured: its last packet passed the second place; 0: not seen there */
+    uint64_t arrived_frame;
+    int64_t arrived_ns, transit_ns; /* and how long it took from the first */
 };
 
 /* What held something up. */
@@ -46,11 +51,13 @@ enum rpcrdma_stall {
  * latency. What is not known is 0, and part of the one after it. */
 struct rpcrdma_phases {
     bool has_call, has_data, has_reply;
+    bool exact;        /* both ends were captured: on its way is from one place to the other */
     int64_t call_ns;   /* Call: first sent to delivered */
     int64_t server_ns; /* delivered to its first RDMA packet, and last RDMA packet to the Reply */
     int64_t data_ns;   /* first to last RDMA packet */
     int64_t data_waiting_ns; /* of these: waiting for what was sent again, or RNR */
-    int64_t reply_ns;        /* Reply: first sent to delivered */
+    int64_t reply_ns;        /* Reply: first sent to delivered; exact: to its arrival, */
+    int64_t client_ns;       /* and from there to the client's acknowledgement */
 };
 
 enum { RPCRDMA_NAKS = 7 }; /* by enum rpcrdma_nak */
@@ -68,19 +75,26 @@ struct rpcrdma_path {
     uint32_t rnr_timer;          /* code in the latest RNR Nak */
     uint64_t timeouts;           /* the sender sent again after silence, without a Nak */
     int64_t timeout_ns;          /* such silence, in all */
-    int64_t waited_ns;       /* from the packet before to each that was sent again, in all */
-    int64_t longest_wait_ns; /* from the last new packet to one that was sent again, at most */
-    uint64_t asked_again;    /* Read requests of which responses had come: others were lost, on the
-                              * way back. These times are not in those above: */
+    int64_t waited_ns;           /* from the packet before to each that was sent again, in all */
+    int64_t longest_wait_ns;     /* from the last new packet to one that was sent again, at most */
+    uint64_t asked_again; /* Read requests of which responses had come: others were lost, on the
+                           * way back. These times are not in those above: */
     int64_t asked_waited_ns, asked_longest_ns;
-    uint64_t congestion_marks;   /* ECN: congestion experienced */
-    uint64_t dscp;               /* a bit per code point */
-    uint64_t zero_windows;       /* TCP: its receiver said that it had no room */
-    uint64_t different; /* sent again with other bytes, where that shows: Sends, RETHs */
+    uint64_t congestion_marks; /* ECN: congestion experienced */
+    uint64_t dscp;             /* a bit per code point */
+    uint64_t zero_windows;     /* TCP: its receiver said that it had no room */
+    uint64_t different;        /* sent again with other bytes, where that shows: Sends, RETHs */
     /* the first frame of each; 0: there is none */
     uint64_t nak_frame[RPCRDMA_NAKS], retransmitted_frame, timeout_frame, different_frame;
     uint64_t cnps;            /* RoCEv2: its receiver asked that less be sent */
     uint32_t largest_payload; /* of a packet, bytes */
+
+    /* captured at two places, with the network between them */
+    bool both_ends;
+    bool clocks_differ;    /* at two, but their clocks contradict each other: nothing is known */
+    uint64_t transits;     /* packets that passed both */
+    uint64_t lost_between; /* the first only */
+    int64_t transit_min_ns, transit_mean_ns, transit_max_ns;
 };
 
 /* A packet that did not come once and in its turn. */

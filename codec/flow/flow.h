@@ -75,7 +75,7 @@ struct rpcrdma_connection {
     int64_t first_time_ns, last_time_ns;
     uint64_t messages;
     uint64_t invalidations[2]; /* Sends with Invalidate, by sender */
-    uint32_t path_mtu; /* of the REQ, bytes; 0: not known */
+    uint32_t path_mtu;         /* of the REQ, bytes; 0: not known */
     bool established, closed, rejected;
     struct rpcrdma_life life;
     /* config.delivery: what was sent towards each end. Valid during the sink's call that tells the
@@ -194,6 +194,11 @@ RPCRDMA_API void rpcrdma_flow_free(struct rpcrdma_flow *flow); /* NULL is fine *
 /* One operation, in the order of the capture. False when memory is short: nothing more will come.
  */
 RPCRDMA_API bool rpcrdma_flow_op(struct rpcrdma_flow *flow, const struct rpcrdma_op *op);
+
+/* The packets given from now on were captured at this place, a number from 1 on; 0, as at first:
+ * not known. A packet captured at two places then tells how long it was on the way between them
+ * (config.delivery). */
+RPCRDMA_API void rpcrdma_flow_tap(struct rpcrdma_flow *flow, uint8_t tap);
 
 /* One segment of TCP, before the operations it completes; of use with config.delivery and
  * config.credits. */

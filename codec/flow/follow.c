@@ -27,6 +27,8 @@ void flow_follow_request(struct rpcrdma_flow *flow, struct flow_direction *dir,
         dir->delivery = flow_delivery_new(&flow->context.memory);
     if (!dir->delivery)
         return;
+    if (flow->context.tap)
+        flow_delivery_tap(dir->delivery, flow->context.tap);
     if (op->kind == RPCRDMA_OP_READ_REQUEST)
         packets = flow_read_packets(dir, op);
     flow_delivery_request(&flow->context.memory, dir->delivery, op, packets);
@@ -58,7 +60,9 @@ void flow_follow_answer(struct rpcrdma_flow *flow, struct flow_direction *dir,
         return;
     if (!dir->delivery)
         dir->delivery = flow_delivery_new(&flow->context.memory);
-    if (flow_delivery_answer(asked->delivery, dir->delivery, op))
+    if (dir->delivery && flow->context.tap)
+        flow_delivery_tap(dir->delivery, flow->context.tap);
+    if (flow_delivery_answer(&flow->context.memory, asked->delivery, dir->delivery, op))
         delivered(flow, dir->conn);
     if (op->kind == RPCRDMA_OP_READ_RESPONSE)
         repeated(flow, asked->delivery, op, true);
@@ -79,6 +83,11 @@ void flow_follow_congestion(struct rpcrdma_flow *flow, const struct rpcrdma_op *
 
     if (marked && marked->delivery)
         flow_delivery_congestion(marked->delivery);
+}
+
+void rpcrdma_flow_tap(struct rpcrdma_flow *flow, uint8_t tap)
+{
+    flow->context.tap = tap;
 }
 
 bool rpcrdma_flow_segment(struct rpcrdma_flow *flow, const struct rpcrdma_tcp_segment *segment)
@@ -102,6 +111,8 @@ bool rpcrdma_flow_segment(struct rpcrdma_flow *flow, const struct rpcrdma_tcp_se
         return !context->memory.failed;
     if (!dir->delivery)
         dir->delivery = flow_delivery_new(&context->memory);
+    if (dir->delivery && context->tap)
+        flow_delivery_tap(dir->delivery, context->tap);
     op.src = segment->dst;
     op.dst = segment->src;
     op.src_port = segment->dst_port;

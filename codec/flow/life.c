@@ -13,9 +13,9 @@
  */
 
 enum {
-    LOOK_BACK = 32, /* connections that are looked at when a new one is opened */
+    LOOK_BACK = 32,      /* connections that are looked at when a new one is opened */
     XIDS_SKIPPED = 1024, /* Calls that were not captured, or not sent */
-    STORM = 4,      /* so many before it were lost within STORM_NS */
+    STORM = 4,           /* so many before it were lost within STORM_NS */
 };
 #define STORM_NS INT64_C(30000000000)
 #define SILENT_NS INT64_C(1000000000)
@@ -90,8 +90,9 @@ static bool lost(const struct rpcrdma_connection *pub, int64_t now, int64_t *sin
 
     *since_ns = ended ? life->ended_ns : life->pending > 0 ? pub->last_time_ns : now;
     for (int end = 0; end < 2; end++)
-        if (life->silence[end].transmissions > 0 && life->silence[end].since_ns < *since_ns &&
-            *since_ns - life->silence[end].since_ns > SILENT_NS)
+        if (life->silence[end].transmissions > 0 &&
+            life->silence[end].since_ns<*since_ns && * since_ns - life->silence[end].since_ns>
+                SILENT_NS)
             *since_ns = life->silence[end].since_ns;
     if (life->established_frame == 0 && life->down_since_ns != 0)
         *since_ns = life->down_since_ns; /* it was an attempt to come back */
@@ -173,8 +174,7 @@ static void look_for_xid(struct flow_conn *conn)
         if (was->number == 0 || !same_hosts(was, pub) || !was->life.has_xid ||
             was->life.next != 0 || !goes_on(was->life.last_xid, life->first_xid))
             continue;
-        if (was->life.ended == RPCRDMA_ENDED_NOT ||
-            was->life.ended_frame > pub->first_frame) {
+        if (was->life.ended == RPCRDMA_ENDED_NOT || was->life.ended_frame > pub->first_frame) {
             take_place(pub, was, was->life.last_call_ns);
             down(life);
         }
@@ -222,8 +222,7 @@ void flow_life_call(struct rpcrdma_flow *flow, struct flow_conn *conn, uint32_t 
         look_for_xid(conn);
 }
 
-void flow_life_set_up(struct rpcrdma_flow *flow, struct flow_conn *conn,
-                      enum rpcrdma_op_kind kind)
+void flow_life_set_up(struct rpcrdma_flow *flow, struct flow_conn *conn, enum rpcrdma_op_kind kind)
 {
     struct rpcrdma_connection *pub = flow_conn_public(conn);
     struct rpcrdma_life *life = &pub->life;
@@ -231,6 +230,22 @@ void flow_life_set_up(struct rpcrdma_flow *flow, struct flow_conn *conn,
     if (kind == RPCRDMA_OP_CONNECT && pub->number != 0 && life->requests == 1)
         look(flow, conn);
     down(life);
+}
+
+/* Whether both ends were captured: in its paths. */
+static void ends(struct flow_conn *conn)
+{
+    const struct flow_direction *a = flow_conn_direction(conn, 0),
+                                *b = flow_conn_direction(conn, 1);
+    enum flow_ends ends;
+
+    if (!a || !b || !a->delivery || !b->delivery)
+        return;
+    ends = flow_delivery_ends(a->delivery, b->delivery);
+    if (ends != FLOW_ENDS_BOTH && ends != FLOW_ENDS_CLOCKS)
+        return;
+    flow_delivery_transit(a->delivery, ends);
+    flow_delivery_transit(b->delivery, ends);
 }
 
 void flow_life_end(struct rpcrdma_flow *flow, struct flow_conn *conn)
@@ -241,6 +256,7 @@ void flow_life_end(struct rpcrdma_flow *flow, struct flow_conn *conn)
     pub->life.has_pending = flow->rpcs != NULL;
     if (flow->rpcs)
         pub->life.pending = flow_rpc_outstanding(conn);
+    ends(conn);
     for (int end = 0; end < 2; end++) {
         const struct flow_direction *dir = flow_conn_direction(conn, end);
 

@@ -19,6 +19,7 @@ import messages
 import pcap
 import rpcs
 import tool
+import two_places
 import tshark
 import variants
 import wire
@@ -164,6 +165,14 @@ def check_credits(recording):
     return complaints
 
 
+def check_two_places(recording):
+    """Captured at both ends: times on the way, and what is lost there."""
+    if len({client.addresses and min(client.addresses) for client in recording.trace.clients}) != 1:
+        return []
+    with tempfile.TemporaryDirectory() as folder:
+        return two_places.compare(recording, folder)
+
+
 def check_extract(recording):
     """Every file that was read or written, from the messages; the same messages as tshark reads them."""
     lines, _ = recording.command.lines('rpcs', recording.path)
@@ -221,7 +230,7 @@ def check_damaged(recording):
 CHECKS = {'messages': check_messages, 'connections': check_connections, 'wire': check_wire,
           'without-cm': check_without_cm, 'thinned': check_thinned, 'lossy': check_lossy, 'cut': check_cut,
           'sliced': check_sliced, 'rpcs': check_rpcs, 'delivery': check_delivery, 'credits': check_credits,
-          'extract': check_extract, 'damaged': check_damaged}
+          'two-places': check_two_places, 'extract': check_extract, 'damaged': check_damaged}
 
 
 def main():

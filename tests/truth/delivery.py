@@ -32,7 +32,7 @@ def phases(lines):
             complaints.append(f'{line["xid"]}: phases without latency, or the other way round')
         elif 'phases' in line:
             parts = line['phases']
-            total = sum(parts.get(key, 0) for key in ('call_ns', 'server_ns', 'data_ns', 'reply_ns'))
+            total = sum(parts.get(key, 0) for key in ('call_ns', 'server_ns', 'data_ns', 'reply_ns', 'client_ns'))
             if total != line['latency_ns'] or min(parts.values()) < 0:
                 complaints.append(f'{line["xid"]}: phases {parts} are {total}, latency {line["latency_ns"]}')
             if line['latency_ns'] != line['reply_time_ns'] - line['call_time_ns']:

@@ -12,6 +12,7 @@ void flow_delivery_free(struct flow_memory *memory, struct flow_delivery *d)
     if (!d)
         return;
     flow_release(memory, d->ring, d->size * sizeof(*d->ring));
+    taps_free(memory, d);
     originals_free(memory, &d->sent);
     originals_free(memory, &d->responses);
     flow_release(memory, d, sizeof(*d));
@@ -30,6 +31,7 @@ bool flow_delivery_find(const struct flow_delivery *d, bool psn, uint32_t first,
                         struct rpcrdma_delivery *out)
 {
     const struct transmission *begin, *end;
+    const struct arrival *arrival;
     uint64_t at;
 
     *out = (struct rpcrdma_delivery){0};
@@ -49,6 +51,12 @@ bool flow_delivery_find(const struct flow_delivery *d, bool psn, uint32_t first,
     out->first_time_ns = begin->first_ns;
     out->last_frame = end->last_frame;
     out->last_time_ns = end->last_ns;
+    arrival = taps_arrival(d, end);
+    if (arrival) {
+        out->arrived_frame = arrival->frame;
+        out->arrived_ns = arrival->time_ns;
+        out->transit_ns = arrival->time_ns - arrival->sent_ns;
+    }
     if (end->delivered) {
         out->state = RPCRDMA_DELIVERED;
         out->frame = end->frame;

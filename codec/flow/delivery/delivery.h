@@ -13,6 +13,7 @@
  *   segments.c       TCP: segments and acknowledgements
  *   origin.c         sent again, or the same packet twice, or late?
  *   originals.c      and which frame it was in first
+ *   taps.c           captured at two places: the time between them
  *
  * Work per packet is constant, but for the records that one answer completes. Nothing is allocated
  * per packet: the ring grows while what it holds was not answered, to RECORDS_MOST.
@@ -31,14 +32,30 @@ struct flow_delivery;
 struct flow_delivery *flow_delivery_new(struct flow_memory *memory);
 void flow_delivery_free(struct flow_memory *memory, struct flow_delivery *d); /* NULL is fine */
 
+/* The packets towards this end that are given from now on were captured at this place; 0: not
+ * known.
+ */
+void flow_delivery_tap(struct flow_delivery *d, uint8_t tap);
+
+/* Where packets were captured, by what is sent to one end and to the other. */
+enum flow_ends {
+    FLOW_ENDS_ONE,     /* at one place */
+    FLOW_ENDS_UNKNOWN, /* several, and it does not show how they are on the way */
+    FLOW_ENDS_CLOCKS,  /* at two, and their clocks contradict each other */
+    FLOW_ENDS_BOTH,    /* at two, between which is the network */
+};
+enum flow_ends flow_delivery_ends(const struct flow_delivery *a, const struct flow_delivery *b);
+/* Says so in its path: BOTH or CLOCKS. */
+void flow_delivery_transit(struct flow_delivery *d, enum flow_ends ends);
+
 /* A Send, Write, Read request or Atomic towards this end; `packets`: PSNs it takes, 0: not known */
 void flow_delivery_request(struct flow_memory *memory, struct flow_delivery *d,
                            const struct rpcrdma_op *op, uint32_t packets);
 
 /* An Ack, Nak or response of this end, about requests that it was sent; `back`: of the direction
  * in which it travels, may be NULL. True: something is known now to have been delivered. */
-bool flow_delivery_answer(struct flow_delivery *d, struct flow_delivery *back,
-                          const struct rpcrdma_op *op);
+bool flow_delivery_answer(struct flow_memory *memory, struct flow_delivery *d,
+                          struct flow_delivery *back, const struct rpcrdma_op *op);
 
 /* This end asks that less be sent to it. */
 void flow_delivery_congestion(struct flow_delivery *d);

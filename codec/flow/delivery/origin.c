@@ -14,42 +14,68 @@ static struct recent *slot(struct flow_delivery *d, uint32_t seq)
     return &d->recent[seq * UINT32_C(2654435761) >> 26];
 }
 
-static bool useful(const struct flow_delivery *d)
+bool origin_counts(const struct flow_delivery *d)
 {
     return d->id_known && !d->id_useless;
 }
 
-bool origin_twice(struct flow_delivery *d, uint8_t kind, uint32_t seq, uint16_t id, int64_t time_ns,
-                  uint32_t digest, uint64_t frame)
+/* Whether a packet passed a moment ago, in this place or wherever; where not it takes its slot. */
+static bool twice(struct flow_delivery *d, const struct recent *now, uint64_t frame)
 {
-    struct recent *r = slot(d, seq);
-    bool same = r->set && r->seq == seq && r->kind == kind;
+    struct recent *r = slot(d, now->seq);
+    bool same = r->set && r->seq == now->seq && r->kind == now->kind;
 
-    if (same && digest != r->digest && digest != 0 && r->digest != 0 && d->path.different++ == 0)
+    if (same && now->digest != r->digest && now->digest != 0 && r->digest != 0 &&
+        d->path.different++ == 0)
         d->path.different_frame = frame;
-    if (same && !useful(d)) {
-        same = !d->naked && time_ns - r->time_ns < SOON_NS && r->id == id;
+    if (same && !origin_counts(d)) {
+        same = !d->naked && now->time_ns - r->time_ns < SOON_NS && r->id == now->id;
     } else if (same) {
-        same = r->id == id;
-    } else if (d->id_known && id == d->id) {
+        same = r->id == now->id;
+    } else if (d->id_known && now->id == d->id) {
         d->id_useless = true; /* another packet, the same ID */
     }
-    if (same) {
+    if (same)
         d->path.duplicated++;
+    else
+        *r = *now;
+    return same;
+}
+
+bool origin_twice(struct flow_memory *memory, struct flow_delivery *d, uint8_t kind, uint32_t seq,
+                  uint16_t id, int64_t time_ns, uint32_t digest, uint64_t frame)
+{
+    const struct recent now = {seq, id, kind, true, d->tap, 1, 0, digest, time_ns};
+
+    d->copied = false;
+    if (d->tap != 0) {
+        const struct recent *r = slot(d, seq);
+
+        if (!d->taps && r->set && r->seq == seq && r->kind == kind && r->id == id && r->tap != 0 &&
+            r->tap != d->tap)
+            taps_begin(memory, d, r->tap);
+        if (d->taps && taps_elsewhere(d, &now))
+            return true;
+    }
+    if (twice(d, &now, frame)) {
+        if (d->taps)
+            taps_again(d, &now);
         return true;
     }
-    *r = (struct recent){seq, id, kind, true, digest, time_ns};
+    d->requests++;
+    if (d->taps)
+        taps_first(d, &now);
     return false;
 }
 
 enum origin origin_behind(const struct flow_delivery *d, uint16_t id, bool fills, int64_t found_ns,
                           int64_t time_ns)
 {
-    bool older = useful(d) && (int16_t)(uint16_t)(id - d->id) < 0;
+    bool older = origin_counts(d) && (int16_t)(uint16_t)(id - d->id) < 0;
 
     if (!fills)
         return ORIGIN_AGAIN;
-    if (useful(d))
+    if (origin_counts(d))
         return older ? ORIGIN_LATE : ORIGIN_AGAIN;
     return !d->naked && time_ns - found_ns < SOON_NS ? ORIGIN_LATE : ORIGIN_AGAIN;
 }

@@ -122,6 +122,8 @@ static void again(struct flow_delivery *d, const struct rpcrdma_op *op, uint64_t
     if (!t->delivered || t->read) {
         t->last_frame = op->frame;
         t->last_ns = op->time_ns;
+        if (d->taps) /* what passed both places was lost behind them, or something before it was */
+            taps_forget(d, t);
     }
 }
 
@@ -147,6 +149,17 @@ static void behind(struct flow_delivery *d, const struct rpcrdma_op *op, uint64_
     }
 }
 
+/* The packet in hand was seen before, at another place. */
+static void arrived(struct flow_memory *memory, struct flow_delivery *d,
+                    const struct rpcrdma_op *op)
+{
+    uint64_t at = position(d, op->seq);
+    const struct transmission *t = transmission_at(d, at);
+
+    if (t && !t->open && at == (t->read ? t->first : t->last))
+        taps_arrived(memory, d, t, op->frame, op->time_ns);
+}
+
 static void count(struct flow_delivery *d, const struct rpcrdma_op *op)
 {
     d->path.followed = true;
@@ -156,6 +169,15 @@ static void count(struct flow_delivery *d, const struct rpcrdma_op *op)
         d->path.largest_payload = op->len;
     d->path.congestion_marks += (op->traffic_class & 3) == 3;
     d->path.dscp |= UINT64_C(1) << (op->traffic_class >> 2);
+}
+
+/* It was counted where it was seen first. */
+static void count_once(struct flow_delivery *d, const struct rpcrdma_op *op)
+{
+    if (!d->copied)
+        return;
+    d->path.packets--;
+    d->path.bytes -= op->len;
 }
 
 /* Of what is told apart when it is sent again: a Send's ends, which are read anyway, and where an
@@ -187,17 +209,29 @@ void flow_delivery_request(struct flow_memory *memory, struct flow_delivery *d,
     if (!d->started)
         start(d, op->seq);
     d->repeat = RPCRDMA_REPEAT_DUPLICATE;
-    d->repeats = origin_twice(d, op->kind, op->seq, op->ip_id, op->time_ns, digest(op), op->frame);
-    if (d->repeats)
+    d->repeats =
+        origin_twice(memory, d, op->kind, op->seq, op->ip_id, op->time_ns, digest(op), op->frame);
+    if (d->copied)
+        arrived(memory, d, op);
+    if (d->repeats) {
+        count_once(d, op);
         return;
+    }
     at = position(d, op->seq);
     if (at > d->next + ANOTHER_QP || at + ANOTHER_QP < d->next) {
         restart(d, op->seq);
         at = d->next;
     }
+    if (at < d->next && taps_old(memory, d, op->ip_id)) {
+        d->repeats = d->copied = true;
+        d->repeat = RPCRDMA_REPEAT_DUPLICATE;
+        count_once(d, op);
+        return;
+    }
     if (at < d->next) {
         behind(d, op, at);
     } else {
+        d->progress_tap = d->tap;
         if (at > d->next && d->loose)
             d->next = at;
         else if (at > d->next)
@@ -259,8 +293,8 @@ void flow_delivery_congestion(struct flow_delivery *d)
     d->path.cnps++;
 }
 
-bool flow_delivery_answer(struct flow_delivery *d, struct flow_delivery *back,
-                          const struct rpcrdma_op *op)
+bool flow_delivery_answer(struct flow_memory *memory, struct flow_delivery *d,
+                          struct flow_delivery *back, const struct rpcrdma_op *op)
 {
     uint64_t at;
 
@@ -268,9 +302,12 @@ bool flow_delivery_answer(struct flow_delivery *d, struct flow_delivery *back,
     d->repeats = false;
     if (back) {
         count(back, op);
-        d->repeats = origin_twice(back, op->kind, op->seq, op->ip_id, op->time_ns, 0, op->frame);
-        if (d->repeats)
+        d->repeats =
+            origin_twice(memory, back, op->kind, op->seq, op->ip_id, op->time_ns, 0, op->frame);
+        if (d->repeats) {
+            count_once(back, op);
             return false;
+        }
         origin_note(back, op->ip_id);
     }
     if (!d->started)
@@ -283,6 +320,11 @@ bool flow_delivery_answer(struct flow_delivery *d, struct flow_delivery *back,
         nak(d, op, at);
         return transmission_answered(d, at - 1, op->frame, op->time_ns, false);
     case RPCRDMA_OP_READ_RESPONSE:
+        if (at < d->answer_next && back && taps_old(memory, back, op->ip_id)) {
+            d->repeats = back->copied = true;
+            count_once(back, op);
+            return false;
+        }
         response(d, back, op, at);
         break;
     default:

@@ -42,6 +42,8 @@ static void again(struct flow_delivery *d, const struct rpcrdma_tcp_segment *seg
             t->times++;
             t->last_frame = segment->frame;
             t->last_ns = segment->time_ns;
+            if (d->taps)
+                taps_forget(d, t);
         }
         at = t->last + 1;
     }
@@ -69,10 +71,25 @@ static void data(struct flow_memory *memory, struct flow_delivery *d,
         d->next = (UINT64_C(1) << 33) + segment->seq;
         d->through = d->next;
     }
-    if (origin_twice(d, SEGMENT_KIND, segment->seq, segment->ip_id, segment->time_ns, 0, segment->frame))
-        return;
     first = position(d, segment->seq);
     end = first + segment->len;
+    if (origin_twice(memory, d, SEGMENT_KIND, segment->seq, segment->ip_id, segment->time_ns, 0,
+                     segment->frame)) {
+        const struct transmission *t = d->copied ? transmission_at(d, end - 1) : NULL;
+
+        if (d->copied) {
+            d->path.packets--;
+            d->path.bytes -= segment->len;
+        }
+        if (t && t->last == end - 1)
+            taps_arrived(memory, d, t, segment->frame, segment->time_ns);
+        return;
+    }
+    if (first < d->next && taps_old(memory, d, segment->ip_id)) {
+        d->path.packets--;
+        d->path.bytes -= segment->len;
+        return;
+    }
     if (first < d->next) {
         int64_t found_ns = 0;
         bool fills = transmission_fill(d, first, segment->len, &found_ns);
@@ -88,6 +105,7 @@ static void data(struct flow_memory *memory, struct flow_delivery *d,
         d->repeating = false;
     }
     if (end > d->next) {
+        d->progress_tap = d->tap;
         if (first > d->next) {
             struct transmission *lost =
                 transmission_add(memory, d, d->next, first - 1, segment->frame, segment->time_ns);

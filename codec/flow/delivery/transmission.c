@@ -27,6 +27,8 @@ static void grow(struct flow_memory *memory, struct flow_delivery *d)
 
     if (!bigger)
         return;
+    if (d->taps)
+        taps_grow(memory, d, size);
     for (uint32_t i = 0; i < d->count; i++)
         bigger[i] = *record(d, i);
     flow_release(memory, d->ring, d->size * sizeof(*bigger));
@@ -57,6 +59,8 @@ struct transmission *transmission_add(struct flow_memory *memory, struct flow_de
         d->pending -= d->pending > 0;
     }
     t = record(d, d->count++);
+    if (d->taps)
+        taps_forget(d, t);
     *t = (struct transmission){.first = first,
                                .last = last,
                                .at = first,

@@ -11,7 +11,9 @@ enum {
     RECORDS_FIRST = 16,
     RECORDS_MOST = RPCRDMA_BOUND(4096, 16),
     RECENT = 64, /* packets remembered to be known again; a power of two */
-    HOLES = 8,   /* ranges that passed, or may have, without being captured */
+    RECENT_AT_TWO = RPCRDMA_BOUND(1024, 64), /* likewise, on their way between two places */
+    RECENT_SHIFT_AT_TWO = RPCRDMA_BOUND(22, 26),
+    HOLES = 8, /* ranges that passed, or may have, without being captured */
 };
 
 /* Records stay at least this long after they were answered: what asks for them may come late. */
@@ -30,9 +32,9 @@ struct transmission {
     uint32_t times;
     bool delivered, refused;
     bool not_ready; /* it was refused by an RNR Nak */
-    bool read;  /* a Read request: `last` is that of its responses */
-    bool open;  /* more packets of it will follow */
-    bool found; /* stands for what was not captured, as others show */
+    bool read;      /* a Read request: `last` is that of its responses */
+    bool open;      /* more packets of it will follow */
+    bool found;     /* stands for what was not captured, as others show */
 };
 
 struct hole {
@@ -45,8 +47,29 @@ struct recent {
     uint16_t id;
     uint8_t kind;
     bool set;
-    uint32_t digest; /* of its bytes; 0: not known */
+    uint8_t tap;                /* where it was captured first; 0: not known */
+    uint8_t times, other_times; /* there, and at the other place */
+    uint32_t digest;            /* of its bytes; 0: not known */
     int64_t time_ns;
+};
+
+/* Of a record: when its last packet passed the second place of capture, and the first. */
+struct arrival {
+    int64_t time_ns, sent_ns;
+    uint64_t frame;
+};
+
+/* What is captured at two places. By index: as first seen. */
+struct two_taps {
+    uint8_t tap[2];
+    bool more;                         /* than two */
+    uint64_t first_at[2];              /* packets that were seen there first */
+    uint64_t copies[2];                /* of these: seen at the other one, too, */
+    uint64_t old[2];                   /* or so late there that it is known by its IP ID alone */
+    int64_t least_ns, most_ns, sum_ns; /* from one to the other */
+    struct arrival *arrivals;          /* of the records of the ring, by index; owned */
+    uint32_t size;
+    struct recent recent[RECENT_AT_TWO];
 };
 
 /* Which frame carried a packet first. */
@@ -71,7 +94,7 @@ struct flow_delivery {
     uint64_t next;    /* position expected */
     uint64_t through; /* all before it was acknowledged */
     int64_t sent_ns;
-    int64_t progress_ns; /* of the last packet that was not sent before */
+    int64_t progress_ns;  /* of the last packet that was not sent before */
     int64_t fastest_ns;   /* from a packet to its answer; 0: not known */
     uint64_t answer_next; /* responses: position expected */
     bool answer_hole;
@@ -92,6 +115,13 @@ struct flow_delivery {
     bool id_known;
     uint16_t id; /* the highest so far */
     struct recent recent[RECENT];
+
+    uint64_t requests;     /* packets that were not seen before */
+    uint8_t progress_tap;  /* where the newest packet was captured */
+    uint8_t tap;           /* where the packet in hand was captured; 0: not known */
+    struct two_taps *taps; /* NULL: there is one at most */
+    bool copied;           /* the packet in hand was seen elsewhere before, */
+    int64_t sent_ns_there; /* then */
 };
 
 /* transmission.c */
@@ -122,11 +152,32 @@ void originals_free(struct flow_memory *memory, struct originals *originals);
 /* origin.c */
 enum origin { ORIGIN_AGAIN, ORIGIN_LATE };
 /* The same packet that passed a moment ago? Counts it, and remembers the packet. */
-bool origin_twice(struct flow_delivery *d, uint8_t kind, uint32_t seq, uint16_t id,
-                  int64_t time_ns, uint32_t digest, uint64_t frame);
+bool origin_twice(struct flow_memory *memory, struct flow_delivery *d, uint8_t kind, uint32_t seq,
+                  uint16_t id, int64_t time_ns, uint32_t digest, uint64_t frame);
+/* Whether IP IDs tell what is new. */
+bool origin_counts(const struct flow_delivery *d);
 /* A packet that fills a hole (found_ns: when that was found), or repeats what passed. */
 enum origin origin_behind(const struct flow_delivery *d, uint16_t id, bool fills, int64_t found_ns,
                           int64_t time_ns);
+/* taps.c: there is a second place; `first`: the other one. */
+void taps_begin(struct flow_memory *memory, struct flow_delivery *d, uint8_t first);
+/* Whether it was seen at the other place before; its first time anywhere; and once more where it
+ * was first. */
+bool taps_elsewhere(struct flow_delivery *d, const struct recent *now);
+void taps_first(struct flow_delivery *d, const struct recent *now);
+void taps_again(struct flow_delivery *d, const struct recent *now);
+/* Whether this packet, the sequence number of which is not new, is one that the other place showed
+ * long ago: nobody sends with an old IP ID. */
+bool taps_old(struct flow_memory *memory, struct flow_delivery *d, uint16_t id);
+/* The packet in hand, which was seen elsewhere before, is the last of this record. */
+void taps_arrived(struct flow_memory *memory, struct flow_delivery *d, const struct transmission *t,
+                  uint64_t frame, int64_t time_ns);
+/* The ring will be of this size, its oldest record first. */
+void taps_grow(struct flow_memory *memory, struct flow_delivery *d, uint32_t size);
+const struct arrival *taps_arrival(const struct flow_delivery *d, const struct transmission *t);
+void taps_forget(struct flow_delivery *d, const struct transmission *t);
+void taps_free(struct flow_memory *memory, struct flow_delivery *d);
+
 /* After both: where its IP ID is the highest so far. */
 void origin_note(struct flow_delivery *d, uint16_t id);
 

@@ -63,6 +63,14 @@ static void find(const struct rpc_transaction *t, const struct rpc_place *p,
                            p->first, p->last, out);
 }
 
+/* Both ends were captured. */
+static bool both_ends(const struct flow_conn *conn)
+{
+    const struct flow_delivery *a = towards(conn, 0), *b = towards(conn, 1);
+
+    return a && b && flow_delivery_ends(a, b) == FLOW_ENDS_BOTH;
+}
+
 static enum rpcrdma_stall lost_towards(const struct flow_conn *conn, int end)
 {
     switch (flow_conn_public_const(conn)->role[end]) {
@@ -141,15 +149,23 @@ static void phases(struct rpc_transaction *t)
         first = between(t->rdma_first_ns, begin, sent);
         last = between(t->rdma_last_ns, first, sent);
     }
-    if (pub->call.state == RPCRDMA_DELIVERED) {
+    if (pub->call.arrived_frame != 0 || pub->call.state == RPCRDMA_DELIVERED) {
         p->has_call = true;
-        delivered = between(pub->call.time_ns, begin, first);
+        delivered = between(pub->call.arrived_frame != 0 ? pub->call.arrived_ns : pub->call.time_ns,
+                            begin, first);
     }
-    p->has_reply = pub->reply.state == RPCRDMA_DELIVERED;
+    p->has_reply = pub->reply.arrived_frame != 0 || pub->reply.state == RPCRDMA_DELIVERED;
+    p->exact = pub->call.arrived_frame != 0 && pub->reply.arrived_frame != 0;
     p->call_ns = delivered - begin;
     p->server_ns = first - delivered + (sent - last);
     p->data_ns = last - first;
     p->data_waiting_ns = between(t->waiting_ns, 0, p->data_ns);
+    if (p->exact) {
+        int64_t arrived = between(pub->reply.arrived_ns, sent, end);
+
+        p->client_ns = end - arrived;
+        end = arrived;
+    }
     p->reply_ns = end - sent;
     pub->has_phases = true;
 
@@ -166,6 +182,17 @@ static void phases(struct rpc_transaction *t)
               &longest);
 }
 
+/* It was known to be delivered before it was seen at the second place, where the Ack was first. */
+static void arrived_late(const struct rpc_transaction *t, struct rpcrdma_delivery *call)
+{
+    struct rpcrdma_delivery now;
+
+    find(t, &t->call_place, &now);
+    call->arrived_frame = now.arrived_frame;
+    call->arrived_ns = now.arrived_ns;
+    call->transit_ns = now.transit_ns;
+}
+
 void rpc_timing(struct flow_rpcs *rpcs, struct rpc_transaction *t)
 {
     struct rpcrdma_transaction *pub = &t->pub;
@@ -174,12 +201,18 @@ void rpc_timing(struct flow_rpcs *rpcs, struct rpc_transaction *t)
         return;
     if (pub->call.state != RPCRDMA_DELIVERED)
         find(t, &t->call_place, &pub->call);
+    else if (pub->call.arrived_frame == 0)
+        arrived_late(t, &pub->call);
     find(t, &t->reply_place, &pub->reply);
+    if (!both_ends(t->conn))
+        pub->call.arrived_frame = pub->reply.arrived_frame = 0;
     pub->transmissions = rpc_retransmit_total(rpcs, t, pub->call.transmissions);
     if (pub->call.first_time_ns != 0 && pub->call.first_time_ns < pub->call_time_ns)
         pub->call_time_ns = pub->call.first_time_ns;
     if (pub->reply.state == RPCRDMA_DELIVERED)
         pub->reply_time_ns = pub->reply.time_ns;
+    if (pub->reply.arrived_frame != 0 && pub->reply.arrived_ns > pub->reply_time_ns)
+        pub->reply_time_ns = pub->reply.arrived_ns;
     if (!pub->has_response || pub->reply_time_ns < pub->call_time_ns)
         return; /* there is none, or the clock was set back */
     pub->has_latency = pub->reply.state != RPCRDMA_NOT_DELIVERED;

@@ -73,7 +73,7 @@ static bool answer(enum rpcrdma_op_kind kind, uint32_t psn, enum rpcrdma_nak nak
     struct rpcrdma_op packet = op(kind, psn, 0);
 
     packet.nak = (uint8_t)nak;
-    return flow_delivery_answer(d, back, &packet);
+    return flow_delivery_answer(&memory, d, back, &packet);
 }
 
 static bool ack(uint32_t psn)
@@ -149,7 +149,8 @@ static void lost_and_sent_again(void **state)
     send_one(PSN);
     send_one(PSN + 2);
     answer(RPCRDMA_OP_NAK, PSN + 1, RPCRDMA_NAK_PSN_SEQUENCE);
-    assert_int_equal(find(PSN, PSN).state, RPCRDMA_DELIVERED); /* a Nak acknowledges what is before */
+    assert_int_equal(find(PSN, PSN).state,
+                     RPCRDMA_DELIVERED); /* a Nak acknowledges what is before */
     was = now;
     now += 2 * MS;
     send_one(PSN + 1);
@@ -357,7 +358,8 @@ static void memory_is_bounded(void **state)
     assert_int_equal(find(PSN + 199999, PSN + 199999).state, RPCRDMA_DELIVERED);
 }
 
-/* -- TCP ---------------------------------------------------------------------------------------- */
+/* -- TCP ----------------------------------------------------------------------------------------
+ */
 
 static bool segment(struct flow_delivery *to, struct flow_delivery *other, uint32_t seq,
                     uint32_t len, uint32_t acknowledges, uint32_t window)
