@@ -27,14 +27,22 @@ static GPtrArray *known;         /* struct known by number - 1; NULL where there
 static GArray *streams;          /* struct stream; the first is none */
 static wmem_map_t *stream_index; /* name -> index in streams */
 
+void connections_file_end(void)
+{
+    if (!known)
+        return;
+    g_ptr_array_free(known, TRUE);
+    g_array_free(streams, TRUE);
+    known = NULL;
+    streams = NULL;
+    stream_index = NULL;
+}
+
 void connections_file(void)
 {
     const struct stream none = {0, NULL};
 
-    if (known) {
-        g_ptr_array_free(known, TRUE);
-        g_array_free(streams, TRUE);
-    }
+    connections_file_end();
     known = g_ptr_array_new();
     streams = g_array_new(FALSE, TRUE, sizeof(struct stream));
     g_array_append_val(streams, none);
@@ -115,7 +123,7 @@ void connections_end(void *context, const struct rpcrdma_connection *connection)
 
 static const struct known *find(uint32_t frame)
 {
-    return g_array_index(streams, struct stream, store_stream(frame)).of;
+    return streams ? g_array_index(streams, struct stream, store_stream(frame)).of : NULL;
 }
 
 uint32_t connections_of(uint32_t frame)
@@ -138,7 +146,8 @@ int connections_qpns(uint32_t frame, uint32_t qpns[2])
 
 const char *connections_label(uint32_t number)
 {
-    const struct known *k = number > 0 && number <= known->len ? known->pdata[number - 1] : NULL;
+    const struct known *k =
+        known && number > 0 && number <= known->len ? known->pdata[number - 1] : NULL;
 
     return k ? k->label : "?";
 }

@@ -8,6 +8,7 @@
 #include "store.h"
 
 void connections_file(void);     /* a file is opened */
+void connections_file_end(void); /* and closed */
 void connections_register(void); /* the conversation filter */
 
 /* What flow/ tells: its number, as soon as it has one. */

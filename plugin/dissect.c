@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "plugin.h"
 
-#include <epan/column-utils.h>
-
 #include "connections.h"
 #include "decode_as.h"
 #include "feed.h"
@@ -56,19 +54,6 @@ static void restore_source(const struct frame_note *note, packet_info *pinfo)
         copy_address_shallow(&pinfo->src, &pinfo->net_src);
 }
 
-/* After all else: a dissector below may have closed the packet's line for those that it called. */
-static void show_last(const struct frame_note *note, packet_info *pinfo, proto_tree *tree)
-{
-    bool every = col_get_writable(pinfo->cinfo, -1);
-    bool info = col_get_writable(pinfo->cinfo, COL_INFO);
-
-    col_set_writable(pinfo->cinfo, -1, TRUE);
-    col_set_writable(pinfo->cinfo, COL_INFO, TRUE);
-    show(note, pinfo, tree);
-    col_set_writable(pinfo->cinfo, COL_INFO, !every || info);
-    col_set_writable(pinfo->cinfo, -1, every);
-}
-
 /* Every frame, after all else: what no dissector below could hand over, because it was cut short,
  * or begins in the middle. */
 static int post_dissect(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *data)
@@ -79,7 +64,7 @@ static int post_dissect(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, voi
     feed_frame(pinfo);
     note = store_find(pinfo->num);
     if (shown != pinfo->num && note && !builtin_claimed(pinfo))
-        show_last(note, pinfo, tree);
+        show(note, pinfo, tree);
     show_connection(note, pinfo, tree);
     taps_frame(pinfo, note);
     restore_source(note, pinfo);

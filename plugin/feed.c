@@ -13,6 +13,7 @@
 #include "keep.h"
 #include "message.h"
 #include "net/net.h"
+#include "net/packet/erf.h"
 #include "store.h"
 #include "taps.h"
 #include "titles.h"
@@ -27,16 +28,6 @@ static struct {
     bool failed;    /* no memory: nothing more comes */
 } feed;
 
-/* ERF record types; of "color" and "hash", what differs stands in the record's header */
-enum {
-    ERF_ETHERNET = 2,
-    ERF_COLOR_ETHERNET = 11,
-    ERF_DSM_COLOR_ETHERNET = 16,
-    ERF_COLOR_HASH_ETHERNET = 20,
-    ERF_INFINIBAND = 21,
-    ERF_IPV4 = 22,
-    ERF_IPV6 = 23,
-};
 enum {
     LINK_ETHERNET = 1,
     LINK_RAW = 101,
@@ -77,14 +68,10 @@ static uint32_t link_of(const packet_info *pinfo)
     int encap = pinfo->rec->rec_header.packet_header.pkt_encap;
 
     if (encap == WTAP_ENCAP_ERF) {
-        switch (pinfo->pseudo_header->erf.phdr.type & 0x7f) {
+        switch (erf_payload(pinfo->pseudo_header->erf.phdr.type & 0x7f)) {
         case ERF_ETHERNET:
-        case ERF_COLOR_ETHERNET:
-        case ERF_DSM_COLOR_ETHERNET:
-        case ERF_COLOR_HASH_ETHERNET:
             return LINK_ETHERNET;
-        case ERF_IPV4:
-        case ERF_IPV6:
+        case ERF_IP:
             return LINK_RAW;
         case ERF_INFINIBAND:
             return LINK_INFINIBAND;
@@ -226,7 +213,10 @@ void feed_end(void)
 {
     stop();
     keep_frame_done();
-    keep_whole_frame_done();
+    keep_file();
+    connections_file_end();
+    titles_file_end();
+    taps_file();
     feed.frame = 0;
     feed.last = 0;
     feed.read = false;

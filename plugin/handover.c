@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "message.h"
 
+#include <epan/conversation.h>
 #include <epan/dissectors/packet-rpc.h>
 #include <epan/epan.h>
 #include <epan/epan_dissect.h>
@@ -10,12 +11,11 @@
 
 /*
  * The dissector "rpc" pairs Calls and Replies by conversation and XID. It is given a conversation
- * of our own: one per stream of Calls. So Calls pair although their sender's QP number is not known
- * yet, Calls of both directions of RPC may have the same XID, and a QP number used again, or in a
- * capture of several hosts at once, is another conversation.
+ * of our own: one per stream of Calls, by name and number, not by addresses and ports. So Calls
+ * pair although their sender's QP number is not known yet, Calls of both directions of RPC may have
+ * the same XID, and a QP number used again, or in a capture of several hosts at once, is another
+ * conversation.
  */
-
-enum { QPNS = 1 << 24 };
 
 static dissector_handle_t rpc_handle;
 static pref_t *unknown_programs; /* whether "rpc" takes programs that no dissector knows */
@@ -157,14 +157,24 @@ static void blank_item(proto_node *node, void *context)
     }
 }
 
+/* A Call's: "rpc" finds a conversation by its elements, and would make one by ports. */
+static void open_conversation(const struct told *told, const packet_info *pinfo,
+                              conversation_element_t *elements)
+{
+    if (told->sort->direction == RPCRDMA_DIRECTION_CALL &&
+        !find_conversation_full(pinfo->num, elements))
+        conversation_new_full(pinfo->num, elements);
+}
+
 bool handover(struct told *told, const struct rpc_bytes *rpc, packet_info *pinfo, proto_tree *tree)
 {
-    /* beyond all QP numbers, of which the InfiniBand dissector has conversations, too */
-    uint32_t caller = QPNS + (uint32_t)told->way->stream * 2, callee = caller + 1;
-    bool call = told->sort->direction == RPCRDMA_DIRECTION_CALL;
+    conversation_element_t ours[] = {
+        {.type = CE_STRING, .str_val = "rpcrdma"},
+        {.type = CE_UINT64, .uint64_val = told->way->stream},
+        {.type = CE_CONVERSATION_TYPE, .conversation_type_val = CONVERSATION_IBQP},
+    };
     address src = pinfo->src, dst = pinfo->dst;
     port_type ptype = pinfo->ptype;
-    uint32_t srcport = pinfo->srcport, destport = pinfo->destport;
     ws_bool use_endpoints = pinfo->use_conv_addr_port_endpoints;
     struct conversation_element *elements = pinfo->conv_elements;
     const char *proto = pinfo->current_proto;
@@ -177,18 +187,15 @@ bool handover(struct told *told, const struct rpc_bytes *rpc, packet_info *pinfo
     summary_set_address(&pinfo->src, &told->way->src->address);
     summary_set_address(&pinfo->dst, &told->way->dst->address);
     pinfo->ptype = PT_IBQP;
-    pinfo->srcport = call ? caller : callee;
-    pinfo->destport = call ? callee : caller;
     pinfo->use_conv_addr_port_endpoints = FALSE;
-    pinfo->conv_elements = NULL;
+    pinfo->conv_elements = ours;
+    open_conversation(told, pinfo, ours);
     taken = call_rpc(rpc->tvb, pinfo, tree);
     if (tree && rpc->n_blanks > 0)
         proto_tree_children_foreach(tree, blank_item, &(struct blanks){rpc, pinfo});
     pinfo->src = src;
     pinfo->dst = dst;
     pinfo->ptype = ptype;
-    pinfo->srcport = srcport;
-    pinfo->destport = destport;
     pinfo->use_conv_addr_port_endpoints = use_endpoints;
     pinfo->conv_elements = elements;
     pinfo->current_proto = proto;

@@ -41,6 +41,7 @@ void keep_begin(const struct rpcrdma_packet *packet)
 
 void keep_file(void)
 {
+    keep_whole_frame_done();
     memset(keep.last_part, 0, sizeof(keep.last_part));
     keep.n_pending = 0;
     keep_calls_file();

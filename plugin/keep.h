@@ -10,7 +10,7 @@
 
 void keep_begin(const struct rpcrdma_packet *packet); /* the frame in hand */
 void keep_frame_done(void);
-void keep_file(void); /* a file is opened */
+void keep_file(void); /* a file is opened, or closed */
 
 void keep_message(void *context, const struct rpcrdma_flow_message *message);
 void keep_early(void *context, const struct rpcrdma_flow_message *message);

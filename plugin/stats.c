@@ -17,11 +17,17 @@
 
 #define STATS_PATH(name) "RPC-over-RDMA" STATS_TREE_MENU_SEPARATOR name
 
+static void credits_roots(stats_tree *st);
+static void types_roots(stats_tree *st);
+static void chunks_roots(stats_tree *st);
+static void times_roots(stats_tree *st);
+
 static const struct statistic {
     const char *abbr, *path;
     const char *option; /* of tshark -z; NULL: another tells it */
     enum tap tap;
     stat_tree_packet_cb packet;
+    stat_tree_init_cb init;
     const char *roots[3]; /* its topmost nodes: see make_roots */
 } statistics[] = {
     {"rpcrdma_credits",
@@ -29,37 +35,61 @@ static const struct statistic {
      "rpcrdma,credits",
      TAP_CREDITS,
      stats_credits,
+     credits_roots,
      {STATS_CREDITS}},
     {"rpcrdma_types",
      STATS_PATH("Message types"),
      "rpcrdma,types",
      TAP_MESSAGES,
      stats_types,
+     types_roots,
      {STATS_MESSAGES, STATS_CONNECTIONS}},
     {"rpcrdma_chunks",
      STATS_PATH("Chunks"),
      "rpcrdma,chunks",
      TAP_MESSAGES,
      stats_chunks,
+     chunks_roots,
      {STATS_OF_CALLS, STATS_OF_REPLIES, STATS_OF_OTHERS}},
     {"rpcrdma_times",
      STATS_PATH("Service response time"),
      NULL,
      TAP_TRANSACTIONS,
      stats_times,
+     times_roots,
      {STATS_OPERATION_TIMES, STATS_CONNECTION_TIMES}},
 };
 
 /* Wireshark's window calls this, without asking whether there is one, whenever it forgets what it
  * shows: nodes that were there before are not to be found again then. */
-static void make_roots(stats_tree *st)
+static void make_roots(stats_tree *st, stat_tree_init_cb init)
 {
     const struct statistic *of = statistics;
 
-    while (strcmp(of->abbr, st->cfg->abbr) != 0)
+    while (of->init != init)
         of++;
     for (size_t i = 0; i < G_N_ELEMENTS(of->roots) && of->roots[i]; i++)
         stats_tree_create_node(st, of->roots[i], 0, STAT_DT_INT, TRUE);
+}
+
+static void credits_roots(stats_tree *st)
+{
+    make_roots(st, credits_roots);
+}
+
+static void types_roots(stats_tree *st)
+{
+    make_roots(st, types_roots);
+}
+
+static void chunks_roots(stats_tree *st)
+{
+    make_roots(st, chunks_roots);
+}
+
+static void times_roots(stats_tree *st)
+{
+    make_roots(st, times_roots);
 }
 
 /* What tshark was asked for. */
@@ -149,7 +179,7 @@ void stats_register(void)
     for (size_t i = 0; i < G_N_ELEMENTS(statistics); i++) {
         const struct statistic *of = &statistics[i];
 
-        stats_tree_register_plugin(tap_name(of->tap), of->abbr, of->path, 0, of->packet, make_roots,
+        stats_tree_register_plugin(tap_name(of->tap), of->abbr, of->path, 0, of->packet, of->init,
                                    NULL);
         if (of->option)
             register_option(of);

@@ -19,7 +19,7 @@ enum tap {
 };
 
 void taps_register(void);
-void taps_file(void); /* a file is opened */
+void taps_file(void); /* a file is opened, or closed */
 const char *tap_name(enum tap tap);
 
 /* From flow/. */

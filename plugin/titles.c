@@ -23,6 +23,12 @@ void titles_file(void)
     memset(titled, 0, sizeof(titled));
 }
 
+void titles_file_end(void)
+{
+    titles = NULL;
+    memset(titled, 0, sizeof(titled));
+}
+
 /* How much an operation says of what its COMPOUND is for: those that lead to a file say least. */
 static int weight(uint32_t operation, bool callback)
 {

@@ -14,7 +14,8 @@ struct title {
     uint32_t program_number, version, operation_number;
 };
 
-void titles_file(void); /* a file is opened */
+void titles_file(void);     /* a file is opened */
+void titles_file_end(void); /* and closed */
 const struct title *title_of(const struct rpcrdma_transaction *from);
 
 #endif

@@ -48,18 +48,28 @@ def told(path):
     return found, elsewhere
 
 
+# From 4.4 on the fields of columns are taken before post-dissectors are called: only the list has it all.
+AT_LAST = tuple(map(int, host.VERSION.split('.'))) >= (4, 4)
+
+
+def listed(path):
+    out, _ = host.run('-r', path, '-2', '-o', 'gui.column.format:"No.","%m","Info","%i"', '-T', 'tabs')
+    return [line.strip() for line in out.splitlines()]
+
+
 def shown(path, rule='truncated'):
     rows, err = host.run('-r', path, '-2', '-T', 'fields', '-E', 'separator=|', '-E', 'aggregator=,', '-e',
                          'frame.number', '-e', 'rpcrdma.finding.rule', '-e', '_ws.expert.message', '-e',
                          f'rpcrdma.expert.{rule}', '-e', '_ws.col.Info', '-Y', 'rpcrdma.finding')
     assert not err, err
+    lines = dict(line.split('\t', 1) for line in listed(path)) if AT_LAST else {}
     found, info = collections.Counter(), {}
     for row in rows.splitlines():
         frame, names, experts, expert, column = row.split('|', 4)
         assert bool(expert) == (rule in names.split(','))
         for name in names.split(','):
             found[int(frame), name] += 1
-            info.setdefault(int(frame), column)
+            info.setdefault(int(frame), lines.get(frame, column))
         assert experts
     return found, info
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+#include "net/packet/erf.h"
 #include "net/packet/layer.h"
 
 /*
@@ -17,13 +18,6 @@ enum {
     LNH_GLOBAL = 3, /* GRH follows */
     ERF_BYTES = 16,
     ERF_MORE = 0x80,
-    ERF_ETHERNET = 2,
-    ERF_COLOR_ETHERNET = 11,
-    ERF_DSM_COLOR_ETHERNET = 16,
-    ERF_COLOR_HASH_ETHERNET = 20,
-    ERF_INFINIBAND = 21,
-    ERF_IPV4 = 22,
-    ERF_IPV6 = 23,
 };
 
 enum rpcrdma_verdict rpcrdma_layer_infiniband(struct rpcrdma_layer *l)
@@ -68,18 +62,14 @@ enum rpcrdma_verdict rpcrdma_layer_erf(struct rpcrdma_layer *l)
             return rpcrdma_layer_failed(l, false);
         more = p[0] & ERF_MORE;
     }
-    switch (type) {
+    switch (erf_payload(type)) {
     case ERF_INFINIBAND:
         rpcrdma_layer_limit(l, bytes);
         return rpcrdma_layer_infiniband(l);
-    case ERF_IPV4:
-    case ERF_IPV6:
+    case ERF_IP:
         rpcrdma_layer_limit(l, bytes);
         return rpcrdma_layer_ip(l);
     case ERF_ETHERNET:
-    case ERF_COLOR_ETHERNET:
-    case ERF_DSM_COLOR_ETHERNET:
-    case ERF_COLOR_HASH_ETHERNET:
         if (!rpcrdma_cursor_take(&l->c, 2, "ERF Ethernet padding"))
             return rpcrdma_layer_failed(l, false);
         rpcrdma_layer_limit(l, bytes);
