@@ -217,11 +217,58 @@ static void connection_failed(struct report *r, const struct report_connection *
         cause->rpcs = r->stale;
         cause->time_ns = 0;
         cause->frame = r->stale_frame;
-        snprintf(cause->text, sizeof(cause->text),
-                 "The server was restarted%s: %" PRIu64 " answer%s that only a server without its "
-                 "former state gives.",
-                 refused ? ", and refused connections meanwhile" : "", r->stale, plural(r->stale));
+        if (r->stale > 0)
+            snprintf(cause->text, sizeof(cause->text),
+                     "The server was restarted%s: %" PRIu64
+                     " answer%s that only a server without its former state gives.",
+                     refused ? ", and refused connections meanwhile" : "", r->stale,
+                     plural(r->stale));
+        else
+            snprintf(cause->text, sizeof(cause->text),
+                     "The server was restarted: it refused connections meanwhile.");
     }
+}
+
+static const struct report_connection *numbered(const struct report *r, uint32_t number)
+{
+    const struct report_connection *found = NULL;
+    GList *all = report_connections(r);
+
+    for (GList *one = all; one && !found; one = one->next)
+        if (((const struct report_connection *)one->data)->pub.number == number)
+            found = one->data;
+    g_list_free(all);
+    return found;
+}
+
+/* Attempts were refused before this connection; until when another one was there. */
+static bool refused_before(struct report *r, const struct report_connection *c)
+{
+    const struct report_connection *was = numbered(r, c->pub.life.previous);
+    const struct rpcrdma_life *ended;
+    struct report_cause *cause;
+    uint64_t attempts = 0;
+    bool by_server;
+
+    while (was && was->pub.life.ended == RPCRDMA_ENDED_REJECTED) {
+        attempts++;
+        was = numbered(r, was->pub.life.previous);
+    }
+    if (attempts == 0 || !was)
+        return false;
+    ended = &was->pub.life;
+    by_server = ended->ended_by >= 0 && was->pub.role[ended->ended_by] == RPCRDMA_ROLE_SERVER;
+    cause = add(r, CAUSE_SERVER_RESTARTED, by_server ? CONFIDENCE_HIGH : CONFIDENCE_MEDIUM);
+    cause->time_ns = c->pub.life.established_ns > ended->ended_ns && ended->ended_ns != 0
+                         ? c->pub.life.established_ns - ended->ended_ns
+                         : c->pub.life.down_ns;
+    cause->frame = ended->ended_frame != 0 ? ended->ended_frame : c->pub.first_frame;
+    snprintf(cause->text, sizeof(cause->text),
+             "The server was restarted: connection %u was %s, the server refused %" PRIu64
+             " attempt%s, as nothing listened there, and after %.1f s accepted connection %u.",
+             (unsigned)was->pub.number, by_server ? "closed by the server" : "closed", attempts,
+             plural(attempts), s(cause->time_ns), (unsigned)c->pub.number);
+    return true;
 }
 
 /* It takes the place of another one, and no Call was seen on both. */
@@ -230,7 +277,7 @@ static void connection_left(struct report *r, const struct report_connection *c)
     const struct rpcrdma_life *life = &c->pub.life;
     struct report_cause *cause;
 
-    if (c->resent > 0 || !life->has_down || life->down_ns < SECOND)
+    if (c->resent > 0 || !life->has_down || life->down_ns < SECOND || refused_before(r, c))
         return;
     cause = add(r, CAUSE_CONNECTION_FAILED, CONFIDENCE_MEDIUM);
     cause->time_ns = life->down_ns;

@@ -4,10 +4,17 @@ import html.parser
 import json
 import os
 import re
+import sys
 import unittest
 
 from command import CommandTest, CAPTURES, capture
+import cm
 import pcap
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', '..', 'captures', 'generate'))
+# pylint: disable=wrong-import-position
+import rule_talk
+import rules
 
 # By what the recordings' README.txt says was done; those that are not named are healthy.
 CAUSES = {
@@ -69,6 +76,27 @@ class Verdicts(CommandTest):
             self.assertEqual(report['length_ns'], 0)
             self.assertNotRegex(self.run_command('report', path, errors=1), r' -\d')
             self.assertIn('was set back 1 time', self.stderr)
+
+    def test_refused_while_the_server_restarts(self):
+        """The server closes its connection, refuses three more, 3 s apart, and takes the fourth: nobody was silent."""
+        def restart(c, _):
+            c.null()
+            c.talk.datagram(c.server, cm.dreq(c.talk.remote_id, c.talk.local_id, c.client.qpn))
+            c.talk.datagram(c.client, cm.drep(c.talk.local_id, c.talk.remote_id))
+            for number in range(2, 5):
+                c.clock.now += 3 * 10**9
+                one = rule_talk.Conversation(c.packets, number=number, clock=c.clock)
+                one.talk.datagram(one.client, cm.req(one.talk.local_id, cm.IP_SERVICE | rule_talk.PORT, one.client.qpn,
+                                                     one.server.psn, one.client.address, one.server.address, b''))
+                one.talk.datagram(one.server, cm.rej(0, one.talk.local_id, 8))
+            c.clock.now += 3 * 10**9
+            rule_talk.Conversation(c.packets, number=5, clock=c.clock).null()
+        path = os.path.join(self.folder, 'restart.pcap')
+        rules.write(path, restart, True)
+        report = json.loads(self.run_command('report', '--json', path))
+        self.assertEqual([cause['cause'] for cause in report['causes']], ['server-restarted'])
+        self.assertRegex(report['causes'][0]['text'],
+                         r'connection 1 was closed by the server, .* refused 3 attempts, .* after 12\.0 s accepted connection 5')
 
     def test_nothing(self):
         with open(capture(), 'rb') as file:
