@@ -17,6 +17,7 @@ struct check {
     struct check_options options;
     struct tally tally;
     uint64_t violations, notes;
+    uint64_t shown; /* one by one */
     uint64_t transport; /* warnings of what happened to packets: no rule of the protocol is broken */
     bool warned;        /* of more than those and notes, whatever --fail-on says of them */
 };
@@ -48,7 +49,10 @@ static bool counts(struct check *check, const struct rpcrdma_finding *finding,
         frame = finding->frame;
     n = check->tally.count[rule_set_first(finding->rule)];
     tally_add(&check->tally, finding, connection, frame, report && n < options->limit);
-    return n < options->limit && !report && !options->summary;
+    if (n >= options->limit || report || options->summary)
+        return false;
+    check->shown++;
+    return true;
 }
 
 /* Keeps of n findings those that are to be shown, in portions that fit. Returns how many of `kept`
@@ -176,6 +180,21 @@ static void say_clean(const struct check *check, const struct pipeline *pipeline
              pipeline->messages, pipeline->messages == 1 ? "" : "s", transport, notes);
 }
 
+/* The last object, where there is no other. */
+static void put_clean(const struct check *check, const struct pipeline *pipeline, struct out *out)
+{
+    struct json json = {.out = out};
+
+    json_open(&json, '{');
+    json_key(&json, "messages"), json_u64(&json, pipeline->messages);
+    json_key(&json, "violations"), json_u64(&json, 0);
+    json_key(&json, "transport_warnings"), json_u64(&json, check->transport);
+    json_key(&json, "notes"), json_u64(&json, check->notes);
+    json_key(&json, "findings"), json_open(&json, '['), json_close(&json, ']');
+    json_close(&json, '}');
+    json_end(&json);
+}
+
 /* What went beyond --limit, a line per rule. */
 static void tell_rest(struct check *check, struct out *out)
 {
@@ -241,6 +260,8 @@ static int look(struct check *check, const struct options *options, struct out *
         complain("%" PRIu64 " %s summed up as (others): more connections than --max-memory holds",
                  check->tally.others, check->tally.others == 1 ? "finding is" : "findings are");
     tell_end(check, out, options);
+    if (format == CHECK_JSON && !check->options.summary && !check->warned && check->shown == 0)
+        put_clean(check, &pipeline, out);
     status = end_output(out, status);
     if (status == EXIT_DONE && !check->warned && pipeline.messages > 0 && format == CHECK_TEXT &&
         !options->quiet)

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "command.h"
+#include "out/json_writer.h"
 #include "pager.h"
 
 /* Of the terminal, before a pager stands in front of it. 0: there is none. */
@@ -32,6 +33,20 @@ static bool lasting(const struct options *options)
     return options->n_devices == 0;
 }
 
+/* {"program":"rpcrdma","version":"1.0.0","command":"decode"} */
+static void put_header(struct out *out)
+{
+    struct json json = {.out = out};
+    const char *command = strrchr(g_get_prgname(), ' ');
+
+    json_open(&json, '{');
+    json_key(&json, "program"), json_plain(&json, "rpcrdma");
+    json_key(&json, "version"), json_plain(&json, RPCRDMA_VERSION);
+    json_key(&json, "command"), json_plain(&json, command ? command + 1 : "");
+    json_close(&json, '}');
+    json_end(&json);
+}
+
 int begin_output(const struct options *options, struct out *out)
 {
     bool terminal = isatty(STDOUT_FILENO);
@@ -46,6 +61,8 @@ int begin_output(const struct options *options, struct out *out)
         columns = size.ws_col;
     out->color = !options->json && colored(options, terminal);
     out->lines = terminal && (options->no_pager || !lasting(options) || !pager_begin(STDOUT_FILENO));
+    if (options->json && options->json_header)
+        put_header(out);
     return OPTIONS_GO_ON;
 }
 

@@ -11,7 +11,7 @@
 #include "source/descriptors.h"
 
 static const struct command *const commands[] = {
-    &command_report, &command_trace, &command_decode, &command_rpcs,    &command_extract, &command_connections, &command_credits,
+    &command_report, &command_trace, &command_decode, &command_rpcs,    &command_diff,    &command_extract, &command_connections, &command_credits,
     &command_check,  &command_capture, &command_fields,  &command_rules,
 };
 

@@ -116,6 +116,8 @@ static void add_shown(struct options *options, GOptionGroup *group)
          "Color on a terminal: auto (default), always, never", "WHEN"},
         {"no-pager", 0, 0, G_OPTION_ARG_NONE, &options->no_pager,
          "Do not show text on a terminal by $PAGER", NULL},
+        {"json-header", 0, 0, G_OPTION_ARG_NONE, &options->json_header,
+         "Begin --json with an object that names program, version and command", NULL},
         G_OPTION_ENTRY_NULL,
     };
 
@@ -227,7 +229,7 @@ bool options_confine(const struct options *options, char *error, size_t size)
 {
     struct sandbox sandbox = {0};
 
-    if (options->n_devices > 0) /* there it is done once they are open */
+    if (options->confined || options->n_devices > 0) /* there it is done once they are open */
         return true;
     if (!opened_before(options->files, options->n_files, &sandbox.n_reads)) {
         snprintf(error, size, "out of memory");

@@ -31,8 +31,10 @@ struct options {
     const struct rpcrdma_dialect *dialect; /* NULL: find out */
     gboolean json, verbose, quiet, check_icrc;
     gboolean no_sandbox;
+    bool confined; /* it was done, for all files */
     enum options_color color;
     gboolean no_pager;
+    gboolean json_header;
     uint64_t max_memory;     /* bytes; 0: the default */
     const char *quiet_means; /* help text of -q; NULL: says nothing but errors */
 };

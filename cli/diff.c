@@ -1,0 +1,363 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* rpcrdma diff: the operations of two captures side by side, before and after a change. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "filter/where.h"
+#include "finish.h"
+#include "pipeline.h"
+#include "rpcs/details.h"
+#include "rpcs/groups.h"
+
+/*
+ * Whether two means differ is Welch's question: by more than three standard errors of their
+ * difference they do, whatever the distributions, where each side has enough RPCs for a mean to be
+ * roughly normal.
+ */
+enum { ENOUGH = 8, ERRORS = 3 };
+
+enum verdict { TOO_FEW, SAME, SLOWER, FASTER, ONLY_FIRST, ONLY_SECOND };
+
+static const char *const verdicts[] = {
+    [TOO_FEW] = "too few", [SAME] = "same",             [SLOWER] = "slower",
+    [FASTER] = "faster",   [ONLY_FIRST] = "only first", [ONLY_SECOND] = "only second",
+};
+
+struct side {
+    const char *path;
+    struct pipeline pipeline;
+    struct details *details;
+    struct groups *groups;
+    struct filter *filter;
+    int64_t span_ns;
+};
+
+struct row {
+    const struct group *of[2]; /* NULL: there are none */
+    double time_ns;            /* that both took */
+    enum verdict verdict;
+};
+
+static void on_payload_stream(void *context, const struct rpcrdma_payload_stream *stream)
+{
+    details_stream(((struct side *)context)->details, stream);
+}
+
+static void on_transaction(void *context, const struct rpcrdma_transaction *transaction)
+{
+    struct side *side = context;
+    struct rpc rpc = details_of(side->details, transaction);
+
+    if (rpc_matches(side->filter, &rpc))
+        groups_add(side->groups, &rpc);
+    details_done(side->details, transaction);
+}
+
+static int read_side(struct side *side, const struct options *both, struct out *out)
+{
+    struct rpcrdma_flow_sink sink = {
+        .transaction = on_transaction, .payload_stream = on_payload_stream, .context = side};
+    struct options one = *both;
+    char *files[] = {(char *)side->path, NULL};
+    int status;
+
+    one.files = files;
+    one.n_files = 1;
+    one.confined = true;
+    side->pipeline = (struct pipeline){.options = &one, .delivery = true, .out = out};
+    status = pipeline_run(&side->pipeline, &sink);
+    side->span_ns = side->pipeline.clock.now_ns - side->pipeline.clock.start_ns;
+    side->pipeline.options = NULL;
+    return status;
+}
+
+/* Of the mean, squared. */
+static double error_of(const struct latency *l)
+{
+    double deviation = latency_deviation(l);
+
+    return deviation * deviation / (double)l->count;
+}
+
+static enum verdict decide(const struct row *row)
+{
+    const struct latency *a, *b;
+    double difference, error;
+
+    if (!row->of[0] || !row->of[1])
+        return row->of[0] ? ONLY_FIRST : ONLY_SECOND;
+    a = &row->of[0]->latency;
+    b = &row->of[1]->latency;
+    if (a->count < ENOUGH || b->count < ENOUGH)
+        return TOO_FEW;
+    difference = b->sum_ns / (double)b->count - a->sum_ns / (double)a->count;
+    error = sqrt(error_of(a) + error_of(b));
+    if (fabs(difference) <= ERRORS * error)
+        return SAME;
+    return difference > 0 ? SLOWER : FASTER;
+}
+
+static gint by_time(gconstpointer a, gconstpointer b)
+{
+    const struct row *x = a, *y = b;
+
+    if (x->time_ns != y->time_ns)
+        return x->time_ns < y->time_ns ? 1 : -1;
+    return strcmp((x->of[0] ? x->of[0] : x->of[1])->name, (y->of[0] ? y->of[0] : y->of[1])->name);
+}
+
+static GArray *rows_of(struct side sides[2])
+{
+    GArray *rows = g_array_new(FALSE, TRUE, sizeof(struct row));
+    GHashTable *index = g_hash_table_new(g_str_hash, g_str_equal);
+
+    for (int i = 0; i < 2; i++)
+        for (guint k = 0; k < sides[i].groups->groups->len; k++) {
+            const struct group *g = g_ptr_array_index(sides[i].groups->groups, k);
+            guint at = GPOINTER_TO_UINT(g_hash_table_lookup(index, g->name));
+
+            if (at == 0) {
+                g_array_set_size(rows, at = rows->len + 1);
+                g_hash_table_insert(index, g->name, GUINT_TO_POINTER(at));
+            }
+            g_array_index(rows, struct row, at - 1).of[i] = g;
+            g_array_index(rows, struct row, at - 1).time_ns += g->latency.sum_ns;
+        }
+    for (guint k = 0; k < rows->len; k++) {
+        struct row *row = &g_array_index(rows, struct row, k);
+
+        row->verdict = decide(row);
+    }
+    g_array_sort(rows, by_time);
+    g_hash_table_destroy(index);
+    return rows;
+}
+
+/* -- text ------------------------------------------------------------------------------------- */
+
+enum { W_COUNT = 8, W_RATE = 8, W_MS = 10, W_CHANGE = 9, W_VERDICT = 11 };
+
+static void cell(struct out *out, int width, const char *text)
+{
+    char padded[64];
+
+    snprintf(padded, sizeof(padded), "%*s ", width, text);
+    out_text(out, padded);
+}
+
+static void number(struct out *out, int width, bool known, const char *format, double value)
+{
+    char text[48] = "-";
+
+    if (known)
+        snprintf(text, sizeof(text), format, value);
+    cell(out, width, text);
+}
+
+/* "+12.5 %"; nothing is more than infinitely more. */
+static void change(struct out *out, bool known, double before, double after)
+{
+    number(out, W_CHANGE, known && before > 0, "%+.1f %%",
+           before > 0 ? (after - before) / before * 100 : 0);
+}
+
+static bool answered(const struct group *g)
+{
+    return g && g->latency.count > 0;
+}
+
+static void measures(struct out *out, const struct row *row, int64_t (*of)(const struct latency *))
+{
+    bool both = answered(row->of[0]) && answered(row->of[1]);
+    double ms[2] = {0};
+
+    for (int i = 0; i < 2; i++) {
+        if (answered(row->of[i]))
+            ms[i] = (double)of(&row->of[i]->latency) / 1e6;
+        number(out, W_MS, answered(row->of[i]), "%.3f", ms[i]);
+    }
+    change(out, both, ms[0], ms[1]);
+}
+
+static int64_t p95(const struct latency *latency)
+{
+    return latency_percentile(latency, 95);
+}
+
+static void text_row(struct out *out, const struct side sides[2], const struct row *row)
+{
+    static const enum out_style styles[] = {[SLOWER] = OUT_WARNING, [ONLY_SECOND] = OUT_PLAIN};
+
+    for (int i = 0; i < 2; i++)
+        number(out, W_COUNT, row->of[i] != NULL, "%.0f",
+               row->of[i] ? (double)row->of[i]->calls : 0);
+    for (int i = 0; i < 2; i++)
+        number(out, W_RATE, row->of[i] && sides[i].span_ns > 0, "%.1f",
+               row->of[i] ? (double)row->of[i]->calls * 1e9 / (double)sides[i].span_ns : 0);
+    measures(out, row, latency_mean);
+    measures(out, row, p95);
+    for (int i = 0; i < 2; i++)
+        number(out, 6, row->of[i] != NULL, "%.0f",
+               row->of[i] ? (double)row->of[i]->retransmitted : 0);
+    for (int i = 0; i < 2; i++)
+        number(out, 6, row->of[i] != NULL, "%.0f", row->of[i] ? (double)row->of[i]->errors : 0);
+    out_style(out, styles[row->verdict]);
+    cell(out, W_VERDICT, verdicts[row->verdict]);
+    out_style(out, OUT_PLAIN);
+    out_foreign(out, (row->of[0] ? row->of[0] : row->of[1])->name);
+    out_line(out);
+}
+
+static void text(struct out *out, const struct side sides[2], const GArray *rows, guint most,
+                 const char *by)
+{
+    static const struct {
+        const char *title;
+        int width;
+    } titles[] = {{"ops A", W_COUNT},   {"B", W_COUNT},      {"ops/s A", W_RATE}, {"B", W_RATE},
+                  {"mean A ms", W_MS},  {"B", W_MS},         {"change", W_CHANGE},
+                  {"p95 A", W_MS},      {"B", W_MS},         {"change", W_CHANGE},
+                  {"retr A", 6},        {"B", 6},            {"errs A", 6},      {"B", 6},
+                  {"B is", W_VERDICT}};
+
+    for (int i = 0; i < 2; i++) {
+        out_char(out, (char)('A' + i));
+        out_literal(out, ": ");
+        out_foreign(out, sides[i].path);
+        out_line(out);
+    }
+    out_style(out, OUT_HEADING);
+    for (size_t i = 0; i < G_N_ELEMENTS(titles); i++)
+        cell(out, titles[i].width, titles[i].title);
+    out_text(out, by);
+    out_style(out, OUT_PLAIN);
+    out_line(out);
+    for (guint k = 0; k < rows->len && k < most; k++)
+        text_row(out, sides, &g_array_index(rows, struct row, k));
+}
+
+/* -- JSON ------------------------------------------------------------------------------------- */
+
+static void json_row(struct out *out, const struct side sides[2], const struct row *row,
+                     const char *by)
+{
+    static const char *const keys[] = {"first", "second"};
+    const char *name = (row->of[0] ? row->of[0] : row->of[1])->name;
+    struct json json = {.out = out};
+
+    json_open(&json, '{');
+    json_key(&json, by), json_string(&json, name, strlen(name));
+    json_key(&json, "second_is"), json_plain(&json, verdicts[row->verdict]);
+    if (answered(row->of[0]) && answered(row->of[1])) {
+        json_key(&json, "mean_difference_ns");
+        json_i64(&json,
+                 latency_mean(&row->of[1]->latency) - latency_mean(&row->of[0]->latency));
+    }
+    for (int i = 0; i < 2; i++) {
+        if (!row->of[i])
+            continue;
+        json_key(&json, keys[i]);
+        json_open(&json, '{');
+        group_json(&json, row->of[i], sides[i].span_ns);
+        json_close(&json, '}');
+    }
+    json_close(&json, '}');
+    json_end(&json);
+}
+
+/* -- the command ------------------------------------------------------------------------------ */
+
+static int compare(const struct options *options, struct side sides[2], struct out *out,
+                   guint most, const char *by)
+{
+    char error[512];
+    int status = EXIT_DONE;
+    GArray *rows;
+
+    if (!options_confine(options, error, sizeof(error))) {
+        complain("%s", error);
+        return EXIT_UNUSABLE;
+    }
+    for (int i = 0; i < 2; i++) {
+        int one = read_side(&sides[i], options, out);
+
+        status = one != EXIT_DONE ? one : status;
+        groups_complain(sides[i].groups);
+    }
+    rows = rows_of(sides);
+    if (options->json)
+        for (guint k = 0; k < rows->len && k < most; k++)
+            json_row(out, sides, &g_array_index(rows, struct row, k), by);
+    else
+        text(out, sides, rows, most, by);
+    g_array_free(rows, TRUE);
+    return status;
+}
+
+static int run(const struct command *command, int argc, char **argv)
+{
+    struct options options = {0};
+    char *where = NULL, *per = NULL;
+    gint64 top = 0;
+    GOptionEntry own[] = {
+        {"json", 0, 0, G_OPTION_ARG_NONE, &options.json, "One JSON object per line", NULL},
+        WHERE_OPTION(&where),
+        {"per", 0, 0, G_OPTION_ARG_STRING, &per,
+         "A line per operation (default), client, server, connection, file or user", "WHAT"},
+        {"top", 0, 0, G_OPTION_ARG_INT64, &top, "Only the first N, by the time that both took",
+         "N"},
+        G_OPTION_ENTRY_NULL,
+    };
+    int status = options_parse(&options, command, own, argc, argv);
+    enum groups_by by = GROUPS_OPERATION;
+    struct side sides[2] = {0};
+    struct filter *filter = NULL;
+    struct out out;
+
+    if (status == OPTIONS_GO_ON && per && !groups_by_parse(per, &by))
+        status = bad_usage(
+            command, "--per operation, client, server, connection, file or user, not \"%s\"", per);
+    if (status == OPTIONS_GO_ON && top < 0)
+        status = bad_usage(command, "--top needs a number from 1 on");
+    if (status == OPTIONS_GO_ON && (options.n_files != 2 || options.n_devices > 0))
+        status = bad_usage(command, "two captures are compared");
+    if (status == OPTIONS_GO_ON)
+        status = where_compile(command, where, filter_of_rpcs, &filter);
+    if (status == OPTIONS_GO_ON)
+        status = begin_output(&options, &out);
+    if (status == OPTIONS_GO_ON) {
+        size_t share = options_memory(&options, MEMORY_COMMAND) / 4;
+
+        if (!options.json)
+            fit_lines(&out, false);
+        for (int i = 0; i < 2; i++) {
+            sides[i].path = options.files[i];
+            sides[i].filter = filter;
+            sides[i].details = details_new(share);
+            sides[i].groups = groups_new(by, 0, share);
+        }
+        status = compare(&options, sides, &out, top > 0 ? (guint)MIN(top, G_MAXUINT) : G_MAXUINT,
+                         groups_by_name(by));
+        status = end_output(&out, status);
+        for (int i = 0; i < 2; i++) {
+            details_free(sides[i].details);
+            groups_free(sides[i].groups);
+        }
+    }
+    filter_free(filter);
+    g_free(where);
+    g_free(per);
+    options_free(&options);
+    return status;
+}
+
+const struct command command_diff = {
+    .name = "diff",
+    .arguments = "A B",
+    .what = "two captures' operations side by side, before and after a change; --json",
+    .details =
+        "B is slower or faster where the mean latencies differ by more than three standard errors\n"
+        "of their difference, of 8 RPCs and more on each side.",
+    .run = run,
+};

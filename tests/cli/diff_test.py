@@ -1,0 +1,112 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""rpcrdma diff: two captures side by side. What it says of means is worked out here from rpcs' lines."""
+import collections
+import json
+import math
+import statistics
+import struct
+
+import command
+
+
+class Diff(command.CommandTest):
+    def objects(self, *arguments):
+        return [json.loads(line) for line in self.run_command(*arguments).splitlines()]
+
+    def stretched(self, name, share):
+        """The capture with its time running slower: all latencies grow alike."""
+        with open(command.capture(name), 'rb') as file:
+            data = bytearray(file.read())
+        at, start = 24, None
+        while at < len(data):
+            seconds, fraction, caplen = struct.unpack_from('<III', data, at)
+            now = seconds * 10**6 + fraction
+            start = start or now
+            now = start + int((now - start) * share)
+            struct.pack_into('<II', data, at, now // 10**6, now % 10**6)
+            at += 16 + caplen
+        return self.file(data, 'stretched.pcap')
+
+    def latencies(self, path):
+        found = collections.defaultdict(list)
+        for one in self.objects('rpcs', '--json', path):
+            if 'latency_ns' in one and one['program'] == 100003:
+                found[one['name']].append(one['latency_ns'])
+        return found
+
+    def verdict(self, a, b):
+        if min(len(a), len(b)) < 8:
+            return 'too few'
+        error = math.sqrt(statistics.pvariance(a) / len(a) + statistics.pvariance(b) / len(b))
+        difference = statistics.fmean(b) - statistics.fmean(a)
+        return 'same' if abs(difference) <= 3 * error else 'slower' if difference > 0 else 'faster'
+
+    def test_itself(self):
+        path = command.capture()
+        rows = self.objects('diff', '--json', path, path)
+        self.assertGreater(len(rows), 5)
+        for row in rows:
+            self.assertEqual(row['first'], row['second'])
+            self.assertIn(row['second_is'], ('same', 'too few'))
+        self.assertIn('same', {row['second_is'] for row in rows})
+
+    def test_summaries(self):
+        """Each side is what `rpcs --summary` says of its capture."""
+        paths = command.capture(), command.capture('iwarp-nfs3-mini')
+        rows = self.objects('diff', '--json', *paths)
+        for key, path in zip(('first', 'second'), paths):
+            want = {one.pop('operation'): one for one in self.objects('rpcs', '--summary', '--json', path)}
+            self.assertEqual({row['operation']: row[key] for row in rows if key in row}, want)
+        times = [sum(row[key]['total_ns'] for key in ('first', 'second') if key in row) for row in rows]
+        self.assertEqual(times, sorted(times, reverse=True))
+
+    def test_verdicts(self):
+        first = command.capture()
+        seen = set()
+        for share in (1.05, 4, 0.2):
+            second = self.stretched('roce-nfs3-mini', share)
+            a, b = self.latencies(first), self.latencies(second)
+            for row in self.objects('diff', '--json', '--per', 'operation', first, second):
+                name = row['operation'].split(' ')[-1]
+                if not row['operation'].startswith('NFS V3'):
+                    continue
+                self.assertEqual(row['second_is'], self.verdict(a[name], b[name]), name)
+                self.assertAlmostEqual(row['mean_difference_ns'],
+                                       statistics.fmean(b[name]) - statistics.fmean(a[name]), delta=2)
+                seen.add(row['second_is'])
+        self.assertEqual(seen, {'same', 'slower', 'faster', 'too few'})
+
+    def test_only_one(self):
+        rows = self.objects('diff', '--json', command.capture(), command.capture('roce-nfs41-mini'))
+        for row in rows:
+            self.assertEqual(row['second_is'] == 'only first', 'second' not in row)
+            self.assertEqual(row['second_is'] == 'only second', 'first' not in row)
+
+    def test_text(self):
+        lines = self.run_command('diff', command.capture(), command.capture('iwarp-nfs3-mini')).splitlines()
+        rows = self.objects('diff', '--json', command.capture(), command.capture('iwarp-nfs3-mini'))
+        self.assertEqual(lines[0], 'A: ' + command.capture())
+        self.assertEqual(len(lines), 3 + len(rows))
+        for line, row in zip(lines[3:], rows):
+            words = line.split()
+            for place, key in ((0, 'first'), (1, 'second')):
+                self.assertEqual(words[place], str(row[key]['calls']) if key in row else '-')
+            self.assertTrue(line.endswith(f"{row['second_is']} {row['operation']}"), line)
+
+    def test_choice(self):
+        path = command.capture()
+        rows = self.objects('diff', '--json', '--where', 'name == READ', path, path)
+        self.assertEqual([row['operation'] for row in rows], ['NFS V3 READ'])
+        self.assertEqual(len(self.objects('diff', '--json', '--top', '3', path, path)), 3)
+        self.assertEqual({row['client'] for row in self.objects('diff', '--json', '--per', 'client', path, path)},
+                         {'192.168.77.11'})
+
+    def test_usage(self):
+        path = command.capture()
+        for files in ((path,), (path, path, path), ()):
+            self.run_command('diff', *files, status=2)
+        self.run_command('diff', path, path + '.no', status=2)
+        self.run_command('diff', '--per', 'week', path, path, status=2)
+
+
+command.main()
