@@ -53,9 +53,9 @@ struct pipeline_private {
 static void on_connection(void *context, const struct rpcrdma_connection *connection)
 {
     struct pipeline *pipeline = context;
-    const struct rpcrdma_flow_sink *sink = pipeline->private->sink;
+    const struct rpcrdma_flow_sink *sink = pipeline->own->sink;
 
-    pipeline->private->connections++;
+    pipeline->own->connections++;
     if (sink->connection)
         sink->connection(sink->context, connection);
 }
@@ -70,7 +70,7 @@ static void count_limit(struct pipeline *pipeline, const struct rpcrdma_finding 
 static void on_message(void *context, const struct rpcrdma_flow_message *message)
 {
     struct pipeline *pipeline = context;
-    const struct rpcrdma_flow_sink *sink = pipeline->private->sink;
+    const struct rpcrdma_flow_sink *sink = pipeline->own->sink;
 
     pipeline->messages++;
     count_limit(pipeline, message->findings, message->n_findings);
@@ -82,7 +82,7 @@ static void on_finding(void *context, const struct rpcrdma_connection *connectio
                        const struct rpcrdma_finding *finding)
 {
     struct pipeline *pipeline = context;
-    const struct rpcrdma_flow_sink *sink = pipeline->private->sink;
+    const struct rpcrdma_flow_sink *sink = pipeline->own->sink;
 
     count_limit(pipeline, finding, 1);
     if (sink->finding)
@@ -93,7 +93,7 @@ static void on_credits(void *context, const struct rpcrdma_connection *connectio
                        const struct rpcrdma_credit_result *results, size_t n)
 {
     struct pipeline *pipeline = context;
-    const struct rpcrdma_flow_sink *sink = pipeline->private->sink;
+    const struct rpcrdma_flow_sink *sink = pipeline->own->sink;
 
     sink->credits(sink->context, connection, results, n);
 }
@@ -102,7 +102,7 @@ static void on_credit_point(void *context, const struct rpcrdma_connection *conn
                             const struct rpcrdma_credit_point *point)
 {
     struct pipeline *pipeline = context;
-    const struct rpcrdma_flow_sink *sink = pipeline->private->sink;
+    const struct rpcrdma_flow_sink *sink = pipeline->own->sink;
 
     sink->credit_point(sink->context, connection, end, point);
 }
@@ -110,7 +110,7 @@ static void on_credit_point(void *context, const struct rpcrdma_connection *conn
 static void on_rpc(void *context, const struct rpcrdma_rpc_message *message)
 {
     struct pipeline *pipeline = context;
-    const struct rpcrdma_flow_sink *sink = pipeline->private->sink;
+    const struct rpcrdma_flow_sink *sink = pipeline->own->sink;
 
     sink->rpc(sink->context, message);
 }
@@ -118,7 +118,7 @@ static void on_rpc(void *context, const struct rpcrdma_rpc_message *message)
 static void on_payload_stream(void *context, const struct rpcrdma_payload_stream *stream)
 {
     struct pipeline *pipeline = context;
-    const struct rpcrdma_flow_sink *sink = pipeline->private->sink;
+    const struct rpcrdma_flow_sink *sink = pipeline->own->sink;
 
     sink->payload_stream(sink->context, stream);
 }
@@ -126,7 +126,7 @@ static void on_payload_stream(void *context, const struct rpcrdma_payload_stream
 static void on_data_transfer(void *context, const struct rpcrdma_data_transfer *transfer)
 {
     struct pipeline *pipeline = context;
-    const struct rpcrdma_flow_sink *sink = pipeline->private->sink;
+    const struct rpcrdma_flow_sink *sink = pipeline->own->sink;
 
     sink->data_transfer(sink->context, transfer);
 }
@@ -134,7 +134,7 @@ static void on_data_transfer(void *context, const struct rpcrdma_data_transfer *
 static void on_transaction(void *context, const struct rpcrdma_transaction *transaction)
 {
     struct pipeline *pipeline = context;
-    const struct rpcrdma_flow_sink *sink = pipeline->private->sink;
+    const struct rpcrdma_flow_sink *sink = pipeline->own->sink;
 
     count_limit(pipeline, transaction->findings, transaction->n_findings);
     sink->transaction(sink->context, transaction);
@@ -151,48 +151,48 @@ static void on_op(void *context, const struct rpcrdma_op *op)
 
     if (pipeline->op)
         pipeline->op(pipeline->op_context, op);
-    if (!rpcrdma_flow_op(pipeline->private->flow, op))
-        pipeline->private->no_memory = true;
+    if (!rpcrdma_flow_op(pipeline->own->flow, op))
+        pipeline->own->no_memory = true;
     if (pipeline->setup && op->kind >= RPCRDMA_OP_CONNECT && op->kind <= RPCRDMA_OP_RESET) {
         const struct rpcrdma_connection *of =
-            rpcrdma_flow_setup_connection(pipeline->private->flow, op);
+            rpcrdma_flow_setup_connection(pipeline->own->flow, op);
 
         if (of)
             pipeline->setup(pipeline->op_context, op, of);
     }
     if (pipeline->op_done)
         pipeline->op_done(pipeline->op_context, op,
-                          rpcrdma_flow_connection(pipeline->private->flow, op),
-                          rpcrdma_flow_path(pipeline->private->flow, op));
+                          rpcrdma_flow_connection(pipeline->own->flow, op),
+                          rpcrdma_flow_path(pipeline->own->flow, op));
 }
 
 static void on_segment(void *context, const struct rpcrdma_tcp_segment *segment)
 {
     struct pipeline *pipeline = context;
 
-    if (!rpcrdma_flow_segment(pipeline->private->flow, segment))
-        pipeline->private->no_memory = true;
+    if (!rpcrdma_flow_segment(pipeline->own->flow, segment))
+        pipeline->own->no_memory = true;
 }
 
 static void unusable(struct pipeline *pipeline)
 {
-    pipeline->private->status = EXIT_UNUSABLE;
+    pipeline->own->status = EXIT_UNUSABLE;
 }
 
 /* Says once of a link type that its packets cannot be read. */
 static void refuse(struct pipeline *pipeline, const struct source_packet *packet)
 {
-    struct pipeline_private *private = pipeline->private;
+    struct pipeline_private *own = pipeline->own;
     uint32_t linktype = packet->packet.linktype;
     struct source_interface interface = {0};
     char name[200] = "";
 
-    for (size_t i = 0; i < private->n_links_refused; i++)
-        if (private->links_refused[i] == linktype)
+    for (size_t i = 0; i < own->n_links_refused; i++)
+        if (own->links_refused[i] == linktype)
             return;
-    if (private->n_links_refused < N_LINKS)
-    private->links_refused[private->n_links_refused++] = linktype;
-    source_interface(private->source, packet->interface, &interface);
+    if (own->n_links_refused < N_LINKS)
+        own->links_refused[own->n_links_refused++] = linktype;
+    source_interface(own->source, packet->interface, &interface);
     if (interface.name)
         escape_text(name, sizeof(name), interface.name);
     complain("%s: packet %" PRIu64 ": link type %" PRIu32
@@ -203,21 +203,21 @@ static void refuse(struct pipeline *pipeline, const struct source_packet *packet
 
 static bool link_known(struct pipeline *pipeline, const struct source_packet *packet)
 {
-    struct pipeline_private *private = pipeline->private;
+    struct pipeline_private *own = pipeline->own;
     uint32_t linktype = packet->packet.linktype;
 
-    if (private->link_checked && private->link_known == linktype)
+    if (own->link_checked && own->link_known == linktype)
         return true;
     if (!rpcrdma_net_link_known(linktype)) {
         refuse(pipeline, packet);
         return false;
     }
-    private->link_checked = true;
-    private->link_known = linktype;
+    own->link_checked = true;
+    own->link_known = linktype;
     return true;
 }
 
-static void set_back(struct pipeline_private *private, struct interface_clock *clock, int64_t by_ns)
+static void set_back(struct pipeline_private *own, struct interface_clock *clock, int64_t by_ns)
 {
     enum {
         QUEUES_NS = 10000000
@@ -225,60 +225,58 @@ static void set_back(struct pipeline_private *private, struct interface_clock *c
 
     if (by_ns < QUEUES_NS)
         return;
-    if (++clock->set_back >
-        private->set_back) /* the same clock, as a rule, seen at each interface */
-    private->set_back = clock->set_back;
-    if (by_ns > private->set_back_ns)
-    private->set_back_ns = by_ns;
+    if (++clock->set_back > own->set_back) /* the same clock, as a rule, seen at each interface */
+        own->set_back = clock->set_back;
+    if (by_ns > own->set_back_ns)
+        own->set_back_ns = by_ns;
 }
 
-static void look_at_clock(struct pipeline_private *private, const struct source_packet *one)
+static void look_at_clock(struct pipeline_private *own, const struct source_packet *one)
 {
-    struct interface_clock *clock = &private->clocks[one->interface % N_CLOCKS];
+    struct interface_clock *clock = &own->clocks[one->interface % N_CLOCKS];
     int64_t now = one->packet.time_ns;
 
     if (!clock->started || clock->interface != one->interface)
         *clock = (struct interface_clock){.started = true, .interface = one->interface};
     else if (now < clock->latest_ns)
-        set_back(private, clock, time_less(clock->latest_ns, now));
+        set_back(own, clock, time_less(clock->latest_ns, now));
     clock->latest_ns = now;
 }
 
 static void packet(struct pipeline *pipeline, const struct source_packet *one)
 {
-    struct pipeline_private *private = pipeline->private;
+    struct pipeline_private *own = pipeline->own;
 
     if (!pipeline->clock.started) {
         struct source_interface interface = {0};
 
         pipeline->clock.started = true;
         pipeline->clock.start_ns = one->packet.time_ns;
-        if (source_interface(private->source, one->interface, &interface))
+        if (source_interface(own->source, one->interface, &interface))
             pipeline->clock.nanoseconds = interface.ticks > 1000000;
     }
     pipeline->clock.frame = one->packet.frame;
     pipeline->clock.now_ns = one->packet.time_ns;
     if (!link_known(pipeline, one))
         return;
-    look_at_clock(private, one);
-    if (!private->placed || one->interface != private->interface) {
-        private->placed = true;
-        private->interface = one->interface;
-        rpcrdma_flow_tap(private->flow,
-                         one->interface < UINT8_MAX ? (uint8_t)(one->interface + 1) : 0);
+    look_at_clock(own, one);
+    if (!own->placed || one->interface != own->interface) {
+        own->placed = true;
+        own->interface = one->interface;
+        rpcrdma_flow_tap(own->flow, one->interface < UINT8_MAX ? (uint8_t)(one->interface + 1) : 0);
     }
-    rpcrdma_net_packet(private->net, &one->packet);
+    rpcrdma_net_packet(own->net, &one->packet);
 }
 
 static inline bool enough(const struct pipeline *pipeline)
 {
-    return pipeline->stop || pipeline->private->no_memory;
+    return pipeline->stop || pipeline->own->no_memory;
 }
 
 /* Waits for packets of a device, and calls tick when it is time for that. */
 static void wait_and_tick(struct pipeline *pipeline)
 {
-    struct source *source = pipeline->private->source;
+    struct source *source = pipeline->own->source;
     bool at_hand;
     struct pollfd poll_fd = {.fd = source_devices_fd(source, &at_hand), .events = POLLIN};
 
@@ -292,7 +290,7 @@ static void wait_and_tick(struct pipeline *pipeline)
             pipeline->next_tick_ns = now_ns + pipeline->interval_ns; /* or the clock was set */
         left = pipeline->next_tick_ns - now_ns;
         if (left <= 0) {
-            pipeline->tick(pipeline->tick_context, now_ns, pipeline->private->flow);
+            pipeline->tick(pipeline->tick_context, now_ns, pipeline->own->flow);
             pipeline->next_tick_ns += pipeline->interval_ns;
             if (pipeline->next_tick_ns <= now_ns)
                 pipeline->next_tick_ns = now_ns + pipeline->interval_ns;
@@ -321,7 +319,7 @@ static void on_output(void *context)
 
 static void begin_reading(struct pipeline *pipeline, struct reading *reading)
 {
-    if (pipeline->private->source->live || pipeline->options->quiet || !isatty(STDERR_FILENO))
+    if (pipeline->own->source->live || pipeline->options->quiet || !isatty(STDERR_FILENO))
         return;
     reading_begin(reading);
     if (pipeline->out && pipeline->out->terminal) {
@@ -339,7 +337,7 @@ static void end_reading(struct pipeline *pipeline, struct reading *reading)
 
 static void read_packets(struct pipeline *pipeline)
 {
-    struct source *source = pipeline->private->source;
+    struct source *source = pipeline->own->source;
     bool devices = pipeline->options->n_devices > 0; /* they count for themselves */
     uint64_t left = pipeline->options->count && !devices ? pipeline->options->count : UINT64_MAX;
     struct reading reading = {0};
@@ -404,8 +402,8 @@ static void say_nothing_found(const struct pipeline *pipeline)
     const struct rpcrdma_net_stats *stats = &pipeline->others.stats;
     char others[600];
 
-    if (pipeline->messages > 0 || pipeline->private->connections > 0 || pipeline->options->quiet ||
-        pipeline->private->status != EXIT_DONE)
+    if (pipeline->messages > 0 || pipeline->own->connections > 0 || pipeline->options->quiet ||
+        pipeline->own->status != EXIT_DONE)
         return;
     others_text(&pipeline->others, others, sizeof(others));
     complain("%s%s: no RPC-over-RDMA: %" PRIu64 " packet%s, %" PRIu64 " of them RDMA%s%s%s",
@@ -420,12 +418,12 @@ static void say_nothing_found(const struct pipeline *pipeline)
 /* What a reader of results would not expect of them. */
 static void say_what_is_missing(const struct pipeline *pipeline)
 {
-    const struct pipeline_private *private = pipeline->private;
-    uint64_t too_deep = private->net ? rpcrdma_net_stats(private->net)->too_deep : 0;
+    const struct pipeline_private *own = pipeline->own;
+    uint64_t too_deep = own->net ? rpcrdma_net_stats(own->net)->too_deep : 0;
     const char *input = options_input(pipeline->options);
     struct source_stats stats = {0};
 
-    source_stats(private->source, &stats);
+    source_stats(own->source, &stats);
     if (stats.texts_left_out > 0)
         complain("%s: %" PRIu64 " names and comments of interfaces are left out: too many", input,
                  stats.texts_left_out);
@@ -438,11 +436,11 @@ static void say_what_is_missing(const struct pipeline *pipeline)
                  " time%s: some of what was outstanding is left out",
                  input, options_memory(pipeline->options, 8) >> 20, pipeline->memory_limit,
                  pipeline->memory_limit == 1 ? "" : "s");
-    if (private->set_back > 0)
+    if (own->set_back > 0)
         complain("%s: the clock of the capture was set back %" PRIu64 " time%s, by up to %.3f s: "
                  "lengths of time across that are wrong, or left out",
-                 input, private->set_back, private->set_back == 1 ? "" : "s",
-                 (double)private->set_back_ns / 1e9);
+                 input, own->set_back, own->set_back == 1 ? "" : "s",
+                 (double)own->set_back_ns / 1e9);
     if (too_deep > 0)
         complain("%s: %" PRIu64 " packet%s not decoded: too many Ethernet and IP headers within "
                  "each other",
@@ -452,7 +450,7 @@ static void say_what_is_missing(const struct pipeline *pipeline)
 static bool start(struct pipeline *pipeline)
 {
     const struct options *options = pipeline->options;
-    struct pipeline_private *private = pipeline->private;
+    struct pipeline_private *own = pipeline->own;
     struct rpcrdma_net_sink net_sink = {
         .op = on_op,
         .finding = on_net_finding,
@@ -467,63 +465,63 @@ static bool start(struct pipeline *pipeline)
         .connection = on_connection,
         .message = on_message,
         .finding = on_finding,
-        .credits = private->sink->credits ? on_credits : NULL,
-        .credit_point = private->sink->credit_point ? on_credit_point : NULL,
+        .credits = own->sink->credits ? on_credits : NULL,
+        .credit_point = own->sink->credit_point ? on_credit_point : NULL,
         /* wanting these is what makes flow/ put RPCs together */
-        .rpc = private->sink->rpc ? on_rpc : NULL,
-        .transaction = private->sink->transaction ? on_transaction : NULL,
-        .data_transfer = private->sink->data_transfer ? on_data_transfer : NULL,
-        .payload_stream = private->sink->payload_stream ? on_payload_stream : NULL,
+        .rpc = own->sink->rpc ? on_rpc : NULL,
+        .transaction = own->sink->transaction ? on_transaction : NULL,
+        .data_transfer = own->sink->data_transfer ? on_data_transfer : NULL,
+        .payload_stream = own->sink->payload_stream ? on_payload_stream : NULL,
         .context = pipeline,
     };
     struct rpcrdma_flow_config flow_config = options_flow(options);
 
     flow_config.credits = pipeline->credits;
     flow_config.delivery = pipeline->delivery;
-    private->net = rpcrdma_net_new(&net_config, &net_sink);
-    private->flow = rpcrdma_flow_new(&flow_config, &flow_sink);
-    return private->net && private->flow;
+    own->net = rpcrdma_net_new(&net_config, &net_sink);
+    own->flow = rpcrdma_flow_new(&flow_config, &flow_sink);
+    return own->net && own->flow;
 }
 
 int pipeline_run(struct pipeline *pipeline, const struct rpcrdma_flow_sink *sink)
 {
-    struct pipeline_private private = {.sink = sink};
+    struct pipeline_private own = {.sink = sink};
     struct source_stats stats = {0};
     char error[512];
 
-    pipeline->private = &private;
+    pipeline->own = &own;
     if (options_confine(pipeline->options, error, sizeof(error)))
-    private.source = options_open(pipeline->options, error, sizeof(error));
-    if (!private.source) {
+        own.source = options_open(pipeline->options, error, sizeof(error));
+    if (!own.source) {
         complain("%s", error);
         return EXIT_UNUSABLE;
     }
-    if (private.source->live && pipeline->options->n_devices == 0)
+    if (own.source->live && pipeline->options->n_devices == 0)
         outlive_writer();
-    private.no_memory = !start(pipeline);
-    if (!private.no_memory) {
+    own.no_memory = !start(pipeline);
+    if (!own.no_memory) {
         read_packets(pipeline);
-        rpcrdma_net_end(private.net);
-        private.no_memory = !rpcrdma_flow_end(private.flow);
+        rpcrdma_net_end(own.net);
+        own.no_memory = !rpcrdma_flow_end(own.flow);
     }
-    if (private.no_memory) {
+    if (own.no_memory) {
         complain("%s: packet %" PRIu64 ": out of memory", options_input(pipeline->options),
                  pipeline->clock.frame);
         unusable(pipeline);
     } else {
-        others_collect(&pipeline->others, private.net);
+        others_collect(&pipeline->others, own.net);
         pipeline->memory_limit += pipeline->others.stats.memory_limit;
-        source_stats(private.source, &stats);
+        source_stats(own.source, &stats);
         pipeline->capture_lost = stats.dropped_known ? stats.dropped : 0;
         say_nothing_found(pipeline);
     }
     if (!pipeline->options->quiet) {
         say_what_is_missing(pipeline);
-        source_report(private.source, on_report, NULL);
+        source_report(own.source, on_report, NULL);
     }
-    rpcrdma_flow_free(private.flow);
-    rpcrdma_net_free(private.net);
-    source_close(private.source);
-    pipeline->private = NULL;
-    return private.status;
+    rpcrdma_flow_free(own.flow);
+    rpcrdma_net_free(own.net);
+    source_close(own.source);
+    pipeline->own = NULL;
+    return own.status;
 }

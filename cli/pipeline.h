@@ -54,7 +54,7 @@ struct pipeline {
     struct others others;
     uint64_t capture_lost; /* packets that the files, or the devices, count as lost to the capture */
 
-    struct pipeline_private *private;
+    struct pipeline_private *own;
 };
 
 /* Reads all of options->files, or options->devices until a signal. Every problem was said on

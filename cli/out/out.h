@@ -71,23 +71,7 @@ static RPCRDMA_INLINE void out_char(struct out *out, char c)
 
 void out_bytes_long(struct out *out, const char *p, size_t n);
 
-static inline void out_bytes(struct out *out, const char *p, size_t n)
-{
-    if (n > OUT_SLACK) {
-        out_bytes_long(out, p, n);
-        return;
-    }
-    out_room(out);
-    memcpy(out->buf + out->n, p, n);
-    out->n += n;
-}
-
-static inline void out_text(struct out *out, const char *text)
-{
-    out_bytes(out, text, strlen(text));
-}
-
-/* A string literal: its length is known where it is put. */
+/* In line: of a string literal the length is known where it is put. */
 static RPCRDMA_INLINE void out_known(struct out *out, const char *p, size_t n)
 {
     if (n > OUT_SLACK) {
@@ -97,6 +81,16 @@ static RPCRDMA_INLINE void out_known(struct out *out, const char *p, size_t n)
     out_room(out);
     memcpy(out->buf + out->n, p, n);
     out->n += n;
+}
+
+static inline void out_bytes(struct out *out, const char *p, size_t n)
+{
+    out_known(out, p, n);
+}
+
+static inline void out_text(struct out *out, const char *text)
+{
+    out_bytes(out, text, strlen(text));
 }
 
 #define out_literal(out, text) out_known(out, "" text, sizeof(text) - 1)
