@@ -1,13 +1,20 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "flow/delivery/transmission.h"
 
+#include "base/step.h"
+
 /*
  * TCP: RFC 9293 section 3.4. A record per segment. An acknowledgement covers all bytes before its
  * number; one that waited for a second segment, or for a timer (RFC 9293 section 3.8.6.3), says
  * late what arrived early: then the shortest time in which one came counts.
  */
 
-enum { SEGMENT_KIND = 0xff };
+enum {
+    SEGMENT_KIND = 0xff,
+    /* records that one segment sends again: of 64 KiB that the host cuts up itself, with the least
+     * MSS that there is (RFC 9293 section 3.7.1: 536), 123 */
+    COVERED = 256,
+};
 #define SILENCE_NS INT64_C(150000000) /* a retransmission timer is longer: RFC 6298 section 2.4 */
 
 static uint64_t position(const struct flow_delivery *d, uint32_t seq)
@@ -20,6 +27,7 @@ static void again(struct flow_delivery *d, const struct rpcrdma_tcp_segment *seg
 {
     uint64_t last = first + segment->len - 1;
     bool begins = !d->repeating || first < d->repeated;
+    struct transmission *t;
 
     if (d->path.retransmitted++ == 0)
         d->path.retransmitted_frame = segment->frame;
@@ -33,19 +41,16 @@ static void again(struct flow_delivery *d, const struct rpcrdma_tcp_segment *seg
     d->repeating = true;
     d->repeated = last + 1;
     d->recovery = (struct flow_recovery){.time_ns = segment->time_ns};
-    for (uint64_t at = first; at <= last;) {
-        struct transmission *t = transmission_at(d, at);
-
-        if (!t)
-            return;
-        if (!t->delivered) {
-            t->times++;
-            t->last_frame = segment->frame;
-            t->last_ns = segment->time_ns;
-            if (d->taps)
-                taps_forget(d, t);
-        }
-        at = t->last + 1;
+    t = transmission_at(d, first);
+    for (int n = 0; t && t->first <= last && n < COVERED; n++, t = transmission_after(d, t)) {
+        RPCRDMA_STEP();
+        if (t->delivered)
+            continue;
+        t->times++;
+        t->last_frame = segment->frame;
+        t->last_ns = segment->time_ns;
+        if (d->taps)
+            taps_forget(d, t);
     }
 }
 

@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "base/step.h"
+
 /* What was sent, in a ring in the order of positions. Answered ones make room. */
 
 static struct transmission *record(const struct flow_delivery *d, uint32_t i)
@@ -79,6 +81,7 @@ struct transmission *transmission_at(const struct flow_delivery *d, uint64_t at)
     uint32_t low = 0, high = d->count;
 
     for (uint32_t step = 1; step <= high; step *= 2) {
+        RPCRDMA_STEP();
         if (record(d, high - step)->last < at) {
             low = high - step + 1;
             break;
@@ -88,6 +91,7 @@ struct transmission *transmission_at(const struct flow_delivery *d, uint64_t at)
     while (low < high) {
         uint32_t middle = low + (high - low) / 2;
 
+        RPCRDMA_STEP();
         if (record(d, middle)->last < at)
             low = middle + 1;
         else
@@ -96,6 +100,13 @@ struct transmission *transmission_at(const struct flow_delivery *d, uint64_t at)
     if (low == d->count || record(d, low)->first > at)
         return NULL;
     return record(d, low);
+}
+
+struct transmission *transmission_after(const struct flow_delivery *d, const struct transmission *t)
+{
+    uint32_t i = ((uint32_t)(t - d->ring) - d->begin) & (d->size - 1);
+
+    return i + 1 < d->count ? record(d, i + 1) : NULL;
 }
 
 void transmission_hole(struct flow_delivery *d, uint64_t first, uint64_t count, int64_t time_ns)

@@ -131,6 +131,9 @@ struct transmission *transmission_add(struct flow_memory *memory, struct flow_de
                                       int64_t time_ns);
 /* The record that holds this position; NULL: none. */
 struct transmission *transmission_at(const struct flow_delivery *d, uint64_t at);
+/* The one behind it; NULL: it is the newest. */
+struct transmission *transmission_after(const struct flow_delivery *d,
+                                        const struct transmission *t);
 struct transmission *transmission_newest(const struct flow_delivery *d);
 /* The oldest that was not answered; NULL: none. */
 struct transmission *transmission_pending(const struct flow_delivery *d);

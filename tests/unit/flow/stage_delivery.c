@@ -5,6 +5,7 @@
 
 #include "stage.h"
 
+#include "base/step.h"
 #include "flow/delivery/delivery.h"
 #include "flow/life.h"
 
@@ -412,6 +413,29 @@ static void tcp_sends_again(void **state)
 }
 
 /* An Ack that waited for a timer (RFC 9293 section 3.8.6.3) tells late of what came early. */
+/* Segments of which little was captured may claim to send again whatever is remembered: that takes
+ * what 64 KiB of small segments take (RFC 9293 section 3.7.1), not what there is. */
+static void tcp_sends_much_again(void **state)
+{
+    enum { SMALL = 14, N = 4096, AGAIN = 50 };
+
+    (void)state;
+    for (uint32_t i = 0; i < N; i++)
+        segment(d, back, 1000 + i * SMALL, SMALL, 1, 500);
+#ifdef RPCRDMA_COUNT_STEPS
+    rpcrdma_steps = 0;
+#endif
+    for (uint32_t i = 0; i < AGAIN; i++) {
+        now += 10 * MS;
+        segment(d, back, 1000 + SMALL, (N - 2) * SMALL, 1, 500);
+    }
+    assert_int_equal(flow_delivery_path(d)->retransmitted, AGAIN);
+#ifdef RPCRDMA_COUNT_STEPS
+    assert_true(rpcrdma_steps > AGAIN);
+    assert_true(rpcrdma_steps < AGAIN * 512);
+#endif
+}
+
 static void tcp_acknowledges_late(void **state)
 {
     int64_t sent;
@@ -447,6 +471,7 @@ int main(void)
         TEST(memory_is_bounded),
         TEST(tcp_acknowledges_bytes),
         TEST(tcp_sends_again),
+        TEST(tcp_sends_much_again),
         TEST(tcp_acknowledges_late),
     };
 
