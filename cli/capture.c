@@ -186,14 +186,27 @@ static void on_line(void *context, const char *text)
     complain("%s", text);
 }
 
-static void say_texts_left_out(const struct capture *capture, const struct source *source)
+/* What the files that are read have, and what is written has not. */
+static void say_left_out(const struct capture *capture, const struct source *source)
 {
+    const char *input = options_input(capture->options);
     struct source_stats stats = {0};
 
     source_stats(source, &stats);
-    if (stats.texts_left_out > 0 && !capture->options->quiet)
-        complain("%s: %" PRIu64 " names and comments of interfaces are left out: too many",
-                 options_input(capture->options), stats.texts_left_out);
+    if (capture->options->quiet)
+        return;
+    if (stats.texts_left_out > 0)
+        complain("%s: %" PRIu64 " names and comments of interfaces are left out: too many", input,
+                 stats.texts_left_out);
+    if (stats.other_blocks > 0)
+        complain("%s: %" PRIu64 " block%s without packets %s not copied (names of hosts, secrets, "
+                 "a system's journal)",
+                 input, stats.other_blocks, stats.other_blocks == 1 ? "" : "s",
+                 stats.other_blocks == 1 ? "is" : "are");
+    if (stats.comments > 0)
+        complain("%s: the comment%s of %" PRIu64 " packet%s %s not copied", input,
+                 stats.comments == 1 ? "" : "s", stats.comments, stats.comments == 1 ? "" : "s",
+                 stats.comments == 1 ? "is" : "are");
 }
 
 static int from_source(struct capture *capture)
@@ -218,7 +231,7 @@ static int from_source(struct capture *capture)
     if (capture_files_open(&capture->files) && capture_select_start(&capture->select))
         copy(capture, source);
     capture_progress_end(&capture->progress);
-    say_texts_left_out(capture, source);
+    say_left_out(capture, source);
     if (options->n_devices > 0 && !options->quiet)
         source_devices_news(source, on_line, NULL);
     source_close(source);

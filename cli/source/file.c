@@ -159,6 +159,8 @@ static void file_stats(const struct source *source, struct source_stats *out)
     *out = (struct source_stats){
         .packets = file->frame,
         .texts_left_out = file->texts_left_out,
+        .other_blocks = file->other_blocks,
+        .comments = file->comments,
         .dropped = file->dropped_inline,
         .dropped_known = file->dropped_inline_known,
     };

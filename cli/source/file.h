@@ -43,6 +43,7 @@ struct file {
     uint64_t dropped_inline; /* pcapng: as told packet by packet */
     bool dropped_inline_known;
 
+    uint64_t other_blocks, comments;
     uint64_t texts_left_out; /* pcapng: names and comments */
 
     bool lengths_swapped;   /* pcap before 2.3 wrote them the other way round */

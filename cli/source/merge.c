@@ -237,6 +237,8 @@ static void merge_stats(const struct source *source, struct source_stats *out)
         out->received += one.received;
         out->dropped += one.dropped;
         out->texts_left_out += one.texts_left_out;
+        out->other_blocks += one.other_blocks;
+        out->comments += one.comments;
         out->read += one.read;
         out->size += one.size;
         out->received_known &= one.received_known;

@@ -250,14 +250,17 @@ static enum record read_packet(struct file *file, struct source_packet *out, uin
         size_t used = fixed + ((caplen + 3) & ~(size_t)3), n;
         struct options options = {body + (used < len ? used : len), body + len};
         const uint8_t *value;
+        bool comment = false;
         unsigned code;
 
         while (option(file, &options, &code, &n, &value)) {
+            comment |= code == OPTION_COMMENT;
             if (code == OPTION_EPB_DROPCOUNT && n >= 8) {
                 file->dropped_inline += file_u64(file, value);
                 file->dropped_inline_known = true;
             }
         }
+        file->comments += comment;
     }
     return RECORD_PACKET;
 }
@@ -297,9 +300,10 @@ static enum record block(struct file *file, struct source_packet *out, bool *pac
         /* a pinned window stays where it is: try again when it may move */
         if (in->pinned && total > there)
             return RECORD_AGAIN;
-        return input_skip(in, total) == INPUT_OK
-                   ? RECORD_PACKET
-                   : file_cut(file, at, "block", input_offset(in) - at, total);
+        if (input_skip(in, total) != INPUT_OK)
+            return file_cut(file, at, "block", input_offset(in) - at, total);
+        file->other_blocks++;
+        return RECORD_PACKET;
     }
     status = input_need(in, total);
     if (status == INPUT_AGAIN)

@@ -265,6 +265,25 @@ class File(command.CommandTest):
         self.assertEqual(file.packets[0].time_ns, 10**18 + 5)
         self.assertEqual(file.statistics[0], {7: 17})  # and no 0 for what nobody said
 
+    def test_what_is_not_kept_is_told(self):
+        """Blocks that hold no packets, and comments of packets."""
+        comment = command.block(6, bytes(12) + (60).to_bytes(4, 'little') * 2 + bytes(60) +
+                                command.option(1, b'look here') + command.option(0, b''))
+        for n in (1, 3):
+            data = (command.section() + command.interface() + command.block(4, b'\1\0\5\0\12\0\0\1a\0\0\0' + bytes(4)) * n +
+                    command.enhanced(bytes(60), 1) + comment * n)
+            for more in ([], ['--slice']):
+                self.run_command('capture', '-r', self.file(data, 'in.pcapng'), '-w', self.path('kept.pcapng'),
+                                 *more, errors=3 + len(more))
+                one = n == 1
+                self.assertIn(f'in.pcapng: {n} block{"" if one else "s"} without packets {"is" if one else "are"} not '
+                              'copied', self.stderr)
+                self.assertIn(f'in.pcapng: the comment{"" if one else "s"} of {n} packet{"" if one else "s"} '
+                              f'{"is" if one else "are"} not copied', self.stderr)
+                self.assertEqual(len(ngfile.read(self.path('kept.pcapng')).packets), n + 1)
+                os.unlink(self.path('kept.pcapng'))
+        self.run_command('decode', '-q', self.file(data, 'in.pcapng'), errors=0)
+
     def on_small_disk(self, kib, *arguments):
         """(status, stderr, folder): capture with w.pcapng on a tmpfs, and what was there at its end."""
         script = ('mount -t tmpfs -o size="$5"k none "$1" && d="$1" && c="$2" && k="$3" && r="$4" && '
