@@ -22,6 +22,9 @@ if(RPCRDMA_HARDENED)
       target_compile_options(rpcrdma_hardening INTERFACE ${flag})
     endif()
   endforeach()
+  # Not -z ibt and -z shstk: they mark a binary although objects in it are not marked, and Debian 12's
+  # Scrt1.o and crti.o are not: _start and _init begin without endbr64, and a kernel that trusts the mark
+  # would end the program there. Where the C library's are marked, the linker marks the binary by itself.
   foreach(flag -Wl,-z,relro -Wl,-z,now -Wl,-z,noexecstack)
     string(MAKE_C_IDENTIFIER has${flag} known)
     check_linker_flag(C ${flag} ${known})
