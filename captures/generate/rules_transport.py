@@ -181,3 +181,21 @@ def reply_undelivered(c, breaks):
     if not breaks:
         again(c, ack, 0)
     c.talk.disconnect()
+
+
+CNP = 0x81
+
+
+@case('congestion-unanswered')
+def congestion_unanswered(c, breaks):
+    """A Call that a switch marked, to a server that sends no CNP; or one (IBTA annex A17.9)."""
+    c.null()
+    xid = c.call(NULL)
+    frame = bytearray(c.packets[-2].data)
+    frame[15] |= 3
+    frame[24:26] = bytes(2)
+    frame[24:26] = struct.pack('>H', roce.checksum(bytes(frame[14:34])))
+    c.packets[-2] = c.packets[-2]._replace(data=bytes(frame))
+    if not breaks:
+        c.talk.packet(c.server, CNP, 0, bytes(16))
+    c.reply(xid)

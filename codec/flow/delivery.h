@@ -81,6 +81,7 @@ struct rpcrdma_path {
                            * way back. These times are not in those above: */
     int64_t asked_waited_ns, asked_longest_ns;
     uint64_t congestion_marks; /* ECN: congestion experienced */
+    uint64_t congestion_frame; /* RoCEv2: the first that was marked; 0: none */
     uint64_t dscp;             /* a bit per code point */
     uint64_t zero_windows;     /* TCP: its receiver said that it had no room */
     uint64_t different;        /* sent again with other bytes, where that shows: Sends, RETHs */

@@ -74,6 +74,9 @@ static void of_path(struct rpcrdma_flow *flow, const struct rpcrdma_connection *
     if (path->timeouts > 0)
         tell(flow, pub, RPCRDMA_RULE_TRANSPORT_TIMEOUT, path->timeout_frame, to, path->timeouts,
              (uint64_t)path->timeout_ns / 1000000);
+    if (path->congestion_frame > 0 && path->cnps == 0 && pub->paired_by != RPCRDMA_PAIRED_NOT)
+        tell(flow, pub, RPCRDMA_RULE_CONGESTION_UNANSWERED, path->congestion_frame, to,
+             path->congestion_marks, 0);
     if (path->different > 0)
         tell(flow, pub, RPCRDMA_RULE_RETRANSMISSION_DIFFERS, path->different_frame, to,
              path->different, 0);

@@ -167,7 +167,8 @@ static void count(struct flow_delivery *d, const struct rpcrdma_op *op)
     d->path.bytes += op->len;
     if (op->len > d->path.largest_payload)
         d->path.largest_payload = op->len;
-    d->path.congestion_marks += (op->traffic_class & 3) == 3;
+    if ((op->traffic_class & 3) == 3 && d->path.congestion_marks++ == 0)
+        d->path.congestion_frame = op->frame;
     d->path.dscp |= UINT64_C(1) << (op->traffic_class >> 2);
 }
 
