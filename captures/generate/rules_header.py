@@ -306,3 +306,11 @@ def malformed_rpc(c, breaks):
     call = rpc_call(xid, NFS, NULL)
     c.call(NULL, xid=xid, payload=call[:8] + struct.pack('>I', 3 if breaks else 2) + call[12:])
     c.reply(xid)
+
+
+@case('version-not-offered')
+def version_not_offered(c, breaks):
+    """The server takes version 2 only; the client goes on with version 1, or does not."""
+    c.error(c.call(NULL), ERR_VERS, 2, 2)
+    if breaks:
+        c.error(c.call(NULL), ERR_VERS, 2, 2)

@@ -6,9 +6,9 @@
  * The operations of NFSv4 and of its callback program, in all minor versions: RFC 7531 (4.0),
  * RFC 5662 (4.1), RFC 7863 (4.2), RFC 8276 (extended attributes), RFC 9754 (delegation types). An
  * operation's arguments and results never changed between minor versions but for new union arms, so
- * that one table serves all. It ends with 75: numbers from 76 on are given by drafts only, which give
- * them anew (draft-haynes-nfsv4-flexfiles-v2 had CHUNK_COMMIT at 77 and has it at 78; its own and
- * draft-haynes-nfsv4-swap's EXCHANGE_RANGE both have 81), and no registry holds them.
+ * that one table serves all. It ends with 75: numbers from 76 on are given by drafts only, which
+ * give them anew (draft-haynes-nfsv4-flexfiles-v2 had CHUNK_COMMIT at 77 and has it at 78; its own
+ * and draft-haynes-nfsv4-swap's EXCHANGE_RANGE both have 81), and no registry holds them.
  */
 
 #include <stdint.h>

@@ -369,7 +369,7 @@ RPCRDMA_HOT void flow_message_make(struct flow_messages *messages, struct flow_c
     struct making m;
 
     begin(&m, messages, conn, dir, send, making);
-    message_version(conn, &making->message, &making->findings, send->frame);
+    message_version(conn, m.sender, &making->message, &making->findings, send->frame);
     making->event.continues =
         message_continue(conn, m.sender, &making->message, &making->findings, send->frame,
                          &making->out.part, &making->event.part_bytes);

@@ -77,6 +77,7 @@ struct message_conn {
     uint32_t other_xid,
         other_version;   /* of the last message of another version than the connection's */
     bool refused;        /* an ERR_VERS came, and no message since that follows it */
+    uint8_t refused_end; /* whom it refused */
     uint32_t offered[2]; /* its range */
     uint64_t last_given; /* frame of the latest message given to the sink */
 };
@@ -128,7 +129,7 @@ static inline bool message_version_settled(struct flow_conn *conn)
 {
     return flow_conn_public(conn)->version == 1 && !message_conn_of(conn)->refused;
 }
-void message_version(struct flow_conn *conn, const struct rpcrdma_message *m,
+void message_version(struct flow_conn *conn, int sender, const struct rpcrdma_message *m,
                      struct flow_findings *findings, uint64_t frame);
 
 /* continuation.c: returns whether parts follow; *part is 0 where the message is not continued,

@@ -15,7 +15,22 @@ static void set_version(struct flow_conn *conn, uint32_t version)
     flow_conn_default_properties(conn);
 }
 
-void message_version(struct flow_conn *conn, const struct rpcrdma_message *m,
+/* It goes on as if it had not been refused. */
+static void check_refused(struct message_conn *mc, const struct rpcrdma_message *m,
+                          struct flow_findings *findings, uint64_t frame)
+{
+    mc->refused = false;
+    if (m->version >= mc->offered[0] && m->version <= mc->offered[1])
+        return;
+    flow_finding_add(findings, &(struct rpcrdma_finding){
+                                   .rule = m->version == 1 ? RPCRDMA_RULE_VERSION_NOT_OFFERED_1
+                                                           : RPCRDMA_RULE_VERSION_NOT_OFFERED,
+                                   .frame = frame,
+                                   .offset = 4,
+                                   .arg = {m->version, mc->offered[0], mc->offered[1]}});
+}
+
+void message_version(struct flow_conn *conn, int sender, const struct rpcrdma_message *m,
                      struct flow_findings *findings, uint64_t frame)
 {
     const struct rpcrdma_connection *pub = flow_conn_public(conn);
@@ -32,12 +47,16 @@ void message_version(struct flow_conn *conn, const struct rpcrdma_message *m,
     if (m->kind == RPCRDMA_KIND_ERROR && m->error.code == ERR_VERS &&
         m->error.body == RPCRDMA_ERROR_RANGE && m->present & RPCRDMA_HAS_ERROR_ARGS) {
         mc->refused = true;
+        mc->refused_end = (uint8_t)(1 - sender);
         mc->offered[0] = m->error.low;
         mc->offered[1] = m->error.high;
         return;
     }
-    if (m->version == pub->version)
+    if (m->version == pub->version) {
+        if (mc->refused && sender == mc->refused_end && m->kind != RPCRDMA_KIND_ERROR)
+            check_refused(mc, m, findings, frame);
         return;
+    }
     if (pub->version == 0) {
         set_version(conn, m->version);
         return;
