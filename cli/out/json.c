@@ -151,8 +151,12 @@ void view_json_ends(struct json *json, const struct rpcrdma_connection *c)
     const struct rpcrdma_endpoint *second = &c->end[client > 0 ? 0 : 1];
     bool known = client >= 0; /* else they are just the two ends */
 
-    view_json_address(json, known ? "client" : "src", &first->address);
-    view_json_address(json, known ? "server" : "dst", &second->address);
+    view_json_address(json, "src", &first->address);
+    view_json_address(json, "dst", &second->address);
+    if (known) {
+        view_json_address(json, "client", &first->address);
+        view_json_address(json, "server", &second->address);
+    }
     put_end(json, c->carrier, known ? "client_qpn" : "src_qpn", known ? "client_port" : "src_port",
             first);
     put_end(json, c->carrier, known ? "server_qpn" : "dst_qpn", known ? "server_port" : "dst_port",
@@ -203,8 +207,10 @@ static void finding(struct view *view, const struct rpcrdma_connection *c,
         json_key(json, "frame"), json_u64(json, f->frame);
     if (f->frame && f->frame == view->clock->frame)
         json_key(json, "time_ns"), json_i64(json, view->clock->now_ns);
-    if (c)
+    if (c) {
         json_key(json, "connection"), json_u64(json, c->number);
+        view_json_ends(json, c);
+    }
     view_json_findings(json, f, 1, f->frame);
     json_close(json, '}');
     json_end(json);

@@ -109,8 +109,8 @@ void view_put_finding(struct out *out, const struct rpcrdma_finding *finding);
 /* JSON: an address alone; nothing where there is none. */
 void view_json_address(struct json *json, const char *key, const struct rpcrdma_address *address);
 
-/* JSON: "client" and "server" with QP numbers or ports; "src" and "dst" where it is not known which
- * is which. */
+/* JSON: "src" and "dst", the client first where that is known, and then "client" and "server", too; with
+ * QP numbers or ports. */
 void view_json_ends(struct json *json, const struct rpcrdma_connection *connection);
 
 /* JSON: the list under the key "findings", nothing where n is 0. A finding says its own frame where
