@@ -158,8 +158,13 @@ static void number(struct out *out, int width, bool known, const char *format, d
 /* "+12.5 %"; nothing is more than infinitely more. */
 static void change(struct out *out, bool known, double before, double after)
 {
-    number(out, W_CHANGE, known && before > 0, "%+.1f %%",
-           before > 0 ? (after - before) / before * 100 : 0);
+    double percent = before > 0 ? (after - before) / before * 100 : 0;
+
+    known = known && before > 0;
+    if (percent < 1000)
+        number(out, W_CHANGE, known, "%+.1f %%", percent);
+    else
+        number(out, W_CHANGE, known, "%+.0f %%", percent);
 }
 
 static bool answered(const struct group *g)
