@@ -205,6 +205,7 @@ void feed_begin(void)
     keep_file();
     credits_file();
     connections_file();
+    handover_file();
     titles_file();
     taps_file();
 }
@@ -215,6 +216,7 @@ void feed_end(void)
     keep_frame_done();
     keep_file();
     connections_file_end();
+    handover_file();
     titles_file_end();
     taps_file();
     feed.frame = 0;

@@ -11,7 +11,7 @@
 
 /*
  * The dissector "rpc" pairs Calls and Replies by conversation and XID. It is given a conversation
- * of our own: one per stream of Calls, by name and number, not by addresses and ports. So Calls
+ * of our own: one per stream of Calls, by its number, not by addresses and ports. So Calls
  * pair although their sender's QP number is not known yet, Calls of both directions of RPC may have
  * the same XID, and a QP number used again, or in a capture of several hosts at once, is another
  * conversation.
@@ -157,19 +157,38 @@ static void blank_item(proto_node *node, void *context)
     }
 }
 
-/* A Call's: "rpc" finds a conversation by its elements, and would make one by ports. */
+/* The latest streams that have a conversation, by number: from which frame on. */
+static struct {
+    uint64_t stream;
+    uint32_t frame; /* 0: none */
+} opened[64];
+
+void handover_file(void)
+{
+    memset(opened, 0, sizeof(opened));
+}
+
+/* A Call's: "rpc" finds a conversation by its elements, and would make one by ports. To find one
+ * takes Wireshark 2,000 instructions for each element. */
 static void open_conversation(const struct told *told, const packet_info *pinfo,
                               conversation_element_t *elements)
 {
-    if (told->sort->direction == RPCRDMA_DIRECTION_CALL &&
-        !find_conversation_full(pinfo->num, elements))
+    uint64_t stream = told->way->stream;
+    size_t at = stream % G_N_ELEMENTS(opened);
+    bool known = opened[at].frame != 0 && opened[at].stream == stream;
+
+    if (told->sort->direction != RPCRDMA_DIRECTION_CALL ||
+        (known && opened[at].frame <= pinfo->num))
+        return;
+    opened[at].stream = stream;
+    opened[at].frame = pinfo->num;
+    if (!find_conversation_full(pinfo->num, elements))
         conversation_new_full(pinfo->num, elements);
 }
 
 bool handover(struct told *told, const struct rpc_bytes *rpc, packet_info *pinfo, proto_tree *tree)
 {
     conversation_element_t ours[] = {
-        {.type = CE_STRING, .str_val = "rpcrdma"},
         {.type = CE_UINT64, .uint64_val = told->way->stream},
         {.type = CE_CONVERSATION_TYPE, .conversation_type_val = CONVERSATION_IBQP},
     };

@@ -85,6 +85,7 @@ bool rpc_open_reply(struct rpc_bytes *out, const struct told *told, const struct
 
 /* handover.c */
 void handover_register(void);
+void handover_file(void); /* a file is opened, or closed */
 /* Gives the RPC message to Wireshark's dissector, in the conversation of its Calls' stream. False:
  * that would not have it. */
 bool handover(struct told *told, const struct rpc_bytes *rpc, packet_info *pinfo, proto_tree *tree);
