@@ -66,11 +66,15 @@ static void put_outcome(struct out *out, const struct rpcrdma_transaction *t)
     }
     out_style(out, OUT_ERROR);
     if (t->error)
-        out_literal(out, " RDMA error");
+        out_text(out, t->has_latency ? " RDMA error" : "RDMA error");
     else if (t->call_frame == 0)
         out_literal(out, "no Call");
     else if (t->reply_frame == 0)
         out_literal(out, "no Reply");
+    else if (t->reply.state == RPCRDMA_NOT_DELIVERED)
+        out_literal(out, "Reply not delivered");
+    else if (!t->has_latency)
+        out_literal(out, "latency not known");
     out_style(out, OUT_PLAIN);
     put_bytes(out, "Call", t->call_length);
     put_bytes(out, "Reply", t->reply_length);

@@ -94,6 +94,16 @@ def incomplete():
         yield f'{rule}: has a pair of captures, or is no rule'
 
 
+def unread(rpcrdma, folder):
+    """Lines that nobody can read: what one RPC came to is left out, or a comma stands alone."""
+    for name, _ in rule_talk.named():
+        path = os.path.join(folder, name, 'breaks.pcap')
+        run = subprocess.run([rpcrdma, 'rpcs', path], capture_output=True, check=False, timeout=60)
+        for line in run.stdout.decode().splitlines():
+            if not re.search(r' XID 0x\w{8} (\d|-\d|RDMA error|no Call|no Reply|Reply not delivered|latency not known)', line):
+                yield f'{name}: {line}'
+
+
 def rule_of(name):
     return {name: rule for name, (rule, _, _, _) in rule_talk.named()}[name]
 
@@ -107,6 +117,7 @@ def main():
             failed += [f'{name}: {problem}'
                        for problem in problems(rpcrdma, os.path.join(folder, name), rule, companions, near)]
         failed += untold(rpcrdma, folder)
+        failed += unread(rpcrdma, folder)
         failed += incomplete()
     print(f'{len(rule_talk.CASES)} pairs')
     sys.exit('\n'.join(failed) if failed else 0)
