@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "finish.h"
+#include "plural.h"
 #include "source/interrupt.h"
 #include "source/pump.h"
 #include "source/record.h"
@@ -364,10 +365,10 @@ static void summary(struct capture *capture)
     }
     if (files->count > 1)
         snprintf(several, sizeof(several), " in %" PRIu64 " files", files->count);
-    complain("%" PRIu64 " packets written, %" PRIu64 " bytes%s", files->packets, files->bytes,
-             several);
+    complain("%" PRIu64 " packet%s written, %" PRIu64 " bytes%s", files->packets,
+             plural(files->packets), files->bytes, several);
     if (select->only)
-        complain("%" PRIu64 " packets left out", select->left_out);
+        complain("%" PRIu64 " packet%s left out", select->left_out, plural(select->left_out));
     if (select->too_deep > 0)
         complain("%" PRIu64
                  " packet%s kept whole: too many Ethernet and IP headers within each other",
@@ -380,8 +381,8 @@ static void summary(struct capture *capture)
                  select->only ? "packets may be left out that should not"
                               : "more is kept than was asked for");
     if (select->slice && select->bytes_kept > 0)
-        complain("%" PRIu64 " packets cut: %" PRIu64 " of %" PRIu64 " bytes kept, 1 in %.1f",
-                 select->cut, select->bytes_kept, select->bytes_in,
+        complain("%" PRIu64 " packet%s cut: %" PRIu64 " of %" PRIu64 " bytes kept, 1 in %.1f",
+                 select->cut, plural(select->cut), select->bytes_kept, select->bytes_in,
                  (double)select->bytes_in / (double)select->bytes_kept);
 }
 

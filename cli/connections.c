@@ -242,7 +242,8 @@ static int run(const struct command *command, int argc, char **argv)
         tell_rest(&connections);
         status = end_output(&out, status);
         if (connections.left_out > 0)
-            complain("%" PRIu64 " findings are left out; see rpcrdma check", connections.left_out);
+            complain("%" PRIu64 " finding%s left out; see rpcrdma check", connections.left_out,
+                     connections.left_out == 1 ? " is" : "s are");
         if (connections.unordered)
             complain("some connections are told out of order: --max-memory leaves no room");
         g_hash_table_destroy(connections.waiting);

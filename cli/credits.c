@@ -352,8 +352,8 @@ static int measure(struct credits *credits, bool sparkline, const char *picture,
     g_ptr_array_sort(credits->closed, by_number);
     show(credits, sparkline);
     if (credits->left_out > 0)
-        complain("%" PRIu64 " connections are left out: more than --max-memory holds",
-                 credits->left_out);
+        complain("%" PRIu64 " connection%s left out: more than --max-memory holds",
+                 credits->left_out, credits->left_out == 1 ? " is" : "s are");
     if (credits->series_ended)
         complain("what is drawn ends before the capture does: more than --max-memory holds");
     if (!picture)

@@ -6,6 +6,7 @@
 
 #include "out/line.h"
 #include "out/view.h"
+#include "plural.h"
 
 const char *credits_direction(const struct rpcrdma_connection *connection, int end, bool counting)
 {
@@ -60,11 +61,11 @@ static void put_counts(struct out *out, const struct rpcrdma_credit_result *r)
     char text[200];
 
     if (r->counting)
-        snprintf(text, sizeof(text), "    %" PRIu64 " messages", r->messages);
+        snprintf(text, sizeof(text), "    %" PRIu64 " message%s", r->messages, plural(r->messages));
     else
         snprintf(text, sizeof(text),
-                 "    %" PRIu64 " Calls, %" PRIu64 " Replies, %" PRIu64 " unanswered", r->calls,
-                 r->replies, r->unanswered);
+                 "    %" PRIu64 " Call%s, %" PRIu64 " Repl%s, %" PRIu64 " unanswered", r->calls,
+                 plural(r->calls), r->replies, r->replies == 1 ? "y" : "ies", r->unanswered);
     out_text(out, text);
     if (r->undelivered > 0) {
         snprintf(text, sizeof(text), " (%" PRIu64 " of them: the Reply was never delivered)",

@@ -3,6 +3,7 @@
  * The report as one file of HTML: it loads nothing, is read without its script (which sorts the
  * tables), prints, and follows the reader's choice of dark or light. Charts are SVG in it.
  */
+#include "plural.h"
 #include "report/report.h"
 
 #include <inttypes.h>
@@ -373,8 +374,9 @@ void report_html(struct report *r, struct out *out)
     verdict(r, out);
     out_literal(out, "<p class=\"dim\">From ");
     view_put_date(out, clock->start_ns, true, true, 6);
-    put(out, " UTC, %.3f s, %" PRIu64 " packets, %" PRIu64 " messages, %" PRIu64 " RPCs</p>\n",
-        (double)report_span_ns(r) / 1e9, clock->frame, r->pipeline->messages, r->rpcs);
+    put(out, " UTC, %.3f s, %" PRIu64 " packet%s, %" PRIu64 " message%s, %" PRIu64 " RPC%s</p>\n",
+        (double)report_span_ns(r) / 1e9, clock->frame, plural(clock->frame),
+        r->pipeline->messages, plural(r->pipeline->messages), r->rpcs, plural(r->rpcs));
     timelines(r, out);
     out_literal(out, "<h2>Operations</h2>\n");
     group_table(r, out, "operation", r->operations);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The report as a page of text, 80 columns wide: it goes into mails as it is. */
+#include "plural.h"
 #include "report/report.h"
 
 #include <inttypes.h>
@@ -111,8 +112,9 @@ static void captured(const struct report *r, struct out *out)
     view_put_date(out, clock->start_ns, true, true, 6);
     out_literal(out, " UTC");
     out_line(out);
-    line(out, "  length    %.3f s, %" PRIu64 " packets, %" PRIu64 " messages, %" PRIu64 " RPCs",
-         (double)report_span_ns(r) / 1e9, clock->frame, r->pipeline->messages, r->rpcs);
+    line(out, "  length    %.3f s, %" PRIu64 " packet%s, %" PRIu64 " message%s, %" PRIu64 " RPC%s",
+         (double)report_span_ns(r) / 1e9, clock->frame, plural(clock->frame),
+         r->pipeline->messages, plural(r->pipeline->messages), r->rpcs, plural(r->rpcs));
     line(out,
          "  missing   %" PRIu64 " gap%s, %" PRIu64 " Repl%s without Call, %" PRIu64
          " message%s cut short",

@@ -9,6 +9,7 @@
 #include "out/transaction.h"
 #include "out/view.h"
 #include "pipeline.h"
+#include "plural.h"
 #include "rpcs/details.h"
 #include "rpcs/groups.h"
 #include "rpcs/order.h"
@@ -214,7 +215,8 @@ static void finish(struct rpcs *rpcs, const struct choice *choice)
     }
     n = nfs_paths_dropped(details_paths(rpcs->details));
     if (n > 0 && !rpcs->pipeline->options->quiet)
-        complain("%" PRIu64 " names of files are not known: --max-memory", n);
+        complain("%" PRIu64 " name%s of files %s not known: --max-memory", n, plural(n),
+                 n == 1 ? "is" : "are");
 }
 
 static int run(const struct command *command, int argc, char **argv)

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef RPCRDMA_CLI_PLURAL_H
+#define RPCRDMA_CLI_PLURAL_H
+
+#include <stdint.h>
+
+/* What makes a plural of "packet", unless there is one: "1 packet", "2 packets". */
+static inline const char *plural(uint64_t n)
+{
+    return n == 1 ? "" : "s";
+}
+
+#endif
