@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "plural.h"
+
 #define MS INT64_C(1000000)
 #define SECOND INT64_C(1000000000)
 
@@ -51,11 +53,6 @@ static struct report_cause *add(struct report *r, enum report_cause_id id,
     if (r->n_causes < REPORT_CAUSES)
         r->n_causes++;
     return cause;
-}
-
-static const char *plural(uint64_t n)
-{
-    return n == 1 ? "" : "s";
 }
 
 static double s(int64_t ns)
@@ -480,30 +477,4 @@ void report_decide(struct report *r)
         slow_server(r);
     incomplete(r);
     qsort(r->causes, r->n_causes, sizeof(r->causes[0]), costliest);
-}
-
-void report_headline(const struct report *r, char *text, size_t size)
-{
-
-    if (r->pipeline->messages == 0)
-        snprintf(text, size, "No RPC-over-RDMA was captured.");
-    else if (r->undecided && r->pipeline->memory_limit > 0)
-        snprintf(text, size,
-                 "Undecided: --max-memory (%zu MiB) was too little for this capture (%" PRIu64
-                 " RPC%s, %" PRIu64 " with Call and Reply are known).",
-                 mib(r), r->rpcs, plural(r->rpcs), r->answered);
-    else if (r->undecided)
-        snprintf(text, size,
-                 "Undecided: too little was captured to tell how RPCs fare (%" PRIu64
-                 " RPC%s, %" PRIu64 " with Call and Reply).",
-                 r->rpcs, plural(r->rpcs), r->answered);
-    else if (r->n_causes == 0)
-        snprintf(text, size,
-                 "Healthy: %" PRIu64 " RPC%s in %.1f s, %" PRIu64
-                 " answered; %s, nobody waited for credits.",
-                 r->rpcs, plural(r->rpcs), s(report_span_ns(r)), r->answered,
-                 r->pipeline->capture_lost > 0 ? "no loss was seen but by the capture itself"
-                                               : "nothing was lost");
-    else
-        snprintf(text, size, "%s", r->causes[0].text);
 }

@@ -363,6 +363,12 @@ static void verdict(const struct report *r, struct out *out)
         }
         out_literal(out, ".</span></p>\n");
     }
+    report_time(r, text, sizeof(text));
+    if (text[0]) {
+        out_literal(out, "<p>");
+        put_text(out, text);
+        out_literal(out, "</p>\n");
+    }
     out_literal(out, "</div>\n");
 }
 

@@ -155,6 +155,9 @@ int64_t report_span_ns(const struct report *report);
 /* The verdict's first sentence. */
 void report_headline(const struct report *report, char *text, size_t size);
 
+/* Where the time of all RPCs went, by phase; "": of none it is known. */
+void report_time(const struct report *report, char *text, size_t size);
+
 void report_text(struct report *report, struct out *out);
 void report_json(struct report *report, struct out *out);
 void report_html(struct report *report, struct out *out);

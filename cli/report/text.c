@@ -100,6 +100,9 @@ static void verdict(const struct report *r, struct out *out)
     causes(r, out);
     if (r->n_causes > 0 && r->resent == 0 && r->unanswered == 0)
         folded(out, "All RPCs were answered in the end.", 0, 0);
+    report_time(r, text, sizeof(text));
+    if (text[0])
+        folded(out, text, 0, 0);
 }
 
 static void captured(const struct report *r, struct out *out)

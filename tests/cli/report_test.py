@@ -47,6 +47,23 @@ class Verdicts(CommandTest):
             self.assertEqual({cause['cause'] for cause in report['causes']}, CAUSES.get(name, set()), name)
             self.assertEqual(report['verdict'], 'causes' if name in CAUSES else 'healthy', name)
 
+    def test_where_the_time_went(self):
+        """The sum over the RPCs that `rpcs` has phases of, and its parts."""
+        for name in ('roce-nfs3-mini', 'iwarp-nfs3-mini', 'roce-long-call'):
+            path = recordings()[name]
+            rpcs = [json.loads(line) for line in self.run_command('rpcs', '--json', path).splitlines()]
+            rpcs = [one for one in rpcs if 'phases' in one]
+            parts = [sum(one['phases'].get(key, 0) for one in rpcs)
+                     for key in ('call_ns', 'server_ns', 'data_ns', 'reply_ns')]
+            text = ' '.join(self.run_command('report', path).split())
+            said = re.search(r'Of the ([\d.]+) s that (\d+) RPCs took, Calls were on their way for (\d+) %, the server '
+                             r'took (\d+) %, RDMA (\d+) %, and Replies were on their way for (\d+) %', text).groups()
+            self.assertEqual(said[0], f'{sum(parts) / 1e9:.3f}')
+            self.assertEqual(int(said[1]), len(rpcs))
+            for share, part in zip(said[2:], parts):
+                self.assertAlmostEqual(int(share), 100 * part / sum(parts), delta=0.51)
+            self.assertEqual(sum(parts), sum(one['latency_ns'] for one in rpcs))
+
     def test_the_table_in_the_documentation(self):
         """docs/report.md says the same of every recording."""
         with open(os.path.join(os.path.dirname(__file__), '..', '..', 'docs', 'report.md'), encoding='utf-8') as file:
