@@ -42,7 +42,7 @@ static void by_the_reply(void **state)
         sends(s, &seq, &msn, before, 50);
         no_fpdu(s, &seq);
         assert_int_equal(count_rule(s, RPCRDMA_RULE_MPA_SYNC), 1);
-        assert_int_equal(count_rule(s, RPCRDMA_RULE_MALFORMED), before >= 3);
+        assert_int_equal(count_rule(s, RPCRDMA_RULE_MPA_LENGTH), before >= 3);
         assert_int_equal(count_kind(s, RPCRDMA_OP_LOST), 1);
         sends(s, &seq, &msn, 4, 50);
         assert_int_equal(count_kind(s, RPCRDMA_OP_SEND), before + 4);
@@ -68,7 +68,7 @@ static void by_a_cut_segment(void **state)
         seq += (uint32_t)b.n - 24;
         no_fpdu(s, &seq);
         no_fpdu(s, &seq);
-        assert_int_equal(count_rule(s, RPCRDMA_RULE_MALFORMED), hole == 0);
+        assert_int_equal(count_rule(s, RPCRDMA_RULE_MPA_LENGTH), hole == 0);
         assert_int_equal(count_rule(s, RPCRDMA_RULE_MPA_SYNC), hole == 0 ? 1 : 2);
         sends(s, &seq, &msn, 4, 50);
         assert_int_equal(count_kind(s, RPCRDMA_OP_SEND), 5);
@@ -107,7 +107,7 @@ static void by_a_cut_segment_with_markers(void **state)
         assert_int_equal(count_rule(s, RPCRDMA_RULE_MPA_SYNC), lost + (lost && wrong));
         assert_int_equal(count_rule(s, RPCRDMA_RULE_MPA_MARKER), wrong && !lost);
         assert_int_equal(count_kind(s, RPCRDMA_OP_SEND), lost ? !wrong : 2);
-        assert_int_equal(count_rule(s, RPCRDMA_RULE_MALFORMED), 0);
+        assert_int_equal(count_rule(s, RPCRDMA_RULE_MPA_LENGTH), 0);
         seen_free(s);
     }
 }
