@@ -36,6 +36,15 @@ class Live(command.CommandTest):
         whole = self.run_command('decode', '--json', command.capture())
         self.assertEqual(shown.count(b'\n'), whole.count('\n'))
 
+    @staticmethod
+    def wait_for_handler(pid):
+        """Until the process catches SIGINT: proc(5)."""
+        caught, deadline = 0, time.monotonic() + 60
+        while not caught & 1 << (signal.SIGINT - 1) and time.monotonic() < deadline:
+            time.sleep(0.02)
+            with open(f'/proc/{pid}/status', encoding='ascii') as file:
+                caught = int(next(line for line in file if line.startswith('SigCgt')).split()[1], 16)
+
     def test_interrupt(self):
         """The first SIGINT waits for the writer, which got it too; the second does not wait."""
         records = self.records()
@@ -43,7 +52,7 @@ class Live(command.CommandTest):
             with self.start('connections') as run:
                 run.stdin.write(command.pcap_header() + b''.join(records[:100]))
                 run.stdin.flush()
-                time.sleep(0.5)
+                self.wait_for_handler(run.pid)
                 run.send_signal(signal.SIGINT)
                 time.sleep(0.2)
                 self.assertIsNone(run.poll())
