@@ -6,6 +6,7 @@
 
 #include "filter/where.h"
 #include "finish.h"
+#include "keyed_hash.h"
 #include "pipeline.h"
 #include "rpcs/details.h"
 #include "rpcs/groups.h"
@@ -110,7 +111,7 @@ static gint by_time(gconstpointer a, gconstpointer b)
 static GArray *rows_of(struct side sides[2])
 {
     GArray *rows = g_array_new(FALSE, TRUE, sizeof(struct row));
-    GHashTable *index = g_hash_table_new(g_str_hash, g_str_equal);
+    GHashTable *index = g_hash_table_new(keyed_hash_string, g_str_equal);
 
     for (int i = 0; i < 2; i++)
         for (guint k = 0; k < sides[i].groups->groups->len; k++) {

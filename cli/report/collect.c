@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "keyed_hash.h"
 #include "out/transaction.h"
 #include "times.h"
 #include "upper/xdr.h"
@@ -34,7 +35,7 @@ struct report *report_new(struct pipeline *pipeline, size_t max_bytes)
     r->details = details_new(max_bytes / 2);
     r->operations = groups_new(GROUPS_OPERATION, 0, max_bytes / 4);
     r->clients = groups_new(GROUPS_CLIENT, 0, max_bytes / 4);
-    r->errors = g_hash_table_new_full(g_str_hash, g_str_equal, NULL, free_error);
+    r->errors = g_hash_table_new_full(keyed_hash_string, g_str_equal, NULL, free_error);
     r->connections = g_hash_table_new_full(NULL, NULL, NULL, free_connection);
     r->bin_ns = SECOND / 100;
     return r;

@@ -2,54 +2,73 @@
 #include "source/fingerprint.h"
 
 #include <string.h>
+#include <sys/random.h>
+#include <time.h>
 
+#include "base/siphash.h"
 #include "net/packet/payload.h"
 
-/* Two lanes that mix every word in different ways. Not meant against an enemy: who can forge
- * captures needs no collisions. */
-static inline void mix(struct fingerprint *f, uint64_t word)
+/* Tables and samples go by the low half, which is SipHash with a key of this process: nobody can
+ * send packets that all have one. The high half makes equal ones unlikely by chance. */
+struct lanes {
+    struct siphash low;
+    uint64_t high;
+};
+
+static const struct siphash_key *key(void)
 {
-    f->low = (f->low ^ word) * UINT64_C(0x9e3779b97f4a7c15);
-    f->low ^= f->low >> 29;
-    f->high += word * UINT64_C(0xc2b2ae3d27d4eb4f);
-    f->high = (f->high << 31 | f->high >> 33) * UINT64_C(0xd6e8feb86659fd93);
+    static struct siphash_key own;
+    static bool made;
+
+    if (!made && getrandom(&own, sizeof(own), GRND_NONBLOCK) != (ssize_t)sizeof(own))
+        own.k[0] = own.k[1] = (uint64_t)time(NULL); /* the machine was just switched on */
+    made = true;
+    return &own;
 }
 
-static void mix_bytes(struct fingerprint *f, const uint8_t *p, size_t n)
+static inline void mix(struct lanes *l, uint64_t word)
+{
+    siphash_word(&l->low, word, 1);
+    l->high += word * UINT64_C(0xc2b2ae3d27d4eb4f);
+    l->high = (l->high << 31 | l->high >> 33) * UINT64_C(0xd6e8feb86659fd93);
+}
+
+static void mix_bytes(struct lanes *l, const uint8_t *p, size_t n)
 {
     uint64_t word;
 
     for (; n >= 8; p += 8, n -= 8) {
         memcpy(&word, p, 8);
-        mix(f, word);
+        mix(l, word);
     }
     if (n > 0) {
         word = 0;
         memcpy(&word, p, n);
-        mix(f, word);
+        mix(l, word);
     }
 }
 
 bool fingerprint(const struct rpcrdma_packet *packet, uint32_t most, struct fingerprint *out)
 {
     struct rpcrdma_net_payload payload;
+    struct lanes lanes;
     uint32_t n;
 
     if (!rpcrdma_net_payload(packet, &payload))
         return false;
     n = payload.caplen < most ? payload.caplen : most;
-    *out = (struct fingerprint){.low = payload.len, .high = n};
+    lanes = (struct lanes){siphash_begin(key()), n};
     out->forward = memcmp(&payload.src, &payload.dst, sizeof(payload.src)) < 0;
-    mix_bytes(out, payload.src.bytes, sizeof(payload.src.bytes));
-    mix_bytes(out, payload.dst.bytes, sizeof(payload.dst.bytes));
+    mix_bytes(&lanes, payload.src.bytes, sizeof(payload.src.bytes));
+    mix_bytes(&lanes, payload.dst.bytes, sizeof(payload.dst.bytes));
     if (payload.checksum <= n && n - payload.checksum >= 2) {
-        mix_bytes(out, payload.data, payload.checksum);
+        mix_bytes(&lanes, payload.data, payload.checksum);
         payload.data += payload.checksum + 2;
         n -= payload.checksum + 2;
     }
-    mix_bytes(out, payload.data, n);
-    out->low ^= out->high >> 32; /* the last words reach the high bits too late otherwise */
-    out->low *= UINT64_C(0x9e3779b97f4a7c15);
+    mix_bytes(&lanes, payload.data, n);
+    out->low = siphash_end(&lanes.low, (uint64_t)payload.len << 32 | n, 1, 3);
+    out->high = lanes.high;
     return true;
 }
 

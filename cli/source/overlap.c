@@ -58,6 +58,10 @@ static void thin_out(struct samples *samples, size_t from, size_t most)
     while (samples->n - from >= most) {
         size_t kept = from;
 
+        if (samples->limit == 0) { /* equal packets, of the least key there is */
+            samples->n = from;
+            return;
+        }
         samples->limit /= 2;
         for (size_t i = from; i < samples->n; i++)
             if (samples->all[i].key <= samples->limit)

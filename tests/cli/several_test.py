@@ -24,7 +24,19 @@ def readdressed(packet):
     return bytes(data)
 
 
+# IPv4, protocol 99: the least of all fingerprints while these had no key
+LEAST = bytes.fromhex('0200000000010200000000020800450000240000400040630000'
+                      '0b0000010a0100010000000000000000f5d8071ce384f4ea')
+
+
 class Several(command.CommandTest):
+    def test_equal_packets(self):
+        """More of them than a file's sample has room for: it is done without."""
+        many = [command.pcap.Packet(i + 1, i * 1000, LEAST, len(LEAST)) for i in range(140000)]
+        first, second = self.write('first.pcap', many), self.write('second.pcap', many[:1000])
+        self.run_command('decode', first, second, errors=1)
+        self.assertIn(' 0 of them RDMA', self.stderr)
+
     def write(self, name, packets, linktype=1):
         path = os.path.join(self.folder, name)
         pcap.write(path, packets, linktype)
