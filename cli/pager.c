@@ -31,7 +31,7 @@ static void on_signal(int number)
 static char **words(void)
 {
     const char *name = getenv("PAGER");
-    char **argv = NULL, *program;
+    char **argv = NULL, *program, *copy;
 
     if (!name)
         name = "less";
@@ -44,7 +44,9 @@ static char **words(void)
         argv[2] = g_strdup(name);
         return argv;
     }
-    argv = g_strsplit_set(g_strstrip(g_strdup(name)), " \t", -1);
+    copy = g_strstrip(g_strdup(name));
+    argv = g_strsplit_set(copy, " \t", -1);
+    g_free(copy);
     program = argv[0] ? g_find_program_in_path(argv[0]) : NULL;
     if (!program) {
         g_strfreev(argv);
