@@ -84,13 +84,17 @@ bool copies_is_one(struct copies *copies, uint32_t file, int64_t time_ns,
     uint32_t *head = bucket(copies, print->low), others = 0;
     struct entry *mine = NULL;
 
-    for (uint32_t i = *head; i != NONE; i = copies->entries[i].next) {
-        struct entry *entry = &copies->entries[i];
+    for (uint32_t *link = head; *link != NONE;) {
+        struct entry *entry = &copies->entries[*link];
 
+        if (entry->time_ns < time_less(time_ns, MEMORY_NS)) {
+            *link = entry->next; /* so long ago that it would be another packet */
+            entry->used = false;
+            continue;
+        }
+        link = &entry->next;
         if (entry->low != print->low || entry->high != print->high)
             continue;
-        if (entry->time_ns < time_less(time_ns, MEMORY_NS))
-            entry->count = 0; /* so long ago that it is another one */
         if (entry->file == file)
             mine = entry;
         else if (overlap_shares(copies->overlap, file, entry->file) && entry->count > others &&
