@@ -8,8 +8,8 @@
 #include "base/siphash.h"
 #include "net/packet/payload.h"
 
-/* Tables and samples go by the low half, which is SipHash with a key of this process: nobody can
- * send packets that all have one. The high half makes equal ones unlikely by chance. */
+/* Tables go by the low half, which is SipHash with a key of this process: nobody can send packets
+ * that all have one. The high half is the same in each run. */
 struct lanes {
     struct siphash low;
     uint64_t high;
@@ -68,7 +68,7 @@ bool fingerprint(const struct rpcrdma_packet *packet, uint32_t most, struct fing
     }
     mix_bytes(&lanes, payload.data, n);
     out->low = siphash_end(&lanes.low, (uint64_t)payload.len << 32 | n, 1, 3);
-    out->high = lanes.high;
+    out->high = (lanes.high ^ lanes.high >> 32) * UINT64_C(0x9e3779b97f4a7c15);
     return true;
 }
 

@@ -18,7 +18,7 @@ enum {
     SAMPLES_IN_ALL = 1 << 18,   /* 8 MiB */
     SAMPLES_LEAST = 256,        /* per file */
     DIFFERENCES_MOST = 1 << 18, /* 10 MiB: clocks are known by then */
-    GROUP_MOST = 8,             /* files that saw one packet: more say nothing new */
+    GROUP_MOST = 8,             /* files that are compared by one packet */
     MATCHES_LEAST = 3,
     MATCHES_APART = 16, /* of files whose clocks say that they do not overlap at all */
 };
@@ -98,9 +98,11 @@ static bool take_packet(struct overlap_file *file, uint32_t number, struct sampl
     file->readable = true;
     if (cut < file->cut)
         file->cut = cut;
-    if (!fingerprint(packet, SAMPLE_BYTES, &print) || print.low > samples->limit)
+    /* by the half without a key: the same packets in each run, and so the same clocks */
+    if (!fingerprint(packet, SAMPLE_BYTES, &print) || print.high > samples->limit)
         return true;
-    return add_sample(samples, &(struct sample){print.low, packet->time_ns, number, print.forward});
+    return add_sample(samples,
+                      &(struct sample){print.high, packet->time_ns, number, print.forward});
 }
 
 /* What is wrong with a file is said when it is read in earnest. */
@@ -165,19 +167,28 @@ static bool add_difference(struct differences *differences, const struct sample 
 }
 
 /* Samples [from, to) have one key. Of a file that has it more than once nothing is learnt. */
+/* Whether its file has that packet once. */
+static bool is_once(const struct sample *all, size_t from, size_t to, size_t i)
+{
+    return (i == from || all[i - 1].file != all[i].file) &&
+           (i + 1 == to || all[i + 1].file != all[i].file);
+}
+
 static bool compare_group(const struct sample *all, size_t from, size_t to,
                           struct differences *differences)
 {
     const struct sample *once[GROUP_MOST];
-    size_t n = 0;
+    size_t n = 0, count = 0, start, at = 0;
 
+    for (size_t i = from; i < to; i++)
+        count += is_once(all, from, to, i);
+    start = count > GROUP_MOST ? all[from].key % count : 0; /* each pair has its turn */
     for (size_t i = from; i < to; i++) {
-        if ((i > from && all[i - 1].file == all[i].file) ||
-            (i + 1 < to && all[i + 1].file == all[i].file))
+        if (!is_once(all, from, to, i))
             continue;
-        if (n == GROUP_MOST)
-            return true;
-        once[n++] = &all[i];
+        if ((at + count - start) % count < GROUP_MOST)
+            once[n++] = &all[i];
+        at++;
     }
     for (size_t i = 0; i < n; i++)
         for (size_t k = i + 1; k < n; k++)

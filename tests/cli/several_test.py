@@ -30,6 +30,16 @@ LEAST = bytes.fromhex('0200000000010200000000020800450000240000400040630000'
 
 
 class Several(command.CommandTest):
+    def test_nine_files(self):
+        """The same packets in more files than one packet is compared in, each by a clock of its own."""
+        packets = self.packets('roce-nfs41-mini')
+        paths = [self.write(f'{n}.pcap', [p._replace(time_ns=p.time_ns + n * 100000000) for p in packets])
+                 for n in range(11)]
+        one = self.decode(paths[0])
+        for count in (8, 9, 11):
+            lines = self.decode(*paths[:count], errors=count)
+            self.assertEqual([json.loads(line)['xid'] for line in lines], [json.loads(line)['xid'] for line in one])
+
     def test_equal_packets(self):
         """More of them than a file's sample has room for: it is done without."""
         many = [command.pcap.Packet(i + 1, i * 1000, LEAST, len(LEAST)) for i in range(140000)]
