@@ -10,6 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "source/clock.h"
 #include "source/privilege.h"
 
 enum {
@@ -60,14 +61,6 @@ gboolean capture_limit_parse(const char *name, const char *text, struct capture_
         return FALSE;
     }
     return TRUE;
-}
-
-static int64_t now(clockid_t clock)
-{
-    struct timespec t;
-
-    clock_gettime(clock, &t);
-    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
 }
 
 static bool several(const struct capture_files *files)
@@ -208,7 +201,7 @@ static int open_next(struct capture_files *files)
     files->awaited = fstat(fd, &st) == 0 && (S_ISFIFO(st.st_mode) || S_ISSOCK(st.st_mode));
     files->count++;
     files->before = files->writer.packets;
-    files->opened_ns = now(CLOCK_MONOTONIC);
+    files->opened_ns = clock_now(CLOCK_MONOTONIC);
     return fd;
 }
 
@@ -289,7 +282,7 @@ static void end_file(struct capture_files *files)
         struct capture_interface *one = files->interfaces->pdata[i];
 
         if (one->has_counts && (error == 0 || error == ENOSPC || error == EDQUOT))
-            pcapng_write_statistics(&files->writer, i, now(CLOCK_REALTIME), &one->counts);
+            pcapng_write_statistics(&files->writer, i, clock_now(CLOCK_REALTIME), &one->counts);
     }
     if (!pcapng_writer_flush(&files->writer) && error == 0)
         error = files->writer.error;
@@ -347,7 +340,7 @@ void capture_files_packet(struct capture_files *files, uint32_t number,
         return;
     if ((files->next.bytes > 0 && files->writer.written >= files->next.bytes) ||
         (files->next.duration_ns > 0 &&
-         now(CLOCK_MONOTONIC) - files->opened_ns >= files->next.duration_ns))
+         clock_now(CLOCK_MONOTONIC) - files->opened_ns >= files->next.duration_ns))
         begin_next(files);
     if (files->enough || files->failed)
         return;
@@ -365,7 +358,7 @@ void capture_files_packet(struct capture_files *files, uint32_t number,
 
 void capture_files_flush(struct capture_files *files)
 {
-    int64_t at = now(CLOCK_MONOTONIC);
+    int64_t at = clock_now(CLOCK_MONOTONIC);
 
     if (!files->awaited && at - files->flushed_ns < FLUSH_NS)
         return;

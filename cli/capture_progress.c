@@ -3,6 +3,7 @@
 #include <inttypes.h>
 
 #include "capture.h"
+#include "source/clock.h"
 #include "source/source.h"
 
 #define SECOND INT64_C(1000000000)
@@ -12,7 +13,7 @@ void capture_progress_show(struct capture_progress *progress, const struct sourc
 {
     struct progress_line *line = &progress->line;
     struct source_stats stats = {0};
-    int64_t at = progress_now(), seconds;
+    int64_t at = clock_now(CLOCK_MONOTONIC), seconds;
     double rate = 0;
 
     if (!progress->on || at < progress->next_ns)

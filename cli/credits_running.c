@@ -7,6 +7,7 @@
 #include <time.h>
 
 #include "out/credits.h"
+#include "source/clock.h"
 
 enum { HEADER_EVERY = 20, BILLION = 1000000000, DIRECTIONS = 4096 };
 
@@ -145,19 +146,11 @@ static void clock_time(int64_t time_ns, char *text, size_t size)
     strftime(text, size, "%H:%M:%S", &local);
 }
 
-static int64_t now(void)
-{
-    struct timespec t;
-
-    clock_gettime(CLOCK_REALTIME, &t);
-    return (int64_t)t.tv_sec * BILLION + t.tv_nsec;
-}
-
 /* When the connection was there, as far as we looked; a device's clock may be another than ours. */
 static void lifetime(const struct running *running, const struct rpcrdma_connection *connection,
                      struct sum *sum)
 {
-    const int64_t now_ns = now();
+    const int64_t now_ns = clock_now(CLOCK_REALTIME);
 
     sum->first_ns = CLAMP(connection->first_time_ns, running->begin_ns, now_ns);
     sum->end_ns = connection->closed ? CLAMP(connection->last_time_ns, sum->first_ns, now_ns) : 0;
@@ -254,7 +247,7 @@ int credits_running(struct pipeline *pipeline, unsigned seconds)
 {
     struct running running = {.pipeline = pipeline,
                               .sums = g_hash_table_new_full(NULL, NULL, NULL, g_free),
-                              .begin_ns = now()};
+                              .begin_ns = clock_now(CLOCK_REALTIME)};
     struct rpcrdma_flow_sink sink = {
         .message = on_message, .credits = on_credits, .context = &running};
     int status;
@@ -264,7 +257,7 @@ int credits_running(struct pipeline *pipeline, unsigned seconds)
     pipeline->tick_context = &running;
     pipeline->interval_ns = (int64_t)seconds * BILLION;
     status = pipeline_run(pipeline, &sink);
-    running.to_ns = now();
+    running.to_ns = clock_now(CLOCK_REALTIME);
     averages(&running);
     if (running.left_out > 0 && !pipeline->options->quiet)
         complain("averages are of the first %d directions: %" PRIu64 " lines are in none",

@@ -5,13 +5,13 @@
 #include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "flow/rpc.h"
 #include "net/net.h"
 #include "out/escape.h"
 #include "reading.h"
+#include "source/clock.h"
 #include "source/interrupt.h"
 #include "times.h"
 
@@ -274,14 +274,6 @@ static inline bool enough(const struct pipeline *pipeline)
     return pipeline->stop || pipeline->own->no_memory;
 }
 
-static int64_t wall_clock(void)
-{
-    struct timespec now;
-
-    clock_gettime(CLOCK_REALTIME, &now);
-    return (int64_t)now.tv_sec * SECOND + now.tv_nsec;
-}
-
 /* Waits for packets of a device, and calls tick when it is time for that. */
 static void wait_and_tick(struct pipeline *pipeline)
 {
@@ -290,7 +282,7 @@ static void wait_and_tick(struct pipeline *pipeline)
     struct pollfd poll_fd = {.fd = source_devices_fd(source, &at_hand), .events = POLLIN};
 
     for (;;) {
-        int64_t now_ns = wall_clock(), left;
+        int64_t now_ns = clock_now(CLOCK_REALTIME), left;
 
         if (pipeline->next_tick_ns == 0 || now_ns < pipeline->next_tick_ns - pipeline->interval_ns)
             pipeline->next_tick_ns = now_ns + pipeline->interval_ns; /* or the clock was set */
@@ -374,7 +366,7 @@ static void read_packets(struct pipeline *pipeline)
         for (size_t i = 0; i < n && !enough(pipeline); i++)
             packet(pipeline, &packets[i]);
         if (devices && n > 0)
-            pipeline->own->taken_ns = wall_clock();
+            pipeline->own->taken_ns = clock_now(CLOCK_REALTIME);
         left -= n;
         reading_show(&reading, source, n);
         if (source->live && pipeline->out)

@@ -20,9 +20,6 @@ struct progress_line {
     size_t shown; /* characters to write over */
 };
 
-/* Nanoseconds of a clock that is never set. */
-int64_t progress_now(void);
-
 /* Between the two, the line is cleared before each complaint. `line` must stay where it is. */
 void progress_line_begin(struct progress_line *line);
 void progress_line_end(struct progress_line *line);

@@ -3,6 +3,8 @@
 
 #include <inttypes.h>
 
+#include "source/clock.h"
+
 #define SECOND INT64_C(1000000000)
 
 /* "6.25 GB": of 1000, as disks and ls --si have them. */
@@ -20,7 +22,7 @@ static void add_bytes(struct progress_line *line, uint64_t bytes)
 void reading_begin(struct reading *reading)
 {
     reading->on = true;
-    reading->start_ns = progress_now();
+    reading->start_ns = clock_now(CLOCK_MONOTONIC);
     reading->next_ns = reading->start_ns + SECOND;
     progress_line_begin(&reading->line);
 }
@@ -40,7 +42,7 @@ void reading_show(struct reading *reading, const struct source *source, uint64_t
 
     if (!reading->on)
         return;
-    now = progress_now();
+    now = clock_now(CLOCK_MONOTONIC);
     taken = now - reading->start_ns;
     reading->packets += n;
     if (now < reading->next_ns)

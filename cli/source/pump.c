@@ -4,8 +4,8 @@
 #include <errno.h>
 #include <poll.h>
 #include <stdlib.h>
-#include <time.h>
 
+#include "source/clock.h"
 #include "source/interrupt.h"
 
 #define SECOND INT64_C(1000000000)
@@ -14,14 +14,6 @@ enum {
     LOOK_EVERY = 64,  /* rounds between two looks at the clock while there is no pause */
     LAST_ROUNDS = 64, /* after the end was told */
 };
-
-static int64_t now(void)
-{
-    struct timespec t;
-
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (int64_t)t.tv_sec * SECOND + t.tv_nsec;
-}
 
 static bool full(const struct pump *pump)
 {
@@ -90,7 +82,7 @@ static int64_t nap(const struct pump *pump)
 /* Whether a signal ended it. */
 static bool wait_until(struct pollfd *fds, nfds_t n, int64_t until)
 {
-    int64_t left = until - now();
+    int64_t left = until - clock_now(CLOCK_MONOTONIC);
     struct timespec timeout;
 
     if (left < 0)
@@ -120,7 +112,7 @@ void pump_run(struct pump *pump, const struct pump_sink *sink)
 {
     struct pollfd *fds = calloc(pump->n + 1, sizeof(*fds));
     bool *gone = calloc(pump->n, sizeof(*gone));
-    int64_t start = now(), tick = start + SECOND, end = INT64_MAX;
+    int64_t start = clock_now(CLOCK_MONOTONIC), tick = start + SECOND, end = INT64_MAX;
     uint32_t left = pump->n;
     unsigned rounds = 0;
     bool busy = false, told = false;
@@ -139,17 +131,17 @@ void pump_run(struct pump *pump, const struct pump_sink *sink)
         } else if (left > 0 && !enough(pump)) {
             sink->pause(sink->context);
             if (!pump->stop && busy && nap_ns > 0)
-                told = wait_until(fds, 0, now() + nap_ns);
+                told = wait_until(fds, 0, clock_now(CLOCK_MONOTONIC) + nap_ns);
             else if (!pump->stop)
                 told = wait_for_packets(pump, gone, fds, tick < end ? tick : end);
             busy = false;
         }
-        if (told || interrupt_seen() || now() >= end)
+        if (told || interrupt_seen() || clock_now(CLOCK_MONOTONIC) >= end)
             break;
-        if (now() >= tick) {
+        if (clock_now(CLOCK_MONOTONIC) >= tick) {
             ask_for_news(pump, gone);
             sink->tick(sink->context);
-            tick = now() + SECOND;
+            tick = clock_now(CLOCK_MONOTONIC) + SECOND;
         }
     }
     for (rounds = 0; gone && left > 0 && !full(pump) && rounds < LAST_ROUNDS; rounds++)

@@ -4,7 +4,8 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
+
+#include "source/clock.h"
 
 void record_interface(struct pcapng_writer *writer, const struct device *device)
 {
@@ -46,12 +47,9 @@ void record_statistics(struct pcapng_writer *writer, uint32_t number, struct dev
 {
     struct device_stats stats = {0};
     struct pcapng_statistics counts;
-    struct timespec now;
     char comment[200];
 
     device->ops->stats(device, &stats);
     record_counts(&stats, &counts, comment, sizeof(comment));
-    clock_gettime(CLOCK_REALTIME, &now);
-    pcapng_write_statistics(writer, number, (int64_t)now.tv_sec * 1000000000 + now.tv_nsec,
-                            &counts);
+    pcapng_write_statistics(writer, number, clock_now(CLOCK_REALTIME), &counts);
 }

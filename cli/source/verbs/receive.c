@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include <errno.h>
 #include <stdio.h>
-#include <time.h>
 
+#include "source/clock.h"
 #include "source/verbs/private.h"
 
 /* What one call of take works with. */
@@ -101,13 +101,10 @@ int verbs_take(struct device *device, size_t max, device_packet *packet, void *c
 {
     struct verbs *verbs = (struct verbs *)device;
     struct taking taking = {.verbs = verbs, .packet = packet, .context = context};
-    struct timespec now;
     int n;
 
-    if (!verbs->cq_ex) {
-        clock_gettime(CLOCK_REALTIME, &now);
-        taking.now_ns = (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
-    }
+    if (!verbs->cq_ex)
+        taking.now_ns = clock_now(CLOCK_REALTIME);
     n = verbs->cq_ex ? poll_extended(&taking, max) : poll_plain(&taking, max);
     if (n > 0)
         verbs->armed = false;
