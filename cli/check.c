@@ -186,6 +186,8 @@ static void put_clean(const struct check *check, const struct pipeline *pipeline
     struct json json = {.out = out};
 
     json_open(&json, '{');
+    if (pipeline->clock.started)
+        json_key(&json, "time_ns"), json_i64(&json, pipeline->clock.start_ns);
     json_key(&json, "messages"), json_u64(&json, pipeline->messages);
     json_key(&json, "violations"), json_u64(&json, 0);
     json_key(&json, "transport_warnings"), json_u64(&json, check->transport);
@@ -212,10 +214,11 @@ static void tell_rest(struct check *check, struct out *out)
     }
 }
 
-static void tell_end(struct check *check, struct out *out, const struct options *options)
+static void tell_end(struct check *check, const struct pipeline *pipeline, struct out *out)
 {
-    const struct check_report report = {&check->options, &check->tally, options_input(options),
-                                        out};
+    const struct check_report report = {&check->options, &check->tally,
+                                        options_input(pipeline->options), out,
+                                        &pipeline->clock};
 
     switch (check->options.format) {
     case CHECK_JUNIT:
@@ -259,7 +262,7 @@ static int look(struct check *check, const struct options *options, struct out *
     if (check->tally.others > 0 && check->options.summary)
         complain("%" PRIu64 " %s summed up as (others): more connections than --max-memory holds",
                  check->tally.others, check->tally.others == 1 ? "finding is" : "findings are");
-    tell_end(check, out, options);
+    tell_end(check, &pipeline, out);
     if (format == CHECK_JSON && !check->options.summary && !check->warned && check->shown == 0)
         put_clean(check, &pipeline, out);
     status = end_output(out, status);

@@ -7,12 +7,14 @@
 #include "check_options.h"
 #include "check_tally.h"
 #include "out/json_writer.h"
+#include "out/view.h"
 
 struct check_report {
     const struct check_options *options;
     const struct tally *tally;
     const char *input; /* the file or device */
     struct out *out;
+    const struct view_clock *clock;
 };
 
 void check_summary_text(const struct check_report *report);

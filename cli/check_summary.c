@@ -85,6 +85,8 @@ void check_summary_json(const struct check_report *report)
     struct json json = {.out = report->out};
 
     json_open(&json, '{');
+    if (report->clock->started)
+        json_key(&json, "time_ns"), json_i64(&json, report->clock->start_ns);
     json_key(&json, "rules");
     json_open(&json, '[');
     for (guint i = 0; i < tally->rows->len; i++) {

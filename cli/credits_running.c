@@ -7,6 +7,7 @@
 #include <time.h>
 
 #include "out/credits.h"
+#include "out/view.h"
 #include "source/clock.h"
 
 enum { HEADER_EVERY = 20, BILLION = 1000000000, DIRECTIONS = 4096 };
@@ -14,6 +15,7 @@ enum { HEADER_EVERY = 20, BILLION = 1000000000, DIRECTIONS = 4096 };
 /* What one connection's direction did, all intervals together. */
 struct sum {
     uint32_t connection;
+    struct rpcrdma_address src, dst; /* the client first, where that is known */
     char direction[16];
     uint64_t calls, measured_ns, at_limit_ns, max, stalls, requested, granted;
     double in_flight_ns;      /* mean times time */
@@ -82,6 +84,8 @@ static void object(struct running *running, const struct sum *sum, bool known, b
     json_i64(&json, running->to_ns - running->from_ns);
     json_key(&json, "connection");
     json_u64(&json, sum->connection);
+    view_json_address(&json, "src", &sum->src);
+    view_json_address(&json, "dst", &sum->dst);
     json_key(&json, counting ? "sender" : "direction");
     json_plain(&json, sum->direction);
     json_key(&json, counting ? "messages" : "calls");
@@ -161,6 +165,7 @@ static void on_credits(void *context, const struct rpcrdma_connection *connectio
 {
     struct running *running = context;
     double seconds = (double)(running->to_ns - running->from_ns) / BILLION;
+    int client = view_client_end(connection);
     char time[16];
 
     clock_time(running->to_ns, time, sizeof(time));
@@ -169,6 +174,8 @@ static void on_credits(void *context, const struct rpcrdma_connection *connectio
         uint32_t key = connection->number * 4 + (uint32_t)r->end * 2 + r->counting;
         struct sum one = {
             .connection = connection->number,
+            .src = connection->end[client > 0].address,
+            .dst = connection->end[client <= 0].address,
             .calls = r->counting ? r->messages : r->calls,
             .measured_ns = r->measured_ns,
             .at_limit_ns = r->at_limit_ns,

@@ -253,7 +253,10 @@ static void json_row(struct out *out, const struct side sides[2], const struct r
     struct json json = {.out = out};
 
     json_open(&json, '{');
-    json_key(&json, by), json_string(&json, name, strlen(name));
+    if (strcmp(by, "connection") != 0)
+        json_key(&json, by), json_string(&json, name, strlen(name));
+    else if (g_ascii_isdigit(name[0])) /* not "(others)" */
+        json_key(&json, by), json_u64(&json, g_ascii_strtoull(name, NULL, 10));
     json_key(&json, "second_is"), json_plain(&json, verdicts[row->verdict]);
     if (answered(row->of[0]) && answered(row->of[1])) {
         json_key(&json, "mean_difference_ns");
@@ -265,6 +268,7 @@ static void json_row(struct out *out, const struct side sides[2], const struct r
             continue;
         json_key(&json, keys[i]);
         json_open(&json, '{');
+        json_key(&json, "time_ns"), json_i64(&json, row->of[i]->time_ns);
         group_json(&json, row->of[i], sides[i].span_ns);
         json_close(&json, '}');
     }

@@ -6,11 +6,16 @@
 #include "finish.h"
 #include "options.h"
 #include "out/json_writer.h"
+#include "results.h"
 #include "wire/field.h"
 
 /* "uint32", "bool", "bytes": what the JSON value is made of. */
 static void type_name(const struct rpcrdma_field *field, char text[16])
 {
+    if (field->id == RPCRDMA_FIELD_PROPERTY_VALUE || field->id == RPCRDMA_FIELD_XCHAR_VALUE) {
+        snprintf(text, 16, "uint32|bool"); /* by the property */
+        return;
+    }
     switch (field->base) {
     case RPCRDMA_BASE_BYTES:
         snprintf(text, 16, "bytes");
@@ -54,10 +59,15 @@ static void put_text(struct out *out, const char *name, const char *type, const 
 
 static void put_json(struct json *json, const struct rpcrdma_field *field, const char *type)
 {
+    char place[RESULT_NAME];
+
+    result_place(field, place);
     json_open(json, '{');
     json_key(json, "name"), json_plain(json, field->abbrev);
     json_key(json, "key"), json_plain(json, field->key);
     json_key(json, "type"), json_plain(json, type);
+    if (place[0])
+        json_key(json, "path"), json_plain(json, place);
     json_key(json, "title"), json_string(json, field->name, strlen(field->name));
     if (field->offset >= 0)
         json_key(json, "offset"), json_i64(json, field->offset);
@@ -81,14 +91,41 @@ static void put_json(struct json *json, const struct rpcrdma_field *field, const
     json_end(json);
 }
 
+static const char this_program[] = "this program";
+
+static void put_result_json(struct json *json, const struct result *r, const char *name)
+{
+    json_open(json, '{');
+    json_key(json, "name"), json_plain(json, name);
+    json_key(json, "key"), json_plain(json, strrchr(name, '.') + 1);
+    json_key(json, "type"), json_plain(json, r->type ? r->type : "object");
+    json_key(json, "path"), json_plain(json, r->path);
+    if (r->of)
+        json_key(json, "of"), json_plain(json, r->of);
+    json_key(json, "title"), json_string(json, r->title, strlen(r->title));
+    json_key(json, "text"), json_string(json, r->help, strlen(r->help));
+    json_key(json, "section"), json_plain(json, this_program);
+    json_close(json, '}');
+    json_end(json);
+}
+
+static void put_result(struct out *out, const struct result *r, const char *name)
+{
+    char help[256];
+
+    if (r->of)
+        snprintf(help, sizeof(help), "%s: as rpcrdma.%s", r->help, r->of);
+    put_text(out, name, r->type ? r->type : "object", r->of ? help : r->help, this_program);
+}
+
 /* Without patterns everything is shown. */
-static bool wanted(const struct options *options, const struct rpcrdma_field *field)
+static bool wanted(const struct options *options, const char *name)
 {
     if (options->n_files == 0)
         return true;
     for (guint i = 0; i < options->n_files; i++)
-        if (fnmatch(options->files[i], field->abbrev, 0) == 0 ||
-            strcmp(options->files[i], field->key) == 0)
+        if (fnmatch(options->files[i], name, 0) == 0 ||
+            strcmp(options->files[i], strrchr(name, '.') + 1) == 0)
             return true;
     return false;
 }
@@ -114,7 +151,7 @@ static int run(const struct command *command, int argc, char **argv)
             const struct rpcrdma_field *field = rpcrdma_field((enum rpcrdma_field_id)id);
             char type[16];
 
-            if (!wanted(&options, field))
+            if (!wanted(&options, field->abbrev))
                 continue;
             shown++;
             type_name(field, type);
@@ -122,6 +159,18 @@ static int run(const struct command *command, int argc, char **argv)
                 put_json(&json, field, type);
             else
                 put_text(&out, field->abbrev, type, field->help, field->section);
+        }
+        for (size_t i = 0; i < n_results; i++) {
+            char name[RESULT_NAME];
+
+            result_name(&results[i], name);
+            if (!wanted(&options, name))
+                continue;
+            shown++;
+            if (options.json)
+                put_result_json(&json, &results[i], name);
+            else
+                put_result(&out, &results[i], name);
         }
         if (shown == 0)
             complain("no field is called that");

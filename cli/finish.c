@@ -33,7 +33,10 @@ static bool lasting(const struct options *options)
     return options->n_devices == 0;
 }
 
-/* {"program":"rpcrdma","version":"1.0.0","command":"decode"} */
+/* docs/json.md says what may change without that this does. */
+enum { JSON_FORMAT = 1 };
+
+/* {"program":"rpcrdma","version":"1.0.0","command":"decode","format":1} */
 static void put_header(struct out *out)
 {
     struct json json = {.out = out};
@@ -43,6 +46,7 @@ static void put_header(struct out *out)
     json_key(&json, "program"), json_plain(&json, "rpcrdma");
     json_key(&json, "version"), json_plain(&json, RPCRDMA_VERSION);
     json_key(&json, "command"), json_plain(&json, command ? command + 1 : "");
+    json_key(&json, "format"), json_u64(&json, JSON_FORMAT);
     json_close(&json, '}');
     json_end(&json);
 }

@@ -20,6 +20,8 @@ struct row {
     uint64_t read, write, reply;     /* segments of each list */
     uint64_t chunk_bytes;            /* that these have room for */
     uint64_t most_segments, largest; /* of one message; the largest inline */
+    int64_t time_ns;                 /* of the first */
+    struct rpcrdma_address src, dst; /* likewise */
 };
 
 struct message_summary {
@@ -97,6 +99,9 @@ static struct row *row_of(struct message_summary *s, const struct rpcrdma_flow_m
         key = (struct row){.direction = "unknown", .type = "(others)"};
     }
     row = g_memdup2(&key, sizeof(key));
+    row->time_ns = m->time_ns;
+    row->src = m->src.address;
+    row->dst = m->dst.address;
     g_ptr_array_add(s->rows, row);
     if (s->rows->len > MESSAGE_SUMMARY_MOST)
         s->others = row;
@@ -202,7 +207,12 @@ void message_summary_json(struct message_summary *s, struct out *out)
         const struct row *r = g_ptr_array_index(s->rows, i);
 
         json_open(json, '{');
-        number(json, "connection", r->connection);
+        if (r->connection > 0) { /* it is one */
+            number(json, "connection", r->connection);
+            view_json_address(json, "src", &r->src);
+            view_json_address(json, "dst", &r->dst);
+        }
+        json_key(json, "time_ns"), json_i64(json, r->time_ns);
         json_key(json, "type"), json_plain(json, r->type);
         json_key(json, "direction"), json_plain(json, r->direction);
         if (r->name[0])

@@ -109,10 +109,7 @@ static bool field_shown(const struct rpcrdma_field *field)
 {
     if (left_out(field) || is_clock(field))
         return false;
-    return shown(field->record) || of_transaction(field->id) ||
-           field->id == RPCRDMA_FIELD_CREDITS_CONNECTION_NUMBER ||
-           field->id == RPCRDMA_FIELD_CREDITS_DIRECTION ||
-           field->id == RPCRDMA_FIELD_CREDITS_SENDER || field->id == RPCRDMA_FIELD_CREDITS_READING;
+    return shown(field->record) || of_transaction(field->id);
 }
 
 /* "frame", "call_frame": a number that can be gone to. */

@@ -153,6 +153,7 @@ void credits_json(struct json *json, const struct credits_connection *c)
 
     json_open(json, '{');
     json_key(json, "connection"), json_u64(json, c->is.number);
+    json_key(json, "time_ns"), json_i64(json, c->is.first_time_ns);
     if (c->is.version)
         json_key(json, "version"), json_u64(json, c->is.version);
     if (c->is.version == 2 && c->is.dialect)

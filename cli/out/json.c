@@ -205,7 +205,7 @@ static void finding(struct view *view, const struct rpcrdma_connection *c,
     json_open(json, '{');
     if (f->frame)
         json_key(json, "frame"), json_u64(json, f->frame);
-    if (f->frame && f->frame == view->clock->frame)
+    if (view->clock->started) /* when it was found */
         json_key(json, "time_ns"), json_i64(json, view->clock->now_ns);
     if (c) {
         json_key(json, "connection"), json_u64(json, c->number);

@@ -49,7 +49,7 @@ static struct report_cause *add(struct report *r, enum report_cause_id id,
 {
     struct report_cause *cause = &r->causes[MIN(r->n_causes, REPORT_CAUSES - 1)];
 
-    *cause = (struct report_cause){.id = id, .confidence = confidence};
+    *cause = (struct report_cause){.id = id, .confidence = confidence, .of = r->about};
     if (r->n_causes < REPORT_CAUSES)
         r->n_causes++;
     return cause;
@@ -459,6 +459,7 @@ void report_decide(struct report *r)
     for (GList *one = all; one; one = one->next) {
         const struct report_connection *c = one->data;
 
+        r->about = c;
         for (int end = 0; end < 2; end++) {
             lost(r, c, end);
             not_ready(r, c, end);
@@ -472,6 +473,7 @@ void report_decide(struct report *r)
         unanswered(r, c);
         threshold(r, c);
     }
+    r->about = NULL;
     g_list_free(all);
     if (r->n_causes == 0) /* what was lost makes it look slow, too */
         slow_server(r);

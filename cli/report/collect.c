@@ -163,6 +163,8 @@ static void note_slow(struct report *r, const struct rpc *rpc)
         .path = n > 0 ? g_strndup(path, n) : NULL,
         .xid = t->xid,
         .connection = t->connection->number,
+        .src = *rpc_caller(t),
+        .dst = *rpc_responder(t),
         .call_frame = t->call_frame,
         .reply_frame = t->reply_frame,
         .call_time_ns = t->call_time_ns,

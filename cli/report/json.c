@@ -28,6 +28,13 @@ static void causes(struct json *json, const struct report *r)
         json_open(json, '{');
         json_key(json, "cause"), json_plain(json, report_cause_name(c->id));
         json_key(json, "confidence"), json_plain(json, report_confidence_name(c->confidence));
+        if (c->of) {
+            int server = report_server_end(&c->of->pub);
+
+            number(json, "connection", c->of->pub.number);
+            view_json_address(json, "src", &c->of->pub.end[1 - server].address);
+            view_json_address(json, "dst", &c->of->pub.end[server].address);
+        }
         number(json, "rpcs", c->rpcs);
         json_key(json, "cost_ns"), json_i64(json, c->time_ns);
         if (c->frame)
@@ -50,6 +57,8 @@ static void slowest(struct json *json, const struct report *r)
         json_open(json, '{');
         json_key(json, "time_ns"), json_i64(json, one->call_time_ns);
         number(json, "connection", one->connection);
+        view_json_address(json, "src", &one->src);
+        view_json_address(json, "dst", &one->dst);
         json_key(json, "xid"), json_hex(json, one->xid, 8);
         text(json, "operation", one->title);
         number(json, "call_frame", one->call_frame);
@@ -83,6 +92,7 @@ static void connections(struct json *json, const struct report *r)
 
         json_open(json, '{');
         number(json, "connection", c->pub.number);
+        json_key(json, "time_ns"), json_i64(json, c->pub.first_time_ns);
         view_json_ends(json, &c->pub);
         number(json, "first_frame", c->pub.first_frame);
         number(json, "last_frame", c->pub.last_frame);
@@ -132,6 +142,7 @@ static void groups(struct json *json, const char *key, const char *name, struct 
         const struct group *g = g_ptr_array_index(groups->groups, i);
 
         json_open(json, '{');
+        json_key(json, "time_ns"), json_i64(json, g->time_ns);
         text(json, name, g->name);
         group_json(json, g, span);
         json_close(json, '}');
@@ -187,7 +198,8 @@ void report_json(struct report *r, struct out *out)
     json_plain(&json, r->undecided ? "undecided" : r->n_causes > 0 ? "causes" : "healthy");
     text(&json, "text", headline);
     causes(&json, r);
-    json_key(&json, "time_ns"), json_i64(&json, clock->start_ns);
+    if (clock->started)
+        json_key(&json, "time_ns"), json_i64(&json, clock->start_ns);
     json_key(&json, "length_ns"), json_i64(&json, span);
     number(&json, "packets", clock->frame);
     number(&json, "capture_lost", r->pipeline->capture_lost);

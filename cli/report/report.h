@@ -26,6 +26,7 @@ enum {
 struct report_rpc {
     char *title, *path; /* path NULL: not known */
     uint32_t xid, connection;
+    struct rpcrdma_address src, dst; /* of the Call */
     uint64_t call_frame, reply_frame;
     int64_t call_time_ns, latency_ns;
     bool answered, has_phases;
@@ -82,6 +83,7 @@ enum report_confidence { CONFIDENCE_LOW, CONFIDENCE_MEDIUM, CONFIDENCE_HIGH };
 struct report_cause {
     enum report_cause_id id;
     enum report_confidence confidence;
+    const struct report_connection *of; /* NULL: of the whole capture */
     uint64_t rpcs;     /* it made slow or fail */
     int64_t time_ns;   /* that it cost them */
     uint64_t frame;    /* the first that shows it; 0: none by itself */
@@ -120,6 +122,7 @@ struct report {
     int64_t bin_ns;
     unsigned n_bins;
 
+    const struct report_connection *about;     /* which one the rules look at */
     struct report_cause causes[REPORT_CAUSES]; /* the one that cost most first */
     unsigned n_causes;
     bool undecided; /* too little was captured to call it healthy */

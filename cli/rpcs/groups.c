@@ -166,10 +166,37 @@ static void add_phases(struct group *g, const struct rpcrdma_transaction *t)
     g->stalled_ns += t->stalled_ns;
 }
 
+static void keep_common(struct rpcrdma_address *common, const struct rpcrdma_address *one)
+{
+    if (memcmp(common, one, sizeof(*common)) != 0)
+        common->family = RPCRDMA_ADDRESS_NONE;
+}
+
+/* What all of its RPCs share. */
+static void add_ends(struct group *g, const struct rpcrdma_transaction *t)
+{
+    if (!g->begun) {
+        g->begun = true;
+        g->time_ns = rpc_time(t);
+        g->connection = t->connection->number;
+        g->src = *rpc_client(t);
+        g->dst = *rpc_server(t);
+        return;
+    }
+    if (rpc_time(t) < g->time_ns)
+        g->time_ns = rpc_time(t);
+    if (g->connection != t->connection->number)
+        g->connection = 0;
+    keep_common(&g->src, rpc_client(t));
+    keep_common(&g->dst, rpc_server(t));
+}
+
 struct group *groups_add(struct groups *groups, const struct rpc *rpc)
 {
     const struct rpcrdma_transaction *t = rpc->transaction;
     struct group *g = find(groups, rpc);
+
+    add_ends(g, t);
 
     if (t->call_frame == 0) {
         g->no_call++;

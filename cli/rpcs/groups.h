@@ -30,6 +30,10 @@ enum { GROUPS_MOST = 4096 };
 struct group {
     char *name;       /* "NFS V3 READ", "192.168.77.11", "/data/file" */
     int64_t interval; /* number, from 0 */
+    bool begun;
+    int64_t time_ns;  /* of the first */
+    uint32_t connection;             /* that all are of; 0: several */
+    struct rpcrdma_address src, dst; /* client and server; family NONE: several */
     uint64_t calls;   /* sendings; a transaction is one of them */
     uint64_t retransmitted, unanswered, no_call, incomplete;
     uint64_t rdma_errors, errors; /* answered by RDMA_ERROR; these, and what failed by its status */

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "rpcs/groups.h"
 
+#include "out/view.h"
+
 #include <string.h>
 
 static void number(struct json *json, const char *key, uint64_t n)
@@ -31,6 +33,10 @@ void latency_json(struct json *json, const char *key, const struct latency *l)
 
 void group_json(struct json *json, const struct group *g, int64_t span_ns)
 {
+    if (g->connection > 0)
+        number(json, "connection", g->connection);
+    view_json_address(json, "src", &g->src);
+    view_json_address(json, "dst", &g->dst);
     number(json, "calls", g->calls);
     number(json, "retransmitted", g->retransmitted);
     number(json, "unanswered", g->unanswered);
@@ -95,8 +101,10 @@ void groups_json(const struct groups *groups, const struct groups_shown *shown, 
             json_key(&json, "time_ns");
             json_i64(&json, groups->start_ns + g->interval * groups->interval_ns);
             json_key(&json, "interval_ns"), json_i64(&json, groups->interval_ns);
+        } else {
+            json_key(&json, "time_ns"), json_i64(&json, g->time_ns);
         }
-        if (groups->by != GROUPS_ALL)
+        if (groups->by != GROUPS_ALL && groups->by != GROUPS_CONNECTION)
             text(&json, groups_by_name(groups->by), g->name);
         group_json(&json, g, span);
         if (shown->histogram)

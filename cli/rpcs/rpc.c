@@ -56,8 +56,7 @@ static void fill_name(struct filter *f, const struct rpcrdma_transaction *t)
     for (uint32_t i = 0; t->compound && i < t->n_operations; i++) {
         const char *operation = rpcrdma_transaction_operation(t, i);
 
-        if (operation)
-            filter_text(f, RPCRDMA_FIELD_RPCS_OPERATION, operation);
+        filter_number(f, RPCRDMA_FIELD_RPCS_OPERATION, t->operations[i], operation);
     }
 }
 

@@ -307,7 +307,7 @@ class Sorted(ListTest):
         everything = self.objects(capture('roce-nfs41-callback'))
         for per, key in (('client', 'client'), ('server', 'server'), ('connection', 'connection'), ('user', 'user')):
             want = collections.Counter(str(rpc.get(key, '(not known)')) for rpc in everything)
-            got = {one[per]: one['calls'] for one in self.objects('--per', per, capture('roce-nfs41-callback'))}
+            got = {str(one[per]): one['calls'] for one in self.objects('--per', per, capture('roce-nfs41-callback'))}
             self.assertEqual(got, dict(want), per)
         self.run_command('rpcs', '--per', 'colour', capture(), status=2)
 
