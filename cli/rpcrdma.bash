@@ -38,7 +38,7 @@ _rpcrdma_values()
         command ls /sys/class/net /sys/class/infiniband 2>/dev/null | grep -v ':$' | sort -u
         ;;
     -c | --count | --port | --qpn | --max-memory | -f | --filter | -s | --snapshot-length) ;;
-    -B | --buffer-size | --where | --since | --until | --top | --interval | --limit | --xid | --frame) ;;
+    -B | --buffer-size | --where | --since | --until | --top | --interval | --limit | --xid | --frame | --slow) ;;
     *) return 1 ;;
     esac
 }

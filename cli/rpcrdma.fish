@@ -53,7 +53,7 @@ function __rpcrdma_values
         case -i --interface
             command ls /sys/class/net /sys/class/infiniband 2>/dev/null | string match -rv ':$|^$'
         case -c --count --port --qpn --max-memory -f --filter -s --snapshot-length -B --buffer-size
-        case --where --since --until --top --interval --limit --xid --frame
+        case --where --since --until --top --interval --limit --xid --frame --slow
         case '*'
             return 1
     end

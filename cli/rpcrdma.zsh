@@ -78,7 +78,7 @@ _rpcrdma_values()
         _describe interface choices
         ;;
     -c | --count | --port | --qpn | --max-memory | -f | --filter | -s | --snapshot-length) _message value ;;
-    -B | --buffer-size | --where | --since | --until | --top | --interval | --limit | --xid | --frame)
+    -B | --buffer-size | --where | --since | --until | --top | --interval | --limit | --xid | --frame | --slow)
         _message value
         ;;
     *) return 1 ;;

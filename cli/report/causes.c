@@ -386,9 +386,10 @@ static void slow_server(struct report *r)
     cause->time_ns = r->slow_server_ns;
     cause->frame = r->slow_server_frame;
     snprintf(cause->text, sizeof(cause->text),
-             "The server was slow: %" PRIu64 " RPC%s of 1 s or more took %.3f s in all between the "
-             "Call and the Reply, without RDMA and without anything being lost.",
-             r->slow_server, plural(r->slow_server), s(r->slow_server_ns));
+             "The server was slow: %" PRIu64 " RPC%s of %.3g s or more took %.3f s in all between the "
+             "Call's arrival and the Reply, without RDMA%s.",
+             r->slow_server, plural(r->slow_server), s(r->slow_ns), s(r->slow_server_ns),
+             r->n_causes > 1 ? "" : " and without anything being lost");
 }
 
 static size_t mib(const struct report *r)
@@ -475,7 +476,7 @@ void report_decide(struct report *r)
     }
     r->about = NULL;
     g_list_free(all);
-    if (r->n_causes == 0) /* what was lost makes it look slow, too */
+    if (r->n_causes == 0 || r->slow_told) /* what was lost makes it look slow, too */
         slow_server(r);
     incomplete(r);
     qsort(r->causes, r->n_causes, sizeof(r->causes[0]), costliest);

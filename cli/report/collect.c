@@ -38,6 +38,7 @@ struct report *report_new(struct pipeline *pipeline, size_t max_bytes)
     r->errors = g_hash_table_new_full(keyed_hash_string, g_str_equal, NULL, free_error);
     r->connections = g_hash_table_new_full(NULL, NULL, NULL, free_connection);
     r->bin_ns = SECOND / 100;
+    r->slow_ns = SECOND;
     return r;
 }
 
@@ -212,7 +213,7 @@ static void note_server(struct report *r, const struct rpcrdma_transaction *t)
     int64_t server =
         t->has_phases ? t->phases.server_ns : t->latency_ns - (t->has_rdma ? t->rdma_ns : 0);
 
-    if (!t->has_latency || t->latency_ns < SECOND || server <= t->latency_ns / 2)
+    if (!t->has_latency || t->latency_ns < r->slow_ns || server <= t->latency_ns / 2)
         return;
     if (r->slow_server++ == 0)
         r->slow_server_frame = t->call_frame;

@@ -38,32 +38,85 @@ void report_headline(const struct report *r, char *text, size_t size)
         snprintf(text, size, "%s", r->causes[0].text);
 }
 
-void report_time(const struct report *r, char *text, size_t size)
+bool report_spent(const struct report *r, struct rpcrdma_phases *sum, int64_t *stalled_ns)
 {
-    struct rpcrdma_phases sum = {0};
-    int64_t stalled = 0, all;
-    uint64_t n = 0;
-
-    text[0] = '\0';
+    *sum = (struct rpcrdma_phases){0};
+    *stalled_ns = 0;
     for (guint i = 0; i < r->operations->groups->len; i++) {
         const struct group *g = g_ptr_array_index(r->operations->groups, i);
 
-        n += g->n_phases;
-        sum.call_ns += g->phases.call_ns;
-        sum.server_ns += g->phases.server_ns;
-        sum.data_ns += g->phases.data_ns;
-        sum.reply_ns += g->phases.reply_ns;
-        stalled += g->stalled_ns;
+        sum->call_ns += g->phases.call_ns;
+        sum->server_ns += g->phases.server_ns;
+        sum->data_ns += g->phases.data_ns;
+        sum->data_waiting_ns += g->phases.data_waiting_ns;
+        sum->reply_ns += g->phases.reply_ns;
+        *stalled_ns += g->stalled_ns;
     }
-    all = sum.call_ns + sum.server_ns + sum.data_ns + sum.reply_ns;
-    if (all <= 0)
+    return sum->call_ns + sum->server_ns + sum->data_ns + sum->reply_ns > 0;
+}
+
+enum { SHARE_CALL, SHARE_SERVER, SHARE_DATA, SHARE_REPLY, N_SHARES };
+
+static int64_t share(const struct rpcrdma_phases *phases, int which)
+{
+    const int64_t all[N_SHARES] = {phases->call_ns, phases->server_ns, phases->data_ns,
+                                   phases->reply_ns};
+
+    return all[which];
+}
+
+/* Who took most of the time, and for what: what an engineer asks next. */
+static void largest(const struct report *r, const struct rpcrdma_phases *sum, char *text,
+                      size_t size)
+{
+    static const char *const whose[] = {"the way of the Calls", "the server's", "RDMA's",
+                                        "the way of the Replies"};
+    const struct group *most = NULL;
+    uint64_t waited = 0;
+    int which = 0;
+
+    for (int i = 1; i < N_SHARES; i++)
+        if (share(sum, i) > share(sum, which))
+            which = i;
+    for (guint i = 0; i < r->operations->groups->len; i++) {
+        const struct group *g = g_ptr_array_index(r->operations->groups, i);
+
+        waited += g->unanswered;
+        if (g->n_phases > 0 && (!most || share(&g->phases, which) > share(&most->phases, which)))
+            most = g;
+    }
+    if (!most)
         return;
     snprintf(
         text, size,
+        " The largest share is %s, above all in %s: %.1f ms each of %" PRIu64 ".%s", whose[which],
+        most->name, (double)share(&most->phases, which) / 1e6 / (double)most->n_phases,
+        most->n_phases,
+        which == SHARE_SERVER && r->n_causes == 0 && !r->undecided && waited == 0
+            ? " Neither the network nor credits kept them waiting."
+            : "");
+}
+
+void report_time(const struct report *r, char text[REPORT_TIME])
+{
+    struct rpcrdma_phases sum;
+    int64_t stalled, all;
+    uint64_t n = 0;
+    int at;
+
+    text[0] = '\0';
+    if (!report_spent(r, &sum, &stalled))
+        return;
+    for (guint i = 0; i < r->operations->groups->len; i++)
+        n += ((const struct group *)g_ptr_array_index(r->operations->groups, i))->n_phases;
+    all = sum.call_ns + sum.server_ns + sum.data_ns + sum.reply_ns;
+    at = snprintf(
+        text, REPORT_TIME,
         "Of the %.3f s that %" PRIu64 " RPC%s took, Calls were on their way for %.0f %%, the "
         "server took %.0f %%, RDMA %.0f %%, and Replies were on their way for %.0f %%; %.0f %% "
         "of all was spent stalled.",
         seconds(all), n, plural(n), 100.0 * (double)sum.call_ns / (double)all,
         100.0 * (double)sum.server_ns / (double)all, 100.0 * (double)sum.data_ns / (double)all,
         100.0 * (double)sum.reply_ns / (double)all, 100.0 * (double)stalled / (double)all);
+    largest(r, &sum, text + at, REPORT_TIME - (size_t)at);
 }

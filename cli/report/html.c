@@ -337,7 +337,7 @@ static void transport(const struct report *r, struct out *out)
 
 static void verdict(const struct report *r, struct out *out)
 {
-    char text[500];
+    char text[REPORT_TIME];
 
     report_headline(r, text, sizeof(text));
     put(out, "<h1>rpcrdma report</h1>\n<div class=\"verdict%s\">\n",
@@ -363,7 +363,7 @@ static void verdict(const struct report *r, struct out *out)
         }
         out_literal(out, ".</span></p>\n");
     }
-    report_time(r, text, sizeof(text));
+    report_time(r, text);
     if (text[0]) {
         out_literal(out, "<p>");
         put_text(out, text);

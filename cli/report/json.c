@@ -185,6 +185,24 @@ static void counts(struct json *json, const struct report *r)
     json_close(json, ']');
 }
 
+static void spent(struct json *json, const struct report *r)
+{
+    struct rpcrdma_phases sum;
+    int64_t stalled;
+
+    if (!report_spent(r, &sum, &stalled))
+        return;
+    json_key(json, "phases");
+    json_open(json, '{');
+    json_key(json, "call_ns"), json_i64(json, sum.call_ns);
+    json_key(json, "server_ns"), json_i64(json, sum.server_ns);
+    json_key(json, "data_ns"), json_i64(json, sum.data_ns);
+    json_key(json, "data_waiting_ns"), json_i64(json, sum.data_waiting_ns);
+    json_key(json, "reply_ns"), json_i64(json, sum.reply_ns);
+    json_close(json, '}');
+    json_key(json, "stalled_ns"), json_i64(json, stalled);
+}
+
 void report_json(struct report *r, struct out *out)
 {
     const struct view_clock *clock = &r->pipeline->clock;
@@ -213,6 +231,7 @@ void report_json(struct report *r, struct out *out)
     number(&json, "replies_without_call", r->no_call);
     number(&json, "retransmitted", r->resent);
     latency_json(&json, "latency_ns", &r->latency);
+    spent(&json, r);
     number(&json, "calls_inline", r->calls_inline);
     number(&json, "calls_in_chunk", r->calls_chunk);
     number(&json, "replies_inline", r->replies_inline);

@@ -50,10 +50,13 @@ static int run(const struct command *command, int argc, char **argv)
 {
     struct options options = {0};
     char *path = NULL;
+    double slow_ms = 0;
     GOptionEntry own[] = {
         {"json", 0, 0, G_OPTION_ARG_NONE, &options.json, "One JSON object", NULL},
         {"html", 0, 0, G_OPTION_ARG_FILENAME, &path,
          "Write the report to this file, with charts, instead; it needs nothing else", "OUT.html"},
+        {"slow", 0, 0, G_OPTION_ARG_DOUBLE, &slow_ms,
+         "Call a server slow that takes most of this time for an RPC (1000)", "MS"},
         G_OPTION_ENTRY_NULL,
     };
     int status = options_parse(&options, command, own, argc, argv);
@@ -62,6 +65,10 @@ static int run(const struct command *command, int argc, char **argv)
         .options = &options, .out = &out, .credits = true, .delivery = true, .op_done = report_op};
     struct report *report = NULL;
 
+    if (status == OPTIONS_GO_ON && (slow_ms < 0 || slow_ms > 1e9)) {
+        complain("--slow: %g is no number of milliseconds", slow_ms);
+        status = EXIT_UNUSABLE;
+    }
     if (status == OPTIONS_GO_ON && path)
         status = open_html(path, &options, &html);
     if (status == OPTIONS_GO_ON)
@@ -70,6 +77,9 @@ static int run(const struct command *command, int argc, char **argv)
         struct rpcrdma_flow_sink sink;
 
         report = report_new(&pipeline, options_memory(&options, MEMORY_COMMAND));
+        report->slow_told = slow_ms > 0;
+        if (report->slow_told)
+            report->slow_ns = (int64_t)(slow_ms * 1e6);
         sink = report_sink(report);
         pipeline.op_context = report;
         status = pipeline_run(&pipeline, &sink);

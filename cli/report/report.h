@@ -98,7 +98,9 @@ struct report {
 
     uint64_t rpcs, answered, unanswered, no_call, undelivered, resent, incomplete;
     struct latency latency;
-    uint64_t slow_server; /* RPCs of a second and more, most of it without RDMA */
+    int64_t slow_ns;      /* an RPC that takes that long is slow, ... */
+    bool slow_told;       /* ... as the user says */
+    uint64_t slow_server; /* slow RPCs, most of whose time was the server's */
     int64_t slow_server_ns;
     uint64_t slow_server_frame;
 
@@ -158,8 +160,12 @@ int64_t report_span_ns(const struct report *report);
 /* The verdict's first sentence. */
 void report_headline(const struct report *report, char *text, size_t size);
 
-/* Where the time of all RPCs went, by phase; "": of none it is known. */
-void report_time(const struct report *report, char *text, size_t size);
+/* Where the time of all RPCs went, by phase. False: of none it is known. */
+bool report_spent(const struct report *report, struct rpcrdma_phases *sum, int64_t *stalled_ns);
+
+/* That in words, and which operation the most went to; "": it is not known. */
+enum { REPORT_TIME = 800 };
+void report_time(const struct report *report, char text[REPORT_TIME]);
 
 void report_text(struct report *report, struct out *out);
 void report_json(struct report *report, struct out *out);

@@ -92,7 +92,7 @@ static void causes(const struct report *r, struct out *out)
 
 static void verdict(const struct report *r, struct out *out)
 {
-    char text[500];
+    char text[REPORT_TIME];
 
     report_headline(r, text, sizeof(text));
     if (r->n_causes == 0 || r->undecided)
@@ -100,7 +100,7 @@ static void verdict(const struct report *r, struct out *out)
     causes(r, out);
     if (r->n_causes > 0 && r->resent == 0 && r->unanswered == 0)
         folded(out, "All RPCs were answered in the end.", 0, 0);
-    report_time(r, text, sizeof(text));
+    report_time(r, text);
     if (text[0])
         folded(out, text, 0, 0);
 }

@@ -47,6 +47,44 @@ class Verdicts(CommandTest):
             self.assertEqual({cause['cause'] for cause in report['causes']}, CAUSES.get(name, set()), name)
             self.assertEqual(report['verdict'], 'causes' if name in CAUSES else 'healthy', name)
 
+    def test_slow_is_what_the_user_says(self):
+        """--slow: RPCs of that time or more whose larger part was the server's, by what rpcs says of each."""
+        path = recordings()['roce-nfs3-mini']
+        rpcs = [json.loads(line) for line in self.run_command('rpcs', '--json', path).splitlines()]
+        for slow in (2, 5):
+            want = [one for one in rpcs if one['latency_ns'] >= slow * 1e6 and
+                    one['phases']['server_ns'] > one['latency_ns'] // 2]
+            self.assertTrue(want)
+            report = json.loads(self.run_command('report', '--json', '--slow', str(slow), path))
+            cause, = report['causes']
+            self.assertEqual((cause['cause'], cause['rpcs'], cause['cost_ns'], cause['frame']),
+                             ('slow-server', len(want), sum(one['phases']['server_ns'] for one in want),
+                              want[0]['call_frame']))
+        self.assertEqual(json.loads(self.run_command('report', '--json', '--slow', '1e6', path))['causes'], [])
+        self.run_command('report', '--slow=-1', path, status=2)
+
+    def test_largest_share(self):
+        """The phase that most time went to, and the operation that most of that went to."""
+        for name in ('roce-nfs3-mini', 'iwarp-nfs3-mini', 'roce-nfs41-mini', 'roce-long-call'):
+            path = recordings()[name]
+            rpcs = [json.loads(line) for line in self.run_command('rpcs', '--json', path).splitlines()]
+            rpcs = [one for one in rpcs if 'phases' in one]
+            total = {key: sum(one['phases'].get(key, 0) for one in rpcs)
+                     for key in ('call_ns', 'server_ns', 'data_ns', 'reply_ns')}
+            most = max(total, key=total.get)
+            each = {}
+            for one in rpcs:
+                title = f'{one["program"]} {one["version"]} ' + '+'.join(map(str, one.get('operations') or [one['name']]))
+                each.setdefault(title, []).append(one['phases'].get(most, 0))
+            times = max(each.values(), key=sum)
+            text = ' '.join(self.run_command('report', path).split())
+            said = re.search(r'The largest share is ([^,]+), above all in [^:]+: ([\d.]+) ms each of (\d+)\.', text).groups()
+            self.assertEqual(said, ({'call_ns': 'the way of the Calls', 'server_ns': "the server's", 'data_ns': "RDMA's",
+                                     'reply_ns': 'the way of the Replies'}[most],
+                                    f'{sum(times) / len(times) / 1e6:.1f}', str(len(times))), name)
+            self.assertEqual('Neither the network nor credits' in text,
+                             most == 'server_ns' and 'Healthy' in text and all('reply_frame' in one for one in rpcs), name)
+
     def test_where_the_time_went(self):
         """The sum over the RPCs that `rpcs` has phases of, and its parts."""
         for name in ('roce-nfs3-mini', 'iwarp-nfs3-mini', 'roce-long-call'):
