@@ -56,18 +56,23 @@ def header(xid, kind=MSG, version=1, credit=32, read=(), write=(), reply=None):
 
 
 class Conversation:
-    """A client and a server over RoCEv2; what it says is in .packets."""
+    """A client and a server over RoCEv2; what it says is in .packets. hosts: their addresses."""
 
     def __init__(self, packets=None, private=(private_data(), private_data(flags=0)), number=1, clock=None,
-                 set_up=True):
+                 set_up=True, hosts=(CLIENT, SERVER)):
         self.packets = [] if packets is None else packets
         self.clock = clock or Clock()
-        self.talk = Talk(self.packets, End(CLIENT, 0x20 + number, 0x100 * number),
-                         End(SERVER, 0x40 + number, 0x1000 * number), self.clock)
+        self.hosts = hosts
+        self.talk = Talk(self.packets, End(hosts[0], 0x20 + number, 0x100 * number),
+                         End(hosts[1], 0x40 + number, 0x1000 * number), self.clock)
         self.client, self.server = self.talk.client, self.talk.server
         self.memory = Segments(0x1000 * number)
         self.xid = 0x52000000 + 0x1000 * number
         self.private, self.ready = private, not set_up
+
+    def beside(self, number):
+        """Another connection of the same hosts, in the same capture."""
+        return Conversation(self.packets, number=number, clock=self.clock, hosts=self.hosts)
 
     def begin(self):
         if not self.ready:

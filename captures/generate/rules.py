@@ -25,10 +25,14 @@ import rules_whole  # noqa: F401 pylint: disable=unused-import
 import pcap
 
 
-def write(path, function, breaks):
-    conversation = rule_talk.Conversation()
+def packets_of(function, breaks, **hosts):
+    conversation = rule_talk.Conversation(**hosts)
     packets = function(conversation, breaks)
-    pcap.write(path, conversation.packets if packets is None else packets)
+    return conversation.packets if packets is None else packets
+
+
+def write(path, function, breaks):
+    pcap.write(path, packets_of(function, breaks))
 
 
 def main():

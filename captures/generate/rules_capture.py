@@ -42,24 +42,21 @@ def packets_lost(c, breaks):
 @case('send-incomplete', 'packets-lost')
 def send_incomplete(c, breaks):
     """The last packet of a Send of two is not in the capture."""
-    c.null()
-    xid = c.next_xid()
-    c.say(c.client, header(xid) + rpc_call(xid, NFS, WRITE, c.write_arguments(1200) + data(1200)))
-    if breaks:
-        del c.packets[-2]
-    c.written(xid, 1200)
-    for _ in range(3):
-        c.null()
+    send_of_two(c, -2 if breaks else None)
 
 
 @case('send-start-missing', 'packets-lost')
 def send_start_missing(c, breaks):
     """The first packet of a Send of two is not in the capture."""
+    send_of_two(c, -3 if breaks else None)
+
+
+def send_of_two(c, missing):
     c.null()
     xid = c.next_xid()
     c.say(c.client, header(xid) + rpc_call(xid, NFS, WRITE, c.write_arguments(1200) + data(1200)))
-    if breaks:
-        del c.packets[-3]
+    if missing is not None:
+        del c.packets[missing]
     c.written(xid, 1200)
     for _ in range(3):
         c.null()

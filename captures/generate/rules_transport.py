@@ -5,7 +5,7 @@ import struct
 
 import cm
 import roce
-from rule_talk import NULL, READ, PORT, Conversation, case, header
+from rule_talk import NULL, READ, PORT, case, header
 from script import FILE_HANDLE, NFS, rpc_call
 
 MS = 1_000_000
@@ -139,14 +139,14 @@ def connection_rejected(c, breaks):
                                      c.client.address, c.server.address, c.private[0]))
     if breaks:
         c.talk.datagram(c.server, cm.rej(0, c.talk.local_id, INVALID_SERVICE_ID))
-    Conversation(c.packets, number=2, clock=c.clock).null()
+    c.beside(2).null()
 
 
 @case('reconnect-storm')
 def reconnect_storm(c, breaks):
     """Five connections, each closed while a Call is outstanding; or none is."""
     for number in range(1, 6):
-        one = Conversation(c.packets, number=number, clock=c.clock)
+        one = c.beside(number)
         xid = one.call(NULL)
         if not breaks:
             one.reply(xid)

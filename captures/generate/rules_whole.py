@@ -2,7 +2,7 @@
 """Rules about whole RPCs: what a Call or a Reply is put together from, and whether one answers the other."""
 import struct
 
-from rule_talk import (ERR_CHUNK, GETATTR, MSGP, NOMSG, NULL, WRITE, Conversation, case, data, header, private_data)
+from rule_talk import (ERR_CHUNK, GETATTR, MSGP, NOMSG, NULL, WRITE, case, data, header, private_data)
 from script import FILE_HANDLE, NFS, rpc_call, rpc_reply
 
 CALL_BYTES = 40
@@ -66,7 +66,7 @@ def rpc_again(c, breaks):
     """The Call of a connection that was lost, on the next one: with its XID, or another."""
     xid = c.call(GETATTR, FILE_HANDLE)
     c.talk.disconnect()
-    other = Conversation(c.packets, number=2, clock=c.clock)
+    other = c.beside(2)
     xid = other.call(GETATTR, FILE_HANDLE, xid=xid if breaks else xid + 1)
     other.reply(xid, struct.pack('>I', 2))
 

@@ -20,6 +20,8 @@ import rules  # noqa: F401 pylint: disable=unused-import
 
 # The command's --check-icrc; of what Wireshark's own dissectors take apart.
 NOT_HERE = {'icrc', 'mpa-crc', 'tunnel-depth'}
+ALONE = {'dialect-undecided'}  # what other connections speak decides
+TOGETHER = 60  # captures in one: a start of tshark takes longer than it reads them
 RECORDINGS = ('roce-long-call', 'roce-nfs41-callback', 'iwarp-nfs41-mini')
 
 
@@ -57,26 +59,41 @@ def listed(path):
     return [line.strip() for line in out.splitlines()]
 
 
-def shown(path, rule='truncated'):
+def shown(path, rules_there=('truncated',)):
+    """What the plugin says; that the rules named have an expert field each, where they are found and nowhere else."""
+    fields = [f'rpcrdma.expert.{rule}' for rule in rules_there]
     rows, err = host.run('-r', path, '-2', '-T', 'fields', '-E', 'separator=|', '-E', 'aggregator=,', '-e',
-                         'frame.number', '-e', 'rpcrdma.finding.rule', '-e', '_ws.expert.message', '-e',
-                         f'rpcrdma.expert.{rule}', '-e', '_ws.col.Info', '-Y', 'rpcrdma.finding')
+                         'frame.number', '-e', 'rpcrdma.finding.rule', *(word for field in fields for word in ('-e', field)),
+                         '-e', '_ws.expert.message', '-e', '_ws.col.Info', '-Y', 'rpcrdma.finding')
     assert not err, err
     lines = dict(line.split('\t', 1) for line in listed(path)) if AT_LAST else {}
     found, info = collections.Counter(), {}
     for row in rows.splitlines():
-        frame, names, experts, expert, column = row.split('|', 4)
-        assert bool(expert) == (rule in names.split(','))
+        frame, names, *experts, message, column = row.split('|', 3 + len(fields))
+        for rule, expert in zip(rules_there, experts):
+            assert bool(expert) == (rule in names.split(',')), (frame, rule)
         for name in names.split(','):
             found[int(frame), name] += 1
             info.setdefault(int(frame), lines.get(frame, column))
-        assert experts
+        assert message
     return found, info
 
 
+def one_after_the_other(cases):
+    """The captures of (rule, function, breaks) in one, each with hosts of its own; the frames of each."""
+    packets, frames = [], []
+    for number, (_, function, breaks) in enumerate(cases):
+        own = rules.packets_of(function, breaks, hosts=(f'198.18.{number}.11', f'198.18.{number}.1'))
+        shift = packets[-1].time_ns + 10**9 - own[0].time_ns if packets else 0
+        frames.append(range(len(packets) + 1, len(packets) + len(own) + 1))
+        packets += [packet._replace(time_ns=packet.time_ns + shift) for packet in own]
+    return packets, frames
+
+
 class FindingsTest(host.PluginTest):
-    def compare(self, path, rule='truncated'):
-        (want, elsewhere), (have, info) = told(path), shown(path, rule)
+    def compare(self, path, rules_there=('truncated',)):
+        """Finds what the command finds; returns it: (frame, rule) and how often, and the rules told without a frame."""
+        (want, elsewhere), (have, info) = told(path), shown(path, rules_there)
         for rule, n in elsewhere.items():
             self.assertEqual(sum(count for (_, name), count in (have - want).items() if name == rule), n, rule)
             have = collections.Counter({key: n for key, n in have.items() if key[1] != rule or key in want})
@@ -86,7 +103,7 @@ class FindingsTest(host.PluginTest):
         for (frame, rule) in want:
             if rule not in ('truncated', 'rpc-cut'):
                 self.assertIn(f'[{rule}]', info[frame])
-        return {rule for _, rule in want} | set(elsewhere)
+        return want, set(elsewhere)
 
     def test_recordings(self):
         seen = set()
@@ -95,7 +112,8 @@ class FindingsTest(host.PluginTest):
                 with self.subTest(name, what=what):
                     path = self.path('file.pcap')
                     pcap.write(path, packets)
-                    seen |= self.compare(path)
+                    want, elsewhere = self.compare(path)
+                    seen |= {rule for _, rule in want} | elsewhere
         self.assertLessEqual({'rpc-error', 'rpc-lost', 'packets-lost', 'rpc-no-call', 'truncated', 'tcp-lost'}, seen)
 
     def test_every_recording(self):
@@ -120,16 +138,19 @@ class FindingsTest(host.PluginTest):
                 self.compare(path)
 
     def test_each_rule(self):
-        for rule, function, _, near in rule_talk.CASES:
-            if rule in NOT_HERE:
-                continue
-            with self.subTest(rule, how=function.__name__):
-                path = self.path(f'{function.__name__}.pcap')
-                rules.write(path, function, True)
-                self.assertIn(rule, self.compare(path, rule))
-                if near:
-                    rules.write(path, function, False)
-                    self.compare(path, rule)
+        cases = [(rule, function, breaks) for rule, function, _, _ in rule_talk.CASES if rule not in NOT_HERE | ALONE
+                 for breaks in (True, False)]
+        alone = [[(rule, function, True)] for rule, function, _, _ in rule_talk.CASES if rule in ALONE]
+        for at, some in enumerate([cases[at:at + TOGETHER] for at in range(0, len(cases), TOGETHER)] + alone):
+            path = self.path(f'rules-{at}.pcap')
+            packets, frames = one_after_the_other(some)
+            pcap.write(path, packets)
+            want, elsewhere = self.compare(path, sorted({rule for rule, _, _ in some}))
+            for (rule, function, breaks), own in zip(some, frames):
+                with self.subTest(rule, how=function.__name__):
+                    # what came too late for its place is told with the next frame of any connection
+                    found = {name for frame, name in want if own.start <= frame <= own.stop} | elsewhere
+                    self.assertTrue(rule in found or not breaks)
 
     def test_summaries(self):
         """What the dialogs call them needs no values."""
