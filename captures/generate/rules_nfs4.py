@@ -8,7 +8,7 @@ from script import FILE_HANDLE, NFS
 NFS4 = (NFS[0], 4)
 COMPOUND, SEQUENCE, PUTROOTFH, PUTFH, READ_PLUS, CREATE_SESSION = 1, 53, 24, 22, 68, 43
 SESSION = bytes(range(16))
-REP_TOO_BIG = 10066
+REP_TOO_BIG, SEQ_MISORDERED = 10066, 10063
 
 
 def sequence(seqid=1, slot=0, highest=0):
@@ -59,11 +59,76 @@ def slot_in_use(c, breaks):
     answer(c, other, seqid=3 if breaks else 1, slot=0 if breaks else 1)
 
 
+@case('slot-in-use')
+def slot_in_use_2(c, breaks):
+    """The Call that uses the slot is on another connection of the session; or uses another slot."""
+    create_session(c)
+    other = c.beside(2)
+    answer(c, call(c))
+    answer(other, call(other, slot=1, highest=1), slot=1)
+    one = call(c, seqid=2)
+    seqid, slot = (3, 0) if breaks else (2, 1)
+    two = call(other, seqid=seqid, slot=slot, highest=1)
+    answer(c, one, seqid=2)
+    answer(other, two, seqid=seqid, slot=slot)
+
+
+@case('slot-in-use')
+def slot_in_use_3(c, breaks):
+    """The same, where the beginning of the session is not in the capture: a note."""
+    other = c.beside(2)
+    answer(c, call(c))
+    answer(other, call(other, slot=1, highest=1), slot=1)
+    one = call(c, seqid=2)
+    if not breaks:
+        answer(c, one, seqid=2)
+    two = call(other, seqid=3)
+    if breaks:
+        answer(c, one, seqid=2)
+    answer(other, two, seqid=3)
+
+
 @case('slot-sequence')
 def slot_sequence(c, breaks):
+    create_session(c)
     answer(c, call(c))
     seqid = 3 if breaks else 2
     answer(c, call(c, seqid=seqid), seqid=seqid)
+
+
+@case('slot-sequence')
+def slot_sequence_2(c, breaks):
+    """Two connections of a session, 16 slots that go from one to the other: one leaves a number out; or none does."""
+    create_session(c, slots=16)
+    other = c.beside(2)
+    for seqid in range(1, 5):
+        for slot in range(16):
+            one = (c, other)[(seqid * 5 + slot * 3) // 4 % 2]
+            number = seqid + 1 if breaks and (seqid, slot) == (4, 15) else seqid
+            answer(one, call(one, number, slot, 15), number, slot)
+
+
+@case('slot-sequence')
+def slot_sequence_3(c, breaks):
+    """The session's beginning is not in the capture, and the server says what it thinks of the number; or the slot
+    begins anew, which was given up and granted again."""
+    answer(c, call(c, seqid=7), seqid=7)
+    xid = call(c, seqid=9 if breaks else 1)
+    if breaks:
+        c.reply(xid, results([struct.pack('>II', SEQUENCE, SEQ_MISORDERED)], SEQ_MISORDERED))
+    else:
+        answer(c, xid)
+
+
+@case('slot-sequence')
+def slot_sequence_4(c, breaks):
+    """Not in the capture, and the server takes the number: the one between may have come over another connection, a
+    note. Or that is in the capture, too."""
+    other = c.beside(2)
+    answer(c, call(c))
+    if not breaks:
+        answer(other, call(other, seqid=2), seqid=2)
+    answer(c, call(c, seqid=3), seqid=3)
 
 
 @case('reply-too-big')

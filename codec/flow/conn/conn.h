@@ -59,6 +59,7 @@ bool flow_conn_set_up_seen(const struct flow_conn *conn);
 /* Everything that both ends sent was captured, from the set-up on: what was not seen was not sent.
  */
 bool flow_conn_saw_all(const struct flow_conn *conn);
+bool flow_conn_waits(const struct flow_conn *conn); /* for packets that may yet come */
 /* The frame that brought the end's private data, where it did. */
 uint64_t flow_conn_set_up_frame(const struct flow_conn *conn, int end);
 /* Any packet of this end was captured. */

@@ -90,6 +90,12 @@ bool flow_conn_saw_all(const struct flow_conn *conn)
            conn->dir[0]->lost == 0 && conn->dir[1]->lost == 0;
 }
 
+bool flow_conn_waits(const struct flow_conn *conn)
+{
+    return (conn->dir[0] && flow_stream_waits(conn->dir[0], NULL, NULL)) ||
+           (conn->dir[1] && flow_stream_waits(conn->dir[1], NULL, NULL));
+}
+
 uint64_t flow_conn_set_up_frame(const struct flow_conn *conn, int end)
 {
     return conn->set_up_frame[end];

@@ -3,7 +3,7 @@
 
 #include "upper/names.h"
 
-/* A Call against what its program allows in chunks, and its session's slot. */
+/* A Call against what its program allows in chunks. */
 
 #define STUCK_NS INT64_C(30000000000) /* no server is that slow while it answers others */
 
@@ -74,45 +74,6 @@ static void check_chunks(struct flow_rpcs *rpcs, struct rpc_transaction *t)
             ddp->read_bytes, pub->threshold_reply, 0);
 }
 
-static struct rpc_slot *slot_of(struct flow_rpcs *rpcs, uint64_t key)
-{
-    if (!rpcs->slots)
-        rpcs->slots = flow_alloc(&rpcs->context->memory, RPC_SLOTS * sizeof(*rpcs->slots));
-    return rpcs->slots ? &rpcs->slots[key % RPC_SLOTS] : NULL;
-}
-
-/* RFC 8881 section 2.10.6: a slot has one request at a time, and each has the next number; the same
- * number is the same request. Only where nothing of the connection was lost. */
-static void check_slot(struct flow_rpcs *rpcs, struct rpc_transaction *t)
-{
-    const struct rpcrdma_ddp *ddp = &t->ddp;
-    /* the backchannel has slots of its own */
-    uint64_t key = flow_hash2(ddp->session + (uint64_t)t->pub.caller_end, ddp->slot) | 1;
-    struct rpc_slot *slot = slot_of(rpcs, key);
-
-    if (ddp->slot > ddp->highest)
-        add(rpcs, t, RPCRDMA_RULE_SLOT_BEYOND, rpc_call_place(t, ddp->slot_off), ddp->slot,
-            ddp->highest, 0);
-    if (!slot)
-        return;
-    if (slot->key == key && slot->conn == flow_conn_id(t->conn) && slot->xid != t->pub.xid &&
-        flow_conn_saw_all(t->conn) && slot->seqid != ddp->seqid) {
-        if (slot->outstanding)
-            add(rpcs, t, RPCRDMA_RULE_SLOT_IN_USE, rpc_call_place(t, ddp->slot_off), ddp->slot,
-                slot->frame, 0);
-        if (ddp->seqid != slot->seqid + 1)
-            add(rpcs, t, RPCRDMA_RULE_SLOT_SEQUENCE, rpc_call_place(t, ddp->slot_off), ddp->slot,
-                ddp->seqid, slot->seqid);
-    }
-    *slot = (struct rpc_slot){.key = key,
-                              .conn = flow_conn_id(t->conn),
-                              .frame = t->pub.call_frame,
-                              .seqid = ddp->seqid,
-                              .xid = t->pub.xid,
-                              .outstanding = true};
-    t->slot = slot;
-}
-
 void rpc_check_call(struct flow_rpcs *rpcs, struct rpc_transaction *t)
 {
     const struct rpcrdma_ddp *ddp = &t->ddp;
@@ -126,7 +87,7 @@ void rpc_check_call(struct flow_rpcs *rpcs, struct rpc_transaction *t)
         add(rpcs, t, RPCRDMA_RULE_COMPOUND_OPERATION, rpc_call_place(t, ddp->undefined_off),
             t->pub.operations[t->pub.n_operations - 1], t->pub.n_operations, ddp->operations);
     if (t->ddp.has_slot)
-        check_slot(rpcs, t);
+        rpc_slot_call(rpcs, t);
 }
 
 static const struct flow_region *offers(const struct rpc_chunk_map *map, uint32_t handle)

@@ -221,6 +221,8 @@ void flow_rpc_close(struct flow_rpcs *rpcs, struct flow_conn *conn)
         while (c->oldest[caller])
             rpc_cut_short(rpcs, c->oldest[caller]);
     rpc_unpark(rpcs, conn);
+    if (c->carries)
+        rpc_session_close(rpcs, conn);
     for (int end = 0; end < 2; end++)
         rpc_read_map_free(rpcs, &c->reads[end]);
     if (c->unknown_packets > 0)

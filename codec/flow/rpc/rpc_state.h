@@ -17,7 +17,8 @@
  *   reconstruct_chunks.c   base and chunks put together
  *   data_transfer.c    which chunk a packet's bytes belong to
  *   retransmit.c    Calls that were sent before, on another connection
- *   session.c   what a session allows
+ *   session.c   what a session allows, and which connections carry it
+ *   slot.c   the slots of sessions: who uses them, and with which number
  *   timing.c   when its messages were sent and delivered; transactions that wait for that
  *   rpc_names.c      names
  */
@@ -36,6 +37,7 @@ enum {
     RPC_HELD = RPCRDMA_BOUND(1024, 2),  /* Replies that wait for data */
     RPC_SLOTS = 1024,                   /* of sessions, remembered */
     RPC_SESSIONS = 256,                 /* remembered */
+    RPC_CARRIERS = 16,                  /* connections of one session; Linux has no more */
     RPC_RETIRED = 32,                   /* regions whose Call was answered; a power of two */
     RPC_RETRANSMIT = 4096,              /* Calls remembered to be known again; a power of two */
 };
@@ -113,11 +115,26 @@ struct rpc_reply {
     bool waits;
 };
 
-/* The last request of a session's slot (RFC 8881 section 2.10.6). */
+/* A request of a session's slot. */
+struct rpc_slot_request {
+    uint64_t conn, frame, reply_frame; /* reply_frame: 0, as long as it is outstanding */
+    uint32_t xid;
+};
+
+/* A slot of a session's channel (RFC 8881 section 2.10.6), over whichever connections. */
 struct rpc_slot {
-    uint64_t key, conn, frame; /* key 0: free */
-    uint32_t seqid, xid;
-    bool outstanding;
+    uint64_t key;   /* 0: free */
+    uint64_t seen;  /* sequence numbers: bit n is `seqid` - n */
+    uint32_t seqid; /* the latest */
+    struct rpc_slot_request last, before;
+};
+
+/* What a Call seems to break of its slot's rules, until its Reply tells more. */
+enum rpc_slot_doubt {
+    RPC_SLOT_IN_USE = 1,
+    RPC_SLOT_SEQUENCE = 2,
+    RPC_SLOT_BEYOND = 4,
+    RPC_SLOT_BEGUN = 8, /* the first that was seen of it is not its first */
 };
 
 /* A session's channel (RFC 8881 section 18.36.3), as CREATE_SESSION's Reply says. */
@@ -130,6 +147,9 @@ struct rpc_session {
     struct rpc_channel channel[2]; /* fore, back: by who calls */
     uint32_t slots_known[2];       /* most that the Responder said since: it may allow more */
     bool blind[2];                 /* a Reply could not be read: it may have said more */
+    const struct flow_conn *carrier[RPC_CARRIERS]; /* connections that are not closed */
+    uint32_t n_carriers;
+    bool torn; /* of a connection that carried it something is missing */
 };
 
 /* A region whose Call was answered. */
@@ -177,6 +197,10 @@ struct rpc_transaction {
     struct rpc_reply reply;
     struct rpcrdma_ddp ddp; /* what its arguments say of chunks */
     struct rpc_slot *slot;  /* NULL: none */
+    uint8_t slot_doubt;     /* of enum rpc_slot_doubt */
+    uint32_t slot_before;   /* the number before, where that is in doubt */
+    bool slot_answered;     /* SEQUENCE's status was read, */
+    uint32_t slot_status;   /* which is asked for only in doubt */
     bool reply_complete;
     int64_t rdma_first_ns, rdma_last_ns;
     struct rpc_place call_place, reply_place;
@@ -219,6 +243,8 @@ struct rpc_conn {
     struct rpc_astray astray; /* the latest handle; whether it was told what it is */
     uint32_t n_astray;
     bool astray_told;
+    bool slot_told;       /* a doubt that stays one */
+    bool carries;         /* a session that is known */
     uint64_t unplaced[2]; /* by sender: the last packet with data whose place was not captured */
 };
 
@@ -246,7 +272,7 @@ struct flow_rpcs {
     struct flow_table table; /* (connection, caller, XID) -> transaction */
     struct {
         struct rpc_transaction *newest, *oldest;
-    } held[2]; /* [1]: until RDMA_DONE, however long that takes */
+    } held[2];                                  /* [1]: until RDMA_DONE, however long that takes */
     struct rpc_transaction *spare_transactions; /* by `chain` */
     uint32_t n_held, n_parked, n_spare_transactions;
     struct rpc_transaction *all_newest, *all_oldest; /* parked */

@@ -7,6 +7,7 @@
  * What a session allows on its two channels (RFC 8881 section 18.36.3): sizes, operations, slots.
  * Known where the Reply to CREATE_SESSION was captured; and of slots the Responder may allow more
  * later (section 2.10.6.1). Sizes are those of RPC messages before anything is put into chunks.
+ * A session has any number of connections: those that its requests come over (section 2.10.3.1).
  */
 
 enum { OP_CREATE_SESSION = 43, OP_SEQUENCE = 53, OP_CB_SEQUENCE = 11, SESSION_ID = 16 };
@@ -31,14 +32,79 @@ static void add(struct flow_rpcs *rpcs, struct rpc_transaction *t, enum rpcrdma_
     rpc_add_finding_at(rpcs, t, rule, t->pub.call_frame, offset, NULL, a, b, 0);
 }
 
-void rpc_session_call(struct flow_rpcs *rpcs, struct rpc_transaction *t)
+/* The connection belongs to the session's from here on. */
+static void carry(struct flow_rpcs *rpcs, struct rpc_session *session, struct flow_conn *conn)
+{
+    struct rpc_conn *c;
+
+    for (uint32_t i = 0; i < session->n_carriers; i++)
+        if (session->carrier[i] == conn)
+            return;
+    c = rpc_conn_get(rpcs, conn);
+    if (!c || session->n_carriers == RPC_CARRIERS) {
+        session->torn = true;
+        return;
+    }
+    session->carrier[session->n_carriers++] = conn;
+    c->carries = true;
+}
+
+void rpc_session_close(struct flow_rpcs *rpcs, const struct flow_conn *conn)
+{
+    for (uint32_t i = 0; rpcs->sessions && i < RPC_SESSIONS; i++) {
+        struct rpc_session *session = &rpcs->sessions[i];
+
+        for (uint32_t k = 0; k < session->n_carriers; k++)
+            if (session->carrier[k] == conn) {
+                session->torn = session->torn || !flow_conn_saw_all(conn);
+                session->carrier[k--] = session->carrier[--session->n_carriers];
+            }
+    }
+}
+
+bool rpc_session_whole(const struct flow_rpcs *rpcs, const struct rpc_transaction *t)
 {
     const struct rpc_session *session = find(rpcs, t->ddp.session);
+
+    if (!session || session->torn)
+        return false;
+    for (uint32_t i = 0; i < session->n_carriers; i++)
+        if (!flow_conn_saw_all(session->carrier[i]) || flow_conn_waits(session->carrier[i]))
+            return false;
+    return true;
+}
+
+void rpc_session_elsewhere(struct flow_rpcs *rpcs, const struct rpc_transaction *t)
+{
+    struct rpc_session *session = find(rpcs, t->ddp.session);
+
+    if (session)
+        session->torn = true;
+}
+
+bool rpc_session_beyond(const struct flow_rpcs *rpcs, const struct rpc_transaction *t,
+                        uint32_t *slots)
+{
+    const struct rpc_session *session = find(rpcs, t->ddp.session);
+    int back = t->pub.callback;
+
+    if (!session || session->blind[back] || session->channel[back].slots == 0)
+        return false;
+    *slots = session->slots_known[back];
+    return t->ddp.slot >= *slots;
+}
+
+void rpc_session_call(struct flow_rpcs *rpcs, struct rpc_transaction *t)
+{
+    struct rpc_session *session = find(rpcs, t->ddp.session);
     const struct rpcrdma_ddp *ddp = &t->ddp;
     const struct rpc_channel *channel;
     int back = t->pub.callback;
 
-    if (!session || session->channel[back].slots == 0)
+    if (!session)
+        return;
+    carry(rpcs, session, t->conn);
+    if (session->channel[back].slots == 0)
         return;
     channel = &session->channel[back];
     if (t->pub.call_length > channel->request_size)
@@ -47,10 +113,6 @@ void rpc_session_call(struct flow_rpcs *rpcs, struct rpc_transaction *t)
     if (ddp->operations > channel->operations)
         add(rpcs, t, RPCRDMA_RULE_SESSION_OPERATIONS, rpc_call_place(t, ddp->first_off - 4),
             ddp->operations, channel->operations);
-    if (ddp->slot >= session->slots_known[back] && !session->blind[back] &&
-        flow_conn_saw_all(t->conn))
-        add(rpcs, t, RPCRDMA_RULE_SESSION_SLOT, rpc_call_place(t, ddp->slot_off), ddp->slot,
-            session->slots_known[back]);
 }
 
 void rpc_session_reply_size(struct flow_rpcs *rpcs, struct rpc_transaction *t)
@@ -81,7 +143,7 @@ static struct rpc_channel read_channel(struct rpcrdma_cursor *c)
 }
 
 /* status, session, sequence, flags, fore channel, back channel */
-static void created(struct flow_rpcs *rpcs, struct rpcrdma_cursor c)
+static void created(struct flow_rpcs *rpcs, struct flow_conn *conn, struct rpcrdma_cursor c)
 {
     uint32_t status = rpcrdma_cursor_be32(&c, "status");
     const uint8_t *name = rpcrdma_cursor_take(&c, SESSION_ID, "session");
@@ -96,8 +158,10 @@ static void created(struct flow_rpcs *rpcs, struct rpcrdma_cursor c)
     new.slots_known[0] = new.channel[0].slots;
     new.slots_known[1] = new.channel[1].slots;
     session = place_of(rpcs, new.key);
-    if (session)
-        *session = new;
+    if (!session)
+        return;
+    *session = new;
+    carry(rpcs, session, conn);
 }
 
 /* status, session, sequence, slot, highest slot, target highest slot */
@@ -119,6 +183,12 @@ static void sequenced(struct rpc_session *session, int back, struct rpcrdma_curs
             session->slots_known[back] = slots[i] + 1;
 }
 
+static void take_status(struct rpc_transaction *t, struct rpcrdma_cursor c)
+{
+    t->slot_status = rpcrdma_cursor_be32(&c, "status");
+    t->slot_answered = c.status == RPCRDMA_OK;
+}
+
 static bool creates(const struct rpc_transaction *t)
 {
     const uint32_t *operations = t->pub.operations;
@@ -133,11 +203,12 @@ void rpc_session_reply(struct flow_rpcs *rpcs, struct rpc_transaction *t,
                        const struct rpcrdma_rpc *rpc, const void *data, size_t caplen, size_t len)
 {
     struct rpc_session *session = t->ddp.has_slot ? find(rpcs, t->ddp.session) : NULL;
+    bool doubt = t->slot && t->slot_doubt != 0;
     struct rpcrdma_compound it;
     struct rpcrdma_operation op;
     bool create = creates(t);
 
-    if (!session && !create)
+    if (!session && !create && !doubt)
         return;
     if (!data || !rpcrdma_compound_begin(&it, rpc, &t->rpc, t->pub.callback, data, caplen, len,
                                          NULL, NULL)) {
@@ -149,9 +220,13 @@ void rpc_session_reply(struct flow_rpcs *rpcs, struct rpc_transaction *t,
         struct rpcrdma_cursor c = it.xdr.in;
 
         if (op.number == OP_CREATE_SESSION && create)
-            created(rpcs, c);
-        else if (i == 0 && session && op.number == (t->pub.callback ? OP_CB_SEQUENCE : OP_SEQUENCE))
-            sequenced(session, t->pub.callback, c);
+            created(rpcs, t->conn, c);
+        else if (i == 0 && op.number == (t->pub.callback ? OP_CB_SEQUENCE : OP_SEQUENCE)) {
+            if (doubt)
+                take_status(t, c);
+            if (session)
+                sequenced(session, t->pub.callback, c);
+        }
         if (!create)
             break;
     }

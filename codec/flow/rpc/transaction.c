@@ -192,8 +192,8 @@ static void end(struct flow_rpcs *rpcs, struct rpc_transaction *t)
 {
     rpc_unhold_reply(rpcs, t);
     rpc_retire(t);
-    if (t->slot && t->slot->xid == t->pub.xid)
-        t->slot->outstanding = false;
+    if (t->slot)
+        rpc_slot_end(rpcs, t);
     unlist(rpcs, t);
     rpc_forget_reads(t);
     rpc_chunk_map_free(rpcs, t->chunk_map);

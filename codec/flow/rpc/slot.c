@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "flow/rpc/check.h"
+
+/*
+ * The slots of sessions (RFC 8881 section 2.10.6.1): a slot has one request at a time, and each has
+ * the next number; the same number is the same request, sent again; 1 begins a slot that was given
+ * up and granted again. Slots are the session's, not its connections': requests of one slot may
+ * come over several of them, and some of these may not be in the capture.
+ *
+ * So a Call is only held in doubt at first. Its Reply decides where the Responder refuses it; where
+ * it does not, or none came, the Call is taken to have broken the rule only if the session began in
+ * the capture, nothing is missing of the connections that are seen to carry it, and nothing tells
+ * of others. A Responder that takes a number out of turn does tell of others: it is said once.
+ */
+
+enum { NFS4ERR_BADSLOT = 10053, NFS4ERR_SEQ_MISORDERED = 10063, SEEN = 64 };
+
+static struct rpc_slot *place_of(struct flow_rpcs *rpcs, uint64_t key)
+{
+    if (!rpcs->slots)
+        rpcs->slots = flow_alloc(&rpcs->context->memory, RPC_SLOTS * sizeof(*rpcs->slots));
+    return rpcs->slots ? &rpcs->slots[key % RPC_SLOTS] : NULL;
+}
+
+/* The backchannel has slots of its own. */
+static uint64_t key_of(const struct rpc_transaction *t)
+{
+    return flow_hash2(t->ddp.session + (uint64_t)t->pub.callback, t->ddp.slot) | 1;
+}
+
+static bool was_seen(const struct rpc_slot *slot, uint32_t seqid)
+{
+    uint32_t back = slot->seqid - seqid;
+
+    return back < SEEN && slot->seen >> back & 1;
+}
+
+/* Marks the number; whether it is the latest now. */
+static bool mark(struct rpc_slot *slot, uint32_t seqid)
+{
+    uint32_t ahead = seqid - slot->seqid, back = slot->seqid - seqid;
+
+    if (ahead < UINT32_MAX / 2) {
+        slot->seen = ahead < SEEN ? slot->seen << ahead | 1 : 1;
+        slot->seqid = seqid;
+        return true;
+    }
+    if (back < SEEN)
+        slot->seen |= UINT64_C(1) << back;
+    return false;
+}
+
+static struct rpc_slot_request request_of(const struct rpc_transaction *t)
+{
+    return (struct rpc_slot_request){
+        .conn = flow_conn_id(t->conn), .frame = t->pub.call_frame, .xid = t->pub.xid};
+}
+
+static bool is(const struct rpc_slot_request *request, const struct rpc_transaction *t)
+{
+    return request->frame == t->pub.call_frame && request->xid == t->pub.xid &&
+           request->conn == flow_conn_id(t->conn);
+}
+
+static void follow(struct rpc_slot *slot, struct rpc_transaction *t)
+{
+    uint32_t seqid = t->ddp.seqid, before = slot->seqid;
+
+    if (was_seen(slot, seqid)) {
+        /* sent again, perhaps over another connection: that one is answered */
+        if (seqid == slot->seqid)
+            slot->last = request_of(t);
+        return;
+    }
+    if (seqid == 1 && slot->seqid != 0) {
+        slot->seen = 1;
+        slot->seqid = 1;
+        slot->before = (struct rpc_slot_request){0};
+        slot->last = request_of(t);
+        return;
+    }
+    if (!was_seen(slot, seqid - 1)) {
+        t->slot_doubt |= RPC_SLOT_SEQUENCE;
+        t->slot_before = before;
+    }
+    if (!mark(slot, seqid))
+        return;
+    if (slot->last.reply_frame == 0)
+        t->slot_doubt |= RPC_SLOT_IN_USE;
+    slot->before = slot->last;
+    slot->last = request_of(t);
+}
+
+void rpc_slot_call(struct flow_rpcs *rpcs, struct rpc_transaction *t)
+{
+    const struct rpcrdma_ddp *ddp = &t->ddp;
+    uint64_t key = key_of(t);
+    struct rpc_slot *slot = place_of(rpcs, key);
+    uint32_t slots;
+
+    if (ddp->slot > ddp->highest)
+        rpc_add_finding_at(rpcs, t, RPCRDMA_RULE_SLOT_BEYOND, t->pub.call_frame,
+                           rpc_call_place(t, ddp->slot_off), NULL, ddp->slot, ddp->highest, 0);
+    if (!slot)
+        return;
+    t->slot = slot;
+    if (slot->key == key)
+        follow(slot, t);
+    else {
+        *slot =
+            (struct rpc_slot){.key = key, .seen = 1, .seqid = ddp->seqid, .last = request_of(t)};
+        if (ddp->seqid != 1)
+            t->slot_doubt |= RPC_SLOT_BEGUN;
+    }
+    if (rpc_session_beyond(rpcs, t, &slots))
+        t->slot_doubt |= RPC_SLOT_BEYOND;
+}
+
+static void add(struct flow_rpcs *rpcs, struct rpc_transaction *t, bool sure,
+                enum rpcrdma_rule_id rule, enum rpcrdma_rule_id unsure, uint64_t a, uint64_t b,
+                uint64_t c)
+{
+    struct rpc_conn *conn = rpc_of(t->conn);
+
+    if (!sure && (!flow_conn_saw_all(t->conn) || !conn || conn->slot_told))
+        return;
+    if (!sure)
+        conn->slot_told = true;
+    rpc_add_finding_at(rpcs, t, sure ? rule : unsure, t->pub.call_frame,
+                       rpc_call_place(t, t->ddp.slot_off), NULL, a, b, c);
+}
+
+/* What came meanwhile may have settled the doubt. */
+static void judge(struct flow_rpcs *rpcs, struct rpc_transaction *t)
+{
+    const struct rpcrdma_ddp *ddp = &t->ddp;
+    const struct rpc_slot *slot = t->slot;
+    bool refused = t->slot_status == NFS4ERR_SEQ_MISORDERED;
+    bool sure = refused || rpc_session_whole(rpcs, t);
+    bool taken = t->slot_answered && t->slot_status == 0;
+    bool known = slot->key == key_of(t);
+    uint32_t slots;
+
+    if (t->slot_doubt & RPC_SLOT_IN_USE && known && is(&slot->last, t) &&
+        (slot->before.reply_frame == 0 || slot->before.reply_frame > t->pub.call_frame))
+        add(rpcs, t, sure || (slot->before.conn == slot->last.conn && flow_conn_saw_all(t->conn)),
+            RPCRDMA_RULE_SLOT_IN_USE, RPCRDMA_RULE_SLOT_IN_USE_UNSURE, ddp->slot,
+            slot->before.frame, 0);
+    if (t->slot_doubt & RPC_SLOT_SEQUENCE && known && !was_seen(slot, ddp->seqid - 1))
+        add(rpcs, t, sure, RPCRDMA_RULE_SLOT_SEQUENCE, RPCRDMA_RULE_SLOT_SEQUENCE_UNSURE, ddp->slot,
+            ddp->seqid, t->slot_before);
+    /* the Responder took a number that does not follow on what was seen: what it does follow on
+     * came over other connections, most likely, and so will more */
+    if (taken && known && t->slot_doubt & (RPC_SLOT_SEQUENCE | RPC_SLOT_BEGUN) &&
+        !was_seen(slot, ddp->seqid - 1))
+        rpc_session_elsewhere(rpcs, t);
+    if (t->slot_doubt & RPC_SLOT_BEYOND && rpc_session_beyond(rpcs, t, &slots) &&
+        (t->slot_status == NFS4ERR_BADSLOT || sure))
+        rpc_add_finding_at(rpcs, t, RPCRDMA_RULE_SESSION_SLOT, t->pub.call_frame,
+                           rpc_call_place(t, ddp->slot_off), NULL, ddp->slot, slots, 0);
+}
+
+void rpc_slot_end(struct flow_rpcs *rpcs, struct rpc_transaction *t)
+{
+    struct rpc_slot *slot = t->slot;
+    /* one that is never answered, for its connection is lost, is over then */
+    uint64_t over = t->pub.reply_frame != 0 ? t->pub.reply_frame : rpcs->context->frame;
+
+    if (t->slot_doubt)
+        judge(rpcs, t);
+    if (is(&slot->last, t))
+        slot->last.reply_frame = over;
+    else if (is(&slot->before, t))
+        slot->before.reply_frame = over;
+}
