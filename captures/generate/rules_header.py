@@ -2,7 +2,7 @@
 """Rules that one version 1 header breaks, or a header and what was said before it on its connection."""
 import struct
 
-from rule_talk import (DONE, ERR_CHUNK, ERR_VERS, ERROR, GETATTR, MSGP, NOMSG, NULL, WRITE,
+from rule_talk import (ATTRIBUTES, DONE, ERR_CHUNK, ERR_VERS, ERROR, GETATTR, MSGP, NOMSG, NULL, WRITE,
                        case, data, private_data)
 from script import CALLBACK, FILE_HANDLE, NFS, rpc_call, rpc_reply
 
@@ -166,6 +166,23 @@ def error_unexpected(c, breaks):
         c.error(c.call(GETATTR, FILE_HANDLE), ERR_CHUNK)
 
 
+@case('error-version', 'version-changed')
+def error_version(c, breaks):
+    c.getattr()
+    c.error(c.call(GETATTR, FILE_HANDLE), ERR_CHUNK, version=2 if breaks else 1)
+
+
+@case('reply-after-error')
+def reply_after_error(c, breaks):
+    """The Call that was refused is answered, too; or the next one is."""
+    c.getattr()
+    xid = c.call(GETATTR, FILE_HANDLE)
+    c.error(xid, ERR_CHUNK)
+    if not breaks:
+        xid = c.call(GETATTR, FILE_HANDLE)
+    c.reply(xid, bytes(4) + ATTRIBUTES)
+
+
 @case('reverse-chunks')
 def reverse_chunks(c, breaks):
     c.getattr()
@@ -239,7 +256,7 @@ def malformed_version(c, breaks):
     xid = c.next_xid()
     c.call(NULL, xid=xid, version=7 if breaks else 1)
     if breaks:
-        c.error(xid, ERR_VERS, 1, 1)
+        c.error(xid, ERR_VERS, 1, 1, version=7)
     else:
         c.reply(xid)
 

@@ -7,20 +7,24 @@ from script import FILE_HANDLE, NFS
 
 NFS4 = (NFS[0], 4)
 COMPOUND, SEQUENCE, PUTROOTFH, PUTFH, READ_PLUS, CREATE_SESSION = 1, 53, 24, 22, 68, 43
-SESSION = bytes(range(16))
 REP_TOO_BIG, SEQ_MISORDERED = 10066, 10063
 
 
-def sequence(seqid=1, slot=0, highest=0):
-    return struct.pack('>I', SEQUENCE) + SESSION + struct.pack('>IIII', seqid, slot, highest, 0)
+def session(c):
+    """Its name: each pair of hosts has one."""
+    return ''.join(c.hosts)[:16].rjust(16).encode()
+
+
+def sequence(c, seqid=1, slot=0, highest=0):
+    return struct.pack('>I', SEQUENCE) + session(c) + struct.pack('>IIII', seqid, slot, highest, 0)
 
 
 def compound(operations, minor=1):
     return opaque(b'') + struct.pack('>II', minor, len(operations)) + b''.join(operations)
 
 
-def sequence_result(seqid=1, slot=0, highest=0):
-    return struct.pack('>II', SEQUENCE, 0) + SESSION + struct.pack('>IIIII', seqid, slot, highest, highest, 0)
+def sequence_result(c, seqid=1, slot=0, highest=0):
+    return struct.pack('>II', SEQUENCE, 0) + session(c) + struct.pack('>IIIII', seqid, slot, highest, highest, 0)
 
 
 def results(operations, status=0):
@@ -31,12 +35,12 @@ ROOT, ROOT_RESULT = struct.pack('>I', PUTROOTFH), struct.pack('>II', PUTROOTFH, 
 
 
 def call(c, seqid=1, slot=0, highest=0, more=(ROOT,), **fields):
-    return c.call(COMPOUND, compound([sequence(seqid, slot, highest), *more], fields.pop('minor', 1)), program=NFS4,
+    return c.call(COMPOUND, compound([sequence(c, seqid, slot, highest), *more], fields.pop('minor', 1)), program=NFS4,
                   **fields)
 
 
 def answer(c, xid, seqid=1, slot=0, highest=0, more=(ROOT_RESULT,), **fields):
-    c.reply(xid, results([sequence_result(seqid, slot, highest), *more]), **fields)
+    c.reply(xid, results([sequence_result(c, seqid, slot, highest), *more]), **fields)
 
 
 @case('compound-no-sequence')
@@ -165,7 +169,7 @@ def create_session(c, **allows):
     asked = struct.pack('>IQIIIII', CREATE_SESSION, 1, 1, 0, 0, 1 << 20, 1 << 20) + struct.pack('>IIII', 0, 64, 64, 0)
     asked += channel() + struct.pack('>III', 0x40000000, 1, 0)
     xid = c.call(COMPOUND, compound([asked]), program=NFS4)
-    made = struct.pack('>II', CREATE_SESSION, 0) + SESSION + struct.pack('>II', 1, 0)
+    made = struct.pack('>II', CREATE_SESSION, 0) + session(c) + struct.pack('>II', 1, 0)
     c.reply(xid, results([made + channel(**allows) + channel()]))
 
 
@@ -201,5 +205,5 @@ def compound_operation(c, breaks):
     """76, which no published minor version has; or the last one that one has."""
     last = struct.pack('>I', 76) if breaks else struct.pack('>I', 75) + opaque(b'user.a')
     xid = call(c, minor=2, more=(ROOT, last))
-    c.reply(xid, results([sequence_result(), ROOT_RESULT, struct.pack('>II', 10044, 10044)], 10044) if breaks else
-            results([sequence_result(), ROOT_RESULT, struct.pack('>II', 75, 0) + struct.pack('>IQQ', 1, 1, 2)]))
+    c.reply(xid, results([sequence_result(c), ROOT_RESULT, struct.pack('>II', 10044, 10044)], 10044) if breaks else
+            results([sequence_result(c), ROOT_RESULT, struct.pack('>II', 75, 0) + struct.pack('>IQQ', 1, 1, 2)]))

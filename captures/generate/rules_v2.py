@@ -327,3 +327,140 @@ def rpc_part_lost(c, breaks):
 
 def lose(c, since):
     del c.packets[since:]
+
+
+WRITE_AT = len(rpc_call(0, NFS, WRITE, FILE_HANDLE + struct.pack('>QIII', 0, 4096, 2, 4096)))
+
+
+def written_by_chunks(script, *places, parts=(), kind='rpc'):
+    """A WRITE whose data of 4096 bytes comes in Read chunks at these (position, length), whether it fits or not."""
+    xid = script.next_xid()
+    content = rpc_call(xid, NFS, WRITE, FILE_HANDLE + struct.pack('>QIII', 0, 4096, 2, 4096))
+    chunks = [one for position, length in places for one in script.memory.read_chunk(position, length)]
+    client = script.talk.client
+    if kind == 'special':
+        body = script.memory.read_chunk(0, len(content))
+        script.special(client, xid, call=body, read=chunks)
+        v2.pull(script, body, content)
+    elif parts:
+        script.continued(client, xid, content, parts, read=chunks)
+    else:
+        script.rpc(client, xid, content, read=chunks)
+    for one in chunks:
+        v2.pull(script, [one], data(one['length']))
+    script.rpc(script.talk.server, xid, rpc_reply(xid, struct.pack('>IIIII', 0, 0, 0, 4096, 2) + bytes(8)), answer=True)
+
+
+def begun(c, dialect='ietf-07'):
+    script = version2(c, dialect)
+    if dialect == 'ietf-07':
+        final(script, {'id': 2, 'value': 4096})
+    null(script)
+    return script
+
+
+@case('read-position-alignment', 'rpc-position', 'arg-not-eligible')
+def read_position_alignment_2(c, breaks):
+    """Behind the Call's last byte, and 2 more; or there."""
+    written_by_chunks(begun(c), (WRITE_AT + (2 if breaks else 0), 4096))
+
+
+@case('read-position-order')
+def read_position_order_2(c, breaks):
+    """The data in two chunks, the second first."""
+    places = [(WRITE_AT, 2048), (WRITE_AT + 2048, 2048)]
+    written_by_chunks(begun(c), *(places[::-1] if breaks else places))
+
+
+@case('read-overlap', 'rpc-position')
+def read_overlap_2(c, breaks):
+    """In the Read list of a Call that is itself in a chunk."""
+    written_by_chunks(begun(c), (WRITE_AT, 2048), (WRITE_AT + (1024 if breaks else 2048), 2048), kind='special')
+
+
+@case('rpc-position', 'arg-not-eligible')
+def rpc_position_2(c, breaks):
+    """A Call in three parts: a position beyond all of them, which is within what the parts before the last one and the
+    chunk come to; or at their end."""
+    written_by_chunks(begun(c), (WRITE_AT + (4 if breaks else 0), 4096), parts=(40, 40))
+
+
+@case('rpc-position', 'arg-not-eligible')
+def rpc_position_3(c, breaks):
+    """The same in a dialect that continues by a flag."""
+    written_by_chunks(begun(c, 'ietf-02'), (WRITE_AT + (4 if breaks else 0), 4096), parts=(40,))
+
+
+@case('chunk-length')
+def chunk_length_2(c, breaks):
+    """A Write chunk of two segments that come to 2^32 bytes; or 4 fewer."""
+    script = begun(c)
+    xid = script.next_xid()
+    chunk = script.memory.chunk(1 << 31, (1 << 31) - (0 if breaks else 4))
+    script.rpc(c.client, xid, rpc_call(xid, NFS, 6, FILE_HANDLE + struct.pack('>QI', 0, 4096)), write=[chunk])
+    script.rpc(c.server, xid, rpc_reply(xid, struct.pack('>II', 2, 0)), answer=True,
+               write=[[{**one, 'length': 0} for one in chunk]])
+
+
+@case('segment-wrap')
+def segment_wrap_2(c, breaks):
+    """A segment that ends behind the last address; or with it."""
+    script = begun(c)
+    xid = script.next_xid()
+    chunk = [{'handle': '0x00001234', 'length': 4096, 'offset': f'0x{(1 << 64) - 4096 + (1 if breaks else 0):016x}'}]
+    script.rpc(c.client, xid, rpc_call(xid, NFS, 6, FILE_HANDLE + struct.pack('>QI', 0, 4096)), write=[chunk])
+    script.rpc(c.server, xid, rpc_reply(xid, struct.pack('>II', 2, 0)), answer=True,
+               write=[[{**one, 'length': 0} for one in chunk]])
+
+
+@case('reply-after-error')
+def reply_after_error_2(c, breaks):
+    """Both come for one Call; or the XID is used again before the Reply."""
+    script = begun(c)
+    xid = script.next_xid()
+    script.rpc(c.client, xid, rpc_call(xid, NFS, NULL))
+    script.error(c.server, xid, 'RDMA2_ERR_SYSTEM')
+    if not breaks:
+        script.rpc(c.client, xid, rpc_call(xid, NFS, NULL))
+    script.rpc(c.server, xid, rpc_reply(xid), answer=True)
+
+
+@case('error-version', 'version-changed')
+def error_version_2(c, breaks):
+    script = begun(c)
+    xid = script.next_xid()
+    script.rpc(c.client, xid, rpc_call(xid, NFS, NULL))
+    if breaks:
+        c.error(xid, 2)
+    else:
+        script.error(c.server, xid, 'RDMA2_ERR_BAD_XDR')
+
+
+@case('error-chunk-index')
+def error_chunk_index(c, breaks):
+    """The second Write chunk of one; or the first."""
+    script = begun(c)
+    xid = script.next_xid()
+    script.rpc(c.client, xid, rpc_call(xid, NFS, 6, FILE_HANDLE + struct.pack('>QI', 0, 8192)),
+               write=[script.memory.chunk(4096)])
+    script.error(c.server, xid, 'RDMA2_ERR_WRITE_RESOURCE', chunk_index=2 if breaks else 1, length_needed=8192)
+
+
+@case('type-refused')
+def type_refused(c, breaks):
+    """A Call's first part, which the server does not take: a second later another one has the same type; or none has,
+    and what was on its way is not counted."""
+    script = begun(c)
+    xid, parts = long_call(script)
+    in_parts(script, xid, parts, between=lambda: script.error(c.server, xid, 'RDMA2_ERR_INVAL_HTYPE'))
+    if breaks:
+        c.clock.now += 10**9
+    else:
+        xid, parts = long_call(script)
+        in_parts(script, xid, parts)
+        c.clock.now += 10**9
+        null(script)
+        return
+    xid, parts = long_call(script)
+    script.say(c.client, 'RDMA2_CALL_MIDDLE', xid, parts[0], remaining=len(parts[1]) + len(parts[2]))
+    script.rpc(c.client, xid, parts[1] + parts[2])

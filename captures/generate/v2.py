@@ -238,7 +238,8 @@ def errors(script):
               'length_needed': 65536, 'processed': True, 'segment_index': 2}
     for name, (_, keys) in script.dialect.errors.items():
         xid = script.next_xid()
-        script.rpc(client, xid, rpc_call(xid, NFS, GETATTR, FILE_HANDLE))
+        script.rpc(client, xid, rpc_call(xid, NFS, READ, FILE_HANDLE + struct.pack('>QI', 0, 4096)),
+                   write=[script.memory.chunk(4096)])
         script.error(server, xid, name, **{key: values[key] for key in keys or VOID})
 
 

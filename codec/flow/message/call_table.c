@@ -78,8 +78,9 @@ void message_call_remove(struct flow_messages *messages, struct flow_conn *conn,
 }
 
 void message_call_add(struct flow_messages *messages, struct flow_conn *conn, int sender,
-                      uint32_t xid, const struct rpcrdma_rpc *rpc)
+                      const struct rpcrdma_message *m, const struct rpcrdma_rpc *rpc)
 {
+    uint32_t xid = m->xid;
     struct message_call *call = message_call_find(messages, conn, sender, xid);
     struct message_conn *mc = message_conn_of(conn);
 
@@ -90,8 +91,12 @@ void message_call_add(struct flow_messages *messages, struct flow_conn *conn, in
     call = take(messages);
     if (!call)
         return;
-    *call = (struct message_call){
-        .conn = conn, .xid = xid, .sender = (uint8_t)sender, .frame = messages->context->frame};
+    *call = (struct message_call){.conn = conn,
+                                  .xid = xid,
+                                  .sender = (uint8_t)sender,
+                                  .protocol = m->version,
+                                  .writes = m->write.count,
+                                  .frame = messages->context->frame};
     if (rpc && rpc->present & RPCRDMA_RPC_HAS_PROGRAM) {
         call->has_rpc = true;
         call->program = rpc->program;

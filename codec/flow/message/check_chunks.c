@@ -2,8 +2,9 @@
 #include "flow/message/check_private.h"
 
 /*
- * What the chunk lists of a version 1 header say, each by itself (RFC 8166 section 3.4): lengths,
- * addresses, positions. Constant work per segment; a header without chunks never comes here.
+ * What the chunk lists of a header say, each by itself (RFC 8166 section 3.4;
+ * draft-ietf-nfsv4-rpcrdma-version-two-07 section 4.5): lengths, addresses, positions. Constant
+ * work per segment; a header without chunks never comes here.
  */
 
 /* A server's page budget: the largest payload that any takes, and a page of header at either end
@@ -15,18 +16,25 @@ static bool wraps(const struct rpcrdma_segment *s)
     return s->length > 0 && s->offset + (s->length - 1) < s->offset;
 }
 
+static bool version2(const struct message_check *c)
+{
+    return c->message->version == 2;
+}
+
 static void check_segment(const struct message_check *c, const struct rpcrdma_segment *s,
                           uint32_t offset)
 {
     if (wraps(s))
-        message_check_add(c, RPCRDMA_RULE_SEGMENT_WRAP, offset, NULL, s->handle, s->length, 0);
+        message_check_add(c, version2(c) ? RPCRDMA_RULE_SEGMENT_WRAP_2 : RPCRDMA_RULE_SEGMENT_WRAP,
+                          offset, NULL, s->handle, s->length, 0);
 }
 
 static void check_length(const struct message_check *c, uint64_t length, uint32_t offset,
                          const char *what)
 {
     if (length > UINT32_MAX)
-        message_check_add(c, RPCRDMA_RULE_CHUNK_LENGTH, offset, what, length, 0, 0);
+        message_check_add(c, version2(c) ? RPCRDMA_RULE_CHUNK_LENGTH_2 : RPCRDMA_RULE_CHUNK_LENGTH,
+                          offset, what, length, 0, 0);
 }
 
 static void check_chunk(const struct message_check *c, const struct rpcrdma_chunk *chunk,
@@ -35,7 +43,7 @@ static void check_chunk(const struct message_check *c, const struct rpcrdma_chun
     /* the Responder gives back what it was offered: the Requester answers for it */
     if (c->out->direction != RPCRDMA_DIRECTION_CALL)
         return;
-    if (chunk->declared == 0)
+    if (chunk->declared == 0 && !version2(c))
         message_check_add(c, RPCRDMA_RULE_CHUNK_EMPTY, chunk->off, what, 0, 0, 0);
     for (uint32_t i = 0; i < chunk->count; i++) {
         struct rpcrdma_segment s = rpcrdma_chunk_segment(chunk, i);
@@ -104,22 +112,27 @@ static void begin_chunk(const struct message_check *c, struct chunks *r, uint32_
     uint64_t end = (uint64_t)r->position + r->length;
 
     if (position % 4 != 0)
-        message_check_add(c, RPCRDMA_RULE_READ_POSITION_ALIGNMENT, off, NULL, position, 0, 0);
+        message_check_add(c,
+                          version2(c) ? RPCRDMA_RULE_READ_POSITION_ALIGNMENT_2
+                                      : RPCRDMA_RULE_READ_POSITION_ALIGNMENT,
+                          off, NULL, position, 0, 0);
     if (r->n > 0 && position < r->position)
-        message_check_add(c, RPCRDMA_RULE_READ_POSITION_ORDER, off, NULL, position, r->position, 0);
+        message_check_add(
+            c, version2(c) ? RPCRDMA_RULE_READ_POSITION_ORDER_2 : RPCRDMA_RULE_READ_POSITION_ORDER,
+            off, NULL, position, r->position, 0);
     else if (r->n > 0 && r->position > 0 && position < end)
-        message_check_add(c, RPCRDMA_RULE_READ_OVERLAP, off, NULL, position, r->position,
-                          r->length);
-    if (position > 0 && r->base_segments > 1 && position >= r->embedded &&
+        message_check_add(c, version2(c) ? RPCRDMA_RULE_READ_OVERLAP_2 : RPCRDMA_RULE_READ_OVERLAP,
+                          off, NULL, position, r->position, r->length);
+    if (!version2(c) && position > 0 && r->base_segments > 1 && position >= r->embedded &&
         at_segment_end(&r->base, position - r->embedded))
         message_check_add(c, RPCRDMA_RULE_PZRC_SPLIT, off, NULL, position, 0, 0);
 }
 
-static uint32_t check_reads(const struct message_check *c)
+static uint32_t check_reads(const struct message_check *c, const struct rpcrdma_read_list *list)
 {
-    struct rpcrdma_read_iter it = rpcrdma_read_begin(&c->message->read);
+    struct rpcrdma_read_iter it = rpcrdma_read_begin(list);
     struct rpcrdma_read_segment s;
-    struct chunks r = {.base = {.it = rpcrdma_read_begin(&c->message->read)}};
+    struct chunks r = {.base = {.it = rpcrdma_read_begin(list)}};
 
     while (rpcrdma_read_next(&it, &s)) {
         check_segment(c, &s.segment, it.off + 4);
@@ -140,8 +153,8 @@ static uint32_t check_reads(const struct message_check *c)
     if (r.n > 0)
         end_chunk(c, &r);
     if (r.bytes > PAYLOAD_MOST && r.bytes <= UINT32_MAX)
-        message_check_add(c, RPCRDMA_RULE_READ_LIST_LONG, c->message->read.off, NULL, r.bytes,
-                          PAYLOAD_MOST, 0);
+        message_check_add(c, RPCRDMA_RULE_READ_LIST_LONG, list->off, NULL, r.bytes, PAYLOAD_MOST,
+                          0);
     return r.n - (r.base_segments > 0);
 }
 
@@ -150,11 +163,13 @@ void message_check_chunks(const struct message_check *c)
     uint32_t reads = 0, writes;
 
     if (c->message->read.count > 0)
-        reads = check_reads(c);
+        reads = check_reads(c, &c->message->read);
+    if (c->message->call.count > 0)
+        check_reads(c, &c->message->call);
     writes = check_writes(c);
     if (c->message->reply_present)
         check_chunk(c, &c->message->reply, "Reply chunk");
-    if ((reads > 1 || writes > 1) && c->out->direction == RPCRDMA_DIRECTION_CALL)
+    if ((reads > 1 || writes > 1) && !version2(c) && c->out->direction == RPCRDMA_DIRECTION_CALL)
         message_check_add(c, RPCRDMA_RULE_CHUNK_COUNT, c->message->read.off, NULL, reads, writes,
                           0);
 }

@@ -123,6 +123,8 @@ void message_check(const struct flow_conn *conn, const struct message_conn *mc,
     const struct rpcrdma_message *m = out->message;
     const struct message_check c = {conn, mc, out, m, findings};
 
+    if (m->version == 2 && (has_chunks(m) || m->call.count > 0))
+        message_check_chunks(&c);
     if (m->version != 1 || plain(out))
         return;
     switch (m->kind) {

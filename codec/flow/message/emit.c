@@ -256,7 +256,7 @@ static void match_call(struct making *m)
         return;
     if (is_call && m->to->out.part <= 1) {
         if (msg->kind != RPCRDMA_KIND_ERROR)
-            message_call_add(m->messages, m->conn, m->sender, msg->xid, m->to->out.rpc);
+            message_call_add(m->messages, m->conn, m->sender, msg, m->to->out.rpc);
         return;
     }
     call = message_call_find(m->messages, m->conn, is_call ? m->sender : 1 - m->sender, msg->xid);
@@ -379,8 +379,13 @@ RPCRDMA_HOT void flow_message_make(struct flow_messages *messages, struct flow_c
     message_properties(conn, m.sender, &making->message);
     find_direction(&m);
     learn_role(&m);
+    if (making->message.kind == RPCRDMA_KIND_ERROR)
+        message_error(messages, conn, m.sender, &making->message, &making->findings, send->frame,
+                      send->time_ns);
     match_call(&m);
     set_ends(&m);
+    if (m.mc->n_answered > 0 || making->message.version == 2)
+        message_after_error(messages, conn, &making->out, &making->findings);
     if (pub->messages == 0)
         message_check_set_up(conn, &making->findings);
     message_check(conn, m.mc, &making->out, &making->findings);

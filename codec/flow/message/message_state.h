@@ -13,6 +13,7 @@
  *   dialect_detection.c  which dialect of version 2
  *   version.c, continuation.c, properties.c
  *                        what a message says about those that follow
+ *   after_error.c        what an error forbids from then on
  *   call_table.c         outstanding Calls
  */
 
@@ -26,6 +27,7 @@
 enum {
     MESSAGE_CALLS = RPCRDMA_BOUND(4096, 4), /* outstanding Calls per connection and direction */
     MESSAGE_WANTED = 8,
+    MESSAGE_ANSWERED = 8, /* XIDs that errors answered, remembered per connection */
 };
 
 /* An outstanding Call. */
@@ -35,6 +37,7 @@ struct message_call {
     uint32_t xid;
     uint8_t sender; /* end */
     bool has_rpc;
+    uint32_t protocol, writes; /* RPC-over-RDMA's version; Write chunks */
     uint32_t program, version, procedure, flavor, gss_procedure, gss_service;
     uint64_t frame;
 };
@@ -63,6 +66,20 @@ struct message_wanted {
     struct message_property property[MESSAGE_WANTED];
 };
 
+/* A header type that its receiver does not support. */
+struct message_refused {
+    uint32_t type, xid;
+    uint64_t frame; /* of the error; 0: none */
+    int64_t time_ns;
+};
+
+/* An XID that an error answered. */
+struct message_answered {
+    uint64_t frame; /* of the error; 0: free */
+    uint32_t xid;
+    uint8_t caller;
+};
+
 /* Per connection. */
 struct message_conn {
     struct message_call *newest_call[2], *oldest_call[2]; /* by sending end */
@@ -79,6 +96,12 @@ struct message_conn {
     bool refused;        /* an ERR_VERS came, and no message since that follows it */
     uint8_t refused_end; /* whom it refused */
     uint32_t offered[2]; /* its range */
+    struct {
+        uint32_t xid, type;
+    } latest[2]; /* message of version 2 that is no error, by sending end */
+    struct message_refused refused_type[2]; /* by the end that may not send it again */
+    struct message_answered answered[MESSAGE_ANSWERED];
+    uint32_t n_answered;
     uint64_t last_given; /* frame of the latest message given to the sink */
 };
 
@@ -102,7 +125,7 @@ static inline struct message_conn *message_conn_of(struct flow_conn *conn)
 
 /* call_table.c */
 void message_call_add(struct flow_messages *messages, struct flow_conn *conn, int sender,
-                      uint32_t xid, const struct rpcrdma_rpc *rpc);
+                      const struct rpcrdma_message *m, const struct rpcrdma_rpc *rpc);
 struct message_call *message_call_find(const struct flow_messages *messages,
                                        const struct flow_conn *conn, int sender, uint32_t xid);
 void message_call_remove(struct flow_messages *messages, struct flow_conn *conn,
@@ -131,6 +154,14 @@ static inline bool message_version_settled(struct flow_conn *conn)
 }
 void message_version(struct flow_conn *conn, int sender, const struct rpcrdma_message *m,
                      struct flow_findings *findings, uint64_t frame);
+
+/* after_error.c. An error, before its Call is forgotten; any other message, once its direction is
+ * known. */
+void message_error(const struct flow_messages *messages, struct flow_conn *conn, int sender,
+                   const struct rpcrdma_message *m, struct flow_findings *findings, uint64_t frame,
+                   int64_t time_ns);
+void message_after_error(const struct flow_messages *messages, struct flow_conn *conn,
+                         const struct rpcrdma_flow_message *out, struct flow_findings *findings);
 
 /* continuation.c: returns whether parts follow; *part is 0 where the message is not continued,
  * *part_bytes what payload came before */

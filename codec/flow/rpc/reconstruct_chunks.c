@@ -22,8 +22,11 @@ static void go_to(struct reconstruct *m, struct rpc_reader *base, uint64_t posit
     uint64_t need = position > whole->length ? position - whole->length : 0;
 
     if (position < whole->length || need > base->left) {
-        reconstruct_finding_at(m, RPCRDMA_RULE_RPC_POSITION, off, position,
-                               whole->length + base->left, 0);
+        reconstruct_finding_at(m,
+                               flow_conn_public_const(m->t->conn)->version == 2
+                                   ? RPCRDMA_RULE_RPC_POSITION_2
+                                   : RPCRDMA_RULE_RPC_POSITION,
+                               off, position, whole->length + base->left, 0);
         m->fault = true;
     }
     rpc_reader_move(m->rpcs, base, whole, need);

@@ -109,7 +109,8 @@ static void call_take(struct flow_rpcs *rpcs, struct rpc_transaction *t,
         /* names come from the first bytes: now, while they are here */
         if (!base && part.at == 0 && !t->open)
             rpc_call_names(rpcs, t, part.data, part.caplen, part.len);
-        rpc_parts_add(rpcs, t, &t->parts, &part, rpcs->keep_data || base || t->open);
+        rpc_parts_add(rpcs, t, &t->parts, &part,
+                      rpcs->keep_data || base || t->open || t->parts.first);
         return;
     }
     if (t->parts.first) {
