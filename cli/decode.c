@@ -93,7 +93,12 @@ static int run(const struct command *command, int argc, char **argv)
             pipeline.setup = decode.events ? on_setup : NULL;
             pipeline.op_context = &decode;
         }
-        status = pipeline_run(&pipeline, &sink);
+        if (cm && !decode.events) {
+            complain("out of memory");
+            status = EXIT_UNUSABLE;
+        } else {
+            status = pipeline_run(&pipeline, &sink);
+        }
         if (decode.events)
             cm_events_until(decode.events, UINT64_MAX);
         cm_events_free(decode.events);

@@ -60,7 +60,10 @@ static char **words(void)
 /* In the new process: nothing but calls that are allowed between fork and exec. */
 _Noreturn static void become(char **argv, char **environment, int from)
 {
-    dup2(from, STDIN_FILENO);
+    if (from != STDIN_FILENO) {
+        dup2(from, STDIN_FILENO);
+        close(from);
+    }
     execve(argv[0], argv, environment);
     _exit(127);
 }

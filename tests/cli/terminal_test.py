@@ -50,6 +50,10 @@ class Terminal(command.CommandTest):
         _, text = self.run_on('decode', command.capture(), PAGER='echo "$LESS"', LESS='M')
         self.assertEqual(text.split(), ['M'])
 
+    def test_pager_has_one_pipe(self):
+        _, text = self.run_on('decode', command.capture(), PAGER='ls -l /proc/$$/fd')
+        self.assertEqual(text.count('pipe:'), 1, text)
+
     def test_pager_ends_early(self):
         status, text = self.run_on('decode', '-V', command.capture(), PAGER='head -n 1')
         self.assertEqual((status, len(text.splitlines())), (0, 1))

@@ -12,7 +12,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..'
 # pylint: disable=wrong-import-position
 import command
 
-COMMANDS = [['decode'], ['decode', '--json'], ['rpcs', '--json'], ['credits'], ['check', '-q'], ['connections']]
+COMMANDS = [['decode'], ['decode', '--json'], ['rpcs', '--json'], ['credits'], ['check', '-q'], ['connections'], ['decode', '--cm']]
 
 
 def with_preload(arguments, stdin=None, **environment):
