@@ -376,7 +376,7 @@ static void summary(struct capture *capture)
     if (select->memory_limit > 0)
         complain("--max-memory (%zu MiB) was reached %" PRIu64 " time%s: what belongs together was "
                  "not always known, and %s",
-                 options_memory(capture->options, 8) >> 20, select->memory_limit,
+                 options_max_memory(capture->options) >> 20, select->memory_limit,
                  select->memory_limit == 1 ? "" : "s",
                  select->only ? "packets may be left out that should not"
                               : "more is kept than was asked for");

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include <errno.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
@@ -67,6 +68,7 @@ int main(int argc, char **argv)
     const char *name = argc > 1 ? argv[1] : NULL;
 
     descriptors_close_unnamed(argc, argv);
+    signal(SIGXFSZ, SIG_IGN); /* a file that becomes too large is an error like others */
 #ifdef RPCRDMA_CAPTURE_PROGRAM
     capture_program_start(RPCRDMA_CAPTURE_PROGRAM, argc, argv);
 #endif

@@ -11,6 +11,7 @@
 #include "source/input.h"
 #include "source/opened.h"
 #include "source/sandbox.h"
+#include "source/spill.h"
 
 gboolean options_number(const char *name, const char *text, uint64_t max, uint64_t *out,
                         GError **error)
@@ -177,12 +178,22 @@ static int parse(struct options *options, const struct command *command, GOption
     return result;
 }
 
-size_t options_memory(const struct options *options, unsigned eighths)
+size_t options_max_memory(const struct options *options)
 {
     enum { DEFAULT = 128 };
-    uint64_t all = options->max_memory ? options->max_memory : (uint64_t)DEFAULT * MIB;
 
-    return (size_t)(all / 8 * eighths);
+    return (size_t)(options->max_memory ? options->max_memory : (uint64_t)DEFAULT * MIB);
+}
+
+/* Of several files: what reading them takes. */
+static size_t memory_of_files(const struct options *options)
+{
+    return options->n_files > 1 ? options_max_memory(options) / 8 : 0;
+}
+
+size_t options_memory(const struct options *options, unsigned eighths)
+{
+    return (options_max_memory(options) - memory_of_files(options)) / 8 * eighths;
 }
 
 struct rpcrdma_flow_config options_flow(const struct options *options)
@@ -235,6 +246,8 @@ bool options_confine(const struct options *options, char *error, size_t size)
         snprintf(error, size, "out of memory");
         return false;
     }
+    if (options->n_files > 1)
+        spill_prepare();
     sandbox.reads = options->files + (options->n_files - sandbox.n_reads);
     return options->no_sandbox || sandbox_files(&sandbox, error, size);
 }
@@ -243,14 +256,17 @@ struct source *options_open(const struct options *options, char *error, size_t s
 {
     struct source *source;
 
-    while (input_window_log < 27 && (size_t)2 << input_window_log <= options_memory(options, 1))
+    while (input_window_log < 27 && (size_t)2 << input_window_log <= options_max_memory(options) / 8)
         input_window_log++;
 
+    if (memory_of_files(options) / SOURCE_INTERFACE > source_interfaces_most)
+        source_interfaces_most = memory_of_files(options) / SOURCE_INTERFACE;
     if (options->n_devices > 0) /* they filter themselves */
         return source_devices_open(options->devices, options->n_devices, &options->live, error,
                                    size);
     if (options->n_files > 1)
-        source = source_merge_open(options->files, options->n_files, error, size);
+        source = source_merge_open(options->files, options->n_files,
+                                   memory_of_files(options), error, size);
     else
         source = source_file_open(options->files[0], NULL, error, size);
     if (source && options->filter && *options->filter)

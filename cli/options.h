@@ -63,8 +63,11 @@ gboolean options_number(const char *name, const char *text, uint64_t max, uint64
  * their callbacks. */
 void options_live(struct options *options, GOptionGroup *group);
 
+/* --max-memory, or its default: bytes. */
+size_t options_max_memory(const struct options *options);
+
 /*
- * Eighths of --max-memory, or of its default. What is outstanding on the wire has four of them, TCP
+ * Eighths of that; of several files, of what reading them leaves: an eighth less. What is outstanding on the wire has four of them, TCP
  * reassembly two, and what a command keeps until the end two.
  */
 enum { MEMORY_FLOW = 4, MEMORY_NET = 2, MEMORY_COMMAND = 2 };

@@ -438,7 +438,7 @@ static void say_what_is_missing(const struct pipeline *pipeline)
     if (pipeline->memory_limit > 0)
         complain("%s: --max-memory (%zu MiB) was reached %" PRIu64
                  " time%s: some of what was outstanding is left out",
-                 input, options_memory(pipeline->options, 8) >> 20, pipeline->memory_limit,
+                 input, options_max_memory(pipeline->options) >> 20, pipeline->memory_limit,
                  pipeline->memory_limit == 1 ? "" : "s");
     if (own->set_back > 0)
         complain("%s: the clock of the capture was set back %" PRIu64 " time%s, by up to %.3f s: "

@@ -394,7 +394,7 @@ static void slow_server(struct report *r)
 
 static size_t mib(const struct report *r)
 {
-    return options_memory(r->pipeline->options, 8) >> 20;
+    return options_max_memory(r->pipeline->options) >> 20;
 }
 
 static void left_out(struct report *r)

@@ -20,7 +20,7 @@ void report_headline(const struct report *r, char *text, size_t size)
         snprintf(text, size,
                  "Undecided: --max-memory (%zu MiB) was too little for this capture (%" PRIu64
                  " RPC%s, %" PRIu64 " with Call and Reply are known).",
-                 options_memory(r->pipeline->options, 8) >> 20, r->rpcs, plural(r->rpcs),
+                 options_max_memory(r->pipeline->options) >> 20, r->rpcs, plural(r->rpcs),
                  r->answered);
     else if (r->undecided)
         snprintf(text, size,

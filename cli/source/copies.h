@@ -9,6 +9,7 @@
  */
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "source/fingerprint.h"
@@ -16,13 +17,19 @@
 
 struct copies;
 
-/* NULL when memory is short. overlap is borrowed. */
-struct copies *copies_new(const struct overlap *overlap);
+/* Takes so many bytes and 1 MiB, but 4 MiB at least. NULL when memory is short. overlap is
+ * borrowed.
+ */
+struct copies *copies_new(const struct overlap *overlap, size_t memory);
 void copies_free(struct copies *copies); /* NULL is fine */
 
 /* Whether this packet of `file` is one that another file gave before. time_ns is by the reference's
  * clock and grows from call to call, but for packets out of order. */
 bool copies_is_one(struct copies *copies, uint32_t file, int64_t time_ns,
                    const struct fingerprint *print);
+
+/* For how long packets were remembered, where memory was too small for as long as a copy may take;
+ * else 0. */
+int64_t copies_remembered_ns(const struct copies *copies);
 
 #endif

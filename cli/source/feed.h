@@ -24,6 +24,12 @@ struct feed {
     /* How far the file is read, as it is stored, where bytes up to `offset` were taken; by any
      * thread. NULL: nobody knows how far it goes. */
     void (*progress)(const struct feed *feed, uint64_t offset, uint64_t *read, uint64_t *size);
+    /* Bytes that it takes besides its own struct. NULL: none to speak of. */
+    size_t (*memory)(const struct feed *feed);
+    /* A descriptor of its own that can be had again; `rest`: it is given back until then. NULL:
+     * never any. */
+    bool (*has_descriptor)(const struct feed *feed);
+    void (*rest)(struct feed *feed);
     void (*free)(struct feed *feed);
     char *name; /* its own, for messages */
     bool failed;

@@ -8,6 +8,9 @@
 #include <string.h>
 #include <unistd.h>
 
+size_t source_interfaces_most = SOURCE_INTERFACES_LEAST;
+static size_t rooms; /* for them, in all open files */
+
 struct file_interface *file_interface_add(struct file *file)
 {
     if (file->n_interfaces == SOURCE_MAX_INTERFACES) {
@@ -17,13 +20,22 @@ struct file_interface *file_interface_add(struct file *file)
     }
     if (file->n_interfaces == file->n_room) {
         size_t room = file->n_room ? 2 * file->n_room : 4;
-        struct file_interface *more = realloc(file->interfaces, room * sizeof(*more));
+        struct file_interface *more;
 
+        if (rooms + room - file->n_room > source_interfaces_most) {
+            input_fail(file->in,
+                       "byte %" PRIu64 ": more than %zu interfaces in the files that are read at "
+                       "the same time; more --max-memory allows them",
+                       input_offset(file->in), source_interfaces_most);
+            return NULL;
+        }
+        more = realloc(file->interfaces, room * sizeof(*more));
         if (!more) {
             input_fail(file->in, "out of memory");
             return NULL;
         }
         file->interfaces = more;
+        rooms += room - file->n_room;
         file->n_room = room;
     }
     file->interfaces[file->n_interfaces] = (struct file_interface){0};
@@ -188,9 +200,15 @@ static void file_close(struct source *source)
         pcapng_text_free(file->interfaces[i].filter);
         pcapng_text_free(file->interfaces[i].counts_comment);
     }
+    rooms -= file->n_room;
     free(file->interfaces);
     input_close(file->in);
     free(file);
+}
+
+struct input *source_file_input(struct source *source)
+{
+    return ((struct file *)source)->in;
 }
 
 static bool begin(struct file *file)
@@ -232,8 +250,8 @@ static bool begin(struct file *file)
     return false;
 }
 
-static struct source *open_input(struct input *in, struct file *file, bool alone, char *error,
-                                 size_t size)
+static struct source *open_input(struct input *in, struct file *file,
+                                 const struct source_config *config, char *error, size_t size)
 {
     static const struct source_ops ops = {file_next, file_interface, file_stats, NULL, file_close};
 
@@ -245,7 +263,9 @@ static struct source *open_input(struct input *in, struct file *file, bool alone
         free(file);
         return NULL;
     }
-    file->in->alone = alone;
+    file->in->alone = config && config->alone;
+    if (config && config->window > 0 && config->window < file->in->window)
+        file->in->window = config->window;
     file->source.live = file->in->live;
     if (!begin(file)) {
         snprintf(error, size, "%s", file->in->error);
@@ -264,8 +284,8 @@ struct source *source_file_open(const char *path, const struct source_config *co
         snprintf(error, size, "%s: out of memory", path);
         return NULL;
     }
-    return open_input(input_open(path, config ? config->window : 0, error, size), file,
-                      config && config->alone, error, size);
+    return open_input(input_open(path, config ? config->window : 0, error, size), file, config,
+                      error, size);
 }
 
 struct source *source_file_open_fd(int fd, const char *name, char *error, size_t size)
@@ -277,7 +297,7 @@ struct source *source_file_open_fd(int fd, const char *name, char *error, size_t
         close(fd);
         return NULL;
     }
-    return open_input(input_open_fd(fd, name, error, size), file, false, error, size);
+    return open_input(input_open_fd(fd, name, error, size), file, NULL, error, size);
 }
 
 struct source *source_file_open_feed(struct feed *feed, char *error, size_t size)
@@ -295,5 +315,5 @@ struct source *source_file_open_feed(struct feed *feed, char *error, size_t size
     in = input_of(feed);
     if (in)
         in->live = true;
-    return open_input(in, file, false, error, size);
+    return open_input(in, file, NULL, error, size);
 }

@@ -126,6 +126,9 @@ bool erf_begin(struct file *file, bool *is);
 /* Of an interface's strings, which are counted. NULL is fine. */
 void pcapng_text_free(char *text);
 
+/* What a source that is a file reads. */
+struct input *source_file_input(struct source *source);
+
 /* Opens what a feed gives, which it owns in every case, as it comes. feed NULL: no memory. NULL
  * with one line in `error`. */
 struct source *source_file_open_feed(struct feed *feed, char *error, size_t size);

@@ -15,7 +15,7 @@ struct lanes {
     uint64_t high;
 };
 
-static const struct siphash_key *key(void)
+const struct siphash_key *fingerprint_key(void)
 {
     static struct siphash_key own;
     static bool made;
@@ -57,7 +57,7 @@ bool fingerprint(const struct rpcrdma_packet *packet, uint32_t most, struct fing
     if (!rpcrdma_net_payload(packet, &payload))
         return false;
     n = payload.caplen < most ? payload.caplen : most;
-    lanes = (struct lanes){siphash_begin(key()), n};
+    lanes = (struct lanes){siphash_begin(fingerprint_key()), n};
     out->forward = memcmp(&payload.src, &payload.dst, sizeof(payload.src)) < 0;
     mix_bytes(&lanes, payload.src.bytes, sizeof(payload.src.bytes));
     mix_bytes(&lanes, payload.dst.bytes, sizeof(payload.dst.bytes));

@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/siphash.h"
 #include "net/net.h"
 
 struct fingerprint {
@@ -21,6 +22,9 @@ enum { FINGERPRINT_ALL = UINT32_MAX };
  * without the TCP or UDP checksum. False where the packet has none: no IP, or cut before it.
  */
 bool fingerprint(const struct rpcrdma_packet *packet, uint32_t most, struct fingerprint *out);
+
+/* The key of this process, which nobody knows. */
+const struct siphash_key *fingerprint_key(void);
 
 /* Payload bytes captured of a packet that was cut; FINGERPRINT_ALL where it was not. */
 uint32_t fingerprint_cut(const struct rpcrdma_packet *packet);

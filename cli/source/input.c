@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "source/opened.h"
+#include "source/spill.h"
 
 /*
  * Files are read, not mapped: copying into a buffer that stays in the processor's cache costs what
@@ -53,9 +54,48 @@ void input_fail(struct input *in, const char *format, ...)
 struct file_feed {
     struct feed feed;
     int fd;
+    bool borrowed; /* it stays open: others read it, too */
     bool regular;
     uint64_t size; /* of a regular file, the most that was seen */
+    char *path;    /* to open it again; NULL: it cannot be */
+    dev_t device;
+    ino_t inode;
 };
+
+/* The file's descriptor; -1 with errno where it was closed and is not to be had again. */
+static int descriptor(struct file_feed *file)
+{
+    struct stat st;
+    int fd;
+
+    if (file->fd >= 0)
+        return file->fd;
+    fd = open(file->path, O_RDONLY | O_CLOEXEC);
+    if (fd >= 0 && (fstat(fd, &st) != 0 || st.st_dev != file->device || st.st_ino != file->inode)) {
+        close(fd);
+        errno = ESTALE;
+        return -1;
+    }
+    file->fd = fd;
+    return fd;
+}
+
+static bool file_has_descriptor(const struct feed *feed)
+{
+    const struct file_feed *file = (const struct file_feed *)feed;
+
+    return file->path && file->fd >= 0;
+}
+
+static void file_rest(struct feed *feed)
+{
+    struct file_feed *file = (struct file_feed *)feed;
+
+    if (!file_has_descriptor(feed))
+        return;
+    close(file->fd);
+    file->fd = -1;
+}
 
 /* The end of a file that was longer before: somebody cut it. */
 static ssize_t file_end(struct file_feed *file)
@@ -64,7 +104,7 @@ static ssize_t file_end(struct file_feed *file)
 
     if (!file->regular)
         return 0;
-    if (fstat(file->fd, &st) != 0) {
+    if (descriptor(file) < 0 || fstat(file->fd, &st) != 0) {
         feed_fail(&file->feed, "%s", strerror(errno));
         return -1;
     }
@@ -79,11 +119,14 @@ static ssize_t file_end(struct file_feed *file)
 
 static ssize_t file_read_at(const struct feed *feed, uint8_t *to, size_t n, uint64_t offset)
 {
-    const struct file_feed *file = (const struct file_feed *)feed;
+    /* nobody lets the descriptor rest while another thread reads */
+    int fd = descriptor((struct file_feed *)(uintptr_t)feed);
     ssize_t got;
 
+    if (fd < 0)
+        return -1;
     do {
-        got = pread(file->fd, to, n, (off_t)offset);
+        got = pread(fd, to, n, (off_t)offset);
     } while (got < 0 && errno == EINTR);
     return got;
 }
@@ -122,8 +165,9 @@ static void file_free(struct feed *feed)
     /* whoever reads the same descriptor after us goes on where we stopped */
     if (file->fd == STDIN_FILENO && file->regular)
         lseek(file->fd, (off_t)feed->offset, SEEK_SET);
-    if (file->fd > STDIN_FILENO)
+    if (file->fd > STDIN_FILENO && !file->borrowed)
         close(file->fd);
+    free(file->path);
     free(feed->name);
     free(file);
 }
@@ -151,6 +195,8 @@ static bool file_look(struct file_feed *file, bool *live)
         return false;
     }
     file->size = (uint64_t)st.st_size;
+    file->device = st.st_dev;
+    file->inode = st.st_ino;
     at = lseek(file->fd, 0, SEEK_CUR); /* standard input may have been read before */
     file->feed.offset = at > 0 ? (uint64_t)at : 0;
     file->feed.read_at = file_read_at;
@@ -190,8 +236,10 @@ static struct input *begin(const char *path, int fd, size_t window, char *error,
         return NULL;
     }
     file->feed.read = file_read;
+    file->feed.has_descriptor = file_has_descriptor;
+    file->feed.rest = file_rest;
     file->feed.free = file_free;
-    file->fd = fd >= 0 ? fd : standard_input ? STDIN_FILENO : opened_take(path);
+    file->fd = fd >= 0 ? fd : standard_input ? STDIN_FILENO : opened_take(path, &file->borrowed);
     if (file->fd < 0) {
         snprintf(error, size, "%s: %s", file->feed.name, strerror(errno));
     } else if (!file_look(file, &live)) {
@@ -199,6 +247,8 @@ static struct input *begin(const char *path, int fd, size_t window, char *error,
     } else {
         uint64_t offset = file->feed.offset;
 
+        if (file->regular && !file->borrowed && fd < 0 && !standard_input)
+            file->path = strdup(path);
         in = input_of(&file->feed);
         if (!in)
             return NULL;
@@ -365,6 +415,90 @@ enum input_status input_skip(struct input *in, uint64_t n)
     }
     in->pos += (size_t)n;
     return INPUT_OK;
+}
+
+size_t input_memory(const struct input *in)
+{
+    return in->buffer_size + (in->feed->memory ? in->feed->memory(in->feed) : 0);
+}
+
+bool input_has_descriptor(const struct input *in)
+{
+    return in->feed->has_descriptor && in->feed->has_descriptor(in->feed);
+}
+
+void input_rest(struct input *in)
+{
+    if (in->feed->rest && !in->ahead)
+        in->feed->rest(in->feed);
+}
+
+bool input_seekable(const struct input *in)
+{
+    return in->feed->read_at && !in->ahead;
+}
+
+bool input_read_at(struct input *in, uint8_t *to, size_t n, uint64_t offset)
+{
+    while (n > 0) {
+        ssize_t got = in->feed->read_at(in->feed, to, n, offset);
+
+        if (got <= 0) {
+            input_fail(in, "byte %" PRIu64 ": %s", offset,
+                       got < 0 ? strerror(errno) : "the file was cut short while it was read");
+            return false;
+        }
+        to += got;
+        offset += (uint64_t)got;
+        n -= (size_t)got;
+    }
+    return true;
+}
+
+void input_let_go(struct input *in)
+{
+    free(in->buffer);
+    in->buffer = NULL;
+    in->buffer_size = 0;
+    in->data = NULL;
+    in->base += in->pos;
+    in->feed->offset = in->base;
+    in->pos = in->end = 0;
+}
+
+bool input_spill(struct input *in)
+{
+    uint64_t from = in->base, at = in->base + in->pos;
+    struct spilled spilled;
+    struct feed *feed;
+
+    spill_begin(&spilled, in->feed, from);
+    if (in->end > 0)
+        spill_write(&spilled, in->data, in->end);
+    do {
+        in->pos = in->end;
+    } while (!spilled.error && input_fill(in, 1) == INPUT_OK &&
+             spill_write(&spilled, in->data + in->pos, in->end - in->pos));
+    if (spilled.error) {
+        input_fail(in,
+                   "not read: unpacking it takes more memory than --max-memory leaves, and "
+                   "there is no temporary file: %s",
+                   spilled.error);
+        return false;
+    }
+    feed = spill_end(&spilled, in->failed ? in->error : NULL);
+    if (!feed) {
+        no_memory(in);
+        return false;
+    }
+    in->feed->free(in->feed);
+    in->feed = feed;
+    in->alone = true;
+    in->failed = false;
+    in->pos = in->end = 0;
+    in->base = at;
+    input_let_go(in);
+    return true;
 }
 
 void input_progress(const struct input *in, uint64_t *read, uint64_t *size)

@@ -54,13 +54,15 @@ struct input *input_open_fd(int fd, const char *name, char *error, size_t size);
 struct input *input_of(struct feed *feed);
 
 /*
- * If `in` begins like gzip, zstd, xz, bzip2 or lz4: an input of the unpacked bytes, which owns `in`. Else `in`
- * itself. NULL with a line in `error` (and `in` closed) where that cannot be unpacked.
+ * If `in` begins like gzip, zstd, xz, bzip2 or lz4: an input of the unpacked bytes, which owns
+ * `in`. Else `in` itself. NULL with a line in `error` (and `in` closed) where that cannot be
+ * unpacked.
  */
 struct input *input_unpack(struct input *in, char *error, size_t size);
 
 /* The binary logarithm of the most memory that unpacking takes: 24 (16 MiB) unless it is set. zstd
- * -19 takes 8 MiB, zstd --long 128; xz -6 takes 8 MiB, xz -9 takes 64; the others never take more. */
+ * -19 takes 8 MiB, zstd --long 128; xz -6 takes 8 MiB, xz -9 takes 64; the others never take more.
+ */
 extern int input_window_log;
 
 void input_close(struct input *in); /* NULL is fine */
@@ -80,6 +82,28 @@ static inline uint64_t input_offset(const struct input *in)
 {
     return in->base + in->pos;
 }
+
+/* Bytes that it takes: its buffer, and what unpacks. Without what is read ahead. */
+size_t input_memory(const struct input *in);
+
+/* Whether its bytes can be read from anywhere, and again. */
+bool input_seekable(const struct input *in);
+
+/* Reads n bytes from `offset`. False where they are not there any more, with in->error set. */
+bool input_read_at(struct input *in, uint8_t *to, size_t n, uint64_t offset);
+
+/* Of a seekable input that nothing is read ahead of: gives back its buffer. What was at hand is
+ * read again. */
+void input_let_go(struct input *in);
+
+/* Writes the window, and all there is behind it, to the temporary file (spill.h), and lets go; what
+ * takes the memory to unpack it ends. Then it is seekable. False, and failed, where it cannot be.
+ */
+bool input_spill(struct input *in);
+
+/* Whether it has a descriptor that it can do without for a while, and: let it. */
+bool input_has_descriptor(const struct input *in);
+void input_rest(struct input *in);
 
 /* How much of the file was read, as it is stored, and its size; 0 where that is not known. */
 void input_progress(const struct input *in, uint64_t *read, uint64_t *size);

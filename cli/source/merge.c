@@ -10,9 +10,9 @@
 #include <sys/stat.h>
 
 #include "source/copies.h"
-#include "source/input.h"
 #include "source/opened.h"
 #include "source/overlap.h"
+#include "source/part.h"
 #include "source/source.h"
 #include "times.h"
 
@@ -24,32 +24,29 @@ enum { FULLER_FIRST_NS = 2000000 };
 /* So many files are read ahead, by a thread each. */
 enum { FEW = 4 };
 
-enum { MANY = 4096, INTERFACE_BITS = 16, WINDOWS = 2 * 1024 * 1024, WINDOW_LEAST = 16 * 1024 };
-
-struct part {
-    const char *path; /* borrowed */
-    struct source *source;
-    struct source_packet packets[SOURCE_BATCH];
-    size_t at, n; /* next packet, and how many there are */
-    bool ended;
-    bool shares;       /* packets with other parts */
-    int64_t offset_ns; /* of its clock */
-    int64_t next_ns;   /* time of its next packet, by the common clock */
-    int64_t wait_ns;   /* it is due so much later */
-    uint64_t packets_read, copies;
-    struct source_stats stats; /* of its file's size; all, once closed */
+enum {
+    MANY = 4096,
+    INTERFACE_BITS = 16,
+    WINDOWS = 3 * 1024 * 1024, /* bytes of files at hand, by and large */
+    WINDOW_LEAST = 1024,
+    WINDOWS_MOST = 4 * 1024 * 1024, /* with large packets */
+    UNPACKING = 5 * 1024 * 1024,
+    BATCH_OF_MANY = 16, /* packets known of each, of more files than can have more */
+    MANY_PARTS = 256,
 };
 
 struct merge {
     struct source source;
     struct part *parts;
     size_t n_parts;
-    size_t *heap; /* of parts that have packets, the earliest first */
+    struct parts shared;
+    struct source_packet *packets; /* all parts' */
+    size_t *heap;                  /* of parts that have packets, the earliest first */
     size_t n_heap;
     struct overlap overlap;
     struct copies *copies; /* NULL: no files share packets */
-    struct source_config config;
     uint64_t frame;
+    bool failed; /* source.error is not told yet */
 };
 
 /* -- a heap of parts by due time; the file given first wins a tie ------------------------------ */
@@ -122,35 +119,10 @@ static void pop(struct merge *merge)
 /* -- the parts -----------------------------------------------------------------------------------
  */
 
-static void close_part(struct part *part)
-{
-    if (!part->source)
-        return;
-    source_stats(part->source, &part->stats);
-    source_close(part->source);
-    part->source = NULL;
-}
-
 /* Makes the part's next packet known. False with merge->source.error set; the part may go on. */
 static bool refill(struct merge *merge, struct part *part)
 {
-    enum source_status status;
-
-    if (!part->source) {
-        part->source = source_file_open(part->path, &merge->config, merge->source.error,
-                                        sizeof(merge->source.error));
-        part->ended = !part->source;
-        if (part->ended)
-            return false;
-    }
-    part->at = part->n = 0;
-    status = source_next(part->source, part->packets, SOURCE_BATCH, &part->n);
-    if (status == SOURCE_ERROR)
-        snprintf(merge->source.error, sizeof(merge->source.error), "%s", part->source->error);
-    part->ended = status == SOURCE_END;
-    if (part->ended)
-        close_part(part);
-    return status != SOURCE_ERROR;
+    return part_refill(&merge->shared, part, merge->source.error, sizeof(merge->source.error));
 }
 
 /* Puts the top part where it belongs after its packets changed; out where it has no more. */
@@ -178,39 +150,63 @@ static bool is_new(struct merge *merge, struct part *part, const struct rpcrdma_
     return false;
 }
 
+/* Gives out the next packet of the top part, which has one, if it is new. False where those given
+ * out before must be done with, or with *failed and merge->source.error set. */
+static bool give(struct merge *merge, struct source_packet *packets, size_t *n, bool *failed)
+{
+    size_t number = merge->heap[0];
+    struct part *part = &merge->parts[number];
+    struct source_packet *out = &packets[*n];
+
+    if (part->parked) {
+        enum part_fetch fetch =
+            part_fetch(&merge->shared, part, out, merge->source.error, sizeof(merge->source.error));
+
+        *failed = fetch == PART_FAILED;
+        if (*failed)
+            due(merge, part);
+        if (fetch != PART_FETCHED)
+            return false;
+    } else {
+        *out = part->packets[part->at];
+    }
+    if (is_new(merge, part, &out->packet)) {
+        part_given(&merge->shared, part, out);
+        out->packet.frame = ++merge->frame;
+        out->packet.time_ns = part->next_ns;
+        out->interface |= (uint32_t)number << INTERFACE_BITS;
+        ++*n;
+    }
+    part->at++;
+    due(merge, part);
+    return true;
+}
+
 static enum source_status merge_next(struct source *source, struct source_packet *packets,
                                      size_t max, size_t *n)
 {
     struct merge *merge = (struct merge *)source;
+    bool failed = merge->failed;
 
     *n = 0;
-    while (*n < max && merge->n_heap > 0) {
-        size_t number = merge->heap[0];
-        struct part *part = &merge->parts[number];
+    merge->failed = false;
+    parts_reuse(&merge->shared);
+    while (*n < max && merge->n_heap > 0 && !failed) {
+        struct part *part = &merge->parts[merge->heap[0]];
 
-        if (part->at == part->n) {
-            bool good;
-
-            if (*n > 0)
-                break; /* its window moves, and may hold what is given out now */
-            good = refill(merge, part);
+        if (part->at < part->n) {
+            if (!give(merge, packets, n, &failed))
+                break;
+        } else if (*n > 0) {
+            break; /* its window moves, and may hold what is given out now */
+        } else {
+            failed = !refill(merge, part);
             due(merge, part);
-            if (!good)
-                return SOURCE_ERROR;
-            continue;
         }
-        if (is_new(merge, part, &part->packets[part->at].packet)) {
-            struct source_packet *out = &packets[(*n)++];
-
-            *out = part->packets[part->at];
-            out->packet.frame = ++merge->frame;
-            out->packet.time_ns = part->next_ns;
-            out->interface |= (uint32_t)number << INTERFACE_BITS;
-        }
-        part->at++;
-        due(merge, part);
     }
-    return *n > 0 ? SOURCE_OK : SOURCE_END;
+    if (*n > 0)
+        merge->failed = failed; /* that is said next */
+    return *n > 0 ? SOURCE_OK : failed ? SOURCE_ERROR : SOURCE_END;
 }
 
 static bool merge_interface(const struct source *source, uint32_t number,
@@ -281,6 +277,14 @@ static void merge_report(const struct source *source, void (*line)(void *, const
                      merge->parts[file->reference].path);
         line(context, text);
     }
+    if (merge->copies && copies_remembered_ns(merge->copies) > 0) {
+        snprintf(
+            text, sizeof(text),
+            "packets were compared with those of the last %.3f s: copies that are further apart "
+            "count twice; more --max-memory remembers longer",
+            (double)copies_remembered_ns(merge->copies) / 1e9);
+        line(context, text);
+    }
 }
 
 static void merge_close(struct source *source)
@@ -288,10 +292,12 @@ static void merge_close(struct source *source)
     struct merge *merge = (struct merge *)source;
 
     for (size_t i = 0; merge->parts && i < merge->n_parts; i++)
-        close_part(&merge->parts[i]);
+        part_close(&merge->shared, &merge->parts[i]);
     copies_free(merge->copies);
     overlap_free(&merge->overlap);
     free(merge->parts);
+    free(merge->packets);
+    free(merge->shared.bytes);
     free(merge->heap);
     free(merge);
 }
@@ -307,45 +313,71 @@ static bool all_regular(char *const *paths, size_t n)
     return true;
 }
 
-static bool set_up(struct merge *merge, char *const *paths, size_t n)
+/* The most that a file cuts packets to, of all that share packets with each. */
+static void set_waits(struct merge *merge)
+{
+    uint32_t *fullest = calloc(merge->n_parts, sizeof(*fullest));
+
+    for (size_t i = 0; fullest && i < merge->n_parts; i++) {
+        const struct overlap_file *file = &merge->overlap.files[i];
+
+        if (file->cut > fullest[file->reference])
+            fullest[file->reference] = file->cut;
+    }
+    for (size_t i = 0; fullest && i < merge->n_parts; i++) {
+        const struct overlap_file *file = &merge->overlap.files[i];
+
+        merge->parts[i].shares = file->shares;
+        if (file->shares && file->cut < fullest[file->reference])
+            merge->parts[i].wait_ns = FULLER_FIRST_NS;
+    }
+    free(fullest);
+}
+
+static void set_up_part(struct merge *merge, size_t i, const char *path, bool again)
+{
+    struct part *part = &merge->parts[i];
+    const struct overlap_file *file = again ? &merge->overlap.files[i] : NULL;
+    struct stat st;
+
+    part->path = path;
+    part->packets = &merge->packets[i * merge->shared.batch];
+    if (again && opened_stat(path, &st) == 0)
+        part->stats.size = (uint64_t)st.st_size;
+    part->next_ns = INT64_MIN; /* what cannot be read is said first */
+    if (again && file->readable) {
+        part->offset_ns = file->offset_ns;
+        part->next_ns = corrected(part, file->first_ns);
+    }
+}
+
+static bool set_up(struct merge *merge, char *const *paths, size_t n, size_t memory)
 {
     bool again = all_regular(paths, n);
 
     merge->parts = calloc(n, sizeof(*merge->parts));
+    merge->packets = calloc(n * merge->shared.batch, sizeof(*merge->packets));
     merge->heap = calloc(n, sizeof(*merge->heap));
     merge->n_parts = n;
-    if (!merge->parts || !merge->heap || (again && !overlap_find(&merge->overlap, paths, n)))
+    if (!merge->parts || !merge->packets || !merge->heap ||
+        (again && !overlap_find(&merge->overlap, paths, n)))
         return false;
     if (merge->overlap.any) {
-        merge->copies = copies_new(&merge->overlap);
+        merge->copies = copies_new(&merge->overlap, memory / 2);
         if (!merge->copies)
             return false;
     }
+    if (again)
+        set_waits(merge);
     for (size_t i = 0; i < n; i++) {
-        struct part *part = &merge->parts[i];
-        struct stat st;
-
-        part->path = paths[i];
-        if (again && opened_stat(paths[i], &st) == 0)
-            part->stats.size = (uint64_t)st.st_size;
-        part->next_ns = INT64_MIN; /* what cannot be read is said first */
-        if (again && merge->overlap.files[i].readable) {
-            part->offset_ns = merge->overlap.files[i].offset_ns;
-            part->next_ns = corrected(part, merge->overlap.files[i].first_ns);
-        }
-        for (size_t k = 0; k < n && again; k++) {
-            if (!overlap_shares(&merge->overlap, i, k))
-                continue;
-            part->shares = true;
-            if (merge->overlap.files[i].cut < merge->overlap.files[k].cut)
-                part->wait_ns = FULLER_FIRST_NS;
-        }
+        set_up_part(merge, i, paths[i], again);
         push(merge, i);
     }
     return true;
 }
 
-struct source *source_merge_open(char *const *paths, size_t n, char *error, size_t size)
+struct source *source_merge_open(char *const *paths, size_t n, size_t memory, char *error,
+                                 size_t size)
 {
     static const struct source_ops ops = {merge_next, merge_interface, merge_stats, merge_report,
                                           merge_close};
@@ -364,10 +396,15 @@ struct source *source_merge_open(char *const *paths, size_t n, char *error, size
     merge = calloc(1, sizeof(*merge));
     if (merge) {
         merge->source.ops = &ops;
-        merge->config.alone = n > FEW;
-        merge->config.window = WINDOWS / n < WINDOW_LEAST ? WINDOW_LEAST : WINDOWS / n;
+        merge->shared = (struct parts){
+            .config = {.alone = n > FEW,
+                       .window = WINDOWS / n < WINDOW_LEAST ? WINDOW_LEAST : WINDOWS / n},
+            .batch = n > MANY_PARTS ? BATCH_OF_MANY : SOURCE_BATCH,
+            .windows_most = WINDOWS_MOST,
+            .unpacking_most = memory < UNPACKING ? UNPACKING : memory,
+        };
     }
-    if (!merge || !set_up(merge, paths, n)) {
+    if (!merge || !set_up(merge, paths, n, memory)) {
         snprintf(error, size, "out of memory");
         if (merge)
             merge_close(&merge->source);

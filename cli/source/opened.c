@@ -8,24 +8,32 @@
 #include <string.h>
 #include <sys/resource.h>
 
-enum { SPARE = 48 }; /* descriptors for everything else, those that are taken included */
+enum { SPARE = 48 }; /* descriptors for everything else, those of files opened later included */
 
 struct opened {
     const char *path;
     int fd, error;
+    bool regular;
 };
 
 static struct opened *all;
-static size_t n_all, next; /* where the one that is asked for is looked for first */
+static size_t n_all;
 
-static void make_room(void)
+/* For n files: root may have more than its limit says. */
+static void make_room(size_t n)
 {
-    struct rlimit limit;
+    struct rlimit limit, more;
 
-    if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < limit.rlim_max) {
-        limit.rlim_cur = limit.rlim_max;
-        setrlimit(RLIMIT_NOFILE, &limit);
-    }
+    if (getrlimit(RLIMIT_NOFILE, &limit) != 0)
+        return;
+    more = limit;
+    more.rlim_cur = n + SPARE;
+    if (more.rlim_cur > more.rlim_max)
+        more.rlim_max = more.rlim_cur;
+    if (setrlimit(RLIMIT_NOFILE, &more) == 0)
+        return;
+    limit.rlim_cur = limit.rlim_max;
+    setrlimit(RLIMIT_NOFILE, &limit);
 }
 
 /* How many descriptors there may be. */
@@ -42,6 +50,7 @@ static size_t room(void)
 static bool add(const char *path)
 {
     struct opened *one = &all[n_all];
+    struct stat st;
 
     if (n_all == room())
         return false;
@@ -50,15 +59,23 @@ static bool add(const char *path)
         one->error = errno;
     if (one->fd < 0 && (errno == EMFILE || errno == ENFILE))
         return false;
+    one->regular = one->fd >= 0 && fstat(one->fd, &st) == 0 && S_ISREG(st.st_mode);
     n_all++;
     return true;
+}
+
+static int by_path(const void *left, const void *right)
+{
+    const struct opened *a = left, *b = right;
+
+    return strcmp(a->path, b->path);
 }
 
 bool opened_before(char *const *paths, size_t n, size_t *left)
 {
     *left = 0;
     if (n > room())
-        make_room();
+        make_room(n);
     all = calloc(n, sizeof(*all));
     if (!all)
         return false;
@@ -68,30 +85,26 @@ bool opened_before(char *const *paths, size_t n, size_t *left)
         *left = n - i;
         break;
     }
+    qsort(all, n_all, sizeof(*all), by_path);
     return true;
 }
 
 static const struct opened *find(const char *path)
 {
-    for (size_t i = 0; i < n_all; i++) {
-        const struct opened *one = &all[(next + i) % n_all];
+    const struct opened wanted = {.path = path};
 
-        if (one->path == path || strcmp(one->path, path) == 0) {
-            next = (next + i + 1) % n_all;
-            return one;
-        }
-    }
-    return NULL;
+    return n_all > 0 ? bsearch(&wanted, all, n_all, sizeof(*all), by_path) : NULL;
 }
 
-int opened_take(const char *path)
+int opened_take(const char *path, bool *borrowed)
 {
     const struct opened *one = find(path);
 
+    *borrowed = one && one->regular;
     if (!one)
         return open(path, O_RDONLY | O_CLOEXEC);
     errno = one->error;
-    return one->fd < 0 ? -1 : fcntl(one->fd, F_DUPFD_CLOEXEC, 0);
+    return one->fd < 0 || one->regular ? one->fd : fcntl(one->fd, F_DUPFD_CLOEXEC, 0);
 }
 
 int opened_stat(const char *path, struct stat *out)

@@ -15,9 +15,10 @@
  * False when memory is short. */
 bool opened_before(char *const *paths, size_t n, size_t *left);
 
-/* A descriptor of the path, the caller's: of the file opened before, else it is opened now. -1 with
- * errno. */
-int opened_take(const char *path);
+/* A descriptor of the path: of the file opened before, else it is opened now. -1 with errno. One of
+ * a regular file opened before is *borrowed: it stays open, and where it stands says nothing; any
+ * other is the caller's. */
+int opened_take(const char *path, bool *borrowed);
 
 /* As stat(2). */
 int opened_stat(const char *path, struct stat *out);

@@ -16,9 +16,11 @@ struct overlap_file {
     const char *path;
     /* what was found: */
     bool readable;             /* and there is a packet in it */
+    bool shares;               /* packets with others */
     int64_t first_ns, last_ns; /* earliest and latest packet, by its own clock */
     int64_t offset_ns;         /* its clock less the reference's: subtract it from its times */
-    size_t reference;          /* the file whose clock that is; itself where it shares no packets */
+    size_t reference;          /* the file whose clock that is, the same of all that share packets,
+                                * with each other or others of them; itself where it shares none */
     uint64_t matches;          /* packets by which the offset is known */
     uint32_t cut; /* least IP payload captured of a packet that was cut; UINT32_MAX: none */
 };
@@ -26,9 +28,8 @@ struct overlap_file {
 struct overlap {
     struct overlap_file *files;
     size_t n;
-    bool any;       /* some share packets */
-    uint32_t most;  /* payload bytes that every file has of a packet: compare no more */
-    uint8_t *share; /* n * n: whether two files share packets */
+    bool any;      /* some share packets */
+    uint32_t most; /* payload bytes that every file has of a packet: compare no more */
 };
 
 /* Reads the beginnings of all packets of all files. False when memory is short. */
@@ -36,9 +37,8 @@ bool overlap_find(struct overlap *overlap, char *const *paths, size_t n);
 
 void overlap_free(struct overlap *overlap);
 
-static inline bool overlap_shares(const struct overlap *overlap, size_t i, size_t k)
-{
-    return overlap->share[i * overlap->n + k];
-}
+/* Whether these captured at the same time, and so may have the same packets: a packet sent again is
+ * in the next file of a ring buffer, and no copy. */
+bool overlap_together(const struct overlap *overlap, size_t i, size_t k);
 
 #endif

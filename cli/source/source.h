@@ -27,7 +27,12 @@ enum {
     SOURCE_BATCH = 64,               /* packets per call that are worth asking for */
     SOURCE_MAX_PACKET = 1024 * 1024, /* no link sends more; a longer length in a file is wrong */
     SOURCE_MAX_INTERFACES = 65536,   /* per file */
+    SOURCE_INTERFACES_LEAST = SOURCE_MAX_INTERFACES / 2 * 3, /* in open files together: 9 MiB */
+    SOURCE_INTERFACE = 96,                                   /* bytes that one takes */
 };
+
+/* In all open files together. */
+extern size_t source_interfaces_most;
 
 /* Times given out lie within 142 years of the epoch, so that the difference of two, and hours more,
  * cannot overflow; a file that says otherwise gets the nearest. */
@@ -109,9 +114,11 @@ struct source *source_file_open_fd(int fd, const char *name, char *error, size_t
  * Several capture files, as one: packets in the order of time, frames counted through. Files that
  * saw the same packets (both ends of one conversation) give each packet once, by the clock of the
  * first of them. What cannot be read is a SOURCE_ERROR each; the rest is given. Files are read
- * twice, unless one of them is a pipe: then packets are only put in order.
+ * twice, unless one of them is a pipe: then packets are only put in order. `memory`: bytes it may
+ * take besides the 24 MiB that it may in any case.
  */
-struct source *source_merge_open(char *const *paths, size_t n, char *error, size_t size);
+struct source *source_merge_open(char *const *paths, size_t n, size_t memory, char *error,
+                                 size_t size);
 
 /*
  * The packets of `from` that match `text`, see pcap-filter(7); their frames keep their numbers. It

@@ -40,6 +40,16 @@ static const struct {
     {"lz4", "liblz4", unpack_lz4, 4, {0x04, 0x22, 0x4d, 0x18}},
 };
 
+static ssize_t unpack_read(struct feed *feed, uint8_t *to, size_t n)
+{
+    struct unpack *unpack = (struct unpack *)feed;
+    ssize_t got = unpack->read(feed, to, n);
+
+    __atomic_store_n(&unpack->held, unpack->memory(unpack->state) + input_memory(unpack->packed),
+                     __ATOMIC_RELAXED);
+    return got;
+}
+
 static void unpack_progress(const struct feed *feed, uint64_t offset, uint64_t *read,
                             uint64_t *size)
 {
@@ -48,8 +58,23 @@ static void unpack_progress(const struct feed *feed, uint64_t offset, uint64_t *
     (void)offset; /* of what is unpacked */
     *read = *size = 0;
     if (unpack->packed->feed->progress)
-        unpack->packed->feed->progress(unpack->packed->feed,
-                                       __atomic_load_n(&unpack->taken, __ATOMIC_RELAXED), read, size);
+        unpack->packed->feed->progress(
+            unpack->packed->feed, __atomic_load_n(&unpack->taken, __ATOMIC_RELAXED), read, size);
+}
+
+static size_t unpack_memory(const struct feed *feed)
+{
+    return __atomic_load_n(&((const struct unpack *)feed)->held, __ATOMIC_RELAXED);
+}
+
+static bool unpack_has_descriptor(const struct feed *feed)
+{
+    return input_has_descriptor(((const struct unpack *)feed)->packed);
+}
+
+static void unpack_rest(struct feed *feed)
+{
+    input_rest(((struct unpack *)feed)->packed);
 }
 
 static void unpack_free(struct feed *feed)
@@ -111,8 +136,12 @@ struct input *input_unpack(struct input *in, char *error, size_t size)
         input_close(in);
         return NULL;
     }
+    unpack->feed.read = unpack_read;
     unpack->feed.free = unpack_free;
     unpack->feed.progress = unpack_progress;
+    unpack->feed.memory = unpack_memory;
+    unpack->feed.has_descriptor = unpack_has_descriptor;
+    unpack->feed.rest = unpack_rest;
     unpack->packed = in;
     in->alone = true; /* what is unpacked is read ahead */
     if (!formats[i].start(unpack)) {

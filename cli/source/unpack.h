@@ -8,15 +8,18 @@
 #include "source/input.h"
 
 struct unpack {
-    struct feed feed; /* read() is the format's */
+    struct feed feed;
     struct input *packed;
     uint64_t taken; /* packed bytes, as of the last unpack_more: others may look */
-    bool between; /* at the end of a member, stream or frame: the file may end here */
-    void *state;  /* the format's */
+    size_t held;    /* bytes that unpacking takes, as of the last read: others may look */
+    bool between;   /* at the end of a member, stream or frame: the file may end here */
+    ssize_t (*read)(struct feed *feed, uint8_t *to, size_t n); /* the format's */
+    void *state;                                               /* the format's */
     void (*end)(void *state);
+    size_t (*memory)(const void *state); /* bytes that the state takes, or a bit less */
 };
 
-/* Make unpack->state, and set end and feed.read. False with the feed failed. */
+/* Make unpack->state, and set end, memory and read. False with the feed failed. */
 bool unpack_gzip(struct unpack *unpack);
 bool unpack_zstd(struct unpack *unpack);
 bool unpack_xz(struct unpack *unpack);

@@ -18,6 +18,12 @@ static void end(void *state)
     free(bzip2);
 }
 
+static size_t memory(const void *state)
+{
+    (void)state;
+    return 3700 * 1024; /* with the largest blocks, which most files have (bzip2(1)) */
+}
+
 static bool begin(struct bzip2 *bzip2)
 {
     bzip2->stream = (bz_stream){0};
@@ -73,6 +79,7 @@ bool unpack_bzip2(struct unpack *unpack)
     }
     unpack->state = bzip2;
     unpack->end = end;
-    unpack->feed.read = read_bzip2;
+    unpack->memory = memory;
+    unpack->read = read_bzip2;
     return true;
 }

@@ -12,6 +12,12 @@ static void end(void *state)
     free(state);
 }
 
+static size_t memory(const void *state)
+{
+    (void)state;
+    return 48 * 1024; /* a window of 32 KiB and tables (zconf.h) */
+}
+
 static ssize_t read_gzip(struct feed *feed, uint8_t *to, size_t n)
 {
     struct unpack *unpack = (struct unpack *)feed;
@@ -60,6 +66,7 @@ bool unpack_gzip(struct unpack *unpack)
     }
     unpack->state = z;
     unpack->end = end;
-    unpack->feed.read = read_gzip;
+    unpack->memory = memory;
+    unpack->read = read_gzip;
     return true;
 }

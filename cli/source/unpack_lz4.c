@@ -6,7 +6,9 @@
 
 struct lz4 {
     LZ4F_dctx *context;
-    bool full; /* it may hold more that is unpacked than there was room for */
+    bool full;    /* it may hold more that is unpacked than there was room for */
+    bool inside;  /* a frame */
+    size_t block; /* of the frame with the largest */
 };
 
 static void end(void *state)
@@ -15,6 +17,21 @@ static void end(void *state)
 
     LZ4F_freeDecompressionContext(lz4->context);
     free(lz4);
+}
+
+static size_t memory(const void *state)
+{
+    return 2 * ((const struct lz4 *)state)->block + 128 * 1024;
+}
+
+/* A frame's blocks have at most 64 KiB, 256 KiB, 1 MiB or 4 MiB (lz4_Frame_format.md: BD byte). */
+static void look_at_frame(struct lz4 *lz4, const uint8_t *bytes, size_t n)
+{
+    unsigned id = n > 5 ? bytes[5] >> 4 & 7 : 7;
+    size_t block = (size_t)1 << (2 * id + 8);
+
+    if (block > lz4->block)
+        lz4->block = block;
 }
 
 static ssize_t read_lz4(struct feed *feed, uint8_t *to, size_t n)
@@ -34,6 +51,8 @@ static ssize_t read_lz4(struct feed *feed, uint8_t *to, size_t n)
                 return left;
             from = unpack_bytes(unpack);
             taken = unpack_at_hand(unpack);
+            if (!lz4->inside)
+                look_at_frame(lz4, from, taken);
         }
         got = n;
         result = LZ4F_decompress(lz4->context, to, &got, from, &taken, NULL);
@@ -41,6 +60,7 @@ static ssize_t read_lz4(struct feed *feed, uint8_t *to, size_t n)
             return unpack_failed(unpack, "lz4", LZ4F_getErrorName(result));
         unpack->packed->pos += taken;
         unpack->between = result == 0;
+        lz4->inside = result != 0;
         lz4->full = result != 0 && got == n;
     }
     return (ssize_t)got;
@@ -57,6 +77,7 @@ bool unpack_lz4(struct unpack *unpack)
     }
     unpack->state = lz4;
     unpack->end = end;
-    unpack->feed.read = read_lz4;
+    unpack->memory = memory;
+    unpack->read = read_lz4;
     return true;
 }

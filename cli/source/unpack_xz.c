@@ -10,6 +10,11 @@ static void end(void *state)
     free(state);
 }
 
+static size_t memory(const void *state)
+{
+    return (size_t)lzma_memusage(state);
+}
+
 static const char *why(lzma_ret result)
 {
     switch (result) {
@@ -83,6 +88,7 @@ bool unpack_xz(struct unpack *unpack)
     }
     unpack->state = xz;
     unpack->end = end;
-    unpack->feed.read = read_xz;
+    unpack->memory = memory;
+    unpack->read = read_xz;
     return true;
 }

@@ -19,6 +19,11 @@ static void end(void *state)
     free(zstd);
 }
 
+static size_t memory(const void *state)
+{
+    return ZSTD_sizeof_DStream(((const struct zstd *)state)->stream);
+}
+
 static ssize_t read_zstd(struct feed *feed, uint8_t *to, size_t n)
 {
     struct unpack *unpack = (struct unpack *)feed;
@@ -66,6 +71,7 @@ bool unpack_zstd(struct unpack *unpack)
     ZSTD_DCtx_setParameter(zstd->stream, ZSTD_d_windowLogMax, input_window_log);
     unpack->state = zstd;
     unpack->end = end;
-    unpack->feed.read = read_zstd;
+    unpack->memory = memory;
+    unpack->read = read_zstd;
     return true;
 }

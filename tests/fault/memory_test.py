@@ -1,13 +1,18 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """memory_test.py RPCRDMA GENERATE MEASURE: on captures that are made to fill tables, no command takes more
 memory than --max-memory, or its default, and 32 MiB; what it could not keep is told, and nothing aborts."""
+import bz2
 import gzip
+import lzma
 import os
 import re
 import struct
 import subprocess
 import sys
 import tempfile
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'bench'))
+import files  # pylint: disable=wrong-import-position
 
 RPCRDMA, GENERATE, MEASURE = sys.argv[1:4]
 del sys.argv[1:4]
@@ -86,6 +91,28 @@ def several(folder):
                 yield f'{len(paths)} files: {command} takes {memory} MiB; status {status}'
 
 
+def many(folder):
+    """More files at once than there is memory for all their windows, or for unpacking them."""
+    for count, packets, size, pack in ((3000, 100, 17, None), (100, 4, 900000, None), (12, 10, 500000, bz2),
+                                       (6, 12, 900000, lzma), (300, 30, 17, gzip)):
+        with tempfile.TemporaryDirectory(dir=folder) as own:
+            paths, _ = files.together(own, count, packets, size)
+            for path in paths if pack else ():
+                with open(path, 'rb') as file:
+                    data = pack.compress(file.read())
+                with open(path, 'wb') as file:
+                    file.write(data)
+            for most in (DEFAULT, 1):
+                said = os.path.join(folder, 'said')
+                status, memory = measure(['decode', '--max-memory', str(most), *paths[1:]], paths[0], said)
+                with open(said, encoding='utf-8') as file:
+                    unread = status == 2 and 'built without' in file.read()
+                what = f'{count} files{" of " + pack.__name__ if pack else ""}, {most} MiB'
+                print(f'{what}: {memory} MiB', flush=True)
+                if memory > most + BESIDES or (status != 0 and not unread):
+                    yield f'{what}: {memory} MiB; status {status}'
+
+
 def main():
     bad = []
     with tempfile.TemporaryDirectory() as folder:
@@ -112,6 +139,7 @@ def main():
                         bad.append(f'{kind}: {command} does not say what it left out: {text}')
         bad += window(path)
         bad += several(folder)
+        bad += many(folder)
     sys.exit('\n'.join(bad) if bad else 0)
 
 

@@ -7,6 +7,9 @@ import subprocess
 import sys
 import tempfile
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'bench'))
+import files  # pylint: disable=wrong-import-position
+
 RPCRDMA, GENERATE, MEASURE = sys.argv[1:4]
 del sys.argv[1:4]
 SLOWEST, FRAME = ['trace', '--slowest'], ['trace', '--frame', '5000']
@@ -32,7 +35,8 @@ SLACK, NOISE, TIMES = 0.2, 2, 25
 
 
 def seconds(arguments, path):
-    run = subprocess.run([MEASURE, RPCRDMA, *arguments, path], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+    paths = [path] if isinstance(path, str) else path
+    run = subprocess.run([MEASURE, RPCRDMA, *arguments, *paths], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
                          check=False, timeout=120)
     assert run.returncode in (0, 1, 2), f'{arguments}: exit status {run.returncode}'  # 2: trace found none
     return float(run.stdout.split()[1])
@@ -53,6 +57,12 @@ def main():
                       flush=True)
                 if large > small * FACTOR * NOISE + SLACK or large > copied * TIMES + SLACK:
                     bad.append(f'{kind}: {" ".join(command)}: {small} s, {large} s; copied in {copied} s')
+    with tempfile.TemporaryDirectory() as folder:
+        paths, _ = files.together(folder, 2000, 60)
+        small, large = (seconds(['decode'], paths[:n]) for n in (500, 2000))
+        print(f'files: {small:.3f} s, {large:.3f} s', flush=True)
+        if large > small * FACTOR * NOISE + SLACK:
+            bad.append(f'files that have packets in common: {small} s, {large} s')
     sys.exit('\n'.join(bad) if bad else 0)
 
 

@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "source/part.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "source/file.h"
+
+enum {
+    DESCRIPTORS = 16,  /* kept of files that were not opened before */
+    BYTES = 64 * 1024, /* of parked packets given out at once; more where one is larger */
+};
+
+static struct input *input_of_part(const struct part *part)
+{
+    return source_file_input(part->source);
+}
+
+/* -- what a part takes ------------------------------------------------------------------------- */
+
+/* It took so much, before. */
+static void forget(struct parts *parts, struct part *part)
+{
+    *(part->held_window ? &parts->windows : &parts->unpacking) -= part->held;
+    part->held = 0;
+}
+
+static void count(struct parts *parts, struct part *part)
+{
+    const struct input *in = input_of_part(part);
+
+    part->held_window = input_seekable(in);
+    part->held = input_memory(in);
+    *(part->held_window ? &parts->windows : &parts->unpacking) += part->held;
+}
+
+/* Of the packets that are known, where they are. */
+static void park(struct part *part, const uint8_t *data, uint64_t base)
+{
+    part->base = base;
+    part->parked = true;
+    for (uint32_t i = part->at; i < part->n; i++) {
+        size_t from = (size_t)(part->packets[i].packet.data - data);
+
+        part->packets[i].packet.data = (const uint8_t *)(uintptr_t)from;
+    }
+}
+
+static void count_descriptor(struct parts *parts, struct part *part)
+{
+    struct input *in = input_of_part(part);
+
+    parts->descriptors -= part->descriptor;
+    part->descriptor = input_has_descriptor(in);
+    if (part->descriptor && parts->descriptors >= DESCRIPTORS) {
+        input_rest(in);
+        part->descriptor = input_has_descriptor(in);
+    }
+    parts->descriptors += part->descriptor;
+}
+
+/* Keeps all parts together within bounds: whoever came last gives way. False with a line in the
+ * input's error. */
+static bool settle(struct parts *parts, struct part *part)
+{
+    struct input *in = input_of_part(part);
+    const uint8_t *data = in->data;
+    uint64_t base = in->base;
+    bool good = true;
+
+    if (in->ahead && in->feed->read_at)
+        return true; /* few have a thread that reads ahead */
+    count(parts, part);
+    if (!part->held_window && parts->unpacking > parts->unpacking_most) {
+        forget(parts, part);
+        good = input_spill(in);
+        if (good)
+            park(part, data, base);
+        count(parts, part);
+    } else if (part->held_window && parts->windows > parts->windows_most) {
+        forget(parts, part);
+        input_let_go(in);
+        park(part, data, base);
+    }
+    count_descriptor(parts, part);
+    return good;
+}
+
+void part_close(struct parts *parts, struct part *part)
+{
+    if (!part->source)
+        return;
+    forget(parts, part);
+    parts->descriptors -= part->descriptor;
+    part->descriptor = false;
+    source_stats(part->source, &part->stats);
+    source_close(part->source);
+    part->source = NULL;
+}
+
+/* -- its packets ------------------------------------------------------------------------------- */
+
+bool part_refill(struct parts *parts, struct part *part, char *error, size_t size)
+{
+    enum source_status status;
+    size_t n;
+
+    part->at = part->n = 0;
+    part->parked = false;
+    if (!part->source)
+        part->source = source_file_open(part->path, &parts->config, error, size);
+    else
+        forget(parts, part);
+    part->ended = !part->source;
+    if (part->ended)
+        return false;
+    status = source_next(part->source, part->packets, parts->batch, &n);
+    part->n = (uint32_t)n;
+    if (status == SOURCE_ERROR)
+        snprintf(error, size, "%s", part->source->error);
+    if (status != SOURCE_END && !settle(parts, part)) {
+        snprintf(error, size, "%s", input_of_part(part)->error);
+        part->at = part->n = 0;
+        part->ended = true;
+        part_close(parts, part);
+        return false;
+    }
+    part->ended = status == SOURCE_END;
+    if (part->ended)
+        part_close(parts, part);
+    return status != SOURCE_ERROR;
+}
+
+/* Room for n more bytes. */
+static enum part_fetch make_room(struct parts *parts, size_t n)
+{
+    uint8_t *more;
+
+    if (n <= parts->room - parts->n_bytes)
+        return PART_FETCHED;
+    if (parts->n_bytes > 0)
+        return PART_NO_ROOM;
+    n = n < BYTES ? BYTES : n;
+    more = realloc(parts->bytes, n);
+    if (!more)
+        return PART_FAILED;
+    parts->bytes = more;
+    parts->room = n;
+    return PART_FETCHED;
+}
+
+enum part_fetch part_fetch(struct parts *parts, struct part *part, struct source_packet *out,
+                           char *error, size_t size)
+{
+    const struct source_packet *packet = &part->packets[part->at];
+    struct input *in = input_of_part(part);
+    enum part_fetch result = make_room(parts, packet->packet.caplen);
+
+    *out = *packet;
+    out->packet.data = parts->bytes + parts->n_bytes;
+    if (result == PART_NO_ROOM)
+        return result;
+    if (result == PART_FETCHED &&
+        input_read_at(in, parts->bytes + parts->n_bytes, packet->packet.caplen,
+                      part->base + (uintptr_t)packet->packet.data))
+        return PART_FETCHED;
+    snprintf(error, size, "%s", result == PART_FETCHED ? in->error : "out of memory");
+    part->ended = true;
+    part_close(parts, part);
+    return PART_FAILED;
+}
+
+void part_given(struct parts *parts, const struct part *part, const struct source_packet *packet)
+{
+    if (part->parked)
+        parts->n_bytes += packet->packet.caplen;
+}
+
+void parts_reuse(struct parts *parts)
+{
+    parts->n_bytes = 0;
+}

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef RPCRDMA_CLI_SOURCE_PART_H
+#define RPCRDMA_CLI_SOURCE_PART_H
+
+/*
+ * One of several files that are read together. Thousands may be open at once, and the next packets
+ * of each are known: of most only where they are, where there is no memory for all that is at hand.
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "source/source.h"
+
+struct part {
+    const char *path; /* borrowed */
+    struct source *source;
+    struct source_packet *packets;
+    uint32_t at, n; /* next packet, and how many there are */
+    bool ended;
+    bool parked;       /* the packets' bytes are in the file: data is how far from `base` */
+    bool shares;       /* packets with other parts */
+    bool descriptor;   /* it has one of its own */
+    uint64_t base;     /* in the file */
+    size_t held;       /* bytes that its window and what unpacks it take */
+    bool held_window;  /* it is a window alone */
+    int64_t offset_ns; /* of its clock */
+    int64_t next_ns;   /* time of its next packet, by the common clock */
+    int64_t wait_ns;   /* it is due so much later */
+    uint64_t packets_read, copies;
+    struct source_stats stats; /* of its file's size; all, once closed */
+};
+
+/* What the parts share. */
+struct parts {
+    struct source_config config;
+    size_t batch;                     /* packets of each that are known */
+    size_t windows, windows_most;     /* bytes of files as they are */
+    size_t unpacking, unpacking_most; /* of compressed ones, and pipes */
+    size_t descriptors;
+    uint8_t *bytes; /* of packets of parked parts, given out since part_given */
+    size_t n_bytes, room;
+};
+
+/* Makes the part's next packets known, or ends it. False with a line in `error`; it may go on. */
+bool part_refill(struct parts *parts, struct part *part, char *error, size_t size);
+
+void part_close(struct parts *parts, struct part *part);
+
+enum part_fetch { PART_FETCHED, PART_NO_ROOM, PART_FAILED };
+
+/* Makes the bytes of the next packet of a parked part available, in *out. No room: those given out
+ * before must be done with. Failed: the part has ended, with a line in `error`. */
+enum part_fetch part_fetch(struct parts *parts, struct part *part, struct source_packet *out,
+                           char *error, size_t size);
+
+/* That packet is given out: its bytes stay until parts_reuse. */
+void part_given(struct parts *parts, const struct part *part, const struct source_packet *packet);
+void parts_reuse(struct parts *parts);
+
+#endif
