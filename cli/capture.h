@@ -18,8 +18,7 @@
 
 #include <glib.h>
 
-#include "flow/flow.h"
-#include "net/net.h"
+#include "analyzer/analyzer.h"
 #include "options.h"
 #include "progress_line.h"
 #include "source/creator.h"
@@ -96,7 +95,8 @@ struct capture_select {
     uint64_t bytes_in, bytes_kept;
     struct capture_credits most, now; /* closest to the limit since it was shown; the latest */
 
-    struct rpcrdma_net *net;
+    struct rpcrdma_analyzer *analyzer;
+    struct rpcrdma_net *net; /* the analyzer's */
     struct rpcrdma_flow *flow;
     const struct rpcrdma_packet *packet; /* in hand */
     bool ours, any_op, data_item, no_memory;

@@ -20,16 +20,22 @@
 
 enum { IWARP_TRAILER = 7, TCP = 6 }; /* of an FPDU: padding and CRC, at most */
 
-static void on_op(void *context, const struct rpcrdma_op *op)
+static bool on_op(void *context, const struct rpcrdma_op *op)
+{
+    struct capture_select *select = context;
+
+    (void)op;
+    select->any_op = true;
+    select->data_item = false;
+    return true;
+}
+
+static void on_op_done(void *context, const struct rpcrdma_op *op)
 {
     struct capture_select *select = context;
     const struct rpcrdma_packet *packet = select->packet;
     uint32_t before, after;
 
-    select->any_op = true;
-    select->data_item = false;
-    if (!rpcrdma_flow_op(select->flow, op))
-        select->no_memory = true;
     if (select->only && !select->ours)
         select->ours = op->connect || rpcrdma_flow_connection(select->flow, op) ||
                        rpcrdma_flow_undecided(select->flow, op);
@@ -93,9 +99,10 @@ static void on_finding(void *context, const struct rpcrdma_connection *connectio
 bool capture_select_start(struct capture_select *select)
 {
     const struct options *options = select->options;
-    struct rpcrdma_net_sink net_sink = {.op = on_op, .context = select};
-    struct rpcrdma_net_config net_config = {.max_memory = options_memory(options, MEMORY_NET)};
+    struct rpcrdma_net_config net_config = {.size = sizeof(net_config),
+                                            .max_memory = options_memory(options, MEMORY_NET)};
     struct rpcrdma_flow_sink flow_sink = {
+        .size = sizeof(flow_sink),
         .message = on_message,
         .finding = on_finding,
         .credit_point = select->watch ? on_credit_point : NULL,
@@ -107,12 +114,22 @@ bool capture_select_start(struct capture_select *select)
     flow_config.credits = select->watch;
     if (!select->slice && !select->only && !select->watch)
         return true;
-    select->net = rpcrdma_net_new(&net_config, &net_sink);
-    select->flow = rpcrdma_flow_new(&flow_config, &flow_sink);
-    if (select->net && select->flow)
-        return true;
-    complain("out of memory");
-    return false;
+    select->analyzer = rpcrdma_analyzer_new(
+        &(struct rpcrdma_analyzer_config){.size = sizeof(struct rpcrdma_analyzer_config),
+                                          .net = &net_config,
+                                          .flow = &flow_config},
+        &(struct rpcrdma_analyzer_sink){.size = sizeof(struct rpcrdma_analyzer_sink),
+                                        .flow = &flow_sink,
+                                        .op = on_op,
+                                        .op_done = on_op_done,
+                                        .context = select});
+    if (!select->analyzer) {
+        complain("out of memory");
+        return false;
+    }
+    select->net = rpcrdma_analyzer_net(select->analyzer);
+    select->flow = rpcrdma_analyzer_flow(select->analyzer);
+    return true;
 }
 
 static bool service_port(const struct capture_select *select, uint16_t port)
@@ -168,7 +185,8 @@ uint32_t capture_select_packet(struct capture_select *select, const struct rpcrd
     select->packet = packet;
     select->keep = packet->caplen;
     select->any_op = select->ours = false;
-    rpcrdma_net_packet(select->net, packet);
+    if (rpcrdma_analyzer_packet(select->analyzer, packet) != RPCRDMA_ANALYZER_OK)
+        select->no_memory = true;
     after = rpcrdma_net_stats(select->net);
     select->too_deep += after->too_deep - before.too_deep;
     select->memory_limit += after->memory_limit - before.memory_limit;
@@ -188,6 +206,5 @@ uint32_t capture_select_packet(struct capture_select *select, const struct rpcrd
 
 void capture_select_end(struct capture_select *select)
 {
-    rpcrdma_net_free(select->net);
-    rpcrdma_flow_free(select->flow);
+    rpcrdma_analyzer_free(select->analyzer);
 }

@@ -8,6 +8,7 @@
 
 #include "check_report.h"
 #include "out/escape.h"
+#include "version.h"
 
 /* The findings of the rules with this one's name. NULL: no more. */
 static const struct tally_finding *next(const struct check_report *report, enum rpcrdma_rule_id id,

@@ -9,6 +9,7 @@
 #include "capture.h"
 #include "out/escape.h"
 #include "source/device.h"
+#include "version.h"
 
 /* Before the device's name: libpcap may list the same device, and captures it in its own way. */
 #define PREFIX "rpcrdma-"

@@ -11,6 +11,7 @@
 #include "command.h"
 #include "out/json_writer.h"
 #include "pager.h"
+#include "version.h"
 
 /* Of the terminal, before a pager stands in front of it. 0: there is none. */
 static unsigned columns;

@@ -10,6 +10,7 @@
 #include "command.h"
 #include "extcap.h"
 #include "source/descriptors.h"
+#include "version.h"
 
 static const struct command *const commands[] = {
     &command_report, &command_trace, &command_decode, &command_rpcs,    &command_diff,    &command_extract, &command_connections, &command_credits,

@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "analyzer/analyzer.h"
 #include "flow/rpc.h"
-#include "net/net.h"
 #include "out/escape.h"
 #include "reading.h"
 #include "source/clock.h"
@@ -34,8 +34,8 @@ struct interface_clock {
 struct pipeline_private {
     const struct rpcrdma_flow_sink *sink;
     struct source *source;
-    struct rpcrdma_net *net;
-    struct rpcrdma_flow *flow;
+    struct rpcrdma_analyzer *analyzer;
+    struct rpcrdma_flow *flow; /* the analyzer's */
     int status;
     bool no_memory;
     uint64_t connections;
@@ -141,19 +141,18 @@ static void on_transaction(void *context, const struct rpcrdma_transaction *tran
     sink->transaction(sink->context, transaction);
 }
 
-static void on_net_finding(void *context, const struct rpcrdma_finding *finding)
-{
-    on_finding(context, NULL, finding);
-}
-
-static void on_op(void *context, const struct rpcrdma_op *op)
+static bool on_op(void *context, const struct rpcrdma_op *op)
 {
     struct pipeline *pipeline = context;
 
-    if (pipeline->op)
-        pipeline->op(pipeline->op_context, op);
-    if (!rpcrdma_flow_op(pipeline->own->flow, op))
-        pipeline->own->no_memory = true;
+    pipeline->op(pipeline->op_context, op);
+    return true;
+}
+
+static void on_op_done(void *context, const struct rpcrdma_op *op)
+{
+    struct pipeline *pipeline = context;
+
     if (pipeline->setup && op->kind >= RPCRDMA_OP_CONNECT && op->kind <= RPCRDMA_OP_RESET) {
         const struct rpcrdma_connection *of =
             rpcrdma_flow_setup_connection(pipeline->own->flow, op);
@@ -165,14 +164,6 @@ static void on_op(void *context, const struct rpcrdma_op *op)
         pipeline->op_done(pipeline->op_context, op,
                           rpcrdma_flow_connection(pipeline->own->flow, op),
                           rpcrdma_flow_path(pipeline->own->flow, op));
-}
-
-static void on_segment(void *context, const struct rpcrdma_tcp_segment *segment)
-{
-    struct pipeline *pipeline = context;
-
-    if (!rpcrdma_flow_segment(pipeline->own->flow, segment))
-        pipeline->own->no_memory = true;
 }
 
 static void unusable(struct pipeline *pipeline)
@@ -266,7 +257,8 @@ static void packet(struct pipeline *pipeline, const struct source_packet *one)
         own->interface = one->interface;
         rpcrdma_flow_tap(own->flow, one->interface < UINT8_MAX ? (uint8_t)(one->interface + 1) : 0);
     }
-    rpcrdma_net_packet(own->net, &one->packet);
+    own->no_memory =
+        rpcrdma_analyzer_packet(own->analyzer, &one->packet) == RPCRDMA_ANALYZER_NO_MEMORY;
 }
 
 static inline bool enough(const struct pipeline *pipeline)
@@ -423,7 +415,8 @@ static void say_nothing_found(const struct pipeline *pipeline)
 static void say_what_is_missing(const struct pipeline *pipeline)
 {
     const struct pipeline_private *own = pipeline->own;
-    uint64_t too_deep = own->net ? rpcrdma_net_stats(own->net)->too_deep : 0;
+    uint64_t too_deep =
+        own->analyzer ? rpcrdma_net_stats(rpcrdma_analyzer_net(own->analyzer))->too_deep : 0;
     const char *input = options_input(pipeline->options);
     struct source_stats stats = {0};
 
@@ -455,17 +448,13 @@ static bool start(struct pipeline *pipeline)
 {
     const struct options *options = pipeline->options;
     struct pipeline_private *own = pipeline->own;
-    struct rpcrdma_net_sink net_sink = {
-        .op = on_op,
-        .finding = on_net_finding,
-        .segment = pipeline->delivery || pipeline->credits ? on_segment : NULL,
-        .context = pipeline,
-    };
     struct rpcrdma_net_config net_config = {
+        .size = sizeof(net_config),
         .check_icrc = options->check_icrc,
         .max_memory = options_memory(options, MEMORY_NET),
     };
     struct rpcrdma_flow_sink flow_sink = {
+        .size = sizeof(flow_sink),
         .connection = on_connection,
         .message = on_message,
         .finding = on_finding,
@@ -482,9 +471,23 @@ static bool start(struct pipeline *pipeline)
 
     flow_config.credits = pipeline->credits;
     flow_config.delivery = pipeline->delivery;
-    own->net = rpcrdma_net_new(&net_config, &net_sink);
-    own->flow = rpcrdma_flow_new(&flow_config, &flow_sink);
-    return own->net && own->flow;
+    own->analyzer = rpcrdma_analyzer_new(
+        &(struct rpcrdma_analyzer_config){
+            .size = sizeof(struct rpcrdma_analyzer_config),
+            .net = &net_config,
+            .flow = &flow_config,
+        },
+        &(struct rpcrdma_analyzer_sink){
+            .size = sizeof(struct rpcrdma_analyzer_sink),
+            .flow = &flow_sink,
+            .op = pipeline->op ? on_op : NULL,
+            .op_done = pipeline->op_done || pipeline->setup ? on_op_done : NULL,
+            .context = pipeline,
+        });
+    if (!own->analyzer)
+        return false;
+    own->flow = rpcrdma_analyzer_flow(own->analyzer);
+    return true;
 }
 
 int pipeline_run(struct pipeline *pipeline, const struct rpcrdma_flow_sink *sink)
@@ -505,15 +508,14 @@ int pipeline_run(struct pipeline *pipeline, const struct rpcrdma_flow_sink *sink
     own.no_memory = !start(pipeline);
     if (!own.no_memory) {
         read_packets(pipeline);
-        rpcrdma_net_end(own.net);
-        own.no_memory = !rpcrdma_flow_end(own.flow);
+        own.no_memory = rpcrdma_analyzer_end(own.analyzer) == RPCRDMA_ANALYZER_NO_MEMORY;
     }
     if (own.no_memory) {
         complain("%s: packet %" PRIu64 ": out of memory", options_input(pipeline->options),
                  pipeline->clock.frame);
         unusable(pipeline);
     } else {
-        others_collect(&pipeline->others, own.net);
+        others_collect(&pipeline->others, rpcrdma_analyzer_net(own.analyzer));
         pipeline->memory_limit += pipeline->others.stats.memory_limit;
         source_stats(own.source, &stats);
         pipeline->capture_lost = stats.dropped_known ? stats.dropped : 0;
@@ -523,8 +525,7 @@ int pipeline_run(struct pipeline *pipeline, const struct rpcrdma_flow_sink *sink
         say_what_is_missing(pipeline);
         source_report(own.source, on_report, NULL);
     }
-    rpcrdma_flow_free(own.flow);
-    rpcrdma_net_free(own.net);
+    rpcrdma_analyzer_free(own.analyzer);
     source_close(own.source);
     pipeline->own = NULL;
     return own.status;

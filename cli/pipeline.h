@@ -3,7 +3,7 @@
 #define RPCRDMA_CLI_PIPELINE_H
 
 /*
- * Source -> net -> flow, once for all commands. A command gives a sink and gets parsed things:
+ * Source -> analyzer, once for all commands. A command gives a sink and gets parsed things:
  *
  *     struct pipeline pipeline = {.options = &options, .out = &out};
  *     struct rpcrdma_flow_sink sink = {.message = on_message, .context = &mine};

@@ -13,6 +13,8 @@
 
 #include "export.h"
 
+RPCRDMA_BEGIN_DECLS
+
 enum rpcrdma_severity {
     RPCRDMA_NOTE,    /* something was not seen: truncated, not captured, not decided */
     RPCRDMA_WARNING, /* a rule of the protocol was broken, or data was lost */
@@ -90,5 +92,7 @@ RPCRDMA_API bool rpcrdma_finding_value(const struct rpcrdma_finding *finding, ui
 /* Writes the finding's text, NUL-terminated and cut to size. Returns the length it would have. */
 RPCRDMA_API size_t rpcrdma_finding_text(const struct rpcrdma_finding *finding, char *buf,
                                         size_t size);
+
+RPCRDMA_END_DECLS
 
 #endif

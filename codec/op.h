@@ -17,7 +17,7 @@ enum rpcrdma_carrier {
     RPCRDMA_CARRIER_IWARP,
 };
 
-enum rpcrdma_family_address {
+enum rpcrdma_address_family {
     RPCRDMA_ADDRESS_NONE,
     RPCRDMA_ADDRESS_IPV4, /* first 4 bytes */
     RPCRDMA_ADDRESS_IPV6, /* 16 bytes; a GID that maps an IPv4 address is given as IPV4 */
@@ -25,7 +25,7 @@ enum rpcrdma_family_address {
 };
 
 struct rpcrdma_address {
-    uint8_t family;    /* enum rpcrdma_family_address */
+    uint8_t family;    /* enum rpcrdma_address_family */
     uint8_t bytes[16]; /* network order; the rest is zero, so that memcmp compares */
 };
 

@@ -8,11 +8,11 @@
 #include <wiretap/wtap.h>
 #include <wsutil/report_message.h>
 
+#include "analyzer/analyzer.h"
 #include "connections.h"
 #include "decode_as.h"
 #include "keep.h"
 #include "message.h"
-#include "net/net.h"
 #include "net/packet/erf.h"
 #include "store.h"
 #include "taps.h"
@@ -20,12 +20,12 @@
 #include "wire/dialect.h"
 
 static struct {
-    struct rpcrdma_net *net;
-    struct rpcrdma_flow *flow;
-    uint32_t frame; /* in hand; 0: none */
-    uint32_t last;  /* that was fed */
-    bool read;      /* Wireshark read the whole file */
-    bool failed;    /* no memory: nothing more comes */
+    struct rpcrdma_analyzer *analyzer;
+    struct rpcrdma_flow *flow; /* the analyzer's */
+    uint32_t frame;            /* in hand; 0: none */
+    uint32_t last;             /* that was fed */
+    bool read;                 /* Wireshark read the whole file */
+    bool failed;               /* no memory: nothing more comes */
 } feed;
 
 enum {
@@ -95,20 +95,22 @@ static void fail(void)
     feed.failed = true;
 }
 
-static void on_op(void *context, const struct rpcrdma_op *op)
+static bool on_op(void *context, const struct rpcrdma_op *op)
+{
+    (void)context;
+    if (decode_as_other(op))
+        return false;
+    keep_op(op);
+    return true;
+}
+
+static void on_op_done(void *context, const struct rpcrdma_op *op)
 {
     const struct rpcrdma_connection *connection;
     struct frame_note *note;
 
     (void)context;
-    if (decode_as_other(op))
-        return;
-    keep_op(op);
-    if (!rpcrdma_flow_op(feed.flow, op))
-        fail();
     keep_op(NULL);
-    if (feed.failed)
-        return;
     connections_frame((uint32_t)op->frame, rpcrdma_flow_stream(feed.flow, op));
     if (op->kind == RPCRDMA_OP_ACK) /* nothing in it that anybody could claim */
         return;
@@ -124,25 +126,12 @@ static void on_op(void *context, const struct rpcrdma_op *op)
     note->dst_qpn = op->dst_qpn;
 }
 
-static void on_segment(void *context, const struct rpcrdma_tcp_segment *segment)
-{
-    (void)context;
-    if (!rpcrdma_flow_segment(feed.flow, segment))
-        fail();
-}
-
-static void on_net_finding(void *context, const struct rpcrdma_finding *finding)
-{
-    (void)context;
-    keep_finding(NULL, NULL, finding);
-}
-
 static bool start(void)
 {
-    const struct rpcrdma_net_sink net_sink = {
-        .op = on_op, .segment = on_segment, .finding = on_net_finding};
-    struct rpcrdma_net_config net_config = {.max_memory = (uint64_t)settings.memory_mib << 20};
+    const struct rpcrdma_net_config net_config = {
+        .size = sizeof(net_config), .max_memory = (uint64_t)settings.memory_mib << 20};
     struct rpcrdma_flow_sink flow_sink = {
+        .size = sizeof(flow_sink),
         .connection = connections_end,
         .message = keep_message,
         .early = keep_early,
@@ -154,6 +143,7 @@ static bool start(void)
         .credit_point = keep_credits,
     };
     struct rpcrdma_flow_config flow_config = {
+        .size = sizeof(flow_config),
         .max_memory = (uint64_t)settings.memory_mib << 20,
         .credits = settings.credits != CREDITS_NONE,
         .delivery = true,
@@ -181,19 +171,27 @@ static bool start(void)
         flow_config.dialect = rpcrdma_dialect((enum rpcrdma_dialect_id)settings.dialect);
     if (settings.put_together)
         flow_sink.rpc = keep_rpc;
-    feed.net = rpcrdma_net_new(&net_config, &net_sink);
-    feed.flow = rpcrdma_flow_new(&flow_config, &flow_sink);
+    feed.analyzer = rpcrdma_analyzer_new(
+        &(struct rpcrdma_analyzer_config){.size = sizeof(struct rpcrdma_analyzer_config),
+                                          .net = &net_config,
+                                          .flow = &flow_config},
+        &(struct rpcrdma_analyzer_sink){.size = sizeof(struct rpcrdma_analyzer_sink),
+                                        .flow = &flow_sink,
+                                        .op = on_op,
+                                        .op_done = on_op_done});
     g_free(ports);
     decode_as_free(&chosen);
-    return feed.net && feed.flow;
+    if (!feed.analyzer)
+        return false;
+    feed.flow = rpcrdma_analyzer_flow(feed.analyzer);
+    return true;
 }
 
 static void stop(void)
 {
-    rpcrdma_flow_free(feed.flow);
-    rpcrdma_net_free(feed.net);
+    rpcrdma_analyzer_free(feed.analyzer);
+    feed.analyzer = NULL;
     feed.flow = NULL;
-    feed.net = NULL;
 }
 
 void feed_begin(void)
@@ -228,11 +226,9 @@ void feed_end(void)
 
 void feed_finish(void)
 {
-    if (feed.net && feed.flow && !feed.failed) {
-        rpcrdma_net_end(feed.net);
-        if (!rpcrdma_flow_end(feed.flow))
-            fail();
-    }
+    if (feed.analyzer && !feed.failed &&
+        rpcrdma_analyzer_end(feed.analyzer) == RPCRDMA_ANALYZER_NO_MEMORY)
+        fail();
     keep_frame_done();
     stop();
 }
@@ -277,7 +273,7 @@ void feed_frame(packet_info *pinfo)
     packet.linktype = link_of(pinfo);
     if (packet.linktype == LINK_NONE)
         return;
-    if (!feed.flow && !start()) {
+    if (!feed.analyzer && !start()) {
         fail();
         return;
     }
@@ -286,7 +282,10 @@ void feed_frame(packet_info *pinfo)
     packet.len = MAX(packet.caplen, tvb_reported_length(tvb));
     packet.data = tvb_get_ptr(tvb, 0, (int)packet.caplen);
     keep_begin(&packet);
-    rpcrdma_net_packet(feed.net, &packet);
+    if (rpcrdma_analyzer_packet(feed.analyzer, &packet) == RPCRDMA_ANALYZER_NO_MEMORY) {
+        keep_op(NULL); /* its end was not told */
+        fail();
+    }
 }
 
 void feed_frame_done(void)

@@ -3,6 +3,7 @@
 #include "plugin.h"
 
 #include "conversations.h"
+#include "version.h"
 
 WS_DLL_PUBLIC_DEF const char plugin_version[] = RPCRDMA_VERSION;
 WS_DLL_PUBLIC_DEF const int plugin_want_major = WIRESHARK_VERSION_MAJOR;

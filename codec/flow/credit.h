@@ -22,7 +22,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "export.h"
+#include "../export.h"
+
+RPCRDMA_BEGIN_DECLS
 
 struct rpcrdma_flow;
 
@@ -165,5 +167,7 @@ RPCRDMA_API const char *rpcrdma_credit_reading_name(enum rpcrdma_credit_reading 
 RPCRDMA_API size_t rpcrdma_credit_verdict(const struct rpcrdma_credit_result *result,
                                           const char *requester, const char *responder, char *buf,
                                           size_t size);
+
+RPCRDMA_END_DECLS
 
 #endif

@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 
+#include "base/sized.h"
 #include "wire/hot.h"
 
 /*
@@ -54,18 +55,20 @@ static bool start_stages(struct rpcrdma_flow *flow, const struct rpcrdma_flow_co
 struct rpcrdma_flow *rpcrdma_flow_new(const struct rpcrdma_flow_config *config,
                                       const struct rpcrdma_flow_sink *sink)
 {
-    static const struct rpcrdma_flow_config defaults;
     struct rpcrdma_flow *flow = calloc(1, sizeof(*flow));
+    struct rpcrdma_flow_config own = {0};
+    struct rpcrdma_flow_sink *to;
 
     if (!flow)
         return NULL;
-    if (!config)
-        config = &defaults;
-    flow->context.sink = *sink;
-    flow->context.delivery = config->delivery;
-    flow->context.memory.limit = config->max_memory ? (size_t)config->max_memory : DEFAULT_MEMORY;
+    to = &flow->context.sink;
+    if (config)
+        rpcrdma_copy_sized(&own, sizeof(own), config, sizeof(own));
+    rpcrdma_copy_sized(to, sizeof(*to), sink, sizeof(*to));
+    flow->context.delivery = own.delivery;
+    flow->context.memory.limit = own.max_memory ? (size_t)own.max_memory : DEFAULT_MEMORY;
     flow->context.memory.sparing = true;
-    if (!start_stages(flow, config)) {
+    if (!start_stages(flow, &own)) {
         rpcrdma_flow_free(flow);
         return NULL;
     }
@@ -689,6 +692,19 @@ bool rpcrdma_flow_end(struct rpcrdma_flow *flow)
     if (memory->refused > 0 && !flow->said_limit)
         say_limit(flow);
     return !memory->failed;
+}
+
+void rpcrdma_flow_stop(struct rpcrdma_flow *flow)
+{
+    struct rpcrdma_flow_sink *sink = &flow->context.sink;
+
+    *sink = (struct rpcrdma_flow_sink){.connection = sink->connection, .context = sink->context};
+}
+
+void rpcrdma_connection_set_user(const struct rpcrdma_connection *connection, void *user)
+{
+    /* ours, and what we made of it is no constant */
+    ((struct rpcrdma_connection *)connection)->user = user;
 }
 
 void rpcrdma_flow_credits(struct rpcrdma_flow *flow, bool restart)

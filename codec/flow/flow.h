@@ -13,16 +13,18 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "export.h"
-#include "finding.h"
-#include "flow/credit.h"
-#include "flow/delivery.h"
-#include "flow/life.h"
-#include "op.h"
-#include "wire/dialect.h"
-#include "wire/message.h"
-#include "wire/private_data.h"
-#include "wire/rpc.h"
+#include "../export.h"
+#include "../finding.h"
+#include "../op.h"
+#include "../wire/dialect.h"
+#include "../wire/message.h"
+#include "../wire/private_data.h"
+#include "../wire/rpc.h"
+#include "credit.h"
+#include "delivery.h"
+#include "life.h"
+
+RPCRDMA_BEGIN_DECLS
 
 enum rpcrdma_role {
     RPCRDMA_ROLE_UNKNOWN,
@@ -84,6 +86,7 @@ struct rpcrdma_connection {
     uint64_t
         stream[2]; /* names what is sent towards each end: the same before and after its peer is
                     * known, never used again when a QP number is. 0: nothing was sent yet */
+    void *user;    /* the caller's, NULL at first: rpcrdma_connection_set_user */
 };
 
 enum rpcrdma_rpc_direction {
@@ -122,6 +125,7 @@ struct rpcrdma_payload_stream;
 
 /* Calls come during rpcrdma_flow_op and rpcrdma_flow_end. Any may be NULL. */
 struct rpcrdma_flow_sink {
+    size_t size; /* sizeof(struct rpcrdma_flow_sink); 0: that of version 1.0 */
     void (*connection)(void *context,
                        const struct rpcrdma_connection *connection); /* once, at its end */
     void (*message)(void *context, const struct rpcrdma_flow_message *message);
@@ -159,6 +163,7 @@ struct rpcrdma_flow_sink {
 };
 
 struct rpcrdma_flow_config {
+    size_t size;           /* sizeof(struct rpcrdma_flow_config); 0: that of version 1.0 */
     const uint16_t *ports; /* service ports taken as RPC-over-RDMA; NULL: 20049 */
     size_t n_ports;
     const uint32_t *qpns; /* QP numbers taken as RPC-over-RDMA without further evidence */
@@ -183,6 +188,11 @@ static inline bool rpcrdma_threshold_assumed(const struct rpcrdma_connection *co
 {
     return !connection->properties[end].announced && !connection->set_up_seen[end];
 }
+
+/* Hangs something of the caller's on a connection that the sink is told of: `user` of this one from
+ * now on, until its end is told. The caller frees it then, in `connection`. */
+RPCRDMA_API void rpcrdma_connection_set_user(const struct rpcrdma_connection *connection,
+                                             void *user);
 
 struct rpcrdma_flow;
 
@@ -233,8 +243,14 @@ RPCRDMA_API const struct rpcrdma_path *rpcrdma_flow_path(struct rpcrdma_flow *fl
  * has shown it to, and its connection is young, or waits for what will decide. */
 RPCRDMA_API bool rpcrdma_flow_undecided(struct rpcrdma_flow *flow, const struct rpcrdma_op *op);
 
+/* From within the sink: it is told nothing more than each connection's end (`connection`), whatever
+ * operations are given. */
+RPCRDMA_API void rpcrdma_flow_stop(struct rpcrdma_flow *flow);
+
 /* No more operations: what is held back is given out, every connection reported. False when memory
  * ran out, now or before: then something may not have been given. */
 RPCRDMA_API bool rpcrdma_flow_end(struct rpcrdma_flow *flow);
+
+RPCRDMA_END_DECLS
 
 #endif

@@ -7,7 +7,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "export.h"
+#include "../export.h"
+
+RPCRDMA_BEGIN_DECLS
 
 /* What ended it. */
 enum rpcrdma_ended {
@@ -51,5 +53,7 @@ struct rpcrdma_life {
 
 /* "invalid service ID" of 8: IBTA volume 1 section 12.6.7.2; NULL: no reason has this number. */
 RPCRDMA_API const char *rpcrdma_reject_reason(uint16_t reason);
+
+RPCRDMA_END_DECLS
 
 #endif

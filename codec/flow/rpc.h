@@ -12,8 +12,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "export.h"
-#include "flow/flow.h"
+#include "../export.h"
+#include "flow.h"
+
+RPCRDMA_BEGIN_DECLS
 
 /* A run of bytes of a whole RPC message. */
 enum rpcrdma_iovec_kind {
@@ -174,5 +176,7 @@ RPCRDMA_API size_t rpcrdma_transaction_title(const struct rpcrdma_transaction *t
 /* Operation i < n_operations by name, NULL: it has none. */
 RPCRDMA_API const char *rpcrdma_transaction_operation(const struct rpcrdma_transaction *transaction,
                                                       uint32_t i);
+
+RPCRDMA_END_DECLS
 
 #endif

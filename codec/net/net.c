@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/sized.h"
 #include "net/iwarp/tcp.h"
 #include "net/packet/layer.h"
 
@@ -11,15 +12,18 @@ struct rpcrdma_net *rpcrdma_net_new(const struct rpcrdma_net_config *config,
                                     const struct rpcrdma_net_sink *sink)
 {
     struct rpcrdma_net *net = calloc(1, sizeof(*net));
+    struct rpcrdma_net_config own = {0};
 
     if (!net)
         return NULL;
-    net->sink = *sink;
-    if (!rpcrdma_tcp_init(net, config ? config->max_memory : 0)) {
+    if (config)
+        rpcrdma_copy_sized(&own, sizeof(own), config, sizeof(own));
+    rpcrdma_copy_sized(&net->sink, sizeof(net->sink), sink, sizeof(net->sink));
+    if (!rpcrdma_tcp_init(net, own.max_memory)) {
         rpcrdma_net_free(net);
         return NULL;
     }
-    if (config && config->check_icrc) {
+    if (own.check_icrc) {
         net->check_crc = true;
         net->icrc = malloc(sizeof(*net->icrc));
         if (!net->icrc) {
@@ -40,7 +44,7 @@ void rpcrdma_net_free(struct rpcrdma_net *net)
     free(net);
 }
 
-RPCRDMA_HOT void rpcrdma_net_packet(struct rpcrdma_net *net, const struct rpcrdma_packet *packet)
+RPCRDMA_HOT bool rpcrdma_net_packet(struct rpcrdma_net *net, const struct rpcrdma_packet *packet)
 {
     enum rpcrdma_verdict verdict;
     struct rpcrdma_layer l;
@@ -49,7 +53,7 @@ RPCRDMA_HOT void rpcrdma_net_packet(struct rpcrdma_net *net, const struct rpcrdm
     net->stats.packets++;
     if (rpcrdma_plain_roce(net, packet)) {
         net->stats.rdma++;
-        return;
+        return !net->failed;
     }
     l.net = net;
     l.packet = packet;
@@ -84,11 +88,13 @@ RPCRDMA_HOT void rpcrdma_net_packet(struct rpcrdma_net *net, const struct rpcrdm
         net->stats.rare = net->census.rest;
         break;
     }
+    return !net->failed;
 }
 
-void rpcrdma_net_end(struct rpcrdma_net *net)
+bool rpcrdma_net_end(struct rpcrdma_net *net)
 {
     rpcrdma_tcp_end(net->tcp);
+    return !net->failed;
 }
 
 const struct rpcrdma_net_stats *rpcrdma_net_stats(const struct rpcrdma_net *net)

@@ -21,9 +21,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "export.h"
-#include "finding.h"
-#include "op.h"
+#include "../export.h"
+#include "../finding.h"
+#include "../op.h"
+
+RPCRDMA_BEGIN_DECLS
 
 struct rpcrdma_packet {
     uint64_t frame;
@@ -35,6 +37,7 @@ struct rpcrdma_packet {
 
 /* Calls come during rpcrdma_net_packet and rpcrdma_net_end, on the caller's thread. */
 struct rpcrdma_net_sink {
+    size_t size; /* sizeof(struct rpcrdma_net_sink); 0: that of version 1.0 */
     void (*op)(void *context, const struct rpcrdma_op *op);
     void (*finding)(void *context, const struct rpcrdma_finding *finding); /* or NULL */
     void *context;
@@ -42,6 +45,7 @@ struct rpcrdma_net_sink {
 };
 
 struct rpcrdma_net_config {
+    size_t size;     /* sizeof(struct rpcrdma_net_config); 0: that of version 1.0 */
     bool check_icrc; /* check each ICRC (RoCEv1, RoCEv2, IB) and MPA CRC: a finding per bad one */
     uint64_t max_memory; /* bytes TCP reassembly may hold; 0: 64 MiB */
 };
@@ -90,11 +94,13 @@ RPCRDMA_API void rpcrdma_net_free(struct rpcrdma_net *net); /* NULL is fine */
 /* True if packets of this link type can be read at all. */
 RPCRDMA_API bool rpcrdma_net_link_known(uint32_t linktype);
 
-/* One packet. Most are not RDMA, and say nothing. */
-RPCRDMA_API void rpcrdma_net_packet(struct rpcrdma_net *net, const struct rpcrdma_packet *packet);
+/* One packet. Most are not RDMA, and say nothing. False when memory is short: nothing more will
+ * come. */
+RPCRDMA_API bool rpcrdma_net_packet(struct rpcrdma_net *net, const struct rpcrdma_packet *packet);
 
-/* No more packets: what is held back (TCP out of order) is given out. */
-RPCRDMA_API void rpcrdma_net_end(struct rpcrdma_net *net);
+/* No more packets: what is held back (TCP out of order) is given out. False when memory ran out,
+ * now or before: then something may not have been given. */
+RPCRDMA_API bool rpcrdma_net_end(struct rpcrdma_net *net);
 
 RPCRDMA_API const struct rpcrdma_net_stats *rpcrdma_net_stats(const struct rpcrdma_net *net);
 
@@ -103,5 +109,7 @@ RPCRDMA_API const struct rpcrdma_net_stats *rpcrdma_net_stats(const struct rpcrd
  * counted. */
 RPCRDMA_API size_t rpcrdma_net_others(const struct rpcrdma_net *net, struct rpcrdma_net_other *out,
                                       size_t max);
+
+RPCRDMA_END_DECLS
 
 #endif

@@ -11,9 +11,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "export.h"
-#include "upper/xdr.h"
-#include "wire/rpc.h"
+#include "../export.h"
+#include "xdr.h"
+#include "../wire/rpc.h"
+
+RPCRDMA_BEGIN_DECLS
 
 struct rpcrdma_operation {
     uint32_t number;
@@ -66,5 +68,7 @@ RPCRDMA_API bool rpcrdma_compound_next(struct rpcrdma_compound *it, struct rpcrd
 
 /* After the last operation: true when the stream ended exactly with it. */
 bool rpcrdma_compound_exact(const struct rpcrdma_compound *it);
+
+RPCRDMA_END_DECLS
 
 #endif

@@ -7,7 +7,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "export.h"
+#include "../export.h"
+
+RPCRDMA_BEGIN_DECLS
 
 enum {
     RPCRDMA_PROGRAM_RPCBIND = 100000,
@@ -32,5 +34,7 @@ RPCRDMA_API const char *rpcrdma_program_name(uint32_t program, uint32_t version,
 /* "READ", "MNT", "COMPOUND"; NULL where program, version or procedure is not known. */
 RPCRDMA_API const char *rpcrdma_procedure_name(uint32_t program, uint32_t version,
                                                uint32_t procedure, bool reverse);
+
+RPCRDMA_END_DECLS
 
 #endif

@@ -23,7 +23,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "wire/cursor.h"
+#include "../wire/cursor.h"
 
 /* Bytes that are not in a stream because a read chunk carries them. */
 struct rpcrdma_gap {

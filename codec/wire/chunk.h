@@ -17,7 +17,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "export.h"
+#include "../export.h"
+
+RPCRDMA_BEGIN_DECLS
 
 enum {
     RPCRDMA_SEGMENT_SIZE = 16,
@@ -95,5 +97,7 @@ RPCRDMA_API bool rpcrdma_read_next(struct rpcrdma_read_iter *it, struct rpcrdma_
 RPCRDMA_API struct rpcrdma_write_iter rpcrdma_write_begin(const struct rpcrdma_write_list *list);
 /* True and the next write chunk, or false at the end. */
 RPCRDMA_API bool rpcrdma_write_next(struct rpcrdma_write_iter *it, struct rpcrdma_chunk *out);
+
+RPCRDMA_END_DECLS
 
 #endif

@@ -16,8 +16,8 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "wire/hot.h"
-#include "wire/status.h"
+#include "hot.h"
+#include "status.h"
 
 struct rpcrdma_cursor {         /* off <= len, caplen <= len */
     const uint8_t *base;        /* borrowed; start of the whole message */
@@ -32,7 +32,9 @@ struct rpcrdma_cursor {         /* off <= len, caplen <= len */
 static inline struct rpcrdma_cursor rpcrdma_cursor_init(const void *base, size_t caplen, size_t len)
 {
     assert(caplen <= len);
-    return (struct rpcrdma_cursor){.base = base, .caplen = caplen, .len = len};
+    /* as C++ has it, too */
+    struct rpcrdma_cursor c = {(const uint8_t *)base, 0, caplen, len, RPCRDMA_OK, 0, NULL};
+    return c;
 }
 
 /* Records a failure at `off` unless one was recorded before. */

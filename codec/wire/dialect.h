@@ -11,7 +11,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "export.h"
+#include "../export.h"
+
+RPCRDMA_BEGIN_DECLS
 
 enum rpcrdma_family {
     RPCRDMA_FAMILY_V1,
@@ -148,5 +150,7 @@ RPCRDMA_API const struct rpcrdma_error_desc *
 rpcrdma_dialect_error(const struct rpcrdma_dialect *dialect, uint32_t value);
 RPCRDMA_API const struct rpcrdma_property_desc *
 rpcrdma_dialect_property(const struct rpcrdma_dialect *dialect, uint32_t value);
+
+RPCRDMA_END_DECLS
 
 #endif

@@ -10,7 +10,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "export.h"
+#include "../export.h"
+
+RPCRDMA_BEGIN_DECLS
 
 enum rpcrdma_base {
     RPCRDMA_BASE_DEC,   /* JSON: a number */
@@ -30,7 +32,7 @@ enum rpcrdma_record_shape {
 enum rpcrdma_record_id {
 #define RECORD(id, path, key, shape, name, section, help) RPCRDMA_RECORD_##id,
 #define FIELD(record, id, path, key, offset, width, base, names, name, section, help)
-#include "wire/field.def"
+#include "field.def"
 #undef RECORD
 #undef FIELD
     RPCRDMA_RECORD_COUNT
@@ -40,7 +42,7 @@ enum rpcrdma_field_id {
 #define RECORD(id, path, key, shape, name, section, help)
 #define FIELD(record, id, path, key, offset, width, base, names, name, section, help)              \
     RPCRDMA_FIELD_##id,
-#include "wire/field.def"
+#include "field.def"
 #undef RECORD
 #undef FIELD
     RPCRDMA_FIELD_COUNT
@@ -85,5 +87,7 @@ RPCRDMA_API const struct rpcrdma_field *rpcrdma_field(enum rpcrdma_field_id id);
 
 /* The name of `value`, or NULL where it has none or names is NULL. */
 RPCRDMA_API const char *rpcrdma_value_name(const struct rpcrdma_value_name *names, uint64_t value);
+
+RPCRDMA_END_DECLS
 
 #endif

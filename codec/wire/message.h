@@ -11,10 +11,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "export.h"
-#include "wire/chunk.h"
-#include "wire/dialect.h"
-#include "wire/status.h"
+#include "../export.h"
+#include "chunk.h"
+#include "dialect.h"
+#include "status.h"
+
+RPCRDMA_BEGIN_DECLS
 
 /* Bits of rpcrdma_message.present: what the header has and what could be read of it. A list's bit
  * is set when its first word was readable, even if the list is cut short. */
@@ -166,5 +168,7 @@ RPCRDMA_API enum rpcrdma_status rpcrdma_message_encode(const struct rpcrdma_mess
 /* The direction of RPC that the header itself tells (direction word, F_RESPONSE flag, or a CALL_ or
  * REPLY_ header type): 0 Call, 1 Reply, -1 nothing. */
 RPCRDMA_API int rpcrdma_message_direction(const struct rpcrdma_message *msg);
+
+RPCRDMA_END_DECLS
 
 #endif

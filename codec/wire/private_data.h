@@ -8,8 +8,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "export.h"
-#include "wire/status.h"
+#include "../export.h"
+#include "status.h"
+
+RPCRDMA_BEGIN_DECLS
 
 enum {
     RPCRDMA_PRIVATE_DATA_SIZE = 8,
@@ -41,5 +43,7 @@ RPCRDMA_API enum rpcrdma_status rpcrdma_private_data_find(const void *data, size
 /* Writes the 8 bytes of version 1's layout from flags and the two size codes. */
 RPCRDMA_API void rpcrdma_private_data_encode(const struct rpcrdma_private_data *pd,
                                              uint8_t out[RPCRDMA_PRIVATE_DATA_SIZE]);
+
+RPCRDMA_END_DECLS
 
 #endif

@@ -11,8 +11,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "export.h"
-#include "wire/message.h"
+#include "../export.h"
+#include "message.h"
+
+RPCRDMA_BEGIN_DECLS
 
 enum rpcrdma_property_state {
     RPCRDMA_PROPERTY_VALUE,   /* `value` is a number */
@@ -55,5 +57,7 @@ RPCRDMA_API uint32_t rpcrdma_words_get(const struct rpcrdma_words *words, uint32
 /* A property subset is a bit mask of positions in the set it refers to: bit (position & 31), from
  * the least significant, of word (position >> 5). True when `position` is in it. */
 RPCRDMA_API bool rpcrdma_subset_has(const struct rpcrdma_words *subset, uint32_t position);
+
+RPCRDMA_END_DECLS
 
 #endif

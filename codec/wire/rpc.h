@@ -8,9 +8,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "export.h"
-#include "wire/message.h"
-#include "wire/status.h"
+#include "../export.h"
+#include "message.h"
+#include "status.h"
+
+RPCRDMA_BEGIN_DECLS
 
 enum { RPCRDMA_RPC_CALL = 0, RPCRDMA_RPC_REPLY = 1 };
 enum { RPCRDMA_RPC_ACCEPTED = 0, RPCRDMA_RPC_DENIED = 1 };
@@ -74,5 +76,7 @@ RPCRDMA_API enum rpcrdma_status rpcrdma_rpc_decode(const void *data, size_t capl
  */
 RPCRDMA_API enum rpcrdma_status rpcrdma_rpc_encode(const struct rpcrdma_rpc *rpc, void *buf,
                                                    size_t size, size_t *written);
+
+RPCRDMA_END_DECLS
 
 #endif

@@ -11,11 +11,13 @@
  * told empty; of a list cut short, what could be read is told.
  */
 
-#include "export.h"
-#include "wire/field.h"
-#include "wire/message.h"
-#include "wire/private_data.h"
-#include "wire/rpc.h"
+#include "../export.h"
+#include "field.h"
+#include "message.h"
+#include "private_data.h"
+#include "rpc.h"
+
+RPCRDMA_BEGIN_DECLS
 
 struct rpcrdma_value {
     const struct rpcrdma_field *field;
@@ -79,5 +81,7 @@ RPCRDMA_API void rpcrdma_visit_real(const struct rpcrdma_visitor *visitor,
                                     enum rpcrdma_field_id field, double real);
 RPCRDMA_API void rpcrdma_visit_bytes(const struct rpcrdma_visitor *visitor,
                                      enum rpcrdma_field_id field, const void *data, uint32_t n);
+
+RPCRDMA_END_DECLS
 
 #endif

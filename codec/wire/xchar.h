@@ -11,8 +11,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "export.h"
-#include "wire/message.h"
+#include "../export.h"
+#include "message.h"
+
+RPCRDMA_BEGIN_DECLS
 
 /* rdma_opttype, section 4. */
 enum rpcrdma_xchar_type {
@@ -75,5 +77,7 @@ RPCRDMA_API bool rpcrdma_xchar_decode(const struct rpcrdma_message *msg, struct 
  */
 RPCRDMA_API enum rpcrdma_status rpcrdma_xchar_encode(const struct rpcrdma_xchar *xchar, void *buf,
                                                      size_t size, size_t *written);
+
+RPCRDMA_END_DECLS
 
 #endif

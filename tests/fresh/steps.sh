@@ -69,7 +69,7 @@ installed() {
     # shellcheck disable=SC2016
     printf '%s\n' 'rpcrdma --version
         man_page=$(find /usr -name "rpcrdma.1*"); [ -n "$man_page" ]
-        printf "#include <finding.h>\nint main(void) { return !rpcrdma_rule(RPCRDMA_RULE_TRUNCATED); }\n" >build/user.c
+        printf "#include <rpcrdma/finding.h>\nint main(void) { return !rpcrdma_rule(RPCRDMA_RULE_TRUNCATED); }\n" >build/user.c
         gcc build/user.c $(pkg-config --cflags --libs rpcrdma) -o build/user
         ./build/user'
 }

@@ -172,12 +172,14 @@ static bool give(struct rpcrdma_tcp *tcp, struct rpcrdma_tcp_connection *c, int 
     if (rpcrdma_mpa_markers(c, end)) {
         if (!tcp->scratch)
             tcp->scratch = malloc(SCRATCH_BYTES);
+        if (!tcp->scratch)
+            rpcrdma_net_fail(tcp->net);
         captured = 0;
         if (tcp->scratch && !strip(tcp, s, seq, fpdu, caplen, &captured))
             return false;
         content = tcp->scratch;
     }
-    if (captured < 2) { /* there was no memory for it: as if it had not been captured */
+    if (captured < 2) { /* cut, or nothing is told of it: there is no memory */
         rpcrdma_ddp(tcp, c, end, seq, size, content, 0, size);
         return true;
     }
@@ -200,7 +202,7 @@ static bool give(struct rpcrdma_tcp *tcp, struct rpcrdma_tcp_connection *c, int 
 
 /* Adds to the partial FPDU; what follows a hole is counted and not kept. */
 static void keep(struct rpcrdma_tcp *tcp, struct rpcrdma_tcp_connection *c, int end,
-                 const struct rpcrdma_iovec *piece, uint32_t n)
+                 const struct rpcrdma_tcp_piece *piece, uint32_t n)
 {
     struct rpcrdma_stream *s = &c->stream[end];
     uint32_t caplen = piece->caplen < n ? piece->caplen : n;
@@ -240,7 +242,7 @@ static uint32_t no_fpdu(struct rpcrdma_tcp *tcp, struct rpcrdma_tcp_connection *
 }
 
 static uint32_t read_fpdu(struct rpcrdma_tcp *tcp, struct rpcrdma_tcp_connection *c, int end,
-                          const struct rpcrdma_iovec *piece)
+                          const struct rpcrdma_tcp_piece *piece)
 {
     struct rpcrdma_stream *s = &c->stream[end];
     uint32_t begin = s->next - s->partial_seen, n;
@@ -322,7 +324,7 @@ static void start_frame(struct rpcrdma_tcp *tcp, struct rpcrdma_tcp_connection *
 }
 
 static uint32_t read_start(struct rpcrdma_tcp *tcp, struct rpcrdma_tcp_connection *c, int end,
-                           const struct rpcrdma_iovec *piece)
+                           const struct rpcrdma_tcp_piece *piece)
 {
     struct rpcrdma_stream *s = &c->stream[end];
     uint32_t begin = s->next - s->partial_seen, private_data, n;
@@ -361,10 +363,10 @@ static uint32_t read_start(struct rpcrdma_tcp *tcp, struct rpcrdma_tcp_connectio
 }
 
 uint32_t rpcrdma_mpa_read(struct rpcrdma_tcp *tcp, struct rpcrdma_tcp_connection *c, int end,
-                          const struct rpcrdma_iovec *piece)
+                          const struct rpcrdma_tcp_piece *piece)
 {
     struct rpcrdma_stream *s = &c->stream[end];
-    struct rpcrdma_iovec rest = *piece;
+    struct rpcrdma_tcp_piece rest = *piece;
 
     while (rest.len > 0 && s->phase != RPCRDMA_STREAM_LOOKING && !c->closed) {
         uint32_t used = s->phase == RPCRDMA_STREAM_START ? read_start(tcp, c, end, &rest)

@@ -89,12 +89,12 @@ void *rpcrdma_tcp_alloc(struct rpcrdma_tcp *tcp, struct rpcrdma_tcp_connection *
     void *memory;
 
     /* Giving up a connection can need memory in turn: a little, soon returned. */
-    while (tcp->memory + n > tcp->max_memory && !tcp->reconstruct_room) {
+    while (tcp->memory + n > tcp->max_memory && !tcp->making_room) {
         bool made;
 
-        tcp->reconstruct_room = true;
+        tcp->making_room = true;
         made = make_room(tcp, connection);
-        tcp->reconstruct_room = false;
+        tcp->making_room = false;
         if (!made) {
             tcp->net->stats.memory_limit++;
             return NULL;
@@ -103,6 +103,8 @@ void *rpcrdma_tcp_alloc(struct rpcrdma_tcp *tcp, struct rpcrdma_tcp_connection *
     memory = malloc(n);
     if (memory)
         tcp->memory += n;
+    else /* what follows would be told as lost, and was captured */
+        rpcrdma_net_fail(tcp->net);
     return memory;
 }
 
@@ -151,13 +153,13 @@ void rpcrdma_tcp_end(struct rpcrdma_tcp *tcp)
 {
     struct rpcrdma_tcp_connection *c;
 
-    tcp->reconstruct_room = true; /* nothing is added any more; nothing may vanish meanwhile */
+    tcp->making_room = true; /* nothing is added any more; nothing may vanish meanwhile */
     while ((c = tcp->holding.oldest) || (c = tcp->idle.oldest)) {
         if (c->confirmed && !c->closed)
             rpcrdma_stream_advance(tcp, c, true);
         forget(tcp, c);
     }
-    tcp->reconstruct_room = false;
+    tcp->making_room = false;
 }
 
 void rpcrdma_tcp_finding(struct rpcrdma_tcp *tcp, const struct rpcrdma_stream *s,
@@ -184,7 +186,7 @@ struct segment {
     uint32_t ack;
     uint16_t window;
     uint8_t flags;
-    struct rpcrdma_iovec piece;
+    struct rpcrdma_tcp_piece piece;
 };
 
 /* The addresses as words: to compare those takes less than to compare what was just copied. */
@@ -303,7 +305,7 @@ static void begin(struct rpcrdma_stream *s, enum rpcrdma_stream_phase phase, uin
 static struct rpcrdma_tcp_connection *
 recognise(struct rpcrdma_tcp *tcp, const struct rpcrdma_layer *l, struct segment *t, uint64_t hash)
 {
-    const struct rpcrdma_iovec *piece = &t->piece;
+    const struct rpcrdma_tcp_piece *piece = &t->piece;
     bool request = rpcrdma_mpa_is_request(piece->bytes, piece->caplen);
     bool reply = !request && rpcrdma_mpa_is_reply(piece->bytes, piece->caplen);
     struct rpcrdma_tcp_connection *c;

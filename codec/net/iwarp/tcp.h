@@ -119,7 +119,7 @@ struct rpcrdma_tcp {
     uint64_t frame;                        /* the packet at hand */
     int64_t time_ns;
     uint8_t *scratch; /* an FPDU freed of its markers */
-    bool reconstruct_room;
+    bool making_room;
     struct rpcrdma_crc crc32c;
 };
 
@@ -136,14 +136,14 @@ void rpcrdma_tcp_finding(struct rpcrdma_tcp *tcp, const struct rpcrdma_stream *s
                          enum rpcrdma_rule_id rule, const char *what, uint64_t arg0, uint64_t arg1);
 
 /* tcp_reorder.c */
-struct rpcrdma_iovec { /* bytes on their way into a stream */
+struct rpcrdma_tcp_piece { /* bytes on their way into a stream */
     uint32_t seq, len, caplen;
     const uint8_t *bytes;
     bool segment;
 };
 /* Takes the bytes of a segment, and gives out all that can be. */
 void rpcrdma_stream_segment(struct rpcrdma_tcp *tcp, struct rpcrdma_tcp_connection *c, int end,
-                            const struct rpcrdma_iovec *piece);
+                            const struct rpcrdma_tcp_piece *piece);
 /* Gives out all that can be; `last`: nothing more will come, so holes stay holes. */
 void rpcrdma_stream_advance(struct rpcrdma_tcp *tcp, struct rpcrdma_tcp_connection *c, bool last);
 /* Frees what is held; what had begun counts as not captured from then on. */
@@ -162,7 +162,7 @@ enum { RPCRDMA_MARKER_EVERY = 512, RPCRDMA_MARKER_BYTES = 4 };
 /* Reads from the front of a piece that is next in order. Returns how many bytes it used: all, or
  * less when it fell out of step, or when the connection turned out to be no MPA (closed). */
 uint32_t rpcrdma_mpa_read(struct rpcrdma_tcp *tcp, struct rpcrdma_tcp_connection *c, int end,
-                          const struct rpcrdma_iovec *piece);
+                          const struct rpcrdma_tcp_piece *piece);
 /* The stream ends: says so if that is inside of an FPDU. */
 void rpcrdma_mpa_ends(struct rpcrdma_tcp *tcp, const struct rpcrdma_tcp_connection *c, int end);
 bool rpcrdma_mpa_is_request(const uint8_t *bytes, size_t caplen);

@@ -129,7 +129,7 @@ void rpcrdma_stream_clear(struct rpcrdma_tcp *tcp, struct rpcrdma_stream *s)
 
 /* Puts [seq, seq + len) of the piece between `before` (NULL: in front) and what follows it. */
 static void insert_after(struct rpcrdma_tcp *tcp, struct rpcrdma_tcp_connection *c, int end,
-                         struct rpcrdma_range *before, const struct rpcrdma_iovec *piece,
+                         struct rpcrdma_range *before, const struct rpcrdma_tcp_piece *piece,
                          uint64_t place, uint32_t seq, uint32_t len)
 {
     struct rpcrdma_stream *s = &c->stream[end];
@@ -170,7 +170,7 @@ static void insert_after(struct rpcrdma_tcp *tcp, struct rpcrdma_tcp_connection 
 
 /* Holds what is not there already. Where segments overlap, the first one captured rules. */
 static void hold(struct rpcrdma_tcp *tcp, struct rpcrdma_tcp_connection *c, int end,
-                 const struct rpcrdma_iovec *piece)
+                 const struct rpcrdma_tcp_piece *piece)
 {
     struct rpcrdma_stream *s = &c->stream[end];
     uint64_t place = place_of(s, piece->seq), begin = place, stop = place + piece->len;
@@ -215,7 +215,7 @@ static void read_held(struct rpcrdma_tcp *tcp, struct rpcrdma_tcp_connection *c,
     struct rpcrdma_stream *s = &c->stream[end];
     struct rpcrdma_range *r = s->held;
     uint32_t off = s->next - r->seq;
-    struct rpcrdma_iovec piece = {
+    struct rpcrdma_tcp_piece piece = {
         .seq = s->next,
         .len = r->len - off,
         .caplen = r->caplen > off ? r->caplen - off : 0,
@@ -241,7 +241,7 @@ static void read_held(struct rpcrdma_tcp *tcp, struct rpcrdma_tcp_connection *c,
 static bool read_hole(struct rpcrdma_tcp *tcp, struct rpcrdma_tcp_connection *c, int end, bool last)
 {
     struct rpcrdma_stream *s = &c->stream[end];
-    struct rpcrdma_iovec piece = {.seq = s->next};
+    struct rpcrdma_tcp_piece piece = {.seq = s->next};
     uint32_t stop = s->next;
 
     if (s->has_ack && rpcrdma_seq_diff(s->ack, stop) > 0)
@@ -346,7 +346,7 @@ void rpcrdma_stream_advance(struct rpcrdma_tcp *tcp, struct rpcrdma_tcp_connecti
 }
 
 /* Steps over n bytes of the stream, captured or not. */
-static void step(struct rpcrdma_iovec *piece, uint32_t n)
+static void step(struct rpcrdma_tcp_piece *piece, uint32_t n)
 {
     uint32_t captured = n < piece->caplen ? n : piece->caplen;
 
@@ -372,7 +372,7 @@ static void go_on_at(struct rpcrdma_tcp *tcp, struct rpcrdma_tcp_connection *c, 
         return;
     s->has_ack = false;
     if (c->confirmed) {
-        struct rpcrdma_iovec hole = {.seq = s->next, .len = seq - s->next};
+        struct rpcrdma_tcp_piece hole = {.seq = s->next, .len = seq - s->next};
 
         arrived(s, tcp->arrival, tcp->frame, tcp->time_ns);
         rpcrdma_tcp_finding(tcp, s, RPCRDMA_RULE_TCP_LOST, NULL, hole.len, s->next);
@@ -383,10 +383,10 @@ static void go_on_at(struct rpcrdma_tcp *tcp, struct rpcrdma_tcp_connection *c, 
 }
 
 void rpcrdma_stream_segment(struct rpcrdma_tcp *tcp, struct rpcrdma_tcp_connection *c, int end,
-                            const struct rpcrdma_iovec *segment)
+                            const struct rpcrdma_tcp_piece *segment)
 {
     struct rpcrdma_stream *s = &c->stream[end], *other = &c->stream[1 - end];
-    struct rpcrdma_iovec piece = *segment;
+    struct rpcrdma_tcp_piece piece = *segment;
     int32_t old;
 
     if (piece.len > 0 && !s->has_next) {

@@ -18,6 +18,18 @@ void rpcrdma_layer_finding(struct rpcrdma_layer *l, enum rpcrdma_rule_id rule, c
         l->net->sink.finding(l->net->sink.context, &finding);
 }
 
+static void ignore_op(void *context, const struct rpcrdma_op *op)
+{
+    (void)context;
+    (void)op;
+}
+
+void rpcrdma_net_fail(struct rpcrdma_net *net)
+{
+    net->failed = true;
+    net->sink = (struct rpcrdma_net_sink){.op = ignore_op};
+}
+
 enum rpcrdma_verdict rpcrdma_layer_failed(struct rpcrdma_layer *l, bool rdma)
 {
     if (l->c.status == RPCRDMA_TRUNCATED) {

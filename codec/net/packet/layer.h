@@ -30,6 +30,7 @@ struct rpcrdma_net {
     bool check_crc;           /* MPA's CRCs are checked */
     struct rpcrdma_tcp *tcp;
     struct rpcrdma_op op; /* of RoCE and InfiniBand: bth.c */
+    bool failed;          /* memory is short: the sink is told nothing more */
     bool told_truncated, told_ip_length,
         told_depth; /* findings that are given once, not per packet */
 };
@@ -42,7 +43,7 @@ struct rpcrdma_layer {
     const uint8_t *network; /* the innermost IP header or GRH; NULL: InfiniBand without GRH */
     const uint8_t *lrh, *udp; /* NULL: there is none */
     const uint8_t *src, *dst; /* in the network header, or LIDs in the LRH */
-    uint8_t family;           /* enum rpcrdma_family_address: of src and dst */
+    uint8_t family;           /* enum rpcrdma_address_family: of src and dst */
     uint8_t carrier;          /* enum rpcrdma_carrier */
     uint8_t depth;            /* of encapsulation */
     uint8_t other;            /* enum rpcrdma_other_kind, should it be no RDMA */
@@ -95,6 +96,9 @@ enum {
     RPCRDMA_ETHERTYPE_ERSPAN2 = 0x88be,
     RPCRDMA_ETHERTYPE_ERSPAN3 = 0x22eb,
 };
+
+/* layer.c. There is no memory: the sink is told nothing more. */
+void rpcrdma_net_fail(struct rpcrdma_net *net);
 
 /* link.c */
 enum rpcrdma_verdict rpcrdma_layer_link(struct rpcrdma_layer *l);

@@ -8,9 +8,11 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "export.h"
-#include "net/net.h"
-#include "op.h"
+#include "../../export.h"
+#include "../net.h"
+#include "../../op.h"
+
+RPCRDMA_BEGIN_DECLS
 
 struct rpcrdma_net_payload {
     const uint8_t *data;  /* borrowed from the packet */
@@ -28,5 +30,7 @@ struct rpcrdma_net_payload {
  */
 RPCRDMA_API bool rpcrdma_net_payload(const struct rpcrdma_packet *packet,
                                      struct rpcrdma_net_payload *out);
+
+RPCRDMA_END_DECLS
 
 #endif

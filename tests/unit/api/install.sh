@@ -1,41 +1,72 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-2-Clause
-# install.sh CMAKE BUILD SOURCE CC PREFIX [SANITIZERS]: installs, and uses what was installed as
-# another project would: each public header compiled alone, a program built with what pkg-config says.
+# install.sh CMAKE BUILD SOURCE CC CXX NM PREFIX [SANITIZERS]: installs, and uses what was installed as
+# another project would: each public header compiled alone as C11 and C++17, what they declare compared
+# with what the library exports, programs built with what pkg-config says, shared and static.
+# CXX empty: there is no compiler for C++, and that is left out.
 set -eu
-cmake=$1 build=$2 source=$3 cc=$4 prefix=$5 sanitize=${6:-}
+cmake=$1 build=$2 source=$3 cc=$4 cxx=$5 nm=$6 prefix=$7 sanitize=${8:-}
+warnings="-Wall -Wextra -Wpedantic -Werror"
 
 rm -rf "$prefix"
 "$cmake" --install "$build" --prefix "$prefix" >/dev/null
-include=$prefix/include/rpcrdma
+include=$prefix/include
 
 # A header that exports functions is public: it must have been installed.
 for header in $(cd "$source/codec" && grep -rl '^RPCRDMA_API' --include='*.h' .); do
-    [ -f "$include/$header" ] || {
-        echo "codec/$header exports functions: name it in codec/CMakeLists.txt's HEADERS" >&2
+    [ -f "$include/rpcrdma/$header" ] || {
+        echo "codec/$header exports functions: name it in codec/CMakeLists.txt's RPCRDMA_HEADERS" >&2
         exit 1
     }
 done
-for header in $(cd "$include" && find . -name '*.h'); do
-    echo "#include \"$header\"" | "$cc" -std=c11 -Wall -Wextra -Werror -fsyntax-only \
-        -I "$include" -x c -
+for header in $(cd "$include" && find rpcrdma -name '*.h'); do
+    # shellcheck disable=SC2086
+    printf '#include <%s>\nextern int nothing;\n' "$header" |
+        "$cc" -std=c11 $warnings -fsyntax-only -I "$include" -x c -
+    # shellcheck disable=SC2086
+    [ -z "$cxx" ] || printf '#include <%s>\n' "$header" |
+        "$cxx" -std=c++17 $warnings -fsyntax-only -I "$include" -x c++ -
+    grep -q "\"${header#rpcrdma/}\"" "$include/rpcrdma/rpcrdma.h" || [ "$header" = rpcrdma/rpcrdma.h ] || {
+        echo "$header is not in rpcrdma.h" >&2
+        exit 1
+    }
 done
+
+# What is declared is exported, and the other way round.
+library=$(find "$prefix" -name librpcrdma.so)
+printf '#include <rpcrdma/rpcrdma.h>\n' | "$cc" -std=c11 -E -P -I "$include" -x c - | tr '\n' ' ' |
+    grep -o '__attribute__((visibility("default")))[^;]*' |
+    sed 's/__attribute__((visibility("default")))//; s/(.*//; s/.*[ *]\(rpcrdma_[a-z0-9_]*\) *$/\1/' |
+    sort >"$prefix/declared"
+"$nm" -D --defined-only "$library" | awk '{ print $NF }' | sed 's/@.*//' |
+    grep -v '^RPCRDMA_[0-9]*$' | sort >"$prefix/exported"
+[ "$(wc -l <"$prefix/declared")" -gt 50 ]
+diff "$prefix/declared" "$prefix/exported" >&2 || {
+    echo "< declared in a public header, > exported" >&2
+    exit 1
+}
 
 pc=$(find "$prefix" -name rpcrdma.pc)
 # The prefix moved since configuring, as it does for a packager: --define-prefix.
 PKG_CONFIG_PATH=$(dirname "$pc")
 export PKG_CONFIG_PATH
-flags=$(pkg-config --define-variable=prefix="$prefix" --cflags --libs rpcrdma)
+compile=$(pkg-config --define-variable=prefix="$prefix" --cflags rpcrdma)
+link=$(pkg-config --define-variable=prefix="$prefix" --libs rpcrdma)
+libdir=$(pkg-config --define-variable=prefix="$prefix" --variable=libdir rpcrdma)
 cat >"$prefix/user.c" <<'END'
-#include <finding.h>
+#include <rpcrdma/finding.h>
+#include <rpcrdma/version.h>
 #include <stdio.h>
 
 int main(void)
 {
-    return puts(rpcrdma_rule(RPCRDMA_RULE_TRUNCATED)->name) < 0;
+    return printf("%s %s", rpcrdma_rule(RPCRDMA_RULE_TRUNCATED)->name, rpcrdma_version()) < 0;
 }
 END
+version=$(pkg-config --modversion rpcrdma)
 # shellcheck disable=SC2086
-"$cc" -std=c11 ${sanitize:+-fsanitize=$sanitize} "$prefix/user.c" $flags -o "$prefix/user"
-libdir=$(pkg-config --define-variable=prefix="$prefix" --variable=libdir rpcrdma)
-[ "$(LD_LIBRARY_PATH=$libdir "$prefix/user")" = truncated ]
+"$cc" -std=c11 ${sanitize:+-fsanitize=$sanitize} $compile "$prefix/user.c" $link -o "$prefix/user"
+[ "$(LD_LIBRARY_PATH=$libdir "$prefix/user")" = "truncated $version" ]
+# shellcheck disable=SC2086
+"$cc" -std=c11 ${sanitize:+-fsanitize=$sanitize} $compile "$prefix/user.c" "$libdir/librpcrdma.a" -o "$prefix/user"
+[ "$("$prefix/user")" = "truncated $version" ]

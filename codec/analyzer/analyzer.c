@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "analyzer/analyzer.h"
+
+#include <stdlib.h>
+
+#include "base/sized.h"
+
+struct rpcrdma_analyzer {
+    struct rpcrdma_analyzer_sink sink;
+    void (*finding)(void *context, const struct rpcrdma_connection *connection,
+                    const struct rpcrdma_finding *finding);
+    void *finding_context;
+    struct rpcrdma_net *net;
+    struct rpcrdma_flow *flow;
+    bool stopped, no_memory;
+};
+
+static enum rpcrdma_analyzer_status status(const struct rpcrdma_analyzer *analyzer)
+{
+    if (analyzer->no_memory)
+        return RPCRDMA_ANALYZER_NO_MEMORY;
+    return analyzer->stopped ? RPCRDMA_ANALYZER_STOPPED : RPCRDMA_ANALYZER_OK;
+}
+
+/* A packet may hold several operations: none after the one that ended it. */
+static bool ended(const struct rpcrdma_analyzer *analyzer)
+{
+    return analyzer->stopped || analyzer->no_memory;
+}
+
+static void on_op(void *context, const struct rpcrdma_op *op)
+{
+    struct rpcrdma_analyzer *analyzer = context;
+    const struct rpcrdma_analyzer_sink *sink = &analyzer->sink;
+
+    if (ended(analyzer) || (sink->op && !sink->op(sink->context, op)))
+        return;
+    if (!rpcrdma_flow_op(analyzer->flow, op))
+        analyzer->no_memory = true;
+    if (sink->op_done && !ended(analyzer))
+        sink->op_done(sink->context, op);
+}
+
+static void on_segment(void *context, const struct rpcrdma_tcp_segment *segment)
+{
+    struct rpcrdma_analyzer *analyzer = context;
+
+    if (!ended(analyzer) && !rpcrdma_flow_segment(analyzer->flow, segment))
+        analyzer->no_memory = true;
+}
+
+static void on_finding(void *context, const struct rpcrdma_finding *finding)
+{
+    const struct rpcrdma_analyzer *analyzer = context;
+
+    if (!ended(analyzer))
+        analyzer->finding(analyzer->finding_context, NULL, finding);
+}
+
+struct rpcrdma_analyzer *rpcrdma_analyzer_new(const struct rpcrdma_analyzer_config *config,
+                                              const struct rpcrdma_analyzer_sink *sink)
+{
+    struct rpcrdma_analyzer *analyzer = calloc(1, sizeof(*analyzer));
+    struct rpcrdma_analyzer_config own = {0};
+    struct rpcrdma_flow_config flow_config = {0};
+    struct rpcrdma_flow_sink flow_sink = {0};
+    struct rpcrdma_net_sink net_sink = {.size = sizeof(net_sink), .op = on_op, .context = analyzer};
+
+    if (!analyzer)
+        return NULL;
+    rpcrdma_copy_sized(&analyzer->sink, sizeof(analyzer->sink), sink, sizeof(*sink));
+    if (config)
+        rpcrdma_copy_sized(&own, sizeof(own), config, sizeof(own));
+    if (own.flow)
+        rpcrdma_copy_sized(&flow_config, sizeof(flow_config), own.flow, sizeof(flow_config));
+    if (analyzer->sink.flow)
+        rpcrdma_copy_sized(&flow_sink, sizeof(flow_sink), analyzer->sink.flow, sizeof(flow_sink));
+    flow_config.size = sizeof(flow_config);
+    flow_sink.size = sizeof(flow_sink);
+    analyzer->finding = flow_sink.finding;
+    analyzer->finding_context = flow_sink.context;
+    if (flow_sink.finding)
+        net_sink.finding = on_finding;
+    if (flow_config.delivery || flow_config.credits)
+        net_sink.segment = on_segment;
+    analyzer->net = rpcrdma_net_new(own.net, &net_sink);
+    analyzer->flow = rpcrdma_flow_new(&flow_config, &flow_sink);
+    if (!analyzer->net || !analyzer->flow) {
+        rpcrdma_analyzer_free(analyzer);
+        return NULL;
+    }
+    return analyzer;
+}
+
+void rpcrdma_analyzer_free(struct rpcrdma_analyzer *analyzer)
+{
+    if (!analyzer)
+        return;
+    rpcrdma_flow_free(analyzer->flow);
+    rpcrdma_net_free(analyzer->net);
+    free(analyzer);
+}
+
+enum rpcrdma_analyzer_status rpcrdma_analyzer_packet(struct rpcrdma_analyzer *analyzer,
+                                                     const struct rpcrdma_packet *packet)
+{
+    if (!ended(analyzer) && !rpcrdma_net_packet(analyzer->net, packet))
+        analyzer->no_memory = true;
+    return status(analyzer);
+}
+
+void rpcrdma_analyzer_stop(struct rpcrdma_analyzer *analyzer)
+{
+    analyzer->stopped = true;
+    rpcrdma_flow_stop(analyzer->flow);
+}
+
+enum rpcrdma_analyzer_status rpcrdma_analyzer_end(struct rpcrdma_analyzer *analyzer)
+{
+    if (!ended(analyzer) && !rpcrdma_net_end(analyzer->net))
+        analyzer->no_memory = true;
+    if (!rpcrdma_flow_end(analyzer->flow))
+        analyzer->no_memory = true;
+    return status(analyzer);
+}
+
+struct rpcrdma_net *rpcrdma_analyzer_net(struct rpcrdma_analyzer *analyzer)
+{
+    return analyzer->net;
+}
+
+struct rpcrdma_flow *rpcrdma_analyzer_flow(struct rpcrdma_analyzer *analyzer)
+{
+    return analyzer->flow;
+}

@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef RPCRDMA_ANALYZER_ANALYZER_H
+#define RPCRDMA_ANALYZER_ANALYZER_H
+
+/*
+ * Packets in; connections, messages, whole RPCs, credits and findings out: net/ and flow/ joined.
+ *
+ *     struct rpcrdma_flow_sink flow = {.size = sizeof(flow), .message = on_message};
+ *     struct rpcrdma_analyzer_sink sink = {.size = sizeof(sink), .flow = &flow};
+ *     struct rpcrdma_analyzer *analyzer = rpcrdma_analyzer_new(NULL, &sink);
+ *
+ *     while (...)
+ *         rpcrdma_analyzer_packet(analyzer, &packet);
+ *     rpcrdma_analyzer_end(analyzer);
+ *     rpcrdma_analyzer_free(analyzer);
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "../export.h"
+#include "../flow/flow.h"
+#include "../net/net.h"
+
+RPCRDMA_BEGIN_DECLS
+
+enum rpcrdma_analyzer_status {
+    RPCRDMA_ANALYZER_OK,
+    RPCRDMA_ANALYZER_STOPPED,   /* by rpcrdma_analyzer_stop */
+    RPCRDMA_ANALYZER_NO_MEMORY, /* nothing more will come; what came is right */
+};
+
+struct rpcrdma_analyzer_config {
+    size_t size; /* sizeof(struct rpcrdma_analyzer_config); 0: that of version 1.0 */
+    const struct rpcrdma_net_config *net;   /* copied; NULL: defaults */
+    const struct rpcrdma_flow_config *flow; /* likewise */
+};
+
+/* Calls come during rpcrdma_analyzer_packet and rpcrdma_analyzer_end, on the caller's thread. */
+struct rpcrdma_analyzer_sink {
+    size_t size; /* sizeof(struct rpcrdma_analyzer_sink); 0: that of version 1.0 */
+    /* what comes out, with the findings about packets among `finding`, of connection NULL. Copied;
+     * with a context of its own */
+    const struct rpcrdma_flow_sink *flow;
+    /* each RDMA operation, before it is analysed; false: it is left out. NULL: none is */
+    bool (*op)(void *context, const struct rpcrdma_op *op);
+    /* and once it was: rpcrdma_flow_connection and its like can be asked about it. NULL is fine */
+    void (*op_done)(void *context, const struct rpcrdma_op *op);
+    void *context;
+};
+
+struct rpcrdma_analyzer;
+
+/* NULL when memory is short. config may be NULL: defaults. Both are copied. */
+RPCRDMA_API struct rpcrdma_analyzer *
+rpcrdma_analyzer_new(const struct rpcrdma_analyzer_config *config,
+                     const struct rpcrdma_analyzer_sink *sink);
+RPCRDMA_API void rpcrdma_analyzer_free(struct rpcrdma_analyzer *analyzer); /* NULL is fine */
+
+/* One packet, in the order of the capture. After another answer than OK it does nothing. */
+RPCRDMA_API enum rpcrdma_analyzer_status
+rpcrdma_analyzer_packet(struct rpcrdma_analyzer *analyzer, const struct rpcrdma_packet *packet);
+
+/* From within the sink, or between packets: it is told nothing more than each connection's end,
+ * which rpcrdma_analyzer_end still does. */
+RPCRDMA_API void rpcrdma_analyzer_stop(struct rpcrdma_analyzer *analyzer);
+
+/* No more packets: what is held back is given out, every connection reported. */
+RPCRDMA_API enum rpcrdma_analyzer_status rpcrdma_analyzer_end(struct rpcrdma_analyzer *analyzer);
+
+/* Its two halves, for what only they know: rpcrdma_net_stats, rpcrdma_flow_tap, rpcrdma_flow_time,
+ * rpcrdma_flow_credits, rpcrdma_flow_connection and its like. The analyzer's; give them no packets,
+ * segments and operations. */
+RPCRDMA_API struct rpcrdma_net *rpcrdma_analyzer_net(struct rpcrdma_analyzer *analyzer);
+RPCRDMA_API struct rpcrdma_flow *rpcrdma_analyzer_flow(struct rpcrdma_analyzer *analyzer);
+
+RPCRDMA_END_DECLS
+
+#endif

@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The analyzer as a stranger uses it: shared library, the one public header. */
+#include "../test.h"
+
+#include "../../tools/pcap.h"
+#include "rpcrdma.h"
+
+struct seen {
+    struct rpcrdma_analyzer *analyzer;
+    unsigned messages, connections, findings, ops, sends, done, after_stop;
+    unsigned stop_at;   /* message; 0: never */
+    uint32_t leave_out; /* kind of operation + 1 */
+    bool stopped;
+};
+
+static void on_message(void *context, const struct rpcrdma_flow_message *message)
+{
+    struct seen *seen = context;
+    const struct rpcrdma_connection *connection = message->connection;
+
+    seen->messages++;
+    seen->after_stop += seen->stopped;
+    if (connection->user)
+        assert_int_equal(*(const uint32_t *)connection->user, connection->number);
+    else {
+        uint32_t *number = malloc(sizeof(*number));
+
+        assert_non_null(number);
+        *number = connection->number;
+        rpcrdma_connection_set_user(connection, number);
+        assert_ptr_equal(connection->user, number);
+    }
+    if (seen->messages == seen->stop_at) {
+        seen->stopped = true;
+        rpcrdma_analyzer_stop(seen->analyzer);
+    }
+}
+
+static void on_connection(void *context, const struct rpcrdma_connection *connection)
+{
+    struct seen *seen = context;
+
+    seen->connections++;
+    free(connection->user);
+}
+
+static void on_finding(void *context, const struct rpcrdma_connection *connection,
+                       const struct rpcrdma_finding *finding)
+{
+    struct seen *seen = context;
+
+    (void)connection;
+    (void)finding;
+    seen->findings++;
+    seen->after_stop += seen->stopped;
+}
+
+static bool on_op(void *context, const struct rpcrdma_op *op)
+{
+    struct seen *seen = context;
+
+    seen->ops++;
+    seen->sends += op->kind == RPCRDMA_OP_SEND;
+    return seen->leave_out == 0 || op->kind + 1u != seen->leave_out;
+}
+
+static void on_op_done(void *context, const struct rpcrdma_op *op)
+{
+    struct seen *seen = context;
+
+    seen->done++;
+    if (op->kind == RPCRDMA_OP_SEND)
+        assert_non_null(rpcrdma_flow_connection(rpcrdma_analyzer_flow(seen->analyzer), op));
+}
+
+/* Returns the last status, and in *packets how many were taken. */
+static enum rpcrdma_analyzer_status run(struct seen *seen, const struct rpcrdma_flow_sink *flow,
+                                        unsigned *packets)
+{
+    const struct rpcrdma_analyzer_sink sink = {
+        .size = sizeof(sink), .flow = flow, .op = on_op, .op_done = on_op_done, .context = seen};
+    enum rpcrdma_analyzer_status status = RPCRDMA_ANALYZER_OK, last;
+    struct pcap_record record;
+    struct pcap_file file;
+
+    seen->analyzer = rpcrdma_analyzer_new(NULL, &sink);
+    assert_non_null(seen->analyzer);
+    assert_true(pcap_open(&file, CAPTURE));
+    for (*packets = 0; status == RPCRDMA_ANALYZER_OK && pcap_next(&file, &record);)
+        status = rpcrdma_analyzer_packet(seen->analyzer,
+                                         &(struct rpcrdma_packet){.frame = ++*packets,
+                                                                  .time_ns = record.time_ns,
+                                                                  .linktype = file.linktype,
+                                                                  .caplen = record.caplen,
+                                                                  .len = record.len,
+                                                                  .data = record.data});
+    last = rpcrdma_analyzer_end(seen->analyzer);
+    assert_int_equal(last, status);
+    assert_int_equal(rpcrdma_net_stats(rpcrdma_analyzer_net(seen->analyzer))->packets, *packets);
+    rpcrdma_analyzer_free(seen->analyzer);
+    pcap_close(&file);
+    return status;
+}
+
+static struct rpcrdma_flow_sink flow_sink(struct seen *seen)
+{
+    return (struct rpcrdma_flow_sink){.size = sizeof(struct rpcrdma_flow_sink),
+                                      .connection = on_connection,
+                                      .message = on_message,
+                                      .finding = on_finding,
+                                      .context = seen};
+}
+
+/* The kernel's own count: 68 Calls and 68 Replies on two connections. */
+static void whole(void **state)
+{
+    struct seen seen = {0};
+    struct rpcrdma_flow_sink sink = flow_sink(&seen);
+    unsigned packets;
+
+    (void)state;
+    assert_int_equal(run(&seen, &sink, &packets), RPCRDMA_ANALYZER_OK);
+    assert_int_equal(seen.messages, 136);
+    assert_int_equal(seen.connections, 2);
+    assert_int_equal(seen.ops, seen.done);
+    assert_true(seen.ops >= 136);
+}
+
+/* Nothing comes after the message that stopped it but the ends of connections: what hangs on them
+ * is freed (LeakSanitizer looks). */
+static void stopped(void **state)
+{
+    unsigned all, packets;
+
+    (void)state;
+    run(&(struct seen){0}, NULL, &all);
+    for (unsigned at = 1; at <= 136; at += 27) {
+        struct seen seen = {.stop_at = at};
+        struct rpcrdma_flow_sink sink = flow_sink(&seen);
+
+        assert_int_equal(run(&seen, &sink, &packets), RPCRDMA_ANALYZER_STOPPED);
+        assert_int_equal(seen.messages, at);
+        assert_int_equal(seen.after_stop, 0);
+        assert_true(seen.connections >= 1);
+        assert_true(packets < all);
+    }
+}
+
+static void left_out(void **state)
+{
+    struct seen seen = {.leave_out = RPCRDMA_OP_SEND + 1};
+    struct rpcrdma_flow_sink sink = flow_sink(&seen);
+    unsigned packets;
+
+    (void)state;
+    assert_int_equal(run(&seen, &sink, &packets), RPCRDMA_ANALYZER_OK);
+    assert_int_equal(seen.messages, 0);
+    assert_true(seen.sends >= 136);
+    assert_int_equal(seen.ops, seen.done + seen.sends);
+}
+
+/* A caller that knows less of a sink has garbage behind it; one that knows more has more. */
+static void sizes(void **state)
+{
+    struct {
+        struct rpcrdma_flow_sink sink;
+        void (*of_a_later_version)(void);
+    } larger;
+    struct rpcrdma_flow_sink smaller;
+    struct seen seen = {0};
+    unsigned packets;
+
+    (void)state;
+    memset(&smaller, 0x5a, sizeof(smaller));
+    smaller.size = offsetof(struct rpcrdma_flow_sink, message);
+    smaller.connection = NULL;
+    assert_int_equal(run(&seen, &smaller, &packets), RPCRDMA_ANALYZER_OK);
+    assert_int_equal(seen.messages, 0);
+
+    memset(&larger, 0x5a, sizeof(larger));
+    larger.sink = flow_sink(&seen);
+    larger.sink.size = sizeof(larger);
+    assert_int_equal(run(&seen, &larger.sink, &packets), RPCRDMA_ANALYZER_OK);
+    assert_int_equal(seen.messages, 136);
+
+    seen = (struct seen){0};
+    larger.sink.size = 0; /* that of version 1.0 */
+    assert_int_equal(run(&seen, &larger.sink, &packets), RPCRDMA_ANALYZER_OK);
+    assert_int_equal(seen.messages, 136);
+}
+
+static void versions(void **state)
+{
+    (void)state;
+    assert_string_equal(rpcrdma_version(), RPCRDMA_VERSION);
+    assert_string_equal(rpcrdma_version(), PROJECT_VERSION);
+    assert_true(RPCRDMA_VERSION_AT_LEAST(RPCRDMA_VERSION_MAJOR, RPCRDMA_VERSION_MINOR,
+                                         RPCRDMA_VERSION_PATCH));
+    assert_true(RPCRDMA_VERSION_AT_LEAST(0, 99, 99));
+    assert_false(RPCRDMA_VERSION_AT_LEAST(RPCRDMA_VERSION_MAJOR, RPCRDMA_VERSION_MINOR,
+                                          RPCRDMA_VERSION_PATCH + 1));
+    assert_false(RPCRDMA_VERSION_AT_LEAST(RPCRDMA_VERSION_MAJOR + 1, 0, 0));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(whole), cmocka_unit_test(stopped),  cmocka_unit_test(left_out),
+        cmocka_unit_test(sizes), cmocka_unit_test(versions),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
