@@ -122,7 +122,8 @@ for one in $steps; do
             ! find /usr/local /usr/lib /usr/share -name '*rpcrdma*' -not -path '*/doc/*' | grep ."
         ;;
     package)
-        step package "DEB_BUILD_OPTIONS=nocheck scripts/package >build/package.log 2>&1 || { tail -n 60 build/package.log; false; }
+        step package "mkdir -p build
+            DEB_BUILD_OPTIONS=nocheck scripts/package >build/package.log 2>&1 || { tail -n 60 build/package.log; false; }
             $sudo env DEBIAN_FRONTEND=noninteractive apt-get -qq -y --no-install-recommends install ./build/deb/*.deb tshark
             $(installed)
             $plugin_loaded
@@ -140,7 +141,7 @@ for one in $steps; do
             $sudo apt-get -qq -y purge rpcrdma librpcrdma1 librpcrdma-dev wireshark-plugin-rpcrdma
             ! find /usr /etc /var/lib/dpkg/info -name '*rpcrdma*' -not -path '/usr/include/wireshark/*' | grep ."
         ;;
-    rpm) step rpm "scripts/package rpm >build/rpm.log 2>&1 || { tail -n 60 build/rpm.log; false; }; tail -n 12 build/rpm.log" ;;
+    rpm) step rpm "mkdir -p build; scripts/package rpm >build/rpm.log 2>&1 || { tail -n 60 build/rpm.log; false; }; tail -n 12 build/rpm.log" ;;
     esac
 done
 [ -z "$failed" ]

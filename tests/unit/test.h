@@ -19,6 +19,7 @@
         assert_true((value) >= (least)); \
         assert_true((value) <= (most)); \
     } while (0)
+#undef assert_in_range /* CMocka 2 warns of it */
 
 /* A copy in a block of exactly n bytes, so that ASan sees a read one byte beyond. free() it. */
 static inline uint8_t *heap_copy(const void *data, size_t n)

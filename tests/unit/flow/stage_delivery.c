@@ -160,7 +160,7 @@ static void lost_and_sent_again(void **state)
     path_is(2, 1, 0, 0, 0);
     assert_int_equal(flow_delivery_path(d)->naks[RPCRDMA_NAK_PSN_SEQUENCE], 1);
     assert_int_equal(flow_delivery_path(d)->timeouts, 0);
-    assert_in_range(flow_delivery_path(d)->waited_ns, 2 * MS, now - was + 20 * US);
+    assert_between(flow_delivery_path(d)->waited_ns, 2 * MS, now - was + 20 * US);
     sent = find(PSN + 2, PSN + 2);
     assert_int_equal(sent.transmissions, 2);
     assert_int_equal(sent.last_frame, again);
@@ -178,7 +178,7 @@ static void silence_after_a_nak(void **state)
     send_one(PSN);
     ack(PSN);
     assert_int_equal(flow_delivery_path(d)->timeouts, 1);
-    assert_in_range(flow_delivery_path(d)->timeout_ns, 2200 * MS, 2201 * MS);
+    assert_between(flow_delivery_path(d)->timeout_ns, 2200 * MS, 2201 * MS);
 }
 
 static void a_timeout_is_silence_without_a_nak(void **state)
@@ -193,8 +193,8 @@ static void a_timeout_is_silence_without_a_nak(void **state)
     path_is(2, 0, 0, 0, 0);
     assert_int_equal(find(PSN, PSN).transmissions, 3);
     assert_int_equal(flow_delivery_path(d)->timeouts, 2);
-    assert_in_range(flow_delivery_path(d)->timeout_ns, 1000 * MS, 1001 * MS);
-    assert_in_range(flow_delivery_path(d)->longest_wait_ns, 1000 * MS, 1001 * MS);
+    assert_between(flow_delivery_path(d)->timeout_ns, 1000 * MS, 1001 * MS);
+    assert_between(flow_delivery_path(d)->longest_wait_ns, 1000 * MS, 1001 * MS);
 }
 
 /* The same packet twice at once: a copy, where its IP ID is the same or IDs tell nothing. */
@@ -326,7 +326,7 @@ static void a_response_lost(void **state)
     flow_delivery_request(&memory, d, &request, 2);
     assert_true(flow_delivery_recovery(d)->response);
     assert_int_equal(flow_delivery_path(d)->asked_again, 1);
-    assert_in_range(flow_delivery_path(d)->asked_waited_ns, 20 * MS, 21 * MS);
+    assert_between(flow_delivery_path(d)->asked_waited_ns, 20 * MS, 21 * MS);
     assert_int_equal(flow_delivery_path(d)->waited_ns, 0);
 }
 
@@ -350,12 +350,12 @@ static void memory_is_bounded(void **state)
     (void)state;
     for (uint32_t i = 0; i < 100000; i++)
         send_one(PSN + i);
-    assert_in_range(memory.used, 1, 1 << 20);
+    assert_between(memory.used, 1, 1 << 20);
     for (uint32_t i = 0; i < 100000; i++) {
         send_one(PSN + 100000 + i);
         ack(PSN + 100000 + i);
     }
-    assert_in_range(memory.used, 1, 1 << 20);
+    assert_between(memory.used, 1, 1 << 20);
     assert_int_equal(find(PSN + 199999, PSN + 199999).state, RPCRDMA_DELIVERED);
 }
 
@@ -447,7 +447,7 @@ static void tcp_acknowledges_late(void **state)
     sent = now;
     now += 40 * MS;
     segment(back, d, 1, 0, 1200, 500);
-    assert_in_range(find_bytes(1100, 1199).time_ns, sent, sent + 20 * US);
+    assert_between(find_bytes(1100, 1199).time_ns, sent, sent + 20 * US);
 }
 
 int main(void)
