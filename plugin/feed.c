@@ -257,6 +257,16 @@ tvbuff_t *feed_raw(const packet_info *pinfo)
                            : NULL;
 }
 
+/* Where it was captured; 0: not known. */
+static uint8_t tap_of(const wtap_rec *rec)
+{
+    uint32_t interface = rec->rec_header.packet_header.interface_id;
+
+    return rec->presence_flags & WTAP_HAS_INTERFACE_ID && interface < UINT8_MAX
+               ? (uint8_t)(interface + 1)
+               : 0;
+}
+
 void feed_frame(packet_info *pinfo)
 {
     struct rpcrdma_packet packet = {.frame = pinfo->num};
@@ -282,6 +292,7 @@ void feed_frame(packet_info *pinfo)
     packet.len = MAX(packet.caplen, tvb_reported_length(tvb));
     packet.data = tvb_get_ptr(tvb, 0, (int)packet.caplen);
     keep_begin(&packet);
+    rpcrdma_flow_tap(rpcrdma_analyzer_flow(feed.analyzer), tap_of(pinfo->rec));
     if (rpcrdma_analyzer_packet(feed.analyzer, &packet) == RPCRDMA_ANALYZER_NO_MEMORY) {
         keep_op(NULL); /* its end was not told */
         fail();

@@ -13,7 +13,8 @@ static int hf_record[RPCRDMA_RECORD_COUNT];
 static int hf_beside[BESIDES];
 static int ett_record[RPCRDMA_RECORD_COUNT];
 static expert_field ei_rule[RPCRDMA_RULE_COUNT];
-static expert_field ei_repeat[3] = {EI_INIT, EI_INIT, EI_INIT}; /* by enum rpcrdma_repeat */
+static expert_field ei_repeat[4] = {EI_INIT, EI_INIT, EI_INIT,
+                                    EI_INIT}; /* by enum rpcrdma_repeat */
 
 int field_hf(enum rpcrdma_field_id id)
 {
@@ -58,6 +59,8 @@ static bool of_transaction(enum rpcrdma_field_id id)
     case RPCRDMA_FIELD_RPCS_RDMA:
     case RPCRDMA_FIELD_RPCS_STALLED:
     case RPCRDMA_FIELD_RPCS_STALLED_BY:
+    case RPCRDMA_FIELD_RPCS_STALLED_FROM:
+    case RPCRDMA_FIELD_RPCS_STALLED_TO:
     case RPCRDMA_FIELD_RPCS_CALL_LENGTH:
     case RPCRDMA_FIELD_RPCS_REPLY_LENGTH:
     case RPCRDMA_FIELD_RPCS_READ_CHUNK_LENGTH:
@@ -86,13 +89,6 @@ static bool left_out(const struct rpcrdma_field *field)
     case RPCRDMA_FIELD_RPCS_CALL_DELIVERY_LAST_FRAME:
     case RPCRDMA_FIELD_RPCS_REPLY_DELIVERY_FIRST_FRAME:
     case RPCRDMA_FIELD_RPCS_REPLY_DELIVERY_LAST_FRAME:
-    /* the command's alone: it knows the interfaces */
-    case RPCRDMA_FIELD_RPCS_CALL_DELIVERY_ARRIVED_FRAME:
-    case RPCRDMA_FIELD_RPCS_CALL_DELIVERY_TRANSIT:
-    case RPCRDMA_FIELD_RPCS_REPLY_DELIVERY_ARRIVED_FRAME:
-    case RPCRDMA_FIELD_RPCS_REPLY_DELIVERY_TRANSIT:
-    case RPCRDMA_FIELD_RPCS_PHASES_CLIENT:
-    case RPCRDMA_FIELD_RPCS_PHASES_EXACT:
         return true;
     default:
         return field->record == RPCRDMA_RECORD_RPC;
@@ -424,6 +420,9 @@ static void register_repeats(expert_module_t *module)
           EXPFILL}},
         {&ei_repeat[RPCRDMA_REPEAT_OUT_OF_ORDER],
          {"rpcrdma.analysis.out_of_order", PI_SEQUENCE, PI_NOTE, "Out of order", EXPFILL}},
+        {&ei_repeat[RPCRDMA_REPEAT_ELSEWHERE],
+         {"rpcrdma.analysis.elsewhere", PI_SEQUENCE, PI_CHAT,
+          "The same packet, at another place of capture", EXPFILL}},
     };
 
     expert_register_field_array(module, ei, G_N_ELEMENTS(ei));

@@ -66,7 +66,7 @@ static void put_name(proto_tree *tree, enum rpcrdma_field_id field, tvbuff_t *tv
 
 struct arrival_fields {
     enum rpcrdma_record_id record;
-    enum rpcrdma_field_id state, transmissions, frame;
+    enum rpcrdma_field_id state, transmissions, frame, arrived, transit;
 };
 
 static void put_arrival(const struct arrival *arrival, const struct arrival_fields *fields,
@@ -81,13 +81,18 @@ static void put_arrival(const struct arrival *arrival, const struct arrival_fiel
     put_name(tree, fields->transmissions, tvb, arrival->transmissions);
     if (arrival->frame != 0)
         put_frame(tree, fields->frame, tvb, arrival->frame);
+    if (arrival->arrived != 0) {
+        put_frame(tree, fields->arrived, tvb, arrival->arrived);
+        put_time(tree, fields->transit, tvb, arrival->transit_ns);
+    }
 }
 
 /* They follow each other, and their sum is the latency. */
 static void put_phases(const struct timing *timing, tvbuff_t *tvb, proto_tree *parent)
 {
     proto_tree *tree = put_record(parent, RPCRDMA_RECORD_RPCS_PHASES, tvb);
-    int64_t server = timing->latency_ns - timing->call_ns - timing->data_ns - timing->reply_ns;
+    int64_t server = timing->latency_ns - timing->call_ns - timing->data_ns - timing->reply_ns -
+                     timing->client_ns;
 
     if (timing->has_call)
         put_time(tree, RPCRDMA_FIELD_RPCS_PHASES_CALL, tvb, timing->call_ns);
@@ -96,8 +101,16 @@ static void put_phases(const struct timing *timing, tvbuff_t *tvb, proto_tree *p
         put_time(tree, RPCRDMA_FIELD_RPCS_PHASES_DATA, tvb, timing->data_ns);
     if (timing->data_waiting_ns > 0)
         put_time(tree, RPCRDMA_FIELD_RPCS_PHASES_DATA_WAITING, tvb, timing->data_waiting_ns);
+    if (timing->data_peer_ns > 0)
+        put_time(tree, RPCRDMA_FIELD_RPCS_PHASES_DATA_PEER, tvb, timing->data_peer_ns);
+    if (timing->has_network)
+        put_time(tree, RPCRDMA_FIELD_RPCS_PHASES_DATA_NETWORK, tvb, timing->data_network_ns);
     if (timing->has_reply)
         put_time(tree, RPCRDMA_FIELD_RPCS_PHASES_REPLY, tvb, timing->reply_ns);
+    if (timing->exact) {
+        put_bool(tree, RPCRDMA_FIELD_RPCS_PHASES_EXACT, tvb, true);
+        put_time(tree, RPCRDMA_FIELD_RPCS_PHASES_CLIENT, tvb, timing->client_ns);
+    }
 }
 
 /* What became of it on its way. */
@@ -106,11 +119,15 @@ static void put_timing(const struct timing *timing, tvbuff_t *tvb, proto_tree *t
     static const struct arrival_fields call = {RPCRDMA_RECORD_RPCS_CALL_DELIVERY,
                                                RPCRDMA_FIELD_RPCS_CALL_DELIVERY_STATE,
                                                RPCRDMA_FIELD_RPCS_CALL_DELIVERY_TRANSMISSIONS,
-                                               RPCRDMA_FIELD_RPCS_CALL_DELIVERY_FRAME},
+                                               RPCRDMA_FIELD_RPCS_CALL_DELIVERY_FRAME,
+                                               RPCRDMA_FIELD_RPCS_CALL_DELIVERY_ARRIVED_FRAME,
+                                               RPCRDMA_FIELD_RPCS_CALL_DELIVERY_TRANSIT},
                                        reply = {RPCRDMA_RECORD_RPCS_REPLY_DELIVERY,
                                                 RPCRDMA_FIELD_RPCS_REPLY_DELIVERY_STATE,
                                                 RPCRDMA_FIELD_RPCS_REPLY_DELIVERY_TRANSMISSIONS,
-                                                RPCRDMA_FIELD_RPCS_REPLY_DELIVERY_FRAME};
+                                                RPCRDMA_FIELD_RPCS_REPLY_DELIVERY_FRAME,
+                                                RPCRDMA_FIELD_RPCS_REPLY_DELIVERY_ARRIVED_FRAME,
+                                                RPCRDMA_FIELD_RPCS_REPLY_DELIVERY_TRANSIT};
 
     if (timing->has_latency) {
         put_time(tree, RPCRDMA_FIELD_RPCS_LATENCY, tvb, timing->latency_ns);
@@ -119,6 +136,8 @@ static void put_timing(const struct timing *timing, tvbuff_t *tvb, proto_tree *t
     if (timing->stalled_ns > 0) {
         put_time(tree, RPCRDMA_FIELD_RPCS_STALLED, tvb, timing->stalled_ns);
         put_name(tree, RPCRDMA_FIELD_RPCS_STALLED_BY, tvb, timing->stalled_by);
+        put_frame(tree, RPCRDMA_FIELD_RPCS_STALLED_FROM, tvb, timing->stalled_from);
+        put_frame(tree, RPCRDMA_FIELD_RPCS_STALLED_TO, tvb, timing->stalled_to);
     }
     put_arrival(&timing->call, &call, tvb, tree);
     put_arrival(&timing->reply, &reply, tvb, tree);

@@ -34,9 +34,14 @@ void keep_repeated(void *context, const struct rpcrdma_repeated *repeated)
 
 static const char *name(enum rpcrdma_repeat repeat)
 {
-    return repeat == RPCRDMA_REPEAT_RETRANSMISSION ? "retransmission"
-           : repeat == RPCRDMA_REPEAT_DUPLICATE    ? "duplicate"
-                                                   : "out of order";
+    static const char *const names[] = {
+        [RPCRDMA_REPEAT_RETRANSMISSION] = "retransmission",
+        [RPCRDMA_REPEAT_DUPLICATE] = "duplicate",
+        [RPCRDMA_REPEAT_OUT_OF_ORDER] = "out of order",
+        [RPCRDMA_REPEAT_ELSEWHERE] = "copy at another place",
+    };
+
+    return names[repeat];
 }
 
 static void put_frame(proto_tree *tree, enum beside which, tvbuff_t *raw, uint32_t frame)

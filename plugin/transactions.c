@@ -48,6 +48,8 @@ static struct arrival arrival(const struct rpcrdma_delivery *delivery)
 {
     return (struct arrival){.transmissions = delivery->transmissions,
                             .frame = (uint32_t)delivery->frame,
+                            .arrived = (uint32_t)delivery->arrived_frame,
+                            .transit_ns = delivery->transit_ns,
                             .state = (uint8_t)delivery->state};
 }
 
@@ -71,9 +73,16 @@ static const struct timing *timing_of(const struct rpcrdma_transaction *from)
     timing->call_ns = phases->call_ns;
     timing->data_ns = phases->data_ns;
     timing->data_waiting_ns = phases->data_waiting_ns;
+    timing->data_peer_ns = phases->data_peer_ns;
+    timing->has_network = phases->has_network;
+    timing->data_network_ns = phases->data_network_ns;
     timing->reply_ns = phases->reply_ns;
+    timing->exact = phases->exact;
+    timing->client_ns = phases->client_ns;
     timing->stalled_ns = from->stalled_ns;
     timing->stalled_by = (uint8_t)from->stalled_by;
+    timing->stalled_from = (uint32_t)from->stalled_from_frame;
+    timing->stalled_to = (uint32_t)from->stalled_to_frame;
     return timing;
 }
 

@@ -28,6 +28,9 @@ void transaction_phases(const struct rpcrdma_phases *p, int64_t stalled_ns,
     n += snprintf(text + n, size - (size_t)n, "server %.3f", (double)p->server_ns / 1e6);
     if (p->has_data)
         n += snprintf(text + n, size - (size_t)n, ", data %.3f", (double)p->data_ns / 1e6);
+    if (p->has_network)
+        n += snprintf(text + n, size - (size_t)n, " (network %.3f, client %.3f)",
+                      (double)p->data_network_ns / 1e6, (double)p->data_peer_ns / 1e6);
     if (p->has_reply)
         n += snprintf(text + n, size - (size_t)n, ", reply %.3f", (double)p->reply_ns / 1e6);
     if (p->exact)
@@ -111,6 +114,9 @@ void transaction_json_phases(struct json *json, const struct rpcrdma_phases *p)
     if (p->has_data) {
         json_key(json, "data_ns"), json_i64(json, p->data_ns);
         json_key(json, "data_waiting_ns"), json_i64(json, p->data_waiting_ns);
+        json_key(json, "data_peer_ns"), json_i64(json, p->data_peer_ns);
+        if (p->has_network)
+            json_key(json, "data_network_ns"), json_i64(json, p->data_network_ns);
     }
     if (p->has_reply)
         json_key(json, "reply_ns"), json_i64(json, p->reply_ns);
@@ -135,6 +141,9 @@ void transaction_json_times(struct json *json, const struct rpcrdma_transaction 
         return;
     transaction_json_phases(json, p);
     json_key(json, "stalled_ns"), json_i64(json, t->stalled_ns);
-    if (t->stalled_ns > 0)
+    if (t->stalled_ns > 0) {
         json_key(json, "stalled_by"), json_plain(json, transaction_stall_name(t->stalled_by));
+        json_key(json, "stalled_from_frame"), json_u64(json, t->stalled_from_frame);
+        json_key(json, "stalled_to_frame"), json_u64(json, t->stalled_to_frame);
+    }
 }

@@ -162,6 +162,7 @@ static void add_phases(struct group *g, const struct rpcrdma_transaction *t)
     g->phases.server_ns += t->phases.server_ns;
     g->phases.data_ns += t->phases.data_ns;
     g->phases.data_waiting_ns += t->phases.data_waiting_ns;
+    g->phases.data_peer_ns += t->phases.data_peer_ns;
     g->phases.reply_ns += t->phases.reply_ns;
     g->stalled_ns += t->stalled_ns;
 }

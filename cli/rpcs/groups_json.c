@@ -63,6 +63,7 @@ void group_json(struct json *json, const struct group *g, int64_t span_ns)
     json_key(json, "server_ns"), json_i64(json, g->phases.server_ns);
     json_key(json, "data_ns"), json_i64(json, g->phases.data_ns);
     json_key(json, "data_waiting_ns"), json_i64(json, g->phases.data_waiting_ns);
+    json_key(json, "data_peer_ns"), json_i64(json, g->phases.data_peer_ns);
     json_key(json, "reply_ns"), json_i64(json, g->phases.reply_ns);
     json_close(json, '}');
     json_key(json, "stalled_ns"), json_i64(json, g->stalled_ns);

@@ -43,7 +43,7 @@ enum rpcrdma_stall {
     RPCRDMA_STALL_LOST_TO_SERVER,
     RPCRDMA_STALL_LOST_TO_CLIENT,
     RPCRDMA_STALL_RECEIVER_NOT_READY, /* RNR Naks */
-    RPCRDMA_STALL_CREDITS,
+    RPCRDMA_STALL_CREDITS, /* version 2: the next part of a message had to wait for one */
     RPCRDMA_STALL_UNKNOWN, /* packets were sent again; which were lost is not known */
 };
 
@@ -55,7 +55,12 @@ struct rpcrdma_phases {
     int64_t call_ns;   /* Call: first sent to delivered */
     int64_t server_ns; /* delivered to its first RDMA packet, and last RDMA packet to the Reply */
     int64_t data_ns;   /* first to last RDMA packet */
-    int64_t data_waiting_ns; /* of these: waiting for what was sent again, or RNR */
+    int64_t data_waiting_ns; /* of these: waiting for what was sent again, or RNR; */
+    int64_t data_peer_ns; /* with nothing moving, from a Read request to its first response: in one
+                           * capture, what is behind it; exact: the client alone; */
+    bool has_network;     /* exact, and not iWARP: */
+    int64_t data_network_ns; /* while Read requests or responses were between the two places; the
+                              * client may have been waited for meanwhile */
     int64_t reply_ns;        /* Reply: first sent to delivered; exact: to its arrival, */
     int64_t client_ns;       /* and from there to the client's acknowledgement */
 };
@@ -103,6 +108,7 @@ enum rpcrdma_repeat {
     RPCRDMA_REPEAT_RETRANSMISSION, /* its sender sent it again */
     RPCRDMA_REPEAT_DUPLICATE,      /* the same packet twice: by the network, or by the capture */
     RPCRDMA_REPEAT_OUT_OF_ORDER,   /* late, and sent once */
+    RPCRDMA_REPEAT_ELSEWHERE, /* the same packet, captured at another place on its way before */
 };
 
 /* Told when the packet is seen. InfiniBand and RoCE only: TCP delivers to iWARP what comes first.

@@ -35,6 +35,7 @@ static bool start_stages(struct rpcrdma_flow *flow, const struct rpcrdma_flow_co
                                       .dialect = config->dialect,
                                       .above = flow_messages_above()};
     bool rpcs = sink->rpc || sink->transaction || sink->payload_stream || sink->data_transfer;
+    bool credits = config->credits || (rpcs && config->delivery); /* what they hold up */
 
     conns.messages_only = !rpcs && !config->credits;
     flow->streams = flow_streams_new(context, &selection);
@@ -47,9 +48,9 @@ static bool start_stages(struct rpcrdma_flow *flow, const struct rpcrdma_flow_co
         return false;
     if (rpcs)
         flow->rpcs = flow_rpcs_new(context);
-    if (config->credits)
-        flow->credits = flow_credits_new(context);
-    return !rpcs == !flow->rpcs && config->credits == (flow->credits != NULL);
+    if (credits)
+        flow->credits = flow_credits_new(context, !config->credits);
+    return !rpcs == !flow->rpcs && credits == (flow->credits != NULL);
 }
 
 struct rpcrdma_flow *rpcrdma_flow_new(const struct rpcrdma_flow_config *config,
@@ -269,6 +270,8 @@ RPCRDMA_HOT static void deliver_send(struct rpcrdma_flow *flow, struct flow_conn
     if (flow->context.delivery && making.event.message->sender == RPCRDMA_ROLE_CLIENT &&
         making.event.message->direction == RPCRDMA_DIRECTION_CALL)
         flow_life_call(flow, conn, making.event.message->message->xid, send->time_ns);
+    if (flow->credits && making.out.part > 1)
+        making.event.was_held = flow_credit_held(conn, making.event.sender, &making.event.held);
     if (flow->rpcs)
         flow_rpc_message(flow->rpcs, conn, &making.event);
     if (flow->credits)

@@ -16,6 +16,22 @@ static void repeated(struct rpcrdma_flow *flow, struct flow_delivery *delivery,
         sink->repeated(sink->context, &repeated);
 }
 
+/* A Read request that was captured at another place before. */
+static void read_arrived(struct flow_direction *dir, const struct rpcrdma_op *op)
+{
+    struct flow_read *read;
+    uint64_t offset;
+    int64_t sent_ns;
+
+    if (!flow_delivery_copied(dir->delivery, op->frame, &sent_ns))
+        return;
+    read = flow_read_find(dir, op, &offset);
+    if (!read)
+        return;
+    read->arrived_ns = op->time_ns;
+    flow_rpc_read_arrived(dir->conn, 1 - dir->index, read, sent_ns, op->time_ns);
+}
+
 void flow_follow_request(struct rpcrdma_flow *flow, struct flow_direction *dir,
                          const struct rpcrdma_op *op)
 {
@@ -32,6 +48,8 @@ void flow_follow_request(struct rpcrdma_flow *flow, struct flow_direction *dir,
     if (op->kind == RPCRDMA_OP_READ_REQUEST)
         packets = flow_read_packets(dir, op);
     flow_delivery_request(&flow->context.memory, dir->delivery, op, packets);
+    if (op->kind == RPCRDMA_OP_READ_REQUEST && flow->rpcs)
+        read_arrived(dir, op);
     if (op->kind != RPCRDMA_OP_LOST)
         repeated(flow, dir->delivery, op, false);
 }

@@ -114,7 +114,8 @@ struct rpcrdma_transaction {
     bool has_phases;        /* and a latency */
     struct rpcrdma_phases phases;
     int64_t stalled_ns; /* of its latency: waiting for what was sent again, or could not be */
-    enum rpcrdma_stall stalled_by;
+    enum rpcrdma_stall stalled_by; /* of the longest such wait, between these: */
+    uint64_t stalled_from_frame, stalled_to_frame;
     bool has_response;
     int64_t response_ns;                /* between the Sends, when first seen; where both were */
     int64_t rdma_ns;                    /* from the first to the last RDMA Read or Write packet */
@@ -130,7 +131,7 @@ struct rpcrdma_transaction {
     uint32_t original_connection;
     uint64_t original_frame;
     int64_t original_time_ns;
-    bool error;         /* answered by an RDMA error, not by a Reply */
+    bool error; /* answered by an RDMA error, not by a Reply */
     bool has_credits;
     uint32_t credits_granted;
     const struct rpcrdma_finding *findings;

@@ -59,6 +59,67 @@ def exact(what, lines, messages, lossy):
     return complaints if judged else [f'{what}: no RPC to be judged']
 
 
+class Reads:
+    """What the packets say of RDMA Reads, by the XID of the Call that offers the memory: when nothing moved and the
+    client had been asked, and when requests or responses were on their way. Of captures without loss."""
+
+    def __init__(self, packets, messages, client):
+        offers = sorted((message['frame'], message['dst_qpn'], int(segment['handle'], 16), message['xid'])
+                        for message in messages for segment in message.get('read', []))
+        self.journeys, self.peer, reads, moved = {}, Counter(), [], {}
+        times = {packet.frame: packet.time_ns for packet in packets}
+        handles, at = {}, 0
+        for frame, one in rdma(packets):
+            while at < len(offers) and offers[at][0] <= frame:
+                handles[offers[at][2]] = offers[at][3]
+                at += 1
+            now = times[frame]
+            if one.src == client and one.opcode in roce.RESPONSES - {roce.ACK, roce.ATOMIC_ACK}:
+                self.response(reads, one, now - TO_SERVER, now, moved)
+            elif one.opcode == roce.READ_REQUEST and one.src != client:
+                xid = handles.get(int.from_bytes(one.extension[8:12], 'big'))
+                length = int.from_bytes(one.extension[12:16], 'big')
+                reads.append((one.dst, one.psn, max(1, -(-length // 1024)), xid, now + TO_CLIENT))
+                del reads[:-64]
+                self.journeys.setdefault(xid, []).append((now, now + TO_CLIENT))
+
+    def response(self, reads, one, sent, arrived, moved):
+        for client, psn, packets, xid, asked in reversed(reads):
+            if client == one.src and (one.psn - psn) % (1 << 24) < packets:
+                if one.psn == psn:
+                    self.peer[xid] += max(0, sent - max(asked, moved.get(xid, 0)))
+                moved[xid] = sent
+                self.journeys[xid].append((sent, arrived))
+                return
+
+    def network(self, xid):
+        total, until = 0, 0
+        for begin, end in sorted(self.journeys[xid]):
+            total += max(0, end - max(begin, until))
+            until = max(until, end)
+        return total
+
+
+def data(what, lines, alone, reads):
+    """alone: of the server's capture by itself, the clock of which is that of server_ns and data_ns."""
+    alone = {(line['connection'], line['xid']): line for line in alone if 'phases' in line}
+    complaints, judged = [], 0
+    xids = Counter(line['xid'] for line in lines)
+    for line in lines:
+        xid, phases = line['xid'], line.get('phases', {})
+        if xid not in reads.journeys or 'exact' not in phases or xids[xid] > 1:
+            continue
+        judged += 1
+        want = {'data_network_ns': reads.network(xid), 'data_peer_ns': reads.peer[xid]}
+        other = alone.get((line['connection'], xid))
+        if other and not line['write_chunk_length']:
+            want['data_ns'] = other['phases']['data_ns']
+        complaints += [f'{what} {xid}: {key} is {phases.get(key)}, not {value}' for key, value in want.items()
+                       if phases.get(key) != value]
+    print(f'{what}: {judged} RPCs with Reads judged')
+    return complaints
+
+
 def paths(what, connections, lost, passed=None):
     """lost, passed: Counter by 'server', 'client'."""
     complaints, seen, missing = [], Counter(), Counter()
@@ -107,10 +168,14 @@ def compare(recording, folder):
     lossy = any(word in recording.name for word in ('loss', 'dup', 'reconnect'))
     seen = tool.two(packets, client, TO_SERVER, TO_CLIENT)
     complaints = []
+    alone, _ = recording.command.lines('rpcs', recording.path)
+    reads = Reads(packets, messages, client) if recording.name.startswith('roce-') and not lossy else None
     for swapped in False, True:
         what = 'swapped' if swapped else 'two places'
         rpcs, connections = Made(recording, folder, what.replace(' ', '')).write(seen, linktype, swapped)
         complaints += exact(what, rpcs, messages, lossy)
+        if reads:
+            complaints += data(what, rpcs, alone, reads)
         passed = Counter('server' if one.src == client else 'client' for _, one in rdma(packets))
         complaints += paths(what, connections, Counter(), passed if not lossy else None) \
             if recording.name.startswith('roce-') and not lossy else []

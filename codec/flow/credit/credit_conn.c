@@ -5,6 +5,8 @@ static void on_finding(void *context, const struct rpcrdma_finding *finding)
 {
     const struct credit_side *side = context;
 
+    if (side->of->credits->held_only)
+        return;
     flow_report(side->of->credits->context, flow_conn_public_const(side->of->conn), finding);
 }
 
@@ -21,7 +23,7 @@ static struct rpcrdma_credit_sink sink_of(struct credit_side *side)
 {
     struct rpcrdma_credit_sink sink = {on_finding, NULL, side};
 
-    if (side->of->credits->context->sink.credit_point)
+    if (side->of->credits->context->sink.credit_point && !side->of->credits->held_only)
         sink.point = on_point;
     return sink;
 }
@@ -60,7 +62,8 @@ struct rpcrdma_credit_count *credit_conn_count(struct credit_conn *cc, int sende
         return NULL;
     rpcrdma_credit_count_init(side->count, memory, &sink);
     /* Counters of an end that spoke version 1 first did not start with the connection. */
-    if (flow_conn_set_up_seen(cc->conn) && !cc->side[0].account && !cc->side[1].account)
+    if (flow_conn_set_up_seen(cc->conn) && !cc->late && !cc->side[0].account &&
+        !cc->side[1].account)
         rpcrdma_credit_count_opened(side->count, at);
     return side->count;
 }
@@ -124,7 +127,7 @@ bool flow_credit_ready(struct flow_credits *credits, struct flow_conn *conn)
 {
     struct flow_memory *memory = &credits->context->memory;
 
-    if (credit_conn_of(conn))
+    if (credits->held_only || credit_conn_of(conn))
         return true;
     if (flow_memory_fits(memory,
                          sizeof(struct credit_conn) + 2 * sizeof(struct rpcrdma_credit_account)))
@@ -226,7 +229,7 @@ void credit_conn_report(struct credit_conn *cc)
     struct rpcrdma_credit_result out[2];
     size_t n;
 
-    if (!sink->credits)
+    if (!sink->credits || cc->credits->held_only)
         return;
     n = results(cc, out);
     if (n > 0)

@@ -45,6 +45,7 @@ struct credit_conn {
     struct credit_conn *later, *earlier; /* of the same ends */
     bool counting;                       /* of the last message */
     bool lost;
+    bool late; /* messages passed before: the counters did not start here */
     struct credit_sender sender[2];
     struct credit_side {
         struct credit_conn *of;
@@ -52,7 +53,7 @@ struct credit_conn {
         struct rpcrdma_credit_account *account; /* of the RPCs that this end asks for */
         bool heard;                             /* this end acknowledged something */
         bool unheard; /* so little that it seems not to be captured: nothing waits for it */
-        struct rpcrdma_credit_count *count;     /* of the messages that this end sends */
+        struct rpcrdma_credit_count *count; /* of the messages that this end sends */
     } side[2];
     /* an older connection of the same ends: its end may show only in what is sent again here */
     struct credit_conn *before, *after;
@@ -61,6 +62,7 @@ struct credit_conn {
 
 struct flow_credits {
     struct flow_context *context;
+    bool held_only;
     struct credit_conn *newest;
     struct flow_table by_ends; /* -> the latest of them */
 };

@@ -196,12 +196,43 @@ static int by_calls(struct credit_conn *cc, const struct flow_message *message,
     }
 }
 
+/* NULL: its credits hold nothing up that could be seen. */
+static struct credit_conn *held_conn(struct flow_credits *credits, struct flow_conn *conn,
+                                     const struct flow_message *message)
+{
+    struct credit_conn *cc;
+
+    if (!(message->message->message->present & RPCRDMA_HAS_CREDITS) ||
+        !message->message->message->dialect->counting_credits)
+        return NULL;
+    cc = credit_conn_of(conn);
+    if (!cc) {
+        cc = credit_conn_get(credits, conn);
+        if (cc)
+            cc->late = flow_conn_public_const(conn)->messages > 1;
+    }
+    return cc;
+}
+
+bool flow_credit_held(struct flow_conn *conn, int sender, struct flow_held *held)
+{
+    const struct credit_conn *cc = credit_conn_of(conn);
+    const struct rpcrdma_credit_count *count = cc ? cc->side[sender].count : NULL;
+
+    if (!count || count->held.to_frame == 0)
+        return false;
+    *held = (struct flow_held){count->held.from_ns, count->held.to_ns, count->held.from_frame,
+                               count->held.to_frame};
+    return true;
+}
+
 RPCRDMA_HOT void flow_credit_message(struct flow_credits *credits, struct flow_conn *conn,
                                      const struct flow_message *message)
 {
     const struct rpcrdma_message *msg = message->message->message;
     struct rpcrdma_credit_at at = {message->send->time_ns, message->send->frame};
-    struct credit_conn *cc = credit_conn_get(credits, conn);
+    struct credit_conn *cc =
+        credits->held_only ? held_conn(credits, conn, message) : credit_conn_get(credits, conn);
     struct credit_sender *sender;
     int requester = -1;
 
@@ -219,6 +250,8 @@ RPCRDMA_HOT void flow_credit_message(struct flow_credits *credits, struct flow_c
         by_count(cc, message, at);
     else
         requester = by_calls(cc, message, at);
+    if (credits->held_only)
+        return;
     remember(cc, message, requester);
     check_threshold(cc, message);
 }
@@ -248,7 +281,8 @@ RPCRDMA_HOT void flow_credit_ack(struct flow_credits *credits, struct flow_conn 
 void flow_credit_nak(struct flow_credits *credits, struct flow_conn *conn, int sender,
                      const struct rpcrdma_op *op)
 {
-    struct credit_conn *cc = credit_conn_get(credits, conn);
+    struct credit_conn *cc =
+        credits->held_only ? credit_conn_of(conn) : credit_conn_get(credits, conn);
     struct rpcrdma_credit_at at = {op->time_ns, op->frame};
     int hit_end = 1 - sender;
     struct credit_sender *its;
@@ -344,12 +378,14 @@ void flow_credit_close(struct flow_credits *credits, struct flow_conn *conn, boo
     *flow_conn_slot(conn, FLOW_SLOT_CREDIT) = NULL;
 }
 
-struct flow_credits *flow_credits_new(struct flow_context *context)
+struct flow_credits *flow_credits_new(struct flow_context *context, bool held_only)
 {
     struct flow_credits *credits = flow_alloc_always(&context->memory, sizeof(*credits));
 
-    if (credits)
+    if (credits) {
         credits->context = context;
+        credits->held_only = held_only;
+    }
     return credits;
 }
 

@@ -13,8 +13,9 @@
 
 struct flow_credits;
 
-/* NULL when memory is short. `context` is borrowed. */
-struct flow_credits *flow_credits_new(struct flow_context *context);
+/* NULL when memory is short. `context` is borrowed. `held_only`: there are no results and no
+ * findings, only flow_credit_held. */
+struct flow_credits *flow_credits_new(struct flow_context *context, bool held_only);
 /* All connections must be closed. NULL is fine. */
 void flow_credits_free(struct flow_credits *credits);
 
@@ -23,6 +24,10 @@ void flow_credits_free(struct flow_credits *credits);
 bool flow_credit_ready(struct flow_credits *credits, struct flow_conn *conn);
 void flow_credit_message(struct flow_credits *credits, struct flow_conn *conn,
                          const struct flow_message *message);
+/* Version 2, whose credits are of messages: whether `sender`, which sends this message now, had to
+ * wait since the one before it: at its limit from the one until a message of the other end. To be
+ * asked before flow_credit_message. */
+bool flow_credit_held(struct flow_conn *conn, int sender, struct flow_held *held);
 /* `sender` acknowledges all requests of the other end up to PSN op->seq, by an Ack or by a response
  * to a Read request (iWARP has none). */
 void flow_credit_ack(struct flow_credits *credits, struct flow_conn *conn, int sender,

@@ -69,8 +69,8 @@ static void keep_stall(struct rpcrdma_credit_stalls *stalls,
     }
 }
 
-static struct rpcrdma_credit_stall stall_until_now(const struct rpcrdma_credit_gauge *gauge,
-                                                   enum rpcrdma_credit_cause cause)
+struct rpcrdma_credit_stall rpcrdma_credit_gauge_stall(const struct rpcrdma_credit_gauge *gauge,
+                                                       enum rpcrdma_credit_cause cause)
 {
     return (struct rpcrdma_credit_stall){
         .from_ns = gauge->since_ns,
@@ -84,7 +84,7 @@ static struct rpcrdma_credit_stall stall_until_now(const struct rpcrdma_credit_g
 
 static void end_stall(struct rpcrdma_credit_gauge *gauge, enum rpcrdma_credit_cause cause)
 {
-    struct rpcrdma_credit_stall stall = stall_until_now(gauge, cause);
+    struct rpcrdma_credit_stall stall = rpcrdma_credit_gauge_stall(gauge, cause);
 
     if (gauge->bound != RPCRDMA_BOUND_NEITHER)
         keep_stall(&gauge->stalls, &stall);
@@ -171,7 +171,8 @@ void rpcrdma_credit_gauge_result(const struct rpcrdma_credit_gauge *gauge,
     out->at_limit_ns = requested + granted;
     out->stalls = gauge->stalls;
     if (gauge->bound != RPCRDMA_BOUND_NEITHER) {
-        struct rpcrdma_credit_stall stall = stall_until_now(gauge, RPCRDMA_ENDED_BY_CAPTURE);
+        struct rpcrdma_credit_stall stall =
+            rpcrdma_credit_gauge_stall(gauge, RPCRDMA_ENDED_BY_CAPTURE);
 
         keep_stall(&out->stalls, &stall);
     }

@@ -55,6 +55,9 @@ void rpcrdma_credit_gauge_advance(struct rpcrdma_credit_gauge *gauge, struct rpc
  * that ends a stall. */
 void rpcrdma_credit_gauge_set(struct rpcrdma_credit_gauge *gauge, uint64_t in_flight,
                               enum rpcrdma_credit_bound bound, enum rpcrdma_credit_cause cause);
+/* The time at the limit until now, as if it ended here. */
+struct rpcrdma_credit_stall rpcrdma_credit_gauge_stall(const struct rpcrdma_credit_gauge *gauge,
+                                                       enum rpcrdma_credit_cause cause);
 /* Nothing is measured until the next advance: the connection is gone. Ends a stall. */
 void rpcrdma_credit_gauge_stop(struct rpcrdma_credit_gauge *gauge, enum rpcrdma_credit_cause cause);
 

@@ -90,6 +90,8 @@ static void changed(struct rpcrdma_credit_count *count, enum rpcrdma_credit_caus
     uint64_t in_flight = count->sent - count->sent_before, window = in_flight;
     bool known = count->opened && count->has_limit;
 
+    if (heard && count->gauge.bound != RPCRDMA_BOUND_NEITHER && known && remaining(count) > 0)
+        count->held = rpcrdma_credit_gauge_stall(&count->gauge, cause);
     if (known) {
         int64_t left = remaining(count);
 
@@ -146,6 +148,8 @@ void rpcrdma_credit_count_sent(struct rpcrdma_credit_count *count, struct rpcrdm
     count->from_sender = true;
     count->messages++;
     count->sent++;
+    if (!grant)
+        count->held.to_frame = 0;
     ceiling = rpcrdma_credit_grants_ceiling(&count->grants);
     if (grant && ceiling != RPCRDMA_CREDIT_NO_LIMIT)
         ceiling++;

@@ -46,6 +46,8 @@ struct rpcrdma_credit_count {
     uint64_t messages, violations, rnr_naks;
     bool remaining_known, gaps, memory;
     int64_t remaining_min, remaining_last;
+    struct rpcrdma_credit_stall held; /* the latest time at the limit, until more was sent after;
+                                       * to_frame 0: none */
     struct rpcrdma_credit_range limit;
 };
 

@@ -78,6 +78,14 @@ void flow_delivery_silence(const struct flow_delivery *d, struct rpcrdma_silence
     silence->since_ns = t->first_ns;
 }
 
+bool flow_delivery_copied(const struct flow_delivery *d, uint64_t frame, int64_t *sent_ns)
+{
+    if (!d->copied || d->copied_frame != frame)
+        return false;
+    *sent_ns = d->sent_ns_there;
+    return true;
+}
+
 bool flow_delivery_not_ready(const struct flow_delivery *d)
 {
     return d->naked && d->not_ready;

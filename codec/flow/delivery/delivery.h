@@ -57,6 +57,10 @@ void flow_delivery_request(struct flow_memory *memory, struct flow_delivery *d,
 bool flow_delivery_answer(struct flow_memory *memory, struct flow_delivery *d,
                           struct flow_delivery *back, const struct rpcrdma_op *op);
 
+/* The packet towards this end that has this frame was captured at another place before: then. Asked
+ * right after it was given. */
+bool flow_delivery_copied(const struct flow_delivery *d, uint64_t frame, int64_t *sent_ns);
+
 /* This end asks that less be sent to it. */
 void flow_delivery_congestion(struct flow_delivery *d);
 

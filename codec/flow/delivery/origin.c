@@ -54,8 +54,10 @@ bool origin_twice(struct flow_memory *memory, struct flow_delivery *d, uint8_t k
         if (!d->taps && r->set && r->seq == seq && r->kind == kind && r->id == id && r->tap != 0 &&
             r->tap != d->tap)
             taps_begin(memory, d, r->tap);
-        if (d->taps && taps_elsewhere(d, &now))
+        if (d->taps && taps_elsewhere(d, &now)) {
+            d->copied_frame = frame;
             return true;
+        }
     }
     if (twice(d, &now, frame)) {
         if (d->taps)

@@ -209,9 +209,9 @@ void flow_delivery_request(struct flow_memory *memory, struct flow_delivery *d,
     count(d, op);
     if (!d->started)
         start(d, op->seq);
-    d->repeat = RPCRDMA_REPEAT_DUPLICATE;
     d->repeats =
         origin_twice(memory, d, op->kind, op->seq, op->ip_id, op->time_ns, digest(op), op->frame);
+    d->repeat = d->copied ? RPCRDMA_REPEAT_ELSEWHERE : RPCRDMA_REPEAT_DUPLICATE;
     if (d->copied)
         arrived(memory, d, op);
     if (d->repeats) {
@@ -225,7 +225,7 @@ void flow_delivery_request(struct flow_memory *memory, struct flow_delivery *d,
     }
     if (at < d->next && taps_old(memory, d, op->ip_id)) {
         d->repeats = d->copied = true;
-        d->repeat = RPCRDMA_REPEAT_DUPLICATE;
+        d->repeat = RPCRDMA_REPEAT_ELSEWHERE;
         count_once(d, op);
         return;
     }
@@ -306,6 +306,8 @@ bool flow_delivery_answer(struct flow_memory *memory, struct flow_delivery *d,
         d->repeats =
             origin_twice(memory, back, op->kind, op->seq, op->ip_id, op->time_ns, 0, op->frame);
         if (d->repeats) {
+            if (back->copied)
+                d->repeat = RPCRDMA_REPEAT_ELSEWHERE;
             count_once(back, op);
             return false;
         }
@@ -323,6 +325,7 @@ bool flow_delivery_answer(struct flow_memory *memory, struct flow_delivery *d,
     case RPCRDMA_OP_READ_RESPONSE:
         if (at < d->answer_next && back && taps_old(memory, back, op->ip_id)) {
             d->repeats = back->copied = true;
+            d->repeat = RPCRDMA_REPEAT_ELSEWHERE;
             count_once(back, op);
             return false;
         }

@@ -122,6 +122,7 @@ struct flow_delivery {
     struct two_taps *taps; /* NULL: there is one at most */
     bool copied;           /* the packet in hand was seen elsewhere before, */
     int64_t sent_ns_there; /* then */
+    uint64_t copied_frame; /* that packet */
 };
 
 /* transmission.c */

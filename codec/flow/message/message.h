@@ -32,12 +32,20 @@ void flow_message_evidence(struct flow_messages *messages, struct flow_conn *con
 /* There will be no more evidence before the messages are given out. */
 void flow_message_settle(struct flow_messages *messages, struct flow_conn *conn);
 
+/* A sender could not send: it had no credit. */
+struct flow_held {
+    int64_t from_ns, to_ns;
+    uint64_t from_frame, to_frame; /* what took the last one, and what brought more */
+};
+
 /* An RPC-over-RDMA message: what the sink gets, and the Send it came in. */
 struct flow_message {
     const struct rpcrdma_flow_message *message;
     const struct flow_send *send;
-    int sender;          /* end; never -1: an unpaired sender is end 1 - receiver all the same */
-    bool continues;      /* version 2: more parts follow this one */
+    int sender;     /* end; never -1: an unpaired sender is end 1 - receiver all the same */
+    bool continues; /* version 2: more parts follow this one */
+    bool was_held;  /* a later part: */
+    struct flow_held held;
     uint64_t part_bytes; /* payload bytes of the earlier parts: where this part's payload goes */
 };
 
@@ -54,8 +62,8 @@ struct flow_making {
 void flow_message_make(struct flow_messages *messages, struct flow_conn *conn,
                        const struct flow_direction *dir, const struct flow_send *send,
                        struct flow_making *making);
-/* As rpcrdma_message_decode; version 1's dialect also for a message that bears version 2's number on
- * a connection of version 1: it has that layout all the same. What a message was decoded by once
+/* As rpcrdma_message_decode; version 1's dialect also for a message that bears version 2's number
+ * on a connection of version 1: it has that layout all the same. What a message was decoded by once
  * gives the same message again. */
 void flow_message_decode(const struct rpcrdma_dialect *dialect, const void *data, size_t caplen,
                          size_t len, struct rpcrdma_message *out);

@@ -57,18 +57,20 @@ void flow_rpc_message(struct flow_rpcs *rpcs, struct flow_conn *conn, const stru
 /* Data. */
 
 static void data_transfer(struct flow_rpcs *rpcs, struct flow_region *region, uint64_t start,
-                          const struct rpcrdma_op *op)
+                          int sender, const struct rpcrdma_op *op, int64_t asked_ns)
 {
     struct rpc_transaction *t = region->owner;
     uint32_t n = region->seen;
 
     rpc_data_transfer_emit(rpcs, region, (enum rpcrdma_op_kind)op->kind, op->frame, start, op->len);
-    rpc_timing_data(rpcs, t, op->time_ns);
+    rpc_timing_data(rpcs, t, sender, op, asked_ns);
     /* a capture's times can go back */
     if (t->rdma_last_ns == 0 || op->time_ns < t->rdma_first_ns)
         t->rdma_first_ns = op->time_ns;
-    if (t->rdma_last_ns == 0 || op->time_ns > t->rdma_last_ns)
+    if (t->rdma_last_ns == 0 || op->time_ns > t->rdma_last_ns) {
         t->rdma_last_ns = op->time_ns;
+        t->rdma_last_frame = op->frame;
+    }
     if (region->use == RPC_CALL_READ && t->call_given)
         return; /* sent again: it was told */
     if (!flow_region_place(&rpcs->regions, region, start, op->data, op->caplen, op->len))
@@ -132,7 +134,7 @@ void flow_rpc_write(struct flow_rpcs *rpcs, struct flow_conn *conn, int sender,
     region = flow_region_find(&rpcs->regions, flow_conn_id(conn), (uint8_t)(1 - sender),
                               write->rkey, write->address);
     if (region && region->use == RPC_WRITE)
-        data_transfer(rpcs, region, write->address - region->offset, op);
+        data_transfer(rpcs, region, write->address - region->offset, sender, op, 0);
     else if (op->len > 0 && rpc_conn_get(rpcs, conn) &&
              !rpc_check_astray(rpcs, conn,
                                &(struct rpc_astray){.address = write->address,
@@ -173,8 +175,20 @@ void flow_rpc_read_request(struct flow_rpcs *rpcs, struct flow_conn *conn, int s
     if (t->reads[sender].last == 0)
         t->reads[sender].first = read->id;
     t->reads[sender].last = read->id;
-    if (t->rdma_last_ns == 0)
+    if (t->rdma_last_ns == 0) {
         t->rdma_first_ns = t->rdma_last_ns = read->time_ns;
+        t->rdma_last_frame = read->frame;
+    }
+}
+
+void flow_rpc_read_arrived(struct flow_conn *conn, int sender, const struct flow_read *read,
+                           int64_t sent_ns, int64_t now_ns)
+{
+    const struct rpc_conn *c = rpc_of(conn);
+    const struct flow_region *region = c ? rpc_read_map_find(&c->reads[sender], read->id) : NULL;
+
+    if (region)
+        rpc_timing_read(region->owner, sent_ns, now_ns);
 }
 
 void flow_rpc_read_response(struct flow_rpcs *rpcs, struct flow_conn *conn, int sender,
@@ -190,7 +204,10 @@ void flow_rpc_read_response(struct flow_rpcs *rpcs, struct flow_conn *conn, int 
         unplaced(rpcs, conn, sender, op);
     region = c && read ? rpc_read_map_find(&c->reads[1 - sender], read->id) : NULL;
     if (region)
-        data_transfer(rpcs, region, read->address + offset - region->offset, op);
+        data_transfer(rpcs, region, read->address + offset - region->offset, sender, op,
+                      offset > 0              ? 0
+                      : read->arrived_ns != 0 ? read->arrived_ns
+                                              : read->time_ns);
 }
 
 /* Receives that short or malformed messages took are not posted again by every receiver. */

@@ -31,6 +31,9 @@ void flow_rpc_write(struct flow_rpcs *rpcs, struct flow_conn *conn, int sender,
 /* `sender` asks for data. `capacity`: flow_read_capacity. */
 void flow_rpc_read_request(struct flow_rpcs *rpcs, struct flow_conn *conn, int sender,
                            const struct flow_read *read, uint32_t capacity);
+/* Captured at two places: it was sent at `sent_ns` and passes the second one now. */
+void flow_rpc_read_arrived(struct flow_conn *conn, int sender, const struct flow_read *read,
+                           int64_t sent_ns, int64_t now_ns);
 /* Data that answers `read`; it goes to read->address + offset of the source. `sender` is who sends
  * the data. read NULL: the request was not captured, offset means nothing. A response sent again
  * comes again: same read, same offset. */

@@ -19,7 +19,9 @@
  *   retransmit.c    Calls that were sent before, on another connection
  *   session.c   what a session allows, and which connections carry it
  *   slot.c   the slots of sessions: who uses them, and with which number
- *   timing.c   when its messages were sent and delivered; transactions that wait for that
+ *   timing.c   when its messages were sent and delivered; where its time went
+ *   data_timing.c  what its RDMA waited for
+ *   parked.c   transactions that wait for word of their Reply
  *   rpc_names.c      names
  */
 
@@ -174,6 +176,34 @@ struct rpc_place {
     uint32_t first, last; /* PSNs; iWARP: bytes of TCP */
 };
 
+/* A time in which something had to wait, and the frames that show it. */
+struct rpc_wait {
+    int64_t ns;
+    uint64_t from_frame, to_frame;
+};
+
+enum { RPC_JOURNEYS = 4 };
+
+/* RDMA packets on their way between two places of capture: times that may overlap, by arrival. */
+struct rpc_journeys {
+    int64_t ns; /* of those that are over */
+    uint32_t count;
+    struct {
+        int64_t from_ns, to_ns;
+    } at[RPC_JOURNEYS]; /* apart, in order */
+};
+
+/* What the RDMA of a transaction waited for. */
+struct rpc_data_timing {
+    int64_t waiting_ns; /* between its packets, for what was sent again */
+    enum rpcrdma_stall waiting_for;
+    struct rpc_wait longest;
+    int64_t moved_ns; /* its last packet was sent */
+    int64_t peer_ns;
+    struct rpc_journeys journeys;
+    struct rpc_place response; /* iWARP: the last Read response */
+};
+
 /* A transaction. */
 struct rpc_transaction {
     struct rpcrdma_transaction pub;
@@ -204,8 +234,10 @@ struct rpc_transaction {
     bool reply_complete;
     int64_t rdma_first_ns, rdma_last_ns;
     struct rpc_place call_place, reply_place;
-    int64_t waiting_ns; /* between its RDMA packets, for what was sent again */
-    enum rpcrdma_stall waiting_for;
+    struct rpc_data_timing data;
+    struct rpc_wait held[2];  /* Call, Reply: the longest wait for a credit between its parts */
+    int64_t held_ns[2];       /* all of them */
+    uint64_t rdma_last_frame; /* the packet of rdma_last_ns */
     struct rpc_transaction *parked_newer, *parked_older; /* of its connection */
     struct rpc_transaction *all_newer, *all_older;       /* of all that are parked */
     uint64_t last_frame; /* of the last RDMA packet, for the frame that completes the Call */
@@ -416,8 +448,19 @@ void rpc_timing_call(struct flow_rpcs *rpcs, struct rpc_transaction *t,
                      const struct flow_message *m);
 void rpc_timing_reply(struct flow_rpcs *rpcs, struct rpc_transaction *t,
                       const struct flow_message *m);
-/* An RDMA packet of it passed, its time not yet in rdma_last_ns. */
-void rpc_timing_data(struct flow_rpcs *rpcs, struct rpc_transaction *t, int64_t time_ns);
+/* data_timing.c: likewise. A Write, or a Read response of `sender`, passed, its time not yet in
+ * rdma_last_ns. asked_ns: of a first response: when its request was there; else 0. */
+void rpc_timing_data(struct flow_rpcs *rpcs, struct rpc_transaction *t, int sender,
+                     const struct rpcrdma_op *op, int64_t asked_ns);
+/* A Read request, sent at `sent_ns`, passes the second place of capture. */
+void rpc_timing_read(struct rpc_transaction *t, int64_t sent_ns, int64_t now_ns);
+/* How long something was on its way, in all. */
+int64_t rpc_journeys_ns(const struct rpc_journeys *journeys);
+/* timing.c: towards this end; NULL: not followed. Whom losses on the way to it are told of. */
+struct flow_delivery *rpc_delivery_towards(const struct flow_conn *conn, int end);
+enum rpcrdma_stall rpc_lost_towards(const struct flow_conn *conn, int end);
+void rpc_delivery_find(const struct rpc_transaction *t, const struct rpc_place *place,
+                       struct rpcrdma_delivery *out);
 /* Latency and phases, by what is known now. */
 void rpc_timing(struct flow_rpcs *rpcs, struct rpc_transaction *t);
 /* What is found of the way of its Call and Reply, after rpc_timing. */
@@ -426,7 +469,7 @@ void rpc_timing_findings(struct flow_rpcs *rpcs, struct rpc_transaction *t);
 void rpc_timing_transmissions(struct rpc_transaction *t);
 /* The connection was closed: what was not acknowledged was not delivered. */
 void rpc_timing_end(const struct flow_conn *conn);
-/* True: it waits for word of its Reply, and is given when that comes. */
+/* parked.c. True: it waits for word of its Reply, and is given when that comes. */
 bool rpc_park(struct flow_rpcs *rpcs, struct rpc_transaction *t);
 /* Gives all that wait; for how the connection ended, what is not delivered never will be. */
 void rpc_unpark(struct flow_rpcs *rpcs, struct flow_conn *conn);

@@ -4,23 +4,14 @@
 
 /*
  * Where the time of a transaction went. Its phases follow each other: Call on its way, server,
- * RDMA, server, Reply on its way; what begins one ends the one before, so that they add up. A
- * transaction that is over is parked until the client has acknowledged its Reply: the capture shows
- * when.
+ * RDMA, server, Reply on its way; what begins one ends the one before, so that they add up.
  */
-
-enum {
-    PARKED_MOST = RPCRDMA_BOUND(4096, 4),
-    UNHEARD_MOST = 4, /* while no answer of the client was ever seen */
-};
-/* A sender gives up long before (IBTA volume 1 section 9.7.6.1.3: eight times its timeout). */
-#define PARKED_NS INT64_C(30000000000)
 
 static void place(struct flow_rpcs *rpcs, struct rpc_transaction *t, struct rpc_place *p,
                   const struct flow_message *m)
 {
     bool iwarp = flow_conn_public_const(t->conn)->carrier == RPCRDMA_CARRIER_IWARP;
-    bool more = p->set && m->continues;
+    bool more = p->set && m->message->part > 1 && !rpc_part_starts(m);
 
     if (!rpcs->context->delivery)
         return;
@@ -31,10 +22,25 @@ static void place(struct flow_rpcs *rpcs, struct rpc_transaction *t, struct rpc_
     p->set = true;
 }
 
+enum { CALL, REPLY };
+
+/* Between this part and the one before there was no credit for it. */
+static void held(struct rpc_transaction *t, int which, const struct flow_message *m)
+{
+    int64_t ns = m->held.to_ns - m->held.from_ns;
+
+    if (!m->was_held || ns <= 0)
+        return;
+    t->held_ns[which] += ns;
+    if (ns > t->held[which].ns)
+        t->held[which] = (struct rpc_wait){ns, m->held.from_frame, m->held.to_frame};
+}
+
 void rpc_timing_call(struct flow_rpcs *rpcs, struct rpc_transaction *t,
                      const struct flow_message *m)
 {
     place(rpcs, t, &t->call_place, m);
+    held(t, CALL, m);
     t->pub.call = (struct rpcrdma_delivery){0};
 }
 
@@ -42,20 +48,21 @@ void rpc_timing_reply(struct flow_rpcs *rpcs, struct rpc_transaction *t,
                       const struct flow_message *m)
 {
     place(rpcs, t, &t->reply_place, m);
+    held(t, REPLY, m);
 }
 
 /* Towards this end. */
-static struct flow_delivery *towards(const struct flow_conn *conn, int end)
+struct flow_delivery *rpc_delivery_towards(const struct flow_conn *conn, int end)
 {
     const struct flow_direction *dir = flow_conn_direction(conn, end);
 
     return dir ? dir->delivery : NULL;
 }
 
-static void find(const struct rpc_transaction *t, const struct rpc_place *p,
-                 struct rpcrdma_delivery *out)
+void rpc_delivery_find(const struct rpc_transaction *t, const struct rpc_place *p,
+                       struct rpcrdma_delivery *out)
 {
-    const struct flow_delivery *d = p->set ? towards(t->conn, 1 - p->sender) : NULL;
+    const struct flow_delivery *d = p->set ? rpc_delivery_towards(t->conn, 1 - p->sender) : NULL;
 
     *out = (struct rpcrdma_delivery){0};
     if (d)
@@ -66,12 +73,13 @@ static void find(const struct rpc_transaction *t, const struct rpc_place *p,
 /* Both ends were captured. */
 static bool both_ends(const struct flow_conn *conn)
 {
-    const struct flow_delivery *a = towards(conn, 0), *b = towards(conn, 1);
+    const struct flow_delivery *a = rpc_delivery_towards(conn, 0),
+                               *b = rpc_delivery_towards(conn, 1);
 
     return a && b && flow_delivery_ends(a, b) == FLOW_ENDS_BOTH;
 }
 
-static enum rpcrdma_stall lost_towards(const struct flow_conn *conn, int end)
+enum rpcrdma_stall rpc_lost_towards(const struct flow_conn *conn, int end)
 {
     switch (flow_conn_public_const(conn)->role[end]) {
     case RPCRDMA_ROLE_SERVER:
@@ -83,71 +91,88 @@ static enum rpcrdma_stall lost_towards(const struct flow_conn *conn, int end)
     }
 }
 
-/* Why something was sent again after `since`, towards `end`. */
-static enum rpcrdma_stall cause(const struct flow_conn *conn, int end, int64_t since)
-{
-    const struct flow_delivery *d = towards(conn, end);
-    const struct flow_recovery *recovery = d ? flow_delivery_recovery(d) : NULL;
-
-    if (!recovery || recovery->time_ns == 0 || recovery->time_ns <= since)
-        return RPCRDMA_STALL_NONE;
-    if (recovery->not_ready)
-        return RPCRDMA_STALL_RECEIVER_NOT_READY;
-    return lost_towards(conn, recovery->response ? 1 - end : end);
-}
-
-void rpc_timing_data(struct flow_rpcs *rpcs, struct rpc_transaction *t, int64_t time_ns)
-{
-    int64_t since = t->rdma_last_ns;
-
-    if (!rpcs->context->delivery || since == 0 || time_ns <= since)
-        return;
-    for (int end = 0; end < 2; end++) {
-        enum rpcrdma_stall why = cause(t->conn, end, since);
-
-        if (why == RPCRDMA_STALL_NONE)
-            continue;
-        t->waiting_ns += time_ns - since;
-        t->waiting_for = why;
-        return;
-    }
-}
-
 static int64_t between(int64_t x, int64_t low, int64_t high)
 {
     return x < low ? low : x > high ? high : x;
 }
 
-static void stall(struct rpcrdma_transaction *pub, int64_t ns, enum rpcrdma_stall why,
-                  int64_t *longest)
+static void stall(struct rpcrdma_transaction *pub, const struct rpc_wait *wait,
+                  enum rpcrdma_stall why, int64_t *longest)
 {
-    if (ns <= 0 || why == RPCRDMA_STALL_NONE)
+    if (wait->ns <= 0 || why == RPCRDMA_STALL_NONE)
         return;
-    pub->stalled_ns += ns;
-    if (ns > *longest) {
-        *longest = ns;
+    pub->stalled_ns += wait->ns;
+    if (wait->ns > *longest) {
+        *longest = wait->ns;
         pub->stalled_by = why;
+        pub->stalled_from_frame = wait->from_frame;
+        pub->stalled_to_frame = wait->to_frame;
     }
+}
+
+/* Until a message that was on its way from `begin` to `end` was sent for the last time; and while
+ * its parts waited for credits. */
+static void stall_message(struct rpc_transaction *t, int which, int64_t begin, int64_t end,
+                          int64_t *longest)
+{
+    const struct rpcrdma_delivery *d = which == CALL ? &t->pub.call : &t->pub.reply;
+    int receiver = which == CALL ? 1 - t->pub.caller_end : t->pub.caller_end;
+    struct rpc_wait again = {0}, credits = t->held[which];
+
+    if (d->transmissions > 1)
+        again = (struct rpc_wait){between(d->last_time_ns, begin, end) - begin, d->first_frame,
+                                  d->last_frame};
+    stall(&t->pub, &again,
+          d->not_ready ? RPCRDMA_STALL_RECEIVER_NOT_READY : rpc_lost_towards(t->conn, receiver),
+          longest);
+    credits.ns = between(t->held_ns[which], 0, end - begin - again.ns);
+    stall(&t->pub, &credits, RPCRDMA_STALL_CREDITS, longest);
+}
+
+/* When the last Read response arrived, where that was captured by itself. */
+static int64_t data_ended(const struct rpc_transaction *t)
+{
+    struct rpcrdma_delivery response;
+
+    rpc_delivery_find(t, &t->data.response, &response);
+    return response.arrived_frame != 0 && response.arrived_ns > t->rdma_last_ns
+               ? response.arrived_ns
+               : t->rdma_last_ns;
+}
+
+static void data_phase(struct rpc_transaction *t, int64_t ns)
+{
+    struct rpcrdma_phases *p = &t->pub.phases;
+
+    p->data_ns = ns;
+    p->data_waiting_ns = between(t->data.waiting_ns, 0, ns);
+    p->data_peer_ns = between(t->data.peer_ns, 0, ns - p->data_waiting_ns);
+    p->has_network = p->exact && p->has_data &&
+                     flow_conn_public_const(t->conn)->carrier != RPCRDMA_CARRIER_IWARP;
+    if (p->has_network)
+        p->data_network_ns = between(rpc_journeys_ns(&t->data.journeys), 0, ns);
 }
 
 static void phases(struct rpc_transaction *t)
 {
     struct rpcrdma_transaction *pub = &t->pub;
     struct rpcrdma_phases *p = &pub->phases;
-    int caller = pub->caller_end;
     int64_t begin = pub->call_time_ns, end = pub->reply_time_ns;
     int64_t sent = pub->reply.transmissions > 0 ? pub->reply.first_time_ns : end;
     int64_t delivered = begin, first, last, longest = 0;
+    struct rpc_wait data = t->data.longest;
 
     *p = (struct rpcrdma_phases){0};
     pub->stalled_ns = 0;
     pub->stalled_by = RPCRDMA_STALL_NONE;
+    pub->stalled_from_frame = pub->stalled_to_frame = 0;
+    p->exact = pub->call.arrived_frame != 0 && pub->reply.arrived_frame != 0;
     sent = between(sent, begin, end);
     first = last = sent;
     if (pub->has_rdma) {
         p->has_data = true;
         first = between(t->rdma_first_ns, begin, sent);
-        last = between(t->rdma_last_ns, first, sent);
+        last = between(p->exact ? data_ended(t) : t->rdma_last_ns, first, sent);
     }
     if (pub->call.arrived_frame != 0 || pub->call.state == RPCRDMA_DELIVERED) {
         p->has_call = true;
@@ -155,11 +180,9 @@ static void phases(struct rpc_transaction *t)
                             begin, first);
     }
     p->has_reply = pub->reply.arrived_frame != 0 || pub->reply.state == RPCRDMA_DELIVERED;
-    p->exact = pub->call.arrived_frame != 0 && pub->reply.arrived_frame != 0;
     p->call_ns = delivered - begin;
     p->server_ns = first - delivered + (sent - last);
-    p->data_ns = last - first;
-    p->data_waiting_ns = between(t->waiting_ns, 0, p->data_ns);
+    data_phase(t, last - first);
     if (p->exact) {
         int64_t arrived = between(pub->reply.arrived_ns, sent, end);
 
@@ -169,17 +192,11 @@ static void phases(struct rpc_transaction *t)
     p->reply_ns = end - sent;
     pub->has_phases = true;
 
-    if (pub->call.transmissions > 1)
-        stall(pub, between(pub->call.last_time_ns, begin, delivered) - begin,
-              pub->call.not_ready ? RPCRDMA_STALL_RECEIVER_NOT_READY
-                                  : lost_towards(t->conn, 1 - caller),
-              &longest);
-    stall(pub, p->data_waiting_ns, t->waiting_for, &longest);
-    if (p->has_reply && pub->reply.transmissions > 1)
-        stall(pub, between(pub->reply.last_time_ns, sent, end) - sent,
-              pub->reply.not_ready ? RPCRDMA_STALL_RECEIVER_NOT_READY
-                                   : lost_towards(t->conn, caller),
-              &longest);
+    stall_message(t, CALL, begin, delivered, &longest);
+    data.ns = p->data_waiting_ns;
+    stall(pub, &data, t->data.waiting_for, &longest);
+    if (p->has_reply)
+        stall_message(t, REPLY, sent, end, &longest);
 }
 
 /* It was known to be delivered before it was seen at the second place, where the Ack was first. */
@@ -187,7 +204,7 @@ static void arrived_late(const struct rpc_transaction *t, struct rpcrdma_deliver
 {
     struct rpcrdma_delivery now;
 
-    find(t, &t->call_place, &now);
+    rpc_delivery_find(t, &t->call_place, &now);
     call->arrived_frame = now.arrived_frame;
     call->arrived_ns = now.arrived_ns;
     call->transit_ns = now.transit_ns;
@@ -200,10 +217,10 @@ void rpc_timing(struct flow_rpcs *rpcs, struct rpc_transaction *t)
     if (!rpcs->context->delivery)
         return;
     if (pub->call.state != RPCRDMA_DELIVERED)
-        find(t, &t->call_place, &pub->call);
+        rpc_delivery_find(t, &t->call_place, &pub->call);
     else if (pub->call.arrived_frame == 0)
         arrived_late(t, &pub->call);
-    find(t, &t->reply_place, &pub->reply);
+    rpc_delivery_find(t, &t->reply_place, &pub->reply);
     if (!both_ends(t->conn))
         pub->call.arrived_frame = pub->reply.arrived_frame = 0;
     pub->transmissions = rpc_retransmit_total(rpcs, t, pub->call.transmissions);
@@ -266,116 +283,9 @@ void rpc_timing_transmissions(struct rpc_transaction *t)
         note_transmissions(t);
 }
 
-static void unlink_parked(struct flow_rpcs *rpcs, struct rpc_transaction *t)
-{
-    struct rpc_conn *c = rpc_of(t->conn);
-
-    *(t->parked_newer ? &t->parked_newer->parked_older : &c->parked_newest) = t->parked_older;
-    *(t->parked_older ? &t->parked_older->parked_newer : &c->parked_oldest) = t->parked_newer;
-    *(t->all_newer ? &t->all_newer->all_older : &rpcs->all_newest) = t->all_older;
-    *(t->all_older ? &t->all_older->all_newer : &rpcs->all_oldest) = t->all_newer;
-    rpcs->n_parked--;
-    c->n_parked--;
-}
-
-/* No longer known, or known now: 0 keeps waiting. */
-static bool settled(const struct flow_rpcs *rpcs, const struct rpc_transaction *t)
-{
-    const struct flow_delivery *d = towards(t->conn, 1 - t->reply_place.sender);
-    struct rpcrdma_delivery reply;
-
-    if (!d || rpcs->context->time_ns - t->pub.reply_time_ns > PARKED_NS ||
-        (!flow_delivery_answered(d) && (!t->has_call || rpc_of(t->conn)->n_parked > UNHEARD_MOST)))
-        return true;
-    find(t, &t->reply_place, &reply);
-    return reply.state != RPCRDMA_DELIVERY_UNKNOWN || reply.transmissions == 0;
-}
-
-static void give_settled(struct flow_rpcs *rpcs, struct rpc_conn *c)
-{
-    while (c->parked_oldest && settled(rpcs, c->parked_oldest)) {
-        struct rpc_transaction *t = c->parked_oldest;
-
-        unlink_parked(rpcs, t);
-        rpc_emit(rpcs, t);
-    }
-}
-
-bool rpc_park(struct flow_rpcs *rpcs, struct rpc_transaction *t)
-{
-    struct rpc_conn *c = rpc_of(t->conn);
-    const struct flow_delivery *d;
-
-    if (!rpcs->context->delivery || !c || !t->reply_place.set || t->pub.reply_frame == 0)
-        return false;
-    d = towards(t->conn, 1 - t->reply_place.sender);
-    if (!d || rpcs->n_parked >= PARKED_MOST || (!c->parked_oldest && settled(rpcs, t)))
-        return false;
-    t->parked_newer = NULL;
-    t->parked_older = c->parked_newest;
-    *(c->parked_newest ? &c->parked_newest->parked_newer : &c->parked_oldest) = t;
-    c->parked_newest = t;
-    t->all_newer = NULL;
-    t->all_older = rpcs->all_newest;
-    *(rpcs->all_newest ? &rpcs->all_newest->all_newer : &rpcs->all_oldest) = t;
-    rpcs->all_newest = t;
-    rpcs->n_parked++;
-    c->n_parked++;
-    return true;
-}
-
-/* Which Calls have: to be kept, for the answer to one may take long. */
-static void arrived(struct rpc_conn *c, int caller)
-{
-    struct rpc_transaction *t;
-
-    while ((t = c->on_the_way[caller])) {
-        if (t->call_place.set) {
-            find(t, &t->call_place, &t->pub.call);
-            if (t->pub.call.state != RPCRDMA_DELIVERED && t->pub.call.transmissions > 0)
-                return;
-        }
-        c->on_the_way[caller] = t->newer;
-    }
-}
-
-void flow_rpc_delivered(struct flow_rpcs *rpcs, struct flow_conn *conn)
-{
-    struct rpc_conn *c = rpc_of(conn);
-
-    if (!c)
-        return;
-    for (int caller = 0; caller < 2; caller++)
-        arrived(c, caller);
-    if (c->parked_oldest)
-        give_settled(rpcs, c);
-}
-
-void flow_rpc_time(struct flow_rpcs *rpcs, int64_t now_ns)
-{
-    struct rpc_transaction *t;
-
-    while ((t = rpcs->all_oldest) && now_ns - t->pub.reply_time_ns > PARKED_NS) {
-        unlink_parked(rpcs, t);
-        rpc_emit(rpcs, t);
-    }
-}
-
 void rpc_timing_end(const struct flow_conn *conn)
 {
     for (int end = 0; flow_conn_public_const(conn)->closed && end < 2; end++)
-        if (towards(conn, end))
-            flow_delivery_end(towards(conn, end));
-}
-
-void rpc_unpark(struct flow_rpcs *rpcs, struct flow_conn *conn)
-{
-    struct rpc_conn *c = rpc_of(conn);
-
-    while (c && c->parked_oldest) {
-        struct rpc_transaction *t = c->parked_oldest;
-
-        unlink_parked(rpcs, t);
-        rpc_emit(rpcs, t);
-    }
+        if (rpc_delivery_towards(conn, end))
+            flow_delivery_end(rpc_delivery_towards(conn, end));
 }

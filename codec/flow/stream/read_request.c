@@ -29,10 +29,12 @@ static void grow(struct flow_streams *streams, struct stream *s)
     s->reads_first = 0;
 }
 
-/* Answered ones make room; a few are kept, for responses that are sent again. */
+/* Answered ones make room; a few are kept, for responses that are sent again, and the latest for
+ * what of it has not passed a second place of capture yet. */
 static void shrink(struct stream *s)
 {
-    while (s->reads_count == s->reads_size && s->reads_count > 0 && at(s, 0)->answered) {
+    while (s->reads_count == s->reads_size && s->reads_count > 1 && at(s, 0)->answered &&
+           at(s, 1)->answered) {
         s->reads_first = (s->reads_first + 1) % s->reads_size;
         s->reads_count--;
     }

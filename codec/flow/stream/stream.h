@@ -150,7 +150,8 @@ struct flow_read {
     uint64_t sink_offset;
     uint64_t frame;
     int64_t time_ns;
-    bool answered; /* its last response was seen */
+    int64_t arrived_ns; /* captured at two places: at the second; 0: not there */
+    bool answered;      /* its last response was seen */
 };
 
 struct flow_streams;

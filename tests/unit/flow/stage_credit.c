@@ -27,7 +27,7 @@ static int begin(void **state)
     (void)state;
     stage_conns_begin(&s);
     s.stage.context.sink.credits = on_credits;
-    credits = flow_credits_new(&s.stage.context);
+    credits = flow_credits_new(&s.stage.context, false);
     assert_non_null(credits);
     conn = stage_connect(&s, NFS_PORT);
     results = 0;

@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "flow/delivery/delivery.h"
+#include "flow/rpc/rpc_state.h"
+
+/* A transaction that is over is parked until the client has acknowledged its Reply: the capture
+ * shows when. */
+
+enum {
+    PARKED_MOST = RPCRDMA_BOUND(4096, 4),
+    UNHEARD_MOST = 4, /* while no answer of the client was ever seen */
+};
+/* A sender gives up long before (IBTA volume 1 section 9.7.6.1.3: eight times its timeout). */
+#define PARKED_NS INT64_C(30000000000)
+
+static void unlink_parked(struct flow_rpcs *rpcs, struct rpc_transaction *t)
+{
+    struct rpc_conn *c = rpc_of(t->conn);
+
+    *(t->parked_newer ? &t->parked_newer->parked_older : &c->parked_newest) = t->parked_older;
+    *(t->parked_older ? &t->parked_older->parked_newer : &c->parked_oldest) = t->parked_newer;
+    *(t->all_newer ? &t->all_newer->all_older : &rpcs->all_newest) = t->all_older;
+    *(t->all_older ? &t->all_older->all_newer : &rpcs->all_oldest) = t->all_newer;
+    rpcs->n_parked--;
+    c->n_parked--;
+}
+
+/* No longer known, or known now: 0 keeps waiting. */
+static bool settled(const struct flow_rpcs *rpcs, const struct rpc_transaction *t)
+{
+    const struct flow_delivery *d = rpc_delivery_towards(t->conn, 1 - t->reply_place.sender);
+    struct rpcrdma_delivery reply;
+
+    if (!d || rpcs->context->time_ns - t->pub.reply_time_ns > PARKED_NS ||
+        (!flow_delivery_answered(d) && (!t->has_call || rpc_of(t->conn)->n_parked > UNHEARD_MOST)))
+        return true;
+    rpc_delivery_find(t, &t->reply_place, &reply);
+    return reply.state != RPCRDMA_DELIVERY_UNKNOWN || reply.transmissions == 0;
+}
+
+static void give_settled(struct flow_rpcs *rpcs, struct rpc_conn *c)
+{
+    while (c->parked_oldest && settled(rpcs, c->parked_oldest)) {
+        struct rpc_transaction *t = c->parked_oldest;
+
+        unlink_parked(rpcs, t);
+        rpc_emit(rpcs, t);
+    }
+}
+
+bool rpc_park(struct flow_rpcs *rpcs, struct rpc_transaction *t)
+{
+    struct rpc_conn *c = rpc_of(t->conn);
+    const struct flow_delivery *d;
+
+    if (!rpcs->context->delivery || !c || !t->reply_place.set || t->pub.reply_frame == 0)
+        return false;
+    d = rpc_delivery_towards(t->conn, 1 - t->reply_place.sender);
+    if (!d || rpcs->n_parked >= PARKED_MOST || (!c->parked_oldest && settled(rpcs, t)))
+        return false;
+    t->parked_newer = NULL;
+    t->parked_older = c->parked_newest;
+    *(c->parked_newest ? &c->parked_newest->parked_newer : &c->parked_oldest) = t;
+    c->parked_newest = t;
+    t->all_newer = NULL;
+    t->all_older = rpcs->all_newest;
+    *(rpcs->all_newest ? &rpcs->all_newest->all_newer : &rpcs->all_oldest) = t;
+    rpcs->all_newest = t;
+    rpcs->n_parked++;
+    c->n_parked++;
+    return true;
+}
+
+/* Which Calls have: to be kept, for the answer to one may take long. */
+static void arrived(struct rpc_conn *c, int caller)
+{
+    struct rpc_transaction *t;
+
+    while ((t = c->on_the_way[caller])) {
+        if (t->call_place.set) {
+            rpc_delivery_find(t, &t->call_place, &t->pub.call);
+            if (t->pub.call.state != RPCRDMA_DELIVERED && t->pub.call.transmissions > 0)
+                return;
+        }
+        c->on_the_way[caller] = t->newer;
+    }
+}
+
+void flow_rpc_delivered(struct flow_rpcs *rpcs, struct flow_conn *conn)
+{
+    struct rpc_conn *c = rpc_of(conn);
+
+    if (!c)
+        return;
+    for (int caller = 0; caller < 2; caller++)
+        arrived(c, caller);
+    if (c->parked_oldest)
+        give_settled(rpcs, c);
+}
+
+void flow_rpc_time(struct flow_rpcs *rpcs, int64_t now_ns)
+{
+    struct rpc_transaction *t;
+
+    while ((t = rpcs->all_oldest) && now_ns - t->pub.reply_time_ns > PARKED_NS) {
+        unlink_parked(rpcs, t);
+        rpc_emit(rpcs, t);
+    }
+}
+
+void rpc_unpark(struct flow_rpcs *rpcs, struct flow_conn *conn)
+{
+    struct rpc_conn *c = rpc_of(conn);
+
+    while (c && c->parked_oldest) {
+        struct rpc_transaction *t = c->parked_oldest;
+
+        unlink_parked(rpcs, t);
+        rpc_emit(rpcs, t);
+    }
+}
