@@ -141,6 +141,13 @@ static void on_transaction(void *context, const struct rpcrdma_transaction *tran
     sink->transaction(sink->context, transaction);
 }
 
+static void on_repeated(void *context, const struct rpcrdma_repeated *repeated)
+{
+    const struct rpcrdma_flow_sink *sink = ((struct pipeline *)context)->own->sink;
+
+    sink->repeated(sink->context, repeated);
+}
+
 static bool on_op(void *context, const struct rpcrdma_op *op)
 {
     struct pipeline *pipeline = context;
@@ -465,6 +472,7 @@ static bool start(struct pipeline *pipeline)
         .transaction = own->sink->transaction ? on_transaction : NULL,
         .data_transfer = own->sink->data_transfer ? on_data_transfer : NULL,
         .payload_stream = own->sink->payload_stream ? on_payload_stream : NULL,
+        .repeated = own->sink->repeated ? on_repeated : NULL,
         .context = pipeline,
     };
     struct rpcrdma_flow_config flow_config = options_flow(options);

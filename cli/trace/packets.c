@@ -115,6 +115,16 @@ void packets_message(struct packets *p, const struct rpcrdma_flow_message *m)
     }
 }
 
+void packets_repeated(struct packets *p, const struct rpcrdma_repeated *repeated)
+{
+    struct packet *packet = p->count > 0 ? at(p, p->count - 1) : NULL;
+
+    if (!packet || packet->frame != repeated->frame)
+        return;
+    packet->repeats = true;
+    packet->repeat = (uint8_t)repeated->repeat;
+}
+
 static bool is_request(const struct packet *p)
 {
     return p->kind <= RPCRDMA_OP_ATOMIC;
@@ -259,50 +269,10 @@ static guint select_packets(const struct search *s, GArray *found)
         ended = t->reply_frame && packet.frame > t->reply_frame && packet.kind == RPCRDMA_OP_ACK &&
                 way == t->caller_end && rpcrdma_psn_diff(packet.seq, s->range[1 - way].high) >= 0;
         packet.ends = ended;
-        packet.again = false;
         if (found)
             g_array_append_val(found, packet);
     }
     return n;
-}
-
-struct sent {
-    guint64 key;
-    guint index; /* in found */
-};
-
-static gint by_key(gconstpointer a, gconstpointer b)
-{
-    const struct sent *x = a, *y = b;
-
-    return x->key != y->key ? x->key < y->key ? -1 : 1
-                            : (x->index > y->index) - (x->index < y->index);
-}
-
-/* Which of them were sent before, not long ago. */
-static void mark_again(GArray *found, const struct rpcrdma_connection *c)
-{
-    enum { LONG_AGO = 4097 };
-    GArray *sent = g_array_sized_new(FALSE, FALSE, sizeof(struct sent), found->len);
-
-    for (guint i = 0; i < found->len; i++) {
-        const struct packet *packet = &g_array_index(found, struct packet, i);
-        struct sent one = {.key = (guint64)packet->seq << 16 | (guint64)packet->kind << 8 |
-                                  same(&packet->src, &c->end[0].address),
-                           .index = i};
-
-        if (packet->kind != RPCRDMA_OP_ACK && packet->kind != RPCRDMA_OP_NAK &&
-            packet->kind < RPCRDMA_OP_CONNECT)
-            g_array_append_val(sent, one);
-    }
-    g_array_sort(sent, by_key);
-    for (guint i = 1; i < sent->len; i++) {
-        const struct sent *before = &g_array_index(sent, struct sent, i - 1), *one = before + 1;
-
-        if (one->key == before->key && one->index - before->index <= LONG_AGO)
-            g_array_index(found, struct packet, one->index).again = true;
-    }
-    g_array_free(sent, TRUE);
 }
 
 /* What was sent before has the sequence number of what is known to be the RPC's. It ends with the
@@ -318,7 +288,5 @@ GArray *packets_of(const struct packets *p, const struct rpcrdma_transaction *t,
     found = g_array_sized_new(FALSE, FALSE, sizeof(struct packet), select_packets(&s, NULL));
     select_packets(&s, found);
     g_array_free(s.mine, TRUE);
-    if (t->connection->carrier != RPCRDMA_CARRIER_IWARP)
-        mark_again(found, t->connection);
     return found;
 }

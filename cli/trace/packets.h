@@ -19,8 +19,9 @@ struct packet {
     int64_t time_ns;
     uint8_t kind, nak; /* enum rpcrdma_op_kind, enum rpcrdma_nak */
     uint16_t flags;
-    bool has_xid, again; /* again: it was sent before */
-    bool ends;           /* acknowledges the Reply */
+    bool has_xid, repeats; /* repeats: there was one before it, see `repeat` */
+    uint8_t repeat;        /* enum rpcrdma_repeat */
+    bool ends;             /* acknowledges the Reply */
     struct rpcrdma_address src, dst;
     uint32_t dst_qpn, seq, len, xid;
     uint16_t src_port, dst_port;
@@ -47,6 +48,7 @@ void packets_add(struct packets *packets, const struct rpcrdma_op *op);
 /* What is known of the packet in hand, or of a message's packets. */
 void packets_transfer(struct packets *packets, const struct rpcrdma_data_transfer *transfer);
 void packets_message(struct packets *packets, const struct rpcrdma_flow_message *message);
+void packets_repeated(struct packets *packets, const struct rpcrdma_repeated *repeated);
 
 /* Whether the frame that was asked for is of this RPC. */
 bool packets_has(const struct packets *packets, const struct rpcrdma_transaction *transaction);

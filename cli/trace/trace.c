@@ -56,6 +56,11 @@ static void on_op(void *context, const struct rpcrdma_op *op)
         look(trace);
 }
 
+static void on_repeated(void *context, const struct rpcrdma_repeated *repeated)
+{
+    packets_repeated(((struct trace *)context)->packets, repeated);
+}
+
 static void on_data_transfer(void *context, const struct rpcrdma_data_transfer *transfer)
 {
     packets_transfer(((struct trace *)context)->packets, transfer);
@@ -201,6 +206,30 @@ static const char *phase(const struct rpcrdma_transaction *t, const struct packe
     return p->has_chunk ? "data" : "server";
 }
 
+static const char *repeat_text(const struct packet *p)
+{
+    static const char *const texts[] = {
+        [RPCRDMA_REPEAT_RETRANSMISSION] = "sent again",
+        [RPCRDMA_REPEAT_DUPLICATE] = "duplicate",
+        [RPCRDMA_REPEAT_OUT_OF_ORDER] = "out of order",
+        [RPCRDMA_REPEAT_ELSEWHERE] = "at the other place of capture",
+    };
+
+    return texts[p->repeat];
+}
+
+static const char *repeat_name(const struct packet *p)
+{
+    static const char *const names[] = {
+        [RPCRDMA_REPEAT_RETRANSMISSION] = "retransmission",
+        [RPCRDMA_REPEAT_DUPLICATE] = "duplicate",
+        [RPCRDMA_REPEAT_OUT_OF_ORDER] = "out_of_order",
+        [RPCRDMA_REPEAT_ELSEWHERE] = "elsewhere",
+    };
+
+    return names[p->repeat];
+}
+
 static void text(const struct trace *trace, struct out *out)
 {
     const struct traced *one = &trace->one;
@@ -241,8 +270,8 @@ static void text(const struct trace *trace, struct out *out)
         if (p->has_chunk)
             n += snprintf(row + n, sizeof(row) - (size_t)n, " at %" PRIu64 " of the %s", p->offset,
                           chunk_name(p));
-        if (p->again)
-            n += snprintf(row + n, sizeof(row) - (size_t)n, ", sent again");
+        if (p->repeats)
+            n += snprintf(row + n, sizeof(row) - (size_t)n, ", %s", repeat_text(p));
         if (p->frame == t->call_frame)
             n += snprintf(row + n, sizeof(row) - (size_t)n, " | Call complete");
         if (t->call.state == RPCRDMA_DELIVERED && p->frame == t->call.frame)
@@ -285,7 +314,10 @@ static void json(struct trace *trace, struct out *out)
             json_key(json, "chunk"), json_plain(json, chunk_name(p));
             json_key(json, "offset"), json_u64(json, p->offset);
         }
-        json_key(json, "retransmitted"), json_bool(json, p->again);
+        json_key(json, "retransmitted");
+        json_bool(json, p->repeats && p->repeat == RPCRDMA_REPEAT_RETRANSMISSION);
+        if (p->repeats)
+            json_key(json, "repeat"), json_plain(json, repeat_name(p));
         if (one->transaction.has_phases)
             json_key(json, "phase"), json_plain(json, phase(&one->transaction, p));
         json_close(json, '}');
@@ -336,11 +368,11 @@ static int run(const struct command *command, int argc, char **argv)
                                      .transaction = on_transaction,
                                      .payload_stream = on_payload_stream,
                                      .data_transfer = on_data_transfer,
+                                     .repeated = on_repeated,
                                      .context = trace};
 
-    trace->pipeline =
-        (struct pipeline){.options = &options, .out = &out, .delivery = true, .op = on_op,
-                          .op_context = trace};
+    trace->pipeline = (struct pipeline){
+        .options = &options, .out = &out, .delivery = true, .op = on_op, .op_context = trace};
     if (status == OPTIONS_GO_ON)
         status = parse(command, trace, xid, frame, slowest);
     if (status == OPTIONS_GO_ON)
@@ -384,7 +416,7 @@ const struct command command_trace = {
     .name = "trace",
     .arguments = "FILE...",
     .what = "one RPC from Call to delivered Reply, packet by packet; --json",
-    .details = "Arrows point away from the end that calls. \"sent again\": the same packet was "
-               "seen before.",
+    .details = "Arrows point away from the end that calls. \"sent again\": what it carries was "
+               "sent before.",
     .run = run,
 };

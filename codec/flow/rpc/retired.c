@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "flow/rpc/check.h"
 
-/* RDMA to what is not open: what it was to. Memory that a Call offered is the Requester's own again
- * with the Reply (RFC 8166 section 8.1): the last regions whose time is over are remembered, so
- * that RDMA to them can be told from RDMA to what was never seen. */
+/* RDMA to what is not open: what it was to. Memory that a Call offered is the Requester's own again with the Reply (RFC 8166 section 8.1):
+ * the last regions whose time is over are remembered, so that RDMA to them can be told from RDMA to
+ * what was never seen. */
 
 enum { LOOKED_AT = 4096, ASTRAY_MOST = 64 };
 enum { PAD = 4 }; /* what clients offer for XDR padding, under a handle that several Calls share */
@@ -117,7 +117,8 @@ void rpc_check_early(struct flow_rpcs *rpcs, struct rpc_transaction *t,
     struct rpc_conn *c = rpc_of(t->conn);
 
     if (c->n_astray == 0 || c->astray_told || c->astray.handle != region->handle ||
-        c->astray.end != region->end || c->astray.address - region->offset >= region->length)
+        c->astray.end != region->end ||
+        c->astray.address - region->offset >= region->length)
         return;
     c->astray_told = true;
     rpc_add_finding(rpcs, t, RPCRDMA_RULE_RDMA_BEFORE_CALL, c->astray.frame, c->astray.what,

@@ -43,8 +43,8 @@ static uint64_t kind_of(const struct flow_message *m)
     uint64_t kind = m->message->message->payload.len;
 
     if (rpc && rpc->present & RPCRDMA_RPC_HAS_PROGRAM)
-        kind = flow_hash2(kind,
-                          flow_hash2((uint64_t)rpc->program << 32 | rpc->version, rpc->procedure));
+        kind = flow_hash2(kind, flow_hash2((uint64_t)rpc->program << 32 | rpc->version,
+                                           rpc->procedure));
     return kind;
 }
 

@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""trace: what it says of a packet that was there before. Only its sender sends a packet again: the network, a mirror
+port, and a second place of capture show the same one twice."""
+import json
+import os
+import sys
+import unittest
+
+from command import CommandTest, capture
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'tools'))
+# pylint: disable=wrong-import-position
+import pcap
+import roce
+import taps
+
+
+class Trace(CommandTest):
+    def setUp(self):
+        super().setUp()
+        self.packets, self.linktype = pcap.read(capture('roce-nfs3-mini'))
+        self.path = os.path.join(self.folder, 'made.pcapng')
+        lines = self.run_command('rpcs', '--json', capture('roce-nfs3-mini')).splitlines()
+        self.xid = next(one['xid'] for one in map(json.loads, lines) if one['read_chunk_length'] > 4096)
+
+    def trace(self):
+        lines = self.run_command('trace', '--json', '--xid', self.xid, self.path).splitlines()
+        return [json.loads(line) for line in lines], self.run_command('trace', '--xid', self.xid, self.path)
+
+    def test_two_places(self):
+        taps.write(self.path, taps.two(self.packets, '192.168.77.11', 30000, 20000), self.linktype)
+        packets, text = self.trace()
+        data = [one for one in packets if one['operation'] not in ('Ack', 'Nak')]
+        first = {(one['operation'], one['sequence'], one['src']) for one in data}
+        self.assertGreater(len(first), 6)
+        self.assertEqual(len(data), 2 * len(first))
+        self.assertEqual(sum(one.get('repeat') == 'elsewhere' for one in data), len(first))
+        self.assertFalse(any(one['retransmitted'] for one in packets))
+        self.assertNotIn('sent again', text)
+        self.assertEqual(text.count(', at the other place of capture'), len(first))
+        self.assertIn('captured at both ends', text)
+        self.assertRegex(text, r'data [0-9.]+ \(network [0-9.]+, client [0-9.]+\)')
+
+    def test_doubled(self):
+        doubled = [one for packet in self.packets for one in (packet, packet)]
+        pcap.write(self.path, doubled, self.linktype)
+        packets, text = self.trace()
+        requests = [one for one in packets if one['operation'] in ('Send', 'Read request', 'Write')]
+        self.assertEqual(sum(one.get('repeat') == 'duplicate' for one in requests), len(requests) // 2)
+        self.assertNotIn('sent again', text)
+
+    def test_sent_again(self):
+        """A Call, its IP ID counted on, 20 ms later: before the next packet."""
+        lines = self.run_command('rpcs', '--json', capture('roce-nfs3-mini')).splitlines()
+        call = next(one for one in map(json.loads, lines) if one['xid'] == self.xid)['call_frame']
+        late = []
+        for packet in self.packets:
+            late.append(packet._replace(time_ns=packet.time_ns + 30000000 * (packet.frame > call)))
+            if packet.frame == call:
+                data = bytearray(packet.data)
+                data[18:20] = (int.from_bytes(data[18:20], 'big') + 1).to_bytes(2, 'big')
+                late.append(packet._replace(data=bytes(data), time_ns=packet.time_ns + 20000000))
+                self.assertIsNotNone(roce.parse(packet.data, packet.length))
+        pcap.write(self.path, late, self.linktype)
+        packets, text = self.trace()
+        again = [one for one in packets if one.get('repeat') == 'retransmission']
+        self.assertEqual(len(again), 1)
+        self.assertTrue(again[0]['retransmitted'])
+        self.assertEqual(again[0]['operation'], 'Send')
+        self.assertEqual(text.count(', sent again'), 1)
+
+
+if __name__ == '__main__':
+    unittest.main()
