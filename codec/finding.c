@@ -9,7 +9,8 @@
 #include "wire/dialect.h"
 
 static const struct rpcrdma_rule rules[] = {
-#define RULE(id, name, severity, section, text) {RPCRDMA_RULE_##id, name, severity, section, text},
+#define RULE(id, name, severity, section, text)                                                    \
+    [RPCRDMA_RULE_##id] = {RPCRDMA_RULE_##id, name, severity, section, text},
 #include "rule.def"
 #undef RULE
 };
@@ -70,7 +71,10 @@ const char *rpcrdma_class_name(unsigned bit)
 const char *rpcrdma_needs_name(unsigned bit)
 {
     static const char *const names[RPCRDMA_NEEDS] = {
-        "set-up", "Call", "both directions", "whole messages",
+        "set-up",
+        "Call",
+        "both directions",
+        "whole messages",
     };
 
     assert(bit < RPCRDMA_NEEDS);

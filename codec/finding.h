@@ -22,10 +22,10 @@ enum rpcrdma_severity {
 };
 
 enum rpcrdma_rule_id {
-#define RULE(id, name, severity, section, text) RPCRDMA_RULE_##id,
-#include "rule.def"
-#undef RULE
-    RPCRDMA_RULE_COUNT
+#define RULE_NUMBER(number, id) RPCRDMA_RULE_##id = (number),
+#include "rule_number.def"
+#undef RULE_NUMBER
+    RPCRDMA_RULE_COUNT /* one more than the highest number */
 };
 
 struct rpcrdma_rule {

@@ -66,7 +66,13 @@ static value_names gss_service_names = {
 
 static const struct rpcrdma_record records[] = {
 #define RECORD(id, path, key, shape, name, section, help)                                          \
-    {RPCRDMA_RECORD_##id, key, "rpcrdma." path key, RPCRDMA_SHAPE_##shape, name, section, help},
+    [RPCRDMA_RECORD_##id] = {RPCRDMA_RECORD_##id,                                                  \
+                             key,                                                                  \
+                             "rpcrdma." path key,                                                  \
+                             RPCRDMA_SHAPE_##shape,                                                \
+                             name,                                                                 \
+                             section,                                                              \
+                             help},
 #define FIELD(record, id, path, key, offset, width, base, names, name, section, help)
 #include "wire/field.def"
 #undef RECORD
@@ -76,17 +82,17 @@ static const struct rpcrdma_record records[] = {
 static const struct rpcrdma_field fields[] = {
 #define RECORD(id, path, key, shape, name, section, help)
 #define FIELD(record, id, path, key, offset, width, base, names, name, section, help)              \
-    {RPCRDMA_FIELD_##id,                                                                           \
-     RPCRDMA_RECORD_##record,                                                                      \
-     key,                                                                                          \
-     "rpcrdma." path key,                                                                          \
-     offset,                                                                                       \
-     width,                                                                                        \
-     RPCRDMA_BASE_##base,                                                                          \
-     names,                                                                                        \
-     name,                                                                                         \
-     section,                                                                                      \
-     help},
+    [RPCRDMA_FIELD_##id] = {RPCRDMA_FIELD_##id,                                                    \
+                            RPCRDMA_RECORD_##record,                                               \
+                            key,                                                                   \
+                            "rpcrdma." path key,                                                   \
+                            offset,                                                                \
+                            width,                                                                 \
+                            RPCRDMA_BASE_##base,                                                   \
+                            names,                                                                 \
+                            name,                                                                  \
+                            section,                                                               \
+                            help},
 #include "wire/field.def"
 #undef RECORD
 #undef FIELD

@@ -30,22 +30,21 @@ enum rpcrdma_record_shape {
 };
 
 enum rpcrdma_record_id {
-#define RECORD(id, path, key, shape, name, section, help) RPCRDMA_RECORD_##id,
-#define FIELD(record, id, path, key, offset, width, base, names, name, section, help)
-#include "field.def"
-#undef RECORD
-#undef FIELD
-    RPCRDMA_RECORD_COUNT
+#define RECORD_NUMBER(number, id) RPCRDMA_RECORD_##id = (number),
+#define FIELD_NUMBER(number, id)
+#include "field_number.def"
+#undef RECORD_NUMBER
+#undef FIELD_NUMBER
+    RPCRDMA_RECORD_COUNT /* one more than the highest number */
 };
 
 enum rpcrdma_field_id {
-#define RECORD(id, path, key, shape, name, section, help)
-#define FIELD(record, id, path, key, offset, width, base, names, name, section, help)              \
-    RPCRDMA_FIELD_##id,
-#include "field.def"
-#undef RECORD
-#undef FIELD
-    RPCRDMA_FIELD_COUNT
+#define RECORD_NUMBER(number, id)
+#define FIELD_NUMBER(number, id) RPCRDMA_FIELD_##id = (number),
+#include "field_number.def"
+#undef RECORD_NUMBER
+#undef FIELD_NUMBER
+    RPCRDMA_FIELD_COUNT /* one more than the highest number */
 };
 
 struct rpcrdma_value_name {

@@ -202,11 +202,67 @@ static void versions(void **state)
     assert_false(RPCRDMA_VERSION_AT_LEAST(RPCRDMA_VERSION_MAJOR + 1, 0, 0));
 }
 
+/* Numbers of rules and fields are for good: those that were released are what they were. */
+static void numbers(void **state)
+{
+    static const struct {
+        const char *kind, *id;
+        int number;
+    } now[] = {
+#define RULE_NUMBER(number, id) {"rule", #id, number},
+#define RECORD_NUMBER(number, id) {"record", #id, number},
+#define FIELD_NUMBER(number, id) {"field", #id, number},
+#include "rule_number.def"
+#include "wire/field_number.def"
+    };
+    FILE *released = fopen(RELEASED, "r");
+    char kind[16], id[64];
+    size_t read = 0, last;
+    int number;
+
+    (void)state;
+    assert_non_null(released);
+    while (fscanf(released, "%15s %d %63s", kind, &number, id) == 3) {
+        bool found = false;
+
+        for (size_t i = 0; i < sizeof(now) / sizeof(now[0]); i++) {
+            if (strcmp(now[i].kind, kind) != 0)
+                continue;
+            if (now[i].number == number)
+                assert_string_equal(now[i].id, id);
+            found |= strcmp(now[i].id, id) == 0;
+        }
+        if (!found)
+            print_message("%s %d %s is gone: its number must stay unused\n", kind, number, id);
+        read++;
+    }
+    assert_true(read > 500);
+    assert_true(feof(released));
+    fclose(released);
+
+    /* ascending, so that none is given twice; and each is in its table */
+    last = 0;
+    for (size_t i = 1; i < sizeof(now) / sizeof(now[0]); i++)
+        if (strcmp(now[i].kind, now[last].kind) == 0 && now[i].number <= now[last].number)
+            fail_msg("%s %s: %d is not above %d", now[i].kind, now[i].id, now[i].number,
+                     now[last].number);
+        else
+            last = i;
+    for (size_t i = 0; i < sizeof(now) / sizeof(now[0]); i++) {
+        if (now[i].kind[1] == 'u')
+            assert_non_null(rpcrdma_rule((enum rpcrdma_rule_id)now[i].number)->text);
+        else if (now[i].kind[0] == 'f')
+            assert_non_null(rpcrdma_field((enum rpcrdma_field_id)now[i].number)->help);
+        else
+            assert_non_null(rpcrdma_record((enum rpcrdma_record_id)now[i].number)->name);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(whole), cmocka_unit_test(stopped),  cmocka_unit_test(left_out),
-        cmocka_unit_test(sizes), cmocka_unit_test(versions),
+        cmocka_unit_test(sizes), cmocka_unit_test(versions), cmocka_unit_test(numbers),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
