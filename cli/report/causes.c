@@ -238,8 +238,9 @@ static const struct report_connection *numbered(const struct report *r, uint32_t
     return found;
 }
 
-/* Attempts were refused before this connection; until when another one was there. */
-static bool refused_before(struct report *r, const struct report_connection *c)
+/* Attempts were refused before this connection, or the server closed the one before it; until when
+ * that was there. */
+static bool server_was_down(struct report *r, const struct report_connection *c)
 {
     const struct report_connection *was = numbered(r, c->pub.life.previous);
     const struct rpcrdma_life *ended;
@@ -251,15 +252,29 @@ static bool refused_before(struct report *r, const struct report_connection *c)
         attempts++;
         was = numbered(r, was->pub.life.previous);
     }
-    if (attempts == 0 || !was)
+    if (!was)
         return false;
     ended = &was->pub.life;
     by_server = ended->ended_by >= 0 && was->pub.role[ended->ended_by] == RPCRDMA_ROLE_SERVER;
-    cause = add(r, CAUSE_SERVER_RESTARTED, by_server ? CONFIDENCE_HIGH : CONFIDENCE_MEDIUM);
+    by_server = by_server && (ended->ended == RPCRDMA_ENDED_DISCONNECTED ||
+                              ended->ended == RPCRDMA_ENDED_CLOSED);
+    if (attempts == 0 && !by_server)
+        return false;
+    cause = add(r, CAUSE_SERVER_RESTARTED,
+                by_server && attempts > 0 ? CONFIDENCE_HIGH : CONFIDENCE_MEDIUM);
     cause->time_ns = c->pub.life.established_ns > ended->ended_ns && ended->ended_ns != 0
                          ? c->pub.life.established_ns - ended->ended_ns
                          : c->pub.life.down_ns;
     cause->frame = ended->ended_frame != 0 ? ended->ended_frame : c->pub.first_frame;
+    if (attempts == 0) {
+        snprintf(cause->text, sizeof(cause->text),
+                 "The server closed connection %u, and after %.1f s accepted connection %u: it was "
+                 "restarted, or had done with the client. The path was not down.",
+                 (unsigned)was->pub.number, s(cause->time_ns), (unsigned)c->pub.number);
+        snprintf(cause->against, sizeof(cause->against),
+                 "no attempt that it refused was captured; TCP's refusals are not counted");
+        return true;
+    }
     snprintf(cause->text, sizeof(cause->text),
              "The server was restarted: connection %u was %s, the server refused %" PRIu64
              " attempt%s, as nothing listened there, and after %.1f s accepted connection %u.",
@@ -274,7 +289,7 @@ static void connection_left(struct report *r, const struct report_connection *c)
     const struct rpcrdma_life *life = &c->pub.life;
     struct report_cause *cause;
 
-    if (c->resent > 0 || !life->has_down || life->down_ns < SECOND || refused_before(r, c))
+    if (c->resent > 0 || !life->has_down || life->down_ns < SECOND || server_was_down(r, c))
         return;
     cause = add(r, CAUSE_CONNECTION_FAILED, CONFIDENCE_MEDIUM);
     cause->time_ns = life->down_ns;
@@ -386,7 +401,8 @@ static void slow_server(struct report *r)
     cause->time_ns = r->slow_server_ns;
     cause->frame = r->slow_server_frame;
     snprintf(cause->text, sizeof(cause->text),
-             "The server was slow: %" PRIu64 " RPC%s of %.3g s or more took %.3f s in all between the "
+             "The server was slow: %" PRIu64
+             " RPC%s of %.3g s or more took %.3f s in all between the "
              "Call's arrival and the Reply, without RDMA%s.",
              r->slow_server, plural(r->slow_server), s(r->slow_ns), s(r->slow_server_ns),
              r->n_causes > 1 ? "" : " and without anything being lost");

@@ -153,6 +153,28 @@ class Verdicts(CommandTest):
         self.assertRegex(report['causes'][0]['text'],
                          r'connection 1 was closed by the server, .* refused 3 attempts, .* after 12\.0 s accepted connection 5')
 
+    def test_closed_by_the_server(self):
+        """The server closes its connection and takes the next one 6 s later, as nfsd on iWARP that was stopped and
+        started: TCP's RST that refuses an attempt between is no packet of a connection. The path was not down."""
+        def close(c, by_server):
+            c.null()
+            ends = (c.server, c.talk.remote_id, c.talk.local_id, c.client) if by_server else \
+                (c.client, c.talk.local_id, c.talk.remote_id, c.server)
+            c.talk.datagram(ends[0], cm.dreq(ends[1], ends[2], ends[3].qpn))
+            c.talk.datagram(ends[3], cm.drep(ends[2], ends[1]))
+            c.clock.now += 6 * 10**9
+            rule_talk.Conversation(c.packets, number=2, clock=c.clock).null()
+        path = os.path.join(self.folder, 'closed.pcap')
+        rules.write(path, close, True)
+        report = json.loads(self.run_command('report', '--json', path))
+        self.assertEqual([cause['cause'] for cause in report['causes']], ['server-restarted'])
+        self.assertRegex(report['causes'][0]['text'],
+                         r'server closed connection 1, and after 6\.0 s accepted connection 2: .* path was not down')
+        self.assertEqual(report['causes'][0]['confidence'], 'medium')
+        rules.write(path, close, False)
+        report = json.loads(self.run_command('report', '--json', path))
+        self.assertNotIn('server-restarted', [cause['cause'] for cause in report['causes']])
+
     def test_nothing(self):
         with open(capture(), 'rb') as file:
             path = self.file(file.read(24))
