@@ -47,7 +47,7 @@ class Rules(command.CommandTest):
         for rule in self.rules('security'):
             self.assertIn('security', rule['classes'])
         text = self.run_command('rules', 'read-overlap')
-        self.assertIn('RFC 8166 section 3.4.4', text)
+        self.assertIn('RFC 8166 section 3.4.5', text)
         self.run_command('rules', 'no-such-rule', status=2)
 
 
