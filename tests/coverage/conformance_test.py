@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
 """conformance_test.py SOURCE: docs/conformance.md has each rule of codec/rule.def once for each of its sections,
-with its severity and with a test that names it; and no other rule."""
+with its severity and with a test that names it; and no other rule. Those that docs/requirements.md names are there."""
 import collections
 import os
 import re
@@ -9,6 +9,8 @@ import sys
 
 RULE = re.compile(r'^RULE\((\w+), "([a-z0-9-]+)", RPCRDMA_(\w+), (?:"([^"]*)"|NULL), "', re.MULTILINE)
 ROW = re.compile(r'^\| `([a-z0-9-]+)` \| (\w+) \| ([^|]+) \| `([^`]+)` \|$', re.MULTILINE)
+REQUIREMENT = re.compile(r'^\| ((?:RFC \d+ )?\d[^|]*) \| [^|]+ \|([^|]*)\|$', re.MULTILINE)
+CLASSES = {'--check-icrc'}
 
 
 def read(*path):
@@ -34,8 +36,15 @@ def main():
         elif not re.search('|'.join([f'[\'"]{name}[\'"]'] + [rf'RPCRDMA_RULE_{symbol}\b' for symbol in symbols[name]]),
                            read(source, test)):
             bad.append(f'{name}: {test} does not name it')
-    print(f'{len(rows)} rows')
-    sys.exit('\n'.join(bad) if bad or not rows else 0)
+    there = {name for _, name, _, _ in rules} | CLASSES
+    requirements = REQUIREMENT.findall(read(source, 'docs', 'requirements.md'))
+    for section, checked in requirements:
+        bad += [f'docs/requirements.md, {section}: there is no rule {name}'
+                for name in re.findall(r'`([a-z0-9-]+)`', checked) if name not in there]
+        if not checked.strip():
+            bad.append(f'docs/requirements.md, {section}: neither a rule nor a reason')
+    print(f'{len(rows)} rows, {len(requirements)} requirements')
+    sys.exit('\n'.join(bad) if bad or not rows or not requirements else 0)
 
 
 if __name__ == '__main__':
