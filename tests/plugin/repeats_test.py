@@ -1,9 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Packets that are sent again, or are there twice: marked, and linked with the one that was first."""
+import json
+import subprocess
 import unittest
 
 import host
 import pcap
+import taps
 import variants
 
 RECORDINGS = 'roce-nfs3-mini', 'roce-nfs41-callback', 'roce-long-call'
@@ -42,6 +45,27 @@ class RepeatsTest(host.PluginTest):
             with self.subTest(name):
                 self.assertEqual(host.count(host.capture(name), 'rpcrdma.analysis'
                                             '.original_frame || rpcrdma.analysis.retransmission'), 0)
+
+    def test_two_places(self):
+        """Two interfaces: no packet was sent again, and the phases are those of both ends, as the command has them."""
+        packets, linktype = pcap.read(host.capture('roce-nfs41-mini'))
+        path = self.path()
+        taps.write(path, taps.two(packets, '192.168.77.11', 30000, 20000), linktype)
+        self.assertEqual(host.count(path, 'rpcrdma.analysis.retransmission || rpcrdma.analysis.duplicate'), 0)
+        data = host.count(host.capture('roce-nfs41-mini'), 'rpcrdma.data || rpcrdma.xid')
+        self.assertGreaterEqual(host.count(path, 'rpcrdma.analysis.elsewhere'), data)
+        command = subprocess.run([host.RPCRDMA, 'rpcs', '--json', path], capture_output=True, check=True).stdout
+        want = {}
+        for line in map(json.loads, command.splitlines()):
+            phases = line.get('phases', {})
+            if 'exact' in phases:
+                want[line['reply_frame']] = [phases.get(key) for key in ('server_ns', 'client_ns', 'data_network_ns')]
+        self.assertGreater(len(want), 60)
+        names = ['rpcrdma.rpcs.phases.' + name for name in ('server', 'client', 'data_network')]
+        rows = host.fields(path, 'frame.number', *names, where='rpcrdma.rpcs.phases.exact', passes=2)
+        have = {int(frame[0]): [round(float(cell[0]) * 1e9) if cell else None for cell in cells]
+                for frame, *cells in rows}
+        self.assertEqual(have, want)
 
     def test_several_times(self):
         """Each knows the first and the next."""
