@@ -194,6 +194,7 @@ static void say_left_out(const struct capture *capture, const struct source *sou
     struct source_stats stats = {0};
 
     source_stats(source, &stats);
+    stats.texts_left_out += capture->files.texts_left_out;
     if (capture->options->quiet)
         return;
     if (stats.texts_left_out > 0)

@@ -47,6 +47,8 @@ struct capture_files {
 
     struct pcapng_writer writer;
     struct creator creator; /* of the files: nobody else may, once packets are looked at */
+    size_t texts;            /* bytes of the interfaces' strings */
+    uint64_t texts_left_out; /* there was no room for them */
     GPtrArray *interfaces;  /* struct capture_interface */
     GQueue *names;          /* of the files to be removed one day, oldest first */
     char *name;             /* of the current one */

@@ -16,7 +16,9 @@
 enum {
     KILOBYTE = 1000,
     FLUSH_NS = 500000000,
-    AT_ONCE = 64, /* interfaces that are written one by one */
+    AT_ONCE = 64,                 /* interfaces that are written one by one */
+    TEXTS_MOST = 4 * 1024 * 1024, /* of names and comments, for the files that come next */
+    TEXT_ADDED = 16,
 };
 
 struct capture_interface {
@@ -233,15 +235,30 @@ bool capture_files_open(struct capture_files *files)
     return false;
 }
 
+/* A copy; NULL where there is no room. */
+static char *keep(struct capture_files *files, const char *text)
+{
+    size_t size = text ? strlen(text) + TEXT_ADDED : 0;
+
+    if (!text)
+        return NULL;
+    if (files->texts + size > TEXTS_MOST) {
+        files->texts_left_out++;
+        return NULL;
+    }
+    files->texts += size;
+    return g_strdup(text);
+}
+
 void capture_files_interface(struct capture_files *files, const struct pcapng_interface *one)
 {
     struct capture_interface *copy = g_new0(struct capture_interface, 1);
 
     copy->is = *one;
-    copy->is.name = g_strdup(one->name);
-    copy->is.description = g_strdup(one->description);
-    copy->is.filter = g_strdup(one->filter);
-    copy->is.comment = g_strdup(one->comment);
+    copy->is.name = keep(files, one->name);
+    copy->is.description = keep(files, one->description);
+    copy->is.filter = keep(files, one->filter);
+    copy->is.comment = keep(files, one->comment);
     g_ptr_array_add(files->interfaces, copy);
     pcapng_write_interface(&files->writer, &copy->is);
     if (files->interfaces->len <= AT_ONCE)
@@ -253,8 +270,10 @@ void capture_files_statistics(struct capture_files *files, uint32_t number,
 {
     struct capture_interface *one = files->interfaces->pdata[number];
 
+    if (one->comment)
+        files->texts -= strlen(one->comment) + TEXT_ADDED;
     g_free(one->comment);
-    one->comment = g_strdup(counts->comment);
+    one->comment = keep(files, counts->comment);
     one->counts = *counts;
     one->counts.comment = one->comment;
     one->has_counts = true;

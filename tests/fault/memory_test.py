@@ -113,6 +113,26 @@ def many(folder):
                     yield f'{what}: {memory} MiB; status {status}'
 
 
+def texts(folder):
+    """Files one after the other, each with interfaces that say much of themselves: what is written keeps it."""
+    text, paths = b'x' * 4000, []
+    options = b''.join(struct.pack('<HH', code, len(text)) + text for code in (1, 2, 3))
+    for number in range(200):
+        paths.append(os.path.join(folder, f'texts{number:03}'))
+        data = block(0x0A0D0D0A, struct.pack('<IHHq', 0x1A2B3C4D, 1, 0, -1)) + \
+            block(1, struct.pack('<HHI', 1, 0, 0) + options) * 60 + \
+            b''.join(block(6, struct.pack('<IIIII', i, 0, number * 100 + i, 60, 60) + bytes(60)) for i in range(60))
+        with gzip.open(paths[-1], 'wb', compresslevel=1) as out:
+            out.write(data)
+    said = os.path.join(folder, 'said')
+    status, memory = measure(['capture', '--max-memory', str(SMALL), '-w', '/dev/null', '-r', *paths[1:]], paths[0], said)
+    with open(said, encoding='utf-8') as file:
+        text = file.read()
+    print(f'{len(paths)} files with names of interfaces: {memory} MiB', flush=True)
+    if memory > SMALL + BESIDES or status != 0 or 'of interfaces are left out' not in text:
+        yield f'{len(paths)} files with names of interfaces: {memory} MiB; status {status}; {text}'
+
+
 def main():
     bad = []
     with tempfile.TemporaryDirectory() as folder:
@@ -140,6 +160,7 @@ def main():
         bad += window(path)
         bad += several(folder)
         bad += many(folder)
+        bad += texts(folder)
     sys.exit('\n'.join(bad) if bad else 0)
 
 
