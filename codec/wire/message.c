@@ -99,6 +99,8 @@ static RPCRDMA_INLINE void read_read_list(struct rpcrdma_cursor *c, struct rpcrd
     }
 }
 
+const char rpcrdma_segment_count[] = "segment count";
+
 /* False when the count was not readable. */
 static RPCRDMA_INLINE bool read_chunk(struct rpcrdma_cursor *c, struct rpcrdma_chunk *chunk)
 {
@@ -106,14 +108,14 @@ static RPCRDMA_INLINE bool read_chunk(struct rpcrdma_cursor *c, struct rpcrdma_c
     size_t captured;
 
     *chunk = (struct rpcrdma_chunk){.off = (uint32_t)c->off};
-    p = rpcrdma_cursor_take(c, 4, "segment count");
+    p = rpcrdma_cursor_take(c, 4, rpcrdma_segment_count);
     if (!p)
         return false;
     chunk->wire = p + 4;
     chunk->declared = rpcrdma_get_be32(p);
     /* By division, before the count is used: a product could wrap. */
     if (chunk->declared > rpcrdma_cursor_left(c) / RPCRDMA_SEGMENT_SIZE) {
-        rpcrdma_cursor_fail(c, RPCRDMA_MALFORMED, chunk->off, "segment count");
+        rpcrdma_cursor_fail(c, RPCRDMA_MALFORMED, chunk->off, rpcrdma_segment_count);
         return true;
     }
     captured = rpcrdma_cursor_captured(c) / RPCRDMA_SEGMENT_SIZE;

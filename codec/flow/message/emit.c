@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "flow/message/message_state.h"
 
-#include <string.h>
-
 #include "flow/message/check_message.h"
 #include "wire/cursor.h"
 
@@ -41,8 +39,8 @@ static enum rpcrdma_rule_id malformed_part(const struct rpcrdma_message *msg)
         return RPCRDMA_RULE_MALFORMED_HEADER;
     if (msg->kind == RPCRDMA_KIND_ERROR)
         return RPCRDMA_RULE_MALFORMED_ERROR;
-    return strcmp(msg->what, "segment count") == 0 ? RPCRDMA_RULE_MALFORMED_COUNT
-                                                   : RPCRDMA_RULE_MALFORMED_CHUNKS;
+    return msg->what == rpcrdma_segment_count ? RPCRDMA_RULE_MALFORMED_COUNT
+                                              : RPCRDMA_RULE_MALFORMED_CHUNKS;
 }
 
 static void add_malformed(struct making *m)
