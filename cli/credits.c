@@ -21,6 +21,7 @@
 enum { SPARKLINE = 60 };
 
 struct credits {
+    bool summary; /* the verdicts alone */
     struct pipeline pipeline;
     GHashTable *open;           /* connection number -> struct credits_connection */
     GPtrArray *closed;          /* those with results */
@@ -285,7 +286,7 @@ static void show(struct credits *credits, bool sparkline)
     const struct options *options = credits->pipeline.options;
     struct out *out = credits->pipeline.out;
     struct json json = {.out = out};
-    struct credits_style style = {.verdict_only = options->quiet,
+    struct credits_style style = {.verdict_only = credits->summary,
                                   .sparkline = sparkline ? SPARKLINE : 0,
                                   .start_ns = credits->pipeline.clock.start_ns,
                                   .end_ns = credits->pipeline.clock.now_ns};
@@ -392,9 +393,11 @@ static int run(const struct command *command, int argc, char **argv)
     uint64_t interval = 0; /* seconds; 0: none */
     struct options options = {.own = &interval};
     char *series = NULL, *picture = NULL;
+    gboolean summary = FALSE;
     int picture_fd = -1;
     GOptionEntry own[] = {
         {"json", 0, 0, G_OPTION_ARG_NONE, &options.json, "One JSON object", NULL},
+        {"summary", 0, 0, G_OPTION_ARG_NONE, &summary, "The verdicts alone", NULL},
         {"series", 0, 0, G_OPTION_ARG_FILENAME, &series,
          "Write every change to this file: time, connection, direction, requested, granted, "
          "in flight",
@@ -406,7 +409,7 @@ static int run(const struct command *command, int argc, char **argv)
         G_OPTION_ENTRY_NULL,
     };
     int status = options_parse(&options, command, own, argc, argv);
-    bool sparkline = !options.json && !options.quiet && shows_unicode();
+    bool sparkline = !options.json && !summary && !options.quiet && shows_unicode();
     struct out out;
     struct credits credits = {
         .pipeline = {.options = &options, .credits = true, .out = &out},
@@ -415,6 +418,10 @@ static int run(const struct command *command, int argc, char **argv)
         .series = picture || sparkline,
     };
 
+    credits.summary = summary || options.quiet;
+    if (status == OPTIONS_GO_ON && options.quiet && !summary && !options.json && !interval &&
+        !series && !picture)
+        complain("credits -q will mean quiet, as everywhere; the verdicts alone are --summary");
     if (status == OPTIONS_GO_ON && picture && plot_refuses(picture))
         status = bad_usage(command, "%s: %s", picture, plot_refuses(picture));
     if (status == OPTIONS_GO_ON && series)
@@ -458,6 +465,6 @@ const struct command command_credits = {
     .details =
         "Calls in flight (version 2: messages) against the credits requested and granted: for "
         "how much of the time a connection was at its limit, and which of the two bound it. "
-        "-q leaves the verdicts.",
+        "--summary leaves the verdicts.",
     .run = run,
 };

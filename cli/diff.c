@@ -193,8 +193,6 @@ static int64_t p95(const struct latency *latency)
 
 static void text_row(struct out *out, const struct side sides[2], const struct row *row)
 {
-    static const enum out_style styles[] = {[SLOWER] = OUT_WARNING, [ONLY_SECOND] = OUT_PLAIN};
-
     for (int i = 0; i < 2; i++)
         number(out, W_COUNT, row->of[i] != NULL, "%.0f",
                row->of[i] ? (double)row->of[i]->calls : 0);
@@ -208,7 +206,7 @@ static void text_row(struct out *out, const struct side sides[2], const struct r
                row->of[i] ? (double)row->of[i]->retransmitted : 0);
     for (int i = 0; i < 2; i++)
         number(out, 6, row->of[i] != NULL, "%.0f", row->of[i] ? (double)row->of[i]->errors : 0);
-    out_style(out, styles[row->verdict]);
+    out_style(out, row->verdict == SLOWER ? OUT_WARNING : OUT_PLAIN);
     cell(out, W_VERDICT, verdicts[row->verdict]);
     out_style(out, OUT_PLAIN);
     out_foreign(out, (row->of[0] ? row->of[0] : row->of[1])->name);

@@ -26,8 +26,10 @@ class Credits(command.CommandTest):
                                    'at most 2 in flight')
         self.assertIn('\n    77 Calls, 77 Replies, 0 unanswered\n', text)
         self.assertIn('\n  reverse: server asks for 2, client grants 16, ', text)
-        quiet = self.run_command('credits', '-q', command.capture(CALLBACK))
-        self.assertEqual(quiet.splitlines(), [line for line in lines if not line.startswith('    ')])
+        verdicts = self.run_command('credits', '--summary', command.capture(CALLBACK))
+        self.assertEqual(verdicts.splitlines(), [line for line in lines if not line.startswith('    ')])
+        self.assertEqual(self.run_command('credits', '-q', command.capture(CALLBACK), errors=1), verdicts)
+        self.assertIn('--summary', self.stderr)
 
     def test_json(self):
         path = command.capture(CALLBACK)
