@@ -31,13 +31,30 @@ static void put_line(struct out *out, const char *title, const char *text)
     out_line(out);
 }
 
+/* Of the rules of one name: a section that none before it has. */
+static bool other_section(enum rpcrdma_rule_id first, enum rpcrdma_rule_id id)
+{
+    const char *section = rpcrdma_rule(id)->section;
+
+    if (!section || rule_set_first(id) != first)
+        return false;
+    for (int before = (int)first; before < (int)id; before++) {
+        const struct rpcrdma_rule *rule = rpcrdma_rule((enum rpcrdma_rule_id)before);
+
+        if (rule->section && rule_set_first(rule->id) == first &&
+            strcmp(rule->section, section) == 0)
+            return false;
+    }
+    return true;
+}
+
 /* Rules of one name differ by the document that has them: version 1's, or a draft of version 2. */
 static void put_sections(struct out *out, enum rpcrdma_rule_id first)
 {
     for (int id = (int)first; id < RPCRDMA_RULE_COUNT; id++) {
         const struct rpcrdma_rule *rule = rpcrdma_rule((enum rpcrdma_rule_id)id);
 
-        if (rule_set_first(rule->id) == first)
+        if (other_section(first, rule->id))
             put_line(out, "section", rule->section);
     }
 }
@@ -96,7 +113,7 @@ static void put_json(struct json *json, const struct rpcrdma_rule *rule)
     for (int id = (int)rule->id; id < RPCRDMA_RULE_COUNT; id++) {
         const struct rpcrdma_rule *other = rpcrdma_rule((enum rpcrdma_rule_id)id);
 
-        if (other->section && rule_set_first(other->id) == rule->id)
+        if (other_section(rule->id, other->id))
             json_plain(json, other->section);
     }
     json_close(json, ']');

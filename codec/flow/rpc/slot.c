@@ -13,13 +13,25 @@
  * of others. A Responder that takes a number out of turn does tell of others: it is said once.
  */
 
-enum { NFS4ERR_BADSLOT = 10053, NFS4ERR_SEQ_MISORDERED = 10063, SEEN = 64 };
+enum { NFS4ERR_BADSLOT = 10053, NFS4ERR_SEQ_MISORDERED = 10063, SEEN = 64, PLACES = 8 };
 
+/* Where the slot is kept, or will be: in one of a few places, so that those of a session seldom
+ * push each other out. NULL: no memory. */
 static struct rpc_slot *place_of(struct flow_rpcs *rpcs, uint64_t key)
 {
+    struct rpc_slot *free_place = NULL;
+
     if (!rpcs->slots)
         rpcs->slots = flow_alloc(&rpcs->context->memory, RPC_SLOTS * sizeof(*rpcs->slots));
-    return rpcs->slots ? &rpcs->slots[key % RPC_SLOTS] : NULL;
+    for (uint64_t i = 0; rpcs->slots && i < PLACES; i++) {
+        struct rpc_slot *slot = &rpcs->slots[(key + i) % RPC_SLOTS];
+
+        if (slot->key == key)
+            return slot;
+        if (slot->key == 0 && !free_place)
+            free_place = slot;
+    }
+    return free_place || !rpcs->slots ? free_place : &rpcs->slots[key % RPC_SLOTS];
 }
 
 /* The backchannel has slots of its own. */
@@ -107,10 +119,10 @@ void rpc_slot_call(struct flow_rpcs *rpcs, struct rpc_transaction *t)
     if (slot->key == key)
         follow(slot, t);
     else {
+        if (ddp->seqid != 1 && slot->key == 0) /* else it may have been pushed out */
+            t->slot_doubt |= RPC_SLOT_BEGUN;
         *slot =
             (struct rpc_slot){.key = key, .seen = 1, .seqid = ddp->seqid, .last = request_of(t)};
-        if (ddp->seqid != 1)
-            t->slot_doubt |= RPC_SLOT_BEGUN;
     }
     if (rpc_session_beyond(rpcs, t, &slots))
         t->slot_doubt |= RPC_SLOT_BEYOND;
