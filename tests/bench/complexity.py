@@ -114,7 +114,7 @@ def generate(options, kind, size, path):
         os.mkdir(path)
         return files.together(path, size // 8000)[0] if kind == 'files' else ring(path, size // 8000)
     if kind == 'interfaces':
-        interfaces(path, size)
+        interfaces(path, size // 4)  # more of them than a file may have would be an error
     else:
         subprocess.run([options.generate, kind, str(size), path], check=True, stdout=subprocess.DEVNULL)
     return [path]
