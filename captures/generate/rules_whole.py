@@ -205,7 +205,7 @@ def rpc_chunk_length(c, breaks):
     c.reply(xid, c.read_results(4096), write=[returned])
 
 
-@case('rpc-loose-chunk', 'result-not-eligible', 'write-chunk-unneeded', near={'write-chunk-unneeded'})
+@case('rpc-unplaced-chunk', 'result-not-eligible', 'write-chunk-unneeded', near={'write-chunk-unneeded'})
 def rpc_loose_chunk(c, breaks):
     chunk = c.memory.chunk(4096)
     xid = c.call(GETATTR, FILE_HANDLE, write=[chunk])

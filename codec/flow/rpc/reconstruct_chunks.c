@@ -243,7 +243,7 @@ void reconstruct_add_unplaced(struct reconstruct *m, const char *why)
         reconstruct_add_returned(m, whole, reconstruct_offered_write(m->t, i), &wire, length);
         unplaced_chunks->n_iovec = whole->count - unplaced_chunks->first_piece;
         m->n_unplaced_chunks++;
-        rpc_add_finding(m->rpcs, m->t, RPCRDMA_RULE_RPC_LOOSE, m->t->pub.reply_frame, why, i,
+        rpc_add_finding(m->rpcs, m->t, RPCRDMA_RULE_RPC_UNPLACED_CHUNK, m->t->pub.reply_frame, why, i,
                         length, 0);
     }
 }

@@ -150,8 +150,8 @@ void rpc_error(struct flow_rpcs *rpcs, struct flow_conn *conn, const struct flow
     note_reply(rpcs, t, m);
     t->pub.error = true;
     rpc_add_finding_at(rpcs, t, RPCRDMA_RULE_RPC_ERROR, m->send->frame,
-                       msg->version == 1 ? OFF_ERROR : -1,
-                       desc ? desc->name : "an error nobody knows", msg->error.code, 0, 0);
+                       msg->version == 1 ? OFF_ERROR : -1, desc ? desc->name : "an unknown error",
+                       msg->error.code, 0, 0);
     rpc_finish(rpcs, t);
 }
 

@@ -400,7 +400,7 @@ static void an_unknown_program_keeps_its_chunk_apart(void **state)
     assert_memory_equal(m->unplaced_chunks, part.data, 100);
     assert_memory_equal(m->bytes, whole.data, whole.n);
     assert_int_equal(m->length, whole.n + 100);
-    assert_true(rpc_has_rule(m->rules, m->n_rules, RPCRDMA_RULE_RPC_LOOSE));
+    assert_true(rpc_has_rule(m->rules, m->n_rules, RPCRDMA_RULE_RPC_UNPLACED_CHUNK));
     assert_string_equal(rpc_transaction(&rig, 800)->name, "PROC_5");
 }
 
