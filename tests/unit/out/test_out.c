@@ -100,7 +100,6 @@ static void test_flush(void **state)
 {
     struct out file;
     char *text = malloc(1000);
-    size_t total = 0;
     int fd = mkstemp(path);
     FILE *f;
 
@@ -109,7 +108,7 @@ static void test_flush(void **state)
     assert_true(out_open(&file, fd));
     for (size_t i = 0; i < 1000; i++)
         text[i] = (char)('a' + i % 26);
-    for (size_t n = 0; n < 1000; n++, total += n)
+    for (size_t n = 0; n < 1000; n++)
         out_bytes(&file, text, n + 1);
     assert_int_equal(out_close(&file), 0);
     f = fopen(path, "r");
