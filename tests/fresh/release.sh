@@ -4,9 +4,11 @@
 # unpacks it where no git is found, builds it, runs the tests (TESTS: those whose names match), and installs
 # it to a folder. The versions in CMakeLists.txt, CHANGELOG.md and of the packages must be one.
 set -eu
-source=$1 folder=$2 tests=${3:-.}
-rm -rf "$folder"
-mkdir -p "$folder"
+source=$(cd "$1" && pwd)
+rm -rf "$2"
+mkdir -p "$2"
+folder=$(cd "$2" && pwd)
+tests=${3:-.}
 tarball=$("$source/scripts/tarball" "$folder")
 version=${tarball##*/rpcrdma-}
 version=${version%.tar.xz}

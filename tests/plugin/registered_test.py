@@ -9,6 +9,7 @@ import host
 import generated
 import pcap
 import rewrap
+import taps
 import variants
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '../../captures/generate'))
@@ -60,6 +61,9 @@ class RegisteredTest(host.PluginTest):
         for _, packets, link in inputs():
             pcap.write(path, packets, link)
             found |= self.names(path)
+        packets, link = pcap.read(host.capture('roce-nfs3-mini'))
+        taps.write(path, taps.two(packets, '192.168.77.11', 30000, 20000), link)
+        found |= self.names(path)
         for rule, function, _, _ in rule_talk.CASES:
             if rule in RULES:
                 rules.write(path, function, True)
