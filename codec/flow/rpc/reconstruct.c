@@ -258,6 +258,7 @@ void rpc_call_deliver(struct flow_rpcs *rpcs, struct rpc_transaction *t)
                             .t = t,
                             .what = "Call",
                             .reads = t->chunk_map,
+                            .base_unknown = t->no_length,
                             .first_finding = t->findings ? t->findings->count : 0};
     const uint8_t *data;
     size_t caplen;
@@ -385,6 +386,7 @@ void rpc_reply_deliver(struct flow_rpcs *rpcs, struct rpc_transaction *t,
                             .what = "Reply",
                             .message = message,
                             .reads = answer->chunk_map,
+                            .base_unknown = !(message->present & RPCRDMA_HAS_HEADER_LENGTH),
                             .first_finding = t->findings ? t->findings->count : 0};
     size_t n = message->write.count + (answer->chunk_map ? answer->chunk_map->n_reads : 0);
     const char *why = "its place is not known";

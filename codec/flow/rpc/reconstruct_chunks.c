@@ -21,7 +21,9 @@ static void go_to(struct reconstruct *m, struct rpc_reader *base, uint64_t posit
     struct rpc_iovec *whole = &m->rpcs->whole;
     uint64_t need = position > whole->length ? position - whole->length : 0;
 
-    if (position < whole->length || need > base->left) {
+    if (m->base_unknown && (position < whole->length || need > base->left)) {
+        m->fault = true; /* the header was cut: how long the message around it is, nobody saw */
+    } else if (position < whole->length || need > base->left) {
         reconstruct_finding_at(m,
                                flow_conn_public_const(m->t->conn)->version == 2
                                    ? RPCRDMA_RULE_RPC_POSITION_2
@@ -243,8 +245,8 @@ void reconstruct_add_unplaced(struct reconstruct *m, const char *why)
         reconstruct_add_returned(m, whole, reconstruct_offered_write(m->t, i), &wire, length);
         unplaced_chunks->n_iovec = whole->count - unplaced_chunks->first_piece;
         m->n_unplaced_chunks++;
-        rpc_add_finding(m->rpcs, m->t, RPCRDMA_RULE_RPC_UNPLACED_CHUNK, m->t->pub.reply_frame, why, i,
-                        length, 0);
+        rpc_add_finding(m->rpcs, m->t, RPCRDMA_RULE_RPC_UNPLACED_CHUNK, m->t->pub.reply_frame, why,
+                        i, length, 0);
     }
 }
 

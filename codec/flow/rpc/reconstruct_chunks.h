@@ -15,6 +15,7 @@ struct reconstruct {
     const struct rpc_chunk_map *reads;     /* whose read chunks were taken out; may be NULL */
     uint32_t n_writes;
     bool pad_inline;
+    bool base_unknown; /* the header was not captured whole, and so not what follows it */
     bool fault;     /* the parts do not fit each other */
     uint64_t taken; /* unreduced minus reduced length, up to here */
     size_t n_unplaced_chunks;

@@ -91,6 +91,53 @@ static void data_transfer(struct flow_rpcs *rpcs, struct flow_region *region, ui
     rpc_reply_release_if_ready(rpcs, t);
 }
 
+/* One run of memory may be offered as several segments of one handle, and moved at once (RFC 8166
+ * section 3.4.3): each segment gets what is its own. What lies in none stays with the last. */
+RPCRDMA_RARE static void spread(struct flow_rpcs *rpcs, struct flow_region *region,
+                                uint64_t address, int sender, const struct rpcrdma_op *op,
+                                int64_t asked_ns)
+{
+    const struct flow_region first = *region;
+    struct rpcrdma_op part = *op;
+
+    for (uint32_t done = 0; done < op->len; done += part.len, address += part.len) {
+        const uint64_t start = address - region->offset;
+        const bool inside = start < region->length;
+        struct flow_region *next =
+            flow_region_find(&rpcs->regions, first.conn, first.end, first.handle,
+                             inside ? region->offset + region->length : address);
+
+        if (next && (next == region || next->owner != first.owner || next->use != first.use))
+            next = NULL;
+        part.len = op->len - done;
+        if (next && (!inside || part.len > region->length - start))
+            part.len = inside ? region->length - (uint32_t)start : 0;
+        part.data = op->data ? op->data + (done < op->caplen ? done : op->caplen) : NULL;
+        part.caplen = op->caplen > done ? op->caplen - done : 0;
+        if (part.caplen > part.len)
+            part.caplen = part.len;
+        if (part.len > 0)
+            data_transfer(rpcs, region, start, sender, &part, asked_ns);
+        asked_ns = 0;
+        if (!next)
+            return;
+        /* what was placed may have ended the transaction, and its regions with it */
+        region = flow_region_find(&rpcs->regions, first.conn, first.end, first.handle,
+                                  address + part.len);
+        if (!region || region->owner != first.owner)
+            return;
+    }
+}
+
+static void move(struct flow_rpcs *rpcs, struct flow_region *region, uint64_t address, int sender,
+                 const struct rpcrdma_op *op, int64_t asked_ns)
+{
+    if (address - region->offset + op->len > region->length)
+        spread(rpcs, region, address, sender, op, asked_ns);
+    else
+        data_transfer(rpcs, region, address - region->offset, sender, op, asked_ns);
+}
+
 static void unknown(struct flow_rpcs *rpcs, struct flow_conn *conn, const struct rpcrdma_op *op,
                     uint32_t handle, const char *what)
 {
@@ -134,7 +181,7 @@ void flow_rpc_write(struct flow_rpcs *rpcs, struct flow_conn *conn, int sender,
     region = flow_region_find(&rpcs->regions, flow_conn_id(conn), (uint8_t)(1 - sender),
                               write->rkey, write->address);
     if (region && region->use == RPC_WRITE)
-        data_transfer(rpcs, region, write->address - region->offset, sender, op, 0);
+        move(rpcs, region, write->address, sender, op, 0);
     else if (op->len > 0 && rpc_conn_get(rpcs, conn) &&
              !rpc_check_astray(rpcs, conn,
                                &(struct rpc_astray){.address = write->address,
@@ -204,10 +251,10 @@ void flow_rpc_read_response(struct flow_rpcs *rpcs, struct flow_conn *conn, int 
         unplaced(rpcs, conn, sender, op);
     region = c && read ? rpc_read_map_find(&c->reads[1 - sender], read->id) : NULL;
     if (region)
-        data_transfer(rpcs, region, read->address + offset - region->offset, sender, op,
-                      offset > 0              ? 0
-                      : read->arrived_ns != 0 ? read->arrived_ns
-                                              : read->time_ns);
+        move(rpcs, region, read->address + offset, sender, op,
+             offset > 0              ? 0
+             : read->arrived_ns != 0 ? read->arrived_ns
+                                     : read->time_ns);
 }
 
 /* Receives that short or malformed messages took are not posted again by every receiver. */
