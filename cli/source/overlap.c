@@ -19,10 +19,16 @@ enum {
     GROUP_MOST = 8,                    /* files of which each is compared with each by one packet */
     MATCHES_LEAST = 3,
     MATCHES_APART = 16, /* of files whose clocks say that they do not overlap at all */
+    /* of the payload: the headers of UDP and BTH, with a PSN, and 8 bytes more; or that of TCP.
+     * Where less was captured of a packet it is nobody's copy */
+    COMPARED_LEAST = 28,
+    SHARE_LEAST = 8, /* an eighth of what one of them has in the time of both */
 };
 
 static const int64_t SECOND = 1000000000;
-static const int64_t SEAM_NS = 10000000; /* packets of one interface may change places so far */
+static const int64_t SPREAD_NS = 10000000; /* of the differences' middle half, and a thousandth of
+                                            * the time they are from, by which clocks drift */
+static const int64_t SEAM_NS = 10000000;   /* packets of one interface may change places so far */
 
 /* The difference of two files' times of one packet. */
 struct difference {
@@ -35,6 +41,7 @@ struct difference {
 struct differences {
     struct difference *all;
     size_t n, room;
+    int64_t *times; /* of all samples, file by file, ascending */
 };
 
 static int by_key(const void *left, const void *right)
@@ -123,18 +130,59 @@ static int64_t middle(int64_t a, int64_t b)
     return a / 2 + b / 2 + (a % 2 + b % 2) / 2;
 }
 
-/*
- * Whether differences [from, to) of one pair of files, sorted, speak of shared packets. Files that
- * do not overlap by their own clocks may be the same host's, one after the other, with packets sent
- * again across the seam: those are no copies. Of a clock that far off there must be many matches,
- * and over most of a file.
- */
-static bool believable(const struct overlap *overlap, const struct difference *all, size_t from,
-                       size_t to, int64_t offset_ns)
+/* How many of the times are before that. */
+static size_t before(const int64_t *times, size_t n, int64_t time_ns)
 {
+    size_t low = 0, high = n;
+
+    while (low < high) {
+        size_t half = low + (high - low) / 2;
+
+        if (times[half] < time_ns)
+            low = half + 1;
+        else
+            high = half;
+    }
+    return low;
+}
+
+/* How many packets of the one's sample could be in the other's, by time and by choice. */
+static double comparable(const struct differences *differences, const struct overlap_file *one,
+                         const struct overlap_file *other, int64_t ahead_ns)
+{
+    const int64_t *times = differences->times + one->times_from;
+    size_t n = before(times, one->sampled, time_plus(time_less(other->last_ns, ahead_ns), 1)) -
+               before(times, one->sampled, time_less(other->first_ns, ahead_ns));
+
+    return one->limit > other->limit ? (double)n * ((double)other->limit / (double)one->limit)
+                                     : (double)n;
+}
+
+/* The middle half of differences [from, to) of one direction, sorted, lies close together. */
+static bool close_together(const struct difference *all, size_t from, size_t to, int64_t during_ns)
+{
+    size_t n = to - from;
+
+    return n == 0 || time_less(all[to - 1 - n / 4].ns, all[from + n / 4].ns) <=
+                         time_plus(SPREAD_NS, during_ns / 1000);
+}
+
+/*
+ * Whether differences [from, to) of one pair of files, sorted, speak of shared packets. Packets
+ * that were sent again, and those that hosts send alike again and again, are equal too, one in each
+ * file: they are few among all that both could have, and their times are not equally far apart.
+ * Files that do not overlap by their own clocks may be the same host's, one after the other, with
+ * packets sent again across the seam: those are no copies. Of a clock that far off there must be
+ * many matches, and over most of a file.
+ */
+static bool believable(const struct overlap *overlap, const struct differences *differences,
+                       size_t from, size_t to, int64_t offset_ns)
+{
+    const struct difference *all = differences->all;
     const struct overlap_file *a = &overlap->files[all[from].first];
     const struct overlap_file *b = &overlap->files[all[from].second];
-    size_t near = 0, n = to - from;
+    size_t near = 0, n = to - from, turn;
+    double first_could, second_could;
     int64_t least = INT64_MAX, most = INT64_MIN, shorter;
 
     for (size_t i = from; i < to; i++) {
@@ -145,6 +193,15 @@ static bool believable(const struct overlap *overlap, const struct difference *a
         most = all[i].when > most ? all[i].when : most;
     }
     if (near < MATCHES_LEAST || near < n - n / 4)
+        return false;
+    first_could = comparable(differences, a, b, offset_ns);
+    second_could = comparable(differences, b, a, time_less(0, offset_ns));
+    if ((double)near * SHARE_LEAST < (first_could < second_could ? first_could : second_could))
+        return false;
+    for (turn = from; turn < to && !all[turn].forward;)
+        turn++;
+    if (!close_together(all, from, turn, time_less(most, least)) ||
+        !close_together(all, turn, to, time_less(most, least)))
         return false;
     if (a->first_ns < b->last_ns && b->first_ns < a->last_ns)
         return true;
@@ -193,7 +250,7 @@ static bool judge_pairs(struct overlap *overlap, struct differences *differences
 
         to = pair_end(differences, from);
         offset = pair_offset(all, from, to);
-        if (believable(overlap, all, from, to, offset)) {
+        if (believable(overlap, differences, from, to, offset)) {
             pairs[n++] = (struct clock_pair){all[from].first, all[from].second,
                                              (uint32_t)(to - from), offset};
             overlap->files[all[from].first].shares = overlap->files[all[from].second].shares = true;
@@ -223,9 +280,29 @@ static uint64_t seed_of(char *const *paths, size_t n)
     return sum;
 }
 
+static int by_time(const void *left, const void *right)
+{
+    const int64_t *a = left, *b = right;
+
+    return (*a > *b) - (*a < *b);
+}
+
+/* NULL: no memory. */
+static int64_t *sample_times(const struct overlap *overlap, const struct samples *samples)
+{
+    int64_t *times = malloc((samples->n + 1) * sizeof(*times));
+
+    for (size_t i = 0; times && i < samples->n; i++)
+        times[i] = samples->all[i].time_ns;
+    for (size_t i = 0; times && i < overlap->n; i++)
+        qsort(times + overlap->files[i].times_from, overlap->files[i].sampled, sizeof(*times),
+              by_time);
+    return times;
+}
+
 static bool compare_files(struct overlap *overlap, struct samples *samples)
 {
-    struct differences differences = {0};
+    struct differences differences = {.times = sample_times(overlap, samples)};
     bool good;
 
     if (samples->n > 0)
@@ -234,7 +311,7 @@ static bool compare_files(struct overlap *overlap, struct samples *samples)
     if (differences.room > DIFFERENCES_MOST)
         differences.room = DIFFERENCES_MOST;
     differences.all = malloc((differences.room + 1) * sizeof(*differences.all));
-    good = differences.all != NULL;
+    good = differences.all && differences.times;
     if (good) {
         compare_samples(samples, &differences, compare_next);
         compare_samples(samples, &differences, compare_others);
@@ -242,6 +319,7 @@ static bool compare_files(struct overlap *overlap, struct samples *samples)
     samples_free(samples);
     good = good && judge_pairs(overlap, &differences);
     free(differences.all);
+    free(differences.times);
     return good;
 }
 
@@ -257,10 +335,13 @@ bool overlap_find(struct overlap *overlap, char *const *paths, size_t n)
         overlap->files[i].path = paths[i];
         overlap->files[i].reference = i;
         samples_take(&samples, &overlap->files[i], (uint32_t)i);
-        if (overlap->files[i].cut < overlap->most)
-            overlap->most = overlap->files[i].cut;
     }
     good = good && compare_files(overlap, &samples);
+    for (size_t i = 0; i < n && good; i++)
+        if (overlap->files[i].shares && overlap->files[i].cut < overlap->most)
+            overlap->most = overlap->files[i].cut;
+    if (overlap->most < COMPARED_LEAST)
+        overlap->most = COMPARED_LEAST;
     if (!good)
         overlap_free(overlap);
     return good;

@@ -22,6 +22,9 @@ struct overlap_file {
     size_t reference;          /* the file whose clock that is, the same of all that share packets,
                                 * with each other or others of them; itself where it shares none */
     uint64_t matches;          /* packets by which the offset is known */
+    /* its sample of packets: how many, where their times are, and which keys are in it */
+    size_t sampled, times_from;
+    uint64_t limit;
     uint32_t cut; /* least IP payload captured of a packet that was cut; UINT32_MAX: none */
 };
 
@@ -29,7 +32,7 @@ struct overlap {
     struct overlap_file *files;
     size_t n;
     bool any;      /* some share packets */
-    uint32_t most; /* payload bytes that every file has of a packet: compare no more */
+    uint32_t most; /* payload bytes that each file that shares has of a packet: compare no more */
 };
 
 /* Reads the beginnings of all packets of all files. False when memory is short. */

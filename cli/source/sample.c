@@ -132,4 +132,7 @@ void samples_take(struct samples *samples, struct overlap_file *file, uint32_t n
     }
     source_close(source);
     drop_several(samples);
+    file->sampled = samples->n - samples->from;
+    file->times_from = samples->from;
+    file->limit = samples->limit;
 }

@@ -79,6 +79,38 @@ class Several(command.CommandTest):
             random.Random(n).shuffle(paths)
             self.assertEqual(self.decode(*paths), whole)
 
+    def test_divided(self):
+        """Two ports of a bond: no packet is in both files, though hosts send some alike again and again."""
+        for recording in ('iwarp-nfs3-mini', 'roce-nfs41-callback', 'roce-long-call', 'roce-nfs3-mini'):
+            packets = self.packets(recording)
+            whole = self.decode(command.capture(recording))
+            senders = {}
+            by_sender = []
+            for one in packets:
+                count = senders[one.data[6:12]] = senders.get(one.data[6:12], 0) + 1
+                by_sender.append(count % 2)
+            for chosen in ([i % 2 for i in range(len(packets))], by_sender):
+                paths = [self.write(f'port{port}.pcap', [one for one, port_of in zip(packets, chosen)
+                                                         if port_of == port]) for port in (0, 1)]
+                with self.subTest(recording, by_sender=chosen is by_sender):
+                    self.assertEqual(self.decode(*paths), whole)
+
+    def test_a_short_packet_elsewhere(self):
+        """Of a file that has nothing to do with the others, or of one of them: others are compared whole."""
+        packets = self.packets('roce-long-call')
+        third = len(packets) // 3
+        first = self.write('first.pcap', packets[:2 * third])
+        second = self.write('second.pcap', packets[third:])
+        whole = self.untimed(self.decode(command.capture('roce-long-call')))
+        strange = bytearray([one.data for one in packets if one.data[12:14] == IP[0]][0][:42])
+        strange[23:24], strange[26:34] = b'\x63', bytes((10, 0, 0, 1, 10, 0, 0, 2))
+        other = self.write('other.pcap', [packets[0]._replace(data=bytes(strange), length=200)])
+        self.assertEqual(self.untimed(self.decode(first, second, other, errors=2)), whole)
+        short = [one for one in packets[:2 * third] if one.data[12:14] == IP[0] and len(one.data) > 60][-1]
+        cut = [one._replace(data=one.data[:42]) if one is short else one for one in packets[:2 * third]]
+        lines = self.untimed(self.decode(self.write('first.pcap', cut), second, errors=2))
+        self.assertEqual([line for line in whole if line not in lines], [])
+
     def test_ring_buffer_with_retransmission_across_the_seam(self):
         """Sent again 300 ms later, in the next file: that is no copy."""
         packets = self.packets()
