@@ -11,12 +11,15 @@
 #include "out/transaction.h"
 #include "out/view.h"
 #include "pipeline.h"
+#include "plural.h"
 
 struct check {
     struct view view;
     struct check_options options;
     struct tally tally;
-    uint64_t violations, notes;
+    uint64_t violations, notes;         /* of notes those, too, that --fail-on makes violations */
+    uint64_t hidden[RPCRDMA_ERROR + 1]; /* violations that are not shown: --severity */
+    GPtrArray *problems;                /* why not all input could be read */
     uint64_t shown; /* one by one */
     uint64_t transport; /* warnings of what happened to packets: no rule of the protocol is broken */
     bool warned;        /* of more than those and notes, whatever --fail-on says of them */
@@ -36,15 +39,16 @@ static bool counts(struct check *check, const struct rpcrdma_finding *finding,
         return false;
     if (severity >= options->fail_on)
         check->violations++;
-    else
-        check->notes += severity == RPCRDMA_NOTE;
+    check->notes += severity == RPCRDMA_NOTE;
     if (severity == RPCRDMA_WARNING &&
         rpcrdma_rule_help(finding->rule)->classes & RPCRDMA_CLASS_TRANSPORT)
         check->transport++;
     else
         check->warned |= severity > RPCRDMA_NOTE;
-    if (severity < options->least)
+    if (severity < options->least) {
+        check->hidden[severity] += severity >= options->fail_on;
         return false;
+    }
     if (finding->frame)
         frame = finding->frame;
     n = check->tally.count[rule_set_first(finding->rule)];
@@ -162,22 +166,46 @@ static void on_connection(void *context, const struct rpcrdma_connection *connec
     tally_connection(&check->tally, connection);
 }
 
+static const char *and_others(const struct pipeline *pipeline)
+{
+    return pipeline->options->n_files + pipeline->options->n_devices > 1 ? " and others" : "";
+}
+
+/* That the status says more than what is shown would not be understood. */
+static void say_hidden(const struct check *check, const struct pipeline *pipeline)
+{
+    uint64_t warnings = check->hidden[RPCRDMA_WARNING], notes = check->hidden[RPCRDMA_NOTE];
+    char first[40] = "", second[40] = "";
+
+    if (warnings + notes == 0 || warnings + notes < check->violations)
+        return;
+    if (warnings > 0)
+        snprintf(first, sizeof(first), "%" PRIu64 " warning%s", warnings, plural(warnings));
+    if (notes > 0)
+        snprintf(second, sizeof(second), "%" PRIu64 " note%s", notes, plural(notes));
+    complain("%s%s: %s%s%s %s not shown%s", options_input(pipeline->options), and_others(pipeline),
+             first, warnings > 0 && notes > 0 ? " and " : "", second,
+             warnings + notes == 1 ? "is" : "are",
+             check->options.least == RPCRDMA_ERROR ? " (--severity error)"
+                                                   : ", see -n (--fail-on note)");
+}
+
 /* Silence could also mean that nothing was looked at. */
 static void say_clean(const struct check *check, const struct pipeline *pipeline)
 {
-    bool shown = check->options.least == RPCRDMA_NOTE;
+    bool shown = check->options.least == RPCRDMA_NOTE,
+         fails = check->options.fail_on == RPCRDMA_NOTE;
     char notes[64] = "", transport[64] = "";
 
     if (check->transport > 0)
         snprintf(transport, sizeof(transport), "; %" PRIu64 " transport %s", check->transport,
                  check->transport == 1 ? "warning" : "warnings");
-    if (check->notes > 0 && !shown)
-        snprintf(notes, sizeof(notes), "; %" PRIu64 " %s, see -n", check->notes,
-                 check->notes == 1 ? "note" : "notes");
+    if (check->notes > 0 && (!shown || fails))
+        snprintf(notes, sizeof(notes), "; %" PRIu64 " note%s%s%s", check->notes,
+                 plural(check->notes), shown ? "" : ", see -n", fails ? " (--fail-on note)" : "");
     complain("%s%s: no protocol violations in %" PRIu64 " message%s%s%s",
-             options_input(pipeline->options),
-             pipeline->options->n_files + pipeline->options->n_devices > 1 ? " and others" : "",
-             pipeline->messages, pipeline->messages == 1 ? "" : "s", transport, notes);
+             options_input(pipeline->options), and_others(pipeline), pipeline->messages,
+             pipeline->messages == 1 ? "" : "s", transport, notes);
 }
 
 /* The last object, where there is no other. */
@@ -216,9 +244,12 @@ static void tell_rest(struct check *check, struct out *out)
 
 static void tell_end(struct check *check, const struct pipeline *pipeline, struct out *out)
 {
-    const struct check_report report = {&check->options, &check->tally,
-                                        options_input(pipeline->options), out,
-                                        &pipeline->clock};
+    const struct check_report report = {.options = &check->options,
+                                        .tally = &check->tally,
+                                        .input = pipeline->options,
+                                        .problems = check->problems,
+                                        .out = out,
+                                        .clock = &pipeline->clock};
 
     switch (check->options.format) {
     case CHECK_JUNIT:
@@ -245,7 +276,11 @@ static void tell_end(struct check *check, const struct pipeline *pipeline, struc
 
 static int look(struct check *check, const struct options *options, struct out *out)
 {
-    struct pipeline pipeline = {.options = options, .credits = true, .delivery = true, .out = out};
+    struct pipeline pipeline = {.options = options,
+                                .credits = true,
+                                .delivery = true,
+                                .out = out,
+                                .problems = check->problems};
     struct rpcrdma_flow_sink sink = {.message = on_message,
                                      .transaction = on_transaction,
                                      .finding = on_finding,
@@ -269,6 +304,8 @@ static int look(struct check *check, const struct options *options, struct out *
     if (status == EXIT_DONE && !check->warned && pipeline.messages > 0 && format == CHECK_TEXT &&
         !options->quiet)
         say_clean(check, &pipeline);
+    else if (status == EXIT_DONE && !options->quiet)
+        say_hidden(check, &pipeline);
     return status == EXIT_DONE && check->violations > 0 ? EXIT_FOUND : status;
 }
 
@@ -279,6 +316,7 @@ static int run(const struct command *command, int argc, char **argv)
     int status = check_options_parse(&check.options, &options, command, argc, argv);
     struct out out;
 
+    check.problems = g_ptr_array_new_with_free_func(g_free);
     tally_init(&check.tally, options_memory(&options, MEMORY_COMMAND) / 2);
     if (status == OPTIONS_GO_ON)
         status = begin_output(&options, &out);
@@ -288,6 +326,7 @@ static int run(const struct command *command, int argc, char **argv)
         status = look(&check, &options, &out);
     }
     tally_free(&check.tally);
+    g_ptr_array_unref(check.problems);
     filter_free(check.options.filter);
     options_free(&options);
     return status;

@@ -94,6 +94,10 @@ static int choose_format(struct check_options *check, const struct given *given,
     if (given->summary && check->format > CHECK_JSON)
         return bad_usage(command, "--summary and --format %s: choose one", given->format);
     check->summary = given->summary;
+    /* what fails in them is what the exit status says */
+    if ((check->format == CHECK_JUNIT || check->format == CHECK_TAP) &&
+        check->fail_on < check->least)
+        check->least = check->fail_on;
     if (given->limit < 0)
         return bad_usage(command, "--limit needs a number");
     /* JSON is for programs, which would not look for a count */

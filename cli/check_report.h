@@ -12,10 +12,16 @@
 struct check_report {
     const struct check_options *options;
     const struct tally *tally;
-    const char *input; /* the file or device */
+    const struct options *input; /* files or devices */
+    const GPtrArray *problems;   /* why not all of it could be read: texts */
     struct out *out;
     const struct view_clock *clock;
 };
+
+static inline guint check_report_inputs(const struct check_report *report)
+{
+    return report->input->n_files + report->input->n_devices;
+}
 
 void check_summary_text(const struct check_report *report);
 void check_summary_json(const struct check_report *report);
@@ -24,7 +30,8 @@ void check_junit(const struct check_report *report);
 void check_sarif(const struct check_report *report);
 void check_tap(const struct check_report *report);
 
-/* Of the rules that are looked for, once per name: has it a finding that makes check fail? */
+/* Of the rules that are looked for, once per name: is it one; has it a finding that makes check
+ * fail? */
 bool check_report_has(const struct check_report *report, enum rpcrdma_rule_id id);
 bool check_report_fails(const struct check_report *report, enum rpcrdma_rule_id id);
 

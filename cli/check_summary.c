@@ -7,13 +7,20 @@
 
 bool check_report_has(const struct check_report *report, enum rpcrdma_rule_id id)
 {
-    return rule_set_first(id) == id && report->options->wanted[id] &&
-           rpcrdma_rule(id)->severity >= report->options->least;
+    for (int i = id; rule_set_first(id) == id && i < RPCRDMA_RULE_COUNT; i++) {
+        enum rpcrdma_rule_id one = (enum rpcrdma_rule_id)i;
+
+        if (rule_set_first(one) == id && report->options->wanted[one] &&
+            rpcrdma_rule(one)->severity >= report->options->least)
+            return true;
+    }
+    return false;
 }
 
 bool check_report_fails(const struct check_report *report, enum rpcrdma_rule_id id)
 {
-    return report->tally->count[id] > 0 && rpcrdma_rule(id)->severity >= report->options->fail_on;
+    return report->tally->count[id] > 0 &&
+           rpcrdma_rule(report->tally->worst[id])->severity >= report->options->fail_on;
 }
 
 /* Only once there was something to check. */

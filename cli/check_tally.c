@@ -53,12 +53,16 @@ uint64_t tally_add(struct tally *tally, const struct rpcrdma_finding *finding,
                    const struct rpcrdma_connection *connection, uint64_t frame, bool keep)
 {
     enum rpcrdma_rule_id rule = rule_set_first(finding->rule);
-    struct tally_row *row = row_of(tally, rule, connection ? connection->number : 0);
+    struct tally_row *row =
+        row_of(tally, rule_set_alike(finding->rule), connection ? connection->number : 0);
 
     if (row->count++ == 0)
         row->first_frame = frame;
     row->last_frame = frame;
     tally->last_frame[rule] = frame;
+    if (tally->count[rule] == 0 ||
+        rpcrdma_rule(finding->rule)->severity > rpcrdma_rule(tally->worst[rule])->severity)
+        tally->worst[rule] = finding->rule;
     if (keep && tally->bytes < tally->max_bytes) {
         struct tally_finding one = {.rule = finding->rule,
                                     .connection = connection ? connection->number : 0,
@@ -75,6 +79,19 @@ uint64_t tally_add(struct tally *tally, const struct rpcrdma_finding *finding,
         g_array_append_val(tally->findings, one);
     }
     return ++tally->count[rule];
+}
+
+const struct tally_finding *tally_next(const struct tally *tally, enum rpcrdma_rule_id id,
+                                       guint *at)
+{
+    while (*at < tally->findings->len) {
+        const struct tally_finding *one =
+            &g_array_index(tally->findings, struct tally_finding, (*at)++);
+
+        if (rule_set_first(one->rule) == id)
+            return one;
+    }
+    return NULL;
 }
 
 enum { NEED_SET_UP, NEED_CALL, NEED_BOTH, NEED_WHOLE }; /* bits of RPCRDMA_NEEDS_ */

@@ -11,7 +11,7 @@
 /* A rule on a connection. */
 enum { TALLY_OTHERS = UINT32_MAX };
 struct tally_row {
-    enum rpcrdma_rule_id rule; /* the first of its name */
+    enum rpcrdma_rule_id rule; /* the first of its name and severity */
     uint32_t connection;       /* 0: none; TALLY_OTHERS: those beyond what memory holds */
     uint64_t count;
     uint64_t first_frame, last_frame; /* 0: of none */
@@ -35,6 +35,8 @@ struct tally {
     GHashTable *index;                  /* (rule, connection) -> row + 1 */
     uint64_t count[RPCRDMA_RULE_COUNT]; /* by the first of a name */
     uint64_t last_frame[RPCRDMA_RULE_COUNT];
+    enum rpcrdma_rule_id
+        worst[RPCRDMA_RULE_COUNT]; /* the most severe of that name that was found */
     uint64_t connections;
     uint64_t lacking[RPCRDMA_NEEDS]; /* connections (Calls, messages) without what rules need */
     size_t bytes, max_bytes;         /* of findings and rows */
@@ -48,6 +50,11 @@ void tally_free(struct tally *tally);
  * rule there are by now. */
 uint64_t tally_add(struct tally *tally, const struct rpcrdma_finding *finding,
                    const struct rpcrdma_connection *connection, uint64_t frame, bool keep);
+
+/* The next of the findings that were kept of the rules with this one's name; *at begins with 0.
+ * NULL: no more. */
+const struct tally_finding *tally_next(const struct tally *tally, enum rpcrdma_rule_id id,
+                                       guint *at);
 
 /* Counts what was not captured; of any finding, wanted or not, and of each connection. */
 void tally_lacks(struct tally *tally, enum rpcrdma_rule_id rule);

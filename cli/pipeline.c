@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdarg.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -173,8 +174,21 @@ static void on_op_done(void *context, const struct rpcrdma_op *op)
                           rpcrdma_flow_path(pipeline->own->flow, op));
 }
 
-static void unusable(struct pipeline *pipeline)
+/* Says why. */
+__attribute__((format(printf, 2, 3))) static void unusable(struct pipeline *pipeline,
+                                                           const char *format, ...)
 {
+    va_list args;
+    char *text;
+
+    va_start(args, format);
+    text = g_strdup_vprintf(format, args);
+    va_end(args);
+    complain("%s", text);
+    if (pipeline->problems)
+        g_ptr_array_add(pipeline->problems, text);
+    else
+        g_free(text);
     pipeline->own->status = EXIT_UNUSABLE;
 }
 
@@ -194,10 +208,10 @@ static void refuse(struct pipeline *pipeline, const struct source_packet *packet
     source_interface(own->source, packet->interface, &interface);
     if (interface.name)
         escape_text(name, sizeof(name), interface.name);
-    complain("%s: packet %" PRIu64 ": link type %" PRIu32
+    unusable(pipeline,
+             "%s: packet %" PRIu64 ": link type %" PRIu32
              "%s%s is not known here; its packets are left out",
              interface.input, packet->packet.frame, linktype, interface.name ? " of " : "", name);
-    unusable(pipeline);
 }
 
 static bool link_known(struct pipeline *pipeline, const struct source_packet *packet)
@@ -358,10 +372,8 @@ static void read_packets(struct pipeline *pipeline)
             source_next(source, packets, left < SOURCE_BATCH ? (size_t)left : SOURCE_BATCH, &n);
         if (status == SOURCE_END)
             break;
-        if (status == SOURCE_ERROR) {
-            complain("%s", source->error);
-            unusable(pipeline);
-        }
+        if (status == SOURCE_ERROR)
+            unusable(pipeline, "%s", source->error);
         for (size_t i = 0; i < n && !enough(pipeline); i++)
             packet(pipeline, &packets[i]);
         if (devices && n > 0)
@@ -508,8 +520,8 @@ int pipeline_run(struct pipeline *pipeline, const struct rpcrdma_flow_sink *sink
     if (options_confine(pipeline->options, error, sizeof(error)))
         own.source = options_open(pipeline->options, error, sizeof(error));
     if (!own.source) {
-        complain("%s", error);
-        return EXIT_UNUSABLE;
+        unusable(pipeline, "%s", error);
+        return own.status;
     }
     if (own.source->live && pipeline->options->n_devices == 0)
         outlive_writer();
@@ -519,9 +531,8 @@ int pipeline_run(struct pipeline *pipeline, const struct rpcrdma_flow_sink *sink
         own.no_memory = rpcrdma_analyzer_end(own.analyzer) == RPCRDMA_ANALYZER_NO_MEMORY;
     }
     if (own.no_memory) {
-        complain("%s: packet %" PRIu64 ": out of memory", options_input(pipeline->options),
-                 pipeline->clock.frame);
-        unusable(pipeline);
+        unusable(pipeline, "%s: packet %" PRIu64 ": out of memory",
+                 options_input(pipeline->options), pipeline->clock.frame);
     } else {
         others_collect(&pipeline->others, rpcrdma_analyzer_net(own.analyzer));
         pipeline->memory_limit += pipeline->others.stats.memory_limit;

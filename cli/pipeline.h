@@ -30,6 +30,8 @@ struct pipeline {
     bool delivery;   /* follow what arrives: transactions' times and paths, path counts */
     struct out *out; /* flushed when packets are awaited; reading ends when it fails */
     bool stop;       /* set by a sink that has seen enough */
+    GPtrArray *problems; /* gets a copy of all that is said of input that cannot be used, or not to
+                          * its end; NULL: nobody asks */
     /* each operation, before flow/ sees it; NULL: none */
     void (*op)(void *context, const struct rpcrdma_op *op);
     /* and after it did; connection NULL: none that carries RPC-over-RDMA, or not known yet */

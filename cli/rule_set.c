@@ -23,6 +23,15 @@ enum rpcrdma_rule_id rule_set_first(enum rpcrdma_rule_id id)
     return firsts[id];
 }
 
+enum rpcrdma_rule_id rule_set_alike(enum rpcrdma_rule_id id)
+{
+    enum rpcrdma_rule_id first = rule_set_first(id), at = first;
+
+    while (rule_set_first(at) != first || rpcrdma_rule(at)->severity != rpcrdma_rule(id)->severity)
+        at++;
+    return at;
+}
+
 bool rule_set_class(const char *name, unsigned *bit)
 {
     for (*bit = 0; *bit < RPCRDMA_CLASSES; ++*bit)

@@ -11,6 +11,9 @@
 /* The first of the rules that have this one's name. */
 enum rpcrdma_rule_id rule_set_first(enum rpcrdma_rule_id id);
 
+/* Likewise, and its severity: rules of one name may have several. */
+enum rpcrdma_rule_id rule_set_alike(enum rpcrdma_rule_id id);
+
 /* Whether `name` is the rule's name, a pattern that it matches, or one of its classes. */
 bool rule_set_names(const char *name, enum rpcrdma_rule_id id);
 

@@ -7,6 +7,8 @@ import os
 import re
 import shutil
 import subprocess
+import sys
+import tempfile
 import unittest
 import xml.etree.ElementTree
 
@@ -52,8 +54,8 @@ class Rules(command.CommandTest):
 
 
 class Selection(command.CommandTest):
-    def found(self, *arguments, status=1):
-        lines = self.run_command('check', '--json', *arguments, command.capture(ERRORS), status=status)
+    def found(self, *arguments, status=1, errors=None):
+        lines = self.run_command('check', '--json', *arguments, command.capture(ERRORS), status=status, errors=errors)
         return collections.Counter(one['rule'] for line in lines.splitlines()
                                    for one in json.loads(line)['findings'])
 
@@ -68,7 +70,8 @@ class Selection(command.CommandTest):
     def test_exit_status(self):
         self.assertEqual(self.found('--fail-on', 'never', status=0), {'rpc-error': 3})
         self.assertEqual(self.found('--fail-on', 'error', status=0), {'rpc-error': 3})
-        self.assertEqual(self.found('--severity', 'error'), {})  # shown is one thing, the status another
+        # shown is one thing, the status another
+        self.assertEqual(self.found('--severity', 'error', errors=1), {})
 
     def test_limit_tells_how_many_more(self):
         lines = self.run_command('check', '--limit', '1', command.capture(ERRORS), status=1).splitlines()
@@ -161,6 +164,187 @@ class Ci(command.CommandTest):
             import jsonschema
             with open(schema, encoding='utf-8') as file:
                 jsonschema.validate(log, json.load(file))
+
+
+def outcomes(test, form, *arguments, status=0, errors=None):
+    """Of a report: what failed (JUnit: with its type), what was skipped, and how many cases there are."""
+    text = test.run_command('check', '--format', form, *arguments, status=status, errors=errors)
+    if form == 'junit':
+        suite, = xml.etree.ElementTree.fromstring(text)
+        cases = list(suite)
+        failed = {one.get('name'): one.find('failure').get('type') for one in cases if one.find('failure') is not None}
+        test.assertEqual((int(suite.get('tests')), int(suite.get('failures')), int(suite.get('errors'))),
+                         (len(cases), len(failed), sum(one.find('error') is not None for one in cases)))
+        return failed, {one.get('name') for one in cases if one.find('skipped') is not None}, len(cases)
+    tests = re.findall(r'(?m)^(not )?ok \d+ - ([a-z0-9-]+)( # SKIP)?', text)
+    return ({name for not_, name, _ in tests if not_}, {name for _, name, skip in tests if skip}, len(tests))
+
+
+class Unreadable(command.CommandTest):
+    """Input that cannot be read, or not to its end, is no success in any format; why is said as on stderr."""
+
+    def inputs(self):
+        with open(command.capture(), 'rb') as file:
+            data = file.read()
+        yield 'missing', os.path.join(self.folder, 'none'), 0
+        yield 'garbage', self.file(b'no capture <&> at all' * 9, 'garbage'), 0
+        yield 'cut', self.file(data[:len(data) - 7], 'cut<&>"\'\x1b[1m\n.pcap'), 0
+        yield 'link type', self.file(command.pcap_header(linktype=299) + command.pcap_packet(bytes(60)), 'link'), 0
+        with open(command.capture(ERRORS), 'rb') as file:
+            data = file.read()
+        yield 'cut, with findings', self.file(data[:-7], 'found.pcap'), 1
+
+    def reason(self):
+        self.assertTrue(self.stderr.startswith('rpcrdma: '))
+        return self.stderr.removeprefix('rpcrdma: ').removesuffix('\n')
+
+    def test_tap(self):
+        for name, path, failed in self.inputs():
+            with self.subTest(name):
+                found, skipped, cases = outcomes(self, 'tap', path, status=2)
+                self.assertEqual((len(found), len(skipped)), (failed, cases - failed))
+                text = self.run_command('check', '--format', 'tap', path, status=2)
+                self.assertTrue(text.endswith(f'\n1..{cases}\nBail out!  {self.reason()}\n'), text[-300:])
+                if shutil.which('prove'):
+                    run = subprocess.run(['prove', '-e', 'cat', self.file(text.encode(), 'check.tap')],
+                                         capture_output=True, check=False, timeout=60)
+                    self.assertNotEqual(run.returncode, 0)
+                    self.assertIn('Further testing stopped: ' + self.reason(), run.stderr.decode())
+
+    def test_junit(self):
+        for name, path, failed in self.inputs():
+            with self.subTest(name):
+                found, skipped, cases = outcomes(self, 'junit', path, status=2)
+                self.assertEqual((len(found), len(skipped)), (failed, cases - 1 - failed))
+                text = self.run_command('check', '--format', 'junit', path, status=2)
+                suite, = xml.etree.ElementTree.fromstring(text)
+                self.assertEqual(suite.get('errors'), '1')
+                error, = suite.iter('error')
+                self.assertEqual(error.get('message'), self.reason())
+                self.assertEqual(error.text, self.reason() + '\n')
+
+    def test_sarif(self):
+        for name, path, _ in self.inputs():
+            with self.subTest(name):
+                log = json.loads(self.run_command('check', '--format', 'sarif', path, status=2))
+                invocation, = log['runs'][0]['invocations']
+                self.assertIs(invocation['executionSuccessful'], False)
+                said = [one['message']['text'] for one in invocation['toolExecutionNotifications']
+                        if one['level'] == 'error']
+                self.assertEqual([re.sub(r'[\x00-\x1f]', lambda one: f'\\x{ord(one[0]):02x}', one) for one in said],
+                                 [self.reason()])
+
+    def test_several(self):
+        """Each of them is told."""
+        with open(command.capture(), 'rb') as file:
+            data = file.read()
+        paths = [self.file(data[:-7], 'one.pcap'), self.file(data[:-7], 'two.pcap')]
+        log = json.loads(self.run_command('check', '--format', 'sarif', *paths, status=2, errors=4))
+        said = [one['message']['text'] for one in log['runs'][0]['invocations'][0]['toolExecutionNotifications']
+                if one['level'] == 'error']
+        self.assertEqual(len(said), 2)
+        for one in said:
+            self.assertIn(f'rpcrdma: {one}\n', self.stderr)
+
+
+class Severities(command.CommandTest):
+    """Rules of one name that have several severities: a finding has its own."""
+    PAIRS = {'read-position-order-2': 'warning', 'version-changed-2': 'warning', 'slot-in-use-3': 'note',
+             'slot-sequence-4': 'note', 'version-changed': 'error', 'slot-in-use': 'warning'}
+
+    @classmethod
+    def setUpClass(cls):
+        cls.made = tempfile.TemporaryDirectory()
+        cls.addClassCleanup(cls.made.cleanup)
+        subprocess.run([sys.executable, os.path.join(SOURCE, 'captures', 'generate', 'rules.py'), cls.made.name],
+                       check=True, stdout=subprocess.DEVNULL)
+
+    def pairs(self):
+        for name, severity in self.PAIRS.items():
+            with self.subTest(name):
+                yield re.sub(r'-\d$', '', name), severity, os.path.join(self.made.name, name, 'breaks.pcap')
+
+    def test_sarif(self):
+        for rule, severity, path in self.pairs():
+            for arguments in ([], ['-n']):
+                log = json.loads(self.run_command('check', '--format', 'sarif', *arguments, path,
+                                                  status=int(severity != 'note')))
+                run, = log['runs']
+                levels = [one['level'] for one in run['results'] if one['ruleId'] == rule]
+                self.assertEqual(levels, [severity] if arguments or severity != 'note' else [])
+                for one in run['results']:
+                    self.assertEqual(run['tool']['driver']['rules'][one['ruleIndex']]['id'], one['ruleId'])
+
+    def test_cases_fail_as_the_command_does(self):
+        order = ('note', 'warning', 'error')
+        for rule, severity, path in self.pairs():
+            for fail_on in order:
+                status = int(order.index(severity) >= order.index(fail_on))
+                for least in ([], ['-n'], ['--severity', 'error']):
+                    arguments = ['--rule', rule, '--fail-on', fail_on, *least, path]
+                    self.assertEqual(outcomes(self, 'tap', *arguments, status=status)[0], {rule} if status else set())
+                    self.assertEqual(outcomes(self, 'junit', *arguments, status=status)[0],
+                                     {rule: severity} if status else {})
+                    self.run_command('check', '-q', *arguments, status=status)
+
+    def test_what_the_rule_means(self):
+        """In the words for version 2, not for version 1."""
+        path = os.path.join(self.made.name, 'version-changed-2', 'breaks.pcap')
+        text = self.run_command('check', '--format', 'junit', path, status=1)
+        failure, = xml.etree.ElementTree.fromstring(text).iter('failure')
+        self.assertIn('nobody asked', failure.get('message'))
+        self.assertIn(', warning: version 1 on a connection', failure.text)
+
+    def test_summary(self):
+        for rule, severity, path in self.pairs():
+            text = self.run_command('check', '-nq', '--summary', '--rule', rule, path, status=int(severity != 'note'))
+            self.assertRegex(text, rf'(?m)^{rule} +{severity} +1 ')
+
+    def test_why_the_status(self):
+        path = os.path.join(self.made.name, 'slot-in-use-3', 'breaks.pcap')
+        clean = f'rpcrdma: {path}: no protocol violations in 8 messages'
+        for arguments, status, said in (
+                ([], 0, f'{clean}; 1 note, see -n\n'), (['-n'], 0, f'{clean}\n'),
+                (['--fail-on', 'note'], 1, f'{clean}; 1 note, see -n (--fail-on note)\n'),
+                (['-n', '--fail-on', 'note'], 1, f'{clean}; 1 note (--fail-on note)\n'),
+                (['--format', 'sarif', '--fail-on', 'note'], 1,
+                 f'rpcrdma: {path}: 1 note is not shown, see -n (--fail-on note)\n'),
+                (['-q', '--fail-on', 'note'], 1, '')):
+            self.run_command('check', *arguments, path, status=status, errors=int(bool(said)))
+            self.assertEqual(self.stderr, said)
+        row = json.loads(self.run_command('check', '--json', '--fail-on', 'note', path, status=1, errors=1))
+        self.assertEqual(row['notes'], 1)
+        path = command.capture(ERRORS)
+        hidden = f'rpcrdma: {path}: 3 warnings are not shown (--severity error)\n'
+        for arguments, said in ((['--severity', 'error'], hidden), (['--severity', 'error', '-q'], ''), ([], '')):
+            self.run_command('check', *arguments, path, status=1, errors=int(bool(said)))
+            self.assertEqual(self.stderr, said)
+
+
+class Merged(command.CommandTest):
+    def test_sarif(self):
+        """Frames are counted through several files: no result is said to be in the first one."""
+        paths = [command.capture('roce-nfs3-mini'), command.capture(ERRORS)]
+        log = json.loads(self.run_command('check', '--format', 'sarif', *paths, status=1))
+        run, = log['runs']
+        self.assertEqual([one['location']['uri'] for one in run['artifacts']], paths)
+        self.assertEqual(len(run['results']), 3)
+        for one in run['results']:
+            location, = one['locations']
+            self.assertNotIn('physicalLocation', location)
+            name = f'frame {one["properties"]["frame"]} of the merged input'
+            self.assertEqual(location['logicalLocations'][0]['name'], name)
+            self.assertTrue(one['message']['text'].startswith(f'{name}: '))
+        log = json.loads(self.run_command('check', '--format', 'sarif', paths[1], status=1))
+        for one in log['runs'][0]['results']:
+            location, = one['locations']
+            self.assertEqual(location['physicalLocation']['artifactLocation']['uri'], paths[1])
+            self.assertEqual(location['logicalLocations'][0]['name'], f'frame {one["properties"]["frame"]}')
+
+    def test_junit(self):
+        paths = [command.capture('roce-nfs3-mini'), command.capture(ERRORS)]
+        suite, = xml.etree.ElementTree.fromstring(self.run_command('check', '--format', 'junit', *paths, status=1))
+        self.assertEqual(suite.get('name'), f'{paths[0]} and others')
 
 
 if __name__ == '__main__':
