@@ -70,10 +70,10 @@ void copies_free(struct copies *copies)
     free(copies);
 }
 
-/* Of what is of one file elsewhere: many of those are of one packet. */
+/* Many groups of files, or files, may have one packet: they do not share a bucket. */
 static uint32_t *bucket(struct copies *copies, uint64_t low, uint16_t of, bool one)
 {
-    uint64_t key = one ? (low ^ ((uint64_t)of + 1)) * UINT64_C(0x9e3779b97f4a7c15) >> 20 : low;
+    uint64_t key = (low ^ ((uint64_t)of * 2 + one)) * UINT64_C(0x9e3779b97f4a7c15) >> 20;
 
     return &copies->buckets[key % copies->n_buckets];
 }

@@ -32,3 +32,17 @@ def together(folder, files, packets=100, size=17):
                     out.write(record(START + k * 10**6 + number, b'P' + struct.pack('<QQ', number // 2, k)))
                 out.write(record(START + k * 10**6 + number, payload))
     return paths, packets + 4 * ((files + 1) // 2)
+
+
+def groups(folder, files, packets=30, times=20):
+    """Each two files have a few packets in common; and all have the same, each many times, by which no two files
+    are known to belong together: one packet is in as many groups as there are pairs."""
+    common = [b'C' + struct.pack('<Q', k) + bytes(8) for k in range(packets)] * times
+    middle = b''.join(record(START + 5 * 10**6 + i * 1000, payload) for i, payload in enumerate(common))
+    paths = [os.path.join(folder, f'{number:05}.pcap') for number in range(files)]
+    for number, path in enumerate(paths):
+        own = [record(START + at, b'P' + struct.pack('<QQ', number // 2, at))
+               for at in (0, 10**6, 2 * 10**6, 3 * 10**6, 4 * 10**8)]
+        with open(path, 'wb') as out:
+            out.write(header() + b''.join(own[:4]) + middle + own[4])
+    return paths

@@ -63,6 +63,12 @@ def main():
         print(f'files: {small:.3f} s, {large:.3f} s', flush=True)
         if large > small * FACTOR * NOISE + SLACK:
             bad.append(f'files that have packets in common: {small} s, {large} s')
+    with tempfile.TemporaryDirectory() as folder:
+        paths = files.groups(folder, 4000)
+        small, large = (seconds(['decode'], paths[:n]) for n in (1000, 4000))
+        print(f'groups of files: {small:.3f} s, {large:.3f} s', flush=True)
+        if large > small * FACTOR * NOISE + SLACK:
+            bad.append(f'groups of files: {small} s, {large} s')
     sys.exit('\n'.join(bad) if bad else 0)
 
 
