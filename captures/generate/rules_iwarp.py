@@ -28,6 +28,16 @@ def mpa_length(c, breaks):
         c.null()
 
 
+@case('malformed', 'bytes-lost', 'mpa-sync')
+def malformed_fpdu(c, breaks):
+    """A Write of DDP version 2; or of version 1."""
+    over_iwarp(c)
+    ulpdu = tagged(WRITE, 0x7001, 0x10000, b'')
+    c.talk.give(c.client, bytes([ulpdu[0] + (1 if breaks else 0)]) + ulpdu[1:])
+    if not breaks:
+        c.null()
+
+
 @case('read-response-long')
 def read_response_long(c, breaks):
     """A chunk that is read twice, the second time as far as byte 2047, as it is asked for; or 2048."""
