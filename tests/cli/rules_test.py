@@ -145,8 +145,7 @@ class Ci(command.CommandTest):
                 self.assertNotIn('Parse errors', run.stdout.decode())
 
     def test_sarif(self):
-        """SARIF 2.1.0 sections 3.13, 3.14, 3.18, 3.19, 3.27, 3.49: what must be there, and indices that fit.
-        The whole schema where RPCRDMA_SARIF_SCHEMA names it."""
+        """SARIF 2.1.0 sections 3.13, 3.14, 3.18, 3.19, 3.27, 3.49: what must be there, and indices that fit."""
         log = json.loads(self.report('sarif'))
         self.assertEqual(log['version'], '2.1.0')
         run, = log['runs']
@@ -159,11 +158,6 @@ class Ci(command.CommandTest):
             self.assertTrue(result['message']['text'])
             self.assertGreater(result['properties']['frame'], 0)
         self.assertIs(run['invocations'][0]['executionSuccessful'], True)
-        schema = os.environ.get('RPCRDMA_SARIF_SCHEMA')
-        if schema:
-            import jsonschema
-            with open(schema, encoding='utf-8') as file:
-                jsonschema.validate(log, json.load(file))
 
 
 def outcomes(test, form, *arguments, status=0, errors=None):
