@@ -20,9 +20,10 @@ struct check {
     uint64_t violations, notes;         /* of notes those, too, that --fail-on makes violations */
     uint64_t hidden[RPCRDMA_ERROR + 1]; /* violations that are not shown: --severity */
     GPtrArray *problems;                /* why not all input could be read */
-    uint64_t shown; /* one by one */
-    uint64_t transport; /* warnings of what happened to packets: no rule of the protocol is broken */
-    bool warned;        /* of more than those and notes, whatever --fail-on says of them */
+    uint64_t shown;                     /* one by one */
+    uint64_t
+        transport; /* warnings of what happened to packets: no rule of the protocol is broken */
+    bool warned;   /* of more than those and notes, whatever --fail-on says of them */
 };
 
 /* Whether it is shown one by one. frame: of what it belongs to. */
@@ -242,6 +243,37 @@ static void tell_rest(struct check *check, struct out *out)
     }
 }
 
+/* The same for a program: one object. */
+static void put_rest(struct check *check, const struct pipeline *pipeline, struct out *out)
+{
+    struct json json = {.out = out};
+    bool any = false;
+
+    for (int id = 0; id < RPCRDMA_RULE_COUNT; id++) {
+        uint64_t n = check->tally.count[id];
+
+        if (n <= check->options.limit)
+            continue;
+        if (!any) {
+            json_open(&json, '{');
+            json_key(&json, "time_ns"), json_i64(&json, pipeline->clock.start_ns);
+            json_key(&json, "limit"), json_u64(&json, check->options.limit);
+            json_key(&json, "beyond"), json_open(&json, '[');
+            any = true;
+        }
+        json_open(&json, '{');
+        json_key(&json, "rule"), json_plain(&json, rpcrdma_rule((enum rpcrdma_rule_id)id)->name);
+        json_key(&json, "count"), json_u64(&json, n - check->options.limit);
+        json_key(&json, "last_frame"), json_u64(&json, check->tally.last_frame[id]);
+        json_close(&json, '}');
+    }
+    if (!any)
+        return;
+    json_close(&json, ']');
+    json_close(&json, '}');
+    json_end(&json);
+}
+
 static void tell_end(struct check *check, const struct pipeline *pipeline, struct out *out)
 {
     const struct check_report report = {.options = &check->options,
@@ -264,6 +296,8 @@ static void tell_end(struct check *check, const struct pipeline *pipeline, struc
     case CHECK_JSON:
         if (check->options.summary)
             check_summary_json(&report);
+        else
+            put_rest(check, pipeline, out);
         break;
     default:
         if (check->options.summary)
@@ -298,7 +332,8 @@ static int look(struct check *check, const struct options *options, struct out *
         complain("%" PRIu64 " %s summed up as (others): more connections than --max-memory holds",
                  check->tally.others, check->tally.others == 1 ? "finding is" : "findings are");
     tell_end(check, &pipeline, out);
-    if (format == CHECK_JSON && !check->options.summary && !check->warned && check->shown == 0)
+    if (status == EXIT_DONE && format == CHECK_JSON && !check->options.summary && !check->warned &&
+        check->shown == 0)
         put_clean(check, &pipeline, out);
     status = end_output(out, status);
     if (status == EXIT_DONE && !check->warned && pipeline.messages > 0 && format == CHECK_TEXT &&

@@ -94,14 +94,34 @@ const struct tally_finding *tally_next(const struct tally *tally, enum rpcrdma_r
     return NULL;
 }
 
-enum { NEED_SET_UP, NEED_CALL, NEED_BOTH, NEED_WHOLE }; /* bits of RPCRDMA_NEEDS_ */
+enum { NEED_SET_UP, NEED_CALL, NEED_BOTH, NEED_WHOLE, NEED_EVERY }; /* bits of RPCRDMA_NEEDS_ */
 
 void tally_lacks(struct tally *tally, enum rpcrdma_rule_id rule)
 {
-    if (rule == RPCRDMA_RULE_RPC_NO_CALL)
+    switch (rule) {
+    case RPCRDMA_RULE_RPC_NO_CALL:
         tally->lacking[NEED_CALL]++;
-    else if (rule == RPCRDMA_RULE_TRUNCATED)
+        break;
+    case RPCRDMA_RULE_TRUNCATED:
         tally->lacking[NEED_WHOLE]++;
+        break;
+    case RPCRDMA_RULE_PACKETS_LOST:
+    case RPCRDMA_RULE_BYTES_LOST:
+    case RPCRDMA_RULE_TCP_LOST:
+        tally->lacking[NEED_EVERY]++;
+        break;
+    default:
+        break;
+    }
+}
+
+/* Of the set-up both ends may be there, and then only what one of them sends. */
+static bool one_way(const struct rpcrdma_connection *connection)
+{
+    const struct rpcrdma_path *a = connection->path[0], *b = connection->path[1];
+    bool any_a = a && a->packets > 0, any_b = b && b->packets > 0;
+
+    return connection->paired_by == RPCRDMA_PAIRED_NOT || any_a != any_b;
 }
 
 void tally_connection(struct tally *tally, const struct rpcrdma_connection *connection)
@@ -109,7 +129,7 @@ void tally_connection(struct tally *tally, const struct rpcrdma_connection *conn
     tally->connections++;
     if (!connection->set_up_seen[0] || !connection->set_up_seen[1])
         tally->lacking[NEED_SET_UP]++;
-    if (connection->paired_by == RPCRDMA_PAIRED_NOT)
+    if (one_way(connection))
         tally->lacking[NEED_BOTH]++;
 }
 
@@ -139,6 +159,8 @@ char *tally_reason(const struct tally *tally, unsigned bit)
     case NEED_CALL:
         return g_strdup_printf("no Call in the capture of %" G_GUINT64_FORMAT " Repl%s", n,
                                n == 1 ? "y" : "ies");
+    case NEED_EVERY:
+        return g_strdup_printf("%" G_GUINT64_FORMAT " gap%s in the capture", n, n == 1 ? "" : "s");
     default:
         return g_strdup_printf("%" G_GUINT64_FORMAT " message%s cut by the capture", n,
                                n == 1 ? "" : "s");

@@ -28,6 +28,7 @@ static const struct rpcrdma_rule_help helps[RPCRDMA_RULE_COUNT] = {
 #define CALL RPCRDMA_NEEDS_CALL
 #define BOTH RPCRDMA_NEEDS_BOTH
 #define WHOLE RPCRDMA_NEEDS_WHOLE
+#define EVERY RPCRDMA_NEEDS_EVERY
 #define HELP(id, classes, needs, meaning, cause, action)                                           \
     [RPCRDMA_RULE_##id] = {classes, needs, meaning, cause, action},
 #include "rule_help.def"
@@ -44,6 +45,7 @@ static const struct rpcrdma_rule_help helps[RPCRDMA_RULE_COUNT] = {
 #undef CALL
 #undef BOTH
 #undef WHOLE
+#undef EVERY
 };
 
 const struct rpcrdma_rule *rpcrdma_rule(enum rpcrdma_rule_id id)
@@ -75,6 +77,7 @@ const char *rpcrdma_needs_name(unsigned bit)
         "Call",
         "both directions",
         "whole messages",
+        "every packet",
     };
 
     assert(bit < RPCRDMA_NEEDS);

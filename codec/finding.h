@@ -56,8 +56,9 @@ enum {
     RPCRDMA_NEEDS_CALL = 1u << 1,
     RPCRDMA_NEEDS_BOTH = 1u << 2,  /* directions */
     RPCRDMA_NEEDS_WHOLE = 1u << 3, /* messages that the snap length did not cut */
+    RPCRDMA_NEEDS_EVERY = 1u << 4, /* packet: none is missing so far */
 };
-enum { RPCRDMA_NEEDS = 4 };
+enum { RPCRDMA_NEEDS = 5 };
 
 /* What to tell of a rule: rule_help.def. */
 struct rpcrdma_rule_help {

@@ -520,6 +520,18 @@ RPCRDMA_RARE static void check_silent(struct rpcrdma_flow *flow)
     }
 }
 
+/* What becomes of it shows in what its direction is then. */
+RPCRDMA_RARE static void other_request(struct rpcrdma_flow *flow, struct flow_direction *dir,
+                                       const struct rpcrdma_op *op)
+{
+    uint64_t id = dir->id;
+
+    request(flow, dir, op);
+    dir = flow_direction_seen(flow->streams, op);
+    if (dir && dir->id != id)
+        flow_follow_request(flow, dir, op);
+}
+
 static RPCRDMA_INLINE void data(struct rpcrdma_flow *flow, const struct rpcrdma_op *op)
 {
     struct flow_direction *dir = find(flow, op);
@@ -538,6 +550,10 @@ static RPCRDMA_INLINE void data(struct rpcrdma_flow *flow, const struct rpcrdma_
     case RPCRDMA_OP_READ_REQUEST:
     case RPCRDMA_OP_ATOMIC:
     case RPCRDMA_OP_LOST:
+        if (flow->context.delivery && flow_stream_is_other(dir, op)) {
+            other_request(flow, dir, op);
+            break;
+        }
         if (flow->context.delivery)
             flow_follow_request(flow, dir, op);
         request(flow, dir, op);

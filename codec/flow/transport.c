@@ -82,6 +82,17 @@ static void of_path(struct rpcrdma_flow *flow, const struct rpcrdma_connection *
              path->different, 0);
 }
 
+/* It is not known that the connection ended: the capture may have, before its sender would have
+ * sent once more. */
+static bool goes_on(const struct rpcrdma_flow *flow, const struct rpcrdma_connection *pub, int end)
+{
+    const struct rpcrdma_silence *silence = &pub->life.silence[end];
+    int64_t between = (pub->last_time_ns - silence->since_ns) / (silence->transmissions - 1);
+
+    return pub->life.ended == RPCRDMA_ENDED_NOT && pub->life.next == 0 &&
+           flow->context.time_ns - pub->last_time_ns < 2 * between;
+}
+
 /* Of a connection that ended: what was not answered to the last. */
 static void of_end(struct rpcrdma_flow *flow, struct flow_conn *conn, int end)
 {
@@ -96,7 +107,7 @@ static void of_end(struct rpcrdma_flow *flow, struct flow_conn *conn, int end)
         dir->delivery && flow_delivery_not_ready(dir->delivery))
         tell(flow, pub, RPCRDMA_RULE_RNR_EXHAUSTED, path->nak_frame[RPCRDMA_NAK_RNR],
              role(pub, end), path->naks[RPCRDMA_NAK_RNR], 0);
-    else if (life->silence[end].transmissions > 0 &&
+    else if (life->silence[end].transmissions > 1 && !goes_on(flow, pub, end) &&
              ended - life->silence[end].since_ns > SILENT_NS)
         tell(flow, pub, RPCRDMA_RULE_CONNECTION_SILENT, frame, role(pub, end),
              (uint64_t)(ended - life->silence[end].since_ns) / 1000000,

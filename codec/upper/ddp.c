@@ -133,13 +133,16 @@ void rpcrdma_ddp_operation(const struct rpcrdma_compound *it, const struct rpcrd
         out->undefined = true;
         out->undefined_off = op->off;
     }
+    out->slot_known |= op->index == 0;
     if (op->index == 0 && (it->minor > 0 || it->callback)) {
         uint32_t sequence = it->callback ? OP_CB_SEQUENCE : OP_SEQUENCE;
 
-        if (op->number == sequence)
+        if (op->number == sequence) {
             read_slot(it, op->off, out);
-        else
+            out->slot_known = out->has_slot;
+        } else {
             out->no_sequence = it->minor > 0 && (it->callback || !without_session(it, op->number));
+        }
     }
     if (it->callback)
         return;
@@ -164,6 +167,8 @@ void rpcrdma_ddp_compound(const struct rpcrdma_compound *it, struct rpcrdma_ddp 
 {
     const struct rpcrdma_reduction *reduction = it->xdr.reduction;
 
+    if (it->has_count && it->declared == 0)
+        out->slot_known = true;
     if (it->xdr.ineligible)
         out->known = out->ineligible = true;
     if (!rpcrdma_compound_exact(it))

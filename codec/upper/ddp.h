@@ -31,6 +31,7 @@ struct rpcrdma_ddp {
     uint32_t first_off;     /* of its first operation */
 
     bool no_sequence; /* minor version 1 and up: begins otherwise than it must */
+    bool slot_known;  /* it was read, or there is none */
     bool has_slot;    /* SEQUENCE or CB_SEQUENCE was read: */
     uint64_t session; /* a hash of the session's name */
     uint32_t seqid, slot, highest;

@@ -17,6 +17,7 @@ LISTS = (
     ('connections',),
     ('credits',),
     ('check', '-n', '--check-icrc'),
+    ('check', '-n', '--limit', '1'),
     ('check', '-n', '--summary'),
     ('report',),
 )

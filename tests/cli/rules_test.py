@@ -15,11 +15,13 @@ import xml.etree.ElementTree
 import command
 
 HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.append(os.path.join(HERE, '..', 'truth'))
+import partial  # pylint: disable=wrong-import-position
 SOURCE = os.path.join(HERE, '..', '..')
 ERRORS = 'roce-long-call'  # three Calls that are answered by ERR_CHUNK
 SEVERITIES = {'note', 'warning', 'error'}
 CLASSES = {'capture', 'header', 'chunk', 'rpc', 'credit', 'transport', 'upper', 'security'}
-NEEDS = {'set-up', 'Call', 'both directions', 'whole messages'}
+NEEDS = {'set-up', 'Call', 'both directions', 'whole messages', 'every packet'}
 
 
 def table():
@@ -78,6 +80,23 @@ class Selection(command.CommandTest):
         self.assertEqual(len(lines), 2)
         self.assertIn('[warning rpc-error', lines[0])
         self.assertRegex(lines[1], r'^rpc-error: 2 more, the last in frame \d+$')
+        _, rest = [json.loads(line) for line in self.run_command(
+            'check', '--json', '--limit', '1', command.capture(ERRORS), status=1).splitlines()]
+        self.assertEqual((rest['limit'], [(one['rule'], one['count']) for one in rest['beyond']]),
+                         (1, [('rpc-error', 2)]))
+        whole = self.run_command('check', '--json', '--limit', '3', command.capture(ERRORS), status=1)
+        self.assertNotIn('beyond', whole)
+
+    def test_unreadable_is_not_clean(self):
+        """Nothing was found in what could be read; of the rest nothing is known."""
+        path = os.path.join(self.folder, 'bad.pcap')
+        with open(path, 'wb') as file:
+            file.write(b'no capture at all, whatever it is called')
+        self.assertEqual(self.run_command('check', '--json', path, status=2, errors=1), '')
+        short = os.path.join(self.folder, 'short.pcap')
+        with open(command.capture('roce-nfs3-mini'), 'rb') as whole, open(short, 'wb') as file:
+            file.write(whole.read()[:-10])
+        self.assertNotIn('violations', self.run_command('check', '--json', short, status=2, errors=1))
 
     def test_bad_usage(self):
         for arguments in (('--rule', 'no-such'), ('--ignore', 'no-such'), ('--class', 'no-such'),
@@ -104,6 +123,26 @@ class Summary(command.CommandTest):
         text = self.run_command('check', '--summary', path, status=1)
         self.assertIn('not checked, or not everywhere: no set-up in the capture of 1 of 1 connection: ', text)
         self.assertIn('inline-threshold', text)
+
+    def summed_up(self, packets):
+        path = os.path.join(self.folder, 'part.pcap')
+        command.pcap.write(path, packets)
+        run = subprocess.run([command.RPCRDMA, 'check', '--summary', '--json', path], capture_output=True, check=False,
+                             timeout=60)
+        self.assertIn(run.returncode, (0, 1))
+        return {one['needs']: one for one in json.loads(run.stdout)['not_checked']}
+
+    def test_gaps_and_one_direction_are_told(self):
+        packets = self.packets('roce-nfs41-callback')
+        got = self.summed_up([packet for packet in packets if packet.frame % 20])
+        self.assertRegex(got['every packet']['reason'], r'^\d+ gaps in the capture$')
+        for rule in ('slot-sequence', 'error-unexpected', 'reverse-early', 'rdma-before-call', 'data-missing'):
+            self.assertIn(rule, got['every packet']['rules'])
+        server = {packet.data[26:30] for packet in packets if partial.is_set_up(packet.data)}
+        for address in server:
+            got = self.summed_up([packet for packet in packets if partial.is_set_up(packet.data) or
+                                  partial.source(packet.data) == address])
+            self.assertIn('reverse-early', got['both directions']['rules'])
 
 
 class Ci(command.CommandTest):

@@ -56,9 +56,11 @@ bool flow_conn_by_cm(const struct flow_conn *conn);        /* its REQ, or MPA's 
 /* Both ends' messages of the set-up were: the first message of each end is known to be its first.
  */
 bool flow_conn_set_up_seen(const struct flow_conn *conn);
-/* Everything that both ends sent was captured, from the set-up on: what was not seen was not sent.
- */
+/* Everything that both ends sent was captured and could be read, from the set-up on: what was not
+ * seen was not sent. */
 bool flow_conn_saw_all(const struct flow_conn *conn);
+/* A message was cut before what it is about could be read. */
+void flow_conn_unread(struct flow_conn *conn);
 bool flow_conn_waits(const struct flow_conn *conn); /* for packets that may yet come */
 /* The frame that brought the end's private data, where it did. */
 uint64_t flow_conn_set_up_frame(const struct flow_conn *conn, int end);

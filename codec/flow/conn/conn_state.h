@@ -47,11 +47,12 @@ struct flow_conn {
     struct flow_direction *dir[2];
     enum conn_class class;
     uint64_t counted_key;
-    bool counted;   /* in conns->unpaired */
-    bool half_open; /* in conns->half_open */
-    bool ambiguous; /* likewise, and not the only one */
-    bool by_cm;     /* its set-up was seen: the REQ, MPA's Request */
-    bool accepted;  /* and the answer to it */
+    bool counted;     /* in conns->unpaired */
+    bool half_open;   /* in conns->half_open */
+    bool ambiguous;   /* likewise, and not the only one */
+    bool by_cm;       /* its set-up was seen: the REQ, MPA's Request */
+    bool unread;      /* a message was cut before what it is about could be read */
+    bool accepted;    /* and the answer to it */
     bool has_comm_id[2];
     uint32_t comm_id[2];   /* by end; end 0 opened */
     bool registered;       /* in conns->cm, under end 0's address, end 1's and comm_id[0] */

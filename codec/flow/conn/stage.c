@@ -84,10 +84,23 @@ bool flow_conn_by_cm(const struct flow_conn *conn)
     return conn->by_cm;
 }
 
+/* What the end sent, as far as what both ends sent shows. */
+static bool complete(const struct flow_conn *conn, int end)
+{
+    const struct flow_direction *dir = conn->dir[1 - end];
+
+    return dir && dir->last_frame != 0 && dir->lost == 0 && !flow_stream_missing(dir);
+}
+
 bool flow_conn_saw_all(const struct flow_conn *conn)
 {
-    return conn->by_cm && conn->accepted && conn->dir[0] && conn->dir[1] &&
-           conn->dir[0]->lost == 0 && conn->dir[1]->lost == 0;
+    return conn->pub.life.requests > 0 && conn->accepted && !conn->unread && complete(conn, 0) &&
+           complete(conn, 1);
+}
+
+void flow_conn_unread(struct flow_conn *conn)
+{
+    conn->unread = true;
 }
 
 bool flow_conn_waits(const struct flow_conn *conn)
@@ -110,8 +123,11 @@ bool flow_conn_heard_from(const struct flow_conn *conn, int end)
 {
     const struct flow_direction *dir = conn->dir[1 - end]; /* what it sends goes there */
 
-    return (dir && dir->last_frame != 0) || (end == 0 && conn->by_cm) ||
-           (end == 1 && conn->accepted);
+    if (dir && dir->last_frame != 0)
+        return true;
+    /* InfiniBand acknowledges what it takes: an end of which the set-up is all that there is was
+     * captured no further. TCP's acknowledgements are not seen here. */
+    return conn->pub.carrier == RPCRDMA_CARRIER_IWARP && (end == 0 ? conn->by_cm : conn->accepted);
 }
 
 bool flow_conn_closed_at(const struct flow_conn *conn, uint64_t *frame, int64_t *time_ns)

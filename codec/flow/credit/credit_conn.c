@@ -166,10 +166,23 @@ struct credit_conn *credit_conn_get(struct flow_credits *credits, struct flow_co
     return cc;
 }
 
+void credit_conn_doubt(struct credit_conn *cc)
+{
+    for (int i = 0; i < 2; i++) {
+        if (flow_conn_heard_from(cc->conn, 1 - i))
+            continue;
+        if (cc->side[i].account)
+            cc->side[i].account->pending_violations.count = 0;
+        if (cc->side[i].count)
+            cc->side[i].count->pending_violations.count = 0;
+    }
+}
+
 void credit_conn_lose(struct credit_conn *cc, struct rpcrdma_credit_at at)
 {
     if (cc->lost)
         return;
+    credit_conn_doubt(cc);
     cc->lost = true;
     for (int i = 0; i < 2; i++) {
         if (cc->side[i].account)

@@ -365,6 +365,7 @@ void flow_credit_close(struct flow_credits *credits, struct flow_conn *conn, boo
 
         end = (struct rpcrdma_credit_at){pub->last_time_ns, pub->last_frame};
     }
+    credit_conn_doubt(cc);
     if (!cc->lost)
         credit_conn_settle(cc, end);
     for (int i = 0; i < 2; i++) {

@@ -75,8 +75,6 @@ static void check_call(const struct message_check *c)
     if (c->out->reverse) {
         if (has_chunks(m))
             message_check_add(c, RPCRDMA_RULE_REVERSE_CHUNKS, m->read.off, NULL, 0, 0, 0);
-        if (!c->mc->client_called && flow_conn_saw_all(c->conn))
-            message_check_add(c, RPCRDMA_RULE_REVERSE_EARLY, 0, NULL, 0, 0, 0);
     }
     if (!rpc || !(rpc->present & RPCRDMA_RPC_HAS_PROGRAM))
         return;

@@ -24,6 +24,13 @@ static void add(struct making *m, enum rpcrdma_rule_id rule, int64_t offset, con
                          .rule = rule, .frame = m->send->frame, .offset = offset, .what = what});
 }
 
+/* What the message is about was not captured. */
+static void cut(struct making *m, int64_t offset, const char *what)
+{
+    add(m, RPCRDMA_RULE_TRUNCATED, offset, what);
+    flow_conn_unread(m->conn);
+}
+
 /* Which part of the header it is that cannot be, by where it stands. */
 static enum rpcrdma_rule_id malformed_part(const struct rpcrdma_message *msg)
 {
@@ -115,7 +122,7 @@ RPCRDMA_HOT static void decode(struct making *m)
     if (msg->status == RPCRDMA_MALFORMED)
         add_malformed(m);
     else if (msg->status == RPCRDMA_TRUNCATED)
-        add(m, RPCRDMA_RULE_TRUNCATED, msg->error_off, msg->what);
+        cut(m, msg->error_off, msg->what);
     if (msg->noncanonical)
         add(m, RPCRDMA_RULE_NONCANONICAL, -1, NULL);
     message_check_header(msg, m->send->frame, &m->to->findings);
@@ -130,7 +137,7 @@ RPCRDMA_HOT static void decode_rpc(struct making *m)
     if (m->to->rpc.status == RPCRDMA_MALFORMED)
         add(m, RPCRDMA_RULE_MALFORMED_RPC, at + m->to->rpc.error_off, m->to->rpc.what);
     else if (m->to->rpc.status == RPCRDMA_TRUNCATED)
-        add(m, RPCRDMA_RULE_TRUNCATED, at + m->to->rpc.error_off, m->to->rpc.what);
+        cut(m, at + m->to->rpc.error_off, m->to->rpc.what);
     if (!(m->to->rpc.present & RPCRDMA_RPC_HAS_XID))
         return;
     m->to->out.rpc = &m->to->rpc;
@@ -359,6 +366,25 @@ void flow_message_preview(struct flow_messages *messages, struct flow_conn *conn
     messages->context->sink.early(messages->context->sink.context, &to.out);
 }
 
+/* A Call of the server before any of the client's: told once. That there was none shows with what
+ * the client sends next: nothing is missing before it. */
+static void check_early(struct making *m)
+{
+    const struct rpcrdma_flow_message *out = &m->to->out;
+    struct message_conn *mc = m->mc;
+
+    if (out->sender == RPCRDMA_ROLE_SERVER && out->direction == RPCRDMA_DIRECTION_CALL &&
+        !mc->client_called && mc->early_frame == 0)
+        mc->early_frame = out->frame;
+    if (out->sender != RPCRDMA_ROLE_CLIENT || mc->early_frame == 0)
+        return;
+    mc->early_told = true;
+    if (m->to->message.version == 1 && flow_conn_saw_all(m->conn))
+        flow_report(m->messages->context, out->connection,
+                    &(struct rpcrdma_finding){.rule = RPCRDMA_RULE_REVERSE_EARLY,
+                                              .frame = mc->early_frame});
+}
+
 RPCRDMA_HOT void flow_message_make(struct flow_messages *messages, struct flow_conn *conn,
                                    const struct flow_direction *dir, const struct flow_send *send,
                                    struct flow_making *making)
@@ -382,6 +408,8 @@ RPCRDMA_HOT void flow_message_make(struct flow_messages *messages, struct flow_c
                       send->time_ns);
     match_call(&m);
     set_ends(&m);
+    if (!m.mc->early_told && (m.mc->early_frame != 0 || !m.mc->client_called))
+        check_early(&m);
     if (m.mc->n_answered > 0 || making->message.version == 2)
         message_after_error(messages, conn, &making->out, &making->findings);
     if (pub->messages == 0)

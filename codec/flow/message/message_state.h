@@ -91,6 +91,8 @@ struct message_conn {
     uint32_t last_xid[2];
     uint32_t chosen_after; /* messages looked at after the dialect was settled */
     bool server_called, client_called;
+    uint64_t early_frame; /* of a Call of the server before any of the client's; 0: none */
+    bool early_told;
     uint32_t other_xid,
         other_version;   /* of the last message of another version than the connection's */
     bool refused;        /* an ERR_VERS came, and no message since that follows it */

@@ -20,8 +20,12 @@ void rpc_check_reply(struct reconstruct *m, const struct rpcrdma_rpc *rpc,
 void rpc_check_invalidate(struct flow_rpcs *rpcs, struct rpc_transaction *t,
                           const struct flow_send *send);
 
-/* slot.c. A Call that begins with SEQUENCE; its end, when all is known that will be. */
+/* slot.c. A Call came, and it is not known yet what slot it uses; what was read of it since may
+ * tell (again: nothing happens); its end, when all is known that will be. */
+void rpc_slot_expect(struct rpc_transaction *t);
 void rpc_slot_call(struct flow_rpcs *rpcs, struct rpc_transaction *t);
+/* Its Reply passed, whatever that waits for yet. */
+void rpc_slot_answered(const struct rpc_transaction *t);
 void rpc_slot_end(struct flow_rpcs *rpcs, struct rpc_transaction *t);
 
 /* session.c. A Call of a session, once it is whole, against what CREATE_SESSION allowed; a Reply's
@@ -32,6 +36,8 @@ void rpc_session_reply(struct flow_rpcs *rpcs, struct rpc_transaction *t,
 void rpc_session_reply_size(struct flow_rpcs *rpcs, struct rpc_transaction *t);
 /* A connection that carried sessions is closed. */
 void rpc_session_close(struct flow_rpcs *rpcs, const struct flow_conn *conn);
+/* Nothing is missing of the connection, and of each Call so far the slot is known. */
+bool rpc_session_followed(const struct flow_conn *conn);
 /* The session of the Call began in the capture, and nothing of the connections that carry it is
  * missing so far. */
 bool rpc_session_whole(const struct flow_rpcs *rpcs, const struct rpc_transaction *t);

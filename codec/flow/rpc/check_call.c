@@ -86,8 +86,7 @@ void rpc_check_call(struct flow_rpcs *rpcs, struct rpc_transaction *t)
     if (ddp->undefined)
         add(rpcs, t, RPCRDMA_RULE_COMPOUND_OPERATION, rpc_call_place(t, ddp->undefined_off),
             t->pub.operations[t->pub.n_operations - 1], t->pub.n_operations, ddp->operations);
-    if (t->ddp.has_slot)
-        rpc_slot_call(rpcs, t);
+    rpc_slot_call(rpcs, t);
 }
 
 static const struct flow_region *offers(const struct rpc_chunk_map *map, uint32_t handle)

@@ -121,6 +121,7 @@ void rpc_call_names(struct flow_rpcs *rpcs, struct rpc_transaction *t, const uin
     struct rpcrdma_operation op;
     struct rpcrdma_rpc own;
     const struct rpcrdma_rpc *rpc;
+    bool callback;
 
     if (!data || pub->compound || !reserve(rpcs, t->chunk_map ? t->chunk_map->n_reads : 0))
         return;
@@ -134,6 +135,9 @@ void rpc_call_names(struct flow_rpcs *rpcs, struct rpc_transaction *t, const uin
     }
     if (!rpcrdma_compound_begin(&it, rpc, rpc, is_reverse(t), data, caplen, len, &reduced, NULL)) {
         rpcrdma_ddp_call(rpc, data, caplen, len, &reduced, &t->ddp);
+        t->ddp.slot_known = rpc->status == RPCRDMA_MALFORMED ||
+                            (rpc->present & RPCRDMA_RPC_HAS_PROGRAM &&
+                             !rpcrdma_compound_is(rpc, is_reverse(t), &callback));
         return;
     }
     pub->compound = true;
@@ -350,7 +354,7 @@ static void returned_writes(struct reconstruct *m)
         m->rpcs->places[m->n_writes] = (struct rpcrdma_insertion){0};
         m->rpcs->lengths[m->n_writes++] = rpc_clipped(length);
     }
-    if (m->t->has_call && m->n_writes != n_offered)
+    if (m->t->has_call && !m->t->no_length && m->n_writes != n_offered)
         reconstruct_finding_at(m, RPCRDMA_RULE_RPC_WRITE_LIST, m->message->write.off, n_offered,
                                m->n_writes, 0);
 }

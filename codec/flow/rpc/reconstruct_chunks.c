@@ -87,7 +87,7 @@ void reconstruct_check_returned(struct reconstruct *m, const struct rpc_chunk *c
         struct rpcrdma_segment s = rpcrdma_chunk_segment(wire, i);
         const struct flow_region *r = offered(m->t, chunk, i, &s);
 
-        if (!r && (s.length > 0 || !chunk || i >= chunk->count))
+        if (!r && !m->t->no_length && (s.length > 0 || !chunk || i >= chunk->count))
             reconstruct_finding_at(m, RPCRDMA_RULE_RPC_RETURNED_OTHER, reconstruct_segment(wire, i),
                                    s.handle, s.length, 0);
         else if (r && s.length > r->length)

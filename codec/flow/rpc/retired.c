@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "flow/rpc/check.h"
 
-/* RDMA to what is not open: what it was to. Memory that a Call offered is the Requester's own again with the Reply (RFC 8166 section 8.1):
- * the last regions whose time is over are remembered, so that RDMA to them can be told from RDMA to
- * what was never seen. */
+/* RDMA to what is not open: what it was to. Memory that a Call offered is the Requester's own again
+ * with the Reply (RFC 8166 section 8.1): the last regions whose time is over are remembered, so
+ * that RDMA to them can be told from RDMA to what was never seen. */
 
 enum { LOOKED_AT = 4096, ASTRAY_MOST = 64 };
 enum { PAD = 4 }; /* what clients offer for XDR padding, under a handle that several Calls share */
@@ -88,7 +88,7 @@ static bool offered(struct flow_rpcs *rpcs, struct flow_conn *conn, const struct
             return true;
         }
     }
-    if (near)
+    if (near && flow_conn_saw_all(conn))
         tell(rpcs, conn, RPCRDMA_RULE_RPC_OUTSIDE_ALL, astray->frame, astray->what, astray->handle,
              astray->length, owner->pub.xid);
     return near != NULL;
@@ -116,8 +116,9 @@ void rpc_check_early(struct flow_rpcs *rpcs, struct rpc_transaction *t,
 {
     struct rpc_conn *c = rpc_of(t->conn);
 
-    if (c->n_astray == 0 || c->astray_told || c->astray.handle != region->handle ||
-        c->astray.end != region->end ||
+    /* the Call that offered it before may be what is missing */
+    if (c->n_astray == 0 || c->astray_told || !flow_conn_saw_all(t->conn) ||
+        c->astray.handle != region->handle || c->astray.end != region->end ||
         c->astray.address - region->offset >= region->length)
         return;
     c->astray_told = true;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "flow/rpc/rpc_state.h"
+#include "flow/rpc/check.h"
 
 /* Calls: a transaction begins, and what its header offers is opened. */
 
@@ -24,6 +24,7 @@ static struct rpc_transaction *call_begin(struct flow_rpcs *rpcs, struct flow_co
     if (t && !t->has_call && t->reply.waits && m->send->frame <= t->reply.frame) {
         /* the Reply was taken out of the capture before its Call was */
         t->has_call = true;
+        rpc_slot_expect(t);
         t->pub.call_frame = m->send->frame;
         t->pub.call_time_ns = m->send->time_ns;
         return t;
@@ -51,6 +52,7 @@ static struct rpc_transaction *call_begin(struct flow_rpcs *rpcs, struct flow_co
     if (!t)
         return NULL;
     t->has_call = true;
+    rpc_slot_expect(t);
     t->pub.call_frame = m->send->frame;
     t->pub.call_time_ns = m->send->time_ns;
     if (outstanding > 0)
@@ -92,6 +94,7 @@ static void call_take(struct flow_rpcs *rpcs, struct rpc_transaction *t,
         t->pub.call_time_ns = m->send->time_ns;
     }
     t->malformed = msg->status == RPCRDMA_MALFORMED;
+    t->ddp.slot_known |= t->malformed; /* nobody takes it */
     t->no_length = !(msg->present & RPCRDMA_HAS_HEADER_LENGTH);
     t->msgp = msg->kind == RPCRDMA_KIND_MSGP;
     t->align = msg->align;
@@ -111,6 +114,7 @@ static void call_take(struct flow_rpcs *rpcs, struct rpc_transaction *t,
             rpc_call_names(rpcs, t, part.data, part.caplen, part.len);
         rpc_parts_add(rpcs, t, &t->parts, &part,
                       rpcs->keep_data || base || t->open || t->parts.first);
+        rpc_slot_call(rpcs, t);
         return;
     }
     if (t->parts.first) {

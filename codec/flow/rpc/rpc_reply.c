@@ -61,6 +61,7 @@ static void note_reply(struct flow_rpcs *rpcs, struct rpc_transaction *t,
 
     t->pub.reply_frame = m->send->frame;
     t->pub.reply_time_ns = m->send->time_ns;
+    rpc_slot_answered(t);
     rpc_timing_reply(rpcs, t, m);
     if (msg->present & RPCRDMA_HAS_CREDITS) {
         t->pub.has_credits = true;

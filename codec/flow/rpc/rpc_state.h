@@ -227,6 +227,8 @@ struct rpc_transaction {
     struct rpc_reply reply;
     struct rpcrdma_ddp ddp; /* what its arguments say of chunks */
     struct rpc_slot *slot;  /* NULL: none */
+    bool slot_read;         /* it is known which, or that there is none */
+    int64_t slot_place;     /* of its number in the Call's Send; -1: none */
     uint8_t slot_doubt;     /* of enum rpc_slot_doubt */
     uint32_t slot_before;   /* the number before, where that is in doubt */
     bool slot_answered;     /* SEQUENCE's status was read, */
@@ -277,6 +279,7 @@ struct rpc_conn {
     bool astray_told;
     bool slot_told;       /* a doubt that stays one */
     bool carries;         /* a session that is known */
+    uint32_t unread;      /* Calls whose slot is not known, or not yet */
     uint64_t unplaced[2]; /* by sender: the last packet with data whose place was not captured */
 };
 

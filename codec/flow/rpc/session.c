@@ -49,6 +49,13 @@ static void carry(struct flow_rpcs *rpcs, struct rpc_session *session, struct fl
     c->carries = true;
 }
 
+bool rpc_session_followed(const struct flow_conn *conn)
+{
+    const struct rpc_conn *c = rpc_of(conn);
+
+    return flow_conn_saw_all(conn) && c && c->unread == 0;
+}
+
 void rpc_session_close(struct flow_rpcs *rpcs, const struct flow_conn *conn)
 {
     for (uint32_t i = 0; rpcs->sessions && i < RPC_SESSIONS; i++) {
@@ -56,7 +63,7 @@ void rpc_session_close(struct flow_rpcs *rpcs, const struct flow_conn *conn)
 
         for (uint32_t k = 0; k < session->n_carriers; k++)
             if (session->carrier[k] == conn) {
-                session->torn = session->torn || !flow_conn_saw_all(conn);
+                session->torn = session->torn || !rpc_session_followed(conn);
                 session->carrier[k--] = session->carrier[--session->n_carriers];
             }
     }
@@ -69,7 +76,7 @@ bool rpc_session_whole(const struct flow_rpcs *rpcs, const struct rpc_transactio
     if (!session || session->torn)
         return false;
     for (uint32_t i = 0; i < session->n_carriers; i++)
-        if (!flow_conn_saw_all(session->carrier[i]) || flow_conn_waits(session->carrier[i]))
+        if (!rpc_session_followed(session->carrier[i]) || flow_conn_waits(session->carrier[i]))
             return false;
     return true;
 }

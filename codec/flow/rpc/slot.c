@@ -103,16 +103,17 @@ static void follow(struct rpc_slot *slot, struct rpc_transaction *t)
     slot->last = request_of(t);
 }
 
-void rpc_slot_call(struct flow_rpcs *rpcs, struct rpc_transaction *t)
+static void use(struct flow_rpcs *rpcs, struct rpc_transaction *t)
 {
     const struct rpcrdma_ddp *ddp = &t->ddp;
     uint64_t key = key_of(t);
     struct rpc_slot *slot = place_of(rpcs, key);
     uint32_t slots;
 
+    t->slot_place = rpc_call_place(t, ddp->slot_off);
     if (ddp->slot > ddp->highest)
-        rpc_add_finding_at(rpcs, t, RPCRDMA_RULE_SLOT_BEYOND, t->pub.call_frame,
-                           rpc_call_place(t, ddp->slot_off), NULL, ddp->slot, ddp->highest, 0);
+        rpc_add_finding_at(rpcs, t, RPCRDMA_RULE_SLOT_BEYOND, t->pub.call_frame, t->slot_place,
+                           NULL, ddp->slot, ddp->highest, 0);
     if (!slot)
         return;
     t->slot = slot;
@@ -128,18 +129,34 @@ void rpc_slot_call(struct flow_rpcs *rpcs, struct rpc_transaction *t)
         t->slot_doubt |= RPC_SLOT_BEYOND;
 }
 
+void rpc_slot_expect(struct rpc_transaction *t)
+{
+    t->slot_read = false;
+    rpc_of(t->conn)->unread++;
+}
+
+void rpc_slot_call(struct flow_rpcs *rpcs, struct rpc_transaction *t)
+{
+    if (t->slot_read || !t->ddp.slot_known)
+        return;
+    t->slot_read = true;
+    rpc_of(t->conn)->unread--;
+    if (t->ddp.has_slot)
+        use(rpcs, t);
+}
+
 static void add(struct flow_rpcs *rpcs, struct rpc_transaction *t, bool sure,
                 enum rpcrdma_rule_id rule, enum rpcrdma_rule_id unsure, uint64_t a, uint64_t b,
                 uint64_t c)
 {
     struct rpc_conn *conn = rpc_of(t->conn);
 
-    if (!sure && (!flow_conn_saw_all(t->conn) || !conn || conn->slot_told))
+    if (!sure && (!rpc_session_followed(t->conn) || !conn || conn->slot_told))
         return;
     if (!sure)
         conn->slot_told = true;
-    rpc_add_finding_at(rpcs, t, sure ? rule : unsure, t->pub.call_frame,
-                       rpc_call_place(t, t->ddp.slot_off), NULL, a, b, c);
+    rpc_add_finding_at(rpcs, t, sure ? rule : unsure, t->pub.call_frame, t->slot_place, NULL, a, b,
+                       c);
 }
 
 /* What came meanwhile may have settled the doubt. */
@@ -155,7 +172,8 @@ static void judge(struct flow_rpcs *rpcs, struct rpc_transaction *t)
 
     if (t->slot_doubt & RPC_SLOT_IN_USE && known && is(&slot->last, t) &&
         (slot->before.reply_frame == 0 || slot->before.reply_frame > t->pub.call_frame))
-        add(rpcs, t, sure || (slot->before.conn == slot->last.conn && flow_conn_saw_all(t->conn)),
+        add(rpcs, t,
+            sure || (slot->before.conn == slot->last.conn && rpc_session_followed(t->conn)),
             RPCRDMA_RULE_SLOT_IN_USE, RPCRDMA_RULE_SLOT_IN_USE_UNSURE, ddp->slot,
             slot->before.frame, 0);
     if (t->slot_doubt & RPC_SLOT_SEQUENCE && known && !was_seen(slot, ddp->seqid - 1))
@@ -168,8 +186,18 @@ static void judge(struct flow_rpcs *rpcs, struct rpc_transaction *t)
         rpc_session_elsewhere(rpcs, t);
     if (t->slot_doubt & RPC_SLOT_BEYOND && rpc_session_beyond(rpcs, t, &slots) &&
         (t->slot_status == NFS4ERR_BADSLOT || sure))
-        rpc_add_finding_at(rpcs, t, RPCRDMA_RULE_SESSION_SLOT, t->pub.call_frame,
-                           rpc_call_place(t, ddp->slot_off), NULL, ddp->slot, slots, 0);
+        rpc_add_finding_at(rpcs, t, RPCRDMA_RULE_SESSION_SLOT, t->pub.call_frame, t->slot_place,
+                           NULL, ddp->slot, slots, 0);
+}
+
+void rpc_slot_answered(const struct rpc_transaction *t)
+{
+    struct rpc_slot *slot = t->slot;
+
+    if (slot && is(&slot->last, t))
+        slot->last.reply_frame = t->pub.reply_frame;
+    else if (slot && is(&slot->before, t))
+        slot->before.reply_frame = t->pub.reply_frame;
 }
 
 void rpc_slot_end(struct flow_rpcs *rpcs, struct rpc_transaction *t)

@@ -1,6 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "flow/stream/stream_state.h"
 
+bool flow_stream_missing(const struct flow_direction *dir)
+{
+    const struct stream *s = stream_of_const(dir);
+
+    return s->started && s->has_acked && !s->resync && rpcrdma_psn_diff(s->acked, s->next) >= 0;
+}
+
 void flow_stream_acknowledged(struct flow_streams *streams, struct flow_direction *dir,
                               uint32_t psn)
 {

@@ -210,6 +210,9 @@ const struct flow_stream_event *flow_stream_op(struct flow_streams *streams,
                                                struct flow_direction *dir,
                                                const struct rpcrdma_op *op,
                                                struct flow_stream_events *events);
+/* The request is of another connection under the same QP number, or astray: by its PSN, or because
+ * another Send stood there. To be asked before it is given. */
+bool flow_stream_is_other(const struct flow_direction *dir, const struct rpcrdma_op *op);
 /* Without a request before, `events` are cleared. */
 const struct flow_stream_event *flow_stream_next(struct flow_streams *streams,
                                                  struct flow_direction *dir,
@@ -220,6 +223,8 @@ void flow_stream_review(struct flow_direction *dir, bool all);
 /* The receiver acknowledged requests up to this PSN. */
 void flow_stream_acknowledged(struct flow_streams *streams, struct flow_direction *dir,
                               uint32_t psn);
+/* The receiver acknowledged what was not seen, or not yet. */
+bool flow_stream_missing(const struct flow_direction *dir);
 /* The set-up tells the PSN of the first request. */
 void flow_stream_start(struct flow_direction *dir, uint32_t psn);
 /* Packets are in the reorder queue: the frame and the time of the first one. False: none are. */

@@ -239,6 +239,17 @@ static bool differs(const struct stream *s, const struct rpcrdma_op *op)
     return false;
 }
 
+bool flow_stream_is_other(const struct flow_direction *dir, const struct rpcrdma_op *op)
+{
+    const struct stream *s = stream_of_const(dir);
+    int32_t by;
+
+    if (op->carrier == RPCRDMA_CARRIER_IWARP || !s->started || s->fresh)
+        return false;
+    by = rpcrdma_psn_diff(op->seq, s->next);
+    return by > OTHER_QP || by < -LONG_AGO || (by < 0 && differs(s, op));
+}
+
 static void late(struct flow_streams *streams, struct stream *s, const struct rpcrdma_op *op)
 {
     uint32_t whole = RPCRDMA_OP_FIRST | RPCRDMA_OP_LAST;

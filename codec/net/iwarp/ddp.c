@@ -250,6 +250,7 @@ void rpcrdma_ddp(struct rpcrdma_tcp *tcp, struct rpcrdma_tcp_connection *c, int 
         op.len = len;
         tcp->net->sink.op(tcp->net->sink.context, &op);
         rpcrdma_tcp_finding(tcp, s, RPCRDMA_RULE_TRUNCATED, "DDP header", 0, 0);
+        s->send_known = false;
         return;
     }
     opcode = ulpdu[1] & 0x0f;

@@ -1,0 +1,58 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""partial_test.py RPCRDMA RECORDING: of what was not captured nothing is guessed. However much a recording of healthy
+kernels lacks (partial.py), `check` finds no violation in it that it does not find in the whole."""
+import collections
+import json
+import os
+import random
+import subprocess
+import sys
+import tempfile
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path[:0] = [os.path.join(HERE, '..', 'tools')]
+# pylint: disable=wrong-import-position
+import partial
+import pcap
+
+# What tells that packets are missing from the capture.
+OF_THE_CAPTURE = {'packets-lost', 'bytes-lost', 'tcp-lost', 'mpa-sync', 'send-incomplete'}
+
+
+def violations(rpcrdma, path):
+    """How often each rule is broken, and what is said of it first."""
+    run = subprocess.run([rpcrdma, 'check', '-q', '-n', '--json', path], capture_output=True, check=False, timeout=300)
+    if run.returncode not in (0, 1):
+        raise ValueError(f'{path}: {run.stderr.decode()}')
+    count, first = collections.Counter(), {}
+    for line in run.stdout.decode().splitlines():
+        for one in json.loads(line).get('findings', []):
+            if one['severity'] != 'note' and one['rule'] not in OF_THE_CAPTURE:
+                count[one['rule']] += 1
+                first.setdefault(one['rule'], one['text'])
+    return count, first
+
+
+def main():
+    rpcrdma, recording = sys.argv[1:]
+    path = os.path.join(recording, 'capture.pcap')
+    packets, linktype = pcap.read(path)
+    whole, _ = violations(rpcrdma, path)
+    done, failed = 0, []
+    with tempfile.TemporaryDirectory() as folder:
+        for name, left in partial.captures(packets, random.Random(len(packets))):
+            part = os.path.join(folder, 'part.pcap')
+            pcap.write(part, left, linktype)
+            count, first = violations(rpcrdma, part)
+            failed += [f'{name}: {rule} {n} times, {whole[rule]} in the whole: {first[rule]}'
+                       for rule, n in sorted(count.items()) if n > whole[rule]]
+            done += 1
+    print(f'{done} captures')
+    if done < 100:
+        failed.append('too few')
+    sys.exit('\n'.join(failed) if failed else 0)
+
+
+if __name__ == '__main__':
+    main()
