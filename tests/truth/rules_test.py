@@ -13,8 +13,10 @@ import tempfile
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [os.path.join(HERE, '..', 'tools'), os.path.join(HERE, '..', '..', 'captures', 'generate')]
 # pylint: disable=wrong-import-position
+import pcap
 import rule_talk
 import rules
+import variants
 
 
 def findings(rpcrdma, path):
@@ -62,6 +64,46 @@ TOLD = {
     'compound-operation': (28 + 40 + 12 + 36 + 4, 76, (1, 1)), 'handle-shared': (28, 0x1001, (1, 1)),
     'call-undelivered': (None, 2, (2, 2)), 'reply-undelivered': (None, 2, (2, 2)),
 }
+
+
+def of_which_transmission(rpcrdma, folder):
+    """A Call is sent on one connection after another, on the second one twice, by the transport: each finding is about
+    the transmission that its frame holds."""
+    talk = rule_talk.Conversation()
+    sent, xid, write = [], None, None
+    for number in (1, 2, 3):
+        if number > 1:
+            talk.talk.disconnect()
+            talk = rule_talk.Conversation(talk.packets, number=number, clock=talk.clock, hosts=talk.hosts)
+        talk.null()
+        write = write or talk.memory.chunk(4096)
+        before = len(talk.packets)
+        xid = talk.call(rule_talk.GETATTR, rule_talk.FILE_HANDLE, xid=xid, write=[write])
+        if number == 2:
+            again = talk.packets[before]
+            del talk.packets[before + 1:]
+            talk.clock.now += 10**8
+            talk.packets.append(again._replace(frame=len(talk.packets) + 1, time_ns=talk.clock.tick(),
+                                               data=variants.with_ip_id(again.data, 1)))
+            talk.server.msn -= 1
+            talk.talk.acknowledge(talk.server)
+        sent.append(before + 1)
+    talk.reply(xid, bytes(4) + rule_talk.ATTRIBUTES, write=[[{**write[0], 'length': 0}]])
+    path = os.path.join(folder, 'thrice.pcap')
+    pcap.write(path, talk.packets)
+    told = {(one['frame'], one['transmission']) for one in of_calls(rpcrdma, path) if one['rule'] == 'write-chunk-unneeded'}
+    want = {(sent[0], 1), (sent[1], 2), (sent[2], 4)}
+    if told != want:
+        yield f'transmissions: told {sorted(told)}, not {sorted(want)}'
+
+
+def of_calls(rpcrdma, path):
+    """Findings, with the frame of their Call where they name none."""
+    run = subprocess.run([rpcrdma, 'check', '-n', '--json', path], capture_output=True, check=False, timeout=60)
+    for line in run.stdout.decode().splitlines():
+        line = json.loads(line)
+        for one in line.get('findings', []):
+            yield {'frame': line.get('call_frame'), **one}
 
 
 # Of the rules that are a note where something may be missing: the pairs in which it is, and those in which nothing is.
@@ -130,6 +172,7 @@ def main():
             failed += [f'{name}: {problem}'
                        for problem in problems(rpcrdma, os.path.join(folder, name), rule, companions, near)]
         failed += untold(rpcrdma, folder)
+        failed += of_which_transmission(rpcrdma, folder)
         failed += unsure(rpcrdma, folder)
         failed += unread(rpcrdma, folder)
         failed += incomplete()

@@ -48,6 +48,20 @@ static uint64_t kind_of(const struct flow_message *m)
     return kind;
 }
 
+/* So often, as far as it was captured, was the Call sent on its connection; it was once. */
+static uint32_t own_of(const struct rpc_transaction *t)
+{
+    struct rpcrdma_delivery d;
+
+    rpc_delivery_find(t, &t->call_place, &d);
+    return t->sent_earlier + (d.transmissions > 0 ? d.transmissions : 1);
+}
+
+static uint32_t own_of_latest(const struct rpc_retransmit *e)
+{
+    return e->latest ? own_of(e->latest) : e->own;
+}
+
 bool rpc_retransmit_note(struct flow_rpcs *rpcs, struct rpc_transaction *t,
                          const struct flow_message *m, uint64_t *frame, uint32_t *connection)
 {
@@ -60,6 +74,7 @@ bool rpc_retransmit_note(struct flow_rpcs *rpcs, struct rpc_transaction *t,
     e = entry(rpcs, key);
     if (!e)
         return false;
+    t->again = (uint32_t)(e - rpcs->again) + 1;
     if (e->connection == 0 || e->key != key || e->kind != kind || e->connection == c->number ||
         e->frame >= c->first_frame) {
         *e = (struct rpc_retransmit){.key = key,
@@ -69,7 +84,8 @@ bool rpc_retransmit_note(struct flow_rpcs *rpcs, struct rpc_transaction *t,
                                      .first_time_ns = t->pub.call_time_ns,
                                      .connection = c->number,
                                      .first_connection = c->number,
-                                     .transmissions = 1};
+                                     .latest = t,
+                                     .own = 1};
         return false;
     }
     *frame = e->frame;
@@ -79,8 +95,26 @@ bool rpc_retransmit_note(struct flow_rpcs *rpcs, struct rpc_transaction *t,
     t->pub.original_time_ns = e->first_time_ns;
     e->frame = t->pub.call_frame;
     e->connection = c->number;
-    e->transmissions++;
+    t->sent_before = e->before += own_of_latest(e);
+    e->latest = t;
+    e->own = 1;
     return true;
+}
+
+void rpc_retransmit_here(struct rpc_transaction *t, uint64_t frame)
+{
+    t->sent_earlier = own_of(t);
+    t->sent_frame = frame;
+}
+
+void rpc_retransmit_over(struct flow_rpcs *rpcs, const struct rpc_transaction *t)
+{
+    struct rpc_retransmit *e = t->again > 0 ? &rpcs->again[t->again - 1] : NULL;
+
+    if (!e || e->latest != t)
+        return;
+    e->own = own_of(t);
+    e->latest = NULL;
 }
 
 uint32_t rpc_retransmit_total(struct flow_rpcs *rpcs, const struct rpc_transaction *t, uint32_t own)
@@ -89,8 +123,10 @@ uint32_t rpc_retransmit_total(struct flow_rpcs *rpcs, const struct rpc_transacti
     struct rpc_retransmit *e = entry(rpcs, key);
     uint64_t first = t->pub.original_frame ? t->pub.original_frame : t->pub.call_frame;
 
-    if (!e || e->key != key || e->first_frame != first || own == 0)
+    if (own == 0)
+        return 0;
+    own += t->sent_earlier;
+    if (!e || e->key != key || e->first_frame != first)
         return own;
-    e->transmissions += own - 1; /* one of them is in it */
-    return e->transmissions;
+    return e->before + (e->latest == t ? own : own_of_latest(e));
 }

@@ -33,6 +33,7 @@ static struct rpc_transaction *call_begin(struct flow_rpcs *rpcs, struct flow_co
         same_call(t, m->message)) {
         /* sent again while it is outstanding: the same transaction, from its first sending on */
         t->pub.retransmitted = true;
+        rpc_retransmit_here(t, m->send->frame);
         rpc_add_finding(rpcs, t, RPCRDMA_RULE_RPC_AGAIN, m->send->frame, NULL,
                         flow_conn_public_const(conn)->number, t->pub.call_frame, 0);
         rpc_add_finding(rpcs, t, RPCRDMA_RULE_XID_OUTSTANDING, m->send->frame, NULL, xid,

@@ -236,6 +236,10 @@ struct rpc_transaction {
     bool reply_complete;
     int64_t rdma_first_ns, rdma_last_ns;
     struct rpc_place call_place, reply_place;
+    uint32_t again;        /* index + 1 in flow_rpcs.again; 0: none */
+    uint32_t sent_before;  /* its Call: on other connections, */
+    uint32_t sent_earlier; /* and on this one, as another Send than the latest, */
+    uint64_t sent_frame;   /* which is in this frame; 0: there is one Send */
     struct rpc_data_timing data;
     struct rpc_wait held[2];  /* Call, Reply: the longest wait for a credit between its parts */
     int64_t held_ns[2];       /* all of them */
@@ -288,7 +292,9 @@ struct rpc_retransmit {
     uint64_t frame, first_frame; /* of the latest, and of the first sending */
     int64_t first_time_ns;
     uint32_t connection, first_connection; /* likewise; 0: free */
-    uint32_t transmissions;                /* on all of them, as far as they are over */
+    struct rpc_transaction *latest; /* NULL: it is over, */
+    uint32_t own;                   /* and was sent so often; */
+    uint32_t before;                /* before it, on other connections */
 };
 
 /* Runs of bytes. */
@@ -399,9 +405,13 @@ bool rpc_reply_passed(struct rpc_transaction *t);
 /* retransmit.c. Whether the Call was sent before, and where last. */
 bool rpc_retransmit_note(struct flow_rpcs *rpcs, struct rpc_transaction *t,
                          const struct flow_message *m, uint64_t *frame, uint32_t *connection);
-/* How often its Call was sent on all connections so far; on this one `own` times. */
+/* How often its Call was sent on all connections so far; on this one `own` times, 0: not known. */
 uint32_t rpc_retransmit_total(struct flow_rpcs *rpcs, const struct rpc_transaction *t,
                               uint32_t own);
+/* The Call is sent again as another Send on its connection, in this frame. */
+void rpc_retransmit_here(struct rpc_transaction *t, uint64_t frame);
+/* The transaction goes. */
+void rpc_retransmit_over(struct flow_rpcs *rpcs, const struct rpc_transaction *t);
 
 /* read_map.c. `ring`: how many requests flow/ keeps. */
 void rpc_read_map_add(struct flow_rpcs *rpcs, struct rpc_read_map *read_map, uint32_t ring,

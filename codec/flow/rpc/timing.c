@@ -238,6 +238,26 @@ void rpc_timing(struct flow_rpcs *rpcs, struct rpc_transaction *t)
         phases(t);
 }
 
+/* Which transmission of the Reply is in this frame; 0: not known. */
+static uint32_t of_reply(const struct rpc_transaction *t, uint64_t frame)
+{
+    return frame == t->pub.reply_frame ? 1 : t->pub.reply.transmissions;
+}
+
+/* Of the Call: the first on this connection, another Send of it, the last. */
+static uint32_t of_call(const struct rpc_transaction *t, uint64_t frame)
+{
+    const struct rpcrdma_transaction *pub = &t->pub;
+
+    if (frame == pub->call_frame)
+        return t->sent_before + 1;
+    if (frame == t->sent_frame)
+        return t->sent_before + t->sent_earlier + 1;
+    return frame == pub->call.last_frame
+               ? t->sent_before + t->sent_earlier + pub->call.transmissions
+               : 0;
+}
+
 /* Which transmission of the Call or the Reply each finding is about, where its frame tells. */
 static void note_transmissions(struct rpc_transaction *t)
 {
@@ -247,16 +267,12 @@ static void note_transmissions(struct rpc_transaction *t)
         struct rpcrdma_finding *f = &t->findings->at[i];
         bool reply = f->frame == pub->reply_frame || f->frame == pub->reply.last_frame;
         const struct rpcrdma_delivery *d = reply ? &pub->reply : &pub->call;
-        uint32_t n = reply ? d->transmissions : pub->transmissions;
 
         if (f->frame == 0 || d->transmissions == 0)
             continue;
-        if (f->frame == (reply ? pub->reply_frame : pub->call_frame))
-            f->transmission = n - d->transmissions + 1;
-        else if (f->frame == d->last_frame)
-            f->transmission = n;
+        f->transmission = reply ? of_reply(t, f->frame) : of_call(t, f->frame);
         if (f->transmission > 0)
-            f->transmissions = n;
+            f->transmissions = reply ? d->transmissions : pub->transmissions;
     }
 }
 

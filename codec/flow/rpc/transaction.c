@@ -22,6 +22,7 @@ static struct rpc_transaction *take(struct flow_rpcs *rpcs)
 
 static void give_back(struct flow_rpcs *rpcs, struct rpc_transaction *t)
 {
+    rpc_retransmit_over(rpcs, t);
     if (rpcs->n_spare_transactions == SPARE) {
         flow_release(&rpcs->context->memory, t, sizeof(*t));
         return;
