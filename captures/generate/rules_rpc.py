@@ -2,7 +2,7 @@
 """Rules that a Call and its Reply break between them, or Calls outstanding together."""
 import struct
 
-from rule_talk import ERR_CHUNK, GETATTR, LOOKUP, NULL, READ, SYMLINK, case, data, header, opaque
+from rule_talk import ERR_CHUNK, GETATTR, LOOKUP, NULL, READ, SYMLINK, WRITE, case, data, header, opaque
 from script import FILE_HANDLE, NFS, rpc_call, rpc_reply
 # pylint: disable=wrong-import-order
 import roce
@@ -38,6 +38,29 @@ def arg_not_eligible(c, breaks):
     xid = c.call(SYMLINK, arguments, read=chunk)
     c.pull(chunk, path)
     c.reply(xid, struct.pack('>IIII', 0, 0, 0, 0) + bytes(8))
+
+
+def written(c, start, arguments, content):
+    """A WRITE whose last argument is in a Read chunk, behind `start` bytes of its arguments."""
+    chunk = c.memory.read_chunk(len(rpc_call(0, NFS, WRITE, arguments[:start])), len(content))
+    xid = c.call(WRITE, arguments[:start], read=chunk)
+    c.pull(chunk, content)
+    c.written(xid, 4093)
+
+
+@case('arg-not-eligible')
+def arg_not_eligible_2(c, breaks):
+    """A WRITE of 4093 bytes has a Read chunk of 4094; or of 4096, with their padding."""
+    arguments = c.write_arguments(4093)
+    written(c, len(arguments), arguments, data(4094 if breaks else 4096))
+
+
+@case('arg-not-eligible')
+def arg_not_eligible_3(c, breaks):
+    """The count of the data is in the chunk, too; or it stays."""
+    arguments = c.write_arguments(4093)
+    start = len(arguments) - (4 if breaks else 0)
+    written(c, start, arguments, arguments[start:] + data(4093))
 
 
 @case('write-chunk-unneeded')

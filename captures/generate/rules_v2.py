@@ -464,3 +464,15 @@ def type_refused(c, breaks):
     xid, parts = long_call(script)
     script.say(c.client, 'RDMA2_CALL_MIDDLE', xid, parts[0], remaining=len(parts[1]) + len(parts[2]))
     script.rpc(c.client, xid, parts[1] + parts[2])
+
+
+@case('reply-unprovided')
+def reply_unprovided_2(c, breaks):
+    """A READ of 6000 bytes without a chunk, in version 1; in version 2, whose Reply comes in parts."""
+    if breaks:
+        c.reply(c.read_call(6000), c.read_results(100, data(100)))
+        return
+    script = begun(c)
+    xid = script.next_xid()
+    script.rpc(c.client, xid, rpc_call(xid, NFS, 6, FILE_HANDLE + struct.pack('>QI', 0, 6000)))
+    script.continued(c.server, xid, rpc_reply(xid, c.read_results(6000, data(6000))), (3000,), answer=True)

@@ -90,7 +90,9 @@ bool rpcrdma_binding_arguments(const struct rpcrdma_rpc *call, const void *data,
         return false;
     rpcrdma_cursor_take(&x.in, call->body_off, "RPC header");
     rpcrdma_xdr_step(&x, item->grammar);
-    return !x.ineligible && (x.gap == reduction->n_gaps || x.in.status != RPCRDMA_OK);
+    /* arguments that end where the first chunk begins: what tells how long it is went into it */
+    return !x.ineligible && (x.gap == reduction->n_gaps || x.in.status == RPCRDMA_TRUNCATED ||
+                             (x.in.status != RPCRDMA_OK && x.gap > 0));
 }
 
 enum rpcrdma_binding_verdict rpcrdma_binding_place(const struct rpcrdma_rpc *reply,

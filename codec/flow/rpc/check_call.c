@@ -67,7 +67,8 @@ static void check_chunks(struct flow_rpcs *rpcs, struct rpc_transaction *t)
     else if (writes > items)
         add(rpcs, t, RPCRDMA_RULE_WRITE_CHUNKS_BEYOND, surplus_write(t->chunk_map, items), writes,
             items, 0);
-    if (ddp->read_bytes > pub->threshold_reply && writes == 0 &&
+    /* version 2 continues what does not fit in further messages */
+    if (pub->version == 1 && ddp->read_bytes > pub->threshold_reply && writes == 0 &&
         !rpcrdma_threshold_assumed(pub, 0) && !rpcrdma_threshold_assumed(pub, 1) &&
         !(t->chunk_map && t->chunk_map->has_reply))
         add(rpcs, t, RPCRDMA_RULE_REPLY_UNPROVIDED, rpc_call_place(t, ddp->count_off),
