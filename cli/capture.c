@@ -28,6 +28,7 @@ struct capture {
     GArray *numbers;     /* of uint32_t: what the source calls each interface that was written */
     GHashTable *written; /* the source's number -> its index there */
     uint32_t listed;     /* interfaces of the source with smaller numbers were looked at */
+    uint64_t dropped_elsewhere; /* by interfaces that are not written down */
     bool crowded;
     int status;
 };
@@ -59,7 +60,7 @@ static bool add_interface(struct capture *capture, const struct source *source, 
 /* Those there are by now, in their order: also such without packets. */
 static void interfaces(struct capture *capture, const struct source *source)
 {
-    while (add_interface(capture, source, capture->listed))
+    while (!capture->files.by_packet && add_interface(capture, source, capture->listed))
         capture->listed++;
 }
 
@@ -84,21 +85,49 @@ static bool interface_of(struct capture *capture, const struct source *source, u
     return true;
 }
 
+static void put_statistics(struct capture *capture, uint32_t index,
+                           const struct source_interface *one)
+{
+    capture_files_statistics(&capture->files, index,
+                             &(struct pcapng_statistics){.received_known = one->received_known,
+                                                         .received = one->received,
+                                                         .dropped_known = one->dropped_known,
+                                                         .dropped = one->dropped,
+                                                         .comment = one->counts_comment});
+}
+
+static void refresh_from_source(void *context, uint32_t index)
+{
+    struct capture *capture = context;
+    struct source_interface one;
+
+    if (source_interface(capture->source, g_array_index(capture->numbers, uint32_t, index), &one))
+        put_statistics(capture, index, &one);
+}
+
+/* Of several files one is read to its end: its interfaces have their last counts. */
+static void on_ended(void *context, uint32_t number, const struct source_interface *one)
+{
+    struct capture *capture = context;
+    gpointer index;
+
+    if (g_hash_table_lookup_extended(capture->written, GUINT_TO_POINTER(number), NULL, &index))
+        put_statistics(capture, GPOINTER_TO_UINT(index), one);
+    else if (one->dropped_known)
+        capture->dropped_elsewhere += one->dropped;
+}
+
 static void statistics(struct capture *capture, const struct source *source)
 {
     struct source_interface one;
 
     interfaces(capture, source);
-    for (uint32_t i = 0; i < capture->numbers->len; i++) {
-        if (!source_interface(source, g_array_index(capture->numbers, uint32_t, i), &one))
-            continue;
-        capture_files_statistics(&capture->files, i,
-                                 &(struct pcapng_statistics){.received_known = one.received_known,
-                                                             .received = one.received,
-                                                             .dropped_known = one.dropped_known,
-                                                             .dropped = one.dropped,
-                                                             .comment = one.counts_comment});
-    }
+    for (uint32_t i = 0; i < capture->numbers->len; i++)
+        refresh_from_source(capture, i);
+    /* in a ring, those without packets are nowhere */
+    for (uint32_t i = 0; capture->files.by_packet && source_interface(source, i, &one); i++)
+        if (!g_hash_table_contains(capture->written, GUINT_TO_POINTER(i)) && one.dropped_known)
+            capture->dropped_elsewhere += one.dropped;
 }
 
 static void packet(struct capture *capture, const struct source *source,
@@ -118,13 +147,6 @@ static void packet(struct capture *capture, const struct source *source,
         capture->crowded = true;
         capture->status = EXIT_UNUSABLE;
     }
-}
-
-static void refresh_from_source(void *context)
-{
-    struct capture *capture = context;
-
-    statistics(capture, capture->source);
 }
 
 static bool enough(const struct capture *capture)
@@ -200,6 +222,11 @@ static void say_left_out(const struct capture *capture, const struct source *sou
     if (stats.texts_left_out > 0)
         complain("%s: %" PRIu64 " names and comments of interfaces are left out: too many", input,
                  stats.texts_left_out);
+    if (capture->dropped_elsewhere > 0)
+        complain("%s: %" PRIu64
+                 " packets were lost before they were captured by interfaces without "
+                 "packets, which are left out",
+                 input, capture->dropped_elsewhere);
     if (stats.other_blocks > 0)
         complain("%s: %" PRIu64 " block%s without packets %s not copied (names of hosts, secrets, "
                  "a system's journal)",
@@ -225,6 +252,8 @@ static int from_source(struct capture *capture)
         return EXIT_UNUSABLE;
     }
     capture->source = source;
+    source_watch_ends(source, on_ended, capture);
+    capture->files.by_packet = options->n_devices == 0 && capture_files_several(&capture->files);
     capture->numbers = g_array_new(FALSE, FALSE, sizeof(uint32_t));
     capture->written = g_hash_table_new(NULL, NULL);
     capture->files.refresh = refresh_from_source;
@@ -266,19 +295,24 @@ static void on_pause(void *context)
     direct->pump.stop = direct->capture->files.failed;
 }
 
+static void refresh_from_device(void *context, uint32_t number)
+{
+    struct direct *direct = context;
+    struct device_stats stats = {0};
+    struct pcapng_statistics counts;
+    char comment[200];
+
+    direct->pump.devices[number]->ops->stats(direct->pump.devices[number], &stats);
+    record_counts(&stats, &counts, comment, sizeof(comment));
+    capture_files_statistics(&direct->capture->files, number, &counts);
+}
+
 static void on_tick(void *context)
 {
     struct direct *direct = context;
 
-    for (uint32_t i = 0; i < direct->pump.n; i++) {
-        struct device_stats stats = {0};
-        struct pcapng_statistics counts;
-        char comment[200];
-
-        direct->pump.devices[i]->ops->stats(direct->pump.devices[i], &stats);
-        record_counts(&stats, &counts, comment, sizeof(comment));
-        capture_files_statistics(&direct->capture->files, i, &counts);
-    }
+    for (uint32_t i = 0; i < direct->pump.n; i++)
+        refresh_from_device(context, i);
     on_pause(context);
 }
 
@@ -308,7 +342,7 @@ static int from_devices(struct capture *capture)
     char error[DEVICE_ERROR];
     bool good = interrupt_watch();
 
-    capture->files.refresh = on_tick;
+    capture->files.refresh = refresh_from_device;
     capture->files.context = &direct;
     direct.pump.devices = g_new0(struct device *, options->n_devices);
     direct.pump.duration_ns = options->live.duration_ns;
@@ -356,9 +390,9 @@ static void summary(struct capture *capture)
         const struct pcapng_statistics *counts;
         const char *name;
 
-        if (capture->options->n_devices == 0 || !capture_files_counts(files, i, &name, &counts))
+        if (capture->options->n_devices == 0)
             continue;
-        if (!counts->dropped_known)
+        if (!capture_files_counts(files, i, &name, &counts) || !counts->dropped_known)
             complain("%s: how many packets were lost is not known", name);
         else if (counts->dropped + counts->interface_dropped > 0)
             complain("%s: %" PRIu64 " packets were lost before they were captured", name,

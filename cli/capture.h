@@ -35,8 +35,10 @@ struct capture_files {
     /* the caller's */
     const char *path;               /* "-" is standard output */
     struct capture_limits next;     /* another file; files: how many to keep of them */
-    void (*refresh)(void *context); /* has capture_files_statistics called; before a file ends */
+    /* has capture_files_statistics called for that interface; before a file ends */
+    void (*refresh)(void *context, uint32_t number);
     void *context;
+    bool by_packet;             /* an interface is written once a packet of it is, in each file */
     struct capture_limits stop; /* the end; duration is not for here */
 
     /* for the caller to read */
@@ -49,7 +51,9 @@ struct capture_files {
     struct creator creator; /* of the files: nobody else may, once packets are looked at */
     size_t texts;            /* bytes of the interfaces' strings */
     uint64_t texts_left_out; /* there was no room for them */
-    GPtrArray *interfaces;  /* struct capture_interface */
+    GArray *interfaces;     /* struct capture_interface */
+    GArray *present;        /* uint32_t: the numbers of those in the current file, in its order */
+    uint32_t current;       /* the current file: one more for each */
     GQueue *names;          /* of the files to be removed one day, oldest first */
     char *name;             /* of the current one */
     uint64_t number;        /* in the latest name */
@@ -58,13 +62,16 @@ struct capture_files {
     bool awaited; /* somebody reads at the other end */
 };
 
+/* Whether there are several: a ring of them. */
+bool capture_files_several(const struct capture_files *files);
+
 /* Before privileges are dropped and devices opened. False: it was said. */
 bool capture_files_prepare(struct capture_files *files, bool no_sandbox);
 
 /* Creates the first file. False when that was not possible: it was said. */
 bool capture_files_open(struct capture_files *files);
 
-/* Interfaces are numbered from 0. */
+/* Interfaces are numbered from 0. Its strings are copied. */
 void capture_files_interface(struct capture_files *files, const struct pcapng_interface *one);
 /* The latest counts, for the end of the file. */
 void capture_files_statistics(struct capture_files *files, uint32_t number,

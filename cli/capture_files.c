@@ -21,23 +21,37 @@ enum {
     TEXT_ADDED = 16,
 };
 
+struct texts {
+    char *name, *description, *filter, *comment;
+};
+
+/* Small: there may be as many as a file may have. */
 struct capture_interface {
-    struct pcapng_interface is; /* its strings are owned */
-    struct pcapng_statistics counts;
-    bool has_counts;
-    char *comment;
+    uint32_t linktype, snaplen;
+    uint32_t file, index;             /* it was written to that one last, and is there so */
+    struct texts *texts;              /* NULL: none */
+    struct pcapng_statistics *counts; /* NULL: nothing is known. Its comment is owned */
 };
 
 static void free_interface(gpointer data)
 {
     struct capture_interface *one = data;
 
-    g_free((char *)one->is.name);
-    g_free((char *)one->is.description);
-    g_free((char *)one->is.filter);
-    g_free((char *)one->is.comment);
-    g_free(one->comment);
-    g_free(one);
+    if (one->texts) {
+        g_free(one->texts->name);
+        g_free(one->texts->description);
+        g_free(one->texts->filter);
+        g_free(one->texts->comment);
+    }
+    g_free(one->texts);
+    if (one->counts)
+        g_free((char *)one->counts->comment);
+    g_free(one->counts);
+}
+
+static struct capture_interface *interface_at(const struct capture_files *files, uint32_t number)
+{
+    return &g_array_index(files->interfaces, struct capture_interface, number);
 }
 
 gboolean capture_limit_parse(const char *name, const char *text, struct capture_limits *limits,
@@ -65,7 +79,7 @@ gboolean capture_limit_parse(const char *name, const char *text, struct capture_
     return TRUE;
 }
 
-static bool several(const struct capture_files *files)
+bool capture_files_several(const struct capture_files *files)
 {
     return files->next.bytes > 0 || files->next.duration_ns > 0;
 }
@@ -134,16 +148,16 @@ bool capture_files_prepare(struct capture_files *files, bool no_sandbox)
     if (folder >= 0) {
         static const char *const ring[] = {"_#_#", NULL}, *const one[] = {"", NULL};
         size_t stem = stem_of(files->path);
-        struct creator_task task = {.folder = folder,
-                                    .how = several(files) ? CREATE_NEW : CREATE_OVER,
-                                    .mode = 0600, /* what is in it is nobody else's business */
-                                    .names = {.stem = name,
-                                              .stem_length = stem - (size_t)(name - files->path),
-                                              .forms = several(files) ? ring : one,
-                                              .suffix = files->path + stem},
-                                    /* the one that is written to may stay empty, and goes too */
-                                    .removable =
-                                        several(files) ? (size_t)files->next.files + 1 : 0};
+        struct creator_task task = {
+            .folder = folder,
+            .how = capture_files_several(files) ? CREATE_NEW : CREATE_OVER,
+            .mode = 0600, /* what is in it is nobody else's business */
+            .names = {.stem = name,
+                      .stem_length = stem - (size_t)(name - files->path),
+                      .forms = capture_files_several(files) ? ring : one,
+                      .suffix = files->path + stem},
+            /* the one that is written to may stay empty, and goes too */
+            .removable = capture_files_several(files) ? (size_t)files->next.files + 1 : 0};
 
         creator_begin(&files->creator, &task, no_sandbox, error, sizeof(error));
         close(folder);
@@ -169,9 +183,9 @@ static int create_one(struct capture_files *files)
 
     for (int i = 0; i < TRIES; i++) {
         g_free(files->name);
-        files->name = several(files) ? name_next(files) : g_strdup(files->path);
+        files->name = capture_files_several(files) ? name_next(files) : g_strdup(files->path);
         fd = creator_create(&files->creator, last_part(files->name));
-        if (fd >= 0 || errno != EEXIST || !several(files))
+        if (fd >= 0 || errno != EEXIST || !capture_files_several(files))
             break;
     }
     return fd;
@@ -186,7 +200,7 @@ static int open_next(struct capture_files *files)
         standard = STDOUT_FILENO;
     if (standard < 0) {
         fd = create_one(files);
-        if (!several(files)) { /* there is nothing more to do for it */
+        if (!capture_files_several(files)) { /* there is nothing more to do for it */
             int error = errno;
 
             creator_end(&files->creator);
@@ -221,7 +235,10 @@ bool capture_files_open(struct capture_files *files)
 {
     int fd;
 
-    files->interfaces = g_ptr_array_new_with_free_func(free_interface);
+    files->interfaces = g_array_new(FALSE, FALSE, sizeof(struct capture_interface));
+    g_array_set_clear_func(files->interfaces, free_interface);
+    files->present = g_array_new(FALSE, FALSE, sizeof(uint32_t));
+    files->current = 1;
     files->names = g_queue_new();
     fd = open_next(files);
     if (fd < 0)
@@ -250,17 +267,38 @@ static char *keep(struct capture_files *files, const char *text)
     return g_strdup(text);
 }
 
+/* Of the current file. */
+static void write_interface(struct capture_files *files, uint32_t number)
+{
+    static const struct texts none;
+    struct capture_interface *one = interface_at(files, number);
+    const struct texts *texts = one->texts ? one->texts : &none;
+
+    one->file = files->current;
+    one->index = files->present->len;
+    g_array_append_val(files->present, number);
+    pcapng_write_interface(&files->writer, &(struct pcapng_interface){
+                                               .linktype = one->linktype,
+                                               .snaplen = one->snaplen,
+                                               .name = texts->name,
+                                               .description = texts->description,
+                                               .filter = texts->filter,
+                                               .comment = texts->comment,
+                                           });
+}
+
 void capture_files_interface(struct capture_files *files, const struct pcapng_interface *one)
 {
-    struct capture_interface *copy = g_new0(struct capture_interface, 1);
+    struct texts texts = {keep(files, one->name), keep(files, one->description),
+                          keep(files, one->filter), keep(files, one->comment)};
+    struct capture_interface copy = {.linktype = one->linktype, .snaplen = one->snaplen};
 
-    copy->is = *one;
-    copy->is.name = keep(files, one->name);
-    copy->is.description = keep(files, one->description);
-    copy->is.filter = keep(files, one->filter);
-    copy->is.comment = keep(files, one->comment);
-    g_ptr_array_add(files->interfaces, copy);
-    pcapng_write_interface(&files->writer, &copy->is);
+    if (texts.name || texts.description || texts.filter || texts.comment)
+        copy.texts = g_memdup2(&texts, sizeof(texts));
+    g_array_append_val(files->interfaces, copy);
+    if (files->by_packet)
+        return;
+    write_interface(files, files->interfaces->len - 1);
     if (files->interfaces->len <= AT_ONCE)
         write_now(files);
 }
@@ -268,24 +306,33 @@ void capture_files_interface(struct capture_files *files, const struct pcapng_in
 void capture_files_statistics(struct capture_files *files, uint32_t number,
                               const struct pcapng_statistics *counts)
 {
-    struct capture_interface *one = files->interfaces->pdata[number];
+    struct capture_interface *one = interface_at(files, number);
 
-    if (one->comment)
-        files->texts -= strlen(one->comment) + TEXT_ADDED;
-    g_free(one->comment);
-    one->comment = keep(files, counts->comment);
-    one->counts = *counts;
-    one->counts.comment = one->comment;
-    one->has_counts = true;
+    if (!counts->comment && !counts->received_known && !counts->interface_dropped_known &&
+        !counts->dropped_known && !counts->delivered_known)
+        return;
+    if (!one->counts)
+        one->counts = g_new0(struct pcapng_statistics, 1);
+    if (one->counts->comment)
+        files->texts -= strlen(one->counts->comment) + TEXT_ADDED;
+    g_free((char *)one->counts->comment);
+    *one->counts = *counts;
+    one->counts->comment = keep(files, counts->comment);
 }
 
-/* Of a ring a file in which nothing arrived is of no use to anybody. */
+/* Of a ring a file in which nothing arrived is of no use to anybody; its first file tells that there
+ * was nothing. */
 static void remove_empty(struct capture_files *files)
 {
-    if (!several(files) || files->writer.written > 0 || files->writer.swallowed)
+    bool empty = files->writer.written == 0 ||
+                 (files->by_packet && files->writer.interfaces == 0 && files->count > 1);
+
+    if (!capture_files_several(files) || !empty || files->writer.swallowed)
         return;
-    if (creator_remove(&files->creator, last_part(files->name)))
+    if (creator_remove(&files->creator, last_part(files->name))) {
         files->count--;
+        files->bytes -= files->writer.written;
+    }
 }
 
 /* The end of a file: the counts so far. Of a full disk the block that did not fit was taken back,
@@ -298,10 +345,11 @@ static void end_file(struct capture_files *files)
     error = files->writer.error;
     files->writer.error = 0;
     for (guint i = 0; i < files->writer.interfaces && !files->writer.swallowed; i++) {
-        struct capture_interface *one = files->interfaces->pdata[i];
+        const struct capture_interface *one =
+            interface_at(files, g_array_index(files->present, uint32_t, i));
 
-        if (one->has_counts && (error == 0 || error == ENOSPC || error == EDQUOT))
-            pcapng_write_statistics(&files->writer, i, clock_now(CLOCK_REALTIME), &one->counts);
+        if (one->counts && (error == 0 || error == ENOSPC || error == EDQUOT))
+            pcapng_write_statistics(&files->writer, i, clock_now(CLOCK_REALTIME), one->counts);
     }
     if (!pcapng_writer_flush(&files->writer) && error == 0)
         error = files->writer.error;
@@ -326,7 +374,8 @@ static void begin_next(struct capture_files *files)
         files->enough = true;
         return;
     }
-    files->refresh(files->context);
+    for (guint i = 0; i < files->present->len; i++)
+        files->refresh(files->context, g_array_index(files->present, uint32_t, i));
     end_file(files);
     files->writer.fd = -1;
     if (files->failed)
@@ -346,9 +395,10 @@ static void begin_next(struct capture_files *files)
         return;
     }
     pcapng_writer_again(&files->writer, fd, NULL);
-    for (guint i = 0; i < files->interfaces->len; i++)
-        pcapng_write_interface(&files->writer,
-                               &((struct capture_interface *)files->interfaces->pdata[i])->is);
+    g_array_set_size(files->present, 0);
+    files->current++;
+    for (guint i = 0; !files->by_packet && i < files->interfaces->len; i++)
+        write_interface(files, i);
     write_now(files);
 }
 
@@ -363,7 +413,9 @@ void capture_files_packet(struct capture_files *files, uint32_t number,
         begin_next(files);
     if (files->enough || files->failed)
         return;
-    pcapng_write_packet(&files->writer, number, packet);
+    if (interface_at(files, number)->file != files->current)
+        write_interface(files, number);
+    pcapng_write_packet(&files->writer, interface_at(files, number)->index, packet);
     files->packets = files->writer.packets;
     if (files->writer.error != 0) {
         if (files->writer.error != EPIPE)
@@ -390,11 +442,11 @@ void capture_files_flush(struct capture_files *files)
 bool capture_files_counts(const struct capture_files *files, uint32_t number, const char **name,
                           const struct pcapng_statistics **counts)
 {
-    const struct capture_interface *one = files->interfaces->pdata[number];
+    const struct capture_interface *one = interface_at(files, number);
 
-    *name = one->is.name ? one->is.name : "?";
-    *counts = &one->counts;
-    return one->has_counts;
+    *name = one->texts && one->texts->name ? one->texts->name : "?";
+    *counts = one->counts;
+    return one->counts != NULL;
 }
 
 bool capture_files_end(struct capture_files *files)
@@ -410,7 +462,9 @@ void capture_files_free(struct capture_files *files)
     creator_end(&files->creator);
     free(files->writer.buffer);
     if (files->interfaces)
-        g_ptr_array_free(files->interfaces, TRUE);
+        g_array_free(files->interfaces, TRUE);
+    if (files->present)
+        g_array_free(files->present, TRUE);
     if (files->names)
         g_queue_free_full(files->names, g_free);
     g_free(files->name);

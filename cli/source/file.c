@@ -253,7 +253,8 @@ static bool begin(struct file *file)
 static struct source *open_input(struct input *in, struct file *file,
                                  const struct source_config *config, char *error, size_t size)
 {
-    static const struct source_ops ops = {file_next, file_interface, file_stats, NULL, file_close};
+    static const struct source_ops ops = {file_next, file_interface, file_stats,
+                                          NULL,      file_close,     NULL};
 
     file->source.ops = &ops;
     file->in = in;

@@ -90,6 +90,11 @@ static void report(const struct source *source, void (*line)(void *context, cons
     source_report(((const struct filtered *)source)->from, line, context);
 }
 
+static void watch_ends(struct source *source, source_ended *ended, void *context)
+{
+    source_watch_ends(((const struct filtered *)source)->from, ended, context);
+}
+
 static void close_filtered(struct source *source)
 {
     struct filtered *filtered = (struct filtered *)source;
@@ -103,7 +108,8 @@ static void close_filtered(struct source *source)
 
 struct source *source_filtered_open(struct source *from, const char *text, char *error, size_t size)
 {
-    static const struct source_ops ops = {next, interface, stats, report, close_filtered};
+    static const struct source_ops ops = {next,   interface,      stats,
+                                          report, close_filtered, watch_ends};
     struct filtered *filtered = calloc(1, sizeof(*filtered));
     struct source_interface first;
 

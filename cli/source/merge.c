@@ -45,6 +45,8 @@ struct merge {
     size_t n_heap;
     struct overlap overlap;
     struct copies *copies; /* NULL: no files share packets */
+    source_ended *ended;   /* NULL: nobody wants to know */
+    void *context;
     uint64_t frame;
     bool failed; /* source.error is not told yet */
 };
@@ -287,10 +289,30 @@ static void merge_report(const struct source *source, void (*line)(void *, const
     }
 }
 
+static void part_ending(void *context, const struct part *part)
+{
+    const struct merge *merge = context;
+    struct source_interface one;
+
+    for (uint32_t i = 0; source_interface(part->source, i, &one); i++)
+        merge->ended(merge->context, (uint32_t)(part - merge->parts) << INTERFACE_BITS | i, &one);
+}
+
+static void merge_watch_ends(struct source *source, source_ended *ended, void *context)
+{
+    struct merge *merge = (struct merge *)source;
+
+    merge->ended = ended;
+    merge->context = context;
+    merge->shared.ending = part_ending;
+    merge->shared.context = merge;
+}
+
 static void merge_close(struct source *source)
 {
     struct merge *merge = (struct merge *)source;
 
+    merge->shared.ending = NULL;
     for (size_t i = 0; merge->parts && i < merge->n_parts; i++)
         part_close(&merge->shared, &merge->parts[i]);
     copies_free(merge->copies);
@@ -379,8 +401,8 @@ static bool set_up(struct merge *merge, char *const *paths, size_t n, size_t mem
 struct source *source_merge_open(char *const *paths, size_t n, size_t memory, char *error,
                                  size_t size)
 {
-    static const struct source_ops ops = {merge_next, merge_interface, merge_stats, merge_report,
-                                          merge_close};
+    static const struct source_ops ops = {merge_next,   merge_interface, merge_stats,
+                                          merge_report, merge_close,     merge_watch_ends};
     struct merge *merge;
 
     if (n > MANY) {

@@ -95,6 +95,8 @@ void part_close(struct parts *parts, struct part *part)
     parts->descriptors -= part->descriptor;
     part->descriptor = false;
     source_stats(part->source, &part->stats);
+    if (parts->ending)
+        parts->ending(parts->context, part);
     source_close(part->source);
     part->source = NULL;
 }

@@ -39,6 +39,9 @@ struct parts {
     size_t windows, windows_most;     /* bytes of files as they are */
     size_t unpacking, unpacking_most; /* of compressed ones, and pipes */
     size_t descriptors;
+    /* of a part whose source is about to be closed; NULL: nobody wants to know */
+    void (*ending)(void *context, const struct part *part);
+    void *context;
     uint8_t *bytes; /* of packets of parked parts, given out since part_given */
     size_t n_bytes, room;
 };

@@ -76,6 +76,8 @@ struct source_stats {
 
 struct source;
 
+typedef void source_ended(void *context, uint32_t number, const struct source_interface *last);
+
 struct source_ops {
     enum source_status (*next)(struct source *source, struct source_packet *packets, size_t max,
                                size_t *n);
@@ -86,6 +88,8 @@ struct source_ops {
     void (*report)(const struct source *source, void (*line)(void *context, const char *text),
                    void *context);
     void (*close)(struct source *source);
+    /* See source_watch_ends. NULL: interfaces stay as long as the source. */
+    void (*watch_ends)(struct source *source, source_ended *ended, void *context);
 };
 
 /* The beginning of every source's own struct. */
@@ -150,6 +154,13 @@ static inline void source_report(const struct source *source,
 {
     if (source->ops->report)
         source->ops->report(source, line, context);
+}
+
+/* Has `ended` called for each interface of which source_interface will know nothing from then on. */
+static inline void source_watch_ends(struct source *source, source_ended *ended, void *context)
+{
+    if (source->ops->watch_ends)
+        source->ops->watch_ends(source, ended, context);
 }
 
 /* NULL is fine. */

@@ -225,6 +225,57 @@ class File(command.CommandTest):
                          command.capture(), '-w', self.path('two.pcapng'))
         self.assertEqual(len([n for n in os.listdir(self.folder) if n.startswith('two_')]), 2)
 
+    def test_ring_of_many_interfaces(self):
+        """A file has the interfaces that its packets are from, with their names and counts: twice as many do not
+        make four times as many bytes."""
+        sizes = []
+        for n in (150, 300):
+            data = command.section() + b''.join(
+                command.interface(options=command.option(2, b'if%d' % i) + command.option(9, b'\x09') +
+                                  command.option(0, b'')) for i in range(n))
+            data += b''.join(command.block(5, i.to_bytes(4, 'little') + bytes(8) + command.option(
+                5, (1000 + i).to_bytes(8, 'little')) + command.option(0, b'')) for i in range(0, n, 2))
+            order = [*range(n), *range(n - 1, -1, -3)]
+            data += b''.join(command.enhanced(b'%08d' % i + bytes(900), 10**18 + k, number=i)
+                             for k, i in enumerate(order))
+            path = self.file(data, 'many.pcapng')
+            os.mkdir(self.path(f'{n}'))
+            for size in (1, 20):
+                self.run_command('capture', '-q', '-r', path, '-w', self.path(f'{n}/{size}.pcapng'),
+                                 '-b', f'filesize:{size}')
+            got = []
+            for name in sorted(os.listdir(self.path(f'{n}'))):
+                file = ngfile.read(self.path(f'{n}/{name}'))
+                self.assertEqual({packet.interface for packet in file.packets}, set(range(len(file.interfaces))))
+                self.assertLessEqual(os.path.getsize(self.path(f'{n}/{name}')), int(name.split('_')[0]) * 1000 * 2.2)
+                for packet in file.packets:
+                    i = int(packet.data[:8])
+                    self.assertEqual(file.interfaces[packet.interface].name, f'if{i}')
+                    self.assertEqual(file.statistics.get(packet.interface), {7: 1000 + i} if i % 2 == 0 else None)
+                    got.append(i)
+            self.assertEqual(got, order * 2)
+            sizes.append(sum(os.path.getsize(self.path(f'{n}/{name}')) for name in os.listdir(self.path(f'{n}'))))
+        self.assertLess(sizes[1], 2.5 * sizes[0])
+
+    def test_counts_of_all(self):
+        """What was lost by interfaces of a file that is read to its end, and by those that have no packets."""
+        def file(i):
+            counts = command.option(7, (100 + i).to_bytes(8, 'little')) + command.option(0, b'')
+            return self.file(command.section() + command.interface() * 2 +
+                             command.enhanced(bytes(60), 10**12 * (i + 1)) +
+                             command.block(5, bytes(12) + counts) + command.block(5, b'\1' + bytes(11) + counts),
+                             f'{i}.pcapng')
+
+        paths = [file(i) for i in range(3)]
+        out = self.path('out.pcapng')
+        self.run_command('capture', '-r', *paths, '-w', out, errors=2)
+        # of the first file each interface is kept
+        self.assertIn('203 packets were lost before they were captured by interfaces without packets', self.stderr)
+        self.assertEqual([one for _, one in sorted(ngfile.read(out).statistics.items())],
+                         [{7: 100}, {7: 100}, {7: 101}, {7: 102}])
+        self.run_command('capture', '-r', paths[2], '-w', self.path('ring.pcapng'), '-b', 'filesize:1', errors=2)
+        self.assertIn('102 packets were lost before they were captured by interfaces without packets', self.stderr)
+
     def test_ring_and_set_up(self):
         """A later file knows no set-up, but has every message; the first, read along, tells it."""
         self.run_command('capture', '-q', '-b', 'filesize:20', '-r', command.capture(), '-w',
