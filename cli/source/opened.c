@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 enum { SPARE = 48 }; /* descriptors for everything else, those of files opened later included */
 
@@ -14,6 +15,7 @@ struct opened {
     const char *path;
     int fd, error;
     bool regular;
+    bool later; /* there was no descriptor left; error: why it cannot be read anyway */
 };
 
 static struct opened *all;
@@ -80,10 +82,15 @@ bool opened_before(char *const *paths, size_t n, size_t *left)
     if (!all)
         return false;
     for (size_t i = 0; i < n; i++) {
-        if (strcmp(paths[i], "-") == 0 || add(paths[i]))
+        if (*left == 0 && (strcmp(paths[i], "-") == 0 || add(paths[i])))
             continue;
-        *left = n - i;
-        break;
+        ++*left;
+        all[n_all++] = (struct opened){
+            .path = paths[i],
+            .fd = -1,
+            .later = true,
+            .error = faccessat(AT_FDCWD, paths[i], R_OK, AT_EACCESS) != 0 ? errno : 0,
+        };
     }
     qsort(all, n_all, sizeof(*all), by_path);
     return true;
@@ -96,11 +103,23 @@ static const struct opened *find(const char *path)
     return n_all > 0 ? bsearch(&wanted, all, n_all, sizeof(*all), by_path) : NULL;
 }
 
+/* One that may not be opened any more, for want of descriptors before. */
+static int open_later(const struct opened *one)
+{
+    int fd = open(one->path, O_RDONLY | O_CLOEXEC);
+
+    if (fd < 0 && errno == EACCES)
+        errno = one->error != 0 ? one->error : EMFILE;
+    return fd;
+}
+
 int opened_take(const char *path, bool *borrowed)
 {
     const struct opened *one = find(path);
 
     *borrowed = one && one->regular;
+    if (one && one->later)
+        return open_later(one);
     if (!one)
         return open(path, O_RDONLY | O_CLOEXEC);
     errno = one->error;
@@ -111,7 +130,7 @@ int opened_stat(const char *path, struct stat *out)
 {
     const struct opened *one = find(path);
 
-    if (!one)
+    if (!one || one->later)
         return stat(path, out);
     errno = one->error;
     return one->fd < 0 ? -1 : fstat(one->fd, out);

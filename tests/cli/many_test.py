@@ -47,6 +47,20 @@ class Many(command.CommandTest):
             self.counted(paths, want)
             self.counted(paths[::-1], want, '--max-memory', '1', limits=[(resource.RLIMIT_NOFILE, 80)])
 
+    def test_too_few_descriptors(self):
+        """Then it says that."""
+        paths, want = files.together(self.folder, 2, 60)
+        for few in range(4, 9):
+            run = subprocess.run([command.RPCRDMA, 'decode', *paths], capture_output=True, text=True, check=False,
+                                 preexec_fn=lambda few=few: resource.setrlimit(resource.RLIMIT_NOFILE, (few, few)))
+            if run.returncode == 127 or 'shared object file' in run.stderr:
+                continue  # not even started
+            self.assertNotIn('Permission denied', run.stderr)
+            if run.returncode != 0:
+                self.assertEqual(run.returncode, 2, run.stderr)
+                self.assertEqual(run.stderr, ''.join(f'rpcrdma: {path}: Too many open files\n' for path in paths))
+        self.counted(paths, want, limits=[(resource.RLIMIT_NOFILE, 20)])
+
     def test_large_packets(self):
         """Of which only few have room at once."""
         paths, want = files.together(self.folder, 60, 4, 400000)
