@@ -16,6 +16,9 @@ enum { COUNTS = 4, LEAST = 4 * 1024 * 1024, NONE = UINT32_MAX };
  * of an hour; and what is longer than the first. */
 static const int64_t MEMORY_NS = INT64_C(5000000000), ENOUGH_NS = INT64_C(1000000000);
 
+/* Packets of one time come at one time, by and large. */
+static const int64_t TIMED_NS = 10000000;
+
 struct count {
     uint32_t file, count; /* count 0: not used */
 };
@@ -27,6 +30,7 @@ struct entry { /* equal packets: a cache line */
     uint16_t of;     /* the reference of the files that it is in, or one file */
     bool one;        /* it is of one file, which counts[0] is */
     bool used;
+    bool timed; /* equal at one time */
     struct count counts[COUNTS];
 };
 
@@ -89,7 +93,8 @@ static struct entry *new_entry(struct copies *copies, int64_t time_ns)
         uint32_t *link = bucket(copies, entry->low, entry->of, entry->one);
         int64_t age_ns = time_less(time_ns, entry->time_ns);
 
-        if (age_ns >= 0 && age_ns < copies->remembered_ns)
+        if (age_ns >= 0 && age_ns < (entry->timed ? TIMED_NS : copies->remembered_ns) &&
+            age_ns < copies->remembered_ns)
             copies->remembered_ns = age_ns;
         while (*link != number)
             link = &copies->entries[*link].next;
@@ -134,15 +139,13 @@ static struct entry *make(struct copies *copies, const struct fingerprint *print
 /* Whether the file was being captured then. */
 static bool covers(const struct overlap_file *file, int64_t time_ns)
 {
-    int64_t first_ns = time_less(file->first_ns, file->offset_ns);
-    int64_t last_ns = time_less(file->last_ns, file->offset_ns);
-
-    return time_ns >= time_less(first_ns, MEMORY_NS) && time_ns <= time_plus(last_ns, MEMORY_NS);
+    return time_ns >= time_less(file->all_first_ns, MEMORY_NS) &&
+           time_ns <= time_plus(file->all_last_ns, MEMORY_NS);
 }
 
-/* How often another file had it that was captured at the same time. */
+/* How often another file had it that was captured at the same time; `twins`: any other one. */
 static uint32_t others(const struct copies *copies, const struct entry *entry, uint32_t file,
-                       int64_t time_ns)
+                       int64_t time_ns, bool twins)
 {
     uint32_t most = 0;
 
@@ -150,8 +153,8 @@ static uint32_t others(const struct copies *copies, const struct entry *entry, u
         const struct count *one = &entry->counts[i];
 
         if (one->count > most && one->file != file &&
-            overlap_together(copies->overlap, file, one->file) &&
-            covers(&copies->overlap->files[one->file], time_ns))
+            (twins || (overlap_together(copies->overlap, file, one->file) &&
+                       covers(&copies->overlap->files[one->file], time_ns))))
             most = one->count;
     }
     return most;
@@ -159,7 +162,7 @@ static uint32_t others(const struct copies *copies, const struct entry *entry, u
 
 /* Remembers what a file has counted that is not among those with the most. */
 static void put_aside(struct copies *copies, const struct fingerprint *print,
-                      const struct count *count, int64_t time_ns)
+                      const struct count *count, int64_t time_ns, bool timed)
 {
     struct entry *entry = find(copies, print, (uint16_t)count->file, true, time_ns);
 
@@ -167,6 +170,7 @@ static void put_aside(struct copies *copies, const struct fingerprint *print,
         entry = make(copies, print, (uint16_t)count->file, true, time_ns);
     entry->counts[0] = *count;
     entry->time_ns = time_ns;
+    entry->timed = timed;
 }
 
 /* One more of the file: how many that makes. */
@@ -192,22 +196,49 @@ static uint32_t count(struct copies *copies, struct entry *entry, uint32_t file,
     before = *least;
     if (mine.count > before.count)
         *least = mine;
-    put_aside(copies, print, mine.count > before.count ? &before : &mine, time_ns);
+    put_aside(copies, print, mine.count > before.count ? &before : &mine, time_ns, entry->timed);
     return mine.count;
 }
 
-bool copies_is_one(struct copies *copies, uint32_t file, int64_t time_ns,
-                   const struct fingerprint *print)
+/* One more of `file`, among the files of `of`. */
+static bool is_one(struct copies *copies, uint32_t file, uint16_t of, int64_t time_ns,
+                   const struct fingerprint *print, bool twins)
 {
-    uint16_t of = (uint16_t)copies->overlap->files[file].reference;
     struct entry *entry = find(copies, print, of, false, time_ns);
     uint32_t most;
 
     if (!entry)
         entry = make(copies, print, of, false, time_ns);
     entry->time_ns = time_ns;
-    most = others(copies, entry, file, time_ns);
+    entry->timed = twins;
+    most = others(copies, entry, file, time_ns, twins);
     return count(copies, entry, file, time_ns, print) <= most; /* which may take the entry */
+}
+
+/* The packet with its time. */
+static struct fingerprint at_time(const struct fingerprint *print, int64_t time_ns)
+{
+    uint64_t words[] = {print->low, (uint64_t)time_ns};
+    struct fingerprint out = *print;
+
+    out.low = siphash_words(fingerprint_key(), words, 2);
+    out.high ^= ~(uint64_t)time_ns;
+    return out;
+}
+
+bool copies_is_one(struct copies *copies, uint32_t file, int64_t time_ns,
+                   const struct fingerprint *print)
+{
+    const struct overlap_file *one = &copies->overlap->files[file];
+
+    if (one->twins) {
+        struct fingerprint timed = at_time(print, time_ns);
+
+        if (is_one(copies, file, (uint16_t)one->twin, time_ns, &timed, true))
+            return true;
+    }
+    return one->elsewhere &&
+           is_one(copies, (uint32_t)one->twin, (uint16_t)one->reference, time_ns, print, false);
 }
 
 int64_t copies_remembered_ns(const struct copies *copies)

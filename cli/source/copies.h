@@ -5,7 +5,8 @@
 /*
  * Which packet is a copy of one already given out from another file. Equal packets are counted per
  * file: the third one in a file is the same as the third one in another, so that a retransmission,
- * which is equal but stands in the same file, is never taken for a copy.
+ * which is equal but stands in the same file, is never taken for a copy. Files that were written
+ * from one capture have a packet at the same nanosecond; to others they are one file.
  */
 
 #include <stdbool.h>

@@ -48,6 +48,17 @@ static void mix_bytes(struct lanes *l, const uint8_t *p, size_t n)
     }
 }
 
+/* Of a header without options. */
+static uint16_t ipv4_id(const struct rpcrdma_net_payload *payload)
+{
+    enum { HEADER = 20, FIRST = 0x45, ID = 4 };
+    const uint8_t *header = payload->data - HEADER;
+
+    if (payload->src.family != RPCRDMA_ADDRESS_IPV4 || header[0] != FIRST)
+        return 0;
+    return (uint16_t)(header[ID] << 8 | header[ID + 1]);
+}
+
 bool fingerprint(const struct rpcrdma_packet *packet, uint32_t most, struct fingerprint *out)
 {
     struct rpcrdma_net_payload payload;
@@ -58,6 +69,7 @@ bool fingerprint(const struct rpcrdma_packet *packet, uint32_t most, struct fing
         return false;
     n = payload.caplen < most ? payload.caplen : most;
     lanes = (struct lanes){siphash_begin(fingerprint_key()), n};
+    out->id = ipv4_id(&payload);
     out->forward = memcmp(&payload.src, &payload.dst, sizeof(payload.src)) < 0;
     mix_bytes(&lanes, payload.src.bytes, sizeof(payload.src.bytes));
     mix_bytes(&lanes, payload.dst.bytes, sizeof(payload.dst.bytes));

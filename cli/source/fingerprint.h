@@ -12,6 +12,7 @@
 
 struct fingerprint {
     uint64_t low, high;
+    uint16_t id;  /* IPv4's, which a packet that is sent again seldom has again; 0: it has none */
     bool forward; /* source address below the destination's: tells the two directions apart */
 };
 

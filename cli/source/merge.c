@@ -51,7 +51,8 @@ struct merge {
     bool failed; /* source.error is not told yet */
 };
 
-/* -- a heap of parts by due time; the file given first wins a tie ------------------------------ */
+/* -- a heap of parts by due time ----------------------------------------------------------------
+ */
 
 /* A time of the part's clock, by the common one. */
 static int64_t corrected(const struct part *part, int64_t time_ns)
@@ -74,7 +75,7 @@ static bool earlier(const struct merge *merge, size_t a, size_t b)
 
     if (due_ns(x) != due_ns(y))
         return due_ns(x) < due_ns(y);
-    return merge->heap[a] < merge->heap[b];
+    return x->rank < y->rank;
 }
 
 static void swap(struct merge *merge, size_t a, size_t b)
@@ -373,6 +374,45 @@ static void set_up_part(struct merge *merge, size_t i, const char *path, bool ag
     }
 }
 
+/* What is ranked: a file that begins earlier has the earlier one of two packets of one time, or
+ * the one that ends later. Then names decide, not the order in which they were given. */
+struct ranked {
+    const struct part *part;
+    int64_t first_ns, last_ns;
+};
+
+static int by_rank(const void *left, const void *right)
+{
+    const struct ranked *a = left, *b = right;
+    int names;
+
+    if (a->first_ns != b->first_ns)
+        return a->first_ns < b->first_ns ? -1 : 1;
+    if (a->last_ns != b->last_ns)
+        return a->last_ns > b->last_ns ? -1 : 1;
+    names = strcmp(a->part->path, b->part->path);
+    return names != 0 ? names : (a->part > b->part) - (a->part < b->part);
+}
+
+static bool rank(struct merge *merge)
+{
+    struct ranked *all = calloc(merge->n_parts, sizeof(*all));
+
+    for (size_t i = 0; all && i < merge->n_parts; i++) {
+        all[i].part = &merge->parts[i];
+        if (!merge->overlap.files)
+            continue; /* nothing is known of them: they are pipes */
+        all[i].first_ns = merge->parts[i].next_ns;
+        all[i].last_ns = corrected(&merge->parts[i], merge->overlap.files[i].last_ns);
+    }
+    if (all)
+        qsort(all, merge->n_parts, sizeof(*all), by_rank);
+    for (size_t i = 0; all && i < merge->n_parts; i++)
+        merge->parts[all[i].part - merge->parts].rank = (uint32_t)i;
+    free(all);
+    return all != NULL;
+}
+
 static bool set_up(struct merge *merge, char *const *paths, size_t n, size_t memory)
 {
     bool again = all_regular(paths, n);
@@ -391,10 +431,12 @@ static bool set_up(struct merge *merge, char *const *paths, size_t n, size_t mem
     }
     if (again)
         set_waits(merge);
-    for (size_t i = 0; i < n; i++) {
+    for (size_t i = 0; i < n; i++)
         set_up_part(merge, i, paths[i], again);
+    if (!rank(merge))
+        return false;
+    for (size_t i = 0; i < n; i++)
         push(merge, i);
-    }
     return true;
 }
 

@@ -34,6 +34,7 @@ static const int64_t SEAM_NS = 10000000;   /* packets of one interface may chang
 struct difference {
     uint16_t first, second; /* files */
     bool forward;
+    bool same_id; /* IPv4's */
     int64_t ns;   /* second's clock less first's */
     int64_t when; /* by first's clock */
 };
@@ -41,6 +42,8 @@ struct difference {
 struct differences {
     struct difference *all;
     size_t n, room;
+    struct twins_pair *twins;
+    size_t n_twins;
     int64_t *times; /* of all samples, file by file, ascending */
 };
 
@@ -61,6 +64,7 @@ static void add_difference(struct differences *differences, const struct sample 
             .first = (uint16_t)a->file,
             .second = (uint16_t)b->file,
             .forward = a->forward,
+            .same_id = a->id == b->id,
             .ns = time_less(b->time_ns, a->time_ns),
             .when = a->time_ns,
         };
@@ -173,7 +177,8 @@ static bool close_together(const struct difference *all, size_t from, size_t to,
  * file: they are few among all that both could have, and their times are not equally far apart.
  * Files that do not overlap by their own clocks may be the same host's, one after the other, with
  * packets sent again across the seam: those are no copies. Of a clock that far off there must be
- * many matches, and over most of a file.
+ * many matches, and over most of a file. What was sent again has another IPv4 identification, where
+ * hosts set one: where most matches have, it takes many, in files that do overlap.
  */
 static bool believable(const struct overlap *overlap, const struct differences *differences,
                        size_t from, size_t to, int64_t offset_ns)
@@ -181,7 +186,8 @@ static bool believable(const struct overlap *overlap, const struct differences *
     const struct difference *all = differences->all;
     const struct overlap_file *a = &overlap->files[all[from].first];
     const struct overlap_file *b = &overlap->files[all[from].second];
-    size_t near = 0, n = to - from, turn;
+    size_t near = 0, n = to - from, turn, same = 0;
+    bool overlaps = a->first_ns < b->last_ns && b->first_ns < a->last_ns;
     double first_could, second_could;
     int64_t least = INT64_MAX, most = INT64_MIN, shorter;
 
@@ -189,10 +195,12 @@ static bool believable(const struct overlap *overlap, const struct differences *
         if (all[i].ns < time_less(offset_ns, SECOND) || all[i].ns > time_plus(offset_ns, SECOND))
             continue;
         near++;
+        same += all[i].same_id;
         least = all[i].when < least ? all[i].when : least;
         most = all[i].when > most ? all[i].when : most;
     }
-    if (near < MATCHES_LEAST || near < n - n / 4)
+    if (near < MATCHES_LEAST || near < n - n / 4 ||
+        (same < near - near / 2 && (!overlaps || near < MATCHES_APART)))
         return false;
     first_could = comparable(differences, a, b, offset_ns);
     second_could = comparable(differences, b, a, time_less(0, offset_ns));
@@ -203,7 +211,7 @@ static bool believable(const struct overlap *overlap, const struct differences *
     if (!close_together(all, from, turn, time_less(most, least)) ||
         !close_together(all, turn, to, time_less(most, least)))
         return false;
-    if (a->first_ns < b->last_ns && b->first_ns < a->last_ns)
+    if (overlaps)
         return true;
     shorter = time_less(a->last_ns, a->first_ns);
     if (time_less(b->last_ns, b->first_ns) < shorter)
@@ -235,30 +243,143 @@ static size_t pair_end(const struct differences *differences, size_t from)
     return to;
 }
 
+/* How many of differences [from, to) are none. */
+static size_t same_time(const struct difference *all, size_t from, size_t to)
+{
+    size_t n = 0;
+
+    for (size_t i = from; i < to; i++)
+        n += all[i].ns == 0;
+    return n;
+}
+
+/* Orders a pair of twins and one of differences. */
+static int by_files(const struct twins_pair *twins, const struct difference *one)
+{
+    if (twins->first != one->first)
+        return twins->first < one->first ? -1 : 1;
+    return (twins->second > one->second) - (twins->second < one->second);
+}
+
+static size_t first_twin(const struct overlap *overlap, size_t file)
+{
+    while (overlap->files[file].twin != file)
+        file = overlap->files[file].twin;
+    return file;
+}
+
+/* Both have packets of one capture. */
+static void join(struct overlap *overlap, size_t a, size_t b)
+{
+    size_t first = first_twin(overlap, a), second = first_twin(overlap, b);
+    size_t least = first < second ? first : second;
+
+    overlap->files[first].twin = overlap->files[second].twin = least;
+    while (overlap->files[a].twin != least) { /* shorter ways */
+        size_t next = overlap->files[a].twin;
+
+        overlap->files[a].twin = least;
+        a = next;
+    }
+    while (overlap->files[b].twin != least) {
+        size_t next = overlap->files[b].twin;
+
+        overlap->files[b].twin = least;
+        b = next;
+    }
+}
+
+static void found(struct overlap *overlap, const struct clock_pair *pair)
+{
+    overlap->files[pair->first].shares = overlap->files[pair->second].shares = true;
+    overlap->any = true;
+}
+
+/* Merges what both ways of comparing know; twins come first, their clock is one. Returns how many
+ * pairs. */
+static size_t find_pairs(struct overlap *overlap, struct differences *differences,
+                         struct clock_pair *pairs)
+{
+    const struct difference *all = differences->all;
+    size_t n = 0, from = 0, to, twin = 0;
+
+    while (from < differences->n || twin < differences->n_twins) {
+        const struct twins_pair *twins =
+            twin < differences->n_twins ? &differences->twins[twin] : NULL;
+        int order = !twins ? 1 : from == differences->n ? -1 : by_files(twins, &all[from]);
+        size_t others;
+
+        to = order < 0 ? from : pair_end(differences, from);
+        others = to - from - same_time(all, from, to);
+        twin += order <= 0;
+        /* by chance few packets of two hosts have one time, and many have others */
+        if (order <= 0 && twins->matches >= others) {
+            pairs[n] = (struct clock_pair){twins->first, twins->second,
+                                           UINT32_MAX / 2 + twins->matches, 0};
+            join(overlap, twins->first, twins->second);
+            found(overlap, &pairs[n++]);
+        } else if (order >= 0) {
+            int64_t offset = pair_offset(all, from, to);
+
+            if (believable(overlap, differences, from, to, offset)) {
+                pairs[n] = (struct clock_pair){all[from].first, all[from].second,
+                                               (uint32_t)(to - from), offset};
+                found(overlap, &pairs[n++]);
+            }
+        }
+        from = to;
+    }
+    return n;
+}
+
+static int64_t first_of(const struct overlap_file *file)
+{
+    return time_less(file->first_ns, file->offset_ns);
+}
+
+static int64_t last_of(const struct overlap_file *file)
+{
+    return time_less(file->last_ns, file->offset_ns);
+}
+
+/* Once clocks are known: what the files of one capture are together. */
+static void look_at_twins(struct overlap *overlap)
+{
+    for (size_t i = 0; i < overlap->n; i++) {
+        struct overlap_file *file = &overlap->files[i], *twin;
+
+        file->twin = first_twin(overlap, i);
+        twin = &overlap->files[file->twin];
+        if (file == twin) {
+            file->all_first_ns = first_of(file);
+            file->all_last_ns = last_of(file);
+            continue;
+        }
+        file->twins = twin->twins = true;
+        if (first_of(file) < twin->all_first_ns)
+            twin->all_first_ns = first_of(file);
+        if (last_of(file) > twin->all_last_ns)
+            twin->all_last_ns = last_of(file);
+    }
+    for (size_t i = 0; i < overlap->n; i++)
+        if (overlap->files[i].twin != overlap->files[overlap->files[i].reference].twin)
+            overlap->files[overlap->files[i].reference].elsewhere = true;
+    for (size_t i = 0; i < overlap->n; i++)
+        overlap->files[i].elsewhere = overlap->files[overlap->files[i].reference].elsewhere;
+}
+
 static bool judge_pairs(struct overlap *overlap, struct differences *differences)
 {
-    struct clock_pair *pairs = malloc((differences->n / MATCHES_LEAST + 1) * sizeof(*pairs));
-    const struct difference *all = differences->all;
-    size_t n = 0, to;
+    size_t most = differences->n / MATCHES_LEAST + differences->n_twins + 1;
+    struct clock_pair *pairs = malloc(most * sizeof(*pairs));
     bool good;
 
     if (!pairs)
         return false;
     qsort(differences->all, differences->n, sizeof(*differences->all), by_pair);
-    for (size_t from = 0; from < differences->n; from = to) {
-        int64_t offset;
-
-        to = pair_end(differences, from);
-        offset = pair_offset(all, from, to);
-        if (believable(overlap, differences, from, to, offset)) {
-            pairs[n++] = (struct clock_pair){all[from].first, all[from].second,
-                                             (uint32_t)(to - from), offset};
-            overlap->files[all[from].first].shares = overlap->files[all[from].second].shares = true;
-            overlap->any = true;
-        }
-    }
-    good = clocks_set(overlap->files, overlap->n, pairs, n);
+    good = clocks_set(overlap->files, overlap->n, pairs, find_pairs(overlap, differences, pairs));
     free(pairs);
+    look_at_twins(overlap);
     return good;
 }
 
@@ -315,10 +436,12 @@ static bool compare_files(struct overlap *overlap, struct samples *samples)
     if (good) {
         compare_samples(samples, &differences, compare_next);
         compare_samples(samples, &differences, compare_others);
+        good = twins_pairs(&samples->twins, &differences.twins, &differences.n_twins);
     }
     samples_free(samples);
     good = good && judge_pairs(overlap, &differences);
     free(differences.all);
+    free(differences.twins);
     free(differences.times);
     return good;
 }
@@ -333,7 +456,7 @@ bool overlap_find(struct overlap *overlap, char *const *paths, size_t n)
     good = overlap->files && samples_begin(&samples, n, seed_of(paths, n));
     for (size_t i = 0; i < n && good; i++) {
         overlap->files[i].path = paths[i];
-        overlap->files[i].reference = i;
+        overlap->files[i].reference = overlap->files[i].twin = i;
         samples_take(&samples, &overlap->files[i], (uint32_t)i);
     }
     good = good && compare_files(overlap, &samples);
@@ -350,18 +473,14 @@ bool overlap_find(struct overlap *overlap, char *const *paths, size_t n)
 bool overlap_together(const struct overlap *overlap, size_t i, size_t k)
 {
     const struct overlap_file *a = &overlap->files[i], *b = &overlap->files[k];
-    int64_t a_length = time_less(a->last_ns, a->first_ns);
-    int64_t b_length = time_less(b->last_ns, b->first_ns);
+    int64_t a_length = time_less(a->all_last_ns, a->all_first_ns);
+    int64_t b_length = time_less(b->all_last_ns, b->all_first_ns);
     int64_t least = (a_length < b_length ? a_length : b_length) / 10;
-    int64_t begin = time_less(a->first_ns, a->offset_ns), end = time_less(a->last_ns, a->offset_ns);
+    int64_t begin = a->all_first_ns > b->all_first_ns ? a->all_first_ns : b->all_first_ns;
+    int64_t end = a->all_last_ns < b->all_last_ns ? a->all_last_ns : b->all_last_ns;
 
-    if (a->reference != b->reference)
-        return false;
-    if (time_less(b->first_ns, b->offset_ns) > begin)
-        begin = time_less(b->first_ns, b->offset_ns);
-    if (time_less(b->last_ns, b->offset_ns) < end)
-        end = time_less(b->last_ns, b->offset_ns);
-    return time_less(end, begin) >= (least < SEAM_NS ? least : SEAM_NS);
+    return a->reference == b->reference &&
+           time_less(end, begin) >= (least < SEAM_NS ? least : SEAM_NS);
 }
 
 void overlap_free(struct overlap *overlap)

@@ -22,6 +22,11 @@ struct overlap_file {
     size_t reference;          /* the file whose clock that is, the same of all that share packets,
                                 * with each other or others of them; itself where it shares none */
     uint64_t matches;          /* packets by which the offset is known */
+    size_t twin; /* the first file that was written from the same capture; itself where none was */
+    bool twins;  /* there is another one with that */
+    bool elsewhere; /* it shares packets with files of other captures */
+    int64_t all_first_ns,
+        all_last_ns; /* of a `twin`: the earliest and latest of all that have it */
     /* its sample of packets: how many, where their times are, and which keys are in it */
     size_t sampled, times_from;
     uint64_t limit;
@@ -40,8 +45,8 @@ bool overlap_find(struct overlap *overlap, char *const *paths, size_t n);
 
 void overlap_free(struct overlap *overlap);
 
-/* Whether these captured at the same time, and so may have the same packets: a packet sent again is
- * in the next file of a ring buffer, and no copy. */
+/* Whether these, each a `twin` for all that have it, captured at the same time, and so may have the
+ * same packets: a packet sent again is in the next file of a ring buffer, and no copy. */
 bool overlap_together(const struct overlap *overlap, size_t i, size_t k);
 
 #endif

@@ -28,6 +28,7 @@ struct part {
     int64_t offset_ns; /* of its clock */
     int64_t next_ns;   /* time of its next packet, by the common clock */
     int64_t wait_ns;   /* it is due so much later */
+    uint32_t rank;     /* of parts that are due at one time, the least goes first */
     uint64_t packets_read, copies;
     struct source_stats stats; /* of its file's size; all, once closed */
 };

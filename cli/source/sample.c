@@ -26,7 +26,7 @@ bool samples_begin(struct samples *samples, size_t n, uint64_t seed)
         .places = malloc(places * sizeof(*samples->places)),
         .mask = places - 1,
     };
-    if (samples->all && samples->places)
+    if (samples->all && samples->places && twins_begin(&samples->twins, n, &samples->key))
         return true;
     samples_free(samples);
     return false;
@@ -36,6 +36,7 @@ void samples_free(struct samples *samples)
 {
     free(samples->all);
     free(samples->places);
+    twins_free(&samples->twins);
     *samples = (struct samples){0};
 }
 
@@ -96,10 +97,12 @@ static void take_packet(struct samples *samples, struct overlap_file *file, uint
         file->cut = cut;
     if (!fingerprint(packet, SAMPLE_BYTES, &print))
         return;
+    twins_add(&samples->twins, print.high, packet->time_ns);
     /* of the half that is the same in each run: the same packets, and so the same clocks */
     key = siphash_words(&samples->key, &print.high, 1);
     if (key <= samples->limit)
-        add(samples, &(struct sample){key, packet->time_ns, number, print.forward, false});
+        add(samples,
+            &(struct sample){key, packet->time_ns, number, print.id, print.forward, false});
 }
 
 static void drop_several(struct samples *samples)
@@ -125,12 +128,14 @@ void samples_take(struct samples *samples, struct overlap_file *file, uint32_t n
     if (!source)
         return;
     memset(samples->places, 0, (samples->mask + 1) * sizeof(*samples->places));
+    twins_file(&samples->twins, number);
     while (source_next(source, packets, SOURCE_BATCH, &n) != SOURCE_END) {
         for (size_t i = 0; i < n; i++)
             take_packet(samples, file, number, &packets[i].packet);
         thin_out(samples);
     }
     source_close(source);
+    twins_file_end(&samples->twins);
     drop_several(samples);
     file->sampled = samples->n - samples->from;
     file->times_from = samples->from;

@@ -14,6 +14,7 @@
 
 #include "base/siphash.h"
 #include "source/overlap.h"
+#include "source/twins.h"
 
 enum { SAMPLES_IN_ALL = 1 << 18 }; /* 6 MiB */
 
@@ -21,6 +22,7 @@ struct sample {
     uint64_t key;
     int64_t time_ns;
     uint32_t file;
+    uint16_t id; /* IPv4's */
     bool forward, several;
 };
 
@@ -34,6 +36,7 @@ struct samples {
     uint64_t limit;
     uint32_t *places; /* of this file's, by key; 0: none */
     size_t mask;
+    struct twins twins;
 };
 
 /* For n files. `seed` chooses the samples: nobody who does not know it can send packets that fill

@@ -41,11 +41,45 @@ class Several(command.CommandTest):
             self.assertEqual([json.loads(line)['xid'] for line in lines], [json.loads(line)['xid'] for line in one])
 
     def test_equal_packets(self):
-        """More of them than a file's sample has room for: it is done without."""
+        """More of them than a file's sample has room for: it is done without, but where times tell them apart."""
         many = [command.pcap.Packet(i + 1, i * 1000, LEAST, len(LEAST)) for i in range(140000)]
         first, second = self.write('first.pcap', many), self.write('second.pcap', many[:1000])
-        self.run_command('decode', first, second, errors=1)
-        self.assertIn(' 0 of them RDMA', self.stderr)
+        self.run_command('decode', first, second, errors=3)
+        self.assertIn(': 140000 packets, 0 of them RDMA', self.stderr)
+        late = self.write('late.pcap', [one._replace(time_ns=one.time_ns + 500) for one in many[:1000]])
+        self.run_command('decode', first, late, errors=1)
+        self.assertIn(': 141000 packets, 0 of them RDMA', self.stderr)
+
+    def divided(self, packets, n):
+        """(the parts, how many packets are in two of them)"""
+        size = len(packets)
+        halves = [packets[i * size // n:(2 * i + 3) * size // (2 * n)] for i in range(n)]
+        yield halves, sum(map(len, halves)) - size
+        chance, two = random.Random(n), [[] for _ in range(n)]
+        for one in packets:
+            for part in chance.sample(two, 2):
+                part.append(one)
+        yield two, size
+
+    def test_parts_that_overlap(self):
+        """Each packet of one capture in one file or two: however short the time is that two files share, and
+        whatever was sent again meanwhile, each counts once, in any order of the files."""
+        for recording in ('roce-nfs3-mini', 'iwarp-nfs3-mini'):
+            packets = self.packets(recording)
+            sent = [one for one in packets if one.data[12:14] in IP]  # nobody compares others
+            again = sorted(sent + [one._replace(time_ns=one.time_ns + 800000) for one in sent[::4]],
+                           key=lambda one: one.time_ns)
+            for every in (sent, again):
+                whole = self.decode(self.write('whole.pcap', every))
+                for n in (2, 9, 40):
+                    for parts, copies in self.divided(every, n):
+                        paths = [self.write(f'part{i}.pcap', part) for i, part in enumerate(parts) if part]
+                        random.Random(n).shuffle(paths)
+                        with self.subTest(recording, n=n, again=every is again, copies=copies):
+                            lines = self.decode(*paths, errors=len(paths))
+                            said = re.findall(r': (\d+) of \d+ packets were in another', self.stderr)
+                            self.assertEqual(sum(map(int, said)), copies)
+                            self.assertEqual(self.untimed(lines), self.untimed(whole))
 
     def write(self, name, packets, linktype=1):
         path = os.path.join(self.folder, name)
@@ -122,6 +156,24 @@ class Several(command.CommandTest):
             whole = self.decode(self.write('whole.pcap', first + second))
             self.assertEqual(self.decode(self.write('a.pcap', first), self.write('b.pcap', second)),
                              whole)
+
+    def test_all_of_a_file_was_sent_before(self):
+        """A ring's next file has but what is sent again, all of it equally late: packets with identifications of
+        their own are no copies, whichever file is given first."""
+        packets = self.packets()
+        for n in (16, 40, 80):
+            first, again = packets[:200], []
+            delay = first[-1].time_ns - first[-n].time_ns + 200000
+            for i, one in enumerate(first[-n:]):
+                data = bytearray(one.data)
+                if data[12:14] == IP[0]:
+                    data[18:20] = (0x8000 + i).to_bytes(2, 'big')
+                again.append(one._replace(data=bytes(data), time_ns=one.time_ns + delay))
+            whole = self.decode(self.write('whole.pcap', first + again))
+            paths = self.write('a.pcap', first), self.write('b.pcap', again)
+            with self.subTest(n=n):
+                self.assertEqual(self.decode(*paths), whole)
+                self.assertEqual(self.decode(*paths[::-1]), whole)
 
     def both_sides(self, packets, offset, lost=0, latency=20000, seed=1, client='192.168.77.11'):
         """What the server's and the client's host captured; no packet is lost in both."""
