@@ -274,6 +274,14 @@ def malformed_unanswered(c, breaks):
     c.null()
 
 
+@case('malformed-unanswered', 'malformed', near=('malformed',))
+def malformed_unanswered_2(c, breaks):
+    """A header that ends within its lists, of 28 bytes; or of 24, which a server has to drop without an answer."""
+    c.null()
+    c.say(c.client, (header(c.next_xid())[:20] + struct.pack('>II', 1, 1000))[:28 if breaks else 24])
+    c.null()
+
+
 @case('rpc-stuck')
 def rpc_stuck(c, breaks):
     c.null()

@@ -112,9 +112,10 @@ void rpc_check_unanswered(struct flow_rpcs *rpcs, struct rpc_transaction *t)
 
     if (!t->has_call || !flow_conn_saw_all(t->conn))
         return;
-    if (t->malformed)
+    if (t->malformed && !t->too_short)
         add(rpcs, t, RPCRDMA_RULE_MALFORMED_UNANSWERED, -1, 0, 0, 0);
-    else if (c && c->replied_ns[t->pub.caller_end] - t->pub.call_time_ns > STUCK_NS)
+    else if (!t->malformed && c &&
+             c->replied_ns[t->pub.caller_end] - t->pub.call_time_ns > STUCK_NS)
         add(rpcs, t, RPCRDMA_RULE_RPC_STUCK, -1,
             (uint64_t)(c->replied_ns[t->pub.caller_end] - t->pub.call_time_ns) / 1000000000, 0, 0);
 }

@@ -217,6 +217,7 @@ struct rpc_transaction {
     bool open;      /* more parts of the Call are to come */
     bool malformed; /* the Call's transport header could not be read to its end */
     bool no_length; /* or was not captured to its end */
+    bool too_short; /* its receiver has to drop it, without an answer */
     bool msgp;
     uint32_t align, header_length;
     bool call_given, call_complete;
