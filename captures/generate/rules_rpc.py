@@ -63,6 +63,17 @@ def arg_not_eligible_3(c, breaks):
     written(c, start, arguments, arguments[start:] + data(4093))
 
 
+@case('arg-not-eligible')
+def second_not_eligible(c, breaks):
+    """The data of a WRITE in a Read chunk, and something behind it in another one."""
+    arguments = c.write_arguments(4096)
+    at = len(rpc_call(0, NFS, WRITE, arguments))
+    chunk = c.memory.read_chunk(at, 4096) + (c.memory.read_chunk(at + 4096, 64) if breaks else [])
+    xid = c.call(WRITE, arguments, read=chunk)
+    c.pull(chunk[:1], data(4096))
+    c.written(xid, 4096)
+
+
 @case('write-chunk-unneeded')
 def write_chunk_unneeded(c, breaks):
     chunk = c.memory.chunk(4096)

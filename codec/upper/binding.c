@@ -81,15 +81,17 @@ static enum rpcrdma_binding_verdict walk(const struct rpcrdma_rpc *reply,
 }
 
 bool rpcrdma_binding_arguments(const struct rpcrdma_rpc *call, const void *data, size_t caplen,
-                               size_t len, const struct rpcrdma_reduction *reduction)
+                               size_t len, const struct rpcrdma_reduction *reduction, size_t *which)
 {
     const struct result *item = find(arguments, call);
     struct rpcrdma_xdr x = {.in = rpcrdma_cursor_init(data, caplen, len), .reduction = reduction};
 
+    *which = 0;
     if (!item)
         return false;
     rpcrdma_cursor_take(&x.in, call->body_off, "RPC header");
     rpcrdma_xdr_step(&x, item->grammar);
+    *which = x.ineligible ? x.ineligible_gap : x.gap;
     /* arguments that end where the first chunk begins: what tells how long it is went into it */
     return !x.ineligible && (x.gap == reduction->n_gaps || x.in.status == RPCRDMA_TRUNCATED ||
                              (x.in.status != RPCRDMA_OK && x.gap > 0));

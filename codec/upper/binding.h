@@ -47,9 +47,10 @@ enum rpcrdma_binding_verdict rpcrdma_binding_place(const struct rpcrdma_rpc *rep
                                                    struct rpcrdma_insertion *places);
 
 /* True when each gap of the Call is an argument that may be in a Read chunk; also where the stream
- * was not captured so far. Not for COMPOUND: ddp.h. */
+ * was not captured so far. Else *which is the first that may not. Not for COMPOUND: ddp.h. */
 bool rpcrdma_binding_arguments(const struct rpcrdma_rpc *call, const void *data, size_t caplen,
-                               size_t len, const struct rpcrdma_reduction *reduction);
+                               size_t len, const struct rpcrdma_reduction *reduction,
+                               size_t *which);
 
 enum rpcrdma_alignment {
     RPCRDMA_ALIGNED_NOT,     /* the message has no bytes beside its own */

@@ -68,7 +68,8 @@ void rpcrdma_ddp_call(const struct rpcrdma_rpc *rpc, const void *data, size_t ca
     }
     out->known = true;
     if (reduction && reduction->n_gaps > 0)
-        out->ineligible = !rpcrdma_binding_arguments(rpc, data, caplen, len, reduction);
+        out->ineligible =
+            !rpcrdma_binding_arguments(rpc, data, caplen, len, reduction, &out->which);
 }
 
 /* The operations that a session needs before it is there stand alone (RFC 8881 section 2.10.6). */
@@ -169,11 +170,16 @@ void rpcrdma_ddp_compound(const struct rpcrdma_compound *it, struct rpcrdma_ddp 
 
     if (it->has_count && it->declared == 0)
         out->slot_known = true;
-    if (it->xdr.ineligible)
+    if (it->xdr.ineligible) {
         out->known = out->ineligible = true;
+        out->which = it->xdr.ineligible_gap;
+        return;
+    }
     if (!rpcrdma_compound_exact(it))
         return;
     out->known = true;
-    if (reduction && it->xdr.gap < reduction->n_gaps)
+    if (reduction && it->xdr.gap < reduction->n_gaps) {
         out->ineligible = true;
+        out->which = it->xdr.gap;
+    }
 }

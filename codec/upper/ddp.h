@@ -18,7 +18,8 @@
 
 struct rpcrdma_ddp {
     bool known;          /* a binding is known, and the arguments were read to their end */
-    bool ineligible;     /* a Read chunk carries what may not be in one */
+    bool ineligible;     /* a Read chunk carries what may not be in one: */
+    size_t which;        /* the first such, of those with a position */
     uint32_t results;    /* that may be in a Write chunk: READ, READLINK */
     uint32_t tolerated;  /* READ_PLUS: no binding, yet clients offer chunks for it */
     uint64_t read_bytes; /* most that its READs return */

@@ -54,6 +54,13 @@ static void step_reduced(struct rpcrdma_xdr *x, uint32_t n, uint32_t carried)
     x->removed += in_chunk;
 }
 
+static void not_eligible(struct rpcrdma_xdr *x, size_t gap)
+{
+    if (!x->ineligible)
+        x->ineligible_gap = gap;
+    x->ineligible = true;
+}
+
 static bool step_gap(struct rpcrdma_xdr *x, uint32_t n)
 {
     const struct rpcrdma_reduction *r = x->reduction;
@@ -73,7 +80,7 @@ static bool step_gap(struct rpcrdma_xdr *x, uint32_t n)
         step_reduced(x, n, gap->length);
         return true;
     }
-    x->ineligible = true; /* it begins in what is no item that could be taken out */
+    not_eligible(x, x->gap); /* it begins in what is no item that could be taken out */
     rpcrdma_cursor_fail(&x->in, RPCRDMA_MALFORMED, x->in.off, "read chunk position");
     return true;
 }
@@ -136,7 +143,8 @@ static void step_opaque(struct rpcrdma_xdr *x, bool eligible, bool *placed)
     }
     if (x->reduction) {
         if (step_gap(x, n)) {
-            x->ineligible = x->ineligible || !eligible;
+            if (!eligible)
+                not_eligible(x, x->gap - 1);
             return;
         }
         if (eligible && step_write_chunk(x, n, placed))

@@ -6,6 +6,7 @@ would make a reader look at the wrong thing."""
 import json
 import os
 import re
+import struct
 import subprocess
 import sys
 import tempfile
@@ -62,8 +63,27 @@ TOLD = {
     'write-chunk-unneeded': (24, 1, (1, 1)), 'write-chunks-beyond': (48, 2, (1, 1)),
     'slot-beyond': (28 + 40 + 12 + 24, 1, (1, 1)), 'session-operations': (28 + 40 + 8, 3, (1, 1)),
     'compound-operation': (28 + 40 + 12 + 36 + 4, 76, (1, 1)), 'handle-shared': (28, 0x1001, (1, 1)),
+    'arg-not-eligible': (20, 40 + 4 + 32 + 4, (1, 1)),
+    'arg-not-eligible-4': (20 + 24, 40 + 4 + 32 + 20 + 4096, (1, 1)),
+    'chunk-count': (48, 2, None), 'program-unbound': (28 + 12, 100005, None), 'auth-tls': (28 + 24, 7, None),
+    'slot-sequence': (28 + 40 + 12 + 20, 3, (1, 1)),
     'call-undelivered': (None, 2, (2, 2)), 'reply-undelivered': (None, 2, (2, 2)),
 }
+
+
+# The value stands at the offset, in a Send of one packet.
+THERE = ('arg-not-eligible', 'arg-not-eligible-4', 'auth-tls', 'program-unbound', 'slot-sequence', 'slot-sequence-2',
+         'slot-beyond', 'xid-mismatch', 'compound-operation')
+
+
+def elsewhere(rpcrdma, folder):
+    for name in THERE:
+        path = os.path.join(folder, name, 'breaks.pcap')
+        packets, _ = pcap.read(path)
+        one, = [one for one in of_calls(rpcrdma, path) if one['rule'] == rule_of(name)]
+        send = packets[one['frame'] - 1].data[14 + 20 + 8 + 12:]
+        if send[one['offset']:one['offset'] + 4] != struct.pack('>I', one['value']):
+            yield f'{name}: {one["value"]} is not at {one["offset"]}'
 
 
 def of_which_transmission(rpcrdma, folder):
@@ -103,7 +123,7 @@ def of_calls(rpcrdma, path):
     for line in run.stdout.decode().splitlines():
         line = json.loads(line)
         for one in line.get('findings', []):
-            yield {'frame': line.get('call_frame'), **one}
+            yield {'frame': line.get('call_frame') or line.get('frame'), **one}
 
 
 # Of the rules that are a note where something may be missing: the pairs in which it is, and those in which nothing is.
@@ -173,6 +193,7 @@ def main():
                        for problem in problems(rpcrdma, os.path.join(folder, name), rule, companions, near)]
         failed += untold(rpcrdma, folder)
         failed += of_which_transmission(rpcrdma, folder)
+        failed += elsewhere(rpcrdma, folder)
         failed += unsure(rpcrdma, folder)
         failed += unread(rpcrdma, folder)
         failed += incomplete()

@@ -53,17 +53,26 @@ static void check_chunk(const struct message_check *c, const struct rpcrdma_chun
     check_length(c, rpcrdma_chunk_length(chunk), chunk->off, what);
 }
 
-static uint32_t check_writes(const struct message_check *c)
+/* `n` chunks of a list, the second of which begins here. */
+static void check_count(const struct message_check *c, uint32_t n, uint32_t second,
+                        const char *what)
+{
+    if (n > 1 && !version2(c) && c->out->direction == RPCRDMA_DIRECTION_CALL)
+        message_check_add(c, RPCRDMA_RULE_CHUNK_COUNT, second, what, n, 0, 0);
+}
+
+static void check_writes(const struct message_check *c)
 {
     struct rpcrdma_write_iter it = rpcrdma_write_begin(&c->message->write);
     struct rpcrdma_chunk chunk;
-    uint32_t n = 0;
+    uint32_t n = 0, second = 0;
 
     while (rpcrdma_write_next(&it, &chunk)) {
         check_chunk(c, &chunk, "Write chunk");
-        n++;
+        if (++n == 2)
+            second = chunk.off;
     }
-    return n;
+    check_count(c, n, second, "Write");
 }
 
 /* The segments of the Position-Zero Read chunk up to where a chunk was inserted. */
@@ -97,6 +106,7 @@ struct chunks {
     uint64_t bytes;    /* of all */
     uint64_t embedded; /* of the positioned chunks before this one, with their padding */
     uint32_t base_segments;
+    uint32_t positioned, surplus; /* of them; where the second begins */
 };
 
 static void end_chunk(const struct message_check *c, struct chunks *r)
@@ -128,7 +138,8 @@ static void begin_chunk(const struct message_check *c, struct chunks *r, uint32_
         message_check_add(c, RPCRDMA_RULE_PZRC_SPLIT, off, NULL, position, 0, 0);
 }
 
-static uint32_t check_reads(const struct message_check *c, const struct rpcrdma_read_list *list)
+static struct chunks check_reads(const struct message_check *c,
+                                 const struct rpcrdma_read_list *list)
 {
     struct rpcrdma_read_iter it = rpcrdma_read_begin(list);
     struct rpcrdma_read_segment s;
@@ -141,6 +152,8 @@ static uint32_t check_reads(const struct message_check *c, const struct rpcrdma_
                 end_chunk(c, &r);
             begin_chunk(c, &r, s.position, it.off);
             r.n++;
+            if (s.position > 0 && ++r.positioned == 2)
+                r.surplus = it.off;
             r.position = s.position;
             r.off = it.off;
             r.length = 0;
@@ -155,21 +168,19 @@ static uint32_t check_reads(const struct message_check *c, const struct rpcrdma_
     if (r.bytes > PAYLOAD_MOST && r.bytes <= UINT32_MAX)
         message_check_add(c, RPCRDMA_RULE_READ_LIST_LONG, list->off, NULL, r.bytes, PAYLOAD_MOST,
                           0);
-    return r.n - (r.base_segments > 0);
+    return r;
 }
 
 void message_check_chunks(const struct message_check *c)
 {
-    uint32_t reads = 0, writes;
+    if (c->message->read.count > 0) {
+        struct chunks reads = check_reads(c, &c->message->read);
 
-    if (c->message->read.count > 0)
-        reads = check_reads(c, &c->message->read);
+        check_count(c, reads.positioned, reads.surplus, "Read");
+    }
     if (c->message->call.count > 0)
         check_reads(c, &c->message->call);
-    writes = check_writes(c);
+    check_writes(c);
     if (c->message->reply_present)
         check_chunk(c, &c->message->reply, "Reply chunk");
-    if ((reads > 1 || writes > 1) && !version2(c) && c->out->direction == RPCRDMA_DIRECTION_CALL)
-        message_check_add(c, RPCRDMA_RULE_CHUNK_COUNT, c->message->read.off, NULL, reads, writes,
-                          0);
 }

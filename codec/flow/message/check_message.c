@@ -4,6 +4,9 @@
 /* RPC programs, as IANA lists them. */
 enum { RPCBIND = 100000, NFS = 100003, MOUNT = 100005, NLM = 100021, NSM = 100024 };
 
+/* In a Call's RPC header (RFC 5531 section 9). */
+enum { RPC_PROGRAM = 12, RPC_FLAVOR = 24 };
+
 enum { OFF_VERSION = 4, OFF_CREDITS = 8, OFF_TYPE = 12, OFF_ERROR_ARGS = 20, AUTH_TLS = 7 };
 
 void message_check_add(const struct message_check *c, enum rpcrdma_rule_id rule, int64_t offset,
@@ -83,14 +86,15 @@ static void check_call(const struct message_check *c)
     case MOUNT:
     case NLM:
     case NSM:
-        message_check_add(c, RPCRDMA_RULE_PROGRAM_UNBOUND, m->payload.off, NULL, rpc->program, 0,
-                          0);
+        message_check_add(c, RPCRDMA_RULE_PROGRAM_UNBOUND, (int64_t)m->payload.off + RPC_PROGRAM,
+                          NULL, rpc->program, 0, 0);
         break;
     default:
         break;
     }
     if (rpc->present & RPCRDMA_RPC_HAS_CRED && rpc->cred_flavor == AUTH_TLS)
-        message_check_add(c, RPCRDMA_RULE_AUTH_TLS, m->payload.off, NULL, 0, 0, 0);
+        message_check_add(c, RPCRDMA_RULE_AUTH_TLS, (int64_t)m->payload.off + RPC_FLAVOR, NULL,
+                          rpc->cred_flavor, 0, 0);
 }
 
 /* Only what the receiver said at set-up counts, and only where that was captured. */

@@ -147,7 +147,6 @@ RPCRDMA_HOT static void decode_rpc(struct making *m)
                                                                ? RPCRDMA_RULE_XID_MISMATCH_2
                                                                : RPCRDMA_RULE_XID_MISMATCH,
                                                    .frame = m->send->frame,
-                                                   .offset = at,
                                                    .arg = {msg->xid, m->to->rpc.xid}});
 }
 

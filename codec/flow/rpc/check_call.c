@@ -58,9 +58,9 @@ static void check_chunks(struct flow_rpcs *rpcs, struct rpc_transaction *t)
             0, 0);
     if (!ddp->known)
         return;
-    if (ddp->ineligible)
-        add(rpcs, t, RPCRDMA_RULE_ARG_NOT_ELIGIBLE, first_chunk(t->chunk_map),
-            t->chunk_map->n_reads > 0 ? t->chunk_map->reads[0].position : 0, 0, 0);
+    if (ddp->ineligible && t->chunk_map && ddp->which < t->chunk_map->n_reads)
+        add(rpcs, t, RPCRDMA_RULE_ARG_NOT_ELIGIBLE, t->chunk_map->reads[ddp->which].off,
+            t->chunk_map->reads[ddp->which].position, 0, 0);
     if (writes > items && items == 0)
         add(rpcs, t, RPCRDMA_RULE_WRITE_CHUNK_UNNEEDED, surplus_write(t->chunk_map, 0), writes, 0,
             0);

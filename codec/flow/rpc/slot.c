@@ -145,9 +145,13 @@ void rpc_slot_call(struct flow_rpcs *rpcs, struct rpc_transaction *t)
         use(rpcs, t);
 }
 
+/* The number is the word before the slot's. */
+enum { SEQUENCE = 4 };
+
+/* before: how far before the slot's number what is wrong stands. */
 static void add(struct flow_rpcs *rpcs, struct rpc_transaction *t, bool sure,
-                enum rpcrdma_rule_id rule, enum rpcrdma_rule_id unsure, uint64_t a, uint64_t b,
-                uint64_t c)
+                enum rpcrdma_rule_id rule, enum rpcrdma_rule_id unsure, int64_t before, uint64_t a,
+                uint64_t b, uint64_t c)
 {
     struct rpc_conn *conn = rpc_of(t->conn);
 
@@ -155,8 +159,8 @@ static void add(struct flow_rpcs *rpcs, struct rpc_transaction *t, bool sure,
         return;
     if (!sure)
         conn->slot_told = true;
-    rpc_add_finding_at(rpcs, t, sure ? rule : unsure, t->pub.call_frame, t->slot_place, NULL, a, b,
-                       c);
+    rpc_add_finding_at(rpcs, t, sure ? rule : unsure, t->pub.call_frame,
+                       t->slot_place < 0 ? -1 : t->slot_place - before, NULL, a, b, c);
 }
 
 /* What came meanwhile may have settled the doubt. */
@@ -174,11 +178,11 @@ static void judge(struct flow_rpcs *rpcs, struct rpc_transaction *t)
         (slot->before.reply_frame == 0 || slot->before.reply_frame > t->pub.call_frame))
         add(rpcs, t,
             sure || (slot->before.conn == slot->last.conn && rpc_session_followed(t->conn)),
-            RPCRDMA_RULE_SLOT_IN_USE, RPCRDMA_RULE_SLOT_IN_USE_UNSURE, ddp->slot,
+            RPCRDMA_RULE_SLOT_IN_USE, RPCRDMA_RULE_SLOT_IN_USE_UNSURE, 0, ddp->slot,
             slot->before.frame, 0);
     if (t->slot_doubt & RPC_SLOT_SEQUENCE && known && !was_seen(slot, ddp->seqid - 1))
-        add(rpcs, t, sure, RPCRDMA_RULE_SLOT_SEQUENCE, RPCRDMA_RULE_SLOT_SEQUENCE_UNSURE, ddp->slot,
-            ddp->seqid, t->slot_before);
+        add(rpcs, t, sure, RPCRDMA_RULE_SLOT_SEQUENCE, RPCRDMA_RULE_SLOT_SEQUENCE_UNSURE, SEQUENCE,
+            ddp->slot, ddp->seqid, t->slot_before);
     /* the Responder took a number that does not follow on what was seen: what it does follow on
      * came over other connections, most likely, and so will more */
     if (taken && known && t->slot_doubt & (RPC_SLOT_SEQUENCE | RPC_SLOT_BEGUN) &&
