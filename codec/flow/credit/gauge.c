@@ -9,12 +9,14 @@
 void rpcrdma_credit_gauge_init(struct rpcrdma_credit_gauge *gauge, struct flow_memory *memory)
 {
     memset(gauge, 0, sizeof(*gauge));
+    gauge->memory = memory;
     histogram_init(&gauge->histogram, memory);
 }
 
 void rpcrdma_credit_gauge_free(struct rpcrdma_credit_gauge *gauge)
 {
     histogram_free(&gauge->histogram);
+    flow_release(gauge->memory, gauge->stalls, sizeof(*gauge->stalls));
 }
 
 void rpcrdma_credit_gauge_restart(struct rpcrdma_credit_gauge *gauge)
@@ -23,7 +25,9 @@ void rpcrdma_credit_gauge_restart(struct rpcrdma_credit_gauge *gauge)
     histogram_add(&gauge->histogram, gauge->in_flight, 0);
     gauge->busy_ns = 0;
     memset(gauge->bound_ns, 0, sizeof(gauge->bound_ns));
-    memset(&gauge->stalls, 0, sizeof(gauge->stalls));
+    if (gauge->stalls)
+        memset(gauge->stalls, 0, sizeof(*gauge->stalls));
+    gauge->stalls_lost = false;
     gauge->since_elapsed_ns = gauge->elapsed_ns;
     gauge->since_ns = gauge->last_ns;
     gauge->since_frame = gauge->frame;
@@ -84,10 +88,18 @@ struct rpcrdma_credit_stall rpcrdma_credit_gauge_stall(const struct rpcrdma_cred
 
 static void end_stall(struct rpcrdma_credit_gauge *gauge, enum rpcrdma_credit_cause cause)
 {
-    struct rpcrdma_credit_stall stall = rpcrdma_credit_gauge_stall(gauge, cause);
+    struct rpcrdma_credit_stall stall;
 
-    if (gauge->bound != RPCRDMA_BOUND_NEITHER)
-        keep_stall(&gauge->stalls, &stall);
+    if (gauge->bound == RPCRDMA_BOUND_NEITHER)
+        return;
+    if (!gauge->stalls)
+        gauge->stalls = flow_alloc(gauge->memory, sizeof(*gauge->stalls));
+    if (!gauge->stalls) {
+        gauge->stalls_lost = true;
+        return;
+    }
+    stall = rpcrdma_credit_gauge_stall(gauge, cause);
+    keep_stall(gauge->stalls, &stall);
 }
 
 static void begin_stall(struct rpcrdma_credit_gauge *gauge)
@@ -169,7 +181,7 @@ void rpcrdma_credit_gauge_result(const struct rpcrdma_credit_gauge *gauge,
     out->measured_ns = gauge->histogram.total_ns;
     out->busy_ns = gauge->busy_ns;
     out->at_limit_ns = requested + granted;
-    out->stalls = gauge->stalls;
+    out->stalls = gauge->stalls ? *gauge->stalls : (struct rpcrdma_credit_stalls){0};
     if (gauge->bound != RPCRDMA_BOUND_NEITHER) {
         struct rpcrdma_credit_stall stall =
             rpcrdma_credit_gauge_stall(gauge, RPCRDMA_ENDED_BY_CAPTURE);
@@ -182,7 +194,7 @@ void rpcrdma_credit_gauge_result(const struct rpcrdma_credit_gauge *gauge,
     else
         out->bound_by = RPCRDMA_BOUND_NEITHER;
     out->clock = gauge->clock_set_back;
-    out->memory = out->memory || gauge->histogram.lost_ns > 0;
+    out->memory = out->memory || gauge->histogram.lost_ns > 0 || gauge->stalls_lost;
 }
 
 void rpcrdma_credit_range_add(struct rpcrdma_credit_range *range, uint32_t value)

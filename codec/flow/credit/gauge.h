@@ -40,7 +40,9 @@ struct rpcrdma_credit_gauge {
     uint64_t since_elapsed_ns;
     int64_t since_ns;
     uint64_t since_frame;
-    struct rpcrdma_credit_stalls stalls; /* a heap, the shortest on top */
+    struct flow_memory *memory;
+    struct rpcrdma_credit_stalls *stalls; /* a heap, the shortest on top; NULL: none yet. Owned */
+    bool stalls_lost;                     /* for want of memory */
 };
 
 /* memory is borrowed. */

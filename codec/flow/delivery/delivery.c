@@ -12,6 +12,8 @@ void flow_delivery_free(struct flow_memory *memory, struct flow_delivery *d)
     if (!d)
         return;
     flow_release(memory, d->ring, d->size * sizeof(*d->ring));
+    flow_release(memory, d->recent.at, d->recent.size * sizeof(*d->recent.at));
+    flow_release(memory, d->holes, HOLES * sizeof(*d->holes));
     taps_free(memory, d);
     originals_free(memory, &d->sent);
     originals_free(memory, &d->responses);
@@ -65,6 +67,11 @@ bool flow_delivery_find(const struct flow_delivery *d, bool psn, uint32_t first,
         out->state = RPCRDMA_NOT_DELIVERED;
     }
     return true;
+}
+
+bool flow_delivery_at_two(const struct flow_delivery *d)
+{
+    return d->taps != NULL;
 }
 
 void flow_delivery_silence(const struct flow_delivery *d, struct rpcrdma_silence *silence)

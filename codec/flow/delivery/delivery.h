@@ -80,6 +80,9 @@ bool flow_delivery_segment(struct flow_memory *memory, struct flow_delivery *d,
 bool flow_delivery_find(const struct flow_delivery *d, bool psn, uint32_t first, uint32_t last,
                         struct rpcrdma_delivery *out);
 
+/* The packets towards this end were captured at two places. */
+bool flow_delivery_at_two(const struct flow_delivery *d);
+
 /* What was sent again and again and not answered since. */
 struct rpcrdma_silence;
 void flow_delivery_silence(const struct flow_delivery *d, struct rpcrdma_silence *silence);

@@ -7,11 +7,42 @@
  * comes late (an older one). Where it does not, time does.
  */
 
-_Static_assert(RECENT == 1 << (32 - 26), "slot takes the high bits");
-
-static struct recent *slot(struct flow_delivery *d, uint32_t seq)
+/* Where there are slots: the high bits of a hash. */
+static struct recent *slot(const struct recents *recents, uint32_t seq)
 {
-    return &d->recent[seq * UINT32_C(2654435761) >> 26];
+    return &recents->at[(uint64_t)(seq * UINT32_C(2654435761)) * recents->size >> 32];
+}
+
+/* Twice as many slots. Of two in one the later stays. */
+static bool grow(struct flow_memory *memory, struct recents *recents)
+{
+    struct recents bigger = {.size = recents->size ? 2 * recents->size : RECENT_FIRST};
+
+    bigger.at = flow_alloc(memory, bigger.size * sizeof(*bigger.at));
+    if (!bigger.at)
+        return false;
+    for (uint32_t i = 0; i < recents->size; i++)
+        if (recents->at[i].set)
+            *slot(&bigger, recents->at[i].seq) = recents->at[i];
+    flow_release(memory, recents->at, recents->size * sizeof(*recents->at));
+    *recents = bigger;
+    return true;
+}
+
+/* Where this packet is, or will be: not in place of another one that passed a moment ago, as long
+ * as there may be more slots. NULL: there is no memory. */
+static struct recent *place(struct flow_memory *memory, struct recents *recents,
+                            const struct recent *now)
+{
+    if (recents->size == 0 && !grow(memory, recents))
+        return NULL;
+    for (;;) {
+        struct recent *r = slot(recents, now->seq);
+
+        if (!r->set || r->seq == now->seq || recents->size == RECENT_MOST ||
+            now->time_ns - r->time_ns > MOMENT_NS || !grow(memory, recents))
+            return r;
+    }
 }
 
 bool origin_counts(const struct flow_delivery *d)
@@ -20,10 +51,11 @@ bool origin_counts(const struct flow_delivery *d)
 }
 
 /* Whether a packet passed a moment ago, in this place or wherever; where not it takes its slot. */
-static bool twice(struct flow_delivery *d, const struct recent *now, uint64_t frame)
+static bool twice(struct flow_memory *memory, struct flow_delivery *d, const struct recent *now,
+                  uint64_t frame)
 {
-    struct recent *r = slot(d, now->seq);
-    bool same = r->set && r->seq == now->seq && r->kind == now->kind;
+    struct recent *r = place(memory, &d->recent, now);
+    bool same = r && r->set && r->seq == now->seq && r->kind == now->kind;
 
     if (same && now->digest != r->digest && now->digest != 0 && r->digest != 0 &&
         d->path.different++ == 0)
@@ -37,7 +69,7 @@ static bool twice(struct flow_delivery *d, const struct recent *now, uint64_t fr
     }
     if (same)
         d->path.duplicated++;
-    else
+    else if (r)
         *r = *now;
     return same;
 }
@@ -48,8 +80,8 @@ bool origin_twice(struct flow_memory *memory, struct flow_delivery *d, uint8_t k
     const struct recent now = {seq, id, kind, true, d->tap, 1, 0, digest, time_ns};
 
     d->copied = false;
-    if (d->tap != 0) {
-        const struct recent *r = slot(d, seq);
+    if (d->tap != 0 && d->recent.size > 0) {
+        const struct recent *r = slot(&d->recent, seq);
 
         if (!d->taps && r->set && r->seq == seq && r->kind == kind && r->id == id && r->tap != 0 &&
             r->tap != d->tap)
@@ -59,7 +91,7 @@ bool origin_twice(struct flow_memory *memory, struct flow_delivery *d, uint8_t k
             return true;
         }
     }
-    if (twice(d, &now, frame)) {
+    if (twice(memory, d, &now, frame)) {
         if (d->taps)
             taps_again(d, &now);
         return true;

@@ -29,7 +29,7 @@ static void start(struct flow_delivery *d, uint32_t psn)
 static void restart(struct flow_delivery *d, uint32_t psn)
 {
     d->begin = d->count = d->pending = 0;
-    for (int i = 0; i < HOLES; i++)
+    for (int i = 0; d->holes && i < HOLES; i++)
         d->holes[i].count = 0;
     d->naked = d->repeating = false;
     start(d, psn);
@@ -40,7 +40,7 @@ static void ahead(struct flow_memory *memory, struct flow_delivery *d, const str
 {
     struct transmission *newest = transmission_newest(d), *lost;
 
-    transmission_hole(d, d->next, at - d->next, op->time_ns);
+    transmission_hole(memory, d, d->next, at - d->next, op->time_ns);
     if (newest && newest->open && !(op->flags & RPCRDMA_OP_FIRST) &&
         op->kind != RPCRDMA_OP_READ_REQUEST) {
         newest->last = at - 1; /* this may be the same message: it is taken as that */
@@ -127,10 +127,11 @@ static void again(struct flow_delivery *d, const struct rpcrdma_op *op, uint64_t
     }
 }
 
-static void behind(struct flow_delivery *d, const struct rpcrdma_op *op, uint64_t at)
+static void behind(struct flow_memory *memory, struct flow_delivery *d, const struct rpcrdma_op *op,
+                   uint64_t at)
 {
     int64_t found_ns = 0;
-    bool fills = transmission_fill(d, at, 1, &found_ns);
+    bool fills = transmission_fill(memory, d, at, 1, &found_ns);
     struct transmission *t;
 
     if (origin_behind(d, op->ip_id, fills, found_ns, op->time_ns) == ORIGIN_AGAIN) {
@@ -230,7 +231,7 @@ void flow_delivery_request(struct flow_memory *memory, struct flow_delivery *d,
         return;
     }
     if (at < d->next) {
-        behind(d, op, at);
+        behind(memory, d, op, at);
     } else {
         d->progress_tap = d->tap;
         if (at > d->next && d->loose)
@@ -266,7 +267,7 @@ static void nak(struct flow_delivery *d, const struct rpcrdma_op *op, uint64_t a
     }
     if (known || op->nak != RPCRDMA_NAK_PSN_SEQUENCE || at >= d->next)
         return;
-    for (int i = 0; i < HOLES; i++)
+    for (int i = 0; d->holes && i < HOLES; i++)
         if (at >= d->holes[i].first && at - d->holes[i].first < d->holes[i].count)
             return; /* counted when it is sent again */
     d->path.lost++; /* it passed here */

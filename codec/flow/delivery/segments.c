@@ -97,7 +97,7 @@ static void data(struct flow_memory *memory, struct flow_delivery *d,
     }
     if (first < d->next) {
         int64_t found_ns = 0;
-        bool fills = transmission_fill(d, first, segment->len, &found_ns);
+        bool fills = transmission_fill(memory, d, first, segment->len, &found_ns);
 
         if (origin_behind(d, segment->ip_id, fills, found_ns, segment->time_ns) == ORIGIN_LATE) {
             late(d, segment, first);
@@ -115,7 +115,7 @@ static void data(struct flow_memory *memory, struct flow_delivery *d,
             struct transmission *lost =
                 transmission_add(memory, d, d->next, first - 1, segment->frame, segment->time_ns);
 
-            transmission_hole(d, d->next, first - d->next, segment->time_ns);
+            transmission_hole(memory, d, d->next, first - d->next, segment->time_ns);
             if (lost) {
                 lost->found = true;
                 lost->times = 0;

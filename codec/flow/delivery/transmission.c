@@ -74,12 +74,24 @@ struct transmission *transmission_add(struct flow_memory *memory, struct flow_de
     return t;
 }
 
-/* What is asked for was mostly sent a moment ago: from the newest back, in steps that double, then
- * in halves between. */
+static bool holds(const struct transmission *t, uint64_t at)
+{
+    return t->first <= at && at <= t->last;
+}
+
+/* What is asked for was mostly sent a moment ago. Where every record is one packet its place is
+ * known; else it is looked for from the newest back, in steps that double, then in halves between.
+ */
 struct transmission *transmission_at(const struct flow_delivery *d, uint64_t at)
 {
     uint32_t low = 0, high = d->count;
+    uint64_t back;
 
+    if (high == 0)
+        return NULL;
+    back = record(d, high - 1)->last - at; /* newer than all: more than there are */
+    if (back < high && holds(record(d, high - 1 - (uint32_t)back), at))
+        return record(d, high - 1 - (uint32_t)back);
     for (uint32_t step = 1; step <= high; step *= 2) {
         RPCRDMA_STEP();
         if (record(d, high - step)->last < at) {
@@ -109,17 +121,19 @@ struct transmission *transmission_after(const struct flow_delivery *d, const str
     return i + 1 < d->count ? record(d, i + 1) : NULL;
 }
 
-void transmission_hole(struct flow_delivery *d, uint64_t first, uint64_t count, int64_t time_ns)
+void transmission_hole(struct flow_memory *memory, struct flow_delivery *d, uint64_t first,
+                       uint64_t count, int64_t time_ns)
 {
-    struct hole *hole = &d->holes[d->next_hole++ % HOLES];
-
-    d->any_hole = true;
-    *hole = (struct hole){first, count, time_ns};
+    if (!d->holes)
+        d->holes = flow_alloc(memory, HOLES * sizeof(*d->holes));
+    if (d->holes)
+        d->holes[d->next_hole++ % HOLES] = (struct hole){first, count, time_ns};
 }
 
-bool transmission_fill(struct flow_delivery *d, uint64_t first, uint64_t count, int64_t *found_ns)
+bool transmission_fill(struct flow_memory *memory, struct flow_delivery *d, uint64_t first,
+                       uint64_t count, int64_t *found_ns)
 {
-    for (int i = 0; i < HOLES; i++) {
+    for (int i = 0; d->holes && i < HOLES; i++) {
         struct hole *hole = &d->holes[i];
         uint64_t left, after;
 
@@ -132,7 +146,7 @@ bool transmission_fill(struct flow_delivery *d, uint64_t first, uint64_t count, 
         if (hole->count == 0)
             *hole = (struct hole){first + count, after, hole->time_ns};
         else if (after > 0)
-            transmission_hole(d, first + count, after, hole->time_ns);
+            transmission_hole(memory, d, first + count, after, hole->time_ns);
         return true;
     }
     return false;
@@ -178,7 +192,7 @@ bool transmission_answered(struct flow_delivery *d, uint64_t last, uint64_t fram
     if (last < d->through)
         return false;
     d->through = last + 1;
-    if (d->any_hole)
+    if (d->holes)
         uncaptured(d, last);
     for (; end < d->count && record(d, end)->first <= last; end++) {
         struct transmission *t = record(d, end);

@@ -8,9 +8,11 @@
 #include "flow/delivery/delivery.h"
 
 enum {
-    RECORDS_FIRST = 16,
+    RECORDS_FIRST = 4,
     RECORDS_MOST = RPCRDMA_BOUND(4096, 16),
-    RECENT = 64, /* packets remembered to be known again; a power of two */
+    /* packets remembered to be known again: of so many slots, where they come fast of more */
+    RECENT_FIRST = 8,
+    RECENT_MOST = 64,
     RECENT_AT_TWO = RPCRDMA_BOUND(1024, 64), /* likewise, on their way between two places */
     RECENT_SHIFT_AT_TWO = RPCRDMA_BOUND(22, 26),
     HOLES = 8, /* ranges that passed, or may have, without being captured */
@@ -20,6 +22,8 @@ enum {
 #define KEEP_NS INT64_C(50000000)
 /* Without a Nak nobody sends again so soon: IBTA volume 1 section 9.7.6.1.3 */
 #define SOON_NS INT64_C(1000000)
+/* Of packets that come so fast more are remembered, to be known again: twice is sooner. */
+#define MOMENT_NS INT64_C(10000000)
 /* and what a Nak asks for is sent before any timer ends */
 #define TIMER_NS INT64_C(50000000)
 
@@ -81,6 +85,12 @@ struct originals {
     uint32_t size;         /* a power of two, or 0 */
 };
 
+/* The latest packets, by a hash of their sequence numbers. */
+struct recents {
+    struct recent *at; /* owned */
+    uint32_t size;     /* a power of two, or 0: none yet, or there is no memory */
+};
+
 struct flow_delivery {
     struct rpcrdma_path path;
     bool repeats; /* the packet in hand does: */
@@ -107,14 +117,13 @@ struct flow_delivery {
     uint64_t repeated; /* position after the latest such */
     struct flow_recovery recovery;
 
-    struct hole holes[HOLES];
+    struct hole *holes; /* HOLES of them; NULL: there was none. Owned */
     uint32_t next_hole;
-    bool any_hole; /* there was one */
 
     bool id_useless; /* equal in packets that differ */
     bool id_known;
     uint16_t id; /* the highest so far */
-    struct recent recent[RECENT];
+    struct recents recent;
 
     uint64_t requests;     /* packets that were not seen before */
     uint8_t progress_tap;  /* where the newest packet was captured */
@@ -139,9 +148,11 @@ struct transmission *transmission_newest(const struct flow_delivery *d);
 /* The oldest that was not answered; NULL: none. */
 struct transmission *transmission_pending(const struct flow_delivery *d);
 /* [first, first + count) is missing. */
-void transmission_hole(struct flow_delivery *d, uint64_t first, uint64_t count, int64_t time_ns);
+void transmission_hole(struct flow_memory *memory, struct flow_delivery *d, uint64_t first,
+                       uint64_t count, int64_t time_ns);
 /* Takes that out of what is missing. False: `first` is not. *found_ns: when it was found to be. */
-bool transmission_fill(struct flow_delivery *d, uint64_t first, uint64_t count, int64_t *found_ns);
+bool transmission_fill(struct flow_memory *memory, struct flow_delivery *d, uint64_t first,
+                       uint64_t count, int64_t *found_ns);
 /* All up to `last` arrived, as the answer shows, which may have waited for a timer (may_wait).
  * True: a record more is delivered. */
 bool transmission_answered(struct flow_delivery *d, uint64_t last, uint64_t frame, int64_t time_ns,

@@ -54,7 +54,7 @@ int64_t rpc_call_place(const struct rpc_transaction *t, uint32_t off);
 void rpc_check_unanswered(struct flow_rpcs *rpcs, struct rpc_transaction *t);
 
 /* The regions of a transaction that was answered are no more: RDMA to them comes too late. */
-void rpc_retire(const struct rpc_transaction *t);
+void rpc_retire(struct flow_rpcs *rpcs, const struct rpc_transaction *t);
 /* RDMA to memory that nobody offers (any more). True: it was told. */
 bool rpc_check_astray(struct flow_rpcs *rpcs, struct flow_conn *conn,
                       const struct rpc_astray *astray);

@@ -24,17 +24,20 @@ static void unlink_parked(struct flow_rpcs *rpcs, struct rpc_transaction *t)
     c->n_parked--;
 }
 
-/* No longer known, or known now: 0 keeps waiting. */
-static bool settled(const struct flow_rpcs *rpcs, const struct rpc_transaction *t)
+/* No longer known, or known now: then t->pub.reply says it. False: it keeps waiting. */
+static bool settled(const struct flow_rpcs *rpcs, struct rpc_transaction *t)
 {
     const struct flow_delivery *d = rpc_delivery_towards(t->conn, 1 - t->reply_place.sender);
-    struct rpcrdma_delivery reply;
+    struct rpcrdma_delivery *reply = &t->pub.reply;
 
     if (!d || rpcs->context->time_ns - t->pub.reply_time_ns > PARKED_NS ||
         (!flow_delivery_answered(d) && (!t->has_call || rpc_of(t->conn)->n_parked > UNHEARD_MOST)))
         return true;
-    rpc_delivery_find(t, &t->reply_place, &reply);
-    return reply.state != RPCRDMA_DELIVERY_UNKNOWN || reply.transmissions == 0;
+    rpc_delivery_find(t, &t->reply_place, reply);
+    t->settled = reply->state != RPCRDMA_DELIVERY_UNKNOWN || reply->transmissions == 0;
+    if (!t->settled)
+        *reply = (struct rpcrdma_delivery){0};
+    return t->settled;
 }
 
 static void give_settled(struct flow_rpcs *rpcs, struct rpc_conn *c)

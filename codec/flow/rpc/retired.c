@@ -8,7 +8,7 @@
 enum { LOOKED_AT = 4096, ASTRAY_MOST = 64 };
 enum { PAD = 4 }; /* what clients offer for XDR padding, under a handle that several Calls share */
 
-void rpc_retire(const struct rpc_transaction *t)
+void rpc_retire(struct flow_rpcs *rpcs, const struct rpc_transaction *t)
 {
     struct rpc_conn *c = rpc_of(t->conn);
     const struct rpc_chunk_map *map = t->chunk_map;
@@ -20,6 +20,10 @@ void rpc_retire(const struct rpc_transaction *t)
 
         if (r->length <= PAD)
             continue;
+        if (!c->retired)
+            c->retired = flow_alloc(&rpcs->context->memory, RPC_RETIRED * sizeof(*c->retired));
+        if (!c->retired)
+            return;
         c->retired[c->n_retired++ % RPC_RETIRED] = (struct rpc_retired){.offset = r->offset,
                                                                         .frame = t->pub.reply_frame,
                                                                         .handle = r->handle,
@@ -41,7 +45,7 @@ static bool retired(struct flow_rpcs *rpcs, struct flow_conn *conn, const struct
 {
     const struct rpc_conn *c = rpc_of(conn);
 
-    for (uint32_t i = 0; i < RPC_RETIRED; i++) {
+    for (uint32_t i = 0; c->retired && i < RPC_RETIRED; i++) {
         const struct rpc_retired *r = &c->retired[i];
 
         if (r->handle != astray->handle || r->end != astray->end ||

@@ -102,10 +102,9 @@ struct rpc_awaited {
 /* A Reply that cannot be given yet. */
 struct rpc_reply {
     struct rpc_parts parts;
-    bool open;                      /* parts came, more are to come */
-    bool ready;                     /* its last Send has come; what follows is of that */
-    bool read_read;                 /* its read list waits to be pulled */
-    struct rpcrdma_message message; /* on `header` */
+    bool open;      /* parts came, more are to come */
+    bool ready;     /* its last Send has come; what follows is of that */
+    bool read_read; /* its read list waits to be pulled */
     uint8_t *header;
     uint32_t header_caplen;
     struct rpc_chunk_map *chunk_map; /* its read list */
@@ -115,6 +114,7 @@ struct rpc_reply {
     int64_t time_ns;
     struct rpc_transaction *newer, *older; /* the tracker's list of those that wait */
     bool waits;
+    struct rpcrdma_message message; /* on `header`; valid where `ready` */
 };
 
 /* A request of a session's slot. */
@@ -225,7 +225,6 @@ struct rpc_transaction {
     uint64_t pending; /* bytes of its read chunks that have not passed */
     struct rpc_chunk_map *chunk_map;
 
-    struct rpc_reply reply;
     struct rpcrdma_ddp ddp; /* what its arguments say of chunks */
     struct rpc_slot *slot;  /* NULL: none */
     bool slot_read;         /* it is known which, or that there is none */
@@ -235,6 +234,7 @@ struct rpc_transaction {
     bool slot_answered;     /* SEQUENCE's status was read, */
     uint32_t slot_status;   /* which is asked for only in doubt */
     bool reply_complete;
+    bool settled; /* pub.reply says what became of it: it was looked for a moment ago */
     int64_t rdma_first_ns, rdma_last_ns;
     struct rpc_place call_place, reply_place;
     uint32_t again;        /* index + 1 in flow_rpcs.again; 0: none */
@@ -254,6 +254,8 @@ struct rpc_transaction {
     struct {
         uint32_t first, last; /* 0: none */
     } reads[2];               /* ids of the Read requests to its regions, by the end that asks */
+
+    struct rpc_reply reply; /* last: its message is not cleared for each */
 };
 
 struct rpc_read {
@@ -277,7 +279,7 @@ struct rpc_conn {
     int64_t replied_ns[2];                   /* by caller: the last Reply to it */
     uint32_t malformed[2];                   /* messages, by receiver */
     bool told_malformed;
-    struct rpc_retired retired[RPC_RETIRED];
+    struct rpc_retired *retired; /* RPC_RETIRED of them; NULL: none yet. Owned */
     uint32_t n_retired;
     struct rpc_astray astray; /* the latest handle; whether it was told what it is */
     uint32_t n_astray;

@@ -202,8 +202,11 @@ static void phases(struct rpc_transaction *t)
 /* It was known to be delivered before it was seen at the second place, where the Ack was first. */
 static void arrived_late(const struct rpc_transaction *t, struct rpcrdma_delivery *call)
 {
+    const struct flow_delivery *d = rpc_delivery_towards(t->conn, 1 - t->call_place.sender);
     struct rpcrdma_delivery now;
 
+    if (!d || !flow_delivery_at_two(d))
+        return;
     rpc_delivery_find(t, &t->call_place, &now);
     call->arrived_frame = now.arrived_frame;
     call->arrived_ns = now.arrived_ns;
@@ -220,7 +223,8 @@ void rpc_timing(struct flow_rpcs *rpcs, struct rpc_transaction *t)
         rpc_delivery_find(t, &t->call_place, &pub->call);
     else if (pub->call.arrived_frame == 0)
         arrived_late(t, &pub->call);
-    rpc_delivery_find(t, &t->reply_place, &pub->reply);
+    if (!t->settled)
+        rpc_delivery_find(t, &t->reply_place, &pub->reply);
     if (!both_ends(t->conn))
         pub->call.arrived_frame = pub->reply.arrived_frame = 0;
     pub->transmissions = rpc_retransmit_total(rpcs, t, pub->call.transmissions);

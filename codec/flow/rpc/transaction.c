@@ -16,7 +16,7 @@ static struct rpc_transaction *take(struct flow_rpcs *rpcs)
         return flow_alloc(&rpcs->context->memory, sizeof(*t));
     rpcs->spare_transactions = t->chain;
     rpcs->n_spare_transactions--;
-    memset(t, 0, sizeof(*t));
+    memset(t, 0, offsetof(struct rpc_transaction, reply.message));
     return t;
 }
 
@@ -192,7 +192,7 @@ void rpc_forget_reads(struct rpc_transaction *t)
 static void end(struct flow_rpcs *rpcs, struct rpc_transaction *t)
 {
     rpc_unhold_reply(rpcs, t);
-    rpc_retire(t);
+    rpc_retire(rpcs, t);
     if (t->slot)
         rpc_slot_end(rpcs, t);
     unlist(rpcs, t);
