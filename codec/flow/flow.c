@@ -47,7 +47,7 @@ static bool start_stages(struct rpcrdma_flow *flow, const struct rpcrdma_flow_co
     if (!flow->messages)
         return false;
     if (rpcs)
-        flow->rpcs = flow_rpcs_new(context);
+        flow->rpcs = flow_rpcs_new(context, flow->messages);
     if (credits)
         flow->credits = flow_credits_new(context, !config->credits);
     return !rpcs == !flow->rpcs && credits == (flow->credits != NULL);
@@ -256,6 +256,34 @@ static RPCRDMA_INLINE void deliver_op(struct rpcrdma_flow *flow, struct flow_con
     }
 }
 
+/* A Call is not followed any more: every stage is told, once. */
+RPCRDMA_RARE static void give_up_call(struct rpcrdma_flow *flow, struct flow_conn *conn,
+                                      struct flow_call *call)
+{
+    if (flow->rpcs)
+        flow_rpc_give_up(flow->rpcs, call);
+    flow_call_drop(flow->messages, conn, call);
+}
+
+/* More Calls are outstanding than are kept. */
+static inline void give_up_calls(struct rpcrdma_flow *flow, struct flow_conn *conn)
+{
+    struct flow_call *call;
+
+    while ((call = flow_call_excess(flow->messages, conn)))
+        give_up_call(flow, conn, call);
+}
+
+/* Memory for a Call: of the connection's oldest, or of another connection. */
+RPCRDMA_RARE static bool make_room_for_call(struct rpcrdma_flow *flow, struct flow_conn *conn)
+{
+    struct flow_call *call = flow_call_oldest(conn);
+
+    if (call)
+        give_up_call(flow, conn, call);
+    return call || ((flow->rpcs || flow->credits) && evict(flow, conn));
+}
+
 RPCRDMA_HOT static void deliver_send(struct rpcrdma_flow *flow, struct flow_conn *conn,
                                      const struct flow_direction *dir, const struct flow_send *send)
 {
@@ -265,7 +293,11 @@ RPCRDMA_HOT static void deliver_send(struct rpcrdma_flow *flow, struct flow_conn
         ;
     while (flow->credits && !flow_credit_ready(flow->credits, conn) && evict(flow, conn))
         ;
+    while (!flow_calls_ready(flow->messages) && make_room_for_call(flow, conn))
+        ;
     flow_message_make(flow->messages, conn, dir, send, &making);
+    if (making.event.call)
+        give_up_calls(flow, conn);
     flow_conn_public(conn)->invalidations[1 - dir->index] += send->has_invalidate;
     if (flow->context.delivery && making.event.message->sender == RPCRDMA_ROLE_CLIENT &&
         making.event.message->direction == RPCRDMA_DIRECTION_CALL)
@@ -276,6 +308,7 @@ RPCRDMA_HOT static void deliver_send(struct rpcrdma_flow *flow, struct flow_conn
         flow_rpc_message(flow->rpcs, conn, &making.event);
     if (flow->credits)
         flow_credit_message(flow->credits, conn, &making.event);
+    flow_message_done(flow->messages, &making);
     flow_message_emit(flow->messages, conn, &making.out);
 }
 

@@ -58,7 +58,7 @@ void message_error(const struct flow_messages *messages, struct flow_conn *conn,
 {
     enum { OFF_VERSION = 4, OFF_CHUNK_INDEX = 20 };
     struct message_conn *mc = message_conn_of(conn);
-    const struct message_call *call;
+    const struct flow_call *call;
     int caller = 1 - sender;
 
     if (!(m->present & RPCRDMA_HAS_ERROR))
@@ -66,7 +66,7 @@ void message_error(const struct flow_messages *messages, struct flow_conn *conn,
     if (refuses_type(m) && mc->latest[caller].xid == m->xid)
         mc->refused_type[caller] =
             (struct message_refused){mc->latest[caller].type, m->xid, frame, time_ns};
-    call = message_call_find(messages, conn, caller, m->xid);
+    call = message_call_outstanding(messages, conn, caller, m->xid);
     if (!call)
         return;
     if (m->version != call->protocol && !by_its_own_version(m))
@@ -116,7 +116,7 @@ void message_after_error(const struct flow_messages *messages, struct flow_conn 
         return;
     /* a Call with that XID is a new one */
     if (out->direction == RPCRDMA_DIRECTION_REPLY &&
-        !message_call_find(messages, conn, 1 - out->sender_end, m->xid) && out->part <= 1)
+        !message_call_outstanding(messages, conn, 1 - out->sender_end, m->xid) && out->part <= 1)
         add(findings,
             m->version == 2 ? RPCRDMA_RULE_REPLY_AFTER_ERROR_2 : RPCRDMA_RULE_REPLY_AFTER_ERROR,
             out->frame, 0, m->xid, answered->frame, 0);

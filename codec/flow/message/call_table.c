@@ -2,44 +2,67 @@
 #include "flow/message/message_state.h"
 
 /*
- * Outstanding Calls, under (connection, sending end, XID): a forward and a reverse Call with one
- * XID are two (RFC 8167 section 4.1). A Call without Reply stays until its connection ends or
- * MESSAGE_CALLS newer ones have come.
+ * Calls, under (connection, caller, XID): a forward and a reverse Call with one XID are two (RFC
+ * 8167 section 4.1). A Call without Reply stays until its connection ends or MESSAGE_CALLS newer
+ * ones have come.
  */
 
-static uint64_t key(const struct flow_conn *conn, int sender, uint32_t xid)
+static uint64_t key(const struct flow_conn *conn, int caller, uint32_t xid)
 {
-    return flow_hash2(flow_conn_id(conn) << 1 | (uint64_t)sender, xid);
+    return flow_hash2(flow_conn_id(conn) << 1 | (uint64_t)caller, xid);
 }
 
-struct message_call *message_call_find(const struct flow_messages *messages,
-                                       const struct flow_conn *conn, int sender, uint32_t xid)
+static bool is(const struct flow_call *call, const struct flow_conn *conn, int caller, uint32_t xid)
 {
-    struct message_call *call = flow_table_get(&messages->calls, key(conn, sender, xid));
+    return call->xid == xid && call->conn == conn && call->caller == caller;
+}
 
-    /* the key is a hash: make sure */
-    return call && call->xid == xid && call->conn == conn && call->sender == sender ? call : NULL;
+struct flow_call *flow_call_find(const struct flow_messages *messages, const struct flow_conn *conn,
+                                 int caller, uint32_t xid)
+{
+    struct flow_call *call = flow_table_get(&messages->calls, key(conn, caller, xid));
+
+    return call && is(call, conn, caller, xid) ? call : NULL; /* the key is a hash: make sure */
+}
+
+void flow_calls_reserve(struct flow_messages *messages, enum flow_call_stage stage, size_t size)
+{
+    messages->slot_at[stage] = messages->call_size;
+    messages->call_size += (size + sizeof(uint64_t) - 1) & ~(sizeof(uint64_t) - 1);
+}
+
+void *flow_call_slot(const struct flow_messages *messages, struct flow_call *call,
+                     enum flow_call_stage stage)
+{
+    return (char *)call + messages->slot_at[stage];
+}
+
+struct flow_call *flow_call_of_slot(const struct flow_messages *messages, void *slot,
+                                    enum flow_call_stage stage)
+{
+    return (struct flow_call *)(void *)((char *)slot - messages->slot_at[stage]);
 }
 
 /* Calls come and go with every other message: some of those that went are kept, to be used again.
  */
 enum { SPARE = 256 };
 
-static struct message_call *take(struct flow_messages *messages)
+static struct flow_call *take(struct flow_messages *messages)
 {
-    struct message_call *call = messages->spare_calls;
+    struct flow_call *call = messages->spare_calls;
 
     if (!call)
-        return flow_alloc(&messages->context->memory, sizeof(*call));
+        return flow_alloc(&messages->context->memory, messages->call_size);
     messages->spare_calls = call->older;
     messages->n_spare_calls--;
+    memset(call, 0, messages->call_size);
     return call;
 }
 
-static void give_back(struct flow_messages *messages, struct message_call *call)
+static void give_back(struct flow_messages *messages, struct flow_call *call)
 {
     if (messages->n_spare_calls == SPARE) {
-        flow_release(&messages->context->memory, call, sizeof(*call));
+        flow_release(&messages->context->memory, call, messages->call_size);
         return;
     }
     call->older = messages->spare_calls;
@@ -50,74 +73,212 @@ static void give_back(struct flow_messages *messages, struct message_call *call)
 void flow_message_trim(struct flow_messages *messages)
 {
     while (messages->spare_calls) {
-        struct message_call *call = messages->spare_calls;
+        struct flow_call *call = messages->spare_calls;
 
         messages->spare_calls = call->older;
         messages->n_spare_calls--;
-        flow_release(&messages->context->memory, call, sizeof(*call));
+        flow_release(&messages->context->memory, call, messages->call_size);
     }
 }
 
-void message_call_remove(struct flow_messages *messages, struct flow_conn *conn,
-                         struct message_call *call)
+bool flow_calls_ready(struct flow_messages *messages)
 {
-    struct message_conn *mc = message_conn_of(conn);
-    int sender = call->sender;
+    struct flow_call *call;
+
+    if (messages->spare_calls)
+        return true;
+    call = take(messages);
+    if (call)
+        give_back(messages, call);
+    return call != NULL;
+}
+
+static void link_newest(struct flow_call *call)
+{
+    struct message_conn *mc = message_conn_of(call->conn);
+    int caller = call->caller;
+
+    call->newer = NULL;
+    call->older = mc->newest_call[caller];
+    if (call->older)
+        call->older->newer = call;
+    else
+        mc->oldest_call[caller] = call;
+    mc->newest_call[caller] = call;
+}
+
+static void unlink_call(struct flow_call *call)
+{
+    struct message_conn *mc = message_conn_of(call->conn);
+    int caller = call->caller;
 
     if (call->newer)
         call->newer->older = call->older;
     else
-        mc->newest_call[sender] = call->older;
+        mc->newest_call[caller] = call->older;
     if (call->older)
         call->older->newer = call->newer;
     else
-        mc->oldest_call[sender] = call->newer;
-    mc->calls[sender]--;
-    flow_table_remove_value(&messages->calls, key(conn, sender, call->xid), call);
+        mc->oldest_call[caller] = call->newer;
+}
+
+static void forget(struct flow_messages *messages, struct flow_call *call)
+{
+    unlink_call(call);
+    message_conn_of(call->conn)->calls[call->caller]--;
+    flow_table_remove_value(&messages->calls, key(call->conn, call->caller, call->xid), call);
     give_back(messages, call);
 }
 
-void message_call_add(struct flow_messages *messages, struct flow_conn *conn, int sender,
-                      const struct rpcrdma_message *m, const struct rpcrdma_rpc *rpc)
+static void let_go(struct flow_messages *messages, struct flow_call *call, unsigned holder)
 {
-    uint32_t xid = m->xid;
-    struct message_call *call = message_call_find(messages, conn, sender, xid);
-    struct message_conn *mc = message_conn_of(conn);
+    call->holders &= (uint8_t)~holder;
+    if (call->holders == 0)
+        forget(messages, call);
+}
 
-    if (call)
-        message_call_remove(messages, conn, call);
-    else if (mc->calls[sender] >= MESSAGE_CALLS)
-        message_call_remove(messages, conn, mc->oldest_call[sender]);
+struct flow_call *flow_call_add(struct flow_messages *messages, struct flow_conn *conn, int caller,
+                                uint32_t xid)
+{
+    uint64_t at = key(conn, caller, xid);
+    struct flow_call *call = flow_table_get(&messages->calls, at);
+
+    if (call) /* else of another one with the same hash, once in 2^64: there is no place */
+        return is(call, conn, caller, xid) ? call : NULL;
     call = take(messages);
     if (!call)
-        return;
-    *call = (struct message_call){.conn = conn,
-                                  .xid = xid,
-                                  .sender = (uint8_t)sender,
-                                  .protocol = m->version,
-                                  .writes = m->write.count,
-                                  .frame = messages->context->frame};
-    if (rpc && rpc->present & RPCRDMA_RPC_HAS_PROGRAM) {
-        call->has_rpc = true;
-        call->program = rpc->program;
-        call->version = rpc->version;
-        call->procedure = rpc->procedure;
-        call->flavor = rpc->cred_flavor;
-        call->gss_procedure = rpc->gss_procedure;
-        call->gss_service = rpc->gss_service;
-    }
-    if (!flow_table_put(&messages->calls, &messages->context->memory, key(conn, sender, xid),
-                        call)) {
+        return NULL;
+    if (!flow_table_put(&messages->calls, &messages->context->memory, at, call)) {
         give_back(messages, call);
-        return;
+        return NULL;
     }
-    call->older = mc->newest_call[sender];
-    if (call->older)
-        call->older->newer = call;
-    else
-        mc->oldest_call[sender] = call;
-    mc->newest_call[sender] = call;
-    mc->calls[sender]++;
+    call->conn = conn;
+    call->caller = (uint8_t)caller;
+    call->xid = xid;
+    link_newest(call);
+    message_conn_of(conn)->calls[caller]++;
+    return call;
+}
+
+void flow_call_hold(struct flow_call *call, enum flow_call_stage stage)
+{
+    call->holders |= (uint8_t)(1 << stage);
+}
+
+void flow_call_leave(struct flow_messages *messages, struct flow_call *call,
+                     enum flow_call_stage stage)
+{
+    if (call->holders & 1 << stage)
+        let_go(messages, call, 1U << stage);
+}
+
+static bool same_call(const struct flow_call *call, const struct rpcrdma_rpc *rpc)
+{
+    if (!call->has_rpc || !rpc || !(rpc->present & RPCRDMA_RPC_HAS_PROGRAM))
+        return true;
+    return call->program == rpc->program && call->version == rpc->version &&
+           call->procedure == rpc->procedure;
+}
+
+static void describe(struct flow_call *call, const struct rpcrdma_message *m,
+                     const struct rpcrdma_rpc *rpc, uint64_t frame)
+{
+    call->protocol = m->version;
+    call->writes = m->write.count;
+    call->frame = frame;
+    if (!rpc || !(rpc->present & RPCRDMA_RPC_HAS_PROGRAM))
+        return;
+    call->has_rpc = true;
+    call->program = rpc->program;
+    call->version = rpc->version;
+    call->procedure = rpc->procedure;
+    call->flavor = rpc->cred_flavor;
+    call->gss_procedure = rpc->gss_procedure;
+    call->gss_service = rpc->gss_service;
+}
+
+struct flow_call *message_call_note(struct flow_messages *messages, struct flow_conn *conn,
+                                    int caller, const struct rpcrdma_message *m,
+                                    const struct rpcrdma_rpc *rpc, bool sure,
+                                    enum flow_call_use *use)
+{
+    struct flow_call *call = flow_call_add(messages, conn, caller, m->xid);
+
+    *use = FLOW_CALL_NEW;
+    if (!call)
+        return NULL;
+    if (call->holders & CALL_OUTSTANDING && call->sure && !call->replied) {
+        if (sure)
+            *use = same_call(call, rpc) ? FLOW_CALL_RETRANSMITTED : FLOW_CALL_XID_REUSED;
+    } else {
+        call->sure = false;
+    }
+    call->holders |= CALL_OUTSTANDING | CALL_IN_HAND;
+    if (!sure && call->sure)
+        return call; /* a Call is known by this XID: what may be one says no more */
+    if (*use != FLOW_CALL_RETRANSMITTED) {
+        call->has_rpc = call->replied = false;
+        if (call != message_conn_of(conn)->newest_call[caller]) {
+            unlink_call(call);
+            link_newest(call);
+        }
+    }
+    call->sure = sure;
+    describe(call, m, rpc, messages->context->frame);
+    return call;
+}
+
+void message_call_reply(struct flow_call *call, bool continues)
+{
+    call->replied = true;
+    if (!continues)
+        call->holders &= (uint8_t)~CALL_OUTSTANDING;
+}
+
+void flow_call_answered(struct flow_call *call)
+{
+    if (call->holders & CALL_IN_HAND)
+        call->holders &= (uint8_t)~CALL_OUTSTANDING;
+}
+
+void flow_message_done(struct flow_messages *messages, const struct flow_making *making)
+{
+    if (making->event.call)
+        let_go(messages, making->event.call, CALL_IN_HAND);
+}
+
+struct flow_call *flow_call_excess(const struct flow_messages *messages, struct flow_conn *conn)
+{
+    const struct message_conn *mc = message_conn_of(conn);
+
+    (void)messages;
+    for (int i = 0; i < 2; i++)
+        if (mc->calls[i] > MESSAGE_CALLS) {
+            struct flow_call *call = mc->oldest_call[i];
+
+            return call->holders & CALL_IN_HAND ? call->newer : call;
+        }
+    return NULL;
+}
+
+struct flow_call *flow_call_oldest(struct flow_conn *conn)
+{
+    const struct message_conn *mc = message_conn_of(conn);
+
+    return mc->oldest_call[0] ? mc->oldest_call[0] : mc->oldest_call[1];
+}
+
+void flow_call_drop(struct flow_messages *messages, struct flow_conn *conn, struct flow_call *call)
+{
+    struct message_conn *mc = message_conn_of(conn);
+
+    if (call->holders & CALL_OUTSTANDING && messages->slot_at[FLOW_CALL_RPC] == 0 && !mc->gave_up) {
+        mc->gave_up = true;
+        flow_report(messages->context, flow_conn_public(conn),
+                    &(struct rpcrdma_finding){
+                        .rule = RPCRDMA_RULE_RPC_GIVEN_UP, .frame = call->frame, .offset = -1});
+    }
+    forget(messages, call);
 }
 
 void flow_message_close(struct flow_messages *messages, struct flow_conn *conn)
@@ -126,10 +287,10 @@ void flow_message_close(struct flow_messages *messages, struct flow_conn *conn)
 
     for (int i = 0; i < 2; i++)
         while (mc->newest_call[i])
-            message_call_remove(messages, conn, mc->newest_call[i]);
+            forget(messages, mc->newest_call[i]);
 }
 
-void message_call_rpc(const struct message_call *call, struct rpcrdma_rpc *out)
+void message_call_rpc(const struct flow_call *call, struct rpcrdma_rpc *out)
 {
     *out = (struct rpcrdma_rpc){.present = RPCRDMA_RPC_HAS_XID | RPCRDMA_RPC_HAS_TYPE |
                                            RPCRDMA_RPC_HAS_PROGRAM | RPCRDMA_RPC_HAS_CRED,

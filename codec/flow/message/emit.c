@@ -190,7 +190,7 @@ static enum rpcrdma_rpc_direction by_pairing(const struct making *m)
 
     if (!(msg->present & RPCRDMA_HAS_XID) || (!rpc && msg->kind != RPCRDMA_KIND_ERROR))
         return RPCRDMA_DIRECTION_UNKNOWN;
-    if (message_call_find(m->messages, m->conn, 1 - m->sender, msg->xid))
+    if (message_call_outstanding(m->messages, m->conn, 1 - m->sender, msg->xid))
         return RPCRDMA_DIRECTION_REPLY;
     if (!rpc)
         return RPCRDMA_DIRECTION_UNKNOWN;
@@ -253,36 +253,40 @@ static void match_call(struct making *m)
 {
     const struct rpcrdma_message *msg = &m->to->message;
     bool is_call = m->to->out.direction != RPCRDMA_DIRECTION_REPLY;
-    struct message_call *call;
+    struct flow_message *event = &m->to->event;
 
     if (!(msg->present & RPCRDMA_HAS_XID) ||
         (m->to->out.direction == RPCRDMA_DIRECTION_UNKNOWN && !moves_rpc(msg) && !refusable(msg)))
         return;
     if (is_call && m->to->out.part <= 1) {
         if (msg->kind != RPCRDMA_KIND_ERROR)
-            message_call_add(m->messages, m->conn, m->sender, msg, m->to->out.rpc);
+            event->call =
+                message_call_note(m->messages, m->conn, m->sender, msg, m->to->out.rpc,
+                                  m->to->out.direction == RPCRDMA_DIRECTION_CALL, &event->call_use);
         return;
     }
-    call = message_call_find(m->messages, m->conn, is_call ? m->sender : 1 - m->sender, msg->xid);
-    if (!call)
+    event->call =
+        flow_call_find(m->messages, m->conn, is_call ? m->sender : 1 - m->sender, msg->xid);
+    if (!event->call)
         return;
-    if (call->has_rpc) {
-        message_call_rpc(call, &m->to->call);
+    if (event->call->has_rpc && event->call->holders & CALL_OUTSTANDING) {
+        message_call_rpc(event->call, &m->to->call);
         m->to->out.call = &m->to->call;
     }
-    if (!is_call && !m->to->event.continues)
-        message_call_remove(m->messages, m->conn, call);
+    event->call->holders |= CALL_IN_HAND;
+    if (!is_call)
+        message_call_reply(event->call, event->continues);
 }
 
 /* The Call that a Reply before its turn answers, as far as those that were told tell. */
 static void find_call(struct making *m)
 {
-    struct message_call *call;
+    const struct flow_call *call;
 
     if (m->to->out.direction != RPCRDMA_DIRECTION_REPLY ||
         !(m->to->message.present & RPCRDMA_HAS_XID))
         return;
-    call = message_call_find(m->messages, m->conn, 1 - m->sender, m->to->message.xid);
+    call = message_call_outstanding(m->messages, m->conn, 1 - m->sender, m->to->message.xid);
     if (!call || !call->has_rpc)
         return;
     message_call_rpc(call, &m->to->call);

@@ -5,7 +5,8 @@
 /*
  * The stage of messages: one Send of a connection is one message, decoded once; its direction and
  * its sender's role known, or said to be unknown. What version 2's messages say about those that
- * follow: dialect, version, properties, continuation. The Calls that wait for a Reply.
+ * follow: dialect, version, properties, continuation. The Calls that wait for a Reply, in a table
+ * that the stages above share.
  *
  * flow_message_evidence is given each Send before it may have to wait, flow_message_make when it is
  * its turn; what that makes goes to the stages above and then to the sink, by flow_message_emit.
@@ -38,6 +39,54 @@ struct flow_held {
     uint64_t from_frame, to_frame; /* what took the last one, and what brought more */
 };
 
+/*
+ * The Calls of a connection, by caller and XID: one table, in which each stage above has a slot of
+ * its own per Call. A Call is outstanding from its first sending until its Reply or its error has
+ * come whole. Its entry stays as long as that, and as long as a stage holds it.
+ *
+ * One rule for an XID that is used again, for all stages: while its Call is outstanding and no part
+ * of the Reply has come, the same Call (program, version and procedure, as far as they are known of
+ * both) is retransmitted, and another one takes its place; after that the Call is a new one.
+ */
+struct flow_call;
+
+enum flow_call_stage { FLOW_CALL_RPC, FLOW_CALL_CREDIT, FLOW_CALL_STAGES };
+
+enum flow_call_use {
+    FLOW_CALL_NEW,
+    FLOW_CALL_RETRANSMITTED,
+    FLOW_CALL_XID_REUSED, /* the Call that was outstanding under this XID was another one */
+};
+
+/* Each entry has `size` bytes for the stage; before the first message. */
+void flow_calls_reserve(struct flow_messages *messages, enum flow_call_stage stage, size_t size);
+/* NULL: there is none. */
+struct flow_call *flow_call_find(const struct flow_messages *messages, const struct flow_conn *conn,
+                                 int caller, uint32_t xid);
+/* An entry for a Call that was not seen, where there is none: to be held at once. NULL: no memory.
+ */
+struct flow_call *flow_call_add(struct flow_messages *messages, struct flow_conn *conn, int caller,
+                                uint32_t xid);
+/* The stage's bytes, zero in a new entry; and the entry they are in. */
+void *flow_call_slot(const struct flow_messages *messages, struct flow_call *call,
+                     enum flow_call_stage stage);
+struct flow_call *flow_call_of_slot(const struct flow_messages *messages, void *slot,
+                                    enum flow_call_stage stage);
+/* From the one to the other the entry stays. Nothing where it is so already. */
+void flow_call_hold(struct flow_call *call, enum flow_call_stage stage);
+void flow_call_leave(struct flow_messages *messages, struct flow_call *call,
+                     enum flow_call_stage stage);
+/* The Call in hand was answered before it: its Reply was captured first. */
+void flow_call_answered(struct flow_call *call);
+/* Whether there is memory for one more. */
+bool flow_calls_ready(struct flow_messages *messages);
+/* The oldest Call of a caller that has more than are kept, or NULL: every stage is to leave it,
+ * then it is dropped. */
+struct flow_call *flow_call_excess(const struct flow_messages *messages, struct flow_conn *conn);
+/* The oldest one, or NULL. */
+struct flow_call *flow_call_oldest(struct flow_conn *conn);
+void flow_call_drop(struct flow_messages *messages, struct flow_conn *conn, struct flow_call *call);
+
 /* An RPC-over-RDMA message: what the sink gets, and the Send it came in. */
 struct flow_message {
     const struct rpcrdma_flow_message *message;
@@ -46,7 +95,9 @@ struct flow_message {
     bool continues; /* version 2: more parts follow this one */
     bool was_held;  /* a later part: */
     struct flow_held held;
-    uint64_t part_bytes; /* payload bytes of the earlier parts: where this part's payload goes */
+    uint64_t part_bytes;    /* payload bytes of the earlier parts: where this part's payload goes */
+    struct flow_call *call; /* that it is, or answers; NULL: none, or not known */
+    enum flow_call_use call_use; /* of a Call's first part */
 };
 
 /* A message and what it points to. */
@@ -58,10 +109,12 @@ struct flow_making {
     struct flow_findings findings;
 };
 
-/* The next message of the connection. `making` is the caller's and is filled. */
+/* The next message of the connection. `making` is the caller's and is filled; flow_message_done
+ * when all stages above have had it: its entry in the table of Calls may go then. */
 void flow_message_make(struct flow_messages *messages, struct flow_conn *conn,
                        const struct flow_direction *dir, const struct flow_send *send,
                        struct flow_making *making);
+void flow_message_done(struct flow_messages *messages, const struct flow_making *making);
 /* As rpcrdma_message_decode; version 1's dialect also for a message that bears version 2's number
  * on a connection of version 1: it has that layout all the same. What a message was decoded by once
  * gives the same message again. */

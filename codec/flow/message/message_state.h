@@ -14,7 +14,7 @@
  *   version.c, continuation.c, properties.c
  *                        what a message says about those that follow
  *   after_error.c        what an error forbids from then on
- *   call_table.c         outstanding Calls
+ *   call_table.c         Calls, each with the slots of the stages above
  */
 
 #include <string.h>
@@ -25,21 +25,33 @@
 #include "wire/hot.h"
 
 enum {
-    MESSAGE_CALLS = RPCRDMA_BOUND(4096, 4), /* outstanding Calls per connection and direction */
+    /* Calls per connection and caller. Clients have a few hundred at most (Linux: 128 slots); what
+     * is more comes of captures without Replies. Each takes its transaction and chunks: the memory
+     * limit of 64 MiB would not hold many connections with more. */
+    MESSAGE_CALLS = RPCRDMA_BOUND(4096, 4),
     MESSAGE_WANTED = 8,
     MESSAGE_ANSWERED = 8, /* XIDs that errors answered, remembered per connection */
 };
 
-/* An outstanding Call. */
-struct message_call {
-    struct message_call *newer, *older;
-    const struct flow_conn *conn;
+/* Who needs an entry: stages above, by 1 << enum flow_call_stage; and: */
+enum {
+    CALL_OUTSTANDING = 1 << FLOW_CALL_STAGES,
+    CALL_IN_HAND = CALL_OUTSTANDING << 1, /* of the message that is on its way up */
+};
+
+struct flow_call {
+    struct flow_call *newer, *older;
+    struct flow_conn *conn;
     uint32_t xid;
-    uint8_t sender; /* end */
+    uint8_t caller; /* end */
+    uint8_t holders;
+    bool sure;    /* it is a Call, not a message of unknown direction that may be one */
+    bool replied; /* a part of its Reply has come, and not the last */
     bool has_rpc;
     uint32_t protocol, writes; /* RPC-over-RDMA's version; Write chunks */
     uint32_t program, version, procedure, flavor, gss_procedure, gss_service;
-    uint64_t frame;
+    uint64_t frame;   /* of its latest sending */
+    uint64_t slots[]; /* of the stages above */
 };
 
 /* A version 2 message in several parts. */
@@ -82,8 +94,9 @@ struct message_answered {
 
 /* Per connection. */
 struct message_conn {
-    struct message_call *newest_call[2], *oldest_call[2]; /* by sending end */
+    struct flow_call *newest_call[2], *oldest_call[2]; /* by caller */
     uint32_t calls[2];
+    bool gave_up;                                /* a Call that was outstanding: it was told */
     struct message_continuation continuation[2]; /* by sending end */
     bool final_properties[2];                    /* it sent CONNPROP_FINAL */
     struct message_wanted wanted[2];
@@ -112,10 +125,11 @@ struct flow_messages {
     struct flow_conns *conns;
     const struct rpcrdma_dialect *dialect;
     bool unordered;
-    struct flow_table calls; /* (connection, sender, XID) -> outstanding Call */
-    struct message_call *spare_calls;
+    struct flow_table calls; /* (connection, caller, XID) -> Call */
+    struct flow_call *spare_calls;
     uint32_t n_spare_calls;
-    struct heap_node *queue; /* on their way to the sink, by frame */
+    size_t slot_at[FLOW_CALL_STAGES], call_size; /* bytes; of the slot in an entry, and of that */
+    struct heap_node *queue;                     /* on their way to the sink, by frame */
     uint64_t queued;
     size_t queue_count, queue_bytes;
 };
@@ -125,14 +139,24 @@ static inline struct message_conn *message_conn_of(struct flow_conn *conn)
     return flow_conn_above(conn);
 }
 
-/* call_table.c */
-void message_call_add(struct flow_messages *messages, struct flow_conn *conn, int sender,
-                      const struct rpcrdma_message *m, const struct rpcrdma_rpc *rpc);
-struct message_call *message_call_find(const struct flow_messages *messages,
-                                       const struct flow_conn *conn, int sender, uint32_t xid);
-void message_call_remove(struct flow_messages *messages, struct flow_conn *conn,
-                         struct message_call *call);
-void message_call_rpc(const struct message_call *call, struct rpcrdma_rpc *out);
+/* call_table.c. The Call that `m`, of a known direction (`sure`) or not, is or may be; it is in
+ * hand from then on. NULL: no memory. */
+struct flow_call *message_call_note(struct flow_messages *messages, struct flow_conn *conn,
+                                    int caller, const struct rpcrdma_message *m,
+                                    const struct rpcrdma_rpc *rpc, bool sure,
+                                    enum flow_call_use *use);
+/* That is outstanding. */
+static inline const struct flow_call *message_call_outstanding(const struct flow_messages *messages,
+                                                               const struct flow_conn *conn,
+                                                               int caller, uint32_t xid)
+{
+    const struct flow_call *call = flow_call_find(messages, conn, caller, xid);
+
+    return call && call->holders & CALL_OUTSTANDING ? call : NULL;
+}
+/* Its Reply, or a part of that (`continues`), is the message in hand. */
+void message_call_reply(struct flow_call *call, bool continues);
+void message_call_rpc(const struct flow_call *call, struct rpcrdma_rpc *out);
 
 /* header_check.c. Adds what is wrong with a decoded header beyond its own status: bytes that should
  * not follow it, properties and characteristics with bad data, a malformed xchar message. */

@@ -21,6 +21,7 @@ struct flow_messages *flow_messages_new(struct flow_context *context, struct flo
     messages->conns = conns;
     messages->dialect = dialect;
     messages->unordered = unordered;
+    messages->call_size = sizeof(struct flow_call);
     return messages;
 }
 

@@ -3,12 +3,10 @@
 
 /* Calls: a transaction begins, and what its header offers is opened. */
 
-static bool same_call(const struct rpc_transaction *t, const struct rpcrdma_flow_message *m)
+/* It is outstanding: no Reply to it has come, nor a part of one. */
+static bool outstanding(const struct rpc_transaction *t)
 {
-    if (!t->pub.has_program || !m->rpc || !(m->rpc->present & RPCRDMA_RPC_HAS_PROGRAM))
-        return true;
-    return t->pub.program == m->rpc->program && t->pub.version == m->rpc->version &&
-           t->pub.procedure == m->rpc->procedure;
+    return t->has_call && t->pub.reply_frame == 0 && !t->reply.ready;
 }
 
 /* The transaction that the Call belongs to, NULL without memory. */
@@ -16,8 +14,8 @@ static struct rpc_transaction *call_begin(struct flow_rpcs *rpcs, struct flow_co
                                           const struct flow_message *m)
 {
     uint32_t xid = m->message->message->xid, connection;
-    struct rpc_transaction *t = rpc_transaction_find(rpcs, conn, m->sender, xid);
-    uint64_t frame, outstanding = 0;
+    struct rpc_transaction *t = rpc_transaction_of(rpcs, m->call);
+    uint64_t frame, first = 0;
 
     if (t && t->open && !rpc_part_starts(m))
         return t;
@@ -27,11 +25,11 @@ static struct rpc_transaction *call_begin(struct flow_rpcs *rpcs, struct flow_co
         rpc_slot_expect(t);
         t->pub.call_frame = m->send->frame;
         t->pub.call_time_ns = m->send->time_ns;
+        flow_call_answered(m->call);
         return t;
     }
-    if (t && t->has_call && t->pub.reply_frame == 0 && !t->reply.ready &&
-        same_call(t, m->message)) {
-        /* sent again while it is outstanding: the same transaction, from its first sending on */
+    if (t && m->call_use == FLOW_CALL_RETRANSMITTED && outstanding(t)) {
+        /* the same transaction, from its first sending on */
         t->pub.retransmitted = true;
         rpc_retransmit_here(t, m->send->frame);
         rpc_add_finding(rpcs, t, RPCRDMA_RULE_RPC_AGAIN, m->send->frame, NULL,
@@ -45,20 +43,19 @@ static struct rpc_transaction *call_begin(struct flow_rpcs *rpcs, struct flow_co
         t->pending = 0;
         return t;
     }
-    if (t && t->has_call && t->pub.reply_frame == 0 && !t->reply.ready)
-        outstanding = t->pub.call_frame;
+    if (t && outstanding(t))
+        first = t->pub.call_frame;
     if (t)
         rpc_cut_short(rpcs, t);
-    t = rpc_begin(rpcs, conn, m->sender, xid);
+    t = rpc_begin(rpcs, conn, m->sender, xid, m->call);
     if (!t)
         return NULL;
     t->has_call = true;
     rpc_slot_expect(t);
     t->pub.call_frame = m->send->frame;
     t->pub.call_time_ns = m->send->time_ns;
-    if (outstanding > 0)
-        rpc_add_finding(rpcs, t, RPCRDMA_RULE_XID_OUTSTANDING, m->send->frame, NULL, xid,
-                        outstanding, 0);
+    if (first > 0)
+        rpc_add_finding(rpcs, t, RPCRDMA_RULE_XID_OUTSTANDING, m->send->frame, NULL, xid, first, 0);
     if (rpc_retransmit_note(rpcs, t, m, &frame, &connection)) {
         t->pub.retransmitted = true;
         rpc_add_finding(rpcs, t, RPCRDMA_RULE_RPC_AGAIN, m->send->frame, NULL, connection, frame,

@@ -80,7 +80,7 @@ void rpc_reply(struct flow_rpcs *rpcs, struct flow_conn *conn, const struct flow
 {
     const struct rpcrdma_message *msg = m->message->message;
     int caller = 1 - m->sender;
-    struct rpc_transaction *t = rpc_transaction_find(rpcs, conn, caller, msg->xid);
+    struct rpc_transaction *t = rpc_transaction_of(rpcs, m->call);
     struct rpc_part part;
     struct rpc_response a = {.message = msg, .frame = m->send->frame, .time_ns = m->send->time_ns};
     uint64_t pending;
@@ -91,7 +91,7 @@ void rpc_reply(struct flow_rpcs *rpcs, struct flow_conn *conn, const struct flow
         t = NULL;
     }
     if (!t) {
-        t = rpc_begin(rpcs, conn, caller, msg->xid);
+        t = rpc_begin(rpcs, conn, caller, msg->xid, m->call);
         if (!t)
             return;
         rpc_note_header(t, m->message->call);

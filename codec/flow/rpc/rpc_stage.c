@@ -310,13 +310,15 @@ uint32_t flow_rpc_outstanding(const struct flow_conn *conn)
     return n;
 }
 
-struct flow_rpcs *flow_rpcs_new(struct flow_context *context)
+struct flow_rpcs *flow_rpcs_new(struct flow_context *context, struct flow_messages *messages)
 {
     struct flow_rpcs *rpcs = flow_alloc_always(&context->memory, sizeof(*rpcs));
 
     if (!rpcs)
         return NULL;
     rpcs->context = context;
+    rpcs->messages = messages;
+    flow_calls_reserve(messages, FLOW_CALL_RPC, sizeof(struct rpc_transaction *));
     rpcs->regions.memory = &context->memory;
     rpcs->keep_data = context->sink.rpc != NULL;
     rpcs->keep_base = true;
@@ -332,7 +334,6 @@ void flow_rpcs_free(struct flow_rpcs *rpcs)
         return;
     memory = &rpcs->context->memory;
     flow_rpc_trim(rpcs);
-    flow_table_free(&rpcs->table, memory);
     flow_table_free(&rpcs->regions.table, memory);
     rpc_iovec_free(rpcs, &rpcs->base);
     rpc_iovec_free(rpcs, &rpcs->whole);

@@ -16,8 +16,8 @@
 
 struct flow_rpcs;
 
-/* NULL when memory is short. `context` is borrowed. */
-struct flow_rpcs *flow_rpcs_new(struct flow_context *context);
+/* NULL when memory is short. Both are borrowed; `messages` has had no message yet. */
+struct flow_rpcs *flow_rpcs_new(struct flow_context *context, struct flow_messages *messages);
 /* All connections must be closed. NULL is fine. */
 void flow_rpcs_free(struct flow_rpcs *rpcs);
 
@@ -25,6 +25,8 @@ void flow_rpcs_free(struct flow_rpcs *rpcs);
  * go before, or the message is left out here. */
 bool flow_rpc_ready(struct flow_rpcs *rpcs, struct flow_conn *conn);
 void flow_rpc_message(struct flow_rpcs *rpcs, struct flow_conn *conn, const struct flow_message *m);
+/* The table of Calls is full, and this one goes: so does what is known of its transaction. */
+void flow_rpc_give_up(struct flow_rpcs *rpcs, struct flow_call *call);
 /* `op` is the packet; its payload goes where `write` says. */
 void flow_rpc_write(struct flow_rpcs *rpcs, struct flow_conn *conn, int sender,
                     const struct rpcrdma_op *op, const struct flow_write *write);

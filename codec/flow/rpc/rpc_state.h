@@ -34,14 +34,13 @@
 #include "upper/ddp.h"
 
 enum {
-    RPC_CALLS = RPCRDMA_BOUND(4096, 4), /* per connection and caller */
-    RPC_SEGMENTS = 4096,                /* of one message; Linux offers at most a few dozen */
-    RPC_HELD = RPCRDMA_BOUND(1024, 2),  /* Replies that wait for data */
-    RPC_SLOTS = 1024,                   /* of sessions, remembered */
-    RPC_SESSIONS = 256,                 /* remembered */
-    RPC_CARRIERS = 16,                  /* connections of one session; Linux has no more */
-    RPC_RETIRED = 32,                   /* regions whose Call was answered; a power of two */
-    RPC_RETRANSMIT = 4096,              /* Calls remembered to be known again; a power of two */
+    RPC_SEGMENTS = 4096,               /* of one message; Linux offers at most a few dozen */
+    RPC_HELD = RPCRDMA_BOUND(1024, 2), /* Replies that wait for data */
+    RPC_SLOTS = 1024,                  /* of sessions, remembered */
+    RPC_SESSIONS = 256,                /* remembered */
+    RPC_CARRIERS = 16,                 /* connections of one session; Linux has no more */
+    RPC_RETIRED = 32,                  /* regions whose Call was answered; a power of two */
+    RPC_RETRANSMIT = 4096,             /* Calls remembered to be known again; a power of two */
 };
 /* A Reply that came before its data waits this long: the data travelled before it (a Write) or was
  * answered before it (a Read), so only the capture can have changed their order. */
@@ -208,9 +207,10 @@ struct rpc_data_timing {
 struct rpc_transaction {
     struct rpcrdma_transaction pub;
     struct flow_conn *conn;
-    struct rpc_transaction *chain;         /* same key of the table */
+    struct flow_call *call; /* whose slot it has; NULL: it is over */
+    struct rpc_transaction *next_spare;
     struct rpc_transaction *newer, *older; /* same connection and caller */
-    bool listed, has_call;
+    bool has_call;
 
     struct rpcrdma_rpc rpc; /* header of the Call, valid where pub.has_program */
     struct rpc_parts parts;
@@ -311,13 +311,13 @@ struct rpc_iovec {
 
 struct flow_rpcs {
     struct flow_context *context;
+    struct flow_messages *messages;
     const struct rpcrdma_flow_message *in_hand; /* NULL: none */
     struct flow_regions regions;
-    struct flow_table table; /* (connection, caller, XID) -> transaction */
     struct {
         struct rpc_transaction *newest, *oldest;
     } held[2];                                  /* [1]: until RDMA_DONE, however long that takes */
-    struct rpc_transaction *spare_transactions; /* by `chain` */
+    struct rpc_transaction *spare_transactions; /* by `next_spare` */
     uint32_t n_held, n_parked, n_spare_transactions;
     struct rpc_transaction *all_newest, *all_oldest; /* parked */
     struct rpc_retransmit *again;
@@ -434,8 +434,9 @@ void rpc_parts_free(struct flow_rpcs *rpcs, struct rpc_parts *parts);
 void rpc_parts_add(struct flow_rpcs *rpcs, struct rpc_transaction *t, struct rpc_parts *parts,
                    const struct rpc_part *part, bool keep);
 
-/* transaction.c. rpc_transaction_find: NULL where there is none; rpc_begin: NULL without memory.
- * A transaction is gone after rpc_finish and rpc_cut_short. */
+/* transaction.c. Of a Call, or by its XID: NULL where there is none; rpc_begin: NULL without
+ * memory; `call` NULL: to be made. A transaction is gone after rpc_finish and rpc_cut_short. */
+struct rpc_transaction *rpc_transaction_of(const struct flow_rpcs *rpcs, struct flow_call *call);
 struct rpc_transaction *rpc_transaction_find(const struct flow_rpcs *rpcs,
                                              const struct flow_conn *conn, int caller,
                                              uint32_t xid);
@@ -454,7 +455,7 @@ void rpc_forget_reads(struct rpc_transaction *t);
 void rpc_finish(struct flow_rpcs *rpcs, struct rpc_transaction *t);
 void rpc_cut_short(struct flow_rpcs *rpcs, struct rpc_transaction *t);
 struct rpc_transaction *rpc_begin(struct flow_rpcs *rpcs, struct flow_conn *conn, int caller,
-                                  uint32_t xid);
+                                  uint32_t xid, struct flow_call *call);
 
 /* Gives it, and forgets it. */
 void rpc_emit(struct flow_rpcs *rpcs, struct rpc_transaction *t);

@@ -2,7 +2,7 @@
 #include "flow/rpc/check.h"
 #include "flow/rpc/rpc_state.h"
 
-/* Transactions: begun, found by (connection, caller, XID), told and forgotten. */
+/* Transactions: begun, found in the slot of their Call, told and forgotten. */
 
 /* Transactions come and go with every other message: some of those that went are kept, to be used
  * again. */
@@ -14,7 +14,7 @@ static struct rpc_transaction *take(struct flow_rpcs *rpcs)
 
     if (!t)
         return flow_alloc(&rpcs->context->memory, sizeof(*t));
-    rpcs->spare_transactions = t->chain;
+    rpcs->spare_transactions = t->next_spare;
     rpcs->n_spare_transactions--;
     memset(t, 0, offsetof(struct rpc_transaction, reply.message));
     return t;
@@ -27,7 +27,7 @@ static void give_back(struct flow_rpcs *rpcs, struct rpc_transaction *t)
         flow_release(&rpcs->context->memory, t, sizeof(*t));
         return;
     }
-    t->chain = rpcs->spare_transactions;
+    t->next_spare = rpcs->spare_transactions;
     rpcs->spare_transactions = t;
     rpcs->n_spare_transactions++;
 }
@@ -37,7 +37,7 @@ void flow_rpc_trim(struct flow_rpcs *rpcs)
     while (rpcs->spare_transactions) {
         struct rpc_transaction *t = rpcs->spare_transactions;
 
-        rpcs->spare_transactions = t->chain;
+        rpcs->spare_transactions = t->next_spare;
         rpcs->n_spare_transactions--;
         flow_release(&rpcs->context->memory, t, sizeof(*t));
     }
@@ -60,19 +60,20 @@ bool flow_rpc_ready(struct flow_rpcs *rpcs, struct flow_conn *conn)
     return t != NULL;
 }
 
-static uint64_t rpc_key(const struct flow_conn *conn, int caller, uint32_t xid)
+static struct rpc_transaction **slot_of(const struct flow_rpcs *rpcs, struct flow_call *call)
 {
-    return flow_hash2(flow_conn_id(conn) << 1 | (uint64_t)caller, xid);
+    return flow_call_slot(rpcs->messages, call, FLOW_CALL_RPC);
+}
+
+struct rpc_transaction *rpc_transaction_of(const struct flow_rpcs *rpcs, struct flow_call *call)
+{
+    return call ? *slot_of(rpcs, call) : NULL;
 }
 
 struct rpc_transaction *rpc_transaction_find(const struct flow_rpcs *rpcs,
                                              const struct flow_conn *conn, int caller, uint32_t xid)
 {
-    struct rpc_transaction *t = flow_table_get(&rpcs->table, rpc_key(conn, caller, xid));
-
-    while (t && (t->conn != conn || t->pub.caller_end != caller || t->pub.xid != xid))
-        t = t->chain;
-    return t;
+    return rpc_transaction_of(rpcs, flow_call_find(rpcs->messages, conn, caller, xid));
 }
 
 struct rpc_conn *rpc_of(const struct flow_conn *conn)
@@ -144,24 +145,14 @@ void rpc_unhold_reply(struct flow_rpcs *rpcs, struct rpc_transaction *t)
 
 static void unlist(struct flow_rpcs *rpcs, struct rpc_transaction *t)
 {
-    uint64_t key = rpc_key(t->conn, t->pub.caller_end, t->pub.xid);
     struct rpc_conn *c = rpc_of(t->conn);
-    struct rpc_transaction *first = flow_table_get(&rpcs->table, key);
     int caller = t->pub.caller_end;
 
-    if (!t->listed)
+    if (!t->call)
         return;
-    t->listed = false;
-    if (first == t) {
-        if (t->chain)
-            flow_table_put(&rpcs->table, &rpcs->context->memory, key, t->chain);
-        else
-            flow_table_remove(&rpcs->table, key);
-    } else {
-        while (first->chain != t)
-            first = first->chain;
-        first->chain = t->chain;
-    }
+    *slot_of(rpcs, t->call) = NULL;
+    flow_call_leave(rpcs->messages, t->call, FLOW_CALL_RPC);
+    t->call = NULL;
     if (c->on_the_way[caller] == t)
         c->on_the_way[caller] = t->newer;
     if (t->newer)
@@ -301,40 +292,52 @@ void rpc_cut_short(struct flow_rpcs *rpcs, struct rpc_transaction *t)
         rpc_finish(rpcs, t);
 }
 
+static void give_up(struct flow_rpcs *rpcs, struct rpc_transaction *t)
+{
+    rpc_add_finding(rpcs, t, RPCRDMA_RULE_RPC_GIVEN_UP, 0, NULL, 0, 0, 0);
+    rpc_cut_short(rpcs, t);
+}
+
+void flow_rpc_give_up(struct flow_rpcs *rpcs, struct flow_call *call)
+{
+    struct rpc_transaction *t = rpc_transaction_of(rpcs, call);
+
+    if (t)
+        give_up(rpcs, t);
+}
+
 static bool evict(struct flow_rpcs *rpcs, struct rpc_conn *c, int caller)
 {
     struct rpc_transaction *victim = c->oldest[caller] ? c->oldest[caller] : c->oldest[1 - caller];
 
-    if (!victim)
-        return false;
-    rpc_add_finding(rpcs, victim, RPCRDMA_RULE_RPC_GIVEN_UP, 0, NULL, 0, 0, 0);
-    rpc_cut_short(rpcs, victim);
-    return true;
+    if (victim)
+        give_up(rpcs, victim);
+    return victim != NULL;
 }
 
 struct rpc_transaction *rpc_begin(struct flow_rpcs *rpcs, struct flow_conn *conn, int caller,
-                                  uint32_t xid)
+                                  uint32_t xid, struct flow_call *call)
 {
     struct rpc_conn *c = rpc_of(conn);
-    uint64_t key = rpc_key(conn, caller, xid);
-    struct rpc_transaction *t, *same;
+    struct rpc_transaction *t;
 
     if (!c)
         return NULL;
-    while (c->count[caller] >= RPC_CALLS)
-        evict(rpcs, c, caller);
     while (!(t = take(rpcs)))
         if (rpcs->context->memory.failed || !evict(rpcs, c, caller))
             return NULL;
-    t->conn = conn;
-    t->pub.caller_end = caller;
-    t->pub.xid = xid;
-    same = flow_table_get(&rpcs->table, key);
-    if (!flow_table_put(&rpcs->table, &rpcs->context->memory, key, t)) {
+    if (!call)
+        call = flow_call_add(rpcs->messages, conn, caller, xid);
+    if (!call) {
         give_back(rpcs, t);
         return NULL;
     }
-    t->chain = same;
+    *slot_of(rpcs, call) = t;
+    flow_call_hold(call, FLOW_CALL_RPC);
+    t->call = call;
+    t->conn = conn;
+    t->pub.caller_end = caller;
+    t->pub.xid = xid;
     t->older = c->newest[caller];
     if (t->older)
         t->older->newer = t;
@@ -344,6 +347,5 @@ struct rpc_transaction *rpc_begin(struct flow_rpcs *rpcs, struct flow_conn *conn
     if (!c->on_the_way[caller])
         c->on_the_way[caller] = t;
     c->count[caller]++;
-    t->listed = true;
     return t;
 }

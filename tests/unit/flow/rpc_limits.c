@@ -2,6 +2,8 @@
 /* RPCs that come again, without end, or with RDMA that nobody offered: bounded, and said. */
 #include "rpc_rig.h"
 
+#include "flow/message/message_state.h"
+
 enum { MSG = 0, NFS = 100003, READ = 6, WRITE = 7, HANDLE = 51, SIZE = 3000 };
 #define ADDRESS UINT64_C(0x200000)
 
@@ -245,7 +247,7 @@ static void calls_without_end(void **state)
     (void)state;
     rpc_rig_free(&rig);
     rpc_rig_begin(&rig, NULL, false);
-    for (uint32_t i = 0; i < RPC_CALLS + MORE; i++)
+    for (uint32_t i = 0; i < MESSAGE_CALLS + MORE; i++)
         rig_send_call(&rig.rig, &rig.a, &rig.b, 1000 + i);
     assert_int_equal(rig.transactions, MORE);
     for (uint32_t i = 0; i < MORE; i++) {
@@ -268,7 +270,7 @@ static void a_handle_nobody_offered(void **state)
     (void)state;
     rpc_rig_free(&rig);
     rig_begin(&rig.rig, NULL);
-    rig.rig.flow->rpcs = flow_rpcs_new(&rig.rig.flow->context);
+    rig.rig.flow->rpcs = flow_rpcs_new(&rig.rig.flow->context, rig.rig.flow->messages);
     rig.rig.flow->conns->messages_only = false;
     rig.a = RIG_A;
     rig.b = RIG_B;

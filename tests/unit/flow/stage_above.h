@@ -2,35 +2,40 @@
 #ifndef RPCRDMA_TESTS_UNIT_FLOW_STAGE_ABOVE_H
 #define RPCRDMA_TESTS_UNIT_FLOW_STAGE_ABOVE_H
 
-/* A message for a stage above that of messages, made without that. */
+/* For a stage above that of messages: a connection, and messages made by that stage, which is told
+ * when the stage above has had each. */
 
 #include "stage_conn.h"
 
-struct stage_message {
-    struct flow_message event;
-    struct rpcrdma_flow_message out;
-    struct rpcrdma_message message;
-    struct rpcrdma_rpc rpc;
+struct stage_above {
+    struct stage_conns on;
+    struct flow_messages *messages;
+    struct flow_conn *conn;
+    struct flow_making making;
     struct flow_send send;
 };
 
-static inline void stage_decode(struct stage *stage, struct stage_message *m, int sender,
-                                const uint8_t *data, uint32_t len)
+static inline void stage_above_begin(struct stage_above *s)
 {
-    memset(m, 0, sizeof(*m));
-    m->send = stage_send(stage, data, len, (uint32_t)stage->context.frame);
-    assert_int_equal(rpcrdma_message_decode(NULL, data, len, len, &m->message), RPCRDMA_OK);
-    rpcrdma_rpc_decode(m->message.payload.data, m->message.payload.caplen, m->message.payload.len,
-                       &m->rpc);
-    m->out.message = &m->message;
-    m->out.rpc = &m->rpc;
-    m->out.frame = m->send.frame;
-    m->out.time_ns = m->send.time_ns;
-    m->out.direction =
-        m->rpc.type == RPCRDMA_RPC_CALL ? RPCRDMA_DIRECTION_CALL : RPCRDMA_DIRECTION_REPLY;
-    m->event.message = &m->out;
-    m->event.send = &m->send;
-    m->event.sender = sender;
+    stage_conns_begin(&s->on);
+    s->messages = flow_messages_new(&s->on.stage.context, s->on.conns, NULL, false);
+    assert_non_null(s->messages);
+}
+
+static inline void stage_above_end(struct stage_above *s)
+{
+    flow_message_close(s->messages, s->conn);
+    flow_messages_free(s->messages);
+    stage_conns_end(&s->on);
+}
+
+static inline const struct flow_message *stage_message(struct stage_above *s, int sender,
+                                                       const uint8_t *data, uint32_t len)
+{
+    s->send = stage_send(&s->on.stage, data, len, (uint32_t)s->on.stage.context.frame);
+    flow_message_make(s->messages, s->conn, flow_conn_direction(s->conn, 1 - sender), &s->send,
+                      &s->making);
+    return &s->making.event;
 }
 
 #endif

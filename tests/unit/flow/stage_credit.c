@@ -6,9 +6,8 @@
 
 #include "flow/credit/credit_stage.h"
 
-static struct stage_conns s;
+static struct stage_above s;
 static struct flow_credits *credits;
-static struct flow_conn *conn;
 static struct rpcrdma_credit_result result[2];
 static size_t results;
 static uint8_t bytes[256];
@@ -25,11 +24,11 @@ static void on_credits(void *context, const struct rpcrdma_connection *connectio
 static int begin(void **state)
 {
     (void)state;
-    stage_conns_begin(&s);
-    s.stage.context.sink.credits = on_credits;
-    credits = flow_credits_new(&s.stage.context, false);
+    stage_above_begin(&s);
+    s.on.stage.context.sink.credits = on_credits;
+    credits = flow_credits_new(&s.on.stage.context, false);
     assert_non_null(credits);
-    conn = stage_connect(&s, NFS_PORT);
+    s.conn = stage_connect(&s.on, NFS_PORT);
     results = 0;
     return 0;
 }
@@ -37,18 +36,16 @@ static int begin(void **state)
 static int end(void **state)
 {
     (void)state;
-    flow_credit_close(credits, conn, true);
+    flow_credit_close(credits, s.conn, true);
     flow_credits_free(credits);
-    stage_conns_end(&s);
+    stage_above_end(&s);
     return 0;
 }
 
 static void message(int sender, uint32_t len)
 {
-    struct stage_message m;
-
-    stage_decode(&s.stage, &m, sender, bytes, len);
-    flow_credit_message(credits, conn, &m.event);
+    flow_credit_message(credits, s.conn, stage_message(&s, sender, bytes, len));
+    flow_message_done(s.messages, &s.making);
 }
 
 /* One Call until the first grant (RFC 8166 section 3.3.1), then as many as are granted. */
@@ -82,10 +79,10 @@ static void test_overrun(void **state)
     message(1, stage_reply(bytes, 1, 2));
     for (uint32_t xid = 2; xid < 5; xid++)
         message(0, stage_call(bytes, xid, 32));
-    assert_int_equal(s.stage.findings, 0);
+    assert_int_equal(s.on.stage.findings, 0);
     message(1, stage_reply(bytes, 2, 2));
-    assert_int_equal(s.stage.findings, 1);
-    assert_int_equal(s.stage.rule, RPCRDMA_RULE_CREDIT_OVERRUN);
+    assert_int_equal(s.on.stage.findings, 1);
+    assert_int_equal(s.on.stage.rule, RPCRDMA_RULE_CREDIT_OVERRUN);
 }
 
 /* Where packets were lost nothing is accused. */
@@ -98,9 +95,9 @@ static void test_gap(void **state)
     message(1, stage_reply(bytes, 1, 1));
     message(0, stage_call(bytes, 2, 32));
     message(0, stage_call(bytes, 3, 32));
-    flow_credit_gap(credits, conn, 1, &gap);
+    flow_credit_gap(credits, s.conn, 1, &gap);
     message(1, stage_reply(bytes, 3, 1));
-    assert_int_equal(s.stage.findings, 0);
+    assert_int_equal(s.on.stage.findings, 0);
     flow_credits_report(credits, false);
     assert_true(result[0].gaps);
 }
@@ -112,11 +109,11 @@ static void test_rnr(void **state)
 
     (void)state;
     message(0, stage_call(bytes, 1, 32));
-    op = stage_op(&s.stage, RPCRDMA_OP_NAK, SERVER, CLIENT, CLIENT_QPN,
-                  (uint32_t)s.stage.context.frame - 1);
+    op = stage_op(&s.on.stage, RPCRDMA_OP_NAK, SERVER, CLIENT, CLIENT_QPN,
+                  (uint32_t)s.on.stage.context.frame - 1);
     op.nak = RPCRDMA_NAK_RNR;
-    flow_credit_nak(credits, conn, 1, &op);
-    assert_int_equal(s.stage.rule, RPCRDMA_RULE_CREDIT_RNR);
+    flow_credit_nak(credits, s.conn, 1, &op);
+    assert_int_equal(s.on.stage.rule, RPCRDMA_RULE_CREDIT_RNR);
     flow_credits_report(credits, false);
     assert_int_equal(result[0].rnr_naks, 1);
 }

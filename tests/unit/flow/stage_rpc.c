@@ -8,11 +8,11 @@
 
 enum { XID = 0x55, HANDLE = 0xabc, ADDRESS = 0x2000, CHUNK = 8 };
 
-static struct stage_conns s;
+static struct stage_above s;
 static struct flow_rpcs *rpcs;
-static struct flow_conn *conn;
 static struct rpcrdma_transaction told;
 static struct rpcrdma_data_transfer moved;
+static enum rpcrdma_rule_id rule; /* of its first finding */
 static unsigned transactions, transfers;
 static uint8_t bytes[256];
 
@@ -20,6 +20,8 @@ static void on_transaction(void *context, const struct rpcrdma_transaction *tran
 {
     (void)context;
     told = *transaction;
+    if (told.n_findings > 0)
+        rule = told.findings[0].rule;
     transactions++;
 }
 
@@ -33,12 +35,12 @@ static void on_transfer(void *context, const struct rpcrdma_data_transfer *trans
 static int begin(void **state)
 {
     (void)state;
-    stage_conns_begin(&s);
-    s.stage.context.sink.transaction = on_transaction;
-    s.stage.context.sink.data_transfer = on_transfer;
-    rpcs = flow_rpcs_new(&s.stage.context);
+    stage_above_begin(&s);
+    s.on.stage.context.sink.transaction = on_transaction;
+    s.on.stage.context.sink.data_transfer = on_transfer;
+    rpcs = flow_rpcs_new(&s.on.stage.context, s.messages);
     assert_non_null(rpcs);
-    conn = stage_connect(&s, NFS_PORT);
+    s.conn = stage_connect(&s.on, NFS_PORT);
     transactions = transfers = 0;
     return 0;
 }
@@ -46,18 +48,16 @@ static int begin(void **state)
 static int end(void **state)
 {
     (void)state;
-    flow_rpc_close(rpcs, conn);
+    flow_rpc_close(rpcs, s.conn);
     flow_rpcs_free(rpcs);
-    stage_conns_end(&s);
+    stage_above_end(&s);
     return 0;
 }
 
 static void message(int sender, uint32_t len)
 {
-    struct stage_message m;
-
-    stage_decode(&s.stage, &m, sender, bytes, len);
-    flow_rpc_message(rpcs, conn, &m.event);
+    flow_rpc_message(rpcs, s.conn, stage_message(&s, sender, bytes, len));
+    flow_message_done(s.messages, &s.making);
 }
 
 static void test_transaction(void **state)
@@ -81,7 +81,7 @@ static void test_unanswered(void **state)
 {
     (void)state;
     message(0, stage_call(bytes, XID, 32));
-    flow_rpc_close(rpcs, conn);
+    flow_rpc_close(rpcs, s.conn);
     assert_int_equal(transactions, 1);
     assert_int_equal(told.reply_frame, 0);
     assert_false(told.complete);
@@ -99,18 +99,34 @@ static void test_retransmitted(void **state)
     assert_int_equal(told.latency_ns, 20000); /* from its first sending on */
 }
 
+/* Its Call is given up: it is told, with that, and a Reply to it is one without Call. */
+static void test_given_up(void **state)
+{
+    (void)state;
+    message(0, stage_call(bytes, XID, 32));
+    flow_rpc_give_up(rpcs, flow_call_find(s.messages, s.conn, 0, XID));
+    assert_int_equal(transactions, 1);
+    assert_int_equal(told.n_findings, 2);
+    assert_int_equal(rule, RPCRDMA_RULE_RPC_GIVEN_UP);
+    message(1, stage_reply(bytes, XID, 16));
+    assert_int_equal(transactions, 1); /* it waits: its Call may have been captured late */
+    message(0, stage_call(bytes, XID, 32));
+    assert_int_equal(transactions, 2); /* this one is another */
+    assert_int_equal(told.call_frame, 0);
+}
+
 /* A data item of the Reply, written by the server (RFC 8166 section 3.4.5). */
 static void test_write(void **state)
 {
     static const uint32_t call[] = {XID, 1,   32, 0, 0,   1, 1, HANDLE, CHUNK, 0, ADDRESS, 0,
                                     0,   XID, 0,  2, NFS, 3, 6, 0,      0,     0, 0};
-    struct rpcrdma_op op = stage_op(&s.stage, RPCRDMA_OP_WRITE, SERVER, CLIENT, CLIENT_QPN, 9);
+    struct rpcrdma_op op = stage_op(&s.on.stage, RPCRDMA_OP_WRITE, SERVER, CLIENT, CLIENT_QPN, 9);
     struct flow_write write = {.placed = true, .rkey = HANDLE, .address = ADDRESS + 4};
 
     (void)state;
     message(0, stage_words(bytes, call, sizeof(call) / sizeof(call[0])));
     stage_data(&op, "datadata", 4);
-    flow_rpc_write(rpcs, conn, 1, &op, &write);
+    flow_rpc_write(rpcs, s.conn, 1, &op, &write);
     assert_int_equal(transfers, 1);
     assert_int_equal(moved.chunk, RPCRDMA_CHUNK_WRITE);
     assert_int_equal(moved.offset, 4);
@@ -118,9 +134,9 @@ static void test_write(void **state)
     assert_int_equal(moved.chunk_length, CHUNK);
     assert_int_equal(moved.xid, XID);
     write.rkey++;
-    flow_rpc_write(rpcs, conn, 1, &op, &write);
+    flow_rpc_write(rpcs, s.conn, 1, &op, &write);
     assert_int_equal(transfers, 1);
-    assert_int_equal(s.stage.rule, RPCRDMA_RULE_RPC_UNKNOWN_HANDLE);
+    assert_int_equal(s.on.stage.rule, RPCRDMA_RULE_RPC_UNKNOWN_HANDLE);
 }
 
 int main(void)
@@ -129,6 +145,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_transaction, begin, end),
         cmocka_unit_test_setup_teardown(test_unanswered, begin, end),
         cmocka_unit_test_setup_teardown(test_retransmitted, begin, end),
+        cmocka_unit_test_setup_teardown(test_given_up, begin, end),
         cmocka_unit_test_setup_teardown(test_write, begin, end),
     };
 
