@@ -49,7 +49,7 @@ static bool start_stages(struct rpcrdma_flow *flow, const struct rpcrdma_flow_co
     if (rpcs)
         flow->rpcs = flow_rpcs_new(context, flow->messages);
     if (credits)
-        flow->credits = flow_credits_new(context, !config->credits);
+        flow->credits = flow_credits_new(context, flow->messages, !config->credits);
     return !rpcs == !flow->rpcs && credits == (flow->credits != NULL);
 }
 
@@ -262,6 +262,8 @@ RPCRDMA_RARE static void give_up_call(struct rpcrdma_flow *flow, struct flow_con
 {
     if (flow->rpcs)
         flow_rpc_give_up(flow->rpcs, call);
+    if (flow->credits)
+        flow_credit_give_up(flow->credits, conn, call);
     flow_call_drop(flow->messages, conn, call);
 }
 
@@ -270,7 +272,7 @@ static inline void give_up_calls(struct rpcrdma_flow *flow, struct flow_conn *co
 {
     struct flow_call *call;
 
-    while ((call = flow_call_excess(flow->messages, conn)))
+    while ((call = flow_call_excess(conn)))
         give_up_call(flow, conn, call);
 }
 

@@ -34,16 +34,33 @@ void rpcrdma_credit_account_init(struct rpcrdma_credit_account *account, struct 
     account->sink = *sink;
     account->unknown_max = RPCRDMA_CREDIT_NO_LIMIT;
     rpcrdma_credit_gauge_init(&account->gauge, memory);
-    rpcrdma_credit_calls_init(&account->set, memory);
+    account->memory_of = memory;
     rpcrdma_credit_grants_init(&account->grants, RPCRDMA_CREDIT_NO_LIMIT);
+}
+
+static void leave(struct rpcrdma_credit_account *account, struct rpcrdma_credit_call *call,
+                  enum rpcrdma_credit_call_state state)
+{
+    if (call->state == RPCRDMA_CREDIT_CALL_REPLIED)
+        rpcrdma_credit_replies_unlink(&account->replies_passed, call->reply);
+    rpcrdma_credit_calls_remove(&account->set, call);
+    call->state = (uint8_t)state;
+    if (account->sink.left)
+        account->sink.left(account->sink.context, call);
+}
+
+static void leave_all(struct rpcrdma_credit_account *account)
+{
+    while (account->set.oldest)
+        leave(account, account->set.oldest, RPCRDMA_CREDIT_CALL_NONE);
 }
 
 void rpcrdma_credit_account_free(struct rpcrdma_credit_account *account)
 {
-    rpcrdma_pending_violations_free(&account->pending_violations, account->set.memory);
+    rpcrdma_pending_violations_free(&account->pending_violations, account->memory_of);
     rpcrdma_credit_gauge_free(&account->gauge);
-    rpcrdma_credit_replies_free(&account->replies_passed, account->set.memory);
-    rpcrdma_credit_calls_free(&account->set);
+    leave_all(account);
+    rpcrdma_credit_replies_free(&account->replies_passed, account->memory_of);
 }
 
 static uint64_t in_flight(const struct rpcrdma_credit_account *account)
@@ -127,34 +144,67 @@ static void narrow(struct rpcrdma_credit_account *account)
         account->settled = true;
 }
 
-static void forget(struct rpcrdma_credit_account *account, struct rpcrdma_credit_call *call)
+static void forget(struct rpcrdma_credit_account *account, struct rpcrdma_credit_call *call,
+                   enum rpcrdma_credit_call_state state)
 {
     if (call->serial <= account->doubt_serial && account->doubtful > 0)
         account->doubtful--;
     if (account->doubt > account->doubtful)
         account->doubt = account->doubtful;
-    rpcrdma_credit_calls_remove(&account->set, call);
+    leave(account, call, state);
 }
 
 /* Calls whose Reply the capture lost, and Calls that get none, leave by evidence: see the top. */
 static void age(struct rpcrdma_credit_account *account)
 {
-    struct rpcrdma_credit_call *call = rpcrdma_credit_calls_oldest(&account->set);
+    struct rpcrdma_credit_call *call = account->set.oldest;
     uint64_t waited, passed;
 
-    if (!call)
-        return;
+    if (!call || call->state == RPCRDMA_CREDIT_CALL_REPLIED)
+        return; /* that one waits to be delivered */
     waited = account->gauge.elapsed_ns - call->sent_ns;
     passed = account->answered - call->answered;
     if (account->doubt > 0 && call->serial <= account->doubt_serial &&
         (passed >= MISSED_REPLIES || waited > SETTLE_NS + 10 * account->longest_ns)) {
         account->missed++;
         account->doubt--;
-        forget(account, call);
+        forget(account, call, RPCRDMA_CREDIT_CALL_MISSED);
     } else if (waited > ABANDON_NS && passed >= ABANDON_REPLIES) {
         account->unanswered++;
-        forget(account, call);
+        forget(account, call, RPCRDMA_CREDIT_CALL_UNANSWERED);
     }
+}
+
+void rpcrdma_credit_account_give_up(struct rpcrdma_credit_account *account,
+                                    struct rpcrdma_credit_call *call)
+{
+    if (!rpcrdma_credit_call_in_flight(call))
+        return;
+    account->memory = true;
+    if (account->doubt > 0 && call->serial <= account->doubt_serial) {
+        account->missed++;
+        account->doubt--;
+    } else {
+        account->untracked++;
+    }
+    forget(account, call, RPCRDMA_CREDIT_CALL_NONE);
+}
+
+/* It was given up too early: it comes back. */
+static void take_back(struct rpcrdma_credit_account *account, struct rpcrdma_credit_call *call)
+{
+    uint64_t *count =
+        call->state == RPCRDMA_CREDIT_CALL_MISSED ? &account->missed : &account->unanswered;
+
+    if (*count > 0) /* not since a report began anew */
+        --*count;
+    call->state = RPCRDMA_CREDIT_CALL_NONE;
+}
+
+static bool given_up(const struct rpcrdma_credit_call *call)
+{
+    return call && (call->state == RPCRDMA_CREDIT_CALL_UNANSWERED ||
+                    call->state == RPCRDMA_CREDIT_CALL_MISSED);
 }
 
 void rpcrdma_credit_account_opened(struct rpcrdma_credit_account *account,
@@ -211,7 +261,7 @@ static void judge_call(struct rpcrdma_credit_account *account, uint32_t xid)
     if (in_flight(account) - replied(account) <= ceiling)
         return;
     if (!rpcrdma_pending_violations_add(
-            &account->pending_violations, account->set.memory,
+            &account->pending_violations, account->memory_of,
             &(struct rpcrdma_finding){.rule = account->has_granted ? RPCRDMA_RULE_CREDIT_OVERRUN
                                                                    : RPCRDMA_RULE_CREDIT_FIRST_CALL,
                                       .frame = account->gauge.frame,
@@ -220,41 +270,60 @@ static void judge_call(struct rpcrdma_credit_account *account, uint32_t xid)
         account->memory = true;
 }
 
-static void add_call(struct rpcrdma_credit_account *account, uint32_t xid)
+static void add_call(struct rpcrdma_credit_account *account, struct rpcrdma_credit_call *call)
 {
-    struct rpcrdma_credit_call *call = rpcrdma_credit_calls_add(&account->set, xid);
-
     if (!call) {
         account->untracked++;
         account->memory = true;
         return;
     }
+    call->state = RPCRDMA_CREDIT_CALL_IN_FLIGHT;
     call->serial = ++account->serial;
     call->sent_ns = account->gauge.elapsed_ns;
     call->answered = account->answered;
-    call->frame = account->gauge.frame;
+    rpcrdma_credit_calls_add(&account->set, call);
+}
+
+/* A new Call under this XID: what the account knows by it is over. */
+static void end_before(struct rpcrdma_credit_account *account, struct rpcrdma_credit_at at,
+                       struct rpcrdma_credit_call *call)
+{
+    while (call->state == RPCRDMA_CREDIT_CALL_REPLIED)
+        rpcrdma_credit_account_delivered(account, at); /* else the XID would not be free */
+    if (call->state == RPCRDMA_CREDIT_CALL_IN_FLIGHT) {
+        account->unanswered++;
+        forget(account, call, RPCRDMA_CREDIT_CALL_NONE);
+    }
+    call->state = RPCRDMA_CREDIT_CALL_NONE;
 }
 
 void rpcrdma_credit_account_call(struct rpcrdma_credit_account *account,
-                                 struct rpcrdma_credit_at at, uint32_t xid, uint32_t requested)
+                                 struct rpcrdma_credit_at at, struct rpcrdma_credit_call *call,
+                                 bool again, uint32_t xid, uint32_t requested)
 {
     begin(account, at);
     while (account->replies_passed.count > 0 &&
            in_flight(account) >= rpcrdma_credit_grants_ceiling(&account->grants))
         rpcrdma_credit_account_delivered(account, at); /* else this Call could not be sent */
+    if (call && !again)
+        end_before(account, at, call);
     account->from_requester = true;
     account->has_requested = true;
     account->requested_now = requested ? requested : 1;
     rpcrdma_credit_range_add(&account->requested, requested);
 
-    if (rpcrdma_credit_calls_find(&account->set, xid)) {
+    if (rpcrdma_credit_call_in_flight(call)) {
         account->retransmitted++;
+    } else if (given_up(call)) {
+        account->retransmitted++;
+        take_back(account, call);
+        add_call(account, call);
     } else if (was_answered(account, xid)) {
         account->calls++;
         account->replies++;
     } else {
         account->calls++;
-        add_call(account, xid);
+        add_call(account, call);
         judge_call(account, xid);
         narrow(account);
     }
@@ -288,18 +357,21 @@ static void note_early(struct rpcrdma_credit_account *account, uint32_t xid, boo
 }
 
 /* Takes the Call this answers out of what is in flight. */
-static void answer(struct rpcrdma_credit_account *account, uint32_t xid)
+static void answer(struct rpcrdma_credit_account *account, struct rpcrdma_credit_call *call,
+                   uint32_t xid)
 {
-    struct rpcrdma_credit_call *call = rpcrdma_credit_calls_find(&account->set, xid);
     uint64_t ns;
 
-    if (call) {
+    if (rpcrdma_credit_call_in_flight(call)) {
         ns = account->gauge.elapsed_ns - call->sent_ns;
         if (ns > account->longest_ns)
             account->longest_ns = ns;
         account->replies++;
         account->answered++;
-        forget(account, call);
+        forget(account, call, RPCRDMA_CREDIT_CALL_NONE);
+    } else if (given_up(call)) {
+        account->replies++;
+        take_back(account, call);
     } else if (account->untracked > 0) {
         account->untracked--;
         account->replies++;
@@ -327,11 +399,12 @@ static void pass(struct rpcrdma_credit_account *account, struct rpcrdma_credit_a
 }
 
 /* The Requester has it. */
-static void take(struct rpcrdma_credit_account *account, uint32_t xid, uint32_t granted)
+static void take(struct rpcrdma_credit_account *account, struct rpcrdma_credit_call *call,
+                 uint32_t xid, uint32_t granted)
 {
     uint64_t old_limit = account->limit.known ? account->limit.last : RPCRDMA_CREDIT_NO_LIMIT;
 
-    answer(account, xid);
+    answer(account, call, xid);
     rpcrdma_credit_range_add(&account->granted, granted);
     account->has_granted = true;
     account->granted_now = granted ? granted : 1;
@@ -342,23 +415,29 @@ static void take(struct rpcrdma_credit_account *account, uint32_t xid, uint32_t 
 }
 
 void rpcrdma_credit_account_reply(struct rpcrdma_credit_account *account,
-                                  struct rpcrdma_credit_at at, uint32_t xid, uint32_t granted,
-                                  rpcrdma_stream_position place)
+                                  struct rpcrdma_credit_at at, struct rpcrdma_credit_call *call,
+                                  uint32_t xid, uint32_t granted, rpcrdma_stream_position place)
 {
     pass(account, at, granted, place);
-    take(account, xid, granted);
+    take(account, call, xid, granted);
 }
 
 void rpcrdma_credit_account_passed(struct rpcrdma_credit_account *account,
                                    struct rpcrdma_credit_at at,
                                    const struct rpcrdma_credit_reply *reply)
 {
+    struct rpcrdma_credit_reply passed = *reply;
+
+    if (passed.call && passed.call->state != RPCRDMA_CREDIT_CALL_IN_FLIGHT)
+        passed.call = NULL; /* a second Reply */
     pass(account, at, reply->granted, reply->place);
-    if (!rpcrdma_credit_replies_add(&account->replies_passed, account->set.memory, reply)) {
+    if (!rpcrdma_credit_replies_add(&account->replies_passed, account->memory_of, &passed)) {
         account->memory = true;
-        take(account, reply->xid, reply->granted);
+        take(account, passed.call, reply->xid, reply->granted);
         return;
     }
+    if (passed.call)
+        passed.call->state = RPCRDMA_CREDIT_CALL_REPLIED;
     account->followed = true;
     if (account->sink.point)
         changed(account, RPCRDMA_ENDED_BY_REPLY);
@@ -370,13 +449,10 @@ void rpcrdma_credit_account_delivered(struct rpcrdma_credit_account *account,
     struct rpcrdma_credit_reply reply = *rpcrdma_credit_replies_oldest(&account->replies_passed);
 
     rpcrdma_credit_replies_remove_oldest(&account->replies_passed);
+    if (reply.call)
+        reply.call->state = RPCRDMA_CREDIT_CALL_IN_FLIGHT;
     begin(account, at);
-    take(account, reply.xid, reply.granted);
-}
-
-bool rpcrdma_credit_account_has(const struct rpcrdma_credit_account *account, uint32_t xid)
-{
-    return rpcrdma_credit_calls_find(&account->set, xid) != NULL;
+    take(account, reply.call, reply.xid, reply.granted);
 }
 
 void rpcrdma_credit_account_acked(struct rpcrdma_credit_account *account,
@@ -438,8 +514,8 @@ void rpcrdma_credit_account_lost(struct rpcrdma_credit_account *account,
     account->unanswered += account->set.count + account->untracked - account->doubt;
     account->missed += account->doubt;
     account->undelivered += replied(account);
-    account->replies_passed.count = 0;
-    rpcrdma_credit_calls_clear(&account->set);
+    rpcrdma_credit_replies_clear(&account->replies_passed);
+    leave_all(account);
     account->untracked = account->doubtful = account->doubt = 0;
     account->has_requested = account->has_granted = false;
     account->opened = false;

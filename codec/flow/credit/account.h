@@ -29,13 +29,14 @@ enum { RPCRDMA_CREDIT_EARLY = 8 };
 struct rpcrdma_credit_account {
     struct rpcrdma_credit_sink sink;
     struct rpcrdma_credit_gauge gauge;
+    struct flow_memory *memory_of; /* borrowed */
     struct rpcrdma_credit_calls set;
     struct rpcrdma_credit_grants grants;
 
     bool opened;                         /* this connection's set-up was seen */
     bool has_requested, has_granted;     /* on this connection */
     uint32_t requested_now, granted_now; /* 0 taken as 1 */
-    uint64_t untracked;                  /* in flight, not in the set: it was full */
+    uint64_t untracked; /* in flight, not in the set: there was no place for them */
     bool from_requester, from_responder; /* any packet seen */
 
     bool settled;
@@ -76,11 +77,15 @@ void rpcrdma_credit_account_opened(struct rpcrdma_credit_account *account,
 /* A packet of any kind came from the Requester, or from the Responder. */
 void rpcrdma_credit_account_heard(struct rpcrdma_credit_account *account, bool from_requester);
 
+/* `call` is what the account keeps of it, zero when it is new; NULL: there is no place. `again`: it
+ * is outstanding, and retransmitted. */
 void rpcrdma_credit_account_call(struct rpcrdma_credit_account *account,
-                                 struct rpcrdma_credit_at at, uint32_t xid, uint32_t requested);
+                                 struct rpcrdma_credit_at at, struct rpcrdma_credit_call *call,
+                                 bool again, uint32_t xid, uint32_t requested);
+/* `call` NULL: it answers none that is known. */
 void rpcrdma_credit_account_reply(struct rpcrdma_credit_account *account,
-                                  struct rpcrdma_credit_at at, uint32_t xid, uint32_t granted,
-                                  rpcrdma_stream_position place);
+                                  struct rpcrdma_credit_at at, struct rpcrdma_credit_call *call,
+                                  uint32_t xid, uint32_t granted, rpcrdma_stream_position place);
 /* The same of a Reply whose delivery will be told, or not: it passes; the one that did first was
  * delivered, of which there must be one. */
 void rpcrdma_credit_account_passed(struct rpcrdma_credit_account *account,
@@ -88,9 +93,9 @@ void rpcrdma_credit_account_passed(struct rpcrdma_credit_account *account,
                                    const struct rpcrdma_credit_reply *reply);
 void rpcrdma_credit_account_delivered(struct rpcrdma_credit_account *account,
                                       struct rpcrdma_credit_at at);
-/* Whether a Call of this XID is in flight: then RDMA_ERROR is a Reply to it, and its credits are a
- * grant (else not: RFC 8167 section 4.1). */
-bool rpcrdma_credit_account_has(const struct rpcrdma_credit_account *account, uint32_t xid);
+/* The table of Calls is full, and this one goes: it is in flight all the same. */
+void rpcrdma_credit_account_give_up(struct rpcrdma_credit_account *account,
+                                    struct rpcrdma_credit_call *call);
 
 /* The Requester's transport acknowledged what the Responder sent up to `place`. */
 void rpcrdma_credit_account_acked(struct rpcrdma_credit_account *account,

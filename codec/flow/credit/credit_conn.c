@@ -19,9 +19,25 @@ static void on_point(void *context, const struct rpcrdma_credit_point *point)
         sink->credit_point(sink->context, flow_conn_public_const(side->of->conn), side->end, point);
 }
 
+static void on_left(void *context, struct rpcrdma_credit_call *call)
+{
+    const struct credit_side *side = context;
+    struct flow_messages *messages = side->of->credits->messages;
+
+    flow_call_leave(messages, flow_call_of_slot(messages, call, FLOW_CALL_CREDIT),
+                    FLOW_CALL_CREDIT);
+}
+
+struct rpcrdma_credit_call *credit_conn_call(const struct flow_credits *credits,
+                                             struct flow_call *call)
+{
+    return call && !credits->held_only ? flow_call_slot(credits->messages, call, FLOW_CALL_CREDIT)
+                                       : NULL;
+}
+
 static struct rpcrdma_credit_sink sink_of(struct credit_side *side)
 {
-    struct rpcrdma_credit_sink sink = {on_finding, NULL, side};
+    struct rpcrdma_credit_sink sink = {on_finding, NULL, side, on_left};
 
     if (side->of->credits->context->sink.credit_point && !side->of->credits->held_only)
         sink.point = on_point;
@@ -200,7 +216,8 @@ void credit_conn_check_resent(struct credit_conn *cc, struct rpcrdma_credit_at a
         return;
     cc->resent_calls++;
     for (int i = 0; i < 2; i++) {
-        if (before->side[i].account && rpcrdma_credit_account_has(before->side[i].account, xid)) {
+        if (rpcrdma_credit_call_in_flight(credit_conn_call(
+                cc->credits, flow_call_find(cc->credits->messages, before->conn, i, xid)))) {
             credit_conn_lose(before, at);
             before->after = NULL;
             cc->before = NULL;

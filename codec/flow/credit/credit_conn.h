@@ -62,6 +62,7 @@ struct credit_conn {
 
 struct flow_credits {
     struct flow_context *context;
+    struct flow_messages *messages;
     bool held_only;
     struct credit_conn *newest;
     struct flow_table by_ends; /* -> the latest of them */
@@ -73,6 +74,9 @@ struct credit_conn *credit_conn_of(const struct flow_conn *conn);
 struct credit_conn *credit_conn_get(struct flow_credits *credits, struct flow_conn *conn);
 void credit_conn_free(struct credit_conn *cc);
 
+/* What an account keeps of a Call. NULL: there is no Call, or no account of it. */
+struct rpcrdma_credit_call *credit_conn_call(const struct flow_credits *credits,
+                                             struct flow_call *call);
 /* The accounts are made when they are needed. NULL: no memory. */
 struct rpcrdma_credit_account *credit_conn_account(struct credit_conn *cc, int requester,
                                                    struct rpcrdma_credit_at at);

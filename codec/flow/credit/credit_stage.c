@@ -139,13 +139,13 @@ static void by_neither(struct credit_conn *cc, int sender, uint64_t packets)
         rpcrdma_credit_account_gap(its, false, packets);
 }
 
-/* Returns the Requester of the RPC the message belongs to, or -1. */
 /* A Reply, or an RDMA_ERROR in the place of one. */
 static void by_reply(struct credit_conn *cc, int requester, const struct flow_message *message,
                      struct rpcrdma_credit_at at)
 {
     const struct rpcrdma_message *msg = message->message->message;
     const struct rpcrdma_credit_reply reply = {
+        .call = credit_conn_call(cc->credits, message->call),
         .xid = msg->xid,
         .granted = msg->credits,
         .place = cc->sender[message->sender].place,
@@ -154,21 +154,39 @@ static void by_reply(struct credit_conn *cc, int requester, const struct flow_me
     };
 
     if (!credit_conn_reply_passed(cc, requester, at, &reply))
-        rpcrdma_credit_account_reply(cc->side[requester].account, at, msg->xid, msg->credits,
-                                     reply.place);
+        rpcrdma_credit_account_reply(cc->side[requester].account, at, reply.call, msg->xid,
+                                     msg->credits, reply.place);
 }
 
+static void by_call(struct credit_conn *cc, const struct flow_message *message,
+                    struct rpcrdma_credit_at at)
+{
+    const struct rpcrdma_message *msg = message->message->message;
+    struct rpcrdma_credit_account *account = credit_conn_account(cc, message->sender, at);
+    struct rpcrdma_credit_call *call = credit_conn_call(cc->credits, message->call);
+
+    if (!account)
+        return;
+    rpcrdma_credit_account_call(account, at, call, message->call_use == FLOW_CALL_RETRANSMITTED,
+                                msg->xid, msg->credits);
+    if (rpcrdma_credit_call_in_flight(call))
+        flow_call_hold(message->call, FLOW_CALL_CREDIT);
+}
+
+/* Returns the Requester of the RPC the message belongs to, or -1. */
 static int by_calls(struct credit_conn *cc, const struct flow_message *message,
                     struct rpcrdma_credit_at at)
 {
     const struct rpcrdma_message *msg = message->message->message;
     int sender = message->sender, peer = 1 - sender;
     struct rpcrdma_credit_account *account;
+    const struct rpcrdma_credit_call *call;
 
     if (msg->kind == RPCRDMA_KIND_ERROR) {
         account = cc->side[peer].account;
         /* no grant unless it answers a Call (RFC 8167 section 4.1) */
-        if (!account || !rpcrdma_credit_account_has(account, msg->xid))
+        call = credit_conn_call(cc->credits, message->call);
+        if (!account || !call || call->state == RPCRDMA_CREDIT_CALL_NONE)
             return -1;
         by_reply(cc, peer, message, at);
         return peer;
@@ -181,9 +199,7 @@ static int by_calls(struct credit_conn *cc, const struct flow_message *message,
     switch (message->message->direction) {
     case RPCRDMA_DIRECTION_CALL:
         credit_conn_check_resent(cc, at, msg->xid);
-        account = credit_conn_account(cc, sender, at);
-        if (account)
-            rpcrdma_credit_account_call(account, at, msg->xid, msg->credits);
+        by_call(cc, message, at);
         return sender;
     case RPCRDMA_DIRECTION_REPLY:
         account = credit_conn_account(cc, peer, at);
@@ -254,6 +270,16 @@ RPCRDMA_HOT void flow_credit_message(struct flow_credits *credits, struct flow_c
         return;
     remember(cc, message, requester);
     check_threshold(cc, message);
+}
+
+void flow_credit_give_up(struct flow_credits *credits, struct flow_conn *conn,
+                         struct flow_call *call)
+{
+    struct credit_conn *cc = credit_conn_of(conn);
+    struct rpcrdma_credit_account *account = cc ? cc->side[flow_call_caller(call)].account : NULL;
+
+    if (account && !credits->held_only)
+        rpcrdma_credit_account_give_up(account, credit_conn_call(credits, call));
 }
 
 RPCRDMA_HOT void flow_credit_ack(struct flow_credits *credits, struct flow_conn *conn, int sender,
@@ -379,13 +405,17 @@ void flow_credit_close(struct flow_credits *credits, struct flow_conn *conn, boo
     *flow_conn_slot(conn, FLOW_SLOT_CREDIT) = NULL;
 }
 
-struct flow_credits *flow_credits_new(struct flow_context *context, bool held_only)
+struct flow_credits *flow_credits_new(struct flow_context *context, struct flow_messages *messages,
+                                      bool held_only)
 {
     struct flow_credits *credits = flow_alloc_always(&context->memory, sizeof(*credits));
 
     if (credits) {
         credits->context = context;
+        credits->messages = messages;
         credits->held_only = held_only;
+        if (!held_only)
+            flow_calls_reserve(messages, FLOW_CALL_CREDIT, sizeof(struct rpcrdma_credit_call));
     }
     return credits;
 }

@@ -13,9 +13,10 @@
 
 struct flow_credits;
 
-/* NULL when memory is short. `context` is borrowed. `held_only`: there are no results and no
- * findings, only flow_credit_held. */
-struct flow_credits *flow_credits_new(struct flow_context *context, bool held_only);
+/* NULL when memory is short. Both are borrowed; `messages` has had no message yet. `held_only`:
+ * there are no results and no findings, only flow_credit_held. */
+struct flow_credits *flow_credits_new(struct flow_context *context, struct flow_messages *messages,
+                                      bool held_only);
 /* All connections must be closed. NULL is fine. */
 void flow_credits_free(struct flow_credits *credits);
 
@@ -24,6 +25,9 @@ void flow_credits_free(struct flow_credits *credits);
 bool flow_credit_ready(struct flow_credits *credits, struct flow_conn *conn);
 void flow_credit_message(struct flow_credits *credits, struct flow_conn *conn,
                          const struct flow_message *message);
+/* The table of Calls is full, and this one goes: it is counted, and not known any more. */
+void flow_credit_give_up(struct flow_credits *credits, struct flow_conn *conn,
+                         struct flow_call *call);
 /* Version 2, whose credits are of messages: whether `sender`, which sends this message now, had to
  * wait since the one before it: at its limit from the one until a message of the other end. To be
  * asked before flow_credit_message. */

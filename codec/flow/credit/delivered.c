@@ -59,7 +59,7 @@ bool credit_conn_reply_passed(struct credit_conn *cc, int requester, struct rpcr
     struct credit_side *side = &cc->side[requester];
     struct rpcrdma_credit_account *account = side->account;
 
-    if (!acknowledged(cc, requester) || !rpcrdma_credit_account_has(account, reply->xid))
+    if (!acknowledged(cc, requester) || !rpcrdma_credit_call_in_flight(reply->call))
         return false;
     if (side->unheard || account->replies_passed.count >= UNHEARD_MOST)
         side->unheard = !heard(cc, requester);

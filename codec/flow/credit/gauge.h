@@ -16,12 +16,15 @@ struct rpcrdma_credit_at {
     uint64_t frame;
 };
 
-/* Who hears of findings and changes. Either may be NULL. */
+/* Who hears of findings and changes, and that nothing is kept of a Call any more (but how it was
+ * counted). Each may be NULL. */
 struct rpcrdma_finding;
+struct rpcrdma_credit_call;
 struct rpcrdma_credit_sink {
     void (*finding)(void *context, const struct rpcrdma_finding *finding);
     void (*point)(void *context, const struct rpcrdma_credit_point *point);
     void *context;
+    void (*left)(void *context, struct rpcrdma_credit_call *call);
 };
 
 struct rpcrdma_credit_gauge {

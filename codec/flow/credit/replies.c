@@ -25,6 +25,8 @@ bool rpcrdma_credit_replies_add(struct rpcrdma_credit_replies *replies, struct f
 {
     if (replies->count == replies->size && !grow(replies, memory))
         return false;
+    if (reply->call)
+        reply->call->reply = replies->first + replies->count;
     replies->ring[(replies->begin + replies->count++) & (replies->size - 1)] = *reply;
     return true;
 }
@@ -38,7 +40,22 @@ rpcrdma_credit_replies_oldest(const struct rpcrdma_credit_replies *replies)
 void rpcrdma_credit_replies_remove_oldest(struct rpcrdma_credit_replies *replies)
 {
     replies->begin = (replies->begin + 1) & (replies->size - 1);
+    replies->first++;
     replies->count--;
+}
+
+void rpcrdma_credit_replies_unlink(struct rpcrdma_credit_replies *replies, uint32_t number)
+{
+    uint32_t i = number - replies->first;
+
+    if (i < replies->count)
+        replies->ring[(replies->begin + i) & (replies->size - 1)].call = NULL;
+}
+
+void rpcrdma_credit_replies_clear(struct rpcrdma_credit_replies *replies)
+{
+    replies->first += replies->count;
+    replies->count = 0;
 }
 
 void rpcrdma_credit_replies_free(struct rpcrdma_credit_replies *replies, struct flow_memory *memory)

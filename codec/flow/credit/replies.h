@@ -12,11 +12,13 @@
 
 #include "base/memory.h"
 #include "bound.h"
+#include "flow/credit/credit_calls.h"
 #include "flow/credit/grant.h"
 
 enum { RPCRDMA_CREDIT_REPLIES = RPCRDMA_BOUND(4096, 4) };
 
 struct rpcrdma_credit_reply {
+    struct rpcrdma_credit_call *call; /* that it answers; NULL: none that is in flight */
     uint32_t xid, granted;
     rpcrdma_stream_position place; /* of its last PSN; iWARP: 0 */
     uint32_t stream_last;          /* iWARP: TCP's number of its last byte */
@@ -26,15 +28,19 @@ struct rpcrdma_credit_reply {
 struct rpcrdma_credit_replies {
     struct rpcrdma_credit_reply *ring; /* owned */
     uint32_t size, begin, count;
+    uint32_t first; /* number of the oldest */
 };
 
-/* False: there is no room for one more. */
+/* False: there is no room for one more. Its Call knows its number. */
 bool rpcrdma_credit_replies_add(struct rpcrdma_credit_replies *replies, struct flow_memory *memory,
                                 const struct rpcrdma_credit_reply *reply);
 /* The one that was sent first, of which there must be one. */
 const struct rpcrdma_credit_reply *
 rpcrdma_credit_replies_oldest(const struct rpcrdma_credit_replies *replies);
 void rpcrdma_credit_replies_remove_oldest(struct rpcrdma_credit_replies *replies);
+/* Number `number` answers nothing any more. */
+void rpcrdma_credit_replies_unlink(struct rpcrdma_credit_replies *replies, uint32_t number);
+void rpcrdma_credit_replies_clear(struct rpcrdma_credit_replies *replies);
 void rpcrdma_credit_replies_free(struct rpcrdma_credit_replies *replies,
                                  struct flow_memory *memory);
 

@@ -247,16 +247,23 @@ void flow_message_done(struct flow_messages *messages, const struct flow_making 
         let_go(messages, making->event.call, CALL_IN_HAND);
 }
 
-struct flow_call *flow_call_excess(const struct flow_messages *messages, struct flow_conn *conn)
+int flow_call_caller(const struct flow_call *call)
+{
+    return call->caller;
+}
+
+struct flow_call *flow_call_excess(struct flow_conn *conn)
 {
     const struct message_conn *mc = message_conn_of(conn);
 
-    (void)messages;
     for (int i = 0; i < 2; i++)
         if (mc->calls[i] > MESSAGE_CALLS) {
             struct flow_call *call = mc->oldest_call[i];
 
-            return call->holders & CALL_IN_HAND ? call->newer : call;
+            if (call->holders & CALL_IN_HAND)
+                call = call->newer;
+            call->holders |= CALL_IN_HAND;
+            return call;
         }
     return NULL;
 }
@@ -264,8 +271,11 @@ struct flow_call *flow_call_excess(const struct flow_messages *messages, struct 
 struct flow_call *flow_call_oldest(struct flow_conn *conn)
 {
     const struct message_conn *mc = message_conn_of(conn);
+    struct flow_call *call = mc->oldest_call[0] ? mc->oldest_call[0] : mc->oldest_call[1];
 
-    return mc->oldest_call[0] ? mc->oldest_call[0] : mc->oldest_call[1];
+    if (call)
+        call->holders |= CALL_IN_HAND;
+    return call;
 }
 
 void flow_call_drop(struct flow_messages *messages, struct flow_conn *conn, struct flow_call *call)

@@ -72,6 +72,7 @@ void *flow_call_slot(const struct flow_messages *messages, struct flow_call *cal
                      enum flow_call_stage stage);
 struct flow_call *flow_call_of_slot(const struct flow_messages *messages, void *slot,
                                     enum flow_call_stage stage);
+int flow_call_caller(const struct flow_call *call); /* end */
 /* From the one to the other the entry stays. Nothing where it is so already. */
 void flow_call_hold(struct flow_call *call, enum flow_call_stage stage);
 void flow_call_leave(struct flow_messages *messages, struct flow_call *call,
@@ -80,10 +81,10 @@ void flow_call_leave(struct flow_messages *messages, struct flow_call *call,
 void flow_call_answered(struct flow_call *call);
 /* Whether there is memory for one more. */
 bool flow_calls_ready(struct flow_messages *messages);
-/* The oldest Call of a caller that has more than are kept, or NULL: every stage is to leave it,
- * then it is dropped. */
-struct flow_call *flow_call_excess(const struct flow_messages *messages, struct flow_conn *conn);
-/* The oldest one, or NULL. */
+/* The oldest Call of a caller that has more than are kept, or NULL: every stage is to leave it, and
+ * then it is to be dropped. */
+struct flow_call *flow_call_excess(struct flow_conn *conn);
+/* The oldest one, or NULL: likewise. Not while a message is in hand. */
 struct flow_call *flow_call_oldest(struct flow_conn *conn);
 void flow_call_drop(struct flow_messages *messages, struct flow_conn *conn, struct flow_call *call);
 

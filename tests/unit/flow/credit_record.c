@@ -22,7 +22,7 @@ static void point(void *context, const struct rpcrdma_credit_point *point)
 
 struct rpcrdma_credit_sink record_sink(struct record *record)
 {
-    return (struct rpcrdma_credit_sink){finding, point, record};
+    return (struct rpcrdma_credit_sink){.finding = finding, .point = point, .context = record};
 }
 
 static const struct rpcrdma_finding *find(const struct record *record, enum rpcrdma_rule_id rule)

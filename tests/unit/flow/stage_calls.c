@@ -250,17 +250,17 @@ static void test_bound(void **state)
     flow_call_hold(first, FLOW_CALL_CREDIT);
     for (uint32_t xid = 1; xid < MESSAGE_CALLS; xid++)
         call(xid);
-    assert_null(flow_call_excess(messages, conn));
+    assert_null(flow_call_excess(conn));
     full = s.stage.context.memory.used;
     for (uint32_t xid = MESSAGE_CALLS; xid < 2 * MESSAGE_CALLS; xid++) {
         call(xid);
-        each = flow_call_excess(messages, conn);
+        each = flow_call_excess(conn);
         assert_ptr_equal(each, find(xid - MESSAGE_CALLS));
         if (xid == MESSAGE_CALLS)
             assert_ptr_equal(each, first);
         flow_call_leave(messages, each, FLOW_CALL_CREDIT);
         flow_call_drop(messages, conn, each);
-        assert_null(flow_call_excess(messages, conn));
+        assert_null(flow_call_excess(conn));
         assert_null(find(xid - MESSAGE_CALLS));
     }
     assert_true(s.stage.context.memory.used <= full + messages->call_size);
@@ -277,7 +277,7 @@ static void test_bound_told(void **state)
     messages->slot_at[FLOW_CALL_RPC] = 0;
     for (uint32_t xid = 0; xid < MESSAGE_CALLS + 2; xid++) {
         call(xid);
-        each = flow_call_excess(messages, conn);
+        each = flow_call_excess(conn);
         if (each)
             flow_call_drop(messages, conn, each);
     }

@@ -26,7 +26,7 @@ static int begin(void **state)
     (void)state;
     stage_above_begin(&s);
     s.on.stage.context.sink.credits = on_credits;
-    credits = flow_credits_new(&s.on.stage.context, false);
+    credits = flow_credits_new(&s.on.stage.context, s.messages, false);
     assert_non_null(credits);
     s.conn = stage_connect(&s.on, NFS_PORT);
     results = 0;
@@ -85,6 +85,64 @@ static void test_overrun(void **state)
     assert_int_equal(s.on.stage.rule, RPCRDMA_RULE_CREDIT_OVERRUN);
 }
 
+/* A Call that the table has no place for any more is in flight all the same, and its Reply ends it.
+ */
+static void test_given_up(void **state)
+{
+    struct flow_call *call;
+
+    (void)state;
+    message(0, stage_call(bytes, 1, 32));
+    message(1, stage_reply(bytes, 1, 4));
+    message(0, stage_call(bytes, 2, 32));
+    message(0, stage_call(bytes, 3, 32));
+    call = flow_call_oldest(s.conn);
+    flow_credit_give_up(credits, s.conn, call);
+    flow_call_drop(s.messages, s.conn, call);
+    flow_credits_report(credits, false);
+    assert_true(result[0].memory);
+    assert_int_equal(result[0].unanswered, 2);
+    message(1, stage_reply(bytes, 2, 4));
+    message(1, stage_reply(bytes, 3, 4));
+    flow_credits_report(credits, false);
+    assert_int_equal(result[0].replies, 3);
+    assert_int_equal(result[0].unanswered, 0);
+    assert_int_equal(result[0].stray, 0);
+}
+
+/* The same Call again is retransmitted; another one under its XID is another Call, and the one
+ * before gets no Reply; and one under the XID of a Call that was answered is new. */
+static void test_xid_again(void **state)
+{
+    enum { PROCEDURE = 4 * 12 + 3 };
+    uint32_t len;
+
+    (void)state;
+    message(0, stage_call(bytes, 1, 32));
+    message(1, stage_reply(bytes, 1, 4));
+    message(0, stage_call(bytes, 2, 32));
+    message(0, stage_call(bytes, 2, 32));
+    flow_credits_report(credits, false);
+    assert_int_equal(result[0].calls, 2);
+    assert_int_equal(result[0].retransmitted, 1);
+    len = stage_call(bytes, 2, 32);
+    bytes[PROCEDURE] = 6;
+    message(0, len);
+    flow_credits_report(credits, false);
+    assert_int_equal(result[0].calls, 3);
+    assert_int_equal(result[0].retransmitted, 1);
+    assert_int_equal(result[0].unanswered, 2);
+    assert_int_equal(result[0].in_flight.max, 1);
+    message(1, stage_reply(bytes, 2, 4));
+    message(0, stage_call(bytes, 2, 32));
+    message(1, stage_reply(bytes, 2, 4));
+    flow_credits_report(credits, false);
+    assert_int_equal(result[0].calls, 4);
+    assert_int_equal(result[0].replies, 3);
+    assert_int_equal(result[0].unanswered, 1);
+    assert_int_equal(result[0].retransmitted, 1);
+}
+
 /* Where packets were lost nothing is accused. */
 static void test_gap(void **state)
 {
@@ -123,6 +181,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_in_flight, begin, end),
         cmocka_unit_test_setup_teardown(test_overrun, begin, end),
+        cmocka_unit_test_setup_teardown(test_given_up, begin, end),
+        cmocka_unit_test_setup_teardown(test_xid_again, begin, end),
         cmocka_unit_test_setup_teardown(test_gap, begin, end),
         cmocka_unit_test_setup_teardown(test_rnr, begin, end),
     };
