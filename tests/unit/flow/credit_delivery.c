@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* A credit returns when its Reply is delivered: RFC 8166 section 3.3.1 counts what the Requester
  * has received, IBTA volume 1 section 9.7.5 says by which Acks the capture shows that. */
-#include "rig.h"
-
-static struct rig rig;
-static struct rig_end a, b;
+#include "credit_rig.h"
 
 enum { LATE_NS = 50000000 };
 
@@ -12,28 +9,8 @@ static void begin(bool delivery)
 {
     const struct rpcrdma_flow_config config = {.credits = true, .delivery = delivery};
 
-    a = RIG_A;
-    b = RIG_B;
-    rig_begin(&rig, &config);
+    credit_begin(&config);
     rig_connect(&rig, &a, &b, 20049);
-}
-
-static void call(uint32_t xid, uint32_t requested)
-{
-    uint8_t buf[256];
-    uint32_t n = rig_call(buf, xid, 100003, 0);
-
-    rig_word(buf + 8, requested);
-    rig_send(&rig, &a, &b, buf, n);
-}
-
-static void reply(uint32_t xid, uint32_t granted)
-{
-    uint8_t buf[256];
-    uint32_t n = rig_reply(buf, xid, 0);
-
-    rig_word(buf + 8, granted);
-    rig_send(&rig, &b, &a, buf, n);
 }
 
 /* What was sent last, once more, later. */

@@ -1,38 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Credit accounts fed by a flow: Acks across the PSN's wrap, Read responses, gaps, reports at
  * intervals, short memory. */
-#include "rig.h"
+#include "credit_rig.h"
 
 #include "wire/message.h"
-
-static struct rig rig;
-static struct rig_end a, b;
 
 static void begin(uint64_t max_memory)
 {
     const struct rpcrdma_flow_config config = {.credits = true, .max_memory = max_memory};
 
-    a = RIG_A;
-    b = RIG_B;
-    rig_begin(&rig, &config);
-}
-
-static void call(uint32_t xid, uint32_t requested)
-{
-    uint8_t buf[256];
-    uint32_t n = rig_call(buf, xid, 100003, 0);
-
-    rig_word(buf + 8, requested);
-    rig_send(&rig, &a, &b, buf, n);
-}
-
-static void reply(uint32_t xid, uint32_t granted)
-{
-    uint8_t buf[256];
-    uint32_t n = rig_reply(buf, xid, 0);
-
-    rig_word(buf + 8, granted);
-    rig_send(&rig, &b, &a, buf, n);
+    credit_begin(&config);
 }
 
 /* 64 granted, 8 in flight, then 4: a Reply whose PSN is the last before the wrap, acknowledged
@@ -276,9 +253,7 @@ static void test_counting(void **state)
                                                .dialect = rpcrdma_dialect(RPCRDMA_IETF_07)};
 
     (void)state;
-    a = RIG_A;
-    b = RIG_B;
-    rig_begin(&rig, &config);
+    credit_begin(&config);
     rig_connect(&rig, &a, &b, 20049);
     grant(true, 1, 10);
     grant(false, 2, 10);

@@ -3,57 +3,28 @@
 /* The stage of delivery alone: packets of one direction and the answers to them in; what arrived,
  * how often it was sent, and what was lost, out. IBTA volume 1 section 9.7; RFC 9293. */
 
-#include "stage.h"
+#include "delivery_rig.h"
 
 #include "base/step.h"
-#include "flow/delivery/delivery.h"
 #include "flow/life.h"
 
-enum { PSN = 1000, WRAP = 0xfffffe, LENGTH = 100 };
-#define US INT64_C(1000)
-#define MS INT64_C(1000000)
+enum { PSN = 1000, WRAP = 0xfffffe };
 #define START INT64_C(1700000000000000000)
 
-static struct flow_memory memory;
-static struct flow_delivery *d, *back;
-static uint64_t frame;
 static int64_t now;
 static uint16_t id; /* of the next packet; 0: not counted */
-static uint8_t bytes[LENGTH];
 
 static int begin(void **state)
 {
-    (void)state;
-    memory = (struct flow_memory){.limit = 1 << 20};
-    d = flow_delivery_new(&memory);
-    back = flow_delivery_new(&memory);
-    frame = 0;
     now = START;
     id = 0;
-    return d && back ? 0 : -1;
-}
-
-static int end(void **state)
-{
-    (void)state;
-    flow_delivery_free(&memory, d);
-    flow_delivery_free(&memory, back);
-    assert_int_equal(memory.used, 0);
-    return 0;
+    return delivery_begin(state);
 }
 
 static struct rpcrdma_op op(enum rpcrdma_op_kind kind, uint32_t psn, uint16_t flags)
 {
     now += 10 * US;
-    return (struct rpcrdma_op){.kind = (uint8_t)kind,
-                               .seq = psn & 0xffffff,
-                               .frame = ++frame,
-                               .time_ns = now,
-                               .flags = flags,
-                               .ip_id = id ? id++ : 0,
-                               .data = bytes,
-                               .caplen = LENGTH,
-                               .len = LENGTH};
+    return delivery_packet(kind, psn, flags, id ? id++ : 0, now);
 }
 
 static uint64_t send_part(uint32_t psn, uint16_t flags)
@@ -66,7 +37,7 @@ static uint64_t send_part(uint32_t psn, uint16_t flags)
 
 static uint64_t send_one(uint32_t psn)
 {
-    return send_part(psn, RPCRDMA_OP_FIRST | RPCRDMA_OP_LAST);
+    return send_part(psn, ONLY);
 }
 
 static bool answer(enum rpcrdma_op_kind kind, uint32_t psn, enum rpcrdma_nak nak)
@@ -452,7 +423,7 @@ static void tcp_acknowledges_late(void **state)
 
 int main(void)
 {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, begin, delivery_end)
     const struct CMUnitTest tests[] = {
         TEST(an_ack_covers_all_before_it),
         TEST(a_message_of_several_packets),

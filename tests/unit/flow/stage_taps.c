@@ -3,49 +3,14 @@
 /* Captured at two places: what passed both, when, and what was lost in between. The times are those
  * that the packets are given here. */
 
-#include "stage.h"
+#include "delivery_rig.h"
 
-#include "flow/delivery/delivery.h"
-
-enum { NEAR = 1, FAR = 2, LENGTH = 100, ONLY = RPCRDMA_OP_FIRST | RPCRDMA_OP_LAST };
-#define US INT64_C(1000)
+enum { NEAR = 1, FAR = 2 };
 #define WAY (30 * US)
-
-static struct flow_memory memory;
-static struct flow_delivery *d, *back;
-static uint64_t frame;
-static uint8_t bytes[LENGTH];
-
-static int begin(void **state)
-{
-    (void)state;
-    memory = (struct flow_memory){.limit = 4 << 20};
-    d = flow_delivery_new(&memory);
-    back = flow_delivery_new(&memory);
-    frame = 0;
-    return d && back ? 0 : -1;
-}
-
-static int end(void **state)
-{
-    (void)state;
-    flow_delivery_free(&memory, d);
-    flow_delivery_free(&memory, back);
-    assert_int_equal(memory.used, 0);
-    return 0;
-}
 
 static struct rpcrdma_op op(enum rpcrdma_op_kind kind, uint32_t psn, uint16_t id, int64_t time_ns)
 {
-    return (struct rpcrdma_op){.kind = (uint8_t)kind,
-                               .seq = psn,
-                               .frame = ++frame,
-                               .time_ns = time_ns,
-                               .flags = ONLY,
-                               .ip_id = id,
-                               .data = bytes,
-                               .caplen = LENGTH,
-                               .len = LENGTH};
+    return delivery_packet(kind, psn, ONLY, id, time_ns);
 }
 
 /* A Send towards the one end, as seen at this place. */
@@ -175,11 +140,11 @@ static void test_two_ports(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_times_and_losses, begin, end),
-        cmocka_unit_test_setup_teardown(test_sent_again, begin, end),
-        cmocka_unit_test_setup_teardown(test_clocks, begin, end),
-        cmocka_unit_test_setup_teardown(test_one_place, begin, end),
-        cmocka_unit_test_setup_teardown(test_two_ports, begin, end),
+        cmocka_unit_test_setup_teardown(test_times_and_losses, delivery_begin, delivery_end),
+        cmocka_unit_test_setup_teardown(test_sent_again, delivery_begin, delivery_end),
+        cmocka_unit_test_setup_teardown(test_clocks, delivery_begin, delivery_end),
+        cmocka_unit_test_setup_teardown(test_one_place, delivery_begin, delivery_end),
+        cmocka_unit_test_setup_teardown(test_two_ports, delivery_begin, delivery_end),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

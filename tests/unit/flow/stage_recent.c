@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+
+/* What the stage of delivery keeps to know a packet again: little where few come, enough where many
+ * do. A duplicate has the same IP ID (RFC 6864), a retransmission another one. */
+
+#include "delivery_rig.h"
+
+enum { PSN = 1000, FEW = 4, MANY = 32, KEPT_OF_FEW = 1280 };
+
+static int64_t now;
+
+static void sent(uint32_t i, uint16_t id)
+{
+    const struct rpcrdma_op packet = delivery_packet(RPCRDMA_OP_SEND, PSN + i, ONLY, id, now);
+
+    flow_delivery_request(&memory, d, &packet, 1);
+}
+
+static void acked(uint32_t i)
+{
+    const struct rpcrdma_op packet = delivery_packet(RPCRDMA_OP_ACK, PSN + i, 0, 0, now);
+
+    flow_delivery_answer(&memory, d, back, &packet);
+}
+
+static void test_few_take_little(void **state)
+{
+    (void)state;
+    for (uint32_t i = 0; i < FEW; i++) {
+        now += 20 * MS; /* as of one of many connections */
+        sent(i, (uint16_t)(i + 1));
+        acked(i);
+    }
+    assert_true(memory.used <= (size_t)2 * KEPT_OF_FEW);
+    sent(FEW - 1, FEW);
+    assert_int_equal(flow_delivery_path(d)->duplicated, 1);
+    assert_int_equal(flow_delivery_path(d)->retransmitted, 0);
+}
+
+static void test_many_are_known_again(void **state)
+{
+    (void)state;
+    for (uint32_t i = 0; i < MANY; i++) {
+        now += US;
+        sent(i, (uint16_t)(i + 1));
+    }
+    for (uint32_t i = 0; i < MANY; i++)
+        sent(i, (uint16_t)(i + 1));
+    assert_int_equal(flow_delivery_path(d)->duplicated, MANY);
+    assert_int_equal(flow_delivery_path(d)->retransmitted, 0);
+}
+
+/* No memory for more: what can be told without is told. */
+static void test_without_memory(void **state)
+{
+    (void)state;
+    memory.limit = memory.used;
+    sent(0, 1);
+    sent(0, 1);
+    acked(0);
+    assert_int_equal(flow_delivery_path(d)->packets, 2);
+    assert_int_equal(flow_delivery_path(d)->duplicated, 0);
+    memory.limit = 1 << 20;
+    sent(1, 3);
+    sent(1, 3);
+    assert_int_equal(flow_delivery_path(d)->duplicated, 1);
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, delivery_begin, delivery_end)
+    const struct CMUnitTest tests[] = {
+        TEST(test_few_take_little),
+        TEST(test_many_are_known_again),
+        TEST(test_without_memory),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
