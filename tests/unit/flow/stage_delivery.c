@@ -173,7 +173,7 @@ static void duplicated_is_not_sent_again(void **state)
 {
     (void)state;
     for (int counted = 0; counted < 2; counted++) {
-        end(NULL);
+        delivery_end(NULL);
         begin(NULL);
         id = counted ? 7 : 0;
         send_one(PSN);
@@ -201,7 +201,7 @@ static void reordered_is_not_sent_again(void **state)
 {
     (void)state;
     for (int counted = 0; counted < 2; counted++) {
-        end(NULL);
+        delivery_end(NULL);
         begin(NULL);
         id = counted ? 7 : 0;
         send_one(PSN);
