@@ -32,6 +32,7 @@ _rpcrdma_values()
     --class) echo "capture header chunk rpc credit transport upper security" ;;
     --severity) echo "note warning error" ;;
     --fail-on) echo "note warning error never" ;;
+    --tables) echo "captures connections paths rpcs operations messages segments transport_events credit_points findings" ;;
     --format) echo "text json junit sarif tap" ;;
     --dialect) echo "cel-00 cel-01 cel-02 cel-03 cel-04 cel-08 ietf-00 ietf-01 ietf-02 ietf-07" ;;
     -i | --interface)
@@ -52,11 +53,11 @@ _rpcrdma()
         return
     fi
     case $prev in
-    -r | --read-file | -w | --write | --series | --plot | --html)
+    -r | --read-file | -w | --write | --series | --plot | --html | --sqlite)
         _filedir
         return
         ;;
-    -d | --directory)
+    -d | --directory | --ndjson | --csv)
         _filedir -d
         return
         ;;

@@ -24,9 +24,9 @@ end
 # The values of option $argv[1], of which $argv[2] is there; false where it has none.
 function __rpcrdma_values
     switch $argv[1]
-        case -r --read-file -w --write --series --plot --html
+        case -r --read-file -w --write --series --plot --html --sqlite
             __fish_complete_path $argv[2]
-        case -d --directory
+        case -d --directory --ndjson --csv
             __fish_complete_directories $argv[2]
         case -a --autostop -b --ring-buffer
             printf '%s\n' duration: filesize: files:
@@ -34,6 +34,8 @@ function __rpcrdma_values
             printf '%s\n' r d e a ad u ud
         case --color
             printf '%s\n' auto always never
+        case --tables
+            printf '%s\n' captures connections paths rpcs operations messages segments transport_events credit_points findings
         case --sort
             printf '%s\n' latency time bytes
         case --per

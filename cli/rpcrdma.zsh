@@ -32,8 +32,8 @@ _rpcrdma_values()
 {
     local -a choices
     case $1 in
-    -r | --read-file | -w | --write | --series | --plot | --html) _files ;;
-    -d | --directory) _files -/ ;;
+    -r | --read-file | -w | --write | --series | --plot | --html | --sqlite) _files ;;
+    -d | --directory | --ndjson | --csv) _files -/ ;;
     -a | --autostop | -b | --ring-buffer)
         choices=('duration\::seconds' 'filesize\::kilobytes' 'files\::number of files')
         _describe limit choices -S ''
@@ -64,6 +64,10 @@ _rpcrdma_values()
     --fail-on)
         choices=(note warning error never)
         _describe severity choices
+        ;;
+    --tables)
+        choices=(captures connections paths rpcs operations messages segments transport_events credit_points findings)
+        _describe table choices
         ;;
     --format)
         choices=(text json junit sarif tap)

@@ -69,6 +69,7 @@ if(NOT wanted STREQUAL "OFF")
   endif()
 endif()
 rpcrdma_decide(BZIP2 BZIP2_FOUND "capture files compressed by bzip2" "${state}")
+rpcrdma_optional(SQLITE SQLITE sqlite3 libsqlite3-dev "export to SQLite databases")
 rpcrdma_optional(PCAP PCAP libpcap libpcap-dev "capture from network interfaces, and filters")
 rpcrdma_optional(VERBS VERBS libibverbs libibverbs-dev "capture from RDMA devices")
 

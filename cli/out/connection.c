@@ -31,6 +31,11 @@ static const uint32_t rnr_timers[32] = {65536, 1,    2,    3,     4,     6,     
                                         256,   384,  512,  768,   1024,  1536,  2048,  3072,
                                         4096,  6144, 8192, 12288, 16384, 24576, 32768, 49152};
 
+const char *connection_nak(uint8_t nak)
+{
+    return nak < RPCRDMA_NAKS ? nak_names[nak] : nak_names[RPCRDMA_NAK_OTHER];
+}
+
 static int64_t rnr_timer_ns(const struct rpcrdma_path *path)
 {
     return (int64_t)rnr_timers[path->rnr_timer & 31] * 10000;
@@ -52,7 +57,7 @@ const char *connection_state(const struct rpcrdma_connection *c)
     }
 }
 
-static const char *how(enum rpcrdma_ended ended)
+const char *connection_ended(enum rpcrdma_ended ended)
 {
     static const char *const names[] = {
         [RPCRDMA_ENDED_NOT] = "",
@@ -323,7 +328,7 @@ void connection_json_life(struct json *json, const struct rpcrdma_connection *c)
     if (life->ended != RPCRDMA_ENDED_NOT) {
         json_key(json, "end");
         json_open(json, '{');
-        json_key(json, "how"), json_plain(json, how(life->ended));
+        json_key(json, "how"), json_plain(json, connection_ended(life->ended));
         if (life->ended_by >= 0)
             json_key(json, "by"), json_plain(json, view_role(c->role[life->ended_by]));
         json_key(json, "frame"), json_u64(json, life->ended_frame);

@@ -27,4 +27,8 @@ void connection_json_paths(struct json *json, const struct rpcrdma_connection *c
 /* "open", "closed", "rejected", "reset", "terminated". */
 const char *connection_state(const struct rpcrdma_connection *c);
 
+/* "disconnect", "rst", ...: how it ended. "psn_sequence", "rnr", ...: of a Nak. The words of JSON. */
+const char *connection_ended(enum rpcrdma_ended ended);
+const char *connection_nak(uint8_t nak);
+
 #endif

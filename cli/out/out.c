@@ -22,6 +22,10 @@ void out_flush(struct out *out)
         out->first(out->first_context);
         out->first = NULL;
     }
+    if (out->write && out->n > 0 && out->error == 0) {
+        out->error = out->write(out->write_context, p, out->n);
+        out->n = 0;
+    }
     while (out->n > 0 && out->error == 0) {
         ssize_t n = write(out->fd, p, out->n);
 

@@ -32,6 +32,9 @@ struct out {
     unsigned width; /* columns: longer lines are cut, or folded; 0: they stay as they are */
     bool fold;
     bool color;     /* styles show */
+    /* takes what is written in place of the descriptor: 0 or an errno; NULL: nobody does */
+    int (*write)(void *context, const char *bytes, size_t n);
+    void *write_context;
     /* called once, before the first byte is written; NULL: nothing is to be done */
     void (*first)(void *context);
     void *first_context;

@@ -31,7 +31,7 @@ except ImportError:
         jsonschema = None
 
 # Commands that show no capture
-OF_NO_CAPTURE = ('rules', 'fields', 'capture')
+OF_NO_CAPTURE = ('rules', 'fields', 'export', 'capture')
 # Fields that no capture of these shows in JSON, and why
 NOT_SEEN = {
     r'data\..*|credits\.\w+': 'Wireshark has them; credits --series the latter as columns',

@@ -35,7 +35,7 @@ VIEWS = (
     ('trace', '--slowest'),
 )
 # Of none
-TABLES = (('rules',), ('fields',), ('rules', '--json-header'))
+TABLES = (('rules', '--json'), ('fields', '--json'), ('rules', '--json', '--json-header'), ('export', '--schema'))
 
 
 def generate(folder):
@@ -74,7 +74,7 @@ def everything(program, captures, folder):
     made = generate(folder)
     known = recordings(captures)
     for arguments in TABLES:
-        for one in printed(program, (*arguments, '--json')):
+        for one in printed(program, arguments):
             yield arguments[0], one
     for path in made + known:
         for arguments in LISTS + (VIEWS if path in known else ()):

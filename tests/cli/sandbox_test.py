@@ -52,11 +52,13 @@ class Sandbox(command.CommandTest):
             self.run_command('extract', '-d', at, '-w', at + '.pcap', path, *option)
             self.run_command('credits', '--series', at + '.csv', path, *option)
             self.run_command('credits', '--plot', at + '.svg', path, *option)
+            self.run_command('export', '--csv', at + '.tables', path, *option)
+            self.run_command('export', '--sqlite', at + '.db', path, *option)
         inside, outside = (os.path.join(self.folder, name) for name in ('in', 'out'))
         self.assertEqual(sorted(os.listdir(inside)), sorted(os.listdir(outside)))
         for name in os.listdir(inside):
             self.assertEqual(self.read('in/' + name), self.read('out/' + name))
-        for kind in ('pcap', 'csv', 'svg'):
+        for kind in ('pcap', 'csv', 'svg', 'tables/rpcs.csv', 'db'):
             self.assertEqual(self.read('in.' + kind), self.read('out.' + kind), kind)
         self.assertGreater(len(self.read('in.svg')), 1000)
 

@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "export/compress.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#ifdef HAVE_ZSTD
+
+#include <zstd.h>
+#include <zstd_errors.h>
+
+struct compress {
+    ZSTD_CStream *zstd;
+    int fd;
+    size_t size;
+    char buffer[];
+};
+
+static int write_all(int fd, const char *p, size_t n)
+{
+    while (n > 0) {
+        ssize_t done = write(fd, p, n);
+
+        if (done < 0 && errno == EINTR)
+            continue;
+        if (done < 0)
+            return errno;
+        p += done;
+        n -= (size_t)done;
+    }
+    return 0;
+}
+
+/* Of all that is in `p`, with ZSTD_e_end the frame's end, too. */
+static int feed(struct compress *c, const char *p, size_t n, ZSTD_EndDirective how)
+{
+    ZSTD_inBuffer in = {p, n, 0};
+    size_t left;
+
+    do {
+        ZSTD_outBuffer out = {c->buffer, c->size, 0};
+        int error;
+
+        left = ZSTD_compressStream2(c->zstd, &out, &in, how);
+        if (ZSTD_isError(left))
+            return ZSTD_getErrorCode(left) == ZSTD_error_memory_allocation ? ENOMEM : EIO;
+        error = write_all(c->fd, c->buffer, out.pos);
+        if (error != 0)
+            return error;
+    } while (in.pos < in.size || (how == ZSTD_e_end && left > 0));
+    return 0;
+}
+
+static int on_write(void *context, const char *p, size_t n)
+{
+    return feed(context, p, n, ZSTD_e_continue);
+}
+
+bool compress_built(void)
+{
+    return true;
+}
+
+struct compress *compress_begin(struct out *out)
+{
+    size_t size = ZSTD_CStreamOutSize();
+    struct compress *c = malloc(sizeof(*c) + size);
+
+    if (!c)
+        return NULL;
+    *c = (struct compress){.zstd = ZSTD_createCStream(), .fd = out->fd, .size = size};
+    if (!c->zstd) {
+        free(c);
+        return NULL;
+    }
+    out->write = on_write;
+    out->write_context = c;
+    return c;
+}
+
+int compress_end(struct compress *c)
+{
+    int error = feed(c, NULL, 0, ZSTD_e_end);
+
+    ZSTD_freeCStream(c->zstd);
+    free(c);
+    return error;
+}
+
+#else
+
+bool compress_built(void)
+{
+    return false;
+}
+
+struct compress *compress_begin(struct out *out)
+{
+    (void)out;
+    return NULL;
+}
+
+int compress_end(struct compress *compress)
+{
+    (void)compress;
+    return 0;
+}
+
+#endif

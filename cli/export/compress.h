@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef RPCRDMA_CLI_EXPORT_COMPRESS_H
+#define RPCRDMA_CLI_EXPORT_COMPRESS_H
+
+/* What is written to an output is compressed by zstd on its way. */
+
+#include "out/out.h"
+
+struct compress;
+
+bool compress_built(void);
+
+/* From now on; NULL: memory is short. */
+struct compress *compress_begin(struct out *out);
+
+/* After the output's last flush. Returns 0, or errno of what failed. */
+int compress_end(struct compress *compress);
+
+#endif

@@ -1,0 +1,361 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* rpcrdma export: all that is known of a capture, as tables that other programs read. */
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "export/compress.h"
+#include "export/rows.h"
+#include "export/stores.h"
+#include "finish.h"
+#include "out/json_writer.h"
+
+enum { HEAD = 65536 }; /* of a file, for its key */
+
+struct capture {
+    int64_t id; /* valid where bytes > 0 */
+    uint64_t bytes;
+};
+
+struct export
+{
+    struct options *options;
+    struct pipeline pipeline;
+    struct rows rows;
+    struct capture *captures; /* one per file */
+};
+
+enum { COMMIT_ROWS = 65536 };
+
+/* Before privileges are dropped: the user's files may be the user's alone. */
+static void know_files(struct export *e)
+{
+    char *head = g_malloc(HEAD);
+
+    e->captures = g_new0(struct capture, e->options->n_files);
+    for (guint i = 0; i < e->options->n_files; i++) {
+        const char *path = e->options->files[i];
+        int fd = strcmp(path, "-") == 0 ? -1 : open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+        struct stat is;
+        ssize_t n;
+
+        if (fd < 0)
+            continue;
+        if (fstat(fd, &is) == 0 && S_ISREG(is.st_mode) && (n = pread(fd, head, HEAD, 0)) > 0) {
+            e->captures[i].bytes = (uint64_t)is.st_size;
+            e->captures[i].id = identity_file((uint64_t)is.st_size, head, (size_t)n);
+        }
+        close(fd);
+    }
+    g_free(head);
+}
+
+static void put_capture(struct export *e, const char *name, const struct capture *capture,
+                        bool complete)
+{
+    const struct view_clock *clock = &e->pipeline.clock;
+    struct row *row = &e->rows.row;
+    int64_t id = capture->bytes > 0 ? capture->id
+                                    : identity_file((uint64_t)clock->start_ns, name, strlen(name));
+
+    row_begin(row, TABLE_CAPTURES);
+    row_int(row, COLUMN_CAPTURES_id, id);
+    row_text(row, COLUMN_CAPTURES_name, name);
+    if (capture->bytes > 0)
+        row_int(row, COLUMN_CAPTURES_bytes, (int64_t)capture->bytes);
+    row_int(row, COLUMN_CAPTURES_read_with, e->options->n_files + e->options->n_devices);
+    if (clock->started) {
+        row_int(row, COLUMN_CAPTURES_first_time_ns, clock->start_ns);
+        row_int(row, COLUMN_CAPTURES_last_time_ns, clock->now_ns);
+    }
+    row_int(row, COLUMN_CAPTURES_packets, (int64_t)clock->frame);
+    row_int(row, COLUMN_CAPTURES_messages, (int64_t)e->pipeline.messages);
+    if (complete)
+        row_int(row, COLUMN_CAPTURES_lost, (int64_t)e->pipeline.capture_lost);
+    row_int(row, COLUMN_CAPTURES_left_out, (int64_t)e->pipeline.memory_limit);
+    row_int(row, COLUMN_CAPTURES_complete, complete);
+    rows_put(&e->rows);
+}
+
+static void put_captures(struct export *e, bool complete)
+{
+    static const struct capture device;
+
+    if (!rows_want(&e->rows, TABLE_CAPTURES))
+        return;
+    for (guint i = 0; i < e->options->n_files; i++)
+        put_capture(e, e->options->files[i], &e->captures[i], complete);
+    for (guint i = 0; i < e->options->n_devices; i++)
+        put_capture(e, e->options->devices[i], &device, complete);
+}
+
+/* Between packets. */
+static void go_on(void *context)
+{
+    struct export *e = context;
+
+    put_captures(e, false);
+    if (!e->rows.failed && !e->rows.store->commit(e->rows.store)) {
+        e->rows.failed = true;
+        e->pipeline.stop = true;
+    }
+}
+
+static int analyse(struct export *e, struct store *store)
+{
+    struct rpcrdma_flow_sink sink;
+    int status;
+
+    e->rows.store = store;
+    e->rows.commit_rows = store->commit ? COMMIT_ROWS : 0;
+    e->rows.commit = go_on;
+    e->rows.commit_context = e;
+    e->rows.details = details_new(options_memory(e->options, MEMORY_COMMAND));
+    sink = rows_begin(&e->rows);
+    status = pipeline_run(&e->pipeline, &sink);
+    put_captures(e, status == EXIT_DONE);
+    details_free(e->rows.details);
+    return e->rows.failed ? EXIT_UNUSABLE : status;
+}
+
+/* -- SQLite: a process of its own reads and writes -------------------------------------------- */
+
+static volatile sig_atomic_t child_is; /* whom signals are for */
+
+static void pass_on(int number)
+{
+    if (child_is > 0)
+        kill((pid_t)child_is, number);
+}
+
+static int wait_for(pid_t child)
+{
+    int how;
+
+    while (waitpid(child, &how, 0) < 0)
+        if (errno != EINTR)
+            return EXIT_UNUSABLE;
+    if (WIFEXITED(how))
+        return WEXITSTATUS(how);
+    complain("the process that reads packets was ended by signal %d (%s)", WTERMSIG(how),
+             strsignal(WTERMSIG(how)));
+    return EXIT_UNUSABLE;
+}
+
+static int to_sqlite(struct export *e, const char *path)
+{
+    static const int numbers[] = {SIGINT, SIGTERM, SIGHUP};
+    struct sigaction action = {.sa_handler = pass_on}, before[3];
+    int status = access(path, F_OK) == 0 ? store_sqlite_finish(path, EXIT_DONE) : EXIT_DONE;
+    pid_t child;
+
+    if (status != EXIT_DONE)
+        return status;
+    for (int i = 0; i < 3; i++)
+        sigaction(numbers[i], &action, &before[i]);
+    child = fork();
+    if (child < 0) {
+        complain("no process to read packets: %s", strerror(errno));
+        return EXIT_UNUSABLE;
+    }
+    if (child == 0) {
+        struct store *store;
+
+        prctl(PR_SET_PDEATHSIG, SIGTERM);
+        for (int i = 0; i < 3; i++)
+            sigaction(numbers[i], &before[i], NULL);
+        store = store_sqlite(path);
+        _exit(store ? store->end(store, analyse(e, store)) : EXIT_UNUSABLE);
+    }
+    child_is = child;
+    return store_sqlite_finish(path, wait_for(child));
+}
+
+/* -- the command ----------------------------------------------------------------------------- */
+
+struct choice {
+    char *sqlite, *ndjson, *csv, *tables;
+    gboolean zstd, schema;
+};
+
+static int no_table(const struct command *command, const char *name)
+{
+    GString *all = g_string_new(NULL);
+    int status;
+
+    for (enum table_id table = 0; table < N_TABLES; table++)
+        g_string_append_printf(all, "%s%s",
+                               table == 0              ? ""
+                               : table == N_TABLES - 1 ? " or "
+                                                       : ", ",
+                               tables[table].name);
+    status = bad_usage(command, "--tables: \"%s\" is none; it has %s", name, all->str);
+    g_string_free(all, TRUE);
+    return status;
+}
+
+static int choose_tables(const struct command *command, const char *names, unsigned *wanted)
+{
+    char **list;
+    int status = OPTIONS_GO_ON;
+
+    if (!names) {
+        *wanted = (1u << N_TABLES) - 1;
+        return OPTIONS_GO_ON;
+    }
+    list = g_strsplit(names, ",", -1);
+    for (char **name = list; *name && status == OPTIONS_GO_ON; name++) {
+        enum table_id table = 0;
+
+        while (table < N_TABLES && strcmp(tables[table].name, *name) != 0)
+            table++;
+        if (table == N_TABLES)
+            status = no_table(command, *name);
+        else
+            *wanted |= 1u << table;
+    }
+    g_strfreev(list);
+    return status;
+}
+
+/* What the tables have, an object per column. */
+static int show_schema(const struct options *options)
+{
+    struct out out;
+    int status = begin_output(options, &out);
+    struct json json = {.out = &out};
+
+    if (status != OPTIONS_GO_ON)
+        return status;
+    for (enum table_id table = 0; table < N_TABLES; table++)
+        for (size_t i = 0; i < tables[table].n_columns; i++) {
+            const struct column *column = &tables[table].columns[i];
+            const char *help = column_help(column);
+
+            json_open(&json, '{');
+            json_key(&json, "table"), json_plain(&json, tables[table].name);
+            json_key(&json, "column"), json_plain(&json, column->name);
+            json_key(&json, "unit"), json_plain(&json, column_unit(column->type));
+            if (column->field[0])
+                json_key(&json, "field"), json_plain(&json, column->field);
+            json_key(&json, "help"), json_string(&json, help, strlen(help));
+            json_close(&json, '}');
+            json_end(&json);
+        }
+    return end_output(&out, EXIT_DONE);
+}
+
+static int to_stream(struct export *e, enum text_form form)
+{
+    struct out out;
+    int status = begin_output(e->options, &out);
+    struct store *store;
+
+    if (status != OPTIONS_GO_ON)
+        return status;
+    e->pipeline.out = &out;
+    if (form == TEXT_CSV)
+        store_stream_header(&out, (enum table_id)__builtin_ctz(e->rows.tables));
+    store = store_stream(&out, form);
+    status = store->end(store, analyse(e, store));
+    return end_output(&out, status);
+}
+
+static int to_files(struct export *e, const char *folder, enum text_form form, bool compress)
+{
+    struct store *store = store_files(folder, form, e->rows.tables, compress);
+
+    return store ? store->end(store, analyse(e, store)) : EXIT_UNUSABLE;
+}
+
+static int check(const struct command *command, const struct options *options,
+                 const struct choice *choice, unsigned wanted)
+{
+    int n = (choice->sqlite != NULL) + (choice->ndjson != NULL) + (choice->csv != NULL);
+    const char *stream = choice->csv ? choice->csv : choice->ndjson;
+
+    if (n != 1)
+        return bad_usage(command, "--sqlite, --ndjson or --csv: choose one");
+    if (choice->sqlite && !store_sqlite_built())
+        return bad_usage(command, "this program was built without SQLite");
+    if (choice->sqlite && options_reads(options, choice->sqlite))
+        return EXIT_UNUSABLE;
+    if (choice->zstd && (choice->sqlite || strcmp(stream, "-") == 0))
+        return bad_usage(command, "--zstd is for files; of a pipe: | zstd");
+    if (choice->zstd && !compress_built())
+        return bad_usage(command, "this program was built without zstd");
+    if (choice->csv && strcmp(choice->csv, "-") == 0 && (wanted & (wanted - 1)))
+        return bad_usage(command, "--csv - takes one table: --tables rpcs");
+    return OPTIONS_GO_ON;
+}
+
+static int export_to(struct export *e, const struct choice *choice)
+{
+    const char *stream = choice->csv ? choice->csv : choice->ndjson;
+    enum text_form form = choice->csv ? TEXT_CSV : TEXT_NDJSON;
+
+    know_files(e);
+    if (choice->sqlite)
+        return to_sqlite(e, choice->sqlite);
+    if (strcmp(stream, "-") == 0)
+        return to_stream(e, form);
+    return to_files(e, stream, form, choice->zstd);
+}
+
+static int run(const struct command *command, int argc, char **argv)
+{
+    struct options options = {.optional_input = true};
+    struct choice choice = {0};
+    GOptionEntry own[] = {
+        {"sqlite", 0, 0, G_OPTION_ARG_FILENAME, &choice.sqlite,
+         "Into this database; what is in it stays, and is not added again", "OUT.db"},
+        {"ndjson", 0, 0, G_OPTION_ARG_FILENAME, &choice.ndjson,
+         "A file per table in this folder, a JSON object per line; - is standard output", "DIR"},
+        {"csv", 0, 0, G_OPTION_ARG_FILENAME, &choice.csv, "Likewise as CSV; - takes one table",
+         "DIR"},
+        {"zstd", 0, 0, G_OPTION_ARG_NONE, &choice.zstd, "Compress these files", NULL},
+        {"tables", 0, 0, G_OPTION_ARG_STRING, &choice.tables, "Only these tables",
+         "NAME[,NAME...]"},
+        {"schema", 0, 0, G_OPTION_ARG_NONE, &choice.schema,
+         "Show tables and columns instead, a JSON object per column", NULL},
+        G_OPTION_ENTRY_NULL,
+    };
+    int status = options_parse(&options, command, own, argc, argv);
+    struct out nowhere = {.fd = -1};
+    struct export e = {.options = &options, .pipeline = {.options = &options, .out = &nowhere}};
+
+    e.rows.pipeline = &e.pipeline;
+    if (status == OPTIONS_GO_ON && choice.schema) {
+        status = show_schema(&options);
+    } else if (status == OPTIONS_GO_ON) {
+        if (options.n_files == 0 && options.n_devices == 0)
+            status = bad_usage(command, "no capture file given");
+        if (status == OPTIONS_GO_ON)
+            status = choose_tables(command, choice.tables, &e.rows.tables);
+        if (status == OPTIONS_GO_ON)
+            status = check(command, &options, &choice, e.rows.tables);
+        if (status == OPTIONS_GO_ON)
+            status = export_to(&e, &choice);
+    }
+    g_free(e.captures);
+    g_free(choice.sqlite);
+    g_free(choice.ndjson);
+    g_free(choice.csv);
+    g_free(choice.tables);
+    options_free(&options);
+    return status;
+}
+
+const struct command command_export = {
+    .name = "export",
+    .arguments = "FILE...",
+    .what = "all of it as tables: an SQLite database, NDJSON, CSV",
+    .details = "Keys are the same whenever and with whatever else a capture is read: exporting it\n"
+               "twice adds nothing. docs/sql.md has the tables, and questions to ask them.",
+    .run = run,
+};

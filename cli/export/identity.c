@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "export/identity.h"
+
+#include <assert.h>
+#include <string.h>
+
+#include "base/siphash.h"
+
+/* Everybody's: whoever reads the same capture gets the same keys. */
+static const struct siphash_key public_key = {{0, 0}};
+
+static uint64_t hash(const void *bytes, size_t n)
+{
+    struct siphash s = siphash_begin(&public_key);
+    const uint8_t *p = bytes;
+    uint64_t word = 0;
+    size_t left = n;
+
+    for (; left >= 8; left -= 8, p += 8) {
+        for (int i = 7; i >= 0; i--)
+            word = word << 8 | p[i];
+        siphash_word(&s, word, 2);
+    }
+    word = (uint64_t)(n & 0xff) << 56;
+    for (size_t i = 0; i < left; i++)
+        word |= (uint64_t)p[i] << 8 * i;
+    return siphash_end(&s, word, 2, 4);
+}
+
+struct identity identity_of(uint64_t first)
+{
+    return (struct identity){.words = {first}, .n = 1};
+}
+
+void identity_add(struct identity *identity, uint64_t word)
+{
+    assert(identity->n < sizeof(identity->words) / sizeof(identity->words[0]));
+    identity->words[identity->n++] = word;
+}
+
+void identity_add_bytes(struct identity *identity, const void *bytes, size_t n)
+{
+    const uint8_t *p = bytes;
+
+    for (size_t at = 0; at < n; at += 8) {
+        uint64_t word = 0;
+
+        for (size_t i = 0; i < 8 && at + i < n; i++)
+            word |= (uint64_t)p[at + i] << 8 * i;
+        identity_add(identity, word);
+    }
+}
+
+int64_t identity_end(const struct identity *identity)
+{
+    struct siphash s = siphash_begin(&public_key);
+
+    for (unsigned i = 0; i < identity->n; i++)
+        siphash_word(&s, identity->words[i], 2);
+    return (int64_t)siphash_end(&s, (uint64_t)(identity->n * 8 & 0xff) << 56, 2, 4);
+}
+
+/* QP number or port; what is not known is beyond either. */
+static uint64_t number_of(const struct rpcrdma_connection *c, int end)
+{
+    const struct rpcrdma_endpoint *e = &c->end[end];
+
+    if (c->carrier == RPCRDMA_CARRIER_IWARP)
+        return e->port;
+    return e->has_qpn ? e->qpn : UINT64_C(1) << 32;
+}
+
+int identity_first_end(const struct rpcrdma_connection *c)
+{
+    int order = memcmp(&c->end[0].address, &c->end[1].address, sizeof(c->end[0].address));
+
+    return order > 0 || (order == 0 && number_of(c, 0) > number_of(c, 1));
+}
+
+int64_t identity_path(const struct rpcrdma_connection *c)
+{
+    struct identity identity = identity_of(c->carrier);
+
+    for (int i = 0, end = identity_first_end(c); i < 2; i++, end = 1 - end) {
+        identity_add(&identity, c->end[end].address.family);
+        identity_add_bytes(&identity, c->end[end].address.bytes, sizeof(c->end[end].address.bytes));
+        identity_add(&identity, number_of(c, end));
+    }
+    return identity_end(&identity);
+}
+
+int64_t identity_file(uint64_t size, const void *head, size_t n)
+{
+    struct identity identity = identity_of(size);
+
+    identity_add(&identity, hash(head, n));
+    return identity_end(&identity);
+}

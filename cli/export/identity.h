@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef RPCRDMA_CLI_EXPORT_IDENTITY_H
+#define RPCRDMA_CLI_EXPORT_IDENTITY_H
+
+/*
+ * Keys that hold anywhere: what they name has the same one whenever, wherever and with whatever
+ * else its capture is read. SipHash-2-4 with the key 0 of what the wire names; docs/sql.md has the
+ * exact bytes. 64 bits: of 100 million rows of a table two have the same one with a probability of
+ * 0.0003.
+ */
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "flow/flow.h"
+
+/* What goes into a key, word after word. */
+struct identity {
+    uint64_t words[16];
+    unsigned n;
+};
+
+/* Begins with another key, or what kind of thing it is. */
+struct identity identity_of(uint64_t first);
+void identity_add(struct identity *identity, uint64_t word);
+void identity_add_bytes(struct identity *identity, const void *bytes, size_t n); /* at most 64 */
+int64_t identity_end(const struct identity *identity);
+
+/* Carrier, addresses, QP numbers or ports of both ends, the lower one first. */
+int64_t identity_path(const struct rpcrdma_connection *connection);
+
+/* Which end is the lower one there: what its rows name as 0. */
+int identity_first_end(const struct rpcrdma_connection *connection);
+
+/* Of a file by its size and first bytes; of anything else by its name and a time. */
+int64_t identity_file(uint64_t size, const void *head, size_t n);
+
+#endif

@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "export/rows.h"
+
+#include <string.h>
+
+#include "flow/rpc.h"
+#include "out/address.h"
+
+void rows_put(struct rows *rows)
+{
+    rows->written++;
+    if (rows->store->row(rows->store, &rows->row))
+        return;
+    rows->failed = true;
+    rows->pipeline->stop = true;
+}
+
+void rows_address(struct rows *rows, enum column_id column, const struct rpcrdma_address *address,
+                  char *text)
+{
+    if (address->family != RPCRDMA_ADDRESS_NONE)
+        row_text_n(&rows->row, column, text, address_format(address, text));
+}
+
+/* What names a connection: from then on it stays, whatever more becomes known. */
+static void know(struct rows *rows, const struct rpcrdma_connection *connection,
+                 struct rows_connection *own)
+{
+    struct identity identity;
+
+    own->known = true;
+    own->path = identity_path(connection);
+    identity = identity_of((uint64_t)own->path);
+    identity_add(&identity, own->set_up ? own->start : (uint64_t)connection->first_time_ns);
+    own->id = identity_end(&identity);
+    rows_early_events(rows, connection, own);
+}
+
+struct rows_connection *rows_of(struct rows *rows, const struct rpcrdma_connection *connection)
+{
+    struct rows_connection *own = connection->user;
+
+    if (!own) {
+        own = g_new0(struct rows_connection, 1);
+        rpcrdma_connection_set_user(connection, own);
+    }
+    if (!own->known)
+        know(rows, connection, own);
+    return own;
+}
+
+void rows_findings(struct rows *rows, const struct rpcrdma_connection *connection, int64_t rpc_id,
+                   int64_t time_ns, uint64_t frame, const struct rpcrdma_finding *findings,
+                   size_t n)
+{
+    struct row *row = &rows->row;
+    const struct rows_connection *own;
+    char text[512];
+
+    if (n == 0 || !rows_want(rows, TABLE_FINDINGS))
+        return;
+    own = connection ? rows_of(rows, connection) : NULL;
+    for (size_t i = 0; i < n; i++) {
+        const struct rpcrdma_finding *f = &findings[i];
+        const struct rpcrdma_rule *rule = rpcrdma_rule(f->rule);
+        struct identity identity = identity_of(own ? (uint64_t)own->path : 0);
+        uint64_t value;
+
+        identity_add(&identity, f->rule);
+        identity_add(&identity, (uint64_t)time_ns);
+        identity_add(&identity, (uint64_t)rpc_id);
+        identity_add(&identity, (uint64_t)f->offset);
+        for (int a = 0; a < 4; a++)
+            identity_add(&identity, f->arg[a]);
+        row_begin(row, TABLE_FINDINGS);
+        row_int(row, COLUMN_FINDINGS_id, identity_end(&identity));
+        if (own)
+            row_int(row, COLUMN_FINDINGS_connection_id, own->id);
+        if (rpc_id)
+            row_int(row, COLUMN_FINDINGS_rpc_id, rpc_id);
+        row_int(row, COLUMN_FINDINGS_time_ns, time_ns);
+        if (f->frame || frame)
+            row_int(row, COLUMN_FINDINGS_frame, (int64_t)(f->frame ? f->frame : frame));
+        row_text(row, COLUMN_FINDINGS_rule, rule->name);
+        row_text(row, COLUMN_FINDINGS_severity, rpcrdma_severity_name(rule->severity));
+        row_text(row, COLUMN_FINDINGS_section, rule->section);
+        if (f->offset >= 0)
+            row_int(row, COLUMN_FINDINGS_offset, f->offset);
+        if (rpcrdma_finding_value(f, &value))
+            row_int(row, COLUMN_FINDINGS_value, (int64_t)value);
+        rpcrdma_finding_text(f, text, sizeof(text));
+        row_text(row, COLUMN_FINDINGS_text, text);
+        rows_put(rows);
+    }
+}
+
+static void on_finding(void *context, const struct rpcrdma_connection *connection,
+                       const struct rpcrdma_finding *finding)
+{
+    struct rows *rows = context;
+
+    rows_findings(rows, connection && connection->number ? connection : NULL, 0,
+                  rows->pipeline->clock.now_ns, finding->frame, finding, 1);
+}
+
+static void on_payload_stream(void *context, const struct rpcrdma_payload_stream *stream)
+{
+    struct rows *rows = context;
+
+    details_stream(rows->details, stream);
+}
+
+static void on_op(void *context, const struct rpcrdma_op *op)
+{
+    struct rows *rows = context;
+
+    (void)op;
+    if (rows->written - rows->committed < rows->commit_rows || rows->failed)
+        return;
+    rows->commit(rows->commit_context);
+    rows->committed = rows->written;
+}
+
+struct rpcrdma_flow_sink rows_begin(struct rows *rows)
+{
+    struct rpcrdma_flow_sink sink = {
+        .connection = rows_connection, .finding = on_finding, .context = rows};
+
+    rows->pipeline->op_context = rows;
+    rows->pipeline->setup = rows_setup;
+    if (rows->commit_rows > 0)
+        rows->pipeline->op = on_op;
+    rows->pipeline->delivery = true;
+    if (rows_want(rows, TABLE_RPCS) || rows_want(rows, TABLE_OPERATIONS) ||
+        rows_want(rows, TABLE_FINDINGS)) {
+        sink.transaction = rows_transaction;
+        sink.payload_stream = on_payload_stream;
+    }
+    if (rows_want(rows, TABLE_MESSAGES) || rows_want(rows, TABLE_SEGMENTS) ||
+        rows_want(rows, TABLE_FINDINGS))
+        sink.message = rows_message;
+    if (rows_want(rows, TABLE_TRANSPORT_EVENTS)) {
+        sink.repeated = rows_repeated;
+        rows->pipeline->op_done = rows_op_done;
+    }
+    if (rows_want(rows, TABLE_CREDIT_POINTS)) {
+        rows->pipeline->credits = true;
+        sink.credit_point = rows_point;
+    }
+    return sink;
+}

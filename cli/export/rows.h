@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef RPCRDMA_CLI_EXPORT_ROWS_H
+#define RPCRDMA_CLI_EXPORT_ROWS_H
+
+/*
+ * From the analysis to rows: rows.c has what the sinks get in common, rows_transport.c connections
+ * and what happened to their packets, rows_rpc.c RPCs and messages.
+ */
+
+#include "export/identity.h"
+#include "export/tables.h"
+#include "pipeline.h"
+#include "rpcs/details.h"
+
+/* A message of the set-up that was seen before both ends were known. */
+struct rows_early {
+    int64_t time_ns;
+    uint64_t frame;
+    uint32_t seq;
+    uint8_t kind;
+    bool from_first; /* by the lower end */
+};
+
+enum { ROWS_EARLY = 6 };
+
+/* Hangs on the connection. */
+struct rows_connection {
+    bool known; /* path and id are */
+    int64_t path, id;
+    bool set_up;
+    uint32_t start;     /* the PSN, or sequence number, that the set-up names */
+    int64_t last_event; /* key of the latest transport event, and how often it came */
+    uint32_t last_event_times;
+    int64_t point_ns[2]; /* likewise of points, by end */
+    uint32_t points[2];
+    uint8_t n_early;
+    struct rows_early early[ROWS_EARLY];
+};
+
+struct rows {
+    struct pipeline *pipeline;
+    struct store *store;
+    unsigned tables; /* a bit per table that is wanted */
+    struct details *details;
+    bool failed;
+    uint64_t written, committed; /* rows */
+    uint64_t commit_rows;        /* after so many `commit`, between packets; 0: never */
+    void (*commit)(void *context);
+    void *commit_context;
+    struct rpcrdma_repeated repeated; /* of the operation in hand; frame 0: none */
+    struct row row;
+};
+
+static inline bool rows_want(const struct rows *rows, enum table_id table)
+{
+    return (rows->tables >> table & 1) && !rows->failed;
+}
+
+/* The row in hand is whole. */
+void rows_put(struct rows *rows);
+
+/* Of the connection: known from now on. */
+struct rows_connection *rows_of(struct rows *rows, const struct rpcrdma_connection *connection);
+
+/* A column of an address; nothing where there is none. `text` lasts as long as the row. */
+void rows_address(struct rows *rows, enum column_id column, const struct rpcrdma_address *address,
+                  char *text);
+
+void rows_findings(struct rows *rows, const struct rpcrdma_connection *connection, int64_t rpc_id,
+                   int64_t time_ns, uint64_t frame, const struct rpcrdma_finding *findings,
+                   size_t n);
+
+/* Sets sink and pipeline up. */
+struct rpcrdma_flow_sink rows_begin(struct rows *rows);
+
+/* rows_transport.c */
+void rows_setup(void *context, const struct rpcrdma_op *op,
+                const struct rpcrdma_connection *connection);
+void rows_op_done(void *context, const struct rpcrdma_op *op,
+                  const struct rpcrdma_connection *connection, const struct rpcrdma_path *path);
+void rows_repeated(void *context, const struct rpcrdma_repeated *repeated);
+void rows_connection(void *context, const struct rpcrdma_connection *connection);
+void rows_point(void *context, const struct rpcrdma_connection *connection, int end,
+                const struct rpcrdma_credit_point *point);
+void rows_early_events(struct rows *rows, const struct rpcrdma_connection *connection,
+                       struct rows_connection *own);
+
+/* rows_rpc.c */
+void rows_message(void *context, const struct rpcrdma_flow_message *message);
+void rows_transaction(void *context, const struct rpcrdma_transaction *transaction);
+
+#endif

@@ -1,0 +1,59 @@
+-- SPDX-License-Identifier: BSD-2-Clause
+-- Indexes and views of `rpcrdma export --sqlite`, made at the end of each export. docs/sql.md shows
+-- what to ask them.
+
+CREATE INDEX IF NOT EXISTS rpcs_time ON rpcs(call_time_ns);
+CREATE INDEX IF NOT EXISTS rpcs_connection ON rpcs(connection_id, xid);
+CREATE INDEX IF NOT EXISTS rpcs_name ON rpcs(name, latency_ns);
+CREATE INDEX IF NOT EXISTS operations_rpc ON operations(rpc_id);
+CREATE INDEX IF NOT EXISTS messages_xid ON messages(connection_id, xid);
+CREATE INDEX IF NOT EXISTS segments_message ON segments(message_id);
+CREATE INDEX IF NOT EXISTS transport_events_time ON transport_events(connection_id, time_ns);
+CREATE INDEX IF NOT EXISTS credit_points_time ON credit_points(connection_id, requester, time_ns);
+CREATE INDEX IF NOT EXISTS findings_rule ON findings(rule, connection_id);
+CREATE INDEX IF NOT EXISTS paths_connection ON paths(connection_id);
+
+-- Pieces of a capture that were exported one by one: all but the first have no set-up.
+UPDATE connections SET part_of =
+    (SELECT whole.id FROM connections AS whole
+     WHERE whole.path = connections.path AND whole.set_up = 1
+       AND whole.first_time_ns <= connections.first_time_ns
+     ORDER BY whole.first_time_ns DESC LIMIT 1)
+WHERE set_up = 0;
+
+-- Operations by client and server, the one that took most time first.
+CREATE VIEW IF NOT EXISTS slow_operations AS
+SELECT client, server, name, count(*) AS rpcs, sum(latency_ns) AS total_ns,
+       CAST(avg(latency_ns) AS INTEGER) AS mean_ns, max(latency_ns) AS max_ns,
+       sum(stalled_ns) AS stalled_ns, sum(answered = 0) AS unanswered, sum(failed) AS failed
+FROM rpcs GROUP BY client, server, name ORDER BY total_ns DESC;
+
+-- What was sent again between two hosts, in each direction.
+CREATE VIEW IF NOT EXISTS retransmissions AS
+SELECT CASE WHEN p.receiver = c.client THEN c.server ELSE c.client END AS sender, p.receiver,
+       sum(p.packets) AS packets, sum(p.retransmitted) AS retransmitted, sum(p.lost) AS lost,
+       sum(p.naks_psn_sequence) AS naks_psn_sequence, sum(p.naks_rnr) AS naks_rnr,
+       sum(p.timeouts) AS timeouts, sum(p.timeout_ns) AS timeout_ns
+FROM paths AS p JOIN connections AS c ON c.id = p.connection_id
+GROUP BY sender, p.receiver ORDER BY retransmitted DESC;
+
+-- How long each Requester was at its limit of credits, by the hour.
+CREATE VIEW IF NOT EXISTS credit_limits AS
+SELECT strftime('%Y-%m-%d %H:00', time_ns / 1000000000, 'unixepoch') AS hour, connection_id,
+       requester, sum(CASE WHEN at_limit THEN next_ns - time_ns ELSE 0 END) AS at_limit_ns,
+       max(in_flight) AS in_flight_max, max(granted) AS granted_max
+FROM (SELECT *, lead(time_ns, 1, time_ns) OVER (PARTITION BY connection_id, requester
+                                                ORDER BY time_ns, rowid) AS next_ns
+      FROM credit_points)
+GROUP BY hour, connection_id, requester;
+
+-- Everything of an RPC in order: its messages, and what happened on its connection meanwhile.
+CREATE VIEW IF NOT EXISTS rpc_events AS
+SELECT r.id AS rpc_id, m.time_ns, m.frame, 'message' AS what, m.type AS event, m.sender AS of,
+       m.length AS bytes
+FROM rpcs AS r JOIN messages AS m ON m.connection_id = r.connection_id AND m.xid = r.xid
+UNION ALL
+SELECT r.id, e.time_ns, e.frame, 'transport', e.event, e.src, NULL
+FROM rpcs AS r JOIN transport_events AS e ON e.connection_id = r.connection_id
+     AND e.time_ns BETWEEN r.call_time_ns AND r.reply_time_ns
+ORDER BY 1, 2;

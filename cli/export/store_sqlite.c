@@ -1,0 +1,299 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "export/stores.h"
+
+#ifdef HAVE_SQLITE
+
+#include <errno.h>
+#include <fcntl.h>
+#include <glib.h>
+#include <inttypes.h>
+#include <sqlite3.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "export/schema.h" /* schema_sql, from schema.sql */
+#include "plural.h"
+#include "source/create.h"
+#include "source/privilege.h"
+
+enum {
+    APPLICATION = 0x52704472, /* "RpDr": what file(1) and `PRAGMA application_id` show */
+    SCHEMA = 1,               /* of the tables: PRAGMA user_version */
+};
+
+struct sqlite_store {
+    struct store store;
+    char *path;
+    sqlite3 *db;
+    sqlite3_stmt *insert[N_TABLES];
+    bool fresh; /* there was no database: uniqueness is looked at by the indexes, at the end */
+    bool failed;
+    uint64_t known; /* rows that were there already */
+};
+
+bool store_sqlite_built(void)
+{
+    return true;
+}
+
+static bool fail(struct sqlite_store *s)
+{
+    if (!s->failed)
+        complain("%s: %s", s->path, s->db ? sqlite3_errmsg(s->db) : "out of memory");
+    s->failed = true;
+    return false;
+}
+
+static bool run(struct sqlite_store *s, const char *sql)
+{
+    return sqlite3_exec(s->db, sql, NULL, NULL, NULL) == SQLITE_OK || fail(s);
+}
+
+static bool put_row(struct store *store, const struct row *row)
+{
+    struct sqlite_store *s = (struct sqlite_store *)store;
+    sqlite3_stmt *insert = s->insert[row->table];
+    int n = (int)tables[row->table].n_columns;
+
+    for (int i = 0; i < n; i++) {
+        const struct cell *cell = &row->cells[i];
+
+        if (cell->kind == CELL_INT)
+            sqlite3_bind_int64(insert, i + 1, cell->is.number);
+        else if (cell->kind == CELL_TEXT)
+            sqlite3_bind_text(insert, i + 1, cell->is.text, (int)cell->n, SQLITE_STATIC);
+        else
+            sqlite3_bind_null(insert, i + 1);
+    }
+    if (sqlite3_step(insert) != SQLITE_DONE)
+        return fail(s);
+    sqlite3_reset(insert);
+    if (!s->fresh && row->table != TABLE_CAPTURES)
+        s->known += sqlite3_changes(s->db) == 0;
+    return true;
+}
+
+/* What there is so far is there for good, however this process ends. */
+static bool commit(struct store *store)
+{
+    struct sqlite_store *s = (struct sqlite_store *)store;
+
+    return run(s, "COMMIT; BEGIN");
+}
+
+static void close_store(struct sqlite_store *s)
+{
+    for (enum table_id table = 0; table < N_TABLES; table++)
+        sqlite3_finalize(s->insert[table]);
+    if (s->db)
+        sqlite3_close(s->db);
+    g_free(s->path);
+    g_free(s);
+}
+
+static int end(struct store *store, int status)
+{
+    struct sqlite_store *s = (struct sqlite_store *)store;
+
+    if (!s->failed)
+        run(s, "COMMIT");
+    if (s->known > 0)
+        complain("%s: %" PRIu64 " row%s there already", s->path, s->known,
+                 s->known == 1 ? " was" : "s were");
+    if (s->failed)
+        status = EXIT_UNUSABLE;
+    close_store(s);
+    return status;
+}
+
+static void put_columns(GString *sql, const struct table *table)
+{
+    static const char *const types[] = {
+        [COLUMN_ID] = "INTEGER",   [COLUMN_INT] = "INTEGER",   [COLUMN_TIME] = "INTEGER",
+        [COLUMN_SPAN] = "INTEGER", [COLUMN_BYTES] = "INTEGER", [COLUMN_BOOL] = "INTEGER",
+        [COLUMN_TEXT] = "TEXT",
+    };
+
+    for (size_t i = 0; i < table->n_columns; i++)
+        g_string_append_printf(sql, "%s%s %s", i > 0 ? ", " : "", table->columns[i].name,
+                               types[table->columns[i].type]);
+}
+
+static bool create_tables(struct sqlite_store *s)
+{
+    GString *sql = g_string_new("BEGIN;");
+    bool good;
+
+    for (enum table_id table = 0; table < N_TABLES; table++) {
+        g_string_append_printf(sql, "CREATE TABLE %s (", tables[table].name);
+        put_columns(sql, &tables[table]);
+        g_string_append(sql, ");");
+    }
+    /* the one that is written again as the export goes on */
+    g_string_append(sql, "CREATE UNIQUE INDEX captures_id ON captures(id);");
+    g_string_append_printf(sql, "PRAGMA application_id = %d; PRAGMA user_version = %d; COMMIT",
+                           APPLICATION, SCHEMA);
+    good = run(s, sql->str);
+    g_string_free(sql, TRUE);
+    return good;
+}
+
+static int64_t pragma(struct sqlite_store *s, const char *sql)
+{
+    sqlite3_stmt *statement = NULL;
+    int64_t value = -1;
+
+    if (sqlite3_prepare_v2(s->db, sql, -1, &statement, NULL) == SQLITE_OK &&
+        sqlite3_step(statement) == SQLITE_ROW)
+        value = sqlite3_column_int64(statement, 0);
+    sqlite3_finalize(statement);
+    return value;
+}
+
+static bool prepare(struct sqlite_store *s)
+{
+    bool good = true;
+
+    for (enum table_id table = 0; good && table < N_TABLES; table++) {
+        GString *sql = g_string_new(NULL);
+
+        g_string_append_printf(sql, "INSERT OR %s INTO %s VALUES (",
+                               table == TABLE_CAPTURES ? "REPLACE" : "IGNORE", tables[table].name);
+        for (size_t i = 0; i < tables[table].n_columns; i++)
+            g_string_append(sql, i > 0 ? ", ?" : "?");
+        g_string_append_c(sql, ')');
+        good = sqlite3_prepare_v3(s->db, sql->str, -1, SQLITE_PREPARE_PERSISTENT, &s->insert[table],
+                                  NULL) == SQLITE_OK ||
+               fail(s);
+        g_string_free(sql, TRUE);
+    }
+    return good;
+}
+
+/* Made, or found; *fresh then says which. The link that a path may be is not followed. */
+static struct sqlite_store *open_database(const char *path)
+{
+    struct sqlite_store *s = g_new0(struct sqlite_store, 1);
+    int64_t application;
+
+    s->path = g_strdup(path);
+    if (sqlite3_open_v2(path, &s->db,
+                        SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOFOLLOW |
+                            SQLITE_OPEN_NOMUTEX,
+                        NULL) != SQLITE_OK ||
+        !run(s, "PRAGMA cache_size = -16384; PRAGMA page_size = 8192")) {
+        fail(s);
+        close_store(s);
+        return NULL;
+    }
+    application = pragma(s, "PRAGMA application_id");
+    s->fresh = application == 0 && pragma(s, "SELECT count(*) FROM sqlite_schema") == 0;
+    if (s->fresh || (application == APPLICATION && pragma(s, "PRAGMA user_version") == SCHEMA))
+        return s;
+    if (!s->failed)
+        complain(application == APPLICATION
+                     ? "%s: a database of another version of this program: export to a new one"
+                     : "%s: not a database of rpcrdma export",
+                 path);
+    close_store(s);
+    return NULL;
+}
+
+/* The keys of all tables. Where rows came in without them, one that is there twice goes first. */
+static bool make_keys(struct sqlite_store *s, uint64_t *twice)
+{
+    for (enum table_id table = 0; table < N_TABLES; table++) {
+        const char *name = tables[table].name;
+        char sql[512];
+
+        if (table == TABLE_CAPTURES)
+            continue;
+        snprintf(sql, sizeof(sql), "CREATE UNIQUE INDEX IF NOT EXISTS %s_id ON %s(id)", name, name);
+        if (sqlite3_exec(s->db, sql, NULL, NULL, NULL) == SQLITE_OK)
+            continue;
+        if ((sqlite3_errcode(s->db) & 0xff) != SQLITE_CONSTRAINT)
+            return fail(s);
+        snprintf(sql, sizeof(sql),
+                 "DELETE FROM %s WHERE rowid NOT IN (SELECT min(rowid) FROM %s GROUP BY id)", name,
+                 name);
+        if (!run(s, sql))
+            return false;
+        *twice += (uint64_t)sqlite3_changes(s->db);
+        snprintf(sql, sizeof(sql), "CREATE UNIQUE INDEX %s_id ON %s(id)", name, name);
+        if (!run(s, sql))
+            return false;
+    }
+    return true;
+}
+
+struct store *store_sqlite(const char *path)
+{
+    struct privilege_lent lent;
+    struct sqlite_store *s;
+    bool good;
+
+    privilege_lend(&lent);
+    s = open_database(path);
+    /* The journal is opened now, and stays: files cannot be opened once packets are read. Rows are
+     * appended, so that it holds next to nothing. */
+    good = s &&
+           run(s, "PRAGMA locking_mode = EXCLUSIVE; PRAGMA journal_mode = PERSIST;"
+                  "PRAGMA synchronous = OFF") &&
+           run(s, "PRAGMA temp_store = MEMORY") &&
+           (s->fresh ? create_tables(s) : run(s, "BEGIN; PRAGMA user_version = 1; COMMIT")) &&
+           prepare(s) && run(s, "BEGIN");
+    privilege_return(&lent);
+    if (good) {
+        s->store = (struct store){.row = put_row, .commit = commit, .end = end};
+        return &s->store;
+    }
+    if (s)
+        close_store(s);
+    return NULL;
+}
+
+int store_sqlite_finish(const char *path, int status)
+{
+    struct privilege_lent lent;
+    struct sqlite_store *s;
+    uint64_t twice = 0;
+
+    privilege_lend(&lent);
+    s = open_database(path);
+    /* something is written in any case: the journal that was kept goes with it */
+    if (s && !s->fresh && run(s, "PRAGMA journal_mode = DELETE; BEGIN; PRAGMA user_version = 1") &&
+        make_keys(s, &twice) && run(s, schema_sql))
+        run(s, "COMMIT; PRAGMA optimize");
+    privilege_return(&lent);
+    if (!s)
+        return EXIT_UNUSABLE;
+    if (twice > 0)
+        complain("%s: %" PRIu64 " row%s had the key of another, and %s left out", path, twice,
+                 plural(twice), twice == 1 ? "is" : "are");
+    if (s->failed)
+        status = EXIT_UNUSABLE;
+    close_store(s);
+    return status;
+}
+
+#else
+
+bool store_sqlite_built(void)
+{
+    return false;
+}
+
+struct store *store_sqlite(const char *path)
+{
+    (void)path;
+    return NULL;
+}
+
+int store_sqlite_finish(const char *path, int status)
+{
+    (void)path;
+    return status;
+}
+
+#endif

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef RPCRDMA_CLI_EXPORT_STORES_H
+#define RPCRDMA_CLI_EXPORT_STORES_H
+
+/*
+ * Where rows go. Each is opened before the sandbox forbids it, and says itself what goes wrong;
+ * NULL: it was said.
+ */
+
+#include "export/tables.h"
+#include "options.h"
+#include "out/out.h"
+
+enum text_form { TEXT_NDJSON, TEXT_CSV };
+
+/* A file per table in the folder: rpcs.ndjson, rpcs.csv; with `compress` rpcs.ndjson.zst. */
+struct store *store_files(const char *folder, enum text_form form, unsigned tables, bool compress);
+
+/* All of them in one stream: NDJSON, each object with its "table" first; CSV: one table only. */
+struct store *store_stream(struct out *out, enum text_form form);
+/* The first line of CSV. */
+void store_stream_header(struct out *out, enum table_id table);
+
+/*
+ * An SQLite database: made, or added to; what is in it already stays and is not added again. A row
+ * of captures replaces the one before. Without store_sqlite_finish, by a process that may open
+ * files, the database is whole, but its keys, indexes and views are made by the next export only.
+ */
+bool store_sqlite_built(void);
+struct store *store_sqlite(const char *path);
+int store_sqlite_finish(const char *path, int status);
+
+#endif

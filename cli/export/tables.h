@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef RPCRDMA_CLI_EXPORT_TABLES_H
+#define RPCRDMA_CLI_EXPORT_TABLES_H
+
+/* The tables of `rpcrdma export`, and a row of one. tables.def has them. */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+enum table_id {
+#define TABLE(id, name, help) TABLE_##id,
+#define COLUMN(table, name, type, field, help)
+#define TABLE_END(id)
+#include "export/tables.def"
+#undef TABLE
+#undef COLUMN
+#undef TABLE_END
+    N_TABLES
+};
+
+enum column_type {
+    COLUMN_ID,
+    COLUMN_INT,
+    COLUMN_TIME,
+    COLUMN_SPAN,
+    COLUMN_BYTES,
+    COLUMN_BOOL,
+    COLUMN_TEXT,
+};
+
+struct column {
+    const char *name;
+    enum column_type type;
+    const char *field; /* in `rpcrdma fields`; "": none */
+    const char *help;
+};
+
+struct table {
+    const char *name, *help;
+    unsigned first; /* enum column_id */
+    const struct column *columns;
+    size_t n_columns;
+};
+
+extern const struct table tables[N_TABLES];
+
+enum { MOST_COLUMNS = 48 };
+
+/* "ns", "bytes", ... */
+const char *column_unit(enum column_type type);
+
+/* What it is, in a line. */
+const char *column_help(const struct column *column);
+
+/* COLUMN_RPCS_latency_ns: of all columns of all tables. FIRST_RPCS to END_RPCS: those of one. */
+enum column_id {
+#define TABLE(id, name, help) FIRST_##id, BEFORE_##id = FIRST_##id - 1,
+#define COLUMN(table, name, type, field, help) COLUMN_##table##_##name,
+#define TABLE_END(id) END_##id, LAST_##id = END_##id - 1,
+#include "export/tables.def"
+#undef TABLE
+#undef COLUMN
+#undef TABLE_END
+    N_COLUMNS
+};
+
+enum cell_kind { CELL_NULL, CELL_INT, CELL_TEXT };
+
+struct cell {
+    enum cell_kind kind;
+    uint32_t n; /* bytes of the text */
+    union {
+        int64_t number;
+        const char *text;
+    } is;
+};
+
+/* Texts stay the caller's until the row was written. */
+struct row {
+    enum table_id table;
+    unsigned first; /* of the table */
+    struct cell cells[MOST_COLUMNS];
+};
+
+static inline void row_begin(struct row *row, enum table_id table)
+{
+    row->table = table;
+    row->first = tables[table].first;
+    memset(row->cells, 0, tables[table].n_columns * sizeof(row->cells[0]));
+}
+
+static inline void row_int(struct row *row, enum column_id column, int64_t number)
+{
+    row->cells[(unsigned)column - row->first] =
+        (struct cell){.kind = CELL_INT, .is.number = number};
+}
+
+static inline void row_text_n(struct row *row, enum column_id column, const char *text, size_t n)
+{
+    row->cells[(unsigned)column - row->first] =
+        (struct cell){.kind = CELL_TEXT, .n = (uint32_t)n, .is.text = text};
+}
+
+/* NULL is none. */
+static inline void row_text(struct row *row, enum column_id column, const char *text)
+{
+    if (text)
+        row_text_n(row, column, text, strlen(text));
+}
+
+/* Where rows go. */
+struct store {
+    /* False: it failed, and that was said. */
+    bool (*row)(struct store *store, const struct row *row);
+    /* What was given so far stays, whatever happens to this process; NULL: it does anyway. */
+    bool (*commit)(struct store *store);
+    /* Everything so far can be seen by who reads; `status` that of the command so far. Returns the
+     * exit status. */
+    int (*end)(struct store *store, int status);
+};
+
+#endif
