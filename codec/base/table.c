@@ -38,6 +38,12 @@ static bool grow(struct flow_table *table, struct flow_memory *memory)
     return true;
 }
 
+bool flow_table_ready(struct flow_table *table, struct flow_memory *memory)
+{
+    /* at most three quarters full, so that probes stay short */
+    return (table->slots && (table->count + 1) * 4 <= (table->mask + 1) * 3) || grow(table, memory);
+}
+
 bool flow_table_put(struct flow_table *table, struct flow_memory *memory, uint64_t key, void *value)
 {
     if (table->slots) {
@@ -49,8 +55,7 @@ bool flow_table_put(struct flow_table *table, struct flow_memory *memory, uint64
             }
         }
     }
-    /* at most three quarters full, so that probes stay short */
-    if ((!table->slots || (table->count + 1) * 4 > (table->mask + 1) * 3) && !grow(table, memory))
+    if (!flow_table_ready(table, memory))
         return false;
     place(table, key, value);
     table->count++;

@@ -86,6 +86,9 @@ static inline void *flow_table_get(const struct flow_table *table, uint64_t key)
     return at ? *at : NULL;
 }
 
+/* Makes place for one more key. False: there is no memory. */
+bool flow_table_ready(struct flow_table *table, struct flow_memory *memory);
+
 /* Sets key to value (not NULL), replacing what was there. False when memory is short or the limit
  * is reached: then nothing changed. */
 bool flow_table_put(struct flow_table *table, struct flow_memory *memory, uint64_t key,

@@ -85,6 +85,8 @@ bool flow_calls_ready(struct flow_messages *messages)
 {
     struct flow_call *call;
 
+    if (!flow_table_ready(&messages->calls, &messages->context->memory))
+        return false;
     if (messages->spare_calls)
         return true;
     call = take(messages);
