@@ -12,13 +12,12 @@
 
 #include "source/clock.h"
 #include "source/privilege.h"
+#include "source/source.h"
 
 enum {
     KILOBYTE = 1000,
     FLUSH_NS = 500000000,
-    AT_ONCE = 64,                 /* interfaces that are written one by one */
-    TEXTS_MOST = 4 * 1024 * 1024, /* of names and comments, for the files that come next */
-    TEXT_ADDED = 16,
+    AT_ONCE = 64, /* interfaces that are written one by one */
 };
 
 struct texts {
@@ -255,11 +254,11 @@ bool capture_files_open(struct capture_files *files)
 /* A copy; NULL where there is no room. */
 static char *keep(struct capture_files *files, const char *text)
 {
-    size_t size = text ? strlen(text) + TEXT_ADDED : 0;
+    size_t size = text ? strlen(text) + SOURCE_TEXT_ADDED : 0;
 
     if (!text)
         return NULL;
-    if (files->texts + size > TEXTS_MOST) {
+    if (files->texts + size > source_texts_most) {
         files->texts_left_out++;
         return NULL;
     }
@@ -293,8 +292,10 @@ void capture_files_interface(struct capture_files *files, const struct pcapng_in
                           keep(files, one->filter), keep(files, one->comment)};
     struct capture_interface copy = {.linktype = one->linktype, .snaplen = one->snaplen};
 
-    if (texts.name || texts.description || texts.filter || texts.comment)
+    if (texts.name || texts.description || texts.filter || texts.comment) {
         copy.texts = g_memdup2(&texts, sizeof(texts));
+        files->texts += sizeof(texts) + SOURCE_TEXT_ADDED;
+    }
     g_array_append_val(files->interfaces, copy);
     if (files->by_packet)
         return;
@@ -314,14 +315,14 @@ void capture_files_statistics(struct capture_files *files, uint32_t number,
     if (!one->counts)
         one->counts = g_new0(struct pcapng_statistics, 1);
     if (one->counts->comment)
-        files->texts -= strlen(one->counts->comment) + TEXT_ADDED;
+        files->texts -= strlen(one->counts->comment) + SOURCE_TEXT_ADDED;
     g_free((char *)one->counts->comment);
     *one->counts = *counts;
     one->counts->comment = keep(files, counts->comment);
 }
 
-/* Of a ring a file in which nothing arrived is of no use to anybody; its first file tells that there
- * was nothing. */
+/* Of a ring a file in which nothing arrived is of no use to anybody; its first file tells that
+ * there was nothing. */
 static void remove_empty(struct capture_files *files)
 {
     bool empty = files->writer.written == 0 ||

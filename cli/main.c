@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include <errno.h>
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -63,11 +66,22 @@ static int finish(int status)
     return EXIT_UNUSABLE;
 }
 
+/* What is large goes back when it is freed, whatever was freed before: else one block of 16 MiB, a
+ * dictionary, makes the C library keep as much as that from then on. */
+static void give_back_memory(void)
+{
+#ifdef __GLIBC__
+    mallopt(M_MMAP_THRESHOLD, 4 * 1024 * 1024);
+    mallopt(M_TRIM_THRESHOLD, 1024 * 1024);
+#endif
+}
+
 int main(int argc, char **argv)
 {
     const struct command *command;
     const char *name = argc > 1 ? argv[1] : NULL;
 
+    give_back_memory();
     descriptors_close_unnamed(argc, argv);
     signal(SIGXFSZ, SIG_IGN); /* a file that becomes too large is an error like others */
 #ifdef RPCRDMA_CAPTURE_PROGRAM

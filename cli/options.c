@@ -256,17 +256,20 @@ struct source *options_open(const struct options *options, char *error, size_t s
 {
     struct source *source;
 
-    while (input_window_log < 27 && (size_t)2 << input_window_log <= options_max_memory(options) / 8)
+    while (input_window_log < 27 &&
+           (size_t)2 << input_window_log <= options_max_memory(options) / 8)
         input_window_log++;
 
     if (memory_of_files(options) / SOURCE_INTERFACE > source_interfaces_most)
         source_interfaces_most = memory_of_files(options) / SOURCE_INTERFACE;
+    if (options_max_memory(options) / 32 > source_texts_most)
+        source_texts_most = options_max_memory(options) / 32;
     if (options->n_devices > 0) /* they filter themselves */
         return source_devices_open(options->devices, options->n_devices, &options->live, error,
                                    size);
     if (options->n_files > 1)
-        source = source_merge_open(options->files, options->n_files,
-                                   memory_of_files(options), error, size);
+        source = source_merge_open(options->files, options->n_files, memory_of_files(options),
+                                   error, size);
     else
         source = source_file_open(options->files[0], NULL, error, size);
     if (source && options->filter && *options->filter)

@@ -10,7 +10,7 @@
 
 #include "times.h"
 
-enum { COUNTS = 4, LEAST = 4 * 1024 * 1024, NONE = UINT32_MAX };
+enum { COUNTS = 4, LEAST = 2 * 1024 * 1024, NONE = UINT32_MAX };
 
 /* Longer than any packet is under way between two places, and than clocks drift apart in a capture
  * of an hour; and what is longer than the first. */

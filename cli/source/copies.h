@@ -18,7 +18,7 @@
 
 struct copies;
 
-/* Takes so many bytes and 1 MiB, but 4 MiB at least. NULL when memory is short. overlap is
+/* Takes so many bytes and 1 MiB, but 2 MiB at least. NULL when memory is short. overlap is
  * borrowed.
  */
 struct copies *copies_new(const struct overlap *overlap, size_t memory);

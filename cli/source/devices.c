@@ -37,7 +37,8 @@ struct devices {
     int control;         /* the other process's words: one line each */
     pid_t child;         /* 0: it was waited for */
     bool ended;
-    char *news[NEWS]; /* what happened to devices, told at the end */
+    char error[DEVICE_ERROR]; /* source.error */
+    char *news[NEWS];         /* what happened to devices, told at the end */
     size_t n_news;
 };
 
@@ -221,20 +222,20 @@ static enum source_status next(struct source *source, struct source_packet *pack
     if (status == SOURCE_OK)
         return status;
     if (pipe_feed_silent(devices->feed)) { /* it will not say how it ended, either */
-        snprintf(source->error, sizeof(source->error), "%s", devices->feed->error);
+        snprintf(devices->error, sizeof(devices->error), "%s", feed_error(devices->feed));
         status = devices->ended ? SOURCE_END : SOURCE_ERROR;
         devices->ended = true;
         return status;
     }
     devices->ended = true;
     if (status == SOURCE_ERROR) { /* what it sends is cut short by its end */
-        snprintf(source->error, sizeof(source->error), "%s", devices->file->error);
+        snprintf(devices->error, sizeof(devices->error), "%s", devices->file->error);
         if (!gone(devices))
             return status;
     }
     /* why it ended, if it was not told to */
-    if (heard_failure(devices, source->error, sizeof(source->error)) ||
-        failed(devices, source->error, sizeof(source->error)))
+    if (heard_failure(devices, devices->error, sizeof(devices->error)) ||
+        failed(devices, devices->error, sizeof(devices->error)))
         return SOURCE_ERROR;
     return status;
 }
@@ -349,6 +350,7 @@ static struct devices *start(char *const *names, size_t n, const struct devices_
     }
     devices->source.ops = &ops;
     devices->source.live = true;
+    devices->source.error = devices->error;
     devices->child = child;
     devices->control = control[0];
     return devices;

@@ -154,7 +154,6 @@ bool erf_begin(struct file *file, bool *is)
     interface->linktype = LINK_ERF;
     interface->binary = true;
     interface->exponent = 32;
-    interface->ticks = UINT64_C(1) << 32;
     file->next = next;
     return true;
 }

@@ -33,8 +33,16 @@ struct feed {
     void (*free)(struct feed *feed);
     char *name; /* its own, for messages */
     bool failed;
-    char error[FEED_ERROR_SIZE]; /* one line */
+    char *error; /* its own, one line; NULL: it has not failed, or there was no memory for it */
 };
+
+static inline const char *feed_error(const struct feed *feed)
+{
+    return feed->error ? feed->error : "out of memory";
+}
+
+/* Sets a feed's or an input's line. */
+void feed_set_error(char **error, const char *line);
 
 /* Writes feed->name, ": " and the formatted text into feed->error, and marks the feed failed. */
 __attribute__((format(printf, 2, 3))) void feed_fail(struct feed *feed, const char *format, ...);

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 size_t source_interfaces_most = SOURCE_INTERFACES_LEAST;
+size_t source_texts_most = SOURCE_TEXTS_LEAST;
 static size_t rooms; /* for them, in all open files */
 
 struct file_interface *file_interface_add(struct file *file)
@@ -99,7 +100,7 @@ enum record file_cut(struct file *file, uint64_t at, const char *what, uint64_t 
 static enum source_status failed(struct file *file)
 {
     file->state = FILE_ENDED;
-    snprintf(file->source.error, sizeof(file->source.error), "%s", file->in->error);
+    file->source.error = input_error(file->in);
     return SOURCE_ERROR;
 }
 
@@ -141,21 +142,24 @@ static bool file_interface(const struct source *source, uint32_t index,
                            struct source_interface *out)
 {
     const struct file *file = (const struct file *)source;
+    static const struct file_texts none;
     const struct file_interface *from;
+    const struct file_texts *texts;
 
     if (index >= file->n_interfaces)
         return false;
     from = &file->interfaces[index];
+    texts = from->texts ? from->texts : &none;
     *out = (struct source_interface){
-        .name = from->name,
+        .name = texts->of[FILE_NAME],
         .input = file->in->name,
         .linktype = from->linktype,
         .snaplen = from->snaplen,
-        .ticks = from->ticks,
-        .comment = from->comment,
-        .description = from->description,
-        .filter = from->filter,
-        .counts_comment = from->counts_comment,
+        .ticks = power(from->binary ? 2 : 10, from->exponent),
+        .comment = texts->of[FILE_COMMENT],
+        .description = texts->of[FILE_DESCRIPTION],
+        .filter = texts->of[FILE_FILTER],
+        .counts_comment = texts->of[FILE_COUNTS_COMMENT],
         .received_known = from->received_known,
         .received = from->received,
         .dropped_known = from->dropped_known,
@@ -193,13 +197,8 @@ static void file_close(struct source *source)
 {
     struct file *file = (struct file *)source;
 
-    for (size_t i = 0; i < file->n_interfaces; i++) {
-        pcapng_text_free(file->interfaces[i].name);
-        pcapng_text_free(file->interfaces[i].comment);
-        pcapng_text_free(file->interfaces[i].description);
-        pcapng_text_free(file->interfaces[i].filter);
-        pcapng_text_free(file->interfaces[i].counts_comment);
-    }
+    for (size_t i = 0; i < file->n_interfaces; i++)
+        pcapng_texts_free(file->interfaces[i].texts);
     rooms -= file->n_room;
     free(file->interfaces);
     input_close(file->in);
@@ -269,7 +268,7 @@ static struct source *open_input(struct input *in, struct file *file,
         file->in->window = config->window;
     file->source.live = file->in->live;
     if (!begin(file)) {
-        snprintf(error, size, "%s", file->in->error);
+        snprintf(error, size, "%s", input_error(file->in));
         file_close(&file->source);
         return NULL;
     }

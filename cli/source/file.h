@@ -7,17 +7,31 @@
 #include "source/input.h"
 #include "source/source.h"
 
+enum file_text {
+    FILE_NAME,
+    FILE_COMMENT,
+    FILE_DESCRIPTION,
+    FILE_FILTER,
+    FILE_COUNTS_COMMENT, /* of the last statistics block */
+    FILE_TEXTS
+};
+
+struct file_texts {
+    char *of[FILE_TEXTS]; /* NULL: not said */
+};
+
+/* Small: there may be many. */
 struct file_interface {
-    char *name, *comment, *description, *filter; /* NULL: not said */
-    char *counts_comment;                        /* of the last statistics block */
+    struct file_texts *texts; /* NULL: none */
     uint32_t linktype, snaplen;
-    uint64_t ticks;    /* per second */
-    unsigned exponent; /* ticks is 10^exponent, or 2^exponent where binary */
-    bool binary;
     int64_t offset_s;           /* seconds to add to every time stamp */
     uint64_t received, dropped; /* of the last statistics block */
     bool received_known, dropped_known;
+    bool binary;
+    uint8_t exponent; /* time stamps count 10^-exponent seconds, or 2^-exponent where binary */
 };
+
+_Static_assert(sizeof(struct file_interface) <= SOURCE_INTERFACE, "what is counted");
 
 enum record {
     RECORD_PACKET,
@@ -123,8 +137,8 @@ bool snoop_begin(struct file *file);
 /* ERF has no header: *is tells whether the first records look like it. */
 bool erf_begin(struct file *file, bool *is);
 
-/* Of an interface's strings, which are counted. NULL is fine. */
-void pcapng_text_free(char *text);
+/* An interface's, which are counted. NULL is fine. */
+void pcapng_texts_free(struct file_texts *all);
 
 /* What a source that is a file reads. */
 struct input *source_file_input(struct source *source);

@@ -19,9 +19,10 @@ struct filtered {
     } links[LINKS];
     size_t n;
     bool ended;
+    char error[512]; /* source.error */
 };
 
-/* A filter is compiled for one link type. NULL with source.error set. */
+/* A filter is compiled for one link type. NULL with error set. */
 static const struct device_filter *filter_of(struct filtered *filtered, uint32_t linktype)
 {
     struct device_filter *filter;
@@ -30,12 +31,12 @@ static const struct device_filter *filter_of(struct filtered *filtered, uint32_t
         if (filtered->links[i].type == linktype)
             return filtered->links[i].filter;
     if (filtered->n == LINKS) {
-        snprintf(filtered->source.error, sizeof(filtered->source.error),
+        snprintf(filtered->error, sizeof(filtered->error),
                  "filter \"%s\": for more than %d link types", filtered->text, LINKS);
         return NULL;
     }
-    filter = device_filter_new(filtered->text, linktype, DEVICE_SNAPLEN, filtered->source.error,
-                               sizeof(filtered->source.error));
+    filter = device_filter_new(filtered->text, linktype, DEVICE_SNAPLEN, filtered->error,
+                               sizeof(filtered->error));
     if (filter) {
         filtered->links[filtered->n].type = linktype;
         filtered->links[filtered->n++].filter = filter;
@@ -53,7 +54,7 @@ static enum source_status next(struct source *source, struct source_packet *pack
         enum source_status status = source_next(filtered->from, packets, max, &many);
 
         if (status == SOURCE_ERROR)
-            snprintf(source->error, sizeof(source->error), "%s", filtered->from->error);
+            snprintf(filtered->error, sizeof(filtered->error), "%s", filtered->from->error);
         if (status != SOURCE_OK)
             return status;
         for (size_t i = 0; i < many; i++) {
@@ -120,12 +121,13 @@ struct source *source_filtered_open(struct source *from, const char *text, char 
         return NULL;
     }
     filtered->source.ops = &ops;
+    filtered->source.error = filtered->error;
     filtered->source.live = from->live;
     filtered->from = from;
     /* where the link type is known by now, so is what is wrong with the filter */
     if (!source_interface(from, 0, &first) || filter_of(filtered, first.linktype))
         return &filtered->source;
-    snprintf(error, size, "%s", filtered->source.error);
+    snprintf(error, size, "%s", filtered->error);
     close_filtered(&filtered->source);
     return NULL;
 }

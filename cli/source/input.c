@@ -20,12 +20,22 @@
  * ring-buffer capture that comes round) ends early instead of turning into a signal.
  */
 
-static void say(char *to, const char *name, const char *format, va_list args)
+static void say(char **to, const char *name, const char *format, va_list args)
 {
-    int n = snprintf(to, FEED_ERROR_SIZE, "%s: ", name);
+    char line[FEED_ERROR_SIZE];
+    int n = snprintf(line, sizeof(line), "%s: ", name);
 
     if (n > 0 && n < FEED_ERROR_SIZE)
-        vsnprintf(to + n, FEED_ERROR_SIZE - (size_t)n, format, args);
+        vsnprintf(line + n, sizeof(line) - (size_t)n, format, args);
+    feed_set_error(to, line);
+}
+
+void feed_set_error(char **error, const char *line)
+{
+    char *copy = strdup(line);
+
+    free(*error);
+    *error = copy;
 }
 
 void feed_fail(struct feed *feed, const char *format, ...)
@@ -33,7 +43,7 @@ void feed_fail(struct feed *feed, const char *format, ...)
     va_list args;
 
     va_start(args, format);
-    say(feed->error, feed->name, format, args);
+    say(&feed->error, feed->name, format, args);
     va_end(args);
     feed->failed = true;
 }
@@ -43,7 +53,7 @@ void input_fail(struct input *in, const char *format, ...)
     va_list args;
 
     va_start(args, format);
-    say(in->error, in->name, format, args);
+    say(&in->error, in->name, format, args);
     va_end(args);
     in->failed = true;
 }
@@ -168,6 +178,7 @@ static void file_free(struct feed *feed)
     if (file->fd > STDIN_FILENO && !file->borrowed)
         close(file->fd);
     free(file->path);
+    free(feed->error);
     free(feed->name);
     free(file);
 }
@@ -243,7 +254,7 @@ static struct input *begin(const char *path, int fd, size_t window, char *error,
     if (file->fd < 0) {
         snprintf(error, size, "%s: %s", file->feed.name, strerror(errno));
     } else if (!file_look(file, &live)) {
-        snprintf(error, size, "%s", file->feed.error);
+        snprintf(error, size, "%s", feed_error(&file->feed));
     } else {
         uint64_t offset = file->feed.offset;
 
@@ -338,7 +349,7 @@ static enum input_status fill_alone(struct input *in, size_t n)
         if (!in->feed->failed)
             got = in->feed->read(in->feed, in->buffer + in->end, room);
         if (got < 0 && !in->failed) {
-            snprintf(in->error, sizeof(in->error), "%s", in->feed->error);
+            feed_set_error(&in->error, feed_error(in->feed));
             in->failed = true;
         }
         if (got <= 0)
@@ -486,7 +497,7 @@ bool input_spill(struct input *in)
                    spilled.error);
         return false;
     }
-    feed = spill_end(&spilled, in->failed ? in->error : NULL);
+    feed = spill_end(&spilled, in->failed ? input_error(in) : NULL);
     if (!feed) {
         no_memory(in);
         return false;
@@ -515,6 +526,7 @@ void input_close(struct input *in)
     ahead_end(in->ahead);
     in->feed->free(in->feed);
     free(in->buffer);
+    free(in->error);
     free(in->name);
     free(in);
 }

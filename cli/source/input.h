@@ -16,7 +16,6 @@
 enum {
     INPUT_READ = 256 * 1024, /* read at once, by default: what stays in the processor's cache */
     INPUT_ALONE = 8,         /* so many are read before it is worth starting a thread */
-    INPUT_ERROR_SIZE = FEED_ERROR_SIZE,
 };
 
 enum input_status {
@@ -32,7 +31,7 @@ struct input {
     bool pinned;         /* the caller holds pointers into the window: it must not move */
     bool live;           /* read from a pipe or a socket */
     bool failed;         /* END was reached because of the error below, not by the file's end */
-    char error[INPUT_ERROR_SIZE];
+    char *error;         /* its own, as a feed's */
     char *name;
 
     struct feed *feed; /* its own */
@@ -64,6 +63,11 @@ struct input *input_unpack(struct input *in, char *error, size_t size);
  * -19 takes 8 MiB, zstd --long 128; xz -6 takes 8 MiB, xz -9 takes 64; the others never take more.
  */
 extern int input_window_log;
+
+static inline const char *input_error(const struct input *in)
+{
+    return in->error ? in->error : "out of memory";
+}
 
 void input_close(struct input *in); /* NULL is fine */
 

@@ -48,7 +48,8 @@ struct merge {
     source_ended *ended;   /* NULL: nobody wants to know */
     void *context;
     uint64_t frame;
-    bool failed; /* source.error is not told yet */
+    bool failed;     /* source.error is not told yet */
+    char error[512]; /* that */
 };
 
 /* -- a heap of parts by due time ----------------------------------------------------------------
@@ -122,10 +123,10 @@ static void pop(struct merge *merge)
 /* -- the parts -----------------------------------------------------------------------------------
  */
 
-/* Makes the part's next packet known. False with merge->source.error set; the part may go on. */
+/* Makes the part's next packet known. False with merge->error set; the part may go on. */
 static bool refill(struct merge *merge, struct part *part)
 {
-    return part_refill(&merge->shared, part, merge->source.error, sizeof(merge->source.error));
+    return part_refill(&merge->shared, part, merge->error, sizeof(merge->error));
 }
 
 /* Puts the top part where it belongs after its packets changed; out where it has no more. */
@@ -154,7 +155,7 @@ static bool is_new(struct merge *merge, struct part *part, const struct rpcrdma_
 }
 
 /* Gives out the next packet of the top part, which has one, if it is new. False where those given
- * out before must be done with, or with *failed and merge->source.error set. */
+ * out before must be done with, or with *failed and merge->error set. */
 static bool give(struct merge *merge, struct source_packet *packets, size_t *n, bool *failed)
 {
     size_t number = merge->heap[0];
@@ -163,7 +164,7 @@ static bool give(struct merge *merge, struct source_packet *packets, size_t *n, 
 
     if (part->parked) {
         enum part_fetch fetch =
-            part_fetch(&merge->shared, part, out, merge->source.error, sizeof(merge->source.error));
+            part_fetch(&merge->shared, part, out, merge->error, sizeof(merge->error));
 
         *failed = fetch == PART_FAILED;
         if (*failed)
@@ -460,6 +461,7 @@ struct source *source_merge_open(char *const *paths, size_t n, size_t memory, ch
     merge = calloc(1, sizeof(*merge));
     if (merge) {
         merge->source.ops = &ops;
+        merge->source.error = merge->error;
         merge->shared = (struct parts){
             .config = {.alone = n > FEW,
                        .window = WINDOWS / n < WINDOW_LEAST ? WINDOW_LEAST : WINDOWS / n},

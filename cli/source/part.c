@@ -122,7 +122,7 @@ bool part_refill(struct parts *parts, struct part *part, char *error, size_t siz
     if (status == SOURCE_ERROR)
         snprintf(error, size, "%s", part->source->error);
     if (status != SOURCE_END && !settle(parts, part)) {
-        snprintf(error, size, "%s", input_of_part(part)->error);
+        snprintf(error, size, "%s", input_error(input_of_part(part)));
         part->at = part->n = 0;
         part->ended = true;
         part_close(parts, part);
@@ -167,7 +167,7 @@ enum part_fetch part_fetch(struct parts *parts, struct part *part, struct source
         input_read_at(in, parts->bytes + parts->n_bytes, packet->packet.caplen,
                       part->base + (uintptr_t)packet->packet.data))
         return PART_FETCHED;
-    snprintf(error, size, "%s", result == PART_FETCHED ? in->error : "out of memory");
+    snprintf(error, size, "%s", result == PART_FETCHED ? input_error(in) : "out of memory");
     part->ended = true;
     part_close(parts, part);
     return PART_FAILED;

@@ -136,8 +136,7 @@ bool pcap_begin(struct file *file)
     interface->snaplen = file_u32(file, p + 16);
     /* the bits above tell of a frame check sequence at each packet's end (draft section 4) */
     interface->linktype = file_u32(file, p + 20) & 0x03ffffff;
-    interface->exponent = exponent;
-    interface->ticks = exponent == 6 ? 1000000 : 1000000000;
+    interface->exponent = (uint8_t)exponent;
     in->pos += FILE_HEADER;
     file->next = next;
     return true;

@@ -76,12 +76,12 @@ static enum record wrong(struct file *file, uint64_t at, const char *what, uint6
 static bool set_resolution(struct file *file, uint64_t at, struct file_interface *interface,
                            uint8_t tsresol)
 {
+    uint64_t ticks = 1;
+
     interface->binary = tsresol & 0x80;
     interface->exponent = tsresol & 0x7f;
-    interface->ticks = 1;
     for (unsigned i = 0; i < interface->exponent; i++) {
-        if (__builtin_mul_overflow(interface->ticks, interface->binary ? 2u : 10u,
-                                   &interface->ticks)) {
+        if (__builtin_mul_overflow(ticks, interface->binary ? 2u : 10u, &ticks)) {
             wrong(file, at, "time stamps cannot have the resolution", tsresol);
             return false;
         }
@@ -91,27 +91,78 @@ static bool set_resolution(struct file *file, uint64_t at, struct file_interface
 
 /* What a file says of itself may be long, and said of many interfaces: all open files together keep
  * so much of it. */
-enum { TEXT_LONG = 4096, TEXTS_MOST = 4 * 1024 * 1024, TEXT_ADDED = 16 };
+enum { TEXT_LONG = 4096 };
 static size_t texts;
 
-static void keep(struct file *file, char **text, unsigned wanted, unsigned code,
+static void keep(struct file *file, struct file_interface *interface, enum file_text which,
                  const uint8_t *value, size_t n)
 {
-    if (code != wanted || *text || n == 0)
+    size_t first = interface->texts ? 0 : sizeof(*interface->texts) + SOURCE_TEXT_ADDED;
+    char *text;
+
+    if (n == 0 || (interface->texts && interface->texts->of[which]))
         return;
     if (n > TEXT_LONG)
         n = TEXT_LONG;
-    if (texts + n + TEXT_ADDED > TEXTS_MOST)
+    if (texts + n + SOURCE_TEXT_ADDED + first > source_texts_most) {
         file->texts_left_out++;
-    else if ((*text = strndup((const char *)value, n)))
-        texts += strlen(*text) + TEXT_ADDED;
+        return;
+    }
+    if (!interface->texts && (interface->texts = calloc(1, sizeof(*interface->texts))))
+        texts += first;
+    text = interface->texts ? strndup((const char *)value, n) : NULL;
+    if (!text)
+        return;
+    texts += strlen(text) + SOURCE_TEXT_ADDED;
+    interface->texts->of[which] = text;
 }
 
-void pcapng_text_free(char *text)
+/* An interface block's option. */
+static void keep_option(struct file *file, struct file_interface *interface, unsigned code,
+                        const uint8_t *value, size_t n)
+{
+    switch (code) {
+    case OPTION_IF_NAME:
+        keep(file, interface, FILE_NAME, value, n);
+        break;
+    case OPTION_COMMENT:
+        keep(file, interface, FILE_COMMENT, value, n);
+        break;
+    case OPTION_IF_DESCRIPTION:
+        keep(file, interface, FILE_DESCRIPTION, value, n);
+        break;
+    case OPTION_IF_FILTER:
+        if (n > 1 && value[0] == 0) /* in words, libpcap's */
+            keep(file, interface, FILE_FILTER, value + 1, n - 1);
+        break;
+    default:
+        break;
+    }
+}
+
+static void text_free(char *text)
 {
     if (text)
-        texts -= strlen(text) + TEXT_ADDED;
+        texts -= strlen(text) + SOURCE_TEXT_ADDED;
     free(text);
+}
+
+void pcapng_texts_free(struct file_texts *all)
+{
+    if (!all)
+        return;
+    for (size_t i = 0; i < FILE_TEXTS; i++)
+        text_free(all->of[i]);
+    texts -= sizeof(*all) + SOURCE_TEXT_ADDED;
+    free(all);
+}
+
+static void forget(struct file_interface *interface, enum file_text which)
+{
+    if (!interface->texts)
+        return;
+    text_free(interface->texts->of[which]);
+    interface->texts->of[which] = NULL;
 }
 
 static bool read_interface(struct file *file, uint64_t at, const uint8_t *body, size_t len)
@@ -138,11 +189,7 @@ static bool read_interface(struct file *file, uint64_t at, const uint8_t *body, 
             return false;
         if (code == OPTION_IF_TSOFFSET && n >= 8)
             interface->offset_s = (int64_t)file_u64(file, value);
-        keep(file, &interface->name, OPTION_IF_NAME, code, value, n);
-        keep(file, &interface->comment, OPTION_COMMENT, code, value, n);
-        keep(file, &interface->description, OPTION_IF_DESCRIPTION, code, value, n);
-        if (n > 1 && value[0] == 0) /* a filter in words, libpcap's */
-            keep(file, &interface->filter, OPTION_IF_FILTER, code, value + 1, n - 1);
+        keep_option(file, interface, code, value, n);
     }
     return true;
 }
@@ -165,14 +212,14 @@ static bool read_statistics(struct file *file, uint64_t at, const uint8_t *body,
         return false;
     }
     interface = &file->interfaces[file->section_first + file_u32(file, body)];
-    pcapng_text_free(interface->counts_comment);
-    interface->counts_comment = NULL;
+    forget(interface, FILE_COUNTS_COMMENT);
     while (option(file, &options, &code, &n, &value)) {
         counter = code == OPTION_ISB_IFRECV   ? &interface->received
                   : code == OPTION_ISB_IFDROP ? &if_dropped
                   : code == OPTION_ISB_OSDROP ? &os_dropped
                                               : NULL;
-        keep(file, &interface->counts_comment, OPTION_COMMENT, code, value, n);
+        if (code == OPTION_COMMENT)
+            keep(file, interface, FILE_COUNTS_COMMENT, value, n);
         if (!counter || n < 8)
             continue;
         *counter = file_u64(file, value);

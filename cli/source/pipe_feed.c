@@ -59,6 +59,7 @@ static void pipe_free(struct feed *feed)
     struct pipe_feed *pipe = (struct pipe_feed *)feed;
 
     close(pipe->fd);
+    free(feed->error);
     free(feed->name);
     free(pipe);
 }

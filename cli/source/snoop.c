@@ -91,7 +91,6 @@ bool snoop_begin(struct file *file)
         return false;
     interface->linktype = LINK_ETHERNET;
     interface->exponent = 6;
-    interface->ticks = 1000000;
     in->pos += FILE_HEADER;
     file->next = next;
     return true;

@@ -27,12 +27,15 @@ enum {
     SOURCE_BATCH = 64,               /* packets per call that are worth asking for */
     SOURCE_MAX_PACKET = 1024 * 1024, /* no link sends more; a longer length in a file is wrong */
     SOURCE_MAX_INTERFACES = 65536,   /* per file */
-    SOURCE_INTERFACES_LEAST = SOURCE_MAX_INTERFACES / 2 * 3, /* in open files together: 9 MiB */
-    SOURCE_INTERFACE = 96,                                   /* bytes that one takes */
+    SOURCE_INTERFACES_LEAST = SOURCE_MAX_INTERFACES / 2 * 3, /* in open files together: 4.5 MiB */
+    SOURCE_INTERFACE = 48,                                   /* bytes that one takes */
+    SOURCE_TEXTS_LEAST = 1024 * 1024,
 };
 
-/* In all open files together. */
-extern size_t source_interfaces_most;
+/* In all open files together: how many, and bytes of their names and comments. What writes files
+ * keeps as many of these once more. */
+extern size_t source_interfaces_most, source_texts_most;
+enum { SOURCE_TEXT_ADDED = 16 }; /* to the length of each */
 
 /* Times given out lie within 142 years of the epoch, so that the difference of two, and hours more,
  * cannot overflow; a file that says otherwise gets the nearest. */
@@ -95,8 +98,8 @@ struct source_ops {
 /* The beginning of every source's own struct. */
 struct source {
     const struct source_ops *ops;
-    bool live;       /* packets arrive as they happen: next waits for them, output should not */
-    char error[512]; /* of the last SOURCE_ERROR */
+    bool live;         /* packets arrive as they happen: next waits for them, output should not */
+    const char *error; /* of the last SOURCE_ERROR; the source's, until the next call */
 };
 
 struct source_config {
@@ -156,7 +159,8 @@ static inline void source_report(const struct source *source,
         source->ops->report(source, line, context);
 }
 
-/* Has `ended` called for each interface of which source_interface will know nothing from then on. */
+/* Has `ended` called for each interface of which source_interface will know nothing from then on.
+ */
 static inline void source_watch_ends(struct source *source, source_ended *ended, void *context)
 {
     if (source->ops->watch_ends)

@@ -130,8 +130,8 @@ static ssize_t spilled_read(struct feed *feed, uint8_t *to, size_t n)
     if (got == 0 && !spilled->failure)
         return 0;
     feed->failed = true;
-    snprintf(feed->error, sizeof(feed->error), "%s",
-             got < 0 ? strerror(errno) : spilled->failure); /* which has the name */
+    feed_set_error(&feed->error,
+                   got < 0 ? strerror(errno) : spilled->failure); /* which has the name */
     return -1;
 }
 
@@ -151,6 +151,7 @@ static void spilled_free(struct feed *feed)
     struct spilled_feed *spilled = (struct spilled_feed *)feed;
 
     free(spilled->failure);
+    free(feed->error);
     free(feed->name);
     free(spilled);
 }

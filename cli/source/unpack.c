@@ -84,6 +84,7 @@ static void unpack_free(struct feed *feed)
     if (unpack->state)
         unpack->end(unpack->state);
     input_close(unpack->packed);
+    free(feed->error);
     free(feed->name);
     free(unpack);
 }
@@ -97,7 +98,7 @@ int unpack_more(struct unpack *unpack)
     if (input_need(packed, 1) == INPUT_OK)
         return 1;
     if (packed->failed)
-        snprintf(feed->error, sizeof(feed->error), "%s", packed->error), feed->failed = true;
+        feed_set_error(&feed->error, input_error(packed)), feed->failed = true;
     else if (!unpack->between)
         feed_fail(feed, "byte %" PRIu64 ": the compressed data end too soon", input_offset(packed));
     return feed->failed ? -1 : 0;
@@ -145,7 +146,7 @@ struct input *input_unpack(struct input *in, char *error, size_t size)
     unpack->packed = in;
     in->alone = true; /* what is unpacked is read ahead */
     if (!formats[i].start(unpack)) {
-        snprintf(error, size, "%s", unpack->feed.error);
+        snprintf(error, size, "%s", feed_error(&unpack->feed));
         unpack_free(&unpack->feed);
         return NULL;
     }

@@ -133,6 +133,33 @@ def texts(folder):
         yield f'{len(paths)} files with names of interfaces: {memory} MiB; status {status}; {text}'
 
 
+def crowd(folder):
+    """Thousands of files at once, each with interfaces that have long names, and dictionaries of 16 MiB among them."""
+    paths = []
+    for number in range(3000):
+        one = block(1, struct.pack('<HHI', 1, 0, 0) + struct.pack('<HH', 2, 1000) + b'N' * 1000)
+        packets = (block(6, struct.pack('<IIIII', k, 0, k * 10**6 + number, 60, 60) + b'%030d%030d' % (number, k))
+                   for k in range(20))
+        paths.append(os.path.join(folder, f'crowd{number:04}'))
+        with open(paths[-1], 'wb') as out:
+            out.write(gzip.compress(block(0x0A0D0D0A, struct.pack('<IHHq', 0x1A2B3C4D, 1, 0, -1)) + one * 20 +
+                                    b''.join(packets), 1))
+    for number in range(2):
+        plain = files.header() + b''.join(files.record(k * 10**9, b'%8d' % (number << 20 | k) * 1000) for k in range(3000))
+        paths.append(os.path.join(folder, f'crowd{number}.xz'))
+        with open(paths[-1], 'wb') as out:
+            out.write(lzma.compress(plain, filters=[{'id': lzma.FILTER_LZMA2, 'preset': 0, 'dict_size': 16 << 20}]))
+    for command in (['decode'], ['report'], ['capture', '-w', '/dev/null', '-r'], SLICE):
+        said = os.path.join(folder, 'said')
+        status, memory = measure([command[0], '--max-memory', '1', *command[1:], *paths[1:]], paths[0], said)
+        with open(said, encoding='utf-8') as file:
+            text = file.read()
+        print(f'{len(paths)} files with interfaces, {command[0]}: {memory} MiB', flush=True)
+        if memory > 1 + BESIDES or (status != 0 and 'built without' not in text and 'interfaces in the files' not in text) or \
+                (command[0] == 'capture' and 'of interfaces are left out' not in text):
+            yield f'{len(paths)} files with interfaces: {command} takes {memory} MiB; status {status}; {text[-1000:]}'
+
+
 def main():
     bad = []
     with tempfile.TemporaryDirectory() as folder:
@@ -161,6 +188,7 @@ def main():
         bad += several(folder)
         bad += many(folder)
         bad += texts(folder)
+        bad += crowd(folder)
     sys.exit('\n'.join(bad) if bad else 0)
 
 
