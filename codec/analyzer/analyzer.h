@@ -68,7 +68,7 @@ RPCRDMA_API void rpcrdma_analyzer_stop(struct rpcrdma_analyzer *analyzer);
 /* No more packets: what is held back is given out, every connection reported. */
 RPCRDMA_API enum rpcrdma_analyzer_status rpcrdma_analyzer_end(struct rpcrdma_analyzer *analyzer);
 
-/* Its two halves, for what only they know: rpcrdma_net_stats, rpcrdma_flow_tap, rpcrdma_flow_time,
+/* Its two parts, for what only they know: rpcrdma_net_stats, rpcrdma_flow_tap, rpcrdma_flow_time,
  * rpcrdma_flow_credits, rpcrdma_flow_connection and its like. The analyzer's; give them no packets,
  * segments and operations. */
 RPCRDMA_API struct rpcrdma_net *rpcrdma_analyzer_net(struct rpcrdma_analyzer *analyzer);

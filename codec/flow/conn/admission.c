@@ -19,7 +19,7 @@ static bool stays_before(const struct flow_kept *there, const struct flow_kept *
            (there->dir == kept->dir && is_request(there) && is_request(kept));
 }
 
-/* In the order of the capture; the requests of one half stay in theirs. */
+/* In the order of the capture; the requests of one direction stay in theirs. */
 static void insert(struct flow_conn *conn, struct flow_kept *kept)
 {
     struct flow_kept **at = &conn->admission;

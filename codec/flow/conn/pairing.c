@@ -2,7 +2,7 @@
 #include "flow/conn/conn_state.h"
 
 /*
- * Which two halves are one connection, where no CM exchange tells. A packet carries the QP number
+ * Which two directions are one connection, where no CM exchange tells. A packet carries the QP number
  * of its receiver only; but an Ack, a response or a Nak towards A names the PSN of a request that A
  * sent, and a Reply the XID of a Call. What awaits an answer is noted in a bounded table under
  * (addresses, PSN) and (addresses, XID); old notes are overwritten, nothing is searched.
@@ -145,7 +145,7 @@ bool conn_pair_xid(struct flow_conns *conns, struct flow_direction *dir, uint32_
 void conn_pair_lacks(struct flow_conns *conns, struct flow_conn *conn, bool lacks)
 {
     const struct rpcrdma_endpoint *end = conn->pub.end;
-    int i = conn->dir[1] ? 1 : 0; /* the end whose half is known: packets go to it */
+    int i = conn->dir[1] ? 1 : 0; /* the end whose direction is known: packets go to it */
     uint64_t key = lacks ? addresses(&end[1 - i].address, &end[i].address) : conn->counted_key;
     uintptr_t n;
 
