@@ -135,6 +135,14 @@ def slot_sequence_4(c, breaks):
     answer(c, call(c, seqid=3), seqid=3)
 
 
+@case('slot-sequence')
+def slot_sequence_back(c, breaks):
+    """1, 2, 3 and then 2; or 4."""
+    create_session(c)
+    for seqid in (1, 2, 3, 2 if breaks else 4):
+        answer(c, call(c, seqid=seqid), seqid=seqid)
+
+
 @case('reply-too-big')
 def reply_too_big(c, breaks):
     xid = call(c)

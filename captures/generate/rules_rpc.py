@@ -90,9 +90,32 @@ def write_chunks_beyond(c, breaks):
 
 @case('reply-unprovided')
 def reply_unprovided(c, breaks):
-    """The threshold is 4096 bytes."""
-    xid = c.read_call(4097 if breaks else 4096)
+    """The threshold is 4096 bytes, and both headers have 52."""
+    xid = c.read_call(4045 if breaks else 4044)
     c.reply(xid, c.read_results(100, data(100)))
+
+
+@case('reply-unprovided')
+def reply_chunk_small(c, breaks):
+    """A READ of 8192 bytes, and a Reply chunk of 4096; or as large as both."""
+    room = c.memory.chunk(4096 if breaks else 8192 + 128)
+    xid = c.read_call(8192, reply=room)
+    c.reply(xid, c.read_results(100, data(100)), reply=[{**room[0], 'length': 0}])
+
+
+@case('reply-unprovided')
+def write_chunk_small(c, breaks):
+    """A READ of 8192 bytes, and a Write chunk of 16."""
+    chunk = c.memory.chunk(16 if breaks else 8192)
+    xid = c.read_call(8192, write=[chunk])
+    c.reply(xid, struct.pack('>II', 2, 0), write=[[{**chunk[0], 'length': 0}]])
+
+
+@case('reply-unprovided')
+def readdir_unprovided(c, breaks):
+    """READDIR of version 3: its count is the Reply's largest size."""
+    count = struct.pack('>I', 32768 if breaks else 2048)
+    c.reply(c.call(16, FILE_HANDLE + bytes(16) + count), struct.pack('>II', 2, 0))
 
 
 @case('reply-chunk-unoffered')
@@ -293,6 +316,28 @@ def malformed_unanswered_2(c, breaks):
     c.null()
 
 
+@case('malformed-unanswered', 'malformed', near=('malformed',))
+def unknown_version_unanswered(c, breaks):
+    """Version 9; RFC 8166 section 4.5.1 asks for ERR_VERS."""
+    c.null()
+    xid = c.next_xid()
+    c.say(c.client, struct.pack('>IIII', xid, 9, 16, 0) + bytes(12) + rpc_call(xid, NFS, NULL))
+    if not breaks:
+        c.say(c.server, struct.pack('>IIIIIII', xid, 1, 16, 4, 1, 1, 1))
+    c.null()
+
+
+@case('malformed-unanswered', 'malformed', near=('malformed',))
+def unknown_type_unanswered(c, breaks):
+    """A header of type 5."""
+    c.null()
+    xid = c.next_xid()
+    c.say(c.client, struct.pack('>IIII', xid, 1, 16, 5) + bytes(12) + rpc_call(xid, NFS, NULL))
+    if not breaks:
+        c.error(xid, ERR_CHUNK)
+    c.null()
+
+
 @case('rpc-stuck')
 def rpc_stuck(c, breaks):
     c.null()
@@ -300,6 +345,19 @@ def rpc_stuck(c, breaks):
     c.clock.now += (31 if breaks else 29) * SECOND
     c.null()
     assert xid
+
+
+@case('malformed-then-rnr', 'malformed', 'credit-rnr', near=('credit-rnr',))
+def empty_then_rnr(c, breaks):
+    """A Send without a byte takes a Receive, too; or nothing does."""
+    c.null()
+    if breaks:
+        c.say(c.server, b'')
+    xid = c.call(GETATTR, FILE_HANDLE)
+    content = header(xid, credit=16) + rpc_reply(xid, struct.pack('>I', 2))
+    c.talk.packet(c.server, roce.SEND_ONLY, c.server.psn, content, ack_request=True)
+    c.talk.packet(c.client, roce.ACK, c.server.psn, extension=struct.pack('>I', 0x2A << 24 | c.client.msn))
+    c.say(c.server, content)
 
 
 @case('malformed-then-rnr', 'malformed', 'credit-rnr', near=('malformed', 'credit-rnr'))

@@ -476,3 +476,34 @@ def reply_unprovided_2(c, breaks):
     xid = script.next_xid()
     script.rpc(c.client, xid, rpc_call(xid, NFS, 6, FILE_HANDLE + struct.pack('>QI', 0, 6000)))
     script.continued(c.server, xid, rpc_reply(xid, c.read_results(6000, data(6000))), (3000,), answer=True)
+
+
+@case('chunk-empty')
+def chunk_empty_2(c, breaks):
+    """A Write chunk without segments; or none."""
+    script = begun(c)
+    xid = script.next_xid()
+    script.rpc(c.client, xid, rpc_call(xid, NFS, 1, FILE_HANDLE), write=[[]] if breaks else [])
+    script.rpc(c.server, xid, rpc_reply(xid, struct.pack('>I', 2)), answer=True)
+
+
+@case('call-chunk-position')
+def call_chunk_position(c, breaks):
+    """A Call chunk at position 8; or at 0."""
+    script = begun(c)
+    xid = script.next_xid()
+    content = rpc_call(xid, NFS, 1, FILE_HANDLE)
+    chunk = c.memory.read_chunk(8 if breaks else 0, len(content))
+    script.say(c.client, 'RDMA2_CALL_EXTERNAL', xid, call=chunk)
+    c.pull(chunk, content)
+    script.rpc(c.server, xid, rpc_reply(xid, struct.pack('>I', 2)), answer=True)
+
+
+@case('direction-mismatch')
+def direction_mismatch(c, breaks):
+    """A Call with the direction of a Reply; or of a Call."""
+    script = version2(c, 'cel-01')
+    null(script)
+    xid = script.next_xid()
+    script.say(c.client, 'RDMA2_MSG', xid, rpc_call(xid, NFS, NULL), direction='reply' if breaks else 'call')
+    script.rpc(c.server, xid, rpc_reply(xid), answer=True)

@@ -196,6 +196,15 @@ def rpc_write_list(c, breaks):
     c.reply(xid, struct.pack('>II', 2, 0), write=[] if breaks else [[{**chunk[0], 'length': 0}]])
 
 
+@case('rpc-write-list')
+def rpc_write_list_used(c, breaks):
+    """It was written to, and does not come back; or does."""
+    chunk = c.memory.chunk(4096)
+    xid = c.read_call(4096, write=[chunk])
+    written = c.push(chunk, data(4096))
+    c.reply(xid, c.read_results(4096) if not breaks else struct.pack('>II', 2, 0), write=[] if breaks else [written])
+
+
 @case('rpc-chunk-length')
 def rpc_chunk_length(c, breaks):
     """The chunk has 4000 bytes, and READ says that it returns 4096."""

@@ -7,7 +7,10 @@
 enum {
     NFS_READLINK = 5, /* versions 2 and 3 */
     NFS_READ = 6,
+    NFS3_READDIR = 16,
+    NFS3_READDIRPLUS = 17,
     OP_READ = 25,
+    OP_READDIR = 26,
     OP_READLINK = 27,
     OP_BIND_CONN_TO_SESSION = 41,
     OP_EXCHANGE_ID = 42,
@@ -21,6 +24,33 @@ enum {
     SESSION_ID = 16,
     STATEID = 16,
 };
+
+/* The next result that may be in a Write chunk returns so much. */
+static void want(struct rpcrdma_ddp *out, uint32_t bytes)
+{
+    out->read_bytes += bytes;
+    if (out->n_wants < RPCRDMA_DDP_RESULTS)
+        out->wants[out->n_wants++] = bytes;
+}
+
+/* How much a READDIR of version 3 may return, or a READDIRPLUS: file handle, cookie, verifier, and
+ * (READDIRPLUS) how much of names, come before. */
+static uint32_t readdir_count(const struct rpcrdma_rpc *rpc, const void *data, size_t caplen,
+                              size_t len, uint32_t *off)
+{
+    struct rpcrdma_cursor c = rpcrdma_cursor_init(data, caplen, len);
+    uint32_t n;
+
+    rpcrdma_cursor_take(&c, rpc->body_off, "RPC header");
+    n = rpcrdma_cursor_be32(&c, "file handle");
+    if (c.status != RPCRDMA_OK || n > 64)
+        return 0;
+    rpcrdma_cursor_take(&c, n + (-n & 3), "file handle");
+    rpcrdma_cursor_take(&c, rpc->procedure == NFS3_READDIRPLUS ? 20 : 16, "cookie, verifier");
+    *off = (uint32_t)c.off;
+    n = rpcrdma_cursor_be32(&c, "count");
+    return c.status == RPCRDMA_OK ? n : 0;
+}
 
 /* READ's count: after the file handle and the offset. */
 static uint32_t read_count(const struct rpcrdma_rpc *rpc, const void *data, size_t caplen,
@@ -54,8 +84,13 @@ void rpcrdma_ddp_call(const struct rpcrdma_rpc *rpc, const void *data, size_t ca
             return;
         if (rpc->procedure == NFS_READ || rpc->procedure == NFS_READLINK)
             out->results = 1;
-        if (rpc->procedure == NFS_READ)
-            out->read_bytes = read_count(rpc, data, caplen, len, &out->count_off);
+        if (rpc->procedure == NFS_READ || rpc->procedure == NFS_READLINK)
+            want(out, rpc->procedure == NFS_READ
+                          ? read_count(rpc, data, caplen, len, &out->count_off)
+                          : 0);
+        else if (rpc->version == 3 &&
+                 (rpc->procedure == NFS3_READDIR || rpc->procedure == NFS3_READDIRPLUS))
+            out->read_bytes = readdir_count(rpc, data, caplen, len, &out->count_off);
         break;
     case RPCRDMA_PROGRAM_NFSACL:
     case RPCRDMA_PROGRAM_MOUNT:
@@ -114,13 +149,19 @@ static void read_slot(const struct rpcrdma_compound *it, uint32_t off, struct rp
     out->has_slot = true;
 }
 
-static uint32_t count_of_read(const struct rpcrdma_compound *it, uint32_t off)
+/* READ, READ_PLUS: stateid, offset, count. READDIR: cookie, verifier, how much of names, of all. */
+static uint32_t count_of(const struct rpcrdma_compound *it, const struct rpcrdma_operation *op,
+                         struct rpcrdma_ddp *out)
 {
+    uint32_t before = op->number == OP_READDIR ? 8 + 8 + 4 : STATEID + 8, n;
     struct rpcrdma_cursor c = it->xdr.in;
 
-    c.off = off + 4;
-    rpcrdma_cursor_take(&c, STATEID + 8, "stateid, offset");
-    return rpcrdma_cursor_be32(&c, "count");
+    c.off = op->off + 4;
+    rpcrdma_cursor_take(&c, before, "what comes before the count");
+    n = rpcrdma_cursor_be32(&c, "count");
+    if (out->count_off == 0)
+        out->count_off = op->off + 4 + before;
+    return c.status == RPCRDMA_OK ? n : 0;
 }
 
 void rpcrdma_ddp_operation(const struct rpcrdma_compound *it, const struct rpcrdma_operation *op,
@@ -149,15 +190,19 @@ void rpcrdma_ddp_operation(const struct rpcrdma_compound *it, const struct rpcrd
         return;
     switch (op->number) {
     case OP_READ:
-        if (out->results++ == 0)
-            out->count_off = op->off + 4 + STATEID + 8;
-        out->read_bytes += count_of_read(it, op->off);
+        out->results++;
+        want(out, count_of(it, op, out));
         break;
     case OP_READLINK:
         out->results++;
+        want(out, 0);
         break;
     case OP_READ_PLUS:
         out->tolerated++;
+        want(out, count_of(it, op, out));
+        break;
+    case OP_READDIR:
+        out->read_bytes += count_of(it, op, out);
         break;
     default:
         break;

@@ -16,13 +16,17 @@
 #include "upper/xdr.h"
 #include "wire/rpc.h"
 
+enum { RPCRDMA_DDP_RESULTS = 8 };
+
 struct rpcrdma_ddp {
     bool known;          /* a binding is known, and the arguments were read to their end */
     bool ineligible;     /* a Read chunk carries what may not be in one: */
     size_t which;        /* the first such, of those with a position */
     uint32_t results;    /* that may be in a Write chunk: READ, READLINK */
     uint32_t tolerated;  /* READ_PLUS: no binding, yet clients offer chunks for it */
-    uint64_t read_bytes; /* most that its READs return */
+    uint64_t read_bytes; /* most that its READs, READ_PLUS and READDIRs return: */
+    uint32_t wants[RPCRDMA_DDP_RESULTS]; /* of it the item of the first Write chunks, in order */
+    uint32_t n_wants;
 
     uint32_t count_off; /* of the first READ's count, in the stream */
 

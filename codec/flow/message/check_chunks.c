@@ -43,8 +43,9 @@ static void check_chunk(const struct message_check *c, const struct rpcrdma_chun
     /* the Responder gives back what it was offered: the Requester answers for it */
     if (c->out->direction != RPCRDMA_DIRECTION_CALL)
         return;
-    if (chunk->declared == 0 && !version2(c))
-        message_check_add(c, RPCRDMA_RULE_CHUNK_EMPTY, chunk->off, what, 0, 0, 0);
+    if (chunk->declared == 0)
+        message_check_add(c, version2(c) ? RPCRDMA_RULE_CHUNK_EMPTY_2 : RPCRDMA_RULE_CHUNK_EMPTY,
+                          chunk->off, what, 0, 0, 0);
     for (uint32_t i = 0; i < chunk->count; i++) {
         struct rpcrdma_segment s = rpcrdma_chunk_segment(chunk, i);
 
@@ -171,6 +172,19 @@ static struct chunks check_reads(const struct message_check *c,
     return r;
 }
 
+/* A Call chunk is all of the Payload stream: the first segment that is not at its beginning. */
+static void check_call_chunk(const struct message_check *c, const struct rpcrdma_read_list *list)
+{
+    struct rpcrdma_read_iter it = rpcrdma_read_begin(list);
+    struct rpcrdma_read_segment s;
+
+    while (rpcrdma_read_next(&it, &s))
+        if (s.position != 0) {
+            message_check_add(c, RPCRDMA_RULE_CALL_CHUNK_POSITION, it.off, NULL, s.position, 0, 0);
+            return;
+        }
+}
+
 void message_check_chunks(const struct message_check *c)
 {
     if (c->message->read.count > 0) {
@@ -178,8 +192,10 @@ void message_check_chunks(const struct message_check *c)
 
         check_count(c, reads.positioned, reads.surplus, "Read");
     }
-    if (c->message->call.count > 0)
+    if (c->message->call.count > 0) {
         check_reads(c, &c->message->call);
+        check_call_chunk(c, &c->message->call);
+    }
     check_writes(c);
     if (c->message->reply_present)
         check_chunk(c, &c->message->reply, "Reply chunk");

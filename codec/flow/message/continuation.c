@@ -173,6 +173,21 @@ void flow_message_merge(struct flow_conn *into, struct flow_conn *from, bool swa
     }
 }
 
+/* Messages of a version or type that nobody knows, which got no error. */
+static void unanswered(struct flow_messages *messages, struct flow_conn *conn, int sender)
+{
+    struct flow_call *call = message_conn_of(conn)->oldest_call[sender];
+
+    for (; call && flow_conn_saw_all(conn); call = call->newer) {
+        if (call->refusable && call->holders & CALL_OUTSTANDING)
+            flow_report(messages->context, flow_conn_public(conn),
+                        &(struct rpcrdma_finding){.rule = RPCRDMA_RULE_MALFORMED_UNANSWERED,
+                                                  .frame = call->frame,
+                                                  .offset = -1});
+        call->refusable = false; /* told */
+    }
+}
+
 void flow_message_end(struct flow_messages *messages, struct flow_conn *conn)
 {
     struct message_conn *mc = message_conn_of(conn);
@@ -187,5 +202,6 @@ void flow_message_end(struct flow_messages *messages, struct flow_conn *conn)
                                                   .offset = -1,
                                                   .arg = {c->xid, c->parts}});
         mc->continuation[i].active = false;
+        unanswered(messages, conn, i);
     }
 }

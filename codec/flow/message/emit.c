@@ -134,9 +134,10 @@ RPCRDMA_HOT static void decode_rpc(struct making *m)
     int64_t at = msg->payload.off;
 
     rpcrdma_rpc_decode(msg->payload.data, msg->payload.caplen, msg->payload.len, &m->to->rpc);
-    if (m->to->rpc.status == RPCRDMA_MALFORMED)
+    if (m->to->rpc.status == RPCRDMA_MALFORMED) {
         add(m, RPCRDMA_RULE_MALFORMED_RPC, at + m->to->rpc.error_off, m->to->rpc.what);
-    else if (m->to->rpc.status == RPCRDMA_TRUNCATED)
+        m->to->event.malformed = true;
+    } else if (m->to->rpc.status == RPCRDMA_TRUNCATED)
         cut(m, at + m->to->rpc.error_off, m->to->rpc.what);
     if (!(m->to->rpc.present & RPCRDMA_RPC_HAS_XID))
         return;
@@ -229,6 +230,21 @@ static void find_direction(struct making *m)
         out->direction = by_pairing(m);
 }
 
+/* The direction word, and what the RPC message itself says (it has the same values). */
+static void check_direction(struct making *m)
+{
+    enum { OFF_DIRECTION = 12 };
+    const struct rpcrdma_message *msg = &m->to->message;
+
+    if (msg->present & RPCRDMA_HAS_DIRECTION && m->to->rpc.present & RPCRDMA_RPC_HAS_TYPE &&
+        msg->direction <= 1 && msg->direction != m->to->rpc.type)
+        flow_finding_add(&m->to->findings,
+                         &(struct rpcrdma_finding){.rule = RPCRDMA_RULE_DIRECTION_MISMATCH,
+                                                   .frame = m->send->frame,
+                                                   .offset = OFF_DIRECTION,
+                                                   .arg = {msg->direction}});
+}
+
 static void learn_role(struct making *m)
 {
     if (m->to->out.direction == RPCRDMA_DIRECTION_CALL &&
@@ -247,6 +263,12 @@ static bool refusable(const struct rpcrdma_message *msg)
     return msg->kind == RPCRDMA_KIND_UNKNOWN && msg->status == RPCRDMA_MALFORMED;
 }
 
+/* What is shorter is dropped without an answer (RFC 8166 section 4.5; ietf-07 section 7). */
+static bool answerable(const struct flow_send *send, const struct rpcrdma_message *msg)
+{
+    return send->len >= (msg->version == 2 ? 20 : 28);
+}
+
 /* Calls are noted, and what answers one takes its name from it; so do later parts of a Call. What
  * may be a Call is noted, too: whatever comes back with its XID answers it, and is not a Call. */
 static void match_call(struct making *m)
@@ -263,6 +285,8 @@ static void match_call(struct making *m)
             event->call =
                 message_call_note(m->messages, m->conn, m->sender, msg, m->to->out.rpc,
                                   m->to->out.direction == RPCRDMA_DIRECTION_CALL, &event->call_use);
+        if (event->call)
+            event->call->refusable = refusable(msg) && answerable(m->send, msg);
         return;
     }
     event->call =
@@ -402,9 +426,13 @@ RPCRDMA_HOT void flow_message_make(struct flow_messages *messages, struct flow_c
                          &making->out.part, &making->event.part_bytes);
     if (making->out.part <= 1 && carries_rpc(&making->message))
         decode_rpc(&m);
+    if (making->message.status == RPCRDMA_MALFORMED)
+        making->event.malformed = true;
     note_cut(&m);
     message_properties(conn, m.sender, &making->message);
     find_direction(&m);
+    if (making->message.present & RPCRDMA_HAS_DIRECTION)
+        check_direction(&m);
     learn_role(&m);
     if (making->message.kind == RPCRDMA_KIND_ERROR)
         message_error(messages, conn, m.sender, &making->message, &making->findings, send->frame,

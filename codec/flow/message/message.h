@@ -94,6 +94,7 @@ struct flow_message {
     const struct flow_send *send;
     int sender;     /* end; never -1: an unpaired sender is end 1 - receiver all the same */
     bool continues; /* version 2: more parts follow this one */
+    bool malformed; /* its transport header, or its RPC header */
     bool was_held;  /* a later part: */
     struct flow_held held;
     uint64_t part_bytes;    /* payload bytes of the earlier parts: where this part's payload goes */

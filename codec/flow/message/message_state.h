@@ -48,6 +48,7 @@ struct flow_call {
     bool sure;    /* it is a Call, not a message of unknown direction that may be one */
     bool replied; /* a part of its Reply has come, and not the last */
     bool has_rpc;
+    bool refusable; /* of a version or type that has to be answered by an error */
     uint32_t protocol, writes; /* RPC-over-RDMA's version; Write chunks */
     uint32_t program, version, procedure, flavor, gss_procedure, gss_service;
     uint64_t frame;   /* of its latest sending */

@@ -46,10 +46,38 @@ static int64_t first_chunk(const struct rpc_chunk_map *map)
     return map->n_reads > 0 ? map->reads[0].off : surplus_write(map, 0);
 }
 
+/* What its results may come to that no Write chunk takes. Those go to them in order. */
+static uint64_t without_chunk(const struct rpc_transaction *t)
+{
+    const struct rpc_chunk_map *map = t->chunk_map;
+    uint64_t rest = t->ddp.read_bytes;
+
+    for (uint32_t i = 0; map && i < map->n_writes && i < t->ddp.n_wants; i++)
+        rest -= map->writes[i].length < t->ddp.wants[i] ? map->writes[i].length : t->ddp.wants[i];
+    return rest;
+}
+
+/* Room for what is returned: inline beside the two headers at least, or in a Reply chunk. Version 2
+ * continues what does not fit in further messages. */
+static void check_room(struct flow_rpcs *rpcs, struct rpc_transaction *t)
+{
+    enum { TRANSPORT_HEADER = 28, RPC_HEADER = 24 };
+    const struct rpcrdma_connection *pub = flow_conn_public_const(t->conn);
+    const struct rpc_chunk_map *map = t->chunk_map;
+    uint64_t rest = without_chunk(t);
+
+    if (pub->version != 1 || rest == 0 ||
+        rest + TRANSPORT_HEADER + RPC_HEADER <= pub->threshold_reply ||
+        (map && map->has_reply && map->reply.length >= rest + RPC_HEADER) ||
+        rpcrdma_threshold_assumed(pub, 0) || rpcrdma_threshold_assumed(pub, 1))
+        return;
+    add(rpcs, t, RPCRDMA_RULE_REPLY_UNPROVIDED, rpc_call_place(t, t->ddp.count_off), rest,
+        pub->threshold_reply, 0);
+}
+
 static void check_chunks(struct flow_rpcs *rpcs, struct rpc_transaction *t)
 {
     const struct rpcrdma_ddp *ddp = &t->ddp;
-    const struct rpcrdma_connection *pub = flow_conn_public_const(t->conn);
     uint32_t writes = offered_writes(t->chunk_map), items = ddp->results + ddp->tolerated;
 
     if (t->chunk_map && t->rpc.gss_service >= RPCRDMA_GSS_INTEGRITY && t->rpc.gss_procedure == 0 &&
@@ -67,12 +95,7 @@ static void check_chunks(struct flow_rpcs *rpcs, struct rpc_transaction *t)
     else if (writes > items)
         add(rpcs, t, RPCRDMA_RULE_WRITE_CHUNKS_BEYOND, surplus_write(t->chunk_map, items), writes,
             items, 0);
-    /* version 2 continues what does not fit in further messages */
-    if (pub->version == 1 && ddp->read_bytes > pub->threshold_reply && writes == 0 &&
-        !rpcrdma_threshold_assumed(pub, 0) && !rpcrdma_threshold_assumed(pub, 1) &&
-        !(t->chunk_map && t->chunk_map->has_reply))
-        add(rpcs, t, RPCRDMA_RULE_REPLY_UNPROVIDED, rpc_call_place(t, ddp->count_off),
-            ddp->read_bytes, pub->threshold_reply, 0);
+    check_room(rpcs, t);
 }
 
 void rpc_check_call(struct flow_rpcs *rpcs, struct rpc_transaction *t)

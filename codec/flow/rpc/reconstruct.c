@@ -340,6 +340,16 @@ static void reply_base(struct reconstruct *m, const struct rpc_response *answer)
 }
 
 /* The returned write list: lengths for the binding, and what is odd about it. */
+/* RDMA wrote to one of the Write chunks from this one on. */
+static bool written_since(const struct rpc_chunk_map *map, uint32_t first)
+{
+    for (uint32_t i = first; map && i < map->n_writes; i++)
+        for (uint32_t k = 0; k < map->writes[i].count; k++)
+            if (map->regions[map->writes[i].first + k].seen > 0)
+                return true;
+    return false;
+}
+
 static void returned_writes(struct reconstruct *m)
 {
     struct rpcrdma_write_iter it = rpcrdma_write_begin(&m->message->write);
@@ -355,8 +365,11 @@ static void returned_writes(struct reconstruct *m)
         m->rpcs->lengths[m->n_writes++] = rpc_clipped(length);
     }
     if (m->t->has_call && !m->t->no_length && m->n_writes != n_offered)
-        reconstruct_finding_at(m, RPCRDMA_RULE_RPC_WRITE_LIST, m->message->write.off, n_offered,
-                               m->n_writes, 0);
+        reconstruct_finding_at(m,
+                               written_since(m->t->chunk_map, m->n_writes)
+                                   ? RPCRDMA_RULE_RPC_WRITE_LIST_USED
+                                   : RPCRDMA_RULE_RPC_WRITE_LIST,
+                               m->message->write.off, n_offered, m->n_writes, 0);
 }
 
 /* Asks the binding for the places. */

@@ -19,10 +19,11 @@ void flow_rpc_message(struct flow_rpcs *rpcs, struct flow_conn *conn, const stru
 
     if (rpcs->held[0].oldest)
         rpc_check_held(rpcs, m->send->time_ns);
-    if (!(msg->present & RPCRDMA_HAS_XID) || !rpc_conn_get(rpcs, conn))
+    if (!rpc_conn_get(rpcs, conn))
         return;
-    if (msg->status == RPCRDMA_MALFORMED)
-        rpc_of(conn)->malformed[1 - m->sender]++;
+    rpc_of(conn)->malformed[1 - m->sender] += m->malformed;
+    if (!(msg->present & RPCRDMA_HAS_XID))
+        return;
     rpcs->in_hand = m->message;
     switch (msg->kind) {
     case RPCRDMA_KIND_ERROR:

@@ -136,6 +136,7 @@ enum rpc_slot_doubt {
     RPC_SLOT_SEQUENCE = 2,
     RPC_SLOT_BEYOND = 4,
     RPC_SLOT_BEGUN = 8, /* the first that was seen of it is not its first */
+    RPC_SLOT_BACK = 16, /* a number before the latest, which was seen already */
 };
 
 /* A session's channel (RFC 8881 section 18.36.3), as CREATE_SESSION's Reply says. */

@@ -80,8 +80,12 @@ static void follow(struct rpc_slot *slot, struct rpc_transaction *t)
 
     if (was_seen(slot, seqid)) {
         /* sent again, perhaps over another connection: that one is answered */
-        if (seqid == slot->seqid)
+        if (seqid == slot->seqid) {
             slot->last = request_of(t);
+        } else if (slot->last.conn == flow_conn_id(t->conn)) {
+            t->slot_doubt |= RPC_SLOT_BACK; /* of one connection the order is known */
+            t->slot_before = before;
+        }
         return;
     }
     if (seqid == 1 && slot->seqid != 0) {
@@ -180,6 +184,9 @@ static void judge(struct flow_rpcs *rpcs, struct rpc_transaction *t)
             sure || (slot->before.conn == slot->last.conn && rpc_session_followed(t->conn)),
             RPCRDMA_RULE_SLOT_IN_USE, RPCRDMA_RULE_SLOT_IN_USE_UNSURE, 0, ddp->slot,
             slot->before.frame, 0);
+    if (t->slot_doubt & RPC_SLOT_BACK && sure)
+        add(rpcs, t, true, RPCRDMA_RULE_SLOT_SEQUENCE, RPCRDMA_RULE_SLOT_SEQUENCE_UNSURE, SEQUENCE,
+            ddp->slot, ddp->seqid, t->slot_before);
     if (t->slot_doubt & RPC_SLOT_SEQUENCE && known && !was_seen(slot, ddp->seqid - 1))
         add(rpcs, t, sure, RPCRDMA_RULE_SLOT_SEQUENCE, RPCRDMA_RULE_SLOT_SEQUENCE_UNSURE, SEQUENCE,
             ddp->slot, ddp->seqid, t->slot_before);
