@@ -50,6 +50,15 @@ static bool run(struct sqlite_store *s, const char *sql)
     return sqlite3_exec(s->db, sql, NULL, NULL, NULL) == SQLITE_OK || fail(s);
 }
 
+static void bind_text(sqlite3_stmt *insert, int at, const struct cell *cell)
+{
+    char buffer[CELL_SHOWN];
+    size_t n;
+    const char *text = cell_shown(cell, buffer, &n);
+
+    sqlite3_bind_text(insert, at, text, (int)n, text == buffer ? SQLITE_TRANSIENT : SQLITE_STATIC);
+}
+
 static bool put_row(struct store *store, const struct row *row)
 {
     struct sqlite_store *s = (struct sqlite_store *)store;
@@ -62,7 +71,7 @@ static bool put_row(struct store *store, const struct row *row)
         if (cell->kind == CELL_INT)
             sqlite3_bind_int64(insert, i + 1, cell->is.number);
         else if (cell->kind == CELL_TEXT)
-            sqlite3_bind_text(insert, i + 1, cell->is.text, (int)cell->n, SQLITE_STATIC);
+            bind_text(insert, i + 1, cell);
         else
             sqlite3_bind_null(insert, i + 1);
     }

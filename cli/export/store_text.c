@@ -83,16 +83,21 @@ static void put_csv_header(struct out *out, const struct table *table)
 static void put_csv(struct out *out, const struct row *row)
 {
     const struct table *table = &tables[row->table];
+    char buffer[CELL_SHOWN];
 
     for (size_t i = 0; i < table->n_columns; i++) {
         const struct cell *cell = &row->cells[i];
 
         if (i > 0)
             out_char(out, ',');
-        if (cell->kind == CELL_TEXT)
-            put_csv_text(out, cell->is.text, cell->n);
-        else if (cell->kind == CELL_INT)
+        if (cell->kind == CELL_TEXT) {
+            size_t n;
+            const char *text = cell_shown(cell, buffer, &n);
+
+            put_csv_text(out, text, n);
+        } else if (cell->kind == CELL_INT) {
             out_i64(out, cell->is.number);
+        }
     }
     out_line(out);
 }

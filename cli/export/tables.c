@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "export/tables.h"
 
-#include "out/json_writer.h"
+#include "out/escape.h"
 #include "results.h"
 
 /* Of all tables, one after the other. */
@@ -69,4 +69,25 @@ const char *column_help(const struct column *column)
     const char *help = column->field[0] ? help_of(column->field) : NULL;
 
     return help && !column->help[0] ? help : column->help;
+}
+
+static bool is_ascii(const char *text, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (text[i] < 0x20 || text[i] == 0x7f)
+            return false;
+    return true;
+}
+
+const char *cell_shown(const struct cell *cell, char buffer[CELL_SHOWN], size_t *n)
+{
+    const char *from = cell->is.text, *end = from + cell->n;
+
+    *n = cell->n;
+    if (is_ascii(from, cell->n))
+        return from;
+    *n = 0;
+    while (from < end && *n < CELL_SHOWN - ESCAPE_MOST)
+        *n += escape_next(&from, end, buffer + *n);
+    return buffer;
 }

@@ -110,6 +110,13 @@ static inline void row_text(struct row *row, enum column_id column, const char *
         row_text_n(row, column, text, strlen(text));
 }
 
+enum { CELL_SHOWN = 8192 };
+
+/* The text of a cell as it is shown (out/escape.h): names in a capture may hold what a terminal
+ * obeys, and what shows a table may not look. *n is its length; of `buffer` it is made where it
+ * must be. */
+const char *cell_shown(const struct cell *cell, char buffer[CELL_SHOWN], size_t *n);
+
 /* Where rows go. */
 struct store {
     /* False: it failed, and that was said. */

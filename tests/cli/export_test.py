@@ -7,6 +7,7 @@ import io
 import json
 import os
 import re
+import shutil
 import signal
 import sqlite3
 import subprocess
@@ -50,6 +51,18 @@ def siphash(words):
     rounds(4)
     value = v[0] ^ v[1] ^ v[2] ^ v[3]
     return value - (1 << 64) if value >> 63 else value
+
+
+def children(pid):
+    found = []
+    for name in filter(str.isdigit, os.listdir('/proc')):
+        try:
+            with open(f'/proc/{name}/stat', encoding='utf-8', errors='replace') as file:
+                if file.read().rpartition(')')[2].split()[1] == str(pid):
+                    found.append(int(name))
+        except OSError:  # it has ended
+            pass
+    return found
 
 
 class Export(CommandTest):
@@ -198,8 +211,18 @@ class Rows(Export):
         with open(os.path.join(folders['csv'], 'rpcs.csv'), encoding='utf-8', newline='') as file:
             self.assertEqual(list(csv.reader(io.StringIO(one))), list(csv.reader(file)))
 
+    def test_shown(self):
+        """Names as all commands show them, but in JSON, which has its own way."""
+        bad = os.path.join(self.folder, 'a\x1b[2J\n\u202e,"b')
+        os.symlink(os.path.abspath(capture()), bad)
+        want = os.path.join(self.folder, 'a\\x1b[2J\\x0a\\xe2\\x80\\xae,"b')
+        text = self.run_command('export', '--csv', '-', '--tables', 'captures', bad)
+        self.assertEqual([one['name'] for one in csv.DictReader(io.StringIO(text))], [want])
+        self.assertEqual(self.database(bad).execute('SELECT name FROM captures').fetchone()[0], want)
+        self.assertEqual(self.json('export', '--ndjson', '-', '--tables', 'captures', bad)[0]['name'], bad)
+
     def test_compressed(self):
-        if subprocess.run(['which', 'zstd'], capture_output=True, check=False).returncode:
+        if not shutil.which('zstd'):
             self.skipTest('there is no zstd')
         path, folders = capture('roce-nfs3-mini'), []
         for more in ((), ('--zstd',)):
@@ -290,7 +313,8 @@ class Keys(Export):
             while not os.path.exists(path) and time.monotonic() < deadline:
                 time.sleep(0.05)
             time.sleep(0.2)
-            subprocess.run(['pkill', '-KILL', '-P', str(run.pid)], check=False)
+            for child in children(run.pid):
+                os.kill(child, signal.SIGKILL)
             errors = run.communicate(timeout=60)[1].decode()
         os.close(reader)
         self.assertEqual(run.returncode, 2)
