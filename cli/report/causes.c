@@ -75,14 +75,17 @@ static void lost(struct report *r, const struct report_connection *c, int end)
     bool known = c->pub.role[end] != RPCRDMA_ROLE_UNKNOWN;
     bool tcp = c->pub.carrier == RPCRDMA_CARRIER_IWARP;
     uint64_t naks = a->naks[RPCRDMA_NAK_PSN_SEQUENCE];
-    uint64_t packets = a->retransmitted + back->asked_again;
+    /* what was sent again for want of responses was not lost on this way, but they on the other */
+    uint64_t own = a->retransmitted - MIN(a->asked_again, a->retransmitted);
+    uint64_t packets = own + back->asked_again;
+    uint64_t timeouts = a->timeouts - a->asked_timeouts + back->asked_timeouts;
     int64_t waited = a->waited_ns + back->asked_waited_ns;
     int64_t longest = MAX(a->longest_wait_ns, back->asked_longest_ns);
     struct report_cause *cause;
     char asked[80] = "";
 
-    if (naks == 0 && a->timeouts == 0 && back->asked_again == 0 &&
-        (!tcp || a->retransmitted * 1000 <= a->packets))
+    if (naks == 0 && timeouts == 0 && back->asked_again == 0 &&
+        (!tcp || own * 1000 <= a->packets))
         return;
     cause = add(r,
                 !known   ? CAUSE_LOST
@@ -94,9 +97,9 @@ static void lost(struct report *r, const struct report_connection *c, int end)
     cause->frame = a->retransmitted_frame;
     if (!tcp)
         snprintf(asked, sizeof(asked), "%" PRIu64 " Nak%s, ", naks, plural(naks));
-    if (a->timeouts > 0)
+    if (timeouts > 0)
         snprintf(asked + strlen(asked), sizeof(asked) - strlen(asked), "%" PRIu64 " timeout%s, ",
-                 a->timeouts, plural(a->timeouts));
+                 timeouts, plural(timeouts));
     snprintf(cause->text, sizeof(cause->text),
              "Packets towards the %s were lost on the network: %s%" PRIu64
              " packet%s sent again, %.3f s of waiting in all, %.3f s at most (connection %u).",

@@ -85,6 +85,7 @@ struct rpcrdma_path {
     uint64_t asked_again; /* Read requests of which responses had come: others were lost, on the
                            * way back. These times are not in those above: */
     int64_t asked_waited_ns, asked_longest_ns;
+    uint64_t asked_timeouts; /* of the timeouts: before such a request */
     uint64_t congestion_marks; /* ECN: congestion experienced */
     uint64_t congestion_frame; /* RoCEv2: the first that was marked; 0: none */
     uint64_t dscp;             /* a bit per code point */

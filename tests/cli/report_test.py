@@ -27,6 +27,7 @@ CAUSES = {
     # nothing was done to it; but its truth.json has xprt_timer and xprt_retransmit of a NULL Call after 61 s
     'iwarp-nfs41-mini': {'unanswered'},
 }
+RC_READ_REQUEST, RC_READ_RESPONSE_LAST = 0x0c, 0x0f  # BTH opcodes, IBTA 9.2
 FOLDERS = [CAPTURES] + [folder for folder in [os.environ.get('RPCRDMA_RECORDINGS')] if folder]
 
 
@@ -174,6 +175,29 @@ class Verdicts(CommandTest):
         rules.write(path, close, False)
         report = json.loads(self.run_command('report', '--json', path))
         self.assertNotIn('server-restarted', [cause['cause'] for cause in report['causes']])
+
+    def test_responses_lost(self):
+        """A Read's last response is lost on its way from the client, before it is captured: the server asks again after
+        20 ms (IBTA 9.7.6.1.3), and nothing was lost towards the client."""
+        def lost(c, _):
+            c.null()
+            before = len(c.packets)
+            c.write((4096,))
+            said = c.packets[before:]
+            del c.packets[before:]
+            opcodes = [p.data[42] for p in said]  # after Ethernet, IPv4 and UDP
+            asked = opcodes.index(RC_READ_REQUEST)
+            last = opcodes.index(RC_READ_RESPONSE_LAST)
+            for packet in said[:last] + [None] + said[asked:]:
+                if packet:
+                    c.packets.append(packet._replace(time_ns=c.clock.tick()))
+                else:
+                    c.clock.now += 20 * 10**6
+        path = os.path.join(self.folder, 'response.pcap')
+        rules.write(path, lost, True)
+        report = json.loads(self.run_command('report', '--json', path))
+        self.assertEqual([cause['cause'] for cause in report['causes']], ['lost-to-server'])
+        self.assertRegex(report['causes'][0]['text'], r'1 timeout, 4 packets sent again, 0\.02\d s of waiting')
 
     def test_nothing(self):
         with open(capture(), 'rb') as file:

@@ -104,6 +104,7 @@ static void again(struct flow_delivery *d, const struct rpcrdma_op *op, uint64_t
         if (d->sent_ns != 0 && silent(d, op->time_ns)) {
             if (d->path.timeouts++ == 0)
                 d->path.timeout_frame = op->frame;
+            d->path.asked_timeouts += d->recovery.response;
             d->path.timeout_ns += op->time_ns - d->sent_ns;
         }
         d->naked = false;

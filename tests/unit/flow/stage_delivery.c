@@ -297,6 +297,8 @@ static void a_response_lost(void **state)
     flow_delivery_request(&memory, d, &request, 2);
     assert_true(flow_delivery_recovery(d)->response);
     assert_int_equal(flow_delivery_path(d)->asked_again, 1);
+    assert_int_equal(flow_delivery_path(d)->timeouts, 1);
+    assert_int_equal(flow_delivery_path(d)->asked_timeouts, 1);
     assert_between(flow_delivery_path(d)->asked_waited_ns, 20 * MS, 21 * MS);
     assert_int_equal(flow_delivery_path(d)->waited_ns, 0);
 }
