@@ -7,12 +7,16 @@ import sys
 import unittest
 
 from command import CommandTest, capture
+import pcap
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', '..', 'captures', 'generate'))
 # pylint: disable=wrong-import-position
 import rule_talk
 import rules
 
+CNP = 0x81  # BTH opcode
+# MAC control to the reserved address: opcode 0x0101, priority 3 for 0xffff quanta
+PFC = bytes.fromhex('0180c2000001' '020000000001' '8808' '0101' '0008' '000000000000ffff' '00000000' '00000000').ljust(60, b'\0')
 CASES = {rule: function for rule, function, _, _ in rule_talk.CASES}
 
 
@@ -68,6 +72,24 @@ class Connections(CommandTest):
         to = self.paths('nak-refused')['client']
         self.assertEqual(to['naks'], {'remote_access': 1})
 
+    def test_congestion(self):
+        """Two Calls that a switch marked (ECN-CE: RFC 3168 section 5), one of them also with DSCP 26, the server's CNP for
+        them (RoCEv2 annex A17.9.3), and a PFC frame (IEEE 802.1Qbb), which belongs to no connection."""
+        def congested(c, _):
+            for dscp in (0, 26):
+                c.null()
+                call = c.packets[-4]
+                c.packets[-4] = call._replace(data=call.data[:15] + bytes([dscp << 2 | 3]) + call.data[16:])
+            c.talk.packet(c.server, CNP, 0, bytes(16))
+            c.packets.append(pcap.Packet(0, c.clock.tick(), PFC, len(PFC)))
+        path = os.path.join(self.folder, 'congested.pcap')
+        rules.write(path, congested, True)
+        to = {one['to']: one for one in self.objects('connections', path)[0]['paths']}
+        self.assertEqual((to['server']['ecn_ce'], to['server']['cnps'], to['server']['dscp']), (2, 1, [0, 26]))
+        self.assertEqual((to['client']['ecn_ce'], to['client']['cnps'], to['client']['dscp']), (0, 0, [0]))
+        report = json.loads(self.run_command('report', '--json', path))
+        self.assertEqual(report['pause_frames'], 1)
+
     def test_invalidation(self):
         """A server that announces nothing and invalidates: what it does is said, not what it did not announce."""
         text = self.run_command('connections', '-V', capture('roce-nfs3-mini')).split('\n')
@@ -106,6 +128,8 @@ class Connections(CommandTest):
     def test_check_ends(self):
         self.run_command('check', self.made('transport-timeout'), errors=1, status=1)
         self.assertIn('no protocol violations in 4 messages; 1 transport warning\n', self.stderr)
+        self.run_command('check', self.made('retransmission-rate'), errors=1, status=1)
+        self.assertIn('no protocol violations in 4 messages; 2 transport warnings\n', self.stderr)
         self.run_command('check', self.made('transport-timeout', False), errors=1)
         self.assertIn('no protocol violations in 4 messages\n', self.stderr)
 
