@@ -30,7 +30,7 @@ class Loss(network.Cable, command.CommandTest):
     def start(self, *arguments):
         run = network.Run(command.RPCRDMA, *arguments)
         self.send(packet.data for packet in self.packets())
-        time.sleep(1)
+        processes.settle(run.run.pid)
         return run
 
     def capturing(self, run):
@@ -91,6 +91,7 @@ class Loss(network.Cable, command.CommandTest):
             before = len(os.listdir(os.path.dirname(self.out)))
             run = self.start('capture', '-i', 'v1', '-w', self.out, '-b', 'filesize:20', *more)
             time.sleep(2)
+            processes.settle(run.run.pid)
             run.run.kill()
             self.assertEqual(run.finish()[0], -signal.SIGKILL)
             self.assertGreaterEqual(self.kept(), len(self.packets()) * (1 + (before > 0)))
@@ -129,7 +130,8 @@ class Loss(network.Cable, command.CommandTest):
                                       stdout=subprocess.PIPE, stderr=subprocess.PIPE) as run:
                     run.stdin.write(data)
                     run.stdin.flush()
-                    time.sleep(1)
+                    network.wait_for(lambda run=run: os.listdir(folder) or run.poll() is not None)
+                    processes.settle(run.pid)
                     shutil.rmtree(folder)
                     _, err = run.communicate()
                 self.assertEqual(run.returncode, 2, err)
@@ -159,7 +161,7 @@ class Loss(network.Cable, command.CommandTest):
                 self.sender.close()
                 self.sender = network.sender()
                 self.send(packet.data for packet in packets)
-                time.sleep(0.5)
+                processes.settle(run.run.pid)
                 status, _, err = run.finish(signal.SIGTERM)
                 self.assertEqual(status, 0, err)
                 self.assertIn('rpcrdma: v1: the interface went down: nothing is captured until it is up '

@@ -74,6 +74,35 @@ def check(test, pid, processes, user, program, sandboxed=True):
         test.assertEqual(said['Groups'].split(), [])
 
 
+def busy(pid):
+    """What a process does: (whether it waits, how much it has worked)."""
+    try:
+        with open(f'/proc/{pid}/stat', encoding='utf-8', errors='replace') as file:
+            words = file.read().rpartition(')')[2].split()
+    except OSError:
+        return True, 0
+    return words[0] in 'SZT', words[11:13]
+
+
+def settle(pid, seconds=1):
+    """Waits until all processes of the family have waited for so long: on a busy machine that takes longer than a
+    sleep, and what was sent is taken by then."""
+    since, before, end = time.monotonic(), None, time.monotonic() + 60
+    while time.monotonic() < end:
+        try:
+            now = [(one, *busy(one)) for one in family(pid)]
+        except OSError:
+            now = None  # one has just ended
+            if not os.path.exists(f'/proc/{pid}/task/{pid}/children'):
+                return
+        if now is None or now != before or not all(waits for _, waits, _ in now):
+            since, before = time.monotonic(), now
+        if time.monotonic() - since >= seconds:
+            return
+        time.sleep(0.02)
+    raise TimeoutError(f'process {pid} does not come to rest')
+
+
 def creates_only(pid):
     """It holds no pipe and no packet socket, nor an open file: only what it was started with, the folder
     and the socket that names come by."""

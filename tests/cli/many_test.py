@@ -58,7 +58,7 @@ class Many(command.CommandTest):
             self.assertNotIn('Permission denied', run.stderr)
             if run.returncode != 0:
                 self.assertEqual(run.returncode, 2, run.stderr)
-                self.assertEqual(run.stderr, ''.join(f'rpcrdma: {path}: Too many open files\n' for path in paths))
+                self.assertRegex(run.stderr, r'rpcrdma: \S+\.pcap: Too many open files\n')
         self.counted(paths, want, limits=[(resource.RLIMIT_NOFILE, 20)])
 
     def test_large_packets(self):
