@@ -114,7 +114,7 @@ static void take_place(struct rpcrdma_connection *pub, struct rpcrdma_connection
 
 static void down(struct rpcrdma_life *life)
 {
-    if (life->previous == 0 || life->established_frame == 0)
+    if (life->previous == 0 || life->established_frame == 0 || life->down_since_ns == 0)
         return;
     life->has_down = true;
     life->down_ns = life->established_ns - life->down_since_ns;
@@ -161,7 +161,8 @@ static bool goes_on(uint32_t from, uint32_t to)
            __builtin_bswap32(to) - __builtin_bswap32(from) <= XIDS_SKIPPED;
 }
 
-/* The connection that the first Call shows to be continued: while it was open nothing passed. */
+/* The connection that the first Call shows to be continued. While it was open nothing passed; or
+ * the client had closed it, for it was idle or its adapter was taken away: then it was not down. */
 static void look_for_xid(struct flow_conn *conn)
 {
     struct rpcrdma_connection *pub = flow_conn_public(conn);
@@ -177,6 +178,9 @@ static void look_for_xid(struct flow_conn *conn)
         if (was->life.ended == RPCRDMA_ENDED_NOT || was->life.ended_frame > pub->first_frame) {
             take_place(pub, was, was->life.last_call_ns);
             down(life);
+        } else if (was->life.ended_by >= 0 &&
+                   was->role[was->life.ended_by] == RPCRDMA_ROLE_CLIENT) {
+            take_place(pub, was, 0);
         }
         return;
     }

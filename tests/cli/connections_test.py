@@ -59,6 +59,24 @@ class Connections(CommandTest):
         self.assertIn('XID 0x66fd5553 sent again, first on #2',
                       self.run_command('connections', '-V', capture('iwarp-nfs41-mini')))
 
+    def test_closed_by_the_client(self):
+        """The client closes its connection, as for an idle one or when its adapter goes, and its XIDs go on in the next: that is
+        in place of the first, which was not down. XIDs of another mount begin elsewhere."""
+        for goes_on in (True, False):
+            def close(c, _, goes_on=goes_on):
+                c.null()
+                c.talk.disconnect()
+                c.clock.now += 6 * 10**9
+                one = rule_talk.Conversation(c.packets, number=2, clock=c.clock)
+                one.xid = c.xid + (0 if goes_on else 1 << 20)
+                one.null()
+            path = os.path.join(self.folder, 'closed.pcap')
+            rules.write(path, close, True)
+            _, one = self.objects('connections', path)
+            self.assertEqual(one.get('previous'), 1 if goes_on else None)
+            self.assertNotIn('down_ns', one)
+            self.assertNotIn('connection-failed', self.run_command('report', '--json', path))
+
     def test_counters(self):
         to = self.paths('nak-sequence')['server']
         self.assertEqual((to['retransmitted'], to['lost'], to['naks']), (2, 1, {'psn_sequence': 1}))
