@@ -46,6 +46,18 @@ def xid_mismatch(c, breaks):
     c.reply(xid)
 
 
+@case('rpc-cut')
+def rpc_cut(c, breaks):
+    """The capture has all of a Call but its last 8 bytes; or all of it."""
+    c.null()
+    first = len(c.packets)
+    xid = c.call(GETATTR, FILE_HANDLE)
+    if breaks:
+        call = c.packets[first]
+        c.packets[first] = call._replace(data=call.data[:-12], length=len(call.data))
+    c.reply(xid, struct.pack('>I', 2))
+
+
 @case('rpc-unanswered')
 def rpc_unanswered(c, breaks):
     c.null()

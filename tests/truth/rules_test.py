@@ -153,7 +153,6 @@ def untold(rpcrdma, folder):
 WITHOUT = {
     'memory-limit': 'of --max-memory: tests/fault/hostile_test.py',
     'rpc-dropped': 'of --max-memory: tests/unit/flow/rpc_trouble.c',
-    'rpc-cut': 'of extract and the plugin, which keep data: tests/plugin/findings_test.py',
     'threshold-assumed': 'of connections: tests/cli/views_test.py',
     'connection-merged': 'how two halves are found to be one hangs on what they were taken for: tests/unit/flow/merge.c',
 }
