@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
@@ -14,6 +15,8 @@
 #include "export/stores.h"
 #include "finish.h"
 #include "out/json_writer.h"
+#include "source/privilege.h"
+#include "source/sandbox.h"
 
 enum { HEAD = 65536 }; /* of a file, for its key */
 
@@ -31,6 +34,7 @@ struct export
 };
 
 enum { COMMIT_ROWS = 65536 };
+#define SECOND_NS INT64_C(1000000000)
 
 /* Before privileges are dropped: the user's files may be the user's alone. */
 static void know_files(struct export *e)
@@ -40,10 +44,14 @@ static void know_files(struct export *e)
     e->captures = g_new0(struct capture, e->options->n_files);
     for (guint i = 0; i < e->options->n_files; i++) {
         const char *path = e->options->files[i];
-        int fd = strcmp(path, "-") == 0 ? -1 : open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
         struct stat is;
         ssize_t n;
+        int fd;
 
+        /* a pipe that is opened and closed again ends who writes to it */
+        if (stat(path, &is) != 0 || !S_ISREG(is.st_mode))
+            continue;
+        fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
         if (fd < 0)
             continue;
         if (fstat(fd, &is) == 0 && S_ISREG(is.st_mode) && (n = pread(fd, head, HEAD, 0)) > 0) {
@@ -106,6 +114,16 @@ static void go_on(void *context)
     }
 }
 
+/* Of devices: also where no packets come. */
+static void on_tick(void *context, int64_t now_ns, struct rpcrdma_flow *flow)
+{
+    struct export *e = context;
+
+    (void)now_ns;
+    (void)flow;
+    rows_commit(&e->rows);
+}
+
 static int analyse(struct export *e, struct store *store)
 {
     struct rpcrdma_flow_sink sink;
@@ -113,6 +131,11 @@ static int analyse(struct export *e, struct store *store)
 
     e->rows.store = store;
     e->rows.commit_rows = store->commit ? COMMIT_ROWS : 0;
+    if (store->commit) {
+        e->pipeline.tick = on_tick;
+        e->pipeline.tick_context = e;
+        e->pipeline.interval_ns = SECOND_NS;
+    }
     e->rows.commit = go_on;
     e->rows.commit_context = e;
     e->rows.details = details_new(options_memory(e->options, MEMORY_COMMAND));
@@ -124,6 +147,8 @@ static int analyse(struct export *e, struct store *store)
 }
 
 /* -- SQLite: a process of its own reads and writes -------------------------------------------- */
+
+enum { STORE_FAILED = 64 }; /* its exit status: the database cannot be written, which was said */
 
 static volatile sig_atomic_t child_is; /* whom signals are for */
 
@@ -147,13 +172,89 @@ static int wait_for(pid_t child)
     return EXIT_UNUSABLE;
 }
 
+/* The folder that the database is in, resolved; NULL: it was said. */
+static char *folder_of(const char *path)
+{
+    char *named = g_path_get_dirname(path), *real = realpath(named, NULL);
+
+    if (!real)
+        complain("%s: %s", path, strerror(errno));
+    g_free(named);
+    return real;
+}
+
+/* A new database belongs to whom the others write for: root's to the folder's owner, who goes on.
+ */
+static void create_for_owner(const char *path, int folder)
+{
+    struct privilege_lent lent;
+    struct stat is;
+    int fd;
+
+    privilege_lend(&lent);
+    fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
+    if (fd >= 0 && geteuid() == 0 && !lent.lent && fstat(folder, &is) == 0 &&
+        fchown(fd, is.st_uid, is.st_gid) != 0)
+        complain("%s: it stays root's: %s", path, strerror(errno));
+    if (fd >= 0)
+        close(fd);
+    privilege_return(&lent);
+}
+
+/* What an unprivileged process wrote is read without privileges, too: indexes and views are made by
+ * one that may do nothing but that, in this folder. */
+static int finish_database(const struct options *options, const char *path, size_t cache)
+{
+    char *place = folder_of(path);
+    int status = EXIT_UNUSABLE, folder = place ? open(place, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
+    pid_t child = folder >= 0 ? fork() : -1;
+
+    if (child == 0) {
+        char error[200];
+
+        if (!privilege_drop_to_folder(folder, error, sizeof(error))) {
+            complain("%s", error);
+            _exit(EXIT_UNUSABLE);
+        }
+        setenv("SQLITE_TMPDIR", place, 1);
+        if (!options->no_sandbox)
+            sandbox_enter(&(struct sandbox){
+                .creates = true, .folder = folder, .reads = &place, .n_reads = 1});
+        _exit(store_sqlite_finish(path, cache, EXIT_DONE));
+    }
+    if (child > 0)
+        status = wait_for(child);
+    else if (place)
+        complain("%s: %s", path, strerror(errno));
+    if (folder >= 0)
+        close(folder);
+    free(place);
+    return status;
+}
+
 static int to_sqlite(struct export *e, const char *path)
 {
     static const int numbers[] = {SIGINT, SIGTERM, SIGHUP};
     struct sigaction action = {.sa_handler = pass_on}, before[3];
-    int status = access(path, F_OK) == 0 ? store_sqlite_finish(path, EXIT_DONE) : EXIT_DONE;
+    size_t cache = options_memory(e->options, 1);
+    int status = EXIT_DONE, finished;
+    struct stat is;
     pid_t child;
 
+    if (stat(path, &is) == 0 && S_ISREG(is.st_mode) && is.st_size > 0) {
+        status = finish_database(e->options, path, cache);
+    } else {
+        char *place = folder_of(path);
+        int folder = place ? open(place, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
+
+        if (folder >= 0) {
+            create_for_owner(path, folder);
+            close(folder);
+        } else {
+            status = EXIT_UNUSABLE;
+        }
+        free(place);
+    }
     if (status != EXIT_DONE)
         return status;
     for (int i = 0; i < 3; i++)
@@ -169,11 +270,19 @@ static int to_sqlite(struct export *e, const char *path)
         prctl(PR_SET_PDEATHSIG, SIGTERM);
         for (int i = 0; i < 3; i++)
             sigaction(numbers[i], &before[i], NULL);
-        store = store_sqlite(path);
-        _exit(store ? store->end(store, analyse(e, store)) : EXIT_UNUSABLE);
+        store = store_sqlite(path, cache);
+        if (!store)
+            _exit(STORE_FAILED);
+        status = analyse(e, store);
+        _exit(store->end(store, EXIT_DONE) == EXIT_DONE ? status : STORE_FAILED);
     }
     child_is = child;
-    return store_sqlite_finish(path, wait_for(child));
+    status = wait_for(child);
+    child_is = 0;
+    if (status == STORE_FAILED)
+        return EXIT_UNUSABLE;
+    finished = finish_database(e->options, path, cache);
+    return finished != EXIT_DONE ? finished : status;
 }
 
 /* -- the command ----------------------------------------------------------------------------- */

@@ -110,15 +110,26 @@ static void on_payload_stream(void *context, const struct rpcrdma_payload_stream
     details_stream(rows->details, stream);
 }
 
-static void on_op(void *context, const struct rpcrdma_op *op)
+void rows_commit(struct rows *rows)
 {
-    struct rows *rows = context;
-
-    (void)op;
-    if (rows->written - rows->committed < rows->commit_rows || rows->failed)
+    if (rows->written == rows->committed || rows->failed)
         return;
     rows->commit(rows->commit_context);
     rows->committed = rows->written;
+    rows->committed_us = g_get_monotonic_time();
+}
+
+/* A clock is looked at now and then only. */
+static void on_op(void *context, const struct rpcrdma_op *op)
+{
+    enum { OPERATIONS = 256, SECOND_US = 1000000 };
+    struct rows *rows = context;
+
+    (void)op;
+    if (rows->written - rows->committed >= rows->commit_rows ||
+        (++rows->operations % OPERATIONS == 0 &&
+         g_get_monotonic_time() - rows->committed_us >= SECOND_US))
+        rows_commit(rows);
 }
 
 struct rpcrdma_flow_sink rows_begin(struct rows *rows)

@@ -44,7 +44,9 @@ struct rows {
     struct details *details;
     bool failed;
     uint64_t written, committed; /* rows */
-    uint64_t commit_rows;        /* after so many `commit`, between packets; 0: never */
+    uint64_t commit_rows; /* after so many, or a second, `commit`, between packets; 0: never */
+    uint64_t operations;  /* so far */
+    int64_t committed_us; /* by the monotonic clock */
     void (*commit)(void *context);
     void *commit_context;
     struct rpcrdma_repeated repeated; /* of the operation in hand; frame 0: none */
@@ -69,6 +71,9 @@ void rows_address(struct rows *rows, enum column_id column, const struct rpcrdma
 void rows_findings(struct rows *rows, const struct rpcrdma_connection *connection, int64_t rpc_id,
                    int64_t time_ns, uint64_t frame, const struct rpcrdma_finding *findings,
                    size_t n);
+
+/* Commits what there is, between packets. */
+void rows_commit(struct rows *rows);
 
 /* Sets sink and pipeline up. */
 struct rpcrdma_flow_sink rows_begin(struct rows *rows);

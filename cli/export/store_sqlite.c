@@ -9,6 +9,8 @@
 #include <inttypes.h>
 #include <sqlite3.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -180,18 +182,50 @@ static bool prepare(struct sqlite_store *s)
     return good;
 }
 
-/* Made, or found; *fresh then says which. The link that a path may be is not followed. */
-static struct sqlite_store *open_database(const char *path)
+/* SQLite takes a path with a symbolic link anywhere for one: what leads to the file is the user's,
+ * the file itself is none. NULL: the folder is not there. */
+static char *resolve(const char *path)
+{
+    char *folder = g_path_get_dirname(path), *name = g_path_get_basename(path), *whole = NULL;
+    char *real = realpath(folder, NULL);
+
+    if (real)
+        whole = g_build_filename(real, name, NULL);
+    free(real);
+    g_free(folder);
+    g_free(name);
+    return whole;
+}
+
+/* Its cache is a part of what the command may keep. */
+static bool set_cache(struct sqlite_store *s, size_t bytes)
+{
+    enum { LEAST = 1 << 20, MOST = 16 << 20 };
+    char sql[80];
+
+    snprintf(sql, sizeof(sql), "PRAGMA cache_size = -%zu; PRAGMA page_size = 8192",
+             CLAMP(bytes, LEAST, MOST) / 1024);
+    return run(s, sql);
+}
+
+/* Made, or found; `fresh` then says which. */
+static struct sqlite_store *open_database(const char *path, size_t bytes)
 {
     struct sqlite_store *s = g_new0(struct sqlite_store, 1);
+    char *whole = resolve(path);
     int64_t application;
+    bool good;
 
     s->path = g_strdup(path);
-    if (sqlite3_open_v2(path, &s->db,
-                        SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOFOLLOW |
-                            SQLITE_OPEN_NOMUTEX,
-                        NULL) != SQLITE_OK ||
-        !run(s, "PRAGMA cache_size = -16384; PRAGMA page_size = 8192")) {
+    if (!whole)
+        complain("%s: %s", path, strerror(errno));
+    s->failed = !whole;
+    good = whole && sqlite3_open_v2(whole, &s->db,
+                                    SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE |
+                                        SQLITE_OPEN_NOFOLLOW | SQLITE_OPEN_NOMUTEX,
+                                    NULL) == SQLITE_OK;
+    g_free(whole);
+    if (!good || !set_cache(s, bytes)) {
         fail(s);
         close_store(s);
         return NULL;
@@ -236,14 +270,14 @@ static bool make_keys(struct sqlite_store *s, uint64_t *twice)
     return true;
 }
 
-struct store *store_sqlite(const char *path)
+struct store *store_sqlite(const char *path, size_t bytes)
 {
     struct privilege_lent lent;
     struct sqlite_store *s;
     bool good;
 
     privilege_lend(&lent);
-    s = open_database(path);
+    s = open_database(path, bytes);
     /* The journal is opened now, and stays: files cannot be opened once packets are read. Rows are
      * appended, so that it holds next to nothing. */
     good = s &&
@@ -262,18 +296,18 @@ struct store *store_sqlite(const char *path)
     return NULL;
 }
 
-int store_sqlite_finish(const char *path, int status)
+int store_sqlite_finish(const char *path, size_t bytes, int status)
 {
     struct privilege_lent lent;
     struct sqlite_store *s;
     uint64_t twice = 0;
 
     privilege_lend(&lent);
-    s = open_database(path);
+    s = open_database(path, bytes);
     /* something is written in any case: the journal that was kept goes with it */
     if (s && !s->fresh && run(s, "PRAGMA journal_mode = DELETE; BEGIN; PRAGMA user_version = 1") &&
         make_keys(s, &twice) && run(s, schema_sql))
-        run(s, "COMMIT; PRAGMA optimize");
+        run(s, "COMMIT; PRAGMA analysis_limit = 1000; PRAGMA optimize");
     privilege_return(&lent);
     if (!s)
         return EXIT_UNUSABLE;
@@ -293,15 +327,17 @@ bool store_sqlite_built(void)
     return false;
 }
 
-struct store *store_sqlite(const char *path)
+struct store *store_sqlite(const char *path, size_t bytes)
 {
     (void)path;
+    (void)bytes;
     return NULL;
 }
 
-int store_sqlite_finish(const char *path, int status)
+int store_sqlite_finish(const char *path, size_t bytes, int status)
 {
     (void)path;
+    (void)bytes;
     return status;
 }
 

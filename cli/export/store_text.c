@@ -21,6 +21,7 @@ struct text_store {
     struct {
         struct out out;
         struct compress *compress;
+        char name[64];
         bool open;
     } files[N_TABLES];
     bool failed;
@@ -105,7 +106,7 @@ static void put_csv(struct out *out, const struct row *row)
 static bool fail(struct text_store *text, enum table_id table, int error)
 {
     if (!text->failed)
-        complain("%s/%s: %s", text->folder, tables[table].name, strerror(error));
+        complain("%s/%s: %s", text->folder, text->files[table].name, strerror(error));
     text->failed = true;
     return false;
 }
@@ -141,7 +142,7 @@ static int end(struct store *store, int status)
         if (create_is_gone(fd)) {
             if (!text->failed)
                 complain("%s/%s: it was removed while it was written to: all of it is lost",
-                         text->folder, tables[table].name);
+                         text->folder, text->files[table].name);
             text->failed = true;
         }
         if (close(fd) != 0 && error == 0)
@@ -168,10 +169,10 @@ static struct text_store *new_store(enum text_form form)
 
 static int open_file(struct text_store *text, int folder, enum table_id table, bool compress)
 {
-    char name[64];
+    char *name = text->files[table].name;
     int fd;
 
-    snprintf(name, sizeof(name), "%s.%s%s", tables[table].name,
+    snprintf(name, sizeof(text->files[table].name), "%s.%s%s", tables[table].name,
              text->form == TEXT_CSV ? "csv" : "ndjson", compress ? ".zst" : "");
     fd = create_at(folder, name, CREATE_NEW, 0666);
     if (fd < 0) {

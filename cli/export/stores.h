@@ -27,7 +27,7 @@ void store_stream_header(struct out *out, enum table_id table);
  * files, the database is whole, but its keys, indexes and views are made by the next export only.
  */
 bool store_sqlite_built(void);
-struct store *store_sqlite(const char *path);
-int store_sqlite_finish(const char *path, int status);
+struct store *store_sqlite(const char *path, size_t bytes); /* bytes: of its cache */
+int store_sqlite_finish(const char *path, size_t bytes, int status);
 
 #endif

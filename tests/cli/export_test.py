@@ -299,6 +299,42 @@ class Keys(Export):
             for rpc in rows.execute('SELECT * FROM rpcs WHERE connection_id = ?', (row['id'],)):
                 self.assertEqual(rpc['id'], siphash([path & MASK, 2 * rpc['xid'] + 1, rpc['call_time_ns']]))
 
+    def test_pipes(self):
+        """A named pipe is opened once; what came is in the database before the pipe ends."""
+        with open(capture('roce-nfs3-mini'), 'rb') as file:
+            whole = file.read()
+        fifo, path = os.path.join(self.folder, 'fifo'), os.path.join(self.folder, 'out.db')
+        os.mkfifo(fifo)
+        with subprocess.Popen([RPCRDMA, 'export', '--sqlite', path, fifo], stderr=subprocess.PIPE) as run:
+            with open(fifo, 'wb') as feed:
+                feed.write(whole[:len(whole) // 2])
+                feed.flush()
+                time.sleep(1.5)  # a commit is due after a second, with one of the next packets
+                feed.write(whole[len(whole) // 2:-2000])
+                feed.flush()
+                deadline = time.monotonic() + 60
+                while not self.rpcs_in(path) and time.monotonic() < deadline:
+                    time.sleep(0.1)
+                self.assertGreater(self.rpcs_in(path), 0)
+                feed.write(whole[-2000:])
+            self.assertEqual((run.stderr.read(), run.wait(60)), (b'', 0))
+        want = self.ids(self.database(capture('roce-nfs3-mini'), name='other.db'))
+        with sqlite3.connect(path) as database:
+            self.assertEqual(self.ids(database), want)
+        database.close()
+
+    def rpcs_in(self, path):
+        """Of a copy: the database is locked while it is written."""
+        if not os.path.exists(path):
+            return 0
+        with open(path, 'rb') as file:
+            copy = self.file(file.read(), 'copy.db')
+        try:
+            with sqlite3.connect(copy) as database:
+                return database.execute('SELECT count(*) FROM rpcs').fetchone()[0]
+        except sqlite3.DatabaseError:  # written to meanwhile
+            return 0
+
     def test_killed(self):
         """The database is whole, says how far it is, and goes on."""
         with open(capture('roce-nfs3-mini'), 'rb') as file:
@@ -350,6 +386,19 @@ class Schema(Export):
         for table in TABLES:
             self.assertEqual([row[1] for row in database.execute(f'PRAGMA table_info({table})')],
                              [one['column'] for one in columns if one['table'] == table])
+
+    def test_work(self):
+        """Connections without set-up are found their whole by an index, however many there are."""
+        with open(os.path.join(CAPTURES, '..', 'cli', 'export', 'schema.sql'), encoding='utf-8') as file:
+            update = re.search(r'^UPDATE connections.*?;', file.read(), re.M | re.S)[0]
+        plan = ' '.join(row[3] for row in self.database(capture()).execute('EXPLAIN QUERY PLAN ' + update))
+        self.assertIn('SEARCH whole USING COVERING INDEX connections_path', plan.replace('USING INDEX', 'USING COVERING INDEX'))
+
+    def test_linked_folder(self):
+        """A link among the folders is the user's; the file itself may be none."""
+        os.mkdir(os.path.join(self.folder, 'real'))
+        os.symlink('real', os.path.join(self.folder, 'link'))
+        self.database(capture(), name=os.path.join('link', 'out.db'))
 
     def test_questions(self):
         with open(DOC, encoding='utf-8') as file:
