@@ -128,7 +128,8 @@ for one in $steps; do
             $(installed)
             $plugin_loaded
             $sudo env DEBIAN_FRONTEND=noninteractive apt-get -qq -y --no-install-recommends install autopkgtest
-            $sudo autopkgtest --no-built-binaries . -- null
+            # the tests are root's: what is written is not to be the user's who called sudo
+            $sudo env -u SUDO_UID -u SUDO_GID -u SUDO_USER autopkgtest --no-built-binaries . -- null
             echo 'rpcrdma rpcrdma/capture boolean true' | $sudo debconf-set-selections
             $sudo env DEBIAN_FRONTEND=noninteractive dpkg-reconfigure rpcrdma
             ls -l /usr/libexec/rpcrdma/rpcrdma-capture

@@ -5,7 +5,7 @@ import struct
 
 import roce
 
-SNAP_LENGTHS = range(48, 321, 16)
+SNAP_LENGTHS = (*range(48, 321, 16), 106, 114, 116)
 EACH = (2, 3, 5, 7, 10, 17, 20, 50)
 TENTHS = range(1, 10)
 SHARES = (0.005, 0.02, 0.1, 0.3)
@@ -51,6 +51,15 @@ def captures(packets, rng):
         yield f'to-{tenth}', packets[:cut]
         for address in sorted({source(one.data) for one in packets} - {None}):
             yield f'from-{tenth}-only-{address.hex()}', [one for one in packets[cut:] if source(one.data) == address]
+    half = len(packets) // 2
+    for address in sorted({source(one.data) for one in packets} - {None}):
+        yield f'second-half-only-{address.hex()}', [one for at, one in enumerate(packets)
+                                                    if at < half or source(one.data) == address]
+        yield f'first-half-only-{address.hex()}', [one for at, one in enumerate(packets)
+                                                   if at > half or source(one.data) == address]
+    for nth in (1, 7):  # by two taps that keep not as much of them
+        yield f'twice-{nth}', [copy for at, one in enumerate(packets)
+                               for copy in ((one, one._replace(data=one.data[:128])) if at % nth == 0 else (one,))]
     for few in (1, 2, 3, 5, 8, 13, 21, 34, 55):
         yield f'from-packet-{few}', packets[few:]
     for share in SHARES:

@@ -66,6 +66,8 @@ bool flow_conn_waits(const struct flow_conn *conn); /* for packets that may yet 
 uint64_t flow_conn_set_up_frame(const struct flow_conn *conn, int end);
 /* Any packet of this end was captured. */
 bool flow_conn_heard_from(const struct flow_conn *conn, int end);
+/* The last frame that this end sent, of what shows in a direction; 0: none. */
+uint64_t flow_conn_heard_frame(const struct flow_conn *conn, int end);
 /* When it was disconnected. False: it was not. */
 bool flow_conn_closed_at(const struct flow_conn *conn, uint64_t *frame, int64_t *time_ns);
 /* What ends it was seen, sent by end `by`: the first counts. */

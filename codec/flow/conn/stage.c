@@ -130,6 +130,13 @@ bool flow_conn_heard_from(const struct flow_conn *conn, int end)
     return conn->pub.carrier == RPCRDMA_CARRIER_IWARP && (end == 0 ? conn->by_cm : conn->accepted);
 }
 
+uint64_t flow_conn_heard_frame(const struct flow_conn *conn, int end)
+{
+    const struct flow_direction *dir = conn->dir[1 - end];
+
+    return dir ? dir->last_frame : 0;
+}
+
 bool flow_conn_closed_at(const struct flow_conn *conn, uint64_t *frame, int64_t *time_ns)
 {
     *frame = conn->closed_frame;

@@ -85,6 +85,10 @@ static void begin(struct rpcrdma_credit_account *account, struct rpcrdma_credit_
 {
     uint64_t before = account->gauge.elapsed_ns;
 
+    /* What was held back comes now (bytes behind a hole in TCP): what waits for its proof may have
+     * been allowed by what is still to come. */
+    if (account->gauge.running && at.time_ns < account->gauge.last_ns)
+        account->pending_violations.count = 0;
     rpcrdma_credit_gauge_advance(&account->gauge, at);
     if (!account->settled || account->doubt > 0)
         account->unsettled_ns += account->gauge.elapsed_ns - before;
@@ -147,6 +151,8 @@ static void narrow(struct rpcrdma_credit_account *account)
 static void forget(struct rpcrdma_credit_account *account, struct rpcrdma_credit_call *call,
                    enum rpcrdma_credit_call_state state)
 {
+    if (call->serial <= account->unheard_serial && account->unheard > 0)
+        account->unheard--;
     if (call->serial <= account->doubt_serial && account->doubtful > 0)
         account->doubtful--;
     if (account->doubt > account->doubtful)
@@ -227,6 +233,18 @@ void rpcrdma_credit_account_heard(struct rpcrdma_credit_account *account, bool f
         account->from_responder = true;
 }
 
+/* At the first Reply that was captured: to Calls that have waited for long, Replies may have passed
+ * before the capture had any of them. */
+static void first_reply(struct rpcrdma_credit_account *account)
+{
+    const struct rpcrdma_credit_call *oldest = account->set.oldest;
+
+    if (!oldest || account->gauge.elapsed_ns - oldest->sent_ns <= EARLY_NS)
+        return;
+    account->unheard = account->set.count;
+    account->unheard_serial = account->serial;
+}
+
 /* True when this Call's Reply was captured before it: then it is not counted as without Call. */
 static bool was_answered(struct rpcrdma_credit_account *account, uint32_t xid)
 {
@@ -257,8 +275,10 @@ static uint64_t replied(const struct rpcrdma_credit_account *account)
 static void judge_call(struct rpcrdma_credit_account *account, uint32_t xid)
 {
     uint64_t ceiling = rpcrdma_credit_grants_ceiling(&account->grants);
+    uint64_t left = in_flight(account) - replied(account);
 
-    if (in_flight(account) - replied(account) <= ceiling)
+    left -= account->unheard < left ? account->unheard : left;
+    if (left <= ceiling)
         return;
     if (!rpcrdma_pending_violations_add(
             &account->pending_violations, account->memory_of,
@@ -392,6 +412,8 @@ static void pass(struct rpcrdma_credit_account *account, struct rpcrdma_credit_a
                  uint32_t granted, rpcrdma_stream_position place)
 {
     begin(account, at);
+    if (!account->from_responder)
+        first_reply(account);
     account->from_responder = true;
     account->violations +=
         rpcrdma_pending_violations_confirm(&account->pending_violations, &account->sink);
@@ -516,7 +538,7 @@ void rpcrdma_credit_account_lost(struct rpcrdma_credit_account *account,
     account->undelivered += replied(account);
     rpcrdma_credit_replies_clear(&account->replies_passed);
     leave_all(account);
-    account->untracked = account->doubtful = account->doubt = 0;
+    account->untracked = account->doubtful = account->doubt = account->unheard = 0;
     account->has_requested = account->has_granted = false;
     account->opened = false;
     rpcrdma_credit_grants_init(&account->grants, RPCRDMA_CREDIT_NO_LIMIT);

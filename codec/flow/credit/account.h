@@ -48,6 +48,9 @@ struct rpcrdma_credit_account {
     /* Replies lost to the capture: of the `doubtful` Calls that were in flight then, those up to
      * doubt_serial, `doubt` may have been answered unseen, and do not count as in flight. */
     uint64_t serial, doubt_serial, doubtful, doubt;
+    /* Of the Calls that may have been answered before anything of the Responder was captured, up to
+     * unheard_serial: so many are left. */
+    uint64_t unheard_serial, unheard;
     struct rpcrdma_pending_violations pending_violations;
     struct rpcrdma_credit_replies replies_passed; /* and not known to be delivered */
     bool followed;                                /* there was one */

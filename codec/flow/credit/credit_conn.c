@@ -182,15 +182,22 @@ struct credit_conn *credit_conn_get(struct flow_credits *credits, struct flow_co
     return cc;
 }
 
+/* Nothing of the other end was captured behind them: what would have allowed them may be missing. */
+static void doubt(struct rpcrdma_pending_violations *pending, uint64_t heard_frame)
+{
+    if (pending->count > 0 && (!pending->finding || pending->finding[0].frame >= heard_frame))
+        pending->count = 0;
+}
+
 void credit_conn_doubt(struct credit_conn *cc)
 {
     for (int i = 0; i < 2; i++) {
-        if (flow_conn_heard_from(cc->conn, 1 - i))
-            continue;
+        uint64_t heard_frame = flow_conn_heard_frame(cc->conn, 1 - i);
+
         if (cc->side[i].account)
-            cc->side[i].account->pending_violations.count = 0;
+            doubt(&cc->side[i].account->pending_violations, heard_frame);
         if (cc->side[i].count)
-            cc->side[i].count->pending_violations.count = 0;
+            doubt(&cc->side[i].count->pending_violations, heard_frame);
     }
 }
 

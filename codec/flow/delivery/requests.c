@@ -190,7 +190,8 @@ static uint32_t digest(const struct rpcrdma_op *op)
     uint64_t hash = (uint64_t)op->rkey << 32 ^ op->remote_address ^ (uint64_t)op->length << 20;
     uint64_t word[4];
 
-    if (op->flags & RPCRDMA_OP_TRUNCATED)
+    /* the same packet may have been captured twice, each time as much of it as another tap keeps */
+    if (op->flags & RPCRDMA_OP_TRUNCATED || (op->kind == RPCRDMA_OP_SEND && op->caplen < op->len))
         return 0;
     if (op->kind == RPCRDMA_OP_SEND && op->caplen >= sizeof(word)) {
         memcpy(word, op->data, sizeof(word));
