@@ -19,6 +19,9 @@ import pcap
 # What tells that packets are missing from the capture.
 OF_THE_CAPTURE = {'packets-lost', 'bytes-lost', 'tcp-lost', 'mpa-sync', 'send-incomplete'}
 
+# An end of which nothing is captured from some packet on looks like one that has died.
+SILENT = {'connection-silent', 'reply-undelivered', 'call-undelivered'}
+
 
 def violations(rpcrdma, path):
     """How often each rule is broken, and what is said of it first."""
@@ -46,7 +49,8 @@ def main():
             pcap.write(part, left, linktype)
             count, first = violations(rpcrdma, part)
             failed += [f'{name}: {rule} {n} times, {whole[rule]} in the whole: {first[rule]}'
-                       for rule, n in sorted(count.items()) if n > whole[rule]]
+                       for rule, n in sorted(count.items())
+                       if n > whole[rule] and not (name.startswith('second-half-only') and rule in SILENT)]
             done += 1
     print(f'{done} captures')
     if done < 100:
