@@ -119,16 +119,14 @@ void rows_commit(struct rows *rows)
     rows->committed_us = g_get_monotonic_time();
 }
 
-/* A clock is looked at now and then only. */
 static void on_op(void *context, const struct rpcrdma_op *op)
 {
-    enum { OPERATIONS = 256, SECOND_US = 1000000 };
+    enum { SECOND_US = 1000000 };
     struct rows *rows = context;
 
     (void)op;
     if (rows->written - rows->committed >= rows->commit_rows ||
-        (++rows->operations % OPERATIONS == 0 &&
-         g_get_monotonic_time() - rows->committed_us >= SECOND_US))
+        g_get_monotonic_time() - rows->committed_us >= SECOND_US)
         rows_commit(rows);
 }
 

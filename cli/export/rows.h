@@ -45,7 +45,6 @@ struct rows {
     bool failed;
     uint64_t written, committed; /* rows */
     uint64_t commit_rows; /* after so many, or a second, `commit`, between packets; 0: never */
-    uint64_t operations;  /* so far */
     int64_t committed_us; /* by the monotonic clock */
     void (*commit)(void *context);
     void *commit_context;
