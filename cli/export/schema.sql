@@ -21,7 +21,11 @@ UPDATE connections SET part_of =
      WHERE whole.path = connections.path AND whole.set_up = 1
        AND whole.first_time_ns <= connections.first_time_ns
      ORDER BY whole.first_time_ns DESC LIMIT 1)
-WHERE set_up = 0 AND part_of IS NULL;
+WHERE set_up = 0 AND part_of IS NOT
+    (SELECT whole.id FROM connections AS whole
+     WHERE whole.path = connections.path AND whole.set_up = 1
+       AND whole.first_time_ns <= connections.first_time_ns
+     ORDER BY whole.first_time_ns DESC LIMIT 1);
 
 -- Operations by client and server, the one that took most time first.
 CREATE VIEW IF NOT EXISTS slow_operations AS
