@@ -89,21 +89,6 @@ struct extract_dir *extract_dir_open(const char *path, bool no_sandbox)
     return dir;
 }
 
-static bool write_all(int fd, const uint8_t *p, size_t n)
-{
-    while (n > 0) {
-        ssize_t done = write(fd, p, n);
-
-        if (done < 0 && errno == EINTR)
-            continue;
-        if (done <= 0)
-            return false;
-        p += done;
-        n -= (size_t)done;
-    }
-    return true;
-}
-
 struct written {
     uint64_t length;
     bool whole;
@@ -125,7 +110,8 @@ static struct written write_pieces(struct extract_dir *dir, const char *name,
 
         w.length += p->length;
         if (data) {
-            fine = write_all(fd, data, p->length);
+            errno = out_write_all(fd, data, p->length);
+            fine = errno == 0;
             g_checksum_update(sum, data, (gssize)p->length);
         } else { /* a hole costs no space */
             fine = lseek(fd, p->length, SEEK_CUR) >= 0;

@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include <unistd.h>
 
 #ifdef HAVE_ZSTD
 
@@ -16,21 +15,6 @@ struct compress {
     size_t size;
     char buffer[];
 };
-
-static int write_all(int fd, const char *p, size_t n)
-{
-    while (n > 0) {
-        ssize_t done = write(fd, p, n);
-
-        if (done < 0 && errno == EINTR)
-            continue;
-        if (done < 0)
-            return errno;
-        p += done;
-        n -= (size_t)done;
-    }
-    return 0;
-}
 
 /* Of all that is in `p`, with ZSTD_e_end the frame's end, too. */
 static int feed(struct compress *c, const char *p, size_t n, ZSTD_EndDirective how)
@@ -45,7 +29,7 @@ static int feed(struct compress *c, const char *p, size_t n, ZSTD_EndDirective h
         left = ZSTD_compressStream2(c->zstd, &out, &in, how);
         if (ZSTD_isError(left))
             return ZSTD_getErrorCode(left) == ZSTD_error_memory_allocation ? ENOMEM : EIO;
-        error = write_all(c->fd, c->buffer, out.pos);
+        error = out_write_all(c->fd, c->buffer, out.pos);
         if (error != 0)
             return error;
     } while (in.pos < in.size || (how == ZSTD_e_end && left > 0));

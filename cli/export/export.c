@@ -1,22 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* rpcrdma export: all that is known of a capture, as tables that other programs read. */
-#include <errno.h>
 #include <fcntl.h>
-#include <signal.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "export/compress.h"
+#include "export/database.h"
 #include "export/rows.h"
 #include "export/stores.h"
 #include "finish.h"
 #include "out/json_writer.h"
-#include "source/privilege.h"
-#include "source/sandbox.h"
 
 enum { HEAD = 65536 }; /* of a file, for its key */
 
@@ -25,8 +19,7 @@ struct capture {
     uint64_t bytes;
 };
 
-struct export
-{
+struct exporter {
     struct options *options;
     struct pipeline pipeline;
     struct rows rows;
@@ -37,7 +30,7 @@ enum { COMMIT_ROWS = 65536 };
 #define SECOND_NS INT64_C(1000000000)
 
 /* Before privileges are dropped: the user's files may be the user's alone. */
-static void know_files(struct export *e)
+static void know_files(struct exporter *e)
 {
     char *head = g_malloc(HEAD);
 
@@ -63,7 +56,7 @@ static void know_files(struct export *e)
     g_free(head);
 }
 
-static void put_capture(struct export *e, const char *name, const struct capture *capture,
+static void put_capture(struct exporter *e, const char *name, const struct capture *capture,
                         bool complete)
 {
     const struct view_clock *clock = &e->pipeline.clock;
@@ -90,7 +83,7 @@ static void put_capture(struct export *e, const char *name, const struct capture
     rows_put(&e->rows);
 }
 
-static void put_captures(struct export *e, bool complete)
+static void put_captures(struct exporter *e, bool complete)
 {
     static const struct capture device;
 
@@ -105,7 +98,7 @@ static void put_captures(struct export *e, bool complete)
 /* Between packets. */
 static void go_on(void *context)
 {
-    struct export *e = context;
+    struct exporter *e = context;
 
     put_captures(e, false);
     if (!e->rows.failed && !e->rows.store->commit(e->rows.store)) {
@@ -117,15 +110,16 @@ static void go_on(void *context)
 /* Of devices: also where no packets come. */
 static void on_tick(void *context, int64_t now_ns, struct rpcrdma_flow *flow)
 {
-    struct export *e = context;
+    struct exporter *e = context;
 
     (void)now_ns;
     (void)flow;
     rows_commit(&e->rows);
 }
 
-static int analyse(struct export *e, struct store *store)
+static int analyse(void *context, struct store *store)
 {
+    struct exporter *e = context;
     struct rpcrdma_flow_sink sink;
     int status;
 
@@ -144,145 +138,6 @@ static int analyse(struct export *e, struct store *store)
     put_captures(e, status == EXIT_DONE);
     details_free(e->rows.details);
     return e->rows.failed ? EXIT_UNUSABLE : status;
-}
-
-/* -- SQLite: a process of its own reads and writes -------------------------------------------- */
-
-enum { STORE_FAILED = 64 }; /* its exit status: the database cannot be written, which was said */
-
-static volatile sig_atomic_t child_is; /* whom signals are for */
-
-static void pass_on(int number)
-{
-    if (child_is > 0)
-        kill((pid_t)child_is, number);
-}
-
-static int wait_for(pid_t child)
-{
-    int how;
-
-    while (waitpid(child, &how, 0) < 0)
-        if (errno != EINTR)
-            return EXIT_UNUSABLE;
-    if (WIFEXITED(how))
-        return WEXITSTATUS(how);
-    complain("the process that reads packets was ended by signal %d (%s)", WTERMSIG(how),
-             strsignal(WTERMSIG(how)));
-    return EXIT_UNUSABLE;
-}
-
-/* The folder that the database is in, resolved; NULL: it was said. */
-static char *folder_of(const char *path)
-{
-    char *named = g_path_get_dirname(path), *real = realpath(named, NULL);
-
-    if (!real)
-        complain("%s: %s", path, strerror(errno));
-    g_free(named);
-    return real;
-}
-
-/* A new database belongs to whom the others write for: root's to the folder's owner, who goes on.
- */
-static void create_for_owner(const char *path, int folder)
-{
-    struct privilege_lent lent;
-    struct stat is;
-    int fd;
-
-    privilege_lend(&lent);
-    fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
-    if (fd >= 0 && geteuid() == 0 && !lent.lent && fstat(folder, &is) == 0 &&
-        fchown(fd, is.st_uid, is.st_gid) != 0)
-        complain("%s: it stays root's: %s", path, strerror(errno));
-    if (fd >= 0)
-        close(fd);
-    privilege_return(&lent);
-}
-
-/* What an unprivileged process wrote is read without privileges, too: indexes and views are made by
- * one that may do nothing but that, in this folder. */
-static int finish_database(const struct options *options, const char *path, size_t cache)
-{
-    char *place = folder_of(path);
-    int status = EXIT_UNUSABLE, folder = place ? open(place, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
-    pid_t child = folder >= 0 ? fork() : -1;
-
-    if (child == 0) {
-        char error[200];
-
-        if (!privilege_drop_to_folder(folder, error, sizeof(error))) {
-            complain("%s", error);
-            _exit(EXIT_UNUSABLE);
-        }
-        setenv("SQLITE_TMPDIR", place, 1);
-        if (!options->no_sandbox)
-            sandbox_enter(&(struct sandbox){
-                .creates = true, .folder = folder, .reads = &place, .n_reads = 1});
-        _exit(store_sqlite_finish(path, cache, EXIT_DONE));
-    }
-    if (child > 0)
-        status = wait_for(child);
-    else if (place)
-        complain("%s: %s", path, strerror(errno));
-    if (folder >= 0)
-        close(folder);
-    free(place);
-    return status;
-}
-
-static int to_sqlite(struct export *e, const char *path)
-{
-    static const int numbers[] = {SIGINT, SIGTERM, SIGHUP};
-    struct sigaction action = {.sa_handler = pass_on}, before[3];
-    size_t cache = options_memory(e->options, 1);
-    int status = EXIT_DONE, finished;
-    struct stat is;
-    pid_t child;
-
-    if (stat(path, &is) == 0 && S_ISREG(is.st_mode) && is.st_size > 0) {
-        status = finish_database(e->options, path, cache);
-    } else {
-        char *place = folder_of(path);
-        int folder = place ? open(place, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
-
-        if (folder >= 0) {
-            create_for_owner(path, folder);
-            close(folder);
-        } else {
-            status = EXIT_UNUSABLE;
-        }
-        free(place);
-    }
-    if (status != EXIT_DONE)
-        return status;
-    for (int i = 0; i < 3; i++)
-        sigaction(numbers[i], &action, &before[i]);
-    child = fork();
-    if (child < 0) {
-        complain("no process to read packets: %s", strerror(errno));
-        return EXIT_UNUSABLE;
-    }
-    if (child == 0) {
-        struct store *store;
-
-        prctl(PR_SET_PDEATHSIG, SIGTERM);
-        for (int i = 0; i < 3; i++)
-            sigaction(numbers[i], &before[i], NULL);
-        store = store_sqlite(path, cache);
-        if (!store)
-            _exit(STORE_FAILED);
-        status = analyse(e, store);
-        _exit(store->end(store, EXIT_DONE) == EXIT_DONE ? status : STORE_FAILED);
-    }
-    child_is = child;
-    status = wait_for(child);
-    child_is = 0;
-    if (status == STORE_FAILED)
-        return EXIT_UNUSABLE;
-    finished = finish_database(e->options, path, cache);
-    return finished != EXIT_DONE ? finished : status;
 }
 
 /* -- the command ----------------------------------------------------------------------------- */
@@ -359,7 +214,7 @@ static int show_schema(const struct options *options)
     return end_output(&out, EXIT_DONE);
 }
 
-static int to_stream(struct export *e, enum text_form form)
+static int to_stream(struct exporter *e, enum text_form form)
 {
     struct out out;
     int status = begin_output(e->options, &out);
@@ -375,7 +230,7 @@ static int to_stream(struct export *e, enum text_form form)
     return end_output(&out, status);
 }
 
-static int to_files(struct export *e, const char *folder, enum text_form form, bool compress)
+static int to_files(struct exporter *e, const char *folder, enum text_form form, bool compress)
 {
     struct store *store = store_files(folder, form, e->rows.tables, compress);
 
@@ -403,14 +258,14 @@ static int check(const struct command *command, const struct options *options,
     return OPTIONS_GO_ON;
 }
 
-static int export_to(struct export *e, const struct choice *choice)
+static int export_to(struct exporter *e, const struct choice *choice)
 {
     const char *stream = choice->csv ? choice->csv : choice->ndjson;
     enum text_form form = choice->csv ? TEXT_CSV : TEXT_NDJSON;
 
     know_files(e);
     if (choice->sqlite)
-        return to_sqlite(e, choice->sqlite);
+        return database_export(e->options, choice->sqlite, analyse, e);
     if (strcmp(stream, "-") == 0)
         return to_stream(e, form);
     return to_files(e, stream, form, choice->zstd);
@@ -436,7 +291,7 @@ static int run(const struct command *command, int argc, char **argv)
     };
     int status = options_parse(&options, command, own, argc, argv);
     struct out nowhere = {.fd = -1};
-    struct export e = {.options = &options, .pipeline = {.options = &options, .out = &nowhere}};
+    struct exporter e = {.options = &options, .pipeline = {.options = &options, .out = &nowhere}};
 
     e.rows.pipeline = &e.pipeline;
     if (status == OPTIONS_GO_ON && choice.schema) {

@@ -33,7 +33,7 @@ static void know(struct rows *rows, const struct rpcrdma_connection *connection,
     identity = identity_of((uint64_t)own->path);
     identity_add(&identity, own->set_up ? own->start : (uint64_t)connection->first_time_ns);
     own->id = identity_end(&identity);
-    rows_early_events(rows, connection, own);
+    rows_pending_events(rows, connection, own);
 }
 
 struct rows_connection *rows_of(struct rows *rows, const struct rpcrdma_connection *connection)

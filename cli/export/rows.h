@@ -13,7 +13,7 @@
 #include "rpcs/details.h"
 
 /* A message of the set-up that was seen before both ends were known. */
-struct rows_early {
+struct rows_pending {
     int64_t time_ns;
     uint64_t frame;
     uint32_t seq;
@@ -21,7 +21,7 @@ struct rows_early {
     bool from_first; /* by the lower end */
 };
 
-enum { ROWS_EARLY = 6 };
+enum { ROWS_PENDING = 6 };
 
 /* Hangs on the connection. */
 struct rows_connection {
@@ -33,8 +33,8 @@ struct rows_connection {
     uint32_t last_event_times;
     int64_t point_ns[2]; /* likewise of points, by end */
     uint32_t points[2];
-    uint8_t n_early;
-    struct rows_early early[ROWS_EARLY];
+    uint8_t n_pending;
+    struct rows_pending pending[ROWS_PENDING];
 };
 
 struct rows {
@@ -86,8 +86,8 @@ void rows_repeated(void *context, const struct rpcrdma_repeated *repeated);
 void rows_connection(void *context, const struct rpcrdma_connection *connection);
 void rows_point(void *context, const struct rpcrdma_connection *connection, int end,
                 const struct rpcrdma_credit_point *point);
-void rows_early_events(struct rows *rows, const struct rpcrdma_connection *connection,
-                       struct rows_connection *own);
+void rows_pending_events(struct rows *rows, const struct rpcrdma_connection *connection,
+                         struct rows_connection *own);
 
 /* rows_rpc.c */
 void rows_message(void *context, const struct rpcrdma_flow_message *message);

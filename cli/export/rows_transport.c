@@ -67,25 +67,25 @@ static void put_event(struct rows *rows, struct rows_connection *own, const stru
     rows_put(rows);
 }
 
-void rows_early_events(struct rows *rows, const struct rpcrdma_connection *c,
-                       struct rows_connection *own)
+void rows_pending_events(struct rows *rows, const struct rpcrdma_connection *c,
+                         struct rows_connection *own)
 {
     int first = identity_first_end(c);
 
-    for (unsigned i = 0; i < own->n_early; i++) {
-        const struct rows_early *early = &own->early[i];
-        struct event event = {.name = events[early->kind],
-                              .number = early->kind,
-                              .time_ns = early->time_ns,
-                              .frame = early->frame,
-                              .seq = early->seq,
-                              .src = &c->end[early->from_first ? first : 1 - first].address,
-                              .dst = &c->end[early->from_first ? 1 - first : first].address};
+    for (unsigned i = 0; i < own->n_pending; i++) {
+        const struct rows_pending *pending = &own->pending[i];
+        struct event event = {.name = events[pending->kind],
+                              .number = pending->kind,
+                              .time_ns = pending->time_ns,
+                              .frame = pending->frame,
+                              .seq = pending->seq,
+                              .src = &c->end[pending->from_first ? first : 1 - first].address,
+                              .dst = &c->end[pending->from_first ? 1 - first : first].address};
 
         if (rows_want(rows, TABLE_TRANSPORT_EVENTS))
             put_event(rows, own, &event);
     }
-    own->n_early = 0;
+    own->n_pending = 0;
 }
 
 static bool both_known(const struct rpcrdma_connection *c)
@@ -113,12 +113,12 @@ void rows_setup(void *context, const struct rpcrdma_op *op, const struct rpcrdma
         own->set_up = iwarp || (op->connect && op->connect->has_start_psn);
         own->start = iwarp ? op->seq - 1 : own->set_up ? op->connect->start_psn : 0;
     }
-    if (!own->known && !both_known(c) && own->n_early < ROWS_EARLY) {
-        own->early[own->n_early++] = (struct rows_early){.time_ns = op->time_ns,
-                                                         .frame = op->frame,
-                                                         .seq = op->seq,
-                                                         .kind = op->kind,
-                                                         .from_first = is_first(c, &op->src)};
+    if (!own->known && !both_known(c) && own->n_pending < ROWS_PENDING) {
+        own->pending[own->n_pending++] = (struct rows_pending){.time_ns = op->time_ns,
+                                                               .frame = op->frame,
+                                                               .seq = op->seq,
+                                                               .kind = op->kind,
+                                                               .from_first = is_first(c, &op->src)};
         return;
     }
     own = rows_of(rows, c);

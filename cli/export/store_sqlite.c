@@ -182,21 +182,6 @@ static bool prepare(struct sqlite_store *s)
     return good;
 }
 
-/* SQLite takes a path with a symbolic link anywhere for one: what leads to the file is the user's,
- * the file itself is none. NULL: the folder is not there. */
-static char *resolve(const char *path)
-{
-    char *folder = g_path_get_dirname(path), *name = g_path_get_basename(path), *whole = NULL;
-    char *real = realpath(folder, NULL);
-
-    if (real)
-        whole = g_build_filename(real, name, NULL);
-    free(real);
-    g_free(folder);
-    g_free(name);
-    return whole;
-}
-
 /* Its cache is a part of what the command may keep. */
 static bool set_cache(struct sqlite_store *s, size_t bytes)
 {
@@ -209,23 +194,17 @@ static bool set_cache(struct sqlite_store *s, size_t bytes)
 }
 
 /* Made, or found; `fresh` then says which. */
-static struct sqlite_store *open_database(const char *path, size_t bytes)
+static struct sqlite_store *open_database(const struct database_name *name, size_t bytes)
 {
     struct sqlite_store *s = g_new0(struct sqlite_store, 1);
-    char *whole = resolve(path);
     int64_t application;
-    bool good;
 
-    s->path = g_strdup(path);
-    if (!whole)
-        complain("%s: %s", path, strerror(errno));
-    s->failed = !whole;
-    good = whole && sqlite3_open_v2(whole, &s->db,
-                                    SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE |
-                                        SQLITE_OPEN_NOFOLLOW | SQLITE_OPEN_NOMUTEX,
-                                    NULL) == SQLITE_OK;
-    g_free(whole);
-    if (!good || !set_cache(s, bytes)) {
+    s->path = g_strdup(name->given);
+    if (sqlite3_open_v2(name->resolved, &s->db,
+                        SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOFOLLOW |
+                            SQLITE_OPEN_NOMUTEX,
+                        NULL) != SQLITE_OK ||
+        !set_cache(s, bytes)) {
         fail(s);
         close_store(s);
         return NULL;
@@ -238,7 +217,7 @@ static struct sqlite_store *open_database(const char *path, size_t bytes)
         complain(application == APPLICATION
                      ? "%s: a database of another version of this program: export to a new one"
                      : "%s: not a database of rpcrdma export",
-                 path);
+                 s->path);
     close_store(s);
     return NULL;
 }
@@ -270,14 +249,14 @@ static bool make_keys(struct sqlite_store *s, uint64_t *twice)
     return true;
 }
 
-struct store *store_sqlite(const char *path, size_t bytes)
+struct store *store_sqlite(const struct database_name *name, size_t bytes)
 {
     struct privilege_lent lent;
     struct sqlite_store *s;
     bool good;
 
     privilege_lend(&lent);
-    s = open_database(path, bytes);
+    s = open_database(name, bytes);
     /* The journal is opened now, and stays: files cannot be opened once packets are read. Rows are
      * appended, so that it holds next to nothing. */
     good = s &&
@@ -296,28 +275,24 @@ struct store *store_sqlite(const char *path, size_t bytes)
     return NULL;
 }
 
-int store_sqlite_finish(const char *path, size_t bytes, int status)
+int store_sqlite_finish(const struct database_name *name, size_t bytes)
 {
-    struct privilege_lent lent;
-    struct sqlite_store *s;
+    struct sqlite_store *s = open_database(name, bytes);
     uint64_t twice = 0;
+    bool good;
 
-    privilege_lend(&lent);
-    s = open_database(path, bytes);
-    /* something is written in any case: the journal that was kept goes with it */
-    if (s && !s->fresh && run(s, "PRAGMA journal_mode = DELETE; BEGIN; PRAGMA user_version = 1") &&
-        make_keys(s, &twice) && run(s, schema_sql))
-        run(s, "COMMIT; PRAGMA analysis_limit = 1000; PRAGMA optimize");
-    privilege_return(&lent);
     if (!s)
         return EXIT_UNUSABLE;
+    /* something is written in any case: the journal that was kept goes with it */
+    if (!s->fresh && run(s, "PRAGMA journal_mode = DELETE; BEGIN; PRAGMA user_version = 1") &&
+        make_keys(s, &twice) && run(s, schema_sql))
+        run(s, "COMMIT; PRAGMA analysis_limit = 1000; PRAGMA optimize");
     if (twice > 0)
-        complain("%s: %" PRIu64 " row%s had the key of another, and %s left out", path, twice,
+        complain("%s: %" PRIu64 " row%s had the key of another, and %s left out", s->path, twice,
                  plural(twice), twice == 1 ? "is" : "are");
-    if (s->failed)
-        status = EXIT_UNUSABLE;
+    good = !s->failed;
     close_store(s);
-    return status;
+    return good ? EXIT_DONE : EXIT_UNUSABLE;
 }
 
 #else
@@ -327,18 +302,18 @@ bool store_sqlite_built(void)
     return false;
 }
 
-struct store *store_sqlite(const char *path, size_t bytes)
+struct store *store_sqlite(const struct database_name *name, size_t bytes)
 {
-    (void)path;
+    (void)name;
     (void)bytes;
     return NULL;
 }
 
-int store_sqlite_finish(const char *path, size_t bytes, int status)
+int store_sqlite_finish(const struct database_name *name, size_t bytes)
 {
-    (void)path;
+    (void)name;
     (void)bytes;
-    return status;
+    return EXIT_UNUSABLE;
 }
 
 #endif

@@ -57,8 +57,11 @@ static void put_ndjson(struct out *out, const struct row *row, bool named)
 /* RFC 4180: quoted where it has to be. A formula, for a spreadsheet, is text like any other. */
 static void put_csv_text(struct out *out, const char *text, size_t n)
 {
-    if (n > 0 && !memchr(text, '"', n) && !memchr(text, ',', n) && !memchr(text, '\n', n) &&
-        !memchr(text, '\r', n)) {
+    size_t plain = 0;
+
+    while (plain < n && !strchr("\",\r\n", text[plain]))
+        plain++;
+    if (n > 0 && plain == n) {
         out_bytes(out, text, n);
         return;
     }

@@ -26,8 +26,14 @@ void store_stream_header(struct out *out, enum table_id table);
  * of captures replaces the one before. Without store_sqlite_finish, by a process that may open
  * files, the database is whole, but its keys, indexes and views are made by the next export only.
  */
+struct database_name {
+    const char *given; /* for messages */
+    char *resolved;    /* no symbolic link leads to it */
+};
+
 bool store_sqlite_built(void);
-struct store *store_sqlite(const char *path, size_t bytes); /* bytes: of its cache */
-int store_sqlite_finish(const char *path, size_t bytes, int status);
+struct store *store_sqlite(const struct database_name *name,
+                           size_t bytes);                                /* bytes: of its cache */
+int store_sqlite_finish(const struct database_name *name, size_t bytes); /* an exit status */
 
 #endif

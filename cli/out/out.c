@@ -14,30 +14,32 @@ bool out_open(struct out *out, int fd)
     return out->buf != NULL;
 }
 
+int out_write_all(int fd, const void *bytes, size_t n)
+{
+    const char *p = bytes;
+
+    while (n > 0) {
+        ssize_t done = write(fd, p, n);
+
+        if (done < 0 && errno == EINTR)
+            continue;
+        if (done < 0)
+            return errno;
+        p += done;
+        n -= (size_t)done;
+    }
+    return 0;
+}
+
 void out_flush(struct out *out)
 {
-    const char *p = out->buf;
-
     if (out->first && out->n > 0) {
         out->first(out->first_context);
         out->first = NULL;
     }
-    if (out->write && out->n > 0 && out->error == 0) {
-        out->error = out->write(out->write_context, p, out->n);
-        out->n = 0;
-    }
-    while (out->n > 0 && out->error == 0) {
-        ssize_t n = write(out->fd, p, out->n);
-
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n < 0) {
-            out->error = errno;
-            break;
-        }
-        p += n;
-        out->n -= (size_t)n;
-    }
+    if (out->n > 0 && out->error == 0)
+        out->error = out->write ? out->write(out->write_context, out->buf, out->n)
+                                : out_write_all(out->fd, out->buf, out->n);
     out->n = 0;
 }
 

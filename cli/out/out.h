@@ -56,6 +56,9 @@ bool out_open(struct out *out, int fd);
 /* Writes what waits. */
 void out_flush(struct out *out);
 
+/* All n bytes to the descriptor. Returns 0, or the errno of the write that failed. */
+int out_write_all(int fd, const void *bytes, size_t n);
+
 /* Flushes and frees. Returns 0, or the errno of the first failed write. */
 int out_close(struct out *out);
 
