@@ -101,18 +101,19 @@ static void lost(struct report *r, const struct report_connection *c, int end)
         snprintf(asked + strlen(asked), sizeof(asked) - strlen(asked), "%" PRIu64 " timeout%s, ",
                  timeouts, plural(timeouts));
     snprintf(cause->text, sizeof(cause->text),
-             "Packets towards the %s were lost on the network: %s%" PRIu64
+             "Packets towards the %s%s were lost on the network: %s%" PRIu64
              " packet%s sent again, %.3f s of waiting in all, %.3f s at most (connection %u).",
              !known   ? "peer"
              : server ? "server"
                       : "client",
-             asked, packets, plural(packets), s(waited), s(longest), (unsigned)c->pub.number);
+             tcp || naks > 0 ? "" : ", or answers to them,", asked, packets, plural(packets),
+             s(waited), s(longest), (unsigned)c->pub.number);
     if (tcp)
         snprintf(cause->against, sizeof(cause->against),
                  "TCP sends again what comes out of order by far, too");
     else if (naks == 0)
         snprintf(cause->against, sizeof(cause->against),
-                 "no Nak was seen: it may be Acks that were lost on the way back");
+                 "no Nak was seen: an end may have been slow to answer");
 }
 
 static void not_ready(struct report *r, const struct report_connection *c, int end)

@@ -27,6 +27,7 @@ enum rpcrdma_delivery_state {
 struct rpcrdma_delivery {
     enum rpcrdma_delivery_state state;
     bool not_ready;                   /* the receiver refused it once and more: RNR Naks */
+    bool lost;                        /* it did not arrive the first time, as is proven */
     uint32_t transmissions;           /* as seen in the capture; 0: not known */
     uint64_t first_frame, last_frame; /* its first packet; the latest of it that was sent again */
     int64_t first_time_ns, last_time_ns; /* theirs */
@@ -40,11 +41,11 @@ struct rpcrdma_delivery {
 /* What held something up. */
 enum rpcrdma_stall {
     RPCRDMA_STALL_NONE,
-    RPCRDMA_STALL_LOST_TO_SERVER,
-    RPCRDMA_STALL_LOST_TO_CLIENT,
+    RPCRDMA_STALL_LOST_TO_SERVER,     /* proven: by a Nak, or by the gap it left; */
+    RPCRDMA_STALL_LOST_TO_CLIENT,     /* that a timer ran out is no proof */
     RPCRDMA_STALL_RECEIVER_NOT_READY, /* RNR Naks */
     RPCRDMA_STALL_CREDITS, /* version 2: the next part of a message had to wait for one */
-    RPCRDMA_STALL_UNKNOWN, /* packets were sent again; which were lost is not known */
+    RPCRDMA_STALL_UNKNOWN, /* packets were sent again; whether any was lost is not known */
 };
 
 /* Where the time of an RPC went. In this order they follow each other, and their sum is its
@@ -85,7 +86,7 @@ struct rpcrdma_path {
     uint64_t asked_again; /* Read requests of which responses had come: others were lost, on the
                            * way back. These times are not in those above: */
     int64_t asked_waited_ns, asked_longest_ns;
-    uint64_t asked_timeouts; /* of the timeouts: before such a request */
+    uint64_t asked_timeouts;   /* of the timeouts: before such a request */
     uint64_t congestion_marks; /* ECN: congestion experienced */
     uint64_t congestion_frame; /* RoCEv2: the first that was marked; 0: none */
     uint64_t dscp;             /* a bit per code point */

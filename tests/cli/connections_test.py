@@ -124,12 +124,16 @@ class Connections(CommandTest):
             self.assertEqual((summed['calls'], summed['unanswered']), (2, int(breaks)))
 
     def test_what_stalled_it(self):
-        """A Call refused twice by RNR Naks, sent again after 1 ms each; one that is lost, and sent again after 20 ms."""
-        for rule, cause, ms in (('rnr-exhausted', 'receiver_not_ready', 2), ('call-undelivered', 'lost_to_server', 20)):
-            rpc = self.objects('rpcs', self.made(rule, False))[-1]
+        """A Call refused twice by RNR Naks, sent again after 1 ms each; one that a Nak shows to be lost, after 1 ms; one
+        that is sent again after 20 ms, which proves no loss: its answer may have been lost, or late."""
+        for rule, cause, ms in (('rnr-exhausted', 'receiver_not_ready', 2), ('nak-sequence', 'lost_to_server', 1),
+                                ('call-undelivered', 'unknown', 20)):
+            rpc = self.objects('rpcs', self.made(rule, rule == 'nak-sequence'))[-1]
             if rule == 'call-undelivered':  # has no Reply: no latency to be stalled
                 self.assertNotIn('stalled_by', rpc)
                 rpc = self.objects('rpcs', self.made('transport-timeout'))[-1]
+            if rule == 'nak-sequence':  # its first transmission was lost before the place of capture
+                self.assertEqual(rpc['transmissions'], 1)
             self.assertEqual(rpc['stalled_by'], cause)
             self.assertAlmostEqual(rpc['stalled_ns'] / 1e6, ms, delta=0.1)
             self.assertLessEqual(rpc['stalled_ns'], rpc['phases']['call_ns'])

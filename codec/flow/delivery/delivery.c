@@ -49,6 +49,7 @@ bool flow_delivery_find(const struct flow_delivery *d, bool psn, uint32_t first,
         begin = end;
     out->transmissions = end->times > begin->times ? end->times : begin->times;
     out->not_ready = end->not_ready || begin->not_ready;
+    out->lost = end->lost || begin->lost;
     out->first_frame = begin->first_frame;
     out->first_time_ns = begin->first_ns;
     out->last_frame = end->last_frame;

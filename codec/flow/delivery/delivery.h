@@ -96,11 +96,18 @@ void flow_delivery_end(struct flow_delivery *d);
 /* Whether this end's answers are in the capture. */
 bool flow_delivery_answered(const struct flow_delivery *d);
 
-/* When something was last sent again in this direction; and why: a Nak RNR; or what was asked for
- * again is a response, lost on its way back. 0: never. */
+/* Why something was sent again. */
+enum flow_recovery_cause {
+    FLOW_RECOVERY_UNKNOWN,   /* a timer ran out: it was lost, or its answer, or an end was slow */
+    FLOW_RECOVERY_LOST,      /* it did not arrive: a Nak shows that, or a gap, or an acknowledgement
+                              * that stays where it is as later bytes arrive */
+    FLOW_RECOVERY_RESPONSE,  /* what was asked for again is a response, lost on its way back */
+    FLOW_RECOVERY_NOT_READY, /* a Nak RNR */
+};
+/* When something was last sent again in this direction, and why. 0: never. */
 struct flow_recovery {
     int64_t time_ns;
-    bool not_ready, response;
+    enum flow_recovery_cause cause;
 };
 const struct flow_recovery *flow_delivery_recovery(const struct flow_delivery *d);
 

@@ -85,7 +85,26 @@ static bool silent(const struct flow_delivery *d, int64_t now)
     return !d->not_ready && now - d->sent_ns > TIMER_NS && now - d->nak_ns > TIMER_NS;
 }
 
-static void again(struct flow_delivery *d, const struct rpcrdma_op *op, uint64_t at)
+/* Responses of this request are missing: only a part of them passed, or it asks from its middle. */
+static bool lacks(const struct flow_delivery *d, const struct transmission *t, uint64_t at)
+{
+    return at > t->first || d->answer_next <= t->last;
+}
+
+/* `gap`: what is sent again had not passed. Responses that came in part are asked for again. */
+static enum flow_recovery_cause cause(const struct flow_delivery *d, const struct transmission *t,
+                                      const struct rpcrdma_op *op, uint64_t at, bool gap)
+{
+    if (d->naked)
+        return d->not_ready ? FLOW_RECOVERY_NOT_READY : FLOW_RECOVERY_LOST;
+    if (op->kind == RPCRDMA_OP_READ_REQUEST && t && t->delivered)
+        return lacks(d, t, at) ? FLOW_RECOVERY_RESPONSE : FLOW_RECOVERY_UNKNOWN;
+    if (gap)
+        return FLOW_RECOVERY_LOST;
+    return silent(d, op->time_ns) ? FLOW_RECOVERY_UNKNOWN : d->recovery.cause;
+}
+
+static void again(struct flow_delivery *d, const struct rpcrdma_op *op, uint64_t at, bool gap)
 {
     struct transmission *t = transmission_at(d, at);
     bool begins = !d->repeating || at < d->repeated;
@@ -98,18 +117,17 @@ static void again(struct flow_delivery *d, const struct rpcrdma_op *op, uint64_t
     d->repeating = true;
     d->repeated = at + 1;
     if (begins) {
-        d->recovery.not_ready = d->naked && d->not_ready;
-        d->recovery.response =
-            !d->naked && op->kind == RPCRDMA_OP_READ_REQUEST && t && t->delivered;
+        d->asking = !d->naked && op->kind == RPCRDMA_OP_READ_REQUEST && t && t->delivered;
+        d->recovery.cause = cause(d, t, op, at, gap);
         if (d->sent_ns != 0 && silent(d, op->time_ns)) {
             if (d->path.timeouts++ == 0)
                 d->path.timeout_frame = op->frame;
-            d->path.asked_timeouts += d->recovery.response;
+            d->path.asked_timeouts += d->asking;
             d->path.timeout_ns += op->time_ns - d->sent_ns;
         }
         d->naked = false;
     }
-    transmission_waited(d, op->time_ns, d->recovery.response);
+    transmission_waited(d, op->time_ns, d->asking);
     d->recovery.time_ns = op->time_ns;
     if (!t)
         return;
@@ -118,6 +136,7 @@ static void again(struct flow_delivery *d, const struct rpcrdma_op *op, uint64_t
     } else if (at <= t->at && at < t->last + 1) {
         t->times++;
     }
+    t->lost |= d->recovery.cause == FLOW_RECOVERY_LOST;
     t->at = at;
     t->refused = false;
     if (!t->delivered || t->read) {
@@ -137,7 +156,7 @@ static void behind(struct flow_memory *memory, struct flow_delivery *d, const st
 
     if (origin_behind(d, op->ip_id, fills, found_ns, op->time_ns) == ORIGIN_AGAIN) {
         d->path.lost += fills;
-        again(d, op, at);
+        again(d, op, at, fills);
         return;
     }
     d->path.reordered++;

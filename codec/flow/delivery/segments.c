@@ -22,8 +22,9 @@ static uint64_t position(const struct flow_delivery *d, uint32_t seq)
     return d->next + (uint64_t)(int64_t)(int32_t)(seq - (uint32_t)d->next);
 }
 
+/* `gap`: what is sent again had not passed. */
 static void again(struct flow_delivery *d, const struct rpcrdma_tcp_segment *segment,
-                  uint64_t first)
+                  uint64_t first, bool gap)
 {
     uint64_t last = first + segment->len - 1;
     bool begins = !d->repeating || first < d->repeated;
@@ -40,13 +41,17 @@ static void again(struct flow_delivery *d, const struct rpcrdma_tcp_segment *seg
     transmission_waited(d, segment->time_ns, false);
     d->repeating = true;
     d->repeated = last + 1;
-    d->recovery = (struct flow_recovery){.time_ns = segment->time_ns};
+    if (begins)
+        d->recovery.cause = gap || d->lacking ? FLOW_RECOVERY_LOST : FLOW_RECOVERY_UNKNOWN;
+    d->recovery.time_ns = segment->time_ns;
+    d->lacking = false;
     t = transmission_at(d, first);
     for (int n = 0; t && t->first <= last && n < COVERED; n++, t = transmission_after(d, t)) {
         RPCRDMA_STEP();
         if (t->delivered)
             continue;
         t->times++;
+        t->lost |= d->recovery.cause == FLOW_RECOVERY_LOST;
         t->last_frame = segment->frame;
         t->last_ns = segment->time_ns;
         if (d->taps)
@@ -103,7 +108,7 @@ static void data(struct flow_memory *memory, struct flow_delivery *d,
             late(d, segment, first);
         } else {
             d->path.lost += fills;
-            again(d, segment, first);
+            again(d, segment, first, fills);
         }
         first = d->next;
     } else {
@@ -129,6 +134,16 @@ static void data(struct flow_memory *memory, struct flow_delivery *d,
     d->sent_ns = segment->time_ns;
 }
 
+/* The same acknowledgement once more, with nothing else in it: RFC 5681 section 2. Bytes arrived
+ * behind some that did not. */
+static void lacking(struct flow_delivery *d, const struct rpcrdma_tcp_segment *segment,
+                    uint64_t through)
+{
+    d->lacking = through == d->through && through < d->next && segment->len == 0 &&
+                 segment->window == d->window;
+    d->window = segment->window;
+}
+
 bool flow_delivery_segment(struct flow_memory *memory, struct flow_delivery *d,
                            struct flow_delivery *back, const struct rpcrdma_tcp_segment *segment)
 {
@@ -151,5 +166,6 @@ bool flow_delivery_segment(struct flow_memory *memory, struct flow_delivery *d,
     through = position(back, segment->ack);
     if (through == 0 || through > back->next + (UINT64_C(1) << 30))
         return false;
+    lacking(back, segment, through);
     return transmission_answered(back, through - 1, segment->frame, segment->time_ns, true);
 }

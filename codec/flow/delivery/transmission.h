@@ -36,6 +36,7 @@ struct transmission {
     uint32_t times;
     bool delivered, refused;
     bool not_ready; /* it was refused by an RNR Nak */
+    bool lost;      /* that it, or something before it, did not arrive is proven */
     bool read;      /* a Read request: `last` is that of its responses */
     bool open;      /* more packets of it will follow */
     bool found;     /* stands for what was not captured, as others show */
@@ -113,9 +114,12 @@ struct flow_delivery {
     bool naked, not_ready;
     uint64_t nak_at;
     int64_t nak_ns;
+    bool lacking;      /* TCP: the latest acknowledgement came twice, as later bytes arrived */
+    uint32_t window;   /* and its window */
     bool repeating;    /* what is being sent is being sent again */
     uint64_t repeated; /* position after the latest such */
     struct flow_recovery recovery;
+    bool asking; /* for responses again, which had come in part */
 
     struct hole *holes; /* HOLES of them; NULL: there was none. Owned */
     uint32_t next_hole;

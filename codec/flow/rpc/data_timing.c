@@ -16,9 +16,16 @@ static enum rpcrdma_stall cause(const struct flow_conn *conn, int end, int64_t s
 
     if (!recovery || recovery->time_ns == 0 || recovery->time_ns <= since)
         return RPCRDMA_STALL_NONE;
-    if (recovery->not_ready)
+    switch (recovery->cause) {
+    case FLOW_RECOVERY_LOST:
+        return rpc_lost_towards(conn, end);
+    case FLOW_RECOVERY_RESPONSE:
+        return rpc_lost_towards(conn, 1 - end);
+    case FLOW_RECOVERY_NOT_READY:
         return RPCRDMA_STALL_RECEIVER_NOT_READY;
-    return rpc_lost_towards(conn, recovery->response ? 1 - end : end);
+    default:
+        return RPCRDMA_STALL_UNKNOWN;
+    }
 }
 
 /* Why nothing of it moved since. */

@@ -119,11 +119,13 @@ static void stall_message(struct rpc_transaction *t, int which, int64_t begin, i
     int receiver = which == CALL ? 1 - t->pub.caller_end : t->pub.caller_end;
     struct rpc_wait again = {0}, credits = t->held[which];
 
-    if (d->transmissions > 1)
+    if (d->transmissions > 1 || d->lost)
         again = (struct rpc_wait){between(d->last_time_ns, begin, end) - begin, d->first_frame,
                                   d->last_frame};
     stall(&t->pub, &again,
-          d->not_ready ? RPCRDMA_STALL_RECEIVER_NOT_READY : rpc_lost_towards(t->conn, receiver),
+          d->not_ready ? RPCRDMA_STALL_RECEIVER_NOT_READY
+          : d->lost    ? rpc_lost_towards(t->conn, receiver)
+                       : RPCRDMA_STALL_UNKNOWN,
           longest);
     credits.ns = between(t->held_ns[which], 0, end - begin - again.ns);
     stall(&t->pub, &credits, RPCRDMA_STALL_CREDITS, longest);

@@ -136,7 +136,8 @@ static void lost_and_sent_again(void **state)
     assert_int_equal(sent.transmissions, 2);
     assert_int_equal(sent.last_frame, again);
     assert_int_equal(sent.state, RPCRDMA_DELIVERED);
-    assert_false(flow_delivery_recovery(d)->not_ready);
+    assert_true(sent.lost);
+    assert_int_equal(flow_delivery_recovery(d)->cause, FLOW_RECOVERY_LOST);
 }
 
 /* The retransmission that a Nak asks for is lost before the capture, too; the timer ends. */
@@ -235,10 +236,36 @@ static void not_ready(void **state)
     send_one(PSN);
     assert_false(flow_delivery_not_ready(d));
     ack(PSN);
-    assert_true(flow_delivery_recovery(d)->not_ready);
+    assert_int_equal(flow_delivery_recovery(d)->cause, FLOW_RECOVERY_NOT_READY);
     assert_int_equal(flow_delivery_path(d)->naks[RPCRDMA_NAK_RNR], 1);
     assert_int_equal(flow_delivery_path(d)->timeouts, 0);
     path_is(1, 0, 0, 0, 0);
+}
+
+/* A Send, and a Read request, again after silence: lost, or the answer, or an end stood still. */
+static void a_timer_proves_no_loss(void **state)
+{
+    struct rpcrdma_op request;
+
+    (void)state;
+    send_one(PSN);
+    now += 300 * MS;
+    send_one(PSN);
+    ack(PSN);
+    ack(PSN); /* both had arrived */
+    assert_int_equal(flow_delivery_recovery(d)->cause, FLOW_RECOVERY_UNKNOWN);
+    assert_false(find(PSN, PSN).lost);
+    path_is(1, 0, 0, 0, 0);
+    assert_int_equal(flow_delivery_path(d)->timeouts, 1);
+    for (int i = 0; i < 2; i++) { /* the second time all of its responses have passed */
+        request = op(RPCRDMA_OP_READ_REQUEST, PSN + 1, 0);
+        request.len = 0;
+        flow_delivery_request(&memory, d, &request, 2);
+        answer(RPCRDMA_OP_READ_RESPONSE, PSN + 1, 0);
+        answer(RPCRDMA_OP_READ_RESPONSE, PSN + 2, 0);
+        now += 300 * MS;
+    }
+    assert_int_equal(flow_delivery_recovery(d)->cause, FLOW_RECOVERY_UNKNOWN);
 }
 
 static void never_acknowledged(void **state)
@@ -295,7 +322,7 @@ static void a_response_lost(void **state)
     request = op(RPCRDMA_OP_READ_REQUEST, PSN + 1, 0);
     request.len = 0;
     flow_delivery_request(&memory, d, &request, 2);
-    assert_true(flow_delivery_recovery(d)->response);
+    assert_int_equal(flow_delivery_recovery(d)->cause, FLOW_RECOVERY_RESPONSE);
     assert_int_equal(flow_delivery_path(d)->asked_again, 1);
     assert_int_equal(flow_delivery_path(d)->timeouts, 1);
     assert_int_equal(flow_delivery_path(d)->asked_timeouts, 1);
@@ -383,6 +410,24 @@ static void tcp_sends_again(void **state)
     assert_int_equal(flow_delivery_path(d)->timeouts, 1);
     assert_int_equal(flow_delivery_path(d)->zero_windows, 1);
     assert_int_equal(find_bytes(1000, 1099).transmissions, 2);
+    assert_false(find_bytes(1000, 1099).lost); /* or the acknowledgement was */
+}
+
+/* RFC 5681 section 2: the same acknowledgement again, as later bytes arrive. */
+static void tcp_lacks_bytes(void **state)
+{
+    (void)state;
+    segment(d, back, 1000, 100, 1, 500);
+    segment(back, d, 1, 0, 1100, 500);
+    segment(d, back, 1100, 100, 1, 500);
+    segment(d, back, 1200, 100, 1, 500);
+    segment(back, d, 1, 0, 1100, 500);
+    now += 10 * MS;
+    segment(d, back, 1100, 100, 1, 500);
+    segment(back, d, 1, 0, 1300, 500);
+    assert_true(find_bytes(1100, 1199).lost);
+    assert_false(find_bytes(1200, 1299).lost);
+    assert_int_equal(flow_delivery_recovery(d)->cause, FLOW_RECOVERY_LOST);
 }
 
 /* An Ack that waited for a timer (RFC 9293 section 3.8.6.3) tells late of what came early. */
@@ -437,6 +482,7 @@ int main(void)
         TEST(reordered_is_not_sent_again),
         TEST(acknowledged_and_not_captured),
         TEST(not_ready),
+        TEST(a_timer_proves_no_loss),
         TEST(never_acknowledged),
         TEST(without_answers),
         TEST(a_response_lost),
@@ -444,6 +490,7 @@ int main(void)
         TEST(memory_is_bounded),
         TEST(tcp_acknowledges_bytes),
         TEST(tcp_sends_again),
+        TEST(tcp_lacks_bytes),
         TEST(tcp_sends_much_again),
         TEST(tcp_acknowledges_late),
     };
