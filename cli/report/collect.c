@@ -436,3 +436,15 @@ GList *report_connections(const struct report *r)
 {
     return g_list_sort(g_hash_table_get_values(r->connections), report_by_number);
 }
+
+static gint most_errors(gconstpointer a, gconstpointer b)
+{
+    const struct report_error *x = a, *y = b;
+
+    return x->count != y->count ? (x->count < y->count ? 1 : -1) : strcmp(x->name, y->name);
+}
+
+GList *report_errors(const struct report *r)
+{
+    return g_list_sort(g_hash_table_get_values(r->errors), most_errors);
+}

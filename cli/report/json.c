@@ -152,7 +152,7 @@ static void groups(struct json *json, const char *key, const char *name, struct 
 
 static void counts(struct json *json, const struct report *r)
 {
-    GList *errors = g_hash_table_get_values(r->errors);
+    GList *errors = report_errors(r);
 
     json_key(json, "errors");
     json_open(json, '[');

@@ -154,6 +154,8 @@ void report_phases(const struct report_rpc *rpc, char *text, size_t size);
 /* Connections by number; the caller frees the list. */
 GList *report_connections(const struct report *report);
 gint report_by_number(gconstpointer a, gconstpointer b); /* how: a GCompareFunc */
+/* Failures by status, the most frequent first; the caller frees the list. */
+GList *report_errors(const struct report *report);
 
 /* What the capture lasts: 0 where its clock was set back by more. */
 int64_t report_span_ns(const struct report *report);

@@ -261,13 +261,6 @@ static void slowest(const struct report *r, struct out *out)
     }
 }
 
-static gint most_errors(gconstpointer a, gconstpointer b)
-{
-    const struct report_error *x = a, *y = b;
-
-    return x->count != y->count ? (x->count < y->count ? 1 : -1) : strcmp(x->name, y->name);
-}
-
 /* what: of one, or of any number where it is no noun */
 static void put_number(char *text, size_t size, uint64_t n, const char *what, const char *plural)
 {
@@ -316,7 +309,7 @@ static void put_path(struct out *out, const struct report_connection *c, int end
 
 static void others(const struct report *r, struct out *out)
 {
-    GList *errors = g_list_sort(g_hash_table_get_values(r->errors), most_errors);
+    GList *errors = report_errors(r);
     guint left_out;
     GList *all = shown_connections(r, &left_out);
     char text[300];
