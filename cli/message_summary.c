@@ -67,18 +67,14 @@ void message_summary_free(struct message_summary *s)
 static void describe(struct row *row, const struct rpcrdma_flow_message *m)
 {
     const struct rpcrdma_message *message = m->message;
-    const struct rpcrdma_type_desc *type =
-        message->version == message->dialect->version
-            ? rpcrdma_dialect_type(message->dialect, message->type)
-            : NULL;
-    const char *name = view_procedure(m);
+    const char *type = view_type(message), *name = view_procedure(m);
 
     row->connection = m->connection->number;
     row->direction = m->direction == RPCRDMA_DIRECTION_CALL    ? "call"
                      : m->direction == RPCRDMA_DIRECTION_REPLY ? "reply"
                                                                : "unknown";
     if (type)
-        g_strlcpy(row->type, type->name, sizeof(row->type));
+        g_strlcpy(row->type, type, sizeof(row->type));
     else
         snprintf(row->type, sizeof(row->type), "type %u", (unsigned)message->type);
     if (name)

@@ -90,10 +90,7 @@ static void put_message(struct rows *rows, const struct rpcrdma_flow_message *is
     static const char *const directions[] = {
         [RPCRDMA_DIRECTION_CALL] = "call", [RPCRDMA_DIRECTION_REPLY] = "reply"};
     const struct rpcrdma_message *m = is->message;
-    const struct rpcrdma_type_desc *type =
-        m->present & RPCRDMA_HAS_TYPE && m->version == m->dialect->version
-            ? rpcrdma_dialect_type(m->dialect, m->type)
-            : NULL;
+    const char *type = view_type(m);
     struct row *row = &rows->row;
 
     row_begin(row, TABLE_MESSAGES);
@@ -110,7 +107,7 @@ static void put_message(struct rows *rows, const struct rpcrdma_flow_message *is
     if (m->present & RPCRDMA_HAS_CREDITS)
         row_int(row, COLUMN_MESSAGES_credits, m->credits);
     if (type)
-        row_text(row, COLUMN_MESSAGES_type, type->name);
+        row_text(row, COLUMN_MESSAGES_type, type);
     row_int(row, COLUMN_MESSAGES_length, m->len);
     if (m->present & RPCRDMA_HAS_HEADER_LENGTH)
         row_int(row, COLUMN_MESSAGES_header_length, m->header_length);

@@ -65,12 +65,7 @@ void line_put_operations(struct out *out, const struct rpcrdma_flow_message *m)
     while (rpcrdma_compound_next(&compound, &operation)) {
         if (operation.index > 0)
             out_char(out, ' ');
-        if (operation.name) {
-            out_text(out, operation.name);
-        } else {
-            out_literal(out, "operation ");
-            out_u64(out, operation.number);
-        }
+        out_name_or_number(out, operation.name, "operation", operation.number);
         if (operation.has_status && operation.status != 0) {
             out_literal(out, " status ");
             out_u64(out, operation.status);

@@ -144,6 +144,15 @@ void out_i64(struct out *out, int64_t v)
     out_u64(out, v < 0 ? 0 - (uint64_t)v : (uint64_t)v);
 }
 
+void out_name_or_number(struct out *out, const char *name, const char *what, uint64_t v)
+{
+    out_text(out, name ? name : what);
+    if (name)
+        return;
+    out_char(out, ' ');
+    out_u64(out, v);
+}
+
 void out_u64_padded(struct out *out, uint64_t v, size_t width)
 {
     unsigned n = count_digits(v);

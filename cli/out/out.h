@@ -103,6 +103,8 @@ static inline void out_text(struct out *out, const char *text)
 
 void out_u64(struct out *out, uint64_t v);
 void out_i64(struct out *out, int64_t v);
+/* `name`, or where it is NULL, `what` and the number: "type 9". */
+void out_name_or_number(struct out *out, const char *name, const char *what, uint64_t v);
 
 /* The number right-aligned in `width` columns, at most 40. */
 void out_u64_padded(struct out *out, uint64_t v, size_t width);

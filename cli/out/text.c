@@ -61,12 +61,7 @@ static void put_reply_status(struct out *out, const struct rpcrdma_rpc *rpc)
     }
     name = rpcrdma_value_name(rpcrdma_field(id)->names, value);
     out_style(out, OUT_ERROR);
-    if (name) {
-        out_text(out, name);
-    } else {
-        out_literal(out, "status ");
-        out_u64(out, value);
-    }
+    out_name_or_number(out, name, "status", value);
     out_style(out, OUT_PLAIN);
     out_char(out, ' ');
 }
@@ -87,19 +82,9 @@ void line_put_rpc(struct out *out, const struct rpcrdma_flow_message *m)
 
 static void put_type(struct out *out, const struct rpcrdma_message *message)
 {
-    const struct rpcrdma_type_desc *type =
-        message->version == message->dialect->version
-            ? rpcrdma_dialect_type(message->dialect, message->type)
-            : NULL;
-
     if (!(message->present & RPCRDMA_HAS_TYPE))
         return;
-    if (type) {
-        out_text(out, type->name);
-    } else {
-        out_literal(out, "type ");
-        out_u64(out, message->type);
-    }
+    out_name_or_number(out, view_type(message), "type", message->type);
     if (message->version == 2) {
         out_literal(out, " (");
         out_text(out, message->dialect->name);

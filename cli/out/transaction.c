@@ -119,12 +119,7 @@ static void put_status(struct out *out, const struct rpcrdma_transaction *t,
         return;
     out_literal(out, ", ");
     out_style(out, OUT_ERROR);
-    if (name) {
-        out_text(out, name);
-    } else {
-        out_literal(out, "status ");
-        out_u64(out, nfs->status);
-    }
+    out_name_or_number(out, name, "status", nfs->status);
     out_style(out, OUT_PLAIN);
     name = nfs->has_operation ? operation_name(t, nfs->operation) : NULL;
     if (name) {

@@ -69,6 +69,16 @@ const char *view_procedure(const struct rpcrdma_flow_message *message)
                 : NULL;
 }
 
+const char *view_type(const struct rpcrdma_message *message)
+{
+    const struct rpcrdma_type_desc *type =
+        message->present & RPCRDMA_HAS_TYPE && message->version == message->dialect->version
+            ? rpcrdma_dialect_type(message->dialect, message->type)
+            : NULL;
+
+    return type ? type->name : NULL;
+}
+
 const char *view_role(enum rpcrdma_role role)
 {
     return role == RPCRDMA_ROLE_CLIENT   ? "client"

@@ -80,6 +80,8 @@ const struct rpcrdma_rpc *view_call(const struct rpcrdma_flow_message *message);
 
 /* The procedure's name, or NULL. */
 const char *view_procedure(const struct rpcrdma_flow_message *message);
+/* Of its type; NULL: it has none, or none that its version names. */
+const char *view_type(const struct rpcrdma_message *message);
 
 /* "client", "server", "unknown". */
 const char *view_role(enum rpcrdma_role role);
