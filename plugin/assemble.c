@@ -12,7 +12,7 @@ uint64_t rpc_limit(void)
     return (uint64_t)settings.memory_mib << 20;
 }
 
-void rpc_add_blank(struct rpc_bytes *out, packet_info *pinfo, uint32_t from, uint32_t to)
+static void add_blank(struct rpc_bytes *out, packet_info *pinfo, uint32_t from, uint32_t to)
 {
     if (from == to)
         return;
@@ -21,8 +21,8 @@ void rpc_add_blank(struct rpc_bytes *out, packet_info *pinfo, uint32_t from, uin
     out->blanks[out->n_blanks++] = (struct blank){from, to};
 }
 
-void rpc_open_tvb(struct rpc_bytes *out, tvbuff_t *raw, packet_info *pinfo, const uint8_t *data,
-                  uint32_t caplen, uint32_t length)
+static void open_bytes(struct rpc_bytes *out, tvbuff_t *raw, packet_info *pinfo,
+                       const uint8_t *data, uint32_t caplen, uint32_t length)
 {
     out->tvb = tvb_new_child_real_data(raw, data, caplen, (int)MIN(length, INT_MAX));
     add_new_data_source(pinfo, out->tvb,
@@ -51,7 +51,7 @@ static bool open_beginning(struct rpc_bytes *out, const struct whole *whole, tvb
     data = wmem_alloc(pinfo->pool, have);
     for (uint32_t i = 0; i < whole->n_runs && whole->runs[i].at < have; i++)
         copy_run(data, &whole->runs[i]);
-    rpc_open_tvb(out, raw, pinfo, data, have, whole->length);
+    open_bytes(out, raw, pinfo, data, have, whole->length);
     return true;
 }
 
@@ -63,7 +63,7 @@ static bool open_whole(struct rpc_bytes *out, const struct told *told, tvbuff_t 
     uint8_t *data;
 
     if (whole->n_runs == 1 && whole->runs[0].at == 0 && whole->runs[0].data) {
-        rpc_open_tvb(out, raw, pinfo, whole->runs[0].data, whole->runs[0].length, whole->length);
+        open_bytes(out, raw, pinfo, whole->runs[0].data, whole->runs[0].length, whole->length);
         return true;
     }
     /* what is missing is data items only where nothing else can be */
@@ -71,12 +71,49 @@ static bool open_whole(struct rpc_bytes *out, const struct told *told, tvbuff_t 
         return open_beginning(out, whole, raw, pinfo);
     data = wmem_alloc0(pinfo->pool, MAX(whole->length, 1));
     for (uint32_t i = 0; i < whole->n_runs; i++) {
-        rpc_add_blank(out, pinfo, at, whole->runs[i].at);
+        add_blank(out, pinfo, at, whole->runs[i].at);
         copy_run(data, &whole->runs[i]);
         at = whole->runs[i].at + whole->runs[i].length;
     }
-    rpc_add_blank(out, pinfo, at, whole->length);
-    rpc_open_tvb(out, raw, pinfo, data, whole->length, whole->length);
+    add_blank(out, pinfo, at, whole->length);
+    open_bytes(out, raw, pinfo, data, whole->length, whole->length);
+    return true;
+}
+
+/* What the message has, and blanks where its chunks go; the beginning where what stands behind the
+ * first of them is not known. */
+static bool open_partial(struct rpc_bytes *out, const struct told *told,
+                         const struct rpcrdma_message *m, tvbuff_t *raw, packet_info *pinfo)
+{
+    const struct partial *partial = told->rare->partial;
+    const bool beginning = partial->unplaced || told->place.caplen < told->place.len;
+    const uint8_t *base = m->base;
+    uint32_t at = 0;
+    uint8_t *data;
+
+    if (partial->length > rpc_limit() || partial->length > INT_MAX)
+        return false;
+    data = wmem_alloc0(pinfo->pool, MAX(partial->length, 1));
+    for (uint32_t i = 0; i < partial->n_parts; i++) {
+        const struct partial_part *part = &partial->parts[i];
+
+        if (beginning && part->at > at)
+            break;
+        if (part->off > 0 && (part->off > m->caplen || part->length > m->caplen - part->off))
+            return false; /* not the message that it was made of */
+        add_blank(out, pinfo, at, part->at);
+        if (part->off > 0)
+            memcpy(data + part->at, base + part->off, part->length);
+        at = part->at + part->length;
+    }
+    if (beginning && at == 0)
+        return false;
+    if (!beginning) {
+        add_blank(out, pinfo, at, partial->length);
+        at = partial->length;
+        out->later = true;
+    }
+    open_bytes(out, raw, pinfo, data, at, partial->length);
     return true;
 }
 
@@ -93,10 +130,5 @@ bool rpc_open(struct rpc_bytes *out, const struct told *told, const struct rpcrd
                                                 (int)m->payload.len);
         return true;
     }
-    if (!told->begins_rpc || m->kind == RPCRDMA_KIND_MSGP ||
-        !(m->present & RPCRDMA_HAS_HEADER_LENGTH))
-        return false;
-    return told->sort->direction == RPCRDMA_DIRECTION_CALL
-               ? rpc_open_call(out, m, raw, pinfo)
-               : rpc_open_reply(out, told, m, raw, pinfo);
+    return told->rare && told->rare->partial && open_partial(out, told, m, raw, pinfo);
 }

@@ -134,7 +134,7 @@ static bool start(void)
         .size = sizeof(flow_sink),
         .connection = connections_end,
         .message = keep_message,
-        .early = keep_early,
+        .partial = keep_partial,
         .finding = keep_finding,
         .transaction = keep_transaction,
         .answered = keep_answered,

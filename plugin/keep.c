@@ -29,6 +29,10 @@ static struct {
     const struct rpcrdma_op *op;  /* in hand */
     struct pending pending[PENDING];
     unsigned n_pending;
+    struct {
+        const struct rpcrdma_message *message; /* whose it is, and that comes next */
+        struct partial *partial;
+    } partial; /* in hand */
     struct last_part last_part[LAST_PARTS];
 } keep;
 
@@ -37,6 +41,7 @@ void keep_begin(const struct rpcrdma_packet *packet)
     keep_whole_frame_done(); /* those before: taps are given them once their frame is done */
     keep.packet = *packet;
     keep.n_pending = 0;
+    keep.partial.message = NULL;
 }
 
 void keep_file(void)
@@ -44,6 +49,7 @@ void keep_file(void)
     keep_whole_frame_done();
     memset(keep.last_part, 0, sizeof(keep.last_part));
     keep.n_pending = 0;
+    keep.partial.message = NULL;
     keep_calls_file();
 }
 
@@ -111,7 +117,7 @@ static bool begins_rpc(const struct rpcrdma_message *m)
 }
 
 /* What is about an earlier frame, its connection's set-up, goes there. */
-static void set_findings(struct told *told, const struct rpcrdma_flow_message *m, bool early)
+static void set_findings(struct told *told, const struct rpcrdma_flow_message *m)
 {
     struct rare *rare = m->n_findings > 0 ? store_rare(told) : told->rare;
     uint32_t n = 0;
@@ -126,7 +132,7 @@ static void set_findings(struct told *told, const struct rpcrdma_flow_message *m
 
         if (finding->frame == 0 || finding->frame == m->frame)
             rare->findings[n++] = *finding;
-        else if (!early)
+        else if (!m->held_back)
             keep_found((uint32_t)finding->frame, m->connection->number, NULL, finding);
     }
     rare->n_findings = n;
@@ -177,9 +183,9 @@ static bool same_way(const struct told *told)
  * frame was first seen then at later visits; but where the packet in hand filled a gap in a Send of
  * several, with that: the message was not there before.
  */
-static void place_rpc(struct told *told, bool early)
+static void place_rpc(struct told *told)
 {
-    bool late = !early && told->frame < keep.packet.frame && told->rpc_frame == 0;
+    bool late = !told->held_back && told->frame < keep.packet.frame && told->rpc_frame == 0;
     bool several = told_rare(told)->first_frame != 0 && told->way->carrier != RPCRDMA_CARRIER_IWARP;
 
     if (late && several && same_way(told))
@@ -192,6 +198,7 @@ static void place_rpc(struct told *told, bool early)
 static void attach(struct told *told, struct whole *whole, uint32_t rpc_frame)
 {
     store_rare(told)->whole = whole;
+    keep_partial_free(told);
     tap_rpc(told);
     if (!told->begins_rpc) {
         if (rpc_frame != told->frame)
@@ -240,54 +247,80 @@ static void set_rare(struct told *told, const struct rpcrdma_flow_message *m)
     told->rare->part = m->part;
 }
 
-static void keep_one(const struct rpcrdma_flow_message *m, bool early)
+/* Of the message in hand, or of one that was held back. */
+static void attach_partial(struct told *told, struct partial *partial)
+{
+    if (!partial)
+        return;
+    keep_partial_free(told);
+    store_rare(told)->partial = partial;
+}
+
+static struct told *keep_one(const struct rpcrdma_flow_message *m)
 {
     struct frame_note *note;
     struct told *told;
 
-    if (decode_as_given(m->connection))
-        return;
     note = store_get((uint32_t)m->frame);
     told = get_told(note, m);
     note->ours = true;
-    told->early = early;
+    told->held_back = m->held_back;
     told->frame = (uint32_t)m->frame;
     told->xid = m->message->xid;
     told->way = keep_way(m);
-    told->sort = keep_sort(m, told);
+    told->sort = keep_sort(m);
+    if (m->direction == RPCRDMA_DIRECTION_REPLY && keep_call_unseen(told))
+        told->later_visits = true;
     set_rare(told, m);
     told->has_invalidate = m->has_invalidate;
     told->has_rpc = m->rpc != NULL;
     told->reduced = is_reduced(m->message, m->direction) || is_part(m);
     told->begins_rpc = m->rpc && !is_part(m) && begins_rpc(m->message);
     if (told->begins_rpc) {
-        place_rpc(told, early);
+        place_rpc(told);
     } else {
         told->rpc_frame = 0;
-        if (early)
+        if (m->held_back)
             keep_call(told, false);
     }
-    set_findings(told, m, early);
+    set_findings(told, m);
     if (m->part > 0)
         chain(told);
     attach_pending(told);
-    if (early)
-        return;
-    tap_message(told, m->message);
-    if (!told_rare(told)->whole)
-        tap_rpc(told);
+    return told;
 }
 
 void keep_message(void *context, const struct rpcrdma_flow_message *message)
 {
+    struct told *told;
+
     (void)context;
-    keep_one(message, false);
+    if (decode_as_given(message->connection))
+        return;
+    told = keep_one(message);
+    if (keep.partial.message == message->message)
+        attach_partial(told, keep.partial.partial);
+    keep.partial.message = NULL;
+    tap_message(told, message->message);
+    if (!told_rare(told)->whole)
+        tap_rpc(told);
 }
 
-void keep_early(void *context, const struct rpcrdma_flow_message *message)
+void keep_partial(void *context, const struct rpcrdma_flow_message *message,
+                  const struct rpcrdma_rpc_message *rpc)
 {
+    struct partial *partial;
+
     (void)context;
-    keep_one(message, true);
+    if (decode_as_given(message->connection))
+        return;
+    partial = rpc ? keep_partial_new(rpc, message->message) : NULL;
+    if (message->held_back) {
+        attach_partial(keep_one(message), partial);
+        return;
+    }
+    keep.partial.message = message->message;
+    keep.partial.partial = partial;
 }
 
 void keep_found(uint32_t frame, uint32_t connection, const uint32_t *xid,

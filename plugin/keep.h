@@ -13,7 +13,8 @@ void keep_frame_done(void);
 void keep_file(void); /* a file is opened, or closed */
 
 void keep_message(void *context, const struct rpcrdma_flow_message *message);
-void keep_early(void *context, const struct rpcrdma_flow_message *message);
+void keep_partial(void *context, const struct rpcrdma_flow_message *message,
+                  const struct rpcrdma_rpc_message *rpc);
 void keep_finding(void *context, const struct rpcrdma_connection *connection,
                   const struct rpcrdma_finding *finding);
 /* Likewise of an RPC, to whose frame it goes; for keep_transaction(). */
@@ -23,7 +24,7 @@ void keep_moved(void *context, const struct rpcrdma_data_transfer *moved);
 void keep_transaction(void *context,
                       const struct rpcrdma_transaction *transaction); /* transactions.c */
 void keep_answered(void *context, const struct rpcrdma_transaction *transaction); /* likewise */
-void keep_repeated(void *context, const struct rpcrdma_repeated *repeated); /* repeats.c */
+void keep_repeated(void *context, const struct rpcrdma_repeated *repeated);       /* repeats.c */
 void keep_rpc(void *context, const struct rpcrdma_rpc_message *message);
 void keep_credits(void *context, const struct rpcrdma_connection *connection, int end,
                   const struct rpcrdma_credit_point *point); /* credits.c */
@@ -34,13 +35,19 @@ void keep_op(const struct rpcrdma_op *op);
 struct whole *keep_whole(const struct rpcrdma_rpc_message *m);
 void keep_whole_frame_done(void);
 
-/* keep_sort.c: whose a message is; of what kind, as far as `told`'s Call says. */
-const struct way *keep_way(const struct rpcrdma_flow_message *m);
-const struct sort *keep_sort(const struct rpcrdma_flow_message *m, struct told *told);
+/* keep_partial.c: what there is of it in its message, which has the bytes; NULL: that is the RPC
+ * message. */
+struct partial *keep_partial_new(const struct rpcrdma_rpc_message *m,
+                                 const struct rpcrdma_message *message);
+void keep_partial_free(struct told *told); /* it is not needed any more */
 
-/* keep_calls.c: Calls for Replies that come before flow/ knows them. */
+/* keep_sort.c: whose a message is; of what kind. */
+const struct way *keep_way(const struct rpcrdma_flow_message *m);
+const struct sort *keep_sort(const struct rpcrdma_flow_message *m);
+
+/* keep_calls.c: Calls that are shown at later visits only. */
 void keep_calls_file(void);
-void keep_call(struct told *told, bool seen); /* seen: shown when its frame was first seen */
-void keep_call_find(struct told *told, struct sort *sort);
+void keep_call(struct told *told, bool seen);   /* seen: shown when its frame was first seen */
+bool keep_call_unseen(const struct told *told); /* the Call of this Reply is one of them */
 
 #endif

@@ -4,9 +4,9 @@
 #include "base/siphash.h"
 
 /*
- * Calls that were told early, or late: flow/ may not know them yet when their Replies come. A Reply
- * must not be shown before its Call, which Wireshark would take for a retransmission then; so
- * Replies to Calls that are not shown at the first visit are shown at later ones, too.
+ * Calls that are held back, or were told late. A Reply must not be shown before its Call, which
+ * Wireshark would take for a retransmission then; so Replies to Calls that are not shown at the first
+ * visit are shown at later ones, too.
  */
 static GHashTable *calls; /* (stream, XID) -> struct told */
 
@@ -33,10 +33,10 @@ void keep_call(struct told *told, bool seen)
 {
     int64_t key = key_of(told->way, told->xid);
 
-    if (told->sort->direction != RPCRDMA_DIRECTION_CALL || (!calls && seen && !told->early))
+    if (told->sort->direction != RPCRDMA_DIRECTION_CALL || (!calls && seen && !told->held_back))
         return;
     told->unseen = !seen;
-    if (seen && !told->early) {
+    if (seen && !told->held_back) {
         g_hash_table_remove(calls, &key);
         return;
     }
@@ -45,22 +45,10 @@ void keep_call(struct told *told, bool seen)
     g_hash_table_replace(calls, g_memdup2(&key, sizeof(key)), told);
 }
 
-void keep_call_find(struct told *told, struct sort *sort)
+bool keep_call_unseen(const struct told *told)
 {
     int64_t key = key_of(told->way, told->xid);
-    const struct told *call = NULL;
+    const struct told *call = calls ? g_hash_table_lookup(calls, &key) : NULL;
 
-    if (sort->direction == RPCRDMA_DIRECTION_REPLY && calls)
-        call = g_hash_table_lookup(calls, &key);
-    if (!call)
-        return;
-    if (call->unseen)
-        told->later_visits = true;
-    if (!sort->has_call && call->sort->has_call) {
-        sort->has_call = true;
-        sort->program = call->sort->program;
-        sort->version = call->sort->version;
-        sort->procedure = call->sort->procedure;
-        sort->gss_service = call->sort->gss_service;
-    }
+    return call && call->unseen;
 }

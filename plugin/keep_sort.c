@@ -57,7 +57,7 @@ static void set_names(struct sort *sort, const struct rpcrdma_message *m)
     sort->error = error ? error->name : NULL;
 }
 
-const struct sort *keep_sort(const struct rpcrdma_flow_message *m, struct told *told)
+const struct sort *keep_sort(const struct rpcrdma_flow_message *m)
 {
     struct sort sort;
 
@@ -67,6 +67,5 @@ const struct sort *keep_sort(const struct rpcrdma_flow_message *m, struct told *
     sort.reverse = m->reverse;
     set_names(&sort, m->message);
     set_call(&sort, m);
-    keep_call_find(told, &sort);
     return store_share(&sort, sizeof(sort));
 }

@@ -71,17 +71,7 @@ struct rpc_bytes {
  * False: there is nothing that could be shown. */
 bool rpc_open(struct rpc_bytes *out, const struct told *told, const struct rpcrdma_message *m,
               tvbuff_t *raw, tvbuff_t *tvb, packet_info *pinfo);
-
-void rpc_add_blank(struct rpc_bytes *out, packet_info *pinfo, uint32_t from, uint32_t to);
-void rpc_open_tvb(struct rpc_bytes *out, tvbuff_t *raw, packet_info *pinfo, const uint8_t *data,
-                  uint32_t caplen, uint32_t length);
 uint64_t rpc_limit(void); /* bytes: no message longer than that is laid out */
-
-/* early.c: likewise, of a message whose chunks are not known yet. Not of RDMA_MSGP. */
-bool rpc_open_call(struct rpc_bytes *out, const struct rpcrdma_message *m, tvbuff_t *raw,
-                   packet_info *pinfo);
-bool rpc_open_reply(struct rpc_bytes *out, const struct told *told, const struct rpcrdma_message *m,
-                    tvbuff_t *raw, packet_info *pinfo);
 
 /* handover.c */
 void handover_register(void);

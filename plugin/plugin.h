@@ -23,7 +23,6 @@
  *   tree.c      what codec/wire/walk.h tells -> protocol items
  *   fields.c    codec/wire/field.def and rule.def -> hf, ett, ei
  *   assemble.c  the bytes of an RPC message
- *   early.c     likewise, before those in its chunks are known
  *   handover.c  whole RPC messages -> the dissector "rpc"
  *   sliced.c    packets cut short, which the InfiniBand dissector refuses
  *   roce.c      a shorter way from UDP to the InfiniBand dissector

@@ -220,10 +220,10 @@ struct transacted *transacted_next(const struct transacted *t, uint32_t frame)
     return t->next[frame != t->call_frame];
 }
 
-struct told *store_told(const struct frame_note *note, bool early, uint32_t xid, uint32_t len)
+struct told *store_told(const struct frame_note *note, bool held_back, uint32_t xid, uint32_t len)
 {
     for (struct told *told = note->messages; told; told = told->next)
-        if (told->early == early && told->xid == xid && (len == 0 || told->place.len == len))
+        if (told->held_back == held_back && told->xid == xid && (len == 0 || told->place.len == len))
             return told;
     return NULL;
 }

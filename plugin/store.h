@@ -27,6 +27,18 @@ struct whole {
     bool complete;    /* all of it passed on the wire */
 };
 
+/* An RPC message whose chunks are not known yet: what its RPC-over-RDMA message has of it. What is
+ * between the parts is to come. */
+struct partial_part {
+    uint32_t at, length;
+    uint32_t off; /* in the RPC-over-RDMA message; 0: zeros, padding */
+};
+struct partial {
+    uint32_t length, n_parts;
+    bool unplaced; /* where its chunks belong is not known */
+    struct partial_part parts[];
+};
+
 /* Bytes of a message: in the frame, or of a copy where it was sent in several packets. */
 struct place {
     uint32_t off, caplen, len; /* off: in the frame */
@@ -66,9 +78,10 @@ struct rare {
     uint32_t n_findings, n_chunks;
     struct rpcrdma_finding *findings;
     struct chunk_note *chunks;
-    struct whole *whole;   /* NULL: not put together (yet, or no need) */
-    struct told *previous; /* the part before this one, of a continued message */
-    struct frames *data;   /* of a Call: which frames move bytes of its chunks */
+    struct whole *whole;     /* NULL: not put together (yet, or no need) */
+    struct partial *partial; /* until it is; NULL: not known */
+    struct told *previous;   /* the part before this one, of a continued message */
+    struct frames *data;     /* of a Call: which frames move bytes of its chunks */
 };
 
 struct told {
@@ -79,7 +92,7 @@ struct told {
     uint32_t frame, xid;
     struct place place;
     uint32_t rpc_frame; /* the frame that completes its RPC message and shows it; 0: not known */
-    bool early : 1;     /* as much as was known when its frame was first seen */
+    bool held_back : 1; /* as much as was known when its frame was first seen */
     bool has_invalidate : 1;
     bool has_rpc : 1;    /* its payload has the RPC message's header */
     bool reduced : 1;    /* its inline part is not the whole of the RPC message */
@@ -226,9 +239,9 @@ void store_stream_set(uint32_t frame, uint32_t stream);
 struct frame_more *store_more(uint32_t frame);
 void store_forget(uint32_t frame);
 
-/* A message of the frame, one that was told early only or one that was told in full. len 0: of any
+/* A message of the frame, one that is held back still or one that was told in full. len 0: of any
  * length. NULL: there is none. */
-struct told *store_told(const struct frame_note *note, bool early, uint32_t xid, uint32_t len);
+struct told *store_told(const struct frame_note *note, bool held_back, uint32_t xid, uint32_t len);
 
 /* What few have, read or made. */
 const struct frame_more *note_more(const struct frame_note *note);

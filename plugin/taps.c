@@ -146,7 +146,7 @@ static void later_pass(packet_info *pinfo, const struct frame_note *note)
     if (!note)
         return;
     for (const struct told *told = note->messages; told; told = told->next)
-        if (!told->early && !(settings.leave_version1 && told->sort->dialect->version == 1))
+        if (!told->held_back && !(settings.leave_version1 && told->sort->dialect->version == 1))
             tap_later(pinfo, told);
     for (const struct credit_state *state = note->credits; state; state = state->next)
         tap_queue_packet(ids[TAP_CREDITS], pinfo, state);

@@ -34,7 +34,8 @@ static bool start_stages(struct rpcrdma_flow *flow, const struct rpcrdma_flow_co
                                       .n_ports = config->ports ? config->n_ports : 1,
                                       .dialect = config->dialect,
                                       .above = flow_messages_above()};
-    bool rpcs = sink->rpc || sink->transaction || sink->payload_stream || sink->data_transfer;
+    bool rpcs = sink->rpc || sink->partial || sink->transaction || sink->payload_stream ||
+                sink->data_transfer;
     bool credits = config->credits || (rpcs && config->delivery); /* what they hold up */
 
     conns.messages_only = !rpcs && !config->credits;
@@ -404,6 +405,17 @@ RPCRDMA_RARE static struct flow_conn *admit(struct rpcrdma_flow *flow, struct fl
     return conn;
 }
 
+/* A Send whose turn it is not yet. */
+RPCRDMA_RARE static void preview(struct rpcrdma_flow *flow, struct flow_conn *conn,
+                                 const struct flow_direction *dir, const struct flow_send *send)
+{
+    struct flow_making making;
+
+    if (flow->context.sink.partial &&
+        flow_message_preview(flow->messages, conn, dir, send, &making))
+        flow_rpc_partial(flow->rpcs, conn, &making.event);
+}
+
 static RPCRDMA_INLINE void event_of(struct rpcrdma_flow *flow, struct flow_direction *dir,
                                     const struct flow_stream_event *event, bool last)
 {
@@ -419,7 +431,7 @@ static RPCRDMA_INLINE void event_of(struct rpcrdma_flow *flow, struct flow_direc
     if (!conn)
         return;
     if (event->kind == FLOW_STREAM_PREVIEW) {
-        flow_message_preview(flow->messages, conn, dir, &event->send);
+        preview(flow, conn, dir, &event->send);
         return;
     }
     if (event->kind == FLOW_STREAM_SEND) {
@@ -431,7 +443,7 @@ static RPCRDMA_INLINE void event_of(struct rpcrdma_flow *flow, struct flow_direc
         return;
     }
     if (event->kind == FLOW_STREAM_SEND && !event->waited)
-        flow_message_preview(flow->messages, conn, dir, &event->send);
+        preview(flow, conn, dir, &event->send);
     while (!flow_admission_keep(flow->conns, conn, dir, event))
         if (!evict(flow, conn))
             return;

@@ -116,6 +116,7 @@ struct rpcrdma_flow_message {
     uint32_t part; /* continued messages: number of this part from 1; 0: not continued */
     const struct rpcrdma_finding *findings;
     size_t n_findings;
+    bool held_back; /* only where the sink's `partial` is given it: `message` is given it later */
 };
 
 struct rpcrdma_rpc_message; /* flow/rpc.h */
@@ -129,12 +130,16 @@ struct rpcrdma_flow_sink {
     void (*connection)(void *context,
                        const struct rpcrdma_connection *connection); /* once, at its end */
     void (*message)(void *context, const struct rpcrdma_flow_message *message);
-    /* A message that will be held back: its peer or dialect is undecided, or packets before it are
-     * missing. Tells at its last packet what is known by then, for views that cannot wait: no
-     * connection number perhaps, no part, no Call of a Reply perhaps. `message` tells it again, in
-     * order. A Send of several packets has an early word only where these come one after the other
-     */
-    void (*early)(void *context, const struct rpcrdma_flow_message *message);
+    /* For views that cannot wait: at the last packet of a message, what `message` or `rpc` is not
+     * given at once. Both are given it in full later.
+     * `message`: held_back where its peer or dialect is undecided, or packets before it are
+     * missing. It has no part then, and perhaps no connection number and no Call of a Reply. A Send
+     * of several packets is among these only where they come one after the other.
+     * `rpc`: the RPC message that begins in it: all bytes of chunks are LOST. NULL: none begins,
+     * or it cannot be laid out (RDMA_MSGP, chunks that do not fit). Where the sink has no `rpc` of
+     * its own this is all that is given of it. */
+    void (*partial)(void *context, const struct rpcrdma_flow_message *message,
+                    const struct rpcrdma_rpc_message *rpc);
     /* findings that belong to no message; connection may be NULL */
     void (*finding)(void *context, const struct rpcrdma_connection *connection,
                     const struct rpcrdma_finding *finding);

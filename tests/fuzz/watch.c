@@ -190,12 +190,29 @@ static void on_transaction(void *context, const struct rpcrdma_transaction *t)
     add(w, t->reply_length);
 }
 
-static void on_early(void *context, const struct rpcrdma_flow_message *message)
+static void on_partial(void *context, const struct rpcrdma_flow_message *message,
+                       const struct rpcrdma_rpc_message *rpc)
 {
     struct watch *w = context;
+    uint64_t length = 0;
 
     MUST(message->connection && message->message);
     MUST(message->frame <= w->frame);
+    MUST(message->held_back || rpc);
+    if (!rpc)
+        return;
+    MUST(rpc->rpc && rpc->xid == message->message->xid && rpc->send_frame == message->frame);
+    for (size_t i = 0; i < rpc->n_iovec; i++) {
+        const struct rpcrdma_iovec *piece = &rpc->iovec[i];
+
+        MUST(piece->kind != RPCRDMA_IOVEC_CHUNK && piece->kind != RPCRDMA_IOVEC_DROPPED);
+        MUST((piece->data != NULL) == (piece->kind == RPCRDMA_IOVEC_INLINE));
+        if (piece->data)
+            MUST(piece->data >= message->message->base &&
+                 piece->data + piece->length <= message->message->base + message->message->caplen);
+        length += piece->length;
+    }
+    MUST(length <= rpc->length);
 }
 
 static void on_finding(void *context, const struct rpcrdma_connection *connection,
@@ -257,7 +274,7 @@ void watch_begin(struct watch *w, const struct watch_config *config)
     const struct rpcrdma_flow_sink flow_sink = {
         .connection = on_connection,
         .message = on_message,
-        .early = on_early,
+        .partial = on_partial,
         .finding = on_finding,
         .credits = on_credits,
         .credit_point = on_point,

@@ -302,7 +302,7 @@ static void match_call(struct making *m)
         message_call_reply(event->call, event->continues);
 }
 
-/* The Call that a Reply before its turn answers, as far as those that were told tell. */
+/* The Call that a Reply before its turn answers: one that was given, or is held back itself. */
 static void find_call(struct making *m)
 {
     const struct flow_call *call;
@@ -311,9 +311,10 @@ static void find_call(struct making *m)
         !(m->to->message.present & RPCRDMA_HAS_XID))
         return;
     call = message_call_outstanding(m->messages, m->conn, 1 - m->sender, m->to->message.xid);
-    if (!call || !call->has_rpc)
+    if (call && call->has_rpc)
+        message_call_rpc(call, &m->to->call);
+    else if (!message_previewed_find(m->messages, &m->to->out, &m->to->call))
         return;
-    message_call_rpc(call, &m->to->call);
     m->to->out.call = &m->to->call;
 }
 
@@ -327,13 +328,21 @@ static void set_ends(struct making *m)
     out->sender = pub->role[m->sender];
     out->src = pub->end[m->sender];
     out->dst = pub->end[1 - m->sender];
-    if (out->sender == RPCRDMA_ROLE_SERVER && out->direction == RPCRDMA_DIRECTION_CALL)
-        m->mc->server_called = true;
-    if (out->sender == RPCRDMA_ROLE_CLIENT && out->direction == RPCRDMA_DIRECTION_CALL)
-        m->mc->client_called = true;
     out->reverse =
         (out->sender == RPCRDMA_ROLE_SERVER && out->direction == RPCRDMA_DIRECTION_CALL) ||
         (out->sender == RPCRDMA_ROLE_CLIENT && out->direction == RPCRDMA_DIRECTION_REPLY);
+}
+
+static void note_caller(struct making *m)
+{
+    const struct rpcrdma_flow_message *out = &m->to->out;
+
+    if (out->direction != RPCRDMA_DIRECTION_CALL)
+        return;
+    if (out->sender == RPCRDMA_ROLE_SERVER)
+        m->mc->server_called = true;
+    if (out->sender == RPCRDMA_ROLE_CLIENT)
+        m->mc->client_called = true;
 }
 
 static void begin(struct making *m, struct flow_messages *messages, struct flow_conn *conn,
@@ -365,32 +374,35 @@ static void finish(struct making *m)
     m->to->out.n_findings = m->to->findings.count;
 }
 
-void flow_message_preview(struct flow_messages *messages, struct flow_conn *conn,
-                          const struct flow_direction *dir, const struct flow_send *send)
+bool flow_message_preview(struct flow_messages *messages, struct flow_conn *conn,
+                          const struct flow_direction *dir, const struct flow_send *send,
+                          struct flow_making *making)
 {
-    struct flow_making to;
     struct making m;
 
-    if (!messages->context->sink.early || !flow_conn_is_rpcrdma(conn))
-        return;
-    begin(&m, messages, conn, dir, send, &to);
-    if (carries_rpc(&to.message)) {
-        size_t findings = to.findings.count;
+    if (!flow_conn_is_rpcrdma(conn))
+        return false;
+    begin(&m, messages, conn, dir, send, making);
+    making->out.held_back = true;
+    if (carries_rpc(&making->message)) {
+        size_t findings = making->findings.count;
 
         decode_rpc(&m);
-        if (to.out.rpc && to.rpc.xid != to.message.xid) {
+        if (making->out.rpc && making->rpc.xid != making->message.xid) {
             /* a later part, perhaps: only order tells */
-            to.rpc.present = 0;
-            to.out.rpc = NULL;
-            to.findings.count = findings;
+            making->rpc.present = 0;
+            making->out.rpc = NULL;
+            making->findings.count = findings;
         }
     }
     note_cut(&m);
     find_direction(&m);
-    find_call(&m);
     set_ends(&m);
+    find_call(&m);
+    if (making->out.direction == RPCRDMA_DIRECTION_CALL)
+        message_previewed_add(messages, &making->out);
     finish(&m);
-    messages->context->sink.early(messages->context->sink.context, &to.out);
+    return true;
 }
 
 /* A Call of the server before any of the client's: told once. That there was none shows with what
@@ -439,6 +451,9 @@ RPCRDMA_HOT void flow_message_make(struct flow_messages *messages, struct flow_c
                       send->time_ns);
     match_call(&m);
     set_ends(&m);
+    note_caller(&m);
+    if (messages->previewed && making->out.direction == RPCRDMA_DIRECTION_CALL)
+        message_previewed_remove(messages, &making->out);
     if (!m.mc->early_told && (m.mc->early_frame != 0 || !m.mc->client_called))
         check_early(&m);
     if (m.mc->n_answered > 0 || making->message.version == 2)

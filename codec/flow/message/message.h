@@ -128,9 +128,11 @@ void flow_message_emit(struct flow_messages *messages, struct flow_conn *conn,
 bool flow_messages_any_queued(const struct flow_messages *messages);
 /* What may be emitted by now; `all`: everything. */
 void flow_message_flush(struct flow_messages *messages, bool all);
-/* Tells the sink's `early` of a Send whose message will wait. Changes nothing. */
-void flow_message_preview(struct flow_messages *messages, struct flow_conn *conn,
-                          const struct flow_direction *dir, const struct flow_send *send);
+/* Of a Send whose message will wait: what is known of it by now. False: nothing. Only what a Call
+ * asks for is remembered, for its Reply that may have to wait, too. */
+bool flow_message_preview(struct flow_messages *messages, struct flow_conn *conn,
+                          const struct flow_direction *dir, const struct flow_send *send,
+                          struct flow_making *making);
 
 /* Packets that `sender` sent were not captured. */
 void flow_message_gap(struct flow_messages *messages, struct flow_conn *conn, int sender,

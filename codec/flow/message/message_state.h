@@ -15,6 +15,7 @@
  *                        what a message says about those that follow
  *   after_error.c        what an error forbids from then on
  *   call_table.c         Calls, each with the slots of the stages above
+ *   previewed.c          Calls that are held back
  */
 
 #include <string.h>
@@ -31,6 +32,7 @@ enum {
     MESSAGE_CALLS = RPCRDMA_BOUND(4096, 4),
     MESSAGE_WANTED = 8,
     MESSAGE_ANSWERED = 8, /* XIDs that errors answered, remembered per connection */
+    MESSAGE_PREVIEWED = RPCRDMA_BOUND(1024, 4), /* Calls that are held back; a power of two */
 };
 
 /* Who needs an entry: stages above, by 1 << enum flow_call_stage; and: */
@@ -121,6 +123,13 @@ struct message_conn {
     uint64_t last_given; /* frame of the latest message given to the sink */
 };
 
+/* A Call that is held back, as far as its Reply is read by it. */
+struct message_previewed {
+    uint64_t stream; /* the connection's name of the Calls' direction; 0: free */
+    uint32_t xid;
+    uint32_t program, version, procedure, gss_service;
+};
+
 struct flow_messages {
     struct flow_context *context;
     struct flow_conns *conns;
@@ -133,6 +142,7 @@ struct flow_messages {
     struct heap_node *queue;                     /* on their way to the sink, by frame */
     uint64_t queued;
     size_t queue_count, queue_bytes;
+    struct message_previewed *previewed; /* MESSAGE_PREVIEWED of them; NULL: none yet. Owned */
 };
 
 static inline struct message_conn *message_conn_of(struct flow_conn *conn)
@@ -158,6 +168,15 @@ static inline const struct flow_call *message_call_outstanding(const struct flow
 /* Its Reply, or a part of that (`continues`), is the message in hand. */
 void message_call_reply(struct flow_call *call, bool continues);
 void message_call_rpc(const struct flow_call *call, struct rpcrdma_rpc *out);
+
+/* previewed.c. A Call is held back; it is no more; the Call of a Reply is one of them, and what is
+ * known of it goes to *out. */
+void message_previewed_add(struct flow_messages *messages, const struct rpcrdma_flow_message *call);
+void message_previewed_remove(struct flow_messages *messages,
+                              const struct rpcrdma_flow_message *call);
+bool message_previewed_find(const struct flow_messages *messages,
+                            const struct rpcrdma_flow_message *reply, struct rpcrdma_rpc *out);
+void message_previewed_free(struct flow_messages *messages);
 
 /* header_check.c. Adds what is wrong with a decoded header beyond its own status: bytes that should
  * not follow it, properties and characteristics with bad data, a malformed xchar message. */

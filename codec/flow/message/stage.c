@@ -30,6 +30,7 @@ void flow_messages_free(struct flow_messages *messages)
     if (!messages)
         return;
     flow_message_trim(messages);
+    message_previewed_free(messages);
     flow_table_free(&messages->calls, &messages->context->memory);
     free(messages);
 }

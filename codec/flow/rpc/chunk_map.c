@@ -54,6 +54,7 @@ struct opening {
     int end;
     enum rpc_use reads;
     uint32_t next; /* region */
+    bool layout;   /* no region is opened */
     bool short_of_memory;
 };
 
@@ -80,13 +81,17 @@ static void add_region(struct opening *o, struct rpc_chunk *chunk,
     region->owner = o->t;
     region->use = (uint8_t)use;
     region->before = chunk->length;
+    chunk->count++;
+    chunk->length += segment->length;
+    if (o->layout) {
+        region->length = segment->length;
+        return;
+    }
     if (!flow_region_open(&o->rpcs->regions, region, flow_conn_id(o->t->conn), (uint8_t)o->end,
                           segment->handle, segment->offset, segment->length, keep))
         o->short_of_memory = true;
     check_shared(o, region, off);
     rpc_check_early(o->rpcs, o->t, region);
-    chunk->count++;
-    chunk->length += segment->length;
 }
 
 /* Segments with one position are one chunk. The list is by position (RFC 8166 section 4.3.1), and
@@ -210,18 +215,18 @@ static size_t offer_size(const struct counts *n, uint32_t regions)
            regions * sizeof(struct flow_region);
 }
 
-struct rpc_chunk_map *rpc_chunk_map_open(struct flow_rpcs *rpcs, struct rpc_transaction *t, int end,
-                                         enum rpc_use reads, const struct rpcrdma_message *message)
+static struct rpc_chunk_map *take(struct opening o, const struct rpcrdma_message *message)
 {
-    struct counts n = count(message, reads == RPC_CALL_READ);
+    struct flow_rpcs *rpcs = o.rpcs;
+    struct rpc_transaction *t = o.t;
+    struct counts n = count(message, o.reads == RPC_CALL_READ);
     uint32_t regions = n.base + n.reads + n.write_segments + n.reply;
-    struct opening o = {.rpcs = rpcs, .t = t, .end = end, .reads = reads};
-    bool reply = message->reply_present && reads == RPC_CALL_READ;
+    bool reply = message->reply_present && o.reads == RPC_CALL_READ;
     struct rpc_chunk_map *chunk_map;
 
     if (regions == 0 && n.writes == 0 && !reply)
         return NULL;
-    if (n.too_many)
+    if (n.too_many && !o.layout)
         rpc_add_finding(rpcs, t, RPCRDMA_RULE_RPC_SEGMENTS, 0, NULL, RPC_SEGMENTS, 0, 0);
     chunk_map = flow_alloc(&rpcs->context->memory, offer_size(&n, regions));
     if (!chunk_map) {
@@ -251,6 +256,19 @@ struct rpc_chunk_map *rpc_chunk_map_open(struct flow_rpcs *rpcs, struct rpc_tran
     }
     t->dropped = t->dropped || o.short_of_memory;
     return chunk_map;
+}
+
+struct rpc_chunk_map *rpc_chunk_map_open(struct flow_rpcs *rpcs, struct rpc_transaction *t, int end,
+                                         enum rpc_use reads, const struct rpcrdma_message *message)
+{
+    return take((struct opening){.rpcs = rpcs, .t = t, .end = end, .reads = reads}, message);
+}
+
+struct rpc_chunk_map *rpc_chunk_map_lay_out(struct flow_rpcs *rpcs, struct rpc_transaction *t,
+                                            const struct rpcrdma_message *message)
+{
+    return take((struct opening){.rpcs = rpcs, .t = t, .reads = RPC_REPLY_READ, .layout = true},
+                message);
 }
 
 void rpc_chunk_map_free(struct flow_rpcs *rpcs, struct rpc_chunk_map *chunk_map)

@@ -12,7 +12,7 @@
  * binding tells.
  */
 
-static bool reserve(struct flow_rpcs *rpcs, size_t n)
+bool reconstruct_reserve(struct flow_rpcs *rpcs, size_t n)
 {
     struct flow_memory *memory = &rpcs->context->memory;
 
@@ -58,8 +58,7 @@ static bool is_reverse(const struct rpc_transaction *t)
     return flow_conn_public_const(t->conn)->role[t->pub.caller_end] == RPCRDMA_ROLE_SERVER;
 }
 
-/* Padding is inline when the base has a length that no XDR stream has (RFC 5666 left it open). */
-static bool pads_inline(const struct rpc_chunk_map *reads, uint64_t base_length)
+bool reconstruct_pads_inline(const struct rpc_chunk_map *reads, uint64_t base_length)
 {
     if (base_length % 4 == 0)
         return false;
@@ -123,12 +122,12 @@ void rpc_call_names(struct flow_rpcs *rpcs, struct rpc_transaction *t, const uin
     const struct rpcrdma_rpc *rpc;
     bool callback;
 
-    if (!data || pub->compound || !reserve(rpcs, t->chunk_map ? t->chunk_map->n_reads : 0))
+    if (!data || pub->compound || !reconstruct_reserve(rpcs, t->chunk_map ? t->chunk_map->n_reads : 0))
         return;
     rpc = header(rpcs, data, caplen, len, &own);
     rpc_note_header(t, rpc);
     reduced = reduction(rpcs, t->chunk_map);
-    reduced.pad_inline = pads_inline(t->chunk_map, len);
+    reduced.pad_inline = reconstruct_pads_inline(t->chunk_map, len);
     if (!t->stream_told) {
         t->stream_told = true;
         tell_stream(rpcs, t, RPCRDMA_DIRECTION_CALL, rpc, &reduced, data, caplen, len);
@@ -154,15 +153,12 @@ void rpc_call_names(struct flow_rpcs *rpcs, struct rpc_transaction *t, const uin
     pub->operations_cut = !it.has_count || pub->n_operations < it.declared;
 }
 
-static void give(struct reconstruct *m, enum rpcrdma_rpc_direction direction,
-                 struct rpcrdma_rpc_message *out)
+void reconstruct_describe(const struct reconstruct *m, enum rpcrdma_rpc_direction direction,
+                          struct rpcrdma_rpc_message *out)
 {
-    struct flow_rpcs *rpcs = m->rpcs;
-    struct rpc_transaction *t = m->t;
+    const struct rpc_transaction *t = m->t;
     const struct rpcrdma_connection *pub = flow_conn_public_const(t->conn);
 
-    if (!rpcs->context->sink.rpc || rpcs->context->memory.failed)
-        return;
     out->connection = pub;
     out->direction = direction;
     out->sender_end =
@@ -173,13 +169,27 @@ static void give(struct reconstruct *m, enum rpcrdma_rpc_direction direction,
     out->reverse = is_reverse(t);
     out->xid = t->pub.xid;
     out->call = t->pub.has_program ? &t->rpc : NULL;
-    out->iovec = rpcs->whole.at;
-    out->unplaced_chunks = rpcs->unplaced_chunks;
+    out->iovec = m->rpcs->whole.at;
+    out->unplaced_chunks = m->rpcs->unplaced_chunks;
     out->n_unplaced_chunks = m->n_unplaced_chunks;
+}
+
+static void give(struct reconstruct *m, enum rpcrdma_rpc_direction direction,
+                 struct rpcrdma_rpc_message *out)
+{
+    struct flow_rpcs *rpcs = m->rpcs;
+    const struct rpc_transaction *t = m->t;
+
+    if (!rpcs->context->sink.rpc || rpcs->context->memory.failed)
+        return;
+    reconstruct_describe(m, direction, out);
     if (t->findings && t->findings->count > m->first_finding) {
         out->findings = t->findings->at + m->first_finding;
         out->n_findings = t->findings->count - m->first_finding;
     }
+    if (rpcs->in_hand && rpcs->in_hand->frame == out->send_frame &&
+        rpcs->in_hand->message->xid == out->xid && rpcs->in_hand->direction == direction)
+        rpcs->in_hand_given = true;
     rpcs->context->sink.rpc(rpcs->context->sink.context, out);
 }
 
@@ -271,7 +281,7 @@ void rpc_call_deliver(struct flow_rpcs *rpcs, struct rpc_transaction *t)
 
     t->call_given = true;
     call_base(&m);
-    m.pad_inline = pads_inline(t->chunk_map, rpcs->base.length);
+    m.pad_inline = reconstruct_pads_inline(t->chunk_map, rpcs->base.length);
     if (m.pad_inline)
         reconstruct_finding(&m, RPCRDMA_RULE_RPC_PAD_INLINE, 0, 0, 0);
     data = rpc_flatten(rpcs, &rpcs->base, &caplen);
@@ -339,7 +349,6 @@ static void reply_base(struct reconstruct *m, const struct rpc_response *answer)
         rpc_iovec_chunk(rpcs, &rpcs->base, m->reads, &m->reads->base);
 }
 
-/* The returned write list: lengths for the binding, and what is odd about it. */
 /* RDMA wrote to one of the Write chunks from this one on. */
 static bool written_since(const struct rpc_chunk_map *map, uint32_t first)
 {
@@ -350,7 +359,7 @@ static bool written_since(const struct rpc_chunk_map *map, uint32_t first)
     return false;
 }
 
-static void returned_writes(struct reconstruct *m)
+void reconstruct_returned_writes(struct reconstruct *m)
 {
     struct rpcrdma_write_iter it = rpcrdma_write_begin(&m->message->write);
     uint32_t n_offered = m->t->chunk_map ? m->t->chunk_map->n_writes : 0;
@@ -372,9 +381,9 @@ static void returned_writes(struct reconstruct *m)
                                m->message->write.off, n_offered, m->n_writes, 0);
 }
 
-/* Asks the binding for the places. */
-static enum rpcrdma_binding_verdict place(struct reconstruct *m, const uint8_t *data, size_t caplen,
-                                          size_t len, const struct rpcrdma_rpc *rpc)
+enum rpcrdma_binding_verdict reconstruct_place(struct reconstruct *m, const uint8_t *data,
+                                               size_t caplen, size_t len,
+                                               const struct rpcrdma_rpc *rpc)
 {
     struct rpcrdma_reduction reduced = reduction(m->rpcs, m->reads);
     enum rpcrdma_binding_verdict verdict;
@@ -421,10 +430,10 @@ void rpc_reply_deliver(struct flow_rpcs *rpcs, struct rpc_transaction *t,
         data = unalign(&m, data, &caplen, message->align, message->header_length);
     if (data)
         rpc = *header(rpcs, data, caplen, (size_t)rpcs->base.length, &rpc);
-    if (reserve(rpcs, n < RPC_SEGMENTS ? n : RPC_SEGMENTS)) {
-        returned_writes(&m);
+    if (reconstruct_reserve(rpcs, n < RPC_SEGMENTS ? n : RPC_SEGMENTS)) {
+        reconstruct_returned_writes(&m);
         if (m.n_writes > 0 || (m.reads && m.reads->n_reads > 0)) {
-            verdict = place(&m, data, caplen, (size_t)rpcs->base.length, &rpc);
+            verdict = reconstruct_place(&m, data, caplen, (size_t)rpcs->base.length, &rpc);
             why = rpcrdma_binding_verdict_text(verdict);
         }
         rpc_check_reply(&m, &rpc, verdict, data, caplen, (size_t)rpcs->base.length);

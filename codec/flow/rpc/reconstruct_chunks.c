@@ -10,6 +10,8 @@ void reconstruct_finding(struct reconstruct *m, enum rpcrdma_rule_id rule, uint6
 void reconstruct_finding_at(struct reconstruct *m, enum rpcrdma_rule_id rule, int64_t offset,
                             uint64_t a, uint64_t b, uint64_t c)
 {
+    if (m->partial)
+        return;
     rpc_add_finding_at(m->rpcs, m->t, rule,
                        m->message ? m->t->pub.reply_frame : m->t->pub.call_frame, offset, m->what,
                        a, b, c);
@@ -245,8 +247,9 @@ void reconstruct_add_unplaced(struct reconstruct *m, const char *why)
         reconstruct_add_returned(m, whole, reconstruct_offered_write(m->t, i), &wire, length);
         unplaced_chunks->n_iovec = whole->count - unplaced_chunks->first_piece;
         m->n_unplaced_chunks++;
-        rpc_add_finding(m->rpcs, m->t, RPCRDMA_RULE_RPC_UNPLACED_CHUNK, m->t->pub.reply_frame, why,
-                        i, length, 0);
+        if (!m->partial)
+            rpc_add_finding(m->rpcs, m->t, RPCRDMA_RULE_RPC_UNPLACED_CHUNK, m->t->pub.reply_frame,
+                            why, i, length, 0);
     }
 }
 

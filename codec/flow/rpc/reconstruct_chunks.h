@@ -17,6 +17,7 @@ struct reconstruct {
     bool pad_inline;
     bool base_unknown; /* the header was not captured whole, and so not what follows it */
     bool fault;     /* the parts do not fit each other */
+    bool partial;   /* nothing is found: it is put together once more, when all has come */
     uint64_t taken; /* unreduced minus reduced length, up to here */
     size_t n_unplaced_chunks;
     size_t first_finding;
@@ -52,6 +53,21 @@ void reconstruct_add_returned(struct reconstruct *m, struct rpc_iovec *to,
 /* Says where a returned chunk is not the one that was offered. */
 void reconstruct_check_returned(struct reconstruct *m, const struct rpc_chunk *chunk,
                                 const struct rpcrdma_chunk *wire);
+
+/* reconstruct.c. Room for n chunks in the lists of flow_rpcs; false: no memory. */
+bool reconstruct_reserve(struct flow_rpcs *rpcs, size_t n);
+/* Whether padding is inline: the base has a length that no XDR stream has (RFC 5666 left it open).
+ */
+bool reconstruct_pads_inline(const struct rpc_chunk_map *reads, uint64_t base_length);
+/* The returned write list's lengths, for the binding, and what is odd about it. */
+void reconstruct_returned_writes(struct reconstruct *m);
+/* Asks the upper-layer binding for the places of those; data: the base. */
+enum rpcrdma_binding_verdict reconstruct_place(struct reconstruct *m, const uint8_t *data,
+                                               size_t caplen, size_t len,
+                                               const struct rpcrdma_rpc *rpc);
+/* Whose it is, and what it is made of. */
+void reconstruct_describe(const struct reconstruct *m, enum rpcrdma_rpc_direction direction,
+                          struct rpcrdma_rpc_message *out);
 
 /* rpcs->base and the chunks -> rpcs->whole, in the order of their places. */
 void reconstruct_compose(struct reconstruct *m);

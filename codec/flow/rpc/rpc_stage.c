@@ -25,6 +25,7 @@ void flow_rpc_message(struct flow_rpcs *rpcs, struct flow_conn *conn, const stru
     if (!(msg->present & RPCRDMA_HAS_XID))
         return;
     rpcs->in_hand = m->message;
+    rpcs->in_hand_given = false;
     switch (msg->kind) {
     case RPCRDMA_KIND_ERROR:
         rpc_error(rpcs, conn, m);
@@ -50,6 +51,8 @@ void flow_rpc_message(struct flow_rpcs *rpcs, struct flow_conn *conn, const stru
         break;
     }
     rpcs->in_hand = NULL;
+    if (rpcs->context->sink.partial && !rpcs->in_hand_given)
+        rpc_partial_waits(rpcs, conn, m);
     if (m->send->has_invalidate)
         flow_region_invalidate(&rpcs->regions, flow_conn_id(conn), (uint8_t)(1 - m->sender),
                                m->send->invalidate, awaited);

@@ -8,7 +8,7 @@
  * allocated per packet.
  *
  * Events come per connection and in order. `sender` is an end of the connection. What comes of them
- * goes to the sink: `rpc`, `transaction`, `data_transfer`.
+ * goes to the sink: `rpc`, `partial`, `transaction`, `data_transfer`.
  */
 
 #include "flow/message/message.h"
@@ -25,6 +25,9 @@ void flow_rpcs_free(struct flow_rpcs *rpcs);
  * go before, or the message is left out here. */
 bool flow_rpc_ready(struct flow_rpcs *rpcs, struct flow_conn *conn);
 void flow_rpc_message(struct flow_rpcs *rpcs, struct flow_conn *conn, const struct flow_message *m);
+/* What is known by now of a message that is held back goes to the sink, as `partial`. Nothing of it
+ * is kept. */
+void flow_rpc_partial(struct flow_rpcs *rpcs, struct flow_conn *conn, const struct flow_message *m);
 /* The table of Calls is full, and this one goes: so does what is known of its transaction. */
 void flow_rpc_give_up(struct flow_rpcs *rpcs, struct flow_call *call);
 /* `op` is the packet; its payload goes where `write` says. */

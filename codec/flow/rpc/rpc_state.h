@@ -15,6 +15,7 @@
  *   iovec.c   runs of bytes, cut and joined
  *   reconstruct.c    a Call or a Reply: what it is made of; given to the sink
  *   reconstruct_chunks.c   base and chunks put together
+ *   partial.c    a Send's RPC message before the bytes of its chunks are known
  *   data_transfer.c    which chunk a packet's bytes belong to
  *   retransmit.c    Calls that were sent before, on another connection
  *   session.c   what a session allows, and which connections carry it
@@ -314,6 +315,7 @@ struct flow_rpcs {
     struct flow_context *context;
     struct flow_messages *messages;
     const struct rpcrdma_flow_message *in_hand; /* NULL: none */
+    bool in_hand_given;                         /* its RPC message, to the sink */
     struct flow_regions regions;
     struct {
         struct rpc_transaction *newest, *oldest;
@@ -355,6 +357,9 @@ static inline uint32_t rpc_clipped(uint64_t n)
  * RPC_REPLY_READ) its read list. NULL when that is nothing, or memory is short (t->dropped). */
 struct rpc_chunk_map *rpc_chunk_map_open(struct flow_rpcs *rpcs, struct rpc_transaction *t, int end,
                                          enum rpc_use reads, const struct rpcrdma_message *message);
+/* Its read list alone, as regions that are not open: no data finds them. */
+struct rpc_chunk_map *rpc_chunk_map_lay_out(struct flow_rpcs *rpcs, struct rpc_transaction *t,
+                                            const struct rpcrdma_message *message);
 void rpc_chunk_map_free(struct flow_rpcs *rpcs, struct rpc_chunk_map *chunk_map);
 /* Bytes of its read chunks that have not passed. */
 uint64_t rpc_chunk_map_pending(const struct rpc_chunk_map *chunk_map);
@@ -400,6 +405,9 @@ void rpc_call_names(struct flow_rpcs *rpcs, struct rpc_transaction *t, const uin
 void rpc_call_deliver(struct flow_rpcs *rpcs, struct rpc_transaction *t);
 void rpc_reply_deliver(struct flow_rpcs *rpcs, struct rpc_transaction *t,
                        const struct rpc_response *answer);
+/* partial.c. The message in hand was not given as a whole RPC message: what there is of it. */
+void rpc_partial_waits(struct flow_rpcs *rpcs, struct flow_conn *conn,
+                       const struct flow_message *m);
 /* Returned chunks' bytes that have not passed. */
 uint64_t rpc_reply_pending(const struct rpc_transaction *t, const struct rpcrdma_message *message);
 /* Whether those of the Reply that waits have. Work that grows with what came since it was asked

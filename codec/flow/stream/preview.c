@@ -39,7 +39,7 @@ void stream_preview(struct flow_streams *streams, struct stream *s,
     const struct rpcrdma_op *op = &packet->op;
     bool first = (op->flags & RPCRDMA_OP_FIRST) != 0, last = (op->flags & RPCRDMA_OP_LAST) != 0;
 
-    if (!streams->context->sink.early)
+    if (!streams->context->sink.partial)
         return;
     if (op->kind == RPCRDMA_OP_SEND && first && last) {
         stream_event(streams, s, FLOW_STREAM_PREVIEW)->send = stream_send_of(op);

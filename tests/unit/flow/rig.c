@@ -44,12 +44,16 @@ static void on_message(void *context, const struct rpcrdma_flow_message *m)
     record(&rig->message[rig->messages++], m);
 }
 
-static void on_early(void *context, const struct rpcrdma_flow_message *m)
+static void on_partial(void *context, const struct rpcrdma_flow_message *m,
+                       const struct rpcrdma_rpc_message *rpc)
 {
     struct rig *rig = context;
 
-    assert_true(rig->earlies < RIG_MAX);
-    record(&rig->early[rig->earlies++], m);
+    (void)rpc;
+    if (!m->held_back)
+        return;
+    assert_true(rig->n_held_back < RIG_MAX);
+    record(&rig->held_back[rig->n_held_back++], m);
 }
 
 static void on_finding(void *context, const struct rpcrdma_connection *c,
@@ -90,7 +94,7 @@ void rig_begin(struct rig *rig, const struct rpcrdma_flow_config *config)
     const struct rpcrdma_flow_sink sink = {
         .connection = on_connection,
         .message = on_message,
-        .early = on_early,
+        .partial = on_partial,
         .finding = on_finding,
         .credits = on_credits,
         .context = rig,

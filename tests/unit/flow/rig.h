@@ -45,8 +45,8 @@ struct rig {
     int64_t time_ns;
     struct rig_message message[RIG_MAX];
     size_t messages;
-    struct rig_message early[RIG_MAX];
-    size_t earlies;
+    struct rig_message held_back[RIG_MAX];
+    size_t n_held_back;
     struct rig_finding finding[RIG_MAX];
     size_t findings;
     struct rpcrdma_connection connection[64];

@@ -17,12 +17,8 @@ static uint8_t *flatten(const struct rpcrdma_iovec *iovec, size_t n, uint64_t le
     return out;
 }
 
-static void on_rpc(void *context, const struct rpcrdma_rpc_message *m)
+static void record(struct got_message *got, const struct rpcrdma_rpc_message *m)
 {
-    struct rpc_rig *r = context;
-    struct got_message *got = &r->message[r->messages++];
-
-    assert_true(r->messages <= RPC_RIG_MAX);
     *got = (struct got_message){.direction = m->direction,
                                 .xid = m->xid,
                                 .connection = m->connection->number,
@@ -46,6 +42,27 @@ static void on_rpc(void *context, const struct rpcrdma_rpc_message *m)
         got->arg[i][0] = m->findings[i].arg[0];
         got->arg[i][1] = m->findings[i].arg[1];
     }
+}
+
+static void on_rpc(void *context, const struct rpcrdma_rpc_message *m)
+{
+    struct rpc_rig *r = context;
+
+    assert_true(r->messages < RPC_RIG_MAX);
+    record(&r->message[r->messages++], m);
+}
+
+static void on_partial(void *context, const struct rpcrdma_flow_message *message,
+                       const struct rpcrdma_rpc_message *m)
+{
+    struct rpc_rig *r = context;
+
+    assert_true(message->held_back || m);
+    if (!m || r->partials == RPC_RIG_MAX) /* some tests send a lot */
+        return;
+    assert_int_equal(m->send_frame, message->frame);
+    record(&r->partial[r->partials], m);
+    r->partial[r->partials++].held_back = message->held_back;
 }
 
 static void on_transaction(void *context, const struct rpcrdma_transaction *t)
@@ -72,8 +89,10 @@ static void on_moved(void *context, const struct rpcrdma_data_transfer *data_tra
 
 void rpc_rig_begin_late(struct rpc_rig *r, const struct rpcrdma_flow_config *config, bool data)
 {
-    struct rpcrdma_flow_sink sink = {
-        .transaction = on_transaction, .data_transfer = on_moved, .context = r};
+    struct rpcrdma_flow_sink sink = {.transaction = on_transaction,
+                                     .data_transfer = on_moved,
+                                     .partial = on_partial,
+                                     .context = r};
 
     memset(r, 0, sizeof(*r));
     if (data)
@@ -114,6 +133,11 @@ void rpc_rig_free(struct rpc_rig *r)
         free(r->message[i].unplaced_chunks);
     }
     r->messages = 0;
+    for (size_t i = 0; i < r->partials; i++) {
+        free(r->partial[i].bytes);
+        free(r->partial[i].unplaced_chunks);
+    }
+    r->partials = 0;
 }
 
 void rpc_put(struct rpc_bytes *b, uint32_t word)

@@ -16,6 +16,7 @@ struct got_message {
     enum rpcrdma_rpc_direction direction;
     uint32_t xid, connection;
     bool whole, complete, reverse;
+    bool held_back; /* of a partial one: its message is */
     uint64_t length, frame, send_frame;
     uint8_t *bytes; /* holes are 0xee */
     size_t n_unplaced_chunks;
@@ -39,6 +40,8 @@ struct rpc_rig {
     struct rig rig;
     struct got_message message[RPC_RIG_MAX];
     size_t messages;
+    struct got_message partial[RPC_RIG_MAX];
+    size_t partials;
     struct got_transaction transaction[RPC_RIG_MAX];
     size_t transactions;
     struct rpcrdma_data_transfer data_transfer[RPC_RIG_MAX]; /* their pointers are stale */

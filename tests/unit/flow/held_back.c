@@ -4,7 +4,7 @@
 
 static struct rig rig;
 
-/* Nothing is said early of what is told at once. */
+/* What is given at once is not held back. */
 static void not_held(void **state)
 {
     struct rig_end a = RIG_A, b = RIG_B;
@@ -15,7 +15,7 @@ static void not_held(void **state)
     rig_send_reply(&rig, &b, &a, 1);
     rig_end(&rig);
     assert_int_equal(rig.messages, 2);
-    assert_int_equal(rig.earlies, 0);
+    assert_int_equal(rig.n_held_back, 0);
 }
 
 /* The peer is not known yet: the Call is told at its frame all the same, and then again. */
@@ -27,18 +27,18 @@ static void peer_unknown(void **state)
     rig_begin(&rig, NULL);
     rig_send_call(&rig, &a, &b, 1);
     assert_int_equal(rig.messages, 0);
-    assert_int_equal(rig.earlies, 1);
+    assert_int_equal(rig.n_held_back, 1);
     rig_send_reply(&rig, &b, &a, 1);
     rig_end(&rig);
     assert_int_equal(rig.messages, 2);
-    assert_int_equal(rig.earlies, 1);
-    assert_int_equal(rig.early[0].frame, rig.message[0].frame);
-    assert_int_equal(rig.early[0].xid, 1);
-    assert_int_equal(rig.early[0].direction, RPCRDMA_DIRECTION_CALL);
-    assert_int_equal(rig.early[0].program, 100003);
-    assert_int_equal(rig.early[0].dst_qpn, 33);
-    assert_false(rig.early[0].has_src);
-    assert_true(rig.early[0].has_rpc);
+    assert_int_equal(rig.n_held_back, 1);
+    assert_int_equal(rig.held_back[0].frame, rig.message[0].frame);
+    assert_int_equal(rig.held_back[0].xid, 1);
+    assert_int_equal(rig.held_back[0].direction, RPCRDMA_DIRECTION_CALL);
+    assert_int_equal(rig.held_back[0].program, 100003);
+    assert_int_equal(rig.held_back[0].dst_qpn, 33);
+    assert_false(rig.held_back[0].has_src);
+    assert_true(rig.held_back[0].has_rpc);
 }
 
 /* The Calls' stream has one name, before and after; so the Reply finds what the Call was given. */
@@ -53,9 +53,9 @@ static void stream_name(void **state)
     rig_send_reply(&rig, &b, &a, 1);
     rig_send_call(&rig, &a, &b, 2);
     rig_end(&rig);
-    name = rig.early[0].stream[0];
+    name = rig.held_back[0].stream[0];
     assert_int_not_equal(name, 0);
-    assert_int_equal(rig.early[0].stream[1], 0);
+    assert_int_equal(rig.held_back[0].stream[1], 0);
     assert_int_equal(rig.message[0].stream[0], name);
     assert_int_equal(rig.message[1].stream[1], name);
     assert_int_equal(rig.message[2].stream[0], name);
@@ -79,8 +79,8 @@ static void stream_name_renewed(void **state)
     assert_int_not_equal(rig.message[0].stream[0], rig.message[1].stream[0]);
 }
 
-/* A packet is missing: what comes behind it is told early, and in order once the gap is given up;
- * an early word changes nothing of it. */
+/* A packet is missing: what comes behind it is given at its frame, and in order once the gap is
+ * given up; the first changes nothing of the second. */
 static void behind_gap(void **state)
 {
     struct rig_end a = RIG_A, b = RIG_B;
@@ -91,15 +91,15 @@ static void behind_gap(void **state)
     a.psn++;
     rig_send_call(&rig, &a, &b, 3);
     assert_int_equal(rig.messages, 1);
-    assert_int_equal(rig.earlies, 1);
-    assert_int_equal(rig.early[0].xid, 3);
-    assert_int_equal(rig.early[0].connection, 1);
-    assert_true(rig.early[0].has_src);
+    assert_int_equal(rig.n_held_back, 1);
+    assert_int_equal(rig.held_back[0].xid, 3);
+    assert_int_equal(rig.held_back[0].connection, 1);
+    assert_true(rig.held_back[0].has_src);
     rig_end(&rig);
     assert_int_equal(rig.messages, 2);
-    assert_int_equal(rig.earlies, 1);
+    assert_int_equal(rig.n_held_back, 1);
     assert_int_equal(rig.message[1].xid, 3);
-    assert_int_equal(rig.message[1].frame, rig.early[0].frame);
+    assert_int_equal(rig.message[1].frame, rig.held_back[0].frame);
 }
 
 /* A protocol nobody has claimed is not talked about. */
@@ -113,7 +113,7 @@ static void unclaimed(void **state)
     rig_send(&rig, &a, &b, buf, rig_nomsg_call(buf, 1));
     rig_end(&rig);
     assert_int_equal(rig.messages, 0);
-    assert_int_equal(rig.earlies, 0);
+    assert_int_equal(rig.n_held_back, 0);
 }
 
 static void connection_of(void **state)
