@@ -53,7 +53,7 @@ _rpcrdma()
         return
     fi
     case $prev in
-    -r | --read-file | -w | --write | --series | --plot | --html | --sqlite)
+    -r | --read-file | -w | --write | --series | --plot | --html | --sqlite | --trace)
         _filedir
         return
         ;;

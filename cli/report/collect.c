@@ -300,6 +300,7 @@ static void on_transaction(void *context, const struct rpcrdma_transaction *t)
     for (size_t i = 0; i < t->n_findings; i++)
         note_rule(r, &t->findings[i]);
     details_done(r->details, t);
+    kernel_transaction(r->kernel, t);
 }
 
 static void on_payload_stream(void *context, const struct rpcrdma_payload_stream *stream)
@@ -319,6 +320,7 @@ static void on_message(void *context, const struct rpcrdma_flow_message *m)
     bool chunk = kind == RPCRDMA_KIND_NOMSG || kind == RPCRDMA_KIND_CALL_EXTERNAL ||
                  kind == RPCRDMA_KIND_REPLY_EXTERNAL;
 
+    kernel_message(r->kernel, m);
     if (m->sender_end < 0 || m->connection->paired_by == RPCRDMA_PAIRED_NOT)
         r->one_way++;
     if (m->direction == RPCRDMA_DIRECTION_CALL)
@@ -447,4 +449,15 @@ static gint most_errors(gconstpointer a, gconstpointer b)
 GList *report_errors(const struct report *r)
 {
     return g_list_sort(g_hash_table_get_values(r->errors), most_errors);
+}
+
+const struct kernel_record *report_kernel(const struct report *r, unsigned source,
+                                          const struct report_rpc *rpc)
+{
+    struct kernel_rpc wanted = {.xid = rpc->xid,
+                                .client = &rpc->src,
+                                .server = &rpc->dst,
+                                .call_time_ns = rpc->call_time_ns};
+
+    return kernel_find(r->kernel, source, &wanted);
 }

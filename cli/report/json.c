@@ -47,6 +47,31 @@ static void causes(struct json *json, const struct report *r)
     json_close(json, ']');
 }
 
+/* What the hosts spent on an RPC. */
+static void kernels_of(struct json *json, const struct report *r, const struct report_rpc *rpc)
+{
+    if (!r->kernel)
+        return;
+    json_key(json, "kernels");
+    json_open(json, '[');
+    for (unsigned i = 0; i < kernel_sources(r->kernel); i++) {
+        const struct kernel_record *record = report_kernel(r, i, rpc);
+
+        if (!record)
+            continue;
+        json_open(json, '{');
+        json_key(json, "source"), json_plain(json, kernel_side_name(record->side));
+        for (unsigned p = 0; p < KERNEL_PHASES; p++) {
+            int64_t ns;
+
+            if (kernel_phase_ns(record, p, &ns))
+                json_key(json, kernel_phases(record->side)[p].json), json_i64(json, ns);
+        }
+        json_close(json, '}');
+    }
+    json_close(json, ']');
+}
+
 static void slowest(struct json *json, const struct report *r)
 {
     json_key(json, "slowest");
@@ -73,6 +98,7 @@ static void slowest(struct json *json, const struct report *r)
                 json_key(json, "stalled_by"),
                     json_plain(json, transaction_stall_name(one->stalled_by));
         }
+        kernels_of(json, r, one);
         if (one->path)
             text(json, "path", one->path);
         json_close(json, '}');
@@ -203,6 +229,35 @@ static void spent(struct json *json, const struct report *r)
     json_key(json, "stalled_ns"), json_i64(json, stalled);
 }
 
+/* What the hosts spent on all RPCs. */
+static void kernels(struct json *json, const struct report *r)
+{
+    if (!r->kernel)
+        return;
+    json_key(json, "kernels");
+    json_open(json, '[');
+    for (unsigned i = 0; i < kernel_sources(r->kernel); i++) {
+        const struct kernel_source *source = kernel_source(r->kernel, i);
+
+        if (!source->joined)
+            continue;
+        json_open(json, '{');
+        json_key(json, "source"), json_plain(json, kernel_side_name(source->side));
+        view_json_address(json, "host", &source->host);
+        number(json, "rpcs", source->rpcs);
+        number(json, "memory_region_waits", source->refused);
+        if (source->clock.known) {
+            json_key(json, "clock_offset_ns"), json_i64(json, source->clock.offset_ns);
+            json_key(json, "clock_error_ns"), json_i64(json, source->clock.error_ns);
+        }
+        for (unsigned p = 0; p < KERNEL_PHASES; p++)
+            if (source->phases[p].count > 0)
+                latency_json(json, kernel_phases(source->side)[p].json, &source->phases[p]);
+        json_close(json, '}');
+    }
+    json_close(json, ']');
+}
+
 void report_json(struct report *r, struct out *out)
 {
     const struct view_clock *clock = &r->pipeline->clock;
@@ -240,6 +295,7 @@ void report_json(struct report *r, struct out *out)
     groups(&json, "operations", "operation", r->operations, span);
     groups(&json, "clients", "client", r->clients, span);
     slowest(&json, r);
+    kernels(&json, r);
     counts(&json, r);
     json_close(&json, '}');
     json_end(&json);

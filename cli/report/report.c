@@ -49,7 +49,7 @@ static int open_html(const char *path, const struct options *options, struct out
 static int run(const struct command *command, int argc, char **argv)
 {
     struct options options = {0};
-    char *path = NULL;
+    char *path = NULL, **traces = NULL;
     double slow_ms = 0;
     GOptionEntry own[] = {
         {"json", 0, 0, G_OPTION_ARG_NONE, &options.json, "One JSON object", NULL},
@@ -57,9 +57,12 @@ static int run(const struct command *command, int argc, char **argv)
          "Write the report to this file, with charts, instead; it needs nothing else", "OUT.html"},
         {"slow", 0, 0, G_OPTION_ARG_DOUBLE, &slow_ms,
          "Call a server slow that takes most of this time for an RPC (1000)", "MS"},
+        {"trace", 0, 0, G_OPTION_ARG_FILENAME_ARRAY, &traces,
+         "A kernel's trace of the same time, client's or server's, as text; repeatable", "FILE"},
         G_OPTION_ENTRY_NULL,
     };
     int status = options_parse(&options, command, own, argc, argv);
+    struct kernel *kernel = NULL;
     struct out out, html = {0};
     struct pipeline pipeline = {
         .options = &options, .out = &out, .credits = true, .delivery = true, .op_done = report_op};
@@ -68,6 +71,11 @@ static int run(const struct command *command, int argc, char **argv)
     if (status == OPTIONS_GO_ON && (slow_ms < 0 || slow_ms > 1e9)) {
         complain("--slow: %g is no number of milliseconds", slow_ms);
         status = EXIT_UNUSABLE;
+    }
+    if (status == OPTIONS_GO_ON && traces) {
+        kernel = kernel_open(traces, options_memory(&options, MEMORY_COMMAND));
+        if (!kernel)
+            status = EXIT_UNUSABLE;
     }
     if (status == OPTIONS_GO_ON && path)
         status = open_html(path, &options, &html);
@@ -80,9 +88,10 @@ static int run(const struct command *command, int argc, char **argv)
         report->slow_told = slow_ms > 0;
         if (report->slow_told)
             report->slow_ns = (int64_t)(slow_ms * 1e6);
+        report->kernel = kernel;
         sink = report_sink(report);
         pipeline.op_context = report;
-        status = pipeline_run(&pipeline, &sink);
+        status = kernel_end(kernel, pipeline_run(&pipeline, &sink));
         report_decide(report);
         report_complain(report);
         if (options.json)
@@ -94,6 +103,8 @@ static int run(const struct command *command, int argc, char **argv)
         status = end_output(&out, status);
     }
     report_free(report);
+    kernel_free(kernel);
+    g_strfreev(traces);
     g_free(path);
     options_free(&options);
     return status;

@@ -10,6 +10,7 @@
 #include <glib.h>
 
 #include "flow/rpc.h"
+#include "kernel/kernel.h"
 #include "pipeline.h"
 #include "rpcs/details.h"
 #include "rpcs/groups.h"
@@ -40,9 +41,9 @@ struct report_connection {
     uint64_t rpcs, unanswered, resent; /* resent: Calls that were sent before on another one */
     int64_t resent_after_ns;           /* the longest time from the first sending to that */
     uint64_t resent_frame;
-    uint32_t resent_from;                 /* the other connection */
-    uint64_t unanswered_frame;            /* first of them */
-    uint64_t held;                        /* of those: acknowledged, so that the server had them */
+    uint32_t resent_from;      /* the other connection */
+    uint64_t unanswered_frame; /* first of them */
+    uint64_t held;             /* of those: acknowledged, so that the server had them */
     bool has_path[2];
     struct rpcrdma_path path[2];          /* what was sent towards each end, at the end */
     uint64_t resent_packets[2];           /* so far */
@@ -84,15 +85,16 @@ struct report_cause {
     enum report_cause_id id;
     enum report_confidence confidence;
     const struct report_connection *of; /* NULL: of the whole capture */
-    uint64_t rpcs;     /* it made slow or fail */
-    int64_t time_ns;   /* that it cost them */
-    uint64_t frame;    /* the first that shows it; 0: none by itself */
-    char text[400];    /* sentences, with numbers */
-    char against[240]; /* what speaks against it; "" */
+    uint64_t rpcs;                      /* it made slow or fail */
+    int64_t time_ns;                    /* that it cost them */
+    uint64_t frame;                     /* the first that shows it; 0: none by itself */
+    char text[400];                     /* sentences, with numbers */
+    char against[240];                  /* what speaks against it; "" */
 };
 
 struct report {
     struct pipeline *pipeline;
+    struct kernel *kernel; /* the caller's; NULL: no --trace */
     struct details *details;
     struct groups *operations, *clients, *statuses;
 
@@ -161,6 +163,10 @@ GList *report_errors(const struct report *report);
 int64_t report_span_ns(const struct report *report);
 /* The verdict's first sentence. */
 void report_headline(const struct report *report, char *text, size_t size);
+
+/* What a kernel's trace has of an RPC; NULL: nothing. */
+const struct kernel_record *report_kernel(const struct report *report, unsigned source,
+                                          const struct report_rpc *rpc);
 
 /* Where the time of all RPCs went, by phase. False: of none it is known. */
 bool report_spent(const struct report *report, struct rpcrdma_phases *sum, int64_t *stalled_ns);

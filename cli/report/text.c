@@ -116,8 +116,8 @@ static void captured(const struct report *r, struct out *out)
     out_literal(out, " UTC");
     out_line(out);
     line(out, "  length    %.3f s, %" PRIu64 " packet%s, %" PRIu64 " message%s, %" PRIu64 " RPC%s",
-         (double)report_span_ns(r) / 1e9, clock->frame, plural(clock->frame),
-         r->pipeline->messages, plural(r->pipeline->messages), r->rpcs, plural(r->rpcs));
+         (double)report_span_ns(r) / 1e9, clock->frame, plural(clock->frame), r->pipeline->messages,
+         plural(r->pipeline->messages), r->rpcs, plural(r->rpcs));
     line(out,
          "  missing   %" PRIu64 " gap%s, %" PRIu64 " Repl%s without Call, %" PRIu64
          " message%s cut short",
@@ -138,7 +138,8 @@ static void paused(const struct report *r, struct out *out)
              n == 1 ? "" : "s");
 }
 
-/* A page has room for a few connections: those that packets were sent again on, then the busy ones. */
+/* A page has room for a few connections: those that packets were sent again on, then the busy ones.
+ */
 enum { CONNECTIONS_SHOWN = 8 };
 
 static uint64_t trouble(const struct report_connection *c)
@@ -256,8 +257,51 @@ static void slowest(const struct report *r, struct out *out)
             out_blanks(out, 6);
             folded(out, phases, 6, 8);
         }
+        for (unsigned k = 0; k < kernel_sources(r->kernel); k++) {
+            const struct kernel_record *record = report_kernel(r, k, one);
+            char own[256], whole[300];
+
+            if (!record)
+                continue;
+            kernel_phases_text(record, own, sizeof(own));
+            snprintf(whole, sizeof(whole), "%s's kernel: %s", kernel_side_name(record->side), own);
+            out_blanks(out, 6);
+            folded(out, whole, 6, 8);
+        }
         if (one->path)
             line(out, "      %s", escape_text(path, sizeof(path), one->path));
+    }
+}
+
+/* What the hosts spent on all RPCs, where no tap sees it. */
+static void kernels(const struct report *r, struct out *out)
+{
+    for (unsigned i = 0; i < kernel_sources(r->kernel); i++) {
+        const struct kernel_source *source = kernel_source(r->kernel, i);
+        const struct kernel_phase *phases = kernel_phases(source->side);
+        char host[ADDRESS_SIZE], text[200];
+
+        if (!source->joined)
+            continue;
+        host[address_format(&source->host, host)] = '\0';
+        snprintf(text, sizeof(text), "KERNEL TRACE OF THE %s %s",
+                 source->side == KERNEL_CLIENT ? "CLIENT" : "SERVER", host);
+        title(out, text);
+        line(out, "  %6s %10s %9s %9s %9s %s", "RPCs", "total ms", "mean", "p95", "max", "phase");
+        for (unsigned p = 0; p < KERNEL_PHASES; p++) {
+            const struct latency *l = &source->phases[p];
+
+            if (l->count > 0)
+                line(out, "  %6" PRIu64 " %10.3f %9.3f %9.3f %9.3f %s", l->count, l->sum_ns / 1e6,
+                     ms(latency_mean(l)), ms(latency_percentile(l, 95)), ms(l->max_ns),
+                     phases[p].name);
+        }
+        if (source->refused > 0)
+            line(out, "  %6" PRIu64 " time%s a Call waited for memory regions", source->refused,
+                 plural(source->refused));
+        if (source->clock.known)
+            line(out, "  its clock is known to %s%.3f ms",
+                 source->clock.contradicts ? "no better than " : "", ms(source->clock.error_ns));
     }
 }
 
@@ -364,5 +408,6 @@ void report_text(struct report *r, struct out *out)
     connections(r, out);
     operations(r, out);
     slowest(r, out);
+    kernels(r, out);
     others(r, out);
 }

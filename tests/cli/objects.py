@@ -80,6 +80,11 @@ def everything(program, captures, folder):
         for arguments in LISTS + (VIEWS if path in known else ()):
             for one in printed(program, (*arguments, '--json', path)):
                 yield arguments[0], one
+    beside = os.path.join(captures, 'kernel-trace')
+    traces = [word for name in ('client', 'server') for word in ('--trace', os.path.join(beside, name + '.txt'))]
+    for arguments in (('trace', '--slowest'), ('report',)):
+        for one in printed(program, (*arguments, '--json', os.path.join(beside, 'few-credits.pcapng'), *traces)):
+            yield arguments[0], one
     for by in ('operation', 'client', 'server', 'connection', 'file', 'user'):
         for one in printed(program, ('diff', '--per', by, '--json', known[0], known[1])):
             yield 'diff', one

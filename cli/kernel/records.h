@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef RPCRDMA_CLI_KERNEL_RECORDS_H
+#define RPCRDMA_CLI_KERNEL_RECORDS_H
+
+/*
+ * What a kernel's trace says of each RPC: when it passed which point in the client (events of
+ * sunrpc and rpcrdma) or in the server (svcrdma and sunrpc). A line after the other, in bounded
+ * memory.
+ */
+
+#include <glib.h>
+
+#include "kernel/line.h"
+#include "op.h"
+
+enum kernel_side { KERNEL_CLIENT, KERNEL_SERVER, KERNEL_SIDES };
+
+/* In the order of an RPC's life. */
+enum kernel_point {
+    /* the client's */
+    KERNEL_STARTED = 0, /* rpc_request */
+    KERNEL_SLOT,        /* xprt_reserve: it has a slot and an XID */
+    KERNEL_REGISTERING, /* the first xprtrdma_mr_map */
+    KERNEL_MARSHALLED,  /* xprtrdma_marshal */
+    KERNEL_POSTED,      /* xprtrdma_post_send, the first */
+    KERNEL_REPLIED,     /* xprtrdma_reply */
+    KERNEL_DONE,        /* rpc_stats_latency */
+    /* the server's */
+    KERNEL_RECEIVED = 0, /* svcrdma_wc_recv */
+    KERNEL_TAKEN,        /* svcrdma_decode_rqst: by a thread */
+    KERNEL_PROCESSED,    /* svc_process: what it reads by RDMA is there */
+    KERNEL_EXECUTED,     /* svc_stats_latency */
+    KERNEL_ANSWERED,     /* svcrdma_post_send */
+    KERNEL_COMPLETED,    /* svcrdma_wc_send */
+    KERNEL_POINTS = 7
+};
+
+#define KERNEL_NO_TIME INT64_MIN
+
+struct kernel_record {
+    int64_t at[KERNEL_POINTS]; /* by the trace's clock, or KERNEL_NO_TIME */
+    uint32_t xid;
+    uint32_t handle;     /* of the first segment that it registered or was offered; 0: none */
+    uint32_t next;       /* the next with this XID, + 1; 0: none */
+    uint32_t thread;     /* the server's: its process number */
+    uint64_t task;       /* the client's: task and client number */
+    uint64_t completion; /* the server's: queue and number of the Receive */
+    enum kernel_side side;
+    bool ambiguous;           /* others have the same XID */
+    bool fits;                /* the capture has a Call with this XID and handle */
+    uint32_t same;            /* of the first with an XID: how many follow */
+    uint32_t posted, refused; /* how often it was posted; how often there was no memory region */
+    struct rpcrdma_address client; /* the server's: who asks, where the trace says so */
+};
+
+struct kernel_records {
+    GArray *all; /* of struct kernel_record */
+    size_t most; /* of them */
+    uint64_t left_out, events;
+    GHashTable *by_xid;                             /* first one's index + 1 */
+    GHashTable *tasks, *threads, *receives, *sends; /* of who reads lines */
+};
+
+void kernel_records_init(struct kernel_records *records, size_t max_bytes);
+void kernel_records_free(struct kernel_records *records);
+
+void kernel_records_line(struct kernel_records *records, const struct kernel_line *line);
+
+/* All lines were given: what only reading them takes is freed. */
+void kernel_records_end(struct kernel_records *records);
+
+/* The first with this XID, and those after it; NULL: none. */
+struct kernel_record *kernel_records_find(const struct kernel_records *records, uint32_t xid);
+struct kernel_record *kernel_records_next(const struct kernel_records *records,
+                                          const struct kernel_record *record);
+
+/* A completion's queue and number. Kernels print "cq.id=" and "cq_id=". */
+bool kernel_completion(const struct kernel_line *line, uint64_t *completion);
+
+/* Whether the line is about this RPC, between its first point and its last. */
+bool kernel_records_concerns(const struct kernel_record *record, const struct kernel_line *line);
+
+#endif

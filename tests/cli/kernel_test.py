@@ -1,0 +1,237 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""--trace: a kernel's trace beside the capture. What it says is read here again, line by line, and compared."""
+import json
+import os
+import random
+import re
+import unittest
+
+import command
+from command import CommandTest, capture
+
+FOLDER = os.path.join(command.CAPTURES, 'kernel-trace')
+WIRE = os.path.join(FOLDER, 'few-credits.pcapng')
+LINE = re.compile(r'\s*(.+)-(\d+)\s+\[(\d+)\]\s+(\S+)\s+([\d.]+):\s+(\w+):\s?(.*)$')
+# phase: from which event to which one, the first of each
+CLIENT = {'slot': ('rpc_request', 'xprt_reserve'), 'registration': ('xprtrdma_mr_map', 'xprtrdma_post_send'),
+          'completion': ('xprtrdma_reply', 'rpc_stats_latency')}
+SERVER = {'thread': ('svcrdma_wc_recv', 'svcrdma_decode_rqst'), 'read': ('svcrdma_decode_rqst', 'svc_process'),
+          'execute': ('svc_process', 'svc_stats_latency'), 'answer': ('svc_stats_latency', 'svcrdma_post_send')}
+
+
+def lines(name):
+    with open(os.path.join(FOLDER, name + '.txt'), encoding='utf-8') as file:
+        return file.read().splitlines()
+
+
+def events(name):
+    """(ns, event, arguments, process)"""
+    for line in lines(name):
+        match = LINE.match(line)
+        if match:
+            whole, part = match.group(5).split('.')
+            yield int(whole) * 10**9 + int(part.ljust(9, '0')), match.group(6), match.group(7), match.group(2)
+
+
+def client_times():
+    """XID -> event -> first time."""
+    tasks, rpcs = {}, {}
+    for ns, event, text, _ in events('client'):
+        task, xid = re.search(r'task:(\w+@\w+)', text), re.search(r'xid=0x(\w+)', text)
+        if not task:
+            continue
+        if event == 'rpc_request':
+            tasks[task.group(1)] = {}
+        if task.group(1) not in tasks:
+            continue
+        times = tasks[task.group(1)]
+        if event == 'xprtrdma_marshal_failed':
+            times.pop('xprtrdma_mr_map', None)
+        times.setdefault(event, ns)
+        if xid:
+            rpcs['0x' + xid.group(1)] = times
+    return rpcs
+
+
+def server_times():
+    received, running, rpcs = {}, {}, {}
+    for ns, event, text, process in events('server'):
+        number = re.search(r'cid=(\d+)', text)
+        if event == 'svcrdma_wc_recv':
+            received[number.group(1)] = ns
+        elif event == 'svcrdma_decode_rqst':
+            running[process] = {event: ns, 'svcrdma_wc_recv': received[number.group(1)]}
+            rpcs['0x' + re.search(r'xid=0x(\w+)', text).group(1)] = running[process]
+        elif process in running:
+            running[process].setdefault(event, ns)
+    return rpcs
+
+
+class Kernel(CommandTest):
+    def traces(self, *names):
+        return [word for name in names for word in ('--trace', os.path.join(FOLDER, name + '.txt'))]
+
+    def report(self, *arguments, errors=0, wire=WIRE):
+        return json.loads(self.run_command('report', '--json', wire, *arguments, errors=errors))
+
+    def rows(self, xid, *arguments):
+        return [json.loads(line) for line in
+                self.run_command('trace', '--json', '--xid', xid, WIRE, *arguments).splitlines()]
+
+    def text(self, name, change):
+        """A trace whose lines were changed."""
+        return self.file('\n'.join(change(line) for line in lines(name)).encode() + b'\n', name + '-changed.txt')
+
+    def xids(self):
+        return [json.loads(line)['xid'] for line in self.run_command('rpcs', '--json', WIRE).splitlines()]
+
+    def test_phases(self):
+        """The sums are those of the trace's own lines."""
+        xids = set(self.xids())
+        kernels = {one['source']: one for one in self.report(*self.traces('client', 'server'))['kernels']}
+        for source, phases, rpcs in (('client', CLIENT, client_times()), ('server', SERVER, server_times())):
+            for name, (first, last) in phases.items():
+                took = [times[last] - times[first] for xid, times in rpcs.items()
+                        if xid in xids and first in times and last in times]
+                if name == 'registration':  # a Call without chunks registers nothing: from its header on
+                    took += [times[last] - times['xprtrdma_marshal'] for xid, times in rpcs.items()
+                             if xid in xids and first not in times and last in times]
+                got = kernels[source][name + '_ns']
+                self.assertGreater(len(took), 40)
+                self.assertEqual(got['max'], max(took), name)
+                self.assertAlmostEqual(got['mean'], sum(took) / len(took), delta=1, msg=name)
+        self.assertEqual((kernels['client']['host'], kernels['server']['host']), ('192.168.77.11', '192.168.77.1'))
+        refused = sum(event == 'xprtrdma_marshal_failed' for _, event, _, _ in events('client'))
+        self.assertEqual(kernels['client']['memory_region_waits'], refused)
+
+    def test_order(self):
+        """What is posted goes before its packets, what is received after them, to the clock's error; both hosts agree,
+        whose clocks were set apart from each other."""
+        for xid in self.xids()[2:40]:
+            rows = self.rows(xid, *self.traces('client', 'server'))
+            self.assertEqual([row['time_ns'] for row in rows], sorted(row['time_ns'] for row in rows))
+            at = {}
+            for row in rows:
+                at.setdefault((row['source'], row['operation'], row['src']), row['time_ns'])
+            error = max(row.get('clock_error_ns', 0) for row in rows)
+            self.assertLess(error, 1000000)
+            client, server = '192.168.77.11', '192.168.77.1'
+            order = [('client', 'rpc_request', client), ('client', 'xprtrdma_post_send', client),
+                     ('wire', 'Send', client), ('server', 'svcrdma_wc_recv', client),
+                     ('server', 'svcrdma_post_send', client), ('wire', 'Send', server),
+                     ('client', 'xprtrdma_reply', client), ('client', 'rpc_stats_latency', client)]
+            for before, after in zip(order, order[1:]):
+                self.assertLessEqual(at[before], at[after] + 2 * error, (xid, before, after))
+
+    def test_lines(self):
+        """Of an RPC every packet that is shown without --trace, and every line of its task."""
+        xid = next(xid for xid, times in client_times().items() if 'xprtrdma_chunk_read' in times)
+        rows = self.rows(xid, *self.traces('client'))
+        packets = [row for row in rows if row['source'] == 'wire']
+        self.assertEqual([row['frame'] for row in packets], [row['frame'] for row in self.rows(xid)])
+        times = client_times()[xid]
+        task = next(re.search(r'task:\S+', text).group() for ns, event, text, _ in events('client')
+                    if event == 'rpc_request' and ns == times['rpc_request'])
+        want = [event for ns, event, text, _ in events('client')
+                if task in text and times['rpc_request'] <= ns <= times['rpc_stats_latency']]
+        self.assertEqual([row['operation'] for row in rows if row['source'] == 'client'], want)
+        shown = self.run_command('trace', '--xid', xid, WIRE, *self.traces('client', 'server'))
+        self.assertIn("client's kernel: slot ", shown)
+        self.assertRegex(shown, r'server +\d+\.\d+ +\+\d+\.\d+ +svcrdma_wc_read cq\.id=\d+ cid=\d+ totalbytes=16384')
+
+    def test_programs(self):
+        """trace-cmd report and perf script print the same in another form."""
+        want = self.report(*self.traces('client', 'server'))['kernels']
+        forms = ('{0}-{1}  [{2}] {4}: {5}:          {6}', '{0:>16} {1:>5} [{2}] {4}: sunrpc:{5}: {6}',
+                 '{0} {1} [{2}] {3} {4}: {5}: {6}')
+        for form in forms:
+            made = []
+            for name in ('client', 'server'):
+                made += ['--trace', self.text(name, lambda line, form=form: LINE.sub(
+                    lambda match: form.format(*match.groups()), line))]
+                os.rename(made[-1], made[-1] + name)
+                made[-1] += name
+            self.assertEqual(self.report(*made)['kernels'], want, form)
+
+    def test_clock(self):
+        """Another zero is another offset; a clock that goes at another rate is seen to."""
+        plain = self.report(*self.traces('client'))['kernels'][0]
+
+        def move(line, rate=1.0, zero=0):
+            match = LINE.match(line)
+            time = f'{float(match.group(5)) * rate + zero:.6f}' if match else ''
+            return line.replace(match.group(5) + ':', time + ':') if match else line
+
+        moved = self.report('--trace', self.text('client', lambda line: move(line, zero=1000)))['kernels'][0]
+        self.assertAlmostEqual(moved['clock_offset_ns'], plain['clock_offset_ns'] - 1000 * 10**9, delta=2000)
+        # 10 seconds of traffic, 0.1 %: 10 ms
+        fast = self.report('--trace', self.text('client', lambda line: move(line, rate=1.001)))['kernels'][0]
+        self.assertLess(fast['clock_error_ns'], 1000000)
+        self.assertEqual(fast['rpcs'], plain['rpcs'])
+
+    def test_handle(self):
+        """Another mount of the same host uses the same XIDs: the handle tells which RPC is meant."""
+        xid = next(xid for xid, times in client_times().items() if 'xprtrdma_chunk_read' in times)
+        want = self.rows(xid, *self.traces('client'))
+        other = []
+        for line in lines('client'):
+            if 'task:' in line:
+                line = re.sub(r'@(0x\w+):0x\w+', r'@\1:0x0badcafe', line)
+                other.append(re.sub(r'task:(\w+)@\w+', r'task:\1@00000009', line))
+        path = self.file('\n'.join(other + lines('client')).encode(), 'two.txt')
+        got = self.rows(xid, '--trace', path)
+        self.assertEqual([row['operation'] for row in got], [row['operation'] for row in want])
+        self.assertFalse(any('0badcafe' in row.get('text', '') for row in got))
+
+    def test_unusable(self):
+        """One line says what is wrong, and the capture is reported all the same."""
+        cases = [('README.txt', b'', 'no events of RPCs'), ('words.txt', b'no trace\n' * 1000, 'no events of RPCs'),
+                 ('trace.dat', b'\x17\x08\x44tracing6\0', 'trace-cmd report'), ('perf.data', b'PERFILE2\0\0', 'perf script')]
+        for name, data, words in cases:
+            self.run_command('report', WIRE, '--trace', self.file(data, name), status=2)
+            self.assertIn(words, self.stderr)
+        self.run_command('report', capture(), *self.traces('client'), status=2)
+        self.assertIn('RPCs is in the capture', self.stderr)
+        self.assertEqual(self.run_command('report', WIRE, '--trace', os.path.join(self.folder, 'none'), status=2), '')
+        os.mkfifo(os.path.join(self.folder, 'pipe'))
+        self.run_command('report', WIRE, '--trace', os.path.join(self.folder, 'pipe'), status=2)
+        self.assertIn('not a regular file', self.stderr)
+
+    def test_terminal(self):
+        """Nothing raw: a trace may come from somebody else."""
+        path = self.text('client', lambda line: line.replace('nfsv3', '\x1b[2Jnfsv3'))
+        xid = next(iter(set(self.xids()) & set(client_times())))
+        shown = self.run_command('trace', '--xid', xid, WIRE, '--trace', path)
+        self.assertIn('[2Jnfsv3', shown)
+        self.assertNotIn('\x1b', shown)
+
+    def test_damaged(self):
+        """Whatever the bytes are, the command ends by itself."""
+        for seed in range(40):
+            chance = random.Random(seed)
+            data = bytearray('\n'.join(lines(chance.choice(('client', 'server')))).encode())
+            for _ in range(chance.choice((1, 30, 1000))):
+                at = chance.randrange(len(data))
+                kind = chance.randrange(3)
+                if kind == 0:
+                    data[at] = chance.randrange(256)
+                elif kind == 1:
+                    del data[at:at + chance.randrange(200)]
+                else:
+                    data[at:at] = data[at - 100:at + chance.randrange(100)]
+            path = self.file(bytes(data), 'damaged.txt')
+            run = command.subprocess.run([command.RPCRDMA, 'report', WIRE, '--trace', path], capture_output=True,
+                                         check=False, timeout=120)
+            self.assertIn(run.returncode, (0, 2), (seed, run.stderr))
+
+    def test_same_xid(self):
+        """A trace in which all RPCs have one XID takes no longer than its lines."""
+        line = '  nfsd-1 [000] ..... {}.000001: svcrdma_decode_rqst: cq.id=2 cid=8 xid=0x{} vers=1 credits=1 hdrlen=28'
+        xid = self.xids()[0][2:]
+        path = self.file('\n'.join(line.format(i, xid) for i in range(50000)).encode(), 'same.txt')
+        self.run_command('report', WIRE, '--trace', path, status=2, errors=2)
+        self.assertIn('there was no room', self.stderr)
+
+
+if __name__ == '__main__':
+    unittest.main()
