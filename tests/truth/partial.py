@@ -31,6 +31,20 @@ def is_set_up(data):
     return data[23] == 6 and (bool(data[at + 13] & 2) or b'MPA ID Re' in data)
 
 
+def crossed(packets, nth, phase):
+    """Of every nth place where two packets go in opposite directions, they change places, and keep the times."""
+    out, met, at = list(packets), 0, 0
+    while at + 1 < len(out):
+        one, two = out[at:at + 2]
+        if source(one.data) != source(two.data):
+            met += 1
+            if met % nth == phase % nth:
+                out[at:at + 2] = one._replace(data=two.data), two._replace(data=one.data)
+                at += 1
+        at += 1
+    return out
+
+
 def captures(packets, rng):
     """Pairs of a name and the packets that are left."""
     for address in sorted({source(one.data) for one in packets} - {None}):
@@ -60,6 +74,9 @@ def captures(packets, rng):
     for nth in (1, 7):  # by two taps that keep not as much of them
         yield f'twice-{nth}', [copy for at, one in enumerate(packets)
                                for copy in ((one, one._replace(data=one.data[:128])) if at % nth == 0 else (one,))]
+    for nth in (1, 3, 10):  # two taps, whose packets come crossed
+        for phase in (0, 1):
+            yield f'crossed-{nth}-{phase}', crossed(packets, nth, phase)
     for few in (1, 2, 3, 5, 8, 13, 21, 34, 55):
         yield f'from-packet-{few}', packets[few:]
     for share in SHARES:

@@ -368,11 +368,15 @@ static void take(struct rpcrdma_tcp *tcp, struct rpcrdma_tcp_connection *c, int 
     struct rpcrdma_stream *s = &c->stream[end], *other = &c->stream[1 - end];
 
     tcp->arrival++;
+    c->segments++;
     if (t->flags & TCP_ACK && !(t->flags & TCP_RST) && other->has_next &&
         rpcrdma_seq_diff(t->ack, other->next) <= RPCRDMA_WINDOW_MOST &&
         (!other->has_ack || rpcrdma_seq_diff(t->ack, other->ack) > 0)) {
         other->has_ack = true;
         other->ack = t->ack;
+        other->acked.arrival = tcp->arrival;
+        other->acked.frame = tcp->frame;
+        other->acked.time_ns = tcp->time_ns;
     }
     if (t->flags & TCP_FIN && !s->has_fin) {
         s->has_fin = true;
@@ -386,7 +390,8 @@ static void take(struct rpcrdma_tcp *tcp, struct rpcrdma_tcp_connection *c, int 
         reset(tcp, c, end);
     else if (!c->closed && c->confirmed && s->has_fin && other->has_fin && s->has_ack &&
              other->has_ack && rpcrdma_seq_diff(s->ack, s->fin) > 0 &&
-             rpcrdma_seq_diff(other->ack, other->fin) > 0)
+             rpcrdma_seq_diff(other->ack, other->fin) > 0 && !rpcrdma_stream_may_come(tcp, c, 0) &&
+             !rpcrdma_stream_may_come(tcp, c, 1))
         rpcrdma_stream_advance(tcp, c, true); /* both ends have all there was */
 }
 

@@ -54,6 +54,15 @@ struct rpcrdma_stream { /* one direction */
     uint32_t ack;   /* the receiver has all bytes before it */
     uint32_t fin;   /* sequence number after the last byte */
     bool has_next, has_ack, has_fin, fin_given;
+    struct rpcrdma_acked {
+        uint64_t arrival, frame;
+        int64_t time_ns;
+    } acked,                /* the one that brought `ack` */
+        hole_acked;         /* the first that acknowledged what is missing at `hole` */
+    bool has_hole;          /* bytes at `next` were acknowledged and not seen, */
+    uint32_t hole;          /* at this sequence number */
+    uint32_t hole_segments; /* since so many segments, */
+    int64_t hole_time_ns;   /* and since then: see rpcrdma_stream_may_come */
     uint64_t fin_arrival, fin_frame;
     int64_t fin_time_ns;
 
@@ -98,9 +107,10 @@ struct rpcrdma_tcp_connection {
     uint64_t key[2][2];                /* the addresses, to be found by */
     struct rpcrdma_address address[2]; /* stream i is sent by end i */
     uint16_t port[2];
-    bool confirmed; /* it is MPA: start-up frame seen, or FPDUs in a row */
-    bool closed;    /* reset, or no MPA after all: what still comes is not read */
-    bool holding;   /* which list it is in */
+    bool confirmed;    /* it is MPA: start-up frame seen, or FPDUs in a row */
+    bool closed;       /* reset, or no MPA after all: what still comes is not read */
+    bool holding;      /* which list it is in */
+    uint32_t segments; /* counted, of both directions */
     struct rpcrdma_stream stream[2];
 };
 
@@ -146,6 +156,9 @@ void rpcrdma_stream_segment(struct rpcrdma_tcp *tcp, struct rpcrdma_tcp_connecti
                             const struct rpcrdma_tcp_piece *piece);
 /* Gives out all that can be; `last`: nothing more will come, so holes stay holes. */
 void rpcrdma_stream_advance(struct rpcrdma_tcp *tcp, struct rpcrdma_tcp_connection *c, bool last);
+/* Whether bytes of this direction, that the receiver has acknowledged, may be captured yet. */
+bool rpcrdma_stream_may_come(const struct rpcrdma_tcp *tcp, struct rpcrdma_tcp_connection *c,
+                             int end);
 /* Frees what is held; what had begun counts as not captured from then on. */
 void rpcrdma_stream_give_up(struct rpcrdma_tcp *tcp, struct rpcrdma_stream *s);
 /* For a stream that is not read any more. */

@@ -354,7 +354,15 @@ static void mid_stream_with_markers(void **state)
     assert_true(whole * 100 > all * 95);
 }
 
-/* Not before the receiver has them are bytes lost; what is behind them waits. */
+/* So many segments say of a hole that what it lacks will not come: see tcp_reorder.c. */
+static void wait_in_vain(struct seen *s, uint32_t ack)
+{
+    for (int i = 0; i < 64; i++)
+        tcp(s, 1, NEXT1, ack, ACK, NULL, 0);
+}
+
+/* Not before the receiver has them are bytes lost, and they may be captured behind what says that
+ * it has; what is behind them waits. */
 static void lost_when_acknowledged(void **state)
 {
     struct seen *s = seen_new(NULL);
@@ -371,6 +379,8 @@ static void lost_when_acknowledged(void **state)
     tcp(s, 1, NEXT1, NEXT0, ACK, NULL, 0);
     assert_int_equal(s->n, 0);
     tcp(s, 1, NEXT1, NEXT0 + 2 * size, ACK, NULL, 0);
+    assert_int_equal(s->n, 0);
+    wait_in_vain(s, NEXT0 + 2 * size);
     assert_int_equal(s->n, 2);
     assert_int_equal(s->op[0].kind, RPCRDMA_OP_LOST);
     assert_int_equal(s->op[1].kind, RPCRDMA_OP_SEND);
@@ -378,6 +388,56 @@ static void lost_when_acknowledged(void **state)
     assert_int_equal(count_rule(s, RPCRDMA_RULE_TCP_LOST), 1);
     tcp(s, 0, NEXT0, NEXT1, ACK, b.at, size); /* too late */
     assert_int_equal(s->n, 2);
+    seen_free(s);
+}
+
+/* A tap of each direction, or several receive queues: the acknowledgement, with the answer, is
+ * captured before what it acknowledges. Nothing is lost, and the answer stays behind. */
+static void acknowledged_before_it_is_seen(void **state)
+{
+    struct seen *s = seen_new(NULL);
+    static struct bytes call, reply;
+
+    (void)state;
+    call.n = reply.n = 0;
+    talk_start(s, 0, 0);
+    put_send(&call, false, 1, 100);
+    put_send(&reply, false, 1, 60);
+    tcp(s, 1, NEXT1, NEXT0 + (uint32_t)call.n, ACK, reply.at, reply.n);
+    assert_int_equal(s->n, 0);
+    tcp(s, 0, NEXT0, NEXT1, ACK, call.at, call.n);
+    assert_int_equal(s->n, 2);
+    assert_int_equal(s->op[0].kind, RPCRDMA_OP_SEND);
+    assert_int_equal(s->op[0].len, 100);
+    assert_int_equal(s->op[1].len, 60);
+    /* the same of FIN, which is no byte that could be lost */
+    tcp(s, 1, NEXT1 + (uint32_t)reply.n, NEXT0 + (uint32_t)call.n + 1, ACK, NULL, 0);
+    tcp(s, 0, NEXT0 + (uint32_t)call.n, NEXT1 + (uint32_t)reply.n, ACK | FIN, NULL, 0);
+    rpcrdma_net_end(s->net);
+    assert_int_equal(s->n, 3);
+    assert_int_equal(s->op[2].kind, RPCRDMA_OP_DISCONNECT);
+    assert_int_equal(count_rule(s, RPCRDMA_RULE_TCP_LOST), 0);
+    assert_int_equal(count_rule(s, RPCRDMA_RULE_MPA_SYNC), 0);
+    assert_int_equal(count_rule(s, RPCRDMA_RULE_MPA_CUT), 0);
+    seen_free(s);
+}
+
+/* A FIN that was not captured is no byte of the stream, however long nothing follows. */
+static void fin_not_captured(void **state)
+{
+    struct seen *s = seen_new(NULL);
+    static struct bytes b;
+
+    (void)state;
+    b.n = 0;
+    talk_start(s, 0, 0);
+    put_send(&b, false, 1, 100);
+    tcp(s, 0, NEXT0, NEXT1, ACK, b.at, b.n);
+    tcp(s, 1, NEXT1, NEXT0 + (uint32_t)b.n + 1, ACK, NULL, 0);
+    wait_in_vain(s, NEXT0 + (uint32_t)b.n + 1);
+    rpcrdma_net_end(s->net);
+    assert_int_equal(s->n, 1);
+    assert_int_equal(count_rule(s, RPCRDMA_RULE_TCP_LOST), 0);
     seen_free(s);
 }
 
@@ -395,6 +455,7 @@ static void hole_in_payload(void **state)
     tcp(s, 0, NEXT0 + 2000, NEXT1, ACK, b.at + 2000, b.n - 2000);
     assert_int_equal(s->n, 0);
     tcp(s, 1, NEXT1, NEXT0 + (uint32_t)b.n, ACK, NULL, 0);
+    wait_in_vain(s, NEXT0 + (uint32_t)b.n);
     assert_int_equal(s->n, 1);
     assert_int_equal(s->op[0].kind, RPCRDMA_OP_SEND);
     assert_int_equal(s->op[0].len, 3000);
@@ -482,6 +543,8 @@ int main(void)
         cmocka_unit_test(mid_stream),
         cmocka_unit_test(mid_stream_with_markers),
         cmocka_unit_test(lost_when_acknowledged),
+        cmocka_unit_test(acknowledged_before_it_is_seen),
+        cmocka_unit_test(fin_not_captured),
         cmocka_unit_test(hole_in_payload),
         cmocka_unit_test(hole_beyond_a_window),
         cmocka_unit_test(directions_in_order),
