@@ -9,7 +9,7 @@ static void begin(bool delivery)
 {
     const struct rpcrdma_flow_config config = {.credits = true, .delivery = delivery};
 
-    credit_begin(&config);
+    pair_begin(&config);
     rig_connect(&rig, &a, &b, 20049);
 }
 

@@ -9,7 +9,7 @@ static void begin(uint64_t max_memory)
 {
     const struct rpcrdma_flow_config config = {.credits = true, .max_memory = max_memory};
 
-    credit_begin(&config);
+    pair_begin(&config);
 }
 
 /* 64 granted, 8 in flight, then 4: a Reply whose PSN is the last before the wrap, acknowledged
@@ -253,7 +253,7 @@ static void test_counting(void **state)
                                                .dialect = rpcrdma_dialect(RPCRDMA_IETF_07)};
 
     (void)state;
-    credit_begin(&config);
+    pair_begin(&config);
     rig_connect(&rig, &a, &b, 20049);
     grant(true, 1, 10);
     grant(false, 2, 10);

@@ -5,17 +5,7 @@
 /* What tests of credits in a flow share: Calls of `a` that ask for credits, and Replies of `b` that
  * grant some. */
 
-#include "rig.h"
-
-static struct rig rig;
-static struct rig_end a, b;
-
-static inline void credit_begin(const struct rpcrdma_flow_config *config)
-{
-    a = RIG_A;
-    b = RIG_B;
-    rig_begin(&rig, config);
-}
+#include "pair.h"
 
 static inline void call(uint32_t xid, uint32_t requested)
 {

@@ -1,28 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* RPCs that come again, without end, or with RDMA that nobody offered: bounded, and said. */
-#include "rpc_rig.h"
+#include "rpc_fixture.h"
 
 #include "flow/message/message_state.h"
 
-enum { MSG = 0, NFS = 100003, READ = 6, WRITE = 7, HANDLE = 51, SIZE = 3000 };
+enum { HANDLE = 51, SIZE = 3000 };
 #define ADDRESS UINT64_C(0x200000)
-
-static struct rpc_rig rig;
-static struct rpc_bytes rpc;
-
-static int teardown(void **state)
-{
-    (void)state;
-    rpc_rig_free(&rig);
-    return 0;
-}
-
-static int setup(void **state)
-{
-    (void)state;
-    rpc_rig_begin(&rig, NULL, true);
-    return 0;
-}
 
 static bool told(const struct got_transaction *t, enum rpcrdma_rule_id rule)
 {
@@ -34,10 +17,10 @@ static void call(uint32_t xid, uint32_t procedure, uint32_t handle)
 {
     struct rpc_header h;
 
-    rpc_call_header(&rpc, xid, NFS, 3, procedure);
+    rpc_call_header(&part, xid, NFS, 3, procedure);
     rpc_header_init(&h, xid, MSG);
     rpc_add_write(&h, true, handle, ADDRESS, SIZE);
-    rpc_send(&rig, true, &h, rpc.data, rpc.n);
+    rpc_send(&rig, true, &h, part.data, part.n);
 }
 
 /* The Reply of an NFSv3 READ; SIZE bytes in the chunk. */
@@ -45,15 +28,15 @@ static void reply(uint32_t xid, uint32_t handle)
 {
     struct rpc_header h;
 
-    rpc_reply_header(&rpc, xid);
-    rpc_put(&rpc, 0);
-    rpc_put(&rpc, 0);
-    rpc_put(&rpc, SIZE);
-    rpc_put(&rpc, 1);
-    rpc_put(&rpc, SIZE);
+    rpc_reply_header(&part, xid);
+    rpc_put(&part, 0);
+    rpc_put(&part, 0);
+    rpc_put(&part, SIZE);
+    rpc_put(&part, 1);
+    rpc_put(&part, SIZE);
     rpc_header_init(&h, xid, MSG);
     rpc_add_write(&h, true, handle, ADDRESS, SIZE);
-    rpc_send(&rig, false, &h, rpc.data, rpc.n);
+    rpc_send(&rig, false, &h, part.data, part.n);
 }
 
 static void data(uint32_t handle)
@@ -102,15 +85,15 @@ static void another_call_with_the_xid(void **state)
         size_t n = rig.transactions;
 
         call(10 + i, READ, HANDLE);
-        rpc_call_header(&rpc, 10 + i, others[i].program, others[i].version, others[i].procedure);
+        rpc_call_header(&part, 10 + i, others[i].program, others[i].version, others[i].procedure);
         rpc_header_init(&h, 10 + i, MSG);
-        rpc_send(&rig, true, &h, rpc.data, rpc.n);
+        rpc_send(&rig, true, &h, part.data, part.n);
         assert_int_equal(rig.transactions, n + 1);
         assert_true(told(&rig.transaction[n], RPCRDMA_RULE_RPC_UNANSWERED));
         assert_int_equal(rig.transaction[n].t.procedure, READ);
-        rpc_reply_header(&rpc, 10 + i);
+        rpc_reply_header(&part, 10 + i);
         rpc_header_init(&h, 10 + i, MSG);
-        rpc_send(&rig, false, &h, rpc.data, rpc.n);
+        rpc_send(&rig, false, &h, part.data, part.n);
         assert_int_equal(rig.transactions, n + 2);
         assert_int_equal(rig.transaction[n + 1].t.program, others[i].program);
         assert_int_equal(rig.transaction[n + 1].t.procedure, others[i].procedure);
@@ -131,10 +114,10 @@ static uint32_t write_with_a_gap(uint32_t xid, uint32_t missing)
 
     for (uint32_t i = 0; i < FIVE; i++)
         five[i] = (uint8_t)(i * 13 + i / 256 + xid);
-    rpc_call_header(&rpc, xid, NFS, 3, READ);
+    rpc_call_header(&part, xid, NFS, 3, READ);
     rpc_header_init(&h, xid, MSG);
     rpc_add_write(&h, true, HANDLE, ADDRESS, FIVE);
-    rpc_send(&rig, true, &h, rpc.data, rpc.n);
+    rpc_send(&rig, true, &h, part.data, part.n);
     psn = rpcrdma_psn_add(rig.b.psn, missing);
     rpc_write(&rig, false, HANDLE, ADDRESS, five, FIVE, RIG_PMTU, missing);
     rig_ack(&rig.rig, &rig.a, &rig.b, rig.b.psn - 1); /* the receiver has it */
@@ -172,22 +155,22 @@ static void a_write_captured_late(void **state)
             op.length = FIVE;
         }
         rig_feed(&rig.rig, &op);
-        rpc_reply_header(&rpc, xid);
-        rpc_put(&rpc, 0);
-        rpc_put(&rpc, 0);
-        rpc_put(&rpc, FIVE);
-        rpc_put(&rpc, 1);
-        rpc_put(&rpc, FIVE);
+        rpc_reply_header(&part, xid);
+        rpc_put(&part, 0);
+        rpc_put(&part, 0);
+        rpc_put(&part, FIVE);
+        rpc_put(&part, 1);
+        rpc_put(&part, FIVE);
         rpc_header_init(&h, xid, MSG);
         rpc_add_write(&h, true, HANDLE, ADDRESS, FIVE);
-        rpc_send(&rig, false, &h, rpc.data, rpc.n);
+        rpc_send(&rig, false, &h, part.data, part.n);
         rpc_rig_end(&rig);
-        rpc_fill(&rpc, FIVE, 0);
-        memcpy(rpc.data + rpc.n - FIVE, five, FIVE);
+        rpc_fill(&part, FIVE, 0);
+        memcpy(part.data + part.n - FIVE, five, FIVE);
         if (missing == 0) /* where the others belong was in the packet that came late */
             assert_false(rpc_find(&rig, xid, RPCRDMA_DIRECTION_REPLY)->whole);
         else
-            rpc_check_bytes(rpc_find(&rig, xid, RPCRDMA_DIRECTION_REPLY), &rpc);
+            rpc_check_bytes(rpc_find(&rig, xid, RPCRDMA_DIRECTION_REPLY), &part);
     }
 }
 
@@ -206,18 +189,17 @@ static void reads_without_end(void **state)
         uint32_t xid = 200 + (uint32_t)k, n = numbers[k], psn[FLOW_READS + 40];
         const struct got_message *m;
         struct rpc_header h;
-        struct rpc_bytes whole;
 
         rpc_rig_free(&rig);
         rpc_rig_begin(&rig, NULL, true);
-        rpc_call_header(&rpc, xid, NFS, 3, WRITE);
-        rpc_put(&rpc, n * EACH);
-        whole = rpc;
+        rpc_call_header(&part, xid, NFS, 3, WRITE);
+        rpc_put(&part, n * EACH);
+        whole = part;
         memcpy(whole.data + whole.n, bytes, n * EACH);
         whole.n += n * EACH;
         rpc_header_init(&h, xid, MSG);
-        rpc_add_read(&h, rpc.n, HANDLE, ADDRESS, n * EACH);
-        rpc_send(&rig, true, &h, rpc.data, rpc.n);
+        rpc_add_read(&h, part.n, HANDLE, ADDRESS, n * EACH);
+        rpc_send(&rig, true, &h, part.data, part.n);
         for (uint32_t i = 0; i < n; i++)
             psn[i] = rpc_read_request(&rig, false, HANDLE, ADDRESS + i * EACH, EACH);
         for (uint32_t i = 0; i < n; i++)
@@ -232,7 +214,7 @@ static void reads_without_end(void **state)
             uint32_t forgotten = (n - FLOW_READS) * EACH;
 
             assert_false(m->whole || m->complete);
-            assert_memory_equal(m->bytes + rpc.n + forgotten, bytes + forgotten,
+            assert_memory_equal(m->bytes + part.n + forgotten, bytes + forgotten,
                                 n * EACH - forgotten);
         }
     }
@@ -313,20 +295,20 @@ static void inline_and_reply_chunk(void **state)
     struct rpc_header h;
 
     (void)state;
-    rpc_call_header(&rpc, 30, NFS, 3, 0);
+    rpc_call_header(&part, 30, NFS, 3, 0);
     rpc_header_init(&h, 30, MSG);
     rpc_add_reply(&h, HANDLE, ADDRESS, SIZE);
-    rpc_send(&rig, true, &h, rpc.data, rpc.n);
-    rpc_reply_header(&rpc, 30);
+    rpc_send(&rig, true, &h, part.data, part.n);
+    rpc_reply_header(&part, 30);
     rpc_header_init(&h, 30, MSG);
     rpc_add_reply(&h, HANDLE, ADDRESS, 100);
-    rpc_send(&rig, false, &h, rpc.data, rpc.n);
+    rpc_send(&rig, false, &h, part.data, part.n);
     rig.rig.time_ns += RPC_HOLD_NS + 1; /* the chunk's bytes are waited for */
     rig_send_call(&rig.rig, &rig.a, &rig.b, 31);
     m = rpc_find(&rig, 30, RPCRDMA_DIRECTION_REPLY);
     assert_true(rpc_has_rule(m->rules, m->n_rules, RPCRDMA_RULE_RPC_TWO_BODIES));
-    assert_int_equal(m->length, rpc.n);
-    assert_memory_equal(m->bytes, rpc.data, rpc.n);
+    assert_int_equal(m->length, part.n);
+    assert_memory_equal(m->bytes, part.data, part.n);
 }
 
 /* A write chunk of more segments than are followed. */

@@ -1,21 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* What the sink's `partial` is given of RPC messages: everything is where it will be, but for the
  * bytes of chunks (RFC 8166 sections 3.4.4 to 3.4.6). */
-#include "rpc_rig.h"
+#include "rpc_fixture.h"
 
-enum { MSG = 0, NFS = 100003, WRITE = 7, READ = 6, HANDLE = 0x77, SIZE = 3999, HOLE = 0xee };
+enum { HANDLE = 0x77, SIZE = 3999, HOLE = 0xee };
 static const uint64_t ADDRESS = 0x10000;
 
-static struct rpc_rig rig;
-static struct rpc_bytes want, part;
-static uint32_t at; /* of the data in `want` */
-
-static int setup(void **state)
-{
-    (void)state;
-    rpc_rig_begin(&rig, NULL, true);
-    return 0;
-}
+static uint32_t at; /* of the data in `whole` */
 
 static int setup_without_rpc(void **state)
 {
@@ -24,21 +15,11 @@ static int setup_without_rpc(void **state)
     return 0;
 }
 
-static int teardown(void **state)
+/* Its data is not known, and padded. */
+static void make_hole(void)
 {
-    (void)state;
-    rpc_rig_free(&rig);
-    return 0;
-}
-
-/* SIZE bytes that are not known, padded, in `want`; `part` is what travels inline. */
-static void add_hole(void)
-{
-    part = want;
-    at = want.n;
-    memset(want.data + want.n, HOLE, SIZE);
-    want.n += SIZE;
-    rpc_pad(&want);
+    memset(whole.data + at, HOLE, SIZE);
+    rpc_pad(&whole);
 }
 
 /* An NFSv3 WRITE, its data in a Read chunk. */
@@ -46,15 +27,8 @@ static void send_write(uint32_t xid, uint32_t position)
 {
     struct rpc_header h;
 
-    rpc_call_header(&want, xid, NFS, 3, WRITE);
-    rpc_put(&want, 4); /* file handle */
-    rpc_put(&want, 0);
-    rpc_put(&want, 0); /* offset, count, stable_how */
-    rpc_put(&want, 0);
-    rpc_put(&want, SIZE);
-    rpc_put(&want, 0);
-    rpc_put(&want, SIZE);
-    add_hole();
+    at = put_write_call(xid, SIZE);
+    make_hole();
     rpc_header_init(&h, xid, MSG);
     rpc_add_read(&h, position ? position : at, HANDLE, ADDRESS, SIZE);
     rpc_send(&rig, true, &h, part.data, part.n);
@@ -80,13 +54,8 @@ static void send_read_reply(uint32_t xid)
 {
     struct rpc_header h;
 
-    rpc_reply_header(&want, xid);
-    rpc_put(&want, 0); /* status, no attributes, count, eof */
-    rpc_put(&want, 0);
-    rpc_put(&want, SIZE);
-    rpc_put(&want, 1);
-    rpc_put(&want, SIZE);
-    add_hole();
+    at = put_read_reply(xid, SIZE, 1);
+    make_hole();
     rpc_header_init(&h, xid, MSG);
     rpc_add_write(&h, true, HANDLE, ADDRESS, SIZE);
     rpc_send(&rig, false, &h, part.data, part.n);
@@ -103,8 +72,8 @@ static void check(size_t i, uint32_t xid, enum rpcrdma_rpc_direction direction, 
     assert_false(m->whole || m->complete);
     assert_int_equal(m->n_rules, 0);
     assert_int_equal(m->n_unplaced_chunks, 0);
-    assert_int_equal(m->length, want.n);
-    assert_memory_equal(m->bytes, want.data, want.n);
+    assert_int_equal(m->length, whole.n);
+    assert_memory_equal(m->bytes, whole.data, whole.n);
 }
 
 /* The Responder has yet to read it. Then it is given whole, and no finding was made before. */
@@ -115,10 +84,10 @@ static void call_to_be_read(void **state)
     assert_int_equal(rig.partials, 1);
     check(0, 1, RPCRDMA_DIRECTION_CALL, false);
     assert_int_equal(rig.messages, 0);
-    memset(want.data + at, 0x5a, SIZE);
-    rpc_read(&rig, false, HANDLE, ADDRESS, want.data + at, SIZE);
+    memset(whole.data + at, 0x5a, SIZE);
+    rpc_read(&rig, false, HANDLE, ADDRESS, whole.data + at, SIZE);
     rig_send_reply(&rig.rig, &rig.b, &rig.a, 1);
-    rpc_check_bytes(rpc_find(&rig, 1, RPCRDMA_DIRECTION_CALL), &want);
+    rpc_check_bytes(rpc_find(&rig, 1, RPCRDMA_DIRECTION_CALL), &whole);
     assert_int_equal(rpc_transaction(&rig, 1)->n_rules, 0);
     assert_int_equal(rig.partials, 1);
 }
@@ -178,7 +147,7 @@ static void without_rpc(void **state)
     (void)state;
     send_write(1, 0);
     check(0, 1, RPCRDMA_DIRECTION_CALL, false);
-    rpc_read(&rig, false, HANDLE, ADDRESS, want.data + at, SIZE);
+    rpc_read(&rig, false, HANDLE, ADDRESS, whole.data + at, SIZE);
     rig_send_reply(&rig.rig, &rig.b, &rig.a, 1);
     assert_int_equal(rig.partials, 2);
     assert_int_equal(rig.partial[1].direction, RPCRDMA_DIRECTION_REPLY);

@@ -1,43 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Memory that is offered as several segments, and moved by one Read or Write (RFC 8166 section
  * 3.4.3); and a Call whose list of segments the capture cut. */
-#include "rpc_rig.h"
+#include "rpc_fixture.h"
 
-enum { MSG = 0, NFS = 100003, WRITE = 7, READ = 6, HANDLE = 0x77, SIZE = 4000 };
+enum { HANDLE = 0x77, SIZE = 4000 };
 static const uint64_t ADDRESS = 0x10000;
 
-static struct rpc_rig rig;
-static struct rpc_bytes whole, part;
 static uint32_t at; /* of the data in `whole` */
 
-static int setup(void **state)
-{
-    (void)state;
-    rpc_rig_begin(&rig, NULL, true);
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    (void)state;
-    rpc_rig_free(&rig);
-    return 0;
-}
-
-/* An NFS WRITE in `whole`, less its data in `part`. */
 static void prepare_call(uint32_t xid)
 {
-    rpc_call_header(&whole, xid, NFS, 3, WRITE);
-    rpc_put(&whole, 4); /* file handle */
-    rpc_put(&whole, 0);
-    rpc_put(&whole, 0); /* offset, count, stable_how */
-    rpc_put(&whole, 0);
-    rpc_put(&whole, SIZE);
-    rpc_put(&whole, 0);
-    rpc_put(&whole, SIZE);
-    part = whole;
-    at = whole.n;
-    rpc_fill(&whole, SIZE, (uint8_t)xid);
+    at = put_write_call(xid, SIZE);
 }
 
 static void check_call(uint32_t xid, bool right)

@@ -4,19 +4,14 @@
 
 /* Messages of version 2 on a connection between a and b, of any dialect. */
 
-#include "rig.h"
+#include "pair.h"
 
 #include "wire/message.h"
 #include "wire/property.h"
 
-static struct rig rig;
-static struct rig_end a, b;
-
 static inline void begin(const struct rpcrdma_flow_config *config)
 {
-    a = RIG_A;
-    b = RIG_B;
-    rig_begin(&rig, config);
+    pair_begin(config);
     rig_connect(&rig, &a, &b, 20049);
 }
 

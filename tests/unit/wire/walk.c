@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/*
- * The walks: the JSON contract from a view that knows no field, and every value told against the
- * wire bytes the table says it stands in.
- */
+/* The walks: the JSON contract from a view that knows no field, and every value told against the
+ * wire bytes the table says it stands in. */
 #include "wire/walk.h"
 
 #include "places.h"

@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What RFC 5666 had and RFC 8166 has not: RDMA_MSGP, Read-Read Replies, and a Position-Zero chunk
+ * beside what is inline. */
+#include "rpc_fixture.h"
+
+enum { NOMSG = 1, MSGP = 2, DONE = 3, OTHER = 200123 };
+
+/* An RPC Call of an unknown program with two items, of n and m bytes, in `whole`. */
+static void two_items(uint32_t xid, uint32_t n, uint32_t m, uint32_t *first, uint32_t *second)
+{
+    rpc_call_header(&whole, xid, OTHER, 1, 1);
+    rpc_put(&whole, n);
+    *first = whole.n;
+    rpc_fill(&whole, n, 1);
+    rpc_pad(&whole);
+    rpc_put(&whole, 99);
+    rpc_put(&whole, m);
+    *second = whole.n;
+    rpc_fill(&whole, m, 50);
+    rpc_pad(&whole);
+    rpc_put(&whole, 77);
+}
+
+/* What stays when [from, to) is taken out. */
+static void take_out(struct rpc_bytes *b, uint32_t from, uint32_t to)
+{
+    memmove(b->data + from, b->data + to, b->n - to);
+    b->n -= to - from;
+}
+
+static void answer(uint32_t xid)
+{
+    rig_send_reply(&rig.rig, &rig.b, &rig.a, xid);
+}
+
+/* RFC 5666 leaves open what RDMA_MSG with a Position-Zero Read chunk means. Both are named. */
+static void msg_with_a_position_zero_chunk(void **state)
+{
+    struct rpc_header h;
+    uint32_t first, second;
+
+    (void)state;
+    for (uint32_t inline_first = 0; inline_first < 2; inline_first++) {
+        uint32_t xid = 300 + inline_first, cut = 60;
+        const struct got_message *m;
+
+        two_items(xid, 400, 12, &first, &second);
+        rpc_header_init(&h, xid, MSG);
+        if (inline_first) {
+            rpc_add_read(&h, 0, 41, 0x40, whole.n - cut);
+            rpc_send(&rig, true, &h, whole.data, cut);
+            rpc_read(&rig, false, 41, 0x40, whole.data + cut, whole.n - cut);
+        } else {
+            rpc_add_read(&h, 0, 41, 0x40, cut);
+            rpc_send(&rig, true, &h, whole.data + cut, whole.n - cut);
+            rpc_read(&rig, false, 41, 0x40, whole.data, cut);
+        }
+        m = rpc_find(&rig, xid, RPCRDMA_DIRECTION_CALL);
+        rpc_check_bytes(m, &whole);
+        assert_true(rpc_has_rule(m->rules, m->n_rules, RPCRDMA_RULE_RPC_MSG_PZRC));
+    }
+}
+
+static uint32_t read_reply(struct rpc_bytes *b, uint32_t xid, uint32_t n)
+{
+    uint32_t at;
+
+    rpc_reply_header(b, xid);
+    rpc_put(b, 0);
+    rpc_put(b, 0); /* no attributes */
+    rpc_put(b, n);
+    rpc_put(b, 1);
+    rpc_put(b, n);
+    at = b->n;
+    rpc_fill(b, n, 9);
+    rpc_pad(b);
+    return at;
+}
+
+/* RFC 5666's Read-Read model: the Reply offers a read chunk, the Requester pulls it, RDMA_DONE. */
+static void read_read_replies(void **state)
+{
+    struct rpc_header h;
+    uint32_t at;
+
+    (void)state;
+    for (uint32_t variant = 0; variant < 3; variant++) {
+        uint32_t xid = 900 + variant;
+        struct rpc_bytes call;
+
+        rpc_call_header(&call, xid, OTHER, 1, 1);
+        rpc_header_init(&h, xid, MSG);
+        rpc_send(&rig, true, &h, call.data, call.n);
+        at = read_reply(&whole, xid, 3000);
+        part = whole;
+        take_out(&part, at, at + 3000);
+        rpc_header_init(&h, xid, MSG);
+        rpc_add_read(&h, at, 91, 0x9100, 3000);
+        rpc_send(&rig, false, &h, part.data, part.n);
+        assert_int_equal(rig.transactions, variant);
+        if (variant < 2)
+            rpc_read(&rig, true, 91, 0x9100, whole.data + at, 3000);
+        rpc_header_init(&h, xid, DONE);
+        if (variant > 0)
+            rpc_send(&rig, true, &h, NULL, 0);
+        assert_int_equal(rig.transactions, variant + 1);
+        if (variant < 2)
+            rpc_check_bytes(rpc_find(&rig, xid, RPCRDMA_DIRECTION_REPLY), &whole);
+        else
+            assert_false(rpc_find(&rig, xid, RPCRDMA_DIRECTION_REPLY)->complete);
+    }
+}
+
+/* RDMA_MSGP aligns the data of a WRITE; what it puts in between is no part of the RPC message. */
+static void msgp_aligns_and_is_undone(void **state)
+{
+    struct rpc_header h;
+
+    (void)state;
+    for (uint32_t variant = 0; variant < 4; variant++) {
+        uint32_t xid = 1300 + variant, n = variant == 1 ? 3 : 301, align = 512, at, pad;
+        const struct got_message *m;
+        bool known = variant < 3;
+
+        rpc_call_header(&whole, xid, known ? NFS : OTHER, variant == 2 ? 2 : 3,
+                        variant == 2 ? 8 : WRITE);
+        if (variant == 2) {
+            rpc_fill(&whole, 32 + 12, 1);
+        } else {
+            rpc_put(&whole, 8);
+            rpc_fill(&whole, 8 + 8 + 8, 1);
+        }
+        rpc_put(&whole, n);
+        at = whole.n;
+        rpc_fill(&whole, n, 9);
+        rpc_pad(&whole);
+        part = whole;
+        pad = align - (36 + at) % align;
+        if (variant != 1) { /* one is too small to be worth it */
+            memmove(part.data + at + pad, part.data + at, part.n - at);
+            memset(part.data + at, 0, pad);
+            part.n += pad;
+        }
+        rpc_header_init(&h, xid, MSGP);
+        h.message.align = align;
+        h.message.thresh = 100;
+        rpc_send(&rig, true, &h, part.data, part.n);
+        m = rpc_find(&rig, xid, RPCRDMA_DIRECTION_CALL);
+        if (known)
+            rpc_check_bytes(m, &whole);
+        else
+            assert_false(m->whole);
+        assert_int_equal(rpc_has_rule(m->rules, m->n_rules, RPCRDMA_RULE_RPC_ALIGNED),
+                         variant == 0 || variant == 2);
+        assert_int_equal(rpc_has_rule(m->rules, m->n_rules, RPCRDMA_RULE_RPC_ALIGNED_UNKNOWN),
+                         !known);
+        answer(xid);
+    }
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+    const struct CMUnitTest tests[] = {
+        TEST(msg_with_a_position_zero_chunk),
+        TEST(read_read_replies),
+        TEST(msgp_aligns_and_is_undone),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
