@@ -39,7 +39,7 @@ _rpcrdma_values()
         command ls /sys/class/net /sys/class/infiniband 2>/dev/null | grep -v ':$' | sort -u
         ;;
     -c | --count | --port | --qpn | --max-memory | -f | --filter | -s | --snapshot-length) ;;
-    -B | --buffer-size | --where | --since | --until | --top | --interval | --limit | --xid | --frame | --slow) ;;
+    -B | --buffer-size | --where | --since | --until | --top | --interval | --limit | --xid | --frame | --slow | --shift-time) ;;
     *) return 1 ;;
     esac
 }
@@ -53,7 +53,7 @@ _rpcrdma()
         return
     fi
     case $prev in
-    -r | --read-file | -w | --write | --series | --plot | --html | --sqlite | --trace)
+    -r | --read-file | -w | --write | -o | --output | --key | --series | --plot | --html | --sqlite | --trace)
         _filedir
         return
         ;;

@@ -24,7 +24,7 @@ end
 # The values of option $argv[1], of which $argv[2] is there; false where it has none.
 function __rpcrdma_values
     switch $argv[1]
-        case -r --read-file -w --write --series --plot --html --sqlite --trace
+        case -r --read-file -w --write -o --output --key --series --plot --html --sqlite --trace
             __fish_complete_path $argv[2]
         case -d --directory --ndjson --csv
             __fish_complete_directories $argv[2]
@@ -55,7 +55,7 @@ function __rpcrdma_values
         case -i --interface
             command ls /sys/class/net /sys/class/infiniband 2>/dev/null | string match -rv ':$|^$'
         case -c --count --port --qpn --max-memory -f --filter -s --snapshot-length -B --buffer-size
-        case --where --since --until --top --interval --limit --xid --frame --slow
+        case --where --since --until --top --interval --limit --xid --frame --slow --shift-time
         case '*'
             return 1
     end

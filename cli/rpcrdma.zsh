@@ -32,7 +32,7 @@ _rpcrdma_values()
 {
     local -a choices
     case $1 in
-    -r | --read-file | -w | --write | --series | --plot | --html | --sqlite | --trace) _files ;;
+    -r | --read-file | -w | --write | -o | --output | --key | --series | --plot | --html | --sqlite | --trace) _files ;;
     -d | --directory | --ndjson | --csv) _files -/ ;;
     -a | --autostop | -b | --ring-buffer)
         choices=('duration\::seconds' 'filesize\::kilobytes' 'files\::number of files')
@@ -82,7 +82,7 @@ _rpcrdma_values()
         _describe interface choices
         ;;
     -c | --count | --port | --qpn | --max-memory | -f | --filter | -s | --snapshot-length) _message value ;;
-    -B | --buffer-size | --where | --since | --until | --top | --interval | --limit | --xid | --frame | --slow)
+    -B | --buffer-size | --where | --since | --until | --top | --interval | --limit | --xid | --frame | --slow | --shift-time)
         _message value
         ;;
     *) return 1 ;;

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef RPCRDMA_CLI_SANITIZE_HEADERS_H
+#define RPCRDMA_CLI_SANITIZE_HEADERS_H
+
+/*
+ * What is below the payload: where it is in a packet, what is replaced in it, and its checksums.
+ * Only what is known to the last bit is taken: one IP header, without options; no tunnel.
+ */
+
+#include "net/net.h"
+#include "sanitize/address.h"
+#include "sanitize/checksum.h"
+
+/* Why a packet is not passed. */
+enum sanitize_drop {
+    DROP_NOT,
+    DROP_LINK, /* a link type, or a tag, that is not known */
+    DROP_NOT_RDMA,
+    DROP_IP,        /* options, extension headers, a fragment, a tunnel */
+    DROP_CUT,       /* cut before the end of its headers */
+    DROP_TRANSPORT, /* RDMA, but no operation of a reliable connection, and no CM */
+    DROP_FOREIGN,   /* no RPC-over-RDMA, as far as is known */
+    DROP_MESSAGE,   /* an RPC-over-RDMA message that is malformed */
+    DROP_KINDS,
+};
+
+/* Offsets in the packet. */
+struct sanitize_layout {
+    enum sanitize_drop drop;
+    uint32_t mac[2];            /* source and destination; 0 where there is none (SLL: one) */
+    uint32_t lrh, network, udp; /* UINT32_MAX: none */
+    uint32_t bth;
+    uint32_t end; /* behind the ICRC, on the wire */
+    bool ipv6;    /* the network header is IPv6, or a GRH */
+    uint8_t n_macs;
+};
+
+struct sanitize_headers {
+    struct sanitize_addresses addresses;
+    struct checksum_crc icrc;
+};
+
+void sanitize_headers_begin(struct sanitize_headers *headers, const struct sanitize_key *key);
+
+struct sanitize_layout sanitize_layout(const struct rpcrdma_packet *packet);
+
+/* Whether the ICRC is right; also where it was not captured whole. */
+bool sanitize_icrc_good(const struct sanitize_headers *headers,
+                        const struct sanitize_layout *layout, const uint8_t *data, uint32_t caplen);
+
+/* Replaces addresses, zeroes what is behind the packet, and computes the checksums; the ICRC
+ * becomes right, or `wrong` as it was. */
+void sanitize_headers(struct sanitize_headers *headers, const struct sanitize_layout *layout,
+                      uint8_t *data, uint32_t caplen, bool wrong);
+
+/* cm.c: a datagram to QP 1, from behind its DETH; caplen bytes of the MAD. False: not known. */
+bool sanitize_cm(struct sanitize_headers *headers, uint8_t *mad, size_t caplen);
+
+#endif

@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "sanitize/message.h"
+
+#include <string.h>
+
+#include "wire/cursor.h"
+
+enum { COMMON_WORDS = 16 }; /* bytes: XID, version, credits, type */
+
+static void blank(struct sanitize_message *own, size_t off, size_t n)
+{
+    if (off < own->to->len)
+        memset(own->to->data + off, 0, n < own->to->len - off ? n : own->to->len - off);
+}
+
+/* Numbers and booleans stay, which all properties are that a draft defines; longer ones are blank.
+ */
+static void properties(struct sanitize_message *own, const struct rpcrdma_propset *set)
+{
+    size_t off = set->wire.off, end = off + set->wire.caplen;
+
+    if (!set->wire.data)
+        return;
+    for (uint32_t i = 0; i < set->count && off + 8 <= end && end <= own->to->len; i++) {
+        uint32_t n = rpcrdma_get_be32(own->to->data + off + 4);
+
+        if (n > end - off - 8)
+            break;
+        if (n > 4)
+            blank(own, off + 8, n);
+        off += 8 + n + (-n & 3);
+    }
+    if (off < end)
+        blank(own, off, end - off);
+}
+
+static void transport_header(struct sanitize_message *own, const struct rpcrdma_message *m)
+{
+    if (m->version == 1)
+        return;
+    if (m->status != RPCRDMA_OK) {
+        blank(own, COMMON_WORDS, own->to->len);
+        return;
+    }
+    properties(own, &m->properties);
+    properties(own, &m->want);
+    properties(own, &m->other);
+    properties(own, &m->now);
+    if (m->present & RPCRDMA_HAS_OPTIONAL)
+        blank(own, m->optional.info.off, m->optional.info.len);
+}
+
+static void read_chunks(struct sanitize_message *own, const struct rpcrdma_message *m)
+{
+    struct rpcrdma_read_iter it = rpcrdma_read_begin(&m->read);
+    struct rpcrdma_read_segment segment;
+
+    g_array_set_size(own->gaps, 0);
+    while (rpcrdma_read_next(&it, &segment)) {
+        struct rpcrdma_gap gap = {segment.position, segment.segment.length}, *last;
+
+        if (segment.position == 0)
+            continue;
+        last = own->gaps->len > 0
+                   ? &g_array_index(own->gaps, struct rpcrdma_gap, own->gaps->len - 1)
+                   : NULL;
+        if (last && last->position == segment.position)
+            last->length += segment.segment.length;
+        else
+            g_array_append_val(own->gaps, gap);
+    }
+}
+
+static void write_chunks(struct sanitize_message *own, const struct rpcrdma_message *m)
+{
+    struct rpcrdma_write_iter it = rpcrdma_write_begin(&m->write);
+    struct rpcrdma_chunk chunk;
+
+    g_array_set_size(own->written, 0);
+    while (rpcrdma_write_next(&it, &chunk)) {
+        uint64_t length = rpcrdma_chunk_length(&chunk);
+        uint32_t bytes = length > UINT32_MAX ? UINT32_MAX : (uint32_t)length;
+
+        g_array_append_val(own->written, bytes);
+    }
+}
+
+static bool payload(struct sanitize_message *own, const struct rpcrdma_flow_message *message)
+{
+    const struct rpcrdma_message *m = message->message;
+    struct sanitize_rpc rpc = {.key = own->key,
+                               .shift_s = own->shift_s,
+                               .rpc = message->rpc,
+                               .call = message->call,
+                               .reverse = message->reverse,
+                               .from = m->payload.data,
+                               .caplen = m->payload.caplen,
+                               .len = m->payload.len};
+
+    if (m->payload.caplen == 0)
+        return true;
+    if (!message->rpc || m->trailing || message->part > 0 || m->present & RPCRDMA_HAS_ALIGN) {
+        blank(own, m->payload.off, m->payload.caplen);
+        return false;
+    }
+    if (message->rpc->type == RPCRDMA_RPC_CALL)
+        rpc.call = message->rpc;
+    read_chunks(own, m);
+    g_array_set_size(own->written, 0);
+    if (message->rpc->type == RPCRDMA_RPC_REPLY)
+        write_chunks(own, m);
+    rpc.reduction = (struct rpcrdma_reduction){
+        .gaps = (const struct rpcrdma_gap *)(const void *)own->gaps->data,
+        .n_gaps = own->gaps->len,
+        .chunks = (const uint32_t *)(const void *)own->written->data,
+        .n_chunks = own->written->len};
+    return sanitize_rpc(&rpc, own->to->data + m->payload.off);
+}
+
+bool sanitize_message(struct sanitize_message *own, const struct rpcrdma_flow_message *message)
+{
+    const struct rpcrdma_message *m = message->message;
+
+    if (m->status == RPCRDMA_MALFORMED)
+        return false;
+    g_byte_array_set_size(own->to, m->caplen);
+    if (m->caplen > 0)
+        memcpy(own->to->data, m->base, m->caplen);
+    transport_header(own, m);
+    if (!payload(own, message))
+        own->unknown++;
+    return true;
+}

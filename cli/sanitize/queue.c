@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "sanitize/queue.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "keyed_hash.h"
+#include "source/source.h"
+
+enum { BYTES_PER_PACKET = 512 }; /* a quarter of the memory is for the packets' structs, about */
+
+static guint hash_of(gconstpointer key)
+{
+    return keyed_hash_numbers(*(const uint64_t *)key, 0);
+}
+
+static gboolean equal(gconstpointer a, gconstpointer b)
+{
+    return *(const uint64_t *)a == *(const uint64_t *)b;
+}
+
+bool sanitize_queue_begin(struct sanitize_queue *queue, size_t memory)
+{
+    if (memory < (size_t)SOURCE_MAX_PACKET * 4)
+        memory = (size_t)SOURCE_MAX_PACKET * 4;
+    queue->n_packets = memory / BYTES_PER_PACKET / 2;
+    queue->n_bytes = memory - queue->n_packets * sizeof(struct sanitize_packet);
+    queue->packets = calloc(queue->n_packets, sizeof(*queue->packets));
+    queue->bytes = malloc(queue->n_bytes);
+    queue->oldest = queue->first = queue->next = 1;
+    queue->places = g_hash_table_new(hash_of, equal);
+    queue->chunks = g_hash_table_new(hash_of, equal);
+    return queue->packets && queue->bytes;
+}
+
+void sanitize_queue_free(struct sanitize_queue *queue)
+{
+    if (!queue->places)
+        return;
+    free(queue->packets);
+    free(queue->bytes);
+    g_hash_table_destroy(queue->places);
+    g_hash_table_destroy(queue->chunks);
+}
+
+struct sanitize_packet *sanitize_queue_at(const struct sanitize_queue *queue, uint64_t frame)
+{
+    return frame >= queue->oldest && frame < queue->next ? &queue->packets[frame % queue->n_packets]
+                                                         : NULL;
+}
+
+/* The oldest makes room. */
+static void forget(struct sanitize_queue *queue)
+{
+    struct sanitize_packet *one = sanitize_queue_at(queue, queue->oldest);
+
+    if (queue->oldest == queue->first) {
+        queue->emit(queue->context, one);
+        queue->first++;
+    }
+    if (one->place && g_hash_table_lookup(queue->places, &one->place) == one)
+        g_hash_table_remove(queue->places, &one->place);
+    if (one->chunk && g_hash_table_lookup(queue->chunks, &one->chunk) == one)
+        g_hash_table_remove(queue->chunks, &one->chunk);
+    queue->oldest++;
+}
+
+struct sanitize_packet *sanitize_queue_add(struct sanitize_queue *queue,
+                                           const struct rpcrdma_packet *packet)
+{
+    size_t n = packet->caplen;
+    uint64_t start = queue->end;
+    struct sanitize_packet *one;
+
+    if (queue->n_bytes - start % queue->n_bytes < n) /* in one piece */
+        start += queue->n_bytes - start % queue->n_bytes;
+    while (queue->oldest < queue->next &&
+           (queue->next - queue->oldest == queue->n_packets ||
+            start + n - sanitize_queue_at(queue, queue->oldest)->start > queue->n_bytes))
+        forget(queue);
+    one = &queue->packets[queue->next % queue->n_packets];
+    *one = (struct sanitize_packet){.packet = *packet, .start = start};
+    one->packet.frame = queue->next++;
+    one->packet.data = queue->bytes + start % queue->n_bytes;
+    if (n > 0)
+        memcpy(queue->bytes + start % queue->n_bytes, packet->data, n);
+    queue->end = start + n;
+    return one;
+}
+
+void sanitize_queue_place(struct sanitize_queue *queue, struct sanitize_packet *packet,
+                          uint64_t place)
+{
+    const struct sanitize_packet *before = g_hash_table_lookup(queue->places, &place);
+
+    packet->place = place;
+    packet->older_place = before ? before->packet.frame : 0;
+    g_hash_table_replace(queue->places, &packet->place, packet);
+}
+
+void sanitize_queue_chunk(struct sanitize_queue *queue, struct sanitize_packet *packet,
+                          uint64_t chunk)
+{
+    const struct sanitize_packet *before = g_hash_table_lookup(queue->chunks, &chunk);
+
+    if (packet->chunk) /* it moves one thing */
+        return;
+    packet->chunk = chunk;
+    packet->older_chunk = before ? before->packet.frame : 0;
+    g_hash_table_replace(queue->chunks, &packet->chunk, packet);
+}
+
+struct sanitize_packet *sanitize_queue_find_place(const struct sanitize_queue *queue,
+                                                  uint64_t place)
+{
+    return g_hash_table_lookup(queue->places, &place);
+}
+
+struct sanitize_packet *sanitize_queue_find_chunk(const struct sanitize_queue *queue,
+                                                  uint64_t chunk)
+{
+    return g_hash_table_lookup(queue->chunks, &chunk);
+}
+
+void sanitize_queue_go_on(struct sanitize_queue *queue, bool all)
+{
+    while (queue->first < queue->next) {
+        struct sanitize_packet *one = sanitize_queue_at(queue, queue->first);
+
+        if (!all && !queue->ready(queue->context, one))
+            return;
+        queue->emit(queue->context, one);
+        queue->first++;
+    }
+}

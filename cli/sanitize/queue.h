@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef RPCRDMA_CLI_SANITIZE_QUEUE_H
+#define RPCRDMA_CLI_SANITIZE_QUEUE_H
+
+/*
+ * Packets that wait until all is known that decides what becomes of their bytes, in the order of
+ * the capture; behind them those that went out last, because what is sent again must look the same
+ * again. Both are in two rings whose size never changes.
+ */
+
+#include <glib.h>
+
+#include "net/net.h"
+#include "sanitize/headers.h"
+
+enum sanitize_payload {
+    PAYLOAD_NONE,    /* there is none, or it was taken care of */
+    PAYLOAD_UNKNOWN, /* waits */
+    PAYLOAD_ZERO,    /* file data: zeros */
+    PAYLOAD_DONE,    /* replaced */
+};
+
+/* One direction of a connection, as packets name it. */
+struct sanitize_lane {
+    struct rpcrdma_op op; /* for questions to flow/: addresses and QP number are set */
+    uint64_t number;
+    bool ours; /* RPC-over-RDMA */
+};
+
+struct sanitize_packet {
+    struct rpcrdma_packet packet; /* data: in the ring */
+    uint32_t interface;
+    struct sanitize_layout layout;
+    enum sanitize_drop drop;
+    enum sanitize_payload state;
+    bool bad_icrc, is_cm;
+    struct sanitize_lane *lane; /* NULL: of no connection */
+    uint32_t payload, n, len;   /* offset; captured bytes; bytes on the wire */
+    uint32_t psn;
+    uint8_t kind; /* enum rpcrdma_op_kind */
+    uint16_t flags;
+    uint64_t original; /* of PAYLOAD_DONE: hash of what was there */
+    /* where and of what it is; 0: not known. The same of earlier packets: their frames, 0 none */
+    uint64_t place, chunk;
+    uint64_t older_place, older_chunk;
+    uint64_t chunk_offset;
+    uint64_t start; /* in the ring of bytes, counted through */
+};
+
+struct sanitize_queue {
+    /* the caller's */
+    bool (*ready)(void *context, struct sanitize_packet *packet);
+    void (*emit)(void *context, struct sanitize_packet *packet);
+    void *context;
+
+    /* its own */
+    struct sanitize_packet *packets;
+    uint8_t *bytes;
+    size_t n_packets, n_bytes;
+    uint64_t oldest, first, next; /* frames: kept; not emitted yet; of the next packet */
+    uint64_t end;                 /* of what is used of the ring of bytes */
+    GHashTable *places, *chunks;  /* the latest packet of each */
+};
+
+/* False: not so much memory. Frames count from 1. */
+bool sanitize_queue_begin(struct sanitize_queue *queue, size_t memory);
+void sanitize_queue_free(struct sanitize_queue *queue);
+
+/* A copy at the end; where there is no room the first ones go out, ready or not. */
+struct sanitize_packet *sanitize_queue_add(struct sanitize_queue *queue,
+                                           const struct rpcrdma_packet *packet);
+
+/* A packet that is still there, emitted or not; else NULL. */
+struct sanitize_packet *sanitize_queue_at(const struct sanitize_queue *queue, uint64_t frame);
+
+/* Says where it is, or of which chunk. */
+void sanitize_queue_place(struct sanitize_queue *queue, struct sanitize_packet *packet,
+                          uint64_t place);
+void sanitize_queue_chunk(struct sanitize_queue *queue, struct sanitize_packet *packet,
+                          uint64_t chunk);
+/* The latest packet there; then the one before it. NULL: none. */
+struct sanitize_packet *sanitize_queue_find_place(const struct sanitize_queue *queue,
+                                                  uint64_t place);
+struct sanitize_packet *sanitize_queue_find_chunk(const struct sanitize_queue *queue,
+                                                  uint64_t chunk);
+
+/* Emits what is ready, up to the first that is not; `all`: everything. */
+void sanitize_queue_go_on(struct sanitize_queue *queue, bool all);
+
+#endif

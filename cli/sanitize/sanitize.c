@@ -1,0 +1,253 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* rpcrdma sanitize: a capture that says the same about the transport, and nothing about data. */
+#include <inttypes.h>
+#include <signal.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "capture.h"
+#include "plural.h"
+#include "sanitize/track.h"
+#include "source/interrupt.h"
+
+enum { MANY = 65536 }; /* interfaces that are written down */
+
+struct sanitize {
+    const struct options *options;
+    struct capture_files files;
+    struct sanitize_track track;
+    struct source *source;
+    GHashTable *written; /* the source's number of an interface -> its index in the file, and 1 */
+    GArray *numbers;     /* of uint32_t: the other way round */
+    uint64_t packets;
+    uint64_t crowded; /* packets of interfaces that there are too many of */
+    int status;
+};
+
+static void on_packet(void *context, uint32_t interface, const struct rpcrdma_packet *packet)
+{
+    struct sanitize *s = context;
+
+    capture_files_packet(&s->files, interface, packet);
+}
+
+/* What is said of an interface may name a host: link type and snap length stay. */
+static bool interface_of(struct sanitize *s, uint32_t number, uint32_t *out)
+{
+    guint known = GPOINTER_TO_UINT(g_hash_table_lookup(s->written, GUINT_TO_POINTER(number)));
+    struct source_interface one;
+
+    if (known == 0 && s->numbers->len < MANY && source_interface(s->source, number, &one)) {
+        capture_files_interface(&s->files, &(struct pcapng_interface){.linktype = one.linktype,
+                                                                      .snaplen = one.snaplen});
+        g_array_append_val(s->numbers, number);
+        known = s->numbers->len;
+        g_hash_table_insert(s->written, GUINT_TO_POINTER(number), GUINT_TO_POINTER(known));
+    }
+    *out = known - 1;
+    return known > 0;
+}
+
+static void put_statistics(struct sanitize *s, uint32_t index, const struct source_interface *one)
+{
+    capture_files_statistics(&s->files, index,
+                             &(struct pcapng_statistics){.received_known = one->received_known,
+                                                         .received = one->received,
+                                                         .dropped_known = one->dropped_known,
+                                                         .dropped = one->dropped});
+}
+
+static void refresh(void *context, uint32_t index)
+{
+    struct sanitize *s = context;
+    struct source_interface one;
+
+    if (source_interface(s->source, g_array_index(s->numbers, uint32_t, index), &one))
+        put_statistics(s, index, &one);
+}
+
+static void on_ended(void *context, uint32_t number, const struct source_interface *last)
+{
+    struct sanitize *s = context;
+    guint known = GPOINTER_TO_UINT(g_hash_table_lookup(s->written, GUINT_TO_POINTER(number)));
+
+    if (known > 0)
+        put_statistics(s, known - 1, last);
+}
+
+static void copy(struct sanitize *s)
+{
+    struct source_packet packets[SOURCE_BATCH];
+    enum source_status status;
+    uint32_t interface;
+    size_t n;
+
+    while (!s->files.failed && !interrupt_seen() &&
+           (status = source_next(s->source, packets, SOURCE_BATCH, &n)) != SOURCE_END) {
+        if (status == SOURCE_ERROR) {
+            complain("%s", s->source->error);
+            s->status = EXIT_UNUSABLE;
+        }
+        for (size_t i = 0; i < n && !s->files.failed; i++) {
+            if (s->options->count > 0 && s->packets == s->options->count)
+                return;
+            s->packets++;
+            if (!interface_of(s, packets[i].interface, &interface)) {
+                s->crowded++;
+                continue;
+            }
+            if (!sanitize_track_packet(&s->track, interface, &packets[i].packet)) {
+                s->status = EXIT_UNUSABLE;
+                return;
+            }
+        }
+        capture_files_flush(&s->files);
+    }
+}
+
+static void say_dropped(const struct sanitize *s)
+{
+    static const char *const why[DROP_KINDS] = {
+        [DROP_LINK] = "of a link type or with a tag that is not known",
+        [DROP_NOT_RDMA] = "no RDMA",
+        [DROP_IP] = "in IP headers that are not taken apart (options, fragments, tunnels)",
+        [DROP_CUT] = "cut within their headers",
+        [DROP_TRANSPORT] = "RDMA, but nothing that RPC-over-RDMA uses",
+        [DROP_FOREIGN] = "not known to be RPC-over-RDMA",
+        [DROP_MESSAGE] = "with a malformed RPC-over-RDMA header",
+    };
+
+    for (int i = 0; i < DROP_KINDS; i++)
+        if (why[i] && s->track.dropped[i] > 0)
+            complain("%" PRIu64 " packet%s left out: %s", s->track.dropped[i],
+                     plural(s->track.dropped[i]), why[i]);
+}
+
+static void summary(const struct sanitize *s)
+{
+    const struct sanitize_track *track = &s->track;
+
+    complain("%" PRIu64 " packet%s written, %" PRIu64 " bytes", s->files.packets,
+             plural(s->files.packets), s->files.bytes);
+    say_dropped(s);
+    if (s->crowded > 0)
+        complain("%" PRIu64 " packet%s left out: of more than %d interfaces", s->crowded,
+                 plural(s->crowded), MANY);
+    if (track->message.unknown > 0)
+        complain("%" PRIu64 " message%s with parts that are not known: zeros stand for them",
+                 track->message.unknown, plural(track->message.unknown));
+    if (track->unplaced > 0)
+        complain("%" PRIu64 " packet%s whose bytes belong to nothing that is known: zeros stand "
+                 "for them",
+                 track->unplaced, plural(track->unplaced));
+    if (track->memory_limit > 0)
+        complain("--max-memory (%zu MiB) was reached %" PRIu64 " time%s: more may be zeros than "
+                 "must be",
+                 options_max_memory(s->options) >> 20, track->memory_limit,
+                 plural(track->memory_limit));
+}
+
+static int go(struct sanitize *s)
+{
+    const struct options *options = s->options;
+    char error[DEVICE_ERROR];
+
+    signal(SIGPIPE, SIG_IGN);
+    if (options_reads(options, s->files.path) ||
+        !capture_files_prepare(&s->files, options->no_sandbox))
+        return EXIT_UNUSABLE;
+    interrupt_watch();
+    s->source = options_confine(options, error, sizeof(error))
+                    ? options_open(options, error, sizeof(error))
+                    : NULL;
+    if (!s->source) {
+        complain("%s", error);
+        return EXIT_UNUSABLE;
+    }
+    source_watch_ends(s->source, on_ended, s);
+    s->files.refresh = refresh;
+    s->files.context = s;
+    s->track.options = options;
+    s->track.emit = on_packet;
+    s->track.context = s;
+    if (capture_files_open(&s->files) && sanitize_track_begin(&s->track)) {
+        copy(s);
+        sanitize_track_end(&s->track);
+        for (uint32_t i = 0; i < s->numbers->len; i++)
+            refresh(s, i);
+    } else {
+        s->status = EXIT_UNUSABLE;
+    }
+    if (s->files.interfaces && !capture_files_end(&s->files))
+        s->status = EXIT_UNUSABLE;
+    if (!options->quiet && s->files.count > 0)
+        summary(s);
+    return s->status;
+}
+
+static int check(const struct command *command, const struct sanitize *s)
+{
+    if (s->options->n_devices > 0)
+        return bad_usage(command, "it takes a file; capture first");
+    if (!s->files.path)
+        return bad_usage(command, "where to? -o FILE, or -o - for a pipe");
+    if (strcmp(s->files.path, "-") == 0 && isatty(STDOUT_FILENO))
+        return bad_usage(command, "-o - writes a binary file, and standard output is a terminal");
+    return options_plain(command, s->files.path);
+}
+
+static int run(const struct command *command, int argc, char **argv)
+{
+    struct options options = {0};
+    struct sanitize *s = g_new0(struct sanitize, 1);
+    char *path = NULL, *key = NULL;
+    gint64 shift = 0;
+    GOptionEntry own[] = {
+        {"output", 'o', 0, G_OPTION_ARG_FILENAME, &path,
+         "Write packets to this pcapng file; - is standard output", "FILE"},
+        {"key", 0, 0, G_OPTION_ARG_FILENAME, &key,
+         "Key by what is in this file, so that captures fit each other; else a random key", "FILE"},
+        {"shift-time", 0, 0, G_OPTION_ARG_INT64, &shift,
+         "Add this to all times, those of packets and of files; may be negative", "SECONDS"},
+        G_OPTION_ENTRY_NULL,
+    };
+    int status = options_parse(&options, command, own, argc, argv);
+    const gint64 most = SOURCE_TIME_MAX / 2 / 1000000000;
+    char error[200];
+
+    s->options = &options;
+    s->files.path = path;
+    s->track.shift_s = shift;
+    s->written = g_hash_table_new(NULL, NULL);
+    s->numbers = g_array_new(FALSE, FALSE, sizeof(uint32_t));
+    if (status == OPTIONS_GO_ON)
+        status = check(command, s);
+    if (status == OPTIONS_GO_ON && (shift > most || shift < -most))
+        status = bad_usage(command, "--shift-time is at most %" PRIi64, most);
+    if (status == OPTIONS_GO_ON && !sanitize_key_make(&s->track.key, key, error, sizeof(error))) {
+        complain("%s", error);
+        status = EXIT_UNUSABLE;
+    }
+    if (status == OPTIONS_GO_ON)
+        status = go(s);
+    sanitize_track_free(&s->track);
+    source_close(s->source);
+    capture_files_free(&s->files);
+    g_hash_table_destroy(s->written);
+    g_array_free(s->numbers, TRUE);
+    options_free(&options);
+    g_free(path);
+    g_free(key);
+    g_free(s);
+    return status;
+}
+
+const struct command command_sanitize = {
+    .name = "sanitize",
+    .arguments = "FILE -o OUT.pcapng",
+    .what = "a capture without file data, names, credentials and addresses, to be shared",
+    .details =
+        "What is not known is left out, or zeros. Sizes, times and what was done stay, and "
+        "so does what\nother commands say of it. docs/sharing.md has what can still be told.",
+    .run = run,
+};

@@ -1,0 +1,480 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "sanitize/track.h"
+
+#include <string.h>
+
+#include "command.h"
+#include "flow/rpc.h"
+#include "keyed_hash.h"
+#include "wire/cursor.h"
+
+enum { BTH = 12, DETH = 8, ICRC = 4, CNP_BYTES = 16, MOST_LANES = 65536 };
+
+static uint64_t hash(const struct sanitize_track *track, const void *data, size_t n)
+{
+    uint64_t h = sanitize_hash(&track->key, SANITIZE_TABLE, data, n);
+
+    return h ? h : 1;
+}
+
+static uint8_t *bytes_of(const struct sanitize_packet *p)
+{
+    return (uint8_t *)(uintptr_t)p->packet.data + p->payload;
+}
+
+/* -- lanes ------------------------------------------------------------------------------------- */
+
+static guint lane_hash(gconstpointer key)
+{
+    const struct sanitize_lane *lane = key;
+
+    return keyed_hash(&lane->op.src, 2 * sizeof(lane->op.src)) ^
+           keyed_hash_numbers(lane->op.dst_qpn, lane->op.carrier);
+}
+
+static gboolean lane_equal(gconstpointer p, gconstpointer q)
+{
+    const struct sanitize_lane *a = p, *b = q;
+
+    return a->op.dst_qpn == b->op.dst_qpn && a->op.carrier == b->op.carrier &&
+           memcmp(&a->op.src, &b->op.src, sizeof(a->op.src)) == 0 &&
+           memcmp(&a->op.dst, &b->op.dst, sizeof(a->op.dst)) == 0;
+}
+
+_Static_assert(offsetof(struct rpcrdma_op, dst) ==
+                   offsetof(struct rpcrdma_op, src) + sizeof(struct rpcrdma_address),
+               "both are hashed in one go");
+
+/* NULL: there are too many. */
+static struct sanitize_lane *lane_of(struct sanitize_track *track, const struct rpcrdma_op *op)
+{
+    struct sanitize_lane key = {.op = {.carrier = op->carrier,
+                                       .kind = RPCRDMA_OP_SEND,
+                                       .src = op->src,
+                                       .dst = op->dst,
+                                       .dst_qpn = op->dst_qpn}};
+    struct sanitize_lane *lane = g_hash_table_lookup(track->lanes, &key);
+
+    if (!lane && g_hash_table_size(track->lanes) < MOST_LANES) {
+        lane = g_memdup2(&key, sizeof(key));
+        lane->number = g_hash_table_size(track->lanes) + 1;
+        g_hash_table_add(track->lanes, lane);
+    }
+    return lane;
+}
+
+static bool is_ours(struct sanitize_track *track, struct sanitize_lane *lane)
+{
+    if (!lane->ours)
+        lane->ours = rpcrdma_flow_connection(track->flow, &lane->op) != NULL;
+    return lane->ours;
+}
+
+/* -- what a packet carries --------------------------------------------------------------------- */
+
+/* Sends, Writes and Read responses of one lane have PSNs of their requester's. */
+static uint64_t place_of(const struct sanitize_track *track, const struct sanitize_lane *lane,
+                         uint8_t kind, uint32_t psn)
+{
+    uint64_t words[2] = {lane->number << 1 | (kind == RPCRDMA_OP_READ_RESPONSE), psn};
+
+    return hash(track, words, sizeof(words));
+}
+
+static void replace(struct sanitize_track *track, struct sanitize_packet *p, const uint8_t *by)
+{
+    p->original = hash(track, bytes_of(p), p->n);
+    memcpy(bytes_of(p), by, p->n);
+    p->state = PAYLOAD_DONE;
+}
+
+/* The same bytes were there before: the same stand for them. */
+static bool as_before(struct sanitize_track *track, struct sanitize_packet *p,
+                      const struct sanitize_packet *before)
+{
+    if (before->state != PAYLOAD_DONE || before->n != p->n || before->len != p->len ||
+        before->original != hash(track, bytes_of(p), p->n))
+        return false;
+    replace(track, p, bytes_of(before));
+    return true;
+}
+
+/* Sent again. */
+static void look_back(struct sanitize_track *track, struct sanitize_packet *p)
+{
+    const struct sanitize_packet *before = sanitize_queue_at(&track->queue, p->older_place);
+
+    for (; before && p->state == PAYLOAD_UNKNOWN;
+         before = sanitize_queue_at(&track->queue, before->older_place)) {
+        if (before->state == PAYLOAD_ZERO)
+            p->state = PAYLOAD_ZERO;
+        else
+            as_before(track, p, before);
+    }
+}
+
+static void take_payload(struct sanitize_track *track, struct sanitize_packet *p,
+                         const struct rpcrdma_op *op)
+{
+    const uint8_t *data = p->packet.data;
+    uint32_t pad = data[p->layout.bth + 1] >> 4 & 3;
+    uint64_t tail = (uint64_t)op->len + pad + ICRC, caplen = p->packet.caplen;
+
+    if (p->layout.bth + BTH + tail > p->layout.end) {
+        p->drop = DROP_TRANSPORT;
+        return;
+    }
+    p->payload = p->layout.end - (uint32_t)tail;
+    p->len = op->len;
+    p->n = caplen <= p->payload           ? 0
+           : caplen - p->payload < p->len ? (uint32_t)caplen - p->payload
+                                          : p->len;
+    if (op->data && op->data != data + p->payload)
+        p->drop = DROP_TRANSPORT;
+    if (caplen > p->layout.end - ICRC - pad) /* padding is nobody's, and may be something */
+        memset(bytes_of(p) + p->len, 0,
+               (caplen < p->layout.end - ICRC ? (uint32_t)caplen : p->layout.end - ICRC) -
+                   (p->payload + p->len));
+    if (p->drop != DROP_NOT || p->n == 0)
+        return;
+    p->state = PAYLOAD_UNKNOWN;
+    sanitize_queue_place(&track->queue, p, place_of(track, p->lane, p->kind, p->psn));
+    look_back(track, p);
+}
+
+static bool on_op(void *context, const struct rpcrdma_op *op)
+{
+    struct sanitize_track *track = context;
+    struct sanitize_packet *p = track->now;
+
+    if (op->carrier == RPCRDMA_CARRIER_IWARP)
+        return false;
+    track->any_op = true;
+    if (!p || p->drop != DROP_NOT)
+        return true;
+    p->kind = op->kind;
+    p->flags = op->flags;
+    p->psn = op->seq;
+    switch (op->kind) {
+    case RPCRDMA_OP_SEND:
+    case RPCRDMA_OP_WRITE:
+    case RPCRDMA_OP_READ_REQUEST:
+    case RPCRDMA_OP_READ_RESPONSE:
+    case RPCRDMA_OP_ACK:
+    case RPCRDMA_OP_NAK:
+    case RPCRDMA_OP_CONGESTION:
+        p->lane = lane_of(track, op);
+        if (!p->lane)
+            p->drop = DROP_FOREIGN;
+        else if (op->kind != RPCRDMA_OP_CONGESTION)
+            take_payload(track, p, op);
+        break;
+    default:
+        p->is_cm = op->connect != NULL;
+        if (!p->is_cm) /* atomic operations, which RPC-over-RDMA has none of */
+            p->drop = DROP_TRANSPORT;
+    }
+    return true;
+}
+
+static void on_op_done(void *context, const struct rpcrdma_op *op)
+{
+    struct sanitize_track *track = context;
+
+    if (track->now && track->now->lane && !track->now->lane->ours)
+        track->now->lane->ours = rpcrdma_flow_connection(track->flow, op) != NULL;
+}
+
+/* -- messages ---------------------------------------------------------------------------------- */
+
+/* n bytes `from` went by in this packet and its repetitions: `to` stands for them. NULL: they go.
+ */
+static void lay(struct sanitize_track *track, struct sanitize_packet *p, const uint8_t *from,
+                const uint8_t *to, size_t n)
+{
+    for (; p; p = sanitize_queue_at(&track->queue, p->older_place)) {
+        size_t m = p->n < n ? p->n : n;
+
+        if (p->state != PAYLOAD_UNKNOWN || memcmp(bytes_of(p), from, m) != 0)
+            continue;
+        if (!to) {
+            p->drop = DROP_MESSAGE;
+            continue;
+        }
+        p->original = hash(track, bytes_of(p), p->n);
+        memset(bytes_of(p) + m, 0, p->n - m);
+        memcpy(bytes_of(p), to, m);
+        p->state = PAYLOAD_DONE;
+    }
+}
+
+static uint64_t chunk_of(const struct sanitize_track *track,
+                         const struct rpcrdma_connection *connection, uint32_t xid, bool reply)
+{
+    uint64_t words[2] = {connection->number, (uint64_t)xid << 1 | reply};
+
+    return hash(track, words, sizeof(words));
+}
+
+static struct sanitize_long_call *long_call_of(struct sanitize_track *track,
+                                               const struct rpcrdma_connection *connection,
+                                               uint32_t xid, uint64_t *name)
+{
+    *name = chunk_of(track, connection, xid, false);
+    return &track->long_calls[*name % SANITIZE_LONG_CALLS];
+}
+
+static void on_message(void *context, const struct rpcrdma_flow_message *told)
+{
+    struct sanitize_track *track = context;
+    struct rpcrdma_flow_message with_call = *told;
+    const struct rpcrdma_flow_message *message = &with_call;
+    const struct rpcrdma_message *m = message->message;
+    uint64_t name;
+    const struct sanitize_long_call *call = long_call_of(track, message->connection, m->xid, &name);
+    const struct sanitize_packet *first = sanitize_queue_at(&track->queue, message->first_frame);
+    bool good, last = false;
+    uint32_t psn;
+
+    if (!message->call && message->rpc && message->rpc->type == RPCRDMA_RPC_REPLY &&
+        call->name == name)
+        with_call.call = &call->rpc;
+    good = sanitize_message(&track->message, message);
+    if (!first || first->kind != RPCRDMA_OP_SEND || !first->lane)
+        return;
+    first->lane->ours = true;
+    psn = first->psn;
+    for (size_t off = 0; off < m->caplen && !last;) {
+        struct sanitize_packet *p = sanitize_queue_find_place(
+            &track->queue, place_of(track, first->lane, RPCRDMA_OP_SEND, psn));
+
+        if (!p || p->len == 0)
+            return;
+        lay(track, p, m->base + off, good ? track->message.to->data + off : NULL, m->caplen - off);
+        off += p->len;
+        last = p->flags & RPCRDMA_OP_LAST;
+        psn = rpcrdma_psn_add(psn, 1);
+    }
+}
+
+/* Called while the operation in hand is given to flow/, also for one that waited. */
+static void on_moved(void *context, const struct rpcrdma_data_transfer *moved)
+{
+    struct sanitize_track *track = context;
+    struct sanitize_packet *p = sanitize_queue_at(&track->queue, moved->frame);
+    const struct sanitize_packet *before;
+
+    if (!p || p->state != PAYLOAD_UNKNOWN || moved->kind == RPCRDMA_OP_READ_REQUEST)
+        return;
+    if (moved->chunk == RPCRDMA_CHUNK_WRITE ||
+        (moved->chunk == RPCRDMA_CHUNK_READ && moved->position != 0)) {
+        p->state = PAYLOAD_ZERO;
+        return;
+    }
+    if (moved->length != p->len)
+        return;
+    p->chunk_offset = moved->offset;
+    sanitize_queue_chunk(
+        &track->queue, p,
+        chunk_of(track, moved->connection, moved->xid, moved->chunk == RPCRDMA_CHUNK_REPLY));
+    for (before = sanitize_queue_at(&track->queue, p->older_chunk);
+         before && p->state == PAYLOAD_UNKNOWN;
+         before = sanitize_queue_at(&track->queue, before->older_chunk))
+        if (before->chunk_offset == p->chunk_offset)
+            as_before(track, p, before);
+}
+
+static void on_stream(void *context, const struct rpcrdma_payload_stream *stream)
+{
+    struct sanitize_track *track = context;
+    struct sanitize_packet *p = sanitize_queue_find_chunk(
+        &track->queue, chunk_of(track, stream->connection, stream->xid,
+                                stream->direction == RPCRDMA_DIRECTION_REPLY));
+    struct sanitize_rpc rpc = {.key = &track->key,
+                               .shift_s = track->shift_s,
+                               .rpc = stream->rpc,
+                               .call = stream->call,
+                               .reverse = stream->reverse,
+                               .from = stream->data,
+                               .caplen = stream->caplen,
+                               .len = stream->len};
+
+    if (!p || stream->caplen == 0)
+        return;
+    if (stream->direction == RPCRDMA_DIRECTION_CALL) {
+        uint64_t name;
+        struct sanitize_long_call *call =
+            long_call_of(track, stream->connection, stream->xid, &name);
+
+        call->name = name;
+        call->rpc = *stream->rpc;
+        call->rpc.cred.data = call->rpc.verf.data = NULL;
+    }
+    if (stream->reduction)
+        rpc.reduction = *stream->reduction;
+    g_byte_array_set_size(track->stream, (guint)stream->caplen);
+    if (!sanitize_rpc(&rpc, track->stream->data))
+        track->message.unknown++;
+    for (; p; p = sanitize_queue_at(&track->queue, p->older_chunk))
+        if (p->state == PAYLOAD_UNKNOWN && p->chunk_offset + p->n <= stream->caplen &&
+            memcmp(bytes_of(p), stream->data + p->chunk_offset, p->n) == 0)
+            replace(track, p, track->stream->data + p->chunk_offset);
+}
+
+static void on_finding(void *context, const struct rpcrdma_connection *connection,
+                       const struct rpcrdma_finding *finding)
+{
+    struct sanitize_track *track = context;
+
+    (void)connection;
+    track->memory_limit += finding->rule == RPCRDMA_RULE_MEMORY_LIMIT;
+}
+
+/* -- out --------------------------------------------------------------------------------------- */
+
+static bool on_ready(void *context, struct sanitize_packet *p)
+{
+    struct sanitize_track *track = context;
+
+    if (p->drop != DROP_NOT)
+        return true;
+    if (p->lane && !is_ours(track, p->lane)) {
+        if (rpcrdma_flow_undecided(track->flow, &p->lane->op))
+            return false;
+        p->drop = DROP_FOREIGN;
+        return true;
+    }
+    return p->state != PAYLOAD_UNKNOWN;
+}
+
+/* A datagram of the CM, or a packet that has 16 bytes of nothing (annex A17.9.3). */
+static void without_payload(struct sanitize_track *track, struct sanitize_packet *p)
+{
+    uint8_t *data = (uint8_t *)(uintptr_t)p->packet.data;
+    size_t end = p->packet.caplen < p->layout.end - ICRC ? p->packet.caplen : p->layout.end - ICRC;
+    size_t at = p->layout.bth + BTH;
+
+    if (p->is_cm) {
+        at += DETH;
+        if (at > end || !sanitize_cm(&track->headers, data + at, end - at))
+            p->drop = DROP_TRANSPORT;
+    } else if (p->kind == RPCRDMA_OP_CONGESTION && at < end) {
+        memset(data + at, 0, end - at);
+    }
+}
+
+static void on_emit(void *context, struct sanitize_packet *p)
+{
+    struct sanitize_track *track = context;
+    uint8_t *data = (uint8_t *)(uintptr_t)p->packet.data;
+
+    if (p->drop == DROP_NOT && p->lane && !is_ours(track, p->lane))
+        p->drop = DROP_FOREIGN;
+    if (p->drop == DROP_NOT)
+        without_payload(track, p);
+    if (p->drop != DROP_NOT) {
+        track->dropped[p->drop]++;
+        return;
+    }
+    if (p->state == PAYLOAD_UNKNOWN) {
+        track->unplaced++;
+        p->state = PAYLOAD_ZERO;
+    }
+    if (p->state == PAYLOAD_ZERO)
+        memset(bytes_of(p), 0, p->n);
+    sanitize_headers(&track->headers, &p->layout, data, p->packet.caplen, p->bad_icrc);
+    p->packet.time_ns += track->shift_s * INT64_C(1000000000);
+    track->emit(track->context, p->interface, &p->packet);
+}
+
+bool sanitize_track_packet(struct sanitize_track *track, uint32_t interface,
+                           const struct rpcrdma_packet *packet)
+{
+    struct sanitize_packet *p = sanitize_queue_add(&track->queue, packet);
+
+    p->interface = interface;
+    p->layout = sanitize_layout(&p->packet);
+    p->drop = p->layout.drop;
+    if (p->drop == DROP_NOT)
+        p->bad_icrc =
+            !sanitize_icrc_good(&track->headers, &p->layout, p->packet.data, p->packet.caplen);
+    track->now = p;
+    track->any_op = false;
+    if (rpcrdma_analyzer_packet(track->analyzer, &p->packet) != RPCRDMA_ANALYZER_OK) {
+        complain("out of memory");
+        return false;
+    }
+    track->now = NULL;
+    if (p->drop == DROP_NOT && !track->any_op)
+        p->drop = DROP_TRANSPORT;
+    sanitize_queue_go_on(&track->queue, false);
+    return true;
+}
+
+bool sanitize_track_begin(struct sanitize_track *track)
+{
+    struct rpcrdma_net_config net = {.size = sizeof(net),
+                                     .max_memory = options_memory(track->options, MEMORY_NET)};
+    struct rpcrdma_flow_config flow = options_flow(track->options);
+    struct rpcrdma_flow_sink flow_sink = {.size = sizeof(flow_sink),
+                                          .message = on_message,
+                                          .finding = on_finding,
+                                          .payload_stream = on_stream,
+                                          .data_transfer = on_moved,
+                                          .context = track};
+
+    flow.unordered = true;
+    sanitize_headers_begin(&track->headers, &track->key);
+    track->message.key = &track->key;
+    track->message.shift_s = track->shift_s;
+    track->message.to = g_byte_array_new();
+    track->message.gaps = g_array_new(FALSE, FALSE, sizeof(struct rpcrdma_gap));
+    track->message.written = g_array_new(FALSE, FALSE, sizeof(uint32_t));
+    track->stream = g_byte_array_new();
+    track->lanes = g_hash_table_new_full(lane_hash, lane_equal, g_free, NULL);
+    track->queue.ready = on_ready;
+    track->queue.emit = on_emit;
+    track->queue.context = track;
+    track->analyzer = rpcrdma_analyzer_new(
+        &(struct rpcrdma_analyzer_config){
+            .size = sizeof(struct rpcrdma_analyzer_config), .net = &net, .flow = &flow},
+        &(struct rpcrdma_analyzer_sink){.size = sizeof(struct rpcrdma_analyzer_sink),
+                                        .flow = &flow_sink,
+                                        .op = on_op,
+                                        .op_done = on_op_done,
+                                        .context = track});
+    if (!sanitize_queue_begin(&track->queue, options_memory(track->options, MEMORY_COMMAND)) ||
+        !track->analyzer) {
+        complain("out of memory");
+        return false;
+    }
+    track->flow = rpcrdma_analyzer_flow(track->analyzer);
+    return true;
+}
+
+void sanitize_track_end(struct sanitize_track *track)
+{
+    /* who is whose is asked while connections are still known */
+    for (uint64_t frame = track->queue.first; frame < track->queue.next; frame++) {
+        const struct sanitize_packet *p = sanitize_queue_at(&track->queue, frame);
+
+        if (p->lane)
+            is_ours(track, p->lane);
+    }
+    if (rpcrdma_analyzer_end(track->analyzer) == RPCRDMA_ANALYZER_NO_MEMORY)
+        complain("out of memory");
+    sanitize_queue_go_on(&track->queue, true);
+}
+
+void sanitize_track_free(struct sanitize_track *track)
+{
+    rpcrdma_analyzer_free(track->analyzer);
+    sanitize_queue_free(&track->queue);
+    if (!track->lanes)
+        return;
+    g_hash_table_destroy(track->lanes);
+    g_byte_array_free(track->stream, TRUE);
+    g_byte_array_free(track->message.to, TRUE);
+    g_array_free(track->message.gaps, TRUE);
+    g_array_free(track->message.written, TRUE);
+}

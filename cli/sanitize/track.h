@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef RPCRDMA_CLI_SANITIZE_TRACK_H
+#define RPCRDMA_CLI_SANITIZE_TRACK_H
+
+/*
+ * Packets in, sanitized packets out. The analyzer says what each packet carries: a message, whose
+ * bytes message.h knows; file data, which becomes zeros; part of a long message, which is walked as
+ * a whole and laid upon the packets that carried it. What has no such place becomes zeros, and what
+ * cannot be read at all is not passed.
+ */
+
+#include "analyzer/analyzer.h"
+#include "options.h"
+#include "sanitize/message.h"
+#include "sanitize/queue.h"
+
+enum { SANITIZE_LONG_CALLS = 1024 };
+
+/* The header of a Call that a chunk carried: its Reply is read by it. */
+struct sanitize_long_call {
+    uint64_t name;
+    struct rpcrdma_rpc rpc;
+};
+
+struct sanitize_track {
+    /* the caller's */
+    const struct options *options;
+    struct sanitize_key key;
+    int64_t shift_s;
+    void (*emit)(void *context, uint32_t interface, const struct rpcrdma_packet *packet);
+    void *context;
+
+    /* for the caller to read */
+    uint64_t dropped[DROP_KINDS];
+    uint64_t unplaced;     /* packets whose bytes are zeros, because nothing says what they are */
+    uint64_t memory_limit; /* how often --max-memory was reached */
+    struct sanitize_message message;
+
+    /* its own */
+    struct sanitize_queue queue;
+    struct sanitize_headers headers;
+    struct rpcrdma_analyzer *analyzer;
+    struct rpcrdma_flow *flow; /* the analyzer's */
+    GHashTable *lanes;
+    struct sanitize_packet *now; /* given to the analyzer */
+    GByteArray *stream;
+    struct sanitize_long_call long_calls[SANITIZE_LONG_CALLS]; /* the latest, by name */
+    bool any_op;
+};
+
+/* False: it was said. */
+bool sanitize_track_begin(struct sanitize_track *track);
+/* False: memory is short, which was said. */
+bool sanitize_track_packet(struct sanitize_track *track, uint32_t interface,
+                           const struct rpcrdma_packet *packet);
+void sanitize_track_end(struct sanitize_track *track);
+void sanitize_track_free(struct sanitize_track *track);
+
+#endif

@@ -1,0 +1,279 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""rpcrdma sanitize: what the commands and tshark say stays the same but for what is replaced, checksums are right, and
+nothing of data and names is left."""
+import glob
+import json
+import os
+import random
+import struct
+import subprocess
+import sys
+import unittest
+
+from command import CAPTURES, RPCRDMA, CommandTest, capture, pcap
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'capture'))
+# pylint: disable=wrong-import-position,wrong-import-order
+import ngfile
+import roce
+import sanitized
+import tshark
+
+MOST = 12 << 20  # bytes of a recording that is looked at here
+COMMANDS = (('decode', '--cm'), ('rpcs',), ('connections',), ('credits',), ('check', '-n', '--check-icrc'), ('report',),
+            ('trace', '--slowest'), ('rpcs', '--per', 'file'), ('rpcs', '--per', 'user'))
+# Of tshark: names, handles, who somebody is, file data
+NAMES = ('nfs.name', 'nfs.full_name', 'nfs.readlink.data', 'nfs.symlink.to', 'nfs.readdir.entry.name',
+         'nfs.readdir.entry3.name', 'nfs.readdirplus.entry.name', 'nfs.symlink.linktext', 'nfs.entry_name',
+         'nfs.pathname.component', 'nfs.fattr4_owner', 'nfs.fattr4_owner_group', 'nfs.machinename4', 'nfs.nii_name4',
+         'rpc.auth.machinename', 'nfs.xattr.key')
+BYTES = ('nfs.fhandle', 'nfs.data', 'nfs.stateid.other', 'nfs.open_owner4', 'nfs.nfs_client_id4.id', 'nfs.verifier',
+         'nfs.session_id4', 'nfs.scope', 'nfs.majorid4')
+
+
+def recordings(carrier='roce'):
+    folders = [CAPTURES] + [one for one in (os.environ.get('RPCRDMA_RECORDINGS'),) if one]
+    found = {}
+    for folder in folders:
+        for path in sorted(glob.glob(os.path.join(folder, f'{carrier}-*', 'capture.pcap'))):
+            if os.path.getsize(path) <= MOST:
+                found.setdefault(os.path.basename(os.path.dirname(path)), path)
+    return found
+
+
+class Sanitize(CommandTest):
+    def sanitize(self, path, *more, name='out.pcapng', status=0):
+        out = os.path.join(self.folder, name)
+        self.run_command('sanitize', '-q', path, '-o', out, *more, status=status)
+        return out
+
+    def kept(self, path):
+        """The packets that should be passed, as they were, in a file of their own."""
+        return self.file_of([packet for packet, _ in sanitized.pairs(path)])
+
+    def file_of(self, packets):
+        out = os.path.join(self.folder, 'kept.pcap')
+        pcap.write(out, packets)
+        return out
+
+    def objects(self, path, *command):
+        run = subprocess.run([RPCRDMA, *command, '--json', path], capture_output=True, check=False, timeout=300)
+        self.assertIn(run.returncode, (0, 1), run.stderr)
+        return [json.loads(line) for line in run.stdout.splitlines()]
+
+    def test_the_same_but_for_what_is_replaced(self):
+        for name, path in recordings().items():
+            with self.subTest(name):
+                kept, out = self.kept(path), self.sanitize(path)
+                mapping = sanitized.Mapping()
+                for command in COMMANDS:
+                    one, other = self.objects(kept, *command), self.objects(out, *command)
+                    if '--per' in command:
+                        one, other = sanitized.ordered(one), sanitized.ordered(other)
+                    self.assertTrue(one or command[0] == 'trace')
+                    mapping.compare(one, other, ' '.join(command))
+                    mapping.forth = {key: value for key, value in mapping.forth.items() if key[0] != 'path'}
+
+    def test_headers_stay_and_checksums_are_right(self):
+        """But for addresses everything up to the payload is as it was, and IP checksum and ICRC are right; computed
+        here, in another way."""
+        for name, path in recordings().items():
+            with self.subTest(name):
+                before = [packet for packet, _ in sanitized.pairs(path)]
+                after = ngfile.read(self.sanitize(path)).packets
+                self.assertEqual(len(before), len(after))
+                for old, new in zip(before, after):
+                    self.assertEqual((old.time_ns, old.length, len(old.data)), (new.time_ns, new.length, len(new.data)))
+                    one, other = roce.parse(old.data, old.length), roce.parse(new.data, new.length)
+                    self.assertEqual((one.opcode, one.dst_qpn, one.psn, one.length),
+                                     (other.opcode, other.dst_qpn, other.psn, other.length))
+                    if one.dst_qpn != roce.QPN_CM:
+                        self.assertEqual(one.extension, other.extension)
+                    ip, rest = new.data[14:34], new.data[34:-4]
+                    self.assertEqual(roce.checksum(ip), 0)
+                    self.assertEqual(roce.icrc(ip, rest), new.data[-4:])
+                    self.assertEqual((ip[:10], rest[:8]), (old.data[14:24], old.data[34:42]))
+                    self.assertNotEqual(ip[12:16], old.data[26:30])
+                    self.assertNotEqual(new.data[:6], old.data[:6])
+                    self.assertEqual(new.data[0] & 3, 2)  # unicast, locally administered
+
+    def test_nothing_of_data_is_left(self):
+        for name, path in recordings().items():
+            with self.subTest(name):
+                data = sanitized.windows(sanitized.moved_data(path))
+                out = sanitized.windows(packet.data for packet in ngfile.read(self.sanitize(path)).packets)
+                if name != 'roce-long-call':  # it has long messages only
+                    self.assertGreater(len(data), 100)
+                self.assertEqual(data & out, set())
+
+    @unittest.skipIf(tshark.missing(), 'no tshark')
+    def test_nothing_of_names_is_left(self):
+        for name, path in recordings().items():
+            with self.subTest(name):
+                found = set()
+                fields = [word for field in NAMES + BYTES for word in ('-e', field)]
+                for line in tshark.read(path, '-T', 'fields', '-E', 'separator=/t', '-E', 'aggregator=/s', *fields):
+                    values = line.split('\t')
+                    found.update(word.encode() for value in values[:len(NAMES)] for word in value.split(' '))
+                    for value in values[len(NAMES):]:
+                        for word in value.split(' '):
+                            try:
+                                found.add(bytes.fromhex(word.replace(':', '')))
+                            except ValueError:
+                                pass
+                found = sanitized.windows(found, 4)
+                out = sanitized.windows((packet.data for packet in ngfile.read(self.sanitize(path)).packets), 4)
+                self.assertGreater(len(found), 20)
+                self.assertEqual(found & out, set())
+
+    @unittest.skipIf(tshark.missing(), 'no tshark')
+    def test_tshark_reads_it_like_the_original(self):
+        """Wireshark as released: as many packets are malformed as were, it has the same to say of each, and sees the
+        same fields in it."""
+        for name, path in recordings().items():
+            if os.path.getsize(path) > 1 << 20:
+                continue
+            with self.subTest(name):
+                kept, out = self.kept(path), self.sanitize(path)
+                ask = ('-o', 'ip.check_checksum:TRUE', '-T', 'fields', '-e', 'frame.number', '-e', '_ws.malformed', '-e',
+                       '_ws.expert.message', '-e', 'frame.protocols', '-e', 'rpc.xid', '-e', 'rpc.procedure',
+                       '-e', 'nfs.procedure_v3', '-e', 'nfs.opcode', '-e', 'nfs.status', '-e', 'nfs.nfsstat4',
+                       '-e', 'nfs.offset4', '-e', 'nfs.count4', '-e', 'nfs.offset3', '-e', 'nfs.count3', '-e',
+                       'nfs.fattr3.type', '-e', 'nfs.nfs_ftype4', '-e', 'nfs.fattr4.size', '-e', 'nfs.fattr3.size',
+                       '-e', 'nfs.mode', '-e', 'nfs.access_supported', '-e', 'nfs.seqid', '-e', 'nfs.slotid',
+                       '-e', 'nfs.reco_attr', '-e', 'nfs.fhsize', '-e', 'nfs.stateid.seqid')
+                known = set(subprocess.run([tshark.PROGRAM, '-G', 'fields'], capture_output=True, text=True,
+                                           check=True).stdout.split('\t'))
+                fields = [word for i, word in enumerate(ask) if ask[i - 1] == '-e']
+                for field in fields:
+                    if field not in known:
+                        at = ask.index(field)
+                        ask = ask[:at - 1] + ask[at + 1:]
+                self.assertGreater(len(ask), 20)
+                for one, other in zip(tshark.read(kept, *ask), tshark.read(out, *ask)):
+                    self.assertEqual(one, other)
+
+    def test_prefixes_stay_and_names_are_the_same_with_one_key(self):
+        key = self.file(b'sixteen bytes at least', 'key')
+        one, other = capture('roce-nfs3-mini'), capture('roce-nfs41-mini')
+        first = self.sanitize(one, '--key', key, name='1.pcapng')
+        again = self.sanitize(one, '--key', key, name='2.pcapng')
+        second = self.sanitize(other, '--key', key, name='3.pcapng')
+        fresh = self.sanitize(one, name='4.pcapng')
+        contents = []
+        for path in (first, again, second, fresh):
+            with open(path, 'rb') as file:
+                contents.append(file.read())
+        self.assertEqual(contents[0], contents[1])
+        self.assertNotEqual(contents[0], contents[3])
+        addresses = [{one.src for packet in ngfile.read(path).packets
+                      for one in (roce.parse(packet.data, packet.length),)} for path in (first, second)]
+        self.assertEqual(addresses[0], addresses[1])  # both are of the same two hosts
+        server, client = (struct.unpack('>I', bytes(map(int, one.split('.'))))[0] for one in sorted(addresses[0]))
+        # 192.168.77.1 and .11: 28 bits in common, the next differs
+        self.assertEqual((server ^ client) >> 3, 1)
+
+    def test_times_are_shifted(self):
+        path = capture('roce-nfs41-mini')
+        key = self.file(b'sixteen bytes at least', 'key')
+        plain = ngfile.read(self.sanitize(path, '--key', key)).packets
+        moved = ngfile.read(self.sanitize(path, '--key', key, '--shift-time=-1000000')).packets
+        self.assertEqual({one.time_ns - other.time_ns for one, other in zip(plain, moved)}, {10**15})
+        if not tshark.missing():
+            def times(packets):
+                kept = self.file_of([pcap.Packet(i, *packet[1:]) for i, packet in enumerate(packets)])
+                told = tshark.read(kept, '-T', 'fields', '-e', 'nfs.nfstime4.seconds', '-e', 'nfs.nfstime4.nseconds',
+                                   '-E', 'aggregator=/s')
+                return [[int(word) for word in line.split()] for line in told]
+            found = 0
+            for one, other in zip(times(plain), times(moved)):
+                self.assertEqual(len(one), len(other))
+                for a, b in zip(one, other):
+                    self.assertIn(a - b, (0, 1000000))
+                    found += a - b == 1000000
+            self.assertGreater(found, 50)
+
+    def test_damaged_and_cut(self):
+        """Whatever the input, what comes out can be read, and has nothing of the data."""
+        for name in ('roce-nfs3-mini', 'roce-nfs41-mini', 'roce-long-call'):
+            packets = self.packets(name)
+            data = sanitized.windows(sanitized.moved_data(capture(name)), 5)
+            randomly = random.Random(name)
+            for i in range(12):
+                few = []
+                for packet in packets:
+                    body = bytearray(packet.data)
+                    if i % 3 != 0 and randomly.random() < .2:
+                        for _ in range(randomly.choice((1, 1, 4, 50))):
+                            body[randomly.randrange(14, len(body))] = randomly.randrange(256)
+                    if i % 3 != 1:
+                        body = body[:(60, 75, 100, 128, 150, 200, 300, 1000)[randomly.randrange(8) if i > 5 else i]]
+                    if randomly.random() >= .02:
+                        few.append(packet._replace(data=bytes(body)))
+                with self.subTest(f'{name} {i}'):
+                    out = ngfile.read(self.sanitize(self.file_of(few))).packets
+                    if i > 5:
+                        self.assertGreater(len(out), len(few) // 4)
+                    self.assertEqual(sanitized.windows((one.data for one in out), 5) & data, set())
+
+    def test_cut_off_file(self):
+        with open(capture(), 'rb') as file:
+            path = self.file(file.read()[:50000])
+        out = os.path.join(self.folder, 'cut.pcapng')
+        self.run_command('sanitize', '-q', path, '-o', out, status=2)
+        self.assertGreater(len(ngfile.read(out).packets), 50)
+
+    def test_what_is_left_out_is_told(self):
+        self.run_command('sanitize', capture(), '-o', os.path.join(self.folder, 'out.pcapng'), errors=3)
+        lines = self.stderr.splitlines()
+        kept = len(list(sanitized.pairs(capture())))
+        self.assertIn(f'{kept} packets written', lines[0])
+        told = sum(int(line.split()[1]) for line in lines[1:])
+        self.assertEqual(told, len(self.packets()) - kept)
+
+    def test_nothing_else_of_the_file_is_left(self):
+        """Names of interfaces, comments, who captured: pcapng tells more than packets."""
+        packets = self.packets()
+        blocks = [struct.pack('=IHHq', 0x1A2B3C4D, 1, 0, -1) + option(2, b'secret-hardware') + option(4, b'secret-program'),
+                  struct.pack('=HHI', 1, 0, 0) + option(2, b'secret-interface') + option(9, b'\x09') + option(1, b'secret-note')]
+        blob = b''.join(block(kind, body) for kind, body in zip((0x0A0D0D0A, 1), blocks))
+        blob += block(4, struct.pack('=HH', 1, 16) + b'\x01\x02\x03\x04secret-host\0' + bytes(4))
+        for packet in packets:
+            body = struct.pack('=IIIII', 0, packet.time_ns >> 32, packet.time_ns & 0xFFFFFFFF, len(packet.data),
+                               packet.length) + packet.data + bytes(-len(packet.data) % 4)
+            blob += block(6, body + option(1, b'secret-comment'))
+        out = self.sanitize(self.file(blob, 'in.pcapng'))
+        with open(out, 'rb') as file:
+            self.assertNotIn(b'secret', file.read())
+        self.assertEqual(len(ngfile.read(out).packets), len(list(sanitized.pairs(capture()))))
+
+    def test_usage(self):
+        out = os.path.join(self.folder, 'out.pcapng')
+        self.run_command('sanitize', capture(), status=2)
+        self.assertIn('-o FILE', self.stderr)
+        self.run_command('sanitize', capture(), '-o', out + '.zst', status=2)
+        self.run_command('sanitize', '-o', out, status=2)
+        self.run_command('sanitize', '-i', 'lo', '-o', out, status=2)
+        self.run_command('sanitize', capture(), '-o', out, '--shift-time', '9999999999999', status=2)
+        self.run_command('sanitize', capture(), '-o', out, '--key', self.file(b'short', 'key'), status=2)
+        self.run_command('sanitize', capture(), '-o', out, '--key', os.path.join(self.folder, 'none'), status=2)
+        self.assertFalse(os.path.exists(out))
+        same = self.file(open(capture(), 'rb').read(), 'same.pcap')  # pylint: disable=consider-using-with
+        self.run_command('sanitize', same, '-o', same, status=2)
+        run = subprocess.run([RPCRDMA, 'sanitize', '-q', capture(), '-o', '-'], capture_output=True, check=True)
+        self.assertEqual(run.stdout[:4], struct.pack('=I', 0x0A0D0D0A))
+
+
+def option(code, value):
+    return struct.pack('=HH', code, len(value)) + value + bytes(-len(value) % 4)
+
+
+def block(kind, body):
+    if kind != 4:
+        body += struct.pack('=I', 0)
+    total = struct.pack('=I', len(body) + 12)
+    return struct.pack('=I', kind) + total + body + total
+
+
+if __name__ == '__main__':
+    unittest.main()
