@@ -344,6 +344,8 @@ void sanitize_headers(struct sanitize_headers *headers, const struct sanitize_la
 
     for (int i = 0; i < layout->n_macs; i++)
         sanitize_mac(addresses, data + layout->mac[i]);
+    if (layout->n_macs == 1) /* cooked: it has room for 8 bytes */
+        memset(data + layout->mac[0] + 6, 0, 2);
     if (layout->lrh != UINT32_MAX) {
         sanitize_lid(addresses, data + layout->lrh + 2);
         sanitize_lid(addresses, data + layout->lrh + 6);

@@ -20,6 +20,7 @@ enum sanitize_drop {
     DROP_CUT,       /* cut before the end of its headers */
     DROP_TRANSPORT, /* RDMA, but no operation of a reliable connection, and no CM */
     DROP_FOREIGN,   /* no RPC-over-RDMA, as far as is known */
+    DROP_IWARP,     /* not taken apart so far */
     DROP_MESSAGE,   /* an RPC-over-RDMA message that is malformed */
     DROP_KINDS,
 };

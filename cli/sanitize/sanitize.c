@@ -114,6 +114,7 @@ static void say_dropped(const struct sanitize *s)
         [DROP_CUT] = "cut within their headers",
         [DROP_TRANSPORT] = "RDMA, but nothing that RPC-over-RDMA uses",
         [DROP_FOREIGN] = "not known to be RPC-over-RDMA",
+        [DROP_IWARP] = "iWARP, which is not taken apart",
         [DROP_MESSAGE] = "with a malformed RPC-over-RDMA header",
     };
 

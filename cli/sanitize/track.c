@@ -131,6 +131,8 @@ static void take_payload(struct sanitize_track *track, struct sanitize_packet *p
                                           : p->len;
     if (op->data && op->data != data + p->payload)
         p->drop = DROP_TRANSPORT;
+    if (op->flags & RPCRDMA_OP_IMMEDIATE && caplen >= p->payload) /* which nothing here has */
+        memset(bytes_of(p) - 4, 0, 4);
     if (caplen > p->layout.end - ICRC - pad) /* padding is nobody's, and may be something */
         memset(bytes_of(p) + p->len, 0,
                (caplen < p->layout.end - ICRC ? (uint32_t)caplen : p->layout.end - ICRC) -
@@ -147,8 +149,11 @@ static bool on_op(void *context, const struct rpcrdma_op *op)
     struct sanitize_track *track = context;
     struct sanitize_packet *p = track->now;
 
-    if (op->carrier == RPCRDMA_CARRIER_IWARP)
+    if (op->carrier == RPCRDMA_CARRIER_IWARP) {
+        if (p)
+            p->drop = DROP_IWARP;
         return false;
+    }
     track->any_op = true;
     if (!p || p->drop != DROP_NOT)
         return true;
