@@ -157,6 +157,12 @@ static bool on_op(void *context, const struct rpcrdma_op *op)
     return true;
 }
 
+const struct rpcrdma_connection *pipeline_connection(const struct pipeline *pipeline,
+                                                     const struct rpcrdma_op *op)
+{
+    return rpcrdma_flow_connection(pipeline->own->flow, op);
+}
+
 static void on_op_done(void *context, const struct rpcrdma_op *op)
 {
     struct pipeline *pipeline = context;
@@ -169,9 +175,7 @@ static void on_op_done(void *context, const struct rpcrdma_op *op)
             pipeline->setup(pipeline->op_context, op, of);
     }
     if (pipeline->op_done)
-        pipeline->op_done(pipeline->op_context, op,
-                          rpcrdma_flow_connection(pipeline->own->flow, op),
-                          rpcrdma_flow_path(pipeline->own->flow, op));
+        pipeline->op_done(pipeline->op_context, op, rpcrdma_flow_path(pipeline->own->flow, op));
 }
 
 /* Says why. */

@@ -34,11 +34,9 @@ struct pipeline {
                           * its end; NULL: nobody asks */
     /* each operation, before flow/ sees it; NULL: none */
     void (*op)(void *context, const struct rpcrdma_op *op);
-    /* and after it did; connection NULL: none that carries RPC-over-RDMA, or not known yet */
+    /* and after it did */
     /* path: what was sent in its direction so far, NULL where that is not known (delivery) */
-    void (*op_done)(void *context, const struct rpcrdma_op *op,
-                    const struct rpcrdma_connection *connection,
-                    const struct rpcrdma_path *path);
+    void (*op_done)(void *context, const struct rpcrdma_op *op, const struct rpcrdma_path *path);
     /* a message that sets up or ends a connection that carries RPC-over-RDMA; NULL: none */
     void (*setup)(void *context, const struct rpcrdma_op *op,
                   const struct rpcrdma_connection *connection);
@@ -62,5 +60,10 @@ struct pipeline {
 /* Reads all of options->files, or options->devices until a signal. Every problem was said on
  * stderr, one line each. */
 int pipeline_run(struct pipeline *pipeline, const struct rpcrdma_flow_sink *sink);
+
+/* Of the operation that op_done is called with; NULL: none that carries RPC-over-RDMA, or not known
+ * yet. */
+const struct rpcrdma_connection *pipeline_connection(const struct pipeline *pipeline,
+                                                     const struct rpcrdma_op *op);
 
 #endif

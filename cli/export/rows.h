@@ -80,8 +80,7 @@ struct rpcrdma_flow_sink rows_begin(struct rows *rows);
 /* rows_transport.c */
 void rows_setup(void *context, const struct rpcrdma_op *op,
                 const struct rpcrdma_connection *connection);
-void rows_op_done(void *context, const struct rpcrdma_op *op,
-                  const struct rpcrdma_connection *connection, const struct rpcrdma_path *path);
+void rows_op_done(void *context, const struct rpcrdma_op *op, const struct rpcrdma_path *path);
 void rows_repeated(void *context, const struct rpcrdma_repeated *repeated);
 void rows_connection(void *context, const struct rpcrdma_connection *connection);
 void rows_point(void *context, const struct rpcrdma_connection *connection, int end,

@@ -140,10 +140,10 @@ void rows_repeated(void *context, const struct rpcrdma_repeated *repeated)
     rows->repeated = *repeated;
 }
 
-void rows_op_done(void *context, const struct rpcrdma_op *op, const struct rpcrdma_connection *c,
-                  const struct rpcrdma_path *path)
+void rows_op_done(void *context, const struct rpcrdma_op *op, const struct rpcrdma_path *path)
 {
     struct rows *rows = context;
+    const struct rpcrdma_connection *c = pipeline_connection(rows->pipeline, op);
     struct event event = {.time_ns = op->time_ns,
                           .frame = op->frame,
                           .seq = op->seq,

@@ -226,13 +226,17 @@ int report_server_end(const struct rpcrdma_connection *c)
 }
 
 /* Packets that were sent again, over time. Of TCP, at the next operation that is complete. */
-void report_op(void *context, const struct rpcrdma_op *op,
-               const struct rpcrdma_connection *connection, const struct rpcrdma_path *path)
+void report_op(void *context, const struct rpcrdma_op *op, const struct rpcrdma_path *path)
 {
     struct report *r = context;
-    struct report_connection *c = connection && path ? connection_of(r, connection) : NULL;
+    const struct rpcrdma_connection *connection;
+    struct report_connection *c;
     int end;
 
+    if (!path || path->retransmitted == 0)
+        return;
+    connection = pipeline_connection(r->pipeline, op);
+    c = connection ? connection_of(r, connection) : NULL;
     if (!c)
         return;
     /* which end it went to: by QP number or port, where both have one at one host */

@@ -149,8 +149,7 @@ const char *report_confidence_name(enum report_confidence confidence);
 /* The end that is the server; 1 where that is not known. */
 int report_server_end(const struct rpcrdma_connection *connection);
 /* rpcrdma_flow's operations, after it has seen them: pipeline.op_done. */
-void report_op(void *context, const struct rpcrdma_op *op,
-               const struct rpcrdma_connection *connection, const struct rpcrdma_path *path);
+void report_op(void *context, const struct rpcrdma_op *op, const struct rpcrdma_path *path);
 /* "call 0.1, server 1.2, ... ms; stalled ...": where the time of an RPC went; "": not known. */
 void report_phases(const struct report_rpc *rpc, char *text, size_t size);
 /* Connections by number; the caller frees the list. */

@@ -114,6 +114,36 @@ static void name_of(const struct groups *groups, const struct rpc *rpc, char *na
     }
 }
 
+/* What an RPC's group is known by, where that is short. False: its name is to be made. */
+static bool short_key(const struct groups *groups, const struct rpc *rpc, struct groups_recent *key)
+{
+    const struct rpcrdma_transaction *t = rpc->transaction;
+
+    if (groups->interval_ns > 0)
+        return false;
+    *key = (struct groups_recent){0};
+    switch (groups->by) {
+    case GROUPS_OPERATION:
+        key->program = t->program;
+        key->version = t->version;
+        key->procedure = t->procedure;
+        key->reverse = t->direction_known && t->reverse;
+        return t->has_program && !t->compound;
+    case GROUPS_CLIENT:
+    case GROUPS_SERVER:
+        key->address = groups->by == GROUPS_CLIENT ? *rpc_client(t) : *rpc_server(t);
+        return true;
+    default:
+        return false;
+    }
+}
+
+static bool same_key(const struct groups_recent *a, const struct groups_recent *b)
+{
+    return a->program == b->program && a->version == b->version && a->procedure == b->procedure &&
+           a->reverse == b->reverse && memcmp(&a->address, &b->address, sizeof(a->address)) == 0;
+}
+
 static struct group *find(struct groups *groups, const struct rpc *rpc)
 {
     enum { ADDED = 64 }; /* by the table and malloc */
@@ -153,6 +183,21 @@ static struct group *find(struct groups *groups, const struct rpc *rpc)
     else
         g_hash_table_add(groups->table, group);
     return group;
+}
+
+static struct group *find_recent(struct groups *groups, const struct rpc *rpc)
+{
+    struct groups_recent key, *recent;
+
+    if (!short_key(groups, rpc, &key))
+        return find(groups, rpc);
+    recent = &groups->recent[key.procedure % GROUPS_RECENT];
+    if (recent->group && same_key(recent, &key))
+        return recent->group;
+    key.group = find(groups, rpc);
+    if (key.group != groups->others) /* that counts each one */
+        *recent = key;
+    return key.group;
 }
 
 static void add_phases(struct group *g, const struct rpcrdma_transaction *t)
@@ -195,7 +240,7 @@ static void add_ends(struct group *g, const struct rpcrdma_transaction *t)
 struct group *groups_add(struct groups *groups, const struct rpc *rpc)
 {
     const struct rpcrdma_transaction *t = rpc->transaction;
-    struct group *g = find(groups, rpc);
+    struct group *g = find_recent(groups, rpc);
 
     add_ends(g, t);
 

@@ -45,6 +45,16 @@ struct group {
     int64_t stalled_ns;
 };
 
+enum { GROUPS_RECENT = 16 };
+
+/* A group, and what its RPCs are known by without their name made. */
+struct groups_recent {
+    struct group *group; /* NULL: none */
+    uint32_t program, version, procedure;
+    bool reverse;
+    struct rpcrdma_address address;
+};
+
 struct groups {
     enum groups_by by;
     int64_t interval_ns; /* 0: none */
@@ -57,6 +67,7 @@ struct groups {
     int64_t start_ns;  /* of the intervals */
     bool started;
     struct group key; /* of lookups */
+    struct groups_recent recent[GROUPS_RECENT];
 };
 
 /* "operation", "client", ... False for anything else. */

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "flow/rpc.h"
 
-#include <stdio.h>
-
 #include "upper/names.h"
 #include "upper/nfs4.h"
 
@@ -36,11 +34,15 @@ static void append(struct text *t, const char *s)
 
 static void append_number(struct text *t, const char *prefix, uint32_t number)
 {
-    char digits[12];
+    char digits[sizeof("4294967295")];
+    size_t at = sizeof(digits) - 1;
 
+    digits[at] = '\0';
+    do
+        digits[--at] = (char)('0' + number % 10);
+    while ((number /= 10) > 0);
     append(t, prefix);
-    snprintf(digits, sizeof(digits), "%u", (unsigned)number);
-    append(t, digits);
+    append(t, &digits[at]);
 }
 
 static size_t end(const struct text *t)
