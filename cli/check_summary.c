@@ -7,7 +7,7 @@
 
 bool check_report_has(const struct check_report *report, enum rpcrdma_rule_id id)
 {
-    for (int i = id; rule_set_first(id) == id && i < RPCRDMA_RULE_COUNT; i++) {
+    for (int i = (int)id; rule_set_first(id) == id && i < RPCRDMA_RULE_COUNT; i++) {
         enum rpcrdma_rule_id one = (enum rpcrdma_rule_id)i;
 
         if (rule_set_first(one) == id && report->options->wanted[one] &&

@@ -37,7 +37,7 @@ static void usage(FILE *to)
           "  rpcrdma --version         the program's version\n"
           "\n"
           "FILE is a pcap or pcapng capture, plain or compressed; - is standard input.\n"
-          "Exit status: 0 done, 1 check found violations, 2 bad usage or unreadable input.\n",
+          "Exit status: 0 done, 1 check found errors or warnings, 2 bad usage or unreadable input.\n",
           to);
 }
 
@@ -98,7 +98,9 @@ int main(int argc, char **argv)
         return finish(EXIT_DONE);
     }
     if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0 ||
-        (strcmp(name, "help") == 0 && argc == 2)) {
+        (strcmp(name, "help") == 0 && (argc == 2 || strcmp(argv[2], "help") == 0 ||
+                                       strcmp(argv[2], "--help") == 0 ||
+                                       strcmp(argv[2], "-h") == 0))) {
         usage(stdout);
         return finish(EXIT_DONE);
     }

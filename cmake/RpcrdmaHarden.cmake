@@ -14,6 +14,8 @@ if(RPCRDMA_HARDENED)
   include(CheckLinkerFlag)
   include(CheckPIESupported)
   check_pie_supported(LANGUAGES C)
+  # clang takes what the processor has not, and warns of it for each file
+  set(CMAKE_REQUIRED_FLAGS "${CMAKE_REQUIRED_FLAGS} -Werror")
   foreach(flag -fstack-protector-strong -fstack-clash-protection -fcf-protection=full
                -mbranch-protection=standard)
     string(MAKE_C_IDENTIFIER has${flag} known)
@@ -22,6 +24,7 @@ if(RPCRDMA_HARDENED)
       target_compile_options(rpcrdma_hardening INTERFACE ${flag})
     endif()
   endforeach()
+  unset(CMAKE_REQUIRED_FLAGS)
   # Not -z ibt and -z shstk: they mark a binary although objects in it are not marked, and Debian 12's
   # Scrt1.o and crti.o are not: _start and _init begin without endbr64, and a kernel that trusts the mark
   # would end the program there. Where the C library's are marked, the linker marks the binary by itself.

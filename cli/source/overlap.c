@@ -204,7 +204,7 @@ static bool believable(const struct overlap *overlap, const struct differences *
         return false;
     first_could = comparable(differences, a, b, offset_ns);
     second_could = comparable(differences, b, a, time_less(0, offset_ns));
-    if ((double)near * SHARE_LEAST < (first_could < second_could ? first_could : second_could))
+    if ((double)near * (int)SHARE_LEAST < (first_could < second_could ? first_could : second_could))
         return false;
     for (turn = from; turn < to && !all[turn].forward;)
         turn++;
