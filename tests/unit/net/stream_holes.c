@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Holes in TCP's bytes: what is acknowledged is waited for, and what follows is read all the same.
+ */
+#include "iwarp.h"
+
+/* So many segments say of a hole that what it lacks will not come: see tcp_reorder.c. */
+static void wait_in_vain(struct seen *s, uint32_t ack)
+{
+    for (int i = 0; i < 64; i++)
+        tcp(s, 1, NEXT1, ack, ACK, NULL, 0);
+}
+
+/* Not before the receiver has them are bytes lost, and they may be captured behind what says that
+ * it has; what is behind them waits. */
+static void lost_when_acknowledged(void **state)
+{
+    struct seen *s = seen_new(NULL);
+    static struct bytes b;
+    uint32_t size;
+
+    (void)state;
+    b.n = 0;
+    talk_start(s, 0, 0);
+    put_send(&b, false, 1, 100);
+    size = (uint32_t)b.n;
+    put_send(&b, false, 2, 100);
+    tcp(s, 0, NEXT0 + size, NEXT1, ACK, b.at + size, size);
+    tcp(s, 1, NEXT1, NEXT0, ACK, NULL, 0);
+    assert_int_equal(s->n, 0);
+    tcp(s, 1, NEXT1, NEXT0 + 2 * size, ACK, NULL, 0);
+    assert_int_equal(s->n, 0);
+    wait_in_vain(s, NEXT0 + 2 * size);
+    assert_int_equal(s->n, 2);
+    assert_int_equal(s->op[0].kind, RPCRDMA_OP_LOST);
+    assert_int_equal(s->op[1].kind, RPCRDMA_OP_SEND);
+    assert_int_equal(s->op[1].seq, 2);
+    assert_int_equal(count_rule(s, RPCRDMA_RULE_TCP_LOST), 1);
+    tcp(s, 0, NEXT0, NEXT1, ACK, b.at, size); /* too late */
+    assert_int_equal(s->n, 2);
+    seen_free(s);
+}
+
+/* A tap of each direction, or several receive queues: the acknowledgement, with the answer, is
+ * captured before what it acknowledges. Nothing is lost, and the answer stays behind. */
+static void acknowledged_before_it_is_seen(void **state)
+{
+    struct seen *s = seen_new(NULL);
+    static struct bytes call, reply;
+
+    (void)state;
+    call.n = reply.n = 0;
+    talk_start(s, 0, 0);
+    put_send(&call, false, 1, 100);
+    put_send(&reply, false, 1, 60);
+    tcp(s, 1, NEXT1, NEXT0 + (uint32_t)call.n, ACK, reply.at, reply.n);
+    assert_int_equal(s->n, 0);
+    tcp(s, 0, NEXT0, NEXT1, ACK, call.at, call.n);
+    assert_int_equal(s->n, 2);
+    assert_int_equal(s->op[0].kind, RPCRDMA_OP_SEND);
+    assert_int_equal(s->op[0].len, 100);
+    assert_int_equal(s->op[1].len, 60);
+    /* the same of FIN, which is no byte that could be lost */
+    tcp(s, 1, NEXT1 + (uint32_t)reply.n, NEXT0 + (uint32_t)call.n + 1, ACK, NULL, 0);
+    tcp(s, 0, NEXT0 + (uint32_t)call.n, NEXT1 + (uint32_t)reply.n, ACK | FIN, NULL, 0);
+    rpcrdma_net_end(s->net);
+    assert_int_equal(s->n, 3);
+    assert_int_equal(s->op[2].kind, RPCRDMA_OP_DISCONNECT);
+    assert_int_equal(count_rule(s, RPCRDMA_RULE_TCP_LOST), 0);
+    assert_int_equal(count_rule(s, RPCRDMA_RULE_MPA_SYNC), 0);
+    assert_int_equal(count_rule(s, RPCRDMA_RULE_MPA_CUT), 0);
+    seen_free(s);
+}
+
+/* A FIN that was not captured is no byte of the stream, however long nothing follows. */
+static void fin_not_captured(void **state)
+{
+    struct seen *s = seen_new(NULL);
+    static struct bytes b;
+
+    (void)state;
+    b.n = 0;
+    talk_start(s, 0, 0);
+    put_send(&b, false, 1, 100);
+    tcp(s, 0, NEXT0, NEXT1, ACK, b.at, b.n);
+    tcp(s, 1, NEXT1, NEXT0 + (uint32_t)b.n + 1, ACK, NULL, 0);
+    wait_in_vain(s, NEXT0 + (uint32_t)b.n + 1);
+    rpcrdma_net_end(s->net);
+    assert_int_equal(s->n, 1);
+    assert_int_equal(count_rule(s, RPCRDMA_RULE_TCP_LOST), 0);
+    seen_free(s);
+}
+
+/* A hole inside of an FPDU costs its bytes and nothing else. */
+static void hole_in_payload(void **state)
+{
+    struct seen *s = seen_new(NULL);
+    static struct bytes b;
+
+    (void)state;
+    b.n = 0;
+    talk_start(s, 0, 0);
+    put_send(&b, false, 1, 3000);
+    tcp(s, 0, NEXT0, NEXT1, ACK, b.at, 1000);
+    tcp(s, 0, NEXT0 + 2000, NEXT1, ACK, b.at + 2000, b.n - 2000);
+    assert_int_equal(s->n, 0);
+    tcp(s, 1, NEXT1, NEXT0 + (uint32_t)b.n, ACK, NULL, 0);
+    wait_in_vain(s, NEXT0 + (uint32_t)b.n);
+    assert_int_equal(s->n, 1);
+    assert_int_equal(s->op[0].kind, RPCRDMA_OP_SEND);
+    assert_int_equal(s->op[0].len, 3000);
+    assert_int_equal(s->op[0].caplen, 980);
+    seen_free(s);
+}
+
+/* More than a window was not captured: the stream goes on behind it.
+ * (FPDUs are multiples of 4 bytes long, and so is every hole.) */
+static void hole_beyond_a_window(void **state)
+{
+    static const uint32_t far[] = {UINT32_C(3) << 29, (UINT32_C(1) << 30) + 4, INT32_MAX - 3};
+    static struct bytes b;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(far) / sizeof(far[0]); i++) {
+        struct seen *s = seen_new(NULL);
+        uint32_t size, at = NEXT0 + far[i];
+
+        b.n = 0;
+        talk_start(s, 0, 0);
+        put_send(&b, false, 1, 100);
+        size = (uint32_t)b.n;
+        tcp(s, 0, NEXT0, NEXT1, ACK, b.at, size);
+        b.n = 0;
+        put_send(&b, false, 9, 100);
+        tcp(s, 0, NEXT0 + 5 * size, NEXT1, ACK, b.at, size); /* held */
+        for (uint32_t k = 0; k < 4; k++) {
+            b.n = 0;
+            put_send(&b, false, 10 + k, 100);
+            tcp(s, 0, at + size * k, NEXT1, ACK, b.at, size);
+        }
+        tcp(s, 1, NEXT1, at + 4 * size, ACK, NULL, 0);
+        rpcrdma_net_end(s->net);
+        assert_int_equal(count_kind(s, RPCRDMA_OP_SEND), 6);
+        assert_int_equal(s->op[s->n - 1].seq, 13);
+        assert_int_equal(count_rule(s, RPCRDMA_RULE_TCP_LOST), 2);
+        assert_int_equal(count_rule(s, RPCRDMA_RULE_MALFORMED), 0);
+        seen_free(s);
+    }
+}
+
+/* A Reply is not given out before the Call that a hole holds up. */
+static void directions_in_order(void **state)
+{
+    struct seen *s = seen_new(NULL);
+    static struct bytes b;
+    uint32_t seq = NEXT0;
+
+    (void)state;
+    talk_start(s, 0, 0);
+    b.n = 0;
+    put_send(&b, false, 1, 100);
+    seq += 50; /* the beginning is lost, and that is known */
+    tcp(s, 0, seq, NEXT1, ACK, b.at + 50, b.n - 50);
+    seq += (uint32_t)b.n - 50;
+    tcp(s, 1, NEXT1, seq, ACK, NULL, 0);
+    for (uint32_t i = 0; i < 3; i++) { /* Call in two segments, Reply */
+        b.n = 0;
+        put_send(&b, false, 10 + i, 1000);
+        tcp(s, 0, seq, NEXT1, ACK, b.at, 600);
+        tcp(s, 0, seq + 600, NEXT1, ACK, b.at + 600, b.n - 600);
+        seq += (uint32_t)b.n;
+        b.n = 0;
+        put_send(&b, false, 20 + i, 20);
+        tcp(s, 1, NEXT1 + i * (uint32_t)b.n, seq, ACK, b.at, b.n);
+    }
+    rpcrdma_net_end(s->net);
+    assert_int_equal(count_kind(s, RPCRDMA_OP_SEND), 6);
+    for (size_t i = 0, k = 0; i < s->n; i++)
+        if (s->op[i].kind == RPCRDMA_OP_SEND) {
+            assert_int_equal(s->op[i].seq, (k % 2 ? 20 : 10) + k / 2);
+            assert_true(i == 0 || s->op[i].frame >= s->op[i - 1].frame);
+            k++;
+        }
+    seen_free(s);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(lost_when_acknowledged), cmocka_unit_test(acknowledged_before_it_is_seen),
+        cmocka_unit_test(fin_not_captured),       cmocka_unit_test(hole_in_payload),
+        cmocka_unit_test(hole_beyond_a_window),   cmocka_unit_test(directions_in_order),
+    };
+
+    return cmocka_run_group_tests_name("stream_holes", tests, NULL, NULL);
+}
