@@ -9,6 +9,7 @@ import time
 import host
 
 WIDTH, HEIGHT = 1500, 900
+ROOM = 40  # right and below, for a window of that size with its frame, wherever the window manager puts it
 PATIENCE = 60  # seconds for a window to come
 
 
@@ -31,7 +32,8 @@ class Display:
     def __enter__(self):
         read, write = os.pipe()
         self.server = subprocess.Popen(
-            ['Xvfb', '-displayfd', str(write), '-screen', '0', f'{WIDTH}x{HEIGHT}x24', '-nolisten', 'tcp'],
+            ['Xvfb', '-displayfd', str(write), '-screen', '0', f'{WIDTH + ROOM}x{HEIGHT + ROOM}x24',
+             '-nolisten', 'tcp'],
             pass_fds=[write], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         os.close(write)
         with os.fdopen(read) as number:
@@ -60,8 +62,10 @@ class Display:
         subprocess.run(['import', '-window', 'root', os.path.join(self.folder, 'failed.png')], env=self.env, check=False)
         raise SystemExit(f'no window named {name}')
 
-    def picture(self, path):
-        subprocess.run(['import', '-window', 'root', '-depth', '8', path], env=self.env, check=True)
+    def picture(self, path, window='root'):
+        """Of a window with its frame, or of the display."""
+        frame = [] if window == 'root' else ['-frame']
+        subprocess.run(['import', *frame, '-window', window, '-depth', '8', path], env=self.env, check=True)
         colours = subprocess.run(['identify', '-format', '%k', path], stdout=subprocess.PIPE, check=True)
         if int(colours.stdout) < 20:
             raise SystemExit(f'{path} is blank')
