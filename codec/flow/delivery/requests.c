@@ -294,21 +294,40 @@ static void nak(struct flow_delivery *d, const struct rpcrdma_op *op, uint64_t a
     d->path.lost++; /* it passed here */
 }
 
+/* Whether a response whose place was passed over comes late, and is not sent again. */
+static bool comes_late(const struct flow_delivery *d, const struct flow_delivery *back,
+                       const struct rpcrdma_op *op, uint64_t at)
+{
+    if (origin_counts(back))
+        return (int16_t)(uint16_t)(op->ip_id - back->id) < 0;
+    return at >= d->skipped && at < d->skipped_end && op->time_ns - d->skipped_ns < SOON_NS;
+}
+
 /* Responses have the PSNs of their request. */
 static void response(struct flow_delivery *d, struct flow_delivery *back,
                      const struct rpcrdma_op *op, uint64_t at)
 {
-    if (at < d->answer_next) {
-        d->repeats = true;
-        d->repeat = RPCRDMA_REPEAT_RETRANSMISSION;
-        if (back) {
-            if (back->path.retransmitted++ == 0)
-                back->path.retransmitted_frame = op->frame;
-            back->path.retransmitted_bytes += op->len;
+    if (at >= d->answer_next) {
+        if (at > d->answer_next) {
+            d->skipped = d->answer_next;
+            d->skipped_end = at;
+            d->skipped_ns = op->time_ns;
         }
+        d->answer_next = at + 1;
         return;
     }
-    d->answer_next = at + 1;
+    d->repeats = true;
+    d->repeat = RPCRDMA_REPEAT_RETRANSMISSION;
+    if (!back)
+        return;
+    if (comes_late(d, back, op, at)) {
+        d->repeat = RPCRDMA_REPEAT_OUT_OF_ORDER;
+        back->path.reordered++;
+        return;
+    }
+    if (back->path.retransmitted++ == 0)
+        back->path.retransmitted_frame = op->frame;
+    back->path.retransmitted_bytes += op->len;
 }
 
 void flow_delivery_congestion(struct flow_delivery *d)

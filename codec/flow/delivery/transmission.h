@@ -105,9 +105,11 @@ struct flow_delivery {
     uint64_t next;    /* position expected */
     uint64_t through; /* all before it was acknowledged */
     int64_t sent_ns;
-    int64_t progress_ns;  /* of the last packet that was not sent before */
-    int64_t fastest_ns;   /* from a packet to its answer; 0: not known */
-    uint64_t answer_next; /* responses: position expected */
+    int64_t progress_ns;           /* of the last packet that was not sent before */
+    int64_t fastest_ns;            /* from a packet to its answer; 0: not known */
+    uint64_t answer_next;          /* responses: position expected */
+    uint64_t skipped, skipped_end; /* of responses, those that did not come in order */
+    int64_t skipped_ns;
     bool answer_hole;
 
     /* the latest Nak that nothing was sent again for */

@@ -23,6 +23,14 @@ static void acked(uint32_t i)
     flow_delivery_answer(&memory, d, back, &packet);
 }
 
+static void response(uint32_t i, uint16_t id)
+{
+    const struct rpcrdma_op packet = delivery_packet(RPCRDMA_OP_READ_RESPONSE, PSN + i, 0, id, now);
+
+    now += US;
+    flow_delivery_answer(&memory, d, back, &packet);
+}
+
 static void test_few_take_little(void **state)
 {
     (void)state;
@@ -66,6 +74,28 @@ static void test_without_memory(void **state)
     assert_int_equal(flow_delivery_path(d)->duplicated, 1);
 }
 
+/* Responses that are captured in another order than they were sent in are not sent again, whether
+ * the host counts the IP IDs or not. */
+static void test_responses_out_of_order(void **state)
+{
+    (void)state;
+    for (uint16_t counted = 0; counted < 2; counted++) {
+        uint32_t first = 10u * counted;
+        const struct rpcrdma_op packet =
+            delivery_packet(RPCRDMA_OP_READ_REQUEST, PSN + first, ONLY, 0, now);
+
+        flow_delivery_request(&memory, d, &packet, 3);
+        response(first, (uint16_t)(counted * 100));
+        response(first + 2, (uint16_t)(counted * 102));
+        response(first + 1, (uint16_t)(counted * 101));
+        assert_int_equal(flow_delivery_path(back)->reordered, counted + 1);
+        assert_int_equal(flow_delivery_path(back)->retransmitted, 0);
+    }
+    now += 20 * MS;
+    response(11, 103);
+    assert_int_equal(flow_delivery_path(back)->retransmitted, 1);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, delivery_begin, delivery_end)
@@ -73,6 +103,7 @@ int main(void)
         TEST(test_few_take_little),
         TEST(test_many_are_known_again),
         TEST(test_without_memory),
+        TEST(test_responses_out_of_order),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
