@@ -199,6 +199,17 @@ def call_not_pulled(c, breaks):
     c.write(pulled=not breaks)
 
 
+@case('call-not-pulled')
+def refused_and_not_pulled(c, breaks):
+    """The server answers without reading the data: that all went well, or that the file system takes no data
+    (NFS3ERR_ROFS, RFC 1813 section 3.3.7)."""
+    xid = c.call(WRITE, c.write_arguments(4096), read=c.memory.read_chunk(96, 4096))
+    if breaks:
+        c.written(xid, 4096)
+    else:
+        c.reply(xid, struct.pack('>III', 30, 0, 0))
+
+
 @case('rdma-after-reply')
 def rdma_after_reply(c, breaks):
     write_again(c, breaks)

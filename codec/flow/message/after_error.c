@@ -69,7 +69,8 @@ void message_error(const struct flow_messages *messages, struct flow_conn *conn,
     call = message_call_outstanding(messages, conn, caller, m->xid);
     if (!call)
         return;
-    if (m->version != call->protocol && !by_its_own_version(m))
+    if (m->version != call->protocol && !by_its_own_version(m) &&
+        (m->error.body != RPCRDMA_ERROR_RANGE || m->present & RPCRDMA_HAS_ERROR_ARGS))
         add(findings,
             call->protocol == 2 ? RPCRDMA_RULE_ERROR_VERSION_2 : RPCRDMA_RULE_ERROR_VERSION, frame,
             OFF_VERSION, m->version, call->protocol, call->frame);

@@ -186,7 +186,8 @@ static void describe(struct flow_call *call, const struct rpcrdma_message *m,
                      const struct rpcrdma_rpc *rpc, uint64_t frame)
 {
     call->protocol = m->version;
-    call->writes = m->write.count;
+    /* of a list that was cut nobody knows how long it is */
+    call->writes = m->present & RPCRDMA_HAS_HEADER_LENGTH ? m->write.count : UINT32_MAX;
     call->frame = frame;
     if (!rpc || !(rpc->present & RPCRDMA_RPC_HAS_PROGRAM))
         return;

@@ -30,6 +30,14 @@ static void check_refused(struct message_conn *mc, const struct rpcrdma_message 
                                    .arg = {m->version, mc->offered[0], mc->offered[1]}});
 }
 
+/* An error of which the code was not captured, or the range. */
+static bool truncated_refusal(const struct rpcrdma_message *m)
+{
+    return !(m->present & RPCRDMA_HAS_ERROR) ||
+           (m->error.code == ERR_VERS && m->error.body == RPCRDMA_ERROR_RANGE &&
+            !(m->present & RPCRDMA_HAS_ERROR_ARGS));
+}
+
 void message_version(struct flow_conn *conn, int sender, const struct rpcrdma_message *m,
                      struct flow_findings *findings, uint64_t frame)
 {
@@ -50,6 +58,13 @@ void message_version(struct flow_conn *conn, int sender, const struct rpcrdma_me
         mc->refused_end = (uint8_t)(1 - sender);
         mc->offered[0] = m->error.low;
         mc->offered[1] = m->error.high;
+        return;
+    }
+    if (m->kind == RPCRDMA_KIND_ERROR && truncated_refusal(m)) {
+        mc->refused = true; /* perhaps; and what is offered nobody saw */
+        mc->refused_end = (uint8_t)(1 - sender);
+        mc->offered[0] = 0;
+        mc->offered[1] = UINT32_MAX;
         return;
     }
     if (m->version == pub->version) {

@@ -103,6 +103,14 @@ static bool inline_too(struct reconstruct *m, const struct rpcrdma_rpc *rpc, con
            RPCRDMA_BINDING_FITS;
 }
 
+/* The results of what has arguments to be read begin with a status: RFC 1813 section 3.3.7, RFC
+ * 8881 section 16.2. A Responder that refuses a Call need not read them. */
+static bool succeeded(const struct rpcrdma_rpc *rpc, const void *data, size_t caplen)
+{
+    return data && caplen >= rpc->body_off + 4 &&
+           rpcrdma_get_be32((const uint8_t *)data + rpc->body_off) == 0;
+}
+
 void rpc_check_reply(struct reconstruct *m, const struct rpcrdma_rpc *rpc,
                      enum rpcrdma_binding_verdict verdict, const void *data, size_t caplen,
                      size_t len)
@@ -121,7 +129,8 @@ void rpc_check_reply(struct reconstruct *m, const struct rpcrdma_rpc *rpc,
     if (bytes > 0 && verdict == RPCRDMA_BINDING_NONE && rpcrdma_rpc_has_results(rpc))
         reconstruct_finding_at(m, RPCRDMA_RULE_RESULT_NOT_ELIGIBLE, m->message->write.off, bytes, 0,
                                0);
-    if (t->has_call && t->pending > 0 && rpcrdma_rpc_has_results(rpc) && flow_conn_saw_all(t->conn))
+    if (t->has_call && t->pending > 0 && rpcrdma_rpc_has_results(rpc) &&
+        flow_conn_saw_all(t->conn) && succeeded(rpc, data, caplen))
         reconstruct_finding(m, RPCRDMA_RULE_CALL_NOT_PULLED, t->pending, 0, 0);
     if (t->pub.compound)
         rpc_session_reply(m->rpcs, m->t, rpc, data, caplen, len);

@@ -23,7 +23,11 @@ static void go_to(struct reconstruct *m, struct rpc_reader *base, uint64_t posit
     struct rpc_iovec *whole = &m->rpcs->whole;
     uint64_t need = position > whole->length ? position - whole->length : 0;
 
-    if (m->base_unknown && (position < whole->length || need > base->left)) {
+    bool guessed =
+        m->base_unknown || /* or a part of it may not have been captured */
+        (flow_conn_public_const(m->t->conn)->version == 2 && !flow_conn_saw_all(m->t->conn));
+
+    if (guessed && (position < whole->length || need > base->left)) {
         m->fault = true; /* the header was cut: how long the message around it is, nobody saw */
     } else if (position < whole->length || need > base->left) {
         reconstruct_finding_at(m,

@@ -146,13 +146,15 @@ static void check_crc(struct rpcrdma_tcp *tcp, struct rpcrdma_tcp_connection *c,
     rpcrdma_tcp_finding(tcp, &c->stream[end], RPCRDMA_RULE_MPA_CRC, NULL, seq, 0);
 }
 
-/* What is no FPDU is malformed, unless it only disproves that one begins here. */
-static void tell_bad(struct rpcrdma_tcp *tcp, const struct rpcrdma_stream *s, const uint8_t *fpdu,
-                     size_t caplen)
+/* What is no FPDU is malformed, unless it only disproves that one begins here, or the receiver's
+ * start-up frame, which was not captured, may have asked for markers. */
+static void tell_bad(struct rpcrdma_tcp *tcp, const struct rpcrdma_tcp_connection *c, int end,
+                     const uint8_t *fpdu, size_t caplen)
 {
+    const struct rpcrdma_stream *s = &c->stream[end];
     uint32_t least = caplen < 2 ? 0 : rpcrdma_ddp_header_bytes(fpdu, caplen);
 
-    if (s->unproven > 0)
+    if (s->unproven > 0 || (s->mpa_seen && !c->stream[1 - end].mpa_seen))
         return;
     if (least > 0 && rpcrdma_get_be16(fpdu) < least)
         rpcrdma_tcp_finding(tcp, s, RPCRDMA_RULE_MPA_LENGTH, NULL, rpcrdma_get_be16(fpdu), least);
@@ -185,7 +187,7 @@ static bool give(struct rpcrdma_tcp *tcp, struct rpcrdma_tcp_connection *c, int 
     }
     plausible = rpcrdma_ddp_plausible(content, captured);
     if (plausible == RPCRDMA_PLAUSIBLE_NO) {
-        tell_bad(tcp, s, content, captured);
+        tell_bad(tcp, c, end, content, captured);
         return false;
     }
     if (s->unproven > 0 && plausible == RPCRDMA_PLAUSIBLE_YES)
@@ -255,7 +257,7 @@ static uint32_t read_fpdu(struct rpcrdma_tcp *tcp, struct rpcrdma_tcp_connection
 
         if (!markers &&
             rpcrdma_ddp_plausible(piece->bytes, piece->caplen) == RPCRDMA_PLAUSIBLE_NO) {
-            tell_bad(tcp, s, piece->bytes, piece->caplen);
+            tell_bad(tcp, c, end, piece->bytes, piece->caplen);
             return no_fpdu(tcp, c, end, 0);
         }
         if (size <= piece->len) {
