@@ -55,10 +55,10 @@ static bool open_beginning(struct rpc_bytes *out, const struct whole *whole, tvb
     return true;
 }
 
-static bool open_whole(struct rpc_bytes *out, const struct told *told, tvbuff_t *raw,
-                       packet_info *pinfo)
+static bool open_whole(struct rpc_bytes *out, const struct message_note *message_note,
+                       tvbuff_t *raw, packet_info *pinfo)
 {
-    const struct whole *whole = told->rare->whole;
+    const struct whole *whole = message_note->extra->whole;
     uint32_t at = 0;
     uint8_t *data;
 
@@ -67,7 +67,8 @@ static bool open_whole(struct rpc_bytes *out, const struct told *told, tvbuff_t 
         return true;
     }
     /* what is missing is data items only where nothing else can be */
-    if (!told->begins_rpc || told->place.caplen < told->place.len || whole->length > rpc_limit())
+    if (!message_note->begins_rpc || message_note->place.caplen < message_note->place.len ||
+        whole->length > rpc_limit())
         return open_beginning(out, whole, raw, pinfo);
     data = wmem_alloc0(pinfo->pool, MAX(whole->length, 1));
     for (uint32_t i = 0; i < whole->n_runs; i++) {
@@ -82,11 +83,12 @@ static bool open_whole(struct rpc_bytes *out, const struct told *told, tvbuff_t 
 
 /* What the message has, and blanks where its chunks go; the beginning where what stands behind the
  * first of them is not known. */
-static bool open_partial(struct rpc_bytes *out, const struct told *told,
+static bool open_partial(struct rpc_bytes *out, const struct message_note *message_note,
                          const struct rpcrdma_message *m, tvbuff_t *raw, packet_info *pinfo)
 {
-    const struct partial *partial = told->rare->partial;
-    const bool beginning = partial->unplaced || told->place.caplen < told->place.len;
+    const struct partial *partial = message_note->extra->partial;
+    const bool beginning =
+        partial->unplaced || message_note->place.caplen < message_note->place.len;
     const uint8_t *base = m->base;
     uint32_t at = 0;
     uint8_t *data;
@@ -117,18 +119,19 @@ static bool open_partial(struct rpc_bytes *out, const struct told *told,
     return true;
 }
 
-bool rpc_open(struct rpc_bytes *out, const struct told *told, const struct rpcrdma_message *m,
-              tvbuff_t *raw, tvbuff_t *tvb, packet_info *pinfo)
+bool rpc_open(struct rpc_bytes *out, const struct message_note *message_note,
+              const struct rpcrdma_message *m, tvbuff_t *raw, tvbuff_t *tvb, packet_info *pinfo)
 {
     *out = (struct rpc_bytes){0};
-    if (told_rare(told)->whole)
-        return told->rare->whole->n_runs > 0 && open_whole(out, told, raw, pinfo);
-    if (!m || !told->has_rpc)
+    if (note_extra(message_note)->whole)
+        return message_note->extra->whole->n_runs > 0 && open_whole(out, message_note, raw, pinfo);
+    if (!m || !message_note->has_rpc)
         return false;
-    if (!told->reduced) {
+    if (!message_note->reduced) {
         out->tvb = tvb_new_subset_length_caplen(tvb, (int)m->payload.off, (int)m->payload.caplen,
                                                 (int)m->payload.len);
         return true;
     }
-    return told->rare && told->rare->partial && open_partial(out, told, m, raw, pinfo);
+    return message_note->extra && message_note->extra->partial &&
+           open_partial(out, message_note, m, raw, pinfo);
 }

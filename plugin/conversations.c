@@ -44,19 +44,19 @@ static tap_packet_status conversation(void *table, packet_info *pinfo, epan_diss
                                       const void *data, tap_flags_t flags)
 {
     static ct_dissector_info_t info = {conversation_filter};
-    const struct told *told = data;
-    const struct way *way = told->way;
-    bool tcp = way->carrier == RPCRDMA_CARRIER_IWARP;
+    const struct message_note *message_note = data;
+    const struct path *path = message_note->path;
+    bool tcp = path->carrier == RPCRDMA_CARRIER_IWARP;
     conv_hash_t *hash = table;
     address src = ADDRESS_INIT_NONE, dst = ADDRESS_INIT_NONE;
 
     (void)edt;
     hash->flags = flags;
-    summary_set_address(&src, &way->src->address);
-    summary_set_address(&dst, &way->dst->address);
-    add_conversation_table_data(hash, &src, &dst, port_of(way->src, tcp), port_of(way->dst, tcp), 1,
-                                (int)MIN(told->place.len, INT_MAX), &pinfo->rel_ts, &pinfo->abs_ts,
-                                &info, tcp ? CONVERSATION_TCP : CONVERSATION_IBQP);
+    summary_set_address(&src, &path->src->address);
+    summary_set_address(&dst, &path->dst->address);
+    add_conversation_table_data(hash, &src, &dst, port_of(path->src, tcp), port_of(path->dst, tcp),
+                                1, (int)MIN(message_note->place.len, INT_MAX), &pinfo->rel_ts,
+                                &pinfo->abs_ts, &info, tcp ? CONVERSATION_TCP : CONVERSATION_IBQP);
     return TAP_PACKET_REDRAW;
 }
 
@@ -64,21 +64,21 @@ static tap_packet_status endpoint(void *table, packet_info *pinfo, epan_dissect_
                                   const void *data, tap_flags_t flags)
 {
     static et_dissector_info_t info = {endpoint_filter};
-    const struct told *told = data;
-    const struct way *way = told->way;
-    bool tcp = way->carrier == RPCRDMA_CARRIER_IWARP;
+    const struct message_note *message_note = data;
+    const struct path *path = message_note->path;
+    bool tcp = path->carrier == RPCRDMA_CARRIER_IWARP;
     conv_hash_t *hash = table;
 
     (void)pinfo;
     (void)edt;
     hash->flags = flags;
     for (int sender = 0; sender < 2; sender++) {
-        const struct rpcrdma_endpoint *end = sender ? way->src : way->dst;
+        const struct rpcrdma_endpoint *end = sender ? path->src : path->dst;
         address at = ADDRESS_INIT_NONE;
 
         summary_set_address(&at, &end->address);
         add_endpoint_table_data(hash, &at, port_of(end, tcp), sender, 1,
-                                (int)MIN(told->place.len, INT_MAX), &info,
+                                (int)MIN(message_note->place.len, INT_MAX), &info,
                                 tcp ? ENDPOINT_TCP : ENDPOINT_IBQP);
     }
     return TAP_PACKET_REDRAW;

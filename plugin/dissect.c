@@ -13,8 +13,9 @@ static bool left_alone(const struct frame_note *note)
 {
     if (!settings.leave_version1)
         return false;
-    for (const struct told *told = note->messages; told; told = told->next)
-        if (told->sort->dialect->version != 1)
+    for (const struct message_note *message_note = note->messages; message_note;
+         message_note = message_note->next)
+        if (message_note->kind->dialect->version != 1)
             return false;
     return true;
 }
@@ -30,8 +31,9 @@ static void show_connection(const struct frame_note *note, packet_info *pinfo, p
     if (!proto_field_is_referenced(tree, proto_rpcrdma))
         return;
     number = connections_of(pinfo->num);
-    for (const struct told *told = note ? note->messages : NULL; told; told = told->next)
-        if (told->way->connection == number)
+    for (const struct message_note *message_note = note ? note->messages : NULL; message_note;
+         message_note = message_note->next)
+        if (message_note->path->connection == number)
             return;
     if (number != 0)
         proto_item_set_generated(proto_tree_add_uint(tree, field_hf(RPCRDMA_FIELD_CONNECTION),

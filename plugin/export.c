@@ -10,19 +10,19 @@
 /* RPC messages, as the store has them -> the bytes that export_nfs.c reads. */
 
 /* The RPC message of a Send that has all of it. */
-static bool open_inline(const struct told *told, tvbuff_t *frame, uint32_t number,
+static bool open_inline(const struct message_note *message_note, tvbuff_t *frame, uint32_t number,
                         struct exported_rpc *out)
 {
-    const struct place *place = &told->place;
-    const uint8_t *data = told_rare(told)->copy;
+    const struct place *place = &message_note->place;
+    const uint8_t *data = note_extra(message_note)->copy;
     struct rpcrdma_message m;
 
-    if (!data && (told->frame != number || !frame ||
+    if (!data && (message_note->frame != number || !frame ||
                   tvb_captured_length(frame) < place->off + place->caplen || place->caplen == 0))
         return false;
     if (!data)
         data = tvb_get_ptr(frame, (int)place->off, (int)place->caplen);
-    rpcrdma_message_decode(told->sort->dialect, data, place->caplen, place->len, &m);
+    rpcrdma_message_decode(message_note->kind->dialect, data, place->caplen, place->len, &m);
     if (!m.payload.data)
         return false;
     out->stream.data = m.payload.data;
@@ -64,22 +64,24 @@ static bool open_whole(const struct whole *whole, uint8_t **bytes, struct export
 static tap_packet_status packet(void *list, packet_info *pinfo, epan_dissect_t *edt,
                                 const void *what, tap_flags_t flags)
 {
-    const struct told *told = what;
-    bool call = told->sort->direction == RPCRDMA_DIRECTION_CALL;
+    const struct message_note *message_note = what;
+    bool call = message_note->kind->direction == RPCRDMA_DIRECTION_CALL;
     struct exported_rpc rpc = {
-        .calls = told->way->stream,
-        .frame = told->frame,
-        .server = call != told->sort->reverse ? &told->way->dst->address : &told->way->src->address,
-        .stream = {.direction = (enum rpcrdma_rpc_direction)told->sort->direction,
-                   .reverse = told->sort->reverse,
-                   .xid = told->xid},
+        .calls = message_note->path->stream,
+        .frame = message_note->frame,
+        .server = call != message_note->kind->reverse ? &message_note->path->dst->address
+                                                      : &message_note->path->src->address,
+        .stream = {.direction = (enum rpcrdma_rpc_direction)message_note->kind->direction,
+                   .reverse = message_note->kind->reverse,
+                   .xid = message_note->xid},
     };
     struct rpcrdma_rpc header;
     uint8_t *bytes = NULL;
 
     (void)flags;
-    if (told_rare(told)->whole ? open_whole(told->rare->whole, &bytes, &rpc)
-                               : open_inline(told, edt ? edt->tvb : NULL, pinfo->num, &rpc)) {
+    if (note_extra(message_note)->whole
+            ? open_whole(message_note->extra->whole, &bytes, &rpc)
+            : open_inline(message_note, edt ? edt->tvb : NULL, pinfo->num, &rpc)) {
         rpcrdma_rpc_decode(rpc.stream.data, rpc.stream.caplen, rpc.stream.len, &header);
         rpc.stream.rpc = &header;
         export_file_to(list);

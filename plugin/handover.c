@@ -30,28 +30,29 @@ void handover_register(void)
 
 /* Whether "rpc" has seen the Call of a Reply. Where it has not it makes one up, of program 0, which
  * the Call of that XID is a retransmission of, should it come. */
-static bool call_was_taken(const struct told *told)
+static bool call_was_taken(const struct message_note *message_note)
 {
-    const struct frame_note *note = store_find(told->frame);
+    const struct frame_note *note = store_find(message_note->frame);
 
     for (const struct transacted *t = note ? note->transacted : NULL; t;
-         t = transacted_next(t, told->frame)) {
+         t = transacted_next(t, message_note->frame)) {
         const struct frame_note *call;
-        const struct told *its;
+        const struct message_note *its;
 
-        if (t->xid != told->xid || t->reply_frame != told->frame || t->call_frame == 0)
+        if (t->xid != message_note->xid || t->reply_frame != message_note->frame ||
+            t->call_frame == 0)
             continue;
         call = store_find(t->call_frame);
-        its = call ? store_told(call, false, told->xid, 0) : NULL;
+        its = call ? store_message_note(call, false, message_note->xid, 0) : NULL;
         if (its)
             return its->taken;
     }
-    return told->sort->has_call;
+    return message_note->kind->has_call;
 }
 
 /* Whether "rpc" will know it for what it is: else it says "Continuation", and our line says more.
  */
-static bool acceptable(const struct told *told, tvbuff_t *rpc)
+static bool acceptable(const struct message_note *message_note, tvbuff_t *rpc)
 {
     enum { TYPE = 4, RPC_VERSION = 8, PROGRAM = 12, CALL_LEAST = 24, REPLY_LEAST = 12 };
     uint32_t type;
@@ -59,9 +60,9 @@ static bool acceptable(const struct told *told, tvbuff_t *rpc)
     if (tvb_captured_length(rpc) < REPLY_LEAST)
         return false;
     type = tvb_get_ntohl(rpc, TYPE);
-    if (told->sort->direction == RPCRDMA_DIRECTION_REPLY)
-        return type == RPCRDMA_RPC_REPLY && call_was_taken(told);
-    return told->sort->direction == RPCRDMA_DIRECTION_CALL && type == RPCRDMA_RPC_CALL &&
+    if (message_note->kind->direction == RPCRDMA_DIRECTION_REPLY)
+        return type == RPCRDMA_RPC_REPLY && call_was_taken(message_note);
+    return message_note->kind->direction == RPCRDMA_DIRECTION_CALL && type == RPCRDMA_RPC_CALL &&
            tvb_captured_length(rpc) >= CALL_LEAST && tvb_get_ntohl(rpc, RPC_VERSION) == 2 &&
            (strcmp(rpc_prog_name(tvb_get_ntohl(rpc, PROGRAM)), "Unknown") != 0 ||
             (unknown_programs && prefs_get_bool_value(unknown_programs, pref_current)));
@@ -170,14 +171,14 @@ void handover_file(void)
 
 /* A Call's: "rpc" finds a conversation by its elements, and would make one by ports. To find one
  * takes Wireshark 2,000 instructions for each element. */
-static void open_conversation(const struct told *told, const packet_info *pinfo,
+static void open_conversation(const struct message_note *message_note, const packet_info *pinfo,
                               conversation_element_t *elements)
 {
-    uint64_t stream = told->way->stream;
+    uint64_t stream = message_note->path->stream;
     size_t at = stream % G_N_ELEMENTS(opened);
     bool known = opened[at].frame != 0 && opened[at].stream == stream;
 
-    if (told->sort->direction != RPCRDMA_DIRECTION_CALL ||
+    if (message_note->kind->direction != RPCRDMA_DIRECTION_CALL ||
         (known && opened[at].frame <= pinfo->num))
         return;
     opened[at].stream = stream;
@@ -186,10 +187,11 @@ static void open_conversation(const struct told *told, const packet_info *pinfo,
         conversation_new_full(pinfo->num, elements);
 }
 
-bool handover(struct told *told, const struct rpc_bytes *rpc, packet_info *pinfo, proto_tree *tree)
+bool handover(struct message_note *message_note, const struct rpc_bytes *rpc, packet_info *pinfo,
+              proto_tree *tree)
 {
     conversation_element_t ours[] = {
-        {.type = CE_UINT64, .uint64_val = told->way->stream},
+        {.type = CE_UINT64, .uint64_val = message_note->path->stream},
         {.type = CE_CONVERSATION_TYPE, .conversation_type_val = CONVERSATION_IBQP},
     };
     address src = pinfo->src, dst = pinfo->dst;
@@ -199,16 +201,16 @@ bool handover(struct told *told, const struct rpc_bytes *rpc, packet_info *pinfo
     const char *proto = pinfo->current_proto;
     bool taken;
 
-    if (!rpc_handle || !acceptable(told, rpc->tvb))
+    if (!rpc_handle || !acceptable(message_note, rpc->tvb))
         return false;
-    told->taken = true;
+    message_note->taken = true;
     /* what the packet's own are worth depends on how far it was dissected */
-    summary_set_address(&pinfo->src, &told->way->src->address);
-    summary_set_address(&pinfo->dst, &told->way->dst->address);
+    summary_set_address(&pinfo->src, &message_note->path->src->address);
+    summary_set_address(&pinfo->dst, &message_note->path->dst->address);
     pinfo->ptype = PT_IBQP;
     pinfo->use_conv_addr_port_endpoints = FALSE;
     pinfo->conv_elements = ours;
-    open_conversation(told, pinfo, ours);
+    open_conversation(message_note, pinfo, ours);
     taken = call_rpc(rpc->tvb, pinfo, tree);
     if (tree && rpc->n_blanks > 0)
         proto_tree_children_foreach(tree, blank_item, &(struct blanks){rpc, pinfo});

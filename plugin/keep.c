@@ -21,7 +21,7 @@ enum { PENDING = 64, LAST_PARTS = 64 };
 
 struct last_part {
     uint64_t stream;
-    struct told *told;
+    struct message_note *message_note;
 };
 
 static struct {
@@ -117,65 +117,68 @@ static bool begins_rpc(const struct rpcrdma_message *m)
 }
 
 /* What is about an earlier frame, its connection's set-up, goes there. */
-static void set_findings(struct told *told, const struct rpcrdma_flow_message *m)
+static void set_findings(struct message_note *message_note, const struct rpcrdma_flow_message *m)
 {
-    struct rare *rare = m->n_findings > 0 ? store_rare(told) : told->rare;
+    struct extra *extra = m->n_findings > 0 ? store_extra(message_note) : message_note->extra;
     uint32_t n = 0;
 
-    if (!rare)
+    if (!extra)
         return;
-    rare->findings = m->n_findings > 0 ? wmem_alloc_array(wmem_file_scope(), struct rpcrdma_finding,
-                                                          m->n_findings)
-                                       : NULL;
+    extra->findings = m->n_findings > 0 ? wmem_alloc_array(wmem_file_scope(),
+                                                           struct rpcrdma_finding, m->n_findings)
+                                        : NULL;
     for (size_t i = 0; i < m->n_findings; i++) {
         const struct rpcrdma_finding *finding = &m->findings[i];
 
         if (finding->frame == 0 || finding->frame == m->frame)
-            rare->findings[n++] = *finding;
+            extra->findings[n++] = *finding;
         else if (!m->held_back)
             keep_found((uint32_t)finding->frame, m->connection->number, NULL, finding);
     }
-    rare->n_findings = n;
+    extra->n_findings = n;
 }
 
-static struct told *get_told(struct frame_note *note, const struct rpcrdma_flow_message *m)
+static struct message_note *get_message_note(struct frame_note *note,
+                                             const struct rpcrdma_flow_message *m)
 {
-    struct told *told = store_told(note, true, m->message->xid, m->message->len);
-    struct told **end = &note->messages;
+    struct message_note *message_note =
+        store_message_note(note, true, m->message->xid, m->message->len);
+    struct message_note **end = &note->messages;
     uint8_t *copy = NULL;
 
-    if (told)
-        return told;
+    if (message_note)
+        return message_note;
     while (*end)
         end = &(*end)->next;
-    told = *end = store_new(sizeof(struct told));
-    told->place = place_of(m->frame, m->message->base, m->message->caplen, m->message->len, &copy);
+    message_note = *end = store_new(sizeof(struct message_note));
+    message_note->place =
+        place_of(m->frame, m->message->base, m->message->caplen, m->message->len, &copy);
     if (copy)
-        store_rare(told)->copy = copy;
-    return told;
+        store_extra(message_note)->copy = copy;
+    return message_note;
 }
 
-static void complete(struct told *told, uint32_t frame)
+static void complete(struct message_note *message_note, uint32_t frame)
 {
     struct completed **end = &store_more(frame)->completed;
 
     while (*end)
         end = &(*end)->next;
     *end = store_new(sizeof(struct completed));
-    (*end)->told = told;
+    (*end)->message_note = message_note;
     store_get(frame)->ours = true;
-    told->rpc_frame = frame;
+    message_note->rpc_frame = frame;
 }
 
 /* Is the packet in hand one from the message's sender to its receiver? */
-static bool same_way(const struct told *told)
+static bool same_path(const struct message_note *message_note)
 {
     const struct rpcrdma_op *op = keep.op;
-    const struct way *way = told->way;
+    const struct path *path = message_note->path;
 
-    return op && memcmp(&op->src, &way->src->address, sizeof(op->src)) == 0 &&
-           memcmp(&op->dst, &way->dst->address, sizeof(op->dst)) == 0 &&
-           (op->carrier == RPCRDMA_CARRIER_IWARP || op->dst_qpn == way->dst->qpn);
+    return op && memcmp(&op->src, &path->src->address, sizeof(op->src)) == 0 &&
+           memcmp(&op->dst, &path->dst->address, sizeof(op->dst)) == 0 &&
+           (op->carrier == RPCRDMA_CARRIER_IWARP || op->dst_qpn == path->dst->qpn);
 }
 
 /*
@@ -183,127 +186,131 @@ static bool same_way(const struct told *told)
  * frame was first seen then at later visits; but where the packet in hand filled a gap in a Send of
  * several, with that: the message was not there before.
  */
-static void place_rpc(struct told *told)
+static void place_rpc(struct message_note *message_note)
 {
-    bool late = !told->held_back && told->frame < keep.packet.frame && told->rpc_frame == 0;
-    bool several = told_rare(told)->first_frame != 0 && told->way->carrier != RPCRDMA_CARRIER_IWARP;
+    bool late = !message_note->held_back && message_note->frame < keep.packet.frame &&
+                message_note->rpc_frame == 0;
+    bool several = note_extra(message_note)->first_frame != 0 &&
+                   message_note->path->carrier != RPCRDMA_CARRIER_IWARP;
 
-    if (late && several && same_way(told))
-        complete(told, (uint32_t)keep.packet.frame);
+    if (late && several && same_path(message_note))
+        complete(message_note, (uint32_t)keep.packet.frame);
     else
-        told->rpc_frame = told->frame;
-    keep_call(told, !late || told->rpc_frame == keep.packet.frame);
+        message_note->rpc_frame = message_note->frame;
+    keep_call(message_note, !late || message_note->rpc_frame == keep.packet.frame);
 }
 
-static void attach(struct told *told, struct whole *whole, uint32_t rpc_frame)
+static void attach(struct message_note *message_note, struct whole *whole, uint32_t rpc_frame)
 {
-    store_rare(told)->whole = whole;
-    keep_partial_free(told);
-    tap_rpc(told);
-    if (!told->begins_rpc) {
-        if (rpc_frame != told->frame)
-            complete(told, rpc_frame);
+    store_extra(message_note)->whole = whole;
+    keep_partial_free(message_note);
+    tap_rpc(message_note);
+    if (!message_note->begins_rpc) {
+        if (rpc_frame != message_note->frame)
+            complete(message_note, rpc_frame);
         else
-            told->rpc_frame = told->frame;
-        keep_call(told, rpc_frame == keep.packet.frame);
+            message_note->rpc_frame = message_note->frame;
+        keep_call(message_note, rpc_frame == keep.packet.frame);
     }
-    for (struct told *part = told->rare->previous; part; part = told_rare(part)->previous)
-        part->rpc_frame = told->rpc_frame;
+    for (struct message_note *part = message_note->extra->previous; part;
+         part = note_extra(part)->previous)
+        part->rpc_frame = message_note->rpc_frame;
 }
 
 /* Parts before this one are part of what it completes. */
-static void chain(struct told *told)
+static void chain(struct message_note *message_note)
 {
-    struct last_part *last = &keep.last_part[told->xid % LAST_PARTS];
+    struct last_part *last = &keep.last_part[message_note->xid % LAST_PARTS];
 
-    if (told_rare(told)->part > 1 && last->told && last->stream == told->way->stream &&
-        last->told->xid == told->xid && last->told != told)
-        told->rare->previous = last->told;
-    *last = (struct last_part){told->way->stream, told};
+    if (note_extra(message_note)->part > 1 && last->message_note &&
+        last->stream == message_note->path->stream &&
+        last->message_note->xid == message_note->xid && last->message_note != message_note)
+        message_note->extra->previous = last->message_note;
+    *last = (struct last_part){message_note->path->stream, message_note};
 }
 
-static void attach_pending(struct told *told)
+static void attach_pending(struct message_note *message_note)
 {
     for (unsigned i = 0; i < keep.n_pending; i++) {
         struct pending *p = &keep.pending[i];
 
-        if (p->send_frame != told->frame || p->xid != told->xid ||
-            p->direction != told->sort->direction)
+        if (p->send_frame != message_note->frame || p->xid != message_note->xid ||
+            p->direction != message_note->kind->direction)
             continue;
-        attach(told, p->whole, p->rpc_frame);
+        attach(message_note, p->whole, p->rpc_frame);
         *p = keep.pending[--keep.n_pending];
         return;
     }
 }
 
-static void set_rare(struct told *told, const struct rpcrdma_flow_message *m)
+static void set_extra(struct message_note *message_note, const struct rpcrdma_flow_message *m)
 {
     bool several = m->first_frame != m->frame;
 
-    if (!told->rare && !several && !m->has_invalidate && m->part == 0)
+    if (!message_note->extra && !several && !m->has_invalidate && m->part == 0)
         return;
-    store_rare(told)->first_frame = several ? (uint32_t)m->first_frame : 0;
-    told->rare->invalidate = m->invalidate;
-    told->rare->part = m->part;
+    store_extra(message_note)->first_frame = several ? (uint32_t)m->first_frame : 0;
+    message_note->extra->invalidate = m->invalidate;
+    message_note->extra->part = m->part;
 }
 
 /* Of the message in hand, or of one that was held back. */
-static void attach_partial(struct told *told, struct partial *partial)
+static void attach_partial(struct message_note *message_note, struct partial *partial)
 {
     if (!partial)
         return;
-    keep_partial_free(told);
-    store_rare(told)->partial = partial;
+    keep_partial_free(message_note);
+    store_extra(message_note)->partial = partial;
 }
 
-static struct told *keep_one(const struct rpcrdma_flow_message *m)
+static struct message_note *keep_one(const struct rpcrdma_flow_message *m)
 {
     struct frame_note *note;
-    struct told *told;
+    struct message_note *message_note;
 
     note = store_get((uint32_t)m->frame);
-    told = get_told(note, m);
+    message_note = get_message_note(note, m);
     note->ours = true;
-    told->held_back = m->held_back;
-    told->frame = (uint32_t)m->frame;
-    told->xid = m->message->xid;
-    told->way = keep_way(m);
-    told->sort = keep_sort(m);
-    if (m->direction == RPCRDMA_DIRECTION_REPLY && keep_call_unseen(told))
-        told->later_visits = true;
-    set_rare(told, m);
-    told->has_invalidate = m->has_invalidate;
-    told->has_rpc = m->rpc != NULL;
-    told->reduced = is_reduced(m->message, m->direction) || is_part(m);
-    told->begins_rpc = m->rpc && !is_part(m) && begins_rpc(m->message);
-    if (told->begins_rpc) {
-        place_rpc(told);
+    message_note->held_back = m->held_back;
+    message_note->frame = (uint32_t)m->frame;
+    message_note->xid = m->message->xid;
+    message_note->path = keep_path(m);
+    message_note->kind = keep_kind(m);
+    if (m->direction == RPCRDMA_DIRECTION_REPLY && keep_call_unseen(message_note))
+        message_note->later_visits = true;
+    set_extra(message_note, m);
+    message_note->has_invalidate = m->has_invalidate;
+    message_note->has_rpc = m->rpc != NULL;
+    message_note->reduced = is_reduced(m->message, m->direction) || is_part(m);
+    message_note->begins_rpc = m->rpc && !is_part(m) && begins_rpc(m->message);
+    if (message_note->begins_rpc) {
+        place_rpc(message_note);
     } else {
-        told->rpc_frame = 0;
+        message_note->rpc_frame = 0;
         if (m->held_back)
-            keep_call(told, false);
+            keep_call(message_note, false);
     }
-    set_findings(told, m);
+    set_findings(message_note, m);
     if (m->part > 0)
-        chain(told);
-    attach_pending(told);
-    return told;
+        chain(message_note);
+    attach_pending(message_note);
+    return message_note;
 }
 
 void keep_message(void *context, const struct rpcrdma_flow_message *message)
 {
-    struct told *told;
+    struct message_note *message_note;
 
     (void)context;
     if (decode_as_given(message->connection))
         return;
-    told = keep_one(message);
+    message_note = keep_one(message);
     if (keep.partial.message == message->message)
-        attach_partial(told, keep.partial.partial);
+        attach_partial(message_note, keep.partial.partial);
     keep.partial.message = NULL;
-    tap_message(told, message->message);
-    if (!told_rare(told)->whole)
-        tap_rpc(told);
+    tap_message(message_note, message->message);
+    if (!note_extra(message_note)->whole)
+        tap_rpc(message_note);
 }
 
 void keep_partial(void *context, const struct rpcrdma_flow_message *message,
@@ -360,16 +367,16 @@ static bool is_inline(const struct rpcrdma_rpc_message *m)
 
 void keep_rpc(void *context, const struct rpcrdma_rpc_message *m)
 {
-    struct told *told;
+    struct message_note *message_note;
     struct whole *whole;
 
     (void)context;
     if (is_inline(m) || decode_as_given(m->connection))
         return;
-    told = store_told(store_get((uint32_t)m->send_frame), false, m->xid, 0);
+    message_note = store_message_note(store_get((uint32_t)m->send_frame), false, m->xid, 0);
     whole = keep_whole(m);
-    if (told && told->sort->direction == m->direction) {
-        attach(told, whole, (uint32_t)m->frame);
+    if (message_note && message_note->kind->direction == m->direction) {
+        attach(message_note, whole, (uint32_t)m->frame);
     } else if (keep.n_pending < PENDING) {
         keep.pending[keep.n_pending++] = (struct pending){.send_frame = (uint32_t)m->send_frame,
                                                           .xid = m->xid,

@@ -39,15 +39,17 @@ void keep_whole_frame_done(void);
  * message. */
 struct partial *keep_partial_new(const struct rpcrdma_rpc_message *m,
                                  const struct rpcrdma_message *message);
-void keep_partial_free(struct told *told); /* it is not needed any more */
+void keep_partial_free(struct message_note *message_note); /* it is not needed any more */
 
-/* keep_sort.c: whose a message is; of what kind. */
-const struct way *keep_way(const struct rpcrdma_flow_message *m);
-const struct sort *keep_sort(const struct rpcrdma_flow_message *m);
+/* keep_kind.c: whose a message is; of what kind. */
+const struct path *keep_path(const struct rpcrdma_flow_message *m);
+const struct kind *keep_kind(const struct rpcrdma_flow_message *m);
 
 /* keep_calls.c: Calls that are shown at later visits only. */
 void keep_calls_file(void);
-void keep_call(struct told *told, bool seen);   /* seen: shown when its frame was first seen */
-bool keep_call_unseen(const struct told *told); /* the Call of this Reply is one of them */
+void keep_call(struct message_note *message_note,
+               bool seen); /* seen: shown when its frame was first seen */
+bool keep_call_unseen(
+    const struct message_note *message_note); /* the Call of this Reply is one of them */
 
 #endif

@@ -5,8 +5,8 @@
 
 /*
  * Calls that are held back, or were told late. A Reply must not be shown before its Call, which
- * Wireshark would take for a retransmission then; so Replies to Calls that are not shown at the first
- * visit are shown at later ones, too.
+ * Wireshark would take for a retransmission then; so Replies to Calls that are not shown at the
+ * first visit are shown at later ones, too.
  */
 static GHashTable *calls; /* (stream, XID) -> struct told */
 
@@ -15,9 +15,9 @@ void keep_calls_file(void)
     g_clear_pointer(&calls, g_hash_table_destroy);
 }
 
-static int64_t key_of(const struct way *way, uint32_t xid)
+static int64_t key_of(const struct path *path, uint32_t xid)
 {
-    return (int64_t)(way->stream << 32 | xid);
+    return (int64_t)(path->stream << 32 | xid);
 }
 
 /* XIDs are chosen by whoever sent them. */
@@ -29,26 +29,27 @@ static guint hash_of(gconstpointer p)
     return (guint)siphash_words(&key, &word, 1);
 }
 
-void keep_call(struct told *told, bool seen)
+void keep_call(struct message_note *message_note, bool seen)
 {
-    int64_t key = key_of(told->way, told->xid);
+    int64_t key = key_of(message_note->path, message_note->xid);
 
-    if (told->sort->direction != RPCRDMA_DIRECTION_CALL || (!calls && seen && !told->held_back))
+    if (message_note->kind->direction != RPCRDMA_DIRECTION_CALL ||
+        (!calls && seen && !message_note->held_back))
         return;
-    told->unseen = !seen;
-    if (seen && !told->held_back) {
+    message_note->unseen = !seen;
+    if (seen && !message_note->held_back) {
         g_hash_table_remove(calls, &key);
         return;
     }
     if (!calls)
         calls = g_hash_table_new_full(hash_of, g_int64_equal, g_free, NULL);
-    g_hash_table_replace(calls, g_memdup2(&key, sizeof(key)), told);
+    g_hash_table_replace(calls, g_memdup2(&key, sizeof(key)), message_note);
 }
 
-bool keep_call_unseen(const struct told *told)
+bool keep_call_unseen(const struct message_note *message_note)
 {
-    int64_t key = key_of(told->way, told->xid);
-    const struct told *call = calls ? g_hash_table_lookup(calls, &key) : NULL;
+    int64_t key = key_of(message_note->path, message_note->xid);
+    const struct message_note *call = calls ? g_hash_table_lookup(calls, &key) : NULL;
 
     return call && call->unseen;
 }

@@ -6,13 +6,13 @@
 
 /* What belongs together -> the store: a Call, and the packets that move its chunks. */
 
-static void add_frame(struct told *call, uint32_t frame, uint32_t length)
+static void add_frame(struct message_note *call, uint32_t frame, uint32_t length)
 {
-    struct rare *rare = store_rare(call);
-    struct frames *f = rare->data;
+    struct extra *extra = store_extra(call);
+    struct frames *f = extra->data;
 
     if (!f)
-        f = rare->data = store_new(sizeof(struct frames));
+        f = extra->data = store_new(sizeof(struct frames));
     f->bytes += length;
     if (f->n > 0 && f->at[f->n - 1] == frame)
         return;
@@ -31,7 +31,7 @@ void keep_moved(void *context, const struct rpcrdma_data_transfer *moved)
 {
     struct frame_note *note, *call;
     struct carried **end;
-    struct told *told;
+    struct message_note *message_note;
 
     (void)context;
     if (decode_as_given(moved->connection))
@@ -39,7 +39,7 @@ void keep_moved(void *context, const struct rpcrdma_data_transfer *moved)
     note = store_get((uint32_t)moved->frame);
     call = store_find((uint32_t)moved->call_frame);
     end = &store_more((uint32_t)moved->frame)->carried;
-    told = call ? store_told(call, false, moved->xid, 0) : NULL;
+    message_note = call ? store_message_note(call, false, moved->xid, 0) : NULL;
     note->ours = true;
     while (*end)
         end = &(*end)->next;
@@ -53,7 +53,7 @@ void keep_moved(void *context, const struct rpcrdma_data_transfer *moved)
                              .chunk_length = moved->chunk_length,
                              .kind = (uint8_t)moved->kind,
                              .chunk = (uint8_t)moved->chunk};
-    if (told)
-        add_frame(told, (uint32_t)moved->frame,
+    if (message_note)
+        add_frame(message_note, (uint32_t)moved->frame,
                   moved->kind == RPCRDMA_OP_READ_REQUEST ? 0 : moved->length);
 }

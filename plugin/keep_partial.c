@@ -32,10 +32,10 @@ struct partial *keep_partial_new(const struct rpcrdma_rpc_message *m,
     return partial;
 }
 
-void keep_partial_free(struct told *told)
+void keep_partial_free(struct message_note *message_note)
 {
-    if (!told_rare(told)->partial)
+    if (!note_extra(message_note)->partial)
         return;
-    wmem_free(wmem_file_scope(), told->rare->partial);
-    told->rare->partial = NULL;
+    wmem_free(wmem_file_scope(), message_note->extra->partial);
+    message_note->extra->partial = NULL;
 }

@@ -206,27 +206,30 @@ static void put_transacted(const struct transacted *t, uint32_t frame, tvbuff_t 
 }
 
 /* Of the RPC that a message is part of: the Call knows them. NULL: none. */
-static const struct frames *data_frames(const struct told *told, const struct frame_note *note)
+static const struct frames *data_frames(const struct message_note *message_note,
+                                        const struct frame_note *note)
 {
     const struct frame_note *call_note;
-    const struct told *call;
+    const struct message_note *call;
 
-    if (told_rare(told)->data || told->sort->direction != RPCRDMA_DIRECTION_REPLY)
-        return told_rare(told)->data;
-    for (const struct transacted *t = note->transacted; t; t = transacted_next(t, told->frame)) {
-        if (t->xid != told->xid || t->reply_frame != told->frame || t->call_frame == 0)
+    if (note_extra(message_note)->data || message_note->kind->direction != RPCRDMA_DIRECTION_REPLY)
+        return note_extra(message_note)->data;
+    for (const struct transacted *t = note->transacted; t;
+         t = transacted_next(t, message_note->frame)) {
+        if (t->xid != message_note->xid || t->reply_frame != message_note->frame ||
+            t->call_frame == 0)
             continue;
         call_note = store_find(t->call_frame);
-        call = call_note ? store_told(call_note, false, told->xid, 0) : NULL;
-        return call ? told_rare(call)->data : NULL;
+        call = call_note ? store_message_note(call_note, false, message_note->xid, 0) : NULL;
+        return call ? note_extra(call)->data : NULL;
     }
     return NULL;
 }
 
-static void put_data_frames(const struct told *told, const struct frame_note *note, tvbuff_t *tvb,
-                            proto_tree *parent)
+static void put_data_frames(const struct message_note *message_note, const struct frame_note *note,
+                            tvbuff_t *tvb, proto_tree *parent)
 {
-    const struct frames *f = data_frames(told, note);
+    const struct frames *f = data_frames(message_note, note);
     proto_item *item;
     proto_tree *tree;
 
@@ -255,16 +258,18 @@ static uint32_t reply_of(const struct carried *c)
     return 0;
 }
 
-void put_links(const struct told *told, const struct frame_note *note, tvbuff_t *tvb,
-               proto_tree *tree)
+void put_links(const struct message_note *message_note, const struct frame_note *note,
+               tvbuff_t *tvb, proto_tree *tree)
 {
-    for (const struct transacted *t = note->transacted; t; t = transacted_next(t, told->frame))
-        if (t->xid == told->xid)
-            put_transacted(t, told->frame, tvb, tree);
-    put_data_frames(told, note, tvb, tree);
-    if (told->rpc_frame != 0 && told->rpc_frame != told->frame)
-        proto_item_set_text(put_frame(tree, RPCRDMA_FIELD_FRAME, tvb, told->rpc_frame),
-                            "The RPC message is complete, and shown, in frame %u", told->rpc_frame);
+    for (const struct transacted *t = note->transacted; t;
+         t = transacted_next(t, message_note->frame))
+        if (t->xid == message_note->xid)
+            put_transacted(t, message_note->frame, tvb, tree);
+    put_data_frames(message_note, note, tvb, tree);
+    if (message_note->rpc_frame != 0 && message_note->rpc_frame != message_note->frame)
+        proto_item_set_text(put_frame(tree, RPCRDMA_FIELD_FRAME, tvb, message_note->rpc_frame),
+                            "The RPC message is complete, and shown, in frame %u",
+                            message_note->rpc_frame);
 }
 
 static const char *what(const struct carried *c, wmem_allocator_t *scope)

@@ -92,51 +92,53 @@ static void put_address(tvbuff_t *tvb, proto_tree *tree, const struct rpcrdma_ad
     proto_item_set_generated(item);
 }
 
-static void put_end(const struct rpcrdma_visitor *visitor, const struct told *told,
+static void put_end(const struct rpcrdma_visitor *visitor, const struct message_note *message_note,
                     const struct rpcrdma_endpoint *end, const struct end_fields *fields,
                     tvbuff_t *tvb, proto_tree *tree)
 {
     put_address(tvb, tree, &end->address, fields);
-    if (told->way->carrier == RPCRDMA_CARRIER_IWARP)
+    if (message_note->path->carrier == RPCRDMA_CARRIER_IWARP)
         rpcrdma_visit_number(visitor, fields->port, end->port);
     else if (end->has_qpn)
         rpcrdma_visit_number(visitor, fields->qpn, end->qpn);
 }
 
-static int direction(const struct told *told)
+static int direction(const struct message_note *message_note)
 {
-    return told->sort->direction == RPCRDMA_DIRECTION_CALL    ? RPCRDMA_RPC_CALL
-           : told->sort->direction == RPCRDMA_DIRECTION_REPLY ? RPCRDMA_RPC_REPLY
-                                                              : -1;
+    return message_note->kind->direction == RPCRDMA_DIRECTION_CALL    ? RPCRDMA_RPC_CALL
+           : message_note->kind->direction == RPCRDMA_DIRECTION_REPLY ? RPCRDMA_RPC_REPLY
+                                                                      : -1;
 }
 
 /* What the header does not say: who sent it, and what it is about. */
-static void put_context(const struct told *told, const struct rpcrdma_visitor *visitor,
-                        tvbuff_t *tvb, proto_tree *tree)
+static void put_context(const struct message_note *message_note,
+                        const struct rpcrdma_visitor *visitor, tvbuff_t *tvb, proto_tree *tree)
 {
     static const struct end_fields src = {RPCRDMA_FIELD_SRC, RPCRDMA_FIELD_SRC_QPN,
                                           RPCRDMA_FIELD_SRC_PORT, BESIDE_SRC_IPV6, BESIDE_SRC_LID},
                                    dst = {RPCRDMA_FIELD_DST, RPCRDMA_FIELD_DST_QPN,
                                           RPCRDMA_FIELD_DST_PORT, BESIDE_DST_IPV6, BESIDE_DST_LID};
     struct rpcrdma_rpc call = {.present = RPCRDMA_RPC_HAS_PROGRAM | RPCRDMA_RPC_HAS_TYPE,
-                               .program = told->sort->program,
-                               .version = told->sort->version,
-                               .procedure = told->sort->procedure};
+                               .program = message_note->kind->program,
+                               .version = message_note->kind->version,
+                               .procedure = message_note->kind->procedure};
 
-    if (told->has_invalidate)
-        rpcrdma_visit_number(visitor, RPCRDMA_FIELD_INVALIDATE, told_rare(told)->invalidate);
-    if (told->way->connection)
-        rpcrdma_visit_number(visitor, RPCRDMA_FIELD_CONNECTION, told->way->connection);
-    rpcrdma_visit_number(visitor, RPCRDMA_FIELD_SENDER, told->way->sender);
-    put_end(visitor, told, told->way->src, &src, tvb, tree);
-    put_end(visitor, told, told->way->dst, &dst, tvb, tree);
-    if (told->has_rpc)
-        rpcrdma_walk_rpc(direction(told), told->sort->has_call ? &call : NULL,
-                         told->sort->has_call
-                             ? rpcrdma_procedure_name(told->sort->program, told->sort->version,
-                                                      told->sort->procedure, told->sort->reverse)
-                             : NULL,
-                         visitor);
+    if (message_note->has_invalidate)
+        rpcrdma_visit_number(visitor, RPCRDMA_FIELD_INVALIDATE,
+                             note_extra(message_note)->invalidate);
+    if (message_note->path->connection)
+        rpcrdma_visit_number(visitor, RPCRDMA_FIELD_CONNECTION, message_note->path->connection);
+    rpcrdma_visit_number(visitor, RPCRDMA_FIELD_SENDER, message_note->path->sender);
+    put_end(visitor, message_note, message_note->path->src, &src, tvb, tree);
+    put_end(visitor, message_note, message_note->path->dst, &dst, tvb, tree);
+    if (message_note->has_rpc)
+        rpcrdma_walk_rpc(
+            direction(message_note), message_note->kind->has_call ? &call : NULL,
+            message_note->kind->has_call
+                ? rpcrdma_procedure_name(message_note->kind->program, message_note->kind->version,
+                                         message_note->kind->procedure, message_note->kind->reverse)
+                : NULL,
+            visitor);
 }
 
 static void put_blanks(const struct rpc_bytes *rpc, tvbuff_t *tvb, proto_tree *tree)
@@ -168,27 +170,29 @@ static void begin_info(packet_info *pinfo, bool first)
 
 /* Hands it over, if there is anything of it to show; what the dissector of RPC makes of it is then
  * the packet's line in the list, too. */
-static bool show_rpc(struct told *told, const struct rpcrdma_message *m, tvbuff_t *raw,
-                     tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, proto_tree *sub)
+static bool show_rpc(struct message_note *message_note, const struct rpcrdma_message *m,
+                     tvbuff_t *raw, tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree,
+                     proto_tree *sub)
 {
     struct rpc_bytes rpc;
 
-    if (told->rpc_frame != pinfo->num || (told->later_visits && !pinfo->fd->visited))
+    if (message_note->rpc_frame != pinfo->num ||
+        (message_note->later_visits && !pinfo->fd->visited))
         return false;
-    if (!rpc_open(&rpc, told, m, raw, tvb, pinfo))
+    if (!rpc_open(&rpc, message_note, m, raw, tvb, pinfo))
         return false;
     put_blanks(&rpc, tvb, sub);
-    return handover(told, &rpc, pinfo, tree);
+    return handover(message_note, &rpc, pinfo, tree);
 }
 
-static struct rpcrdma_message decode(const struct told *told, tvbuff_t *tvb)
+static struct rpcrdma_message decode(const struct message_note *message_note, tvbuff_t *tvb)
 {
     struct rpcrdma_message m;
     uint32_t caplen = tvb_captured_length(tvb);
 
-    rpcrdma_message_decode(told->sort->dialect,
+    rpcrdma_message_decode(message_note->kind->dialect,
                            caplen > 0 ? tvb_get_ptr(tvb, 0, (int)caplen) : NULL, caplen,
-                           told->place.len, &m);
+                           message_note->place.len, &m);
     return m;
 }
 
@@ -232,66 +236,68 @@ static void put_counts(const struct rpcrdma_message *m, tvbuff_t *tvb, proto_tre
         put_count(tree, BESIDE_REPLY_SEGMENTS, tvb, m->reply.count);
 }
 
-static void put_tree(const struct told *told, const struct rpcrdma_message *m,
+static void put_tree(const struct message_note *message_note, const struct rpcrdma_message *m,
                      const struct frame_note *note, tvbuff_t *tvb, packet_info *pinfo,
                      proto_tree *tree)
 {
     struct drawing drawing;
     struct rpcrdma_visitor visitor = drawing_visitor(&drawing, pinfo->pool, tvb, tree);
 
-    rpcrdma_walk_message(m, direction(told), &visitor);
-    put_context(told, &visitor, tvb, tree);
+    rpcrdma_walk_message(m, direction(message_note), &visitor);
+    put_context(message_note, &visitor, tvb, tree);
     put_counts(m, tvb, tree);
-    put_links(told, note, tvb, tree);
+    put_links(message_note, note, tvb, tree);
     if (only(note))
         put_credits(note, tvb, tree);
 }
 
-static void show_message(struct told *told, const struct frame_note *note, tvbuff_t *raw,
-                         packet_info *pinfo, proto_tree *tree, bool first)
+static void show_message(struct message_note *message_note, const struct frame_note *note,
+                         tvbuff_t *raw, packet_info *pinfo, proto_tree *tree, bool first)
 {
-    tvbuff_t *tvb =
-        open_place(&told->place, told_rare(told)->copy, raw, pinfo, "RPC-over-RDMA message");
-    struct rpcrdma_message m = decode(told, tvb);
+    tvbuff_t *tvb = open_place(&message_note->place, note_extra(message_note)->copy, raw, pinfo,
+                               "RPC-over-RDMA message");
+    struct rpcrdma_message m = decode(message_note, tvb);
     int header = m.present & RPCRDMA_HAS_HEADER_LENGTH ? (int)m.header_length : -1;
     bool looked_at = proto_field_is_referenced(tree, proto_rpcrdma);
-    const char *line = looked_at ? summary_message(pinfo->pool, told, &m) : NULL;
+    const char *line = looked_at ? summary_message(pinfo->pool, message_note, &m) : NULL;
     proto_tree *sub = add_item(tree, tvb, MIN(header, (int)tvb_captured_length(tvb)), line);
 
     begin_info(pinfo, first);
     if (looked_at)
-        put_tree(told, &m, note, tvb, pinfo, sub);
-    put_old_names(told, &m, note, tvb, tree);
-    for (uint32_t i = 0; i < told_rare(told)->n_findings; i++)
-        put_finding(pinfo, sub, tvb, &told_rare(told)->findings[i]);
-    if (!show_rpc(told, &m, raw, tvb, pinfo, tree, sub) && col_get_writable(pinfo->cinfo, COL_INFO))
+        put_tree(message_note, &m, note, tvb, pinfo, sub);
+    put_old_names(message_note, &m, note, tvb, tree);
+    for (uint32_t i = 0; i < note_extra(message_note)->n_findings; i++)
+        put_finding(pinfo, sub, tvb, &note_extra(message_note)->findings[i]);
+    if (!show_rpc(message_note, &m, raw, tvb, pinfo, tree, sub) &&
+        col_get_writable(pinfo->cinfo, COL_INFO))
         col_append_str(pinfo->cinfo, COL_INFO,
-                       line ? line : summary_message(pinfo->pool, told, &m));
-    for (uint32_t i = 0; i < told_rare(told)->n_findings; i++)
-        mention(pinfo, rpcrdma_rule(told_rare(told)->findings[i].rule));
+                       line ? line : summary_message(pinfo->pool, message_note, &m));
+    for (uint32_t i = 0; i < note_extra(message_note)->n_findings; i++)
+        mention(pinfo, rpcrdma_rule(note_extra(message_note)->findings[i].rule));
 }
 
 /* The frame that brought the last byte of an RPC message, or of what had to be there before it. */
-static void show_completed(struct told *told, tvbuff_t *raw, packet_info *pinfo, proto_tree *tree,
-                           bool first)
+static void show_completed(struct message_note *message_note, tvbuff_t *raw, packet_info *pinfo,
+                           proto_tree *tree, bool first)
 {
-    const char *line = summary_completed(pinfo->pool, told);
+    const char *line = summary_completed(pinfo->pool, message_note);
     proto_tree *sub = add_item(tree, raw, 0, line);
     proto_item *item =
-        proto_tree_add_uint(sub, field_hf(RPCRDMA_FIELD_FRAME), raw, 0, 0, told->frame);
+        proto_tree_add_uint(sub, field_hf(RPCRDMA_FIELD_FRAME), raw, 0, 0, message_note->frame);
     const struct rpcrdma_message *inside = NULL;
     struct rpcrdma_message m;
     tvbuff_t *tvb = raw;
 
     proto_item_set_generated(item);
-    proto_item_set_text(item, "Its RPC-over-RDMA message is in frame %u", told->frame);
+    proto_item_set_text(item, "Its RPC-over-RDMA message is in frame %u", message_note->frame);
     begin_info(pinfo, first);
-    if (!told_rare(told)->whole && told_rare(told)->copy) {
-        tvb = open_place(&told->place, told_rare(told)->copy, raw, pinfo, "RPC-over-RDMA message");
-        m = decode(told, tvb);
+    if (!note_extra(message_note)->whole && note_extra(message_note)->copy) {
+        tvb = open_place(&message_note->place, note_extra(message_note)->copy, raw, pinfo,
+                         "RPC-over-RDMA message");
+        m = decode(message_note, tvb);
         inside = &m;
     }
-    if (!show_rpc(told, inside, raw, tvb, pinfo, tree, sub))
+    if (!show_rpc(message_note, inside, raw, tvb, pinfo, tree, sub))
         col_append_str(pinfo->cinfo, COL_INFO, line);
 }
 
@@ -345,16 +351,17 @@ void show_frame(const struct frame_note *note, tvbuff_t *raw, packet_info *pinfo
         show_set_up(more->set_up, raw, pinfo, tree);
     if (more->carried && !(settings.leave_version1 && !note->messages))
         show_carried(more->carried, raw, pinfo, tree);
-    for (struct told *told = note->messages; told; told = told->next) {
-        if (settings.leave_version1 && told->sort->dialect->version == 1)
+    for (struct message_note *message_note = note->messages; message_note;
+         message_note = message_note->next) {
+        if (settings.leave_version1 && message_note->kind->dialect->version == 1)
             continue;
-        show_message(told, note, raw, pinfo, tree, first);
+        show_message(message_note, note, raw, pinfo, tree, first);
         first = false;
     }
     for (const struct completed *c = more->completed; c; c = c->next) {
-        if (settings.leave_version1 && c->told->sort->dialect->version == 1)
+        if (settings.leave_version1 && c->message_note->kind->dialect->version == 1)
             continue;
-        show_completed(c->told, raw, pinfo, tree, first);
+        show_completed(c->message_note, raw, pinfo, tree, first);
         first = false;
     }
     if (!only(note))

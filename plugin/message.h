@@ -26,14 +26,14 @@ struct rpcrdma_visitor drawing_visitor(struct drawing *drawing, wmem_allocator_t
                                        tvbuff_t *tvb, proto_tree *tree);
 
 /* links.c: where the rest of it is. */
-void put_links(const struct told *told, const struct frame_note *note, tvbuff_t *tvb,
-               proto_tree *tree);
+void put_links(const struct message_note *message_note, const struct frame_note *note,
+               tvbuff_t *tvb, proto_tree *tree);
 void show_carried(const struct carried *carried, tvbuff_t *raw, packet_info *pinfo,
                   proto_tree *tree);
 
 /* old_names.c: the built-in dissector's fields, hidden, where they are asked for. */
 void old_names_find(void); /* in the handoff */
-void put_old_names(const struct told *told, const struct rpcrdma_message *m,
+void put_old_names(const struct message_note *message_note, const struct rpcrdma_message *m,
                    const struct frame_note *note, tvbuff_t *tvb, proto_tree *tree);
 
 /* credits.c */
@@ -49,9 +49,9 @@ void show_repeats(const struct repeats *repeats, tvbuff_t *raw, packet_info *pin
 void show_sliced(const struct frame_note *note, packet_info *pinfo);
 
 /* summary.c: a message in a line, and its RPC. */
-const char *summary_message(wmem_allocator_t *scope, const struct told *told,
+const char *summary_message(wmem_allocator_t *scope, const struct message_note *message_note,
                             const struct rpcrdma_message *m);
-const char *summary_completed(wmem_allocator_t *scope, const struct told *told);
+const char *summary_completed(wmem_allocator_t *scope, const struct message_note *message_note);
 /* to borrows from's bytes; false and unchanged: it has none. */
 bool summary_set_address(address *to, const struct rpcrdma_address *from);
 const char *summary_address(wmem_allocator_t *scope, const struct rpcrdma_address *address);
@@ -69,8 +69,8 @@ struct rpc_bytes {
 };
 /* raw: the frame's bytes; m and tvb: the message's, NULL and raw where it was in an earlier frame.
  * False: there is nothing that could be shown. */
-bool rpc_open(struct rpc_bytes *out, const struct told *told, const struct rpcrdma_message *m,
-              tvbuff_t *raw, tvbuff_t *tvb, packet_info *pinfo);
+bool rpc_open(struct rpc_bytes *out, const struct message_note *message_note,
+              const struct rpcrdma_message *m, tvbuff_t *raw, tvbuff_t *tvb, packet_info *pinfo);
 uint64_t rpc_limit(void); /* bytes: no message longer than that is laid out */
 
 /* handover.c */
@@ -78,6 +78,7 @@ void handover_register(void);
 void handover_file(void); /* a file is opened, or closed */
 /* Gives the RPC message to Wireshark's dissector, in the conversation of its Calls' stream. False:
  * that would not have it. */
-bool handover(struct told *told, const struct rpc_bytes *rpc, packet_info *pinfo, proto_tree *tree);
+bool handover(struct message_note *message_note, const struct rpc_bytes *rpc, packet_info *pinfo,
+              proto_tree *tree);
 
 #endif

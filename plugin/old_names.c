@@ -137,30 +137,32 @@ static void put_lists(const struct place_in *in, const struct rpcrdma_message *m
 }
 
 /* The frames that moved a Call's chunks; NULL: none did. */
-static const struct frames *moved(const struct told *told, const struct frame_note *note)
+static const struct frames *moved(const struct message_note *message_note,
+                                  const struct frame_note *note)
 {
-    if (told->sort->direction == RPCRDMA_DIRECTION_CALL)
-        return told_rare(told)->data;
-    for (const struct transacted *t = note->transacted; t; t = transacted_next(t, told->frame)) {
+    if (message_note->kind->direction == RPCRDMA_DIRECTION_CALL)
+        return note_extra(message_note)->data;
+    for (const struct transacted *t = note->transacted; t;
+         t = transacted_next(t, message_note->frame)) {
         const struct frame_note *call = t->call_frame ? store_find(t->call_frame) : NULL;
-        const struct told *its;
+        const struct message_note *its;
 
-        if (t->xid != told->xid || t->reply_frame != told->frame || !call)
+        if (t->xid != message_note->xid || t->reply_frame != message_note->frame || !call)
             continue;
-        its = store_told(call, false, told->xid, 0);
-        return its ? told_rare(its)->data : NULL;
+        its = store_message_note(call, false, message_note->xid, 0);
+        return its ? note_extra(its)->data : NULL;
     }
     return NULL;
 }
 
 /* A Call says which frame its read chunks are complete in, a Reply what its chunks came in. */
-static void put_reassembly(const struct place_in *in, const struct told *told,
+static void put_reassembly(const struct place_in *in, const struct message_note *message_note,
                            const struct frame_note *note, const struct rpcrdma_message *m)
 {
-    const struct frames *frames = moved(told, note);
-    const struct whole *whole = told_rare(told)->whole;
+    const struct frames *frames = moved(message_note, note);
+    const struct whole *whole = note_extra(message_note)->whole;
 
-    if (told->sort->direction == RPCRDMA_DIRECTION_CALL) {
+    if (message_note->kind->direction == RPCRDMA_DIRECTION_CALL) {
         if (m->read.count > 0 && frames && frames->n > 0)
             put(in, OLD_REASSEMBLED_IN, frames->at[frames->n - 1]);
         return;
@@ -173,12 +175,12 @@ static void put_reassembly(const struct place_in *in, const struct told *told,
     put(in, OLD_REASSEMBLED_LENGTH, rpcrdma_chunk_length(&m->reply));
 }
 
-void put_old_names(const struct told *told, const struct rpcrdma_message *m,
+void put_old_names(const struct message_note *message_note, const struct rpcrdma_message *m,
                    const struct frame_note *note, tvbuff_t *tvb, proto_tree *tree)
 {
     struct place_in in = {.tree = tree, .tvb = tvb};
 
-    if (!asked_for(tree) || told->sort->dialect->version != 1)
+    if (!asked_for(tree) || message_note->kind->dialect->version != 1)
         return;
     proto_item_set_hidden(proto_tree_add_item(tree, proto_old, tvb, 0, 0, ENC_NA));
     put(&in, OLD_XID, m->xid);
@@ -197,5 +199,5 @@ void put_old_names(const struct told *told, const struct rpcrdma_message *m,
             put(&in, OLD_HIGH, m->error.high);
         }
     }
-    put_reassembly(&in, told, note, m);
+    put_reassembly(&in, message_note, note, m);
 }

@@ -57,27 +57,27 @@ tap_packet_status stats_credits(stats_tree *st, packet_info *pinfo, epan_dissect
     return TAP_PACKET_REDRAW;
 }
 
-static void type(stats_tree *st, const struct told *told, int parent)
+static void type(stats_tree *st, const struct message_note *message_note, int parent)
 {
-    int at = node(st, told->sort->type ? told->sort->type : "unknown", parent);
+    int at = node(st, message_note->kind->type ? message_note->kind->type : "unknown", parent);
 
-    if (told->sort->error)
-        tick_stat_node(st, told->sort->error, at, FALSE);
+    if (message_note->kind->error)
+        tick_stat_node(st, message_note->kind->error, at, FALSE);
 }
 
 tap_packet_status stats_types(stats_tree *st, packet_info *pinfo, epan_dissect_t *edt,
                               const void *data, tap_flags_t flags)
 {
-    const struct told *told = data;
+    const struct message_note *message_note = data;
     int at;
 
     (void)pinfo;
     (void)edt;
     (void)flags;
-    type(st, told, node(st, STATS_MESSAGES, 0));
+    type(st, message_note, node(st, STATS_MESSAGES, 0));
     at = node(st, STATS_CONNECTIONS, 0);
-    at = node(st, connections_label(told->way->connection), at);
-    type(st, told, node(st, roles[told->way->sender], at));
+    at = node(st, connections_label(message_note->path->connection), at);
+    type(st, message_note, node(st, roles[message_note->path->sender], at));
     return TAP_PACKET_REDRAW;
 }
 
@@ -88,18 +88,18 @@ tap_packet_status stats_chunks(stats_tree *st, packet_info *pinfo, epan_dissect_
     static const char *const groups[] = {STATS_OF_OTHERS, STATS_OF_CALLS, STATS_OF_REPLIES};
     static const char *const places[] = {"Call chunk", "Position-Zero Read chunk", "Read chunk",
                                          "Write chunk", "Reply chunk"};
-    const struct told *told = data;
+    const struct message_note *message_note = data;
     int group, at;
 
     (void)pinfo;
     (void)edt;
     (void)flags;
-    if (told_rare(told)->n_chunks == 0)
+    if (note_extra(message_note)->n_chunks == 0)
         return TAP_PACKET_DONT_REDRAW;
-    group = increase_stat_node(st, groups[told->sort->direction], 0, TRUE,
-                               (int)told_rare(told)->n_chunks);
-    for (uint32_t i = 0; i < told_rare(told)->n_chunks; i++) {
-        const struct chunk_note *chunk = &told_rare(told)->chunks[i];
+    group = increase_stat_node(st, groups[message_note->kind->direction], 0, TRUE,
+                               (int)note_extra(message_note)->n_chunks);
+    for (uint32_t i = 0; i < note_extra(message_note)->n_chunks; i++) {
+        const struct chunk_note *chunk = &note_extra(message_note)->chunks[i];
 
         at = node(st, places[chunk->place], group);
         avg_stat_node_add_value_int(st, "Length", at, FALSE, value(chunk->length));

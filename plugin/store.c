@@ -201,18 +201,18 @@ const struct frame_more *note_more(const struct frame_note *note)
     return note->more ? note->more : &none;
 }
 
-const struct rare *told_rare(const struct told *told)
+const struct extra *note_extra(const struct message_note *message_note)
 {
-    static const struct rare none;
+    static const struct extra none;
 
-    return told->rare ? told->rare : &none;
+    return message_note->extra ? message_note->extra : &none;
 }
 
-struct rare *store_rare(struct told *told)
+struct extra *store_extra(struct message_note *message_note)
 {
-    if (!told->rare)
-        told->rare = store_new(sizeof(*told->rare));
-    return told->rare;
+    if (!message_note->extra)
+        message_note->extra = store_new(sizeof(*message_note->extra));
+    return message_note->extra;
 }
 
 struct transacted *transacted_next(const struct transacted *t, uint32_t frame)
@@ -220,11 +220,14 @@ struct transacted *transacted_next(const struct transacted *t, uint32_t frame)
     return t->next[frame != t->call_frame];
 }
 
-struct told *store_told(const struct frame_note *note, bool held_back, uint32_t xid, uint32_t len)
+struct message_note *store_message_note(const struct frame_note *note, bool held_back, uint32_t xid,
+                                        uint32_t len)
 {
-    for (struct told *told = note->messages; told; told = told->next)
-        if (told->held_back == held_back && told->xid == xid && (len == 0 || told->place.len == len))
-            return told;
+    for (struct message_note *message_note = note->messages; message_note;
+         message_note = message_note->next)
+        if (message_note->held_back == held_back && message_note->xid == xid &&
+            (len == 0 || message_note->place.len == len))
+            return message_note;
     return NULL;
 }
 

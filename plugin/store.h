@@ -53,7 +53,7 @@ struct chunk_note {
 };
 
 /* What many messages share is kept once (store_share): whose they are, */
-struct way {
+struct path {
     const struct rpcrdma_endpoint *src, *dst;
     uint64_t stream;         /* in which the Calls go that it is one of, or answers; 0: not known */
     uint32_t connection;     /* 0: not known */
@@ -61,7 +61,7 @@ struct way {
 };
 
 /* and what kind of message they are. */
-struct sort {
+struct kind {
     const struct rpcrdma_dialect *dialect;
     const char *type, *error;             /* by the dialect's names; NULL: it has none */
     uint32_t program, version, procedure; /* of the Call; has_call */
@@ -71,24 +71,24 @@ struct sort {
 };
 
 /* What few messages have. */
-struct rare {
+struct extra {
     uint8_t *copy;        /* of its bytes; NULL: they are in the frame */
     uint32_t first_frame; /* of several; 0: its own */
     uint32_t invalidate, part;
     uint32_t n_findings, n_chunks;
     struct rpcrdma_finding *findings;
     struct chunk_note *chunks;
-    struct whole *whole;     /* NULL: not put together (yet, or no need) */
-    struct partial *partial; /* until it is; NULL: not known */
-    struct told *previous;   /* the part before this one, of a continued message */
-    struct frames *data;     /* of a Call: which frames move bytes of its chunks */
+    struct whole *whole;           /* NULL: not put together (yet, or no need) */
+    struct partial *partial;       /* until it is; NULL: not known */
+    struct message_note *previous; /* the part before this one, of a continued message */
+    struct frames *data;           /* of a Call: which frames move bytes of its chunks */
 };
 
-struct told {
-    struct told *next; /* in the same frame */
-    const struct way *way;
-    const struct sort *sort;
-    struct rare *rare; /* NULL: nothing of it; see told_rare() */
+struct message_note {
+    struct message_note *next; /* in the same frame */
+    const struct path *path;
+    const struct kind *kind;
+    struct extra *extra; /* NULL: nothing of it; see note_extra() */
     uint32_t frame, xid;
     struct place place;
     uint32_t rpc_frame; /* the frame that completes its RPC message and shows it; 0: not known */
@@ -153,7 +153,7 @@ struct transacted {
 /* A message that is completed, and shown, by a later frame than its own. */
 struct completed {
     struct completed *next;
-    struct told *told;
+    struct message_note *message_note;
 };
 
 struct found {
@@ -220,7 +220,7 @@ struct frame_note {
     uint8_t kind; /* of the first operation in it: enum rpcrdma_op_kind */
     bool ours;    /* of a connection taken as RPC-over-RDMA, or about to become one */
     uint32_t dst_qpn;
-    struct told *messages;
+    struct message_note *messages;
     struct transacted *transacted;
     const struct credit_state *credits;
     struct frame_more *more; /* NULL: nothing of it; see note_more() */
@@ -241,12 +241,13 @@ void store_forget(uint32_t frame);
 
 /* A message of the frame, one that is held back still or one that was told in full. len 0: of any
  * length. NULL: there is none. */
-struct told *store_told(const struct frame_note *note, bool held_back, uint32_t xid, uint32_t len);
+struct message_note *store_message_note(const struct frame_note *note, bool held_back, uint32_t xid,
+                                        uint32_t len);
 
 /* What few have, read or made. */
 const struct frame_more *note_more(const struct frame_note *note);
-const struct rare *told_rare(const struct told *told);
-struct rare *store_rare(struct told *told);
+const struct extra *note_extra(const struct message_note *message_note);
+struct extra *store_extra(struct message_note *message_note);
 
 /* The next one in the same frame. */
 struct transacted *transacted_next(const struct transacted *t, uint32_t frame);

@@ -78,36 +78,37 @@ const char *summary_address(wmem_allocator_t *scope, const struct rpcrdma_addres
     return summary_set_address(&to, from) ? address_to_str(scope, &to) : NULL;
 }
 
-static void put_procedure(struct line *out, const struct told *told)
+static void put_procedure(struct line *out, const struct message_note *message_note)
 {
-    const char *program =
-        rpcrdma_program_name(told->sort->program, told->sort->version, told->sort->reverse);
-    const char *procedure = rpcrdma_procedure_name(told->sort->program, told->sort->version,
-                                                   told->sort->procedure, told->sort->reverse);
+    const char *program = rpcrdma_program_name(
+        message_note->kind->program, message_note->kind->version, message_note->kind->reverse);
+    const char *procedure =
+        rpcrdma_procedure_name(message_note->kind->program, message_note->kind->version,
+                               message_note->kind->procedure, message_note->kind->reverse);
 
-    if (!told->sort->has_call)
+    if (!message_note->kind->has_call)
         return;
     if (program)
         put(out, program);
     else
-        put_named(out, "program ", told->sort->program);
-    put_named(out, " V", told->sort->version);
+        put_named(out, "program ", message_note->kind->program);
+    put_named(out, " V", message_note->kind->version);
     put(out, " ");
     if (procedure)
         put(out, procedure);
     else
-        put_named(out, "procedure ", told->sort->procedure);
+        put_named(out, "procedure ", message_note->kind->procedure);
     put(out, " ");
 }
 
-static void put_rpc(struct line *out, const struct told *told)
+static void put_rpc(struct line *out, const struct message_note *message_note)
 {
-    put_procedure(out, told);
-    if (told->sort->direction == RPCRDMA_DIRECTION_CALL)
+    put_procedure(out, message_note);
+    if (message_note->kind->direction == RPCRDMA_DIRECTION_CALL)
         put(out, "Call ");
-    else if (told->sort->direction == RPCRDMA_DIRECTION_REPLY)
+    else if (message_note->kind->direction == RPCRDMA_DIRECTION_REPLY)
         put(out, "Reply ");
-    if (told->sort->reverse && told->sort->direction != RPCRDMA_DIRECTION_UNKNOWN)
+    if (message_note->kind->reverse && message_note->kind->direction != RPCRDMA_DIRECTION_UNKNOWN)
         put(out, "(reverse) ");
 }
 
@@ -174,7 +175,7 @@ static void put_error(struct line *out, const struct rpcrdma_message *m)
     }
 }
 
-static void put_transport(struct line *out, const struct told *told,
+static void put_transport(struct line *out, const struct message_note *message_note,
                           const struct rpcrdma_message *m)
 {
     if (m->present & RPCRDMA_HAS_XID) {
@@ -197,29 +198,29 @@ static void put_transport(struct line *out, const struct told *told,
         put_named(out, ", reply chunk ", rpcrdma_chunk_length(&m->reply));
     if (m->present & RPCRDMA_HAS_REMAINING && m->remaining > 0)
         put_named(out, ", remaining ", m->remaining);
-    if (told->has_invalidate) {
+    if (message_note->has_invalidate) {
         put(out, ", invalidates ");
-        put_hex(out, told_rare(told)->invalidate);
+        put_hex(out, note_extra(message_note)->invalidate);
     }
 }
 
-const char *summary_message(wmem_allocator_t *scope, const struct told *told,
+const char *summary_message(wmem_allocator_t *scope, const struct message_note *message_note,
                             const struct rpcrdma_message *m)
 {
     struct line out = {.n = 0};
 
-    put_rpc(&out, told);
-    put_transport(&out, told, m);
+    put_rpc(&out, message_note);
+    put_transport(&out, message_note, m);
     return end_line(&out, scope);
 }
 
-const char *summary_completed(wmem_allocator_t *scope, const struct told *told)
+const char *summary_completed(wmem_allocator_t *scope, const struct message_note *message_note)
 {
     struct line out = {.n = 0};
 
-    put_rpc(&out, told);
+    put_rpc(&out, message_note);
     put(&out, "XID ");
-    put_hex(&out, told->xid);
+    put_hex(&out, message_note->xid);
     put(&out, " complete");
     return end_line(&out, scope);
 }

@@ -42,18 +42,19 @@ static void tell(enum tap tap, const void *what)
         g_ptr_array_add(fresh[tap], (void *)(uintptr_t)what);
 }
 
-static void add_chunk(struct rare *rare, enum chunk_place place, uint32_t segments, uint64_t length)
+static void add_chunk(struct extra *extra, enum chunk_place place, uint32_t segments,
+                      uint64_t length)
 {
     /* a power of two of them is room for one less than the next */
-    if ((rare->n_chunks & (rare->n_chunks - 1)) == 0)
-        rare->chunks = wmem_realloc(wmem_file_scope(), rare->chunks,
-                                    MAX(2 * rare->n_chunks, 1) * sizeof(*rare->chunks));
-    rare->chunks[rare->n_chunks++] =
+    if ((extra->n_chunks & (extra->n_chunks - 1)) == 0)
+        extra->chunks = wmem_realloc(wmem_file_scope(), extra->chunks,
+                                     MAX(2 * extra->n_chunks, 1) * sizeof(*extra->chunks));
+    extra->chunks[extra->n_chunks++] =
         (struct chunk_note){.place = (uint8_t)place, .segments = segments, .length = length};
 }
 
 /* Segments of one position that follow each other are one chunk (RFC 8166 section 3.4.5). */
-static void add_reads(struct rare *rare, const struct rpcrdma_read_list *list, bool call)
+static void add_reads(struct extra *extra, const struct rpcrdma_read_list *list, bool call)
 {
     struct rpcrdma_read_iter it = rpcrdma_read_begin(list);
     struct rpcrdma_read_segment segment;
@@ -61,15 +62,15 @@ static void add_reads(struct rare *rare, const struct rpcrdma_read_list *list, b
 
     while (rpcrdma_read_next(&it, &segment)) {
         if (segments++ == 0 || segment.position != position) {
-            add_chunk(rare,
+            add_chunk(extra,
                       call                    ? CHUNK_CALL
                       : segment.position == 0 ? CHUNK_READ_ALL
                                               : CHUNK_READ,
                       0, 0);
             position = segment.position;
         }
-        rare->chunks[rare->n_chunks - 1].segments++;
-        rare->chunks[rare->n_chunks - 1].length += segment.segment.length;
+        extra->chunks[extra->n_chunks - 1].segments++;
+        extra->chunks[extra->n_chunks - 1].length += segment.segment.length;
     }
 }
 
@@ -79,27 +80,27 @@ static bool has_chunks(const struct rpcrdma_message *m)
            (m->present & RPCRDMA_HAS_REPLY && m->reply_present);
 }
 
-static void set_chunks(struct rare *rare, const struct rpcrdma_message *m)
+static void set_chunks(struct extra *extra, const struct rpcrdma_message *m)
 {
     struct rpcrdma_write_iter it = rpcrdma_write_begin(&m->write);
     struct rpcrdma_chunk chunk;
 
-    rare->n_chunks = 0;
-    rare->chunks = NULL;
-    add_reads(rare, &m->call, true);
-    add_reads(rare, &m->read, false);
+    extra->n_chunks = 0;
+    extra->chunks = NULL;
+    add_reads(extra, &m->call, true);
+    add_reads(extra, &m->read, false);
     while (rpcrdma_write_next(&it, &chunk))
-        add_chunk(rare, CHUNK_WRITE, chunk.count, rpcrdma_chunk_length(&chunk));
+        add_chunk(extra, CHUNK_WRITE, chunk.count, rpcrdma_chunk_length(&chunk));
     if (m->present & RPCRDMA_HAS_REPLY && m->reply_present)
-        add_chunk(rare, CHUNK_REPLY, m->reply.count, rpcrdma_chunk_length(&m->reply));
+        add_chunk(extra, CHUNK_REPLY, m->reply.count, rpcrdma_chunk_length(&m->reply));
 }
 
-void tap_message(struct told *told, const struct rpcrdma_message *m)
+void tap_message(struct message_note *message_note, const struct rpcrdma_message *m)
 {
-    if (told->rare || has_chunks(m))
-        set_chunks(store_rare(told), m);
-    if (!settings.leave_version1 || told->sort->dialect->version != 1)
-        tell(TAP_MESSAGES, told);
+    if (message_note->extra || has_chunks(m))
+        set_chunks(store_extra(message_note), m);
+    if (!settings.leave_version1 || message_note->kind->dialect->version != 1)
+        tell(TAP_MESSAGES, message_note);
 }
 
 void tap_credits(const struct credit_state *state)
@@ -107,15 +108,16 @@ void tap_credits(const struct credit_state *state)
     tell(TAP_CREDITS, state);
 }
 
-static bool has_bytes(const struct told *told)
+static bool has_bytes(const struct message_note *message_note)
 {
-    return told_rare(told)->whole || (told->has_rpc && !told->reduced);
+    return note_extra(message_note)->whole || (message_note->has_rpc && !message_note->reduced);
 }
 
-void tap_rpc(const struct told *told)
+void tap_rpc(const struct message_note *message_note)
 {
-    if (has_bytes(told) && !(settings.leave_version1 && told->sort->dialect->version == 1))
-        tell(TAP_RPCS, told);
+    if (has_bytes(message_note) &&
+        !(settings.leave_version1 && message_note->kind->dialect->version == 1))
+        tell(TAP_RPCS, message_note);
 }
 
 void tap_transaction(const struct transacted *transacted)
@@ -133,11 +135,11 @@ static void first_pass(packet_info *pinfo)
     }
 }
 
-static void tap_later(packet_info *pinfo, const struct told *told)
+static void tap_later(packet_info *pinfo, const struct message_note *message_note)
 {
-    tap_queue_packet(ids[TAP_MESSAGES], pinfo, told);
-    if (has_bytes(told))
-        tap_queue_packet(ids[TAP_RPCS], pinfo, told);
+    tap_queue_packet(ids[TAP_MESSAGES], pinfo, message_note);
+    if (has_bytes(message_note))
+        tap_queue_packet(ids[TAP_RPCS], pinfo, message_note);
 }
 
 static void later_pass(packet_info *pinfo, const struct frame_note *note)
@@ -145,9 +147,11 @@ static void later_pass(packet_info *pinfo, const struct frame_note *note)
     taps_file();
     if (!note)
         return;
-    for (const struct told *told = note->messages; told; told = told->next)
-        if (!told->held_back && !(settings.leave_version1 && told->sort->dialect->version == 1))
-            tap_later(pinfo, told);
+    for (const struct message_note *message_note = note->messages; message_note;
+         message_note = message_note->next)
+        if (!message_note->held_back &&
+            !(settings.leave_version1 && message_note->kind->dialect->version == 1))
+            tap_later(pinfo, message_note);
     for (const struct credit_state *state = note->credits; state; state = state->next)
         tap_queue_packet(ids[TAP_CREDITS], pinfo, state);
     for (const struct transacted *t = note->transacted; t; t = transacted_next(t, pinfo->num))

@@ -23,9 +23,9 @@ void taps_file(void); /* a file is opened, or closed */
 const char *tap_name(enum tap tap);
 
 /* From flow/. */
-void tap_message(struct told *told, const struct rpcrdma_message *m);
+void tap_message(struct message_note *message_note, const struct rpcrdma_message *m);
 void tap_credits(const struct credit_state *state);
-void tap_rpc(const struct told *told);
+void tap_rpc(const struct message_note *message_note);
 void tap_transaction(const struct transacted *transacted);
 
 /* The frame in hand was dissected. */

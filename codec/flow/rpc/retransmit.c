@@ -22,7 +22,7 @@ static uint64_t host(const struct rpcrdma_address *a)
     return flow_hash2(load64(a->bytes), load64(a->bytes + 8));
 }
 
-static uint64_t again_key(const struct rpc_transaction *t)
+static uint64_t retransmit_key(const struct rpc_transaction *t)
 {
     const struct rpcrdma_connection *c = flow_conn_public_const(t->conn);
 
@@ -33,7 +33,7 @@ static uint64_t again_key(const struct rpc_transaction *t)
 
 static struct rpc_retransmit *entry(struct flow_rpcs *rpcs, uint64_t key)
 {
-    return rpcs->again ? &rpcs->again[key & (RPC_RETRANSMIT - 1)] : NULL;
+    return rpcs->retransmits ? &rpcs->retransmits[key & (RPC_RETRANSMIT - 1)] : NULL;
 }
 
 /* What a Call sent again has in common with the first, whatever chunks it offers. */
@@ -43,8 +43,8 @@ static uint64_t kind_of(const struct flow_message *m)
     uint64_t kind = m->message->message->payload.len;
 
     if (rpc && rpc->present & RPCRDMA_RPC_HAS_PROGRAM)
-        kind = flow_hash2(kind, flow_hash2((uint64_t)rpc->program << 32 | rpc->version,
-                                           rpc->procedure));
+        kind = flow_hash2(kind,
+                          flow_hash2((uint64_t)rpc->program << 32 | rpc->version, rpc->procedure));
     return kind;
 }
 
@@ -66,15 +66,16 @@ bool rpc_retransmit_note(struct flow_rpcs *rpcs, struct rpc_transaction *t,
                          const struct flow_message *m, uint64_t *frame, uint32_t *connection)
 {
     const struct rpcrdma_connection *c = flow_conn_public_const(t->conn);
-    uint64_t key = again_key(t), kind = kind_of(m);
+    uint64_t key = retransmit_key(t), kind = kind_of(m);
     struct rpc_retransmit *e;
 
-    if (!rpcs->again)
-        rpcs->again = flow_alloc(&rpcs->context->memory, RPC_RETRANSMIT * sizeof(*rpcs->again));
+    if (!rpcs->retransmits)
+        rpcs->retransmits =
+            flow_alloc(&rpcs->context->memory, RPC_RETRANSMIT * sizeof(*rpcs->retransmits));
     e = entry(rpcs, key);
     if (!e)
         return false;
-    t->again = (uint32_t)(e - rpcs->again) + 1;
+    t->retransmit = (uint32_t)(e - rpcs->retransmits) + 1;
     if (e->connection == 0 || e->key != key || e->kind != kind || e->connection == c->number ||
         e->frame >= c->first_frame) {
         *e = (struct rpc_retransmit){.key = key,
@@ -109,7 +110,7 @@ void rpc_retransmit_here(struct rpc_transaction *t, uint64_t frame)
 
 void rpc_retransmit_over(struct flow_rpcs *rpcs, const struct rpc_transaction *t)
 {
-    struct rpc_retransmit *e = t->again > 0 ? &rpcs->again[t->again - 1] : NULL;
+    struct rpc_retransmit *e = t->retransmit > 0 ? &rpcs->retransmits[t->retransmit - 1] : NULL;
 
     if (!e || e->latest != t)
         return;
@@ -119,7 +120,7 @@ void rpc_retransmit_over(struct flow_rpcs *rpcs, const struct rpc_transaction *t
 
 uint32_t rpc_retransmit_total(struct flow_rpcs *rpcs, const struct rpc_transaction *t, uint32_t own)
 {
-    uint64_t key = again_key(t);
+    uint64_t key = retransmit_key(t);
     struct rpc_retransmit *e = entry(rpcs, key);
     uint64_t first = t->pub.original_frame ? t->pub.original_frame : t->pub.call_frame;
 

@@ -239,7 +239,7 @@ struct rpc_transaction {
     bool settled; /* pub.reply says what became of it: it was looked for a moment ago */
     int64_t rdma_first_ns, rdma_last_ns;
     struct rpc_place call_place, reply_place;
-    uint32_t again;        /* index + 1 in flow_rpcs.again; 0: none */
+    uint32_t retransmit;   /* index + 1 in flow_rpcs.retransmits; 0: none */
     uint32_t sent_before;  /* its Call: on other connections, */
     uint32_t sent_earlier; /* and on this one, as another Send than the latest, */
     uint64_t sent_frame;   /* which is in this frame; 0: there is one Send */
@@ -323,7 +323,7 @@ struct flow_rpcs {
     struct rpc_transaction *spare_transactions; /* by `next_spare` */
     uint32_t n_held, n_parked, n_spare_transactions;
     struct rpc_transaction *all_newest, *all_oldest; /* parked */
-    struct rpc_retransmit *again;
+    struct rpc_retransmit *retransmits;
     struct rpc_slot *slots;                /* NULL: none yet */
     struct rpc_session *sessions;          /* NULL: none yet */
     bool keep_data, keep_base, keep_reply; /* of all chunks; of those that carry a whole Call; of
