@@ -164,7 +164,7 @@ static void on_credits(void *context, const struct rpcrdma_connection *connectio
                        const struct rpcrdma_credit_result *results, size_t n)
 {
     struct running *running = context;
-    double seconds = (double)(running->to_ns - running->from_ns) / BILLION;
+    double seconds = (double)(running->to_ns - running->from_ns) / 1e9;
     int client = view_client_end(connection);
     char time[16];
 
@@ -232,7 +232,7 @@ static void averages(struct running *running)
     for (GList *one = all; one && !running->pipeline->options->json; one = one->next) {
         const struct sum *sum = one->data;
         int64_t end_ns = sum->end_ns ? sum->end_ns : running->to_ns;
-        double seconds = (double)(end_ns - sum->first_ns) / BILLION;
+        double seconds = (double)(end_ns - sum->first_ns) / 1e9;
 
         header(running);
         row(running->pipeline->out, "Average:", sum, seconds > 0 ? (double)sum->calls / seconds : 0,

@@ -94,7 +94,7 @@ static enum verdict decide(const struct row *row)
         return TOO_FEW;
     difference = b->sum_ns / (double)b->count - a->sum_ns / (double)a->count;
     error = sqrt(error_of(a) + error_of(b));
-    if (fabs(difference) <= ERRORS * error)
+    if (fabs(difference) <= (int)ERRORS * error)
         return SAME;
     return difference > 0 ? SLOWER : FASTER;
 }

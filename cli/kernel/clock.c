@@ -11,9 +11,9 @@ void kernel_clock_begin(struct kernel_clock *clock, int64_t first_ns, int64_t la
 static unsigned bin_of(const struct kernel_clock *clock, int64_t trace_ns)
 {
     double length = (double)clock->last_ns - (double)clock->first_ns + 1;
-    double at = ((double)trace_ns - (double)clock->first_ns) / length * KERNEL_CLOCK_BINS;
+    double at = ((double)trace_ns - (double)clock->first_ns) / length * (int)KERNEL_CLOCK_BINS;
 
-    return at < 0 ? 0 : at < KERNEL_CLOCK_BINS ? (unsigned)at : KERNEL_CLOCK_BINS - 1;
+    return at < 0 ? 0 : at < (int)KERNEL_CLOCK_BINS ? (unsigned)at : KERNEL_CLOCK_BINS - 1;
 }
 
 void kernel_clock_before(struct kernel_clock *clock, int64_t trace_ns, int64_t capture_ns)

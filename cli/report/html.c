@@ -128,8 +128,8 @@ static void steps(const struct report *r, struct out *out, measure *of, double m
     put(out, "<path fill=\"none\" stroke=\"var(--%s)\" stroke-width=\"1.5\" d=\"M%d %d", colour,
         LEFT, BASE);
     for (unsigned i = 0; i < r->n_bins; i++)
-        put(out, "V%.1fH%.1f", BASE - of(r, &r->bins[i]) / most * (BASE - 18),
-            LEFT + width * (i + 1));
+        put(out, "V%.1fH%.1f", (int)BASE - of(r, &r->bins[i]) / most * (BASE - 18),
+            (int)LEFT + width * (i + 1));
     out_literal(out, "\"/>");
 }
 

@@ -16,7 +16,7 @@ const enum mutate_format mutate_format = MUTATE_RECORDS;
 void complain(const char *format, ...)
 {
     (void)format;
-    MUST(!"there is memory");
+    MUST(false); /* there is memory */
 }
 
 size_t options_memory(const struct options *options, unsigned eighths)
