@@ -117,8 +117,8 @@ enum { SHORT = 12, ROUNDS = 10 };
 static const char *const classes[] = {
     "abcdefghijklmnopqrstuvwxyz0123456789",
     "abcdefghijklmnopqrstuvwxyz0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ._-",
-    "abcdefghijklmnopqrstuvwxyz0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ._- "
-    "!\"#$%&'()*+,:;<=>?@[\\]^`{|}~",
+    ("abcdefghijklmnopqrstuvwxyz0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ._-"
+     " !\"#$%&'()*+,:;<=>?@[\\]^`{|}~"),
 };
 
 enum { CLASSES = sizeof(classes) / sizeof(classes[0]) };
