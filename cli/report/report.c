@@ -73,7 +73,7 @@ static int run(const struct command *command, int argc, char **argv)
         status = EXIT_UNUSABLE;
     }
     if (status == OPTIONS_GO_ON && traces) {
-        kernel = kernel_open(traces, options_memory(&options, MEMORY_COMMAND));
+        kernel = kernel_open(traces, options_memory(&options, MEMORY_COMMAND) / 2);
         if (!kernel)
             status = EXIT_UNUSABLE;
     }
@@ -84,7 +84,7 @@ static int run(const struct command *command, int argc, char **argv)
     if (status == OPTIONS_GO_ON) {
         struct rpcrdma_flow_sink sink;
 
-        report = report_new(&pipeline, options_memory(&options, MEMORY_COMMAND));
+        report = report_new(&pipeline, options_memory(&options, MEMORY_COMMAND) / (kernel ? 2 : 1));
         report->slow_told = slow_ms > 0;
         if (report->slow_told)
             report->slow_ns = (int64_t)(slow_ms * 1e6);

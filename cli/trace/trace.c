@@ -166,14 +166,14 @@ static int run(const struct command *command, int argc, char **argv)
     if (status == OPTIONS_GO_ON)
         status = parse(command, trace, xid, frame, slowest);
     if (status == OPTIONS_GO_ON && traces) {
-        trace->kernel = kernel_open(traces, options_memory(&options, MEMORY_COMMAND));
+        trace->kernel = kernel_open(traces, options_memory(&options, MEMORY_COMMAND) / 2);
         if (!trace->kernel)
             status = EXIT_UNUSABLE;
     }
     if (status == OPTIONS_GO_ON)
         status = begin_output(&options, &out);
     if (status == OPTIONS_GO_ON) {
-        size_t most = options_memory(&options, MEMORY_COMMAND);
+        size_t most = options_memory(&options, MEMORY_COMMAND) / (trace->kernel ? 2 : 1);
 
         trace->packets = packets_new(most / 4 * 3, trace->by_frame ? trace->frame : 0);
         trace->details = details_new(most / 8);
