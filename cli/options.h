@@ -67,8 +67,9 @@ void options_live(struct options *options, GOptionGroup *group);
 size_t options_max_memory(const struct options *options);
 
 /*
- * Eighths of that; of several files, of what reading them leaves: an eighth less. What is outstanding on the wire has four of them, TCP
- * reassembly two, and what a command keeps until the end two.
+ * Eighths of that; of several files, of what reading them leaves: an eighth less. What is
+ * outstanding on the wire has four of them, TCP reassembly two, of which the former has what is not
+ * used, and what a command keeps until the end two.
  */
 enum { MEMORY_FLOW = 4, MEMORY_NET = 2, MEMORY_COMMAND = 2 };
 size_t options_memory(const struct options *options, unsigned eighths);

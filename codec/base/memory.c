@@ -18,9 +18,17 @@ void *flow_alloc_always(struct flow_memory *memory, size_t size)
     return p;
 }
 
+size_t flow_memory_limit(const struct flow_memory *memory)
+{
+    uint64_t theirs = memory->shared_used ? *memory->shared_used : 0;
+
+    return memory->limit + (memory->shared > theirs ? memory->shared - (size_t)theirs : 0);
+}
+
 bool flow_memory_fits(const struct flow_memory *memory, size_t size)
 {
-    size_t most = memory->sparing ? memory->limit - memory->limit / 8 : memory->limit;
+    size_t limit = flow_memory_limit(memory);
+    size_t most = memory->sparing ? limit - limit / 8 : limit;
 
     return size <= most && memory->used <= most - size;
 }

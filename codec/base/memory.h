@@ -14,12 +14,17 @@
 
 struct flow_memory {
     size_t used, limit; /* bytes */
+    size_t shared;      /* bytes besides limit, less what somebody else has of them */
+    const uint64_t *shared_used;
     bool sparing;       /* an eighth of the limit is not given now: it is for what must end */
     bool failed;
     uint64_t refused;    /* allocations the limit refused */
     uint64_t fail_after; /* tests: malloc "fails" once this many allocations were made; 0: never */
     uint64_t count;
 };
+
+/* Bytes that may be used now. */
+size_t flow_memory_limit(const struct flow_memory *memory);
 
 /* Zeroed memory, or NULL. */
 void *flow_alloc(struct flow_memory *memory, size_t size);

@@ -69,6 +69,8 @@ struct rpcrdma_flow *rpcrdma_flow_new(const struct rpcrdma_flow_config *config,
     rpcrdma_copy_sized(to, sizeof(*to), sink, sizeof(*to));
     flow->context.delivery = own.delivery;
     flow->context.memory.limit = own.max_memory ? (size_t)own.max_memory : DEFAULT_MEMORY;
+    flow->context.memory.shared = (size_t)own.shared_memory;
+    flow->context.memory.shared_used = own.shared_used;
     flow->context.memory.sparing = true;
     if (!start_stages(flow, &own)) {
         rpcrdma_flow_free(flow);
@@ -156,7 +158,7 @@ RPCRDMA_RARE static void report_limit(const struct rpcrdma_flow *flow,
                 &(struct rpcrdma_finding){.rule = RPCRDMA_RULE_MEMORY_LIMIT,
                                           .frame = flow->context.frame,
                                           .offset = -1,
-                                          .arg = {flow->context.memory.limit}});
+                                          .arg = {flow_memory_limit(&flow->context.memory)}});
 }
 
 /* The memory limit was reached: the connection that was silent longest goes, with what is held of
@@ -744,13 +746,15 @@ bool rpcrdma_flow_end(struct rpcrdma_flow *flow)
 {
     struct flow_memory *memory = &flow->context.memory;
     struct flow_conn *conn = flow_conns_oldest(flow->conns), *next;
+    size_t limit;
 
     memory->sparing = false;
     for (; conn; conn = next) {
         next = flow_conn_newer(conn);
+        limit = flow_memory_limit(memory);
         give_out(flow, conn);
         /* what is given out takes memory until its connection ends: then not in order, but all */
-        if (memory->used > memory->limit - memory->limit / 16)
+        if (memory->used > limit - limit / 16)
             finish_until(flow, next);
     }
     flow_message_flush(flow->messages, true);

@@ -185,6 +185,10 @@ struct rpcrdma_flow_config {
     /* `message` need not wait for messages of other connections that are older and held back: its
      * order is the capture's within each connection only */
     bool unordered;
+    /* bytes besides max_memory that may be used, less *shared_used, which may change at any time:
+     * those of somebody who seldom needs them. NULL: none. It outlives the flow */
+    uint64_t shared_memory;
+    const uint64_t *shared_used;
 };
 
 /* True when the thresholds rest on a default that may not hold, because what `end` announced at

@@ -64,6 +64,7 @@ struct rpcrdma_net_stats {
     uint64_t rare;         /* of `other`: too rare for rpcrdma_net_others */
     /* no packets: how often max_memory made TCP reassembly give up what it held, or keep less */
     uint64_t memory_limit;
+    uint64_t tcp_memory; /* no packets: bytes that TCP reassembly holds now */
 };
 
 /* Where the decoding of a packet ended that is no RDMA. */

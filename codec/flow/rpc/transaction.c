@@ -266,8 +266,8 @@ void rpc_finish(struct flow_rpcs *rpcs, struct rpc_transaction *t)
         rpc_add_finding(rpcs, t, RPCRDMA_RULE_RPC_NO_CALL, 0, NULL, 0, 0, 0);
     }
     if (t->dropped)
-        rpc_add_finding(rpcs, t, RPCRDMA_RULE_MEMORY_LIMIT, 0, NULL, rpcs->context->memory.limit, 0,
-                        0);
+        rpc_add_finding(rpcs, t, RPCRDMA_RULE_MEMORY_LIMIT, 0, NULL,
+                        flow_memory_limit(&rpcs->context->memory), 0, 0);
     pub->complete = t->call_complete && t->reply_complete;
     pub->has_latency = t->has_call && pub->reply_frame != 0;
     pub->latency_ns = pub->has_latency ? pub->reply_time_ns - pub->call_time_ns : 0;

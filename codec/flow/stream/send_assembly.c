@@ -90,8 +90,8 @@ static void append(struct flow_streams *streams, struct stream *s, const struct 
             a->have += n;
         } else {
             n = 0;
-            stream_finding(streams, s, RPCRDMA_RULE_MEMORY_LIMIT, streams->context->memory.limit,
-                           0);
+            stream_finding(streams, s, RPCRDMA_RULE_MEMORY_LIMIT,
+                           flow_memory_limit(&streams->context->memory), 0);
         }
     }
     if (n < op->len)

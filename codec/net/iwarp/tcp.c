@@ -102,7 +102,7 @@ void *rpcrdma_tcp_alloc(struct rpcrdma_tcp *tcp, struct rpcrdma_tcp_connection *
     }
     memory = malloc(n);
     if (memory)
-        tcp->memory += n;
+        tcp->net->stats.tcp_memory = tcp->memory += n;
     else /* what follows would be told as lost, and was captured */
         rpcrdma_net_fail(tcp->net);
     return memory;
@@ -111,7 +111,7 @@ void *rpcrdma_tcp_alloc(struct rpcrdma_tcp *tcp, struct rpcrdma_tcp_connection *
 void rpcrdma_tcp_release(struct rpcrdma_tcp *tcp, void *memory, size_t n)
 {
     if (memory)
-        tcp->memory -= n;
+        tcp->net->stats.tcp_memory = tcp->memory -= n;
     free(memory);
 }
 
