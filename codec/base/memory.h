@@ -16,7 +16,7 @@ struct flow_memory {
     size_t used, limit; /* bytes */
     size_t shared;      /* bytes besides limit, less what somebody else has of them */
     const uint64_t *shared_used;
-    bool sparing;       /* an eighth of the limit is not given now: it is for what must end */
+    bool sparing; /* an eighth of the limit is not given now: it is for what must end */
     bool failed;
     uint64_t refused;    /* allocations the limit refused */
     uint64_t fail_after; /* tests: malloc "fails" once this many allocations were made; 0: never */

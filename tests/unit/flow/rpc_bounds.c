@@ -147,35 +147,30 @@ static void without_data_wanted_nothing_is_kept(void **state)
 /* What somebody else does not use of his may be used, as long as he does not. */
 static void memory_that_is_shared(void **state)
 {
+    enum { OWN = 1 << 20, SHARED = 2 << 20, MOST = 3 << 19 };
     uint64_t theirs = 0;
     struct rpcrdma_flow_config config = {
-        .max_memory = 1 << 20, .shared_memory = 2 << 20, .shared_used = &theirs};
+        .max_memory = OWN, .shared_memory = SHARED, .shared_used = &theirs};
     struct flow_memory *memory;
-    static uint8_t data[1 << 20];
-    struct rpc_bytes call;
-    struct rpc_header h;
+    void *taken;
 
     (void)state;
     rpc_rig_free(&rig);
     rpc_rig_begin(&rig, &config, true);
     memory = &rig.rig.flow->context.memory;
-    rpc_call_header(&call, 95, NFS, 3, READ);
-    rpc_header_init(&h, 95, MSG);
-    rpc_add_write(&h, true, HANDLE, 0, UINT32_MAX);
-    rpc_send(&rig, true, &h, call.data, call.n);
-    rpc_write(&rig, false, HANDLE, 0, data, 1 << 20, 4096, UINT32_MAX);
-    assert_true(memory->used > 1 << 20);
-    assert_int_equal(memory->refused, 0);
-    assert_int_equal(flow_memory_limit(memory), 3 << 20);
-    theirs = 2 << 20;
-    assert_int_equal(flow_memory_limit(memory), 1 << 20);
-    assert_false(flow_memory_fits(memory, 1));
+    taken = flow_alloc(memory, MOST); /* more than its own */
+    assert_non_null(taken);
+    assert_int_equal(flow_memory_limit(memory), OWN + SHARED);
+    theirs = SHARED / 2;
+    assert_int_equal(flow_memory_limit(memory), OWN + SHARED / 2);
+    theirs = SHARED;
+    assert_int_equal(flow_memory_limit(memory), OWN);
+    assert_null(flow_alloc(memory, 1));
     theirs = UINT64_MAX;
-    assert_int_equal(flow_memory_limit(memory), 1 << 20);
-    rpc_reply_header(&part, 95);
-    rpc_header_init(&h, 95, MSG);
-    rpc_send(&rig, false, &h, part.data, part.n);
-    rpc_rig_end(&rig);
+    assert_int_equal(flow_memory_limit(memory), OWN);
+    flow_release(memory, taken, MOST);
+    assert_true(flow_memory_fits(memory, OWN / 2));
+    assert_false(flow_memory_fits(memory, OWN));
 }
 
 /* A segment said to be 4 GB long costs what passed; the limit drops bytes and says so. */
