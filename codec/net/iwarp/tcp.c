@@ -9,8 +9,6 @@ enum {
     TCP_BYTES = 20,
 };
 
-enum { TCP_FIN = 0x01, TCP_SYN = 0x02, TCP_RST = 0x04, TCP_ACK = 0x10 };
-
 /* --- memory ------------------------------------------------------------------------------------
  */
 
@@ -26,7 +24,7 @@ static void list_add(struct rpcrdma_tcp *tcp, struct rpcrdma_tcp_connection *c)
 {
     struct rpcrdma_tcp_list *list;
 
-    c->holding = c->stream[0].held || c->stream[1].held;
+    c->holding = c->stream[0].held || c->stream[1].held || c->n_late > 0;
     list = c->holding ? &tcp->holding : &tcp->idle;
     c->newer = NULL;
     c->older = list->newest;
@@ -43,6 +41,7 @@ static void forget(struct rpcrdma_tcp *tcp, struct rpcrdma_tcp_connection *c)
     *at = c->chain;
     tcp->n_connections--;
     list_remove(tcp, c);
+    rpcrdma_late_clear(tcp, c);
     rpcrdma_stream_clear(tcp, &c->stream[0]);
     rpcrdma_stream_clear(tcp, &c->stream[1]);
     rpcrdma_tcp_release(tcp, c, sizeof(*c));
@@ -51,6 +50,7 @@ static void forget(struct rpcrdma_tcp *tcp, struct rpcrdma_tcp_connection *c)
 /* Nothing more is waited for: what is held is given out, with its holes. */
 static void give_up(struct rpcrdma_tcp *tcp, struct rpcrdma_tcp_connection *c)
 {
+    rpcrdma_late_end(tcp, c);
     if (c->confirmed)
         rpcrdma_stream_advance(tcp, c, true);
     rpcrdma_stream_give_up(tcp, &c->stream[0]);
@@ -155,6 +155,7 @@ void rpcrdma_tcp_end(struct rpcrdma_tcp *tcp)
 
     tcp->making_room = true; /* nothing is added any more; nothing may vanish meanwhile */
     while ((c = tcp->holding.oldest) || (c = tcp->idle.oldest)) {
+        rpcrdma_late_end(tcp, c);
         if (c->confirmed && !c->closed)
             rpcrdma_stream_advance(tcp, c, true);
         forget(tcp, c);
@@ -183,10 +184,8 @@ void rpcrdma_tcp_finding(struct rpcrdma_tcp *tcp, const struct rpcrdma_stream *s
 struct segment {
     uint64_t key[2][2]; /* source, destination */
     uint16_t port[2];
-    uint32_t ack;
     uint16_t window;
-    uint8_t flags;
-    struct rpcrdma_tcp_piece piece;
+    struct rpcrdma_tcp_taken is;
 };
 
 /* The addresses as words: to compare those takes less than to compare what was just copied. */
@@ -277,6 +276,7 @@ static struct rpcrdma_tcp_connection *create(struct rpcrdma_tcp *tcp, const stru
     if (!c)
         return NULL;
     memset(c, 0, sizeof(*c));
+    STAILQ_INIT(&c->late);
     if (tcp->n_connections >= tcp->n_buckets)
         grow(tcp);
     c->hash = hash;
@@ -305,7 +305,7 @@ static void begin(struct rpcrdma_stream *s, enum rpcrdma_stream_phase phase, uin
 static struct rpcrdma_tcp_connection *
 recognise(struct rpcrdma_tcp *tcp, const struct rpcrdma_layer *l, struct segment *t, uint64_t hash)
 {
-    const struct rpcrdma_tcp_piece *piece = &t->piece;
+    const struct rpcrdma_tcp_piece *piece = &t->is.piece;
     bool request = rpcrdma_mpa_is_request(piece->bytes, piece->caplen);
     bool reply = !request && rpcrdma_mpa_is_reply(piece->bytes, piece->caplen);
     struct rpcrdma_tcp_connection *c;
@@ -318,15 +318,15 @@ recognise(struct rpcrdma_tcp *tcp, const struct rpcrdma_layer *l, struct segment
         return c;
     c->confirmed = true;
     begin(&c->stream[0], RPCRDMA_STREAM_START, piece->seq);
-    if (!(t->flags & TCP_ACK))
+    if (!(t->is.flags & TCP_ACK))
         return c;
     if (request) {
-        begin(&c->stream[1], RPCRDMA_STREAM_START, t->ack);
+        begin(&c->stream[1], RPCRDMA_STREAM_START, t->is.ack);
     } else { /* what the Reply acknowledges is the Request, so FPDUs follow */
-        begin(&c->stream[1], RPCRDMA_STREAM_FPDU, t->ack);
+        begin(&c->stream[1], RPCRDMA_STREAM_FPDU, t->is.ack);
         c->stream[1].unproven = RPCRDMA_IN_A_ROW; /* but for a Reply that was sent again */
         c->stream[1].has_phase = true;
-        c->stream[1].marker_phase = t->ack;
+        c->stream[1].marker_phase = t->is.ack;
     }
     return c;
 }
@@ -337,13 +337,14 @@ static bool another(const struct rpcrdma_tcp_connection *c, int end, const struc
     const struct rpcrdma_stream *s = &c->stream[end];
 
     if (!s->has_next) /* what only looked like an FPDU may be known of the other direction */
-        return !c->confirmed && rpcrdma_mpa_is_request(t->piece.bytes, t->piece.caplen);
-    if (t->flags & TCP_SYN)
-        return t->piece.seq != s->start;
-    return t->piece.seq != s->start && rpcrdma_mpa_is_request(t->piece.bytes, t->piece.caplen) &&
+        return !c->confirmed && rpcrdma_mpa_is_request(t->is.piece.bytes, t->is.piece.caplen);
+    if (t->is.flags & TCP_SYN)
+        return t->is.piece.seq != s->start;
+    return t->is.piece.seq != s->start &&
+           rpcrdma_mpa_is_request(t->is.piece.bytes, t->is.piece.caplen) &&
            (c->closed || s->phase != RPCRDMA_STREAM_FPDU ||
-            rpcrdma_seq_diff(t->piece.seq, s->start) < 0 ||
-            rpcrdma_seq_diff(t->piece.seq, s->next) >= 0);
+            rpcrdma_seq_diff(t->is.piece.seq, s->start) < 0 ||
+            rpcrdma_seq_diff(t->is.piece.seq, s->next) >= 0);
 }
 
 static void reset(struct rpcrdma_tcp *tcp, struct rpcrdma_tcp_connection *c, int end)
@@ -362,21 +363,17 @@ static void reset(struct rpcrdma_tcp *tcp, struct rpcrdma_tcp_connection *c, int
     c->closed = true;
 }
 
-static void take(struct rpcrdma_tcp *tcp, struct rpcrdma_tcp_connection *c, int end,
-                 const struct segment *t)
+void rpcrdma_tcp_take(struct rpcrdma_tcp *tcp, struct rpcrdma_tcp_connection *c, int end,
+                      const struct rpcrdma_tcp_taken *t)
 {
     struct rpcrdma_stream *s = &c->stream[end], *other = &c->stream[1 - end];
 
     tcp->arrival++;
-    c->segments++;
     if (t->flags & TCP_ACK && !(t->flags & TCP_RST) && other->has_next &&
         rpcrdma_seq_diff(t->ack, other->next) <= RPCRDMA_WINDOW_MOST &&
         (!other->has_ack || rpcrdma_seq_diff(t->ack, other->ack) > 0)) {
         other->has_ack = true;
         other->ack = t->ack;
-        other->acked.arrival = tcp->arrival;
-        other->acked.frame = tcp->frame;
-        other->acked.time_ns = tcp->time_ns;
     }
     if (t->flags & TCP_FIN && !s->has_fin) {
         s->has_fin = true;
@@ -390,8 +387,7 @@ static void take(struct rpcrdma_tcp *tcp, struct rpcrdma_tcp_connection *c, int 
         reset(tcp, c, end);
     else if (!c->closed && c->confirmed && s->has_fin && other->has_fin && s->has_ack &&
              other->has_ack && rpcrdma_seq_diff(s->ack, s->fin) > 0 &&
-             rpcrdma_seq_diff(other->ack, other->fin) > 0 && !rpcrdma_stream_may_come(tcp, c, 0) &&
-             !rpcrdma_stream_may_come(tcp, c, 1))
+             rpcrdma_seq_diff(other->ack, other->fin) > 0)
         rpcrdma_stream_advance(tcp, c, true); /* both ends have all there was */
 }
 
@@ -406,11 +402,11 @@ static void tell_segment(const struct rpcrdma_layer *l, const struct rpcrdma_tcp
         .dst = c->address[1 - end],
         .src_port = c->port[end],
         .dst_port = c->port[1 - end],
-        .seq = t->piece.seq,
-        .len = t->piece.len,
-        .ack = t->ack,
-        .window = t->flags & TCP_RST ? UINT16_MAX : t->window,
-        .has_ack = t->flags & TCP_ACK && !(t->flags & TCP_RST),
+        .seq = t->is.piece.seq,
+        .len = t->is.piece.len,
+        .ack = t->is.ack,
+        .window = t->is.flags & TCP_RST ? UINT16_MAX : t->window,
+        .has_ack = t->is.flags & TCP_ACK && !(t->is.flags & TCP_RST),
         .ip_id = rpcrdma_layer_ip_id(l),
         .traffic_class = rpcrdma_layer_traffic_class(l)};
 
@@ -434,20 +430,20 @@ enum rpcrdma_verdict rpcrdma_layer_tcp(struct rpcrdma_layer *l)
     header = (p[12] >> 4) * 4u;
     if (header < TCP_BYTES || header - TCP_BYTES > rpcrdma_cursor_left(&l->c))
         return RPCRDMA_IS_OTHER;
-    t.piece.len = (uint32_t)rpcrdma_cursor_left(&l->c) - (header - TCP_BYTES);
-    t.piece.caplen = 0;
-    t.piece.bytes = NULL;
+    t.is.piece.len = (uint32_t)rpcrdma_cursor_left(&l->c) - (header - TCP_BYTES);
+    t.is.piece.caplen = 0;
+    t.is.piece.bytes = NULL;
     if (rpcrdma_cursor_captured(&l->c) > header - TCP_BYTES) {
         rpcrdma_cursor_take(&l->c, header - TCP_BYTES, "TCP options");
-        t.piece.caplen = (uint32_t)rpcrdma_cursor_captured(&l->c);
-        t.piece.bytes = l->c.base + l->c.off;
+        t.is.piece.caplen = (uint32_t)rpcrdma_cursor_captured(&l->c);
+        t.is.piece.bytes = l->c.base + l->c.off;
     }
-    if (tcp->n_connections == 0 && t.piece.caplen < 16)
+    if (tcp->n_connections == 0 && t.is.piece.caplen < 16)
         return RPCRDMA_IS_OTHER;
-    t.flags = p[13];
-    t.piece.seq = rpcrdma_get_be32(p + 4) + (t.flags & TCP_SYN ? 1 : 0);
-    t.piece.segment = true;
-    t.ack = rpcrdma_get_be32(p + 8);
+    t.is.flags = p[13];
+    t.is.piece.seq = rpcrdma_get_be32(p + 4) + (t.is.flags & TCP_SYN ? 1 : 0);
+    t.is.piece.segment = true;
+    t.is.ack = rpcrdma_get_be32(p + 8);
     t.window = rpcrdma_get_be16(p + 14);
     t.port[0] = rpcrdma_get_be16(p);
     t.port[1] = rpcrdma_get_be16(p + 2);
@@ -458,6 +454,7 @@ enum rpcrdma_verdict rpcrdma_layer_tcp(struct rpcrdma_layer *l)
     tcp->time_ns = l->packet->time_ns;
     c = tcp->n_connections > 0 ? find(tcp, &t, hash, &end) : NULL;
     if (c && another(c, end, &t)) {
+        rpcrdma_late_end(tcp, c);
         if (c->confirmed && !c->closed)
             rpcrdma_stream_advance(tcp, c, true);
         forget(tcp, c);
@@ -472,9 +469,10 @@ enum rpcrdma_verdict rpcrdma_layer_tcp(struct rpcrdma_layer *l)
     if (c->confirmed && l->net->sink.segment)
         tell_segment(l, c, end, &t);
     if (!c->closed)
-        take(tcp, c, end, &t);
+        rpcrdma_late_take(tcp, c, end, &t.is);
     confirmed = c->confirmed;
     if (c->closed) {
+        rpcrdma_late_clear(tcp, c);
         rpcrdma_stream_clear(tcp, &c->stream[0]);
         rpcrdma_stream_clear(tcp, &c->stream[1]);
     }

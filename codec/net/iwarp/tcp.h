@@ -6,6 +6,7 @@
  * iWARP: RDMAP (RFC 5040) on DDP (RFC 5041) on MPA (RFC 5044, RFC 6581) on TCP.
  *
  *   tcp.c     segments, and the table of connections
+ *   tcp_late.c      an acknowledgement that is captured before what it acknowledges waits for it
  *   tcp_reorder.c   bytes of both directions in order; what is missing is waited for, then lost
  *   mpa.c     start-up frames, and FPDUs out of the bytes
  *   resync.c  finding the FPDUs again where the boundaries are not known
@@ -20,6 +21,8 @@
  * What was held until a connection begun in mid-stream was recognised bears its own packet's, and
  * can be older than operations of other connections that were given before it.
  */
+
+#include <sys/queue.h>
 
 #include "base/siphash.h"
 #include "base/splay.h"
@@ -54,15 +57,6 @@ struct rpcrdma_stream { /* one direction */
     uint32_t ack;   /* the receiver has all bytes before it */
     uint32_t fin;   /* sequence number after the last byte */
     bool has_next, has_ack, has_fin, fin_given;
-    struct rpcrdma_acked {
-        uint64_t arrival, frame;
-        int64_t time_ns;
-    } acked,                /* the one that brought `ack` */
-        hole_acked;         /* the first that acknowledged what is missing at `hole` */
-    bool has_hole;          /* bytes at `next` were acknowledged and not seen, */
-    uint32_t hole;          /* at this sequence number */
-    uint32_t hole_segments; /* since so many segments, */
-    int64_t hole_time_ns;   /* and since then: see rpcrdma_stream_may_come */
     uint64_t fin_arrival, fin_frame;
     int64_t fin_time_ns;
 
@@ -100,6 +94,22 @@ struct rpcrdma_stream { /* one direction */
     bool impatient; /* the other direction does not wait for it any more */
 };
 
+struct rpcrdma_tcp_piece { /* bytes on their way into a stream */
+    uint32_t seq, len, caplen;
+    const uint8_t *bytes;
+    bool segment;
+};
+
+enum { TCP_FIN = 0x01, TCP_SYN = 0x02, TCP_RST = 0x04, TCP_ACK = 0x10 };
+
+struct rpcrdma_tcp_taken { /* what a segment says to its connection */
+    uint32_t ack;
+    uint8_t flags;
+    struct rpcrdma_tcp_piece piece;
+};
+
+STAILQ_HEAD(rpcrdma_late_list, rpcrdma_late);
+
 struct rpcrdma_tcp_connection {
     struct rpcrdma_tcp_connection *chain;         /* in its hash bucket */
     struct rpcrdma_tcp_connection *newer, *older; /* in its list */
@@ -107,10 +117,12 @@ struct rpcrdma_tcp_connection {
     uint64_t key[2][2];                /* the addresses, to be found by */
     struct rpcrdma_address address[2]; /* stream i is sent by end i */
     uint16_t port[2];
-    bool confirmed;    /* it is MPA: start-up frame seen, or FPDUs in a row */
-    bool closed;       /* reset, or no MPA after all: what still comes is not read */
-    bool holding;      /* which list it is in */
-    uint32_t segments; /* counted, of both directions */
+    bool confirmed;                /* it is MPA: start-up frame seen, or FPDUs in a row */
+    bool closed;                   /* reset, or no MPA after all: what still comes is not read */
+    bool holding;                  /* which list it is in */
+    uint8_t patience;              /* segments that those of `late` may still wait for */
+    unsigned n_late;               /* how many are */
+    struct rpcrdma_late_list late; /* captured, and not taken: see tcp_late.c */
     struct rpcrdma_stream stream[2];
 };
 
@@ -145,20 +157,27 @@ void rpcrdma_tcp_release(struct rpcrdma_tcp *tcp, void *memory, size_t n);
 void rpcrdma_tcp_finding(struct rpcrdma_tcp *tcp, const struct rpcrdma_stream *s,
                          enum rpcrdma_rule_id rule, const char *what, uint64_t arg0, uint64_t arg1);
 
+/* A segment of this end, and what follows of it. */
+void rpcrdma_tcp_take(struct rpcrdma_tcp *tcp, struct rpcrdma_tcp_connection *c, int end,
+                      const struct rpcrdma_tcp_taken *t);
+
+/* tcp_late.c */
+/* Takes a segment of a connection that is not closed, now or when what it acknowledges was. */
+void rpcrdma_late_take(struct rpcrdma_tcp *tcp, struct rpcrdma_tcp_connection *c, int end,
+                       const struct rpcrdma_tcp_taken *t);
+/* Takes all that wait: nothing more will come. */
+void rpcrdma_late_end(struct rpcrdma_tcp *tcp, struct rpcrdma_tcp_connection *c);
+/* For a connection that is not read any more. */
+void rpcrdma_late_clear(struct rpcrdma_tcp *tcp, struct rpcrdma_tcp_connection *c);
+
 /* tcp_reorder.c */
-struct rpcrdma_tcp_piece { /* bytes on their way into a stream */
-    uint32_t seq, len, caplen;
-    const uint8_t *bytes;
-    bool segment;
-};
+/* Where the bytes end that a receiver who sends `ack` has, from `next` to what is held. */
+uint32_t rpcrdma_stream_acknowledged(const struct rpcrdma_stream *s, uint32_t ack);
 /* Takes the bytes of a segment, and gives out all that can be. */
 void rpcrdma_stream_segment(struct rpcrdma_tcp *tcp, struct rpcrdma_tcp_connection *c, int end,
                             const struct rpcrdma_tcp_piece *piece);
 /* Gives out all that can be; `last`: nothing more will come, so holes stay holes. */
 void rpcrdma_stream_advance(struct rpcrdma_tcp *tcp, struct rpcrdma_tcp_connection *c, bool last);
-/* Whether bytes of this direction, that the receiver has acknowledged, may be captured yet. */
-bool rpcrdma_stream_may_come(const struct rpcrdma_tcp *tcp, struct rpcrdma_tcp_connection *c,
-                             int end);
 /* Frees what is held; what had begun counts as not captured from then on. */
 void rpcrdma_stream_give_up(struct rpcrdma_tcp *tcp, struct rpcrdma_stream *s);
 /* For a stream that is not read any more. */

@@ -8,11 +8,6 @@ enum {
     RANGES_MOST = RPCRDMA_BOUND(8192, 4),
     HELD_MOST = RPCRDMA_BOUND(16 << 20, 2048),     /* more than any window in use, */
     LOOKING_MOST = RPCRDMA_BOUND(256 << 10, 1024), /* out of step: three of the greatest FPDUs */
-    /* A capture of two taps, or of a host with several receive queues, shows an acknowledgement
-     * before what it acknowledges. What has not come after so many segments of its connection, or
-     * after so long, was not captured. */
-    LATE_SEGMENTS = 64,
-    LATE_NS = 10000000,
 };
 
 static uint32_t range_end(const struct rpcrdma_range *r)
@@ -242,13 +237,10 @@ static void read_held(struct rpcrdma_tcp *tcp, struct rpcrdma_tcp_connection *c,
     range_free(tcp, s, r);
 }
 
-/* Where the bytes end that the receiver has, from `next` to what is held. */
-static uint32_t acknowledged(const struct rpcrdma_stream *s)
+uint32_t rpcrdma_stream_acknowledged(const struct rpcrdma_stream *s, uint32_t ack)
 {
-    uint32_t stop = s->next;
+    uint32_t stop = rpcrdma_seq_diff(ack, s->next) > 0 ? ack : s->next;
 
-    if (s->has_ack && rpcrdma_seq_diff(s->ack, stop) > 0)
-        stop = s->ack;
     /* FIN is acknowledged like a byte and is none. One that was not captured shows: FPDUs are
      * multiples of 4 bytes long (RFC 5044 section 4). */
     if (s->has_fin && rpcrdma_seq_diff(stop, s->fin) > 0)
@@ -260,62 +252,27 @@ static uint32_t acknowledged(const struct rpcrdma_stream *s)
     return stop;
 }
 
-bool rpcrdma_stream_may_come(const struct rpcrdma_tcp *tcp, struct rpcrdma_tcp_connection *c,
-                             int end)
-{
-    struct rpcrdma_stream *s = &c->stream[end];
-
-    if (s->phase == RPCRDMA_STREAM_LOOKING || rpcrdma_seq_diff(acknowledged(s), s->next) <= 0) {
-        s->has_hole = false;
-        return false;
-    }
-    if (!s->has_hole || s->hole != s->next) {
-        s->has_hole = true;
-        s->hole = s->next;
-        s->hole_segments = c->segments;
-        s->hole_acked = s->acked;
-        s->hole_time_ns = tcp->time_ns;
-    }
-    return c->segments - s->hole_segments < LATE_SEGMENTS &&
-           tcp->time_ns - s->hole_time_ns < LATE_NS;
-}
-
 /* Bytes that nobody will show us: up to what the receiver has, or to what comes next. */
 static bool read_hole(struct rpcrdma_tcp *tcp, struct rpcrdma_tcp_connection *c, int end, bool last)
 {
     struct rpcrdma_stream *s = &c->stream[end];
     struct rpcrdma_tcp_piece piece = {.seq = s->next};
-    uint32_t stop = acknowledged(s);
+    uint32_t stop = s->has_ack ? rpcrdma_stream_acknowledged(s, s->ack) : s->next;
 
     if (s->held && last)
         stop = s->held->seq;
     if (rpcrdma_seq_diff(stop, s->next) <= 0)
         return false;
     piece.len = stop - s->next;
-    if (s->has_hole && s->hole == s->next)
-        arrived(s, s->hole_acked.arrival, s->hole_acked.frame, s->hole_acked.time_ns);
-    else
-        arrived(s, tcp->arrival, tcp->frame, tcp->time_ns);
+    arrived(s, tcp->arrival, tcp->frame, tcp->time_ns);
     rpcrdma_tcp_finding(tcp, s, RPCRDMA_RULE_TCP_LOST, NULL, piece.len, s->next);
     rpcrdma_mpa_read(tcp, c, end, &piece);
     return true;
 }
 
-/* What is known not to come is lost before anything after it is read, in either direction: the
- * packet that acknowledged it may hold the answer. */
-static bool read_overdue(struct rpcrdma_tcp *tcp, struct rpcrdma_tcp_connection *c, bool last)
+static bool ready(const struct rpcrdma_stream *s)
 {
-    for (int end = 0; end < 2; end++)
-        if ((!rpcrdma_stream_may_come(tcp, c, end) || last) && c->stream[end].has_hole)
-            return read_hole(tcp, c, end, false);
-    return false;
-}
-
-static bool ready(const struct rpcrdma_tcp_connection *c, int end)
-{
-    const struct rpcrdma_stream *s = &c->stream[end];
-
-    return s->held && !c->stream[1 - end].has_hole && s->phase != RPCRDMA_STREAM_LOOKING &&
+    return s->held && s->phase != RPCRDMA_STREAM_LOOKING &&
            rpcrdma_seq_diff(s->held->seq, s->next) <= 0;
 }
 
@@ -350,8 +307,7 @@ static void limit(struct rpcrdma_tcp *tcp, struct rpcrdma_tcp_connection *c)
             if (other->held_bytes > LOOKING_MOST || other->n_held > RANGES_MOST)
                 s->impatient = true;
         } else if (s->held_bytes > HELD_MOST || s->n_held > RANGES_MOST) {
-            if (!read_hole(tcp, c, end, true)) /* it waits for the other direction */
-                read_hole(tcp, c, 1 - end, false);
+            read_hole(tcp, c, end, true);
         }
     }
 }
@@ -378,25 +334,22 @@ void rpcrdma_stream_advance(struct rpcrdma_tcp *tcp, struct rpcrdma_tcp_connecti
         }
         if (waits)
             break; /* so that a Reply does not overtake its Call */
-        if (read_overdue(tcp, c, last))
-            continue;
-        if (ready(c, 0) && ready(c, 1)) {
+        if (ready(&c->stream[0]) && ready(&c->stream[1])) {
             const struct rpcrdma_stream *a = &c->stream[0], *b = &c->stream[1];
             uint64_t at_a = a->arrival > a->held->arrival ? a->arrival : a->held->arrival;
             uint64_t at_b = b->arrival > b->held->arrival ? b->arrival : b->held->arrival;
 
             end = at_b < at_a;
-        } else if (ready(c, 0) || ready(c, 1)) {
-            end = ready(c, 1);
-        } else if (last &&
-                   ((c->stream[0].phase != RPCRDMA_STREAM_LOOKING && read_hole(tcp, c, 0, true)) ||
-                    (c->stream[1].phase != RPCRDMA_STREAM_LOOKING && read_hole(tcp, c, 1, true)))) {
+        } else if (ready(&c->stream[0]) || ready(&c->stream[1])) {
+            end = ready(&c->stream[1]);
+        } else if ((c->stream[0].phase != RPCRDMA_STREAM_LOOKING && read_hole(tcp, c, 0, last)) ||
+                   (c->stream[1].phase != RPCRDMA_STREAM_LOOKING && read_hole(tcp, c, 1, last))) {
             continue;
         } else {
             break;
         }
         rpcrdma_stream_drop(tcp, &c->stream[end], c->stream[end].next);
-        if (ready(c, end))
+        if (ready(&c->stream[end]))
             read_held(tcp, c, end);
     }
     for (int end = 0; end < 2 && !c->closed; end++)
@@ -463,8 +416,7 @@ void rpcrdma_stream_segment(struct rpcrdma_tcp *tcp, struct rpcrdma_tcp_connecti
         piece.segment = false;
     }
     if (piece.len > 0) {
-        bool waits = (other->phase == RPCRDMA_STREAM_LOOKING && other->held && !other->impatient) ||
-                     rpcrdma_stream_may_come(tcp, c, 1 - end) || other->has_hole;
+        bool waits = other->phase == RPCRDMA_STREAM_LOOKING && other->held && !other->impatient;
         uint32_t used = 0;
 
         if (c->confirmed && s->phase != RPCRDMA_STREAM_LOOKING && !s->held && !waits &&
