@@ -5,8 +5,8 @@
 
 #include "finding.h"
 
-/* A Reply that a capture shows before its Call follows it this closely. */
-#define EARLY_NS UINT64_C(100000000)
+/* A Call that has waited so long at the first Reply may have been answered unseen. */
+#define UNHEARD_NS UINT64_C(100000000)
 /* "Far longer than any answer takes": this and ten times the longest seen, after so many Replies.
  */
 #define SETTLE_NS UINT64_C(1000000000)
@@ -239,28 +239,26 @@ static void first_reply(struct rpcrdma_credit_account *account)
 {
     const struct rpcrdma_credit_call *oldest = account->set.oldest;
 
-    if (!oldest || account->gauge.elapsed_ns - oldest->sent_ns <= EARLY_NS)
+    if (!oldest || account->gauge.elapsed_ns - oldest->sent_ns <= UNHEARD_NS)
         return;
     account->unheard = account->set.count;
     account->unheard_serial = account->serial;
 }
 
-/* True when this Call's Reply was captured before it: then it is not counted as without Call. */
-static bool was_answered(struct rpcrdma_credit_account *account, uint32_t xid)
+/* This Call's Reply was captured before it, and counted: it has its Call. */
+static void was_answered(struct rpcrdma_credit_account *account, struct rpcrdma_credit_call *call)
 {
-    for (uint32_t i = 0; i < RPCRDMA_CREDIT_EARLY; i++) {
-        if (!account->early[i].used || account->early[i].xid != xid)
-            continue;
-        account->early[i].used = false;
-        if (account->gauge.elapsed_ns - account->early[i].elapsed_ns > EARLY_NS)
-            return false;
-        if (account->early[i].stray && account->stray > 0)
-            account->stray--;
-        else if (!account->early[i].stray && account->earlier > 0)
-            account->earlier--;
-        return true;
-    }
-    return false;
+    uint64_t *counted = !call                                        ? NULL
+                        : call->state == RPCRDMA_CREDIT_CALL_EARLIER ? &account->earlier
+                        : call->state == RPCRDMA_CREDIT_CALL_STRAY   ? &account->stray
+                                                                     : NULL;
+
+    account->calls++;
+    account->replies++;
+    if (counted && *counted > 0) /* not since a report began anew */
+        --*counted;
+    if (call)
+        call->state = RPCRDMA_CREDIT_CALL_NONE;
 }
 
 /* Of what is in flight: a Reply passed, and is not known to have been delivered. The Requester may
@@ -319,13 +317,13 @@ static void end_before(struct rpcrdma_credit_account *account, struct rpcrdma_cr
 
 void rpcrdma_credit_account_call(struct rpcrdma_credit_account *account,
                                  struct rpcrdma_credit_at at, struct rpcrdma_credit_call *call,
-                                 bool again, uint32_t xid, uint32_t requested)
+                                 enum rpcrdma_credit_call_use use, uint32_t xid, uint32_t requested)
 {
     begin(account, at);
     while (account->replies_passed.count > 0 &&
            in_flight(account) >= rpcrdma_credit_grants_ceiling(&account->grants))
         rpcrdma_credit_account_delivered(account, at); /* else this Call could not be sent */
-    if (call && !again)
+    if (call && use == RPCRDMA_CREDIT_CALL_NEW)
         end_before(account, at, call);
     account->from_requester = true;
     account->has_requested = true;
@@ -338,9 +336,8 @@ void rpcrdma_credit_account_call(struct rpcrdma_credit_account *account,
         account->retransmitted++;
         take_back(account, call);
         add_call(account, call);
-    } else if (was_answered(account, xid)) {
-        account->calls++;
-        account->replies++;
+    } else if (use == RPCRDMA_CREDIT_CALL_ANSWERED) {
+        was_answered(account, call);
     } else {
         account->calls++;
         add_call(account, call);
@@ -366,19 +363,15 @@ static void grant(struct rpcrdma_credit_account *account, uint32_t granted,
                                                          .frame = account->gauge.frame});
 }
 
-static void note_early(struct rpcrdma_credit_account *account, uint32_t xid, bool stray)
+/* What may still have a Call behind it: how it was counted. */
+static void counted_as(struct rpcrdma_credit_call *call, enum rpcrdma_credit_call_state state)
 {
-    uint32_t i = account->early_next++ % RPCRDMA_CREDIT_EARLY;
-
-    account->early[i].used = true;
-    account->early[i].stray = stray;
-    account->early[i].xid = xid;
-    account->early[i].elapsed_ns = account->gauge.elapsed_ns;
+    if (call)
+        call->state = (uint8_t)state;
 }
 
 /* Takes the Call this answers out of what is in flight. */
-static void answer(struct rpcrdma_credit_account *account, struct rpcrdma_credit_call *call,
-                   uint32_t xid)
+static void answer(struct rpcrdma_credit_account *account, struct rpcrdma_credit_call *call)
 {
     uint64_t ns;
 
@@ -400,10 +393,10 @@ static void answer(struct rpcrdma_credit_account *account, struct rpcrdma_credit
         account->earlier_ns = account->gauge.elapsed_ns;
         if (account->unknown_max != RPCRDMA_CREDIT_NO_LIMIT && account->unknown_max > 0)
             account->unknown_max--;
-        note_early(account, xid, false);
+        counted_as(call, RPCRDMA_CREDIT_CALL_EARLIER);
     } else {
         account->stray++;
-        note_early(account, xid, true);
+        counted_as(call, RPCRDMA_CREDIT_CALL_STRAY);
     }
 }
 
@@ -422,11 +415,11 @@ static void pass(struct rpcrdma_credit_account *account, struct rpcrdma_credit_a
 
 /* The Requester has it. */
 static void take(struct rpcrdma_credit_account *account, struct rpcrdma_credit_call *call,
-                 uint32_t xid, uint32_t granted)
+                 uint32_t granted)
 {
     uint64_t old_limit = account->limit.known ? account->limit.last : RPCRDMA_CREDIT_NO_LIMIT;
 
-    answer(account, call, xid);
+    answer(account, call);
     rpcrdma_credit_range_add(&account->granted, granted);
     account->has_granted = true;
     account->granted_now = granted ? granted : 1;
@@ -438,10 +431,10 @@ static void take(struct rpcrdma_credit_account *account, struct rpcrdma_credit_c
 
 void rpcrdma_credit_account_reply(struct rpcrdma_credit_account *account,
                                   struct rpcrdma_credit_at at, struct rpcrdma_credit_call *call,
-                                  uint32_t xid, uint32_t granted, rpcrdma_stream_position place)
+                                  uint32_t granted, rpcrdma_stream_position place)
 {
     pass(account, at, granted, place);
-    take(account, call, xid, granted);
+    take(account, call, granted);
 }
 
 void rpcrdma_credit_account_passed(struct rpcrdma_credit_account *account,
@@ -455,7 +448,7 @@ void rpcrdma_credit_account_passed(struct rpcrdma_credit_account *account,
     pass(account, at, reply->granted, reply->place);
     if (!rpcrdma_credit_replies_add(&account->replies_passed, account->memory_of, &passed)) {
         account->memory = true;
-        take(account, passed.call, reply->xid, reply->granted);
+        take(account, passed.call, reply->granted);
         return;
     }
     if (passed.call)
@@ -474,7 +467,7 @@ void rpcrdma_credit_account_delivered(struct rpcrdma_credit_account *account,
     if (reply.call)
         reply.call->state = RPCRDMA_CREDIT_CALL_IN_FLIGHT;
     begin(account, at);
-    take(account, reply.call, reply.xid, reply.granted);
+    take(account, reply.call, reply.granted);
 }
 
 void rpcrdma_credit_account_acked(struct rpcrdma_credit_account *account,

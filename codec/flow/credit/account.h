@@ -24,8 +24,6 @@
 #include "flow/credit/pending_violation.h"
 #include "flow/credit/replies.h"
 
-enum { RPCRDMA_CREDIT_EARLY = 8 };
-
 struct rpcrdma_credit_account {
     struct rpcrdma_credit_sink sink;
     struct rpcrdma_credit_gauge gauge;
@@ -55,14 +53,6 @@ struct rpcrdma_credit_account {
     struct rpcrdma_credit_replies replies_passed; /* and not known to be delivered */
     bool followed;                                /* there was one */
 
-    /* Replies without Call of late: a capture of two ports may show a Reply before its Call. */
-    struct {
-        bool used, stray;
-        uint32_t xid;
-        uint64_t elapsed_ns;
-    } early[RPCRDMA_CREDIT_EARLY];
-    uint32_t early_next;
-
     uint64_t calls, replies, unanswered, retransmitted, earlier, stray, missed, undelivered;
     uint64_t violations, rnr_naks;
     bool gaps, memory;
@@ -80,15 +70,15 @@ void rpcrdma_credit_account_opened(struct rpcrdma_credit_account *account,
 /* A packet of any kind came from the Requester, or from the Responder. */
 void rpcrdma_credit_account_heard(struct rpcrdma_credit_account *account, bool from_requester);
 
-/* `call` is what the account keeps of it, zero when it is new; NULL: there is no place. `again`: it
- * is outstanding, and retransmitted. */
+/* `call` is what the account keeps of it, zero when it is new; NULL: there is no place. */
 void rpcrdma_credit_account_call(struct rpcrdma_credit_account *account,
                                  struct rpcrdma_credit_at at, struct rpcrdma_credit_call *call,
-                                 bool again, uint32_t xid, uint32_t requested);
-/* `call` NULL: it answers none that is known. */
+                                 enum rpcrdma_credit_call_use use, uint32_t xid,
+                                 uint32_t requested);
+/* `call` NULL, or zero: it answers none that is known. */
 void rpcrdma_credit_account_reply(struct rpcrdma_credit_account *account,
                                   struct rpcrdma_credit_at at, struct rpcrdma_credit_call *call,
-                                  uint32_t xid, uint32_t granted, rpcrdma_stream_position place);
+                                  uint32_t granted, rpcrdma_stream_position place);
 /* The same of a Reply whose delivery will be told, or not: it passes; the one that did first was
  * delivered, of which there must be one. */
 void rpcrdma_credit_account_passed(struct rpcrdma_credit_account *account,

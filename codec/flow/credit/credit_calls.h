@@ -16,7 +16,16 @@ enum rpcrdma_credit_call_state {
     RPCRDMA_CREDIT_CALL_IN_FLIGHT,  /* in the set */
     RPCRDMA_CREDIT_CALL_REPLIED,    /* in the set: its Reply waits to be delivered */
     RPCRDMA_CREDIT_CALL_UNANSWERED, /* no Reply is expected any more: counted as unanswered */
-    RPCRDMA_CREDIT_CALL_MISSED      /* its Reply was lost to the capture: counted as missed */
+    RPCRDMA_CREDIT_CALL_MISSED,     /* its Reply was lost to the capture: counted as missed */
+    RPCRDMA_CREDIT_CALL_EARLIER,    /* there is a Reply only: counted as one to an earlier Call, */
+    RPCRDMA_CREDIT_CALL_STRAY       /* as one without Call */
+};
+
+/* A Call, as it is sent. */
+enum rpcrdma_credit_call_use {
+    RPCRDMA_CREDIT_CALL_NEW,
+    RPCRDMA_CREDIT_CALL_RETRANSMITTED, /* it is outstanding */
+    RPCRDMA_CREDIT_CALL_ANSWERED       /* its Reply was captured before it */
 };
 
 struct rpcrdma_credit_call {
@@ -37,6 +46,13 @@ static inline bool rpcrdma_credit_call_in_flight(const struct rpcrdma_credit_cal
 {
     return call && (call->state == RPCRDMA_CREDIT_CALL_IN_FLIGHT ||
                     call->state == RPCRDMA_CREDIT_CALL_REPLIED);
+}
+
+/* It was counted as a Call, and not as answered. */
+static inline bool rpcrdma_credit_call_is_open(const struct rpcrdma_credit_call *call)
+{
+    return call && call->state >= RPCRDMA_CREDIT_CALL_IN_FLIGHT &&
+           call->state <= RPCRDMA_CREDIT_CALL_MISSED;
 }
 
 static inline void rpcrdma_credit_calls_add(struct rpcrdma_credit_calls *set,

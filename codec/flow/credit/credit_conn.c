@@ -84,56 +84,6 @@ struct rpcrdma_credit_count *credit_conn_count(struct credit_conn *cc, int sende
     return side->count;
 }
 
-/* The last connection of the same ends that is still open. Looked for once per connection. */
-static struct credit_conn *find_before(const struct credit_conn *cc)
-{
-    const struct rpcrdma_endpoint *mine = flow_conn_public_const(cc->conn)->end;
-    struct credit_conn *other = cc->earlier;
-
-    for (int i = 0; other && i < RESENT_CALLS; other = other->earlier, i++) {
-        const struct rpcrdma_endpoint *its = flow_conn_public_const(other->conn)->end;
-
-        if (other->lost || flow_conn_public_const(other->conn)->closed)
-            continue;
-        for (int end = 0; end < 2; end++)
-            if (memcmp(&mine[0].address, &its[end].address, sizeof(mine[0].address)) == 0 &&
-                memcmp(&mine[1].address, &its[1 - end].address, sizeof(mine[1].address)) == 0)
-                return other;
-    }
-    return NULL;
-}
-
-/* Without memory for it nobody finds it. */
-static void list_by_ends(struct credit_conn *cc)
-{
-    struct flow_credits *credits = cc->credits;
-    const struct rpcrdma_endpoint *end = flow_conn_public_const(cc->conn)->end;
-    struct credit_conn *earlier;
-
-    cc->ends = flow_address_key(&end[0].address, &end[1].address, UINT32_MAX) ^
-               flow_address_key(&end[1].address, &end[0].address, UINT32_MAX);
-    earlier = flow_table_get(&credits->by_ends, cc->ends);
-    if (!flow_table_put(&credits->by_ends, &credits->context->memory, cc->ends, cc))
-        return;
-    cc->earlier = earlier;
-    if (earlier)
-        earlier->later = cc;
-}
-
-static void unlist_by_ends(struct credit_conn *cc)
-{
-    struct flow_table *by_ends = &cc->credits->by_ends;
-
-    if (cc->later)
-        cc->later->earlier = cc->earlier;
-    else if (cc->earlier && flow_table_get(by_ends, cc->ends) == cc)
-        flow_table_put(by_ends, &cc->credits->context->memory, cc->ends, cc->earlier);
-    else
-        flow_table_remove_value(by_ends, cc->ends, cc);
-    if (cc->earlier)
-        cc->earlier->later = cc->later;
-}
-
 struct credit_conn *credit_conn_of(const struct flow_conn *conn)
 {
     return *flow_conn_slot((struct flow_conn *)conn, FLOW_SLOT_CREDIT);
@@ -172,17 +122,11 @@ struct credit_conn *credit_conn_get(struct flow_credits *credits, struct flow_co
     if (credits->newest)
         credits->newest->newer = cc;
     credits->newest = cc;
-    list_by_ends(cc);
-    cc->before = find_before(cc);
-    if (cc->before) {
-        if (cc->before->after)
-            cc->before->after->before = NULL;
-        cc->before->after = cc;
-    }
     return cc;
 }
 
-/* Nothing of the other end was captured behind them: what would have allowed them may be missing. */
+/* Nothing of the other end was captured behind them: what would have allowed them may be missing.
+ */
 static void doubt(struct rpcrdma_pending_violations *pending, uint64_t heard_frame)
 {
     if (pending->count > 0 && (!pending->finding || pending->finding[0].frame >= heard_frame))
@@ -215,22 +159,15 @@ void credit_conn_lose(struct credit_conn *cc, struct rpcrdma_credit_at at)
     }
 }
 
-void credit_conn_check_resent(struct credit_conn *cc, struct rpcrdma_credit_at at, uint32_t xid)
+void credit_conn_left(const struct flow_credits *credits, struct flow_call *call,
+                      struct rpcrdma_credit_at at)
 {
-    struct credit_conn *before = cc->before;
+    struct flow_conn *conn = flow_call_conn(call);
+    struct credit_conn *cc = credit_conn_of(conn);
 
-    if (!before || cc->resent_calls > RESENT_CALLS)
-        return;
-    cc->resent_calls++;
-    for (int i = 0; i < 2; i++) {
-        if (rpcrdma_credit_call_in_flight(credit_conn_call(
-                cc->credits, flow_call_find(cc->credits->messages, before->conn, i, xid)))) {
-            credit_conn_lose(before, at);
-            before->after = NULL;
-            cc->before = NULL;
-            return;
-        }
-    }
+    if (cc && !flow_conn_public_const(conn)->closed &&
+        rpcrdma_credit_call_in_flight(credit_conn_call(credits, call)))
+        credit_conn_lose(cc, at);
 }
 
 /* Results by end; only those that the connection's rules make. */
@@ -290,11 +227,6 @@ void credit_conn_free(struct credit_conn *cc)
         flow_release(memory, cc->sender[i].sends,
                      cc->sender[i].size * sizeof(*cc->sender[i].sends));
     }
-    if (cc->before)
-        cc->before->after = NULL;
-    if (cc->after)
-        cc->after->before = NULL;
-    unlist_by_ends(cc);
     if (cc->older)
         cc->older->newer = cc->newer;
     if (cc->newer)

@@ -6,16 +6,14 @@
 
 #include <string.h>
 
-#include "base/table.h"
 #include "flow/credit/account.h"
 #include "flow/credit/credit_stage.h"
 #include "flow/credit/message_credits.h"
 
 enum {
-    SENDS = 64,         /* the latest, remembered per sender, for an RNR NAK to name one */
-    SENDS_FIRST = 4,    /* room for them grows up to that */
-    RESENT_CALLS = 256, /* of a new connection, looked at for Calls that another one lost */
-    UNHEARD_MOST = 4    /* Replies that wait for an end which never acknowledged anything */
+    SENDS = 64,      /* the latest, remembered per sender, for an RNR NAK to name one */
+    SENDS_FIRST = 4, /* room for them grows up to that */
+    UNHEARD_MOST = 4 /* Replies that wait for an end which never acknowledged anything */
 };
 
 /* A Send as an RNR NAK or an Ack refers to it. */
@@ -41,9 +39,7 @@ struct credit_conn {
     struct flow_credits *credits;
     struct flow_conn *conn;
     struct credit_conn *newer, *older;
-    uint64_t ends;                       /* hash of both ends' addresses, in either order */
-    struct credit_conn *later, *earlier; /* of the same ends */
-    bool counting;                       /* of the last message */
+    bool counting; /* of the last message */
     bool lost;
     bool late; /* messages passed before: the counters did not start here */
     struct credit_sender sender[2];
@@ -55,9 +51,6 @@ struct credit_conn {
         bool unheard; /* so little that it seems not to be captured: nothing waits for it */
         struct rpcrdma_credit_count *count; /* of the messages that this end sends */
     } side[2];
-    /* an older connection of the same ends: its end may show only in what is sent again here */
-    struct credit_conn *before, *after;
-    uint32_t resent_calls;
 };
 
 struct flow_credits {
@@ -65,7 +58,6 @@ struct flow_credits {
     struct flow_messages *messages;
     bool held_only;
     struct credit_conn *newest;
-    struct flow_table by_ends; /* -> the latest of them */
 };
 
 /* What is attached to the connection, or NULL. */
@@ -99,8 +91,9 @@ void credit_conn_settle(struct credit_conn *cc, struct rpcrdma_credit_at at);
 void credit_conn_doubt(struct credit_conn *cc);
 /* Its end, once. */
 void credit_conn_lose(struct credit_conn *cc, struct rpcrdma_credit_at at);
-/* A Call that waits on an older connection is sent again on this one: the older one is lost. */
-void credit_conn_check_resent(struct credit_conn *cc, struct rpcrdma_credit_at at, uint32_t xid);
+/* This Call, which waits on its connection, was retransmitted on a newer one: that is lost. */
+void credit_conn_left(const struct flow_credits *credits, struct flow_call *call,
+                      struct rpcrdma_credit_at at);
 /* Gives the sink the results so far. */
 void credit_conn_report(struct credit_conn *cc);
 

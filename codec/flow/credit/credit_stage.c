@@ -146,7 +146,6 @@ static void by_reply(struct credit_conn *cc, int requester, const struct flow_me
     const struct rpcrdma_message *msg = message->message->message;
     const struct rpcrdma_credit_reply reply = {
         .call = credit_conn_call(cc->credits, message->call),
-        .xid = msg->xid,
         .granted = msg->credits,
         .place = cc->sender[message->sender].place,
         .stream_last = message->send->stream_end - 1,
@@ -154,8 +153,20 @@ static void by_reply(struct credit_conn *cc, int requester, const struct flow_me
     };
 
     if (!credit_conn_reply_passed(cc, requester, at, &reply))
-        rpcrdma_credit_account_reply(cc->side[requester].account, at, reply.call, msg->xid,
-                                     msg->credits, reply.place);
+        rpcrdma_credit_account_reply(cc->side[requester].account, at, reply.call, msg->credits,
+                                     reply.place);
+}
+
+static enum rpcrdma_credit_call_use use_of(enum flow_call_use use)
+{
+    switch (use) {
+    case FLOW_CALL_RETRANSMITTED:
+        return RPCRDMA_CREDIT_CALL_RETRANSMITTED;
+    case FLOW_CALL_ANSWERED:
+        return RPCRDMA_CREDIT_CALL_ANSWERED;
+    default:
+        return RPCRDMA_CREDIT_CALL_NEW;
+    }
 }
 
 static void by_call(struct credit_conn *cc, const struct flow_message *message,
@@ -167,8 +178,8 @@ static void by_call(struct credit_conn *cc, const struct flow_message *message,
 
     if (!account)
         return;
-    rpcrdma_credit_account_call(account, at, call, message->call_use == FLOW_CALL_RETRANSMITTED,
-                                msg->xid, msg->credits);
+    rpcrdma_credit_account_call(account, at, call, use_of(message->call_use), msg->xid,
+                                msg->credits);
     if (rpcrdma_credit_call_in_flight(call))
         flow_call_hold(message->call, FLOW_CALL_CREDIT);
 }
@@ -186,7 +197,7 @@ static int by_calls(struct credit_conn *cc, const struct flow_message *message,
         account = cc->side[peer].account;
         /* no grant unless it answers a Call (RFC 8167 section 4.1) */
         call = credit_conn_call(cc->credits, message->call);
-        if (!account || !call || call->state == RPCRDMA_CREDIT_CALL_NONE)
+        if (!account || !rpcrdma_credit_call_is_open(call))
             return -1;
         by_reply(cc, peer, message, at);
         return peer;
@@ -198,7 +209,8 @@ static int by_calls(struct credit_conn *cc, const struct flow_message *message,
         return message->message->direction == RPCRDMA_DIRECTION_CALL ? sender : peer;
     switch (message->message->direction) {
     case RPCRDMA_DIRECTION_CALL:
-        credit_conn_check_resent(cc, at, msg->xid);
+        if (message->sent_before && message->sent_before->call)
+            credit_conn_left(cc->credits, message->sent_before->call, at);
         by_call(cc, message, at);
         return sender;
     case RPCRDMA_DIRECTION_REPLY:
@@ -427,7 +439,6 @@ void flow_credits_free(struct flow_credits *credits)
     if (!credits)
         return;
     memory = &credits->context->memory;
-    flow_table_free(&credits->by_ends, memory);
     flow_release(memory, credits, sizeof(*credits));
 }
 

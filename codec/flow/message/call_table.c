@@ -7,9 +7,14 @@
  * ones have come.
  */
 
+uint64_t message_calls_of(const struct flow_conn *conn, int caller)
+{
+    return flow_conn_id(conn) << 1 | (uint64_t)caller;
+}
+
 static uint64_t key(const struct flow_conn *conn, int caller, uint32_t xid)
 {
-    return flow_hash2(flow_conn_id(conn) << 1 | (uint64_t)caller, xid);
+    return flow_hash2(message_calls_of(conn, caller), xid);
 }
 
 static bool is(const struct flow_call *call, const struct flow_conn *conn, int caller, uint32_t xid)
@@ -23,6 +28,17 @@ struct flow_call *flow_call_find(const struct flow_messages *messages, const str
     struct flow_call *call = flow_table_get(&messages->calls, key(conn, caller, xid));
 
     return call && is(call, conn, caller, xid) ? call : NULL; /* the key is a hash: make sure */
+}
+
+struct flow_call *message_call_outstanding_of(const struct flow_messages *messages, uint64_t calls,
+                                              uint32_t xid)
+{
+    struct flow_call *call = flow_table_get(&messages->calls, flow_hash2(calls, xid));
+
+    return call && call->xid == xid && message_calls_of(call->conn, call->caller) == calls &&
+                   call->holders & CALL_OUTSTANDING
+               ? call
+               : NULL;
 }
 
 void flow_calls_reserve(struct flow_messages *messages, enum flow_call_stage stage, size_t size)
@@ -126,21 +142,23 @@ static void unlink_call(struct flow_call *call)
 
 static void forget(struct flow_messages *messages, struct flow_call *call)
 {
+    if (call->unmatched > 0)
+        message_unmatched_forget(messages, call);
     unlink_call(call);
     message_conn_of(call->conn)->calls[call->caller]--;
     flow_table_remove_value(&messages->calls, key(call->conn, call->caller, call->xid), call);
     give_back(messages, call);
 }
 
-static void let_go(struct flow_messages *messages, struct flow_call *call, unsigned holder)
+void message_call_let_go(struct flow_messages *messages, struct flow_call *call, unsigned holder)
 {
     call->holders &= (uint8_t)~holder;
     if (call->holders == 0)
         forget(messages, call);
 }
 
-struct flow_call *flow_call_add(struct flow_messages *messages, struct flow_conn *conn, int caller,
-                                uint32_t xid)
+struct flow_call *message_call_add(struct flow_messages *messages, struct flow_conn *conn,
+                                   int caller, uint32_t xid)
 {
     uint64_t at = key(conn, caller, xid);
     struct flow_call *call = flow_table_get(&messages->calls, at);
@@ -171,7 +189,7 @@ void flow_call_leave(struct flow_messages *messages, struct flow_call *call,
                      enum flow_call_stage stage)
 {
     if (call->holders & 1 << stage)
-        let_go(messages, call, 1U << stage);
+        message_call_let_go(messages, call, 1U << stage);
 }
 
 static bool same_call(const struct flow_call *call, const struct rpcrdma_rpc *rpc)
@@ -202,10 +220,10 @@ static void describe(struct flow_call *call, const struct rpcrdma_message *m,
 
 struct flow_call *message_call_note(struct flow_messages *messages, struct flow_conn *conn,
                                     int caller, const struct rpcrdma_message *m,
-                                    const struct rpcrdma_rpc *rpc, bool sure,
-                                    enum flow_call_use *use)
+                                    const struct rpcrdma_rpc *rpc, const struct flow_send *send,
+                                    bool sure, enum flow_call_use *use)
 {
-    struct flow_call *call = flow_call_add(messages, conn, caller, m->xid);
+    struct flow_call *call = message_call_add(messages, conn, caller, m->xid);
 
     *use = FLOW_CALL_NEW;
     if (!call)
@@ -217,6 +235,10 @@ struct flow_call *message_call_note(struct flow_messages *messages, struct flow_
         call->sure = false;
     }
     call->holders |= CALL_OUTSTANDING | CALL_IN_HAND;
+    if (call->unmatched > 0 && sure && message_unmatched_answers(messages, call, send)) {
+        *use = FLOW_CALL_ANSWERED;
+        call->holders &= (uint8_t)~CALL_OUTSTANDING;
+    }
     if (!sure && call->sure)
         return call; /* a Call is known by this XID: what may be one says no more */
     if (*use != FLOW_CALL_RETRANSMITTED) {
@@ -238,21 +260,20 @@ void message_call_reply(struct flow_call *call, bool continues)
         call->holders &= (uint8_t)~CALL_OUTSTANDING;
 }
 
-void flow_call_answered(struct flow_call *call)
-{
-    if (call->holders & CALL_IN_HAND)
-        call->holders &= (uint8_t)~CALL_OUTSTANDING;
-}
-
 void flow_message_done(struct flow_messages *messages, const struct flow_making *making)
 {
     if (making->event.call)
-        let_go(messages, making->event.call, CALL_IN_HAND);
+        message_call_let_go(messages, making->event.call, CALL_IN_HAND);
 }
 
 int flow_call_caller(const struct flow_call *call)
 {
     return call->caller;
+}
+
+struct flow_conn *flow_call_conn(const struct flow_call *call)
+{
+    return call->conn;
 }
 
 struct flow_call *flow_call_excess(struct flow_conn *conn)

@@ -182,6 +182,16 @@ static bool moves_rpc(const struct rpcrdma_message *msg)
            msg->kind == RPCRDMA_KIND_NOMSG;
 }
 
+/* Of all versions: what the stages above take for a Call or a Reply. */
+static bool is_followed(const struct making *m)
+{
+    enum rpcrdma_kind kind = m->to->message.kind;
+
+    return message_calls_followed(m->messages) &&
+           (moves_rpc(&m->to->message) ||
+            (kind >= RPCRDMA_KIND_CALL_EXTERNAL && kind <= RPCRDMA_KIND_REPLY_INLINE));
+}
+
 /* A message whose RPC header is elsewhere, or was not captured. */
 static enum rpcrdma_rpc_direction by_pairing(const struct making *m)
 {
@@ -283,14 +293,21 @@ static void match_call(struct making *m)
     if (is_call && m->to->out.part <= 1) {
         if (msg->kind != RPCRDMA_KIND_ERROR)
             event->call =
-                message_call_note(m->messages, m->conn, m->sender, msg, m->to->out.rpc,
+                message_call_note(m->messages, m->conn, m->sender, msg, m->to->out.rpc, m->send,
                                   m->to->out.direction == RPCRDMA_DIRECTION_CALL, &event->call_use);
         if (event->call)
             event->call->refusable = refusable(msg) && answerable(m->send, msg);
+        if (event->call && m->to->out.direction == RPCRDMA_DIRECTION_CALL &&
+            event->call_use != FLOW_CALL_RETRANSMITTED && is_followed(m))
+            message_sent_note(m->messages, m->conn, m->send, event);
         return;
     }
     event->call =
         flow_call_find(m->messages, m->conn, is_call ? m->sender : 1 - m->sender, msg->xid);
+    if (!event->call && is_followed(m))
+        event->call =
+            is_call ? message_call_add(m->messages, m->conn, m->sender, msg->xid)
+                    : message_unmatched_add(m->messages, m->conn, 1 - m->sender, msg->xid, m->send);
     if (!event->call)
         return;
     if (event->call->has_rpc && event->call->holders & CALL_OUTSTANDING) {
@@ -432,6 +449,8 @@ RPCRDMA_HOT void flow_message_make(struct flow_messages *messages, struct flow_c
     struct making m;
 
     begin(&m, messages, conn, dir, send, making);
+    if (messages->n_unmatched > 0)
+        message_unmatched_time(messages, send->time_ns);
     message_version(conn, m.sender, &making->message, &making->findings, send->frame);
     making->event.continues =
         message_continue(conn, m.sender, &making->message, &making->findings, send->frame,

@@ -47,6 +47,10 @@ struct flow_held {
  * One rule for an XID that is used again, for all stages: while its Call is outstanding and no part
  * of the Reply has come, the same Call (program, version and procedure, as far as they are known of
  * both) is retransmitted, and another one takes its place; after that the Call is a new one.
+ *
+ * A Reply whose Call was not captured before it has an entry, too, for as long as that may follow
+ * (FLOW_DISORDER_NS): then its Call is not outstanding. And where a stage has slots, a Call is
+ * known again that was sent before on a connection that was opened earlier.
  */
 struct flow_call;
 
@@ -56,6 +60,20 @@ enum flow_call_use {
     FLOW_CALL_NEW,
     FLOW_CALL_RETRANSMITTED,
     FLOW_CALL_XID_REUSED, /* the Call that was outstanding under this XID was another one */
+    FLOW_CALL_ANSWERED,   /* its Reply was captured first: its entry is that of the Reply */
+};
+
+/* What a capture shows in the wrong order is not further apart. */
+#define FLOW_DISORDER_NS INT64_C(20000000)
+
+enum { FLOW_CALLS_REMEMBERED = 4096 }; /* to be known again; a power of two */
+
+/* A Call was sent before, on another connection: there latest, and first. */
+struct flow_sent_before {
+    uint64_t frame, first_frame;
+    int64_t first_time_ns;
+    uint32_t connection, first_connection; /* numbers */
+    struct flow_call *call;                /* its entry there; NULL: it is not outstanding */
 };
 
 /* Each entry has `size` bytes for the stage; before the first message. */
@@ -63,22 +81,17 @@ void flow_calls_reserve(struct flow_messages *messages, enum flow_call_stage sta
 /* NULL: there is none. */
 struct flow_call *flow_call_find(const struct flow_messages *messages, const struct flow_conn *conn,
                                  int caller, uint32_t xid);
-/* An entry for a Call that was not seen, where there is none: to be held at once. NULL: no memory.
- */
-struct flow_call *flow_call_add(struct flow_messages *messages, struct flow_conn *conn, int caller,
-                                uint32_t xid);
 /* The stage's bytes, zero in a new entry; and the entry they are in. */
 void *flow_call_slot(const struct flow_messages *messages, struct flow_call *call,
                      enum flow_call_stage stage);
 struct flow_call *flow_call_of_slot(const struct flow_messages *messages, void *slot,
                                     enum flow_call_stage stage);
 int flow_call_caller(const struct flow_call *call); /* end */
+struct flow_conn *flow_call_conn(const struct flow_call *call);
 /* From the one to the other the entry stays. Nothing where it is so already. */
 void flow_call_hold(struct flow_call *call, enum flow_call_stage stage);
 void flow_call_leave(struct flow_messages *messages, struct flow_call *call,
                      enum flow_call_stage stage);
-/* The Call in hand was answered before it: its Reply was captured first. */
-void flow_call_answered(struct flow_call *call);
 /* Whether there is memory for one more. */
 bool flow_calls_ready(struct flow_messages *messages);
 /* The oldest Call of a caller that has more than are kept, or NULL: every stage is to leave it, and
@@ -100,7 +113,13 @@ struct flow_message {
     uint64_t part_bytes;    /* payload bytes of the earlier parts: where this part's payload goes */
     struct flow_call *call; /* that it is, or answers; NULL: none, or not known */
     enum flow_call_use call_use; /* of a Call's first part */
+    uint32_t remembered; /* likewise, but of one that is retransmitted here: its number among the
+                          * Calls that are, from 1; 0: none */
+    const struct flow_sent_before *sent_before; /* NULL: it was not, on another connection */
 };
+
+/* The first frame of the Call that is remembered under this number by now. */
+uint64_t flow_call_first_frame(const struct flow_messages *messages, uint32_t remembered);
 
 /* A message and what it points to. */
 struct flow_making {

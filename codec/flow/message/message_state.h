@@ -15,6 +15,8 @@
  *                        what a message says about those that follow
  *   after_error.c        what an error forbids from then on
  *   call_table.c         Calls, each with the slots of the stages above
+ *   unmatched.c          Replies that were captured before their Calls
+ *   retransmit.c         Calls that were sent before, on another connection
  *   previewed.c          Calls that are held back
  */
 
@@ -33,12 +35,14 @@ enum {
     MESSAGE_WANTED = 8,
     MESSAGE_ANSWERED = 8, /* XIDs that errors answered, remembered per connection */
     MESSAGE_PREVIEWED = RPCRDMA_BOUND(1024, 4), /* Calls that are held back; a power of two */
+    MESSAGE_UNMATCHED = RPCRDMA_BOUND(256, 2),  /* Replies that wait for a Call; a power of two */
 };
 
 /* Who needs an entry: stages above, by 1 << enum flow_call_stage; and: */
 enum {
     CALL_OUTSTANDING = 1 << FLOW_CALL_STAGES,
     CALL_IN_HAND = CALL_OUTSTANDING << 1, /* of the message that is on its way up */
+    CALL_UNMATCHED = CALL_IN_HAND << 1,   /* there is a Reply only */
 };
 
 struct flow_call {
@@ -50,7 +54,8 @@ struct flow_call {
     bool sure;    /* it is a Call, not a message of unknown direction that may be one */
     bool replied; /* a part of its Reply has come, and not the last */
     bool has_rpc;
-    bool refusable; /* of a version or type that has to be answered by an error */
+    bool refusable;            /* of a version or type that has to be answered by an error */
+    uint16_t unmatched;        /* index + 1 in flow_messages.unmatched; 0: none */
     uint32_t protocol, writes; /* RPC-over-RDMA's version; Write chunks */
     uint32_t program, version, procedure, flavor, gss_procedure, gss_service;
     uint64_t frame;   /* of its latest sending */
@@ -130,6 +135,22 @@ struct message_previewed {
     uint32_t program, version, procedure, gss_service;
 };
 
+/* A Reply whose Call was not captured before it. */
+struct message_unmatched {
+    struct flow_call *call; /* its entry; NULL: gone */
+    uint64_t frame;
+    int64_t time_ns;
+};
+
+/* A Call, remembered. */
+struct message_sent {
+    uint64_t key; /* a hash of its hosts, its XID, and what is the same of each sending */
+    uint64_t frame, first_frame; /* of the latest, and of the first sending */
+    int64_t first_time_ns;
+    uint32_t connection, first_connection; /* likewise; 0: free */
+    uint64_t calls;                        /* message_calls_of the latest */
+};
+
 struct flow_messages {
     struct flow_context *context;
     struct flow_conns *conns;
@@ -142,6 +163,10 @@ struct flow_messages {
     struct heap_node *queue;                     /* on their way to the sink, by frame */
     uint64_t queued;
     size_t queue_count, queue_bytes;
+    struct message_unmatched *unmatched; /* MESSAGE_UNMATCHED of them; NULL: none yet. Owned */
+    uint32_t unmatched_begin, n_unmatched;
+    struct message_sent *sent;           /* FLOW_CALLS_REMEMBERED of them; NULL: none yet. Owned */
+    struct flow_sent_before sent_before; /* of the message in hand */
     struct message_previewed *previewed; /* MESSAGE_PREVIEWED of them; NULL: none yet. Owned */
 };
 
@@ -154,8 +179,22 @@ static inline struct message_conn *message_conn_of(struct flow_conn *conn)
  * hand from then on. NULL: no memory. */
 struct flow_call *message_call_note(struct flow_messages *messages, struct flow_conn *conn,
                                     int caller, const struct rpcrdma_message *m,
-                                    const struct rpcrdma_rpc *rpc, bool sure,
-                                    enum flow_call_use *use);
+                                    const struct rpcrdma_rpc *rpc, const struct flow_send *send,
+                                    bool sure, enum flow_call_use *use);
+/* An entry, where there is none: to be held at once. NULL: no memory. */
+struct flow_call *message_call_add(struct flow_messages *messages, struct flow_conn *conn,
+                                   int caller, uint32_t xid);
+void message_call_let_go(struct flow_messages *messages, struct flow_call *call, unsigned holder);
+/* A name for the Calls of this end of the connection that is never used again; of those: the one of
+ * this XID, NULL where it is not outstanding. */
+uint64_t message_calls_of(const struct flow_conn *conn, int caller);
+struct flow_call *message_call_outstanding_of(const struct flow_messages *messages, uint64_t calls,
+                                              uint32_t xid);
+/* Stages above keep something of each Call. */
+static inline bool message_calls_followed(const struct flow_messages *messages)
+{
+    return messages->call_size > sizeof(struct flow_call);
+}
 /* That is outstanding. */
 static inline const struct flow_call *message_call_outstanding(const struct flow_messages *messages,
                                                                const struct flow_conn *conn,
@@ -168,6 +207,22 @@ static inline const struct flow_call *message_call_outstanding(const struct flow
 /* Its Reply, or a part of that (`continues`), is the message in hand. */
 void message_call_reply(struct flow_call *call, bool continues);
 void message_call_rpc(const struct flow_call *call, struct rpcrdma_rpc *out);
+
+/* unmatched.c. A Reply without Call: its entry, NULL without memory; those that have waited long
+ * enough go; a Call with the XID of one came: whether that answers it; an entry goes. */
+struct flow_call *message_unmatched_add(struct flow_messages *messages, struct flow_conn *conn,
+                                        int caller, uint32_t xid, const struct flow_send *send);
+void message_unmatched_time(struct flow_messages *messages, int64_t now_ns);
+bool message_unmatched_answers(struct flow_messages *messages, struct flow_call *call,
+                               const struct flow_send *send);
+void message_unmatched_forget(struct flow_messages *messages, const struct flow_call *call);
+void message_unmatched_free(struct flow_messages *messages);
+
+/* retransmit.c. A Call is remembered, and known again: fills event->remembered and ->sent_before.
+ */
+void message_sent_note(struct flow_messages *messages, struct flow_conn *conn,
+                       const struct flow_send *send, struct flow_message *event);
+void message_sent_free(struct flow_messages *messages);
 
 /* previewed.c. A Call is held back; it is no more; the Call of a Reply is one of them, and what is
  * known of it goes to *out. */

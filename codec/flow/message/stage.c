@@ -31,6 +31,8 @@ void flow_messages_free(struct flow_messages *messages)
         return;
     flow_message_trim(messages);
     message_previewed_free(messages);
+    message_unmatched_free(messages);
+    message_sent_free(messages);
     flow_table_free(&messages->calls, &messages->context->memory);
     free(messages);
 }

@@ -13,25 +13,24 @@ static bool outstanding(const struct rpc_transaction *t)
 static struct rpc_transaction *call_begin(struct flow_rpcs *rpcs, struct flow_conn *conn,
                                           const struct flow_message *m)
 {
-    uint32_t xid = m->message->message->xid, connection;
+    uint32_t xid = m->message->message->xid;
     struct rpc_transaction *t = rpc_transaction_of(rpcs, m->call);
-    uint64_t frame, first = 0;
+    uint64_t first = 0;
 
     if (t && t->open && !rpc_part_starts(m))
         return t;
-    if (t && !t->has_call && t->reply.waits && m->send->frame <= t->reply.frame) {
-        /* the Reply was taken out of the capture before its Call was */
+    if (t && !t->has_call && t->reply.waits && m->call_use == FLOW_CALL_ANSWERED) {
         t->has_call = true;
         rpc_slot_expect(t);
         t->pub.call_frame = m->send->frame;
         t->pub.call_time_ns = m->send->time_ns;
-        flow_call_answered(m->call);
+        rpc_sendings_note(rpcs, t, m);
         return t;
     }
     if (t && m->call_use == FLOW_CALL_RETRANSMITTED && outstanding(t)) {
         /* the same transaction, from its first sending on */
         t->pub.retransmitted = true;
-        rpc_retransmit_here(t, m->send->frame);
+        rpc_sendings_here(t, m->send->frame);
         rpc_add_finding(rpcs, t, RPCRDMA_RULE_RPC_AGAIN, m->send->frame, NULL,
                         flow_conn_public_const(conn)->number, t->pub.call_frame, 0);
         rpc_add_finding(rpcs, t, RPCRDMA_RULE_XID_OUTSTANDING, m->send->frame, NULL, xid,
@@ -56,11 +55,7 @@ static struct rpc_transaction *call_begin(struct flow_rpcs *rpcs, struct flow_co
     t->pub.call_time_ns = m->send->time_ns;
     if (first > 0)
         rpc_add_finding(rpcs, t, RPCRDMA_RULE_XID_OUTSTANDING, m->send->frame, NULL, xid, first, 0);
-    if (rpc_retransmit_note(rpcs, t, m, &frame, &connection)) {
-        t->pub.retransmitted = true;
-        rpc_add_finding(rpcs, t, RPCRDMA_RULE_RPC_AGAIN, m->send->frame, NULL, connection, frame,
-                        0);
-    }
+    rpc_sendings_note(rpcs, t, m);
     return t;
 }
 

@@ -345,7 +345,7 @@ void flow_rpcs_free(struct flow_rpcs *rpcs)
     flow_release(memory, rpcs->flat, rpcs->flat_size);
     flow_release(memory, rpcs->slots, RPC_SLOTS * sizeof(*rpcs->slots));
     flow_release(memory, rpcs->sessions, RPC_SESSIONS * sizeof(*rpcs->sessions));
-    flow_release(memory, rpcs->retransmits, RPC_RETRANSMIT * sizeof(*rpcs->retransmits));
+    flow_release(memory, rpcs->sendings, FLOW_CALLS_REMEMBERED * sizeof(*rpcs->sendings));
     flow_release(memory, rpcs->lengths, rpcs->lists_size * sizeof(*rpcs->lengths));
     flow_release(memory, rpcs->gaps, rpcs->lists_size * sizeof(*rpcs->gaps));
     flow_release(memory, rpcs->places, rpcs->lists_size * sizeof(*rpcs->places));

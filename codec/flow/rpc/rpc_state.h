@@ -17,7 +17,7 @@
  *   reconstruct_chunks.c   base and chunks put together
  *   partial.c    a Send's RPC message before the bytes of its chunks are known
  *   data_transfer.c    which chunk a packet's bytes belong to
- *   retransmit.c    Calls that were sent before, on another connection
+ *   call_sendings.c    how often a Call was sent, on all connections
  *   session.c   what a session allows, and which connections carry it
  *   slot.c   the slots of sessions: who uses them, and with which number
  *   timing.c   when its messages were sent and delivered; where its time went
@@ -41,11 +41,10 @@ enum {
     RPC_SESSIONS = 256,                /* remembered */
     RPC_CARRIERS = 16,                 /* connections of one session; Linux has no more */
     RPC_RETIRED = 32,                  /* regions whose Call was answered; a power of two */
-    RPC_RETRANSMIT = 4096,             /* Calls remembered to be known again; a power of two */
 };
 /* A Reply that came before its data waits this long: the data travelled before it (a Write) or was
  * answered before it (a Read), so only the capture can have changed their order. */
-#define RPC_HOLD_NS INT64_C(20000000)
+#define RPC_HOLD_NS FLOW_DISORDER_NS
 
 /* A run of segments with one meaning. */
 struct rpc_chunk {
@@ -239,7 +238,7 @@ struct rpc_transaction {
     bool settled; /* pub.reply says what became of it: it was looked for a moment ago */
     int64_t rdma_first_ns, rdma_last_ns;
     struct rpc_place call_place, reply_place;
-    uint32_t retransmit;   /* index + 1 in flow_rpcs.retransmits; 0: none */
+    uint32_t remembered;   /* flow_message.remembered of its Call */
     uint32_t sent_before;  /* its Call: on other connections, */
     uint32_t sent_earlier; /* and on this one, as another Send than the latest, */
     uint64_t sent_frame;   /* which is in this frame; 0: there is one Send */
@@ -292,11 +291,8 @@ struct rpc_conn {
     uint64_t unplaced[2]; /* by sender: the last packet with data whose place was not captured */
 };
 
-struct rpc_retransmit {
-    uint64_t key, kind;
-    uint64_t frame, first_frame; /* of the latest, and of the first sending */
-    int64_t first_time_ns;
-    uint32_t connection, first_connection; /* likewise; 0: free */
+/* How often a Call that flow/message remembers was sent. */
+struct rpc_sendings {
     struct rpc_transaction *latest; /* NULL: it is over, */
     uint32_t own;                   /* and was sent so often; */
     uint32_t before;                /* before it, on other connections */
@@ -323,9 +319,9 @@ struct flow_rpcs {
     struct rpc_transaction *spare_transactions; /* by `next_spare` */
     uint32_t n_held, n_parked, n_spare_transactions;
     struct rpc_transaction *all_newest, *all_oldest; /* parked */
-    struct rpc_retransmit *retransmits;
-    struct rpc_slot *slots;                /* NULL: none yet */
-    struct rpc_session *sessions;          /* NULL: none yet */
+    struct rpc_sendings *sendings; /* FLOW_CALLS_REMEMBERED of them; NULL: none yet. Owned */
+    struct rpc_slot *slots;        /* NULL: none yet */
+    struct rpc_session *sessions;  /* NULL: none yet */
     bool keep_data, keep_base, keep_reply; /* of all chunks; of those that carry a whole Call; of
                                             * those that carry a whole Reply */
 
@@ -414,16 +410,17 @@ uint64_t rpc_reply_pending(const struct rpc_transaction *t, const struct rpcrdma
  * last. */
 bool rpc_reply_passed(struct rpc_transaction *t);
 
-/* retransmit.c. Whether the Call was sent before, and where last. */
-bool rpc_retransmit_note(struct flow_rpcs *rpcs, struct rpc_transaction *t,
-                         const struct flow_message *m, uint64_t *frame, uint32_t *connection);
+/* call_sendings.c. The Call of a transaction that begins: whether it was sent before on another
+ * connection. */
+void rpc_sendings_note(struct flow_rpcs *rpcs, struct rpc_transaction *t,
+                       const struct flow_message *m);
 /* How often its Call was sent on all connections so far; on this one `own` times, 0: not known. */
-uint32_t rpc_retransmit_total(struct flow_rpcs *rpcs, const struct rpc_transaction *t,
-                              uint32_t own);
-/* The Call is sent again as another Send on its connection, in this frame. */
-void rpc_retransmit_here(struct rpc_transaction *t, uint64_t frame);
+uint32_t rpc_sendings_total(const struct flow_rpcs *rpcs, const struct rpc_transaction *t,
+                            uint32_t own);
+/* The Call is retransmitted as another Send on its connection, in this frame. */
+void rpc_sendings_here(struct rpc_transaction *t, uint64_t frame);
 /* The transaction goes. */
-void rpc_retransmit_over(struct flow_rpcs *rpcs, const struct rpc_transaction *t);
+void rpc_sendings_over(struct flow_rpcs *rpcs, const struct rpc_transaction *t);
 
 /* read_map.c. `ring`: how many requests flow/ keeps. */
 void rpc_read_map_add(struct flow_rpcs *rpcs, struct rpc_read_map *read_map, uint32_t ring,

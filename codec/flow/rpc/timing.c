@@ -229,7 +229,7 @@ void rpc_timing(struct flow_rpcs *rpcs, struct rpc_transaction *t)
         rpc_delivery_find(t, &t->reply_place, &pub->reply);
     if (!both_ends(t->conn))
         pub->call.arrived_frame = pub->reply.arrived_frame = 0;
-    pub->transmissions = rpc_retransmit_total(rpcs, t, pub->call.transmissions);
+    pub->transmissions = rpc_sendings_total(rpcs, t, pub->call.transmissions);
     if (pub->call.first_time_ns != 0 && pub->call.first_time_ns < pub->call_time_ns)
         pub->call_time_ns = pub->call.first_time_ns;
     if (pub->reply.state == RPCRDMA_DELIVERED)

@@ -22,7 +22,7 @@ static struct rpc_transaction *take(struct flow_rpcs *rpcs)
 
 static void give_back(struct flow_rpcs *rpcs, struct rpc_transaction *t)
 {
-    rpc_retransmit_over(rpcs, t);
+    rpc_sendings_over(rpcs, t);
     if (rpcs->n_spare_transactions == SPARE) {
         flow_release(&rpcs->context->memory, t, sizeof(*t));
         return;
@@ -271,6 +271,10 @@ void rpc_finish(struct flow_rpcs *rpcs, struct rpc_transaction *t)
     pub->complete = t->call_complete && t->reply_complete;
     pub->has_latency = t->has_call && pub->reply_frame != 0;
     pub->latency_ns = pub->has_latency ? pub->reply_time_ns - pub->call_time_ns : 0;
+    if (pub->reply_frame < pub->call_frame && pub->latency_ns < 0) {
+        pub->has_latency = false; /* the capture shows them in the wrong order */
+        pub->latency_ns = 0;
+    }
     pub->has_latency = length_of_time(rpcs, t, pub->has_latency, "RPC", &pub->latency_ns);
     pub->rdma_ns = t->rdma_last_ns - t->rdma_first_ns;
     pub->has_rdma = length_of_time(rpcs, t, t->rdma_last_ns != 0, "RDMA", &pub->rdma_ns);
@@ -321,17 +325,11 @@ struct rpc_transaction *rpc_begin(struct flow_rpcs *rpcs, struct flow_conn *conn
     struct rpc_conn *c = rpc_of(conn);
     struct rpc_transaction *t;
 
-    if (!c)
+    if (!c || !call)
         return NULL;
     while (!(t = take(rpcs)))
         if (rpcs->context->memory.failed || !evict(rpcs, c, caller))
             return NULL;
-    if (!call)
-        call = flow_call_add(rpcs->messages, conn, caller, xid);
-    if (!call) {
-        give_back(rpcs, t);
-        return NULL;
-    }
     *slot_of(rpcs, call) = t;
     flow_call_hold(call, FLOW_CALL_RPC);
     t->call = call;

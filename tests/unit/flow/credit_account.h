@@ -24,7 +24,7 @@ static struct rpcrdma_credit_result result;
 enum { SLOTS = 65536 };
 static struct {
     uint32_t xid;
-    bool outstanding;
+    bool outstanding, unmatched;
     struct rpcrdma_credit_call call;
 } slots[SLOTS];
 
@@ -70,23 +70,39 @@ static inline bool has(uint32_t xid)
     return rpcrdma_credit_call_in_flight(find(xid));
 }
 
+static inline void renew(uint32_t xid)
+{
+    struct rpcrdma_credit_call *slot = &slots[xid % SLOTS].call;
+
+    if (find(xid))
+        return;
+    rpcrdma_credit_account_give_up(&account, slot);
+    memset(slot, 0, sizeof(*slot));
+    slots[xid % SLOTS].xid = xid;
+}
+
 static inline void call(uint32_t xid, uint32_t requested)
 {
     struct rpcrdma_credit_call *slot = memory.limit > 0 ? &slots[xid % SLOTS].call : NULL;
-    bool again = find(xid) && slots[xid % SLOTS].outstanding;
+    enum rpcrdma_credit_call_use use = RPCRDMA_CREDIT_CALL_NEW;
 
-    if (slot && !find(xid)) {
-        rpcrdma_credit_account_give_up(&account, slot);
-        memset(slot, 0, sizeof(*slot));
-        slots[xid % SLOTS].xid = xid;
-    }
-    rpcrdma_credit_account_call(&account, at(), slot, again, xid, requested);
-    slots[xid % SLOTS].outstanding = true;
+    if (find(xid) && slots[xid % SLOTS].outstanding)
+        use = RPCRDMA_CREDIT_CALL_RETRANSMITTED;
+    if (find(xid) && slots[xid % SLOTS].unmatched)
+        use = RPCRDMA_CREDIT_CALL_ANSWERED;
+    if (slot)
+        renew(xid);
+    rpcrdma_credit_account_call(&account, at(), slot, use, xid, requested);
+    slots[xid % SLOTS].outstanding = use != RPCRDMA_CREDIT_CALL_ANSWERED;
+    slots[xid % SLOTS].unmatched = false;
 }
 
 static inline void reply(uint32_t xid, uint32_t granted)
 {
-    rpcrdma_credit_account_reply(&account, at(), find(xid), xid, granted, ++place);
+    slots[xid % SLOTS].unmatched = !find(xid);
+    if (memory.limit > 0)
+        renew(xid);
+    rpcrdma_credit_account_reply(&account, at(), find(xid), granted, ++place);
     slots[xid % SLOTS].outstanding = false;
 }
 

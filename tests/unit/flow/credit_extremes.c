@@ -200,7 +200,7 @@ static void test_anything(void **state)
             break;
         case 3:
             if (has(xid))
-                rpcrdma_credit_account_reply(&account, at(), find(xid), xid, credits,
+                rpcrdma_credit_account_reply(&account, at(), find(xid), credits,
                                              random % 3 ? ++place : 0);
             break;
         case 4:

@@ -77,8 +77,8 @@ static void on_connection(void *context, const struct rpcrdma_connection *c)
     rig->connection[rig->connections++] = *c;
 }
 
-static void on_credits(void *context, const struct rpcrdma_connection *c,
-                       const struct rpcrdma_credit_result *results, size_t n)
+void rig_credits(void *context, const struct rpcrdma_connection *c,
+                 const struct rpcrdma_credit_result *results, size_t n)
 {
     struct rig *rig = context;
 
@@ -96,7 +96,7 @@ void rig_begin(struct rig *rig, const struct rpcrdma_flow_config *config)
         .message = on_message,
         .partial = on_partial,
         .finding = on_finding,
-        .credits = on_credits,
+        .credits = rig_credits,
         .context = rig,
     };
 

@@ -66,6 +66,9 @@ struct rig_end {
 void rig_begin(struct rig *rig, const struct rpcrdma_flow_config *config);
 /* Without configuration, and a connection to NFS's port, made by a. */
 void rig_begin_connected(struct rig *rig, struct rig_end *a, struct rig_end *b);
+/* The sink's `credits`: records them in the rig, the context. */
+void rig_credits(void *context, const struct rpcrdma_connection *c,
+                 const struct rpcrdma_credit_result *results, size_t n);
 /* Ends the flow and frees it; what came out stays. */
 void rig_end(struct rig *rig);
 

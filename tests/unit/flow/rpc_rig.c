@@ -92,6 +92,7 @@ void rpc_rig_begin_late(struct rpc_rig *r, const struct rpcrdma_flow_config *con
     struct rpcrdma_flow_sink sink = {.transaction = on_transaction,
                                      .data_transfer = on_moved,
                                      .partial = on_partial,
+                                     .credits = rig_credits,
                                      .context = r};
 
     memset(r, 0, sizeof(*r));

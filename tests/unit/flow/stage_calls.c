@@ -96,7 +96,6 @@ static void test_answered(void **state)
     assert_null(flow_call_find(messages, conn, 1, XID)); /* of the other direction of RPC */
     assert_ptr_equal(reply(XID), made);
     assert_null(find(XID)); /* nobody holds it */
-    assert_null(reply(XID));
 }
 
 /* The same Call while it is outstanding; and the XID of a Call that was answered is free. */
@@ -220,23 +219,72 @@ static void test_in_hand(void **state)
     assert_null(find(XID));
 }
 
-/* The Reply was captured first: a stage that knows ends the wait for it. */
+/* The Reply was captured first, and a stage keeps something of it: its entry is that of the Call
+ * that follows soon. */
 static void test_answered_before(void **state)
 {
-    struct flow_call *early;
-    uint32_t len;
+    struct flow_call *made;
 
     (void)state;
-    assert_null(reply(XID));
-    early = flow_call_add(messages, conn, 0, XID);
-    flow_call_hold(early, FLOW_CALL_RPC);
-    len = stage_call(bytes, XID, 32);
-    assert_ptr_equal(make(0, len, len), early);
-    assert_int_equal(making.event.call_use, FLOW_CALL_NEW);
-    flow_call_answered(early);
-    flow_call_leave(messages, early, FLOW_CALL_RPC);
-    flow_message_done(messages, &making);
+    made = reply(XID);
+    assert_non_null(made);
+    memset(flow_call_slot(messages, made, FLOW_CALL_CREDIT), 7, SLOT);
+    assert_ptr_equal(call(XID), made);
+    assert_int_equal(making.event.call_use, FLOW_CALL_ANSWERED);
+    assert_int_equal(((char *)flow_call_slot(messages, made, FLOW_CALL_CREDIT))[0], 7);
     assert_null(find(XID));
+    call(XID); /* the Reply answers one Call */
+    assert_int_equal(making.event.call_use, FLOW_CALL_NEW);
+}
+
+/* It was captured too long before, or the clock was set back: it answers another Call. */
+static void test_answered_long_before(void **state)
+{
+    static const int64_t apart[] = {FLOW_DISORDER_NS, -FLOW_DISORDER_NS - 20001};
+
+    (void)state;
+    for (uint32_t i = 0; i < 2; i++) {
+        reply(XID + i);
+        s.stage.context.time_ns += apart[i];
+        assert_non_null(call(XID + i));
+        assert_int_equal(making.event.call_use, FLOW_CALL_NEW);
+        assert_non_null(find(XID + i));
+    }
+}
+
+/* A Call that comes out of a gap after its Reply: it is older than that. */
+static void test_answered_from_a_gap(void **state)
+{
+    uint64_t frame = s.stage.context.frame;
+
+    (void)state;
+    s.stage.context.frame += 10;
+    reply(XID);
+    s.stage.context.frame = frame;
+    call(XID);
+    assert_int_equal(making.event.call_use, FLOW_CALL_ANSWERED);
+}
+
+/* So many Replies without Call are kept; entries that go otherwise are not looked at again. */
+static void test_answered_bound(void **state)
+{
+    size_t full = 0;
+
+    (void)state;
+    s.stage.context.time_ns = 0;
+    for (uint32_t xid = 0; xid < 3 * MESSAGE_UNMATCHED; xid++) {
+        reply(xid);
+        s.stage.context.time_ns = 0;
+        if (xid == MESSAGE_UNMATCHED)
+            full = s.stage.context.memory.used;
+    }
+    assert_int_equal(s.stage.context.memory.used, full);
+    assert_null(find(2 * MESSAGE_UNMATCHED - 1));
+    flow_call_drop(messages, conn, find(2 * MESSAGE_UNMATCHED));
+    s.stage.context.time_ns = FLOW_DISORDER_NS + 1;
+    reply(4 * MESSAGE_UNMATCHED);
+    assert_null(find(3 * MESSAGE_UNMATCHED - 1));
+    assert_non_null(find(4 * MESSAGE_UNMATCHED));
 }
 
 /* One bound for all stages: the oldest goes, each stage leaves it once. */
@@ -304,9 +352,20 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(test_##name, begin, end)
     const struct CMUnitTest tests[] = {
-        TEST(answered), TEST(retransmitted), TEST(reused),    TEST(cut),
-        TEST(unsure),   TEST(slots),         TEST(in_hand),   TEST(answered_before),
-        TEST(bound),    TEST(bound_told),    TEST(no_memory),
+        TEST(answered),
+        TEST(retransmitted),
+        TEST(reused),
+        TEST(cut),
+        TEST(unsure),
+        TEST(slots),
+        TEST(in_hand),
+        TEST(answered_before),
+        TEST(bound),
+        TEST(bound_told),
+        TEST(no_memory),
+        TEST(answered_long_before),
+        TEST(answered_from_a_gap),
+        TEST(answered_bound),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

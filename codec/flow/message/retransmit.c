@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "flow/message/message_state.h"
+
+/*
+ * After a reconnect a client retransmits its outstanding Calls, with the XIDs they had (RFC 5531
+ * section 9); also those that were answered, where the Reply did not reach it. A Call is one of
+ * those when it came on a connection that was opened after the first sending, between the same
+ * hosts, and calls the same procedure with a Payload stream of the same length. Entries are
+ * overwritten, never searched for.
+ */
+
+static uint64_t load64(const uint8_t *p)
+{
+    uint64_t x;
+
+    memcpy(&x, p, sizeof(x));
+    return x;
+}
+
+static uint64_t host(const struct rpcrdma_address *a)
+{
+    return flow_hash2(load64(a->bytes), load64(a->bytes + 8));
+}
+
+static uint64_t hosts_and_xid(const struct rpcrdma_connection *connection, int caller, uint32_t xid)
+{
+    return flow_hash2(flow_hash2(host(&connection->end[caller].address),
+                                 host(&connection->end[1 - caller].address)),
+                      xid);
+}
+
+/* What a retransmitted Call has in common with the first, whatever chunks it offers. */
+static uint64_t kind_of(const struct rpcrdma_flow_message *message)
+{
+    const struct rpcrdma_rpc *rpc = message->rpc;
+    uint64_t kind = message->message->payload.len;
+
+    if (rpc && rpc->present & RPCRDMA_RPC_HAS_PROGRAM)
+        kind = flow_hash2(kind,
+                          flow_hash2((uint64_t)rpc->program << 32 | rpc->version, rpc->procedure));
+    return kind;
+}
+
+void message_sent_note(struct flow_messages *messages, struct flow_conn *conn,
+                       const struct flow_send *send, struct flow_message *event)
+{
+    const struct rpcrdma_connection *pub = flow_conn_public_const(conn);
+    uint32_t xid = event->message->message->xid;
+    uint64_t where = hosts_and_xid(pub, event->sender, xid);
+    struct message_sent sent = {
+        .key = flow_hash2(where, kind_of(event->message)),
+        .frame = send->frame,
+        .first_frame = send->frame,
+        .first_time_ns = send->time_ns,
+        .connection = pub->number,
+        .first_connection = pub->number,
+        .calls = message_calls_of(conn, event->sender),
+    };
+    struct flow_sent_before *before = &messages->sent_before;
+    struct message_sent *e;
+
+    if (!messages->sent)
+        messages->sent =
+            flow_alloc(&messages->context->memory, FLOW_CALLS_REMEMBERED * sizeof(*messages->sent));
+    if (!messages->sent)
+        return;
+    e = &messages->sent[where & (FLOW_CALLS_REMEMBERED - 1)];
+    event->remembered = (uint32_t)(e - messages->sent) + 1;
+    if (e->connection == 0 || e->key != sent.key || e->connection == pub->number ||
+        e->frame >= pub->first_frame) {
+        *e = sent;
+        return;
+    }
+    *before =
+        (struct flow_sent_before){.frame = e->frame,
+                                  .connection = e->connection,
+                                  .first_frame = e->first_frame,
+                                  .first_connection = e->first_connection,
+                                  .first_time_ns = e->first_time_ns,
+                                  .call = message_call_outstanding_of(messages, e->calls, xid)};
+    event->sent_before = before;
+    e->frame = sent.frame;
+    e->connection = sent.connection;
+    e->calls = sent.calls;
+}
+
+uint64_t flow_call_first_frame(const struct flow_messages *messages, uint32_t remembered)
+{
+    return messages->sent[remembered - 1].first_frame;
+}
+
+void message_sent_free(struct flow_messages *messages)
+{
+    flow_release(&messages->context->memory, messages->sent,
+                 FLOW_CALLS_REMEMBERED * sizeof(*messages->sent));
+    messages->sent = NULL;
+}

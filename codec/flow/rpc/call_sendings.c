@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "flow/rpc/rpc_state.h"
+
+/* How often a Call was sent: on its connection, and on those before, as far as flow/message knows
+ * it again. */
+
+/* So often, as far as it was captured, was the Call sent on its connection; it was once. */
+static uint32_t own_of(const struct rpc_transaction *t)
+{
+    struct rpcrdma_delivery d;
+
+    rpc_delivery_find(t, &t->call_place, &d);
+    return t->sent_earlier + (d.transmissions > 0 ? d.transmissions : 1);
+}
+
+static uint32_t own_of_latest(const struct rpc_sendings *e)
+{
+    return e->latest ? own_of(e->latest) : e->own;
+}
+
+static void begin(struct flow_rpcs *rpcs, struct rpc_transaction *t, bool sent_before)
+{
+    struct rpc_sendings *e;
+
+    if (!rpcs->sendings)
+        rpcs->sendings =
+            flow_alloc(&rpcs->context->memory, FLOW_CALLS_REMEMBERED * sizeof(*rpcs->sendings));
+    if (!rpcs->sendings || t->remembered == 0)
+        return;
+    e = &rpcs->sendings[t->remembered - 1];
+    t->sent_before = e->before = sent_before ? e->before + own_of_latest(e) : 0;
+    e->latest = t;
+    e->own = 1;
+}
+
+void rpc_sendings_note(struct flow_rpcs *rpcs, struct rpc_transaction *t,
+                       const struct flow_message *m)
+{
+    const struct flow_sent_before *before = m->sent_before;
+
+    t->remembered = m->remembered;
+    begin(rpcs, t, before != NULL);
+    if (!before)
+        return;
+    t->pub.original_connection = before->first_connection;
+    t->pub.original_frame = before->first_frame;
+    t->pub.original_time_ns = before->first_time_ns;
+    t->pub.retransmitted = true;
+    rpc_add_finding(rpcs, t, RPCRDMA_RULE_RPC_AGAIN, m->send->frame, NULL, before->connection,
+                    before->frame, 0);
+}
+
+void rpc_sendings_here(struct rpc_transaction *t, uint64_t frame)
+{
+    t->sent_earlier = own_of(t);
+    t->sent_frame = frame;
+}
+
+static struct rpc_sendings *of(const struct flow_rpcs *rpcs, const struct rpc_transaction *t)
+{
+    return rpcs->sendings && t->remembered > 0 ? &rpcs->sendings[t->remembered - 1] : NULL;
+}
+
+void rpc_sendings_over(struct flow_rpcs *rpcs, const struct rpc_transaction *t)
+{
+    struct rpc_sendings *e = of(rpcs, t);
+
+    if (!e || e->latest != t)
+        return;
+    e->own = own_of(t);
+    e->latest = NULL;
+}
+
+uint32_t rpc_sendings_total(const struct flow_rpcs *rpcs, const struct rpc_transaction *t,
+                            uint32_t own)
+{
+    const struct rpc_sendings *e = of(rpcs, t);
+    uint64_t first = t->pub.original_frame ? t->pub.original_frame : t->pub.call_frame;
+
+    if (own == 0)
+        return 0;
+    own += t->sent_earlier;
+    if (!e || flow_call_first_frame(rpcs->messages, t->remembered) != first)
+        return own;
+    return e->before + (e->latest == t ? own : own_of_latest(e));
+}
