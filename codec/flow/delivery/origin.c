@@ -64,7 +64,8 @@ static bool twice(struct flow_memory *memory, struct flow_delivery *d, const str
         same = !d->naked && now->time_ns - r->time_ns < SOON_NS && r->id == now->id;
     } else if (same) {
         same = r->id == now->id;
-    } else if (d->id_known && now->id == d->id) {
+    } else if (d->id_known && now->id == d->id &&
+               (now->seq != d->id_seq || now->kind != d->id_kind)) {
         d->id_useless = true; /* another packet, the same ID */
     }
     if (same)
@@ -114,11 +115,14 @@ enum origin origin_behind(const struct flow_delivery *d, uint16_t id, bool fills
     return !d->naked && time_ns - found_ns < SOON_NS ? ORIGIN_LATE : ORIGIN_AGAIN;
 }
 
-void origin_note(struct flow_delivery *d, uint16_t id)
+void origin_note(struct flow_delivery *d, uint8_t kind, uint32_t seq, uint16_t id)
 {
     if (id == 0)
         return; /* not counted, or IPv6, which has none */
-    if (!d->id_known || (int16_t)(uint16_t)(id - d->id) > 0)
+    if (!d->id_known || (int16_t)(uint16_t)(id - d->id) > 0) {
         d->id = id;
+        d->id_seq = seq;
+        d->id_kind = kind;
+    }
     d->id_known = true;
 }

@@ -263,7 +263,7 @@ void flow_delivery_request(struct flow_memory *memory, struct flow_delivery *d,
         d->progress_ns = op->time_ns;
         new_request(memory, d, op, at, packets);
     }
-    origin_note(d, op->ip_id);
+    origin_note(d, op->kind, op->seq, op->ip_id);
     d->sent_ns = op->time_ns;
 }
 
@@ -352,7 +352,7 @@ bool flow_delivery_answer(struct flow_memory *memory, struct flow_delivery *d,
             count_once(back, op);
             return false;
         }
-        origin_note(back, op->ip_id);
+        origin_note(back, op->kind, op->seq, op->ip_id);
     }
     if (!d->started)
         return false;

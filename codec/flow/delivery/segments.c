@@ -130,7 +130,7 @@ static void data(struct flow_memory *memory, struct flow_delivery *d,
         transmission_add(memory, d, first, end - 1, segment->frame, segment->time_ns);
         d->next = end;
     }
-    origin_note(d, segment->ip_id);
+    origin_note(d, SEGMENT_KIND, segment->seq, segment->ip_id);
     d->sent_ns = segment->time_ns;
 }
 

@@ -128,7 +128,9 @@ struct flow_delivery {
 
     bool id_useless; /* equal in packets that differ */
     bool id_known;
-    uint16_t id; /* the highest so far */
+    uint16_t id;     /* the highest so far */
+    uint32_t id_seq; /* of the packet that had it */
+    uint8_t id_kind;
     struct recents recent;
 
     uint64_t requests;     /* packets that were not seen before */
@@ -200,6 +202,6 @@ void taps_forget(struct flow_delivery *d, const struct transmission *t);
 void taps_free(struct flow_memory *memory, struct flow_delivery *d);
 
 /* After both: where its IP ID is the highest so far. */
-void origin_note(struct flow_delivery *d, uint16_t id);
+void origin_note(struct flow_delivery *d, uint8_t kind, uint32_t seq, uint16_t id);
 
 #endif

@@ -137,6 +137,22 @@ static void test_two_ports(void **state)
     assert_int_equal(flow_delivery_path(d)->packets, 100);
 }
 
+/* The clock of the second place is behind by more packets than are remembered: all of them were
+ * seen at the first one, the latest, too. */
+static void test_far_behind(void **state)
+{
+    enum { PACKETS = 3000 };
+
+    (void)state;
+    for (uint32_t i = 0; i < PACKETS; i++)
+        sent(NEAR, 1000 + i, (uint16_t)(1 + i), i * US);
+    for (uint32_t i = 0; i < PACKETS; i++)
+        sent(FAR, 1000 + i, (uint16_t)(1 + i), (int64_t)600 * MS + i * US);
+    assert_int_equal(flow_delivery_path(d)->packets, PACKETS);
+    assert_int_equal(flow_delivery_path(d)->retransmitted, 0);
+    assert_int_equal(flow_delivery_path(d)->timeouts, 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -145,6 +161,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_clocks, delivery_begin, delivery_end),
         cmocka_unit_test_setup_teardown(test_one_place, delivery_begin, delivery_end),
         cmocka_unit_test_setup_teardown(test_two_ports, delivery_begin, delivery_end),
+        cmocka_unit_test_setup_teardown(test_far_behind, delivery_begin, delivery_end),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
