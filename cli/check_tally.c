@@ -127,6 +127,8 @@ static bool one_way(const struct rpcrdma_connection *connection)
 void tally_connection(struct tally *tally, const struct rpcrdma_connection *connection)
 {
     tally->connections++;
+    if (connection->life.ended == RPCRDMA_ENDED_REJECTED)
+        return; /* its set-up was seen, and there is no more of it */
     if (!connection->set_up_seen[0] || !connection->set_up_seen[1])
         tally->lacking[NEED_SET_UP]++;
     if (one_way(connection))

@@ -130,6 +130,17 @@ bool rpcrdma_finding_value(const struct rpcrdma_finding *finding, uint64_t *valu
     return false;
 }
 
+/* What stands between { and }: "0:byte|bytes", which is the first where that argument is 1. */
+static void put_plural(char *buf, size_t size, size_t *at, const char *p, uint64_t arg)
+{
+    const char *one = p + 2, *many = strchr(one, '|') + 1;
+
+    if (arg == 1)
+        put(buf, size, at, one, (size_t)(many - one) - 1);
+    else
+        put(buf, size, at, many, (size_t)(strchr(many, '}') - many));
+}
+
 size_t rpcrdma_finding_text(const struct rpcrdma_finding *finding, char *buf, size_t size)
 {
     const char *p = rpcrdma_rule(finding->rule)->text;
@@ -152,10 +163,14 @@ size_t rpcrdma_finding_text(const struct rpcrdma_finding *finding, char *buf, si
         } else {
             assert(p[1] >= '0' && p[1] <= '3');
             arg = finding->arg[p[1] - '0'];
-            if (p[2] == 'x')
+            if (p[2] == ':') {
+                put_plural(buf, size, &at, p + 1, arg);
+                text = "";
+            } else if (p[2] == 'x') {
                 snprintf(number, sizeof(number), "0x%08" PRIx64, arg);
-            else
+            } else {
                 snprintf(number, sizeof(number), "%" PRIu64, arg);
+            }
         }
         put(buf, size, &at, text, strlen(text));
         p = strchr(p, '}') + 1;

@@ -33,8 +33,9 @@ struct rpcrdma_rule {
     const char *name; /* "truncated", "read-list-order": the JSON key `rule` */
     enum rpcrdma_severity severity;
     const char *section; /* "RFC 8166 section 3.3.1", or NULL */
-    const char *text;    /* with {0} {1} {2} {3}: decimal arguments; {0x} 0x%08x; {s}
-                          * what;    {d} the dialects whose bits are set in argument 0 */
+    const char *text;    /* with {0} {1} {2} {3}: decimal arguments; {0x} 0x%08x; {0:byte|bytes}
+                          * the first where argument 0 is 1, else the second; {s} what; {d} the
+                          * dialects whose bits are set in argument 0 */
 };
 
 /* What kind of rule it is: a set. */

@@ -388,8 +388,8 @@ static int group(const struct rpcrdma_rule *rule)
     return rule->severity == RPCRDMA_ERROR ? PI_MALFORMED : PI_PROTOCOL;
 }
 
-/* A rule's text without what each finding puts in: "{s}: a chunk at position {0}" is "a chunk at
- * position N". */
+/* A rule's text without what each finding puts in: "{s}: {0} {0:byte|bytes} at position {1}" is
+ * "N bytes at position N". */
 static const char *summary(const char *text)
 {
     GString *out = g_string_new(NULL);
@@ -401,6 +401,13 @@ static const char *summary(const char *text)
         }
         if (g_str_has_prefix(text, "{s}: ")) {
             text += strlen("{s}: ");
+            continue;
+        }
+        if (text[2] == ':') {
+            const char *many = strchr(text, '|') + 1;
+
+            g_string_append_len(out, many, strchr(many, '}') - many);
+            text = strchr(text, '}') + 1;
             continue;
         }
         g_string_append(out, text[1] == 's' || text[1] == 'd' ? "..." : "N");

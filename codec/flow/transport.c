@@ -35,21 +35,18 @@ static void tell(struct rpcrdma_flow *flow, const struct rpcrdma_connection *pub
 static const char *refusal(enum rpcrdma_nak nak, enum rpcrdma_role role)
 {
     static const char *const names[RPCRDMA_NAKS][3] = {
-        [RPCRDMA_NAK_INVALID_REQUEST] = {"invalid request Naks by an end",
-                                         "invalid request Naks by the client",
-                                         "invalid request Naks by the server"},
-        [RPCRDMA_NAK_REMOTE_ACCESS] = {"remote access error Naks by an end",
-                                       "remote access error Naks by the client",
-                                       "remote access error Naks by the server"},
-        [RPCRDMA_NAK_REMOTE_OPERATIONAL] = {"remote operational error Naks by an end",
-                                            "remote operational error Naks by the client",
-                                            "remote operational error Naks by the server"},
-        [RPCRDMA_NAK_INVALID_RD] = {"invalid RD request Naks by an end",
-                                    "invalid RD request Naks by the client",
-                                    "invalid RD request Naks by the server"},
-        [RPCRDMA_NAK_OTHER] = {"Naks of a reserved code by an end",
-                               "Naks of a reserved code by the client",
-                               "Naks of a reserved code by the server"},
+        [RPCRDMA_NAK_INVALID_REQUEST] = {"an end, invalid request", "the client, invalid request",
+                                         "the server, invalid request"},
+        [RPCRDMA_NAK_REMOTE_ACCESS] = {"an end, remote access error",
+                                       "the client, remote access error",
+                                       "the server, remote access error"},
+        [RPCRDMA_NAK_REMOTE_OPERATIONAL] = {"an end, remote operational error",
+                                            "the client, remote operational error",
+                                            "the server, remote operational error"},
+        [RPCRDMA_NAK_INVALID_RD] = {"an end, invalid RD request", "the client, invalid RD request",
+                                    "the server, invalid RD request"},
+        [RPCRDMA_NAK_OTHER] = {"an end, of a reserved code", "the client, of a reserved code",
+                               "the server, of a reserved code"},
     };
 
     return names[nak][role];

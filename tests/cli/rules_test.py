@@ -333,6 +333,12 @@ class Severities(command.CommandTest):
             text = self.run_command('check', '-nq', '--summary', '--rule', rule, path, status=int(severity != 'note'))
             self.assertRegex(text, rf'(?m)^{rule} +{severity} +1 ')
 
+    def test_a_refused_connection_lacks_nothing(self):
+        path = os.path.join(self.made.name, 'connection-rejected', 'breaks.pcap')
+        row = json.loads(self.run_command('check', '--summary', '--json', path, status=1))
+        self.assertEqual([one['rule'] for one in row['rules']], ['connection-rejected'])
+        self.assertEqual(row['not_checked'], [])
+
     def test_why_the_status(self):
         path = os.path.join(self.made.name, 'slot-in-use-3', 'breaks.pcap')
         clean = f'rpcrdma: {path}: no protocol violations in 8 messages'

@@ -65,14 +65,15 @@ static void check_room(struct flow_rpcs *rpcs, struct rpc_transaction *t)
     const struct rpcrdma_connection *pub = flow_conn_public_const(t->conn);
     const struct rpc_chunk_map *map = t->chunk_map;
     uint64_t rest = without_chunk(t);
+    uint32_t inline_room =
+        pub->threshold_reply - TRANSPORT_HEADER - RPC_HEADER; /* of 1024 at least */
 
-    if (pub->version != 1 || rest == 0 ||
-        rest + TRANSPORT_HEADER + RPC_HEADER <= pub->threshold_reply ||
+    if (pub->version != 1 || rest == 0 || rest <= inline_room ||
         (map && map->has_reply && map->reply.length >= rest + RPC_HEADER) ||
         rpcrdma_threshold_assumed(pub, 0) || rpcrdma_threshold_assumed(pub, 1))
         return;
     add(rpcs, t, RPCRDMA_RULE_REPLY_UNPROVIDED, rpc_call_place(t, t->ddp.count_off), rest,
-        pub->threshold_reply, 0);
+        inline_room, 0);
 }
 
 static void check_chunks(struct flow_rpcs *rpcs, struct rpc_transaction *t)

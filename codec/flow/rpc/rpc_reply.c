@@ -150,9 +150,12 @@ void rpc_error(struct flow_rpcs *rpcs, struct flow_conn *conn, const struct flow
     desc = rpcrdma_dialect_error(msg->dialect, msg->error.code);
     note_reply(rpcs, t, m);
     t->pub.error = true;
-    rpc_add_finding_at(rpcs, t, RPCRDMA_RULE_RPC_ERROR, m->send->frame,
-                       msg->version == 1 ? OFF_ERROR : -1, desc ? desc->name : "an unknown error",
-                       msg->error.code, 0, 0);
+    if (msg->present & RPCRDMA_HAS_ERROR)
+        rpc_add_finding_at(rpcs, t, RPCRDMA_RULE_RPC_ERROR, m->send->frame,
+                           msg->version == 1 ? OFF_ERROR : -1,
+                           desc ? desc->name : "an unknown error", msg->error.code, 0, 0);
+    else
+        rpc_add_finding(rpcs, t, RPCRDMA_RULE_RPC_ERROR_CUT, m->send->frame, NULL, 0, 0, 0);
     rpc_finish(rpcs, t);
 }
 

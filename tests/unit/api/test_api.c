@@ -3,6 +3,8 @@
  */
 #include "../test.h"
 
+#include <ctype.h>
+
 #include "../../tools/pcap.h"
 #include "finding.h"
 #include "flow/flow.h"
@@ -33,6 +35,58 @@ static void findings_have_text(void **state)
     finding = (struct rpcrdma_finding){.rule = RPCRDMA_RULE_XID_MISMATCH, .arg = {0x1a2b, 7}};
     rpcrdma_finding_text(&finding, text, sizeof(text));
     assert_string_equal(text, "the header's XID is 0x00001a2b, the RPC message's 0x00000007");
+}
+
+/* Never "1 bytes" or "2 byte", whatever is counted. */
+static const char *const nouns[] = {
+    "byte", "packet", "Call",   "chunk",      "segment", "message",
+    "Nak",  "time",   "result", "connection", "header",  "operation",
+};
+
+static bool counts(const char *text, const char *number, const char *ending)
+{
+    char word[40];
+
+    for (size_t i = 0; i < sizeof(nouns) / sizeof(nouns[0]); i++) {
+        snprintf(word, sizeof(word), " %s %s%s", number, nouns[i], ending);
+        for (const char *p = strstr(text, word); p; p = strstr(p + 1, word))
+            if (!isalpha((unsigned char)p[strlen(word)]))
+                return true;
+        if (strncmp(text, word + 1, strlen(word + 1)) == 0 &&
+            !isalpha((unsigned char)text[strlen(word + 1)]))
+            return true;
+    }
+    return false;
+}
+
+static void findings_count(void **state)
+{
+    struct rpcrdma_finding finding = {.rule = RPCRDMA_RULE_PACKETS_LOST, .arg = {1, 7, 7}};
+    char text[400];
+    size_t plurals = 0;
+
+    (void)state;
+    rpcrdma_finding_text(&finding, text, sizeof(text));
+    assert_string_equal(text, "1 packet, PSN 7 to 7, is not in the capture");
+    finding.arg[0] = 0;
+    rpcrdma_finding_text(&finding, text, sizeof(text));
+    assert_string_equal(text, "0 packets, PSN 7 to 7, are not in the capture");
+    for (int id = 0; id < RPCRDMA_RULE_COUNT; id++) {
+        finding = (struct rpcrdma_finding){
+            .rule = (enum rpcrdma_rule_id)id, .arg = {1, 1, 1, 1}, .what = "it"};
+        if (!rpcrdma_rule(finding.rule)->name)
+            continue; /* a number that is no longer used */
+        assert_true(rpcrdma_finding_text(&finding, text, sizeof(text)) < sizeof(text));
+        assert_null(strpbrk(text, "{|}"));
+        assert_false(counts(text, "1", "s"));
+        for (int i = 0; i < 4; i++)
+            finding.arg[i] = 2;
+        rpcrdma_finding_text(&finding, text, sizeof(text));
+        assert_null(strpbrk(text, "{|}"));
+        plurals += counts(text, "2", "s");
+        assert_false(counts(text, "2", ""));
+    }
+    assert_true(plurals > 40);
 }
 
 static void findings_name_dialects(void **state)
@@ -156,9 +210,9 @@ static void a_capture_is_followed(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(findings_have_text),    cmocka_unit_test(findings_name_dialects),
-        cmocka_unit_test(messages_are_coded),    cmocka_unit_test(tables_are_there),
-        cmocka_unit_test(a_capture_is_followed),
+        cmocka_unit_test(findings_have_text),     cmocka_unit_test(findings_count),
+        cmocka_unit_test(findings_name_dialects), cmocka_unit_test(messages_are_coded),
+        cmocka_unit_test(tables_are_there),       cmocka_unit_test(a_capture_is_followed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
