@@ -92,12 +92,20 @@ def slot_in_use_3(c, breaks):
     answer(other, two, seqid=3)
 
 
+def misordered(c, xid):
+    c.reply(xid, results([struct.pack('>II', SEQUENCE, SEQ_MISORDERED)], SEQ_MISORDERED))
+
+
 @case('slot-sequence')
 def slot_sequence(c, breaks):
+    """A number is left out, and the server refuses the next; or none is."""
     create_session(c)
     answer(c, call(c))
-    seqid = 3 if breaks else 2
-    answer(c, call(c, seqid=seqid), seqid=seqid)
+    xid = call(c, seqid=3 if breaks else 2)
+    if breaks:
+        misordered(c, xid)
+    else:
+        answer(c, xid, seqid=2)
 
 
 @case('slot-sequence')
@@ -109,7 +117,11 @@ def slot_sequence_2(c, breaks):
         for slot in range(16):
             one = (c, other)[(seqid * 5 + slot * 3) // 4 % 2]
             number = seqid + 1 if breaks and (seqid, slot) == (4, 15) else seqid
-            answer(one, call(one, number, slot, 15), number, slot)
+            xid = call(one, number, slot, 15)
+            if number == seqid:
+                answer(one, xid, number, slot)
+            else:
+                misordered(one, xid)
 
 
 @case('slot-sequence')
@@ -119,7 +131,7 @@ def slot_sequence_3(c, breaks):
     answer(c, call(c, seqid=7), seqid=7)
     xid = call(c, seqid=9 if breaks else 1)
     if breaks:
-        c.reply(xid, results([struct.pack('>II', SEQUENCE, SEQ_MISORDERED)], SEQ_MISORDERED))
+        misordered(c, xid)
     else:
         answer(c, xid)
 
@@ -141,6 +153,16 @@ def slot_sequence_back(c, breaks):
     create_session(c)
     for seqid in (1, 2, 3, 2 if breaks else 4):
         answer(c, call(c, seqid=seqid), seqid=seqid)
+
+
+@case('slot-sequence')
+def slot_sequence_taken(c, breaks):
+    """The server takes the number, which no server does that has not seen the one between: a note. Or none is left
+    out."""
+    create_session(c)
+    answer(c, call(c))
+    seqid = 3 if breaks else 2
+    answer(c, call(c, seqid=seqid), seqid=seqid)
 
 
 @case('reply-too-big')

@@ -193,7 +193,7 @@ def continued_tpmore(c, breaks):
 
 @case('continued-unfinished')
 def continued_unfinished(c, breaks):
-    """The last part of a Call never comes; or does."""
+    """The connection ends before the last part of a Call came; or after."""
     script = version2(c)
     final(script, {'id': 2, 'value': 4096})
     xid, parts = long_call(script)
@@ -204,6 +204,7 @@ def continued_unfinished(c, breaks):
     if not breaks:
         script.rpc(c.client, xid, parts[-1])
         written(script, xid)
+    c.talk.disconnect()
 
 
 @case('rpc-parts', 'continued-unfinished')

@@ -59,6 +59,8 @@ bool flow_conn_set_up_seen(const struct flow_conn *conn);
 /* Everything that both ends sent was captured and could be read, from the set-up on: what was not
  * seen was not sent. */
 bool flow_conn_saw_all(const struct flow_conn *conn);
+/* Some of what this end sent is known not to have been captured, or not yet. */
+bool flow_conn_lacks(const struct flow_conn *conn, int end);
 /* A message was cut before what it is about could be read. */
 void flow_conn_unread(struct flow_conn *conn);
 bool flow_conn_waits(const struct flow_conn *conn); /* for packets that may yet come */

@@ -89,7 +89,14 @@ static bool complete(const struct flow_conn *conn, int end)
 {
     const struct flow_direction *dir = conn->dir[1 - end];
 
-    return dir && dir->last_frame != 0 && dir->lost == 0 && !flow_stream_missing(dir);
+    return dir && dir->last_frame != 0 && !flow_conn_lacks(conn, end);
+}
+
+bool flow_conn_lacks(const struct flow_conn *conn, int end)
+{
+    const struct flow_direction *dir = conn->dir[1 - end];
+
+    return dir && (dir->lost > 0 || flow_stream_missing(dir));
 }
 
 bool flow_conn_saw_all(const struct flow_conn *conn)

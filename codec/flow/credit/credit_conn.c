@@ -125,23 +125,24 @@ struct credit_conn *credit_conn_get(struct flow_credits *credits, struct flow_co
     return cc;
 }
 
-/* Nothing of the other end was captured behind them: what would have allowed them may be missing.
- */
-static void doubt(struct rpcrdma_pending_violations *pending, uint64_t heard_frame)
+/* Nothing of the other end was captured behind them, or something that it sent was not: what would
+ * have allowed them may be missing. */
+static void doubt(struct rpcrdma_pending_violations *pending, const struct flow_conn *conn,
+                  int other)
 {
-    if (pending->count > 0 && (!pending->finding || pending->finding[0].frame >= heard_frame))
+    if (pending->count > 0 &&
+        (!pending->finding || pending->finding[0].frame >= flow_conn_heard_frame(conn, other) ||
+         flow_conn_lacks(conn, other)))
         pending->count = 0;
 }
 
 void credit_conn_doubt(struct credit_conn *cc)
 {
     for (int i = 0; i < 2; i++) {
-        uint64_t heard_frame = flow_conn_heard_frame(cc->conn, 1 - i);
-
         if (cc->side[i].account)
-            doubt(&cc->side[i].account->pending_violations, heard_frame);
+            doubt(&cc->side[i].account->pending_violations, cc->conn, 1 - i);
         if (cc->side[i].count)
-            doubt(&cc->side[i].count->pending_violations, heard_frame);
+            doubt(&cc->side[i].count->pending_violations, cc->conn, 1 - i);
     }
 }
 

@@ -375,5 +375,7 @@ bool flow_delivery_answer(struct flow_memory *memory, struct flow_delivery *d,
     default:
         break;
     }
+    if (d->not_ready && at >= d->nak_at) /* what was refused was sent again, seen or not */
+        d->naked = d->not_ready = false;
     return transmission_answered(d, at, op->frame, op->time_ns, false);
 }

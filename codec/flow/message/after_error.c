@@ -115,8 +115,8 @@ void message_after_error(const struct flow_messages *messages, struct flow_conn 
              m->xid);
     if (!answered)
         return;
-    /* a Call with that XID is a new one */
-    if (out->direction == RPCRDMA_DIRECTION_REPLY &&
+    /* a Call with that XID is a new one; and one may be what was not captured */
+    if (out->direction == RPCRDMA_DIRECTION_REPLY && !flow_conn_lacks(conn, 1 - out->sender_end) &&
         !message_call_outstanding(messages, conn, 1 - out->sender_end, m->xid) && out->part <= 1)
         add(findings,
             m->version == 2 ? RPCRDMA_RULE_REPLY_AFTER_ERROR_2 : RPCRDMA_RULE_REPLY_AFTER_ERROR,

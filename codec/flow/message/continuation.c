@@ -13,6 +13,9 @@
 enum { STREAM_NONE, STREAM_CALL, STREAM_REPLY, STREAM_PROPERTIES };
 enum { AFTER_THIS = 1, WITH_THIS = 2 };
 
+/* Of a connection that goes on, no sender takes longer for the next part. */
+#define UNFINISHED_NS INT64_C(30000000000)
+
 static uint8_t stream_of(const struct rpcrdma_message *m, bool *more)
 {
     *more = false;
@@ -98,8 +101,8 @@ static void check_remaining(struct message_continuation *c, const struct rpcrdma
 }
 
 bool message_continue(struct flow_conn *conn, int sender, const struct rpcrdma_message *m,
-                      struct flow_findings *findings, uint64_t frame, uint32_t *part,
-                      uint64_t *part_bytes)
+                      struct flow_findings *findings, uint64_t frame, int64_t time_ns,
+                      uint32_t *part, uint64_t *part_bytes)
 {
     struct message_conn *mc = message_conn_of(conn);
     struct message_continuation *c = &mc->continuation[sender];
@@ -117,6 +120,7 @@ bool message_continue(struct flow_conn *conn, int sender, const struct rpcrdma_m
         if (stream != STREAM_PROPERTIES)
             check_remaining(c, m, findings, frame);
         c->bytes += m->payload.len;
+        c->time_ns = time_ns;
         c->active = more;
     } else {
         if (c->active) {
@@ -133,6 +137,7 @@ bool message_continue(struct flow_conn *conn, int sender, const struct rpcrdma_m
                                                .xid = m->xid,
                                                .parts = 1,
                                                .frame = frame,
+                                               .time_ns = time_ns,
                                                .bytes = m->payload.len,
                                                .remaining = m->remaining,
                                                .last = m->payload.len,
@@ -188,6 +193,17 @@ static void unanswered(struct flow_messages *messages, struct flow_conn *conn, i
     }
 }
 
+/* Its last part would have been seen, and would have come by now. */
+static bool unfinished(const struct flow_messages *messages, struct flow_conn *conn, int sender)
+{
+    const struct rpcrdma_connection *pub = flow_conn_public_const(conn);
+    const struct message_continuation *c = &message_conn_of(conn)->continuation[sender];
+
+    return c->active && !flow_conn_lacks(conn, sender) &&
+           (pub->life.ended != RPCRDMA_ENDED_NOT || pub->life.next != 0 ||
+            messages->context->time_ns - c->time_ns > UNFINISHED_NS);
+}
+
 void flow_message_end(struct flow_messages *messages, struct flow_conn *conn)
 {
     struct message_conn *mc = message_conn_of(conn);
@@ -195,7 +211,7 @@ void flow_message_end(struct flow_messages *messages, struct flow_conn *conn)
     for (int i = 0; i < 2; i++) {
         const struct message_continuation *c = &mc->continuation[i];
 
-        if (c->active)
+        if (unfinished(messages, conn, i))
             flow_report(messages->context, flow_conn_public(conn),
                         &(struct rpcrdma_finding){.rule = RPCRDMA_RULE_CONTINUED_UNFINISHED,
                                                   .frame = c->frame,

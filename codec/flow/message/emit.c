@@ -454,7 +454,7 @@ RPCRDMA_HOT void flow_message_make(struct flow_messages *messages, struct flow_c
     message_version(conn, m.sender, &making->message, &making->findings, send->frame);
     making->event.continues =
         message_continue(conn, m.sender, &making->message, &making->findings, send->frame,
-                         &making->out.part, &making->event.part_bytes);
+                         send->time_ns, &making->out.part, &making->event.part_bytes);
     if (making->out.part <= 1 && carries_rpc(&making->message))
         decode_rpc(&m);
     if (making->message.status == RPCRDMA_MALFORMED)

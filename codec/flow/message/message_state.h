@@ -71,6 +71,7 @@ struct message_continuation {
     uint32_t remaining, last; /* as the last part said; its payload */
     uint64_t bytes;           /* payload so far */
     uint64_t frame;           /* of the first part */
+    int64_t time_ns;          /* of the latest */
 };
 
 struct message_property {
@@ -116,6 +117,7 @@ struct message_conn {
     bool early_told;
     uint32_t other_xid,
         other_version;   /* of the last message of another version than the connection's */
+    bool speaks[2];      /* the connection's version: an end sent a message of it, no error */
     bool refused;        /* an ERR_VERS came, and no message since that follows it */
     uint8_t refused_end; /* whom it refused */
     uint32_t offered[2]; /* its range */
@@ -267,7 +269,7 @@ void message_after_error(const struct flow_messages *messages, struct flow_conn 
 /* continuation.c: returns whether parts follow; *part is 0 where the message is not continued,
  * *part_bytes what payload came before */
 bool message_continue(struct flow_conn *conn, int sender, const struct rpcrdma_message *m,
-                      struct flow_findings *findings, uint64_t frame, uint32_t *part,
-                      uint64_t *part_bytes);
+                      struct flow_findings *findings, uint64_t frame, int64_t time_ns,
+                      uint32_t *part, uint64_t *part_bytes);
 
 #endif

@@ -9,10 +9,21 @@
 
 enum { ERR_VERS = 1 };
 
-static void set_version(struct flow_conn *conn, uint32_t version)
+static void set_version(struct flow_conn *conn, int sender, const struct rpcrdma_message *m)
 {
-    flow_conn_public(conn)->version = version;
+    struct message_conn *mc = message_conn_of(conn);
+
+    flow_conn_public(conn)->version = m->version;
     flow_conn_default_properties(conn);
+    mc->speaks[sender] = m->kind != RPCRDMA_KIND_ERROR;
+    mc->speaks[1 - sender] = false;
+}
+
+/* The peer sent nothing that shows to be of the connection's version: what it refused that with may
+ * be what was not captured. */
+static bool refusal_missing(struct flow_conn *conn, int sender)
+{
+    return !message_conn_of(conn)->speaks[1 - sender] && flow_conn_lacks(conn, 1 - sender);
 }
 
 /* It goes on as if it had not been refused. */
@@ -68,12 +79,17 @@ void message_version(struct flow_conn *conn, int sender, const struct rpcrdma_me
         return;
     }
     if (m->version == pub->version) {
+        mc->speaks[sender] |= m->kind != RPCRDMA_KIND_ERROR;
         if (mc->refused && sender == mc->refused_end && m->kind != RPCRDMA_KIND_ERROR)
             check_refused(mc, m, findings, frame);
         return;
     }
     if (pub->version == 0) {
-        set_version(conn, m->version);
+        set_version(conn, sender, m);
+        return;
+    }
+    if (!mc->refused && refusal_missing(conn, sender)) {
+        set_version(conn, sender, m);
         return;
     }
     finding = (struct rpcrdma_finding){
@@ -90,7 +106,7 @@ void message_version(struct flow_conn *conn, int sender, const struct rpcrdma_me
             finding.arg[2] = mc->offered[1];
             flow_finding_add(findings, &finding);
         }
-        set_version(conn, m->version);
+        set_version(conn, sender, m);
         return;
     }
     flow_finding_add(findings, &finding);

@@ -12,6 +12,7 @@ static void check_chunk(struct reconstruct *m, const struct rpc_chunk *offered,
 {
     const struct rpc_chunk_map *map = m->t->chunk_map;
     bool all = flow_conn_saw_all(m->t->conn), short_before = false, told = false;
+    bool lacks = flow_conn_lacks(m->t->conn, 0) || flow_conn_lacks(m->t->conn, 1);
 
     for (uint32_t i = 0; offered && i < offered->count && i < wire->count; i++) {
         const struct flow_region *r = &map->regions[offered->first + i];
@@ -25,7 +26,7 @@ static void check_chunk(struct reconstruct *m, const struct rpc_chunk *offered,
             told = true;
         }
         short_before = short_before || s.length < r->length;
-        if (r->seen > s.length)
+        if (r->seen > s.length && !lacks) /* else another Call may have offered it, too */
             reconstruct_finding_at(m, RPCRDMA_RULE_RETURNED_SHORTER, at, s.length, s.handle,
                                    r->seen);
         else if (all && r->seen < s.length)

@@ -9,6 +9,14 @@ static bool outstanding(const struct rpc_transaction *t)
     return t->has_call && t->pub.reply_frame == 0 && !t->reply.ready;
 }
 
+/* A Call whose Reply may be what was not captured is not told to be outstanding. */
+static void add_outstanding(struct flow_rpcs *rpcs, struct rpc_transaction *t, uint64_t frame,
+                            uint64_t first)
+{
+    if (!flow_conn_lacks(t->conn, 1 - t->pub.caller_end))
+        rpc_add_finding(rpcs, t, RPCRDMA_RULE_XID_OUTSTANDING, frame, NULL, t->pub.xid, first, 0);
+}
+
 /* The transaction that the Call belongs to, NULL without memory. */
 static struct rpc_transaction *call_begin(struct flow_rpcs *rpcs, struct flow_conn *conn,
                                           const struct flow_message *m)
@@ -33,8 +41,7 @@ static struct rpc_transaction *call_begin(struct flow_rpcs *rpcs, struct flow_co
         rpc_sendings_here(t, m->send->frame);
         rpc_add_finding(rpcs, t, RPCRDMA_RULE_RPC_AGAIN, m->send->frame, NULL,
                         flow_conn_public_const(conn)->number, t->pub.call_frame, 0);
-        rpc_add_finding(rpcs, t, RPCRDMA_RULE_XID_OUTSTANDING, m->send->frame, NULL, xid,
-                        t->pub.call_frame, 0);
+        add_outstanding(rpcs, t, m->send->frame, t->pub.call_frame);
         rpc_parts_free(rpcs, &t->parts);
         rpc_forget_reads(t);
         rpc_chunk_map_free(rpcs, t->chunk_map);
@@ -54,7 +61,7 @@ static struct rpc_transaction *call_begin(struct flow_rpcs *rpcs, struct flow_co
     t->pub.call_frame = m->send->frame;
     t->pub.call_time_ns = m->send->time_ns;
     if (first > 0)
-        rpc_add_finding(rpcs, t, RPCRDMA_RULE_XID_OUTSTANDING, m->send->frame, NULL, xid, first, 0);
+        add_outstanding(rpcs, t, m->send->frame, first);
     rpc_sendings_note(rpcs, t, m);
     return t;
 }

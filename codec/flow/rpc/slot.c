@@ -173,7 +173,7 @@ static void judge(struct flow_rpcs *rpcs, struct rpc_transaction *t)
     const struct rpcrdma_ddp *ddp = &t->ddp;
     const struct rpc_slot *slot = t->slot;
     bool refused = t->slot_status == NFS4ERR_SEQ_MISORDERED;
-    bool sure = refused || rpc_session_whole(rpcs, t);
+    bool whole = rpc_session_whole(rpcs, t), sure = refused || whole;
     bool taken = t->slot_answered && t->slot_status == 0;
     bool known = slot->key == key_of(t);
     uint32_t slots;
@@ -181,15 +181,15 @@ static void judge(struct flow_rpcs *rpcs, struct rpc_transaction *t)
     if (t->slot_doubt & RPC_SLOT_IN_USE && known && is(&slot->last, t) &&
         (slot->before.reply_frame == 0 || slot->before.reply_frame > t->pub.call_frame))
         add(rpcs, t,
-            sure || (slot->before.conn == slot->last.conn && rpc_session_followed(t->conn)),
+            whole || (slot->before.conn == slot->last.conn && rpc_session_followed(t->conn)),
             RPCRDMA_RULE_SLOT_IN_USE, RPCRDMA_RULE_SLOT_IN_USE_UNSURE, 0, ddp->slot,
             slot->before.frame, 0);
     if (t->slot_doubt & RPC_SLOT_BACK && sure)
         add(rpcs, t, true, RPCRDMA_RULE_SLOT_SEQUENCE, RPCRDMA_RULE_SLOT_SEQUENCE_UNSURE, SEQUENCE,
             ddp->slot, ddp->seqid, t->slot_before);
     if (t->slot_doubt & RPC_SLOT_SEQUENCE && known && !was_seen(slot, ddp->seqid - 1))
-        add(rpcs, t, sure, RPCRDMA_RULE_SLOT_SEQUENCE, RPCRDMA_RULE_SLOT_SEQUENCE_UNSURE, SEQUENCE,
-            ddp->slot, ddp->seqid, t->slot_before);
+        add(rpcs, t, sure && !taken, RPCRDMA_RULE_SLOT_SEQUENCE, RPCRDMA_RULE_SLOT_SEQUENCE_UNSURE,
+            SEQUENCE, ddp->slot, ddp->seqid, t->slot_before);
     /* the Responder took a number that does not follow on what was seen: what it does follow on
      * came over other connections, most likely, and so will more */
     if (taken && known && t->slot_doubt & (RPC_SLOT_SEQUENCE | RPC_SLOT_BEGUN) &&
