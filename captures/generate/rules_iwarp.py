@@ -38,6 +38,20 @@ def malformed_fpdu(c, breaks):
         c.null()
 
 
+@case('reth-wrap')
+def tagged_wrap(c, breaks):
+    """A Write to the last 8 bytes of the address space, and to one beyond; or not."""
+    over_iwarp(c)
+    c.talk.write(c.server, 0x7001, 0xfffffffffffffff9 if breaks else 0xfffffffffffffff8, bytes(8))
+
+
+@case('reth-wrap')
+def tagged_wrap_read(c, breaks):
+    """A Read request of 9 bytes there; or of 8."""
+    over_iwarp(c)
+    c.talk.read(c.server, 0x7001, 0xfffffffffffffff8, bytes(8), asked=9 if breaks else 8)
+
+
 @case('read-response-long')
 def read_response_long(c, breaks):
     """A chunk that is read twice, the second time as far as byte 2047, as it is asked for; or 2048."""

@@ -55,6 +55,15 @@ def atomic_write_length(c, breaks):
     c.talk.acknowledge(c.client)
 
 
+@case('atomic-write-length')
+def atomic_write_payload(c, breaks):
+    """Its RETH says 8, and it has 4 bytes; or 8."""
+    c.getattr()
+    c.talk.packet(c.server, ATOMIC_WRITE, c.server.psn, bytes(4 if breaks else 8), struct.pack('>QII', 0x10000, 0x7001, 8))
+    c.server.psn += 1
+    c.talk.acknowledge(c.client)
+
+
 @case('read-response-long')
 def read_response_long(c, breaks):
     """The last packet of a Read of 2000 bytes has 980 bytes; or 976."""

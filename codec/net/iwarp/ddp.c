@@ -161,7 +161,16 @@ static const char *terminate_text(uint32_t code)
     return "a code that is not assigned";
 }
 
-static void tagged(struct rpcrdma_stream *s, struct rpcrdma_op *op, const uint8_t *p, bool last)
+/* What no peer may ask for: RFC 5041 section 7.1, RFC 5040 section 7.2 (tagged offset wrap). */
+static void check_wrap(struct rpcrdma_tcp *tcp, struct rpcrdma_stream *s, uint32_t stag,
+                       uint64_t offset, uint32_t length)
+{
+    if (length > 0 && offset + (length - 1) < offset)
+        rpcrdma_tcp_finding(tcp, s, RPCRDMA_RULE_TAGGED_WRAP, NULL, stag, length);
+}
+
+static void tagged(struct rpcrdma_tcp *tcp, struct rpcrdma_stream *s, struct rpcrdma_op *op,
+                   const uint8_t *p, bool last)
 {
     bool *open = &s->tagged_open[op->kind == RPCRDMA_OP_READ_RESPONSE];
 
@@ -171,6 +180,7 @@ static void tagged(struct rpcrdma_stream *s, struct rpcrdma_op *op, const uint8_
     else
         op->sink_stag = rpcrdma_get_be32(p + 2);
     op->remote_address = rpcrdma_get_be64(p + 6);
+    check_wrap(tcp, s, rpcrdma_get_be32(p + 2), op->remote_address, op->len);
     /* nothing in the header tells a first segment: it is what follows a last one */
     if (!*open)
         op->flags |= RPCRDMA_OP_FIRST;
@@ -208,6 +218,8 @@ static void untagged(struct rpcrdma_tcp *tcp, struct rpcrdma_stream *s, struct r
             op->length = rpcrdma_get_be32(p + 12);
             op->rkey = rpcrdma_get_be32(p + 16);
             op->remote_address = rpcrdma_get_be64(p + 20);
+            check_wrap(tcp, s, op->sink_stag, op->sink_offset, op->length);
+            check_wrap(tcp, s, op->rkey, op->remote_address, op->length);
         } else {
             op->flags |= RPCRDMA_OP_TRUNCATED;
         }
@@ -270,7 +282,7 @@ void rpcrdma_ddp(struct rpcrdma_tcp *tcp, struct rpcrdma_tcp_connection *c, int 
         op.caplen = caplen - header;
         op.data = op.caplen > 0 ? ulpdu + header : NULL;
         if (opcodes[opcode].tagged)
-            tagged(s, &op, ulpdu, ulpdu[0] & 0x40);
+            tagged(tcp, s, &op, ulpdu, ulpdu[0] & 0x40);
         else
             untagged(tcp, s, &op, ulpdu);
     }

@@ -129,15 +129,18 @@ static void report(const struct rpcrdma_net *net, const struct rpcrdma_op *op,
 
 /* What no requester may ask for, and some responders took (IBTA 9.4.3, 9.4.5). */
 static void check_reth(const struct rpcrdma_net *net, const struct rpcrdma_op *op,
-                       const struct rpcrdma_opcode *opcode)
+                       const struct rpcrdma_opcode *opcode, size_t payload)
 {
     enum { ATOMIC_WRITE_BYTES = 8 };
 
     if (op->length > 0 && op->remote_address + (op->length - 1) < op->remote_address)
         report(net, op, RPCRDMA_RULE_RETH_WRAP, op->rkey, op->length);
-    if (op->kind == RPCRDMA_OP_ATOMIC && opcode->headers == RPCRDMA_RETH &&
-        op->length != ATOMIC_WRITE_BYTES)
+    if (op->kind != RPCRDMA_OP_ATOMIC || opcode->headers != RPCRDMA_RETH)
+        return;
+    if (op->length != ATOMIC_WRITE_BYTES)
         report(net, op, RPCRDMA_RULE_ATOMIC_WRITE_LENGTH, op->length, 0);
+    else if (payload != ATOMIC_WRITE_BYTES)
+        report(net, op, RPCRDMA_RULE_ATOMIC_WRITE_PAYLOAD, payload, 0);
 }
 
 /* The operation of a reliable connection: its headers begin at `off`, and `end` is where padding or
@@ -165,7 +168,7 @@ static inline void give(struct rpcrdma_net *net, struct rpcrdma_op *op,
         if (c.status != RPCRDMA_OK)
             op->flags |= RPCRDMA_OP_TRUNCATED;
         else if (opcode->headers & RPCRDMA_RETH)
-            check_reth(net, op, opcode);
+            check_reth(net, op, opcode, end - data);
     }
     op->len = (uint32_t)(end - data);
     if (caplen > data) {
