@@ -57,7 +57,7 @@ def problems(rpcrdma, folder, rule, companions, near):
 # many (None: not known), as they follow from how the captures are made: a header without chunks has 28 bytes, a Call's
 # RPC header 40; the Write list begins at 20, its first chunk's count word at 24, its first segment at 28.
 TOLD = {
-    'malformed': (12, 5, None), 'malformed-2': (4, 7, None), 'malformed-3': (28, 2, None),
+    'malformed': (12, 5, (1, 1)), 'malformed-2': (4, 7, (1, 1)), 'malformed-3': (28, 2, (1, 1)),
     'write-pad': (24, 4096, (1, 1)), 'returned-shorter': (28, 4092, (1, 1)), 'data-missing': (28, 4096, (1, 1)),
     'rpc-returned-longer': (28, 4097, (1, 1)), 'segment-order': (44, 2048, (1, 1)),
     'write-chunk-unneeded': (24, 1, (1, 1)), 'write-chunks-beyond': (48, 2, (1, 1)),
@@ -65,7 +65,7 @@ TOLD = {
     'compound-operation': (28 + 40 + 12 + 36 + 4, 76, (1, 1)), 'handle-shared': (28, 0x1001, (1, 1)),
     'arg-not-eligible': (20, 40 + 4 + 32 + 4, (1, 1)),
     'arg-not-eligible-4': (20 + 24, 40 + 4 + 32 + 20 + 4096, (1, 1)),
-    'chunk-count': (48, 2, None), 'program-unbound': (28 + 12, 100005, None), 'auth-tls': (28 + 24, 7, None),
+    'chunk-count': (48, 2, (1, 1)), 'program-unbound': (28 + 12, 100005, (1, 1)), 'auth-tls': (28 + 24, 7, (1, 1)),
     'slot-sequence': (28 + 40 + 12 + 20, 3, (1, 1)),
     'call-undelivered': (None, 2, (2, 2)), 'reply-undelivered': (None, 2, (2, 2)),
 }
@@ -88,7 +88,7 @@ def elsewhere(rpcrdma, folder):
 
 def of_which_transmission(rpcrdma, folder):
     """A Call is sent on one connection after another, on the second one twice, by the transport: each finding is about
-    the transmission that its frame holds."""
+    the transmission that its frame holds, what is wrong with the Call and what is wrong with its header."""
     talk = rule_talk.Conversation()
     sent, xid, write = [], None, None
     for number in (1, 2, 3):
@@ -98,7 +98,7 @@ def of_which_transmission(rpcrdma, folder):
         talk.null()
         write = write or talk.memory.chunk(4096)
         before = len(talk.packets)
-        xid = talk.call(rule_talk.GETATTR, rule_talk.FILE_HANDLE, xid=xid, write=[write])
+        xid = talk.call(rule_talk.GETATTR, rule_talk.FILE_HANDLE, xid=xid, write=[write], credit=0)
         if number == 2:
             again = talk.packets[before]
             del talk.packets[before + 1:]
@@ -111,10 +111,11 @@ def of_which_transmission(rpcrdma, folder):
     talk.reply(xid, bytes(4) + rule_talk.ATTRIBUTES, write=[[{**write[0], 'length': 0}]])
     path = os.path.join(folder, 'thrice.pcap')
     pcap.write(path, talk.packets)
-    told = {(one['frame'], one['transmission']) for one in of_calls(rpcrdma, path) if one['rule'] == 'write-chunk-unneeded'}
     want = {(sent[0], 1), (sent[1], 2), (sent[2], 4)}
-    if told != want:
-        yield f'transmissions: told {sorted(told)}, not {sorted(want)}'
+    for rule in ('write-chunk-unneeded', 'credit-request-zero'):
+        told = {(one['frame'], one['transmission']) for one in of_calls(rpcrdma, path) if one['rule'] == rule}
+        if told != want:
+            yield f'transmissions of {rule}: told {sorted(told)}, not {sorted(want)}'
 
 
 def of_calls(rpcrdma, path):

@@ -25,6 +25,10 @@ void flow_rpcs_free(struct flow_rpcs *rpcs);
  * go before, or the message is left out here. */
 bool flow_rpc_ready(struct flow_rpcs *rpcs, struct flow_conn *conn);
 void flow_rpc_message(struct flow_rpcs *rpcs, struct flow_conn *conn, const struct flow_message *m);
+/* Which transmission of the message, of how many so far, its findings are about. After it. */
+void flow_rpc_transmissions(const struct flow_rpcs *rpcs, const struct flow_conn *conn,
+                            const struct flow_message *m, struct rpcrdma_finding *findings,
+                            size_t n);
 /* What is known by now of a message that is held back goes to the sink, as `partial`. Nothing of it
  * is kept. */
 void flow_rpc_partial(struct flow_rpcs *rpcs, struct flow_conn *conn, const struct flow_message *m);

@@ -305,6 +305,33 @@ void rpc_timing_transmissions(struct rpc_transaction *t)
         note_transmissions(t);
 }
 
+void flow_rpc_transmissions(const struct flow_rpcs *rpcs, const struct flow_conn *conn,
+                            const struct flow_message *m, struct rpcrdma_finding *findings,
+                            size_t n)
+{
+    const struct flow_delivery *d = rpc_delivery_towards(conn, 1 - m->sender);
+    bool psn = flow_conn_public_const(conn)->carrier != RPCRDMA_CARRIER_IWARP;
+    const struct flow_send *send = m->send;
+    const struct rpc_transaction *t = m->call ? rpc_transaction_of(rpcs, m->call) : NULL;
+    struct rpcrdma_delivery now;
+    uint32_t which = 1, of;
+
+    if (!d || !flow_delivery_find(d, psn, psn ? send->first_seq : send->stream_first,
+                                  psn ? send->last_seq : send->stream_end - 1, &now) ||
+        now.transmissions == 0)
+        return;
+    of = now.transmissions;
+    if (t && m->message->direction == RPCRDMA_DIRECTION_CALL) {
+        which = of_call(t, send->frame);
+        of = rpc_sendings_total(rpcs, t, now.transmissions);
+    }
+    for (size_t i = 0; which > 0 && i < n; i++)
+        if (findings[i].frame == 0 || findings[i].frame == send->frame) {
+            findings[i].transmission = which;
+            findings[i].transmissions = of;
+        }
+}
+
 void rpc_timing_end(const struct flow_conn *conn)
 {
     for (int end = 0; flow_conn_public_const(conn)->closed && end < 2; end++)
