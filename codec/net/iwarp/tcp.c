@@ -368,7 +368,6 @@ void rpcrdma_tcp_take(struct rpcrdma_tcp *tcp, struct rpcrdma_tcp_connection *c,
 {
     struct rpcrdma_stream *s = &c->stream[end], *other = &c->stream[1 - end];
 
-    tcp->arrival++;
     if (t->flags & TCP_ACK && !(t->flags & TCP_RST) && other->has_next &&
         rpcrdma_seq_diff(t->ack, other->next) <= RPCRDMA_WINDOW_MOST &&
         (!other->has_ack || rpcrdma_seq_diff(t->ack, other->ack) > 0)) {
@@ -450,6 +449,7 @@ enum rpcrdma_verdict rpcrdma_layer_tcp(struct rpcrdma_layer *l)
 
     keys(l, &t);
     hash = hash_of(tcp, &t);
+    tcp->arrival++;
     tcp->frame = l->packet->frame;
     tcp->time_ns = l->packet->time_ns;
     c = tcp->n_connections > 0 ? find(tcp, &t, hash, &end) : NULL;

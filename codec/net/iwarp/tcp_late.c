@@ -18,7 +18,7 @@ enum {
 struct rpcrdma_late {
     STAILQ_ENTRY(rpcrdma_late) behind;
     struct rpcrdma_tcp_taken is;
-    uint64_t frame;
+    uint64_t arrival, frame;
     int64_t time_ns;
     int end;
     uint8_t bytes[];
@@ -67,6 +67,7 @@ static void take(struct rpcrdma_tcp *tcp, struct rpcrdma_tcp_connection *c, stru
 {
     STAILQ_REMOVE(&c->late, l, rpcrdma_late, behind);
     c->n_late--;
+    tcp->arrival = l->arrival;
     tcp->frame = l->frame;
     tcp->time_ns = l->time_ns;
     rpcrdma_tcp_take(tcp, c, l->end, &l->is);
@@ -82,7 +83,7 @@ static void in_vain(struct rpcrdma_tcp_connection *c)
 
 static void take_what_can_be(struct rpcrdma_tcp *tcp, struct rpcrdma_tcp_connection *c, bool all)
 {
-    uint64_t frame = tcp->frame;
+    uint64_t arrival = tcp->arrival, frame = tcp->frame;
     int64_t time_ns = tcp->time_ns;
     struct rpcrdma_late *first;
 
@@ -100,6 +101,7 @@ static void take_what_can_be(struct rpcrdma_tcp *tcp, struct rpcrdma_tcp_connect
         }
         take(tcp, c, l);
     }
+    tcp->arrival = arrival;
     tcp->frame = frame;
     tcp->time_ns = time_ns;
 }
@@ -117,6 +119,7 @@ static bool wait(struct rpcrdma_tcp *tcp, struct rpcrdma_tcp_connection *c, int 
     if (t->piece.caplen > 0)
         memcpy(l->bytes, t->piece.bytes, t->piece.caplen);
     l->end = end;
+    l->arrival = tcp->arrival;
     l->frame = tcp->frame;
     l->time_ns = tcp->time_ns;
     if (c->n_late == 0 && c->patience == 0)

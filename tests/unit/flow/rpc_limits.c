@@ -252,8 +252,6 @@ static void a_handle_nobody_offered(void **state)
     (void)state;
     rpc_rig_free(&rig);
     rig_begin(&rig.rig, NULL);
-    rig.rig.flow->rpcs = flow_rpcs_new(&rig.rig.flow->context, rig.rig.flow->messages);
-    rig.rig.flow->conns->messages_only = false;
     rig.a = RIG_A;
     rig.b = RIG_B;
     rig_connect(&rig.rig, &rig.a, &rig.b, 20049);
