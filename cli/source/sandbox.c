@@ -218,8 +218,9 @@ static bool allow_requests(scmp_filter_ctx filter, const scmp_datum_t *requests,
  * there; libibverbs takes things back at the end. Nothing else needs ioctl. */
 static bool allow_ioctl(scmp_filter_ctx filter, bool captures)
 {
-    static const scmp_datum_t terminal[] = {0x5401 /* TCGETS */, 0x5413 /* TIOCGWINSZ */,
-                                            0x541b /* FIONREAD */};
+    static const scmp_datum_t terminal[] = {0x5401 /* TCGETS */,
+                                            0x802c542a /* TCGETS2, of isatty since glibc 2.42 */,
+                                            0x5413 /* TIOCGWINSZ */, 0x541b /* FIONREAD */};
     static const scmp_datum_t devices[] = {0x8910 /* SIOCGIFNAME */, 0x8913 /* SIOCGIFFLAGS */,
                                            0x8933 /* SIOCGIFINDEX */,
                                            0xc0181b01 /* RDMA_VERBS_IOCTL */};

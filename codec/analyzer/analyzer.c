@@ -84,9 +84,9 @@ struct rpcrdma_analyzer *rpcrdma_analyzer_new(const struct rpcrdma_analyzer_conf
     if (flow_config.delivery || flow_config.credits)
         net_sink.segment = on_segment;
     analyzer->net = rpcrdma_net_new(own.net, &net_sink);
-    /* most of what TCP reassembly does not take: in a capture of RoCE it takes nothing */
+    /* more than half of what TCP reassembly does not take: in a capture of RoCE it takes nothing */
     if (analyzer->net && own.net && !flow_config.shared_used) {
-        flow_config.shared_memory = own.net->max_memory / 4 * 3;
+        flow_config.shared_memory = own.net->max_memory / 16 * 9;
         flow_config.shared_used = &rpcrdma_net_stats(analyzer->net)->tcp_memory;
     }
     analyzer->flow = rpcrdma_flow_new(&flow_config, &flow_sink);
