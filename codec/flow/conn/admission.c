@@ -22,19 +22,15 @@ static bool stays_before(const struct flow_kept *there, const struct flow_kept *
 /* In the order of the capture; the requests of one direction stay in theirs. */
 static void insert(struct flow_conn *conn, struct flow_kept *kept)
 {
-    struct flow_kept **at = &conn->admission;
+    struct flow_kept *after;
 
-    if (conn->admission_tail && stays_before(conn->admission_tail, kept)) {
-        at = &conn->admission_tail->next;
-    } else {
-        for (struct flow_kept **e = &conn->admission; *e; e = &(*e)->next)
-            if (stays_before(*e, kept))
-                at = &(*e)->next;
-    }
-    kept->next = *at;
-    *at = kept;
-    if (!kept->next)
-        conn->admission_tail = kept;
+    TAILQ_FOREACH_REVERSE(after, &conn->admission, conn_admission, next)
+    if (stays_before(after, kept))
+        break;
+    if (after)
+        TAILQ_INSERT_AFTER(&conn->admission, after, kept, next);
+    else
+        TAILQ_INSERT_HEAD(&conn->admission, kept, next);
     conn->admission_count++;
     conn->admission_bytes += kept->size;
 }
@@ -68,7 +64,7 @@ bool flow_admission_keep(struct flow_conns *conns, struct flow_conn *conn,
     } else if (event->kind == FLOW_STREAM_SEND) {
         copy_bytes(kept, &kept->event.send.data, bytes);
     }
-    if (!conn->admission)
+    if (TAILQ_EMPTY(&conn->admission))
         conn->admission_since_ns = conns->context->time_ns;
     insert(conn, kept);
     conn_update_holding(conns, conn);
@@ -77,16 +73,15 @@ bool flow_admission_keep(struct flow_conns *conns, struct flow_conn *conn,
 
 void conn_admission_merge(struct flow_conns *conns, struct flow_conn *into, struct flow_conn *from)
 {
-    if (from->admission &&
-        (!into->admission || from->admission_since_ns < into->admission_since_ns))
+    if (!TAILQ_EMPTY(&from->admission) &&
+        (TAILQ_EMPTY(&into->admission) || from->admission_since_ns < into->admission_since_ns))
         into->admission_since_ns = from->admission_since_ns;
-    while (from->admission) {
-        struct flow_kept *kept = from->admission;
+    while (!TAILQ_EMPTY(&from->admission)) {
+        struct flow_kept *kept = TAILQ_FIRST(&from->admission);
 
-        from->admission = kept->next;
+        TAILQ_REMOVE(&from->admission, kept, next);
         insert(into, kept);
     }
-    from->admission_tail = NULL;
     from->admission_count = 0;
     from->admission_bytes = 0;
     conn_update_holding(conns, from);
@@ -95,11 +90,9 @@ void conn_admission_merge(struct flow_conns *conns, struct flow_conn *into, stru
 
 static struct flow_kept *pop(struct flow_conns *conns, struct flow_conn *conn)
 {
-    struct flow_kept *kept = conn->admission;
+    struct flow_kept *kept = TAILQ_FIRST(&conn->admission);
 
-    conn->admission = kept->next;
-    if (!conn->admission)
-        conn->admission_tail = NULL;
+    TAILQ_REMOVE(&conn->admission, kept, next);
     conn->admission_count--;
     conn->admission_bytes -= kept->size;
     conn_update_holding(conns, conn);
@@ -108,7 +101,7 @@ static struct flow_kept *pop(struct flow_conns *conns, struct flow_conn *conn)
 
 struct flow_kept *flow_admission_next(struct flow_conns *conns, struct flow_conn *conn)
 {
-    return conn->admission && conn->waiting == 0 ? pop(conns, conn) : NULL;
+    return !TAILQ_EMPTY(&conn->admission) && conn->waiting == 0 ? pop(conns, conn) : NULL;
 }
 
 void flow_admission_free(struct flow_conns *conns, struct flow_kept *kept)
@@ -118,12 +111,12 @@ void flow_admission_free(struct flow_conns *conns, struct flow_kept *kept)
 
 bool flow_conn_keeps(const struct flow_conn *conn)
 {
-    return conn->waiting != 0 || conn->admission;
+    return conn->waiting != 0 || !TAILQ_EMPTY(&conn->admission);
 }
 
 void flow_admission_drop(struct flow_conns *conns, struct flow_conn *conn)
 {
-    while (conn->admission) {
+    while (!TAILQ_EMPTY(&conn->admission)) {
         struct flow_kept *kept = pop(conns, conn);
 
         flow_release(&conns->context->memory, kept, kept->size);
@@ -133,18 +126,13 @@ void flow_admission_drop(struct flow_conns *conns, struct flow_conn *conn)
 void conn_admission_forget(struct flow_conns *conns, struct flow_conn *conn,
                            const struct flow_direction *dir)
 {
-    struct flow_kept **at = &conn->admission;
+    struct flow_kept *kept, *next;
 
-    conn->admission_tail = NULL;
-    while (*at) {
-        struct flow_kept *kept = *at;
-
-        if (kept->dir != dir) {
-            conn->admission_tail = kept;
-            at = &kept->next;
+    for (kept = TAILQ_FIRST(&conn->admission); kept; kept = next) {
+        next = TAILQ_NEXT(kept, next);
+        if (kept->dir != dir)
             continue;
-        }
-        *at = kept->next;
+        TAILQ_REMOVE(&conn->admission, kept, next);
         conn->admission_count--;
         conn->admission_bytes -= kept->size;
         flow_release(&conns->context->memory, kept, kept->size);
@@ -175,8 +163,8 @@ enum flow_patience flow_admission_review(struct flow_conns *conns, struct flow_c
 {
     bool full = conn->admission_count >= CONN_ADMISSION_EVENTS ||
                 conn->admission_bytes >= CONN_ADMISSION_BYTES;
-    bool old =
-        conn->admission && conns->context->time_ns - conn->admission_since_ns > FLOW_ADMISSION_NS;
+    bool old = !TAILQ_EMPTY(&conn->admission) &&
+               conns->context->time_ns - conn->admission_since_ns > FLOW_ADMISSION_NS;
 
     if (!full && !old)
         return FLOW_PATIENCE_LEFT;
@@ -199,5 +187,5 @@ void flow_admission_open(struct flow_conns *conns, struct flow_conn *conn)
 
 bool flow_admission_holds(const struct flow_conn *conn)
 {
-    return conn->admission != NULL;
+    return !TAILQ_EMPTY(&conn->admission);
 }

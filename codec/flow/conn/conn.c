@@ -7,26 +7,14 @@ enum { CLOSED_MAX = RPCRDMA_BOUND(64, 1) };
 
 static void link_conn(struct flow_conns *conns, struct flow_conn *conn)
 {
-    conn->older = conns->newest;
-    if (conns->newest)
-        conns->newest->newer = conn;
-    else
-        conns->oldest = conn;
-    conns->newest = conn;
+    TAILQ_INSERT_TAIL(&conns->all, conn, by_age);
     conns->n_conns++;
     conn_lru_add(conns, conn);
 }
 
 static void unlink_conn(struct flow_conns *conns, struct flow_conn *conn)
 {
-    if (conn->newer)
-        conn->newer->older = conn->older;
-    else
-        conns->newest = conn->older;
-    if (conn->older)
-        conn->older->newer = conn->newer;
-    else
-        conns->oldest = conn->newer;
+    TAILQ_REMOVE(&conns->all, conn, by_age);
     conns->n_conns--;
     conn_lru_remove(conns, conn);
 }
@@ -47,6 +35,7 @@ struct flow_conn *conn_new(struct flow_conns *conns, uint8_t carrier)
     conn->pub.first_frame = conn->pub.last_frame = context->frame;
     conn->pub.first_time_ns = conn->pub.last_time_ns = context->time_ns;
     flow_conn_default_properties(conn);
+    TAILQ_INIT(&conn->admission);
     link_conn(conns, conn);
     return conn;
 }
@@ -186,19 +175,6 @@ void flow_conn_role(struct flow_conn *conn, int end, enum rpcrdma_role role)
     flow_conn_thresholds(conn);
 }
 
-static void unlink_closed(struct flow_conns *conns, struct flow_conn *conn)
-{
-    if (conn->next_closed)
-        conn->next_closed->previous_closed = conn->previous_closed;
-    else
-        conns->closed_newest = conn->previous_closed;
-    if (conn->previous_closed)
-        conn->previous_closed->next_closed = conn->next_closed;
-    else
-        conns->closed_oldest = conn->next_closed;
-    conns->n_closed--;
-}
-
 void conn_closed(struct flow_conns *conns, struct flow_conn *conn)
 {
     if (conn->pub.closed)
@@ -209,39 +185,34 @@ void conn_closed(struct flow_conns *conns, struct flow_conn *conn)
     for (int i = 0; i < 2; i++)
         if (conn->dir[i])
             conn->dir[i]->closed = true;
-    conn->previous_closed = conns->closed_newest;
-    if (conns->closed_newest)
-        conns->closed_newest->next_closed = conn;
-    else
-        conns->closed_oldest = conn;
-    conns->closed_newest = conn;
+    TAILQ_INSERT_TAIL(&conns->closed, conn, by_end);
     conns->n_closed++;
 }
 
 bool flow_conns_any_overdue(const struct flow_conns *conns)
 {
-    return conns->merged || conns->n_closed > CLOSED_MAX;
+    return !SLIST_EMPTY(&conns->merged) || conns->n_closed > CLOSED_MAX;
 }
 
 struct flow_conn *flow_conn_overdue(struct flow_conns *conns, struct flow_conn **into,
                                     bool *swapped)
 {
-    struct flow_conn *conn = conns->merged;
+    struct flow_conn *conn = SLIST_FIRST(&conns->merged);
 
     *into = NULL;
     if (conn) {
-        conns->merged = conn->next_merged;
+        SLIST_REMOVE_HEAD(&conns->merged, next_merged);
         *into = conn->merged_into;
         *swapped = conn->merged_swapped;
         return conn;
     }
-    return conns->n_closed > CLOSED_MAX ? conns->closed_oldest : NULL;
+    return conns->n_closed > CLOSED_MAX ? TAILQ_FIRST(&conns->closed) : NULL;
 }
 
 /* Not one that the operation in hand belongs to, nor one that is to be finished anyway. */
 struct flow_conn *flow_conn_victim(struct flow_conns *conns)
 {
-    struct flow_conn *victim = conns->closed_oldest;
+    struct flow_conn *victim = TAILQ_FIRST(&conns->closed);
 
     if (!victim || victim->pub.last_frame == conns->context->frame)
         victim = conn_lru_longest(conns);
@@ -252,17 +223,17 @@ struct flow_conn *flow_conn_victim(struct flow_conns *conns)
 
 struct flow_conn *flow_conns_oldest(const struct flow_conns *conns)
 {
-    return conns->oldest;
+    return TAILQ_FIRST(&conns->all);
 }
 
 struct flow_conn *flow_conn_newer(const struct flow_conn *conn)
 {
-    return conn->newer;
+    return TAILQ_NEXT(conn, by_age);
 }
 
 struct flow_conn *flow_conn_older(const struct flow_conn *conn)
 {
-    return conn->older;
+    return TAILQ_PREV(conn, conn_list, by_age);
 }
 
 void flow_conn_free(struct flow_conns *conns, struct flow_conn *conn)
@@ -270,8 +241,10 @@ void flow_conn_free(struct flow_conns *conns, struct flow_conn *conn)
     flow_admission_drop(conns, conn);
     conn->waiting = 0;
     conn_update_holding(conns, conn);
-    if (conn->pub.closed)
-        unlink_closed(conns, conn);
+    if (conn->pub.closed) {
+        TAILQ_REMOVE(&conns->closed, conn, by_end);
+        conns->n_closed--;
+    }
     conn_pair_lacks(conns, conn, false);
     conn_pair_half_open(conns, conn, false);
     if (conn->registered)

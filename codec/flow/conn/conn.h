@@ -16,6 +16,8 @@
  * is over is handed to it by flow_conn_overdue.
  */
 
+#include <sys/queue.h>
+
 #include "flow/stream/stream.h"
 #include "wire/property.h"
 
@@ -150,7 +152,7 @@ bool flow_admission_keep(struct flow_conns *conns, struct flow_conn *conn,
                          struct flow_direction *dir, const struct flow_stream_event *event);
 /* What comes next out of the queue; NULL: nothing does, or it waits. The caller frees it. */
 struct flow_kept {
-    struct flow_kept *next;
+    TAILQ_ENTRY(flow_kept) next;
     struct flow_direction *dir;
     size_t size; /* of the allocation */
     struct flow_stream_event event;

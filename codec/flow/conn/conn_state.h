@@ -18,6 +18,7 @@
  */
 
 #include <string.h>
+#include <sys/queue.h>
 
 #include "base/heap.h"
 #include "base/table.h"
@@ -42,17 +43,17 @@ struct flow_conn {
     uint64_t closed_frame;         /* where pub.closed */
     int64_t closed_time_ns;
     uint64_t id; /* never used again */
-    struct flow_conn *newer, *older;
+    TAILQ_ENTRY(flow_conn) by_age;
     struct heap_node lru; /* in conns->lru, by a frame not after pub.last_frame: see lru.c */
     struct flow_direction *dir[2];
     enum conn_class class;
     uint64_t counted_key;
-    bool counted;     /* in conns->unpaired */
-    bool half_open;   /* in conns->half_open */
-    bool ambiguous;   /* likewise, and not the only one */
-    bool by_cm;       /* its set-up was seen: the REQ, MPA's Request */
-    bool unread;      /* a message was cut before what it is about could be read */
-    bool accepted;    /* and the answer to it */
+    bool counted;   /* in conns->unpaired */
+    bool half_open; /* in conns->half_open */
+    bool ambiguous; /* likewise, and not the only one */
+    bool by_cm;     /* its set-up was seen: the REQ, MPA's Request */
+    bool unread;    /* a message was cut before what it is about could be read */
+    bool accepted;  /* and the answer to it */
     bool has_comm_id[2];
     uint32_t comm_id[2];   /* by end; end 0 opened */
     bool registered;       /* in conns->cm, under end 0's address, end 1's and comm_id[0] */
@@ -61,8 +62,8 @@ struct flow_conn {
     uint32_t path_mtu; /* of the REQ; 0: not known */
     bool fin[2];       /* iWARP: the stream towards this end was closed */
 
-    uint32_t waiting; /* FLOW_WAIT_ */
-    struct flow_kept *admission, *admission_tail;
+    uint32_t waiting;                                /* FLOW_WAIT_ */
+    TAILQ_HEAD(conn_admission, flow_kept) admission; /* in order */
     uint32_t admission_count;
     size_t admission_bytes;
     int64_t admission_since_ns;
@@ -75,8 +76,8 @@ struct flow_conn {
 
     struct flow_conn *merged_into; /* its time is over */
     bool merged_swapped;
-    struct flow_conn *next_merged;
-    struct flow_conn *next_closed, *previous_closed;
+    SLIST_ENTRY(flow_conn) next_merged;
+    TAILQ_ENTRY(flow_conn) by_end; /* where pub.closed */
     void *slot[FLOW_SLOTS];
 };
 
@@ -103,12 +104,12 @@ struct flow_conns {
         half_open; /* (opener, acceptor) -> connection of which one end's QP is known */
     struct conn_awaiting *awaiting;
 
-    struct flow_conn *newest, *oldest;
-    struct heap_node *lru; /* the one that was silent longest */
-    struct flow_conn *closed_newest, *closed_oldest;
-    struct flow_conn *merged; /* to be finished */
-    struct heap_node *held, *due; /* those that hold something back: see held.c */
-    int64_t next_check_ns;        /* of those */
+    TAILQ_HEAD(conn_list, flow_conn) all; /* the oldest first */
+    struct heap_node *lru;                /* the one that was silent longest */
+    TAILQ_HEAD(, flow_conn) closed;       /* likewise, by their end */
+    SLIST_HEAD(, flow_conn) merged;       /* to be finished */
+    struct heap_node *held, *due;         /* those that hold something back: see held.c */
+    int64_t next_check_ns;                /* of those */
     uint32_t numbers, n_conns, n_closed;
     bool lacked_memory;
 };

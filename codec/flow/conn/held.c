@@ -33,8 +33,8 @@ static uint64_t oldest_of(const struct flow_conns *conns, const struct flow_conn
 
     if (conn->class != CONN_RPCRDMA)
         return oldest;
-    if (conn->admission && now - conn->admission_since_ns <= PATIENCE_NS)
-        oldest = conn->admission->event.order;
+    if (!TAILQ_EMPTY(&conn->admission) && now - conn->admission_since_ns <= PATIENCE_NS)
+        oldest = TAILQ_FIRST(&conn->admission)->event.order;
     for (int i = 0; i < 2; i++)
         if (conn->dir[i] && flow_stream_waits(conn->dir[i], &frame, &since) && frame < oldest &&
             now - since <= PATIENCE_NS)
@@ -52,7 +52,7 @@ static void set_held(struct flow_conns *conns, struct flow_conn *conn, uint64_t 
 
 void conn_update_holding(struct flow_conns *conns, struct flow_conn *conn)
 {
-    if (conn->admission || conn->waiting & (FLOW_WAIT_GAP0 | FLOW_WAIT_GAP1)) {
+    if (!TAILQ_EMPTY(&conn->admission) || conn->waiting & (FLOW_WAIT_GAP0 | FLOW_WAIT_GAP1)) {
         set_held(conns, conn, oldest_of(conns, conn));
         set_due(conns, conn);
     } else {

@@ -75,8 +75,7 @@ static void merge(struct flow_conns *conns, struct flow_conn *into, struct flow_
     }
     from->merged_into = into;
     from->merged_swapped = swap;
-    from->next_merged = conns->merged;
-    conns->merged = from;
+    SLIST_INSERT_HEAD(&conns->merged, from, next_merged);
 }
 
 /* How much is known of a connection: it decides which of two goes into the other. */

@@ -2,10 +2,10 @@
 #include "flow/conn/conn_state.h"
 
 /*
- * Which two directions are one connection, where no CM exchange tells. A packet carries the QP number
- * of its receiver only; but an Ack, a response or a Nak towards A names the PSN of a request that A
- * sent, and a Reply the XID of a Call. What awaits an answer is noted in a bounded table under
- * (addresses, PSN) and (addresses, XID); old notes are overwritten, nothing is searched.
+ * Which two directions are one connection, where no CM exchange tells. A packet carries the QP
+ * number of its receiver only; but an Ack, a response or a Nak towards A names the PSN of a request
+ * that A sent, and a Reply the XID of a Call. What awaits an answer is noted in a bounded table
+ * under (addresses, PSN) and (addresses, XID); old notes are overwritten, nothing is searched.
  */
 
 enum {

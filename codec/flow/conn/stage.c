@@ -13,6 +13,9 @@ struct flow_conns *flow_conns_new(struct flow_context *context, struct flow_stre
     if (!conns)
         return NULL;
     conns->context = context;
+    TAILQ_INIT(&conns->all);
+    TAILQ_INIT(&conns->closed);
+    SLIST_INIT(&conns->merged);
     conns->streams = streams;
     conns->above = config->above;
     conns->dialect = config->dialect;

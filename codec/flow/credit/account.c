@@ -31,6 +31,7 @@ void rpcrdma_credit_account_init(struct rpcrdma_credit_account *account, struct 
                                  const struct rpcrdma_credit_sink *sink)
 {
     memset(account, 0, sizeof(*account));
+    TAILQ_INIT(&account->set.all);
     account->sink = *sink;
     account->unknown_max = RPCRDMA_CREDIT_NO_LIMIT;
     rpcrdma_credit_gauge_init(&account->gauge, memory);
@@ -51,8 +52,8 @@ static void leave(struct rpcrdma_credit_account *account, struct rpcrdma_credit_
 
 static void leave_all(struct rpcrdma_credit_account *account)
 {
-    while (account->set.oldest)
-        leave(account, account->set.oldest, RPCRDMA_CREDIT_CALL_NONE);
+    while (TAILQ_FIRST(&account->set.all))
+        leave(account, TAILQ_FIRST(&account->set.all), RPCRDMA_CREDIT_CALL_NONE);
 }
 
 void rpcrdma_credit_account_free(struct rpcrdma_credit_account *account)
@@ -163,7 +164,7 @@ static void forget(struct rpcrdma_credit_account *account, struct rpcrdma_credit
 /* Calls whose Reply the capture lost, and Calls that get none, leave by evidence: see the top. */
 static void age(struct rpcrdma_credit_account *account)
 {
-    struct rpcrdma_credit_call *call = account->set.oldest;
+    struct rpcrdma_credit_call *call = TAILQ_FIRST(&account->set.all);
     uint64_t waited, passed;
 
     if (!call || call->state == RPCRDMA_CREDIT_CALL_REPLIED)
@@ -237,7 +238,7 @@ void rpcrdma_credit_account_heard(struct rpcrdma_credit_account *account, bool f
  * before the capture had any of them. */
 static void first_reply(struct rpcrdma_credit_account *account)
 {
-    const struct rpcrdma_credit_call *oldest = account->set.oldest;
+    const struct rpcrdma_credit_call *oldest = TAILQ_FIRST(&account->set.all);
 
     if (!oldest || account->gauge.elapsed_ns - oldest->sent_ns <= UNHEARD_NS)
         return;

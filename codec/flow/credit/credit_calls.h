@@ -10,6 +10,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/queue.h>
 
 enum rpcrdma_credit_call_state {
     RPCRDMA_CREDIT_CALL_NONE,       /* the account knows nothing of it */
@@ -29,7 +30,7 @@ enum rpcrdma_credit_call_use {
 };
 
 struct rpcrdma_credit_call {
-    struct rpcrdma_credit_call *newer, *older;
+    TAILQ_ENTRY(rpcrdma_credit_call) in_flight;
     uint64_t serial;   /* number of the Call in its account, from 1 */
     uint64_t sent_ns;  /* on the account's clock */
     uint64_t answered; /* Replies that had come when it was sent */
@@ -38,7 +39,7 @@ struct rpcrdma_credit_call {
 };
 
 struct rpcrdma_credit_calls {
-    struct rpcrdma_credit_call *newest, *oldest;
+    TAILQ_HEAD(, rpcrdma_credit_call) all; /* the oldest first */
     uint32_t count;
 };
 
@@ -58,18 +59,14 @@ static inline bool rpcrdma_credit_call_is_open(const struct rpcrdma_credit_call 
 static inline void rpcrdma_credit_calls_add(struct rpcrdma_credit_calls *set,
                                             struct rpcrdma_credit_call *call)
 {
-    call->newer = NULL;
-    call->older = set->newest;
-    *(set->newest ? &set->newest->newer : &set->oldest) = call;
-    set->newest = call;
+    TAILQ_INSERT_TAIL(&set->all, call, in_flight);
     set->count++;
 }
 
 static inline void rpcrdma_credit_calls_remove(struct rpcrdma_credit_calls *set,
                                                struct rpcrdma_credit_call *call)
 {
-    *(call->newer ? &call->newer->older : &set->newest) = call->older;
-    *(call->older ? &call->older->newer : &set->oldest) = call->newer;
+    TAILQ_REMOVE(&set->all, call, in_flight);
     set->count--;
 }
 

@@ -118,10 +118,7 @@ struct credit_conn *credit_conn_get(struct flow_credits *credits, struct flow_co
         cc->side[i].of = cc;
         cc->side[i].end = i;
     }
-    cc->older = credits->newest;
-    if (credits->newest)
-        credits->newest->newer = cc;
-    credits->newest = cc;
+    LIST_INSERT_HEAD(&credits->all, cc, all);
     return cc;
 }
 
@@ -228,11 +225,6 @@ void credit_conn_free(struct credit_conn *cc)
         flow_release(memory, cc->sender[i].sends,
                      cc->sender[i].size * sizeof(*cc->sender[i].sends));
     }
-    if (cc->older)
-        cc->older->newer = cc->newer;
-    if (cc->newer)
-        cc->newer->older = cc->older;
-    else
-        credits->newest = cc->older;
+    LIST_REMOVE(cc, all);
     flow_release(memory, cc, sizeof(*cc));
 }

@@ -5,6 +5,7 @@
 /* What the credit accounts of one connection are kept in. */
 
 #include <string.h>
+#include <sys/queue.h>
 
 #include "flow/credit/account.h"
 #include "flow/credit/credit_stage.h"
@@ -38,7 +39,7 @@ struct credit_sender {
 struct credit_conn {
     struct flow_credits *credits;
     struct flow_conn *conn;
-    struct credit_conn *newer, *older;
+    LIST_ENTRY(credit_conn) all;
     bool counting; /* of the last message */
     bool lost;
     bool late; /* messages passed before: the counters did not start here */
@@ -57,7 +58,7 @@ struct flow_credits {
     struct flow_context *context;
     struct flow_messages *messages;
     bool held_only;
-    struct credit_conn *newest;
+    LIST_HEAD(, credit_conn) all; /* the newest first */
 };
 
 /* What is attached to the connection, or NULL. */

@@ -423,6 +423,7 @@ struct flow_credits *flow_credits_new(struct flow_context *context, struct flow_
     struct flow_credits *credits = flow_alloc_always(&context->memory, sizeof(*credits));
 
     if (credits) {
+        LIST_INIT(&credits->all);
         credits->context = context;
         credits->messages = messages;
         credits->held_only = held_only;
@@ -444,7 +445,10 @@ void flow_credits_free(struct flow_credits *credits)
 
 void flow_credits_report(struct flow_credits *credits, bool restart)
 {
-    for (struct credit_conn *cc = credits->newest; cc; cc = cc->older) {
+    struct credit_conn *cc;
+
+    LIST_FOREACH(cc, &credits->all, all)
+    {
         credit_conn_report(cc);
         for (int i = 0; restart && i < 2; i++) {
             if (cc->side[i].account)

@@ -65,11 +65,11 @@ enum { SPARE = 256 };
 
 static struct flow_call *take(struct flow_messages *messages)
 {
-    struct flow_call *call = messages->spare_calls;
+    struct flow_call *call = SLIST_FIRST(&messages->spare_calls);
 
     if (!call)
         return flow_alloc(&messages->context->memory, messages->call_size);
-    messages->spare_calls = call->older;
+    SLIST_REMOVE_HEAD(&messages->spare_calls, spare);
     messages->n_spare_calls--;
     memset(call, 0, messages->call_size);
     return call;
@@ -81,17 +81,16 @@ static void give_back(struct flow_messages *messages, struct flow_call *call)
         flow_release(&messages->context->memory, call, messages->call_size);
         return;
     }
-    call->older = messages->spare_calls;
-    messages->spare_calls = call;
+    SLIST_INSERT_HEAD(&messages->spare_calls, call, spare);
     messages->n_spare_calls++;
 }
 
 void flow_message_trim(struct flow_messages *messages)
 {
-    while (messages->spare_calls) {
-        struct flow_call *call = messages->spare_calls;
+    struct flow_call *call;
 
-        messages->spare_calls = call->older;
+    while ((call = SLIST_FIRST(&messages->spare_calls))) {
+        SLIST_REMOVE_HEAD(&messages->spare_calls, spare);
         messages->n_spare_calls--;
         flow_release(&messages->context->memory, call, messages->call_size);
     }
@@ -103,7 +102,7 @@ bool flow_calls_ready(struct flow_messages *messages)
 
     if (!flow_table_ready(&messages->calls, &messages->context->memory))
         return false;
-    if (messages->spare_calls)
+    if (!SLIST_EMPTY(&messages->spare_calls))
         return true;
     call = take(messages);
     if (call)
@@ -111,41 +110,17 @@ bool flow_calls_ready(struct flow_messages *messages)
     return call != NULL;
 }
 
-static void link_newest(struct flow_call *call)
+static struct message_calls *list_of(const struct flow_call *call)
 {
-    struct message_conn *mc = message_conn_of(call->conn);
-    int caller = call->caller;
-
-    call->newer = NULL;
-    call->older = mc->newest_call[caller];
-    if (call->older)
-        call->older->newer = call;
-    else
-        mc->oldest_call[caller] = call;
-    mc->newest_call[caller] = call;
-}
-
-static void unlink_call(struct flow_call *call)
-{
-    struct message_conn *mc = message_conn_of(call->conn);
-    int caller = call->caller;
-
-    if (call->newer)
-        call->newer->older = call->older;
-    else
-        mc->newest_call[caller] = call->older;
-    if (call->older)
-        call->older->newer = call->newer;
-    else
-        mc->oldest_call[caller] = call->newer;
+    return &message_conn_of(call->conn)->calls[call->caller];
 }
 
 static void forget(struct flow_messages *messages, struct flow_call *call)
 {
     if (call->unmatched > 0)
         message_unmatched_forget(messages, call);
-    unlink_call(call);
-    message_conn_of(call->conn)->calls[call->caller]--;
+    TAILQ_REMOVE(list_of(call), call, by_age);
+    message_conn_of(call->conn)->n_calls[call->caller]--;
     flow_table_remove_value(&messages->calls, key(call->conn, call->caller, call->xid), call);
     give_back(messages, call);
 }
@@ -175,8 +150,9 @@ struct flow_call *message_call_add(struct flow_messages *messages, struct flow_c
     call->conn = conn;
     call->caller = (uint8_t)caller;
     call->xid = xid;
-    link_newest(call);
-    message_conn_of(conn)->calls[caller]++;
+    if (message_conn_of(conn)->n_calls[caller]++ == 0)
+        TAILQ_INIT(list_of(call));
+    TAILQ_INSERT_TAIL(list_of(call), call, by_age);
     return call;
 }
 
@@ -243,9 +219,9 @@ struct flow_call *message_call_note(struct flow_messages *messages, struct flow_
         return call; /* a Call is known by this XID: what may be one says no more */
     if (*use != FLOW_CALL_RETRANSMITTED) {
         call->has_rpc = call->replied = false;
-        if (call != message_conn_of(conn)->newest_call[caller]) {
-            unlink_call(call);
-            link_newest(call);
+        if (TAILQ_NEXT(call, by_age)) {
+            TAILQ_REMOVE(list_of(call), call, by_age);
+            TAILQ_INSERT_TAIL(list_of(call), call, by_age);
         }
     }
     call->sure = sure;
@@ -281,11 +257,11 @@ struct flow_call *flow_call_excess(struct flow_conn *conn)
     const struct message_conn *mc = message_conn_of(conn);
 
     for (int i = 0; i < 2; i++)
-        if (mc->calls[i] > MESSAGE_CALLS) {
-            struct flow_call *call = mc->oldest_call[i];
+        if (mc->n_calls[i] > MESSAGE_CALLS) {
+            struct flow_call *call = TAILQ_FIRST(&mc->calls[i]);
 
             if (call->holders & CALL_IN_HAND)
-                call = call->newer;
+                call = TAILQ_NEXT(call, by_age);
             call->holders |= CALL_IN_HAND;
             return call;
         }
@@ -295,7 +271,7 @@ struct flow_call *flow_call_excess(struct flow_conn *conn)
 struct flow_call *flow_call_oldest(struct flow_conn *conn)
 {
     const struct message_conn *mc = message_conn_of(conn);
-    struct flow_call *call = mc->oldest_call[0] ? mc->oldest_call[0] : mc->oldest_call[1];
+    struct flow_call *call = TAILQ_FIRST(&mc->calls[mc->n_calls[0] > 0 ? 0 : 1]);
 
     if (call)
         call->holders |= CALL_IN_HAND;
@@ -320,8 +296,8 @@ void flow_message_close(struct flow_messages *messages, struct flow_conn *conn)
     struct message_conn *mc = message_conn_of(conn);
 
     for (int i = 0; i < 2; i++)
-        while (mc->newest_call[i])
-            forget(messages, mc->newest_call[i]);
+        while (mc->n_calls[i] > 0)
+            forget(messages, TAILQ_FIRST(&mc->calls[i]));
 }
 
 void message_call_rpc(const struct flow_call *call, struct rpcrdma_rpc *out)

@@ -181,9 +181,9 @@ void flow_message_merge(struct flow_conn *into, struct flow_conn *from, bool swa
 /* Messages of a version or type that nobody knows, which got no error. */
 static void unanswered(struct flow_messages *messages, struct flow_conn *conn, int sender)
 {
-    struct flow_call *call = message_conn_of(conn)->oldest_call[sender];
+    struct flow_call *call = TAILQ_FIRST(&message_conn_of(conn)->calls[sender]);
 
-    for (; call && flow_conn_saw_all(conn); call = call->newer) {
+    for (; call && flow_conn_saw_all(conn); call = TAILQ_NEXT(call, by_age)) {
         if (call->refusable && call->holders & CALL_OUTSTANDING)
             flow_report(messages->context, flow_conn_public(conn),
                         &(struct rpcrdma_finding){.rule = RPCRDMA_RULE_MALFORMED_UNANSWERED,

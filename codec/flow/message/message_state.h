@@ -21,6 +21,7 @@
  */
 
 #include <string.h>
+#include <sys/queue.h>
 
 #include "base/heap.h"
 #include "base/table.h"
@@ -46,7 +47,10 @@ enum {
 };
 
 struct flow_call {
-    struct flow_call *newer, *older;
+    union {
+        TAILQ_ENTRY(flow_call) by_age;
+        SLIST_ENTRY(flow_call) spare;
+    };
     struct flow_conn *conn;
     uint32_t xid;
     uint8_t caller; /* end */
@@ -103,8 +107,9 @@ struct message_answered {
 
 /* Per connection. */
 struct message_conn {
-    struct flow_call *newest_call[2], *oldest_call[2]; /* by caller */
-    uint32_t calls[2];
+    TAILQ_HEAD(message_calls, flow_call)
+    calls[2];                                    /* by caller; the oldest first. Where there are */
+    uint32_t n_calls[2];                         /* none it may be zero */
     bool gave_up;                                /* a Call that was outstanding: it was told */
     struct message_continuation continuation[2]; /* by sending end */
     bool final_properties[2];                    /* it sent CONNPROP_FINAL */
@@ -159,7 +164,7 @@ struct flow_messages {
     const struct rpcrdma_dialect *dialect;
     bool unordered;
     struct flow_table calls; /* (connection, caller, XID) -> Call */
-    struct flow_call *spare_calls;
+    SLIST_HEAD(, flow_call) spare_calls;
     uint32_t n_spare_calls;
     size_t slot_at[FLOW_CALL_STAGES], call_size; /* bytes; of the slot in an entry, and of that */
     struct heap_node *queue;                     /* on their way to the sink, by frame */

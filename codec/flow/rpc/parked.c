@@ -16,10 +16,8 @@ static void unlink_parked(struct flow_rpcs *rpcs, struct rpc_transaction *t)
 {
     struct rpc_conn *c = rpc_of(t->conn);
 
-    *(t->parked_newer ? &t->parked_newer->parked_older : &c->parked_newest) = t->parked_older;
-    *(t->parked_older ? &t->parked_older->parked_newer : &c->parked_oldest) = t->parked_newer;
-    *(t->all_newer ? &t->all_newer->all_older : &rpcs->all_newest) = t->all_older;
-    *(t->all_older ? &t->all_older->all_newer : &rpcs->all_oldest) = t->all_newer;
+    TAILQ_REMOVE(&c->parked, t, parked);
+    TAILQ_REMOVE(&rpcs->parked, t, all_parked);
     rpcs->n_parked--;
     c->n_parked--;
 }
@@ -42,9 +40,9 @@ static bool settled(const struct flow_rpcs *rpcs, struct rpc_transaction *t)
 
 static void give_settled(struct flow_rpcs *rpcs, struct rpc_conn *c)
 {
-    while (c->parked_oldest && settled(rpcs, c->parked_oldest)) {
-        struct rpc_transaction *t = c->parked_oldest;
+    struct rpc_transaction *t;
 
+    while ((t = TAILQ_FIRST(&c->parked)) && settled(rpcs, t)) {
         unlink_parked(rpcs, t);
         rpc_emit(rpcs, t);
     }
@@ -58,16 +56,10 @@ bool rpc_park(struct flow_rpcs *rpcs, struct rpc_transaction *t)
     if (!rpcs->context->delivery || !c || !t->reply_place.set || t->pub.reply_frame == 0)
         return false;
     d = rpc_delivery_towards(t->conn, 1 - t->reply_place.sender);
-    if (!d || rpcs->n_parked >= PARKED_MOST || (!c->parked_oldest && settled(rpcs, t)))
+    if (!d || rpcs->n_parked >= PARKED_MOST || (TAILQ_EMPTY(&c->parked) && settled(rpcs, t)))
         return false;
-    t->parked_newer = NULL;
-    t->parked_older = c->parked_newest;
-    *(c->parked_newest ? &c->parked_newest->parked_newer : &c->parked_oldest) = t;
-    c->parked_newest = t;
-    t->all_newer = NULL;
-    t->all_older = rpcs->all_newest;
-    *(rpcs->all_newest ? &rpcs->all_newest->all_newer : &rpcs->all_oldest) = t;
-    rpcs->all_newest = t;
+    TAILQ_INSERT_TAIL(&c->parked, t, parked);
+    TAILQ_INSERT_TAIL(&rpcs->parked, t, all_parked);
     rpcs->n_parked++;
     c->n_parked++;
     return true;
@@ -84,7 +76,7 @@ static void arrived(struct rpc_conn *c, int caller)
             if (t->pub.call.state != RPCRDMA_DELIVERED && t->pub.call.transmissions > 0)
                 return;
         }
-        c->on_the_way[caller] = t->newer;
+        c->on_the_way[caller] = TAILQ_NEXT(t, by_age);
     }
 }
 
@@ -96,15 +88,14 @@ void flow_rpc_delivered(struct flow_rpcs *rpcs, struct flow_conn *conn)
         return;
     for (int caller = 0; caller < 2; caller++)
         arrived(c, caller);
-    if (c->parked_oldest)
-        give_settled(rpcs, c);
+    give_settled(rpcs, c);
 }
 
 void flow_rpc_time(struct flow_rpcs *rpcs, int64_t now_ns)
 {
     struct rpc_transaction *t;
 
-    while ((t = rpcs->all_oldest) && now_ns - t->pub.reply_time_ns > PARKED_NS) {
+    while ((t = TAILQ_FIRST(&rpcs->parked)) && now_ns - t->pub.reply_time_ns > PARKED_NS) {
         unlink_parked(rpcs, t);
         rpc_emit(rpcs, t);
     }
@@ -114,9 +105,9 @@ void rpc_unpark(struct flow_rpcs *rpcs, struct flow_conn *conn)
 {
     struct rpc_conn *c = rpc_of(conn);
 
-    while (c && c->parked_oldest) {
-        struct rpc_transaction *t = c->parked_oldest;
+    struct rpc_transaction *t;
 
+    while (c && (t = TAILQ_FIRST(&c->parked))) {
         unlink_parked(rpcs, t);
         rpc_emit(rpcs, t);
     }

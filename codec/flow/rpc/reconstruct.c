@@ -122,7 +122,8 @@ void rpc_call_names(struct flow_rpcs *rpcs, struct rpc_transaction *t, const uin
     const struct rpcrdma_rpc *rpc;
     bool callback;
 
-    if (!data || pub->compound || !reconstruct_reserve(rpcs, t->chunk_map ? t->chunk_map->n_reads : 0))
+    if (!data || pub->compound ||
+        !reconstruct_reserve(rpcs, t->chunk_map ? t->chunk_map->n_reads : 0))
         return;
     rpc = header(rpcs, data, caplen, len, &own);
     rpc_note_header(t, rpc);

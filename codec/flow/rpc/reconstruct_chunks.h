@@ -16,9 +16,9 @@ struct reconstruct {
     uint32_t n_writes;
     bool pad_inline;
     bool base_unknown; /* the header was not captured whole, and so not what follows it */
-    bool fault;     /* the parts do not fit each other */
-    bool partial;   /* nothing is found: it is put together once more, when all has come */
-    uint64_t taken; /* unreduced minus reduced length, up to here */
+    bool fault;        /* the parts do not fit each other */
+    bool partial;      /* nothing is found: it is put together once more, when all has come */
+    uint64_t taken;    /* unreduced minus reduced length, up to here */
     size_t n_unplaced_chunks;
     size_t first_finding;
 };

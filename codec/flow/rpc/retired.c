@@ -69,10 +69,12 @@ static bool was_read(const struct rpc_transaction *t, const struct flow_region *
 static bool offered(struct flow_rpcs *rpcs, struct flow_conn *conn, const struct rpc_astray *astray)
 {
     const struct flow_region *near = NULL;
-    const struct rpc_transaction *owner = NULL, *t = rpc_of(conn)->newest[astray->end];
+    const struct rpc_transaction *owner = NULL, *t;
+    const struct rpc_list *calls = &rpc_of(conn)->transactions[astray->end];
     uint32_t looked = 0;
 
-    for (; t && looked < LOOKED_AT; t = t->older) {
+    for (t = TAILQ_LAST(calls, rpc_list); t && looked < LOOKED_AT;
+         t = TAILQ_PREV(t, rpc_list, by_age)) {
         uint32_t n = t->chunk_map ? t->chunk_map->n_regions : 0;
 
         for (uint32_t i = 0; i < n && looked < LOOKED_AT; i++, looked++) {

@@ -71,7 +71,7 @@ static void note_reply(struct flow_rpcs *rpcs, struct rpc_transaction *t,
 
 static struct rpc_transaction *oldest_held(const struct flow_rpcs *rpcs)
 {
-    struct rpc_transaction *a = rpcs->held[0].oldest, *b = rpcs->held[1].oldest;
+    struct rpc_transaction *a = TAILQ_FIRST(&rpcs->held[0]), *b = TAILQ_FIRST(&rpcs->held[1]);
 
     return !a || (b && b->reply.frame < a->reply.frame) ? b : a;
 }
@@ -171,7 +171,7 @@ void rpc_done(struct flow_rpcs *rpcs, struct flow_conn *conn, const struct flow_
 
 void rpc_check_held(struct flow_rpcs *rpcs, int64_t now)
 {
-    struct rpc_transaction *t = rpcs->held[0].oldest;
+    struct rpc_transaction *t = TAILQ_FIRST(&rpcs->held[0]);
 
     if (t && (now - t->reply.time_ns > RPC_HOLD_NS || now < t->reply.time_ns - RPC_HOLD_NS))
         rpc_reply_release(rpcs, t);

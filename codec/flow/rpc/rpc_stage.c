@@ -17,7 +17,7 @@ void flow_rpc_message(struct flow_rpcs *rpcs, struct flow_conn *conn, const stru
 {
     const struct rpcrdma_message *msg = m->message->message;
 
-    if (rpcs->held[0].oldest)
+    if (!TAILQ_EMPTY(&rpcs->held[0]))
         rpc_check_held(rpcs, m->send->time_ns);
     if (!rpc_conn_get(rpcs, conn))
         return;
@@ -176,7 +176,7 @@ void flow_rpc_write(struct flow_rpcs *rpcs, struct flow_conn *conn, int sender,
 {
     struct flow_region *region;
 
-    if (rpcs->held[0].oldest)
+    if (!TAILQ_EMPTY(&rpcs->held[0]))
         rpc_check_held(rpcs, op->time_ns);
     if (!write->placed) {
         unplaced(rpcs, conn, sender, op);
@@ -249,7 +249,7 @@ void flow_rpc_read_response(struct flow_rpcs *rpcs, struct flow_conn *conn, int 
     struct rpc_conn *c = rpc_of(conn);
     struct flow_region *region;
 
-    if (rpcs->held[0].oldest)
+    if (!TAILQ_EMPTY(&rpcs->held[0]))
         rpc_check_held(rpcs, op->time_ns);
     if (!read)
         unplaced(rpcs, conn, sender, op);
@@ -286,8 +286,8 @@ void flow_rpc_close(struct flow_rpcs *rpcs, struct flow_conn *conn)
         return;
     rpc_timing_end(conn);
     for (int caller = 0; caller < 2; caller++)
-        while (c->oldest[caller])
-            rpc_cut_short(rpcs, c->oldest[caller]);
+        while (!TAILQ_EMPTY(&c->transactions[caller]))
+            rpc_cut_short(rpcs, TAILQ_FIRST(&c->transactions[caller]));
     rpc_unpark(rpcs, conn);
     if (c->carries)
         rpc_session_close(rpcs, conn);
@@ -306,11 +306,12 @@ void flow_rpc_close(struct flow_rpcs *rpcs, struct flow_conn *conn)
 uint32_t flow_rpc_outstanding(const struct flow_conn *conn)
 {
     const struct rpc_conn *c = rpc_of(conn);
+    const struct rpc_transaction *t;
     uint32_t n = 0;
 
     for (int caller = 0; c && caller < 2; caller++)
-        for (const struct rpc_transaction *t = c->newest[caller]; t; t = t->older)
-            n += t->has_call && t->pub.reply_frame == 0;
+        TAILQ_FOREACH(t, &c->transactions[caller], by_age)
+    n += t->has_call && t->pub.reply_frame == 0;
     return n;
 }
 
@@ -322,6 +323,9 @@ struct flow_rpcs *flow_rpcs_new(struct flow_context *context, struct flow_messag
         return NULL;
     rpcs->context = context;
     rpcs->messages = messages;
+    TAILQ_INIT(&rpcs->held[0]);
+    TAILQ_INIT(&rpcs->held[1]);
+    TAILQ_INIT(&rpcs->parked);
     flow_calls_reserve(messages, FLOW_CALL_RPC, sizeof(struct rpc_transaction *));
     rpcs->regions.memory = &context->memory;
     rpcs->keep_data = context->sink.rpc != NULL;

@@ -27,6 +27,7 @@
  */
 
 #include <string.h>
+#include <sys/queue.h>
 
 #include "base/table.h"
 #include "flow/rpc/region.h"
@@ -111,7 +112,7 @@ struct rpc_reply {
     struct rpc_awaited awaited;
     uint64_t frame;
     int64_t time_ns;
-    struct rpc_transaction *newer, *older; /* the tracker's list of those that wait */
+    TAILQ_ENTRY(rpc_transaction) held; /* where it waits */
     bool waits;
     struct rpcrdma_message message; /* on `header`; valid where `ready` */
 };
@@ -209,8 +210,8 @@ struct rpc_transaction {
     struct rpcrdma_transaction pub;
     struct flow_conn *conn;
     struct flow_call *call; /* whose slot it has; NULL: it is over */
-    struct rpc_transaction *next_spare;
-    struct rpc_transaction *newer, *older; /* same connection and caller */
+    SLIST_ENTRY(rpc_transaction) next_spare;
+    TAILQ_ENTRY(rpc_transaction) by_age; /* same connection and caller */
     bool has_call;
 
     struct rpcrdma_rpc rpc; /* header of the Call, valid where pub.has_program */
@@ -246,8 +247,8 @@ struct rpc_transaction {
     struct rpc_wait held[2];  /* Call, Reply: the longest wait for a credit between its parts */
     int64_t held_ns[2];       /* all of them */
     uint64_t rdma_last_frame; /* the packet of rdma_last_ns */
-    struct rpc_transaction *parked_newer, *parked_older; /* of its connection */
-    struct rpc_transaction *all_newer, *all_older;       /* of all that are parked */
+    TAILQ_ENTRY(rpc_transaction) parked;     /* of its connection */
+    TAILQ_ENTRY(rpc_transaction) all_parked; /* of all that are */
     uint64_t last_frame; /* of the last RDMA packet, for the frame that completes the Call */
     int64_t last_ns;
     struct flow_findings *findings; /* NULL: none */
@@ -268,12 +269,14 @@ struct rpc_read_map {
     uint32_t size;
 };
 
+TAILQ_HEAD(rpc_list, rpc_transaction); /* the oldest first */
+
 /* Per connection. */
 struct rpc_conn {
-    struct rpc_transaction *newest[2], *oldest[2]; /* by caller */
+    struct rpc_list transactions[2]; /* by caller */
     uint32_t count[2];
     struct rpc_transaction *on_the_way[2]; /* by caller: the oldest whose Call may still arrive */
-    struct rpc_transaction *parked_newest, *parked_oldest;
+    struct rpc_list parked;
     uint32_t n_parked;
     struct rpc_read_map reads[2];            /* by the end that asks */
     uint64_t unknown_bytes, unknown_packets; /* to handles that nothing seen offers */
@@ -313,12 +316,10 @@ struct flow_rpcs {
     const struct rpcrdma_flow_message *in_hand; /* NULL: none */
     bool in_hand_given;                         /* its RPC message, to the sink */
     struct flow_regions regions;
-    struct {
-        struct rpc_transaction *newest, *oldest;
-    } held[2];                                  /* [1]: until RDMA_DONE, however long that takes */
-    struct rpc_transaction *spare_transactions; /* by `next_spare` */
+    struct rpc_list held[2]; /* [1]: until RDMA_DONE, however long that takes */
+    SLIST_HEAD(, rpc_transaction) spare_transactions;
     uint32_t n_held, n_parked, n_spare_transactions;
-    struct rpc_transaction *all_newest, *all_oldest; /* parked */
+    struct rpc_list parked;        /* of all connections */
     struct rpc_sendings *sendings; /* FLOW_CALLS_REMEMBERED of them; NULL: none yet. Owned */
     struct rpc_slot *slots;        /* NULL: none yet */
     struct rpc_session *sessions;  /* NULL: none yet */

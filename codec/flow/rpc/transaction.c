@@ -10,11 +10,11 @@ enum { SPARE = 64 };
 
 static struct rpc_transaction *take(struct flow_rpcs *rpcs)
 {
-    struct rpc_transaction *t = rpcs->spare_transactions;
+    struct rpc_transaction *t = SLIST_FIRST(&rpcs->spare_transactions);
 
     if (!t)
         return flow_alloc(&rpcs->context->memory, sizeof(*t));
-    rpcs->spare_transactions = t->next_spare;
+    SLIST_REMOVE_HEAD(&rpcs->spare_transactions, next_spare);
     rpcs->n_spare_transactions--;
     memset(t, 0, offsetof(struct rpc_transaction, reply.message));
     return t;
@@ -27,17 +27,16 @@ static void give_back(struct flow_rpcs *rpcs, struct rpc_transaction *t)
         flow_release(&rpcs->context->memory, t, sizeof(*t));
         return;
     }
-    t->next_spare = rpcs->spare_transactions;
-    rpcs->spare_transactions = t;
+    SLIST_INSERT_HEAD(&rpcs->spare_transactions, t, next_spare);
     rpcs->n_spare_transactions++;
 }
 
 void flow_rpc_trim(struct flow_rpcs *rpcs)
 {
-    while (rpcs->spare_transactions) {
-        struct rpc_transaction *t = rpcs->spare_transactions;
+    struct rpc_transaction *t;
 
-        rpcs->spare_transactions = t->next_spare;
+    while ((t = SLIST_FIRST(&rpcs->spare_transactions))) {
+        SLIST_REMOVE_HEAD(&rpcs->spare_transactions, next_spare);
         rpcs->n_spare_transactions--;
         flow_release(&rpcs->context->memory, t, sizeof(*t));
     }
@@ -52,7 +51,7 @@ bool flow_rpc_ready(struct flow_rpcs *rpcs, struct flow_conn *conn)
 
     if (!c)
         return false;
-    if (rpcs->spare_transactions || c->count[0] > 0 || c->count[1] > 0)
+    if (!SLIST_EMPTY(&rpcs->spare_transactions) || c->count[0] > 0 || c->count[1] > 0)
         return true;
     t = take(rpcs);
     if (t)
@@ -85,8 +84,16 @@ struct rpc_conn *rpc_conn_get(struct flow_rpcs *rpcs, struct flow_conn *conn)
 {
     void **slot = flow_conn_slot(conn, FLOW_SLOT_RPC);
 
-    if (!*slot)
-        *slot = flow_alloc(&rpcs->context->memory, sizeof(struct rpc_conn));
+    if (!*slot) {
+        struct rpc_conn *c = flow_alloc(&rpcs->context->memory, sizeof(*c));
+
+        if (!c)
+            return NULL;
+        TAILQ_INIT(&c->transactions[0]);
+        TAILQ_INIT(&c->transactions[1]);
+        TAILQ_INIT(&c->parked);
+        *slot = c;
+    }
     return *slot;
 }
 
@@ -114,13 +121,7 @@ void rpc_hold_reply(struct flow_rpcs *rpcs, struct rpc_transaction *t)
     struct rpc_reply *r = &t->reply;
 
     r->waits = true;
-    r->older = rpcs->held[r->read_read].newest;
-    r->newer = NULL;
-    if (r->older)
-        r->older->reply.newer = t;
-    else
-        rpcs->held[r->read_read].oldest = t;
-    rpcs->held[r->read_read].newest = t;
+    TAILQ_INSERT_TAIL(&rpcs->held[r->read_read], t, reply.held);
     rpcs->n_held++;
 }
 
@@ -131,15 +132,7 @@ void rpc_unhold_reply(struct flow_rpcs *rpcs, struct rpc_transaction *t)
     if (!r->waits)
         return;
     r->waits = false;
-    if (r->newer)
-        r->newer->reply.older = r->older;
-    else
-        rpcs->held[r->read_read].newest = r->older;
-    if (r->older)
-        r->older->reply.newer = r->newer;
-    else
-        rpcs->held[r->read_read].oldest = r->newer;
-    r->newer = r->older = NULL;
+    TAILQ_REMOVE(&rpcs->held[r->read_read], t, reply.held);
     rpcs->n_held--;
 }
 
@@ -154,15 +147,8 @@ static void unlist(struct flow_rpcs *rpcs, struct rpc_transaction *t)
     flow_call_leave(rpcs->messages, t->call, FLOW_CALL_RPC);
     t->call = NULL;
     if (c->on_the_way[caller] == t)
-        c->on_the_way[caller] = t->newer;
-    if (t->newer)
-        t->newer->older = t->older;
-    else
-        c->newest[caller] = t->older;
-    if (t->older)
-        t->older->newer = t->newer;
-    else
-        c->oldest[caller] = t->newer;
+        c->on_the_way[caller] = TAILQ_NEXT(t, by_age);
+    TAILQ_REMOVE(&c->transactions[caller], t, by_age);
     c->count[caller]--;
 }
 
@@ -312,7 +298,10 @@ void flow_rpc_give_up(struct flow_rpcs *rpcs, struct flow_call *call)
 
 static bool evict(struct flow_rpcs *rpcs, struct rpc_conn *c, int caller)
 {
-    struct rpc_transaction *victim = c->oldest[caller] ? c->oldest[caller] : c->oldest[1 - caller];
+    struct rpc_transaction *victim = TAILQ_FIRST(&c->transactions[caller]);
+
+    if (!victim)
+        victim = TAILQ_FIRST(&c->transactions[1 - caller]);
 
     if (victim)
         give_up(rpcs, victim);
@@ -336,12 +325,7 @@ struct rpc_transaction *rpc_begin(struct flow_rpcs *rpcs, struct flow_conn *conn
     t->conn = conn;
     t->pub.caller_end = caller;
     t->pub.xid = xid;
-    t->older = c->newest[caller];
-    if (t->older)
-        t->older->newer = t;
-    else
-        c->oldest[caller] = t;
-    c->newest[caller] = t;
+    TAILQ_INSERT_TAIL(&c->transactions[caller], t, by_age);
     if (!c->on_the_way[caller])
         c->on_the_way[caller] = t;
     c->count[caller]++;

@@ -19,7 +19,7 @@ void flow_stream_acknowledged(struct flow_streams *streams, struct flow_directio
         s->acked = psn & 0xffffff;
         s->has_acked = true;
     }
-    if (s->reorder && !s->evident && rpcrdma_psn_diff(s->acked, s->next) >= 0) {
+    if (!TAILQ_EMPTY(&s->reorder) && !s->evident && rpcrdma_psn_diff(s->acked, s->next) >= 0) {
         s->evident = true;
         s->evident_ns = streams->context->time_ns;
         s->evident_packets = 0;

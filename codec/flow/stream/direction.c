@@ -148,31 +148,16 @@ static void give_back_handle(struct flow_streams *streams, uint32_t handle)
     streams->free_handle = handle + 1;
 }
 
-/* Those without connection, by creation. */
 static void unlist(struct flow_streams *streams, struct stream *s)
 {
-    if (s->newer)
-        s->newer->older = s->older;
-    else
-        streams->newest = s->older;
-    if (s->older)
-        s->older->newer = s->newer;
-    else
-        streams->oldest = s->newer;
-    s->newer = s->older = NULL;
-    streams->unowned--;
+    TAILQ_REMOVE(&streams->unowned, s, unowned);
+    streams->n_unowned--;
 }
 
 static void list(struct flow_streams *streams, struct stream *s)
 {
-    s->older = streams->newest;
-    s->newer = NULL;
-    if (streams->newest)
-        streams->newest->newer = s;
-    else
-        streams->oldest = s;
-    streams->newest = s;
-    streams->unowned++;
+    TAILQ_INSERT_TAIL(&streams->unowned, s, unowned);
+    streams->n_unowned++;
 }
 
 void flow_direction_own(struct flow_streams *streams, struct flow_direction *dir,
@@ -186,7 +171,7 @@ void flow_direction_own(struct flow_streams *streams, struct flow_direction *dir
 
 struct flow_direction *flow_direction_unowned(const struct flow_streams *streams, uint32_t spare)
 {
-    return streams->unowned > spare ? direction_of(streams->oldest) : NULL;
+    return streams->n_unowned > spare ? direction_of(TAILQ_FIRST(&streams->unowned)) : NULL;
 }
 
 void flow_direction_refresh(struct flow_streams *streams, struct flow_direction *dir)
@@ -244,11 +229,12 @@ static struct stream *create(struct flow_streams *streams, const struct flow_pat
     struct flow_context *context = streams->context;
     struct stream *s;
 
-    if (streams->unowned >= UNOWNED_MAX)
-        flow_direction_free(streams, &streams->oldest->pub);
+    if (streams->n_unowned >= UNOWNED_MAX)
+        flow_direction_free(streams, &TAILQ_FIRST(&streams->unowned)->pub);
     s = flow_alloc(&context->memory, sizeof(*s));
     if (!s)
         return NULL;
+    TAILQ_INIT(&s->reorder);
     s->pub.path = *path;
     s->hash = hash;
     s->pub.carrier = carrier;

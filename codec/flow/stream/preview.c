@@ -11,7 +11,8 @@ static void several(struct flow_streams *streams, struct stream *s,
     size_t size = 1;
     uint8_t *buffer;
 
-    for (const struct stream_reordered *p = first; p != last->next; p = p->next)
+    for (const struct stream_reordered *p = first; p != TAILQ_NEXT(last, next);
+         p = TAILQ_NEXT(p, next))
         size += p->op.caplen;
     buffer = flow_alloc(&streams->context->memory, size);
     if (!buffer)
@@ -21,7 +22,8 @@ static void several(struct flow_streams *streams, struct stream *s,
     send.first_frame = first->op.frame;
     send.first_time_ns = first->op.time_ns;
     send.first_seq = first->op.seq;
-    for (const struct stream_reordered *p = first; p != last->next; p = p->next) {
+    for (const struct stream_reordered *p = first; p != TAILQ_NEXT(last, next);
+         p = TAILQ_NEXT(p, next)) {
         if (send.caplen == send.len && p->op.caplen > 0) {
             memcpy(buffer + send.caplen, p->op.data, p->op.caplen);
             send.caplen += p->op.caplen;
@@ -43,7 +45,7 @@ void stream_preview(struct flow_streams *streams, struct stream *s,
         return;
     if (op->kind == RPCRDMA_OP_SEND && first && last) {
         stream_event(streams, s, FLOW_STREAM_PREVIEW)->send = stream_send_of(op);
-    } else if (op->kind == RPCRDMA_OP_SEND && first && !packet->next) {
+    } else if (op->kind == RPCRDMA_OP_SEND && first && !TAILQ_NEXT(packet, next)) {
         s->preview = packet;
         return;
     } else if (op->kind == RPCRDMA_OP_SEND && follows && s->preview) {

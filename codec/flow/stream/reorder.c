@@ -22,19 +22,18 @@ static void note_evidence(struct flow_streams *streams, struct stream *s)
 
 bool stream_reorder_add(struct flow_streams *streams, struct stream *s, const struct rpcrdma_op *op)
 {
-    struct stream_reordered **at = &s->reorder, *packet;
+    struct stream_reordered *packet, *last = TAILQ_LAST(&s->reorder, stream_reorder), *at = NULL;
     size_t size = sizeof(*packet) + op->caplen;
-    bool first = !s->reorder, follows;
 
     packet = flow_alloc(&streams->context->memory, size);
     if (!packet)
         return false;
     /* mostly at the end */
-    if (s->reorder_tail && rpcrdma_psn_diff(op->seq, s->reorder_tail->op.seq) > 0)
-        at = &s->reorder_tail->next;
-    while (*at && rpcrdma_psn_diff((*at)->op.seq, op->seq) < 0)
-        at = &(*at)->next;
-    if (*at && (*at)->op.seq == op->seq) {
+    if (last && rpcrdma_psn_diff(op->seq, last->op.seq) <= 0)
+        at = TAILQ_FIRST(&s->reorder);
+    while (at && rpcrdma_psn_diff(at->op.seq, op->seq) < 0)
+        at = TAILQ_NEXT(at, next);
+    if (at && at->op.seq == op->seq) {
         flow_release(&streams->context->memory, packet, size);
         return true;
     }
@@ -44,29 +43,25 @@ bool stream_reorder_add(struct flow_streams *streams, struct stream *s, const st
     if (op->caplen > 0)
         memcpy(packet->bytes, op->data, op->caplen);
     packet->op.data = packet->bytes;
-    follows = s->reorder_tail && at == &s->reorder_tail->next &&
-              rpcrdma_psn_diff(op->seq, s->reorder_tail->op.seq) == 1;
-    packet->next = *at;
-    *at = packet;
-    if (!packet->next)
-        s->reorder_tail = packet;
+    if (at)
+        TAILQ_INSERT_BEFORE(at, packet, next);
+    else
+        TAILQ_INSERT_TAIL(&s->reorder, packet, next);
     s->reorder_count++;
     s->reorder_bytes += op->caplen;
     streams->reorder_bytes += op->caplen;
-    if (first)
+    if (!last)
         stream_event(streams, s, FLOW_STREAM_WAITS);
-    stream_preview(streams, s, packet, follows);
+    stream_preview(streams, s, packet, last && !at && rpcrdma_psn_diff(op->seq, last->op.seq) == 1);
     note_evidence(streams, s);
     return true;
 }
 
 struct stream_reordered *stream_reorder_pop(struct stream *s)
 {
-    struct stream_reordered *packet = s->reorder;
+    struct stream_reordered *packet = TAILQ_FIRST(&s->reorder);
 
-    s->reorder = packet->next;
-    if (!s->reorder)
-        s->reorder_tail = NULL;
+    TAILQ_REMOVE(&s->reorder, packet, next);
     return packet;
 }
 
@@ -83,7 +78,7 @@ void stream_reorder_release(struct flow_streams *streams, struct stream *s,
 
 void stream_reorder_free(struct flow_streams *streams, struct stream *s)
 {
-    while (s->reorder)
+    while (!TAILQ_EMPTY(&s->reorder))
         stream_reorder_release(streams, s, stream_reorder_pop(s));
     if (s->lent)
         stream_reorder_release(streams, s, s->lent);
@@ -92,7 +87,7 @@ void stream_reorder_free(struct flow_streams *streams, struct stream *s)
 
 bool flow_stream_waits(const struct flow_direction *dir, uint64_t *frame, int64_t *time_ns)
 {
-    const struct stream_reordered *first = stream_of_const(dir)->reorder;
+    const struct stream_reordered *first = TAILQ_FIRST(&stream_of_const(dir)->reorder);
 
     if (!first)
         return false;
@@ -107,6 +102,6 @@ void flow_stream_review(struct flow_direction *dir, bool all)
 {
     struct stream *s = stream_of(dir);
 
-    if (s->reorder)
+    if (!TAILQ_EMPTY(&s->reorder))
         s->review = all ? STREAM_REVIEW_ALL : STREAM_REVIEW_TIME;
 }

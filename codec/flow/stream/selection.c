@@ -22,6 +22,7 @@ struct flow_streams *flow_streams_new(struct flow_context *context,
     if (!streams)
         return NULL;
     streams->key = siphash_key();
+    TAILQ_INIT(&streams->unowned);
     streams->context = context;
     streams->all = selection->all;
     streams->n_qpns = selection->qpns ? selection->n_qpns : 0;

@@ -16,6 +16,7 @@
  */
 
 #include <string.h>
+#include <sys/queue.h>
 
 #include "base/siphash.h"
 #include "base/table.h"
@@ -29,7 +30,7 @@ enum {
 };
 
 struct stream_reordered {
-    struct stream_reordered *next;
+    TAILQ_ENTRY(stream_reordered) next;
     int64_t time_ns;
     struct rpcrdma_op op; /* data points to `bytes` */
     size_t size;
@@ -80,7 +81,7 @@ struct stream {
     uint32_t write_psn, write_packets, write_rkey, write_length;
     uint64_t write_address;
 
-    struct stream_reordered *reorder, *reorder_tail;
+    TAILQ_HEAD(stream_reorder, stream_reordered) reorder; /* by PSN */
     const struct stream_reordered *preview; /* the first packet of a Send at the queue's end */
     uint32_t reorder_count, reorder_bytes;
     uint32_t evident_packets; /* packets since the gap became evident */
@@ -100,9 +101,9 @@ struct stream {
     } recent[STREAM_RECENT];
     uint32_t recent_next;
 
-    uint64_t hash;                /* of the path */
-    struct stream *chain;         /* next with the same hash */
-    struct stream *newer, *older; /* directions without connection, by creation */
+    uint64_t hash;               /* of the path */
+    struct stream *chain;        /* next with the same hash */
+    TAILQ_ENTRY(stream) unowned; /* where there is no connection */
 };
 
 struct stream_cached {
@@ -127,8 +128,8 @@ struct flow_streams {
     struct flow_table table; /* path hash -> chain of directions */
     struct stream_handle *handles;
     uint32_t n_handles, handles_size, free_handle; /* free_handle: handle + 1; 0: none */
-    struct stream *newest, *oldest;                /* without connection */
-    uint32_t unowned;
+    TAILQ_HEAD(, stream) unowned;                  /* without connection, the oldest first */
+    uint32_t n_unowned;
     size_t reorder_bytes;
 
     struct flow_stream_events *events; /* of the step in hand: the caller's */

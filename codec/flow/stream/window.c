@@ -172,9 +172,10 @@ static RPCRDMA_INLINE void take(struct flow_streams *streams, struct stream *s,
 /* What waits for what was just taken, or lost: the next packet of it, or its end. */
 RPCRDMA_RARE static void fill(struct flow_streams *streams, struct stream *s)
 {
-    int32_t ahead = s->reorder ? rpcrdma_psn_diff(s->reorder->op.seq, s->next) : 0;
+    const struct stream_reordered *first = TAILQ_FIRST(&s->reorder);
+    int32_t ahead = first ? rpcrdma_psn_diff(first->op.seq, s->next) : 0;
 
-    if (s->reorder && (ahead <= 0 || s->resync)) {
+    if (first && (ahead <= 0 || s->resync)) {
         s->lent = stream_reorder_pop(s);
         if (s->order < s->lent->op.frame)
             s->order = s->lent->op.frame;
@@ -184,8 +185,9 @@ RPCRDMA_RARE static void fill(struct flow_streams *streams, struct stream *s)
     }
     s->filling = false;
     s->order = 0;
-    s->evident = s->reorder && s->has_acked && rpcrdma_psn_diff(s->acked, s->next) >= 0;
-    if (!s->reorder && s->pub.conn)
+    s->evident =
+        !TAILQ_EMPTY(&s->reorder) && s->has_acked && rpcrdma_psn_diff(s->acked, s->next) >= 0;
+    if (TAILQ_EMPTY(&s->reorder) && s->pub.conn)
         stream_event(streams, s, FLOW_STREAM_RESUMES);
 }
 
@@ -207,14 +209,14 @@ RPCRDMA_RARE static void lose_until(struct flow_streams *streams, struct stream 
 
 static void give_up(struct flow_streams *streams, struct stream *s)
 {
-    lose_until(streams, s, &s->reorder->op);
+    lose_until(streams, s, &TAILQ_FIRST(&s->reorder)->op);
     s->filling = true;
 }
 
 /* Whether time, or what the receiver acknowledged, says that the first gap will not be filled. */
 static bool is_hopeless(const struct flow_streams *streams, const struct stream *s)
 {
-    int64_t now = streams->context->time_ns, waited = now - s->reorder->time_ns;
+    int64_t now = streams->context->time_ns, waited = now - TAILQ_FIRST(&s->reorder)->time_ns;
 
     if (s->evident && (s->evident_packets >= REORDER_PACKETS || now - s->evident_ns > REORDER_NS))
         return true;
@@ -334,14 +336,15 @@ RPCRDMA_RARE static void ahead(struct flow_streams *streams, struct stream *s,
         s->next = op->seq;
         return;
     }
-    if (!(s->reorder && stream_reorder_full(streams, s, op->caplen)) &&
+    if ((TAILQ_EMPTY(&s->reorder) || !stream_reorder_full(streams, s, op->caplen)) &&
         stream_reorder_add(streams, s, op)) {
         s->in_hand = NULL;
         s->review = STREAM_REVIEW_TIME;
         return;
     }
     /* no room for it to wait in: gaps are given up until it is expected, or there is room */
-    if (s->reorder && rpcrdma_psn_diff(s->reorder->op.seq, op->seq) <= 0)
+    if (!TAILQ_EMPTY(&s->reorder) &&
+        rpcrdma_psn_diff(TAILQ_FIRST(&s->reorder)->op.seq, op->seq) <= 0)
         give_up(streams, s);
     else
         lose_until(streams, s, op);
@@ -398,9 +401,9 @@ static RPCRDMA_INLINE void request(struct flow_streams *streams, struct stream *
     by = rpcrdma_psn_diff(op->seq, s->next);
     if (by == 0) {
         s->in_hand = NULL;
-        if (s->reorder) {
+        if (!TAILQ_EMPTY(&s->reorder)) {
             /* what waits for this packet was captured before what came in between */
-            s->order = s->reorder->op.frame;
+            s->order = TAILQ_FIRST(&s->reorder)->op.frame;
             s->filling = true;
         }
         take(streams, s, op);
@@ -425,7 +428,8 @@ static bool step(struct flow_streams *streams, struct stream *s)
         return true;
     }
     if (s->review != STREAM_REVIEW_NONE) {
-        if (s->reorder && (s->review == STREAM_REVIEW_ALL || is_hopeless(streams, s)))
+        if (!TAILQ_EMPTY(&s->reorder) &&
+            (s->review == STREAM_REVIEW_ALL || is_hopeless(streams, s)))
             give_up(streams, s);
         else
             s->review = STREAM_REVIEW_NONE;

@@ -14,22 +14,15 @@ enum {
 
 static void list_remove(struct rpcrdma_tcp *tcp, struct rpcrdma_tcp_connection *c)
 {
-    struct rpcrdma_tcp_list *list = c->holding ? &tcp->holding : &tcp->idle;
+    struct rpcrdma_tcp_list *list = c->holding ? &tcp->holding : &tcp->holding_nothing;
 
-    *(c->newer ? &c->newer->older : &list->newest) = c->older;
-    *(c->older ? &c->older->newer : &list->oldest) = c->newer;
+    TAILQ_REMOVE(list, c, by_use);
 }
 
 static void list_add(struct rpcrdma_tcp *tcp, struct rpcrdma_tcp_connection *c)
 {
-    struct rpcrdma_tcp_list *list;
-
     c->holding = c->stream[0].held || c->stream[1].held || c->n_late > 0;
-    list = c->holding ? &tcp->holding : &tcp->idle;
-    c->newer = NULL;
-    c->older = list->newest;
-    *(list->newest ? &list->newest->newer : &list->oldest) = c;
-    list->newest = c;
+    TAILQ_INSERT_TAIL(c->holding ? &tcp->holding : &tcp->holding_nothing, c, by_use);
 }
 
 static void forget(struct rpcrdma_tcp *tcp, struct rpcrdma_tcp_connection *c)
@@ -59,10 +52,10 @@ static void give_up(struct rpcrdma_tcp *tcp, struct rpcrdma_tcp_connection *c)
 
 static bool make_room(struct rpcrdma_tcp *tcp, const struct rpcrdma_tcp_connection *not_this)
 {
-    struct rpcrdma_tcp_connection *c = tcp->holding.oldest;
+    struct rpcrdma_tcp_connection *c = TAILQ_FIRST(&tcp->holding);
 
     if (c == not_this && c)
-        c = c->newer;
+        c = TAILQ_NEXT(c, by_use);
     if (c && c->confirmed) {
         tcp->net->stats.memory_limit++;
         give_up(tcp, c);
@@ -71,9 +64,9 @@ static bool make_room(struct rpcrdma_tcp *tcp, const struct rpcrdma_tcp_connecti
         return true;
     }
     if (!c) {
-        c = tcp->idle.oldest;
+        c = TAILQ_FIRST(&tcp->holding_nothing);
         if (c == not_this && c)
-            c = c->newer;
+            c = TAILQ_NEXT(c, by_use);
     }
     if (!c)
         return false;
@@ -121,6 +114,8 @@ bool rpcrdma_tcp_init(struct rpcrdma_net *net, uint64_t max_memory)
 
     if (!tcp)
         return false;
+    TAILQ_INIT(&tcp->holding);
+    TAILQ_INIT(&tcp->holding_nothing);
     tcp->net = net;
     tcp->max_memory = max_memory ? max_memory : MEMORY_MOST;
     tcp->bucket = calloc(BUCKETS, sizeof(struct rpcrdma_tcp_connection *));
@@ -139,10 +134,10 @@ void rpcrdma_tcp_free(struct rpcrdma_tcp *tcp)
 {
     if (!tcp)
         return;
-    while (tcp->holding.oldest)
-        forget(tcp, tcp->holding.oldest);
-    while (tcp->idle.oldest)
-        forget(tcp, tcp->idle.oldest);
+    while (!TAILQ_EMPTY(&tcp->holding))
+        forget(tcp, TAILQ_FIRST(&tcp->holding));
+    while (!TAILQ_EMPTY(&tcp->holding_nothing))
+        forget(tcp, TAILQ_FIRST(&tcp->holding_nothing));
     assert(tcp->memory == 0 && tcp->n_connections == 0);
     free(tcp->scratch);
     free(tcp->bucket);
@@ -154,7 +149,7 @@ void rpcrdma_tcp_end(struct rpcrdma_tcp *tcp)
     struct rpcrdma_tcp_connection *c;
 
     tcp->making_room = true; /* nothing is added any more; nothing may vanish meanwhile */
-    while ((c = tcp->holding.oldest) || (c = tcp->idle.oldest)) {
+    while ((c = TAILQ_FIRST(&tcp->holding)) || (c = TAILQ_FIRST(&tcp->holding_nothing))) {
         rpcrdma_late_end(tcp, c);
         if (c->confirmed && !c->closed)
             rpcrdma_stream_advance(tcp, c, true);

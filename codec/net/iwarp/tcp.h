@@ -111,8 +111,8 @@ struct rpcrdma_tcp_taken { /* what a segment says to its connection */
 STAILQ_HEAD(rpcrdma_late_list, rpcrdma_late);
 
 struct rpcrdma_tcp_connection {
-    struct rpcrdma_tcp_connection *chain;         /* in its hash bucket */
-    struct rpcrdma_tcp_connection *newer, *older; /* in its list */
+    struct rpcrdma_tcp_connection *chain;       /* in its hash bucket */
+    TAILQ_ENTRY(rpcrdma_tcp_connection) by_use; /* in its list */
     uint64_t hash;
     uint64_t key[2][2];                /* the addresses, to be found by */
     struct rpcrdma_address address[2]; /* stream i is sent by end i */
@@ -126,19 +126,17 @@ struct rpcrdma_tcp_connection {
     struct rpcrdma_stream stream[2];
 };
 
-struct rpcrdma_tcp_list {
-    struct rpcrdma_tcp_connection *newest, *oldest;
-};
+TAILQ_HEAD(rpcrdma_tcp_list, rpcrdma_tcp_connection); /* the least recently used first */
 
 struct rpcrdma_tcp {
     struct rpcrdma_net *net;
     struct siphash_key key; /* of the hash */
     struct rpcrdma_tcp_connection **bucket;
     size_t n_buckets, n_connections;
-    struct rpcrdma_tcp_list idle, holding; /* least recently used at `oldest` */
-    uint64_t memory, max_memory;           /* bytes allocated for connections and what they hold */
-    uint64_t arrival;                      /* of segments, counted */
-    uint64_t frame;                        /* the packet at hand */
+    struct rpcrdma_tcp_list holding_nothing, holding;
+    uint64_t memory, max_memory; /* bytes allocated for connections and what they hold */
+    uint64_t arrival;            /* of segments, counted */
+    uint64_t frame;              /* the packet at hand */
     int64_t time_ns;
     uint8_t *scratch; /* an FPDU freed of its markers */
     bool making_room;

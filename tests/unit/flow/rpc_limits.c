@@ -126,7 +126,7 @@ static uint32_t write_with_a_gap(uint32_t xid, uint32_t missing)
         rig_send_call(&rig.rig, &rig.a, &rig.b, xid + 1000 + i);
         rig_send_reply(&rig.rig, &rig.b, &rig.a, xid + 1000 + i);
     }
-    assert_int_equal(rig.rig.flow->conns->newest->dir[0]->lost, 1);
+    assert_int_equal(TAILQ_LAST(&rig.rig.flow->conns->all, conn_list)->dir[0]->lost, 1);
     return psn;
 }
 
