@@ -33,7 +33,6 @@ uint64_t rpcrdma_chunk_length(const struct rpcrdma_chunk *chunk)
 {
     uint64_t length = 0;
 
-    //@ loop assigns i, length;
     for (uint32_t i = 0; i < chunk->count; i++)
         length += chunk->wire ? rpcrdma_get_be32(chunk->wire + (size_t)i * RPCRDMA_SEGMENT_SIZE + 4)
                               : chunk->segments[i].length;

@@ -59,8 +59,6 @@ static RPCRDMA_INLINE void opaque_auth(struct rpcrdma_cursor *c, struct rpcrdma_
     body->data = rpcrdma_cursor_peek(c, body->caplen);
     rpcrdma_cursor_take(c, count, "RPC auth body");
     padding = -count & 3;
-    /* tests/proof: each of the four lengths by itself */
-    //@ split padding;
     pad = rpcrdma_cursor_take(c, padding, "RPC auth padding");
     for (uint32_t i = 0; pad && i < padding; i++)
         if (pad[i] != 0)

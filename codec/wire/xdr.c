@@ -47,8 +47,6 @@ bool rpcrdma_read_opaque(struct rpcrdma_cursor *c, struct rpcrdma_span *out, boo
         rpcrdma_cursor_take(c, length - out->caplen, what); /* fails: not captured */
         return true;
     }
-    /* tests/proof: each of the four lengths by itself */
-    //@ split padding;
     const uint8_t *p = rpcrdma_cursor_take(c, padding, what);
     for (uint32_t i = 0; p && i < padding; i++)
         if (p[i])

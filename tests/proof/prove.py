@@ -81,6 +81,14 @@ class Contracts(Proof):
                 "-wp-fct", first or ",".join(self.functions)]
 
 
+# What Frama-C is told of the code: file, the line before which it is told, the annotation.
+ANNOTATIONS = [
+    # each of the four lengths by itself
+    ("wire/rpc.c", '    pad = rpcrdma_cursor_take(c, padding, "RPC auth padding");', "//@ split padding;"),
+    ("wire/xdr.c", "    const uint8_t *p = rpcrdma_cursor_take(c, padding, what);", "//@ split padding;"),
+    ("wire/chunk.c", "    for (uint32_t i = 0; i < chunk->count; i++)", "//@ loop assigns i, length;"),
+]
+
 OPAQUE = {"rpcrdma_read_opaque": 20, "read_count": 10}
 MESSAGE = {**OPAQUE, "read_plain": 20, "rpcrdma_message_decode": 20}
 
@@ -209,6 +217,20 @@ def run(proof, source, first, last):
     return alarms, shown, usage.ru_utime + usage.ru_stime
 
 
+def annotated(source, folder):
+    """A copy of the library's sources with ANNOTATIONS."""
+    shutil.copytree(os.path.join(source, "codec"), os.path.join(folder, "codec"))
+    for path, line, annotation in ANNOTATIONS:
+        target = os.path.join(folder, "codec", path)
+        with open(target, encoding="utf-8") as file:
+            text = file.read()
+        if text.count(line + "\n") != 1:
+            sys.exit(f"{path} has no longer, or more than once: {line}")
+        with open(target, "w", encoding="utf-8") as file:
+            file.write(text.replace(line + "\n", f"    {annotation}\n{line}\n"))
+    return folder
+
+
 def expected_alarms():
     expected = {}
     with open(os.path.join(HERE, "alarms"), encoding="utf-8") as file:
@@ -288,6 +310,7 @@ def main():
     with tempfile.TemporaryDirectory() as folder, concurrent.futures.ThreadPoolExecutor(processors) as pool:
         os.environ["WHY3CONFIG"] = os.path.join(folder, "why3.conf") # where WP finds the provers
         subprocess.run(["why3", "config", "detect"], check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        source = annotated(source, os.path.join(folder, "annotated"))
         failed = prove(pool, source, names)
         print("The code broken on purpose:")
         failed += mutate(pool, source, names)
