@@ -245,7 +245,7 @@ static int run(const struct command *command, int argc, char **argv)
             complain("%" PRIu64 " finding%s left out; see rpcrdma check", connections.left_out,
                      connections.left_out == 1 ? " is" : "s are");
         if (connections.unordered)
-            complain("some connections are told out of order: --max-memory leaves no room");
+            complain("some connections are listed out of order: --max-memory leaves no room");
         g_hash_table_destroy(connections.waiting);
     }
     g_free(time);

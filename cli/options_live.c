@@ -41,7 +41,7 @@ void options_live(struct options *options, GOptionGroup *group)
         {"buffer-size", 'B', 0, G_OPTION_ARG_CALLBACK, on_buffer,
          "Memory for packets that wait (-i)", "MIB"},
         {"no-promiscuous-mode", 'p', 0, G_OPTION_ARG_NONE, &options->live.device.not_promiscuous,
-         "Capture only what this host is meant to see (-i)", NULL},
+         "Capture only packets from and to this host (-i)", NULL},
         G_OPTION_ENTRY_NULL,
     };
 

@@ -249,6 +249,6 @@ const struct command command_sanitize = {
     .what = "a capture without file data, names, credentials and addresses, to be shared",
     .details =
         "What is not known is left out, or zeros. Sizes, times and what was done stay, and "
-        "so does what\nother commands say of it. docs/sharing.md has what can still be told.",
+        "so does what\nother commands say of it. docs/sharing.md says what the result still reveals.",
     .run = run,
 };
