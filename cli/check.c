@@ -6,7 +6,7 @@
 #include "check_options.h"
 #include "check_report.h"
 #include "check_tally.h"
-#include "filter/message.h"
+#include "filter/message_values.h"
 #include "finish.h"
 #include "out/transaction.h"
 #include "out/view.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* rpcrdma decode: every RPC-over-RDMA message. */
 #include "cm_events.h"
-#include "filter/message.h"
+#include "filter/message_values.h"
 #include "filter/where.h"
 #include "finish.h"
 #include "message_summary.h"

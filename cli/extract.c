@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "filter/message.h"
+#include "filter/message_values.h"
 #include "filter/where.h"
 #include "finish.h"
 #include "pipeline.h"

@@ -20,7 +20,7 @@
 #include "op.h"
 #include "upper/compound.h"
 #include "upper/names.h"
-#include "upper/xdr.h"
+#include "upper/xdr_grammar.h"
 #include "version.h"
 #include "wire/chunk.h"
 #include "wire/cursor.h"

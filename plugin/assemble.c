@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "message.h"
+#include "dissect_message.h"
 
 /*
  * The bytes of an RPC message, for the dissector "rpc". A data item whose bytes are not known is

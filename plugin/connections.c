@@ -6,7 +6,7 @@
 #include <epan/dissectors/packet-tcp.h>
 
 #include "decode_as.h"
-#include "message.h"
+#include "dissect_message.h"
 
 struct known {
     uint32_t number;

@@ -4,7 +4,7 @@
 #include <epan/conversation_table.h>
 
 #include "conversations.h"
-#include "message.h"
+#include "dissect_message.h"
 
 /* Statistics, Conversations and Endpoints: tabs "RPC-over-RDMA", whose packets are messages and
  * whose ports are QP numbers, or TCP's. */

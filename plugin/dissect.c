@@ -4,7 +4,7 @@
 #include "connections.h"
 #include "decode_as.h"
 #include "feed.h"
-#include "message.h"
+#include "dissect_message.h"
 #include "stats.h"
 
 dissector_handle_t rpcrdma_handle;

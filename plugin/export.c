@@ -4,7 +4,7 @@
 #include <epan/epan_dissect.h>
 #include <epan/export_object.h>
 
-#include "message.h"
+#include "dissect_message.h"
 #include "wire/message.h"
 
 /* RPC messages, as the store has them -> the bytes that export_nfs.c reads. */

@@ -5,7 +5,7 @@
 #include <wsutil/crc32.h>
 
 #include "keyed_hash.h"
-#include "message.h"
+#include "dissect_message.h"
 #include "nfs/paths.h"
 
 /*

@@ -12,7 +12,7 @@
 #include "connections.h"
 #include "decode_as.h"
 #include "keep.h"
-#include "message.h"
+#include "dissect_message.h"
 #include "net/packet/erf.h"
 #include "store.h"
 #include "taps.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "message.h"
+#include "dissect_message.h"
 
 #include <epan/column-utils.h>
 #include <epan/column.h>

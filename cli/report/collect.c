@@ -7,7 +7,7 @@
 #include "keyed_hash.h"
 #include "out/transaction.h"
 #include "times.h"
-#include "upper/xdr.h"
+#include "upper/xdr_grammar.h"
 
 #define SECOND INT64_C(1000000000)
 

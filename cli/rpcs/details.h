@@ -10,7 +10,7 @@
 
 #include "nfs/arguments.h"
 #include "nfs/paths.h"
-#include "rpcs/rpc.h"
+#include "rpcs/rpc_line.h"
 
 enum { DETAILS_MOST = 16384 };
 

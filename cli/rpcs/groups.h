@@ -11,7 +11,7 @@
 
 #include "out/json_writer.h"
 #include "rpcs/latency.h"
-#include "rpcs/rpc.h"
+#include "rpcs/rpc_line.h"
 
 enum groups_by {
     GROUPS_ALL, /* one group */

@@ -12,7 +12,7 @@
 #include "plural.h"
 #include "rpcs/details.h"
 #include "rpcs/groups.h"
-#include "rpcs/order.h"
+#include "rpcs/in_order.h"
 #include "rpcs/sorted.h"
 
 enum sort { SORT_NONE, SORT_LATENCY, SORT_TIME, SORT_BYTES };

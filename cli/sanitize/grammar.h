@@ -3,7 +3,7 @@
 #define RPCRDMA_CLI_SANITIZE_GRAMMAR_H
 
 /*
- * Replaces in place what a grammar of upper/xdr.h steps over. What that says nothing about is not
+ * Replaces in place what a grammar of upper/xdr_grammar.h steps over. What that says nothing about is not
  * kept: who walks a stream blanks what is behind the place where the walk ended.
  *
  *     u       stays            xN   replaced: identifiers, verifiers; a small first word stays
@@ -19,7 +19,7 @@
  */
 
 #include "sanitize/key.h"
-#include "upper/xdr.h"
+#include "upper/xdr_grammar.h"
 
 struct sanitize_walk {
     const struct sanitize_key *key;

@@ -11,7 +11,7 @@
 
 #include "analyzer/analyzer.h"
 #include "options.h"
-#include "sanitize/message.h"
+#include "sanitize/sanitize_message.h"
 #include "sanitize/queue.h"
 
 enum { SANITIZE_LONG_CALLS = 1024 };

@@ -80,7 +80,7 @@ struct rpcrdma_payload_stream {
     const struct rpcrdma_rpc *call; /* the Call's header (of a Call: its own); NULL: not seen */
     const uint8_t *data;            /* caplen bytes of len */
     size_t caplen, len;
-    const struct rpcrdma_reduction *reduction; /* what was taken out of it: upper/xdr.h */
+    const struct rpcrdma_reduction *reduction; /* what was taken out of it: upper/xdr_grammar.h */
     uint64_t *tag; /* the sink's to set: the same one for Call and Reply, 0 before; the
                     * transaction's `tag` */
 };

@@ -14,7 +14,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "upper/xdr.h"
+#include "upper/xdr_grammar.h"
 #include "wire/rpc.h"
 
 enum rpcrdma_binding_verdict {

@@ -13,7 +13,7 @@
 #include <stdint.h>
 
 #include "upper/compound.h"
-#include "upper/xdr.h"
+#include "upper/xdr_grammar.h"
 #include "wire/rpc.h"
 
 enum { RPCRDMA_DDP_RESULTS = 8 };

@@ -16,7 +16,7 @@
 struct rpcrdma_nfs4_operation {
     uint32_t number;
     const char *name;      /* "READ", "CB_RECALL" */
-    const char *arguments; /* grammars of upper/xdr.h; after the operation's number */
+    const char *arguments; /* grammars of upper/xdr_grammar.h; after the operation's number */
     const char *results;   /* they start with the nfsstat4 */
 };
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "upper/xdr.h"
+#include "upper/xdr_grammar.h"
 
 #include <assert.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef RPCRDMA_CLI_RPCS_RPC_H
-#define RPCRDMA_CLI_RPCS_RPC_H
+#ifndef RPCRDMA_CLI_RPCS_RPC_LINE_H
+#define RPCRDMA_CLI_RPCS_RPC_LINE_H
 
 /* An RPC as lists show it: its transaction, and what its arguments and results say. */
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef RPCRDMA_CLI_RPCS_ORDER_H
-#define RPCRDMA_CLI_RPCS_ORDER_H
+#ifndef RPCRDMA_CLI_RPCS_IN_ORDER_H
+#define RPCRDMA_CLI_RPCS_IN_ORDER_H
 
 /*
  * Lines of RPCs in the order of their Calls, though each is known only when it is answered or given

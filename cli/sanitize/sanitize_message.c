@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "sanitize/message.h"
+#include "sanitize/sanitize_message.h"
 
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "rpcs/rpc.h"
+#include "rpcs/rpc_line.h"
 
 #include "out/view.h"
 

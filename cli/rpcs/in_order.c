@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "rpcs/order.h"
+#include "rpcs/in_order.h"
 
 #include <glib.h>
 

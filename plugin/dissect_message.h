@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#ifndef RPCRDMA_PLUGIN_MESSAGE_H
-#define RPCRDMA_PLUGIN_MESSAGE_H
+#ifndef RPCRDMA_PLUGIN_DISSECT_MESSAGE_H
+#define RPCRDMA_PLUGIN_DISSECT_MESSAGE_H
 
 #include "store.h"
 #include "wire/walk.h"
 
-/* message.c: all that is known of the frame, into tree and columns. raw is the frame's own bytes.
+/* dissect_message.c: all that is known of the frame, into tree and columns. raw is the frame's own bytes.
  * What its messages carry goes to the dissector "rpc". */
 void show_frame(const struct frame_note *note, tvbuff_t *raw, packet_info *pinfo, proto_tree *tree);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "filter/message.h"
+#include "filter/message_values.h"
 
 #include "out/view.h"
 #include "upper/names.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef RPCRDMA_CLI_FILTER_MESSAGE_H
-#define RPCRDMA_CLI_FILTER_MESSAGE_H
+#ifndef RPCRDMA_CLI_FILTER_MESSAGE_VALUES_H
+#define RPCRDMA_CLI_FILTER_MESSAGE_VALUES_H
 
 #include "filter/filter.h"
 #include "flow/rpc.h"

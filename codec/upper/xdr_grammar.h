@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef RPCRDMA_UPPER_XDR_H
-#define RPCRDMA_UPPER_XDR_H
+#ifndef RPCRDMA_UPPER_XDR_GRAMMAR_H
+#define RPCRDMA_UPPER_XDR_GRAMMAR_H
 
 /*
  * Steps over XDR items that a short grammar describes, in a stream from which chunks may have been
