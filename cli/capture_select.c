@@ -3,7 +3,7 @@
  * What to keep of a packet.
  *
  * --slice: what the decoder needs is whole: Sends, and whatever moves the body of an RPC message (a
- * Position-Zero or Call chunk, a reply chunk; RFC 8166 section 3.5) or something nobody knows. The
+ * Position-Zero or Call chunk, a reply chunk; RFC 8166 section 3.5) or something unknown. The
  * bytes of data items, which are most of all bytes, are cut to their headers; these tell how many
  * there were.
  *

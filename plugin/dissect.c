@@ -3,8 +3,8 @@
 
 #include "connections.h"
 #include "decode_as.h"
-#include "feed.h"
 #include "dissect_message.h"
+#include "feed.h"
 #include "stats.h"
 
 dissector_handle_t rpcrdma_handle;

@@ -5,8 +5,8 @@
 #include "store.h"
 #include "wire/walk.h"
 
-/* dissect_message.c: all that is known of the frame, into tree and columns. raw is the frame's own bytes.
- * What its messages carry goes to the dissector "rpc". */
+/* dissect_message.c: all that is known of the frame, into tree and columns. raw is the frame's own
+ * bytes. What its messages carry goes to the dissector "rpc". */
 void show_frame(const struct frame_note *note, tvbuff_t *raw, packet_info *pinfo, proto_tree *tree);
 
 /* tree.c: a visitor for codec/wire/walk.h that draws. */

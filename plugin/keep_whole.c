@@ -50,7 +50,7 @@ static struct run *copy(const struct rpcrdma_rpc_message *m, bool all, uint8_t *
         const struct rpcrdma_iovec *piece = &m->iovec[i];
         struct run run = {.at = (uint32_t)at, .length = share(m, i, at, all)};
 
-        /* behind the message come chunks whose place in it nobody knows */
+        /* behind the message come chunks whose place in it is unknown */
         if (at + piece->length > MIN(m->length, UINT32_MAX))
             break;
         at += piece->length;

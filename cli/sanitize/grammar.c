@@ -114,7 +114,8 @@ static void fixed(struct sanitize_walk *w, size_t n)
     sanitize_opaque(w->key, p, n, n);
 }
 
-/* -- what travels in chunks: as in upper/xdr_grammar.c ------------------------------------------------- */
+/* -- what travels in chunks: as in upper/xdr_grammar.c
+ * ------------------------------------------------- */
 
 /* Bytes of an item of n that are in the stream, where a chunk has `carried` of them. */
 static size_t left_inline(struct sanitize_walk *w, uint32_t n, uint32_t carried)

@@ -3,8 +3,8 @@
 #define RPCRDMA_CLI_SANITIZE_GRAMMAR_H
 
 /*
- * Replaces in place what a grammar of upper/xdr_grammar.h steps over. What that says nothing about is not
- * kept: who walks a stream blanks what is behind the place where the walk ended.
+ * Replaces in place what a grammar of upper/xdr_grammar.h steps over. What that says nothing about
+ * is not kept: who walks a stream blanks what is behind the place where the walk ended.
  *
  *     u       stays            xN   replaced: identifiers, verifiers; a small first word stays
  *     h       stays where plain_hyper; else, and before 's' (a client's owner), replaced

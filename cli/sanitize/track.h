@@ -11,8 +11,8 @@
 
 #include "analyzer/analyzer.h"
 #include "options.h"
-#include "sanitize/sanitize_message.h"
 #include "sanitize/queue.h"
+#include "sanitize/sanitize_message.h"
 
 enum { SANITIZE_LONG_CALLS = 1024 };
 

@@ -22,7 +22,7 @@ struct feed {
     ssize_t (*read_at)(const struct feed *feed, uint8_t *to, size_t n, uint64_t offset);
     uint64_t offset; /* of the next byte that read() gives, where there is read_at */
     /* How far the file is read, as it is stored, where bytes up to `offset` were taken; by any
-     * thread. NULL: nobody knows how far it goes. */
+     * thread. NULL: its length is unknown. */
     void (*progress)(const struct feed *feed, uint64_t offset, uint64_t *read, uint64_t *size);
     /* Bytes that it takes besides its own struct. NULL: none to speak of. */
     size_t (*memory)(const struct feed *feed);

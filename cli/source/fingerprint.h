@@ -24,7 +24,7 @@ enum { FINGERPRINT_ALL = UINT32_MAX };
  */
 bool fingerprint(const struct rpcrdma_packet *packet, uint32_t most, struct fingerprint *out);
 
-/* The key of this process, which nobody knows. */
+/* The key of this process: random, and never written. */
 const struct siphash_key *fingerprint_key(void);
 
 /* Payload bytes captured of a packet that was cut; FINGERPRINT_ALL where it was not. */

@@ -183,7 +183,7 @@ RPCRDMA_RARE static bool evict(struct rpcrdma_flow *flow, const struct flow_conn
     return true;
 }
 
-/* A direction that nobody knows anything of goes first, but for the `spare` youngest. */
+/* A direction without connection goes first, but not one of the `spare` youngest. */
 static bool make_room(struct rpcrdma_flow *flow, uint32_t spare)
 {
     struct flow_direction *dir = flow_direction_unowned(flow->streams, spare);

@@ -66,8 +66,8 @@ struct rpcrdma_xdr {
     struct rpcrdma_insertion *places;          /* n_chunks entries, or NULL */
     uint32_t operation;                        /* goes into the insertions */
     size_t gap, chunk;                         /* next of each */
-    bool ineligible;       /* a gap is at something else than an item 'd': */
-    size_t ineligible_gap; /* the first such */
+    bool ineligible;                           /* a gap is at something else than an item 'd': */
+    size_t ineligible_gap;                     /* the first such */
     uint64_t removed; /* bytes of the unreduced stream before in.off that are not in it */
 };
 

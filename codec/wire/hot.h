@@ -3,16 +3,16 @@
 #define RPCRDMA_WIRE_HOT_H
 
 /*
- * What each packet passes through. The compiler takes what stands behind several questions for
- * seldom run, and makes that small instead of fast: a struct is then cleared by an instruction that
- * takes 30 cycles to start. RPCRDMA_HOT says otherwise of a function; RPCRDMA_INLINE of one that is
- * to be a part of its caller: the cursor that it works on lives in registers then, where each word
- * would wait for the one before to be stored and loaded again.
+ * For functions that every packet passes through. GCC estimates that code behind several conditions
+ * runs seldom, and optimizes it for size: a struct is then cleared by an instruction that takes 30
+ * cycles to start. RPCRDMA_HOT says that a function runs often. RPCRDMA_INLINE makes a function a
+ * part of its caller: the cursor that it works on stays in registers, instead of being stored and
+ * loaded again for each word.
  */
 #define RPCRDMA_HOT __attribute__((hot))
 #define RPCRDMA_INLINE inline __attribute__((always_inline))
 #define RPCRDMA_SELDOM(condition) __builtin_expect(!!(condition), 0)
-/* What few packets pass through stays out of the functions that all of them do. */
+/* Few packets pass through it: it stays out of the functions that all of them pass through. */
 #define RPCRDMA_RARE __attribute__((noinline))
 
 #endif

@@ -165,7 +165,7 @@ static enum rpcrdma_error_body error_body(const struct rpcrdma_dialect *dialect,
 {
     const struct rpcrdma_error_desc *desc = rpcrdma_dialect_error(dialect, code);
 
-    /* ietf-07 section 7: a code nobody knows is dropped unread; so it has no arguments for us. */
+    /* ietf-07 section 7: a message with an unknown code is dropped unread; so it has no arguments for us. */
     return desc ? desc->body : RPCRDMA_ERROR_VOID;
 }
 
@@ -350,7 +350,7 @@ static RPCRDMA_INLINE void choose_dialect(struct rpcrdma_cursor *c, struct rpcrd
     m->dialect = rpcrdma_dialect(m->version == 2 ? RPCRDMA_IETF_07 : RPCRDMA_V1);
     if (m->version == m->dialect->version)
         return;
-    /* A version nobody knows; but that is just what an ERR_VERS may be about. */
+    /* An unknown version; an ERR_VERS may answer exactly that. */
     layout = err_vers_layout(*c, m);
     if (layout == LAYOUT_VERSION_1)
         return;

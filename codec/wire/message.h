@@ -97,7 +97,7 @@ struct rpcrdma_message {
 
     const struct rpcrdma_dialect *dialect; /* never NULL: version 1 is one, too */
     uint32_t present;                      /* RPCRDMA_HAS_... */
-    enum rpcrdma_kind kind; /* the header type's role; UNKNOWN for one nobody knows */
+    enum rpcrdma_kind kind; /* the header type's role; UNKNOWN for an unknown type */
 
     uint32_t xid, version, credits, type;
     uint32_t flags;
@@ -135,8 +135,8 @@ struct rpcrdma_message {
  * dialect: the wire format to read by; NULL takes version 1, and for version 2 the default
  * (ietf-07). A message of another version than the dialect's is decoded by its own version's rules;
  * out->dialect says which were used. An ERR_VERS laid out as version 1 has it is decoded in any
- * dialect and any version, even one nobody knows: it is what answers such a version. Anything else
- * of a version nobody knows gives the four common words and MALFORMED at offset 4.
+ * dialect and any version, even an unknown one: it is what answers such a version. Anything else
+ * of an unknown version gives the four common words and MALFORMED at offset 4.
  *
  * Everything that was captured before a failure is in *out (present). A count that cannot fit in
  * the bytes left on the wire is MALFORMED at the count word, at once, however large: the chunk or

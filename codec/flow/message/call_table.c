@@ -180,7 +180,7 @@ static void describe(struct flow_call *call, const struct rpcrdma_message *m,
                      const struct rpcrdma_rpc *rpc, uint64_t frame)
 {
     call->protocol = m->version;
-    /* of a list that was cut nobody knows how long it is */
+    /* the length of a list that was not captured whole is unknown */
     call->writes = m->present & RPCRDMA_HAS_HEADER_LENGTH ? m->write.count : UINT32_MAX;
     call->frame = frame;
     if (!rpc || !(rpc->present & RPCRDMA_RPC_HAS_PROGRAM))

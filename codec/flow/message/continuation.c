@@ -178,7 +178,7 @@ void flow_message_merge(struct flow_conn *into, struct flow_conn *from, bool swa
     }
 }
 
-/* Messages of a version or type that nobody knows, which got no error. */
+/* Messages of an unknown version or type that were not answered with an error. */
 static void unanswered(struct flow_messages *messages, struct flow_conn *conn, int sender)
 {
     struct flow_call *call = TAILQ_FIRST(&message_conn_of(conn)->calls[sender]);

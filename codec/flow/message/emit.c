@@ -267,7 +267,7 @@ static void learn_role(struct making *m)
     }
 }
 
-/* Of a version or type that nobody knows: its receiver has to answer by an error. */
+/* Of an unknown version or type: its receiver has to answer with an error. */
 static bool refusable(const struct rpcrdma_message *msg)
 {
     return msg->kind == RPCRDMA_KIND_UNKNOWN && msg->status == RPCRDMA_MALFORMED;

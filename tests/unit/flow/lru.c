@@ -60,7 +60,8 @@ static void test_idle(void **state)
     for (int step = 0; step < STEPS; step++) {
         uint32_t i = pick(model, CONNS), what = pick(model, 8);
 
-        model->context.frame++; /* every frame is one packet's: no two connections have the same last */
+        model->context
+            .frame++; /* every frame is one packet's: no two connections have the same last */
         if (what == 0)
             toggle(model, i);
         else if (what < 7 && model->conn[i])
