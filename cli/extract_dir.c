@@ -188,10 +188,10 @@ static void put_chunks(struct extract_dir *dir, const struct rpcrdma_rpc_message
         struct written w;
 
         g_snprintf(name, sizeof(name), "%s.chunk%u", message_name, c->index);
-        w = write_pieces(dir, name, m->iovec + c->first_piece, c->n_iovec);
+        w = write_pieces(dir, name, m->iovec + c->first_iovec, c->n_iovec);
         json_open(json, '{');
         json_key(json, "index"), json_u64(json, c->index);
-        put_file(json, name, &w, w.whole, m->iovec + c->first_piece, c->n_iovec);
+        put_file(json, name, &w, w.whole, m->iovec + c->first_iovec, c->n_iovec);
         json_close(json, '}');
     }
     json_close(json, ']');

@@ -85,7 +85,7 @@ static void pump(struct rpcrdma_flow *flow, struct flow_direction *dir, bool las
 static inline void drain(struct rpcrdma_flow *flow, struct flow_conn *conn);
 
 /* What is held of it is given out; nothing more will come. */
-static void give_out(struct rpcrdma_flow *flow, struct flow_conn *conn)
+static void release_held(struct rpcrdma_flow *flow, struct flow_conn *conn)
 {
     for (int i = 0; i < 2; i++) {
         struct flow_direction *dir = flow_conn_direction(conn, i);
@@ -114,7 +114,7 @@ static void finish(struct rpcrdma_flow *flow, struct flow_conn *conn, bool ended
     bool sparing = flow->context.memory.sparing;
 
     flow->context.memory.sparing = false;
-    give_out(flow, conn);
+    release_held(flow, conn);
     if (pub->number != 0) {
         flow_message_flush(flow->messages, true); /* its messages come before its end */
         flow_life_end(flow, conn);
@@ -172,7 +172,7 @@ RPCRDMA_RARE static bool evict(struct rpcrdma_flow *flow, const struct flow_conn
     if (!victim || victim == in_hand)
         return false;
     memory->sparing = false;
-    give_out(flow, victim);
+    release_held(flow, victim);
     if (flow_conn_public(victim)->number != 0)
         report_limit(flow, flow_conn_public(victim));
     finish(flow, victim, false);
@@ -391,7 +391,7 @@ RPCRDMA_RARE static void review(struct rpcrdma_flow *flow, struct flow_direction
  * nothing more of it. */
 static inline bool is_plain(const struct rpcrdma_flow *flow, const struct flow_direction *dir)
 {
-    return dir->claimed && dir->paired && dir->conn && !flow_conn_keeps(dir->conn) &&
+    return dir->classified && dir->paired && dir->conn && !flow_conn_keeps(dir->conn) &&
            !flow_conns_any_overdue(flow->conns);
 }
 
@@ -755,7 +755,7 @@ bool rpcrdma_flow_end(struct rpcrdma_flow *flow)
     for (; conn; conn = next) {
         next = flow_conn_newer(conn);
         limit = flow_memory_limit(memory);
-        give_out(flow, conn);
+        release_held(flow, conn);
         /* what is given out takes memory until its connection ends: then not in order, but all */
         if (memory->used > limit - limit / 16)
             finish_until(flow, next);

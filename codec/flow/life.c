@@ -104,8 +104,8 @@ static bool lost(const struct rpcrdma_connection *pub, int64_t now, int64_t *sin
     return true;
 }
 
-static void take_place(struct rpcrdma_connection *pub, struct rpcrdma_connection *was,
-                       int64_t since_ns)
+static void replace(struct rpcrdma_connection *pub, struct rpcrdma_connection *was,
+                    int64_t since_ns)
 {
     pub->life.previous = was->number;
     pub->life.down_since_ns = since_ns;
@@ -141,7 +141,7 @@ static void look(struct rpcrdma_flow *flow, struct flow_conn *conn)
             continue;
         recent += now - was->first_time_ns < STORM_NS;
         if (pub->life.previous == 0 && was->life.next == 0)
-            take_place(pub, was, since_ns);
+            replace(pub, was, since_ns);
     }
     if (recent < STORM || now - flow->storm_ns < STORM_NS)
         return;
@@ -176,11 +176,11 @@ static void look_for_xid(struct flow_conn *conn)
             was->life.next != 0 || !goes_on(was->life.last_xid, life->first_xid))
             continue;
         if (was->life.ended == RPCRDMA_ENDED_NOT || was->life.ended_frame > pub->first_frame) {
-            take_place(pub, was, was->life.last_call_ns);
+            replace(pub, was, was->life.last_call_ns);
             down(life);
         } else if (was->life.ended_by >= 0 &&
                    was->role[was->life.ended_by] == RPCRDMA_ROLE_CLIENT) {
-            take_place(pub, was, 0);
+            replace(pub, was, 0);
         }
         return;
     }
@@ -203,7 +203,7 @@ static void look_late(struct rpcrdma_flow *flow, struct flow_conn *conn)
         flow_life_end(flow, other);
         if (!lost(was, pub->first_time_ns, &since_ns))
             continue;
-        take_place(pub, was, since_ns);
+        replace(pub, was, since_ns);
         down(&pub->life);
         return;
     }

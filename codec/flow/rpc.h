@@ -37,7 +37,7 @@ struct rpcrdma_iovec {
 struct rpcrdma_unplaced_chunk {
     uint32_t index; /* in the write list */
     uint32_t length;
-    size_t first_piece, n_iovec; /* in the message's pieces, behind those of the message */
+    size_t first_iovec, n_iovec; /* in the message's iovec, behind its own */
 };
 
 /* One whole RPC message, or what there is of it. Valid during the call. */
@@ -57,7 +57,7 @@ struct rpcrdma_rpc_message {
     const struct rpcrdma_rpc *call;    /* of a Reply: its Call's header, where seen */
     uint64_t length;                   /* unreduced; what is missing counted */
     bool complete;                     /* all of it passed on the wire */
-    bool whole;                        /* all of it is in the pieces, in order */
+    bool whole;                        /* all of it is in the iovec, in order */
     const struct rpcrdma_iovec *iovec; /* in order */
     size_t n_iovec;
     const struct rpcrdma_unplaced_chunk

@@ -23,9 +23,9 @@ static const char *role(const struct rpcrdma_connection *pub, int end)
     }
 }
 
-static void tell(struct rpcrdma_flow *flow, const struct rpcrdma_connection *pub,
-                 enum rpcrdma_rule_id rule, uint64_t frame, const char *what, uint64_t a,
-                 uint64_t b)
+static void report(struct rpcrdma_flow *flow, const struct rpcrdma_connection *pub,
+                   enum rpcrdma_rule_id rule, uint64_t frame, const char *what, uint64_t a,
+                   uint64_t b)
 {
     flow_report(&flow->context, pub,
                 &(struct rpcrdma_finding){
@@ -59,24 +59,24 @@ static void of_path(struct rpcrdma_flow *flow, const struct rpcrdma_connection *
     const char *to = role(pub, end);
 
     if (path->naks[RPCRDMA_NAK_PSN_SEQUENCE] > 0)
-        tell(flow, pub, RPCRDMA_RULE_NAK_SEQUENCE, path->nak_frame[RPCRDMA_NAK_PSN_SEQUENCE], to,
-             path->naks[RPCRDMA_NAK_PSN_SEQUENCE], 0);
+        report(flow, pub, RPCRDMA_RULE_NAK_SEQUENCE, path->nak_frame[RPCRDMA_NAK_PSN_SEQUENCE], to,
+               path->naks[RPCRDMA_NAK_PSN_SEQUENCE], 0);
     for (int nak = RPCRDMA_NAK_INVALID_REQUEST; nak < RPCRDMA_NAKS; nak++)
         if (path->naks[nak] > 0)
-            tell(flow, pub, RPCRDMA_RULE_NAK_REFUSED, path->nak_frame[nak],
-                 refusal((enum rpcrdma_nak)nak, pub->role[end]), path->naks[nak], 0);
+            report(flow, pub, RPCRDMA_RULE_NAK_REFUSED, path->nak_frame[nak],
+                   refusal((enum rpcrdma_nak)nak, pub->role[end]), path->naks[nak], 0);
     if (path->retransmitted >= LEAST && path->retransmitted > path->packets / PER_PACKETS)
-        tell(flow, pub, RPCRDMA_RULE_RETRANSMISSION_RATE, path->retransmitted_frame, to,
-             path->retransmitted, path->packets);
+        report(flow, pub, RPCRDMA_RULE_RETRANSMISSION_RATE, path->retransmitted_frame, to,
+               path->retransmitted, path->packets);
     if (path->timeouts > 0)
-        tell(flow, pub, RPCRDMA_RULE_TRANSPORT_TIMEOUT, path->timeout_frame, to, path->timeouts,
-             (uint64_t)path->timeout_ns / 1000000);
+        report(flow, pub, RPCRDMA_RULE_TRANSPORT_TIMEOUT, path->timeout_frame, to, path->timeouts,
+               (uint64_t)path->timeout_ns / 1000000);
     if (path->congestion_frame > 0 && path->cnps == 0 && pub->paired_by != RPCRDMA_PAIRED_NOT)
-        tell(flow, pub, RPCRDMA_RULE_CONGESTION_UNANSWERED, path->congestion_frame, to,
-             path->congestion_marks, 0);
+        report(flow, pub, RPCRDMA_RULE_CONGESTION_UNANSWERED, path->congestion_frame, to,
+               path->congestion_marks, 0);
     if (path->different > 0)
-        tell(flow, pub, RPCRDMA_RULE_RETRANSMISSION_DIFFERS, path->different_frame, to,
-             path->different, 0);
+        report(flow, pub, RPCRDMA_RULE_RETRANSMISSION_DIFFERS, path->different_frame, to,
+               path->different, 0);
 }
 
 /* It is not known that the connection ended: the capture may have, before its sender would have
@@ -102,13 +102,13 @@ static void of_end(struct rpcrdma_flow *flow, struct flow_conn *conn, int end)
 
     if (path && path->naks[RPCRDMA_NAK_RNR] > 1 && life->ended != RPCRDMA_ENDED_NOT && dir &&
         dir->delivery && flow_delivery_not_ready(dir->delivery))
-        tell(flow, pub, RPCRDMA_RULE_RNR_EXHAUSTED, path->nak_frame[RPCRDMA_NAK_RNR],
-             role(pub, end), path->naks[RPCRDMA_NAK_RNR], 0);
+        report(flow, pub, RPCRDMA_RULE_RNR_EXHAUSTED, path->nak_frame[RPCRDMA_NAK_RNR],
+               role(pub, end), path->naks[RPCRDMA_NAK_RNR], 0);
     else if (life->silence[end].transmissions > 1 && !goes_on(flow, pub, end) &&
              ended - life->silence[end].since_ns > SILENT_NS)
-        tell(flow, pub, RPCRDMA_RULE_CONNECTION_SILENT, frame, role(pub, end),
-             (uint64_t)(ended - life->silence[end].since_ns) / 1000000,
-             life->silence[end].transmissions);
+        report(flow, pub, RPCRDMA_RULE_CONNECTION_SILENT, frame, role(pub, end),
+               (uint64_t)(ended - life->silence[end].since_ns) / 1000000,
+               life->silence[end].transmissions);
 }
 
 void flow_transport_findings(struct rpcrdma_flow *flow, struct flow_conn *conn)
@@ -126,7 +126,7 @@ void flow_transport_findings(struct rpcrdma_flow *flow, struct flow_conn *conn)
 
         if (pub->carrier == RPCRDMA_CARRIER_IWARP)
             reason = "the MPA Reply has the R bit";
-        tell(flow, pub, RPCRDMA_RULE_CONNECTION_REJECTED, life->ended_frame,
-             reason ? reason : "no reason known here", life->reject_reason, 0);
+        report(flow, pub, RPCRDMA_RULE_CONNECTION_REJECTED, life->ended_frame,
+               reason ? reason : "no reason known here", life->reject_reason, 0);
     }
 }

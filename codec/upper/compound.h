@@ -12,8 +12,8 @@
 #include <stdint.h>
 
 #include "../export.h"
-#include "xdr.h"
 #include "../wire/rpc.h"
+#include "xdr_grammar.h"
 
 RPCRDMA_BEGIN_DECLS
 

@@ -161,7 +161,7 @@ static void on_rpc(void *context, const struct rpcrdma_rpc_message *m)
     MUST(!m->whole || length == m->length);
     MUST(!m->whole || (all && m->complete && m->n_unplaced_chunks == 0 && m->length > 0));
     for (size_t i = 0; i < m->n_unplaced_chunks; i++)
-        check_pieces(w, m->iovec + m->unplaced_chunks[i].first_piece, m->unplaced_chunks[i].n_iovec,
+        check_pieces(w, m->iovec + m->unplaced_chunks[i].first_iovec, m->unplaced_chunks[i].n_iovec,
                      &all);
     MUST(m->frame <= w->frame && m->send_frame <= w->frame);
     for (size_t i = 0; i < m->n_findings; i++)

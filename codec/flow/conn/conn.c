@@ -152,7 +152,7 @@ void conn_set_class(struct flow_conn *conn, enum conn_class class)
     for (int i = 0; i < 2; i++)
         if (conn->dir[i]) {
             conn->dir[i]->foreign = class == CONN_FOREIGN;
-            conn->dir[i]->claimed = class == CONN_RPCRDMA;
+            conn->dir[i]->classified = class == CONN_RPCRDMA;
         }
 }
 

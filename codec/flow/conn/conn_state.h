@@ -99,7 +99,7 @@ struct flow_conns {
     bool messages_only;
 
     struct flow_table cm;       /* (opener, acceptor, opener's comm id) -> connection */
-    struct flow_table unpaired; /* (addresses) -> claimed directions without peer, a count */
+    struct flow_table unpaired; /* (addresses) -> classified directions without peer, a count */
     struct flow_table
         half_open; /* (opener, acceptor) -> connection of which one end's QP is known */
     struct conn_awaiting *awaiting;
@@ -154,9 +154,9 @@ bool conn_pair_response(struct flow_conns *conns, struct flow_direction *dir,
                         const struct rpcrdma_op *op);
 bool conn_pair_xid(struct flow_conns *conns, struct flow_direction *dir, uint32_t xid, int msg_type,
                    bool last);
-/* A claimed connection lacks its peer (or no longer does). */
+/* A classified connection lacks its peer (or no longer does). */
 void conn_pair_lacks(struct flow_conns *conns, struct flow_conn *conn, bool lacks);
-/* Is there a claimed direction without peer that this one may be the peer of? */
+/* Is there a classified direction without peer that this one may be the peer of? */
 bool conn_pair_possible(const struct flow_conns *conns, const struct flow_direction *dir);
 /* A CM exchange told one end's QP only. */
 void conn_pair_half_open(struct flow_conns *conns, struct flow_conn *conn, bool open);

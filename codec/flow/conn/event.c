@@ -27,7 +27,7 @@ static struct flow_conn *learn(struct flow_conns *conns, struct flow_direction *
     return conn;
 }
 
-/* A Send of a connection that nothing has claimed yet. NULL: it is of no interest. */
+/* A Send of a connection that is not classified yet. NULL: it is of no interest. */
 static struct flow_conn *consider(struct flow_conns *conns, struct flow_direction *dir,
                                   const struct flow_send *send, bool last)
 {
@@ -76,7 +76,7 @@ static struct flow_conn *interested(struct flow_conns *conns, struct flow_direct
     if (conns->messages_only)
         return NULL;
     if (!conn && conn_pair_possible(conns, dir))
-        conn = conn_unclassified(conns, dir); /* it may yet be the peer of a claimed direction */
+        conn = conn_unclassified(conns, dir); /* it may yet be the peer of a classified direction */
     return conn && (conn->class == CONN_RPCRDMA || conn->class == CONN_UNCLASSIFIED) ? conn : NULL;
 }
 

@@ -17,8 +17,8 @@
 #define ABANDON_NS UINT64_C(60000000000)
 #define ABANDON_REPLIES 1024
 
-static void tell(struct rpcrdma_credit_account *account, enum rpcrdma_rule_id rule, uint64_t frame,
-                 uint64_t a, uint64_t b, uint64_t c)
+static void report(struct rpcrdma_credit_account *account, enum rpcrdma_rule_id rule,
+                   uint64_t frame, uint64_t a, uint64_t b, uint64_t c)
 {
     const struct rpcrdma_finding finding = {
         .rule = rule, .frame = frame, .offset = -1, .arg = {a, b, c}};
@@ -78,8 +78,8 @@ static void bind_grants(struct rpcrdma_credit_account *account, rpcrdma_stream_p
                                        &after))
         if (before.value != RPCRDMA_CREDIT_NO_LIMIT && after.value < before.value &&
             in_flight(account) > after.value)
-            tell(account, RPCRDMA_RULE_CREDIT_SHRINK, after.frame, before.value, after.value,
-                 in_flight(account));
+            report(account, RPCRDMA_RULE_CREDIT_SHRINK, after.frame, before.value, after.value,
+                   in_flight(account));
 }
 
 static void begin(struct rpcrdma_credit_account *account, struct rpcrdma_credit_at at)
@@ -198,7 +198,7 @@ void rpcrdma_credit_account_give_up(struct rpcrdma_credit_account *account,
 }
 
 /* It was given up too early: it comes back. */
-static void take_back(struct rpcrdma_credit_account *account, struct rpcrdma_credit_call *call)
+static void restore(struct rpcrdma_credit_account *account, struct rpcrdma_credit_call *call)
 {
     uint64_t *count =
         call->state == RPCRDMA_CREDIT_CALL_MISSED ? &account->missed : &account->unanswered;
@@ -335,7 +335,7 @@ void rpcrdma_credit_account_call(struct rpcrdma_credit_account *account,
         account->retransmitted++;
     } else if (given_up(call)) {
         account->retransmitted++;
-        take_back(account, call);
+        restore(account, call);
         add_call(account, call);
     } else if (use == RPCRDMA_CREDIT_CALL_ANSWERED) {
         was_answered(account, call);
@@ -355,7 +355,7 @@ static void grant(struct rpcrdma_credit_account *account, uint32_t granted,
 {
     if (granted == 0) {
         account->violations++;
-        tell(account, RPCRDMA_RULE_CREDIT_ZERO, account->gauge.frame, 0, 0, 0);
+        report(account, RPCRDMA_RULE_CREDIT_ZERO, account->gauge.frame, 0, 0, 0);
     }
     rpcrdma_credit_grants_add(
         &account->grants, &(struct rpcrdma_credit_grant){.value = granted ? granted : 1,
@@ -372,7 +372,7 @@ static void counted_as(struct rpcrdma_credit_call *call, enum rpcrdma_credit_cal
 }
 
 /* Takes the Call this answers out of what is in flight. */
-static void answer(struct rpcrdma_credit_account *account, struct rpcrdma_credit_call *call)
+static void complete(struct rpcrdma_credit_account *account, struct rpcrdma_credit_call *call)
 {
     uint64_t ns;
 
@@ -385,7 +385,7 @@ static void answer(struct rpcrdma_credit_account *account, struct rpcrdma_credit
         forget(account, call, RPCRDMA_CREDIT_CALL_NONE);
     } else if (given_up(call)) {
         account->replies++;
-        take_back(account, call);
+        restore(account, call);
     } else if (account->untracked > 0) {
         account->untracked--;
         account->replies++;
@@ -415,12 +415,12 @@ static void pass(struct rpcrdma_credit_account *account, struct rpcrdma_credit_a
 }
 
 /* The Requester has it. */
-static void take(struct rpcrdma_credit_account *account, struct rpcrdma_credit_call *call,
-                 uint32_t granted)
+static void receive(struct rpcrdma_credit_account *account, struct rpcrdma_credit_call *call,
+                    uint32_t granted)
 {
     uint64_t old_limit = account->limit.known ? account->limit.last : RPCRDMA_CREDIT_NO_LIMIT;
 
-    answer(account, call);
+    complete(account, call);
     rpcrdma_credit_range_add(&account->granted, granted);
     account->has_granted = true;
     account->granted_now = granted ? granted : 1;
@@ -435,7 +435,7 @@ void rpcrdma_credit_account_reply(struct rpcrdma_credit_account *account,
                                   uint32_t granted, rpcrdma_stream_position place)
 {
     pass(account, at, granted, place);
-    take(account, call, granted);
+    receive(account, call, granted);
 }
 
 void rpcrdma_credit_account_passed(struct rpcrdma_credit_account *account,
@@ -449,7 +449,7 @@ void rpcrdma_credit_account_passed(struct rpcrdma_credit_account *account,
     pass(account, at, reply->granted, reply->place);
     if (!rpcrdma_credit_replies_add(&account->replies_passed, account->memory_of, &passed)) {
         account->memory = true;
-        take(account, passed.call, reply->granted);
+        receive(account, passed.call, reply->granted);
         return;
     }
     if (passed.call)
@@ -468,7 +468,7 @@ void rpcrdma_credit_account_delivered(struct rpcrdma_credit_account *account,
     if (reply.call)
         reply.call->state = RPCRDMA_CREDIT_CALL_IN_FLIGHT;
     begin(account, at);
-    take(account, reply.call, reply.granted);
+    receive(account, reply.call, reply.granted);
 }
 
 void rpcrdma_credit_account_acked(struct rpcrdma_credit_account *account,
@@ -487,8 +487,8 @@ void rpcrdma_credit_account_rnr(struct rpcrdma_credit_account *account, struct r
     account->rnr_naks++;
     if (again)
         return;
-    tell(account, message_frame ? RPCRDMA_RULE_CREDIT_RNR : RPCRDMA_RULE_CREDIT_RNR_UNKNOWN,
-         at.frame, xid, message_frame, in_flight(account));
+    report(account, message_frame ? RPCRDMA_RULE_CREDIT_RNR : RPCRDMA_RULE_CREDIT_RNR_UNKNOWN,
+           at.frame, xid, message_frame, in_flight(account));
 }
 
 static uint64_t add_up_to(uint64_t a, uint64_t b, uint64_t most)
@@ -525,8 +525,8 @@ void rpcrdma_credit_account_lost(struct rpcrdma_credit_account *account,
     account->violations +=
         rpcrdma_pending_violations_confirm(&account->pending_violations, &account->sink);
     if (account->gauge.bound != RPCRDMA_BOUND_NEITHER)
-        tell(account, RPCRDMA_RULE_CREDIT_LOST, at.frame, in_flight(account), account->limit.last,
-             0);
+        report(account, RPCRDMA_RULE_CREDIT_LOST, at.frame, in_flight(account), account->limit.last,
+               0);
     account->unanswered += account->set.count + account->untracked - account->doubt;
     account->missed += account->doubt;
     account->undelivered += replied(account);

@@ -8,8 +8,8 @@
 /* "Credit limit values MUST be less than 2^31 - 1" (ietf-07 section 4.2.1). */
 #define CREDITS_END UINT32_C(0x7fffffff)
 
-static void tell(struct rpcrdma_credit_count *count, enum rpcrdma_rule_id rule, uint64_t frame,
-                 uint64_t a, uint64_t b, uint64_t c)
+static void report(struct rpcrdma_credit_count *count, enum rpcrdma_rule_id rule, uint64_t frame,
+                   uint64_t a, uint64_t b, uint64_t c)
 {
     const struct rpcrdma_finding finding = {
         .rule = rule, .frame = frame, .offset = -1, .arg = {a, b, c}};
@@ -40,8 +40,8 @@ static void bind_grants(struct rpcrdma_credit_count *count, rpcrdma_stream_posit
     while (rpcrdma_credit_grants_acked(&count->grants, place, count->gauge.elapsed_ns, &before,
                                        &after))
         if (after.value < before.value && count->sent > after.value)
-            tell(count, RPCRDMA_RULE_CREDIT_COUNT_SHRINK, after.frame, before.value, after.value,
-                 count->sent);
+            report(count, RPCRDMA_RULE_CREDIT_COUNT_SHRINK, after.frame, before.value, after.value,
+                   count->sent);
 }
 
 static void begin(struct rpcrdma_credit_count *count, struct rpcrdma_credit_at at)
@@ -229,8 +229,8 @@ static void limit_add(struct rpcrdma_credit_range *limit, uint32_t credits)
     limit->last = credits;
 }
 
-static void take_limit(struct rpcrdma_credit_count *count, uint32_t credits,
-                       rpcrdma_stream_position place)
+static void accept_limit(struct rpcrdma_credit_count *count, uint32_t credits,
+                         rpcrdma_stream_position place)
 {
     int64_t limit = (int64_t)count->sent + (int32_t)(credits - (uint32_t)count->sent);
 
@@ -259,11 +259,11 @@ void rpcrdma_credit_count_received(struct rpcrdma_credit_count *count, struct rp
         heard.has_received = read_as(&count->as_received, heard.advertised_received);
         if (heard.has_sent || heard.has_received) {
             limit_add(&count->limit, credits);
-            take_limit(count, credits, place);
+            accept_limit(count, credits, place);
         } else {
             count->violations++;
-            tell(count, RPCRDMA_RULE_CREDIT_COUNT_RANGE, at.frame, credits, count->peer_sent,
-                 count->sent);
+            report(count, RPCRDMA_RULE_CREDIT_COUNT_RANGE, at.frame, credits, count->peer_sent,
+                   count->sent);
         }
     } else {
         limit_add(&count->limit, credits);
@@ -291,8 +291,8 @@ void rpcrdma_credit_count_rnr(struct rpcrdma_credit_count *count, struct rpcrdma
     count->rnr_naks++;
     if (again)
         return;
-    tell(count, message_frame ? RPCRDMA_RULE_CREDIT_RNR : RPCRDMA_RULE_CREDIT_RNR_UNKNOWN, at.frame,
-         xid, message_frame, count->sent - count->sent_before);
+    report(count, message_frame ? RPCRDMA_RULE_CREDIT_RNR : RPCRDMA_RULE_CREDIT_RNR_UNKNOWN,
+           at.frame, xid, message_frame, count->sent - count->sent_before);
 }
 
 void rpcrdma_credit_count_gap(struct rpcrdma_credit_count *count)
@@ -312,7 +312,7 @@ void rpcrdma_credit_count_lost(struct rpcrdma_credit_count *count, struct rpcrdm
     count->violations +=
         rpcrdma_pending_violations_confirm(&count->pending_violations, &count->sink);
     if (count->gauge.bound != RPCRDMA_BOUND_NEITHER)
-        tell(count, RPCRDMA_RULE_CREDIT_COUNT_LOST, at.frame, count->sent, count->limit_now, 0);
+        report(count, RPCRDMA_RULE_CREDIT_COUNT_LOST, at.frame, count->sent, count->limit_now, 0);
     count->opened = count->has_limit = false;
     count->sent = count->peer_sent = count->sent_before = 0;
     rpcrdma_credit_grants_init(&count->grants, RPCRDMA_CREDIT_NO_LIMIT);

@@ -12,11 +12,11 @@
 #include "finding.h"
 #include "flow/credit/gauge.h"
 
-enum { RPCRDMA_CREDIT_SUSPECTS = 16 };
+enum { RPCRDMA_PENDING_VIOLATIONS_MAX = 16 };
 
 struct rpcrdma_pending_violations {
     struct rpcrdma_finding
-        *finding; /* the first RPCRDMA_CREDIT_SUSPECTS; NULL: none, or no memory */
+        *finding; /* the first RPCRDMA_PENDING_VIOLATIONS_MAX; NULL: none, or no memory */
     uint64_t count;
 };
 

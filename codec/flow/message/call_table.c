@@ -63,7 +63,7 @@ struct flow_call *flow_call_of_slot(const struct flow_messages *messages, void *
  */
 enum { SPARE = 256 };
 
-static struct flow_call *take(struct flow_messages *messages)
+static struct flow_call *get_entry(struct flow_messages *messages)
 {
     struct flow_call *call = SLIST_FIRST(&messages->spare_calls);
 
@@ -75,7 +75,7 @@ static struct flow_call *take(struct flow_messages *messages)
     return call;
 }
 
-static void give_back(struct flow_messages *messages, struct flow_call *call)
+static void put_entry(struct flow_messages *messages, struct flow_call *call)
 {
     if (messages->n_spare_calls == SPARE) {
         flow_release(&messages->context->memory, call, messages->call_size);
@@ -104,9 +104,9 @@ bool flow_calls_ready(struct flow_messages *messages)
         return false;
     if (!SLIST_EMPTY(&messages->spare_calls))
         return true;
-    call = take(messages);
+    call = get_entry(messages);
     if (call)
-        give_back(messages, call);
+        put_entry(messages, call);
     return call != NULL;
 }
 
@@ -122,7 +122,7 @@ static void forget(struct flow_messages *messages, struct flow_call *call)
     TAILQ_REMOVE(list_of(call), call, by_age);
     message_conn_of(call->conn)->n_calls[call->caller]--;
     flow_table_remove_value(&messages->calls, key(call->conn, call->caller, call->xid), call);
-    give_back(messages, call);
+    put_entry(messages, call);
 }
 
 void message_call_let_go(struct flow_messages *messages, struct flow_call *call, unsigned holder)
@@ -140,11 +140,11 @@ struct flow_call *message_call_add(struct flow_messages *messages, struct flow_c
 
     if (call) /* else of another one with the same hash, once in 2^64: there is no place */
         return is(call, conn, caller, xid) ? call : NULL;
-    call = take(messages);
+    call = get_entry(messages);
     if (!call)
         return NULL;
     if (!flow_table_put(&messages->calls, &messages->context->memory, at, call)) {
-        give_back(messages, call);
+        put_entry(messages, call);
         return NULL;
     }
     call->conn = conn;

@@ -424,21 +424,21 @@ bool flow_message_preview(struct flow_messages *messages, struct flow_conn *conn
 
 /* A Call of the server before any of the client's: told once. That there was none shows with what
  * the client sends next: nothing is missing before it. */
-static void check_early(struct making *m)
+static void check_reverse(struct making *m)
 {
     const struct rpcrdma_flow_message *out = &m->to->out;
     struct message_conn *mc = m->mc;
 
     if (out->sender == RPCRDMA_ROLE_SERVER && out->direction == RPCRDMA_DIRECTION_CALL &&
-        !mc->client_called && mc->early_frame == 0)
-        mc->early_frame = out->frame;
-    if (out->sender != RPCRDMA_ROLE_CLIENT || mc->early_frame == 0)
+        !mc->client_called && mc->reverse_frame == 0)
+        mc->reverse_frame = out->frame;
+    if (out->sender != RPCRDMA_ROLE_CLIENT || mc->reverse_frame == 0)
         return;
-    mc->early_told = true;
+    mc->reverse_reported = true;
     if (m->to->message.version == 1 && flow_conn_saw_all(m->conn))
         flow_report(m->messages->context, out->connection,
                     &(struct rpcrdma_finding){.rule = RPCRDMA_RULE_REVERSE_EARLY,
-                                              .frame = mc->early_frame});
+                                              .frame = mc->reverse_frame});
 }
 
 RPCRDMA_HOT void flow_message_make(struct flow_messages *messages, struct flow_conn *conn,
@@ -473,8 +473,8 @@ RPCRDMA_HOT void flow_message_make(struct flow_messages *messages, struct flow_c
     note_caller(&m);
     if (messages->previewed && making->out.direction == RPCRDMA_DIRECTION_CALL)
         message_previewed_remove(messages, &making->out);
-    if (!m.mc->early_told && (m.mc->early_frame != 0 || !m.mc->client_called))
-        check_early(&m);
+    if (!m.mc->reverse_reported && (m.mc->reverse_frame != 0 || !m.mc->client_called))
+        check_reverse(&m);
     if (m.mc->n_answered > 0 || making->message.version == 2)
         message_after_error(messages, conn, &making->out, &making->findings);
     if (pub->messages == 0)

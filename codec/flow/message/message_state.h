@@ -118,8 +118,8 @@ struct message_conn {
     uint32_t last_xid[2];
     uint32_t chosen_after; /* messages looked at after the dialect was settled */
     bool server_called, client_called;
-    uint64_t early_frame; /* of a Call of the server before any of the client's; 0: none */
-    bool early_told;
+    uint64_t reverse_frame; /* of a Call of the server before any of the client's; 0: none */
+    bool reverse_reported;
     uint32_t other_xid,
         other_version;   /* of the last message of another version than the connection's */
     bool speaks[2];      /* the connection's version: an end sent a message of it, no error */
@@ -132,7 +132,7 @@ struct message_conn {
     struct message_refused refused_type[2]; /* by the end that may not send it again */
     struct message_answered answered[MESSAGE_ANSWERED];
     uint32_t n_answered;
-    uint64_t last_given; /* frame of the latest message given to the sink */
+    uint64_t last_emitted; /* frame of the latest message given to the sink */
 };
 
 /* A Call that is held back, as far as its Reply is read by it. */

@@ -22,7 +22,7 @@ struct message_queued {
     uint8_t bytes[];
 };
 
-static void give(struct flow_messages *messages, const struct message_queued *q)
+static void emit(struct flow_messages *messages, const struct message_queued *q)
 {
     struct rpcrdma_flow_message out = q->out;
     struct rpcrdma_message message;
@@ -47,7 +47,7 @@ static void pop(struct flow_messages *messages)
     heap_remove(&messages->queue, &q->node);
     messages->queue_count--;
     messages->queue_bytes -= q->size;
-    give(messages, q);
+    emit(messages, q);
     flow_release(&messages->context->memory, q, q->size);
 }
 
@@ -106,10 +106,10 @@ void flow_message_emit(struct flow_messages *messages, struct flow_conn *conn,
     if (!messages->context->sink.message || messages->context->memory.failed)
         return;
     /* within a connection the transport's order counts, not the capture's */
-    if (mc->last_given < out->frame)
-        mc->last_given = out->frame;
+    if (mc->last_emitted < out->frame)
+        mc->last_emitted = out->frame;
     if (messages->unordered ||
-        (!messages->queue && (mc->last_given <= flow_admission_oldest(messages->conns)))) {
+        (!messages->queue && (mc->last_emitted <= flow_admission_oldest(messages->conns)))) {
         messages->context->sink.message(messages->context->sink.context, out);
         return;
     }
@@ -119,7 +119,7 @@ void flow_message_emit(struct flow_messages *messages, struct flow_conn *conn,
         messages->context->sink.message(messages->context->sink.context, out);
         return;
     }
-    heap_add(&messages->queue, &q->node, mc->last_given, ++messages->queued);
+    heap_add(&messages->queue, &q->node, mc->last_emitted, ++messages->queued);
     messages->queue_count++;
     messages->queue_bytes += q->size;
     flow_message_flush(messages, false);

@@ -110,8 +110,8 @@ static void remember(struct flow_conn *conn, int end, uint32_t xid,
 }
 
 /* `end` answers what the other wanted: what it has done is in effect for it. */
-static void answer(struct flow_conn *conn, int end, uint32_t xid, const struct rpcrdma_words *done,
-                   const struct rpcrdma_dialect *dialect, bool xchar)
+static void respond(struct flow_conn *conn, int end, uint32_t xid, const struct rpcrdma_words *done,
+                    const struct rpcrdma_dialect *dialect, bool xchar)
 {
     struct message_wanted *w = &message_conn_of(conn)->wanted[1 - end];
 
@@ -137,7 +137,7 @@ static void characteristics(struct flow_conn *conn, int end, const struct rpcrdm
         remember(conn, end, m->xid, &x.want, m->dialect, true);
         break;
     case RPCRDMA_XCHAR_RESP:
-        answer(conn, end, m->xid, &x.done, m->dialect, true);
+        respond(conn, end, m->xid, &x.done, m->dialect, true);
         break;
     case RPCRDMA_XCHAR_UPD:
         apply(conn, end, &x.now, m->dialect, true);
@@ -165,7 +165,7 @@ void message_properties(struct flow_conn *conn, int end, const struct rpcrdma_me
         remember(conn, end, m->xid, &m->want, d, false);
         break;
     case RPCRDMA_KIND_RESPROP:
-        answer(conn, end, m->xid, &m->done, d, false);
+        respond(conn, end, m->xid, &m->done, d, false);
         apply(conn, end, &m->other, d, false);
         break;
     case RPCRDMA_KIND_UPDPROP:

@@ -59,7 +59,7 @@ void rpc_retire(struct flow_rpcs *rpcs, const struct rpc_transaction *t);
 bool rpc_check_astray(struct flow_rpcs *rpcs, struct flow_conn *conn,
                       const struct rpc_astray *astray);
 /* A Call offers this: RDMA may have gone there before. */
-void rpc_check_early(struct flow_rpcs *rpcs, struct rpc_transaction *t,
-                     const struct flow_region *region);
+void rpc_check_before_call(struct flow_rpcs *rpcs, struct rpc_transaction *t,
+                           const struct flow_region *region);
 
 #endif

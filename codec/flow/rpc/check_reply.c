@@ -11,7 +11,7 @@ static void check_chunk(struct reconstruct *m, const struct rpc_chunk *offered,
                         const struct rpcrdma_chunk *wire)
 {
     const struct rpc_chunk_map *map = m->t->chunk_map;
-    bool all = flow_conn_saw_all(m->t->conn), short_before = false, told = false;
+    bool all = flow_conn_saw_all(m->t->conn), short_before = false, reported = false;
     bool lacks = flow_conn_lacks(m->t->conn, 0) || flow_conn_lacks(m->t->conn, 1);
 
     for (uint32_t i = 0; offered && i < offered->count && i < wire->count; i++) {
@@ -20,10 +20,10 @@ static void check_chunk(struct reconstruct *m, const struct rpc_chunk *offered,
         int64_t at = reconstruct_segment(wire, i);
 
         if (r->handle != s.handle || r->offset != s.offset || s.length > r->length)
-            continue; /* that is told elsewhere */
-        if (short_before && s.length > 0 && !told) {
+            continue; /* that is reported elsewhere */
+        if (short_before && s.length > 0 && !reported) {
             reconstruct_finding_at(m, RPCRDMA_RULE_SEGMENT_ORDER, at, s.handle, s.length, 0);
-            told = true;
+            reported = true;
         }
         short_before = short_before || s.length < r->length;
         if (r->seen > s.length && !lacks) /* else another Call may have offered it, too */

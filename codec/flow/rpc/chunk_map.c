@@ -91,7 +91,7 @@ static void add_region(struct opening *o, struct rpc_chunk *chunk,
                           segment->handle, segment->offset, segment->length, keep))
         o->short_of_memory = true;
     check_shared(o, region, off);
-    rpc_check_early(o->rpcs, o->t, region);
+    rpc_check_before_call(o->rpcs, o->t, region);
 }
 
 /* Segments with one position are one chunk. The list is by position (RFC 8166 section 4.3.1), and
@@ -209,13 +209,13 @@ static void open_writes(struct opening *o, const struct rpcrdma_message *message
     }
 }
 
-static size_t offer_size(const struct counts *n, uint32_t regions)
+static size_t size_of(const struct counts *n, uint32_t regions)
 {
     return sizeof(struct rpc_chunk_map) + (n->reads + n->writes) * sizeof(struct rpc_chunk) +
            regions * sizeof(struct flow_region);
 }
 
-static struct rpc_chunk_map *take(struct opening o, const struct rpcrdma_message *message)
+static struct rpc_chunk_map *open_chunks(struct opening o, const struct rpcrdma_message *message)
 {
     struct flow_rpcs *rpcs = o.rpcs;
     struct rpc_transaction *t = o.t;
@@ -228,12 +228,12 @@ static struct rpc_chunk_map *take(struct opening o, const struct rpcrdma_message
         return NULL;
     if (n.too_many && !o.layout)
         rpc_add_finding(rpcs, t, RPCRDMA_RULE_RPC_SEGMENTS, 0, NULL, RPC_SEGMENTS, 0, 0);
-    chunk_map = flow_alloc(&rpcs->context->memory, offer_size(&n, regions));
+    chunk_map = flow_alloc(&rpcs->context->memory, size_of(&n, regions));
     if (!chunk_map) {
         t->dropped = true;
         return NULL;
     }
-    chunk_map->size = offer_size(&n, regions);
+    chunk_map->size = size_of(&n, regions);
     chunk_map->n_regions = regions;
     /* regions first: their alignment is the stricter one */
     chunk_map->regions = (struct flow_region *)(void *)(chunk_map + 1);
@@ -261,14 +261,14 @@ static struct rpc_chunk_map *take(struct opening o, const struct rpcrdma_message
 struct rpc_chunk_map *rpc_chunk_map_open(struct flow_rpcs *rpcs, struct rpc_transaction *t, int end,
                                          enum rpc_use reads, const struct rpcrdma_message *message)
 {
-    return take((struct opening){.rpcs = rpcs, .t = t, .end = end, .reads = reads}, message);
+    return open_chunks((struct opening){.rpcs = rpcs, .t = t, .end = end, .reads = reads}, message);
 }
 
 struct rpc_chunk_map *rpc_chunk_map_lay_out(struct flow_rpcs *rpcs, struct rpc_transaction *t,
                                             const struct rpcrdma_message *message)
 {
-    return take((struct opening){.rpcs = rpcs, .t = t, .reads = RPC_REPLY_READ, .layout = true},
-                message);
+    return open_chunks(
+        (struct opening){.rpcs = rpcs, .t = t, .reads = RPC_REPLY_READ, .layout = true}, message);
 }
 
 void rpc_chunk_map_free(struct flow_rpcs *rpcs, struct rpc_chunk_map *chunk_map)

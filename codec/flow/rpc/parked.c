@@ -38,7 +38,7 @@ static bool settled(const struct flow_rpcs *rpcs, struct rpc_transaction *t)
     return t->settled;
 }
 
-static void give_settled(struct flow_rpcs *rpcs, struct rpc_conn *c)
+static void emit_settled(struct flow_rpcs *rpcs, struct rpc_conn *c)
 {
     struct rpc_transaction *t;
 
@@ -88,7 +88,7 @@ void flow_rpc_delivered(struct flow_rpcs *rpcs, struct flow_conn *conn)
         return;
     for (int caller = 0; caller < 2; caller++)
         arrived(c, caller);
-    give_settled(rpcs, c);
+    emit_settled(rpcs, c);
 }
 
 void flow_rpc_time(struct flow_rpcs *rpcs, int64_t now_ns)

@@ -113,7 +113,7 @@ static bool partial(struct flow_rpcs *rpcs, struct flow_conn *conn, const struct
     return done;
 }
 
-static void give(struct flow_rpcs *rpcs, struct flow_conn *conn, const struct flow_message *m,
+static void emit(struct flow_rpcs *rpcs, struct flow_conn *conn, const struct flow_message *m,
                  bool message_too)
 {
     const struct rpcrdma_flow_sink *sink = &rpcs->context->sink;
@@ -136,10 +136,10 @@ static void give(struct flow_rpcs *rpcs, struct flow_conn *conn, const struct fl
 
 void flow_rpc_partial(struct flow_rpcs *rpcs, struct flow_conn *conn, const struct flow_message *m)
 {
-    give(rpcs, conn, m, true);
+    emit(rpcs, conn, m, true);
 }
 
 void rpc_partial_waits(struct flow_rpcs *rpcs, struct flow_conn *conn, const struct flow_message *m)
 {
-    give(rpcs, conn, m, false);
+    emit(rpcs, conn, m, false);
 }

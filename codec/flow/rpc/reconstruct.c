@@ -68,7 +68,7 @@ bool reconstruct_pads_inline(const struct rpc_chunk_map *reads, uint64_t base_le
     return false;
 }
 
-static void tell_stream(struct flow_rpcs *rpcs, struct rpc_transaction *t,
+static void emit_stream(struct flow_rpcs *rpcs, struct rpc_transaction *t,
                         enum rpcrdma_rpc_direction direction, const struct rpcrdma_rpc *rpc,
                         const struct rpcrdma_reduction *reduced, const uint8_t *data, size_t caplen,
                         size_t len)
@@ -129,9 +129,9 @@ void rpc_call_names(struct flow_rpcs *rpcs, struct rpc_transaction *t, const uin
     rpc_note_header(t, rpc);
     reduced = reduction(rpcs, t->chunk_map);
     reduced.pad_inline = reconstruct_pads_inline(t->chunk_map, len);
-    if (!t->stream_told) {
-        t->stream_told = true;
-        tell_stream(rpcs, t, RPCRDMA_DIRECTION_CALL, rpc, &reduced, data, caplen, len);
+    if (!t->stream_emitted) {
+        t->stream_emitted = true;
+        emit_stream(rpcs, t, RPCRDMA_DIRECTION_CALL, rpc, &reduced, data, caplen, len);
     }
     if (!rpcrdma_compound_begin(&it, rpc, rpc, is_reverse(t), data, caplen, len, &reduced, NULL)) {
         rpcrdma_ddp_call(rpc, data, caplen, len, &reduced, &t->ddp);
@@ -175,7 +175,7 @@ void reconstruct_describe(const struct reconstruct *m, enum rpcrdma_rpc_directio
     out->n_unplaced_chunks = m->n_unplaced_chunks;
 }
 
-static void give(struct reconstruct *m, enum rpcrdma_rpc_direction direction,
+static void emit(struct reconstruct *m, enum rpcrdma_rpc_direction direction,
                  struct rpcrdma_rpc_message *out)
 {
     struct flow_rpcs *rpcs = m->rpcs;
@@ -190,7 +190,7 @@ static void give(struct reconstruct *m, enum rpcrdma_rpc_direction direction,
     }
     if (rpcs->in_hand && rpcs->in_hand->frame == out->send_frame &&
         rpcs->in_hand->message->xid == out->xid && rpcs->in_hand->direction == direction)
-        rpcs->in_hand_given = true;
+        rpcs->in_hand_emitted = true;
     rpcs->context->sink.rpc(rpcs->context->sink.context, out);
 }
 
@@ -280,7 +280,7 @@ void rpc_call_deliver(struct flow_rpcs *rpcs, struct rpc_transaction *t)
     struct reconstruct_holes holes;
     struct rpcrdma_rpc_message out;
 
-    t->call_given = true;
+    t->call_emitted = true;
     call_base(&m);
     m.pad_inline = reconstruct_pads_inline(t->chunk_map, rpcs->base.length);
     if (m.pad_inline)
@@ -291,7 +291,7 @@ void rpc_call_deliver(struct flow_rpcs *rpcs, struct rpc_transaction *t)
     rpc_call_names(rpcs, t, data, caplen, (size_t)rpcs->base.length);
     rpc_check_call(rpcs, t);
     reconstruct_compose(&m);
-    holes = reconstruct_tell_holes(&m, rpcs->whole.count);
+    holes = reconstruct_report_holes(&m, rpcs->whole.count);
     t->call_complete = !holes.lost && !m.fault && !t->no_length && !t->malformed && !t->open &&
                        rpcs->whole.length > 0;
     t->pub.call_length = t->no_length ? 0 : rpcs->whole.length;
@@ -309,7 +309,7 @@ void rpc_call_deliver(struct flow_rpcs *rpcs, struct rpc_transaction *t)
         .whole = t->call_complete && !holes.any,
         .n_iovec = rpcs->whole.count,
     };
-    give(&m, RPCRDMA_DIRECTION_CALL, &out);
+    emit(&m, RPCRDMA_DIRECTION_CALL, &out);
     /* told: its bytes are not needed any more */
     for (uint32_t i = 0; t->chunk_map && i < t->chunk_map->n_regions; i++)
         if (t->chunk_map->regions[i].use == RPC_CALL_READ)
@@ -450,13 +450,13 @@ void rpc_reply_deliver(struct flow_rpcs *rpcs, struct rpc_transaction *t,
         if (m.reads && rpcs->gaps)
             reduced.n_gaps = m.reads->n_reads;
         if (rpc.present & RPCRDMA_RPC_HAS_XID)
-            tell_stream(rpcs, t, RPCRDMA_DIRECTION_REPLY, &rpc, &reduced, data, caplen,
+            emit_stream(rpcs, t, RPCRDMA_DIRECTION_REPLY, &rpc, &reduced, data, caplen,
                         (size_t)rpcs->base.length);
     }
     reconstruct_compose(&m);
     n_iovec = rpcs->whole.count;
     length = rpcs->whole.length;
-    holes = reconstruct_tell_holes(&m, n_iovec);
+    holes = reconstruct_report_holes(&m, n_iovec);
     if (m.n_writes > 0)
         reconstruct_add_unplaced(&m, why);
     for (size_t i = 0; i < m.n_unplaced_chunks; i++)
@@ -479,5 +479,5 @@ void rpc_reply_deliver(struct flow_rpcs *rpcs, struct rpc_transaction *t,
         .whole = t->reply_complete && !holes.any && m.n_unplaced_chunks == 0 && !rpcs->whole.failed,
         .n_iovec = n_iovec,
     };
-    give(&m, RPCRDMA_DIRECTION_REPLY, &out);
+    emit(&m, RPCRDMA_DIRECTION_REPLY, &out);
 }

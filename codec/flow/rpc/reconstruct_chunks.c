@@ -246,10 +246,10 @@ void reconstruct_add_unplaced(struct reconstruct *m, const char *why)
         if (m->rpcs->places[i].placed || length == 0)
             continue;
         *unplaced_chunks = (struct rpcrdma_unplaced_chunk){
-            .index = i, .length = rpc_clipped(length), .first_piece = whole->count};
+            .index = i, .length = rpc_clipped(length), .first_iovec = whole->count};
         whole->apart = whole->count;
         reconstruct_add_returned(m, whole, reconstruct_offered_write(m->t, i), &wire, length);
-        unplaced_chunks->n_iovec = whole->count - unplaced_chunks->first_piece;
+        unplaced_chunks->n_iovec = whole->count - unplaced_chunks->first_iovec;
         m->n_unplaced_chunks++;
         if (!m->partial)
             rpc_add_finding(m->rpcs, m->t, RPCRDMA_RULE_RPC_UNPLACED_CHUNK, m->t->pub.reply_frame,
@@ -284,7 +284,7 @@ static enum rpcrdma_rule_id hole_rule(const struct reconstruct *m, enum rpcrdma_
 }
 
 /* Says what is missing, byte range by byte range. */
-struct reconstruct_holes reconstruct_tell_holes(struct reconstruct *m, size_t n_iovec)
+struct reconstruct_holes reconstruct_report_holes(struct reconstruct *m, size_t n_iovec)
 {
     const struct rpc_iovec *whole = &m->rpcs->whole;
     struct reconstruct_holes holes = {.any = whole->failed};

@@ -75,7 +75,7 @@ void reconstruct_compose(struct reconstruct *m);
 /* Write chunks with bytes and without a place go behind the message. `why` they have none. */
 void reconstruct_add_unplaced(struct reconstruct *m, const char *why);
 
-/* Says what is missing of the first n_pieces, byte range by byte range. */
-struct reconstruct_holes reconstruct_tell_holes(struct reconstruct *m, size_t n_iovec);
+/* Says what is missing of the first n_iovec entries, byte range by byte range. */
+struct reconstruct_holes reconstruct_report_holes(struct reconstruct *m, size_t n_iovec);
 
 #endif

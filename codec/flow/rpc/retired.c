@@ -33,8 +33,8 @@ void rpc_retire(struct flow_rpcs *rpcs, const struct rpc_transaction *t)
     }
 }
 
-static void tell(struct flow_rpcs *rpcs, struct flow_conn *conn, enum rpcrdma_rule_id rule,
-                 uint64_t frame, const char *what, uint64_t a, uint64_t b, uint64_t c)
+static void report(struct flow_rpcs *rpcs, struct flow_conn *conn, enum rpcrdma_rule_id rule,
+                   uint64_t frame, const char *what, uint64_t a, uint64_t b, uint64_t c)
 {
     flow_report(rpcs->context, flow_conn_public_const(conn),
                 &(struct rpcrdma_finding){
@@ -51,9 +51,9 @@ static bool retired(struct flow_rpcs *rpcs, struct flow_conn *conn, const struct
         if (r->handle != astray->handle || r->end != astray->end ||
             astray->address - r->offset >= r->length)
             continue;
-        tell(rpcs, conn,
-             flow_conn_saw_all(conn) ? RPCRDMA_RULE_RDMA_AFTER_REPLY : RPCRDMA_RULE_RDMA_LATE,
-             astray->frame, astray->what, astray->handle, r->xid, r->frame);
+        report(rpcs, conn,
+               flow_conn_saw_all(conn) ? RPCRDMA_RULE_RDMA_AFTER_REPLY : RPCRDMA_RULE_RDMA_LATE,
+               astray->frame, astray->what, astray->handle, r->xid, r->frame);
         return true;
     }
     return false;
@@ -62,7 +62,7 @@ static bool retired(struct flow_rpcs *rpcs, struct flow_conn *conn, const struct
 /* All of the Call was read: its regions are not followed any more, and still open. */
 static bool was_read(const struct rpc_transaction *t, const struct flow_region *r)
 {
-    return t->call_given && r->use == RPC_CALL_READ;
+    return t->call_emitted && r->use == RPC_CALL_READ;
 }
 
 /* What an outstanding Call offered under the handle: elsewhere, or it was invalidated since. */
@@ -89,14 +89,14 @@ static bool offered(struct flow_rpcs *rpcs, struct flow_conn *conn, const struct
             }
             if (r->open || was_read(t, r))
                 return false; /* there is no such way to use it; or it is read once more */
-            tell(rpcs, conn, RPCRDMA_RULE_RDMA_AFTER_INVALIDATE, astray->frame, astray->what,
-                 astray->handle, t->pub.xid, 0);
+            report(rpcs, conn, RPCRDMA_RULE_RDMA_AFTER_INVALIDATE, astray->frame, astray->what,
+                   astray->handle, t->pub.xid, 0);
             return true;
         }
     }
     if (near && flow_conn_saw_all(conn))
-        tell(rpcs, conn, RPCRDMA_RULE_RPC_OUTSIDE_ALL, astray->frame, astray->what, astray->handle,
-             astray->length, owner->pub.xid);
+        report(rpcs, conn, RPCRDMA_RULE_RPC_OUTSIDE_ALL, astray->frame, astray->what,
+               astray->handle, astray->length, owner->pub.xid);
     return near != NULL;
 }
 
@@ -108,26 +108,26 @@ bool rpc_check_astray(struct flow_rpcs *rpcs, struct flow_conn *conn,
     if (!c)
         return false;
     if (c->n_astray > 0 && c->astray.handle == astray->handle && c->astray.end == astray->end)
-        return c->astray_told; /* said once */
+        return c->astray_reported; /* said once */
     if (c->n_astray >= ASTRAY_MOST)
         return false;
     c->n_astray++;
     c->astray = *astray;
-    c->astray_told = retired(rpcs, conn, astray) || offered(rpcs, conn, astray);
-    return c->astray_told;
+    c->astray_reported = retired(rpcs, conn, astray) || offered(rpcs, conn, astray);
+    return c->astray_reported;
 }
 
-void rpc_check_early(struct flow_rpcs *rpcs, struct rpc_transaction *t,
-                     const struct flow_region *region)
+void rpc_check_before_call(struct flow_rpcs *rpcs, struct rpc_transaction *t,
+                           const struct flow_region *region)
 {
     struct rpc_conn *c = rpc_of(t->conn);
 
     /* the Call that offered it before may be what is missing */
-    if (c->n_astray == 0 || c->astray_told || !flow_conn_saw_all(t->conn) ||
+    if (c->n_astray == 0 || c->astray_reported || !flow_conn_saw_all(t->conn) ||
         c->astray.handle != region->handle || c->astray.end != region->end ||
         c->astray.address - region->offset >= region->length)
         return;
-    c->astray_told = true;
+    c->astray_reported = true;
     rpc_add_finding(rpcs, t, RPCRDMA_RULE_RDMA_BEFORE_CALL, c->astray.frame, c->astray.what,
                     region->handle, 0, 0);
 }

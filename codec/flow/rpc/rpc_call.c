@@ -78,8 +78,8 @@ void rpc_note_header(struct rpc_transaction *t, const struct rpcrdma_rpc *rpc)
     t->pub.procedure = rpc->procedure;
 }
 
-static void call_take(struct flow_rpcs *rpcs, struct rpc_transaction *t,
-                      const struct flow_message *m)
+static void call_accept(struct flow_rpcs *rpcs, struct rpc_transaction *t,
+                        const struct flow_message *m)
 {
     const struct rpcrdma_message *msg = m->message->message;
     struct rpc_part part = rpc_part_of(&t->parts, m);
@@ -106,7 +106,7 @@ static void call_take(struct flow_rpcs *rpcs, struct rpc_transaction *t,
         t->reply.awaited.begun = false; /* a Reply that came before it: what it returns is known */
     }
     t->pub.segments = t->chunk_map ? t->chunk_map->n_regions : 0;
-    if (t->call_given)
+    if (t->call_emitted)
         return;
     t->pending = rpc_chunk_map_pending(t->chunk_map);
     base = t->chunk_map && t->chunk_map->has_base;
@@ -139,6 +139,6 @@ void rpc_call(struct flow_rpcs *rpcs, struct flow_conn *conn, const struct flow_
     if (!t)
         return;
     rpc_timing_call(rpcs, t, m);
-    call_take(rpcs, t, m);
+    call_accept(rpcs, t, m);
     rpc_reply_release_if_ready(rpcs, t);
 }

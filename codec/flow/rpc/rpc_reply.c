@@ -6,9 +6,9 @@
 /* What ends a transaction: a Reply, at once or when the data it speaks of has come; an RDMA error.
  */
 
-static void answer(struct flow_rpcs *rpcs, struct rpc_transaction *t, const struct rpc_response *a)
+static void respond(struct flow_rpcs *rpcs, struct rpc_transaction *t, const struct rpc_response *a)
 {
-    if (t->has_call && !t->call_given)
+    if (t->has_call && !t->call_emitted)
         rpc_call_deliver(rpcs, t);
     rpc_reply_deliver(rpcs, t, a);
     rpc_finish(rpcs, t);
@@ -24,7 +24,7 @@ void rpc_reply_release(struct flow_rpcs *rpcs, struct rpc_transaction *t)
                              .time_ns = t->reply.time_ns};
 
     rpc_unhold_reply(rpcs, t);
-    answer(rpcs, t, &a);
+    respond(rpcs, t, &a);
 }
 
 /* The Reply that waits has all it waited for. */
@@ -126,14 +126,14 @@ void rpc_reply(struct flow_rpcs *rpcs, struct flow_conn *conn, const struct flow
     if (t->reply.parts.first) {
         rpc_parts_add(rpcs, t, &t->reply.parts, &part, true);
         a.parts = &t->reply.parts;
-        answer(rpcs, t, &a);
+        respond(rpcs, t, &a);
     } else {
         struct rpc_parts parts = t->reply.parts;
 
         parts.first = parts.last = &part;
         parts.length = part.at + part.len;
         a.parts = &parts;
-        answer(rpcs, t, &a);
+        respond(rpcs, t, &a);
     }
 }
 

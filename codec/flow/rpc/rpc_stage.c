@@ -25,7 +25,7 @@ void flow_rpc_message(struct flow_rpcs *rpcs, struct flow_conn *conn, const stru
     if (!(msg->present & RPCRDMA_HAS_XID))
         return;
     rpcs->in_hand = m->message;
-    rpcs->in_hand_given = false;
+    rpcs->in_hand_emitted = false;
     switch (msg->kind) {
     case RPCRDMA_KIND_ERROR:
         rpc_error(rpcs, conn, m);
@@ -51,7 +51,7 @@ void flow_rpc_message(struct flow_rpcs *rpcs, struct flow_conn *conn, const stru
         break;
     }
     rpcs->in_hand = NULL;
-    if (rpcs->context->sink.partial && !rpcs->in_hand_given)
+    if (rpcs->context->sink.partial && !rpcs->in_hand_emitted)
         rpc_partial_waits(rpcs, conn, m);
     if (m->send->has_invalidate)
         flow_region_invalidate(&rpcs->regions, flow_conn_id(conn), (uint8_t)(1 - m->sender),
@@ -75,7 +75,7 @@ static void data_transfer(struct flow_rpcs *rpcs, struct flow_region *region, ui
         t->rdma_last_ns = op->time_ns;
         t->rdma_last_frame = op->frame;
     }
-    if (region->use == RPC_CALL_READ && t->call_given)
+    if (region->use == RPC_CALL_READ && t->call_emitted)
         return; /* sent again: it was told */
     if (!flow_region_place(&rpcs->regions, region, start, op->data, op->caplen, op->len))
         rpc_add_finding(rpcs, t, RPCRDMA_RULE_RPC_OUTSIDE, op->frame, NULL, region->handle,
@@ -133,8 +133,8 @@ RPCRDMA_RARE static void spread(struct flow_rpcs *rpcs, struct flow_region *regi
     }
 }
 
-static void move(struct flow_rpcs *rpcs, struct flow_region *region, uint64_t address, int sender,
-                 const struct rpcrdma_op *op, int64_t asked_ns)
+static void transfer(struct flow_rpcs *rpcs, struct flow_region *region, uint64_t address,
+                     int sender, const struct rpcrdma_op *op, int64_t asked_ns)
 {
     if (address - region->offset + op->len > region->length)
         spread(rpcs, region, address, sender, op, asked_ns);
@@ -185,7 +185,7 @@ void flow_rpc_write(struct flow_rpcs *rpcs, struct flow_conn *conn, int sender,
     region = flow_region_find(&rpcs->regions, flow_conn_id(conn), (uint8_t)(1 - sender),
                               write->rkey, write->address);
     if (region && region->use == RPC_WRITE)
-        move(rpcs, region, write->address, sender, op, 0);
+        transfer(rpcs, region, write->address, sender, op, 0);
     else if (op->len > 0 && rpc_conn_get(rpcs, conn) &&
              !rpc_check_astray(rpcs, conn,
                                &(struct rpc_astray){.address = write->address,
@@ -255,10 +255,10 @@ void flow_rpc_read_response(struct flow_rpcs *rpcs, struct flow_conn *conn, int 
         unplaced(rpcs, conn, sender, op);
     region = c && read ? rpc_read_map_find(&c->reads[1 - sender], read->id) : NULL;
     if (region)
-        move(rpcs, region, read->address + offset, sender, op,
-             offset > 0              ? 0
-             : read->arrived_ns != 0 ? read->arrived_ns
-                                     : read->time_ns);
+        transfer(rpcs, region, read->address + offset, sender, op,
+                 offset > 0              ? 0
+                 : read->arrived_ns != 0 ? read->arrived_ns
+                                         : read->time_ns);
 }
 
 /* Receives that short or malformed messages took are not posted again by every receiver. */
@@ -268,9 +268,9 @@ void flow_rpc_nak(struct flow_rpcs *rpcs, struct flow_conn *conn, int sender,
     struct rpc_conn *c = rpc_of(conn);
 
     if (!c || op->kind != RPCRDMA_OP_NAK || op->nak != RPCRDMA_NAK_RNR ||
-        c->malformed[sender] == 0 || c->told_malformed)
+        c->malformed[sender] == 0 || c->malformed_reported)
         return;
-    c->told_malformed = true;
+    c->malformed_reported = true;
     flow_report(rpcs->context, flow_conn_public_const(conn),
                 &(struct rpcrdma_finding){.rule = RPCRDMA_RULE_MALFORMED_THEN_RNR,
                                           .frame = op->frame,

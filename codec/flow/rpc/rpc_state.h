@@ -222,8 +222,8 @@ struct rpc_transaction {
     bool too_short; /* its receiver has to drop it, without an answer */
     bool msgp;
     uint32_t align, header_length;
-    bool call_given, call_complete;
-    bool stream_told; /* the Call's Payload stream was given to the sink */
+    bool call_emitted, call_complete;
+    bool stream_emitted; /* the Call's Payload stream was given to the sink */
     uint64_t pending; /* bytes of its read chunks that have not passed */
     struct rpc_chunk_map *chunk_map;
 
@@ -282,13 +282,13 @@ struct rpc_conn {
     uint64_t unknown_bytes, unknown_packets; /* to handles that nothing seen offers */
     int64_t replied_ns[2];                   /* by caller: the last Reply to it */
     uint32_t malformed[2];                   /* messages, by receiver */
-    bool told_malformed;
+    bool malformed_reported;
     struct rpc_retired *retired; /* RPC_RETIRED of them; NULL: none yet. Owned */
     uint32_t n_retired;
     struct rpc_astray astray; /* the latest handle; whether it was told what it is */
     uint32_t n_astray;
-    bool astray_told;
-    bool slot_told;       /* a doubt that stays one */
+    bool astray_reported;
+    bool slot_reported;   /* a doubt that stays one */
     bool carries;         /* a session that is known */
     uint32_t unread;      /* Calls whose slot is not known, or not yet */
     uint64_t unplaced[2]; /* by sender: the last packet with data whose place was not captured */
@@ -305,7 +305,7 @@ struct rpc_sendings {
 struct rpc_iovec {
     struct rpcrdma_iovec *at;
     size_t count, size;
-    size_t apart; /* pieces before this one are not added to */
+    size_t apart; /* entries before this one are not extended */
     uint64_t length;
     bool failed; /* no memory: some are missing */
 };
@@ -314,7 +314,7 @@ struct flow_rpcs {
     struct flow_context *context;
     struct flow_messages *messages;
     const struct rpcrdma_flow_message *in_hand; /* NULL: none */
-    bool in_hand_given;                         /* its RPC message, to the sink */
+    bool in_hand_emitted;                       /* its RPC message, to the sink */
     struct flow_regions regions;
     struct rpc_list held[2]; /* [1]: until RDMA_DONE, however long that takes */
     SLIST_HEAD(, rpc_transaction) spare_transactions;
@@ -376,11 +376,11 @@ void rpc_iovec_chunk(struct flow_rpcs *rpcs, struct rpc_iovec *iovec,
 void rpc_iovec_fill(struct flow_rpcs *rpcs, struct rpc_iovec *iovec, enum rpcrdma_iovec_kind kind,
                     uint64_t length);
 
-/* Reads a list of pieces from its beginning. */
+/* Reads an iovec from its beginning. */
 struct rpc_reader {
     const struct rpc_iovec *from;
     size_t index;
-    uint32_t used; /* of pieces[index] */
+    uint32_t used; /* of entry `index` */
     uint64_t left;
 };
 struct rpc_reader rpc_reader_begin(const struct rpc_iovec *from);

@@ -190,7 +190,7 @@ static void sequenced(struct rpc_session *session, int back, struct rpcrdma_curs
             session->slots_known[back] = slots[i] + 1;
 }
 
-static void take_status(struct rpc_transaction *t, struct rpcrdma_cursor c)
+static void read_status(struct rpc_transaction *t, struct rpcrdma_cursor c)
 {
     t->slot_status = rpcrdma_cursor_be32(&c, "status");
     t->slot_answered = c.status == RPCRDMA_OK;
@@ -230,7 +230,7 @@ void rpc_session_reply(struct flow_rpcs *rpcs, struct rpc_transaction *t,
             created(rpcs, t->conn, c);
         else if (i == 0 && op.number == (t->pub.callback ? OP_CB_SEQUENCE : OP_SEQUENCE)) {
             if (doubt)
-                take_status(t, c);
+                read_status(t, c);
             if (session)
                 sequenced(session, t->pub.callback, c);
         }

@@ -159,10 +159,10 @@ static void add(struct flow_rpcs *rpcs, struct rpc_transaction *t, bool sure,
 {
     struct rpc_conn *conn = rpc_of(t->conn);
 
-    if (!sure && (!rpc_session_followed(t->conn) || !conn || conn->slot_told))
+    if (!sure && (!rpc_session_followed(t->conn) || !conn || conn->slot_reported))
         return;
     if (!sure)
-        conn->slot_told = true;
+        conn->slot_reported = true;
     rpc_add_finding_at(rpcs, t, sure ? rule : unsure, t->pub.call_frame,
                        t->slot_place < 0 ? -1 : t->slot_place - before, NULL, a, b, c);
 }

@@ -8,7 +8,7 @@
  * again. */
 enum { SPARE = 64 };
 
-static struct rpc_transaction *take(struct flow_rpcs *rpcs)
+static struct rpc_transaction *get_transaction(struct flow_rpcs *rpcs)
 {
     struct rpc_transaction *t = SLIST_FIRST(&rpcs->spare_transactions);
 
@@ -20,7 +20,7 @@ static struct rpc_transaction *take(struct flow_rpcs *rpcs)
     return t;
 }
 
-static void give_back(struct flow_rpcs *rpcs, struct rpc_transaction *t)
+static void put_transaction(struct flow_rpcs *rpcs, struct rpc_transaction *t)
 {
     rpc_sendings_over(rpcs, t);
     if (rpcs->n_spare_transactions == SPARE) {
@@ -53,9 +53,9 @@ bool flow_rpc_ready(struct flow_rpcs *rpcs, struct flow_conn *conn)
         return false;
     if (!SLIST_EMPTY(&rpcs->spare_transactions) || c->count[0] > 0 || c->count[1] > 0)
         return true;
-    t = take(rpcs);
+    t = get_transaction(rpcs);
     if (t)
-        give_back(rpcs, t);
+        put_transaction(rpcs, t);
     return t != NULL;
 }
 
@@ -206,7 +206,7 @@ void rpc_emit(struct flow_rpcs *rpcs, struct rpc_transaction *t)
     if (rpcs->context->sink.transaction && !rpcs->context->memory.failed)
         rpcs->context->sink.transaction(rpcs->context->sink.context, pub);
     flow_release(&rpcs->context->memory, t->findings, sizeof(*t->findings));
-    give_back(rpcs, t);
+    put_transaction(rpcs, t);
 }
 
 static uint64_t seen(const struct rpc_chunk_map *chunk_map, const struct rpc_chunk *chunk)
@@ -235,7 +235,7 @@ void rpc_finish(struct flow_rpcs *rpcs, struct rpc_transaction *t)
 {
     struct rpcrdma_transaction *pub = &t->pub;
 
-    if (t->has_call && !t->call_given)
+    if (t->has_call && !t->call_emitted)
         rpc_call_deliver(rpcs, t);
     if (t->open)
         rpc_add_finding(rpcs, t, RPCRDMA_RULE_RPC_PARTS, pub->call_frame, "Call", 0, 0, 0);
@@ -316,7 +316,7 @@ struct rpc_transaction *rpc_begin(struct flow_rpcs *rpcs, struct flow_conn *conn
 
     if (!c || !call)
         return NULL;
-    while (!(t = take(rpcs)))
+    while (!(t = get_transaction(rpcs)))
         if (rpcs->context->memory.failed || !evict(rpcs, c, caller))
             return NULL;
     *slot_of(rpcs, call) = t;

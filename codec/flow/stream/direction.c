@@ -116,7 +116,7 @@ struct flow_direction *flow_direction_of(const struct flow_streams *streams, uin
     return s && s->pub.id == id ? &s->pub : NULL;
 }
 
-static bool take_handle(struct flow_streams *streams, struct stream *s)
+static bool get_handle(struct flow_streams *streams, struct stream *s)
 {
     struct flow_memory *memory = &streams->context->memory;
 
@@ -142,7 +142,7 @@ static bool take_handle(struct flow_streams *streams, struct stream *s)
     return true;
 }
 
-static void give_back_handle(struct flow_streams *streams, uint32_t handle)
+static void put_handle(struct flow_streams *streams, uint32_t handle)
 {
     streams->handles[handle] = (struct stream_handle){.next_free = streams->free_handle};
     streams->free_handle = handle + 1;
@@ -202,7 +202,7 @@ void flow_direction_free(struct flow_streams *streams, struct flow_direction *di
         at->stream = NULL;
     if (!dir->conn)
         unlist(streams, s);
-    give_back_handle(streams, dir->handle);
+    put_handle(streams, dir->handle);
     stream_reorder_free(streams, s);
     stream_assemble_free(streams, s);
     stream_reads_free(streams, s);
@@ -241,12 +241,12 @@ static struct stream *create(struct flow_streams *streams, const struct flow_pat
     s->pub.first_frame = context->frame;
     s->pub.first_time_ns = context->time_ns;
     s->pub.id = ++context->ids;
-    if (!take_handle(streams, s)) {
+    if (!get_handle(streams, s)) {
         flow_release(&context->memory, s, sizeof(*s));
         return NULL;
     }
     if (!enlist(streams, s)) {
-        give_back_handle(streams, s->pub.handle);
+        put_handle(streams, s->pub.handle);
         flow_release(&context->memory, s, sizeof(*s));
         return NULL;
     }

@@ -159,10 +159,10 @@ struct flow_send stream_send_of(const struct rpcrdma_op *op)
                               .invalidate = op->invalidate};
 }
 
-/* Of a stream that nobody has claimed, is this Send worth putting together? */
+/* Of a stream that nobody has classified, is this Send worth putting together? */
 static bool worth_it(const struct stream *s, const struct rpcrdma_op *op)
 {
-    return s->pub.claimed || s->selected ||
+    return s->pub.classified || s->selected ||
            rpcrdma_message_plausible(op->data, op->caplen, UINT32_MAX);
 }
 

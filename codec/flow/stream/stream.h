@@ -64,7 +64,7 @@ struct flow_direction {
     struct flow_conn *conn;      /* NULL: nothing known; then nothing waits in the reorder queue */
     uint8_t index;               /* which end of conn receives it */
     bool foreign;                /* another protocol's: nothing of it is of interest */
-    bool claimed;                /* RPC-over-RDMA: every Send is worth putting together */
+    bool classified;             /* RPC-over-RDMA: every Send is worth putting together */
     bool paired;                 /* its opposite is known; until then every request is told */
     bool closed;                 /* disconnected */
     uint32_t responses_unpaired; /* that named no known request */

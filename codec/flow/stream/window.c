@@ -23,7 +23,7 @@ enum {
 void stream_finding(struct flow_streams *streams, const struct stream *s, enum rpcrdma_rule_id rule,
                     uint64_t arg0, uint64_t arg1)
 {
-    if (!s->pub.claimed)
+    if (!s->pub.classified)
         return;
     stream_event(streams, s, FLOW_STREAM_FINDING)->finding = (struct rpcrdma_finding){
         .rule = rule, .frame = streams->context->frame, .offset = -1, .arg = {arg0, arg1}};

@@ -102,7 +102,7 @@ static void behind_gap(void **state)
     assert_int_equal(rig.message[1].frame, rig.held_back[0].frame);
 }
 
-/* A protocol nobody has claimed is not talked about. */
+/* Nothing is said of an unknown protocol. */
 static void unclaimed(void **state)
 {
     struct rig_end a = RIG_A, b = RIG_B;

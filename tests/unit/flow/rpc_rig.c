@@ -34,7 +34,7 @@ static void record(struct got_message *got, const struct rpcrdma_rpc_message *m)
     if (m->n_unplaced_chunks > 0) {
         got->loose_index = m->unplaced_chunks[0].index;
         got->loose_length = m->unplaced_chunks[0].length;
-        got->unplaced_chunks = flatten(m->iovec + m->unplaced_chunks[0].first_piece,
+        got->unplaced_chunks = flatten(m->iovec + m->unplaced_chunks[0].first_iovec,
                                        m->unplaced_chunks[0].n_iovec, m->unplaced_chunks[0].length);
     }
     for (size_t i = 0; i < m->n_findings && i < RPC_RIG_RULES; i++, got->n_rules++) {

@@ -55,7 +55,7 @@ static void test_set_up(void **state)
     assert_int_equal(flow_conn_waiting(conn), 0);
     assert_ptr_equal(towards(CLIENT, SERVER, SERVER_QPN), flow_conn_direction(conn, 1));
     assert_true(flow_conn_direction(conn, 0)->paired);
-    assert_true(flow_conn_direction(conn, 0)->claimed);
+    assert_true(flow_conn_direction(conn, 0)->classified);
 }
 
 /* Another port tells nothing: its Sends do. */

@@ -52,7 +52,7 @@ static struct flow_direction *direction(void)
 static void own(struct flow_direction *dir)
 {
     flow_direction_own(streams, dir, (struct flow_conn *)(void *)&owner, 0);
-    dir->claimed = true;
+    dir->classified = true;
     dir->paired = true;
 }
 
