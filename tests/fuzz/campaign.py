@@ -36,6 +36,7 @@ def run(build, out, name, seconds):
     shutil.copy2(os.path.join(build, 'tests', 'fuzz', f'fuzz_{name}'), program + '.new')
     os.replace(program + '.new', program)  # a build may go on meanwhile
     seeds = [path for path in (os.path.join(build, 'tests', 'fuzz', 'seeds', name),
+                               os.path.join(build, 'tests', 'fuzz', 'found', name),
                                os.path.join(os.path.dirname(os.path.abspath(__file__)), 'corpus', name))
              if os.path.isdir(path)]
     start, cpu = time.time(), resource.getrusage(resource.RUSAGE_CHILDREN)

@@ -53,8 +53,10 @@ for capture in "$source"/captures/*/capture.pcap; do
 done
 python3 "$source/tests/fuzz/seeds.py" seeds "$source"/captures/*/capture.pcap
 for target in message packet pipeline; do
+    mkdir -p found/"$target"
+    tar -xJf "$source/tests/fuzz/found/$target.tar.xz" -C found/"$target"
     # shellcheck disable=SC2046,SC2086
-    $run "./replay_$target" -m 20 seeds/"$target"/* $(find "$source/tests/fuzz/corpus/$target" -type f 2>/dev/null) >/dev/null
+    $run "./replay_$target" -m 20 seeds/"$target"/* $(find "$source/tests/fuzz/corpus/$target" found/"$target" -type f 2>/dev/null) >/dev/null
 done
 echo "$compile: the same on $n recordings"
 [ "$n" -gt 0 ]
