@@ -3,9 +3,9 @@
 
 #include <assert.h>
 #include <inttypes.h>
-#include <stdio.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "wire/dialect.h"
 
 static const struct rpcrdma_rule rules[] = {
@@ -92,15 +92,8 @@ const char *rpcrdma_severity_name(enum rpcrdma_severity severity)
     return names[severity];
 }
 
-static void put(char *buf, size_t size, size_t *at, const char *text, size_t n)
-{
-    for (size_t i = 0; i < n; i++, (*at)++)
-        if (*at + 1 < size)
-            buf[*at] = text[i];
-}
-
 /* The names of a set of dialects: a bit per enum rpcrdma_dialect_id. */
-static void put_dialects(char *buf, size_t size, size_t *at, uint64_t set)
+static void add_dialects(struct rpcrdma_text *to, uint64_t set)
 {
     const char *between = "";
 
@@ -109,8 +102,8 @@ static void put_dialects(char *buf, size_t size, size_t *at, uint64_t set)
             continue;
         const char *name = rpcrdma_dialect((enum rpcrdma_dialect_id)id)->name;
 
-        put(buf, size, at, between, strlen(between));
-        put(buf, size, at, name, strlen(name));
+        rpcrdma_text_add(to, between);
+        rpcrdma_text_add(to, name);
         between = ", ";
     }
 }
@@ -131,51 +124,43 @@ bool rpcrdma_finding_value(const struct rpcrdma_finding *finding, uint64_t *valu
 }
 
 /* What stands between { and }: "0:byte|bytes", which is the first where that argument is 1. */
-static void put_plural(char *buf, size_t size, size_t *at, const char *p, uint64_t arg)
+static void add_plural(struct rpcrdma_text *to, const char *p, uint64_t arg)
 {
     const char *one = p + 2, *many = strchr(one, '|') + 1;
 
     if (arg == 1)
-        put(buf, size, at, one, (size_t)(many - one) - 1);
+        rpcrdma_text_add_n(to, one, (size_t)(many - one) - 1);
     else
-        put(buf, size, at, many, (size_t)(strchr(many, '}') - many));
+        rpcrdma_text_add_n(to, many, (size_t)(strchr(many, '}') - many));
 }
 
 size_t rpcrdma_finding_text(const struct rpcrdma_finding *finding, char *buf, size_t size)
 {
     const char *p = rpcrdma_rule(finding->rule)->text;
-    size_t at = 0;
+    struct rpcrdma_text to = {buf, size, 0};
 
     while (*p) {
-        char number[24];
-        const char *text = number;
         uint64_t arg;
 
         if (*p != '{') {
-            put(buf, size, &at, p++, 1);
+            rpcrdma_text_add_n(&to, p++, 1);
             continue;
         }
         if (p[1] == 'd') {
-            put_dialects(buf, size, &at, finding->arg[0]);
-            text = "";
+            add_dialects(&to, finding->arg[0]);
         } else if (p[1] == 's') {
-            text = finding->what ? finding->what : "?";
+            rpcrdma_text_add(&to, finding->what ? finding->what : "?");
         } else {
             assert(p[1] >= '0' && p[1] <= '3');
             arg = finding->arg[p[1] - '0'];
-            if (p[2] == ':') {
-                put_plural(buf, size, &at, p + 1, arg);
-                text = "";
-            } else if (p[2] == 'x') {
-                snprintf(number, sizeof(number), "0x%08" PRIx64, arg);
-            } else {
-                snprintf(number, sizeof(number), "%" PRIu64, arg);
-            }
+            if (p[2] == ':')
+                add_plural(&to, p + 1, arg);
+            else if (p[2] == 'x')
+                rpcrdma_text_format(&to, "0x%08" PRIx64, arg);
+            else
+                rpcrdma_text_number(&to, arg);
         }
-        put(buf, size, &at, text, strlen(text));
         p = strchr(p, '}') + 1;
     }
-    if (size > 0)
-        buf[at < size ? at : size - 1] = '\0';
-    return at;
+    return rpcrdma_text_end(&to);
 }

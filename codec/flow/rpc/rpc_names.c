@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "flow/rpc.h"
 
+#include "base/text.h"
 #include "upper/names.h"
 #include "upper/nfs4.h"
 
@@ -15,44 +16,13 @@ const char *rpcrdma_transaction_operation(const struct rpcrdma_transaction *t, u
     return op ? op->name : NULL;
 }
 
-struct text {
-    char *buf;
-    size_t size, last, at; /* last: the byte that is left for the end; 0: or none */
-};
-
-static struct text begin(char *buf, size_t size)
+static void add_numbered(struct rpcrdma_text *text, const char *prefix, uint32_t number)
 {
-    return (struct text){.buf = buf, .size = size, .last = size > 0 ? size - 1 : 0};
+    rpcrdma_text_add(text, prefix);
+    rpcrdma_text_number(text, number);
 }
 
-static void append(struct text *t, const char *s)
-{
-    for (; *s; s++, t->at++)
-        if (t->at < t->last)
-            t->buf[t->at] = *s;
-}
-
-static void append_number(struct text *t, const char *prefix, uint32_t number)
-{
-    char digits[sizeof("4294967295")];
-    size_t at = sizeof(digits) - 1;
-
-    digits[at] = '\0';
-    do
-        digits[--at] = (char)('0' + number % 10);
-    while ((number /= 10) > 0);
-    append(t, prefix);
-    append(t, &digits[at]);
-}
-
-static size_t end(const struct text *t)
-{
-    if (t->size > 0)
-        t->buf[t->at < t->last ? t->at : t->last] = '\0';
-    return t->at;
-}
-
-static void put_name(struct text *text, const struct rpcrdma_transaction *t)
+static void add_name(struct rpcrdma_text *text, const struct rpcrdma_transaction *t)
 {
     const char *name = NULL;
 
@@ -64,47 +34,47 @@ static void put_name(struct text *text, const struct rpcrdma_transaction *t)
             const char *operation = rpcrdma_transaction_operation(t, i);
 
             if (i > 0)
-                append(text, "+");
+                rpcrdma_text_add(text, "+");
             if (operation)
-                append(text, operation);
+                rpcrdma_text_add(text, operation);
             else
-                append_number(text, "OP_", t->operations[i]);
+                add_numbered(text, "OP_", t->operations[i]);
         }
         if (t->operations_cut)
-            append(text, "+...");
+            rpcrdma_text_add(text, "+...");
     } else if (name) {
-        append(text, name);
+        rpcrdma_text_add(text, name);
     } else if (t->has_program) {
-        append_number(text, "PROC_", t->procedure);
+        add_numbered(text, "PROC_", t->procedure);
     }
 }
 
 size_t rpcrdma_transaction_name(const struct rpcrdma_transaction *t, char *buf, size_t size)
 {
-    struct text text = begin(buf, size);
+    struct rpcrdma_text text = {buf, size, 0};
 
-    put_name(&text, t);
-    return end(&text);
+    add_name(&text, t);
+    return rpcrdma_text_end(&text);
 }
 
 size_t rpcrdma_transaction_title(const struct rpcrdma_transaction *t, char *buf, size_t size)
 {
-    struct text text = begin(buf, size);
+    struct rpcrdma_text text = {buf, size, 0};
     bool reverse = t->direction_known && t->reverse;
     const char *program = rpcrdma_program_name(t->program, t->version, reverse);
 
     if (!t->has_program) {
-        append(&text, "?");
-        return end(&text);
+        rpcrdma_text_add(&text, "?");
+        return rpcrdma_text_end(&text);
     }
     if (program)
-        append(&text, program);
+        rpcrdma_text_add(&text, program);
     else
-        append_number(&text, "program ", t->program);
-    append_number(&text, " V", t->version);
-    append(&text, " ");
-    put_name(&text, t);
+        add_numbered(&text, "program ", t->program);
+    add_numbered(&text, " V", t->version);
+    rpcrdma_text_add(&text, " ");
+    add_name(&text, t);
     if (program && reverse)
-        append(&text, " (reverse)");
-    return end(&text);
+        rpcrdma_text_add(&text, " (reverse)");
+    return rpcrdma_text_end(&text);
 }
