@@ -10,7 +10,7 @@
 #include "nfs/arguments.h"
 #include "plugin.h"
 
-/* export.c: with the protocol; the tap that it listens to, of struct told. */
+/* export.c: with the protocol; the tap that it listens to, of struct message_note. */
 int export_register(void);
 
 /* A whole RPC message, or what there is of it. */

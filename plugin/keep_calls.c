@@ -8,7 +8,7 @@
  * Wireshark would take for a retransmission then; so Replies to Calls that are not shown at the
  * first visit are shown at later ones, too.
  */
-static GHashTable *calls; /* (stream, XID) -> struct told */
+static GHashTable *calls; /* (stream, XID) -> struct message_note */
 
 void keep_calls_file(void)
 {

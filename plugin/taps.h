@@ -11,10 +11,10 @@
 #include "store.h"
 
 enum tap {
-    TAP_MESSAGES,     /* struct told */
+    TAP_MESSAGES,     /* struct message_note */
     TAP_CREDITS,      /* struct credit_state */
     TAP_TRANSACTIONS, /* struct transacted */
-    TAP_RPCS,         /* struct told, once its RPC message is there */
+    TAP_RPCS,         /* struct message_note, once its RPC message is there */
     TAPS
 };
 

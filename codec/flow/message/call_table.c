@@ -282,8 +282,9 @@ void flow_call_drop(struct flow_messages *messages, struct flow_conn *conn, stru
 {
     struct message_conn *mc = message_conn_of(conn);
 
-    if (call->holders & CALL_OUTSTANDING && messages->slot_at[FLOW_CALL_RPC] == 0 && !mc->gave_up) {
-        mc->gave_up = true;
+    if (call->holders & CALL_OUTSTANDING && messages->slot_at[FLOW_CALL_RPC] == 0 &&
+        !mc->given_up_reported) {
+        mc->given_up_reported = true;
         flow_report(messages->context, flow_conn_public(conn),
                     &(struct rpcrdma_finding){
                         .rule = RPCRDMA_RULE_RPC_GIVEN_UP, .frame = call->frame, .offset = -1});
