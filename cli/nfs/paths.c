@@ -20,6 +20,8 @@ struct nfs_paths {
     GHashTable *by_name; /* of children that have a parent */
     size_t bytes, max_bytes;
     uint64_t dropped;
+    struct rpcrdma_address address; /* that was asked for last, */
+    uint64_t server;                /* and its hash; 0: none */
 };
 
 static guint handle_hash(gconstpointer p)
@@ -85,9 +87,14 @@ uint64_t nfs_paths_dropped(const struct nfs_paths *paths)
     return paths->dropped;
 }
 
-static uint64_t server_of(const struct rpcrdma_address *address)
+static uint64_t server_of(struct nfs_paths *paths, const struct rpcrdma_address *address)
 {
-    return (uint64_t)keyed_hash(address->bytes, sizeof(address->bytes)) << 8 | address->family;
+    if (paths->server != 0 && memcmp(&paths->address, address, sizeof(*address)) == 0)
+        return paths->server;
+    paths->address = *address;
+    paths->server =
+        (uint64_t)keyed_hash(address->bytes, sizeof(address->bytes)) << 8 | address->family;
+    return paths->server;
 }
 
 static struct node *find(const struct nfs_paths *paths, uint64_t server,
@@ -95,7 +102,7 @@ static struct node *find(const struct nfs_paths *paths, uint64_t server,
 {
     struct node key = {.server = server};
 
-    if (handle->length == 0 && !handle->root)
+    if ((handle->length == 0 && !handle->root) || g_hash_table_size(paths->by_handle) == 0)
         return NULL;
     key.handle = *handle;
     return g_hash_table_lookup(paths->by_handle, &key);
@@ -164,7 +171,7 @@ void nfs_paths_learn(struct nfs_paths *paths, const struct rpcrdma_address *addr
                      const struct nfs_handle *directory, const char *name, size_t length,
                      const struct nfs_handle *handle)
 {
-    uint64_t server = server_of(address);
+    uint64_t server = server_of(paths, address);
     struct node *node = find(paths, server, handle);
     struct node *parent = NULL;
 
@@ -187,7 +194,7 @@ void nfs_paths_rename(struct nfs_paths *paths, const struct rpcrdma_address *add
                       const struct nfs_handle *from, const struct nfs_name *name,
                       const struct nfs_handle *to, const struct nfs_name *new_name)
 {
-    uint64_t server = server_of(address);
+    uint64_t server = server_of(paths, address);
     struct node key = {.parent = find(paths, server, from)}, *node, *parent;
     char text[NFS_NAME + 1];
 
@@ -212,11 +219,11 @@ static bool before(char *buf, size_t *at, const char *text, size_t n)
     return true;
 }
 
-size_t nfs_paths_get(const struct nfs_paths *paths, const struct rpcrdma_address *address,
+size_t nfs_paths_get(struct nfs_paths *paths, const struct rpcrdma_address *address,
                      const struct nfs_handle *handle, const struct nfs_name *name,
                      char buf[NFS_PATH])
 {
-    const struct node *node = find(paths, server_of(address), handle);
+    const struct node *node = find(paths, server_of(paths, address), handle);
     size_t at = NFS_PATH;
     bool top = false, room = true;
 

@@ -33,7 +33,7 @@ enum { NFS_PATH = 1024 };
 
 /* Writes the path of `name` (length 0: none) in the directory `handle`, or of `handle` itself. It
  * begins with "..." where its upper part is not known. Returns its length, 0: nothing is known. */
-size_t nfs_paths_get(const struct nfs_paths *paths, const struct rpcrdma_address *server,
+size_t nfs_paths_get(struct nfs_paths *paths, const struct rpcrdma_address *server,
                      const struct nfs_handle *handle, const struct nfs_name *name,
                      char buf[NFS_PATH]);
 

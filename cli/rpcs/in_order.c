@@ -1,9 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "rpcs/in_order.h"
 
+#include <string.h>
+
 #include <glib.h>
 
-enum { STEPS = 1024 }; /* back from the newest; a line that belongs further back comes late */
+enum {
+    STEPS = 1024, /* back from the newest; a line that belongs further back comes late */
+    SPARE = 64,   /* entries kept to be used again */
+};
 
 struct entry {
     struct entry *older, *newer;
@@ -16,7 +21,10 @@ struct entry {
 struct order {
     struct out *out, memory;
     struct entry *oldest, *newest;
-    GHashTable *by_key; /* those that are expected */
+    struct entry **by_key; /* those that are expected; n_keys of them, most of them NULL */
+    size_t n_keys;
+    struct entry *spare; /* by `newer` */
+    unsigned n_spare;
     struct entry *current;
     bool direct; /* what is written goes to out */
     size_t bytes, max_bytes;
@@ -31,7 +39,6 @@ struct order *order_new(struct out *out, size_t max_bytes)
 
     order->out = out;
     order->max_bytes = max_bytes;
-    order->by_key = g_hash_table_new(g_int64_hash, g_int64_equal);
     order->given_ns = INT64_MIN;
     if (out_open(&order->memory, -1))
         return order;
@@ -45,13 +52,49 @@ static void unlink_(struct order *order, struct entry *e)
     *(e->newer ? &e->newer->older : &order->newest) = e->older;
 }
 
+/* Keys are small: the numbers of slots. */
+static struct entry *find(const struct order *order, uint64_t key)
+{
+    return key < order->n_keys ? order->by_key[key] : NULL;
+}
+
+static void expect(struct order *order, struct entry *e)
+{
+    size_t n = order->n_keys;
+
+    if (e->key >= n) {
+        order->n_keys = MAX(64, 2 * (size_t)e->key);
+        order->by_key = g_renew(struct entry *, order->by_key, order->n_keys);
+        memset(order->by_key + n, 0, (order->n_keys - n) * sizeof(struct entry *));
+    }
+    order->by_key[e->key] = e;
+}
+
 static void entry_free(struct order *order, struct entry *e)
 {
     if (e->key)
-        g_hash_table_remove(order->by_key, &e->key);
+        order->by_key[e->key] = NULL;
     order->bytes -= sizeof(*e) + e->length;
     g_free(e->line);
-    g_free(e);
+    if (order->n_spare == SPARE) {
+        g_free(e);
+        return;
+    }
+    e->newer = order->spare;
+    order->spare = e;
+    order->n_spare++;
+}
+
+static struct entry *entry_new(struct order *order)
+{
+    struct entry *e = order->spare;
+
+    if (!e)
+        return g_new0(struct entry, 1);
+    order->spare = e->newer;
+    order->n_spare--;
+    *e = (struct entry){0};
+    return e;
 }
 
 void order_free(struct order *order)
@@ -64,7 +107,9 @@ void order_free(struct order *order)
         unlink_(order, e);
         entry_free(order, e);
     }
-    g_hash_table_destroy(order->by_key);
+    while (order->spare)
+        g_free(entry_new(order));
+    g_free(order->by_key);
     order->memory.n = 0; /* it goes nowhere */
     out_close(&order->memory);
     g_free(order);
@@ -73,7 +118,7 @@ void order_free(struct order *order)
 /* In order of time; nearly always the newest. */
 static struct entry *insert(struct order *order, uint64_t key, int64_t time_ns)
 {
-    struct entry *e = g_new0(struct entry, 1), *older = order->newest;
+    struct entry *e = entry_new(order), *older = order->newest;
 
     e->key = key;
     e->time_ns = time_ns;
@@ -87,7 +132,7 @@ static struct entry *insert(struct order *order, uint64_t key, int64_t time_ns)
     *(e->newer ? &e->newer->older : &order->newest) = e;
     order->bytes += sizeof(*e);
     if (key)
-        g_hash_table_insert(order->by_key, &e->key, e);
+        expect(order, e);
     return e;
 }
 
@@ -114,13 +159,13 @@ static void give(struct order *order)
 
 void order_expect(struct order *order, uint64_t key, int64_t time_ns)
 {
-    if (key && !g_hash_table_contains(order->by_key, &key))
+    if (key && !find(order, key))
         insert(order, key, time_ns);
 }
 
 struct out *order_begin(struct order *order, uint64_t key, int64_t time_ns)
 {
-    struct entry *e = key ? g_hash_table_lookup(order->by_key, &key) : NULL;
+    struct entry *e = key ? find(order, key) : NULL;
 
     if (!e)
         e = insert(order, key, time_ns);
@@ -134,7 +179,7 @@ void order_done(struct order *order, bool drop)
     struct entry *e = order->current;
 
     if (e->key)
-        g_hash_table_remove(order->by_key, &e->key);
+        order->by_key[e->key] = NULL;
     e->key = 0;
     if (order->direct && !drop) {
         order->late += order->hurried && e->time_ns < order->given_ns;

@@ -19,7 +19,7 @@ struct order;
 struct order *order_new(struct out *out, size_t max_bytes);
 void order_free(struct order *order);
 
-/* A Call has begun: lines of later ones wait for it. */
+/* A Call has begun: lines of later ones wait for it. `key`: a small number; 0: nothing waits. */
 void order_expect(struct order *order, uint64_t key, int64_t time_ns);
 
 /* Where to write the line of that key: `out` itself or memory. Then order_done. */

@@ -10,7 +10,7 @@
 struct rpc {
     const struct rpcrdma_transaction *transaction;
     const struct nfs_arguments *nfs; /* never NULL */
-    const struct nfs_paths *paths;   /* NULL: none are known */
+    struct nfs_paths *paths;         /* NULL: none are known */
 };
 
 /* When it began, as far as was captured: its Call, else its Reply. */
