@@ -267,7 +267,31 @@ static const uint8_t *unalign(struct reconstruct *m, const uint8_t *data, size_t
     return rpc_flatten(rpcs, &rpcs->base, caplen);
 }
 
-void rpc_call_deliver(struct flow_rpcs *rpcs, struct rpc_transaction *t)
+/* The one part that the message is, captured whole, where nothing is to be put together and nobody
+ * asks for its runs; else NULL. */
+static const struct rpc_part *plain(const struct flow_rpcs *rpcs, const struct rpc_parts *parts)
+{
+    const struct rpc_part *p = parts->first;
+
+    return !rpcs->context->sink.rpc && p && p == parts->last && p->data && p->caplen > 0 &&
+                   p->caplen == p->len && p->at == 0 && !parts->lost
+               ? p
+               : NULL;
+}
+
+static void plain_call(struct flow_rpcs *rpcs, struct rpc_transaction *t,
+                       const struct rpc_part *part)
+{
+    t->call_emitted = true;
+    rpc_call_names(rpcs, t, part->data, part->caplen, part->len);
+    rpc_check_call(rpcs, t);
+    t->call_complete = !t->no_length && !t->malformed && !t->open;
+    t->pub.call_length = t->no_length ? 0 : part->len;
+    if (t->ddp.has_slot)
+        rpc_session_call(rpcs, t);
+}
+
+static void any_call(struct flow_rpcs *rpcs, struct rpc_transaction *t)
 {
     struct reconstruct m = {.rpcs = rpcs,
                             .t = t,
@@ -314,6 +338,16 @@ void rpc_call_deliver(struct flow_rpcs *rpcs, struct rpc_transaction *t)
     for (uint32_t i = 0; t->chunk_map && i < t->chunk_map->n_regions; i++)
         if (t->chunk_map->regions[i].use == RPC_CALL_READ)
             flow_region_clear(&rpcs->regions, &t->chunk_map->regions[i]);
+}
+
+void rpc_call_deliver(struct flow_rpcs *rpcs, struct rpc_transaction *t)
+{
+    const struct rpc_part *part = t->chunk_map || t->msgp ? NULL : plain(rpcs, &t->parts);
+
+    if (part)
+        plain_call(rpcs, t, part);
+    else
+        any_call(rpcs, t);
 }
 
 static bool in_reply_chunk(const struct rpcrdma_message *message)
@@ -404,8 +438,33 @@ enum rpcrdma_binding_verdict reconstruct_place(struct reconstruct *m, const uint
     return verdict;
 }
 
-void rpc_reply_deliver(struct flow_rpcs *rpcs, struct rpc_transaction *t,
-                       const struct rpc_response *answer)
+static void plain_reply(struct flow_rpcs *rpcs, struct rpc_transaction *t,
+                        const struct rpcrdma_message *message, const struct rpc_part *part)
+{
+    struct reconstruct m = {.rpcs = rpcs,
+                            .t = t,
+                            .what = "Reply",
+                            .message = message,
+                            .base_unknown = !(message->present & RPCRDMA_HAS_HEADER_LENGTH),
+                            .first_finding = t->findings ? t->findings->count : 0};
+    const struct rpcrdma_reduction reduced = {.gaps = rpcs->gaps, .chunks = rpcs->lengths};
+    struct rpcrdma_rpc own;
+    const struct rpcrdma_rpc *rpc = header(rpcs, part->data, part->caplen, part->len, &own);
+
+    t->pub.reply_chunk_length = 0;
+    reconstruct_returned_writes(&m);
+    rpc_check_reply(&m, rpc, RPCRDMA_BINDING_UNKNOWN, part->data, part->caplen, part->len);
+    if (rpc->present & RPCRDMA_RPC_HAS_XID)
+        emit_stream(rpcs, t, RPCRDMA_DIRECTION_REPLY, rpc, &reduced, part->data, part->caplen,
+                    part->len);
+    t->reply_complete = !m.fault && message->status == RPCRDMA_OK;
+    t->pub.reply_length = message->present & RPCRDMA_HAS_HEADER_LENGTH ? part->len : 0;
+    if (t->ddp.has_slot)
+        rpc_session_reply_size(rpcs, t);
+}
+
+static void any_reply(struct flow_rpcs *rpcs, struct rpc_transaction *t,
+                      const struct rpc_response *answer)
 {
     const struct rpcrdma_message *message = answer->message;
     struct reconstruct m = {.rpcs = rpcs,
@@ -480,4 +539,20 @@ void rpc_reply_deliver(struct flow_rpcs *rpcs, struct rpc_transaction *t,
         .n_iovec = n_iovec,
     };
     emit(&m, RPCRDMA_DIRECTION_REPLY, &out);
+}
+
+void rpc_reply_deliver(struct flow_rpcs *rpcs, struct rpc_transaction *t,
+                       const struct rpc_response *answer)
+{
+    const struct rpcrdma_message *message = answer->message;
+    const struct rpc_part *part = answer->chunk_map || message->write.count > 0 ||
+                                          message->reply_present ||
+                                          message->kind == RPCRDMA_KIND_MSGP
+                                      ? NULL
+                                      : plain(rpcs, answer->parts);
+
+    if (part)
+        plain_reply(rpcs, t, message, part);
+    else
+        any_reply(rpcs, t, answer);
 }

@@ -64,10 +64,11 @@ void rpc_delivery_find(const struct rpc_transaction *t, const struct rpc_place *
 {
     const struct flow_delivery *d = p->set ? rpc_delivery_towards(t->conn, 1 - p->sender) : NULL;
 
-    *out = (struct rpcrdma_delivery){0};
     if (d)
         flow_delivery_find(d, flow_conn_public_const(t->conn)->carrier != RPCRDMA_CARRIER_IWARP,
                            p->first, p->last, out);
+    else
+        *out = (struct rpcrdma_delivery){0};
 }
 
 /* Both ends were captured. */
@@ -117,8 +118,11 @@ static void stall_message(struct rpc_transaction *t, int which, int64_t begin, i
 {
     const struct rpcrdma_delivery *d = which == CALL ? &t->pub.call : &t->pub.reply;
     int receiver = which == CALL ? 1 - t->pub.caller_end : t->pub.caller_end;
-    struct rpc_wait again = {0}, credits = t->held[which];
+    struct rpc_wait again = {0}, credits;
 
+    if (d->transmissions <= 1 && !d->lost && t->held_ns[which] <= 0)
+        return; /* mostly */
+    credits = t->held[which];
     if (d->transmissions > 1 || d->lost)
         again = (struct rpc_wait){between(d->last_time_ns, begin, end) - begin, d->first_frame,
                                   d->last_frame};
