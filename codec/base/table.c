@@ -14,7 +14,7 @@ static void place(struct flow_table *table, uint64_t key, void *value)
     table->slots[i] = (struct flow_slot){key, value};
 }
 
-static bool grow(struct flow_table *table, struct flow_memory *memory)
+bool flow_table_grow(struct flow_table *table, struct flow_memory *memory)
 {
     size_t size = table->slots ? table->mask + 1 : 0;
     struct flow_table bigger = {.mask = (size ? size * 2 : FIRST_SIZE) - 1, .count = table->count};
@@ -36,12 +36,6 @@ static bool grow(struct flow_table *table, struct flow_memory *memory)
     flow_table_free(table, memory);
     *table = bigger;
     return true;
-}
-
-bool flow_table_ready(struct flow_table *table, struct flow_memory *memory)
-{
-    /* at most three quarters full, so that probes stay short */
-    return (table->slots && (table->count + 1) * 4 <= (table->mask + 1) * 3) || grow(table, memory);
 }
 
 bool flow_table_put(struct flow_table *table, struct flow_memory *memory, uint64_t key, void *value)

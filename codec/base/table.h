@@ -86,8 +86,15 @@ static inline void *flow_table_get(const struct flow_table *table, uint64_t key)
     return at ? *at : NULL;
 }
 
+bool flow_table_grow(struct flow_table *table, struct flow_memory *memory);
+
 /* Makes place for one more key. False: there is no memory. */
-bool flow_table_ready(struct flow_table *table, struct flow_memory *memory);
+static inline bool flow_table_ready(struct flow_table *table, struct flow_memory *memory)
+{
+    /* at most three quarters full, so that probes stay short */
+    return (table->slots && (table->count + 1) * 4 <= (table->mask + 1) * 3) ||
+           flow_table_grow(table, memory);
+}
 
 /* Sets key to value (not NULL), replacing what was there. False when memory is short or the limit
  * is reached: then nothing changed. */

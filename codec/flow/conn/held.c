@@ -87,7 +87,7 @@ struct flow_conn *flow_admission_silent(struct flow_conns *conns)
 
 /* Keys are what was true when something was kept. Time only makes them later: the first is looked
  * at again until it is true. (What time that runs backwards would bring back is not waited for.) */
-uint64_t flow_admission_oldest(struct flow_conns *conns)
+RPCRDMA_RARE static uint64_t oldest_held(struct flow_conns *conns)
 {
     while (conns->held) {
         struct flow_conn *conn = HEAP_OF(conns->held, struct flow_conn, held);
@@ -98,4 +98,9 @@ uint64_t flow_admission_oldest(struct flow_conns *conns)
         set_held(conns, conn, oldest);
     }
     return UINT64_MAX;
+}
+
+uint64_t flow_admission_oldest(struct flow_conns *conns)
+{
+    return conns->held ? oldest_held(conns) : UINT64_MAX;
 }

@@ -6,16 +6,16 @@
 uint64_t flow_address_key(const struct rpcrdma_address *opener,
                           const struct rpcrdma_address *acceptor, uint32_t comm_id)
 {
-    uint64_t h = flow_mix(comm_id);
-    uint8_t bytes[40] = {0};
+    const struct rpcrdma_address *each[2] = {opener, acceptor};
+    uint64_t h = comm_id, x;
 
-    memcpy(bytes, opener, sizeof(*opener));
-    memcpy(bytes + 20, acceptor, sizeof(*acceptor));
-    for (size_t i = 0; i < sizeof(bytes); i += 8) {
-        uint64_t x;
-
-        memcpy(&x, bytes + i, sizeof(x));
+    for (int i = 0; i < 2; i++) {
+        memcpy(&x, each[i], sizeof(x)); /* of IPv4, all that can differ */
         h = flow_hash2(h, x);
+        if (each[i]->family == RPCRDMA_ADDRESS_IPV4)
+            continue;
+        memcpy(&x, (const uint8_t *)each[i] + sizeof(x), sizeof(x));
+        h = flow_hash2(flow_hash2(h, x), each[i]->bytes[15]);
     }
     return h;
 }

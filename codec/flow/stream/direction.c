@@ -85,6 +85,17 @@ static bool path_equal(const struct flow_path *path, const struct rpcrdma_addres
              (load64(p + 25) ^ load64(q + 25)) | (load64(p + 26) ^ load64(q + 26))) == 0);
 }
 
+/* A set-up asks for the same path three times. */
+static uint64_t set_up_hash(struct flow_streams *streams, const struct flow_path *path)
+{
+    if (!streams->hashed || !path_equal(&streams->hashed_path, &path->src, path->qpn)) {
+        streams->hashed = true;
+        streams->hashed_path = *path;
+        streams->hashed_hash = path_hash(streams, &path->src, path->qpn);
+    }
+    return streams->hashed_hash;
+}
+
 static struct stream *lookup(const struct flow_streams *streams, uint64_t hash,
                              const struct rpcrdma_address *src, uint32_t qpn)
 {
@@ -104,8 +115,7 @@ static struct flow_direction *direction_of(struct stream *s)
 struct flow_direction *flow_direction_lookup(struct flow_streams *streams,
                                              const struct flow_path *path)
 {
-    return direction_of(
-        lookup(streams, path_hash(streams, &path->src, path->qpn), &path->src, path->qpn));
+    return direction_of(lookup(streams, set_up_hash(streams, path), &path->src, path->qpn));
 }
 
 struct flow_direction *flow_direction_of(const struct flow_streams *streams, uint32_t handle,
@@ -258,7 +268,7 @@ static struct stream *create(struct flow_streams *streams, const struct flow_pat
 struct flow_direction *flow_direction_get(struct flow_streams *streams,
                                           const struct flow_path *path, uint8_t carrier)
 {
-    uint64_t hash = path_hash(streams, &path->src, path->qpn);
+    uint64_t hash = set_up_hash(streams, path);
     struct stream *s = lookup(streams, hash, &path->src, path->qpn);
 
     return direction_of(s ? s : create(streams, path, hash, carrier));

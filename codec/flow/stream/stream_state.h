@@ -124,6 +124,9 @@ struct flow_streams {
     bool all;
 
     struct siphash_key key; /* of the path hash */
+    bool hashed;            /* which was last made of this one, in a set-up */
+    struct flow_path hashed_path;
+    uint64_t hashed_hash;
     struct stream_cached cache[STREAM_CACHE];
     struct flow_table table; /* path hash -> chain of directions */
     struct stream_handle *handles;
