@@ -465,14 +465,22 @@ RPCRDMA_RARE static void forget(struct rpcrdma_flow *flow, struct flow_direction
         flow_direction_free(flow->streams, dir);
 }
 
-static struct flow_direction *find(struct rpcrdma_flow *flow, const struct rpcrdma_op *op)
+/* There is no memory for its direction. */
+RPCRDMA_RARE static struct flow_direction *find_with_room(struct rpcrdma_flow *flow,
+                                                          const struct rpcrdma_op *op)
 {
-    struct flow_direction *dir;
+    struct flow_direction *dir = NULL;
 
-    while (!(dir = flow_direction_find(flow->streams, op)))
-        if (flow->context.memory.failed || !make_room(flow, 0))
-            return NULL;
+    while (!dir && !flow->context.memory.failed && make_room(flow, 0))
+        dir = flow_direction_find(flow->streams, op);
     return dir;
+}
+
+static inline struct flow_direction *find(struct rpcrdma_flow *flow, const struct rpcrdma_op *op)
+{
+    struct flow_direction *dir = flow_direction_find(flow->streams, op);
+
+    return dir ? dir : find_with_room(flow, op);
 }
 
 /* All that comes out of a stream now; not after an operation was given, which may renew it. */

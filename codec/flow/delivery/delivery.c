@@ -42,11 +42,13 @@ bool flow_delivery_find(const struct flow_delivery *d, bool psn, uint32_t first,
     begin = end = transmission_at(d, near(d, last, psn));
     if (!end)
         return false;
-    at = near(d, first, psn);
-    if (at < end->first || at > end->last)
-        begin = transmission_at(d, at);
-    if (!begin)
-        begin = end;
+    if (first != last) {
+        at = near(d, first, psn);
+        if (at < end->first || at > end->last)
+            begin = transmission_at(d, at);
+        if (!begin)
+            begin = end;
+    }
     out->transmissions = end->times > begin->times ? end->times : begin->times;
     out->not_ready = end->not_ready || begin->not_ready;
     out->lost = end->lost || begin->lost;

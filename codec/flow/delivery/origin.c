@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "flow/delivery/transmission.h"
+#include "wire/hot.h"
 
 /*
  * A host counts the IP IDs of what it sends, or leaves them the same: RFC 6864. Where it counts,
@@ -31,8 +32,8 @@ static bool grow(struct flow_memory *memory, struct recents *recents)
 
 /* Where this packet is, or will be: not in place of another one that passed a moment ago, as long
  * as there may be more slots. NULL: there is no memory. */
-static struct recent *place(struct flow_memory *memory, struct recents *recents,
-                            const struct recent *now)
+RPCRDMA_RARE static struct recent *place(struct flow_memory *memory, struct recents *recents,
+                                         const struct recent *now)
 {
     if (recents->size == 0 && !grow(memory, recents))
         return NULL;
@@ -51,8 +52,8 @@ bool origin_counts(const struct flow_delivery *d)
 }
 
 /* Whether a packet passed a moment ago, in this place or wherever; where not it takes its slot. */
-static bool twice(struct flow_memory *memory, struct flow_delivery *d, const struct recent *now,
-                  uint64_t frame)
+RPCRDMA_RARE static bool twice(struct flow_memory *memory, struct flow_delivery *d,
+                               const struct recent *now, uint64_t frame)
 {
     struct recent *r = place(memory, &d->recent, now);
     bool same = r && r->set && r->seq == now->seq && r->kind == now->kind;
@@ -75,12 +76,15 @@ static bool twice(struct flow_memory *memory, struct flow_delivery *d, const str
     return same;
 }
 
-bool origin_twice(struct flow_memory *memory, struct flow_delivery *d, uint8_t kind, uint32_t seq,
-                  uint16_t id, int64_t time_ns, uint32_t digest, uint64_t frame)
+/* As origin_twice, whatever there is already. */
+RPCRDMA_RARE static bool twice_anywhere(struct flow_memory *memory, struct flow_delivery *d,
+                                        const struct recent *packet, uint64_t frame)
 {
-    const struct recent now = {seq, id, kind, true, d->tap, 1, 0, digest, time_ns};
+    const struct recent now = *packet;
+    uint32_t seq = now.seq;
+    uint16_t id = now.id;
+    uint8_t kind = now.kind;
 
-    d->copied = false;
     if (d->tap != 0 && d->recent.size > 0) {
         const struct recent *r = slot(&d->recent, seq);
 
@@ -100,6 +104,25 @@ bool origin_twice(struct flow_memory *memory, struct flow_delivery *d, uint8_t k
     d->requests++;
     if (d->taps)
         taps_first(d, &now);
+    return false;
+}
+
+bool origin_twice(struct flow_memory *memory, struct flow_delivery *d, uint8_t kind, uint32_t seq,
+                  uint16_t id, int64_t time_ns, uint32_t digest, uint64_t frame)
+{
+    const struct recent now = {seq, id, kind, true, d->tap, 1, 0, digest, time_ns};
+    struct recent *r = d->recent.size > 0 ? slot(&d->recent, seq) : NULL;
+
+    d->copied = false;
+    /* mostly it is none of those before, and its slot is free */
+    if (!r || d->taps ||
+        (r->set &&
+         (r->seq == seq || (d->recent.size != RECENT_MOST && time_ns - r->time_ns <= MOMENT_NS))))
+        return twice_anywhere(memory, d, &now, frame);
+    if (d->id_known && id == d->id)
+        d->id_useless = true; /* another packet, the same ID */
+    *r = now;
+    d->requests++;
     return false;
 }
 

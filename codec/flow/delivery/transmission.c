@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/step.h"
+#include "wire/hot.h"
 
 /* What was sent, in a ring in the order of positions. Answered ones make room. */
 
@@ -79,19 +80,11 @@ static bool holds(const struct transmission *t, uint64_t at)
     return t->first <= at && at <= t->last;
 }
 
-/* What is asked for was mostly sent a moment ago. Where every record is one packet its place is
- * known; else it is looked for from the newest back, in steps that double, then in halves between.
- */
-struct transmission *transmission_at(const struct flow_delivery *d, uint64_t at)
+/* From the newest back, in steps that double, then in halves between. */
+RPCRDMA_RARE static struct transmission *search(const struct flow_delivery *d, uint64_t at)
 {
     uint32_t low = 0, high = d->count;
-    uint64_t back;
 
-    if (high == 0)
-        return NULL;
-    back = record(d, high - 1)->last - at; /* newer than all: more than there are */
-    if (back < high && holds(record(d, high - 1 - (uint32_t)back), at))
-        return record(d, high - 1 - (uint32_t)back);
     for (uint32_t step = 1; step <= high; step *= 2) {
         RPCRDMA_STEP();
         if (record(d, high - step)->last < at) {
@@ -112,6 +105,22 @@ struct transmission *transmission_at(const struct flow_delivery *d, uint64_t at)
     if (low == d->count || record(d, low)->first > at)
         return NULL;
     return record(d, low);
+}
+
+/* What is asked for was mostly sent a moment ago. Where every record is one packet its place is
+ * known; else it is looked for. */
+struct transmission *transmission_at(const struct flow_delivery *d, uint64_t at)
+{
+    struct transmission *t;
+    uint64_t back;
+
+    if (d->count == 0)
+        return NULL;
+    back = record(d, d->count - 1)->last - at; /* newer than all: more than there are */
+    if (back >= d->count)
+        return search(d, at);
+    t = record(d, d->count - 1 - (uint32_t)back);
+    return holds(t, at) ? t : search(d, at);
 }
 
 struct transmission *transmission_after(const struct flow_delivery *d, const struct transmission *t)
@@ -194,9 +203,11 @@ bool transmission_answered(struct flow_delivery *d, uint64_t last, uint64_t fram
     d->through = last + 1;
     if (d->holes)
         uncaptured(d, last);
-    for (; end < d->count && record(d, end)->first <= last; end++) {
+    for (; end < d->count; end++) {
         struct transmission *t = record(d, end);
 
+        if (t->first > last)
+            break;
         again |= t->times > 1 || t->found;
         if (t->last_ns > latest)
             latest = t->last_ns;

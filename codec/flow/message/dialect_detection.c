@@ -150,8 +150,9 @@ const struct rpcrdma_dialect *message_dialect_likely(const struct flow_messages 
     return pub->dialects ? latest(pub->dialects) : messages->dialect;
 }
 
-void flow_message_evidence(struct flow_messages *messages, struct flow_conn *conn,
-                           const struct flow_direction *dir, const struct flow_send *send)
+RPCRDMA_RARE static void of_version_2(struct flow_messages *messages, struct flow_conn *conn,
+                                      const struct flow_direction *dir,
+                                      const struct flow_send *send)
 {
     int sender = 1 - dir->index;
     struct rpcrdma_connection *pub = flow_conn_public(conn);
@@ -159,16 +160,6 @@ void flow_message_evidence(struct flow_messages *messages, struct flow_conn *con
     uint32_t xid, mask = pub->dialects;
     bool may_continue;
 
-    if (send->caplen < 16)
-        return;
-    if (rpcrdma_get_be32(send->data + 4) == 1 && flow_conn_waiting(conn) & FLOW_WAIT_DIALECT &&
-        rpcrdma_get_be32(send->data + 12) != TYPE_ERROR) {
-        /* they fell back to version 1: nothing more will tell */
-        flow_message_settle(messages, conn);
-        flow_conn_wait_over(messages->conns, conn, FLOW_WAIT_DIALECT);
-    }
-    if (rpcrdma_get_be32(send->data + 4) != 2 || message_version_settled(conn))
-        return;
     if (messages->dialect) {
         pub->dialect = messages->dialect;
         pub->dialects = 1u << messages->dialect->id;
@@ -195,6 +186,25 @@ void flow_message_evidence(struct flow_messages *messages, struct flow_conn *con
     } else if (!(mask & 1u << pub->dialect->id)) {
         pub->dialect = latest(mask);
     }
+}
+
+/* They fell back to version 1: nothing more will tell. */
+RPCRDMA_RARE static void fell_back(struct flow_messages *messages, struct flow_conn *conn)
+{
+    flow_message_settle(messages, conn);
+    flow_conn_wait_over(messages->conns, conn, FLOW_WAIT_DIALECT);
+}
+
+void flow_message_evidence(struct flow_messages *messages, struct flow_conn *conn,
+                           const struct flow_direction *dir, const struct flow_send *send)
+{
+    uint32_t version = send->caplen < 16 ? 0 : rpcrdma_get_be32(send->data + 4);
+
+    if (version == 1 && flow_conn_waiting(conn) & FLOW_WAIT_DIALECT &&
+        rpcrdma_get_be32(send->data + 12) != TYPE_ERROR)
+        fell_back(messages, conn);
+    if (version == 2 && !message_version_settled(conn))
+        of_version_2(messages, conn, dir, send);
 }
 
 void flow_message_settle(struct flow_messages *messages, struct flow_conn *conn)

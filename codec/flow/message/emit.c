@@ -17,7 +17,8 @@ struct making {
     struct flow_making *to;
 };
 
-static void add(struct making *m, enum rpcrdma_rule_id rule, int64_t offset, const char *what)
+RPCRDMA_RARE static void add(struct making *m, enum rpcrdma_rule_id rule, int64_t offset,
+                             const char *what)
 {
     flow_finding_add(&m->to->findings,
                      &(struct rpcrdma_finding){
@@ -25,7 +26,7 @@ static void add(struct making *m, enum rpcrdma_rule_id rule, int64_t offset, con
 }
 
 /* What the message is about was not captured. */
-static void cut(struct making *m, int64_t offset, const char *what)
+RPCRDMA_RARE static void cut(struct making *m, int64_t offset, const char *what)
 {
     add(m, RPCRDMA_RULE_TRUNCATED, offset, what);
     flow_conn_unread(m->conn);
@@ -50,7 +51,7 @@ static enum rpcrdma_rule_id malformed_part(const struct rpcrdma_message *msg)
                                               : RPCRDMA_RULE_MALFORMED_CHUNKS;
 }
 
-static void add_malformed(struct making *m)
+RPCRDMA_RARE static void add_malformed(struct making *m)
 {
     const struct rpcrdma_message *msg = &m->to->message;
     uint64_t value = msg->error_off + 4 <= m->send->caplen
@@ -67,7 +68,7 @@ static void add_malformed(struct making *m)
 /* The inline part is not the start of the RPC message: RDMA_MSG with a Position-Zero Read chunk
  * (RFC 5666 left open what that means), or a part of a continued message whose first part was lost.
  */
-static bool begins_elsewhere(const struct rpcrdma_message *message)
+static RPCRDMA_INLINE bool begins_elsewhere(const struct rpcrdma_message *message)
 {
     const struct rpcrdma_dialect *dialect = message->dialect;
     struct rpcrdma_read_segment first;
@@ -81,7 +82,7 @@ static bool begins_elsewhere(const struct rpcrdma_message *message)
 }
 
 /* Does a message of this kind start with an RPC header? */
-static bool carries_rpc(const struct rpcrdma_message *message)
+static RPCRDMA_INLINE bool carries_rpc(const struct rpcrdma_message *message)
 {
     switch (message->kind) {
     case RPCRDMA_KIND_MSG:
@@ -109,7 +110,7 @@ void flow_message_decode(const struct rpcrdma_dialect *dialect, const void *data
     out->dialect = version1;
 }
 
-RPCRDMA_HOT static void decode(struct making *m)
+static RPCRDMA_INLINE void decode(struct making *m)
 {
     const struct rpcrdma_message *msg = &m->to->message;
 
@@ -128,7 +129,7 @@ RPCRDMA_HOT static void decode(struct making *m)
     message_check_header(msg, m->send->frame, &m->to->findings);
 }
 
-RPCRDMA_HOT static void decode_rpc(struct making *m)
+static RPCRDMA_INLINE void decode_rpc(struct making *m)
 {
     const struct rpcrdma_message *msg = &m->to->message;
     int64_t at = msg->payload.off;
@@ -193,7 +194,7 @@ static bool is_followed(const struct making *m)
 }
 
 /* A message whose RPC header is elsewhere, or was not captured. */
-static enum rpcrdma_rpc_direction by_pairing(const struct making *m)
+RPCRDMA_RARE static enum rpcrdma_rpc_direction by_pairing(const struct making *m)
 {
     const struct rpcrdma_message *msg = &m->to->message;
     const struct flow_direction *towards = flow_conn_direction(m->conn, m->sender);
@@ -227,7 +228,7 @@ static enum rpcrdma_rpc_direction by_pairing(const struct making *m)
     return RPCRDMA_DIRECTION_UNKNOWN;
 }
 
-static void find_direction(struct making *m)
+static RPCRDMA_INLINE void find_direction(struct making *m)
 {
     struct rpcrdma_flow_message *out = &m->to->out;
 
