@@ -260,18 +260,22 @@ static void look_at_clock(struct pipeline_private *own, const struct source_pack
     clock->latest_ns = now;
 }
 
+static void start_clock(struct pipeline *pipeline, const struct source_packet *one)
+{
+    struct source_interface interface = {0};
+
+    pipeline->clock.started = true;
+    pipeline->clock.start_ns = one->packet.time_ns;
+    if (source_interface(pipeline->own->source, one->interface, &interface))
+        pipeline->clock.nanoseconds = interface.ticks > 1000000;
+}
+
 static void packet(struct pipeline *pipeline, const struct source_packet *one)
 {
     struct pipeline_private *own = pipeline->own;
 
-    if (!pipeline->clock.started) {
-        struct source_interface interface = {0};
-
-        pipeline->clock.started = true;
-        pipeline->clock.start_ns = one->packet.time_ns;
-        if (source_interface(own->source, one->interface, &interface))
-            pipeline->clock.nanoseconds = interface.ticks > 1000000;
-    }
+    if (!pipeline->clock.started)
+        start_clock(pipeline, one);
     pipeline->clock.frame = one->packet.frame;
     pipeline->clock.now_ns = one->packet.time_ns;
     if (!link_known(pipeline, one))

@@ -41,6 +41,15 @@ static void on_op(void *context, const struct rpcrdma_op *op)
         sink->op_done(sink->context, op);
 }
 
+/* Where nobody wants to see operations. */
+static void on_op_unseen(void *context, const struct rpcrdma_op *op)
+{
+    struct rpcrdma_analyzer *analyzer = context;
+
+    if (!ended(analyzer) && !rpcrdma_flow_op(analyzer->flow, op))
+        analyzer->no_memory = true;
+}
+
 static void on_segment(void *context, const struct rpcrdma_tcp_segment *segment)
 {
     struct rpcrdma_analyzer *analyzer = context;
@@ -79,6 +88,8 @@ struct rpcrdma_analyzer *rpcrdma_analyzer_new(const struct rpcrdma_analyzer_conf
     flow_sink.size = sizeof(flow_sink);
     analyzer->finding = flow_sink.finding;
     analyzer->finding_context = flow_sink.context;
+    if (!analyzer->sink.op && !analyzer->sink.op_done)
+        net_sink.op = on_op_unseen;
     if (flow_sink.finding)
         net_sink.finding = on_finding;
     if (flow_config.delivery || flow_config.credits)

@@ -229,12 +229,29 @@ static void put(struct flow_regions *regions, struct flow_region *region, uint64
     }
 }
 
+/* Bytes that were captured, are not kept, and go on where the last run ends, as nearly always. */
+static bool goes_on(struct flow_region *region, uint64_t start, uint32_t len)
+{
+    struct flow_extent *last =
+        region->n_extents > 0 ? &region->extents[region->n_extents - 1] : NULL;
+
+    if (!last || region->keep || extent_end(last) != start || !last->captured || last->data ||
+        start + len > region->length)
+        return false;
+    last->length += len;
+    region->seen += len;
+    region->captured += len;
+    return true;
+}
+
 bool flow_region_place(struct flow_regions *regions, struct flow_region *region, uint64_t start,
                        const uint8_t *data, uint32_t caplen, uint32_t len)
 {
     uint64_t end = start + len;
     uint64_t captured = start + caplen;
 
+    if (caplen == len && goes_on(region, start, len))
+        return true;
     if (start >= region->length)
         return len == 0;
     if (captured > region->length)

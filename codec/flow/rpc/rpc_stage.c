@@ -66,7 +66,9 @@ static void data_transfer(struct flow_rpcs *rpcs, struct flow_region *region, ui
     struct rpc_transaction *t = region->owner;
     uint32_t n = region->seen;
 
-    rpc_data_transfer_emit(rpcs, region, (enum rpcrdma_op_kind)op->kind, op->frame, start, op->len);
+    if (rpcs->context->sink.data_transfer)
+        rpc_data_transfer_emit(rpcs, region, (enum rpcrdma_op_kind)op->kind, op->frame, start,
+                               op->len);
     rpc_timing_data(rpcs, t, sender, op, asked_ns);
     /* a capture's times can go back */
     if (t->rdma_last_ns == 0 || op->time_ns < t->rdma_first_ns)
