@@ -362,7 +362,7 @@ bool flow_delivery_answer(struct flow_memory *memory, struct flow_delivery *d,
     switch (op->kind) {
     case RPCRDMA_OP_NAK:
         nak(d, op, at);
-        return transmission_answered(d, at - 1, op->frame, op->time_ns, false);
+        return transmission_answered(d, at - 1, op->frame, op->time_ns, INT64_MAX);
     case RPCRDMA_OP_READ_RESPONSE:
         if (at < d->answer_next && back && taps_old(memory, back, op->ip_id)) {
             d->repeats = back->copied = true;
@@ -377,5 +377,5 @@ bool flow_delivery_answer(struct flow_memory *memory, struct flow_delivery *d,
     }
     if (d->not_ready && at >= d->nak_at) /* what was refused was sent again, seen or not */
         d->naked = d->not_ready = false;
-    return transmission_answered(d, at, op->frame, op->time_ns, false);
+    return transmission_answered(d, at, op->frame, op->time_ns, INT64_MAX);
 }

@@ -5,8 +5,9 @@
 
 /*
  * TCP: RFC 9293 section 3.4. A record per segment. An acknowledgement covers all bytes before its
- * number; one that waited for a second segment, or for a timer (RFC 9293 section 3.8.6.3), says
- * late what arrived early: then the shortest time in which one came counts.
+ * number; one that waited for data to travel with, or for a timer (RFC 9293 section 3.8.6.3), says
+ * late what arrived early: then the shortest time in which one came counts. One that travels alone,
+ * and sooner than any timer, did not wait.
  */
 
 enum {
@@ -15,6 +16,8 @@ enum {
      * MSS that there is (RFC 9293 section 3.7.1: 536), 123 */
     COVERED = 256,
 };
+/* Timers of acknowledgements are longer: Linux has 40 ms, and up to 500 ms are allowed. */
+#define ACK_TIMER_NS INT64_C(20000000)
 #define SILENCE_NS INT64_C(150000000) /* a retransmission timer is longer: RFC 6298 section 2.4 */
 
 static uint64_t position(const struct flow_delivery *d, uint32_t seq)
@@ -167,5 +170,6 @@ bool flow_delivery_segment(struct flow_memory *memory, struct flow_delivery *d,
     if (through == 0 || through > back->next + (UINT64_C(1) << 30))
         return false;
     lacking(back, segment, through);
-    return transmission_answered(back, through - 1, segment->frame, segment->time_ns, true);
+    return transmission_answered(back, through - 1, segment->frame, segment->time_ns,
+                                 segment->len > 0 ? 0 : ACK_TIMER_NS);
 }

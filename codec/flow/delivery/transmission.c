@@ -191,7 +191,7 @@ static void answered_in_part(struct transmission *t, uint64_t frame, int64_t tim
 }
 
 bool transmission_answered(struct flow_delivery *d, uint64_t last, uint64_t frame, int64_t time_ns,
-                           bool may_wait)
+                           int64_t waits_ns)
 {
     uint32_t was = d->pending, end = was;
     int64_t latest = 0, delay, base = 0;
@@ -219,7 +219,7 @@ bool transmission_answered(struct flow_delivery *d, uint64_t last, uint64_t fram
     delay = time_ns > latest ? time_ns - latest : 0;
     if (!again && end > was && (d->fastest_ns == 0 || delay < d->fastest_ns))
         d->fastest_ns = delay;
-    if (may_wait && !again && d->fastest_ns < delay)
+    if (delay >= waits_ns && !again && d->fastest_ns < delay)
         delay = d->fastest_ns;
     for (uint32_t i = was; i < end; i++) {
         struct transmission *t = record(d, i);
@@ -231,7 +231,11 @@ bool transmission_answered(struct flow_delivery *d, uint64_t last, uint64_t fram
         t->delivered = true;
         t->frame = frame;
         t->delivered_ns = base + delay < time_ns ? base + delay : time_ns;
+        if (t->delivered_ns < d->answered_ns && d->answered_ns <= time_ns)
+            t->delivered_ns = d->answered_ns; /* the answer before did not tell of it */
     }
+    if (end > was)
+        d->answered_ns = time_ns;
     d->pending = end;
     return end > was;
 }

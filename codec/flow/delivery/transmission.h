@@ -107,6 +107,7 @@ struct flow_delivery {
     int64_t sent_ns;
     int64_t progress_ns;           /* of the last packet that was not sent before */
     int64_t fastest_ns;            /* from a packet to its answer; 0: not known */
+    int64_t answered_ns;           /* when the latest answer passed that told of more */
     uint64_t answer_next;          /* responses: position expected */
     uint64_t skipped, skipped_end; /* of responses, those that did not come in order */
     int64_t skipped_ns;
@@ -161,10 +162,10 @@ void transmission_hole(struct flow_memory *memory, struct flow_delivery *d, uint
 /* Takes that out of what is missing. False: `first` is not. *found_ns: when it was found to be. */
 bool transmission_fill(struct flow_memory *memory, struct flow_delivery *d, uint64_t first,
                        uint64_t count, int64_t *found_ns);
-/* All up to `last` arrived, as the answer shows, which may have waited for a timer (may_wait).
- * True: a record more is delivered. */
+/* All up to `last` arrived, as the answer shows. One that took at least waits_ns may have waited in
+ * its sender; then the shortest time of all counts. True: a record more is delivered. */
 bool transmission_answered(struct flow_delivery *d, uint64_t last, uint64_t frame, int64_t time_ns,
-                           bool may_wait);
+                           int64_t waits_ns);
 
 /* Something is sent again at `time_ns`; `response`: because what it asks for was lost. */
 void transmission_waited(struct flow_delivery *d, int64_t time_ns, bool response);
