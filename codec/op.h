@@ -74,7 +74,8 @@ enum {
     RPCRDMA_OP_IMMEDIATE = 1u << 5,  /* `immediate` is set */
     RPCRDMA_OP_RETH = 1u << 6,       /* rkey and remote_address are set (iWARP: always) */
     RPCRDMA_OP_TRUNCATED =
-        1u << 7, /* headers were cut by the capture: what is not set is unknown */
+        1u << 7,                  /* headers were cut by the capture: what is not set is unknown */
+    RPCRDMA_OP_REFUSED = 1u << 8, /* RESET: it answers a SYN, nothing listens on src_port */
 };
 
 /* What a connection's set-up says. CM fields are IBTA 12.6; iWARP sets ports and private data. */

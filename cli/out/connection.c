@@ -45,6 +45,7 @@ const char *connection_state(const struct rpcrdma_connection *c)
 {
     switch (c->life.ended) {
     case RPCRDMA_ENDED_REJECTED:
+    case RPCRDMA_ENDED_REFUSED:
         return "rejected";
     case RPCRDMA_ENDED_RESET:
         return "reset";
@@ -66,6 +67,7 @@ const char *connection_ended(enum rpcrdma_ended ended)
         [RPCRDMA_ENDED_CLOSED] = "fin",
         [RPCRDMA_ENDED_RESET] = "rst",
         [RPCRDMA_ENDED_TERMINATED] = "terminate",
+        [RPCRDMA_ENDED_REFUSED] = "refuse",
     };
 
     return names[ended];
@@ -80,6 +82,7 @@ static const char *end_text(const struct rpcrdma_connection *c, enum rpcrdma_end
         [RPCRDMA_ENDED_CLOSED] = "FIN",
         [RPCRDMA_ENDED_RESET] = "RST",
         [RPCRDMA_ENDED_TERMINATED] = "Terminate",
+        [RPCRDMA_ENDED_REFUSED] = "RST",
     };
 
     if (ended == RPCRDMA_ENDED_REJECTED && c->carrier == RPCRDMA_CARRIER_IWARP)

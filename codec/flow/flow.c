@@ -125,6 +125,8 @@ static void finish(struct rpcrdma_flow *flow, struct flow_conn *conn, bool ended
             flow_credit_close(flow->credits, conn, ended);
         if (sink->connection)
             sink->connection(sink->context, pub);
+        if (!ended)
+            flow_life_past(flow, conn);
     }
     flow_message_close(flow->messages, conn);
     flow_conn_free(flow->conns, conn);
@@ -816,6 +818,7 @@ void rpcrdma_flow_free(struct rpcrdma_flow *flow)
     if (flow->messages)
         discard(flow);
     flow_credits_free(flow->credits);
+    flow_life_free(flow);
     flow_rpcs_free(flow->rpcs);
     flow_messages_free(flow->messages);
     flow_conns_free(flow->conns);

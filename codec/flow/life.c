@@ -13,9 +13,9 @@
  */
 
 enum {
-    LOOK_BACK = 32,      /* connections that are looked at when a new one is opened */
-    XIDS_SKIPPED = 1024, /* Calls that were not captured, or not sent */
-    STORM = 4,           /* so many before it were lost within STORM_NS */
+    LOOK_BACK = 32, /* connections that are looked at when a new one is opened, */
+    PAST = 32,      /* and of those that were told already */
+    STORM = 4,      /* so many before it were lost within STORM_NS */
 };
 #define STORM_NS INT64_C(30000000000)
 #define SILENT_NS INT64_C(1000000000)
@@ -60,6 +60,54 @@ const char *rpcrdma_reject_reason(uint16_t reason)
     };
 
     return reason < sizeof(names) / sizeof(names[0]) ? names[reason] : NULL;
+}
+
+void flow_life_past(struct rpcrdma_flow *flow, const struct flow_conn *conn)
+{
+    const struct rpcrdma_connection *pub = flow_conn_public_const(conn);
+    struct rpcrdma_connection *past;
+
+    if (pub->life.next != 0)
+        return;
+    if (!flow->past && flow_memory_fits(&flow->context.memory, PAST * sizeof(*flow->past)))
+        flow->past = flow_alloc(&flow->context.memory, PAST * sizeof(*flow->past));
+    if (!flow->past)
+        return; /* then none is known to take its place */
+    past = &flow->past[flow->n_past++ % PAST];
+    *past = *pub;
+    past->path[0] = past->path[1] = NULL;
+}
+
+void flow_life_free(struct rpcrdma_flow *flow)
+{
+    flow_release(&flow->context.memory, flow->past, PAST * sizeof(*flow->past));
+}
+
+/* The connections before one, the newest first; after them those that were told already. */
+struct earlier {
+    struct flow_conn *conn; /* of the one in hand; NULL: it was told */
+    struct flow_conn *next;
+    uint32_t looked, past;
+};
+
+static struct earlier earlier_than(const struct flow_conn *conn)
+{
+    return (struct earlier){.next = flow_conn_older(conn)};
+}
+
+/* NULL: no more are looked at. */
+static struct rpcrdma_connection *earlier_one(struct rpcrdma_flow *flow, struct earlier *e)
+{
+    if (e->next && e->looked < LOOK_BACK) {
+        e->looked++;
+        e->conn = e->next;
+        e->next = flow_conn_older(e->next);
+        return flow_conn_public(e->conn);
+    }
+    e->conn = NULL;
+    if (!flow->past || e->past >= PAST || e->past >= flow->n_past)
+        return NULL;
+    return &flow->past[(flow->n_past - ++e->past) % PAST];
 }
 
 static bool same_hosts(const struct rpcrdma_connection *a, const struct rpcrdma_connection *b)
@@ -126,17 +174,18 @@ static void look(struct rpcrdma_flow *flow, struct flow_conn *conn)
 {
     struct rpcrdma_connection *pub = flow_conn_public(conn);
     int64_t now = flow->context.time_ns;
-    struct flow_conn *other = flow_conn_older(conn);
+    struct earlier e = earlier_than(conn);
+    struct rpcrdma_connection *was;
     uint64_t recent = 0;
 
     pub->life.looked_back = true;
-    for (int i = 0; other && i < LOOK_BACK; i++, other = flow_conn_older(other)) {
-        struct rpcrdma_connection *was = flow_conn_public(other);
+    while ((was = earlier_one(flow, &e))) {
         int64_t since_ns;
 
         if (was->number == 0 || !same_hosts(was, pub))
             continue;
-        flow_life_end(flow, other);
+        if (e.conn)
+            flow_life_end(flow, e.conn);
         if (!lost(was, now, &since_ns))
             continue;
         recent += now - was->first_time_ns < STORM_NS;
@@ -153,27 +202,18 @@ static void look(struct rpcrdma_flow *flow, struct flow_conn *conn)
                                           .arg = {recent, STORM_NS / 1000000000}});
 }
 
-/* Clients count XIDs, in their own byte order, across the connections of one mount, and begin
- * elsewhere with the next one. */
-static bool goes_on(uint32_t from, uint32_t to)
-{
-    return to - from <= XIDS_SKIPPED ||
-           __builtin_bswap32(to) - __builtin_bswap32(from) <= XIDS_SKIPPED;
-}
-
 /* The connection that the first Call shows to be continued. While it was open nothing passed; or
  * the client had closed it, for it was idle or its adapter was taken away: then it was not down. */
-static void look_for_xid(struct flow_conn *conn)
+static void look_for_xid(struct rpcrdma_flow *flow, struct flow_conn *conn)
 {
     struct rpcrdma_connection *pub = flow_conn_public(conn);
     struct rpcrdma_life *life = &pub->life;
-    struct flow_conn *other = flow_conn_older(conn);
+    struct earlier e = earlier_than(conn);
+    struct rpcrdma_connection *was;
 
-    for (int i = 0; other && i < LOOK_BACK; i++, other = flow_conn_older(other)) {
-        struct rpcrdma_connection *was = flow_conn_public(other);
-
+    while ((was = earlier_one(flow, &e))) {
         if (was->number == 0 || !same_hosts(was, pub) || !was->life.has_xid ||
-            was->life.next != 0 || !goes_on(was->life.last_xid, life->first_xid))
+            was->life.next != 0 || !rpcrdma_xids_go_on(was->life.last_xid, life->first_xid))
             continue;
         if (was->life.ended == RPCRDMA_ENDED_NOT || was->life.ended_frame > pub->first_frame) {
             replace(pub, was, was->life.last_call_ns);
@@ -190,17 +230,18 @@ static void look_for_xid(struct flow_conn *conn)
 static void look_late(struct rpcrdma_flow *flow, struct flow_conn *conn)
 {
     struct rpcrdma_connection *pub = flow_conn_public(conn);
-    struct flow_conn *other = flow_conn_older(conn);
+    struct earlier e = earlier_than(conn);
+    struct rpcrdma_connection *was;
 
     pub->life.looked_back = true;
-    for (int i = 0; other && i < LOOK_BACK; i++, other = flow_conn_older(other)) {
-        struct rpcrdma_connection *was = flow_conn_public(other);
+    while ((was = earlier_one(flow, &e))) {
         int64_t since_ns;
 
         if (was->number == 0 || !same_hosts(was, pub) || was->life.next != 0 ||
             was->life.ended == RPCRDMA_ENDED_NOT || was->life.ended_frame > pub->first_frame)
             continue;
-        flow_life_end(flow, other);
+        if (e.conn)
+            flow_life_end(flow, e.conn);
         if (!lost(was, pub->first_time_ns, &since_ns))
             continue;
         replace(pub, was, since_ns);
@@ -223,7 +264,7 @@ void flow_life_call(struct rpcrdma_flow *flow, struct flow_conn *conn, uint32_t 
     if (life->requests > 0 && !life->looked_back)
         look_late(flow, conn);
     if (life->requests > 0 && life->previous == 0)
-        look_for_xid(conn);
+        look_for_xid(flow, conn);
 }
 
 void flow_life_set_up(struct rpcrdma_flow *flow, struct flow_conn *conn, enum rpcrdma_op_kind kind)
@@ -231,7 +272,8 @@ void flow_life_set_up(struct rpcrdma_flow *flow, struct flow_conn *conn, enum rp
     struct rpcrdma_connection *pub = flow_conn_public(conn);
     struct rpcrdma_life *life = &pub->life;
 
-    if (kind == RPCRDMA_OP_CONNECT && pub->number != 0 && life->requests == 1)
+    if ((kind == RPCRDMA_OP_CONNECT || kind == RPCRDMA_OP_RESET) && pub->number != 0 &&
+        life->requests == 1)
         look(flow, conn);
     down(life);
 }

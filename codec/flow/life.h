@@ -19,6 +19,7 @@ enum rpcrdma_ended {
     RPCRDMA_ENDED_CLOSED,       /* TCP FIN */
     RPCRDMA_ENDED_RESET,        /* TCP RST */
     RPCRDMA_ENDED_TERMINATED,   /* RDMAP Terminate */
+    RPCRDMA_ENDED_REFUSED,      /* TCP RST in answer to the SYN: it never began */
 };
 
 /* What an end sent again and again at the end of the connection, and the other never answered. */
@@ -50,6 +51,16 @@ struct rpcrdma_life {
     bool has_down;
     int64_t down_since_ns, down_ns;
 };
+
+/* Clients count XIDs, in their own byte order, across the connections of one mount, and begin
+ * elsewhere with the next one. Some Calls were perhaps not captured, or not sent. */
+static inline bool rpcrdma_xids_go_on(uint32_t from, uint32_t to)
+{
+    uint32_t little = (to >> 24 | (to >> 8 & 0xff00) | (to & 0xff00) << 8 | to << 24) -
+                      (from >> 24 | (from >> 8 & 0xff00) | (from & 0xff00) << 8 | from << 24);
+
+    return to - from <= 1024 || little <= 1024;
+}
 
 /* "invalid service ID" of 8: IBTA volume 1 section 12.6.7.2; NULL: no reason has this number. */
 RPCRDMA_API const char *rpcrdma_reject_reason(uint16_t reason);

@@ -121,10 +121,12 @@ void flow_transport_findings(struct rpcrdma_flow *flow, struct flow_conn *conn)
             of_path(flow, pub, end);
         of_end(flow, conn, end);
     }
-    if (life->ended == RPCRDMA_ENDED_REJECTED) {
+    if (life->ended == RPCRDMA_ENDED_REJECTED || life->ended == RPCRDMA_ENDED_REFUSED) {
         const char *reason = rpcrdma_reject_reason(life->reject_reason);
 
-        if (pub->carrier == RPCRDMA_CARRIER_IWARP)
+        if (life->ended == RPCRDMA_ENDED_REFUSED)
+            reason = "nothing listens on the TCP port, a RST answers the SYN";
+        else if (pub->carrier == RPCRDMA_CARRIER_IWARP)
             reason = "the MPA Reply has the R bit";
         report(flow, pub, RPCRDMA_RULE_CONNECTION_REJECTED, life->ended_frame,
                reason ? reason : "no reason known here", life->reject_reason, 0);

@@ -77,6 +77,38 @@ class Connections(CommandTest):
             self.assertNotIn('down_ns', one)
             self.assertNotIn('connection-failed', self.run_command('report', '--json', path))
 
+    def refused(self, port):
+        """Before the first SYN to the service, 7 and 4 s, one to this port that a RST answers."""
+        packets = pcap.read(capture('iwarp-nfs3-mini'))[0]
+        syn = next(p for p in packets if p.data[23] == 6 and p.data[36:38] == (20049).to_bytes(2, 'big'))
+        made = []
+        for number, before in enumerate((7, 4)):
+            data = bytearray(syn.data)
+            data[34:36], data[36:38] = (600 + number).to_bytes(2, 'big'), port.to_bytes(2, 'big')
+            back = bytearray(data[:54])
+            back[26:30], back[30:34], back[34:36], back[36:38] = data[30:34], data[26:30], data[36:38], data[34:36]
+            back[16:18], back[46] = (40).to_bytes(2, 'big'), 0x50
+            back[38:42] = bytes(4)
+            back[42:46] = (int.from_bytes(data[38:42], 'big') + 1).to_bytes(4, 'big')
+            back[47] = 0x14  # RST, ACK: RFC 9293 section 3.10.7.1
+            at = syn.time_ns - before * 10**9
+            made += [syn._replace(time_ns=at, data=bytes(data)), syn._replace(time_ns=at + 10**6, data=bytes(back))]
+        path = os.path.join(self.folder, 'refused.pcap')
+        pcap.write(path, made + packets[packets.index(syn):])
+        return path
+
+    def test_refused_by_tcp(self):
+        """Each attempt that a RST answers is told as one; to another port it is none of ours."""
+        path = self.refused(20049)
+        all_ = self.objects('connections', path)
+        self.assertEqual([(one['state'], one.get('previous')) for one in all_],
+                         [('rejected', None), ('rejected', 1), ('closed', 2), ('closed', None)])
+        self.assertEqual(all_[0]['end'], {'how': 'refuse', 'by': 'server', 'frame': 2, 'time_ns': all_[0]['time_ns']})
+        self.assertAlmostEqual(all_[2]['down_ns'], 7e9, delta=5e7)
+        self.assertIn('rejected by the server (RST)', self.run_command('connections', '-V', path))
+        self.assertEqual([one['rule'] for one in all_[0]['findings']], ['connection-rejected'])
+        self.assertEqual(len(self.objects('connections', self.refused(2049))), 2)
+
     def test_counters(self):
         to = self.paths('nak-sequence')['server']
         self.assertEqual((to['retransmitted'], to['lost'], to['naks']), (2, 1, {'psn_sequence': 1}))

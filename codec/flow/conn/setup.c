@@ -250,40 +250,56 @@ static struct flow_conn *accept(struct flow_conns *conns, const struct rpcrdma_o
     return conn;
 }
 
-/* MPA names no QPs: the TCP connection is the connection, and both directions are known at once. */
-static struct flow_conn *mpa(struct flow_conns *conns, const struct rpcrdma_op *op)
+static bool port_of_service(const struct flow_conns *conns, uint16_t server, uint16_t client)
+{
+    return conn_port_known(conns, server) || flow_ports_selected(conns->streams, client, server);
+}
+
+/* MPA names no QPs: the TCP connection is the connection, and both directions are known at once.
+ * `end`: that this frame goes to. The direction of the frame; NULL: no memory. */
+static struct flow_direction *tcp_direction(struct flow_conns *conns, const struct rpcrdma_op *op,
+                                            int end)
 {
     struct flow_path path = flow_path_of(op);
     struct flow_direction *dir = flow_direction_get(conns->streams, &path, op->carrier), *back;
-    int end = op->kind == RPCRDMA_OP_CONNECT ? 1 : 0; /* that this frame goes to */
     struct flow_conn *conn;
 
     if (!dir) {
         conns->lacked_memory = true;
         return NULL;
     }
+    if (dir->conn)
+        return dir;
+    back = conn_opposite(conns, dir);
+    conn = back ? conn_new(conns, op->carrier) : NULL;
+    if (!conn)
+        return NULL;
+    conn->by_cm = true;
+    conn_attach(conns, conn, end, dir);
+    conn_attach(conns, conn, 1 - end, back);
+    flow_conn_role(conn, 0, RPCRDMA_ROLE_CLIENT);
+    conn->pub.paired_by = RPCRDMA_PAIRED_CM;
+    conn->pub.service_port = conn->pub.end[1].port;
+    set_class(conns, conn,
+              port_of_service(conns, conn->pub.end[1].port, conn->pub.end[0].port)
+                  ? CONN_RPCRDMA
+                  : CONN_UNCLASSIFIED);
+    return dir;
+}
+
+static struct flow_conn *mpa(struct flow_conns *conns, const struct rpcrdma_op *op)
+{
+    struct flow_direction *dir = tcp_direction(conns, op, op->kind == RPCRDMA_OP_CONNECT ? 1 : 0);
+    struct flow_conn *conn;
+    int sender;
+
+    if (!dir)
+        return NULL;
     conn = dir->conn;
-    if (!conn) {
-        back = conn_opposite(conns, dir);
-        conn = back ? conn_new(conns, op->carrier) : NULL;
-        if (!conn)
-            return NULL;
-        conn->by_cm = true;
-        conn_attach(conns, conn, end, dir);
-        conn_attach(conns, conn, 1 - end, back);
-        flow_conn_role(conn, 0, RPCRDMA_ROLE_CLIENT);
-        conn->pub.paired_by = RPCRDMA_PAIRED_CM;
-        conn->pub.service_port = conn->pub.end[1].port;
-        set_class(conns, conn,
-                  conn_port_known(conns, conn->pub.service_port) ||
-                          flow_ports_selected(conns->streams, conn->pub.end[0].port,
-                                              conn->pub.end[1].port)
-                      ? CONN_RPCRDMA
-                      : CONN_UNCLASSIFIED);
-    }
+    sender = 1 - dir->index;
     flow_conn_touch(conns, conn);
-    conn_private_data(conn, 1 - dir->index, op);
-    if (conn->pub.has_private_data[1 - dir->index])
+    conn_private_data(conn, sender, op);
+    if (conn->pub.has_private_data[sender])
         conn_accept(conns, conn);
     if (op->kind == RPCRDMA_OP_CONNECT)
         conn->pub.life.requests++;
@@ -350,6 +366,23 @@ static void tcp_end(struct flow_conns *conns, const struct rpcrdma_op *op)
         flow_conn_touch(conns, dir->conn);
 }
 
+/* An attempt that began and ended with this: nothing listens on the server's port. */
+static struct flow_conn *refused(struct flow_conns *conns, const struct rpcrdma_op *op)
+{
+    struct flow_direction *dir =
+        port_of_service(conns, op->src_port, op->dst_port) ? tcp_direction(conns, op, 0) : NULL;
+    struct flow_conn *conn;
+
+    if (!dir)
+        return NULL;
+    conn = dir->conn;
+    conn->pub.life.requests = 1;
+    flow_conn_ended(conns, conn, RPCRDMA_ENDED_REFUSED, 1);
+    conn->pub.rejected = true;
+    end_of(conns, op, conn);
+    return conn;
+}
+
 /* What is known under the QP number that the sender of a REQ or a REP has now. */
 static struct flow_conn *earlier_of_qp(struct flow_conns *conns, const struct rpcrdma_op *op,
                                        const struct flow_conn *keep)
@@ -368,7 +401,7 @@ static struct flow_conn *earlier_of_ports(struct flow_conns *conns, const struct
     struct flow_direction *dir = flow_direction_lookup(conns->streams, &path);
 
     if (dir && dir->conn)
-        return op->kind == RPCRDMA_OP_CONNECT ? dir->conn : NULL;
+        return op->kind == RPCRDMA_OP_ACCEPT ? NULL : dir->conn;
     path.src = op->dst;
     path.dst = op->src;
     path.qpn = path.qpn << 16 | path.qpn >> 16;
@@ -381,6 +414,9 @@ struct flow_conn *flow_setup_obstacle(struct flow_conns *conns, const struct rpc
     const struct rpcrdma_op_connect *c = op->connect;
     struct flow_conn *conn;
 
+    if (op->flags & RPCRDMA_OP_REFUSED)
+        return port_of_service(conns, op->src_port, op->dst_port) ? earlier_of_ports(conns, op)
+                                                                  : NULL;
     if (op->kind != RPCRDMA_OP_CONNECT && op->kind != RPCRDMA_OP_ACCEPT)
         return NULL;
     if (op->carrier == RPCRDMA_CARRIER_IWARP)
@@ -405,6 +441,8 @@ struct flow_conn *flow_setup(struct flow_conns *conns, const struct rpcrdma_op *
     if (op->carrier == RPCRDMA_CARRIER_IWARP) {
         if (op->kind == RPCRDMA_OP_CONNECT || op->kind == RPCRDMA_OP_ACCEPT)
             return mpa(conns, op);
+        if (op->flags & RPCRDMA_OP_REFUSED)
+            return refused(conns, op);
         tcp_end(conns, op);
         return NULL;
     }

@@ -407,6 +407,30 @@ static void tell_segment(const struct rpcrdma_layer *l, const struct rpcrdma_tcp
     l->net->sink.segment(l->net->sink.context, &segment);
 }
 
+/* Nothing listens on the port that a SYN asked for: RFC 9293 section 3.10.7.1. Such a RST has
+ * sequence number 0, as there is no connection that it could be of. */
+static bool refuses(const struct segment *t)
+{
+    return (t->is.flags & (TCP_RST | TCP_ACK | TCP_SYN)) == (TCP_RST | TCP_ACK) &&
+           t->is.piece.seq == 0 && t->is.piece.len == 0;
+}
+
+/* flow knows the ports that matter. */
+static void tell_refusal(const struct rpcrdma_layer *l, const struct segment *t)
+{
+    struct rpcrdma_op op = {.frame = l->packet->frame,
+                            .time_ns = l->packet->time_ns,
+                            .carrier = RPCRDMA_CARRIER_IWARP,
+                            .kind = RPCRDMA_OP_RESET,
+                            .flags = RPCRDMA_OP_REFUSED,
+                            .src_port = t->port[0],
+                            .dst_port = t->port[1]};
+
+    rpcrdma_layer_address(l->family, l->src, &op.src);
+    rpcrdma_layer_address(l->family, l->dst, &op.dst);
+    l->net->sink.op(l->net->sink.context, &op);
+}
+
 /* RFC 9293 section 3.1 */
 enum rpcrdma_verdict rpcrdma_layer_tcp(struct rpcrdma_layer *l)
 {
@@ -432,9 +456,9 @@ enum rpcrdma_verdict rpcrdma_layer_tcp(struct rpcrdma_layer *l)
         t.is.piece.caplen = (uint32_t)rpcrdma_cursor_captured(&l->c);
         t.is.piece.bytes = l->c.base + l->c.off;
     }
-    if (tcp->n_connections == 0 && t.is.piece.caplen < 16)
-        return RPCRDMA_IS_OTHER;
     t.is.flags = p[13];
+    if (tcp->n_connections == 0 && t.is.piece.caplen < 16 && !(t.is.flags & TCP_RST))
+        return RPCRDMA_IS_OTHER;
     t.is.piece.seq = rpcrdma_get_be32(p + 4) + (t.is.flags & TCP_SYN ? 1 : 0);
     t.is.piece.segment = true;
     t.is.ack = rpcrdma_get_be32(p + 8);
@@ -457,6 +481,10 @@ enum rpcrdma_verdict rpcrdma_layer_tcp(struct rpcrdma_layer *l)
     }
     if (!c) {
         end = 0;
+        if (refuses(&t)) {
+            tell_refusal(l, &t);
+            return RPCRDMA_IS_OTHER;
+        }
         c = recognise(tcp, l, &t, hash);
         if (!c)
             return RPCRDMA_IS_OTHER;

@@ -76,6 +76,16 @@ static void reconnect(int64_t ns)
     rig_connect(&rig.rig, &rig.a, &rig.b, 20049);
 }
 
+/* The same, but the client has the same QP number again: its adapter was taken away and came back.
+ */
+static void reconnect_with_the_same_qp(int64_t ns)
+{
+    rig.a.psn = 77;
+    rig.b = (struct rig_end){2, rig.b.qpn + 1, 4000};
+    rig.rig.time_ns += ns;
+    rig_connect(&rig.rig, &rig.a, &rig.b, 20049);
+}
+
 static void cm(enum rpcrdma_op_kind kind, const struct rig_end *from, const struct rig_end *to,
                struct rpcrdma_op_connect connect)
 {
@@ -235,6 +245,26 @@ static void a_cable_pulled_while_idle(void **state)
     }
 }
 
+/* That ends what is known of the first connection before its Calls go on, or come again. */
+static void a_qp_number_used_again(void **state)
+{
+    (void)state;
+    for (int answered = 0; answered < 2; answered++) {
+        rpc_rig_free(&rig);
+        begin();
+        call(0x11f33cd2, READ, 20);
+        if (answered)
+            reply(0x11f33cd2);
+        rig_disconnect(&rig.rig, &rig.a, &rig.b);
+        reconnect_with_the_same_qp(9 * SECOND);
+        call(answered ? 0x12f33cd2 : 0x11f33cd2, READ, 20);
+        rpcrdma_flow_end(rig.rig.flow);
+        assert_int_equal(connection(2)->life.previous, 1);
+        assert_int_equal(connection(2)->life.has_down, !answered);
+        assert_int_equal(rig.transaction[1].t.original_connection, answered ? 0 : 1);
+    }
+}
+
 /* A DREP alone: who sent it was asked to disconnect. */
 static void only_the_answer_to_a_disconnect(void **state)
 {
@@ -303,6 +333,7 @@ int main(void)
         TEST(the_server_disconnects),
         TEST(a_cable_pulled),
         TEST(a_cable_pulled_while_idle),
+        TEST(a_qp_number_used_again),
         TEST(only_the_answer_to_a_disconnect),
         TEST(time_passes_on_another_connection),
         cmocka_unit_test(reasons),

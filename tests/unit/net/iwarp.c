@@ -356,6 +356,26 @@ static void out_of_sequence(void **state)
     seen_free(s);
 }
 
+/* RFC 9293 section 3.10.7.1: where nothing listens, <SEQ=0><ACK=SEG.SEQ+SEG.LEN><CTL=RST,ACK>
+ * answers the SYN. Any other RST of what is not known is none of ours. */
+static void refused(void **state)
+{
+    struct seen *s = seen_new(NULL);
+
+    (void)state;
+    tcp(s, 0, 900000, 0, SYN, NULL, 0);
+    tcp(s, 1, 12345, 900001, RST | ACK, NULL, 0);
+    tcp(s, 1, 0, 0, RST, NULL, 0);
+    assert_int_equal(s->n, 0);
+    tcp(s, 1, 0, 900001, RST | ACK, NULL, 0);
+    assert_int_equal(s->n, 1);
+    assert_int_equal(s->op[0].kind, RPCRDMA_OP_RESET);
+    assert_int_equal(s->op[0].flags, RPCRDMA_OP_REFUSED);
+    assert_int_equal(s->op[0].src_port, 20049);
+    assert_int_equal(s->op[0].dst_port, 40000);
+    seen_free(s);
+}
+
 static void the_end(void **state)
 {
     struct seen *s = seen_new(NULL);
@@ -452,6 +472,7 @@ int main(void)
         cmocka_unit_test_setup(malformed, fresh),
         cmocka_unit_test_setup(length_65535, fresh),
         cmocka_unit_test_setup(out_of_sequence, fresh),
+        cmocka_unit_test_setup(refused, fresh),
         cmocka_unit_test_setup(the_end, fresh),
         cmocka_unit_test_setup(cut_at_every_byte, fresh),
     };
