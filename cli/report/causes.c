@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The rules of docs/report.md. Each looks at one kind of evidence and says what it found, what
  * speaks against it, and how sure that is. */
-#include "report/report.h"
+#include "report/causes.h"
 
 #include <inttypes.h>
 #include <stdarg.h>
@@ -21,6 +21,7 @@ static const char *const names[N_CAUSES] = {
     [CAUSE_RECEIVER_NOT_READY] = "receiver-not-ready",
     [CAUSE_CONNECTION_FAILED] = "connection-failed",
     [CAUSE_SERVER_RESTARTED] = "server-restarted",
+    [CAUSE_CLIENT_RESTARTED] = "client-restarted",
     [CAUSE_CREDITS] = "few-credits",
     [CAUSE_DELAY] = "delay",
     [CAUSE_SERVER] = "slow-server",
@@ -44,20 +45,23 @@ const char *report_confidence_name(enum report_confidence confidence)
     return words[confidence];
 }
 
-static struct report_cause *add(struct report *r, enum report_cause_id id,
-                                enum report_confidence confidence)
+struct report_cause *report_cause_add(struct report *r, enum report_cause_id id,
+                                      enum report_confidence confidence)
 {
-    struct report_cause *cause = &r->causes[MIN(r->n_causes, REPORT_CAUSES - 1)];
+    struct report_cause *cause;
 
+    if (r->n_causes == r->size_causes) {
+        r->size_causes = r->size_causes ? 2 * r->size_causes : 16;
+        r->causes = g_renew(struct report_cause, r->causes, r->size_causes);
+    }
+    cause = &r->causes[r->n_causes++];
     *cause = (struct report_cause){.id = id, .confidence = confidence, .of = r->about};
-    if (r->n_causes < REPORT_CAUSES)
-        r->n_causes++;
     return cause;
 }
 
 static double s(int64_t ns)
 {
-    return (double)ns / 1e9;
+    return report_seconds(ns);
 }
 
 static double ms(int64_t ns)
@@ -87,11 +91,11 @@ static void lost(struct report *r, const struct report_connection *c, int end)
     if (naks == 0 && timeouts == 0 && back->asked_again == 0 &&
         (!tcp || own * 1000 <= a->packets))
         return;
-    cause = add(r,
-                !known   ? CAUSE_LOST
-                : server ? CAUSE_LOST_TO_SERVER
-                         : CAUSE_LOST_TO_CLIENT,
-                !known || naks == 0 ? CONFIDENCE_MEDIUM : CONFIDENCE_HIGH);
+    cause = report_cause_add(r,
+                             !known   ? CAUSE_LOST
+                             : server ? CAUSE_LOST_TO_SERVER
+                                      : CAUSE_LOST_TO_CLIENT,
+                             !known || naks == 0 ? CONFIDENCE_MEDIUM : CONFIDENCE_HIGH);
     cause->rpcs = c->rpcs;
     cause->time_ns = waited;
     cause->frame = a->retransmitted_frame;
@@ -123,7 +127,7 @@ static void not_ready(struct report *r, const struct report_connection *c, int e
 
     if (a->naks[RPCRDMA_NAK_RNR] == 0)
         return;
-    cause = add(r, CAUSE_RECEIVER_NOT_READY, CONFIDENCE_HIGH);
+    cause = report_cause_add(r, CAUSE_RECEIVER_NOT_READY, CONFIDENCE_HIGH);
     cause->rpcs = c->rpcs;
     cause->time_ns = a->waited_ns;
     cause->frame = a->nak_frame[RPCRDMA_NAK_RNR];
@@ -144,7 +148,7 @@ static void disturbed(struct report *r, const struct report_connection *c)
     if (copies * 1000 > packets &&
         c->path[0].naks[RPCRDMA_NAK_PSN_SEQUENCE] + c->path[1].naks[RPCRDMA_NAK_PSN_SEQUENCE] ==
             0) {
-        cause = add(r, CAUSE_DUPLICATED, CONFIDENCE_MEDIUM);
+        cause = report_cause_add(r, CAUSE_DUPLICATED, CONFIDENCE_MEDIUM);
         snprintf(cause->text, sizeof(cause->text),
                  "Packets were duplicated: %" PRIu64 " of %" PRIu64
                  " on connection %u came twice though nobody asked for them again.",
@@ -153,158 +157,15 @@ static void disturbed(struct report *r, const struct report_connection *c)
                  "a capture of two interfaces at once has every packet twice");
     }
     if (late * 1000 > packets) {
-        cause = add(r, CAUSE_REORDERED, CONFIDENCE_MEDIUM);
+        cause = report_cause_add(r, CAUSE_REORDERED, CONFIDENCE_MEDIUM);
         snprintf(cause->text, sizeof(cause->text),
                  "Packets were reordered: %" PRIu64 " of %" PRIu64 " on connection %u came late.",
                  late, packets, (unsigned)c->pub.number);
     }
 }
 
-/* -- connections ------------------------------------------------------------------------------- */
-
-/* The path was in order and the server had the Calls: it did not answer, until the client gave up.
+/* -- delay, credits, server ---------------------------------------------------------------------
  */
-static bool server_held(struct report *r, const struct report_connection *c)
-{
-    const struct report_connection *from =
-        g_hash_table_lookup(r->connections, GUINT_TO_POINTER(c->resent_from));
-    struct report_cause *cause;
-
-    if (!from || from->held == 0 || from->held < from->unanswered ||
-        from->pub.life.ended == RPCRDMA_ENDED_NOT ||
-        from->pub.life.ended_by == report_server_end(&from->pub) ||
-        from->pub.life.silence[0].transmissions + from->pub.life.silence[1].transmissions > 0)
-        return false;
-    cause = add(r, CAUSE_UNANSWERED, CONFIDENCE_HIGH);
-    cause->rpcs = from->held;
-    cause->time_ns = c->resent_after_ns;
-    cause->frame = from->unanswered_frame;
-    snprintf(cause->text, sizeof(cause->text),
-             "%" PRIu64 " Call%s on connection %u reached the server's host, which acknowledged "
-             "%s, and got no Reply: the client closed the connection and sent %s again on "
-             "connection %u, %.1f s after the first sending. The server is at fault, not the path.",
-             from->held, plural(from->held), (unsigned)from->pub.number,
-             from->held == 1 ? "it" : "them", from->held == 1 ? "it" : "them",
-             (unsigned)c->pub.number, s(c->resent_after_ns));
-    return true;
-}
-
-static void connection_failed(struct report *r, const struct report_connection *c)
-{
-    bool refused = false;
-    struct report_cause *cause;
-    GList *all;
-
-    if (server_held(r, c))
-        return;
-    all = report_connections(r);
-    for (GList *one = all; one; one = one->next)
-        refused = refused || ((struct report_connection *)one->data)->pub.rejected;
-    g_list_free(all);
-    cause = add(r, CAUSE_CONNECTION_FAILED, CONFIDENCE_HIGH);
-    cause->rpcs = c->resent;
-    cause->time_ns = c->resent_after_ns > 0 ? c->resent_after_ns : 0;
-    cause->frame = c->resent_frame;
-    snprintf(cause->text, sizeof(cause->text),
-             "Connection %u failed: %" PRIu64
-             " Call%s of it %s sent again on connection %u, %.1f s after "
-             "the first sending.%s",
-             (unsigned)c->resent_from, c->resent, plural(c->resent),
-             c->resent == 1 ? "was" : "were", (unsigned)c->pub.number, s(cause->time_ns),
-             refused ? " Meanwhile connections were refused: nothing listened at the server."
-                     : " The path or the peer was down: a cable, a switch, or the host.");
-    if (refused || r->stale > 0) {
-        cause = add(r, CAUSE_SERVER_RESTARTED, r->stale > 0 ? CONFIDENCE_HIGH : CONFIDENCE_MEDIUM);
-        cause->rpcs = r->stale;
-        cause->time_ns = 0;
-        cause->frame = r->stale_frame;
-        if (r->stale > 0)
-            snprintf(cause->text, sizeof(cause->text),
-                     "The server was restarted%s: %" PRIu64
-                     " answer%s that only a server without its former state gives.",
-                     refused ? ", and refused connections meanwhile" : "", r->stale,
-                     plural(r->stale));
-        else
-            snprintf(cause->text, sizeof(cause->text),
-                     "The server was restarted: it refused connections meanwhile.");
-    }
-}
-
-static const struct report_connection *numbered(const struct report *r, uint32_t number)
-{
-    const struct report_connection *found = NULL;
-    GList *all = report_connections(r);
-
-    for (GList *one = all; one && !found; one = one->next)
-        if (((const struct report_connection *)one->data)->pub.number == number)
-            found = one->data;
-    g_list_free(all);
-    return found;
-}
-
-/* Attempts were refused before this connection, or the server closed the one before it; until when
- * that was there. */
-static bool server_was_down(struct report *r, const struct report_connection *c)
-{
-    const struct report_connection *was = numbered(r, c->pub.life.previous);
-    const struct rpcrdma_life *ended;
-    struct report_cause *cause;
-    uint64_t attempts = 0;
-    bool by_server;
-
-    while (was && was->pub.life.ended == RPCRDMA_ENDED_REJECTED) {
-        attempts++;
-        was = numbered(r, was->pub.life.previous);
-    }
-    if (!was)
-        return false;
-    ended = &was->pub.life;
-    by_server = ended->ended_by >= 0 && was->pub.role[ended->ended_by] == RPCRDMA_ROLE_SERVER;
-    by_server = by_server && (ended->ended == RPCRDMA_ENDED_DISCONNECTED ||
-                              ended->ended == RPCRDMA_ENDED_CLOSED);
-    if (attempts == 0 && !by_server)
-        return false;
-    cause = add(r, CAUSE_SERVER_RESTARTED,
-                by_server && attempts > 0 ? CONFIDENCE_HIGH : CONFIDENCE_MEDIUM);
-    cause->time_ns = c->pub.life.established_ns > ended->ended_ns && ended->ended_ns != 0
-                         ? c->pub.life.established_ns - ended->ended_ns
-                         : c->pub.life.down_ns;
-    cause->frame = ended->ended_frame != 0 ? ended->ended_frame : c->pub.first_frame;
-    if (attempts == 0) {
-        snprintf(cause->text, sizeof(cause->text),
-                 "The server closed connection %u, and after %.1f s accepted connection %u: it was "
-                 "restarted, or had done with the client. The path was not down.",
-                 (unsigned)was->pub.number, s(cause->time_ns), (unsigned)c->pub.number);
-        snprintf(cause->against, sizeof(cause->against),
-                 "no attempt that it refused was captured; TCP's refusals are not counted");
-        return true;
-    }
-    snprintf(cause->text, sizeof(cause->text),
-             "The server was restarted: connection %u was %s, the server refused %" PRIu64
-             " attempt%s, as nothing listened there, and after %.1f s accepted connection %u.",
-             (unsigned)was->pub.number, by_server ? "closed by the server" : "closed", attempts,
-             plural(attempts), s(cause->time_ns), (unsigned)c->pub.number);
-    return true;
-}
-
-/* It takes the place of another one, and no Call was seen on both. */
-static void connection_left(struct report *r, const struct report_connection *c)
-{
-    const struct rpcrdma_life *life = &c->pub.life;
-    struct report_cause *cause;
-
-    if (c->resent > 0 || !life->has_down || life->down_ns < SECOND || server_was_down(r, c))
-        return;
-    cause = add(r, CAUSE_CONNECTION_FAILED, CONFIDENCE_MEDIUM);
-    cause->time_ns = life->down_ns;
-    cause->frame = c->pub.first_frame;
-    snprintf(cause->text, sizeof(cause->text),
-             "Connection %u failed: after %.1f s of silence the client opened connection %u in its "
-             "place. The path was down: a cable, a switch, or the peer.",
-             (unsigned)life->previous, s(life->down_ns), (unsigned)c->pub.number);
-    snprintf(cause->against, sizeof(cause->against),
-             "no Call was seen on both; what was sent meanwhile did not pass here");
-}
 
 /* The way to the server and back of the quickest RPCs, which no load explains. */
 static void delayed(struct report *r, const struct report_connection *c)
@@ -316,7 +177,7 @@ static void delayed(struct report *r, const struct report_connection *c)
 
     if (acks->count < LEAST || quick < DELAY_MS * MS)
         return;
-    cause = add(r, CAUSE_DELAY, CONFIDENCE_MEDIUM);
+    cause = report_cause_add(r, CAUSE_DELAY, CONFIDENCE_MEDIUM);
     cause->rpcs = acks->count;
     cause->time_ns = (int64_t)acks->count * quick;
     snprintf(
@@ -339,9 +200,9 @@ static void credits(struct report *r, const struct report_connection *c)
     if (!c->has_credits || credit->bound_by == RPCRDMA_BOUND_NEITHER ||
         credit->stalls.longer == 0 || (share < 0.1 && (!few || credit->stalls.longer < 2)))
         return;
-    cause = add(r, CAUSE_CREDITS,
-                share >= 0.1 ? (credit->settled ? CONFIDENCE_HIGH : CONFIDENCE_MEDIUM)
-                             : CONFIDENCE_LOW);
+    cause = report_cause_add(r, CAUSE_CREDITS,
+                             share >= 0.1 ? (credit->settled ? CONFIDENCE_HIGH : CONFIDENCE_MEDIUM)
+                                          : CONFIDENCE_LOW);
     cause->time_ns = (int64_t)credit->at_limit_ns;
     cause->frame = credit->stalls.kept ? credit->stalls.longest[0].from_frame : 0;
     snprintf(cause->text, sizeof(cause->text),
@@ -366,7 +227,7 @@ static void threshold(struct report *r, const struct report_connection *c)
     if (c->pub.messages == 0 || least > SMALL || r->small_in_chunks * 100 < messages * SHARE ||
         rpcrdma_threshold_assumed(&c->pub, 0) || rpcrdma_threshold_assumed(&c->pub, 1))
         return;
-    cause = add(r, CAUSE_THRESHOLD, CONFIDENCE_MEDIUM);
+    cause = report_cause_add(r, CAUSE_THRESHOLD, CONFIDENCE_MEDIUM);
     cause->rpcs = r->small_in_chunks;
     snprintf(cause->text, sizeof(cause->text),
              "The inline threshold of connection %u is %u bytes: %" PRIu64 " of %" PRIu64
@@ -383,7 +244,7 @@ static void unanswered(struct report *r, const struct report_connection *c)
     /* what was under way when the capture ended is not late */
     if (r->pipeline->clock.now_ns - c->pub.last_time_ns < SECOND && c->unanswered < 2)
         return;
-    cause = add(r, CAUSE_UNANSWERED, CONFIDENCE_MEDIUM);
+    cause = report_cause_add(r, CAUSE_UNANSWERED, CONFIDENCE_MEDIUM);
     cause->rpcs = c->unanswered;
     cause->frame = c->unanswered_frame;
     snprintf(cause->text, sizeof(cause->text),
@@ -400,7 +261,7 @@ static void slow_server(struct report *r)
 
     if (r->slow_server == 0)
         return;
-    cause = add(r, CAUSE_SERVER, CONFIDENCE_HIGH);
+    cause = report_cause_add(r, CAUSE_SERVER, CONFIDENCE_HIGH);
     cause->rpcs = r->slow_server;
     cause->time_ns = r->slow_server_ns;
     cause->frame = r->slow_server_frame;
@@ -419,7 +280,7 @@ static size_t mib(const struct report *r)
 
 static void left_out(struct report *r)
 {
-    struct report_cause *cause = add(r, CAUSE_MEMORY, CONFIDENCE_HIGH);
+    struct report_cause *cause = report_cause_add(r, CAUSE_MEMORY, CONFIDENCE_HIGH);
     uint64_t n = r->pipeline->memory_limit;
 
     cause->frame = r->rule_frame[RPCRDMA_RULE_MEMORY_LIMIT];
@@ -448,7 +309,7 @@ static void incomplete(struct report *r)
     }
     if (missing == 0 && !one_way && r->no_call * 10 <= r->rpcs)
         return;
-    cause = add(r, CAUSE_INCOMPLETE, CONFIDENCE_HIGH);
+    cause = report_cause_add(r, CAUSE_INCOMPLETE, CONFIDENCE_HIGH);
     cause->frame = r->rule_frame[RPCRDMA_RULE_PACKETS_LOST];
     snprintf(cause->text, sizeof(cause->text),
              "The capture is incomplete: %s%" PRIu64 " gap%s in what was sent, %" PRIu64
@@ -486,9 +347,7 @@ void report_decide(struct report *r)
             not_ready(r, c, end);
         }
         disturbed(r, c);
-        if (c->resent > 0 && c->resent_after_ns >= SECOND) /* else nobody noticed */
-            connection_failed(r, c);
-        connection_left(r, c);
+        causes_of_life(r, c);
         delayed(r, c);
         credits(r, c);
         unanswered(r, c);
@@ -499,5 +358,6 @@ void report_decide(struct report *r)
     if (r->n_causes == 0 || r->slow_told) /* what was lost makes it look slow, too */
         slow_server(r);
     incomplete(r);
-    qsort(r->causes, r->n_causes, sizeof(r->causes[0]), costliest);
+    if (r->n_causes > 1)
+        qsort(r->causes, r->n_causes, sizeof(r->causes[0]), costliest);
 }

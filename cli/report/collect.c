@@ -56,6 +56,7 @@ void report_free(struct report *r)
     g_hash_table_destroy(r->connections);
     latency_clear(&r->latency);
     details_free(r->details);
+    g_free(r->causes);
     g_free(r);
 }
 
@@ -213,7 +214,10 @@ static void note_server(struct report *r, const struct rpcrdma_transaction *t)
     int64_t server =
         t->has_phases ? t->phases.server_ns : t->latency_ns - (t->has_rdma ? t->rdma_ns : 0);
 
-    if (!t->has_latency || t->latency_ns < r->slow_ns || server <= t->latency_ns / 2)
+    if (!t->has_latency || t->latency_ns < r->slow_ns)
+        return;
+    r->slow++;
+    if (server <= t->latency_ns / 2)
         return;
     if (r->slow_server++ == 0)
         r->slow_server_frame = t->call_frame;

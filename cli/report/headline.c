@@ -97,6 +97,33 @@ static void largest(const struct report *r, const struct rpcrdma_phases *sum, ch
             : "");
 }
 
+/* How many it concerned, and what was in order. */
+static int concerned(const struct report *r, char *text, size_t size)
+{
+    uint64_t with_credits = 0, stalls = 0;
+    GHashTableIter each;
+    gpointer one;
+    int at;
+
+    if (r->slow == 0)
+        return 0;
+    at = snprintf(text, size,
+                  "%" PRIu64 " of %" PRIu64 " RPC%s took %.3g s or more, half of all less than "
+                  "%.3f ms. ",
+                  r->slow, r->rpcs, plural(r->rpcs), seconds(r->slow_ns),
+                  (double)latency_percentile(&r->latency, 50) / 1e6);
+    g_hash_table_iter_init(&each, r->connections);
+    while (g_hash_table_iter_next(&each, NULL, &one)) {
+        const struct report_connection *c = one;
+
+        with_credits += c->has_credits && c->credits.settled;
+        stalls += c->credits.stalls.longer;
+    }
+    if (with_credits > 0 && with_credits == g_hash_table_size(r->connections) && stalls == 0)
+        at += snprintf(text + at, size - (size_t)at, "Credits were never short. ");
+    return at;
+}
+
 void report_time(const struct report *r, char text[REPORT_TIME])
 {
     struct rpcrdma_phases sum;
@@ -107,11 +134,12 @@ void report_time(const struct report *r, char text[REPORT_TIME])
     text[0] = '\0';
     if (!report_spent(r, &sum, &stalled))
         return;
+    at = concerned(r, text, REPORT_TIME);
     for (guint i = 0; i < r->operations->groups->len; i++)
         n += ((const struct group *)g_ptr_array_index(r->operations->groups, i))->n_phases;
     all = sum.call_ns + sum.server_ns + sum.data_ns + sum.reply_ns;
-    at = snprintf(
-        text, REPORT_TIME,
+    at += snprintf(
+        text + at, REPORT_TIME - (size_t)at,
         "Of the %.3f s that %" PRIu64 " RPC%s took, Calls were on their way for %.0f %%, the "
         "server took %.0f %%, RDMA %.0f %%, and Replies were on their way for %.0f %%; %.0f %% "
         "of all was spent stalled.",

@@ -283,6 +283,8 @@ void report_json(struct report *r, struct out *out)
     number(&json, "rpcs", r->rpcs);
     number(&json, "answered", r->answered);
     number(&json, "unanswered", r->unanswered);
+    number(&json, "slow", r->slow);
+    number(&json, "slow_ns", (uint64_t)r->slow_ns);
     number(&json, "replies_without_call", r->no_call);
     number(&json, "retransmitted", r->resent);
     latency_json(&json, "latency_ns", &r->latency);

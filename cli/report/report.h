@@ -20,7 +20,7 @@ enum {
     REPORT_SLOWEST = 10,
     REPORT_CONNECTIONS = 200, /* told one by one */
     REPORT_BINS = 120,        /* of the timelines */
-    REPORT_CAUSES = 16,
+    REPORT_CAUSES = 12,       /* told in text; all are in JSON */
 };
 
 /* An RPC that is told by itself. */
@@ -67,6 +67,7 @@ enum report_cause_id {
     CAUSE_RECEIVER_NOT_READY,
     CAUSE_CONNECTION_FAILED,
     CAUSE_SERVER_RESTARTED,
+    CAUSE_CLIENT_RESTARTED,
     CAUSE_CREDITS,
     CAUSE_DELAY,
     CAUSE_SERVER,
@@ -102,7 +103,8 @@ struct report {
     struct latency latency;
     int64_t slow_ns;      /* an RPC that takes that long is slow, ... */
     bool slow_told;       /* ... as the user says */
-    uint64_t slow_server; /* slow RPCs, most of whose time was the server's */
+    uint64_t slow;        /* such RPCs */
+    uint64_t slow_server; /* of those: most of the time was the server's */
     int64_t slow_server_ns;
     uint64_t slow_server_frame;
 
@@ -127,8 +129,8 @@ struct report {
     unsigned n_bins;
 
     const struct report_connection *about;     /* which one the rules look at */
-    struct report_cause causes[REPORT_CAUSES]; /* the one that cost most first */
-    unsigned n_causes;
+    struct report_cause *causes;               /* the one that cost most first; owned */
+    unsigned n_causes, size_causes;
     bool undecided; /* too little was captured to call it healthy */
 };
 
@@ -171,7 +173,7 @@ const struct kernel_record *report_kernel(const struct report *report, unsigned 
 bool report_spent(const struct report *report, struct rpcrdma_phases *sum, int64_t *stalled_ns);
 
 /* That in words, and which operation the most went to; "": it is not known. */
-enum { REPORT_TIME = 800 };
+enum { REPORT_TIME = 1000 };
 void report_time(const struct report *report, char text[REPORT_TIME]);
 
 void report_text(struct report *report, struct out *out);

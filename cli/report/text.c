@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The report as a page of text, 80 columns wide: it goes into mails as it is. */
+#include "report/text.h"
 #include "plural.h"
-#include "report/report.h"
 
 #include <inttypes.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -14,27 +13,6 @@
 #include "out/view.h"
 
 enum { WIDTH = 79 };
-
-__attribute__((format(printf, 2, 3))) static void line(struct out *out, const char *format, ...)
-{
-    char text[512];
-    va_list args;
-
-    va_start(args, format);
-    vsnprintf(text, sizeof(text), format, args);
-    va_end(args);
-    out_text(out, text);
-    out_line(out);
-}
-
-static void title(struct out *out, const char *text)
-{
-    out_line(out);
-    out_style(out, OUT_HEADING);
-    out_text(out, text);
-    out_style(out, OUT_PLAIN);
-    out_line(out);
-}
 
 /* Words in lines of WIDTH columns, all but the first indented. */
 static void folded(struct out *out, const char *text, size_t first, size_t indent)
@@ -72,7 +50,7 @@ static void causes(const struct report *r, struct out *out)
 {
     char text[800];
 
-    for (unsigned i = 0; i < r->n_causes; i++) {
+    for (unsigned i = 0; i < r->n_causes && i < REPORT_CAUSES; i++) {
         const struct report_cause *c = &r->causes[i];
         int n = snprintf(text, sizeof(text), "%s [%s, confidence %s%s", c->text,
                          report_cause_name(c->id), report_confidence_name(c->confidence),
@@ -88,6 +66,9 @@ static void causes(const struct report *r, struct out *out)
         out_style(out, OUT_PLAIN);
         folded(out, text, 3, 3);
     }
+    if (r->n_causes > REPORT_CAUSES)
+        report_line(out, "   and %u more, which cost less; see --json",
+                    r->n_causes - REPORT_CAUSES);
 }
 
 static void verdict(const struct report *r, struct out *out)
@@ -110,23 +91,25 @@ static void captured(const struct report *r, struct out *out)
     const struct view_clock *clock = &r->pipeline->clock;
     uint64_t gaps = r->rules[RPCRDMA_RULE_PACKETS_LOST] + r->rules[RPCRDMA_RULE_TCP_LOST];
 
-    title(out, "CAPTURE");
+    report_title(out, "CAPTURE");
     out_literal(out, "  from      ");
     view_put_date(out, clock->start_ns, true, true, 6);
     out_literal(out, " UTC");
     out_line(out);
-    line(out, "  length    %.3f s, %" PRIu64 " packet%s, %" PRIu64 " message%s, %" PRIu64 " RPC%s",
-         (double)report_span_ns(r) / 1e9, clock->frame, plural(clock->frame), r->pipeline->messages,
-         plural(r->pipeline->messages), r->rpcs, plural(r->rpcs));
-    line(out,
-         "  missing   %" PRIu64 " gap%s, %" PRIu64 " Repl%s without Call, %" PRIu64
-         " message%s cut short",
-         gaps, gaps == 1 ? "" : "s", r->no_call, r->no_call == 1 ? "y" : "ies",
-         r->rules[RPCRDMA_RULE_TRUNCATED], r->rules[RPCRDMA_RULE_TRUNCATED] == 1 ? "" : "s");
+    report_line(
+        out, "  length    %.3f s, %" PRIu64 " packet%s, %" PRIu64 " message%s, %" PRIu64 " RPC%s",
+        (double)report_span_ns(r) / 1e9, clock->frame, plural(clock->frame), r->pipeline->messages,
+        plural(r->pipeline->messages), r->rpcs, plural(r->rpcs));
+    report_line(out,
+                "  missing   %" PRIu64 " gap%s, %" PRIu64 " Repl%s without Call, %" PRIu64
+                " message%s cut short",
+                gaps, gaps == 1 ? "" : "s", r->no_call, r->no_call == 1 ? "y" : "ies",
+                r->rules[RPCRDMA_RULE_TRUNCATED], r->rules[RPCRDMA_RULE_TRUNCATED] == 1 ? "" : "s");
     if (r->pipeline->capture_lost > 0)
-        line(out, "  lost      %" PRIu64 " packet%s before %s captured, by the file's own count",
-             r->pipeline->capture_lost, r->pipeline->capture_lost == 1 ? "" : "s",
-             r->pipeline->capture_lost == 1 ? "it was" : "they were");
+        report_line(out,
+                    "  lost      %" PRIu64 " packet%s before %s captured, by the file's own count",
+                    r->pipeline->capture_lost, r->pipeline->capture_lost == 1 ? "" : "s",
+                    r->pipeline->capture_lost == 1 ? "it was" : "they were");
 }
 
 static void paused(const struct report *r, struct out *out)
@@ -134,8 +117,8 @@ static void paused(const struct report *r, struct out *out)
     uint64_t n = r->pipeline->others.stats.pauses;
 
     if (n > 0)
-        line(out, "  paused    %" PRIu64 " PAUSE frame%s, by priority (PFC) or not", n,
-             n == 1 ? "" : "s");
+        report_line(out, "  paused    %" PRIu64 " PAUSE frame%s, by priority (PFC) or not", n,
+                    n == 1 ? "" : "s");
 }
 
 /* A page has room for a few connections: those that packets were sent again on, then the busy ones.
@@ -186,9 +169,9 @@ static void connections(const struct report *r, struct out *out)
     GList *all = shown_connections(r, &left_out);
     char ends[2][ADDRESS_SIZE];
 
-    title(out, "CONNECTIONS");
-    line(out, "  %-4s %-33s %8s %7s %-10s %s", "no", "client -> server", "RPCs", "seconds", "state",
-         "thresholds");
+    report_title(out, "CONNECTIONS");
+    report_line(out, "  %-4s %-33s %8s %7s %-10s %s", "no", "client -> server", "RPCs", "seconds",
+                "state", "thresholds");
     for (GList *one = all; one; one = one->next) {
         const struct report_connection *c = one->data;
         int client = view_client_end(&c->pub);
@@ -198,60 +181,38 @@ static void connections(const struct report *r, struct out *out)
             ends[end][address_format(&c->pub.end[end].address, ends[end])] = '\0';
         snprintf(both, sizeof(both), "%s -> %s", ends[client > 0 ? 1 : 0],
                  ends[client > 0 ? 0 : 1]);
-        line(out, "  %-4u %-33s %8" PRIu64 " %7.1f %-10s %u/%u", (unsigned)c->pub.number, both,
-             c->rpcs, (double)MAX(c->pub.last_time_ns - c->pub.first_time_ns, 0) / 1e9,
-             connection_state(&c->pub), (unsigned)c->pub.threshold_call,
-             (unsigned)c->pub.threshold_reply);
+        report_line(out, "  %-4u %-33s %8" PRIu64 " %7.1f %-10s %u/%u", (unsigned)c->pub.number,
+                    both, c->rpcs, (double)MAX(c->pub.last_time_ns - c->pub.first_time_ns, 0) / 1e9,
+                    connection_state(&c->pub), (unsigned)c->pub.threshold_call,
+                    (unsigned)c->pub.threshold_reply);
         if (c->pub.life.previous > 0 && c->pub.life.has_down)
-            line(out, "       in place of connection %u, after %.3f s without any",
-                 (unsigned)c->pub.life.previous, (double)c->pub.life.down_ns / 1e9);
+            report_line(out, "       in place of connection %u, after %.3f s without any",
+                        (unsigned)c->pub.life.previous, (double)c->pub.life.down_ns / 1e9);
         if (c->resent > 0)
-            line(out, "       %" PRIu64 " Call%s sent before on connection %u", c->resent,
-                 c->resent == 1 ? " was" : "s were", (unsigned)c->resent_from);
+            report_line(out, "       %" PRIu64 " Call%s sent before on connection %u", c->resent,
+                        c->resent == 1 ? " was" : "s were", (unsigned)c->resent_from);
     }
     g_list_free(all);
     if (r->more_connections > 0)
-        line(out, "  and others, beyond %d; see rpcrdma connections", REPORT_CONNECTIONS);
+        report_line(out, "  and others, beyond %d; see rpcrdma connections", REPORT_CONNECTIONS);
     else if (left_out > 0)
-        line(out, "  and %u more; see rpcrdma connections", left_out);
-}
-
-static void operations(const struct report *r, struct out *out)
-{
-    double span = (double)report_span_ns(r) / 1e9;
-    enum { MOST = 15, NAME = 20 };
-
-    title(out, "OPERATIONS (by total time)");
-    line(out, "  %6s %7s %7s %8s %8s %8s %5s %s", "ops", "ops/s", "MB/s", "mean ms", "p95", "max",
-         "error", "operation");
-    groups_sort(r->operations, GROUPS_BY_TIME);
-    for (guint i = 0; i < r->operations->groups->len && i < MOST; i++) {
-        const struct group *g = g_ptr_array_index(r->operations->groups, i);
-        const struct latency *l = &g->latency;
-
-        line(out, "  %6" PRIu64 " %7.1f %7.3f %8.3f %8.3f %8.3f %5" PRIu64 " %.*s%s", g->calls,
-             span > 0 ? (double)g->calls / span : 0,
-             span > 0 ? (double)(g->call_bytes + g->reply_bytes) / span / 1e6 : 0,
-             ms(latency_mean(l)), ms(latency_percentile(l, 95)), ms(l->max_ns), g->errors,
-             strlen(g->name) > NAME ? NAME - 3 : NAME, g->name,
-             strlen(g->name) > NAME ? "..." : "");
-    }
-    if (r->operations->groups->len > MOST)
-        line(out, "  and %u more; see rpcrdma rpcs --summary", r->operations->groups->len - MOST);
+        report_line(out, "  and %u more; see rpcrdma connections", left_out);
 }
 
 static void slowest(const struct report *r, struct out *out)
 {
-    enum { SHOWN = 5 };
+    enum { SHOWN = 5, NAME = 30 };
+    char name[NAME + 1];
 
-    title(out, "SLOWEST RPCS");
+    report_title(out, "SLOWEST RPCS");
     for (unsigned i = 0; i < r->n_slowest && i < SHOWN; i++) {
         const struct report_rpc *one = &r->slowest[i];
         char path[64], phases[256];
 
-        line(out, "  %10.3f ms%s  frame %" PRIu64 " #%u XID 0x%08x %.30s%s", ms(one->latency_ns),
-             one->answered ? "" : " and no Reply", one->call_frame, (unsigned)one->connection,
-             (unsigned)one->xid, one->title, strlen(one->title) > 30 ? "..." : "");
+        report_line(out, "  %10.3f ms%s  frame %" PRIu64 " #%u XID 0x%08x %s", ms(one->latency_ns),
+                    one->answered ? "" : " and no Reply", one->call_frame,
+                    (unsigned)one->connection, (unsigned)one->xid,
+                    report_short_name(one->title, NAME, name));
         report_phases(one, phases, sizeof(phases));
         if (phases[0]) {
             out_blanks(out, 6);
@@ -269,7 +230,7 @@ static void slowest(const struct report *r, struct out *out)
             folded(out, whole, 6, 8);
         }
         if (one->path)
-            line(out, "      %s", escape_text(path, sizeof(path), one->path));
+            report_line(out, "      %s", escape_text(path, sizeof(path), one->path));
     }
 }
 
@@ -286,22 +247,24 @@ static void kernels(const struct report *r, struct out *out)
         host[address_format(&source->host, host)] = '\0';
         snprintf(text, sizeof(text), "KERNEL TRACE OF THE %s %s",
                  source->side == KERNEL_CLIENT ? "CLIENT" : "SERVER", host);
-        title(out, text);
-        line(out, "  %6s %10s %9s %9s %9s %s", "RPCs", "total ms", "mean", "p95", "max", "phase");
+        report_title(out, text);
+        report_line(out, "  %6s %10s %9s %9s %9s %s", "RPCs", "total ms", "mean", "p95", "max",
+                    "phase");
         for (unsigned p = 0; p < KERNEL_PHASES; p++) {
             const struct latency *l = &source->phases[p];
 
             if (l->count > 0)
-                line(out, "  %6" PRIu64 " %10.3f %9.3f %9.3f %9.3f %s", l->count, l->sum_ns / 1e6,
-                     ms(latency_mean(l)), ms(latency_percentile(l, 95)), ms(l->max_ns),
-                     phases[p].name);
+                report_line(out, "  %6" PRIu64 " %10.3f %9.3f %9.3f %9.3f %s", l->count,
+                            l->sum_ns / 1e6, ms(latency_mean(l)), ms(latency_percentile(l, 95)),
+                            ms(l->max_ns), phases[p].name);
         }
         if (source->refused > 0)
-            line(out, "  %6" PRIu64 " time%s a Call waited for memory regions", source->refused,
-                 plural(source->refused));
+            report_line(out, "  %6" PRIu64 " time%s a Call waited for memory regions",
+                        source->refused, plural(source->refused));
         if (source->clock.known)
-            line(out, "  its clock is known to %s%.3f ms",
-                 source->clock.contradicts ? "no better than " : "", ms(source->clock.error_ns));
+            report_line(out, "  its clock is known to %s%.3f ms",
+                        source->clock.contradicts ? "no better than " : "",
+                        ms(source->clock.error_ns));
     }
 }
 
@@ -358,7 +321,7 @@ static void others(const struct report *r, struct out *out)
     GList *all = shown_connections(r, &left_out);
     char text[300];
 
-    title(out, "TRANSPORT, CREDITS, MESSAGES, ERRORS");
+    report_title(out, "TRANSPORT, CREDITS, MESSAGES, ERRORS");
     for (GList *one = all; one; one = one->next) {
         const struct report_connection *c = one->data;
 
@@ -378,23 +341,23 @@ static void others(const struct report *r, struct out *out)
         folded(out, text, 5, 5);
     }
     g_list_free(all);
-    line(out,
-         "  Calls: %" PRIu64 " inline, %" PRIu64 " in a chunk; Replies: %" PRIu64
-         " inline, %" PRIu64 " in a chunk",
-         r->calls_inline, r->calls_chunk, r->replies_inline, r->replies_chunk);
+    report_line(out,
+                "  Calls: %" PRIu64 " inline, %" PRIu64 " in a chunk; Replies: %" PRIu64
+                " inline, %" PRIu64 " in a chunk",
+                r->calls_inline, r->calls_chunk, r->replies_inline, r->replies_chunk);
     for (GList *one = errors; one; one = one->next) {
         const struct report_error *error = one->data;
 
-        line(out, "  %6" PRIu64 " %s, first in frame %" PRIu64, error->count, error->name,
-             error->frame);
+        report_line(out, "  %6" PRIu64 " %s, first in frame %" PRIu64, error->count, error->name,
+                    error->frame);
     }
     g_list_free(errors);
     for (int id = 0; id < RPCRDMA_RULE_COUNT; id++) {
         const struct rpcrdma_rule *rule = rpcrdma_rule((enum rpcrdma_rule_id)id);
 
         if (r->rules[id] > 0 && rule->severity >= RPCRDMA_WARNING)
-            line(out, "  %6" PRIu64 " %s %s; see rpcrdma check", r->rules[id],
-                 rpcrdma_severity_name(rule->severity), rule->name);
+            report_line(out, "  %6" PRIu64 " %s %s; see rpcrdma check", r->rules[id],
+                        rpcrdma_severity_name(rule->severity), rule->name);
     }
 }
 
@@ -406,7 +369,7 @@ void report_text(struct report *r, struct out *out)
     captured(r, out);
     paused(r, out);
     connections(r, out);
-    operations(r, out);
+    report_text_groups(r, out);
     slowest(r, out);
     kernels(r, out);
     others(r, out);

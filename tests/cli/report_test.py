@@ -86,6 +86,40 @@ class Verdicts(CommandTest):
             self.assertEqual('Neither the network nor credits' in text,
                              most == 'server_ns' and 'Healthy' in text and all('reply_frame' in one for one in rpcs), name)
 
+    def test_tables(self):
+        """Operations and clients: the JSON's numbers, and names that tell one COMPOUND from another."""
+        def near(said, want):
+            self.assertAlmostEqual(float(said), want, delta=0.0006 * max(1, abs(want)) if abs(want) < 1000 else 0.51)
+        path = recordings()['roce-nfs41-mini']
+        report = json.loads(self.run_command('report', '--json', path))
+        text = self.run_command('report', path)
+        self.assertEqual({len(line) > 79 for line in text.splitlines()}, {False})
+        page = text.split('OPERATIONS')[1].split('SLOWEST')[0]
+        for names, what in ((('NFS V4 ...READ', 'NFS V4 SEQUENCE+PUTFH+READ'), 'operations'),
+                            (('NFS V4 ...GETATTR', 'NFS V4 SEQUENCE+PUTFH+GETATTR'), 'operations'),
+                            (('192.168.77.11', '192.168.77.11'), 'clients')):
+            rates, parts = [line.split() for line in page.splitlines() if line.endswith('  ' + names[0])]
+            want, = [one for one in report[what] if names[1] in (one.get('operation'), one.get('client'))]
+            self.assertEqual(int(rates[0]), want['calls'])
+            for said, key in zip(rates[3:8], ('mean', 'p50', 'p95', 'p99', 'max')):
+                near(said, want['latency_ns'][key] / 1e6)
+            rpcs = [json.loads(line) for line in self.run_command('rpcs', '--json', path).splitlines()]
+            rpcs = [one['phases'] for one in rpcs if 'phases' in one and
+                    (what == 'clients' or 'NFS V4 ' + one['name'] == names[1])]
+            for said, key in zip(parts[:4], ('call_ns', 'server_ns', 'data_ns', 'reply_ns')):
+                near(said, sum(one.get(key, 0) for one in rpcs) / len(rpcs) / 1e6)
+            self.assertEqual(parts[5:8], ['0', '0', str(want['errors'])])
+
+    def test_how_many_are_slow(self):
+        path = recordings()['roce-nfs3-mini']
+        rpcs = [json.loads(line) for line in self.run_command('rpcs', '--json', path).splitlines()]
+        want = sum(one['latency_ns'] >= 2e6 for one in rpcs)
+        report = json.loads(self.run_command('report', '--json', '--slow', '2', path))
+        self.assertEqual((report['slow'], report['slow_ns']), (want, 2_000_000))
+        text = ' '.join(self.run_command('report', '--slow', '2', path).split())
+        self.assertIn(f'{want} of {len(rpcs)} RPCs took 0.002 s or more, half of all less than', text)
+        self.assertIn('Credits were never short.', text)
+
     def test_where_the_time_went(self):
         """The sum over the RPCs that `rpcs` has phases of, and its parts."""
         for name in ('roce-nfs3-mini', 'iwarp-nfs3-mini', 'roce-long-call'):
@@ -132,6 +166,46 @@ class Verdicts(CommandTest):
             self.assertEqual(report['length_ns'], 0)
             self.assertNotRegex(self.run_command('report', path, errors=1), r' -\d')
             self.assertIn('was set back 1 time', self.stderr)
+
+    def test_client_restarted(self):
+        """The client disconnects soon after a Call, and its XIDs go on 9 s later, with the same QP number or another; after
+        minutes without a Call it was idle, and with other XIDs it is another mount."""
+        for again, idle, skipped, want in ((True, 0, 0, 1), (False, 0, 0, 1), (False, 300, 0, 0), (False, 0, 1 << 20, 0)):
+            def restart(c, _, again=again, idle=idle, skipped=skipped):
+                c.null()
+                c.clock.now += idle * 10**9
+                c.talk.disconnect()
+                c.clock.now += 9 * 10**9
+                one = rule_talk.Conversation(c.packets, number=1 if again else 2, clock=c.clock)
+                one.xid = c.xid + skipped
+                one.null()
+            path = os.path.join(self.folder, 'restart.pcap')
+            rules.write(path, restart, True)
+            causes = json.loads(self.run_command('report', '--json', path))['causes']
+            self.assertEqual([one['cause'] for one in causes], ['client-restarted'] * want)
+            for one in causes:
+                self.assertAlmostEqual(one['cost_ns'], 9e9, delta=1e7)
+
+    def test_many_causes(self):
+        """All are in JSON, the ones that cost most in text."""
+        def restarts(c, _):
+            one = c
+            for number in range(2, 42):
+                one.null()
+                one.talk.disconnect()
+                xid = one.xid
+                c.clock.now += (number + 1) * 10**9
+                one = rule_talk.Conversation(c.packets, number=number, clock=c.clock)
+                one.xid = xid
+            one.null()
+        path = os.path.join(self.folder, 'many.pcap')
+        rules.write(path, restarts, True)
+        costs = [one['cost_ns'] for one in json.loads(self.run_command('report', '--json', path))['causes']]
+        self.assertEqual(len(costs), 40)
+        self.assertEqual(costs, sorted(costs, reverse=True))
+        text = self.run_command('report', path)
+        self.assertEqual(text.count('[client-restarted'), 12)
+        self.assertIn('and 28 more, which cost less; see --json', text)
 
     def test_refused_while_the_server_restarts(self):
         """The server closes its connection, refuses three more, 3 s apart, and takes the fourth: nobody was silent."""

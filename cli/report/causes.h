@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef RPCRDMA_CLI_REPORT_CAUSES_H
+#define RPCRDMA_CLI_REPORT_CAUSES_H
+
+/* What the files of rules share: causes.c, causes_life.c. */
+
+#include "report/report.h"
+
+/* About the connection that is looked at; valid until the next one is added. */
+struct report_cause *report_cause_add(struct report *r, enum report_cause_id id,
+                                      enum report_confidence confidence);
+
+/* causes_life.c: that it failed, or an end was restarted before it began */
+void causes_of_life(struct report *r, const struct report_connection *c);
+
+static inline double report_seconds(int64_t ns)
+{
+    return (double)ns / 1e9;
+}
+
+#endif

@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The rules of docs/report.md about connections: which one failed, and who was restarted. */
+#include "report/causes.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "plural.h"
+
+#define SECOND INT64_C(1000000000)
+/* A client that closes a connection sooner after its last Call does not do so because it is idle:
+ * Linux waits for 5 minutes. */
+#define IDLE_NS (60 * SECOND)
+
+static double s(int64_t ns)
+{
+    return report_seconds(ns);
+}
+
+/* The path was in order and the server had the Calls: it did not answer, until the client gave up.
+ */
+static bool server_held(struct report *r, const struct report_connection *c)
+{
+    const struct report_connection *from =
+        g_hash_table_lookup(r->connections, GUINT_TO_POINTER(c->resent_from));
+    struct report_cause *cause;
+
+    if (!from || from->held == 0 || from->held < from->unanswered ||
+        from->pub.life.ended == RPCRDMA_ENDED_NOT ||
+        from->pub.life.ended_by == report_server_end(&from->pub) ||
+        from->pub.life.silence[0].transmissions + from->pub.life.silence[1].transmissions > 0)
+        return false;
+    cause = report_cause_add(r, CAUSE_UNANSWERED, CONFIDENCE_HIGH);
+    cause->rpcs = from->held;
+    cause->time_ns = c->resent_after_ns;
+    cause->frame = from->unanswered_frame;
+    snprintf(cause->text, sizeof(cause->text),
+             "%" PRIu64 " Call%s on connection %u reached the server's host, which acknowledged "
+             "%s, and got no Reply: the client closed the connection and sent %s again on "
+             "connection %u, %.1f s after the first sending. The server is at fault, not the path.",
+             from->held, plural(from->held), (unsigned)from->pub.number,
+             from->held == 1 ? "it" : "them", from->held == 1 ? "it" : "them",
+             (unsigned)c->pub.number, s(c->resent_after_ns));
+    return true;
+}
+
+static void connection_failed(struct report *r, const struct report_connection *c)
+{
+    bool refused = false;
+    struct report_cause *cause;
+    GList *all;
+
+    if (server_held(r, c))
+        return;
+    all = report_connections(r);
+    for (GList *one = all; one; one = one->next)
+        refused = refused || ((struct report_connection *)one->data)->pub.rejected;
+    g_list_free(all);
+    cause = report_cause_add(r, CAUSE_CONNECTION_FAILED, CONFIDENCE_HIGH);
+    cause->rpcs = c->resent;
+    cause->time_ns = c->resent_after_ns > 0 ? c->resent_after_ns : 0;
+    cause->frame = c->resent_frame;
+    snprintf(cause->text, sizeof(cause->text),
+             "Connection %u failed: %" PRIu64
+             " Call%s of it %s sent again on connection %u, %.1f s after "
+             "the first sending.%s",
+             (unsigned)c->resent_from, c->resent, plural(c->resent),
+             c->resent == 1 ? "was" : "were", (unsigned)c->pub.number, s(cause->time_ns),
+             refused ? " Meanwhile connections were refused: nothing listened at the server."
+                     : " The path or the peer was down: a cable, a switch, or the host.");
+    if (refused || r->stale > 0) {
+        cause = report_cause_add(r, CAUSE_SERVER_RESTARTED,
+                                 r->stale > 0 ? CONFIDENCE_HIGH : CONFIDENCE_MEDIUM);
+        cause->rpcs = r->stale;
+        cause->time_ns = 0;
+        cause->frame = r->stale_frame;
+        if (r->stale > 0)
+            snprintf(cause->text, sizeof(cause->text),
+                     "The server was restarted%s: %" PRIu64
+                     " answer%s that only a server without its former state gives.",
+                     refused ? ", and refused connections meanwhile" : "", r->stale,
+                     plural(r->stale));
+        else
+            snprintf(cause->text, sizeof(cause->text),
+                     "The server was restarted: it refused connections meanwhile.");
+    }
+}
+
+static const struct report_connection *numbered(const struct report *r, uint32_t number)
+{
+    const struct report_connection *found = NULL;
+    GList *all = report_connections(r);
+
+    for (GList *one = all; one && !found; one = one->next)
+        if (((const struct report_connection *)one->data)->pub.number == number)
+            found = one->data;
+    g_list_free(all);
+    return found;
+}
+
+/* Attempts were refused before this connection, or the server closed the one before it; until when
+ * that was there. */
+static bool server_was_down(struct report *r, const struct report_connection *c)
+{
+    const struct report_connection *was = numbered(r, c->pub.life.previous);
+    const struct rpcrdma_life *ended;
+    struct report_cause *cause;
+    uint64_t attempts = 0;
+    bool by_server;
+
+    while (was && was->pub.rejected) {
+        attempts++;
+        was = numbered(r, was->pub.life.previous);
+    }
+    if (!was)
+        return false;
+    ended = &was->pub.life;
+    by_server = ended->ended_by >= 0 && was->pub.role[ended->ended_by] == RPCRDMA_ROLE_SERVER;
+    by_server = by_server && (ended->ended == RPCRDMA_ENDED_DISCONNECTED ||
+                              ended->ended == RPCRDMA_ENDED_CLOSED);
+    if (attempts == 0 && !by_server)
+        return false;
+    cause = report_cause_add(r, CAUSE_SERVER_RESTARTED,
+                             by_server && attempts > 0 ? CONFIDENCE_HIGH : CONFIDENCE_MEDIUM);
+    cause->time_ns = c->pub.life.established_ns > ended->ended_ns && ended->ended_ns != 0
+                         ? c->pub.life.established_ns - ended->ended_ns
+                         : c->pub.life.down_ns;
+    cause->frame = ended->ended_frame != 0 ? ended->ended_frame : c->pub.first_frame;
+    if (attempts == 0) {
+        snprintf(cause->text, sizeof(cause->text),
+                 "The server closed connection %u, and after %.1f s accepted connection %u: it was "
+                 "restarted, or had done with the client. The path was not down.",
+                 (unsigned)was->pub.number, s(cause->time_ns), (unsigned)c->pub.number);
+        snprintf(cause->against, sizeof(cause->against), "no attempt that it refused was captured");
+        return true;
+    }
+    snprintf(cause->text, sizeof(cause->text),
+             "The server was restarted: connection %u was %s, the server refused %" PRIu64
+             " attempt%s, as nothing listened there, and after %.1f s accepted connection %u.",
+             (unsigned)was->pub.number, by_server ? "closed by the server" : "closed", attempts,
+             plural(attempts), s(cause->time_ns), (unsigned)c->pub.number);
+    return true;
+}
+
+/* It takes the place of another one, and no Call was seen on both. */
+static void connection_left(struct report *r, const struct report_connection *c)
+{
+    const struct rpcrdma_life *life = &c->pub.life;
+    struct report_cause *cause;
+
+    if (c->resent > 0 || !life->has_down || life->down_ns < SECOND || server_was_down(r, c))
+        return;
+    cause = report_cause_add(r, CAUSE_CONNECTION_FAILED, CONFIDENCE_MEDIUM);
+    cause->time_ns = life->down_ns;
+    cause->frame = c->pub.first_frame;
+    snprintf(cause->text, sizeof(cause->text),
+             "Connection %u failed: after %.1f s of silence the client opened connection %u in its "
+             "place. The path was down: a cable, a switch, or the peer.",
+             (unsigned)life->previous, s(life->down_ns), (unsigned)c->pub.number);
+    snprintf(cause->against, sizeof(cause->against),
+             "no Call was seen on both; what was sent meanwhile did not pass here");
+}
+
+/* The client closed a connection that it worked on, and opened another one for the same mount. */
+static void client_left(struct report *r, const struct report_connection *c)
+{
+    const struct rpcrdma_life *life = &c->pub.life;
+    const struct report_connection *was = numbered(r, life->previous);
+    const struct rpcrdma_life *ended;
+    struct report_cause *cause;
+    int64_t gap;
+
+    if (!was || c->resent > 0 || life->has_down)
+        return;
+    ended = &was->pub.life;
+    gap = c->pub.first_time_ns - ended->ended_ns;
+    if ((ended->ended != RPCRDMA_ENDED_DISCONNECTED && ended->ended != RPCRDMA_ENDED_CLOSED &&
+         ended->ended != RPCRDMA_ENDED_RESET) ||
+        ended->ended_by < 0 || was->pub.role[ended->ended_by] != RPCRDMA_ROLE_CLIENT ||
+        gap < SECOND || ended->ended_ns - ended->last_call_ns > IDLE_NS)
+        return;
+    cause = report_cause_add(r, CAUSE_CLIENT_RESTARTED, CONFIDENCE_MEDIUM);
+    cause->time_ns = gap;
+    cause->frame = ended->ended_frame;
+    snprintf(cause->text, sizeof(cause->text),
+             "The client closed connection %u %.1f s after its last Call, and went on with the "
+             "same mount %.1f s later on connection %u: its adapter was restarted, or it was told "
+             "to reconnect. Neither the path nor the server was down.",
+             (unsigned)was->pub.number, s(MAX(ended->ended_ns - ended->last_call_ns, 0)), s(gap),
+             (unsigned)c->pub.number);
+    snprintf(cause->against, sizeof(cause->against),
+             "it may have had nothing to ask for meanwhile");
+}
+
+void causes_of_life(struct report *r, const struct report_connection *c)
+{
+    if (c->resent > 0 && c->resent_after_ns >= SECOND) /* else nobody noticed */
+        connection_failed(r, c);
+    connection_left(r, c);
+    client_left(r, c);
+}
