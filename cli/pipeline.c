@@ -478,6 +478,7 @@ static bool start(struct pipeline *pipeline)
     struct rpcrdma_net_config net_config = {
         .size = sizeof(net_config),
         .check_icrc = options->check_icrc,
+        .give_icrc = pipeline->delivery,
         .max_memory = options_memory(options, MEMORY_NET),
     };
     struct rpcrdma_flow_sink flow_sink = {

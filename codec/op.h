@@ -76,6 +76,8 @@ enum {
     RPCRDMA_OP_TRUNCATED =
         1u << 7,                  /* headers were cut by the capture: what is not set is unknown */
     RPCRDMA_OP_REFUSED = 1u << 8, /* RESET: it answers a SYN, nothing listens on src_port */
+    RPCRDMA_OP_ICRC = 1u << 9, /* icrc, icrc_bytes, udp_port are set: the capture has true ones */
+    RPCRDMA_OP_MIGRATION = 1u << 10, /* MigReq */
 };
 
 /* What a connection's set-up says. CM fields are IBTA 12.6; iWARP sets ports and private data. */
@@ -133,6 +135,12 @@ struct rpcrdma_op {
     uint32_t caplen, len;
 
     const struct rpcrdma_op_connect *connect; /* of CONNECT ... DISCONNECT, else NULL */
+
+    /* IB, RoCE: a request's invariant CRC, its first byte the lowest; from the BTH on it covers so
+     * many bytes. RoCEv2: the source port of UDP */
+    uint32_t icrc;
+    uint16_t icrc_bytes;
+    uint16_t udp_port;
 };
 
 /* A segment of a TCP connection that carries iWARP, told before the operations that it completes;

@@ -129,7 +129,10 @@ static void on_op_done(void *context, const struct rpcrdma_op *op)
 static bool start(void)
 {
     const struct rpcrdma_net_config net_config = {
-        .size = sizeof(net_config), .max_memory = (uint64_t)settings.memory_mib << 20};
+        .size = sizeof(net_config),
+        .max_memory = (uint64_t)settings.memory_mib << 20,
+        .give_icrc = true, /* as check has it */
+    };
     struct rpcrdma_flow_sink flow_sink = {
         .size = sizeof(flow_sink),
         .connection = connections_end,

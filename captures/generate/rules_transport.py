@@ -5,7 +5,7 @@ import struct
 
 import cm
 import roce
-from rule_talk import NULL, READ, PORT, case, header
+from rule_talk import LOOKUP, NULL, READ, PORT, case, data, header, opaque
 from script import FILE_HANDLE, NFS, rpc_call
 
 MS = 1_000_000
@@ -109,6 +109,46 @@ def retransmission_differs(c, breaks):
                   ack_request=True, solicited=True)
     again(c, ack, 0)
     c.reply(xid)
+
+
+def sent_again(c, opcode, psn, payload, extension=b''):
+    """With the next IP ID, another source port of UDP, without AckReq and SE: a sender may change these."""
+    c.clock.now += 20 * MS
+    c.talk.packet(c.client if opcode == roce.SEND_ONLY else c.server, opcode, psn, payload, extension,
+                  source_port=50000)
+    one = c.packets.pop()
+    ip = bytearray(one.data[14:34])
+    ip[4:6], ip[10:12] = struct.pack('>H', 1), bytes(2)
+    ip[10:12] = struct.pack('>H', roce.checksum(bytes(ip)))
+    beyond = one.data[34:-4]
+    c.packets.append(one._replace(data=one.data[:14] + bytes(ip) + beyond + roce.icrc(bytes(ip), beyond)))
+
+
+@case('retransmission-differs', 'transport-timeout', near={'transport-timeout'})
+def retransmission_differs_2(c, breaks):
+    """A byte in the middle of a Call's arguments, which its ICRC alone shows; or what a sender may change."""
+    c.null()
+    xid, psn = c.next_xid(), c.client.psn
+    _, ack = unacknowledged(c, lambda: c.call(LOOKUP, FILE_HANDLE + opaque(b'a' * 64), xid=xid))
+    sent_again(c, roce.SEND_ONLY, psn, header(xid) + rpc_call(
+        xid, NFS, LOOKUP, FILE_HANDLE + opaque(b'a' * 16 + (b'b' if breaks else b'a') + b'a' * 47)))
+    again(c, ack, 0)
+    c.reply(xid, struct.pack('>II', 2, 0))
+
+
+@case('retransmission-differs', 'transport-timeout', near={'transport-timeout'})
+def retransmission_data(c, breaks):
+    """Other data in an RDMA Write: a note. Or the same."""
+    c.null()
+    chunk = c.memory.chunk(512)
+    xid = c.read_call(512, write=[chunk])
+    psn, one = c.server.psn, chunk[0]
+    c.push(chunk, data(512))
+    ack = take(c, 1)[0]
+    sent_again(c, roce.WRITE_ONLY, psn, data(512, seed=1 if breaks else 0),
+               struct.pack('>QII', int(one['offset'], 16), int(one['handle'], 16), 512))
+    again(c, ack, 0)
+    c.reply(xid, c.read_results(512), write=[chunk])
 
 
 @case('transport-timeout')

@@ -91,9 +91,11 @@ struct rpcrdma_path {
     uint64_t congestion_frame; /* RoCEv2: the first that was marked; 0: none */
     uint64_t dscp;             /* a bit per code point */
     uint64_t zero_windows;     /* TCP: its receiver said that it had no room */
-    uint64_t different;        /* sent again with other bytes, where that shows: Sends, RETHs */
+    uint64_t different;        /* sent again with other bytes, where that shows: all but the data */
+    uint64_t different_data;   /* of RDMA Writes, and these, where ICRCs show it */
     /* the first frame of each; 0: there is none */
-    uint64_t nak_frame[RPCRDMA_NAKS], retransmitted_frame, timeout_frame, different_frame;
+    uint64_t nak_frame[RPCRDMA_NAKS], retransmitted_frame, timeout_frame, different_frame,
+        different_data_frame;
     uint64_t cnps;            /* RoCEv2: its receiver asked that less be sent */
     uint32_t largest_payload; /* of a packet, bytes */
 

@@ -77,6 +77,9 @@ static void of_path(struct rpcrdma_flow *flow, const struct rpcrdma_connection *
     if (path->different > 0)
         report(flow, pub, RPCRDMA_RULE_RETRANSMISSION_DIFFERS, path->different_frame, to,
                path->different, 0);
+    if (path->different_data > 0)
+        report(flow, pub, RPCRDMA_RULE_RETRANSMISSION_DATA, path->different_data_frame, to,
+               path->different_data, 0);
 }
 
 /* It is not known that the connection ended: the capture may have, before its sender would have

@@ -23,8 +23,10 @@ struct rpcrdma_net *rpcrdma_net_new(const struct rpcrdma_net_config *config,
         rpcrdma_net_free(net);
         return NULL;
     }
-    if (own.check_icrc) {
-        net->check_crc = true;
+    net->check_crc = own.check_icrc;
+    net->give_icrc = own.give_icrc;
+    net->icrc_step = 1;
+    if (own.check_icrc || own.give_icrc) {
         net->icrc = malloc(sizeof(*net->icrc));
         if (!net->icrc) {
             rpcrdma_net_free(net);

@@ -48,6 +48,7 @@ struct rpcrdma_net_config {
     size_t size;     /* sizeof(struct rpcrdma_net_config); 0: that of version 1.0 */
     bool check_icrc; /* check each ICRC (RoCEv1, RoCEv2, IB) and MPA CRC: a finding per bad one */
     uint64_t max_memory; /* bytes TCP reassembly may hold; 0: 64 MiB */
+    bool give_icrc;      /* operations have it (RPCRDMA_OP_ICRC), where those of the capture are true */
 };
 
 /* Packets. packets = rdma + fragments + truncated + unknown_link + other. */

@@ -11,6 +11,7 @@
  *   transmission.c   the ring of what was sent: messages, or segments of TCP
  *   requests.c       InfiniBand: requests, Acks, Naks, responses
  *   segments.c       TCP: segments and acknowledgements
+ *   same_bytes.c     sent again with other bytes?
  *   origin.c         sent again, or the same packet twice, or late?
  *   originals.c      and which frame it was in first
  *   taps.c           captured at two places: the time between them

@@ -51,6 +51,24 @@ bool origin_counts(const struct flow_delivery *d)
     return d->id_known && !d->id_useless;
 }
 
+/* With other bytes? Memory that is written to while it is sent, as pages of a file may be, is no
+ * fault of the sender's transport. */
+static void compare(struct flow_delivery *d, const struct recent *first, const struct recent *now,
+                    uint64_t frame)
+{
+    struct rpcrdma_path *path = &d->path;
+
+    if (now->digest != first->digest && now->digest != 0 && first->digest != 0) {
+        if (path->different++ == 0)
+            path->different_frame = frame;
+    } else if (icrc_differs(first, now)) {
+        if (now->kind != RPCRDMA_OP_WRITE && path->different++ == 0)
+            path->different_frame = frame;
+        if (now->kind == RPCRDMA_OP_WRITE && path->different_data++ == 0)
+            path->different_data_frame = frame;
+    }
+}
+
 /* Whether a packet passed a moment ago, in this place or wherever; where not it takes its slot. */
 RPCRDMA_RARE static bool twice(struct flow_memory *memory, struct flow_delivery *d,
                                const struct recent *now, uint64_t frame)
@@ -58,9 +76,8 @@ RPCRDMA_RARE static bool twice(struct flow_memory *memory, struct flow_delivery 
     struct recent *r = place(memory, &d->recent, now);
     bool same = r && r->set && r->seq == now->seq && r->kind == now->kind;
 
-    if (same && now->digest != r->digest && now->digest != 0 && r->digest != 0 &&
-        d->path.different++ == 0)
-        d->path.different_frame = frame;
+    if (same)
+        compare(d, r, now, frame);
     if (same && !origin_counts(d)) {
         same = !d->naked && now->time_ns - r->time_ns < SOON_NS && r->id == now->id;
     } else if (same) {
@@ -78,50 +95,44 @@ RPCRDMA_RARE static bool twice(struct flow_memory *memory, struct flow_delivery 
 
 /* As origin_twice, whatever there is already. */
 RPCRDMA_RARE static bool twice_anywhere(struct flow_memory *memory, struct flow_delivery *d,
-                                        const struct recent *packet, uint64_t frame)
+                                        const struct recent *now, uint64_t frame)
 {
-    const struct recent now = *packet;
-    uint32_t seq = now.seq;
-    uint16_t id = now.id;
-    uint8_t kind = now.kind;
-
     if (d->tap != 0 && d->recent.size > 0) {
-        const struct recent *r = slot(&d->recent, seq);
+        const struct recent *r = slot(&d->recent, now->seq);
 
-        if (!d->taps && r->set && r->seq == seq && r->kind == kind && r->id == id && r->tap != 0 &&
-            r->tap != d->tap)
+        if (!d->taps && r->set && r->seq == now->seq && r->kind == now->kind && r->id == now->id &&
+            r->tap != 0 && r->tap != d->tap)
             taps_begin(memory, d, r->tap);
-        if (d->taps && taps_elsewhere(d, &now)) {
+        if (d->taps && taps_elsewhere(d, now)) {
             d->copied_frame = frame;
             return true;
         }
     }
-    if (twice(memory, d, &now, frame)) {
+    if (twice(memory, d, now, frame)) {
         if (d->taps)
-            taps_again(d, &now);
+            taps_again(d, now);
         return true;
     }
     d->requests++;
     if (d->taps)
-        taps_first(d, &now);
+        taps_first(d, now);
     return false;
 }
 
-bool origin_twice(struct flow_memory *memory, struct flow_delivery *d, uint8_t kind, uint32_t seq,
-                  uint16_t id, int64_t time_ns, uint32_t digest, uint64_t frame)
+bool origin_twice(struct flow_memory *memory, struct flow_delivery *d, const struct recent *now,
+                  uint64_t frame)
 {
-    const struct recent now = {seq, id, kind, true, d->tap, 1, 0, digest, time_ns};
-    struct recent *r = d->recent.size > 0 ? slot(&d->recent, seq) : NULL;
+    struct recent *r = d->recent.size > 0 ? slot(&d->recent, now->seq) : NULL;
 
     d->copied = false;
     /* mostly it is none of those before, and its slot is free */
     if (!r || d->taps ||
-        (r->set &&
-         (r->seq == seq || (d->recent.size != RECENT_MOST && time_ns - r->time_ns <= MOMENT_NS))))
-        return twice_anywhere(memory, d, &now, frame);
-    if (d->id_known && id == d->id)
+        (r->set && (r->seq == now->seq || (d->recent.size != RECENT_MOST &&
+                                           now->time_ns - r->time_ns <= MOMENT_NS))))
+        return twice_anywhere(memory, d, now, frame);
+    if (d->id_known && now->id == d->id && (now->seq != d->id_seq || now->kind != d->id_kind))
         d->id_useless = true; /* another packet, the same ID */
-    *r = now;
+    *r = *now;
     d->requests++;
     return false;
 }

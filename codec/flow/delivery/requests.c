@@ -223,16 +223,44 @@ static uint32_t digest(const struct rpcrdma_op *op)
     return (uint32_t)(hash >> 32) | 1;
 }
 
+static struct recent recent_of(const struct flow_delivery *d, const struct rpcrdma_op *op,
+                               uint32_t digest)
+{
+    return (struct recent){.seq = op->seq,
+                           .id = op->ip_id,
+                           .kind = op->kind,
+                           .set = true,
+                           .tap = d->tap,
+                           .times = 1,
+                           .digest = digest,
+                           .time_ns = op->time_ns};
+}
+
+/* The same, with what tells whether its bytes are the same. */
+static struct recent request_of(const struct flow_delivery *d, const struct rpcrdma_op *op)
+{
+    struct recent now = recent_of(d, op, digest(op));
+
+    now.has_icrc = op->flags & RPCRDMA_OP_ICRC;
+    now.varying = (uint8_t)((op->flags & RPCRDMA_OP_ACK_REQUEST ? RECENT_ACK_REQUEST : 0) |
+                            (op->flags & RPCRDMA_OP_SOLICITED ? RECENT_SOLICITED : 0) |
+                            (op->flags & RPCRDMA_OP_MIGRATION ? RECENT_MIGRATION : 0));
+    now.icrc = op->icrc;
+    now.icrc_bytes = op->icrc_bytes;
+    now.udp_port = op->udp_port;
+    return now;
+}
+
 void flow_delivery_request(struct flow_memory *memory, struct flow_delivery *d,
                            const struct rpcrdma_op *op, uint32_t packets)
 {
+    const struct recent now = request_of(d, op);
     uint64_t at;
 
     count(d, op);
     if (!d->started)
         start(d, op->seq);
-    d->repeats =
-        origin_twice(memory, d, op->kind, op->seq, op->ip_id, op->time_ns, digest(op), op->frame);
+    d->repeats = origin_twice(memory, d, &now, op->frame);
     d->repeat = d->copied ? RPCRDMA_REPEAT_ELSEWHERE : RPCRDMA_REPEAT_DUPLICATE;
     if (d->copied)
         arrived(memory, d, op);
@@ -343,9 +371,10 @@ bool flow_delivery_answer(struct flow_memory *memory, struct flow_delivery *d,
     d->repeat = RPCRDMA_REPEAT_DUPLICATE;
     d->repeats = false;
     if (back) {
+        const struct recent now = recent_of(back, op, 0);
+
         count(back, op);
-        d->repeats =
-            origin_twice(memory, back, op->kind, op->seq, op->ip_id, op->time_ns, 0, op->frame);
+        d->repeats = origin_twice(memory, back, &now, op->frame);
         if (d->repeats) {
             if (back->copied)
                 d->repeat = RPCRDMA_REPEAT_ELSEWHERE;

@@ -77,6 +77,13 @@ static void late(struct flow_delivery *d, const struct rpcrdma_tcp_segment *segm
 static void data(struct flow_memory *memory, struct flow_delivery *d,
                  const struct rpcrdma_tcp_segment *segment)
 {
+    const struct recent now = {.seq = segment->seq,
+                               .id = segment->ip_id,
+                               .kind = SEGMENT_KIND,
+                               .set = true,
+                               .tap = d->tap,
+                               .times = 1,
+                               .time_ns = segment->time_ns};
     uint64_t first, end;
 
     if (!d->started) {
@@ -86,8 +93,7 @@ static void data(struct flow_memory *memory, struct flow_delivery *d,
     }
     first = position(d, segment->seq);
     end = first + segment->len;
-    if (origin_twice(memory, d, SEGMENT_KIND, segment->seq, segment->ip_id, segment->time_ns, 0,
-                     segment->frame)) {
+    if (origin_twice(memory, d, &now, segment->frame)) {
         const struct transmission *t = d->copied ? transmission_at(d, end - 1) : NULL;
 
         if (d->copied) {

@@ -42,6 +42,9 @@ struct transmission {
     bool found;     /* stands for what was not captured, as others show */
 };
 
+/* Bits of recent.varying. */
+enum { RECENT_ACK_REQUEST = 0x01, RECENT_SOLICITED = 0x80, RECENT_MIGRATION = 0x40 };
+
 struct hole {
     uint64_t first, count;
     int64_t time_ns; /* when it was found */
@@ -54,8 +57,12 @@ struct recent {
     bool set;
     uint8_t tap;                /* where it was captured first; 0: not known */
     uint8_t times, other_times; /* there, and at the other place */
-    uint32_t digest;            /* of its bytes; 0: not known */
+    bool has_icrc;
+    uint8_t varying; /* bits of its BTH that may differ when it is sent again: same_bytes.c */
+    uint32_t digest; /* of its bytes; 0: not known */
     int64_t time_ns;
+    uint32_t icrc;
+    uint16_t icrc_bytes, udp_port; /* see op.h */
 };
 
 /* Of a record: when its last packet passed the second place of capture, and the first. */
@@ -170,14 +177,18 @@ bool transmission_answered(struct flow_delivery *d, uint64_t last, uint64_t fram
 /* Something is sent again at `time_ns`; `response`: because what it asks for was lost. */
 void transmission_waited(struct flow_delivery *d, int64_t time_ns, bool response);
 
+/* same_bytes.c: more than may rightly differ in a packet that is sent again does, as far as is
+ * known. */
+bool icrc_differs(const struct recent *a, const struct recent *b);
+
 /* originals.c */
 void originals_free(struct flow_memory *memory, struct originals *originals);
 
 /* origin.c */
 enum origin { ORIGIN_AGAIN, ORIGIN_LATE };
 /* The same packet that passed a moment ago? Counts it, and remembers the packet. */
-bool origin_twice(struct flow_memory *memory, struct flow_delivery *d, uint8_t kind, uint32_t seq,
-                  uint16_t id, int64_t time_ns, uint32_t digest, uint64_t frame);
+bool origin_twice(struct flow_memory *memory, struct flow_delivery *d, const struct recent *now,
+                  uint64_t frame);
 /* Whether IP IDs tell what is new. */
 bool origin_counts(const struct flow_delivery *d);
 /* A packet that fills a hole (found_ns: when that was found), or repeats what passed. */

@@ -71,10 +71,43 @@ static void headers(struct rpcrdma_op *op, struct rpcrdma_cursor *c, uint16_t ma
 
 static void check_icrc(struct rpcrdma_layer *l, const uint8_t *bth)
 {
-    if (l->c.caplen < l->c.len || rpcrdma_layer_icrc_good(l, bth, l->c.base + l->c.len))
+    struct rpcrdma_net *net = l->net;
+
+    if (l->c.caplen < l->c.len)
         return;
-    l->net->stats.bad_icrc++;
+    net->icrc_true = rpcrdma_layer_icrc_good(l, bth, l->c.base + l->c.len);
+    if (net->icrc_true)
+        return;
+    net->stats.bad_icrc++;
     rpcrdma_layer_finding(l, RPCRDMA_RULE_ICRC, NULL, rpcrdma_get_be24(bth + 9), 0);
+}
+
+/* Some devices put zeros in the place of an ICRC, some tools change packets and leave theirs: a
+ * sample tells whether those of this capture are true, and one that is wrong says that none is. */
+RPCRDMA_RARE static void sample_icrc(struct rpcrdma_layer *l, const uint8_t *bth)
+{
+    enum { STEPS_MOST = 4096, CUT = 64 };
+    struct rpcrdma_net *net = l->net;
+
+    if (l->c.caplen < l->c.len) {
+        net->icrc_left = CUT;
+        return;
+    }
+    net->icrc_false |= !rpcrdma_layer_icrc_good(l, bth, l->c.base + l->c.len);
+    net->icrc_true = !net->icrc_false;
+    net->icrc_left = net->icrc_step;
+    if (net->icrc_step < STEPS_MOST)
+        net->icrc_step *= 2;
+}
+
+/* The ICRC behind the payload and its padding, and what says by how much it may differ in a packet
+ * that is sent again. */
+static inline void give_icrc(struct rpcrdma_op *op, const uint8_t *bth, const uint8_t *icrc)
+{
+    op->icrc = (uint32_t)icrc[3] << 24 | (uint32_t)icrc[2] << 16 | (uint32_t)icrc[1] << 8 | icrc[0];
+    op->icrc_bytes = (uint16_t)(icrc - bth);
+    op->udp_port = op->carrier == RPCRDMA_CARRIER_ROCEV2 ? rpcrdma_get_be16(bth - 8) : 0;
+    op->flags |= (uint16_t)(RPCRDMA_OP_ICRC | (bth[1] & 0x40 ? RPCRDMA_OP_MIGRATION : 0));
 }
 
 /*
@@ -144,13 +177,16 @@ static void check_reth(const struct rpcrdma_net *net, const struct rpcrdma_op *o
 }
 
 /* The operation of a reliable connection: its headers begin at `off`, and `end` is where padding or
- * ICRC do. */
+ * ICRC do; `plain`: IPv4 without options, if it is IPv4. */
 static inline void give(struct rpcrdma_net *net, struct rpcrdma_op *op,
                         const struct rpcrdma_opcode *opcode, const uint8_t *base, size_t off,
-                        size_t caplen, size_t end)
+                        size_t caplen, size_t end, bool plain)
 {
-    size_t data = off + opcode->bytes;
+    size_t data = off + opcode->bytes, icrc = end + (base[off - RPCRDMA_BTH_BYTES + 1] >> 4 & 3);
 
+    if (net->icrc_true && net->give_icrc && plain && opcode->kind <= RPCRDMA_OP_ATOMIC &&
+        caplen >= icrc + RPCRDMA_ICRC_BYTES)
+        give_icrc(op, base + off - RPCRDMA_BTH_BYTES, base + icrc);
     if (caplen > end)
         caplen = end;
     if (opcode->headers == RPCRDMA_AETH && data <= caplen) {
@@ -187,7 +223,12 @@ RPCRDMA_HOT bool rpcrdma_plain_roce(struct rpcrdma_net *net, const struct rpcrdm
     size_t total, tail;
     struct rpcrdma_op *op;
 
-    if (packet->linktype != RPCRDMA_LINK_ETHERNET || packet->caplen < END || net->icrc ||
+    if (net->icrc) {
+        if (net->check_crc || net->icrc_left == 0)
+            return false;
+        net->icrc_left--;
+    }
+    if (packet->linktype != RPCRDMA_LINK_ETHERNET || packet->caplen < END ||
         rpcrdma_get_be16(p + 12) != RPCRDMA_ETHERTYPE_IPV4 || p[IP] != 0x45 ||
         (rpcrdma_get_be16(p + IP + 6) & 0x3fff) != 0 || p[IP + 9] != PROTOCOL_UDP ||
         rpcrdma_get_be16(p + UDP + 2) != PORT)
@@ -203,7 +244,7 @@ RPCRDMA_HOT bool rpcrdma_plain_roce(struct rpcrdma_net *net, const struct rpcrdm
     op->ip_id = rpcrdma_get_be16(p + IP + 4);
     op->traffic_class = p[IP + 1];
     addresses(op, RPCRDMA_ADDRESS_IPV4, p + IP + 12, p + IP + 16);
-    give(net, op, opcode, p, END, packet->caplen, IP + total - tail);
+    give(net, op, opcode, p, END, packet->caplen, IP + total - tail, true);
     return true;
 }
 
@@ -212,7 +253,7 @@ enum rpcrdma_verdict rpcrdma_layer_bth(struct rpcrdma_layer *l)
     const uint8_t *bth = rpcrdma_cursor_take(&l->c, RPCRDMA_BTH_BYTES, "BTH");
     const struct rpcrdma_opcode *opcode;
     struct rpcrdma_op *op;
-    size_t left, pad;
+    size_t left, pad, caplen = l->c.caplen;
 
     if (!bth)
         return rpcrdma_layer_failed(l, true);
@@ -235,11 +276,12 @@ enum rpcrdma_verdict rpcrdma_layer_bth(struct rpcrdma_layer *l)
         rpcrdma_cursor_fail(&l->c, RPCRDMA_MALFORMED, l->c.off, opcode->name);
         return rpcrdma_layer_failed(l, true);
     }
-    if (l->net->icrc)
+    if (l->net->check_crc)
         check_icrc(l, bth);
+    else if (l->net->icrc && l->net->icrc_left == 0)
+        sample_icrc(l, bth);
     rpcrdma_layer_limit(l, left - pad - RPCRDMA_ICRC_BYTES);
-    if (!opcode->reliable && bth[0] != RPCRDMA_OPCODE_UD_SEND_ONLY &&
-        bth[0] != RPCRDMA_OPCODE_CNP)
+    if (!opcode->reliable && bth[0] != RPCRDMA_OPCODE_UD_SEND_ONLY && bth[0] != RPCRDMA_OPCODE_CNP)
         return RPCRDMA_IS_RDMA;
 
     op = begin(l->net, l->packet, opcode, bth);
@@ -256,6 +298,7 @@ enum rpcrdma_verdict rpcrdma_layer_bth(struct rpcrdma_layer *l)
     }
     if (!opcode->reliable)
         return rpcrdma_layer_cm(l, op);
-    give(l->net, op, opcode, l->c.base, l->c.off, l->c.caplen, l->c.len);
+    give(l->net, op, opcode, l->c.base, l->c.off, caplen, l->c.len,
+         !l->network || l->network[0] >> 4 != 4 || l->network[0] == 0x45);
     return RPCRDMA_IS_RDMA;
 }

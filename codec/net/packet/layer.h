@@ -26,8 +26,11 @@ struct rpcrdma_net {
     struct rpcrdma_net_sink sink;
     struct rpcrdma_net_stats stats;
     struct rpcrdma_census census;
-    struct rpcrdma_crc *icrc; /* NULL: ICRCs are not checked */
-    bool check_crc;           /* MPA's CRCs are checked */
+    struct rpcrdma_crc *icrc;      /* NULL: neither is wanted: */
+    bool check_crc;                /* ICRCs and MPA's CRCs are checked */
+    bool give_icrc;                /* operations have theirs, where the capture has true ones: */
+    bool icrc_true, icrc_false;    /* a sample was right, or wrong */
+    uint32_t icrc_left, icrc_step; /* packets to the next sample, and from that to the one after */
     struct rpcrdma_tcp *tcp;
     struct rpcrdma_op op; /* of RoCE and InfiniBand: bth.c */
     bool failed;          /* memory is short: the sink is told nothing more */
@@ -81,7 +84,7 @@ enum {
     RPCRDMA_ETHERTYPE_QINQ_OLD = 0x9100,
     RPCRDMA_ETHERTYPE_ROCE = 0x8915,
     RPCRDMA_ETHERTYPE_MPLS = 0x8847,
-    RPCRDMA_ETHERTYPE_CONTROL = 0x8808, /* MAC control: IEEE 802.3 clause 31 */
+    RPCRDMA_ETHERTYPE_CONTROL = 0x8808,       /* MAC control: IEEE 802.3 clause 31 */
     RPCRDMA_ETHERTYPE_PPPOE = 0x8864,         /* its session stage */
     RPCRDMA_ETHERTYPE_PBB = 0x88e7,           /* 802.1ah */
     RPCRDMA_ETHERTYPE_MPLS_UPSTREAM = 0x8848, /* label assigned by the sender: RFC 5332 */
