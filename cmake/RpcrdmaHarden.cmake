@@ -14,17 +14,20 @@ if(RPCRDMA_HARDENED)
   include(CheckLinkerFlag)
   include(CheckPIESupported)
   check_pie_supported(LANGUAGES C)
+  set(flags -fstack-protector-strong -fstack-clash-protection)
   # clang takes what the processor has not, and warns of it for each file
-  set(CMAKE_REQUIRED_FLAGS "${CMAKE_REQUIRED_FLAGS} -Werror")
-  foreach(flag -fstack-protector-strong -fstack-clash-protection -fcf-protection=full
-               -mbranch-protection=standard)
+  if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|amd64|AMD64|i[3-6]86)$")
+    list(APPEND flags -fcf-protection=full)
+  elseif(CMAKE_SYSTEM_PROCESSOR MATCHES "^(aarch64|arm64)$")
+    list(APPEND flags -mbranch-protection=standard)
+  endif()
+  foreach(flag IN LISTS flags)
     string(MAKE_C_IDENTIFIER has${flag} known)
     check_c_compiler_flag(${flag} ${known})
     if(${known})
       target_compile_options(rpcrdma_hardening INTERFACE ${flag})
     endif()
   endforeach()
-  unset(CMAKE_REQUIRED_FLAGS)
   # Not -z ibt and -z shstk: they mark a binary although objects in it are not marked, and Debian 12's
   # Scrt1.o and crti.o are not: _start and _init begin without endbr64, and a kernel that trusts the mark
   # would end the program there. Where the C library's are marked, the linker marks the binary by itself.

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
 """readme_test.py RPCRDMA SOURCE DOCUMENT...: what a document shows of the command is what the command
-prints, typed as shown in a folder with captures/ in it. A line "..." stands for any number of lines."""
+prints, typed as shown in a folder with captures/ in it. A line "..." stands for any number of lines.
+README.md is short: less than 120 lines, none of more than 120 characters."""
 import os
 import subprocess
 import sys
@@ -19,6 +20,11 @@ def examples(text):
             shown.append(line[4:])
         else:
             shown = None
+
+
+def is_short(text):
+    lines = text.splitlines()
+    return len(lines) < 120 and max(map(len, lines)) <= 120
 
 
 def differs(shown, printed):
@@ -44,7 +50,11 @@ def main():
         environment = {**os.environ, 'PATH': folder + ':' + os.environ['PATH']}
         for document in documents:
             with open(os.path.join(source, document), encoding='utf-8') as file:
-                found = list(examples(file.read()))
+                text = file.read()
+            found = list(examples(text))
+            if document == 'README.md' and not is_short(text):
+                failed = True
+                print(f'{document}: is too long, or a line of it')
             if not found:
                 failed = True
                 print(f'{document}: no example')

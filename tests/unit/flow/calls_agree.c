@@ -31,7 +31,7 @@ static void end(bool rpcs)
         rpc_rig_free(&rig);
 }
 
-static void stop(bool rpcs)
+static void end_run(bool rpcs)
 {
     if (rpcs)
         rpc_rig_end(&rig);
@@ -77,7 +77,7 @@ static void check_reply_first(bool rpcs)
     call(2, READ);
     call(2, WRITE); /* another one: the Reply answers one Call */
     reply(2);
-    stop(rpcs);
+    end_run(rpcs);
     if (rpcs) {
         assert_int_equal(rig.transactions, 3);
         assert_true(rig.transaction[1].t.call_frame > rig.transaction[1].t.reply_frame);
@@ -111,7 +111,7 @@ static void check_reply_to_another(bool rpcs)
     reply(2);
     rig.rig.time_ns += FLOW_DISORDER_NS + MS;
     call(2, READ);
-    stop(rpcs);
+    end_run(rpcs);
     if (rpcs) {
         assert_int_equal(rig.transactions, 3);
         assert_true(found(2, RPCRDMA_RULE_RPC_NO_CALL));
@@ -152,7 +152,7 @@ static void two_connections(bool rpcs, uint32_t procedure)
     rig.a = a;
     rig.b = b;
     reply(2);
-    stop(rpcs);
+    end_run(rpcs);
     assert_int_equal(rig.rig.credits, 2);
     assert_int_equal(rig.rig.credit_connection[0], 1);
 }
