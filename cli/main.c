@@ -33,7 +33,7 @@ static void usage(FILE *to)
     for (size_t i = 0; i < N_COMMANDS; i++)
         fprintf(to, "  %-12s %s\n", commands[i]->name, commands[i]->what);
     fputs("\n"
-          "  rpcrdma COMMAND --help    the command's options\n"
+          "  rpcrdma help COMMAND      the command's options, as rpcrdma COMMAND --help\n"
           "  rpcrdma --version         the program's version\n"
           "\n"
           "FILE is a pcap or pcapng capture, plain or compressed; - is standard input.\n"
@@ -108,6 +108,10 @@ int main(int argc, char **argv)
         static char help[] = "--help";
         char *arguments[] = {argv[2], help, NULL};
 
+        if (argc > 3) {
+            complain("help takes one command");
+            return EXIT_UNUSABLE;
+        }
         command = find(argv[2]);
         if (command)
             return finish(command->run(command, 2, arguments));

@@ -117,12 +117,25 @@ static void add_shown(struct options *options, GOptionGroup *group)
          "Color on a terminal: auto (default), always, never", "WHEN"},
         {"no-pager", 0, 0, G_OPTION_ARG_NONE, &options->no_pager,
          "Do not show text on a terminal by $PAGER", NULL},
+        G_OPTION_ENTRY_NULL,
+    };
+
+    g_option_group_add_entries(group, entries);
+}
+
+/* A command's own options, and what goes with its --json where it has that. */
+static void add_own(struct options *options, GOptionGroup *group, const GOptionEntry *own)
+{
+    GOptionEntry header[] = {
         {"json-header", 0, 0, G_OPTION_ARG_NONE, &options->json_header,
          "Begin --json with an object that names program, version and command", NULL},
         G_OPTION_ENTRY_NULL,
     };
 
-    g_option_group_add_entries(group, entries);
+    g_option_group_add_entries(group, own);
+    for (; own->long_name; own++)
+        if (own->arg_data == &options->json)
+            g_option_group_add_entries(group, header);
 }
 
 /* GLib's own --help has an ellipsis that many terminals cannot show, and exits without a look at
@@ -155,7 +168,7 @@ static int parse(struct options *options, const struct command *command, GOption
     g_set_prgname(program);
     g_free(program);
     if (own)
-        g_option_group_add_entries(group, own);
+        add_own(options, group, own);
     add_shown(options, group);
     g_option_group_add_entries(group, last);
     g_option_context_set_help_enabled(context, FALSE);

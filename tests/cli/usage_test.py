@@ -9,8 +9,8 @@ import command
 import foreign
 import pcap
 
-COMMANDS = ('report', 'trace', 'decode', 'rpcs', 'extract', 'connections', 'credits', 'check', 'capture', 'fields',
-            'rules')
+COMMANDS = ('report', 'trace', 'decode', 'rpcs', 'diff', 'extract', 'connections', 'credits', 'check', 'export',
+            'sanitize', 'capture', 'fields', 'rules')
 
 
 class Usage(command.CommandTest):
@@ -36,6 +36,10 @@ class Usage(command.CommandTest):
         self.run_command('frobnicate', status=2)
         self.assertIn('"frobnicate"', self.stderr)
         self.run_command('help', 'frobnicate', status=2)
+        self.run_command('help', 'decode', 'rpcs', status=2)
+        self.assertIn('one command', self.stderr)
+        self.run_command('sanitize', '--json-header', '-o', '-', command.capture(), status=2)
+        self.assertIn('--json-header', self.stderr) # it has no JSON
         path = command.capture()
         for arguments, says in (
                 (['decode'], 'no capture file'),
@@ -95,7 +99,7 @@ class Usage(command.CommandTest):
             page = file.read()
         options = set()
         for name in re.findall(r'^  (\w+) ', self.run_command('--help').split('Commands:')[1]
-                               .split('rpcrdma COMMAND')[0], re.M):
+                               .partition('\n\n')[0], re.M):
             self.assertIn(f'\n.It Cm {name}\n', page)
             options |= set(re.findall(r'--([a-z-]+)', self.run_command(name, '--help')
                                       .split('Options:')[1].split('\n\n')[0]))

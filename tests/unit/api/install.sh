@@ -47,12 +47,12 @@ diff "$prefix/declared" "$prefix/exported" >&2 || {
 }
 
 pc=$(find "$prefix" -name rpcrdma.pc)
-# The prefix moved since configuring, as it does for a packager: --define-prefix.
+# The prefix is another one than configuring had: rpcrdma.pc says where it is itself.
 PKG_CONFIG_PATH=$(dirname "$pc")
 export PKG_CONFIG_PATH
-compile=$(pkg-config --define-variable=prefix="$prefix" --cflags rpcrdma)
-link=$(pkg-config --define-variable=prefix="$prefix" --libs rpcrdma)
-libdir=$(pkg-config --define-variable=prefix="$prefix" --variable=libdir rpcrdma)
+compile=$(pkg-config --cflags rpcrdma)
+link=$(pkg-config --libs rpcrdma)
+libdir=$(pkg-config --variable=libdir rpcrdma)
 cat >"$prefix/user.c" <<'END'
 #include <rpcrdma/finding.h>
 #include <rpcrdma/version.h>
