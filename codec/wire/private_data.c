@@ -14,23 +14,15 @@ static uint32_t size_bytes(uint8_t code)
     return ((uint32_t)code + 1) * 1024;
 }
 
-/* Over words that are not the format identifier, as far as was captured. Mostly they are zero. */
-static void skip(struct rpcrdma_cursor *c)
+/* Over zeros, which private data mostly is, as far as they were captured. */
+static void skip_zeros(struct rpcrdma_cursor *c)
 {
-    size_t end = c->len < RPCRDMA_PRIVATE_DATA_SIZE ? 0 : c->len - RPCRDMA_PRIVATE_DATA_SIZE;
+    enum { STEP = 16 };
+    const uint8_t *p;
 
-    if (end > c->caplen)
-        end = c->caplen;
-    end -= end % 4;
-    while (c->off < end) {
-        const uint8_t *first = c->base + c->off;
-        const uint8_t *found = memchr(first, RPCRDMA_PRIVATE_DATA_FORMAT >> 24, end - c->off);
-
-        c->off = found ? c->off + ((size_t)(found - first) & ~(size_t)3) : end;
-        if (!found || rpcrdma_get_be32(c->base + c->off) == RPCRDMA_PRIVATE_DATA_FORMAT)
-            return;
-        c->off += 4;
-    }
+    while (rpcrdma_cursor_left(c) >= STEP + RPCRDMA_PRIVATE_DATA_SIZE &&
+           (p = rpcrdma_cursor_peek(c, STEP)) && (rpcrdma_get_be64(p) | rpcrdma_get_be64(p + 8)) == 0)
+        rpcrdma_cursor_skip(c, STEP, "private data");
 }
 
 enum rpcrdma_status rpcrdma_private_data_find(const void *data, size_t caplen, size_t len,
@@ -39,7 +31,7 @@ enum rpcrdma_status rpcrdma_private_data_find(const void *data, size_t caplen, s
     struct rpcrdma_cursor c = rpcrdma_cursor_init(data, caplen, len);
 
     *out = (struct rpcrdma_private_data){0};
-    skip(&c);
+    skip_zeros(&c);
     while (rpcrdma_cursor_left(&c) >= RPCRDMA_PRIVATE_DATA_SIZE) {
         out->format = rpcrdma_cursor_be32(&c, "private data format");
         if (c.status != RPCRDMA_OK) { /* it may lie in what was not captured */
