@@ -61,7 +61,7 @@ static void on_text(void *context, const struct device_entry *entry)
     out_line(out);
 }
 
-static void key_text(struct json *json, const char *key, const char *text)
+static void key_text(struct json *json, struct json_key key, const char *text)
 {
     if (!*text)
         return;
@@ -75,13 +75,13 @@ static void on_json(void *context, const struct device_entry *entry)
     struct json json = {.out = out};
 
     json_open(&json, '{');
-    key_text(&json, "device", entry->name);
-    key_text(&json, "kind", entry->rdma ? "rdma" : "network");
-    key_text(&json, "link", entry->link);
-    key_text(&json, "state", entry->state);
-    key_text(&json, "speed", entry->speed);
-    key_text(&json, "capture", entry->sniff);
-    key_text(&json, "about", entry->about);
+    key_text(&json, KEY(device), entry->name);
+    key_text(&json, KEY(kind), entry->rdma ? "rdma" : "network");
+    key_text(&json, KEY(link), entry->link);
+    key_text(&json, KEY(state), entry->state);
+    key_text(&json, KEY(speed), entry->speed);
+    key_text(&json, KEY(capture), entry->sniff);
+    key_text(&json, KEY(about), entry->about);
     json_close(&json, '}');
     json_end(&json);
 }

@@ -216,12 +216,12 @@ static void put_clean(const struct check *check, const struct pipeline *pipeline
 
     json_open(&json, '{');
     if (pipeline->clock.started)
-        json_key(&json, "time_ns"), json_i64(&json, pipeline->clock.start_ns);
-    json_key(&json, "messages"), json_u64(&json, pipeline->messages);
-    json_key(&json, "violations"), json_u64(&json, 0);
-    json_key(&json, "transport_warnings"), json_u64(&json, check->transport);
-    json_key(&json, "notes"), json_u64(&json, check->notes);
-    json_key(&json, "findings"), json_open(&json, '['), json_close(&json, ']');
+        json_key(&json, KEY(time_ns)), json_i64(&json, pipeline->clock.start_ns);
+    json_key(&json, KEY(messages)), json_u64(&json, pipeline->messages);
+    json_key(&json, KEY(violations)), json_u64(&json, 0);
+    json_key(&json, KEY(transport_warnings)), json_u64(&json, check->transport);
+    json_key(&json, KEY(notes)), json_u64(&json, check->notes);
+    json_key(&json, KEY(findings)), json_open(&json, '['), json_close(&json, ']');
     json_close(&json, '}');
     json_end(&json);
 }
@@ -256,15 +256,15 @@ static void put_rest(struct check *check, const struct pipeline *pipeline, struc
             continue;
         if (!any) {
             json_open(&json, '{');
-            json_key(&json, "time_ns"), json_i64(&json, pipeline->clock.start_ns);
-            json_key(&json, "limit"), json_u64(&json, check->options.limit);
-            json_key(&json, "beyond"), json_open(&json, '[');
+            json_key(&json, KEY(time_ns)), json_i64(&json, pipeline->clock.start_ns);
+            json_key(&json, KEY(limit)), json_u64(&json, check->options.limit);
+            json_key(&json, KEY(beyond)), json_open(&json, '[');
             any = true;
         }
         json_open(&json, '{');
-        json_key(&json, "rule"), json_plain(&json, rpcrdma_rule((enum rpcrdma_rule_id)id)->name);
-        json_key(&json, "count"), json_u64(&json, n - check->options.limit);
-        json_key(&json, "last_frame"), json_u64(&json, check->tally.last_frame[id]);
+        json_key(&json, KEY(rule)), json_plain(&json, rpcrdma_rule((enum rpcrdma_rule_id)id)->name);
+        json_key(&json, KEY(count)), json_u64(&json, n - check->options.limit);
+        json_key(&json, KEY(last_frame)), json_u64(&json, check->tally.last_frame[id]);
         json_close(&json, '}');
     }
     if (!any)

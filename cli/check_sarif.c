@@ -6,17 +6,51 @@
 #include "check_report.h"
 #include "version.h"
 
-static void json_text(struct json *json, const char *key, const char *text)
+/* The names of its properties; those within a property bag, "properties", are ours. */
+#define NAME(name) static const struct json_key SARIF_##name = {#name}
+NAME(artifactLocation);
+NAME(artifacts);
+NAME(defaultConfiguration);
+NAME(driver);
+NAME(executionSuccessful);
+NAME(fullDescription);
+NAME(help);
+NAME(id);
+NAME(invocations);
+NAME(kind);
+NAME(level);
+NAME(location);
+NAME(locations);
+NAME(logicalLocations);
+NAME(message);
+NAME(name);
+NAME(physicalLocation);
+NAME(properties);
+NAME(results);
+NAME(ruleId);
+NAME(ruleIndex);
+NAME(rules);
+NAME(runs);
+NAME(shortDescription);
+NAME(tags);
+NAME(text);
+NAME(tool);
+NAME(toolExecutionNotifications);
+NAME(uri);
+NAME(version);
+#undef NAME
+
+static void json_text(struct json *json, struct json_key key, const char *text)
 {
     json_key(json, key);
     json_string(json, text, strlen(text));
 }
 
-static void message(struct json *json, const char *key, const char *text)
+static void message(struct json *json, struct json_key key, const char *text)
 {
     json_key(json, key);
     json_open(json, '{');
-    json_text(json, "text", text);
+    json_text(json, SARIF_text, text);
     json_close(json, '}');
 }
 
@@ -26,24 +60,24 @@ static void sarif_rule(struct json *json, enum rpcrdma_rule_id id)
     const struct rpcrdma_rule *rule = rpcrdma_rule(id);
 
     json_open(json, '{');
-    json_key(json, "id"), json_plain(json, rule->name);
-    message(json, "shortDescription", help->meaning);
-    message(json, "fullDescription", help->cause);
-    message(json, "help", help->action);
-    json_key(json, "defaultConfiguration");
+    json_key(json, SARIF_id), json_plain(json, rule->name);
+    message(json, SARIF_shortDescription, help->meaning);
+    message(json, SARIF_fullDescription, help->cause);
+    message(json, SARIF_help, help->action);
+    json_key(json, SARIF_defaultConfiguration);
     json_open(json, '{');
-    json_key(json, "level"), json_plain(json, rpcrdma_severity_name(rule->severity));
+    json_key(json, SARIF_level), json_plain(json, rpcrdma_severity_name(rule->severity));
     json_close(json, '}');
-    json_key(json, "properties");
+    json_key(json, SARIF_properties);
     json_open(json, '{');
-    json_key(json, "tags");
+    json_key(json, SARIF_tags);
     json_open(json, '[');
     for (unsigned bit = 0; bit < RPCRDMA_CLASSES; bit++)
         if (help->classes >> bit & 1)
             json_plain(json, rpcrdma_class_name(bit));
     json_close(json, ']');
     if (rule->section)
-        json_key(json, "section"), json_plain(json, rule->section);
+        json_key(json, KEY(section)), json_plain(json, rule->section);
     json_close(json, '}');
     json_close(json, '}');
 }
@@ -53,7 +87,7 @@ static void sarif_uri(struct json *json, const char *input)
     char *uri = g_uri_escape_string(input, "/", FALSE);
 
     json_open(json, '{');
-    json_text(json, "uri", uri);
+    json_text(json, SARIF_uri, uri);
     json_close(json, '}');
     g_free(uri);
 }
@@ -63,11 +97,11 @@ static void sarif_artifacts(const struct check_report *report, struct json *json
 {
     const struct options *input = report->input;
 
-    json_key(json, "artifacts");
+    json_key(json, SARIF_artifacts);
     json_open(json, '[');
     for (guint i = 0; i < check_report_inputs(report); i++) {
         json_open(json, '{');
-        json_key(json, "location");
+        json_key(json, SARIF_location);
         sarif_uri(json, i < input->n_files ? input->files[i] : input->devices[i - input->n_files]);
         json_close(json, '}');
     }
@@ -89,7 +123,7 @@ static void sarif_location(const struct check_report *report, struct json *json,
     bool merged = check_report_inputs(report) > 1;
     char name[64];
 
-    json_key(json, "locations");
+    json_key(json, SARIF_locations);
     json_open(json, '[');
     if (merged && one->frame == 0) {
         json_close(json, ']');
@@ -98,18 +132,18 @@ static void sarif_location(const struct check_report *report, struct json *json,
     frame_name(report, one, name, sizeof(name));
     json_open(json, '{');
     if (!merged) {
-        json_key(json, "physicalLocation");
+        json_key(json, SARIF_physicalLocation);
         json_open(json, '{');
-        json_key(json, "artifactLocation");
+        json_key(json, SARIF_artifactLocation);
         sarif_uri(json, options_input(report->input));
         json_close(json, '}');
     }
     if (one->frame > 0) {
-        json_key(json, "logicalLocations");
+        json_key(json, SARIF_logicalLocations);
         json_open(json, '[');
         json_open(json, '{');
-        json_key(json, "name"), json_plain(json, name);
-        json_key(json, "kind"), json_plain(json, "frame");
+        json_key(json, SARIF_name), json_plain(json, name);
+        json_key(json, SARIF_kind), json_plain(json, "frame");
         json_close(json, '}');
         json_close(json, ']');
     }
@@ -126,7 +160,7 @@ static void sarif_text(const struct check_report *report, struct json *json,
         frame_name(report, one, frame, sizeof(frame));
         text = g_strdup_printf("%s: %s", frame, one->text);
     }
-    message(json, "message", text ? text : one->text);
+    message(json, SARIF_message, text ? text : one->text);
     g_free(text);
 }
 
@@ -136,41 +170,41 @@ static void sarif_result(const struct check_report *report, struct json *json,
     const struct rpcrdma_rule *rule = rpcrdma_rule(one->rule);
 
     json_open(json, '{');
-    json_key(json, "ruleId"), json_plain(json, rule->name);
-    json_key(json, "ruleIndex"), json_u64(json, index);
-    json_key(json, "level"), json_plain(json, rpcrdma_severity_name(rule->severity));
+    json_key(json, SARIF_ruleId), json_plain(json, rule->name);
+    json_key(json, SARIF_ruleIndex), json_u64(json, index);
+    json_key(json, SARIF_level), json_plain(json, rpcrdma_severity_name(rule->severity));
     sarif_text(report, json, one);
     sarif_location(report, json, one);
-    json_key(json, "properties");
+    json_key(json, SARIF_properties);
     json_open(json, '{');
     if (one->frame > 0)
-        json_key(json, "frame"), json_u64(json, one->frame);
+        json_key(json, KEY(frame)), json_u64(json, one->frame);
     if (one->connection > 0)
-        json_key(json, "connection"), json_u64(json, one->connection);
+        json_key(json, KEY(connection)), json_u64(json, one->connection);
     if (one->offset >= 0)
-        json_key(json, "offset"), json_i64(json, one->offset);
+        json_key(json, KEY(offset)), json_i64(json, one->offset);
     if (one->has_value)
-        json_key(json, "value"), json_u64(json, one->value);
+        json_key(json, KEY(value)), json_u64(json, one->value);
     if (one->transmissions > 0) {
-        json_key(json, "transmission"), json_u64(json, one->transmission);
-        json_key(json, "transmissions"), json_u64(json, one->transmissions);
+        json_key(json, KEY(transmission)), json_u64(json, one->transmission);
+        json_key(json, KEY(transmissions)), json_u64(json, one->transmissions);
     }
     if (rule->section)
-        json_key(json, "section"), json_plain(json, rule->section);
-    json_key(json, "count"), json_u64(json, count);
+        json_key(json, KEY(section)), json_plain(json, rule->section);
+    json_key(json, KEY(count)), json_u64(json, count);
     json_close(json, '}');
     json_close(json, '}');
 }
 
 static void sarif_driver(const struct check_report *report, struct json *json)
 {
-    json_key(json, "tool");
+    json_key(json, SARIF_tool);
     json_open(json, '{');
-    json_key(json, "driver");
+    json_key(json, SARIF_driver);
     json_open(json, '{');
-    json_key(json, "name"), json_plain(json, "rpcrdma");
-    json_key(json, "version"), json_plain(json, RPCRDMA_VERSION);
-    json_key(json, "rules");
+    json_key(json, SARIF_name), json_plain(json, "rpcrdma");
+    json_key(json, SARIF_version), json_plain(json, RPCRDMA_VERSION);
+    json_key(json, SARIF_rules);
     json_open(json, '[');
     for (int id = 0; id < RPCRDMA_RULE_COUNT; id++)
         if (check_report_has(report, (enum rpcrdma_rule_id)id))
@@ -183,16 +217,16 @@ static void sarif_driver(const struct check_report *report, struct json *json)
 /* What could not be checked is told as notifications of the run. */
 static void sarif_invocation(const struct check_report *report, struct json *json)
 {
-    json_key(json, "invocations");
+    json_key(json, SARIF_invocations);
     json_open(json, '[');
     json_open(json, '{');
-    json_key(json, "executionSuccessful"), json_bool(json, report->problems->len == 0);
-    json_key(json, "toolExecutionNotifications");
+    json_key(json, SARIF_executionSuccessful), json_bool(json, report->problems->len == 0);
+    json_key(json, SARIF_toolExecutionNotifications);
     json_open(json, '[');
     for (guint i = 0; i < report->problems->len; i++) {
         json_open(json, '{');
-        json_key(json, "level"), json_plain(json, "error");
-        message(json, "message", g_ptr_array_index(report->problems, i));
+        json_key(json, SARIF_level), json_plain(json, "error");
+        message(json, SARIF_message, g_ptr_array_index(report->problems, i));
         json_close(json, '}');
     }
     for (unsigned bit = 0; bit < RPCRDMA_NEEDS; bit++) {
@@ -200,8 +234,8 @@ static void sarif_invocation(const struct check_report *report, struct json *jso
 
         if (report->tally->lacking[bit] > 0) {
             json_open(json, '{');
-            json_key(json, "level"), json_plain(json, "note");
-            message(json, "message", reason);
+            json_key(json, SARIF_level), json_plain(json, "note");
+            message(json, SARIF_message, reason);
             json_close(json, '}');
         }
         g_free(reason);
@@ -217,17 +251,17 @@ void check_sarif(const struct check_report *report)
     uint64_t index = 0;
 
     json_open(&json, '{');
-    json_key(&json, "$schema");
+    json_key(&json, (struct json_key){"$schema"});
     json_plain(&json, "https://json.schemastore.org/sarif-2.1.0.json");
-    json_key(&json, "version"), json_plain(&json, "2.1.0");
-    json_key(&json, "runs");
+    json_key(&json, SARIF_version), json_plain(&json, "2.1.0");
+    json_key(&json, SARIF_runs);
     json_open(&json, '[');
     json_open(&json, '{');
     sarif_driver(report, &json);
     sarif_invocation(report, &json);
     if (check_report_inputs(report) > 1)
         sarif_artifacts(report, &json);
-    json_key(&json, "results");
+    json_key(&json, SARIF_results);
     json_open(&json, '[');
     for (int i = 0; i < RPCRDMA_RULE_COUNT; i++) {
         enum rpcrdma_rule_id id = (enum rpcrdma_rule_id)i;

@@ -93,38 +93,38 @@ void check_summary_json(const struct check_report *report)
 
     json_open(&json, '{');
     if (report->clock->started)
-        json_key(&json, "time_ns"), json_i64(&json, report->clock->start_ns);
-    json_key(&json, "rules");
+        json_key(&json, KEY(time_ns)), json_i64(&json, report->clock->start_ns);
+    json_key(&json, KEY(rules));
     json_open(&json, '[');
     for (guint i = 0; i < tally->rows->len; i++) {
         const struct tally_row *row = &g_array_index(tally->rows, struct tally_row, i);
         const struct rpcrdma_rule *rule = rpcrdma_rule(row->rule);
 
         json_open(&json, '{');
-        json_key(&json, "rule"), json_plain(&json, rule->name);
-        json_key(&json, "severity"), json_plain(&json, rpcrdma_severity_name(rule->severity));
+        json_key(&json, KEY(rule)), json_plain(&json, rule->name);
+        json_key(&json, KEY(severity)), json_plain(&json, rpcrdma_severity_name(rule->severity));
         if (row->connection == TALLY_OTHERS)
-            json_key(&json, "others"), json_bool(&json, true);
+            json_key(&json, KEY(others)), json_bool(&json, true);
         else if (row->connection > 0)
-            json_key(&json, "connection"), json_u64(&json, row->connection);
-        json_key(&json, "count"), json_u64(&json, row->count);
+            json_key(&json, KEY(connection)), json_u64(&json, row->connection);
+        json_key(&json, KEY(count)), json_u64(&json, row->count);
         if (row->first_frame > 0)
-            json_key(&json, "first_frame"), json_u64(&json, row->first_frame);
+            json_key(&json, KEY(first_frame)), json_u64(&json, row->first_frame);
         if (row->last_frame > 0)
-            json_key(&json, "last_frame"), json_u64(&json, row->last_frame);
+            json_key(&json, KEY(last_frame)), json_u64(&json, row->last_frame);
         json_close(&json, '}');
     }
     json_close(&json, ']');
-    json_key(&json, "not_checked");
+    json_key(&json, KEY(not_checked));
     json_open(&json, '[');
     for (unsigned bit = 0; bit < RPCRDMA_NEEDS; bit++) {
         char *reason = tally_reason(tally, bit);
 
         if (tally->lacking[bit] > 0) {
             json_open(&json, '{');
-            json_key(&json, "needs"), json_plain(&json, rpcrdma_needs_name(bit));
-            json_key(&json, "reason"), json_plain(&json, reason);
-            json_key(&json, "rules");
+            json_key(&json, KEY(needs)), json_plain(&json, rpcrdma_needs_name(bit));
+            json_key(&json, KEY(reason)), json_plain(&json, reason);
+            json_key(&json, KEY(rules));
             json_open(&json, '[');
             for (int id = 0; id < RPCRDMA_RULE_COUNT; id++)
                 if (unchecked(report, (enum rpcrdma_rule_id)id, bit))

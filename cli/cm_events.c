@@ -149,11 +149,12 @@ static void text(struct view *view, const struct event *e)
 
 static void json_private_data(struct json *json, const struct rpcrdma_private_data *pd)
 {
-    json_key(json, "private_data");
+    json_key(json, KEY(private_data));
     json_open(json, '{');
-    json_key(json, "send_size"), json_u64(json, pd->send_size);
-    json_key(json, "receive_size"), json_u64(json, pd->receive_size);
-    json_key(json, "remote_invalidation"), json_bool(json, pd->flags & RPCRDMA_PRIVATE_DATA_F_INVALIDATE);
+    json_key(json, KEY(send_size)), json_u64(json, pd->send_size);
+    json_key(json, KEY(receive_size)), json_u64(json, pd->receive_size);
+    json_key(json, KEY(remote_invalidation)),
+        json_bool(json, pd->flags & RPCRDMA_PRIVATE_DATA_F_INVALIDATE);
     json_close(json, '}');
 }
 
@@ -163,31 +164,31 @@ static void json(struct view *view, const struct event *e)
     const char *reason = reason_of(e);
 
     json_open(json, '{');
-    json_key(json, "frame"), json_u64(json, e->frame);
-    json_key(json, "time_ns"), json_i64(json, e->time_ns);
+    json_key(json, KEY(frame)), json_u64(json, e->frame);
+    json_key(json, KEY(time_ns)), json_i64(json, e->time_ns);
     if (e->connection)
-        json_key(json, "connection"), json_u64(json, e->connection);
-    view_json_address(json, "src", &e->src);
-    view_json_address(json, "dst", &e->dst);
+        json_key(json, KEY(connection)), json_u64(json, e->connection);
+    view_json_address(json, KEY(src), &e->src);
+    view_json_address(json, KEY(dst), &e->dst);
     if (e->carrier == RPCRDMA_CARRIER_IWARP) {
-        json_key(json, "src_port"), json_u64(json, e->src_port);
-        json_key(json, "dst_port"), json_u64(json, e->dst_port);
+        json_key(json, KEY(src_port)), json_u64(json, e->src_port);
+        json_key(json, KEY(dst_port)), json_u64(json, e->dst_port);
     }
-    json_key(json, "event"), json_plain(json, name_of(e));
+    json_key(json, KEY(event)), json_plain(json, name_of(e));
     if (e->qpn)
-        json_key(json, "src_qpn"), json_u64(json, e->qpn);
+        json_key(json, KEY(src_qpn)), json_u64(json, e->qpn);
     if (e->service_port)
-        json_key(json, "service_port"), json_u64(json, e->service_port);
+        json_key(json, KEY(service_port)), json_u64(json, e->service_port);
     if (e->has_start_psn)
-        json_key(json, "start_psn"), json_u64(json, e->start_psn);
+        json_key(json, KEY(start_psn)), json_u64(json, e->start_psn);
     if (e->path_mtu)
-        json_key(json, "path_mtu"), json_u64(json, e->path_mtu);
+        json_key(json, KEY(path_mtu)), json_u64(json, e->path_mtu);
     if (e->kind == RPCRDMA_OP_REJECT && e->carrier != RPCRDMA_CARRIER_IWARP)
-        json_key(json, "reject_reason"), json_u64(json, e->reason);
+        json_key(json, KEY(reject_reason)), json_u64(json, e->reason);
     if (reason)
-        json_key(json, "reason"), json_plain(json, reason);
+        json_key(json, KEY(reason)), json_plain(json, reason);
     if (e->kind == RPCRDMA_OP_TERMINATE)
-        json_key(json, "terminate"), json_hex(json, e->terminate, 4);
+        json_key(json, KEY(terminate)), json_hex(json, e->terminate, 4);
     if (e->has_private_data)
         json_private_data(json, &e->private_data);
     json_close(json, '}');

@@ -294,8 +294,8 @@ static void show(struct credits *credits, bool sparkline)
     if (options->json) {
         json_open(&json, '{');
         if (credits->pipeline.clock.started)
-            json_key(&json, "time_ns"), json_i64(&json, credits->pipeline.clock.start_ns);
-        json_key(&json, "connections");
+            json_key(&json, KEY(time_ns)), json_i64(&json, credits->pipeline.clock.start_ns);
+        json_key(&json, KEY(connections));
         json_open(&json, '[');
     }
     for (guint i = 0; i < credits->closed->len; i++) {

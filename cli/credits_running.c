@@ -78,37 +78,37 @@ static void object(struct running *running, const struct sum *sum, bool known, b
     struct json json = {.out = running->pipeline->out};
 
     json_open(&json, '{');
-    json_key(&json, "time_ns");
+    json_key(&json, KEY(time_ns));
     json_i64(&json, running->to_ns);
-    json_key(&json, "interval_ns");
+    json_key(&json, KEY(interval_ns));
     json_i64(&json, running->to_ns - running->from_ns);
-    json_key(&json, "connection");
+    json_key(&json, KEY(connection));
     json_u64(&json, sum->connection);
-    view_json_address(&json, "src", &sum->src);
-    view_json_address(&json, "dst", &sum->dst);
-    json_key(&json, counting ? "sender" : "direction");
+    view_json_address(&json, KEY(src), &sum->src);
+    view_json_address(&json, KEY(dst), &sum->dst);
+    json_key(&json, counting ? KEY(sender) : KEY(direction));
     json_plain(&json, sum->direction);
-    json_key(&json, counting ? "messages" : "calls");
+    json_key(&json, counting ? KEY(messages) : KEY(calls));
     json_u64(&json, sum->calls);
     if (sum->requested > 0) {
-        json_key(&json, "requested");
+        json_key(&json, KEY(requested));
         json_u64(&json, sum->requested);
     }
     if (sum->granted > 0) {
-        json_key(&json, "granted");
+        json_key(&json, KEY(granted));
         json_u64(&json, sum->granted);
     }
     if (known) {
-        json_key(&json, "in_flight");
+        json_key(&json, KEY(in_flight));
         json_open(&json, '{');
-        json_key(&json, "max");
+        json_key(&json, KEY(max));
         json_u64(&json, sum->max);
-        json_key(&json, "mean");
+        json_key(&json, KEY(mean));
         json_real(&json, sum->measured_ns > 0 ? sum->in_flight_ns / (double)sum->measured_ns : 0);
         json_close(&json, '}');
-        json_key(&json, "at_limit_ns");
+        json_key(&json, KEY(at_limit_ns));
         json_u64(&json, sum->at_limit_ns);
-        json_key(&json, "stalls");
+        json_key(&json, KEY(stalls));
         json_u64(&json, sum->stalls);
     }
     json_close(&json, '}');

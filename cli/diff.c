@@ -214,7 +214,7 @@ static void text_row(struct out *out, const struct side sides[2], const struct r
 }
 
 static void text(struct out *out, const struct side sides[2], const GArray *rows, guint most,
-                 const char *by)
+                 struct json_key by)
 {
     static const struct {
         const char *title;
@@ -234,7 +234,7 @@ static void text(struct out *out, const struct side sides[2], const GArray *rows
     out_style(out, OUT_HEADING);
     for (size_t i = 0; i < G_N_ELEMENTS(titles); i++)
         cell(out, titles[i].width, titles[i].title);
-    out_text(out, by);
+    out_text(out, by.name);
     out_style(out, OUT_PLAIN);
     out_line(out);
     for (guint k = 0; k < rows->len && k < most; k++)
@@ -244,29 +244,28 @@ static void text(struct out *out, const struct side sides[2], const GArray *rows
 /* -- JSON ------------------------------------------------------------------------------------- */
 
 static void json_row(struct out *out, const struct side sides[2], const struct row *row,
-                     const char *by)
+                     struct json_key by)
 {
-    static const char *const keys[] = {"first", "second"};
     const char *name = (row->of[0] ? row->of[0] : row->of[1])->name;
     struct json json = {.out = out};
 
     json_open(&json, '{');
-    if (strcmp(by, "connection") != 0)
+    if (strcmp(by.name, "connection") != 0)
         json_key(&json, by), json_string(&json, name, strlen(name));
     else if (g_ascii_isdigit(name[0])) /* not "(others)" */
         json_key(&json, by), json_u64(&json, g_ascii_strtoull(name, NULL, 10));
-    json_key(&json, "second_is"), json_plain(&json, verdicts[row->verdict]);
+    json_key(&json, KEY(second_is)), json_plain(&json, verdicts[row->verdict]);
     if (answered(row->of[0]) && answered(row->of[1])) {
-        json_key(&json, "mean_difference_ns");
+        json_key(&json, KEY(mean_difference_ns));
         json_i64(&json,
                  latency_mean(&row->of[1]->latency) - latency_mean(&row->of[0]->latency));
     }
     for (int i = 0; i < 2; i++) {
         if (!row->of[i])
             continue;
-        json_key(&json, keys[i]);
+        json_key(&json, i == 0 ? KEY(first) : KEY(second));
         json_open(&json, '{');
-        json_key(&json, "time_ns"), json_i64(&json, row->of[i]->time_ns);
+        json_key(&json, KEY(time_ns)), json_i64(&json, row->of[i]->time_ns);
         group_json(&json, row->of[i], sides[i].span_ns);
         json_close(&json, '}');
     }
@@ -276,8 +275,8 @@ static void json_row(struct out *out, const struct side sides[2], const struct r
 
 /* -- the command ------------------------------------------------------------------------------ */
 
-static int compare(const struct options *options, struct side sides[2], struct out *out,
-                   guint most, const char *by)
+static int compare(const struct options *options, struct side sides[2], struct out *out, guint most,
+                   struct json_key by)
 {
     char error[512];
     int status = EXIT_DONE;
@@ -346,7 +345,7 @@ static int run(const struct command *command, int argc, char **argv)
             sides[i].groups = groups_new(by, 0, share);
         }
         status = compare(&options, sides, &out, top > 0 ? (guint)MIN(top, G_MAXUINT) : G_MAXUINT,
-                         groups_by_name(by));
+                         groups_by_key(by));
         status = end_output(&out, status);
         for (int i = 0; i < 2; i++) {
             details_free(sides[i].details);

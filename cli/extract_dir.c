@@ -146,14 +146,14 @@ static void put_missing(struct json *json, const struct rpcrdma_iovec *pieces, s
 {
     uint64_t at = 0;
 
-    json_key(json, "missing");
+    json_key(json, KEY(missing));
     json_open(json, '[');
     for (size_t i = 0; i < n; i++) {
         if (pieces[i].kind >= RPCRDMA_IOVEC_CUT) {
             json_open(json, '{');
-            json_key(json, "offset"), json_u64(json, at);
-            json_key(json, "length"), json_u64(json, pieces[i].length);
-            json_key(json, "why"), json_plain(json, why(pieces[i].kind));
+            json_key(json, KEY(offset)), json_u64(json, at);
+            json_key(json, KEY(length)), json_u64(json, pieces[i].length);
+            json_key(json, KEY(why)), json_plain(json, why(pieces[i].kind));
             json_close(json, '}');
         }
         at += pieces[i].length;
@@ -164,11 +164,11 @@ static void put_missing(struct json *json, const struct rpcrdma_iovec *pieces, s
 static void put_file(struct json *json, const char *name, const struct written *w, bool whole,
                      const struct rpcrdma_iovec *pieces, size_t n)
 {
-    json_key(json, "length"), json_u64(json, w->length);
+    json_key(json, KEY(length)), json_u64(json, w->length);
     if (w->sha256[0] && whole)
-        json_key(json, "sha256"), json_plain(json, w->sha256);
-    json_key(json, "whole"), json_bool(json, whole);
-    json_key(json, "file"), json_plain(json, name);
+        json_key(json, KEY(sha256)), json_plain(json, w->sha256);
+    json_key(json, KEY(whole)), json_bool(json, whole);
+    json_key(json, KEY(file)), json_plain(json, name);
     if (!w->whole)
         put_missing(json, pieces, n);
 }
@@ -180,7 +180,7 @@ static void put_chunks(struct extract_dir *dir, const struct rpcrdma_rpc_message
 
     if (m->n_unplaced_chunks == 0)
         return;
-    json_key(json, "chunks");
+    json_key(json, KEY(chunks));
     json_open(json, '[');
     for (size_t i = 0; i < m->n_unplaced_chunks; i++) {
         const struct rpcrdma_unplaced_chunk *c = &m->unplaced_chunks[i];
@@ -190,7 +190,7 @@ static void put_chunks(struct extract_dir *dir, const struct rpcrdma_rpc_message
         g_snprintf(name, sizeof(name), "%s.chunk%u", message_name, c->index);
         w = write_pieces(dir, name, m->iovec + c->first_iovec, c->n_iovec);
         json_open(json, '{');
-        json_key(json, "index"), json_u64(json, c->index);
+        json_key(json, KEY(index)), json_u64(json, c->index);
         put_file(json, name, &w, w.whole, m->iovec + c->first_iovec, c->n_iovec);
         json_close(json, '}');
     }
@@ -210,15 +210,15 @@ void extract_dir_message(struct extract_dir *dir, const struct rpcrdma_rpc_messa
                m->connection->number, m->xid, direction);
     w = write_pieces(dir, name, m->iovec, m->n_iovec);
     json_open(json, '{');
-    json_key(json, "frame"), json_u64(json, m->frame);
-    json_key(json, "time_ns"), json_i64(json, m->time_ns);
-    view_json_address(json, "src", &m->src.address);
-    view_json_address(json, "dst", &m->dst.address);
-    json_key(json, "connection"), json_u64(json, m->connection->number);
-    json_key(json, "xid"), json_hex(json, m->xid, 8);
-    json_key(json, "direction"), json_plain(json, direction);
+    json_key(json, KEY(frame)), json_u64(json, m->frame);
+    json_key(json, KEY(time_ns)), json_i64(json, m->time_ns);
+    view_json_address(json, KEY(src), &m->src.address);
+    view_json_address(json, KEY(dst), &m->dst.address);
+    json_key(json, KEY(connection)), json_u64(json, m->connection->number);
+    json_key(json, KEY(xid)), json_hex(json, m->xid, 8);
+    json_key(json, KEY(direction)), json_plain(json, direction);
     if (m->direction_known)
-        json_key(json, "reverse"), json_bool(json, m->reverse);
+        json_key(json, KEY(reverse)), json_bool(json, m->reverse);
     put_file(json, name, &w, m->whole, m->iovec, m->n_iovec);
     put_chunks(dir, m, name);
     json_close(json, '}');

@@ -63,26 +63,26 @@ static void put_json(struct json *json, const struct rpcrdma_field *field, const
 
     result_place(field, place);
     json_open(json, '{');
-    json_key(json, "name"), json_plain(json, field->abbrev);
-    json_key(json, "key"), json_plain(json, field->key);
-    json_key(json, "type"), json_plain(json, type);
+    json_key(json, KEY(name)), json_plain(json, field->abbrev);
+    json_key(json, KEY(key)), json_plain(json, field->key);
+    json_key(json, KEY(type)), json_plain(json, type);
     if (place[0])
-        json_key(json, "path"), json_plain(json, place);
-    json_key(json, "title"), json_string(json, field->name, strlen(field->name));
+        json_key(json, KEY(path)), json_plain(json, place);
+    json_key(json, KEY(title)), json_string(json, field->name, strlen(field->name));
     if (field->offset >= 0)
-        json_key(json, "offset"), json_i64(json, field->offset);
+        json_key(json, KEY(offset)), json_i64(json, field->offset);
     if (field->width > 0)
-        json_key(json, "bits"), json_u64(json, field->width);
-    json_key(json, "text"), json_string(json, field->help, strlen(field->help));
-    json_key(json, "section"), json_string(json, field->section, strlen(field->section));
+        json_key(json, KEY(bits)), json_u64(json, field->width);
+    json_key(json, KEY(text)), json_string(json, field->help, strlen(field->help));
+    json_key(json, KEY(section)), json_string(json, field->section, strlen(field->section));
     if (field->names) {
-        json_key(json, "values");
+        json_key(json, KEY(values));
         json_open(json, '{');
         for (const struct rpcrdma_value_name *one = field->names; one->name; one++) {
             char number[24];
 
             snprintf(number, sizeof(number), "%llu", (unsigned long long)one->value);
-            json_key(json, number);
+            json_key(json, (struct json_key){number});
             json_plain(json, one->name);
         }
         json_close(json, '}');
@@ -96,15 +96,15 @@ static const char this_program[] = "this program";
 static void put_result_json(struct json *json, const struct result *r, const char *name)
 {
     json_open(json, '{');
-    json_key(json, "name"), json_plain(json, name);
-    json_key(json, "key"), json_plain(json, strrchr(name, '.') + 1);
-    json_key(json, "type"), json_plain(json, r->type ? r->type : "object");
-    json_key(json, "path"), json_plain(json, r->path);
+    json_key(json, KEY(name)), json_plain(json, name);
+    json_key(json, KEY(key)), json_plain(json, strrchr(name, '.') + 1);
+    json_key(json, KEY(type)), json_plain(json, r->type ? r->type : "object");
+    json_key(json, KEY(path)), json_plain(json, r->path);
     if (r->of)
-        json_key(json, "of"), json_plain(json, r->of);
-    json_key(json, "title"), json_string(json, r->title, strlen(r->title));
-    json_key(json, "text"), json_string(json, r->help, strlen(r->help));
-    json_key(json, "section"), json_plain(json, this_program);
+        json_key(json, KEY(of)), json_plain(json, r->of);
+    json_key(json, KEY(title)), json_string(json, r->title, strlen(r->title));
+    json_key(json, KEY(text)), json_string(json, r->help, strlen(r->help));
+    json_key(json, KEY(section)), json_plain(json, this_program);
     json_close(json, '}');
     json_end(json);
 }

@@ -44,10 +44,10 @@ static void put_header(struct out *out)
     const char *command = strrchr(g_get_prgname(), ' ');
 
     json_open(&json, '{');
-    json_key(&json, "program"), json_plain(&json, "rpcrdma");
-    json_key(&json, "version"), json_plain(&json, RPCRDMA_VERSION);
-    json_key(&json, "command"), json_plain(&json, command ? command + 1 : "");
-    json_key(&json, "format"), json_u64(&json, JSON_FORMAT);
+    json_key(&json, KEY(program)), json_plain(&json, "rpcrdma");
+    json_key(&json, KEY(version)), json_plain(&json, RPCRDMA_VERSION);
+    json_key(&json, KEY(command)), json_plain(&json, command ? command + 1 : "");
+    json_key(&json, KEY(format)), json_u64(&json, JSON_FORMAT);
     json_close(&json, '}');
     json_end(&json);
 }

@@ -188,7 +188,7 @@ void message_summary_text(struct message_summary *s, struct out *out)
     }
 }
 
-static void number(struct json *json, const char *key, uint64_t n)
+static void number(struct json *json, struct json_key key, uint64_t n)
 {
     json_key(json, key);
     json_u64(json, n);
@@ -204,25 +204,25 @@ void message_summary_json(struct message_summary *s, struct out *out)
 
         json_open(json, '{');
         if (r->connection > 0) { /* it is one */
-            number(json, "connection", r->connection);
-            view_json_address(json, "src", &r->src);
-            view_json_address(json, "dst", &r->dst);
+            number(json, KEY(connection), r->connection);
+            view_json_address(json, KEY(src), &r->src);
+            view_json_address(json, KEY(dst), &r->dst);
         }
-        json_key(json, "time_ns"), json_i64(json, r->time_ns);
-        json_key(json, "type"), json_plain(json, r->type);
-        json_key(json, "direction"), json_plain(json, r->direction);
+        json_key(json, KEY(time_ns)), json_i64(json, r->time_ns);
+        json_key(json, KEY(type)), json_plain(json, r->type);
+        json_key(json, KEY(direction)), json_plain(json, r->direction);
         if (r->name[0])
-            json_key(json, "name"), json_plain(json, r->name);
-        number(json, "messages", r->messages);
-        number(json, "inline_length", r->bytes);
-        number(json, "largest_inline", r->largest);
-        number(json, "with_chunks", r->chunked);
-        number(json, "read_segments", r->read);
-        number(json, "write_segments", r->write);
-        number(json, "reply_segments", r->reply);
-        number(json, "most_segments", r->most_segments);
-        number(json, "chunk_length", r->chunk_bytes);
-        number(json, "invalidated", r->invalidated);
+            json_key(json, KEY(name)), json_plain(json, r->name);
+        number(json, KEY(messages), r->messages);
+        number(json, KEY(inline_length), r->bytes);
+        number(json, KEY(largest_inline), r->largest);
+        number(json, KEY(with_chunks), r->chunked);
+        number(json, KEY(read_segments), r->read);
+        number(json, KEY(write_segments), r->write);
+        number(json, KEY(reply_segments), r->reply);
+        number(json, KEY(most_segments), r->most_segments);
+        number(json, KEY(chunk_length), r->chunk_bytes);
+        number(json, KEY(invalidated), r->invalidated);
         json_close(json, '}');
         json_end(json);
     }

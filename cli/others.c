@@ -126,15 +126,15 @@ void others_text(const struct others *others, char *text, size_t size)
 
 void others_json(struct json *json, const struct others *others)
 {
-    json_key(json, "not_rdma");
+    json_key(json, KEY(not_rdma));
     json_open(json, '[');
     for (size_t i = 0; i < others->n; i++) {
         const struct rpcrdma_net_other *one = &others->entry[i];
 
         json_open(json, '{');
-        json_key(json, "kind"), json_plain(json, kinds[one->kind]);
-        json_key(json, "value"), json_u64(json, one->value);
-        json_key(json, "packets"), json_u64(json, one->packets);
+        json_key(json, KEY(kind)), json_plain(json, kinds[one->kind]);
+        json_key(json, KEY(value)), json_u64(json, one->value);
+        json_key(json, KEY(packets)), json_u64(json, one->packets);
         json_close(json, '}');
     }
     json_close(json, ']');

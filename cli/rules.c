@@ -83,7 +83,7 @@ static void put_text(struct out *out, const struct rpcrdma_rule *rule)
     }
 }
 
-static void json_names(struct json *json, const char *key, unsigned set, unsigned n,
+static void json_names(struct json *json, struct json_key key, unsigned set, unsigned n,
                        const char *(*name)(unsigned bit))
 {
     json_key(json, key);
@@ -94,7 +94,7 @@ static void json_names(struct json *json, const char *key, unsigned set, unsigne
     json_close(json, ']');
 }
 
-static void json_text(struct json *json, const char *key, const char *text)
+static void json_text(struct json *json, struct json_key key, const char *text)
 {
     json_key(json, key);
     json_string(json, text, strlen(text));
@@ -105,10 +105,10 @@ static void put_json(struct json *json, const struct rpcrdma_rule *rule)
     const struct rpcrdma_rule_help *help = rpcrdma_rule_help(rule->id);
 
     json_open(json, '{');
-    json_key(json, "name"), json_plain(json, rule->name);
-    json_key(json, "severity"), json_plain(json, rpcrdma_severity_name(rule->severity));
-    json_names(json, "classes", help->classes, RPCRDMA_CLASSES, rpcrdma_class_name);
-    json_key(json, "sections");
+    json_key(json, KEY(name)), json_plain(json, rule->name);
+    json_key(json, KEY(severity)), json_plain(json, rpcrdma_severity_name(rule->severity));
+    json_names(json, KEY(classes), help->classes, RPCRDMA_CLASSES, rpcrdma_class_name);
+    json_key(json, KEY(sections));
     json_open(json, '[');
     for (int id = (int)rule->id; id < RPCRDMA_RULE_COUNT; id++) {
         const struct rpcrdma_rule *other = rpcrdma_rule((enum rpcrdma_rule_id)id);
@@ -117,10 +117,10 @@ static void put_json(struct json *json, const struct rpcrdma_rule *rule)
             json_plain(json, other->section);
     }
     json_close(json, ']');
-    json_text(json, "meaning", help->meaning);
-    json_text(json, "cause", help->cause);
-    json_text(json, "action", help->action);
-    json_names(json, "needs", help->needs, RPCRDMA_NEEDS, rpcrdma_needs_name);
+    json_text(json, KEY(meaning), help->meaning);
+    json_text(json, KEY(cause), help->cause);
+    json_text(json, KEY(action), help->action);
+    json_names(json, KEY(needs), help->needs, RPCRDMA_NEEDS, rpcrdma_needs_name);
     json_close(json, '}');
     json_end(json);
 }

@@ -202,12 +202,12 @@ static int show_schema(const struct options *options)
             const char *help = column_help(column);
 
             json_open(&json, '{');
-            json_key(&json, "table"), json_plain(&json, tables[table].name);
-            json_key(&json, "column"), json_plain(&json, column->name);
-            json_key(&json, "unit"), json_plain(&json, column_unit(column->type));
+            json_key(&json, KEY(table)), json_plain(&json, tables[table].name);
+            json_key(&json, KEY(column)), json_plain(&json, column->name);
+            json_key(&json, KEY(unit)), json_plain(&json, column_unit(column->type));
             if (column->field[0])
-                json_key(&json, "field"), json_plain(&json, column->field);
-            json_key(&json, "help"), json_string(&json, help, strlen(help));
+                json_key(&json, KEY(field)), json_plain(&json, column->field);
+            json_key(&json, KEY(help)), json_string(&json, help, strlen(help));
             json_close(&json, '}');
             json_end(&json);
         }

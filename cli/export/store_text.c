@@ -34,13 +34,14 @@ static void put_ndjson(struct out *out, const struct row *row, bool named)
 
     json_open(&json, '{');
     if (named)
-        json_key(&json, "table"), json_plain(&json, table->name);
+        json_key(&json, KEY(table)), json_plain(&json, table->name);
     for (size_t i = 0; i < table->n_columns; i++) {
         const struct cell *cell = &row->cells[i];
 
         if (cell->kind == CELL_NULL)
             continue;
-        json_key(&json, table->columns[i].name);
+        /* of the table of columns, export/tables.def */
+        json_key(&json, (struct json_key){table->columns[i].name});
         if (cell->kind == CELL_TEXT)
             json_string(&json, cell->is.text, cell->n);
         else if (table->columns[i].type == COLUMN_BOOL)

@@ -17,6 +17,7 @@
 #include "flow/rpc.h"
 #include "kernel/clock.h"
 #include "kernel/records.h"
+#include "out/key.h"
 #include "rpcs/latency.h"
 
 enum { KERNEL_PHASES = 4 };
@@ -24,7 +25,7 @@ enum { KERNEL_PHASES = 4 };
 /* What a host's kernel spends on an RPC, out of the wire's sight. */
 struct kernel_phase {
     const char *name; /* "slot"; in JSON "slot_ns" */
-    const char *json;
+    struct json_key json;
     enum kernel_point from, to, or_from; /* or_from: where `from` is not there */
 };
 

@@ -6,18 +6,21 @@
 static const struct kernel_phase phases[KERNEL_SIDES][KERNEL_PHASES] = {
     [KERNEL_CLIENT] =
         {
-            {"slot", "slot_ns", KERNEL_STARTED, KERNEL_SLOT, KERNEL_STARTED},
-            {"queue", "queue_ns", KERNEL_SLOT, KERNEL_REGISTERING, KERNEL_SLOT},
-            {"registration", "registration_ns", KERNEL_REGISTERING, KERNEL_POSTED,
+            {"slot", {JSON_KEY_slot_ns}, KERNEL_STARTED, KERNEL_SLOT, KERNEL_STARTED},
+            {"queue", {JSON_KEY_queue_ns}, KERNEL_SLOT, KERNEL_REGISTERING, KERNEL_SLOT},
+            {"registration",
+             {JSON_KEY_registration_ns},
+             KERNEL_REGISTERING,
+             KERNEL_POSTED,
              KERNEL_MARSHALLED},
-            {"completion", "completion_ns", KERNEL_REPLIED, KERNEL_DONE, KERNEL_REPLIED},
+            {"completion", {JSON_KEY_completion_ns}, KERNEL_REPLIED, KERNEL_DONE, KERNEL_REPLIED},
         },
     [KERNEL_SERVER] =
         {
-            {"thread", "thread_ns", KERNEL_RECEIVED, KERNEL_TAKEN, KERNEL_RECEIVED},
-            {"read", "read_ns", KERNEL_TAKEN, KERNEL_PROCESSED, KERNEL_TAKEN},
-            {"execute", "execute_ns", KERNEL_PROCESSED, KERNEL_EXECUTED, KERNEL_PROCESSED},
-            {"answer", "answer_ns", KERNEL_EXECUTED, KERNEL_ANSWERED, KERNEL_EXECUTED},
+            {"thread", {JSON_KEY_thread_ns}, KERNEL_RECEIVED, KERNEL_TAKEN, KERNEL_RECEIVED},
+            {"read", {JSON_KEY_read_ns}, KERNEL_TAKEN, KERNEL_PROCESSED, KERNEL_TAKEN},
+            {"execute", {JSON_KEY_execute_ns}, KERNEL_PROCESSED, KERNEL_EXECUTED, KERNEL_PROCESSED},
+            {"answer", {JSON_KEY_answer_ns}, KERNEL_EXECUTED, KERNEL_ANSWERED, KERNEL_EXECUTED},
         },
 };
 

@@ -25,7 +25,7 @@ static void on_begin(void *context, const struct rpcrdma_record *record, uint32_
     (void)off;
     (void)len;
     if (!in_list(level))
-        json_key(level->json, record->key);
+        json_key(level->json, json_record_key(record));
     json_open(level->json, list ? '[' : '{');
     level->depth++;
     level->lists = (level->lists & ~(1u << level->depth)) | (uint32_t)list << level->depth;
@@ -45,7 +45,7 @@ static void on_field(void *context, const struct rpcrdma_value *value)
     struct json *json = level->json;
 
     if (!in_list(level))
-        json_key(json, value->field->key);
+        json_key(json, json_field_key(value->field));
     switch (value->base) {
     case RPCRDMA_BASE_DEC:
         json_u64(json, value->number);
@@ -74,7 +74,8 @@ static void on_field(void *context, const struct rpcrdma_value *value)
     }
 }
 
-void view_json_address(struct json *json, const char *key, const struct rpcrdma_address *address)
+void view_json_address(struct json *json, struct json_key key,
+                       const struct rpcrdma_address *address)
 {
     if (address->family == RPCRDMA_ADDRESS_NONE)
         return;
@@ -86,8 +87,8 @@ void view_json_address(struct json *json, const char *key, const struct rpcrdma_
 }
 
 /* The key is one of two: QP number or port. */
-static void put_end(struct json *json, enum rpcrdma_carrier carrier, const char *qpn,
-                    const char *port, const struct rpcrdma_endpoint *end)
+static void put_end(struct json *json, enum rpcrdma_carrier carrier, struct json_key qpn,
+                    struct json_key port, const struct rpcrdma_endpoint *end)
 {
     if (carrier == RPCRDMA_CARRIER_IWARP) {
         json_key(json, port);
@@ -106,16 +107,16 @@ static void message(struct view *view, const struct rpcrdma_flow_message *m)
     int direction = view_direction(m);
 
     json_open(json, '{');
-    json_key(json, "frame"), json_u64(json, m->frame);
-    json_key(json, "time_ns"), json_i64(json, m->time_ns);
-    json_key(json, "connection"), json_u64(json, m->connection->number);
-    json_key(json, "sender"), json_plain(json, view_role(m->sender));
-    view_json_address(json, "src", &m->src.address);
-    view_json_address(json, "dst", &m->dst.address);
-    put_end(json, m->connection->carrier, "src_qpn", "src_port", &m->src);
-    put_end(json, m->connection->carrier, "dst_qpn", "dst_port", &m->dst);
+    json_key(json, KEY(frame)), json_u64(json, m->frame);
+    json_key(json, KEY(time_ns)), json_i64(json, m->time_ns);
+    json_key(json, KEY(connection)), json_u64(json, m->connection->number);
+    json_key(json, KEY(sender)), json_plain(json, view_role(m->sender));
+    view_json_address(json, KEY(src), &m->src.address);
+    view_json_address(json, KEY(dst), &m->dst.address);
+    put_end(json, m->connection->carrier, KEY(src_qpn), KEY(src_port), &m->src);
+    put_end(json, m->connection->carrier, KEY(dst_qpn), KEY(dst_port), &m->dst);
     if (m->has_invalidate)
-        json_key(json, "invalidate"), json_hex(json, m->invalidate, 8);
+        json_key(json, KEY(invalidate)), json_hex(json, m->invalidate, 8);
     rpcrdma_walk_message(m->message, direction, &visitor);
     if (m->rpc && m->rpc->present & RPCRDMA_RPC_HAS_TYPE)
         rpcrdma_walk_rpc(direction, view_call(m), view_procedure(m), &visitor);
@@ -126,17 +127,22 @@ static void message(struct view *view, const struct rpcrdma_flow_message *m)
 
 static void put_private_data(struct json *json, const struct rpcrdma_connection *c)
 {
+    static const struct json_key roles[] = {
+        [RPCRDMA_ROLE_UNKNOWN] = {JSON_KEY_unknown},
+        [RPCRDMA_ROLE_CLIENT] = {JSON_KEY_client},
+        [RPCRDMA_ROLE_SERVER] = {JSON_KEY_server},
+    };
     struct level level = {.json = json};
     struct rpcrdma_visitor visitor = {on_begin, on_field, on_end, &level};
 
     if (!c->has_private_data[0] && !c->has_private_data[1])
         return;
-    json_key(json, "private_data");
+    json_key(json, KEY(private_data));
     json_open(json, '{');
     for (int end = 0; end < 2; end++) {
         if (!c->has_private_data[end])
             continue;
-        json_key(json, view_role(c->role[end]));
+        json_key(json, roles[c->role[end]]);
         json_open(json, '{');
         rpcrdma_walk_private_data(&c->private_data[end], 0, &visitor);
         json_close(json, '}');
@@ -151,16 +157,16 @@ void view_json_ends(struct json *json, const struct rpcrdma_connection *c)
     const struct rpcrdma_endpoint *second = &c->end[client > 0 ? 0 : 1];
     bool known = client >= 0; /* else they are just the two ends */
 
-    view_json_address(json, "src", &first->address);
-    view_json_address(json, "dst", &second->address);
+    view_json_address(json, KEY(src), &first->address);
+    view_json_address(json, KEY(dst), &second->address);
     if (known) {
-        view_json_address(json, "client", &first->address);
-        view_json_address(json, "server", &second->address);
+        view_json_address(json, KEY(client), &first->address);
+        view_json_address(json, KEY(server), &second->address);
     }
-    put_end(json, c->carrier, known ? "client_qpn" : "src_qpn", known ? "client_port" : "src_port",
-            first);
-    put_end(json, c->carrier, known ? "server_qpn" : "dst_qpn", known ? "server_port" : "dst_port",
-            second);
+    put_end(json, c->carrier, known ? KEY(client_qpn) : KEY(src_qpn),
+            known ? KEY(client_port) : KEY(src_port), first);
+    put_end(json, c->carrier, known ? KEY(server_qpn) : KEY(dst_qpn),
+            known ? KEY(server_port) : KEY(dst_port), second);
 }
 
 static void connection(struct view *view, const struct rpcrdma_connection *c,
@@ -169,26 +175,26 @@ static void connection(struct view *view, const struct rpcrdma_connection *c,
     struct json *json = &view->json;
 
     json_open(json, '{');
-    json_key(json, "connection"), json_u64(json, c->number);
-    json_key(json, "carrier"), json_plain(json, view_carrier(c->carrier));
+    json_key(json, KEY(connection)), json_u64(json, c->number);
+    json_key(json, KEY(carrier)), json_plain(json, view_carrier(c->carrier));
     view_json_ends(json, c);
     if (c->version)
-        json_key(json, "version"), json_u64(json, c->version);
+        json_key(json, KEY(version)), json_u64(json, c->version);
     if (c->version == 2 && c->dialect)
-        json_key(json, "dialect"), json_plain(json, c->dialect->name);
+        json_key(json, KEY(dialect)), json_plain(json, c->dialect->name);
     if (c->paired_by != RPCRDMA_PAIRED_NOT) {
-        json_key(json, "paired_by");
+        json_key(json, KEY(paired_by));
         json_plain(json, c->paired_by == RPCRDMA_PAIRED_CM ? "cm" : "inferred");
     }
-    json_key(json, "threshold");
+    json_key(json, KEY(threshold));
     json_open(json, '{');
-    json_key(json, "call"), json_u64(json, c->threshold_call);
-    json_key(json, "reply"), json_u64(json, c->threshold_reply);
+    json_key(json, KEY(call)), json_u64(json, c->threshold_call);
+    json_key(json, KEY(reply)), json_u64(json, c->threshold_reply);
     json_close(json, '}');
     put_private_data(json, c);
-    json_key(json, "first_frame"), json_u64(json, c->first_frame);
-    json_key(json, "last_frame"), json_u64(json, c->last_frame);
-    json_key(json, "messages"), json_u64(json, c->messages);
+    json_key(json, KEY(first_frame)), json_u64(json, c->first_frame);
+    json_key(json, KEY(last_frame)), json_u64(json, c->last_frame);
+    json_key(json, KEY(messages)), json_u64(json, c->messages);
     connection_json_life(json, c);
     connection_json_again(json, view->again, view->n_again);
     connection_json_paths(json, c);
@@ -204,11 +210,11 @@ static void finding(struct view *view, const struct rpcrdma_connection *c,
 
     json_open(json, '{');
     if (f->frame)
-        json_key(json, "frame"), json_u64(json, f->frame);
+        json_key(json, KEY(frame)), json_u64(json, f->frame);
     if (view->clock->started) /* when it was found */
-        json_key(json, "time_ns"), json_i64(json, view->clock->now_ns);
+        json_key(json, KEY(time_ns)), json_i64(json, view->clock->now_ns);
     if (c) {
-        json_key(json, "connection"), json_u64(json, c->number);
+        json_key(json, KEY(connection)), json_u64(json, c->number);
         view_json_ends(json, c);
     }
     view_json_findings(json, f, 1, f->frame);

@@ -6,16 +6,15 @@
  * JSON, one object per line. The writer puts the commas:
  *
  *     json_open(json, '{');
- *     json_key(json, "frame"), json_u64(json, 7);
- *     json_key(json, "read"), json_open(json, '['), json_close(json, ']');
+ *     json_key(json, KEY(frame)), json_u64(json, 7);
+ *     json_key(json, KEY(read)), json_open(json, '['), json_close(json, ']');
  *     json_close(json, '}');
  *     json_end(json);
- *
- * Keys are literals of ours and need no escaping.
  */
 
 #include <assert.h>
 
+#include "out/key.h"
 #include "out/out.h"
 
 struct json {
@@ -44,10 +43,10 @@ static inline void json_close(struct json *json, char bracket)
 }
 
 /* In line: of a literal the length is known then, and keys are most of what is written. */
-static RPCRDMA_INLINE void json_key(struct json *json, const char *key)
+static RPCRDMA_INLINE void json_key(struct json *json, struct json_key key)
 {
     struct out *out = json->out;
-    size_t n = strlen(key);
+    size_t n = strlen(key.name);
     char *p;
 
     assert(n <= OUT_SLACK - 4);
@@ -56,7 +55,7 @@ static RPCRDMA_INLINE void json_key(struct json *json, const char *key)
     *p = ',';
     p += json->comma;
     *p++ = '"';
-    memcpy(p, key, n);
+    memcpy(p, key.name, n);
     p += n;
     *p++ = '"';
     *p++ = ':';

@@ -193,14 +193,14 @@ static void json_name(struct json *json, const struct rpcrdma_transaction *t)
 
     if (!t->has_program)
         return;
-    json_key(json, "program"), json_u64(json, t->program);
-    json_key(json, "version"), json_u64(json, t->version);
-    json_key(json, "procedure"), json_u64(json, t->procedure);
+    json_key(json, KEY(program)), json_u64(json, t->program);
+    json_key(json, KEY(version)), json_u64(json, t->version);
+    json_key(json, KEY(procedure)), json_u64(json, t->procedure);
     rpcrdma_transaction_name(t, name, sizeof(name));
-    json_key(json, "name"), json_plain(json, name);
+    json_key(json, KEY(name)), json_plain(json, name);
     if (!t->compound)
         return;
-    json_key(json, "operations");
+    json_key(json, KEY(operations));
     json_open(json, '[');
     for (uint32_t i = 0; i < t->n_operations; i++) {
         const char *operation = rpcrdma_transaction_operation(t, i);
@@ -220,26 +220,26 @@ static void json_file(struct json *json, const struct rpcrdma_transaction *t,
     const char *name = nfs_status_name(nfs);
 
     if (name)
-        json_key(json, "status"), json_plain(json, name);
+        json_key(json, KEY(status)), json_plain(json, name);
     else if (nfs->status_kind != NFS_STATUS_NONE)
-        json_key(json, "status"), json_u64(json, nfs->status);
+        json_key(json, KEY(status)), json_u64(json, nfs->status);
     name = nfs->has_operation ? operation_name(t, nfs->operation) : NULL;
     if (name)
-        json_key(json, "status_operation"), json_plain(json, name);
+        json_key(json, KEY(status_operation)), json_plain(json, name);
     if (nfs->handle.length > 0) {
-        json_key(json, "filehandle");
+        json_key(json, KEY(filehandle));
         json_hex_bytes(json, nfs->handle.bytes, nfs->handle.length);
     }
     if (file->path_length > 0) {
-        json_key(json, "path");
+        json_key(json, KEY(path));
         json_string(json, file->path, file->path_length);
     }
     if (nfs->has_offset)
-        json_key(json, "file_offset"), json_u64(json, nfs->offset);
+        json_key(json, KEY(file_offset)), json_u64(json, nfs->offset);
     if (nfs->has_count)
-        json_key(json, "count"), json_u64(json, nfs->count);
+        json_key(json, KEY(count)), json_u64(json, nfs->count);
     if (nfs->has_user)
-        json_key(json, "user"), json_u64(json, nfs->user);
+        json_key(json, KEY(user)), json_u64(json, nfs->user);
 }
 
 void transaction_json(struct view *view, const struct rpcrdma_transaction *t)
@@ -255,47 +255,48 @@ void transaction_file_json(struct view *view, const struct rpcrdma_transaction *
     struct json *json = &view->json;
 
     json_open(json, '{');
-    json_key(json, "time_ns"), json_i64(json, t->call_frame ? t->call_time_ns : t->reply_time_ns);
-    json_key(json, "connection"), json_u64(json, t->connection->number);
-    view_json_address(json, "src", caller);
-    view_json_address(json, "dst", responder);
+    json_key(json, KEY(time_ns)),
+        json_i64(json, t->call_frame ? t->call_time_ns : t->reply_time_ns);
+    json_key(json, KEY(connection)), json_u64(json, t->connection->number);
+    view_json_address(json, KEY(src), caller);
+    view_json_address(json, KEY(dst), responder);
     if (t->direction_known) {
-        view_json_address(json, "client", t->reverse ? responder : caller);
-        view_json_address(json, "server", t->reverse ? caller : responder);
-        json_key(json, "direction");
+        view_json_address(json, KEY(client), t->reverse ? responder : caller);
+        view_json_address(json, KEY(server), t->reverse ? caller : responder);
+        json_key(json, KEY(direction));
         json_plain(json, t->reverse ? "reverse" : "forward");
     }
-    json_key(json, "xid"), json_hex(json, t->xid, 8);
+    json_key(json, KEY(xid)), json_hex(json, t->xid, 8);
     json_name(json, t);
     if (t->call_frame) {
-        json_key(json, "call_frame"), json_u64(json, t->call_frame);
-        json_key(json, "call_time_ns"), json_i64(json, t->call_time_ns);
+        json_key(json, KEY(call_frame)), json_u64(json, t->call_frame);
+        json_key(json, KEY(call_time_ns)), json_i64(json, t->call_time_ns);
     }
     if (t->reply_frame) {
-        json_key(json, "reply_frame"), json_u64(json, t->reply_frame);
-        json_key(json, "reply_time_ns"), json_i64(json, t->reply_time_ns);
+        json_key(json, KEY(reply_frame)), json_u64(json, t->reply_frame);
+        json_key(json, KEY(reply_time_ns)), json_i64(json, t->reply_time_ns);
     }
     if (file)
         json_file(json, t, file);
     if (t->has_latency)
-        json_key(json, "latency_ns"), json_i64(json, t->latency_ns);
+        json_key(json, KEY(latency_ns)), json_i64(json, t->latency_ns);
     if (t->has_response)
-        json_key(json, "response_ns"), json_i64(json, t->response_ns);
+        json_key(json, KEY(response_ns)), json_i64(json, t->response_ns);
     if (t->has_rdma)
-        json_key(json, "rdma_ns"), json_i64(json, t->rdma_ns);
+        json_key(json, KEY(rdma_ns)), json_i64(json, t->rdma_ns);
     transaction_json_times(json, t);
     if (t->call_length)
-        json_key(json, "call_length"), json_u64(json, t->call_length);
+        json_key(json, KEY(call_length)), json_u64(json, t->call_length);
     if (t->reply_length)
-        json_key(json, "reply_length"), json_u64(json, t->reply_length);
-    json_key(json, "read_chunk_length"), json_u64(json, t->read_chunk_length);
-    json_key(json, "write_chunk_length"), json_u64(json, t->write_chunk_length);
-    json_key(json, "reply_chunk_length"), json_u64(json, t->reply_chunk_length);
-    json_key(json, "segments"), json_u64(json, t->segments);
-    json_key(json, "complete"), json_bool(json, t->complete);
-    json_key(json, "retransmitted"), json_bool(json, t->retransmitted);
+        json_key(json, KEY(reply_length)), json_u64(json, t->reply_length);
+    json_key(json, KEY(read_chunk_length)), json_u64(json, t->read_chunk_length);
+    json_key(json, KEY(write_chunk_length)), json_u64(json, t->write_chunk_length);
+    json_key(json, KEY(reply_chunk_length)), json_u64(json, t->reply_chunk_length);
+    json_key(json, KEY(segments)), json_u64(json, t->segments);
+    json_key(json, KEY(complete)), json_bool(json, t->complete);
+    json_key(json, KEY(retransmitted)), json_bool(json, t->retransmitted);
     if (t->has_credits)
-        json_key(json, "credits_granted"), json_u64(json, t->credits_granted);
+        json_key(json, KEY(credits_granted)), json_u64(json, t->credits_granted);
     view_json_findings(json, t->findings, t->n_findings,
                        t->call_frame ? t->call_frame : t->reply_frame);
     json_close(json, '}');

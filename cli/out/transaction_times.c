@@ -80,49 +80,49 @@ const char *transaction_stall_name(enum rpcrdma_stall stall)
     return names[stall];
 }
 
-static void json_delivery(struct json *json, const char *key, const struct rpcrdma_delivery *d)
+static void json_delivery(struct json *json, struct json_key key, const struct rpcrdma_delivery *d)
 {
     json_key(json, key);
     json_open(json, '{');
-    json_key(json, "state"), json_plain(json, delivery_name(d->state));
+    json_key(json, KEY(state)), json_plain(json, delivery_name(d->state));
     if (d->transmissions > 0) {
-        json_key(json, "transmissions"), json_u64(json, d->transmissions);
-        json_key(json, "first_frame"), json_u64(json, d->first_frame);
-        json_key(json, "last_frame"), json_u64(json, d->last_frame);
-        json_key(json, "first_time_ns"), json_i64(json, d->first_time_ns);
-        json_key(json, "last_time_ns"), json_i64(json, d->last_time_ns);
+        json_key(json, KEY(transmissions)), json_u64(json, d->transmissions);
+        json_key(json, KEY(first_frame)), json_u64(json, d->first_frame);
+        json_key(json, KEY(last_frame)), json_u64(json, d->last_frame);
+        json_key(json, KEY(first_time_ns)), json_i64(json, d->first_time_ns);
+        json_key(json, KEY(last_time_ns)), json_i64(json, d->last_time_ns);
     }
     if (d->state == RPCRDMA_DELIVERED) {
-        json_key(json, "frame"), json_u64(json, d->frame);
-        json_key(json, "time_ns"), json_i64(json, d->time_ns);
+        json_key(json, KEY(frame)), json_u64(json, d->frame);
+        json_key(json, KEY(time_ns)), json_i64(json, d->time_ns);
     }
     if (d->arrived_frame > 0) {
-        json_key(json, "arrived_frame"), json_u64(json, d->arrived_frame);
-        json_key(json, "arrived_time_ns"), json_i64(json, d->arrived_ns);
-        json_key(json, "transit_ns"), json_i64(json, d->transit_ns);
+        json_key(json, KEY(arrived_frame)), json_u64(json, d->arrived_frame);
+        json_key(json, KEY(arrived_time_ns)), json_i64(json, d->arrived_ns);
+        json_key(json, KEY(transit_ns)), json_i64(json, d->transit_ns);
     }
     json_close(json, '}');
 }
 
 void transaction_json_phases(struct json *json, const struct rpcrdma_phases *p)
 {
-    json_key(json, "phases");
+    json_key(json, KEY(phases));
     json_open(json, '{');
     if (p->has_call)
-        json_key(json, "call_ns"), json_i64(json, p->call_ns);
-    json_key(json, "server_ns"), json_i64(json, p->server_ns);
+        json_key(json, KEY(call_ns)), json_i64(json, p->call_ns);
+    json_key(json, KEY(server_ns)), json_i64(json, p->server_ns);
     if (p->has_data) {
-        json_key(json, "data_ns"), json_i64(json, p->data_ns);
-        json_key(json, "data_waiting_ns"), json_i64(json, p->data_waiting_ns);
-        json_key(json, "data_peer_ns"), json_i64(json, p->data_peer_ns);
+        json_key(json, KEY(data_ns)), json_i64(json, p->data_ns);
+        json_key(json, KEY(data_waiting_ns)), json_i64(json, p->data_waiting_ns);
+        json_key(json, KEY(data_peer_ns)), json_i64(json, p->data_peer_ns);
         if (p->has_network)
-            json_key(json, "data_network_ns"), json_i64(json, p->data_network_ns);
+            json_key(json, KEY(data_network_ns)), json_i64(json, p->data_network_ns);
     }
     if (p->has_reply)
-        json_key(json, "reply_ns"), json_i64(json, p->reply_ns);
+        json_key(json, KEY(reply_ns)), json_i64(json, p->reply_ns);
     if (p->exact) {
-        json_key(json, "client_ns"), json_i64(json, p->client_ns);
-        json_key(json, "exact"), json_bool(json, true);
+        json_key(json, KEY(client_ns)), json_i64(json, p->client_ns);
+        json_key(json, KEY(exact)), json_bool(json, true);
     }
     json_close(json, '}');
 }
@@ -132,18 +132,18 @@ void transaction_json_times(struct json *json, const struct rpcrdma_transaction 
     const struct rpcrdma_phases *p = &t->phases;
 
     if (t->transmissions > 0)
-        json_key(json, "transmissions"), json_u64(json, t->transmissions);
+        json_key(json, KEY(transmissions)), json_u64(json, t->transmissions);
     if (t->call_frame)
-        json_delivery(json, "call_delivery", &t->call);
+        json_delivery(json, KEY(call_delivery), &t->call);
     if (t->reply_frame)
-        json_delivery(json, "reply_delivery", &t->reply);
+        json_delivery(json, KEY(reply_delivery), &t->reply);
     if (!t->has_phases)
         return;
     transaction_json_phases(json, p);
-    json_key(json, "stalled_ns"), json_i64(json, t->stalled_ns);
+    json_key(json, KEY(stalled_ns)), json_i64(json, t->stalled_ns);
     if (t->stalled_ns > 0) {
-        json_key(json, "stalled_by"), json_plain(json, transaction_stall_name(t->stalled_by));
-        json_key(json, "stalled_from_frame"), json_u64(json, t->stalled_from_frame);
-        json_key(json, "stalled_to_frame"), json_u64(json, t->stalled_to_frame);
+        json_key(json, KEY(stalled_by)), json_plain(json, transaction_stall_name(t->stalled_by));
+        json_key(json, KEY(stalled_from_frame)), json_u64(json, t->stalled_from_frame);
+        json_key(json, KEY(stalled_to_frame)), json_u64(json, t->stalled_to_frame);
     }
 }

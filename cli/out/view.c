@@ -228,7 +228,7 @@ void view_json_findings(struct json *json, const struct rpcrdma_finding *finding
 {
     if (n == 0)
         return;
-    json_key(json, "findings");
+    json_key(json, KEY(findings));
     json_open(json, '[');
     for (size_t i = 0; i < n; i++) {
         const struct rpcrdma_rule *rule = rpcrdma_rule(findings[i].rule);
@@ -237,33 +237,33 @@ void view_json_findings(struct json *json, const struct rpcrdma_finding *finding
         size_t length = rpcrdma_finding_text(&findings[i], text, sizeof(text));
 
         json_open(json, '{');
-        json_key(json, "severity");
+        json_key(json, KEY(severity));
         json_plain(json, rpcrdma_severity_name(rule->severity));
-        json_key(json, "rule");
+        json_key(json, KEY(rule));
         json_plain(json, rule->name);
         if (rule->section) {
-            json_key(json, "section");
+            json_key(json, KEY(section));
             json_plain(json, rule->section);
         }
         if (findings[i].frame != 0 && findings[i].frame != object_frame) {
-            json_key(json, "frame");
+            json_key(json, KEY(frame));
             json_u64(json, findings[i].frame);
         }
         if (findings[i].offset >= 0) {
-            json_key(json, "offset");
+            json_key(json, KEY(offset));
             json_i64(json, findings[i].offset);
         }
         if (rpcrdma_finding_value(&findings[i], &value)) {
-            json_key(json, "value");
+            json_key(json, KEY(value));
             json_u64(json, value);
         }
         if (findings[i].transmissions > 0) {
-            json_key(json, "transmission");
+            json_key(json, KEY(transmission));
             json_u64(json, findings[i].transmission);
-            json_key(json, "transmissions");
+            json_key(json, KEY(transmissions));
             json_u64(json, findings[i].transmissions);
         }
-        json_key(json, "text");
+        json_key(json, KEY(text));
         json_string(json, text, length < sizeof(text) ? length : sizeof(text) - 1);
         json_close(json, '}');
     }

@@ -109,7 +109,8 @@ void view_severity(struct out *out, enum rpcrdma_severity severity);
 void view_put_finding(struct out *out, const struct rpcrdma_finding *finding);
 
 /* JSON: an address alone; nothing where there is none. */
-void view_json_address(struct json *json, const char *key, const struct rpcrdma_address *address);
+void view_json_address(struct json *json, struct json_key key,
+                       const struct rpcrdma_address *address);
 
 /* JSON: "src" and "dst", the client first where that is known, and then "client" and "server", too; with
  * QP numbers or ports. */

@@ -6,13 +6,13 @@
 #include "out/transaction.h"
 #include "out/view.h"
 
-static void number(struct json *json, const char *key, uint64_t n)
+static void number(struct json *json, struct json_key key, uint64_t n)
 {
     json_key(json, key);
     json_u64(json, n);
 }
 
-static void text(struct json *json, const char *key, const char *value)
+static void text(struct json *json, struct json_key key, const char *value)
 {
     json_key(json, key);
     json_string(json, value, strlen(value));
@@ -20,28 +20,28 @@ static void text(struct json *json, const char *key, const char *value)
 
 static void causes(struct json *json, const struct report *r)
 {
-    json_key(json, "causes");
+    json_key(json, KEY(causes));
     json_open(json, '[');
     for (unsigned i = 0; i < r->n_causes; i++) {
         const struct report_cause *c = &r->causes[i];
 
         json_open(json, '{');
-        json_key(json, "cause"), json_plain(json, report_cause_name(c->id));
-        json_key(json, "confidence"), json_plain(json, report_confidence_name(c->confidence));
+        json_key(json, KEY(cause)), json_plain(json, report_cause_name(c->id));
+        json_key(json, KEY(confidence)), json_plain(json, report_confidence_name(c->confidence));
         if (c->of) {
             int server = report_server_end(&c->of->pub);
 
-            number(json, "connection", c->of->pub.number);
-            view_json_address(json, "src", &c->of->pub.end[1 - server].address);
-            view_json_address(json, "dst", &c->of->pub.end[server].address);
+            number(json, KEY(connection), c->of->pub.number);
+            view_json_address(json, KEY(src), &c->of->pub.end[1 - server].address);
+            view_json_address(json, KEY(dst), &c->of->pub.end[server].address);
         }
-        number(json, "rpcs", c->rpcs);
-        json_key(json, "cost_ns"), json_i64(json, c->time_ns);
+        number(json, KEY(rpcs), c->rpcs);
+        json_key(json, KEY(cost_ns)), json_i64(json, c->time_ns);
         if (c->frame)
-            number(json, "frame", c->frame);
-        text(json, "text", c->text);
+            number(json, KEY(frame), c->frame);
+        text(json, KEY(text), c->text);
         if (c->against[0])
-            text(json, "against", c->against);
+            text(json, KEY(against), c->against);
         json_close(json, '}');
     }
     json_close(json, ']');
@@ -52,7 +52,7 @@ static void kernels_of(struct json *json, const struct report *r, const struct r
 {
     if (!r->kernel)
         return;
-    json_key(json, "kernels");
+    json_key(json, KEY(kernels));
     json_open(json, '[');
     for (unsigned i = 0; i < kernel_sources(r->kernel); i++) {
         const struct kernel_record *record = report_kernel(r, i, rpc);
@@ -60,7 +60,7 @@ static void kernels_of(struct json *json, const struct report *r, const struct r
         if (!record)
             continue;
         json_open(json, '{');
-        json_key(json, "source"), json_plain(json, kernel_side_name(record->side));
+        json_key(json, KEY(source)), json_plain(json, kernel_side_name(record->side));
         for (unsigned p = 0; p < KERNEL_PHASES; p++) {
             int64_t ns;
 
@@ -74,33 +74,33 @@ static void kernels_of(struct json *json, const struct report *r, const struct r
 
 static void slowest(struct json *json, const struct report *r)
 {
-    json_key(json, "slowest");
+    json_key(json, KEY(slowest));
     json_open(json, '[');
     for (unsigned i = 0; i < r->n_slowest; i++) {
         const struct report_rpc *one = &r->slowest[i];
 
         json_open(json, '{');
-        json_key(json, "time_ns"), json_i64(json, one->call_time_ns);
-        number(json, "connection", one->connection);
-        view_json_address(json, "src", &one->src);
-        view_json_address(json, "dst", &one->dst);
-        json_key(json, "xid"), json_hex(json, one->xid, 8);
-        text(json, "operation", one->title);
-        number(json, "call_frame", one->call_frame);
+        json_key(json, KEY(time_ns)), json_i64(json, one->call_time_ns);
+        number(json, KEY(connection), one->connection);
+        view_json_address(json, KEY(src), &one->src);
+        view_json_address(json, KEY(dst), &one->dst);
+        json_key(json, KEY(xid)), json_hex(json, one->xid, 8);
+        text(json, KEY(operation), one->title);
+        number(json, KEY(call_frame), one->call_frame);
         if (one->reply_frame)
-            number(json, "reply_frame", one->reply_frame);
+            number(json, KEY(reply_frame), one->reply_frame);
         if (one->answered)
-            json_key(json, "latency_ns"), json_i64(json, one->latency_ns);
+            json_key(json, KEY(latency_ns)), json_i64(json, one->latency_ns);
         if (one->has_phases) {
             transaction_json_phases(json, &one->phases);
-            json_key(json, "stalled_ns"), json_i64(json, one->stalled_ns);
+            json_key(json, KEY(stalled_ns)), json_i64(json, one->stalled_ns);
             if (one->stalled_ns > 0)
-                json_key(json, "stalled_by"),
+                json_key(json, KEY(stalled_by)),
                     json_plain(json, transaction_stall_name(one->stalled_by));
         }
         kernels_of(json, r, one);
         if (one->path)
-            text(json, "path", one->path);
+            text(json, KEY(path), one->path);
         json_close(json, '}');
     }
     json_close(json, ']');
@@ -110,47 +110,47 @@ static void connections(struct json *json, const struct report *r)
 {
     GList *all = report_connections(r);
 
-    json_key(json, "connections");
+    json_key(json, KEY(connections));
     json_open(json, '[');
     for (GList *one = all; one; one = one->next) {
         const struct report_connection *c = one->data;
         char verdict[300];
 
         json_open(json, '{');
-        number(json, "connection", c->pub.number);
-        json_key(json, "time_ns"), json_i64(json, c->pub.first_time_ns);
+        number(json, KEY(connection), c->pub.number);
+        json_key(json, KEY(time_ns)), json_i64(json, c->pub.first_time_ns);
         view_json_ends(json, &c->pub);
-        number(json, "first_frame", c->pub.first_frame);
-        number(json, "last_frame", c->pub.last_frame);
-        number(json, "rpcs", c->rpcs);
-        number(json, "unanswered", c->unanswered);
-        number(json, "resent", c->resent);
+        number(json, KEY(first_frame), c->pub.first_frame);
+        number(json, KEY(last_frame), c->pub.last_frame);
+        number(json, KEY(rpcs), c->rpcs);
+        number(json, KEY(unanswered), c->unanswered);
+        number(json, KEY(resent), c->resent);
         if (c->resent)
-            number(json, "resent_from", c->resent_from);
-        json_key(json, "closed"), json_bool(json, c->pub.closed);
-        json_key(json, "refused"), json_bool(json, c->pub.rejected);
+            number(json, KEY(resent_from), c->resent_from);
+        json_key(json, KEY(closed)), json_bool(json, c->pub.closed);
+        json_key(json, KEY(refused)), json_bool(json, c->pub.rejected);
         for (int end = 0; end < 2; end++) {
             const struct rpcrdma_path *a = &c->path[end];
 
             if (!c->has_path[end])
                 continue;
-            json_key(json, end == report_server_end(&c->pub) ? "to_server" : "to_client");
+            json_key(json, end == report_server_end(&c->pub) ? KEY(to_server) : KEY(to_client));
             json_open(json, '{');
-            number(json, "packets", a->packets);
-            number(json, "retransmitted", a->retransmitted);
-            number(json, "naks", a->naks[RPCRDMA_NAK_PSN_SEQUENCE]);
-            number(json, "rnr_naks", a->naks[RPCRDMA_NAK_RNR]);
-            number(json, "timeouts", a->timeouts);
-            json_key(json, "waited_ns"), json_i64(json, a->waited_ns);
-            number(json, "duplicated", a->duplicated);
-            number(json, "reordered", a->reordered);
+            number(json, KEY(packets), a->packets);
+            number(json, KEY(retransmitted), a->retransmitted);
+            number(json, KEY(naks), a->naks[RPCRDMA_NAK_PSN_SEQUENCE]);
+            number(json, KEY(rnr_naks), a->naks[RPCRDMA_NAK_RNR]);
+            number(json, KEY(timeouts), a->timeouts);
+            json_key(json, KEY(waited_ns)), json_i64(json, a->waited_ns);
+            number(json, KEY(duplicated), a->duplicated);
+            number(json, KEY(reordered), a->reordered);
             if (end == report_server_end(&c->pub))
-                latency_json(json, "ack_ns", &c->acks);
+                latency_json(json, KEY(ack_ns), &c->acks);
             json_close(json, '}');
         }
         if (c->has_credits) {
             rpcrdma_credit_verdict(&c->credits, "client", "server", verdict, sizeof(verdict));
-            text(json, "credits", verdict);
+            text(json, KEY(credits), verdict);
         }
         json_close(json, '}');
     }
@@ -158,8 +158,7 @@ static void connections(struct json *json, const struct report *r)
     g_list_free(all);
 }
 
-static void groups(struct json *json, const char *key, const char *name, struct groups *groups,
-                   int64_t span)
+static void groups(struct json *json, struct json_key key, struct groups *groups, int64_t span)
 {
     json_key(json, key);
     json_open(json, '[');
@@ -168,8 +167,8 @@ static void groups(struct json *json, const char *key, const char *name, struct 
         const struct group *g = g_ptr_array_index(groups->groups, i);
 
         json_open(json, '{');
-        json_key(json, "time_ns"), json_i64(json, g->time_ns);
-        text(json, name, g->name);
+        json_key(json, KEY(time_ns)), json_i64(json, g->time_ns);
+        text(json, groups_by_key(groups->by), g->name);
         group_json(json, g, span);
         json_close(json, '}');
     }
@@ -180,20 +179,20 @@ static void counts(struct json *json, const struct report *r)
 {
     GList *errors = report_errors(r);
 
-    json_key(json, "errors");
+    json_key(json, KEY(errors));
     json_open(json, '[');
     for (GList *one = errors; one; one = one->next) {
         const struct report_error *error = one->data;
 
         json_open(json, '{');
-        text(json, "status", error->name);
-        number(json, "count", error->count);
-        number(json, "frame", error->frame);
+        text(json, KEY(status), error->name);
+        number(json, KEY(count), error->count);
+        number(json, KEY(frame), error->frame);
         json_close(json, '}');
     }
     json_close(json, ']');
     g_list_free(errors);
-    json_key(json, "findings");
+    json_key(json, KEY(findings));
     json_open(json, '[');
     for (int id = 0; id < RPCRDMA_RULE_COUNT; id++) {
         const struct rpcrdma_rule *rule = rpcrdma_rule((enum rpcrdma_rule_id)id);
@@ -201,11 +200,11 @@ static void counts(struct json *json, const struct report *r)
         if (r->rules[id] == 0)
             continue;
         json_open(json, '{');
-        json_key(json, "severity"), json_plain(json, rpcrdma_severity_name(rule->severity));
-        json_key(json, "rule"), json_plain(json, rule->name);
-        number(json, "count", r->rules[id]);
+        json_key(json, KEY(severity)), json_plain(json, rpcrdma_severity_name(rule->severity));
+        json_key(json, KEY(rule)), json_plain(json, rule->name);
+        number(json, KEY(count), r->rules[id]);
         if (r->rule_frame[id])
-            number(json, "frame", r->rule_frame[id]);
+            number(json, KEY(frame), r->rule_frame[id]);
         json_close(json, '}');
     }
     json_close(json, ']');
@@ -218,15 +217,15 @@ static void spent(struct json *json, const struct report *r)
 
     if (!report_spent(r, &sum, &stalled))
         return;
-    json_key(json, "phases");
+    json_key(json, KEY(phases));
     json_open(json, '{');
-    json_key(json, "call_ns"), json_i64(json, sum.call_ns);
-    json_key(json, "server_ns"), json_i64(json, sum.server_ns);
-    json_key(json, "data_ns"), json_i64(json, sum.data_ns);
-    json_key(json, "data_waiting_ns"), json_i64(json, sum.data_waiting_ns);
-    json_key(json, "reply_ns"), json_i64(json, sum.reply_ns);
+    json_key(json, KEY(call_ns)), json_i64(json, sum.call_ns);
+    json_key(json, KEY(server_ns)), json_i64(json, sum.server_ns);
+    json_key(json, KEY(data_ns)), json_i64(json, sum.data_ns);
+    json_key(json, KEY(data_waiting_ns)), json_i64(json, sum.data_waiting_ns);
+    json_key(json, KEY(reply_ns)), json_i64(json, sum.reply_ns);
     json_close(json, '}');
-    json_key(json, "stalled_ns"), json_i64(json, stalled);
+    json_key(json, KEY(stalled_ns)), json_i64(json, stalled);
 }
 
 /* What the hosts spent on all RPCs. */
@@ -234,7 +233,7 @@ static void kernels(struct json *json, const struct report *r)
 {
     if (!r->kernel)
         return;
-    json_key(json, "kernels");
+    json_key(json, KEY(kernels));
     json_open(json, '[');
     for (unsigned i = 0; i < kernel_sources(r->kernel); i++) {
         const struct kernel_source *source = kernel_source(r->kernel, i);
@@ -242,13 +241,13 @@ static void kernels(struct json *json, const struct report *r)
         if (!source->joined)
             continue;
         json_open(json, '{');
-        json_key(json, "source"), json_plain(json, kernel_side_name(source->side));
-        view_json_address(json, "host", &source->host);
-        number(json, "rpcs", source->rpcs);
-        number(json, "memory_region_waits", source->refused);
+        json_key(json, KEY(source)), json_plain(json, kernel_side_name(source->side));
+        view_json_address(json, KEY(host), &source->host);
+        number(json, KEY(rpcs), source->rpcs);
+        number(json, KEY(memory_region_waits), source->refused);
         if (source->clock.known) {
-            json_key(json, "clock_offset_ns"), json_i64(json, source->clock.offset_ns);
-            json_key(json, "clock_error_ns"), json_i64(json, source->clock.error_ns);
+            json_key(json, KEY(clock_offset_ns)), json_i64(json, source->clock.offset_ns);
+            json_key(json, KEY(clock_error_ns)), json_i64(json, source->clock.error_ns);
         }
         for (unsigned p = 0; p < KERNEL_PHASES; p++)
             if (source->phases[p].count > 0)
@@ -267,35 +266,35 @@ void report_json(struct report *r, struct out *out)
 
     report_headline(r, headline, sizeof(headline));
     json_open(&json, '{');
-    json_key(&json, "verdict");
+    json_key(&json, KEY(verdict));
     json_plain(&json, r->undecided ? "undecided" : r->n_causes > 0 ? "causes" : "healthy");
-    text(&json, "text", headline);
+    text(&json, KEY(text), headline);
     causes(&json, r);
     if (clock->started)
-        json_key(&json, "time_ns"), json_i64(&json, clock->start_ns);
-    json_key(&json, "length_ns"), json_i64(&json, span);
-    number(&json, "packets", clock->frame);
-    number(&json, "capture_lost", r->pipeline->capture_lost);
-    number(&json, "memory_limit", r->pipeline->memory_limit);
+        json_key(&json, KEY(time_ns)), json_i64(&json, clock->start_ns);
+    json_key(&json, KEY(length_ns)), json_i64(&json, span);
+    number(&json, KEY(packets), clock->frame);
+    number(&json, KEY(capture_lost), r->pipeline->capture_lost);
+    number(&json, KEY(memory_limit), r->pipeline->memory_limit);
     others_json(&json, &r->pipeline->others);
-    number(&json, "pause_frames", r->pipeline->others.stats.pauses);
-    number(&json, "messages", r->pipeline->messages);
-    number(&json, "rpcs", r->rpcs);
-    number(&json, "answered", r->answered);
-    number(&json, "unanswered", r->unanswered);
-    number(&json, "slow", r->slow);
-    number(&json, "slow_ns", (uint64_t)r->slow_ns);
-    number(&json, "replies_without_call", r->no_call);
-    number(&json, "retransmitted", r->resent);
-    latency_json(&json, "latency_ns", &r->latency);
+    number(&json, KEY(pause_frames), r->pipeline->others.stats.pauses);
+    number(&json, KEY(messages), r->pipeline->messages);
+    number(&json, KEY(rpcs), r->rpcs);
+    number(&json, KEY(answered), r->answered);
+    number(&json, KEY(unanswered), r->unanswered);
+    number(&json, KEY(slow), r->slow);
+    number(&json, KEY(slow_ns), (uint64_t)r->slow_ns);
+    number(&json, KEY(replies_without_call), r->no_call);
+    number(&json, KEY(retransmitted), r->resent);
+    latency_json(&json, KEY(latency_ns), &r->latency);
     spent(&json, r);
-    number(&json, "calls_inline", r->calls_inline);
-    number(&json, "calls_in_chunk", r->calls_chunk);
-    number(&json, "replies_inline", r->replies_inline);
-    number(&json, "replies_in_chunk", r->replies_chunk);
+    number(&json, KEY(calls_inline), r->calls_inline);
+    number(&json, KEY(calls_in_chunk), r->calls_chunk);
+    number(&json, KEY(replies_inline), r->replies_inline);
+    number(&json, KEY(replies_in_chunk), r->replies_chunk);
     connections(&json, r);
-    groups(&json, "operations", "operation", r->operations, span);
-    groups(&json, "clients", "client", r->clients, span);
+    groups(&json, KEY(operations), r->operations, span);
+    groups(&json, KEY(clients), r->clients, span);
     slowest(&json, r);
     kernels(&json, r);
     counts(&json, r);

@@ -11,22 +11,25 @@
 #include "out/transaction.h"
 #include "times.h"
 
-static const char *const names[] = {"all",        "operation", "client", "server",
-                                    "connection", "file",      "user"};
+static const struct json_key keys[] = {
+    [GROUPS_OPERATION] = {JSON_KEY_operation}, [GROUPS_CLIENT] = {JSON_KEY_client},
+    [GROUPS_SERVER] = {JSON_KEY_server},       [GROUPS_CONNECTION] = {JSON_KEY_connection},
+    [GROUPS_FILE] = {JSON_KEY_file},           [GROUPS_USER] = {JSON_KEY_user},
+};
 
 bool groups_by_parse(const char *name, enum groups_by *by)
 {
-    for (size_t i = 1; i < G_N_ELEMENTS(names); i++)
-        if (strcmp(names[i], name) == 0) {
+    for (size_t i = 1; i < G_N_ELEMENTS(keys); i++)
+        if (strcmp(keys[i].name, name) == 0) {
             *by = (enum groups_by)i;
             return true;
         }
     return false;
 }
 
-const char *groups_by_name(enum groups_by by)
+struct json_key groups_by_key(enum groups_by by)
 {
-    return names[by];
+    return keys[by];
 }
 
 static guint group_hash(gconstpointer p)

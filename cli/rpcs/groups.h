@@ -72,7 +72,7 @@ struct groups {
 
 /* "operation", "client", ... False for anything else. */
 bool groups_by_parse(const char *name, enum groups_by *by);
-const char *groups_by_name(enum groups_by by);
+struct json_key groups_by_key(enum groups_by by);
 
 struct groups *groups_new(enum groups_by by, int64_t interval_ns, size_t max_bytes);
 void groups_free(struct groups *groups);
@@ -93,6 +93,6 @@ void groups_json(const struct groups *groups, const struct groups_shown *shown, 
 /* The keys of one group without its braces; for other objects. */
 void group_json(struct json *json, const struct group *group, int64_t span_ns);
 /* Its latency_ns object. */
-void latency_json(struct json *json, const char *key, const struct latency *latency);
+void latency_json(struct json *json, struct json_key key, const struct latency *latency);
 
 #endif

@@ -5,75 +5,75 @@
 
 #include <string.h>
 
-static void number(struct json *json, const char *key, uint64_t n)
+static void number(struct json *json, struct json_key key, uint64_t n)
 {
     json_key(json, key);
     json_u64(json, n);
 }
 
-static void text(struct json *json, const char *key, const char *value)
+static void text(struct json *json, struct json_key key, const char *value)
 {
     json_key(json, key);
     json_string(json, value, strlen(value));
 }
 
-void latency_json(struct json *json, const char *key, const struct latency *l)
+void latency_json(struct json *json, struct json_key key, const struct latency *l)
 {
     if (l->count == 0)
         return;
     json_key(json, key);
     json_open(json, '{');
-    json_key(json, "mean"), json_i64(json, latency_mean(l));
-    json_key(json, "p50"), json_i64(json, latency_percentile(l, 50));
-    json_key(json, "p95"), json_i64(json, latency_percentile(l, 95));
-    json_key(json, "p99"), json_i64(json, latency_percentile(l, 99));
-    json_key(json, "max"), json_i64(json, l->max_ns);
+    json_key(json, KEY(mean)), json_i64(json, latency_mean(l));
+    json_key(json, KEY(p50)), json_i64(json, latency_percentile(l, 50));
+    json_key(json, KEY(p95)), json_i64(json, latency_percentile(l, 95));
+    json_key(json, KEY(p99)), json_i64(json, latency_percentile(l, 99));
+    json_key(json, KEY(max)), json_i64(json, l->max_ns);
     json_close(json, '}');
 }
 
 void group_json(struct json *json, const struct group *g, int64_t span_ns)
 {
     if (g->connection > 0)
-        number(json, "connection", g->connection);
-    view_json_address(json, "src", &g->src);
-    view_json_address(json, "dst", &g->dst);
-    number(json, "calls", g->calls);
-    number(json, "retransmitted", g->retransmitted);
-    number(json, "unanswered", g->unanswered);
-    number(json, "replies_without_call", g->no_call);
-    number(json, "errors", g->errors);
-    number(json, "rdma_errors", g->rdma_errors);
-    number(json, "incomplete", g->incomplete);
-    number(json, "call_length", g->call_bytes);
-    number(json, "reply_length", g->reply_bytes);
-    number(json, "read_chunk_length", g->read_bytes);
-    number(json, "write_chunk_length", g->write_bytes);
+        number(json, KEY(connection), g->connection);
+    view_json_address(json, KEY(src), &g->src);
+    view_json_address(json, KEY(dst), &g->dst);
+    number(json, KEY(calls), g->calls);
+    number(json, KEY(retransmitted), g->retransmitted);
+    number(json, KEY(unanswered), g->unanswered);
+    number(json, KEY(replies_without_call), g->no_call);
+    number(json, KEY(errors), g->errors);
+    number(json, KEY(rdma_errors), g->rdma_errors);
+    number(json, KEY(incomplete), g->incomplete);
+    number(json, KEY(call_length), g->call_bytes);
+    number(json, KEY(reply_length), g->reply_bytes);
+    number(json, KEY(read_chunk_length), g->read_bytes);
+    number(json, KEY(write_chunk_length), g->write_bytes);
     if (span_ns > 0) {
-        json_key(json, "ops_per_s"), json_real(json, (double)g->calls * 1e9 / (double)span_ns);
-        json_key(json, "bytes_per_s");
+        json_key(json, KEY(ops_per_s)), json_real(json, (double)g->calls * 1e9 / (double)span_ns);
+        json_key(json, KEY(bytes_per_s));
         json_real(json, (double)(g->call_bytes + g->reply_bytes) * 1e9 / (double)span_ns);
     }
-    json_key(json, "total_ns"), json_i64(json, (int64_t)g->latency.sum_ns);
-    latency_json(json, "latency_ns", &g->latency);
+    json_key(json, KEY(total_ns)), json_i64(json, (int64_t)g->latency.sum_ns);
+    latency_json(json, KEY(latency_ns), &g->latency);
     if (g->n_phases == 0)
         return;
-    json_key(json, "phases"); /* sums, as total_ns */
+    json_key(json, KEY(phases)); /* sums, as total_ns */
     json_open(json, '{');
-    json_key(json, "call_ns"), json_i64(json, g->phases.call_ns);
-    json_key(json, "server_ns"), json_i64(json, g->phases.server_ns);
-    json_key(json, "data_ns"), json_i64(json, g->phases.data_ns);
-    json_key(json, "data_waiting_ns"), json_i64(json, g->phases.data_waiting_ns);
-    json_key(json, "data_peer_ns"), json_i64(json, g->phases.data_peer_ns);
-    json_key(json, "reply_ns"), json_i64(json, g->phases.reply_ns);
+    json_key(json, KEY(call_ns)), json_i64(json, g->phases.call_ns);
+    json_key(json, KEY(server_ns)), json_i64(json, g->phases.server_ns);
+    json_key(json, KEY(data_ns)), json_i64(json, g->phases.data_ns);
+    json_key(json, KEY(data_waiting_ns)), json_i64(json, g->phases.data_waiting_ns);
+    json_key(json, KEY(data_peer_ns)), json_i64(json, g->phases.data_peer_ns);
+    json_key(json, KEY(reply_ns)), json_i64(json, g->phases.reply_ns);
     json_close(json, '}');
-    json_key(json, "stalled_ns"), json_i64(json, g->stalled_ns);
+    json_key(json, KEY(stalled_ns)), json_i64(json, g->stalled_ns);
 }
 
 static void histogram(struct json *json, const struct latency *l)
 {
     uint64_t before = 0;
 
-    json_key(json, "histogram");
+    json_key(json, KEY(histogram));
     json_open(json, '[');
     for (int64_t at = 1000; at > 0 && before < l->count; at *= 2) {
         uint64_t n = latency_below(l, at);
@@ -81,8 +81,8 @@ static void histogram(struct json *json, const struct latency *l)
         if (n == before)
             continue;
         json_open(json, '{');
-        json_key(json, "below_ns"), json_i64(json, at);
-        number(json, "count", n - before);
+        json_key(json, KEY(below_ns)), json_i64(json, at);
+        number(json, KEY(count), n - before);
         json_close(json, '}');
         before = n;
     }
@@ -99,14 +99,14 @@ void groups_json(const struct groups *groups, const struct groups_shown *shown, 
 
         json_open(&json, '{');
         if (groups->interval_ns > 0) {
-            json_key(&json, "time_ns");
+            json_key(&json, KEY(time_ns));
             json_i64(&json, groups->start_ns + g->interval * groups->interval_ns);
-            json_key(&json, "interval_ns"), json_i64(&json, groups->interval_ns);
+            json_key(&json, KEY(interval_ns)), json_i64(&json, groups->interval_ns);
         } else {
-            json_key(&json, "time_ns"), json_i64(&json, g->time_ns);
+            json_key(&json, KEY(time_ns)), json_i64(&json, g->time_ns);
         }
         if (groups->by != GROUPS_ALL && groups->by != GROUPS_CONNECTION)
-            text(&json, groups_by_name(groups->by), g->name);
+            text(&json, groups_by_key(groups->by), g->name);
         group_json(&json, g, span);
         if (shown->histogram)
             histogram(&json, &g->latency);

@@ -58,7 +58,7 @@ static void put_titles(const struct groups *groups, struct out *out)
         put_column(out, 10, "time s");
     for (size_t i = 0; i < G_N_ELEMENTS(titles); i++)
         put_column(out, titles[i].width, titles[i].title);
-    out_text(out, groups->by == GROUPS_ALL ? "" : groups_by_name(groups->by));
+    out_text(out, groups->by == GROUPS_ALL ? "" : groups_by_key(groups->by).name);
     out_line(out);
 }
 

@@ -31,30 +31,30 @@ static const char *repeat_name(const struct packet *p)
 
 static void packet_json(const struct traced *one, const struct packet *p, struct json *json)
 {
-    json_key(json, "operation"), json_plain(json, trace_operation(p));
+    json_key(json, KEY(operation)), json_plain(json, trace_operation(p));
     if (p->kind == RPCRDMA_OP_NAK)
-        json_key(json, "nak"), json_plain(json, trace_nak(p));
-    json_key(json, "sequence"), json_u64(json, p->seq);
-    json_key(json, "length");
+        json_key(json, KEY(nak)), json_plain(json, trace_nak(p));
+    json_key(json, KEY(sequence)), json_u64(json, p->seq);
+    json_key(json, KEY(length));
     json_u64(json, p->kind == RPCRDMA_OP_READ_REQUEST ? p->length : p->len);
     if (p->has_chunk) {
-        json_key(json, "chunk"), json_plain(json, trace_chunk(p));
-        json_key(json, "offset"), json_u64(json, p->offset);
+        json_key(json, KEY(chunk)), json_plain(json, trace_chunk(p));
+        json_key(json, KEY(offset)), json_u64(json, p->offset);
     }
-    json_key(json, "retransmitted");
+    json_key(json, KEY(retransmitted));
     json_bool(json, p->repeats && p->repeat == RPCRDMA_REPEAT_RETRANSMISSION);
     if (p->repeats)
-        json_key(json, "repeat"), json_plain(json, repeat_name(p));
+        json_key(json, KEY(repeat)), json_plain(json, repeat_name(p));
     if (one->transaction.has_phases)
-        json_key(json, "phase"), json_plain(json, phase(&one->transaction, p));
+        json_key(json, KEY(phase)), json_plain(json, phase(&one->transaction, p));
 }
 
 static void kernel_json(const struct kernel_source *source, const struct row *row,
                         struct json *json)
 {
-    json_key(json, "operation"), json_string(json, row->event, strlen(row->event));
-    json_key(json, "text"), json_string(json, row->text, strlen(row->text));
-    json_key(json, "clock_error_ns"), json_i64(json, source->clock.error_ns);
+    json_key(json, KEY(operation)), json_string(json, row->event, strlen(row->event));
+    json_key(json, KEY(text)), json_string(json, row->text, strlen(row->text));
+    json_key(json, KEY(clock_error_ns)), json_i64(json, source->clock.error_ns);
 }
 
 void trace_json(const struct trace *trace, struct out *out)
@@ -72,15 +72,15 @@ void trace_json(const struct trace *trace, struct out *out)
 
         json_open(json, '{');
         if (p)
-            json_key(json, "frame"), json_u64(json, p->frame);
-        json_key(json, "time_ns"), json_i64(json, row->time_ns);
-        json_key(json, "gap_ns"), json_i64(json, i > 0 ? time_less(row->time_ns, before) : 0);
-        json_key(json, "connection"), json_u64(json, one->connection.number);
-        view_json_address(json, "src", p ? &p->src : rpc.client);
-        view_json_address(json, "dst", p ? &p->dst : rpc.server);
-        json_key(json, "xid"), json_hex(json, one->transaction.xid, 8);
+            json_key(json, KEY(frame)), json_u64(json, p->frame);
+        json_key(json, KEY(time_ns)), json_i64(json, row->time_ns);
+        json_key(json, KEY(gap_ns)), json_i64(json, i > 0 ? time_less(row->time_ns, before) : 0);
+        json_key(json, KEY(connection)), json_u64(json, one->connection.number);
+        view_json_address(json, KEY(src), p ? &p->src : rpc.client);
+        view_json_address(json, KEY(dst), p ? &p->dst : rpc.server);
+        json_key(json, KEY(xid)), json_hex(json, one->transaction.xid, 8);
         if (trace->kernel) {
-            json_key(json, "source");
+            json_key(json, KEY(source));
             json_plain(json, source ? kernel_side_name(source->side) : "wire");
         }
         if (p)

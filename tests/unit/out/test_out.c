@@ -148,14 +148,14 @@ static void test_json(void **state)
 
     (void)state;
     json_open(&json, '{');
-    json_key(&json, "a"), json_u64(&json, 1);
-    json_key(&json, "b"), json_open(&json, '['), json_close(&json, ']');
-    json_key(&json, "c"), json_open(&json, '[');
+    json_key(&json, (struct json_key){"a"}), json_u64(&json, 1);
+    json_key(&json, (struct json_key){"b"}), json_open(&json, '['), json_close(&json, ']');
+    json_key(&json, (struct json_key){"c"}), json_open(&json, '[');
     json_open(&json, '{'), json_close(&json, '}');
     json_i64(&json, -7), json_bool(&json, true), json_hex(&json, 0xab, 8);
     json_hex_bytes(&json, (const uint8_t *)"\x01\xff", 2);
     json_close(&json, ']');
-    json_key(&json, "d"), json_plain(&json, "RDMA_MSG");
+    json_key(&json, (struct json_key){"d"}), json_plain(&json, "RDMA_MSG");
     json_close(&json, '}');
     json_end(&json);
     assert_string_equal(taken(), "{\"a\":1,\"b\":[],\"c\":[{},-7,true,\"0x000000ab\",\"01ff\"],"

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef RPCRDMA_CLI_OUT_KEY_H
+#define RPCRDMA_CLI_OUT_KEY_H
+
+/*
+ * Keys of JSON: those of the tables of results and fields (results.def, wire/field.def). KEY of a name that
+ * neither has does not compile, nor does a literal in place of a key. They need no escaping.
+ */
+
+#include "json_keys.h" /* made of the tables: cmake/RpcrdmaKeys.cmake */
+#include "wire/field.h"
+
+struct json_key {
+    const char *name;
+};
+
+/* In static tables, which take no compound literals: {JSON_KEY_name}. */
+#define KEY(name) ((struct json_key){JSON_KEY_##name})
+
+static inline struct json_key json_field_key(const struct rpcrdma_field *field)
+{
+    return (struct json_key){field->key};
+}
+
+static inline struct json_key json_record_key(const struct rpcrdma_record *record)
+{
+    return (struct json_key){record->key};
+}
+
+#endif

@@ -1,0 +1,31 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# rpcrdma_keys(HEADER TABLE...): a header with the keys of the tables' rows, each as JSON_KEY_name, a string literal.
+# Of a result (cli/results.def) these are the parts of its path behind the object's name, of a field or record
+# (codec/wire/field.def) it is its key. What changes a table configures anew.
+function(rpcrdma_keys header)
+  set(keys "")
+  foreach(table IN LISTS ARGN)
+    set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${table})
+    file(READ ${table} text)
+    string(REGEX REPLACE "[][]" "" text "${text}") # brackets would glue the elements of CMake's lists
+    string(REGEX MATCHALL "\n(RESULT|OBJECT)\\(\"[^\"]*\"" rows "${text}")
+    foreach(row IN LISTS rows)
+      string(REGEX REPLACE "^[^\"]*\"[a-z_]+\\.?" "" path "${row}")
+      string(REGEX MATCHALL "[a-z][a-z0-9_]*" parts "${path}")
+      list(APPEND keys ${parts})
+    endforeach()
+    string(REGEX MATCHALL "\n(FIELD|RECORD)\\([^\"]*\"[^\"]*\",[ \n]*\"[^\"]*\"" rows "${text}")
+    foreach(row IN LISTS rows)
+      string(REGEX MATCH "[a-z0-9_]*\"$" key "${row}")
+      string(REPLACE "\"" "" key "${key}")
+      list(APPEND keys ${key})
+    endforeach()
+  endforeach()
+  list(SORT keys)
+  list(REMOVE_DUPLICATES keys)
+  set(lines "/* SPDX-License-Identifier: BSD-2-Clause */\n/* Made by cmake/RpcrdmaKeys.cmake of the tables of fields and results. */\n")
+  foreach(key IN LISTS keys)
+    string(APPEND lines "#define JSON_KEY_${key} \"${key}\"\n")
+  endforeach()
+  file(CONFIGURE OUTPUT ${header} CONTENT "${lines}" @ONLY)
+endfunction()
