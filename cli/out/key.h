@@ -3,8 +3,9 @@
 #define RPCRDMA_CLI_OUT_KEY_H
 
 /*
- * Keys of JSON: those of the tables of results and fields (results.def, wire/field.def). KEY of a name that
- * neither has does not compile, nor does a literal in place of a key. They need no escaping.
+ * Keys of JSON: those of the tables of results and fields (results.def, wire/field.def). KEY of a
+ * name that neither has does not compile, nor does a literal in place of a key. They need no
+ * escaping.
  */
 
 #include "json_keys.h" /* made of the tables: cmake/RpcrdmaKeys.cmake */

@@ -2,6 +2,7 @@
 #include "rpcs/in_order.h"
 
 #include <string.h>
+#include <sys/queue.h>
 
 #include <glib.h>
 
@@ -11,7 +12,8 @@ enum {
 };
 
 struct entry {
-    struct entry *older, *newer;
+    TAILQ_ENTRY(entry) by_time;
+    SLIST_ENTRY(entry) spare;
     uint64_t key; /* 0: done */
     int64_t time_ns;
     char *line;
@@ -20,10 +22,10 @@ struct entry {
 
 struct order {
     struct out *out, memory;
-    struct entry *oldest, *newest;
+    TAILQ_HEAD(entries, entry) by_time; /* from the oldest on */
     struct entry **by_key; /* those that are expected; n_keys of them, most of them NULL */
     size_t n_keys;
-    struct entry *spare; /* by `newer` */
+    SLIST_HEAD(, entry) spare;
     unsigned n_spare;
     struct entry *current;
     bool direct; /* what is written goes to out */
@@ -40,16 +42,12 @@ struct order *order_new(struct out *out, size_t max_bytes)
     order->out = out;
     order->max_bytes = max_bytes;
     order->given_ns = INT64_MIN;
+    TAILQ_INIT(&order->by_time);
+    SLIST_INIT(&order->spare);
     if (out_open(&order->memory, -1))
         return order;
     order_free(order);
     return NULL;
-}
-
-static void unlink_(struct order *order, struct entry *e)
-{
-    *(e->older ? &e->older->newer : &order->oldest) = e->newer;
-    *(e->newer ? &e->newer->older : &order->newest) = e->older;
 }
 
 /* Keys are small: the numbers of slots. */
@@ -72,6 +70,7 @@ static void expect(struct order *order, struct entry *e)
 
 static void entry_free(struct order *order, struct entry *e)
 {
+    TAILQ_REMOVE(&order->by_time, e, by_time);
     if (e->key)
         order->by_key[e->key] = NULL;
     order->bytes -= sizeof(*e) + e->length;
@@ -80,18 +79,17 @@ static void entry_free(struct order *order, struct entry *e)
         g_free(e);
         return;
     }
-    e->newer = order->spare;
-    order->spare = e;
+    SLIST_INSERT_HEAD(&order->spare, e, spare);
     order->n_spare++;
 }
 
 static struct entry *entry_new(struct order *order)
 {
-    struct entry *e = order->spare;
+    struct entry *e = SLIST_FIRST(&order->spare);
 
     if (!e)
         return g_new0(struct entry, 1);
-    order->spare = e->newer;
+    SLIST_REMOVE_HEAD(&order->spare, spare);
     order->n_spare--;
     *e = (struct entry){0};
     return e;
@@ -99,15 +97,13 @@ static struct entry *entry_new(struct order *order)
 
 void order_free(struct order *order)
 {
+    struct entry *e;
+
     if (!order)
         return;
-    while (order->oldest) {
-        struct entry *e = order->oldest;
-
-        unlink_(order, e);
+    while ((e = TAILQ_FIRST(&order->by_time)))
         entry_free(order, e);
-    }
-    while (order->spare)
+    while (!SLIST_EMPTY(&order->spare))
         g_free(entry_new(order));
     g_free(order->by_key);
     order->memory.n = 0; /* it goes nowhere */
@@ -118,18 +114,19 @@ void order_free(struct order *order)
 /* In order of time; nearly always the newest. */
 static struct entry *insert(struct order *order, uint64_t key, int64_t time_ns)
 {
-    struct entry *e = entry_new(order), *older = order->newest;
+    struct entry *e = entry_new(order), *oldest = TAILQ_FIRST(&order->by_time);
+    struct entry *older = TAILQ_LAST(&order->by_time, entries);
 
     e->key = key;
     e->time_ns = time_ns;
-    if (order->oldest && time_ns < order->oldest->time_ns)
+    if (oldest && time_ns < oldest->time_ns)
         older = NULL;
     for (unsigned steps = 0; older && older->time_ns > time_ns && steps < STEPS; steps++)
-        older = older->older;
-    e->older = older;
-    e->newer = older ? older->newer : order->oldest;
-    *(older ? &older->newer : &order->oldest) = e;
-    *(e->newer ? &e->newer->older : &order->newest) = e;
+        older = TAILQ_PREV(older, entries, by_time);
+    if (older)
+        TAILQ_INSERT_AFTER(&order->by_time, older, e, by_time);
+    else
+        TAILQ_INSERT_HEAD(&order->by_time, e, by_time);
     order->bytes += sizeof(*e);
     if (key)
         expect(order, e);
@@ -139,9 +136,9 @@ static struct entry *insert(struct order *order, uint64_t key, int64_t time_ns)
 /* Gives lines from the oldest on, until one is expected; beyond the bound without it. */
 static void give(struct order *order)
 {
-    while (order->oldest) {
-        struct entry *e = order->oldest;
+    struct entry *e;
 
+    while ((e = TAILQ_FIRST(&order->by_time))) {
         /* where more waits than may, it is not waited for */
         if (e->key && order->bytes <= order->max_bytes)
             return;
@@ -152,7 +149,6 @@ static void give(struct order *order)
             out_bytes(order->out, e->line, e->length - 1);
             out_line(order->out);
         }
-        unlink_(order, e);
         entry_free(order, e);
     }
 }
@@ -170,7 +166,7 @@ struct out *order_begin(struct order *order, uint64_t key, int64_t time_ns)
     if (!e)
         e = insert(order, key, time_ns);
     order->current = e;
-    order->direct = e == order->oldest && !order->memory.n && e->time_ns == time_ns;
+    order->direct = e == TAILQ_FIRST(&order->by_time) && !order->memory.n && e->time_ns == time_ns;
     return order->direct ? order->out : &order->memory;
 }
 

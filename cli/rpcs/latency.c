@@ -5,23 +5,6 @@
 
 #include <glib.h>
 
-static size_t bucket_of(uint64_t ns)
-{
-    unsigned shift = 0;
-
-    while (ns >> shift >= 2 * LATENCY_FINE)
-        shift++;
-    return shift * LATENCY_FINE + (size_t)(ns >> shift);
-}
-
-/* The highest value of the bucket. */
-static uint64_t bucket_top(size_t i)
-{
-    size_t shift = i < 2 * LATENCY_FINE ? 0 : i / LATENCY_FINE - 1;
-
-    return (((uint64_t)(i - shift * LATENCY_FINE) + 1) << shift) - 1;
-}
-
 void latency_clear(struct latency *l)
 {
     for (size_t i = 0; i < LATENCY_OCTAVES; i++)
@@ -51,7 +34,7 @@ static void count(struct latency *l, size_t bucket)
 
 void latency_add(struct latency *l, int64_t ns)
 {
-    count(l, bucket_of(ns > 0 ? (uint64_t)ns : 0));
+    count(l, bucket_of(ns > 0 ? (uint64_t)ns : 0, LATENCY_EXACT_BITS));
     sum_up(l, ns);
 }
 
@@ -68,7 +51,8 @@ static size_t nearest(const struct latency *l, size_t octave)
 
 bool latency_add_within(struct latency *l, int64_t ns, size_t *bytes, size_t max_bytes)
 {
-    size_t bucket = bucket_of(ns > 0 ? (uint64_t)ns : 0), octave = bucket / LATENCY_FINE;
+    size_t bucket = bucket_of(ns > 0 ? (uint64_t)ns : 0, LATENCY_EXACT_BITS),
+           octave = bucket / LATENCY_FINE;
     bool room = l->octave[octave] || l->count == 0 || *bytes < max_bytes;
 
     if (!l->octave[octave] && room)
@@ -116,7 +100,8 @@ int64_t latency_percentile(const struct latency *l, unsigned percent)
         for (size_t k = 0; l->octave[i] && k < LATENCY_FINE; k++) {
             sum += l->octave[i][k];
             if (sum >= want && sum > 0) {
-                int64_t top = (int64_t)bucket_top(i * LATENCY_FINE + k);
+                int64_t top =
+                    (int64_t)bucket_top((uint32_t)(i * LATENCY_FINE + k), LATENCY_EXACT_BITS);
 
                 return top < l->max_ns ? top : l->max_ns;
             }
@@ -130,7 +115,7 @@ uint64_t latency_below(const struct latency *l, int64_t ns)
 
     for (size_t i = 0; i < LATENCY_OCTAVES; i++)
         for (size_t k = 0; l->octave[i] && k < LATENCY_FINE; k++)
-            if ((int64_t)bucket_top(i * LATENCY_FINE + k) < ns)
+            if ((int64_t)bucket_top((uint32_t)(i * LATENCY_FINE + k), LATENCY_EXACT_BITS) < ns)
                 sum += l->octave[i][k];
     return sum;
 }

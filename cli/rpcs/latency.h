@@ -3,16 +3,17 @@
 #define RPCRDMA_CLI_RPCS_LATENCY_H
 
 /*
- * Times counted in buckets: exact below 128 ns, then 64 to each doubling, so that a percentile is
- * at most 1/64 too high whatever their number; the longest is exact. Memory for the doublings that
- * occur only.
+ * Times counted in buckets (base/buckets.h), exact below 128 ns: a percentile is at most 1/64 too
+ * high whatever their number; the longest is exact. Memory for the doublings that occur only.
  */
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-enum { LATENCY_FINE = 64, LATENCY_OCTAVES = 58 };
+#include "base/buckets.h"
+
+enum { LATENCY_EXACT_BITS = 7, LATENCY_FINE = BUCKETS_FINE, LATENCY_OCTAVES = 58 };
 
 struct latency {
     uint64_t count;

@@ -3,31 +3,7 @@
 
 #include <string.h>
 
-enum { EXACT_BITS = 10, OCTAVE_BITS = 6 };
-
-static uint32_t bucket_of(uint64_t value)
-{
-    uint32_t octave = EXACT_BITS;
-
-    if (value < RPCRDMA_LEVEL_EXACT)
-        return (uint32_t)value;
-    while (octave < 63 && value >> (octave + 1))
-        octave++;
-    return RPCRDMA_LEVEL_EXACT + (octave - EXACT_BITS) * RPCRDMA_LEVEL_PER_OCTAVE +
-           (uint32_t)((value >> (octave - OCTAVE_BITS)) & (RPCRDMA_LEVEL_PER_OCTAVE - 1));
-}
-
-/* The smallest value that falls into a bucket. */
-static uint64_t value_of(uint32_t bucket)
-{
-    uint32_t octave, step;
-
-    if (bucket < RPCRDMA_LEVEL_EXACT)
-        return bucket;
-    octave = EXACT_BITS + (bucket - RPCRDMA_LEVEL_EXACT) / RPCRDMA_LEVEL_PER_OCTAVE;
-    step = (bucket - RPCRDMA_LEVEL_EXACT) % RPCRDMA_LEVEL_PER_OCTAVE;
-    return (UINT64_C(1) << octave) + ((uint64_t)step << (octave - OCTAVE_BITS));
-}
+#include "base/buckets.h"
 
 void histogram_init(struct histogram *level, struct flow_memory *memory)
 {
@@ -73,7 +49,7 @@ static bool grow(struct histogram *level, uint32_t bucket)
 
 void histogram_add(struct histogram *level, uint64_t value, uint64_t ns)
 {
-    uint32_t bucket = bucket_of(value);
+    uint32_t bucket = bucket_of(value, RPCRDMA_LEVEL_EXACT_BITS);
 
     if (value > level->max)
         level->max = value;
@@ -100,10 +76,10 @@ uint64_t histogram_percentile(const struct histogram *level, double percent)
     for (uint32_t i = 0; i < level->buckets; i++) {
         if (level->ns[i] == 0)
             continue;
-        value = value_of(i);
+        value = bucket_top(i, RPCRDMA_LEVEL_EXACT_BITS);
         sum += level->ns[i];
         if ((double)sum >= wanted)
             break;
     }
-    return value;
+    return value < level->max ? value : level->max;
 }

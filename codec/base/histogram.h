@@ -4,8 +4,7 @@
 
 /*
  * How long a count stood at which value: a histogram weighted by time, in memory that depends on
- * the largest value and never on how long it is fed. Values below RPCRDMA_LEVEL_EXACT have a
- * bucket each; above, 64 buckets per octave (off by less than 1.6 %, always to the low side).
+ * the largest value and never on how long it is fed. Values below 1024 are exact (base/buckets.h).
  */
 
 #include <stdbool.h>
@@ -13,7 +12,7 @@
 
 #include "base/memory.h"
 
-enum { RPCRDMA_LEVEL_EXACT = 1024, RPCRDMA_LEVEL_PER_OCTAVE = 64 };
+enum { RPCRDMA_LEVEL_EXACT_BITS = 10 };
 
 struct histogram {
     struct flow_memory *memory;
@@ -36,8 +35,8 @@ void histogram_add(struct histogram *level, uint64_t value, uint64_t ns);
 
 /* Weighted by time; 0 when no time has passed. */
 double histogram_mean(const struct histogram *level);
-/* The smallest value v so that the count stood at v or below for `percent` of the time, in [0,100].
- */
+/* The smallest value v so that the count stood at v or below for `percent` of the time, in [0,100];
+ * at most 1/64 too high, and never more than the maximum. */
 uint64_t histogram_percentile(const struct histogram *level, double percent);
 
 #endif

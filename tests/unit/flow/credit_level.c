@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "test.h"
 
+#include "base/buckets.h"
 #include "base/histogram.h"
 
 static struct flow_memory memory;
@@ -49,7 +50,7 @@ static void test_weights_by_time(void **state)
     assert_int_equal(histogram_percentile(&histogram, 100), 100);
 }
 
-/* Every value comes back exactly below the bound, and within 1/64 to the low side above it. */
+/* Every value comes back exactly below the bound, and above it within 1/64, never too low. */
 static void test_buckets(void **state)
 {
     static const uint64_t values[] = {0,    1,    15,   16,    1023,       1024,      1025,
@@ -61,13 +62,37 @@ static void test_buckets(void **state)
 
         histogram_clear(&histogram);
         histogram_add(&histogram, values[i], 7);
+        histogram_add(&histogram, UINT64_MAX, 0); /* what no percentile exceeds */
         got = histogram_percentile(&histogram, 50);
-        if (values[i] < RPCRDMA_LEVEL_EXACT)
+        if (values[i] < 1024)
             assert_int_equal(got, values[i]);
-        assert_true(got <= values[i] && values[i] - got <= values[i] / 64);
+        assert_true(got >= values[i] && got - values[i] <= values[i] / 64);
     }
+    histogram_clear(&histogram); /* what there was is not exceeded */
+    histogram_add(&histogram, 1030, 7);
+    assert_int_equal(histogram_percentile(&histogram, 50), 1030);
+    histogram_add(&histogram, UINT64_MAX, 1);
     /* 2^32 values need no more than these, however long the capture is. */
     assert_true(histogram.buckets <= 8192);
+}
+
+/* Buckets follow each other without a gap, up to the largest value. */
+static void test_every_bucket(void **state)
+{
+    (void)state;
+    for (uint32_t exact = 6; exact <= 12; exact++) {
+        uint64_t first = 0;
+
+        for (uint32_t i = 0; i < (1u << exact) + (64 - exact) * BUCKETS_FINE; i++) {
+            uint64_t top = bucket_top(i, exact);
+
+            assert_true(top >= first && top - first <= first / 64);
+            assert_int_equal(bucket_of(first, exact), i);
+            assert_int_equal(bucket_of(top, exact), i);
+            first = top + 1;
+        }
+        assert_true(first == 0); /* behind UINT64_MAX */
+    }
 }
 
 static void test_memory_short(void **state)
@@ -88,6 +113,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_empty, setup, teardown),
         cmocka_unit_test_setup_teardown(test_weights_by_time, setup, teardown),
         cmocka_unit_test_setup_teardown(test_buckets, setup, teardown),
+        cmocka_unit_test(test_every_bucket),
         cmocka_unit_test_setup_teardown(test_memory_short, setup, teardown),
     };
 
