@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "capture_event.h"
 #include "finish.h"
 #include "plural.h"
 #include "source/interrupt.h"
@@ -22,6 +23,7 @@ struct capture {
     struct capture_files files;
     struct capture_select select;
     struct capture_progress progress;
+    struct capture_event event; /* --trigger */
     uint64_t count; /* of packets written; 0: no limit */
     uint64_t packets;
     struct source *source;
@@ -141,7 +143,10 @@ static void packet(struct capture *capture, const struct source *source,
     if (part.caplen == 0 && one->packet.caplen > 0)
         return;
     if (interface_of(capture, source, one->interface, &interface)) {
-        capture_files_packet(&capture->files, interface, &part);
+        if (capture->event.expression)
+            capture_event_packet(&capture->event, interface, &part);
+        else
+            capture_files_packet(&capture->files, interface, &part, NULL);
     } else if (!capture->crowded) {
         complain("more than %d interfaces: packets of the rest are left out", MANY);
         capture->crowded = true;
@@ -162,6 +167,8 @@ static void wait_for_packets(struct capture *capture, struct source *source)
     struct pollfd fd = {.fd = source_devices_fd(source, &at_hand), .events = POLLIN};
 
     while (!at_hand && poll(&fd, 1, 0) == 0) {
+        if (capture->event.expression)
+            capture_event_silence(&capture->event);
         capture_files_flush(&capture->files);
         capture_progress_show(&capture->progress, source, &capture->select, capture->packets);
         if (enough(capture) || interrupt_seen() || /* that, the source knows how to wait for */
@@ -254,12 +261,15 @@ static int from_source(struct capture *capture)
     capture->source = source;
     source_watch_ends(source, on_ended, capture);
     capture->files.by_packet = options->n_devices == 0 && capture_files_several(&capture->files);
+    capture->files.by_packet |= capture->files.on_demand;
     capture->numbers = g_array_new(FALSE, FALSE, sizeof(uint32_t));
     capture->written = g_hash_table_new(NULL, NULL);
     capture->files.refresh = refresh_from_source;
     capture->files.context = capture;
     capture_progress_begin(&capture->progress);
-    if (capture_files_open(&capture->files) && capture_select_start(&capture->select))
+    if (capture->event.expression && !capture_event_begin(&capture->event))
+        capture->status = EXIT_UNUSABLE;
+    else if (capture_files_open(&capture->files) && capture_select_start(&capture->select))
         copy(capture, source);
     capture_progress_end(&capture->progress);
     say_left_out(capture, source);
@@ -283,7 +293,7 @@ static void on_packet(void *context, uint32_t device, const struct rpcrdma_packe
     struct direct *direct = context;
 
     direct->capture->packets++;
-    capture_files_packet(&direct->capture->files, device, one);
+    capture_files_packet(&direct->capture->files, device, one, NULL);
     direct->pump.stop = enough(direct->capture);
 }
 
@@ -424,7 +434,8 @@ static void summary(struct capture *capture)
 static int go(struct capture *capture)
 {
     const struct options *options = capture->options;
-    bool looks = capture->select.slice || capture->select.only || capture->progress.on;
+    bool looks = capture->select.slice || capture->select.only || capture->progress.on ||
+                 capture->event.expression;
     int status;
 
     signal(SIGPIPE, SIG_IGN);
@@ -438,7 +449,10 @@ static int go(struct capture *capture)
         status = EXIT_UNUSABLE;
     if (!options->quiet && capture->files.count > 0)
         summary(capture);
+    if (!options->quiet && capture->event.expression && capture->files.interfaces)
+        capture_event_summary(&capture->event);
     capture_select_end(&capture->select);
+    capture_event_end(&capture->event);
     capture_files_free(&capture->files);
     return status;
 }
@@ -464,8 +478,14 @@ static int check(const struct command *command, const struct capture *capture)
 
     if (!capture->files.path)
         return bad_usage(command, "where to? -w FILE, or -w - for a pipe");
-    if ((next->files > 0 || stop->files > 0) && !several)
+    if (capture->files.on_demand && several)
+        return bad_usage(
+            command,
+            "with --trigger a file begins and ends by that; -b files:N keeps the latest N");
+    if ((next->files > 0 || stop->files > 0) && !several && !capture->files.on_demand)
         return bad_usage(command, "files:N needs -b filesize:KB or -b duration:SECONDS");
+    if (capture->files.on_demand && create_standard(capture->files.path) >= 0)
+        return bad_usage(command, "--trigger needs a file to write");
     if (several && strcmp(capture->files.path, "-") == 0)
         return bad_usage(command, "-b needs a file to write");
     if (strcmp(capture->files.path, "-") == 0 && isatty(STDOUT_FILENO))
@@ -478,7 +498,7 @@ static int run(const struct command *command, int argc, char **argv)
     struct capture capture = {.status = EXIT_DONE};
     struct options options = {.optional_input = true, .own = &capture};
     gboolean list = FALSE, slice = FALSE, only = FALSE;
-    char *path = NULL;
+    char *path = NULL, *pre = NULL, *post = NULL, *hold_off = NULL;
     GOptionEntry own[] = {
         {"list-interfaces", 'D', 0, G_OPTION_ARG_NONE, &list,
          "List what can be captured from, RDMA devices first", NULL},
@@ -493,6 +513,15 @@ static int run(const struct command *command, int argc, char **argv)
          "Cut the bytes of data items to their headers; decode, rpcs and credits stay exact", NULL},
         {"rpcrdma-only", 0, 0, G_OPTION_ARG_NONE, &only, "Leave out what is not RPC-over-RDMA",
          NULL},
+        {"trigger", 0, 0, G_OPTION_ARG_STRING, &capture.event.expression,
+         "Write nothing until this happens; then a file with what was before and after",
+         "EXPRESSION"},
+        {"pre", 0, 0, G_OPTION_ARG_STRING, &pre, "With --trigger: so much before it (10 s)",
+         "SECONDS"},
+        {"post", 0, 0, G_OPTION_ARG_STRING, &post, "With --trigger: so much after it (5 s)",
+         "SECONDS"},
+        {"hold-off", 0, 0, G_OPTION_ARG_STRING, &hold_off,
+         "With --trigger: from one to the next so much at least (60 s)", "SECONDS"},
         {"json", 0, 0, G_OPTION_ARG_NONE, &options.json, "With -D: one JSON object per line", NULL},
         G_OPTION_ENTRY_NULL,
     };
@@ -503,6 +532,9 @@ static int run(const struct command *command, int argc, char **argv)
     capture.select.slice = slice;
     capture.select.only = only;
     capture.count = options.count;
+    capture.files.on_demand = capture.event.expression != NULL;
+    capture.event.files = &capture.files;
+    capture.event.select = &capture.select;
     options.live.count = 0; /* what is written counts */
     options.live.duration_ns = capture.files.stop.duration_ns;
     options.live.device.immediate = path && output_awaited(path);
@@ -512,11 +544,18 @@ static int run(const struct command *command, int argc, char **argv)
     if (status == OPTIONS_GO_ON && options.n_files == 0 && options.n_devices == 0)
         status = bad_usage(command, "from where? -i DEV; -D lists devices");
     if (status == OPTIONS_GO_ON)
+        status = capture_event_options(&capture.event, command, pre, post, hold_off);
+    if (status == OPTIONS_GO_ON)
         status = check(command, &capture);
     if (status == OPTIONS_GO_ON)
         status = go(&capture);
     options_free(&options);
+    filter_free(capture.event.trigger.filter);
+    g_free(capture.event.expression);
     g_free(path);
+    g_free(pre);
+    g_free(post);
+    g_free(hold_off);
     return status;
 }
 

@@ -8,6 +8,9 @@
  *   capture.c           options; from devices or a file to files
  *   capture_files.c     the files written: one, or a ring of them; when to stop
  *   capture_select.c    --slice, --rpcrdma-only: what to keep of a packet
+ *   capture_trigger.c   --trigger: whether what is waited for happened
+ *   capture_event.c     and the file that is written then
+ *   capture_before.c    the latest packets, in memory until then
  *   capture_progress.c  what a terminal is told meanwhile, and everybody at the end
  *   capture_list.c      -D
  *   extcap.c            the same for Wireshark's capture dialog
@@ -38,6 +41,7 @@ struct capture_files {
     /* has capture_files_statistics called for that interface; before a file ends */
     void (*refresh)(void *context, uint32_t number);
     void *context;
+    bool on_demand;             /* no file but from capture_files_begin to capture_files_close */
     bool by_packet;             /* an interface is written once a packet of it is, in each file */
     struct capture_limits stop; /* the end; duration is not for here */
 
@@ -71,13 +75,18 @@ bool capture_files_prepare(struct capture_files *files, bool no_sandbox);
 /* Creates the first file. False when that was not possible: it was said. */
 bool capture_files_open(struct capture_files *files);
 
+/* on_demand: a file with this comment, and its end. The first is false when it could not be created
+ * (it was said), or there are enough. */
+bool capture_files_begin(struct capture_files *files, const char *comment);
+void capture_files_close(struct capture_files *files);
+
 /* Interfaces are numbered from 0. Its strings are copied. */
 void capture_files_interface(struct capture_files *files, const struct pcapng_interface *one);
 /* The latest counts, for the end of the file. */
 void capture_files_statistics(struct capture_files *files, uint32_t number,
                               const struct pcapng_statistics *counts);
 void capture_files_packet(struct capture_files *files, uint32_t number,
-                          const struct rpcrdma_packet *packet);
+                          const struct rpcrdma_packet *packet, const char *comment);
 /* What waits goes out: at once where somebody reads it, else twice a second at most. */
 void capture_files_flush(struct capture_files *files);
 /* What is known of an interface's counts: false where that is nothing. */
@@ -97,6 +106,7 @@ struct capture_select {
     bool slice, only;
     bool watch; /* count messages and credits, too */
     const struct options *options;
+    struct capture_trigger *trigger; /* the caller's; NULL: none */
 
     /* for the caller to read */
     uint64_t messages, left_out, cut, too_deep;
@@ -108,13 +118,15 @@ struct capture_select {
     struct rpcrdma_net *net; /* the analyzer's */
     struct rpcrdma_flow *flow;
     const struct rpcrdma_packet *packet; /* in hand */
-    bool ours, any_op, data_item, no_memory;
+    bool ours, any_op, data_item, no_memory, repeated;
     uint32_t keep;
 };
 
 bool capture_select_start(struct capture_select *select);
 /* How many of the captured bytes to keep; 0: leave it out. */
 uint32_t capture_select_packet(struct capture_select *select, const struct rpcrdma_packet *packet);
+/* No packet came until now_ns, by the capture's clock. */
+void capture_select_time(struct capture_select *select, int64_t now_ns);
 void capture_select_end(struct capture_select *select);
 
 struct source;

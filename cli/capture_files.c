@@ -80,7 +80,7 @@ gboolean capture_limit_parse(const char *name, const char *text, struct capture_
 
 bool capture_files_several(const struct capture_files *files)
 {
-    return files->next.bytes > 0 || files->next.duration_ns > 0;
+    return files->next.bytes > 0 || files->next.duration_ns > 0 || files->on_demand;
 }
 
 static size_t stem_of(const char *path)
@@ -239,10 +239,12 @@ bool capture_files_open(struct capture_files *files)
     files->present = g_array_new(FALSE, FALSE, sizeof(uint32_t));
     files->current = 1;
     files->names = g_queue_new();
-    fd = open_next(files);
-    if (fd < 0)
+    fd = files->on_demand ? -1 : open_next(files);
+    if (fd < 0 && !files->on_demand)
         return false;
     if (pcapng_writer_open(&files->writer, fd, NULL)) {
+        if (files->on_demand)
+            files->writer.n = 0; /* there is no file yet */
         write_now(files);
         return true;
     }
@@ -367,22 +369,30 @@ static void end_file(struct capture_files *files)
     remove_empty(files);
 }
 
-static void begin_next(struct capture_files *files)
+static bool enough_files(struct capture_files *files)
 {
-    int fd;
+    files->enough |= files->stop.files > 0 && files->count >= files->stop.files;
+    return files->enough;
+}
 
-    if (files->stop.files > 0 && files->count >= files->stop.files) {
-        files->enough = true;
-        return;
-    }
+void capture_files_close(struct capture_files *files)
+{
     for (guint i = 0; i < files->present->len; i++)
         files->refresh(files->context, g_array_index(files->present, uint32_t, i));
     end_file(files);
     files->writer.fd = -1;
-    if (files->failed)
-        return;
-    if (files->next.files > 0)
+    if (files->next.files > 0 && !files->failed)
         g_queue_push_tail(files->names, g_strdup(files->name));
+    if (files->on_demand)
+        enough_files(files);
+}
+
+bool capture_files_begin(struct capture_files *files, const char *comment)
+{
+    int fd;
+
+    if (files->failed || files->enough)
+        return false;
     if (files->next.files > 0 && files->names->length >= files->next.files) {
         char *oldest = g_queue_pop_head(files->names);
 
@@ -393,18 +403,28 @@ static void begin_next(struct capture_files *files)
     fd = open_next(files);
     if (fd < 0) {
         files->writer.error = EBADF;
-        return;
+        return false;
     }
-    pcapng_writer_again(&files->writer, fd, NULL);
+    pcapng_writer_again(&files->writer, fd, comment);
     g_array_set_size(files->present, 0);
     files->current++;
+    return true;
+}
+
+static void begin_next(struct capture_files *files)
+{
+    if (enough_files(files))
+        return;
+    capture_files_close(files);
+    if (!capture_files_begin(files, NULL))
+        return;
     for (guint i = 0; !files->by_packet && i < files->interfaces->len; i++)
         write_interface(files, i);
     write_now(files);
 }
 
 void capture_files_packet(struct capture_files *files, uint32_t number,
-                          const struct rpcrdma_packet *packet)
+                          const struct rpcrdma_packet *packet, const char *comment)
 {
     if (files->enough || files->failed)
         return;
@@ -416,7 +436,7 @@ void capture_files_packet(struct capture_files *files, uint32_t number,
         return;
     if (interface_at(files, number)->file != files->current)
         write_interface(files, number);
-    pcapng_write_packet(&files->writer, interface_at(files, number)->index, packet);
+    pcapng_write_packet(&files->writer, interface_at(files, number)->index, packet, comment);
     files->packets = files->writer.packets;
     if (files->writer.error != 0) {
         if (files->writer.error != EPIPE)

@@ -15,6 +15,7 @@
 
 #include <string.h>
 
+#include "capture_trigger.h"
 #include "flow/rpc.h"
 #include "net/packet/payload.h"
 
@@ -30,6 +31,34 @@ static bool on_op(void *context, const struct rpcrdma_op *op)
     return true;
 }
 
+static void on_repeated(void *context, const struct rpcrdma_repeated *repeated)
+{
+    struct capture_select *select = context;
+
+    (void)repeated;
+    select->repeated = true;
+}
+
+static void ask_trigger(struct capture_select *select, const struct rpcrdma_op *op)
+{
+    const struct rpcrdma_connection *of;
+
+    if (op->kind >= RPCRDMA_OP_CONNECT && op->kind <= RPCRDMA_OP_RESET) {
+        of = rpcrdma_flow_setup_connection(select->flow, op);
+        if (of)
+            capture_trigger_setup(select->trigger, of);
+    } else if (op->kind == RPCRDMA_OP_NAK || select->repeated) {
+        const struct rpcrdma_path *path = rpcrdma_flow_path(select->flow, op);
+
+        of = rpcrdma_flow_connection(select->flow, op);
+        if (of && op->kind == RPCRDMA_OP_NAK)
+            capture_trigger_nak(select->trigger, of, (enum rpcrdma_nak)op->nak);
+        else if (of && path)
+            capture_trigger_path(select->trigger, of, path);
+    }
+    select->repeated = false;
+}
+
 static void on_op_done(void *context, const struct rpcrdma_op *op)
 {
     struct capture_select *select = context;
@@ -39,6 +68,8 @@ static void on_op_done(void *context, const struct rpcrdma_op *op)
     if (select->only && !select->ours)
         select->ours = op->connect || rpcrdma_flow_connection(select->flow, op) ||
                        rpcrdma_flow_undecided(select->flow, op);
+    if (select->trigger)
+        ask_trigger(select, op);
     /* an operation put together from several packets of TCP is not in this one */
     if (!select->slice || op->len == 0 || op->data < packet->data ||
         op->data >= packet->data + packet->caplen)
@@ -56,8 +87,9 @@ static void on_message(void *context, const struct rpcrdma_flow_message *message
 {
     struct capture_select *select = context;
 
-    (void)message;
     select->messages++;
+    if (select->trigger)
+        capture_trigger_message(select->trigger, message);
 }
 
 static void on_credit_point(void *context, const struct rpcrdma_connection *connection, int end,
@@ -65,8 +97,8 @@ static void on_credit_point(void *context, const struct rpcrdma_connection *conn
 {
     struct capture_select *select = context;
 
-    (void)connection;
-    (void)end;
+    if (select->trigger)
+        capture_trigger_credits(select->trigger, connection, end, point);
     if (!point->has_granted)
         return;
     select->now = (struct capture_credits){point->in_flight, point->granted};
@@ -92,8 +124,24 @@ static void on_finding(void *context, const struct rpcrdma_connection *connectio
 {
     struct capture_select *select = context;
 
-    (void)connection;
+    if (select->trigger)
+        capture_trigger_finding(select->trigger, connection, finding);
     select->memory_limit += finding->rule == RPCRDMA_RULE_MEMORY_LIMIT;
+}
+
+static void on_payload_stream(void *context, const struct rpcrdma_payload_stream *stream)
+{
+    capture_trigger_stream(((struct capture_select *)context)->trigger, stream);
+}
+
+static void on_answered(void *context, const struct rpcrdma_transaction *transaction)
+{
+    capture_trigger_answered(((struct capture_select *)context)->trigger, transaction);
+}
+
+static void on_transaction(void *context, const struct rpcrdma_transaction *transaction)
+{
+    capture_trigger_transaction(((struct capture_select *)context)->trigger, transaction);
 }
 
 bool capture_select_start(struct capture_select *select)
@@ -105,14 +153,19 @@ bool capture_select_start(struct capture_select *select)
         .size = sizeof(flow_sink),
         .message = on_message,
         .finding = on_finding,
-        .credit_point = select->watch ? on_credit_point : NULL,
+        .credit_point = select->watch || select->trigger ? on_credit_point : NULL,
         .data_transfer = select->slice ? on_moved : NULL,
+        .payload_stream = select->trigger ? on_payload_stream : NULL,
+        .repeated = select->trigger ? on_repeated : NULL,
+        .answered = select->trigger ? on_answered : NULL,
+        .transaction = select->trigger ? on_transaction : NULL,
         .context = select,
     };
     struct rpcrdma_flow_config flow_config = options_flow(options);
 
-    flow_config.credits = select->watch;
-    if (!select->slice && !select->only && !select->watch)
+    flow_config.credits = select->watch || select->trigger;
+    flow_config.delivery = select->trigger;
+    if (!select->slice && !select->only && !select->watch && !select->trigger)
         return true;
     select->analyzer = rpcrdma_analyzer_new(
         &(struct rpcrdma_analyzer_config){.size = sizeof(struct rpcrdma_analyzer_config),
@@ -187,6 +240,8 @@ uint32_t capture_select_packet(struct capture_select *select, const struct rpcrd
     select->any_op = select->ours = false;
     if (rpcrdma_analyzer_packet(select->analyzer, packet) != RPCRDMA_ANALYZER_OK)
         select->no_memory = true;
+    if (select->trigger)
+        capture_trigger_time(select->trigger, packet->time_ns);
     after = rpcrdma_net_stats(select->net);
     select->too_deep += after->too_deep - before.too_deep;
     select->memory_limit += after->memory_limit - before.memory_limit;
@@ -202,6 +257,14 @@ uint32_t capture_select_packet(struct capture_select *select, const struct rpcrd
         select->cut++;
     select->bytes_kept += select->keep;
     return select->keep;
+}
+
+void capture_select_time(struct capture_select *select, int64_t now_ns)
+{
+    if (!select->trigger || !select->flow || select->no_memory)
+        return;
+    rpcrdma_flow_time(select->flow, now_ns);
+    capture_trigger_time(select->trigger, now_ns);
 }
 
 void capture_select_end(struct capture_select *select)

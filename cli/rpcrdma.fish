@@ -55,7 +55,7 @@ function __rpcrdma_values
         case -i --interface
             command ls /sys/class/net /sys/class/infiniband 2>/dev/null | string match -rv ':$|^$'
         case -c --count --port --qpn --max-memory -f --filter -s --snapshot-length -B --buffer-size
-        case --where --since --until --top --interval --limit --xid --frame --slow --shift-time
+        case --where --trigger --pre --post --hold-off --since --until --top --interval --limit --xid --frame --slow --shift-time
         case '*'
             return 1
     end

@@ -82,7 +82,7 @@ _rpcrdma_values()
         _describe interface choices
         ;;
     -c | --count | --port | --qpn | --max-memory | -f | --filter | -s | --snapshot-length) _message value ;;
-    -B | --buffer-size | --where | --since | --until | --top | --interval | --limit | --xid | --frame | --slow | --shift-time)
+    -B | --buffer-size | --where | --trigger | --pre | --post | --hold-off | --since | --until | --top | --interval | --limit | --xid | --frame | --slow | --shift-time)
         _message value
         ;;
     *) return 1 ;;

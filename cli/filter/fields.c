@@ -16,6 +16,13 @@ filter_records filter_of_rpcs = {RPCRDMA_RECORD_RPCS, RPCRDMA_RECORD_RPCS_OPERAT
 filter_records filter_of_extracts = {RPCRDMA_RECORD_EXTRACT, RPCRDMA_RECORD_RPC,
                                      RPCRDMA_RECORD_FINDING, RPCRDMA_RECORD_COUNT};
 
+/* What an event of a capture may be: an RPC, a finding, a connection's beginning or end, a
+ * direction of RPC at its credit limit. */
+filter_records filter_of_triggers = {
+    RPCRDMA_RECORD_RPCS,        RPCRDMA_RECORD_RPCS_OPERATIONS, RPCRDMA_RECORD_FINDING,
+    RPCRDMA_RECORD_CONNECTIONS, RPCRDMA_RECORD_CONNECTIONS_END, RPCRDMA_RECORD_CONNECTIONS_PATH,
+    RPCRDMA_RECORD_CREDIT,      RPCRDMA_RECORD_CREDITS_ENTRY,   RPCRDMA_RECORD_COUNT};
+
 static bool wanted(const enum rpcrdma_record_id *records, enum rpcrdma_record_id id)
 {
     for (; *records != RPCRDMA_RECORD_COUNT; records++)

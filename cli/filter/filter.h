@@ -38,7 +38,7 @@ enum { FILTER_FIELDS = 32, FILTER_VALUES = 64 }; /* in one expression; of one fi
  * RPCRDMA_RECORD_COUNT. */
 typedef const enum rpcrdma_record_id filter_records[];
 
-extern filter_records filter_of_messages, filter_of_rpcs, filter_of_extracts;
+extern filter_records filter_of_messages, filter_of_rpcs, filter_of_extracts, filter_of_triggers;
 
 struct filter_error {
     size_t at, length; /* in the text: where the caret goes */
@@ -65,5 +65,7 @@ void filter_address(struct filter *filter, enum rpcrdma_field_id field,
                     const struct rpcrdma_address *address);
 void filter_value(struct filter *filter, const struct rpcrdma_value *value); /* of a walk */
 bool filter_match(const struct filter *filter);
+/* Whether the object has a value of a field that the expression names. */
+bool filter_concerns(const struct filter *filter);
 
 #endif

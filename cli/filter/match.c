@@ -14,6 +14,14 @@ void filter_begin(struct filter *f)
         f->slots[i].count = 0;
 }
 
+bool filter_concerns(const struct filter *f)
+{
+    for (unsigned i = 0; i < f->n_slots; i++)
+        if (f->slots[i].count > 0)
+            return true;
+    return false;
+}
+
 bool filter_needs(const struct filter *f, enum rpcrdma_field_id field)
 {
     return f->slot_of[field] >= 0;

@@ -28,7 +28,7 @@ static void on_packet(void *context, uint32_t interface, const struct rpcrdma_pa
 {
     struct sanitize *s = context;
 
-    capture_files_packet(&s->files, interface, packet);
+    capture_files_packet(&s->files, interface, packet, NULL);
 }
 
 /* What is said of an interface may name a host: link type and snap length stay. */

@@ -178,7 +178,7 @@ static void put_time(struct pcapng_writer *writer, int64_t time_ns)
 }
 
 void pcapng_write_packet(struct pcapng_writer *writer, uint32_t interface,
-                         const struct rpcrdma_packet *packet)
+                         const struct rpcrdma_packet *packet, const char *comment)
 {
     size_t at = begin(writer, BLOCK_ENHANCED);
 
@@ -188,6 +188,10 @@ void pcapng_write_packet(struct pcapng_writer *writer, uint32_t interface,
     u32(writer, packet->caplen);
     u32(writer, packet->len);
     bytes(writer, packet->data, packet->caplen);
+    if (comment) {
+        text(writer, OPTION_COMMENT, comment);
+        u32(writer, OPTION_END);
+    }
     writer->packets += writer->error == 0;
     end(writer, at);
 }

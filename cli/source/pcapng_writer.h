@@ -51,9 +51,9 @@ void pcapng_writer_again(struct pcapng_writer *writer, int fd, const char *comme
 /* Interfaces are numbered from 0 in the order of these calls. */
 void pcapng_write_interface(struct pcapng_writer *writer, const struct pcapng_interface *one);
 
-/* caplen at most SOURCE_MAX_PACKET. */
+/* caplen at most SOURCE_MAX_PACKET; comment: NULL, or of the packet. */
 void pcapng_write_packet(struct pcapng_writer *writer, uint32_t interface,
-                         const struct rpcrdma_packet *packet);
+                         const struct rpcrdma_packet *packet, const char *comment);
 
 void pcapng_write_statistics(struct pcapng_writer *writer, uint32_t interface, int64_t time_ns,
                              const struct pcapng_statistics *counts);

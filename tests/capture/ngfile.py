@@ -9,6 +9,7 @@ class Packet(NamedTuple):
     time_ns: int
     data: bytes
     length: int
+    comment: str = ''
 
 
 class Interface(NamedTuple):
@@ -25,6 +26,7 @@ class File(NamedTuple):
     interfaces: list
     packets: list
     statistics: dict  # by interface: {option: number}, of the last block
+    comment: str = ''
 
 
 def options(body):
@@ -58,7 +60,7 @@ def read(path):
             assert kind == 0x0A0D0D0A
             magic, major, minor, length = struct.unpack_from('=IHHq', body)
             assert (magic, major, minor, length) == (0x1A2B3C4D, 1, 0, -1)
-            options(body[16:])
+            result = result._replace(comment=text(options(body[16:]), 1))
         elif kind == 1:
             linktype, _, snaplen = struct.unpack_from('=HHI', body)
             found = options(body[8:])
@@ -70,11 +72,13 @@ def read(path):
         elif kind == 6:
             number, high, low, caplen, length = struct.unpack_from('=IIIII', body)
             assert number < len(result.interfaces)
-            assert len(body) == 20 + (caplen + 3) // 4 * 4
-            assert not any(body[20 + caplen:]), 'padding'
+            end = 20 + (caplen + 3) // 4 * 4
+            assert not any(body[20 + caplen:end]), 'padding'
+            found = options(body[end:])
+            assert set(found) <= {1}
             scale = 10 ** (9 - result.interfaces[number].resolution)
             result.packets.append(Packet(number, (high << 32 | low) * scale,
-                                         body[20:20 + caplen], length))
+                                         body[20:20 + caplen], length, text(found, 1)))
         elif kind == 5:
             number = struct.unpack_from('=I', body)[0]
             assert number < len(result.interfaces)

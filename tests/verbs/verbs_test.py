@@ -247,6 +247,46 @@ class Verbs(standin.DeviceTest):
         self.assertGreater(rest[1], 0)
         self.assertLess(rest[1], NAP_NS)
 
+    def triggered(self):
+        """What was written: files, in order."""
+        names = sorted(n for n in os.listdir(self.folder) if re.fullmatch(r'out_\d{5}_\d{14}\.pcapng', n))
+        return [ngfile.read(os.path.join(self.folder, name)) for name in names]
+
+    def test_trigger(self):
+        """Nothing is written until it is met; then what was before and after, by the packets' clock."""
+        self.capture('-i', 'standin0', '--trigger', 'latency_ns > 1h', CLOCK=1)
+        self.assertEqual([n for n in os.listdir(self.folder) if n.endswith('pcapng')], [])
+        self.capture('-i', 'standin0', '--trigger', 'name == WRITE', '--pre', '1h', '--post', '1h',
+                     CLOCK=1)
+        file, = self.triggered()
+        self.assertEqual([p.data for p in file.packets], [p.data for p in self.packets()])
+        self.assertRegex(file.comment, r"--trigger 'name == WRITE': connection 1, XID 0x[0-9a-f]{8}, WRITE")
+
+    def test_trigger_ends_in_silence(self):
+        """A file ends when --post has passed, also where no packet comes any more."""
+        run = self.start('capture', '-q', '-i', 'standin0', '-w', self.out, '--trigger',
+                         'state != open', '--pre', '1h', '--post', '200ms')
+        self.played()
+        time.sleep(3)
+        before = os.stat(os.path.join(self.folder, [n for n in os.listdir(self.folder)
+                                                    if n.endswith('pcapng')][0]))
+        self.assertIn(0, self.triggered()[0].statistics)  # its end is written
+        run.send_signal(signal.SIGTERM)
+        run.communicate(timeout=60)
+        after = os.stat(os.path.join(self.folder, [n for n in os.listdir(self.folder)
+                                                   if n.endswith('pcapng')][0]))
+        self.assertEqual((before.st_size, before.st_mtime), (after.st_size, after.st_mtime))
+
+    def test_trigger_loses_nothing_uncounted(self):
+        """Faster than anybody takes them: every packet is in the file or in its count."""
+        said, _ = self.capture('-i', 'standin0', '--trigger', 'latency_ns > 0', '--pre', '1h',
+                               '--post', '1h', SYSFS=self.sysfs(), MAX_WR=16, RATE=0, LOOPS=100,
+                               PATIENCE=0)
+        file, = self.triggered()
+        self.assertGreater(said['dropped'], 0)
+        self.assertEqual(file.statistics[0][OSDROP], said['dropped'])
+        self.assertEqual(len(file.packets) + said['dropped'], said['played'])
+
     def test_file_grows(self):
         """What was captured is in the file within a second or so, whatever comes then."""
         for more in ((), ('--slice',)):

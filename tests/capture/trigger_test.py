@@ -1,0 +1,146 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""capture --trigger: a file for what happened, with what was before and after, and no other."""
+import json
+import os
+import re
+import subprocess
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'cli'))
+
+# pylint: disable=wrong-import-position
+import command
+import ngfile
+
+SLICED = os.path.join(command.CAPTURES, 'sliced')
+CABLE, LOSS, CREDITS = (os.path.join(SLICED, name + '.pcapng.zst')
+                        for name in ('reconnect-cable', 'loss-egress', 'credits-8'))
+SECOND = 1000000000
+
+
+class Trigger(command.CommandTest):
+    def caught(self, path, expression, *more):
+        """The files, in order of their numbers."""
+        for name in os.listdir(self.folder):
+            os.unlink(os.path.join(self.folder, name))
+        run = subprocess.run([command.RPCRDMA, 'capture', '-r', path, '-w',
+                              os.path.join(self.folder, 'e.pcapng'), '--trigger', expression, *more],
+                             stderr=subprocess.PIPE, check=True)
+        self.stderr = run.stderr.decode()
+        names = sorted(os.listdir(self.folder))
+        for name in names:
+            self.assertRegex(name, r'^e_\d{5}_\d{14}\.pcapng$')
+        return [ngfile.read(os.path.join(self.folder, name)) for name in names]
+
+    def packets_of(self, path):
+        whole = os.path.join(self.folder, 'whole.pcapng')
+        self.run_command('capture', '-q', '-r', path, '-w', whole)
+        packets = ngfile.read(whole).packets
+        os.unlink(whole)
+        return packets
+
+    def test_slow_rpc(self):
+        """What was before and after its Reply, packet for packet; the comments say what it was."""
+        want = self.packets_of(CABLE)
+        slow = [one for one in map(json.loads, self.run_command('rpcs', '--json', CABLE).splitlines())
+                if one.get('latency_ns', 0) > SECOND]
+        self.assertEqual(len(slow), 1)
+        at = want[slow[0]['reply_frame'] - 1].time_ns
+        for pre, post in ((1, 0.5), (20, 2), (0, 0)):
+            file, = self.caught(CABLE, 'latency_ns > 1s', '--pre', str(pre), '--post', str(post))
+            if pre > 0:
+                self.assertEqual([(p.time_ns, p.data) for p in file.packets],
+                                 [(p.time_ns, p.data) for p in want
+                                  if at - pre * SECOND <= p.time_ns <= at + post * SECOND])
+            marked = [p for p in file.packets if p.comment]
+            self.assertEqual([p.time_ns for p in marked], [at])
+            self.assertIn(slow[0]['xid'], marked[0].comment)
+            self.assertIn("--trigger 'latency_ns > 1s'", file.comment)
+            self.assertIn(slow[0]['xid'], file.comment)
+        self.assertEqual(self.caught(CABLE, 'latency_ns > 100s'), [])
+        self.assertIn('met 0 times: 0 files', self.stderr)
+
+    def test_nak(self):
+        """At the Nak itself."""
+        naks = [p for p in self.packets_of(LOSS)
+                if p.data[42] == 17 and p.data[54] >> 5 == 3]  # BTH: Acknowledge; AETH: NAK
+        self.assertGreater(len(naks), 1)
+        file, = self.caught(LOSS, 'rule == nak-sequence', '--hold-off', '1000')
+        self.assertEqual([p.data for p in file.packets if p.comment], [naks[0].data])
+
+    def test_sent_again(self):
+        file, = self.caught(LOSS, 'paths.retransmitted > 0', '--hold-off', '1000')
+        self.assertRegex(file.comment, r'[1-9]\d* packets retransmitted')
+
+    def test_credits_at_limit(self):
+        """The longest stall, while it lasts; a longer one there is not."""
+        directions = [d for c in json.loads(self.run_command('credits', '--json', CREDITS))['connections']
+                      for d in c['directions']]
+        longest = max(s['to_ns'] - s['from_ns'] for d in directions for s in d['stalls'])
+        files = self.caught(CREDITS, f'at_limit_ns > {longest // 2}ns', '--hold-off', '0')
+        self.assertTrue(files)
+        for file in files:
+            self.assertRegex(file.comment, r'8 in flight at a limit of 8 credits')
+        self.assertEqual(self.caught(CREDITS, f'at_limit_ns > {longest * 2}ns'), [])
+
+    def test_connection(self):
+        """Its end; and that it takes the place of one that was lost, as soon as that is known."""
+        ended = [one['end']['time_ns'] for one in
+                 map(json.loads, self.run_command('connections', '--json', CABLE).splitlines())]
+        files = self.caught(CABLE, 'state != open', '--post', '0.01', '--hold-off', '1')
+        first = [[p.time_ns for p in file.packets if p.comment][0] for file in files]
+        self.assertEqual(first, ended)
+        file, = self.caught(CABLE, 'down_ns > 1s')
+        mark, = [p for p in file.packets if p.comment]
+        self.assertLess(mark.time_ns, ended[-1])
+
+    def test_rate(self):
+        """As often as --hold-off allows; everything is counted."""
+        everything = self.caught(CREDITS, 'name == WRITE', '--pre', '0.01', '--post', '0.01',
+                                 '--hold-off', '0.2')
+        times = [[p.time_ns for p in file.packets if p.comment][0] for file in everything]
+        self.assertGreater(len(times), 2)
+        self.assertTrue(all(b - a >= 0.2 * SECOND for a, b in zip(times, times[1:])))
+        counts = [int(n) for n in re.search(
+            r'met (\d+) times: (\d+) files, (\d+) within .*, (\d+) within', self.stderr).groups()]
+        self.assertEqual(counts[0], sum(counts[1:]))
+        self.assertEqual(counts[1], len(times))
+        latest = self.caught(CREDITS, 'name == WRITE', '--pre', '0.01', '--post', '0.01',
+                             '--hold-off', '0.2', '-b', 'files:2')
+        self.assertEqual([file.comment for file in latest], [file.comment for file in everything[-2:]])
+        only = self.caught(CREDITS, 'name == WRITE', '--pre', '0.01', '--post', '0.01',
+                           '--hold-off', '0.2', '-a', 'files:1')
+        self.assertEqual([file.comment for file in only], [everything[0].comment])
+
+    def test_little_memory(self):
+        """What there was no room for is said, and what is written is the latest, whole."""
+        want = self.packets_of(CREDITS)
+        file, = self.caught(CREDITS, 'at_limit_ns > 5ms', '--pre', '1000', '--max-memory', '1',
+                            '--hold-off', '1000', '--post', '0')
+        self.assertIn('begins later than --pre', self.stderr)
+        last = [i for i, p in enumerate(want) if p.time_ns <= file.packets[-1].time_ns][-1]
+        n = len(file.packets)
+        self.assertGreater(n, 100)
+        self.assertEqual([p.data for p in file.packets], [p.data for p in want[last + 1 - n:last + 1]])
+
+    def test_with_slices(self):
+        path = command.capture()
+        file, = self.caught(path, 'name == READ', '--slice', '--pre', '1000', '--post', '1000')
+        self.assertEqual(len(file.packets), len(self.packets_of(path)))
+        self.assertTrue(any(len(p.data) < p.length for p in file.packets))
+
+    def test_bad_usage(self):
+        out = os.path.join(self.folder, 'e.pcapng')
+        for what, says in ((('--trigger', 'connections.messages > 3'), 'known at the end only'),
+                           (('--trigger', 'nonsense > 3'), 'no field "nonsense"'),
+                           (('--trigger', 'rule', '-b', 'filesize:1'), '-b files:N'),
+                           (('--trigger', 'rule', '--pre', 'x'), 'no duration'),
+                           (('--pre', '3'), 'need --trigger')):
+            run = subprocess.run([command.RPCRDMA, 'capture', '-r', command.capture(), '-w', out, *what],
+                                 stderr=subprocess.PIPE, check=False)
+            self.assertEqual(run.returncode, 2)
+            self.assertIn(says, run.stderr.decode())
+        self.assertEqual(os.listdir(self.folder), [])
+
+
+command.main()
