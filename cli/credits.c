@@ -213,8 +213,8 @@ static char *panel_title(const struct credits_connection *c,
 {
     char client[ADDRESS_SIZE], server[ADDRESS_SIZE];
     int first = view_client_end(&c->is) > 0 ? 1 : 0;
-    size_t n = address_format(&c->is.end[first].address, client);
-    size_t m = address_format(&c->is.end[1 - first].address, server);
+    size_t n = address_or_name(&c->is.end[first].address, client);
+    size_t m = address_or_name(&c->is.end[1 - first].address, server);
 
     return g_strdup_printf("connection %u, %.*s %s %.*s, %s%s", c->is.number, (int)n, client,
                            view_client_end(&c->is) >= 0 ? "\xe2\x86\x92" : "\xe2\x86\x94", (int)m,

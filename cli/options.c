@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "hosts.h"
 #include "source/input.h"
 #include "source/opened.h"
 #include "source/sandbox.h"
@@ -115,6 +116,8 @@ static void add_shown(struct options *options, GOptionGroup *group)
     GOptionEntry entries[] = {
         {"color", 0, 0, G_OPTION_ARG_CALLBACK, on_color,
          "Color on a terminal: auto (default), always, never", "WHEN"},
+        {"no-names", 0, 0, G_OPTION_ARG_NONE, &options->no_names,
+         "Show addresses, also where a capture has names of hosts", NULL},
         {"no-pager", 0, 0, G_OPTION_ARG_NONE, &options->no_pager,
          "Do not show text on a terminal by $PAGER", NULL},
         G_OPTION_ENTRY_NULL,
@@ -186,6 +189,7 @@ static int parse(struct options *options, const struct command *command, GOption
         print_help(context);
         result = EXIT_DONE;
     }
+    hosts_show(!options->no_names);
     g_strfreev(copy);
     g_option_context_free(context);
     return result;

@@ -33,7 +33,7 @@ struct options {
     gboolean no_sandbox;
     bool confined; /* it was done, for all files */
     enum options_color color;
-    gboolean no_pager;
+    gboolean no_pager, no_names;
     gboolean json_header;
     uint64_t max_memory;     /* bytes; 0: the default */
     const char *quiet_means; /* help text of -q; NULL: says nothing but errors */

@@ -3,6 +3,11 @@
 
 #include <arpa/inet.h>
 #include <stdio.h>
+#include <string.h>
+
+#include "hosts.h"
+
+_Static_assert((int)HOST_NAME < (int)ADDRESS_SIZE, "a name takes the place of an address");
 
 static char *decimal(char *p, unsigned v)
 {
@@ -35,4 +40,16 @@ size_t address_format(const struct rpcrdma_address *address, char text[ADDRESS_S
         text[0] = '?';
         return 1;
     }
+}
+
+size_t address_or_name(const struct rpcrdma_address *address, char text[ADDRESS_SIZE])
+{
+    const char *name = hosts_name(address);
+    size_t n;
+
+    if (!name)
+        return address_format(address, text);
+    n = strlen(name);
+    memcpy(text, name, n);
+    return n;
 }

@@ -11,6 +11,9 @@ enum { ADDRESS_SIZE = 48 };
  * returns the length. */
 size_t address_format(const struct rpcrdma_address *address, char text[ADDRESS_SIZE]);
 
+/* The same where people read it: the host's name, if a capture has one (hosts.h). */
+size_t address_or_name(const struct rpcrdma_address *address, char text[ADDRESS_SIZE]);
+
 static inline void out_address(struct out *out, const struct rpcrdma_address *address)
 {
     char text[ADDRESS_SIZE];

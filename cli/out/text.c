@@ -230,7 +230,9 @@ static void message(struct view *view, const struct rpcrdma_flow_message *m)
 
 void line_put_end(struct out *out, enum rpcrdma_carrier carrier, const struct rpcrdma_endpoint *end)
 {
-    out_address(out, &end->address);
+    char text[ADDRESS_SIZE];
+
+    out_bytes(out, text, address_or_name(&end->address, text));
     if (carrier == RPCRDMA_CARRIER_IWARP) {
         out_literal(out, " port ");
         out_u64(out, end->port);

@@ -171,7 +171,7 @@ void view_put_time(struct view *view, int64_t time_ns)
 static void put_column(struct out *out, const struct rpcrdma_address *address, size_t *width)
 {
     char text[ADDRESS_SIZE];
-    size_t n = address_format(address, text);
+    size_t n = address_or_name(address, text);
 
     if (n > *width)
         *width = n;

@@ -249,9 +249,10 @@ static void group_table(const struct report *r, struct out *out, const char *nam
     for (guint i = 0; i < groups->groups->len; i++) {
         const struct group *g = g_ptr_array_index(groups->groups, i);
         const struct latency *l = &g->latency;
+        char host[ADDRESS_SIZE];
 
         out_literal(out, "<tr><td class=\"t\">");
-        put_text(out, g->name);
+        put_text(out, group_title(groups, g, host));
         put(out,
             "</td><td>%" PRIu64
             "</td><td>%.1f</td><td>%.3f</td><td>%.3f</td><td>%.3f</td><td>%.3f</td>"
@@ -279,7 +280,7 @@ static void connections(const struct report *r, struct out *out)
 
         put(out, "<tr><td>%u</td>", (unsigned)c->pub.number);
         for (int i = 0; i < 2; i++) {
-            address[address_format(&c->pub.end[client ^ i].address, address)] = '\0';
+            address[address_or_name(&c->pub.end[client ^ i].address, address)] = '\0';
             put(out, "<td class=\"t\">%s</td>", address);
         }
         put(out, "<td>%" PRIu64 "</td><td>%.3f</td><td class=\"t\">%s</td><td>%u/%u</td></tr>\n",

@@ -178,7 +178,7 @@ static void connections(const struct report *r, struct out *out)
         char both[2 * ADDRESS_SIZE + 8];
 
         for (int end = 0; end < 2; end++)
-            ends[end][address_format(&c->pub.end[end].address, ends[end])] = '\0';
+            ends[end][address_or_name(&c->pub.end[end].address, ends[end])] = '\0';
         snprintf(both, sizeof(both), "%s -> %s", ends[client > 0 ? 1 : 0],
                  ends[client > 0 ? 0 : 1]);
         report_line(out, "  %-4u %-33s %8" PRIu64 " %7.1f %-10s %u/%u", (unsigned)c->pub.number,
@@ -244,7 +244,7 @@ static void kernels(const struct report *r, struct out *out)
 
         if (!source->joined)
             continue;
-        host[address_format(&source->host, host)] = '\0';
+        host[address_or_name(&source->host, host)] = '\0';
         snprintf(text, sizeof(text), "KERNEL TRACE OF THE %s %s",
                  source->side == KERNEL_CLIENT ? "CLIENT" : "SERVER", host);
         report_title(out, text);

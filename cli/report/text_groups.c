@@ -111,13 +111,13 @@ static void titles(struct out *out, const char *what)
 static void both(const struct groups *groups, guint most, double span, struct out *out,
                  const char *what)
 {
-    char name[NAME + 1];
+    char name[NAME + 1], host[ADDRESS_SIZE];
 
     titles(out, what);
     for (guint i = 0; i < groups->groups->len && i < most; i++) {
         const struct group *g = g_ptr_array_index(groups->groups, i);
 
-        rates(g, span, out, report_short_name(g->name, NAME, name));
+        rates(g, span, out, report_short_name(group_title(groups, g, host), NAME, name));
     }
     if (groups->groups->len > most)
         report_line(out, "  and %u more; see rpcrdma rpcs --per %s", groups->groups->len - most,
@@ -127,7 +127,7 @@ static void both(const struct groups *groups, guint most, double span, struct ou
     for (guint i = 0; i < groups->groups->len && i < most; i++) {
         const struct group *g = g_ptr_array_index(groups->groups, i);
 
-        parts(g, out, report_short_name(g->name, NAME, name));
+        parts(g, out, report_short_name(group_title(groups, g, host), NAME, name));
     }
 }
 

@@ -117,6 +117,19 @@ static void name_of(const struct groups *groups, const struct rpc *rpc, char *na
     }
 }
 
+const char *group_title(const struct groups *groups, const struct group *group,
+                        char text[ADDRESS_SIZE])
+{
+    const struct rpcrdma_address *address = groups->by == GROUPS_CLIENT   ? &group->src
+                                            : groups->by == GROUPS_SERVER ? &group->dst
+                                                                          : NULL;
+
+    if (!address || address->family == RPCRDMA_ADDRESS_NONE)
+        return group->name;
+    text[address_or_name(address, text)] = '\0';
+    return text;
+}
+
 /* What an RPC's group is known by, where that is short. False: its name is to be made. */
 static bool short_key(const struct groups *groups, const struct rpc *rpc, struct groups_recent *key)
 {

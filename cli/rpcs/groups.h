@@ -9,6 +9,7 @@
 
 #include <glib.h>
 
+#include "out/address.h"
 #include "out/json_writer.h"
 #include "rpcs/latency.h"
 #include "rpcs/rpc_line.h"
@@ -87,6 +88,10 @@ struct groups_shown {
     size_t top;       /* 0: all */
     bool histogram;
 };
+
+/* Its name as people read it: of a client or server the host's, if a capture has one. */
+const char *group_title(const struct groups *groups, const struct group *group,
+                        char text[ADDRESS_SIZE]);
 
 void groups_text(const struct groups *groups, const struct groups_shown *shown, struct out *out);
 void groups_json(const struct groups *groups, const struct groups_shown *shown, struct out *out);

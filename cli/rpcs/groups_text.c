@@ -108,6 +108,7 @@ void groups_text(const struct groups *groups, const struct groups_shown *shown, 
     for (guint i = 0; i < groups->groups->len && (shown->top == 0 || i < shown->top); i++) {
         const struct group *g = g_ptr_array_index(groups->groups, i);
         const struct latency *l = &g->latency;
+        char host[ADDRESS_SIZE];
 
         if (groups->interval_ns > 0)
             column(out, 10, "%.3f",
@@ -137,7 +138,7 @@ void groups_text(const struct groups *groups, const struct groups_shown *shown, 
         column(out, W_COUNT, "%llu", (unsigned long long)g->retransmitted);
         column(out, W_COUNT, "%llu", (unsigned long long)g->errors);
         if (groups->by != GROUPS_ALL)
-            out_foreign(out, g->name);
+            out_foreign(out, group_title(groups, g, host));
         put_odd(out, "without Reply", g->unanswered);
         put_odd(out, g->no_call == 1 ? "Reply without Call" : "Replies without Call", g->no_call);
         put_odd(out, "incomplete", g->incomplete);

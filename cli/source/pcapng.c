@@ -8,6 +8,7 @@
  * (obsolete): interface u16, drops u16, time u32[2], captured u32, original u32, bytes simple 3:
  * original u32, bytes statistics  5: interface u32, time u32[2], options enhanced    6: interface
  * u32, time u32[2], captured u32, original u32, bytes, options
+ *     names       4: records of type u16, length u16, address, names; options
  *
  * A section has its own byte order and its own interfaces. Blocks of other types are stepped over.
  */
@@ -15,6 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "hosts.h"
 #include "source/file.h"
 
 enum {
@@ -22,6 +24,7 @@ enum {
     BLOCK_INTERFACE = 1,
     BLOCK_PACKET = 2,
     BLOCK_SIMPLE = 3,
+    BLOCK_NAMES = 4,
     BLOCK_STATISTICS = 5,
     BLOCK_ENHANCED = 6,
 
@@ -29,6 +32,9 @@ enum {
     /* the largest packet with more options than anybody writes; longer ones of other types are
      * stepped over without a look */
     BLOCK_MAX = SOURCE_MAX_PACKET + 1024 * 1024,
+
+    NAME_IPV4 = 1,
+    NAME_IPV6 = 2,
 
     OPTION_END = 0,
     OPTION_COMMENT = 1,
@@ -232,6 +238,29 @@ static bool read_statistics(struct file *file, uint64_t at, const uint8_t *body,
     return true;
 }
 
+/* Records of an address and its names, each with its NUL; their form is that of options. One that
+ * runs over the end is none, nor is what follows it. */
+static void read_names(const struct file *file, const uint8_t *body, size_t len)
+{
+    struct options records = {body, body + len};
+    const uint8_t *value, *end;
+    unsigned type;
+    size_t n, bytes;
+
+    while (option(file, &records, &type, &n, &value)) {
+        struct rpcrdma_address address = {0};
+
+        bytes = type == NAME_IPV4 ? 4 : type == NAME_IPV6 ? 16 : n;
+        if (n <= bytes)
+            continue;
+        address.family = type == NAME_IPV4 ? RPCRDMA_ADDRESS_IPV4 : RPCRDMA_ADDRESS_IPV6;
+        memcpy(address.bytes, value, bytes);
+        end = memchr(value + bytes, 0, n - bytes);
+        hosts_learn(&address, (const char *)value + bytes,
+                    end ? (size_t)(end - value) - bytes : n - bytes);
+    }
+}
+
 /* A section header of which at least 12 bytes are at hand. */
 static bool read_section(struct file *file, uint64_t at, const uint8_t *p)
 {
@@ -342,7 +371,7 @@ static enum record block(struct file *file, struct source_packet *out, bool *pac
     if (is_packet(type) && total > BLOCK_MAX)
         return wrong(file, at, "a packet block cannot have the length", total);
     if ((!is_packet(type) && type != BLOCK_INTERFACE && type != BLOCK_STATISTICS &&
-         type != BLOCK_SECTION) ||
+         type != BLOCK_SECTION && type != BLOCK_NAMES) ||
         total > BLOCK_MAX) {
         /* a pinned window stays where it is: try again when it may move */
         if (in->pinned && total > there)
@@ -378,6 +407,10 @@ static enum record block(struct file *file, struct source_packet *out, bool *pac
     if ((type == BLOCK_INTERFACE && !read_interface(file, at, p + 8, total - BLOCK_OVERHEAD)) ||
         (type == BLOCK_STATISTICS && !read_statistics(file, at, p + 8, total - BLOCK_OVERHEAD)))
         return RECORD_ERROR;
+    if (type == BLOCK_NAMES) {
+        read_names(file, p + 8, total - BLOCK_OVERHEAD);
+        file->other_blocks++; /* it is not copied */
+    }
     in->pos += total;
     return RECORD_PACKET;
 }
@@ -393,11 +426,45 @@ static enum record next(struct file *file, struct source_packet *out)
     return record == RECORD_PACKET && !packet ? RECORD_AGAIN : record;
 }
 
+/* Programs that resolve names as they go (tshark -W n) write them last: of a file whose end can be
+ * read, they are known from the beginning on. */
+static void names_at_end(struct file *file)
+{
+    enum { END = 65536 };
+    const struct feed *feed = file->in->feed;
+    uint64_t unused, size;
+    uint8_t *end;
+    size_t n;
+
+    input_progress(file->in, &unused, &size);
+    n = size < END ? (size_t)size : END;
+    end = feed->read_at && n > 0 ? malloc(n) : NULL;
+    if (end && feed->read_at(feed, end, n, size - n) == (ssize_t)n) {
+        while (n >= BLOCK_OVERHEAD) {
+            uint32_t total = file_u32(file, end + n - 4), type;
+
+            if (total < BLOCK_OVERHEAD || total % 4 != 0 || total > n ||
+                file_u32(file, end + n - total + 4) != total)
+                break;
+            type = file_u32(file, end + n - total);
+            if (type == BLOCK_NAMES)
+                read_names(file, end + n - total + 8, total - BLOCK_OVERHEAD);
+            else if (type != BLOCK_STATISTICS)
+                break;
+            n -= total;
+        }
+    }
+    free(end);
+}
+
 bool pcapng_begin(struct file *file)
 {
     struct source_packet unused;
     bool packet;
 
     file->next = next;
-    return block(file, &unused, &packet) == RECORD_PACKET;
+    if (block(file, &unused, &packet) != RECORD_PACKET)
+        return false;
+    names_at_end(file);
+    return true;
 }

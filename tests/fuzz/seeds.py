@@ -42,7 +42,7 @@ def recordings(paths):
 
 
 def pcapng(packets, order):
-    """A section with an interface, enhanced, simple and statistics blocks."""
+    """A section with an interface, enhanced, simple, statistics and name resolution blocks."""
     def block(kind, body):
         body += bytes(-len(body) % 4)
         return struct.pack(order + 'II', kind, len(body) + 12) + body + struct.pack(order + 'I', len(body) + 12)
@@ -56,7 +56,9 @@ def pcapng(packets, order):
         else:
             out += block(6, struct.pack(order + 'IIIII', 0, packet.time_ns >> 32, packet.time_ns & 0xFFFFFFFF,
                                         len(packet.data), packet.length) + packet.data)
-    return out + block(5, struct.pack(order + 'III', 0, 0, 0))
+    names = b''.join(struct.pack(order + 'HH', kind, size + 5) + bytes(size - 1) + b'\1host\0' + bytes(-(size + 5) % 4)
+                     for kind, size in ((1, 4), (2, 16)))
+    return out + block(5, struct.pack(order + 'III', 0, 0, 0)) + block(4, names + bytes(4))
 
 
 def files(packets, link=1):

@@ -156,6 +156,12 @@ static inline void full_pcapng(bool big)
     option_u64(&b, 4, 1000), option_u64(&b, 5, 7), option_u64(&b, 7, 11);
     put_u32(&b, 0);
     block_end(&b);
+    block_begin(&b, 4); /* names, one without an end, and one without a name */
+    option(&b, 1, "\x0a\0\0\1host\0other", 14);
+    option(&b, 2, "\xfe\x80\0\0\0\0\0\0\0\0\0\0\0\0\0\1host", 20);
+    option(&b, 1, "\x0a\0\0\2", 4);
+    put_u32(&b, 0);
+    block_end(&b);
     b.big = !big;
     section(&b);
     interface(&b, 113, 0, 0x80 | 20, 0);
