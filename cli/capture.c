@@ -389,7 +389,7 @@ static int from_devices(struct capture *capture)
     return capture->status;
 }
 
-/* What everybody is told at the end, but with -q. */
+/* What everybody reads at the end, but with -q. */
 static void summary(struct capture *capture)
 {
     const struct capture_files *files = &capture->files;

@@ -11,7 +11,7 @@
  *   capture_trigger.c   --trigger: whether what is waited for happened
  *   capture_event.c     and the file that is written then
  *   capture_before.c    the latest packets, in memory until then
- *   capture_progress.c  what a terminal is told meanwhile, and everybody at the end
+ *   capture_progress.c  what a terminal shows meanwhile, and everybody reads at the end
  *   capture_list.c      -D
  *   extcap.c            the same for Wireshark's capture dialog
  */

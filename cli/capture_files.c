@@ -114,7 +114,7 @@ static void say(struct capture_files *files, int error)
     files->failed = true;
 }
 
-/* A file without a name is lost when it is closed: nobody is told that packets are in it. */
+/* A file without a name is lost when it is closed: nobody learns that packets are in it. */
 static void say_if_gone(struct capture_files *files)
 {
     uint64_t lost = files->writer.packets - files->before;
@@ -323,7 +323,7 @@ void capture_files_statistics(struct capture_files *files, uint32_t number,
     one->counts->comment = keep(files, counts->comment);
 }
 
-/* Of a ring a file in which nothing arrived is of no use to anybody; its first file tells that
+/* Of a ring a file in which nothing arrived is of no use to anybody; its first file shows that
  * there was nothing. */
 static void remove_empty(struct capture_files *files)
 {

@@ -4,7 +4,7 @@
  *
  * --slice: what the decoder needs is whole: Sends, and whatever moves the body of an RPC message (a
  * Position-Zero or Call chunk, a reply chunk; RFC 8166 section 3.5) or something unknown. The
- * bytes of data items, which are most of all bytes, are cut to their headers; these tell how many
+ * bytes of data items, which are most of all bytes, are cut to their headers; these show how many
  * there were.
  *
  * --rpcrdma-only: packets of connections that are, or may still turn out to be, RPC-over-RDMA; what

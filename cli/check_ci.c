@@ -45,12 +45,12 @@ static char *line_of(const struct tally_finding *one)
     return g_string_free(line, FALSE);
 }
 
-/* Everything that is told of the rule, a line each; what is beyond the limit as a count. */
+/* Everything that is reported of the rule, a line each; what is beyond the limit as a count. */
 static char *lines_of(const struct check_report *report, enum rpcrdma_rule_id id)
 {
     GString *lines = g_string_new(NULL);
     const struct tally_finding *one;
-    uint64_t told = 0;
+    uint64_t shown = 0;
     guint at = 0;
 
     while ((one = tally_next(report->tally, id, &at))) {
@@ -58,12 +58,12 @@ static char *lines_of(const struct check_report *report, enum rpcrdma_rule_id id
 
         g_string_append_printf(lines, "%s\n", line);
         g_free(line);
-        told++;
+        shown++;
     }
-    if (report->tally->count[id] > told)
+    if (report->tally->count[id] > shown)
         g_string_append_printf(
             lines, "%" G_GUINT64_FORMAT " more, the last in frame %" G_GUINT64_FORMAT "\n",
-            report->tally->count[id] - told, report->tally->last_frame[id]);
+            report->tally->count[id] - shown, report->tally->last_frame[id]);
     return g_string_free(lines, FALSE);
 }
 

@@ -14,7 +14,7 @@ struct check_options {
     enum check_format format;
     bool summary;
     enum rpcrdma_severity least, fail_on; /* RPCRDMA_ERROR + 1: never */
-    uint64_t limit;                       /* findings of a rule that are told one by one */
+    uint64_t limit;                       /* findings of a rule that are reported one by one */
     bool wanted[RPCRDMA_RULE_COUNT];      /* by --rule, --ignore and --class */
     struct filter *filter;                /* by --where; the caller frees it. NULL: everything */
 };

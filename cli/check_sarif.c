@@ -214,7 +214,7 @@ static void sarif_driver(const struct check_report *report, struct json *json)
     json_close(json, '}');
 }
 
-/* What could not be checked is told as notifications of the run. */
+/* What could not be checked is reported as notifications of the run. */
 static void sarif_invocation(const struct check_report *report, struct json *json)
 {
     json_key(json, SARIF_invocations);

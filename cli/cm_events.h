@@ -4,8 +4,9 @@
 
 /*
  * decode --cm: the messages that set up and end connections, among the others in order: the CM's
- * (IBTA volume 1 chapter 12), MPA's frames (RFC 5044 section 7), Terminate, TCP's FIN and RST. Messages are
- * told when their connection is understood, which may be later, so events wait for them.
+ * (IBTA volume 1 chapter 12), MPA's frames (RFC 5044 section 7), Terminate, TCP's FIN and RST.
+ * Messages are reported when their connection is understood, which may be later, so events wait for
+ * them.
  */
 
 #include "filter/filter.h"

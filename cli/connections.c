@@ -7,12 +7,12 @@
 #include "out/connection.h"
 #include "pipeline.h"
 
-/* flow/ tells a connection at its end. What was found before waits until then; and one that ended
+/* flow/ emits a connection at its end. What was found before waits until then; and one that ended
  * waits for those that began before it. */
 struct connections {
     struct view view;
     GHashTable *waiting; /* number -> struct waiting */
-    uint32_t next;       /* number of the one to be told next */
+    uint32_t next;       /* number of the one to be reported next */
     bool unordered;      /* there was no room for some to wait */
     uint64_t left_out;
     size_t bytes, max_bytes; /* of what waits */
@@ -103,7 +103,7 @@ static void on_transaction(void *context, const struct rpcrdma_transaction *t)
            sizeof(again));
 }
 
-static void tell(struct connections *connections, const struct rpcrdma_connection *connection,
+static void emit(struct connections *connections, const struct rpcrdma_connection *connection,
                  const struct waiting *waiting)
 {
     const GArray *findings = waiting ? waiting->findings : NULL;
@@ -134,7 +134,7 @@ static void forget(struct connections *connections, uint32_t number, const struc
     g_hash_table_remove(connections->waiting, GUINT_TO_POINTER(number));
 }
 
-/* Those that waited for the one told last. */
+/* Those that waited for the one reported last. */
 static void go_on(struct connections *connections)
 {
     struct waiting *waiting;
@@ -142,7 +142,7 @@ static void go_on(struct connections *connections)
     while ((waiting = g_hash_table_lookup(connections->waiting,
                                           GUINT_TO_POINTER(connections->next))) &&
            waiting->ended) {
-        tell(connections, waiting->ended, waiting);
+        emit(connections, waiting->ended, waiting);
         forget(connections, connections->next++, waiting);
     }
 }
@@ -162,7 +162,7 @@ static void on_connection(void *context, const struct rpcrdma_connection *connec
     waiting = g_hash_table_lookup(connections->waiting, GUINT_TO_POINTER(number));
     if (number == connections->next || connections->bytes > connections->max_bytes) {
         connections->unordered |= number != connections->next;
-        tell(connections, connection, waiting);
+        emit(connections, connection, waiting);
         forget(connections, number, waiting);
         if (number == connections->next) {
             connections->next++;
@@ -189,7 +189,7 @@ static gint by_number(gconstpointer a, gconstpointer b)
     return (x > y) - (x < y);
 }
 
-/* What waited for a connection that was told out of turn. */
+/* What waited for a connection that was reported out of turn. */
 static void tell_rest(struct connections *connections)
 {
     GList *numbers = g_list_sort(g_hash_table_get_keys(connections->waiting), by_number);
@@ -198,7 +198,7 @@ static void tell_rest(struct connections *connections)
         struct waiting *waiting = g_hash_table_lookup(connections->waiting, at->data);
 
         if (waiting->ended)
-            tell(connections, waiting->ended, waiting);
+            emit(connections, waiting->ended, waiting);
     }
     g_list_free(numbers);
 }

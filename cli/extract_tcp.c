@@ -2,7 +2,7 @@
 /*
  * Whole RPC messages as RPC over TCP (record marking, RFC 5531 section 11), each at the time of its
  * Send. A Call with read chunks is whole only later, when they were pulled, and one behind a hole
- * in the capture is told late: messages wait, so that the file is in order of time, too. Where
+ * in the capture is reported late: messages wait, so that the file is in order of time, too. Where
  * somebody waits for what comes out that is for a second of the capture's time.
  */
 #include "extract.h"

@@ -118,7 +118,7 @@ void others_text(const struct others *others, char *text, size_t size)
         add(&line, "%s%" PRIu64 " IP fragment%s", line.n ? ", " : "", stats->fragments,
             stats->fragments == 1 ? "" : "s");
     if (stats->truncated > 0)
-        add(&line, "%s%" PRIu64 " truncated too early to be told", line.n ? ", " : "",
+        add(&line, "%s%" PRIu64 " truncated too early to be known", line.n ? ", " : "",
             stats->truncated);
     if (rest > 0)
         add(&line, ", %" PRIu64 " other%s", rest, rest == 1 ? "" : "s");

@@ -19,7 +19,7 @@
 #define SECOND INT64_C(1000000000)
 
 enum {
-    N_LINKS = 16, /* unknown link types that are told of */
+    N_LINKS = 16, /* unknown link types that are reported */
     N_CLOCKS = 8, /* interfaces whose times are compared; of more, those that take turns are not */
 };
 

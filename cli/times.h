@@ -3,7 +3,7 @@
 #define RPCRDMA_CLI_TIMES_H
 
 /* Nanoseconds of capture files, which may be any 64 bits: sums and differences that do not overflow
- * but are the nearest that can be told. */
+ * but are the nearest that can be given. */
 
 #include <stdint.h>
 

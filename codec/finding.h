@@ -61,7 +61,7 @@ enum {
 };
 enum { RPCRDMA_NEEDS = 5 };
 
-/* What to tell of a rule: rule_help.def. */
+/* What to say of a rule: rule_help.def. */
 struct rpcrdma_rule_help {
     unsigned classes, needs;
     const char *meaning, *cause, *action; /* sentences */

@@ -143,8 +143,8 @@ struct rpcrdma_op {
     uint16_t udp_port;
 };
 
-/* A segment of a TCP connection that carries iWARP, told before the operations that it completes;
- * each time it is captured. */
+/* A segment of a TCP connection that carries iWARP, reported before the operations that it
+ * completes; each time it is captured. */
 struct rpcrdma_tcp_segment {
     uint64_t frame;
     int64_t time_ns;

@@ -11,7 +11,7 @@ void connections_file(void);     /* a file is opened */
 void connections_file_end(void); /* and closed */
 void connections_register(void); /* the conversation filter */
 
-/* What flow/ tells: its number, as soon as it has one. */
+/* What flow/ emits: its number, as soon as it has one. */
 void connections_know(const struct rpcrdma_connection *connection);
 void connections_end(void *context, const struct rpcrdma_connection *connection);
 

@@ -5,8 +5,8 @@
 #include "keep.h"
 #include "taps.h"
 
-/* How a frame leaves the credits of its connection: told by codec/flow on the first pass, as the
- * lines of `rpcrdma credits --series`, and shown with the frame from then on. */
+/* How a frame leaves the credits of its connection: reported by codec/flow on the first pass, as
+ * the lines of `rpcrdma credits --series`, and shown with the frame from then on. */
 
 /* A side of a connection: since when it is at its limit. */
 struct side {
@@ -131,7 +131,7 @@ static void put_state(const struct credit_state *state, tvbuff_t *tvb, proto_tre
                            state->at_limit ? ", at the limit" : "");
     if (state->has_limit)
         proto_item_append_text(item, ", limit %u", state->limit);
-    /* a frame may end another connection: a Call waits there that is sent again here */
+    /* a frame may end another connection: a Call waits there that is retransmitted here */
     put(tree, RPCRDMA_FIELD_CREDITS_CONNECTION_NUMBER, tvb, true, state->connection);
     put(tree, RPCRDMA_FIELD_CREDITS_DIRECTION, tvb, known && !state->counting,
         state->role != RPCRDMA_ROLE_CLIENT);

@@ -41,7 +41,7 @@ void credits_file(void); /* a file is opened */
 void put_credits(const struct frame_note *note, tvbuff_t *tvb, proto_tree *tree);
 void show_credits(const struct frame_note *note, tvbuff_t *raw, proto_tree *tree);
 
-/* repeats.c: a packet that was sent before, or is sent again later. */
+/* repeats.c: a packet that was sent before, or is retransmitted later. */
 void show_repeats(const struct repeats *repeats, tvbuff_t *raw, packet_info *pinfo,
                   proto_tree *tree);
 

@@ -15,7 +15,7 @@
  */
 
 enum {
-    READS = 8, /* of a COMPOUND that are told apart */
+    READS = 8, /* of a COMPOUND that are distinguished */
     CALLS = 1 << 16,
     PATH_BYTES = 64 << 20,
 };

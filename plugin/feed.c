@@ -150,7 +150,7 @@ static bool start(void)
         .max_memory = (uint64_t)settings.memory_mib << 20,
         .credits = settings.credits != CREDITS_NONE,
         .delivery = true,
-        .unordered = true, /* what is told late is not shown in the first pass */
+        .unordered = true, /* what is reported late is not shown in the first pass */
     };
     uint16_t *ports = NULL;
     struct chosen chosen;
@@ -297,7 +297,7 @@ void feed_frame(packet_info *pinfo)
     keep_begin(&packet);
     rpcrdma_flow_tap(rpcrdma_analyzer_flow(feed.analyzer), tap_of(pinfo->rec));
     if (rpcrdma_analyzer_packet(feed.analyzer, &packet) == RPCRDMA_ANALYZER_NO_MEMORY) {
-        keep_op(NULL); /* its end was not told */
+        keep_op(NULL); /* its end was not reported */
         fail();
     }
 }

@@ -360,7 +360,7 @@ static void register_beside(void)
          {"First sent in frame", "rpcrdma.analysis.original_frame", FT_FRAMENUM, BASE_NONE,
           FRAMENUM_TYPE(FT_FRAMENUM_RETRANS_PREV), 0, "The packet that this one repeats", HFILL}},
         {&hf_beside[BESIDE_AGAIN_FRAME],
-         {"Sent again in frame", "rpcrdma.analysis.again_frame", FT_FRAMENUM, BASE_NONE,
+         {"Retransmitted in frame", "rpcrdma.analysis.again_frame", FT_FRAMENUM, BASE_NONE,
           FRAMENUM_TYPE(FT_FRAMENUM_RETRANS_NEXT), 0, "The next packet that repeats this one",
           HFILL}},
         {&hf_beside[BESIDE_RPC_ORIGINAL_FRAME],
@@ -368,7 +368,7 @@ static void register_beside(void)
           FRAMENUM_TYPE(FT_FRAMENUM_RETRANS_PREV), 0,
           "The same Call, where it was first sent, on another connection", HFILL}},
         {&hf_beside[BESIDE_RPC_AGAIN_FRAME],
-         {"Call sent again in frame", "rpcrdma.rpcs.again_frame", FT_FRAMENUM, BASE_NONE,
+         {"Call retransmitted in frame", "rpcrdma.rpcs.again_frame", FT_FRAMENUM, BASE_NONE,
           FRAMENUM_TYPE(FT_FRAMENUM_RETRANS_NEXT), 0,
           "The same Call, where it was next sent, on another connection", HFILL}},
     };

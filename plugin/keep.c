@@ -9,7 +9,7 @@
 #include "wire/chunk.h"
 #include "wire/dialect.h"
 
-/* What waits for the message that it belongs to: flow/ tells a whole RPC message first. */
+/* What waits for the message that it belongs to: flow/ emits a whole RPC message first. */
 struct pending {
     uint32_t send_frame, xid;
     uint8_t direction;

@@ -2,7 +2,7 @@
 #ifndef RPCRDMA_PLUGIN_KEEP_H
 #define RPCRDMA_PLUGIN_KEEP_H
 
-/* What flow/ tells -> the store: the sink's callbacks. */
+/* What flow/ emits -> the store: the sink's callbacks. */
 
 #include "net/net.h"
 #include "plugin.h"

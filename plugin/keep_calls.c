@@ -4,7 +4,7 @@
 #include "base/siphash.h"
 
 /*
- * Calls that are held back, or were told late. A Reply must not be shown before its Call, which
+ * Calls that are held back, or were reported late. A Reply must not be shown before its Call, which
  * Wireshark would take for a retransmission then; so Replies to Calls that are not shown at the
  * first visit are shown at later ones, too.
  */

@@ -8,11 +8,10 @@
  *   dissect.c   the hooks: post-dissector, heuristics, Decode As
  *   decode_as.c what the user says is RPC-over-RDMA
  *   feed.c      first visit of a frame: raw bytes -> net/ -> flow/, once
- *   keep.c, keep_*.c  what came out -> store: messages, Calls out of turn, whole RPC messages, links
- *   store.c     kept per frame: later passes only read it
- *   message.c   a frame's messages -> tree, columns, expert items
- *   connections.c  which connection a frame is of; conversation filters
- *   repeats.c   packets sent again, doubled or late
+ *   keep.c, keep_*.c  what came out -> store: messages, Calls out of turn, whole RPC messages,
+ * links store.c     kept per frame: later passes only read it message.c   a frame's messages ->
+ * tree, columns, expert items connections.c  which connection a frame is of; conversation filters
+ *   repeats.c   packets retransmitted, doubled or late
  *   credits.c   how a frame leaves the credits
  *   transactions.c  Calls with what answers them -> store
  *   titles.c    what they are called
@@ -20,7 +19,7 @@
  *   stats.c, stats_trees.c, srt.c  statistics
  *   export.c, export_nfs.c, export_file.c  File > Export Objects
  *   links.c     what belongs together: Calls, Replies, chunk packets
- *   tree.c      what codec/wire/walk.h tells -> protocol items
+ *   tree.c      what codec/wire/walk.h emits -> protocol items
  *   fields.c    codec/wire/field.def and rule.def -> hf, ett, ei
  *   assemble.c  the bytes of an RPC message
  *   handover.c  whole RPC messages -> the dissector "rpc"

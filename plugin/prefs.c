@@ -23,7 +23,7 @@ static void register_dialects(module_t *module)
     }
     prefs_register_enum_preference(
         module, "dialect", "Version 2 dialect",
-        "Version 2 was published in ten wire formats, which often can be told apart.",
+        "Version 2 was published in ten wire formats, which can often be distinguished.",
         &settings.dialect, values, FALSE);
 }
 

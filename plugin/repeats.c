@@ -61,7 +61,7 @@ void show_repeats(const struct repeats *repeats, tvbuff_t *raw, packet_info *pin
     else if (repeats->set)
         col_append_fstr(pinfo->cinfo, COL_INFO, " [%s]", what);
     item = proto_tree_add_protocol_format(tree, proto_rpcrdma, raw, 0, 0, "RPC-over-RDMA, %s",
-                                          repeats->set ? what : "sent again later");
+                                          repeats->set ? what : "retransmitted later");
     proto_item_set_generated(item);
     if (repeats->set)
         repeat_expert(pinfo, item, (enum rpcrdma_repeat)repeats->repeat);

@@ -8,12 +8,12 @@
 /*
  * For each payload UDP asks four times which conversation it is of that has a dissector, and then
  * goes by the port, which costs more than the plugin adds to a packet. So once a packet turned out
- * to be RPC-over-RDMA on RoCE its conversation is told who dissected it. What comes out is the
+ * to be RPC-over-RDMA on RoCE its conversation records who dissected it. What comes out is the
  * same: Decode As makes Wireshark forget its conversations; and where payloads of UDP are exported,
  * which say how they came to their dissector, UDP goes by the port still.
  */
 
-static dissector_handle_t noted; /* what conversations are told: hands over to */
+static dissector_handle_t noted; /* what conversations record: hands over to */
 static dissector_handle_t roce;  /* the InfiniBand dissector's own, for UDP; NULL: not met yet */
 static int proto_infiniband, proto_udp, hf_srcport, hf_dstport, export_tap;
 static uint32_t came; /* the frame in hand came by its conversation */

@@ -24,7 +24,7 @@ static void times_roots(stats_tree *st);
 
 static const struct statistic {
     const char *abbr, *path;
-    const char *option; /* of tshark -z; NULL: another tells it */
+    const char *option; /* of tshark -z; NULL: another shows it */
     enum tap tap;
     stat_tree_packet_cb packet;
     stat_tree_init_cb init;

@@ -144,7 +144,7 @@ struct transacted {
     const struct timing *timing; /* NULL: nothing of it, or not yet */
     int64_t response_ns;         /* from the Call to the Reply, as they passed */
     uint32_t connection, xid, call_frame, reply_frame;
-    uint16_t n_findings; /* that were told when it was answered */
+    uint16_t n_findings; /* that were reported when it was answered */
     bool has_response : 1, complete : 1, retransmitted : 1, error : 1;
     bool left_alone : 1; /* to Wireshark's own dissector */
     bool waits : 1;      /* for its Reply to be delivered */
@@ -239,8 +239,8 @@ void store_stream_set(uint32_t frame, uint32_t stream);
 struct frame_more *store_more(uint32_t frame);
 void store_forget(uint32_t frame);
 
-/* A message of the frame, one that is held back still or one that was told in full. len 0: of any
- * length. NULL: there is none. */
+/* A message of the frame, one that is held back still or one that was reported in full. len 0: of
+ * any length. NULL: there is none. */
 struct message_note *store_message_note(const struct frame_note *note, bool held_back, uint32_t xid,
                                         uint32_t len);
 

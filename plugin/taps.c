@@ -7,7 +7,7 @@
 #include "wire/chunk.h"
 
 static int ids[TAPS];
-static GPtrArray *fresh[TAPS]; /* told since the last frame; only what somebody listens to */
+static GPtrArray *fresh[TAPS]; /* reported since the last frame; only what somebody listens to */
 
 const char *tap_name(enum tap tap)
 {
@@ -36,7 +36,7 @@ const GPtrArray *taps_left(enum tap tap)
     return fresh[tap];
 }
 
-static void tell(enum tap tap, const void *what)
+static void emit(enum tap tap, const void *what)
 {
     if (have_tap_listener(ids[tap]))
         g_ptr_array_add(fresh[tap], (void *)(uintptr_t)what);
@@ -100,12 +100,12 @@ void tap_message(struct message_note *message_note, const struct rpcrdma_message
     if (message_note->extra || has_chunks(m))
         set_chunks(store_extra(message_note), m);
     if (!settings.leave_version1 || message_note->kind->dialect->version != 1)
-        tell(TAP_MESSAGES, message_note);
+        emit(TAP_MESSAGES, message_note);
 }
 
 void tap_credits(const struct credit_state *state)
 {
-    tell(TAP_CREDITS, state);
+    emit(TAP_CREDITS, state);
 }
 
 static bool has_bytes(const struct message_note *message_note)
@@ -117,12 +117,12 @@ void tap_rpc(const struct message_note *message_note)
 {
     if (has_bytes(message_note) &&
         !(settings.leave_version1 && message_note->kind->dialect->version == 1))
-        tell(TAP_RPCS, message_note);
+        emit(TAP_RPCS, message_note);
 }
 
 void tap_transaction(const struct transacted *transacted)
 {
-    tell(TAP_TRANSACTIONS, transacted);
+    emit(TAP_TRANSACTIONS, transacted);
 }
 
 static void first_pass(packet_info *pinfo)

@@ -3,8 +3,8 @@
 #define RPCRDMA_PLUGIN_TAPS_H
 
 /*
- * What statistics listen to. On the first pass a tap is given what flow/ told while the frame was
- * fed, which may be of an earlier frame; on later passes what is of the frame. So each message,
+ * What statistics listen to. On the first pass a tap is given what flow/ emitted while the frame
+ * was fed, which may be of an earlier frame; on later passes what is of the frame. So each message,
  * state and transaction is counted once in each pass, and in one pass as in two.
  */
 
@@ -30,7 +30,7 @@ void tap_transaction(const struct transacted *transacted);
 
 /* The frame in hand was dissected. */
 void taps_frame(packet_info *pinfo, const struct frame_note *note);
-/* What was told after the last frame of a first pass: no listener has it. */
+/* What was reported after the last frame of a first pass: no listener has it. */
 const GPtrArray *taps_left(enum tap tap);
 
 #endif

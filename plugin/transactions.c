@@ -4,7 +4,7 @@
 #include "taps.h"
 #include "titles.h"
 
-/* Transactions, as flow/ tells them -> the store. */
+/* Transactions, as flow/ emits them -> the store. */
 
 static const struct amounts *amounts_of(const struct rpcrdma_transaction *from)
 {
@@ -31,7 +31,7 @@ static void add(uint32_t frame, struct transacted *t)
 }
 
 /* A finding that names no frame is about the Call; without one, about the Reply. Those before
- * `first` were told already. */
+ * `first` were reported already. */
 static void keep_findings(const struct rpcrdma_transaction *from, size_t first)
 {
     for (size_t i = first; i < from->n_findings; i++) {
@@ -99,7 +99,8 @@ static struct resent *resent_of(uint32_t frame, uint32_t xid)
     return *at;
 }
 
-/* Each knows the first and the next. Those that were not answered are told late, and in any order.
+/* Each knows the first and the next. Those that were not answered are reported late, and in any
+ * order.
  */
 static void keep_resent(uint32_t frame, uint32_t original, uint32_t xid)
 {
@@ -160,7 +161,7 @@ void keep_answered(void *context, const struct rpcrdma_transaction *from)
     t->n_findings = (uint16_t)from->n_findings;
 }
 
-/* What was told when it was answered. */
+/* What was reported when it was answered. */
 static struct transacted *find_waiting(const struct rpcrdma_transaction *from)
 {
     uint32_t frame = (uint32_t)from->reply_frame;

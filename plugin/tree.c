@@ -146,7 +146,7 @@ static void on_field(void *context, const struct rpcrdma_value *v)
     }
     if (len == 0)
         proto_item_set_generated(item);
-    /* an element of a list tells itself in a line */
+    /* an element of a list shows itself in a line */
     if (d->depth > 0 && d->number[d->depth - 1] > 0)
         append_value(d->item[d->depth], v);
     d->empty[d->depth] = false;

@@ -278,7 +278,8 @@ static void join(struct source *source, const struct kernel_record *record,
         return;
     host->rpcs++;
     host->refused += record->refused;
-    /* of a Call that was sent again the first sending may be on a connection that was not captured
+    /* of a Call that was retransmitted the first sending may be on a connection that was not
+     * captured
      */
     if (!t->retransmitted && record->posted <= 1)
         bound_clock(host, record, t);

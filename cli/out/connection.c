@@ -225,7 +225,7 @@ static void put_path(struct view *view, const struct rpcrdma_connection *c, int 
     put_number(out, ", ", path->duplicated, " duplicated");
     put_number(out, ", ", path->reordered, " reordered");
     put_number(out, ", ", path->uncaptured, " arrived and not captured");
-    put_number(out, ", ", path->different, " sent again with other bytes");
+    put_number(out, ", ", path->different, " retransmitted with other bytes");
     if (path->timeouts > 0) {
         out_literal(out, ", ");
         put_count(out, path->timeouts, "timeout", "timeouts");
@@ -304,7 +304,7 @@ void connection_put_again(struct view *view, const struct connection_again *agai
         put_moment(view, indent, again[i].time_ns, again[i].frame);
         out_literal(out, "XID ");
         out_hex(out, again[i].xid, 8);
-        out_literal(out, " sent again, first on #");
+        out_literal(out, " retransmitted, first on #");
         out_u64(out, again[i].original_connection);
         out_literal(out, " in frame ");
         out_u64(out, again[i].original_frame);

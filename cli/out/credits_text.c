@@ -73,7 +73,7 @@ static void put_counts(struct out *out, const struct rpcrdma_credit_result *r)
         out_text(out, text);
     }
     if (r->retransmitted > 0) {
-        snprintf(text, sizeof(text), ", %" PRIu64 " sent again", r->retransmitted);
+        snprintf(text, sizeof(text), ", %" PRIu64 " retransmitted", r->retransmitted);
         out_text(out, text);
     }
     if (r->earlier > 0) {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The JSON view: what walk.h tells is printed as told; around it stands what only flow/ knows. */
+/* The JSON view: what walk.h emits is printed as emitted; around it stands what only flow/ knows.
+ */
 #include "out/address.h"
 #include "out/connection.h"
 #include "out/view.h"

@@ -7,7 +7,7 @@
  * and numbers are put without printf, because output is most of what `decode --json` does.
  *
  * A failed write is remembered (out->error is errno) and everything after it is dropped; out_close
- * tells. Callers need not test in between, but may look at out->error to stop early.
+ * reports it. Callers need not test in between, but may look at out->error to stop early.
  */
 
 #include <stdbool.h>

@@ -89,7 +89,7 @@ static void put_outcome(struct out *out, const struct rpcrdma_transaction *t)
     transaction_put_times(out, t);
     if (t->retransmitted) {
         out_style(out, OUT_WARNING);
-        out_literal(out, ", sent again");
+        out_literal(out, ", retransmitted");
         out_style(out, OUT_PLAIN);
     }
 }

@@ -12,7 +12,7 @@ const char *transaction_stall_text(enum rpcrdma_stall stall)
         [RPCRDMA_STALL_LOST_TO_CLIENT] = "lost towards the client",
         [RPCRDMA_STALL_RECEIVER_NOT_READY] = "receiver not ready",
         [RPCRDMA_STALL_CREDITS] = "credits",
-        [RPCRDMA_STALL_UNKNOWN] = "sent again, cause unknown",
+        [RPCRDMA_STALL_UNKNOWN] = "retransmitted, cause unknown",
     };
 
     return texts[stall];

@@ -177,7 +177,7 @@ static void message(struct view *view, const struct rpcrdma_flow_message *m)
     line_put_transport(out, m);
     out_char(out, '\n');
     level.depth = 2;
-    rpcrdma_walk_message(m->message, -1, &visitor); /* the line above tells the direction */
+    rpcrdma_walk_message(m->message, -1, &visitor); /* the line above shows the direction */
     if (m->has_invalidate)
         rpcrdma_visit_number(&visitor, RPCRDMA_FIELD_INVALIDATE, m->invalidate);
     level.depth = 1;

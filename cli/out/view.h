@@ -4,7 +4,7 @@
 
 /*
  * How messages, connections and findings are shown. A view never looks at wire bytes: messages are
- * told to it field by field (wire/walk.h), everything else comes in structs of flow/.
+ * emitted to it field by field (wire/walk.h), everything else comes in structs of flow/.
  */
 
 #include <stdbool.h>
@@ -43,7 +43,7 @@ struct view {
     enum view_time time;
     int64_t line_ns;             /* time of the line before */
     size_t src_width, dst_width; /* text columns, which only grow */
-    const struct connection_again *again; /* of the connection that is told: connection.h */
+    const struct connection_again *again; /* of the connection that is reported: connection.h */
     size_t n_again;
 };
 

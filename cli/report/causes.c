@@ -79,7 +79,8 @@ static void lost(struct report *r, const struct report_connection *c, int end)
     bool known = c->pub.role[end] != RPCRDMA_ROLE_UNKNOWN;
     bool tcp = c->pub.carrier == RPCRDMA_CARRIER_IWARP;
     uint64_t naks = a->naks[RPCRDMA_NAK_PSN_SEQUENCE];
-    /* what was sent again for want of responses was not lost on this way, but they on the other */
+    /* what was retransmitted for want of responses was not lost on this way, but they on the other
+     */
     uint64_t own = a->retransmitted - MIN(a->asked_again, a->retransmitted);
     uint64_t packets = own + back->asked_again;
     uint64_t timeouts = a->timeouts - a->asked_timeouts + back->asked_timeouts;
@@ -106,7 +107,7 @@ static void lost(struct report *r, const struct report_connection *c, int end)
                  timeouts, plural(timeouts));
     snprintf(cause->text, sizeof(cause->text),
              "Packets towards the %s%s were lost on the network: %s%" PRIu64
-             " packet%s sent again, %.3f s of waiting in all, %.3f s at most (connection %u).",
+             " packet%s retransmitted, %.3f s of waiting in all, %.3f s at most (connection %u).",
              !known   ? "peer"
              : server ? "server"
                       : "client",
@@ -114,7 +115,7 @@ static void lost(struct report *r, const struct report_connection *c, int end)
              s(waited), s(longest), (unsigned)c->pub.number);
     if (tcp)
         snprintf(cause->against, sizeof(cause->against),
-                 "TCP sends again what comes out of order by far, too");
+                 "TCP retransmits what comes out of order by far, too");
     else if (naks == 0)
         snprintf(cause->against, sizeof(cause->against),
                  "no Nak was seen: an end may have been slow to answer");

@@ -62,7 +62,7 @@ static void connection_failed(struct report *r, const struct report_connection *
     cause->frame = c->resent_frame;
     snprintf(cause->text, sizeof(cause->text),
              "Connection %u failed: %" PRIu64
-             " Call%s of it %s sent again on connection %u, %.1f s after "
+             " Call%s of it %s retransmitted on connection %u, %.1f s after "
              "the first sending.%s",
              (unsigned)c->resent_from, c->resent, plural(c->resent),
              c->resent == 1 ? "was" : "were", (unsigned)c->pub.number, s(cause->time_ns),
@@ -158,7 +158,7 @@ static void connection_left(struct report *r, const struct report_connection *c)
              "place. The path was down: a cable, a switch, or the peer.",
              (unsigned)life->previous, s(life->down_ns), (unsigned)c->pub.number);
     snprintf(cause->against, sizeof(cause->against),
-             "no Call was seen on both; what was sent meanwhile did not pass here");
+             "no Call was seen on both; what was sent meanwhile was not captured");
 }
 
 /* The client closed a connection that it worked on, and opened another one for the same mount. */

@@ -229,7 +229,7 @@ int report_server_end(const struct rpcrdma_connection *c)
     return c->role[0] == RPCRDMA_ROLE_SERVER || c->role[1] == RPCRDMA_ROLE_CLIENT ? 0 : 1;
 }
 
-/* Packets that were sent again, over time. Of TCP, at the next operation that is complete. */
+/* Packets that were retransmitted, over time. Of TCP, at the next operation that is complete. */
 void report_op(void *context, const struct rpcrdma_op *op, const struct rpcrdma_path *path)
 {
     struct report *r = context;
@@ -421,8 +421,8 @@ void report_complain(const struct report *r)
     groups_complain(r->operations);
     groups_complain(r->clients);
     if (r->more_errors > 0)
-        complain("%" PRIu64 " %s not told by status: more of these than are listed", r->more_errors,
-                 r->more_errors == 1 ? "failed RPC is" : "failed RPCs are");
+        complain("%" PRIu64 " %s not listed by status: more of these than are listed",
+                 r->more_errors, r->more_errors == 1 ? "failed RPC is" : "failed RPCs are");
     if (names > 0)
         complain("%" PRIu64 " %s of files %s not known: --max-memory", names,
                  names == 1 ? "name" : "names", names == 1 ? "is" : "are");

@@ -24,7 +24,7 @@ void report_headline(const struct report *r, char *text, size_t size)
                  r->answered);
     else if (r->undecided)
         snprintf(text, size,
-                 "Undecided: too little was captured to tell how RPCs fare (%" PRIu64
+                 "Undecided: too little was captured to say how RPCs fare (%" PRIu64
                  " RPC%s, %" PRIu64 " with Call and Reply).",
                  r->rpcs, plural(r->rpcs), r->answered);
     else if (r->n_causes == 0)

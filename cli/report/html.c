@@ -169,7 +169,7 @@ static void timelines(const struct report *r, struct out *out)
     chart(r, out, "Longest latency, ms", latency_max, NULL);
     chart(r, out, "Throughput, MB/s", megabytes, NULL);
     chart(r, out, "Calls in flight (blue) against the credit limit (orange)", in_flight, limit);
-    chart(r, out, "Packets sent again", again, NULL);
+    chart(r, out, "Packets retransmitted", again, NULL);
 }
 
 /* -- slow RPCs -------------------------------------------------------------------------------- */
@@ -306,11 +306,12 @@ static void transport(const struct report *r, struct out *out)
 {
     GList *all = report_connections(r);
 
-    out_literal(out, "<h2>Transport</h2>\n<div class=\"wide\"><table><thead><tr><th>no</th>"
-                     "<th class=\"t\">towards</th><th>packets</th><th>bytes</th><th>sent again</th>"
-                     "<th>lost</th><th>sequence Naks</th><th>RNR Naks</th><th>timeouts</th>"
-                     "<th>waited ms</th><th>duplicated</th><th>reordered</th><th>ECN-CE</th>"
-                     "<th>CNPs</th></tr></thead><tbody>\n");
+    out_literal(out,
+                "<h2>Transport</h2>\n<div class=\"wide\"><table><thead><tr><th>no</th>"
+                "<th class=\"t\">towards</th><th>packets</th><th>bytes</th><th>retransmitted</th>"
+                "<th>lost</th><th>sequence Naks</th><th>RNR Naks</th><th>timeouts</th>"
+                "<th>waited ms</th><th>duplicated</th><th>reordered</th><th>ECN-CE</th>"
+                "<th>CNPs</th></tr></thead><tbody>\n");
     for (GList *one = all; one; one = one->next) {
         const struct report_connection *c = one->data;
 

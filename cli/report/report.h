@@ -18,12 +18,12 @@
 
 enum {
     REPORT_SLOWEST = 10,
-    REPORT_CONNECTIONS = 200, /* told one by one */
+    REPORT_CONNECTIONS = 200, /* reported one by one */
     REPORT_BINS = 120,        /* of the timelines */
-    REPORT_CAUSES = 12,       /* told in text; all are in JSON */
+    REPORT_CAUSES = 12,       /* reported in text; all are in JSON */
 };
 
-/* An RPC that is told by itself. */
+/* An RPC that is reported by itself. */
 struct report_rpc {
     char *title, *path; /* path NULL: not known */
     uint32_t xid, connection;

@@ -121,7 +121,8 @@ static void paused(const struct report *r, struct out *out)
                     n == 1 ? "" : "s");
 }
 
-/* A page has room for a few connections: those that packets were sent again on, then the busy ones.
+/* A page has room for a few connections: those that packets were retransmitted on, then the busy
+ * ones.
  */
 enum { CONNECTIONS_SHOWN = 8 };
 
@@ -282,7 +283,8 @@ static void put_path(struct out *out, const struct report_connection *c, int end
     const struct rpcrdma_path *path = &c->path[end];
     char text[500];
 
-    snprintf(text, sizeof(text), "#%u towards the %s: %" PRIu64 " packet%s, %" PRIu64 " sent again",
+    snprintf(text, sizeof(text),
+             "#%u towards the %s: %" PRIu64 " packet%s, %" PRIu64 " retransmitted",
              (unsigned)c->pub.number, end == report_server_end(&c->pub) ? "server" : "client",
              path->packets, path->packets == 1 ? "" : "s", path->retransmitted);
     put_number(text, sizeof(text), path->naks[RPCRDMA_NAK_PSN_SEQUENCE], "sequence Nak", "s");

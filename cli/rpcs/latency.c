@@ -12,7 +12,7 @@ void latency_clear(struct latency *l)
     *l = (struct latency){0};
 }
 
-/* What is told of it but its distribution. */
+/* All that is kept of it but its distribution. */
 static void sum_up(struct latency *l, int64_t ns)
 {
     l->count++;

@@ -289,7 +289,7 @@ const struct command command_rpcs = {
     .arguments = "FILE...",
     .what = "a line per RPC: latency, sizes, file, status; --json; --summary",
     .details =
-        "Lines are in order of time. A Call sent again on a new connection is a line of its\n"
+        "Lines are in order of time. A Call retransmitted on a new connection is a line of its\n"
         "own, marked as such. Percentiles of the summary are at most 1/64 too high; its rates\n"
         "are over the whole capture. docs/filter.md describes EXPRESSION and TIME.",
     .run = run,

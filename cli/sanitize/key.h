@@ -3,7 +3,7 @@
 #define RPCRDMA_CLI_SANITIZE_KEY_H
 
 /*
- * What stands for what, by a key: the same for equal values, and nobody without the key can tell
+ * What stands for what, by a key: the same for equal values, and nobody without the key can say
  * whether a guess is right. SipHash-2-4 is the pseudo-random function.
  */
 

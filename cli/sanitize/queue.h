@@ -4,8 +4,8 @@
 
 /*
  * Packets that wait until all is known that decides what becomes of their bytes, in the order of
- * the capture; behind them those that went out last, because what is sent again must look the same
- * again. Both are in two rings whose size never changes.
+ * the capture; behind them those that went out last, because what is retransmitted must look the
+ * same again. Both are in two rings whose size never changes.
  */
 
 #include <glib.h>

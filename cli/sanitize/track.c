@@ -99,7 +99,7 @@ static bool as_before(struct sanitize_track *track, struct sanitize_packet *p,
     return true;
 }
 
-/* Sent again. */
+/* Retransmitted. */
 static void look_back(struct sanitize_track *track, struct sanitize_packet *p)
 {
     const struct sanitize_packet *before = sanitize_queue_at(&track->queue, p->older_place);
@@ -229,10 +229,10 @@ static struct sanitize_long_call *long_call_of(struct sanitize_track *track,
     return &track->long_calls[*name % SANITIZE_LONG_CALLS];
 }
 
-static void on_message(void *context, const struct rpcrdma_flow_message *told)
+static void on_message(void *context, const struct rpcrdma_flow_message *given)
 {
     struct sanitize_track *track = context;
-    struct rpcrdma_flow_message with_call = *told;
+    struct rpcrdma_flow_message with_call = *given;
     const struct rpcrdma_flow_message *message = &with_call;
     const struct rpcrdma_message *m = message->message;
     uint64_t name;

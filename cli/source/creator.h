@@ -6,7 +6,7 @@
  * Files that are created while packets are looked at: those of a ring, of extracted messages. Who
  * looks at packets is not the user whose folder that is, and may open nothing. So a process of its
  * own creates files in this one folder, and gives them away open; it sees no packet, and nothing of
- * the other process but the names. It creates those only that it was told of at its start, and
+ * the other process but the names. It creates only those that it was given at its start, and
  * removes those only that it created.
  */
 

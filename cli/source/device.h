@@ -35,7 +35,7 @@ struct device_stats {
     uint64_t dropped;           /* because we were too slow: no buffer was free */
     uint64_t interface_dropped; /* by the interface, before they came to a buffer */
     uint64_t failed;            /* receives that the device ended with an error: packets lost */
-    uint64_t interruptions;     /* how often it was down, as far as that was told */
+    uint64_t interruptions;     /* how often it was down, as far as that was reported */
 };
 
 struct device;
@@ -68,7 +68,7 @@ struct device {
     int fd;         /* readable when there may be packets */
     int64_t nap_ns; /* packets may wait so long in the device: it has room, and the time of each */
     char error[DEVICE_ERROR];
-    bool down; /* it was, when that was told last */
+    bool down; /* it was, when that was reported last */
     uint64_t interruptions;
 };
 

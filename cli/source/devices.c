@@ -26,7 +26,7 @@
 
 enum { PIPE_SIZE = 1024 * 1024, NEWS = 64 };
 
-/* How a line of the other process begins that tells of no failure. */
+/* How a line of the other process begins that reports no failure. */
 #define NEWS_MARK "\n"
 
 struct devices {
@@ -38,7 +38,7 @@ struct devices {
     pid_t child;         /* 0: it was waited for */
     bool ended;
     char error[DEVICE_ERROR]; /* source.error */
-    char *news[NEWS];         /* what happened to devices, told at the end */
+    char *news[NEWS];         /* what happened to devices, reported at the end */
     size_t n_news;
 };
 
@@ -167,7 +167,7 @@ static bool heard(int control, char *line, size_t size)
     return n > 0;
 }
 
-/* The same of a line that tells of a failure; the others are kept. */
+/* The same of a line that reports a failure; the others are kept. */
 static bool heard_failure(struct devices *devices, char *line, size_t size)
 {
     while (heard(devices->control, line, size)) {
@@ -179,7 +179,7 @@ static bool heard_failure(struct devices *devices, char *line, size_t size)
     return false;
 }
 
-/* How the other process ended: false where that was in good order, or was told before. Its last
+/* How the other process ended: false where that was in good order, or was reported before. Its last
  * word was heard. */
 static bool failed(struct devices *devices, char *text, size_t size)
 {
@@ -233,7 +233,7 @@ static enum source_status next(struct source *source, struct source_packet *pack
         if (!gone(devices))
             return status;
     }
-    /* why it ended, if it was not told to */
+    /* why it ended, if it was not asked to */
     if (heard_failure(devices, devices->error, sizeof(devices->error)) ||
         failed(devices, devices->error, sizeof(devices->error)))
         return SOURCE_ERROR;
@@ -286,7 +286,7 @@ static void report(const struct source *source, void (*line)(void *context, cons
     }
 }
 
-/* It was told to end; one that was stopped does not hear that. */
+/* It was asked to end; one that was stopped does not hear that. */
 static void end_child(struct devices *devices)
 {
     enum { TURNS = 150, TURN_NS = 20000000 };
@@ -299,7 +299,7 @@ static void end_child(struct devices *devices)
         if (ended != 0)
             break;
         if (i == TURNS && kill(devices->child, SIGKILL) != 0)
-            return; /* its parent's end is told to it as well */
+            return; /* it learns of its parent's end as well */
         nanosleep(&turn, NULL);
     }
 }

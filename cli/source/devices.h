@@ -30,7 +30,7 @@ int source_devices_fd(const struct source *source, bool *at_hand);
 /* Has the capture end: what is on its way is still given. */
 void source_devices_stop(struct source *source);
 
-/* What happened to the devices, once all was read; source_report tells it, too. */
+/* What happened to the devices, once all was read; source_report reports it, too. */
 void source_devices_news(const struct source *source, void (*line)(void *context, const char *text),
                          void *context);
 

@@ -54,7 +54,7 @@ struct file {
     struct file_interface *interfaces;
     size_t n_interfaces, n_room;
     size_t section_first;    /* pcapng: where this section's interfaces begin */
-    uint64_t dropped_inline; /* pcapng: as told packet by packet */
+    uint64_t dropped_inline; /* pcapng: as reported packet by packet */
     bool dropped_inline_known;
 
     uint64_t other_blocks, comments;
@@ -134,7 +134,7 @@ static inline void file_ahead(const struct input *in, size_t size)
 bool pcap_begin(struct file *file);
 bool pcapng_begin(struct file *file);
 bool snoop_begin(struct file *file);
-/* ERF has no header: *is tells whether the first records look like it. */
+/* ERF has no header: *is says whether the first records look like it. */
 bool erf_begin(struct file *file, bool *is);
 
 /* An interface's, which are counted. NULL is fine. */

@@ -12,8 +12,8 @@
 
 struct fingerprint {
     uint64_t low, high;
-    uint16_t id;  /* IPv4's, which a packet that is sent again seldom has again; 0: it has none */
-    bool forward; /* source address below the destination's: tells the two directions apart */
+    uint16_t id; /* IPv4's, which a packet that is retransmitted seldom has again; 0: it has none */
+    bool forward; /* source address below the destination's: distinguishes the two directions */
 };
 
 enum { FINGERPRINT_ALL = UINT32_MAX };

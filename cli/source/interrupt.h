@@ -13,7 +13,7 @@ bool interrupt_watch(void);
 /* The wish, without a signal. */
 void interrupt_raise(void);
 
-/* Whether somebody wished for it. Cheap, but a process that is never told itself sees it later:
+/* Whether somebody wished for it. Cheap, but a process that no signal reaches sees it later:
  * with interrupt_look. */
 bool interrupt_seen(void);
 bool interrupt_look(void);

@@ -48,7 +48,7 @@ struct merge {
     source_ended *ended;   /* NULL: nobody wants to know */
     void *context;
     uint64_t frame;
-    bool failed;     /* source.error is not told yet */
+    bool failed;     /* source.error is not reported yet */
     char error[512]; /* that */
 };
 

@@ -11,8 +11,8 @@
 #include <sys/stat.h>
 
 /* Opens all of them, "-" excepted; borrows the paths. *left of them, the last ones, are not open
- * for want of descriptors. What cannot be opened for another reason is told when it is asked for.
- * False when memory is short. */
+ * for want of descriptors. What cannot be opened for another reason is reported when it is asked
+ * for. False when memory is short. */
 bool opened_before(char *const *paths, size_t n, size_t *left);
 
 /* A descriptor of the path: of the file opened before, else it is opened now. -1 with errno. One of

@@ -173,12 +173,13 @@ static bool close_together(const struct difference *all, size_t from, size_t to,
 
 /*
  * Whether differences [from, to) of one pair of files, sorted, speak of shared packets. Packets
- * that were sent again, and those that hosts send alike again and again, are equal too, one in each
- * file: they are few among all that both could have, and their times are not equally far apart.
- * Files that do not overlap by their own clocks may be the same host's, one after the other, with
- * packets sent again across the seam: those are no copies. Of a clock that far off there must be
- * many matches, and over most of a file. What was sent again has another IPv4 identification, where
- * hosts set one: where most matches have, it takes many, in files that do overlap.
+ * that were retransmitted, and those that hosts send alike again and again, are equal too, one in
+ * each file: they are few among all that both could have, and their times are not equally far
+ * apart. Files that do not overlap by their own clocks may be the same host's, one after the other,
+ * with packets retransmitted across the seam: those are no copies. Of a clock that far off there
+ * must be many matches, and over most of a file. What was retransmitted has another IPv4
+ * identification, where hosts set one: where most matches have, it takes many, in files that do
+ * overlap.
  */
 static bool believable(const struct overlap *overlap, const struct differences *differences,
                        size_t from, size_t to, int64_t offset_ns)

@@ -46,7 +46,7 @@ bool overlap_find(struct overlap *overlap, char *const *paths, size_t n);
 void overlap_free(struct overlap *overlap);
 
 /* Whether these, each a `twin` for all that have it, captured at the same time, and so may have the
- * same packets: a packet sent again is in the next file of a ring buffer, and no copy. */
+ * same packets: a packet retransmitted is in the next file of a ring buffer, and no copy. */
 bool overlap_together(const struct overlap *overlap, size_t i, size_t k);
 
 #endif

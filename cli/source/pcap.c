@@ -6,7 +6,7 @@
  *     packet  seconds u32, micro- or nanoseconds u32, captured u32, original u32, bytes; in Alexey
  *             Kuznetzov's modification before the bytes: interface u32, protocol u16, type u8, 0
  *
- * all in the byte order of the machine that wrote it, which the magic number tells.
+ * all in the byte order of the machine that wrote it, which the magic number gives.
  */
 #include <inttypes.h>
 
@@ -134,7 +134,8 @@ bool pcap_begin(struct file *file)
     if (!interface)
         return false;
     interface->snaplen = file_u32(file, p + 16);
-    /* the bits above tell of a frame check sequence at each packet's end (draft section 4) */
+    /* the bits above say whether there is a frame check sequence at each packet's end (draft
+     * section 4) */
     interface->linktype = file_u32(file, p + 20) & 0x03ffffff;
     interface->exponent = (uint8_t)exponent;
     in->pos += FILE_HEADER;

@@ -17,7 +17,7 @@ struct pipe_feed {
     bool silent;
 };
 
-/* Waits for bytes, or the end; without end as long as nobody told us to end. */
+/* Waits for bytes, or the end; without end as long as nobody asked us to end. */
 static bool wait_for_bytes(int fd)
 {
     struct pollfd fds[] = {{.fd = fd, .events = POLLIN}, {.fd = interrupt_fd(), .events = POLLIN}};

@@ -2,14 +2,14 @@
 #ifndef RPCRDMA_CLI_SOURCE_PIPE_FEED_H
 #define RPCRDMA_CLI_SOURCE_PIPE_FEED_H
 
-/* What another process sends through a pipe, until it ends: it was told to, and does not wait. */
+/* What another process sends through a pipe, until it ends: it was asked to, and does not wait. */
 
 #include "source/feed.h"
 
 /* The descriptor is the feed's in every case. NULL: no memory. */
 struct feed *pipe_feed_new(int fd, const char *name);
 
-/* Whether the other process was told to end, and sent nothing more for seconds, not even its end.
+/* Whether the other process was asked to end, and sent nothing more for seconds, not even its end.
  */
 bool pipe_feed_silent(const struct feed *feed);
 

@@ -12,7 +12,7 @@
 
 enum {
     LOOK_EVERY = 64,  /* rounds between two looks at the clock while there is no pause */
-    LAST_ROUNDS = 64, /* after the end was told */
+    LAST_ROUNDS = 64, /* after the end was reported */
 };
 
 static bool full(const struct pump *pump)
@@ -115,7 +115,7 @@ void pump_run(struct pump *pump, const struct pump_sink *sink)
     int64_t start = clock_now(CLOCK_MONOTONIC), tick = start + SECOND, end = INT64_MAX;
     uint32_t left = pump->n;
     unsigned rounds = 0;
-    bool busy = false, told = false;
+    bool busy = false, stopped = false;
     const int64_t nap_ns = nap(pump);
 
     pump->sink = sink;
@@ -127,16 +127,16 @@ void pump_run(struct pump *pump, const struct pump_sink *sink)
         if (any && (busy = true) && ++rounds % LOOK_EVERY != 0)
             continue;
         if (any) {
-            told = interrupt_look();
+            stopped = interrupt_look();
         } else if (left > 0 && !enough(pump)) {
             sink->pause(sink->context);
             if (!pump->stop && busy && nap_ns > 0)
-                told = wait_until(fds, 0, clock_now(CLOCK_MONOTONIC) + nap_ns);
+                stopped = wait_until(fds, 0, clock_now(CLOCK_MONOTONIC) + nap_ns);
             else if (!pump->stop)
-                told = wait_for_packets(pump, gone, fds, tick < end ? tick : end);
+                stopped = wait_for_packets(pump, gone, fds, tick < end ? tick : end);
             busy = false;
         }
-        if (told || interrupt_seen() || clock_now(CLOCK_MONOTONIC) >= end)
+        if (stopped || interrupt_seen() || clock_now(CLOCK_MONOTONIC) >= end)
             break;
         if (clock_now(CLOCK_MONOTONIC) >= tick) {
             ask_for_news(pump, gone);

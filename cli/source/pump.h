@@ -2,7 +2,7 @@
 #ifndef RPCRDMA_CLI_SOURCE_PUMP_H
 #define RPCRDMA_CLI_SOURCE_PUMP_H
 
-/* Moves packets from devices to a sink until it is told to stop: polling as long as there are
+/* Moves packets from devices to a sink until it is asked to stop: polling as long as there are
  * packets, waiting when there are none. */
 
 #include <stdbool.h>

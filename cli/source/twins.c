@@ -5,7 +5,8 @@
 
 enum { LEAST = 64 /* per file */, BATCH = 64 };
 
-static const int64_t COARSE_NS = 1000000; /* whole milliseconds: packets sent again have one time */
+static const int64_t COARSE_NS =
+    1000000; /* whole milliseconds: packets retransmitted have one time */
 
 bool twins_begin(struct twins *twins, size_t n, const struct siphash_key *key)
 {

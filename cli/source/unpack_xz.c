@@ -29,7 +29,7 @@ static const char *why(lzma_ret result)
     }
 }
 
-/* LZMA_CONCATENATED: the decoder goes on with the next stream, and is told of the file's end. */
+/* LZMA_CONCATENATED: the decoder goes on with the next stream, and learns of the file's end. */
 static ssize_t read_xz(struct feed *feed, uint8_t *to, size_t n)
 {
     struct unpack *unpack = (struct unpack *)feed;

@@ -22,7 +22,7 @@ static double ms(int64_t ns)
 static const char *repeat_text(const struct packet *p)
 {
     static const char *const texts[] = {
-        [RPCRDMA_REPEAT_RETRANSMISSION] = "sent again",
+        [RPCRDMA_REPEAT_RETRANSMISSION] = "retransmitted",
         [RPCRDMA_REPEAT_DUPLICATE] = "duplicate",
         [RPCRDMA_REPEAT_OUT_OF_ORDER] = "out of order",
         [RPCRDMA_REPEAT_ELSEWHERE] = "at the other place of capture",

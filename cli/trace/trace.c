@@ -15,7 +15,7 @@
 
 enum { AFTER = 16384 }; /* packets behind a Reply that may still belong to it */
 
-/* What came after its Reply was seen, too: Acks, and what was sent again. */
+/* What came after its Reply was seen, too: Acks, and what was retransmitted. */
 static void look(struct trace *trace)
 {
     struct traced *one = &trace->one;
@@ -216,7 +216,7 @@ const struct command command_trace = {
     .name = "trace",
     .arguments = "FILE...",
     .what = "one RPC from Call to delivered Reply, packet by packet; --json",
-    .details = "Arrows point away from the end that calls. \"sent again\": what it carries was "
+    .details = "Arrows point away from the end that calls. \"retransmitted\": what it carries was "
                "sent before.",
     .run = run,
 };

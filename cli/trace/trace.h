@@ -13,7 +13,7 @@
 #include "rpcs/details.h"
 #include "trace/packets.h"
 
-/* What is told of an RPC once it has ended. */
+/* What is reported of an RPC once it has ended. */
 struct traced {
     bool found, cut;
     struct rpcrdma_transaction transaction;

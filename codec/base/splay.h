@@ -7,7 +7,7 @@
  * themselves. It needs no memory but two pointers a member, and n operations cost O(n log n)
  * whatever their order is; what was looked at last is found at once. No two members are equal.
  *
- * `compare` tells whether a key comes before (negative), is (0) or comes after a member. All is in
+ * `compare` says whether a key comes before (negative), is (0) or comes after a member. All is in
  * line, so that it costs no call.
  */
 

@@ -4,7 +4,7 @@
 
 /*
  * Counts steps through what input makes grow: lists, chains, trees. Tests compare how the count
- * grows with the input (tests/unit/flow/growth.c), which no clock tells on a busy machine. Debug
+ * grows with the input (tests/unit/flow/growth.c), which no clock shows on a busy machine. Debug
  * builds count; in others it is nothing.
  */
 

@@ -5,7 +5,7 @@
 /*
  * A hash table from 64-bit keys to pointers: open addressing, linear probing, deletion by shifting
  * back (no tombstones, so a long-lived table does not slow down). Keys are hashes (flow_hash2); the
- * value tells equals apart (a chain, a comparison).
+ * value distinguishes equals (a chain, a comparison).
  *
  * Keys come from the wire, and can be chosen. So the place of a key is its product with a secret
  * number of 128 bits (Dietzfelbinger 1996: of any two keys that are chosen without it, the chance

@@ -4,7 +4,7 @@
 
 /*
  * What happened to the packets of a connection: which messages reached their receiver, as the
- * receiver's answers prove; what was sent again and why. Only with config.delivery.
+ * receiver's answers prove; what was retransmitted and why. Only with config.delivery.
  *
  * Times are those of the place of capture; where both ends were captured, with one clock, those of
  * the place where a packet passed first, and of its arrival at the other. A message counts as
@@ -20,7 +20,7 @@
 enum rpcrdma_delivery_state {
     RPCRDMA_DELIVERY_UNKNOWN, /* its answers were not captured */
     RPCRDMA_DELIVERED,
-    RPCRDMA_NOT_DELIVERED, /* never acknowledged: it was sent again in vain, or refused */
+    RPCRDMA_NOT_DELIVERED, /* never acknowledged: it was retransmitted in vain, or refused */
 };
 
 /* The way of one Send to its receiver. */
@@ -29,7 +29,8 @@ struct rpcrdma_delivery {
     bool not_ready;                   /* the receiver refused it once and more: RNR Naks */
     bool lost;                        /* it did not arrive the first time, as is proven */
     uint32_t transmissions;           /* as seen in the capture; 0: not known */
-    uint64_t first_frame, last_frame; /* its first packet; the latest of it that was sent again */
+    uint64_t first_frame,
+        last_frame; /* its first packet; the latest of it that was retransmitted */
     int64_t first_time_ns, last_time_ns; /* theirs */
     uint64_t frame;                      /* DELIVERED: the answer that proves it */
     int64_t time_ns;                     /* DELIVERED: when it had arrived */
@@ -45,7 +46,7 @@ enum rpcrdma_stall {
     RPCRDMA_STALL_LOST_TO_CLIENT,     /* that a timer ran out is no proof */
     RPCRDMA_STALL_RECEIVER_NOT_READY, /* RNR Naks */
     RPCRDMA_STALL_CREDITS, /* version 2: the next part of a message had to wait for one */
-    RPCRDMA_STALL_UNKNOWN, /* packets were sent again; whether any was lost is not known */
+    RPCRDMA_STALL_UNKNOWN, /* packets were retransmitted; whether any was lost is not known */
 };
 
 /* Where the time of an RPC went. In this order they follow each other, and their sum is its
@@ -56,7 +57,7 @@ struct rpcrdma_phases {
     int64_t call_ns;   /* Call: first sent to delivered */
     int64_t server_ns; /* delivered to its first RDMA packet, and last RDMA packet to the Reply */
     int64_t data_ns;   /* first to last RDMA packet */
-    int64_t data_waiting_ns; /* of these: waiting for what was sent again, or RNR; */
+    int64_t data_waiting_ns; /* of these: waiting for what was retransmitted, or RNR; */
     int64_t data_peer_ns; /* with nothing moving, from a Read request to its first response: in one
                            * capture, what is behind it; exact: the client alone; */
     bool has_network;     /* exact, and not iWARP: */
@@ -73,16 +74,16 @@ struct rpcrdma_path {
     bool followed;           /* else nothing of this is known */
     uint64_t packets, bytes; /* of all kinds; bytes of their payload */
     uint64_t retransmitted, retransmitted_bytes;
-    uint64_t lost;               /* on the way, as the receiver or what was sent again shows */
+    uint64_t lost;               /* on the way, as the receiver or what was retransmitted shows */
     uint64_t duplicated;         /* the same packet twice: by the network, or by the capture */
     uint64_t reordered;          /* by the network: late, and sent once */
     uint64_t uncaptured;         /* arrived, and are not in the capture */
     uint64_t naks[RPCRDMA_NAKS]; /* that its receiver sent */
     uint32_t rnr_timer;          /* code in the latest RNR Nak */
-    uint64_t timeouts;           /* the sender sent again after silence, without a Nak */
+    uint64_t timeouts;           /* the sender retransmitted after silence, without a Nak */
     int64_t timeout_ns;          /* such silence, in all */
-    int64_t waited_ns;           /* from the packet before to each that was sent again, in all */
-    int64_t longest_wait_ns;     /* from the last new packet to one that was sent again, at most */
+    int64_t waited_ns;           /* from the packet before to each that was retransmitted, in all */
+    int64_t longest_wait_ns; /* from the last new packet to one that was retransmitted, at most */
     uint64_t asked_again; /* Read requests of which responses had come: others were lost, on the
                            * way back. These times are not in those above: */
     int64_t asked_waited_ns, asked_longest_ns;
@@ -91,7 +92,7 @@ struct rpcrdma_path {
     uint64_t congestion_frame; /* RoCEv2: the first that was marked; 0: none */
     uint64_t dscp;             /* a bit per code point */
     uint64_t zero_windows;     /* TCP: its receiver said that it had no room */
-    uint64_t different;        /* sent again with other bytes, where that shows: all but the data */
+    uint64_t different; /* retransmitted with other bytes, where that shows: all but the data */
     uint64_t different_data;   /* of RDMA Writes, and these, where ICRCs show it */
     /* the first frame of each; 0: there is none */
     uint64_t nak_frame[RPCRDMA_NAKS], retransmitted_frame, timeout_frame, different_frame,

@@ -261,7 +261,7 @@ static RPCRDMA_INLINE void deliver_op(struct rpcrdma_flow *flow, struct flow_con
     }
 }
 
-/* A Call is not followed any more: every stage is told, once. */
+/* A Call is not followed any more: every stage is notified, once. */
 RPCRDMA_RARE static void give_up_call(struct rpcrdma_flow *flow, struct flow_conn *conn,
                                       struct flow_call *call)
 {
@@ -389,7 +389,7 @@ RPCRDMA_RARE static void review(struct rpcrdma_flow *flow, struct flow_direction
     drain(flow, dir->conn);
 }
 
-/* Of a connection that is known to be RPC-over-RDMA and waits for nothing: what is sent there tells
+/* Of a connection that is known to be RPC-over-RDMA and waits for nothing: what is sent there shows
  * nothing more of it. */
 static inline bool is_plain(const struct rpcrdma_flow *flow, const struct flow_direction *dir)
 {
@@ -397,7 +397,7 @@ static inline bool is_plain(const struct rpcrdma_flow *flow, const struct flow_d
            !flow_conns_any_overdue(flow->conns);
 }
 
-/* What an event tells of its connection: it may be another one after. NULL: nobody wants it. */
+/* What an event shows of its connection: it may be another one after. NULL: nobody wants it. */
 RPCRDMA_RARE static struct flow_conn *admit(struct rpcrdma_flow *flow, struct flow_direction *dir,
                                             const struct flow_stream_event *event, bool last)
 {
@@ -491,7 +491,7 @@ RPCRDMA_RARE static void pump(struct rpcrdma_flow *flow, struct flow_direction *
     struct flow_stream_events events;
     const struct flow_stream_event *event;
 
-    events.count = events.told = 0;
+    events.count = events.emitted = 0;
     while ((event = flow_stream_next(flow->streams, dir, &events)))
         event_of(flow, dir, event, last);
 }
@@ -796,7 +796,7 @@ void rpcrdma_flow_credits(struct rpcrdma_flow *flow, bool restart)
         flow_credits_report(flow->credits, restart);
 }
 
-/* Ends every connection without telling anyone. */
+/* Ends every connection without reporting them. */
 static void discard(struct rpcrdma_flow *flow)
 {
     struct flow_conn *conn;

@@ -40,7 +40,7 @@ enum rpcrdma_paired_by {
 
 struct rpcrdma_endpoint {
     struct rpcrdma_address address;
-    uint32_t qpn;  /* IB, RoCE; has_qpn tells whether it is known */
+    uint32_t qpn;  /* IB, RoCE; has_qpn says whether it is known */
     uint16_t port; /* iWARP: TCP port */
     bool has_qpn;
 };
@@ -65,7 +65,7 @@ struct rpcrdma_connection {
     uint16_t service_port;                 /* 0: unknown */
     uint32_t version;                      /* 0 until a message was seen */
     const struct rpcrdma_dialect *dialect; /* NULL until decided or settled */
-    uint32_t dialects; /* bit per enum rpcrdma_dialect_id the bytes cannot tell apart */
+    uint32_t dialects; /* bit per enum rpcrdma_dialect_id the bytes do not distinguish */
     bool has_private_data[2];
     struct rpcrdma_private_data private_data[2];
     /* What this end announces at set-up was captured whole: where it announced nothing, the
@@ -80,8 +80,8 @@ struct rpcrdma_connection {
     uint32_t path_mtu;         /* of the REQ, bytes; 0: not known */
     bool established, closed, rejected;
     struct rpcrdma_life life;
-    /* config.delivery: what was sent towards each end. Valid during the sink's call that tells the
-     * connection's end; NULL before, and where nothing was followed */
+    /* config.delivery: what was sent towards each end. Valid during the sink's call that reports
+     * the connection's end; NULL before, and where nothing was followed */
     const struct rpcrdma_path *path[2];
     uint64_t
         stream[2]; /* names what is sent towards each end: the same before and after its peer is
@@ -158,7 +158,8 @@ struct rpcrdma_flow_sink {
     void (*payload_stream)(void *context, const struct rpcrdma_payload_stream *stream);
     /* config.delivery: a `transaction` waits for its Reply to be delivered. Tells what is known
      * when the Reply is there, for views that cannot wait: without delivery, phases and stall, its
-     * latency that of the response. `transaction` tells it again, the findings told here first */
+     * latency that of the response. `transaction` reports it again, with the findings reported here
+     * first */
     void (*answered)(void *context, const struct rpcrdma_transaction *transaction);
     /* config.delivery: a Send, Write, Read request or Read response was sent before, or late */
     void (*repeated)(void *context, const struct rpcrdma_repeated *repeated);
@@ -198,8 +199,8 @@ static inline bool rpcrdma_threshold_assumed(const struct rpcrdma_connection *co
     return !connection->properties[end].announced && !connection->set_up_seen[end];
 }
 
-/* Hangs something of the caller's on a connection that the sink is told of: `user` of this one from
- * now on, until its end is told. The caller frees it then, in `connection`. */
+/* Hangs something of the caller's on a connection that the sink was given: `user` of this one from
+ * now on, until its end is reported. The caller frees it then, in `connection`. */
 RPCRDMA_API void rpcrdma_connection_set_user(const struct rpcrdma_connection *connection,
                                              void *user);
 
@@ -215,7 +216,7 @@ RPCRDMA_API void rpcrdma_flow_free(struct rpcrdma_flow *flow); /* NULL is fine *
 RPCRDMA_API bool rpcrdma_flow_op(struct rpcrdma_flow *flow, const struct rpcrdma_op *op);
 
 /* The packets given from now on were captured at this place, a number from 1 on; 0, as at first:
- * not known. A packet captured at two places then tells how long it was on the way between them
+ * not known. A packet captured at two places then shows how long it was on the way between them
  * (config.delivery). */
 RPCRDMA_API void rpcrdma_flow_tap(struct rpcrdma_flow *flow, uint8_t tap);
 
@@ -252,7 +253,7 @@ RPCRDMA_API const struct rpcrdma_path *rpcrdma_flow_path(struct rpcrdma_flow *fl
  * has shown it to, and its connection is young, or waits for what will decide. */
 RPCRDMA_API bool rpcrdma_flow_undecided(struct rpcrdma_flow *flow, const struct rpcrdma_op *op);
 
-/* From within the sink: it is told nothing more than each connection's end (`connection`), whatever
+/* From within the sink: it gets nothing more than each connection's end (`connection`), whatever
  * operations are given. */
 RPCRDMA_API void rpcrdma_flow_stop(struct rpcrdma_flow *flow);
 

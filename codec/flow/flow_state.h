@@ -17,9 +17,9 @@ struct rpcrdma_flow {
     bool overfull; /* the connection in hand keeps as much as it may: its gaps are given up */
     bool said_limit;
     int64_t looked_ns; /* when it was last looked at who waits too long */
-    int64_t storm_ns; /* when connections were last told to come and go */
-    /* Connections that were told already, as a QP number or port of theirs came again: a ring, and
-     * how many there were. NULL: none. Owned */
+    int64_t storm_ns;  /* when connections were last reported to come and go */
+    /* Connections that were reported already, as a QP number or port of theirs came again: a ring,
+     * and how many there were. NULL: none. Owned */
     struct rpcrdma_connection *past;
     uint32_t n_past;
 };
@@ -39,7 +39,7 @@ void flow_life_set_up(struct rpcrdma_flow *flow, struct flow_conn *conn,
 void flow_life_call(struct rpcrdma_flow *flow, struct flow_conn *conn, uint32_t xid,
                     int64_t time_ns);
 void flow_life_end(struct rpcrdma_flow *flow, struct flow_conn *conn);
-/* It is told now, and another one may take its place. */
+/* It is reported now, and another one may take its place. */
 void flow_life_past(struct rpcrdma_flow *flow, const struct flow_conn *conn);
 void flow_life_free(struct rpcrdma_flow *flow);
 /* transport.c: what is found of its packets; at its end, after flow_life_end */

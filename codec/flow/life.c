@@ -14,7 +14,7 @@
 
 enum {
     LOOK_BACK = 32, /* connections that are looked at when a new one is opened, */
-    PAST = 32,      /* and of those that were told already */
+    PAST = 32,      /* and of those that were reported already */
     STORM = 4,      /* so many before it were lost within STORM_NS */
 };
 #define STORM_NS INT64_C(30000000000)
@@ -83,9 +83,9 @@ void flow_life_free(struct rpcrdma_flow *flow)
     flow_release(&flow->context.memory, flow->past, PAST * sizeof(*flow->past));
 }
 
-/* The connections before one, the newest first; after them those that were told already. */
+/* The connections before one, the newest first; after them those that were reported already. */
 struct earlier {
-    struct flow_conn *conn; /* of the one in hand; NULL: it was told */
+    struct flow_conn *conn; /* of the one in hand; NULL: it was reported */
     struct flow_conn *next;
     uint32_t looked, past;
 };

@@ -22,7 +22,8 @@ enum rpcrdma_ended {
     RPCRDMA_ENDED_REFUSED,      /* TCP RST in answer to the SYN: it never began */
 };
 
-/* What an end sent again and again at the end of the connection, and the other never answered. */
+/* What an end retransmitted again and again at the end of the connection, and the other never
+ * answered. */
 struct rpcrdma_silence {
     uint32_t transmissions; /* of the oldest of it; 0: nothing, or the answers were not captured */
     int64_t since_ns;       /* when it was sent first */

@@ -23,7 +23,7 @@ enum rpcrdma_iovec_kind {
     RPCRDMA_IOVEC_CHUNK,   /* moved by RDMA */
     RPCRDMA_IOVEC_PAD,     /* XDR padding that did not travel: zeros (RFC 8166 section 3.4.5) */
     RPCRDMA_IOVEC_CUT,     /* passed on the wire, not captured (snap length) */
-    RPCRDMA_IOVEC_LOST,    /* did not pass as far as the capture shows */
+    RPCRDMA_IOVEC_LOST,    /* lost, as far as the capture shows */
     RPCRDMA_IOVEC_DROPPED, /* captured, not kept: memory limit */
 };
 
@@ -33,7 +33,7 @@ struct rpcrdma_iovec {
     const uint8_t *data; /* INLINE, CHUNK; else NULL */
 };
 
-/* A write chunk whose place in the Reply no upper-layer binding tells. */
+/* A write chunk whose place in the Reply no upper-layer binding gives. */
 struct rpcrdma_unplaced_chunk {
     uint32_t index; /* in the write list */
     uint32_t length;
@@ -85,7 +85,7 @@ struct rpcrdma_payload_stream {
                     * transaction's `tag` */
 };
 
-enum { RPCRDMA_OPERATIONS = 64 }; /* of a COMPOUND, told by name */
+enum { RPCRDMA_OPERATIONS = 64 }; /* of a COMPOUND, listed by name */
 
 /* An RPC: a Call and what answers it. Valid during the call. */
 struct rpcrdma_transaction {
@@ -113,7 +113,7 @@ struct rpcrdma_transaction {
     uint32_t transmissions; /* of the Call, on all connections seen; 0: not known */
     bool has_phases;        /* and a latency */
     struct rpcrdma_phases phases;
-    int64_t stalled_ns; /* of its latency: waiting for what was sent again, or could not be */
+    int64_t stalled_ns; /* of its latency: waiting for what was retransmitted, or could not be */
     enum rpcrdma_stall stalled_by; /* of the longest such wait, between these: */
     uint64_t stalled_from_frame, stalled_to_frame;
     bool has_response;
@@ -147,8 +147,8 @@ enum rpcrdma_chunk_kind {
     RPCRDMA_CHUNK_REPLY, /* the whole Reply */
 };
 
-/* One packet of RDMA that moves bytes of a chunk, or asks for them; told each time it is seen, also
- * when it moves them again. Valid during the call. */
+/* One packet of RDMA that moves bytes of a chunk, or asks for them; reported each time it is seen,
+ * also when it moves them again. Valid during the call. */
 struct rpcrdma_data_transfer {
     const struct rpcrdma_connection *connection;
     enum rpcrdma_op_kind kind; /* WRITE, READ_REQUEST, READ_RESPONSE */

@@ -2,11 +2,11 @@
 #include "flow/delivery/delivery.h"
 #include "flow/flow_state.h"
 
-/* What is found of the packets of a connection, told once, at its end: what was refused, lost, sent
- * again; why it ended. */
+/* What is found of the packets of a connection, reported once, at its end: what was refused, lost,
+ * retransmitted; why it ended. */
 
 enum {
-    PER_PACKETS = 1000, /* one packet in so many sent again is worth a word */
+    PER_PACKETS = 1000, /* one packet in so many retransmitted is worth a word */
     LEAST = 3,
 };
 #define SILENT_NS INT64_C(1000000000)

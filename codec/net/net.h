@@ -56,7 +56,7 @@ struct rpcrdma_net_stats {
     uint64_t packets;
     uint64_t rdma;         /* RDMA, also what becomes no operation (UD, malformed) */
     uint64_t fragments;    /* of IP datagrams: not decoded */
-    uint64_t truncated;    /* captured too little of them to tell, or to make an operation */
+    uint64_t truncated;    /* captured too little of them to know, or to make an operation */
     uint64_t unknown_link; /* of a link type that cannot be read */
     uint64_t other;        /* anything else */
     uint64_t bad_icrc;     /* of `rdma`: CRC checked and wrong */

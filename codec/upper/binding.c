@@ -92,7 +92,7 @@ bool rpcrdma_binding_arguments(const struct rpcrdma_rpc *call, const void *data,
     rpcrdma_cursor_take(&x.in, call->body_off, "RPC header");
     rpcrdma_xdr_step(&x, item->grammar);
     *which = x.ineligible ? x.ineligible_gap : x.gap;
-    /* arguments that end where the first chunk begins: what tells how long it is went into it */
+    /* arguments that end where the first chunk begins: what shows how long it is went into it */
     return !x.ineligible && (x.gap == reduction->n_gaps || x.in.status == RPCRDMA_TRUNCATED ||
                              (x.in.status != RPCRDMA_OK && x.gap > 0));
 }

@@ -55,7 +55,7 @@ bool rpcrdma_binding_arguments(const struct rpcrdma_rpc *call, const void *data,
 enum rpcrdma_alignment {
     RPCRDMA_ALIGNED_NOT,     /* the message has no bytes beside its own */
     RPCRDMA_ALIGNED,         /* `pad` bytes at `offset` are no part of it */
-    RPCRDMA_ALIGNED_UNKNOWN, /* cannot be told: the program or the rest of the message is not known
+    RPCRDMA_ALIGNED_UNKNOWN, /* is not known: the program or the rest of the message is not known
                               */
 };
 

@@ -158,7 +158,7 @@ static inline struct rpcrdma_cursor rpcrdma_cursor_sub(struct rpcrdma_cursor *c,
 }
 
 /* What failed where a chunk has more segments than there is room for: this very text, which can be
- * told by its address. */
+ * known by its address. */
 extern const char rpcrdma_segment_count[];
 
 #endif

@@ -165,7 +165,7 @@ RPCRDMA_API enum rpcrdma_status rpcrdma_message_decode(const struct rpcrdma_dial
 RPCRDMA_API enum rpcrdma_status rpcrdma_message_encode(const struct rpcrdma_message *msg, void *buf,
                                                        size_t size, size_t *written);
 
-/* The direction of RPC that the header itself tells (direction word, F_RESPONSE flag, or a CALL_ or
+/* The direction of RPC that the header itself gives (direction word, F_RESPONSE flag, or a CALL_ or
  * REPLY_ header type): 0 Call, 1 Reply, -1 nothing. */
 RPCRDMA_API int rpcrdma_message_direction(const struct rpcrdma_message *msg);
 

@@ -226,7 +226,7 @@ static void properties(struct walk *w, uint32_t bit, enum rpcrdma_record_id list
         property_set(w, with_list, set);
 }
 
-/* A subset is told as the positions whose bits are set, each at the word that has its bit. */
+/* A subset is emitted as the positions whose bits are set, each at the word that has its bit. */
 static void subset(struct walk *w, enum rpcrdma_record_id list, enum rpcrdma_field_id position,
                    const struct rpcrdma_words *words)
 {

@@ -3,12 +3,12 @@
 #define RPCRDMA_WIRE_WALK_H
 
 /*
- * A decoded message told field by field, in wire order: what the text view, the JSON view and the
- * Wireshark plugin loop over. Names, widths, bases and explanations come from field.def, once.
+ * A decoded message emitted field by field, in wire order: what the text view, the JSON view and
+ * the Wireshark plugin loop over. Names, widths, bases and explanations come from field.def, once.
  *
  * A view that prints key and value of each field, {} around each object and [] around each list has
- * the command's JSON. What is absent is not told; a list that the type has and that is empty is
- * told empty; of a list cut short, what could be read is told.
+ * the command's JSON. What is absent is not emitted; a list that the type has and that is empty is
+ * emitted empty; of a list cut short, what could be read is emitted.
  */
 
 #include "../export.h"
@@ -47,8 +47,8 @@ struct rpcrdma_visitor {
  * rpcrdma_visit_... below.
  */
 
-/* direction: of the RPC as the caller knows it, RPCRDMA_RPC_CALL or _REPLY, -1 where unknown; told
- * where the header itself has no direction word. */
+/* direction: of the RPC as the caller knows it, RPCRDMA_RPC_CALL or _REPLY, -1 where unknown;
+ * emitted where the header itself has no direction word. */
 RPCRDMA_API void rpcrdma_walk_message(const struct rpcrdma_message *message, int direction,
                                       const struct rpcrdma_visitor *visitor);
 
@@ -67,7 +67,7 @@ RPCRDMA_API void rpcrdma_walk_rpc_header(const struct rpcrdma_rpc *rpc, uint32_t
 RPCRDMA_API void rpcrdma_walk_private_data(const struct rpcrdma_private_data *pd, uint32_t off,
                                            const struct rpcrdma_visitor *visitor);
 
-/* To tell a visitor what is not in a header: its value has off 0 and len 0. */
+/* To give a visitor what is not in a header: its value has off 0 and len 0. */
 RPCRDMA_API void rpcrdma_visit_begin(const struct rpcrdma_visitor *visitor,
                                      enum rpcrdma_record_id record);
 RPCRDMA_API void rpcrdma_visit_end(const struct rpcrdma_visitor *visitor,

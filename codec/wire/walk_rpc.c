@@ -120,7 +120,7 @@ void rpcrdma_walk_rpc_header(const struct rpcrdma_rpc *rpc, uint32_t off, const 
 
     if (rpc->present & RPCRDMA_RPC_HAS_BODY)
         end = off + rpc->body_off;
-    else /* cut short or malformed: it covers what is told of it */
+    else /* cut short or malformed: it covers what is emitted of it */
         walk_header(rpc, off, name, &measure);
     rpcrdma_tell_begin(visitor, RPCRDMA_RECORD_RPC, off, end - off);
     walk_header(rpc, off, name, visitor);

@@ -56,7 +56,7 @@ class Connections(CommandTest):
         all_ = self.objects('connections', capture('iwarp-nfs41-mini'))
         self.assertEqual([again['xid'] for again in all_[2]['sent_again']], ['0x66fd5553'])  # xprt_retransmit's
         self.assertEqual(all_[2]['sent_again'][0]['original_connection'], 2)
-        self.assertIn('XID 0x66fd5553 sent again, first on #2',
+        self.assertIn('XID 0x66fd5553 retransmitted, first on #2',
                       self.run_command('connections', '-V', capture('iwarp-nfs41-mini')))
 
     def test_closed_by_the_client(self):

@@ -271,7 +271,7 @@ class Verdicts(CommandTest):
         rules.write(path, lost, True)
         report = json.loads(self.run_command('report', '--json', path))
         self.assertEqual([cause['cause'] for cause in report['causes']], ['lost-to-server'])
-        self.assertRegex(report['causes'][0]['text'], r'1 timeout, 4 packets sent again, 0\.02\d s of waiting')
+        self.assertRegex(report['causes'][0]['text'], r'1 timeout, 4 packets retransmitted, 0\.02\d s of waiting')
 
     def test_nothing(self):
         with open(capture(), 'rb') as file:

@@ -36,7 +36,7 @@ class Trace(CommandTest):
         self.assertEqual(len(data), 2 * len(first))
         self.assertEqual(sum(one.get('repeat') == 'elsewhere' for one in data), len(first))
         self.assertFalse(any(one['retransmitted'] for one in packets))
-        self.assertNotIn('sent again', text)
+        self.assertNotIn('retransmitted', text)
         self.assertEqual(text.count(', at the other place of capture'), len(first))
         self.assertIn('captured at both ends', text)
         self.assertRegex(text, r'data [0-9.]+ \(network [0-9.]+, client [0-9.]+\)')
@@ -47,7 +47,7 @@ class Trace(CommandTest):
         packets, text = self.trace()
         requests = [one for one in packets if one['operation'] in ('Send', 'Read request', 'Write')]
         self.assertEqual(sum(one.get('repeat') == 'duplicate' for one in requests), len(requests) // 2)
-        self.assertNotIn('sent again', text)
+        self.assertNotIn('retransmitted', text)
 
     def test_sent_again(self):
         """A Call, its IP ID counted on, 20 ms later: before the next packet."""
@@ -67,7 +67,7 @@ class Trace(CommandTest):
         self.assertEqual(len(again), 1)
         self.assertTrue(again[0]['retransmitted'])
         self.assertEqual(again[0]['operation'], 'Send')
-        self.assertEqual(text.count(', sent again'), 1)
+        self.assertEqual(text.count(', retransmitted'), 1)
 
 
 if __name__ == '__main__':

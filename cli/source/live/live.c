@@ -27,7 +27,7 @@ enum { GATHER_MS = 100, GATHER_LIVE_MS = 10 };
 struct live {
     struct device device;
     pcap_t *pcap;
-    int links;      /* a netlink socket that tells of interfaces; -1: none */
+    int links;      /* a netlink socket that reports interfaces; -1: none */
     unsigned index; /* the interface's */
     uint32_t received, dropped, interface_dropped; /* as libpcap's 32-bit counters were */
     struct device_stats total;

@@ -7,7 +7,7 @@
  *   receive.c  takes completions and posts receives again, in batches
  *   refuse.c   why a device cannot be captured from, and what to do
  *   list.c     the devices there are
- *   sysfs.c    what only files of the kernel's tell
+ *   sysfs.c    what only files of the kernel's show
  */
 
 #include <infiniband/verbs.h>
@@ -32,7 +32,7 @@ enum {
      */
     VERBS_NAP_NS = 500000,
     VERBS_NAP_RECEIVES = 1024,
-    VERBS_TURNS = 16, /* of a port in a second, that are told one by one */
+    VERBS_TURNS = 16, /* of a port in a second, that are reported one by one */
 };
 
 struct verbs {
@@ -57,8 +57,9 @@ struct verbs {
 
     struct device_filter *filter;
     bool armed, slept, gone;
-    bool turns[VERBS_TURNS]; /* of the port, true: down; told to nobody yet from `told` on */
-    unsigned n_turns, told;
+    bool
+        turns[VERBS_TURNS]; /* of the port, true: down; reported to nobody yet from `reported` on */
+    unsigned n_turns, reported;
     uint64_t received, failed;
     int out_of_buffer; /* fd of the counter; -1: the device has none */
     uint64_t out_of_buffer_before;

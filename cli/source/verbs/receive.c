@@ -171,10 +171,10 @@ bool verbs_news(struct device *device, char *line, size_t size)
     struct verbs *verbs = (struct verbs *)device;
 
     events(verbs);
-    while (verbs->told < verbs->n_turns)
-        if (device_turned(device, verbs->turns[verbs->told++], line, size))
+    while (verbs->reported < verbs->n_turns)
+        if (device_turned(device, verbs->turns[verbs->reported++], line, size))
             return true;
-    verbs->told = verbs->n_turns = 0;
+    verbs->reported = verbs->n_turns = 0;
     return false;
 }
 

@@ -105,7 +105,7 @@ struct conn_probe conn_probe_send(const struct flow_conns *conns, const struct f
     return best;
 }
 
-/* Programs whose server listens, and so tells who opened the connection; NFSv4's callback program
+/* Programs whose server listens, and so shows who opened the connection; NFSv4's callback program
  * has a number the client chose from the transient range (RFC 5531 section 8.3, RFC 8881 18.36). */
 enum rpcrdma_role flow_caller_role(uint32_t program)
 {

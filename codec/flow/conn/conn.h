@@ -87,7 +87,7 @@ uint64_t flow_address_key(const struct rpcrdma_address *a, const struct rpcrdma_
 /* Numbers it, where it has none. */
 void flow_conn_number(struct flow_conns *conns, struct flow_conn *conn);
 void flow_conn_touch(struct flow_conns *conns, struct flow_conn *conn);
-/* The role of who calls this program, UNKNOWN where it does not tell. */
+/* The role of who calls this program, UNKNOWN where it does not show. */
 enum rpcrdma_role flow_caller_role(uint32_t program);
 void flow_conn_role(struct flow_conn *conn, int end, enum rpcrdma_role role);
 
@@ -117,7 +117,7 @@ struct flow_conn *flow_setup(struct flow_conns *conns, const struct rpcrdma_op *
 const struct flow_conn *flow_setup_conn(struct flow_conns *conns, const struct rpcrdma_op *op);
 
 /*
- * An event of a stream: what it tells of its connection. Returns the connection that it is
+ * An event of a stream: what it shows of its connection. Returns the connection that it is
  * delivered to or kept for; NULL: it is of no interest. `last`: the connection is being finished,
  * and nothing can become a part of it any more.
  */

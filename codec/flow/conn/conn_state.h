@@ -8,7 +8,7 @@
  *   conn.c        connections from their beginning to their end
  *   setup.c       CM messages and MPA frames
  *   classify.c    is this Send RPC-over-RDMA?
- *   event.c       what an event tells of its connection
+ *   event.c       what an event shows of its connection
  *   pairing.c     which two directions are one connection
  *   merge.c       two connections that turn out to be one
  *   admission.c   events that wait while their connection is undecided
@@ -140,14 +140,14 @@ enum conn_verdict { CONN_NO, CONN_MAYBE, CONN_YES };
 /* What a Send shows before anything is decided. */
 struct conn_probe {
     enum conn_verdict verdict;
-    int msg_type; /* RPCRDMA_RPC_CALL or _REPLY; -1: not told */
+    int msg_type; /* RPCRDMA_RPC_CALL or _REPLY; -1: not known */
     bool has_program;
     uint32_t program;
 };
 struct conn_probe conn_probe_send(const struct flow_conns *conns, const struct flow_send *send);
 bool conn_port_known(const struct flow_conns *conns, uint16_t port);
 
-/* pairing.c. A request awaits its answer; a response, or an XID, tells who answered. `last`:
+/* pairing.c. A request awaits its answer; a response, or an XID, shows who answered. `last`:
  * nothing can be paired any more. They return whether it answers. */
 void conn_pair_request(struct flow_conns *conns, struct flow_direction *dir, uint32_t seq);
 bool conn_pair_response(struct flow_conns *conns, struct flow_direction *dir,
@@ -158,9 +158,9 @@ bool conn_pair_xid(struct flow_conns *conns, struct flow_direction *dir, uint32_
 void conn_pair_lacks(struct flow_conns *conns, struct flow_conn *conn, bool lacks);
 /* Is there a classified direction without peer that this one may be the peer of? */
 bool conn_pair_possible(const struct flow_conns *conns, const struct flow_direction *dir);
-/* A CM exchange told one end's QP only. */
+/* A CM exchange gave one end's QP only. */
 void conn_pair_half_open(struct flow_conns *conns, struct flow_conn *conn, bool open);
-/* No answer told the peer: was there one such exchange just before? */
+/* No answer showed the peer: was there one such exchange just before? */
 bool conn_pair_with_half_open(struct flow_conns *conns, struct flow_conn *conn);
 
 /* merge.c: the two are one connection. */

@@ -3,9 +3,9 @@
 
 #include "wire/cursor.h"
 
-/* Events of streams: what each tells of its connection, and whether anybody wants it. */
+/* Events of streams: what each shows of its connection, and whether anybody wants it. */
 
-/* What a Send tells before it is a message: which direction answers it, who is the client. */
+/* What a Send shows before it is a message: which direction answers it, who is the client. */
 static struct flow_conn *learn(struct flow_conns *conns, struct flow_direction *dir,
                                const struct flow_send *send, const struct conn_probe *probe,
                                bool last)
@@ -68,7 +68,7 @@ RPCRDMA_HOT static struct flow_conn *send_event(struct flow_conns *conns,
     return conn;
 }
 
-/* The connection that an operation of this direction is told or kept for. */
+/* The connection that an operation of this direction is reported or kept for. */
 static struct flow_conn *interested(struct flow_conns *conns, struct flow_direction *dir)
 {
     struct flow_conn *conn = dir->conn;

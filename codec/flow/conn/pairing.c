@@ -2,7 +2,7 @@
 #include "flow/conn/conn_state.h"
 
 /*
- * Which two directions are one connection, where no CM exchange tells. A packet carries the QP
+ * Which two directions are one connection, where no CM exchange shows it. A packet carries the QP
  * number of its receiver only; but an Ack, a response or a Nak towards A names the PSN of a request
  * that A sent, and a Reply the XID of a Call. What awaits an answer is noted in a bounded table
  * under (addresses, PSN) and (addresses, XID); old notes are overwritten, nothing is searched.
@@ -13,7 +13,7 @@ enum {
     AWAIT_ANSWER = 0, /* kinds: a PSN awaits its answer; */
     AWAIT_CALL,       /* an XID: of a Call, */
     AWAIT_REPLY,      /* of a Reply, */
-    AWAIT_EITHER,     /* of a message that does not tell */
+    AWAIT_EITHER,     /* of a message that does not show it */
     FEW = 64,         /* answers that matched nothing: beyond, one match could be chance */
 };
 #define AWAIT_NS INT64_C(4000000000)
@@ -59,7 +59,7 @@ static void note(struct flow_conns *conns, uint64_t key, const struct flow_direc
     struct conn_awaiting *set, *at = find(conns, key, expiry);
 
     if (at && at->id != dir->id && kind == AWAIT_ANSWER) {
-        at->id = AMBIGUOUS; /* two streams await this PSN: its answer tells nothing */
+        at->id = AMBIGUOUS; /* two streams await this PSN: its answer shows nothing */
         return;
     }
     if (!conns->awaiting)
@@ -182,7 +182,7 @@ void conn_pair_half_open(struct flow_conns *conns, struct flow_conn *conn, bool 
             flow_table_remove(&conns->half_open, key);
         return;
     }
-    /* two of them: which of them a stream belongs to cannot be told */
+    /* two of them: which of them a stream belongs to is not known */
     conn->ambiguous = other != NULL;
     if (!flow_table_put(&conns->half_open, &conns->context->memory, key, conn))
         conn->half_open = false;

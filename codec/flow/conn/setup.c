@@ -99,7 +99,7 @@ static struct flow_direction *fresh_direction(struct flow_conns *conns, const st
 }
 
 /* The set-up decides where it names a port that is known, or brings RFC 8797 private data. Any
- * other port may serve NFS, too: the messages tell then. */
+ * other port may serve NFS, too: the messages show it then. */
 static enum conn_class class_of(const struct flow_conns *conns, const struct flow_conn *conn,
                                 const struct rpcrdma_op *op)
 {
@@ -149,7 +149,7 @@ static struct flow_conn *request(struct flow_conns *conns, const struct rpcrdma_
 
     if (conn) {
         conn->pub.life.requests++;
-        return NULL; /* sent again */
+        return NULL; /* retransmitted */
     }
     if (c->qpn != 0) {
         dir = fresh_direction(conns, op, c->qpn);

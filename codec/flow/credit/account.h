@@ -8,7 +8,7 @@
  * each Reply, and what is in flight is the Calls whose Reply has not come to the Requester. It is
  * fed events and knows nothing of packets.
  *
- * Where the Requester's acknowledgements tell when it gets a Reply, that returns the credit, and
+ * Where the Requester's acknowledgements show when it gets a Reply, that returns the credit, and
  * brings the grant. Where they do not, a Reply does so when it passes. A Requester that does what
  * it may do from when a Reply passes is not blamed: an acknowledgement may follow later.
  *
@@ -79,8 +79,8 @@ void rpcrdma_credit_account_call(struct rpcrdma_credit_account *account,
 void rpcrdma_credit_account_reply(struct rpcrdma_credit_account *account,
                                   struct rpcrdma_credit_at at, struct rpcrdma_credit_call *call,
                                   uint32_t granted, rpcrdma_stream_position place);
-/* The same of a Reply whose delivery will be told, or not: it passes; the one that did first was
- * delivered, of which there must be one. */
+/* The same of a Reply whose delivery will be reported, or not: it passes; the one that did first
+ * was delivered, of which there must be one. */
 void rpcrdma_credit_account_passed(struct rpcrdma_credit_account *account,
                                    struct rpcrdma_credit_at at,
                                    const struct rpcrdma_credit_reply *reply);

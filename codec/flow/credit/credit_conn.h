@@ -77,7 +77,7 @@ struct rpcrdma_credit_count *credit_conn_count(struct credit_conn *cc, int sende
                                                struct rpcrdma_credit_at at);
 
 /* delivered.c. The Reply was put into no account yet. False: it counts from now on, for nobody will
- * tell when the Requester has it. */
+ * show when the Requester has it. */
 bool credit_conn_reply_passed(struct credit_conn *cc, int requester, struct rpcrdma_credit_at at,
                               const struct rpcrdma_credit_reply *reply);
 /* PSNs before `place` reached the Requester. */
@@ -85,7 +85,7 @@ void credit_conn_reached(struct credit_conn *cc, int requester, struct rpcrdma_c
                          rpcrdma_stream_position place);
 /* Which Replies TCP delivered; which have waited too long. */
 void credit_conn_delivered(struct credit_conn *cc, int requester, struct rpcrdma_credit_at at);
-/* Nothing more will come: what was not sent again counts as delivered. */
+/* Nothing more will come: what was not retransmitted counts as delivered. */
 void credit_conn_settle(struct credit_conn *cc, struct rpcrdma_credit_at at);
 
 /* What seems to break a limit is dropped where the end that sets the limit was not captured. */

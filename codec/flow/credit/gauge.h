@@ -66,7 +66,7 @@ struct rpcrdma_credit_stall rpcrdma_credit_gauge_stall(const struct rpcrdma_cred
 /* Nothing is measured until the next advance: the connection is gone. Ends a stall. */
 void rpcrdma_credit_gauge_stop(struct rpcrdma_credit_gauge *gauge, enum rpcrdma_credit_cause cause);
 
-/* Fills the common part of the result; an open stall is told as ended by the capture, now. */
+/* Fills the common part of the result; an open stall is reported as ended by the capture, now. */
 void rpcrdma_credit_gauge_result(const struct rpcrdma_credit_gauge *gauge,
                                  struct rpcrdma_credit_result *out);
 

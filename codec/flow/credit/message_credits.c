@@ -196,7 +196,7 @@ static bool read_as(struct rpcrdma_credit_advert *advert, uint32_t advertised)
     return true;
 }
 
-/* Counters that did not start in this capture: only how the two readings move can be told. */
+/* Counters that did not start in this capture: only how the two readings move is known. */
 static void read_relative(struct rpcrdma_credit_count *count, uint32_t credits)
 {
     int64_t data_transfer;

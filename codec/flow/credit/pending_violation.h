@@ -24,7 +24,7 @@ struct rpcrdma_pending_violations {
 bool rpcrdma_pending_violations_add(struct rpcrdma_pending_violations *pending_violations,
                                     struct flow_memory *memory,
                                     const struct rpcrdma_finding *finding);
-/* They were: tells the sink, and returns how many. */
+/* They were: reports them, and returns how many. */
 uint64_t rpcrdma_pending_violations_confirm(struct rpcrdma_pending_violations *pending_violations,
                                             const struct rpcrdma_credit_sink *sink);
 void rpcrdma_pending_violations_free(struct rpcrdma_pending_violations *pending_violations,

@@ -11,8 +11,8 @@
  *   transmission.c   the ring of what was sent: messages, or segments of TCP
  *   requests.c       InfiniBand: requests, Acks, Naks, responses
  *   segments.c       TCP: segments and acknowledgements
- *   same_bytes.c     sent again with other bytes?
- *   origin.c         sent again, or the same packet twice, or late?
+ *   same_bytes.c     retransmitted with other bytes?
+ *   origin.c         retransmitted, or the same packet twice, or late?
  *   originals.c      and which frame it was in first
  *   taps.c           captured at two places: the time between them
  *
@@ -84,11 +84,11 @@ bool flow_delivery_find(const struct flow_delivery *d, bool psn, uint32_t first,
 /* The packets towards this end were captured at two places. */
 bool flow_delivery_at_two(const struct flow_delivery *d);
 
-/* What was sent again and again and not answered since. */
+/* What was retransmitted again and again and not answered since. */
 struct rpcrdma_silence;
 void flow_delivery_silence(const struct flow_delivery *d, struct rpcrdma_silence *silence);
 
-/* The last word of the receiver was an RNR Nak, and nothing was sent again for it. */
+/* The last word of the receiver was an RNR Nak, and nothing was retransmitted for it. */
 bool flow_delivery_not_ready(const struct flow_delivery *d);
 
 /* Nothing more will come: what was sent in vain counts as not delivered from now on. */
@@ -97,7 +97,7 @@ void flow_delivery_end(struct flow_delivery *d);
 /* Whether this end's answers are in the capture. */
 bool flow_delivery_answered(const struct flow_delivery *d);
 
-/* Why something was sent again. */
+/* Why something was retransmitted. */
 enum flow_recovery_cause {
     FLOW_RECOVERY_UNKNOWN,   /* a timer ran out: it was lost, or its answer, or an end was slow */
     FLOW_RECOVERY_LOST,      /* it did not arrive: a Nak shows that, or a gap, or an acknowledgement
@@ -105,7 +105,7 @@ enum flow_recovery_cause {
     FLOW_RECOVERY_RESPONSE,  /* what was asked for again is a response, lost on its way back */
     FLOW_RECOVERY_NOT_READY, /* a Nak RNR */
 };
-/* When something was last sent again in this direction, and why. 0: never. */
+/* When something was last retransmitted in this direction, and why. 0: never. */
 struct flow_recovery {
     int64_t time_ns;
     enum flow_recovery_cause cause;

@@ -4,8 +4,8 @@
 
 /*
  * A host counts the IP IDs of what it sends, or leaves them the same: RFC 6864. Where it counts,
- * the ID tells a packet that is sent again (a new one) from one that is there twice (the same) or
- * comes late (an older one). Where it does not, time does.
+ * the ID distinguishes a packet that is retransmitted (a new one) from one that is there twice (the
+ * same) or comes late (an older one). Where it does not, time does.
  */
 
 /* Where there are slots: the high bits of a hash. */

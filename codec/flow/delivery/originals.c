@@ -2,7 +2,7 @@
 #include "flow/delivery/transmission.h"
 
 /* Which frame carried a packet first: a ring by position. It grows while what it would overwrite
- * may still be sent again. */
+ * may still be retransmitted. */
 
 enum { ORIGINALS_FIRST = 64, ORIGINALS_MOST = RPCRDMA_BOUND(4096, 64), RESPONSES_MOST = 1024 };
 

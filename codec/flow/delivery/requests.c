@@ -6,8 +6,9 @@
 /*
  * Requests of a reliable connection and what answers them: IBTA volume 1 section 9.7. A responder
  * takes requests in the order of their PSNs. An Ack for one acknowledges all before it, a response
- * likewise, and so does a Nak of a PSN sequence error: what it names, and all behind, is sent
- * again. An RNR Nak refuses one message, which is sent again after the time the Nak asks for.
+ * likewise, and so does a Nak of a PSN sequence error: what it names, and all behind, is
+ * retransmitted. An RNR Nak refuses one message, which is retransmitted after the time the Nak asks
+ * for.
  */
 
 enum { ANOTHER_QP = 1 << 20, FIRST_POSITION = 1 << 25 };
@@ -91,7 +92,7 @@ static bool lacks(const struct flow_delivery *d, const struct transmission *t, u
     return at > t->first || d->answer_next <= t->last;
 }
 
-/* `gap`: what is sent again had not passed. Responses that came in part are asked for again. */
+/* `gap`: what is retransmitted had not passed. Responses that came in part are asked for again. */
 static enum flow_recovery_cause cause(const struct flow_delivery *d, const struct transmission *t,
                                       const struct rpcrdma_op *op, uint64_t at, bool gap)
 {
@@ -202,7 +203,7 @@ static void count_once(struct flow_delivery *d, const struct rpcrdma_op *op)
     d->path.bytes -= op->len;
 }
 
-/* Of what is told apart when it is sent again: a Send's ends, which are read anyway, and where an
+/* Of what is compared when it is retransmitted: a Send's ends, which are read anyway, and where an
  * RDMA operation goes. 0: not known. */
 static uint32_t digest(const struct rpcrdma_op *op)
 {
@@ -236,7 +237,7 @@ static struct recent recent_of(const struct flow_delivery *d, const struct rpcrd
                            .time_ns = op->time_ns};
 }
 
-/* The same, with what tells whether its bytes are the same. */
+/* The same, with what shows whether its bytes are the same. */
 static struct recent request_of(const struct flow_delivery *d, const struct rpcrdma_op *op)
 {
     struct recent now = recent_of(d, op, digest(op));
@@ -318,11 +319,11 @@ static void nak(struct flow_delivery *d, const struct rpcrdma_op *op, uint64_t a
         return;
     for (int i = 0; d->holes && i < HOLES; i++)
         if (at >= d->holes[i].first && at - d->holes[i].first < d->holes[i].count)
-            return; /* counted when it is sent again */
+            return; /* counted when it is retransmitted */
     d->path.lost++; /* it passed here */
 }
 
-/* Whether a response whose place was passed over comes late, and is not sent again. */
+/* Whether a response whose place was passed over comes late, and is not retransmitted. */
 static bool comes_late(const struct flow_delivery *d, const struct flow_delivery *back,
                        const struct rpcrdma_op *op, uint64_t at)
 {
@@ -404,7 +405,7 @@ bool flow_delivery_answer(struct flow_memory *memory, struct flow_delivery *d,
     default:
         break;
     }
-    if (d->not_ready && at >= d->nak_at) /* what was refused was sent again, seen or not */
+    if (d->not_ready && at >= d->nak_at) /* what was refused was retransmitted, seen or not */
         d->naked = d->not_ready = false;
     return transmission_answered(d, at, op->frame, op->time_ns, INT64_MAX);
 }

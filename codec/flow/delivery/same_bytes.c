@@ -3,9 +3,9 @@
 #include "flow/delivery/transmission.h"
 
 /*
- * The invariant CRC of a packet that is sent again (IBTA 7.8.1, annex A17.3.3). It covers all bytes
- * but those that it masks: DSCP, ECN, the time to live and checksums, FECN and BECN. Of what it
- * covers a sender may give other values in IPv4's identification, UDP's source port, AckReq, SE
+ * The invariant CRC of a packet that is retransmitted (IBTA 7.8.1, annex A17.3.3). It covers all
+ * bytes but those that it masks: DSCP, ECN, the time to live and checksums, FECN and BECN. Of what
+ * it covers a sender may give other values in IPv4's identification, UDP's source port, AckReq, SE
  * and MigReq. CRCs are linear: what these alone change is the CRC of their difference, with zeros
  * elsewhere. Work grows with the logarithm of the packet's length.
  */

@@ -12,7 +12,7 @@
 
 enum {
     SEGMENT_KIND = 0xff,
-    /* records that one segment sends again: of 64 KiB that the host cuts up itself, with the least
+    /* records that one segment retransmits: of 64 KiB that the host cuts up itself, with the least
      * MSS that there is (RFC 9293 section 3.7.1: 536), 123 */
     COVERED = 256,
 };
@@ -25,7 +25,7 @@ static uint64_t position(const struct flow_delivery *d, uint32_t seq)
     return d->next + (uint64_t)(int64_t)(int32_t)(seq - (uint32_t)d->next);
 }
 
-/* `gap`: what is sent again had not passed. */
+/* `gap`: what is retransmitted had not passed. */
 static void again(struct flow_delivery *d, const struct rpcrdma_tcp_segment *segment,
                   uint64_t first, bool gap)
 {

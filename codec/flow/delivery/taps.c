@@ -23,8 +23,8 @@ static bool is(const struct recent *r, const struct recent *now)
            (r->digest == now->digest || r->digest == 0 || now->digest == 0);
 }
 
-/* This packet where it is known, else the oldest of those that may be in its place: of what is sent
- * again the first transmission may still be on its way. */
+/* This packet where it is known, else the oldest of those that may be in its place: of what is
+ * retransmitted the first transmission may still be on its way. */
 static struct recent *slot(struct two_taps *taps, const struct recent *packet)
 {
     struct recent *r = &taps->recent[(packet->seq * UINT32_C(2654435761) >> WAYS_SHIFT) * WAYS],

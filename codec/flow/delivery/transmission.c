@@ -232,7 +232,7 @@ bool transmission_answered(struct flow_delivery *d, uint64_t last, uint64_t fram
         t->frame = frame;
         t->delivered_ns = base + delay < time_ns ? base + delay : time_ns;
         if (t->delivered_ns < d->answered_ns && d->answered_ns <= time_ns)
-            t->delivered_ns = d->answered_ns; /* the answer before did not tell of it */
+            t->delivered_ns = d->answered_ns; /* the answer before did not acknowledge it */
     }
     if (end > was)
         d->answered_ns = time_ns;

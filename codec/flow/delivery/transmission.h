@@ -20,7 +20,7 @@ enum {
 
 /* Records stay at least this long after they were answered: what asks for them may come late. */
 #define KEEP_NS INT64_C(50000000)
-/* Without a Nak nobody sends again so soon: IBTA volume 1 section 9.7.6.1.3 */
+/* Without a Nak nobody retransmits so soon: IBTA volume 1 section 9.7.6.1.3 */
 #define SOON_NS INT64_C(1000000)
 /* Of packets that come so fast more are remembered, to be known again: twice is sooner. */
 #define MOMENT_NS INT64_C(10000000)
@@ -30,7 +30,7 @@ enum {
 /* PSNs and TCP's sequence numbers, counted on without wrapping. */
 struct transmission {
     uint64_t first, last;
-    uint64_t at; /* the position sent last: lower than it, and it is sent again */
+    uint64_t at; /* the position sent last: lower than it, and it is retransmitted */
     uint64_t first_frame, last_frame, frame;
     int64_t first_ns, last_ns, delivered_ns;
     uint32_t times;
@@ -58,7 +58,7 @@ struct recent {
     uint8_t tap;                /* where it was captured first; 0: not known */
     uint8_t times, other_times; /* there, and at the other place */
     bool has_icrc;
-    uint8_t varying; /* bits of its BTH that may differ when it is sent again: same_bytes.c */
+    uint8_t varying; /* bits of its BTH that may differ when it is retransmitted: same_bytes.c */
     uint32_t digest; /* of its bytes; 0: not known */
     int64_t time_ns;
     uint32_t icrc;
@@ -114,19 +114,19 @@ struct flow_delivery {
     int64_t sent_ns;
     int64_t progress_ns;           /* of the last packet that was not sent before */
     int64_t fastest_ns;            /* from a packet to its answer; 0: not known */
-    int64_t answered_ns;           /* when the latest answer passed that told of more */
+    int64_t answered_ns;           /* when the latest answer passed that acknowledged more */
     uint64_t answer_next;          /* responses: position expected */
     uint64_t skipped, skipped_end; /* of responses, those that did not come in order */
     int64_t skipped_ns;
     bool answer_hole;
 
-    /* the latest Nak that nothing was sent again for */
+    /* the latest Nak that nothing was retransmitted for */
     bool naked, not_ready;
     uint64_t nak_at;
     int64_t nak_ns;
     bool lacking;      /* TCP: the latest acknowledgement came twice, as later bytes arrived */
     uint32_t window;   /* and its window */
-    bool repeating;    /* what is being sent is being sent again */
+    bool repeating;    /* what is being sent is being retransmitted */
     uint64_t repeated; /* position after the latest such */
     struct flow_recovery recovery;
     bool asking; /* for responses again, which had come in part */
@@ -174,10 +174,10 @@ bool transmission_fill(struct flow_memory *memory, struct flow_delivery *d, uint
 bool transmission_answered(struct flow_delivery *d, uint64_t last, uint64_t frame, int64_t time_ns,
                            int64_t waits_ns);
 
-/* Something is sent again at `time_ns`; `response`: because what it asks for was lost. */
+/* Something is retransmitted at `time_ns`; `response`: because what it asks for was lost. */
 void transmission_waited(struct flow_delivery *d, int64_t time_ns, bool response);
 
-/* same_bytes.c: more than may rightly differ in a packet that is sent again does, as far as is
+/* same_bytes.c: more than may rightly differ in a packet that is retransmitted does, as far as is
  * known. */
 bool icrc_differs(const struct recent *a, const struct recent *b);
 
@@ -189,7 +189,7 @@ enum origin { ORIGIN_AGAIN, ORIGIN_LATE };
 /* The same packet that passed a moment ago? Counts it, and remembers the packet. */
 bool origin_twice(struct flow_memory *memory, struct flow_delivery *d, const struct recent *now,
                   uint64_t frame);
-/* Whether IP IDs tell what is new. */
+/* Whether IP IDs show what is new. */
 bool origin_counts(const struct flow_delivery *d);
 /* A packet that fills a hole (found_ns: when that was found), or repeats what passed. */
 enum origin origin_behind(const struct flow_delivery *d, uint16_t id, bool fills, int64_t found_ns,

@@ -4,8 +4,8 @@
 /*
  * What an error says of the message that it answers, and what it forbids from then on
  * (draft-ietf-nfsv4-rpcrdma-version-two-07 section 7; RFC 8166 section 4.5): its receiver drops
- * that message, so no Reply comes any more; and a header type that is not supported is not sent
- * again. Versions that are not supported are version.c's.
+ * that message, so no Reply comes any more; and a header type that is not supported is not
+ * retransmitted. Versions that are not supported are version.c's.
  */
 
 /* What was on its way when the error was sent is no answer to it: no network takes longer. */

@@ -7,7 +7,8 @@
  * RDMA2_F_MORE and RDMA2_F_TPMORE). Nothing else of its sender may come between the parts.
  *
  * rdma_remaining is "the number of bytes in the RPC Call message payload that remain to be sent".
- * Whether the part that says so is counted is not told: either is taken, as long as it is the same.
+ * Whether the part that says so is counted is not reported: either is taken, as long as it is the
+ * same.
  */
 
 enum { STREAM_NONE, STREAM_CALL, STREAM_REPLY, STREAM_PROPERTIES };
@@ -189,7 +190,7 @@ static void unanswered(struct flow_messages *messages, struct flow_conn *conn, i
                         &(struct rpcrdma_finding){.rule = RPCRDMA_RULE_MALFORMED_UNANSWERED,
                                                   .frame = call->frame,
                                                   .offset = -1});
-        call->refusable = false; /* told */
+        call->refusable = false; /* reported */
     }
 }
 

@@ -22,7 +22,7 @@ enum {
 enum rank {
     IMPOSSIBLE,
     ODD,      /* can be read so, but not as it should be */
-    POSSIBLE, /* what would tell was not captured, or is not there */
+    POSSIBLE, /* what would show it was not captured, or is not there */
     EXACT,
     RANKS,
 };
@@ -188,7 +188,7 @@ RPCRDMA_RARE static void of_version_2(struct flow_messages *messages, struct flo
     }
 }
 
-/* They fell back to version 1: nothing more will tell. */
+/* They fell back to version 1: nothing more will show it. */
 RPCRDMA_RARE static void fell_back(struct flow_messages *messages, struct flow_conn *conn)
 {
     flow_message_settle(messages, conn);

@@ -407,7 +407,7 @@ bool flow_message_preview(struct flow_messages *messages, struct flow_conn *conn
 
         decode_rpc(&m);
         if (making->out.rpc && making->rpc.xid != making->message.xid) {
-            /* a later part, perhaps: only order tells */
+            /* a later part, perhaps: only order shows that */
             making->rpc.present = 0;
             making->out.rpc = NULL;
             making->findings.count = findings;
@@ -423,8 +423,8 @@ bool flow_message_preview(struct flow_messages *messages, struct flow_conn *conn
     return true;
 }
 
-/* A Call of the server before any of the client's: told once. That there was none shows with what
- * the client sends next: nothing is missing before it. */
+/* A Call of the server before any of the client's: reported once. That there was none shows with
+ * what the client sends next: nothing is missing before it. */
 static void check_reverse(struct making *m)
 {
     const struct rpcrdma_flow_message *out = &m->to->out;

@@ -27,7 +27,7 @@ struct flow_messages *flow_messages_new(struct flow_context *context, struct flo
                                         const struct rpcrdma_dialect *dialect, bool unordered);
 void flow_messages_free(struct flow_messages *messages); /* NULL is fine */
 
-/* What a Send tells of its connection's dialect. It may make the connection wait, or end that. */
+/* What a Send shows of its connection's dialect. It may make the connection wait, or end that. */
 void flow_message_evidence(struct flow_messages *messages, struct flow_conn *conn,
                            const struct flow_direction *dir, const struct flow_send *send);
 /* There will be no more evidence before the messages are given out. */

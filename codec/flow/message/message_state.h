@@ -110,7 +110,7 @@ struct message_conn {
     TAILQ_HEAD(message_calls, flow_call)
     calls[2];                                    /* by caller; the oldest first. Where there are */
     uint32_t n_calls[2];                         /* none it may be zero */
-    bool given_up_reported;                      /* a Call that was outstanding: it was told */
+    bool given_up_reported;                      /* a Call that was outstanding: it was reported */
     struct message_continuation continuation[2]; /* by sending end */
     bool final_properties[2];                    /* it sent CONNPROP_FINAL */
     struct message_wanted wanted[2];

@@ -21,7 +21,7 @@ void rpc_check_invalidate(struct flow_rpcs *rpcs, struct rpc_transaction *t,
                           const struct flow_send *send);
 
 /* slot.c. A Call came, and it is not known yet what slot it uses; what was read of it since may
- * tell (again: nothing happens); its end, when all is known that will be. */
+ * show (again: nothing happens); its end, when all is known that will be. */
 void rpc_slot_expect(struct rpc_transaction *t);
 void rpc_slot_call(struct flow_rpcs *rpcs, struct rpc_transaction *t);
 /* Its Reply passed, whatever that waits for yet. */
@@ -55,7 +55,7 @@ void rpc_check_unanswered(struct flow_rpcs *rpcs, struct rpc_transaction *t);
 
 /* The regions of a transaction that was answered are no more: RDMA to them comes too late. */
 void rpc_retire(struct flow_rpcs *rpcs, const struct rpc_transaction *t);
-/* RDMA to memory that nobody offers (any more). True: it was told. */
+/* RDMA to memory that nobody offers (any more). True: it was reported. */
 bool rpc_check_astray(struct flow_rpcs *rpcs, struct flow_conn *conn,
                       const struct rpc_astray *astray);
 /* A Call offers this: RDMA may have gone there before. */

@@ -3,12 +3,12 @@
 #include "flow/rpc/rpc_state.h"
 
 /*
- * What the RDMA of a transaction waited for: what was lost and sent again, a receiver that was not
- * ready, the other end of a Read. And, where it was captured at two places, how long Read requests
- * and their responses were between them.
+ * What the RDMA of a transaction waited for: what was lost and retransmitted, a receiver that was
+ * not ready, the other end of a Read. And, where it was captured at two places, how long Read
+ * requests and their responses were between them.
  */
 
-/* Why something was sent again after `since`, towards `end`. */
+/* Why something was retransmitted after `since`, towards `end`. */
 static enum rpcrdma_stall cause(const struct flow_conn *conn, int end, int64_t since)
 {
     const struct flow_delivery *d = rpc_delivery_towards(conn, end);

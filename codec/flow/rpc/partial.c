@@ -39,7 +39,7 @@ static bool place_call(struct reconstruct *m, const struct rpcrdma_message *mess
     return !m->fault;
 }
 
-/* Where the upper-layer binding tells (RFC 8166 section 6); else behind the message. */
+/* Where the upper-layer binding says (RFC 8166 section 6); else behind the message. */
 static bool place_reply(struct reconstruct *m, const struct rpcrdma_message *message,
                         const struct rpcrdma_rpc *rpc)
 {

@@ -13,7 +13,7 @@ bool rpc_part_starts(const struct flow_message *m)
            (msg->payload.caplen < 4 || rpcrdma_get_be32(msg->payload.data) == msg->xid);
 }
 
-/* flow/ counts parts anew after one was lost: then this one's place is told by what it and the
+/* flow/ counts parts anew after one was lost: then this one's place is known by what it and the
  * first one say is still to come (rdma_remaining), or not at all. */
 static void replace(struct rpc_parts *parts, const struct rpcrdma_message *msg,
                     struct rpc_part *part)

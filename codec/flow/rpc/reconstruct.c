@@ -9,7 +9,7 @@
  * A whole RPC message from its base (what the Sends carried, or a Position-Zero Read chunk, a Call
  * chunk or a reply chunk) and the chunks that were taken out of it. A read chunk says its position
  * in the unreduced message (RFC 8166 section 3.4.4); where a write chunk belongs the upper-layer
- * binding tells.
+ * binding says.
  */
 
 bool reconstruct_reserve(struct flow_rpcs *rpcs, size_t n)
@@ -334,7 +334,7 @@ static void any_call(struct flow_rpcs *rpcs, struct rpc_transaction *t)
         .n_iovec = rpcs->whole.count,
     };
     emit(&m, RPCRDMA_DIRECTION_CALL, &out);
-    /* told: its bytes are not needed any more */
+    /* reported: its bytes are not needed any more */
     for (uint32_t i = 0; t->chunk_map && i < t->chunk_map->n_regions; i++)
         if (t->chunk_map->regions[i].use == RPC_CALL_READ)
             flow_region_clear(&rpcs->regions, &t->chunk_map->regions[i]);

@@ -24,7 +24,7 @@ struct reconstruct {
 };
 
 struct reconstruct_holes {
-    bool lost; /* bytes that did not pass */
+    bool lost; /* bytes that were not captured */
     bool any;
 };
 

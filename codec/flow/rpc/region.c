@@ -143,7 +143,7 @@ static void add(struct flow_regions *regions, struct flow_region *region, uint32
                 memcpy(new.data, data, new.length);
                 data += new.length;
             } else {
-                /* passed and not kept: told as one run, so that it costs nothing further */
+                /* passed and not kept: reported as one run, so that it costs nothing further */
                 region->dropped = true;
                 new.captured = false;
             }

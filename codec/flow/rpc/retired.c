@@ -3,7 +3,7 @@
 
 /* RDMA to what is not open: what it was to. Memory that a Call offered is the Requester's own again
  * with the Reply (RFC 8166 section 8.1): the last regions whose time is over are remembered, so
- * that RDMA to them can be told from RDMA to what was never seen. */
+ * that RDMA to them is not taken for RDMA to what was never seen. */
 
 enum { LOOKED_AT = 4096, ASTRAY_MOST = 64 };
 enum { PAD = 4 }; /* what clients offer for XDR padding, under a handle that several Calls share */

@@ -9,7 +9,7 @@ static bool outstanding(const struct rpc_transaction *t)
     return t->has_call && t->pub.reply_frame == 0 && !t->reply.ready;
 }
 
-/* A Call whose Reply may be what was not captured is not told to be outstanding. */
+/* A Call whose Reply may be what was not captured is not reported as outstanding. */
 static void add_outstanding(struct flow_rpcs *rpcs, struct rpc_transaction *t, uint64_t frame,
                             uint64_t first)
 {

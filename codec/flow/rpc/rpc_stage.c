@@ -78,7 +78,7 @@ static void data_transfer(struct flow_rpcs *rpcs, struct flow_region *region, ui
         t->rdma_last_frame = op->frame;
     }
     if (region->use == RPC_CALL_READ && t->call_emitted)
-        return; /* sent again: it was told */
+        return; /* retransmitted: it was reported */
     if (!flow_region_place(&rpcs->regions, region, start, op->data, op->caplen, op->len))
         rpc_add_finding(rpcs, t, RPCRDMA_RULE_RPC_OUTSIDE, op->frame, NULL, region->handle,
                         start + op->len, region->length);

@@ -44,7 +44,7 @@ void flow_rpc_read_request(struct flow_rpcs *rpcs, struct flow_conn *conn, int s
 void flow_rpc_read_arrived(struct flow_conn *conn, int sender, const struct flow_read *read,
                            int64_t sent_ns, int64_t now_ns);
 /* Data that answers `read`; it goes to read->address + offset of the source. `sender` is who sends
- * the data. read NULL: the request was not captured, offset means nothing. A response sent again
+ * the data. read NULL: the request was not captured, offset means nothing. A response retransmitted
  * comes again: same read, same offset. */
 void flow_rpc_read_response(struct flow_rpcs *rpcs, struct flow_conn *conn, int sender,
                             const struct flow_read *read, uint64_t offset,
@@ -60,7 +60,7 @@ void flow_rpc_time(struct flow_rpcs *rpcs, int64_t now_ns);
 uint32_t flow_rpc_outstanding(const struct flow_conn *conn);
 /* Frees what is kept to be used again. */
 void flow_rpc_trim(struct flow_rpcs *rpcs);
-/* Nothing more will come: what is outstanding is told, and forgotten. */
+/* Nothing more will come: what is outstanding is reported, and forgotten. */
 void flow_rpc_close(struct flow_rpcs *rpcs, struct flow_conn *conn);
 
 #endif

@@ -131,7 +131,7 @@ struct rpc_slot {
     struct rpc_slot_request last, before;
 };
 
-/* What a Call seems to break of its slot's rules, until its Reply tells more. */
+/* What a Call seems to break of its slot's rules, until its Reply shows more. */
 enum rpc_slot_doubt {
     RPC_SLOT_IN_USE = 1,
     RPC_SLOT_SEQUENCE = 2,
@@ -196,7 +196,7 @@ struct rpc_journeys {
 
 /* What the RDMA of a transaction waited for. */
 struct rpc_data_timing {
-    int64_t waiting_ns; /* between its packets, for what was sent again */
+    int64_t waiting_ns; /* between its packets, for what was retransmitted */
     enum rpcrdma_stall waiting_for;
     struct rpc_wait longest;
     int64_t moved_ns; /* its last packet was sent */
@@ -285,7 +285,7 @@ struct rpc_conn {
     bool malformed_reported;
     struct rpc_retired *retired; /* RPC_RETIRED of them; NULL: none yet. Owned */
     uint32_t n_retired;
-    struct rpc_astray astray; /* the latest handle; whether it was told what it is */
+    struct rpc_astray astray; /* the latest handle; whether what it is was reported */
     uint32_t n_astray;
     bool astray_reported;
     bool slot_reported;   /* a doubt that stays one */
@@ -480,7 +480,7 @@ void rpc_timing_data(struct flow_rpcs *rpcs, struct rpc_transaction *t, int send
 void rpc_timing_read(struct rpc_transaction *t, int64_t sent_ns, int64_t now_ns);
 /* How long something was on its way, in all. */
 int64_t rpc_journeys_ns(const struct rpc_journeys *journeys);
-/* timing.c: towards this end; NULL: not followed. Whom losses on the way to it are told of. */
+/* timing.c: towards this end; NULL: not followed. Who is to know of losses on the way to it. */
 struct flow_delivery *rpc_delivery_towards(const struct flow_conn *conn, int end);
 enum rpcrdma_stall rpc_lost_towards(const struct flow_conn *conn, int end);
 void rpc_delivery_find(const struct rpc_transaction *t, const struct rpc_place *place,

@@ -3,14 +3,14 @@
 
 /*
  * The slots of sessions (RFC 8881 section 2.10.6.1): a slot has one request at a time, and each has
- * the next number; the same number is the same request, sent again; 1 begins a slot that was given
- * up and granted again. Slots are the session's, not its connections': requests of one slot may
- * come over several of them, and some of these may not be in the capture.
+ * the next number; the same number is the same request, retransmitted; 1 begins a slot that was
+ * given up and granted again. Slots are the session's, not its connections': requests of one slot
+ * may come over several of them, and some of these may not be in the capture.
  *
  * So a Call is only held in doubt at first. Its Reply decides where the Responder refuses it; where
  * it does not, or none came, the Call is taken to have broken the rule only if the session began in
- * the capture, nothing is missing of the connections that are seen to carry it, and nothing tells
- * of others. A Responder that takes a number out of turn does tell of others: it is said once.
+ * the capture, nothing is missing of the connections that are seen to carry it, and nothing shows
+ * of others. A Responder that takes a number out of turn does show others: it is said once.
  */
 
 enum { NFS4ERR_BADSLOT = 10053, NFS4ERR_SEQ_MISORDERED = 10063, SEEN = 64, PLACES = 8 };
@@ -79,7 +79,7 @@ static void follow(struct rpc_slot *slot, struct rpc_transaction *t)
     uint32_t seqid = t->ddp.seqid, before = slot->seqid;
 
     if (was_seen(slot, seqid)) {
-        /* sent again, perhaps over another connection: that one is answered */
+        /* retransmitted, perhaps over another connection: that one is answered */
         if (seqid == slot->seqid) {
             slot->last = request_of(t);
         } else if (slot->last.conn == flow_conn_id(t->conn)) {

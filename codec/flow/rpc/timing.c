@@ -268,7 +268,7 @@ static uint32_t of_call(const struct rpc_transaction *t, uint64_t frame)
                : 0;
 }
 
-/* Which transmission of the Call or the Reply each finding is about, where its frame tells. */
+/* Which transmission of the Call or the Reply each finding is about, where its frame shows. */
 static void note_transmissions(struct rpc_transaction *t)
 {
     const struct rpcrdma_transaction *pub = &t->pub;

@@ -2,7 +2,7 @@
 #include "flow/rpc/check.h"
 #include "flow/rpc/rpc_state.h"
 
-/* Transactions: begun, found in the slot of their Call, told and forgotten. */
+/* Transactions: begun, found in the slot of their Call, reported and forgotten. */
 
 /* Transactions come and go with every other message: some of those that went are kept, to be used
  * again. */

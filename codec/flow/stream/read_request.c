@@ -3,7 +3,7 @@
 
 /*
  * Read requests of a stream, in a ring: the oldest go when it is full. Responses name no request:
- * their PSN lies in the range the request took, and tells the place (IBTA volume 1
+ * their PSN lies in the range the request took, and shows the place (IBTA volume 1
  * section 9.7.3.2); on iWARP the sink's STag and offset do (RFC 5040 section 5.2).
  */
 
@@ -29,7 +29,7 @@ static void grow(struct flow_streams *streams, struct stream *s)
     s->reads_first = 0;
 }
 
-/* Answered ones make room; a few are kept, for responses that are sent again, and the latest for
+/* Answered ones make room; a few are kept, for responses that are retransmitted, and the latest for
  * what of it has not passed a second place of capture yet. */
 static void shrink(struct stream *s)
 {

@@ -38,7 +38,7 @@ enum {
     FLOW_READS = RPCRDMA_BOUND(256, 16), /* outstanding Read requests per direction */
 };
 
-/* Where packets go: same layout as in the operation, so that one memcmp tells. */
+/* Where packets go: same layout as in the operation, so that one memcmp compares them. */
 struct flow_path {
     struct rpcrdma_address src, dst;
     uint32_t qpn; /* dst's; iWARP: both ports, src first */
@@ -65,7 +65,7 @@ struct flow_direction {
     uint8_t index;               /* which end of conn receives it */
     bool foreign;                /* another protocol's: nothing of it is of interest */
     bool classified;             /* RPC-over-RDMA: every Send is worth putting together */
-    bool paired;                 /* its opposite is known; until then every request is told */
+    bool paired;                 /* its opposite is known; until then every request is reported */
     bool closed;                 /* disconnected */
     uint32_t responses_unpaired; /* that named no known request */
     uint64_t guess;              /* the direction that one of them seemed to name */
@@ -134,7 +134,7 @@ struct flow_stream_event {
 /* What one step makes: a packet in order, a gap. */
 enum { FLOW_STREAM_EVENTS = 8 };
 struct flow_stream_events {
-    uint32_t count, told;
+    uint32_t count, emitted;
     struct flow_stream_event at[FLOW_STREAM_EVENTS];
 };
 
@@ -217,7 +217,8 @@ bool flow_stream_is_other(const struct flow_direction *dir, const struct rpcrdma
 const struct flow_stream_event *flow_stream_next(struct flow_streams *streams,
                                                  struct flow_direction *dir,
                                                  struct flow_stream_events *events);
-/* Gaps that are known not to be filled will be given up; `all`: every one. flow_stream_next tells.
+/* Gaps that are known not to be filled will be given up; `all`: every one. flow_stream_next returns
+ * them.
  */
 void flow_stream_review(struct flow_direction *dir, bool all);
 /* The receiver acknowledged requests up to this PSN. */
@@ -225,7 +226,7 @@ void flow_stream_acknowledged(struct flow_streams *streams, struct flow_directio
                               uint32_t psn);
 /* The receiver acknowledged what was not seen, or not yet. */
 bool flow_stream_missing(const struct flow_direction *dir);
-/* The set-up tells the PSN of the first request. */
+/* The set-up shows the PSN of the first request. */
 void flow_stream_start(struct flow_direction *dir, uint32_t psn);
 /* Packets are in the reorder queue: the frame and the time of the first one. False: none are. */
 bool flow_stream_waits(const struct flow_direction *dir, uint64_t *frame, int64_t *time_ns);

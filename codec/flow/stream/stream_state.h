@@ -26,7 +26,7 @@
 enum {
     STREAM_CACHE = 1024, /* directions found without the table; a power of two */
     STREAM_GAPS = 4,     /* given-up gaps that a late packet may still fill */
-    STREAM_RECENT = 8,   /* Sends remembered to tell a duplicate from a QP number used again */
+    STREAM_RECENT = 8, /* Sends remembered to distinguish a duplicate from a QP number used again */
 };
 
 struct stream_reordered {

@@ -89,7 +89,7 @@ static struct flow_write place_write(struct stream *s, const struct rpcrdma_op *
         }
         return write;
     }
-    /* every packet but the last is one path MTU long: the PSN tells its place, gaps or not */
+    /* every packet but the last is one path MTU long: the PSN gives its place, gaps or not */
     at = (op->seq - s->write_psn) & 0xffffff;
     if (at > 0 && at < s->write_packets) {
         write.placed = true;
@@ -124,7 +124,8 @@ static void gap_event(struct flow_streams *streams, const struct stream *s, uint
                           .time_ns = streams->context->time_ns};
 }
 
-/* The last event of a packet in order says so; a packet without one is told where that matters. */
+/* The last event of a packet in order says so; a packet without one is reported where that matters.
+ */
 static void mark_taken(struct flow_streams *streams, const struct stream *s, uint32_t seq)
 {
     struct flow_stream_events *events = streams->events;
@@ -230,7 +231,7 @@ static void renew(struct flow_streams *streams, struct stream *s)
     stream_event(streams, s, FLOW_STREAM_RENEWED);
 }
 
-/* A Send that stands where another stood: not the same Send sent again. */
+/* A Send that stands where another stood: not the same Send retransmitted. */
 static bool differs(const struct stream *s, const struct rpcrdma_op *op)
 {
     if (op->kind != RPCRDMA_OP_SEND || !(op->flags & RPCRDMA_OP_FIRST) || op->caplen < 4)
@@ -277,7 +278,7 @@ static void late(struct flow_streams *streams, struct stream *s, const struct rp
 }
 
 /* A packet far from all that is expected and not the first of its message: a stray one, or another
- * connection whose start was not captured. The packet after it tells. */
+ * connection whose start was not captured. The packet after it shows that. */
 static void far_off(struct flow_streams *streams, struct stream *s, const struct rpcrdma_op *op)
 {
     if (s->has_far && s->far_next == op->seq) {
@@ -326,7 +327,7 @@ RPCRDMA_RARE static void ahead(struct flow_streams *streams, struct stream *s,
         return;
     }
     if (s->resync) {
-        /* a Read request took an unknown number of PSNs: this packet tells how many */
+        /* a Read request took an unknown number of PSNs: this packet shows how many */
         s->next = op->seq;
         return;
     }
@@ -379,7 +380,7 @@ RPCRDMA_RARE static void first_request(struct stream *s, const struct rpcrdma_op
         flow_stream_start(&s->pub, op->seq);
         add_gap(s, (op->seq - BEFORE_START) & 0xffffff, BEFORE_START);
     }
-    /* the CM exchange told it; where that was wrong, the wire is right */
+    /* the CM exchange said so; where that was wrong, the wire is right */
     by = rpcrdma_psn_diff(op->seq, s->next);
     if (by > OTHER_QP || by < -BEFORE_START)
         s->next = op->seq;
@@ -454,12 +455,12 @@ static bool is_done(const struct stream *s)
 }
 
 /* One that is there. */
-static inline const struct flow_stream_event *tell(const struct stream *s,
+static inline const struct flow_stream_event *emit(const struct stream *s,
                                                    struct flow_stream_events *events)
 {
-    struct flow_stream_event *event = &events->at[events->told++];
+    struct flow_stream_event *event = &events->at[events->emitted++];
 
-    event->final = events->told == events->count && is_done(s);
+    event->final = events->emitted == events->count && is_done(s);
     return event;
 }
 
@@ -469,15 +470,15 @@ const struct flow_stream_event *flow_stream_next(struct flow_streams *streams,
 {
     struct stream *s = stream_of(dir);
 
-    while (events->told == events->count) {
+    while (events->emitted == events->count) {
         if (s->lent || s->buffer)
             take_back(streams, s);
-        events->told = events->count = 0;
+        events->emitted = events->count = 0;
         streams->events = events;
         if (!step(streams, s))
             return NULL;
     }
-    return tell(s, events);
+    return emit(s, events);
 }
 
 RPCRDMA_HOT const struct flow_stream_event *flow_stream_op(struct flow_streams *streams,
@@ -487,9 +488,9 @@ RPCRDMA_HOT const struct flow_stream_event *flow_stream_op(struct flow_streams *
 {
     struct stream *s = stream_of(dir);
 
-    events->count = events->told = 0;
+    events->count = events->emitted = 0;
     streams->events = events;
     s->in_hand = op;
     request(streams, s);
-    return events->count > 0 ? tell(s, events) : flow_stream_next(streams, dir, events);
+    return events->count > 0 ? emit(s, events) : flow_stream_next(streams, dir, events);
 }

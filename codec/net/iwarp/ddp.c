@@ -181,7 +181,7 @@ static void tagged(struct rpcrdma_tcp *tcp, struct rpcrdma_stream *s, struct rpc
         op->sink_stag = rpcrdma_get_be32(p + 2);
     op->remote_address = rpcrdma_get_be64(p + 6);
     check_wrap(tcp, s, rpcrdma_get_be32(p + 2), op->remote_address, op->len);
-    /* nothing in the header tells a first segment: it is what follows a last one */
+    /* nothing in the header marks a first segment: it is what follows a last one */
     if (!*open)
         op->flags |= RPCRDMA_OP_FIRST;
     *open = !last;

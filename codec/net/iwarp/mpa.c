@@ -181,7 +181,7 @@ static bool give(struct rpcrdma_tcp *tcp, struct rpcrdma_tcp_connection *c, int 
             return false;
         content = tcp->scratch;
     }
-    if (captured < 2) { /* cut, or nothing is told of it: there is no memory */
+    if (captured < 2) { /* cut, or nothing is reported of it: there is no memory */
         rpcrdma_ddp(tcp, c, end, seq, size, content, 0, size);
         return true;
     }

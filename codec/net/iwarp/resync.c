@@ -171,7 +171,7 @@ static enum chain follow(struct rpcrdma_tcp *tcp, struct rpcrdma_tcp_connection 
 
 /*
  * FPDUs that do not fit together can have markers in them, where nobody heard the start-up frames.
- * A marker inside of an FPDU tells how far back the FPDU began: 32 bits that are right nowhere
+ * A marker inside of an FPDU shows how far back the FPDU began: 32 bits that are right nowhere
  * else. True: markers were found; sizes follow them from now on.
  */
 static bool find_markers(struct rpcrdma_tcp_connection *c, int end, struct rpcrdma_range *from,

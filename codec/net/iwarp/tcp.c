@@ -96,7 +96,7 @@ void *rpcrdma_tcp_alloc(struct rpcrdma_tcp *tcp, struct rpcrdma_tcp_connection *
     memory = malloc(n);
     if (memory)
         tcp->net->stats.tcp_memory = tcp->memory += n;
-    else /* what follows would be told as lost, and was captured */
+    else /* what follows would be reported as lost, and was captured */
         rpcrdma_net_fail(tcp->net);
     return memory;
 }
@@ -319,7 +319,7 @@ recognise(struct rpcrdma_tcp *tcp, const struct rpcrdma_layer *l, struct segment
         begin(&c->stream[1], RPCRDMA_STREAM_START, t->is.ack);
     } else { /* what the Reply acknowledges is the Request, so FPDUs follow */
         begin(&c->stream[1], RPCRDMA_STREAM_FPDU, t->is.ack);
-        c->stream[1].unproven = RPCRDMA_IN_A_ROW; /* but for a Reply that was sent again */
+        c->stream[1].unproven = RPCRDMA_IN_A_ROW; /* but for a Reply that was retransmitted */
         c->stream[1].has_phase = true;
         c->stream[1].marker_phase = t->is.ack;
     }

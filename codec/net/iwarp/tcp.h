@@ -53,7 +53,8 @@ enum { RPCRDMA_CANDIDATES = 8 };
 struct rpcrdma_stream { /* one direction */
     enum rpcrdma_stream_phase phase;
     uint32_t next;  /* sequence number of the next byte to be read */
-    uint32_t start; /* of the first byte known: tells a new connection from an old segment */
+    uint32_t
+        start; /* of the first byte known: distinguishes a new connection from an old segment */
     uint32_t ack;   /* the receiver has all bytes before it */
     uint32_t fin;   /* sequence number after the last byte */
     bool has_next, has_ack, has_fin, fin_given;

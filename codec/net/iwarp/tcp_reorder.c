@@ -411,7 +411,7 @@ void rpcrdma_stream_segment(struct rpcrdma_tcp *tcp, struct rpcrdma_tcp_connecti
             return;
         old = rpcrdma_seq_diff(s->next, piece.seq);
     }
-    if (old > 0 && piece.len > 0) { /* what was read already, sent again */
+    if (old > 0 && piece.len > 0) { /* what was read already, retransmitted */
         step(&piece, (uint32_t)old < piece.len ? (uint32_t)old : piece.len);
         piece.segment = false;
     }

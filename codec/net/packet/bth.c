@@ -83,7 +83,7 @@ static void check_icrc(struct rpcrdma_layer *l, const uint8_t *bth)
 }
 
 /* Some devices put zeros in the place of an ICRC, some tools change packets and leave theirs: a
- * sample tells whether those of this capture are true, and one that is wrong says that none is. */
+ * sample shows whether those of this capture are true, and one that is wrong says that none is. */
 RPCRDMA_RARE static void sample_icrc(struct rpcrdma_layer *l, const uint8_t *bth)
 {
     enum { STEPS_MOST = 4096, CUT = 64 };
@@ -101,7 +101,7 @@ RPCRDMA_RARE static void sample_icrc(struct rpcrdma_layer *l, const uint8_t *bth
 }
 
 /* The ICRC behind the payload and its padding, and what says by how much it may differ in a packet
- * that is sent again. */
+ * that is retransmitted. */
 static inline void give_icrc(struct rpcrdma_op *op, const uint8_t *bth, const uint8_t *icrc)
 {
     op->icrc = (uint32_t)icrc[3] << 24 | (uint32_t)icrc[2] << 16 | (uint32_t)icrc[1] << 8 | icrc[0];

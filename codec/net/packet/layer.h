@@ -17,7 +17,7 @@ enum rpcrdma_verdict {
     RPCRDMA_IS_OTHER, /* not RDMA */
     RPCRDMA_IS_RDMA,
     RPCRDMA_IS_FRAGMENT,  /* of an IP datagram */
-    RPCRDMA_IS_TRUNCATED, /* cut before it could be told, or before an operation could be made */
+    RPCRDMA_IS_TRUNCATED, /* cut before it was known, or before an operation could be made */
     RPCRDMA_IS_UNKNOWN_LINK,
     RPCRDMA_IS_TCP, /* the cursor is at its header: for net/iwarp to say */
 };
@@ -33,7 +33,7 @@ struct rpcrdma_net {
     uint32_t icrc_left, icrc_step; /* packets to the next sample, and from that to the one after */
     struct rpcrdma_tcp *tcp;
     struct rpcrdma_op op; /* of RoCE and InfiniBand: bth.c */
-    bool failed;          /* memory is short: the sink is told nothing more */
+    bool failed;          /* memory is short: the sink gets nothing more */
     bool told_truncated, told_ip_length,
         told_depth; /* findings that are given once, not per packet */
 };
@@ -55,7 +55,7 @@ struct rpcrdma_layer {
 
 enum { RPCRDMA_LAYER_DEPTH = 16 };
 
-/* ip.c. One header more: false where that is one too many, and then it was told. */
+/* ip.c. One header more: false where that is one too many, and then it was reported. */
 bool rpcrdma_layer_deeper(struct rpcrdma_layer *l);
 
 /* LINKTYPE_ values of capture files, https://www.tcpdump.org/linktypes.html */
@@ -100,7 +100,7 @@ enum {
     RPCRDMA_ETHERTYPE_ERSPAN3 = 0x22eb,
 };
 
-/* layer.c. There is no memory: the sink is told nothing more. */
+/* layer.c. There is no memory: the sink gets nothing more. */
 void rpcrdma_net_fail(struct rpcrdma_net *net);
 
 /* link.c */
@@ -160,7 +160,7 @@ static inline enum rpcrdma_verdict rpcrdma_layer_other(struct rpcrdma_layer *l,
 /* As rpcrdma_layer_other, by the ports that a UDP or TCP header at the cursor begins with. */
 enum rpcrdma_verdict rpcrdma_layer_ports(struct rpcrdma_layer *l, enum rpcrdma_other_kind kind);
 
-/* A header that is not there: a packet cut short, or one that cannot be right. `rdma` tells that
+/* A header that is not there: a packet cut short, or one that cannot be right. `rdma` shows that
  * the packet is known to be RDMA: then it is worth a finding. */
 enum rpcrdma_verdict rpcrdma_layer_failed(struct rpcrdma_layer *l, bool rdma);
 

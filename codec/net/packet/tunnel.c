@@ -182,7 +182,7 @@ static bool ethernet_at(const struct rpcrdma_layer *l, size_t n)
     }
 }
 
-/* MPLS (RFC 3032): label 20 | class 3 | bottom of stack 1 | TTL 8. Nothing tells what is below:
+/* MPLS (RFC 3032): label 20 | class 3 | bottom of stack 1 | TTL 8. Nothing shows what is below:
  * Ethernet, behind a control word (RFC 4448) or not, where one fits; else IP by its version. */
 enum rpcrdma_verdict rpcrdma_layer_mpls(struct rpcrdma_layer *l)
 {
