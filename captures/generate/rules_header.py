@@ -297,6 +297,16 @@ def malformed_list(c, breaks):
 
 
 @case('malformed')
+def malformed_empty(c, breaks):
+    """RDMA_MSG that ends with its header: it has no RPC message; or with one."""
+    c.null()
+    xid = c.next_xid()
+    c.say(c.client, struct.pack('>IIIIIII', xid, 1, 32, 0, 0, 0, 0) + (b'' if breaks else rpc_call(xid, NFS, NULL)))
+    if not breaks:
+        c.reply(xid)
+
+
+@case('malformed')
 def malformed_error(c, breaks):
     """An RDMA_ERROR without an error code; or with one."""
     c.null()

@@ -247,6 +247,15 @@ def rpc_outside(c, breaks):
     c.reply(xid, c.read_results(4096), write=[chunk])
 
 
+@case('rpc-outside')
+def rpc_outside_nothing(c, breaks):
+    """A Read of what a segment of no bytes offers; or of one that has them."""
+    chunk = c.memory.read_chunk(96, 4096)
+    xid = c.call(WRITE, c.write_arguments(0 if breaks else 4096), read=[{**chunk[0], 'length': 0 if breaks else 4096}])
+    c.pull(chunk, data(4096))
+    c.written(xid, 0 if breaks else 4096)
+
+
 @case('rdma-before-call')
 def rdma_before_call(c, breaks):
     c.null()

@@ -81,6 +81,17 @@ static RPCRDMA_INLINE bool begins_elsewhere(const struct rpcrdma_message *messag
            (rpcrdma_read_next(&it, &first) && first.position == 0);
 }
 
+/* Version 1's RDMA_MSG with nothing inline, nor all of it in a Position-Zero chunk (RFC 8166 section 3.5.1): the RPC
+ * message that it has to have is missing. */
+RPCRDMA_RARE static bool lacks_rpc(const struct rpcrdma_message *message)
+{
+    struct rpcrdma_read_iter it = rpcrdma_read_begin(&message->read);
+    struct rpcrdma_read_segment first;
+
+    return message->kind == RPCRDMA_KIND_MSG && message->version == 1 && message->status == RPCRDMA_OK &&
+           !(rpcrdma_read_next(&it, &first) && first.position == 0);
+}
+
 /* Does a message of this kind start with an RPC header? */
 static RPCRDMA_INLINE bool carries_rpc(const struct rpcrdma_message *message)
 {
@@ -91,7 +102,7 @@ static RPCRDMA_INLINE bool carries_rpc(const struct rpcrdma_message *message)
     case RPCRDMA_KIND_REPLY_INLINE:
     case RPCRDMA_KIND_CALL_MIDDLE:
     case RPCRDMA_KIND_REPLY_MIDDLE:
-        return message->payload.len > 0 && !begins_elsewhere(message);
+        return message->payload.len > 0 ? !begins_elsewhere(message) : lacks_rpc(message);
     default:
         return false;
     }

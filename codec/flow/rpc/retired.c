@@ -80,7 +80,8 @@ static bool offered(struct flow_rpcs *rpcs, struct flow_conn *conn, const struct
         for (uint32_t i = 0; i < n && looked < LOOKED_AT; i++, looked++) {
             const struct flow_region *r = &t->chunk_map->regions[i];
 
-            if (r->handle != astray->handle || r->end != astray->end || r->length <= PAD)
+            if (r->handle != astray->handle || r->end != astray->end ||
+                (r->length == 0 ? r->offset != astray->address : r->length <= PAD))
                 continue;
             if (astray->address - r->offset >= r->length) {
                 near = near ? near : r;
