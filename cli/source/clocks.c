@@ -78,6 +78,8 @@ static void spread(struct clocks *clocks, uint32_t start)
             continue;
         file->offset_ns = onward ? time_plus(clocks->files[from].offset_ns, pair->offset_ns)
                                  : time_less(clocks->files[from].offset_ns, pair->offset_ns);
+        file->drift_ppb = onward ? clocks->files[from].drift_ppb + pair->drift_ppb
+                                 : clocks->files[from].drift_ppb - pair->drift_ppb;
         file->reference = start;
         file->matches = pair->matches;
         set(clocks, to);

@@ -14,6 +14,7 @@ struct clock_pair {
     uint32_t first, second; /* files */
     uint32_t matches;       /* packets that both have */
     int64_t offset_ns;      /* second's clock less first's */
+    int64_t drift_ppb;      /* see drift.h */
 };
 
 /* Sets every file's clock against the first of those that share packets with it or with others that

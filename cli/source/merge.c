@@ -279,6 +279,16 @@ static void merge_report(const struct source *source, void (*line)(void *, const
                      "once; its clock is %s s ahead of that of %s, and was corrected",
                      part->path, part->copies, part->packets_read, offset,
                      merge->parts[file->reference].path);
+        if (file->drift_ppb != 0) {
+            double ppm = (double)file->drift_ppb / 1e3;
+            double over_ns = (double)time_less(file->last_ns, file->first_ns);
+            size_t at = strlen(text);
+
+            snprintf(text + at, sizeof(text) - at,
+                     "; it is %.1f ppm %s, which was not: %.3f ms over the file's %.1f s",
+                     ppm < 0 ? -ppm : ppm, ppm < 0 ? "slower" : "faster",
+                     (ppm < 0 ? -ppm : ppm) * over_ns / 1e12, over_ns / 1e9);
+        }
         line(context, text);
     }
     if (merge->copies && copies_remembered_ns(merge->copies) > 0) {

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 
 #include "source/clocks.h"
+#include "source/drift.h"
 #include "source/fingerprint.h"
 #include "source/opened.h"
 #include "source/sample.h"
@@ -29,15 +30,6 @@ static const int64_t SECOND = 1000000000;
 static const int64_t SPREAD_NS = 10000000; /* of the differences' middle half, and a thousandth of
                                             * the time they are from, by which clocks drift */
 static const int64_t SEAM_NS = 10000000;   /* packets of one interface may change places so far */
-
-/* The difference of two files' times of one packet. */
-struct difference {
-    uint16_t first, second; /* files */
-    bool forward;
-    bool same_id; /* IPv4's */
-    int64_t ns;   /* second's clock less first's */
-    int64_t when; /* by first's clock */
-};
 
 struct differences {
     struct difference *all;
@@ -316,7 +308,7 @@ static size_t find_pairs(struct overlap *overlap, struct differences *difference
         /* by chance few packets of two hosts have one time, and many have others */
         if (order <= 0 && twins->matches >= others) {
             pairs[n] = (struct clock_pair){twins->first, twins->second,
-                                           UINT32_MAX / 2 + twins->matches, 0};
+                                           UINT32_MAX / 2 + twins->matches, 0, 0};
             join(overlap, twins->first, twins->second);
             found(overlap, &pairs[n++]);
         } else if (order >= 0) {
@@ -324,7 +316,8 @@ static size_t find_pairs(struct overlap *overlap, struct differences *difference
 
             if (believable(overlap, differences, from, to, offset)) {
                 pairs[n] = (struct clock_pair){all[from].first, all[from].second,
-                                               (uint32_t)(to - from), offset};
+                                               (uint32_t)(to - from), offset,
+                                               drift_of(&all[from], to - from)};
                 found(overlap, &pairs[n++]);
             }
         }

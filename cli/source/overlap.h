@@ -19,6 +19,7 @@ struct overlap_file {
     bool shares;               /* packets with others */
     int64_t first_ns, last_ns; /* earliest and latest packet, by its own clock */
     int64_t offset_ns;         /* its clock less the reference's: subtract it from its times */
+    int64_t drift_ppb;         /* and by how many parts in 10^9 it is faster; 0: none was seen */
     size_t reference;          /* the file whose clock that is, the same of all that share packets,
                                 * with each other or others of them; itself where it shares none */
     uint64_t matches;          /* packets by which the offset is known */

@@ -211,6 +211,37 @@ class Several(command.CommandTest):
                         last = max(json.loads(line)['frame'] for line in shown)
                         self.assertLessEqual(last, len(packets) + without_ip)
 
+    def test_drift(self):
+        """A clock that runs faster or slower is told by how much; one that does not is told no drift."""
+        packets = self.packets('roce-nfs41-callback')
+        begin = packets[0].time_ns
+        server, client = self.both_sides(packets, SECOND)
+        true = pcap.read(client)[0]
+        for ppm in (0, 20, -150, 5):
+            self.write('client.pcap', [one._replace(time_ns=one.time_ns + (one.time_ns - begin) * ppm // 10**6)
+                                       for one in true])
+            for order in ((server, client), (client, server)):
+                self.decode(*order, errors=2)
+                found = re.findall(r'it is (\d+\.\d) ppm (faster|slower), which was not: (\d+\.\d+) ms over', self.stderr)
+                if ppm == 0:
+                    self.assertEqual(found, [])
+                    continue
+                (size, way, ms), = found
+                said = float(size) * (1 if way == 'faster' else -1) * (1 if order[0] == server else -1)
+                self.assertAlmostEqual(said, ppm, delta=max(1, abs(ppm) / 20))
+                seconds = pcap.read(order[1])[0][-1].time_ns - pcap.read(order[1])[0][0].time_ns
+                self.assertAlmostEqual(float(ms), float(size) * seconds / 10**12, delta=0.005)
+
+    def test_jitter_is_no_drift(self):
+        server, client = self.both_sides(self.packets('roce-nfs41-callback'), SECOND)
+        true = pcap.read(client)[0]
+        for seed in range(20):
+            chance = random.Random(seed)
+            shaken = [one._replace(time_ns=one.time_ns + int(chance.gauss(0, 50000))) for one in true]
+            self.write('client.pcap', sorted(shaken, key=lambda one: one.time_ns))
+            self.decode(server, client, errors=2)
+            self.assertNotIn('ppm', self.stderr)
+
     def test_counted_once(self):
         """The stderr lines' numbers, and -q."""
         packets = self.packets()
