@@ -13,15 +13,15 @@
 
 enum {
     SENDS = 64,      /* the latest, remembered per sender, for an RNR NAK to name one */
-    SENDS_FIRST = 4, /* room for them grows up to that */
+    SENDS_FIRST = 4, /* room for them grows up to that, while none of them is acknowledged */
     UNHEARD_MOST = 4 /* Replies that wait for an end which never acknowledged anything */
 };
 
 /* A Send as an RNR NAK or an Ack refers to it. */
 struct credit_sent {
     uint32_t first_psn, last_psn, xid;
+    int8_t requester; /* end; -1: not known */
     uint64_t frame;
-    int requester; /* end; -1: not known */
 };
 
 /* What one end sends. */
@@ -30,6 +30,8 @@ struct credit_sender {
     rpcrdma_stream_position place; /* of the last PSN seen */
     struct credit_sent *sends;     /* a ring */
     uint32_t size, count, next;    /* of the ring; in it; where the next one goes */
+    uint32_t acked_psn;            /* the latest that was acknowledged */
+    bool acked;                    /* one was */
     bool rnr;                      /* rnr_psn is of the last RNR NAK */
     bool rnr_open;                 /* the message it hit has not been seen yet */
     uint32_t rnr_psn;

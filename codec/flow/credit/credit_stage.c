@@ -56,13 +56,29 @@ static void check_rnr(struct credit_conn *cc, int end, const struct credit_sent 
         rpcrdma_psn_diff(sender->rnr_psn, sent->first_psn) >= 0 ? sent : NULL, false);
 }
 
-/* The ring grows as long as it is small, and then goes round. NULL: no memory for the first. */
+static void acknowledged(struct credit_sender *sender, uint32_t psn)
+{
+    if (sender->acked && rpcrdma_psn_diff(psn, sender->acked_psn) <= 0)
+        return;
+    sender->acked = true;
+    sender->acked_psn = psn;
+}
+
+/* Whether no RNR NAK will name the oldest of a full ring. */
+static bool is_oldest_acked(const struct credit_sender *sender)
+{
+    return sender->size > 0 && sender->acked &&
+           rpcrdma_psn_diff(sender->sends[sender->next].last_psn, sender->acked_psn) <= 0;
+}
+
+/* The ring grows as long as it is small and nothing in it was acknowledged, and else goes round.
+ * NULL: no memory for the first. */
 static struct credit_sent *next_sent(struct flow_memory *memory, struct credit_sender *sender)
 {
     uint32_t size = sender->size > 0 ? sender->size * 4 : SENDS_FIRST;
     struct credit_sent *sends;
 
-    if (sender->count == sender->size && size <= SENDS) {
+    if (sender->count == sender->size && size <= SENDS && !is_oldest_acked(sender)) {
         sends = flow_alloc(memory, size * sizeof(*sends));
         if (sends) {
             /* what was there begins at `next` */
@@ -86,15 +102,19 @@ static struct credit_sent *next_sent(struct flow_memory *memory, struct credit_s
 static void remember(struct credit_conn *cc, const struct flow_message *message, int requester)
 {
     struct credit_sender *sender = &cc->sender[message->sender];
-    struct credit_sent *kept = next_sent(&cc->credits->context->memory, sender);
-    struct credit_sent one, *sent = kept ? kept : &one;
+    struct credit_sent one, *sent = NULL;
+
+    if (flow_conn_public_const(cc->conn)->carrier != RPCRDMA_CARRIER_IWARP) /* it has no RNR NAK */
+        sent = next_sent(&cc->credits->context->memory, sender);
+    if (!sent)
+        sent = &one;
 
     /* Where it stays: copying what was just stored in parts stalls for 10 ns. */
     sent->first_psn = message->send->first_seq;
     sent->last_psn = message->send->last_seq;
     sent->xid = message->message->message->xid;
     sent->frame = message->send->frame;
-    sent->requester = requester;
+    sent->requester = (int8_t)requester;
     check_rnr(cc, message->sender, sent);
 }
 
@@ -308,6 +328,7 @@ RPCRDMA_HOT void flow_credit_ack(struct flow_credits *credits, struct flow_conn 
     if (!cc->sender[1 - sender].started)
         return;
     place = place_of(&cc->sender[1 - sender], conn, op->seq);
+    acknowledged(&cc->sender[1 - sender], op->seq);
     credit_conn_reached(cc, sender, at, place + 1);
     /* What `sender` acknowledges brought grants for what it sends itself. */
     if (cc->side[sender].account)

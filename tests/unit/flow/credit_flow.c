@@ -232,6 +232,34 @@ static void test_rnr(void **state)
     assert_int_equal(rig.credit[0].rnr_naks, 5);
 }
 
+/* An RNR NAK names any of 60 Calls that nothing acknowledged; of those that were, the latest is
+ * kept. */
+static void test_rnr_of_many(void **state)
+{
+    uint32_t first;
+
+    (void)state;
+    begin(0);
+    rig_connect(&rig, &a, &b, 20049);
+    call(1, 128);
+    reply(1, 128);
+    for (uint32_t xid = 10; xid < 110; xid++) {
+        call(xid, 128);
+        rig_ack(&rig, &b, &a, a.psn - 1);
+        reply(xid, 128);
+    }
+    first = a.psn;
+    for (uint32_t xid = 200; xid < 260; xid++)
+        call(xid, 128);
+    for (uint32_t i = 0; i < 60; i++) {
+        rig_nak(&rig, &b, &a, first + i, RPCRDMA_NAK_RNR);
+        assert_int_equal(rig_count(&rig, RPCRDMA_RULE_CREDIT_RNR), i + 1);
+        assert_int_equal(rig.finding[rig.findings - 1].arg[0], 200 + i);
+    }
+    assert_int_equal(rig_count(&rig, RPCRDMA_RULE_CREDIT_RNR_UNKNOWN), 0);
+    rig_end(&rig);
+}
+
 /* A message of the dialect whose credits count messages: a GRANT carries nothing but them. */
 static void grant(bool from_a, uint32_t xid, uint32_t credits)
 {
@@ -279,7 +307,7 @@ int main(void)
         cmocka_unit_test(test_intervals),    cmocka_unit_test(test_not_asked_for),
         cmocka_unit_test(test_set_up_again), cmocka_unit_test(test_malloc_fails),
         cmocka_unit_test(test_memory_limit), cmocka_unit_test(test_rnr),
-        cmocka_unit_test(test_counting),
+        cmocka_unit_test(test_counting),     cmocka_unit_test(test_rnr_of_many),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
