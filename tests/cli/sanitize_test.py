@@ -258,7 +258,8 @@ class Sanitize(CommandTest):
         self.run_command('sanitize', capture(), '-o', out, '--key', self.file(b'short', 'key'), status=2)
         self.run_command('sanitize', capture(), '-o', out, '--key', os.path.join(self.folder, 'none'), status=2)
         self.assertFalse(os.path.exists(out))
-        same = self.file(open(capture(), 'rb').read(), 'same.pcap')  # pylint: disable=consider-using-with
+        with open(capture(), 'rb') as whole:
+            same = self.file(whole.read(), 'same.pcap')
         self.run_command('sanitize', same, '-o', same, status=2)
         run = subprocess.run([RPCRDMA, 'sanitize', '-q', capture(), '-o', '-'], capture_output=True, check=True)
         self.assertEqual(run.stdout[:4], struct.pack('=I', 0x0A0D0D0A))
