@@ -22,6 +22,8 @@ struct rpcrdma_flow {
      * and how many there were. NULL: none. Owned */
     struct rpcrdma_connection *past;
     uint32_t n_past;
+    struct rpcrdma_path plain[2]; /* what rpcrdma_flow_path, and a connection's end, gives: see
+                                   * flow_delivery_path */
 };
 
 /* follow.c: packets and answers -> delivery/; and whose Reply was delivered with them */

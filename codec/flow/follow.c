@@ -90,7 +90,7 @@ const struct rpcrdma_path *rpcrdma_flow_path(struct rpcrdma_flow *flow, const st
 {
     const struct flow_direction *dir = flow_direction_seen(flow->streams, op);
 
-    return dir && dir->delivery ? flow_delivery_path(dir->delivery) : NULL;
+    return dir && dir->delivery ? flow_delivery_path(dir->delivery, &flow->plain[0]) : NULL;
 }
 
 void flow_follow_congestion(struct rpcrdma_flow *flow, const struct rpcrdma_op *op)
@@ -100,7 +100,7 @@ void flow_follow_congestion(struct rpcrdma_flow *flow, const struct rpcrdma_op *
         dir && dir->conn ? flow_conn_direction(dir->conn, 1 - dir->index) : NULL;
 
     if (marked && marked->delivery)
-        flow_delivery_congestion(marked->delivery);
+        flow_delivery_congestion(&flow->context.memory, marked->delivery);
 }
 
 void rpcrdma_flow_tap(struct rpcrdma_flow *flow, uint8_t tap)

@@ -307,7 +307,7 @@ void flow_life_end(struct rpcrdma_flow *flow, struct flow_conn *conn)
         const struct flow_direction *dir = flow_conn_direction(conn, end);
 
         pub->path[end] = flow->context.delivery && dir && dir->delivery
-                             ? flow_delivery_path(dir->delivery)
+                             ? flow_delivery_path(dir->delivery, &flow->plain[end])
                              : NULL;
     }
 }

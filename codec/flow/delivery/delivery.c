@@ -11,6 +11,7 @@ void flow_delivery_free(struct flow_memory *memory, struct flow_delivery *d)
 {
     if (!d)
         return;
+    flow_release(memory, d->rare, sizeof(*d->rare));
     flow_release(memory, d->ring, d->size * sizeof(*d->ring));
     flow_release(memory, d->recent.at, d->recent.size * sizeof(*d->recent.at));
     flow_release(memory, d->holes, HOLES * sizeof(*d->holes));
@@ -116,7 +117,22 @@ const struct flow_recovery *flow_delivery_recovery(const struct flow_delivery *d
     return &d->recovery;
 }
 
-const struct rpcrdma_path *flow_delivery_path(const struct flow_delivery *d)
+struct rpcrdma_path *delivery_rare(struct flow_memory *memory, struct flow_delivery *d)
 {
-    return &d->path;
+    if (!d->rare)
+        d->rare = flow_alloc_always(memory, sizeof(*d->rare));
+    return d->rare;
+}
+
+const struct rpcrdma_path *flow_delivery_path(const struct flow_delivery *d,
+                                              struct rpcrdma_path *plain)
+{
+    struct rpcrdma_path *path = d->rare ? d->rare : plain;
+
+    path->followed = d->counted.followed;
+    path->packets = d->counted.packets;
+    path->bytes = d->counted.bytes;
+    path->dscp = d->counted.dscp;
+    path->largest_payload = d->counted.largest_payload;
+    return path;
 }

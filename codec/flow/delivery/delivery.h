@@ -63,7 +63,7 @@ bool flow_delivery_answer(struct flow_memory *memory, struct flow_delivery *d,
 bool flow_delivery_copied(const struct flow_delivery *d, uint64_t frame, int64_t *sent_ns);
 
 /* This end asks that less be sent to it. */
-void flow_delivery_congestion(struct flow_delivery *d);
+void flow_delivery_congestion(struct flow_memory *memory, struct flow_delivery *d);
 
 /* Of the request towards this end, or (response) the Read response of this end, that was just
  * given: which frame carried it first. False: this one, in its turn. */
@@ -112,6 +112,9 @@ struct flow_recovery {
 };
 const struct flow_recovery *flow_delivery_recovery(const struct flow_delivery *d);
 
-const struct rpcrdma_path *flow_delivery_path(const struct flow_delivery *d);
+/* What was sent towards this end: in *plain where nothing rare was counted. The caller sets *plain
+ * to 0 once, and may give it for other ones then. */
+const struct rpcrdma_path *flow_delivery_path(const struct flow_delivery *d,
+                                              struct rpcrdma_path *plain);
 
 #endif

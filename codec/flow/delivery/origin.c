@@ -53,19 +53,22 @@ bool origin_counts(const struct flow_delivery *d)
 
 /* With other bytes? Memory that is written to while it is sent, as pages of a file may be, is no
  * fault of the sender's transport. */
-static void compare(struct flow_delivery *d, const struct recent *first, const struct recent *now,
-                    uint64_t frame)
+static void compare(struct flow_memory *memory, struct flow_delivery *d, const struct recent *first,
+                    const struct recent *now, uint64_t frame)
 {
-    struct rpcrdma_path *path = &d->path;
+    bool digests = now->digest != first->digest && now->digest != 0 && first->digest != 0;
+    struct rpcrdma_path *path;
 
-    if (now->digest != first->digest && now->digest != 0 && first->digest != 0) {
-        if (path->different++ == 0)
-            path->different_frame = frame;
-    } else if (icrc_differs(first, now)) {
-        if (now->kind != RPCRDMA_OP_WRITE && path->different++ == 0)
-            path->different_frame = frame;
-        if (now->kind == RPCRDMA_OP_WRITE && path->different_data++ == 0)
+    if (!digests && !icrc_differs(first, now))
+        return;
+    path = delivery_rare(memory, d);
+    if (!path)
+        return;
+    if (!digests && now->kind == RPCRDMA_OP_WRITE) {
+        if (path->different_data++ == 0)
             path->different_data_frame = frame;
+    } else if (path->different++ == 0) {
+        path->different_frame = frame;
     }
 }
 
@@ -77,7 +80,7 @@ RPCRDMA_RARE static bool twice(struct flow_memory *memory, struct flow_delivery 
     bool same = r && r->set && r->seq == now->seq && r->kind == now->kind;
 
     if (same)
-        compare(d, r, now, frame);
+        compare(memory, d, r, now, frame);
     if (same && !origin_counts(d)) {
         same = !d->naked && now->time_ns - r->time_ns < SOON_NS && r->id == now->id;
     } else if (same) {
@@ -86,9 +89,9 @@ RPCRDMA_RARE static bool twice(struct flow_memory *memory, struct flow_delivery 
                (now->seq != d->id_seq || now->kind != d->id_kind)) {
         d->id_useless = true; /* another packet, the same ID */
     }
-    if (same)
-        d->path.duplicated++;
-    else if (r)
+    if (same && delivery_rare(memory, d))
+        d->rare->duplicated++;
+    else if (!same && r)
         *r = *now;
     return same;
 }

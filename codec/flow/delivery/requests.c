@@ -105,14 +105,18 @@ static enum flow_recovery_cause cause(const struct flow_delivery *d, const struc
     return silent(d, op->time_ns) ? FLOW_RECOVERY_UNKNOWN : d->recovery.cause;
 }
 
-static void again(struct flow_delivery *d, const struct rpcrdma_op *op, uint64_t at, bool gap)
+static void again(struct flow_memory *memory, struct flow_delivery *d, const struct rpcrdma_op *op,
+                  uint64_t at, bool gap)
 {
+    struct rpcrdma_path *path = delivery_rare(memory, d);
     struct transmission *t = transmission_at(d, at);
     bool begins = !d->repeating || at < d->repeated;
 
-    if (d->path.retransmitted++ == 0)
-        d->path.retransmitted_frame = op->frame;
-    d->path.retransmitted_bytes += op->len;
+    if (!path)
+        return;
+    if (path->retransmitted++ == 0)
+        path->retransmitted_frame = op->frame;
+    path->retransmitted_bytes += op->len;
     d->repeats = true;
     d->repeat = RPCRDMA_REPEAT_RETRANSMISSION;
     d->repeating = true;
@@ -121,14 +125,14 @@ static void again(struct flow_delivery *d, const struct rpcrdma_op *op, uint64_t
         d->asking = !d->naked && op->kind == RPCRDMA_OP_READ_REQUEST && t && t->delivered;
         d->recovery.cause = cause(d, t, op, at, gap);
         if (d->sent_ns != 0 && silent(d, op->time_ns)) {
-            if (d->path.timeouts++ == 0)
-                d->path.timeout_frame = op->frame;
-            d->path.asked_timeouts += d->asking;
-            d->path.timeout_ns += op->time_ns - d->sent_ns;
+            if (path->timeouts++ == 0)
+                path->timeout_frame = op->frame;
+            path->asked_timeouts += d->asking;
+            path->timeout_ns += op->time_ns - d->sent_ns;
         }
         d->naked = false;
     }
-    transmission_waited(d, op->time_ns, d->asking);
+    transmission_waited(d, path, op->time_ns, d->asking);
     d->recovery.time_ns = op->time_ns;
     if (!t)
         return;
@@ -153,14 +157,17 @@ static void behind(struct flow_memory *memory, struct flow_delivery *d, const st
 {
     int64_t found_ns = 0;
     bool fills = transmission_fill(memory, d, at, 1, &found_ns);
+    struct rpcrdma_path *path = delivery_rare(memory, d);
     struct transmission *t;
 
+    if (!path)
+        return;
     if (origin_behind(d, op->ip_id, fills, found_ns, op->time_ns) == ORIGIN_AGAIN) {
-        d->path.lost += fills;
-        again(d, op, at, fills);
+        path->lost += fills;
+        again(memory, d, op, at, fills);
         return;
     }
-    d->path.reordered++;
+    path->reordered++;
     d->repeats = true;
     d->repeat = RPCRDMA_REPEAT_OUT_OF_ORDER;
     t = transmission_at(d, at);
@@ -182,16 +189,24 @@ static void arrived(struct flow_memory *memory, struct flow_delivery *d,
         taps_arrived(memory, d, t, op->frame, op->time_ns);
 }
 
-static void count(struct flow_delivery *d, const struct rpcrdma_op *op)
+static void congestion_mark(struct flow_memory *memory, struct flow_delivery *d, uint64_t frame)
 {
-    d->path.followed = true;
-    d->path.packets++;
-    d->path.bytes += op->len;
-    if (op->len > d->path.largest_payload)
-        d->path.largest_payload = op->len;
-    if ((op->traffic_class & 3) == 3 && d->path.congestion_marks++ == 0)
-        d->path.congestion_frame = op->frame;
-    d->path.dscp |= UINT64_C(1) << (op->traffic_class >> 2);
+    struct rpcrdma_path *path = delivery_rare(memory, d);
+
+    if (path && path->congestion_marks++ == 0)
+        path->congestion_frame = frame;
+}
+
+static void count(struct flow_memory *memory, struct flow_delivery *d, const struct rpcrdma_op *op)
+{
+    d->counted.followed = true;
+    d->counted.packets++;
+    d->counted.bytes += op->len;
+    if (op->len > d->counted.largest_payload)
+        d->counted.largest_payload = op->len;
+    if ((op->traffic_class & 3) == 3)
+        congestion_mark(memory, d, op->frame);
+    d->counted.dscp |= UINT64_C(1) << (op->traffic_class >> 2);
 }
 
 /* It was counted where it was seen first. */
@@ -199,8 +214,8 @@ static void count_once(struct flow_delivery *d, const struct rpcrdma_op *op)
 {
     if (!d->copied)
         return;
-    d->path.packets--;
-    d->path.bytes -= op->len;
+    d->counted.packets--;
+    d->counted.bytes -= op->len;
 }
 
 /* Of what is compared when it is retransmitted: a Send's ends, which are read anyway, and where an
@@ -258,7 +273,7 @@ void flow_delivery_request(struct flow_memory *memory, struct flow_delivery *d,
     const struct recent now = request_of(d, op);
     uint64_t at;
 
-    count(d, op);
+    count(memory, d, op);
     if (!d->started)
         start(d, op->seq);
     d->repeats = origin_twice(memory, d, &now, op->frame);
@@ -296,16 +311,20 @@ void flow_delivery_request(struct flow_memory *memory, struct flow_delivery *d,
     d->sent_ns = op->time_ns;
 }
 
-static void nak(struct flow_delivery *d, const struct rpcrdma_op *op, uint64_t at)
+static void nak(struct flow_memory *memory, struct flow_delivery *d, const struct rpcrdma_op *op,
+                uint64_t at)
 {
+    struct rpcrdma_path *path = delivery_rare(memory, d);
     struct transmission *t;
     int kind = op->nak < RPCRDMA_NAKS ? op->nak : RPCRDMA_NAK_OTHER;
     bool known = d->naked && d->nak_at == at;
 
-    if (d->path.naks[kind]++ == 0)
-        d->path.nak_frame[kind] = op->frame;
+    if (!path)
+        return;
+    if (path->naks[kind]++ == 0)
+        path->nak_frame[kind] = op->frame;
     if (op->nak == RPCRDMA_NAK_RNR)
-        d->path.rnr_timer = op->rnr_timer;
+        path->rnr_timer = op->rnr_timer;
     d->naked = true;
     d->not_ready = op->nak == RPCRDMA_NAK_RNR;
     d->nak_at = at;
@@ -320,7 +339,7 @@ static void nak(struct flow_delivery *d, const struct rpcrdma_op *op, uint64_t a
     for (int i = 0; d->holes && i < HOLES; i++)
         if (at >= d->holes[i].first && at - d->holes[i].first < d->holes[i].count)
             return; /* counted when it is retransmitted */
-    d->path.lost++; /* it passed here */
+    path->lost++; /* it passed here */
 }
 
 /* Whether a response whose place was passed over comes late, and is not retransmitted. */
@@ -333,9 +352,11 @@ static bool comes_late(const struct flow_delivery *d, const struct flow_delivery
 }
 
 /* Responses have the PSNs of their request. */
-static void response(struct flow_delivery *d, struct flow_delivery *back,
-                     const struct rpcrdma_op *op, uint64_t at)
+static void response(struct flow_memory *memory, struct flow_delivery *d,
+                     struct flow_delivery *back, const struct rpcrdma_op *op, uint64_t at)
 {
+    struct rpcrdma_path *path;
+
     if (at >= d->answer_next) {
         if (at > d->answer_next) {
             d->skipped = d->answer_next;
@@ -347,21 +368,25 @@ static void response(struct flow_delivery *d, struct flow_delivery *back,
     }
     d->repeats = true;
     d->repeat = RPCRDMA_REPEAT_RETRANSMISSION;
-    if (!back)
+    path = back ? delivery_rare(memory, back) : NULL;
+    if (!path)
         return;
     if (comes_late(d, back, op, at)) {
         d->repeat = RPCRDMA_REPEAT_OUT_OF_ORDER;
-        back->path.reordered++;
+        path->reordered++;
         return;
     }
-    if (back->path.retransmitted++ == 0)
-        back->path.retransmitted_frame = op->frame;
-    back->path.retransmitted_bytes += op->len;
+    if (path->retransmitted++ == 0)
+        path->retransmitted_frame = op->frame;
+    path->retransmitted_bytes += op->len;
 }
 
-void flow_delivery_congestion(struct flow_delivery *d)
+void flow_delivery_congestion(struct flow_memory *memory, struct flow_delivery *d)
 {
-    d->path.cnps++;
+    struct rpcrdma_path *path = delivery_rare(memory, d);
+
+    if (path)
+        path->cnps++;
 }
 
 bool flow_delivery_answer(struct flow_memory *memory, struct flow_delivery *d,
@@ -374,7 +399,7 @@ bool flow_delivery_answer(struct flow_memory *memory, struct flow_delivery *d,
     if (back) {
         const struct recent now = recent_of(back, op, 0);
 
-        count(back, op);
+        count(memory, back, op);
         d->repeats = origin_twice(memory, back, &now, op->frame);
         if (d->repeats) {
             if (back->copied)
@@ -391,7 +416,7 @@ bool flow_delivery_answer(struct flow_memory *memory, struct flow_delivery *d,
         return false;
     switch (op->kind) {
     case RPCRDMA_OP_NAK:
-        nak(d, op, at);
+        nak(memory, d, op, at);
         return transmission_answered(d, at - 1, op->frame, op->time_ns, INT64_MAX);
     case RPCRDMA_OP_READ_RESPONSE:
         if (at < d->answer_next && back && taps_old(memory, back, op->ip_id)) {
@@ -400,7 +425,7 @@ bool flow_delivery_answer(struct flow_memory *memory, struct flow_delivery *d,
             count_once(back, op);
             return false;
         }
-        response(d, back, op, at);
+        response(memory, d, back, op, at);
         break;
     default:
         break;

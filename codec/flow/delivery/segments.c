@@ -26,22 +26,22 @@ static uint64_t position(const struct flow_delivery *d, uint32_t seq)
 }
 
 /* `gap`: what is retransmitted had not passed. */
-static void again(struct flow_delivery *d, const struct rpcrdma_tcp_segment *segment,
-                  uint64_t first, bool gap)
+static void again(struct flow_delivery *d, struct rpcrdma_path *path,
+                  const struct rpcrdma_tcp_segment *segment, uint64_t first, bool gap)
 {
     uint64_t last = first + segment->len - 1;
     bool begins = !d->repeating || first < d->repeated;
     struct transmission *t;
 
-    if (d->path.retransmitted++ == 0)
-        d->path.retransmitted_frame = segment->frame;
-    d->path.retransmitted_bytes += segment->len;
+    if (path->retransmitted++ == 0)
+        path->retransmitted_frame = segment->frame;
+    path->retransmitted_bytes += segment->len;
     if (begins && d->sent_ns != 0 && segment->time_ns - d->sent_ns > SILENCE_NS) {
-        if (d->path.timeouts++ == 0)
-            d->path.timeout_frame = segment->frame;
-        d->path.timeout_ns += segment->time_ns - d->sent_ns;
+        if (path->timeouts++ == 0)
+            path->timeout_frame = segment->frame;
+        path->timeout_ns += segment->time_ns - d->sent_ns;
     }
-    transmission_waited(d, segment->time_ns, false);
+    transmission_waited(d, path, segment->time_ns, false);
     d->repeating = true;
     d->repeated = last + 1;
     if (begins)
@@ -62,11 +62,12 @@ static void again(struct flow_delivery *d, const struct rpcrdma_tcp_segment *seg
     }
 }
 
-static void late(struct flow_delivery *d, const struct rpcrdma_tcp_segment *segment, uint64_t first)
+static void late(struct flow_delivery *d, struct rpcrdma_path *path,
+                 const struct rpcrdma_tcp_segment *segment, uint64_t first)
 {
     struct transmission *t = transmission_at(d, first);
 
-    d->path.reordered++;
+    path->reordered++;
     if (t && t->found && t->times == 0) {
         t->times = 1;
         t->last_frame = segment->frame;
@@ -97,27 +98,30 @@ static void data(struct flow_memory *memory, struct flow_delivery *d,
         const struct transmission *t = d->copied ? transmission_at(d, end - 1) : NULL;
 
         if (d->copied) {
-            d->path.packets--;
-            d->path.bytes -= segment->len;
+            d->counted.packets--;
+            d->counted.bytes -= segment->len;
         }
         if (t && t->last == end - 1)
             taps_arrived(memory, d, t, segment->frame, segment->time_ns);
         return;
     }
     if (first < d->next && taps_old(memory, d, segment->ip_id)) {
-        d->path.packets--;
-        d->path.bytes -= segment->len;
+        d->counted.packets--;
+        d->counted.bytes -= segment->len;
         return;
     }
     if (first < d->next) {
+        struct rpcrdma_path *path = delivery_rare(memory, d);
         int64_t found_ns = 0;
         bool fills = transmission_fill(memory, d, first, segment->len, &found_ns);
 
+        if (!path)
+            return;
         if (origin_behind(d, segment->ip_id, fills, found_ns, segment->time_ns) == ORIGIN_LATE) {
-            late(d, segment, first);
+            late(d, path, segment, first);
         } else {
-            d->path.lost += fills;
-            again(d, segment, first, fills);
+            path->lost += fills;
+            again(d, path, segment, first, fills);
         }
         first = d->next;
     } else {
@@ -153,23 +157,31 @@ static void lacking(struct flow_delivery *d, const struct rpcrdma_tcp_segment *s
     d->window = segment->window;
 }
 
+static void count(struct flow_memory *memory, struct flow_delivery *d,
+                  const struct rpcrdma_tcp_segment *segment)
+{
+    d->counted.followed = true;
+    d->counted.packets++;
+    d->counted.bytes += segment->len;
+    if (segment->len > d->counted.largest_payload)
+        d->counted.largest_payload = segment->len;
+    d->counted.dscp |= UINT64_C(1) << (segment->traffic_class >> 2);
+    if ((segment->traffic_class & 3) == 3 && delivery_rare(memory, d))
+        d->rare->congestion_marks++;
+}
+
 bool flow_delivery_segment(struct flow_memory *memory, struct flow_delivery *d,
                            struct flow_delivery *back, const struct rpcrdma_tcp_segment *segment)
 {
     uint64_t through;
 
-    d->path.followed = true;
-    d->path.packets++;
-    d->path.bytes += segment->len;
-    if (segment->len > d->path.largest_payload)
-        d->path.largest_payload = segment->len;
-    d->path.congestion_marks += (segment->traffic_class & 3) == 3;
-    d->path.dscp |= UINT64_C(1) << (segment->traffic_class >> 2);
+    count(memory, d, segment);
     if (segment->len > 0)
         data(memory, d, segment);
     if (!back || !segment->has_ack)
         return false;
-    back->path.zero_windows += segment->window == 0;
+    if (segment->window == 0 && delivery_rare(memory, back))
+        back->rare->zero_windows++;
     if (!back->started)
         return false;
     through = position(back, segment->ack);

@@ -41,7 +41,8 @@ static struct recent *slot(struct two_taps *taps, const struct recent *packet)
 
 void taps_begin(struct flow_memory *memory, struct flow_delivery *d, uint8_t first)
 {
-    d->taps = flow_alloc(memory, sizeof(*d->taps));
+    if (delivery_rare(memory, d)) /* for what is counted of both */
+        d->taps = flow_alloc(memory, sizeof(*d->taps));
     if (!d->taps)
         return;
     d->taps->tap[0] = first;
@@ -136,7 +137,7 @@ bool taps_elsewhere(struct flow_delivery *d, const struct recent *now)
         passed(taps, first, now->time_ns - r->time_ns);
     } else if (r->other_times > r->times) {
         r->times++; /* the network made it two in between */
-        d->path.duplicated++;
+        d->rare->duplicated++;
     }
     return true;
 }
@@ -219,11 +220,13 @@ enum flow_ends flow_delivery_ends(const struct flow_delivery *a, const struct fl
 
 void flow_delivery_transit(struct flow_delivery *d, enum flow_ends ends)
 {
-    struct rpcrdma_path *path = &d->path;
+    struct rpcrdma_path *path = d->rare;
     const struct two_taps *taps = d->taps;
     int near = near_of(d);
     uint64_t seen;
 
+    if (!taps)
+        return;
     path->clocks_differ = ends == FLOW_ENDS_CLOCKS;
     if (near < 0 || ends != FLOW_ENDS_BOTH)
         return;

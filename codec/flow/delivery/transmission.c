@@ -133,7 +133,7 @@ struct transmission *transmission_after(const struct flow_delivery *d, const str
 void transmission_hole(struct flow_memory *memory, struct flow_delivery *d, uint64_t first,
                        uint64_t count, int64_t time_ns)
 {
-    if (!d->holes)
+    if (!d->holes && delivery_rare(memory, d)) /* for uncaptured() */
         d->holes = flow_alloc(memory, HOLES * sizeof(*d->holes));
     if (d->holes)
         d->holes[d->next_hole++ % HOLES] = (struct hole){first, count, time_ns};
@@ -170,10 +170,10 @@ static void uncaptured(struct flow_delivery *d, uint64_t last)
         if (hole->count == 0 || hole->first > last)
             continue;
         if (last - hole->first + 1 >= hole->count) {
-            d->path.uncaptured += hole->count;
+            d->rare->uncaptured += hole->count;
             hole->count = 0;
         } else {
-            d->path.uncaptured += last - hole->first + 1;
+            d->rare->uncaptured += last - hole->first + 1;
             hole->count -= last - hole->first + 1;
             hole->first = last + 1;
         }
@@ -240,9 +240,9 @@ bool transmission_answered(struct flow_delivery *d, uint64_t last, uint64_t fram
     return end > was;
 }
 
-void transmission_waited(struct flow_delivery *d, int64_t time_ns, bool response)
+void transmission_waited(const struct flow_delivery *d, struct rpcrdma_path *path, int64_t time_ns,
+                         bool response)
 {
-    struct rpcrdma_path *path = &d->path;
     int64_t since = d->sent_ns != 0 ? time_ns - d->sent_ns : 0;
     int64_t longest = d->progress_ns != 0 ? time_ns - d->progress_ns : 0;
 

@@ -99,8 +99,16 @@ struct recents {
     uint32_t size;     /* a power of two, or 0: none yet, or there is no memory */
 };
 
+/* Counted of every packet: see struct rpcrdma_path. */
+struct counted {
+    uint64_t packets, bytes, dscp;
+    uint32_t largest_payload;
+    bool followed;
+};
+
 struct flow_delivery {
-    struct rpcrdma_path path;
+    struct counted counted;
+    struct rpcrdma_path *rare; /* the other counters; NULL: all are 0. Owned */
     bool repeats; /* the packet in hand does: */
     enum rpcrdma_repeat repeat;
     struct originals sent, responses;
@@ -150,6 +158,9 @@ struct flow_delivery {
     uint64_t copied_frame; /* that packet */
 };
 
+/* delivery.c: where the rare is counted. NULL: no memory, which ends the run. */
+struct rpcrdma_path *delivery_rare(struct flow_memory *memory, struct flow_delivery *d);
+
 /* transmission.c */
 /* NULL: there is no room for it. */
 struct transmission *transmission_add(struct flow_memory *memory, struct flow_delivery *d,
@@ -174,8 +185,10 @@ bool transmission_fill(struct flow_memory *memory, struct flow_delivery *d, uint
 bool transmission_answered(struct flow_delivery *d, uint64_t last, uint64_t frame, int64_t time_ns,
                            int64_t waits_ns);
 
-/* Something is retransmitted at `time_ns`; `response`: because what it asks for was lost. */
-void transmission_waited(struct flow_delivery *d, int64_t time_ns, bool response);
+/* Something is retransmitted at `time_ns`; `response`: because what it asks for was lost. Counted
+ * in *path. */
+void transmission_waited(const struct flow_delivery *d, struct rpcrdma_path *path, int64_t time_ns,
+                         bool response);
 
 /* same_bytes.c: more than may rightly differ in a packet that is retransmitted does, as far as is
  * known. */

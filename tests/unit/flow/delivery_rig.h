@@ -36,6 +36,14 @@ static inline int delivery_end(void **state)
     return 0;
 }
 
+/* What was sent towards an end so far; until it is asked for again. */
+static inline const struct rpcrdma_path *path_to(const struct flow_delivery *end)
+{
+    static struct rpcrdma_path plain;
+
+    return flow_delivery_path(end, &plain);
+}
+
 /* The next packet of the capture; `id`: its IP ID, 0 where these are not counted. */
 static inline struct rpcrdma_op delivery_packet(enum rpcrdma_op_kind kind, uint32_t psn,
                                                 uint16_t flags, uint16_t id, int64_t time_ns)

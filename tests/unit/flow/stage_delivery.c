@@ -63,7 +63,7 @@ static struct rpcrdma_delivery find(uint32_t first, uint32_t last)
 static void path_is(uint64_t retransmitted, uint64_t lost, uint64_t duplicated, uint64_t reordered,
                     uint64_t uncaptured)
 {
-    const struct rpcrdma_path *path = flow_delivery_path(d);
+    const struct rpcrdma_path *path = path_to(d);
 
     assert_int_equal(path->retransmitted, retransmitted);
     assert_int_equal(path->lost, lost);
@@ -128,9 +128,9 @@ static void lost_and_sent_again(void **state)
     again = send_one(PSN + 2);
     ack(PSN + 2);
     path_is(2, 1, 0, 0, 0);
-    assert_int_equal(flow_delivery_path(d)->naks[RPCRDMA_NAK_PSN_SEQUENCE], 1);
-    assert_int_equal(flow_delivery_path(d)->timeouts, 0);
-    assert_between(flow_delivery_path(d)->waited_ns, 2 * MS, now - was + 20 * US);
+    assert_int_equal(path_to(d)->naks[RPCRDMA_NAK_PSN_SEQUENCE], 1);
+    assert_int_equal(path_to(d)->timeouts, 0);
+    assert_between(path_to(d)->waited_ns, 2 * MS, now - was + 20 * US);
     sent = find(PSN + 2, PSN + 2);
     assert_int_equal(sent.transmissions, 2);
     assert_int_equal(sent.last_frame, again);
@@ -148,8 +148,8 @@ static void silence_after_a_nak(void **state)
     now += 2200 * MS;
     send_one(PSN);
     ack(PSN);
-    assert_int_equal(flow_delivery_path(d)->timeouts, 1);
-    assert_between(flow_delivery_path(d)->timeout_ns, 2200 * MS, 2201 * MS);
+    assert_int_equal(path_to(d)->timeouts, 1);
+    assert_between(path_to(d)->timeout_ns, 2200 * MS, 2201 * MS);
 }
 
 static void a_timeout_is_silence_without_a_nak(void **state)
@@ -163,9 +163,9 @@ static void a_timeout_is_silence_without_a_nak(void **state)
     ack(PSN);
     path_is(2, 0, 0, 0, 0);
     assert_int_equal(find(PSN, PSN).transmissions, 3);
-    assert_int_equal(flow_delivery_path(d)->timeouts, 2);
-    assert_between(flow_delivery_path(d)->timeout_ns, 1000 * MS, 1001 * MS);
-    assert_between(flow_delivery_path(d)->longest_wait_ns, 1000 * MS, 1001 * MS);
+    assert_int_equal(path_to(d)->timeouts, 2);
+    assert_between(path_to(d)->timeout_ns, 1000 * MS, 1001 * MS);
+    assert_between(path_to(d)->longest_wait_ns, 1000 * MS, 1001 * MS);
 }
 
 /* The same packet twice at once: a copy, where its IP ID is the same or IDs tell nothing. */
@@ -236,8 +236,8 @@ static void not_ready(void **state)
     assert_false(flow_delivery_not_ready(d));
     ack(PSN);
     assert_int_equal(flow_delivery_recovery(d)->cause, FLOW_RECOVERY_NOT_READY);
-    assert_int_equal(flow_delivery_path(d)->naks[RPCRDMA_NAK_RNR], 1);
-    assert_int_equal(flow_delivery_path(d)->timeouts, 0);
+    assert_int_equal(path_to(d)->naks[RPCRDMA_NAK_RNR], 1);
+    assert_int_equal(path_to(d)->timeouts, 0);
     path_is(1, 0, 0, 0, 0);
 }
 
@@ -255,7 +255,7 @@ static void a_timer_proves_no_loss(void **state)
     assert_int_equal(flow_delivery_recovery(d)->cause, FLOW_RECOVERY_UNKNOWN);
     assert_false(find(PSN, PSN).lost);
     path_is(1, 0, 0, 0, 0);
-    assert_int_equal(flow_delivery_path(d)->timeouts, 1);
+    assert_int_equal(path_to(d)->timeouts, 1);
     for (int i = 0; i < 2; i++) { /* the second time all of its responses have passed */
         request = op(RPCRDMA_OP_READ_REQUEST, PSN + 1, 0);
         request.len = 0;
@@ -322,11 +322,11 @@ static void a_response_lost(void **state)
     request.len = 0;
     flow_delivery_request(&memory, d, &request, 2);
     assert_int_equal(flow_delivery_recovery(d)->cause, FLOW_RECOVERY_RESPONSE);
-    assert_int_equal(flow_delivery_path(d)->asked_again, 1);
-    assert_int_equal(flow_delivery_path(d)->timeouts, 1);
-    assert_int_equal(flow_delivery_path(d)->asked_timeouts, 1);
-    assert_between(flow_delivery_path(d)->asked_waited_ns, 20 * MS, 21 * MS);
-    assert_int_equal(flow_delivery_path(d)->waited_ns, 0);
+    assert_int_equal(path_to(d)->asked_again, 1);
+    assert_int_equal(path_to(d)->timeouts, 1);
+    assert_int_equal(path_to(d)->asked_timeouts, 1);
+    assert_between(path_to(d)->asked_waited_ns, 20 * MS, 21 * MS);
+    assert_int_equal(path_to(d)->waited_ns, 0);
 }
 
 static void other_bytes_under_the_same_psn(void **state)
@@ -335,12 +335,12 @@ static void other_bytes_under_the_same_psn(void **state)
     send_one(PSN);
     now += 20 * MS;
     send_one(PSN);
-    assert_int_equal(flow_delivery_path(d)->different, 0);
+    assert_int_equal(path_to(d)->different, 0);
     bytes[LENGTH - 1] ^= 1;
     now += 20 * MS;
     send_one(PSN);
-    assert_int_equal(flow_delivery_path(d)->different, 1);
-    assert_int_equal(flow_delivery_path(d)->different_frame, frame);
+    assert_int_equal(path_to(d)->different, 1);
+    assert_int_equal(path_to(d)->different_frame, frame);
 }
 
 /* What is outstanding is bounded, and so is what was answered. */

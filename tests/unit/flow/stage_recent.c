@@ -41,8 +41,8 @@ static void test_few_take_little(void **state)
     }
     assert_true(memory.used <= (size_t)2 * KEPT_OF_FEW);
     sent(FEW - 1, FEW);
-    assert_int_equal(flow_delivery_path(d)->duplicated, 1);
-    assert_int_equal(flow_delivery_path(d)->retransmitted, 0);
+    assert_int_equal(path_to(d)->duplicated, 1);
+    assert_int_equal(path_to(d)->retransmitted, 0);
 }
 
 static void test_many_are_known_again(void **state)
@@ -54,8 +54,8 @@ static void test_many_are_known_again(void **state)
     }
     for (uint32_t i = 0; i < MANY; i++)
         sent(i, (uint16_t)(i + 1));
-    assert_int_equal(flow_delivery_path(d)->duplicated, MANY);
-    assert_int_equal(flow_delivery_path(d)->retransmitted, 0);
+    assert_int_equal(path_to(d)->duplicated, MANY);
+    assert_int_equal(path_to(d)->retransmitted, 0);
 }
 
 /* No memory for more: what can be told without is told. */
@@ -66,12 +66,12 @@ static void test_without_memory(void **state)
     sent(0, 1);
     sent(0, 1);
     acked(0);
-    assert_int_equal(flow_delivery_path(d)->packets, 2);
-    assert_int_equal(flow_delivery_path(d)->duplicated, 0);
+    assert_int_equal(path_to(d)->packets, 2);
+    assert_int_equal(path_to(d)->duplicated, 0);
     memory.limit = 1 << 20;
     sent(1, 3);
     sent(1, 3);
-    assert_int_equal(flow_delivery_path(d)->duplicated, 1);
+    assert_int_equal(path_to(d)->duplicated, 1);
 }
 
 /* Responses that are captured in another order than they were sent in are not sent again, whether
@@ -88,12 +88,12 @@ static void test_responses_out_of_order(void **state)
         response(first, (uint16_t)(counted * 100));
         response(first + 2, (uint16_t)(counted * 102));
         response(first + 1, (uint16_t)(counted * 101));
-        assert_int_equal(flow_delivery_path(back)->reordered, counted + 1);
-        assert_int_equal(flow_delivery_path(back)->retransmitted, 0);
+        assert_int_equal(path_to(back)->reordered, counted + 1);
+        assert_int_equal(path_to(back)->retransmitted, 0);
     }
     now += 20 * MS;
     response(11, 103);
-    assert_int_equal(flow_delivery_path(back)->retransmitted, 1);
+    assert_int_equal(path_to(back)->retransmitted, 1);
 }
 
 int main(void)

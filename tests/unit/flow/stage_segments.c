@@ -60,9 +60,9 @@ static void tcp_sends_again(void **state)
     now += 300 * MS;
     segment(d, back, 1000, 100, 1, 500);
     segment(back, d, 1, 0, 1100, 0);
-    assert_int_equal(flow_delivery_path(d)->retransmitted, 1);
-    assert_int_equal(flow_delivery_path(d)->timeouts, 1);
-    assert_int_equal(flow_delivery_path(d)->zero_windows, 1);
+    assert_int_equal(path_to(d)->retransmitted, 1);
+    assert_int_equal(path_to(d)->timeouts, 1);
+    assert_int_equal(path_to(d)->zero_windows, 1);
     assert_int_equal(find_bytes(1000, 1099).transmissions, 2);
     assert_false(find_bytes(1000, 1099).lost); /* or the acknowledgement was */
 }
@@ -100,7 +100,7 @@ static void tcp_sends_much_again(void **state)
         now += 10 * MS;
         segment(d, back, 1000 + SMALL, (N - 2) * SMALL, 1, 500);
     }
-    assert_int_equal(flow_delivery_path(d)->retransmitted, AGAIN);
+    assert_int_equal(path_to(d)->retransmitted, AGAIN);
 #ifdef RPCRDMA_COUNT_STEPS
     assert_true(rpcrdma_steps > AGAIN);
     assert_true(rpcrdma_steps < AGAIN * 512);

@@ -42,7 +42,7 @@ static const struct rpcrdma_path *path(enum flow_ends ends)
 {
     assert_int_equal(flow_delivery_ends(d, back), ends);
     flow_delivery_transit(d, ends);
-    return flow_delivery_path(d);
+    return path_to(d);
 }
 
 /* Fifty Sends, ten on their way at once; every tenth is lost in between. */
@@ -122,7 +122,7 @@ static void test_one_place(void **state)
         sent(NEAR, 1000 + i, (uint16_t)(1 + i), i * US);
     returned(NEAR, 1, 1, 1000 * US);
     assert_int_equal(flow_delivery_ends(d, back), FLOW_ENDS_ONE);
-    assert_false(flow_delivery_path(d)->both_ends);
+    assert_false(path_to(d)->both_ends);
 }
 
 /* Two ports of one host share the packets: none passes both. */
@@ -133,8 +133,8 @@ static void test_two_ports(void **state)
         sent(i % 2 ? NEAR : FAR, 1000 + i, (uint16_t)(1 + i), i * US);
     returned(NEAR, 1, 1, 1000 * US);
     assert_int_equal(flow_delivery_ends(d, back), FLOW_ENDS_ONE);
-    assert_int_equal(flow_delivery_path(d)->retransmitted, 0);
-    assert_int_equal(flow_delivery_path(d)->packets, 100);
+    assert_int_equal(path_to(d)->retransmitted, 0);
+    assert_int_equal(path_to(d)->packets, 100);
 }
 
 /* The clock of the second place is behind by more packets than are remembered: all of them were
@@ -148,9 +148,9 @@ static void test_far_behind(void **state)
         sent(NEAR, 1000 + i, (uint16_t)(1 + i), i * US);
     for (uint32_t i = 0; i < PACKETS; i++)
         sent(FAR, 1000 + i, (uint16_t)(1 + i), (int64_t)600 * MS + i * US);
-    assert_int_equal(flow_delivery_path(d)->packets, PACKETS);
-    assert_int_equal(flow_delivery_path(d)->retransmitted, 0);
-    assert_int_equal(flow_delivery_path(d)->timeouts, 0);
+    assert_int_equal(path_to(d)->packets, PACKETS);
+    assert_int_equal(path_to(d)->retransmitted, 0);
+    assert_int_equal(path_to(d)->timeouts, 0);
 }
 
 int main(void)
