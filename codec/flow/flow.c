@@ -140,7 +140,7 @@ RPCRDMA_RARE static void finish_overdue(struct rpcrdma_flow *flow)
 
     while ((conn = flow_conn_overdue(flow->conns, &into, &swapped))) {
         if (into)
-            flow_message_merge(into, conn, swapped);
+            flow_message_merge(flow->messages, into, conn, swapped);
         finish(flow, conn, false);
     }
 }

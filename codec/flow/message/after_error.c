@@ -34,38 +34,41 @@ static bool by_its_own_version(const struct rpcrdma_message *m)
            m->version <= m->error.high;
 }
 
-static struct message_answered *find(struct message_conn *mc, int caller, uint32_t xid)
+static struct message_answered *find(struct message_extra *extra, int caller, uint32_t xid)
 {
-    for (uint32_t i = 0; i < MESSAGE_ANSWERED && i < mc->n_answered; i++)
-        if (mc->answered[i].frame != 0 && mc->answered[i].xid == xid &&
-            mc->answered[i].caller == caller)
-            return &mc->answered[i];
+    for (uint32_t i = 0; i < MESSAGE_ANSWERED && i < extra->n_answered; i++)
+        if (extra->answered[i].frame != 0 && extra->answered[i].xid == xid &&
+            extra->answered[i].caller == caller)
+            return &extra->answered[i];
     return NULL;
 }
 
-static void remember(struct message_conn *mc, int caller, uint32_t xid, uint64_t frame)
+static void remember(struct message_extra *extra, int caller, uint32_t xid, uint64_t frame)
 {
-    struct message_answered *at = find(mc, caller, xid);
+    struct message_answered *at = find(extra, caller, xid);
 
     if (!at)
-        at = &mc->answered[mc->n_answered++ % MESSAGE_ANSWERED];
+        at = &extra->answered[extra->n_answered++ % MESSAGE_ANSWERED];
     *at = (struct message_answered){frame, xid, (uint8_t)caller};
 }
 
-void message_error(const struct flow_messages *messages, struct flow_conn *conn, int sender,
+void message_error(struct flow_messages *messages, struct flow_conn *conn, int sender,
                    const struct rpcrdma_message *m, struct flow_findings *findings, uint64_t frame,
                    int64_t time_ns)
 {
     enum { OFF_VERSION = 4, OFF_CHUNK_INDEX = 20 };
-    struct message_conn *mc = message_conn_of(conn);
+    struct message_extra *extra;
     const struct flow_call *call;
     int caller = 1 - sender;
 
     if (!(m->present & RPCRDMA_HAS_ERROR))
         return;
-    if (refuses_type(m) && mc->latest[caller].xid == m->xid)
-        mc->refused_type[caller] =
-            (struct message_refused){mc->latest[caller].type, m->xid, frame, time_ns};
+    extra = message_extra(messages, conn);
+    if (!extra)
+        return;
+    if (refuses_type(m) && extra->latest[caller].xid == m->xid)
+        extra->refused_type[caller] =
+            (struct message_refused){extra->latest[caller].type, m->xid, frame, time_ns};
     call = message_call_outstanding(messages, conn, caller, m->xid);
     if (!call)
         return;
@@ -79,40 +82,44 @@ void message_error(const struct flow_messages *messages, struct flow_conn *conn,
         add(findings, RPCRDMA_RULE_ERROR_CHUNK_INDEX, frame,
             OFF_CHUNK_INDEX + (m->present & RPCRDMA_HAS_FLAGS ? 4 : 0), m->error.chunk_index,
             call->writes, 0);
-    remember(mc, caller, m->xid, frame);
+    remember(extra, caller, m->xid, frame);
 }
 
-static void check_type(struct message_conn *mc, int sender, const struct rpcrdma_flow_message *out,
-                       struct flow_findings *findings)
+static void check_type(struct message_extra *extra, int sender,
+                       const struct rpcrdma_flow_message *out, struct flow_findings *findings)
 {
     enum { OFF_TYPE = 12 };
     const struct rpcrdma_message *m = out->message;
-    const struct message_refused *refused = &mc->refused_type[sender];
+    const struct message_refused *refused = &extra->refused_type[sender];
 
     /* the parts of a continued message are one: all of them may be on their way */
     if (refused->frame != 0 && m->type == refused->type && m->xid != refused->xid &&
         out->time_ns - refused->time_ns > ON_ITS_WAY_NS)
         add(findings, RPCRDMA_RULE_TYPE_REFUSED, out->frame, OFF_TYPE, m->type, refused->frame, 0);
-    mc->latest[sender].xid = m->xid;
-    mc->latest[sender].type = m->type;
+    extra->latest[sender].xid = m->xid;
+    extra->latest[sender].type = m->type;
 }
 
-void message_after_error(const struct flow_messages *messages, struct flow_conn *conn,
+void message_after_error(struct flow_messages *messages, struct flow_conn *conn,
                          const struct rpcrdma_flow_message *out, struct flow_findings *findings)
 {
-    struct message_conn *mc = message_conn_of(conn);
     const struct rpcrdma_message *m = out->message;
+    struct message_extra *extra;
     struct message_answered *answered;
 
     if (m->kind == RPCRDMA_KIND_ERROR || !(m->present & RPCRDMA_HAS_TYPE))
         return;
-    if (m->version == 2)
-        check_type(mc, out->sender_end, out, findings);
-    if (mc->n_answered == 0 || out->direction == RPCRDMA_DIRECTION_UNKNOWN)
+    extra = message_extra(messages, conn);
+    if (!extra)
         return;
-    answered =
-        find(mc, out->direction == RPCRDMA_DIRECTION_CALL ? out->sender_end : 1 - out->sender_end,
-             m->xid);
+    if (m->version == 2)
+        check_type(extra, out->sender_end, out, findings);
+    if (extra->n_answered == 0 || out->direction == RPCRDMA_DIRECTION_UNKNOWN)
+        return;
+    answered = find(extra,
+                    out->direction == RPCRDMA_DIRECTION_CALL ? out->sender_end
+                                                             : 1 - out->sender_end,
+                    m->xid);
     if (!answered)
         return;
     /* a Call with that XID is a new one; and one may be what was not captured */

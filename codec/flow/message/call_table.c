@@ -299,6 +299,8 @@ void flow_message_close(struct flow_messages *messages, struct flow_conn *conn)
     for (int i = 0; i < 2; i++)
         while (mc->n_calls[i] > 0)
             forget(messages, TAILQ_FIRST(&mc->calls[i]));
+    flow_release(&messages->context->memory, mc->extra, sizeof(*mc->extra));
+    mc->extra = NULL;
 }
 
 void message_call_rpc(const struct flow_call *call, struct rpcrdma_rpc *out)

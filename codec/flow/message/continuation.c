@@ -101,12 +101,12 @@ static void check_remaining(struct message_continuation *c, const struct rpcrdma
     c->last = m->payload.len;
 }
 
-bool message_continue(struct flow_conn *conn, int sender, const struct rpcrdma_message *m,
-                      struct flow_findings *findings, uint64_t frame, int64_t time_ns,
-                      uint32_t *part, uint64_t *part_bytes)
+bool message_continue(struct flow_messages *messages, struct flow_conn *conn, int sender,
+                      const struct rpcrdma_message *m, struct flow_findings *findings,
+                      uint64_t frame, int64_t time_ns, uint32_t *part, uint64_t *part_bytes)
 {
-    struct message_conn *mc = message_conn_of(conn);
-    struct message_continuation *c = &mc->continuation[sender];
+    struct message_extra *extra;
+    struct message_continuation *c;
     uint8_t stream;
     bool more;
 
@@ -114,6 +114,10 @@ bool message_continue(struct flow_conn *conn, int sender, const struct rpcrdma_m
     *part_bytes = 0;
     if (!(m->present & RPCRDMA_HAS_TYPE) || m->dialect->version != 2)
         return false;
+    extra = message_extra(messages, conn);
+    if (!extra)
+        return false;
+    c = &extra->continuation[sender];
     stream = stream_of(m, &more);
     if (c->active && stream == c->stream && (stream == STREAM_PROPERTIES || m->xid == c->xid)) {
         *part = ++c->parts;
@@ -129,7 +133,7 @@ bool message_continue(struct flow_conn *conn, int sender, const struct rpcrdma_m
             if (stream == STREAM_NONE)
                 return false; /* the parts may still go on */
         }
-        if (stream == STREAM_PROPERTIES && mc->final_properties[sender])
+        if (stream == STREAM_PROPERTIES && extra->final_properties[sender])
             add(findings, RPCRDMA_RULE_PROPERTIES_AFTER_FINAL, frame, 0, 0);
         c->active = more;
         if (more) {
@@ -147,7 +151,7 @@ bool message_continue(struct flow_conn *conn, int sender, const struct rpcrdma_m
         }
     }
     if (m->kind == RPCRDMA_KIND_CONNPROP_FINAL)
-        mc->final_properties[sender] = true;
+        extra->final_properties[sender] = true;
     return more;
 }
 
@@ -163,14 +167,17 @@ void flow_message_gap(struct flow_messages *messages, struct flow_conn *conn, in
         .arg = {((gap->last - gap->first) & 0xffffff) + 1, gap->first, gap->last}};
 
     flow_report(messages->context, pub, &finding);
-    message_conn_of(conn)->continuation[sender].active = false;
+    if (message_conn_of(conn)->extra)
+        message_conn_of(conn)->extra->continuation[sender].active = false;
 }
 
-void flow_message_merge(struct flow_conn *into, struct flow_conn *from, bool swapped)
+void flow_message_merge(struct flow_messages *messages, struct flow_conn *into,
+                        struct flow_conn *from, bool swapped)
 {
-    struct message_conn *to = message_conn_of(into), *other = message_conn_of(from);
+    struct message_extra *other = message_conn_of(from)->extra;
+    struct message_extra *to = other ? message_extra(messages, into) : NULL;
 
-    for (int i = 0; i < 2; i++) {
+    for (int i = 0; i < 2 && to; i++) {
         struct message_continuation *c = &other->continuation[swapped ? 1 - i : i];
 
         if (c->active && !to->continuation[i].active)
@@ -198,27 +205,30 @@ static void unanswered(struct flow_messages *messages, struct flow_conn *conn, i
 static bool unfinished(const struct flow_messages *messages, struct flow_conn *conn, int sender)
 {
     const struct rpcrdma_connection *pub = flow_conn_public_const(conn);
-    const struct message_continuation *c = &message_conn_of(conn)->continuation[sender];
+    const struct message_extra *extra = message_conn_of(conn)->extra;
+    const struct message_continuation *c = extra ? &extra->continuation[sender] : NULL;
 
-    return c->active && !flow_conn_lacks(conn, sender) &&
+    return c && c->active && !flow_conn_lacks(conn, sender) &&
            (pub->life.ended != RPCRDMA_ENDED_NOT || pub->life.next != 0 ||
             messages->context->time_ns - c->time_ns > UNFINISHED_NS);
 }
 
 void flow_message_end(struct flow_messages *messages, struct flow_conn *conn)
 {
-    struct message_conn *mc = message_conn_of(conn);
+    struct message_extra *extra = message_conn_of(conn)->extra;
 
     for (int i = 0; i < 2; i++) {
-        const struct message_continuation *c = &mc->continuation[i];
+        if (unfinished(messages, conn, i)) {
+            const struct message_continuation *c = &extra->continuation[i];
 
-        if (unfinished(messages, conn, i))
             flow_report(messages->context, flow_conn_public(conn),
                         &(struct rpcrdma_finding){.rule = RPCRDMA_RULE_CONTINUED_UNFINISHED,
                                                   .frame = c->frame,
                                                   .offset = -1,
                                                   .arg = {c->xid, c->parts}});
-        mc->continuation[i].active = false;
+        }
+        if (extra)
+            extra->continuation[i].active = false;
         unanswered(messages, conn, i);
     }
 }

@@ -465,14 +465,14 @@ RPCRDMA_HOT void flow_message_make(struct flow_messages *messages, struct flow_c
         message_unmatched_time(messages, send->time_ns);
     message_version(conn, m.sender, &making->message, &making->findings, send->frame);
     making->event.continues =
-        message_continue(conn, m.sender, &making->message, &making->findings, send->frame,
+        message_continue(messages, conn, m.sender, &making->message, &making->findings, send->frame,
                          send->time_ns, &making->out.part, &making->event.part_bytes);
     if (making->out.part <= 1 && carries_rpc(&making->message))
         decode_rpc(&m);
     if (making->message.status == RPCRDMA_MALFORMED)
         making->event.malformed = true;
     note_cut(&m);
-    message_properties(conn, m.sender, &making->message);
+    message_properties(messages, conn, m.sender, &making->message);
     find_direction(&m);
     if (making->message.present & RPCRDMA_HAS_DIRECTION)
         check_direction(&m);
@@ -487,7 +487,7 @@ RPCRDMA_HOT void flow_message_make(struct flow_messages *messages, struct flow_c
         message_previewed_remove(messages, &making->out);
     if (!m.mc->reverse_reported && (m.mc->reverse_frame != 0 || !m.mc->client_called))
         check_reverse(&m);
-    if (m.mc->n_answered > 0 || making->message.version == 2)
+    if (m.mc->extra || making->message.version == 2)
         message_after_error(messages, conn, &making->out, &making->findings);
     if (pub->messages == 0)
         message_check_set_up(conn, &making->findings);

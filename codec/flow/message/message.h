@@ -157,7 +157,8 @@ bool flow_message_preview(struct flow_messages *messages, struct flow_conn *conn
 void flow_message_gap(struct flow_messages *messages, struct flow_conn *conn, int sender,
                       const struct flow_gap *gap);
 /* What `from` knew goes to `into`; `swapped`: their ends are counted the other way round. */
-void flow_message_merge(struct flow_conn *into, struct flow_conn *from, bool swapped);
+void flow_message_merge(struct flow_messages *messages, struct flow_conn *into,
+                        struct flow_conn *from, bool swapped);
 /* Nothing more will come: says what is unfinished. */
 void flow_message_end(struct flow_messages *messages, struct flow_conn *conn);
 /* Forgets what the stage keeps of the connection. */

@@ -105,15 +105,26 @@ struct message_answered {
     uint8_t caller;
 };
 
+/* Per connection that has version 2's messages, or errors. */
+struct message_extra {
+    struct message_continuation continuation[2]; /* by sending end */
+    bool final_properties[2];                    /* it sent CONNPROP_FINAL */
+    struct message_wanted wanted[2];
+    struct {
+        uint32_t xid, type;
+    } latest[2]; /* message of version 2 that is no error, by sending end */
+    struct message_refused refused_type[2]; /* by the end that may not send it again */
+    struct message_answered answered[MESSAGE_ANSWERED];
+    uint32_t n_answered;
+};
+
 /* Per connection. */
 struct message_conn {
     TAILQ_HEAD(message_calls, flow_call)
     calls[2];                                    /* by caller; the oldest first. Where there are */
     uint32_t n_calls[2];                         /* none it may be zero */
     bool given_up_reported;                      /* a Call that was outstanding: it was reported */
-    struct message_continuation continuation[2]; /* by sending end */
-    bool final_properties[2];                    /* it sent CONNPROP_FINAL */
-    struct message_wanted wanted[2];
+    struct message_extra *extra;                 /* NULL: all of it is 0. Owned */
     bool has_last_xid[2];
     uint32_t last_xid[2];
     uint32_t chosen_after; /* messages looked at after the dialect was settled */
@@ -126,12 +137,6 @@ struct message_conn {
     bool refused;        /* an ERR_VERS came, and no message since that follows it */
     uint8_t refused_end; /* whom it refused */
     uint32_t offered[2]; /* its range */
-    struct {
-        uint32_t xid, type;
-    } latest[2]; /* message of version 2 that is no error, by sending end */
-    struct message_refused refused_type[2]; /* by the end that may not send it again */
-    struct message_answered answered[MESSAGE_ANSWERED];
-    uint32_t n_answered;
     uint64_t last_emitted; /* frame of the latest message given to the sink */
 };
 
@@ -181,6 +186,9 @@ static inline struct message_conn *message_conn_of(struct flow_conn *conn)
 {
     return flow_conn_above(conn);
 }
+
+/* stage.c: of the connection's; NULL: no memory, which ends the run. */
+struct message_extra *message_extra(struct flow_messages *messages, struct flow_conn *conn);
 
 /* call_table.c. The Call that `m`, of a known direction (`sure`) or not, is or may be; it is in
  * hand from then on. NULL: no memory. */
@@ -246,7 +254,8 @@ void message_check_header(const struct rpcrdma_message *message, uint64_t frame,
                           struct flow_findings *findings);
 
 /* properties.c. What the message of `end` says of properties takes effect. */
-void message_properties(struct flow_conn *conn, int end, const struct rpcrdma_message *m);
+void message_properties(struct flow_messages *messages, struct flow_conn *conn, int end,
+                        const struct rpcrdma_message *m);
 
 /* dialect_detection.c. By which to decode now: the one that is chosen; else the latest that all
  * messages so far fit. */
@@ -265,16 +274,16 @@ void message_version(struct flow_conn *conn, int sender, const struct rpcrdma_me
 
 /* after_error.c. An error, before its Call is forgotten; any other message, once its direction is
  * known. */
-void message_error(const struct flow_messages *messages, struct flow_conn *conn, int sender,
+void message_error(struct flow_messages *messages, struct flow_conn *conn, int sender,
                    const struct rpcrdma_message *m, struct flow_findings *findings, uint64_t frame,
                    int64_t time_ns);
-void message_after_error(const struct flow_messages *messages, struct flow_conn *conn,
+void message_after_error(struct flow_messages *messages, struct flow_conn *conn,
                          const struct rpcrdma_flow_message *out, struct flow_findings *findings);
 
 /* continuation.c: returns whether parts follow; *part is 0 where the message is not continued,
  * *part_bytes what payload came before */
-bool message_continue(struct flow_conn *conn, int sender, const struct rpcrdma_message *m,
-                      struct flow_findings *findings, uint64_t frame, int64_t time_ns,
-                      uint32_t *part, uint64_t *part_bytes);
+bool message_continue(struct flow_messages *messages, struct flow_conn *conn, int sender,
+                      const struct rpcrdma_message *m, struct flow_findings *findings,
+                      uint64_t frame, int64_t time_ns, uint32_t *part, uint64_t *part_bytes);
 
 #endif

@@ -94,14 +94,18 @@ static void apply(struct flow_conn *conn, int end, const struct rpcrdma_propset 
 }
 
 /* Keeps what `end` asks the other to change to, until the answer with its XID. */
-static void remember(struct flow_conn *conn, int end, uint32_t xid,
+static void remember(struct flow_messages *messages, struct flow_conn *conn, int end, uint32_t xid,
                      const struct rpcrdma_propset *want, const struct rpcrdma_dialect *dialect,
                      bool xchar)
 {
-    struct message_wanted *w = &message_conn_of(conn)->wanted[end];
     struct rpcrdma_property_iter it = rpcrdma_property_begin(want, dialect, xchar);
+    struct message_extra *extra = message_extra(messages, conn);
     struct rpcrdma_property property;
+    struct message_wanted *w;
 
+    if (!extra)
+        return;
+    w = &extra->wanted[end];
     *w = (struct message_wanted){.set = true, .xid = xid};
     while (w->count < MESSAGE_WANTED && rpcrdma_property_next(&it, &property)) {
         w->known[w->count] = value_of(&property, &w->property[w->count]);
@@ -113,9 +117,10 @@ static void remember(struct flow_conn *conn, int end, uint32_t xid,
 static void respond(struct flow_conn *conn, int end, uint32_t xid, const struct rpcrdma_words *done,
                     const struct rpcrdma_dialect *dialect, bool xchar)
 {
-    struct message_wanted *w = &message_conn_of(conn)->wanted[1 - end];
+    struct message_extra *extra = message_conn_of(conn)->extra;
+    struct message_wanted *w = extra ? &extra->wanted[1 - end] : NULL;
 
-    if (!w->set || w->xid != xid)
+    if (!w || !w->set || w->xid != xid)
         return;
     for (uint32_t i = 0; i < w->count; i++)
         if (w->known[i] && rpcrdma_subset_has(done, i))
@@ -123,7 +128,8 @@ static void respond(struct flow_conn *conn, int end, uint32_t xid, const struct 
     w->set = false;
 }
 
-static void characteristics(struct flow_conn *conn, int end, const struct rpcrdma_message *m)
+static void characteristics(struct flow_messages *messages, struct flow_conn *conn, int end,
+                            const struct rpcrdma_message *m)
 {
     struct rpcrdma_xchar x;
 
@@ -134,7 +140,7 @@ static void characteristics(struct flow_conn *conn, int end, const struct rpcrdm
         apply(conn, end, &x.start, m->dialect, true);
         break;
     case RPCRDMA_XCHAR_REQ:
-        remember(conn, end, m->xid, &x.want, m->dialect, true);
+        remember(messages, conn, end, m->xid, &x.want, m->dialect, true);
         break;
     case RPCRDMA_XCHAR_RESP:
         respond(conn, end, m->xid, &x.done, m->dialect, true);
@@ -147,7 +153,8 @@ static void characteristics(struct flow_conn *conn, int end, const struct rpcrdm
     }
 }
 
-void message_properties(struct flow_conn *conn, int end, const struct rpcrdma_message *m)
+void message_properties(struct flow_messages *messages, struct flow_conn *conn, int end,
+                        const struct rpcrdma_message *m)
 {
     const struct rpcrdma_dialect *d = m->dialect;
 
@@ -162,7 +169,7 @@ void message_properties(struct flow_conn *conn, int end, const struct rpcrdma_me
             apply(conn, end, &m->properties, d, false);
         break;
     case RPCRDMA_KIND_REQPROP:
-        remember(conn, end, m->xid, &m->want, d, false);
+        remember(messages, conn, end, m->xid, &m->want, d, false);
         break;
     case RPCRDMA_KIND_RESPROP:
         respond(conn, end, m->xid, &m->done, d, false);
@@ -172,7 +179,7 @@ void message_properties(struct flow_conn *conn, int end, const struct rpcrdma_me
         apply(conn, end, &m->now, d, false);
         break;
     case RPCRDMA_KIND_OPTIONAL:
-        characteristics(conn, end, m);
+        characteristics(messages, conn, end, m);
         break;
     default:
         return;

@@ -25,6 +25,15 @@ struct flow_messages *flow_messages_new(struct flow_context *context, struct flo
     return messages;
 }
 
+struct message_extra *message_extra(struct flow_messages *messages, struct flow_conn *conn)
+{
+    struct message_conn *mc = message_conn_of(conn);
+
+    if (!mc->extra)
+        mc->extra = flow_alloc_always(&messages->context->memory, sizeof(*mc->extra));
+    return mc->extra;
+}
+
 void flow_messages_free(struct flow_messages *messages)
 {
     if (!messages)
