@@ -10,6 +10,7 @@
 
 #include "hosts.h"
 #include "source/input.h"
+#include "source/interrupt.h"
 #include "source/opened.h"
 #include "source/sandbox.h"
 #include "source/spill.h"
@@ -257,6 +258,10 @@ bool options_confine(const struct options *options, char *error, size_t size)
 {
     struct sandbox sandbox = {0};
 
+    if (options->follow && !interrupt_watch()) {
+        snprintf(error, size, "signals cannot be watched for");
+        return false;
+    }
     if (options->confined || options->n_devices > 0) /* there it is done once they are open */
         return true;
     if (!opened_before(options->files, options->n_files, &sandbox.n_reads)) {
@@ -267,6 +272,13 @@ bool options_confine(const struct options *options, char *error, size_t size)
         spill_prepare();
     sandbox.reads = options->files + (options->n_files - sandbox.n_reads);
     return options->no_sandbox || sandbox_files(&sandbox, error, size);
+}
+
+static struct source *open_file(const struct options *options, char *error, size_t size)
+{
+    const struct source_config config = {.follow = options->follow};
+
+    return source_file_open(options->files[0], &config, error, size);
 }
 
 struct source *options_open(const struct options *options, char *error, size_t size)
@@ -288,7 +300,7 @@ struct source *options_open(const struct options *options, char *error, size_t s
         source = source_merge_open(options->files, options->n_files, memory_of_files(options),
                                    error, size);
     else
-        source = source_file_open(options->files[0], NULL, error, size);
+        source = open_file(options, error, size);
     if (source && options->filter && *options->filter)
         source = source_filtered_open(source, options->filter, error, size);
     return source;
@@ -309,6 +321,8 @@ static int check_input(const struct options *options, const struct command *comm
     if (options->n_files > 0 && (options->live.device.snaplen || options->live.device.buffer ||
                                  options->live.device.not_promiscuous))
         return bad_usage(command, "-s, -B and -p are for -i");
+    if (options->follow && options->n_files != 1)
+        return bad_usage(command, "--follow is for one file");
     return OPTIONS_GO_ON;
 }
 
@@ -319,6 +333,8 @@ int options_parse(struct options *options, const struct command *command, GOptio
     GOptionEntry entries[] = {
         {"read-file", 'r', 0, G_OPTION_ARG_FILENAME_ARRAY, &named,
          "Read this capture file; - is standard input", "FILE"},
+        {"follow", 0, 0, G_OPTION_ARG_NONE, &options->follow,
+         "At the end of the file, wait for what another program still writes; ^C ends", NULL},
         {"count", 'c', 0, G_OPTION_ARG_CALLBACK, on_count, "Stop after that many packets", "N"},
         {"port", 0, 0, G_OPTION_ARG_CALLBACK, on_port,
          "Take connections to this service port as RPC-over-RDMA, instead of 20049; repeatable",

@@ -30,7 +30,7 @@ struct options {
     GArray *qpns;                          /* of uint32_t */
     const struct rpcrdma_dialect *dialect; /* NULL: find out */
     gboolean json, verbose, quiet, check_icrc;
-    gboolean no_sandbox;
+    gboolean no_sandbox, follow;
     bool confined; /* it was done, for all files */
     enum options_color color;
     gboolean no_pager, no_names;

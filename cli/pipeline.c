@@ -532,7 +532,7 @@ int pipeline_run(struct pipeline *pipeline, const struct rpcrdma_flow_sink *sink
         unusable(pipeline, "%s", error);
         return own.status;
     }
-    if (own.source->live && pipeline->options->n_devices == 0)
+    if (own.source->live && pipeline->options->n_devices == 0 && !pipeline->options->follow)
         outlive_writer();
     own.no_memory = !start(pipeline);
     if (!own.no_memory) {

@@ -8,6 +8,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "source/follow_feed.h"
+
 size_t source_interfaces_most = SOURCE_INTERFACES_LEAST;
 size_t source_texts_most = SOURCE_TEXTS_LEAST;
 static size_t rooms; /* for them, in all open files */
@@ -104,6 +106,15 @@ static enum source_status failed(struct file *file)
     return SOURCE_ERROR;
 }
 
+/* Asked to end while another program writes: what is not whole by then was not cut short. */
+static bool stopped(struct file *file)
+{
+    if (!file->followed || !follow_feed_stopped(file->followed))
+        return false;
+    file->in->failed = false;
+    return true;
+}
+
 static enum source_status file_next(struct source *source, struct source_packet *packets,
                                     size_t max, size_t *n)
 {
@@ -117,6 +128,11 @@ static enum source_status file_next(struct source *source, struct source_packet 
         return failed(file);
     while (*n < max && record == RECORD_PACKET) {
         record = file->next(file, &packets[*n]);
+        if (file->in->failed && stopped(file)) {
+            file->frame -= record == RECORD_PACKET;
+            record = RECORD_END;
+            break;
+        }
         if (record == RECORD_PACKET)
             ++*n;
         file->in->pinned = *n > 0;
@@ -249,6 +265,23 @@ static bool begin(struct file *file)
     return false;
 }
 
+/* Has file->in wait for what another program still writes. */
+static void follow(struct file *file, char *error, size_t size)
+{
+    struct input *in = file->in;
+    struct feed *feed = follow_feed_new(in->feed);
+
+    in->feed = feed; /* the one before is gone with it */
+    if (feed) {
+        in->live = true;
+        file->followed = feed;
+        return;
+    }
+    snprintf(error, size, "%s: out of memory", in->name);
+    input_close(in);
+    file->in = NULL;
+}
+
 static struct source *open_input(struct input *in, struct file *file,
                                  const struct source_config *config, char *error, size_t size)
 {
@@ -257,8 +290,15 @@ static struct source *open_input(struct input *in, struct file *file,
 
     file->source.ops = &ops;
     file->in = in;
+    if (config && config->follow && file->in)
+        follow(file, error, size);
     if (file->in)
         file->in = input_unpack(file->in, error, size);
+    if (file->followed && file->in && file->in->feed != file->followed) {
+        snprintf(error, size, "%s: a compressed file cannot be followed", file->in->name);
+        input_close(file->in);
+        file->in = NULL;
+    }
     if (!file->in) {
         free(file);
         return NULL;

@@ -44,6 +44,7 @@ struct file {
     struct source source;
     struct input *in;
     bool eager; /* after blocks without packets, what is not there yet is not waited for */
+    const struct feed *followed; /* what in reads, if it waits for more (follow_feed.h) */
     enum record (*next)(struct file *file, struct source_packet *out);
     enum { FILE_READING, FILE_CUT, FILE_ENDED } state;
 

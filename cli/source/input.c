@@ -201,10 +201,6 @@ static bool file_look(struct file_feed *file, bool *live)
     *live = !file->regular;
     if (!file->regular)
         return true;
-    if (st.st_size == 0) {
-        feed_fail(&file->feed, "empty file");
-        return false;
-    }
     file->size = (uint64_t)st.st_size;
     file->device = st.st_dev;
     file->inode = st.st_ino;
@@ -524,7 +520,8 @@ void input_close(struct input *in)
     if (!in)
         return;
     ahead_end(in->ahead);
-    in->feed->free(in->feed);
+    if (in->feed)
+        in->feed->free(in->feed);
     free(in->buffer);
     free(in->error);
     free(in->name);

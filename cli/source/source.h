@@ -105,6 +105,7 @@ struct source {
 struct source_config {
     size_t window; /* bytes of a file read at once; 0: the default, which is the most */
     bool alone;    /* no second thread reads ahead: one of many files */
+    bool follow;   /* another program still writes it: wait at its end for more (interrupt.h) */
 };
 
 /*
