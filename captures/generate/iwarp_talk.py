@@ -8,9 +8,9 @@ import pcap
 import roce
 
 PORT = 20049
-SYN, ACK, FIN = 2, 16, 1
+SYN, ACK, FIN, RST = 2, 16, 1, 4
 WRITE, READ_REQUEST, READ_RESPONSE, SEND, SEND_INVALIDATE, TERMINATE = 0, 1, 2, 3, 4, 7
-MARKERS, CRC = 0x80, 0x40
+MARKERS, CRC, REJECT = 0x80, 0x40, 0x20
 ULPDU = 1024
 
 
@@ -68,13 +68,13 @@ class IwarpTalk:
     def acknowledge(self, end):
         return self.segment(end)
 
-    def connect(self, _, private=(b'', b'')):
+    def connect(self, _, private=(b'', b''), replied=0):
         self.segment(self.client, flags=SYN)
         self.segment(self.server, flags=SYN | ACK)
         self.segment(self.client)
-        for end, key, what in ((self.client, b'MPA ID Req Frame', private[0]),
-                               (self.server, b'MPA ID Rep Frame', private[1])):
-            self.segment(end, key + struct.pack('>BBH', self.flags, 1, len(what)) + what)
+        for end, key, flags, what in ((self.client, b'MPA ID Req Frame', 0, private[0]),
+                                      (self.server, b'MPA ID Rep Frame', replied, private[1])):
+            self.segment(end, key + struct.pack('>BBH', self.flags | flags, 1, len(what)) + what)
             self.acknowledge(self.other(end))
             self.phase[id(end)] = end.psn
 

@@ -3,7 +3,7 @@
 import struct
 
 import iwarp_talk
-from iwarp_talk import CRC, MARKERS, SEND, TERMINATE, WRITE, IwarpTalk, fpdu, tagged, untagged
+from iwarp_talk import ACK, CRC, MARKERS, REJECT, RST, SEND, SYN, TERMINATE, WRITE, IwarpTalk, fpdu, tagged, untagged
 from rule_talk import GETATTR, NULL, case, data, header
 from script import FILE_HANDLE, NFS, rpc_call
 
@@ -124,6 +124,26 @@ def rdmap_terminate(c, breaks):
     if breaks:
         c.talk.give(c.server, untagged(TERMINATE, 2, 1, 0, struct.pack('>HH', 0x0101, 0)))
     c.talk.disconnect()
+
+
+@case('connection-rejected')
+def refused_by_tcp(c, breaks):
+    """A SYN that a RST answers (RFC 9293 section 3.10.7.1), or nothing does; then one that is accepted."""
+    c.talk = IwarpTalk(c.packets, c.client, c.server, c.clock)
+    c.talk.segment(c.client, flags=SYN)
+    if breaks:
+        c.talk.segment(c.server, flags=RST | ACK, seq=0)
+    over_iwarp(c.beside(2))
+
+
+@case('connection-rejected')
+def refused_by_mpa(c, breaks):
+    """An MPA Reply with the R bit (RFC 5044 section 7.1), or without."""
+    c.talk = IwarpTalk(c.packets, c.client, c.server, c.clock)
+    c.talk.connect(None, replied=REJECT if breaks else 0)
+    if not breaks:
+        c.ready = True
+        c.null()
 
 
 @case('tcp-lost', 'bytes-lost', 'mpa-sync')

@@ -118,20 +118,18 @@ void flow_transport_findings(struct rpcrdma_flow *flow, struct flow_conn *conn)
 {
     const struct rpcrdma_connection *pub = flow_conn_public_const(conn);
     const struct rpcrdma_life *life = &pub->life;
+    const char *reason = rpcrdma_reject_reason(life->reject_reason);
 
     for (int end = 0; end < 2; end++) {
         if (pub->path[end])
             of_path(flow, pub, end);
         of_end(flow, conn, end);
     }
-    if (life->ended == RPCRDMA_ENDED_REJECTED || life->ended == RPCRDMA_ENDED_REFUSED) {
-        const char *reason = rpcrdma_reject_reason(life->reject_reason);
-
-        if (life->ended == RPCRDMA_ENDED_REFUSED)
-            reason = "nothing listens on the TCP port, a RST answers the SYN";
-        else if (pub->carrier == RPCRDMA_CARRIER_IWARP)
-            reason = "the MPA Reply has the R bit";
+    if (life->ended == RPCRDMA_ENDED_REFUSED)
+        report(flow, pub, RPCRDMA_RULE_CONNECTION_REJECTED_TCP, life->ended_frame, NULL, 0, 0);
+    else if (life->ended == RPCRDMA_ENDED_REJECTED && pub->carrier == RPCRDMA_CARRIER_IWARP)
+        report(flow, pub, RPCRDMA_RULE_CONNECTION_REJECTED_MPA, life->ended_frame, NULL, 0, 0);
+    else if (life->ended == RPCRDMA_ENDED_REJECTED)
         report(flow, pub, RPCRDMA_RULE_CONNECTION_REJECTED, life->ended_frame,
                reason ? reason : "no reason known here", life->reject_reason, 0);
-    }
 }

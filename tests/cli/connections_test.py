@@ -106,7 +106,9 @@ class Connections(CommandTest):
         self.assertEqual(all_[0]['end'], {'how': 'refuse', 'by': 'server', 'frame': 2, 'time_ns': all_[0]['time_ns']})
         self.assertAlmostEqual(all_[2]['down_ns'], 7e9, delta=5e7)
         self.assertIn('rejected by the server (RST)', self.run_command('connections', '-V', path))
-        self.assertEqual([one['rule'] for one in all_[0]['findings']], ['connection-rejected'])
+        self.assertEqual([(one['rule'], one['section'], one['text']) for one in all_[0]['findings']], [
+            ('connection-rejected', 'RFC 9293 section 3.10.7.1',
+             'the connection was refused: nothing listens on the TCP port, a RST answers the SYN')])
         self.assertEqual(len(self.objects('connections', self.refused(2049))), 2)
 
     def test_counters(self):

@@ -334,7 +334,7 @@ class Severities(command.CommandTest):
             self.assertRegex(text, rf'(?m)^{rule} +{severity} +1 ')
 
     def test_a_refused_connection_lacks_nothing(self):
-        path = os.path.join(self.made.name, 'connection-rejected', 'breaks.pcap')
+        path = os.path.join(self.made.name, 'connection-rejected-3', 'breaks.pcap')
         row = json.loads(self.run_command('check', '--summary', '--json', path, status=1))
         self.assertEqual([one['rule'] for one in row['rules']], ['connection-rejected'])
         self.assertEqual(row['not_checked'], [])
