@@ -4,8 +4,10 @@
 format of version 2. OUT/message: distinct headers; OUT/packet: one packet of each kind and link; OUT/pipeline:
 conversations of some packets; OUT/file, OUT/capture: files of every kind; OUT/rpc: RPC headers; OUT/nfs:
 arguments and results of every operation; OUT/xchar, OUT/private_data; OUT/encode, OUT/flow, OUT/tcp: choices."""
+import bz2
 import collections
 import gzip
+import lzma
 import os
 import random
 import re
@@ -72,6 +74,30 @@ def files(packets, link=1):
             out.append(data)
     out += [pcapng(packets, order) for order in '<>']
     return out + [gzip.compress(out[0], mtime=0), gzip.compress(out[4], mtime=0)]
+
+
+def foreign_files(packets):
+    """The same in snoop, ERF and Kuznetzov's pcap, and by other compressors."""
+    snoop = b'snoop\0\0\0' + struct.pack('>II', 2, 4)
+    erf, modified = b'', struct.pack('<IHHiIII', 0xa1b2cd34, 2, 4, 0, 0, 262144, 1)
+    for packet in packets:
+        data = packet.data + bytes(-len(packet.data) % 4)
+        snoop += struct.pack('>IIIIII', packet.length, len(packet.data), 24 + len(data), 0, 1, 2) + data
+        modified += struct.pack('<IIIIIHBB', 1, 2, len(packet.data), packet.length, 0, 8, 0, 0) + packet.data
+        erf += rewrap.CARRIERS['erf-ethernet'][1](packet.data)
+    return [snoop, erf, modified, lzma.compress(snoop), bz2.compress(snoop)]
+
+
+def stamped_files(packets):
+    """With times of hardware: Metamako's and Exablaze's at the end, Arista's tag."""
+    second = 1_700_000_000
+    ends = (struct.pack('>IIIBHB', 1, second, 7, 1, 2, 3), struct.pack('>IBBIIH', 1, 2, 3, second, 4, 5),
+            struct.pack('>IIIBHBI', 1, second, 7, 1, 2, 3, 9))
+    every = [[one.data + end for one in packets] for end in ends]
+    every += [[rewrap.tag(one.data, 0xD28B, fields) for one in packets]
+              for fields in (struct.pack('>HHII', 1, 0x0110, second, 9), struct.pack('>HHHI', 1, 0x0020, second & 0xFFFF, 9))]
+    return [struct.pack('<IHHiIII', pcap.MAGIC_NANO, 2, 4, 0, 0, 262144, 1) +
+            b''.join(struct.pack('<IIII', second, 2, len(one), len(one)) + one for one in many) for many in every]
 
 
 def words(*values):
@@ -147,7 +173,13 @@ def main():
                 for number, data in enumerate(files(rdma[at:at + 30])):
                     seeds['file'][at, number] = bytes([number & 1]) + data
                     seeds['capture']['file', at, number] = bytes([3]) + data
+                whole = [one for one in rdma if len(one.data) == one.length][:8]
                 if at == 0:
+                    for number, data in enumerate(foreign_files(whole)):
+                        seeds['file']['foreign', number] = bytes([number & 1]) + data
+                        seeds['capture']['foreign', number] = b'\3' + data
+                    for number, data in enumerate(stamped_files(whole)):
+                        seeds['file']['stamped', number] = bytes([2 + number % 2]) + data
                     for carrier in rewrap.CARRIERS:
                         packets, link = rewrap.rewrap([one for one in rdma if len(one.data) == one.length][:20], carrier)
                         seeds['capture'][carrier] = b'\3' + files(packets, link)[0]
