@@ -496,7 +496,7 @@ static int check(const struct command *command, const struct capture *capture)
 static int run(const struct command *command, int argc, char **argv)
 {
     struct capture capture = {.status = EXIT_DONE};
-    struct options options = {.optional_input = true, .own = &capture};
+    struct options options = {.optional_input = true, .own = &capture, .keeps_times = true};
     gboolean list = FALSE, slice = FALSE, only = FALSE;
     char *path = NULL, *pre = NULL, *post = NULL, *hold_off = NULL;
     GOptionEntry own[] = {

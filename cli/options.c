@@ -111,6 +111,23 @@ static gboolean on_color(const char *name, const char *text, gpointer data, GErr
     return FALSE;
 }
 
+static gboolean on_time_source(const char *name, const char *text, gpointer data, GError **error)
+{
+    static const char *const names[] = {"auto", "capture", "hardware"};
+    struct options *options = data;
+
+    options->time_source_said = true;
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        if (strcmp(text, names[i]) == 0) {
+            options->time_source = (enum options_time)i;
+            return TRUE;
+        }
+    }
+    g_set_error(error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE,
+                "%s needs auto, capture or hardware, not \"%s\"", name, text);
+    return FALSE;
+}
+
 /* How text is shown; of every command. */
 static void add_shown(struct options *options, GOptionGroup *group)
 {
@@ -277,8 +294,12 @@ bool options_confine(const struct options *options, char *error, size_t size)
 static struct source *open_file(const struct options *options, char *error, size_t size)
 {
     const struct source_config config = {.follow = options->follow};
+    struct source *source = source_file_open(options->files[0], &config, error, size);
 
-    return source_file_open(options->files[0], &config, error, size);
+    if (!source || options->time_source == TIME_CAPTURE ||
+        (options->keeps_times && options->time_source == TIME_AUTO && !options->time_source_said))
+        return source;
+    return source_timed_open(source, options->time_source == TIME_HARDWARE, error, size);
 }
 
 struct source *options_open(const struct options *options, char *error, size_t size)
@@ -323,6 +344,8 @@ static int check_input(const struct options *options, const struct command *comm
         return bad_usage(command, "-s, -B and -p are for -i");
     if (options->follow && options->n_files != 1)
         return bad_usage(command, "--follow is for one file");
+    if (options->time_source == TIME_HARDWARE && options->n_files != 1)
+        return bad_usage(command, "--time-source hardware is for one file");
     return OPTIONS_GO_ON;
 }
 
@@ -335,6 +358,9 @@ int options_parse(struct options *options, const struct command *command, GOptio
          "Read this capture file; - is standard input", "FILE"},
         {"follow", 0, 0, G_OPTION_ARG_NONE, &options->follow,
          "At the end of the file, wait for what another program still writes; ^C ends", NULL},
+        {"time-source", 0, 0, G_OPTION_ARG_CALLBACK, on_time_source,
+         "Whose times a file's packets have: auto (default), capture, hardware (in the packets)",
+         "CLOCK"},
         {"count", 'c', 0, G_OPTION_ARG_CALLBACK, on_count, "Stop after that many packets", "N"},
         {"port", 0, 0, G_OPTION_ARG_CALLBACK, on_port,
          "Take connections to this service port as RPC-over-RDMA, instead of 20049; repeatable",

@@ -15,6 +15,7 @@
 #include "wire/dialect.h"
 
 enum options_color { COLOR_AUTO, COLOR_ALWAYS, COLOR_NEVER };
+enum options_time { TIME_AUTO, TIME_CAPTURE, TIME_HARDWARE };
 
 struct options {
     char **files; /* NULL-terminated; at least one, or a device */
@@ -31,6 +32,9 @@ struct options {
     const struct rpcrdma_dialect *dialect; /* NULL: find out */
     gboolean json, verbose, quiet, check_icrc;
     gboolean no_sandbox, follow;
+    bool keeps_times; /* the command writes packets: theirs are the capture's, if not told otherwise */
+    enum options_time time_source;
+    bool time_source_said;
     bool confined; /* it was done, for all files */
     enum options_color color;
     gboolean no_pager, no_names;

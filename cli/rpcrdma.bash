@@ -26,6 +26,7 @@ _rpcrdma_values()
     -a | --autostop | -b | --ring-buffer) echo "duration: filesize: files:" ;;
     -t | --time) echo "r d e a ad u ud" ;;
     --color) echo "auto always never" ;;
+    --time-source) echo "auto capture hardware" ;;
     --sort) echo "latency time bytes" ;;
     --per) echo "operation client server connection file user" ;;
     --rule | --ignore) _rpcrdma_rules ;;

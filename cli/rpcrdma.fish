@@ -34,6 +34,8 @@ function __rpcrdma_values
             printf '%s\n' r d e a ad u ud
         case --color
             printf '%s\n' auto always never
+        case --time-source
+            printf '%s\n' auto capture hardware
         case --tables
             printf '%s\n' captures connections paths rpcs operations messages segments transport_events credit_points findings
         case --sort

@@ -47,6 +47,10 @@ _rpcrdma_values()
         choices=(auto always never)
         _describe when choices
         ;;
+    --time-source)
+        choices=(auto capture hardware)
+        _describe clock choices
+        ;;
     --sort)
         choices=(latency time bytes)
         _describe order choices

@@ -199,7 +199,7 @@ static int check(const struct command *command, const struct sanitize *s)
 
 static int run(const struct command *command, int argc, char **argv)
 {
-    struct options options = {0};
+    struct options options = {.keeps_times = true};
     struct sanitize *s = g_new0(struct sanitize, 1);
     char *path = NULL, *key = NULL;
     gint64 shift = 0;

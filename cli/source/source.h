@@ -136,6 +136,14 @@ struct source *source_merge_open(char *const *paths, size_t n, size_t memory, ch
 struct source *source_filtered_open(struct source *from, const char *text, char *error,
                                     size_t size);
 
+/*
+ * The packets of `from`, which it owns in every case, with the times that switches or cards wrote
+ * into them (stamp.h), if the first packets show that they are there and consistent. Else with their
+ * own; that is a SOURCE_ERROR where they are `wanted`. What they say of the capture's clock is
+ * reported. NULL with one line in `error`.
+ */
+struct source *source_timed_open(struct source *from, bool wanted, char *error, size_t size);
+
 static inline enum source_status source_next(struct source *source, struct source_packet *packets,
                                              size_t max, size_t *n)
 {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Input: 0 for windows of one page, else the default; a capture file of any format. */
+/* Input: 0 for windows of one page, else the default, 2 with times from the packets, 3 with these
+ * asked for; a capture file of any format. */
 #define _GNU_SOURCE
 #include <string.h>
 #include <sys/mman.h>
@@ -39,6 +40,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
     source = source_file_open(path, &config, error, sizeof(error));
     MUST(source || error[0]);
+    if (source && (data[0] == 2 || data[0] == 3))
+        MUST(source = source_timed_open(source, data[0] == 3, error, sizeof(error)));
     while (source && (status = source_next(source, packets, SOURCE_BATCH, &n)) != SOURCE_END) {
         if (status == SOURCE_ERROR) {
             MUST(source->error[0] && n == 0 && ++errors < 1000);
