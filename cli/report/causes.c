@@ -83,9 +83,10 @@ static void lost(struct report *r, const struct report_connection *c, int end)
      */
     uint64_t own = a->retransmitted - MIN(a->asked_again, a->retransmitted);
     uint64_t packets = own + back->asked_again;
-    uint64_t timeouts = a->timeouts - a->asked_timeouts + back->asked_timeouts;
-    int64_t waited = a->waited_ns + back->asked_waited_ns;
-    int64_t longest = MAX(a->longest_wait_ns, back->asked_longest_ns);
+    /* nor was what had arrived when the timer ended */
+    uint64_t timeouts = a->timeouts - a->asked_timeouts - a->late_timeouts + back->asked_timeouts;
+    int64_t waited = a->waited_ns - MIN(a->late_timeout_ns, a->waited_ns) + back->asked_waited_ns;
+    int64_t longest = MIN(MAX(a->longest_wait_ns, back->asked_longest_ns), waited);
     struct report_cause *cause;
     char asked[80] = "";
 
@@ -146,9 +147,7 @@ static void disturbed(struct report *r, const struct report_connection *c)
     uint64_t late = c->path[0].reordered + c->path[1].reordered;
     struct report_cause *cause;
 
-    if (copies * 1000 > packets &&
-        c->path[0].naks[RPCRDMA_NAK_PSN_SEQUENCE] + c->path[1].naks[RPCRDMA_NAK_PSN_SEQUENCE] ==
-            0) {
+    if (copies * 1000 > packets) {
         cause = report_cause_add(r, CAUSE_DUPLICATED, CONFIDENCE_MEDIUM);
         snprintf(cause->text, sizeof(cause->text),
                  "Packets were duplicated: %" PRIu64 " of %" PRIu64

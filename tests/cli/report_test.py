@@ -15,6 +15,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..'
 # pylint: disable=wrong-import-position
 import rule_talk
 import rules
+import rules_transport
 
 # By what the recordings' README.txt says was done; those that are not named are healthy.
 CAUSES = {
@@ -272,6 +273,63 @@ class Verdicts(CommandTest):
         report = json.loads(self.run_command('report', '--json', path))
         self.assertEqual([cause['cause'] for cause in report['causes']], ['lost-to-server'])
         self.assertRegex(report['causes'][0]['text'], r'1 timeout, 4 packets retransmitted, 0\.02\d s of waiting')
+
+    def retransmitted(self, first_ack_ns, acks_after):
+        """A Call that is sent twice within 296 ms: its first Ack after so long, or never; so many Acks after the second."""
+        def once_more(c, _):
+            c.null()
+            xid = c.call(rule_talk.NULL)
+            ack, call = c.packets.pop(), c.packets[-1]
+            begin = c.clock.now
+            if first_ack_ns:
+                c.clock.now = begin + first_ack_ns
+                c.packets.append(ack._replace(time_ns=c.clock.tick()))
+            c.clock.now = begin + 296 * 10**6
+            c.packets.append(call._replace(time_ns=c.clock.tick()))
+            for _ in range(acks_after):
+                c.clock.now += 6 * 10**6
+                c.packets.append(ack._replace(time_ns=c.clock.tick()))
+            c.reply(xid)
+        path = os.path.join(self.folder, 'late.pcap')
+        rules.write(path, once_more, True)
+        self.assertEqual(json.loads(self.run_command('connections', '--json', path))['paths'][1]['timeouts'], 1)
+        return [cause['cause'] for cause in json.loads(self.run_command('report', '--json', path))['causes']]
+
+    def test_no_loss_that_was_acknowledged(self):
+        """The Ack of the first transmission was late; or both were acknowledged, so that both had arrived. An Ack in time may
+        have been lost behind the place of capture, and of one Ack alone it is not known what for."""
+        ms = 10**6
+        self.assertEqual(self.retransmitted(281 * ms, 1), [])
+        self.assertEqual(self.retransmitted(0, 2), [])
+        self.assertEqual(self.retransmitted(1 * ms, 1), ['lost-to-server'])
+        self.assertEqual(self.retransmitted(0, 1), ['lost-to-server'])
+
+    def test_duplicated_beside_a_loss(self):
+        """A packet that is lost and asked for by a Nak; another one that the network doubles; what follows a Nak at once is
+        retransmitted, though it is the same twice within a millisecond."""
+        for doubled in (True, False):
+            def both(c, _, doubled=doubled):
+                c.null()
+                psn = c.client.psn
+                xids = [c.call(rule_talk.NULL)]
+                ack = [c.packets.pop()]
+                xids.append(c.call(rule_talk.NULL))
+                ack.append(c.packets.pop())
+                two = c.packets[-2:]
+                rules_transport.nak(c, c.server, psn, rules_transport.SEQUENCE_ERROR)
+                c.packets.extend(one._replace(time_ns=c.clock.tick()) for one in two + ack)
+                for xid in xids:
+                    c.reply(xid)
+                xid = c.call(rule_talk.NULL)
+                ack = c.packets.pop()
+                if doubled:
+                    c.packets.append(c.packets[-1]._replace(time_ns=c.clock.tick()))
+                c.packets.append(ack._replace(time_ns=c.clock.tick()))
+                c.reply(xid)
+            path = os.path.join(self.folder, 'doubled.pcap')
+            rules.write(path, both, True)
+            causes = [cause['cause'] for cause in json.loads(self.run_command('report', '--json', path))['causes']]
+            self.assertEqual(set(causes), {'lost-to-server', 'duplicated'} if doubled else {'lost-to-server'})
 
     def test_nothing(self):
         with open(capture(), 'rb') as file:

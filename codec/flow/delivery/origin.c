@@ -72,6 +72,12 @@ static void compare(struct flow_memory *memory, struct flow_delivery *d, const s
     }
 }
 
+/* Goes on with what is being retransmitted, packet by packet, at once. */
+static bool goes_on(const struct flow_delivery *d, const struct recent *now)
+{
+    return d->repeating && ((uint32_t)d->repeated & 0xffffff) == now->seq;
+}
+
 /* Whether a packet passed a moment ago, in this place or wherever; where not it takes its slot. */
 RPCRDMA_RARE static bool twice(struct flow_memory *memory, struct flow_delivery *d,
                                const struct recent *now, uint64_t frame)
@@ -82,7 +88,8 @@ RPCRDMA_RARE static bool twice(struct flow_memory *memory, struct flow_delivery 
     if (same)
         compare(memory, d, r, now, frame);
     if (same && !origin_counts(d)) {
-        same = !d->naked && now->time_ns - r->time_ns < SOON_NS && r->id == now->id;
+        same = !d->naked && !goes_on(d, now) && now->time_ns - r->time_ns < SOON_NS &&
+               r->id == now->id;
     } else if (same) {
         same = r->id == now->id;
     } else if (d->id_known && now->id == d->id &&

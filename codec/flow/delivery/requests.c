@@ -105,6 +105,54 @@ static enum flow_recovery_cause cause(const struct flow_delivery *d, const struc
     return silent(d, op->time_ns) ? FLOW_RECOVERY_UNKNOWN : d->recovery.cause;
 }
 
+/* The timer ended, and the first transmission had arrived: no loss. Its Ack was late where it passed
+ * nearer to the retransmission than to the first; else the Ack may have been lost behind here. */
+static bool acked_late(const struct transmission *t, int64_t now)
+{
+    return t && t->delivered && !t->read && !t->found &&
+           t->delivered_ns - t->last_ns > now - t->delivered_ns;
+}
+
+static void timed_out(struct flow_delivery *d, struct rpcrdma_path *path,
+                      const struct transmission *t, const struct rpcrdma_op *op, uint64_t at,
+                      bool gap)
+{
+    int64_t silence = op->time_ns - d->sent_ns;
+
+    if (path->timeouts++ == 0)
+        path->timeout_frame = op->frame;
+    path->asked_timeouts += d->asking;
+    path->timeout_ns += silence;
+    d->late_before = 0;
+    if (d->asking || gap || op->kind == RPCRDMA_OP_READ_REQUEST)
+        return;
+    if (acked_late(t, op->time_ns)) {
+        path->late_timeouts++;
+        path->late_timeout_ns += silence;
+    } else if (t && !t->delivered) {
+        d->late_before = at + 1;
+        d->late_acked = false;
+        d->late_ns = silence;
+    }
+}
+
+/* Both transmissions are acknowledged one after the other: both arrived (IBTA 9.7.5.1.2). */
+static void both_acked(struct flow_delivery *d, const struct rpcrdma_op *op, uint64_t at)
+{
+    if (op->kind != RPCRDMA_OP_ACK || at + 1 < d->late_before)
+        return;
+    if (!d->late_acked) {
+        d->late_acked = true;
+        d->late_before = at + 1;
+        return;
+    }
+    if (at + 1 == d->late_before && d->rare) {
+        d->rare->late_timeouts++;
+        d->rare->late_timeout_ns += d->late_ns;
+    }
+    d->late_before = 0;
+}
+
 static void again(struct flow_memory *memory, struct flow_delivery *d, const struct rpcrdma_op *op,
                   uint64_t at, bool gap)
 {
@@ -124,12 +172,8 @@ static void again(struct flow_memory *memory, struct flow_delivery *d, const str
     if (begins) {
         d->asking = !d->naked && op->kind == RPCRDMA_OP_READ_REQUEST && t && t->delivered;
         d->recovery.cause = cause(d, t, op, at, gap);
-        if (d->sent_ns != 0 && silent(d, op->time_ns)) {
-            if (path->timeouts++ == 0)
-                path->timeout_frame = op->frame;
-            path->asked_timeouts += d->asking;
-            path->timeout_ns += op->time_ns - d->sent_ns;
-        }
+        if (d->sent_ns != 0 && silent(d, op->time_ns))
+            timed_out(d, path, t, op, at, gap);
         d->naked = false;
     }
     transmission_waited(d, path, op->time_ns, d->asking);
@@ -430,6 +474,8 @@ bool flow_delivery_answer(struct flow_memory *memory, struct flow_delivery *d,
     default:
         break;
     }
+    if (d->late_before != 0)
+        both_acked(d, op, at);
     if (d->not_ready && at >= d->nak_at) /* what was refused was retransmitted, seen or not */
         d->naked = d->not_ready = false;
     return transmission_answered(d, at, op->frame, op->time_ns, INT64_MAX);

@@ -138,6 +138,9 @@ struct flow_delivery {
     uint64_t repeated; /* position after the latest such */
     struct flow_recovery recovery;
     bool asking; /* for responses again, which had come in part */
+    bool late_acked;      /* an Ack of this came since: */
+    uint64_t late_before; /* position after what was retransmitted when a timer ended; 0: none */
+    int64_t late_ns;      /* that silence */
 
     struct hole *holes; /* HOLES of them; NULL: there was none. Owned */
     uint32_t next_hole;
