@@ -32,7 +32,7 @@ struct options {
     const struct rpcrdma_dialect *dialect; /* NULL: find out */
     gboolean json, verbose, quiet, check_icrc;
     gboolean no_sandbox, follow;
-    bool keeps_times; /* the command writes packets: theirs are the capture's, if not told otherwise */
+    bool keeps_times; /* the command writes packets: with the capture's times, unless told */
     enum options_time time_source;
     bool time_source_said;
     bool confined; /* it was done, for all files */

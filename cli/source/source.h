@@ -138,9 +138,9 @@ struct source *source_filtered_open(struct source *from, const char *text, char 
 
 /*
  * The packets of `from`, which it owns in every case, with the times that switches or cards wrote
- * into them (stamp.h), if the first packets show that they are there and consistent. Else with their
- * own; that is a SOURCE_ERROR where they are `wanted`. What they say of the capture's clock is
- * reported. NULL with one line in `error`.
+ * into them (stamp.h), if the first packets show that they are there and consistent. Else with
+ * their own; that is a SOURCE_ERROR where they are `wanted`. What they say of the capture's clock
+ * is reported. NULL with one line in `error`.
  */
 struct source *source_timed_open(struct source *from, bool wanted, char *error, size_t size);
 

@@ -2,6 +2,7 @@
 """formats_test.py RPCRDMA CAPTURES: a recording in other formats, written by other programs, says the same."""
 import json
 import os
+import re
 import shutil
 import struct
 import subprocess
@@ -156,6 +157,70 @@ class Formats(command.CommandTest):
         padding = data[:8] + struct.pack('>BBHHH', 48, 4, 24, 0, 0) + bytes(8)
         path = self.file(data[:first] + padding + data[first:])
         self.assertEqual(untimed(self.rows('decode', path)), untimed(self.rows('decode', command.capture())))
+
+    def edited(self, *arguments):
+        """What editcap makes of the recording, as pcapng."""
+        path = os.path.join(self.folder, 'edited.pcapng')
+        subprocess.run(['editcap', '-F', 'pcapng', *arguments, command.capture(), path], check=True,
+                       stderr=subprocess.DEVNULL)
+        return path
+
+    def test_documented(self):
+        """docs/formats.md has every link type, Ethertype and UDP port that is read."""
+        source = os.path.join(command.CAPTURES, '..')
+        said = self.read(os.path.join(source, 'docs', 'formats.md')).decode()
+        for path, what in (('codec/net/packet/layer.h', r'RPCRDMA_ETHERTYPE_\w+ = (0x\w+)'),
+                           ('codec/net/packet/ip.c', r' PORT_\w+ = (\d+)'), ('codec/net/packet/layer.h', r'RPCRDMA_LINK_\w+ =\s+(\d+)')):
+            found = re.findall(what, self.read(os.path.join(source, path)).decode())
+            self.assertGreater(len(found), 7, path)
+            for number in found:
+                self.assertRegex(said, rf'[ (]{number}\b', path)
+
+    def test_secrets_and_comments(self):
+        """A block of keys for TLS, before the packets, and comments of packets, are no packets."""
+        keys = self.file(b'CLIENT_RANDOM ' + b'0' * 64 + b' ' + b'1' * 96 + b'\n', 'keys')
+        want = self.rows('decode', self.edited())
+        for arguments, found in ((('--inject-secrets', f'tls,{keys}'), b'\x0a\0\0\0'),
+                                 (('-a', '1:first', '-a', '2:second'), b'first')):
+            path = self.edited(*arguments)
+            self.assertIn(found, self.read(path))
+            self.assertEqual(self.rows('decode', path), want)
+
+    def test_sections(self):
+        """Files one behind the other, of either byte order, as dumpcap appends them: each with interfaces of its own."""
+        packets = pcap.read(command.capture())[0]
+        whole = self.rows('decode', command.capture())
+        half = len(packets) // 2
+        for orders in ('<>', '><', '<<'):
+            data = b''
+            for order, some in zip(orders, (packets[:half], packets[half:])):
+                data += command.section(order) + command.interface(220, order=order) * (order == '>') + \
+                    command.interface(options=command.option(9, b'\x09', order), order=order)
+                for one in some:  # flags: received or sent, and a comment
+                    flags = command.option(2, struct.pack(order + 'I', 1 + len(one.data) % 2), order) + \
+                        command.option(1, b'seen', order)
+                    body = struct.pack(order + 'IIIII', order == '>', one.time_ns >> 32, one.time_ns & 0xFFFFFFFF,
+                                       len(one.data), one.length) + one.data + bytes(-len(one.data) % 4) + flags
+                    data += command.block(6, body, order)
+            path = self.file(data, 'sections.pcapng')
+            self.assertEqual(self.rows('decode', path), whole)
+            read = tshark.read(path, '-T', 'fields', '-e', 'frame.number')
+            self.assertEqual(len(read), len(packets))
+
+    def test_text2pcap(self):
+        """Packets that were a dump in text."""
+        if not shutil.which('text2pcap'):
+            self.skipTest('text2pcap is not installed')
+        want = self.rows('decode', command.capture())
+        dump = ''
+        for one in pcap.read(command.capture())[0]:
+            dump += f'{one.time_ns // 10**9}.{one.time_ns % 10**9:09}\n'
+            for at in range(0, len(one.data), 16):
+                dump += f'{at:06x} ' + ' '.join(f'{byte:02x}' for byte in one.data[at:at + 16]) + '\n'
+        path = os.path.join(self.folder, 'text.pcapng')
+        subprocess.run(['text2pcap', '-t', '%s.%f', self.file(dump.encode(), 'dump'), path], check=True,
+                       stderr=subprocess.DEVNULL)
+        self.assertEqual(untimed(self.rows('decode', path)), untimed(want))
 
     def test_no_erf(self):
         """What only begins like ERF is not taken for it."""
