@@ -10,6 +10,9 @@ import unittest
 
 import host
 
+# pylint: disable=wrong-import-order
+import pcap
+
 SHARKD = shutil.which('sharkd')
 OURS = ('RPC-over-RDMA', 'Remote Procedure Call', 'Network File System')
 
@@ -105,6 +108,50 @@ class StateTest(host.PluginTest):
         session.ask('setconf', name='rpcrdma.put_together', value='true')
         session.load('roce-nfs3-mini')
         self.assertEqual(self.picture(session), before)
+
+    def test_preferences_changed_while_loaded(self):
+        """Each, while the file is open: frames are shown and filtered for by what is kept of it. Back as they
+        were, a reload shows what it showed before."""
+        defaults = {'ports': '20049', 'dialect': 'auto', 'credits': 'auto', 'put_together': 'true', 'memory': '256',
+                    'old_names': 'true', 'leave_version1': 'false'}
+        others = {'ports': '1-3', 'dialect': 'ietf-07', 'credits': 'none', 'put_together': 'false', 'memory': '0',
+                  'old_names': 'false', 'leave_version1': 'true'}
+        for name in ('roce-nfs42-mini', 'iwarp-nfs41-mini'):
+            session = self.session()
+            session.load(name)
+            before = self.picture(session)
+            frames = list(before[1])
+            for preference, value in others.items():
+                with self.subTest(name, preference=preference):
+                    session.ask('setconf', name='rpcrdma.' + preference, value=value)
+                    for frame in random.Random(preference).sample(frames, 40):
+                        session.tree(frame)
+                    self.assertEqual(len(session.list()), len(before[0]))
+                    session.ask('frames', filter='rpcrdma.xid || rpcordma.xid')
+            session.load(name)  # all of them at once, from the start
+            self.assertNotEqual(self.picture(session), before)
+            for preference, value in defaults.items():
+                session.ask('setconf', name='rpcrdma.' + preference, value=value)
+            session.load(name)
+            self.assertEqual(self.picture(session), before)
+
+    def test_stopped_midway(self):
+        """A file of which only the beginning was read, with Calls and chunks outstanding, leaves nothing behind:
+        it and the whole file are shown as a Wireshark that has just been started shows them."""
+        whole = host.capture('roce-nfs42-mini')
+        packets, link = pcap.read(whole)
+        want, paths = {}, [whole]
+        for n in (60, 131, len(packets) // 2):
+            paths.append(self.path(f'{n}.pcap'))
+            pcap.write(paths[-1], packets[:n], link)
+        for path in paths:
+            session = self.session()
+            session.ask('load', file=path)
+            want[path] = self.picture(session)
+        session = self.session()
+        for path in (*paths, whole, *reversed(paths)):
+            session.ask('load', file=path)
+            self.assertEqual(self.picture(session), want[path], path)
 
 
 if __name__ == '__main__':
