@@ -4,15 +4,13 @@
  * tables), prints, and follows the reader's choice of dark or light. Charts are SVG in it.
  */
 #include "plural.h"
-#include "report/report.h"
+#include "report/html.h"
 
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "out/address.h"
-#include "out/connection.h"
 #include "out/escape.h"
 #include "out/view.h"
 
@@ -26,14 +24,14 @@ static const char head[] =
     "3d444d;"
     "--a:#58a6ff;--b:#f0883e;--c:#bc8cff;--d:#3fb950;--e:#f778ba;--bad:#ff7b72}}\n"
     "*{box-sizing:border-box}body{font:15px/1.45 system-ui,sans-serif;color:var(--fg);"
-    "background:var(--bg);margin:0 auto;padding:1em;max-width:72em;overflow-wrap:anywhere}\n"
+    "background:var(--bg);margin:0 auto;padding:1em;max-width:86em;overflow-wrap:anywhere}\n"
     "h1{font-size:1.3em}h2{font-size:1.05em;margin:1.6em 0 .4em;border-bottom:1px solid "
     "var(--line)}\n"
     ".verdict{border-left:.3em solid var(--bad);padding:.2em 1em}.healthy{border-color:var(--d)}\n"
     ".dim{color:var(--dim);font-size:.9em}.wide{overflow-x:auto}svg{display:block;width:100%;"
     "height:auto}\n"
     "table{border-collapse:collapse;font-variant-numeric:tabular-nums;font-size:.9em;width:100%}\n"
-    "th,td{text-align:right;padding:.15em .6em;border-bottom:1px solid var(--line);"
+    "th,td{text-align:right;padding:.15em .45em;border-bottom:1px solid var(--line);"
     "white-space:nowrap}th{cursor:pointer}td.t,th.t{text-align:left}\n"
     "@media print{body{max-width:none}.wide{overflow:visible}th{cursor:auto}}\n"
     "</style></head><body>\n";
@@ -48,7 +46,7 @@ static const char tail[] =
     "p.localeCompare(q):n-m)});r.forEach(function(e){b.appendChild(e)})})})});\n"
     "</script></body></html>\n";
 
-__attribute__((format(printf, 2, 3))) static void put(struct out *out, const char *format, ...)
+void html_put(struct out *out, const char *format, ...)
 {
     char text[1024];
     va_list args;
@@ -60,7 +58,7 @@ __attribute__((format(printf, 2, 3))) static void put(struct out *out, const cha
 }
 
 /* Text from outside, or with signs that HTML takes for its own. */
-static void put_text(struct out *out, const char *text)
+void html_text(struct out *out, const char *text)
 {
     const char *end = text + strlen(text);
     char piece[ESCAPE_MOST];
@@ -125,10 +123,10 @@ static void steps(const struct report *r, struct out *out, measure *of, double m
 {
     double width = (double)(CHART_WIDTH - LEFT - 4) / (r->n_bins ? r->n_bins : 1);
 
-    put(out, "<path fill=\"none\" stroke=\"var(--%s)\" stroke-width=\"1.5\" d=\"M%d %d", colour,
+    html_put(out, "<path fill=\"none\" stroke=\"var(--%s)\" stroke-width=\"1.5\" d=\"M%d %d", colour,
         LEFT, BASE);
     for (unsigned i = 0; i < r->n_bins; i++)
-        put(out, "V%.1fH%.1f", (int)BASE - of(r, &r->bins[i]) / most * (BASE - 18),
+        html_put(out, "V%.1fH%.1f", (int)BASE - of(r, &r->bins[i]) / most * (BASE - 18),
             (int)LEFT + width * (i + 1));
     out_literal(out, "\"/>");
 }
@@ -145,18 +143,18 @@ static void chart(const struct report *r, struct out *out, const char *title, me
     }
     if (most <= 0)
         return;
-    put(out, "<svg viewBox=\"0 0 %d %d\" role=\"img\" aria-label=\"", CHART_WIDTH, CHART_HEIGHT);
-    put_text(out, title);
+    html_put(out, "<svg viewBox=\"0 0 %d %d\" role=\"img\" aria-label=\"", CHART_WIDTH, CHART_HEIGHT);
+    html_text(out, title);
     out_literal(out, "\"><g font-size=\"11\" fill=\"var(--fg)\">");
-    put(out, "<text x=\"%d\" y=\"11\">", LEFT);
-    put_text(out, title);
-    put(out, "</text><text x=\"%d\" y=\"24\" text-anchor=\"end\">%.4g</text>", LEFT - 4, most);
-    put(out, "<text x=\"%d\" y=\"%d\" text-anchor=\"end\">0</text>", LEFT - 4, BASE);
-    put(out,
+    html_put(out, "<text x=\"%d\" y=\"11\">", LEFT);
+    html_text(out, title);
+    html_put(out, "</text><text x=\"%d\" y=\"24\" text-anchor=\"end\">%.4g</text>", LEFT - 4, most);
+    html_put(out, "<text x=\"%d\" y=\"%d\" text-anchor=\"end\">0</text>", LEFT - 4, BASE);
+    html_put(out,
         "<text x=\"%d\" y=\"104\">0 s</text><text x=\"%d\" y=\"104\" text-anchor=\"end\">%.4g s"
         "</text></g>",
         LEFT, CHART_WIDTH - 4, span);
-    put(out, "<path stroke=\"var(--line)\" d=\"M%d %dH%d\"/>", LEFT, BASE, CHART_WIDTH - 4);
+    html_put(out, "<path stroke=\"var(--line)\" d=\"M%d %dH%d\"/>", LEFT, BASE, CHART_WIDTH - 4);
     if (second)
         steps(r, out, second, most, "b");
     steps(r, out, first, most, "a");
@@ -196,7 +194,7 @@ static void bar(struct out *out, const struct report_rpc *one)
         double width = 720 * (double)parts[i].ns / total;
 
         if (width > 0)
-            put(out,
+            html_put(out,
                 "<rect x=\"%.2f\" width=\"%.2f\" height=\"14\" fill=\"var(--%s)\"><title>%s %.3f "
                 "ms</title></rect>",
                 x, width, parts[i].colour, parts[i].name, ms(parts[i].ns));
@@ -217,124 +215,29 @@ static void slowest(const struct report *r, struct out *out)
         const struct report_rpc *one = &r->slowest[i];
         char phases[256];
 
-        put(out, "<p>%.3f ms%s, ", ms(one->latency_ns), one->answered ? "" : " and no Reply");
-        put_text(out, one->title);
-        put(out, ", frame %" PRIu64 ", XID 0x%08x, connection %u", one->call_frame,
+        html_put(out, "<p>%.3f ms%s, ", ms(one->latency_ns), one->answered ? "" : " and no Reply");
+        html_text(out, one->title);
+        html_put(out, ", frame %" PRIu64 ", XID 0x%08x, connection %u", one->call_frame,
             (unsigned)one->xid, (unsigned)one->connection);
         if (one->path) {
             out_literal(out, ", ");
-            put_text(out, one->path);
+            html_text(out, one->path);
         }
         report_phases(one, phases, sizeof(phases));
         if (phases[0])
-            put(out, ": <span class=\"dim\">%s</span>", phases);
+            html_put(out, ": <span class=\"dim\">%s</span>", phases);
+        for (unsigned k = 0; k < kernel_sources(r->kernel); k++) {
+            const struct kernel_record *record = report_kernel(r, k, one);
+
+            if (!record)
+                continue;
+            kernel_phases_text(record, phases, sizeof(phases));
+            html_put(out, "<br><span class=\"dim\">%s's kernel: %s</span>",
+                     kernel_side_name(record->side), phases);
+        }
         out_literal(out, "</p>\n");
         bar(out, one);
     }
-}
-
-/* -- tables ----------------------------------------------------------------------------------- */
-
-static void group_table(const struct report *r, struct out *out, const char *name,
-                        struct groups *groups)
-{
-    double span = (double)report_span_ns(r) / 1e9;
-
-    groups_sort(groups, GROUPS_BY_TIME);
-    put(out,
-        "<div class=\"wide\"><table><thead><tr><th class=\"t\">%s</th><th>ops</th><th>ops/s</th>"
-        "<th>MB/s</th><th>mean ms</th><th>p50</th><th>p95</th><th>p99</th><th>max</th>"
-        "<th>retrans</th><th>errors</th></tr></thead><tbody>\n",
-        name);
-    for (guint i = 0; i < groups->groups->len; i++) {
-        const struct group *g = g_ptr_array_index(groups->groups, i);
-        const struct latency *l = &g->latency;
-        char host[ADDRESS_SIZE];
-
-        out_literal(out, "<tr><td class=\"t\">");
-        put_text(out, group_title(groups, g, host));
-        put(out,
-            "</td><td>%" PRIu64
-            "</td><td>%.1f</td><td>%.3f</td><td>%.3f</td><td>%.3f</td><td>%.3f</td>"
-            "<td>%.3f</td><td>%.3f</td><td>%" PRIu64 "</td><td>%" PRIu64 "</td></tr>\n",
-            g->calls, span > 0 ? (double)g->calls / span : 0,
-            span > 0 ? (double)(g->call_bytes + g->reply_bytes) / span / 1e6 : 0,
-            ms(latency_mean(l)), ms(latency_percentile(l, 50)), ms(latency_percentile(l, 95)),
-            ms(latency_percentile(l, 99)), ms(l->max_ns), g->retransmitted, g->errors);
-    }
-    out_literal(out, "</tbody></table></div>\n");
-}
-
-static void connections(const struct report *r, struct out *out)
-{
-    GList *all = report_connections(r);
-    char address[ADDRESS_SIZE], verdict[300];
-
-    out_literal(
-        out, "<h2>Connections</h2>\n<div class=\"wide\"><table><thead><tr><th>no</th>"
-             "<th class=\"t\">client</th><th class=\"t\">server</th><th>RPCs</th>"
-             "<th>seconds</th><th class=\"t\">end</th><th>thresholds</th></tr></thead><tbody>\n");
-    for (GList *one = all; one; one = one->next) {
-        const struct report_connection *c = one->data;
-        int client = view_client_end(&c->pub) > 0;
-
-        put(out, "<tr><td>%u</td>", (unsigned)c->pub.number);
-        for (int i = 0; i < 2; i++) {
-            address[address_or_name(&c->pub.end[client ^ i].address, address)] = '\0';
-            put(out, "<td class=\"t\">%s</td>", address);
-        }
-        put(out, "<td>%" PRIu64 "</td><td>%.3f</td><td class=\"t\">%s</td><td>%u/%u</td></tr>\n",
-            c->rpcs, (double)MAX(c->pub.last_time_ns - c->pub.first_time_ns, 0) / 1e9,
-            connection_state(&c->pub), (unsigned)c->pub.threshold_call,
-            (unsigned)c->pub.threshold_reply);
-    }
-    out_literal(out, "</tbody></table></div>\n");
-    for (GList *one = all; one; one = one->next) {
-        const struct report_connection *c = one->data;
-
-        if (!c->has_credits)
-            continue;
-        rpcrdma_credit_verdict(&c->credits, "client", "server", verdict, sizeof(verdict));
-        put(out, "<p class=\"dim\">Credits of connection %u: ", (unsigned)c->pub.number);
-        put_text(out, verdict);
-        out_literal(out, "</p>\n");
-    }
-    g_list_free(all);
-}
-
-static void transport(const struct report *r, struct out *out)
-{
-    GList *all = report_connections(r);
-
-    out_literal(out,
-                "<h2>Transport</h2>\n<div class=\"wide\"><table><thead><tr><th>no</th>"
-                "<th class=\"t\">towards</th><th>packets</th><th>bytes</th><th>retransmitted</th>"
-                "<th>lost</th><th>sequence Naks</th><th>RNR Naks</th><th>timeouts</th>"
-                "<th>waited ms</th><th>duplicated</th><th>reordered</th><th>ECN-CE</th>"
-                "<th>CNPs</th></tr></thead><tbody>\n");
-    for (GList *one = all; one; one = one->next) {
-        const struct report_connection *c = one->data;
-
-        for (int end = 0; end < 2; end++) {
-            const struct rpcrdma_path *p = &c->path[end];
-
-            if (!c->has_path[end])
-                continue;
-            put(out,
-                "<tr><td>%u</td><td class=\"t\">%s</td><td>%" PRIu64 "</td><td>%" PRIu64
-                "</td><td>%" PRIu64 "</td><td>%" PRIu64 "</td><td>%" PRIu64 "</td><td>%" PRIu64
-                "</td><td>%" PRIu64 "</td><td>%.3f</td>",
-                (unsigned)c->pub.number, end == report_server_end(&c->pub) ? "server" : "client",
-                p->packets, p->bytes, p->retransmitted, p->lost, p->naks[RPCRDMA_NAK_PSN_SEQUENCE],
-                p->naks[RPCRDMA_NAK_RNR], p->timeouts, ms(p->waited_ns));
-            put(out,
-                "<td>%" PRIu64 "</td><td>%" PRIu64 "</td><td>%" PRIu64 "</td><td>%" PRIu64
-                "</td></tr>\n",
-                p->duplicated, p->reordered, p->congestion_marks, p->cnps);
-        }
-    }
-    out_literal(out, "</tbody></table></div>\n");
-    g_list_free(all);
 }
 
 static void verdict(const struct report *r, struct out *out)
@@ -342,33 +245,33 @@ static void verdict(const struct report *r, struct out *out)
     char text[REPORT_TIME];
 
     report_headline(r, text, sizeof(text));
-    put(out, "<h1>rpcrdma report</h1>\n<div class=\"verdict%s\">\n",
+    html_put(out, "<h1>rpcrdma report</h1>\n<div class=\"verdict%s\">\n",
         r->n_causes == 0 && !r->undecided ? " healthy" : "");
     if (r->n_causes == 0 || r->undecided) {
         out_literal(out, "<p>");
-        put_text(out, text);
+        html_text(out, text);
         out_literal(out, "</p>\n");
     }
     for (unsigned i = 0; i < r->n_causes; i++) {
         const struct report_cause *c = &r->causes[i];
 
         out_text(out, i == 0 ? "<p><strong>" : "<p>");
-        put_text(out, c->text);
+        html_text(out, c->text);
         out_text(out, i == 0 ? "</strong>" : "");
-        put(out, " <span class=\"dim\">%s, confidence %s", report_cause_name(c->id),
+        html_put(out, " <span class=\"dim\">%s, confidence %s", report_cause_name(c->id),
             report_confidence_name(c->confidence));
         if (c->frame)
-            put(out, ", from frame %" PRIu64, c->frame);
+            html_put(out, ", from frame %" PRIu64, c->frame);
         if (c->against[0]) {
             out_literal(out, ". Against it: ");
-            put_text(out, c->against);
+            html_text(out, c->against);
         }
         out_literal(out, ".</span></p>\n");
     }
     report_time(r, text);
     if (text[0]) {
         out_literal(out, "<p>");
-        put_text(out, text);
+        html_text(out, text);
         out_literal(out, "</p>\n");
     }
     out_literal(out, "</div>\n");
@@ -382,16 +285,14 @@ void report_html(struct report *r, struct out *out)
     verdict(r, out);
     out_literal(out, "<p class=\"dim\">From ");
     view_put_date(out, clock->start_ns, true, true, 6);
-    put(out, " UTC, %.3f s, %" PRIu64 " packet%s, %" PRIu64 " message%s, %" PRIu64 " RPC%s</p>\n",
+    html_put(out, " UTC, %.3f s, %" PRIu64 " packet%s, %" PRIu64 " message%s, %" PRIu64 " RPC%s</p>\n",
         (double)report_span_ns(r) / 1e9, clock->frame, plural(clock->frame),
         r->pipeline->messages, plural(r->pipeline->messages), r->rpcs, plural(r->rpcs));
     timelines(r, out);
-    out_literal(out, "<h2>Operations</h2>\n");
-    group_table(r, out, "operation", r->operations);
-    out_literal(out, "<h2>Clients</h2>\n");
-    group_table(r, out, "client", r->clients);
+    html_groups(r, out);
     slowest(r, out);
-    connections(r, out);
-    transport(r, out);
+    html_connections(r, out);
+    html_transport(r, out);
+    html_counts(r, out);
     out_text(out, tail);
 }

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """report against what was done to each recording, as its README says; trace against the packets."""
+import html
 import html.parser
 import json
 import os
@@ -375,6 +376,45 @@ class Html(CommandTest):
         self.assertEqual(opened, [])
         self.assertIn('<svg', text)
         self.assertIn('NFS V3 READ', text)
+
+    def tables(self, *arguments):
+        """By the heading above them: rows of cells, by their columns' names."""
+        out = os.path.join(self.folder, 'tables.html')
+        self.run_command('report', '--html', out, *arguments)
+        with open(out, encoding='utf-8') as file:
+            text = file.read()
+        found = {}
+        for heading, table in re.findall(r'<h2>([^<]*)</h2>(?:(?!<h2>).)*?<table>(.*?)</table>', text, re.DOTALL):
+            columns, *rows = [re.findall(r'<t[hd][^>]*>([^<]*)</t[hd]>', row) for row in re.findall(r'<tr>.*?</tr>', table)]
+            self.assertEqual({len(row) for row in rows} | {len(columns)}, {len(columns)}, heading)
+            found[html.unescape(heading)] = [dict(zip(columns, map(html.unescape, row))) for row in rows]
+        return found
+
+    def test_tables_have_what_json_has(self):
+        path = recordings().get('roce-loss-egress') or capture('roce-nfs3-mini')
+        report, tables = json.loads(self.run_command('report', '--json', path)), self.tables(path)
+        for heading, key, name in (('Operations', 'operations', 'operation'), ('Clients', 'clients', 'client')):
+            for one, row in zip(report[key], tables[heading], strict=True):
+                n, ms = one['calls'] - one['unanswered'], 1e6
+                self.assertEqual((row[name], row['ops'], row['retrans'], row['no Reply'], row['errors']), (
+                    one[name], *(str(one[which]) for which in ('calls', 'retransmitted', 'unanswered', 'errors'))))
+                for column, want in (('mean ms', one['latency_ns']['mean']), *((p, one['latency_ns'][p]) for p in
+                                                                               ('p50', 'p95', 'p99', 'max'))):
+                    self.assertAlmostEqual(float(row[column]), want / ms, delta=0.0006)
+                for column in ('call', 'server', 'data', 'reply'):
+                    self.assertAlmostEqual(float(row[column]), one['phases'][column + '_ns'] / n / ms, delta=0.0006)
+                self.assertAlmostEqual(float(row['stall']), one['stalled_ns'] / n / ms, delta=0.0006)
+        for one, row in zip(report['connections'], tables['Connections'], strict=True):
+            self.assertEqual((row['RPCs'], row['Calls sent before']), (str(one['rpcs']), str(one['resent'])))
+        paths = [one[to] for one in report['connections'] for to in ('to_client', 'to_server')]
+        for one, row in zip(paths, sorted(tables['Transport'], key=lambda row: (int(row['no']), row['towards'])), strict=True):
+            for column, key in (('packets', 'packets'), ('retransmitted', 'retransmitted'), ('sequence Naks', 'naks'),
+                                ('timeouts', 'timeouts'), ('duplicated', 'duplicated'), ('reordered', 'reordered')):
+                self.assertEqual(row[column], str(one[key]))
+        self.assertEqual({row['rule']: row['times'] for row in tables.get('Findings', [])},
+                         {one['rule']: str(one['count']) for one in report['findings'] if one['severity'] != 'note'})
+        self.assertEqual({row['status']: row['RPCs'] for row in tables.get('Errors', [])},
+                         {one['status']: str(one['count']) for one in report['errors']})
 
     def test_what_cannot_be_written(self):
         self.run_command('report', '--html', os.path.join(self.folder, 'no/such'), capture(), status=2)
