@@ -6,7 +6,7 @@
 /*
  * The names that the dissector which Wireshark brings along gives to version 1, so that filters and
  * scripts made for it go on: rpcordma, rpcordma.xid and so on. They are its own fields, hidden, in
- * the frames in which it has them, and only where somebody asks for one of them.
+ * the frames in which it has them, and only where somebody asks for one of them, or may have.
  */
 
 enum old {
@@ -68,12 +68,24 @@ void old_names_find(void)
         hf[i] = proto_registrar_get_id_byname(names[i]);
 }
 
-/* Where the tree is shown to a person, ours are there to be seen. */
+/* By name, in a filter or column: where the tree is shown to a person, ours are there to be seen. */
+static bool named(const proto_tree *tree)
+{
+    if (proto_registrar_get_nth((unsigned)proto_old)->ref_type != HF_REF_TYPE_NONE)
+        return true;
+#if WIRESHARK_AT_LEAST(4, 4)
+    (void)tree;
+    return false;
+#else
+    /* there `tshark -T fields -e` only looks for what it names, in a whole tree */
+    return PTREE_DATA(tree)->visible;
+#endif
+}
+
 static bool asked_for(proto_tree *tree)
 {
     return tree && settings.old_names && proto_old > 0 &&
-           proto_is_protocol_enabled(find_protocol_by_id(proto_old)) &&
-           proto_registrar_get_nth((unsigned)proto_old)->ref_type != HF_REF_TYPE_NONE;
+           proto_is_protocol_enabled(find_protocol_by_id(proto_old)) && named(tree);
 }
 
 struct place_in {
