@@ -41,6 +41,12 @@ static int64_t rnr_timer_ns(const struct rpcrdma_path *path)
     return (int64_t)rnr_timers[path->rnr_timer & 31] * 10000;
 }
 
+bool connection_unanswered(const struct rpcrdma_connection *c)
+{
+    return c->life.requests > 1 && c->life.established_frame == 0 && c->messages == 0 &&
+           c->life.ended == RPCRDMA_ENDED_NOT;
+}
+
 const char *connection_state(const struct rpcrdma_connection *c)
 {
     switch (c->life.ended) {
@@ -52,7 +58,7 @@ const char *connection_state(const struct rpcrdma_connection *c)
     case RPCRDMA_ENDED_TERMINATED:
         return "terminated";
     case RPCRDMA_ENDED_NOT:
-        return c->closed ? "closed" : "open";
+        return c->closed ? "closed" : connection_unanswered(c) ? "unanswered" : "open";
     default:
         return "closed";
     }
@@ -96,8 +102,7 @@ static const char *end_name(const struct rpcrdma_connection *c, int end)
                                                 : view_role(c->role[end]);
 }
 
-/* Longer than any answer takes. */
-static bool silent(const struct rpcrdma_connection *c, int end, int64_t *ns)
+bool connection_silent(const struct rpcrdma_connection *c, int end, int64_t *ns)
 {
     const struct rpcrdma_silence *silence = &c->life.silence[end];
     int64_t until = c->life.ended != RPCRDMA_ENDED_NOT ? c->life.ended_ns : c->last_time_ns;
@@ -145,12 +150,17 @@ void connection_put_life(struct view *view, const struct rpcrdma_connection *c)
     for (int end = 0; end < 2; end++) {
         int64_t ns;
 
-        if (!silent(c, end, &ns))
+        if (!connection_silent(c, end, &ns))
             continue;
         out_literal(out, " after ");
         put_milliseconds(out, ns);
         out_literal(out, " ms without answer from the ");
         out_text(out, end_name(c, end));
+        if (life->silence[end].heard_ns > 0) {
+            out_literal(out, " (heard last ");
+            put_milliseconds(out, c->last_time_ns - life->silence[end].heard_ns);
+            out_literal(out, " ms before the end)");
+        }
     }
     if (life->has_pending && life->pending > 0) {
         out_literal(out, ", ");

@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "out/connection.h"
 #include "plural.h"
 
 #define SECOND INT64_C(1000000000)
@@ -15,6 +16,24 @@
 static double s(int64_t ns)
 {
     return report_seconds(ns);
+}
+
+/* ": who" did not answer at the end of this connection, and since when; "": nobody is known to. */
+static void who_was_silent(const struct report *r, const struct report_connection *c, char *text,
+                           size_t size)
+{
+    text[0] = '\0';
+    for (int end = 0; c && end < 2 && !text[0]; end++) {
+        const struct rpcrdma_silence *silence = &c->pub.life.silence[end];
+        int64_t ns, heard = silence->heard_ns - r->pipeline->clock.start_ns;
+
+        if (connection_silent(&c->pub, end, &ns) && silence->heard_ns > 0)
+            snprintf(text, size,
+                     " The %s stopped answering: it was heard last %.3f s into the capture, and one "
+                     "packet was sent to it %u times.",
+                     end == report_server_end(&c->pub) ? "server" : "client", s(heard),
+                     (unsigned)silence->transmissions);
+    }
 }
 
 /* The path was in order and the server had the Calls: it did not answer, until the client gave up.
@@ -48,6 +67,7 @@ static void connection_failed(struct report *r, const struct report_connection *
 {
     bool refused = false;
     struct report_cause *cause;
+    char silent[160];
     GList *all;
 
     if (server_held(r, c))
@@ -56,6 +76,8 @@ static void connection_failed(struct report *r, const struct report_connection *
     for (GList *one = all; one; one = one->next)
         refused = refused || ((struct report_connection *)one->data)->pub.rejected;
     g_list_free(all);
+    who_was_silent(r, g_hash_table_lookup(r->connections, GUINT_TO_POINTER(c->resent_from)), silent,
+                   sizeof(silent));
     cause = report_cause_add(r, CAUSE_CONNECTION_FAILED, CONFIDENCE_HIGH);
     cause->rpcs = c->resent;
     cause->time_ns = c->resent_after_ns > 0 ? c->resent_after_ns : 0;
@@ -63,11 +85,12 @@ static void connection_failed(struct report *r, const struct report_connection *
     snprintf(cause->text, sizeof(cause->text),
              "Connection %u failed: %" PRIu64
              " Call%s of it %s retransmitted on connection %u, %.1f s after "
-             "the first sending.%s",
+             "the first sending.%s%s",
              (unsigned)c->resent_from, c->resent, plural(c->resent),
              c->resent == 1 ? "was" : "were", (unsigned)c->pub.number, s(cause->time_ns),
              refused ? " Meanwhile connections were refused: nothing listened at the server."
-                     : " The path or the peer was down: a cable, a switch, or the host.");
+                     : " The path or the peer was down: a cable, a switch, or the host.",
+             silent);
     if (refused || r->stale > 0) {
         cause = report_cause_add(r, CAUSE_SERVER_RESTARTED,
                                  r->stale > 0 ? CONFIDENCE_HIGH : CONFIDENCE_MEDIUM);
@@ -146,19 +169,91 @@ static bool server_was_down(struct report *r, const struct report_connection *c)
 static void connection_left(struct report *r, const struct report_connection *c)
 {
     const struct rpcrdma_life *life = &c->pub.life;
+    const struct report_connection *was, *first = NULL;
+    char silent[160], tried[60] = "";
     struct report_cause *cause;
+    uint64_t attempts = 0;
 
     if (c->resent > 0 || !life->has_down || life->down_ns < SECOND || server_was_down(r, c))
         return;
+    was = numbered(r, life->previous);
+    for (; was && connection_unanswered(&was->pub); was = numbered(r, was->pub.life.previous)) {
+        attempts++;
+        first = was;
+    }
+    who_was_silent(r, was, silent, sizeof(silent));
+    if (attempts > 0)
+        snprintf(tried, sizeof(tried), " Before, %" PRIu64 " attempt%s got no answer.", attempts,
+                 plural(attempts));
     cause = report_cause_add(r, CAUSE_CONNECTION_FAILED, CONFIDENCE_MEDIUM);
     cause->time_ns = life->down_ns;
     cause->frame = c->pub.first_frame;
-    snprintf(cause->text, sizeof(cause->text),
-             "Connection %u failed: after %.1f s of silence the client opened connection %u in its "
-             "place. The path was down: a cable, a switch, or the peer.",
-             (unsigned)life->previous, s(life->down_ns), (unsigned)c->pub.number);
+    if (was)
+        snprintf(cause->text, sizeof(cause->text),
+                 "Connection %u failed: after %.1f s of silence the client opened connection %u in "
+                 "its place. The path was down: a cable, a switch, or the peer.%s%s",
+                 (unsigned)was->pub.number, s(life->down_ns), (unsigned)c->pub.number, tried, silent);
+    else
+        snprintf(cause->text, sizeof(cause->text),
+                 "The server did not answer: %" PRIu64 " attempt%s to connect, from connection %u on, "
+                 "got no answer, and after %.1f s connection %u was accepted.",
+                 attempts, plural(attempts), (unsigned)(first ? first : c)->pub.number,
+                 s(life->down_ns), (unsigned)c->pub.number);
     snprintf(cause->against, sizeof(cause->against),
              "no Call was seen on both; what was sent meanwhile was not captured");
+}
+
+/* The capture ended before its sender would have given up. */
+static bool under_way(const struct report *r, const struct report_connection *c)
+{
+    enum { RETRIES = 4 };
+    const struct rpcrdma_silence *silence = c->pub.life.silence;
+
+    return c->pub.life.ended == RPCRDMA_ENDED_NOT &&
+           MAX(silence[0].transmissions, silence[1].transmissions) < RETRIES &&
+           r->pipeline->clock.now_ns - c->pub.last_time_ns < SECOND;
+}
+
+/* Nothing took its place: an end fell silent, or attempts got no answer at all. */
+static void connection_lost(struct report *r, const struct report_connection *c)
+{
+    const struct report_connection *was = c, *first = c;
+    struct report_cause *cause;
+    uint64_t attempts = 0;
+    char silent[160];
+
+    if (c->pub.life.next != 0)
+        return;
+    for (; was && connection_unanswered(&was->pub); was = numbered(r, was->pub.life.previous)) {
+        attempts++;
+        first = was;
+    }
+    who_was_silent(r, c, silent, sizeof(silent));
+    if (attempts == 0 && (!silent[0] || under_way(r, c)))
+        return;
+    cause = report_cause_add(r, CAUSE_CONNECTION_FAILED, CONFIDENCE_MEDIUM);
+    cause->rpcs = c->unanswered;
+    cause->time_ns = MAX(c->pub.last_time_ns - first->pub.first_time_ns, 0);
+    cause->frame = first->pub.first_frame;
+    if (attempts > 0) {
+        snprintf(cause->text, sizeof(cause->text),
+                 "The server did not answer: %" PRIu64 " attempt%s to connect, from connection %u on, "
+                 "got no answer within %.1f s; the last was repeated %u times.",
+                 attempts, plural(attempts), (unsigned)first->pub.number, s(cause->time_ns),
+                 (unsigned)c->pub.life.requests - 1);
+        snprintf(cause->against, sizeof(cause->against),
+                 "the answers may take another way than the one that was captured");
+        return;
+    }
+    for (int end = 0; end < 2; end++)
+        if (c->pub.life.silence[end].transmissions > 0)
+            cause->time_ns = MAX(c->pub.last_time_ns - c->pub.life.silence[end].since_ns, 0);
+    cause->frame = c->pub.last_frame;
+    snprintf(cause->text, sizeof(cause->text), "Connection %u failed.%s%s",
+             (unsigned)c->pub.number, silent,
+             c->pub.life.ended == RPCRDMA_ENDED_NOT ? " Nothing closed it." : "");
+    snprintf(cause->against, sizeof(cause->against),
+             "its answers may have been lost, or not captured");
 }
 
 /* The client closed a connection that it worked on, and opened another one for the same mount. */
@@ -197,5 +292,6 @@ void causes_of_life(struct report *r, const struct report_connection *c)
     if (c->resent > 0 && c->resent_after_ns >= SECOND) /* else nobody noticed */
         connection_failed(r, c);
     connection_left(r, c);
+    connection_lost(r, c);
     client_left(r, c);
 }

@@ -89,7 +89,7 @@ struct report_cause {
     uint64_t rpcs;                      /* it made slow or fail */
     int64_t time_ns;                    /* that it cost them */
     uint64_t frame;                     /* the first that shows it; 0: none by itself */
-    char text[400];                     /* sentences, with numbers */
+    char text[480];                     /* sentences, with numbers */
     char against[240];                  /* what speaks against it; "" */
 };
 

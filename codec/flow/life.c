@@ -123,10 +123,14 @@ static void silences(struct flow_conn *conn)
 
     for (int end = 0; end < 2; end++) {
         const struct flow_direction *dir = flow_conn_direction(conn, end);
+        const struct flow_direction *back = flow_conn_direction(conn, 1 - end);
+        int64_t sent = back && back->delivery ? flow_delivery_sent_ns(back->delivery) : 0;
 
         life->silence[end] = (struct rpcrdma_silence){0};
         if (dir && dir->delivery)
             flow_delivery_silence(dir->delivery, &life->silence[end]);
+        if (life->silence[end].transmissions > 0 && life->silence[end].heard_ns < sent)
+            life->silence[end].heard_ns = sent;
     }
 }
 
@@ -136,7 +140,12 @@ static bool lost(const struct rpcrdma_connection *pub, int64_t now, int64_t *sin
     const struct rpcrdma_life *life = &pub->life;
     bool ended = life->ended != RPCRDMA_ENDED_NOT;
 
-    *since_ns = ended ? life->ended_ns : life->pending > 0 ? pub->last_time_ns : now;
+    bool attempt = !ended && life->requests > 1 && life->established_frame == 0 && pub->messages == 0;
+
+    *since_ns = ended               ? life->ended_ns
+                : attempt           ? pub->first_time_ns
+                : life->pending > 0 ? pub->last_time_ns
+                                    : now;
     for (int end = 0; end < 2; end++)
         if (life->silence[end].transmissions > 0 &&
             life->silence[end].since_ns<*since_ns && * since_ns - life->silence[end].since_ns>

@@ -27,6 +27,7 @@ enum rpcrdma_ended {
 struct rpcrdma_silence {
     uint32_t transmissions; /* of the oldest of it; 0: nothing, or the answers were not captured */
     int64_t since_ns;       /* when it was sent first */
+    int64_t heard_ns;       /* of the other: its latest packet that was new; 0: none */
 };
 
 struct rpcrdma_life {

@@ -149,6 +149,7 @@ static struct flow_conn *request(struct flow_conns *conns, const struct rpcrdma_
 
     if (conn) {
         conn->pub.life.requests++;
+        flow_conn_touch(conns, conn);
         return NULL; /* retransmitted */
     }
     if (c->qpn != 0) {

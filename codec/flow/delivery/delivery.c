@@ -87,6 +87,12 @@ void flow_delivery_silence(const struct flow_delivery *d, struct rpcrdma_silence
         return;
     silence->transmissions = t->times;
     silence->since_ns = t->first_ns;
+    silence->heard_ns = d->answered_ns;
+}
+
+int64_t flow_delivery_sent_ns(const struct flow_delivery *d)
+{
+    return d->sent_ns;
 }
 
 bool flow_delivery_copied(const struct flow_delivery *d, uint64_t frame, int64_t *sent_ns)

@@ -87,6 +87,8 @@ bool flow_delivery_at_two(const struct flow_delivery *d);
 /* What was retransmitted again and again and not answered since. */
 struct rpcrdma_silence;
 void flow_delivery_silence(const struct flow_delivery *d, struct rpcrdma_silence *silence);
+/* When the latest packet passed that was sent in this direction; 0: none. */
+int64_t flow_delivery_sent_ns(const struct flow_delivery *d);
 
 /* The last word of the receiver was an RNR Nak, and nothing was retransmitted for it. */
 bool flow_delivery_not_ready(const struct flow_delivery *d);

@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""connections and report of connections that fail without a word: an end dies, attempts get no answer."""
+import json
+import os
+import sys
+import unittest
+
+from command import CommandTest
+import cm
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', '..', 'captures', 'generate'))
+# pylint: disable=wrong-import-position
+import rule_talk
+import rules
+
+
+class Life(CommandTest):
+    def test_client_dies(self):
+        """The client's host dies with a Reply on its way: the server repeats it, and nothing ends the connection; or the
+        client is back before it gives up."""
+        for dies in (True, False):
+            def die(c, _, dies=dies):
+                c.null()
+                c.reply(c.call(rule_talk.NULL))
+                ack, reply = c.packets.pop(), c.packets[-1]
+                for _ in range(4):
+                    c.clock.now += 2 * 10**9
+                    c.packets.append(reply._replace(time_ns=c.clock.tick()))
+                if not dies:
+                    c.packets.append(ack._replace(time_ns=c.clock.tick()))
+            path = os.path.join(self.folder, 'dies.pcap')
+            rules.write(path, die, True)
+            causes = json.loads(self.run_command('report', '--json', path))['causes']
+            failed = [one for one in causes if one['cause'] == 'connection-failed']
+            self.assertEqual(len(failed), dies)
+            text = self.run_command('connections', path)
+            self.assertEqual('without answer from the client (heard last 8000.0' in text, dies, text)
+            if dies:
+                self.assertRegex(failed[0]['text'], r'The client stopped answering: it was heard last 0\.000 s into the '
+                                                    r'capture, and one packet was sent to it 5 times\. Nothing closed it')
+
+    def test_attempts_without_answer(self):
+        """A REQ that is repeated and that nothing answers: an attempt that failed; then one that is accepted, or none."""
+        for accepted in (True, False):
+            def attempt(c, _, accepted=accepted):
+                for _ in range(3):
+                    c.talk.datagram(c.client, cm.req(c.talk.local_id, cm.IP_SERVICE | rule_talk.PORT, c.client.qpn, c.server.psn,
+                                                     c.client.address, c.server.address, b''))
+                    c.clock.now += 4 * 10**9
+                if accepted:
+                    c.beside(2).null()
+            path = os.path.join(self.folder, 'attempt.pcap')
+            rules.write(path, attempt, True)
+            states = [json.loads(line)['state'] for line in self.run_command('connections', '--json', path).splitlines()]
+            self.assertEqual(states, ['unanswered', 'open'] if accepted else ['unanswered'])
+            cause, = json.loads(self.run_command('report', '--json', path))['causes']
+            self.assertEqual(cause['cause'], 'connection-failed')
+            self.assertRegex(cause['text'], r'did not answer: 1 attempt to connect, from connection 1 on, got no answer' +
+                             (r', and after 12\.0 s connection 2 was accepted' if accepted else r' within 8\.0 s; .* 2 times'))
+
+
+if __name__ == '__main__':
+    unittest.main()
