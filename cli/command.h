@@ -20,7 +20,7 @@ enum exit_status {
 };
 
 extern const struct command command_capture, command_check, command_connections, command_credits,
-    command_decode, command_diff, command_export, command_extract, command_fields, command_report, command_rpcs,
+    command_decode, command_diff, command_export, command_extract, command_fields, command_metrics, command_report, command_rpcs,
     command_rules, command_sanitize, command_trace;
 
 /* One line on stderr: "rpcrdma: " and the formatted text. */

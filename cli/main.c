@@ -17,7 +17,7 @@
 
 static const struct command *const commands[] = {
     &command_report, &command_trace, &command_decode, &command_rpcs,    &command_diff,    &command_extract, &command_connections, &command_credits,
-    &command_check,  &command_export,  &command_sanitize, &command_capture, &command_fields,  &command_rules,
+    &command_check,  &command_export,  &command_sanitize, &command_capture, &command_metrics, &command_fields,  &command_rules,
 };
 
 enum { N_COMMANDS = sizeof(commands) / sizeof(commands[0]) };

@@ -519,6 +519,13 @@ static bool start(struct pipeline *pipeline)
     return true;
 }
 
+void pipeline_counts(const struct pipeline *pipeline, struct pipeline_counts *counts)
+{
+    *counts = (struct pipeline_counts){.net =
+                                           *rpcrdma_net_stats(rpcrdma_analyzer_net(pipeline->own->analyzer))};
+    source_stats(pipeline->own->source, &counts->source);
+}
+
 int pipeline_run(struct pipeline *pipeline, const struct rpcrdma_flow_sink *sink)
 {
     struct pipeline_private own = {.sink = sink};
@@ -546,6 +553,7 @@ int pipeline_run(struct pipeline *pipeline, const struct rpcrdma_flow_sink *sink
         others_collect(&pipeline->others, rpcrdma_analyzer_net(own.analyzer));
         pipeline->memory_limit += pipeline->others.stats.memory_limit;
         source_stats(own.source, &stats);
+        pipeline->capture_lost_known = stats.dropped_known;
         pipeline->capture_lost = stats.dropped_known ? stats.dropped : 0;
         say_nothing_found(pipeline);
     }

@@ -52,10 +52,18 @@ struct pipeline {
     uint64_t memory_limit; /* so far: how often something was left out because of --max-memory */
     /* once pipeline_run has ended */
     struct others others;
+    bool capture_lost_known;
     uint64_t capture_lost; /* packets that the files, or the devices, count as lost to the capture */
 
     struct pipeline_private *own;
 };
+
+/* What was read so far: for a tick, or an end of a connection. */
+struct pipeline_counts {
+    struct rpcrdma_net_stats net;
+    struct source_stats source;
+};
+void pipeline_counts(const struct pipeline *pipeline, struct pipeline_counts *counts);
 
 /* Reads all of options->files, or options->devices until a signal. Every problem was said on
  * stderr, one line each. */

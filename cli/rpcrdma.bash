@@ -54,7 +54,7 @@ _rpcrdma()
         return
     fi
     case $prev in
-    -r | --read-file | -w | --write | -o | --output | --key | --series | --plot | --html | --sqlite | --trace)
+    -r | --read-file | -w | --write | -o | --output | --key | --series | --plot | --html | --sqlite | --textfile | --trace)
         _filedir
         return
         ;;

@@ -24,7 +24,7 @@ end
 # The values of option $argv[1], of which $argv[2] is there; false where it has none.
 function __rpcrdma_values
     switch $argv[1]
-        case -r --read-file -w --write -o --output --key --series --plot --html --sqlite --trace
+        case -r --read-file -w --write -o --output --key --series --plot --html --sqlite --textfile --trace
             __fish_complete_path $argv[2]
         case -d --directory --ndjson --csv
             __fish_complete_directories $argv[2]

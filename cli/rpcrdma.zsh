@@ -32,7 +32,7 @@ _rpcrdma_values()
 {
     local -a choices
     case $1 in
-    -r | --read-file | -w | --write | -o | --output | --key | --series | --plot | --html | --sqlite | --trace) _files ;;
+    -r | --read-file | -w | --write | -o | --output | --key | --series | --plot | --html | --sqlite | --textfile | --trace) _files ;;
     -d | --directory | --ndjson | --csv) _files -/ ;;
     -a | --autostop | -b | --ring-buffer)
         choices=('duration\::seconds' 'filesize\::kilobytes' 'files\::number of files')

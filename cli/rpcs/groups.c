@@ -62,6 +62,7 @@ struct groups *groups_new(enum groups_by by, int64_t interval_ns, size_t max_byt
     groups->by = by;
     groups->interval_ns = interval_ns;
     groups->max_bytes = max_bytes;
+    groups->most = GROUPS_MOST;
     groups->table = g_hash_table_new(group_hash, group_equal);
     groups->groups = g_ptr_array_new_with_free_func(group_free);
     return groups;
@@ -74,6 +75,25 @@ void groups_free(struct groups *groups)
     g_hash_table_destroy(groups->table);
     g_ptr_array_free(groups->groups, TRUE);
     g_free(groups);
+}
+
+size_t groups_ends(const struct rpcrdma_address *server, const struct rpcrdma_address *client,
+                   bool subnet, char text[GROUPS_ENDS])
+{
+    struct rpcrdma_address of = *client;
+    const char *prefix = "";
+    size_t n = address_format(server, text);
+
+    text[n++] = '\n';
+    if (subnet && of.family == RPCRDMA_ADDRESS_IPV4) {
+        of.bytes[3] = 0;
+        prefix = "/24";
+    } else if (subnet && of.family == RPCRDMA_ADDRESS_IPV6) {
+        memset(of.bytes + 8, 0, 8);
+        prefix = "/64";
+    }
+    n += address_format(&of, text + n);
+    return n + g_strlcpy(text + n, prefix, GROUPS_ENDS - n);
 }
 
 static void name_of(const struct groups *groups, const struct rpc *rpc, char *name, size_t size)
@@ -114,6 +134,11 @@ static void name_of(const struct groups *groups, const struct rpc *rpc, char *na
             snprintf(name, size, "%u", (unsigned)rpc->nfs->user);
         else
             g_strlcpy(name, "(not known)", size);
+        break;
+    case GROUPS_SERIES:
+        n = groups_ends(rpc_server(t), rpc_client(t), groups->client_subnet, name);
+        name[n++] = '\n';
+        rpcrdma_transaction_title(t, name + n, MIN(size - n, GROUPS_TITLE));
     }
 }
 
@@ -183,7 +208,7 @@ static struct group *find(struct groups *groups, const struct rpc *rpc)
     group = g_hash_table_lookup(groups->table, &groups->key);
     if (group)
         return group;
-    if (groups->groups->len >= GROUPS_MOST || groups->bytes >= groups->max_bytes) {
+    if (groups->groups->len >= groups->most || groups->bytes >= groups->max_bytes) {
         groups->left_out++;
         if (groups->others)
             return groups->others;

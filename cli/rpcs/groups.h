@@ -22,6 +22,7 @@ enum groups_by {
     GROUPS_CONNECTION,
     GROUPS_FILE,
     GROUPS_USER,
+    GROUPS_SERIES, /* server, client and operation, a line each: of `metrics` */
 };
 
 enum groups_sort { GROUPS_BY_TIME, GROUPS_BY_LATENCY, GROUPS_BY_BYTES, GROUPS_BY_CALLS };
@@ -59,6 +60,8 @@ struct groups_recent {
 struct groups {
     enum groups_by by;
     int64_t interval_ns; /* 0: none */
+    size_t most;         /* groups; GROUPS_MOST unless set */
+    bool client_subnet;  /* GROUPS_SERIES: the client as its subnet */
     GHashTable *table;
     GPtrArray *groups; /* of struct group, as they came; sorted by groups_sort */
     struct group *others;
@@ -74,6 +77,13 @@ struct groups {
 /* "operation", "client", ... False for anything else. */
 bool groups_by_parse(const char *name, enum groups_by *by);
 struct json_key groups_by_key(enum groups_by by);
+
+enum { GROUPS_ENDS = 112, GROUPS_TITLE = 120 }; /* bytes; a longer operation is cut */
+
+/* Server, a line feed, and the client or its subnet: /24, of IPv6 /64. NUL-terminated; returns the
+ * length. */
+size_t groups_ends(const struct rpcrdma_address *server, const struct rpcrdma_address *client,
+                   bool subnet, char text[GROUPS_ENDS]);
 
 struct groups *groups_new(enum groups_by by, int64_t interval_ns, size_t max_bytes);
 void groups_free(struct groups *groups);

@@ -2,11 +2,13 @@
 #include "source/creator.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -14,7 +16,7 @@
 #include "source/privilege.h"
 #include "source/sandbox.h"
 
-enum what { CREATE, REMOVE };
+enum what { CREATE, REMOVE, REPLACE };
 
 struct request {
     enum what what;
@@ -102,7 +104,17 @@ static bool serve(int socket, const struct creator_task *task, struct created **
         errno = EPERM;
     else if (request.what == CREATE)
         fd = create_at(task->folder, request.name, task->how, task->mode);
-    else if (!forget(created, request.name))
+    else if (request.what == REPLACE) {
+        struct stat st;
+
+        if (!task->replaces)
+            errno = EPERM;
+        else if (fstatat(task->folder, task->replaces, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+                 !S_ISREG(st.st_mode))
+            errno = EEXIST; /* a device, a link: not ours to take away */
+        else if (renameat(task->folder, request.name, task->folder, task->replaces) == 0)
+            errno = 0;
+    } else if (!forget(created, request.name))
         errno = EPERM;
     else
         unlinkat(task->folder, request.name, 0);
@@ -225,6 +237,13 @@ bool creator_remove(struct creator *creator, const char *name)
     int fd;
 
     return ask(creator, REMOVE, name, &fd);
+}
+
+bool creator_replace(struct creator *creator, const char *name)
+{
+    int fd;
+
+    return ask(creator, REPLACE, name, &fd);
 }
 
 void creator_end(struct creator *creator)

@@ -29,6 +29,7 @@ struct creator_task {
     enum create_how how;
     mode_t mode;
     struct names names; /* only of these; the strings stay the caller's */
+    const char *replaces; /* what creator_replace gives its file the name of; NULL: nothing */
     size_t removable;   /* so many of the latest that it created can be removed */
 };
 
@@ -43,6 +44,10 @@ int creator_create(struct creator *creator, const char *name);
 
 /* False with errno. */
 bool creator_remove(struct creator *creator, const char *name);
+
+/* The file of this name, of the task's, takes the place of the one that `replaces` names. False with
+ * errno. */
+bool creator_replace(struct creator *creator, const char *name);
 
 /* Ends it; one that there is none of is fine. */
 void creator_end(struct creator *creator);

@@ -87,6 +87,37 @@ class Live(network.Cable, command.CommandTest):
                           ['--interval', '1', '-i', 'v1', '--series', 'x']):
             self.run_command('credits', *arguments, status=2)
 
+    def test_metrics(self):
+        """While packets pass the file grows, and never falls; at its end it says what a file's says."""
+        def read():
+            with open(path, encoding='ascii') as file:
+                lines = [line.rpartition(' ') for line in file if line[0] != '#' and 'le="' not in line]
+            return {name: float(value) for name, _, value in lines
+                    if name.split('{')[0].endswith('_total') and 'capture_lost' not in name}
+
+        path, packets, seen = os.path.join(self.folder, 'live.prom'), self.packets(), []
+        run = network.Run(command.RPCRDMA, 'metrics', '--interval', '1', '-i', 'v1', '--textfile', path)
+        for part in (packets[:200], packets[200:]):
+            count = len(part) + (seen[0]['rpcrdma_capture_packets_total'] if seen else 0)
+            self.send(packet.data for packet in part)
+            network.wait_for(lambda count=count: os.path.exists(path) and
+                             read()['rpcrdma_capture_packets_total'] >= count)
+            seen.append(read())
+        status, out, err = run.finish(network.signal.SIGTERM)
+        self.assertEqual((status, out, err), (0, '', ''))
+        self.assertEqual(os.listdir(self.folder), ['live.prom'])
+        seen.append(read())
+        for before, after in zip(seen, seen[1:]):
+            for name, value in before.items():
+                self.assertGreaterEqual(after[name], value, name)
+        self.assertGreater(sum(value for name, value in seen[0].items() if name.startswith('rpcrdma_rpcs_total')), 0)
+        whole = self.run_command('metrics', command.capture())
+        for line in whole.splitlines():
+            name, _, value = line.rpartition(' ')
+            if re.match(r'rpcrdma_(rpc|packets|payload|retransmitted|lost|naks|connections)[a-z_]*_total', name) \
+                    and 'seconds' not in name:
+                self.assertEqual(seen[-1][name], float(value), name)
+
     def test_credits_average(self):
         """Over the time that a connection was there: not before, nor after its end."""
         for seconds in ('60', '1'):  # the end comes with Calls, and without

@@ -124,6 +124,7 @@ class Privilege(network.Cable, command.CommandTest):
                     self.assertGreater(len(out), 100)
             self.capturing(2, 'credits', '--interval', '1', '-i', 'v1')
             self.capturing(3, 'extract', '-d', self.path(f'live{self.user}'), '-i', 'v1')
+            self.capturing(3, 'metrics', '--textfile', self.path(f'{self.user}.prom'), '-i', 'v1')
 
     def test_capture(self):
         for i, _ in enumerate(self.users()):

@@ -10,7 +10,7 @@ import foreign
 import pcap
 
 COMMANDS = ('report', 'trace', 'decode', 'rpcs', 'diff', 'extract', 'connections', 'credits', 'check', 'export',
-            'sanitize', 'capture', 'fields', 'rules')
+            'sanitize', 'capture', 'metrics', 'fields', 'rules')
 
 
 class Usage(command.CommandTest):

@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "metrics/metrics.h"
+
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "keyed_hash.h"
+
+/* A connection that is open: of each direction, how much is in its pair's counters. */
+struct followed {
+    struct metrics_pair *pair;
+    int client; /* which end; as far as it is known */
+    struct metrics_path counted[2];
+};
+
+static void free_pair(gpointer p)
+{
+    struct metrics_pair *pair = p;
+
+    g_free(pair->name);
+    g_free(pair);
+}
+
+void metrics_init(struct metrics *m, struct pipeline *pipeline)
+{
+    size_t bytes = options_memory(pipeline->options, MEMORY_COMMAND);
+
+    m->pipeline = pipeline;
+    m->details = details_new(bytes / 4);
+    m->rpcs = groups_new(GROUPS_SERIES, 0, bytes / 2);
+    m->rpcs->most = METRICS_RPCS;
+    m->rpcs->client_subnet = m->client_subnet;
+    m->pairs = g_hash_table_new_full(keyed_hash_string, g_str_equal, NULL, free_pair);
+    m->open = g_hash_table_new_full(NULL, NULL, NULL, g_free);
+    m->statm = open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
+}
+
+void metrics_clear(struct metrics *m)
+{
+    if (!m->pipeline)
+        return;
+    details_free(m->details);
+    groups_free(m->rpcs);
+    g_hash_table_destroy(m->open);
+    g_hash_table_destroy(m->pairs);
+    if (m->statm >= 0)
+        close(m->statm);
+}
+
+static int client_end(const struct rpcrdma_connection *connection)
+{
+    return view_client_end(connection) > 0;
+}
+
+static struct metrics_pair *pair_named(struct metrics *m, const char *name)
+{
+    struct metrics_pair *pair = g_hash_table_lookup(m->pairs, name);
+
+    if (pair)
+        return pair;
+    if (m->other)
+        return m->other;
+    if (g_hash_table_size(m->pairs) >= METRICS_PAIRS)
+        name = "other\nother";
+    pair = g_new0(struct metrics_pair, 1);
+    pair->name = g_strdup(name);
+    if (g_hash_table_size(m->pairs) >= METRICS_PAIRS)
+        m->other = pair;
+    g_hash_table_insert(m->pairs, pair->name, pair);
+    return pair;
+}
+
+static struct metrics_pair *pair_of(struct metrics *m, const struct rpcrdma_connection *connection)
+{
+    char name[GROUPS_ENDS];
+    int client = client_end(connection);
+
+    groups_ends(&connection->end[1 - client].address, &connection->end[client].address,
+                m->client_subnet, name);
+    return pair_named(m, name);
+}
+
+/* NULL: there are too many. */
+static struct followed *follow(struct metrics *m, const struct rpcrdma_connection *connection)
+{
+    gpointer key = GUINT_TO_POINTER(connection->number);
+    struct followed *one = g_hash_table_lookup(m->open, key);
+
+    if (!one) {
+        if (g_hash_table_size(m->open) >= METRICS_CONNECTIONS)
+            return NULL;
+        one = g_new0(struct followed, 1);
+        one->client = -1;
+        g_hash_table_insert(m->open, key, one);
+    }
+    if (one->client != client_end(connection)) {
+        one->client = client_end(connection);
+        one->pair = pair_of(m, connection);
+    }
+    return one;
+}
+
+/* What is new of one counter. What the pipeline takes back stays counted until it is passed. */
+static void take(uint64_t *sum, uint64_t *counted, uint64_t now)
+{
+    if (now <= *counted)
+        return;
+    *sum += now - *counted;
+    *counted = now;
+}
+
+static void take_path(struct metrics_path *sum, struct metrics_path *counted,
+                      const struct rpcrdma_path *now)
+{
+    take(&sum->packets, &counted->packets, now->packets);
+    take(&sum->bytes, &counted->bytes, now->bytes);
+    take(&sum->retransmitted, &counted->retransmitted, now->retransmitted);
+    take(&sum->lost, &counted->lost, now->lost);
+    take(&sum->timeouts, &counted->timeouts, now->timeouts);
+    for (unsigned i = 0; i < RPCRDMA_NAKS; i++)
+        take(&sum->naks[i], &counted->naks[i], now->naks[i]);
+}
+
+void metrics_op(void *context, const struct rpcrdma_op *op, const struct rpcrdma_path *path)
+{
+    struct metrics *m = context;
+    const struct rpcrdma_connection *connection;
+    struct followed *one;
+    int end;
+
+    if (!path)
+        return;
+    connection = pipeline_connection(m->pipeline, op);
+    one = connection && connection->number > 0 ? follow(m, connection) : NULL;
+    if (!one)
+        return;
+    /* which end it went to: by QP number or port, where both have one at one host */
+    end = memcmp(&op->dst, &connection->end[1].address, sizeof(op->dst)) == 0 &&
+          (op->carrier == RPCRDMA_CARRIER_IWARP
+               ? connection->end[1].port == op->dst_port
+               : !connection->end[1].has_qpn || connection->end[1].qpn == op->dst_qpn);
+    take_path(&one->pair->path[end != one->client], &one->counted[end], path);
+}
+
+static void on_connection(void *context, const struct rpcrdma_connection *connection)
+{
+    struct metrics *m = context;
+    struct followed *one = g_hash_table_lookup(m->open, GUINT_TO_POINTER(connection->number));
+    struct followed fresh = {.pair = pair_of(m, connection), .client = client_end(connection)};
+
+    m->late += !one && g_hash_table_size(m->open) >= METRICS_CONNECTIONS;
+    if (!one)
+        one = &fresh;
+    fresh.pair->connections++;
+    m->pairs_folded += fresh.pair == m->other;
+    for (int end = 0; end < 2; end++)
+        if (connection->path[end])
+            take_path(&fresh.pair->path[end != fresh.client], &one->counted[end],
+                      connection->path[end]);
+    g_hash_table_remove(m->open, GUINT_TO_POINTER(connection->number));
+}
+
+static void on_credits(void *context, const struct rpcrdma_connection *connection,
+                       const struct rpcrdma_credit_result *results, size_t n)
+{
+    struct metrics_pair *pair = pair_of(context, connection);
+
+    for (size_t i = 0; i < n; i++) {
+        pair->at_limit_ns += results[i].at_limit_ns;
+        pair->measured_ns += results[i].measured_ns;
+        pair->violations += results[i].violations;
+    }
+}
+
+static void on_payload_stream(void *context, const struct rpcrdma_payload_stream *stream)
+{
+    details_stream(((struct metrics *)context)->details, stream);
+}
+
+static void on_transaction(void *context, const struct rpcrdma_transaction *t)
+{
+    struct metrics *m = context;
+    struct rpc rpc = details_of(m->details, t);
+
+    groups_add(m->rpcs, &rpc);
+    if (t->stalled_ns > 0 && (unsigned)t->stalled_by < METRICS_STALLS) {
+        struct metrics_pair *pair = pair_of(m, t->connection);
+
+        pair->stalled[t->stalled_by]++;
+        pair->stalled_ns[t->stalled_by] += (uint64_t)t->stalled_ns;
+    }
+    details_done(m->details, t);
+}
+
+struct rpcrdma_flow_sink metrics_sink(struct metrics *m)
+{
+    return (struct rpcrdma_flow_sink){.connection = on_connection,
+                                      .credits = on_credits,
+                                      .transaction = on_transaction,
+                                      .payload_stream = on_payload_stream,
+                                      .context = m};
+}

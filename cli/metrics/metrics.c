@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* rpcrdma metrics: counters for Prometheus, in a file that others collect. */
+#include "metrics/metrics.h"
+
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "finish.h"
+#include "source/creator.h"
+#include "source/privilege.h"
+
+enum { BILLION = 1000000000, INTERVAL = 15 };
+
+/* The file is written as FILE.part beside it, and renamed: whoever reads it sees all of one time.
+ */
+struct textfile {
+    struct metrics *metrics;
+    const char *path; /* NULL: standard output */
+    char *part;       /* without its folder */
+    struct creator creator;
+    int status;
+};
+
+static void failed(struct textfile *file, int error)
+{
+    if (file->status == EXIT_DONE) /* said once; the next time it may go well */
+        complain("%s: %s", file->path, create_error(error));
+    file->status = EXIT_UNUSABLE;
+}
+
+static void put(struct textfile *file, const struct pipeline_counts *counts)
+{
+    int fd = creator_create(&file->creator, file->part), error = ENOMEM;
+    struct out out;
+
+    if (fd < 0) {
+        failed(file, errno);
+        return;
+    }
+    if (out_open(&out, fd)) {
+        metrics_write(file->metrics, counts, &out);
+        error = out_close(&out);
+    }
+    if (close(fd) != 0 && error == 0)
+        error = errno;
+    if (error == 0 && !creator_replace(&file->creator, file->part))
+        error = errno;
+    if (error != 0)
+        failed(file, error);
+}
+
+static void on_tick(void *context, int64_t now_ns, struct rpcrdma_flow *flow)
+{
+    struct textfile *file = context;
+    struct pipeline_counts counts;
+
+    (void)now_ns;
+    rpcrdma_flow_credits(flow, true);
+    pipeline_counts(file->metrics->pipeline, &counts);
+    put(file, &counts);
+}
+
+/* Before privileges are dropped. */
+static bool prepare(struct textfile *file, bool no_sandbox)
+{
+    static const char *const forms[] = {".part", NULL};
+    struct creator_task task = {.how = CREATE_OVER, .mode = 0644};
+    struct privilege_lent lent;
+    char error[200] = "";
+
+    privilege_lend(&lent);
+    task.folder = create_folder(file->path, &task.replaces);
+    if (task.folder < 0)
+        g_strlcpy(error, strerror(errno), sizeof(error));
+    privilege_return(&lent);
+    if (task.folder >= 0) {
+        task.names = (struct names){.stem = task.replaces,
+                                    .stem_length = strlen(task.replaces),
+                                    .forms = forms,
+                                    .suffix = ""};
+        file->part = g_strconcat(task.replaces, ".part", NULL);
+        creator_begin(&file->creator, &task, no_sandbox, error, sizeof(error));
+        close(task.folder);
+    }
+    if (*error)
+        complain("%s: %s", file->path, error);
+    return !*error;
+}
+
+static int count(struct textfile *file, struct out *out)
+{
+    struct pipeline *pipeline = file->metrics->pipeline;
+    struct rpcrdma_flow_sink sink = metrics_sink(file->metrics);
+    int status = pipeline_run(pipeline, &sink);
+    struct pipeline_counts counts = {.net = pipeline->others.stats,
+                                     .source = {.dropped_known = pipeline->capture_lost_known,
+                                                .dropped = pipeline->capture_lost}};
+
+    counts.net.memory_limit = 0; /* at the end it is in the pipeline's */
+    if (file->path)
+        put(file, &counts);
+    else
+        metrics_write(file->metrics, &counts, out);
+    return file->status == EXIT_DONE ? status : file->status;
+}
+
+static gboolean on_interval(const char *name, const char *text, gpointer data, GError **error)
+{
+    return options_number(name, text, 86400, ((struct options *)data)->own, error);
+}
+
+static int check(const struct command *command, const struct options *options, const char *path,
+                 bool interval)
+{
+    if (options->n_devices > 0 && !path)
+        return bad_usage(command, "-i takes --textfile");
+    if (options->n_devices == 0 && interval)
+        return bad_usage(command, "--interval is for -i");
+    if (path && (strcmp(path, "-") == 0 || create_standard(path) >= 0))
+        return bad_usage(command, "--textfile takes the name of a file");
+    if (path && options_reads(options, path))
+        return EXIT_UNUSABLE;
+    return OPTIONS_GO_ON;
+}
+
+static int run(const struct command *command, int argc, char **argv)
+{
+    uint64_t interval = 0;
+    struct options options = {.own = &interval};
+    gboolean subnet = FALSE, openmetrics = FALSE;
+    char *path = NULL;
+    GOptionEntry own[] = {
+        {"textfile", 0, 0, G_OPTION_ARG_FILENAME, &path,
+         "Write to this file, by renaming one beside it; without it to standard output", "FILE"},
+        {"interval", 0, 0, G_OPTION_ARG_CALLBACK, on_interval,
+         "With -i: write it every so many seconds (15)", "SECONDS"},
+        {"openmetrics", 0, 0, G_OPTION_ARG_NONE, &openmetrics,
+         "OpenMetrics 1.0 in place of Prometheus' own format", NULL},
+        {"client-subnet", 0, 0, G_OPTION_ARG_NONE, &subnet,
+         "Tell clients apart by subnet only: /24, of IPv6 /64", NULL},
+        G_OPTION_ENTRY_NULL,
+    };
+    int status = options_parse(&options, command, own, argc, argv);
+    struct out out;
+    struct pipeline pipeline = {
+        .options = &options, .credits = true, .delivery = true, .op_done = metrics_op};
+    struct metrics metrics = {.client_subnet = subnet, .openmetrics = openmetrics};
+    struct textfile file = {.metrics = &metrics, .path = path, .creator = {.socket = -1}};
+
+    if (status == OPTIONS_GO_ON)
+        status = check(command, &options, path, interval > 0);
+    if (status == OPTIONS_GO_ON && path && !prepare(&file, options.no_sandbox))
+        status = EXIT_UNUSABLE;
+    if (status == OPTIONS_GO_ON)
+        status = begin_output(&options, &out);
+    if (status == OPTIONS_GO_ON) {
+        metrics_init(&metrics, &pipeline);
+        pipeline.out = &out;
+        pipeline.op_context = &metrics;
+        pipeline.tick = on_tick;
+        pipeline.tick_context = &file;
+        pipeline.interval_ns = (int64_t)(interval > 0 ? interval : INTERVAL) * BILLION;
+        status = end_output(&out, count(&file, &out));
+    }
+    creator_end(&file.creator);
+    metrics_clear(&metrics);
+    options_free(&options);
+    g_free(file.part);
+    g_free(path);
+    return status;
+}
+
+const struct command command_metrics = {
+    .name = "metrics",
+    .arguments = "FILE...",
+    .what = "counters for Prometheus: RPCs, latency, retransmissions, credits; --textfile",
+    .details = "docs/metrics.md says what each metric counts, and how labels are bounded.",
+    .run = run,
+};

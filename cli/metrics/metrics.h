@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef RPCRDMA_CLI_METRICS_METRICS_H
+#define RPCRDMA_CLI_METRICS_METRICS_H
+
+/*
+ * What `rpcrdma metrics` counts: RPCs per server, client and operation, and what the transport did
+ * per server and client. Counters only grow, also when a connection ends. Bounded: what comes once
+ * a table is full is counted under "other".
+ */
+
+#include "pipeline.h"
+#include "rpcs/details.h"
+#include "rpcs/groups.h"
+
+enum { METRICS_RPCS = 300, METRICS_PAIRS = 300, METRICS_CONNECTIONS = 4096, METRICS_STALLS = 6 };
+
+/* Of what was sent towards one end. */
+struct metrics_path {
+    uint64_t packets, bytes, retransmitted, lost, timeouts, naks[RPCRDMA_NAKS];
+};
+
+struct metrics_pair {
+    char *name;                  /* groups_ends() */
+    struct metrics_path path[2]; /* towards the client, the server */
+    uint64_t connections;        /* ended */
+    uint64_t at_limit_ns, measured_ns, violations;
+    uint64_t stalled[METRICS_STALLS], stalled_ns[METRICS_STALLS]; /* by enum rpcrdma_stall */
+};
+
+struct metrics {
+    struct pipeline *pipeline;
+    bool client_subnet, openmetrics;
+    struct details *details;
+    struct groups *rpcs;
+    GHashTable *pairs; /* name -> struct metrics_pair */
+    struct metrics_pair *other;
+    uint64_t pairs_folded; /* connections */
+    GHashTable *open;      /* connection number -> what of it was counted */
+    uint64_t late;         /* connections that are counted at their end: there were too many */
+    int statm;             /* /proc/self/statm, opened before the sandbox; -1: none */
+};
+
+void metrics_init(struct metrics *metrics, struct pipeline *pipeline);
+void metrics_clear(struct metrics *metrics);
+struct rpcrdma_flow_sink metrics_sink(struct metrics *metrics);
+/* pipeline.op_done */
+void metrics_op(void *context, const struct rpcrdma_op *op, const struct rpcrdma_path *path);
+
+/* All of it, as text. */
+void metrics_write(const struct metrics *metrics, const struct pipeline_counts *counts,
+                   struct out *out);
+
+#endif

@@ -1,0 +1,176 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""rpcrdma metrics: the numbers are those of the other commands, the text is what Prometheus reads."""
+import collections
+import json
+import os
+import re
+import shutil
+import socket
+import subprocess
+
+import command
+
+CAPTURES = ('roce-nfs3-mini', 'roce-nfs41-callback', 'roce-nfs41-mini', 'roce-nfs42-mini', 'iwarp-nfs3-mini',
+            'roce-long-call')
+LINE = re.compile(r'([a-z_]+)(?:\{(.*)\})? (\S+)\Z')
+PROCESS = re.compile(r'^rpcrdma_process_.*\n', re.M)
+
+
+def samples(text):
+    """name -> [(labels, value)]; a line that is none fails."""
+    found = collections.defaultdict(list)
+    for line in text.splitlines():
+        if not line.startswith('#'):
+            name, labels, value = LINE.match(line).groups()
+            found[name].append((dict(re.findall(r'(\w+)="((?:[^"\\]|\\.)*)"', labels or '')), float(value)))
+    return found
+
+
+def total(found, name, **labels):
+    return sum(value for have, value in found[name] if labels.items() <= have.items())
+
+
+class Metrics(command.CommandTest):
+    def json_lines(self, *arguments):
+        return [json.loads(line) for line in self.run_command(*arguments).splitlines()]
+
+    def paths(self):
+        for name in CAPTURES:
+            path = command.capture(name)
+            if os.path.exists(path):
+                yield path
+
+    def test_rpcs(self):
+        keys = {'calls': 'rpcs', 'retransmitted': 'rpcs_retransmitted', 'unanswered': 'rpcs_unanswered',
+                'incomplete': 'rpcs_incomplete', 'replies_without_call': 'rpc_replies_without_call',
+                'errors': 'rpc_errors', 'rdma_errors': 'rpc_rdma_errors', 'call_length': 'rpc_call_bytes',
+                'reply_length': 'rpc_reply_bytes', 'read_chunk_length': 'rpc_read_chunk_bytes',
+                'write_chunk_length': 'rpc_write_chunk_bytes'}
+        seen = 0
+        for path in self.paths():
+            found = samples(self.run_command('metrics', path))
+            groups = self.json_lines('rpcs', '--per', 'operation', '--json', path)
+            for group in groups:
+                if len(group['operation']) > 119: # cut
+                    continue
+                seen += 1
+                for key, name in keys.items():
+                    self.assertEqual(total(found, f'rpcrdma_{name}_total', operation=group['operation']),
+                                     group[key], (path, group['operation'], key))
+                self.assertAlmostEqual(
+                    total(found, 'rpcrdma_rpc_latency_seconds_sum', operation=group['operation']),
+                    group['total_ns'] / 1e9, places=8)
+            self.assertEqual(total(found, 'rpcrdma_rpcs_total'), sum(group['calls'] for group in groups))
+            self.assertEqual(total(found, 'rpcrdma_rpc_latency_seconds_count'),
+                             total(found, 'rpcrdma_rpc_latency_seconds_bucket', le='+Inf'))
+        self.assertGreater(seen, 20)
+
+    def test_latency_is_that_of_each_rpc(self):
+        for path in self.paths():
+            found = samples(self.run_command('metrics', path))
+            latencies = [rpc['latency_ns'] for rpc in self.json_lines('rpcs', '--json', path) if 'latency_ns' in rpc]
+            for bound in ('0.0001', '0.001', '0.01', '0.1', '30.0'):
+                have = total(found, 'rpcrdma_rpc_latency_seconds_bucket', le=bound)
+                ns = float(bound) * 1e9
+                self.assertLessEqual(have, sum(one <= ns for one in latencies))
+                self.assertGreaterEqual(have, sum(one <= ns * 63 / 64 for one in latencies))
+
+    def test_credits(self):
+        for path in self.paths():
+            found = samples(self.run_command('metrics', path))
+            connections = json.loads(self.run_command('credits', '--json', path))['connections']
+            results = [one for connection in connections for one in connection['directions']]
+            self.assertGreater(sum(one.get('measured_ns', 0) for one in results), 0)
+            for key, name in (('at_limit_ns', 'limit'), ('measured_ns', 'measured')):
+                self.assertAlmostEqual(total(found, f'rpcrdma_credit_{name}_seconds_total'),
+                                       sum(one.get(key, 0) for one in results) / 1e9, places=8)
+
+    def test_transport(self):
+        seen = 0
+        for path in self.paths():
+            found = samples(self.run_command('metrics', path))
+            connections = self.json_lines('connections', '--json', path)
+            paths = [one for connection in connections for one in connection.get('paths', [])]
+            seen += len(paths)
+            for key, name in (('packets', 'packets'), ('retransmitted', 'retransmitted_packets'),
+                              ('lost', 'lost_packets'), ('bytes', 'payload_bytes')):
+                self.assertEqual(total(found, f'rpcrdma_{name}_total'),
+                                 sum(one.get(key, 0) for one in paths), (path, key))
+            self.assertEqual(total(found, 'rpcrdma_naks_total'),
+                             sum(sum(one.get('naks', {}).values()) for one in paths))
+            self.assertEqual(total(found, 'rpcrdma_connections_ended_total'), len(connections))
+        self.assertGreater(seen, 4)
+
+    def test_series_are_bounded(self):
+        """One connection's packets from 400 clients: the rest is "other", and counted."""
+        client, clients = socket.inet_aton('192.168.77.11'), 400
+        packets = self.packets('roce-nfs3-mini')[:140]
+        path = os.path.join(self.folder, 'many.pcap')
+        with open(path, 'wb') as file:
+            file.write(command.pcap_header())
+            for number in range(clients):
+                other = bytes([10, 1, number >> 8, number & 255])
+                for one in packets:
+                    file.write(command.pcap_packet(one.data[:34].replace(client, other) + one.data[34:],
+                                                   one.time_ns // 10**9 + number * 20))
+        calls = sum(one['calls'] for one in self.json_lines('rpcs', '--per', 'operation', '--json', path))
+        self.assertGreater(calls, clients)
+        found = samples(self.run_command('metrics', '-q', path))
+        self.assertEqual(len(found['rpcrdma_rpcs_total']), 301)
+        self.assertEqual(total(found, 'rpcrdma_rpcs_total'), calls)
+        self.assertGreater(total(found, 'rpcrdma_rpcs_total', operation='other'), 0)
+        self.assertGreaterEqual(total(found, 'rpcrdma_rpcs_folded_total'),
+                                total(found, 'rpcrdma_rpcs_total', operation='other'))
+        self.assertEqual(len(found['rpcrdma_connections_ended_total']), 301)
+        self.assertEqual(total(found, 'rpcrdma_connections_ended_total', client='other'),
+                         total(found, 'rpcrdma_connections_folded_total'))
+        subnets = samples(self.run_command('metrics', '-q', '--client-subnet', path))
+        self.assertEqual(len(subnets['rpcrdma_connections_ended_total']), 2)
+        self.assertEqual(total(subnets, 'rpcrdma_rpcs_total', client='10.1.0.0/24')
+                         + total(subnets, 'rpcrdma_rpcs_total', client='10.1.1.0/24'), calls)
+        self.assertEqual(total(subnets, 'rpcrdma_rpcs_folded_total'), 0)
+
+    def test_textfile(self):
+        path, out = command.capture(), os.path.join(self.folder, 'rpcrdma.prom')
+        said = self.run_command('metrics', path)
+        for _ in range(2): # the second takes the first's place
+            self.assertEqual(self.run_command('metrics', path, '--textfile', out), '')
+            with open(out, encoding='ascii') as file:
+                self.assertEqual(PROCESS.sub('', file.read()), PROCESS.sub('', said))
+            self.assertFalse(os.path.exists(out + '.part'))
+        kept, link = os.path.join(self.folder, 'kept'), os.path.join(self.folder, 'link.prom')
+        with open(kept, 'w', encoding='ascii') as file:
+            file.write('kept')
+        os.symlink(kept, link)
+        self.run_command('metrics', path, '--textfile', link, status=2, errors=1)
+        self.assertTrue(os.path.islink(link))
+        self.run_command('metrics', path, '--textfile', os.path.join(self.folder, 'none', 'x'), status=2)
+        for wrong in (['-i', 'lo'], ['--interval', '3', path], [path, '--textfile', '-'],
+                      [path, '--textfile', '/dev/stdout']):
+            self.run_command('metrics', *wrong, status=2)
+
+    def test_openmetrics(self):
+        text = self.run_command('metrics', '--openmetrics', command.capture())
+        self.assertTrue(text.endswith('\n# EOF\n'))
+        types = dict(re.findall(r'^# TYPE (\S+) (\S+)$', text, re.M))
+        for family, kind in types.items():
+            self.assertNotRegex(family, r'_total\Z')
+            self.assertIn(f'\n# HELP {family} ', '\n' + text)
+            if kind == 'counter':
+                self.assertIn(f'\n{family}_total', text)
+        for family, unit in re.findall(r'^# UNIT (\S+) (\S+)$', text, re.M):
+            self.assertTrue(family.endswith('_' + unit))
+        plain = PROCESS.sub('', self.run_command('metrics', command.capture()))
+        self.assertEqual(samples(PROCESS.sub('', text)), samples(plain))
+
+    def test_promtool(self):
+        promtool = shutil.which('promtool')
+        if not promtool:
+            self.skipTest('promtool is not installed (package prometheus)')
+        for path in self.paths():
+            text = self.run_command('metrics', path)
+            run = subprocess.run([promtool, 'check', 'metrics'], input=text.encode(), capture_output=True, check=False)
+            self.assertEqual((run.returncode, run.stdout, run.stderr), (0, b'', b''))
+
+
+command.main()
