@@ -28,8 +28,8 @@ void connection_json_paths(struct json *json, const struct rpcrdma_connection *c
 const char *connection_state(const struct rpcrdma_connection *c);
 /* An attempt whose REQ was repeated, and nothing came back. */
 bool connection_unanswered(const struct rpcrdma_connection *c);
-/* Towards `end` something was sent again and again in the last *ns of the connection, longer than any
- * answer takes. */
+/* Towards `end` something was sent again and again in the last *ns of the connection, longer than
+ * any answer takes. */
 bool connection_silent(const struct rpcrdma_connection *c, int end, int64_t *ns);
 
 /* "disconnect", "rst", ...: how it ended. "psn_sequence", "rnr", ...: of a Nak. The words of JSON. */

@@ -28,11 +28,12 @@ static void who_was_silent(const struct report *r, const struct report_connectio
         int64_t ns, heard = silence->heard_ns - r->pipeline->clock.start_ns;
 
         if (connection_silent(&c->pub, end, &ns) && silence->heard_ns > 0)
-            snprintf(text, size,
-                     " The %s stopped answering: it was heard last %.3f s into the capture, and one "
-                     "packet was sent to it %u times.",
-                     end == report_server_end(&c->pub) ? "server" : "client", s(heard),
-                     (unsigned)silence->transmissions);
+            snprintf(
+                text, size,
+                " The %s stopped answering: it was heard last %.3f s into the capture, and one "
+                "packet was sent to it %u times.",
+                end == report_server_end(&c->pub) ? "server" : "client", s(heard),
+                (unsigned)silence->transmissions);
     }
 }
 
@@ -192,10 +193,12 @@ static void connection_left(struct report *r, const struct report_connection *c)
         snprintf(cause->text, sizeof(cause->text),
                  "Connection %u failed: after %.1f s of silence the client opened connection %u in "
                  "its place. The path was down: a cable, a switch, or the peer.%s%s",
-                 (unsigned)was->pub.number, s(life->down_ns), (unsigned)c->pub.number, tried, silent);
+                 (unsigned)was->pub.number, s(life->down_ns), (unsigned)c->pub.number, tried,
+                 silent);
     else
         snprintf(cause->text, sizeof(cause->text),
-                 "The server did not answer: %" PRIu64 " attempt%s to connect, from connection %u on, "
+                 "The server did not answer: %" PRIu64
+                 " attempt%s to connect, from connection %u on, "
                  "got no answer, and after %.1f s connection %u was accepted.",
                  attempts, plural(attempts), (unsigned)(first ? first : c)->pub.number,
                  s(life->down_ns), (unsigned)c->pub.number);
@@ -237,7 +240,8 @@ static void connection_lost(struct report *r, const struct report_connection *c)
     cause->frame = first->pub.first_frame;
     if (attempts > 0) {
         snprintf(cause->text, sizeof(cause->text),
-                 "The server did not answer: %" PRIu64 " attempt%s to connect, from connection %u on, "
+                 "The server did not answer: %" PRIu64
+                 " attempt%s to connect, from connection %u on, "
                  "got no answer within %.1f s; the last was repeated %u times.",
                  attempts, plural(attempts), (unsigned)first->pub.number, s(cause->time_ns),
                  (unsigned)c->pub.life.requests - 1);
@@ -249,9 +253,8 @@ static void connection_lost(struct report *r, const struct report_connection *c)
         if (c->pub.life.silence[end].transmissions > 0)
             cause->time_ns = MAX(c->pub.last_time_ns - c->pub.life.silence[end].since_ns, 0);
     cause->frame = c->pub.last_frame;
-    snprintf(cause->text, sizeof(cause->text), "Connection %u failed.%s%s",
-             (unsigned)c->pub.number, silent,
-             c->pub.life.ended == RPCRDMA_ENDED_NOT ? " Nothing closed it." : "");
+    snprintf(cause->text, sizeof(cause->text), "Connection %u failed.%s%s", (unsigned)c->pub.number,
+             silent, c->pub.life.ended == RPCRDMA_ENDED_NOT ? " Nothing closed it." : "");
     snprintf(cause->against, sizeof(cause->against),
              "its answers may have been lost, or not captured");
 }

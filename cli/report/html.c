@@ -3,8 +3,8 @@
  * The report as one file of HTML: it loads nothing, is read without its script (which sorts the
  * tables), prints, and follows the reader's choice of dark or light. Charts are SVG in it.
  */
-#include "plural.h"
 #include "report/html.h"
+#include "plural.h"
 
 #include <inttypes.h>
 #include <stdarg.h>
@@ -123,11 +123,11 @@ static void steps(const struct report *r, struct out *out, measure *of, double m
 {
     double width = (double)(CHART_WIDTH - LEFT - 4) / (r->n_bins ? r->n_bins : 1);
 
-    html_put(out, "<path fill=\"none\" stroke=\"var(--%s)\" stroke-width=\"1.5\" d=\"M%d %d", colour,
-        LEFT, BASE);
+    html_put(out, "<path fill=\"none\" stroke=\"var(--%s)\" stroke-width=\"1.5\" d=\"M%d %d",
+             colour, LEFT, BASE);
     for (unsigned i = 0; i < r->n_bins; i++)
         html_put(out, "V%.1fH%.1f", (int)BASE - of(r, &r->bins[i]) / most * (BASE - 18),
-            (int)LEFT + width * (i + 1));
+                 (int)LEFT + width * (i + 1));
     out_literal(out, "\"/>");
 }
 
@@ -143,14 +143,16 @@ static void chart(const struct report *r, struct out *out, const char *title, me
     }
     if (most <= 0)
         return;
-    html_put(out, "<svg viewBox=\"0 0 %d %d\" role=\"img\" aria-label=\"", CHART_WIDTH, CHART_HEIGHT);
+    html_put(out, "<svg viewBox=\"0 0 %d %d\" role=\"img\" aria-label=\"", CHART_WIDTH,
+             CHART_HEIGHT);
     html_text(out, title);
     out_literal(out, "\"><g font-size=\"11\" fill=\"var(--fg)\">");
     html_put(out, "<text x=\"%d\" y=\"11\">", LEFT);
     html_text(out, title);
     html_put(out, "</text><text x=\"%d\" y=\"24\" text-anchor=\"end\">%.4g</text>", LEFT - 4, most);
     html_put(out, "<text x=\"%d\" y=\"%d\" text-anchor=\"end\">0</text>", LEFT - 4, BASE);
-    html_put(out,
+    html_put(
+        out,
         "<text x=\"%d\" y=\"104\">0 s</text><text x=\"%d\" y=\"104\" text-anchor=\"end\">%.4g s"
         "</text></g>",
         LEFT, CHART_WIDTH - 4, span);
@@ -194,7 +196,8 @@ static void bar(struct out *out, const struct report_rpc *one)
         double width = 720 * (double)parts[i].ns / total;
 
         if (width > 0)
-            html_put(out,
+            html_put(
+                out,
                 "<rect x=\"%.2f\" width=\"%.2f\" height=\"14\" fill=\"var(--%s)\"><title>%s %.3f "
                 "ms</title></rect>",
                 x, width, parts[i].colour, parts[i].name, ms(parts[i].ns));
@@ -218,7 +221,7 @@ static void slowest(const struct report *r, struct out *out)
         html_put(out, "<p>%.3f ms%s, ", ms(one->latency_ns), one->answered ? "" : " and no Reply");
         html_text(out, one->title);
         html_put(out, ", frame %" PRIu64 ", XID 0x%08x, connection %u", one->call_frame,
-            (unsigned)one->xid, (unsigned)one->connection);
+                 (unsigned)one->xid, (unsigned)one->connection);
         if (one->path) {
             out_literal(out, ", ");
             html_text(out, one->path);
@@ -246,7 +249,7 @@ static void verdict(const struct report *r, struct out *out)
 
     report_headline(r, text, sizeof(text));
     html_put(out, "<h1>rpcrdma report</h1>\n<div class=\"verdict%s\">\n",
-        r->n_causes == 0 && !r->undecided ? " healthy" : "");
+             r->n_causes == 0 && !r->undecided ? " healthy" : "");
     if (r->n_causes == 0 || r->undecided) {
         out_literal(out, "<p>");
         html_text(out, text);
@@ -259,7 +262,7 @@ static void verdict(const struct report *r, struct out *out)
         html_text(out, c->text);
         out_text(out, i == 0 ? "</strong>" : "");
         html_put(out, " <span class=\"dim\">%s, confidence %s", report_cause_name(c->id),
-            report_confidence_name(c->confidence));
+                 report_confidence_name(c->confidence));
         if (c->frame)
             html_put(out, ", from frame %" PRIu64, c->frame);
         if (c->against[0]) {
@@ -285,9 +288,10 @@ void report_html(struct report *r, struct out *out)
     verdict(r, out);
     out_literal(out, "<p class=\"dim\">From ");
     view_put_date(out, clock->start_ns, true, true, 6);
-    html_put(out, " UTC, %.3f s, %" PRIu64 " packet%s, %" PRIu64 " message%s, %" PRIu64 " RPC%s</p>\n",
-        (double)report_span_ns(r) / 1e9, clock->frame, plural(clock->frame),
-        r->pipeline->messages, plural(r->pipeline->messages), r->rpcs, plural(r->rpcs));
+    html_put(out,
+             " UTC, %.3f s, %" PRIu64 " packet%s, %" PRIu64 " message%s, %" PRIu64 " RPC%s</p>\n",
+             (double)report_span_ns(r) / 1e9, clock->frame, plural(clock->frame),
+             r->pipeline->messages, plural(r->pipeline->messages), r->rpcs, plural(r->rpcs));
     timelines(r, out);
     html_groups(r, out);
     slowest(r, out);

@@ -38,8 +38,7 @@ static void group_row(const struct group *g, double span, struct out *out)
              ms(latency_mean(l)), ms(latency_percentile(l, 50)), ms(latency_percentile(l, 95)),
              ms(latency_percentile(l, 99)), ms(l->max_ns));
     if (g->n_phases > 0)
-        html_put(out,
-                 "<td>%.3f</td><td>%.3f</td><td>%.3f</td><td>%.3f</td><td>%.3f</td>",
+        html_put(out, "<td>%.3f</td><td>%.3f</td><td>%.3f</td><td>%.3f</td><td>%.3f</td>",
                  (double)g->phases.call_ns / n / 1e6, (double)g->phases.server_ns / n / 1e6,
                  (double)g->phases.data_ns / n / 1e6, (double)g->phases.reply_ns / n / 1e6,
                  (double)g->stalled_ns / n / 1e6);
@@ -145,9 +144,14 @@ static void path_row(const struct report_connection *c, int end, struct out *out
     uint64_t naks = p->naks[RPCRDMA_NAK_INVALID_REQUEST] + p->naks[RPCRDMA_NAK_REMOTE_ACCESS] +
                     p->naks[RPCRDMA_NAK_REMOTE_OPERATIONAL] + p->naks[RPCRDMA_NAK_INVALID_RD] +
                     p->naks[RPCRDMA_NAK_OTHER];
-    const uint64_t numbers[] = {
-        p->packets,    p->bytes,     p->retransmitted,    p->lost, p->naks[RPCRDMA_NAK_PSN_SEQUENCE],
-        p->naks[RPCRDMA_NAK_RNR], naks, p->timeouts};
+    const uint64_t numbers[] = {p->packets,
+                                p->bytes,
+                                p->retransmitted,
+                                p->lost,
+                                p->naks[RPCRDMA_NAK_PSN_SEQUENCE],
+                                p->naks[RPCRDMA_NAK_RNR],
+                                naks,
+                                p->timeouts};
     const uint64_t more[] = {p->duplicated,       p->reordered, p->uncaptured,
                              p->congestion_marks, p->cnps,      p->zero_windows};
 
@@ -251,8 +255,7 @@ static void findings(const struct report *r, struct out *out)
                        "<th>first frame</th>");
         }
         begun = true;
-        html_put(out,
-                 "<tr><td class=\"t\">%s</td><td class=\"t\">%s</td><td>%" PRIu64 "</td><td>",
+        html_put(out, "<tr><td class=\"t\">%s</td><td class=\"t\">%s</td><td>%" PRIu64 "</td><td>",
                  rule->name, rpcrdma_severity_name(rule->severity), r->rules[id]);
         if (r->rule_frame[id])
             html_put(out, "%" PRIu64, r->rule_frame[id]);
@@ -265,8 +268,8 @@ static void findings(const struct report *r, struct out *out)
 void html_counts(const struct report *r, struct out *out)
 {
     html_put(out,
-             "<p class=\"dim\">Calls: %" PRIu64 " inline, %" PRIu64
-             " in a chunk; Replies: %" PRIu64 " inline, %" PRIu64 " in a chunk.</p>\n",
+             "<p class=\"dim\">Calls: %" PRIu64 " inline, %" PRIu64 " in a chunk; Replies: %" PRIu64
+             " inline, %" PRIu64 " in a chunk.</p>\n",
              r->calls_inline, r->calls_chunk, r->replies_inline, r->replies_chunk);
     kernels(r, out);
     errors(r, out);

@@ -89,7 +89,7 @@ struct rpcrdma_path {
     int64_t asked_waited_ns, asked_longest_ns;
     uint64_t asked_timeouts;   /* of the timeouts: before such a request */
     uint64_t late_timeouts; /* of the timeouts: the first transmission had arrived, as Acks show, */
-    int64_t late_timeout_ns; /* and the silence before it, in all: no loss */
+    int64_t late_timeout_ns;   /* and the silence before it, in all: no loss */
     uint64_t congestion_marks; /* ECN: congestion experienced */
     uint64_t congestion_frame; /* RoCEv2: the first that was marked; 0: none */
     uint64_t dscp;             /* a bit per code point */

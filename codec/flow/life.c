@@ -140,7 +140,8 @@ static bool lost(const struct rpcrdma_connection *pub, int64_t now, int64_t *sin
     const struct rpcrdma_life *life = &pub->life;
     bool ended = life->ended != RPCRDMA_ENDED_NOT;
 
-    bool attempt = !ended && life->requests > 1 && life->established_frame == 0 && pub->messages == 0;
+    bool attempt =
+        !ended && life->requests > 1 && life->established_frame == 0 && pub->messages == 0;
 
     *since_ns = ended               ? life->ended_ns
                 : attempt           ? pub->first_time_ns

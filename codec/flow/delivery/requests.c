@@ -105,8 +105,9 @@ static enum flow_recovery_cause cause(const struct flow_delivery *d, const struc
     return silent(d, op->time_ns) ? FLOW_RECOVERY_UNKNOWN : d->recovery.cause;
 }
 
-/* The timer ended, and the first transmission had arrived: no loss. Its Ack was late where it passed
- * nearer to the retransmission than to the first; else the Ack may have been lost behind here. */
+/* The timer ended, and the first transmission had arrived: no loss. Its Ack was late where it
+ * passed nearer to the retransmission than to the first; else the Ack may have been lost behind
+ * here. */
 static bool acked_late(const struct transmission *t, int64_t now)
 {
     return t && t->delivered && !t->read && !t->found &&
