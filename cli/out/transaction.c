@@ -284,6 +284,10 @@ void transaction_file_json(struct view *view, const struct rpcrdma_transaction *
         json_key(json, KEY(response_ns)), json_i64(json, t->response_ns);
     if (t->has_rdma)
         json_key(json, KEY(rdma_ns)), json_i64(json, t->rdma_ns);
+    if (t->has_rdma) {
+        json_key(json, KEY(rdma_first_frame)), json_u64(json, t->rdma_first_frame);
+        json_key(json, KEY(rdma_last_frame)), json_u64(json, t->rdma_last_frame);
+    }
     transaction_json_times(json, t);
     if (t->call_length)
         json_key(json, KEY(call_length)), json_u64(json, t->call_length);

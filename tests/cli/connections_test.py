@@ -181,6 +181,16 @@ class Connections(CommandTest):
                 self.assertLessEqual(phases.pop('data_waiting_ns') + phases.pop('data_peer_ns'), phases['data_ns'])
                 self.assertEqual(sum(phases.values()), one['total_ns'], one)
 
+    def test_frames_of_rdma(self):
+        """data_ns is what lies between the two packets that are named for it."""
+        for name in ('roce-nfs3-mini', 'iwarp-nfs3-mini'):
+            times = [packet.time_ns for packet in pcap.read(capture(name))[0]]
+            rpcs = [rpc for rpc in self.objects('rpcs', capture(name)) if 'rdma_ns' in rpc]
+            self.assertGreater(len(rpcs), 5)
+            for rpc in rpcs:
+                self.assertEqual(times[rpc['rdma_last_frame'] - 1] - times[rpc['rdma_first_frame'] - 1], rpc['rdma_ns'], rpc)
+                self.assertEqual(rpc['phases']['data_ns'], rpc['rdma_ns'], rpc)
+
     def test_check_ends(self):
         self.run_command('check', self.made('transport-timeout'), errors=1, status=1)
         self.assertIn('no protocol violations in 4 messages; 1 transport warning\n', self.stderr)

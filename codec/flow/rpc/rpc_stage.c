@@ -71,8 +71,10 @@ static void data_transfer(struct flow_rpcs *rpcs, struct flow_region *region, ui
                                op->len);
     rpc_timing_data(rpcs, t, sender, op, asked_ns);
     /* a capture's times can go back */
-    if (t->rdma_last_ns == 0 || op->time_ns < t->rdma_first_ns)
+    if (t->rdma_last_ns == 0 || op->time_ns < t->rdma_first_ns) {
         t->rdma_first_ns = op->time_ns;
+        t->pub.rdma_first_frame = op->frame;
+    }
     if (t->rdma_last_ns == 0 || op->time_ns > t->rdma_last_ns) {
         t->rdma_last_ns = op->time_ns;
         t->rdma_last_frame = op->frame;
@@ -230,7 +232,7 @@ void flow_rpc_read_request(struct flow_rpcs *rpcs, struct flow_conn *conn, int s
     t->reads[sender].last = read->id;
     if (t->rdma_last_ns == 0) {
         t->rdma_first_ns = t->rdma_last_ns = read->time_ns;
-        t->rdma_last_frame = read->frame;
+        t->rdma_last_frame = t->pub.rdma_first_frame = read->frame;
     }
 }
 
