@@ -172,5 +172,19 @@ class Metrics(command.CommandTest):
             run = subprocess.run([promtool, 'check', 'metrics'], input=text.encode(), capture_output=True, check=False)
             self.assertEqual((run.returncode, run.stdout, run.stderr), (0, b'', b''))
 
+    def test_alerts(self):
+        promtool = shutil.which('promtool')
+        if not promtool:
+            self.skipTest('promtool is not installed (package prometheus)')
+        rules = os.path.join(command.CAPTURES, '..', 'packaging', 'prometheus', 'rpcrdma.rules')
+        for what in (['check', 'rules', rules + '.yml'], ['test', 'rules', rules + '.test.yml']):
+            run = subprocess.run([promtool, *what], capture_output=True, check=False, text=True)
+            self.assertEqual(run.returncode, 0, run.stdout + run.stderr)
+        with open(rules + '.yml', encoding='ascii') as file:
+            used = set(re.findall(r'rpcrdma_[a-z_]+_total', file.read()))
+        said = self.run_command('metrics', command.capture()) # of a pcap, losses are not known
+        self.assertEqual({name for name in used if f'\n# TYPE {name} ' not in said},
+                         {'rpcrdma_capture_lost_packets_total'})
+
 
 command.main()
