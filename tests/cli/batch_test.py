@@ -1,0 +1,157 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""rpcrdma-batch: 41 capture points by xargs: the tables are byte for byte those of one process that reads point
+after point, whatever was killed in between."""
+import json
+import os
+import shutil
+import subprocess
+import unittest
+
+from command import CAPTURES, RPCRDMA, CommandTest, capture
+
+BATCH = os.path.join(CAPTURES, '..', 'cli', 'rpcrdma-batch')
+NAMES = ('roce-nfs3-mini', 'roce-nfs41-mini', 'roce-nfs41-callback', 'roce-long-call', 'iwarp-nfs41-mini')
+POINTS = 41
+# Writes half of what it should, and takes its caller, a task, with it. Once per point.
+KILLED = '''#!/bin/sh
+work=$(basename "$(dirname "$3")")
+mark=%s/killed.${work%%%%.*}
+if [ ! -e "$mark" ]; then
+    : >"$mark"
+    mkdir "$3"
+    echo '{"half":' >"$3/rpcs.ndjson"
+    kill -9 $PPID
+    exit 1
+fi
+exec %s "$@"
+'''
+
+
+class BatchTest(CommandTest):
+    def batch(self, *arguments, status=0, rpcrdma=RPCRDMA, **environment):
+        run = subprocess.run([BATCH, *arguments], env={**os.environ, 'RPCRDMA': rpcrdma, **environment}, capture_output=True,
+                             text=True, check=False, timeout=300)
+        self.assertEqual(run.returncode, status, run.stdout + run.stderr)
+        return run.stdout + run.stderr
+
+    def rings(self):
+        """41 points; every fourth is a ring of two files, numbered past what sorts by name."""
+        root = os.path.join(self.folder, 'rings')
+        for i in range(POINTS):
+            folder = os.path.join(root, f'host{i:02}')
+            os.makedirs(folder)
+            numbers = ('99999', '100000') if i % 4 == 0 else ('00001',)
+            for k, number in enumerate(numbers):
+                shutil.copy(capture(NAMES[(i + k) % len(NAMES)]),
+                            os.path.join(folder, f'mlx5_0_{number}_20261123101{k}00.pcap'))
+        with open(os.path.join(root, 'README.txt'), 'w', encoding='ascii') as other:
+            other.write('no capture\n')
+        return root
+
+    def one_process(self, root):
+        """The tables, by calling the command for one point after the other."""
+        tables = {}
+        for i in range(POINTS):
+            folder = os.path.join(root, f'host{i:02}')
+            out = os.path.join(self.folder, f'reference{i}')
+            files = sorted(os.listdir(folder), key=lambda name: int(name.split('_')[2]))
+            self.run_command('export', '--ndjson', out, *(os.path.join(folder, name) for name in files))
+            for name in os.listdir(out):
+                with open(os.path.join(out, name), 'rb') as table:
+                    tables[name] = tables.get(name, b'') + table.read()
+        return tables
+
+    def joined(self, plan):
+        self.batch('join', plan)
+        folder = os.path.join(plan, 'tables')
+        subprocess.run(['sha256sum', '--status', '-c', 'SHA256SUMS'], cwd=folder, check=True)
+        tables = {}
+        for name in set(os.listdir(folder)) - {'SHA256SUMS'}:
+            with open(os.path.join(folder, name), 'rb') as table:
+                tables[name] = table.read()
+        return tables
+
+    def same(self, plan, want):
+        tables = self.joined(plan)
+        self.assertEqual(sorted(tables), sorted(want))
+        for name, data in want.items():
+            self.assertTrue(tables[name] == data, name)
+        rows = [json.loads(line) for line in tables['captures.ndjson'].splitlines()]
+        self.assertEqual(len(rows), POINTS + (POINTS + 3) // 4)
+
+    def plan(self, root, name, *options):
+        plan = os.path.join(self.folder, name)
+        said = self.batch('plan', *options, plan, root)
+        self.assertIn(f'{POINTS} points of {POINTS + (POINTS + 3) // 4} files; 1 other files left out', said)
+        return plan
+
+    def test_xargs(self):
+        root = self.rings()
+        want = self.one_process(root)
+        for jobs in '1', '3':
+            plan = self.plan(root, f'plan{jobs}')
+            self.batch('run', '-j', jobs, plan)
+            self.same(plan, want)
+
+    def test_killed(self):
+        root = self.rings()
+        want = self.one_process(root)
+        plan = self.plan(root, 'plan')
+        killed = os.path.join(self.folder, 'killed.sh')
+        with open(killed, 'w', encoding='utf-8') as out:
+            out.write(KILLED % (self.folder, RPCRDMA))
+        os.chmod(killed, 0o755)
+        for point in (1, 2, 41):
+            self.batch('task', plan, str(point), status=-9, rpcrdma=killed)
+        self.assertIn(f'0 of {POINTS} points are done', self.batch('status', plan, status=1))
+        self.batch('join', plan, status=2)
+        self.assertFalse(os.path.exists(os.path.join(plan, 'tables')))
+        self.batch('run', '-j', '2', plan)
+        self.assertEqual(len(os.listdir(os.path.join(plan, 'work'))), POINTS + 3)
+        self.same(plan, want)
+        self.batch('clean', plan)
+        self.assertEqual(len(os.listdir(os.path.join(plan, 'work'))), POINTS)
+        # Requeued though done: nothing is added. Damaged: done again.
+        self.batch('task', plan, SLURM_ARRAY_TASK_ID='7')
+        self.assertEqual(len(os.listdir(os.path.join(plan, 'work'))), POINTS)
+        work = next(name for name in os.listdir(os.path.join(plan, 'work')) if name.startswith('7.'))
+        with open(os.path.join(plan, 'work', work, 'tables', 'rpcs.ndjson'), 'ab') as table:
+            table.write(b'{}\n')
+        self.assertIn('point 7: not done', self.batch('status', plan, status=1))
+        self.batch('run', plan)
+        self.same(plan, want)
+
+    def test_zstd(self):
+        if not shutil.which('zstd'):
+            self.skipTest('there is no zstd')
+        root = self.rings()
+        want = self.one_process(root)
+        plan = self.plan(root, 'plan', '-z')
+        self.batch('run', '-j', '2', plan)
+        tables = self.joined(plan)
+        self.assertEqual(sorted(tables), sorted(name + '.zst' for name in want))
+        data = subprocess.run(['zstd', '-dc'], input=tables['rpcs.ndjson.zst'], capture_output=True, check=True).stdout
+        self.assertTrue(data == want['rpcs.ndjson'])
+
+    def test_refused(self):
+        root = self.rings()
+        with open(os.path.join(root, 'host03', 'cut.pcap'), 'wb') as cut, open(capture(), 'rb') as whole:
+            cut.write(whole.read()[:5000])
+        plan = os.path.join(self.folder, 'plan')
+        self.batch('plan', plan, root)
+        self.assertIn('ended with status 2', self.batch('run', plan, status=2))
+        self.assertIn(f'{POINTS} of {POINTS + 1} points are done', self.batch('status', plan, status=1))
+        self.batch('plan', plan, root, status=2)
+        self.batch('plan', plan + '2', os.path.join(self.folder, 'nothing'), status=2)
+        self.batch('task', plan, '99', status=2)
+        self.batch('what', status=2)
+        self.assertIn('rpcrdma-batch plan', self.batch('--help'))
+
+    def test_shellcheck(self):
+        if not shutil.which('shellcheck'):
+            self.skipTest('shellcheck is not installed')
+        subprocess.run(['shellcheck', '-s', 'sh', BATCH], check=True)
+
+
+if __name__ == '__main__':
+    unittest.main()
