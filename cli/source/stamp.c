@@ -132,7 +132,9 @@ bool stamp_read(const struct rpcrdma_packet *packet, enum stamp_kind kind, int64
         break;
     case STAMP_ERF:
         seconds = p[4] | p[5] << 8 | p[6] << 16 | (int64_t)p[7] << 24;
-        part = (p[0] | p[1] << 8 | p[2] << 16 | (uint64_t)p[3] << 24) * BILLION >> 32;
+        part =
+            ((uint64_t)p[3] << 24 | (uint64_t)p[2] << 16 | (uint64_t)p[1] << 8 | p[0]) * BILLION >>
+            32;
         break;
     case STAMP_NONE:
     case STAMP_KINDS:
