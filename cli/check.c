@@ -336,7 +336,7 @@ static int look(struct check *check, const struct options *options, struct out *
         check->shown == 0)
         put_clean(check, &pipeline, out);
     status = end_output(out, status);
-    if (status == EXIT_DONE && !check->warned && pipeline.messages > 0 && format == CHECK_TEXT &&
+    if (status == EXIT_DONE && !check->warned && pipeline.found && format == CHECK_TEXT &&
         !options->quiet)
         say_clean(check, &pipeline);
     else if (status == EXIT_DONE && !options->quiet)

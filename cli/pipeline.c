@@ -425,8 +425,7 @@ static void say_nothing_found(const struct pipeline *pipeline)
     const struct rpcrdma_net_stats *stats = &pipeline->others.stats;
     char others[600];
 
-    if (pipeline->messages > 0 || pipeline->own->connections > 0 || pipeline->options->quiet ||
-        pipeline->own->status != EXIT_DONE)
+    if (pipeline->found || pipeline->options->quiet || pipeline->own->status != EXIT_DONE)
         return;
     others_text(&pipeline->others, others, sizeof(others));
     complain("%s%s: no RPC-over-RDMA: %" PRIu64 " packet%s, %" PRIu64 " of them RDMA%s%s%s",
@@ -521,8 +520,8 @@ static bool start(struct pipeline *pipeline)
 
 void pipeline_counts(const struct pipeline *pipeline, struct pipeline_counts *counts)
 {
-    *counts = (struct pipeline_counts){.net =
-                                           *rpcrdma_net_stats(rpcrdma_analyzer_net(pipeline->own->analyzer))};
+    *counts = (struct pipeline_counts){
+        .net = *rpcrdma_net_stats(rpcrdma_analyzer_net(pipeline->own->analyzer))};
     source_stats(pipeline->own->source, &counts->source);
 }
 
@@ -555,6 +554,7 @@ int pipeline_run(struct pipeline *pipeline, const struct rpcrdma_flow_sink *sink
         source_stats(own.source, &stats);
         pipeline->capture_lost_known = stats.dropped_known;
         pipeline->capture_lost = stats.dropped_known ? stats.dropped : 0;
+        pipeline->found = pipeline->messages > 0 || own.connections > 0;
         say_nothing_found(pipeline);
     }
     if (!pipeline->options->quiet) {

@@ -26,10 +26,10 @@
 struct pipeline {
     /* the command's */
     const struct options *options;
-    bool credits;    /* keep account of credits: sink->credits, sink->credit_point */
-    bool delivery;   /* follow what arrives: transactions' times and paths, path counts */
-    struct out *out; /* flushed when packets are awaited; reading ends when it fails */
-    bool stop;       /* set by a sink that has seen enough */
+    bool credits;        /* keep account of credits: sink->credits, sink->credit_point */
+    bool delivery;       /* follow what arrives: transactions' times and paths, path counts */
+    struct out *out;     /* flushed when packets are awaited; reading ends when it fails */
+    bool stop;           /* set by a sink that has seen enough */
     GPtrArray *problems; /* gets a copy of all that is said of input that cannot be used, or not to
                           * its end; NULL: nobody asks */
     /* each operation, before flow/ sees it; NULL: none */
@@ -51,9 +51,11 @@ struct pipeline {
     uint64_t messages;     /* so far */
     uint64_t memory_limit; /* so far: how often something was left out because of --max-memory */
     /* once pipeline_run has ended */
+    bool found; /* messages, or connections at least */
     struct others others;
     bool capture_lost_known;
-    uint64_t capture_lost; /* packets that the files, or the devices, count as lost to the capture */
+    uint64_t
+        capture_lost; /* packets that the files, or the devices, count as lost to the capture */
 
     struct pipeline_private *own;
 };

@@ -53,6 +53,10 @@ enum rpcrdma_op_kind {
     /* CNP: who received packets that a switch had marked asks their sender to slow down (IBTA annex
      * A17.9). Towards that sender's QP; has no PSN */
     RPCRDMA_OP_CONGESTION,
+    /* TCP, where no MPA frame was seen yet, and on any port: a SYN, whose `seq` is its sequence
+     * number; and the SYN that answers one */
+    RPCRDMA_OP_SYN,
+    RPCRDMA_OP_SYN_ACK,
 };
 
 enum rpcrdma_nak {

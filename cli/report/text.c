@@ -79,7 +79,7 @@ static void verdict(const struct report *r, struct out *out)
     if (r->n_causes == 0 || r->undecided)
         folded(out, text, 0, 0);
     causes(r, out);
-    if (r->n_causes > 0 && r->resent == 0 && r->unanswered == 0)
+    if (r->n_causes > 0 && r->rpcs > 0 && r->resent == 0 && r->unanswered == 0)
         folded(out, "All RPCs were answered in the end.", 0, 0);
     report_time(r, text);
     if (text[0])

@@ -150,7 +150,8 @@ static bool on_op(void *context, const struct rpcrdma_op *op)
     struct sanitize_packet *p = track->now;
 
     if (op->carrier == RPCRDMA_CARRIER_IWARP) {
-        if (p)
+        /* what TCP carries shows later */
+        if (p && op->kind != RPCRDMA_OP_SYN && op->kind != RPCRDMA_OP_SYN_ACK)
             p->drop = DROP_IWARP;
         return false;
     }

@@ -106,6 +106,8 @@ const char *trace_operation(const struct packet *p)
         [RPCRDMA_OP_RESET] = "reset",
         [RPCRDMA_OP_CONGESTION] = "cnp",
         [RPCRDMA_OP_LOST] = "not captured",
+        [RPCRDMA_OP_SYN] = "SYN",
+        [RPCRDMA_OP_SYN_ACK] = "SYN, ACK",
     };
 
     return p->kind < G_N_ELEMENTS(names) ? names[p->kind] : "?";

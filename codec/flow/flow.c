@@ -679,6 +679,8 @@ RPCRDMA_HOT bool rpcrdma_flow_op(struct rpcrdma_flow *flow, const struct rpcrdma
     case RPCRDMA_OP_REJECT:
     case RPCRDMA_OP_DISCONNECT:
     case RPCRDMA_OP_RESET:
+    case RPCRDMA_OP_SYN:
+    case RPCRDMA_OP_SYN_ACK:
         set_up(flow, op);
         break;
     case RPCRDMA_OP_CONGESTION:

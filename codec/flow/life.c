@@ -282,8 +282,8 @@ void flow_life_set_up(struct rpcrdma_flow *flow, struct flow_conn *conn, enum rp
     struct rpcrdma_connection *pub = flow_conn_public(conn);
     struct rpcrdma_life *life = &pub->life;
 
-    if ((kind == RPCRDMA_OP_CONNECT || kind == RPCRDMA_OP_RESET) && pub->number != 0 &&
-        life->requests == 1)
+    if ((kind == RPCRDMA_OP_CONNECT || kind == RPCRDMA_OP_RESET || kind == RPCRDMA_OP_SYN) &&
+        pub->number != 0 && !life->looked_back)
         look(flow, conn);
     down(life);
 }

@@ -31,7 +31,7 @@ struct rpcrdma_silence {
 };
 
 struct rpcrdma_life {
-    uint32_t requests;         /* how often the REQ was sent; 0: not seen */
+    uint32_t requests;         /* how often the REQ, or a SYN that nothing answered, was sent; 0: not seen */
     uint64_t established_frame; /* REP, then RTU; MPA Reply. 0: not seen */
     int64_t established_ns;
     enum rpcrdma_ended ended;

@@ -10,8 +10,10 @@ import cm
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', '..', 'captures', 'generate'))
 # pylint: disable=wrong-import-position
+from iwarp_talk import ACK, SYN, IwarpTalk
 import rule_talk
 import rules
+import rules_iwarp
 
 
 class Life(CommandTest):
@@ -57,6 +59,37 @@ class Life(CommandTest):
             self.assertEqual(cause['cause'], 'connection-failed')
             self.assertRegex(cause['text'], r'did not answer: 1 attempt to connect, from connection 1 on, got no answer' +
                              (r', and after 12\.0 s connection 2 was accepted' if accepted else r' within 8\.0 s; .* 2 times'))
+
+    def test_syn_without_answer(self):
+        """TCP repeats a SYN that nothing answers: an attempt that failed; then one from another port, or the same one, is
+        accepted. A SYN that a second point of capture saw, or that the network doubled, is none."""
+        def attempt(c, wait, then):
+            c.talk = IwarpTalk(c.packets, c.client, c.server, c.clock)
+            for _ in range(3):
+                c.talk.segment(c.client, flags=SYN, seq=c.client.psn)
+                c.clock.now += wait
+            if then == 'another':
+                rules_iwarp.over_iwarp(c.beside(2))
+            elif then == 'same':
+                c.client.psn -= 1
+                rules_iwarp.over_iwarp(c)
+            elif then == 'answer':
+                c.talk.segment(c.server, flags=SYN | ACK)
+
+        path = os.path.join(self.folder, 'syn.pcap')
+        for wait, then, want in ((10**9, None, ['unanswered']), (10**9, 'another', ['unanswered', 'open']),
+                                 (10**9, 'same', ['open']), (10**9, 'answer', ['open']),
+                                 (10**5, 'another', ['open'])):
+            with self.subTest(wait=wait, then=then):
+                rules.write(path, lambda c, _, wait=wait, then=then: attempt(c, wait, then), True)
+                rows = [json.loads(line) for line in self.run_command('connections', '--json', path).splitlines()]
+                self.assertEqual([row['state'] for row in rows], want)
+                if want and want[0] == 'unanswered':
+                    self.assertEqual((rows[0]['carrier'], rows[0]['first_frame'], rows[0]['requests']), ('iWARP', 1, 3))
+                    cause, = json.loads(self.run_command('report', '--json', path))['causes']
+                    self.assertEqual(cause['cause'], 'connection-failed')
+                    self.assertRegex(cause['text'], r'did not answer: 1 attempt to connect, from connection 1 on, got no answer' +
+                                     (r', and after 3\.0 s connection 2 was accepted' if then else r' within 2\.0 s'))
 
 
 if __name__ == '__main__':

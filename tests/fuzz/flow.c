@@ -273,7 +273,7 @@ static void set_up(struct play *p, struct talk *t, int end)
     static const uint8_t kinds[] = {
         RPCRDMA_OP_CONNECT,    RPCRDMA_OP_ACCEPT,    RPCRDMA_OP_ESTABLISHED, RPCRDMA_OP_REJECT,
         RPCRDMA_OP_DISCONNECT, RPCRDMA_OP_TERMINATE, RPCRDMA_OP_RESET,       RPCRDMA_OP_LOST,
-        RPCRDMA_OP_CONGESTION};
+        RPCRDMA_OP_CONGESTION, RPCRDMA_OP_SYN,       RPCRDMA_OP_SYN_ACK};
     uint8_t choice = fuzz_u8(&p->from);
     struct rpcrdma_op op = begin(t, end, kinds[choice % sizeof(kinds)]);
     struct rpcrdma_op_connect connect = {.local_comm_id = 10 + (uint32_t)end,

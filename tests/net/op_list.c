@@ -54,6 +54,8 @@ static uint32_t checksum(const uint8_t *p, size_t n)
 static void print_op(void *context, const struct rpcrdma_op *op)
 {
     (void)context;
+    if (op->kind > RPCRDMA_OP_CONGESTION) /* TCP's own */
+        return;
     printf("frame=%" PRIu64 " kind=%s flags=%x", op->frame, kinds[op->kind], op->flags);
     print_address("src", &op->src);
     print_address("dst", &op->dst);

@@ -6,7 +6,9 @@
  * What the stage of connections keeps; for the files of this folder only.
  *
  *   conn.c        connections from their beginning to their end
- *   setup.c       CM messages and MPA frames
+ *   setup.c       CM messages
+ *   setup_tcp.c   MPA frames, TCP's beginning and end
+ *   syn.c         what TCP was asked for and did not answer
  *   classify.c    is this Send RPC-over-RDMA?
  *   event.c       what an event shows of its connection
  *   pairing.c     which two directions are one connection
@@ -29,6 +31,7 @@ enum {
     CONN_ADMISSION_EVENTS = RPCRDMA_BOUND(512, 6), /* per undecided connection */
     CONN_ADMISSION_BYTES = RPCRDMA_BOUND(1 << 20, 8192),
     CONN_AWAITING = 1 << 14, /* requests and XIDs that await an answer */
+    CONN_SYNS = 16,          /* SYNs that do; the latest */
 };
 
 enum conn_class {
@@ -52,6 +55,7 @@ struct flow_conn {
     bool half_open; /* in conns->half_open */
     bool ambiguous; /* likewise, and not the only one */
     bool by_cm;     /* its set-up was seen: the REQ, MPA's Request */
+    bool by_syn;    /* a repeated SYN is all there is */
     bool unread;    /* a message was cut before what it is about could be read */
     bool accepted;  /* and the answer to it */
     bool has_comm_id[2];
@@ -90,6 +94,14 @@ struct conn_awaiting {
     int64_t time_ns;
 };
 
+/* A SYN towards a service that was not answered yet. */
+struct conn_syn {
+    struct flow_path path;
+    uint32_t seq;
+    uint64_t first_frame;
+    int64_t first_ns, last_ns;
+};
+
 struct flow_conns {
     struct flow_context *context;
     struct flow_streams *streams;
@@ -111,6 +123,8 @@ struct flow_conns {
     struct heap_node *held, *due;         /* those that hold something back: see held.c */
     int64_t next_check_ns;                /* of those */
     uint32_t numbers, n_conns, n_closed;
+    struct conn_syn syn[CONN_SYNS]; /* an unused one has first_frame 0 */
+    uint32_t n_syns;
     bool lacked_memory;
 };
 
@@ -176,6 +190,22 @@ void conn_admission_forget(struct flow_conns *conns, struct flow_conn *conn,
 
 /* held.c: what it keeps, or has ahead of a gap, is not what it was. */
 void conn_update_holding(struct flow_conns *conns, struct flow_conn *conn);
+
+/* setup.c */
+void conn_set_up_class(struct flow_conns *conns, struct flow_conn *conn, enum conn_class class);
+/* Now, with the packet at hand. */
+void conn_established(struct flow_conns *conns, struct flow_conn *conn);
+void conn_end_of(struct flow_conns *conns, const struct rpcrdma_op *op, struct flow_conn *conn);
+
+/* setup_tcp.c: flow_setup_obstacle and flow_setup, of iWARP. */
+struct flow_conn *conn_tcp_obstacle(struct flow_conns *conns, const struct rpcrdma_op *op);
+struct flow_conn *conn_tcp_setup(struct flow_conns *conns, const struct rpcrdma_op *op);
+
+/* syn.c. The SYN of the same ports and sequence number, else a new one in the oldest's place. */
+struct conn_syn *conn_syn_remember(struct flow_conns *conns, const struct rpcrdma_op *op);
+/* Whether TCP's timer sent it once more: not the network, and not a second point of capture. */
+bool conn_syn_again(const struct flow_conns *conns, const struct rpcrdma_op *op);
+void conn_syn_forget(struct flow_conns *conns, const struct flow_path *path);
 
 /* properties.c */
 void conn_private_data(struct flow_conn *conn, int end, const struct rpcrdma_op *op);

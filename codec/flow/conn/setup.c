@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "flow/conn/conn_state.h"
 
-/* Connection set-up and end: the CM's messages (IBTA volume 1 chapter 12) and MPA's frames. */
+/* Connection set-up and end: the CM's messages (IBTA volume 1 chapter 12). */
 
 uint64_t flow_address_key(const struct rpcrdma_address *opener,
                           const struct rpcrdma_address *acceptor, uint32_t comm_id)
@@ -113,7 +113,7 @@ static enum conn_class class_of(const struct flow_conns *conns, const struct flo
     return CONN_UNCLASSIFIED;
 }
 
-static void set_class(struct flow_conns *conns, struct flow_conn *conn, enum conn_class class)
+void conn_set_up_class(struct flow_conns *conns, struct flow_conn *conn, enum conn_class class)
 {
     conn_set_class(conn, class);
     conn_update_holding(conns, conn);
@@ -123,7 +123,7 @@ static void set_class(struct flow_conns *conns, struct flow_conn *conn, enum con
         flow_conn_number(conns, conn);
 }
 
-static void established(struct flow_conns *conns, struct flow_conn *conn)
+void conn_established(struct flow_conns *conns, struct flow_conn *conn)
 {
     conn->pub.life.established_frame = conns->context->frame;
     conn->pub.life.established_ns = conns->context->time_ns;
@@ -179,7 +179,7 @@ static struct flow_conn *request(struct flow_conns *conns, const struct rpcrdma_
     conn->path_mtu = conn->pub.path_mtu = c->path_mtu;
     conn_pair_half_open(conns, conn, true);
     conn_private_data(conn, 0, op);
-    set_class(conns, conn, class_of(conns, conn, op));
+    conn_set_up_class(conns, conn, class_of(conns, conn, op));
     return conn;
 }
 
@@ -222,7 +222,7 @@ static struct flow_conn *accept(struct flow_conns *conns, const struct rpcrdma_o
         conn_pair_half_open(conns, conn, false);
     }
     flow_conn_touch(conns, conn);
-    established(conns, conn);
+    conn_established(conns, conn);
     conn->accepted = true;
     conn->comm_id[1] = c->local_comm_id;
     conn->has_comm_id[1] = true;
@@ -245,73 +245,13 @@ static struct flow_conn *accept(struct flow_conns *conns, const struct rpcrdma_o
     conn_private_data(conn, 1, op);
     if (conn->class != CONN_RPCRDMA &&
         (flow_qpn_selected(conns->streams, c->qpn) || conn->pub.has_private_data[1])) {
-        set_class(conns, conn, CONN_RPCRDMA);
+        conn_set_up_class(conns, conn, CONN_RPCRDMA);
         flow_conn_wait_over(conns, conn, FLOW_WAIT_CLASS);
     }
     return conn;
 }
 
-static bool port_of_service(const struct flow_conns *conns, uint16_t server, uint16_t client)
-{
-    return conn_port_known(conns, server) || flow_ports_selected(conns->streams, client, server);
-}
-
-/* MPA names no QPs: the TCP connection is the connection, and both directions are known at once.
- * `end`: that this frame goes to. The direction of the frame; NULL: no memory. */
-static struct flow_direction *tcp_direction(struct flow_conns *conns, const struct rpcrdma_op *op,
-                                            int end)
-{
-    struct flow_path path = flow_path_of(op);
-    struct flow_direction *dir = flow_direction_get(conns->streams, &path, op->carrier), *back;
-    struct flow_conn *conn;
-
-    if (!dir) {
-        conns->lacked_memory = true;
-        return NULL;
-    }
-    if (dir->conn)
-        return dir;
-    back = conn_opposite(conns, dir);
-    conn = back ? conn_new(conns, op->carrier) : NULL;
-    if (!conn)
-        return NULL;
-    conn->by_cm = true;
-    conn_attach(conns, conn, end, dir);
-    conn_attach(conns, conn, 1 - end, back);
-    flow_conn_role(conn, 0, RPCRDMA_ROLE_CLIENT);
-    conn->pub.paired_by = RPCRDMA_PAIRED_CM;
-    conn->pub.service_port = conn->pub.end[1].port;
-    set_class(conns, conn,
-              port_of_service(conns, conn->pub.end[1].port, conn->pub.end[0].port)
-                  ? CONN_RPCRDMA
-                  : CONN_UNCLASSIFIED);
-    return dir;
-}
-
-static struct flow_conn *mpa(struct flow_conns *conns, const struct rpcrdma_op *op)
-{
-    struct flow_direction *dir = tcp_direction(conns, op, op->kind == RPCRDMA_OP_CONNECT ? 1 : 0);
-    struct flow_conn *conn;
-    int sender;
-
-    if (!dir)
-        return NULL;
-    conn = dir->conn;
-    sender = 1 - dir->index;
-    flow_conn_touch(conns, conn);
-    conn_private_data(conn, sender, op);
-    if (conn->pub.has_private_data[sender])
-        conn_accept(conns, conn);
-    if (op->kind == RPCRDMA_OP_CONNECT)
-        conn->pub.life.requests++;
-    if (op->kind == RPCRDMA_OP_ACCEPT) {
-        conn->accepted = conn->pub.established = true;
-        established(conns, conn);
-    }
-    return conn;
-}
-
-static void end_of(struct flow_conns *conns, const struct rpcrdma_op *op, struct flow_conn *conn)
+void conn_end_of(struct flow_conns *conns, const struct rpcrdma_op *op, struct flow_conn *conn)
 {
     flow_conn_touch(conns, conn);
     if (op->kind == RPCRDMA_OP_REJECT)
@@ -344,44 +284,7 @@ static void cm_end(struct flow_conns *conns, const struct rpcrdma_op *op, struct
                     asked ? 1 - sender : sender);
     if (op->kind == RPCRDMA_OP_REJECT)
         conn->pub.life.reject_reason = op->connect->reason;
-    end_of(conns, op, conn);
-}
-
-static void tcp_end(struct flow_conns *conns, const struct rpcrdma_op *op)
-{
-    struct flow_path path = flow_path_of(op);
-    struct flow_direction *dir = flow_direction_lookup(conns->streams, &path);
-
-    if (!dir || !dir->conn)
-        return;
-    flow_conn_ended(conns, dir->conn,
-                    op->kind == RPCRDMA_OP_REJECT  ? RPCRDMA_ENDED_REJECTED
-                    : op->kind == RPCRDMA_OP_RESET ? RPCRDMA_ENDED_RESET
-                                                   : RPCRDMA_ENDED_CLOSED,
-                    1 - dir->index);
-    /* a FIN closes one direction; the other may still carry messages */
-    dir->conn->fin[dir->index] = true;
-    if (op->kind != RPCRDMA_OP_DISCONNECT || dir->conn->fin[1 - dir->index])
-        end_of(conns, op, dir->conn);
-    else
-        flow_conn_touch(conns, dir->conn);
-}
-
-/* An attempt that began and ended with this: nothing listens on the server's port. */
-static struct flow_conn *refused(struct flow_conns *conns, const struct rpcrdma_op *op)
-{
-    struct flow_direction *dir =
-        port_of_service(conns, op->src_port, op->dst_port) ? tcp_direction(conns, op, 0) : NULL;
-    struct flow_conn *conn;
-
-    if (!dir)
-        return NULL;
-    conn = dir->conn;
-    conn->pub.life.requests = 1;
-    flow_conn_ended(conns, conn, RPCRDMA_ENDED_REFUSED, 1);
-    conn->pub.rejected = true;
-    end_of(conns, op, conn);
-    return conn;
+    conn_end_of(conns, op, conn);
 }
 
 /* What is known under the QP number that the sender of a REQ or a REP has now. */
@@ -395,34 +298,14 @@ static struct flow_conn *earlier_of_qp(struct flow_conns *conns, const struct rp
     return dir && dir->conn && dir->conn != keep ? dir->conn : NULL;
 }
 
-/* The same ports again; or one port at both ends, where the other direction was another one's. */
-static struct flow_conn *earlier_of_ports(struct flow_conns *conns, const struct rpcrdma_op *op)
-{
-    struct flow_path path = flow_path_of(op);
-    struct flow_direction *dir = flow_direction_lookup(conns->streams, &path);
-
-    if (dir && dir->conn)
-        return op->kind == RPCRDMA_OP_ACCEPT ? NULL : dir->conn;
-    path.src = op->dst;
-    path.dst = op->src;
-    path.qpn = path.qpn << 16 | path.qpn >> 16;
-    dir = flow_direction_lookup(conns->streams, &path);
-    return dir ? dir->conn : NULL;
-}
-
 struct flow_conn *flow_setup_obstacle(struct flow_conns *conns, const struct rpcrdma_op *op)
 {
     const struct rpcrdma_op_connect *c = op->connect;
     struct flow_conn *conn;
 
-    if (op->flags & RPCRDMA_OP_REFUSED)
-        return port_of_service(conns, op->src_port, op->dst_port) ? earlier_of_ports(conns, op)
-                                                                  : NULL;
-    if (op->kind != RPCRDMA_OP_CONNECT && op->kind != RPCRDMA_OP_ACCEPT)
-        return NULL;
     if (op->carrier == RPCRDMA_CARRIER_IWARP)
-        return earlier_of_ports(conns, op);
-    if (!c)
+        return conn_tcp_obstacle(conns, op);
+    if (!c || (op->kind != RPCRDMA_OP_CONNECT && op->kind != RPCRDMA_OP_ACCEPT))
         return NULL;
     if (op->kind == RPCRDMA_OP_CONNECT) {
         conn = by_comm_id(conns, &op->src, &op->dst, c->local_comm_id);
@@ -439,14 +322,8 @@ struct flow_conn *flow_setup(struct flow_conns *conns, const struct rpcrdma_op *
     struct flow_conn *conn;
     int sender;
 
-    if (op->carrier == RPCRDMA_CARRIER_IWARP) {
-        if (op->kind == RPCRDMA_OP_CONNECT || op->kind == RPCRDMA_OP_ACCEPT)
-            return mpa(conns, op);
-        if (op->flags & RPCRDMA_OP_REFUSED)
-            return refused(conns, op);
-        tcp_end(conns, op);
-        return NULL;
-    }
+    if (op->carrier == RPCRDMA_CARRIER_IWARP)
+        return conn_tcp_setup(conns, op);
     if (!op->connect)
         return NULL;
     switch (op->kind) {
@@ -458,7 +335,7 @@ struct flow_conn *flow_setup(struct flow_conns *conns, const struct rpcrdma_op *
         conn = find(conns, op, &sender);
         if (conn) {
             flow_conn_touch(conns, conn);
-            established(conns, conn);
+            conn_established(conns, conn);
             conn->pub.established = true;
         }
         return conn;

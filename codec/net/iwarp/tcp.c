@@ -415,17 +415,24 @@ static bool refuses(const struct segment *t)
            t->is.piece.seq == 0 && t->is.piece.len == 0;
 }
 
-/* flow knows the ports that matter. */
-static void tell_refusal(const struct rpcrdma_layer *l, const struct segment *t)
+/* Of a TCP connection that is none yet; flow knows the ports that matter. */
+static void tell_opening(const struct rpcrdma_layer *l, const struct segment *t)
 {
     struct rpcrdma_op op = {.frame = l->packet->frame,
                             .time_ns = l->packet->time_ns,
                             .carrier = RPCRDMA_CARRIER_IWARP,
-                            .kind = RPCRDMA_OP_RESET,
-                            .flags = RPCRDMA_OP_REFUSED,
                             .src_port = t->port[0],
                             .dst_port = t->port[1]};
 
+    if (refuses(t)) {
+        op.kind = RPCRDMA_OP_RESET;
+        op.flags = RPCRDMA_OP_REFUSED;
+    } else if ((t->is.flags & (TCP_RST | TCP_SYN)) == TCP_SYN) {
+        op.kind = t->is.flags & TCP_ACK ? RPCRDMA_OP_SYN_ACK : RPCRDMA_OP_SYN;
+        op.seq = t->is.piece.seq - 1;
+    } else {
+        return;
+    }
     rpcrdma_layer_address(l->family, l->src, &op.src);
     rpcrdma_layer_address(l->family, l->dst, &op.dst);
     l->net->sink.op(l->net->sink.context, &op);
@@ -457,7 +464,7 @@ enum rpcrdma_verdict rpcrdma_layer_tcp(struct rpcrdma_layer *l)
         t.is.piece.bytes = l->c.base + l->c.off;
     }
     t.is.flags = p[13];
-    if (tcp->n_connections == 0 && t.is.piece.caplen < 16 && !(t.is.flags & TCP_RST))
+    if (tcp->n_connections == 0 && t.is.piece.caplen < 16 && !(t.is.flags & (TCP_RST | TCP_SYN)))
         return RPCRDMA_IS_OTHER;
     t.is.piece.seq = rpcrdma_get_be32(p + 4) + (t.is.flags & TCP_SYN ? 1 : 0);
     t.is.piece.segment = true;
@@ -481,10 +488,8 @@ enum rpcrdma_verdict rpcrdma_layer_tcp(struct rpcrdma_layer *l)
     }
     if (!c) {
         end = 0;
-        if (refuses(&t)) {
-            tell_refusal(l, &t);
-            return RPCRDMA_IS_OTHER;
-        }
+        if (t.is.flags & (TCP_SYN | TCP_RST))
+            tell_opening(l, &t);
         c = recognise(tcp, l, &t, hash);
         if (!c)
             return RPCRDMA_IS_OTHER;

@@ -363,7 +363,6 @@ static void refused(void **state)
     struct seen *s = seen_new(NULL);
 
     (void)state;
-    tcp(s, 0, 900000, 0, SYN, NULL, 0);
     tcp(s, 1, 12345, 900001, RST | ACK, NULL, 0);
     tcp(s, 1, 0, 0, RST, NULL, 0);
     assert_int_equal(s->n, 0);
@@ -373,6 +372,24 @@ static void refused(void **state)
     assert_int_equal(s->op[0].flags, RPCRDMA_OP_REFUSED);
     assert_int_equal(s->op[0].src_port, 20049);
     assert_int_equal(s->op[0].dst_port, 40000);
+    seen_free(s);
+}
+
+/* Each SYN as often as it comes; and what answers it. */
+static void asked(void **state)
+{
+    struct seen *s = seen_new(NULL);
+
+    (void)state;
+    tcp(s, 0, 900000, 0, SYN, NULL, 0);
+    tcp(s, 0, 900000, 0, SYN, NULL, 0);
+    tcp(s, 1, 7, 900001, SYN | ACK, NULL, 0);
+    tcp(s, 0, 900001, 8, ACK, NULL, 0);
+    tcp(s, 0, 900000, 0, SYN | RST, NULL, 0);
+    assert_int_equal(s->n, 3);
+    assert_int_equal(s->op[1].kind, RPCRDMA_OP_SYN);
+    assert_int_equal(s->op[1].seq, 900000);
+    assert_int_equal(s->op[2].kind, RPCRDMA_OP_SYN_ACK);
     seen_free(s);
 }
 
@@ -473,6 +490,7 @@ int main(void)
         cmocka_unit_test_setup(length_65535, fresh),
         cmocka_unit_test_setup(out_of_sequence, fresh),
         cmocka_unit_test_setup(refused, fresh),
+        cmocka_unit_test_setup(asked, fresh),
         cmocka_unit_test_setup(the_end, fresh),
         cmocka_unit_test_setup(cut_at_every_byte, fresh),
     };
