@@ -1,8 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-2-Clause
 # release.sh SOURCE FOLDER [TESTS]: makes the release's tarball in FOLDER of what SOURCE has committed,
-# unpacks it where no git is found, builds it, runs the tests (TESTS: those whose names match), and installs
-# it to a folder. The versions in CMakeLists.txt, CHANGELOG.md and of the packages must be one.
+# unpacks it where no git is found, builds it, runs the tests (TESTS: those whose names match), builds the command
+# by scripts/build-profiled, too, and installs the first to a folder. The versions in CMakeLists.txt, CHANGELOG.md
+# and of the packages must be one.
 set -eu
 source=$(cd "$1" && pwd)
 rm -rf "$2"
@@ -36,6 +37,7 @@ grep -q "^Version: *$version$" packaging/rpcrdma.spec || {
 cmake -S . -B b -G Ninja -DRPCRDMA_WERROR=ON
 cmake --build b
 ctest --test-dir b --parallel "$(nproc)" --output-on-failure --no-tests=error -R "$tests"
+scripts/build-profiled profiled
 cmake --install b --prefix "$outside/installed" >/dev/null
 [ "$("$outside/installed/bin/rpcrdma" --version)" = "rpcrdma $version" ]
 sha256sum "$tarball"
