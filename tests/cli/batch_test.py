@@ -1,10 +1,14 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""rpcrdma-batch: 41 capture points by xargs: the tables are byte for byte those of one process that reads point
-after point, whatever was killed in between."""
+"""rpcrdma-batch: 41 capture points by xargs and, where it is installed, by Slurm: the tables are byte for byte those of
+one process that reads point after point, whatever was killed in between."""
 import json
 import os
 import shutil
+import signal
+import socket
 import subprocess
+import sys
+import time
 import unittest
 
 from command import CAPTURES, RPCRDMA, CommandTest, capture
@@ -27,9 +31,30 @@ exec %s "$@"
 '''
 
 
+# On the node n2 it writes half of what it should, says which processes it is of, and never ends.
+STUCK = '''#!/bin/sh
+if [ "${SLURMD_NODENAME-}" = n2 ]; then
+    mkdir "$3"
+    echo '{"half":' >"$3/rpcs.ndjson"
+    read -r _ _ _ step _ </proc/$PPID/stat
+    echo "$step $PPID $$" >%s/stuck.new
+    mv %s/stuck.new %s/stuck
+    exec sleep 1000
+fi
+exec %s "$@"
+'''
+
+
+def port():
+    with socket.socket() as free:
+        free.bind(('127.0.0.1', 0))
+        return free.getsockname()[1]
+
+
 class BatchTest(CommandTest):
     def batch(self, *arguments, status=0, rpcrdma=RPCRDMA, **environment):
-        run = subprocess.run([BATCH, *arguments], env={**os.environ, 'RPCRDMA': rpcrdma, **environment}, capture_output=True,
+        run = subprocess.run(['sh', BATCH, *arguments] if arguments[0] in ('plan', '--help') else [BATCH, *arguments],
+                             env={**os.environ, 'RPCRDMA': rpcrdma, **environment}, capture_output=True,
                              text=True, check=False, timeout=300)
         self.assertEqual(run.returncode, status, run.stdout + run.stderr)
         return run.stdout + run.stderr
@@ -151,6 +176,99 @@ class BatchTest(CommandTest):
         if not shutil.which('shellcheck'):
             self.skipTest('shellcheck is not installed')
         subprocess.run(['shellcheck', '-s', 'sh', BATCH], check=True)
+
+    def daemon(self, *command):
+        # pylint: disable=consider-using-with
+        log = open(os.path.join(self.folder, os.path.basename(command[0]) + '.out'), 'ab')
+        self.addCleanup(log.close)
+        process = subprocess.Popen(command, stdout=log, stderr=log, env={**os.environ, **self.slurm})
+        self.addCleanup(process.wait)
+        self.addCleanup(process.terminate)
+        return process
+
+    def test_slurm(self):
+        path = os.environ['PATH'] + ':/usr/sbin:/sbin'
+        for program in 'munged', 'slurmctld', 'slurmd', 'sbatch', 'scontrol':
+            if not shutil.which(program, path=path):
+                self.skipTest(f'{program} is not installed')
+        if os.geteuid():
+            self.skipTest('slurmd wants to be root')
+        here, f = socket.gethostname().split('.')[0], self.folder
+        os.chmod(f, 0o755)
+        with open(f'{f}/key', 'wb') as key:
+            key.write(os.urandom(128))
+        os.chmod(f'{f}/key', 0o400)
+        nodes = ''.join(f'NodeName=n{i} NodeHostname={here} NodeAddr=127.0.0.1 Port={port()} CPUs=1\n' for i in (1, 2))
+        with open(f'{f}/slurm.conf', 'w', encoding='ascii') as conf:
+            conf.write(f'''ClusterName=test
+SlurmctldHost={here}(127.0.0.1)
+SlurmctldPort={port()}
+SlurmUser=root
+AuthType=auth/munge
+AuthInfo=socket={f}/munge.socket,cred_expire=5
+CredType=cred/munge
+StateSaveLocation={f}/state
+SlurmdSpoolDir={f}/spool.%n
+SlurmctldPidFile={f}/slurmctld.pid
+SlurmdPidFile={f}/slurmd.%n.pid
+SlurmctldLogFile={f}/slurmctld.log
+SlurmdLogFile={f}/slurmd.%n.log
+ProctrackType=proctrack/pgid
+TaskPlugin=task/none
+JobAcctGatherType=jobacct_gather/none
+SwitchType=switch/none
+MpiDefault=none
+SelectType=select/cons_tres
+SchedulerType=sched/builtin
+SchedulerParameters=batch_sched_delay=0,sched_interval=1,sched_min_interval=0
+ReturnToService=2
+SlurmdTimeout=5
+{nodes}PartitionName=all Nodes=n1,n2 Default=YES
+''')
+        os.mkdir(f'{f}/state')
+        self.slurm = {'SLURM_CONF': f'{f}/slurm.conf', 'PATH': path}
+        self.daemon('munged', '--foreground', '--force', f'--key-file={f}/key', f'--socket={f}/munge.socket',
+                    f'--pid-file={f}/munge.pid', f'--log-file={f}/munge.log', f'--seed-file={f}/munge.seed')
+        self.wait(lambda: os.path.exists(f'{f}/munge.socket'))
+        self.daemon('slurmctld', '-D')
+        slurmd = [self.daemon('slurmd', '-D', '-N', f'n{i}') for i in (1, 2)]
+        self.wait(lambda: 'idle' in self.ask('sinfo', '-h', '-n', 'n1', '-o', '%t') and
+                  'idle' in self.ask('sinfo', '-h', '-n', 'n2', '-o', '%t'))
+        root = self.rings()
+        want = self.one_process(root)
+        plan = self.plan(root, 'plan')
+        stuck = os.path.join(f, 'stuck.sh')
+        with open(stuck, 'w', encoding='utf-8') as out:
+            out.write(STUCK % (f, f, f, RPCRDMA))
+        os.chmod(stuck, 0o755)
+        self.batch('submit', plan, f'--chdir={f}', rpcrdma=stuck, **self.slurm)
+        # A node dies with its task midway, and all its processes: the other one does all.
+        self.wait(lambda: os.path.exists(f'{f}/stuck'))
+        slurmd[1].kill()
+        with open(f'{f}/stuck', encoding='ascii') as pids:
+            for pid in pids.read().split():
+                os.kill(int(pid), signal.SIGKILL)
+        self.wait(lambda: len(os.listdir(os.path.join(plan, 'done'))) == POINTS)
+        self.assertEqual(len(os.listdir(os.path.join(plan, 'work'))), POINTS + 1)
+        self.same(plan, want)
+        self.batch('clean', plan)
+        self.assertEqual(len(os.listdir(os.path.join(plan, 'work'))), POINTS)
+
+    def ask(self, *command):
+        return subprocess.run(command, env={**os.environ, **self.slurm}, capture_output=True, text=True, check=False,
+                              timeout=60).stdout
+
+    def wait(self, true, seconds=100):
+        """No test on time: only that it does not hang."""
+        end = time.monotonic() + seconds
+        while not true():
+            if time.monotonic() > end:
+                for name in sorted(os.listdir(self.folder)):
+                    if name.endswith(('.log', '.out')):
+                        with open(os.path.join(self.folder, name), encoding='utf-8', errors='replace') as log:
+                            sys.stderr.write(f'== {name}\n{log.read()[-3000:]}')
+                self.fail('it does not come')
+            time.sleep(0.2)
 
 
 if __name__ == '__main__':
