@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "capture_event.h"
+#include "capture_setups.h"
 #include "finish.h"
 #include "plural.h"
 #include "source/interrupt.h"
@@ -24,6 +25,7 @@ struct capture {
     struct capture_select select;
     struct capture_progress progress;
     struct capture_event event; /* --trigger */
+    struct capture_setups setups; /* where there are several files */
     uint64_t count; /* of packets written; 0: no limit */
     uint64_t packets;
     struct source *source;
@@ -139,6 +141,8 @@ static void packet(struct capture *capture, const struct source *source,
     uint32_t interface;
 
     capture->packets++;
+    if (capture->setups.known)
+        capture_setups_packet(&capture->setups, one->interface, &one->packet);
     part.caplen = capture_select_packet(&capture->select, &one->packet);
     if (part.caplen == 0 && one->packet.caplen > 0)
         return;
@@ -146,7 +150,8 @@ static void packet(struct capture *capture, const struct source *source,
         if (capture->event.expression)
             capture_event_packet(&capture->event, interface, &part);
         else
-            capture_files_packet(&capture->files, interface, &part, NULL);
+            capture_files_packet(&capture->files, interface, &part,
+                                 one->replayed ? SOURCE_REPLAYED : NULL);
     } else if (!capture->crowded) {
         complain("more than %d interfaces: packets of the rest are left out", MANY);
         capture->crowded = true;
@@ -216,6 +221,37 @@ static void on_line(void *context, const char *text)
     complain("%s", text);
 }
 
+static void on_setup(void *context, uint32_t interface, const struct rpcrdma_packet *packet)
+{
+    struct capture *capture = context;
+    uint32_t index;
+
+    if (interface_of(capture, capture->source, interface, &index))
+        capture_files_replay(&capture->files, index, packet);
+}
+
+/* Half of a file at most. */
+static void on_began(void *context, uint64_t frame)
+{
+    struct capture *capture = context;
+    uint64_t bytes = capture->files.next.bytes;
+
+    capture_setups_each(&capture->setups, frame, bytes > 0 ? bytes / 2 : UINT64_MAX, on_setup,
+                        capture);
+}
+
+static bool start_setups(struct capture *capture)
+{
+    if (!capture_files_several(&capture->files))
+        return true;
+    capture->files.began = on_began;
+    capture->select.setups = capture->select.analyzer ? &capture->setups : NULL;
+    if (capture_setups_begin(&capture->setups, !capture->select.analyzer))
+        return true;
+    complain("out of memory");
+    return false;
+}
+
 /* What the files that are read have, and what is written has not. */
 static void say_left_out(const struct capture *capture, const struct source *source)
 {
@@ -269,10 +305,13 @@ static int from_source(struct capture *capture)
     capture_progress_begin(&capture->progress);
     if (capture->event.expression && !capture_event_begin(&capture->event))
         capture->status = EXIT_UNUSABLE;
-    else if (capture_files_open(&capture->files) && capture_select_start(&capture->select))
+    else if (capture_files_open(&capture->files) && capture_select_start(&capture->select) &&
+             start_setups(capture))
         copy(capture, source);
     capture_progress_end(&capture->progress);
     say_left_out(capture, source);
+    if (!options->quiet)
+        source_report(source, on_line, NULL);
     if (options->n_devices > 0 && !options->quiet)
         source_devices_news(source, on_line, NULL);
     source_close(source);
@@ -431,11 +470,25 @@ static void summary(struct capture *capture)
                  (double)select->bytes_in / (double)select->bytes_kept);
 }
 
+static void say_setups(const struct capture_setups *setups)
+{
+    if (setups->forgotten > 0)
+        complain("%" PRIu64
+                 " open connection%s forgotten, of more than %d: files do not begin with "
+                 "what set %s up",
+                 setups->forgotten, setups->forgotten == 1 ? " was" : "s were", SETUPS_MOST,
+                 setups->forgotten == 1 ? "it" : "them");
+    if (setups->no_room > 0)
+        complain("what set up connections was left out %" PRIu64
+                 " time%s at the beginning of a file: it would have taken more than half of it",
+                 setups->no_room, plural(setups->no_room));
+}
+
 static int go(struct capture *capture)
 {
     const struct options *options = capture->options;
     bool looks = capture->select.slice || capture->select.only || capture->progress.on ||
-                 capture->event.expression;
+                 capture->event.expression || capture_files_several(&capture->files);
     int status;
 
     signal(SIGPIPE, SIG_IGN);
@@ -449,10 +502,13 @@ static int go(struct capture *capture)
         status = EXIT_UNUSABLE;
     if (!options->quiet && capture->files.count > 0)
         summary(capture);
+    if (!options->quiet)
+        say_setups(&capture->setups);
     if (!options->quiet && capture->event.expression && capture->files.interfaces)
         capture_event_summary(&capture->event);
     capture_select_end(&capture->select);
     capture_event_end(&capture->event);
+    capture_setups_end(&capture->setups);
     capture_files_free(&capture->files);
     return status;
 }

@@ -8,6 +8,7 @@
  *   capture.c           options; from devices or a file to files
  *   capture_files.c     the files written: one, or a ring of them; when to stop
  *   capture_select.c    --slice, --rpcrdma-only: what to keep of a packet
+ *   capture_setups.c    what set up connections, for files that begin later
  *   capture_trigger.c   --trigger: whether what is waited for happened
  *   capture_event.c     and the file that is written then
  *   capture_before.c    the latest packets, in memory until then
@@ -40,6 +41,8 @@ struct capture_files {
     struct capture_limits next;     /* another file; files: how many to keep of them */
     /* has capture_files_statistics called for that interface; before a file ends */
     void (*refresh)(void *context, uint32_t number);
+    /* of several: another file begins, with this packet */
+    void (*began)(void *context, uint64_t frame);
     void *context;
     bool on_demand;             /* no file but from capture_files_begin to capture_files_close */
     bool by_packet;             /* an interface is written once a packet of it is, in each file */
@@ -87,6 +90,9 @@ void capture_files_statistics(struct capture_files *files, uint32_t number,
                               const struct pcapng_statistics *counts);
 void capture_files_packet(struct capture_files *files, uint32_t number,
                           const struct rpcrdma_packet *packet, const char *comment);
+/* One from before the file. It is marked, and not counted. */
+void capture_files_replay(struct capture_files *files, uint32_t number,
+                          const struct rpcrdma_packet *packet);
 /* What waits goes out: at once where somebody reads it, else twice a second at most. */
 void capture_files_flush(struct capture_files *files);
 /* What is known of an interface's counts: false where that is nothing. */
@@ -107,6 +113,7 @@ struct capture_select {
     bool watch; /* count messages and credits, too */
     const struct options *options;
     struct capture_trigger *trigger; /* the caller's; NULL: none */
+    struct capture_setups *setups;   /* likewise */
 
     /* for the caller to read */
     uint64_t messages, left_out, cut, too_deep;

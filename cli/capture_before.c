@@ -121,6 +121,29 @@ void capture_before_each(const struct capture_before *before, int64_t from_ns,
     }
 }
 
+struct first {
+    uint64_t frame;
+};
+
+static void on_first(void *context, uint32_t interface, const struct rpcrdma_packet *packet,
+                     bool last)
+{
+    struct first *first = context;
+
+    (void)interface;
+    (void)last;
+    if (packet->frame < first->frame)
+        first->frame = packet->frame;
+}
+
+uint64_t capture_before_first(const struct capture_before *before, int64_t from_ns)
+{
+    struct first first = {UINT64_MAX};
+
+    capture_before_each(before, from_ns, on_first, &first);
+    return first.frame;
+}
+
 bool capture_before_lacks(const struct capture_before *before, int64_t from_ns)
 {
     return before->short_of_room && before->displaced_ns >= from_ns;

@@ -36,6 +36,9 @@ void capture_before_each(const struct capture_before *before, int64_t from_ns,
                                       const struct rpcrdma_packet *packet, bool last),
                          void *context);
 
+/* The frame of the first of those. There is a packet in here. */
+uint64_t capture_before_first(const struct capture_before *before, int64_t from_ns);
+
 /* Whether packets from from_ns on made way. */
 bool capture_before_lacks(const struct capture_before *before, int64_t from_ns);
 

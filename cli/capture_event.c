@@ -97,6 +97,9 @@ static void write_file(struct capture_event *event)
 
     if (capture_files_begin(event->files, comment)) {
         event->writing = true;
+        if (event->files->began)
+            event->files->began(event->files->context,
+                                capture_before_first(&event->before, from_ns));
         event->too_early += capture_before_lacks(&event->before, from_ns);
         event->comment = g_strdup_printf("trigger: %s", event->trigger.what);
         capture_before_each(&event->before, from_ns, put_before, event);

@@ -411,7 +411,7 @@ bool capture_files_begin(struct capture_files *files, const char *comment)
     return true;
 }
 
-static void begin_next(struct capture_files *files)
+static void begin_next(struct capture_files *files, uint64_t frame)
 {
     if (enough_files(files))
         return;
@@ -420,7 +420,22 @@ static void begin_next(struct capture_files *files)
         return;
     for (guint i = 0; !files->by_packet && i < files->interfaces->len; i++)
         write_interface(files, i);
+    if (files->began)
+        files->began(files->context, frame);
     write_now(files);
+}
+
+void capture_files_replay(struct capture_files *files, uint32_t number,
+                          const struct rpcrdma_packet *packet)
+{
+    if (files->failed)
+        return;
+    if (interface_at(files, number)->file != files->current)
+        write_interface(files, number);
+    pcapng_write_packet(&files->writer, interface_at(files, number)->index, packet,
+                        SOURCE_REPLAYED);
+    /* it was counted, unless there was no room for it */
+    files->writer.packets = files->before;
 }
 
 void capture_files_packet(struct capture_files *files, uint32_t number,
@@ -431,7 +446,7 @@ void capture_files_packet(struct capture_files *files, uint32_t number,
     if ((files->next.bytes > 0 && files->writer.written >= files->next.bytes) ||
         (files->next.duration_ns > 0 &&
          clock_now(CLOCK_MONOTONIC) - files->opened_ns >= files->next.duration_ns))
-        begin_next(files);
+        begin_next(files, packet->frame);
     if (files->enough || files->failed)
         return;
     if (interface_at(files, number)->file != files->current)

@@ -15,6 +15,7 @@
 
 #include <string.h>
 
+#include "capture_setups.h"
 #include "capture_trigger.h"
 #include "flow/rpc.h"
 #include "net/packet/payload.h"
@@ -25,7 +26,8 @@ static bool on_op(void *context, const struct rpcrdma_op *op)
 {
     struct capture_select *select = context;
 
-    (void)op;
+    if (select->setups)
+        capture_setups_op(select->setups, op);
     select->any_op = true;
     select->data_item = false;
     return true;

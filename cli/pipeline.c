@@ -274,20 +274,21 @@ static void packet(struct pipeline *pipeline, const struct source_packet *one)
 {
     struct pipeline_private *own = pipeline->own;
 
-    if (!pipeline->clock.started)
+    if (!pipeline->clock.started && !one->replayed)
         start_clock(pipeline, one);
     pipeline->clock.frame = one->packet.frame;
     pipeline->clock.now_ns = one->packet.time_ns;
     if (!link_known(pipeline, one))
         return;
-    look_at_clock(own, one);
+    if (!one->replayed)
+        look_at_clock(own, one);
     if (!own->placed || one->interface != own->interface) {
         own->placed = true;
         own->interface = one->interface;
         rpcrdma_flow_tap(own->flow, one->interface < UINT8_MAX ? (uint8_t)(one->interface + 1) : 0);
     }
-    own->no_memory =
-        rpcrdma_analyzer_packet(own->analyzer, &one->packet) == RPCRDMA_ANALYZER_NO_MEMORY;
+    own->no_memory = (one->replayed ? rpcrdma_analyzer_replay : rpcrdma_analyzer_packet)(
+                         own->analyzer, &one->packet) == RPCRDMA_ANALYZER_NO_MEMORY;
 }
 
 static inline bool enough(const struct pipeline *pipeline)

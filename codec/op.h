@@ -82,6 +82,7 @@ enum {
     RPCRDMA_OP_REFUSED = 1u << 8, /* RESET: it answers a SYN, nothing listens on src_port */
     RPCRDMA_OP_ICRC = 1u << 9, /* icrc, icrc_bytes, udp_port are set: the capture has true ones */
     RPCRDMA_OP_MIGRATION = 1u << 10, /* MigReq */
+    RPCRDMA_OP_REPLAYED = 1u << 11,  /* of what sets up a connection: see rpcrdma_net_replay */
 };
 
 /* What a connection's set-up says. CM fields are IBTA 12.6; iWARP sets ports and private data. */

@@ -14,6 +14,7 @@
 #include "dissect_message.h"
 #include "keep.h"
 #include "net/packet/erf.h"
+#include "source/source.h"
 #include "store.h"
 #include "taps.h"
 #include "titles.h"
@@ -270,6 +271,17 @@ static uint8_t tap_of(const wtap_rec *rec)
                : 0;
 }
 
+/* Whether it set up a connection before the file: one of a ring buffer says so in a comment. */
+static bool is_replayed(const wtap_rec *rec)
+{
+    char *comment = NULL;
+
+    return rec->block &&
+           wtap_block_get_nth_string_option_value(rec->block, OPT_COMMENT, 0, &comment) ==
+               WTAP_OPTTYPE_SUCCESS &&
+           strcmp(comment, SOURCE_REPLAYED) == 0;
+}
+
 void feed_frame(packet_info *pinfo)
 {
     struct rpcrdma_packet packet = {.frame = pinfo->num};
@@ -296,7 +308,8 @@ void feed_frame(packet_info *pinfo)
     packet.data = tvb_get_ptr(tvb, 0, (int)packet.caplen);
     keep_begin(&packet);
     rpcrdma_flow_tap(rpcrdma_analyzer_flow(feed.analyzer), tap_of(pinfo->rec));
-    if (rpcrdma_analyzer_packet(feed.analyzer, &packet) == RPCRDMA_ANALYZER_NO_MEMORY) {
+    if ((is_replayed(pinfo->rec) ? rpcrdma_analyzer_replay : rpcrdma_analyzer_packet)(
+            feed.analyzer, &packet) == RPCRDMA_ANALYZER_NO_MEMORY) {
         keep_op(NULL); /* its end was not reported */
         fail();
     }

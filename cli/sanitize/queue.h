@@ -33,7 +33,7 @@ struct sanitize_packet {
     struct sanitize_layout layout;
     enum sanitize_drop drop;
     enum sanitize_payload state;
-    bool bad_icrc, is_cm;
+    bool bad_icrc, is_cm, replayed;
     struct sanitize_lane *lane; /* NULL: of no connection */
     uint32_t payload, n, len;   /* offset; captured bytes; bytes on the wire */
     uint32_t psn;

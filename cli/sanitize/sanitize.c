@@ -24,11 +24,12 @@ struct sanitize {
     int status;
 };
 
-static void on_packet(void *context, uint32_t interface, const struct rpcrdma_packet *packet)
+static void on_packet(void *context, uint32_t interface, const struct rpcrdma_packet *packet,
+                      bool replayed)
 {
     struct sanitize *s = context;
 
-    capture_files_packet(&s->files, interface, packet, NULL);
+    capture_files_packet(&s->files, interface, packet, replayed ? SOURCE_REPLAYED : NULL);
 }
 
 /* What is said of an interface may name a host: link type and snap length stay. */
@@ -96,7 +97,8 @@ static void copy(struct sanitize *s)
                 s->crowded++;
                 continue;
             }
-            if (!sanitize_track_packet(&s->track, interface, &packets[i].packet)) {
+            if (!sanitize_track_packet(&s->track, interface, &packets[i].packet,
+                                       packets[i].replayed)) {
                 s->status = EXIT_UNUSABLE;
                 return;
             }

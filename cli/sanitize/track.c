@@ -390,14 +390,15 @@ static void on_emit(void *context, struct sanitize_packet *p)
         memset(bytes_of(p), 0, p->n);
     sanitize_headers(&track->headers, &p->layout, data, p->packet.caplen, p->bad_icrc);
     p->packet.time_ns += track->shift_s * INT64_C(1000000000);
-    track->emit(track->context, p->interface, &p->packet);
+    track->emit(track->context, p->interface, &p->packet, p->replayed);
 }
 
 bool sanitize_track_packet(struct sanitize_track *track, uint32_t interface,
-                           const struct rpcrdma_packet *packet)
+                           const struct rpcrdma_packet *packet, bool replayed)
 {
     struct sanitize_packet *p = sanitize_queue_add(&track->queue, packet);
 
+    p->replayed = replayed;
     p->interface = interface;
     p->layout = sanitize_layout(&p->packet);
     p->drop = p->layout.drop;
@@ -406,7 +407,8 @@ bool sanitize_track_packet(struct sanitize_track *track, uint32_t interface,
             !sanitize_icrc_good(&track->headers, &p->layout, p->packet.data, p->packet.caplen);
     track->now = p;
     track->any_op = false;
-    if (rpcrdma_analyzer_packet(track->analyzer, &p->packet) != RPCRDMA_ANALYZER_OK) {
+    if ((replayed ? rpcrdma_analyzer_replay
+                  : rpcrdma_analyzer_packet)(track->analyzer, &p->packet) != RPCRDMA_ANALYZER_OK) {
         complain("out of memory");
         return false;
     }

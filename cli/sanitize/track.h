@@ -27,7 +27,8 @@ struct sanitize_track {
     const struct options *options;
     struct sanitize_key key;
     int64_t shift_s;
-    void (*emit)(void *context, uint32_t interface, const struct rpcrdma_packet *packet);
+    void (*emit)(void *context, uint32_t interface, const struct rpcrdma_packet *packet,
+                 bool replayed);
     void *context;
 
     /* for the caller to read */
@@ -52,7 +53,7 @@ struct sanitize_track {
 bool sanitize_track_begin(struct sanitize_track *track);
 /* False: memory is short, which was said. */
 bool sanitize_track_packet(struct sanitize_track *track, uint32_t interface,
-                           const struct rpcrdma_packet *packet);
+                           const struct rpcrdma_packet *packet, bool replayed);
 void sanitize_track_end(struct sanitize_track *track);
 void sanitize_track_free(struct sanitize_track *track);
 

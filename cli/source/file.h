@@ -106,6 +106,7 @@ static inline void file_packet(struct file *file, struct source_packet *out, siz
 {
     file->last_time_ns = time_ns;
     out->interface = (uint32_t)interface;
+    out->replayed = false;
     out->packet.frame = ++file->frame;
     out->packet.time_ns = time_ns;
     out->packet.linktype = file->interfaces[interface].linktype;

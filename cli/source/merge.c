@@ -136,16 +136,21 @@ static void due(struct merge *merge, struct part *part)
         pop(merge);
         return;
     }
-    if (part->at < part->n)
+    /* what is from before the file comes when the file begins */
+    if (part->at < part->n && !part->packets[part->at].replayed)
         part->next_ns = corrected(part, part->packets[part->at].packet.time_ns);
     sink_down(merge, 0);
 }
 
 /* Whether the packet is given out: not if another file gave it before. */
-static bool is_new(struct merge *merge, struct part *part, const struct rpcrdma_packet *packet)
+static bool is_new(struct merge *merge, struct part *part, const struct source_packet *one)
 {
+    const struct rpcrdma_packet *packet = &one->packet;
+    bool given = replays_given(&merge->overlap.replays, packet);
     struct fingerprint print;
 
+    if (one->replayed)
+        return !given;
     part->packets_read++;
     if (!part->shares || !fingerprint(packet, merge->overlap.most, &print) ||
         !copies_is_one(merge->copies, (uint32_t)(part - merge->parts), part->next_ns, &print))
@@ -174,10 +179,10 @@ static bool give(struct merge *merge, struct source_packet *packets, size_t *n, 
     } else {
         *out = part->packets[part->at];
     }
-    if (is_new(merge, part, &out->packet)) {
+    if (is_new(merge, part, out)) {
         part_given(&merge->shared, part, out);
         out->packet.frame = ++merge->frame;
-        out->packet.time_ns = part->next_ns;
+        out->packet.time_ns = out->replayed ? corrected(part, out->packet.time_ns) : part->next_ns;
         out->interface |= (uint32_t)number << INTERFACE_BITS;
         ++*n;
     }
@@ -289,6 +294,14 @@ static void merge_report(const struct source *source, void (*line)(void *, const
                      ppm < 0 ? -ppm : ppm, ppm < 0 ? "slower" : "faster",
                      (ppm < 0 ? -ppm : ppm) * over_ns / 1e12, over_ns / 1e9);
         }
+        line(context, text);
+    }
+    if (merge->overlap.replays.too_many > 0) {
+        snprintf(text, sizeof(text),
+                 "%" PRIu64
+                 " packets with which files begin that set up a connection before are too "
+                 "many: they may count twice",
+                 merge->overlap.replays.too_many);
         line(context, text);
     }
     if (merge->copies && copies_remembered_ns(merge->copies) > 0) {

@@ -451,9 +451,12 @@ bool overlap_find(struct overlap *overlap, char *const *paths, size_t n)
     for (size_t i = 0; i < n && good; i++) {
         overlap->files[i].path = paths[i];
         overlap->files[i].reference = overlap->files[i].twin = i;
-        samples_take(&samples, &overlap->files[i], (uint32_t)i);
+        good = samples_take(&samples, &overlap->files[i], (uint32_t)i, &overlap->replays);
     }
-    good = good && compare_files(overlap, &samples);
+    if (good)
+        good = compare_files(overlap, &samples);
+    else
+        samples_free(&samples);
     for (size_t i = 0; i < n && good; i++)
         if (overlap->files[i].shares && overlap->files[i].cut < overlap->most)
             overlap->most = overlap->files[i].cut;
@@ -480,5 +483,6 @@ bool overlap_together(const struct overlap *overlap, size_t i, size_t k)
 void overlap_free(struct overlap *overlap)
 {
     free(overlap->files);
+    replays_free(&overlap->replays);
     *overlap = (struct overlap){0};
 }

@@ -12,6 +12,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "source/replays.h"
+
 struct overlap_file {
     const char *path;
     /* what was found: */
@@ -38,6 +40,7 @@ struct overlap {
     struct overlap_file *files;
     size_t n;
     bool any;      /* some share packets */
+    struct replays replays; /* these are no packets that files share */
     uint32_t most; /* payload bytes that each file that shares has of a packet: compare no more */
 };
 

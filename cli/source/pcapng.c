@@ -330,7 +330,9 @@ static enum record read_packet(struct file *file, struct source_packet *out, uin
         unsigned code;
 
         while (option(file, &options, &code, &n, &value)) {
-            comment |= code == OPTION_COMMENT;
+            out->replayed |= code == OPTION_COMMENT && n == strlen(SOURCE_REPLAYED) &&
+                             memcmp(value, SOURCE_REPLAYED, n) == 0;
+            comment |= code == OPTION_COMMENT && !out->replayed;
             if (code == OPTION_EPB_DROPCOUNT && n >= 8) {
                 file->dropped_inline += file_u64(file, value);
                 file->dropped_inline_known = true;

@@ -115,23 +115,29 @@ static void drop_several(struct samples *samples)
     samples->n = kept;
 }
 
-void samples_take(struct samples *samples, struct overlap_file *file, uint32_t number)
+bool samples_take(struct samples *samples, struct overlap_file *file, uint32_t number,
+                  struct replays *replays)
 {
     char error[512]; /* what is wrong with a file is said when it is read in earnest */
     struct source *source = source_file_open(file->path, NULL, error, sizeof(error));
     struct source_packet packets[SOURCE_BATCH];
+    bool good = true;
     size_t n;
 
     samples->from = samples->n;
     samples->limit = UINT64_MAX;
     file->cut = FINGERPRINT_ALL;
     if (!source)
-        return;
+        return true;
     memset(samples->places, 0, (samples->mask + 1) * sizeof(*samples->places));
     twins_file(&samples->twins, number);
     while (source_next(source, packets, SOURCE_BATCH, &n) != SOURCE_END) {
-        for (size_t i = 0; i < n; i++)
-            take_packet(samples, file, number, &packets[i].packet);
+        for (size_t i = 0; i < n; i++) {
+            if (packets[i].replayed)
+                good = good && replays_add(replays, &packets[i].packet);
+            else
+                take_packet(samples, file, number, &packets[i].packet);
+        }
         thin_out(samples);
     }
     source_close(source);
@@ -140,4 +146,5 @@ void samples_take(struct samples *samples, struct overlap_file *file, uint32_t n
     file->sampled = samples->n - samples->from;
     file->times_from = samples->from;
     file->limit = samples->limit;
+    return good;
 }

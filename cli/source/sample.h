@@ -44,7 +44,9 @@ struct samples {
 bool samples_begin(struct samples *samples, size_t n, uint64_t seed);
 void samples_free(struct samples *samples);
 
-/* Reads all packets of the file: its sample, and its times and its cut. */
-void samples_take(struct samples *samples, struct overlap_file *file, uint32_t number);
+/* Reads all packets of the file: its sample, its times and its cut, and what it repeats of files
+ * before it. False when memory is short. */
+bool samples_take(struct samples *samples, struct overlap_file *file, uint32_t number,
+                  struct replays *replays);
 
 #endif

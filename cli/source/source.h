@@ -47,9 +47,14 @@ enum source_status {
     SOURCE_ERROR, /* one line in source->error, n is 0; further calls give what is left, then END */
 };
 
+/* The comment of packets with which files of a ring buffer begin: each set up a connection before
+ * it (capture_setups.h). Of several files that are read together each is given once. */
+#define SOURCE_REPLAYED "rpcrdma: this connection was set up before this file"
+
 struct source_packet {
     struct rpcrdma_packet packet; /* data borrowed until the next call; frame counts from 1 */
     uint32_t interface;           /* a number for source_interface() */
+    bool replayed;                /* from before the file: its comment is SOURCE_REPLAYED */
 };
 
 struct source_interface {

@@ -125,6 +125,14 @@ enum rpcrdma_analyzer_status rpcrdma_analyzer_packet(struct rpcrdma_analyzer *an
     return status(analyzer);
 }
 
+enum rpcrdma_analyzer_status rpcrdma_analyzer_replay(struct rpcrdma_analyzer *analyzer,
+                                                     const struct rpcrdma_packet *packet)
+{
+    if (!ended(analyzer) && !rpcrdma_net_replay(analyzer->net, packet))
+        analyzer->no_memory = true;
+    return status(analyzer);
+}
+
 void rpcrdma_analyzer_stop(struct rpcrdma_analyzer *analyzer)
 {
     analyzer->stopped = true;

@@ -61,6 +61,10 @@ RPCRDMA_API void rpcrdma_analyzer_free(struct rpcrdma_analyzer *analyzer); /* NU
 RPCRDMA_API enum rpcrdma_analyzer_status
 rpcrdma_analyzer_packet(struct rpcrdma_analyzer *analyzer, const struct rpcrdma_packet *packet);
 
+/* Likewise one that set up a connection before the capture: see rpcrdma_net_replay. */
+RPCRDMA_API enum rpcrdma_analyzer_status
+rpcrdma_analyzer_replay(struct rpcrdma_analyzer *analyzer, const struct rpcrdma_packet *packet);
+
 /* From within the sink, or between packets: it gets nothing more than each connection's end,
  * which rpcrdma_analyzer_end still does. */
 RPCRDMA_API void rpcrdma_analyzer_stop(struct rpcrdma_analyzer *analyzer);

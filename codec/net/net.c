@@ -93,6 +93,16 @@ RPCRDMA_HOT bool rpcrdma_net_packet(struct rpcrdma_net *net, const struct rpcrdm
     return !net->failed;
 }
 
+bool rpcrdma_net_replay(struct rpcrdma_net *net, const struct rpcrdma_packet *packet)
+{
+    bool good;
+
+    net->replays = true;
+    good = rpcrdma_net_packet(net, packet);
+    net->replays = false;
+    return good;
+}
+
 bool rpcrdma_net_end(struct rpcrdma_net *net)
 {
     rpcrdma_tcp_end(net->tcp);

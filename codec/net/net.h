@@ -100,6 +100,13 @@ RPCRDMA_API bool rpcrdma_net_link_known(uint32_t linktype);
  * come. */
 RPCRDMA_API bool rpcrdma_net_packet(struct rpcrdma_net *net, const struct rpcrdma_packet *packet);
 
+/*
+ * Likewise a packet with which a connection was set up before the capture begins: files of a ring
+ * buffer repeat it at their beginning. Its operations have RPCRDMA_OP_REPLAYED; what the connection
+ * sends next is not what comes next in the capture.
+ */
+RPCRDMA_API bool rpcrdma_net_replay(struct rpcrdma_net *net, const struct rpcrdma_packet *packet);
+
 /* No more packets: what is held back (TCP out of order) is given out. False when memory ran out,
  * now or before: then something may not have been given. */
 RPCRDMA_API bool rpcrdma_net_end(struct rpcrdma_net *net);

@@ -140,7 +140,7 @@ class Loss(network.Cable, command.CommandTest):
 
     def test_creating_process_dies(self):
         run = self.start('capture', '-i', 'v1', '-w', self.out, '-b', 'filesize:20')
-        creator, = processes.family(run.run.pid)[1:]
+        creator, = (pid for pid in processes.family(run.run.pid)[1:] if processes.creates_only(pid))
         os.kill(creator, signal.SIGKILL)
         time.sleep(0.2)
         self.send(packet.data for packet in self.packets())

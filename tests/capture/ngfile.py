@@ -4,6 +4,9 @@ import struct
 from typing import NamedTuple
 
 
+REPLAYED = 'rpcrdma: this connection was set up before this file'
+
+
 class Packet(NamedTuple):
     interface: int
     time_ns: int
@@ -27,6 +30,13 @@ class File(NamedTuple):
     packets: list
     statistics: dict  # by interface: {option: number}, of the last block
     comment: str = ''
+
+    def replayed(self):
+        """What set up connections before the file."""
+        return [packet for packet in self.packets if packet.comment == REPLAYED]
+
+    def own(self):
+        return [packet for packet in self.packets if packet.comment != REPLAYED]
 
 
 def options(body):

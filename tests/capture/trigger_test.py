@@ -30,7 +30,8 @@ class Trigger(command.CommandTest):
         names = sorted(os.listdir(self.folder))
         for name in names:
             self.assertRegex(name, r'^e_\d{5}_\d{14}\.pcapng$')
-        return [ngfile.read(os.path.join(self.folder, name)) for name in names]
+        files = [ngfile.read(os.path.join(self.folder, name)) for name in names]
+        return [file._replace(packets=file.own()) for file in files]
 
     def packets_of(self, path):
         whole = os.path.join(self.folder, 'whole.pcapng')

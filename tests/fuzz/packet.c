@@ -46,7 +46,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     packet.data = copy;
     net = rpcrdma_net_new(&config, &sink);
     MUST(net);
-    rpcrdma_net_packet(net, &packet);
+    (data[1] & 1 ? rpcrdma_net_replay : rpcrdma_net_packet)(net, &packet);
     rpcrdma_net_end(net);
     MUST(rpcrdma_net_stats(net)->packets == 1);
     rpcrdma_net_free(net);

@@ -38,7 +38,8 @@ struct run {
 };
 
 /* In order, as long as before, and its ICRC as right as it was; nobody's address is left. */
-static void on_packet(void *context, uint32_t interface, const struct rpcrdma_packet *packet)
+static void on_packet(void *context, uint32_t interface, const struct rpcrdma_packet *packet,
+                      bool replayed)
 {
     static const uint8_t none[6], broadcast[6] = {255, 255, 255, 255, 255, 255};
     struct run *run = context;
@@ -47,6 +48,7 @@ static void on_packet(void *context, uint32_t interface, const struct rpcrdma_pa
     uint64_t i = packet->frame - 1;
 
     (void)interface;
+    MUST(replayed == (packet->frame % 7 == 0));
     MUST(packet->frame > run->last && packet->frame <= run->given);
     run->last = packet->frame;
     run->emitted++;
@@ -101,7 +103,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         run.data[run.given] = bytes;
         run.caplen[run.given] = packet.caplen;
         run.len[run.given++] = packet.len;
-        MUST(sanitize_track_packet(&run.track, 0, &packet));
+        MUST(sanitize_track_packet(&run.track, 0, &packet, packet.frame % 7 == 0));
         free(copy);
     }
     sanitize_track_end(&run.track);

@@ -58,6 +58,7 @@ struct flow_conn {
     bool by_syn;    /* a repeated SYN is all there is */
     bool unread;    /* a message was cut before what it is about could be read */
     bool accepted;  /* and the answer to it */
+    bool replayed;  /* both long before what comes next in the capture */
     bool has_comm_id[2];
     uint32_t comm_id[2];   /* by end; end 0 opened */
     bool registered;       /* in conns->cm, under end 0's address, end 1's and comm_id[0] */

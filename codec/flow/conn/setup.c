@@ -129,6 +129,12 @@ void conn_established(struct flow_conns *conns, struct flow_conn *conn)
     conn->pub.life.established_ns = conns->context->time_ns;
 }
 
+/* Of a connection that was set up before the capture. */
+static bool replayed(const struct rpcrdma_op *op)
+{
+    return op->flags & RPCRDMA_OP_REPLAYED;
+}
+
 static void start(struct flow_conn *conn, int end)
 {
     if (conn->dir[end] && conn->has_start_psn[end])
@@ -148,7 +154,7 @@ static struct flow_conn *request(struct flow_conns *conns, const struct rpcrdma_
     struct flow_direction *dir = NULL;
 
     if (conn) {
-        conn->pub.life.requests++;
+        conn->pub.life.requests += !replayed(op);
         flow_conn_touch(conns, conn);
         return NULL; /* retransmitted */
     }
@@ -161,6 +167,7 @@ static struct flow_conn *request(struct flow_conns *conns, const struct rpcrdma_
     if (!conn)
         return NULL;
     conn->by_cm = true;
+    conn->replayed = replayed(op);
     conn->pub.life.requests = 1;
     conn->pub.end[0].address = op->src;
     conn->pub.end[1].address = op->dst;
@@ -168,7 +175,7 @@ static struct flow_conn *request(struct flow_conns *conns, const struct rpcrdma_
     conn->has_comm_id[0] = true;
     conn->pub.service_port = c->port;
     conn->start_psn[0] = c->start_psn;
-    conn->has_start_psn[0] = c->has_start_psn;
+    conn->has_start_psn[0] = c->has_start_psn && !replayed(op);
     conn->registered = flow_table_put(&conns->cm, &conns->context->memory,
                                       flow_address_key(&op->src, &op->dst, c->local_comm_id), conn);
     flow_conn_role(conn, 0, RPCRDMA_ROLE_CLIENT);
@@ -227,7 +234,8 @@ static struct flow_conn *accept(struct flow_conns *conns, const struct rpcrdma_o
     conn->comm_id[1] = c->local_comm_id;
     conn->has_comm_id[1] = true;
     conn->start_psn[1] = c->start_psn;
-    conn->has_start_psn[1] = c->has_start_psn;
+    conn->has_start_psn[1] = c->has_start_psn && !replayed(op);
+    conn->replayed |= replayed(op);
     if (dir) {
         conn_attach(conns, conn, 1, dir);
         dir->pmtu = conn->path_mtu;
@@ -333,7 +341,7 @@ struct flow_conn *flow_setup(struct flow_conns *conns, const struct rpcrdma_op *
         return accept(conns, op);
     case RPCRDMA_OP_ESTABLISHED:
         conn = find(conns, op, &sender);
-        if (conn) {
+        if (conn && !(replayed(op) && conn->pub.established)) {
             flow_conn_touch(conns, conn);
             conn_established(conns, conn);
             conn->pub.established = true;

@@ -54,6 +54,7 @@ static struct flow_conn *mpa(struct flow_conns *conns, const struct rpcrdma_op *
     conn_private_data(conn, sender, op);
     if (conn->pub.has_private_data[sender])
         conn_accept(conns, conn);
+    conn->replayed |= (op->flags & RPCRDMA_OP_REPLAYED) != 0;
     if (op->kind == RPCRDMA_OP_CONNECT && !conn->by_syn)
         conn->pub.life.requests++;
     conn->by_syn = false;

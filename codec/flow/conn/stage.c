@@ -84,7 +84,7 @@ bool flow_conn_is_undecided(const struct flow_conn *conn)
 
 bool flow_conn_by_cm(const struct flow_conn *conn)
 {
-    return conn->by_cm;
+    return conn->by_cm && !conn->replayed;
 }
 
 /* What the end sent, as far as what both ends sent shows. */
@@ -104,8 +104,8 @@ bool flow_conn_lacks(const struct flow_conn *conn, int end)
 
 bool flow_conn_saw_all(const struct flow_conn *conn)
 {
-    return conn->pub.life.requests > 0 && conn->accepted && !conn->unread && complete(conn, 0) &&
-           complete(conn, 1);
+    return conn->pub.life.requests > 0 && conn->accepted && !conn->replayed && !conn->unread &&
+           complete(conn, 0) && complete(conn, 1);
 }
 
 void flow_conn_unread(struct flow_conn *conn)
@@ -126,7 +126,7 @@ uint64_t flow_conn_set_up_frame(const struct flow_conn *conn, int end)
 
 bool flow_conn_set_up_seen(const struct flow_conn *conn)
 {
-    return conn->pub.paired_by == RPCRDMA_PAIRED_CM && conn->accepted;
+    return conn->pub.paired_by == RPCRDMA_PAIRED_CM && conn->accepted && !conn->replayed;
 }
 
 bool flow_conn_heard_from(const struct flow_conn *conn, int end)

@@ -305,6 +305,8 @@ static void start_frame(struct rpcrdma_tcp *tcp, struct rpcrdma_tcp_connection *
                                              : RPCRDMA_OP_ACCEPT,
                    &op);
     op.seq = begin;
+    if (tcp->net->replays)
+        op.flags |= RPCRDMA_OP_REPLAYED;
     s->mpa_seen = true;
     s->mpa_marker = frame[16] & FLAG_MARKERS;
     s->mpa_crc = frame[16] & FLAG_CRC;

@@ -438,6 +438,27 @@ static void tell_opening(const struct rpcrdma_layer *l, const struct segment *t)
     l->net->sink.op(l->net->sink.context, &op);
 }
 
+/* What set up the connection was captured long before what comes next: nothing is missing there. */
+static void go_on_anywhere(struct rpcrdma_tcp *tcp, struct rpcrdma_stream *s)
+{
+    if (s->phase != RPCRDMA_STREAM_FPDU)
+        return;
+    rpcrdma_stream_clear(tcp, s);
+    s->phase = RPCRDMA_STREAM_LOOKING;
+    s->has_next = s->has_ack = s->send_known = false;
+    s->tagged_open[0] = s->tagged_open[1] = true;
+}
+
+/* Of what is replayed, start-up frames of a stream of which nothing later is known. */
+static bool replayable(const struct rpcrdma_tcp_connection *c, int end, const struct segment *t)
+{
+    const struct rpcrdma_tcp_piece *piece = &t->is.piece;
+
+    return (rpcrdma_mpa_is_request(piece->bytes, piece->caplen) ||
+            rpcrdma_mpa_is_reply(piece->bytes, piece->caplen)) &&
+           (!c || c->stream[end].phase == RPCRDMA_STREAM_START);
+}
+
 /* RFC 9293 section 3.1 */
 enum rpcrdma_verdict rpcrdma_layer_tcp(struct rpcrdma_layer *l)
 {
@@ -479,6 +500,8 @@ enum rpcrdma_verdict rpcrdma_layer_tcp(struct rpcrdma_layer *l)
     tcp->frame = l->packet->frame;
     tcp->time_ns = l->packet->time_ns;
     c = tcp->n_connections > 0 ? find(tcp, &t, hash, &end) : NULL;
+    if (l->net->replays && !replayable(c, end, &t))
+        return c && c->confirmed ? RPCRDMA_IS_RDMA : RPCRDMA_IS_OTHER;
     if (c && another(c, end, &t)) {
         rpcrdma_late_end(tcp, c);
         if (c->confirmed && !c->closed)
@@ -494,11 +517,13 @@ enum rpcrdma_verdict rpcrdma_layer_tcp(struct rpcrdma_layer *l)
         if (!c)
             return RPCRDMA_IS_OTHER;
     }
-    if (c->confirmed && l->net->sink.segment)
+    if (c->confirmed && l->net->sink.segment && !l->net->replays)
         tell_segment(l, c, end, &t);
     if (!c->closed)
         rpcrdma_late_take(tcp, c, end, &t.is);
     confirmed = c->confirmed;
+    for (int i = 0; l->net->replays && i < 2; i++)
+        go_on_anywhere(tcp, &c->stream[i]);
     if (c->closed) {
         rpcrdma_late_clear(tcp, c);
         rpcrdma_stream_clear(tcp, &c->stream[0]);

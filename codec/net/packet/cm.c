@@ -155,6 +155,8 @@ enum rpcrdma_verdict rpcrdma_layer_cm(struct rpcrdma_layer *l, struct rpcrdma_op
         m.caplen = MAD_BYTES - MAD_HEADER;
     if (!decode(&m, rpcrdma_get_be16(mad + 16), op, &connect))
         return RPCRDMA_IS_RDMA;
+    if (l->net->replays)
+        op->flags |= RPCRDMA_OP_REPLAYED;
     if (m.cut || connect.private_caplen < connect.private_len)
         op->flags |= RPCRDMA_OP_TRUNCATED;
     op->connect = &connect;

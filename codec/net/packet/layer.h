@@ -33,6 +33,7 @@ struct rpcrdma_net {
     uint32_t icrc_left, icrc_step; /* packets to the next sample, and from that to the one after */
     struct rpcrdma_tcp *tcp;
     struct rpcrdma_op op; /* of RoCE and InfiniBand: bth.c */
+    bool replays;         /* the packet in hand: rpcrdma_net_replay */
     bool failed;          /* memory is short: the sink gets nothing more */
     bool told_truncated, told_ip_length,
         told_depth; /* findings that are given once, not per packet */

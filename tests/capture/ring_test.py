@@ -1,0 +1,220 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Files of a ring buffer: each begins with what set up the connections that are open, and says what the whole
+says of them; read together, they are the whole."""
+import glob
+import json
+import os
+import shutil
+import subprocess
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'cli'))
+RECORDINGS = sys.argv.pop(3)
+
+# pylint: disable=wrong-import-position
+import command
+import ngfile
+
+VIEWS = (('decode', '--json'), ('rpcs', '--json'), ('credits', '--json'), ('connections', '--json'),
+         ('check', '--notes', '--json'), ('report', '--json'))
+SET_UP = ('client', 'server', 'client_qpn', 'server_qpn', 'client_port', 'server_port', 'service_port',
+          'paired_by', 'private_data', 'threshold', 'path_mtu', 'requests', 'time_ns', 'established_time_ns')
+PAIR = SET_UP[:6]
+
+
+def recordings():
+    found = sorted(glob.glob(os.path.join(command.CAPTURES, '*', 'capture.pcap')))
+    if RECORDINGS:
+        found += sorted(glob.glob(os.path.join(RECORDINGS, '*', 'capture.pcap')))
+    return found
+
+
+class Ring(command.CommandTest):
+    def path(self, name):
+        return os.path.join(self.folder, name)
+
+    def ring(self, source, *more, size=None):
+        """The paths of the files, in their order."""
+        size = size or max(20, os.path.getsize(source) // 20000)
+        folder = self.path('ring')
+        shutil.rmtree(folder, ignore_errors=True)
+        os.mkdir(folder)
+        run = subprocess.run([command.RPCRDMA, 'capture', '-b', f'filesize:{size}', *more, '-r', source, '-w',
+                              os.path.join(folder, 'ring.pcapng')], stderr=subprocess.PIPE, check=True)
+        self.stderr = run.stderr.decode()
+        return [os.path.join(folder, name) for name in sorted(os.listdir(folder))]
+
+    def said(self, what, *paths):
+        run = subprocess.run([command.RPCRDMA, *what, *paths], capture_output=True, check=False)
+        self.assertIn(run.returncode, (0, 1), run.stderr)
+        return run.stdout
+
+    def connections(self, *paths):
+        """By their ends: a connection in place of another may have the same."""
+        found = {}
+        for line in self.said(('connections', '--json'), *paths).splitlines():
+            one = json.loads(line)
+            found.setdefault(tuple(one.get(key) for key in PAIR), []).append(
+                {key: one.get(key) for key in SET_UP})
+        return found
+
+    def rules(self, *paths):
+        return {json.loads(line).get('rule') for line in self.said(('check', '--json'), *paths).splitlines()}
+
+    def test_each_alone(self):
+        """Thresholds, roles and private data of every connection are the whole's, in each file."""
+        for path in recordings():
+            whole, replayed = self.connections(path), 0
+            for one in self.ring(path):
+                with self.subTest(one, path=path):
+                    file = ngfile.read(one)
+                    replayed += len(file.replayed())
+                    self.assertEqual(file.packets[:len(file.replayed())], file.replayed())
+                    for pair, found in self.connections(one).items():
+                        for each in found:
+                            self.assertIn(each, whole[pair])
+            self.assertGreater(replayed, 0, path)
+
+    def test_nothing_missing(self):
+        """What was between the set-up and the file is not taken for lost, in recordings that lack nothing: each
+        message is there, and no rule is broken that the whole keeps."""
+        for path in recordings():
+            if not path.startswith(command.CAPTURES):
+                continue
+            messages = 0
+            for one in self.ring(path):
+                with self.subTest(one, path=path):
+                    messages += len(self.said(('decode', '--json'), one).splitlines())
+                    self.assertLessEqual(self.rules(one), self.rules(path))
+                    for line in self.said(('connections', '--json'), one).splitlines():
+                        for each in json.loads(line).get('paths', []):
+                            self.assertEqual((each['lost'], each['uncaptured']), (0, 0))
+            self.assertEqual(messages, len(self.said(('decode', '--json'), path).splitlines()), path)
+
+    def test_together(self):
+        """No packet twice, whichever files are there: frames, times and counts are the whole's."""
+        for path in recordings():
+            ring = self.ring(path)
+            self.assertEqual([p.data for one in ring for p in ngfile.read(one).own()],
+                             [p.data for p in command.pcap.read(path)[0]])
+            for what in VIEWS:
+                with self.subTest(path=path, what=what):
+                    self.assertEqual(self.said(what, *ring), self.said(what, path))
+                    self.assertEqual(self.said(what, *ring[::-1]), self.said(what, path))
+
+    def test_some_together(self):
+        """What is repeated counts once, also where the file is missing in which it was captured."""
+        path = command.capture()
+        ring = self.ring(path)
+        whole = self.connections(path)
+        for some in (ring[1:], ring[2:4], ring[::3], [ring[1], ring[-1]]):
+            once = set()
+            for one in some:
+                once |= {(p.time_ns, p.data) for p in ngfile.read(one).packets}
+            out = self.path('some.pcapng')
+            self.run_command('capture', '-q', '-r', *some, '-w', out)
+            got = [(p.time_ns, p.data) for p in ngfile.read(out).packets]
+            self.assertEqual((len(got), set(got)), (len(once), once))
+            for pair, found in self.connections(*some).items():
+                self.assertTrue(all(each in whole[pair] for each in found), (some, found))
+
+    def test_written_again(self):
+        """The mark stays; a ring of a ring is the same ring."""
+        middle = self.ring(command.capture())[2]
+        out = self.path('again.pcapng')
+        self.run_command('capture', '-r', middle, '-w', out, errors=1)
+        self.assertEqual(ngfile.read(out).packets, ngfile.read(middle).packets)
+        self.assertGreater(len(ngfile.read(out).replayed()), 2)
+        for what in VIEWS:
+            self.assertEqual(self.said(what, out), self.said(what, middle))
+
+    def test_sanitized(self):
+        """A file of a ring stays one."""
+        middle = self.ring(command.capture())[2]
+        out = self.path('sanitized.pcapng')
+        self.run_command('sanitize', '-q', '-o', out, middle)
+        self.assertEqual(len(ngfile.read(out).replayed()), len(ngfile.read(middle).replayed()))
+        for line in self.said(('connections', '--json'), out).splitlines():
+            self.assertEqual(json.loads(line)['paired_by'], 'cm')
+
+    def test_after_their_end(self):
+        """Connections that ended are repeated no more, and those that begin in the file are not."""
+        path = command.capture()
+        ends = [json.loads(line) for line in self.said(('connections', '--json'), path).splitlines()]
+        self.assertGreater(len(ends), 1)
+        times = {p.data: p.time_ns for p in command.pcap.read(path)[0]}
+        for one in self.ring(path):
+            file = ngfile.read(one)
+            begins = file.own()[0].time_ns
+            open_now = [c for c in ends if c['established_time_ns'] < begins and
+                        ('end' not in c or c['end']['time_ns'] >= begins)]
+            self.assertEqual(len([p for p in file.replayed()]), 3 * len(open_now), one)
+            for packet in file.replayed():
+                self.assertEqual(times[packet.data], packet.time_ns)
+                self.assertLess(packet.time_ns, begins)
+
+    def test_too_many(self):
+        """4096 connections, half of a file: the latest are there, and what is not is said."""
+        request = command.pcap.read(command.capture())[0]
+        request = next(p for p in request if len(p.data) > 320 and p.data[42] == 0x64 and
+                       p.data[78:80] == b'\0\x10')
+        packets = []
+        for i in range(5000):
+            data = request.data[:86] + i.to_bytes(4, 'big') + request.data[90:]
+            packets.append(command.pcap.Packet(i + 1, request.time_ns + i * 1000, data, len(data)))
+        command.pcap.write(self.path('many.pcap'), packets)
+        ring = self.ring(self.path('many.pcap'), size=1000)
+        self.assertRegex(self.stderr, r'(?m)^rpcrdma: 904 open connections were forgotten, of more than 4096: ')
+        self.assertRegex(self.stderr, r'what set up connections was left out \d+ times at the beginning')
+        self.assertLess(len(ring), 7)
+        for one in ring[1:]:
+            file = ngfile.read(one)
+            seen = request.time_ns + 1000 * 5000
+            self.assertEqual([p.time_ns for p in file.replayed()],
+                             list(range(file.own()[0].time_ns - 1000 * len(file.replayed()),
+                                        file.own()[0].time_ns, 1000)))
+            self.assertLess(file.own()[0].time_ns, seen)
+            self.assertTrue(0 < sum(len(p.data) for p in file.replayed()) <= 500000)
+        self.assertEqual([p.data for one in ring for p in ngfile.read(one).own()], [p.data for p in packets])
+        whole = self.ring(self.path('many.pcap'), size=1000)
+        self.assertEqual(self.said(('decode', '--json', '--cm'), *whole),
+                         self.said(('decode', '--json', '--cm'), self.path('many.pcap')))
+
+    def test_trigger(self):
+        """What --trigger keeps begins with the set-up, too, of a connection that ended meanwhile as well; and has
+        no packet twice."""
+        path = command.capture()
+        whole = self.connections(path)
+        for expression, pre in (('state != open', '0.2'), ('state != open', '1000'), ('name == READ', '0.001')):
+            folder = self.path('trigger')
+            shutil.rmtree(folder, ignore_errors=True)
+            os.mkdir(folder)
+            self.run_command('capture', '-q', '-r', path, '-w', os.path.join(folder, 't.pcapng'), '--trigger',
+                             expression, '--pre', pre, '--post', '0.01', '--hold-off', '0.1')
+            names = sorted(os.listdir(folder))
+            self.assertTrue(names)
+            for name in names:
+                one = os.path.join(folder, name)
+                file = ngfile.read(one)
+                self.assertEqual(len(file.replayed()) > 0, pre != '1000')
+                self.assertFalse({(p.time_ns, p.data) for p in file.replayed()} &
+                                 {(p.time_ns, p.data) for p in file.own()})
+                self.assertTrue(self.connections(one))
+                for pair, found in self.connections(one).items():
+                    self.assertTrue(all(each in whole[pair] for each in found), (expression, found))
+
+    def test_tshark(self):
+        """Wireshark reads each file, and has its packets."""
+        if not shutil.which('tshark'):
+            self.skipTest('tshark is not installed')
+        for one in self.ring(command.capture()):
+            run = subprocess.run(['tshark', '-n', '-r', one, '-T', 'fields', '-e', 'frame.number', '-e',
+                                  'frame.comment'], capture_output=True, check=True)
+            self.assertEqual([line for line in run.stderr.decode().splitlines() if 'unning as' not in line], [])
+            lines = run.stdout.decode().splitlines()
+            file = ngfile.read(one)
+            self.assertEqual(len(lines), len(file.packets))
+            self.assertEqual(sum(ngfile.REPLAYED in line for line in lines), len(file.replayed()))
+
+
+command.main()
