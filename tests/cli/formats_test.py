@@ -113,6 +113,29 @@ class Formats(command.CommandTest):
                 self.run_command('decode', '--json', self.file(bytes(damaged)), status=2)
                 self.assertRegex(self.stderr, rf': {kind}: |damaged|end too soon|not a pcap')
 
+    def test_other_programs(self):
+        """Files that others wrote say the same as what they read."""
+        out = os.path.join(self.folder, 'out')
+        erf_file, recording = self.written('erf'), command.capture()
+        want = self.rows('decode', recording)
+        for arguments in (['editcap', '-F', 'pcapng', erf_file, out],
+                          ['mergecap', '-F', 'pcapng', '-w', out, recording],
+                          ['mergecap', '-F', 'nsecpcap', '-w', out, recording],
+                          ['tshark', '-F', 'nsecpcap', '-r', recording, '-w', out],
+                          ['tshark', '-F', 'modpcap', '-r', recording, '-w', out],
+                          ['tshark', '-F', 'snoop', '-r', recording, '-w', out],
+                          ['tcpdump', '-Z', 'root', '-r', recording, '-w', out],
+                          ['tcpdump', '-Z', 'root', '--time-stamp-precision=nano', '-r', recording, '-w', out]):
+            if not shutil.which(arguments[0]):
+                print(f'{arguments[0]} is not installed: its files are not read')
+                continue
+            with self.subTest(arguments):
+                run = subprocess.run(arguments, stderr=subprocess.PIPE, check=False)
+                self.assertEqual(run.returncode, 0, run.stderr)
+                # ERF counts 2^-32 s, snoop and tcpdump microseconds
+                self.assertEqual(untimed(self.rows('decode', out)), untimed(want))
+                os.unlink(out)
+
     def test_memory_of_xz(self):
         """A dictionary of 64 MiB is not for 16 MiB."""
         if not shutil.which('xz'):

@@ -110,7 +110,9 @@ class Stamps(command.CommandTest):
         """capture and sanitize write the capture's times, until told otherwise."""
         path, out = self.written('metamako'), os.path.join(self.folder, 'out.pcapng')
         for arguments, clock in ((), self.clock), (('--time-source', 'auto'), self.truth):
-            self.run_command('capture', '-q', *arguments, '-r', path, '-w', out)
+            self.run_command('capture', *arguments, '-r', path, '-w', out, errors=2 if arguments else 1)
+            self.assertEqual('it was set back 1 time' in self.stderr, bool(arguments))
+            self.run_command('capture', '-q', *arguments, '-r', path, '-w', out, errors=0)
             rows = tshark.read(out, '-T', 'fields', '-e', 'frame.time_epoch')
             self.assertEqual([int(row.strip().replace('.', '')) for row in rows], clock)
 
