@@ -39,6 +39,7 @@ struct options {
     enum options_color color;
     gboolean no_pager, no_names;
     gboolean json_header;
+    bool no_progress;        /* others share the terminal */
     uint64_t max_memory;     /* bytes; 0: the default */
     const char *quiet_means; /* help text of -q; NULL: says nothing but errors */
 };

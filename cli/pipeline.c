@@ -342,7 +342,8 @@ static void on_output(void *context)
 
 static void begin_reading(struct pipeline *pipeline, struct reading *reading)
 {
-    if (pipeline->own->source->live || pipeline->options->quiet || !isatty(STDERR_FILENO))
+    if (pipeline->own->source->live || pipeline->options->quiet || pipeline->options->no_progress ||
+        !isatty(STDERR_FILENO))
         return;
     reading_begin(reading);
     if (pipeline->out && pipeline->out->terminal) {

@@ -40,7 +40,7 @@ _rpcrdma_values()
         command ls /sys/class/net /sys/class/infiniband 2>/dev/null | grep -v ':$' | sort -u
         ;;
     -c | --count | --port | --qpn | --max-memory | -f | --filter | -s | --snapshot-length) ;;
-    -B | --buffer-size | --where | --trigger | --pre | --post | --hold-off | --since | --until | --top | --interval | --limit | --xid | --frame | --slow | --shift-time) ;;
+    -j | --jobs | -B | --buffer-size | --where | --trigger | --pre | --post | --hold-off | --since | --until | --top | --interval | --limit | --xid | --frame | --slow | --shift-time) ;;
     *) return 1 ;;
     esac
 }

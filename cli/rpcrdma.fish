@@ -56,7 +56,7 @@ function __rpcrdma_values
             printf '%s\n' cel-00 cel-01 cel-02 cel-03 cel-04 cel-08 ietf-00 ietf-01 ietf-02 ietf-07
         case -i --interface
             command ls /sys/class/net /sys/class/infiniband 2>/dev/null | string match -rv ':$|^$'
-        case -c --count --port --qpn --max-memory -f --filter -s --snapshot-length -B --buffer-size
+        case -c --count --port --qpn --max-memory -f --filter -s --snapshot-length -B --buffer-size -j --jobs
         case --where --trigger --pre --post --hold-off --since --until --top --interval --limit --xid --frame --slow --shift-time
         case '*'
             return 1

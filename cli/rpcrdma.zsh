@@ -86,7 +86,7 @@ _rpcrdma_values()
         _describe interface choices
         ;;
     -c | --count | --port | --qpn | --max-memory | -f | --filter | -s | --snapshot-length) _message value ;;
-    -B | --buffer-size | --where | --trigger | --pre | --post | --hold-off | --since | --until | --top | --interval | --limit | --xid | --frame | --slow | --shift-time)
+    -j | --jobs | -B | --buffer-size | --where | --trigger | --pre | --post | --hold-off | --since | --until | --top | --interval | --limit | --xid | --frame | --slow | --shift-time)
         _message value
         ;;
     *) return 1 ;;

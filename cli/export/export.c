@@ -11,6 +11,7 @@
 #include "export/stores.h"
 #include "finish.h"
 #include "out/json_writer.h"
+#include "points.h"
 
 enum { HEAD = 65536 }; /* of a file, for its key */
 
@@ -145,6 +146,7 @@ static int analyse(void *context, struct store *store)
 struct choice {
     char *sqlite, *ndjson, *csv, *tables;
     gboolean zstd, schema;
+    int jobs;
 };
 
 static int no_table(const struct command *command, const char *name)
@@ -271,6 +273,57 @@ static int export_to(struct exporter *e, const struct choice *choice)
     return to_files(e, stream, form, choice->zstd);
 }
 
+/* -- many capture points ----------------------------------------------------------------------- */
+
+struct many {
+    struct exporter *e;
+    const struct choice *choice;
+};
+
+/* A folder below the one given, for each. */
+static int on_point(void *context, const struct point *point)
+{
+    const struct many *many = context;
+    struct choice choice = *many->choice;
+    const char *stream = choice.csv ? choice.csv : choice.ndjson;
+    char *folder = stream ? g_build_filename(stream, point->name, NULL) : NULL;
+    int status;
+
+    if (folder && g_mkdir_with_parents(folder, 0777) != 0) {
+        complain("%s: %s", folder, strerror(errno));
+        return EXIT_UNUSABLE;
+    }
+    if (choice.csv)
+        choice.csv = folder;
+    else if (choice.ndjson)
+        choice.ndjson = folder;
+    status = choice.sqlite && options_reads(many->e->options, choice.sqlite)
+                 ? EXIT_UNUSABLE
+                 : export_to(many->e, &choice);
+    g_free(folder);
+    return status;
+}
+
+static int export_points(const struct command *command, struct exporter *e,
+                         const struct choice *choice)
+{
+    struct many many = {.e = e, .choice = choice};
+    struct points_call call = {.one = on_point, .context = &many};
+    const char *stream = choice->csv ? choice->csv : choice->ndjson;
+    struct points points = {0};
+    int status;
+
+    if (stream && strcmp(stream, "-") == 0)
+        return bad_usage(command, "-: of several capture points, a folder");
+    if (choice->sqlite && choice->jobs > 1)
+        return bad_usage(command, "--sqlite: one process at a time writes a database; no -j");
+    status = points_find(&points, e->options);
+    if (status == OPTIONS_GO_ON)
+        status = points_each(&points, e->options, (guint)choice->jobs, &call);
+    points_free(&points);
+    return status;
+}
+
 static int run(const struct command *command, int argc, char **argv)
 {
     struct options options = {.optional_input = true};
@@ -285,6 +338,7 @@ static int run(const struct command *command, int argc, char **argv)
         {"zstd", 0, 0, G_OPTION_ARG_NONE, &choice.zstd, "Compress these files", NULL},
         {"tables", 0, 0, G_OPTION_ARG_STRING, &choice.tables, "Only these tables",
          "NAME[,NAME...]"},
+        POINTS_JOBS(&choice.jobs),
         {"schema", 0, 0, G_OPTION_ARG_NONE, &choice.schema,
          "Show tables and columns instead, a JSON object per column", NULL},
         G_OPTION_ENTRY_NULL,
@@ -304,6 +358,10 @@ static int run(const struct command *command, int argc, char **argv)
         if (status == OPTIONS_GO_ON)
             status = check(command, &options, &choice, e.rows.tables);
         if (status == OPTIONS_GO_ON)
+            status = points_check(command, &options, choice.jobs);
+        if (status == OPTIONS_GO_ON && points_wanted(&options, (guint)choice.jobs))
+            status = export_points(command, &e, &choice);
+        else if (status == OPTIONS_GO_ON)
             status = export_to(&e, &choice);
     }
     g_free(e.captures);
@@ -317,7 +375,7 @@ static int run(const struct command *command, int argc, char **argv)
 
 const struct command command_export = {
     .name = "export",
-    .arguments = "FILE...",
+    .arguments = "FILE|FOLDER...",
     .what = "all of it as tables: an SQLite database, NDJSON, CSV",
     .details = "Keys are the same whenever and with whatever else a capture is read: exporting it\n"
                "twice adds nothing. docs/sql.md has the tables, and questions to ask them.",

@@ -90,8 +90,7 @@ static void lost(struct report *r, const struct report_connection *c, int end)
     struct report_cause *cause;
     char asked[80] = "";
 
-    if (naks == 0 && timeouts == 0 && back->asked_again == 0 &&
-        (!tcp || own * 1000 <= a->packets))
+    if (naks == 0 && timeouts == 0 && back->asked_again == 0 && (!tcp || own * 1000 <= a->packets))
         return;
     cause = report_cause_add(r,
                              !known   ? CAUSE_LOST

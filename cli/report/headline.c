@@ -67,7 +67,7 @@ static int64_t share(const struct rpcrdma_phases *phases, int which)
 
 /* Who took most of the time, and for what: what an engineer asks next. */
 static void largest(const struct report *r, const struct rpcrdma_phases *sum, char *text,
-                      size_t size)
+                    size_t size)
 {
     static const char *const whose[] = {"the way of the Calls", "the server's", "RDMA's",
                                         "the way of the Replies"};
@@ -87,14 +87,13 @@ static void largest(const struct report *r, const struct rpcrdma_phases *sum, ch
     }
     if (!most)
         return;
-    snprintf(
-        text, size,
-        " The largest share is %s, above all in %s: %.1f ms each of %" PRIu64 ".%s", whose[which],
-        most->name, (double)share(&most->phases, which) / 1e6 / (double)most->n_phases,
-        most->n_phases,
-        which == SHARE_SERVER && r->n_causes == 0 && !r->undecided && waited == 0
-            ? " Neither the network nor credits kept them waiting."
-            : "");
+    snprintf(text, size,
+             " The largest share is %s, above all in %s: %.1f ms each of %" PRIu64 ".%s",
+             whose[which], most->name,
+             (double)share(&most->phases, which) / 1e6 / (double)most->n_phases, most->n_phases,
+             which == SHARE_SERVER && r->n_causes == 0 && !r->undecided && waited == 0
+                 ? " Neither the network nor credits kept them waiting."
+                 : "");
 }
 
 /* How many it concerned, and what was in order. */

@@ -266,6 +266,8 @@ void report_json(struct report *r, struct out *out)
 
     report_headline(r, headline, sizeof(headline));
     json_open(&json, '{');
+    if (r->point)
+        text(&json, KEY(point), r->point);
     json_key(&json, KEY(verdict));
     json_plain(&json, r->undecided ? "undecided" : r->n_causes > 0 ? "causes" : "healthy");
     text(&json, KEY(text), headline);

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "finish.h"
+#include "points.h"
 #include "source/create.h"
 
 static int write_html(struct report *report, struct out *out, const char *path, int status)
@@ -46,73 +47,146 @@ static int open_html(const char *path, const struct options *options, struct out
     return EXIT_UNUSABLE;
 }
 
-static int run(const struct command *command, int argc, char **argv)
+struct choice {
+    char *html, **traces;
+    double slow_ms;
+};
+
+/* point: NULL where there are none. */
+static int report_on(struct options *options, const struct choice *choice, const char *point)
 {
-    struct options options = {0};
-    char *path = NULL, **traces = NULL;
-    double slow_ms = 0;
-    GOptionEntry own[] = {
-        {"json", 0, 0, G_OPTION_ARG_NONE, &options.json, "One JSON object", NULL},
-        {"html", 0, 0, G_OPTION_ARG_FILENAME, &path,
-         "Write the report to this file, with charts, instead; it needs nothing else", "OUT.html"},
-        {"slow", 0, 0, G_OPTION_ARG_DOUBLE, &slow_ms,
-         "Call a server slow that takes most of this time for an RPC (1000)", "MS"},
-        {"trace", 0, 0, G_OPTION_ARG_FILENAME_ARRAY, &traces,
-         "A kernel's trace of the same time, client's or server's, as text; repeatable", "FILE"},
-        G_OPTION_ENTRY_NULL,
-    };
-    int status = options_parse(&options, command, own, argc, argv);
-    struct kernel *kernel = NULL;
     struct out out, html = {0};
     struct pipeline pipeline = {
-        .options = &options, .out = &out, .credits = true, .delivery = true, .op_done = report_op};
+        .options = options, .out = &out, .credits = true, .delivery = true, .op_done = report_op};
+    struct kernel *kernel = NULL;
     struct report *report = NULL;
+    int status = OPTIONS_GO_ON;
 
-    if (status == OPTIONS_GO_ON && (slow_ms < 0 || slow_ms > 1e9)) {
-        complain("--slow: %g is no number of milliseconds", slow_ms);
-        status = EXIT_UNUSABLE;
-    }
-    if (status == OPTIONS_GO_ON && traces) {
-        kernel = kernel_open(traces, options_memory(&options, MEMORY_COMMAND) / 2);
+    if (choice->traces) {
+        kernel = kernel_open(choice->traces, options_memory(options, MEMORY_COMMAND) / 2);
         if (!kernel)
             status = EXIT_UNUSABLE;
     }
-    if (status == OPTIONS_GO_ON && path)
-        status = open_html(path, &options, &html);
+    if (status == OPTIONS_GO_ON && choice->html)
+        status = open_html(choice->html, options, &html);
     if (status == OPTIONS_GO_ON)
-        status = begin_output(&options, &out);
+        status = begin_output(options, &out);
     if (status == OPTIONS_GO_ON) {
         struct rpcrdma_flow_sink sink;
 
-        report = report_new(&pipeline, options_memory(&options, MEMORY_COMMAND) / (kernel ? 2 : 1));
-        report->slow_told = slow_ms > 0;
+        report = report_new(&pipeline, options_memory(options, MEMORY_COMMAND) / (kernel ? 2 : 1));
+        report->slow_told = choice->slow_ms > 0;
         if (report->slow_told)
-            report->slow_ns = (int64_t)(slow_ms * 1e6);
+            report->slow_ns = (int64_t)(choice->slow_ms * 1e6);
         report->kernel = kernel;
+        report->point = point;
         sink = report_sink(report);
         pipeline.op_context = report;
         status = kernel_end(kernel, pipeline_run(&pipeline, &sink));
         report_decide(report);
         report_complain(report);
-        if (options.json)
+        if (options->json)
             report_json(report, &out);
-        else if (!path)
+        else if (!choice->html)
             report_text(report, &out);
-        if (path)
-            status = write_html(report, &html, path, status);
+        if (choice->html)
+            status = write_html(report, &html, choice->html, status);
         status = end_output(&out, status);
     }
     report_free(report);
     kernel_free(kernel);
-    g_strfreev(traces);
-    g_free(path);
+    return status;
+}
+
+struct many {
+    struct options *options;
+    const struct choice *choice;
+    bool any;
+};
+
+static int on_point(void *context, const struct point *point)
+{
+    const struct many *many = context;
+
+    return report_on(many->options, many->choice, point->name);
+}
+
+static void point_heading(void *context, const struct point *point, struct out *out)
+{
+    struct many *many = context;
+
+    if (many->options->json)
+        return;
+    if (many->any)
+        out_char(out, '\n');
+    many->any = true;
+    out_style(out, OUT_HEADING);
+    out_foreign(out, point->name);
+    out_style(out, OUT_PLAIN);
+    if (point->n_files > 1) {
+        out_literal(out, ": ");
+        out_u64(out, point->n_files);
+        out_literal(out, " files");
+    }
+    out_line(out);
+}
+
+static int report_points(struct options *options, const struct choice *choice, guint jobs)
+{
+    struct many many = {.options = options, .choice = choice};
+    struct points_call call = {.one = on_point, .before = point_heading, .context = &many};
+    struct points points = {0};
+    int status = points_find(&points, options);
+
+    if (status == OPTIONS_GO_ON)
+        status = points_each(&points, options, jobs, &call);
+    points_free(&points);
+    return status;
+}
+
+static int run(const struct command *command, int argc, char **argv)
+{
+    struct options options = {0};
+    struct choice choice = {0};
+    int jobs = 0;
+    GOptionEntry own[] = {
+        {"json", 0, 0, G_OPTION_ARG_NONE, &options.json,
+         "One JSON object, or one per capture point", NULL},
+        {"html", 0, 0, G_OPTION_ARG_FILENAME, &choice.html,
+         "Write the report to this file, with charts, instead; it needs nothing else", "OUT.html"},
+        {"slow", 0, 0, G_OPTION_ARG_DOUBLE, &choice.slow_ms,
+         "Call a server slow that takes most of this time for an RPC (1000)", "MS"},
+        {"trace", 0, 0, G_OPTION_ARG_FILENAME_ARRAY, &choice.traces,
+         "A kernel's trace of the same time, client's or server's, as text; repeatable", "FILE"},
+        POINTS_JOBS(&jobs),
+        G_OPTION_ENTRY_NULL,
+    };
+    int status = options_parse(&options, command, own, argc, argv);
+
+    if (status == OPTIONS_GO_ON && (choice.slow_ms < 0 || choice.slow_ms > 1e9)) {
+        complain("--slow: %g is no number of milliseconds", choice.slow_ms);
+        status = EXIT_UNUSABLE;
+    }
+    if (status == OPTIONS_GO_ON)
+        status = points_check(command, &options, jobs);
+    if (status == OPTIONS_GO_ON && points_wanted(&options, (guint)jobs)) {
+        if (choice.html || choice.traces)
+            status = bad_usage(command, "%s is for one capture point: give files, no folder, no -j",
+                               choice.html ? "--html" : "--trace");
+        else
+            status = report_points(&options, &choice, (guint)jobs);
+    } else if (status == OPTIONS_GO_ON) {
+        status = report_on(&options, &choice, NULL);
+    }
+    g_strfreev(choice.traces);
+    g_free(choice.html);
     options_free(&options);
     return status;
 }
 
 const struct command command_report = {
     .name = "report",
-    .arguments = "FILE...",
+    .arguments = "FILE|FOLDER...",
     .what = "one page: what is wrong, where the time went; --html, --json",
     .details = "The rules by which causes are named stand in docs/report.md.",
     .run = run,

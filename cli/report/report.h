@@ -94,6 +94,7 @@ struct report_cause {
 };
 
 struct report {
+    const char *point; /* NULL: it is the only one */
     struct pipeline *pipeline;
     struct kernel *kernel; /* the caller's; NULL: no --trace */
     struct details *details;
@@ -128,8 +129,8 @@ struct report {
     int64_t bin_ns;
     unsigned n_bins;
 
-    const struct report_connection *about;     /* which one the rules look at */
-    struct report_cause *causes;               /* the one that cost most first; owned */
+    const struct report_connection *about; /* which one the rules look at */
+    struct report_cause *causes;           /* the one that cost most first; owned */
     unsigned n_causes, size_causes;
     bool undecided; /* too little was captured to call it healthy */
 };

@@ -20,6 +20,7 @@ LISTS = (
     ('check', '-n', '--limit', '1'),
     ('check', '-n', '--summary'),
     ('report',),
+    ('report', '-j', '1'),
 )
 # Of recordings
 VIEWS = (

@@ -1,0 +1,342 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "points.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <glob.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "finish.h"
+
+/* As rpcrdma-batch has them. */
+#define CAPTURES "\\.(pcap|pcapng|cap|dmp|ntar|snoop|erf)(\\.(gz|zst|xz|bz2|lz4))?$"
+#define RING "^(.*)_([0-9]{5,18})_[0-9]{14}(\\.[^/]*)?$"
+
+static bool is_folder(const char *path)
+{
+    struct stat is;
+
+    return stat(path, &is) == 0 && S_ISDIR(is.st_mode);
+}
+
+static bool is_pattern(const char *path)
+{
+    return strpbrk(path, "*?[") && access(path, F_OK) != 0;
+}
+
+int points_check(const struct command *command, const struct options *options, int jobs)
+{
+    if (jobs < 0 || jobs > 1024)
+        return bad_usage(command, "-j: %d is no number of processes from 1 to 1024", jobs);
+    if (jobs > 0 && options->n_devices > 0)
+        return bad_usage(command, "-j is for files");
+    return OPTIONS_GO_ON;
+}
+
+bool points_wanted(const struct options *options, guint jobs)
+{
+    if (jobs > 0)
+        return true;
+    for (guint i = 0; i < options->n_files; i++)
+        if (is_folder(options->files[i]) || is_pattern(options->files[i]))
+            return true;
+    return false;
+}
+
+/* -- which there are ------------------------------------------------------------------------- */
+
+struct found {
+    char *path, *key; /* of the ring, or of the file */
+    uint64_t number;  /* in the ring */
+};
+
+struct search {
+    GArray *found; /* of struct found */
+    GRegex *captures, *ring;
+    int status;
+};
+
+static void add(struct search *search, const char *path)
+{
+    struct found found = {.path = g_canonicalize_filename(path, NULL)};
+    GMatchInfo *match;
+
+    if (g_regex_match(search->ring, found.path, 0, &match)) {
+        char *number = g_match_info_fetch(match, 2);
+
+        found.key = g_match_info_fetch(match, 1);
+        found.number = g_ascii_strtoull(number, NULL, 10);
+        g_free(number);
+    } else {
+        found.key = g_strdup(found.path);
+    }
+    g_match_info_unref(match);
+    g_array_append_val(search->found, found);
+}
+
+/* Links to folders are not followed: they may lead in a circle. */
+static void add_folder(struct search *search, const char *path)
+{
+    DIR *folder = opendir(path);
+    struct dirent *entry;
+
+    if (!folder) {
+        complain("%s: %s", path, strerror(errno));
+        search->status = EXIT_UNUSABLE;
+        return;
+    }
+    while ((entry = readdir(folder))) {
+        char *below = g_build_filename(path, entry->d_name, NULL);
+        struct stat is;
+
+        if (entry->d_name[0] == '.' || lstat(below, &is) != 0)
+            ;
+        else if (S_ISDIR(is.st_mode))
+            add_folder(search, below);
+        else if (!is_folder(below) && g_regex_match(search->captures, entry->d_name, 0, NULL))
+            add(search, below);
+        g_free(below);
+    }
+    closedir(folder);
+}
+
+static void add_argument(struct search *search, const char *path)
+{
+    if (is_folder(path)) {
+        add_folder(search, path);
+    } else if (is_pattern(path)) {
+        glob_t matched = {0};
+
+        if (glob(path, 0, NULL, &matched) != 0) {
+            complain("%s: no file matches", path);
+            search->status = EXIT_UNUSABLE;
+        }
+        for (size_t i = 0; i < matched.gl_pathc; i++)
+            add_argument(search, matched.gl_pathv[i]);
+        globfree(&matched);
+    } else if (strcmp(path, "-") == 0) {
+        complain("standard input is no capture point: give files or folders");
+        search->status = EXIT_UNUSABLE;
+    } else {
+        add(search, path);
+    }
+}
+
+static gint in_order(gconstpointer a, gconstpointer b)
+{
+    const struct found *x = a, *y = b;
+    int order = strcmp(x->key, y->key);
+
+    if (order == 0)
+        order = (x->number > y->number) - (x->number < y->number);
+    return order != 0 ? order : strcmp(x->path, y->path);
+}
+
+/* How much of all keys is the folder that they have in common. */
+static size_t common(const GArray *found)
+{
+    const char *first = g_array_index(found, struct found, 0).key;
+    size_t n = strlen(first);
+
+    for (guint i = 1; i < found->len; i++) {
+        const char *key = g_array_index(found, struct found, i).key;
+        size_t same = 0;
+
+        while (same < n && key[same] == first[same])
+            same++;
+        n = same;
+    }
+    while (n > 0 && first[n - 1] != '/')
+        n--;
+    return n;
+}
+
+static void make_points(struct points *points, const GArray *found)
+{
+    size_t skipped = common(found);
+
+    points->point = g_new0(struct point, found->len);
+    for (guint i = 0; i < found->len; i++) {
+        const struct found *one = &g_array_index(found, struct found, i), *last = one - 1;
+        struct point *point;
+
+        if (i > 0 && strcmp(last->path, one->path) == 0)
+            continue;
+        if (i == 0 || strcmp(last->key, one->key) != 0)
+            points->point[points->n++].name = g_strdup(one->key + skipped);
+        point = &points->point[points->n - 1];
+        point->files = g_renew(char *, point->files, point->n_files + 2);
+        point->files[point->n_files++] = g_strdup(one->path);
+        point->files[point->n_files] = NULL;
+    }
+}
+
+static void free_found(gpointer data)
+{
+    struct found *found = data;
+
+    g_free(found->path);
+    g_free(found->key);
+}
+
+int points_find(struct points *points, const struct options *options)
+{
+    struct search search = {.found = g_array_new(FALSE, FALSE, sizeof(struct found)),
+                            .captures = g_regex_new(CAPTURES, G_REGEX_RAW, 0, NULL),
+                            .ring = g_regex_new(RING, G_REGEX_RAW | G_REGEX_DOTALL, 0, NULL),
+                            .status = OPTIONS_GO_ON};
+
+    *points = (struct points){0};
+    g_array_set_clear_func(search.found, free_found);
+    for (guint i = 0; i < options->n_files; i++)
+        add_argument(&search, options->files[i]);
+    if (search.status == OPTIONS_GO_ON && search.found->len == 0) {
+        complain("%s: no capture is there", options->files[0]);
+        search.status = EXIT_UNUSABLE;
+    }
+    g_array_sort(search.found, in_order);
+    if (search.status == OPTIONS_GO_ON)
+        make_points(points, search.found);
+    g_array_unref(search.found);
+    g_regex_unref(search.captures);
+    g_regex_unref(search.ring);
+    return search.status;
+}
+
+void points_free(struct points *points)
+{
+    for (guint i = 0; i < points->n; i++) {
+        g_free(points->point[i].name);
+        g_strfreev(points->point[i].files);
+    }
+    g_free(points->point);
+}
+
+/* -- a process each -------------------------------------------------------------------------- */
+
+struct work {
+    pid_t pid; /* 0: not begun, or done */
+    int status;
+    int out; /* a file without a name; -1: none */
+    bool begun;
+};
+
+_Noreturn static void work_on(const struct point *point, struct options *options, int to,
+                              const struct points_call *call)
+{
+    g_strfreev(options->files);
+    options->files = point->files;
+    options->n_files = point->n_files;
+    if (dup2(to, STDOUT_FILENO) < 0)
+        _exit(EXIT_UNUSABLE);
+    exit(call->one(call->context, point));
+}
+
+static int nameless(void)
+{
+    char *name;
+    int fd = g_file_open_tmp("rpcrdma-XXXXXX", &name, NULL);
+
+    if (fd < 0)
+        return -1;
+    unlink(name);
+    g_free(name);
+    return fd;
+}
+
+static bool begin(struct work *work, const struct point *point, struct options *options,
+                  const struct points_call *call)
+{
+    work->begun = true;
+    work->status = EXIT_UNUSABLE;
+    work->out = nameless();
+    work->pid = work->out >= 0 ? fork() : -1;
+    if (work->pid == 0)
+        work_on(point, options, work->out, call);
+    if (work->pid > 0)
+        return true;
+    complain("%s: %s", point->name, strerror(errno));
+    work->pid = 0;
+    return false;
+}
+
+/* Until one has ended. */
+static void await(struct work *work, const struct points *points)
+{
+    int status;
+    pid_t pid;
+
+    do
+        pid = waitpid(-1, &status, 0);
+    while (pid < 0 && errno == EINTR);
+    for (guint i = 0; i < points->n; i++) {
+        if (pid <= 0 || work[i].pid != pid)
+            continue;
+        work[i].pid = 0;
+        if (WIFEXITED(status))
+            work[i].status = WEXITSTATUS(status);
+        else
+            complain("%s: ended by signal %d", points->point[i].name, WTERMSIG(status));
+    }
+}
+
+static bool copy(int from, struct out *out)
+{
+    char buffer[16384];
+    ssize_t n;
+
+    if (lseek(from, 0, SEEK_SET) != 0)
+        return false;
+    while ((n = read(from, buffer, sizeof(buffer))) > 0)
+        out_bytes(out, buffer, (size_t)n);
+    return n == 0;
+}
+
+static void put(struct work *work, const struct point *point, const struct points_call *call,
+                struct out *out)
+{
+    if (call->before)
+        call->before(call->context, point, out);
+    if (work->out < 0)
+        return;
+    if (!copy(work->out, out)) {
+        complain("%s: %s", point->name, strerror(errno));
+        work->status = EXIT_UNUSABLE;
+    }
+    close(work->out);
+}
+
+int points_each(const struct points *points, struct options *options, guint jobs,
+                const struct points_call *call)
+{
+    struct work *work = g_new0(struct work, points->n);
+    guint begun = 0, running = 0;
+    struct out out;
+    int worst = EXIT_DONE, status = begin_output(options, &out);
+
+    options->no_progress = true;
+    for (guint i = 0; status == OPTIONS_GO_ON && i < points->n; i++) {
+        while (!work[i].begun || work[i].pid != 0) {
+            while (begun < points->n && running < MAX(jobs, 1)) {
+                running += begin(&work[begun], &points->point[begun], options, call);
+                begun++;
+            }
+            if (work[i].pid != 0) {
+                await(work, points);
+                running--;
+            }
+        }
+        put(&work[i], &points->point[i], call, &out);
+        worst = MAX(worst, work[i].status);
+        if (out.error != 0)
+            break;
+    }
+    if (status == OPTIONS_GO_ON)
+        status = end_output(&out, worst);
+    g_free(work);
+    return status;
+}

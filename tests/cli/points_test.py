@@ -1,0 +1,115 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""report and export of many capture points: folders, patterns, rings of files; a process each, which changes nothing."""
+import json
+import os
+import shutil
+import struct
+import unittest
+
+from command import CommandTest, capture
+
+RING = 'link_%05d_20261120091839.pcap'
+
+
+def cut(path, pieces, to):
+    """The file's packets, in so many files of a ring that passes 99,999."""
+    with open(path, 'rb') as file:
+        data = file.read()
+    packets, at = [], 24
+    while at < len(data):
+        n = 16 + struct.unpack_from('<I', data, at + 8)[0]
+        packets.append(data[at:at + n])
+        at += n
+    names = []
+    for i in range(pieces):
+        names.append(os.path.join(to, RING % (99999 + i)))
+        with open(names[-1], 'wb') as file:
+            file.write(data[:24] + b''.join(packets[i * len(packets) // pieces:(i + 1) * len(packets) // pieces]))
+    return names
+
+
+class Points(CommandTest):
+    def make(self):
+        """Two points in folders of hosts, one of them a ring; and what is no capture."""
+        top = os.path.join(self.folder, 'points')
+        for host in ('a', 'b'):
+            os.makedirs(os.path.join(top, host))
+        ring = cut(capture('roce-nfs3-mini'), 3, os.path.join(top, 'a'))
+        single = os.path.join(top, 'b', 'mount.pcap')
+        shutil.copy(capture('roce-nfs41-mini'), single)
+        with open(os.path.join(top, 'b', 'notes.txt'), 'w', encoding='ascii') as file:
+            file.write('no capture')
+        os.symlink(top, os.path.join(top, 'b', 'circle'))
+        return top, [('a/link', ring), ('b/mount.pcap', [single])]
+
+    def test_report(self):
+        top, points = self.make()
+        for arguments in ([top], [top, '-j', '1'], [os.path.join(top, '*')], [top, '-j', '2'], [top, top, '-j', '9'],
+                          [os.path.join(top, '*', '*.pcap')]):
+            rows = [json.loads(line) for line in self.run_command('report', '--json', *arguments).splitlines()]
+            self.assertEqual([row.pop('point') for row in rows], [name for name, _ in points])
+            for row, (_, files) in zip(rows, points):
+                self.assertEqual(row, json.loads(self.run_command('report', '--json', *files)))
+        text = self.run_command('report', '-j', '2', top)
+        (ring, files), (single, one) = points
+        self.assertEqual(text, f'{ring}: 3 files\n{self.run_command("report", *files)}\n{single}\n'
+                               f'{self.run_command("report", *one)}')
+
+    def test_export(self):
+        top, points = self.make()
+        for form in ('--ndjson', '--csv'):
+            out = os.path.join(self.folder, form)
+            self.run_command('export', form, out, top, '-j', '2')
+            for name, files in points:
+                alone = os.path.join(self.folder, form + 'alone')
+                shutil.rmtree(alone, ignore_errors=True)
+                self.run_command('export', form, alone, *files)
+                self.assertEqual(sorted(os.listdir(alone)), sorted(os.listdir(os.path.join(out, name))))
+                for table in os.listdir(alone):
+                    with open(os.path.join(alone, table), 'rb') as want, open(os.path.join(out, name, table), 'rb') as got:
+                        self.assertEqual(want.read(), got.read(), table)
+
+    def test_database(self):
+        """One database takes the points one after another, each as it would be alone; again adds nothing."""
+        import sqlite3  # pylint: disable=import-outside-toplevel
+        top, points = self.make()
+        path, alone = (os.path.join(self.folder, name) for name in ('all.db', 'alone.db'))
+        self.run_command('export', '--sqlite', path, top)
+        self.run_command('export', '--sqlite', path, top, errors=2)
+        self.assertEqual(self.stderr.count('rows were there already'), 2)
+        for _, files in points:
+            self.run_command('export', '--sqlite', alone, *files)
+        counts = []
+        for name in (path, alone):
+            with sqlite3.connect(name) as base:
+                counts.append(base.execute('SELECT (SELECT count(*) FROM rpcs), (SELECT count(*) FROM captures)').fetchone())
+        self.assertEqual(*counts)
+        self.assertEqual(counts[0][1], 4)
+
+    def test_damaged(self):
+        """What is wrong with one point is said; the others are reported."""
+        top, points = self.make()
+        with open(os.path.join(top, 'a', 'bad.pcap'), 'wb') as file:
+            file.write(b'no capture file')
+        rows = self.run_command('report', '--json', top, status=2).splitlines()
+        self.assertIn('bad.pcap', self.stderr)
+        self.assertEqual([json.loads(row)['point'] for row in rows][1:], [name for name, _ in points])
+
+    def test_refused(self):
+        top, _ = self.make()
+        empty = os.path.join(self.folder, 'empty')
+        os.mkdir(empty)
+        for arguments, text in ((('report', empty), 'no capture is there'),
+                                (('report', os.path.join(top, '*.none')), 'no file matches'),
+                                (('report', '-j', '-1', top), 'no number of processes'),
+                                (('report', '-j', '2', '-'), 'standard input is no capture point'),
+                                (('report', '--html', os.path.join(self.folder, 'o.html'), top), '--html is for one'),
+                                (('export', '--ndjson', '-', top), '-: of several capture points'),
+                                (('export', '--sqlite', os.path.join(self.folder, 'o.db'), '-j', '2', top),
+                                 'one process at a time')):
+            self.run_command(*arguments, status=2)
+            self.assertIn(text, self.stderr)
+
+
+if __name__ == '__main__':
+    unittest.main()
