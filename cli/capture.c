@@ -310,7 +310,7 @@ static int from_source(struct capture *capture)
         copy(capture, source);
     capture_progress_end(&capture->progress);
     say_left_out(capture, source);
-    if (!options->quiet)
+    if (options->n_devices == 0 && !options->quiet) /* of devices, the summary says it */
         source_report(source, on_line, NULL);
     if (options->n_devices > 0 && !options->quiet)
         source_devices_news(source, on_line, NULL);

@@ -34,7 +34,7 @@ class Confined(standin.DeviceTest):
                 os.chown(self.folder, 12345, 12345)
             os.environ.update(sudo)
             user = 12345 if sudo else processes.NOBODY
-            for n, more in ((1, []), (2, ['--slice']), (2, ['-b', 'filesize:20'])):
+            for n, more in ((1, []), (2, ['--slice']), (3, ['-b', 'filesize:20'])):
                 with self.subTest(more=more, sudo=sudo):
                     run = self.start('capture', '-i', 'standin0', '-w', self.out, *more)
                     self.check(run, n, user)
