@@ -270,6 +270,14 @@ static void start_clock(struct pipeline *pipeline, const struct source_packet *o
         pipeline->clock.nanoseconds = interface.ticks > 1000000;
 }
 
+static void note(struct pipeline *pipeline, const struct source_packet *one)
+{
+    if (!pipeline->clock.notes)
+        pipeline->clock.notes = g_new0(struct packet_notes, 1);
+    packet_notes_add(pipeline->clock.notes, one->packet.frame, one->direction, one->comment,
+                     one->comment_len);
+}
+
 static void packet(struct pipeline *pipeline, const struct source_packet *one)
 {
     struct pipeline_private *own = pipeline->own;
@@ -278,6 +286,8 @@ static void packet(struct pipeline *pipeline, const struct source_packet *one)
         start_clock(pipeline, one);
     pipeline->clock.frame = one->packet.frame;
     pipeline->clock.now_ns = one->packet.time_ns;
+    if (one->comment_len > 0 || one->direction != 0)
+        note(pipeline, one);
     if (!link_known(pipeline, one))
         return;
     if (!one->replayed)
@@ -565,6 +575,8 @@ int pipeline_run(struct pipeline *pipeline, const struct rpcrdma_flow_sink *sink
     }
     rpcrdma_analyzer_free(own.analyzer);
     source_close(own.source);
+    g_free(pipeline->clock.notes);
+    pipeline->clock.notes = NULL;
     pipeline->own = NULL;
     return own.status;
 }

@@ -106,6 +106,7 @@ static void message(struct view *view, const struct rpcrdma_flow_message *m)
     struct level level = {.json = json};
     struct rpcrdma_visitor visitor = {on_begin, on_field, on_end, &level};
     int direction = view_direction(m);
+    const struct packet_note *note = packet_notes_find(view->clock->notes, m->frame);
 
     json_open(json, '{');
     json_key(json, KEY(frame)), json_u64(json, m->frame);
@@ -116,6 +117,11 @@ static void message(struct view *view, const struct rpcrdma_flow_message *m)
     view_json_address(json, KEY(dst), &m->dst.address);
     put_end(json, m->connection->carrier, KEY(src_qpn), KEY(src_port), &m->src);
     put_end(json, m->connection->carrier, KEY(dst_qpn), KEY(dst_port), &m->dst);
+    if (note && note->direction != PACKET_DIRECTION_UNKNOWN)
+        json_key(json, KEY(packet_direction)),
+            json_plain(json, packet_direction_name(note->direction));
+    if (note && note->len > 0)
+        json_key(json, KEY(packet_comment)), json_string(json, note->comment, note->len);
     if (m->has_invalidate)
         json_key(json, KEY(invalidate)), json_hex(json, m->invalidate, 8);
     rpcrdma_walk_message(m->message, direction, &visitor);

@@ -146,11 +146,33 @@ static void on_field(void *context, const struct rpcrdma_value *value)
     out_char(out, '\n');
 }
 
+/* What the capture file says of the packet. */
+static void put_note(struct out *out, const struct packet_note *note)
+{
+    if (note->direction != PACKET_DIRECTION_UNKNOWN) {
+        out_blanks(out, INDENT);
+        out_literal(out, "Packet direction: ");
+        out_text(out, packet_direction_name(note->direction));
+        out_char(out, '\n');
+    }
+    if (note->len > 0) {
+        char comment[PACKET_NOTE_BYTES + 1];
+
+        memcpy(comment, note->comment, note->len);
+        comment[note->len] = '\0';
+        out_blanks(out, INDENT);
+        out_literal(out, "Packet comment: ");
+        out_foreign(out, comment);
+        out_char(out, '\n');
+    }
+}
+
 static void message(struct view *view, const struct rpcrdma_flow_message *m)
 {
     struct out *out = view->out;
     struct level level = {.out = out, .depth = 1};
     struct rpcrdma_visitor visitor = {on_begin, on_field, on_end, &level};
+    const struct packet_note *note = packet_notes_find(view->clock->notes, m->frame);
 
     out_literal(out, "Frame ");
     out_u64(out, m->frame);
@@ -172,6 +194,8 @@ static void message(struct view *view, const struct rpcrdma_flow_message *m)
         out_text(out, view_role(m->sender));
     }
     out_char(out, '\n');
+    if (note)
+        put_note(out, note);
     out_blanks(out, INDENT);
     line_put_rpc(out, m);
     line_put_transport(out, m);
@@ -208,11 +232,13 @@ static void put_properties(struct level *level, const struct rpcrdma_connection 
     out_literal(out, " bytes, receives up to ");
     out_u64(out, p->receive_size);
     if (p->remote_invalidation || c->invalidations[end] == 0)
-        out_text(out, p->remote_invalidation ? ", remote invalidation" : ", no remote invalidation");
+        out_text(out,
+                 p->remote_invalidation ? ", remote invalidation" : ", no remote invalidation");
     if (c->invalidations[end] > 0) {
         out_literal(out, ", ");
         out_u64(out, c->invalidations[end]);
-        out_text(out, c->invalidations[end] == 1 ? " Send with Invalidate" : " Sends with Invalidate");
+        out_text(out,
+                 c->invalidations[end] == 1 ? " Send with Invalidate" : " Sends with Invalidate");
     }
     out_text(out, p->announced ? ""
                   : rpcrdma_threshold_assumed(c, end)

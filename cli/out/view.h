@@ -13,6 +13,7 @@
 #include "flow/flow.h"
 #include "out/json_writer.h"
 #include "out/out.h"
+#include "out/packet_notes.h"
 
 enum view_time {
     VIEW_TIME_RELATIVE, /* seconds since the first packet */
@@ -31,6 +32,7 @@ struct view_clock {
     uint64_t frame;   /* number and time of the current one */
     int64_t now_ns;
     bool nanoseconds; /* the capture's clock is finer than microseconds */
+    struct packet_notes *notes; /* NULL: the file says nothing of a packet */
 };
 
 struct connection_again;

@@ -107,6 +107,8 @@ static inline void file_packet(struct file *file, struct source_packet *out, siz
     file->last_time_ns = time_ns;
     out->interface = (uint32_t)interface;
     out->replayed = false;
+    out->direction = 0;
+    out->comment_len = 0;
     out->packet.frame = ++file->frame;
     out->packet.time_ns = time_ns;
     out->packet.linktype = file->interfaces[interface].linktype;

@@ -157,15 +157,20 @@ enum part_fetch part_fetch(struct parts *parts, struct part *part, struct source
 {
     const struct source_packet *packet = &part->packets[part->at];
     struct input *in = input_of_part(part);
-    enum part_fetch result = make_room(parts, packet->packet.caplen);
+    uint32_t caplen = packet->packet.caplen;
+    enum part_fetch result = make_room(parts, (size_t)caplen + packet->comment_len);
 
     *out = *packet;
     out->packet.data = parts->bytes + parts->n_bytes;
+    out->comment = (const char *)out->packet.data + caplen;
     if (result == PART_NO_ROOM)
         return result;
     if (result == PART_FETCHED &&
-        input_read_at(in, parts->bytes + parts->n_bytes, packet->packet.caplen,
-                      part->base + (uintptr_t)packet->packet.data))
+        input_read_at(in, parts->bytes + parts->n_bytes, caplen,
+                      part->base + (uintptr_t)packet->packet.data) &&
+        (packet->comment_len == 0 ||
+         input_read_at(in, parts->bytes + parts->n_bytes + caplen, packet->comment_len,
+                       part->base + (uintptr_t)packet->comment)))
         return PART_FETCHED;
     snprintf(error, size, "%s", result == PART_FETCHED ? input_error(in) : "out of memory");
     part->ended = true;
@@ -176,7 +181,7 @@ enum part_fetch part_fetch(struct parts *parts, struct part *part, struct source
 void part_given(struct parts *parts, const struct part *part, const struct source_packet *packet)
 {
     if (part->parked)
-        parts->n_bytes += packet->packet.caplen;
+        parts->n_bytes += packet->packet.caplen + packet->comment_len;
 }
 
 void parts_reuse(struct parts *parts)

@@ -43,6 +43,7 @@ enum {
     OPTION_IF_FILTER = 11,
     OPTION_IF_TSRESOL = 9,
     OPTION_IF_TSOFFSET = 14,
+    OPTION_EPB_FLAGS = 2,
     OPTION_EPB_DROPCOUNT = 4,
     OPTION_ISB_IFRECV = 4,
     OPTION_ISB_IFDROP = 5,
@@ -326,19 +327,23 @@ static enum record read_packet(struct file *file, struct source_packet *out, uin
         size_t used = fixed + ((caplen + 3) & ~(size_t)3), n;
         struct options options = {body + (used < len ? used : len), body + len};
         const uint8_t *value;
-        bool comment = false;
         unsigned code;
 
         while (option(file, &options, &code, &n, &value)) {
             out->replayed |= code == OPTION_COMMENT && n == strlen(SOURCE_REPLAYED) &&
                              memcmp(value, SOURCE_REPLAYED, n) == 0;
-            comment |= code == OPTION_COMMENT && !out->replayed;
+            if (code == OPTION_COMMENT && !out->replayed && out->comment_len == 0) {
+                out->comment = (const char *)value;
+                out->comment_len = (uint32_t)n;
+            }
+            if (code == OPTION_EPB_FLAGS && n >= 4)
+                out->direction = file_u32(file, value) % 4 % 3; /* 3: not allowed */
             if (code == OPTION_EPB_DROPCOUNT && n >= 8) {
                 file->dropped_inline += file_u64(file, value);
                 file->dropped_inline_known = true;
             }
         }
-        file->comments += comment;
+        file->comments += out->comment_len > 0;
     }
     return RECORD_PACKET;
 }

@@ -39,6 +39,7 @@ NOT_SEEN = {
         'decode -V shows them, and --where selects by them',
     r'credits_interval\..*': 'of a device (cli.live)',
     r'device\..*': 'of this host: capture -D',
+    r'message\.packet_\w+': 'of a pcapng file that has them (cli.packet_notes)',
     r'connections\.(src|dst)_(qpn|port)|credits\.connections\.(src|dst)_(qpn|port)|notice\.(src|dst)_(qpn|port)|'
     r'report\.connections\.(src|dst)_(qpn|port)': 'of a connection with an end that is not known',
     r'connections\.paths\.naks\.\w+': 'of a Nak of that kind, which no peer here sent',

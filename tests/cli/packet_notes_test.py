@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""A packet's comment and direction in a pcapng file, shown by decode -V and --json with the message of that packet."""
+import json
+import os
+import struct
+import unittest
+
+from command import CommandTest, block, capture, interface, option, section
+
+COMMENT, FLAGS, REPLAYED = 1, 2, b'rpcrdma: this connection was set up before this file'
+
+
+class PacketNotes(CommandTest):
+    def pcapng(self, options, name='notes.pcapng', only=lambda number: True):
+        """roce-nfs3-mini; options: by packet."""
+        out = section() + interface(options=option(9, b'\x09') + bytes(4))
+        for number, packet in enumerate(self.packets(), 1):
+            if only(number):
+                out += block(6, struct.pack('<IIIII', 0, packet.time_ns >> 32, packet.time_ns & 0xFFFFFFFF, len(packet.data),
+                                            packet.length) + packet.data + bytes(-len(packet.data) % 4) +
+                             options.get(number, b''))
+        return self.file(out, name)
+
+    def decode(self, *paths):
+        return [json.loads(line) for line in self.run_command('decode', '--json', *paths).splitlines()]
+
+    def test_shown(self):
+        plain = self.decode(capture('roce-nfs3-mini'))
+        frames = [message['frame'] for message in plain]
+        notes = {frames[0]: option(COMMENT, b'the mount begins') + option(COMMENT, b'not the first'),
+                 frames[1]: option(FLAGS, struct.pack('<I', 1)),
+                 frames[2]: option(FLAGS, struct.pack('<I', 0x86)) + option(COMMENT, 'é\x1b[31m'.encode() + b'\xff'),
+                 frames[3]: option(FLAGS, struct.pack('<I', 3)),
+                 frames[4]: option(FLAGS, b'\x01') + option(COMMENT, b''),
+                 frames[5]: option(COMMENT, b'y' * 3000),
+                 frames[6]: option(COMMENT, REPLAYED[:-1])}
+        want = {frames[0]: (None, 'the mount begins'), frames[1]: ('inbound', None), frames[2]: ('outbound', 'é\x1b[31m\ufffd'),
+                frames[5]: (None, 'y' * 497 + '...'), frames[6]: (None, REPLAYED[:-1].decode())}
+        notes = {frame: value + bytes(4) for frame, value in notes.items()}
+        path = self.pcapng(notes)
+        got = self.decode(path)
+        for message in got:
+            self.assertEqual((message.pop('packet_direction', None), message.pop('packet_comment', None)),
+                             want.get(message['frame'], (None, None)))
+        self.assertEqual(got, plain)
+        text = self.run_command('decode', '-V', path)
+        self.assertNotIn('\x1b', text)
+        self.assertEqual(text.count('\n    Packet direction: inbound\n'), 1)
+        self.assertEqual(text.count('\n    Packet direction: outbound\n    Packet comment: é\\x1b[31m\\xff\n'), 1)
+        self.assertEqual(text.count('Packet comment: '), 4)
+
+    def test_many(self):
+        """Of each of many packets; and of files read together, more than stay open at once."""
+        count = len(self.packets())
+        notes = {number: option(FLAGS, struct.pack('<I', 1 + number % 2)) + option(COMMENT, b'packet %d' % number) + bytes(4)
+                 for number in range(1, count + 1)}
+        for files in (1, 40):
+            paths = [self.pcapng(notes, f'{files}.{i}.pcapng', lambda number, i=i, files=files: number % files == i)
+                     for i in range(files)]
+            for arguments in ((), ('--max-memory', '1')):
+                messages = self.decode(*paths, *arguments)
+                self.assertGreater(len(messages), 100)
+                for message in messages:
+                    self.assertEqual(message['packet_comment'], f'packet {message["frame"]}')
+                    self.assertEqual(message['packet_direction'], 'outbound' if message['frame'] % 2 else 'inbound')
+
+
+if __name__ == '__main__':
+    unittest.main()
