@@ -242,6 +242,7 @@ static void put_path(struct view *view, const struct rpcrdma_connection *c, int 
         out_literal(out, " of ");
         put_milliseconds(out, path->timeout_ns);
         out_literal(out, " ms");
+        put_number(out, " (", path->late_timeouts, " without a loss)");
     }
     for (int nak = 0; nak < RPCRDMA_NAKS; nak++) {
         if (path->naks[nak] == 0)
@@ -401,6 +402,10 @@ static void json_path(struct json *json, const struct rpcrdma_connection *c, int
     json_key(json, KEY(different)), json_u64(json, path->different);
     json_key(json, KEY(timeouts)), json_u64(json, path->timeouts);
     json_key(json, KEY(timeout_ns)), json_i64(json, path->timeout_ns);
+    if (path->late_timeouts > 0) {
+        json_key(json, KEY(late_timeouts)), json_u64(json, path->late_timeouts);
+        json_key(json, KEY(late_timeout_ns)), json_i64(json, path->late_timeout_ns);
+    }
     json_key(json, KEY(naks));
     json_open(json, '{');
     for (int nak = 0; nak < RPCRDMA_NAKS; nak++)
@@ -433,6 +438,8 @@ static void json_path(struct json *json, const struct rpcrdma_connection *c, int
         json_key(json, KEY(unanswered_transmissions)), json_u64(json, silence->transmissions);
         json_key(json, KEY(unanswered_since_ns)), json_i64(json, silence->since_ns);
     }
+    if (silence->heard_ns != 0)
+        json_key(json, KEY(heard_time_ns)), json_i64(json, silence->heard_ns);
     json_close(json, '}');
 }
 

@@ -129,7 +129,7 @@ static void silences(struct flow_conn *conn)
         life->silence[end] = (struct rpcrdma_silence){0};
         if (dir && dir->delivery)
             flow_delivery_silence(dir->delivery, &life->silence[end]);
-        if (life->silence[end].transmissions > 0 && life->silence[end].heard_ns < sent)
+        if (life->silence[end].heard_ns < sent)
             life->silence[end].heard_ns = sent;
     }
 }

@@ -23,11 +23,12 @@ enum rpcrdma_ended {
 };
 
 /* What an end retransmitted again and again at the end of the connection, and the other never
- * answered. */
+ * answered; and when that other was heard last. */
 struct rpcrdma_silence {
     uint32_t transmissions; /* of the oldest of it; 0: nothing, or the answers were not captured */
     int64_t since_ns;       /* when it was sent first */
-    int64_t heard_ns;       /* of the other: its latest packet that was new; 0: none */
+    int64_t heard_ns; /* of the other: its latest request, or answer that acknowledged more; 0: none;
+                       * known where nothing is unanswered, too */
 };
 
 struct rpcrdma_life {

@@ -37,6 +37,10 @@ class Life(CommandTest):
             self.assertEqual(len(failed), dies)
             text = self.run_command('connections', path)
             self.assertEqual('without answer from the client (heard last 8000.0' in text, dies, text)
+            one = json.loads(self.run_command('connections', '--json', path))
+            heard = {towards['to']: one['time_ns'] + one['duration_ns'] - towards['heard_time_ns'] for towards in one['paths']}
+            self.assertEqual(round(heard['client'] / 10**9), 8 if dies else 0)
+            self.assertEqual(round(heard['server'] / 10**9), 0)
             if dies:
                 self.assertRegex(failed[0]['text'], r'The client stopped answering: it was heard last 0\.000 s into the '
                                                     r'capture, and one packet was sent to it 5 times\. Nothing closed it')

@@ -293,8 +293,12 @@ class Verdicts(CommandTest):
             c.reply(xid)
         path = os.path.join(self.folder, 'late.pcap')
         rules.write(path, once_more, True)
-        self.assertEqual(json.loads(self.run_command('connections', '--json', path))['paths'][1]['timeouts'], 1)
-        return [cause['cause'] for cause in json.loads(self.run_command('report', '--json', path))['causes']]
+        towards = json.loads(self.run_command('connections', '--json', path))['paths'][1]
+        causes = [cause['cause'] for cause in json.loads(self.run_command('report', '--json', path))['causes']]
+        self.assertEqual(towards['timeouts'], 1)
+        self.assertEqual(towards.get('late_timeouts', 0), not causes)
+        self.assertEqual(towards.get('late_timeout_ns', 0), 0 if causes else towards['timeout_ns'])
+        return causes
 
     def test_no_loss_that_was_acknowledged(self):
         """The Ack of the first transmission was late; or both were acknowledged, so that both had arrived. An Ack in time may

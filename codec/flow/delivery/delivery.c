@@ -82,12 +82,11 @@ void flow_delivery_silence(const struct flow_delivery *d, struct rpcrdma_silence
 {
     const struct transmission *t = transmission_pending(d);
 
-    *silence = (struct rpcrdma_silence){0};
+    *silence = (struct rpcrdma_silence){.heard_ns = d->answered_ns};
     if (!t || !d->answered || t->delivered || t->times < 2)
         return;
     silence->transmissions = t->times;
     silence->since_ns = t->first_ns;
-    silence->heard_ns = d->answered_ns;
 }
 
 int64_t flow_delivery_sent_ns(const struct flow_delivery *d)
