@@ -3,8 +3,10 @@
  * Arista 7280  behind the MAC addresses: 0xd28b, subtype 1 u16, version u16 (0x01xx: UTC, 0x00xx:
  *              TAI), then by the version's low byte 0x1x: seconds u32, nanoseconds u32; 0x2x:
  *              seconds u16, nanoseconds u32; the Ethertype
- * Metamako     at the end: FCS as it was u32, extensions, seconds u32, nanoseconds u32, flags u8,
- *              device u16, port u8
+ * cPacket      at the end: FCS as it was u32, seconds u32, nanoseconds u32, version u8, device u16,
+ *              port u8
+ * Metamako     the same; flags where cPacket has its version, and perhaps extensions before the
+ *              seconds
  * Exablaze     at the end: FCS as it was u32, device u8, port u8, seconds u32, 2^-40 s u40, 1 byte
  * ERF          little-endian: 2^-32 s u32, seconds u32
  *
@@ -31,8 +33,13 @@ enum {
 const char *stamp_name(enum stamp_kind kind)
 {
     static const char *const names[STAMP_KINDS] = {
-        "",         "Arista 7280", "Arista 7130 (Metamako)", "Arista 7130 (Metamako)", "Exablaze",
-        "Exablaze", "ERF",
+        "",
+        "Arista 7280",
+        "cPacket or Arista 7130 (Metamako)",
+        "cPacket or Arista 7130 (Metamako)",
+        "Exablaze",
+        "Exablaze",
+        "ERF",
     };
 
     return names[kind];

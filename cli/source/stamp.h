@@ -12,7 +12,7 @@
 enum stamp_kind {
     STAMP_NONE,
     STAMP_ARISTA,       /* 7280: a tag behind the MAC addresses */
-    STAMP_METAMAKO,     /* Arista 7130: the last bytes of the frame */
+    STAMP_METAMAKO,     /* cPacket, Arista 7130: the last bytes of the frame */
     STAMP_METAMAKO_FCS, /* the same, before the frame check sequence */
     STAMP_EXABLAZE,
     STAMP_EXABLAZE_FCS,

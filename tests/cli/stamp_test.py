@@ -32,6 +32,11 @@ def extended(data, ns):
     return data + fcs(data) + struct.pack('>II', 99, 0x60) + struct.pack('>IIBHB', *divmod(ns, 10**9), 3, 77, 3)
 
 
+def cpacket(data, ns):
+    """As AMD's SolarCapture and Endace's library read it: 24 bits between time and port are not those of Metamako."""
+    return data + fcs(data) + struct.pack('>IIBHB', *divmod(ns, 10**9), 0x80, 0, 12)
+
+
 def exablaze(data, ns):
     seconds, rest = divmod(ns, 10**9)
     return data + fcs(data) + struct.pack('>BBI', 1, 2, seconds) + (-(-(rest << 40) // 10**9)).to_bytes(5, 'big') + b'\0'
@@ -49,6 +54,7 @@ def erf(data, ns):
 
 KINDS = {
     'metamako': metamako, 'metamako-extended': extended, 'exablaze': exablaze, 'erf': erf,
+    'cpacket': cpacket, 'cpacket-fcs': lambda data, ns: cpacket(data, ns) + b'\xde\xad\xbe\xef',
     'metamako-fcs': lambda data, ns: metamako(data, ns) + b'\xde\xad\xbe\xef',
     'exablaze-fcs': lambda data, ns: exablaze(data, ns) + b'\xde\xad\xbe\xef',
     'arista-64-utc': arista(0x0110, lambda s, ns: struct.pack('>II', s, ns)),
@@ -56,7 +62,8 @@ KINDS = {
     'arista-48-utc': arista(0x0120, lambda s, ns: struct.pack('>HI', s & 0xFFFF, ns)),
     'arista-48-tai': arista(0x0020, lambda s, ns: struct.pack('>HI', s + TAI & 0xFFFF, ns)),
 }
-NAMES = {'metamako': 'Arista 7130 (Metamako)', 'exablaze': 'Exablaze', 'erf': 'ERF', 'arista': 'Arista 7280'}
+SECONDS_FIRST = 'cPacket or Arista 7130 (Metamako)'
+NAMES = {'metamako': SECONDS_FIRST, 'cpacket': SECONDS_FIRST, 'exablaze': 'Exablaze', 'erf': 'ERF', 'arista': 'Arista 7280'}
 
 
 class Stamps(command.CommandTest):
