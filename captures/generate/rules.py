@@ -7,8 +7,8 @@ OUT/RULE/nearly.pcap   comes closest to it without breaking it
 
 Where there are several ways to break a rule, those after the first are in OUT/RULE-2, OUT/RULE-3 ... Both are
 RoCEv2, Ethernet, nanoseconds; iWARP's rules are iWARP."""
+import argparse
 import os
-import sys
 
 import rule_talk
 # each adds its cases
@@ -36,11 +36,17 @@ def write(path, function, breaks):
 
 
 def main():
-    out, wanted = sys.argv[1], set(sys.argv[2:])
+    known = {rule for _, (rule, *_) in rule_talk.named()}
+    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    options.add_argument('out', metavar='OUT')
+    options.add_argument('wanted', metavar='RULE', nargs='*')
+    given = options.parse_args()
+    for rule in set(given.wanted) - known:
+        options.error(f'{rule}: no rule that has captures')
     for name, (rule, function, _, _) in rule_talk.named():
-        if wanted and rule not in wanted:
+        if given.wanted and rule not in given.wanted:
             continue
-        folder = os.path.join(out, name)
+        folder = os.path.join(given.out, name)
         os.makedirs(folder, exist_ok=True)
         for name, breaks in (('breaks', True), ('nearly', False)):
             write(os.path.join(folder, name + '.pcap'), function, breaks)

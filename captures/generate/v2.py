@@ -9,10 +9,10 @@ OUT/v2-DIALECT/expected.json   one object per message, as rpcrdma decode --json 
 Connection 1 speaks the dialect: properties or characteristics, Simple, Continued and Special Calls and
 Replies with and without chunks, every error, grants, the reverse direction. On connection 2 the server
 knows version 1 only, says so, and the client falls back to it."""
+import argparse
 import json
 import os
 import struct
-import sys
 
 from script import CALLBACK, FILE_HANDLE, NFS, Script, rpc_call, rpc_reply
 # pylint: disable=wrong-import-order
@@ -303,9 +303,14 @@ def generate(name):
 
 
 def main():
-    out, names = sys.argv[1], sys.argv[2:] or list(DIALECTS)
-    for name in names:
-        folder = os.path.join(out, f'v2-{name}')
+    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    options.add_argument('out', metavar='OUT')
+    options.add_argument('names', metavar='DIALECT', nargs='*')
+    given = options.parse_args()
+    for name in set(given.names) - set(DIALECTS):
+        options.error(f'{name}: no dialect; there are {", ".join(DIALECTS)}')
+    for name in given.names or DIALECTS:
+        folder = os.path.join(given.out, f'v2-{name}')
         os.makedirs(folder, exist_ok=True)
         packets, lines = generate(name)
         pcap.write(os.path.join(folder, 'capture.pcap'), packets)
