@@ -44,6 +44,31 @@ class Verbs(standin.DeviceTest):
                              [p.time_ns for p in self.packets()])
             self.assertIn("adapter's clock", file.interfaces[0].comment)
 
+    def test_clock_is_set(self):
+        """Amid the capture, back and forth: each packet is there with the time it was given, each RPC is found, and
+        files of a ring begin by another clock."""
+        packets = self.packets()
+        third, path = len(packets) // 3, os.path.join(self.folder, 'stepped.pcap')
+        for steps in ((-3600, 86400), (86400, -3600), (-1, 0)):
+            stepped = [packet._replace(time_ns=packet.time_ns + (0, *steps)[min(i // third, 2)] * 10**9)
+                       for i, packet in enumerate(packets)]
+            self.assertEqual(len({p.time_ns - q.time_ns for p, q in zip(packets, stepped)}), 2 + (steps[1] != 0))
+            command.pcap.write(path, stepped)
+            for more in ((), ('--slice',), ('-b', 'duration:60')):
+                with self.subTest(steps=steps, more=more):
+                    _, err = self.capture('-i', 'standin0', *more, CLOCK=1, CAPTURE=path)
+                    name, = (n for n in os.listdir(self.folder) if n.startswith('out'))
+                    name = os.path.join(self.folder, name)
+                    self.assertEqual([p.time_ns for p in ngfile.read(name).packets], [p.time_ns for p in stepped])
+                    self.assertIn(f'{len(packets)} packets written', err)
+                    self.assertEqual([json.loads(line)['xid'] for line in
+                                      self.run_command('rpcs', '--json', name, errors=1).splitlines()],
+                                     [json.loads(line)['xid'] for line in
+                                      self.run_command('rpcs', '--json', command.capture()).splitlines()])
+                    self.run_command('rpcs', name, errors=1)
+                    self.assertIn('the clock of the capture was set back 1 time', self.stderr)
+                    os.unlink(name)
+
     def test_infiniband(self):
         self.capture('-q', '-i', 'standin0', LINK='infiniband')
         self.assertEqual(self.check(*self.packets()).interfaces[0].linktype, 247)
