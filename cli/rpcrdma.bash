@@ -34,13 +34,14 @@ _rpcrdma_values()
     --severity) echo "note warning error" ;;
     --fail-on) echo "note warning error never" ;;
     --tables) echo "captures connections paths rpcs operations messages segments transport_events credit_points findings" ;;
+    --sql) echo clickhouse ;;
     --format) echo "text json junit sarif tap" ;;
     --dialect) echo "cel-00 cel-01 cel-02 cel-03 cel-04 cel-08 ietf-00 ietf-01 ietf-02 ietf-07" ;;
     -i | --interface)
         command ls /sys/class/net /sys/class/infiniband 2>/dev/null | grep -v ':$' | sort -u
         ;;
     -c | --count | --port | --qpn | --max-memory | -f | --filter | -s | --snapshot-length) ;;
-    -j | --jobs | -B | --buffer-size | --where | --trigger | --pre | --post | --hold-off | --since | --until | --top | --interval | --limit | --xid | --frame | --slow | --shift-time) ;;
+    -j | --jobs | -B | --buffer-size | --where | --trigger | --pre | --post | --hold-off | --since | --until | --top | --interval | --limit | --xid | --frame | --slow | --shift-time | --cluster) ;;
     *) return 1 ;;
     esac
 }

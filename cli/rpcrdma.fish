@@ -38,6 +38,8 @@ function __rpcrdma_values
             printf '%s\n' auto capture hardware
         case --tables
             printf '%s\n' captures connections paths rpcs operations messages segments transport_events credit_points findings
+        case --sql
+            echo clickhouse
         case --sort
             printf '%s\n' latency time bytes
         case --per
@@ -57,7 +59,7 @@ function __rpcrdma_values
         case -i --interface
             command ls /sys/class/net /sys/class/infiniband 2>/dev/null | string match -rv ':$|^$'
         case -c --count --port --qpn --max-memory -f --filter -s --snapshot-length -B --buffer-size -j --jobs
-        case --where --trigger --pre --post --hold-off --since --until --top --interval --limit --xid --frame --slow --shift-time
+        case --where --trigger --pre --post --hold-off --since --until --top --interval --limit --xid --frame --slow --shift-time --cluster
         case '*'
             return 1
     end

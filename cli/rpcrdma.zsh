@@ -73,6 +73,10 @@ _rpcrdma_values()
         choices=(captures connections paths rpcs operations messages segments transport_events credit_points findings)
         _describe table choices
         ;;
+    --sql)
+        choices=(clickhouse)
+        _describe engine choices
+        ;;
     --format)
         choices=(text json junit sarif tap)
         _describe format choices
@@ -86,7 +90,7 @@ _rpcrdma_values()
         _describe interface choices
         ;;
     -c | --count | --port | --qpn | --max-memory | -f | --filter | -s | --snapshot-length) _message value ;;
-    -j | --jobs | -B | --buffer-size | --where | --trigger | --pre | --post | --hold-off | --since | --until | --top | --interval | --limit | --xid | --frame | --slow | --shift-time)
+    -j | --jobs | -B | --buffer-size | --where | --trigger | --pre | --post | --hold-off | --since | --until | --top | --interval | --limit | --xid | --frame | --slow | --shift-time | --cluster)
         _message value
         ;;
     *) return 1 ;;

@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "export/clickhouse.h"
 #include "export/compress.h"
 #include "export/database.h"
 #include "export/rows.h"
@@ -144,7 +145,7 @@ static int analyse(void *context, struct store *store)
 /* -- the command ----------------------------------------------------------------------------- */
 
 struct choice {
-    char *sqlite, *ndjson, *csv, *tables;
+    char *sqlite, *ndjson, *csv, *tables, *sql, *cluster;
     gboolean zstd, schema;
     int jobs;
 };
@@ -213,6 +214,24 @@ static int show_schema(const struct options *options)
             json_close(&json, '}');
             json_end(&json);
         }
+    return end_output(&out, EXIT_DONE);
+}
+
+/* The statements that make them in another database. */
+static int show_sql(const struct command *command, const struct options *options,
+                    const struct choice *choice)
+{
+    struct out out;
+    int status;
+
+    if (strcmp(choice->sql, "clickhouse") != 0)
+        return bad_usage(command, "--sql: \"%s\" is none; it has clickhouse", choice->sql);
+    if (choice->cluster && !clickhouse_cluster_name(choice->cluster))
+        return bad_usage(command, "--cluster: letters, digits and _, not \"%s\"", choice->cluster);
+    status = begin_output(options, &out);
+    if (status != OPTIONS_GO_ON)
+        return status;
+    clickhouse_schema(&out, choice->cluster);
     return end_output(&out, EXIT_DONE);
 }
 
@@ -341,6 +360,10 @@ static int run(const struct command *command, int argc, char **argv)
         POINTS_JOBS(&choice.jobs),
         {"schema", 0, 0, G_OPTION_ARG_NONE, &choice.schema,
          "Show tables and columns instead, a JSON object per column", NULL},
+        {"sql", 0, 0, G_OPTION_ARG_STRING, &choice.sql,
+         "Show the statements that make these tables instead: clickhouse", "ENGINE"},
+        {"cluster", 0, 0, G_OPTION_ARG_STRING, &choice.cluster,
+         "With --sql: spread over the servers of this cluster, too", "NAME"},
         G_OPTION_ENTRY_NULL,
     };
     int status = options_parse(&options, command, own, argc, argv);
@@ -350,8 +373,12 @@ static int run(const struct command *command, int argc, char **argv)
     e.rows.pipeline = &e.pipeline;
     if (status == OPTIONS_GO_ON && choice.schema) {
         status = show_schema(&options);
+    } else if (status == OPTIONS_GO_ON && choice.sql) {
+        status = show_sql(command, &options, &choice);
     } else if (status == OPTIONS_GO_ON) {
-        if (options.n_files == 0 && options.n_devices == 0)
+        if (choice.cluster)
+            status = bad_usage(command, "--cluster: it goes with --sql");
+        else if (options.n_files == 0 && options.n_devices == 0)
             status = bad_usage(command, "no capture file given");
         if (status == OPTIONS_GO_ON)
             status = choose_tables(command, choice.tables, &e.rows.tables);
@@ -369,6 +396,8 @@ static int run(const struct command *command, int argc, char **argv)
     g_free(choice.ndjson);
     g_free(choice.csv);
     g_free(choice.tables);
+    g_free(choice.sql);
+    g_free(choice.cluster);
     options_free(&options);
     return status;
 }

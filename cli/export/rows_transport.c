@@ -308,6 +308,7 @@ void rows_point(void *context, const struct rpcrdma_connection *c, int end,
     row_int(row, COLUMN_CREDIT_POINTS_connection_id, own->id);
     rows_address(rows, COLUMN_CREDIT_POINTS_requester, &c->end[end].address, requester);
     row_int(row, COLUMN_CREDIT_POINTS_time_ns, point->time_ns);
+    row_int(row, COLUMN_CREDIT_POINTS_step, own->points[end]);
     if (point->has_requested)
         row_int(row, COLUMN_CREDIT_POINTS_requested, point->requested);
     if (point->has_granted)

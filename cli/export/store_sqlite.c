@@ -19,10 +19,11 @@
 #include "source/create.h"
 #include "source/privilege.h"
 
-enum {
-    APPLICATION = 0x52704472, /* "RpDr": what file(1) and `PRAGMA application_id` show */
-    SCHEMA = 1,               /* of the tables: PRAGMA user_version */
-};
+enum { APPLICATION = 0x52704472 }; /* "RpDr": what file(1) and `PRAGMA application_id` show */
+
+/* Of the tables: PRAGMA user_version. */
+#define SCHEMA 2
+#define SET_SCHEMA "PRAGMA user_version = " G_STRINGIFY(SCHEMA)
 
 struct sqlite_store {
     struct store store;
@@ -143,8 +144,7 @@ static bool create_tables(struct sqlite_store *s)
     }
     /* the one that is written again as the export goes on */
     g_string_append(sql, "CREATE UNIQUE INDEX captures_id ON captures(id);");
-    g_string_append_printf(sql, "PRAGMA application_id = %d; PRAGMA user_version = %d; COMMIT",
-                           APPLICATION, SCHEMA);
+    g_string_append_printf(sql, "PRAGMA application_id = %d; " SET_SCHEMA "; COMMIT", APPLICATION);
     good = run(s, sql->str);
     g_string_free(sql, TRUE);
     return good;
@@ -263,8 +263,8 @@ struct store *store_sqlite(const struct database_name *name, size_t bytes)
            run(s, "PRAGMA locking_mode = EXCLUSIVE; PRAGMA journal_mode = PERSIST;"
                   "PRAGMA synchronous = OFF") &&
            run(s, "PRAGMA temp_store = MEMORY") &&
-           (s->fresh ? create_tables(s) : run(s, "BEGIN; PRAGMA user_version = 1; COMMIT")) &&
-           prepare(s) && run(s, "BEGIN");
+           (s->fresh ? create_tables(s) : run(s, "BEGIN; " SET_SCHEMA "; COMMIT")) && prepare(s) &&
+           run(s, "BEGIN");
     privilege_return(&lent);
     if (good) {
         s->store = (struct store){.row = put_row, .commit = commit, .end = end};
@@ -284,7 +284,7 @@ int store_sqlite_finish(const struct database_name *name, size_t bytes)
     if (!s)
         return EXIT_UNUSABLE;
     /* something is written in any case: the journal that was kept goes with it */
-    if (!s->fresh && run(s, "PRAGMA journal_mode = DELETE; BEGIN; PRAGMA user_version = 1") &&
+    if (!s->fresh && run(s, "PRAGMA journal_mode = DELETE; BEGIN; " SET_SCHEMA) &&
         make_keys(s, &twice) && run(s, schema_sql))
         run(s, "COMMIT; PRAGMA analysis_limit = 1000; PRAGMA optimize");
     if (twice > 0)

@@ -1,0 +1,35 @@
+-- Views that answer usual questions, as those of SQLite do.
+
+-- Operations by client and server, the one that took most time first.
+CREATE VIEW IF NOT EXISTS rpcrdma.slow_operations AS
+SELECT client, server, name, count() AS rpcs, sum(latency_ns) AS total_ns,
+       intDiv(sum(latency_ns), count(latency_ns)) AS mean_ns, max(latency_ns) AS max_ns,
+       sum(stalled_ns) AS stalled_ns, sum(answered = 0) AS unanswered, sum(failed) AS failed
+FROM rpcrdma.rpcs FINAL GROUP BY client, server, name ORDER BY total_ns DESC;
+
+-- What was sent again between two hosts, in each direction.
+CREATE VIEW IF NOT EXISTS rpcrdma.retransmissions AS
+SELECT if(receiver = client, server, client) AS sender, receiver,
+       sum(packets) AS packets, sum(retransmitted) AS retransmitted, sum(lost) AS lost,
+       sum(naks_psn_sequence) AS naks_psn_sequence, sum(naks_rnr) AS naks_rnr,
+       sum(timeouts) AS timeouts, sum(timeout_ns) AS timeout_ns
+FROM (SELECT connection_id, receiver, packets, retransmitted, lost, naks_psn_sequence, naks_rnr,
+             timeouts, timeout_ns
+      FROM rpcrdma.paths FINAL)
+GLOBAL ALL INNER JOIN (SELECT id AS connection_id, client, server FROM rpcrdma.connections FINAL)
+USING connection_id
+GROUP BY sender, receiver ORDER BY retransmitted DESC;
+
+-- How long each Requester was at its limit of credits, by the hour.
+CREATE VIEW IF NOT EXISTS rpcrdma.credit_limits AS
+SELECT concat(substring(toString(toDateTime(toUInt32(intDiv(point.1, 1000000000)), 'UTC')), 1, 13), ':00') AS hour,
+       connection_id, requester, sum(if(point.3 = 1, next_ns - point.1, 0)) AS at_limit_ns,
+       max(point.4) AS in_flight_max, max(point.5) AS granted_max
+FROM (SELECT connection_id, requester,
+             arraySort(groupArray((time_ns, ifNull(step, 0), ifNull(at_limit, 0), ifNull(in_flight, 0),
+                                   ifNull(granted, 0)))) AS points,
+             arrayMap(p -> p.1, points) AS times,
+             arrayPushBack(arrayPopFront(times), arrayReduce('max', times)) AS following
+      FROM rpcrdma.credit_points FINAL GROUP BY connection_id, requester)
+ARRAY JOIN points AS point, following AS next_ns
+GROUP BY hour, connection_id, requester;
