@@ -132,6 +132,10 @@ bool literal_parse(struct literal *literal, const struct rpcrdma_field *field, c
     if (relation == MATCHES) {
         GError *error = NULL;
 
+        if (!g_utf8_validate(text, -1, NULL)) {
+            g_strlcpy(problem, "a regular expression is UTF-8", size);
+            return false;
+        }
         literal->regex = g_regex_new(text, G_REGEX_CASELESS, 0, &error);
         if (!literal->regex) {
             g_snprintf(problem, size, "no regular expression: %s", error->message);

@@ -188,9 +188,23 @@ static int compare(const struct value *v, const struct literal *l)
     }
 }
 
+/* GLib takes it for granted that text is UTF-8; a name from the wire need not be. */
+static bool matches(const GRegex *regex, const char *text)
+{
+    char *valid;
+    bool result;
+
+    if (g_utf8_validate(text, -1, NULL))
+        return g_regex_match(regex, text, 0, NULL);
+    valid = g_utf8_make_valid(text, -1);
+    result = g_regex_match(regex, valid, 0, NULL);
+    g_free(valid);
+    return result;
+}
+
 static bool holds(const struct node *n, const struct value *v)
 {
-    const struct literal *l = &g_array_index(n->literals, struct literal, 0);
+    const struct literal *l = (const void *)n->literals->data; /* NULL where it asks for none */
     char buf[32];
 
     switch (n->relation) {
@@ -211,7 +225,7 @@ static bool holds(const struct node *n, const struct value *v)
     case CONTAINS:
         return strstr(text_of(v, buf), l->text) != NULL;
     case MATCHES:
-        return g_regex_match(l->regex, text_of(v, buf), 0, NULL);
+        return matches(l->regex, text_of(v, buf));
     case IN:
         for (guint i = 0; i + 1 < n->literals->len; i += 2)
             if (compare(v, &l[i]) >= 0 && compare(v, &l[i + 1]) <= 0)

@@ -73,8 +73,20 @@ static int by_path(const void *left, const void *right)
     return strcmp(a->path, b->path);
 }
 
+/* Those of a capture that this process read earlier. */
+static void close_all(void)
+{
+    for (size_t i = 0; i < n_all; i++)
+        if (all[i].fd >= 0)
+            close(all[i].fd);
+    free(all);
+    all = NULL;
+    n_all = 0;
+}
+
 bool opened_before(char *const *paths, size_t n, size_t *left)
 {
+    close_all();
     *left = 0;
     if (n > room())
         make_room(n);

@@ -100,6 +100,7 @@ def report(out):
 def urgency(slices):
     """The target for which it is least comes next."""
     cpu, _, edges, _ = sum_up(slices)
+    cpu += len(slices)  # one that ends at once is not run for ever
     return cpu if edges or not slices else 4 * cpu
 
 
@@ -117,21 +118,22 @@ def main():
         return
     if not options.out:
         parser.error('where to?')
-    log = read_log(options.out)
+    build, out = os.path.abspath(options.build), os.path.abspath(options.out)
+    log = read_log(out)
     while not options.until or time.strftime('%H:%M') < options.until:
         found = [os.path.basename(path)[len('fuzz_'):]
-                 for path in sorted(glob.glob(os.path.join(options.build, 'tests', 'fuzz', 'fuzz_*')))
+                 for path in sorted(glob.glob(os.path.join(build, 'tests', 'fuzz', 'fuzz_*')))
                  if os.access(path, os.X_OK) and os.path.isfile(path)]
         names = [name for name in found if not options.targets or name in options.targets]
         if not names:
             sys.exit('no targets: cmake --preset fuzz')
         name = min(names, key=lambda one: urgency(log[one]))
-        one = run(options.build, options.out, name, options.slice)
+        one = run(build, out, name, options.slice)
         log[name].append(one)
-        with open(os.path.join(options.out, 'log.jsonl'), 'a', encoding='utf-8') as file:
+        with open(os.path.join(out, 'log.jsonl'), 'a', encoding='utf-8') as file:
             file.write(json.dumps(one) + '\n')
         if one['status'] != 0:
-            print(f'{name}: {open(os.path.join(options.out, name + ".log"), errors="replace").read()[-3000:]}',
+            print(f'{name}: {open(os.path.join(out, name + ".log"), errors="replace").read()[-3000:]}',
                   flush=True)
 
 

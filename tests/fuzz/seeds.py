@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """seeds.py OUT CAPTURE...: inputs for the fuzz targets, from real captures and from a conversation in each
 format of version 2. OUT/message: distinct headers; OUT/packet: one packet of each kind and link; OUT/pipeline:
-conversations of some packets; OUT/file, OUT/capture: files of every kind; OUT/rpc: RPC headers; OUT/nfs:
-arguments and results of every operation; OUT/xchar, OUT/private_data; OUT/encode, OUT/flow, OUT/tcp: choices."""
+conversations of some packets; OUT/file, OUT/capture, OUT/command: files of every kind; OUT/rpc: RPC headers;
+OUT/nfs: arguments and results of every operation; OUT/xchar, OUT/private_data; OUT/encode, OUT/flow, OUT/tcp:
+choices; OUT/filter: expressions."""
 import bz2
 import collections
 import gzip
@@ -25,6 +26,14 @@ import v2
 
 LINKS = [0, 1, 101, 113, 228, 229, 247, 197, 276, 147, 192, 108]  # as in packet.c
 VECTORS = os.path.join(HERE, '..', 'unit', 'upper', 'nfs4_vectors.def')
+
+# As they are for messages, RPCs, extracts and triggers in turn; each is followed by a NUL and values.
+EXPRESSIONS = [text + '\0' for text in (
+    'type == RDMA_ERROR || rpc.auth_stat', 'latency_ns > 2s && client == 192.168.77.0/24', 'rpc.xid in {1..7, 0x2a}',
+    'operations.name == OPEN && status != NFS4_OK', 'read.length >= 64k and !(write.handle < 9)',
+    'name in {READ WRITE} and path contains "/home/"', 'finding.rule matches "^rpc-.*"', 'xid == 0x1b50afac',
+    'src === fe80::1 or dst !== 10.0.0.0/8', 'latency_ns not in {1ms..1.5s "x"}', 'not xid or frame ~ "1|2"',
+    'time < "2026-11-20 12:00:00" && latency_ns gt 0.5')]
 
 
 def iwarp(packet):
@@ -126,6 +135,8 @@ def small():
         out['private_data'][at] = bytes(at) + bytes.fromhex('f6ab0e1801010303') + bytes(8)
     for number in range(64):
         out['encode'][number] = random.Random(number).randbytes(40 + 12 * number)
+    for number, text in enumerate(EXPRESSIONS):
+        out['filter'][number] = bytes([number % 4]) + text.encode() + random.Random(number).randbytes(60)
     rng = random.Random(1)
     for number in range(40):
         talk = bytes([1 + 4 * (number & 1), 6 * number, rng.choice((0, 0x40, 0x80, 0xC1)), rng.choice((0, 0x40, 0x80))])
@@ -188,6 +199,8 @@ def main():
             seeds['capture'][name, at] = bytes([7 + at // 40 % 2 * 16]) + files(rdma[at:at + 30])[0]
             seeds['pipeline'][name, at] = b''.join(
                 struct.pack('>HB', len(one.data), 0) + one.data for one in rdma[at:at + 40])
+    for number, data in enumerate(seeds['capture'].values()):
+        seeds['command'][number] = bytes([7 * number % 256]) + data[1:]
     for target, inputs in seeds.items():
         os.makedirs(os.path.join(out, target), exist_ok=True)
         for number, data in enumerate(inputs.values()):
