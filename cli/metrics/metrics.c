@@ -124,12 +124,22 @@ static int check(const struct command *command, const struct options *options, c
     return OPTIONS_GO_ON;
 }
 
+/* "mlx5_0", of several in one process "mlx5_0,mlx5_1". */
+static char *device_of(const struct options *options)
+{
+    GString *text = g_string_new(NULL);
+
+    for (guint i = 0; i < options->n_devices; i++)
+        g_string_append_printf(text, "%s%s", i > 0 ? "," : "", options->devices[i]);
+    return g_string_free(text, FALSE);
+}
+
 static int run(const struct command *command, int argc, char **argv)
 {
     uint64_t interval = 0;
     struct options options = {.own = &interval};
     gboolean subnet = FALSE, openmetrics = FALSE;
-    char *path = NULL;
+    char *path = NULL, *device = NULL;
     GOptionEntry own[] = {
         {"textfile", 0, 0, G_OPTION_ARG_FILENAME, &path,
          "Write to this file, by renaming one beside it; without it to standard output", "FILE"},
@@ -156,6 +166,7 @@ static int run(const struct command *command, int argc, char **argv)
         status = begin_output(&options, &out);
     if (status == OPTIONS_GO_ON) {
         metrics_init(&metrics, &pipeline);
+        metrics.device = device = device_of(&options);
         pipeline.out = &out;
         pipeline.op_context = &metrics;
         pipeline.tick = on_tick;
@@ -168,6 +179,7 @@ static int run(const struct command *command, int argc, char **argv)
     options_free(&options);
     g_free(file.part);
     g_free(path);
+    g_free(device);
     return status;
 }
 

@@ -30,6 +30,7 @@ struct metrics_pair {
 struct metrics {
     struct pipeline *pipeline;
     bool client_subnet, openmetrics;
+    const char *device; /* a label of all series: those on one host may be of several; "": none */
     struct details *details;
     struct groups *rpcs;
     GHashTable *pairs; /* name -> struct metrics_pair */

@@ -13,8 +13,10 @@
 struct writer {
     struct out *out;
     bool openmetrics;
+    const char *device; /* "": files were read, and nothing tells their series apart */
     const char *name;
     bool counter;
+    char before; /* the next label: '{' or ',' */
 };
 
 /* Bounds of the latency histogram. */
@@ -58,24 +60,25 @@ static void value(struct out *out, const char *text, size_t n)
     }
 }
 
-static void label(struct out *out, char before, const char *name, const char *text, size_t n)
+static void label(struct writer *w, const char *name, const char *text, size_t n)
 {
-    out_char(out, before);
-    out_text(out, name);
-    out_text(out, "=\"");
-    value(out, text, n);
-    out_char(out, '"');
+    out_char(w->out, w->before);
+    out_text(w->out, name);
+    out_text(w->out, "=\"");
+    value(w->out, text, n);
+    out_char(w->out, '"');
+    w->before = ',';
 }
 
 /* Of a pair or a group: its name is a line each of server, client and operation. */
-static void ends(struct out *out, const char *name)
+static void ends(struct writer *w, const char *name)
 {
     static const char *const labels[] = {"server", "client", "operation"};
 
     for (unsigned i = 0; i < 3 && name; i++) {
         const char *end = strchr(name, '\n');
 
-        label(out, i == 0 ? '{' : ',', labels[i], name, end ? (size_t)(end - name) : strlen(name));
+        label(w, labels[i], name, end ? (size_t)(end - name) : strlen(name));
         name = end ? end + 1 : NULL;
     }
 }
@@ -85,11 +88,14 @@ static void sample_of(struct writer *w, const char *suffix, const char *name,
 {
     out_text(w->out, w->name);
     out_text(w->out, w->counter ? "_total" : suffix);
+    w->before = '{';
+    if (*w->device)
+        label(w, "device", w->device, strlen(w->device));
     if (name)
-        ends(w->out, name);
+        ends(w, name);
     for (size_t i = 0; i < n; i++)
-        label(w->out, name || i > 0 ? ',' : '{', labels[i][0], labels[i][1], strlen(labels[i][1]));
-    if (name || n > 0)
+        label(w, labels[i][0], labels[i][1], strlen(labels[i][1]));
+    if (w->before == ',')
         out_char(w->out, '}');
     out_char(w->out, ' ');
 }
@@ -309,7 +315,7 @@ static gint by_name(gconstpointer a, gconstpointer b)
 
 void metrics_write(const struct metrics *m, const struct pipeline_counts *counts, struct out *out)
 {
-    struct writer w = {.out = out, .openmetrics = m->openmetrics};
+    struct writer w = {.out = out, .openmetrics = m->openmetrics, .device = m->device};
     GList *all = g_list_sort(g_hash_table_get_values(m->pairs), by_name);
 
     rpcs(m, &w);

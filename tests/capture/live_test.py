@@ -4,9 +4,12 @@ import json
 import os
 import re
 import shutil
+import socket
 import subprocess
 import sys
 import time
+import urllib.error
+import urllib.request
 
 sys.path[:0] = [os.path.join(os.path.dirname(os.path.abspath(__file__)), part)
                 for part in ('..' + os.sep + 'cli', '')]
@@ -19,6 +22,16 @@ import command
 
 NAMES = ('roce-nfs3-mini', 'roce-nfs41-callback', 'iwarp-nfs3-mini')
 TIMES = re.compile(r'"(\w*time_ns|\w*_ns)":-?\d+(\.\d+)?,?')
+
+
+DIRECT = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+
+
+def values(sample):
+    """Labels may come in another order, and a number in another form."""
+    series, _, number = sample.rpartition(' ')
+    name, _, labels = re.sub(r'le="(\d+)\.0"', r'le="\1"', series).partition('{')
+    return name, sorted(re.findall(r'\w+="(?:[^"\\]|\\.)*"', labels)), float(number)
 
 
 def without_times(text):
@@ -92,7 +105,7 @@ class Live(network.Cable, command.CommandTest):
         def read():
             with open(path, encoding='ascii') as file:
                 lines = [line.rpartition(' ') for line in file if line[0] != '#' and 'le="' not in line]
-            return {name: float(value) for name, _, value in lines
+            return {name.replace('{device="v1"}', '').replace('device="v1",', ''): float(value) for name, _, value in lines
                     if name.split('{')[0].endswith('_total') and 'capture_lost' not in name}
 
         path, packets, seen = os.path.join(self.folder, 'live.prom'), self.packets(), []
@@ -117,6 +130,63 @@ class Live(network.Cable, command.CommandTest):
             if re.match(r'rpcrdma_(rpc|packets|payload|retransmitted|lost|naks|connections)[a-z_]*_total', name) \
                     and 'seconds' not in name:
                 self.assertEqual(seen[-1][name], float(value), name)
+
+    def two_devices(self):
+        """The same packets by both ends of the cable: texts of v0 and v1."""
+        paths = [os.path.join(self.folder, f'{name}.prom') for name in ('v0', 'v1')]
+        runs = [network.Run(command.RPCRDMA, 'metrics', '--interval', '1', '-i', name, '--textfile', path)
+                for name, path in zip(('v0', 'v1'), paths)]
+        packets, texts = self.packets(), []
+        self.send(packet.data for packet in packets)
+        for run, path in zip(runs, paths):
+            network.wait_for(lambda path=path: os.path.exists(path) and
+                             f' {len(packets)}\n' in open(path, encoding='ascii').read()) # pylint: disable=consider-using-with
+            self.assertEqual(run.finish(network.signal.SIGTERM), (0, '', ''))
+            with open(path, encoding='ascii') as file:
+                texts.append(file.read())
+        return texts
+
+    def test_metrics_of_two_devices(self):
+        series = [{line.rpartition(' ')[0] for line in text.splitlines() if line[0] != '#'} for text in self.two_devices()]
+        self.assertGreater(len(series[0]), 100)
+        self.assertFalse(series[0] & series[1])
+        self.assertEqual({one.replace('device="v0"', 'device="v1"') for one in series[0]}, series[1])
+        self.assertTrue(all(re.match(r'rpcrdma_\w+\{device="v1"[,}]', one) for one in series[1]))
+
+    def test_node_exporter(self):
+        """A node_exporter collects both files whole."""
+        program = shutil.which('prometheus-node-exporter')
+        if not program:
+            self.skipTest('node_exporter is not installed (package prometheus-node-exporter)')
+        want = [line for text in self.two_devices() for line in text.splitlines() if line[0] != '#']
+        subprocess.run(['ip', 'link', 'set', 'lo', 'up'], check=True)
+        with socket.create_server(('127.0.0.1', 0)) as free:
+            url = f'127.0.0.1:{free.getsockname()[1]}'
+        log = open(os.path.join(self.folder, 'log'), 'w+', encoding='utf-8') # pylint: disable=consider-using-with
+        self.addCleanup(log.close)
+        run = subprocess.Popen( # pylint: disable=consider-using-with
+            [program, '--collector.disable-defaults', '--collector.textfile', f'--web.listen-address={url}',
+             f'--collector.textfile.directory={self.folder}'], stdout=log, stderr=log)
+        self.addCleanup(run.wait)
+        self.addCleanup(run.terminate)
+
+        def scraped():
+            try:
+                with DIRECT.open(f'http://{url}/metrics', timeout=30) as answer:
+                    return answer.read().decode()
+            except urllib.error.HTTPError as error:
+                return self.fail(error.read().decode())
+            except (urllib.error.URLError, ConnectionError):
+                self.assertIsNone(run.poll(), 'node_exporter ended')
+                return ''
+
+        network.wait_for(scraped)
+        text = scraped()
+        self.assertIn('\nnode_textfile_scrape_error 0\n', text)
+        have = [line for line in text.splitlines() if line.startswith('rpcrdma_')]
+        self.assertEqual(sorted(values(line) for line in have), sorted(values(line) for line in want))
+        log.seek(0)
+        self.assertNotIn('level=error', log.read())
 
     def test_credits_average(self):
         """Over the time that a connection was there: not before, nor after its end."""
