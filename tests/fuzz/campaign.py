@@ -7,10 +7,15 @@ get. OUT/corpus/NAME is what it found, OUT/crashes what broke it, OUT/log.jsonl 
 without sanitizers (-DRPCRDMA_SANITIZE=) finds inputs four times as fast; one with them then goes on from there.
 New targets are taken up with the next slice; one that was changed keeps its corpus and counts on.
 
-campaign.py --report OUT: CPU time (the process's own, in user mode) and runs per target, edges and features at
-the end, what of them was new in the last half of that time, and for how long no edge was."""
+campaign.py --keep BUILD OUT: makes found/NAME.tar.xz here anew, of the inputs of at most 3,000 bytes that reach
+something in that build, and adds what each target had to hours.tsv, so that the next campaign, elsewhere, goes on.
+
+campaign.py --report [OUT]: of hours.tsv, or of OUT alone: CPU time (the process's own, in user mode) and runs per
+target, edges and features at the end, what of them was new in the last half of that time, and for how long no
+edge was."""
 import argparse
 import collections
+import csv
 import glob
 import json
 import os
@@ -19,11 +24,17 @@ import resource
 import shutil
 import subprocess
 import sys
+import tarfile
 import time
 
 # What a target takes at most; a longer input finds nothing new and runs for longer.
 MAX_LEN = {'message': 4096, 'packet': 4500, 'flow': 4000}
 DEFAULT_MAX_LEN = 8000
+HERE = os.path.dirname(os.path.abspath(__file__))
+KEPT_LEN = 3000
+LEDGER = os.path.join(HERE, 'hours.tsv')  # a line per target and campaign
+LEDGER_COLUMNS = ['date', 'target', 'cpu', 'runs', 'coverage', 'features', 'inputs', 'new_coverage', 'new_features',
+                  'still']
 STATUS = re.compile(r'#(\d+)\s+(\w+)\s+cov: (\d+) ft: (\d+) corp: (\d+)')
 
 
@@ -37,7 +48,7 @@ def run(build, out, name, seconds):
     os.replace(program + '.new', program)  # a build may go on meanwhile
     seeds = [path for path in (os.path.join(build, 'tests', 'fuzz', 'seeds', name),
                                os.path.join(build, 'tests', 'fuzz', 'found', name),
-                               os.path.join(os.path.dirname(os.path.abspath(__file__)), 'corpus', name))
+                               os.path.join(HERE, 'corpus', name))
              if os.path.isdir(path)]
     start, cpu = time.time(), resource.getrusage(resource.RUSAGE_CHILDREN)
     with open(os.path.join(out, f'{name}.log'), 'w', encoding='utf-8', errors='replace') as log:
@@ -85,16 +96,76 @@ def sum_up(slices):
     return cpu, still, edges, features
 
 
+def of_log(slices):
+    """A target's line of the ledger, of what was run in one place."""
+    cpu, still, edges, features = sum_up(slices)
+    whole = [one for one in slices if one['status'] == 0] or slices
+    return {'cpu': cpu, 'runs': sum(one['runs'] for one in slices), 'coverage': whole[-1]['coverage'],
+            'features': whole[-1]['features'], 'inputs': whole[-1]['inputs'], 'new_coverage': edges,
+            'new_features': features, 'still': still}
+
+
+def of_ledger():
+    """The same of all campaigns: times and runs add up, what is new or still is the last one's."""
+    totals = {}
+    if os.path.exists(LEDGER):
+        with open(LEDGER, encoding='utf-8') as file:
+            for line in csv.DictReader(file, delimiter='\t'):
+                one = {key: float(line[key]) if key in ('cpu', 'still') else int(line[key])
+                       for key in LEDGER_COLUMNS[2:]}
+                before = totals.get(line['target'])
+                if before:
+                    one['still'] += before['still'] if one['still'] >= one['cpu'] else 0
+                    one['cpu'] += before['cpu']
+                    one['runs'] += before['runs']
+                totals[line['target']] = one
+    return totals
+
+
 def report(out):
+    rows = {name: of_log(slices) for name, slices in read_log(out).items()} if out else of_ledger()
     print(f'{"target":<13}{"CPU min":>8}{"runs":>12}{"runs/s":>8}{"edges":>7}{"new":>5}{"features":>10}{"new":>6}'
-          f'{"still, min":>12}{"inputs":>8}{"stopped":>9}')
-    for name, slices in sorted(read_log(out).items()):
-        cpu, still, edges, features = sum_up(slices)
-        runs = sum(one['runs'] for one in slices)
-        whole = [one for one in slices if one['status'] == 0] or slices
-        print(f'{name:<13}{cpu / 60:>8.1f}{runs:>12}{runs / max(cpu, 1):>8.0f}{whole[-1]["coverage"]:>7}{edges:>5}'
-              f'{whole[-1]["features"]:>10}{features:>6}{still / 60:>12.1f}{whole[-1]["inputs"]:>8}'
-              f'{sum(one["status"] != 0 for one in slices):>9}')
+          f'{"still, min":>12}{"inputs":>8}')
+    for name, one in sorted(rows.items()):
+        print(f'{name:<13}{one["cpu"] / 60:>8.1f}{one["runs"]:>12}{one["runs"] / max(one["cpu"], 1):>8.0f}'
+              f'{one["coverage"]:>7}{one["new_coverage"]:>5}{one["features"]:>10}{one["new_features"]:>6}'
+              f'{one["still"] / 60:>12.1f}{one["inputs"]:>8}')
+
+
+def keep_inputs(build, out, name):
+    """found/NAME.tar.xz, of the inputs here and there that reach an edge no shorter one does."""
+    program = os.path.join(build, 'tests', 'fuzz', f'fuzz_{name}')
+    kept = os.path.join(out, 'kept', name)
+    shutil.rmtree(kept, ignore_errors=True)
+    os.makedirs(kept)
+    sources = [path for path in (os.path.join(build, 'tests', 'fuzz', 'found', name), os.path.join(out, 'corpus', name))
+               if os.path.isdir(path)]
+    subprocess.run([program, '-merge=1', '-use_counters=0', f'-max_len={KEPT_LEN}', kept, *sources], check=True, cwd=out,
+                   stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    with tarfile.open(os.path.join(HERE, 'found', f'{name}.tar.xz'), 'w:xz') as archive:
+        for file in sorted(os.listdir(kept)):
+            info = tarfile.TarInfo(file)  # with no time and no owner: the same inputs are the same archive
+            info.size = os.path.getsize(os.path.join(kept, file))
+            with open(os.path.join(kept, file), 'rb') as data:
+                archive.addfile(info, data)
+    return len(os.listdir(kept))
+
+
+def keep(build, out):
+    """Adds this campaign to hours.tsv and found/; its log begins anew, so that it counts once."""
+    log = read_log(out)
+    fresh = not os.path.exists(LEDGER)
+    with open(LEDGER, 'a', encoding='utf-8') as file:
+        writer = csv.DictWriter(file, LEDGER_COLUMNS, delimiter='\t', lineterminator='\n')
+        if fresh:
+            writer.writeheader()
+        for name, slices in sorted(log.items()):
+            one = of_log(slices)
+            one = {key: round(value, 1) if isinstance(value, float) else value for key, value in one.items()}
+            writer.writerow({'date': time.strftime('%Y-%m-%d'), 'target': name, **one})
+            print(f'{name}: {one["cpu"] / 60:.1f} min, {keep_inputs(build, out, name)} inputs kept')
+    if log:
+        os.rename(os.path.join(out, 'log.jsonl'), os.path.join(out, f'log-{time.strftime("%Y%m%d-%H%M%S")}.jsonl'))
 
 
 def urgency(slices):
@@ -106,12 +177,13 @@ def urgency(slices):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument('build')
+    parser.add_argument('build', nargs='?')
     parser.add_argument('out', nargs='?')
     parser.add_argument('targets', nargs='*')
     parser.add_argument('--slice', type=int, default=300, help='seconds per target and round')
     parser.add_argument('--until', help='HH:MM, today')
     parser.add_argument('--report', action='store_true')
+    parser.add_argument('--keep', action='store_true')
     options = parser.parse_intermixed_args()
     if options.report:
         report(options.build)
@@ -119,6 +191,9 @@ def main():
     if not options.out:
         parser.error('where to?')
     build, out = os.path.abspath(options.build), os.path.abspath(options.out)
+    if options.keep:
+        keep(build, out)
+        return
     log = read_log(out)
     while not options.until or time.strftime('%H:%M') < options.until:
         found = [os.path.basename(path)[len('fuzz_'):]
