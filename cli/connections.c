@@ -66,7 +66,7 @@ static void append(struct connections *connections, GArray **array, const void *
     if (!*array)
         *array = g_array_new(FALSE, FALSE, size);
     g_array_append_vals(*array, element, 1);
-    connections->bytes += 2 * size; /* it grows by doubling */
+    connections->bytes += (size_t)2 * size; /* it grows by doubling */
 }
 
 static void on_finding(void *context, const struct rpcrdma_connection *connection,

@@ -12,6 +12,7 @@
 #include "times.h"
 
 #define SECOND INT64_C(1000000000)
+#define HOUR (3600 * SECOND)
 
 /* "12.000000001" seconds: exactly, where that is possible. */
 static bool seconds(const char *text, int64_t *ns)
@@ -189,12 +190,12 @@ int64_t moment_ns(const struct moment *moment, int64_t start_ns)
         localtime_r(&start, &tm);
         epoch(tm.tm_year + 1900, tm.tm_mon + 1, tm.tm_mday, moment->ns, false, 0, &ns);
         /* a capture over midnight: 00:10 of one that begins at 23:50 is the next day's */
-        return ns < start_ns - 12 * 3600 * SECOND ? ns + 24 * 3600 * SECOND : ns;
+        return ns < start_ns - 12 * HOUR ? ns + 24 * HOUR : ns;
     case MOMENT_OF_YEAR:
         localtime_r(&start, &tm);
         /* the year that brings it nearest to the capture's beginning */
         epoch(tm.tm_year + 1900, moment->month, moment->day, moment->ns, false, 0, &ns);
-        if (ns < start_ns - 183 * 86400 * SECOND)
+        if (ns < start_ns - 183 * (24 * HOUR))
             epoch(tm.tm_year + 1901, moment->month, moment->day, moment->ns, false, 0, &ns);
         return ns;
     }

@@ -61,7 +61,8 @@ static char **words(void)
 _Noreturn static void become(char **argv, char **environment, int from)
 {
     if (from != STDIN_FILENO) {
-        dup2(from, STDIN_FILENO);
+        if (dup2(from, STDIN_FILENO) < 0)
+            _exit(127);
         close(from);
     }
     execve(argv[0], argv, environment);
@@ -72,6 +73,7 @@ bool pager_begin(int fd)
 {
     char **argv = words(), **environment;
     int ends[2];
+    bool begun = false;
 
     if (!argv)
         return false;
@@ -87,16 +89,18 @@ bool pager_begin(int fd)
             become(argv, environment, ends[0]);
         }
         close(ends[0]);
-        if (pager > 0) {
-            dup2(ends[1], fd);
-            to_pager = fd;
-        }
+        begun = pager > 0 && dup2(ends[1], fd) >= 0;
         close(ends[1]);
+        if (pager > 0 && !begun)
+            wait_for(pager); /* it has nothing to show, and ends */
     }
     g_strfreev(argv);
     g_strfreev(environment);
-    if (pager <= 0)
+    if (!begun) {
+        pager = 0;
         return false;
+    }
+    to_pager = fd;
     signal(SIGINT, on_signal);
     signal(SIGTERM, on_signal);
     signal(SIGHUP, on_signal);

@@ -84,7 +84,8 @@ static void draw_y_axis(const struct panel *panel)
 
     if (step < 1)
         step = 1;
-    for (double value = 0; value <= (double)panel->y_max; value += step) {
+    for (int i = 0; step * i <= (double)panel->y_max; i++) {
+        double value = step * i;
         double y = floor(y_of(panel, (uint64_t)value)) + 0.5;
         char text[32];
 

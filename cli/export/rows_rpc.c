@@ -210,7 +210,7 @@ static void put_file(struct row *row, const struct rpc *rpc, struct rpc_texts *t
         row_int(row, COLUMN_RPCS_file_offset, (int64_t)nfs->offset);
     if (nfs->has_count)
         row_int(row, COLUMN_RPCS_count, nfs->count);
-    for (unsigned i = 0; i < nfs->handle.length; i++) {
+    for (size_t i = 0; i < nfs->handle.length; i++) {
         texts->handle[2 * i] = digits[nfs->handle.bytes[i] >> 4];
         texts->handle[2 * i + 1] = digits[nfs->handle.bytes[i] & 15];
     }

@@ -89,7 +89,7 @@ void kernel_free(struct kernel *kernel)
         struct source *source = &kernel->sources[i];
 
         if (source->file)
-            fclose(source->file);
+            (void)fclose(source->file); /* was only read */
         kernel_records_free(&source->records);
         for (unsigned h = 0; h < source->n_hosts; h++) {
             for (unsigned p = 0; p < KERNEL_PHASES; p++)

@@ -302,7 +302,7 @@ static void process(const struct metrics *m, struct writer *w)
     }
     if (n <= 0)
         return;
-    strtoull(text, &behind, 10);
+    (void)strtoull(text, &behind, 10); /* the first is the address space */
     pages = strtoull(behind, NULL, 10);
     single(w, "rpcrdma_process_resident_memory_bytes", "gauge", "bytes",
            "Resident memory of this process.", pages * (uint64_t)sysconf(_SC_PAGESIZE));

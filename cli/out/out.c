@@ -103,7 +103,7 @@ static unsigned count_digits(uint64_t v)
 static inline char *pair_before(char *end, uint32_t v)
 {
     end -= 2;
-    memcpy(end, &pairs[v * 2], 2);
+    memcpy(end, &pairs[(size_t)v * 2], 2);
     return end;
 }
 

@@ -56,7 +56,7 @@ static void halve(struct series *series)
 {
     uint32_t half = (series->used + 1) / 2;
 
-    for (uint32_t i = 0; i < half; i++) {
+    for (size_t i = 0; i < half; i++) {
         series->columns[i] = series->columns[2 * i];
         if (2 * i + 1 < series->used)
             merge(&series->columns[i], &series->columns[2 * i + 1]);

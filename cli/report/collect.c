@@ -88,7 +88,7 @@ static void note_rule(struct report *r, const struct rpcrdma_finding *finding)
 
 static void widen(struct report *r)
 {
-    for (unsigned i = 0; i < REPORT_BINS / 2; i++) {
+    for (size_t i = 0; i < REPORT_BINS / 2; i++) {
         struct report_bin *to = &r->bins[i], a = r->bins[2 * i], b = r->bins[2 * i + 1];
 
         *to = (struct report_bin){

@@ -57,7 +57,7 @@ bool sanitize_key_make(struct sanitize_key *key, const char *path, char *error, 
         g_checksum_update(sum, secret, sizeof(secret));
         g_checksum_get_digest(sum, digest, &length);
         g_checksum_free(sum);
-        for (int j = 0; j < 2; j++) {
+        for (size_t j = 0; j < 2; j++) {
             uint64_t word;
 
             memcpy(&word, digest + 8 * j, sizeof(word));

@@ -120,6 +120,7 @@ static bool looks_like(struct input *in)
 {
     size_t at = 0;
     uint64_t before = 0;
+    static const uint64_t day = 86400;
 
     for (int i = 0; i < LOOK; i++) {
         bool all = input_need(in, at + RECORD_HEADER) == INPUT_OK;
@@ -133,7 +134,7 @@ static bool looks_like(struct input *in)
         seconds = ticks_of(p) >> 32;
         if (type == 0 || (type > TYPE_LAST && type != TYPE_PADDING) || be16(p + 10) < RECORD_HEADER)
             return false;
-        if (i > 0 && seconds - before + 86400 > 2 * 86400)
+        if (i > 0 && seconds - before + day > 2 * day)
             return false;
         before = seconds;
         at += be16(p + 10);

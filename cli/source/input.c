@@ -174,7 +174,7 @@ static void file_free(struct feed *feed)
 
     /* whoever reads the same descriptor after us goes on where we stopped */
     if (file->fd == STDIN_FILENO && file->regular)
-        lseek(file->fd, (off_t)feed->offset, SEEK_SET);
+        (void)lseek(file->fd, (off_t)feed->offset, SEEK_SET);
     if (file->fd > STDIN_FILENO && !file->borrowed)
         close(file->fd);
     free(file->path);

@@ -21,7 +21,7 @@ static void end(void *state)
 static size_t memory(const void *state)
 {
     (void)state;
-    return 3700 * 1024; /* with the largest blocks, which most files have (bzip2(1)) */
+    return (size_t)3700 * 1024; /* with the largest blocks, which most files have (bzip2(1)) */
 }
 
 static bool begin(struct bzip2 *bzip2)

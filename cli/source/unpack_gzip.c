@@ -15,7 +15,7 @@ static void end(void *state)
 static size_t memory(const void *state)
 {
     (void)state;
-    return 48 * 1024; /* a window of 32 KiB and tables (zconf.h) */
+    return (size_t)48 * 1024; /* a window of 32 KiB and tables (zconf.h) */
 }
 
 static ssize_t read_gzip(struct feed *feed, uint8_t *to, size_t n)

@@ -21,7 +21,7 @@ static void end(void *state)
 
 static size_t memory(const void *state)
 {
-    return 2 * ((const struct lz4 *)state)->block + 128 * 1024;
+    return 2 * ((const struct lz4 *)state)->block + (size_t)128 * 1024;
 }
 
 /* A frame's blocks have at most 64 KiB, 256 KiB, 1 MiB or 4 MiB (lz4_Frame_format.md: BD byte). */

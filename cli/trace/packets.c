@@ -46,7 +46,7 @@ void packets_add(struct packets *p, const struct rpcrdma_op *op)
 {
     if (op->frame == p->frame && p->n_asked++ == 0)
         p->asked = p->count;
-    p->steps = MIN(p->steps + STEPS, 2 * MESSAGE_PACKETS);
+    p->steps = MIN(p->steps + STEPS, UINT64_C(2) * MESSAGE_PACKETS);
     *at(p, p->count++) = (struct packet){
         .frame = op->frame,
         .time_ns = op->time_ns,

@@ -19,10 +19,10 @@ CHANGES = r'-(O\w?|flto.*|g\w*|Werror.*|fsanitize.*|c|D_FORTIFY_SOURCE.*)$' # wh
 
 
 def reasons(path):
-    """gcc's major version, and what is no fault: {(file, warning): times}."""
+    """The tool's major version, and what is no fault: {(file, warning): times}."""
     with open(path, encoding='utf-8') as file:
         lines = [line.rstrip() for line in file if line.strip() and not line.startswith('#')]
-    version = lines.pop(0).removeprefix('gcc ')
+    version = lines.pop(0).split()[1]
     known, reasoned = collections.Counter(), True
     for line in lines:
         reasoned = line.startswith(' ')
@@ -59,6 +59,18 @@ def analyse(folder, command):
     return run.stderr
 
 
+def compare(places, known, files):
+    """places: {(file, warning): lines}. Says what is not explained, or not there any more; the exit status."""
+    found = collections.Counter({key: len(lines) for key, lines in places.items()})
+    for (file, warning), n in sorted((found - known).items()):
+        lines = ', '.join(sorted(places[file, warning], key=int))
+        print(f'{n} not explained: {file}: {warning} (line {lines})')
+    for (file, warning), n in sorted((known - found).items()):
+        print(f'{n} explained, and not there any more: {file}: {warning}')
+    print(f'{files} files, {sum(found.values())} warnings, {sum(known.values())} explained')
+    return 1 if found - known else 0
+
+
 def main():
     listed, source, path = sys.argv[1:]
     version, known = reasons(path)
@@ -72,20 +84,12 @@ def main():
         sys.exit(f'only {len(jobs)} files of the product were found')
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         outputs = list(pool.map(lambda job: analyse(*job), jobs.values()))
-    found, places = collections.Counter(), collections.defaultdict(set)
+    places = collections.defaultdict(set)
     for output in outputs:
         for file, line, warning in set(re.findall(r'(?m)^(\S+?):(\d+):\d+: warning: (.*\[-Wanalyzer.*)$', output)):
             warning = re.sub(r'‘[^’]*\b_\d+[^’]*’', '‘...’', warning) # gcc's own names
             places[os.path.relpath(file, source), warning].add(line)
-    for key, lines in places.items():
-        found[key] = len(lines)
-    for (file, warning), n in sorted((found - known).items()):
-        lines = ', '.join(sorted(places[file, warning], key=int))
-        print(f'{n} not explained: {file}: {warning} (line {lines})')
-    for (file, warning), n in sorted((known - found).items()):
-        print(f'{n} explained, and not there any more: {file}: {warning}')
-    print(f'{len(jobs)} files, {sum(found.values())} warnings, {sum(known.values())} explained')
-    return 1 if found - known else 0
+    return compare(places, known, len(jobs))
 
 
 if __name__ == '__main__':

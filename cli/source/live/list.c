@@ -24,7 +24,7 @@ static bool read_line(const char *device, const char *what, char *line, size_t s
     if (!file)
         return false;
     good = fgets(line, (int)size, file) != NULL;
-    fclose(file);
+    (void)fclose(file); /* was only read */
     line[good ? strcspn(line, "\n") : 0] = '\0';
     return good;
 }

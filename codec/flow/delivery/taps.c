@@ -27,8 +27,9 @@ static bool is(const struct recent *r, const struct recent *now)
  * retransmitted the first transmission may still be on its way. */
 static struct recent *slot(struct two_taps *taps, const struct recent *packet)
 {
-    struct recent *r = &taps->recent[(packet->seq * UINT32_C(2654435761) >> WAYS_SHIFT) * WAYS],
-                  *oldest = r;
+    struct recent
+        *r = &taps->recent[(size_t)WAYS * (packet->seq * UINT32_C(2654435761) >> WAYS_SHIFT)],
+        *oldest = r;
 
     for (int i = 0; i < WAYS; i++) {
         if (is(&r[i], packet))

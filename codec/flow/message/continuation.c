@@ -202,13 +202,12 @@ static void unanswered(struct flow_messages *messages, struct flow_conn *conn, i
 }
 
 /* Its last part would have been seen, and would have come by now. */
-static bool unfinished(const struct flow_messages *messages, struct flow_conn *conn, int sender)
+static bool unfinished(const struct flow_messages *messages, const struct flow_conn *conn,
+                       int sender, const struct message_continuation *c)
 {
     const struct rpcrdma_connection *pub = flow_conn_public_const(conn);
-    const struct message_extra *extra = message_conn_of(conn)->extra;
-    const struct message_continuation *c = extra ? &extra->continuation[sender] : NULL;
 
-    return c && c->active && !flow_conn_lacks(conn, sender) &&
+    return c->active && !flow_conn_lacks(conn, sender) &&
            (pub->life.ended != RPCRDMA_ENDED_NOT || pub->life.next != 0 ||
             messages->context->time_ns - c->time_ns > UNFINISHED_NS);
 }
@@ -218,17 +217,16 @@ void flow_message_end(struct flow_messages *messages, struct flow_conn *conn)
     struct message_extra *extra = message_conn_of(conn)->extra;
 
     for (int i = 0; i < 2; i++) {
-        if (unfinished(messages, conn, i)) {
-            const struct message_continuation *c = &extra->continuation[i];
+        struct message_continuation *c = extra ? &extra->continuation[i] : NULL;
 
+        if (c && unfinished(messages, conn, i, c))
             flow_report(messages->context, flow_conn_public(conn),
                         &(struct rpcrdma_finding){.rule = RPCRDMA_RULE_CONTINUED_UNFINISHED,
                                                   .frame = c->frame,
                                                   .offset = -1,
                                                   .arg = {c->xid, c->parts}});
-        }
-        if (extra)
-            extra->continuation[i].active = false;
+        if (c)
+            c->active = false;
         unanswered(messages, conn, i);
     }
 }

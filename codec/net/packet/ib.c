@@ -27,7 +27,7 @@ enum rpcrdma_verdict rpcrdma_layer_infiniband(struct rpcrdma_layer *l)
 
     if (!p)
         return rpcrdma_layer_failed(l, true);
-    bytes = (rpcrdma_get_be16(p + 4) & 0x7ffu) * 4;
+    bytes = (size_t)4 * (rpcrdma_get_be16(p + 4) & 0x7ffu);
     if ((p[1] & 3) < LNH_LOCAL) /* raw: IPv6 or Ethertype, no transport of InfiniBand's */
         return RPCRDMA_IS_OTHER;
     if (bytes < LRH_BYTES) {

@@ -15,7 +15,7 @@ static uint32_t add_network(const struct rpcrdma_crc *crc, uint32_t value, const
     size_t n;
 
     if (p[0] >> 4 == 4) {
-        n = (p[0] & 0xfu) * 4;
+        n = (size_t)4 * (p[0] & 0xfu);
         memcpy(masked, p, n);
         masked[1] = 0xff;               /* type of service */
         masked[8] = 0xff;               /* time to live */

@@ -122,7 +122,7 @@ static enum rpcrdma_verdict ipv4(struct rpcrdma_layer *l)
 
     if (!p)
         return rpcrdma_layer_failed(l, false);
-    header = (p[0] & 0xfu) * 4;
+    header = (size_t)4 * (p[0] & 0xfu);
     total = rpcrdma_get_be16(p + 2);
     if (header < IPV4_BYTES || (total != 0 && total < header))
         return RPCRDMA_IS_OTHER;

@@ -15,7 +15,7 @@ enum { RPCRDMA_OP_NOTHING = 0xff };
 
 const struct rpcrdma_opcode rpcrdma_opcodes[256] = {
 #define OPCODE(value, text, mask, what, place)                                                     \
-    [value] = {.name = text,                                                                       \
+    [value] = {.name = (text),                                                                     \
                .headers = (mask),                                                                  \
                .flags = PLACE_##place,                                                             \
                .bytes = RPCRDMA_HEADER_BYTES(mask),                                                \

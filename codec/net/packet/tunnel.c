@@ -25,7 +25,7 @@ enum rpcrdma_verdict rpcrdma_layer_geneve(struct rpcrdma_layer *l)
         return rpcrdma_layer_failed(l, false);
     if (p[0] >> 6 != 0)
         return RPCRDMA_IS_OTHER;
-    if (!rpcrdma_cursor_take(&l->c, (p[0] & 0x3fu) * 4, "GENEVE options"))
+    if (!rpcrdma_cursor_take(&l->c, (size_t)4 * (p[0] & 0x3fu), "GENEVE options"))
         return rpcrdma_layer_failed(l, false);
     return rpcrdma_layer_ethertype(l, rpcrdma_get_be16(p + 2));
 }
@@ -153,7 +153,7 @@ enum rpcrdma_verdict rpcrdma_layer_gtp(struct rpcrdma_layer *l)
                 rpcrdma_cursor_take(&l->c, 1, "GTP-U extension");
                 return rpcrdma_layer_failed(l, false);
             }
-            bytes = l->c.base[l->c.off] * 4u;
+            bytes = (size_t)4 * l->c.base[l->c.off];
             if (bytes == 0)
                 return RPCRDMA_IS_OTHER;
             p = rpcrdma_cursor_take(&l->c, bytes, "GTP-U extension");
