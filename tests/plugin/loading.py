@@ -6,10 +6,12 @@ Wireshark on a display of its own (Xvfb), used as somebody in a hurry does: disp
 while packets still arrive through a pipe; the capture stopped; the file reloaded, and reloaded again while it
 loads; another file, and a big one, filtered while they load. After each the packet list is exported, and
 must be what tshark makes of the same packets in two passes. Pictures of each go to FOLDER. Worth most with a
-plugin built with ASan. Needs what gui.py needs."""
+plugin built with ASan. Needs what gui.py needs. A long file's loading is stopped midway, too, and it is closed
+while it loads again: what was loaded must be what tshark makes of as many packets."""
 import csv
 import os
 import random
+import struct
 import subprocess
 import sys
 import threading
@@ -23,6 +25,8 @@ BIG = sys.argv[2] if len(sys.argv) > 2 else 'roce-long-call'
 SECOND = 'iwarp-nfs41-mini'
 RANDOM = random.Random(int(sys.argv[3]) if len(sys.argv) > 3 else 1)
 FEED_SECONDS = 30
+TIMES = 100  # the recording in the long file
+BAR = range(200, 600, 9)  # from left to right: where the status bar has the progress bar and its button
 FILTERS = ('rpcrdma', 'rpcrdma.xid', 'rpcrdma.data.for_frame', 'nfs', 'rpcrdma.credits.in_flight > 1', 'rpc.repframe',
            'rpcrdma && frame.number > 100', '')
 FINAL = 'rpcrdma || rpc'
@@ -209,13 +213,69 @@ def opened(display, path):
     wireshark.end()
 
 
+def records(data):
+    """Where each begins; pcap, little endian."""
+    at = 24
+    while at < len(data):
+        yield at
+        at += 16 + struct.unpack_from('<I', data, at + 8)[0]
+
+
+def write(name, data):
+    path = os.path.join(host.SCRATCH, name)
+    with open(path, 'wb') as file:
+        file.write(data)
+    return path
+
+
+def whole_list(wireshark, name):
+    wireshark.filter('')
+    return wireshark.export(name)
+
+
+def stopped(display, path):
+    """By the button beside the bar; then closed while it loads; then another file."""
+    with open(path, 'rb') as file:
+        data = file.read()
+    begins = list(records(data))
+    long_file = write('long.pcap', data[:24] + data[24:] * TIMES)
+    wireshark = Wireshark(display, '-r', long_file)
+    across = [word for x in BAR for word in ('mousemove', str(x), str(HEIGHT - 18), 'click', '1')]
+    display.do(*across)
+    display.picture(os.path.join(FOLDER, 'stopped.png'))
+    display.window('Wireshark|long')
+    wireshark.settle()
+    display.do('key', 'Return')  # "The remaining packets were discarded"
+    n = len(whole_list(wireshark, 'stopped-all'))
+    if not 0 < n < TIMES * len(begins):
+        raise SystemExit(f'{n} packets were loaded of {TIMES * len(begins)}: it was not stopped')
+    rounds, rest = divmod(n, len(begins))
+    part = write('part.pcap', data[:24] + data[24:] * rounds + data[24:begins[rest]])
+    wireshark.filter(FINAL)
+    got, want = wireshark.export('stopped'), expected(part)
+    if got != want:
+        raise SystemExit(f'stopped: {len(got)} packets displayed, {len(want)} expected')
+    print(f'stopped: {n} of {TIMES * len(begins)} packets, {len(got)} displayed, as tshark has them', flush=True)
+    wireshark.keys('ctrl+r')
+    time.sleep(1)
+    wireshark.keys('ctrl+w')
+    wireshark.settle()
+    display.picture(os.path.join(FOLDER, 'closed.png'))
+    open_file(wireshark, path)
+    judge('after one closed', wireshark, path)
+    wireshark.end()
+
+
+WAYS = (captured, opened, stopped)
+
+
 def main():
     os.makedirs(FOLDER, exist_ok=True)
     os.chmod(FOLDER, 0o777)
     path = host.capture(BIG)
     with Display(FOLDER) as display:
-        captured(display, path)
-        opened(display, path)
+        for what in WAYS:
+            what(display, path)
 
 
 if __name__ == '__main__':
