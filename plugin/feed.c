@@ -14,6 +14,7 @@
 #include "dissect_message.h"
 #include "keep.h"
 #include "net/packet/erf.h"
+#include "once.h"
 #include "source/source.h"
 #include "store.h"
 #include "taps.h"
@@ -210,6 +211,7 @@ void feed_begin(void)
     handover_file();
     titles_file();
     taps_file();
+    once_file();
 }
 
 void feed_end(void)
@@ -221,6 +223,7 @@ void feed_end(void)
     handover_file();
     titles_file_end();
     taps_file();
+    once_file();
     feed.frame = 0;
     feed.last = 0;
     feed.read = false;
@@ -290,6 +293,7 @@ void feed_frame(packet_info *pinfo)
     if (pinfo->fd->visited || feed.frame == pinfo->num || feed.failed)
         return;
     feed.frame = feed.last = pinfo->num;
+    once_frame(pinfo);
     /* a number that was seen before: a read filter leaves frames out and counts anew */
     store_forget(pinfo->num);
     tvb = feed_raw(pinfo);

@@ -3,6 +3,7 @@
 
 #include <epan/column-utils.h>
 
+#include "timing.h"
 #include "titles.h"
 
 /* What belongs together: a Call, its Reply, and the packets that moved their chunks. */
@@ -114,7 +115,7 @@ static void put_phases(const struct timing *timing, tvbuff_t *tvb, proto_tree *p
 }
 
 /* What became of it on its way. */
-static void put_timing(const struct timing *timing, tvbuff_t *tvb, proto_tree *tree)
+static void put_timing(const uint8_t *kept, tvbuff_t *tvb, proto_tree *tree)
 {
     static const struct arrival_fields call = {RPCRDMA_RECORD_RPCS_CALL_DELIVERY,
                                                RPCRDMA_FIELD_RPCS_CALL_DELIVERY_STATE,
@@ -128,19 +129,23 @@ static void put_timing(const struct timing *timing, tvbuff_t *tvb, proto_tree *t
                                                 RPCRDMA_FIELD_RPCS_REPLY_DELIVERY_FRAME,
                                                 RPCRDMA_FIELD_RPCS_REPLY_DELIVERY_ARRIVED_FRAME,
                                                 RPCRDMA_FIELD_RPCS_REPLY_DELIVERY_TRANSIT};
+    struct timing timing;
 
-    if (timing->has_latency) {
-        put_time(tree, RPCRDMA_FIELD_RPCS_LATENCY, tvb, timing->latency_ns);
-        put_phases(timing, tvb, tree);
+    if (!kept)
+        return;
+    timing = timing_read(kept);
+    if (timing.has_latency) {
+        put_time(tree, RPCRDMA_FIELD_RPCS_LATENCY, tvb, timing.latency_ns);
+        put_phases(&timing, tvb, tree);
     }
-    if (timing->stalled_ns > 0) {
-        put_time(tree, RPCRDMA_FIELD_RPCS_STALLED, tvb, timing->stalled_ns);
-        put_name(tree, RPCRDMA_FIELD_RPCS_STALLED_BY, tvb, timing->stalled_by);
-        put_frame(tree, RPCRDMA_FIELD_RPCS_STALLED_FROM, tvb, timing->stalled_from);
-        put_frame(tree, RPCRDMA_FIELD_RPCS_STALLED_TO, tvb, timing->stalled_to);
+    if (timing.stalled_ns > 0) {
+        put_time(tree, RPCRDMA_FIELD_RPCS_STALLED, tvb, timing.stalled_ns);
+        put_name(tree, RPCRDMA_FIELD_RPCS_STALLED_BY, tvb, timing.stalled_by);
+        put_frame(tree, RPCRDMA_FIELD_RPCS_STALLED_FROM, tvb, timing.stalled_from);
+        put_frame(tree, RPCRDMA_FIELD_RPCS_STALLED_TO, tvb, timing.stalled_to);
     }
-    put_arrival(&timing->call, &call, tvb, tree);
-    put_arrival(&timing->reply, &reply, tvb, tree);
+    put_arrival(&timing.call, &call, tvb, tree);
+    put_arrival(&timing.reply, &reply, tvb, tree);
 }
 
 static void put_beside(proto_tree *tree, enum beside which, tvbuff_t *tvb, uint32_t value)
@@ -194,8 +199,7 @@ static void put_transacted(const struct transacted *t, uint32_t frame, tvbuff_t 
     if (here) {
         if (t->has_response)
             put_time(tree, RPCRDMA_FIELD_RPCS_RESPONSE, tvb, t->response_ns);
-        if (t->timing)
-            put_timing(t->timing, tvb, tree);
+        put_timing(t->timing, tvb, tree);
         if (t->amounts->has_rdma)
             put_time(tree, RPCRDMA_FIELD_RPCS_RDMA, tvb, t->amounts->rdma_ns);
         put_lengths(t, tvb, tree);

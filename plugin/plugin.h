@@ -8,9 +8,12 @@
  *   dissect.c   the hooks: post-dissector, heuristics, Decode As
  *   decode_as.c what the user says is RPC-over-RDMA
  *   feed.c      first visit of a frame: raw bytes -> net/ -> flow/, once
- *   keep.c, keep_*.c  what came out -> store: messages, Calls out of turn, whole RPC messages,
- * links store.c     kept per frame: later passes only read it message.c   a frame's messages ->
- * tree, columns, expert items connections.c  which connection a frame is of; conversation filters
+ *   keep.c, keep_*.c  what came out -> store: messages, Calls out of turn, whole RPC messages, links
+ *   store.c     kept per frame: later passes only read it
+ *   once.c      in one pass there are none: what ended is given back
+ *   timing.c    where the time of an RPC went, in few bytes
+ *   dissect_message.c  a frame's messages -> tree, columns, expert items
+ *   connections.c  which connection a frame is of; conversation filters
  *   repeats.c   packets retransmitted, doubled or late
  *   credits.c   how a frame leaves the credits
  *   transactions.c  Calls with what answers them -> store

@@ -8,6 +8,8 @@
 enum { PAGE = 4096, SLAB = 64 << 10, SLAB_MOST = SLAB / 8, ENDS = 1 << 10, SHARED = 1 << 12 };
 
 struct page {
+    struct page *next; /* of those that are free */
+    uint32_t n_notes;
     struct {
         uint32_t note; /* which of the notes; 0: none */
         uint32_t stream;
@@ -24,6 +26,14 @@ static uint32_t n_notes, blocks_size;
 static uint64_t bytes_kept;
 static uint8_t *slab;
 static size_t slab_left;
+/* What was given back: things by size, notes by index, pages. */
+enum { FREED_MOST = 256 };
+static struct freed {
+    struct freed *next;
+} *freed[FREED_MOST / 8 + 1];
+static uint32_t free_note;
+static struct page *free_page;
+static uint32_t passed_pages; /* whose frames are not visited again */
 static const struct rpcrdma_endpoint *ends[ENDS]; /* the latest, by hash */
 static struct {
     const void *thing;
@@ -46,6 +56,10 @@ void store_end(void)
     bytes_kept = 0;
     slab = NULL;
     slab_left = 0;
+    memset(freed, 0, sizeof(freed));
+    free_note = 0;
+    free_page = NULL;
+    passed_pages = 0;
     memset(ends, 0, sizeof(ends));
     memset(shared, 0, sizeof(shared));
 }
@@ -55,6 +69,11 @@ void *store_new(size_t n)
     void *at;
 
     n = (n + 7) & ~(size_t)7;
+    if (n <= FREED_MOST && freed[n / 8]) {
+        at = freed[n / 8];
+        freed[n / 8] = freed[n / 8]->next;
+        return memset(at, 0, n);
+    }
     if (n > SLAB_MOST)
         return wmem_alloc0(wmem_file_scope(), n);
     if (n > slab_left) {
@@ -65,6 +84,17 @@ void *store_new(size_t n)
     slab += n;
     slab_left -= n;
     return at;
+}
+
+void store_free(void *thing, size_t n)
+{
+    struct freed *first = thing;
+
+    n = (n + 7) & ~(size_t)7;
+    if (!thing || n > FREED_MOST)
+        return;
+    first->next = freed[n / 8];
+    freed[n / 8] = first;
 }
 
 const void *store_share(const void *thing, size_t n)
@@ -124,8 +154,15 @@ static struct page *get_page(uint32_t frame)
         memset(pages + n_pages, 0, (more - n_pages) * sizeof(*pages));
         n_pages = more;
     }
-    if (!pages[n])
+    if (pages[n])
+        return pages[n];
+    pages[n] = free_page;
+    if (free_page) {
+        free_page = free_page->next;
+        memset(pages[n], 0, sizeof(*pages[n]));
+    } else {
         pages[n] = wmem_new0(wmem_file_scope(), struct page);
+    }
     return pages[n];
 }
 
@@ -146,6 +183,12 @@ static uint32_t new_note(void)
 {
     uint32_t index = n_notes == 0 ? 1 : n_notes, block = index / BLOCK;
 
+    if (free_note != 0) {
+        index = free_note;
+        free_note = note_at(index)->dst_qpn;
+        *note_at(index) = (struct frame_note){0};
+        return index;
+    }
     if (block == blocks_size) {
         blocks_size = MAX(64, 2 * blocks_size);
         blocks = g_renew(struct frame_note *, blocks, blocks_size);
@@ -158,10 +201,13 @@ static uint32_t new_note(void)
 
 struct frame_note *store_get(uint32_t frame)
 {
-    uint32_t *index = &get_page(frame)->frames[frame % PAGE].note;
+    struct page *page = get_page(frame);
+    uint32_t *index = &page->frames[frame % PAGE].note;
 
-    if (*index == 0)
+    if (*index == 0) {
         *index = new_note();
+        page->n_notes++;
+    }
     return note_at(*index);
 }
 
@@ -169,8 +215,40 @@ void store_forget(uint32_t frame)
 {
     struct page *page = find_page(frame);
 
-    if (page)
-        page->frames[frame % PAGE].note = 0;
+    if (!page || page->frames[frame % PAGE].note == 0)
+        return;
+    page->frames[frame % PAGE].note = 0;
+    page->n_notes--;
+}
+
+static void free_page_of(uint32_t frame)
+{
+    struct page *page = find_page(frame);
+
+    if (!page || page->n_notes > 0 || frame / PAGE >= passed_pages)
+        return;
+    pages[frame / PAGE] = NULL;
+    page->next = free_page;
+    free_page = page;
+}
+
+void store_note_free(uint32_t frame)
+{
+    struct page *page = find_page(frame);
+    uint32_t index = page ? page->frames[frame % PAGE].note : 0;
+
+    if (index == 0)
+        return;
+    note_at(index)->dst_qpn = free_note;
+    free_note = index;
+    store_forget(frame);
+    free_page_of(frame);
+}
+
+void store_passed(uint32_t frame)
+{
+    while (passed_pages < frame / PAGE)
+        free_page_of(passed_pages++ * PAGE);
 }
 
 uint32_t store_stream(uint32_t frame)

@@ -117,31 +117,12 @@ struct amounts {
     uint64_t call_length, reply_length, read_chunk_length, write_chunk_length, reply_chunk_length;
 };
 
-/* What became of a message on its way. */
-struct arrival {
-    uint32_t transmissions, frame; /* frame: the answer that proves it; 0: none */
-    uint32_t arrived;              /* captured at both ends: where it is seen at the second, */
-    int64_t transit_ns;            /* and after how long; arrived 0: not there */
-    uint8_t state;                 /* enum rpcrdma_delivery_state */
-};
-
-/* Where the time of an RPC went, once its Reply is known to be delivered, or not to be. */
-struct timing {
-    int64_t latency_ns; /* the sum of the phases; what is left of it is the server's */
-    int64_t call_ns, data_ns, data_waiting_ns, data_peer_ns, data_network_ns, reply_ns, client_ns;
-    int64_t stalled_ns;
-    uint32_t stalled_from, stalled_to; /* frames */
-    struct arrival call, reply;
-    uint8_t stalled_by; /* enum rpcrdma_stall */
-    bool has_latency, has_call, has_data, has_network, has_reply, exact;
-};
-
 /* A Call and what answers it: one for both frames. */
 struct transacted {
     struct transacted *next[2]; /* in the Call's frame, in the Reply's: see transacted_next() */
     const struct title *title;
     const struct amounts *amounts;
-    const struct timing *timing; /* NULL: nothing of it, or not yet */
+    const uint8_t *timing; /* timing.h; NULL: nothing of it, or not yet */
     int64_t response_ns;         /* from the Call to the Reply, as they passed */
     uint32_t connection, xid, call_frame, reply_frame;
     uint16_t n_findings; /* that were reported when it was answered */
@@ -238,6 +219,10 @@ void store_stream_set(uint32_t frame, uint32_t stream);
 
 struct frame_more *store_more(uint32_t frame);
 void store_forget(uint32_t frame);
+/* Its note is used for another frame; what it points to is the caller's. */
+void store_note_free(uint32_t frame);
+/* Frames before this one are not visited again. */
+void store_passed(uint32_t frame);
 
 /* A message of the frame, one that is held back still or one that was reported in full. len 0: of
  * any length. NULL: there is none. */
@@ -254,6 +239,7 @@ struct transacted *transacted_next(const struct transacted *t, uint32_t frame);
 
 /* Zeros in file scope, aligned for all but long double; and an end like this one there. */
 void *store_new(size_t n);
+void store_free(void *thing, size_t n); /* of store_new(), and of that size */
 /* Likewise a thing like this one. Its padding is part of it: it begins as zeros. */
 const void *store_share(const void *thing, size_t n);
 const struct rpcrdma_endpoint *store_end_point(const struct rpcrdma_endpoint *end);

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "decode_as.h"
 #include "keep.h"
+#include "once.h"
 #include "taps.h"
+#include "timing.h"
 #include "titles.h"
 
 /* Transactions, as flow/ emits them -> the store. */
@@ -53,37 +55,34 @@ static struct arrival arrival(const struct rpcrdma_delivery *delivery)
                             .state = (uint8_t)delivery->state};
 }
 
-static const struct timing *timing_of(const struct rpcrdma_transaction *from)
+static const uint8_t *timing_of(const struct rpcrdma_transaction *from)
 {
     const struct rpcrdma_phases *phases = &from->phases;
-    struct timing *timing;
+    struct timing timing = {.call = arrival(&from->call), .reply = arrival(&from->reply)};
 
     if (from->call.transmissions == 0 && from->reply.transmissions == 0 && !from->has_phases)
         return NULL;
-    timing = store_new(sizeof(*timing));
-    timing->call = arrival(&from->call);
-    timing->reply = arrival(&from->reply);
     if (!from->has_phases || !from->has_latency)
-        return timing;
-    timing->has_latency = true;
-    timing->latency_ns = from->latency_ns;
-    timing->has_call = phases->has_call;
-    timing->has_data = phases->has_data;
-    timing->has_reply = phases->has_reply;
-    timing->call_ns = phases->call_ns;
-    timing->data_ns = phases->data_ns;
-    timing->data_waiting_ns = phases->data_waiting_ns;
-    timing->data_peer_ns = phases->data_peer_ns;
-    timing->has_network = phases->has_network;
-    timing->data_network_ns = phases->data_network_ns;
-    timing->reply_ns = phases->reply_ns;
-    timing->exact = phases->exact;
-    timing->client_ns = phases->client_ns;
-    timing->stalled_ns = from->stalled_ns;
-    timing->stalled_by = (uint8_t)from->stalled_by;
-    timing->stalled_from = (uint32_t)from->stalled_from_frame;
-    timing->stalled_to = (uint32_t)from->stalled_to_frame;
-    return timing;
+        return timing_keep(&timing);
+    timing.has_latency = true;
+    timing.latency_ns = from->latency_ns;
+    timing.has_call = phases->has_call;
+    timing.has_data = phases->has_data;
+    timing.has_reply = phases->has_reply;
+    timing.call_ns = phases->call_ns;
+    timing.data_ns = phases->data_ns;
+    timing.data_waiting_ns = phases->data_waiting_ns;
+    timing.data_peer_ns = phases->data_peer_ns;
+    timing.has_network = phases->has_network;
+    timing.data_network_ns = phases->data_network_ns;
+    timing.reply_ns = phases->reply_ns;
+    timing.exact = phases->exact;
+    timing.client_ns = phases->client_ns;
+    timing.stalled_ns = from->stalled_ns;
+    timing.stalled_by = (uint8_t)from->stalled_by;
+    timing.stalled_from = (uint32_t)from->stalled_from_frame;
+    timing.stalled_to = (uint32_t)from->stalled_to_frame;
+    return timing_keep(&timing);
 }
 
 static struct resent *resent_of(uint32_t frame, uint32_t xid)
@@ -186,6 +185,8 @@ void keep_transaction(void *context, const struct rpcrdma_transaction *from)
         if (!t->left_alone)
             keep_findings(from, t->n_findings);
     }
-    if (t)
-        t->timing = timing_of(from);
+    if (!t)
+        return;
+    t->timing = timing_of(from);
+    once_ended(t);
 }
