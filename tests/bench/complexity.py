@@ -41,6 +41,8 @@ COMMANDS = {
     'slowest': ['trace', '--slowest'],
     'frame': ['trace', '--frame', '5000'],
     'diff': ['diff', '{1}'],
+    'ndjson': ['export', '--ndjson', '-'],
+    'sanitize': ['sanitize', '-o', '/dev/null'],
     'slice': ['capture', '--slice', '-w', '/dev/null', '-r'],
 }
 MOST, MAX_MEMORY, ROOM = 2.5, 128 << 10, 32 << 10  # KiB: the default
