@@ -334,9 +334,9 @@ static void wait_and_tick(struct pipeline *pipeline)
     }
 }
 
-/* Somebody may wait for a packet that will not come. The packets' clock may be an adapter's: what
- * passed since the latest of them is measured by ours. */
-static void pass_time(void *context, int64_t now_ns, struct rpcrdma_flow *flow)
+/* The packets' clock may be an adapter's: what passed since the latest of them is measured by ours.
+ */
+void pipeline_pass_time(void *context, int64_t now_ns, struct rpcrdma_flow *flow)
 {
     const struct pipeline *pipeline = context;
 
@@ -380,7 +380,7 @@ static void read_packets(struct pipeline *pipeline)
     size_t n;
 
     if (devices && pipeline->delivery && !pipeline->tick) {
-        pipeline->tick = pass_time;
+        pipeline->tick = pipeline_pass_time;
         pipeline->tick_context = pipeline;
         pipeline->interval_ns = SECOND;
     }

@@ -60,6 +60,10 @@ struct pipeline {
     struct pipeline_private *own;
 };
 
+/* A tick of who analyses what arrives: somebody may wait for a packet that will not come.
+ * `pipeline` is one. What ticks for another reason, too, calls it. */
+void pipeline_pass_time(void *pipeline, int64_t now_ns, struct rpcrdma_flow *flow);
+
 /* What was read so far: for a tick, or an end of a connection. */
 struct pipeline_counts {
     struct rpcrdma_net_stats net;

@@ -28,6 +28,12 @@ static bool is_row_time(const struct column *column)
     return column->type == COLUMN_TIME && strcmp(column->name, "time_ns") == 0;
 }
 
+/* Rows of a capture are written as it goes on: the one with most packets is the latest. */
+static bool is_version(const struct table *table, const struct column *column)
+{
+    return table == &tables[TABLE_CAPTURES] && strcmp(column->name, "packets") == 0;
+}
+
 static bool has_row_time(const struct table *table)
 {
     for (size_t i = 0; i < table->n_columns; i++)
@@ -46,12 +52,13 @@ static void put_columns(struct out *out, const struct table *table)
 
     for (size_t i = 0; i < table->n_columns; i++) {
         const struct column *column = &table->columns[i];
-        bool known = strcmp(column->name, "id") == 0 || is_row_time(column);
+        bool version = is_version(table, column);
+        bool known = version || strcmp(column->name, "id") == 0 || is_row_time(column);
 
         out_text(out, i > 0 ? ",\n    `" : "    `");
         out_text(out, column->name);
         out_text(out, known ? "` " : "` Nullable(");
-        out_text(out, types[column->type]);
+        out_text(out, version ? "UInt64" : types[column->type]);
         if (!known)
             out_char(out, ')');
     }
@@ -70,7 +77,10 @@ static void begin_table(struct out *out, const struct table *table, const char *
 static void put_table(struct out *out, const struct table *table, const char *cluster)
 {
     begin_table(out, table, cluster ? "_local" : "");
-    out_text(out, "ReplacingMergeTree ORDER BY ");
+    out_text(out, "ReplacingMergeTree");
+    if (table == &tables[TABLE_CAPTURES])
+        out_text(out, "(packets)");
+    out_text(out, " ORDER BY ");
     out_text(out, has_row_time(table) ? "(time_ns, id);\n\n" : "id;\n\n");
     if (!cluster)
         return;

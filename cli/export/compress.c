@@ -12,6 +12,7 @@
 struct compress {
     ZSTD_CStream *zstd;
     int fd;
+    uint64_t written;
     size_t size;
     char buffer[];
 };
@@ -32,6 +33,7 @@ static int feed(struct compress *c, const char *p, size_t n, ZSTD_EndDirective h
         error = out_write_all(c->fd, c->buffer, out.pos);
         if (error != 0)
             return error;
+        c->written += out.pos;
     } while (in.pos < in.size || (how == ZSTD_e_end && left > 0));
     return 0;
 }
@@ -63,6 +65,11 @@ struct compress *compress_begin(struct out *out)
     return c;
 }
 
+uint64_t compress_written(const struct compress *c)
+{
+    return c->written;
+}
+
 int compress_end(struct compress *c)
 {
     int error = feed(c, NULL, 0, ZSTD_e_end);
@@ -83,6 +90,12 @@ struct compress *compress_begin(struct out *out)
 {
     (void)out;
     return NULL;
+}
+
+uint64_t compress_written(const struct compress *compress)
+{
+    (void)compress;
+    return 0;
 }
 
 int compress_end(struct compress *compress)

@@ -4,6 +4,8 @@
 
 /* What is written to an output is compressed by zstd on its way. */
 
+#include <stdint.h>
+
 #include "out/out.h"
 
 struct compress;
@@ -12,6 +14,9 @@ bool compress_built(void);
 
 /* From now on; NULL: memory is short. */
 struct compress *compress_begin(struct out *out);
+
+/* Bytes that came out so far. */
+uint64_t compress_written(const struct compress *compress);
 
 /* After the output's last flush. Returns 0, or errno of what failed. */
 int compress_end(struct compress *compress);

@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "capture.h"
 #include "export/clickhouse.h"
 #include "export/compress.h"
 #include "export/database.h"
@@ -113,10 +114,11 @@ static void go_on(void *context)
 static void on_tick(void *context, int64_t now_ns, struct rpcrdma_flow *flow)
 {
     struct exporter *e = context;
+    const struct store *store = e->rows.store;
 
-    (void)now_ns;
-    (void)flow;
-    rows_commit(&e->rows);
+    pipeline_pass_time(&e->pipeline, now_ns, flow);
+    if (!store->due || store->due(store))
+        rows_commit(&e->rows);
 }
 
 static int analyse(void *context, struct store *store)
@@ -235,6 +237,11 @@ static int show_sql(const struct command *command, const struct options *options
     return end_output(&out, EXIT_DONE);
 }
 
+static bool is_ring(const struct capture_limits *limits)
+{
+    return limits->bytes > 0 || limits->duration_ns > 0;
+}
+
 static int to_stream(struct exporter *e, enum text_form form)
 {
     struct out out;
@@ -253,7 +260,17 @@ static int to_stream(struct exporter *e, enum text_form form)
 
 static int to_files(struct exporter *e, const char *folder, enum text_form form, bool compress)
 {
-    struct store *store = store_files(folder, form, e->rows.tables, compress);
+    const struct capture_limits *ring = e->options->own;
+    struct ring_task task = {.folder = folder,
+                             .form = form,
+                             .tables = e->rows.tables,
+                             .compress = compress,
+                             .no_sandbox = e->options->no_sandbox,
+                             .bytes = ring->bytes,
+                             .duration_ns = ring->duration_ns,
+                             .files = ring->files};
+    struct store *store =
+        is_ring(ring) ? store_ring(&task) : store_files(folder, form, e->rows.tables, compress);
 
     return store ? store->end(store, analyse(e, store)) : EXIT_UNUSABLE;
 }
@@ -263,6 +280,7 @@ static int check(const struct command *command, const struct options *options,
 {
     int n = (choice->sqlite != NULL) + (choice->ndjson != NULL) + (choice->csv != NULL);
     const char *stream = choice->csv ? choice->csv : choice->ndjson;
+    const struct capture_limits *ring = options->own;
 
     if (n != 1)
         return bad_usage(command, "--sqlite, --ndjson or --csv: choose one");
@@ -274,6 +292,10 @@ static int check(const struct command *command, const struct options *options,
         return bad_usage(command, "--zstd is for files; of a pipe: | zstd");
     if (choice->zstd && !compress_built())
         return bad_usage(command, "this program was built without zstd");
+    if (is_ring(ring) && (choice->sqlite || strcmp(stream, "-") == 0))
+        return bad_usage(command, "-b needs a folder to write: --ndjson DIR or --csv DIR");
+    if (ring->files > 0 && !is_ring(ring))
+        return bad_usage(command, "files:N needs -b filesize:KB or -b duration:SECONDS");
     if (choice->csv && strcmp(choice->csv, "-") == 0 && (wanted & (wanted - 1)))
         return bad_usage(command, "--csv - takes one table: --tables rpcs");
     return OPTIONS_GO_ON;
@@ -343,9 +365,15 @@ static int export_points(const struct command *command, struct exporter *e,
     return status;
 }
 
+static gboolean on_ring(const char *name, const char *text, gpointer data, GError **error)
+{
+    return capture_limit_parse(name, text, ((struct options *)data)->own, error);
+}
+
 static int run(const struct command *command, int argc, char **argv)
 {
-    struct options options = {.optional_input = true};
+    struct capture_limits ring = {0};
+    struct options options = {.optional_input = true, .own = &ring};
     struct choice choice = {0};
     GOptionEntry own[] = {
         {"sqlite", 0, 0, G_OPTION_ARG_FILENAME, &choice.sqlite,
@@ -354,6 +382,9 @@ static int run(const struct command *command, int argc, char **argv)
          "A file per table in this folder, a JSON object per line; - is standard output", "DIR"},
         {"csv", 0, 0, G_OPTION_ARG_FILENAME, &choice.csv, "Likewise as CSV; - takes one table",
          "DIR"},
+        {"ring-buffer", 'b', 0, G_OPTION_ARG_CALLBACK, on_ring,
+         "Begin new files after duration:SECONDS or filesize:KB; keep the latest files:N",
+         "CONDITION"},
         {"zstd", 0, 0, G_OPTION_ARG_NONE, &choice.zstd, "Compress these files", NULL},
         {"tables", 0, 0, G_OPTION_ARG_STRING, &choice.tables, "Only these tables",
          "NAME[,NAME...]"},

@@ -125,8 +125,9 @@ static void on_op(void *context, const struct rpcrdma_op *op)
     struct rows *rows = context;
 
     (void)op;
-    if (rows->written - rows->committed >= rows->commit_rows ||
-        g_get_monotonic_time() - rows->committed_us >= SECOND_US)
+    if (rows->store->due ? rows->store->due(rows->store)
+                         : rows->written - rows->committed >= rows->commit_rows ||
+                               g_get_monotonic_time() - rows->committed_us >= SECOND_US)
         rows_commit(rows);
 }
 

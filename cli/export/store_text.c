@@ -2,14 +2,12 @@
 #include "export/stores.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <glib.h>
 #include <stdio.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "export/compress.h"
-#include "out/json_writer.h"
+#include "export/text.h"
 #include "source/create.h"
 #include "source/privilege.h"
 
@@ -27,86 +25,6 @@ struct text_store {
     bool failed;
 };
 
-static void put_ndjson(struct out *out, const struct row *row, bool named)
-{
-    const struct table *table = &tables[row->table];
-    struct json json = {.out = out};
-
-    json_open(&json, '{');
-    if (named)
-        json_key(&json, KEY(table)), json_plain(&json, table->name);
-    for (size_t i = 0; i < table->n_columns; i++) {
-        const struct cell *cell = &row->cells[i];
-
-        if (cell->kind == CELL_NULL)
-            continue;
-        /* of the table of columns, export/tables.def */
-        json_key(&json, (struct json_key){table->columns[i].name});
-        if (cell->kind == CELL_TEXT)
-            json_string(&json, cell->is.text, cell->n);
-        else if (table->columns[i].type == COLUMN_BOOL)
-            json_bool(&json, cell->is.number != 0);
-        else if (table->columns[i].type == COLUMN_ID) /* a reader's numbers may have 53 bits */
-            json_hex(&json, (uint64_t)cell->is.number, 16);
-        else
-            json_i64(&json, cell->is.number);
-    }
-    json_close(&json, '}');
-    json_end(&json);
-}
-
-/* RFC 4180: quoted where it has to be. A formula, for a spreadsheet, is text like any other. */
-static void put_csv_text(struct out *out, const char *text, size_t n)
-{
-    size_t plain = 0;
-
-    while (plain < n && !strchr("\",\r\n", text[plain]))
-        plain++;
-    if (n > 0 && plain == n) {
-        out_bytes(out, text, n);
-        return;
-    }
-    out_char(out, '"');
-    for (size_t i = 0; i < n; i++) {
-        if (text[i] == '"')
-            out_char(out, '"');
-        out_char(out, text[i]);
-    }
-    out_char(out, '"');
-}
-
-static void put_csv_header(struct out *out, const struct table *table)
-{
-    for (size_t i = 0; i < table->n_columns; i++) {
-        if (i > 0)
-            out_char(out, ',');
-        out_text(out, table->columns[i].name);
-    }
-    out_line(out);
-}
-
-static void put_csv(struct out *out, const struct row *row)
-{
-    const struct table *table = &tables[row->table];
-    char buffer[CELL_SHOWN];
-
-    for (size_t i = 0; i < table->n_columns; i++) {
-        const struct cell *cell = &row->cells[i];
-
-        if (i > 0)
-            out_char(out, ',');
-        if (cell->kind == CELL_TEXT) {
-            size_t n;
-            const char *text = cell_shown(cell, buffer, &n);
-
-            put_csv_text(out, text, n);
-        } else if (cell->kind == CELL_INT) {
-            out_i64(out, cell->is.number);
-        }
-    }
-    out_line(out);
-}
-
 static bool fail(struct text_store *text, enum table_id table, int error)
 {
     if (!text->failed)
@@ -120,10 +38,7 @@ static bool put_row(struct store *store, const struct row *row)
     struct text_store *text = (struct text_store *)store;
     struct out *out = text->stream ? text->stream : &text->files[row->table].out;
 
-    if (text->form == TEXT_NDJSON)
-        put_ndjson(out, row, text->stream);
-    else
-        put_csv(out, row);
+    text_row(out, row, text->form, text->stream);
     if (out->error == 0)
         return true;
     return text->stream ? false : fail(text, row->table, out->error);
@@ -204,19 +119,13 @@ struct store *store_files(const char *path, enum text_form form, unsigned wanted
 {
     struct text_store *text = new_store(form);
     struct privilege_lent lent;
-    int folder, error;
+    int folder;
     bool good;
 
     text->folder = g_strdup(path);
-    privilege_lend(&lent);
-    folder = mkdir(path, 0777) != 0 && errno != EEXIST
-                 ? -1
-                 : open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
-    error = errno;
+    folder = text_folder(path);
     good = folder >= 0;
-    if (!good)
-        complain("%s: %s", path,
-                 error == ENOTDIR ? "it is no folder, or a symbolic link to one" : strerror(error));
+    privilege_lend(&lent);
     for (enum table_id table = 0; good && table < N_TABLES; table++)
         if (wanted >> table & 1)
             good = open_file(text, folder, table, compress) == 0;
@@ -225,7 +134,7 @@ struct store *store_files(const char *path, enum text_form form, unsigned wanted
         close(folder);
     for (enum table_id table = 0; good && table < N_TABLES; table++)
         if (form == TEXT_CSV && text->files[table].open)
-            put_csv_header(&text->files[table].out, &tables[table]);
+            text_header(&text->files[table].out, &tables[table]);
     if (good)
         return &text->store;
     end(&text->store, EXIT_UNUSABLE);
@@ -242,5 +151,5 @@ struct store *store_stream(struct out *out, enum text_form form)
 
 void store_stream_header(struct out *out, enum table_id table)
 {
-    put_csv_header(out, &tables[table]);
+    text_header(out, &tables[table]);
 }

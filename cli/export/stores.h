@@ -16,6 +16,19 @@ enum text_form { TEXT_NDJSON, TEXT_CSV };
 /* A file per table in the folder: rpcs.ndjson, rpcs.csv; with `compress` rpcs.ndjson.zst. */
 struct store *store_files(const char *folder, enum text_form form, unsigned tables, bool compress);
 
+/* A file per table again and again, of rows that are whole: each is written as NAME.part, and
+ * renamed when the next begins. */
+struct ring_task {
+    const char *folder;
+    enum text_form form;
+    unsigned tables;
+    bool compress, no_sandbox;
+    uint64_t bytes;      /* when a file has so many, the next ones begin; 0: whatever they have */
+    int64_t duration_ns; /* or when they are so old; 0: however old they are */
+    uint64_t files;      /* keep so many of a table; 0: all */
+};
+struct store *store_ring(const struct ring_task *task);
+
 /* All of them in one stream: NDJSON, each object with its "table" first; CSV: one table only. */
 struct store *store_stream(struct out *out, enum text_form form);
 /* The first line of CSV. */

@@ -16,7 +16,7 @@
 #include "source/privilege.h"
 #include "source/sandbox.h"
 
-enum what { CREATE, REMOVE, REPLACE };
+enum what { CREATE, REMOVE, REPLACE, PUBLISH };
 
 struct request {
     enum what what;
@@ -86,6 +86,29 @@ static bool forget(struct created **all, const char *name)
     return true;
 }
 
+/* errno says how it went. */
+static void publish(const struct creator_task *task, char *name, struct created **created)
+{
+    size_t n = strlen(name), part = strlen(CREATOR_PART);
+    char whole[NAME_MAX + 1] = "";
+    struct stat st;
+
+    if (n <= part || strcmp(name + n - part, CREATOR_PART) != 0) {
+        errno = EPERM;
+        return;
+    }
+    memcpy(whole, name, n - part);
+    if (fstatat(task->folder, whole, &st, AT_SYMLINK_NOFOLLOW) == 0) {
+        errno = EEXIST;
+        return;
+    }
+    if (renameat(task->folder, name, task->folder, whole) != 0)
+        return;
+    if (forget(created, name))
+        note(created, whole, task->removable);
+    errno = 0;
+}
+
 static bool serve(int socket, const struct creator_task *task, struct created **created)
 {
     struct request request;
@@ -114,7 +137,9 @@ static bool serve(int socket, const struct creator_task *task, struct created **
             errno = EEXIST; /* a device, a link: not ours to take away */
         else if (renameat(task->folder, request.name, task->folder, task->replaces) == 0)
             errno = 0;
-    } else if (!forget(created, request.name))
+    } else if (request.what == PUBLISH)
+        publish(task, request.name, created);
+    else if (!forget(created, request.name))
         errno = EPERM;
     else
         unlinkat(task->folder, request.name, 0);
@@ -244,6 +269,13 @@ bool creator_replace(struct creator *creator, const char *name)
     int fd;
 
     return ask(creator, REPLACE, name, &fd);
+}
+
+bool creator_publish(struct creator *creator, const char *name)
+{
+    int fd;
+
+    return ask(creator, PUBLISH, name, &fd);
 }
 
 void creator_end(struct creator *creator)

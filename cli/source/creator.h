@@ -49,6 +49,11 @@ bool creator_remove(struct creator *creator, const char *name);
  * errno. */
 bool creator_replace(struct creator *creator, const char *name);
 
+/* The file of this name, of the task's, which ends with CREATOR_PART, loses that: its name is taken
+ * by nobody else, or EEXIST. False with errno. */
+bool creator_publish(struct creator *creator, const char *name);
+#define CREATOR_PART ".part"
+
 /* Ends it; one that there is none of is fine. */
 void creator_end(struct creator *creator);
 

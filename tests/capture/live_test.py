@@ -131,6 +131,28 @@ class Live(network.Cable, command.CommandTest):
                     and 'seconds' not in name:
                 self.assertEqual(seen[-1][name], float(value), name)
 
+    def test_export_goes_on(self):
+        """Files of export -b come by time, also when no packet does; all rows are in them, once."""
+        folder = os.path.join(self.folder, 'out')
+        run = network.Run(command.RPCRDMA, 'export', '--ndjson', folder, '-b', 'duration:1', '-i', 'v1')
+        packets = self.packets()
+        for part in (packets[:200], packets[200:]):
+            before = len(os.listdir(folder))
+            self.send(packet.data for packet in part)
+            network.wait_for(lambda before=before: any(name.startswith('rpcs_') and name.endswith('.ndjson') for name in
+                                                       sorted(os.listdir(folder))[before:]) and
+                             not any(name.endswith('.part') for name in os.listdir(folder)))
+        self.assertEqual(run.finish(network.signal.SIGTERM), (0, '', ''))
+        rows = []
+        for name in sorted(os.listdir(folder)):
+            self.assertTrue(name.endswith('.ndjson'), name)
+            if name.startswith('rpcs_'):
+                with open(os.path.join(folder, name), encoding='utf-8') as file:
+                    rows += [json.loads(line) for line in file]
+        want = [json.loads(line) for line in self.run_command('export', '--ndjson', '-', '--tables', 'rpcs',
+                                                              command.capture()).splitlines()]
+        self.assertEqual([(row['xid'], row['name']) for row in rows], [(row['xid'], row['name']) for row in want])
+
     def two_devices(self):
         """The same packets by both ends of the cable: texts of v0 and v1."""
         paths = [os.path.join(self.folder, f'{name}.prom') for name in ('v0', 'v1')]

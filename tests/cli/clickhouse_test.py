@@ -222,6 +222,19 @@ class ClickHouse(CommandTest):
             self.load(i % 2, recording)
         self.same(self.sqlite(*MORE))
 
+    def test_captures_as_they_come(self):
+        """Of a capture that was exported with -b, whatever was loaded last, the row that says most."""
+        self.start(1)
+        self.shell(1, self.create.replace(' --cluster fleet', ''))
+        self.run_command('export', '--ndjson', os.path.join(self.folder, 'ring'), '-b', 'filesize:100', os.path.join(TOP, FIRST[1]))
+        files = sorted(name for name in os.listdir(os.path.join(self.folder, 'ring')) if name.startswith('captures_'))
+        self.assertGreater(len(files), 3)
+        for name in reversed(files):
+            with open(os.path.join(self.folder, 'ring', name), 'rb') as file:
+                subprocess.run(['clickhouse-client', '--query', 'INSERT INTO rpcrdma.captures FORMAT JSONEachRow'], stdin=file,
+                               env=self.environment(1), check=True, timeout=120)
+        self.assertEqual(self.client(1, 'SELECT packets, complete FROM captures FINAL').stdout, '15098\t1\n')
+
     def test_one_server(self):
         self.start(1)
         self.assertIn(' --cluster fleet', self.create)

@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "export/text.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include "command.h"
+#include "out/json_writer.h"
+#include "source/privilege.h"
+
+static void put_ndjson(struct out *out, const struct row *row, bool named)
+{
+    const struct table *table = &tables[row->table];
+    struct json json = {.out = out};
+
+    json_open(&json, '{');
+    if (named)
+        json_key(&json, KEY(table)), json_plain(&json, table->name);
+    for (size_t i = 0; i < table->n_columns; i++) {
+        const struct cell *cell = &row->cells[i];
+
+        if (cell->kind == CELL_NULL)
+            continue;
+        /* of the table of columns, export/tables.def */
+        json_key(&json, (struct json_key){table->columns[i].name});
+        if (cell->kind == CELL_TEXT)
+            json_string(&json, cell->is.text, cell->n);
+        else if (table->columns[i].type == COLUMN_BOOL)
+            json_bool(&json, cell->is.number != 0);
+        else if (table->columns[i].type == COLUMN_ID) /* a reader's numbers may have 53 bits */
+            json_hex(&json, (uint64_t)cell->is.number, 16);
+        else
+            json_i64(&json, cell->is.number);
+    }
+    json_close(&json, '}');
+    json_end(&json);
+}
+
+/* RFC 4180: quoted where it has to be. A formula, for a spreadsheet, is text like any other. */
+static void put_csv_text(struct out *out, const char *text, size_t n)
+{
+    size_t plain = 0;
+
+    while (plain < n && !strchr("\",\r\n", text[plain]))
+        plain++;
+    if (n > 0 && plain == n) {
+        out_bytes(out, text, n);
+        return;
+    }
+    out_char(out, '"');
+    for (size_t i = 0; i < n; i++) {
+        if (text[i] == '"')
+            out_char(out, '"');
+        out_char(out, text[i]);
+    }
+    out_char(out, '"');
+}
+
+void text_header(struct out *out, const struct table *table)
+{
+    for (size_t i = 0; i < table->n_columns; i++) {
+        if (i > 0)
+            out_char(out, ',');
+        out_text(out, table->columns[i].name);
+    }
+    out_line(out);
+}
+
+static void put_csv(struct out *out, const struct row *row)
+{
+    const struct table *table = &tables[row->table];
+    char buffer[CELL_SHOWN];
+
+    for (size_t i = 0; i < table->n_columns; i++) {
+        const struct cell *cell = &row->cells[i];
+
+        if (i > 0)
+            out_char(out, ',');
+        if (cell->kind == CELL_TEXT) {
+            size_t n;
+            const char *text = cell_shown(cell, buffer, &n);
+
+            put_csv_text(out, text, n);
+        } else if (cell->kind == CELL_INT) {
+            out_i64(out, cell->is.number);
+        }
+    }
+    out_line(out);
+}
+
+void text_row(struct out *out, const struct row *row, enum text_form form, bool named)
+{
+    if (form == TEXT_NDJSON)
+        put_ndjson(out, row, named);
+    else
+        put_csv(out, row);
+}
+
+int text_folder(const char *path)
+{
+    struct privilege_lent lent;
+    int folder, error;
+
+    privilege_lend(&lent);
+    folder = mkdir(path, 0777) != 0 && errno != EEXIST
+                 ? -1
+                 : open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+    error = errno;
+    privilege_return(&lent);
+    if (folder < 0)
+        complain("%s: %s", path,
+                 error == ENOTDIR ? "it is no folder, or a symbolic link to one" : strerror(error));
+    return folder;
+}
