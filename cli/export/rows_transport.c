@@ -144,6 +144,7 @@ void rows_op_done(void *context, const struct rpcrdma_op *op, const struct rpcrd
 {
     struct rows *rows = context;
     const struct rpcrdma_connection *c = pipeline_connection(rows->pipeline, op);
+    bool reported = c && c->number != 0; /* else it may end unseen, with what hangs on it */
     struct event event = {.time_ns = op->time_ns,
                           .frame = op->frame,
                           .seq = op->seq,
@@ -151,7 +152,7 @@ void rows_op_done(void *context, const struct rpcrdma_op *op, const struct rpcrd
                           .dst = &op->dst};
 
     (void)path;
-    if (c && rows->repeated.frame == op->frame && op->frame != 0) {
+    if (reported && rows->repeated.frame == op->frame && op->frame != 0) {
         event.name = repeats[rows->repeated.repeat];
         event.number = REPEATS + rows->repeated.repeat;
         event.original_frame = rows->repeated.original_frame;
@@ -161,7 +162,7 @@ void rows_op_done(void *context, const struct rpcrdma_op *op, const struct rpcrd
         event.nak = op->kind == RPCRDMA_OP_NAK ? connection_nak(op->nak) : NULL;
     }
     rows->repeated.frame = 0;
-    if (c && event.name && rows_want(rows, TABLE_TRANSPORT_EVENTS))
+    if (reported && event.name && rows_want(rows, TABLE_TRANSPORT_EVENTS))
         put_event(rows, rows_of(rows, c), &event);
 }
 
