@@ -169,10 +169,16 @@ void handover_file(void)
     memset(opened, 0, sizeof(opened));
 }
 
-/* A Call's: "rpc" finds a conversation by its elements, and would make one by ports. To find one
- * takes Wireshark 2,000 instructions for each element. */
-static void open_conversation(const struct message_note *message_note, const packet_info *pinfo,
-                              conversation_element_t *elements)
+/* The conversation of a stream: of no addresses, and its number for ports. */
+static const address nobody = ADDRESS_INIT_NONE;
+
+static uint32_t high(uint64_t stream)
+{
+    return (uint32_t)(stream >> 32);
+}
+
+/* A Call's: "rpc" finds it, and would make one of other ends. */
+static void open_conversation(const struct message_note *message_note, const packet_info *pinfo)
 {
     uint64_t stream = message_note->path->stream;
     size_t at = stream % G_N_ELEMENTS(opened);
@@ -183,21 +189,21 @@ static void open_conversation(const struct message_note *message_note, const pac
         return;
     opened[at].stream = stream;
     opened[at].frame = pinfo->num;
-    if (!find_conversation_full(pinfo->num, elements))
-        conversation_new_full(pinfo->num, elements);
+    if (!find_conversation(pinfo->num, &nobody, &nobody, CONVERSATION_IBQP, high(stream),
+                           (uint32_t)stream, 0))
+        conversation_new(pinfo->num, &nobody, &nobody, CONVERSATION_IBQP, high(stream),
+                         (uint32_t)stream, 0);
 }
 
 bool handover(struct message_note *message_note, const struct rpc_bytes *rpc, packet_info *pinfo,
               proto_tree *tree)
 {
-    conversation_element_t ours[] = {
-        {.type = CE_UINT64, .uint64_val = message_note->path->stream},
-        {.type = CE_CONVERSATION_TYPE, .conversation_type_val = CONVERSATION_IBQP},
-    };
+    uint64_t stream = message_note->path->stream;
     address src = pinfo->src, dst = pinfo->dst;
     port_type ptype = pinfo->ptype;
     ws_bool use_endpoints = pinfo->use_conv_addr_port_endpoints;
-    struct conversation_element *elements = pinfo->conv_elements;
+    struct conversation_addr_port_endpoints *ends = pinfo->conv_addr_port_endpoints;
+    address none = nobody;
     const char *proto = pinfo->current_proto;
     bool taken;
 
@@ -208,9 +214,9 @@ bool handover(struct message_note *message_note, const struct rpc_bytes *rpc, pa
     summary_set_address(&pinfo->src, &message_note->path->src->address);
     summary_set_address(&pinfo->dst, &message_note->path->dst->address);
     pinfo->ptype = PT_IBQP;
-    pinfo->use_conv_addr_port_endpoints = FALSE;
-    pinfo->conv_elements = ours;
-    open_conversation(message_note, pinfo, ours);
+    conversation_set_conv_addr_port_endpoints(pinfo, &none, &none, CONVERSATION_IBQP, high(stream),
+                                              (uint32_t)stream);
+    open_conversation(message_note, pinfo);
     taken = call_rpc(rpc->tvb, pinfo, tree);
     if (tree && rpc->n_blanks > 0)
         proto_tree_children_foreach(tree, blank_item, &(struct blanks){rpc, pinfo});
@@ -218,7 +224,7 @@ bool handover(struct message_note *message_note, const struct rpc_bytes *rpc, pa
     pinfo->dst = dst;
     pinfo->ptype = ptype;
     pinfo->use_conv_addr_port_endpoints = use_endpoints;
-    pinfo->conv_elements = elements;
+    pinfo->conv_addr_port_endpoints = ends;
     pinfo->current_proto = proto;
     return taken;
 }
