@@ -8,7 +8,8 @@
  *   dissect.c   the hooks: post-dissector, heuristics, Decode As
  *   decode_as.c what the user says is RPC-over-RDMA
  *   feed.c      first visit of a frame: raw bytes -> net/ -> flow/, once
- *   keep.c, keep_*.c  what came out -> store: messages, Calls out of turn, whole RPC messages, links
+ *   keep.c, keep_*.c  what came out -> store: messages, Calls out of turn, whole RPC messages,
+ *               links
  *   store.c     kept per frame: later passes only read it
  *   once.c      in one pass there are none: what ended is given back
  *   timing.c    where the time of an RPC went, in few bytes

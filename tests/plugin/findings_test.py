@@ -51,8 +51,8 @@ def told(path):
     return found, elsewhere
 
 
-# From 4.4 on the fields of columns are taken before post-dissectors are called: only the list has it all.
-AT_LAST = tuple(map(int, host.VERSION.split('.'))) >= (4, 4)
+# From 4.2 on the fields of columns are taken before post-dissectors are called: only the list has it all.
+AT_LAST = tuple(map(int, host.VERSION.split('.'))) >= (4, 2)
 
 
 def listed(path):
