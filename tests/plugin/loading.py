@@ -26,7 +26,8 @@ SECOND = 'iwarp-nfs41-mini'
 RANDOM = random.Random(int(sys.argv[3]) if len(sys.argv) > 3 else 1)
 FEED_SECONDS = 30
 TIMES = 100  # the recording in the long file
-BAR = range(200, 600, 9)  # from left to right: where the status bar has the progress bar and its button
+# Where the status bar has the progress bar and its button: with Qt 6 it is higher by a title
+BAR = [(x, HEIGHT - up) for x in range(200, 600, 9) for up in (18, 36)]
 FILTERS = ('rpcrdma', 'rpcrdma.xid', 'rpcrdma.data.for_frame', 'nfs', 'rpcrdma.credits.in_flight > 1', 'rpc.repframe',
            'rpcrdma && frame.number > 100', '')
 FINAL = 'rpcrdma || rpc'
@@ -240,7 +241,7 @@ def stopped(display, path):
     begins = list(records(data))
     long_file = write('long.pcap', data[:24] + data[24:] * TIMES)
     wireshark = Wireshark(display, '-r', long_file)
-    across = [word for x in BAR for word in ('mousemove', str(x), str(HEIGHT - 18), 'click', '1')]
+    across = [word for x, y in BAR for word in ('mousemove', str(x), str(y), 'click', '1')]
     display.do(*across)
     display.picture(os.path.join(FOLDER, 'stopped.png'))
     display.window('Wireshark|long')
