@@ -59,6 +59,14 @@ static inline size_t rpcrdma_cursor_captured(const struct rpcrdma_cursor *c)
     return c->off < c->caplen ? c->caplen - c->off : 0;
 }
 
+/* Ends the cursor n bytes from here, which may be beyond where it ended before. */
+static inline void rpcrdma_cursor_limit(struct rpcrdma_cursor *c, size_t n)
+{
+    c->len = c->off + n;
+    if (c->caplen > c->len)
+        c->caplen = c->len;
+}
+
 /* The next n bytes, without a move over them; NULL where not all of them were captured. */
 static inline const uint8_t *rpcrdma_cursor_peek(const struct rpcrdma_cursor *c, size_t n)
 {

@@ -149,9 +149,13 @@ class Hardening(unittest.TestCase):
     def test_level(self):
         """Level 2 and 3 of _FORTIFY_SOURCE cannot be told apart in a file: by how they were compiled."""
         with open(os.path.join(BUILD, 'compile_commands.json'), encoding='utf-8') as file:
-            commands = [entry['command'] for entry in json.load(file)
-                        if re.search(r' -o (codec|cli|plugin)/\S+\.o ', entry['command'])]
-        self.assertGreater(len(commands), 300)
+            entries = json.load(file)
+        commands = []
+        for entry in entries:
+            output = os.path.join(entry['directory'], re.search(r' -o (\S+)', entry['command'])[1])
+            if os.path.relpath(output, BUILD).split(os.sep)[0] in ('codec', 'cli', 'plugin'):
+                commands.append(entry['command'])
+        self.assertGreater(len(commands), 100)
         for command in commands:
             self.assertRegex(command, r' -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=3 .*-fstack-clash-protection|'
                                       r'-fstack-clash-protection .*-U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=3 ')

@@ -54,6 +54,14 @@ static inline size_t rpcrdma_cursor_left(const struct rpcrdma_cursor *c);
 static inline size_t rpcrdma_cursor_captured(const struct rpcrdma_cursor *c);
 
 /*@
+  requires cursor(c) && c->off + n <= SIZE_MAX;
+  assigns c->len, c->caplen \from *c, n;
+  ensures cursor(c);
+  ensures c->len == c->off + n;
+*/
+static inline void rpcrdma_cursor_limit(struct rpcrdma_cursor *c, size_t n);
+
+/*@
   requires cursor(c);
   assigns \result \from *c;
   ensures \result == \null || given(c, \result, c->off, n);

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""prove.py SOURCE [NAME[:FIRST-LAST]...]: runs Frama-C's Eva and WP over codec/wire, one driver of this folder
-after another (all, or those named, with other lengths than usual), and fails where an alarm is raised that
+"""prove.py SOURCE [NAME[:FIRST-LAST]...]: runs Frama-C's Eva and WP over codec/wire and codec/net/packet, one driver
+of this folder after another (all, or those named, with other lengths than usual), and fails where an alarm is raised that
 the file `alarms` does not explain, or one that it explains is raised no more. Then breaks the code in each
 way that MUTATIONS has, and fails where that raises no alarm: a proof that cannot fail would show nothing.
 docs/proof.md says what is shown."""
@@ -27,16 +27,19 @@ class Proof:
 
     any_cursor = False
 
-    def __init__(self, name, sources, last=None, runs=1, driver=None, define=None, slevel=None, split=(), longer=()):
+    def __init__(self, name, sources, last=None, runs=1, driver=None, define=None, slevel=None, split=(), longer=(),
+                 inline=()):
         self.name, self.sources, self.last, self.runs, self.longer = name, sources.split(), last, runs, longer
         self.driver, self.define = driver or name, define
-        self.slevel, self.split = slevel or {}, split
+        self.slevel, self.split, self.inline = slevel or {}, split, inline
 
     def sources_of_codec(self):
         return [name for name in self.sources if not name.startswith("any_")]
 
     def command(self, source, first, last):
         define = f" -DPROOF_LIST={self.define}" if self.define else ""
+        if self.sources[:1] == ["any_layer"]:
+            define += " -DPROOF_LAYER -DPROOF_OF_" + os.path.basename(self.sources[1])
         files = [os.path.join(HERE, self.driver + ".c")]
         for name in self.sources:
             local = os.path.join(HERE, name + ".c")
@@ -51,6 +54,8 @@ class Proof:
         functions = ",".join(f"{f}:{n}" for f, n in self.slevel.items() if f != "*")
         if functions:
             options += ["-eva-slevel-function", functions]
+        if self.inline:
+            options += ["-inline-calls", ",".join(self.inline)]
         if self.split:
             options += ["-eva-split-return-function", ",".join(f + ":0" for f in self.split)]
         return [*FRAMA_C, f"-cpp-extra-args={' '.join(include)} -DPROOF_FIRST={first} -DPROOF_LAST={last}{define}",
@@ -65,6 +70,24 @@ class AnyLength(Proof):
 
     def __init__(self, define, sources, **more):
         super().__init__("any_" + define, sources, driver="any_length", define=define, **more)
+
+
+class Layer(Proof):
+    """Likewise a file of net/packet, and others that it needs; the layers in all others may do anything."""
+
+    any_cursor = True
+
+    def __init__(self, name, sources, **more):
+        super().__init__("layer_" + name, "any_layer " + sources + " net/packet/layer", driver="layer", define=name,
+                         split=["rpcrdma_cursor_take"], **more)
+
+
+class Operation(Proof):
+    """What is behind the BTH, by single lengths."""
+
+    def __init__(self, name, sources, last, **more):
+        super().__init__("operation_" + name, "any_layer " + sources + " net/packet/layer net/packet/opcode", last,
+                         driver="operation", define=name, **more)
 
 
 class Contracts(Proof):
@@ -87,13 +110,29 @@ ANNOTATIONS = [
     ("wire/rpc.c", '    pad = rpcrdma_cursor_take(c, padding, "RPC auth padding");', "//@ split padding;"),
     ("wire/xdr.c", "    const uint8_t *p = rpcrdma_cursor_take(c, padding, what);", "//@ split padding;"),
     ("wire/chunk.c", "    for (uint32_t i = 0; i < chunk->count; i++)", "//@ loop assigns i, length;"),
+    # each size of a tag, each place, each opcode, each length of padding
+    ("net/packet/tag.c", '    tag = rpcrdma_cursor_take(&l->c, bytes, "tag");', "//@ split bytes;"),
+    ("net/packet/tunnel.c", "    for (size_t n = 0; n <= 12; n += 4) {", "//@ loop unroll 4;"),
+    ("net/packet/bth.c", "    opcode = &rpcrdma_opcodes[bth[0]];", "//@ split bth[0];"),
+    ("net/packet/bth.c", "    if (left < opcode->bytes + pad + RPCRDMA_ICRC_BYTES &&", "//@ split pad;"),
+    ("net/packet/bth.c", "    opcode = &rpcrdma_opcodes[p[BTH]];", "//@ split p[BTH];"),
+    ("net/packet/bth.c", "    if (net->icrc_true && net->give_icrc && plain && opcode->kind <= RPCRDMA_OP_ATOMIC &&",
+     "//@ split data;"),
+]
+
+# Calls by which a layer comes to itself: in their place is one to a layer of another file, any of which stands for all
+# (any_layer.c). What it comes to is looked at as an entry of its own.
+RECURSION = [
+    ("net/packet/ip.c", "        return rpcrdma_layer_ip(l);"),
+    ("net/packet/link.c", "            return rpcrdma_layer_ethernet(l);"),
+    ("net/packet/link.c", "    return link_layer(l, type);"),
 ]
 
 OPAQUE = {"rpcrdma_read_opaque": 20, "read_count": 10}
 MESSAGE = {**OPAQUE, "read_plain": 20, "rpcrdma_message_decode": 20}
 
 # The bytes of a word (rpcrdma_get_be32) are put together by Eva, in any_....
-CURSOR = """rpcrdma_cursor_init rpcrdma_cursor_fail rpcrdma_cursor_left rpcrdma_cursor_captured rpcrdma_cursor_peek
+CURSOR = """rpcrdma_cursor_init rpcrdma_cursor_fail rpcrdma_cursor_left rpcrdma_cursor_captured rpcrdma_cursor_limit rpcrdma_cursor_peek
     rpcrdma_cursor_take rpcrdma_cursor_u8 rpcrdma_cursor_be16 rpcrdma_cursor_be32 rpcrdma_cursor_be64
     rpcrdma_cursor_skip rpcrdma_cursor_sub"""
 ITEMS = """get_segment rpcrdma_chunk_segment rpcrdma_chunk_length rpcrdma_read_next rpcrdma_write_next set_number
@@ -103,6 +142,8 @@ LISTS = "any_dialect wire/chunk wire/property wire/xchar wire/xdr"
 ENCODE = "any_dialect any_lists wire/message_encode wire/rpc wire/xdr wire/xchar"
 WITHIN = {"rpcrdma_cursor_take": 10, "rpcrdma_read_opaque": 30, "read_count": 10, "read_read_list": 60,
           "read_chunk": 20, "main": 20}
+GIVE = {"rpcrdma_cursor_take": 10, "rpcrdma_layer_address_again": 10, "give": 2000}
+CM = {"rpcrdma_cursor_take": 10, "field": 10, "be32": 10, "be24": 10, "rpcrdma_layer_cm": 1000}
 
 PROOFS = [
     Proof("message", "any_dialect wire/message wire/xdr", 128, 8, slevel=MESSAGE, split=["read_count", "read_plain"],
@@ -132,6 +173,15 @@ PROOFS = [
     Proof("encode_rpc", ENCODE, 16, 2, "encode", "rpc"),
     Proof("encode_xchar", ENCODE, 16, 2, "encode", "xchar"),
     Proof("encode_opaque", ENCODE, 16, 2, "encode", "opaque"),
+    Layer("link", "net/packet/link net/packet/tag"),
+    Layer("ip", "net/packet/ip"),
+    Layer("tunnel", "net/packet/tunnel"),
+    Layer("ib", "net/packet/ib"),
+    Operation("bth", "net/packet/bth", 16, runs=6, longer=[(28, 29), (43, 44)], slevel=GIVE,
+              split=["rpcrdma_cursor_take"]),
+    Operation("plain", "net/packet/bth", 56, runs=4, slevel=GIVE),
+    Operation("cm", "net/packet/cm", 48, runs=2, longer=[(170, 173), (262, 265)], slevel=CM,
+              split=["rpcrdma_cursor_take", "field"], inline=["decode", "request", "private_data"]),
 ]
 
 # (proof, length or function, file, what stands there, what is put in its place)
@@ -169,6 +219,14 @@ MUTATIONS = [
     ("encode_rpc", 8, "wire/writer.h", "off <= w->size && n", "n"),
     ("encode_xchar", 8, "wire/writer.h", "n <= w->size - off ?", "n <= w->size ?"),
     ("encode_opaque", 12, "wire/writer.h", "rpcrdma_writer_bytes(w, zeros, -n & 3)", "rpcrdma_writer_bytes(w, zeros, 4 + (-n & 3))"),
+    ("layer_link", None, "net/packet/link.c", '14, "Ethernet header"', '13, "Ethernet header"'),
+    ("layer_link", None, "net/packet/tag.c", "        return 6 + 2;", "        return 1;"),
+    ("layer_ip", None, "net/packet/ip.c", 'IPV6_BYTES, "GRH"', 'IPV4_BYTES, "GRH"'),
+    ("layer_tunnel", None, "net/packet/tunnel.c", "peek(&l->c, n + 14)", "peek(&l->c, n + 13)"),
+    ("layer_ib", None, "net/packet/ib.c", 'LRH_BYTES, "LRH"', '4, "LRH"'),
+    ("operation_bth", 14, "net/packet/bth.c", "data <= caplen", "off <= caplen"),
+    ("operation_plain", 48, "net/packet/bth.c", "caplen >= icrc + RPCRDMA_ICRC_BYTES", "true"),
+    ("operation_cm", 40, "net/packet/cm.c", "off + n <= m->caplen", "off <= m->caplen"),
     ("words", 12, "wire/property.c", "position / 32 >= subset->count", "position / 32 > subset->count"),
 ]
 
@@ -180,7 +238,7 @@ def alarms_of(output):
     for line in text.splitlines():
         match = re.match(r"\[eva:alarm\] (\S+):\d+: Warning: *(.*)", line)
         if match:
-            path = re.sub(r"^.*?((wire|proof)/[^/]*)$", r"\1", match.group(1))
+            path = re.sub(r"^.*?((wire|net/packet|proof)/[^/]*)$", r"\1", match.group(1))
             found.add(f"{path}: {' '.join(match.group(2).split())}")
     for goal, answer in re.findall(r"\[wp\] \[[^]]*\] Goal (\S+)(?: : (\w+))?", text):
         if answer != "Valid":
@@ -228,6 +286,14 @@ def annotated(source, folder):
             sys.exit(f"{path} has no longer, or more than once: {line}")
         with open(target, "w", encoding="utf-8") as file:
             file.write(text.replace(line + "\n", f"    {annotation}\n{line}\n"))
+    for path, line in RECURSION:
+        target = os.path.join(folder, "codec", path)
+        with open(target, encoding="utf-8") as file:
+            text = file.read()
+        if text.count(line + "\n") != 1:
+            sys.exit(f"{path} has no longer, or more than once: {line}")
+        with open(target, "w", encoding="utf-8") as file:
+            file.write(text.replace(line, line[:len(line) - len(line.lstrip())] + "return rpcrdma_layer_vxlan(l);"))
     return folder
 
 

@@ -220,13 +220,16 @@ bool rpcrdma_layer_deeper(struct rpcrdma_layer *l)
 
 enum rpcrdma_verdict rpcrdma_layer_ip(struct rpcrdma_layer *l)
 {
+    const uint8_t *p;
+
     if (!rpcrdma_layer_deeper(l))
         return RPCRDMA_IS_OTHER;
-    if (rpcrdma_cursor_captured(&l->c) == 0) {
+    p = rpcrdma_cursor_peek(&l->c, 1);
+    if (!p) {
         rpcrdma_cursor_take(&l->c, 1, "IP header");
         return rpcrdma_layer_failed(l, false);
     }
-    switch (l->c.base[l->c.off] >> 4) {
+    switch (p[0] >> 4) {
     case 4:
         return ipv4(l);
     case 6:

@@ -47,12 +47,13 @@ enum rpcrdma_verdict rpcrdma_layer_failed(struct rpcrdma_layer *l, bool rdma)
 
 enum rpcrdma_verdict rpcrdma_layer_ports(struct rpcrdma_layer *l, enum rpcrdma_other_kind kind)
 {
+    const uint8_t *p = rpcrdma_cursor_peek(&l->c, 4);
     uint16_t src, dst;
 
-    if (rpcrdma_cursor_captured(&l->c) < 4)
+    if (!p)
         return RPCRDMA_IS_OTHER;
-    src = rpcrdma_get_be16(l->c.base + l->c.off);
-    dst = rpcrdma_get_be16(l->c.base + l->c.off + 2);
+    src = rpcrdma_get_be16(p);
+    dst = rpcrdma_get_be16(p + 2);
     return rpcrdma_layer_other(l, kind, src < dst ? src : dst);
 }
 

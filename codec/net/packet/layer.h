@@ -229,9 +229,7 @@ static inline void rpcrdma_layer_address(uint8_t family, const uint8_t *bytes,
  */
 static inline void rpcrdma_layer_limit(struct rpcrdma_layer *l, size_t n)
 {
-    l->c.len = l->c.off + n;
-    if (l->c.caplen > l->c.len)
-        l->c.caplen = l->c.len;
+    rpcrdma_cursor_limit(&l->c, n);
 }
 
 #endif

@@ -9,9 +9,9 @@
  * 48 bits (..2x); 0x01xx is UTC, 0x00xx TAI. 0: none of these. */
 static size_t arista_bytes(const struct rpcrdma_layer *l)
 {
-    const uint8_t *p = l->c.base + l->c.off;
+    const uint8_t *p = rpcrdma_cursor_peek(&l->c, 4);
 
-    if (rpcrdma_cursor_captured(&l->c) < 4)
+    if (!p)
         return 4;
     if (rpcrdma_get_be16(p) != 1 || p[2] > 1)
         return 0;
@@ -30,10 +30,10 @@ static size_t arista_bytes(const struct rpcrdma_layer *l)
  * value, which the lengths of IP and GRH leave out. */
 static size_t macsec_bytes(struct rpcrdma_layer *l)
 {
-    const uint8_t *p = l->c.base + l->c.off;
+    const uint8_t *p = rpcrdma_cursor_peek(&l->c, 1);
 
-    if (rpcrdma_cursor_captured(&l->c) < 1)
-        return 1;
+    if (!p)
+        return 6 + 2;
     if (p[0] & 0x0c) {
         rpcrdma_layer_other(l, RPCRDMA_OTHER_ENCRYPTED, RPCRDMA_ETHERTYPE_MACSEC);
         return 0;

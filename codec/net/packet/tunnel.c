@@ -148,16 +148,17 @@ enum rpcrdma_verdict rpcrdma_layer_gtp(struct rpcrdma_layer *l)
         p = rpcrdma_cursor_take(&l->c, 4, "GTP-U header");
         if (!p)
             return rpcrdma_layer_failed(l, false);
-        for (next = flags & 4 ? p[3] : 0; next != 0; next = p[bytes - 1]) {
-            if (rpcrdma_cursor_captured(&l->c) == 0) {
+        for (next = flags & 4 ? p[3] : 0; next != 0; next = p[0]) {
+            p = rpcrdma_cursor_peek(&l->c, 1);
+            if (!p) {
                 rpcrdma_cursor_take(&l->c, 1, "GTP-U extension");
                 return rpcrdma_layer_failed(l, false);
             }
-            bytes = (size_t)4 * l->c.base[l->c.off];
+            bytes = (size_t)4 * p[0];
             if (bytes == 0)
                 return RPCRDMA_IS_OTHER;
-            p = rpcrdma_cursor_take(&l->c, bytes, "GTP-U extension");
-            if (!p)
+            if (!rpcrdma_cursor_take(&l->c, bytes - 1, "GTP-U extension") ||
+                !(p = rpcrdma_cursor_take(&l->c, 1, "GTP-U extension")))
                 return rpcrdma_layer_failed(l, false);
         }
     }
@@ -167,9 +168,11 @@ enum rpcrdma_verdict rpcrdma_layer_gtp(struct rpcrdma_layer *l)
 /* Whether an Ethernet header that leads further stands n bytes from here. */
 static bool ethernet_at(const struct rpcrdma_layer *l, size_t n)
 {
-    if (rpcrdma_cursor_captured(&l->c) < n + 14)
+    const uint8_t *p = rpcrdma_cursor_peek(&l->c, n + 14);
+
+    if (!p)
         return false;
-    switch (rpcrdma_get_be16(l->c.base + l->c.off + n + 12)) {
+    switch (rpcrdma_get_be16(p + n + 12)) {
     case RPCRDMA_ETHERTYPE_IPV4:
     case RPCRDMA_ETHERTYPE_IPV6:
     case RPCRDMA_ETHERTYPE_VLAN:
@@ -193,7 +196,8 @@ enum rpcrdma_verdict rpcrdma_layer_mpls(struct rpcrdma_layer *l)
         if (!p)
             return rpcrdma_layer_failed(l, false);
     } while (!(p[2] & 1));
-    if (rpcrdma_cursor_captured(&l->c) > 0 && l->c.base[l->c.off] >> 4 == 0 && ethernet_at(l, 4)) {
+    p = rpcrdma_cursor_peek(&l->c, 1);
+    if (p && p[0] >> 4 == 0 && ethernet_at(l, 4)) {
         rpcrdma_cursor_take(&l->c, 4, "control word");
         return rpcrdma_layer_ethernet(l);
     }

@@ -16,6 +16,7 @@
 #define rpcrdma_cursor_init real_cursor_init
 #define rpcrdma_cursor_left real_cursor_left
 #define rpcrdma_cursor_captured real_cursor_captured
+#define rpcrdma_cursor_limit real_cursor_limit
 #define rpcrdma_cursor_peek real_cursor_peek
 #define rpcrdma_cursor_take real_cursor_take
 #define rpcrdma_cursor_u8 real_cursor_u8
@@ -28,6 +29,7 @@
 #undef rpcrdma_cursor_init
 #undef rpcrdma_cursor_left
 #undef rpcrdma_cursor_captured
+#undef rpcrdma_cursor_limit
 #undef rpcrdma_cursor_peek
 #undef rpcrdma_cursor_take
 #undef rpcrdma_cursor_u8
@@ -48,6 +50,10 @@
         return blocks[Frama_C_interval(0, 1)];                                                     \
     }
 
+#ifdef PROOF_LAYER
+static uint8_t any_large[1024];
+#endif
+
 static inline const uint8_t *any_block(const struct rpcrdma_cursor *c, size_t n)
 {
     switch (n) {
@@ -61,7 +67,13 @@ static inline const uint8_t *any_block(const struct rpcrdma_cursor *c, size_t n)
         GIVE(28)
     case 0: /* of no bytes, which may have no address */
         return maybe() ? c->base : NULL;
-    default: /* of another size, or of one that is not known: no decoder reads of these */
+    default: /* of another size, or of one that is not known: no decoder of codec/wire reads of these */
+#ifdef PROOF_LAYER
+        if (n <= sizeof(any_large)) { /* it ends where the block does */
+            ANY(&any_large);
+            return any_large + sizeof(any_large) - n;
+        }
+#endif
         return c->base;
     }
 }
@@ -80,6 +92,12 @@ static inline size_t rpcrdma_cursor_left(const struct rpcrdma_cursor *c)
 static inline size_t rpcrdma_cursor_captured(const struct rpcrdma_cursor *c)
 {
     return any_word();
+}
+
+static inline void rpcrdma_cursor_limit(struct rpcrdma_cursor *c, size_t n)
+{
+    c->len = any_word();
+    c->caplen = any_word();
 }
 
 static inline const uint8_t *rpcrdma_cursor_peek(const struct rpcrdma_cursor *c, size_t n)
