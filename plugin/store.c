@@ -30,10 +30,10 @@ static size_t slab_left;
 enum { FREED_MOST = 256 };
 static struct freed {
     struct freed *next;
-} *freed[FREED_MOST / 8 + 1];
+} * freed[FREED_MOST / 8 + 1];
 static uint32_t free_note;
 static struct page *free_page;
-static uint32_t passed_pages; /* whose frames are not visited again */
+static uint32_t passed_pages;                     /* whose frames are not visited again */
 static const struct rpcrdma_endpoint *ends[ENDS]; /* the latest, by hash */
 static struct {
     const void *thing;

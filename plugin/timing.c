@@ -32,8 +32,8 @@
     X(reply.transit_ns)
 
 enum {
-#define ONE(name) +1
-    COUNT = 0 VALUES(ONE),
+#define ONE(name) 0,
+    COUNT = sizeof((char[]){VALUES(ONE)}),
 #undef ONE
     MASK = 3,
     HEADER = 1 + MASK,
