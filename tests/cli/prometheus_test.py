@@ -94,6 +94,8 @@ class Prometheus(command.CommandTest):
             with DIRECT.open(url, timeout=30) as answer:
                 return json.load(answer)['data']
         except urllib.error.HTTPError as error:
+            if error.code == 503: # it listens, and is not ready yet
+                raise
             return self.fail(f'{parameters}: {error.read()}')
 
     def query(self, expression):
@@ -108,7 +110,7 @@ class Prometheus(command.CommandTest):
                 if len(self.query(f'rpcrdma_capture_packets_total == {count}')) == len(TYPES):
                     return
             except (urllib.error.URLError, ConnectionError):
-                pass # not listening yet
+                pass # not ready yet
             time.sleep(0.1)
         with open(os.path.join(self.folder, 'log'), encoding='utf-8') as file:
             self.fail(file.read()[-3000:])
