@@ -80,7 +80,7 @@ class Units(network.Cable, command.CommandTest):
         self.assertEqual(len(glob.glob(folder + '/*_2020*')), 10)
         self.assertTrue(os.path.exists(os.path.join(folder, 'v1_00014_20200101000000.pcapng')))
         with open(os.path.join(folder, 'v1.prom'), encoding='ascii') as file:
-            read = int(re.search('^rpcrdma_capture_packets_total ([0-9]+)$', file.read(), re.M)[1])
+            read = int(re.search(r'^rpcrdma_capture_packets_total\{device="[^"]+"\} ([0-9]+)$', file.read(), re.M)[1])
         self.assertGreaterEqual(read, len(packets))
         want = self.run_command('rpcs', '--json', command.capture())
         have = self.run_command('rpcs', '--json', *ring())
