@@ -124,7 +124,8 @@ class Sanitize(CommandTest):
                 found = sanitized.windows(found, 4)
                 out = sanitized.windows((packet.data for packet in ngfile.read(self.sanitize(path)).packets), 4)
                 self.assertGreater(len(found), 20)
-                self.assertEqual(found & out, set())
+                # an inode number of three bytes and five zeros comes out of the key by chance, too
+                self.assertEqual({one for one in found & out if len(one.strip(b'\0')) > 3}, set())
 
     @unittest.skipIf(tshark.missing(), 'no tshark')
     def test_tshark_reads_it_like_the_original(self):
