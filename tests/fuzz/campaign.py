@@ -7,6 +7,9 @@ get. OUT/corpus/NAME is what it found, OUT/crashes what broke it, OUT/log.jsonl 
 without sanitizers (-DRPCRDMA_SANITIZE=) finds inputs four times as fast; one with them then goes on from there.
 New targets are taken up with the next slice; one that was changed keeps its corpus and counts on.
 
+campaign.py --resume BUILD OUT ...: the same, but what hours.tsv tells of earlier campaigns counts, too, and it ends: a
+target is done that has had an hour of CPU time, and reached no new edge in the last 20 minutes of it.
+
 campaign.py --keep BUILD OUT: makes found/NAME.tar.xz here anew, of the inputs of at most 3,000 bytes that reach
 something in that build, and adds what each target had to hours.tsv, so that the next campaign, elsewhere, goes on.
 
@@ -32,6 +35,7 @@ MAX_LEN = {'message': 4096, 'packet': 4500, 'flow': 4000}
 DEFAULT_MAX_LEN = 8000
 HERE = os.path.dirname(os.path.abspath(__file__))
 KEPT_LEN = 3000
+ENOUGH, ENOUGH_STILL = 3600, 1200  # seconds of CPU, in all and since an edge was new
 LEDGER = os.path.join(HERE, 'hours.tsv')  # a line per target and campaign
 LEDGER_COLUMNS = ['date', 'target', 'cpu', 'runs', 'coverage', 'features', 'inputs', 'new_coverage', 'new_features',
                   'still']
@@ -53,7 +57,8 @@ def run(build, out, name, seconds):
     start, cpu = time.time(), resource.getrusage(resource.RUSAGE_CHILDREN)
     with open(os.path.join(out, f'{name}.log'), 'w', encoding='utf-8', errors='replace') as log:
         status = subprocess.call(
-            ['nice', '-n', '19', program, f'-max_total_time={seconds}', '-print_final_stats=1', '-timeout=20',
+            ['nice', '-n', '19', program, f'-max_total_time={seconds}', '-print_final_stats=1',
+             '-timeout=120',  # by the clock: at the lowest priority beside other work an input of 0.1 s has taken 20
              '-rss_limit_mb=1500', f'-max_len={MAX_LEN.get(name, DEFAULT_MAX_LEN)}',
              '-entropic=0',  # with thousands of inputs its accounts take three quarters of the time
              f'-artifact_prefix={os.path.join(out, "crashes", name)}-', corpus, *seeds],
@@ -105,20 +110,23 @@ def of_log(slices):
             'new_features': features, 'still': still}
 
 
+def add_up(before, one):
+    """Two campaigns' lines: times and runs add up, what is new or still is the later one's."""
+    if not before:
+        return one
+    still = one['still'] + (before['still'] if one['still'] >= one['cpu'] else 0)
+    return {**one, 'still': still, 'cpu': one['cpu'] + before['cpu'], 'runs': one['runs'] + before['runs']}
+
+
 def of_ledger():
-    """The same of all campaigns: times and runs add up, what is new or still is the last one's."""
+    """The same of all campaigns."""
     totals = {}
     if os.path.exists(LEDGER):
         with open(LEDGER, encoding='utf-8') as file:
             for line in csv.DictReader(file, delimiter='\t'):
                 one = {key: float(line[key]) if key in ('cpu', 'still') else int(line[key])
                        for key in LEDGER_COLUMNS[2:]}
-                before = totals.get(line['target'])
-                if before:
-                    one['still'] += before['still'] if one['still'] >= one['cpu'] else 0
-                    one['cpu'] += before['cpu']
-                    one['runs'] += before['runs']
-                totals[line['target']] = one
+                totals[line['target']] = add_up(totals.get(line['target']), one)
     return totals
 
 
@@ -168,11 +176,19 @@ def keep(build, out):
         os.rename(os.path.join(out, 'log.jsonl'), os.path.join(out, f'log-{time.strftime("%Y%m%d-%H%M%S")}.jsonl'))
 
 
-def urgency(slices):
-    """The target for which it is least comes next."""
+def urgency(slices, before):
+    """The target for which it is least comes next. Before: its line of the ledger, None where that does not count."""
     cpu, _, edges, _ = sum_up(slices)
     cpu += len(slices)  # one that ends at once is not run for ever
+    if before:
+        return cpu + before['cpu']
     return cpu if edges or not slices else 4 * cpu
+
+
+def enough(slices, before):
+    cpu, still, _, _ = sum_up(slices)
+    both = add_up(before, {'cpu': cpu, 'still': still, 'runs': 0})
+    return both['cpu'] >= ENOUGH and both['still'] >= ENOUGH_STILL
 
 
 def main():
@@ -182,6 +198,7 @@ def main():
     parser.add_argument('targets', nargs='*')
     parser.add_argument('--slice', type=int, default=300, help='seconds per target and round')
     parser.add_argument('--until', help='HH:MM, today')
+    parser.add_argument('--resume', action='store_true')
     parser.add_argument('--report', action='store_true')
     parser.add_argument('--keep', action='store_true')
     options = parser.parse_intermixed_args()
@@ -195,6 +212,7 @@ def main():
         keep(build, out)
         return
     log = read_log(out)
+    ledger = of_ledger() if options.resume else {}
     while not options.until or time.strftime('%H:%M') < options.until:
         found = [os.path.basename(path)[len('fuzz_'):]
                  for path in sorted(glob.glob(os.path.join(build, 'tests', 'fuzz', 'fuzz_*')))
@@ -202,7 +220,11 @@ def main():
         names = [name for name in found if not options.targets or name in options.targets]
         if not names:
             sys.exit('no targets: cmake --preset fuzz')
-        name = min(names, key=lambda one: urgency(log[one]))
+        if options.resume:
+            names = [name for name in names if not enough(log[name], ledger.get(name))]
+            if not names:
+                return
+        name = min(names, key=lambda one: urgency(log[one], ledger.get(one)))
         one = run(build, out, name, options.slice)
         log[name].append(one)
         with open(os.path.join(out, 'log.jsonl'), 'a', encoding='utf-8') as file:
