@@ -32,7 +32,10 @@
 
 struct filter;
 
-enum { FILTER_FIELDS = 32, FILTER_VALUES = 64 }; /* in one expression; of one field in one object */
+enum {
+    FILTER_FIELDS = 32,    /* in one expression */
+    FILTER_VALUES = 65536, /* of one field in one object: as many segments as a message may have */
+};
 
 /* What an expression is about: the records whose fields it may name, the main one first; ends with
  * RPCRDMA_RECORD_COUNT. */
@@ -47,6 +50,7 @@ struct filter_error {
 
 /* NULL with *error set where it is not an expression. */
 struct filter *filter_new(const char *text, filter_records records, struct filter_error *error);
+/* Says on standard error which values did not count. */
 void filter_free(struct filter *filter);
 
 /* Two lines, the expression and a caret below what is wrong with it, for standard error. */
@@ -64,7 +68,7 @@ void filter_bytes(struct filter *filter, enum rpcrdma_field_id field, const uint
 void filter_address(struct filter *filter, enum rpcrdma_field_id field,
                     const struct rpcrdma_address *address);
 void filter_value(struct filter *filter, const struct rpcrdma_value *value); /* of a walk */
-bool filter_match(const struct filter *filter);
+bool filter_match(struct filter *filter);
 /* Whether the object has a value of a field that the expression names. */
 bool filter_concerns(const struct filter *filter);
 

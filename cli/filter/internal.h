@@ -69,14 +69,14 @@ struct value {
     bool is_signed;
     double real;
     const char *name; /* of a number */
-    char text[256];
+    size_t text;      /* where it begins in the filter's texts */
     struct rpcrdma_address address;
 };
 
 struct slot {
     enum rpcrdma_field_id field;
-    unsigned count;
-    struct value *values; /* FILTER_VALUES */
+    unsigned count, room;
+    struct value *values;
 };
 
 struct filter {
@@ -84,6 +84,8 @@ struct filter {
     unsigned n_slots;
     struct slot slots[FILTER_FIELDS];
     int8_t slot_of[RPCRDMA_FIELD_COUNT]; /* -1: not asked for */
+    GByteArray *texts;                   /* of all values, each with its NUL */
+    uint64_t too_many, too_hard;         /* values that did not count, by reason */
 };
 
 /* fields.c: NULL with a text where there is no such field, or several. */

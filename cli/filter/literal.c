@@ -10,6 +10,8 @@
 
 #include "moment.h"
 
+#define STEPS_MOST "100000" /* of a regular expression in one text: a millisecond or two */
+
 bool filter_is_address(const struct rpcrdma_field *field)
 {
     static const char *const keys[] = {"src", "dst", "client", "server"};
@@ -131,12 +133,16 @@ bool literal_parse(struct literal *literal, const struct rpcrdma_field *field, c
     g_strlcpy(literal->text, text, sizeof(literal->text));
     if (relation == MATCHES) {
         GError *error = NULL;
+        char *limited;
 
         if (!g_utf8_validate(text, -1, NULL)) {
             g_strlcpy(problem, "a regular expression is UTF-8", size);
             return false;
         }
-        literal->regex = g_regex_new(text, G_REGEX_CASELESS, 0, &error);
+        /* what is matched comes from the wire: no text may take seconds */
+        limited = g_strconcat("(*LIMIT_MATCH=" STEPS_MOST ")", text, NULL);
+        literal->regex = g_regex_new(limited, G_REGEX_CASELESS, 0, &error);
+        g_free(limited);
         if (!literal->regex) {
             g_snprintf(problem, size, "no regular expression: %s", error->message);
             g_error_free(error);

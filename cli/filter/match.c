@@ -12,6 +12,7 @@ void filter_begin(struct filter *f)
 {
     for (unsigned i = 0; i < f->n_slots; i++)
         f->slots[i].count = 0;
+    g_byte_array_set_size(f->texts, 0);
 }
 
 bool filter_concerns(const struct filter *f)
@@ -36,13 +37,24 @@ static struct value *add(struct filter *f, enum rpcrdma_field_id field)
     if (f->slot_of[field] < 0)
         return NULL;
     slot = &f->slots[f->slot_of[field]];
-    if (slot->count == FILTER_VALUES)
+    if (slot->count == FILTER_VALUES) {
+        f->too_many++;
         return NULL;
+    }
+    if (slot->count == slot->room) {
+        slot->room = slot->room ? 2 * slot->room : 4;
+        slot->values = g_renew(struct value, slot->values, slot->room);
+    }
     value = &slot->values[slot->count++];
     value->name = NULL;
     value->is_signed = false;
-    value->text[0] = '\0';
     return value;
+}
+
+static void set_text(struct filter *f, struct value *value, const char *text)
+{
+    value->text = f->texts->len;
+    g_byte_array_append(f->texts, (const guint8 *)text, (guint)strlen(text) + 1);
 }
 
 void filter_number(struct filter *f, enum rpcrdma_field_id field, uint64_t number, const char *name)
@@ -74,30 +86,37 @@ void filter_text(struct filter *f, enum rpcrdma_field_id field, const char *text
     if (!value)
         return;
     value->kind = VALUE_TEXT;
-    g_strlcpy(value->text, text, sizeof(value->text));
+    set_text(f, value, text);
 }
 
 void filter_bytes(struct filter *f, enum rpcrdma_field_id field, const uint8_t *p, size_t n)
 {
     struct value *value = add(f, field);
+    char *digits;
 
     if (!value)
         return;
     value->kind = VALUE_TEXT;
-    for (size_t i = 0; i < n && 2 * i + 2 < sizeof(value->text); i++)
-        snprintf(value->text + 2 * i, 3, "%02x", p[i]);
+    value->text = f->texts->len;
+    g_byte_array_set_size(f->texts, (guint)(value->text + 2 * n + 1));
+    digits = (char *)f->texts->data + value->text;
+    digits[0] = '\0';
+    for (size_t i = 0; i < n; i++)
+        snprintf(digits + 2 * i, 3, "%02x", p[i]);
 }
 
 void filter_address(struct filter *f, enum rpcrdma_field_id field,
                     const struct rpcrdma_address *address)
 {
+    char text[ADDRESS_SIZE];
     struct value *value;
 
     if (address->family == RPCRDMA_ADDRESS_NONE || !(value = add(f, field)))
         return;
     value->kind = VALUE_ADDRESS;
     value->address = *address;
-    value->text[address_format(address, value->text)] = '\0';
+    text[address_format(address, text)] = '\0';
+    set_text(f, value, text);
 }
 
 void filter_value(struct filter *f, const struct rpcrdma_value *v)
@@ -144,12 +163,12 @@ static bool in_subnet(const struct rpcrdma_address *a, const struct literal *l)
 }
 
 /* What a value is called: for contains and matches, and for text. */
-static const char *text_of(const struct value *v, char buf[32])
+static const char *text_of(const struct filter *f, const struct value *v, char buf[32])
 {
     if (v->kind == VALUE_REAL)
         snprintf(buf, 32, "%g", v->real);
     else if (v->kind != VALUE_NUMBER)
-        return v->text;
+        return (const char *)f->texts->data + v->text;
     else if (v->name)
         return v->name;
     else if (v->is_signed)
@@ -160,7 +179,7 @@ static const char *text_of(const struct value *v, char buf[32])
 }
 
 /* Less than 0, 0, more: as v is less than, equal to, more than l. */
-static int compare(const struct value *v, const struct literal *l)
+static int compare(const struct filter *f, const struct value *v, const struct literal *l)
 {
     char buf[32];
 
@@ -170,7 +189,7 @@ static int compare(const struct value *v, const struct literal *l)
             return in_subnet(&v->address, l)
                        ? 0
                        : memcmp(v->address.bytes, l->address.bytes, sizeof(v->address.bytes));
-        return strcmp(v->text, l->text);
+        return strcmp(text_of(f, v, buf), l->text);
     case VALUE_REAL:
         return v->real < l->real ? -1 : v->real > l->real;
     case VALUE_NUMBER:
@@ -182,27 +201,26 @@ static int compare(const struct value *v, const struct literal *l)
             return (uint64_t)v->number < (uint64_t)l->number
                        ? -1
                        : (uint64_t)v->number > (uint64_t)l->number;
-        return g_ascii_strcasecmp(text_of(v, buf), l->text);
+        return g_ascii_strcasecmp(text_of(f, v, buf), l->text);
     default:
-        return strcmp(v->text, l->text);
+        return strcmp(text_of(f, v, buf), l->text);
     }
 }
 
 /* GLib takes it for granted that text is UTF-8; a name from the wire need not be. */
-static bool matches(const GRegex *regex, const char *text)
+static bool matches(struct filter *f, const GRegex *regex, const char *text)
 {
-    char *valid;
-    bool result;
+    char *valid = g_utf8_validate(text, -1, NULL) ? NULL : g_utf8_make_valid(text, -1);
+    GError *error = NULL;
+    bool result = g_regex_match_full(regex, valid ? valid : text, -1, 0, 0, NULL, &error);
 
-    if (g_utf8_validate(text, -1, NULL))
-        return g_regex_match(regex, text, 0, NULL);
-    valid = g_utf8_make_valid(text, -1);
-    result = g_regex_match(regex, valid, 0, NULL);
+    f->too_hard += error != NULL;
+    g_clear_error(&error);
     g_free(valid);
     return result;
 }
 
-static bool holds(const struct node *n, const struct value *v)
+static bool holds(struct filter *f, const struct node *n, const struct value *v)
 {
     const struct literal *l = (const void *)n->literals->data; /* NULL where it asks for none */
     char buf[32];
@@ -210,25 +228,25 @@ static bool holds(const struct node *n, const struct value *v)
     switch (n->relation) {
     case EQ:
     case ALL_EQ:
-        return compare(v, l) == 0;
+        return compare(f, v, l) == 0;
     case NE:
     case ANY_NE:
-        return compare(v, l) != 0;
+        return compare(f, v, l) != 0;
     case LT:
-        return compare(v, l) < 0;
+        return compare(f, v, l) < 0;
     case LE:
-        return compare(v, l) <= 0;
+        return compare(f, v, l) <= 0;
     case GT:
-        return compare(v, l) > 0;
+        return compare(f, v, l) > 0;
     case GE:
-        return compare(v, l) >= 0;
+        return compare(f, v, l) >= 0;
     case CONTAINS:
-        return strstr(text_of(v, buf), l->text) != NULL;
+        return strstr(text_of(f, v, buf), l->text) != NULL;
     case MATCHES:
-        return matches(l->regex, text_of(v, buf));
+        return matches(f, l->regex, text_of(f, v, buf));
     case IN:
         for (guint i = 0; i + 1 < n->literals->len; i += 2)
-            if (compare(v, &l[i]) >= 0 && compare(v, &l[i + 1]) <= 0)
+            if (compare(f, v, &l[i]) >= 0 && compare(f, v, &l[i + 1]) <= 0)
                 return true;
         return false;
     case EXISTS:
@@ -237,7 +255,7 @@ static bool holds(const struct node *n, const struct value *v)
     return false;
 }
 
-static bool test(const struct filter *f, const struct node *n)
+static bool test(struct filter *f, const struct node *n)
 {
     const struct slot *slot = &f->slots[n->slot];
     bool all = n->relation == NE || n->relation == ALL_EQ;
@@ -248,12 +266,12 @@ static bool test(const struct filter *f, const struct node *n)
     if (slot->count == 0)
         return false;
     for (unsigned i = 0; i < slot->count; i++)
-        if (holds(n, &slot->values[i]) != all)
+        if (holds(f, n, &slot->values[i]) != all)
             return !all != n->negated;
     return all != n->negated;
 }
 
-static bool match(const struct filter *f, const struct node *n)
+static bool match(struct filter *f, const struct node *n)
 {
     switch (n->kind) {
     case NODE_AND:
@@ -268,7 +286,7 @@ static bool match(const struct filter *f, const struct node *n)
     return false;
 }
 
-bool filter_match(const struct filter *f)
+bool filter_match(struct filter *f)
 {
     return match(f, f->root);
 }

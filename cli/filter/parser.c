@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "filter/internal.h"
 
-#include <stdio.h>
+#include <inttypes.h>
 #include <string.h>
+
+#include "command.h"
 
 enum { DEPTH = 64 };
 
@@ -74,7 +76,6 @@ static unsigned slot_of(struct parser *p, enum rpcrdma_field_id id)
         return 0;
     }
     f->slots[f->n_slots].field = id;
-    f->slots[f->n_slots].values = g_new0(struct value, FILTER_VALUES);
     f->slot_of[id] = (int8_t)f->n_slots;
     return f->n_slots++;
 }
@@ -227,6 +228,7 @@ struct filter *filter_new(const char *text, filter_records records, struct filte
         .lexer = {.text = text}, .filter = filter, .records = records, .error = error};
 
     memset(filter->slot_of, -1, sizeof(filter->slot_of));
+    filter->texts = g_byte_array_new();
     lexer_next(&p.lexer);
     if (p.lexer.kind == TOKEN_END)
         fail(&p, "the expression is empty");
@@ -244,7 +246,15 @@ void filter_free(struct filter *filter)
 {
     if (!filter)
         return;
+    if (filter->too_hard > 0)
+        complain("a regular expression was given up on %" PRIu64
+                 " values, which take too long: they count as not matching",
+                 filter->too_hard);
+    if (filter->too_many > 0)
+        complain("an expression sees %d values of a field at most: %" PRIu64 " were left out",
+                 FILTER_VALUES, filter->too_many);
     node_free(filter->root);
+    g_byte_array_free(filter->texts, TRUE);
     for (unsigned i = 0; i < filter->n_slots; i++)
         g_free(filter->slots[i].values);
     g_free(filter);

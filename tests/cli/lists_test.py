@@ -6,10 +6,13 @@ import json
 import os
 import re
 import shutil
+import struct
 import subprocess
 import unittest
 
 from command import CommandTest, capture
+import pcap
+import talk
 
 TSHARK = shutil.which('tshark')
 FIELDS = ('rpc.xid', 'rpc.msgtyp', 'nfs.procedure_v3', 'nfs.name', 'nfs.offset3', 'nfs.offset4', 'nfs.count3',
@@ -209,6 +212,58 @@ class Selection(ListTest):
     def command():
         import command  # pylint: disable=import-outside-toplevel
         return command.RPCRDMA
+
+
+class LongObjects(CommandTest):
+    """What the wire says is long: an expression sees all of it, or says what it did not."""
+
+    def setUp(self):
+        super().setUp()
+        self.packets = []
+        self.talk = talk.Talk(self.packets, talk.End('10.0.0.1', 0x20, 0), talk.End('10.0.0.2', 0x40, 7), talk.Clock())
+        self.talk.connect(0x1064E51)
+
+    def header(self, xid, segments=0):
+        write = struct.pack('>II', 1, segments) if segments else b''
+        write += b''.join(struct.pack('>IIQ', 7, 4096, k << 16) for k in range(segments))
+        return struct.pack('>IIIII', xid, 1, 32, 0, 0) + write + bytes(8)
+
+    def lookup(self, xid, directory, name, found, segments=0):
+        """NFS version 3: the Call, and a Reply with a handle."""
+        padded = name + bytes(-len(name) % 4)
+        self.talk.send(self.talk.client, self.header(xid, segments) +
+                       struct.pack('>IIIIII16x', xid, 0, 2, 100003, 3, 3) +
+                       struct.pack('>II', 4, directory) + struct.pack('>I', len(name)) + padded)
+        self.talk.send(self.talk.server, self.header(xid) + struct.pack('>II16xIIIII', xid, 1, 0, 4, found, 0, 0))
+
+    def written(self):
+        path = os.path.join(self.folder, 'long.pcap')
+        pcap.write(path, self.packets)
+        return path
+
+    def test_all_values(self):
+        self.lookup(1, 1, b'name', 2, segments=100)
+        path = self.written()
+        for k in (0, 63, 64, 99):
+            lines = self.run_command('decode', '--where', f'write.offset == {k << 16}', path).splitlines()
+            self.assertEqual(len(lines), 1, k)
+        self.assertEqual(self.run_command('decode', '--where', f'write.offset == {100 << 16}', path), '')
+
+    def test_whole_text(self):
+        self.lookup(1, 1, b'directory' * 28, 2)
+        self.lookup(2, 2, b'the end', 3)
+        lines = self.run_command('rpcs', '--where', 'path contains "the end"', self.written()).splitlines()
+        self.assertEqual(len(lines), 1)
+        self.assertIn('XID 0x00000002', lines[0])
+
+    def test_regular_expression_that_does_not_end(self):
+        """Each of these names takes such an expression 2 to the 60 steps; run_command waits for two minutes."""
+        for xid in range(1, 11):
+            self.lookup(xid, 1, b'%060d' % xid, 1 + xid)
+        path = self.written()
+        self.assertEqual(self.run_command('rpcs', '--where', r'path matches "(\w+\w*)*[!?]$"', path, errors=1), '')
+        self.assertIn('was given up on 10 values', self.stderr)
+        self.assertEqual(len(self.run_command('rpcs', '--where', r'path matches "^\.\.\./0+1$"', path).splitlines()), 1)
 
 
 class OtherCommands(CommandTest):
