@@ -30,6 +30,7 @@ bool sanitize_queue_begin(struct sanitize_queue *queue, size_t memory)
     queue->oldest = queue->first = queue->next = 1;
     queue->places = g_hash_table_new(hash_of, equal);
     queue->chunks = g_hash_table_new(hash_of, equal);
+    queue->pieces = g_hash_table_new(hash_of, equal);
     return queue->packets && queue->bytes;
 }
 
@@ -41,6 +42,7 @@ void sanitize_queue_free(struct sanitize_queue *queue)
     free(queue->bytes);
     g_hash_table_destroy(queue->places);
     g_hash_table_destroy(queue->chunks);
+    g_hash_table_destroy(queue->pieces);
 }
 
 struct sanitize_packet *sanitize_queue_at(const struct sanitize_queue *queue, uint64_t frame)
@@ -62,6 +64,8 @@ static void forget(struct sanitize_queue *queue)
         g_hash_table_remove(queue->places, &one->place);
     if (one->chunk && g_hash_table_lookup(queue->chunks, &one->chunk) == one)
         g_hash_table_remove(queue->chunks, &one->chunk);
+    if (one->piece && g_hash_table_lookup(queue->pieces, &one->piece) == one)
+        g_hash_table_remove(queue->pieces, &one->piece);
     queue->oldest++;
 }
 
@@ -88,26 +92,36 @@ struct sanitize_packet *sanitize_queue_add(struct sanitize_queue *queue,
     return one;
 }
 
+/* The frame of the one before it, 0: none. `name` is the packet's own. */
+static uint64_t add(GHashTable *table, uint64_t *name, struct sanitize_packet *packet)
+{
+    const struct sanitize_packet *before = g_hash_table_lookup(table, name);
+
+    g_hash_table_replace(table, name, packet);
+    return before ? before->packet.frame : 0;
+}
+
 void sanitize_queue_place(struct sanitize_queue *queue, struct sanitize_packet *packet,
                           uint64_t place)
 {
-    const struct sanitize_packet *before = g_hash_table_lookup(queue->places, &place);
-
     packet->place = place;
-    packet->older_place = before ? before->packet.frame : 0;
-    g_hash_table_replace(queue->places, &packet->place, packet);
+    packet->older_place = add(queue->places, &packet->place, packet);
 }
 
 void sanitize_queue_chunk(struct sanitize_queue *queue, struct sanitize_packet *packet,
-                          uint64_t chunk)
+                          uint64_t chunk, uint64_t piece)
 {
-    const struct sanitize_packet *before = g_hash_table_lookup(queue->chunks, &chunk);
-
     if (packet->chunk) /* it moves one thing */
         return;
     packet->chunk = chunk;
-    packet->older_chunk = before ? before->packet.frame : 0;
-    g_hash_table_replace(queue->chunks, &packet->chunk, packet);
+    packet->piece = piece;
+    packet->older_chunk = add(queue->chunks, &packet->chunk, packet);
+    packet->older_piece = add(queue->pieces, &packet->piece, packet);
+}
+
+void sanitize_queue_chunk_done(struct sanitize_queue *queue, uint64_t chunk)
+{
+    g_hash_table_remove(queue->chunks, &chunk);
 }
 
 struct sanitize_packet *sanitize_queue_find_place(const struct sanitize_queue *queue,

@@ -40,9 +40,10 @@ struct sanitize_packet {
     uint8_t kind; /* enum rpcrdma_op_kind */
     uint16_t flags;
     uint64_t original; /* of PAYLOAD_DONE: hash of what was there */
-    /* where and of what it is; 0: not known. The same of earlier packets: their frames, 0 none */
-    uint64_t place, chunk;
-    uint64_t older_place, older_chunk;
+    /* where it is, of which chunk, and where in that; 0: not known. The same of earlier packets:
+     * their frames, 0 none */
+    uint64_t place, chunk, piece;
+    uint64_t older_place, older_chunk, older_piece;
     uint64_t chunk_offset;
     uint64_t start; /* in the ring of bytes, counted through */
 };
@@ -57,9 +58,9 @@ struct sanitize_queue {
     struct sanitize_packet *packets;
     uint8_t *bytes;
     size_t n_packets, n_bytes;
-    uint64_t oldest, first, next; /* frames: kept; not emitted yet; of the next packet */
-    uint64_t end;                 /* of what is used of the ring of bytes */
-    GHashTable *places, *chunks;  /* the latest packet of each */
+    uint64_t oldest, first, next;         /* frames: kept; not emitted yet; of the next packet */
+    uint64_t end;                         /* of what is used of the ring of bytes */
+    GHashTable *places, *chunks, *pieces; /* the latest packet of each */
 };
 
 /* False: not so much memory. Frames count from 1. */
@@ -73,11 +74,15 @@ struct sanitize_packet *sanitize_queue_add(struct sanitize_queue *queue,
 /* A packet that is still there, emitted or not; else NULL. */
 struct sanitize_packet *sanitize_queue_at(const struct sanitize_queue *queue, uint64_t frame);
 
-/* Says where it is, or of which chunk. */
+/* Says where it is, or of which chunk and where in that. */
 void sanitize_queue_place(struct sanitize_queue *queue, struct sanitize_packet *packet,
                           uint64_t place);
 void sanitize_queue_chunk(struct sanitize_queue *queue, struct sanitize_packet *packet,
-                          uint64_t chunk);
+                          uint64_t chunk, uint64_t piece);
+
+/* What comes later of this chunk is of another one of the same name. */
+void sanitize_queue_chunk_done(struct sanitize_queue *queue, uint64_t chunk);
+
 /* The latest packet there; then the one before it. NULL: none. */
 struct sanitize_packet *sanitize_queue_find_place(const struct sanitize_queue *queue,
                                                   uint64_t place);

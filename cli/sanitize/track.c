@@ -8,7 +8,14 @@
 #include "keyed_hash.h"
 #include "wire/cursor.h"
 
-enum { BTH = 12, DETH = 8, ICRC = 4, CNP_BYTES = 16, MOST_LANES = 65536 };
+enum {
+    BTH = 12,
+    DETH = 8,
+    ICRC = 4,
+    CNP_BYTES = 16,
+    MOST_LANES = 65536,
+    MOST_ALIKE = 64, /* packets of one place that are compared: more than anybody sends again */
+};
 
 static uint64_t hash(const struct sanitize_track *track, const void *data, size_t n)
 {
@@ -104,8 +111,8 @@ static void look_back(struct sanitize_track *track, struct sanitize_packet *p)
 {
     const struct sanitize_packet *before = sanitize_queue_at(&track->queue, p->older_place);
 
-    for (; before && p->state == PAYLOAD_UNKNOWN;
-         before = sanitize_queue_at(&track->queue, before->older_place)) {
+    for (int n = 0; n < MOST_ALIKE && before && p->state == PAYLOAD_UNKNOWN;
+         n++, before = sanitize_queue_at(&track->queue, before->older_place)) {
         if (before->state == PAYLOAD_ZERO)
             p->state = PAYLOAD_ZERO;
         else
@@ -198,7 +205,8 @@ static void on_op_done(void *context, const struct rpcrdma_op *op)
 static void lay(struct sanitize_track *track, struct sanitize_packet *p, const uint8_t *from,
                 const uint8_t *to, size_t n)
 {
-    for (; p; p = sanitize_queue_at(&track->queue, p->older_place)) {
+    for (int i = 0; i < MOST_ALIKE && p;
+         i++, p = sanitize_queue_at(&track->queue, p->older_place)) {
         size_t m = p->n < n ? p->n : n;
 
         if (p->state != PAYLOAD_UNKNOWN || memcmp(bytes_of(p), from, m) != 0)
@@ -269,6 +277,7 @@ static void on_moved(void *context, const struct rpcrdma_data_transfer *moved)
     struct sanitize_track *track = context;
     struct sanitize_packet *p = sanitize_queue_at(&track->queue, moved->frame);
     const struct sanitize_packet *before;
+    uint64_t piece[2];
 
     if (!p || p->state != PAYLOAD_UNKNOWN || moved->kind == RPCRDMA_OP_READ_REQUEST)
         return;
@@ -279,23 +288,21 @@ static void on_moved(void *context, const struct rpcrdma_data_transfer *moved)
     }
     if (moved->length != p->len)
         return;
-    p->chunk_offset = moved->offset;
-    sanitize_queue_chunk(
-        &track->queue, p,
-        chunk_of(track, moved->connection, moved->xid, moved->chunk == RPCRDMA_CHUNK_REPLY));
-    for (before = sanitize_queue_at(&track->queue, p->older_chunk);
-         before && p->state == PAYLOAD_UNKNOWN;
-         before = sanitize_queue_at(&track->queue, before->older_chunk))
-        if (before->chunk_offset == p->chunk_offset)
-            as_before(track, p, before);
+    p->chunk_offset = piece[1] = moved->offset;
+    piece[0] = chunk_of(track, moved->connection, moved->xid, moved->chunk == RPCRDMA_CHUNK_REPLY);
+    sanitize_queue_chunk(&track->queue, p, piece[0], hash(track, piece, sizeof(piece)));
+    before = sanitize_queue_at(&track->queue, p->older_piece);
+    for (int n = 0; n < MOST_ALIKE && before && p->state == PAYLOAD_UNKNOWN;
+         n++, before = sanitize_queue_at(&track->queue, before->older_piece))
+        as_before(track, p, before);
 }
 
 static void on_stream(void *context, const struct rpcrdma_payload_stream *stream)
 {
     struct sanitize_track *track = context;
-    struct sanitize_packet *p = sanitize_queue_find_chunk(
-        &track->queue, chunk_of(track, stream->connection, stream->xid,
-                                stream->direction == RPCRDMA_DIRECTION_REPLY));
+    uint64_t chunk = chunk_of(track, stream->connection, stream->xid,
+                              stream->direction == RPCRDMA_DIRECTION_REPLY);
+    struct sanitize_packet *p = sanitize_queue_find_chunk(&track->queue, chunk);
     struct sanitize_rpc rpc = {.key = &track->key,
                                .shift_s = track->shift_s,
                                .rpc = stream->rpc,
@@ -325,6 +332,7 @@ static void on_stream(void *context, const struct rpcrdma_payload_stream *stream
         if (p->state == PAYLOAD_UNKNOWN && p->chunk_offset + p->n <= stream->caplen &&
             memcmp(bytes_of(p), stream->data + p->chunk_offset, p->n) == 0)
             replace(track, p, track->stream->data + p->chunk_offset);
+    sanitize_queue_chunk_done(&track->queue, chunk);
 }
 
 static void on_finding(void *context, const struct rpcrdma_connection *connection,

@@ -235,6 +235,7 @@ bool hostile(const char *kind, struct talk_file *file, uint64_t size)
     else if (strcmp(kind, "shuffled") == 0)
         tcp_held(file, size, false);
     else
-        return hostile_names(kind, file, size) || hostile_work(kind, file, size);
+        return hostile_names(kind, file, size) || hostile_work(kind, file, size) ||
+               hostile_tables(kind, file, size);
     return true;
 }

@@ -10,5 +10,6 @@ bool hostile(const char *kind, struct talk_file *file, uint64_t size);
 /* The same: names that collide, and walks that grow. */
 bool hostile_names(const char *kind, struct talk_file *file, uint64_t size);
 bool hostile_work(const char *kind, struct talk_file *file, uint64_t size);
+bool hostile_tables(const char *kind, struct talk_file *file, uint64_t size);
 
 #endif
