@@ -4,6 +4,10 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
+#include <time.h>
+
+#include "base/siphash.h"
 
 enum { SLOTS = 2 * HOSTS_MOST };
 
@@ -15,7 +19,8 @@ struct host {
 static struct {
     struct host *hosts; /* as many as there are, and room for twice as many at most */
     size_t n, room;
-    uint16_t *slots; /* 0: free; else the number of a host, from 1 */
+    uint16_t *slots;        /* 0: free; else the number of a host, from 1 */
+    struct siphash_key key; /* this process's: nobody can name addresses that all have one slot */
     bool hidden;
 } known;
 
@@ -32,11 +37,10 @@ static bool equal(const struct rpcrdma_address *a, const struct rpcrdma_address 
 /* Where it is, or would be: there are always free ones. */
 static uint16_t *slot_of(const struct rpcrdma_address *address)
 {
-    uint32_t hash = 2166136261u;
+    uint64_t words[2] = {0};
 
-    for (size_t i = 0; i < length_of(address); i++)
-        hash = (hash ^ address->bytes[i]) * 16777619u;
-    for (size_t at = (hash ^ hash >> 15) % SLOTS;; at = (at + 1) % SLOTS) {
+    memcpy(words, address->bytes, length_of(address));
+    for (size_t at = siphash_words(&known.key, words, 2) % SLOTS;; at = (at + 1) % SLOTS) {
         uint16_t *slot = &known.slots[at];
 
         if (*slot == 0 || equal(&known.hosts[*slot - 1].address, address))
@@ -60,8 +64,11 @@ static bool room_for_one(void)
     size_t room = known.room ? 2 * known.room : 16;
     struct host *hosts;
 
-    if (!known.slots)
+    if (!known.slots) {
+        if (getrandom(&known.key, sizeof(known.key), GRND_NONBLOCK) != (ssize_t)sizeof(known.key))
+            known.key.k[0] = known.key.k[1] = (uint64_t)time(NULL); /* just switched on */
         known.slots = calloc(SLOTS, sizeof(*known.slots));
+    }
     if (!known.slots || known.n == HOSTS_MOST)
         return false;
     if (known.n < known.room)

@@ -17,6 +17,12 @@ static guint hash_number(gconstpointer key)
     return keyed_hash_numbers(*(const guint64 *)key, 0);
 }
 
+/* XIDs are the keys themselves. */
+static guint hash_xid(gconstpointer key)
+{
+    return keyed_hash_numbers(GPOINTER_TO_UINT(key), 0);
+}
+
 static GHashTable *new_table(void)
 {
     return g_hash_table_new_full(hash_number, g_int64_equal, g_free, NULL);
@@ -49,7 +55,7 @@ void kernel_records_init(struct kernel_records *records, size_t max_bytes)
         .all = g_array_new(FALSE, TRUE, sizeof(struct kernel_record)),
         /* the array doubles: the old one and the new are there for a moment */
         .most = MAX(max_bytes / (3 * sizeof(struct kernel_record) + COST), 16),
-        .by_xid = g_hash_table_new(NULL, NULL),
+        .by_xid = g_hash_table_new(hash_xid, NULL),
         .tasks = new_table(),
         .threads = new_table(),
         .receives = g_hash_table_new_full(hash_number, g_int64_equal, g_free, g_free),

@@ -36,7 +36,7 @@ static guint group_hash(gconstpointer p)
 {
     const struct group *g = p;
 
-    return keyed_hash_string(g->name) + (guint)g->interval * 2654435761u;
+    return keyed_hash_string(g->name) + keyed_hash_numbers((guint64)g->interval, 0);
 }
 
 static gboolean group_equal(gconstpointer a, gconstpointer b)
