@@ -243,7 +243,7 @@ uint32_t capture_select_packet(struct capture_select *select, const struct rpcrd
     if (rpcrdma_analyzer_packet(select->analyzer, packet) != RPCRDMA_ANALYZER_OK)
         select->no_memory = true;
     if (select->trigger)
-        capture_trigger_time(select->trigger, packet->time_ns);
+        capture_trigger_packet(select->trigger, packet->time_ns);
     after = rpcrdma_net_stats(select->net);
     select->too_deep += after->too_deep - before.too_deep;
     select->memory_limit += after->memory_limit - before.memory_limit;

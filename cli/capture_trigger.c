@@ -10,7 +10,8 @@
 
 enum {
     DIRECTIONS = 4096,  /* at their limit at the same time; further ones are not looked at */
-    LOOK_NS = 10000000, /* between two looks at them */
+    LOOK_NS = 10000000, /* between two looks at them, */
+    LOOK_AT = 16,       /* and a packet for each so many of them: times are what a capture says */
 };
 
 /* One direction of RPC, at its credit limit. */
@@ -329,15 +330,13 @@ void capture_trigger_credits(struct capture_trigger *trigger, const struct rpcrd
     one->in_flight = point->in_flight;
 }
 
-void capture_trigger_time(struct capture_trigger *trigger, int64_t now_ns)
+static void look(struct capture_trigger *trigger, int64_t now_ns)
 {
-    int64_t since = time_less(now_ns, trigger->looked_ns);
     GHashTableIter iter;
     gpointer value;
 
-    if (since >= 0 && since < LOOK_NS)
-        return;
     trigger->looked_ns = now_ns;
+    trigger->packets = 0;
     g_hash_table_iter_init(&iter, trigger->at_limit);
     while (g_hash_table_iter_next(&iter, NULL, &value)) {
         struct at_limit *one = value;
@@ -345,4 +344,25 @@ void capture_trigger_time(struct capture_trigger *trigger, int64_t now_ns)
         if (!one->told)
             one->told = limit_met(trigger, one, now_ns);
     }
+}
+
+static bool is_due(const struct capture_trigger *trigger, int64_t now_ns)
+{
+    int64_t since = time_less(now_ns, trigger->looked_ns);
+
+    return since < 0 || since >= LOOK_NS;
+}
+
+void capture_trigger_time(struct capture_trigger *trigger, int64_t now_ns)
+{
+    if (is_due(trigger, now_ns))
+        look(trigger, now_ns);
+}
+
+void capture_trigger_packet(struct capture_trigger *trigger, int64_t now_ns)
+{
+    trigger->packets++;
+    if (is_due(trigger, now_ns) &&
+        trigger->packets >= g_hash_table_size(trigger->at_limit) / LOOK_AT)
+        look(trigger, now_ns);
 }

@@ -30,6 +30,7 @@ struct capture_trigger {
     struct details *details;
     GHashTable *at_limit;  /* directions of RPC: struct at_limit */
     int64_t looked_ns;     /* at those, by the capture's clock */
+    uint64_t packets;      /* since then */
     uint64_t answered[64]; /* tags of RPCs that met it when their Reply passed */
     unsigned next_answered;
 };
@@ -69,7 +70,8 @@ void capture_trigger_path(struct capture_trigger *trigger,
 void capture_trigger_setup(struct capture_trigger *trigger,
                            const struct rpcrdma_connection *connection);
 
-/* The capture's clock is there. */
+/* The capture's clock is there: without a packet, or with this one. */
 void capture_trigger_time(struct capture_trigger *trigger, int64_t now_ns);
+void capture_trigger_packet(struct capture_trigger *trigger, int64_t now_ns);
 
 #endif
