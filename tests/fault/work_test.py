@@ -15,6 +15,8 @@ del sys.argv[1:4]
 SLOWEST, FRAME = ['trace', '--slowest'], ['trace', '--frame', '5000']
 SLICE = ['capture', '--slice', '-w', '/dev/null', '-r']
 COPY = ['capture', '-w', '/dev/null', '-r']
+SANITIZE = ['sanitize', '-o', '/dev/null']
+TRIGGER = ['capture', '--trigger', 'at_limit_ns > 100000s', '-w', '/dev/null', '-r']
 KINDS = {
     'names': [['rpcs'], ['rpcs', '--per', 'file'], ['report'], SLOWEST],
     'xids': [['check'], ['credits']],
@@ -29,8 +31,13 @@ KINDS = {
     'jumps': [['check'], ['report']],
     'fragments': [['check']],
     'continued': [['check'], ['rpcs']],
+    'again': [SANITIZE, ['check']],
+    'answers': [SANITIZE, ['rpcs']],
+    'limits': [TRIGGER, ['credits']],
+    'hosts': [['decode']],
 }
 SMALL, FACTOR = 800_000, 4
+LARGER = {'limits': 2, 'hosts': 2}
 SLACK, NOISE, TIMES = 0.2, 2, 25
 
 
@@ -47,7 +54,8 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         for kind, commands in KINDS.items():
             paths = []
-            for size in (SMALL, SMALL * FACTOR):
+            first = SMALL * LARGER.get(kind, 1)
+            for size in (first, first * FACTOR):
                 paths.append(os.path.join(folder, f'{size}.pcap'))
                 subprocess.run([GENERATE, kind, str(size), paths[-1]], check=True, stdout=subprocess.DEVNULL)
             copied = seconds(COPY, paths[1])
