@@ -4,8 +4,10 @@
 
 Each input that can be made to grow (hostile.c), of one, two, four and eight times the size, and one, two, four
 and eight times as many files: instructions where perf counts them, else CPU time, and peak memory. Fails where
-twice the input costs more than 2.5 times, or memory passes what --max-memory says and 32 MiB. CPU time is the
-least of three runs; what fails by it is measured again, for other programs only ever add to it."""
+twice the input costs more than 2.5 times, or memory passes what --max-memory says and 32 MiB; --memory: the
+largest with these limits, too. CPU time is the least of --runs; what fails by it is measured again, by the
+instructions that callgrind counts where valgrind is there, else by six runs more, for other programs only ever
+add to it."""
 import argparse
 import os
 import re
@@ -19,31 +21,59 @@ import files
 
 KINDS = ['connections', 'strangers', 'calls', 'overlaps', 'claims', 'handles', 'compounds', 'oneway', 'holes',
          'tcp', 'decoys', 'shuffled', 'operations', 'names', 'xids', 'callers', 'iwarp6', 'roce6', 'fragments',
-         'continued', 'waiting', 'pieces', 'pulled', 'positions', 'slower', 'spread', 'jumps', 'interfaces',
+         'continued', 'waiting', 'pieces', 'pulled', 'positions', 'slower', 'spread', 'jumps', 'again', 'answers',
+         'limits', 'moments', 'hosts', 'interfaces',
          *(FILES := ['files', 'ring'])]
-COMMANDS = {
+COMMANDS = {  # {}: a folder, {out}: one in it that is empty, {1}: the first file
     'decode': ['decode'],
+    'fields': ['decode', '-V'],
+    'json': ['decode', '--json'],
+    'messages': ['decode', '--where', 'xid in {1 3 5 7 .. 100000} || type matches "(\\w*)*-"'],
+    'types': ['decode', '--summary'],
     'cm': ['decode', '--cm'],
+    'icrc': ['decode', '--check-icrc'],
     'check': ['check', '-n'],
+    'verbose': ['check', '-n', '-V', '--limit', '0'],
     'summary': ['check', '-n', '--summary'],
+    'findings': ['check', '-n', '--json'],
+    'sarif': ['check', '-n', '--format', 'sarif'],
     'junit': ['check', '-n', '--format', 'junit', '--limit', '1000000000'],
+    'tap': ['check', '-n', '--format', 'tap'],
     'rpcs': ['rpcs'],
+    'rpcs-json': ['rpcs', '--json'],
+    'operations': ['rpcs', '--summary'],
     'sort': ['rpcs', '--sort', 'latency'],
-    'per': ['rpcs', '--per', 'file'],
+    'top': ['rpcs', '--top', '10', '--sort', 'bytes'],
+    **{f'per-{what}': ['rpcs', '--per', what] for what in ('client', 'server', 'connection', 'file', 'user')},
+    'histogram': ['rpcs', '--histogram'],
     'interval': ['rpcs', '--interval', '1ms'],
     'where': ['rpcs', '--where', 'xid > 7 and path contains "/"'],
     'credits': ['credits'],
+    'series': ['credits', '--json', '--series', '/dev/null'],
     'plot': ['credits', '--plot', '{}/x.svg', '--series', '/dev/null'],
     'connections': ['connections'],
+    'announced': ['connections', '-V'],
     'extract': ['extract', '-w', '/dev/null'],
+    'directory': ['extract', '-d', '{out}'],
     'report': ['report'],
+    'report-json': ['report', '--json'],
     'html': ['report', '--html', '/dev/null'],
+    'jobs': ['report', '-j', '2'],
     'slowest': ['trace', '--slowest'],
     'frame': ['trace', '--frame', '5000'],
     'diff': ['diff', '{1}'],
+    'diff-file': ['diff', '--per', 'file', '{1}'],
     'ndjson': ['export', '--ndjson', '-'],
+    'csv': ['export', '--csv', '{out}'],
+    'sqlite': ['export', '--sqlite', '{}/x.db'],
+    'export-ring': ['export', '--ndjson', '{out}', '-b', 'filesize:1000'],
     'sanitize': ['sanitize', '-o', '/dev/null'],
+    'metrics': ['metrics'],
     'slice': ['capture', '--slice', '-w', '/dev/null', '-r'],
+    'only': ['capture', '--rpcrdma-only', '-w', '/dev/null', '-r'],
+    'ring': ['capture', '-b', 'filesize:1000', '-b', 'files:3', '-w', '{out}/ring.pcapng', '-r'],
+    'trigger': ['capture', '--trigger', 'latency_ns > 1ms or severity == error or at_limit_ns > 100000s',
+                '--hold-off', '0', '-w', '{out}/trigger.pcapng', '-r'],
 }
 MOST, MAX_MEMORY, ROOM = 2.5, 128 << 10, 32 << 10  # KiB: the default
 LEAST = {'instructions': 200e6, 'seconds': 0.1}  # below, starting the command is most of it
@@ -57,26 +87,48 @@ def counts_instructions():
     return run.returncode == 0 and re.search(r'^\d+,', run.stderr, re.MULTILINE) is not None
 
 
+def empty(folder):
+    """What the command before has written: no command finds it."""
+    shutil.rmtree(os.path.join(folder, 'out'), ignore_errors=True)
+    os.mkdir(os.path.join(folder, 'out'))
+    for name in ('x.db', 'x.svg'):
+        if os.path.exists(os.path.join(folder, name)):
+            os.unlink(os.path.join(folder, name))
+
+
 class Cost:
-    def __init__(self, options):
+    def __init__(self, options, folder, bad):
         self.measure = options.measure
+        self.folder = folder
+        self.bad = bad
         self.unit = 'instructions' if counts_instructions() else 'seconds'
 
-    def of(self, command, runs=3):
+    def of(self, command, runs):
         cpu, memory = float('inf'), 0
         for _ in range(runs if self.unit == 'seconds' else 1):  # the best: other programs disturb it least
+            empty(self.folder)
             run = subprocess.run([self.measure, *command], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
                                  check=False)
             # 1: check found something; 2: trace found no such RPC
             if run.returncode not in ((0, 1, 2) if command[1] == 'trace' else (0, 1)):
-                sys.exit(f'{" ".join(command)}: exit status {run.returncode}')
+                self.bad.append(f'{" ".join(command)}: exit status {run.returncode}')
+                return 0, 0
             words = run.stdout.split()[-3:]
             cpu, memory = min(cpu, float(words[1])), max(memory, int(words[2]))
         if self.unit == 'seconds':
             return cpu, memory
+        empty(self.folder)
         run = subprocess.run(['perf', 'stat', '-x,', '-e', 'instructions:u', *command],
                              stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, check=False)
         return float(re.search(r'^(\d+),', run.stderr, re.MULTILINE).group(1)), int(memory)
+
+    def collected(self, command):
+        """Instructions, whatever else runs: some fifty times the time."""
+        empty(self.folder)
+        run = subprocess.run(['valgrind', '--tool=callgrind', '--callgrind-out-file=/dev/null', *command,
+                              '--no-sandbox'], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
+                             errors='replace', check=False)
+        return float(sum(int(n) for n in re.findall(r'Collected : (\d+)', run.stderr)))  # of each process
 
 
 def block(kind, body):
@@ -122,13 +174,8 @@ def generate(options, kind, size, path):
     return [path]
 
 
-def measured(cost, options, words, inputs, runs=3):
-    """What the command costs on each input, and the most memory."""
-    results = []
-    for paths in inputs:
-        command = [options.rpcrdma, *(word.replace('{1}', paths[0]) for word in words), *paths]
-        results.append(cost.of(command, runs))
-    return [c for c, _ in results], max(m for _, m in results)
+def line(options, words, paths):
+    return [options.rpcrdma, *(word.replace('{1}', paths[0]) for word in words), *paths]
 
 
 def grown(cost, least):
@@ -141,32 +188,49 @@ def main():
     parser.add_argument('rpcrdma')
     parser.add_argument('generate')
     parser.add_argument('measure')
-    parser.add_argument('--size', type=lambda text: int(text.rstrip('M')) * 1000000, default=2000000)
+    parser.add_argument('--size', type=lambda text: int(float(text.rstrip('M')) * 1000000), default=2000000)
     parser.add_argument('--kinds', nargs='+', default=KINDS, choices=KINDS)
-    parser.add_argument('--commands', nargs='+', default=list(COMMANDS), choices=list(COMMANDS))
+    # extract -d makes a file for each message: with a small --size
+    parser.add_argument('--commands', nargs='+', default=[name for name in COMMANDS if name != 'directory'],
+                        choices=list(COMMANDS))
     parser.add_argument('--dir')
+    parser.add_argument('--runs', type=int, default=1 if shutil.which('valgrind') else 3)
+    parser.add_argument('--memory', type=int, nargs='*', default=[], help='MiB: --max-memory')
     options = parser.parse_args()
-    cost = Cost(options)
     bad = []
-    print(f'{cost.unit}, MiB, for {options.size / 1e6:.0f} MB times 1, 2, 4, 8', flush=True)
     with tempfile.TemporaryDirectory(dir=options.dir) as folder:
+        cost = Cost(options, folder, bad)
+        print(f'{cost.unit}, MiB, for {options.size / 1e6:g} MB times 1, 2, 4, 8', flush=True)
         for kind in options.kinds:
             inputs = [generate(options, kind, options.size * factor, os.path.join(folder, f'{kind}-{factor}.pcap'))
                       for factor in (1, 2, 4, 8)]
             for name in options.commands:
-                if name == 'diff' and kind in FILES:
+                if name.startswith('diff') and kind in FILES:
                     continue  # two captures are compared
-                words = [word.replace('{}', folder) for word in COMMANDS[name]]
-                costs, memory = measured(cost, options, words, inputs)
+                words = [word.replace('{}', folder).replace('{out}', os.path.join(folder, 'out'))
+                         for word in COMMANDS[name]]
+                commands = [line(options, words, paths) for paths in inputs]
+                costs, memories = zip(*(cost.of(command, options.runs) for command in commands))
+                memory, unit = max(memories), ''
                 growth = grown(costs, LEAST[cost.unit])
                 if growth > MOST and cost.unit == 'seconds':
-                    costs = [min(pair) for pair in zip(costs, measured(cost, options, words, inputs, 6)[0])]
-                    growth = grown(costs, LEAST[cost.unit])
+                    if shutil.which('valgrind'):
+                        costs, unit = [cost.collected(command) for command in commands], ' instructions'
+                        growth = grown(costs, LEAST['instructions'])
+                    else:
+                        costs = [min(pair) for pair in zip(costs, (cost.of(command, 6)[0] for command in commands))]
+                        growth = grown(costs, LEAST['seconds'])
                 what = [f'{growth:.2f} times for twice the input'] if growth > MOST else []
                 what += [f'{memory >> 10} MiB'] if memory > MAX_MEMORY + ROOM else []
+                limited = {}
+                for most in options.memory:
+                    limited[most] = cost.of([*commands[-1], '--max-memory', str(most)], 1)[1] >> 10
+                    what += [f'{limited[most]} MiB with {most}'] if limited[most] > most + (ROOM >> 10) else []
                 bad += [f'{kind}, {name}: {each}' for each in what]
-                print(f'{kind:<12} {name:<12} ' + ' '.join(f'{c:12.4g}' for c in costs) +
-                      f'  x{growth:.2f}  {memory >> 10:4} MiB' + ('  TOO MUCH' if what else ''), flush=True)
+                print(f'{kind:<12} {name:<14} ' + ' '.join(f'{c:10.4g}' for c in costs) +
+                      f'{unit}  x{growth:.2f}  {memory >> 10:4} MiB' +
+                      ''.join(f', {took} with {most}' for most, took in limited.items()) +
+                      ('  TOO MUCH' if what else ''), flush=True)
             for path in (path for paths in inputs for path in paths):
                 os.unlink(path)
     sys.exit('\n'.join(bad) if bad else 0)
