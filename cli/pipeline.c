@@ -44,6 +44,9 @@ struct pipeline_private {
     uint64_t set_back;   /* how often the capture's clock was */
     int64_t set_back_ns; /* and by how much, at most */
     struct interface_clock clocks[N_CLOCKS];
+    /* That of the packet before, which was an ordinary one: the next like it passes at once. NULL:
+     * it was not */
+    struct interface_clock *usual;
     uint32_t interface; /* of the packet before; and the place of capture that it is */
     bool placed;
     uint32_t link_known; /* the link type of the packet before */
@@ -278,18 +281,31 @@ static void note(struct pipeline *pipeline, const struct source_packet *one)
                      one->comment_len);
 }
 
-static void packet(struct pipeline *pipeline, const struct source_packet *one)
+static inline bool has_notes(const struct source_packet *one)
+{
+    return one->comment_len > 0 || one->direction != 0;
+}
+
+/* A packet like the one before: of the same interface and link type, later, and without notes. */
+static inline bool is_usual(const struct pipeline_private *own, const struct source_packet *one)
+{
+    return own->usual && one->interface == own->interface && !one->replayed && !has_notes(one) &&
+           one->packet.linktype == own->link_known && one->packet.time_ns >= own->usual->latest_ns;
+}
+
+/* Any other. False: its link type is not known. */
+__attribute__((noinline)) static bool look_at(struct pipeline *pipeline,
+                                              const struct source_packet *one)
 {
     struct pipeline_private *own = pipeline->own;
 
+    own->usual = NULL;
     if (!pipeline->clock.started && !one->replayed)
         start_clock(pipeline, one);
-    pipeline->clock.frame = one->packet.frame;
-    pipeline->clock.now_ns = one->packet.time_ns;
-    if (one->comment_len > 0 || one->direction != 0)
+    if (has_notes(one))
         note(pipeline, one);
     if (!link_known(pipeline, one))
-        return;
+        return false;
     if (!one->replayed)
         look_at_clock(own, one);
     if (!own->placed || one->interface != own->interface) {
@@ -297,6 +313,21 @@ static void packet(struct pipeline *pipeline, const struct source_packet *one)
         own->interface = one->interface;
         rpcrdma_flow_tap(own->flow, one->interface < UINT8_MAX ? (uint8_t)(one->interface + 1) : 0);
     }
+    if (!one->replayed)
+        own->usual = &own->clocks[one->interface % N_CLOCKS];
+    return true;
+}
+
+static inline void packet(struct pipeline *pipeline, const struct source_packet *one)
+{
+    struct pipeline_private *own = pipeline->own;
+
+    pipeline->clock.frame = one->packet.frame;
+    pipeline->clock.now_ns = one->packet.time_ns;
+    if (is_usual(own, one))
+        own->usual->latest_ns = one->packet.time_ns;
+    else if (!look_at(pipeline, one))
+        return;
     own->no_memory = (one->replayed ? rpcrdma_analyzer_replay : rpcrdma_analyzer_packet)(
                          own->analyzer, &one->packet) == RPCRDMA_ANALYZER_NO_MEMORY;
 }

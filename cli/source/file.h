@@ -46,6 +46,9 @@ struct file {
     bool eager; /* after blocks without packets, what is not there yet is not waited for */
     const struct feed *followed; /* what in reads, if it waits for more (follow_feed.h) */
     enum record (*next)(struct file *file, struct source_packet *out);
+    /* As many packets, at most max, as `next` would give without moving the window, or fewer. NULL:
+     * none */
+    size_t (*at_hand)(struct file *file, struct source_packet *packets, size_t max);
     enum { FILE_READING, FILE_CUT, FILE_ENDED } state;
 
     bool swapped; /* the current section's byte order is not ours */
