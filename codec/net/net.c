@@ -46,17 +46,13 @@ void rpcrdma_net_free(struct rpcrdma_net *net)
     free(net);
 }
 
-RPCRDMA_HOT bool rpcrdma_net_packet(struct rpcrdma_net *net, const struct rpcrdma_packet *packet)
+/* Layer by layer. */
+RPCRDMA_RARE static void packet_by_layers(struct rpcrdma_net *net,
+                                          const struct rpcrdma_packet *packet)
 {
     enum rpcrdma_verdict verdict;
     struct rpcrdma_layer l;
 
-    assert(packet->caplen <= packet->len);
-    net->stats.packets++;
-    if (rpcrdma_plain_roce(net, packet)) {
-        net->stats.rdma++;
-        return !net->failed;
-    }
     l.net = net;
     l.packet = packet;
     l.c = rpcrdma_cursor_init(packet->data, packet->caplen, packet->len);
@@ -90,6 +86,16 @@ RPCRDMA_HOT bool rpcrdma_net_packet(struct rpcrdma_net *net, const struct rpcrdm
         net->stats.rare = net->census.rest;
         break;
     }
+}
+
+RPCRDMA_HOT bool rpcrdma_net_packet(struct rpcrdma_net *net, const struct rpcrdma_packet *packet)
+{
+    assert(packet->caplen <= packet->len);
+    net->stats.packets++;
+    if (rpcrdma_plain_roce(net, packet))
+        net->stats.rdma++;
+    else
+        packet_by_layers(net, packet);
     return !net->failed;
 }
 
