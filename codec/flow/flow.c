@@ -215,8 +215,8 @@ static void check_response(struct rpcrdma_flow *flow, const struct flow_conn *co
 
 /* Events, on their way up. */
 
-static RPCRDMA_INLINE void deliver_op(struct rpcrdma_flow *flow, struct flow_conn *conn,
-                                      const struct flow_direction *dir, const struct rpcrdma_op *op)
+RPCRDMA_APART static void deliver_op(struct rpcrdma_flow *flow, struct flow_conn *conn,
+                                     const struct flow_direction *dir, const struct rpcrdma_op *op)
 {
     int sender = 1 - dir->index;
 
@@ -513,8 +513,25 @@ RPCRDMA_RARE static void give_up_gaps(struct rpcrdma_flow *flow, struct flow_dir
         drain(flow, dir->conn);
 }
 
-static RPCRDMA_INLINE void request(struct rpcrdma_flow *flow, struct flow_direction *dir,
-                                   const struct rpcrdma_op *op)
+/* A Send whose turn it is, whole, of a plain connection, is a message at once: as `request` does
+ * it, without an event. False: it is not one of those. */
+RPCRDMA_APART static bool send_at_once(struct rpcrdma_flow *flow, struct flow_direction *dir,
+                                       const struct rpcrdma_op *op)
+{
+    struct flow_send send;
+
+    if (op->kind != RPCRDMA_OP_SEND || !is_plain(flow, dir) ||
+        !flow_message_decided(flow->messages, dir->conn, op) ||
+        !flow_stream_whole_send(dir, op, &send))
+        return false;
+    flow_conn_number(flow->conns, dir->conn);
+    deliver_send(flow, dir->conn, dir, &send);
+    return true;
+}
+
+/* Any request. */
+RPCRDMA_APART static void request(struct rpcrdma_flow *flow, struct flow_direction *dir,
+                                  const struct rpcrdma_op *op)
 {
     struct flow_stream_events events;
     const struct flow_stream_event *event = flow_stream_op(flow->streams, dir, op, &events);
@@ -535,14 +552,12 @@ static RPCRDMA_INLINE void request(struct rpcrdma_flow *flow, struct flow_direct
         give_up_gaps(flow, dir);
 }
 
-static RPCRDMA_INLINE void response(struct rpcrdma_flow *flow, struct flow_direction *dir,
-                                    const struct rpcrdma_op *op)
+/* Of a connection about which something is open. */
+RPCRDMA_RARE static void other_response(struct rpcrdma_flow *flow, struct flow_direction *dir,
+                                        const struct rpcrdma_op *op)
 {
     struct flow_stream_event event;
 
-    flow_conn_response(flow->conns, dir, op);
-    if (flow_conns_messages_only(flow->conns) && is_plain(flow, dir))
-        return;
     event.kind = FLOW_STREAM_OP;
     event.taken = event.waited = false;
     event.order = flow->context.frame;
@@ -550,6 +565,23 @@ static RPCRDMA_INLINE void response(struct rpcrdma_flow *flow, struct flow_direc
     event_of(flow, dir, &event, false);
     if (flow->overfull)
         give_up_gaps(flow, dir);
+}
+
+static RPCRDMA_INLINE void response(struct rpcrdma_flow *flow, struct flow_direction *dir,
+                                    const struct rpcrdma_op *op)
+{
+    flow_conn_response(flow->conns, dir, op);
+    if (is_plain(flow, dir)) {
+        if (flow_conns_messages_only(flow->conns))
+            return;
+        flow_conn_number(flow->conns, dir->conn);
+        if (op->kind != RPCRDMA_OP_ACK)
+            deliver_op(flow, dir->conn, dir, op);
+        else if (flow->credits)
+            flow_credit_ack(flow->credits, dir->conn, 1 - dir->index, op);
+    } else {
+        other_response(flow, dir, op);
+    }
 }
 
 /* What time and later packets decide. */
@@ -618,7 +650,8 @@ static RPCRDMA_INLINE void data(struct rpcrdma_flow *flow, const struct rpcrdma_
         }
         if (flow->context.delivery)
             flow_follow_request(flow, dir, op);
-        request(flow, dir, op);
+        if (!send_at_once(flow, dir, op))
+            request(flow, dir, op);
         break;
     default:
         if (flow->context.delivery)

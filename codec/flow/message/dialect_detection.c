@@ -195,6 +195,27 @@ RPCRDMA_RARE static void fell_back(struct flow_messages *messages, struct flow_c
     flow_conn_wait_over(messages->conns, conn, FLOW_WAIT_DIALECT);
 }
 
+/* What of_version_2 would find out is known. */
+RPCRDMA_APART static bool version_2_decided(const struct flow_messages *messages,
+                                            struct flow_conn *conn)
+{
+    const struct rpcrdma_connection *pub = flow_conn_public_const(conn);
+
+    if (message_version_settled(conn))
+        return true;
+    if (messages->dialect)
+        return pub->dialect == messages->dialect && pub->dialects == 1u << messages->dialect->id;
+    return pub->dialects != 0 &&
+           (single(pub->dialects) || message_conn_of(conn)->chosen_after > LATER_MESSAGES);
+}
+
+RPCRDMA_HOT bool flow_message_decided(const struct flow_messages *messages, struct flow_conn *conn,
+                                      const struct rpcrdma_op *op)
+{
+    return op->caplen < 16 || rpcrdma_get_be32(op->data + 4) != 2 ||
+           version_2_decided(messages, conn);
+}
+
 void flow_message_evidence(struct flow_messages *messages, struct flow_conn *conn,
                            const struct flow_direction *dir, const struct flow_send *send)
 {

@@ -30,6 +30,10 @@ void flow_messages_free(struct flow_messages *messages); /* NULL is fine */
 /* What a Send shows of its connection's dialect. It may make the connection wait, or end that. */
 void flow_message_evidence(struct flow_messages *messages, struct flow_conn *conn,
                            const struct flow_direction *dir, const struct flow_send *send);
+/* Of a connection that waits for nothing: whether flow_message_evidence of this Send does nothing.
+ */
+bool flow_message_decided(const struct flow_messages *messages, struct flow_conn *conn,
+                          const struct rpcrdma_op *op);
 /* There will be no more evidence before the messages are given out. */
 void flow_message_settle(struct flow_messages *messages, struct flow_conn *conn);
 

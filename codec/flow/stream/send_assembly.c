@@ -100,16 +100,6 @@ static void append(struct flow_streams *streams, struct stream *s, const struct 
     a->len = op->len > UINT32_MAX - a->len ? UINT32_MAX : a->len + op->len;
 }
 
-static void remember(struct stream *s, const struct rpcrdma_op *op)
-{
-    uint32_t i = s->recent_next++ % STREAM_RECENT;
-
-    s->recent[i].set = op->caplen >= 4;
-    s->recent[i].psn = op->seq;
-    if (op->caplen >= 4)
-        memcpy(s->recent[i].xid, op->data, 4);
-}
-
 static void begin(struct stream *s, const struct rpcrdma_op *op)
 {
     s->assembly.active = true;
@@ -140,23 +130,6 @@ static void complete(struct flow_streams *streams, struct stream *s, const struc
     s->buffer = a.buffer;
     s->buffer_size = a.size;
     stream_event(streams, s, FLOW_STREAM_SEND)->send = send;
-}
-
-struct flow_send stream_send_of(const struct rpcrdma_op *op)
-{
-    return (struct flow_send){.data = op->data,
-                              .caplen = op->caplen,
-                              .len = op->len,
-                              .frame = op->frame,
-                              .first_frame = op->frame,
-                              .time_ns = op->time_ns,
-                              .first_time_ns = op->time_ns,
-                              .first_seq = op->seq,
-                              .last_seq = op->seq,
-                              .stream_first = op->stream_first,
-                              .stream_end = op->stream_end,
-                              .has_invalidate = (op->flags & RPCRDMA_OP_INVALIDATE) != 0,
-                              .invalidate = op->invalidate};
 }
 
 /* Of a stream that nobody has classified, is this Send worth putting together? */
@@ -198,11 +171,29 @@ RPCRDMA_HOT void stream_assemble(struct flow_streams *streams, struct stream *s,
 {
     if (op->flags & RPCRDMA_OP_FIRST) {
         drop(streams, s);
-        remember(s, op);
+        stream_remember(s, op);
         if (op->flags & RPCRDMA_OP_LAST) {
             stream_event(streams, s, FLOW_STREAM_SEND)->send = stream_send_of(op);
             return;
         }
     }
     assemble_part(streams, s, op);
+}
+
+RPCRDMA_HOT bool flow_stream_whole_send(struct flow_direction *dir, const struct rpcrdma_op *op,
+                                        struct flow_send *send)
+{
+    const uint16_t whole = RPCRDMA_OP_FIRST | RPCRDMA_OP_LAST;
+    struct stream *s = stream_of(dir);
+
+    if (op->seq != s->next || (op->flags & whole) != whole ||
+        op->carrier == RPCRDMA_CARRIER_IWARP || !s->started || s->fresh || s->assembly.active ||
+        !TAILQ_EMPTY(&s->reorder) || !stream_is_done(s))
+        return false;
+    s->resync = false;
+    s->next = rpcrdma_psn_add(op->seq, 1);
+    s->order = 0;
+    stream_remember(s, op);
+    *send = stream_send_of(op);
+    return true;
 }

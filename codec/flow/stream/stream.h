@@ -46,31 +46,35 @@ struct flow_path {
 
 struct flow_conn;
 
+/* What each packet looks at comes first: of many connections it is not in the processor's cache. */
 struct flow_direction {
     struct flow_path path;
     uint8_t carrier;
+
+    /* set by the stage of connections */
+    uint8_t index;          /* which end of conn receives it */
+    bool foreign;           /* another protocol's: nothing of it is of interest */
+    bool classified;        /* RPC-over-RDMA: every Send is worth putting together */
+    bool paired;            /* its opposite is known; until then every request is reported */
+    bool closed;            /* disconnected */
+    struct flow_conn *conn; /* NULL: nothing known; then nothing waits in the reorder queue */
+
+    uint64_t last_frame; /* of what was sent to it and was of interest; 0: nothing yet */
+
+    struct flow_delivery *delivery; /* the pump's: of what is sent to it; NULL: not followed */
+    uint64_t id;                    /* never used again */
     uint32_t handle; /* gives the direction, or NULL once it is gone: flow_direction_of */
-    uint64_t id;     /* never used again */
     uint32_t pmtu;   /* bytes; 0: not known */
     uint64_t lost;   /* packets that were given up */
     uint64_t first_frame;
     int64_t first_time_ns;
-    uint64_t last_frame; /* of what was sent to it and was of interest; 0: nothing yet */
-    bool repeated;       /* something was there before: its highest PSN, and when it last was */
+    bool repeated; /* something was there before: its highest PSN, and when it last was */
     uint32_t repeated_seq;
     int64_t repeated_ns;
 
     /* set by the stage of connections */
-    struct flow_conn *conn;      /* NULL: nothing known; then nothing waits in the reorder queue */
-    uint8_t index;               /* which end of conn receives it */
-    bool foreign;                /* another protocol's: nothing of it is of interest */
-    bool classified;             /* RPC-over-RDMA: every Send is worth putting together */
-    bool paired;                 /* its opposite is known; until then every request is reported */
-    bool closed;                 /* disconnected */
     uint32_t responses_unpaired; /* that named no known request */
     uint64_t guess;              /* the direction that one of them seemed to name */
-
-    struct flow_delivery *delivery; /* the pump's: of what is sent to it; NULL: not followed */
 };
 
 /* A whole Send, put together; or the part of it that was captured (caplen < len). */
@@ -210,6 +214,11 @@ const struct flow_stream_event *flow_stream_op(struct flow_streams *streams,
                                                struct flow_direction *dir,
                                                const struct rpcrdma_op *op,
                                                struct flow_stream_events *events);
+/* The next request of RoCE or InfiniBand in order, which is a Send of one packet, and none waits
+ * for it: it is taken, and *send is what flow_stream_op would give of it. False: it is not that,
+ * and was not taken. */
+bool flow_stream_whole_send(struct flow_direction *dir, const struct rpcrdma_op *op,
+                            struct flow_send *send);
 /* The request is of another connection under the same QP number, or astray: by its PSN, or because
  * another Send stood there. To be asked before it is given. */
 bool flow_stream_is_other(const struct flow_direction *dir, const struct rpcrdma_op *op);

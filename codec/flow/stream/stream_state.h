@@ -77,29 +77,30 @@ struct stream {
     uint8_t *buffer;               /* or of this buffer */
     size_t buffer_size;
 
-    /* the Write in progress */
-    uint32_t write_psn, write_packets, write_rkey, write_length;
-    uint64_t write_address;
-
     TAILQ_HEAD(stream_reorder, stream_reordered) reorder; /* by PSN */
-    const struct stream_reordered *preview; /* the first packet of a Send at the queue's end */
-    uint32_t reorder_count, reorder_bytes;
-    uint32_t evident_packets; /* packets since the gap became evident */
-    int64_t evident_ns;
-
-    struct stream_assembly assembly;
-
-    struct flow_read *reads; /* a ring */
-    uint32_t reads_size, reads_first, reads_count, reads_id;
-
-    struct stream_range gaps[STREAM_GAPS];
-    uint32_t gap_next;
     struct {
         uint32_t psn;
         uint8_t xid[4]; /* as on the wire */
         bool set;
     } recent[STREAM_RECENT];
     uint32_t recent_next;
+
+    struct stream_assembly assembly;
+
+    /* the Write in progress */
+    uint32_t write_psn, write_packets, write_rkey, write_length;
+    uint64_t write_address;
+
+    const struct stream_reordered *preview; /* the first packet of a Send at the queue's end */
+    uint32_t reorder_count, reorder_bytes;
+    uint32_t evident_packets; /* packets since the gap became evident */
+    int64_t evident_ns;
+
+    struct flow_read *reads; /* a ring */
+    uint32_t reads_size, reads_first, reads_count, reads_id;
+
+    struct stream_range gaps[STREAM_GAPS];
+    uint32_t gap_next;
 
     uint64_t hash;               /* of the path */
     struct stream *chain;        /* next with the same hash */
@@ -168,6 +169,12 @@ void stream_finding(struct flow_streams *streams, const struct stream *s, enum r
                     uint64_t arg0, uint64_t arg1);
 uint32_t stream_packets(const struct stream *s, uint32_t length);
 
+/* Neither a step is left to do, nor anything to take back. */
+static inline bool stream_is_done(const struct stream *s)
+{
+    return !s->in_hand && !s->filling && s->review == STREAM_REVIEW_NONE && !s->lent && !s->buffer;
+}
+
 /* reorder.c */
 /* Room for one more packet of so many bytes. */
 bool stream_reorder_full(const struct flow_streams *streams, const struct stream *s,
@@ -187,7 +194,34 @@ void stream_assemble(struct flow_streams *streams, struct stream *s, const struc
 void stream_assemble_gap(struct flow_streams *streams, struct stream *s, uint32_t packets,
                          bool goes_on);
 void stream_assemble_free(struct flow_streams *streams, struct stream *s);
-struct flow_send stream_send_of(const struct rpcrdma_op *op);
+/* Its PSN and XID, to distinguish it when something comes under that PSN again. */
+static inline void stream_remember(struct stream *s, const struct rpcrdma_op *op)
+{
+    uint32_t i = s->recent_next++ % STREAM_RECENT;
+
+    s->recent[i].set = op->caplen >= 4;
+    s->recent[i].psn = op->seq;
+    if (op->caplen >= 4)
+        memcpy(s->recent[i].xid, op->data, 4);
+}
+
+/* A Send of one packet. */
+static inline struct flow_send stream_send_of(const struct rpcrdma_op *op)
+{
+    return (struct flow_send){.data = op->data,
+                              .caplen = op->caplen,
+                              .len = op->len,
+                              .frame = op->frame,
+                              .first_frame = op->frame,
+                              .time_ns = op->time_ns,
+                              .first_time_ns = op->time_ns,
+                              .first_seq = op->seq,
+                              .last_seq = op->seq,
+                              .stream_first = op->stream_first,
+                              .stream_end = op->stream_end,
+                              .has_invalidate = (op->flags & RPCRDMA_OP_INVALIDATE) != 0,
+                              .invalidate = op->invalidate};
+}
 
 /* preview.c. A packet was put into the reorder queue; `follows`: at its end, and the packet there
  * had the PSN before. */

@@ -448,19 +448,13 @@ static void take_back(struct flow_streams *streams, struct stream *s)
     s->buffer = NULL;
 }
 
-/* Neither a step is left to do, nor anything to take back. */
-static bool is_done(const struct stream *s)
-{
-    return !s->in_hand && !s->filling && s->review == STREAM_REVIEW_NONE && !s->lent && !s->buffer;
-}
-
 /* One that is there. */
 static inline const struct flow_stream_event *emit(const struct stream *s,
                                                    struct flow_stream_events *events)
 {
     struct flow_stream_event *event = &events->at[events->emitted++];
 
-    event->final = events->emitted == events->count && is_done(s);
+    event->final = events->emitted == events->count && stream_is_done(s);
     return event;
 }
 
