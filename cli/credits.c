@@ -412,7 +412,7 @@ static int run(const struct command *command, int argc, char **argv)
     bool sparkline = !options.json && !summary && !options.quiet && shows_unicode();
     struct out out;
     struct credits credits = {
-        .pipeline = {.options = &options, .credits = true, .out = &out},
+        .pipeline = {.options = &options, .credits = true, .unlisted = true, .out = &out},
         .open = g_hash_table_new_full(NULL, NULL, NULL, free_connection),
         .closed = g_ptr_array_new_with_free_func(free_connection),
         .series = picture || sparkline,

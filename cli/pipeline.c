@@ -526,7 +526,7 @@ static bool start(struct pipeline *pipeline)
     struct rpcrdma_flow_sink flow_sink = {
         .size = sizeof(flow_sink),
         .connection = on_connection,
-        .message = on_message,
+        .message = own->sink->message || !pipeline->unlisted ? on_message : NULL,
         .finding = on_finding,
         .credits = own->sink->credits ? on_credits : NULL,
         .credit_point = own->sink->credit_point ? on_credit_point : NULL,

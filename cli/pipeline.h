@@ -46,9 +46,12 @@ struct pipeline {
     void *tick_context;
     int64_t interval_ns, next_tick_ns; /* the latter is pipeline.c's */
 
+    bool
+        unlisted; /* a sink without `message` needs no count of them either: less is made of each */
+
     /* for sinks to read */
     struct view_clock clock;
-    uint64_t messages;     /* so far */
+    uint64_t messages;     /* so far; not where they are unlisted */
     uint64_t memory_limit; /* so far: how often something was left out because of --max-memory */
     /* once pipeline_run has ended */
     bool found; /* messages, or connections at least */

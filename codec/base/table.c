@@ -38,21 +38,22 @@ bool flow_table_grow(struct flow_table *table, struct flow_memory *memory)
     return true;
 }
 
-bool flow_table_put(struct flow_table *table, struct flow_memory *memory, uint64_t key, void *value)
+bool flow_table_add(struct flow_table *table, struct flow_memory *memory, uint64_t key, void *value)
 {
-    if (table->slots) {
-        for (size_t i = flow_table_home(table, key); table->slots[i].value;
-             i = (i + 1) & table->mask) {
-            if (table->slots[i].key == key) {
-                table->slots[i].value = value;
-                return true;
-            }
-        }
-    }
     if (!flow_table_ready(table, memory))
         return false;
     place(table, key, value);
     table->count++;
+    return true;
+}
+
+bool flow_table_put(struct flow_table *table, struct flow_memory *memory, uint64_t key, void *value)
+{
+    void **at = flow_table_at(table, key);
+
+    if (!at)
+        return flow_table_add(table, memory, key, value);
+    *at = value;
     return true;
 }
 

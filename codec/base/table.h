@@ -101,6 +101,10 @@ static inline bool flow_table_ready(struct flow_table *table, struct flow_memory
 bool flow_table_put(struct flow_table *table, struct flow_memory *memory, uint64_t key,
                     void *value);
 
+/* The same of a key that is not there. */
+bool flow_table_add(struct flow_table *table, struct flow_memory *memory, uint64_t key,
+                    void *value);
+
 /* Returns what was there, or NULL. */
 void *flow_table_remove(struct flow_table *table, uint64_t key);
 

@@ -169,12 +169,80 @@ static void gss(struct rpcrdma_cursor message, struct rpcrdma_rpc *rpc)
     }
 }
 
-RPCRDMA_HOT enum rpcrdma_status rpcrdma_rpc_decode(const void *data, size_t caplen, size_t len,
-                                                   struct rpcrdma_rpc *out)
-{
-    struct rpcrdma_cursor c = rpcrdma_cursor_init(data, caplen, len);
+enum { AUTH_BYTES = 8, WORD = 4 }; /* an opaque_auth without body */
 
-    *out = (struct rpcrdma_rpc){0};
+/* The verifier without body that most messages have. */
+static RPCRDMA_INLINE void no_verf(struct rpcrdma_rpc *out, const uint8_t *p, uint32_t off)
+{
+    out->verf_flavor = rpcrdma_get_be32(p);
+    out->verf.data = p + AUTH_BYTES;
+    out->verf.off = off + AUTH_BYTES;
+}
+
+/*
+ * What most Calls are: all there, with a credential that needs no padding and is not of RPCSEC_GSS,
+ * and no body in the verifier. False: it is another; nothing was read.
+ */
+static RPCRDMA_INLINE bool plain_call(const struct rpcrdma_cursor *at, struct rpcrdma_rpc *out)
+{
+    enum { CRED = 24, BYTES = CRED + AUTH_BYTES };
+    struct rpcrdma_cursor c = *at;
+    const uint8_t *p = rpcrdma_cursor_take(&c, BYTES, "RPC header"), *verf;
+    uint32_t count = p ? rpcrdma_get_be32(p + CRED + WORD) : 0;
+
+    if (!p || rpcrdma_get_be32(p + 2 * WORD) != RPCRDMA_RPC_VERSION ||
+        rpcrdma_get_be32(p + CRED) == RPCRDMA_RPC_GSS || count > RPCRDMA_RPC_AUTH_MAX || count & 3)
+        return false;
+    verf = rpcrdma_cursor_take(&c, count + AUTH_BYTES, "RPC auth body");
+    if (!verf || rpcrdma_get_be32(verf + count + WORD) != 0)
+        return false;
+    out->rpcvers = RPCRDMA_RPC_VERSION;
+    out->program = rpcrdma_get_be32(p + 3 * WORD);
+    out->version = rpcrdma_get_be32(p + 4 * WORD);
+    out->procedure = rpcrdma_get_be32(p + 5 * WORD);
+    out->cred_flavor = rpcrdma_get_be32(p + CRED);
+    out->cred = (struct rpcrdma_span){verf, BYTES, count, count};
+    no_verf(out, verf + count, BYTES + count);
+    out->present = RPCRDMA_RPC_HAS_XID | RPCRDMA_RPC_HAS_TYPE | RPCRDMA_RPC_HAS_PROGRAM |
+                   RPCRDMA_RPC_HAS_CRED | RPCRDMA_RPC_HAS_VERF | RPCRDMA_RPC_HAS_BODY;
+    out->body_off = (uint32_t)c.off;
+    return true;
+}
+
+/* Likewise a Reply: accepted, with nothing after its status but results. */
+static RPCRDMA_INLINE bool plain_reply(const struct rpcrdma_cursor *at, struct rpcrdma_rpc *out)
+{
+    enum { VERF = 12, BYTES = VERF + AUTH_BYTES + WORD };
+    struct rpcrdma_cursor c = *at;
+    const uint8_t *p = rpcrdma_cursor_take(&c, BYTES, "RPC header");
+
+    if (!p || rpcrdma_get_be32(p + 2 * WORD) != RPCRDMA_RPC_ACCEPTED ||
+        rpcrdma_get_be32(p + VERF + WORD) != 0 ||
+        rpcrdma_get_be32(p + VERF + AUTH_BYTES) != RPCRDMA_RPC_SUCCESS)
+        return false;
+    no_verf(out, p + VERF, VERF);
+    out->present = RPCRDMA_RPC_HAS_XID | RPCRDMA_RPC_HAS_TYPE | RPCRDMA_RPC_HAS_STAT |
+                   RPCRDMA_RPC_HAS_VERF | RPCRDMA_RPC_HAS_ACCEPT | RPCRDMA_RPC_HAS_BODY;
+    out->body_off = BYTES;
+    return true;
+}
+
+static RPCRDMA_INLINE bool plain(const struct rpcrdma_cursor *c, struct rpcrdma_rpc *out)
+{
+    const uint8_t *p = rpcrdma_cursor_peek(c, 2 * WORD);
+
+    if (!p)
+        return false;
+    out->xid = rpcrdma_get_be32(p);
+    out->type = rpcrdma_get_be32(p + WORD);
+    return out->type == RPCRDMA_RPC_CALL    ? plain_call(c, out)
+           : out->type == RPCRDMA_RPC_REPLY ? plain_reply(c, out)
+                                            : false;
+}
+
+/* Any message, word by word. */
+RPCRDMA_RARE static void decode(struct rpcrdma_cursor c, struct rpcrdma_rpc *out)
+{
     out->xid = word(&c, out, RPCRDMA_RPC_HAS_XID, "RPC XID");
     out->type = word(&c, out, RPCRDMA_RPC_HAS_TYPE, "RPC msg_type");
     if (c.status == RPCRDMA_OK) {
@@ -194,6 +262,16 @@ RPCRDMA_HOT enum rpcrdma_status rpcrdma_rpc_decode(const void *data, size_t capl
     out->what = c.what;
     if (out->cred_flavor == RPCRDMA_RPC_GSS && out->cred.data)
         gss(c, out);
+}
+
+RPCRDMA_HOT enum rpcrdma_status rpcrdma_rpc_decode(const void *data, size_t caplen, size_t len,
+                                                   struct rpcrdma_rpc *out)
+{
+    struct rpcrdma_cursor c = rpcrdma_cursor_init(data, caplen, len);
+
+    *out = (struct rpcrdma_rpc){0};
+    if (!plain(&c, out))
+        decode(c, out);
     return out->status;
 }
 

@@ -143,7 +143,7 @@ struct flow_call *message_call_add(struct flow_messages *messages, struct flow_c
     call = get_entry(messages);
     if (!call)
         return NULL;
-    if (!flow_table_put(&messages->calls, &messages->context->memory, at, call)) {
+    if (!flow_table_add(&messages->calls, &messages->context->memory, at, call)) {
         put_entry(messages, call);
         return NULL;
     }

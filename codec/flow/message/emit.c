@@ -322,7 +322,7 @@ static void match_call(struct making *m)
                     : message_unmatched_add(m->messages, m->conn, 1 - m->sender, msg->xid, m->send);
     if (!event->call)
         return;
-    if (event->call->has_rpc && event->call->holders & CALL_OUTSTANDING) {
+    if (!m->messages->unseen && event->call->has_rpc && event->call->holders & CALL_OUTSTANDING) {
         message_call_rpc(event->call, &m->to->call);
         m->to->out.call = &m->to->call;
     }
@@ -355,8 +355,10 @@ static void set_ends(struct making *m)
     out->connection = pub;
     out->sender_end = m->sender;
     out->sender = pub->role[m->sender];
-    out->src = pub->end[m->sender];
-    out->dst = pub->end[1 - m->sender];
+    if (!m->messages->unseen) {
+        out->src = pub->end[m->sender];
+        out->dst = pub->end[1 - m->sender];
+    }
     out->reverse =
         (out->sender == RPCRDMA_ROLE_SERVER && out->direction == RPCRDMA_DIRECTION_CALL) ||
         (out->sender == RPCRDMA_ROLE_CLIENT && out->direction == RPCRDMA_DIRECTION_REPLY);

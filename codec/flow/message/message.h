@@ -26,6 +26,8 @@ size_t flow_messages_above(void);
 struct flow_messages *flow_messages_new(struct flow_context *context, struct flow_conns *conns,
                                         const struct rpcrdma_dialect *dialect, bool unordered);
 void flow_messages_free(struct flow_messages *messages); /* NULL is fine */
+/* Nobody sees the messages, nor makes RPCs of them: src, dst and call are not set in them. */
+void flow_messages_unseen(struct flow_messages *messages);
 
 /* What a Send shows of its connection's dialect. It may make the connection wait, or end that. */
 void flow_message_evidence(struct flow_messages *messages, struct flow_conn *conn,

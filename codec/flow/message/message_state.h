@@ -168,6 +168,7 @@ struct flow_messages {
     struct flow_conns *conns;
     const struct rpcrdma_dialect *dialect;
     bool unordered;
+    bool unseen;             /* see flow_messages_unseen */
     struct flow_table calls; /* (connection, caller, XID) -> Call */
     SLIST_HEAD(, flow_call) spare_calls;
     uint32_t n_spare_calls;
@@ -177,6 +178,11 @@ struct flow_messages {
     size_t queue_count, queue_bytes;
     struct message_unmatched *unmatched; /* MESSAGE_UNMATCHED of them; NULL: none yet. Owned */
     uint32_t unmatched_begin, n_unmatched;
+    struct { /* the hash of two hosts, last made of these: retransmit.c */
+        struct rpcrdma_address address[2];
+        uint64_t hash;
+        bool made;
+    } hosts;
     struct message_sent *sent;           /* FLOW_CALLS_REMEMBERED of them; NULL: none yet. Owned */
     struct flow_sent_before sent_before; /* of the message in hand */
     struct message_previewed *previewed; /* MESSAGE_PREVIEWED of them; NULL: none yet. Owned */

@@ -22,11 +22,21 @@ static uint64_t host(const struct rpcrdma_address *a)
     return flow_hash2(load64(a->bytes), load64(a->bytes + 8));
 }
 
-static uint64_t hosts_and_xid(const struct rpcrdma_connection *connection, int caller, uint32_t xid)
+/* One pair of hosts is asked for again and again. */
+static uint64_t hosts(struct flow_messages *messages, const struct rpcrdma_connection *connection,
+                      int caller)
 {
-    return flow_hash2(flow_hash2(host(&connection->end[caller].address),
-                                 host(&connection->end[1 - caller].address)),
-                      xid);
+    const struct rpcrdma_address *from = &connection->end[caller].address;
+    const struct rpcrdma_address *to = &connection->end[1 - caller].address;
+
+    if (!messages->hosts.made || memcmp(&messages->hosts.address[0], from, sizeof(*from)) != 0 ||
+        memcmp(&messages->hosts.address[1], to, sizeof(*to)) != 0) {
+        messages->hosts.made = true;
+        messages->hosts.address[0] = *from;
+        messages->hosts.address[1] = *to;
+        messages->hosts.hash = flow_hash2(host(from), host(to));
+    }
+    return messages->hosts.hash;
 }
 
 /* What a retransmitted Call has in common with the first, whatever chunks it offers. */
@@ -46,7 +56,7 @@ void message_sent_note(struct flow_messages *messages, struct flow_conn *conn,
 {
     const struct rpcrdma_connection *pub = flow_conn_public_const(conn);
     uint32_t xid = event->message->message->xid;
-    uint64_t where = hosts_and_xid(pub, event->sender, xid);
+    uint64_t where = flow_hash2(hosts(messages, pub, event->sender), xid);
     struct message_sent sent = {
         .key = flow_hash2(where, kind_of(event->message)),
         .frame = send->frame,

@@ -25,6 +25,11 @@ struct flow_messages *flow_messages_new(struct flow_context *context, struct flo
     return messages;
 }
 
+void flow_messages_unseen(struct flow_messages *messages)
+{
+    messages->unseen = true;
+}
+
 struct message_extra *message_extra(struct flow_messages *messages, struct flow_conn *conn)
 {
     struct message_conn *mc = message_conn_of(conn);
