@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "finding.h"
+#include "wire/hot.h"
 
 /* A Call that has waited so long at the first Reply may have been answered unseen. */
 #define UNHEARD_NS UINT64_C(100000000)
@@ -70,7 +71,8 @@ static uint64_t in_flight(const struct rpcrdma_credit_account *account)
 }
 
 /* Time passes, and with it a grant may come to bind whose acknowledgement cannot be seen. */
-static void bind_grants(struct rpcrdma_credit_account *account, rpcrdma_stream_position place)
+RPCRDMA_RARE static void bind_grants(struct rpcrdma_credit_account *account,
+                                     rpcrdma_stream_position place)
 {
     struct rpcrdma_credit_grant before, after;
 
@@ -82,7 +84,8 @@ static void bind_grants(struct rpcrdma_credit_account *account, rpcrdma_stream_p
                    in_flight(account));
 }
 
-static void begin(struct rpcrdma_credit_account *account, struct rpcrdma_credit_at at)
+static RPCRDMA_INLINE void begin(struct rpcrdma_credit_account *account,
+                                 struct rpcrdma_credit_at at)
 {
     uint64_t before = account->gauge.elapsed_ns;
 
@@ -93,7 +96,28 @@ static void begin(struct rpcrdma_credit_account *account, struct rpcrdma_credit_
     rpcrdma_credit_gauge_advance(&account->gauge, at);
     if (!account->settled || account->doubt > 0)
         account->unsettled_ns += account->gauge.elapsed_ns - before;
-    bind_grants(account, 0);
+    if (rpcrdma_credit_grants_pending(&account->grants))
+        bind_grants(account, 0);
+}
+
+RPCRDMA_RARE static void give_point(const struct rpcrdma_credit_account *account, uint32_t limit,
+                                    enum rpcrdma_credit_cause cause)
+{
+    const struct rpcrdma_credit_point point = {
+        .time_ns = account->gauge.last_ns,
+        .frame = account->gauge.frame,
+        .closed = cause == RPCRDMA_ENDED_BY_DISCONNECT,
+        .has_requested = account->has_requested,
+        .has_granted = account->has_granted,
+        .has_limit = account->has_requested && account->has_granted,
+        .requested = account->requested_now,
+        .granted = account->granted_now,
+        .limit = limit,
+        .bound = account->gauge.bound,
+        .in_flight = in_flight(account),
+    };
+
+    account->sink.point(account->sink.context, &point);
 }
 
 /* What is in flight, or its limit, may have changed. */
@@ -112,23 +136,8 @@ static void changed(struct rpcrdma_credit_account *account, enum rpcrdma_credit_
                                                                    : RPCRDMA_BOUND_GRANTED;
     }
     rpcrdma_credit_gauge_set(&account->gauge, in_flight(account), bound, cause);
-    if (account->sink.point) {
-        const struct rpcrdma_credit_point point = {
-            .time_ns = account->gauge.last_ns,
-            .frame = account->gauge.frame,
-            .closed = cause == RPCRDMA_ENDED_BY_DISCONNECT,
-            .has_requested = account->has_requested,
-            .has_granted = account->has_granted,
-            .has_limit = account->has_requested && account->has_granted,
-            .requested = account->requested_now,
-            .granted = account->granted_now,
-            .limit = limit,
-            .bound = bound,
-            .in_flight = in_flight(account),
-        };
-
-        account->sink.point(account->sink.context, &point);
-    }
+    if (account->sink.point)
+        give_point(account, limit, cause);
 }
 
 /* The Requester stays within its grant, so no more can be in flight than fit into it. */
@@ -474,7 +483,7 @@ void rpcrdma_credit_account_delivered(struct rpcrdma_credit_account *account,
 void rpcrdma_credit_account_acked(struct rpcrdma_credit_account *account,
                                   struct rpcrdma_credit_at at, rpcrdma_stream_position place)
 {
-    if (account->grants.count < 2)
+    if (!rpcrdma_credit_grants_pending(&account->grants))
         return;
     rpcrdma_credit_gauge_advance(&account->gauge, at);
     bind_grants(account, place);

@@ -29,7 +29,6 @@ struct rpcrdma_credit_account {
     struct rpcrdma_credit_gauge gauge;
     struct flow_memory *memory_of; /* borrowed */
     struct rpcrdma_credit_calls set;
-    struct rpcrdma_credit_grants grants;
 
     bool opened;                         /* this connection's set-up was seen */
     bool has_requested, has_granted;     /* on this connection */
@@ -57,6 +56,7 @@ struct rpcrdma_credit_account {
     uint64_t violations, rnr_naks;
     bool gaps, memory;
     struct rpcrdma_credit_range requested, granted, limit;
+    struct rpcrdma_credit_grants grants; /* at the end: most of it is seldom looked at */
 };
 
 /* memory is borrowed, sink is copied. */

@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "wire/hot.h"
+
 #define REORDER_NS INT64_C(1000000000)
 
 void rpcrdma_credit_gauge_init(struct rpcrdma_credit_gauge *gauge, struct flow_memory *memory)
@@ -86,12 +88,11 @@ struct rpcrdma_credit_stall rpcrdma_credit_gauge_stall(const struct rpcrdma_cred
     };
 }
 
-static void end_stall(struct rpcrdma_credit_gauge *gauge, enum rpcrdma_credit_cause cause)
+RPCRDMA_RARE static void stall_ends(struct rpcrdma_credit_gauge *gauge,
+                                    enum rpcrdma_credit_cause cause)
 {
     struct rpcrdma_credit_stall stall;
 
-    if (gauge->bound == RPCRDMA_BOUND_NEITHER)
-        return;
     if (!gauge->stalls)
         gauge->stalls = flow_alloc(gauge->memory, sizeof(*gauge->stalls));
     if (!gauge->stalls) {
@@ -102,6 +103,12 @@ static void end_stall(struct rpcrdma_credit_gauge *gauge, enum rpcrdma_credit_ca
     keep_stall(gauge->stalls, &stall);
 }
 
+static inline void end_stall(struct rpcrdma_credit_gauge *gauge, enum rpcrdma_credit_cause cause)
+{
+    if (gauge->bound != RPCRDMA_BOUND_NEITHER)
+        stall_ends(gauge, cause);
+}
+
 static void begin_stall(struct rpcrdma_credit_gauge *gauge)
 {
     gauge->since_elapsed_ns = gauge->elapsed_ns;
@@ -109,7 +116,17 @@ static void begin_stall(struct rpcrdma_credit_gauge *gauge)
     gauge->since_frame = gauge->frame;
 }
 
-void rpcrdma_credit_gauge_advance(struct rpcrdma_credit_gauge *gauge, struct rpcrdma_credit_at at)
+/* The capture's clock was set back. */
+RPCRDMA_RARE static void set_back(struct rpcrdma_credit_gauge *gauge, int64_t time_ns)
+{
+    gauge->clock_set_back = true;
+    end_stall(gauge, RPCRDMA_ENDED_BY_CAPTURE);
+    gauge->last_ns = time_ns;
+    begin_stall(gauge);
+}
+
+RPCRDMA_HOT void rpcrdma_credit_gauge_advance(struct rpcrdma_credit_gauge *gauge,
+                                              struct rpcrdma_credit_at at)
 {
     int64_t behind;
     uint64_t ns;
@@ -123,12 +140,8 @@ void rpcrdma_credit_gauge_advance(struct rpcrdma_credit_gauge *gauge, struct rpc
     /* Unsigned, for times that lie anywhere in the 64 bits. */
     behind = (int64_t)((uint64_t)gauge->last_ns - (uint64_t)at.time_ns);
     if (behind > 0) {
-        if (behind <= REORDER_NS)
-            return;
-        gauge->clock_set_back = true;
-        end_stall(gauge, RPCRDMA_ENDED_BY_CAPTURE);
-        gauge->last_ns = at.time_ns;
-        begin_stall(gauge);
+        if (behind > REORDER_NS)
+            set_back(gauge, at.time_ns);
         return;
     }
     ns = (uint64_t)at.time_ns - (uint64_t)gauge->last_ns;

@@ -31,8 +31,8 @@ struct rpcrdma_credit_grant {
 /* The grant that binds, [0], and the later ones whose acknowledgement was not seen. When there are
  * too many of those, two become one, the larger value with the later place: never a false alarm. */
 struct rpcrdma_credit_grants {
+    uint32_t count; /* with the first, in one line of the processor's cache */
     struct rpcrdma_credit_grant grant[1 + RPCRDMA_GRANTS_PENDING];
-    uint32_t count;
 };
 
 #define RPCRDMA_CREDIT_NO_LIMIT UINT64_MAX
@@ -41,6 +41,13 @@ struct rpcrdma_credit_grants {
 void rpcrdma_credit_grants_init(struct rpcrdma_credit_grants *grants, uint64_t value);
 void rpcrdma_credit_grants_add(struct rpcrdma_credit_grants *grants,
                                const struct rpcrdma_credit_grant *grant);
+/* Whether there are later ones than the one that binds: else rpcrdma_credit_grants_acked is false.
+ */
+static inline bool rpcrdma_credit_grants_pending(const struct rpcrdma_credit_grants *grants)
+{
+    return grants->count > 1;
+}
+
 /* The most that may be in flight. */
 uint64_t rpcrdma_credit_grants_ceiling(const struct rpcrdma_credit_grants *grants);
 /*
