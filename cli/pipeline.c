@@ -425,6 +425,9 @@ static void read_packets(struct pipeline *pipeline)
             break;
         if (status == SOURCE_ERROR)
             unusable(pipeline, "%s", source->error);
+        if (n > 0)
+            rpcrdma_analyzer_ahead(pipeline->own->analyzer, &packets[0].packet, sizeof(packets[0]),
+                                   n);
         for (size_t i = 0; i < n && !enough(pipeline); i++)
             packet(pipeline, &packets[i]);
         if (devices && n > 0)

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "base/sized.h"
+#include "wire/hot.h"
 
 struct rpcrdma_analyzer {
     struct rpcrdma_analyzer_sink sink;
@@ -123,6 +124,29 @@ enum rpcrdma_analyzer_status rpcrdma_analyzer_packet(struct rpcrdma_analyzer *an
     if (!ended(analyzer) && !rpcrdma_net_packet(analyzer->net, packet))
         analyzer->no_memory = true;
     return status(analyzer);
+}
+
+RPCRDMA_RARE static void look_ahead(struct rpcrdma_analyzer *analyzer,
+                                    const struct rpcrdma_packet *first, size_t size, size_t n)
+{
+    struct rpcrdma_op ops[RPCRDMA_FLOW_AHEAD];
+    const char *at = (const char *)first;
+    size_t n_ops = 0;
+
+    for (size_t i = 0; i < n && n_ops < RPCRDMA_FLOW_AHEAD; i++) {
+        struct rpcrdma_op *op = &ops[n_ops];
+
+        op->src = op->dst = (struct rpcrdma_address){0};
+        n_ops += rpcrdma_net_peek((const struct rpcrdma_packet *)(const void *)(at + i * size), op);
+    }
+    rpcrdma_flow_ahead(analyzer->flow, ops, n_ops);
+}
+
+void rpcrdma_analyzer_ahead(struct rpcrdma_analyzer *analyzer, const struct rpcrdma_packet *first,
+                            size_t size, size_t n)
+{
+    if (rpcrdma_flow_crowded(analyzer->flow))
+        look_ahead(analyzer, first, size, n);
 }
 
 enum rpcrdma_analyzer_status rpcrdma_analyzer_replay(struct rpcrdma_analyzer *analyzer,

@@ -61,6 +61,14 @@ RPCRDMA_API void rpcrdma_analyzer_free(struct rpcrdma_analyzer *analyzer); /* NU
 RPCRDMA_API enum rpcrdma_analyzer_status
 rpcrdma_analyzer_packet(struct rpcrdma_analyzer *analyzer, const struct rpcrdma_packet *packet);
 
+/*
+ * Packets that will be given soon, n of them, each `size` bytes after the one before: where there
+ * are many connections, what is known of theirs is brought into the processor's cache, as in
+ * rpcrdma_flow_ahead. Nothing else changes: they may be given or not.
+ */
+RPCRDMA_API void rpcrdma_analyzer_ahead(struct rpcrdma_analyzer *analyzer,
+                                        const struct rpcrdma_packet *first, size_t size, size_t n);
+
 /* Likewise one that set up a connection before the capture: see rpcrdma_net_replay. */
 RPCRDMA_API enum rpcrdma_analyzer_status
 rpcrdma_analyzer_replay(struct rpcrdma_analyzer *analyzer, const struct rpcrdma_packet *packet);

@@ -86,6 +86,13 @@ static inline void *flow_table_get(const struct flow_table *table, uint64_t key)
     return at ? *at : NULL;
 }
 
+/* Asks for the memory that flow_table_get will look at. */
+static inline void flow_table_fetch(const struct flow_table *table, uint64_t key)
+{
+    if (table->slots)
+        __builtin_prefetch(&table->slots[flow_table_home(table, key)]);
+}
+
 bool flow_table_grow(struct flow_table *table, struct flow_memory *memory);
 
 /* Makes place for one more key. False: there is no memory. */

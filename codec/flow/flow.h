@@ -215,6 +215,17 @@ RPCRDMA_API void rpcrdma_flow_free(struct rpcrdma_flow *flow); /* NULL is fine *
  */
 RPCRDMA_API bool rpcrdma_flow_op(struct rpcrdma_flow *flow, const struct rpcrdma_op *op);
 
+/*
+ * For captures of many connections, where waiting for memory is most of the time: n operations that
+ * come soon, of which carrier, addresses and dst_qpn are known, at most RPCRDMA_FLOW_AHEAD of them.
+ * What is known of their connections is brought into the processor's cache; nothing else changes.
+ * Not worth it unless _crowded.
+ */
+enum { RPCRDMA_FLOW_AHEAD = 64 };
+RPCRDMA_API bool rpcrdma_flow_crowded(const struct rpcrdma_flow *flow);
+RPCRDMA_API void rpcrdma_flow_ahead(struct rpcrdma_flow *flow, const struct rpcrdma_op *ops,
+                                    size_t n);
+
 /* The packets given from now on were captured at this place, a number from 1 on; 0, as at first:
  * not known. A packet captured at two places then shows how long it was on the way between them
  * (config.delivery). */

@@ -99,6 +99,11 @@ RPCRDMA_HOT bool rpcrdma_net_packet(struct rpcrdma_net *net, const struct rpcrdm
     return !net->failed;
 }
 
+bool rpcrdma_net_peek(const struct rpcrdma_packet *packet, struct rpcrdma_op *op)
+{
+    return rpcrdma_plain_peek(packet, op);
+}
+
 bool rpcrdma_net_replay(struct rpcrdma_net *net, const struct rpcrdma_packet *packet)
 {
     bool good;

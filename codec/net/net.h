@@ -100,6 +100,11 @@ RPCRDMA_API bool rpcrdma_net_link_known(uint32_t linktype);
  * come. */
 RPCRDMA_API bool rpcrdma_net_packet(struct rpcrdma_net *net, const struct rpcrdma_packet *packet);
 
+/* Where a packet of RoCEv2 over IPv4 goes, as far as that shows at once: sets carrier, addresses
+ * and dst_qpn of *op, which was zero before or is of such a packet. False: it is another, has
+ * options or fragments, or is of no connection (QP 0 and 1). */
+RPCRDMA_API bool rpcrdma_net_peek(const struct rpcrdma_packet *packet, struct rpcrdma_op *op);
+
 /*
  * Likewise a packet with which a connection was set up before the capture begins: files of a ring
  * buffer repeat it at their beginning. Its operations have RPCRDMA_OP_REPLAYED; what the connection

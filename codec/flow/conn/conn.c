@@ -221,6 +221,14 @@ struct flow_conn *flow_conn_victim(struct flow_conns *conns)
                : NULL;
 }
 
+void flow_conn_fetch(const struct flow_conns *conns, const struct flow_conn *conn)
+{
+    flow_fetch(conn, offsetof(struct rpcrdma_connection, path_mtu));
+    flow_fetch(&conn->dir,
+               offsetof(struct flow_conn, closed_frame) - offsetof(struct flow_conn, dir));
+    flow_fetch(conn + 1, conns->above);
+}
+
 struct flow_conn *flow_conns_oldest(const struct flow_conns *conns)
 {
     return TAILQ_FIRST(&conns->all);

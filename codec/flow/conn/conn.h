@@ -182,6 +182,9 @@ struct flow_conn *flow_admission_silent(struct flow_conns *conns);
 /* The frame of the oldest event that any connection holds back; UINT64_MAX: none does. */
 uint64_t flow_admission_oldest(struct flow_conns *conns);
 
+/* Asks for the memory of a connection that soon has a packet. */
+void flow_conn_fetch(const struct flow_conns *conns, const struct flow_conn *conn);
+
 /* For the end: connections by age; one that is to be finished (merged into *into, where that is not
  * NULL, its ends counted the other way round where *swapped; or disconnected long ago); the one to
  * go when memory is short. NULL: none. */

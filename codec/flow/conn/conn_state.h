@@ -43,13 +43,19 @@ enum conn_class {
 
 struct flow_conn {
     struct rpcrdma_connection pub; /* end[i] receives dir[i] */
-    uint64_t closed_frame;         /* where pub.closed */
-    int64_t closed_time_ns;
+
+    /* what each packet looks at; behind the struct is more of that: flow_conn_above */
+    struct flow_direction *dir[2];
     uint64_t id; /* never used again */
+    void *slot[FLOW_SLOTS];
+    uint32_t waiting; /* FLOW_WAIT_ */
+    enum conn_class class;
+    TAILQ_HEAD(conn_admission, flow_kept) admission; /* in order */
+
+    uint64_t closed_frame; /* where pub.closed */
+    int64_t closed_time_ns;
     TAILQ_ENTRY(flow_conn) by_age;
     struct heap_node lru; /* in conns->lru, by a frame not after pub.last_frame: see lru.c */
-    struct flow_direction *dir[2];
-    enum conn_class class;
     uint64_t counted_key;
     bool counted;   /* in conns->unpaired */
     bool half_open; /* in conns->half_open */
@@ -67,8 +73,6 @@ struct flow_conn {
     uint32_t path_mtu; /* of the REQ; 0: not known */
     bool fin[2];       /* iWARP: the stream towards this end was closed */
 
-    uint32_t waiting;                                /* FLOW_WAIT_ */
-    TAILQ_HEAD(conn_admission, flow_kept) admission; /* in order */
     uint32_t admission_count;
     size_t admission_bytes;
     int64_t admission_since_ns;
@@ -83,7 +87,6 @@ struct flow_conn {
     bool merged_swapped;
     SLIST_ENTRY(flow_conn) next_merged;
     TAILQ_ENTRY(flow_conn) by_end; /* where pub.closed */
-    void *slot[FLOW_SLOTS];
 };
 
 /* A bounded table for inference: entries are overwritten, never searched for. */

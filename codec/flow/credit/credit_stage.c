@@ -288,8 +288,6 @@ RPCRDMA_HOT void flow_credit_message(struct flow_credits *credits, struct flow_c
         return;
     sender = &cc->sender[message->sender];
     sender->place = place_of(sender, conn, message->send->last_seq);
-    if (sender->sends) /* of many connections, it is not in the cache: asked for now, it is later */
-        __builtin_prefetch(&sender->sends[sender->next], 1);
     cc->counting = msg->dialect->counting_credits;
     for (int i = 0; i < 2; i++)
         if (cc->side[i].account && cc->side[i].account->replies_passed.count > 0)
@@ -373,6 +371,43 @@ void flow_credit_nak(struct flow_credits *credits, struct flow_conn *conn, int s
     }
     its->rnr_open = true;
     its->rnr_at = at;
+}
+
+void flow_credit_fetch(const struct flow_conn *conn)
+{
+    const struct credit_conn *cc = credit_conn_of(conn);
+
+    if (cc)
+        flow_fetch(cc, sizeof(*cc));
+}
+
+void flow_credit_fetch_accounts(const struct flow_conn *conn)
+{
+    const struct credit_conn *cc = credit_conn_of(conn);
+
+    for (int i = 0; cc && i < 2; i++) {
+        if (cc->side[i].account)
+            flow_fetch(cc->side[i].account, offsetof(struct rpcrdma_credit_account, grants) +
+                                                offsetof(struct rpcrdma_credit_grants, grant[1]));
+        if (cc->side[i].count)
+            flow_fetch(cc->side[i].count, sizeof(*cc->side[i].count));
+        if (cc->sender[i].sends)
+            flow_fetch(&cc->sender[i].sends[cc->sender[i].next], sizeof(*cc->sender[i].sends));
+    }
+}
+
+void flow_credit_fetch_levels(const struct flow_conn *conn)
+{
+    const struct credit_conn *cc = credit_conn_of(conn);
+
+    for (int i = 0; cc && i < 2; i++) {
+        const struct rpcrdma_credit_account *account = cc->side[i].account;
+
+        if (account) {
+            __builtin_prefetch(account->gauge.histogram.ns);
+            __builtin_prefetch(account->replies_passed.ring);
+        }
+    }
 }
 
 void flow_credit_delivered(struct flow_credits *credits, struct flow_conn *conn)

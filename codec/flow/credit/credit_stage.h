@@ -38,6 +38,11 @@ void flow_credit_ack(struct flow_credits *credits, struct flow_conn *conn, int s
                      const struct rpcrdma_op *op);
 void flow_credit_nak(struct flow_credits *credits, struct flow_conn *conn, int sender,
                      const struct rpcrdma_op *op);
+/* Asks for the memory of what is attached to a connection that soon has a packet; then for that of
+ * its accounts; and for what these point to. */
+void flow_credit_fetch(const struct flow_conn *conn);
+void flow_credit_fetch_accounts(const struct flow_conn *conn);
+void flow_credit_fetch_levels(const struct flow_conn *conn);
 /* TCP acknowledged something. */
 void flow_credit_delivered(struct flow_credits *credits, struct flow_conn *conn);
 /* What `sender` sent was not captured. */

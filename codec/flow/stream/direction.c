@@ -330,3 +330,57 @@ RPCRDMA_HOT struct flow_direction *flow_direction_find(struct flow_streams *stre
         return &s->pub;
     return find_uncached(streams, op, quick);
 }
+
+size_t flow_directions_count(const struct flow_streams *streams)
+{
+    return streams->n_handles;
+}
+
+size_t flow_directions_ahead(struct flow_streams *streams, const struct rpcrdma_op *ops, size_t n,
+                             struct flow_direction **out)
+{
+    enum { BACK_AND_FORTH = 2 };
+    struct {
+        const struct rpcrdma_op *op;
+        struct stream *stream;
+        uint64_t quick, hash;
+    } each[RPCRDMA_FLOW_AHEAD];
+    size_t count = 0, found = 0;
+
+    for (size_t i = 0; i < n && i < RPCRDMA_FLOW_AHEAD; i++) {
+        uint64_t quick = quick_hash(&ops[i].src, receiver(&ops[i]));
+        const struct stream_cached *at = cached(streams, quick);
+        bool again = false;
+
+        for (size_t k = 1; k <= BACK_AND_FORTH && k <= count; k++)
+            again |= each[count - k].quick == quick;
+        if (again)
+            continue;
+        each[count].op = &ops[i];
+        each[count].quick = quick;
+        each[count].stream = at->quick == quick ? at->stream : NULL;
+        if (!each[count].stream) {
+            each[count].hash = path_hash(streams, &ops[i].src, receiver(&ops[i]));
+            flow_table_fetch(&streams->table, each[count].hash);
+        }
+        count++;
+    }
+    for (size_t i = 0; i < count; i++) {
+        if (!each[i].stream)
+            each[i].stream = flow_table_get(&streams->table, each[i].hash);
+        if (each[i].stream)
+            flow_fetch(each[i].stream, offsetof(struct stream, write_psn));
+    }
+    for (size_t i = 0; i < count; i++) {
+        struct stream *s = each[i].stream;
+
+        while (s && !path_equal(&s->pub.path, &each[i].op->src, receiver(each[i].op)))
+            s = s->chain;
+        if (!s)
+            continue;
+        /* not by what was only taken for it: it leaves the cache under its own path when it goes */
+        *cached(streams, each[i].quick) = (struct stream_cached){s, each[i].quick};
+        out[found++] = &s->pub;
+    }
+    return found;
+}

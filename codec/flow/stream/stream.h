@@ -186,6 +186,13 @@ bool flow_direction_selected(const struct flow_direction *dir);
 struct flow_path flow_path_of(const struct rpcrdma_op *op);
 struct flow_direction *flow_direction_find(struct flow_streams *streams,
                                            const struct rpcrdma_op *op);
+/* Brings the directions of n operations (see rpcrdma_flow_ahead) into the cache; those that are
+ * known go to `out`, which has room for n. Returns how many: each once, where its operations follow
+ * each other. */
+size_t flow_directions_ahead(struct flow_streams *streams, const struct rpcrdma_op *ops, size_t n,
+                             struct flow_direction **out);
+/* About how many there are. */
+size_t flow_directions_count(const struct flow_streams *streams);
 /* PSNs that a Read request takes; 0: not known. */
 uint32_t flow_read_packets(const struct flow_direction *dir, const struct rpcrdma_op *op);
 struct flow_direction *flow_direction_seen(struct flow_streams *streams,

@@ -240,6 +240,20 @@ static RPCRDMA_INLINE bool looks_plain(const struct rpcrdma_packet *packet)
            rpcrdma_get_be16(p + UDP + 2) == PORT;
 }
 
+bool rpcrdma_plain_peek(const struct rpcrdma_packet *packet, struct rpcrdma_op *op)
+{
+    enum { QP_OF_CM = 1 };
+    const uint8_t *p = packet->data;
+
+    if (!looks_plain(packet))
+        return false;
+    op->carrier = RPCRDMA_CARRIER_ROCEV2;
+    rpcrdma_layer_ipv4(p + IP + 12, &op->src);
+    rpcrdma_layer_ipv4(p + IP + 16, &op->dst);
+    op->dst_qpn = rpcrdma_get_be32(p + BTH + 4) & 0xffffff;
+    return op->dst_qpn > QP_OF_CM;
+}
+
 RPCRDMA_HOT bool rpcrdma_plain_roce(struct rpcrdma_net *net, const struct rpcrdma_packet *packet)
 {
     const uint8_t *p = packet->data;

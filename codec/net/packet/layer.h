@@ -138,6 +138,8 @@ bool rpcrdma_layer_extensions(struct rpcrdma_cursor *c, uint8_t *next);
  * packet. Seen at one glance, it does without the other layers. False: anything else, or anything
  * odd; nothing was done. */
 bool rpcrdma_plain_roce(struct rpcrdma_net *net, const struct rpcrdma_packet *packet);
+/* See rpcrdma_net_peek. */
+bool rpcrdma_plain_peek(const struct rpcrdma_packet *packet, struct rpcrdma_op *op);
 enum rpcrdma_verdict rpcrdma_layer_bth(struct rpcrdma_layer *l);
 /* cm.c: a MAD sent to QP 1; op has all but kind and connect */
 enum rpcrdma_verdict rpcrdma_layer_cm(struct rpcrdma_layer *l, struct rpcrdma_op *op);
