@@ -198,6 +198,16 @@ static bool second_processor(void)
     return sched_getaffinity(0, sizeof(set), &set) != 0 || CPU_COUNT(&set) > 1;
 }
 
+/* The kernel copies to the beginning of a page in three quarters of the time that it takes to copy
+ * to 16 bytes behind it, where malloc's memory is. */
+static uint8_t *get_buffer(size_t size)
+{
+    enum { PAGE = 4096 };
+    _Static_assert(AHEAD_ROOM % PAGE == 0, "what is read begins where a page does");
+
+    return aligned_alloc(PAGE, (AHEAD_ROOM + size + PAGE - 1) / PAGE * PAGE);
+}
+
 static bool start(struct ahead *ahead)
 {
     sigset_t all, before;
@@ -207,7 +217,7 @@ static bool start(struct ahead *ahead)
     ahead->buffers[CALLER].n = SLOTS - ahead->buffers[THREAD].n;
     for (int i = 0; i < N_WHO; i++) {
         while (ahead->buffers[i].n_free < ahead->buffers[i].n) {
-            uint8_t *bytes = malloc(AHEAD_ROOM + ahead->size);
+            uint8_t *bytes = get_buffer(ahead->size);
 
             if (!bytes)
                 return false;
