@@ -46,8 +46,7 @@ struct pipeline {
     void *tick_context;
     int64_t interval_ns, next_tick_ns; /* the latter is pipeline.c's */
 
-    bool
-        unlisted; /* a sink without `message` needs no count of them either: less is made of each */
+    bool unlisted; /* a sink without `message` needs no count of them: less is made of each */
 
     /* for sinks to read */
     struct view_clock clock;
