@@ -42,6 +42,29 @@ size_t address_format(const struct rpcrdma_address *address, char text[ADDRESS_S
     }
 }
 
+/* Lines that follow each other are of few hosts. */
+enum { TEXTS = 16 };
+static struct {
+    struct rpcrdma_address address;
+    uint8_t n; /* 0: none yet */
+    char text[ADDRESS_SIZE];
+} texts[TEXTS];
+
+void out_address(struct out *out, const struct rpcrdma_address *address)
+{
+    /* hosts of one network differ in their last bytes, those of two in the second */
+    size_t at = (address->bytes[1] ^ address->bytes[3] ^ address->bytes[15]) % TEXTS;
+
+    if (texts[at].n == 0 || texts[at].address.family != address->family ||
+        memcmp(texts[at].address.bytes, address->bytes, sizeof(address->bytes)) != 0) {
+        texts[at].address = *address;
+        texts[at].n = (uint8_t)address_format(address, texts[at].text);
+    }
+    out_room(out);
+    memcpy(out->buf + out->n, texts[at].text, ADDRESS_SIZE);
+    out->n += texts[at].n;
+}
+
 size_t address_or_name(const struct rpcrdma_address *address, char text[ADDRESS_SIZE])
 {
     const char *name = hosts_name(address);

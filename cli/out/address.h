@@ -14,12 +14,6 @@ size_t address_format(const struct rpcrdma_address *address, char text[ADDRESS_S
 /* The same where people read it: the host's name, if a capture has one (hosts.h). */
 size_t address_or_name(const struct rpcrdma_address *address, char text[ADDRESS_SIZE]);
 
-static inline void out_address(struct out *out, const struct rpcrdma_address *address)
-{
-    char text[ADDRESS_SIZE];
-    size_t n = address_format(address, text);
-
-    out_bytes(out, text, n);
-}
+void out_address(struct out *out, const struct rpcrdma_address *address);
 
 #endif

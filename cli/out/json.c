@@ -1,12 +1,32 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The JSON view: what walk.h emits is printed as emitted; around it stands what only flow/ knows.
  */
-#include "out/address.h"
 #include "out/connection.h"
 #include "out/view.h"
 #include "wire/walk.h"
 
-/* Keys of list elements are not printed: the writer is within '[' then. */
+/* The keys of the table, as they are written. Those of list elements are not: the writer is within
+ * '[' then. */
+#define READY(key)                                                                                 \
+    {                                                                                              \
+        "\"" key "\":", sizeof("\"" key "\":") - 1                                                 \
+    }
+static const struct json_ready_key record_keys[RPCRDMA_RECORD_COUNT] = {
+#define RECORD(id, path, key, shape, name, section, help) [RPCRDMA_RECORD_##id] = READY(key),
+#define FIELD(record, id, path, key, offset, width, base, names, name, section, help)
+#include "wire/field.def"
+#undef RECORD
+#undef FIELD
+};
+static const struct json_ready_key field_keys[RPCRDMA_FIELD_COUNT] = {
+#define RECORD(id, path, key, shape, name, section, help)
+#define FIELD(record, id, path, key, offset, width, base, names, name, section, help)              \
+    [RPCRDMA_FIELD_##id] = READY(key),
+#include "wire/field.def"
+#undef RECORD
+#undef FIELD
+};
+
 struct level {
     struct json *json;
     unsigned depth;
@@ -26,7 +46,7 @@ static void on_begin(void *context, const struct rpcrdma_record *record, uint32_
     (void)off;
     (void)len;
     if (!in_list(level))
-        json_key(level->json, json_record_key(record));
+        json_put_ready_key(level->json, &record_keys[record->id]);
     json_open(level->json, list ? '[' : '{');
     level->depth++;
     level->lists = (level->lists & ~(1u << level->depth)) | (uint32_t)list << level->depth;
@@ -46,7 +66,7 @@ static void on_field(void *context, const struct rpcrdma_value *value)
     struct json *json = level->json;
 
     if (!in_list(level))
-        json_key(json, json_field_key(value->field));
+        json_put_ready_key(json, &field_keys[value->field->id]);
     switch (value->base) {
     case RPCRDMA_BASE_DEC:
         json_u64(json, value->number);
@@ -75,21 +95,10 @@ static void on_field(void *context, const struct rpcrdma_value *value)
     }
 }
 
-void view_json_address(struct json *json, struct json_key key,
-                       const struct rpcrdma_address *address)
-{
-    if (address->family == RPCRDMA_ADDRESS_NONE)
-        return;
-    json_key(json, key);
-    json_before(json);
-    out_char(json->out, '"');
-    out_address(json->out, address);
-    out_char(json->out, '"');
-}
-
 /* The key is one of two: QP number or port. */
-static void put_end(struct json *json, enum rpcrdma_carrier carrier, struct json_key qpn,
-                    struct json_key port, const struct rpcrdma_endpoint *end)
+static RPCRDMA_INLINE void put_end(struct json *json, enum rpcrdma_carrier carrier,
+                                   struct json_key qpn, struct json_key port,
+                                   const struct rpcrdma_endpoint *end)
 {
     if (carrier == RPCRDMA_CARRIER_IWARP) {
         json_key(json, port);

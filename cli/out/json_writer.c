@@ -27,6 +27,16 @@ void json_plain(struct json *json, const char *text)
     out_char(json->out, '"');
 }
 
+/* How many bytes of ASCII, none of them escaped, there are at p. */
+static size_t plain_run(const unsigned char *p, size_t n)
+{
+    size_t run = 0;
+
+    while (run < n && p[run] >= ' ' && p[run] < 0x7f && p[run] != '"' && p[run] != '\\')
+        run++;
+    return run;
+}
+
 void json_string(struct json *json, const char *text, size_t n)
 {
     const unsigned char *p = (const unsigned char *)text;
@@ -35,7 +45,14 @@ void json_string(struct json *json, const char *text, size_t n)
     json_before(json);
     out_char(out, '"');
     while (n > 0) {
-        size_t length = escape_utf8(p, n);
+        size_t run = plain_run(p, n), length;
+
+        out_bytes(out, (const char *)p, run);
+        p += run;
+        n -= run;
+        if (n == 0)
+            break;
+        length = escape_utf8(p, n);
 
         if (length == 0) {
             out_literal(out, "\\ufffd");

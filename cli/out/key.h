@@ -9,7 +9,6 @@
  */
 
 #include "json_keys.h" /* made of the tables: cmake/RpcrdmaKeys.cmake */
-#include "wire/field.h"
 
 struct json_key {
     const char *name;
@@ -17,15 +16,5 @@ struct json_key {
 
 /* In static tables, which take no compound literals: {JSON_KEY_name}. */
 #define KEY(name) ((struct json_key){JSON_KEY_##name})
-
-static inline struct json_key json_field_key(const struct rpcrdma_field *field)
-{
-    return (struct json_key){field->key};
-}
-
-static inline struct json_key json_record_key(const struct rpcrdma_record *record)
-{
-    return (struct json_key){record->key};
-}
 
 #endif

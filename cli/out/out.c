@@ -127,12 +127,50 @@ static inline void digits_before(char *end, uint64_t v)
         end[-1] = (char)('0' + rest);
 }
 
+/* Writes exactly nine digits to p. */
+static inline void nine_digits(char *p, uint32_t v)
+{
+    uint32_t high = v / 10000, low = v % 10000, middle = high % 10000;
+
+    p[0] = (char)('0' + high / 10000);
+    memcpy(p + 1, &pairs[(size_t)(middle / 100) * 2], 2);
+    memcpy(p + 3, &pairs[(size_t)(middle % 100) * 2], 2);
+    memcpy(p + 5, &pairs[(size_t)(low / 100) * 2], 2);
+    memcpy(p + 7, &pairs[(size_t)(low % 100) * 2], 2);
+}
+
+enum { NANOSECONDS = 1000000000 };
+
+/* A time: its seconds are mostly those of the one before. */
+static void put_time(struct out *out, uint64_t v)
+{
+    uint64_t seconds = v / NANOSECONDS;
+
+    if (out->seconds.value != seconds) {
+        out->seconds.value = seconds;
+        out->seconds.n = count_digits(seconds);
+        digits_before(out->seconds.text + out->seconds.n, seconds);
+    }
+    memcpy(out->buf + out->n, out->seconds.text, sizeof(out->seconds.text));
+    nine_digits(out->buf + out->n + out->seconds.n, (uint32_t)(v - seconds * NANOSECONDS));
+    out->n += out->seconds.n + 9;
+}
+
 /* Straight to where they stay: a copy would cost as much as the digits. */
 void out_u64(struct out *out, uint64_t v)
 {
-    unsigned n = count_digits(v);
+    unsigned n;
 
     out_room(out);
+    if (v < 10) {
+        out->buf[out->n++] = (char)('0' + v);
+        return;
+    }
+    if (v >= UINT64_C(1000) * NANOSECONDS) {
+        put_time(out, v);
+        return;
+    }
+    n = count_digits(v);
     digits_before(out->buf + out->n + n, v);
     out->n += n;
 }

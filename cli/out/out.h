@@ -38,6 +38,12 @@ struct out {
     /* called once, before the first byte is written; NULL: nothing is to be done */
     void (*first)(void *context);
     void *first_context;
+    /* the seconds of the latest time, as they were put */
+    struct {
+        uint64_t value; /* 0: none yet */
+        unsigned n;
+        char text[12];
+    } seconds;
 };
 
 /* How text stands out on a terminal. */

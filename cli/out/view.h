@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "flow/flow.h"
+#include "out/address.h"
 #include "out/json_writer.h"
 #include "out/out.h"
 #include "out/packet_notes.h"
@@ -111,8 +112,17 @@ void view_severity(struct out *out, enum rpcrdma_severity severity);
 void view_put_finding(struct out *out, const struct rpcrdma_finding *finding);
 
 /* JSON: an address alone; nothing where there is none. */
-void view_json_address(struct json *json, struct json_key key,
-                       const struct rpcrdma_address *address);
+static RPCRDMA_INLINE void view_json_address(struct json *json, struct json_key key,
+                                             const struct rpcrdma_address *address)
+{
+    if (address->family == RPCRDMA_ADDRESS_NONE)
+        return;
+    json_key(json, key);
+    json_before(json);
+    out_char(json->out, '"');
+    out_address(json->out, address);
+    out_char(json->out, '"');
+}
 
 /* JSON: "src" and "dst", the client first where that is known, and then "client" and "server", too; with
  * QP numbers or ports. */

@@ -11,7 +11,8 @@ MADE = {
     'cli/check_sarif.c': 2,          # SARIF's own names
     'cli/export/text.c': 1,    # the columns of an export: export/tables.def
     'cli/fields.c': 1,               # of "values": numbers
-    'cli/out/key.h': 3,
+    'cli/out/json.c': 2,             # those of codec/wire/field.def, with their quotes: records, fields
+    'cli/out/key.h': 1,
 }
 PROGRAM = """#include "out/json_writer.h"
 void put(struct json *json);
@@ -33,7 +34,9 @@ def made(path):
     with open(path, encoding='utf-8') as file:
         text = file.read()
     tables = re.findall(r'struct json_key [\w#]+(?:\[\w*\])? = \{(.*?)\}[;\n]', text, re.S)
-    return len(re.findall(r'\(struct json_key\)\s*\{', text)) + sum('"' in table or '#' in table for table in tables)
+    ready = len(re.findall(r'struct json_ready_key \w+\[\w*\] = \{', text))
+    literals = len(re.findall(r'\(struct json_key\)\s*\{', text))
+    return ready + literals + sum('"' in table or '#' in table for table in tables)
 
 
 def main():
