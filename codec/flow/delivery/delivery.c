@@ -37,12 +37,11 @@ bool flow_delivery_find(const struct flow_delivery *d, bool psn, uint32_t first,
     const struct arrival *arrival;
     uint64_t at;
 
-    *out = (struct rpcrdma_delivery){0};
-    if (!d->started)
+    begin = end = d->started ? transmission_at(d, near(d, last, psn)) : NULL;
+    if (!end) {
+        *out = (struct rpcrdma_delivery){0};
         return false;
-    begin = end = transmission_at(d, near(d, last, psn));
-    if (!end)
-        return false;
+    }
     if (first != last) {
         at = near(d, first, psn);
         if (at < end->first || at > end->last)
@@ -50,13 +49,15 @@ bool flow_delivery_find(const struct flow_delivery *d, bool psn, uint32_t first,
         if (!begin)
             begin = end;
     }
-    out->transmissions = end->times > begin->times ? end->times : begin->times;
-    out->not_ready = end->not_ready || begin->not_ready;
-    out->lost = end->lost || begin->lost;
-    out->first_frame = begin->first_frame;
-    out->first_time_ns = begin->first_ns;
-    out->last_frame = end->last_frame;
-    out->last_time_ns = end->last_ns;
+    *out = (struct rpcrdma_delivery){
+        .not_ready = end->not_ready || begin->not_ready,
+        .lost = end->lost || begin->lost,
+        .transmissions = end->times > begin->times ? end->times : begin->times,
+        .first_frame = begin->first_frame,
+        .last_frame = end->last_frame,
+        .first_time_ns = begin->first_ns,
+        .last_time_ns = end->last_ns,
+    };
     arrival = taps_arrival(d, end);
     if (arrival) {
         out->arrived_frame = arrival->frame;
@@ -71,6 +72,14 @@ bool flow_delivery_find(const struct flow_delivery *d, bool psn, uint32_t first,
         out->state = RPCRDMA_NOT_DELIVERED;
     }
     return true;
+}
+
+bool flow_delivery_waits(const struct flow_delivery *d, bool psn, uint32_t last)
+{
+    const struct transmission *t =
+        d->started && !d->ended ? transmission_at(d, near(d, last, psn)) : NULL;
+
+    return t && !t->delivered && t->times > 0;
 }
 
 bool flow_delivery_at_two(const struct flow_delivery *d)
@@ -96,9 +105,9 @@ int64_t flow_delivery_sent_ns(const struct flow_delivery *d)
 
 bool flow_delivery_copied(const struct flow_delivery *d, uint64_t frame, int64_t *sent_ns)
 {
-    if (!d->copied || d->copied_frame != frame)
+    if (!d->copied || d->taps->copied_frame != frame)
         return false;
-    *sent_ns = d->sent_ns_there;
+    *sent_ns = d->taps->sent_ns_there;
     return true;
 }
 

@@ -114,7 +114,7 @@ RPCRDMA_RARE static bool twice_anywhere(struct flow_memory *memory, struct flow_
             r->tap != 0 && r->tap != d->tap)
             taps_begin(memory, d, r->tap);
         if (d->taps && taps_elsewhere(d, now)) {
-            d->copied_frame = frame;
+            d->taps->copied_frame = frame;
             return true;
         }
     }

@@ -55,7 +55,7 @@ bool flow_delivery_repeated(struct flow_memory *memory, struct flow_delivery *d,
                  response ? RESPONSES_MOST : ORIGINALS_MOST);
     if (!d->repeats)
         return false;
-    *out = (struct rpcrdma_repeated){.repeat = d->repeat, .frame = op->frame};
+    *out = (struct rpcrdma_repeated){.repeat = (enum rpcrdma_repeat)d->repeat, .frame = op->frame};
     if (d->repeat == RPCRDMA_REPEAT_OUT_OF_ORDER)
         return true;
     out->original_frame = find(originals, at);

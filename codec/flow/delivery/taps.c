@@ -134,7 +134,7 @@ bool taps_elsewhere(struct flow_delivery *d, const struct recent *now)
         return true; /* seen before, and no more is known */
     if (r->other_times++ == 0) {
         d->copied = true;
-        d->sent_ns_there = r->time_ns;
+        d->taps->sent_ns_there = r->time_ns;
         passed(taps, first, now->time_ns - r->time_ns);
     } else if (r->other_times > r->times) {
         r->times++; /* the network made it two in between */
@@ -173,7 +173,7 @@ void taps_arrived(struct flow_memory *memory, struct flow_delivery *d, const str
         taps_grow(memory, d, d->size);
     arrival = arrival_of(d, t);
     if (arrival && arrival->frame == 0)
-        *arrival = (struct arrival){time_ns, d->sent_ns_there, frame};
+        *arrival = (struct arrival){time_ns, d->taps->sent_ns_there, frame};
 }
 
 const struct arrival *taps_arrival(const struct flow_delivery *d, const struct transmission *t)

@@ -8,19 +8,14 @@
 
 /* What was sent, in a ring in the order of positions. Answered ones make room. */
 
-static struct transmission *record(const struct flow_delivery *d, uint32_t i)
-{
-    return &d->ring[(d->begin + i) & (d->size - 1)];
-}
-
 struct transmission *transmission_newest(const struct flow_delivery *d)
 {
-    return d->count > 0 ? record(d, d->count - 1) : NULL;
+    return d->count > 0 ? transmission_record(d, d->count - 1) : NULL;
 }
 
 struct transmission *transmission_pending(const struct flow_delivery *d)
 {
-    return d->pending < d->count ? record(d, d->pending) : NULL;
+    return d->pending < d->count ? transmission_record(d, d->pending) : NULL;
 }
 
 static void grow(struct flow_memory *memory, struct flow_delivery *d)
@@ -33,7 +28,7 @@ static void grow(struct flow_memory *memory, struct flow_delivery *d)
     if (d->taps)
         taps_grow(memory, d, size);
     for (uint32_t i = 0; i < d->count; i++)
-        bigger[i] = *record(d, i);
+        bigger[i] = *transmission_record(d, i);
     flow_release(memory, d->ring, d->size * sizeof(*bigger));
     d->ring = bigger;
     d->size = size;
@@ -52,7 +47,7 @@ struct transmission *transmission_add(struct flow_memory *memory, struct flow_de
     struct transmission *t;
 
     if (d->count == d->size && d->size < RECORDS_MOST &&
-        (d->size == 0 || wanted(record(d, 0), time_ns)))
+        (d->size == 0 || wanted(transmission_record(d, 0), time_ns)))
         grow(memory, d);
     if (d->size == 0)
         return NULL;
@@ -61,7 +56,7 @@ struct transmission *transmission_add(struct flow_memory *memory, struct flow_de
         d->count--;
         d->pending -= d->pending > 0;
     }
-    t = record(d, d->count++);
+    t = transmission_record(d, d->count++);
     if (d->taps)
         taps_forget(d, t);
     *t = (struct transmission){.first = first,
@@ -75,19 +70,14 @@ struct transmission *transmission_add(struct flow_memory *memory, struct flow_de
     return t;
 }
 
-static bool holds(const struct transmission *t, uint64_t at)
-{
-    return t->first <= at && at <= t->last;
-}
-
 /* From the newest back, in steps that double, then in halves between. */
-RPCRDMA_RARE static struct transmission *search(const struct flow_delivery *d, uint64_t at)
+RPCRDMA_RARE struct transmission *transmission_search(const struct flow_delivery *d, uint64_t at)
 {
     uint32_t low = 0, high = d->count;
 
     for (uint32_t step = 1; step <= high; step *= 2) {
         RPCRDMA_STEP();
-        if (record(d, high - step)->last < at) {
+        if (transmission_record(d, high - step)->last < at) {
             low = high - step + 1;
             break;
         }
@@ -97,37 +87,21 @@ RPCRDMA_RARE static struct transmission *search(const struct flow_delivery *d, u
         uint32_t middle = low + (high - low) / 2;
 
         RPCRDMA_STEP();
-        if (record(d, middle)->last < at)
+        if (transmission_record(d, middle)->last < at)
             low = middle + 1;
         else
             high = middle;
     }
-    if (low == d->count || record(d, low)->first > at)
+    if (low == d->count || transmission_record(d, low)->first > at)
         return NULL;
-    return record(d, low);
-}
-
-/* What is asked for was mostly sent a moment ago. Where every record is one packet its place is
- * known; else it is looked for. */
-struct transmission *transmission_at(const struct flow_delivery *d, uint64_t at)
-{
-    struct transmission *t;
-    uint64_t back;
-
-    if (d->count == 0)
-        return NULL;
-    back = record(d, d->count - 1)->last - at; /* newer than all: more than there are */
-    if (back >= d->count)
-        return search(d, at);
-    t = record(d, d->count - 1 - (uint32_t)back);
-    return holds(t, at) ? t : search(d, at);
+    return transmission_record(d, low);
 }
 
 struct transmission *transmission_after(const struct flow_delivery *d, const struct transmission *t)
 {
     uint32_t i = ((uint32_t)(t - d->ring) - d->begin) & (d->size - 1);
 
-    return i + 1 < d->count ? record(d, i + 1) : NULL;
+    return i + 1 < d->count ? transmission_record(d, i + 1) : NULL;
 }
 
 void transmission_hole(struct flow_memory *memory, struct flow_delivery *d, uint64_t first,
@@ -204,7 +178,7 @@ bool transmission_answered(struct flow_delivery *d, uint64_t last, uint64_t fram
     if (d->holes)
         uncaptured(d, last);
     for (; end < d->count; end++) {
-        struct transmission *t = record(d, end);
+        struct transmission *t = transmission_record(d, end);
 
         if (t->first > last)
             break;
@@ -222,7 +196,7 @@ bool transmission_answered(struct flow_delivery *d, uint64_t last, uint64_t fram
     if (delay >= waits_ns && !again && d->fastest_ns < delay)
         delay = d->fastest_ns;
     for (uint32_t i = was; i < end; i++) {
-        struct transmission *t = record(d, i);
+        struct transmission *t = transmission_record(d, i);
 
         if (t->last_ns > base)
             base = t->last_ns;

@@ -34,12 +34,12 @@ struct transmission {
     uint64_t first_frame, last_frame, frame;
     int64_t first_ns, last_ns, delivered_ns;
     uint32_t times;
-    bool delivered, refused;
-    bool not_ready; /* it was refused by an RNR Nak */
-    bool lost;      /* that it, or something before it, did not arrive is proven */
-    bool read;      /* a Read request: `last` is that of its responses */
-    bool open;      /* more packets of it will follow */
-    bool found;     /* stands for what was not captured, as others show */
+    bool delivered : 1, refused : 1;
+    bool not_ready : 1; /* it was refused by an RNR Nak */
+    bool lost : 1;      /* that it, or something before it, did not arrive is proven */
+    bool read : 1;      /* a Read request: `last` is that of its responses */
+    bool open : 1;      /* more packets of it will follow */
+    bool found : 1;     /* stands for what was not captured, as others show */
 };
 
 /* Bits of recent.varying. */
@@ -50,19 +50,19 @@ struct hole {
     int64_t time_ns; /* when it was found */
 };
 
+/* Two are a cache line. */
 struct recent {
-    uint32_t seq;
-    uint16_t id;
-    uint8_t kind;
-    bool set;
-    uint8_t tap;                /* where it was captured first; 0: not known */
-    uint8_t times, other_times; /* there, and at the other place */
-    bool has_icrc;
-    uint8_t varying; /* bits of its BTH that may differ when it is retransmitted: same_bytes.c */
-    uint32_t digest; /* of its bytes; 0: not known */
     int64_t time_ns;
+    uint32_t seq;
+    uint32_t digest; /* of its bytes; 0: not known */
     uint32_t icrc;
     uint16_t icrc_bytes, udp_port; /* see op.h */
+    uint16_t id;
+    uint8_t kind;
+    uint8_t tap;                /* where it was captured first; 0: not known */
+    uint8_t times, other_times; /* there, and at the other place */
+    uint8_t varying; /* bits of its BTH that may differ when it is retransmitted: same_bytes.c */
+    bool set : 1, has_icrc : 1;
 };
 
 /* Of a record: when its last packet passed the second place of capture, and the first. */
@@ -79,6 +79,8 @@ struct two_taps {
     uint64_t copies[2];                /* of these: seen at the other one, too, */
     uint64_t old[2];                   /* or so late there that it is known by its IP ID alone */
     int64_t least_ns, most_ns, sum_ns; /* from one to the other */
+    uint64_t copied_frame;             /* the latest packet that was seen elsewhere before, */
+    int64_t sent_ns_there;             /* then */
     struct arrival *arrivals;          /* of the records of the ring, by index; owned */
     uint32_t size;
     struct recent recent[RECENT_AT_TWO];
@@ -106,59 +108,54 @@ struct counted {
     bool followed;
 };
 
+/* What each packet asks comes first, what a loss leaves last. */
 struct flow_delivery {
     struct counted counted;
-    struct rpcrdma_path *rare; /* the other counters; NULL: all are 0. Owned */
-    bool repeats; /* the packet in hand does: */
-    enum rpcrdma_repeat repeat;
-    struct originals sent, responses;
-    struct transmission *ring;
-    uint32_t size, begin, count;
-    uint32_t pending; /* index from begin: before it, all were delivered */
-    bool started, answered, ended;
-    bool loose;       /* `next` is a lower bound */
     uint64_t next;    /* position expected */
     uint64_t through; /* all before it was acknowledged */
     int64_t sent_ns;
-    int64_t progress_ns;           /* of the last packet that was not sent before */
-    int64_t fastest_ns;            /* from a packet to its answer; 0: not known */
-    int64_t answered_ns;           /* when the latest answer passed that acknowledged more */
-    uint64_t answer_next;          /* responses: position expected */
+    int64_t progress_ns; /* of the last packet that was not sent before */
+    struct transmission *ring;
+    uint32_t size, begin, count;
+    uint32_t pending; /* index from begin: before it, all were delivered */
+    struct recents recent;
+    int64_t fastest_ns;    /* from a packet to its answer; 0: not known */
+    int64_t answered_ns;   /* when the latest answer passed that acknowledged more */
+    uint64_t answer_next;  /* responses: position expected */
+    uint64_t requests;     /* packets that were not seen before */
+    struct hole *holes;    /* HOLES of them; NULL: there was none. Owned */
+    struct two_taps *taps; /* NULL: there is one at most */
+    uint32_t id_seq;       /* of the packet that had the IP ID */
+    uint16_t id;           /* the highest so far */
+    uint8_t id_kind;
+    bool id_useless : 1; /* equal in packets that differ */
+    bool id_known : 1;
+    bool started : 1, answered : 1, ended : 1;
+    bool naked : 1;       /* there was a Nak that nothing was retransmitted for: */
+    bool not_ready : 1;   /* an RNR Nak */
+    bool lacking : 1;     /* TCP: the latest acknowledgement came twice, as later bytes arrived */
+    bool asking : 1;      /* for responses again, which had come in part */
+    bool late_acked : 1;  /* an Ack of late_before came since */
+    bool loose;           /* `next` is a lower bound */
+    bool repeating;       /* what is being sent is being retransmitted */
+    bool copied;          /* the packet in hand was seen elsewhere before */
+    bool repeats;         /* the packet in hand does: */
+    uint8_t repeat;       /* enum rpcrdma_repeat */
+    uint8_t progress_tap; /* where the newest packet was captured */
+    uint8_t tap;          /* where the packet in hand was captured; 0: not known */
+    uint32_t window;      /* TCP: of the latest acknowledgement */
+    uint32_t next_hole;
+    struct rpcrdma_path *rare; /* the other counters; NULL: all are 0. Owned */
+    struct originals sent, responses;
+
     uint64_t skipped, skipped_end; /* of responses, those that did not come in order */
     int64_t skipped_ns;
-    bool answer_hole;
-
-    /* the latest Nak that nothing was retransmitted for */
-    bool naked, not_ready;
     uint64_t nak_at;
     int64_t nak_ns;
-    bool lacking;      /* TCP: the latest acknowledgement came twice, as later bytes arrived */
-    uint32_t window;   /* and its window */
-    bool repeating;    /* what is being sent is being retransmitted */
-    uint64_t repeated; /* position after the latest such */
+    uint64_t repeated; /* position after the latest that was retransmitted */
     struct flow_recovery recovery;
-    bool asking; /* for responses again, which had come in part */
-    bool late_acked;      /* an Ack of this came since: */
     uint64_t late_before; /* position after what was retransmitted when a timer ended; 0: none */
     int64_t late_ns;      /* that silence */
-
-    struct hole *holes; /* HOLES of them; NULL: there was none. Owned */
-    uint32_t next_hole;
-
-    bool id_useless; /* equal in packets that differ */
-    bool id_known;
-    uint16_t id;     /* the highest so far */
-    uint32_t id_seq; /* of the packet that had it */
-    uint8_t id_kind;
-    struct recents recent;
-
-    uint64_t requests;     /* packets that were not seen before */
-    uint8_t progress_tap;  /* where the newest packet was captured */
-    uint8_t tap;           /* where the packet in hand was captured; 0: not known */
-    struct two_taps *taps; /* NULL: there is one at most */
-    bool copied;           /* the packet in hand was seen elsewhere before, */
-    int64_t sent_ns_there; /* then */
-    uint64_t copied_frame; /* that packet */
 };
 
 /* delivery.c: where the rare is counted. NULL: no memory, which ends the run. */
@@ -169,8 +166,28 @@ struct rpcrdma_path *delivery_rare(struct flow_memory *memory, struct flow_deliv
 struct transmission *transmission_add(struct flow_memory *memory, struct flow_delivery *d,
                                       uint64_t first, uint64_t last, uint64_t frame,
                                       int64_t time_ns);
-/* The record that holds this position; NULL: none. */
-struct transmission *transmission_at(const struct flow_delivery *d, uint64_t at);
+/* The i-th that is kept. */
+static inline struct transmission *transmission_record(const struct flow_delivery *d, uint32_t i)
+{
+    return &d->ring[(d->begin + i) & (d->size - 1)];
+}
+struct transmission *transmission_search(const struct flow_delivery *d, uint64_t at);
+/* The record that holds this position; NULL: none. What is asked for was mostly sent a moment ago.
+ * Where every record is one packet its place is known; else it is looked for. */
+static inline struct transmission *transmission_at(const struct flow_delivery *d, uint64_t at)
+{
+    struct transmission *t;
+    uint64_t back;
+
+    if (d->count == 0)
+        return NULL;
+    /* newer than all: more than there are */
+    back = transmission_record(d, d->count - 1)->last - at;
+    if (back >= d->count)
+        return transmission_search(d, at);
+    t = transmission_record(d, d->count - 1 - (uint32_t)back);
+    return t->first <= at && at <= t->last ? t : transmission_search(d, at);
+}
 /* The one behind it; NULL: it is the newest. */
 struct transmission *transmission_after(const struct flow_delivery *d,
                                         const struct transmission *t);

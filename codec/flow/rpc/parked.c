@@ -27,10 +27,13 @@ static bool settled(const struct flow_rpcs *rpcs, struct rpc_transaction *t)
 {
     const struct flow_delivery *d = rpc_delivery_towards(t->conn, 1 - t->reply_place.sender);
     struct rpcrdma_delivery *reply = &t->pub.reply;
+    bool psn = flow_conn_public_const(t->conn)->carrier != RPCRDMA_CARRIER_IWARP;
 
     if (!d || rpcs->context->time_ns - t->pub.reply_time_ns > PARKED_NS ||
         (!flow_delivery_answered(d) && (!t->has_call || rpc_of(t->conn)->n_parked > UNHEARD_MOST)))
         return true;
+    if (t->reply_place.set && flow_delivery_waits(d, psn, t->reply_place.last))
+        return false; /* mostly, when it is asked first */
     rpc_delivery_find(t, &t->reply_place, reply);
     t->settled = reply->state != RPCRDMA_DELIVERY_UNKNOWN || reply->transmissions == 0;
     if (!t->settled)
