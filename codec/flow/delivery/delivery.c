@@ -11,13 +11,13 @@ void flow_delivery_free(struct flow_memory *memory, struct flow_delivery *d)
 {
     if (!d)
         return;
-    flow_release(memory, d->rare, sizeof(*d->rare));
     flow_release(memory, d->ring, d->size * sizeof(*d->ring));
     flow_release(memory, d->recent.at, d->recent.size * sizeof(*d->recent.at));
-    flow_release(memory, d->holes, HOLES * sizeof(*d->holes));
+    if (d->rare)
+        flow_release(memory, d->rare->holes, HOLES * sizeof(*d->rare->holes));
+    flow_release(memory, d->rare, sizeof(*d->rare));
     taps_free(memory, d);
-    originals_free(memory, &d->sent);
-    originals_free(memory, &d->responses);
+    originals_free(memory, d);
     flow_release(memory, d, sizeof(*d));
 }
 
@@ -128,25 +128,27 @@ bool flow_delivery_answered(const struct flow_delivery *d)
 
 const struct flow_recovery *flow_delivery_recovery(const struct flow_delivery *d)
 {
-    return &d->recovery;
+    static const struct flow_recovery never = {0};
+
+    return d->rare ? &d->rare->recovery : &never;
 }
 
 struct rpcrdma_path *delivery_rare(struct flow_memory *memory, struct flow_delivery *d)
 {
     if (!d->rare)
         d->rare = flow_alloc_always(memory, sizeof(*d->rare));
-    return d->rare;
+    return d->rare ? &d->rare->path : NULL;
 }
 
 const struct rpcrdma_path *flow_delivery_path(const struct flow_delivery *d,
                                               struct rpcrdma_path *plain)
 {
-    struct rpcrdma_path *path = d->rare ? d->rare : plain;
+    struct rpcrdma_path *path = d->rare ? &d->rare->path : plain;
 
-    path->followed = d->counted.followed;
-    path->packets = d->counted.packets;
-    path->bytes = d->counted.bytes;
-    path->dscp = d->counted.dscp;
-    path->largest_payload = d->counted.largest_payload;
+    path->followed = d->followed;
+    path->packets = d->packets;
+    path->bytes = d->bytes;
+    path->dscp = d->dscp;
+    path->largest_payload = d->largest_payload;
     return path;
 }

@@ -75,7 +75,7 @@ static void compare(struct flow_memory *memory, struct flow_delivery *d, const s
 /* Goes on with what is being retransmitted, packet by packet, at once. */
 static bool goes_on(const struct flow_delivery *d, const struct recent *now)
 {
-    return d->repeating && ((uint32_t)d->repeated & 0xffffff) == now->seq;
+    return d->repeating && ((uint32_t)d->rare->repeated & 0xffffff) == now->seq;
 }
 
 /* Whether a packet passed a moment ago, in this place or wherever; where not it takes its slot. */
@@ -97,7 +97,7 @@ RPCRDMA_RARE static bool twice(struct flow_memory *memory, struct flow_delivery 
         d->id_useless = true; /* another packet, the same ID */
     }
     if (same && delivery_rare(memory, d))
-        d->rare->duplicated++;
+        d->rare->path.duplicated++;
     else if (!same && r)
         *r = *now;
     return same;
@@ -137,8 +137,8 @@ bool origin_twice(struct flow_memory *memory, struct flow_delivery *d, const str
     d->copied = false;
     /* mostly it is none of those before, and its slot is free */
     if (!r || d->taps ||
-        (r->set && (r->seq == now->seq || (d->recent.size != RECENT_MOST &&
-                                           now->time_ns - r->time_ns <= MOMENT_NS))))
+        (r->set && (r->seq == now->seq ||
+                    (d->recent.size != RECENT_MOST && now->time_ns - r->time_ns <= MOMENT_NS))))
         return twice_anywhere(memory, d, now, frame);
     if (d->id_known && now->id == d->id && (now->seq != d->id_seq || now->kind != d->id_kind))
         d->id_useless = true; /* another packet, the same ID */

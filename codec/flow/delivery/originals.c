@@ -21,7 +21,7 @@ static void grow(struct flow_memory *memory, struct originals *o)
     for (uint32_t i = 0; i < o->size; i++)
         if (o->ring[i].frame != 0)
             *slot(&bigger, o->ring[i].at) = o->ring[i];
-    originals_free(memory, o);
+    flow_release(memory, o->ring, o->size * sizeof(*o->ring));
     *o = bigger;
 }
 
@@ -43,12 +43,17 @@ bool flow_delivery_repeated(struct flow_memory *memory, struct flow_delivery *d,
                             const struct rpcrdma_op *op, bool response,
                             struct rpcrdma_repeated *out)
 {
-    struct originals *originals = response ? &d->responses : &d->sent;
+    struct originals *originals;
     uint64_t at = d->next;
     const struct transmission *t;
 
     if (!d->started)
         return false;
+    if (!d->originals)
+        d->originals = flow_alloc(memory, 2 * sizeof(*d->originals));
+    if (!d->originals)
+        return false; /* there is no memory, as is said once */
+    originals = &d->originals[response];
     at += (uint64_t)(int64_t)rpcrdma_psn_diff(op->seq, (uint32_t)d->next & 0xffffff);
     if (!d->repeats || d->repeat == RPCRDMA_REPEAT_OUT_OF_ORDER)
         remember(memory, originals, at, op->frame, response ? 0 : d->through,
@@ -69,8 +74,11 @@ bool flow_delivery_repeated(struct flow_memory *memory, struct flow_delivery *d,
     return true;
 }
 
-void originals_free(struct flow_memory *memory, struct originals *originals)
+void originals_free(struct flow_memory *memory, struct flow_delivery *d)
 {
-    flow_release(memory, originals->ring, originals->size * sizeof(*originals->ring));
-    *originals = (struct originals){0};
+    for (int i = 0; d->originals && i < 2; i++)
+        flow_release(memory, d->originals[i].ring,
+                     d->originals[i].size * sizeof(*d->originals[i].ring));
+    flow_release(memory, d->originals, 2 * sizeof(*d->originals));
+    d->originals = NULL;
 }

@@ -29,9 +29,11 @@ static void start(struct flow_delivery *d, uint32_t psn)
 /* What came before, if anything, has nothing to do with this one. */
 static void restart(struct flow_delivery *d, uint32_t psn)
 {
+    struct hole *holes = delivery_holes(d);
+
     d->begin = d->count = d->pending = 0;
-    for (int i = 0; d->holes && i < HOLES; i++)
-        d->holes[i].count = 0;
+    for (int i = 0; holes && i < HOLES; i++)
+        holes[i].count = 0;
     d->naked = d->repeating = false;
     start(d, psn);
 }
@@ -83,7 +85,7 @@ static bool silent(const struct flow_delivery *d, int64_t now)
 {
     if (!d->naked)
         return now - d->sent_ns > SOON_NS;
-    return !d->not_ready && now - d->sent_ns > TIMER_NS && now - d->nak_ns > TIMER_NS;
+    return !d->not_ready && now - d->sent_ns > TIMER_NS && now - d->rare->nak_ns > TIMER_NS;
 }
 
 /* Responses of this request are missing: only a part of them passed, or it asks from its middle. */
@@ -102,7 +104,7 @@ static enum flow_recovery_cause cause(const struct flow_delivery *d, const struc
         return lacks(d, t, at) ? FLOW_RECOVERY_RESPONSE : FLOW_RECOVERY_UNKNOWN;
     if (gap)
         return FLOW_RECOVERY_LOST;
-    return silent(d, op->time_ns) ? FLOW_RECOVERY_UNKNOWN : d->recovery.cause;
+    return silent(d, op->time_ns) ? FLOW_RECOVERY_UNKNOWN : d->rare->recovery.cause;
 }
 
 /* The timer ended, and the first transmission had arrived: no loss. Its Ack was late where it
@@ -124,34 +126,34 @@ static void timed_out(struct flow_delivery *d, struct rpcrdma_path *path,
         path->timeout_frame = op->frame;
     path->asked_timeouts += d->asking;
     path->timeout_ns += silence;
-    d->late_before = 0;
+    d->rare->late_before = 0;
     if (d->asking || gap || op->kind == RPCRDMA_OP_READ_REQUEST)
         return;
     if (acked_late(t, op->time_ns)) {
         path->late_timeouts++;
         path->late_timeout_ns += silence;
     } else if (t && !t->delivered) {
-        d->late_before = at + 1;
+        d->rare->late_before = at + 1;
         d->late_acked = false;
-        d->late_ns = silence;
+        d->rare->late_ns = silence;
     }
 }
 
 /* Both transmissions are acknowledged one after the other: both arrived (IBTA 9.7.5.1.2). */
 static void both_acked(struct flow_delivery *d, const struct rpcrdma_op *op, uint64_t at)
 {
-    if (op->kind != RPCRDMA_OP_ACK || at + 1 < d->late_before)
+    if (op->kind != RPCRDMA_OP_ACK || at + 1 < d->rare->late_before)
         return;
     if (!d->late_acked) {
         d->late_acked = true;
-        d->late_before = at + 1;
+        d->rare->late_before = at + 1;
         return;
     }
-    if (at + 1 == d->late_before && d->rare) {
-        d->rare->late_timeouts++;
-        d->rare->late_timeout_ns += d->late_ns;
+    if (at + 1 == d->rare->late_before) {
+        d->rare->path.late_timeouts++;
+        d->rare->path.late_timeout_ns += d->rare->late_ns;
     }
-    d->late_before = 0;
+    d->rare->late_before = 0;
 }
 
 static void again(struct flow_memory *memory, struct flow_delivery *d, const struct rpcrdma_op *op,
@@ -159,7 +161,7 @@ static void again(struct flow_memory *memory, struct flow_delivery *d, const str
 {
     struct rpcrdma_path *path = delivery_rare(memory, d);
     struct transmission *t = transmission_at(d, at);
-    bool begins = !d->repeating || at < d->repeated;
+    bool begins = !d->repeating || at < d->rare->repeated;
 
     if (!path)
         return;
@@ -169,16 +171,16 @@ static void again(struct flow_memory *memory, struct flow_delivery *d, const str
     d->repeats = true;
     d->repeat = RPCRDMA_REPEAT_RETRANSMISSION;
     d->repeating = true;
-    d->repeated = at + 1;
+    d->rare->repeated = at + 1;
     if (begins) {
         d->asking = !d->naked && op->kind == RPCRDMA_OP_READ_REQUEST && t && t->delivered;
-        d->recovery.cause = cause(d, t, op, at, gap);
+        d->rare->recovery.cause = cause(d, t, op, at, gap);
         if (d->sent_ns != 0 && silent(d, op->time_ns))
             timed_out(d, path, t, op, at, gap);
         d->naked = false;
     }
     transmission_waited(d, path, op->time_ns, d->asking);
-    d->recovery.time_ns = op->time_ns;
+    d->rare->recovery.time_ns = op->time_ns;
     if (!t)
         return;
     if (t->found) {
@@ -186,7 +188,7 @@ static void again(struct flow_memory *memory, struct flow_delivery *d, const str
     } else if (at <= t->at && at < t->last + 1) {
         t->times++;
     }
-    t->lost |= d->recovery.cause == FLOW_RECOVERY_LOST;
+    t->lost |= d->rare->recovery.cause == FLOW_RECOVERY_LOST;
     t->at = at;
     t->refused = false;
     if (!t->delivered || t->read) {
@@ -244,14 +246,14 @@ static void congestion_mark(struct flow_memory *memory, struct flow_delivery *d,
 
 static void count(struct flow_memory *memory, struct flow_delivery *d, const struct rpcrdma_op *op)
 {
-    d->counted.followed = true;
-    d->counted.packets++;
-    d->counted.bytes += op->len;
-    if (op->len > d->counted.largest_payload)
-        d->counted.largest_payload = op->len;
+    d->followed = true;
+    d->packets++;
+    d->bytes += op->len;
+    if (op->len > d->largest_payload)
+        d->largest_payload = op->len;
     if ((op->traffic_class & 3) == 3)
         congestion_mark(memory, d, op->frame);
-    d->counted.dscp |= UINT64_C(1) << (op->traffic_class >> 2);
+    d->dscp |= UINT64_C(1) << (op->traffic_class >> 2);
 }
 
 /* It was counted where it was seen first. */
@@ -259,8 +261,8 @@ static void count_once(struct flow_delivery *d, const struct rpcrdma_op *op)
 {
     if (!d->copied)
         return;
-    d->counted.packets--;
-    d->counted.bytes -= op->len;
+    d->packets--;
+    d->bytes -= op->len;
 }
 
 /* Of what is compared when it is retransmitted: a Send's ends, which are read anyway, and where an
@@ -360,9 +362,10 @@ static void nak(struct flow_memory *memory, struct flow_delivery *d, const struc
                 uint64_t at)
 {
     struct rpcrdma_path *path = delivery_rare(memory, d);
+    const struct hole *holes;
     struct transmission *t;
     int kind = op->nak < RPCRDMA_NAKS ? op->nak : RPCRDMA_NAK_OTHER;
-    bool known = d->naked && d->nak_at == at;
+    bool known = d->naked && d->rare->nak_at == at;
 
     if (!path)
         return;
@@ -372,8 +375,8 @@ static void nak(struct flow_memory *memory, struct flow_delivery *d, const struc
         path->rnr_timer = op->rnr_timer;
     d->naked = true;
     d->not_ready = op->nak == RPCRDMA_NAK_RNR;
-    d->nak_at = at;
-    d->nak_ns = op->time_ns;
+    d->rare->nak_at = at;
+    d->rare->nak_ns = op->time_ns;
     t = transmission_at(d, at);
     if (t) {
         t->refused = true;
@@ -381,10 +384,11 @@ static void nak(struct flow_memory *memory, struct flow_delivery *d, const struc
     }
     if (known || op->nak != RPCRDMA_NAK_PSN_SEQUENCE || at >= d->next)
         return;
-    for (int i = 0; d->holes && i < HOLES; i++)
-        if (at >= d->holes[i].first && at - d->holes[i].first < d->holes[i].count)
+    holes = d->rare->holes;
+    for (int i = 0; holes && i < HOLES; i++)
+        if (at >= holes[i].first && at - holes[i].first < holes[i].count)
             return; /* counted when it is retransmitted */
-    path->lost++; /* it passed here */
+    path->lost++;   /* it passed here */
 }
 
 /* Whether a response whose place was passed over comes late, and is not retransmitted. */
@@ -475,9 +479,9 @@ bool flow_delivery_answer(struct flow_memory *memory, struct flow_delivery *d,
     default:
         break;
     }
-    if (d->late_before != 0)
+    if (d->rare && d->rare->late_before != 0)
         both_acked(d, op, at);
-    if (d->not_ready && at >= d->nak_at) /* what was refused was retransmitted, seen or not */
+    if (d->not_ready && at >= d->rare->nak_at) /* what was refused was retransmitted, seen or not */
         d->naked = d->not_ready = false;
     return transmission_answered(d, at, op->frame, op->time_ns, INT64_MAX);
 }

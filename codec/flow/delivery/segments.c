@@ -30,7 +30,7 @@ static void again(struct flow_delivery *d, struct rpcrdma_path *path,
                   const struct rpcrdma_tcp_segment *segment, uint64_t first, bool gap)
 {
     uint64_t last = first + segment->len - 1;
-    bool begins = !d->repeating || first < d->repeated;
+    bool begins = !d->repeating || first < d->rare->repeated;
     struct transmission *t;
 
     if (path->retransmitted++ == 0)
@@ -43,10 +43,10 @@ static void again(struct flow_delivery *d, struct rpcrdma_path *path,
     }
     transmission_waited(d, path, segment->time_ns, false);
     d->repeating = true;
-    d->repeated = last + 1;
+    d->rare->repeated = last + 1;
     if (begins)
-        d->recovery.cause = gap || d->lacking ? FLOW_RECOVERY_LOST : FLOW_RECOVERY_UNKNOWN;
-    d->recovery.time_ns = segment->time_ns;
+        d->rare->recovery.cause = gap || d->lacking ? FLOW_RECOVERY_LOST : FLOW_RECOVERY_UNKNOWN;
+    d->rare->recovery.time_ns = segment->time_ns;
     d->lacking = false;
     t = transmission_at(d, first);
     for (int n = 0; t && t->first <= last && n < COVERED; n++, t = transmission_after(d, t)) {
@@ -54,7 +54,7 @@ static void again(struct flow_delivery *d, struct rpcrdma_path *path,
         if (t->delivered)
             continue;
         t->times++;
-        t->lost |= d->recovery.cause == FLOW_RECOVERY_LOST;
+        t->lost |= d->rare->recovery.cause == FLOW_RECOVERY_LOST;
         t->last_frame = segment->frame;
         t->last_ns = segment->time_ns;
         if (d->taps)
@@ -98,16 +98,16 @@ static void data(struct flow_memory *memory, struct flow_delivery *d,
         const struct transmission *t = d->copied ? transmission_at(d, end - 1) : NULL;
 
         if (d->copied) {
-            d->counted.packets--;
-            d->counted.bytes -= segment->len;
+            d->packets--;
+            d->bytes -= segment->len;
         }
         if (t && t->last == end - 1)
             taps_arrived(memory, d, t, segment->frame, segment->time_ns);
         return;
     }
     if (first < d->next && taps_old(memory, d, segment->ip_id)) {
-        d->counted.packets--;
-        d->counted.bytes -= segment->len;
+        d->packets--;
+        d->bytes -= segment->len;
         return;
     }
     if (first < d->next) {
@@ -160,14 +160,14 @@ static void lacking(struct flow_delivery *d, const struct rpcrdma_tcp_segment *s
 static void count(struct flow_memory *memory, struct flow_delivery *d,
                   const struct rpcrdma_tcp_segment *segment)
 {
-    d->counted.followed = true;
-    d->counted.packets++;
-    d->counted.bytes += segment->len;
-    if (segment->len > d->counted.largest_payload)
-        d->counted.largest_payload = segment->len;
-    d->counted.dscp |= UINT64_C(1) << (segment->traffic_class >> 2);
+    d->followed = true;
+    d->packets++;
+    d->bytes += segment->len;
+    if (segment->len > d->largest_payload)
+        d->largest_payload = segment->len;
+    d->dscp |= UINT64_C(1) << (segment->traffic_class >> 2);
     if ((segment->traffic_class & 3) == 3 && delivery_rare(memory, d))
-        d->rare->congestion_marks++;
+        d->rare->path.congestion_marks++;
 }
 
 bool flow_delivery_segment(struct flow_memory *memory, struct flow_delivery *d,
@@ -181,7 +181,7 @@ bool flow_delivery_segment(struct flow_memory *memory, struct flow_delivery *d,
     if (!back || !segment->has_ack)
         return false;
     if (segment->window == 0 && delivery_rare(memory, back))
-        back->rare->zero_windows++;
+        back->rare->path.zero_windows++;
     if (!back->started)
         return false;
     through = position(back, segment->ack);

@@ -138,7 +138,7 @@ bool taps_elsewhere(struct flow_delivery *d, const struct recent *now)
         passed(taps, first, now->time_ns - r->time_ns);
     } else if (r->other_times > r->times) {
         r->times++; /* the network made it two in between */
-        d->rare->duplicated++;
+        d->rare->path.duplicated++;
     }
     return true;
 }
@@ -221,7 +221,7 @@ enum flow_ends flow_delivery_ends(const struct flow_delivery *a, const struct fl
 
 void flow_delivery_transit(struct flow_delivery *d, enum flow_ends ends)
 {
-    struct rpcrdma_path *path = d->rare;
+    struct rpcrdma_path *path = d->rare ? &d->rare->path : NULL;
     const struct two_taps *taps = d->taps;
     int near = near_of(d);
     uint64_t seen;

@@ -107,17 +107,21 @@ struct transmission *transmission_after(const struct flow_delivery *d, const str
 void transmission_hole(struct flow_memory *memory, struct flow_delivery *d, uint64_t first,
                        uint64_t count, int64_t time_ns)
 {
-    if (!d->holes && delivery_rare(memory, d)) /* for uncaptured() */
-        d->holes = flow_alloc(memory, HOLES * sizeof(*d->holes));
-    if (d->holes)
-        d->holes[d->next_hole++ % HOLES] = (struct hole){first, count, time_ns};
+    struct rare *rare = delivery_rare(memory, d) ? d->rare : NULL;
+
+    if (rare && !rare->holes)
+        rare->holes = flow_alloc(memory, HOLES * sizeof(*rare->holes));
+    if (rare && rare->holes)
+        rare->holes[rare->next_hole++ % HOLES] = (struct hole){first, count, time_ns};
 }
 
 bool transmission_fill(struct flow_memory *memory, struct flow_delivery *d, uint64_t first,
                        uint64_t count, int64_t *found_ns)
 {
-    for (int i = 0; d->holes && i < HOLES; i++) {
-        struct hole *hole = &d->holes[i];
+    struct hole *holes = delivery_holes(d);
+
+    for (int i = 0; holes && i < HOLES; i++) {
+        struct hole *hole = &holes[i];
         uint64_t left, after;
 
         if (first < hole->first || first - hole->first >= hole->count)
@@ -139,15 +143,15 @@ bool transmission_fill(struct flow_memory *memory, struct flow_delivery *d, uint
 static void uncaptured(struct flow_delivery *d, uint64_t last)
 {
     for (int i = 0; i < HOLES; i++) {
-        struct hole *hole = &d->holes[i];
+        struct hole *hole = &d->rare->holes[i];
 
         if (hole->count == 0 || hole->first > last)
             continue;
         if (last - hole->first + 1 >= hole->count) {
-            d->rare->uncaptured += hole->count;
+            d->rare->path.uncaptured += hole->count;
             hole->count = 0;
         } else {
-            d->rare->uncaptured += last - hole->first + 1;
+            d->rare->path.uncaptured += last - hole->first + 1;
             hole->count -= last - hole->first + 1;
             hole->first = last + 1;
         }
@@ -175,7 +179,7 @@ bool transmission_answered(struct flow_delivery *d, uint64_t last, uint64_t fram
     if (last < d->through)
         return false;
     d->through = last + 1;
-    if (d->holes)
+    if (delivery_holes(d))
         uncaptured(d, last);
     for (; end < d->count; end++) {
         struct transmission *t = transmission_record(d, end);

@@ -101,16 +101,24 @@ struct recents {
     uint32_t size;     /* a power of two, or 0: none yet, or there is no memory */
 };
 
-/* Counted of every packet: see struct rpcrdma_path. */
-struct counted {
-    uint64_t packets, bytes, dscp;
-    uint32_t largest_payload;
-    bool followed;
+/* Of a direction in which something was lost, refused, or came twice. */
+struct rare {
+    struct rpcrdma_path path; /* but for what is counted of every packet */
+    uint64_t nak_at;          /* the latest Nak, where d->naked */
+    int64_t nak_ns;
+    uint64_t repeated; /* position after the latest that was retransmitted */
+    struct flow_recovery recovery;
+    uint64_t late_before; /* position after what was retransmitted when a timer ended; 0: none */
+    int64_t late_ns;      /* that silence */
+    struct hole *holes;   /* HOLES of them; NULL: there was none. Owned */
+    uint32_t next_hole;
 };
 
 /* What each packet asks comes first, what a loss leaves last. */
 struct flow_delivery {
-    struct counted counted;
+    uint64_t packets, bytes, dscp; /* counted of every packet: see struct rpcrdma_path */
+    uint32_t largest_payload;
+    uint32_t window;  /* TCP: of the latest acknowledgement */
     uint64_t next;    /* position expected */
     uint64_t through; /* all before it was acknowledged */
     int64_t sent_ns;
@@ -123,13 +131,13 @@ struct flow_delivery {
     int64_t answered_ns;   /* when the latest answer passed that acknowledged more */
     uint64_t answer_next;  /* responses: position expected */
     uint64_t requests;     /* packets that were not seen before */
-    struct hole *holes;    /* HOLES of them; NULL: there was none. Owned */
     struct two_taps *taps; /* NULL: there is one at most */
     uint32_t id_seq;       /* of the packet that had the IP ID */
     uint16_t id;           /* the highest so far */
     uint8_t id_kind;
     bool id_useless : 1; /* equal in packets that differ */
     bool id_known : 1;
+    bool followed : 1; /* packets were counted */
     bool started : 1, answered : 1, ended : 1;
     bool naked : 1;       /* there was a Nak that nothing was retransmitted for: */
     bool not_ready : 1;   /* an RNR Nak */
@@ -143,22 +151,21 @@ struct flow_delivery {
     uint8_t repeat;       /* enum rpcrdma_repeat */
     uint8_t progress_tap; /* where the newest packet was captured */
     uint8_t tap;          /* where the packet in hand was captured; 0: not known */
-    uint32_t window;      /* TCP: of the latest acknowledgement */
-    uint32_t next_hole;
-    struct rpcrdma_path *rare; /* the other counters; NULL: all are 0. Owned */
-    struct originals sent, responses;
 
+    struct rare *rare;             /* NULL: there was nothing of it. Owned */
+    struct originals *originals;   /* of requests and of responses; NULL: not asked for. Owned */
     uint64_t skipped, skipped_end; /* of responses, those that did not come in order */
     int64_t skipped_ns;
-    uint64_t nak_at;
-    int64_t nak_ns;
-    uint64_t repeated; /* position after the latest that was retransmitted */
-    struct flow_recovery recovery;
-    uint64_t late_before; /* position after what was retransmitted when a timer ended; 0: none */
-    int64_t late_ns;      /* that silence */
 };
 
-/* delivery.c: where the rare is counted. NULL: no memory, which ends the run. */
+/* The ranges that are missing; NULL: none were. */
+static inline struct hole *delivery_holes(const struct flow_delivery *d)
+{
+    return d->rare ? d->rare->holes : NULL;
+}
+
+/* delivery.c: where the rare is counted; d->rare is there then. NULL: no memory, which ends the
+ * run. */
 struct rpcrdma_path *delivery_rare(struct flow_memory *memory, struct flow_delivery *d);
 
 /* transmission.c */
@@ -215,7 +222,7 @@ void transmission_waited(const struct flow_delivery *d, struct rpcrdma_path *pat
 bool icrc_differs(const struct recent *a, const struct recent *b);
 
 /* originals.c */
-void originals_free(struct flow_memory *memory, struct originals *originals);
+void originals_free(struct flow_memory *memory, struct flow_delivery *d);
 
 /* origin.c */
 enum origin { ORIGIN_AGAIN, ORIGIN_LATE };
