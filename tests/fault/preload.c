@@ -8,6 +8,7 @@
  */
 
 #define _GNU_SOURCE
+#undef _FORTIFY_SOURCE /* a packager's: the C library's own pread64, in line, would stand in for the one below */
 #include <dlfcn.h>
 #include <errno.h>
 #include <link.h>
