@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "hosts.h"
+#include "source/device.h"
 #include "source/input.h"
 #include "source/interrupt.h"
 #include "source/opened.h"
@@ -271,6 +272,17 @@ int options_plain(const struct command *command, const char *path)
     return OPTIONS_GO_ON;
 }
 
+/* What libraries the input takes: in the sandbox none can be loaded any more. */
+static bool load_libraries(const struct options *options, char *error, size_t size)
+{
+    for (size_t i = 0; i < options->n_files; i++) {
+        const char *path = options->files[i];
+
+        input_unpack_prepare(strcmp(path, "-") == 0 ? STDIN_FILENO : opened_look(path));
+    }
+    return !options->filter || !*options->filter || device_prepare(error, size);
+}
+
 bool options_confine(const struct options *options, char *error, size_t size)
 {
     struct sandbox sandbox = {0};
@@ -285,6 +297,8 @@ bool options_confine(const struct options *options, char *error, size_t size)
         snprintf(error, size, "out of memory");
         return false;
     }
+    if (!load_libraries(options, error, size))
+        return false;
     if (options->n_files > 1)
         spill_prepare();
     sandbox.reads = options->files + (options->n_files - sandbox.n_reads);

@@ -6,8 +6,9 @@
 
 #ifdef HAVE_ZSTD
 
-#include <zstd.h>
-#include <zstd_errors.h>
+#include "module/calls_zstd.h"
+
+static const struct zstd_calls *lib;
 
 struct compress {
     ZSTD_CStream *zstd;
@@ -27,9 +28,9 @@ static int feed(struct compress *c, const char *p, size_t n, ZSTD_EndDirective h
         ZSTD_outBuffer out = {c->buffer, c->size, 0};
         int error;
 
-        left = ZSTD_compressStream2(c->zstd, &out, &in, how);
-        if (ZSTD_isError(left))
-            return ZSTD_getErrorCode(left) == ZSTD_error_memory_allocation ? ENOMEM : EIO;
+        left = lib->ZSTD_compressStream2(c->zstd, &out, &in, how);
+        if (lib->ZSTD_isError(left))
+            return lib->ZSTD_getErrorCode(left) == ZSTD_error_memory_allocation ? ENOMEM : EIO;
         error = out_write_all(c->fd, c->buffer, out.pos);
         if (error != 0)
             return error;
@@ -48,14 +49,20 @@ bool compress_built(void)
     return true;
 }
 
+bool compress_prepare(char *error, size_t size)
+{
+    lib = module_calls(MODULE_ZSTD, sizeof(*lib), error, size);
+    return lib != NULL;
+}
+
 struct compress *compress_begin(struct out *out)
 {
-    size_t size = ZSTD_CStreamOutSize();
+    size_t size = lib->ZSTD_CStreamOutSize();
     struct compress *c = malloc(sizeof(*c) + size);
 
     if (!c)
         return NULL;
-    *c = (struct compress){.zstd = ZSTD_createCStream(), .fd = out->fd, .size = size};
+    *c = (struct compress){.zstd = lib->ZSTD_createCStream(), .fd = out->fd, .size = size};
     if (!c->zstd) {
         free(c);
         return NULL;
@@ -74,7 +81,7 @@ int compress_end(struct compress *c)
 {
     int error = feed(c, NULL, 0, ZSTD_e_end);
 
-    ZSTD_freeCStream(c->zstd);
+    lib->ZSTD_freeCStream(c->zstd);
     free(c);
     return error;
 }
@@ -83,6 +90,13 @@ int compress_end(struct compress *c)
 
 bool compress_built(void)
 {
+    return false;
+}
+
+bool compress_prepare(char *error, size_t size)
+{
+    (void)error;
+    (void)size;
     return false;
 }
 

@@ -12,6 +12,10 @@ struct compress;
 
 bool compress_built(void);
 
+/* Whether it can be, before compress_begin, and before the sandbox is entered; else with one line in
+ * `error`. */
+bool compress_prepare(char *error, size_t size);
+
 /* From now on; NULL: memory is short. */
 struct compress *compress_begin(struct out *out);
 

@@ -281,6 +281,7 @@ static int check(const struct command *command, const struct options *options,
     int n = (choice->sqlite != NULL) + (choice->ndjson != NULL) + (choice->csv != NULL);
     const char *stream = choice->csv ? choice->csv : choice->ndjson;
     const struct capture_limits *ring = options->own;
+    char error[1000];
 
     if (n != 1)
         return bad_usage(command, "--sqlite, --ndjson or --csv: choose one");
@@ -298,6 +299,11 @@ static int check(const struct command *command, const struct options *options,
         return bad_usage(command, "files:N needs -b filesize:KB or -b duration:SECONDS");
     if (choice->csv && strcmp(choice->csv, "-") == 0 && (wanted & (wanted - 1)))
         return bad_usage(command, "--csv - takes one table: --tables rpcs");
+    if ((choice->sqlite && !store_sqlite_prepare(error, sizeof(error))) ||
+        (choice->zstd && !compress_prepare(error, sizeof(error)))) {
+        complain("%s", error);
+        return EXIT_UNUSABLE;
+    }
     return OPTIONS_GO_ON;
 }
 

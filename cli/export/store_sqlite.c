@@ -7,7 +7,6 @@
 #include <fcntl.h>
 #include <glib.h>
 #include <inttypes.h>
-#include <sqlite3.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,6 +14,7 @@
 #include <unistd.h>
 
 #include "export/schema.h" /* schema_sql, from schema.sql */
+#include "module/calls_sqlite.h"
 #include "plural.h"
 #include "source/create.h"
 #include "source/privilege.h"
@@ -35,22 +35,30 @@ struct sqlite_store {
     uint64_t known; /* rows that were there already */
 };
 
+static const struct sqlite_calls *lib;
+
 bool store_sqlite_built(void)
 {
     return true;
 }
 
+bool store_sqlite_prepare(char *error, size_t size)
+{
+    lib = module_calls(MODULE_SQLITE, sizeof(*lib), error, size);
+    return lib != NULL;
+}
+
 static bool fail(struct sqlite_store *s)
 {
     if (!s->failed)
-        complain("%s: %s", s->path, s->db ? sqlite3_errmsg(s->db) : "out of memory");
+        complain("%s: %s", s->path, s->db ? lib->sqlite3_errmsg(s->db) : "out of memory");
     s->failed = true;
     return false;
 }
 
 static bool run(struct sqlite_store *s, const char *sql)
 {
-    return sqlite3_exec(s->db, sql, NULL, NULL, NULL) == SQLITE_OK || fail(s);
+    return lib->sqlite3_exec(s->db, sql, NULL, NULL, NULL) == SQLITE_OK || fail(s);
 }
 
 static void bind_text(sqlite3_stmt *insert, int at, const struct cell *cell)
@@ -59,7 +67,8 @@ static void bind_text(sqlite3_stmt *insert, int at, const struct cell *cell)
     size_t n;
     const char *text = cell_shown(cell, buffer, &n);
 
-    sqlite3_bind_text(insert, at, text, (int)n, text == buffer ? SQLITE_TRANSIENT : SQLITE_STATIC);
+    lib->sqlite3_bind_text(insert, at, text, (int)n,
+                           text == buffer ? SQLITE_TRANSIENT : SQLITE_STATIC);
 }
 
 static bool put_row(struct store *store, const struct row *row)
@@ -72,17 +81,17 @@ static bool put_row(struct store *store, const struct row *row)
         const struct cell *cell = &row->cells[i];
 
         if (cell->kind == CELL_INT)
-            sqlite3_bind_int64(insert, i + 1, cell->is.number);
+            lib->sqlite3_bind_int64(insert, i + 1, cell->is.number);
         else if (cell->kind == CELL_TEXT)
             bind_text(insert, i + 1, cell);
         else
-            sqlite3_bind_null(insert, i + 1);
+            lib->sqlite3_bind_null(insert, i + 1);
     }
-    if (sqlite3_step(insert) != SQLITE_DONE)
+    if (lib->sqlite3_step(insert) != SQLITE_DONE)
         return fail(s);
-    sqlite3_reset(insert);
+    lib->sqlite3_reset(insert);
     if (!s->fresh && row->table != TABLE_CAPTURES)
-        s->known += sqlite3_changes(s->db) == 0;
+        s->known += lib->sqlite3_changes(s->db) == 0;
     return true;
 }
 
@@ -97,9 +106,9 @@ static bool commit(struct store *store)
 static void close_store(struct sqlite_store *s)
 {
     for (enum table_id table = 0; table < N_TABLES; table++)
-        sqlite3_finalize(s->insert[table]);
+        lib->sqlite3_finalize(s->insert[table]);
     if (s->db)
-        sqlite3_close(s->db);
+        lib->sqlite3_close(s->db);
     g_free(s->path);
     g_free(s);
 }
@@ -155,10 +164,10 @@ static int64_t pragma(struct sqlite_store *s, const char *sql)
     sqlite3_stmt *statement = NULL;
     int64_t value = -1;
 
-    if (sqlite3_prepare_v2(s->db, sql, -1, &statement, NULL) == SQLITE_OK &&
-        sqlite3_step(statement) == SQLITE_ROW)
-        value = sqlite3_column_int64(statement, 0);
-    sqlite3_finalize(statement);
+    if (lib->sqlite3_prepare_v2(s->db, sql, -1, &statement, NULL) == SQLITE_OK &&
+        lib->sqlite3_step(statement) == SQLITE_ROW)
+        value = lib->sqlite3_column_int64(statement, 0);
+    lib->sqlite3_finalize(statement);
     return value;
 }
 
@@ -174,8 +183,8 @@ static bool prepare(struct sqlite_store *s)
         for (size_t i = 0; i < tables[table].n_columns; i++)
             g_string_append(sql, i > 0 ? ", ?" : "?");
         g_string_append_c(sql, ')');
-        good = sqlite3_prepare_v3(s->db, sql->str, -1, SQLITE_PREPARE_PERSISTENT, &s->insert[table],
-                                  NULL) == SQLITE_OK ||
+        good = lib->sqlite3_prepare_v3(s->db, sql->str, -1, SQLITE_PREPARE_PERSISTENT,
+                                       &s->insert[table], NULL) == SQLITE_OK ||
                fail(s);
         g_string_free(sql, TRUE);
     }
@@ -200,10 +209,10 @@ static struct sqlite_store *open_database(const struct database_name *name, size
     int64_t application;
 
     s->path = g_strdup(name->given);
-    if (sqlite3_open_v2(name->resolved, &s->db,
-                        SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOFOLLOW |
-                            SQLITE_OPEN_NOMUTEX,
-                        NULL) != SQLITE_OK ||
+    if (lib->sqlite3_open_v2(name->resolved, &s->db,
+                             SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOFOLLOW |
+                                 SQLITE_OPEN_NOMUTEX,
+                             NULL) != SQLITE_OK ||
         !set_cache(s, bytes)) {
         fail(s);
         close_store(s);
@@ -232,16 +241,16 @@ static bool make_keys(struct sqlite_store *s, uint64_t *twice)
         if (table == TABLE_CAPTURES)
             continue;
         snprintf(sql, sizeof(sql), "CREATE UNIQUE INDEX IF NOT EXISTS %s_id ON %s(id)", name, name);
-        if (sqlite3_exec(s->db, sql, NULL, NULL, NULL) == SQLITE_OK)
+        if (lib->sqlite3_exec(s->db, sql, NULL, NULL, NULL) == SQLITE_OK)
             continue;
-        if ((sqlite3_errcode(s->db) & 0xff) != SQLITE_CONSTRAINT)
+        if ((lib->sqlite3_errcode(s->db) & 0xff) != SQLITE_CONSTRAINT)
             return fail(s);
         snprintf(sql, sizeof(sql),
                  "DELETE FROM %s WHERE rowid NOT IN (SELECT min(rowid) FROM %s GROUP BY id)", name,
                  name);
         if (!run(s, sql))
             return false;
-        *twice += (uint64_t)sqlite3_changes(s->db);
+        *twice += (uint64_t)lib->sqlite3_changes(s->db);
         snprintf(sql, sizeof(sql), "CREATE UNIQUE INDEX %s_id ON %s(id)", name, name);
         if (!run(s, sql))
             return false;
@@ -299,6 +308,13 @@ int store_sqlite_finish(const struct database_name *name, size_t bytes)
 
 bool store_sqlite_built(void)
 {
+    return false;
+}
+
+bool store_sqlite_prepare(char *error, size_t size)
+{
+    (void)error;
+    (void)size;
     return false;
 }
 

@@ -45,6 +45,9 @@ struct database_name {
 };
 
 bool store_sqlite_built(void);
+/* Whether there can be one, before the others, and before the sandbox is entered; else with one line
+ * in `error`. */
+bool store_sqlite_prepare(char *error, size_t size);
 struct store *store_sqlite(const struct database_name *name,
                            size_t bytes);                                /* bytes: of its cache */
 int store_sqlite_finish(const struct database_name *name, size_t bytes); /* an exit status */

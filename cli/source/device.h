@@ -115,6 +115,10 @@ static inline void device_close(struct device *device) /* NULL is fine */
 bool device_confine(struct device *const *devices, size_t n, bool no_sandbox, char *error,
                     size_t size);
 
+/* Before the sandbox is entered, for device_open, device_list and device_filter_new after that: loads
+ * the libraries. False with one line in `error`. */
+bool device_prepare(char *error, size_t size);
+
 /* For the implementations. Opens `name`, or NULL with `error`. */
 struct device *live_open(const char *name, const struct device_config *config, char *error,
                          size_t size);
@@ -130,5 +134,11 @@ struct device_filter *device_filter_new(const char *text, uint32_t linktype, uin
                                         char *error, size_t size);
 bool device_filter_match(const struct device_filter *filter, const struct rpcrdma_packet *packet);
 void device_filter_free(struct device_filter *filter); /* NULL is fine */
+
+/* Those of libpcap's. */
+struct device_filter *live_filter_new(const char *text, uint32_t linktype, uint32_t snaplen,
+                                      char *error, size_t size);
+bool live_filter_match(const struct device_filter *filter, const struct rpcrdma_packet *packet);
+void live_filter_free(struct device_filter *filter); /* NULL is fine */
 
 #endif

@@ -138,6 +138,13 @@ int opened_take(const char *path, bool *borrowed)
     return one->fd < 0 || one->regular ? one->fd : fcntl(one->fd, F_DUPFD_CLOEXEC, 0);
 }
 
+int opened_look(const char *path)
+{
+    const struct opened *one = find(path);
+
+    return one ? one->fd : -1;
+}
+
 int opened_stat(const char *path, struct stat *out)
 {
     const struct opened *one = find(path);

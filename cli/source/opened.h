@@ -20,6 +20,9 @@ bool opened_before(char *const *paths, size_t n, size_t *left);
  * other is the caller's. */
 int opened_take(const char *path, bool *borrowed);
 
+/* The same, to be looked at only: it is not the caller's. -1: it was not opened before. */
+int opened_look(const char *path);
+
 /* As stat(2). */
 int opened_stat(const char *path, struct stat *out);
 

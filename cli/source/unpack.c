@@ -7,6 +7,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 int input_window_log = 24;
 
@@ -30,15 +32,38 @@ int input_window_log = 24;
 static const struct {
     const char *name, *library;
     bool (*start)(struct unpack *unpack);
+    enum module module;
     size_t n;
     uint8_t magic[6];
 } formats[] = {
-    {"gzip", "zlib", unpack_gzip, 2, {0x1f, 0x8b}},                /* RFC 1952 */
-    {"zstd", "libzstd", unpack_zstd, 4, {0x28, 0xb5, 0x2f, 0xfd}}, /* RFC 8878 */
-    {"xz", "liblzma", unpack_xz, 6, {0xfd, '7', 'z', 'X', 'Z', 0}},
-    {"bzip2", "libbz2", unpack_bzip2, 3, {'B', 'Z', 'h'}},
-    {"lz4", "liblz4", unpack_lz4, 4, {0x04, 0x22, 0x4d, 0x18}},
+    {"gzip", "zlib", unpack_gzip, MODULE_ZLIB, 2, {0x1f, 0x8b}},                /* RFC 1952 */
+    {"zstd", "libzstd", unpack_zstd, MODULE_ZSTD, 4, {0x28, 0xb5, 0x2f, 0xfd}}, /* RFC 8878 */
+    {"xz", "liblzma", unpack_xz, MODULE_XZ, 6, {0xfd, '7', 'z', 'X', 'Z', 0}},
+    {"bzip2", "libbz2", unpack_bzip2, MODULE_BZIP2, 3, {'B', 'Z', 'h'}},
+    {"lz4", "liblz4", unpack_lz4, MODULE_LZ4, 4, {0x04, 0x22, 0x4d, 0x18}},
 };
+
+const void *unpack_library(struct unpack *unpack, enum module module, size_t size)
+{
+    char error[1000];
+    const void *calls = module_calls(module, size, error, sizeof(error));
+
+    if (!calls)
+        feed_fail(&unpack->feed, "%s", error);
+    return calls;
+}
+
+void input_unpack_prepare(int fd)
+{
+    uint8_t first[sizeof(formats->magic)];
+    struct stat is;
+    bool known = fd >= 0 && fstat(fd, &is) == 0 && S_ISREG(is.st_mode) &&
+                 pread(fd, first, sizeof(first), lseek(fd, 0, SEEK_CUR)) == (ssize_t)sizeof(first);
+
+    for (size_t i = 0; i < sizeof(formats) / sizeof(*formats); i++)
+        if (formats[i].start && (!known || memcmp(first, formats[i].magic, formats[i].n) == 0))
+            module_load(formats[i].module);
+}
 
 static ssize_t unpack_read(struct feed *feed, uint8_t *to, size_t n)
 {

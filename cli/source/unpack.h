@@ -5,6 +5,7 @@
 /* What unpack.c and the compressed formats share. Each format has a file, built where its library
  * is. */
 
+#include "module/module.h"
 #include "source/input.h"
 
 struct unpack {
@@ -25,6 +26,9 @@ bool unpack_zstd(struct unpack *unpack);
 bool unpack_xz(struct unpack *unpack);
 bool unpack_bzip2(struct unpack *unpack);
 bool unpack_lz4(struct unpack *unpack);
+
+/* The table of the library's functions. NULL with the feed failed. */
+const void *unpack_library(struct unpack *unpack, enum module module, size_t size);
 
 /* Makes at least one packed byte available. 1, 0 at a proper end, -1 with the feed failed. */
 int unpack_more(struct unpack *unpack);

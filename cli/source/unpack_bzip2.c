@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include <bzlib.h>
 #include <stdlib.h>
 
+#include "module/calls_bzip2.h"
 #include "source/unpack.h"
+
+static const struct bzip2_calls *lib;
 
 struct bzip2 {
     bz_stream stream;
@@ -14,7 +16,7 @@ static void end(void *state)
     struct bzip2 *bzip2 = state;
 
     if (bzip2->ready)
-        BZ2_bzDecompressEnd(&bzip2->stream);
+        lib->BZ2_bzDecompressEnd(&bzip2->stream);
     free(bzip2);
 }
 
@@ -27,7 +29,7 @@ static size_t memory(const void *state)
 static bool begin(struct bzip2 *bzip2)
 {
     bzip2->stream = (bz_stream){0};
-    bzip2->ready = BZ2_bzDecompressInit(&bzip2->stream, 0, 0) == BZ_OK;
+    bzip2->ready = lib->BZ2_bzDecompressInit(&bzip2->stream, 0, 0) == BZ_OK;
     return bzip2->ready;
 }
 
@@ -53,11 +55,11 @@ static ssize_t read_bzip2(struct feed *feed, uint8_t *to, size_t n)
         /* the library's interface does not say const, and does not write there */
         z->next_in = (char *)(uintptr_t)unpack_bytes(unpack);
         z->avail_in = (unsigned)at_hand;
-        result = BZ2_bzDecompress(z);
+        result = lib->BZ2_bzDecompress(z);
         unpack->packed->pos += at_hand - z->avail_in;
         left = z->avail_out;
         if (result == BZ_STREAM_END) {
-            BZ2_bzDecompressEnd(z);
+            lib->BZ2_bzDecompressEnd(z);
             bzip2->ready = false;
             unpack->between = true;
         } else if (result != BZ_OK) {
@@ -70,8 +72,12 @@ static ssize_t read_bzip2(struct feed *feed, uint8_t *to, size_t n)
 
 bool unpack_bzip2(struct unpack *unpack)
 {
-    struct bzip2 *bzip2 = calloc(1, sizeof(*bzip2));
+    struct bzip2 *bzip2;
 
+    lib = unpack_library(unpack, MODULE_BZIP2, sizeof(*lib));
+    if (!lib)
+        return false;
+    bzip2 = calloc(1, sizeof(*bzip2));
     if (!bzip2 || !begin(bzip2)) {
         free(bzip2);
         feed_fail(&unpack->feed, "out of memory");

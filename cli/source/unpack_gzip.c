@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include <stdlib.h>
 
+#include "module/calls_zlib.h"
 #include "source/unpack.h"
 
-#define ZLIB_CONST
-#include <zlib.h>
+static const struct zlib_calls *lib;
 
 static void end(void *state)
 {
-    inflateEnd(state);
+    lib->inflateEnd(state);
     free(state);
 }
 
@@ -37,13 +37,13 @@ static ssize_t read_gzip(struct feed *feed, uint8_t *to, size_t n)
                 packed->pos++;
                 continue;
             }
-            inflateReset(z);
+            lib->inflateReset(z);
             unpack->between = false;
         }
         at_hand = unpack_at_hand(unpack);
         z->next_in = unpack_bytes(unpack);
         z->avail_in = (uInt)at_hand;
-        result = inflate(z, Z_NO_FLUSH);
+        result = lib->inflate(z, Z_NO_FLUSH);
         packed->pos += at_hand - z->avail_in;
         if (result == Z_STREAM_END)
             unpack->between = true;
@@ -57,9 +57,13 @@ static ssize_t read_gzip(struct feed *feed, uint8_t *to, size_t n)
 
 bool unpack_gzip(struct unpack *unpack)
 {
-    z_stream *z = calloc(1, sizeof(*z));
+    z_stream *z;
 
-    if (!z || inflateInit2(z, 15 + 16) != Z_OK) {
+    lib = unpack_library(unpack, MODULE_ZLIB, sizeof(*lib));
+    if (!lib)
+        return false;
+    z = calloc(1, sizeof(*z));
+    if (!z || lib->inflateInit2_(z, 15 + 16, ZLIB_VERSION, (int)sizeof(*z)) != Z_OK) {
         free(z);
         feed_fail(&unpack->feed, "out of memory");
         return false;

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include <lz4frame.h>
 #include <stdlib.h>
 
+#include "module/calls_lz4.h"
 #include "source/unpack.h"
+
+static const struct lz4_calls *lib;
 
 struct lz4 {
     LZ4F_dctx *context;
@@ -15,7 +17,7 @@ static void end(void *state)
 {
     struct lz4 *lz4 = state;
 
-    LZ4F_freeDecompressionContext(lz4->context);
+    lib->LZ4F_freeDecompressionContext(lz4->context);
     free(lz4);
 }
 
@@ -55,9 +57,9 @@ static ssize_t read_lz4(struct feed *feed, uint8_t *to, size_t n)
                 look_at_frame(lz4, from, taken);
         }
         got = n;
-        result = LZ4F_decompress(lz4->context, to, &got, from, &taken, NULL);
-        if (LZ4F_isError(result)) /* what it left in got and taken counts for nothing */
-            return unpack_failed(unpack, "lz4", LZ4F_getErrorName(result));
+        result = lib->LZ4F_decompress(lz4->context, to, &got, from, &taken, NULL);
+        if (lib->LZ4F_isError(result)) /* what it left in got and taken counts for nothing */
+            return unpack_failed(unpack, "lz4", lib->LZ4F_getErrorName(result));
         unpack->packed->pos += taken;
         unpack->between = result == 0;
         lz4->inside = result != 0;
@@ -68,9 +70,14 @@ static ssize_t read_lz4(struct feed *feed, uint8_t *to, size_t n)
 
 bool unpack_lz4(struct unpack *unpack)
 {
-    struct lz4 *lz4 = calloc(1, sizeof(*lz4));
+    struct lz4 *lz4;
 
-    if (!lz4 || LZ4F_isError(LZ4F_createDecompressionContext(&lz4->context, LZ4F_VERSION))) {
+    lib = unpack_library(unpack, MODULE_LZ4, sizeof(*lib));
+    if (!lib)
+        return false;
+    lz4 = calloc(1, sizeof(*lz4));
+    if (!lz4 ||
+        lib->LZ4F_isError(lib->LZ4F_createDecompressionContext(&lz4->context, LZ4F_VERSION))) {
         free(lz4);
         feed_fail(&unpack->feed, "out of memory");
         return false;

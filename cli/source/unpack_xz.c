@@ -1,18 +1,20 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include <lzma.h>
 #include <stdlib.h>
 
+#include "module/calls_xz.h"
 #include "source/unpack.h"
+
+static const struct xz_calls *lib;
 
 static void end(void *state)
 {
-    lzma_end(state);
+    lib->lzma_end(state);
     free(state);
 }
 
 static size_t memory(const void *state)
 {
-    return (size_t)lzma_memusage(state);
+    return (size_t)lib->lzma_memusage(state);
 }
 
 static const char *why(lzma_ret result)
@@ -55,7 +57,7 @@ static ssize_t read_xz(struct feed *feed, uint8_t *to, size_t n)
         at_hand = unpack_at_hand(unpack);
         xz->next_in = unpack_bytes(unpack);
         xz->avail_in = at_hand;
-        result = lzma_code(xz, action);
+        result = lib->lzma_code(xz, action);
         unpack->packed->pos += at_hand - xz->avail_in;
         if (result == LZMA_STREAM_END)
             break;
@@ -77,11 +79,15 @@ bool unpack_xz(struct unpack *unpack)
     static const lzma_stream none = LZMA_STREAM_INIT;
     /* the dictionary is what counts; 1 MiB more is the decoder's own */
     const uint64_t most = (UINT64_C(1) << input_window_log) + (1 << 20);
-    lzma_stream *xz = malloc(sizeof(*xz));
+    lzma_stream *xz;
 
+    lib = unpack_library(unpack, MODULE_XZ, sizeof(*lib));
+    if (!lib)
+        return false;
+    xz = malloc(sizeof(*xz));
     if (xz)
         *xz = none;
-    if (!xz || lzma_stream_decoder(xz, most, LZMA_CONCATENATED) != LZMA_OK) {
+    if (!xz || lib->lzma_stream_decoder(xz, most, LZMA_CONCATENATED) != LZMA_OK) {
         free(xz);
         feed_fail(&unpack->feed, "out of memory");
         return false;

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include <stdio.h>
 #include <stdlib.h>
-#include <zstd.h>
-#include <zstd_errors.h>
 
+#include "module/calls_zstd.h"
 #include "source/unpack.h"
+
+static const struct zstd_calls *lib;
 
 struct zstd {
     ZSTD_DStream *stream;
@@ -15,13 +16,13 @@ static void end(void *state)
 {
     struct zstd *zstd = state;
 
-    ZSTD_freeDStream(zstd->stream); /* NULL is fine */
+    lib->ZSTD_freeDStream(zstd->stream); /* NULL is fine */
     free(zstd);
 }
 
 static size_t memory(const void *state)
 {
-    return ZSTD_sizeof_DStream(((const struct zstd *)state)->stream);
+    return lib->ZSTD_sizeof_DStream(((const struct zstd *)state)->stream);
 }
 
 static ssize_t read_zstd(struct feed *feed, uint8_t *to, size_t n)
@@ -42,13 +43,13 @@ static ssize_t read_zstd(struct feed *feed, uint8_t *to, size_t n)
             from.src = unpack_bytes(unpack);
             from.size = unpack_at_hand(unpack);
         }
-        result = ZSTD_decompressStream(zstd->stream, &out, &from);
+        result = lib->ZSTD_decompressStream(zstd->stream, &out, &from);
         unpack->packed->pos += from.pos;
-        if (ZSTD_isError(result)) {
-            bool large = ZSTD_getErrorCode(result) == ZSTD_error_frameParameter_windowTooLarge;
+        if (lib->ZSTD_isError(result)) {
+            bool large = lib->ZSTD_getErrorCode(result) == ZSTD_error_frameParameter_windowTooLarge;
             char why[200];
 
-            snprintf(why, sizeof(why), "%s%s", ZSTD_getErrorName(result),
+            snprintf(why, sizeof(why), "%s%s", lib->ZSTD_getErrorName(result),
                      large ? "; more --max-memory allows it" : "");
             unpack_failed(unpack, "zstd", why);
             break;
@@ -61,14 +62,18 @@ static ssize_t read_zstd(struct feed *feed, uint8_t *to, size_t n)
 
 bool unpack_zstd(struct unpack *unpack)
 {
-    struct zstd *zstd = calloc(1, sizeof(*zstd));
+    struct zstd *zstd;
 
-    if (!zstd || !(zstd->stream = ZSTD_createDStream())) {
+    lib = unpack_library(unpack, MODULE_ZSTD, sizeof(*lib));
+    if (!lib)
+        return false;
+    zstd = calloc(1, sizeof(*zstd));
+    if (!zstd || !(zstd->stream = lib->ZSTD_createDStream())) {
         free(zstd);
         feed_fail(&unpack->feed, "out of memory");
         return false;
     }
-    ZSTD_DCtx_setParameter(zstd->stream, ZSTD_d_windowLogMax, input_window_log);
+    lib->ZSTD_DCtx_setParameter(zstd->stream, ZSTD_d_windowLogMax, input_window_log);
     unpack->state = zstd;
     unpack->end = end;
     unpack->memory = memory;

@@ -7,6 +7,7 @@ import shutil
 import socket
 import subprocess
 import sys
+import tempfile
 import time
 import urllib.error
 import urllib.request
@@ -20,6 +21,7 @@ network.enter()  # runs us again, with our arguments: command takes them
 
 import command
 
+MODULES = os.environ.get('RPCRDMA_TEST_MODULES')  # their folder; None: the command has none
 NAMES = ('roce-nfs3-mini', 'roce-nfs41-callback', 'iwarp-nfs3-mini')
 TIMES = re.compile(r'"(\w*time_ns|\w*_ns)":-?\d+(\.\d+)?,?')
 
@@ -350,13 +352,28 @@ class Live(network.Cable, command.CommandTest):
         self.assertNotIn(b'setcap', run.stdout)
         self.assertRegex(run.stderr.decode(), r'\Arpcrdma: no permission .*setcap cap_net_raw\+ep \S+\n\Z')
 
-    def test_capability_of_the_file(self):
-        """What the program advises, done: anybody may capture, and only that."""
-        program = shutil.copy(command.RPCRDMA, self.folder)
-        os.chmod(self.folder, 0o755)
+    def copy(self):
+        """The command with its modules, as root installs them: where nobody else can write; and their folder."""
+        if os.stat('/').st_uid != 0 or not os.access('/run', os.W_OK):
+            self.skipTest('no folder that is root\'s alone')
+        folder = tempfile.TemporaryDirectory(dir='/run')
+        self.addCleanup(folder.cleanup)
+        os.chmod(folder.name, 0o755)
+        program, modules = os.path.join(folder.name, 'bin', 'rpcrdma'), None
+        os.mkdir(os.path.dirname(program))
+        shutil.copy(command.RPCRDMA, program)
+        if MODULES:
+            modules = os.path.normpath(os.path.join(os.path.dirname(program),
+                                                    os.path.relpath(MODULES, os.path.dirname(command.RPCRDMA))))
+            shutil.copytree(MODULES, modules)
         if os.geteuid() != 0 or not shutil.which('setpriv') or not shutil.which('setcap') or \
                 subprocess.run(['setcap', 'cap_net_raw+ep', program], check=False).returncode != 0:
             self.skipTest('no capabilities of files here')
+        return program, modules
+
+    def test_capability_of_the_file(self):
+        """What the program advises, done: anybody may capture, and only that."""
+        program, _ = self.copy()
         somebody = ['setpriv', '--reuid=65534', '--regid=65534', '--clear-groups']
         run = network.Run(*somebody, program, 'decode', '-i', 'v1')
         self.send(packet.data for packet in self.packets())
@@ -367,6 +384,20 @@ class Live(network.Cable, command.CommandTest):
         self.assertEqual((status, err), (0, ''))
         self.assertEqual(len(out.splitlines()),
                          len(self.run_command('decode', command.capture()).splitlines()))
+
+    def test_capability_elsewhere(self):
+        """With modules that another could write a program with capabilities does not capture."""
+        program, folder = self.copy()
+        if not folder:
+            self.skipTest('built without modules')
+        somebody = ['setpriv', '--reuid=65534', '--regid=65534', '--clear-groups']
+        for one in (os.path.join(folder, 'devices.so'), folder, os.path.dirname(folder)):
+            os.chmod(one, 0o777)
+            run = subprocess.run([*somebody, program, 'decode', '-i', 'v1'], capture_output=True, check=False)
+            self.assertEqual((run.returncode, run.stdout), (2, b''))
+            self.assertRegex(run.stderr.decode(), r'\Arpcrdma: .*/devices[.]so: a program with capabilities loads only '
+                                                  r'what nobody but root can write\n\Z')
+            os.chmod(one, 0o755)
 
     def test_bad_usage(self):
         for arguments, says in (

@@ -3,6 +3,7 @@
 empty, so that it is Wireshark as released, whatever is installed or configured on this machine. Wireshark
 ignores such folders when root runs it: then it runs as nobody, on copies of what root alone may read."""
 import atexit
+import glob
 import os
 import shutil
 import subprocess
@@ -67,6 +68,18 @@ def _libraries(program):
     return [path for path in paths if not path.startswith(('/lib', '/usr'))]
 
 
+def _with_modules(program):
+    """A copy of the command for nobody, and its modules (cli/module) beside, where it looks for them."""
+    copy = os.path.join(folder(), 'bin', 'program')
+    modules = glob.glob(os.path.join(os.path.dirname(program), '..', 'lib*', '**', 'rpcrdma', '*.so'), recursive=True)
+    for path, to in [(program, copy)] + [(path, os.path.normpath(os.path.join(
+            os.path.dirname(copy), os.path.relpath(path, os.path.dirname(program))))) for path in modules]:
+        os.makedirs(os.path.dirname(to), mode=0o755, exist_ok=True)
+        shutil.copyfile(path, to)
+        os.chmod(to, 0o755)
+    return copy
+
+
 def launcher(at, program, preload):
     """A script that runs a program of the build tree with a library preloaded. tshark itself must not have that
     library: it may be linked to what the library replaces."""
@@ -75,7 +88,7 @@ def launcher(at, program, preload):
         for path in _libraries(program):
             readable(path, os.path.basename(path))
         lines.append(f'export LD_LIBRARY_PATH={folder()}')
-        program, preload = readable(program, 'program'), readable(preload, os.path.basename(preload))
+        program, preload = _with_modules(program), readable(preload, os.path.basename(preload))
     lines.append(f'LD_PRELOAD={preload} exec {program} "$@"')
     with open(at, 'w', encoding='ascii') as file:
         file.write('\n'.join(lines) + '\n')

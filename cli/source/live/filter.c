@@ -16,7 +16,7 @@ static int dlt(uint32_t linktype)
     return linktype == 247 ? DLT_INFINIBAND : linktype == 101 ? DLT_RAW : (int)linktype;
 }
 
-struct device_filter *device_filter_new(const char *text, uint32_t linktype, uint32_t snaplen,
+struct device_filter *live_filter_new(const char *text, uint32_t linktype, uint32_t snaplen,
                                         char *error, size_t size)
 {
     struct device_filter *filter = calloc(1, sizeof(*filter));
@@ -36,14 +36,14 @@ struct device_filter *device_filter_new(const char *text, uint32_t linktype, uin
     return NULL;
 }
 
-bool device_filter_match(const struct device_filter *filter, const struct rpcrdma_packet *packet)
+bool live_filter_match(const struct device_filter *filter, const struct rpcrdma_packet *packet)
 {
     struct pcap_pkthdr header = {.caplen = packet->caplen, .len = packet->len};
 
     return pcap_offline_filter(&filter->program, &header, packet->data) != 0;
 }
 
-void device_filter_free(struct device_filter *filter)
+void live_filter_free(struct device_filter *filter)
 {
     if (!filter)
         return;

@@ -46,7 +46,7 @@ static void completion(struct taking *taking, uint64_t slot, enum ibv_wc_status 
         verbs->failed++;
         return;
     }
-    if (verbs->filter && !device_filter_match(verbs->filter, &packet))
+    if (verbs->filter && !live_filter_match(verbs->filter, &packet))
         return;
     verbs->received++;
     taking->given++;

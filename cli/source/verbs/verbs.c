@@ -102,7 +102,7 @@ static void close_verbs(struct device *device)
         close(device->fd);
     if (verbs->out_of_buffer >= 0)
         close(verbs->out_of_buffer);
-    device_filter_free(verbs->filter);
+    live_filter_free(verbs->filter);
     free(verbs->wr);
     free(verbs->sge);
     device_clear(device);
@@ -275,7 +275,7 @@ static bool set_up(struct verbs *verbs, struct ibv_device *ib, const struct devi
         failed(verbs, ib, VERBS_PORT, set_port(verbs, config), error, size))
         return false;
     if (config->filter && *config->filter) {
-        verbs->filter = device_filter_new(config->filter, verbs->device.linktype,
+        verbs->filter = live_filter_new(config->filter, verbs->device.linktype,
                                           verbs->device.snaplen, error, size);
         if (!verbs->filter)
             return false;
