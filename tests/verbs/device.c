@@ -26,6 +26,7 @@ uint64_t standin_number(const char *name, uint64_t otherwise)
     return text && *text ? strtoull(text, NULL, 10) : otherwise;
 }
 
+/* Negative: refused, and errno is not set. */
 int standin_refused(const char *step)
 {
     const char *text = getenv("STANDIN_REFUSE");
@@ -122,7 +123,7 @@ static struct ibv_flow *create_flow(struct ibv_qp *qp, struct ibv_flow_attr *att
         refused = EINVAL;
     flow = refused ? NULL : calloc(1, sizeof(*flow));
     if (!flow) {
-        errno = refused ? refused : ENOMEM;
+        errno = refused < 0 ? 0 : refused ? refused : ENOMEM;
         return NULL;
     }
     flow->context = qp->context;
@@ -149,7 +150,7 @@ EXPORT struct ibv_context *ibv_open_device(struct ibv_device *device)
     int fds[2], refused = standin_refused("open");
 
     if (refused) {
-        errno = refused;
+        errno = refused < 0 ? 0 : refused;
         return NULL;
     }
     context = calloc(1, sizeof(*context));
@@ -224,7 +225,7 @@ EXPORT struct ibv_mr *ibv_reg_mr_iova2(struct ibv_pd *pd, void *addr, size_t len
     if (!refused && length > standin_number("STANDIN_MEMLOCK", UINT64_MAX))
         refused = ENOMEM;
     if (refused) {
-        errno = refused;
+        errno = refused < 0 ? 0 : refused;
         return NULL;
     }
     mr = calloc(1, sizeof(*mr));

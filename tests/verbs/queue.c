@@ -139,7 +139,7 @@ static struct standin_cq *new_cq(struct ibv_context *context, uint32_t cqe,
     struct standin_cq *cq;
 
     if (refused) {
-        errno = refused;
+        errno = refused < 0 ? 0 : refused;
         return NULL;
     }
     cq = calloc(1, sizeof(*cq));
@@ -243,7 +243,7 @@ EXPORT struct ibv_qp *ibv_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *
                      attr->cap.max_recv_wr > standin_number("STANDIN_MAX_WR", 16384)))
         refused = EINVAL;
     if (refused) {
-        errno = refused;
+        errno = refused < 0 ? 0 : refused;
         return NULL;
     }
     qp = calloc(1, sizeof(*qp));

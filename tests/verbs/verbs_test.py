@@ -198,6 +198,8 @@ class Verbs(standin.DeviceTest):
                 ('mlx5_core', 'modify', 22, ('raw packet queue pair',)),
                 ('mlx5_core', 'post', 12, ('raw packet queue pair',)),
                 ('mlx5_core', 'open', 13, ('no permission', 'setcap cap_net_raw+ep')),
+                *(('mlx5_core', step, -1, ('Input/output error',)) # with errno left as it was
+                  for step in ('open', 'memory', 'cq', 'qp', 'flow')),
                 ('mlx5_core', 'qp', 1, ('no permission', 'setcap cap_net_raw+ep')),
                 ('mlx5_core', 'flow', 1, ('no permission', 'setcap cap_net_raw+ep'))):
             name = f'{driver}{step}{number}'

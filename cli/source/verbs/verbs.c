@@ -109,6 +109,13 @@ static void close_verbs(struct device *device)
     free(verbs);
 }
 
+/* Why a function of libibverbs gave nothing: not each of them sets errno, and without a reason it would seem to have
+ * given something. */
+static int reason(void)
+{
+    return errno != 0 ? errno : EIO;
+}
+
 /* Locks memory for n receives, or fewer where the system allows no more. */
 static int lock_memory(struct verbs *verbs, uint32_t n)
 {
@@ -128,7 +135,7 @@ static int lock_memory(struct verbs *verbs, uint32_t n)
             verbs->n = n;
             return 0;
         }
-        number = errno;
+        number = reason();
         munmap(memory, verbs->memory_size);
         if (number != ENOMEM && number != EAGAIN)
             return number;
@@ -158,7 +165,7 @@ static int create_cq(struct verbs *verbs)
     snprintf(verbs->device.clock, sizeof(verbs->device.clock),
              "time stamps: host's clock, when the packet was taken from the adapter");
     verbs->cq = ibv_create_cq(verbs->context, (int)verbs->n, NULL, verbs->channel, 0);
-    return verbs->cq ? 0 : errno;
+    return verbs->cq ? 0 : reason();
 }
 
 static int create_qp(struct verbs *verbs)
@@ -174,7 +181,7 @@ static int create_qp(struct verbs *verbs)
 
     verbs->qp = ibv_create_qp(verbs->pd, &init);
     if (!verbs->qp)
-        return errno;
+        return reason();
     number = ibv_modify_qp(verbs->qp, &attr, IBV_QP_STATE | IBV_QP_PORT);
     if (number != 0)
         return number;
@@ -256,7 +263,7 @@ static int create_flow(struct verbs *verbs)
         .type = IBV_FLOW_ATTR_SNIFFER, .size = sizeof(attr), .port = verbs->port};
 
     verbs->flow = ibv_create_flow(verbs->qp, &attr);
-    return verbs->flow ? 0 : errno;
+    return verbs->flow ? 0 : reason();
 }
 
 static bool failed(struct verbs *verbs, struct ibv_device *ib, enum verbs_step step, int number,
@@ -270,8 +277,9 @@ static bool failed(struct verbs *verbs, struct ibv_device *ib, enum verbs_step s
 static bool set_up(struct verbs *verbs, struct ibv_device *ib, const struct device_config *config,
                    char *error, size_t size)
 {
+    errno = 0; /* what was before is no reason */
     verbs->context = ibv_open_device(ib);
-    if (failed(verbs, ib, VERBS_OPEN, verbs->context ? 0 : errno, error, size) ||
+    if (failed(verbs, ib, VERBS_OPEN, verbs->context ? 0 : reason(), error, size) ||
         failed(verbs, ib, VERBS_PORT, set_port(verbs, config), error, size))
         return false;
     if (config->filter && *config->filter) {
@@ -282,7 +290,7 @@ static bool set_up(struct verbs *verbs, struct ibv_device *ib, const struct devi
     }
     verbs->pd = ibv_alloc_pd(verbs->context);
     verbs->channel = verbs->pd ? ibv_create_comp_channel(verbs->context) : NULL;
-    if (failed(verbs, ib, VERBS_OPEN, verbs->channel ? 0 : errno, error, size) ||
+    if (failed(verbs, ib, VERBS_OPEN, verbs->channel ? 0 : reason(), error, size) ||
         failed(verbs, ib, VERBS_MEMORY, lock_memory(verbs, receives(verbs, config)), error, size) ||
         failed(verbs, ib, VERBS_CQ, create_cq(verbs), error, size) ||
         failed(verbs, ib, VERBS_QP, create_qp(verbs), error, size) ||
