@@ -425,6 +425,8 @@ static int from_devices(struct capture *capture)
     for (uint32_t i = 0; i < direct.pump.n; i++)
         device_close(direct.pump.devices[i]);
     g_free(direct.pump.devices);
+    capture->files.refresh = NULL; /* its context ends here */
+    capture->files.context = NULL;
     return capture->status;
 }
 

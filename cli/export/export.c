@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* rpcrdma export: all that is known of a capture, as tables that other programs read. */
+#include <assert.h>
 #include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -315,6 +316,7 @@ static int export_to(struct exporter *e, const struct choice *choice)
     know_files(e);
     if (choice->sqlite)
         return database_export(e->options, choice->sqlite, analyse, e);
+    assert(stream); /* check(): one of the three was given */
     if (strcmp(stream, "-") == 0)
         return to_stream(e, form);
     return to_files(e, stream, form, choice->zstd);

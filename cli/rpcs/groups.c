@@ -145,11 +145,11 @@ static void name_of(const struct groups *groups, const struct rpc *rpc, char *na
 const char *group_title(const struct groups *groups, const struct group *group,
                         char text[ADDRESS_SIZE])
 {
-    const struct rpcrdma_address *address = groups->by == GROUPS_CLIENT   ? &group->src
-                                            : groups->by == GROUPS_SERVER ? &group->dst
-                                                                          : NULL;
+    const struct rpcrdma_address *address =
+        groups->by == GROUPS_CLIENT ? &group->src : &group->dst;
 
-    if (!address || address->family == RPCRDMA_ADDRESS_NONE)
+    if ((groups->by != GROUPS_CLIENT && groups->by != GROUPS_SERVER) ||
+        address->family == RPCRDMA_ADDRESS_NONE)
         return group->name;
     text[address_or_name(address, text)] = '\0';
     return text;

@@ -90,7 +90,7 @@ bool opened_before(char *const *paths, size_t n, size_t *left)
     *left = 0;
     if (n > room())
         make_room(n);
-    all = calloc(n, sizeof(*all));
+    all = calloc(n > 0 ? n : 1, sizeof(*all));
     if (!all)
         return false;
     for (size_t i = 0; i < n; i++) {

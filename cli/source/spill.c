@@ -28,17 +28,13 @@ struct spilled_feed {
 /* Without a name; with one for a moment where the file system knows no files without. */
 static int make(const char *folder)
 {
-    static const char name[] = "/rpcrdma-XXXXXX";
     int fd = open(folder, O_TMPFILE | O_RDWR | O_CLOEXEC | O_EXCL, 0600);
     char *path;
 
     if (fd >= 0 || (errno != EOPNOTSUPP && errno != EISDIR && errno != EINVAL))
         return fd;
-    path = malloc(strlen(folder) + sizeof(name));
-    if (!path)
+    if (asprintf(&path, "%s/rpcrdma-XXXXXX", folder) < 0)
         return -1;
-    strcpy(path, folder);
-    strcat(path, name);
     fd = mkostemp(path, O_CLOEXEC);
     if (fd >= 0)
         unlink(path);

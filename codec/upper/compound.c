@@ -72,6 +72,7 @@ bool rpcrdma_compound_next(struct rpcrdma_compound *it, struct rpcrdma_operation
 {
     struct rpcrdma_cursor *in = &it->xdr.in;
     const struct rpcrdma_nfs4_operation *op;
+    const uint8_t *status;
 
     if (it->pending) {
         rpcrdma_xdr_step(&it->xdr, it->pending);
@@ -84,9 +85,10 @@ bool rpcrdma_compound_next(struct rpcrdma_compound *it, struct rpcrdma_operation
     if (in->status != RPCRDMA_OK)
         return false;
     op = it->callback ? rpcrdma_nfs4_callback(out->number) : rpcrdma_nfs4_operation(out->number);
-    if (it->reply && rpcrdma_cursor_captured(in) >= 4) {
+    status = it->reply ? rpcrdma_cursor_peek(in, 4) : NULL;
+    if (status) {
         out->has_status = true;
-        out->status = rpcrdma_get_be32(in->base + in->off);
+        out->status = rpcrdma_get_be32(status);
     }
     it->xdr.operation = it->index++;
     if (op) {

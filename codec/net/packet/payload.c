@@ -46,12 +46,12 @@ static bool ipv6(struct rpcrdma_cursor *c, struct rpcrdma_net_payload *out)
 
 static bool ip(struct rpcrdma_cursor *c, struct rpcrdma_net_payload *out)
 {
-    const uint8_t *p;
+    const uint8_t *p = rpcrdma_cursor_peek(c, 1);
     size_t header, total;
 
-    if (rpcrdma_cursor_captured(c) == 0)
+    if (!p)
         return false;
-    if (c->base[c->off] >> 4 == 6)
+    if (p[0] >> 4 == 6)
         return ipv6(c, out);
     p = rpcrdma_cursor_take(c, IPV4_BYTES, "IPv4 header");
     if (!p || p[0] >> 4 != 4)
