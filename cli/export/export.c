@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* rpcrdma export: all that is known of a capture, as tables that other programs read. */
-#include <assert.h>
 #include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -314,9 +313,8 @@ static int export_to(struct exporter *e, const struct choice *choice)
     enum text_form form = choice->csv ? TEXT_CSV : TEXT_NDJSON;
 
     know_files(e);
-    if (choice->sqlite)
+    if (!stream) /* check(): one of the three was given */
         return database_export(e->options, choice->sqlite, analyse, e);
-    assert(stream); /* check(): one of the three was given */
     if (strcmp(stream, "-") == 0)
         return to_stream(e, form);
     return to_files(e, stream, form, choice->zstd);

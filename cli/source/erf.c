@@ -123,13 +123,13 @@ static bool looks_like(struct input *in)
     static const uint64_t day = 86400;
 
     for (int i = 0; i < LOOK; i++) {
-        bool all = input_need(in, at + RECORD_HEADER) == INPUT_OK;
-        const uint8_t *p = in->data + in->pos + at;
+        const uint8_t *p;
         uint64_t seconds;
         uint8_t type;
 
-        if (!all)
+        if (input_need(in, at + RECORD_HEADER) != INPUT_OK)
             return i > 0 && in->end - in->pos == at && !in->failed; /* few records, and whole */
+        p = in->data + in->pos + at;
         type = p[8] & 0x7f;
         seconds = ticks_of(p) >> 32;
         if (type == 0 || (type > TYPE_LAST && type != TYPE_PADDING) || be16(p + 10) < RECORD_HEADER)

@@ -3,7 +3,6 @@
  * Several capture files as one source: their packets in the order of time, each once. A file is
  * opened when its first packet is due, so that a ring buffer of a thousand files needs few at once.
  */
-#include <assert.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -472,7 +471,6 @@ struct source *source_merge_open(char *const *paths, size_t n, size_t memory, ch
                                           merge_report, merge_close,     merge_watch_ends};
     struct merge *merge;
 
-    assert(n > 0);
     if (n > MANY) {
         snprintf(error, size, "%zu files are too many at once: %d are not", n, (int)MANY);
         return NULL;

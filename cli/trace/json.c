@@ -83,10 +83,10 @@ void trace_json(const struct trace *trace, struct out *out)
             json_key(json, KEY(source));
             json_plain(json, source ? kernel_side_name(source->side) : "wire");
         }
-        if (source)
-            kernel_json(source, row, json);
-        else
+        if (p)
             packet_json(one, p, json);
+        else
+            kernel_json(source, row, json);
         json_close(json, '}');
         json_end(json);
         before = row->time_ns;

@@ -113,7 +113,9 @@ static void close_verbs(struct device *device)
  * given something. */
 static int reason(void)
 {
-    return errno != 0 ? errno : EIO;
+    int number = errno;
+
+    return number != 0 ? number : EIO;
 }
 
 /* Locks memory for n receives, or fewer where the system allows no more. */
