@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""prove.py SOURCE [NAME[:FIRST-LAST]...]: runs Frama-C's Eva and WP over codec/wire and codec/net/packet, one driver
+"""prove.py SOURCE [NAME[:FIRST-LAST]...]: runs Frama-C's Eva and WP over codec/, as far as docs/proof.md says, one driver
 of this folder after another (all, or those named, with other lengths than usual), and fails where an alarm is raised that
 the file `alarms` does not explain, or one that it explains is raised no more. Then breaks the code in each
 way that MUTATIONS has, and fails where that raises no alarm: a proof that cannot fail would show nothing.
@@ -20,6 +20,11 @@ FRAMA_C = ["frama-c", "-no-unicode", "-machdep", "gcc_x86_64",
            "-warn-signed-downcast", "-warn-left-shift-negative", "-warn-right-shift-negative"]
 
 
+def file_of(source, name):
+    """A file of codec/, or of cli/ where its name begins so."""
+    return os.path.join(source, name if name.startswith("cli/") else os.path.join("codec", name))
+
+
 class Proof:
     """Driver and codec files; the lengths looked at, each by itself (last None: any, at once); how many
     runs they are split into, and longer lengths looked at besides; in which functions states are kept
@@ -28,10 +33,10 @@ class Proof:
     any_cursor = False
 
     def __init__(self, name, sources, last=None, runs=1, driver=None, define=None, slevel=None, split=(), longer=(),
-                 inline=()):
+                 inline=(), recursion=0):
         self.name, self.sources, self.last, self.runs, self.longer = name, sources.split(), last, runs, longer
         self.driver, self.define = driver or name, define
-        self.slevel, self.split, self.inline = slevel or {}, split, inline
+        self.slevel, self.split, self.inline, self.recursion = slevel or {}, split, inline, recursion
 
     def sources_of_codec(self):
         return [name for name in self.sources if not name.startswith("any_")]
@@ -39,14 +44,14 @@ class Proof:
     def command(self, source, first, last):
         define = f" -DPROOF_LIST={self.define}" if self.define else ""
         if self.sources[:1] == ["any_layer"]:
-            define += " -DPROOF_LAYER -DPROOF_OF_" + os.path.basename(self.sources[1])
+            define += " -DPROOF_LAYER" + "".join(f" -DPROOF_OF_{os.path.basename(name)}" for name in self.sources[1:])
         files = [os.path.join(HERE, self.driver + ".c")]
         for name in self.sources:
             local = os.path.join(HERE, name + ".c")
-            files.append(local if name.startswith("any_") else os.path.join(source, "codec", name + ".c"))
-        include = [f"-I{HERE}", f"-I{source}/codec"]
+            files.append(local if name.startswith("any_") else file_of(source, name + ".c"))
+        include = [f"-I{HERE}", f"-I{source}/codec", f"-I{source}/cli"]
         if self.any_cursor:
-            include.insert(0, f"-I{HERE}/any_cursor")
+            include[:0] = [f"-I{HERE}/any_cursor", "-include wire/cursor.h"] # headers that say "../wire/cursor.h", too
         options = ["-eva-slevel", "0"]
         overall = self.slevel.get("*")
         if overall:
@@ -54,11 +59,13 @@ class Proof:
         functions = ",".join(f"{f}:{n}" for f, n in self.slevel.items() if f != "*")
         if functions:
             options += ["-eva-slevel-function", functions]
+        if self.recursion:
+            options += ["-eva-unroll-recursive-calls", str(self.recursion)]
         if self.inline:
             options += ["-inline-calls", ",".join(self.inline)]
         if self.split:
             options += ["-eva-split-return-function", ",".join(f + ":0" for f in self.split)]
-        return [*FRAMA_C, f"-cpp-extra-args={' '.join(include)} -DPROOF_FIRST={first} -DPROOF_LAST={last}{define}",
+        return [*FRAMA_C, f"-cpp-extra-args={' '.join(include)} -DPROOF_FIRST={first or 0} -DPROOF_LAST={last or 0}{define}",
                 *files, "-eva", "-eva-no-results", "-eva-no-alloc-returns-null", "-eva-alloc-builtin", "fresh",
                 "-eva-split-limit", "1000", "-eva-widening-delay", "2", "-eva-widening-period", "1", *options]
 
@@ -90,6 +97,15 @@ class Operation(Proof):
                          driver="operation", define=name, **more)
 
 
+class Stream(Proof):
+    """What reads XDR's items, which a text describes: recursion as deep as that nests."""
+
+    any_cursor = True
+
+    def __init__(self, define, sources, **more):
+        super().__init__(define, sources, driver="compound", define=define, recursion=8, **more)
+
+
 class Contracts(Proof):
     """What functions promise by the ACSL contracts of a driver, for every state at once: WP, not Eva. What
     one prover gives up the other may do. What they call has a contract of its own."""
@@ -100,7 +116,7 @@ class Contracts(Proof):
 
     def command(self, source, first, last):
         return [*FRAMA_C, f"-cpp-extra-args=-I{HERE} -I{source}/codec", os.path.join(HERE, self.driver + ".c"),
-                "-wp", "-wp-rte", "-wp-prover", "z3,cvc4", "-wp-par", "1", "-wp-steps", "20000000", "-wp-timeout", "10",
+                "-wp", "-wp-rte", "-wp-prover", "z3,cvc4", "-wp-par", "1", "-wp-steps", "20000000", "-wp-timeout", "60",
                 "-wp-fct", first or ",".join(self.functions)]
 
 
@@ -144,6 +160,8 @@ WITHIN = {"rpcrdma_cursor_take": 10, "rpcrdma_read_opaque": 30, "read_count": 10
           "read_chunk": 20, "main": 20}
 GIVE = {"rpcrdma_cursor_take": 10, "rpcrdma_layer_address_again": 10, "give": 2000}
 CM = {"rpcrdma_cursor_take": 10, "field": 10, "be32": 10, "be24": 10, "rpcrdma_layer_cm": 1000}
+STEP = {"step_group": 300, "step_union": 300, "group_end": 300, "number": 50, "main": 100, "step_array": 20,
+        "step_list": 20, "rpcrdma_xdr_step": 20}
 
 PROOFS = [
     Proof("message", "any_dialect wire/message wire/xdr", 128, 8, slevel=MESSAGE, split=["read_count", "read_plain"],
@@ -173,6 +191,15 @@ PROOFS = [
     Proof("encode_rpc", ENCODE, 16, 2, "encode", "rpc"),
     Proof("encode_xchar", ENCODE, 16, 2, "encode", "xchar"),
     Proof("encode_opaque", ENCODE, 16, 2, "encode", "opaque"),
+    Stream("operations", "any_xdr upper/compound upper/names upper/nfs4 upper/eligible upper/binding",
+           slevel={"operations": 20, "rpcrdma_compound_next": 20}, split=["rpcrdma_compound_next"]),
+    Stream("steps", "any_compound upper/xdr_grammar upper/nfs4 upper/names upper/eligible upper/binding", last=75, runs=8,
+           slevel={**STEP, "steps": 400}),
+    Stream("binding", "any_compound upper/xdr_grammar upper/nfs4 upper/names upper/eligible upper/binding",
+           slevel={**STEP, "binding": 400, "find": 50}),
+    Proof("ddp", "net/iwarp/ddp", 24, 2, longer=[(47, 48)],
+          slevel={"main": 50, "one": 20, "rpcrdma_ddp_plausible": 20, "rpcrdma_ddp": 20, "untagged": 50, "tagged": 20},
+          split=["rpcrdma_ddp_plausible"]),
     Layer("link", "net/packet/link net/packet/tag"),
     Layer("ip", "net/packet/ip"),
     Layer("tunnel", "net/packet/tunnel"),
@@ -227,6 +254,11 @@ MUTATIONS = [
     ("operation_bth", 14, "net/packet/bth.c", "data <= caplen", "off <= caplen"),
     ("operation_plain", 48, "net/packet/bth.c", "caplen >= icrc + RPCRDMA_ICRC_BYTES", "true"),
     ("operation_cm", 40, "net/packet/cm.c", "off + n <= m->caplen", "off <= m->caplen"),
+    ("operations", None, "upper/compound.c", "rpcrdma_cursor_peek(in, 4) : NULL", "in->base + in->off : NULL"),
+    ("steps", 25, "upper/xdr_grammar.c", "x->chunk >= r->n_chunks", "x->chunk > r->n_chunks"),
+    ("binding", None, "upper/xdr_grammar.c", "x->gap >= r->n_gaps", "x->gap > r->n_gaps"),
+    ("ddp", 18, "net/iwarp/ddp.c", "if (caplen < header) {", "if (false) {"),
+    ("ddp", 20, "net/iwarp/ddp.c", "opcode >= OPCODES ||", ""),
     ("words", 12, "wire/property.c", "position / 32 >= subset->count", "position / 32 > subset->count"),
 ]
 
@@ -238,7 +270,7 @@ def alarms_of(output):
     for line in text.splitlines():
         match = re.match(r"\[eva:alarm\] (\S+):\d+: Warning: *(.*)", line)
         if match:
-            path = re.sub(r"^.*?((wire|net/packet|proof)/[^/]*)$", r"\1", match.group(1))
+            path = re.sub(r"^.*?((wire|net/packet|net/iwarp|base|upper|nfs|source|proof)/[^/]*)$", r"\1", match.group(1))
             found.add(f"{path}: {' '.join(match.group(2).split())}")
     for goal, answer in re.findall(r"\[wp\] \[[^]]*\] Goal (\S+)(?: : (\w+))?", text):
         if answer != "Valid":
@@ -250,7 +282,7 @@ def moved_by_hand(source, files):
     """Where files but cursor.h write where a cursor stands, or what it has: any_cursor/ would hide it."""
     found = set()
     for name in files:
-        with open(os.path.join(source, "codec", name + ".c"), encoding="utf-8") as file:
+        with open(file_of(source, name + ".c"), encoding="utf-8") as file:
             text = file.read()
         cursors = "|".join(set(re.findall(r"struct rpcrdma_cursor \*?(\w+)[,;) ]", text)) or {"c"})
         field = rf"\b(?:{cursors})(?:->|\.)(?:base|off|caplen|len)\b"
@@ -276,10 +308,19 @@ def run(proof, source, first, last):
 
 
 def annotated(source, folder):
-    """A copy of the library's sources with ANNOTATIONS."""
-    shutil.copytree(os.path.join(source, "codec"), os.path.join(folder, "codec"))
+    """A copy of the sources with ANNOTATIONS, and without _Static_assert, which this Frama-C does not know."""
+    for part in ("codec", "cli"):
+        shutil.copytree(os.path.join(source, part), os.path.join(folder, part))
+    for where, _, names in os.walk(folder):
+        for name in names:
+            if name.endswith((".c", ".h")):
+                target = os.path.join(where, name)
+                with open(target, encoding="utf-8") as file:
+                    text = file.read()
+                with open(target, "w", encoding="utf-8") as file:
+                    file.write(re.sub(r"(?ms)^_Static_assert\(.*?\);$", "", text))
     for path, line, annotation in ANNOTATIONS:
-        target = os.path.join(folder, "codec", path)
+        target = file_of(folder, path)
         with open(target, encoding="utf-8") as file:
             text = file.read()
         if text.count(line + "\n") != 1:
@@ -287,7 +328,7 @@ def annotated(source, folder):
         with open(target, "w", encoding="utf-8") as file:
             file.write(text.replace(line + "\n", f"    {annotation}\n{line}\n"))
     for path, line in RECURSION:
-        target = os.path.join(folder, "codec", path)
+        target = file_of(folder, path)
         with open(target, encoding="utf-8") as file:
             text = file.read()
         if text.count(line + "\n") != 1:
@@ -345,8 +386,9 @@ def mutate(pool, source, names):
             if names and name not in names:
                 continue
             copy = os.path.join(folder, str(number))
-            shutil.copytree(os.path.join(source, "codec"), os.path.join(copy, "codec"))
-            target = os.path.join(copy, "codec", path)
+            for part in ("codec", "cli"):
+                shutil.copytree(os.path.join(source, part), os.path.join(copy, part))
+            target = file_of(copy, path)
             with open(target, encoding="utf-8") as file:
                 text = file.read()
             if old not in text:
