@@ -256,7 +256,7 @@ MUTATIONS = [
     ("operation_cm", 40, "net/packet/cm.c", "off + n <= m->caplen", "off <= m->caplen"),
     ("operations", None, "upper/compound.c", "rpcrdma_cursor_peek(in, 4) : NULL", "in->base + in->off : NULL"),
     ("steps", 25, "upper/xdr_grammar.c", "x->chunk >= r->n_chunks", "x->chunk > r->n_chunks"),
-    ("binding", None, "upper/xdr_grammar.c", "x->gap >= r->n_gaps", "x->gap > r->n_gaps"),
+    ("binding", None, "upper/binding.c", "i < reduction->n_chunks", "i <= reduction->n_chunks"),
     ("ddp", 18, "net/iwarp/ddp.c", "if (caplen < header) {", "if (false) {"),
     ("ddp", 20, "net/iwarp/ddp.c", "opcode >= OPCODES ||", ""),
     ("words", 12, "wire/property.c", "position / 32 >= subset->count", "position / 32 > subset->count"),
