@@ -187,22 +187,23 @@ static RPCRDMA_INLINE bool plain_call(const struct rpcrdma_cursor *at, struct rp
 {
     enum { CRED = 24, BYTES = CRED + AUTH_BYTES };
     struct rpcrdma_cursor c = *at;
-    const uint8_t *p = rpcrdma_cursor_take(&c, BYTES, "RPC header"), *verf;
+    const uint8_t *p = rpcrdma_cursor_take(&c, BYTES, "RPC header"), *cred, *verf;
     uint32_t count = p ? rpcrdma_get_be32(p + CRED + WORD) : 0;
 
     if (!p || rpcrdma_get_be32(p + 2 * WORD) != RPCRDMA_RPC_VERSION ||
         rpcrdma_get_be32(p + CRED) == RPCRDMA_RPC_GSS || count > RPCRDMA_RPC_AUTH_MAX || count & 3)
         return false;
-    verf = rpcrdma_cursor_take(&c, count + AUTH_BYTES, "RPC auth body");
-    if (!verf || rpcrdma_get_be32(verf + count + WORD) != 0)
+    cred = rpcrdma_cursor_take(&c, count, "RPC auth body");
+    verf = rpcrdma_cursor_take(&c, AUTH_BYTES, "RPC verifier");
+    if (!cred || !verf || rpcrdma_get_be32(verf + WORD) != 0)
         return false;
     out->rpcvers = RPCRDMA_RPC_VERSION;
     out->program = rpcrdma_get_be32(p + 3 * WORD);
     out->version = rpcrdma_get_be32(p + 4 * WORD);
     out->procedure = rpcrdma_get_be32(p + 5 * WORD);
     out->cred_flavor = rpcrdma_get_be32(p + CRED);
-    out->cred = (struct rpcrdma_span){verf, BYTES, count, count};
-    no_verf(out, verf + count, BYTES + count);
+    out->cred = (struct rpcrdma_span){cred, BYTES, count, count};
+    no_verf(out, verf, BYTES + count);
     out->present = RPCRDMA_RPC_HAS_XID | RPCRDMA_RPC_HAS_TYPE | RPCRDMA_RPC_HAS_PROGRAM |
                    RPCRDMA_RPC_HAS_CRED | RPCRDMA_RPC_HAS_VERF | RPCRDMA_RPC_HAS_BODY;
     out->body_off = (uint32_t)c.off;

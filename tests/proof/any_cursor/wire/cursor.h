@@ -64,7 +64,9 @@ static inline const uint8_t *any_block(const struct rpcrdma_cursor *c, size_t n)
         GIVE(8)
         GIVE(16)
         GIVE(20)
+        GIVE(24)
         GIVE(28)
+        GIVE(32)
     case 0: /* of no bytes, which may have no address */
         return maybe() ? c->base : NULL;
     default: /* of another size, or of one that is not known: no decoder of codec/wire reads of these */
