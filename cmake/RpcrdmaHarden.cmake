@@ -47,6 +47,6 @@ endif()
 # rpcrdma_harden(TARGET...): what is installed, and what it is made of.
 function(rpcrdma_harden)
   foreach(target ${ARGV})
-    target_link_libraries(${target} PRIVATE $<BUILD_INTERFACE:rpcrdma_hardening>)
+    target_link_libraries(${target} PRIVATE $<BUILD_INTERFACE:rpcrdma_hardening> $<BUILD_INTERFACE:rpcrdma_profile>)
   endforeach()
 endfunction()
