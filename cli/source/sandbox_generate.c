@@ -53,9 +53,9 @@ static bool put(FILE *to, unsigned which)
 int main(int argc, char **argv)
 {
     FILE *to = argc == 2 ? fopen(argv[1], "w") : NULL;
-    bool good = to != NULL;
+    bool good = true;
 
-    if (!good) {
+    if (!to) {
         fprintf(stderr, "usage: sandbox_generate FILE\n");
         return EXIT_FAILURE;
     }

@@ -169,7 +169,8 @@ static void gss(struct rpcrdma_cursor message, struct rpcrdma_rpc *rpc)
     }
 }
 
-enum { AUTH_BYTES = 8, WORD = 4 }; /* an opaque_auth without body */
+enum { TYPE = 4, RPCVERS = 8, REPLY_STAT = 8, PROGRAM = 12, VERSION = 16, PROCEDURE = 20 };
+enum { AUTH_BYTES = 8, AUTH_LENGTH = 4 }; /* an opaque_auth without body */
 
 /* The verifier without body that most messages have. */
 static RPCRDMA_INLINE void no_verf(struct rpcrdma_rpc *out, const uint8_t *p, uint32_t off)
@@ -188,19 +189,19 @@ static RPCRDMA_INLINE bool plain_call(const struct rpcrdma_cursor *at, struct rp
     enum { CRED = 24, BYTES = CRED + AUTH_BYTES };
     struct rpcrdma_cursor c = *at;
     const uint8_t *p = rpcrdma_cursor_take(&c, BYTES, "RPC header"), *cred, *verf;
-    uint32_t count = p ? rpcrdma_get_be32(p + CRED + WORD) : 0;
+    uint32_t count = p ? rpcrdma_get_be32(p + CRED + AUTH_LENGTH) : 0;
 
-    if (!p || rpcrdma_get_be32(p + 2 * WORD) != RPCRDMA_RPC_VERSION ||
+    if (!p || rpcrdma_get_be32(p + RPCVERS) != RPCRDMA_RPC_VERSION ||
         rpcrdma_get_be32(p + CRED) == RPCRDMA_RPC_GSS || count > RPCRDMA_RPC_AUTH_MAX || count & 3)
         return false;
     cred = rpcrdma_cursor_take(&c, count, "RPC auth body");
     verf = rpcrdma_cursor_take(&c, AUTH_BYTES, "RPC verifier");
-    if (!cred || !verf || rpcrdma_get_be32(verf + WORD) != 0)
+    if (!cred || !verf || rpcrdma_get_be32(verf + AUTH_LENGTH) != 0)
         return false;
     out->rpcvers = RPCRDMA_RPC_VERSION;
-    out->program = rpcrdma_get_be32(p + 3 * WORD);
-    out->version = rpcrdma_get_be32(p + 4 * WORD);
-    out->procedure = rpcrdma_get_be32(p + 5 * WORD);
+    out->program = rpcrdma_get_be32(p + PROGRAM);
+    out->version = rpcrdma_get_be32(p + VERSION);
+    out->procedure = rpcrdma_get_be32(p + PROCEDURE);
     out->cred_flavor = rpcrdma_get_be32(p + CRED);
     out->cred = (struct rpcrdma_span){cred, BYTES, count, count};
     no_verf(out, verf, BYTES + count);
@@ -213,13 +214,13 @@ static RPCRDMA_INLINE bool plain_call(const struct rpcrdma_cursor *at, struct rp
 /* Likewise a Reply: accepted, with nothing after its status but results. */
 static RPCRDMA_INLINE bool plain_reply(const struct rpcrdma_cursor *at, struct rpcrdma_rpc *out)
 {
-    enum { VERF = 12, BYTES = VERF + AUTH_BYTES + WORD };
+    enum { VERF = 12, ACCEPT_STAT = VERF + AUTH_BYTES, BYTES = ACCEPT_STAT + 4 };
     struct rpcrdma_cursor c = *at;
     const uint8_t *p = rpcrdma_cursor_take(&c, BYTES, "RPC header");
 
-    if (!p || rpcrdma_get_be32(p + 2 * WORD) != RPCRDMA_RPC_ACCEPTED ||
-        rpcrdma_get_be32(p + VERF + WORD) != 0 ||
-        rpcrdma_get_be32(p + VERF + AUTH_BYTES) != RPCRDMA_RPC_SUCCESS)
+    if (!p || rpcrdma_get_be32(p + REPLY_STAT) != RPCRDMA_RPC_ACCEPTED ||
+        rpcrdma_get_be32(p + VERF + AUTH_LENGTH) != 0 ||
+        rpcrdma_get_be32(p + ACCEPT_STAT) != RPCRDMA_RPC_SUCCESS)
         return false;
     no_verf(out, p + VERF, VERF);
     out->present = RPCRDMA_RPC_HAS_XID | RPCRDMA_RPC_HAS_TYPE | RPCRDMA_RPC_HAS_STAT |
@@ -230,12 +231,12 @@ static RPCRDMA_INLINE bool plain_reply(const struct rpcrdma_cursor *at, struct r
 
 static RPCRDMA_INLINE bool plain(const struct rpcrdma_cursor *c, struct rpcrdma_rpc *out)
 {
-    const uint8_t *p = rpcrdma_cursor_peek(c, 2 * WORD);
+    const uint8_t *p = rpcrdma_cursor_peek(c, TYPE + 4);
 
     if (!p)
         return false;
     out->xid = rpcrdma_get_be32(p);
-    out->type = rpcrdma_get_be32(p + WORD);
+    out->type = rpcrdma_get_be32(p + TYPE);
     return out->type == RPCRDMA_RPC_CALL    ? plain_call(c, out)
            : out->type == RPCRDMA_RPC_REPLY ? plain_reply(c, out)
                                             : false;

@@ -481,7 +481,7 @@ bool flow_delivery_answer(struct flow_memory *memory, struct flow_delivery *d,
     }
     if (d->rare && d->rare->late_before != 0)
         both_acked(d, op, at);
-    if (d->not_ready && at >= d->rare->nak_at) /* what was refused was retransmitted, seen or not */
-        d->naked = d->not_ready = false;
+    if (d->not_ready && d->rare && at >= d->rare->nak_at)
+        d->naked = d->not_ready = false; /* what was refused was retransmitted, seen or not */
     return transmission_answered(d, at, op->frame, op->time_ns, INT64_MAX);
 }

@@ -221,13 +221,14 @@ enum flow_ends flow_delivery_ends(const struct flow_delivery *a, const struct fl
 
 void flow_delivery_transit(struct flow_delivery *d, enum flow_ends ends)
 {
-    struct rpcrdma_path *path = d->rare ? &d->rare->path : NULL;
     const struct two_taps *taps = d->taps;
     int near = near_of(d);
+    struct rpcrdma_path *path;
     uint64_t seen;
 
-    if (!taps)
+    if (!taps || !d->rare) /* the one is not made without the other */
         return;
+    path = &d->rare->path;
     path->clocks_differ = ends == FLOW_ENDS_CLOCKS;
     if (near < 0 || ends != FLOW_ENDS_BOTH)
         return;
