@@ -221,6 +221,8 @@ MUTATIONS = [
     ("any_message", None, "wire/message.c", "get_be32(code)", "get_be32(c.base)"),
     ("any_xchar", None, "wire/xdr.c", "i < padding", "i <= padding"),
     ("any_rpc", None, "wire/rpc.c", "enum { BYTES = 16 }", "enum { BYTES = 8 }"),
+    ("any_rpc", None, "wire/rpc.c", "BYTES = CRED + AUTH_BYTES", "BYTES = CRED"),
+    ("any_rpc", None, "wire/rpc.c", "BYTES = ACCEPT_STAT + 4", "BYTES = ACCEPT_STAT"),
     ("any_private_data", None, "wire/private_data.c", "rpcrdma_cursor_be32(&c, ", "rpcrdma_get_be32(c.base); (void)("),
     ("any_xchar", None, "wire/xdr.c", "out->wire = c->base + c->off;", "out->wire = c->base + c->off++;"),
     ("cursor", "rpcrdma_cursor_take", "wire/cursor.h", "at <= c->caplen - n", "at <= c->caplen - n + 1"),
