@@ -41,8 +41,7 @@ struct rpcrdma_credit_grants {
 void rpcrdma_credit_grants_init(struct rpcrdma_credit_grants *grants, uint64_t value);
 void rpcrdma_credit_grants_add(struct rpcrdma_credit_grants *grants,
                                const struct rpcrdma_credit_grant *grant);
-/* Whether there are later ones than the one that binds: else rpcrdma_credit_grants_acked is false.
- */
+/* Whether any is later than the one that binds: else rpcrdma_credit_grants_acked is false. */
 static inline bool rpcrdma_credit_grants_pending(const struct rpcrdma_credit_grants *grants)
 {
     return grants->count > 1;

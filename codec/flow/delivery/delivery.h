@@ -81,8 +81,7 @@ bool flow_delivery_segment(struct flow_memory *memory, struct flow_delivery *d,
 bool flow_delivery_find(const struct flow_delivery *d, bool psn, uint32_t first, uint32_t last,
                         struct rpcrdma_delivery *out);
 
-/* It was sent, and what comes may still show whether it arrived: flow_delivery_find says UNKNOWN.
- */
+/* It was sent, and whether it arrived may still be seen: flow_delivery_find says UNKNOWN. */
 bool flow_delivery_waits(const struct flow_delivery *d, bool psn, uint32_t last);
 
 /* The packets towards this end were captured at two places. */

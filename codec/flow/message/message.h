@@ -32,8 +32,7 @@ void flow_messages_unseen(struct flow_messages *messages);
 /* What a Send shows of its connection's dialect. It may make the connection wait, or end that. */
 void flow_message_evidence(struct flow_messages *messages, struct flow_conn *conn,
                            const struct flow_direction *dir, const struct flow_send *send);
-/* Of a connection that waits for nothing: whether flow_message_evidence of this Send does nothing.
- */
+/* Of a connection that waits for nothing: whether flow_message_evidence would do nothing. */
 bool flow_message_decided(const struct flow_messages *messages, struct flow_conn *conn,
                           const struct rpcrdma_op *op);
 /* There will be no more evidence before the messages are given out. */
