@@ -51,5 +51,8 @@ if(RPCRDMA_FUZZ)
     message(FATAL_ERROR "RPCRDMA_FUZZ needs clang: cmake --preset fuzz")
   endif()
   target_compile_options(rpcrdma_options INTERFACE -fsanitize=fuzzer-no-link)
-  target_compile_definitions(rpcrdma_options INTERFACE RPCRDMA_FUZZ) # small bounds: codec/bound.h
+  target_compile_definitions(rpcrdma_options INTERFACE RPCRDMA_FUZZ)
+  if(NOT RPCRDMA_REAL_BOUNDS)
+    target_compile_definitions(rpcrdma_options INTERFACE RPCRDMA_SMALL_BOUNDS) # codec/bound.h
+  endif()
 endif()

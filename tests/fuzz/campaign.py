@@ -8,14 +8,15 @@ without sanitizers (-DRPCRDMA_SANITIZE=) finds inputs four times as fast; one wi
 New targets are taken up with the next slice; one that was changed keeps its corpus and counts on.
 
 campaign.py --resume BUILD OUT ...: the same, but what hours.tsv tells of earlier campaigns counts, too, and it ends: a
-target is done that has had an hour of CPU time, and reached no new edge in the last 20 minutes of it.
+target is done that has had an hour of CPU time, and reached no new edge in the last 20 minutes of it. --at-most MINUTES:
+or so many, though it still grows.
 
 campaign.py --keep BUILD OUT: makes found/NAME.tar.xz here anew, of the inputs of at most 3,000 bytes that reach
 something in that build, and adds what each target had to hours.tsv, so that the next campaign, elsewhere, goes on.
 
-campaign.py --report [OUT]: of hours.tsv, or of OUT alone: CPU time (the process's own, in user mode) and runs per
-target, edges and features at the end, what of them was new in the last half of that time, and for how long no
-edge was."""
+campaign.py --report [OUT]: of hours.tsv, or of OUT alone, per target: CPU time (the process's own, in user mode), how
+much of it was of builds with the bounds that users have (-DRPCRDMA_REAL_BOUNDS=ON), runs, edges and features at the
+end, what of them was new in the last half of that time, and for how long no edge was."""
 import argparse
 import collections
 import csv
@@ -38,7 +39,7 @@ KEPT_LEN = 3000
 ENOUGH, ENOUGH_STILL = 3600, 1200  # seconds of CPU, in all and since an edge was new
 LEDGER = os.path.join(HERE, 'hours.tsv')  # a line per target and campaign
 LEDGER_COLUMNS = ['date', 'target', 'cpu', 'runs', 'coverage', 'features', 'inputs', 'new_coverage', 'new_features',
-                  'still']
+                  'still', 'bounds']
 STATUS = re.compile(r'#(\d+)\s+(\w+)\s+cov: (\d+) ft: (\d+) corp: (\d+)')
 
 
@@ -75,6 +76,13 @@ def run(build, out, name, seconds):
             'new_features': features - begin[2] if begin else 0, 'status': status}
 
 
+def bounds_of(build):
+    """Which bounds a build has, as the ledger says it (codec/bound.h)."""
+    with open(os.path.join(build, 'CMakeCache.txt'), encoding='utf-8') as file:
+        real = re.search(r'^RPCRDMA_REAL_BOUNDS:\w+=(ON|1|TRUE|YES)$', file.read(), re.MULTILINE | re.IGNORECASE)
+    return 'real' if real else 'small'
+
+
 def read_log(out):
     """What was run before: the slices of each target."""
     slices = collections.defaultdict(list)
@@ -105,7 +113,8 @@ def of_log(slices):
     """A target's line of the ledger, of what was run in one place."""
     cpu, still, edges, features = sum_up(slices)
     whole = [one for one in slices if one['status'] == 0] or slices
-    return {'cpu': cpu, 'runs': sum(one['runs'] for one in slices), 'coverage': whole[-1]['coverage'],
+    real = sum(one['cpu'] for one in slices if one.get('bounds') == 'real')
+    return {'cpu': cpu, 'real': real, 'runs': sum(one['runs'] for one in slices), 'coverage': whole[-1]['coverage'],
             'features': whole[-1]['features'], 'inputs': whole[-1]['inputs'], 'new_coverage': edges,
             'new_features': features, 'still': still}
 
@@ -115,7 +124,7 @@ def add_up(before, one):
     if not before:
         return one
     still = one['still'] + (before['still'] if one['still'] >= one['cpu'] else 0)
-    return {**one, 'still': still, 'cpu': one['cpu'] + before['cpu'], 'runs': one['runs'] + before['runs']}
+    return {**one, 'still': still, **{key: one[key] + before[key] for key in ('cpu', 'real', 'runs')}}
 
 
 def of_ledger():
@@ -125,17 +134,18 @@ def of_ledger():
         with open(LEDGER, encoding='utf-8') as file:
             for line in csv.DictReader(file, delimiter='\t'):
                 one = {key: float(line[key]) if key in ('cpu', 'still') else int(line[key])
-                       for key in LEDGER_COLUMNS[2:]}
+                       for key in LEDGER_COLUMNS[2:-1]}
+                one['real'] = one['cpu'] if line['bounds'] == 'real' else 0
                 totals[line['target']] = add_up(totals.get(line['target']), one)
     return totals
 
 
 def report(out):
     rows = {name: of_log(slices) for name, slices in read_log(out).items()} if out else of_ledger()
-    print(f'{"target":<13}{"CPU min":>8}{"runs":>12}{"runs/s":>8}{"edges":>7}{"new":>5}{"features":>10}{"new":>6}'
+    print(f'{"target":<13}{"CPU min":>8}{"real":>6}{"runs":>12}{"runs/s":>8}{"edges":>7}{"new":>5}{"features":>10}{"new":>6}'
           f'{"still, min":>12}{"inputs":>8}')
     for name, one in sorted(rows.items()):
-        print(f'{name:<13}{one["cpu"] / 60:>8.1f}{one["runs"]:>12}{one["runs"] / max(one["cpu"], 1):>8.0f}'
+        print(f'{name:<13}{one["cpu"] / 60:>8.1f}{one["real"] / 60:>6.1f}{one["runs"]:>12}{one["runs"] / max(one["cpu"], 1):>8.0f}'
               f'{one["coverage"]:>7}{one["new_coverage"]:>5}{one["features"]:>10}{one["new_features"]:>6}'
               f'{one["still"] / 60:>12.1f}{one["inputs"]:>8}')
 
@@ -159,6 +169,13 @@ def keep_inputs(build, out, name):
     return len(os.listdir(kept))
 
 
+def ledger_line(name, bounds, slices):
+    one = of_log(slices)
+    del one['real']
+    one = {key: round(value, 1) if isinstance(value, float) else value for key, value in one.items()}
+    return {'date': time.strftime('%Y-%m-%d'), 'target': name, **one, 'bounds': bounds}
+
+
 def keep(build, out):
     """Adds this campaign to hours.tsv and found/; its log begins anew, so that it counts once."""
     log = read_log(out)
@@ -168,10 +185,11 @@ def keep(build, out):
         if fresh:
             writer.writeheader()
         for name, slices in sorted(log.items()):
-            one = of_log(slices)
-            one = {key: round(value, 1) if isinstance(value, float) else value for key, value in one.items()}
-            writer.writerow({'date': time.strftime('%Y-%m-%d'), 'target': name, **one})
-            print(f'{name}: {one["cpu"] / 60:.1f} min, {keep_inputs(build, out, name)} inputs kept')
+            for bounds in ('small', 'real'):
+                some = [one for one in slices if one.get('bounds', 'small') == bounds]
+                if some:
+                    writer.writerow(ledger_line(name, bounds, some))
+            print(f'{name}: {sum(one["cpu"] for one in slices) / 60:.1f} min, {keep_inputs(build, out, name)} inputs kept')
     if log:
         os.rename(os.path.join(out, 'log.jsonl'), os.path.join(out, f'log-{time.strftime("%Y%m%d-%H%M%S")}.jsonl'))
 
@@ -185,10 +203,10 @@ def urgency(slices, before):
     return cpu if edges or not slices else 4 * cpu
 
 
-def enough(slices, before):
+def enough(slices, before, most):
     cpu, still, _, _ = sum_up(slices)
-    both = add_up(before, {'cpu': cpu, 'still': still, 'runs': 0})
-    return both['cpu'] >= ENOUGH and both['still'] >= ENOUGH_STILL
+    both = add_up(before, {'cpu': cpu, 'real': 0, 'still': still, 'runs': 0})
+    return both['cpu'] >= most or (both['cpu'] >= ENOUGH and both['still'] >= ENOUGH_STILL)
 
 
 def main():
@@ -199,6 +217,7 @@ def main():
     parser.add_argument('--slice', type=int, default=300, help='seconds per target and round')
     parser.add_argument('--until', help='HH:MM, today')
     parser.add_argument('--resume', action='store_true')
+    parser.add_argument('--at-most', type=float, default=float('inf'), metavar='MINUTES', help='of CPU time per target')
     parser.add_argument('--report', action='store_true')
     parser.add_argument('--keep', action='store_true')
     options = parser.parse_intermixed_args()
@@ -221,11 +240,12 @@ def main():
         if not names:
             sys.exit('no targets: cmake --preset fuzz')
         if options.resume:
-            names = [name for name in names if not enough(log[name], ledger.get(name))]
+            names = [name for name in names if not enough(log[name], ledger.get(name), 60 * options.at_most)]
             if not names:
                 return
         name = min(names, key=lambda one: urgency(log[one], ledger.get(one)))
         one = run(build, out, name, options.slice)
+        one['bounds'] = bounds_of(build)
         log[name].append(one)
         with open(os.path.join(out, 'log.jsonl'), 'a', encoding='utf-8') as file:
             file.write(json.dumps(one) + '\n')
