@@ -53,13 +53,15 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
      * segments that contradict each other (other bytes at the same place) are read from another one
      * on,
      * - the dialect of version 2: of messages that no dialect explains all, the first one of which
-     *   enough was captured chooses, and it is another's turn to be malformed.
+     *   enough was captured chooses, and it is another's turn to be malformed; or one is of another
+     *   connection, which has another dialect.
      */
     run(from, &config, 64 + (uint32_t)(size % 200), &part);
     if (part.inferred || part.dialects != whole.dialects)
         return 0;
     MUST(!part.malformed_net);
     for (size_t i = 0; i < WATCH_FRAMES; i++)
-        MUST(!part.at[i].malformed || !whole.at[i].message);
+        MUST(!part.at[i].malformed || !whole.at[i].message ||
+             part.at[i].dialects != whole.at[i].dialects);
     return 0;
 }

@@ -56,6 +56,7 @@ static void on_message(void *context, const struct rpcrdma_flow_message *m)
     if (m->frame < WATCH_FRAMES) {
         w->at[m->frame].message = true;
         w->at[m->frame].malformed |= w->malformed > malformed;
+        w->at[m->frame].dialects = w->at[m->frame].dialects * 31 + m->message->dialect->id + 1;
     }
     w->messages++;
     if (number <= WATCH_CONNECTIONS) {

@@ -26,7 +26,8 @@ struct watch {
     bool malformed_net; /* one of net/'s */
     struct {
         bool message, malformed;
-    } at[WATCH_FRAMES]; /* by the packet that completed a message */
+        uint64_t dialects; /* a sum of what was decoded as what */
+    } at[WATCH_FRAMES];    /* by the packet that completed a message */
     bool inferred;      /* where FPDUs begin: no start-up frame, or bytes that are not there */
     uint64_t dialects;  /* a sum of what the connections' were decoded as */
     uint64_t given[WATCH_CONNECTIONS + 1]; /* messages by connection */
