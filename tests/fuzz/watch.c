@@ -61,6 +61,8 @@ static void on_message(void *context, const struct rpcrdma_flow_message *m)
     w->messages++;
     if (number <= WATCH_CONNECTIONS) {
         MUST(!w->told[number]);
+        MUST(m->connection->user == (w->given[number] > 0 ? &w->told[number] : NULL));
+        rpcrdma_connection_set_user(m->connection, &w->told[number]);
         w->given[number]++;
     }
     add(w, number);
@@ -77,6 +79,7 @@ static void on_connection(void *context, const struct rpcrdma_connection *c)
     MUST(c->number >= 1 && c->first_frame <= c->last_frame && c->last_frame <= w->frame);
     if (c->number <= WATCH_CONNECTIONS) {
         MUST(!w->told[c->number]);
+        MUST(c->user == (w->given[c->number] > 0 ? &w->told[c->number] : NULL));
         w->told[c->number] = true;
         /* one that was merged into another was told, and is counted there, too */
         MUST(w->merged ? c->messages >= w->given[c->number] : c->messages == w->given[c->number]);

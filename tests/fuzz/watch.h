@@ -28,12 +28,12 @@ struct watch {
         bool message, malformed;
         uint64_t dialects; /* a sum of what was decoded as what */
     } at[WATCH_FRAMES];    /* by the packet that completed a message */
-    bool inferred;      /* where FPDUs begin: no start-up frame, or bytes that are not there */
-    uint64_t dialects;  /* a sum of what the connections' were decoded as */
-    uint64_t given[WATCH_CONNECTIONS + 1]; /* messages by connection */
-    bool told[WATCH_CONNECTIONS + 1], merged;
-    size_t memory; /* allocated when it began */
-    bool limited;  /* there is little of it */
+    bool inferred;         /* where FPDUs begin: no start-up frame, or bytes that are not there */
+    uint64_t dialects;     /* a sum of what the connections' were decoded as */
+    uint64_t given[WATCH_CONNECTIONS + 1];    /* messages by connection */
+    bool told[WATCH_CONNECTIONS + 1], merged; /* by address also what is hung on a connection */
+    size_t memory;                            /* allocated when it began */
+    bool limited;                             /* there is little of it */
 };
 
 struct watch_config {

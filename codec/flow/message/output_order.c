@@ -14,6 +14,7 @@ struct message_queued {
     struct heap_node node; /* by its connection's latest frame, then as they came */
     size_t size;
     struct rpcrdma_connection connection; /* as it was */
+    struct flow_conn *conn;               /* which waits for it to be given, to end */
     struct rpcrdma_flow_message out;
     const struct rpcrdma_dialect *dialect;
     uint32_t caplen, len;
@@ -22,8 +23,9 @@ struct message_queued {
     uint8_t bytes[];
 };
 
-static void emit(struct flow_messages *messages, const struct message_queued *q)
+static void emit(struct flow_messages *messages, struct message_queued *q)
 {
+    struct rpcrdma_connection *now = flow_conn_public(q->conn);
     struct rpcrdma_flow_message out = q->out;
     struct rpcrdma_message message;
     struct rpcrdma_rpc rpc;
@@ -37,7 +39,9 @@ static void emit(struct flow_messages *messages, const struct message_queued *q)
         rpcrdma_rpc_decode(message.payload.data, message.payload.caplen, message.payload.len, &rpc);
         out.rpc = &rpc;
     }
+    q->connection.user = now->user; /* which is no part of what the connection was */
     messages->context->sink.message(messages->context->sink.context, &out);
+    now->user = q->connection.user;
 }
 
 static void pop(struct flow_messages *messages)
@@ -69,7 +73,7 @@ void flow_message_flush(struct flow_messages *messages, bool all)
         pop(messages);
 }
 
-static struct message_queued *copy(struct flow_messages *messages,
+static struct message_queued *copy(struct flow_messages *messages, struct flow_conn *conn,
                                    const struct rpcrdma_flow_message *out)
 {
     const struct rpcrdma_message *message = out->message;
@@ -80,6 +84,7 @@ static struct message_queued *copy(struct flow_messages *messages,
         return NULL;
     q->size = size;
     q->connection = *out->connection;
+    q->conn = conn;
     q->out = *out;
     q->dialect = message->dialect;
     q->caplen = message->caplen;
@@ -113,7 +118,7 @@ void flow_message_emit(struct flow_messages *messages, struct flow_conn *conn,
         messages->context->sink.message(messages->context->sink.context, out);
         return;
     }
-    q = copy(messages, out);
+    q = copy(messages, conn, out);
     if (!q) {
         flow_message_flush(messages, true);
         messages->context->sink.message(messages->context->sink.context, out);

@@ -36,11 +36,29 @@ static void record(struct rig_message *r, const struct rpcrdma_flow_message *m)
         r->rules[r->n_rules++] = m->findings[i].rule;
 }
 
+/* What is hung on it is there from then on. */
+static void check_user(struct rig *rig, const struct rpcrdma_connection *c)
+{
+    char *user = c->number < sizeof(rig->users) ? &rig->users[c->number] : NULL;
+
+    assert_ptr_equal(c->user, user && *user ? user : NULL);
+}
+
+static void hang_user(struct rig *rig, const struct rpcrdma_connection *c)
+{
+    check_user(rig, c);
+    if (c->number >= sizeof(rig->users))
+        return;
+    rig->users[c->number] = 1;
+    rpcrdma_connection_set_user(c, &rig->users[c->number]);
+}
+
 static void on_message(void *context, const struct rpcrdma_flow_message *m)
 {
     struct rig *rig = context;
 
     assert_true(rig->messages < RIG_MAX);
+    hang_user(rig, m->connection);
     record(&rig->message[rig->messages++], m);
 }
 
@@ -74,6 +92,7 @@ static void on_connection(void *context, const struct rpcrdma_connection *c)
     struct rig *rig = context;
 
     assert_true(rig->connections < 64);
+    check_user(rig, c);
     rig->connection[rig->connections++] = *c;
 }
 

@@ -8,8 +8,8 @@
 
 #include "../test.h"
 
-#include "flow/flow.h"
 #include "flow/conn/conn_state.h"
+#include "flow/flow.h"
 #include "flow/flow_state.h"
 #include "flow/message/message_state.h"
 #include "flow/rpc/rpc_state.h"
@@ -51,6 +51,7 @@ struct rig {
     size_t findings;
     struct rpcrdma_connection connection[64];
     size_t connections;
+    char users[64]; /* each of the first connections is given its own, with its first message */
     struct rpcrdma_credit_result credit[64]; /* config.credits */
     uint32_t credit_connection[64];
     size_t credits;
