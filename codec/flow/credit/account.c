@@ -37,7 +37,7 @@ void rpcrdma_credit_account_init(struct rpcrdma_credit_account *account, struct 
     account->unknown_max = RPCRDMA_CREDIT_NO_LIMIT;
     rpcrdma_credit_gauge_init(&account->gauge, memory);
     account->memory_of = memory;
-    rpcrdma_credit_grants_init(&account->grants, RPCRDMA_CREDIT_NO_LIMIT);
+    rpcrdma_credit_grants_begin(&account->grants, RPCRDMA_CREDIT_NO_LIMIT);
 }
 
 static void leave(struct rpcrdma_credit_account *account, struct rpcrdma_credit_call *call,
@@ -63,6 +63,7 @@ void rpcrdma_credit_account_free(struct rpcrdma_credit_account *account)
     rpcrdma_credit_gauge_free(&account->gauge);
     leave_all(account);
     rpcrdma_credit_replies_free(&account->replies_passed, account->memory_of);
+    rpcrdma_credit_grants_free(&account->grants, account->memory_of);
 }
 
 static uint64_t in_flight(const struct rpcrdma_credit_account *account)
@@ -74,13 +75,14 @@ static uint64_t in_flight(const struct rpcrdma_credit_account *account)
 RPCRDMA_RARE static void bind_grants(struct rpcrdma_credit_account *account,
                                      rpcrdma_stream_position place)
 {
-    struct rpcrdma_credit_grant before, after;
+    struct rpcrdma_credit_grant after;
+    uint64_t before;
 
     while (rpcrdma_credit_grants_acked(&account->grants, place, account->gauge.elapsed_ns, &before,
                                        &after))
-        if (before.value != RPCRDMA_CREDIT_NO_LIMIT && after.value < before.value &&
+        if (before != RPCRDMA_CREDIT_NO_LIMIT && after.value < before &&
             in_flight(account) > after.value)
-            report(account, RPCRDMA_RULE_CREDIT_SHRINK, after.frame, before.value, after.value,
+            report(account, RPCRDMA_RULE_CREDIT_SHRINK, after.frame, before, after.value,
                    in_flight(account));
 }
 
@@ -231,7 +233,7 @@ void rpcrdma_credit_account_opened(struct rpcrdma_credit_account *account,
     account->opened = true;
     account->has_requested = account->has_granted = false;
     account->requested_now = account->granted_now = 0;
-    rpcrdma_credit_grants_init(&account->grants, 1);
+    rpcrdma_credit_grants_begin(&account->grants, 1);
     account->settled = true;
 }
 
@@ -366,11 +368,13 @@ static void grant(struct rpcrdma_credit_account *account, uint32_t granted,
         account->violations++;
         report(account, RPCRDMA_RULE_CREDIT_ZERO, account->gauge.frame, 0, 0, 0);
     }
-    rpcrdma_credit_grants_add(
-        &account->grants, &(struct rpcrdma_credit_grant){.value = granted ? granted : 1,
-                                                         .place = place,
-                                                         .elapsed_ns = account->gauge.elapsed_ns,
-                                                         .frame = account->gauge.frame});
+    if (!rpcrdma_credit_grants_add(
+            &account->grants, account->memory_of,
+            &(struct rpcrdma_credit_grant){.value = granted ? granted : 1,
+                                           .place = place,
+                                           .elapsed_ns = account->gauge.elapsed_ns,
+                                           .frame = account->gauge.frame}))
+        account->memory = true;
 }
 
 /* What may still have a Call behind it: how it was counted. */
@@ -520,7 +524,7 @@ void rpcrdma_credit_account_gap(struct rpcrdma_credit_account *account, bool fro
         return;
     }
     account->pending_violations.count = 0; /* a Reply among them may have allowed it */
-    rpcrdma_credit_grants_init(&account->grants, RPCRDMA_CREDIT_NO_LIMIT);
+    rpcrdma_credit_grants_begin(&account->grants, RPCRDMA_CREDIT_NO_LIMIT);
     account->doubt_serial = account->serial;
     account->doubtful = account->set.count;
     account->doubt = add_up_to(account->doubt, packets, account->doubtful);
@@ -544,7 +548,7 @@ void rpcrdma_credit_account_lost(struct rpcrdma_credit_account *account,
     account->untracked = account->doubtful = account->doubt = account->unheard = 0;
     account->has_requested = account->has_granted = false;
     account->opened = false;
-    rpcrdma_credit_grants_init(&account->grants, RPCRDMA_CREDIT_NO_LIMIT);
+    rpcrdma_credit_grants_begin(&account->grants, RPCRDMA_CREDIT_NO_LIMIT);
     account->settled = true; /* what was unknown is gone, too */
     changed(account, RPCRDMA_ENDED_BY_DISCONNECT);
     rpcrdma_credit_gauge_stop(&account->gauge, RPCRDMA_ENDED_BY_DISCONNECT);

@@ -56,7 +56,7 @@ struct rpcrdma_credit_account {
     uint64_t violations, rnr_naks;
     bool gaps, memory;
     struct rpcrdma_credit_range requested, granted, limit;
-    struct rpcrdma_credit_grants grants; /* at the end: most of it is seldom looked at */
+    struct rpcrdma_credit_grants grants;
 };
 
 /* memory is borrowed, sink is copied. */

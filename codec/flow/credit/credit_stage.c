@@ -387,8 +387,7 @@ void flow_credit_fetch_accounts(const struct flow_conn *conn)
 
     for (int i = 0; cc && i < 2; i++) {
         if (cc->side[i].account)
-            flow_fetch(cc->side[i].account, offsetof(struct rpcrdma_credit_account, grants) +
-                                                offsetof(struct rpcrdma_credit_grants, grant[1]));
+            flow_fetch(cc->side[i].account, sizeof(*cc->side[i].account));
         if (cc->side[i].count)
             flow_fetch(cc->side[i].count, sizeof(*cc->side[i].count));
         if (cc->sender[i].sends)

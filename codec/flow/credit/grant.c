@@ -5,62 +5,85 @@
 
 #define UNSEEN_ACK_NS UINT64_C(1000000000)
 
-void rpcrdma_credit_grants_init(struct rpcrdma_credit_grants *grants, uint64_t value)
+enum { PENDING_FIRST = 2 }; /* room for them grows up to RPCRDMA_GRANTS_PENDING */
+
+void rpcrdma_credit_grants_free(struct rpcrdma_credit_grants *grants, struct flow_memory *memory)
 {
-    memset(grants, 0, sizeof(*grants));
-    grants->grant[0].value = value;
-    grants->count = 1;
+    flow_release(memory, grants->pending, grants->size * sizeof(*grants->pending));
+    *grants = (struct rpcrdma_credit_grants){0};
 }
 
-static void drop(struct rpcrdma_credit_grants *grants, uint32_t index)
+static void drop_earliest(struct rpcrdma_credit_grants *grants)
 {
     grants->count--;
-    memmove(&grants->grant[index], &grants->grant[index + 1],
-            (grants->count - index) * sizeof(grants->grant[0]));
+    memmove(&grants->pending[0], &grants->pending[1], grants->count * sizeof(*grants->pending));
 }
 
-void rpcrdma_credit_grants_add(struct rpcrdma_credit_grants *grants,
+static bool grow(struct rpcrdma_credit_grants *grants, struct flow_memory *memory)
+{
+    uint8_t size = grants->size > 0 ? (uint8_t)(2 * grants->size) : PENDING_FIRST;
+    struct rpcrdma_credit_grant *bigger =
+        size <= RPCRDMA_GRANTS_PENDING ? flow_alloc(memory, size * sizeof(*bigger)) : NULL;
+
+    if (!bigger)
+        return false;
+    if (grants->count > 0)
+        memcpy(bigger, grants->pending, grants->count * sizeof(*bigger));
+    flow_release(memory, grants->pending, grants->size * sizeof(*bigger));
+    grants->pending = bigger;
+    grants->size = size;
+    return true;
+}
+
+bool rpcrdma_credit_grants_add(struct rpcrdma_credit_grants *grants, struct flow_memory *memory,
                                const struct rpcrdma_credit_grant *grant)
 {
-    if (grants->grant[grants->count - 1].value == grant->value)
-        return;
+    uint64_t latest =
+        grants->count > 0 ? grants->pending[grants->count - 1].value : grants->binding;
+    bool kept = true;
+
+    if (latest == grant->value)
+        return true;
     /* A raise counts at once, and what it overtakes can lower nothing any more. */
     if (grant->value >= rpcrdma_credit_grants_ceiling(grants)) {
-        grants->grant[0] = *grant;
-        grants->count = 1;
-        return;
+        rpcrdma_credit_grants_begin(grants, grant->value);
+        return true;
     }
-    if (grants->count > RPCRDMA_GRANTS_PENDING) {
-        if (grants->grant[1].value > grants->grant[2].value)
-            grants->grant[2].value = grants->grant[1].value;
-        drop(grants, 1);
+    if (grants->count == grants->size && !grow(grants, memory)) {
+        kept = grants->size == RPCRDMA_GRANTS_PENDING;
+        if (grants->size == 0)
+            return false;
+        if (grants->pending[0].value > grants->pending[1].value)
+            grants->pending[1].value = grants->pending[0].value;
+        drop_earliest(grants);
     }
-    grants->grant[grants->count++] = *grant;
+    grants->pending[grants->count++] = *grant;
+    return kept;
 }
 
 uint64_t rpcrdma_credit_grants_ceiling(const struct rpcrdma_credit_grants *grants)
 {
-    uint64_t ceiling = 0;
+    uint64_t ceiling = grants->binding;
 
     for (uint32_t i = 0; i < grants->count; i++)
-        if (grants->grant[i].value > ceiling)
-            ceiling = grants->grant[i].value;
+        if (grants->pending[i].value > ceiling)
+            ceiling = grants->pending[i].value;
     return ceiling;
 }
 
 bool rpcrdma_credit_grants_acked(struct rpcrdma_credit_grants *grants,
                                  rpcrdma_stream_position place, uint64_t elapsed_ns,
-                                 struct rpcrdma_credit_grant *before,
-                                 struct rpcrdma_credit_grant *after)
+                                 uint64_t *before, struct rpcrdma_credit_grant *after)
 {
-    const struct rpcrdma_credit_grant *next = &grants->grant[1];
+    const struct rpcrdma_credit_grant *next = grants->pending;
 
-    if (grants->count < 2)
+    if (grants->count == 0)
         return false;
     if (next->place ? place < next->place : elapsed_ns - next->elapsed_ns < UNSEEN_ACK_NS)
         return false;
-    *before = grants->grant[0];
+    *before = grants->binding;
     *after = *next;
-    drop(grants, 0);
+    grants->binding = next->value;
+    drop_earliest(grants);
     return true;
 }

@@ -11,7 +11,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "flow/credit/gauge.h"
+#include "base/memory.h"
 
 /*
  * Where a message stands in its sender's stream, growing: what an acknowledgement is compared with.
@@ -28,34 +28,42 @@ struct rpcrdma_credit_grant {
     uint64_t elapsed_ns, frame;
 };
 
-/* The grant that binds, [0], and the later ones whose acknowledgement was not seen. When there are
- * too many of those, two become one, the larger value with the later place: never a false alarm. */
+/* The grant that binds, and the later, smaller ones whose acknowledgement was not seen: most
+ * connections have none. When there are too many of those, or there is no memory for one more, two
+ * become one, the larger value with the later place: never a false alarm. */
 struct rpcrdma_credit_grants {
-    uint32_t count; /* with the first, in one line of the processor's cache */
-    struct rpcrdma_credit_grant grant[1 + RPCRDMA_GRANTS_PENDING];
+    uint64_t binding;
+    struct rpcrdma_credit_grant *pending; /* the earliest first; owned */
+    uint8_t count, size;                  /* of those; there is room for */
 };
 
 #define RPCRDMA_CREDIT_NO_LIMIT UINT64_MAX
 
-/* `value` binds from the start; RPCRDMA_CREDIT_NO_LIMIT where the grants before are not known. */
-void rpcrdma_credit_grants_init(struct rpcrdma_credit_grants *grants, uint64_t value);
-void rpcrdma_credit_grants_add(struct rpcrdma_credit_grants *grants,
+/* `value` binds, and nothing else is pending; RPCRDMA_CREDIT_NO_LIMIT where the grants before are
+ * not known. Of {0} at first. */
+static inline void rpcrdma_credit_grants_begin(struct rpcrdma_credit_grants *grants, uint64_t value)
+{
+    grants->binding = value;
+    grants->count = 0;
+}
+void rpcrdma_credit_grants_free(struct rpcrdma_credit_grants *grants, struct flow_memory *memory);
+/* False: there was no memory to keep it, and what is larger goes on binding. */
+bool rpcrdma_credit_grants_add(struct rpcrdma_credit_grants *grants, struct flow_memory *memory,
                                const struct rpcrdma_credit_grant *grant);
 /* Whether any is later than the one that binds: else rpcrdma_credit_grants_acked is false. */
 static inline bool rpcrdma_credit_grants_pending(const struct rpcrdma_credit_grants *grants)
 {
-    return grants->count > 1;
+    return grants->count > 0;
 }
 
 /* The most that may be in flight. */
 uint64_t rpcrdma_credit_grants_ceiling(const struct rpcrdma_credit_grants *grants);
 /*
  * Everything up to `place` was acknowledged, now. True when that, or time, makes a grant bind;
- * *before is the grant it takes the place of, *after the new one. Call until it says false.
+ * *before is the value it takes the place of, *after the new one. Call until it says false.
  */
 bool rpcrdma_credit_grants_acked(struct rpcrdma_credit_grants *grants,
                                  rpcrdma_stream_position place, uint64_t elapsed_ns,
-                                 struct rpcrdma_credit_grant *before,
-                                 struct rpcrdma_credit_grant *after);
+                                 uint64_t *before, struct rpcrdma_credit_grant *after);
 
 #endif

@@ -24,23 +24,25 @@ void rpcrdma_credit_count_init(struct rpcrdma_credit_count *count, struct flow_m
     memset(count, 0, sizeof(*count));
     count->sink = *sink;
     rpcrdma_credit_gauge_init(&count->gauge, memory);
-    rpcrdma_credit_grants_init(&count->grants, RPCRDMA_CREDIT_NO_LIMIT);
+    rpcrdma_credit_grants_begin(&count->grants, RPCRDMA_CREDIT_NO_LIMIT);
 }
 
 void rpcrdma_credit_count_free(struct rpcrdma_credit_count *count)
 {
     rpcrdma_pending_violations_free(&count->pending_violations, count->gauge.histogram.memory);
+    rpcrdma_credit_grants_free(&count->grants, count->gauge.histogram.memory);
     rpcrdma_credit_gauge_free(&count->gauge);
 }
 
 static void bind_grants(struct rpcrdma_credit_count *count, rpcrdma_stream_position place)
 {
-    struct rpcrdma_credit_grant before, after;
+    struct rpcrdma_credit_grant after;
+    uint64_t before;
 
     while (rpcrdma_credit_grants_acked(&count->grants, place, count->gauge.elapsed_ns, &before,
                                        &after))
-        if (after.value < before.value && count->sent > after.value)
-            report(count, RPCRDMA_RULE_CREDIT_COUNT_SHRINK, after.frame, before.value, after.value,
+        if (after.value < before && count->sent > after.value)
+            report(count, RPCRDMA_RULE_CREDIT_COUNT_SHRINK, after.frame, before, after.value,
                    count->sent);
 }
 
@@ -128,7 +130,7 @@ void rpcrdma_credit_count_opened(struct rpcrdma_credit_count *count, struct rpcr
     if (count->sent > 0 || count->peer_sent > 0)
         rpcrdma_credit_count_lost(count, at);
     count->opened = count->was_opened = true;
-    rpcrdma_credit_grants_init(&count->grants, 1);
+    rpcrdma_credit_grants_begin(&count->grants, 1);
 }
 
 void rpcrdma_credit_count_heard(struct rpcrdma_credit_count *count, bool from_sender)
@@ -236,11 +238,13 @@ static void accept_limit(struct rpcrdma_credit_count *count, uint32_t credits,
 
     count->has_limit = true;
     count->limit_now = limit > 0 ? (uint64_t)limit : 0;
-    rpcrdma_credit_grants_add(&count->grants,
-                              &(struct rpcrdma_credit_grant){.value = count->limit_now,
-                                                             .place = place,
-                                                             .elapsed_ns = count->gauge.elapsed_ns,
-                                                             .frame = count->gauge.frame});
+    if (!rpcrdma_credit_grants_add(
+            &count->grants, count->gauge.histogram.memory,
+            &(struct rpcrdma_credit_grant){.value = count->limit_now,
+                                           .place = place,
+                                           .elapsed_ns = count->gauge.elapsed_ns,
+                                           .frame = count->gauge.frame}))
+        count->memory = true;
 }
 
 void rpcrdma_credit_count_received(struct rpcrdma_credit_count *count, struct rpcrdma_credit_at at,
@@ -278,7 +282,7 @@ void rpcrdma_credit_count_received(struct rpcrdma_credit_count *count, struct rp
 void rpcrdma_credit_count_acked(struct rpcrdma_credit_count *count, struct rpcrdma_credit_at at,
                                 rpcrdma_stream_position place)
 {
-    if (count->grants.count < 2)
+    if (!rpcrdma_credit_grants_pending(&count->grants))
         return;
     rpcrdma_credit_gauge_advance(&count->gauge, at);
     bind_grants(count, place);
@@ -301,7 +305,7 @@ void rpcrdma_credit_count_gap(struct rpcrdma_credit_count *count)
     count->pending_violations.count =
         0; /* one of the messages that were lost may have allowed it */
     count->opened = count->has_limit = false;
-    rpcrdma_credit_grants_init(&count->grants, RPCRDMA_CREDIT_NO_LIMIT);
+    rpcrdma_credit_grants_begin(&count->grants, RPCRDMA_CREDIT_NO_LIMIT);
     if (count->gauge.started)
         changed(count, RPCRDMA_ENDED_BY_CAPTURE, NULL);
 }
@@ -315,7 +319,7 @@ void rpcrdma_credit_count_lost(struct rpcrdma_credit_count *count, struct rpcrdm
         report(count, RPCRDMA_RULE_CREDIT_COUNT_LOST, at.frame, count->sent, count->limit_now, 0);
     count->opened = count->has_limit = false;
     count->sent = count->peer_sent = count->sent_before = 0;
-    rpcrdma_credit_grants_init(&count->grants, RPCRDMA_CREDIT_NO_LIMIT);
+    rpcrdma_credit_grants_begin(&count->grants, RPCRDMA_CREDIT_NO_LIMIT);
     changed(count, RPCRDMA_ENDED_BY_DISCONNECT, NULL);
     rpcrdma_credit_gauge_stop(&count->gauge, RPCRDMA_ENDED_BY_DISCONNECT);
 }
