@@ -28,15 +28,47 @@ static void report(struct rpcrdma_credit_account *account, enum rpcrdma_rule_id 
         account->sink.finding(account->sink.context, &finding);
 }
 
+static struct flow_memory *memory_of(const struct rpcrdma_credit_account *account)
+{
+    return account->gauge.histogram.memory;
+}
+
+/* To read: as it is where there was nothing of it. */
+static const struct rpcrdma_credit_rare *rare_of(const struct rpcrdma_credit_account *account)
+{
+    static const struct rpcrdma_credit_rare none = {.unknown_max = RPCRDMA_CREDIT_NO_LIMIT};
+
+    return account->rare ? account->rare : &none;
+}
+
+/* To change. NULL: no memory, which ends the run. */
+RPCRDMA_RARE static struct rpcrdma_credit_rare *make_rare(struct rpcrdma_credit_account *account)
+{
+    if (!account->rare) {
+        account->rare = flow_alloc_always(memory_of(account), sizeof(*account->rare));
+        if (account->rare)
+            account->rare->unknown_max = RPCRDMA_CREDIT_NO_LIMIT;
+    }
+    return account->rare;
+}
+
+/* One more of what is counted at `offset` in the rare. */
+RPCRDMA_RARE static void count_at(struct rpcrdma_credit_account *account, size_t offset, uint64_t n)
+{
+    char *rare = n > 0 ? (char *)make_rare(account) : NULL;
+
+    if (rare)
+        *(uint64_t *)(void *)(rare + offset) += n;
+}
+#define COUNT(account, member, n) count_at(account, offsetof(struct rpcrdma_credit_rare, member), n)
+
 void rpcrdma_credit_account_init(struct rpcrdma_credit_account *account, struct flow_memory *memory,
                                  const struct rpcrdma_credit_sink *sink)
 {
     memset(account, 0, sizeof(*account));
     TAILQ_INIT(&account->set.all);
     account->sink = *sink;
-    account->unknown_max = RPCRDMA_CREDIT_NO_LIMIT;
     rpcrdma_credit_gauge_init(&account->gauge, memory);
-    account->memory_of = memory;
     rpcrdma_credit_grants_begin(&account->grants, RPCRDMA_CREDIT_NO_LIMIT);
 }
 
@@ -59,16 +91,21 @@ static void leave_all(struct rpcrdma_credit_account *account)
 
 void rpcrdma_credit_account_free(struct rpcrdma_credit_account *account)
 {
-    rpcrdma_pending_violations_free(&account->pending_violations, account->memory_of);
+    struct flow_memory *memory = memory_of(account);
+
+    rpcrdma_pending_violations_free(&account->pending_violations, memory);
     rpcrdma_credit_gauge_free(&account->gauge);
     leave_all(account);
-    rpcrdma_credit_replies_free(&account->replies_passed, account->memory_of);
-    rpcrdma_credit_grants_free(&account->grants, account->memory_of);
+    rpcrdma_credit_replies_free(&account->replies_passed, memory);
+    rpcrdma_credit_grants_free(&account->grants, memory);
+    flow_release(memory, account->rare, sizeof(*account->rare));
 }
 
 static uint64_t in_flight(const struct rpcrdma_credit_account *account)
 {
-    return account->set.count + account->untracked - account->doubt;
+    uint64_t count = account->set.count;
+
+    return account->rare ? count + account->rare->untracked - account->rare->doubt : count;
 }
 
 /* Time passes, and with it a grant may come to bind whose acknowledgement cannot be seen. */
@@ -96,8 +133,8 @@ static RPCRDMA_INLINE void begin(struct rpcrdma_credit_account *account,
     if (account->gauge.running && at.time_ns < account->gauge.last_ns)
         account->pending_violations.count = 0;
     rpcrdma_credit_gauge_advance(&account->gauge, at);
-    if (!account->settled || account->doubt > 0)
-        account->unsettled_ns += account->gauge.elapsed_ns - before;
+    if (!account->settled || rare_of(account)->doubt > 0)
+        COUNT(account, unsettled_ns, account->gauge.elapsed_ns - before);
     if (rpcrdma_credit_grants_pending(&account->grants))
         bind_grants(account, 0);
 }
@@ -115,7 +152,7 @@ RPCRDMA_RARE static void give_point(const struct rpcrdma_credit_account *account
         .requested = account->requested_now,
         .granted = account->granted_now,
         .limit = limit,
-        .bound = account->gauge.bound,
+        .bound = (enum rpcrdma_credit_bound)account->gauge.bound,
         .in_flight = in_flight(account),
     };
 
@@ -143,33 +180,60 @@ static void changed(struct rpcrdma_credit_account *account, enum rpcrdma_credit_
 }
 
 /* The Requester stays within its grant, so no more can be in flight than fit into it. */
-static void narrow(struct rpcrdma_credit_account *account)
+RPCRDMA_RARE static void narrow_unsettled(struct rpcrdma_credit_account *account)
 {
     uint64_t ceiling = rpcrdma_credit_grants_ceiling(&account->grants), room;
+    struct rpcrdma_credit_rare *rare = make_rare(account);
 
-    if (account->settled)
+    if (!rare)
         return;
     if (ceiling != RPCRDMA_CREDIT_NO_LIMIT) {
         room = ceiling > in_flight(account) ? ceiling - in_flight(account) : 0;
-        if (room < account->unknown_max)
-            account->unknown_max = room;
+        if (room < rare->unknown_max)
+            rare->unknown_max = room;
     }
-    if (account->unknown_max == 0 ||
+    if (rare->unknown_max == 0 ||
         (account->answered >= SETTLE_REPLIES &&
-         account->gauge.elapsed_ns - account->earlier_ns > SETTLE_NS + 10 * account->longest_ns))
+         account->gauge.elapsed_ns - rare->earlier_ns > SETTLE_NS + 10 * account->longest_ns))
         account->settled = true;
+}
+
+static inline void narrow(struct rpcrdma_credit_account *account)
+{
+    if (!account->settled)
+        narrow_unsettled(account);
 }
 
 static void forget(struct rpcrdma_credit_account *account, struct rpcrdma_credit_call *call,
                    enum rpcrdma_credit_call_state state)
 {
-    if (call->serial <= account->unheard_serial && account->unheard > 0)
-        account->unheard--;
-    if (call->serial <= account->doubt_serial && account->doubtful > 0)
-        account->doubtful--;
-    if (account->doubt > account->doubtful)
-        account->doubt = account->doubtful;
+    struct rpcrdma_credit_rare *rare = account->rare;
+
+    if (rare) {
+        if (call->serial <= rare->unheard_serial && rare->unheard > 0)
+            rare->unheard--;
+        if (call->serial <= rare->doubt_serial && rare->doubtful > 0)
+            rare->doubtful--;
+        if (rare->doubt > rare->doubtful)
+            rare->doubt = rare->doubtful;
+    }
     leave(account, call, state);
+}
+
+/* Whether this Call may be one of those that were answered unseen. */
+static bool is_doubted(const struct rpcrdma_credit_account *account,
+                       const struct rpcrdma_credit_call *call)
+{
+    const struct rpcrdma_credit_rare *rare = account->rare;
+
+    return rare && rare->doubt > 0 && call->serial <= rare->doubt_serial;
+}
+
+/* Its Reply was lost to the capture. */
+static void was_missed(struct rpcrdma_credit_account *account)
+{
+    account->rare->missed++;
+    account->rare->doubt--;
 }
 
 /* Calls whose Reply the capture lost, and Calls that get none, leave by evidence: see the top. */
@@ -182,13 +246,12 @@ static void age(struct rpcrdma_credit_account *account)
         return; /* that one waits to be delivered */
     waited = account->gauge.elapsed_ns - call->sent_ns;
     passed = account->answered - call->answered;
-    if (account->doubt > 0 && call->serial <= account->doubt_serial &&
+    if (is_doubted(account, call) &&
         (passed >= MISSED_REPLIES || waited > SETTLE_NS + 10 * account->longest_ns)) {
-        account->missed++;
-        account->doubt--;
+        was_missed(account);
         forget(account, call, RPCRDMA_CREDIT_CALL_MISSED);
     } else if (waited > ABANDON_NS && passed >= ABANDON_REPLIES) {
-        account->unanswered++;
+        COUNT(account, unanswered, 1);
         forget(account, call, RPCRDMA_CREDIT_CALL_UNANSWERED);
     }
 }
@@ -199,23 +262,25 @@ void rpcrdma_credit_account_give_up(struct rpcrdma_credit_account *account,
     if (!rpcrdma_credit_call_in_flight(call))
         return;
     account->memory = true;
-    if (account->doubt > 0 && call->serial <= account->doubt_serial) {
-        account->missed++;
-        account->doubt--;
-    } else {
-        account->untracked++;
-    }
+    if (is_doubted(account, call))
+        was_missed(account);
+    else
+        COUNT(account, untracked, 1);
     forget(account, call, RPCRDMA_CREDIT_CALL_NONE);
 }
 
 /* It was given up too early: it comes back. */
 static void restore(struct rpcrdma_credit_account *account, struct rpcrdma_credit_call *call)
 {
-    uint64_t *count =
-        call->state == RPCRDMA_CREDIT_CALL_MISSED ? &account->missed : &account->unanswered;
+    struct rpcrdma_credit_rare *rare = account->rare; /* it was counted there */
 
-    if (*count > 0) /* not since a report began anew */
-        --*count;
+    if (rare) {
+        uint64_t *count =
+            call->state == RPCRDMA_CREDIT_CALL_MISSED ? &rare->missed : &rare->unanswered;
+
+        if (*count > 0) /* not since a report began anew */
+            --*count;
+    }
     call->state = RPCRDMA_CREDIT_CALL_NONE;
 }
 
@@ -250,19 +315,24 @@ void rpcrdma_credit_account_heard(struct rpcrdma_credit_account *account, bool f
 static void first_reply(struct rpcrdma_credit_account *account)
 {
     const struct rpcrdma_credit_call *oldest = TAILQ_FIRST(&account->set.all);
+    struct rpcrdma_credit_rare *rare;
 
     if (!oldest || account->gauge.elapsed_ns - oldest->sent_ns <= UNHEARD_NS)
         return;
-    account->unheard = account->set.count;
-    account->unheard_serial = account->serial;
+    rare = make_rare(account);
+    if (!rare)
+        return;
+    rare->unheard = account->set.count;
+    rare->unheard_serial = account->serial;
 }
 
 /* This Call's Reply was captured before it, and counted: it has its Call. */
 static void was_answered(struct rpcrdma_credit_account *account, struct rpcrdma_credit_call *call)
 {
-    uint64_t *counted = !call                                        ? NULL
-                        : call->state == RPCRDMA_CREDIT_CALL_EARLIER ? &account->earlier
-                        : call->state == RPCRDMA_CREDIT_CALL_STRAY   ? &account->stray
+    struct rpcrdma_credit_rare *rare = account->rare;
+    uint64_t *counted = !call || !rare                               ? NULL
+                        : call->state == RPCRDMA_CREDIT_CALL_EARLIER ? &rare->earlier
+                        : call->state == RPCRDMA_CREDIT_CALL_STRAY   ? &rare->stray
                                                                      : NULL;
 
     account->calls++;
@@ -285,13 +355,13 @@ static uint64_t replied(const struct rpcrdma_credit_account *account)
 static void judge_call(struct rpcrdma_credit_account *account, uint32_t xid)
 {
     uint64_t ceiling = rpcrdma_credit_grants_ceiling(&account->grants);
-    uint64_t left = in_flight(account) - replied(account);
+    uint64_t left = in_flight(account) - replied(account), unheard = rare_of(account)->unheard;
 
-    left -= account->unheard < left ? account->unheard : left;
+    left -= unheard < left ? unheard : left;
     if (left <= ceiling)
         return;
     if (!rpcrdma_pending_violations_add(
-            &account->pending_violations, account->memory_of,
+            &account->pending_violations, memory_of(account),
             &(struct rpcrdma_finding){.rule = account->has_granted ? RPCRDMA_RULE_CREDIT_OVERRUN
                                                                    : RPCRDMA_RULE_CREDIT_FIRST_CALL,
                                       .frame = account->gauge.frame,
@@ -303,7 +373,7 @@ static void judge_call(struct rpcrdma_credit_account *account, uint32_t xid)
 static void add_call(struct rpcrdma_credit_account *account, struct rpcrdma_credit_call *call)
 {
     if (!call) {
-        account->untracked++;
+        COUNT(account, untracked, 1);
         account->memory = true;
         return;
     }
@@ -321,7 +391,7 @@ static void end_before(struct rpcrdma_credit_account *account, struct rpcrdma_cr
     while (call->state == RPCRDMA_CREDIT_CALL_REPLIED)
         rpcrdma_credit_account_delivered(account, at); /* else the XID would not be free */
     if (call->state == RPCRDMA_CREDIT_CALL_IN_FLIGHT) {
-        account->unanswered++;
+        COUNT(account, unanswered, 1);
         forget(account, call, RPCRDMA_CREDIT_CALL_NONE);
     }
     call->state = RPCRDMA_CREDIT_CALL_NONE;
@@ -343,9 +413,9 @@ void rpcrdma_credit_account_call(struct rpcrdma_credit_account *account,
     rpcrdma_credit_range_add(&account->requested, requested);
 
     if (rpcrdma_credit_call_in_flight(call)) {
-        account->retransmitted++;
+        COUNT(account, retransmitted, 1);
     } else if (given_up(call)) {
-        account->retransmitted++;
+        COUNT(account, retransmitted, 1);
         restore(account, call);
         add_call(account, call);
     } else if (use == RPCRDMA_CREDIT_CALL_ANSWERED) {
@@ -365,11 +435,11 @@ static void grant(struct rpcrdma_credit_account *account, uint32_t granted,
                   rpcrdma_stream_position place)
 {
     if (granted == 0) {
-        account->violations++;
+        COUNT(account, violations, 1);
         report(account, RPCRDMA_RULE_CREDIT_ZERO, account->gauge.frame, 0, 0, 0);
     }
     if (!rpcrdma_credit_grants_add(
-            &account->grants, account->memory_of,
+            &account->grants, memory_of(account),
             &(struct rpcrdma_credit_grant){.value = granted ? granted : 1,
                                            .place = place,
                                            .elapsed_ns = account->gauge.elapsed_ns,
@@ -382,6 +452,19 @@ static void counted_as(struct rpcrdma_credit_call *call, enum rpcrdma_credit_cal
 {
     if (call)
         call->state = (uint8_t)state;
+}
+
+/* A Reply to a Call from before the capture. */
+RPCRDMA_RARE static void is_earlier(struct rpcrdma_credit_account *account)
+{
+    struct rpcrdma_credit_rare *rare = make_rare(account);
+
+    if (!rare)
+        return;
+    rare->earlier++;
+    rare->earlier_ns = account->gauge.elapsed_ns;
+    if (rare->unknown_max != RPCRDMA_CREDIT_NO_LIMIT && rare->unknown_max > 0)
+        rare->unknown_max--;
 }
 
 /* Takes the Call this answers out of what is in flight. */
@@ -399,19 +482,23 @@ static void complete(struct rpcrdma_credit_account *account, struct rpcrdma_cred
     } else if (given_up(call)) {
         account->replies++;
         restore(account, call);
-    } else if (account->untracked > 0) {
-        account->untracked--;
+    } else if (rare_of(account)->untracked > 0) {
+        account->rare->untracked--;
         account->replies++;
     } else if (!account->settled) {
-        account->earlier++;
-        account->earlier_ns = account->gauge.elapsed_ns;
-        if (account->unknown_max != RPCRDMA_CREDIT_NO_LIMIT && account->unknown_max > 0)
-            account->unknown_max--;
+        is_earlier(account);
         counted_as(call, RPCRDMA_CREDIT_CALL_EARLIER);
     } else {
-        account->stray++;
+        COUNT(account, stray, 1);
         counted_as(call, RPCRDMA_CREDIT_CALL_STRAY);
     }
+}
+
+static void confirm_violations(struct rpcrdma_credit_account *account)
+{
+    if (account->pending_violations.count > 0)
+        COUNT(account, violations,
+              rpcrdma_pending_violations_confirm(&account->pending_violations, &account->sink));
 }
 
 /* A Reply passes. */
@@ -422,8 +509,7 @@ static void pass(struct rpcrdma_credit_account *account, struct rpcrdma_credit_a
     if (!account->from_responder)
         first_reply(account);
     account->from_responder = true;
-    account->violations +=
-        rpcrdma_pending_violations_confirm(&account->pending_violations, &account->sink);
+    confirm_violations(account);
     grant(account, granted, place);
 }
 
@@ -460,7 +546,7 @@ void rpcrdma_credit_account_passed(struct rpcrdma_credit_account *account,
     if (passed.call && passed.call->state != RPCRDMA_CREDIT_CALL_IN_FLIGHT)
         passed.call = NULL; /* a second Reply */
     pass(account, at, reply->granted, reply->place);
-    if (!rpcrdma_credit_replies_add(&account->replies_passed, account->memory_of, &passed)) {
+    if (!rpcrdma_credit_replies_add(&account->replies_passed, memory_of(account), &passed)) {
         account->memory = true;
         receive(account, passed.call, reply->granted);
         return;
@@ -497,7 +583,7 @@ void rpcrdma_credit_account_rnr(struct rpcrdma_credit_account *account, struct r
                                 uint32_t xid, uint64_t message_frame, bool again)
 {
     begin(account, at);
-    account->rnr_naks++;
+    COUNT(account, rnr_naks, 1);
     if (again)
         return;
     report(account, message_frame ? RPCRDMA_RULE_CREDIT_RNR : RPCRDMA_RULE_CREDIT_RNR_UNKNOWN,
@@ -512,22 +598,25 @@ static uint64_t add_up_to(uint64_t a, uint64_t b, uint64_t most)
 void rpcrdma_credit_account_gap(struct rpcrdma_credit_account *account, bool from_requester,
                                 uint64_t packets)
 {
+    struct rpcrdma_credit_rare *rare;
+
     account->gaps = true;
-    if (!account->gauge.started)
+    rare = account->gauge.started ? make_rare(account) : NULL;
+    if (!rare)
         return;
     if (from_requester) {
-        account->unknown_max = add_up_to(account->settled ? 0 : account->unknown_max, packets,
-                                         RPCRDMA_CREDIT_NO_LIMIT);
+        rare->unknown_max =
+            add_up_to(account->settled ? 0 : rare->unknown_max, packets, RPCRDMA_CREDIT_NO_LIMIT);
         account->settled = false;
-        account->earlier_ns = account->gauge.elapsed_ns;
+        rare->earlier_ns = account->gauge.elapsed_ns;
         narrow(account);
         return;
     }
     account->pending_violations.count = 0; /* a Reply among them may have allowed it */
     rpcrdma_credit_grants_begin(&account->grants, RPCRDMA_CREDIT_NO_LIMIT);
-    account->doubt_serial = account->serial;
-    account->doubtful = account->set.count;
-    account->doubt = add_up_to(account->doubt, packets, account->doubtful);
+    rare->doubt_serial = account->serial;
+    rare->doubtful = account->set.count;
+    rare->doubt = add_up_to(rare->doubt, packets, rare->doubtful);
     changed(account, RPCRDMA_ENDED_BY_REPLY);
 }
 
@@ -535,17 +624,19 @@ void rpcrdma_credit_account_lost(struct rpcrdma_credit_account *account,
                                  struct rpcrdma_credit_at at)
 {
     begin(account, at);
-    account->violations +=
-        rpcrdma_pending_violations_confirm(&account->pending_violations, &account->sink);
+    confirm_violations(account);
     if (account->gauge.bound != RPCRDMA_BOUND_NEITHER)
         report(account, RPCRDMA_RULE_CREDIT_LOST, at.frame, in_flight(account), account->limit.last,
                0);
-    account->unanswered += account->set.count + account->untracked - account->doubt;
-    account->missed += account->doubt;
-    account->undelivered += replied(account);
+    COUNT(account, unanswered, in_flight(account));
+    COUNT(account, undelivered, replied(account));
     rpcrdma_credit_replies_clear(&account->replies_passed);
     leave_all(account);
-    account->untracked = account->doubtful = account->doubt = account->unheard = 0;
+    if (account->rare) {
+        account->rare->missed += account->rare->doubt;
+        account->rare->untracked = account->rare->doubtful = account->rare->doubt = 0;
+        account->rare->unheard = 0;
+    }
     account->has_requested = account->has_granted = false;
     account->opened = false;
     rpcrdma_credit_grants_begin(&account->grants, RPCRDMA_CREDIT_NO_LIMIT);
@@ -558,33 +649,34 @@ void rpcrdma_credit_account_end(struct rpcrdma_credit_account *account, struct r
 {
     if (account->gauge.running)
         begin(account, at);
-    account->violations +=
-        rpcrdma_pending_violations_confirm(&account->pending_violations, &account->sink);
+    confirm_violations(account);
 }
 
 void rpcrdma_credit_account_result(const struct rpcrdma_credit_account *account,
                                    struct rpcrdma_credit_result *out)
 {
+    const struct rpcrdma_credit_rare *rare = rare_of(account);
+
     memset(out, 0, sizeof(*out));
     out->memory = account->memory;
     rpcrdma_credit_gauge_result(&account->gauge, out);
     out->calls = account->calls;
     out->replies = account->replies;
-    out->unanswered = account->unanswered + in_flight(account);
-    out->undelivered = account->undelivered;
+    out->unanswered = rare->unanswered + in_flight(account);
+    out->undelivered = rare->undelivered;
     out->followed = account->followed;
-    out->retransmitted = account->retransmitted;
-    out->earlier = account->earlier;
-    out->stray = account->stray;
-    out->missed = account->missed + account->doubt;
+    out->retransmitted = rare->retransmitted;
+    out->earlier = rare->earlier;
+    out->stray = rare->stray;
+    out->missed = rare->missed + rare->doubt;
     out->requested = account->requested;
     out->granted = account->granted;
     out->limit = account->limit;
     out->in_flight.known = account->from_requester && account->from_responder;
-    out->violations = account->violations + account->pending_violations.count;
-    out->rnr_naks = account->rnr_naks;
-    out->settled = account->settled && account->doubt == 0;
-    out->unsettled_ns = account->unsettled_ns;
+    out->violations = rare->violations + account->pending_violations.count;
+    out->rnr_naks = rare->rnr_naks;
+    out->settled = account->settled && rare->doubt == 0;
+    out->unsettled_ns = rare->unsettled_ns;
     out->gaps = account->gaps;
 }
 
@@ -596,11 +688,15 @@ static void keep_last(struct rpcrdma_credit_range *range)
 
 void rpcrdma_credit_account_restart(struct rpcrdma_credit_account *account)
 {
+    struct rpcrdma_credit_rare *rare = account->rare;
+
     rpcrdma_credit_gauge_restart(&account->gauge);
-    account->calls = account->replies = account->unanswered = account->retransmitted = 0;
-    account->earlier = account->stray = account->missed = account->undelivered = 0;
-    account->violations = account->rnr_naks = 0;
-    account->unsettled_ns = 0;
+    account->calls = account->replies = 0;
+    if (rare) {
+        rare->unanswered = rare->retransmitted = rare->earlier = rare->stray = 0;
+        rare->missed = rare->undelivered = rare->violations = rare->rnr_naks = 0;
+        rare->unsettled_ns = 0;
+    }
     keep_last(&account->requested);
     keep_last(&account->granted);
     keep_last(&account->limit);

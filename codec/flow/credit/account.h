@@ -24,39 +24,43 @@
 #include "flow/credit/pending_violation.h"
 #include "flow/credit/replies.h"
 
-struct rpcrdma_credit_account {
-    struct rpcrdma_credit_sink sink;
-    struct rpcrdma_credit_gauge gauge;
-    struct flow_memory *memory_of; /* borrowed */
-    struct rpcrdma_credit_calls set;
-
-    bool opened;                         /* this connection's set-up was seen */
-    bool has_requested, has_granted;     /* on this connection */
-    uint32_t requested_now, granted_now; /* 0 taken as 1 */
-    uint64_t untracked; /* in flight, not in the set: there was no place for them */
-    bool from_requester, from_responder; /* any packet seen */
-
-    bool settled;
+/* What most accounts never have. */
+struct rpcrdma_credit_rare {
     uint64_t unknown_max; /* not settled: at most so many more may be in flight */
     uint64_t earlier_ns, unsettled_ns;
-    uint64_t longest_ns; /* the longest time to a Reply */
-    uint64_t answered;   /* Calls whose Reply was seen, whatever restarts */
 
     /* Replies lost to the capture: of the `doubtful` Calls that were in flight then, those up to
      * doubt_serial, `doubt` may have been answered unseen, and do not count as in flight. */
-    uint64_t serial, doubt_serial, doubtful, doubt;
+    uint64_t doubt_serial, doubtful, doubt;
     /* Of the Calls that may have been answered before anything of the Responder was captured, up to
      * unheard_serial: so many are left. */
     uint64_t unheard_serial, unheard;
+    uint64_t untracked; /* in flight, not in the set: there was no place for them */
+
+    uint64_t unanswered, retransmitted, earlier, stray, missed, undelivered, violations, rnr_naks;
+};
+
+struct rpcrdma_credit_account {
+    struct rpcrdma_credit_sink sink;
+    struct rpcrdma_credit_gauge gauge;
+    struct rpcrdma_credit_calls set;
+    uint32_t requested_now, granted_now;         /* 0 taken as 1 */
+    bool opened : 1;                             /* this connection's set-up was seen */
+    bool has_requested : 1, has_granted : 1;     /* on this connection */
+    bool from_requester : 1, from_responder : 1; /* any packet seen */
+    bool settled : 1;
+    bool followed : 1; /* a Reply waited to be delivered */
+    bool gaps : 1, memory : 1;
+
+    uint64_t longest_ns; /* the longest time to a Reply */
+    uint64_t answered;   /* Calls whose Reply was seen, whatever restarts */
+    uint64_t serial;     /* of the latest Call */
     struct rpcrdma_pending_violations pending_violations;
     struct rpcrdma_credit_replies replies_passed; /* and not known to be delivered */
-    bool followed;                                /* there was one */
-
-    uint64_t calls, replies, unanswered, retransmitted, earlier, stray, missed, undelivered;
-    uint64_t violations, rnr_naks;
-    bool gaps, memory;
+    uint64_t calls, replies;
     struct rpcrdma_credit_range requested, granted, limit;
     struct rpcrdma_credit_grants grants;
+    struct rpcrdma_credit_rare *rare; /* NULL: there was nothing of it. Owned */
 };
 
 /* memory is borrowed, sink is copied. */

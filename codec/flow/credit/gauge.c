@@ -11,14 +11,29 @@
 void rpcrdma_credit_gauge_init(struct rpcrdma_credit_gauge *gauge, struct flow_memory *memory)
 {
     memset(gauge, 0, sizeof(*gauge));
-    gauge->memory = memory;
     histogram_init(&gauge->histogram, memory);
 }
 
 void rpcrdma_credit_gauge_free(struct rpcrdma_credit_gauge *gauge)
 {
+    struct flow_memory *memory = gauge->histogram.memory;
+
     histogram_free(&gauge->histogram);
-    flow_release(gauge->memory, gauge->stalls, sizeof(*gauge->stalls));
+    if (gauge->at_limit)
+        flow_release(memory, gauge->at_limit->stalls, sizeof(*gauge->at_limit->stalls));
+    flow_release(memory, gauge->at_limit, sizeof(*gauge->at_limit));
+}
+
+static void begin_stall(struct rpcrdma_credit_gauge *gauge)
+{
+    /* without it nothing could be said of the limit; NULL ends the run */
+    if (!gauge->at_limit)
+        gauge->at_limit = flow_alloc_always(gauge->histogram.memory, sizeof(*gauge->at_limit));
+    if (!gauge->at_limit)
+        return;
+    gauge->at_limit->since_elapsed_ns = gauge->elapsed_ns;
+    gauge->at_limit->since_ns = gauge->last_ns;
+    gauge->at_limit->since_frame = gauge->frame;
 }
 
 void rpcrdma_credit_gauge_restart(struct rpcrdma_credit_gauge *gauge)
@@ -26,13 +41,13 @@ void rpcrdma_credit_gauge_restart(struct rpcrdma_credit_gauge *gauge)
     histogram_clear(&gauge->histogram);
     histogram_add(&gauge->histogram, gauge->in_flight, 0);
     gauge->busy_ns = 0;
-    memset(gauge->bound_ns, 0, sizeof(gauge->bound_ns));
-    if (gauge->stalls)
-        memset(gauge->stalls, 0, sizeof(*gauge->stalls));
-    gauge->stalls_lost = false;
-    gauge->since_elapsed_ns = gauge->elapsed_ns;
-    gauge->since_ns = gauge->last_ns;
-    gauge->since_frame = gauge->frame;
+    if (!gauge->at_limit)
+        return;
+    memset(gauge->at_limit->bound_ns, 0, sizeof(gauge->at_limit->bound_ns));
+    if (gauge->at_limit->stalls)
+        memset(gauge->at_limit->stalls, 0, sizeof(*gauge->at_limit->stalls));
+    gauge->at_limit->stalls_lost = false;
+    begin_stall(gauge);
 }
 
 static void swap(struct rpcrdma_credit_stall *a, struct rpcrdma_credit_stall *b)
@@ -78,11 +93,15 @@ static void keep_stall(struct rpcrdma_credit_stalls *stalls,
 struct rpcrdma_credit_stall rpcrdma_credit_gauge_stall(const struct rpcrdma_credit_gauge *gauge,
                                                        enum rpcrdma_credit_cause cause)
 {
+    const struct rpcrdma_credit_at_limit *at_limit = gauge->at_limit;
+
+    if (!at_limit)
+        return (struct rpcrdma_credit_stall){0};
     return (struct rpcrdma_credit_stall){
-        .from_ns = gauge->since_ns,
+        .from_ns = at_limit->since_ns,
         .to_ns = gauge->last_ns,
-        .duration_ns = gauge->elapsed_ns - gauge->since_elapsed_ns,
-        .from_frame = gauge->since_frame,
+        .duration_ns = gauge->elapsed_ns - at_limit->since_elapsed_ns,
+        .from_frame = at_limit->since_frame,
         .to_frame = gauge->frame,
         .ended_by = cause,
     };
@@ -91,16 +110,19 @@ struct rpcrdma_credit_stall rpcrdma_credit_gauge_stall(const struct rpcrdma_cred
 RPCRDMA_RARE static void stall_ends(struct rpcrdma_credit_gauge *gauge,
                                     enum rpcrdma_credit_cause cause)
 {
+    struct rpcrdma_credit_at_limit *at_limit = gauge->at_limit;
     struct rpcrdma_credit_stall stall;
 
-    if (!gauge->stalls)
-        gauge->stalls = flow_alloc(gauge->memory, sizeof(*gauge->stalls));
-    if (!gauge->stalls) {
-        gauge->stalls_lost = true;
+    if (!at_limit)
+        return;
+    if (!at_limit->stalls)
+        at_limit->stalls = flow_alloc(gauge->histogram.memory, sizeof(*at_limit->stalls));
+    if (!at_limit->stalls) {
+        at_limit->stalls_lost = true;
         return;
     }
     stall = rpcrdma_credit_gauge_stall(gauge, cause);
-    keep_stall(gauge->stalls, &stall);
+    keep_stall(at_limit->stalls, &stall);
 }
 
 static inline void end_stall(struct rpcrdma_credit_gauge *gauge, enum rpcrdma_credit_cause cause)
@@ -109,20 +131,14 @@ static inline void end_stall(struct rpcrdma_credit_gauge *gauge, enum rpcrdma_cr
         stall_ends(gauge, cause);
 }
 
-static void begin_stall(struct rpcrdma_credit_gauge *gauge)
-{
-    gauge->since_elapsed_ns = gauge->elapsed_ns;
-    gauge->since_ns = gauge->last_ns;
-    gauge->since_frame = gauge->frame;
-}
-
 /* The capture's clock was set back. */
 RPCRDMA_RARE static void set_back(struct rpcrdma_credit_gauge *gauge, int64_t time_ns)
 {
     gauge->clock_set_back = true;
     end_stall(gauge, RPCRDMA_ENDED_BY_CAPTURE);
     gauge->last_ns = time_ns;
-    begin_stall(gauge);
+    if (gauge->bound != RPCRDMA_BOUND_NEITHER)
+        begin_stall(gauge);
 }
 
 RPCRDMA_HOT void rpcrdma_credit_gauge_advance(struct rpcrdma_credit_gauge *gauge,
@@ -148,7 +164,8 @@ RPCRDMA_HOT void rpcrdma_credit_gauge_advance(struct rpcrdma_credit_gauge *gauge
     gauge->last_ns = at.time_ns;
     gauge->elapsed_ns += ns;
     histogram_add(&gauge->histogram, gauge->in_flight, ns);
-    gauge->bound_ns[gauge->bound] += ns;
+    if (gauge->bound != RPCRDMA_BOUND_NEITHER && gauge->at_limit)
+        gauge->at_limit->bound_ns[gauge->bound] += ns;
     if (gauge->in_flight > 0 || gauge->bound != RPCRDMA_BOUND_NEITHER)
         gauge->busy_ns += ns;
 }
@@ -162,7 +179,7 @@ void rpcrdma_credit_gauge_set(struct rpcrdma_credit_gauge *gauge, uint64_t in_fl
         end_stall(gauge, cause);
     else if (gauge->bound == RPCRDMA_BOUND_NEITHER)
         begin_stall(gauge);
-    gauge->bound = bound;
+    gauge->bound = (uint8_t)bound;
 }
 
 void rpcrdma_credit_gauge_stop(struct rpcrdma_credit_gauge *gauge, enum rpcrdma_credit_cause cause)
@@ -183,8 +200,10 @@ static int longer_first(const void *a, const void *b)
 void rpcrdma_credit_gauge_result(const struct rpcrdma_credit_gauge *gauge,
                                  struct rpcrdma_credit_result *out)
 {
-    uint64_t requested = gauge->bound_ns[RPCRDMA_BOUND_REQUESTED];
-    uint64_t granted = gauge->bound_ns[RPCRDMA_BOUND_GRANTED];
+    static const struct rpcrdma_credit_at_limit never;
+    const struct rpcrdma_credit_at_limit *at_limit = gauge->at_limit ? gauge->at_limit : &never;
+    uint64_t requested = at_limit->bound_ns[RPCRDMA_BOUND_REQUESTED];
+    uint64_t granted = at_limit->bound_ns[RPCRDMA_BOUND_GRANTED];
 
     out->in_flight.max = gauge->histogram.max;
     out->in_flight.mean = histogram_mean(&gauge->histogram);
@@ -194,7 +213,7 @@ void rpcrdma_credit_gauge_result(const struct rpcrdma_credit_gauge *gauge,
     out->measured_ns = gauge->histogram.total_ns;
     out->busy_ns = gauge->busy_ns;
     out->at_limit_ns = requested + granted;
-    out->stalls = gauge->stalls ? *gauge->stalls : (struct rpcrdma_credit_stalls){0};
+    out->stalls = at_limit->stalls ? *at_limit->stalls : (struct rpcrdma_credit_stalls){0};
     if (gauge->bound != RPCRDMA_BOUND_NEITHER) {
         struct rpcrdma_credit_stall stall =
             rpcrdma_credit_gauge_stall(gauge, RPCRDMA_ENDED_BY_CAPTURE);
@@ -207,7 +226,7 @@ void rpcrdma_credit_gauge_result(const struct rpcrdma_credit_gauge *gauge,
     else
         out->bound_by = RPCRDMA_BOUND_NEITHER;
     out->clock = gauge->clock_set_back;
-    out->memory = out->memory || gauge->histogram.lost_ns > 0 || gauge->stalls_lost;
+    out->memory = out->memory || gauge->histogram.lost_ns > 0 || at_limit->stalls_lost;
 }
 
 void rpcrdma_credit_range_add(struct rpcrdma_credit_range *range, uint32_t value)

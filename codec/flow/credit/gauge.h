@@ -27,25 +27,29 @@ struct rpcrdma_credit_sink {
     void (*left)(void *context, struct rpcrdma_credit_call *call);
 };
 
+/* Of a gauge that was at the limit. */
+struct rpcrdma_credit_at_limit {
+    uint64_t bound_ns[3]; /* by enum rpcrdma_credit_bound; of NEITHER none */
+    uint64_t since_elapsed_ns;
+    int64_t since_ns;
+    uint64_t since_frame;
+    struct rpcrdma_credit_stalls *stalls; /* a heap, the shortest on top; NULL: none yet. Owned */
+    bool stalls_lost;                     /* for want of memory */
+};
+
 struct rpcrdma_credit_gauge {
     /* The capture's clock made monotonic: a step back of up to a second is packets out of order and
      * counts as no time at all; a larger one is a clock that was set, and is left out. */
     bool started, running, clock_set_back;
+    uint8_t bound; /* of enum rpcrdma_credit_bound. Not NEITHER: at the limit */
     int64_t last_ns;
     uint64_t elapsed_ns;
     uint64_t frame;
 
     struct histogram histogram;
     uint64_t in_flight;
-    uint64_t busy_ns, bound_ns[3]; /* by enum rpcrdma_credit_bound */
-
-    enum rpcrdma_credit_bound bound; /* not NEITHER: at the limit, since: */
-    uint64_t since_elapsed_ns;
-    int64_t since_ns;
-    uint64_t since_frame;
-    struct flow_memory *memory;
-    struct rpcrdma_credit_stalls *stalls; /* a heap, the shortest on top; NULL: none yet. Owned */
-    bool stalls_lost;                     /* for want of memory */
+    uint64_t busy_ns;
+    struct rpcrdma_credit_at_limit *at_limit; /* NULL: it never was. Owned */
 };
 
 /* memory is borrowed. */
