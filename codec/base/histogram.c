@@ -5,6 +5,8 @@
 
 #include "base/buckets.h"
 
+enum { BUCKETS_FIRST = 4 }; /* most counts stay small: then twice as many, as far as needed */
+
 void histogram_init(struct histogram *level, struct flow_memory *memory)
 {
     memset(level, 0, sizeof(*level));
@@ -31,7 +33,7 @@ void histogram_clear(struct histogram *level)
 
 static bool grow(struct histogram *level, uint32_t bucket)
 {
-    uint32_t buckets = level->buckets ? level->buckets : 16;
+    uint32_t buckets = level->buckets ? level->buckets : BUCKETS_FIRST;
     uint64_t *ns;
 
     while (buckets <= bucket)

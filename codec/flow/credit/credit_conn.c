@@ -1,28 +1,35 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "flow/credit/credit_conn.h"
 
+static const struct credit_conn *conn_of(const struct credit_side *side)
+{
+    const char *first = (const char *)(side - side->end);
+
+    return (const void *)(first - offsetof(struct credit_conn, side));
+}
+
 static void on_finding(void *context, const struct rpcrdma_finding *finding)
 {
-    const struct credit_side *side = context;
+    const struct credit_conn *cc = conn_of(context);
 
-    if (side->of->credits->held_only)
+    if (cc->credits->held_only)
         return;
-    flow_report(side->of->credits->context, flow_conn_public_const(side->of->conn), finding);
+    flow_report(cc->credits->context, flow_conn_public_const(cc->conn), finding);
 }
 
 static void on_point(void *context, const struct rpcrdma_credit_point *point)
 {
     const struct credit_side *side = context;
-    const struct rpcrdma_flow_sink *sink = &side->of->credits->context->sink;
+    const struct credit_conn *cc = conn_of(side);
+    const struct rpcrdma_flow_sink *sink = &cc->credits->context->sink;
 
     if (sink->credit_point) /* not while everything is thrown away */
-        sink->credit_point(sink->context, flow_conn_public_const(side->of->conn), side->end, point);
+        sink->credit_point(sink->context, flow_conn_public_const(cc->conn), side->end, point);
 }
 
 static void on_left(void *context, struct rpcrdma_credit_call *call)
 {
-    const struct credit_side *side = context;
-    struct flow_messages *messages = side->of->credits->messages;
+    struct flow_messages *messages = conn_of(context)->credits->messages;
 
     flow_call_leave(messages, flow_call_of_slot(messages, call, FLOW_CALL_CREDIT),
                     FLOW_CALL_CREDIT);
@@ -37,9 +44,10 @@ struct rpcrdma_credit_call *credit_conn_call(const struct flow_credits *credits,
 
 static struct rpcrdma_credit_sink sink_of(struct credit_side *side)
 {
+    const struct flow_credits *credits = conn_of(side)->credits;
     struct rpcrdma_credit_sink sink = {on_finding, NULL, side, on_left};
 
-    if (side->of->credits->context->sink.credit_point && !side->of->credits->held_only)
+    if (credits->context->sink.credit_point && !credits->held_only)
         sink.point = on_point;
     return sink;
 }
@@ -114,10 +122,7 @@ struct credit_conn *credit_conn_get(struct flow_credits *credits, struct flow_co
     *flow_conn_slot(conn, FLOW_SLOT_CREDIT) = cc;
     cc->credits = credits;
     cc->conn = conn;
-    for (int i = 0; i < 2; i++) {
-        cc->side[i].of = cc;
-        cc->side[i].end = i;
-    }
+    cc->side[1].end = 1;
     LIST_INSERT_HEAD(&credits->all, cc, all);
     return cc;
 }
@@ -224,6 +229,7 @@ void credit_conn_free(struct credit_conn *cc)
         flow_release(memory, side->count, sizeof(*side->count));
         flow_release(memory, cc->sender[i].sends,
                      cc->sender[i].size * sizeof(*cc->sender[i].sends));
+        flow_release(memory, cc->sender[i].rnr, sizeof(*cc->sender[i].rnr));
     }
     LIST_REMOVE(cc, all);
     flow_release(memory, cc, sizeof(*cc));

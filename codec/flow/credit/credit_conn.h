@@ -13,7 +13,7 @@
 
 enum {
     SENDS = 64,      /* the latest, remembered per sender, for an RNR NAK to name one */
-    SENDS_FIRST = 4, /* room for them grows up to that, while none of them is acknowledged */
+    SENDS_FIRST = 1, /* room for them grows up to that, while none of them is acknowledged */
     UNHEARD_MOST = 4 /* Replies that wait for an end which never acknowledged anything */
 };
 
@@ -24,18 +24,21 @@ struct credit_sent {
     uint64_t frame;
 };
 
+/* The last RNR NAK that an end was sent. */
+struct credit_rnr {
+    uint32_t psn;
+    bool open; /* the message it hit has not been seen yet */
+    struct rpcrdma_credit_at at;
+};
+
 /* What one end sends. */
 struct credit_sender {
-    bool started;
     rpcrdma_stream_position place; /* of the last PSN seen */
     struct credit_sent *sends;     /* a ring */
-    uint32_t size, count, next;    /* of the ring; in it; where the next one goes */
+    struct credit_rnr *rnr;        /* NULL: there was none. Owned */
     uint32_t acked_psn;            /* the latest that was acknowledged */
-    bool acked;                    /* one was */
-    bool rnr;                      /* rnr_psn is of the last RNR NAK */
-    bool rnr_open;                 /* the message it hit has not been seen yet */
-    uint32_t rnr_psn;
-    struct rpcrdma_credit_at rnr_at;
+    uint8_t size, count, next;     /* of the ring; in it; where the next one goes */
+    bool started : 1, acked : 1;   /* place, acked_psn are known */
 };
 
 struct credit_conn {
@@ -47,12 +50,11 @@ struct credit_conn {
     bool late; /* messages passed before: the counters did not start here */
     struct credit_sender sender[2];
     struct credit_side {
-        struct credit_conn *of;
-        int end;
         struct rpcrdma_credit_account *account; /* of the RPCs that this end asks for */
-        bool heard;                             /* this end acknowledged something */
+        struct rpcrdma_credit_count *count;     /* of the messages that this end sends */
+        uint8_t end;
+        bool heard;   /* this end acknowledged something */
         bool unheard; /* so little that it seems not to be captured: nothing waits for it */
-        struct rpcrdma_credit_count *count; /* of the messages that this end sends */
     } side[2];
 };
 

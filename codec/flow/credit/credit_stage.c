@@ -47,13 +47,12 @@ static void hit(struct credit_conn *cc, int sender, struct rpcrdma_credit_at at,
 /* An RNR NAK hit this message before it was whole. */
 static void check_rnr(struct credit_conn *cc, int end, const struct credit_sent *sent)
 {
-    struct credit_sender *sender = &cc->sender[end];
+    struct credit_rnr *rnr = cc->sender[end].rnr;
 
-    if (!sender->rnr_open || rpcrdma_psn_diff(sender->rnr_psn, sent->last_psn) > 0)
+    if (!rnr || !rnr->open || rpcrdma_psn_diff(rnr->psn, sent->last_psn) > 0)
         return;
-    sender->rnr_open = false;
-    hit(cc, end, sender->rnr_at,
-        rpcrdma_psn_diff(sender->rnr_psn, sent->first_psn) >= 0 ? sent : NULL, false);
+    rnr->open = false;
+    hit(cc, end, rnr->at, rpcrdma_psn_diff(rnr->psn, sent->first_psn) >= 0 ? sent : NULL, false);
 }
 
 static void acknowledged(struct credit_sender *sender, uint32_t psn)
@@ -75,7 +74,7 @@ static bool is_oldest_acked(const struct credit_sender *sender)
  * NULL: no memory for the first. */
 static struct credit_sent *next_sent(struct flow_memory *memory, struct credit_sender *sender)
 {
-    uint32_t size = sender->size > 0 ? sender->size * 4 : SENDS_FIRST;
+    uint32_t size = sender->size > 0 ? sender->size * 4U : SENDS_FIRST;
     struct credit_sent *sends;
 
     if (sender->count == sender->size && size <= SENDS && !is_oldest_acked(sender)) {
@@ -86,7 +85,7 @@ static struct credit_sent *next_sent(struct flow_memory *memory, struct credit_s
                 sends[i] = sender->sends[(sender->next + i) % sender->size];
             flow_release(memory, sender->sends, sender->size * sizeof(*sends));
             sender->sends = sends;
-            sender->size = size;
+            sender->size = (uint8_t)size;
             sender->next = sender->count;
         }
     }
@@ -95,7 +94,9 @@ static struct credit_sent *next_sent(struct flow_memory *memory, struct credit_s
     if (sender->count < sender->size)
         sender->count++;
     sends = &sender->sends[sender->next];
-    sender->next = sender->next + 1 < sender->size ? sender->next + 1 : 0; /* no division */
+    sender->next++;
+    if (sender->next == sender->size) /* no division */
+        sender->next = 0;
     return sends;
 }
 
@@ -353,9 +354,12 @@ void flow_credit_nak(struct flow_credits *credits, struct flow_conn *conn, int s
         credit_conn_reached(cc, sender, at, place_of(its, conn, op->seq));
     if (op->nak != RPCRDMA_NAK_RNR)
         return;
-    again = its->rnr && its->rnr_psn == op->seq;
-    its->rnr = true;
-    its->rnr_psn = op->seq;
+    again = its->rnr && its->rnr->psn == op->seq;
+    if (!its->rnr)
+        its->rnr = flow_alloc_always(&credits->context->memory, sizeof(*its->rnr));
+    if (!its->rnr)
+        return; /* which ends the run */
+    its->rnr->psn = op->seq;
     for (uint32_t i = 0; i < its->count; i++) {
         const struct credit_sent *sent = &its->sends[i];
 
@@ -369,8 +373,8 @@ void flow_credit_nak(struct flow_credits *credits, struct flow_conn *conn, int s
         hit(cc, hit_end, at, NULL, true);
         return;
     }
-    its->rnr_open = true;
-    its->rnr_at = at;
+    its->rnr->open = true;
+    its->rnr->at = at;
 }
 
 void flow_credit_fetch(const struct flow_conn *conn)
@@ -445,8 +449,8 @@ void flow_credit_close(struct flow_credits *credits, struct flow_conn *conn, boo
     if (!cc)
         return;
     for (int i = 0; i < 2; i++)
-        if (cc->sender[i].rnr_open)
-            hit(cc, i, cc->sender[i].rnr_at, NULL, false);
+        if (cc->sender[i].rnr && cc->sender[i].rnr->open)
+            hit(cc, i, cc->sender[i].rnr->at, NULL, false);
     if (flow_conn_closed_at(conn, &end.frame, &end.time_ns)) {
         if (!cc->lost)
             credit_conn_settle(cc, end);

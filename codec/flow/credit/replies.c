@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "flow/credit/replies.h"
 
-enum { REPLIES_FIRST = 4 };
+enum { REPLIES_FIRST = 1 };
 
 static bool grow(struct rpcrdma_credit_replies *replies, struct flow_memory *memory)
 {

@@ -20,8 +20,8 @@ enum { RPCRDMA_CREDIT_REPLIES = RPCRDMA_BOUND(4096, 4) };
 struct rpcrdma_credit_reply {
     struct rpcrdma_credit_call *call; /* that it answers; NULL: none that is in flight */
     uint32_t granted;
-    rpcrdma_stream_position place; /* of its last PSN; iWARP: 0 */
     uint32_t stream_last;          /* iWARP: TCP's number of its last byte */
+    rpcrdma_stream_position place; /* of its last PSN; iWARP: 0 */
     int64_t time_ns;               /* when it was seen */
 };
 
