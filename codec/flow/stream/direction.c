@@ -215,6 +215,7 @@ void flow_direction_free(struct flow_streams *streams, struct flow_direction *di
     put_handle(streams, dir->handle);
     stream_reorder_free(streams, s);
     stream_assemble_free(streams, s);
+    flow_release(&streams->context->memory, s->gaps, sizeof(*s->gaps));
     stream_reads_free(streams, s);
     flow_delivery_free(&streams->context->memory, dir->delivery);
     flow_release(&streams->context->memory, s, sizeof(*s));
@@ -369,7 +370,7 @@ size_t flow_directions_ahead(struct flow_streams *streams, const struct rpcrdma_
         if (!each[i].stream)
             each[i].stream = flow_table_get(&streams->table, each[i].hash);
         if (each[i].stream)
-            flow_fetch(each[i].stream, offsetof(struct stream, write_psn));
+            flow_fetch(each[i].stream, offsetof(struct stream, preview));
     }
     for (size_t i = 0; i < count; i++) {
         struct stream *s = each[i].stream;

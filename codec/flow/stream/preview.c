@@ -8,7 +8,7 @@ static void several(struct flow_streams *streams, struct stream *s,
                     const struct stream_reordered *first, const struct stream_reordered *last)
 {
     struct flow_send send = stream_send_of(&last->op);
-    size_t size = 1;
+    uint32_t size = 1; /* the queue is bounded */
     uint8_t *buffer;
 
     for (const struct stream_reordered *p = first; p != TAILQ_NEXT(last, next);

@@ -11,40 +11,50 @@
 
 enum { FIRST_SIZE = 4096 };
 
-static void reset(struct flow_streams *streams, struct stream *s)
+struct stream_parts *stream_parts(struct flow_streams *streams, struct stream *s)
 {
-    struct stream_assembly *a = &s->assembly;
+    if (!s->parts)
+        s->parts = flow_alloc_always(&streams->context->memory, sizeof(*s->parts));
+    return s->parts;
+}
 
+static void reset(struct flow_streams *streams, struct stream_assembly *a)
+{
     flow_release(&streams->context->memory, a->buffer, a->size);
     *a = (struct stream_assembly){0};
 }
 
 void stream_assemble_free(struct flow_streams *streams, struct stream *s)
 {
-    reset(streams, s);
+    if (s->parts)
+        reset(streams, &s->parts->assembly);
+    flow_release(&streams->context->memory, s->parts, sizeof(*s->parts));
+    s->parts = NULL;
 }
 
 /* What was put together will never be whole. */
 RPCRDMA_RARE static void drop_active(struct flow_streams *streams, struct stream *s)
 {
-    stream_finding(streams, s, RPCRDMA_RULE_SEND_INCOMPLETE, s->assembly.first_frame,
-                   s->assembly.len);
-    reset(streams, s);
+    struct stream_assembly *a = &s->parts->assembly;
+
+    stream_finding(streams, s, RPCRDMA_RULE_SEND_INCOMPLETE, a->first_frame, a->len);
+    reset(streams, a);
 }
 
 static inline void drop(struct flow_streams *streams, struct stream *s)
 {
-    if (s->assembly.active)
+    if (stream_is_assembling(s))
         drop_active(streams, s);
 }
 
 void stream_assemble_gap(struct flow_streams *streams, struct stream *s, uint32_t packets,
                          bool goes_on)
 {
-    struct stream_assembly *a = &s->assembly;
+    struct stream_assembly *a;
 
-    if (!a->active)
+    if (!stream_is_assembling(s))
         return;
+    a = &s->parts->assembly;
     /* One packet between a first or middle one and a middle or last one can only be a middle one,
      * as long as the path MTU. Of two, one might end this Send and the other begin the next. */
     if (packets == 1 && goes_on && s->pub.pmtu != 0) {
@@ -77,7 +87,7 @@ static bool reserve(struct flow_streams *streams, struct stream_assembly *a, uin
 
 static void append(struct flow_streams *streams, struct stream *s, const struct rpcrdma_op *op)
 {
-    struct stream_assembly *a = &s->assembly;
+    struct stream_assembly *a = &s->parts->assembly;
     uint32_t n = op->caplen;
 
     if (!a->hole && n > FLOW_SEND_MAX - a->have) {
@@ -100,18 +110,19 @@ static void append(struct flow_streams *streams, struct stream *s, const struct 
     a->len = op->len > UINT32_MAX - a->len ? UINT32_MAX : a->len + op->len;
 }
 
-static void begin(struct stream *s, const struct rpcrdma_op *op)
+static void begin(struct stream_assembly *a, const struct rpcrdma_op *op)
 {
-    s->assembly.active = true;
-    s->assembly.first_seq = op->seq;
-    s->assembly.stream_first = op->stream_first;
-    s->assembly.first_frame = op->frame;
-    s->assembly.first_time_ns = op->time_ns;
+    a->active = true;
+    a->first_seq = op->seq;
+    a->stream_first = op->stream_first;
+    a->first_frame = op->frame;
+    a->first_time_ns = op->time_ns;
+    a->msn = op->seq;
 }
 
 static void complete(struct flow_streams *streams, struct stream *s, const struct rpcrdma_op *op)
 {
-    struct stream_assembly a = s->assembly;
+    struct stream_assembly a = s->parts->assembly;
     struct flow_send send = {.data = a.buffer,
                              .caplen = a.have,
                              .len = a.len,
@@ -126,7 +137,7 @@ static void complete(struct flow_streams *streams, struct stream *s, const struc
                              .has_invalidate = (op->flags & RPCRDMA_OP_INVALIDATE) != 0,
                              .invalidate = op->invalidate};
 
-    s->assembly = (struct stream_assembly){0};
+    s->parts->assembly = (struct stream_assembly){0};
     s->buffer = a.buffer;
     s->buffer_size = a.size;
     stream_event(streams, s, FLOW_STREAM_SEND)->send = send;
@@ -143,20 +154,21 @@ static bool worth_it(const struct stream *s, const struct rpcrdma_op *op)
 RPCRDMA_RARE static void assemble_part(struct flow_streams *streams, struct stream *s,
                                        const struct rpcrdma_op *op)
 {
-    struct stream_assembly *a = &s->assembly;
+    struct stream_assembly *a;
     bool first = (op->flags & RPCRDMA_OP_FIRST) != 0, last = (op->flags & RPCRDMA_OP_LAST) != 0;
     bool iwarp = op->carrier == RPCRDMA_CARRIER_IWARP;
 
     if (first) {
-        if (!worth_it(s, op))
+        if (!worth_it(s, op) || !stream_parts(streams, s))
             return;
-        begin(s, op);
-        a->msn = op->seq;
-    } else if (!a->active) {
+        begin(&s->parts->assembly, op);
+    } else if (!stream_is_assembling(s)) {
         if (last)
             stream_finding(streams, s, RPCRDMA_RULE_SEND_START_MISSING, 0, 0);
         return;
-    } else if (iwarp && (op->seq != a->msn || op->message_offset != a->len)) {
+    }
+    a = &s->parts->assembly;
+    if (!first && iwarp && (op->seq != a->msn || op->message_offset != a->len)) {
         /* untagged segments of a message come in order (RFC 5041 section 5.2) */
         drop(streams, s);
         return;
@@ -187,8 +199,8 @@ RPCRDMA_HOT bool flow_stream_whole_send(struct flow_direction *dir, const struct
     struct stream *s = stream_of(dir);
 
     if (op->seq != s->next || (op->flags & whole) != whole ||
-        op->carrier == RPCRDMA_CARRIER_IWARP || !s->started || s->fresh || s->assembly.active ||
-        !TAILQ_EMPTY(&s->reorder) || !stream_is_done(s))
+        op->carrier == RPCRDMA_CARRIER_IWARP || !s->started || s->fresh ||
+        stream_is_assembling(s) || !TAILQ_EMPTY(&s->reorder) || !stream_is_done(s))
         return false;
     s->resync = false;
     s->next = rpcrdma_psn_add(op->seq, 1);

@@ -25,7 +25,7 @@
 
 enum {
     STREAM_CACHE = 1024, /* directions found without the table; a power of two */
-    STREAM_GAPS = 4,     /* given-up gaps that a late packet may still fill */
+    STREAM_GAPS = 4,
     STREAM_RECENT = 8, /* Sends remembered to distinguish a duplicate from a QP number used again */
 };
 
@@ -41,6 +41,12 @@ struct stream_range {
     uint32_t first, count;
 };
 
+/* Given-up gaps that a late packet may still fill. */
+struct stream_gaps {
+    struct stream_range range[STREAM_GAPS];
+    uint32_t next;
+};
+
 /* A Send being put together. */
 struct stream_assembly {
     bool active, hole; /* hole: what follows `have` is not in the buffer */
@@ -53,6 +59,18 @@ struct stream_assembly {
     int64_t first_time_ns;
 };
 
+/* The Write in progress. */
+struct stream_write {
+    uint32_t psn, packets, rkey;
+    uint64_t address;
+};
+
+/* Of a direction that has messages of several packets. */
+struct stream_parts {
+    struct stream_assembly assembly;
+    struct stream_write write;
+};
+
 enum stream_review { STREAM_REVIEW_NONE, STREAM_REVIEW_TIME, STREAM_REVIEW_ALL };
 
 struct stream {
@@ -63,33 +81,27 @@ struct stream {
     bool resync;               /* next is a lower bound: an unknown number of PSNs was taken */
     bool selected;             /* by the user */
     bool has_far;
-    uint32_t far_next; /* PSN after that of a packet far from the others */
     bool has_acked;
     bool evident;   /* the gap before the reorder queue is known to be filled for the receiver */
-    uint32_t acked; /* highest PSN the receiver acknowledged */
+    bool filling;   /* of the step in hand: what the gap held up is being taken */
+    uint8_t review; /* likewise: enum stream_review */
+    uint8_t recent_next, recent_set; /* bit by bit: that one is of a Send */
+    uint32_t far_next;               /* PSN after that of a packet far from the others */
+    uint32_t acked;                  /* highest PSN the receiver acknowledged */
 
     /* the step in hand */
+    uint32_t buffer_size;
     const struct rpcrdma_op *in_hand; /* given, not yet taken */
-    bool filling;                     /* what the gap held up is being taken */
-    enum stream_review review;
-    uint64_t order;                /* frame to order events by, while a gap fills; 0: its own */
-    struct stream_reordered *lent; /* an event is of this packet, */
-    uint8_t *buffer;               /* or of this buffer */
-    size_t buffer_size;
+    uint64_t order;                   /* frame to order events by, while a gap fills; 0: its own */
+    struct stream_reordered *lent;    /* an event is of this packet, */
+    uint8_t *buffer;                  /* or of this buffer */
 
     TAILQ_HEAD(stream_reorder, stream_reordered) reorder; /* by PSN */
+    struct stream_parts *parts;                           /* NULL: there are none. Owned */
     struct {
         uint32_t psn;
         uint8_t xid[4]; /* as on the wire */
-        bool set;
     } recent[STREAM_RECENT];
-    uint32_t recent_next;
-
-    struct stream_assembly assembly;
-
-    /* the Write in progress */
-    uint32_t write_psn, write_packets, write_rkey, write_length;
-    uint64_t write_address;
 
     const struct stream_reordered *preview; /* the first packet of a Send at the queue's end */
     uint32_t reorder_count, reorder_bytes;
@@ -99,8 +111,7 @@ struct stream {
     struct flow_read *reads; /* a ring */
     uint32_t reads_size, reads_first, reads_count, reads_id;
 
-    struct stream_range gaps[STREAM_GAPS];
-    uint32_t gap_next;
+    struct stream_gaps *gaps; /* NULL: there was none. Owned */
 
     uint64_t hash;               /* of the path */
     struct stream *chain;        /* next with the same hash */
@@ -189,6 +200,12 @@ void stream_reorder_release(struct flow_streams *streams, struct stream *s,
 void stream_reorder_free(struct flow_streams *streams, struct stream *s);
 
 /* send_assembly.c */
+/* NULL: no memory, which ends the run. */
+struct stream_parts *stream_parts(struct flow_streams *streams, struct stream *s);
+static inline bool stream_is_assembling(const struct stream *s)
+{
+    return s->parts && s->parts->assembly.active;
+}
 void stream_assemble(struct flow_streams *streams, struct stream *s, const struct rpcrdma_op *op);
 /* Packets are missing; `goes_on`: what follows them is not the start of a Send. */
 void stream_assemble_gap(struct flow_streams *streams, struct stream *s, uint32_t packets,
@@ -199,10 +216,13 @@ static inline void stream_remember(struct stream *s, const struct rpcrdma_op *op
 {
     uint32_t i = s->recent_next++ % STREAM_RECENT;
 
-    s->recent[i].set = op->caplen >= 4;
     s->recent[i].psn = op->seq;
-    if (op->caplen >= 4)
+    if (op->caplen >= 4) {
+        s->recent_set |= (uint8_t)(1U << i);
         memcpy(s->recent[i].xid, op->data, 4);
+    } else {
+        s->recent_set &= (uint8_t) ~(1U << i);
+    }
 }
 
 /* A Send of one packet. */

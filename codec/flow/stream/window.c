@@ -45,16 +45,19 @@ void flow_stream_start(struct flow_direction *dir, uint32_t psn)
     s->fresh = true;
 }
 
-static void add_gap(struct stream *s, uint32_t first, uint32_t count)
+static void add_gap(struct flow_streams *streams, struct stream *s, uint32_t first, uint32_t count)
 {
-    s->gaps[s->gap_next++ % STREAM_GAPS] = (struct stream_range){first, count};
+    if (!s->gaps)
+        s->gaps = flow_alloc_always(&streams->context->memory, sizeof(*s->gaps));
+    if (s->gaps) /* else there is no memory, which ends the run */
+        s->gaps->range[s->gaps->next++ % STREAM_GAPS] = (struct stream_range){first, count};
 }
 
 /* Takes `psn` out of the gaps that were given up. False: it is in none. */
-static bool take_late(struct stream *s, uint32_t psn)
+static bool take_late(struct flow_streams *streams, struct stream *s, uint32_t psn)
 {
-    for (int i = 0; i < STREAM_GAPS; i++) {
-        struct stream_range *gap = &s->gaps[i];
+    for (int i = 0; s->gaps && i < STREAM_GAPS; i++) {
+        struct stream_range *gap = &s->gaps->range[i];
         uint32_t at = (psn - gap->first) & 0xffffff;
         uint32_t after;
 
@@ -63,7 +66,7 @@ static bool take_late(struct stream *s, uint32_t psn)
         after = gap->count - at - 1;
         gap->count = at;
         if (after > 0 && at > 0)
-            add_gap(s, rpcrdma_psn_add(psn, 1), after);
+            add_gap(streams, s, rpcrdma_psn_add(psn, 1), after);
         else if (after > 0)
             *gap = (struct stream_range){rpcrdma_psn_add(psn, 1), after};
         return true;
@@ -71,8 +74,10 @@ static bool take_late(struct stream *s, uint32_t psn)
     return false;
 }
 
-static struct flow_write place_write(struct stream *s, const struct rpcrdma_op *op)
+static struct flow_write place_write(struct flow_streams *streams, struct stream *s,
+                                     const struct rpcrdma_op *op)
 {
+    struct stream_parts *parts = s->parts;
     struct flow_write write = {0};
     uint32_t at;
 
@@ -80,21 +85,26 @@ static struct flow_write place_write(struct stream *s, const struct rpcrdma_op *
         write.placed = true;
         write.rkey = op->rkey;
         write.address = op->remote_address;
-        if (op->flags & RPCRDMA_OP_FIRST) {
-            s->write_psn = op->seq;
-            s->write_rkey = op->rkey;
-            s->write_address = op->remote_address;
-            s->write_length = op->length;
-            s->write_packets = op->flags & RPCRDMA_OP_LAST ? 1 : stream_packets(s, op->length);
-        }
+        if (!(op->flags & RPCRDMA_OP_FIRST))
+            return write;
+        if (!(op->flags & RPCRDMA_OP_LAST))
+            parts = stream_parts(streams, s);
+        if (parts)
+            parts->write = (struct stream_write){
+                .psn = op->seq,
+                .packets = op->flags & RPCRDMA_OP_LAST ? 1 : stream_packets(s, op->length),
+                .rkey = op->rkey,
+                .address = op->remote_address};
         return write;
     }
+    if (!parts)
+        return write;
     /* every packet but the last is one path MTU long: the PSN gives its place, gaps or not */
-    at = (op->seq - s->write_psn) & 0xffffff;
-    if (at > 0 && at < s->write_packets) {
+    at = (op->seq - parts->write.psn) & 0xffffff;
+    if (at > 0 && at < parts->write.packets) {
         write.placed = true;
-        write.rkey = s->write_rkey;
-        write.address = s->write_address + (uint64_t)at * s->pub.pmtu;
+        write.rkey = parts->write.rkey;
+        write.address = parts->write.address + (uint64_t)at * s->pub.pmtu;
     }
     return write;
 }
@@ -161,7 +171,7 @@ static RPCRDMA_INLINE void take(struct flow_streams *streams, struct stream *s,
         stream_assemble(streams, s, op);
         break;
     case RPCRDMA_OP_WRITE:
-        write_event(streams, s, op, place_write(s, op));
+        write_event(streams, s, op, place_write(streams, s, op));
         break;
     default:
         op_event(streams, s, op);
@@ -201,7 +211,7 @@ RPCRDMA_RARE static void lose_until(struct flow_streams *streams, struct stream 
 
     s->pub.lost += count;
     s->order = op->frame;
-    add_gap(s, first, count);
+    add_gap(streams, s, first, count);
     gap_event(streams, s, first, rpcrdma_psn_add(op->seq, 0xffffff));
     stream_assemble_gap(streams, s, count,
                         op->kind == RPCRDMA_OP_SEND && !(op->flags & RPCRDMA_OP_FIRST));
@@ -237,7 +247,7 @@ static bool differs(const struct stream *s, const struct rpcrdma_op *op)
     if (op->kind != RPCRDMA_OP_SEND || !(op->flags & RPCRDMA_OP_FIRST) || op->caplen < 4)
         return false;
     for (int i = 0; i < STREAM_RECENT; i++)
-        if (s->recent[i].set && s->recent[i].psn == op->seq)
+        if (s->recent_set & 1U << i && s->recent[i].psn == op->seq)
             return memcmp(s->recent[i].xid, op->data, 4) != 0;
     return false;
 }
@@ -268,7 +278,7 @@ static void late(struct flow_streams *streams, struct stream *s, const struct rp
                         (struct flow_write){
                             .placed = true, .rkey = op->rkey, .address = op->remote_address});
         } else {
-            write_event(streams, s, op, place_write(s, op));
+            write_event(streams, s, op, place_write(streams, s, op));
         }
         break;
     default:
@@ -302,7 +312,7 @@ RPCRDMA_RARE static void behind(struct flow_streams *streams, struct stream *s,
         return;
     }
     s->in_hand = NULL;
-    if (take_late(s, op->seq)) {
+    if (take_late(streams, s, op->seq)) {
         late(streams, s, op);
         return;
     }
@@ -333,7 +343,8 @@ RPCRDMA_RARE static void ahead(struct flow_streams *streams, struct stream *s,
     }
     if (!s->pub.conn) {
         /* nothing is known to be worth waiting for */
-        s->assembly.active = false;
+        if (s->parts)
+            s->parts->assembly.active = false;
         s->next = op->seq;
         return;
     }
@@ -372,13 +383,14 @@ RPCRDMA_RARE static void iwarp(struct flow_streams *streams, struct stream *s,
 }
 
 /* The first packet of the stream says where its PSNs begin. */
-RPCRDMA_RARE static void first_request(struct stream *s, const struct rpcrdma_op *op)
+RPCRDMA_RARE static void first_request(struct flow_streams *streams, struct stream *s,
+                                       const struct rpcrdma_op *op)
 {
     int32_t by;
 
     if (!s->started) {
         flow_stream_start(&s->pub, op->seq);
-        add_gap(s, (op->seq - BEFORE_START) & 0xffffff, BEFORE_START);
+        add_gap(streams, s, (op->seq - BEFORE_START) & 0xffffff, BEFORE_START);
     }
     /* the CM exchange said so; where that was wrong, the wire is right */
     by = rpcrdma_psn_diff(op->seq, s->next);
@@ -398,7 +410,7 @@ static RPCRDMA_INLINE void request(struct flow_streams *streams, struct stream *
         return;
     }
     if (!s->started || s->fresh)
-        first_request(s, op);
+        first_request(streams, s, op);
     by = rpcrdma_psn_diff(op->seq, s->next);
     if (by == 0) {
         s->in_hand = NULL;
