@@ -29,7 +29,6 @@ struct flow_conn *conn_new(struct flow_conns *conns, uint8_t carrier)
         return NULL;
     }
     conn->id = ++context->ids;
-    conn->checked_ns = INT64_MIN;
     conn->pub.carrier = (enum rpcrdma_carrier)carrier;
     conn->pub.life.ended_by = -1;
     conn->pub.first_frame = conn->pub.last_frame = context->frame;
@@ -248,7 +247,7 @@ void flow_conn_free(struct flow_conns *conns, struct flow_conn *conn)
 {
     flow_admission_drop(conns, conn);
     conn->waiting = 0;
-    conn_update_holding(conns, conn);
+    conn_holding_free(conns, conn);
     if (conn->pub.closed) {
         TAILQ_REMOVE(&conns->closed, conn, by_end);
         conns->n_closed--;

@@ -41,6 +41,14 @@ enum conn_class {
     CONN_FOREIGN, /* its CM exchange names a service that has no port */
 };
 
+/* Of a connection that keeps something back, or did: see held.c. */
+struct conn_holding {
+    struct flow_conn *conn;
+    struct heap_node held; /* in conns->held, by the oldest frame that it holds back */
+    struct heap_node due;  /* in conns->due, by when it is to be looked at for that */
+    int64_t checked_ns;    /* when it was; INT64_MIN: never */
+};
+
 struct flow_conn {
     struct rpcrdma_connection pub; /* end[i] receives dir[i] */
 
@@ -76,9 +84,7 @@ struct flow_conn {
     uint32_t admission_count;
     size_t admission_bytes;
     int64_t admission_since_ns;
-    struct heap_node held; /* in conns->held, by the oldest frame that it holds back */
-    struct heap_node due;  /* in conns->due, by when it is to be looked at for that */
-    int64_t checked_ns;    /* when it was; INT64_MIN: never */
+    struct conn_holding *holding; /* NULL: it never did. Owned */
 
     uint32_t announced[2];    /* FLOW_ANNOUNCES_ */
     uint64_t set_up_frame[2]; /* where pub.has_private_data */
@@ -194,6 +200,7 @@ void conn_admission_forget(struct flow_conns *conns, struct flow_conn *conn,
 
 /* held.c: what it keeps, or has ahead of a gap, is not what it was. */
 void conn_update_holding(struct flow_conns *conns, struct flow_conn *conn);
+void conn_holding_free(struct flow_conns *conns, struct flow_conn *conn);
 
 /* setup.c */
 void conn_set_up_class(struct flow_conns *conns, struct flow_conn *conn, enum conn_class class);

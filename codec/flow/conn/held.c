@@ -14,7 +14,8 @@
 /* None is looked at twice within CHECK_NS, whatever the clock does. */
 static int64_t due(const struct flow_conn *conn)
 {
-    int64_t next = conn->checked_ns + CHECK_NS, old = conn->admission_since_ns + FLOW_ADMISSION_NS;
+    int64_t next = conn->holding->checked_ns + CHECK_NS;
+    int64_t old = conn->admission_since_ns + FLOW_ADMISSION_NS;
 
     return conn->waiting & (FLOW_WAIT_GAP0 | FLOW_WAIT_GAP1) || old < next ? next : old;
 }
@@ -22,7 +23,7 @@ static int64_t due(const struct flow_conn *conn)
 static void set_due(struct flow_conns *conns, struct flow_conn *conn)
 {
     /* the sign's bit turned: negative times are before the others */
-    heap_set(&conns->due, &conn->due, (uint64_t)due(conn) ^ UINT64_C(1) << 63, conn->id);
+    heap_set(&conns->due, &conn->holding->due, (uint64_t)due(conn) ^ UINT64_C(1) << 63, conn->id);
 }
 
 /* The frame of the oldest event that this connection keeps, or has behind a gap. */
@@ -45,19 +46,46 @@ static uint64_t oldest_of(const struct flow_conns *conns, const struct flow_conn
 static void set_held(struct flow_conns *conns, struct flow_conn *conn, uint64_t oldest)
 {
     if (oldest == UINT64_MAX)
-        heap_remove(&conns->held, &conn->held);
+        heap_remove(&conns->held, &conn->holding->held);
     else
-        heap_set(&conns->held, &conn->held, oldest, conn->id);
+        heap_set(&conns->held, &conn->holding->held, oldest, conn->id);
+}
+
+static void leave_heaps(struct flow_conns *conns, struct flow_conn *conn)
+{
+    if (!conn->holding)
+        return;
+    heap_remove(&conns->held, &conn->holding->held);
+    heap_remove(&conns->due, &conn->holding->due);
+}
+
+/* False: no memory, which ends the run. */
+RPCRDMA_RARE static bool make_holding(struct flow_conns *conns, struct flow_conn *conn)
+{
+    if (conn->holding)
+        return true;
+    conn->holding = flow_alloc_always(&conns->context->memory, sizeof(*conn->holding));
+    if (!conn->holding)
+        return false;
+    conn->holding->conn = conn;
+    conn->holding->checked_ns = INT64_MIN;
+    return true;
+}
+
+void conn_holding_free(struct flow_conns *conns, struct flow_conn *conn)
+{
+    leave_heaps(conns, conn);
+    flow_release(&conns->context->memory, conn->holding, sizeof(*conn->holding));
+    conn->holding = NULL;
 }
 
 void conn_update_holding(struct flow_conns *conns, struct flow_conn *conn)
 {
-    if (!TAILQ_EMPTY(&conn->admission) || conn->waiting & (FLOW_WAIT_GAP0 | FLOW_WAIT_GAP1)) {
+    if (TAILQ_EMPTY(&conn->admission) && !(conn->waiting & (FLOW_WAIT_GAP0 | FLOW_WAIT_GAP1))) {
+        leave_heaps(conns, conn);
+    } else if (make_holding(conns, conn)) {
         set_held(conns, conn, oldest_of(conns, conn));
         set_due(conns, conn);
-    } else {
-        heap_remove(&conns->held, &conn->held);
-        heap_remove(&conns->due, &conn->due);
     }
 }
 
@@ -75,9 +103,9 @@ struct flow_conn *flow_admission_silent(struct flow_conns *conns)
         return NULL;
     conns->next_check_ns = now + CHECK_NS; /* not a hindrance at this very time */
     while (conns->due && conns->due->key < key) {
-        struct flow_conn *conn = HEAP_OF(conns->due, struct flow_conn, due);
+        struct flow_conn *conn = HEAP_OF(conns->due, struct conn_holding, due)->conn;
 
-        conn->checked_ns = now;
+        conn->holding->checked_ns = now;
         set_due(conns, conn);
         if (conn->dir[0] || conn->dir[1])
             return conn;
@@ -90,10 +118,10 @@ struct flow_conn *flow_admission_silent(struct flow_conns *conns)
 RPCRDMA_RARE static uint64_t oldest_held(struct flow_conns *conns)
 {
     while (conns->held) {
-        struct flow_conn *conn = HEAP_OF(conns->held, struct flow_conn, held);
+        struct flow_conn *conn = HEAP_OF(conns->held, struct conn_holding, held)->conn;
         uint64_t oldest = oldest_of(conns, conn);
 
-        if (oldest == conn->held.key)
+        if (oldest == conn->holding->held.key)
             return oldest;
         set_held(conns, conn, oldest);
     }
