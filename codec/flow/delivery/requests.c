@@ -66,7 +66,8 @@ static void new_request(struct flow_memory *memory, struct flow_delivery *d,
     bool read = op->kind == RPCRDMA_OP_READ_REQUEST;
 
     if (t && t->open && !(op->flags & RPCRDMA_OP_FIRST) && !read) {
-        t->last = t->at = last;
+        t->last = last;
+        t->at = (uint32_t)last;
         t->last_frame = op->frame;
         t->last_ns = op->time_ns;
     } else {
@@ -184,12 +185,13 @@ static void again(struct flow_memory *memory, struct flow_delivery *d, const str
     if (!t)
         return;
     if (t->found) {
-        t->times += t->times == 0;
-    } else if (at <= t->at && at < t->last + 1) {
-        t->times++;
+        if (t->times == 0)
+            t->times = 1;
+    } else if ((int32_t)((uint32_t)at - t->at) <= 0 && at < t->last + 1) {
+        transmission_repeated(t);
     }
     t->lost |= d->rare->recovery.cause == FLOW_RECOVERY_LOST;
-    t->at = at;
+    t->at = (uint32_t)at;
     t->refused = false;
     if (!t->delivered || t->read) {
         t->last_frame = op->frame;
@@ -219,7 +221,8 @@ static void behind(struct flow_memory *memory, struct flow_delivery *d, const st
     d->repeat = RPCRDMA_REPEAT_OUT_OF_ORDER;
     t = transmission_at(d, at);
     if (t && t->found) {
-        t->times += t->times == 0;
+        if (t->times == 0)
+            t->times = 1;
         t->last_frame = op->frame;
         t->last_ns = op->time_ns;
     }

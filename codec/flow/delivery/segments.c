@@ -53,7 +53,7 @@ static void again(struct flow_delivery *d, struct rpcrdma_path *path,
         RPCRDMA_STEP();
         if (t->delivered)
             continue;
-        t->times++;
+        transmission_repeated(t);
         t->lost |= d->rare->recovery.cause == FLOW_RECOVERY_LOST;
         t->last_frame = segment->frame;
         t->last_ns = segment->time_ns;

@@ -61,7 +61,7 @@ struct transmission *transmission_add(struct flow_memory *memory, struct flow_de
         taps_forget(d, t);
     *t = (struct transmission){.first = first,
                                .last = last,
-                               .at = first,
+                               .at = (uint32_t)first,
                                .first_frame = frame,
                                .last_frame = frame,
                                .first_ns = time_ns,

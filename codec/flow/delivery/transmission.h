@@ -16,6 +16,7 @@ enum {
     RECENT_AT_TWO = RPCRDMA_BOUND(1024, 64), /* likewise, on their way between two places */
     RECENT_SHIFT_AT_TWO = RPCRDMA_BOUND(22, 26),
     HOLES = 8, /* ranges that passed, or may have, without being captured */
+    TIMES_BITS = 24,
 };
 
 /* Records stay at least this long after they were answered: what asks for them may come late. */
@@ -30,10 +31,10 @@ enum {
 /* PSNs and TCP's sequence numbers, counted on without wrapping. */
 struct transmission {
     uint64_t first, last;
-    uint64_t at; /* the position sent last: lower than it, and it is retransmitted */
     uint64_t first_frame, last_frame, frame;
     int64_t first_ns, last_ns, delivered_ns;
-    uint32_t times;
+    uint32_t at; /* the position sent last, its low bits: lower, and it is retransmitted */
+    uint32_t times : TIMES_BITS;
     bool delivered : 1, refused : 1;
     bool not_ready : 1; /* it was refused by an RNR Nak */
     bool lost : 1;      /* that it, or something before it, did not arrive is proven */
@@ -41,6 +42,13 @@ struct transmission {
     bool open : 1;      /* more packets of it will follow */
     bool found : 1;     /* stands for what was not captured, as others show */
 };
+
+/* It was sent once more. */
+static inline void transmission_repeated(struct transmission *t)
+{
+    if (t->times < (1U << TIMES_BITS) - 1)
+        t->times++;
+}
 
 /* Bits of recent.varying. */
 enum { RECENT_ACK_REQUEST = 0x01, RECENT_SOLICITED = 0x80, RECENT_MIGRATION = 0x40 };
