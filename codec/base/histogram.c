@@ -49,16 +49,10 @@ static bool grow(struct histogram *level, uint32_t bucket)
     return true;
 }
 
-void histogram_add(struct histogram *level, uint64_t value, uint64_t ns)
+void histogram_add_time(struct histogram *level, uint64_t value, uint64_t ns)
 {
     uint32_t bucket = bucket_of(value, RPCRDMA_LEVEL_EXACT_BITS);
 
-    if (value > level->max)
-        level->max = value;
-    if (ns == 0)
-        return;
-    level->total_ns += ns;
-    level->area += (double)value * (double)ns;
     if (bucket < level->buckets || grow(level, bucket))
         level->ns[bucket] += ns;
     else

@@ -30,8 +30,24 @@ void histogram_free(struct histogram *level);
 /* Forgets what was fed, keeps the memory. */
 void histogram_clear(struct histogram *level);
 
-/* The count stood at `value` for `ns` nanoseconds; 0 only moves the maximum. */
-void histogram_add(struct histogram *level, uint64_t value, uint64_t ns);
+/* Time in a bucket that may not be there yet. */
+void histogram_add_time(struct histogram *level, uint64_t value, uint64_t ns);
+
+/* The count stood at `value` for `ns` nanoseconds; 0 only moves the maximum. In line, as each
+ * message asks. */
+static inline void histogram_add(struct histogram *level, uint64_t value, uint64_t ns)
+{
+    if (value > level->max)
+        level->max = value;
+    if (ns == 0)
+        return;
+    level->total_ns += ns;
+    level->area += (double)value * (double)ns;
+    if (value < level->buckets && value >> RPCRDMA_LEVEL_EXACT_BITS == 0)
+        level->ns[value] += ns;
+    else
+        histogram_add_time(level, value, ns);
+}
 
 /* Weighted by time; 0 when no time has passed. */
 double histogram_mean(const struct histogram *level);

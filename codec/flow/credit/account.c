@@ -133,7 +133,7 @@ static RPCRDMA_INLINE void begin(struct rpcrdma_credit_account *account,
     if (account->gauge.running && at.time_ns < account->gauge.last_ns)
         account->pending_violations.count = 0;
     rpcrdma_credit_gauge_advance(&account->gauge, at);
-    if (!account->settled || rare_of(account)->doubt > 0)
+    if (!account->settled || (account->rare && account->rare->doubt > 0))
         COUNT(account, unsettled_ns, account->gauge.elapsed_ns - before);
     if (rpcrdma_credit_grants_pending(&account->grants))
         bind_grants(account, 0);

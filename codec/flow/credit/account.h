@@ -44,13 +44,13 @@ struct rpcrdma_credit_account {
     struct rpcrdma_credit_sink sink;
     struct rpcrdma_credit_gauge gauge;
     struct rpcrdma_credit_calls set;
-    uint32_t requested_now, granted_now;         /* 0 taken as 1 */
-    bool opened : 1;                             /* this connection's set-up was seen */
-    bool has_requested : 1, has_granted : 1;     /* on this connection */
-    bool from_requester : 1, from_responder : 1; /* any packet seen */
-    bool settled : 1;
-    bool followed : 1; /* a Reply waited to be delivered */
-    bool gaps : 1, memory : 1;
+    uint32_t requested_now, granted_now; /* 0 taken as 1 */
+    bool opened;                         /* this connection's set-up was seen */
+    bool has_requested, has_granted;     /* on this connection */
+    bool from_requester, from_responder; /* any packet seen */
+    bool settled;
+    bool followed; /* a Reply waited to be delivered */
+    bool gaps, memory;
 
     uint64_t longest_ns; /* the longest time to a Reply */
     uint64_t answered;   /* Calls whose Reply was seen, whatever restarts */

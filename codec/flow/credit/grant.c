@@ -61,16 +61,6 @@ bool rpcrdma_credit_grants_add(struct rpcrdma_credit_grants *grants, struct flow
     return kept;
 }
 
-uint64_t rpcrdma_credit_grants_ceiling(const struct rpcrdma_credit_grants *grants)
-{
-    uint64_t ceiling = grants->binding;
-
-    for (uint32_t i = 0; i < grants->count; i++)
-        if (grants->pending[i].value > ceiling)
-            ceiling = grants->pending[i].value;
-    return ceiling;
-}
-
 bool rpcrdma_credit_grants_acked(struct rpcrdma_credit_grants *grants,
                                  rpcrdma_stream_position place, uint64_t elapsed_ns,
                                  uint64_t *before, struct rpcrdma_credit_grant *after)

@@ -57,7 +57,15 @@ static inline bool rpcrdma_credit_grants_pending(const struct rpcrdma_credit_gra
 }
 
 /* The most that may be in flight. */
-uint64_t rpcrdma_credit_grants_ceiling(const struct rpcrdma_credit_grants *grants);
+static inline uint64_t rpcrdma_credit_grants_ceiling(const struct rpcrdma_credit_grants *grants)
+{
+    uint64_t ceiling = grants->binding;
+
+    for (uint32_t i = 0; i < grants->count; i++)
+        if (grants->pending[i].value > ceiling)
+            ceiling = grants->pending[i].value;
+    return ceiling;
+}
 /*
  * Everything up to `place` was acknowledged, now. True when that, or time, makes a grant bind;
  * *before is the value it takes the place of, *after the new one. Call until it says false.
