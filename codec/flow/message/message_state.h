@@ -121,22 +121,22 @@ struct message_extra {
 /* Per connection. */
 struct message_conn {
     TAILQ_HEAD(message_calls, flow_call)
-    calls[2];                                    /* by caller; the oldest first. Where there are */
-    uint32_t n_calls[2];                         /* none it may be zero */
-    bool given_up_reported;                      /* a Call that was outstanding: it was reported */
-    struct message_extra *extra;                 /* NULL: all of it is 0. Owned */
-    bool has_last_xid[2];
+    calls[2];                    /* by caller; the oldest first. Where there are */
+    uint32_t n_calls[2];         /* none it may be zero */
+    struct message_extra *extra; /* NULL: all of it is 0. Owned */
     uint32_t last_xid[2];
-    uint32_t chosen_after; /* messages looked at after the dialect was settled */
+    bool has_last_xid[2];
+    bool given_up_reported; /* a Call that was outstanding: it was reported */
     bool server_called, client_called;
-    uint64_t reverse_frame; /* of a Call of the server before any of the client's; 0: none */
     bool reverse_reported;
+    bool speaks[2];         /* the connection's version: an end sent a message of it, no error */
+    uint64_t reverse_frame; /* of a Call of the server before any of the client's; 0: none */
+    uint32_t chosen_after;  /* messages looked at after the dialect was settled */
     uint32_t other_xid,
-        other_version;   /* of the last message of another version than the connection's */
-    bool speaks[2];      /* the connection's version: an end sent a message of it, no error */
-    bool refused;        /* an ERR_VERS came, and no message since that follows it */
-    uint8_t refused_end; /* whom it refused */
-    uint32_t offered[2]; /* its range */
+        other_version;     /* of the last message of another version than the connection's */
+    bool refused;          /* an ERR_VERS came, and no message since that follows it */
+    uint8_t refused_end;   /* whom it refused */
+    uint32_t offered[2];   /* its range */
     uint64_t last_emitted; /* frame of the latest message given to the sink */
 };
 
