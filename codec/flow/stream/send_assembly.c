@@ -24,10 +24,15 @@ static void reset(struct flow_streams *streams, struct stream_assembly *a)
     *a = (struct stream_assembly){0};
 }
 
-void stream_assemble_free(struct flow_streams *streams, struct stream *s)
+void stream_assemble_forget(struct flow_streams *streams, struct stream *s)
 {
     if (s->parts)
         reset(streams, &s->parts->assembly);
+}
+
+void stream_assemble_free(struct flow_streams *streams, struct stream *s)
+{
+    stream_assemble_forget(streams, s);
     flow_release(&streams->context->memory, s->parts, sizeof(*s->parts));
     s->parts = NULL;
 }

@@ -210,6 +210,8 @@ void stream_assemble(struct flow_streams *streams, struct stream *s, const struc
 /* Packets are missing; `goes_on`: what follows them is not the start of a Send. */
 void stream_assemble_gap(struct flow_streams *streams, struct stream *s, uint32_t packets,
                          bool goes_on);
+/* Nothing is said of a Send that was begun. */
+void stream_assemble_forget(struct flow_streams *streams, struct stream *s);
 void stream_assemble_free(struct flow_streams *streams, struct stream *s);
 /* Its PSN and XID, to distinguish it when something comes under that PSN again. */
 static inline void stream_remember(struct stream *s, const struct rpcrdma_op *op)

@@ -343,8 +343,7 @@ RPCRDMA_RARE static void ahead(struct flow_streams *streams, struct stream *s,
     }
     if (!s->pub.conn) {
         /* nothing is known to be worth waiting for */
-        if (s->parts)
-            s->parts->assembly.active = false;
+        stream_assemble_forget(streams, s);
         s->next = op->seq;
         return;
     }

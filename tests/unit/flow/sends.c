@@ -44,6 +44,28 @@ static void without_beginning(void **state)
     assert_int_equal(rig.messages, 2);
 }
 
+/* Nor is the connection known yet: of the Send that was begun nothing is in the next. */
+static void without_end_or_connection(void **state)
+{
+    enum { PACKETS = 3 };
+    static uint8_t buf[RIG_PMTU * PACKETS];
+    uint32_t n = rig_call(buf, 2, 100003, sizeof(buf) - 68);
+
+    (void)state;
+    rig_end(&rig);
+    rig_begin(&rig, NULL);
+    rig_packet(&rig, &a, &b, a.psn, RPCRDMA_OP_FIRST, buf, RIG_PMTU);
+    a.psn += PACKETS + 2; /* its end, and more, were not captured */
+    rig_send(&rig, &a, &b, buf, n);
+    rig_end(&rig);
+    assert_int_equal(rig.messages, 1);
+    assert_int_equal(rig.message[0].first_frame, 2);
+    assert_int_equal(rig.message[0].len, n);
+    assert_int_equal(rig.message[0].caplen, n);
+    assert_int_equal(rig.message[0].xid, 2);
+    assert_int_equal(rig.message[0].program, 100003);
+}
+
 /* More than a Send can hold here: what was captured of it is decoded, its length is right. */
 static void too_long(void **state)
 {
@@ -123,9 +145,7 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
     const struct CMUnitTest tests[] = {
-        TEST(without_beginning),
-        TEST(too_long),
-        TEST(two_xids),
+        TEST(without_beginning), TEST(without_end_or_connection), TEST(too_long), TEST(two_xids),
         TEST(odd_boolean),
     };
 
