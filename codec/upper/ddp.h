@@ -38,13 +38,10 @@ struct rpcrdma_ddp {
     bool no_sequence; /* minor version 1 and up: begins otherwise than it must */
     bool slot_known;  /* it was read, or there is none */
     bool has_slot;    /* SEQUENCE or CB_SEQUENCE was read: */
-    uint64_t session; /* a hash of the session's name */
+    uint64_t session[2]; /* its name, in two words */
     uint32_t seqid, slot, highest;
     uint32_t slot_off;
 };
-
-/* Stands for a session's name, 16 bytes. Never 0. */
-uint64_t rpcrdma_session_key(const uint8_t *name);
 
 /* A Call that is no COMPOUND. rpc: its decoded header; data, caplen, len, reduction: as in
  * compound.h. */

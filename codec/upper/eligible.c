@@ -21,7 +21,6 @@ enum {
     OP_READ_PLUS = 68,
     OP_CB_SEQUENCE = 11,
     OP_ILLEGAL = 10044,
-    SESSION_ID = 16,
     STATEID = 16,
 };
 
@@ -122,31 +121,19 @@ static bool without_session(const struct rpcrdma_compound *it, uint32_t number)
     }
 }
 
-uint64_t rpcrdma_session_key(const uint8_t *p)
-{
-    uint64_t h = UINT64_C(0xcbf29ce484222325); /* FNV-1a */
-
-    for (size_t i = 0; i < SESSION_ID; i++)
-        h = (h ^ p[i]) * UINT64_C(0x100000001b3);
-    return h | 1;
-}
-
 /* sessionid, sequenceid, slotid, highest_slotid: alike in both directions. */
 static void read_slot(const struct rpcrdma_compound *it, uint32_t off, struct rpcrdma_ddp *out)
 {
     struct rpcrdma_cursor c = it->xdr.in;
-    const uint8_t *session;
 
     c.off = off + 4;
-    session = rpcrdma_cursor_take(&c, SESSION_ID, "session");
+    out->session[0] = rpcrdma_cursor_be64(&c, "session");
+    out->session[1] = rpcrdma_cursor_be64(&c, "session");
     out->seqid = rpcrdma_cursor_be32(&c, "sequence");
     out->slot_off = (uint32_t)c.off;
     out->slot = rpcrdma_cursor_be32(&c, "slot");
     out->highest = rpcrdma_cursor_be32(&c, "highest slot");
-    if (!session || c.status != RPCRDMA_OK)
-        return;
-    out->session = rpcrdma_session_key(session);
-    out->has_slot = true;
+    out->has_slot = c.status == RPCRDMA_OK;
 }
 
 /* READ, READ_PLUS: stateid, offset, count. READDIR: cookie, verifier, how much of names, of all. */

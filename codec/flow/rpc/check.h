@@ -28,7 +28,10 @@ void rpc_slot_call(struct flow_rpcs *rpcs, struct rpc_transaction *t);
 void rpc_slot_answered(const struct rpc_transaction *t);
 void rpc_slot_end(struct flow_rpcs *rpcs, struct rpc_transaction *t);
 
-/* session.c. A Call of a session, once it is whole, against what CREATE_SESSION allowed; a Reply's
+/* session.c. Stands for a session's name, which the wire chooses, in 64 bits that it does not: two
+ * names have one key by chance alone. Never 0. */
+uint64_t rpc_session_key(const struct flow_rpcs *rpcs, const uint64_t name[2]);
+/* A Call of a session, once it is whole, against what CREATE_SESSION allowed; a Reply's
  * results, which say what is allowed from now on; a Reply that was put together. */
 void rpc_session_call(struct flow_rpcs *rpcs, struct rpc_transaction *t);
 void rpc_session_reply(struct flow_rpcs *rpcs, struct rpc_transaction *t,

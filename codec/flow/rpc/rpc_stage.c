@@ -332,6 +332,7 @@ struct flow_rpcs *flow_rpcs_new(struct flow_context *context, struct flow_messag
     TAILQ_INIT(&rpcs->parked);
     flow_calls_reserve(messages, FLOW_CALL_RPC, sizeof(struct rpc_transaction *));
     rpcs->regions.memory = &context->memory;
+    rpcs->key = siphash_key();
     rpcs->keep_data = context->sink.rpc != NULL;
     rpcs->keep_base = true;
     rpcs->keep_reply = context->sink.rpc || context->sink.payload_stream;
@@ -351,6 +352,8 @@ void flow_rpcs_free(struct flow_rpcs *rpcs)
     rpc_iovec_free(rpcs, &rpcs->whole);
     rpc_iovec_free(rpcs, &rpcs->spare);
     flow_release(memory, rpcs->flat, rpcs->flat_size);
+    flow_table_free(&rpcs->slots_by_key, memory);
+    flow_table_free(&rpcs->sessions_by_key, memory);
     flow_release(memory, rpcs->slots, RPC_SLOTS * sizeof(*rpcs->slots));
     flow_release(memory, rpcs->sessions, RPC_SESSIONS * sizeof(*rpcs->sessions));
     flow_release(memory, rpcs->sendings, FLOW_CALLS_REMEMBERED * sizeof(*rpcs->sendings));

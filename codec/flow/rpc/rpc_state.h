@@ -29,6 +29,7 @@
 #include <string.h>
 #include <sys/queue.h>
 
+#include "base/siphash.h"
 #include "base/table.h"
 #include "flow/rpc/region.h"
 #include "flow/rpc/rpc_stage.h"
@@ -146,7 +147,7 @@ struct rpc_channel {
 };
 
 struct rpc_session {
-    uint64_t key;                  /* its name's hash; 0: free */
+    uint64_t key;                  /* rpc_session_key of its name; 0: free */
     struct rpc_channel channel[2]; /* fore, back: by who calls */
     uint32_t slots_known[2];       /* most that the Responder said since: it may allow more */
     bool blind[2];                 /* a Reply could not be read: it may have said more */
@@ -228,6 +229,7 @@ struct rpc_transaction {
     struct rpc_chunk_map *chunk_map;
 
     struct rpcrdma_ddp ddp; /* what its arguments say of chunks */
+    uint64_t session;       /* rpc_session_key of its name, where there is one */
     struct rpc_slot *slot;  /* NULL: none */
     bool slot_read;         /* it is known which, or that there is none */
     int64_t slot_place;     /* of its number in the Call's Send; -1: none */
@@ -319,8 +321,11 @@ struct flow_rpcs {
     uint32_t n_held, n_parked, n_spare_transactions;
     struct rpc_list parked;        /* of all connections */
     struct rpc_sendings *sendings; /* FLOW_CALLS_REMEMBERED of them; NULL: none yet. Owned */
-    struct rpc_slot *slots;        /* NULL: none yet */
-    struct rpc_session *sessions;  /* NULL: none yet */
+    struct siphash_key key;        /* of the hashes of sessions and slots */
+    struct rpc_slot *slots;        /* the latest RPC_SLOTS, in a ring; NULL: none yet */
+    struct rpc_session *sessions;  /* the latest RPC_SESSIONS, likewise */
+    uint64_t n_slots, n_sessions;  /* that were ever added */
+    struct flow_table slots_by_key, sessions_by_key;
     bool keep_data, keep_base, keep_reply; /* of all chunks; of those that carry a whole Call; of
                                             * those that carry a whole Reply */
 

@@ -12,18 +12,31 @@
 
 enum { OP_CREATE_SESSION = 43, OP_SEQUENCE = 53, OP_CB_SEQUENCE = 11, SESSION_ID = 16 };
 
-static struct rpc_session *place_of(struct flow_rpcs *rpcs, uint64_t key)
+uint64_t rpc_session_key(const struct flow_rpcs *rpcs, const uint64_t name[2])
 {
-    if (!rpcs->sessions)
-        rpcs->sessions = flow_alloc(&rpcs->context->memory, RPC_SESSIONS * sizeof(*rpcs->sessions));
-    return rpcs->sessions ? &rpcs->sessions[key % RPC_SESSIONS] : NULL;
+    return siphash_words(&rpcs->key, name, 2) | 1;
 }
 
 static struct rpc_session *find(const struct flow_rpcs *rpcs, uint64_t key)
 {
-    struct rpc_session *session = rpcs->sessions ? &rpcs->sessions[key % RPC_SESSIONS] : NULL;
+    return flow_table_get(&rpcs->sessions_by_key, key);
+}
 
-    return session && session->key == key ? session : NULL;
+/* The oldest makes room: the key is another in each run, and must not choose. NULL: no memory. */
+static struct rpc_session *add_session(struct flow_rpcs *rpcs, uint64_t key)
+{
+    struct flow_memory *memory = &rpcs->context->memory;
+    struct rpc_session *session;
+
+    if (!rpcs->sessions)
+        rpcs->sessions = flow_alloc(memory, RPC_SESSIONS * sizeof(*rpcs->sessions));
+    if (!rpcs->sessions || !flow_table_ready(&rpcs->sessions_by_key, memory))
+        return NULL;
+    session = &rpcs->sessions[rpcs->n_sessions++ % RPC_SESSIONS];
+    if (session->key != 0)
+        flow_table_remove(&rpcs->sessions_by_key, session->key);
+    flow_table_add(&rpcs->sessions_by_key, memory, key, session);
+    return session;
 }
 
 static void add(struct flow_rpcs *rpcs, struct rpc_transaction *t, enum rpcrdma_rule_id rule,
@@ -71,7 +84,7 @@ void rpc_session_close(struct flow_rpcs *rpcs, const struct flow_conn *conn)
 
 bool rpc_session_whole(const struct flow_rpcs *rpcs, const struct rpc_transaction *t)
 {
-    const struct rpc_session *session = find(rpcs, t->ddp.session);
+    const struct rpc_session *session = find(rpcs, t->session);
 
     if (!session || session->torn)
         return false;
@@ -83,7 +96,7 @@ bool rpc_session_whole(const struct flow_rpcs *rpcs, const struct rpc_transactio
 
 void rpc_session_elsewhere(struct flow_rpcs *rpcs, const struct rpc_transaction *t)
 {
-    struct rpc_session *session = find(rpcs, t->ddp.session);
+    struct rpc_session *session = find(rpcs, t->session);
 
     if (session)
         session->torn = true;
@@ -92,7 +105,7 @@ void rpc_session_elsewhere(struct flow_rpcs *rpcs, const struct rpc_transaction 
 bool rpc_session_beyond(const struct flow_rpcs *rpcs, const struct rpc_transaction *t,
                         uint32_t *slots)
 {
-    const struct rpc_session *session = find(rpcs, t->ddp.session);
+    const struct rpc_session *session = find(rpcs, t->session);
     int back = t->pub.callback;
 
     if (!session || session->blind[back] || session->channel[back].slots == 0)
@@ -103,7 +116,7 @@ bool rpc_session_beyond(const struct flow_rpcs *rpcs, const struct rpc_transacti
 
 void rpc_session_call(struct flow_rpcs *rpcs, struct rpc_transaction *t)
 {
-    struct rpc_session *session = find(rpcs, t->ddp.session);
+    struct rpc_session *session = find(rpcs, t->session);
     const struct rpcrdma_ddp *ddp = &t->ddp;
     const struct rpc_channel *channel;
     int back = t->pub.callback;
@@ -124,7 +137,7 @@ void rpc_session_call(struct flow_rpcs *rpcs, struct rpc_transaction *t)
 
 void rpc_session_reply_size(struct flow_rpcs *rpcs, struct rpc_transaction *t)
 {
-    const struct rpc_session *session = find(rpcs, t->ddp.session);
+    const struct rpc_session *session = find(rpcs, t->session);
     uint32_t most = session ? session->channel[t->pub.callback].reply_size : 0;
 
     if (most > 0 && t->pub.reply_length > most)
@@ -153,18 +166,22 @@ static struct rpc_channel read_channel(struct rpcrdma_cursor *c)
 static void created(struct flow_rpcs *rpcs, struct flow_conn *conn, struct rpcrdma_cursor c)
 {
     uint32_t status = rpcrdma_cursor_be32(&c, "status");
-    const uint8_t *name = rpcrdma_cursor_take(&c, SESSION_ID, "session");
     struct rpc_session new = {0}, *session;
+    uint64_t name[2];
 
+    name[0] = rpcrdma_cursor_be64(&c, "session");
+    name[1] = rpcrdma_cursor_be64(&c, "session");
     rpcrdma_cursor_take(&c, 8, "sequence, flags");
     new.channel[0] = read_channel(&c);
     new.channel[1] = read_channel(&c);
-    if (status != 0 || !name || c.status != RPCRDMA_OK)
+    if (status != 0 || c.status != RPCRDMA_OK)
         return;
-    new.key = rpcrdma_session_key(name);
+    new.key = rpc_session_key(rpcs, name);
     new.slots_known[0] = new.channel[0].slots;
     new.slots_known[1] = new.channel[1].slots;
-    session = place_of(rpcs, new.key);
+    session = find(rpcs, new.key);
+    if (!session)
+        session = add_session(rpcs, new.key);
     if (!session)
         return;
     *session = new;
@@ -209,7 +226,7 @@ static bool creates(const struct rpc_transaction *t)
 void rpc_session_reply(struct flow_rpcs *rpcs, struct rpc_transaction *t,
                        const struct rpcrdma_rpc *rpc, const void *data, size_t caplen, size_t len)
 {
-    struct rpc_session *session = t->ddp.has_slot ? find(rpcs, t->ddp.session) : NULL;
+    struct rpc_session *session = t->ddp.has_slot ? find(rpcs, t->session) : NULL;
     bool doubt = t->slot && t->slot_doubt != 0;
     struct rpcrdma_compound it;
     struct rpcrdma_operation op;

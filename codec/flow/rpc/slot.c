@@ -13,31 +13,31 @@
  * of others. A Responder that takes a number out of turn does show others: it is said once.
  */
 
-enum { NFS4ERR_BADSLOT = 10053, NFS4ERR_SEQ_MISORDERED = 10063, SEEN = 64, PLACES = 8 };
+enum { NFS4ERR_BADSLOT = 10053, NFS4ERR_SEQ_MISORDERED = 10063, SEEN = 64 };
 
-/* Where the slot is kept, or will be: in one of a few places, so that those of a session seldom
- * push each other out. NULL: no memory. */
-static struct rpc_slot *place_of(struct flow_rpcs *rpcs, uint64_t key)
+/* Of the slot of its session's channel; the backchannel has slots of its own. Never 0. */
+static uint64_t key_of(const struct flow_rpcs *rpcs, const struct rpc_transaction *t)
 {
-    struct rpc_slot *free_place = NULL;
+    const uint64_t words[] = {t->session, (uint64_t)t->pub.callback << 32 | t->ddp.slot};
 
-    if (!rpcs->slots)
-        rpcs->slots = flow_alloc(&rpcs->context->memory, RPC_SLOTS * sizeof(*rpcs->slots));
-    for (uint64_t i = 0; rpcs->slots && i < PLACES; i++) {
-        struct rpc_slot *slot = &rpcs->slots[(key + i) % RPC_SLOTS];
-
-        if (slot->key == key)
-            return slot;
-        if (slot->key == 0 && !free_place)
-            free_place = slot;
-    }
-    return free_place || !rpcs->slots ? free_place : &rpcs->slots[key % RPC_SLOTS];
+    return siphash_words(&rpcs->key, words, 2) | 1;
 }
 
-/* The backchannel has slots of its own. */
-static uint64_t key_of(const struct rpc_transaction *t)
+/* The oldest makes room: the key is another in each run, and must not choose. NULL: no memory. */
+static struct rpc_slot *add_slot(struct flow_rpcs *rpcs, uint64_t key)
 {
-    return flow_hash2(t->ddp.session + (uint64_t)t->pub.callback, t->ddp.slot) | 1;
+    struct flow_memory *memory = &rpcs->context->memory;
+    struct rpc_slot *slot;
+
+    if (!rpcs->slots)
+        rpcs->slots = flow_alloc(memory, RPC_SLOTS * sizeof(*rpcs->slots));
+    if (!rpcs->slots || !flow_table_ready(&rpcs->slots_by_key, memory))
+        return NULL;
+    slot = &rpcs->slots[rpcs->n_slots++ % RPC_SLOTS];
+    if (slot->key != 0)
+        flow_table_remove(&rpcs->slots_by_key, slot->key);
+    flow_table_add(&rpcs->slots_by_key, memory, key, slot);
+    return slot;
 }
 
 static bool was_seen(const struct rpc_slot *slot, uint32_t seqid)
@@ -110,25 +110,29 @@ static void follow(struct rpc_slot *slot, struct rpc_transaction *t)
 static void use(struct flow_rpcs *rpcs, struct rpc_transaction *t)
 {
     const struct rpcrdma_ddp *ddp = &t->ddp;
-    uint64_t key = key_of(t);
-    struct rpc_slot *slot = place_of(rpcs, key);
+    struct rpc_slot *slot;
     uint32_t slots;
+    uint64_t key;
 
+    t->session = rpc_session_key(rpcs, ddp->session);
+    key = key_of(rpcs, t);
+    slot = flow_table_get(&rpcs->slots_by_key, key);
     t->slot_place = rpc_call_place(t, ddp->slot_off);
     if (ddp->slot > ddp->highest)
         rpc_add_finding_at(rpcs, t, RPCRDMA_RULE_SLOT_BEYOND, t->pub.call_frame, t->slot_place,
                            NULL, ddp->slot, ddp->highest, 0);
-    if (!slot)
-        return;
-    t->slot = slot;
-    if (slot->key == key)
+    if (slot) {
         follow(slot, t);
-    else {
-        if (ddp->seqid != 1 && slot->key == 0) /* else it may have been pushed out */
+    } else {
+        slot = add_slot(rpcs, key);
+        if (!slot)
+            return;
+        if (ddp->seqid != 1 && rpcs->n_slots <= RPC_SLOTS) /* else it may have been pushed out */
             t->slot_doubt |= RPC_SLOT_BEGUN;
         *slot =
             (struct rpc_slot){.key = key, .seen = 1, .seqid = ddp->seqid, .last = request_of(t)};
     }
+    t->slot = slot;
     if (rpc_session_beyond(rpcs, t, &slots))
         t->slot_doubt |= RPC_SLOT_BEYOND;
 }
@@ -175,7 +179,7 @@ static void judge(struct flow_rpcs *rpcs, struct rpc_transaction *t)
     bool refused = t->slot_status == NFS4ERR_SEQ_MISORDERED;
     bool whole = rpc_session_whole(rpcs, t), sure = refused || whole;
     bool taken = t->slot_answered && t->slot_status == 0;
-    bool known = slot->key == key_of(t);
+    bool known = slot->key == key_of(rpcs, t);
     uint32_t slots;
 
     if (t->slot_doubt & RPC_SLOT_IN_USE && known && is(&slot->last, t) &&

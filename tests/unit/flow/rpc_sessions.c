@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Sessions of NFS version 4 are told apart by their names, whatever names a capture chooses; and
+ * those that are remembered are the latest. */
+#include "rpc_fixture.h"
+
+enum {
+    COMPOUND = 1,
+    OP_CREATE_SESSION = 43,
+    OP_SEQUENCE = 53,
+    MISORDERED = 10063,
+    NAME = 16,
+    SLOTS = 1024,   /* that flow/rpc remembers, */
+    SESSIONS = 256, /* and sessions */
+};
+
+static uint32_t xid;
+
+static void put_name(struct rpc_bytes *b, const uint8_t *name)
+{
+    memcpy(b->data + b->n, name, NAME);
+    b->n += NAME;
+}
+
+static void talk(void)
+{
+    struct rpc_header h;
+
+    rig.transactions = 0;
+    rig.transaction[0].n_rules = 0;
+    rpc_header_init(&h, xid, MSG);
+    rpc_send(&rig, true, &h, part.data, part.n);
+    rpc_header_init(&h, xid, MSG);
+    rpc_send(&rig, false, &h, whole.data, whole.n);
+}
+
+/* A COMPOUND of one operation, and the beginning of its result. */
+static void begin(uint32_t operation, uint32_t status)
+{
+    rpc_call_header(&part, ++xid, NFS, 4, COMPOUND);
+    rpc_put(&part, 0);
+    rpc_put(&part, 1);
+    rpc_put(&part, 1);
+    rpc_put(&part, operation);
+    rpc_reply_header(&whole, xid);
+    rpc_put(&whole, 0);
+    rpc_put(&whole, 0);
+    rpc_put(&whole, 1);
+    rpc_put(&whole, operation);
+    rpc_put(&whole, status);
+}
+
+static const struct got_transaction *sequence(const uint8_t *name, uint32_t seqid, uint32_t slot,
+                                              uint32_t status)
+{
+    begin(OP_SEQUENCE, status);
+    put_name(&part, name);
+    rpc_put(&part, seqid);
+    rpc_put(&part, slot);
+    rpc_put(&part, slot);
+    rpc_put(&part, 0);
+    put_name(&whole, name);
+    rpc_put(&whole, seqid);
+    for (int i = 0; i < 3; i++) /* slot, highest slot, target highest slot */
+        rpc_put(&whole, slot);
+    rpc_put(&whole, 0);
+    talk();
+    return rpc_transaction(&rig, xid);
+}
+
+/* request_size: the largest request that it allows. */
+static void create(const uint8_t *name, uint32_t request_size)
+{
+    begin(OP_CREATE_SESSION, 0);
+    rpc_fill(&part, 96, 0); /* the Reply tells what counts */
+    put_name(&whole, name);
+    rpc_put(&whole, 1);
+    rpc_put(&whole, 0);
+    for (int channel = 0; channel < 2; channel++) {
+        rpc_put(&whole, 0);
+        rpc_put(&whole, request_size);
+        rpc_put(&whole, 1 << 20);
+        rpc_put(&whole, 1 << 20);
+        rpc_put(&whole, 8);
+        rpc_put(&whole, SLOTS + 1);
+        rpc_put(&whole, 0);
+    }
+    talk();
+}
+
+static bool told(const struct got_transaction *t, enum rpcrdma_rule_id rule)
+{
+    return rpc_has_rule(t->rules, t->n_rules, rule);
+}
+
+/* Names that FNV-1a of 64 bits takes for each other, made in a moment: the differences of their
+ * bytes are a short vector of the lattice that the powers of its prime make. */
+static void names_of_one_fnv_hash(void **state)
+{
+    static const uint8_t names[][2][NAME + 1] = {
+        {"\x62\x0d\x18\x29\x4e\xe4\xcf\xf7\x1c\xf3\xd2\xcb\xd7\xd1\xc2\x51",
+         "\x69\x03\x6e\x13\x7b\x24\x46\xb4\x36\xdd\x4a\x47\x52\xb2\xbc\x53"},
+        {"\x7f\x5a\x28\x54\x7c\xbc\x0e\xa9\x33\x36\xd2\x0a\xa8\x0b\xcd\xb3",
+         "\x70\x5a\x26\x64\x31\xac\x35\xe0\x1d\x18\x4a\x0e\xf3\x0a\xdb\xbd"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        uint64_t hash[2] = {UINT64_C(0xcbf29ce484222325), UINT64_C(0xcbf29ce484222325)};
+
+        for (int k = 0; k < 2; k++)
+            for (int b = 0; b < NAME; b++)
+                hash[k] = (hash[k] ^ names[i][k][b]) * UINT64_C(0x100000001b3);
+        assert_true(hash[0] == hash[1]);
+        create(names[i][0], 1 << 20);
+        create(names[i][1], 1 << 20);
+        assert_int_equal(sequence(names[i][0], 1, 0, 0)->n_rules, 0);
+        assert_int_equal(sequence(names[i][0], 2, 0, 0)->n_rules, 0);
+        assert_int_equal(sequence(names[i][1], 1, 0, 0)->n_rules, 0);
+        assert_int_equal(sequence(names[i][1], 2, 0, 0)->n_rules, 0);
+        assert_int_equal(sequence(names[i][0], 3, 0, 0)->n_rules, 0);
+        assert_true(told(sequence(names[i][1], 4, 0, MISORDERED), RPCRDMA_RULE_SLOT_SEQUENCE));
+    }
+}
+
+static const uint8_t *name_of(uint32_t n)
+{
+    static uint8_t name[NAME];
+
+    memset(name, 'n', NAME);
+    memcpy(name + NAME - sizeof(n), &n, sizeof(n));
+    return name;
+}
+
+/* As many slots as are remembered are all followed, and of one more the oldest is not: whatever the
+ * hash's key is. */
+static void as_many_slots_as_are_remembered(void **state)
+{
+    (void)state;
+    rpc_rig_free(&rig);
+    rpc_rig_begin(&rig, NULL, false);
+    for (uint32_t slot = 0; slot < SLOTS; slot++)
+        sequence(name_of(0), 1, slot, 0);
+    for (uint32_t slot = 0; slot < SLOTS; slot++)
+        assert_true(told(sequence(name_of(0), 7, slot, MISORDERED), RPCRDMA_RULE_SLOT_SEQUENCE));
+    sequence(name_of(1), 1, 0, 0);
+    assert_int_equal(sequence(name_of(0), 17, 0, MISORDERED)->n_rules, 0);
+    assert_true(told(sequence(name_of(0), 17, 2, MISORDERED), RPCRDMA_RULE_SLOT_SEQUENCE));
+}
+
+static void as_many_sessions_as_are_remembered(void **state)
+{
+    (void)state;
+    rpc_rig_free(&rig);
+    rpc_rig_begin(&rig, NULL, false);
+    for (uint32_t n = 0; n < SESSIONS; n++)
+        create(name_of(n), 1);
+
+    for (uint32_t n = 0; n < SESSIONS; n++)
+        assert_true(told(sequence(name_of(n), 1, 0, 0), RPCRDMA_RULE_SESSION_REQUEST_SIZE));
+    create(name_of(SESSIONS), 1);
+    assert_false(told(sequence(name_of(0), 2, 0, 0), RPCRDMA_RULE_SESSION_REQUEST_SIZE));
+    assert_true(told(sequence(name_of(1), 2, 0, 0), RPCRDMA_RULE_SESSION_REQUEST_SIZE));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(names_of_one_fnv_hash, setup, teardown),
+        cmocka_unit_test_setup_teardown(as_many_slots_as_are_remembered, setup, teardown),
+        cmocka_unit_test_setup_teardown(as_many_sessions_as_are_remembered, setup, teardown),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
