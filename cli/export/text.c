@@ -3,6 +3,8 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
 #include <sys/stat.h>
 
 #include "command.h"
@@ -37,14 +39,33 @@ static void put_ndjson(struct out *out, const struct row *row, bool named)
     json_end(&json);
 }
 
-/* RFC 4180: quoted where it has to be. A formula, for a spreadsheet, is text like any other. */
+/*
+ * A spreadsheet takes a cell that begins so for a formula, and formulas fetch addresses and start
+ * programs. In some languages cells end at semicolons, so one may begin within a text, too.
+ */
+static bool begins_formula(char c)
+{
+    return c == '=' || c == '+' || c == '-' || c == '@';
+}
+
+static void put_escaped(struct out *out, char c)
+{
+    char shown[sizeof("\\xNN")];
+
+    snprintf(shown, sizeof(shown), "\\x%02x", (unsigned char)c);
+    out_text(out, shown);
+}
+
+/* RFC 4180: quoted where it has to be. What would begin a formula is shown as what a terminal would
+ * obey is; "-" alone (standard input) is none. */
 static void put_csv_text(struct out *out, const char *text, size_t n)
 {
+    bool begins = n > 1; /* a cell */
     size_t plain = 0;
 
-    while (plain < n && !strchr("\",\r\n", text[plain]))
+    while (plain < n && !strchr("\",;\r\n", text[plain]))
         plain++;
-    if (n > 0 && plain == n) {
+    if (n > 0 && plain == n && text[0] != ' ' && !(begins && begins_formula(text[0]))) {
         out_bytes(out, text, n);
         return;
     }
@@ -52,7 +73,11 @@ static void put_csv_text(struct out *out, const char *text, size_t n)
     for (size_t i = 0; i < n; i++) {
         if (text[i] == '"')
             out_char(out, '"');
-        out_char(out, text[i]);
+        if (begins && begins_formula(text[i]))
+            put_escaped(out, text[i]);
+        else
+            out_char(out, text[i]);
+        begins = text[i] == ';' || (begins && (text[i] == ' ' || text[i] == '"'));
     }
     out_char(out, '"');
 }

@@ -221,6 +221,31 @@ class Rows(Export):
         self.assertEqual(self.database(bad).execute('SELECT name FROM captures').fetchone()[0], want)
         self.assertEqual(self.json('export', '--ndjson', '-', '--tables', 'captures', bad)[0]['name'], bad)
 
+    def test_formulas(self):
+        """What a spreadsheet would run is shown in CSV, as what a terminal would obey is; the other forms have it as it is."""
+        folder, source = os.getcwd(), os.path.abspath(capture())
+        self.addCleanup(os.chdir, folder)
+        os.chdir(self.folder)
+        names = {'=cmd|A1.pcap': '\\x3dcmd|A1.pcap', '+1.pcap': '\\x2b1.pcap', '@SUM(1).pcap': '\\x40SUM(1).pcap',
+                 '--1.pcap': '\\x2d-1.pcap', ' =1.pcap': ' \\x3d1.pcap', '"=1.pcap': '"\\x3d1.pcap',
+                 'a;=1.pcap': 'a;\\x3d1.pcap', 'a; "-1.pcap': 'a; "\\x2d1.pcap', '=,"': '\\x3d,"',
+                 'a=b-1;c@.pcap': 'a=b-1;c@.pcap', '0-1': '0-1', 'a,b': 'a,b'}
+        for name, want in names.items():
+            os.symlink(source, name)
+            text = self.run_command('export', '--csv', '-', '--tables', 'captures', '--', name)
+            self.assertEqual([one['name'] for one in csv.DictReader(io.StringIO(text))], [want])
+            self.assertEqual(self.json('export', '--ndjson', '-', '--tables', 'captures', '--', name)[0]['name'], name)
+            database = self.database('--', name, name=f'{len(os.listdir())}.db')
+            self.assertEqual(database.execute('SELECT name FROM captures').fetchone()[0], name)
+
+    def test_signs(self):
+        """A number below 0 is one in CSV, too, and standard input is called -."""
+        with open(capture(), 'rb') as file:
+            text = self.run_command('export', '--csv', '-', '--tables', 'captures', '-', stdin=file.read())
+        self.assertEqual([one['name'] for one in csv.DictReader(io.StringIO(text))], ['-'])
+        text = self.run_command('export', '--csv', '-', '--tables', 'operations', capture('roce-nfs41-mini'))
+        self.assertRegex(text, r'(?m)^-[0-9]+,')
+
     def test_compressed(self):
         if not shutil.which('zstd'):
             self.skipTest('there is no zstd')
