@@ -46,8 +46,10 @@ static void put(struct textfile *file, const struct pipeline_counts *counts)
         error = errno;
     if (error == 0 && !creator_replace(&file->creator, file->part))
         error = errno;
-    if (error != 0)
-        failed(file, error);
+    if (error == 0)
+        return;
+    creator_remove(&file->creator, file->part); /* a full disk is not made fuller */
+    failed(file, error);
 }
 
 static void on_tick(void *context, int64_t now_ns, struct rpcrdma_flow *flow)
@@ -65,7 +67,7 @@ static void on_tick(void *context, int64_t now_ns, struct rpcrdma_flow *flow)
 static bool prepare(struct textfile *file, bool no_sandbox)
 {
     static const char *const forms[] = {".part", NULL};
-    struct creator_task task = {.how = CREATE_OVER, .mode = 0644};
+    struct creator_task task = {.how = CREATE_OVER, .mode = 0644, .removable = 1};
     struct privilege_lent lent;
     char error[200] = "";
 

@@ -4,6 +4,7 @@ import collections
 import json
 import os
 import re
+import resource
 import shutil
 import socket
 import subprocess
@@ -144,10 +145,24 @@ class Metrics(command.CommandTest):
         os.symlink(kept, link)
         self.run_command('metrics', path, '--textfile', link, status=2, errors=1)
         self.assertTrue(os.path.islink(link))
+        self.assertFalse(os.path.exists(link + '.part'))
         self.run_command('metrics', path, '--textfile', os.path.join(self.folder, 'none', 'x'), status=2)
         for wrong in (['-i', 'lo'], ['--interval', '3', path], [path, '--textfile', '-'],
                       [path, '--textfile', '/dev/stdout']):
             self.run_command('metrics', *wrong, status=2)
+
+    def test_full_disk(self):
+        """The file of before stays as it was, and nothing is left beside it."""
+        def limit():
+            resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100))
+
+        out = self.file(b'before', 'rpcrdma.prom')
+        run = subprocess.run([command.RPCRDMA, 'metrics', command.capture(), '--textfile', out], capture_output=True,
+                             check=False, preexec_fn=limit)  # pylint: disable=subprocess-popen-preexec-fn
+        self.assertEqual((run.returncode, run.stderr.decode()), (2, f'rpcrdma: {out}: File too large\n'))
+        with open(out, 'rb') as file:
+            self.assertEqual(file.read(), b'before')
+        self.assertEqual(os.listdir(self.folder), ['rpcrdma.prom'])
 
     def test_openmetrics(self):
         text = self.run_command('metrics', '--openmetrics', command.capture())
