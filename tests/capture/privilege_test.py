@@ -80,6 +80,19 @@ class Privilege(network.Cable, command.CommandTest):
                     self.assertEqual(out.decode(), self.run_command(what, '--no-sandbox', command.capture(),
                                                                     errors=int(what == 'check')))
 
+    def test_other_readers(self):
+        for i, _ in enumerate(self.users()):
+            for n, *arguments in ((1, 'metrics'), (2, 'metrics', '--textfile', self.path(f'{i}.prom')),
+                                  (1, 'sanitize', '-o', self.path(f'{i}.pcapng')), (1, 'sanitize', '-o', '-'),
+                                  (1, 'trace', '--slowest'), (1, 'report'), (1, 'report', '--html', self.path(f'{i}.html')),
+                                  (1, 'export', '--ndjson', '-'), (1, 'export', '--csv', self.path(f'{i}.csv'))):
+                with self.subTest(arguments=arguments, user=self.user):
+                    out, _ = self.reading(n, *arguments)
+                    named = [one for one in arguments if one.startswith(self.folder)]
+                    self.assertGreater(len(out) if not named else os.path.getsize(named[0]), 300)
+                    if ROOT and named:
+                        self.assertEqual(os.stat(named[0]).st_uid, 0 if i == 0 else SOMEBODY)
+
     def test_many_files(self):
         """Those of root's own folder, of which nobody could open one."""
         paths = []
