@@ -264,6 +264,8 @@ int credits_running(struct pipeline *pipeline, unsigned seconds)
     pipeline->tick_context = &running;
     pipeline->interval_ns = (int64_t)seconds * BILLION;
     status = pipeline_run(pipeline, &sink);
+    pipeline->tick = NULL; /* its context ends here */
+    pipeline->tick_context = NULL;
     running.to_ns = clock_now(CLOCK_REALTIME);
     averages(&running);
     if (running.left_out > 0 && !pipeline->options->quiet)

@@ -396,8 +396,10 @@ static void begin_reading(struct pipeline *pipeline, struct reading *reading)
 static void end_reading(struct pipeline *pipeline, struct reading *reading)
 {
     reading_end(reading);
-    if (pipeline->out)
+    if (pipeline->out) {
         pipeline->out->first = NULL;
+        pipeline->out->first_context = NULL; /* it ends here */
+    }
 }
 
 static void read_packets(struct pipeline *pipeline)
@@ -582,6 +584,7 @@ int pipeline_run(struct pipeline *pipeline, const struct rpcrdma_flow_sink *sink
         own.source = options_open(pipeline->options, error, sizeof(error));
     if (!own.source) {
         unusable(pipeline, "%s", error);
+        pipeline->own = NULL;
         return own.status;
     }
     if (own.source->live && pipeline->options->n_devices == 0 && !pipeline->options->follow)
