@@ -5,16 +5,19 @@
 /*
  * The parts of `rpcrdma capture`:
  *
- *   capture.c           options; from devices or a file to files
- *   capture_files.c     the files written: one, or a ring of them; when to stop
- *   capture_select.c    --slice, --rpcrdma-only: what to keep of a packet
- *   capture_setups.c    what set up connections, for files that begin later
- *   capture_trigger.c   --trigger: whether what is waited for happened
- *   capture_event.c     and the file that is written then
- *   capture_before.c    the latest packets, in memory until then
- *   capture_progress.c  what a terminal shows meanwhile, and everybody reads at the end
- *   capture_list.c      -D
- *   extcap.c            the same for Wireshark's capture dialog
+ *   capture.c               options, and what one run of it does (capture_run.h)
+ *   capture_from_source.c   from a file, or from devices where packets are looked at, to files
+ *   capture_from_devices.c  from devices, where they are not
+ *   capture_summary.c       what is said at the end
+ *   capture_files.c         the files written: one, or a ring of them; when to stop
+ *   capture_select.c        --slice, --rpcrdma-only: what to keep of a packet
+ *   capture_setups.c        what set up connections, for files that begin later
+ *   capture_trigger.c       --trigger: whether what is waited for happened
+ *   capture_event.c         and the file that is written then
+ *   capture_before.c        the latest packets, in memory until then
+ *   capture_progress.c      what a terminal shows meanwhile
+ *   capture_list.c          -D
+ *   extcap.c                the same for Wireshark's capture dialog
  */
 
 #include <stdbool.h>

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef RPCRDMA_CLI_CAPTURE_RUN_H
+#define RPCRDMA_CLI_CAPTURE_RUN_H
+
+/* One run of `rpcrdma capture`, for the files between which it is divided. */
+
+#include <glib.h>
+
+#include "capture.h"
+#include "capture_event.h"
+#include "capture_setups.h"
+
+struct capture {
+    const struct options *options;
+    struct capture_files files;
+    struct capture_select select;
+    struct capture_progress progress;
+    struct capture_event event;   /* --trigger */
+    struct capture_setups setups; /* where there are several files */
+    uint64_t count;               /* of packets written; 0: no limit */
+    uint64_t packets;
+    struct source *source;
+    GArray *numbers;     /* of uint32_t: what the source calls each interface that was written */
+    GHashTable *written; /* the source's number -> its index there */
+    uint32_t listed;     /* interfaces of the source with smaller numbers were looked at */
+    uint64_t dropped_elsewhere; /* by interfaces that are not written down */
+    bool crowded;
+    int status;
+};
+
+/* Where packets come from. Both return the exit status, and every problem was said. */
+int capture_from_source(struct capture *capture);  /* a file, or the devices' other process */
+int capture_from_devices(struct capture *capture); /* in this process, without a look at packets */
+
+/* What everybody reads at the end, but with -q. */
+void capture_summary(const struct capture *capture);
+
+/* A limit was reached, or there is no use in more. */
+static inline bool capture_enough(const struct capture *capture)
+{
+    return capture->files.enough || capture->files.failed ||
+           (capture->count > 0 && capture->files.packets >= capture->count);
+}
+
+#endif
