@@ -10,7 +10,7 @@
  *
  *     status = pipeline_run(&pipeline, &sink);     // 0, or EXIT_UNUSABLE and it was said
  *
- * A new callback of rpcrdma_flow_sink needs a line in pipeline.c: all of them pass through it.
+ * A new callback of rpcrdma_flow_sink needs a line in pipeline_sink.c: all of them pass through it.
  */
 
 #include <stdbool.h>

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What a run says of its input on stderr: what could not be used, and what is missing. */
+#include "pipeline_private.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+
+void pipeline_unusable(struct pipeline *pipeline, const char *format, ...)
+{
+    va_list args;
+    char *text;
+
+    va_start(args, format);
+    text = g_strdup_vprintf(format, args);
+    va_end(args);
+    complain("%s", text);
+    if (pipeline->problems)
+        g_ptr_array_add(pipeline->problems, text);
+    else
+        g_free(text);
+    pipeline->own->status = EXIT_UNUSABLE;
+}
+
+void pipeline_say_nothing_found(const struct pipeline *pipeline)
+{
+    const struct rpcrdma_net_stats *stats = &pipeline->others.stats;
+    char others[600];
+
+    if (pipeline->found || pipeline->options->quiet || pipeline->own->status != EXIT_DONE)
+        return;
+    others_text(&pipeline->others, others, sizeof(others));
+    complain("%s%s: no RPC-over-RDMA: %" PRIu64 " packet%s, %" PRIu64 " of them RDMA%s%s%s",
+             options_input(pipeline->options),
+             pipeline->options->n_files > 1 || pipeline->options->n_devices > 1 ? " and others"
+                                                                                : "",
+             stats->packets, stats->packets == 1 ? "" : "s", stats->rdma,
+             stats->rdma > 0 ? "; --port or --qpn can say which connections carry it" : "",
+             others[0] ? "; not RDMA: " : "", others);
+}
+
+void pipeline_say_what_is_missing(const struct pipeline *pipeline)
+{
+    const struct pipeline_private *own = pipeline->own;
+    uint64_t too_deep =
+        own->analyzer ? rpcrdma_net_stats(rpcrdma_analyzer_net(own->analyzer))->too_deep : 0;
+    const char *input = options_input(pipeline->options);
+    struct source_stats stats = {0};
+
+    source_stats(own->source, &stats);
+    if (stats.texts_left_out > 0)
+        complain("%s: %" PRIu64 " names and comments of interfaces are left out: too many", input,
+                 stats.texts_left_out);
+    if (stats.dropped_known && stats.dropped > 0 && pipeline->options->n_devices == 0)
+        complain("%s: %" PRIu64 " packet%s lost before %s captured", input, stats.dropped,
+                 stats.dropped == 1 ? " was" : "s were",
+                 stats.dropped == 1 ? "it was" : "they were");
+    if (pipeline->memory_limit > 0)
+        complain("%s: --max-memory (%zu MiB) was reached %" PRIu64
+                 " time%s: some of what was outstanding is left out",
+                 input, options_max_memory(pipeline->options) >> 20, pipeline->memory_limit,
+                 pipeline->memory_limit == 1 ? "" : "s");
+    if (own->set_back > 0)
+        complain("%s: the clock of the capture was set back %" PRIu64 " time%s, by up to %.3f s: "
+                 "lengths of time across that are wrong, or left out",
+                 input, own->set_back, own->set_back == 1 ? "" : "s",
+                 (double)own->set_back_ns / 1e9);
+    if (too_deep > 0)
+        complain("%s: %" PRIu64 " packet%s not decoded: too many Ethernet and IP headers within "
+                 "each other",
+                 input, too_deep, too_deep == 1 ? " was" : "s were");
+}

@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* A packet unlike the one before it: what changed, and whether it can be read. */
+#include "pipeline_private.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "out/escape.h"
+#include "times.h"
+
+/* Says once of a link type that its packets cannot be read. */
+static void refuse(struct pipeline *pipeline, const struct source_packet *packet)
+{
+    struct pipeline_private *own = pipeline->own;
+    uint32_t linktype = packet->packet.linktype;
+    struct source_interface interface = {0};
+    char name[200] = "";
+
+    for (size_t i = 0; i < own->n_links_refused; i++)
+        if (own->links_refused[i] == linktype)
+            return;
+    if (own->n_links_refused < N_LINKS)
+        own->links_refused[own->n_links_refused++] = linktype;
+    source_interface(own->source, packet->interface, &interface);
+    if (interface.name)
+        escape_text(name, sizeof(name), interface.name);
+    pipeline_unusable(pipeline,
+                      "%s: packet %" PRIu64 ": link type %" PRIu32
+                      "%s%s is not known here; its packets are left out",
+                      interface.input, packet->packet.frame, linktype, interface.name ? " of " : "",
+                      name);
+}
+
+static bool link_known(struct pipeline *pipeline, const struct source_packet *packet)
+{
+    struct pipeline_private *own = pipeline->own;
+    uint32_t linktype = packet->packet.linktype;
+
+    if (own->link_checked && own->link_known == linktype)
+        return true;
+    if (!rpcrdma_net_link_known(linktype)) {
+        refuse(pipeline, packet);
+        return false;
+    }
+    own->link_checked = true;
+    own->link_known = linktype;
+    return true;
+}
+
+static void set_back(struct pipeline_private *own, struct interface_clock *clock, int64_t by_ns)
+{
+    enum {
+        QUEUES_NS = 10000000
+    }; /* an interface's own queues may change places: that is no clock */
+
+    if (by_ns < QUEUES_NS)
+        return;
+    if (++clock->set_back > own->set_back) /* the same clock, as a rule, seen at each interface */
+        own->set_back = clock->set_back;
+    if (by_ns > own->set_back_ns)
+        own->set_back_ns = by_ns;
+}
+
+static void look_at_clock(struct pipeline_private *own, const struct source_packet *one)
+{
+    struct interface_clock *clock = &own->clocks[one->interface % N_CLOCKS];
+    int64_t now = one->packet.time_ns;
+
+    if (!clock->started || clock->interface != one->interface)
+        *clock = (struct interface_clock){.started = true, .interface = one->interface};
+    else if (now < clock->latest_ns)
+        set_back(own, clock, time_less(clock->latest_ns, now));
+    clock->latest_ns = now;
+}
+
+static void start_clock(struct pipeline *pipeline, const struct source_packet *one)
+{
+    struct source_interface interface = {0};
+
+    pipeline->clock.started = true;
+    pipeline->clock.start_ns = one->packet.time_ns;
+    if (source_interface(pipeline->own->source, one->interface, &interface))
+        pipeline->clock.nanoseconds = interface.ticks > 1000000;
+}
+
+static void note(struct pipeline *pipeline, const struct source_packet *one)
+{
+    if (!pipeline->clock.notes)
+        pipeline->clock.notes = g_new0(struct packet_notes, 1);
+    packet_notes_add(pipeline->clock.notes, one->packet.frame, one->direction, one->comment,
+                     one->comment_len);
+}
+
+/* It stays out of the way of usual packets. */
+__attribute__((noinline)) bool pipeline_look_at(struct pipeline *pipeline,
+                                                const struct source_packet *one)
+{
+    struct pipeline_private *own = pipeline->own;
+
+    own->usual = NULL;
+    if (!pipeline->clock.started && !one->replayed)
+        start_clock(pipeline, one);
+    if (pipeline_has_notes(one))
+        note(pipeline, one);
+    if (!link_known(pipeline, one))
+        return false;
+    if (!one->replayed)
+        look_at_clock(own, one);
+    if (!own->placed || one->interface != own->interface) {
+        own->placed = true;
+        own->interface = one->interface;
+        rpcrdma_flow_tap(own->flow, one->interface < UINT8_MAX ? (uint8_t)(one->interface + 1) : 0);
+    }
+    if (!one->replayed)
+        own->usual = &own->clocks[one->interface % N_CLOCKS];
+    return true;
+}

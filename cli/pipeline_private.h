@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef RPCRDMA_CLI_PIPELINE_PRIVATE_H
+#define RPCRDMA_CLI_PIPELINE_PRIVATE_H
+
+/*
+ * A run of the pipeline, for the files between which it is divided:
+ *
+ *   pipeline.c             from the source to the analyzer, packet by packet
+ *   pipeline_sink.c        what the analyzer gives, to the command's sink
+ *   pipeline_packet.c      a packet unlike the one before: another interface, link type, clock
+ *   pipeline_complaints.c  what is said of the input
+ */
+
+#include "pipeline.h"
+
+#include "analyzer/analyzer.h"
+
+enum {
+    N_LINKS = 16, /* unknown link types that are reported */
+    N_CLOCKS = 8, /* interfaces whose times are compared; of more, those that take turns are not */
+};
+
+/* Packets of one interface are in order of time. Those of several are not always: each has a queue.
+ */
+struct interface_clock {
+    int64_t latest_ns;
+    uint32_t interface;
+    bool started;
+    uint64_t set_back;
+};
+
+struct pipeline_private {
+    const struct rpcrdma_flow_sink *sink;
+    struct source *source;
+    struct rpcrdma_analyzer *analyzer;
+    struct rpcrdma_flow *flow; /* the analyzer's */
+    int status;
+    bool no_memory;
+    uint64_t connections;
+    int64_t taken_ns;    /* of devices: when packets came last, by our clock */
+    uint64_t set_back;   /* how often the capture's clock was */
+    int64_t set_back_ns; /* and by how much, at most */
+    struct interface_clock clocks[N_CLOCKS];
+    /* That of the packet before, which was an ordinary one: the next like it passes at once. NULL:
+     * it was not */
+    struct interface_clock *usual;
+    uint32_t interface; /* of the packet before; and the place of capture that it is */
+    bool placed;
+    uint32_t link_known; /* the link type of the packet before */
+    bool link_checked;
+    uint32_t links_refused[N_LINKS];
+    size_t n_links_refused;
+};
+
+/* pipeline_sink.c. Without what the command does not ask for, which the analyzer then need not
+ * make. */
+struct rpcrdma_flow_sink pipeline_flow_sink(struct pipeline *pipeline);
+struct rpcrdma_analyzer_sink pipeline_analyzer_sink(struct pipeline *pipeline,
+                                                    const struct rpcrdma_flow_sink *flow);
+
+/* pipeline_packet.c. False: its link type is not known. */
+bool pipeline_look_at(struct pipeline *pipeline, const struct source_packet *one);
+
+static inline bool pipeline_has_notes(const struct source_packet *one)
+{
+    return one->comment_len > 0 || one->direction != 0;
+}
+
+/* pipeline_complaints.c. The input cannot be used, or not to its end: says why. */
+__attribute__((format(printf, 2, 3))) void pipeline_unusable(struct pipeline *pipeline,
+                                                             const char *format, ...);
+/* At the end. */
+void pipeline_say_nothing_found(const struct pipeline *pipeline);
+/* What a reader of results would not expect of them. */
+void pipeline_say_what_is_missing(const struct pipeline *pipeline);
+
+#endif
