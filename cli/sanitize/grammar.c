@@ -4,6 +4,7 @@
 #include <assert.h>
 #include <string.h>
 
+#include "upper/xdr_grammar_text.h"
 #include "wire/cursor.h"
 
 enum { SMALL = 65536 };
@@ -209,30 +210,6 @@ static void opaque(struct sanitize_walk *w, bool data, bool attributes)
 
 /* -- the grammar ------------------------------------------------------------------------------- */
 
-static uint32_t number(const char **g)
-{
-    uint32_t n = 0;
-
-    assert(**g >= '0' && **g <= '9');
-    while (**g >= '0' && **g <= '9')
-        n = n * 10 + (uint32_t)(*(*g)++ - '0');
-    return n;
-}
-
-/* From anywhere in a group to the character that ends it. */
-static const char *group_end(const char *g)
-{
-    for (int depth = 0;; g++) {
-        if (*g == '[' || *g == '{' || *g == '<')
-            depth++;
-        else if (depth == 0 && (*g == ']' || *g == '}' || *g == '>' || *g == ';' || *g == '\0'))
-            return g;
-        else if (*g == ']' || *g == '}' || *g == '>')
-            depth--;
-        assert(*g != '\0');
-    }
-}
-
 static const char *group(struct sanitize_walk *w, const char *g);
 
 static const char *array(struct sanitize_walk *w, const char *g)
@@ -255,7 +232,7 @@ static const char *array(struct sanitize_walk *w, const char *g)
     }
     for (; n > 0 && sanitize_walking(w); n--)
         group(w, g);
-    return group_end(g) + 1;
+    return rpcrdma_grammar_end(g) + 1;
 }
 
 static const char *list(struct sanitize_walk *w, const char *g)
@@ -264,7 +241,7 @@ static const char *list(struct sanitize_walk *w, const char *g)
         uint32_t more = sanitize_walk_word(w);
 
         if (!sanitize_walking(w) || more == 0)
-            return group_end(g) + 1;
+            return rpcrdma_grammar_end(g) + 1;
         group(w, g);
     }
 }
@@ -272,35 +249,13 @@ static const char *list(struct sanitize_walk *w, const char *g)
 static const char *choice(struct sanitize_walk *w, const char *g)
 {
     uint32_t value = sanitize_walk_word(w);
-    const char *arm = NULL;
+    const char *arm = rpcrdma_grammar_arm(&g, value);
 
-    for (;; g++) {
-        bool mine = false;
-
-        for (;; g++) {
-            if (*g == '*') {
-                g++;
-                mine = mine || !arm;
-            } else if (number(&g) == value) {
-                mine = true;
-            }
-            if (*g != ',')
-                break;
-        }
-        assert(*g == ':');
-        g++;
-        if (mine)
-            arm = g;
-        g = group_end(g);
-        if (*g == '>')
-            break;
-        assert(*g == ';');
-    }
     if (sanitize_walking(w) && arm)
         group(w, arm);
     else if (sanitize_walking(w))
         w->failed = true;
-    return g + 1;
+    return g;
 }
 
 /* Returns the character that ends the group. */
@@ -308,7 +263,7 @@ static const char *group(struct sanitize_walk *w, const char *g)
 {
     for (;;) {
         if (!sanitize_walking(w))
-            return group_end(g);
+            return rpcrdma_grammar_end(g);
         switch (*g++) {
         case 'u':
             sanitize_walk_word(w);
@@ -333,7 +288,7 @@ static const char *group(struct sanitize_walk *w, const char *g)
             time_of(w, 8);
             break;
         case 'x':
-            fixed(w, number(&g));
+            fixed(w, rpcrdma_grammar_number(&g));
             break;
         case 's':
         case 'd':

@@ -4,33 +4,11 @@
 #include <assert.h>
 #include <string.h>
 
+#include "upper/xdr_grammar_text.h"
+
 static size_t padded(size_t n)
 {
     return n + (-n & 3);
-}
-
-static uint32_t number(const char **g)
-{
-    uint32_t n = 0;
-
-    assert(**g >= '0' && **g <= '9');
-    while (**g >= '0' && **g <= '9')
-        n = n * 10 + (uint32_t)(*(*g)++ - '0');
-    return n;
-}
-
-/* From anywhere in a group to the character that ends it. */
-static const char *group_end(const char *g)
-{
-    for (int depth = 0;; g++) {
-        if (*g == '[' || *g == '{' || *g == '<')
-            depth++;
-        else if (depth == 0 && (*g == ']' || *g == '}' || *g == '>' || *g == ';' || *g == '\0'))
-            return g;
-        else if (*g == ']' || *g == '}' || *g == '>')
-            depth--;
-        assert(*g != '\0');
-    }
 }
 
 static uint64_t unreduced(const struct rpcrdma_xdr *x)
@@ -171,7 +149,7 @@ static const char *step_array(struct rpcrdma_xdr *x, const char *g, bool *placed
     }
     for (; n > 0 && x->in.status == RPCRDMA_OK; n--)
         step_group(x, g, placed);
-    return group_end(g) + 1;
+    return rpcrdma_grammar_end(g) + 1;
 }
 
 static const char *step_list(struct rpcrdma_xdr *x, const char *g, bool *placed)
@@ -180,7 +158,7 @@ static const char *step_list(struct rpcrdma_xdr *x, const char *g, bool *placed)
         uint32_t more = rpcrdma_cursor_be32(&x->in, "list");
 
         if (x->in.status != RPCRDMA_OK || more == 0)
-            return group_end(g) + 1;
+            return rpcrdma_grammar_end(g) + 1;
         step_group(x, g, placed);
     }
 }
@@ -188,37 +166,15 @@ static const char *step_list(struct rpcrdma_xdr *x, const char *g, bool *placed)
 static const char *step_union(struct rpcrdma_xdr *x, const char *g, bool *placed)
 {
     uint32_t value = rpcrdma_cursor_be32(&x->in, "discriminator");
-    const char *arm = NULL;
+    const char *arm = rpcrdma_grammar_arm(&g, value);
 
-    for (;; g++) {
-        bool mine = false;
-
-        for (;; g++) {
-            if (*g == '*') {
-                g++;
-                mine = mine || !arm;
-            } else if (number(&g) == value) {
-                mine = true;
-            }
-            if (*g != ',')
-                break;
-        }
-        assert(*g == ':');
-        g++;
-        if (mine)
-            arm = g;
-        g = group_end(g);
-        if (*g == '>')
-            break;
-        assert(*g == ';');
-    }
     if (x->in.status == RPCRDMA_OK) {
         if (arm)
             step_group(x, arm, placed);
         else
             rpcrdma_cursor_fail(&x->in, RPCRDMA_MALFORMED, x->in.off - 4, "discriminator");
     }
-    return g + 1;
+    return g;
 }
 
 /* Steps over one group, returns the character that ends it. Once the status is set nothing more is
@@ -227,7 +183,7 @@ static const char *step_group(struct rpcrdma_xdr *x, const char *g, bool *placed
 {
     for (;;) {
         if (x->in.status != RPCRDMA_OK)
-            return group_end(g);
+            return rpcrdma_grammar_end(g);
         switch (*g) {
         case 'u':
             rpcrdma_cursor_take(&x->in, 4, "integer");
@@ -239,7 +195,7 @@ static const char *step_group(struct rpcrdma_xdr *x, const char *g, bool *placed
             break;
         case 'x':
             g++;
-            rpcrdma_cursor_take(&x->in, number(&g), "opaque");
+            rpcrdma_cursor_take(&x->in, rpcrdma_grammar_number(&g), "opaque");
             break;
         case 's':
         case 'd':
@@ -287,7 +243,7 @@ static const char *valid_group(const char *g)
             break;
         case 'x':
             g++;
-            if (*g < '1' || *g > '9' || number(&g) % 4 != 0)
+            if (*g < '1' || *g > '9' || rpcrdma_grammar_number(&g) % 4 != 0)
                 return NULL;
             break;
         case '[':
@@ -309,7 +265,7 @@ static const char *valid_group(const char *g)
                     if (*g == '*')
                         g++;
                     else if (*g >= '0' && *g <= '9')
-                        number(&g);
+                        rpcrdma_grammar_number(&g);
                     else
                         return NULL;
                 } while (*g == ',');

@@ -160,8 +160,8 @@ WITHIN = {"rpcrdma_cursor_take": 10, "rpcrdma_read_opaque": 30, "read_count": 10
           "read_chunk": 20, "main": 20}
 GIVE = {"rpcrdma_cursor_take": 10, "rpcrdma_layer_address_again": 10, "give": 2000}
 CM = {"rpcrdma_cursor_take": 10, "field": 10, "be32": 10, "be24": 10, "rpcrdma_layer_cm": 1000}
-STEP = {"step_group": 300, "step_union": 300, "group_end": 300, "number": 50, "main": 100, "step_array": 20,
-        "step_list": 20, "rpcrdma_xdr_step": 20}
+STEP = {"step_group": 300, "step_union": 300, "rpcrdma_grammar_arm": 300, "rpcrdma_grammar_end": 300,
+        "rpcrdma_grammar_number": 50, "main": 100, "step_array": 20, "step_list": 20, "rpcrdma_xdr_step": 20}
 
 PROOFS = [
     Proof("message", "any_dialect wire/message wire/xdr", 128, 8, slevel=MESSAGE, split=["read_count", "read_plain"],
