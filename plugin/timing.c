@@ -72,7 +72,7 @@ static void set_flags(struct timing *t, uint32_t flags)
 
 static uint8_t *put(uint8_t *to, int64_t value)
 {
-    uint64_t rest = (uint64_t)value << 1 ^ (uint64_t)(value >> 63);
+    uint64_t rest = (uint64_t)value << 1 ^ (value < 0 ? UINT64_MAX : 0);
 
     for (; rest > 0x7f; rest >>= 7)
         *to++ = (uint8_t)(rest | 0x80);

@@ -161,5 +161,6 @@ enum rpcrdma_verdict rpcrdma_layer_cm(struct rpcrdma_layer *l, struct rpcrdma_op
         op->flags |= RPCRDMA_OP_TRUNCATED;
     op->connect = &connect;
     l->net->sink.op(l->net->sink.context, op);
+    op->connect = NULL; /* it ends here, and the operation is the net's */
     return RPCRDMA_IS_RDMA;
 }
