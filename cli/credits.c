@@ -405,7 +405,7 @@ static int run(const struct command *command, int argc, char **argv)
         {"plot", 0, 0, G_OPTION_ARG_FILENAME, &picture,
          "Draw what was in flight against what was granted", "FILE.svg"},
         {"interval", 0, 0, G_OPTION_ARG_CALLBACK, on_interval,
-         "With -i: report every so many seconds, and averages at the end", "SECONDS"},
+         "With -i: how often to report; averages at the end", "SECONDS"},
         G_OPTION_ENTRY_NULL,
     };
     int status = options_parse(&options, command, own, argc, argv);

@@ -25,7 +25,7 @@ struct points {
 #define POINTS_JOBS(jobs)                                                                          \
     {                                                                                              \
         "jobs", 'j', 0, G_OPTION_ARG_INT, jobs,                                                    \
-            "Each file, or ring of files, by itself, so many at a time; also of folders", "N"      \
+            "Each file, or ring of files, by itself, N at a time; also those of folders", "N"      \
     }
 
 /* OPTIONS_GO_ON, or bad usage. */

@@ -144,9 +144,9 @@ static int run(const struct command *command, int argc, char **argv)
     char *path = NULL, *device = NULL;
     GOptionEntry own[] = {
         {"textfile", 0, 0, G_OPTION_ARG_FILENAME, &path,
-         "Write to this file, by renaming one beside it; without it to standard output", "FILE"},
+         "Write to FILE.part and rename it to this; without it to standard output", "FILE"},
         {"interval", 0, 0, G_OPTION_ARG_CALLBACK, on_interval,
-         "With -i: write it every so many seconds (15)", "SECONDS"},
+         "With -i: how often to write it (15)", "SECONDS"},
         {"openmetrics", 0, 0, G_OPTION_ARG_NONE, &openmetrics,
          "OpenMetrics 1.0 in place of Prometheus' own format", NULL},
         {"client-subnet", 0, 0, G_OPTION_ARG_NONE, &subnet,

@@ -209,7 +209,7 @@ static int run(const struct command *command, int argc, char **argv)
         {"output", 'o', 0, G_OPTION_ARG_FILENAME, &path,
          "Write packets to this pcapng file; - is standard output", "FILE"},
         {"key", 0, 0, G_OPTION_ARG_FILENAME, &key,
-         "Key by what is in this file, so that captures fit each other; else a random key", "FILE"},
+         "Take the key from this file, so that several captures match; else it is random", "FILE"},
         {"shift-time", 0, 0, G_OPTION_ARG_INT64, &shift,
          "Add this to all times, those of packets and of files; may be negative", "SECONDS"},
         G_OPTION_ENTRY_NULL,
