@@ -62,15 +62,12 @@ struct rpcrdma_connection {
     struct rpcrdma_endpoint end[2];
     enum rpcrdma_role role[2];
     enum rpcrdma_paired_by paired_by;
-    uint16_t service_port;                 /* 0: unknown */
-    uint32_t version;                      /* 0 until a message was seen */
-    const struct rpcrdma_dialect *dialect; /* NULL until decided or settled */
-    uint32_t dialects; /* bit per enum rpcrdma_dialect_id the bytes do not distinguish */
+    uint16_t service_port; /* 0: unknown */
     bool has_private_data[2];
+    uint32_t version;  /* 0 until a message was seen */
+    uint32_t dialects; /* bit per enum rpcrdma_dialect_id the bytes do not distinguish */
+    const struct rpcrdma_dialect *dialect; /* NULL until decided or settled */
     struct rpcrdma_private_data private_data[2];
-    /* What this end announces at set-up was captured whole: where it announced nothing, the
-     * defaults are in effect; where false, they are only what is assumed. */
-    bool set_up_seen[2];
     struct rpcrdma_properties properties[2];
     uint32_t threshold_call, threshold_reply; /* bytes; see rpcrdma_threshold_assumed */
     uint64_t first_frame, last_frame;
@@ -79,6 +76,9 @@ struct rpcrdma_connection {
     uint64_t invalidations[2]; /* Sends with Invalidate, by sender */
     uint32_t path_mtu;         /* of the REQ, bytes; 0: not known */
     bool established, closed, rejected;
+    /* What this end announces at set-up was captured whole: where it announced nothing, the
+     * defaults are in effect; where false, they are only what is assumed. */
+    bool set_up_seen[2];
     struct rpcrdma_life life;
     /* config.delivery: what was sent towards each end. Valid during the sink's call that reports
      * the connection's end; NULL before, and where nothing was followed */

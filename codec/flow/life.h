@@ -27,32 +27,34 @@ enum rpcrdma_ended {
 struct rpcrdma_silence {
     uint32_t transmissions; /* of the oldest of it; 0: nothing, or the answers were not captured */
     int64_t since_ns;       /* when it was sent first */
-    int64_t heard_ns; /* of the other: its latest request, or answer that acknowledged more; 0: none;
-                       * known where nothing is unanswered, too */
+    int64_t heard_ns; /* of the other: its latest request, or answer that acknowledged more; 0:
+                       * none; known where nothing is unanswered, too */
 };
 
 struct rpcrdma_life {
-    uint32_t requests;         /* how often the REQ, or a SYN that nothing answered, was sent; 0: not seen */
+    uint32_t
+        requests; /* how often the REQ, or a SYN that nothing answered, was sent; 0: not seen */
+    enum rpcrdma_ended ended;
+    int ended_by;               /* the end that sent it; -1: not known */
+    uint16_t reject_reason;     /* CM REJ */
+    bool has_pending;           /* Calls were followed (sink.transaction) */
+    bool has_xid;               /* first_xid, last_xid are set */
+    uint32_t pending;           /* Calls without Reply when it ended */
+    uint32_t first_xid;         /* of the client's first Call, */
+    uint32_t last_xid;          /* and of its latest, sent at last_call_ns */
     uint64_t established_frame; /* REP, then RTU; MPA Reply. 0: not seen */
     int64_t established_ns;
-    enum rpcrdma_ended ended;
-    int ended_by; /* the end that sent it; -1: not known */
     uint64_t ended_frame;
     int64_t ended_ns;
-    uint16_t reject_reason;            /* CM REJ */
     struct rpcrdma_silence silence[2]; /* of what was sent towards each end, when it ended */
-    bool has_pending;                  /* Calls were followed (sink.transaction) */
-    uint32_t pending;                  /* Calls without Reply when it ended */
-    bool has_xid; /* of the client's first and latest Call */
-    uint32_t first_xid, last_xid;
     int64_t last_call_ns;
     /* The connection between the same two hosts and to the same port that this one takes the place
      * of; 0: none. From the last that reached an end of that one to the set-up of this one. */
     uint32_t previous;
     uint32_t next; /* and the one that took the place of this one */
-    bool looked_back; /* for that, at its set-up; else it was not known for RPC-over-RDMA then */
-    bool has_down;
     int64_t down_since_ns, down_ns;
+    bool has_down;
+    bool looked_back; /* for that, at its set-up; else it was not known for RPC-over-RDMA then */
 };
 
 /* Clients count XIDs, in their own byte order, across the connections of one mount, and begin

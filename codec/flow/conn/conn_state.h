@@ -65,32 +65,32 @@ struct flow_conn {
     TAILQ_ENTRY(flow_conn) by_age;
     struct heap_node lru; /* in conns->lru, by a frame not after pub.last_frame: see lru.c */
     uint64_t counted_key;
-    bool counted;   /* in conns->unpaired */
-    bool half_open; /* in conns->half_open */
-    bool ambiguous; /* likewise, and not the only one */
-    bool by_cm;     /* its set-up was seen: the REQ, MPA's Request */
-    bool by_syn;    /* a repeated SYN is all there is */
-    bool unread;    /* a message was cut before what it is about could be read */
-    bool accepted;  /* and the answer to it */
-    bool replayed;  /* both long before what comes next in the capture */
+    bool counted;    /* in conns->unpaired */
+    bool half_open;  /* in conns->half_open */
+    bool ambiguous;  /* likewise, and not the only one */
+    bool by_cm;      /* its set-up was seen: the REQ, MPA's Request */
+    bool by_syn;     /* a repeated SYN is all there is */
+    bool unread;     /* a message was cut before what it is about could be read */
+    bool accepted;   /* and the answer to it */
+    bool replayed;   /* both long before what comes next in the capture */
+    bool registered; /* in conns->cm, under end 0's address, end 1's and comm_id[0] */
     bool has_comm_id[2];
-    uint32_t comm_id[2];   /* by end; end 0 opened */
-    bool registered;       /* in conns->cm, under end 0's address, end 1's and comm_id[0] */
-    uint32_t start_psn[2]; /* of the stream towards each end, from the CM exchange */
     bool has_start_psn[2];
-    uint32_t path_mtu; /* of the REQ; 0: not known */
-    bool fin[2];       /* iWARP: the stream towards this end was closed */
+    bool fin[2]; /* iWARP: the stream towards this end was closed */
+    bool merged_swapped;
+    uint32_t comm_id[2];   /* by end; end 0 opened */
+    uint32_t start_psn[2]; /* of the stream towards each end, from the CM exchange */
+    uint32_t path_mtu;     /* of the REQ; 0: not known */
+    uint32_t announced[2]; /* FLOW_ANNOUNCES_ */
 
     uint32_t admission_count;
     size_t admission_bytes;
     int64_t admission_since_ns;
     struct conn_holding *holding; /* NULL: it never did. Owned */
 
-    uint32_t announced[2];    /* FLOW_ANNOUNCES_ */
     uint64_t set_up_frame[2]; /* where pub.has_private_data */
 
     struct flow_conn *merged_into; /* its time is over */
-    bool merged_swapped;
     SLIST_ENTRY(flow_conn) next_merged;
     TAILQ_ENTRY(flow_conn) by_end; /* where pub.closed */
 };

@@ -57,6 +57,7 @@ struct flow_direction {
     bool classified;        /* RPC-over-RDMA: every Send is worth putting together */
     bool paired;            /* its opposite is known; until then every request is reported */
     bool closed;            /* disconnected */
+    bool repeated;          /* something was there before: repeated_seq, repeated_ns are set */
     struct flow_conn *conn; /* NULL: nothing known; then nothing waits in the reorder queue */
 
     uint64_t last_frame; /* of what was sent to it and was of interest; 0: nothing yet */
@@ -68,9 +69,8 @@ struct flow_direction {
     uint64_t lost;   /* packets that were given up */
     uint64_t first_frame;
     int64_t first_time_ns;
-    bool repeated; /* something was there before: its highest PSN, and when it last was */
-    uint32_t repeated_seq;
-    int64_t repeated_ns;
+    int64_t repeated_ns;   /* of what was there before: when it last was, */
+    uint32_t repeated_seq; /* and its highest PSN */
 
     /* set by the stage of connections */
     uint32_t responses_unpaired; /* that named no known request */

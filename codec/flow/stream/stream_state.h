@@ -88,6 +88,7 @@ struct stream {
     uint8_t recent_next, recent_set; /* bit by bit: that one is of a Send */
     uint32_t far_next;               /* PSN after that of a packet far from the others */
     uint32_t acked;                  /* highest PSN the receiver acknowledged */
+    uint32_t evident_packets;        /* packets since the gap became evident */
 
     /* the step in hand */
     uint32_t buffer_size;
@@ -105,8 +106,7 @@ struct stream {
 
     const struct stream_reordered *preview; /* the first packet of a Send at the queue's end */
     uint32_t reorder_count, reorder_bytes;
-    uint32_t evident_packets; /* packets since the gap became evident */
-    int64_t evident_ns;
+    int64_t evident_ns; /* when it did */
 
     struct flow_read *reads; /* a ring */
     uint32_t reads_size, reads_first, reads_count, reads_id;
