@@ -167,13 +167,13 @@ RPCRDMA_RARE static void report_limit(const struct rpcrdma_flow *flow,
 
 /* The memory limit was reached: the connection that was silent longest goes, with what is held of
  * it, but not the one in hand. False: there is none that may, or one goes already. */
-RPCRDMA_RARE static bool evict(struct rpcrdma_flow *flow, const struct flow_conn *in_hand)
+RPCRDMA_RARE static bool evict(struct rpcrdma_flow *flow, struct flow_conn *in_hand)
 {
     struct flow_memory *memory = &flow->context.memory;
     struct flow_conn *victim =
-        memory->failed || !memory->sparing ? NULL : flow_conn_victim(flow->conns);
+        memory->failed || !memory->sparing ? NULL : flow_conn_victim(flow->conns, in_hand);
 
-    if (!victim || victim == in_hand)
+    if (!victim)
         return false;
     memory->sparing = false;
     release_held(flow, victim);

@@ -209,12 +209,17 @@ struct flow_conn *flow_conn_overdue(struct flow_conns *conns, struct flow_conn *
 }
 
 /* Not one that the operation in hand belongs to, nor one that is to be finished anyway. */
-struct flow_conn *flow_conn_victim(struct flow_conns *conns)
+struct flow_conn *flow_conn_victim(struct flow_conns *conns, struct flow_conn *in_hand)
 {
     struct flow_conn *victim = TAILQ_FIRST(&conns->closed);
 
-    if (!victim || victim->pub.last_frame == conns->context->frame)
+    if (!victim || victim == in_hand || victim->pub.last_frame == conns->context->frame)
         victim = conn_lru_longest(conns);
+    if (victim && victim == in_hand) { /* what it held back is given out: it may be the oldest */
+        conn_lru_remove(conns, in_hand);
+        victim = conn_lru_longest(conns);
+        conn_lru_add(conns, in_hand);
+    }
     return victim && victim->pub.last_frame != conns->context->frame && !victim->merged_into
                ? victim
                : NULL;

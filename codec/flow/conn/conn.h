@@ -187,14 +187,14 @@ void flow_conn_fetch(const struct flow_conns *conns, const struct flow_conn *con
 
 /* For the end: connections by age; one that is to be finished (merged into *into, where that is not
  * NULL, its ends counted the other way round where *swapped; or disconnected long ago); the one to
- * go when memory is short. NULL: none. */
+ * go when memory is short, which is not the one in hand (that may be NULL). NULL: none. */
 struct flow_conn *flow_conns_oldest(const struct flow_conns *conns);
 struct flow_conn *flow_conn_newer(const struct flow_conn *conn);
 struct flow_conn *flow_conn_older(const struct flow_conn *conn);
 bool flow_conns_any_overdue(const struct flow_conns *conns); /* flow_conn_overdue is not NULL */
 struct flow_conn *flow_conn_overdue(struct flow_conns *conns, struct flow_conn **into,
                                     bool *swapped);
-struct flow_conn *flow_conn_victim(struct flow_conns *conns);
+struct flow_conn *flow_conn_victim(struct flow_conns *conns, struct flow_conn *in_hand);
 void flow_conn_free(struct flow_conns *conns, struct flow_conn *conn);
 
 #define FLOW_ADMISSION_NS INT64_C(1000000000) /* an undecided connection waits this long */
