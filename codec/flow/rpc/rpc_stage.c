@@ -333,6 +333,8 @@ struct flow_rpcs *flow_rpcs_new(struct flow_context *context, struct flow_messag
     flow_calls_reserve(messages, FLOW_CALL_RPC, sizeof(struct rpc_transaction *));
     rpcs->regions.memory = &context->memory;
     rpcs->key = siphash_key();
+    rpcs->slots = (struct ring_table){.most = RPC_SLOTS, .size = sizeof(struct rpc_slot)};
+    rpcs->sessions = (struct ring_table){.most = RPC_SESSIONS, .size = sizeof(struct rpc_session)};
     rpcs->keep_data = context->sink.rpc != NULL;
     rpcs->keep_base = true;
     rpcs->keep_reply = context->sink.rpc || context->sink.payload_stream;
@@ -352,10 +354,8 @@ void flow_rpcs_free(struct flow_rpcs *rpcs)
     rpc_iovec_free(rpcs, &rpcs->whole);
     rpc_iovec_free(rpcs, &rpcs->spare);
     flow_release(memory, rpcs->flat, rpcs->flat_size);
-    flow_table_free(&rpcs->slots_by_key, memory);
-    flow_table_free(&rpcs->sessions_by_key, memory);
-    flow_release(memory, rpcs->slots, RPC_SLOTS * sizeof(*rpcs->slots));
-    flow_release(memory, rpcs->sessions, RPC_SESSIONS * sizeof(*rpcs->sessions));
+    ring_table_free(&rpcs->slots, memory);
+    ring_table_free(&rpcs->sessions, memory);
     flow_release(memory, rpcs->sendings, FLOW_CALLS_REMEMBERED * sizeof(*rpcs->sendings));
     flow_release(memory, rpcs->lengths, rpcs->lists_size * sizeof(*rpcs->lengths));
     flow_release(memory, rpcs->gaps, rpcs->lists_size * sizeof(*rpcs->gaps));

@@ -29,6 +29,7 @@
 #include <string.h>
 #include <sys/queue.h>
 
+#include "base/ring_table.h"
 #include "base/siphash.h"
 #include "base/table.h"
 #include "flow/rpc/region.h"
@@ -126,7 +127,7 @@ struct rpc_slot_request {
 
 /* A slot of a session's channel (RFC 8881 section 2.10.6), over whichever connections. */
 struct rpc_slot {
-    uint64_t key;   /* 0: free */
+    uint64_t key;   /* first: see base/ring_table.h */
     uint64_t seen;  /* sequence numbers: bit n is `seqid` - n */
     uint32_t seqid; /* the latest */
     struct rpc_slot_request last, before;
@@ -147,7 +148,7 @@ struct rpc_channel {
 };
 
 struct rpc_session {
-    uint64_t key;                  /* rpc_session_key of its name; 0: free */
+    uint64_t key;                  /* rpc_session_key of its name; first, likewise */
     struct rpc_channel channel[2]; /* fore, back: by who calls */
     uint32_t slots_known[2];       /* most that the Responder said since: it may allow more */
     bool blind[2];                 /* a Reply could not be read: it may have said more */
@@ -225,7 +226,7 @@ struct rpc_transaction {
     uint32_t align, header_length;
     bool call_emitted, call_complete;
     bool stream_emitted; /* the Call's Payload stream was given to the sink */
-    uint64_t pending; /* bytes of its read chunks that have not passed */
+    uint64_t pending;    /* bytes of its read chunks that have not passed */
     struct rpc_chunk_map *chunk_map;
 
     struct rpcrdma_ddp ddp; /* what its arguments say of chunks */
@@ -322,10 +323,8 @@ struct flow_rpcs {
     struct rpc_list parked;        /* of all connections */
     struct rpc_sendings *sendings; /* FLOW_CALLS_REMEMBERED of them; NULL: none yet. Owned */
     struct siphash_key key;        /* of the hashes of sessions and slots */
-    struct rpc_slot *slots;        /* the latest RPC_SLOTS, in a ring; NULL: none yet */
-    struct rpc_session *sessions;  /* the latest RPC_SESSIONS, likewise */
-    uint64_t n_slots, n_sessions;  /* that were ever added */
-    struct flow_table slots_by_key, sessions_by_key;
+    struct ring_table slots;       /* struct rpc_slot */
+    struct ring_table sessions;    /* struct rpc_session */
     bool keep_data, keep_base, keep_reply; /* of all chunks; of those that carry a whole Call; of
                                             * those that carry a whole Reply */
 

@@ -19,24 +19,7 @@ uint64_t rpc_session_key(const struct flow_rpcs *rpcs, const uint64_t name[2])
 
 static struct rpc_session *find(const struct flow_rpcs *rpcs, uint64_t key)
 {
-    return flow_table_get(&rpcs->sessions_by_key, key);
-}
-
-/* The oldest makes room: the key is another in each run, and must not choose. NULL: no memory. */
-static struct rpc_session *add_session(struct flow_rpcs *rpcs, uint64_t key)
-{
-    struct flow_memory *memory = &rpcs->context->memory;
-    struct rpc_session *session;
-
-    if (!rpcs->sessions)
-        rpcs->sessions = flow_alloc(memory, RPC_SESSIONS * sizeof(*rpcs->sessions));
-    if (!rpcs->sessions || !flow_table_ready(&rpcs->sessions_by_key, memory))
-        return NULL;
-    session = &rpcs->sessions[rpcs->n_sessions++ % RPC_SESSIONS];
-    if (session->key != 0)
-        flow_table_remove(&rpcs->sessions_by_key, session->key);
-    flow_table_add(&rpcs->sessions_by_key, memory, key, session);
-    return session;
+    return ring_table_get(&rpcs->sessions, key);
 }
 
 static void add(struct flow_rpcs *rpcs, struct rpc_transaction *t, enum rpcrdma_rule_id rule,
@@ -71,15 +54,14 @@ bool rpc_session_followed(const struct flow_conn *conn)
 
 void rpc_session_close(struct flow_rpcs *rpcs, const struct flow_conn *conn)
 {
-    for (uint32_t i = 0; rpcs->sessions && i < RPC_SESSIONS; i++) {
-        struct rpc_session *session = &rpcs->sessions[i];
+    struct rpc_session *session;
 
+    for (uint32_t i = 0; (session = ring_table_at(&rpcs->sessions, i)); i++)
         for (uint32_t k = 0; k < session->n_carriers; k++)
             if (session->carrier[k] == conn) {
                 session->torn = session->torn || !rpc_session_followed(conn);
                 session->carrier[k--] = session->carrier[--session->n_carriers];
             }
-    }
 }
 
 bool rpc_session_whole(const struct flow_rpcs *rpcs, const struct rpc_transaction *t)
@@ -181,7 +163,7 @@ static void created(struct flow_rpcs *rpcs, struct flow_conn *conn, struct rpcrd
     new.slots_known[1] = new.channel[1].slots;
     session = find(rpcs, new.key);
     if (!session)
-        session = add_session(rpcs, new.key);
+        session = ring_table_add(&rpcs->sessions, &rpcs->context->memory, new.key);
     if (!session)
         return;
     *session = new;

@@ -23,23 +23,6 @@ static uint64_t key_of(const struct flow_rpcs *rpcs, const struct rpc_transactio
     return siphash_words(&rpcs->key, words, 2) | 1;
 }
 
-/* The oldest makes room: the key is another in each run, and must not choose. NULL: no memory. */
-static struct rpc_slot *add_slot(struct flow_rpcs *rpcs, uint64_t key)
-{
-    struct flow_memory *memory = &rpcs->context->memory;
-    struct rpc_slot *slot;
-
-    if (!rpcs->slots)
-        rpcs->slots = flow_alloc(memory, RPC_SLOTS * sizeof(*rpcs->slots));
-    if (!rpcs->slots || !flow_table_ready(&rpcs->slots_by_key, memory))
-        return NULL;
-    slot = &rpcs->slots[rpcs->n_slots++ % RPC_SLOTS];
-    if (slot->key != 0)
-        flow_table_remove(&rpcs->slots_by_key, slot->key);
-    flow_table_add(&rpcs->slots_by_key, memory, key, slot);
-    return slot;
-}
-
 static bool was_seen(const struct rpc_slot *slot, uint32_t seqid)
 {
     uint32_t back = slot->seqid - seqid;
@@ -116,7 +99,7 @@ static void use(struct flow_rpcs *rpcs, struct rpc_transaction *t)
 
     t->session = rpc_session_key(rpcs, ddp->session);
     key = key_of(rpcs, t);
-    slot = flow_table_get(&rpcs->slots_by_key, key);
+    slot = ring_table_get(&rpcs->slots, key);
     t->slot_place = rpc_call_place(t, ddp->slot_off);
     if (ddp->slot > ddp->highest)
         rpc_add_finding_at(rpcs, t, RPCRDMA_RULE_SLOT_BEYOND, t->pub.call_frame, t->slot_place,
@@ -124,13 +107,15 @@ static void use(struct flow_rpcs *rpcs, struct rpc_transaction *t)
     if (slot) {
         follow(slot, t);
     } else {
-        slot = add_slot(rpcs, key);
+        slot = ring_table_add(&rpcs->slots, &rpcs->context->memory, key);
         if (!slot)
             return;
-        if (ddp->seqid != 1 && rpcs->n_slots <= RPC_SLOTS) /* else it may have been pushed out */
+        /* of more than that, it may have been pushed out */
+        if (ddp->seqid != 1 && rpcs->slots.added <= RPC_SLOTS)
             t->slot_doubt |= RPC_SLOT_BEGUN;
-        *slot =
-            (struct rpc_slot){.key = key, .seen = 1, .seqid = ddp->seqid, .last = request_of(t)};
+        slot->seen = 1;
+        slot->seqid = ddp->seqid;
+        slot->last = request_of(t);
     }
     t->slot = slot;
     if (rpc_session_beyond(rpcs, t, &slots))
