@@ -52,15 +52,23 @@ RPCRDMA_RARE static struct rpcrdma_credit_rare *make_rare(struct rpcrdma_credit_
     return account->rare;
 }
 
-/* One more of what is counted at `offset` in the rare. */
-RPCRDMA_RARE static void count_at(struct rpcrdma_credit_account *account, size_t offset, uint64_t n)
+RPCRDMA_RARE static void count(struct rpcrdma_credit_account *account,
+                               enum rpcrdma_credit_counted what, uint64_t n)
 {
-    char *rare = n > 0 ? (char *)make_rare(account) : NULL;
+    struct rpcrdma_credit_rare *rare = n > 0 ? make_rare(account) : NULL;
 
     if (rare)
-        *(uint64_t *)(void *)(rare + offset) += n;
+        rare->counts[what] += n;
 }
-#define COUNT(account, member, n) count_at(account, offsetof(struct rpcrdma_credit_rare, member), n)
+
+/* There is no place for a Call that is in flight. */
+RPCRDMA_RARE static void add_untracked(struct rpcrdma_credit_account *account)
+{
+    struct rpcrdma_credit_rare *rare = make_rare(account);
+
+    if (rare)
+        rare->untracked++;
+}
 
 void rpcrdma_credit_account_init(struct rpcrdma_credit_account *account, struct flow_memory *memory,
                                  const struct rpcrdma_credit_sink *sink)
@@ -103,9 +111,9 @@ void rpcrdma_credit_account_free(struct rpcrdma_credit_account *account)
 
 static uint64_t in_flight(const struct rpcrdma_credit_account *account)
 {
-    uint64_t count = account->set.count;
+    uint64_t calls = account->set.count;
 
-    return account->rare ? count + account->rare->untracked - account->rare->doubt : count;
+    return account->rare ? calls + account->rare->untracked - account->rare->doubt : calls;
 }
 
 /* Time passes, and with it a grant may come to bind whose acknowledgement cannot be seen. */
@@ -134,7 +142,7 @@ static RPCRDMA_INLINE void begin(struct rpcrdma_credit_account *account,
         account->pending_violations.count = 0;
     rpcrdma_credit_gauge_advance(&account->gauge, at);
     if (!account->settled || (account->rare && account->rare->doubt > 0))
-        COUNT(account, unsettled_ns, account->gauge.elapsed_ns - before);
+        count(account, RPCRDMA_CREDIT_UNSETTLED_NS, account->gauge.elapsed_ns - before);
     if (rpcrdma_credit_grants_pending(&account->grants))
         bind_grants(account, 0);
 }
@@ -232,7 +240,7 @@ static bool is_doubted(const struct rpcrdma_credit_account *account,
 /* Its Reply was lost to the capture. */
 static void was_missed(struct rpcrdma_credit_account *account)
 {
-    account->rare->missed++;
+    account->rare->counts[RPCRDMA_CREDIT_MISSED]++;
     account->rare->doubt--;
 }
 
@@ -251,7 +259,7 @@ static void age(struct rpcrdma_credit_account *account)
         was_missed(account);
         forget(account, call, RPCRDMA_CREDIT_CALL_MISSED);
     } else if (waited > ABANDON_NS && passed >= ABANDON_REPLIES) {
-        COUNT(account, unanswered, 1);
+        count(account, RPCRDMA_CREDIT_UNANSWERED, 1);
         forget(account, call, RPCRDMA_CREDIT_CALL_UNANSWERED);
     }
 }
@@ -265,7 +273,7 @@ void rpcrdma_credit_account_give_up(struct rpcrdma_credit_account *account,
     if (is_doubted(account, call))
         was_missed(account);
     else
-        COUNT(account, untracked, 1);
+        add_untracked(account);
     forget(account, call, RPCRDMA_CREDIT_CALL_NONE);
 }
 
@@ -275,11 +283,12 @@ static void restore(struct rpcrdma_credit_account *account, struct rpcrdma_credi
     struct rpcrdma_credit_rare *rare = account->rare; /* it was counted there */
 
     if (rare) {
-        uint64_t *count =
-            call->state == RPCRDMA_CREDIT_CALL_MISSED ? &rare->missed : &rare->unanswered;
+        uint64_t *counted = call->state == RPCRDMA_CREDIT_CALL_MISSED
+                                ? &rare->counts[RPCRDMA_CREDIT_MISSED]
+                                : &rare->counts[RPCRDMA_CREDIT_UNANSWERED];
 
-        if (*count > 0) /* not since a report began anew */
-            --*count;
+        if (*counted > 0) /* not since a report began anew */
+            --*counted;
     }
     call->state = RPCRDMA_CREDIT_CALL_NONE;
 }
@@ -330,10 +339,11 @@ static void first_reply(struct rpcrdma_credit_account *account)
 static void was_answered(struct rpcrdma_credit_account *account, struct rpcrdma_credit_call *call)
 {
     struct rpcrdma_credit_rare *rare = account->rare;
-    uint64_t *counted = !call || !rare                               ? NULL
-                        : call->state == RPCRDMA_CREDIT_CALL_EARLIER ? &rare->earlier
-                        : call->state == RPCRDMA_CREDIT_CALL_STRAY   ? &rare->stray
-                                                                     : NULL;
+    uint64_t *counted =
+        !call || !rare                               ? NULL
+        : call->state == RPCRDMA_CREDIT_CALL_EARLIER ? &rare->counts[RPCRDMA_CREDIT_EARLIER]
+        : call->state == RPCRDMA_CREDIT_CALL_STRAY   ? &rare->counts[RPCRDMA_CREDIT_STRAY]
+                                                     : NULL;
 
     account->calls++;
     account->replies++;
@@ -373,7 +383,7 @@ static void judge_call(struct rpcrdma_credit_account *account, uint32_t xid)
 static void add_call(struct rpcrdma_credit_account *account, struct rpcrdma_credit_call *call)
 {
     if (!call) {
-        COUNT(account, untracked, 1);
+        add_untracked(account);
         account->memory = true;
         return;
     }
@@ -391,7 +401,7 @@ static void end_before(struct rpcrdma_credit_account *account, struct rpcrdma_cr
     while (call->state == RPCRDMA_CREDIT_CALL_REPLIED)
         rpcrdma_credit_account_delivered(account, at); /* else the XID would not be free */
     if (call->state == RPCRDMA_CREDIT_CALL_IN_FLIGHT) {
-        COUNT(account, unanswered, 1);
+        count(account, RPCRDMA_CREDIT_UNANSWERED, 1);
         forget(account, call, RPCRDMA_CREDIT_CALL_NONE);
     }
     call->state = RPCRDMA_CREDIT_CALL_NONE;
@@ -413,9 +423,9 @@ void rpcrdma_credit_account_call(struct rpcrdma_credit_account *account,
     rpcrdma_credit_range_add(&account->requested, requested);
 
     if (rpcrdma_credit_call_in_flight(call)) {
-        COUNT(account, retransmitted, 1);
+        count(account, RPCRDMA_CREDIT_RETRANSMITTED, 1);
     } else if (given_up(call)) {
-        COUNT(account, retransmitted, 1);
+        count(account, RPCRDMA_CREDIT_RETRANSMITTED, 1);
         restore(account, call);
         add_call(account, call);
     } else if (use == RPCRDMA_CREDIT_CALL_ANSWERED) {
@@ -435,7 +445,7 @@ static void grant(struct rpcrdma_credit_account *account, uint32_t granted,
                   rpcrdma_stream_position place)
 {
     if (granted == 0) {
-        COUNT(account, violations, 1);
+        count(account, RPCRDMA_CREDIT_VIOLATIONS, 1);
         report(account, RPCRDMA_RULE_CREDIT_ZERO, account->gauge.frame, 0, 0, 0);
     }
     if (!rpcrdma_credit_grants_add(
@@ -461,7 +471,7 @@ RPCRDMA_RARE static void is_earlier(struct rpcrdma_credit_account *account)
 
     if (!rare)
         return;
-    rare->earlier++;
+    rare->counts[RPCRDMA_CREDIT_EARLIER]++;
     rare->earlier_ns = account->gauge.elapsed_ns;
     if (rare->unknown_max != RPCRDMA_CREDIT_NO_LIMIT && rare->unknown_max > 0)
         rare->unknown_max--;
@@ -489,7 +499,7 @@ static void complete(struct rpcrdma_credit_account *account, struct rpcrdma_cred
         is_earlier(account);
         counted_as(call, RPCRDMA_CREDIT_CALL_EARLIER);
     } else {
-        COUNT(account, stray, 1);
+        count(account, RPCRDMA_CREDIT_STRAY, 1);
         counted_as(call, RPCRDMA_CREDIT_CALL_STRAY);
     }
 }
@@ -497,7 +507,7 @@ static void complete(struct rpcrdma_credit_account *account, struct rpcrdma_cred
 static void confirm_violations(struct rpcrdma_credit_account *account)
 {
     if (account->pending_violations.count > 0)
-        COUNT(account, violations,
+        count(account, RPCRDMA_CREDIT_VIOLATIONS,
               rpcrdma_pending_violations_confirm(&account->pending_violations, &account->sink));
 }
 
@@ -583,7 +593,7 @@ void rpcrdma_credit_account_rnr(struct rpcrdma_credit_account *account, struct r
                                 uint32_t xid, uint64_t message_frame, bool again)
 {
     begin(account, at);
-    COUNT(account, rnr_naks, 1);
+    count(account, RPCRDMA_CREDIT_RNR_NAKS, 1);
     if (again)
         return;
     report(account, message_frame ? RPCRDMA_RULE_CREDIT_RNR : RPCRDMA_RULE_CREDIT_RNR_UNKNOWN,
@@ -628,12 +638,12 @@ void rpcrdma_credit_account_lost(struct rpcrdma_credit_account *account,
     if (account->gauge.bound != RPCRDMA_BOUND_NEITHER)
         report(account, RPCRDMA_RULE_CREDIT_LOST, at.frame, in_flight(account), account->limit.last,
                0);
-    COUNT(account, unanswered, in_flight(account));
-    COUNT(account, undelivered, replied(account));
+    count(account, RPCRDMA_CREDIT_UNANSWERED, in_flight(account));
+    count(account, RPCRDMA_CREDIT_UNDELIVERED, replied(account));
     rpcrdma_credit_replies_clear(&account->replies_passed);
     leave_all(account);
     if (account->rare) {
-        account->rare->missed += account->rare->doubt;
+        account->rare->counts[RPCRDMA_CREDIT_MISSED] += account->rare->doubt;
         account->rare->untracked = account->rare->doubtful = account->rare->doubt = 0;
         account->rare->unheard = 0;
     }
@@ -662,21 +672,21 @@ void rpcrdma_credit_account_result(const struct rpcrdma_credit_account *account,
     rpcrdma_credit_gauge_result(&account->gauge, out);
     out->calls = account->calls;
     out->replies = account->replies;
-    out->unanswered = rare->unanswered + in_flight(account);
-    out->undelivered = rare->undelivered;
+    out->unanswered = rare->counts[RPCRDMA_CREDIT_UNANSWERED] + in_flight(account);
+    out->undelivered = rare->counts[RPCRDMA_CREDIT_UNDELIVERED];
     out->followed = account->followed;
-    out->retransmitted = rare->retransmitted;
-    out->earlier = rare->earlier;
-    out->stray = rare->stray;
-    out->missed = rare->missed + rare->doubt;
+    out->retransmitted = rare->counts[RPCRDMA_CREDIT_RETRANSMITTED];
+    out->earlier = rare->counts[RPCRDMA_CREDIT_EARLIER];
+    out->stray = rare->counts[RPCRDMA_CREDIT_STRAY];
+    out->missed = rare->counts[RPCRDMA_CREDIT_MISSED] + rare->doubt;
     out->requested = account->requested;
     out->granted = account->granted;
     out->limit = account->limit;
     out->in_flight.known = account->from_requester && account->from_responder;
-    out->violations = rare->violations + account->pending_violations.count;
-    out->rnr_naks = rare->rnr_naks;
+    out->violations = rare->counts[RPCRDMA_CREDIT_VIOLATIONS] + account->pending_violations.count;
+    out->rnr_naks = rare->counts[RPCRDMA_CREDIT_RNR_NAKS];
     out->settled = account->settled && rare->doubt == 0;
-    out->unsettled_ns = rare->unsettled_ns;
+    out->unsettled_ns = rare->counts[RPCRDMA_CREDIT_UNSETTLED_NS];
     out->gaps = account->gaps;
 }
 
@@ -692,11 +702,8 @@ void rpcrdma_credit_account_restart(struct rpcrdma_credit_account *account)
 
     rpcrdma_credit_gauge_restart(&account->gauge);
     account->calls = account->replies = 0;
-    if (rare) {
-        rare->unanswered = rare->retransmitted = rare->earlier = rare->stray = 0;
-        rare->missed = rare->undelivered = rare->violations = rare->rnr_naks = 0;
-        rare->unsettled_ns = 0;
-    }
+    if (rare)
+        memset(rare->counts, 0, sizeof(rare->counts));
     keep_last(&account->requested);
     keep_last(&account->granted);
     keep_last(&account->limit);

@@ -24,10 +24,24 @@
 #include "flow/credit/pending_violation.h"
 #include "flow/credit/replies.h"
 
+/* What is seldom counted, since a report began. */
+enum rpcrdma_credit_counted {
+    RPCRDMA_CREDIT_UNANSWERED,
+    RPCRDMA_CREDIT_RETRANSMITTED,
+    RPCRDMA_CREDIT_EARLIER,
+    RPCRDMA_CREDIT_STRAY,
+    RPCRDMA_CREDIT_MISSED,
+    RPCRDMA_CREDIT_UNDELIVERED,
+    RPCRDMA_CREDIT_VIOLATIONS,
+    RPCRDMA_CREDIT_RNR_NAKS,
+    RPCRDMA_CREDIT_UNSETTLED_NS, /* time */
+    RPCRDMA_CREDIT_COUNTS
+};
+
 /* What most accounts never have. */
 struct rpcrdma_credit_rare {
     uint64_t unknown_max; /* not settled: at most so many more may be in flight */
-    uint64_t earlier_ns, unsettled_ns;
+    uint64_t earlier_ns;
 
     /* Replies lost to the capture: of the `doubtful` Calls that were in flight then, those up to
      * doubt_serial, `doubt` may have been answered unseen, and do not count as in flight. */
@@ -37,7 +51,7 @@ struct rpcrdma_credit_rare {
     uint64_t unheard_serial, unheard;
     uint64_t untracked; /* in flight, not in the set: there was no place for them */
 
-    uint64_t unanswered, retransmitted, earlier, stray, missed, undelivered, violations, rnr_naks;
+    uint64_t counts[RPCRDMA_CREDIT_COUNTS]; /* by enum rpcrdma_credit_counted */
 };
 
 struct rpcrdma_credit_account {
