@@ -9,105 +9,54 @@
 #include "finish.h"
 #include "source/interrupt.h"
 
-enum { MANY = 65536 }; /* interfaces of a file that are written down */
-
-/* False: there is no such interface, or no room for one more. */
-static bool add_interface(struct capture *capture, const struct source *source, uint32_t number)
-{
-    struct source_interface one;
-
-    if (!source_interface(source, number, &one) || capture->numbers->len == MANY)
-        return false;
-    if (g_hash_table_contains(capture->written, GUINT_TO_POINTER(number)))
-        return true;
-    g_hash_table_insert(capture->written, GUINT_TO_POINTER(number),
-                        GUINT_TO_POINTER(capture->numbers->len));
-    g_array_append_val(capture->numbers, number);
-    capture_files_interface(&capture->files,
-                            &(struct pcapng_interface){.linktype = one.linktype,
-                                                       .snaplen = one.snaplen,
-                                                       .name = one.name,
-                                                       .description = one.description,
-                                                       .filter = one.filter,
-                                                       .comment = one.comment});
-    return true;
-}
-
 /* Those there are by now, in their order: also such without packets. */
-static void interfaces(struct capture *capture, const struct source *source)
+static void interfaces(struct capture *capture)
 {
-    while (!capture->files.by_packet && add_interface(capture, source, capture->listed))
+    while (!capture->files.by_packet && interface_numbers_add(&capture->numbers, capture->listed))
         capture->listed++;
 }
 
 /* The interface's number in what is written. Those of several files are not numbered through. */
-static bool interface_of(struct capture *capture, const struct source *source, uint32_t number,
-                         uint32_t *out)
+static bool interface_of(struct capture *capture, uint32_t number, uint32_t *out)
 {
-    gpointer index;
-
-    if (number < capture->numbers->len && number < capture->listed &&
-        g_array_index(capture->numbers, uint32_t, number) == number) {
-        *out = number;
+    if (interface_numbers_find(&capture->numbers, number, out))
         return true;
-    }
-    if (!g_hash_table_lookup_extended(capture->written, GUINT_TO_POINTER(number), NULL, &index)) {
-        interfaces(capture, source);
-        add_interface(capture, source, number);
-        if (!g_hash_table_lookup_extended(capture->written, GUINT_TO_POINTER(number), NULL, &index))
-            return false;
-    }
-    *out = GPOINTER_TO_UINT(index);
-    return true;
-}
-
-static void put_statistics(struct capture *capture, uint32_t index,
-                           const struct source_interface *one)
-{
-    capture_files_statistics(&capture->files, index,
-                             &(struct pcapng_statistics){.received_known = one->received_known,
-                                                         .received = one->received,
-                                                         .dropped_known = one->dropped_known,
-                                                         .dropped = one->dropped,
-                                                         .comment = one->counts_comment});
+    interfaces(capture);
+    interface_numbers_add(&capture->numbers, number);
+    return interface_numbers_find(&capture->numbers, number, out);
 }
 
 static void refresh_from_source(void *context, uint32_t index)
 {
     struct capture *capture = context;
-    struct source_interface one;
 
-    if (source_interface(capture->source, g_array_index(capture->numbers, uint32_t, index), &one))
-        put_statistics(capture, index, &one);
+    interface_numbers_refresh(&capture->numbers, index);
 }
 
 /* Of several files one is read to its end: its interfaces have their last counts. */
 static void on_ended(void *context, uint32_t number, const struct source_interface *one)
 {
     struct capture *capture = context;
-    gpointer index;
 
-    if (g_hash_table_lookup_extended(capture->written, GUINT_TO_POINTER(number), NULL, &index))
-        put_statistics(capture, GPOINTER_TO_UINT(index), one);
-    else if (one->dropped_known)
+    if (!interface_numbers_ended(&capture->numbers, number, one) && one->dropped_known)
         capture->dropped_elsewhere += one->dropped;
 }
 
 static void statistics(struct capture *capture, const struct source *source)
 {
     struct source_interface one;
+    uint32_t index;
 
-    interfaces(capture, source);
-    for (uint32_t i = 0; i < capture->numbers->len; i++)
+    interfaces(capture);
+    for (uint32_t i = 0; i < capture->numbers.of_source->len; i++)
         refresh_from_source(capture, i);
     /* in a ring, those without packets are nowhere */
     for (uint32_t i = 0; capture->files.by_packet && source_interface(source, i, &one); i++)
-        if (!g_hash_table_contains(capture->written, GUINT_TO_POINTER(i)) && one.dropped_known)
+        if (!interface_numbers_find(&capture->numbers, i, &index) && one.dropped_known)
             capture->dropped_elsewhere += one.dropped;
 }
 
-static void packet(struct capture *capture, const struct source *source,
-                   const struct source_packet *one)
+static void packet(struct capture *capture, const struct source_packet *one)
 {
     struct rpcrdma_packet part = one->packet;
     uint32_t interface;
@@ -118,14 +67,14 @@ static void packet(struct capture *capture, const struct source *source,
     part.caplen = capture_select_packet(&capture->select, &one->packet);
     if (part.caplen == 0 && one->packet.caplen > 0)
         return;
-    if (interface_of(capture, source, one->interface, &interface)) {
+    if (interface_of(capture, one->interface, &interface)) {
         if (capture->event.expression)
             capture_event_packet(&capture->event, interface, &part);
         else
             capture_files_packet(&capture->files, interface, &part,
                                  one->replayed ? SOURCE_REPLAYED : NULL);
     } else if (!capture->crowded) {
-        complain("more than %d interfaces: packets of the rest are left out", MANY);
+        complain("more than %d interfaces: packets of the rest are left out", INTERFACES_MOST);
         capture->crowded = true;
         capture->status = EXIT_UNUSABLE;
     }
@@ -170,7 +119,7 @@ static void copy(struct capture *capture, struct source *source)
         if (status == SOURCE_ERROR)
             failure(capture, source);
         for (size_t i = 0; i < n && !capture_enough(capture); i++)
-            packet(capture, source, &packets[i]);
+            packet(capture, &packets[i]);
         capture_progress_show(&capture->progress, source, &capture->select, capture->packets);
     }
     if (capture->options->n_devices > 0) { /* it has a last word on what was lost, or happened */
@@ -193,7 +142,7 @@ static void on_setup(void *context, uint32_t interface, const struct rpcrdma_pac
     struct capture *capture = context;
     uint32_t index;
 
-    if (interface_of(capture, capture->source, interface, &index))
+    if (interface_of(capture, interface, &index))
         capture_files_replay(&capture->files, index, packet);
 }
 
@@ -265,8 +214,8 @@ int capture_from_source(struct capture *capture)
     source_watch_ends(source, on_ended, capture);
     capture->files.by_packet = options->n_devices == 0 && capture_files_several(&capture->files);
     capture->files.by_packet |= capture->files.on_demand;
-    capture->numbers = g_array_new(FALSE, FALSE, sizeof(uint32_t));
-    capture->written = g_hash_table_new(NULL, NULL);
+    interface_numbers_begin(&capture->numbers, &capture->files, false);
+    capture->numbers.source = source;
     capture->files.refresh = refresh_from_source;
     capture->files.context = capture;
     capture_progress_begin(&capture->progress);
@@ -282,7 +231,6 @@ int capture_from_source(struct capture *capture)
     if (options->n_devices > 0 && !options->quiet)
         source_devices_news(source, on_line, NULL);
     source_close(source);
-    g_array_free(capture->numbers, TRUE);
-    g_hash_table_destroy(capture->written);
+    interface_numbers_free(&capture->numbers);
     return capture->status;
 }

@@ -9,6 +9,7 @@
 #include "capture.h"
 #include "capture_event.h"
 #include "capture_setups.h"
+#include "interface_numbers.h"
 
 struct capture {
     const struct options *options;
@@ -20,9 +21,8 @@ struct capture {
     uint64_t count;               /* of packets written; 0: no limit */
     uint64_t packets;
     struct source *source;
-    GArray *numbers;     /* of uint32_t: what the source calls each interface that was written */
-    GHashTable *written; /* the source's number -> its index there */
-    uint32_t listed;     /* interfaces of the source with smaller numbers were looked at */
+    struct interface_numbers numbers;
+    uint32_t listed;            /* interfaces of the source with smaller numbers were looked at */
     uint64_t dropped_elsewhere; /* by interfaces that are not written down */
     bool crowded;
     int status;

@@ -5,20 +5,17 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "capture.h"
+#include "interface_numbers.h"
 #include "plural.h"
 #include "sanitize/track.h"
 #include "source/interrupt.h"
-
-enum { MANY = 65536 }; /* interfaces that are written down */
 
 struct sanitize {
     const struct options *options;
     struct capture_files files;
     struct sanitize_track track;
     struct source *source;
-    GHashTable *written; /* the source's number of an interface -> its index in the file, and 1 */
-    GArray *numbers;     /* of uint32_t: the other way round */
+    struct interface_numbers numbers;
     uint64_t packets;
     uint64_t crowded; /* packets of interfaces that there are too many of */
     int status;
@@ -32,48 +29,26 @@ static void on_packet(void *context, uint32_t interface, const struct rpcrdma_pa
     capture_files_packet(&s->files, interface, packet, replayed ? SOURCE_REPLAYED : NULL);
 }
 
-/* What is said of an interface may name a host: link type and snap length stay. */
 static bool interface_of(struct sanitize *s, uint32_t number, uint32_t *out)
 {
-    guint known = GPOINTER_TO_UINT(g_hash_table_lookup(s->written, GUINT_TO_POINTER(number)));
-    struct source_interface one;
-
-    if (known == 0 && s->numbers->len < MANY && source_interface(s->source, number, &one)) {
-        capture_files_interface(&s->files, &(struct pcapng_interface){.linktype = one.linktype,
-                                                                      .snaplen = one.snaplen});
-        g_array_append_val(s->numbers, number);
-        known = s->numbers->len;
-        g_hash_table_insert(s->written, GUINT_TO_POINTER(number), GUINT_TO_POINTER(known));
-    }
-    *out = known - 1;
-    return known > 0;
-}
-
-static void put_statistics(struct sanitize *s, uint32_t index, const struct source_interface *one)
-{
-    capture_files_statistics(&s->files, index,
-                             &(struct pcapng_statistics){.received_known = one->received_known,
-                                                         .received = one->received,
-                                                         .dropped_known = one->dropped_known,
-                                                         .dropped = one->dropped});
+    if (interface_numbers_find(&s->numbers, number, out))
+        return true;
+    interface_numbers_add(&s->numbers, number);
+    return interface_numbers_find(&s->numbers, number, out);
 }
 
 static void refresh(void *context, uint32_t index)
 {
     struct sanitize *s = context;
-    struct source_interface one;
 
-    if (source_interface(s->source, g_array_index(s->numbers, uint32_t, index), &one))
-        put_statistics(s, index, &one);
+    interface_numbers_refresh(&s->numbers, index);
 }
 
 static void on_ended(void *context, uint32_t number, const struct source_interface *last)
 {
     struct sanitize *s = context;
-    guint known = GPOINTER_TO_UINT(g_hash_table_lookup(s->written, GUINT_TO_POINTER(number)));
 
-    if (known > 0)
-        put_statistics(s, known - 1, last);
+    interface_numbers_ended(&s->numbers, number, last);
 }
 
 static void copy(struct sanitize *s)
@@ -135,7 +110,7 @@ static void summary(const struct sanitize *s)
     say_dropped(s);
     if (s->crowded > 0)
         complain("%" PRIu64 " packet%s left out: of more than %d interfaces", s->crowded,
-                 plural(s->crowded), MANY);
+                 plural(s->crowded), INTERFACES_MOST);
     if (track->message.unknown > 0)
         complain("%" PRIu64 " message%s with parts that are not known: zeros stand for them",
                  track->message.unknown, plural(track->message.unknown));
@@ -167,6 +142,7 @@ static int go(struct sanitize *s)
         complain("%s", error);
         return EXIT_UNUSABLE;
     }
+    s->numbers.source = s->source;
     source_watch_ends(s->source, on_ended, s);
     s->files.refresh = refresh;
     s->files.context = s;
@@ -176,7 +152,7 @@ static int go(struct sanitize *s)
     if (capture_files_open(&s->files) && sanitize_track_begin(&s->track)) {
         copy(s);
         sanitize_track_end(&s->track);
-        for (uint32_t i = 0; i < s->numbers->len; i++)
+        for (uint32_t i = 0; i < s->numbers.of_source->len; i++)
             refresh(s, i);
     } else {
         s->status = EXIT_UNUSABLE;
@@ -221,8 +197,7 @@ static int run(const struct command *command, int argc, char **argv)
     s->options = &options;
     s->files.path = path;
     s->track.shift_s = shift;
-    s->written = g_hash_table_new(NULL, NULL);
-    s->numbers = g_array_new(FALSE, FALSE, sizeof(uint32_t));
+    interface_numbers_begin(&s->numbers, &s->files, true);
     if (status == OPTIONS_GO_ON)
         status = check(command, s);
     if (status == OPTIONS_GO_ON && (shift > most || shift < -most))
@@ -236,8 +211,7 @@ static int run(const struct command *command, int argc, char **argv)
     sanitize_track_free(&s->track);
     source_close(s->source);
     capture_files_free(&s->files);
-    g_hash_table_destroy(s->written);
-    g_array_free(s->numbers, TRUE);
+    interface_numbers_free(&s->numbers);
     options_free(&options);
     g_free(path);
     g_free(key);
@@ -249,8 +223,8 @@ const struct command command_sanitize = {
     .name = "sanitize",
     .arguments = "FILE -o OUT.pcapng",
     .what = "a capture without file data, names, credentials and addresses, to be shared",
-    .details =
-        "What is not known is left out, or zeros. Sizes, times and what was done stay, and "
-        "so does what\nother commands say of it. docs/sharing.md says what the result still reveals.",
+    .details = "What is not known is left out, or zeros. Sizes, times and what was done stay, and "
+               "so does what\nother commands say of it. docs/sharing.md says what the result still "
+               "reveals.",
     .run = run,
 };
