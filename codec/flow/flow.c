@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "flow/flow_state.h"
 
-#include <stdlib.h>
-
-#include "base/sized.h"
 #include "wire/hot.h"
 
 /*
@@ -16,187 +13,8 @@
  * Where nothing is kept back, an event goes through all stages by reference and nothing is copied.
  */
 
-enum { NFS_RDMA_PORT = 20049, BOTH = 2 };
+enum { BOTH = 2 };
 #define LOOK_NS UINT64_C(1000000000)
-#define DEFAULT_MEMORY ((size_t)64 << 20)
-
-static bool start_stages(struct rpcrdma_flow *flow, const struct rpcrdma_flow_config *config)
-{
-    static const uint16_t port = NFS_RDMA_PORT;
-    struct flow_context *context = &flow->context;
-    const struct rpcrdma_flow_sink *sink = &context->sink;
-    const struct flow_selection selection = {.qpns = config->qpns,
-                                             .n_qpns = config->n_qpns,
-                                             .tcp_ports = config->tcp_ports,
-                                             .n_tcp_ports = config->n_tcp_ports,
-                                             .all = config->all};
-    struct flow_conns_config conns = {.ports = config->ports ? config->ports : &port,
-                                      .n_ports = config->ports ? config->n_ports : 1,
-                                      .dialect = config->dialect,
-                                      .above = flow_messages_above()};
-    bool rpcs = sink->rpc || sink->partial || sink->transaction || sink->payload_stream ||
-                sink->data_transfer;
-    bool credits = config->credits || (rpcs && config->delivery); /* what they hold up */
-
-    conns.messages_only = !rpcs && !config->credits;
-    flow->streams = flow_streams_new(context, &selection);
-    if (flow->streams)
-        flow->conns = flow_conns_new(context, flow->streams, &conns);
-    if (flow->conns)
-        flow->messages =
-            flow_messages_new(context, flow->conns, config->dialect, config->unordered);
-    if (!flow->messages)
-        return false;
-    if (!rpcs && !sink->message)
-        flow_messages_unseen(flow->messages);
-    if (rpcs)
-        flow->rpcs = flow_rpcs_new(context, flow->messages);
-    if (credits)
-        flow->credits = flow_credits_new(context, flow->messages, !config->credits);
-    return !rpcs == !flow->rpcs && credits == (flow->credits != NULL);
-}
-
-struct rpcrdma_flow *rpcrdma_flow_new(const struct rpcrdma_flow_config *config,
-                                      const struct rpcrdma_flow_sink *sink)
-{
-    struct rpcrdma_flow *flow = calloc(1, sizeof(*flow));
-    struct rpcrdma_flow_config own = {0};
-    struct rpcrdma_flow_sink *to;
-
-    if (!flow)
-        return NULL;
-    to = &flow->context.sink;
-    if (config)
-        rpcrdma_copy_sized(&own, sizeof(own), config, sizeof(own));
-    rpcrdma_copy_sized(to, sizeof(*to), sink, sizeof(*to));
-    flow->context.delivery = own.delivery;
-    flow->context.memory.limit = own.max_memory ? (size_t)own.max_memory : DEFAULT_MEMORY;
-    flow->context.memory.shared = (size_t)own.shared_memory;
-    flow->context.memory.shared_used = own.shared_used;
-    flow->context.memory.sparing = true;
-    if (!start_stages(flow, &own)) {
-        rpcrdma_flow_free(flow);
-        return NULL;
-    }
-    return flow;
-}
-
-/* Connections: their end, and what it brings. */
-
-static void pump(struct rpcrdma_flow *flow, struct flow_direction *dir, bool last);
-static inline void drain(struct rpcrdma_flow *flow, struct flow_conn *conn);
-
-/* What is held of it is given out; nothing more will come. */
-static void release_held(struct rpcrdma_flow *flow, struct flow_conn *conn)
-{
-    for (int i = 0; i < 2; i++) {
-        struct flow_direction *dir = flow_conn_direction(conn, i);
-
-        if (dir) {
-            flow_stream_review(dir, true);
-            pump(flow, dir, true);
-        }
-    }
-    if (flow_conn_is_rpcrdma(conn)) {
-        flow_admission_open(flow->conns, conn);
-        flow_message_settle(flow->messages, conn);
-        drain(flow, conn);
-        flow_message_end(flow->messages, conn);
-    }
-    flow_admission_drop(flow->conns, conn);
-    flow_admission_open(flow->conns, conn);
-}
-
-/* `ended`: because the capture did. The memory that is spared is for this: none other ends for it.
- */
-static void finish(struct rpcrdma_flow *flow, struct flow_conn *conn, bool ended)
-{
-    const struct rpcrdma_connection *pub = flow_conn_public(conn);
-    const struct rpcrdma_flow_sink *sink = &flow->context.sink;
-    bool sparing = flow->context.memory.sparing;
-
-    flow->context.memory.sparing = false;
-    release_held(flow, conn);
-    if (pub->number != 0) {
-        flow_message_flush(flow->messages, true); /* its messages come before its end */
-        flow_life_end(flow, conn);
-        flow_transport_findings(flow, conn);
-        if (flow->rpcs)
-            flow_rpc_close(flow->rpcs, conn);
-        if (flow->credits)
-            flow_credit_close(flow->credits, conn, ended);
-        if (sink->connection)
-            sink->connection(sink->context, pub);
-        if (!ended)
-            flow_life_past(flow, conn);
-    }
-    flow_message_close(flow->messages, conn);
-    flow_conn_free(flow->conns, conn);
-    flow->context.memory.sparing = sparing;
-}
-
-RPCRDMA_RARE static void finish_overdue(struct rpcrdma_flow *flow)
-{
-    struct flow_conn *conn, *into;
-    bool swapped;
-
-    while ((conn = flow_conn_overdue(flow->conns, &into, &swapped))) {
-        if (into)
-            flow_message_merge(flow->messages, into, conn, swapped);
-        finish(flow, conn, false);
-    }
-}
-
-/* Connections whose time is over: merged into another, or disconnected long ago. */
-static inline void reap(struct rpcrdma_flow *flow)
-{
-    if (flow_conns_any_overdue(flow->conns))
-        finish_overdue(flow);
-}
-
-/* Something is left out; of no connection: NULL. */
-RPCRDMA_RARE static void report_limit(const struct rpcrdma_flow *flow,
-                                      const struct rpcrdma_connection *connection)
-{
-    flow_report(&flow->context, connection,
-                &(struct rpcrdma_finding){.rule = RPCRDMA_RULE_MEMORY_LIMIT,
-                                          .frame = flow->context.frame,
-                                          .offset = -1,
-                                          .arg = {flow_memory_limit(&flow->context.memory)}});
-}
-
-/* The memory limit was reached: the connection that was silent longest goes, with what is held of
- * it, but not the one in hand. False: there is none that may, or one goes already. */
-RPCRDMA_RARE static bool evict(struct rpcrdma_flow *flow, struct flow_conn *in_hand)
-{
-    struct flow_memory *memory = &flow->context.memory;
-    struct flow_conn *victim =
-        memory->failed || !memory->sparing ? NULL : flow_conn_victim(flow->conns, in_hand);
-
-    if (!victim)
-        return false;
-    memory->sparing = false;
-    release_held(flow, victim);
-    if (flow_conn_public(victim)->number != 0)
-        report_limit(flow, flow_conn_public(victim));
-    finish(flow, victim, false);
-    flow_message_trim(flow->messages);
-    if (flow->rpcs)
-        flow_rpc_trim(flow->rpcs);
-    memory->sparing = true;
-    return true;
-}
-
-/* A direction without connection goes first, but not one of the `spare` youngest. */
-static bool make_room(struct rpcrdma_flow *flow, uint32_t spare)
-{
-    struct flow_direction *dir = flow_direction_unowned(flow->streams, spare);
-
-    if (!dir)
-        return evict(flow, NULL);
-    flow_direction_free(flow->streams, dir);
-    return true;
-}
 
 /* A response to no Read that is known: more than one asks for? */
 static void check_response(struct rpcrdma_flow *flow, const struct flow_conn *conn,
@@ -290,7 +108,7 @@ RPCRDMA_RARE static bool make_room_for_call(struct rpcrdma_flow *flow, struct fl
 
     if (call)
         give_up_call(flow, conn, call);
-    return call || ((flow->rpcs || flow->credits) && evict(flow, conn));
+    return call || ((flow->rpcs || flow->credits) && flow_evict(flow, conn));
 }
 
 RPCRDMA_HOT static void deliver_send(struct rpcrdma_flow *flow, struct flow_conn *conn,
@@ -298,9 +116,9 @@ RPCRDMA_HOT static void deliver_send(struct rpcrdma_flow *flow, struct flow_conn
 {
     struct flow_making making;
 
-    while (flow->rpcs && !flow_rpc_ready(flow->rpcs, conn) && evict(flow, conn))
+    while (flow->rpcs && !flow_rpc_ready(flow->rpcs, conn) && flow_evict(flow, conn))
         ;
-    while (flow->credits && !flow_credit_ready(flow->credits, conn) && evict(flow, conn))
+    while (flow->credits && !flow_credit_ready(flow->credits, conn) && flow_evict(flow, conn))
         ;
     while (!flow_calls_ready(flow->messages) && make_room_for_call(flow, conn))
         ;
@@ -351,7 +169,7 @@ static RPCRDMA_INLINE void deliver(struct rpcrdma_flow *flow, struct flow_conn *
     }
 }
 
-RPCRDMA_RARE static void deliver_kept(struct rpcrdma_flow *flow, struct flow_conn *conn)
+RPCRDMA_RARE void flow_deliver_kept(struct rpcrdma_flow *flow, struct flow_conn *conn)
 {
     struct flow_kept *kept;
 
@@ -359,36 +177,6 @@ RPCRDMA_RARE static void deliver_kept(struct rpcrdma_flow *flow, struct flow_con
         deliver(flow, conn, kept->dir, &kept->event);
         flow_admission_free(flow->conns, kept);
     }
-}
-
-/* What was kept of a connection that waits for nothing any more. */
-static inline void drain(struct rpcrdma_flow *flow, struct flow_conn *conn)
-{
-    if (flow_admission_holds(conn) && flow_conn_waiting(conn) == 0)
-        deliver_kept(flow, conn);
-}
-
-/* Gives up waiting where the bounds say so. */
-RPCRDMA_RARE static void review(struct rpcrdma_flow *flow, struct flow_direction *dir)
-{
-    struct flow_conn *conn = dir->conn;
-
-    switch (flow_admission_review(flow->conns, conn)) {
-    case FLOW_PATIENCE_LEFT:
-    case FLOW_PATIENCE_NEVER:
-        return;
-    case FLOW_PATIENCE_PAIRED:
-        reap(flow);
-        break;
-    case FLOW_PATIENCE_FULL:
-        flow->overfull = true;
-        flow_message_settle(flow->messages, conn);
-        break;
-    case FLOW_PATIENCE_OVER:
-        flow_message_settle(flow->messages, conn);
-        break;
-    }
-    drain(flow, dir->conn);
 }
 
 /* Of a connection that is known to be RPC-over-RDMA and waits for nothing: what is sent there shows
@@ -405,12 +193,12 @@ RPCRDMA_RARE static struct flow_conn *admit(struct rpcrdma_flow *flow, struct fl
 {
     struct flow_conn *conn = flow_conn_event(flow->conns, dir, event, last);
 
-    while (!conn && flow_conns_lacked_memory(flow->conns) && evict(flow, dir->conn))
+    while (!conn && flow_conns_lacked_memory(flow->conns) && flow_evict(flow, dir->conn))
         conn = flow_conn_event(flow->conns, dir, event, last);
     if (!last)
-        reap(flow);
+        flow_reap(flow);
     if (dir->conn)
-        drain(flow, dir->conn);
+        flow_drain(flow, dir->conn);
     return conn;
 }
 
@@ -445,7 +233,7 @@ static RPCRDMA_INLINE void event_of(struct rpcrdma_flow *flow, struct flow_direc
     }
     if (event->kind == FLOW_STREAM_SEND) {
         flow_message_evidence(flow->messages, conn, dir, &event->send);
-        drain(flow, conn);
+        flow_drain(flow, conn);
     }
     if (!flow_conn_keeps(conn)) {
         deliver(flow, conn, dir, event);
@@ -454,17 +242,17 @@ static RPCRDMA_INLINE void event_of(struct rpcrdma_flow *flow, struct flow_direc
     if (event->kind == FLOW_STREAM_SEND && !event->waited)
         preview(flow, conn, dir, &event->send);
     while (!flow_admission_keep(flow->conns, conn, dir, event))
-        if (!evict(flow, conn))
+        if (!flow_evict(flow, conn))
             return;
     if (!last)
-        review(flow, dir);
+        flow_review(flow, dir);
 }
 
 /* A QP number belongs to another connection now: all that was known under it ends. */
 RPCRDMA_RARE static void forget(struct rpcrdma_flow *flow, struct flow_direction *dir)
 {
     if (dir->conn)
-        finish(flow, dir->conn, false);
+        flow_finish(flow, dir->conn, false);
     else
         flow_direction_free(flow->streams, dir);
 }
@@ -475,7 +263,7 @@ RPCRDMA_RARE static struct flow_direction *find_with_room(struct rpcrdma_flow *f
 {
     struct flow_direction *dir = NULL;
 
-    while (!dir && !flow->context.memory.failed && make_room(flow, 0))
+    while (!dir && !flow->context.memory.failed && flow_make_room(flow, 0))
         dir = flow_direction_find(flow->streams, op);
     return dir;
 }
@@ -487,8 +275,7 @@ static inline struct flow_direction *find(struct rpcrdma_flow *flow, const struc
     return dir ? dir : find_with_room(flow, op);
 }
 
-/* All that comes out of a stream now; not after an operation was given, which may renew it. */
-RPCRDMA_RARE static void pump(struct rpcrdma_flow *flow, struct flow_direction *dir, bool last)
+RPCRDMA_RARE void flow_pump(struct rpcrdma_flow *flow, struct flow_direction *dir, bool last)
 {
     struct flow_stream_events events;
     const struct flow_stream_event *event;
@@ -496,23 +283,6 @@ RPCRDMA_RARE static void pump(struct rpcrdma_flow *flow, struct flow_direction *
     events.count = events.emitted = 0;
     while ((event = flow_stream_next(flow->streams, dir, &events)))
         event_of(flow, dir, event, last);
-}
-
-/* The connection keeps as much as it may. What is given out may pair the direction, and its
- * connection be another one then. */
-RPCRDMA_RARE static void give_up_gaps(struct rpcrdma_flow *flow, struct flow_direction *dir)
-{
-    for (int i = 0; dir->conn && i < 2; i++) {
-        struct flow_direction *each = flow_conn_direction(dir->conn, i);
-
-        if (each) {
-            flow_stream_review(each, true);
-            pump(flow, each, false);
-        }
-    }
-    flow->overfull = false;
-    if (dir->conn)
-        drain(flow, dir->conn);
 }
 
 /* A Send whose turn it is, whole, of a plain connection, is a message at once: as `request` does
@@ -551,7 +321,7 @@ RPCRDMA_APART static void request(struct rpcrdma_flow *flow, struct flow_directi
         event = event->final ? NULL : flow_stream_next(flow->streams, dir, &events);
     }
     if (flow->overfull)
-        give_up_gaps(flow, dir);
+        flow_give_up_gaps(flow, dir);
 }
 
 /* Of a connection about which something is open. */
@@ -566,7 +336,7 @@ RPCRDMA_RARE static void other_response(struct rpcrdma_flow *flow, struct flow_d
     event.op = op;
     event_of(flow, dir, &event, false);
     if (flow->overfull)
-        give_up_gaps(flow, dir);
+        flow_give_up_gaps(flow, dir);
 }
 
 static RPCRDMA_INLINE void response(struct rpcrdma_flow *flow, struct flow_direction *dir,
@@ -583,36 +353,6 @@ static RPCRDMA_INLINE void response(struct rpcrdma_flow *flow, struct flow_direc
             flow_credit_ack(flow->credits, dir->conn, 1 - dir->index, op);
     } else {
         other_response(flow, dir, op);
-    }
-}
-
-/* What time and later packets decide. */
-RPCRDMA_RARE static void check(struct rpcrdma_flow *flow, struct flow_direction *dir)
-{
-    /* what is given out may pair the direction, and its connection be another one then */
-    for (int i = 0; i < 2; i++) {
-        struct flow_direction *each = flow_conn_direction(dir->conn, i);
-
-        if (each && flow_stream_waits(each, NULL, NULL)) {
-            flow_stream_review(each, false);
-            pump(flow, each, false);
-        }
-    }
-    if (flow_conn_waiting(dir->conn) != 0)
-        review(flow, dir);
-    if (flow->overfull)
-        give_up_gaps(flow, dir);
-}
-
-/* Connections that hold something back and are silent now: time decides for them, too. */
-RPCRDMA_RARE static void check_silent(struct rpcrdma_flow *flow)
-{
-    struct flow_conn *conn;
-
-    while ((conn = flow_admission_silent(flow->conns))) {
-        struct flow_direction *dir = flow_conn_direction(conn, 0);
-
-        check(flow, dir ? dir : flow_conn_direction(conn, 1));
     }
 }
 
@@ -637,7 +377,7 @@ static RPCRDMA_INLINE void data(struct rpcrdma_flow *flow, const struct rpcrdma_
     if (dir->conn) {
         flow_conn_touch(flow->conns, dir->conn);
         if (flow_conn_waiting(dir->conn) != 0)
-            check(flow, dir);
+            flow_check(flow, dir);
     }
     dir->last_frame = flow->context.frame;
     switch (op->kind) {
@@ -670,21 +410,14 @@ RPCRDMA_RARE static void set_up(struct rpcrdma_flow *flow, const struct rpcrdma_
 
     do {
         while ((conn = flow_setup_obstacle(flow->conns, op)))
-            finish(flow, conn, false);
+            flow_finish(flow, conn, false);
         conn = flow_setup(flow->conns, op);
-    } while (!conn && flow_conns_lacked_memory(flow->conns) && make_room(flow, BOTH));
-    reap(flow);
+    } while (!conn && flow_conns_lacked_memory(flow->conns) && flow_make_room(flow, BOTH));
+    flow_reap(flow);
     if (conn) {
         flow_life_set_up(flow, conn, (enum rpcrdma_op_kind)op->kind);
-        drain(flow, conn);
+        flow_drain(flow, conn);
     }
-}
-
-/* Once: that something was left out. */
-RPCRDMA_RARE static void say_limit(struct rpcrdma_flow *flow)
-{
-    flow->said_limit = true;
-    report_limit(flow, NULL);
 }
 
 void rpcrdma_flow_time(struct rpcrdma_flow *flow, int64_t now_ns)
@@ -703,7 +436,7 @@ RPCRDMA_HOT bool rpcrdma_flow_op(struct rpcrdma_flow *flow, const struct rpcrdma
     context->frame = op->frame;
     context->time_ns = op->time_ns;
     if (flow_admission_any(flow->conns))
-        check_silent(flow);
+        flow_check_silent(flow);
     /* likewise where the clock was set back */
     if (context->delivery && (uint64_t)(op->time_ns - flow->looked_ns) > LOOK_NS)
         rpcrdma_flow_time(flow, op->time_ns);
@@ -728,121 +461,8 @@ RPCRDMA_HOT bool rpcrdma_flow_op(struct rpcrdma_flow *flow, const struct rpcrdma
     if (flow_messages_any_queued(flow->messages))
         flow_message_flush(flow->messages, false);
     if (context->memory.refused > 0 && !flow->said_limit)
-        say_limit(flow);
+        flow_say_limit(flow);
     return !context->memory.failed;
-}
-
-bool rpcrdma_flow_crowded(const struct rpcrdma_flow *flow)
-{
-    enum { CROWD = 1024 }; /* of fewer directions much stays in the cache */
-
-    return flow_directions_count(flow->streams) >= CROWD;
-}
-
-/* Step by step for all of them: what one step asked for is there when the next goes on from it. */
-void rpcrdma_flow_ahead(struct rpcrdma_flow *flow, const struct rpcrdma_op *ops, size_t n)
-{
-    struct flow_conn *conns[RPCRDMA_FLOW_AHEAD], *last = NULL;
-    struct flow_direction *dirs[RPCRDMA_FLOW_AHEAD];
-    size_t n_conns = 0;
-
-    n = flow_directions_ahead(flow->streams, ops, n, dirs);
-    for (size_t i = 0; i < n; i++) {
-        if (!dirs[i]->conn || dirs[i]->conn == last)
-            continue;
-        last = conns[n_conns++] = dirs[i]->conn;
-        flow_conn_fetch(flow->conns, last);
-    }
-    if (!flow->credits)
-        return;
-    for (size_t i = 0; i < n_conns; i++)
-        flow_credit_fetch(conns[i]);
-    for (size_t i = 0; i < n_conns; i++)
-        flow_credit_fetch_accounts(conns[i]);
-    for (size_t i = 0; i < n_conns; i++)
-        flow_credit_fetch_levels(conns[i]);
-}
-
-const struct rpcrdma_connection *rpcrdma_flow_connection(struct rpcrdma_flow *flow,
-                                                         const struct rpcrdma_op *op)
-{
-    const struct flow_direction *dir = flow_direction_seen(flow->streams, op);
-
-    if (!dir || !dir->conn || !flow_conn_is_rpcrdma(dir->conn))
-        return NULL;
-    return flow_conn_public(dir->conn);
-}
-
-const struct rpcrdma_connection *rpcrdma_flow_setup_connection(struct rpcrdma_flow *flow,
-                                                               const struct rpcrdma_op *op)
-{
-    const struct flow_conn *conn;
-
-    if (op->carrier == RPCRDMA_CARRIER_IWARP || !op->connect)
-        return rpcrdma_flow_connection(flow, op);
-    conn = flow_setup_conn(flow->conns, op);
-    return conn && flow_conn_is_rpcrdma(conn) ? flow_conn_public_const(conn) : NULL;
-}
-
-uint64_t rpcrdma_flow_stream(struct rpcrdma_flow *flow, const struct rpcrdma_op *op)
-{
-    const struct flow_direction *dir;
-    const struct flow_conn *conn;
-
-    if (op->carrier != RPCRDMA_CARRIER_IWARP && op->connect) {
-        const struct rpcrdma_connection *pub;
-
-        conn = flow_setup_conn(flow->conns, op);
-        if (!conn)
-            return 0;
-        pub = flow_conn_public_const(conn);
-        return pub->stream[0] ? pub->stream[0] : pub->stream[1];
-    }
-    dir = flow_direction_seen(flow->streams, op);
-    return dir ? dir->id : 0;
-}
-
-bool rpcrdma_flow_undecided(struct rpcrdma_flow *flow, const struct rpcrdma_op *op)
-{
-    const struct flow_direction *dir = flow_direction_seen(flow->streams, op);
-
-    if (!dir || dir->foreign)
-        return false;
-    if (dir->conn && !flow_conn_is_undecided(dir->conn))
-        return false;
-    return (dir->conn && flow_admission_holds(dir->conn)) ||
-           flow->context.time_ns - dir->first_time_ns <= FLOW_ADMISSION_NS;
-}
-
-/* Those before `until`, oldest first. */
-static void finish_until(struct rpcrdma_flow *flow, const struct flow_conn *until)
-{
-    struct flow_conn *conn;
-
-    while ((conn = flow_conns_oldest(flow->conns)) != until)
-        finish(flow, conn, true);
-}
-
-bool rpcrdma_flow_end(struct rpcrdma_flow *flow)
-{
-    struct flow_memory *memory = &flow->context.memory;
-    struct flow_conn *conn = flow_conns_oldest(flow->conns), *next;
-    size_t limit;
-
-    memory->sparing = false;
-    for (; conn; conn = next) {
-        next = flow_conn_newer(conn);
-        limit = flow_memory_limit(memory);
-        release_held(flow, conn);
-        /* what is given out takes memory until its connection ends: then not in order, but all */
-        if (memory->used > limit - limit / 16)
-            finish_until(flow, next);
-    }
-    flow_message_flush(flow->messages, true);
-    finish_until(flow, NULL);
-    if (memory->refused > 0 && !flow->said_limit)
-        say_limit(flow);
-    return !memory->failed;
 }
 
 void rpcrdma_flow_stop(struct rpcrdma_flow *flow)
@@ -852,44 +472,8 @@ void rpcrdma_flow_stop(struct rpcrdma_flow *flow)
     *sink = (struct rpcrdma_flow_sink){.connection = sink->connection, .context = sink->context};
 }
 
-void rpcrdma_connection_set_user(const struct rpcrdma_connection *connection, void *user)
-{
-    /* ours, and what we made of it is no constant */
-    ((struct rpcrdma_connection *)connection)->user = user;
-}
-
 void rpcrdma_flow_credits(struct rpcrdma_flow *flow, bool restart)
 {
     if (flow->credits)
         flow_credits_report(flow->credits, restart);
-}
-
-/* Ends every connection without reporting them. */
-static void discard(struct rpcrdma_flow *flow)
-{
-    struct flow_conn *conn;
-    struct flow_direction *dir;
-
-    flow->context.sink = (struct rpcrdma_flow_sink){0};
-    flow->context.memory.sparing = false;
-    while ((conn = flow_conns_oldest(flow->conns)))
-        finish(flow, conn, true);
-    flow_message_flush(flow->messages, true);
-    while ((dir = flow_direction_unowned(flow->streams, 0)))
-        flow_direction_free(flow->streams, dir);
-}
-
-void rpcrdma_flow_free(struct rpcrdma_flow *flow)
-{
-    if (!flow)
-        return;
-    if (flow->messages)
-        discard(flow);
-    flow_credits_free(flow->credits);
-    flow_life_free(flow);
-    flow_rpcs_free(flow->rpcs);
-    flow_messages_free(flow->messages);
-    flow_conns_free(flow->conns);
-    flow_streams_free(flow->streams);
-    free(flow);
 }

@@ -2,7 +2,19 @@
 #ifndef RPCRDMA_FLOW_FLOW_STATE_H
 #define RPCRDMA_FLOW_FLOW_STATE_H
 
-/* What the pump keeps: the stages. */
+/*
+ * What the pump keeps: the stages. Its files:
+ *
+ *   flow.c       operations and events, on their way from one stage to the next
+ *   start.c      which stages there are
+ *   waiting.c    what is held back is given up
+ *   ending.c     the end of connections
+ *   ahead.c      memory that is soon looked at
+ *   query.c      whose an operation is
+ *   follow.c     packets and answers, for delivery/
+ *   life.c       how connections came and went
+ *   transport.c  what is found of a connection's packets
+ */
 
 #include "flow/credit/credit_stage.h"
 #include "flow/rpc/rpc_stage.h"
@@ -26,6 +38,45 @@ struct rpcrdma_flow {
                                    * flow_delivery_path */
 };
 
+/* flow.c: all that comes out of a stream now; not after an operation was given, which may renew it.
+ * `last`: nothing more will come. */
+void flow_pump(struct rpcrdma_flow *flow, struct flow_direction *dir, bool last);
+void flow_deliver_kept(struct rpcrdma_flow *flow, struct flow_conn *conn);
+/* What was kept of a connection that waits for nothing any more. */
+static inline void flow_drain(struct rpcrdma_flow *flow, struct flow_conn *conn)
+{
+    if (flow_admission_holds(conn) && flow_conn_waiting(conn) == 0)
+        flow_deliver_kept(flow, conn);
+}
+
+/* waiting.c: gives up waiting where the bounds say so */
+void flow_review(struct rpcrdma_flow *flow, struct flow_direction *dir);
+/* The connection keeps as much as it may: its gaps are given up. */
+void flow_give_up_gaps(struct rpcrdma_flow *flow, struct flow_direction *dir);
+/* What time and later packets decide. */
+void flow_check(struct rpcrdma_flow *flow, struct flow_direction *dir);
+/* Connections that hold something back and are silent now: time decides for them, too. */
+void flow_check_silent(struct rpcrdma_flow *flow);
+
+/* ending.c. `ended`: because the capture did. */
+void flow_finish(struct rpcrdma_flow *flow, struct flow_conn *conn, bool ended);
+void flow_finish_overdue(struct rpcrdma_flow *flow);
+/* Connections whose time is over: merged into another, or disconnected long ago. */
+static inline void flow_reap(struct rpcrdma_flow *flow)
+{
+    if (flow_conns_any_overdue(flow->conns))
+        flow_finish_overdue(flow);
+}
+/* The memory limit was reached: the connection that was silent longest goes, with what is held of
+ * it, but not the one in hand. False: there is none that may, or one goes already. */
+bool flow_evict(struct rpcrdma_flow *flow, struct flow_conn *in_hand);
+/* A direction without connection goes first, but not one of the `spare` youngest. */
+bool flow_make_room(struct rpcrdma_flow *flow, uint32_t spare);
+/* Once: that something was left out. */
+void flow_say_limit(struct rpcrdma_flow *flow);
+/* Ends every connection without reporting them. */
+void flow_discard(struct rpcrdma_flow *flow);
+
 /* follow.c: packets and answers -> delivery/; and whose Reply was delivered with them */
 void flow_follow_request(struct rpcrdma_flow *flow, struct flow_direction *dir,
                          const struct rpcrdma_op *op);
@@ -35,8 +86,7 @@ void flow_follow_answer(struct rpcrdma_flow *flow, struct flow_direction *dir,
 void flow_follow_congestion(struct rpcrdma_flow *flow, const struct rpcrdma_op *op);
 
 /* life.c: a message that set the connection up; what is known of its end by now */
-void flow_life_set_up(struct rpcrdma_flow *flow, struct flow_conn *conn,
-                      enum rpcrdma_op_kind kind);
+void flow_life_set_up(struct rpcrdma_flow *flow, struct flow_conn *conn, enum rpcrdma_op_kind kind);
 /* The client's Calls. */
 void flow_life_call(struct rpcrdma_flow *flow, struct flow_conn *conn, uint32_t xid,
                     int64_t time_ns);
