@@ -21,8 +21,9 @@ enum { ENOUGH = 8, ERRORS = 3 };
 enum verdict { TOO_FEW, SAME, SLOWER, FASTER, ONLY_FIRST, ONLY_SECOND };
 
 static const char *const verdicts[] = {
-    [TOO_FEW] = "too few", [SAME] = "same",             [SLOWER] = "slower",
-    [FASTER] = "faster",   [ONLY_FIRST] = "only first", [ONLY_SECOND] = "only second",
+    [TOO_FEW] = "too few",       [SAME] = "same",
+    [SLOWER] = "slower",         [FASTER] = "faster",
+    [ONLY_FIRST] = "only first", [ONLY_SECOND] = "only second",
 };
 
 struct side {
@@ -219,10 +220,13 @@ static void text(struct out *out, const struct side sides[2], const GArray *rows
     static const struct {
         const char *title;
         int width;
-    } titles[] = {{"ops A", W_COUNT},   {"B", W_COUNT},      {"ops/s A", W_RATE}, {"B", W_RATE},
-                  {"mean A ms", W_MS},  {"B", W_MS},         {"change", W_CHANGE},
-                  {"p95 A", W_MS},      {"B", W_MS},         {"change", W_CHANGE},
-                  {"retr A", 6},        {"B", 6},            {"errs A", 6},      {"B", 6},
+    } titles[] = {{"ops A", W_COUNT},   {"B", W_COUNT},
+                  {"ops/s A", W_RATE},  {"B", W_RATE},
+                  {"mean A ms", W_MS},  {"B", W_MS},
+                  {"change", W_CHANGE}, {"p95 A", W_MS},
+                  {"B", W_MS},          {"change", W_CHANGE},
+                  {"retr A", 6},        {"B", 6},
+                  {"errs A", 6},        {"B", 6},
                   {"B is", W_VERDICT}};
 
     for (int i = 0; i < 2; i++) {
@@ -257,8 +261,7 @@ static void json_row(struct out *out, const struct side sides[2], const struct r
     json_key(&json, KEY(second_is)), json_plain(&json, verdicts[row->verdict]);
     if (answered(row->of[0]) && answered(row->of[1])) {
         json_key(&json, KEY(mean_difference_ns));
-        json_i64(&json,
-                 latency_mean(&row->of[1]->latency) - latency_mean(&row->of[0]->latency));
+        json_i64(&json, latency_mean(&row->of[1]->latency) - latency_mean(&row->of[0]->latency));
     }
     for (int i = 0; i < 2; i++) {
         if (!row->of[i])
@@ -304,7 +307,7 @@ static int compare(const struct options *options, struct side sides[2], struct o
 
 static int run(const struct command *command, int argc, char **argv)
 {
-    struct options options = {0};
+    struct options options = {.no_devices = true, .no_follow = true};
     char *where = NULL, *per = NULL;
     gint64 top = 0;
     GOptionEntry own[] = {

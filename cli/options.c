@@ -370,7 +370,8 @@ int options_parse(struct options *options, const struct command *command, GOptio
     GOptionEntry entries[] = {
         {"read-file", 'r', 0, G_OPTION_ARG_FILENAME_ARRAY, &named,
          "Read this capture file; - is standard input", "FILE"},
-        {"follow", 0, 0, G_OPTION_ARG_NONE, &options->follow,
+        {"follow", 0, options->no_follow ? G_OPTION_FLAG_HIDDEN : 0, G_OPTION_ARG_NONE,
+         &options->follow,
          "At the end of the file, wait for what another program still writes; ^C ends", NULL},
         {"time-source", 0, 0, G_OPTION_ARG_CALLBACK, on_time_source,
          "Whose times a file's packets have: auto (default), capture, hardware (in the packets)",

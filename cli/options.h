@@ -25,6 +25,7 @@ struct options {
     struct devices_config live; /* how. The filter is the option's */
     char *filter;
     bool optional_input;                   /* the command does without */
+    bool no_devices, no_follow;            /* it refuses them: help is silent about these options */
     void *own;                             /* the command's, for the callbacks of its own options */
     uint64_t count;                        /* packets to read; 0: all */
     GArray *ports;                         /* of uint16_t */

@@ -29,19 +29,21 @@ static gboolean on_buffer(const char *name, const char *text, gpointer data, GEr
 
 void options_live(struct options *options, GOptionGroup *group)
 {
+    const gint flags = options->no_devices ? G_OPTION_FLAG_HIDDEN : 0;
     GOptionEntry entries[] = {
-        {"interface", 'i', 0, G_OPTION_ARG_STRING_ARRAY, &options->devices,
+        {"interface", 'i', flags, G_OPTION_ARG_STRING_ARRAY, &options->devices,
          "Capture from this network interface or RDMA device; repeatable. rpcrdma capture -D lists "
          "them",
          "DEV"},
         {"filter", 'f', 0, G_OPTION_ARG_STRING, &options->filter,
          "Take only packets that match; see pcap-filter(7)", "FILTER"},
-        {"snapshot-length", 's', 0, G_OPTION_ARG_CALLBACK, on_snaplen,
+        {"snapshot-length", 's', flags, G_OPTION_ARG_CALLBACK, on_snaplen,
          "Capture at most N bytes of each packet (-i)", "N"},
-        {"buffer-size", 'B', 0, G_OPTION_ARG_CALLBACK, on_buffer,
+        {"buffer-size", 'B', flags, G_OPTION_ARG_CALLBACK, on_buffer,
          "Buffer for packets that were captured and not read yet (-i)", "MIB"},
-        {"no-promiscuous-mode", 'p', 0, G_OPTION_ARG_NONE, &options->live.device.not_promiscuous,
-         "Capture only packets from and to this host (-i)", NULL},
+        {"no-promiscuous-mode", 'p', flags, G_OPTION_ARG_NONE,
+         &options->live.device.not_promiscuous, "Capture only packets from and to this host (-i)",
+         NULL},
         G_OPTION_ENTRY_NULL,
     };
 

@@ -177,7 +177,7 @@ static int check(const struct command *command, const struct sanitize *s)
 
 static int run(const struct command *command, int argc, char **argv)
 {
-    struct options options = {.keeps_times = true};
+    struct options options = {.keeps_times = true, .no_devices = true};
     struct sanitize *s = g_new0(struct sanitize, 1);
     char *path = NULL, *key = NULL;
     gint64 shift = 0;

@@ -92,6 +92,38 @@ class Usage(command.CommandTest):
             self.assertEqual(part.splitlines(),
                              [line for line in lines if json.loads(line)['frame'] <= count])
 
+    def test_listed_options_are_taken(self):
+        """A command's help has no option of reading that it refuses whatever it is given: of a file or of a device, which
+        there are not, it complains of that, and not of how it is called."""
+        rest = {'trace': ['--slowest'], 'sanitize': ['-o', 'FOLDER/out'], 'capture': ['-w', 'FOLDER/out'],
+                'extract': ['-w', 'FOLDER/out'], 'export': ['--csv', 'FOLDER'], 'metrics': ['--textfile', 'FOLDER/out']}
+        values = {'read-file': 'FOLDER/none', 'interface': 'none!', 'time-source': 'capture', 'count': '1', 'port': '1',
+                  'qpn': '1', 'dialect': 'ietf-07', 'max-memory': '64', 'filter': 'tcp', 'snapshot-length': '64',
+                  'buffer-size': '1'}
+        flags = {'follow', 'check-icrc', 'no-sandbox', 'quiet', 'no-promiscuous-mode'}
+
+        def refused(name, option):
+            words = [f'--{option}', *([values[option]] if option in values else []), *rest.get(name, [])]
+            files = ['FOLDER/none', 'FOLDER/none'] if name == 'diff' else ['FOLDER/none']
+            if option == 'read-file':
+                files.pop()
+            said = []
+            for source in (files, ['-i', 'none!'], []):
+                run = subprocess.run([command.RPCRDMA, name, *(word.replace('FOLDER', self.folder)
+                                                               for word in [*words, *source])],
+                                     capture_output=True, text=True, check=False, timeout=120)
+                self.assertNotEqual(run.returncode, 0, (name, option, source))
+                said.append('--help' in run.stderr)
+            return all(said)
+
+        for name in COMMANDS[:-2]: # the last two read no capture
+            listed = set(re.findall(r'(?m)^  (?:-\w, )?--([a-z-]+)', self.run_command(name, '--help')))
+            self.assertIn('read-file', listed)
+            for option in (set(values) | flags) & listed:
+                self.assertFalse(refused(name, option), f'{name} lists --{option} and refuses it')
+            for option in (set(values) | flags) - listed:
+                self.assertTrue(refused(name, option), f'{name} takes --{option} and does not list it')
+
     def test_documents(self):
         """The man page has every command and option and no other. Completion: completion_test.py."""
         source = os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', '..', 'cli')
