@@ -2,8 +2,8 @@
 #ifndef RPCRDMA_FLOW_RPC_RECONSTRUCT_CHUNKS_H
 #define RPCRDMA_FLOW_RPC_RECONSTRUCT_CHUNKS_H
 
-/* A whole RPC message in the making: reconstruct.c says of what, reconstruct_chunks.c puts it
- * together. */
+/* A whole RPC message in the making: reconstruct_call.c and reconstruct_reply.c say of what,
+ * reconstruct_chunks.c puts it together. */
 
 #include "flow/rpc/rpc_state.h"
 
@@ -54,18 +54,47 @@ void reconstruct_add_returned(struct reconstruct *m, struct rpc_iovec *to,
 void reconstruct_check_returned(struct reconstruct *m, const struct rpc_chunk *chunk,
                                 const struct rpcrdma_chunk *wire);
 
-/* reconstruct.c. Room for n chunks in the lists of flow_rpcs; false: no memory. */
+/* By the server: its Calls go the other way. */
+static inline bool reconstruct_is_reverse(const struct rpc_transaction *t)
+{
+    return flow_conn_public_const(t->conn)->role[t->pub.caller_end] == RPCRDMA_ROLE_SERVER;
+}
+
+/* reconstruct.c. The read chunks that were taken out of a message. There is room for them. */
+struct rpcrdma_reduction reconstruct_reduction(struct flow_rpcs *rpcs,
+                                               const struct rpc_chunk_map *reads);
+/* The RPC header of these bytes: nearly always those of the message in hand, whose header was
+ * decoded before. */
+const struct rpcrdma_rpc *reconstruct_header(const struct flow_rpcs *rpcs, const uint8_t *data,
+                                             size_t caplen, size_t len, struct rpcrdma_rpc *own);
+/* To the sink: a Payload stream; a whole RPC message. */
+void reconstruct_emit_stream(struct flow_rpcs *rpcs, struct rpc_transaction *t,
+                             enum rpcrdma_rpc_direction direction, const struct rpcrdma_rpc *rpc,
+                             const struct rpcrdma_reduction *reduced, const uint8_t *data,
+                             size_t caplen, size_t len);
+void reconstruct_emit(struct reconstruct *m, enum rpcrdma_rpc_direction direction,
+                      struct rpcrdma_rpc_message *out);
+/* Takes out of the base what RDMA_MSGP put in to align the bulk. Returns the base as one run again.
+ */
+const uint8_t *reconstruct_unalign(struct reconstruct *m, const uint8_t *data, size_t *caplen,
+                                   uint32_t align, uint32_t header);
+/* The one part that the message is, captured whole, where nothing is to be put together and nobody
+ * asks for its runs; else NULL. */
+const struct rpc_part *reconstruct_plain(const struct flow_rpcs *rpcs,
+                                         const struct rpc_parts *parts);
+/* Room for n chunks in the lists of flow_rpcs; false: no memory. */
 bool reconstruct_reserve(struct flow_rpcs *rpcs, size_t n);
 /* Whether padding is inline: the base has a length that no XDR stream has (RFC 5666 left it open).
  */
 bool reconstruct_pads_inline(const struct rpc_chunk_map *reads, uint64_t base_length);
-/* The returned write list's lengths, for the binding, and what is odd about it. */
+/* reconstruct_reply.c. The returned write list's lengths, for the binding, and what is odd about
+ * it. */
 void reconstruct_returned_writes(struct reconstruct *m);
 /* Asks the upper-layer binding for the places of those; data: the base. */
 enum rpcrdma_binding_verdict reconstruct_place(struct reconstruct *m, const uint8_t *data,
                                                size_t caplen, size_t len,
                                                const struct rpcrdma_rpc *rpc);
-/* Whose it is, and what it is made of. */
+/* reconstruct.c. Whose it is, and what it is made of. */
 void reconstruct_describe(const struct reconstruct *m, enum rpcrdma_rpc_direction direction,
                           struct rpcrdma_rpc_message *out);
 

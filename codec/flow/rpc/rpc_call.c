@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "flow/rpc/check.h"
 
+#include "wire/hot.h"
+
 /* Calls: a transaction begins, and what its header offers is opened. */
 
 /* It is outstanding: no Reply to it has come, nor a part of one. */
@@ -132,7 +134,8 @@ static void call_accept(struct flow_rpcs *rpcs, struct rpc_transaction *t,
     t->parts.first = t->parts.last = NULL;
 }
 
-void rpc_call(struct flow_rpcs *rpcs, struct flow_conn *conn, const struct flow_message *m)
+RPCRDMA_APART void rpc_call(struct flow_rpcs *rpcs, struct flow_conn *conn,
+                            const struct flow_message *m)
 {
     struct rpc_transaction *t = call_begin(rpcs, conn, m);
 

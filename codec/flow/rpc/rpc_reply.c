@@ -2,6 +2,7 @@
 #include "flow/rpc/rpc_state.h"
 
 #include "flow/rpc/check.h"
+#include "wire/hot.h"
 
 /* What ends a transaction: a Reply, at once or when the data it speaks of has come; an RDMA error.
  */
@@ -76,7 +77,8 @@ static struct rpc_transaction *oldest_held(const struct flow_rpcs *rpcs)
     return !a || (b && b->reply.frame < a->reply.frame) ? b : a;
 }
 
-void rpc_reply(struct flow_rpcs *rpcs, struct flow_conn *conn, const struct flow_message *m)
+RPCRDMA_APART void rpc_reply(struct flow_rpcs *rpcs, struct flow_conn *conn,
+                             const struct flow_message *m)
 {
     const struct rpcrdma_message *msg = m->message->message;
     int caller = 1 - m->sender;

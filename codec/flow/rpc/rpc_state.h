@@ -13,7 +13,8 @@
  *   chunk_map.c    the chunk lists of a message as regions
  *   read_map.c    which Read request goes to which region
  *   iovec.c   runs of bytes, cut and joined
- *   reconstruct.c    a Call or a Reply: what it is made of; given to the sink
+ *   reconstruct.c    what Calls and Replies share: given to the sink
+ *   reconstruct_call.c, reconstruct_reply.c   what they are made of
  *   reconstruct_chunks.c   base and chunks put together
  *   partial.c    a Send's RPC message before the bytes of its chunks are known
  *   data_transfer.c    which chunk a packet's bytes belong to
@@ -398,7 +399,7 @@ void rpc_data_transfer_emit(const struct flow_rpcs *rpcs, const struct flow_regi
                             enum rpcrdma_op_kind kind, uint64_t frame, uint64_t start,
                             uint32_t length);
 
-/* reconstruct.c */
+/* reconstruct_call.c, reconstruct_reply.c */
 void rpc_call_names(struct flow_rpcs *rpcs, struct rpc_transaction *t, const uint8_t *data,
                     size_t caplen, size_t len);
 void rpc_call_deliver(struct flow_rpcs *rpcs, struct rpc_transaction *t);

@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "flow/rpc/check.h"
+#include "flow/rpc/reconstruct_chunks.h"
+
+/* A Reply: what it is made of, and where the chunks that it returns belong. */
+
+static bool in_reply_chunk(const struct rpcrdma_message *message)
+{
+    return message->kind == RPCRDMA_KIND_NOMSG || message->kind == RPCRDMA_KIND_REPLY_EXTERNAL;
+}
+
+static void reply_base(struct reconstruct *m, const struct rpc_response *answer)
+{
+    const struct rpcrdma_message *message = answer->message;
+    const struct rpc_chunk *chunk = reconstruct_offered_reply(m->t);
+    uint64_t returned = message->reply_present ? rpcrdma_chunk_length(&message->reply) : 0;
+    struct flow_rpcs *rpcs = m->rpcs;
+
+    rpc_iovec_reset(&rpcs->base);
+    m->t->pub.reply_chunk_length = returned;
+    if (answer->parts->lost) {
+        reconstruct_finding(m, RPCRDMA_RULE_RPC_PART_LOST, 0, 0, 0);
+        m->fault = true;
+    }
+    if (message->reply_present)
+        reconstruct_check_returned(m, chunk, &message->reply);
+    if (answer->parts->length > 0 || !in_reply_chunk(message)) {
+        rpc_iovec_parts(rpcs, &rpcs->base, answer->parts);
+        if (returned > 0)
+            reconstruct_finding_at(m, RPCRDMA_RULE_RPC_TWO_BODIES, message->reply.off, returned, 0,
+                                   0);
+        return;
+    }
+    if (message->reply_present)
+        reconstruct_add_returned(m, &rpcs->base, chunk, &message->reply, returned);
+    /* Read-Read: a long Reply may lie in a Position-Zero Read chunk of its own */
+    if (m->reads && m->reads->has_base)
+        rpc_iovec_chunk(rpcs, &rpcs->base, m->reads, &m->reads->base);
+}
+
+/* RDMA wrote to one of the Write chunks from this one on. */
+static bool written_since(const struct rpc_chunk_map *map, uint32_t first)
+{
+    for (uint32_t i = first; map && i < map->n_writes; i++)
+        for (uint32_t k = 0; k < map->writes[i].count; k++)
+            if (map->regions[map->writes[i].first + k].seen > 0)
+                return true;
+    return false;
+}
+
+void reconstruct_returned_writes(struct reconstruct *m)
+{
+    struct rpcrdma_write_iter it = rpcrdma_write_begin(&m->message->write);
+    uint32_t n_offered = m->t->chunk_map ? m->t->chunk_map->n_writes : 0;
+    struct rpcrdma_chunk wire;
+
+    while (m->n_writes < m->rpcs->lists_size && rpcrdma_write_next(&it, &wire)) {
+        uint64_t length = rpcrdma_chunk_length(&wire);
+
+        reconstruct_check_returned(m, reconstruct_offered_write(m->t, m->n_writes), &wire);
+        m->t->pub.write_chunk_length += length;
+        m->rpcs->places[m->n_writes] = (struct rpcrdma_insertion){0};
+        m->rpcs->lengths[m->n_writes++] = rpc_clipped(length);
+    }
+    if (m->t->has_call && !m->t->no_length && m->n_writes != n_offered)
+        reconstruct_finding_at(m,
+                               written_since(m->t->chunk_map, m->n_writes)
+                                   ? RPCRDMA_RULE_RPC_WRITE_LIST_USED
+                                   : RPCRDMA_RULE_RPC_WRITE_LIST,
+                               m->message->write.off, n_offered, m->n_writes, 0);
+}
+
+enum rpcrdma_binding_verdict reconstruct_place(struct reconstruct *m, const uint8_t *data,
+                                               size_t caplen, size_t len,
+                                               const struct rpcrdma_rpc *rpc)
+{
+    struct rpcrdma_reduction reduced = reconstruct_reduction(m->rpcs, m->reads);
+    enum rpcrdma_binding_verdict verdict;
+
+    reduced.chunks = m->rpcs->lengths;
+    reduced.n_chunks = m->n_writes;
+    verdict = rpcrdma_binding_place(rpc, m->t->pub.has_program ? &m->t->rpc : NULL,
+                                    reconstruct_is_reverse(m->t), data, caplen, len, &reduced,
+                                    m->rpcs->places);
+    m->pad_inline = reduced.pad_inline;
+    for (uint32_t i = 0; i < m->n_writes; i++)
+        if (m->rpcs->places[i].placed && m->rpcs->places[i].pad_inline) {
+            reconstruct_finding(m, RPCRDMA_RULE_RPC_PAD_INLINE, 0, 0, 0);
+            break;
+        }
+    if (verdict == RPCRDMA_BINDING_MISFIT && m->pad_inline)
+        m->fault = true;
+    return verdict;
+}
+
+static void plain_reply(struct flow_rpcs *rpcs, struct rpc_transaction *t,
+                        const struct rpcrdma_message *message, const struct rpc_part *part)
+{
+    struct reconstruct m = {.rpcs = rpcs,
+                            .t = t,
+                            .what = "Reply",
+                            .message = message,
+                            .base_unknown = !(message->present & RPCRDMA_HAS_HEADER_LENGTH),
+                            .first_finding = t->findings ? t->findings->count : 0};
+    const struct rpcrdma_reduction reduced = {.gaps = rpcs->gaps, .chunks = rpcs->lengths};
+    struct rpcrdma_rpc own;
+    const struct rpcrdma_rpc *rpc =
+        reconstruct_header(rpcs, part->data, part->caplen, part->len, &own);
+
+    t->pub.reply_chunk_length = 0;
+    reconstruct_returned_writes(&m);
+    rpc_check_reply(&m, rpc, RPCRDMA_BINDING_UNKNOWN, part->data, part->caplen, part->len);
+    if (rpc->present & RPCRDMA_RPC_HAS_XID)
+        reconstruct_emit_stream(rpcs, t, RPCRDMA_DIRECTION_REPLY, rpc, &reduced, part->data,
+                                part->caplen, part->len);
+    t->reply_complete = !m.fault && message->status == RPCRDMA_OK;
+    t->pub.reply_length = message->present & RPCRDMA_HAS_HEADER_LENGTH ? part->len : 0;
+    if (t->ddp.has_slot)
+        rpc_session_reply_size(rpcs, t);
+}
+
+static void any_reply(struct flow_rpcs *rpcs, struct rpc_transaction *t,
+                      const struct rpc_response *answer)
+{
+    const struct rpcrdma_message *message = answer->message;
+    struct reconstruct m = {.rpcs = rpcs,
+                            .t = t,
+                            .what = "Reply",
+                            .message = message,
+                            .reads = answer->chunk_map,
+                            .base_unknown = !(message->present & RPCRDMA_HAS_HEADER_LENGTH),
+                            .first_finding = t->findings ? t->findings->count : 0};
+    size_t n = message->write.count + (answer->chunk_map ? answer->chunk_map->n_reads : 0);
+    const char *why = "its place is not known";
+    enum rpcrdma_binding_verdict verdict = RPCRDMA_BINDING_UNKNOWN;
+    struct rpcrdma_rpc rpc = {0};
+    struct rpcrdma_rpc_message out;
+    struct reconstruct_holes holes;
+    const uint8_t *data;
+    size_t caplen, n_iovec;
+    uint64_t length;
+
+    reply_base(&m, answer);
+    data = rpc_flatten(rpcs, &rpcs->base, &caplen);
+    if (message->kind == RPCRDMA_KIND_MSGP)
+        data = reconstruct_unalign(&m, data, &caplen, message->align, message->header_length);
+    if (data)
+        rpc = *reconstruct_header(rpcs, data, caplen, (size_t)rpcs->base.length, &rpc);
+    if (reconstruct_reserve(rpcs, n < RPC_SEGMENTS ? n : RPC_SEGMENTS)) {
+        reconstruct_returned_writes(&m);
+        if (m.n_writes > 0 || (m.reads && m.reads->n_reads > 0)) {
+            verdict = reconstruct_place(&m, data, caplen, (size_t)rpcs->base.length, &rpc);
+            why = rpcrdma_binding_verdict_text(verdict);
+        }
+        rpc_check_reply(&m, &rpc, verdict, data, caplen, (size_t)rpcs->base.length);
+    } else {
+        t->dropped = true;
+    }
+    if (rpcs->context->sink.payload_stream) {
+        struct rpcrdma_reduction reduced = {.gaps = rpcs->gaps,
+                                            .chunks = rpcs->lengths,
+                                            .n_chunks = m.n_writes,
+                                            .pad_inline = m.pad_inline};
+
+        if (m.reads && rpcs->gaps)
+            reduced.n_gaps = m.reads->n_reads;
+        if (rpc.present & RPCRDMA_RPC_HAS_XID)
+            reconstruct_emit_stream(rpcs, t, RPCRDMA_DIRECTION_REPLY, &rpc, &reduced, data, caplen,
+                                    (size_t)rpcs->base.length);
+    }
+    reconstruct_compose(&m);
+    n_iovec = rpcs->whole.count;
+    length = rpcs->whole.length;
+    holes = reconstruct_report_holes(&m, n_iovec);
+    if (m.n_writes > 0)
+        reconstruct_add_unplaced(&m, why);
+    for (size_t i = 0; i < m.n_unplaced_chunks; i++)
+        length += rpcs->unplaced_chunks[i].length + (-rpcs->unplaced_chunks[i].length & 3);
+    for (size_t i = n_iovec; i < rpcs->whole.count; i++)
+        holes.lost = holes.lost || rpcs->whole.at[i].kind == RPCRDMA_IOVEC_LOST;
+    t->reply_complete = !holes.lost && !m.fault && message->status == RPCRDMA_OK && length > 0;
+    t->pub.reply_length = message->present & RPCRDMA_HAS_HEADER_LENGTH ? length : 0;
+    if (t->ddp.has_slot)
+        rpc_session_reply_size(rpcs, t);
+    rpc.cred.data = rpc.verf.data = NULL;
+    out = (struct rpcrdma_rpc_message){
+        .frame = answer->frame,
+        .complete_ns = answer->time_ns,
+        .send_frame = answer->frame,
+        .time_ns = answer->time_ns,
+        .rpc = rpc.present & RPCRDMA_RPC_HAS_XID ? &rpc : NULL,
+        .length = length,
+        .complete = t->reply_complete,
+        .whole = t->reply_complete && !holes.any && m.n_unplaced_chunks == 0 && !rpcs->whole.failed,
+        .n_iovec = n_iovec,
+    };
+    reconstruct_emit(&m, RPCRDMA_DIRECTION_REPLY, &out);
+}
+
+void rpc_reply_deliver(struct flow_rpcs *rpcs, struct rpc_transaction *t,
+                       const struct rpc_response *answer)
+{
+    const struct rpcrdma_message *message = answer->message;
+    const struct rpc_part *part = answer->chunk_map || message->write.count > 0 ||
+                                          message->reply_present ||
+                                          message->kind == RPCRDMA_KIND_MSGP
+                                      ? NULL
+                                      : reconstruct_plain(rpcs, answer->parts);
+
+    if (part)
+        plain_reply(rpcs, t, message, part);
+    else
+        any_reply(rpcs, t, answer);
+}
