@@ -2,6 +2,7 @@
 /* The JSON view: what walk.h emits is printed as emitted; around it stands what only flow/ knows.
  */
 #include "out/connection.h"
+#include "out/kept.h"
 #include "out/view.h"
 #include "wire/walk.h"
 
@@ -109,6 +110,102 @@ static RPCRDMA_INLINE void put_end(struct json *json, enum rpcrdma_carrier carri
     }
 }
 
+/* What the lines of one direction have in common: a third of a line. */
+struct direction_text {
+    uint64_t connection;
+    struct rpcrdma_endpoint src, dst;
+    uint8_t carrier, sender;
+    struct kept kept;
+};
+
+enum { DIRECTION_TEXTS = 32 };
+static struct direction_text direction_texts[DIRECTION_TEXTS];
+
+static RPCRDMA_INLINE bool same_end(const struct rpcrdma_endpoint *a,
+                                    const struct rpcrdma_endpoint *b)
+{
+    return a->address.family == b->address.family && a->qpn == b->qpn && a->port == b->port &&
+           a->has_qpn == b->has_qpn &&
+           memcmp(a->address.bytes, b->address.bytes, sizeof(a->address.bytes)) == 0;
+}
+
+static RPCRDMA_APART void put_direction_anew(struct json *json,
+                                             const struct rpcrdma_flow_message *m,
+                                             struct direction_text *text)
+{
+    const struct rpcrdma_connection *c = m->connection;
+    size_t begin = json->out->n;
+
+    json_key(json, KEY(connection)), json_u64(json, c->number);
+    json_key(json, KEY(sender)), json_plain(json, view_role(m->sender));
+    view_json_address(json, KEY(src), &m->src.address);
+    view_json_address(json, KEY(dst), &m->dst.address);
+    put_end(json, c->carrier, KEY(src_qpn), KEY(src_port), &m->src);
+    put_end(json, c->carrier, KEY(dst_qpn), KEY(dst_port), &m->dst);
+    if (!kept_take(json->out, begin, &text->kept))
+        return;
+    text->connection = c->number;
+    text->src = m->src;
+    text->dst = m->dst;
+    text->carrier = (uint8_t)c->carrier;
+    text->sender = (uint8_t)m->sender;
+}
+
+/* Connection, sender and ends; a field stands before them. */
+static RPCRDMA_INLINE void put_direction(struct json *json, const struct rpcrdma_flow_message *m)
+{
+    const struct rpcrdma_connection *c = m->connection;
+    struct direction_text *text =
+        &direction_texts[(c->number << 1 ^ (unsigned)m->sender) % DIRECTION_TEXTS];
+
+    if (text->kept.n > 0 && text->connection == c->number && text->sender == m->sender &&
+        text->carrier == c->carrier && same_end(&text->src, &m->src) &&
+        same_end(&text->dst, &m->dst))
+        kept_put(json->out, &text->kept);
+    else
+        put_direction_anew(json, m, text);
+}
+
+/* The RPC header: of few procedures, too. */
+struct rpc_text {
+    uint32_t program, version, procedure;
+    int direction;
+    bool reverse;
+    struct kept kept;
+};
+
+enum { RPC_TEXTS = 32 };
+static struct rpc_text rpc_texts[RPC_TEXTS];
+
+/* A field stands before it. */
+static RPCRDMA_INLINE void put_rpc(struct json *json, const struct rpcrdma_flow_message *m,
+                                   int direction, const struct rpcrdma_visitor *visitor)
+{
+    const struct rpcrdma_rpc *call = view_call(m);
+    struct rpc_text *text;
+    size_t begin = json->out->n;
+
+    if (!call) {
+        rpcrdma_walk_rpc(direction, NULL, NULL, visitor);
+        return;
+    }
+    text = &rpc_texts[(call->procedure << 1 ^ (unsigned)direction) % RPC_TEXTS];
+    if (text->kept.n > 0 && text->procedure == call->procedure && text->version == call->version &&
+        text->program == call->program && text->direction == direction &&
+        text->reverse == m->reverse) {
+        kept_put(json->out, &text->kept);
+        return;
+    }
+    rpcrdma_walk_rpc(direction, call, view_procedure(m), visitor);
+    if (!kept_take(json->out, begin, &text->kept))
+        return;
+    text->program = call->program;
+    text->version = call->version;
+    text->procedure = call->procedure;
+    text->direction = direction;
+    text->reverse = m->reverse;
+}
+
 static void message(struct view *view, const struct rpcrdma_flow_message *m)
 {
     struct json *json = &view->json;
@@ -120,12 +217,7 @@ static void message(struct view *view, const struct rpcrdma_flow_message *m)
     json_open(json, '{');
     json_key(json, KEY(frame)), json_u64(json, m->frame);
     json_key(json, KEY(time_ns)), json_i64(json, m->time_ns);
-    json_key(json, KEY(connection)), json_u64(json, m->connection->number);
-    json_key(json, KEY(sender)), json_plain(json, view_role(m->sender));
-    view_json_address(json, KEY(src), &m->src.address);
-    view_json_address(json, KEY(dst), &m->dst.address);
-    put_end(json, m->connection->carrier, KEY(src_qpn), KEY(src_port), &m->src);
-    put_end(json, m->connection->carrier, KEY(dst_qpn), KEY(dst_port), &m->dst);
+    put_direction(json, m);
     if (note && note->direction != PACKET_DIRECTION_UNKNOWN)
         json_key(json, KEY(packet_direction)),
             json_plain(json, packet_direction_name(note->direction));
@@ -135,7 +227,7 @@ static void message(struct view *view, const struct rpcrdma_flow_message *m)
         json_key(json, KEY(invalidate)), json_hex(json, m->invalidate, 8);
     rpcrdma_walk_message(m->message, direction, &visitor);
     if (m->rpc && m->rpc->present & RPCRDMA_RPC_HAS_TYPE)
-        rpcrdma_walk_rpc(direction, view_call(m), view_procedure(m), &visitor);
+        put_rpc(json, m, direction, &visitor);
     view_json_findings(json, m->findings, m->n_findings, m->frame);
     json_close(json, '}');
     json_end(json);
