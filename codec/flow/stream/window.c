@@ -241,10 +241,14 @@ static void renew(struct flow_streams *streams, struct stream *s)
     stream_event(streams, s, FLOW_STREAM_RENEWED);
 }
 
-/* A Send that stands where another stood: not the same Send retransmitted. */
+/* A Send that stands where another stood, of a connection that ended: not the same Send
+ * retransmitted. While it is open it is that one, whatever it says: Linux' client uses a Call's
+ * buffer again once it has the Reply, and where the Call's Ack was lost sends what is in it then.
+ */
 static bool differs(const struct stream *s, const struct rpcrdma_op *op)
 {
-    if (op->kind != RPCRDMA_OP_SEND || !(op->flags & RPCRDMA_OP_FIRST) || op->caplen < 4)
+    if (!s->pub.closed || op->kind != RPCRDMA_OP_SEND || !(op->flags & RPCRDMA_OP_FIRST) ||
+        op->caplen < 4)
         return false;
     for (int i = 0; i < STREAM_RECENT; i++)
         if (s->recent_set & 1U << i && s->recent[i].psn == op->seq)

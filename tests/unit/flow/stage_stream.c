@@ -278,8 +278,8 @@ static void test_write_places(void **state)
     flow_direction_free(streams, dir);
 }
 
-/* A Send that stands where another one stood: the QP number is used again, and the operation is not
- * taken. */
+/* A Send that stands where another one stood is that one retransmitted, whatever it says; once the
+ * connection has ended the QP number is used again, and the operation is not taken. */
 static void test_renewed(void **state)
 {
     static const uint8_t other[64] = {1, 2, 3, 4};
@@ -289,6 +289,10 @@ static void test_renewed(void **state)
     (void)state;
     stage_data(&again, other, sizeof(other));
     EXPECT(dir, &first, FLOW_STREAM_SEND);
+    give(dir, &again);
+    assert_null(next(dir));
+    assert_true(dir->repeated);
+    dir->closed = true;
     EXPECT(dir, &again, FLOW_STREAM_RENEWED);
     flow_direction_free(streams, dir);
 }
