@@ -118,8 +118,7 @@ static bool acked_late(const struct transmission *t, int64_t now)
 }
 
 static void timed_out(struct flow_delivery *d, struct rpcrdma_path *path,
-                      const struct transmission *t, const struct rpcrdma_op *op, uint64_t at,
-                      bool gap)
+                      const struct transmission *t, const struct rpcrdma_op *op, bool gap)
 {
     int64_t silence = op->time_ns - d->sent_ns;
 
@@ -133,28 +132,32 @@ static void timed_out(struct flow_delivery *d, struct rpcrdma_path *path,
     if (acked_late(t, op->time_ns)) {
         path->late_timeouts++;
         path->late_timeout_ns += silence;
-    } else if (t && !t->delivered) {
-        d->rare->late_before = at + 1;
-        d->late_acked = false;
+    } else if (t && !t->delivered && !t->open) {
+        d->rare->late_before = t->last + 1;
+        d->rare->late_acks = d->rare->late_sent = 0;
         d->rare->late_ns = silence;
     }
 }
 
-/* Both transmissions are acknowledged one after the other: both arrived (IBTA 9.7.5.1.2). */
+/* The whole message is acknowledged more often than packets were retransmitted. Each of these is
+ * answered once, also where it had arrived (IBTA 9.7.5.1.2): one answer is the first
+ * transmission's. */
 static void both_acked(struct flow_delivery *d, const struct rpcrdma_op *op, uint64_t at)
 {
-    if (op->kind != RPCRDMA_OP_ACK || at + 1 < d->rare->late_before)
+    struct rare *rare = d->rare;
+
+    if (op->kind != RPCRDMA_OP_ACK || at + 1 < rare->late_before)
         return;
-    if (!d->late_acked) {
-        d->late_acked = true;
-        d->rare->late_before = at + 1;
+    if (rare->late_acks > 0 && at + 1 != rare->late_before) {
+        rare->late_before = 0;
         return;
     }
-    if (at + 1 == d->rare->late_before) {
-        d->rare->path.late_timeouts++;
-        d->rare->path.late_timeout_ns += d->rare->late_ns;
-    }
-    d->rare->late_before = 0;
+    rare->late_before = at + 1;
+    if (++rare->late_acks <= rare->late_sent)
+        return;
+    rare->path.late_timeouts++;
+    rare->path.late_timeout_ns += rare->late_ns;
+    rare->late_before = 0;
 }
 
 static void again(struct flow_memory *memory, struct flow_delivery *d, const struct rpcrdma_op *op,
@@ -177,9 +180,10 @@ static void again(struct flow_memory *memory, struct flow_delivery *d, const str
         d->asking = !d->naked && op->kind == RPCRDMA_OP_READ_REQUEST && t && t->delivered;
         d->rare->recovery.cause = cause(d, t, op, at, gap);
         if (d->sent_ns != 0 && silent(d, op->time_ns))
-            timed_out(d, path, t, op, at, gap);
+            timed_out(d, path, t, op, gap);
         d->naked = false;
     }
+    d->rare->late_sent += d->rare->late_before != 0;
     transmission_waited(d, path, op->time_ns, d->asking);
     d->rare->recovery.time_ns = op->time_ns;
     if (!t)

@@ -158,6 +158,14 @@ static void uncaptured(struct flow_delivery *d, uint64_t last)
     }
 }
 
+/* The newest message, of which this acknowledges what passed: more of its packets are to come. */
+static bool goes_on(const struct flow_delivery *d, uint32_t i, uint64_t last)
+{
+    const struct transmission *t = transmission_record(d, i);
+
+    return t->open && t->last == last && i + 1 == d->count;
+}
+
 /* A response, or an Ack of a part, in the middle of this record. */
 static void answered_in_part(struct transmission *t, uint64_t frame, int64_t time_ns)
 {
@@ -189,7 +197,7 @@ bool transmission_answered(struct flow_delivery *d, uint64_t last, uint64_t fram
         again |= t->times > 1 || t->found;
         if (t->last_ns > latest)
             latest = t->last_ns;
-        if (t->last > last) {
+        if (t->last > last || goes_on(d, end, last)) {
             answered_in_part(t, frame, time_ns);
             break;
         }

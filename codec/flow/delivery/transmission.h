@@ -116,8 +116,10 @@ struct rare {
     int64_t nak_ns;
     uint64_t repeated; /* position after the latest that was retransmitted */
     struct flow_recovery recovery;
-    uint64_t late_before; /* position after what was retransmitted when a timer ended; 0: none */
+    uint64_t late_before; /* position after the message retransmitted when a timer ended; 0: none */
     int64_t late_ns;      /* that silence */
+    uint32_t late_sent;   /* packets retransmitted since, */
+    uint32_t late_acks;   /* and Acks of late_before */
     struct hole *holes;   /* HOLES of them; NULL: there was none. Owned */
     uint32_t next_hole;
 };
@@ -151,7 +153,6 @@ struct flow_delivery {
     bool not_ready : 1;   /* an RNR Nak */
     bool lacking : 1;     /* TCP: the latest acknowledgement came twice, as later bytes arrived */
     bool asking : 1;      /* for responses again, which had come in part */
-    bool late_acked : 1;  /* an Ack of late_before came since */
     bool loose;           /* `next` is a lower bound */
     bool repeating;       /* what is being sent is being retransmitted */
     bool copied;          /* the packet in hand was seen elsewhere before */

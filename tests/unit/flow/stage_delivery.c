@@ -109,6 +109,51 @@ static void a_message_of_several_packets(void **state)
     assert_int_equal(sent.last_frame, first + 3);
 }
 
+/* The last packet was lost before it was captured, twice. What had arrived is acknowledged once
+ * more for each packet that comes again: that proves neither that the message arrived, nor that
+ * nothing was lost. */
+static void the_end_of_a_message_lost(void **state)
+{
+    struct rpcrdma_delivery sent;
+
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        send_part(PSN, RPCRDMA_OP_FIRST);
+        send_part(PSN + 1, 0);
+        now += i == 0 ? 300 * MS : 0;
+    }
+    assert_false(ack(PSN + 1));
+    assert_false(ack(PSN + 1));
+    assert_int_equal(find(PSN, PSN + 1).state, RPCRDMA_DELIVERY_UNKNOWN);
+    now += 300 * MS;
+    send_part(PSN + 2, RPCRDMA_OP_LAST);
+    assert_true(ack(PSN + 2));
+    sent = find(PSN, PSN + 2);
+    assert_int_equal(sent.state, RPCRDMA_DELIVERED);
+    assert_int_equal(sent.frame, frame);
+    assert_int_equal(path_to(d)->timeouts, 1);
+    assert_int_equal(path_to(d)->late_timeouts, 0);
+}
+
+/* As many Acks as packets that came again: those of the first transmission were lost. One more,
+ * and nothing was. */
+static void acks_of_what_came_again(void **state)
+{
+    (void)state;
+    id = 1;
+    for (int i = 0; i < 2; i++) {
+        send_part(PSN, RPCRDMA_OP_FIRST);
+        send_part(PSN + 1, RPCRDMA_OP_LAST);
+        now += i == 0 ? 300 * MS : 0;
+    }
+    for (int i = 0; i < 2; i++)
+        ack(PSN + 1);
+    assert_int_equal(path_to(d)->timeouts, 1);
+    assert_int_equal(path_to(d)->late_timeouts, 0);
+    ack(PSN + 1);
+    assert_int_equal(path_to(d)->late_timeouts, 1);
+}
+
 /* PSN + 1 is lost before it is captured; PSN + 2 shows it, the Nak asks for both. */
 static void lost_and_sent_again(void **state)
 {
@@ -367,6 +412,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(an_ack_covers_all_before_it),
         TEST(a_message_of_several_packets),
+        TEST(the_end_of_a_message_lost),
+        TEST(acks_of_what_came_again),
         TEST(lost_and_sent_again),
         TEST(silence_after_a_nak),
         TEST(a_timeout_is_silence_without_a_nak),
