@@ -234,10 +234,48 @@ static void threshold(struct report *r, const struct report_connection *c)
              (unsigned)c->pub.number, (unsigned)least, r->small_in_chunks, messages);
 }
 
+/* Of its Calls one at least was sent again on another connection, which is told of that one. */
+static bool sent_again(const struct report *r, const struct report_connection *c)
+{
+    GList *all = report_connections(r);
+    bool found = false;
+
+    for (GList *one = all; one && !found; one = one->next)
+        found = ((const struct report_connection *)one->data)->resent_from == c->pub.number;
+    g_list_free(all);
+    return found;
+}
+
+/* The client closed the connection, and asked for what was on it no more. */
+static void given_up(struct report *r, const struct report_connection *c)
+{
+    const struct rpcrdma_life *life = &c->pub.life;
+    struct report_cause *cause;
+
+    if (sent_again(r, c))
+        return;
+    cause = report_cause_add(r, CAUSE_UNANSWERED, CONFIDENCE_MEDIUM);
+    cause->rpcs = c->held;
+    cause->time_ns = MAX(life->ended_ns - life->last_call_ns, 0);
+    cause->frame = c->unanswered_frame;
+    snprintf(cause->text, sizeof(cause->text),
+             "%" PRIu64 " Call%s on connection %u reached the server's host, which acknowledged "
+             "%s, and got no Reply until the client closed the connection, %.1f s after the last. "
+             "The server was at work or stood still, or the client was told to give up; the path "
+             "was not down.",
+             c->held, plural(c->held), (unsigned)c->pub.number, c->held == 1 ? "it" : "them",
+             report_seconds(cause->time_ns));
+    snprintf(cause->against, sizeof(cause->against), "a Reply may not have been captured");
+}
+
 static void unanswered(struct report *r, const struct report_connection *c)
 {
     struct report_cause *cause;
 
+    if (report_server_held(c)) {
+        given_up(r, c);
+        return;
+    }
     if (c->unanswered == 0 || r->resent > 0)
         return;
     /* what was under way when the capture ended is not late */

@@ -37,18 +37,22 @@ static void who_was_silent(const struct report *r, const struct report_connectio
     }
 }
 
-/* The path was in order and the server had the Calls: it did not answer, until the client gave up.
- */
+bool report_server_held(const struct report_connection *c)
+{
+    const struct rpcrdma_life *life = &c->pub.life;
+
+    return c->held > 0 && c->held >= c->unanswered && life->ended != RPCRDMA_ENDED_NOT &&
+           life->ended_by != report_server_end(&c->pub) &&
+           life->silence[0].transmissions + life->silence[1].transmissions == 0;
+}
+
 static bool server_held(struct report *r, const struct report_connection *c)
 {
     const struct report_connection *from =
         g_hash_table_lookup(r->connections, GUINT_TO_POINTER(c->resent_from));
     struct report_cause *cause;
 
-    if (!from || from->held == 0 || from->held < from->unanswered ||
-        from->pub.life.ended == RPCRDMA_ENDED_NOT ||
-        from->pub.life.ended_by == report_server_end(&from->pub) ||
-        from->pub.life.silence[0].transmissions + from->pub.life.silence[1].transmissions > 0)
+    if (!from || !report_server_held(from))
         return false;
     cause = report_cause_add(r, CAUSE_UNANSWERED, CONFIDENCE_HIGH);
     cause->rpcs = from->held;
@@ -182,6 +186,8 @@ static void connection_left(struct report *r, const struct report_connection *c)
         attempts++;
         first = was;
     }
+    if (was && attempts == 0 && report_server_held(was))
+        return; /* the client closed it, with what was on the path acknowledged: `unanswered` */
     who_was_silent(r, was, silent, sizeof(silent));
     if (attempts > 0)
         snprintf(tried, sizeof(tried), " Before, %" PRIu64 " attempt%s got no answer.", attempts,

@@ -45,6 +45,28 @@ class Life(CommandTest):
                 self.assertRegex(failed[0]['text'], r'The client stopped answering: it was heard last 0\.000 s into the '
                                                     r'capture, and one packet was sent to it 5 times\. Nothing closed it')
 
+    def test_given_up(self):
+        """The server's host acknowledges a Call and the server does not answer; the client closes the connection, and the
+        hosts meet again for another mount: the path was not down. It may have been where the Call was not acknowledged."""
+        for acknowledged in (True, False):
+            def give_up(c, _, acknowledged=acknowledged):
+                c.null()
+                c.call(rule_talk.GETATTR)
+                if not acknowledged:
+                    c.packets.pop()
+                c.clock.now += 5 * 10**9
+                c.talk.datagram(c.client, cm.dreq(c.talk.local_id, c.talk.remote_id, c.server.qpn))
+                c.talk.datagram(c.server, cm.drep(c.talk.remote_id, c.talk.local_id))
+                c.clock.now += 4 * 10**9
+                c.beside(2).null()
+            path = os.path.join(self.folder, 'given_up.pcap')
+            rules.write(path, give_up, True)
+            causes = {one['cause']: one for one in json.loads(self.run_command('report', '--json', path))['causes']}
+            self.assertEqual('connection-failed' in causes, not acknowledged, causes)
+            self.assertEqual(causes['unanswered']['confidence'], 'medium')
+            self.assertEqual('acknowledged it, and got no Reply until the client closed the connection, 5.0 s'
+                             in causes['unanswered']['text'], acknowledged, causes)
+
     def test_attempts_without_answer(self):
         """A REQ that is repeated and that nothing answers: an attempt that failed; then one that is accepted, or none."""
         for accepted in (True, False):
