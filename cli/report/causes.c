@@ -276,7 +276,7 @@ static void unanswered(struct report *r, const struct report_connection *c)
         given_up(r, c);
         return;
     }
-    if (c->unanswered == 0 || r->resent > 0)
+    if (c->unanswered == 0 || r->resent > 0 || report_one_way(c))
         return;
     /* what was under way when the capture ended is not late */
     if (r->pipeline->clock.now_ns - c->pub.last_time_ns < SECOND && c->unanswered < 2)
@@ -330,11 +330,26 @@ static void left_out(struct report *r)
              8 * mib(r));
 }
 
+/* No connection with RPCs was captured in both directions. */
+static bool all_one_way(const struct report *r)
+{
+    GList *all = report_connections(r);
+    bool one_way = true;
+
+    for (GList *one = all; one && one_way; one = one->next) {
+        const struct report_connection *c = one->data;
+
+        one_way = c->rpcs == 0 || report_one_way(c);
+    }
+    g_list_free(all);
+    return one_way;
+}
+
 static void incomplete(struct report *r)
 {
     uint64_t missing = r->rules[RPCRDMA_RULE_PACKETS_LOST] + r->rules[RPCRDMA_RULE_BYTES_LOST] +
                        r->rules[RPCRDMA_RULE_TCP_LOST];
-    bool one_way = r->rpcs > 0 && r->answered == 0 && r->one_way > 0;
+    bool one_way = r->rpcs > 0 && r->answered == 0 && (r->one_way > 0 || all_one_way(r));
     struct report_cause *cause;
 
     r->undecided = r->rpcs == 0 || one_way || r->no_call * 2 > r->rpcs;

@@ -13,6 +13,9 @@ struct report_cause *report_cause_add(struct report *r, enum report_cause_id id,
 /* causes_life.c: that it failed, or an end was restarted before it began */
 void causes_of_life(struct report *r, const struct report_connection *c);
 
+/* causes_life.c: nothing that one of its ends sent was captured: what was answered is not known. */
+bool report_one_way(const struct report_connection *c);
+
 /* causes_life.c: the path was in order and the server had the Calls: it did not answer, until the
  * client gave up. */
 bool report_server_held(const struct report_connection *c);

@@ -37,13 +37,29 @@ static void who_was_silent(const struct report *r, const struct report_connectio
     }
 }
 
+bool report_one_way(const struct report_connection *c)
+{
+    bool to_first = c->has_path[0] && c->path[0].packets > 0;
+    bool to_second = c->has_path[1] && c->path[1].packets > 0;
+
+    return c->pub.paired_by != RPCRDMA_PAIRED_CM && !(to_first && to_second);
+}
+
+/* All that was not answered had been acknowledged. */
+static bool has_held(const struct report_connection *c)
+{
+    const struct rpcrdma_silence *silence = c->pub.life.silence;
+
+    return c->held > 0 && c->held >= c->unanswered &&
+           silence[0].transmissions + silence[1].transmissions == 0;
+}
+
 bool report_server_held(const struct report_connection *c)
 {
     const struct rpcrdma_life *life = &c->pub.life;
 
-    return c->held > 0 && c->held >= c->unanswered && life->ended != RPCRDMA_ENDED_NOT &&
-           life->ended_by != report_server_end(&c->pub) &&
-           life->silence[0].transmissions + life->silence[1].transmissions == 0;
+    return has_held(c) && life->ended != RPCRDMA_ENDED_NOT &&
+           life->ended_by != report_server_end(&c->pub);
 }
 
 static bool server_held(struct report *r, const struct report_connection *c)
@@ -68,10 +84,25 @@ static bool server_held(struct report *r, const struct report_connection *c)
     return true;
 }
 
+/* Why the server may have had the Calls that were sent again, and not have answered them. NULL:
+ * nothing says so. */
+static const char *maybe_held(const struct report *r, const struct report_connection *c)
+{
+    const struct report_connection *from =
+        g_hash_table_lookup(r->connections, GUINT_TO_POINTER(c->resent_from));
+
+    if (report_one_way(c) || (from && report_one_way(from)))
+        return "one direction only was captured: the server may not have answered";
+    if (from && from->pub.life.ended == RPCRDMA_ENDED_NOT && has_held(from))
+        return "the server's host acknowledged them: the server may not have answered";
+    return NULL;
+}
+
 static void connection_failed(struct report *r, const struct report_connection *c)
 {
     bool refused = false;
     struct report_cause *cause;
+    const char *maybe;
     char silent[160];
     GList *all;
 
@@ -83,7 +114,9 @@ static void connection_failed(struct report *r, const struct report_connection *
     g_list_free(all);
     who_was_silent(r, g_hash_table_lookup(r->connections, GUINT_TO_POINTER(c->resent_from)), silent,
                    sizeof(silent));
-    cause = report_cause_add(r, CAUSE_CONNECTION_FAILED, CONFIDENCE_HIGH);
+    maybe = refused ? NULL : maybe_held(r, c);
+    cause =
+        report_cause_add(r, CAUSE_CONNECTION_FAILED, maybe ? CONFIDENCE_MEDIUM : CONFIDENCE_HIGH);
     cause->rpcs = c->resent;
     cause->time_ns = c->resent_after_ns > 0 ? c->resent_after_ns : 0;
     cause->frame = c->resent_frame;
@@ -96,6 +129,8 @@ static void connection_failed(struct report *r, const struct report_connection *
              refused ? " Meanwhile connections were refused: nothing listened at the server."
                      : " The path or the peer was down: a cable, a switch, or the host.",
              silent);
+    if (maybe)
+        snprintf(cause->against, sizeof(cause->against), "%s", maybe);
     if (refused || r->stale > 0) {
         cause = report_cause_add(r, CAUSE_SERVER_RESTARTED,
                                  r->stale > 0 ? CONFIDENCE_HIGH : CONFIDENCE_MEDIUM);
@@ -140,8 +175,20 @@ static bool server_was_down(struct report *r, const struct report_connection *c)
         attempts++;
         was = numbered(r, was->pub.life.previous);
     }
-    if (!was)
+    if (!was && attempts == 0)
         return false;
+    if (!was) {
+        cause = report_cause_add(r, CAUSE_SERVER_RESTARTED, CONFIDENCE_MEDIUM);
+        cause->time_ns = c->pub.life.down_ns;
+        cause->frame = c->pub.first_frame;
+        snprintf(cause->text, sizeof(cause->text),
+                 "The server was restarted: it refused %" PRIu64
+                 " attempt%s, as nothing listened there, and after %.1f s accepted connection %u.",
+                 attempts, plural(attempts), s(cause->time_ns), (unsigned)c->pub.number);
+        snprintf(cause->against, sizeof(cause->against),
+                 "it is not known which connection was there before");
+        return true;
+    }
     ended = &was->pub.life;
     by_server = ended->ended_by >= 0 && was->pub.role[ended->ended_by] == RPCRDMA_ROLE_SERVER;
     by_server = by_server && (ended->ended == RPCRDMA_ENDED_DISCONNECTED ||
@@ -186,6 +233,8 @@ static void connection_left(struct report *r, const struct report_connection *c)
         attempts++;
         first = was;
     }
+    if (report_one_way(c) || (was && report_one_way(was)))
+        return;
     if (was && attempts == 0 && report_server_held(was))
         return; /* the client closed it, with what was on the path acknowledged: `unanswered` */
     who_was_silent(r, was, silent, sizeof(silent));

@@ -16,6 +16,11 @@ import rules
 import rules_iwarp
 
 
+def roce_source(packet):
+    """Of a packet with Ethernet and IPv4 headers."""
+    return '.'.join(str(byte) for byte in packet.data[26:30])
+
+
 class Life(CommandTest):
     def test_client_dies(self):
         """The client's host dies with a Reply on its way: the server repeats it, and nothing ends the connection; or the
@@ -66,6 +71,45 @@ class Life(CommandTest):
             self.assertEqual(causes['unanswered']['confidence'], 'medium')
             self.assertEqual('acknowledged it, and got no Reply until the client closed the connection, 5.0 s'
                              in causes['unanswered']['text'], acknowledged, causes)
+
+    def test_one_direction(self):
+        """Of what a client sends nothing shows that it was answered, or that the path was down: only that the other
+        direction is missing."""
+        def two(c, _):
+            for _ in range(3):
+                c.null()
+            c.talk.datagram(c.client, cm.dreq(c.talk.local_id, c.talk.remote_id, c.server.qpn))
+            c.talk.datagram(c.server, cm.drep(c.talk.remote_id, c.talk.local_id))
+            c.clock.now += 4 * 10**9
+            again = c.beside(2)
+            for _ in range(3):
+                again.null()
+            c.clock.now += 2 * 10**9
+            again.null()
+            c.packets[:] = [packet for packet in c.packets if roce_source(packet) == rule_talk.CLIENT]
+        path = os.path.join(self.folder, 'one_direction.pcap')
+        rules.write(path, two, True)
+        report = json.loads(self.run_command('report', '--json', path))
+        self.assertEqual([one['cause'] for one in report['causes']], ['capture-incomplete'])
+        self.assertIn('one direction only', report['causes'][0]['text'])
+        self.assertEqual(report['verdict'], 'undecided')
+
+    def test_refused_from_the_middle_on(self):
+        """The server was restarted, and refused what came meanwhile; the capture begins after the set-up of the connection
+        before: nothing says which one that was, and the path was not down."""
+        def restart(c, _):
+            for number in (2, 3):
+                talk = c.beside(number).talk
+                talk.datagram(talk.client, cm.req(talk.local_id, cm.IP_SERVICE | rule_talk.PORT, talk.client.qpn, talk.client.psn,
+                                                  c.client.address, c.server.address, b''))
+                talk.datagram(talk.server, cm.rej(talk.remote_id, talk.local_id, 8))
+                c.clock.now += 3 * 10**9
+            c.beside(4).null()
+        path = os.path.join(self.folder, 'refused.pcap')
+        rules.write(path, restart, True)
+        cause, = json.loads(self.run_command('report', '--json', path))['causes']
+        self.assertEqual((cause['cause'], cause['confidence']), ('server-restarted', 'medium'))
+        self.assertIn('it refused 2 attempts, as nothing listened there, and after', cause['text'])
 
     def test_attempts_without_answer(self):
         """A REQ that is repeated and that nothing answers: an attempt that failed; then one that is accepted, or none."""
