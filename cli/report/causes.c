@@ -12,7 +12,6 @@
 #include "plural.h"
 
 #define MS INT64_C(1000000)
-#define SECOND INT64_C(1000000000)
 
 static const char *const names[N_CAUSES] = {
     [CAUSE_LOST_TO_SERVER] = "lost-to-server",
@@ -271,22 +270,22 @@ static void given_up(struct report *r, const struct report_connection *c)
 static void unanswered(struct report *r, const struct report_connection *c)
 {
     struct report_cause *cause;
+    uint64_t n;
 
     if (report_server_held(c)) {
         given_up(r, c);
         return;
     }
-    if (c->unanswered == 0 || r->resent > 0 || report_one_way(c))
-        return;
     /* what was under way when the capture ended is not late */
-    if (r->pipeline->clock.now_ns - c->pub.last_time_ns < SECOND && c->unanswered < 2)
+    n = c->pub.life.ended == RPCRDMA_ENDED_NOT ? c->late : c->unanswered;
+    if (n == 0 || r->resent > 0 || report_one_way(c))
         return;
     cause = report_cause_add(r, CAUSE_UNANSWERED, CONFIDENCE_MEDIUM);
-    cause->rpcs = c->unanswered;
+    cause->rpcs = n;
     cause->frame = c->unanswered_frame;
     snprintf(cause->text, sizeof(cause->text),
-             "%" PRIu64 " Call%s on connection %u %s never answered.", c->unanswered,
-             plural(c->unanswered), (unsigned)c->pub.number, c->unanswered == 1 ? "was" : "were");
+             "%" PRIu64 " Call%s on connection %u %s never answered.", n, plural(n),
+             (unsigned)c->pub.number, n == 1 ? "was" : "were");
     snprintf(cause->against, sizeof(cause->against), "%s",
              c->pub.closed ? "the connection was closed by its ends: they may have given up"
                            : "the capture may have ended before the Reply");

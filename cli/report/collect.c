@@ -272,6 +272,7 @@ static void note_connection(struct report *r, const struct rpcrdma_transaction *
     c->rpcs++;
     if (unanswered(t) && c->unanswered++ == 0)
         c->unanswered_frame = t->call_frame;
+    c->late += unanswered(t) && time_less(r->pipeline->clock.now_ns, t->call_time_ns) >= SECOND;
     c->held += t->reply_frame == 0 && t->call.state == RPCRDMA_DELIVERED;
     if (t->call.state == RPCRDMA_DELIVERED && t->call.transmissions == 1 && !t->reverse)
         latency_add(&c->acks, time_less(t->call.time_ns, t->call.first_time_ns));

@@ -43,6 +43,7 @@ struct report_connection {
     uint64_t resent_frame;
     uint32_t resent_from;      /* the other connection */
     uint64_t unanswered_frame; /* first of them */
+    uint64_t late;             /* of those: a second old and more when nothing followed any more */
     uint64_t held;             /* of those: acknowledged, so that the server had them */
     bool has_path[2];
     struct rpcrdma_path path[2];          /* what was sent towards each end, at the end */

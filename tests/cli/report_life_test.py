@@ -72,6 +72,21 @@ class Life(CommandTest):
             self.assertEqual('acknowledged it, and got no Reply until the client closed the connection, 5.0 s'
                              in causes['unanswered']['text'], acknowledged, causes)
 
+    def test_under_way(self):
+        """Calls that were on their way when the capture ended were not left without answer; an older one was."""
+        for older in (False, True):
+            def hurry(c, _, older=older):
+                c.null()
+                if older:
+                    c.call(rule_talk.GETATTR)
+                    c.clock.now += 2 * 10**9
+                for _ in range(4):
+                    c.call(rule_talk.GETATTR)
+            path = os.path.join(self.folder, 'under_way.pcap')
+            rules.write(path, hurry, True)
+            causes = json.loads(self.run_command('report', '--json', path))['causes']
+            self.assertEqual([(one['cause'], one['rpcs']) for one in causes], [('unanswered', 1)] if older else [])
+
     def test_one_direction(self):
         """Of what a client sends nothing shows that it was answered, or that the path was down: only that the other
         direction is missing."""
