@@ -108,6 +108,18 @@ static enum flow_recovery_cause cause(const struct flow_delivery *d, const struc
     return silent(d, op->time_ns) ? FLOW_RECOVERY_UNKNOWN : d->rare->recovery.cause;
 }
 
+/* A Read request comes again as responses behind one that it asks for have just passed: these show
+ * its sender that one is missing, here or behind here, and no timer had to end (an implied Nak,
+ * IBTA 9.7.5). */
+static bool shown_by_responses(const struct flow_delivery *d, const struct transmission *t,
+                               uint64_t at, int64_t now)
+{
+    bool gap = at <= d->skipped && d->skipped < d->skipped_end;
+
+    return d->asking && now - d->responded_ns < TIMER_NS &&
+           (gap || (t->last < d->answer_next && at + 1 < d->answer_next));
+}
+
 /* The timer ended, and the first transmission had arrived: no loss. Its Ack was late where it
  * passed nearer to the retransmission than to the first; else the Ack may have been lost behind
  * here. */
@@ -165,7 +177,9 @@ static void again(struct flow_memory *memory, struct flow_delivery *d, const str
 {
     struct rpcrdma_path *path = delivery_rare(memory, d);
     struct transmission *t = transmission_at(d, at);
-    bool begins = !d->repeating || at < d->rare->repeated;
+    /* what it asks for may be lost once more, and more of it: nothing new need be sent between */
+    bool begins = !d->repeating || at < d->rare->repeated ||
+                  (op->kind == RPCRDMA_OP_READ_REQUEST && op->time_ns - d->sent_ns > TIMER_NS);
 
     if (!path)
         return;
@@ -179,7 +193,7 @@ static void again(struct flow_memory *memory, struct flow_delivery *d, const str
     if (begins) {
         d->asking = !d->naked && op->kind == RPCRDMA_OP_READ_REQUEST && t && t->delivered;
         d->rare->recovery.cause = cause(d, t, op, at, gap);
-        if (d->sent_ns != 0 && silent(d, op->time_ns))
+        if (d->sent_ns != 0 && silent(d, op->time_ns) && !shown_by_responses(d, t, at, op->time_ns))
             timed_out(d, path, t, op, gap);
         d->naked = false;
     }
@@ -413,6 +427,7 @@ static void response(struct flow_memory *memory, struct flow_delivery *d,
 {
     struct rpcrdma_path *path;
 
+    d->responded_ns = op->time_ns;
     if (at >= d->answer_next) {
         if (at > d->answer_next) {
             d->skipped = d->answer_next;

@@ -161,10 +161,10 @@ struct flow_delivery {
     uint8_t progress_tap; /* where the newest packet was captured */
     uint8_t tap;          /* where the packet in hand was captured; 0: not known */
 
-    struct rare *rare;             /* NULL: there was nothing of it. Owned */
-    struct originals *originals;   /* of requests and of responses; NULL: not asked for. Owned */
-    uint64_t skipped, skipped_end; /* of responses, those that did not come in order */
-    int64_t skipped_ns;
+    struct rare *rare;                /* NULL: there was nothing of it. Owned */
+    struct originals *originals;      /* of requests and of responses; NULL: not asked for. Owned */
+    uint64_t skipped, skipped_end;    /* of responses, those that did not come in order */
+    int64_t skipped_ns, responded_ns; /* when that showed; and when the latest response passed */
 };
 
 /* The ranges that are missing; NULL: none were. */
