@@ -98,57 +98,6 @@ static const char *maybe_held(const struct report *r, const struct report_connec
     return NULL;
 }
 
-static void connection_failed(struct report *r, const struct report_connection *c)
-{
-    bool refused = false;
-    struct report_cause *cause;
-    const char *maybe;
-    char silent[160];
-    GList *all;
-
-    if (server_held(r, c))
-        return;
-    all = report_connections(r);
-    for (GList *one = all; one; one = one->next)
-        refused = refused || ((struct report_connection *)one->data)->pub.rejected;
-    g_list_free(all);
-    who_was_silent(r, g_hash_table_lookup(r->connections, GUINT_TO_POINTER(c->resent_from)), silent,
-                   sizeof(silent));
-    maybe = refused ? NULL : maybe_held(r, c);
-    cause =
-        report_cause_add(r, CAUSE_CONNECTION_FAILED, maybe ? CONFIDENCE_MEDIUM : CONFIDENCE_HIGH);
-    cause->rpcs = c->resent;
-    cause->time_ns = c->resent_after_ns > 0 ? c->resent_after_ns : 0;
-    cause->frame = c->resent_frame;
-    snprintf(cause->text, sizeof(cause->text),
-             "Connection %u failed: %" PRIu64
-             " Call%s of it %s retransmitted on connection %u, %.1f s after "
-             "the first sending.%s%s",
-             (unsigned)c->resent_from, c->resent, plural(c->resent),
-             c->resent == 1 ? "was" : "were", (unsigned)c->pub.number, s(cause->time_ns),
-             refused ? " Meanwhile connections were refused: nothing listened at the server."
-                     : " The path or the peer was down: a cable, a switch, or the host.",
-             silent);
-    if (maybe)
-        snprintf(cause->against, sizeof(cause->against), "%s", maybe);
-    if (refused || r->stale > 0) {
-        cause = report_cause_add(r, CAUSE_SERVER_RESTARTED,
-                                 r->stale > 0 ? CONFIDENCE_HIGH : CONFIDENCE_MEDIUM);
-        cause->rpcs = r->stale;
-        cause->time_ns = 0;
-        cause->frame = r->stale_frame;
-        if (r->stale > 0)
-            snprintf(cause->text, sizeof(cause->text),
-                     "The server was restarted%s: %" PRIu64
-                     " answer%s that only a server without its former state gives.",
-                     refused ? ", and refused connections meanwhile" : "", r->stale,
-                     plural(r->stale));
-        else
-            snprintf(cause->text, sizeof(cause->text),
-                     "The server was restarted: it refused connections meanwhile.");
-    }
-}
-
 static const struct report_connection *numbered(const struct report *r, uint32_t number)
 {
     const struct report_connection *found = NULL;
@@ -161,6 +110,20 @@ static const struct report_connection *numbered(const struct report *r, uint32_t
     return found;
 }
 
+static bool closed_by_server(const struct rpcrdma_connection *c)
+{
+    return c->life.ended_by >= 0 && c->role[c->life.ended_by] == RPCRDMA_ROLE_SERVER &&
+           (c->life.ended == RPCRDMA_ENDED_DISCONNECTED || c->life.ended == RPCRDMA_ENDED_CLOSED);
+}
+
+/* The server did not take it: REJ; of iWARP, also where TCP was accepted, and reset before MPA. */
+static bool refused_attempt(const struct rpcrdma_connection *c)
+{
+    return c->rejected || (c->life.ended == RPCRDMA_ENDED_RESET && c->life.ended_by >= 0 &&
+                           c->life.ended_by == report_server_end(c) &&
+                           c->life.established_frame == 0 && c->messages == 0);
+}
+
 /* Attempts were refused before this connection, or the server closed the one before it; until when
  * that was there. */
 static bool server_was_down(struct report *r, const struct report_connection *c)
@@ -171,7 +134,7 @@ static bool server_was_down(struct report *r, const struct report_connection *c)
     uint64_t attempts = 0;
     bool by_server;
 
-    while (was && was->pub.rejected) {
+    while (was && refused_attempt(&was->pub)) {
         attempts++;
         was = numbered(r, was->pub.life.previous);
     }
@@ -190,9 +153,7 @@ static bool server_was_down(struct report *r, const struct report_connection *c)
         return true;
     }
     ended = &was->pub.life;
-    by_server = ended->ended_by >= 0 && was->pub.role[ended->ended_by] == RPCRDMA_ROLE_SERVER;
-    by_server = by_server && (ended->ended == RPCRDMA_ENDED_DISCONNECTED ||
-                              ended->ended == RPCRDMA_ENDED_CLOSED);
+    by_server = closed_by_server(&was->pub);
     if (attempts == 0 && !by_server)
         return false;
     cause = report_cause_add(r, CAUSE_SERVER_RESTARTED,
@@ -215,6 +176,74 @@ static bool server_was_down(struct report *r, const struct report_connection *c)
              (unsigned)was->pub.number, by_server ? "closed by the server" : "closed", attempts,
              plural(attempts), s(cause->time_ns), (unsigned)c->pub.number);
     return true;
+}
+
+/* Both ends sent something within the last second of it. */
+static bool heard_to_the_end(const struct report_connection *c)
+{
+    const struct rpcrdma_life *life = &c->pub.life;
+    int64_t late = life->ended_ns - SECOND;
+
+    return life->ended != RPCRDMA_ENDED_NOT && life->silence[0].heard_ns > late &&
+           life->silence[1].heard_ns > late;
+}
+
+static void connection_failed(struct report *r, const struct report_connection *c)
+{
+    const struct report_connection *from =
+        g_hash_table_lookup(r->connections, GUINT_TO_POINTER(c->resent_from));
+    bool refused = false;
+    struct report_cause *cause;
+    const char *maybe;
+    char silent[160];
+    GList *all;
+
+    if (server_held(r, c))
+        return;
+    if (from && closed_by_server(&from->pub) && server_was_down(r, c)) {
+        r->causes[r->n_causes - 1].rpcs = c->resent;
+        return;
+    }
+    all = report_connections(r);
+    for (GList *one = all; one; one = one->next)
+        refused = refused || refused_attempt(&((struct report_connection *)one->data)->pub);
+    g_list_free(all);
+    who_was_silent(r, from, silent, sizeof(silent));
+    maybe = refused ? NULL : maybe_held(r, c);
+    cause =
+        report_cause_add(r, CAUSE_CONNECTION_FAILED, maybe ? CONFIDENCE_MEDIUM : CONFIDENCE_HIGH);
+    cause->rpcs = c->resent;
+    cause->time_ns = c->resent_after_ns > 0 ? c->resent_after_ns : 0;
+    cause->frame = c->resent_frame;
+    snprintf(cause->text, sizeof(cause->text),
+             "Connection %u failed: %" PRIu64
+             " Call%s of it %s retransmitted on connection %u, %.1f s after "
+             "the first sending.%s%s",
+             (unsigned)c->resent_from, c->resent, plural(c->resent),
+             c->resent == 1 ? "was" : "were", (unsigned)c->pub.number, s(cause->time_ns),
+             refused ? " Meanwhile connections were refused: nothing listened at the server."
+             : from && heard_to_the_end(from)
+                 ? " Packets of both ends passed until it was closed: the path was not down."
+                 : " The path or the peer was down: a cable, a switch, or the host.",
+             silent);
+    if (maybe)
+        snprintf(cause->against, sizeof(cause->against), "%s", maybe);
+    if (refused || r->stale > 0) {
+        cause = report_cause_add(r, CAUSE_SERVER_RESTARTED,
+                                 r->stale > 0 ? CONFIDENCE_HIGH : CONFIDENCE_MEDIUM);
+        cause->rpcs = r->stale;
+        cause->time_ns = 0;
+        cause->frame = r->stale_frame;
+        if (r->stale > 0)
+            snprintf(cause->text, sizeof(cause->text),
+                     "The server was restarted%s: %" PRIu64
+                     " answer%s that only a server without its former state gives.",
+                     refused ? ", and refused connections meanwhile" : "", r->stale,
+                     plural(r->stale));
+        else
+            snprintf(cause->text, sizeof(cause->text),
+                     "The server was restarted: it refused connections meanwhile.");
+    }
 }
 
 /* It takes the place of another one, and no Call was seen on both. */

@@ -126,6 +126,32 @@ class Life(CommandTest):
         self.assertEqual((cause['cause'], cause['confidence']), ('server-restarted', 'medium'))
         self.assertIn('it refused 2 attempts, as nothing listened there, and after', cause['text'])
 
+    def test_restarted_with_calls_under_way(self):
+        """The server closes a connection with a Call on it, refuses an attempt, and has the Call again on the next one: it
+        was restarted, and the path was not down. Or nothing closed the connection: then the path may have been."""
+        for closed in (True, False):
+            def restart(c, _, closed=closed):
+                c.null()
+                xid = c.call(rule_talk.GETATTR, rule_talk.FILE_HANDLE)
+                if closed:
+                    c.talk.datagram(c.server, cm.dreq(c.talk.remote_id, c.talk.local_id, c.client.qpn))
+                    c.talk.datagram(c.client, cm.drep(c.talk.local_id, c.talk.remote_id))
+                    talk = c.beside(2).talk
+                    talk.datagram(talk.client, cm.req(talk.local_id, cm.IP_SERVICE | rule_talk.PORT, talk.client.qpn,
+                                                      talk.client.psn, c.client.address, c.server.address, b''))
+                    talk.datagram(talk.server, cm.rej(talk.remote_id, talk.local_id, 8))
+                else:
+                    c.packets.pop()
+                c.clock.now += 3 * 10**9
+                again = c.beside(3)
+                again.call(rule_talk.GETATTR, rule_talk.FILE_HANDLE, xid=xid)
+                again.reply(xid, bytes(4) + rule_talk.ATTRIBUTES)
+            path = os.path.join(self.folder, 'restarted.pcap')
+            rules.write(path, restart, True)
+            cause, = json.loads(self.run_command('report', '--json', path))['causes']
+            self.assertEqual((cause['cause'], cause['confidence'], cause['rpcs']),
+                             ('server-restarted' if closed else 'connection-failed', 'high', 1))
+
     def test_attempts_without_answer(self):
         """A REQ that is repeated and that nothing answers: an attempt that failed; then one that is accepted, or none."""
         for accepted in (True, False):
