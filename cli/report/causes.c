@@ -82,9 +82,11 @@ static void lost(struct report *r, const struct report_connection *c, int end)
      */
     uint64_t own = a->retransmitted - MIN(a->asked_again, a->retransmitted);
     uint64_t packets = own + back->asked_again;
-    /* nor was what had arrived when the timer ended */
-    uint64_t timeouts = a->timeouts - a->asked_timeouts - a->late_timeouts + back->asked_timeouts;
-    int64_t waited = a->waited_ns - MIN(a->late_timeout_ns, a->waited_ns) + back->asked_waited_ns;
+    /* nor was what had arrived when the timer ended: its Ack was late, or lost on the other way */
+    uint64_t arrived = a->late_timeouts + a->acked_timeouts;
+    int64_t arrived_ns = a->late_timeout_ns + a->acked_timeout_ns;
+    uint64_t timeouts = a->timeouts - a->asked_timeouts - arrived + back->asked_timeouts;
+    int64_t waited = a->waited_ns - MIN(arrived_ns, a->waited_ns) + back->asked_waited_ns;
     int64_t longest = MIN(MAX(a->longest_wait_ns, back->asked_longest_ns), waited);
     struct report_cause *cause;
     char asked[80] = "";
@@ -118,6 +120,37 @@ static void lost(struct report *r, const struct report_connection *c, int end)
     else if (naks == 0)
         snprintf(cause->against, sizeof(cause->against),
                  "no Nak was seen: an end may have been slow to answer");
+}
+
+/* What this end had acknowledged in time came again: the Acks from it were lost behind here. */
+static void acks_lost(struct report *r, const struct report_connection *c, int end)
+{
+    const struct rpcrdma_path *a = &c->path[end];
+    bool to_server = end != report_server_end(&c->pub);
+    bool known = c->pub.role[end] != RPCRDMA_ROLE_UNKNOWN;
+    struct report_cause *cause;
+
+    if (a->acked_timeouts == 0)
+        return;
+    cause = report_cause_add(r,
+                             !known      ? CAUSE_LOST
+                             : to_server ? CAUSE_LOST_TO_SERVER
+                                         : CAUSE_LOST_TO_CLIENT,
+                             CONFIDENCE_MEDIUM);
+    cause->rpcs = c->rpcs;
+    cause->time_ns = a->acked_timeout_ns;
+    cause->frame = a->acked_timeouts == a->timeouts ? a->timeout_frame : 0; /* else not known */
+    snprintf(cause->text, sizeof(cause->text),
+             "Acks towards the %s were lost on the network, behind the place of capture: %" PRIu64
+             " timeout%s, %.3f s in all, after which what had been acknowledged was retransmitted "
+             "(connection %u).",
+             !known      ? "peer"
+             : to_server ? "server"
+                         : "client",
+             a->acked_timeouts, plural(a->acked_timeouts), s(a->acked_timeout_ns),
+             (unsigned)c->pub.number);
+    snprintf(cause->against, sizeof(cause->against),
+             "the end that they were sent to may have stood still");
 }
 
 static void not_ready(struct report *r, const struct report_connection *c, int end)
@@ -395,6 +428,7 @@ void report_decide(struct report *r)
         r->about = c;
         for (int end = 0; end < 2; end++) {
             lost(r, c, end);
+            acks_lost(r, c, end);
             not_ready(r, c, end);
         }
         disturbed(r, c);

@@ -26,9 +26,9 @@ enum rpcrdma_delivery_state {
 /* The way of one Send to its receiver. */
 struct rpcrdma_delivery {
     enum rpcrdma_delivery_state state;
-    bool not_ready;                   /* the receiver refused it once and more: RNR Naks */
-    bool lost;                        /* it did not arrive the first time, as is proven */
-    uint32_t transmissions;           /* as seen in the capture; 0: not known */
+    bool not_ready;         /* the receiver refused it once and more: RNR Naks */
+    bool lost;              /* it did not arrive the first time, as is proven */
+    uint32_t transmissions; /* as seen in the capture; 0: not known */
     uint64_t first_frame,
         last_frame; /* its first packet; the latest of it that was retransmitted */
     int64_t first_time_ns, last_time_ns; /* theirs */
@@ -84,10 +84,12 @@ struct rpcrdma_path {
     int64_t timeout_ns;          /* such silence, in all */
     int64_t waited_ns;           /* from the packet before to each that was retransmitted, in all */
     int64_t longest_wait_ns; /* from the last new packet to one that was retransmitted, at most */
-    uint64_t asked_again; /* Read requests of which responses had come: others were lost, on the
-                           * way back. These times are not in those above: */
+    uint64_t asked_again;    /* Read requests of which responses had come: others were lost, on the
+                              * way back. These times are not in those above: */
     int64_t asked_waited_ns, asked_longest_ns;
-    uint64_t asked_timeouts;   /* of the timeouts: before such a request */
+    uint64_t asked_timeouts; /* of the timeouts: before such a request */
+    uint64_t acked_timeouts; /* of the timeouts: the Ack had passed in time, and not arrived */
+    int64_t acked_timeout_ns;
     uint64_t late_timeouts; /* of the timeouts: the first transmission had arrived, as Acks show, */
     int64_t late_timeout_ns;   /* and the silence before it, in all: no loss */
     uint64_t congestion_marks; /* ECN: congestion experienced */
@@ -95,7 +97,7 @@ struct rpcrdma_path {
     uint64_t dscp;             /* a bit per code point */
     uint64_t zero_windows;     /* TCP: its receiver said that it had no room */
     uint64_t different; /* retransmitted with other bytes, where that shows: all but the data */
-    uint64_t different_data;   /* of RDMA Writes, and these, where ICRCs show it */
+    uint64_t different_data; /* of RDMA Writes, and these, where ICRCs show it */
     /* the first frame of each; 0: there is none */
     uint64_t nak_frame[RPCRDMA_NAKS], retransmitted_frame, timeout_frame, different_frame,
         different_data_frame;

@@ -144,6 +144,9 @@ static void timed_out(struct flow_delivery *d, struct rpcrdma_path *path,
     if (acked_late(t, op->time_ns)) {
         path->late_timeouts++;
         path->late_timeout_ns += silence;
+    } else if (t && t->delivered && !t->read && !t->found) {
+        path->acked_timeouts++;
+        path->acked_timeout_ns += silence;
     } else if (t && !t->delivered && !t->open) {
         d->rare->late_before = t->last + 1;
         d->rare->late_acks = d->rare->late_sent = 0;
