@@ -88,6 +88,7 @@ static void lost(struct report *r, const struct report_connection *c, int end)
     uint64_t timeouts = a->timeouts - a->asked_timeouts - arrived + back->asked_timeouts;
     int64_t waited = a->waited_ns - MIN(arrived_ns, a->waited_ns) + back->asked_waited_ns;
     int64_t longest = MIN(MAX(a->longest_wait_ns, back->asked_longest_ns), waited);
+    bool gaps = a->lost > a->lost_behind; /* missing here, too: that is no other order */
     struct report_cause *cause;
     char asked[80] = "";
 
@@ -97,7 +98,7 @@ static void lost(struct report *r, const struct report_connection *c, int end)
                              !known   ? CAUSE_LOST
                              : server ? CAUSE_LOST_TO_SERVER
                                       : CAUSE_LOST_TO_CLIENT,
-                             !known || naks == 0 ? CONFIDENCE_MEDIUM : CONFIDENCE_HIGH);
+                             !known || naks == 0 || !gaps ? CONFIDENCE_MEDIUM : CONFIDENCE_HIGH);
     cause->rpcs = c->rpcs;
     cause->time_ns = waited;
     cause->frame = a->retransmitted_frame;
@@ -120,6 +121,10 @@ static void lost(struct report *r, const struct report_connection *c, int end)
     else if (naks == 0)
         snprintf(cause->against, sizeof(cause->against),
                  "no Nak was seen: an end may have been slow to answer");
+    else if (!gaps)
+        snprintf(cause->against, sizeof(cause->against),
+                 "all that the Naks ask for had passed here: packets that come out of order behind "
+                 "the place of capture are answered with Naks, too");
 }
 
 /* What this end had acknowledged in time came again: the Acks from it were lost behind here. */

@@ -90,6 +90,7 @@ struct rpcrdma_path {
     uint64_t asked_timeouts; /* of the timeouts: before such a request */
     uint64_t acked_timeouts; /* of the timeouts: the Ack had passed in time, and not arrived */
     int64_t acked_timeout_ns;
+    uint64_t lost_behind;   /* of lost: it passed here, and a Nak asked for it */
     uint64_t late_timeouts; /* of the timeouts: the first transmission had arrived, as Acks show, */
     int64_t late_timeout_ns;   /* and the silence before it, in all: no loss */
     uint64_t congestion_marks; /* ECN: congestion experienced */

@@ -335,6 +335,9 @@ class Verdicts(CommandTest):
             rules.write(path, both, True)
             found = {cause['cause']: cause for cause in json.loads(self.run_command('report', '--json', path))['causes']}
             causes = list(found)
+            # it had passed here: reordering behind the place of capture looks the same
+            self.assertEqual(found['lost-to-server']['confidence'], 'medium')
+            self.assertIn('out of order', found['lost-to-server']['against'])
             self.assertEqual(set(causes), {'lost-to-server', 'duplicated'} if doubled else {'lost-to-server'})
 
     def test_nothing(self):

@@ -413,6 +413,7 @@ static void nak(struct flow_memory *memory, struct flow_delivery *d, const struc
         if (at >= holes[i].first && at - holes[i].first < holes[i].count)
             return; /* counted when it is retransmitted */
     path->lost++;   /* it passed here */
+    path->lost_behind++;
 }
 
 /* Whether a response whose place was passed over comes late, and is not retransmitted. */
