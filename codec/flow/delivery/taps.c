@@ -24,12 +24,12 @@ static bool is(const struct recent *r, const struct recent *now)
 }
 
 /* This packet where it is known, else the oldest of those that may be in its place: of what is
- * retransmitted the first transmission may still be on its way. */
+ * retransmitted the first transmission may still be on its way. By its ID, too: of one PSN more
+ * than WAYS may be, as Naks are. */
 static struct recent *slot(struct two_taps *taps, const struct recent *packet)
 {
-    struct recent
-        *r = &taps->recent[(size_t)WAYS * (packet->seq * UINT32_C(2654435761) >> WAYS_SHIFT)],
-        *oldest = r;
+    uint32_t hash = (packet->seq + packet->id) * UINT32_C(2654435761);
+    struct recent *r = &taps->recent[(size_t)WAYS * (hash >> WAYS_SHIFT)], *oldest = r;
 
     for (int i = 0; i < WAYS; i++) {
         if (is(&r[i], packet))

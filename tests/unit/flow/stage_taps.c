@@ -153,6 +153,31 @@ static void test_far_behind(void **state)
     assert_int_equal(path_to(d)->timeouts, 0);
 }
 
+/* More Naks of one PSN on their way at once than a place in the table has room for: none is lost.
+ */
+static void test_naks_of_one_psn(void **state)
+{
+    enum { NAKS = 12 };
+    const struct rpcrdma_path *told;
+
+    (void)state;
+    sent(NEAR, 1, 1, 0);
+    sent(FAR, 1, 1, WAY);
+    returned(FAR, 500, 1, 2 * WAY);
+    returned(NEAR, 500, 1, 3 * WAY);
+    for (uint32_t i = 0; i < 2 * NAKS; i++) {
+        uint16_t id = (uint16_t)(2 + i % NAKS);
+        const struct rpcrdma_op nak = op(RPCRDMA_OP_NAK, 501, id, 4 * WAY + i * WAY / NAKS);
+
+        flow_delivery_tap(d, i < NAKS ? NEAR : FAR);
+        flow_delivery_answer(&memory, back, d, &nak);
+    }
+    told = path(FLOW_ENDS_BOTH);
+    assert_int_equal(told->packets, 1 + NAKS);
+    assert_int_equal(told->transits, 1 + NAKS);
+    assert_int_equal(told->lost_between, 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -162,6 +187,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_one_place, delivery_begin, delivery_end),
         cmocka_unit_test_setup_teardown(test_two_ports, delivery_begin, delivery_end),
         cmocka_unit_test_setup_teardown(test_far_behind, delivery_begin, delivery_end),
+        cmocka_unit_test_setup_teardown(test_naks_of_one_psn, delivery_begin, delivery_end),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
