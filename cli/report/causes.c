@@ -155,7 +155,8 @@ static void acks_lost(struct report *r, const struct report_connection *c, int e
              a->acked_timeouts, plural(a->acked_timeouts), s(a->acked_timeout_ns),
              (unsigned)c->pub.number);
     snprintf(cause->against, sizeof(cause->against),
-             "the end that they were sent to may have stood still");
+             "the end that they were sent to may have stood still, or have got them late or in "
+             "another order");
 }
 
 static void not_ready(struct report *r, const struct report_connection *c, int end)
