@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "flow/flow_state.h"
 
-#include "flow/delivery/delivery.h"
-
 /* Of many connections what is kept is not in the processor's cache: it is asked for ahead. */
 
 bool rpcrdma_flow_crowded(const struct rpcrdma_flow *flow)
@@ -25,12 +23,6 @@ void rpcrdma_flow_ahead(struct rpcrdma_flow *flow, const struct rpcrdma_op *ops,
             continue;
         last = conns[n_conns++] = dirs[i]->conn;
         flow_conn_fetch(flow->conns, last);
-    }
-    if (flow->context.delivery) {
-        for (size_t i = 0; i < n; i++)
-            flow_delivery_fetch(dirs[i]->delivery);
-        for (size_t i = 0; i < n; i++)
-            flow_delivery_fetch_records(dirs[i]->delivery);
     }
     if (!flow->credits)
         return;

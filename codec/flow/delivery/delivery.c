@@ -21,23 +21,6 @@ void flow_delivery_free(struct flow_memory *memory, struct flow_delivery *d)
     flow_release(memory, d, sizeof(*d));
 }
 
-void flow_delivery_fetch(const struct flow_delivery *d)
-{
-    if (d)
-        flow_fetch(d, offsetof(struct flow_delivery, originals));
-}
-
-void flow_delivery_fetch_records(const struct flow_delivery *d)
-{
-    if (!d)
-        return;
-    if (d->size > 0) /* the next one, and the one before it */
-        for (uint32_t i = 0; i < 2; i++)
-            flow_fetch(transmission_record(d, d->count - i), sizeof(*d->ring));
-    if (d->recent.size == RECENT_FIRST)
-        flow_fetch(d->recent.at, RECENT_FIRST * sizeof(*d->recent.at));
-}
-
 /* Sequence numbers of PSNs have 24 bits, so that the difference of two is that of 32 bits, too,
  * where it is taken of the same width. */
 static uint64_t near(const struct flow_delivery *d, uint32_t seq, bool psn)

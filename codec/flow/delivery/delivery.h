@@ -33,11 +33,6 @@ struct flow_delivery;
 struct flow_delivery *flow_delivery_new(struct flow_memory *memory);
 void flow_delivery_free(struct flow_memory *memory, struct flow_delivery *d); /* NULL is fine */
 
-/* What the next packet will ask is brought into the cache: of all those that come, first this, */
-void flow_delivery_fetch(const struct flow_delivery *d); /* NULL is fine */
-/* then what it points to. */
-void flow_delivery_fetch_records(const struct flow_delivery *d); /* NULL is fine */
-
 /* The packets towards this end that are given from now on were captured at this place; 0: not
  * known.
  */

@@ -183,10 +183,7 @@ struct flow_messages {
         uint64_t hash;
         bool made;
     } hosts;
-    struct message_sent *sent; /* FLOW_CALLS_REMEMBERED of them; NULL: none yet. Owned */
-    /* The low bits of their keys. Of a new Call they differ, mostly, and its entry is written
-     * without being read: that many are not in the processor's cache. */
-    uint16_t sent_tags[FLOW_CALLS_REMEMBERED];
+    struct message_sent *sent;           /* FLOW_CALLS_REMEMBERED of them; NULL: none yet. Owned */
     struct flow_sent_before sent_before; /* of the message in hand */
     struct message_previewed *previewed; /* MESSAGE_PREVIEWED of them; NULL: none yet. Owned */
 };

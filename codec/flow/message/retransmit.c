@@ -68,7 +68,6 @@ void message_sent_note(struct flow_messages *messages, struct flow_conn *conn,
     };
     struct flow_sent_before *before = &messages->sent_before;
     struct message_sent *e;
-    uint16_t *tag;
 
     if (!messages->sent)
         messages->sent =
@@ -76,11 +75,9 @@ void message_sent_note(struct flow_messages *messages, struct flow_conn *conn,
     if (!messages->sent)
         return;
     e = &messages->sent[where & (FLOW_CALLS_REMEMBERED - 1)];
-    tag = &messages->sent_tags[where & (FLOW_CALLS_REMEMBERED - 1)];
     event->remembered = (uint32_t)(e - messages->sent) + 1;
-    if (*tag != (uint16_t)sent.key || e->connection == 0 || e->key != sent.key ||
-        e->connection == pub->number || e->frame >= pub->first_frame) {
-        *tag = (uint16_t)sent.key;
+    if (e->connection == 0 || e->key != sent.key || e->connection == pub->number ||
+        e->frame >= pub->first_frame) {
         *e = sent;
         return;
     }
