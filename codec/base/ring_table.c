@@ -9,7 +9,7 @@ void *ring_table_add(struct ring_table *ring, struct flow_memory *memory, uint64
         ring->members = flow_alloc(memory, (size_t)ring->most * ring->size);
     if (!ring->members || !flow_table_ready(&ring->by_key, memory))
         return NULL;
-    member = ring_table_at(ring, (uint32_t)(ring->added++ % ring->most));
+    member = (void *)((char *)ring->members + (size_t)(ring->added++ % ring->most) * ring->size);
     if (*member != 0)
         flow_table_remove(&ring->by_key, *member);
     memset(member, 0, ring->size);

@@ -116,7 +116,7 @@ static bool shown_by_responses(const struct flow_delivery *d, const struct trans
 {
     bool gap = at <= d->skipped && d->skipped < d->skipped_end;
 
-    return d->asking && now - d->responded_ns < TIMER_NS &&
+    return t && d->asking && now - d->responded_ns < TIMER_NS &&
            (gap || (t->last < d->answer_next && at + 1 < d->answer_next));
 }
 
