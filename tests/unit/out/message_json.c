@@ -192,6 +192,19 @@ static int take(void *context, const char *bytes, size_t n)
     return 0;
 }
 
+/* The line, put where `n` bytes wait in the buffer, which is written out in it or behind it. */
+static void expect_behind(struct out *out, struct written *written, size_t n,
+                          const struct sent *sent)
+{
+    memset(out->buf, ' ', n);
+    out->n = n;
+    written->n = 0;
+    put(out, sent);
+    out_flush(out);
+    written->text[written->n] = '\0';
+    assert_string_equal(written->text + n, getattr_line);
+}
+
 /* The buffer is full somewhere in a line that is formatted anew, at each of its bytes, and then in
  * one that is copied. */
 static void test_written_between(void **state)
@@ -209,22 +222,13 @@ static void test_written_between(void **state)
     other.connection.number = 17;
     other.call.procedure = 17;
     for (size_t before = 0; before < sizeof(getattr_line); before++) {
+        size_t n = OUT_SIZE - OUT_SLACK - before;
+
         put(&out, &other); /* what was kept goes */
+        expect_behind(&out, &written, n, &sent);
         out.n = 0;
-        memset(out.buf, ' ', OUT_SIZE - OUT_SLACK - before);
-        out.n = OUT_SIZE - OUT_SLACK - before;
-        written.n = 0;
-        put(&out, &sent);
-        out_flush(&out);
-        written.text[written.n] = '\0';
-        assert_string_equal(written.text + OUT_SIZE - OUT_SLACK - before, getattr_line);
         expect(&out, &sent, getattr_line);
-        out.n = OUT_SIZE - OUT_SLACK - before;
-        written.n = 0;
-        put(&out, &sent);
-        out_flush(&out);
-        written.text[written.n] = '\0';
-        assert_string_equal(written.text + OUT_SIZE - OUT_SLACK - before, getattr_line);
+        expect_behind(&out, &written, n, &sent);
     }
     out_close(&out);
 }
