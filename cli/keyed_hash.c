@@ -22,18 +22,7 @@ static const struct siphash_key *key(void)
 
 guint keyed_hash(gconstpointer data, size_t n)
 {
-    const unsigned char *p = data;
-    struct siphash s = siphash_begin(key());
-    guint64 word;
-    size_t i;
-
-    for (i = 0; i + sizeof(word) <= n; i += sizeof(word)) {
-        memcpy(&word, p + i, sizeof(word));
-        siphash_word(&s, GUINT64_FROM_LE(word), 1);
-    }
-    word = 0;
-    memcpy(&word, p + i, n - i);
-    return (guint)siphash_end(&s, GUINT64_FROM_LE(word) | (guint64)n << 56, 1, 3);
+    return (guint)siphash_bytes(key(), data, n, 1, 3);
 }
 
 guint keyed_hash_string(gconstpointer string)

@@ -27,7 +27,7 @@ void sanitize_headers_begin(struct sanitize_headers *headers, const struct sanit
 {
     memset(headers, 0, sizeof(*headers));
     headers->addresses.key = key;
-    checksum_crc_make(&headers->icrc, CHECKSUM_ETHERNET);
+    rpcrdma_crc_init(&headers->icrc, RPCRDMA_CRC_ETHERNET);
 }
 
 struct at {
@@ -279,9 +279,9 @@ static uint32_t icrc(const struct sanitize_headers *headers, const struct saniti
     memcpy(masked + n, data + layout->bth, BTH);
     masked[n + 4] = 0xff; /* FECN, BECN, reserved */
     n += BTH;
-    value = checksum_crc_add(&headers->icrc, UINT32_MAX, masked, n);
-    return ~checksum_crc_add(&headers->icrc, value, data + layout->bth + BTH,
-                             layout->end - ICRC - layout->bth - BTH);
+    value = rpcrdma_crc_add(&headers->icrc, UINT32_MAX, masked, n);
+    return ~rpcrdma_crc_add(&headers->icrc, value, data + layout->bth + BTH,
+                            layout->end - ICRC - layout->bth - BTH);
 }
 
 bool sanitize_icrc_good(const struct sanitize_headers *headers,

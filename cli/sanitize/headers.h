@@ -7,6 +7,7 @@
  * Only what is known to the last bit is taken: one IP header, without options; no tunnel.
  */
 
+#include "base/crc.h"
 #include "net/net.h"
 #include "sanitize/address.h"
 #include "sanitize/checksum.h"
@@ -38,7 +39,7 @@ struct sanitize_layout {
 
 struct sanitize_headers {
     struct sanitize_addresses addresses;
-    struct checksum_crc icrc;
+    struct rpcrdma_crc icrc;
 };
 
 void sanitize_headers_begin(struct sanitize_headers *headers, const struct sanitize_key *key);

@@ -70,19 +70,7 @@ bool sanitize_key_make(struct sanitize_key *key, const char *path, char *error, 
 uint64_t sanitize_hash(const struct sanitize_key *key, enum sanitize_use use, const void *data,
                        size_t n)
 {
-    struct siphash s = siphash_begin(&key->use[use]);
-    const uint8_t *p = data;
-    uint64_t word;
-    size_t i;
-
-    for (i = 0; i + sizeof(word) <= n; i += sizeof(word)) {
-        memcpy(&word, p + i, sizeof(word));
-        siphash_word(&s, GUINT64_FROM_LE(word), 2);
-    }
-    word = 0;
-    if (i < n)
-        memcpy(&word, p + i, n - i);
-    return siphash_end(&s, GUINT64_FROM_LE(word) | (uint64_t)n << 56, 2, 4);
+    return siphash_bytes(&key->use[use], data, n, 2, 4);
 }
 
 static uint64_t hash2(const struct sanitize_key *key, enum sanitize_use use, uint64_t a, uint64_t b)

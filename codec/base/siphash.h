@@ -71,6 +71,24 @@ static inline uint64_t siphash_end(struct siphash *s, uint64_t last, int c, int 
     return s->v[0] ^ s->v[1] ^ s->v[2] ^ s->v[3];
 }
 
+/* SipHash-c-d of n bytes. */
+static inline uint64_t siphash_bytes(const struct siphash_key *key, const void *data, size_t n,
+                                     int c, int d)
+{
+    struct siphash s = siphash_begin(key);
+    const uint8_t *p = data;
+    uint64_t word = 0;
+
+    for (size_t i = 0; i < n; i++) {
+        word |= (uint64_t)p[i] << 8 * (i % 8);
+        if (i % 8 == 7) {
+            siphash_word(&s, word, c);
+            word = 0;
+        }
+    }
+    return siphash_end(&s, word | (uint64_t)n << 56, c, d);
+}
+
 /* SipHash-1-3 of n words. */
 static inline uint64_t siphash_words(const struct siphash_key *key, const uint64_t *words, size_t n)
 {
