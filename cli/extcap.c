@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "capture.h"
+#include "options.h"
 #include "out/escape.h"
 #include "source/device.h"
 #include "version.h"

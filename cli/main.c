@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "capture_program.h"
+#include "capture/program.h"
 #include "command.h"
 #include "extcap.h"
 #include "source/descriptors.h"

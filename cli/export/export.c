@@ -5,7 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "capture.h"
+#include "capture/limits.h"
 #include "export/clickhouse.h"
 #include "export/compress.h"
 #include "export/database.h"

@@ -5,7 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "interface_numbers.h"
+#include "capture/interface_numbers.h"
 #include "plural.h"
 #include "sanitize/track.h"
 #include "source/interrupt.h"
@@ -157,7 +157,7 @@ static int go(struct sanitize *s)
     } else {
         s->status = EXIT_UNUSABLE;
     }
-    if (s->files.interfaces && !capture_files_end(&s->files))
+    if (capture_files_opened(&s->files) && !capture_files_end(&s->files))
         s->status = EXIT_UNUSABLE;
     if (!options->quiet && s->files.count > 0)
         summary(s);

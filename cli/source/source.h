@@ -48,7 +48,7 @@ enum source_status {
 };
 
 /* The comment of packets with which files of a ring buffer begin: each set up a connection before
- * it (capture_setups.h). Of several files that are read together each is given once. */
+ * it (capture/setups.h). Of several files that are read together each is given once. */
 #define SOURCE_REPLAYED "rpcrdma: this connection was set up before this file"
 
 struct source_packet {

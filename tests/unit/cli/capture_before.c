@@ -2,7 +2,7 @@
 /* The latest packets: those that fit and are young enough, whole and in order. */
 #include "test.h"
 
-#include "capture_before.h"
+#include "capture/before.h"
 
 enum { PACKETS = 300, LARGEST = 400 };
 

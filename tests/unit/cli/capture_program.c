@@ -3,7 +3,7 @@
  */
 #include "test.h"
 
-#include "capture_program.h"
+#include "capture/program.h"
 
 #include <stdio.h>
 #include <sys/stat.h>

@@ -1,0 +1,303 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "capture/files.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "options.h"
+#include "source/clock.h"
+#include "source/source.h"
+
+enum {
+    FLUSH_NS = 500000000,
+    AT_ONCE = 64, /* interfaces that are written one by one */
+};
+
+bool capture_files_several(const struct capture_files *files)
+{
+    return files->next.bytes > 0 || files->next.duration_ns > 0 || files->on_demand;
+}
+
+static void say(struct capture_files *files, int error)
+{
+    bool readable = error == ENOSPC && files->writer.written > 0;
+
+    if (!files->failed)
+        complain("%s: %s%s", files->ring.name, create_error(error),
+                 readable ? "; what was written up to here can be read" : "");
+    files->failed = true;
+}
+
+/* A file without a name is lost when it is closed: nobody learns that packets are in it. */
+static void say_if_gone(struct capture_files *files)
+{
+    uint64_t lost = files->writer.packets - files->before;
+
+    if (files->failed || files->writer.fd < 0 || !create_is_gone(files->writer.fd))
+        return;
+    complain("%s: it was removed while it was written to: %" G_GUINT64_FORMAT
+             " packets in it are lost",
+             files->ring.name, lost);
+    files->failed = true;
+    files->writer.packets -= lost;
+    files->bytes -= files->writer.written;
+}
+
+bool capture_files_prepare(struct capture_files *files, bool no_sandbox)
+{
+    return ring_prepare(&files->ring, files->path, capture_files_several(files), files->next.files,
+                        no_sandbox);
+}
+
+static int open_next(struct capture_files *files)
+{
+    struct stat st;
+    int fd = ring_create(&files->ring);
+
+    if (fd < 0) {
+        say(files, errno);
+        return -1;
+    }
+    files->awaited = fstat(fd, &st) == 0 && (S_ISFIFO(st.st_mode) || S_ISSOCK(st.st_mode));
+    files->count++;
+    files->before = files->writer.packets;
+    files->opened_ns = clock_now(CLOCK_MONOTONIC);
+    return fd;
+}
+
+/* Whatever becomes of us, each file can be read from its beginning on. */
+static void write_now(struct capture_files *files)
+{
+    if (!files->failed && !pcapng_writer_flush(&files->writer)) {
+        if (files->writer.error != EPIPE)
+            say(files, files->writer.error);
+        files->failed = true;
+    }
+}
+
+bool capture_files_open(struct capture_files *files)
+{
+    int fd;
+
+    capture_interfaces_begin(&files->interfaces);
+    files->present = g_array_new(FALSE, FALSE, sizeof(uint32_t));
+    files->current = 1;
+    fd = files->on_demand ? -1 : open_next(files);
+    if (fd < 0 && !files->on_demand)
+        return false;
+    if (pcapng_writer_open(&files->writer, fd, NULL)) {
+        if (files->on_demand)
+            files->writer.n = 0; /* there is no file yet */
+        write_now(files);
+        return true;
+    }
+    complain("out of memory");
+    files->failed = true;
+    return false;
+}
+
+/* To the current file. */
+static void write_interface(struct capture_files *files, uint32_t number)
+{
+    struct capture_interface *one = capture_interfaces_at(&files->interfaces, number);
+    struct pcapng_interface block = capture_interface_block(one);
+
+    one->file = files->current;
+    one->index = files->present->len;
+    g_array_append_val(files->present, number);
+    pcapng_write_interface(&files->writer, &block);
+}
+
+void capture_files_interface(struct capture_files *files, const struct pcapng_interface *one)
+{
+    capture_interfaces_add(&files->interfaces, one);
+    if (files->by_packet)
+        return;
+    write_interface(files, files->interfaces.all->len - 1);
+    if (files->interfaces.all->len <= AT_ONCE)
+        write_now(files);
+}
+
+void capture_files_statistics(struct capture_files *files, uint32_t number,
+                              const struct pcapng_statistics *counts)
+{
+    capture_interfaces_count(&files->interfaces, number, counts);
+}
+
+/* Of a ring a file in which nothing arrived is of no use to anybody; its first file shows that
+ * there was nothing. */
+static void remove_empty(struct capture_files *files)
+{
+    bool empty = files->writer.written == 0 ||
+                 (files->by_packet && files->writer.interfaces == 0 && files->count > 1);
+
+    if (!capture_files_several(files) || !empty || files->writer.swallowed)
+        return;
+    if (ring_remove(&files->ring)) {
+        files->count--;
+        files->bytes -= files->writer.written;
+    }
+}
+
+/* The end of a file: the counts so far. Of a full disk the block that did not fit was taken back,
+ * and there may be room for this, if there was for the interface. */
+static void end_file(struct capture_files *files)
+{
+    int error;
+
+    pcapng_writer_flush(&files->writer);
+    error = files->writer.error;
+    files->writer.error = 0;
+    for (guint i = 0; i < files->writer.interfaces && !files->writer.swallowed; i++) {
+        const struct capture_interface *one =
+            capture_interfaces_at(&files->interfaces, g_array_index(files->present, uint32_t, i));
+
+        if (one->counts && (error == 0 || error == ENOSPC || error == EDQUOT))
+            pcapng_write_statistics(&files->writer, i, clock_now(CLOCK_REALTIME), one->counts);
+    }
+    if (!pcapng_writer_flush(&files->writer) && error == 0)
+        error = files->writer.error;
+    files->bytes += files->writer.written;
+    say_if_gone(files);
+    files->packets = files->writer.packets;
+    if (files->writer.fd >= 0 && close(files->writer.fd) != 0 && error == 0)
+        error = errno;
+    files->writer.error = error;
+    if (error == EPIPE)
+        files->failed = true; /* the reader has enough */
+    else if (error != 0)
+        say(files, error);
+    remove_empty(files);
+}
+
+static bool enough_files(struct capture_files *files)
+{
+    files->enough |= files->stop.files > 0 && files->count >= files->stop.files;
+    return files->enough;
+}
+
+void capture_files_close(struct capture_files *files)
+{
+    for (guint i = 0; i < files->present->len; i++)
+        files->refresh(files->context, g_array_index(files->present, uint32_t, i));
+    end_file(files);
+    files->writer.fd = -1;
+    if (!files->failed)
+        ring_keep(&files->ring);
+    if (files->on_demand)
+        enough_files(files);
+}
+
+bool capture_files_begin(struct capture_files *files, const char *comment)
+{
+    int fd;
+
+    if (files->failed || files->enough)
+        return false;
+    ring_make_room(&files->ring);
+    fd = open_next(files);
+    if (fd < 0) {
+        files->writer.error = EBADF;
+        return false;
+    }
+    pcapng_writer_again(&files->writer, fd, comment);
+    g_array_set_size(files->present, 0);
+    files->current++;
+    return true;
+}
+
+static void begin_next(struct capture_files *files, uint64_t frame)
+{
+    if (enough_files(files))
+        return;
+    capture_files_close(files);
+    if (!capture_files_begin(files, NULL))
+        return;
+    for (guint i = 0; !files->by_packet && i < files->interfaces.all->len; i++)
+        write_interface(files, i);
+    if (files->began)
+        files->began(files->context, frame);
+    write_now(files);
+}
+
+void capture_files_replay(struct capture_files *files, uint32_t number,
+                          const struct rpcrdma_packet *packet)
+{
+    if (files->failed)
+        return;
+    if (capture_interfaces_at(&files->interfaces, number)->file != files->current)
+        write_interface(files, number);
+    pcapng_write_packet(&files->writer, capture_interfaces_at(&files->interfaces, number)->index,
+                        packet, SOURCE_REPLAYED);
+    /* it was counted, unless there was no room for it */
+    files->writer.packets = files->before;
+}
+
+void capture_files_packet(struct capture_files *files, uint32_t number,
+                          const struct rpcrdma_packet *packet, const char *comment)
+{
+    if (files->enough || files->failed)
+        return;
+    if ((files->next.bytes > 0 && files->writer.written >= files->next.bytes) ||
+        (files->next.duration_ns > 0 &&
+         clock_now(CLOCK_MONOTONIC) - files->opened_ns >= files->next.duration_ns))
+        begin_next(files, packet->frame);
+    if (files->enough || files->failed)
+        return;
+    if (capture_interfaces_at(&files->interfaces, number)->file != files->current)
+        write_interface(files, number);
+    pcapng_write_packet(&files->writer, capture_interfaces_at(&files->interfaces, number)->index,
+                        packet, comment);
+    files->packets = files->writer.packets;
+    if (files->writer.error != 0) {
+        if (files->writer.error != EPIPE)
+            say(files, files->writer.error);
+        files->failed = true;
+        return;
+    }
+    if (files->stop.bytes > 0 && files->writer.written >= files->stop.bytes)
+        files->enough = true;
+}
+
+void capture_files_flush(struct capture_files *files)
+{
+    int64_t at = clock_now(CLOCK_MONOTONIC);
+
+    if (!files->awaited && at - files->flushed_ns < FLUSH_NS)
+        return;
+    files->flushed_ns = at;
+    write_now(files);
+    say_if_gone(files);
+    files->packets = files->writer.packets;
+}
+
+bool capture_files_counts(const struct capture_files *files, uint32_t number, const char **name,
+                          const struct pcapng_statistics **counts)
+{
+    const struct capture_interface *one = capture_interfaces_at(&files->interfaces, number);
+    struct pcapng_interface block = capture_interface_block(one);
+
+    *name = block.name ? block.name : "?";
+    *counts = one->counts;
+    return one->counts != NULL;
+}
+
+bool capture_files_end(struct capture_files *files)
+{
+    if (files->writer.buffer && files->writer.fd >= 0)
+        end_file(files);
+    /* a reader that went away is no failure */
+    return !files->failed || files->writer.error == EPIPE;
+}
+
+void capture_files_free(struct capture_files *files)
+{
+    ring_free(&files->ring);
+    free(files->writer.buffer);
+    capture_interfaces_free(&files->interfaces);
+    if (files->present)
+        g_array_free(files->present, TRUE);
+}

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef RPCRDMA_CLI_CAPTURE_INTERFACE_NUMBERS_H
+#define RPCRDMA_CLI_CAPTURE_INTERFACE_NUMBERS_H
+
+/*
+ * The interfaces of a source in the files that are written of it: there they are numbered in the
+ * order in which they are written down, whatever numbers the source has for them.
+ */
+
+#include "capture/files.h"
+#include "source/source.h"
+
+enum { INTERFACES_MOST = 65536 }; /* that are written down */
+
+struct interface_numbers {
+    struct capture_files *files; /* the caller's, as is the source */
+    const struct source *source;
+    bool bare;            /* without what may name a host: names and comments */
+    GArray *of_source;    /* uint32_t: the source's numbers, in the order of the files */
+    GHashTable *of_files; /* the other way round */
+};
+
+void interface_numbers_begin(struct interface_numbers *numbers, struct capture_files *files,
+                             bool bare);
+void interface_numbers_free(struct interface_numbers *numbers);
+
+/* Writes it down, unless it is. False: there is no such interface, or no room for one more. */
+bool interface_numbers_add(struct interface_numbers *numbers, uint32_t of_source);
+/* False: it is not written down. */
+bool interface_numbers_find(const struct interface_numbers *numbers, uint32_t of_source,
+                            uint32_t *of_files);
+
+/* Its counts as they are now, for the end of a file. */
+void interface_numbers_refresh(const struct interface_numbers *numbers, uint32_t of_files);
+/* Its last counts. False: it is not written down. */
+bool interface_numbers_ended(const struct interface_numbers *numbers, uint32_t of_source,
+                             const struct source_interface *last);
+
+#endif

@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "capture/interfaces.h"
+
+#include <string.h>
+
+#include "source/source.h"
+
+struct interface_texts {
+    char *name, *description, *filter, *comment;
+};
+
+static void free_one(gpointer data)
+{
+    struct capture_interface *one = data;
+
+    if (one->texts) {
+        g_free(one->texts->name);
+        g_free(one->texts->description);
+        g_free(one->texts->filter);
+        g_free(one->texts->comment);
+    }
+    g_free(one->texts);
+    if (one->counts)
+        g_free((char *)one->counts->comment);
+    g_free(one->counts);
+}
+
+void capture_interfaces_begin(struct capture_interfaces *interfaces)
+{
+    interfaces->all = g_array_new(FALSE, FALSE, sizeof(struct capture_interface));
+    g_array_set_clear_func(interfaces->all, free_one);
+}
+
+void capture_interfaces_free(struct capture_interfaces *interfaces)
+{
+    if (interfaces->all)
+        g_array_free(interfaces->all, TRUE);
+}
+
+struct capture_interface *capture_interfaces_at(const struct capture_interfaces *interfaces,
+                                                uint32_t number)
+{
+    return &g_array_index(interfaces->all, struct capture_interface, number);
+}
+
+/* A copy; NULL where there is no room. */
+static char *keep(struct capture_interfaces *interfaces, const char *text)
+{
+    size_t size = text ? strlen(text) + SOURCE_TEXT_ADDED : 0;
+
+    if (!text)
+        return NULL;
+    if (interfaces->texts + size > source_texts_most) {
+        interfaces->texts_left_out++;
+        return NULL;
+    }
+    interfaces->texts += size;
+    return g_strdup(text);
+}
+
+void capture_interfaces_add(struct capture_interfaces *interfaces,
+                            const struct pcapng_interface *one)
+{
+    struct interface_texts texts = {keep(interfaces, one->name), keep(interfaces, one->description),
+                                    keep(interfaces, one->filter), keep(interfaces, one->comment)};
+    struct capture_interface copy = {.linktype = one->linktype, .snaplen = one->snaplen};
+
+    if (texts.name || texts.description || texts.filter || texts.comment) {
+        copy.texts = g_memdup2(&texts, sizeof(texts));
+        interfaces->texts += sizeof(texts) + SOURCE_TEXT_ADDED;
+    }
+    g_array_append_val(interfaces->all, copy);
+}
+
+void capture_interfaces_count(struct capture_interfaces *interfaces, uint32_t number,
+                              const struct pcapng_statistics *counts)
+{
+    struct capture_interface *one = capture_interfaces_at(interfaces, number);
+
+    if (!counts->comment && !counts->received_known && !counts->interface_dropped_known &&
+        !counts->dropped_known && !counts->delivered_known)
+        return;
+    if (!one->counts)
+        one->counts = g_new0(struct pcapng_statistics, 1);
+    if (one->counts->comment)
+        interfaces->texts -= strlen(one->counts->comment) + SOURCE_TEXT_ADDED;
+    g_free((char *)one->counts->comment);
+    *one->counts = *counts;
+    one->counts->comment = keep(interfaces, counts->comment);
+}
+
+struct pcapng_interface capture_interface_block(const struct capture_interface *one)
+{
+    static const struct interface_texts none;
+    const struct interface_texts *texts = one->texts ? one->texts : &none;
+
+    return (struct pcapng_interface){
+        .linktype = one->linktype,
+        .snaplen = one->snaplen,
+        .name = texts->name,
+        .description = texts->description,
+        .filter = texts->filter,
+        .comment = texts->comment,
+    };
+}
