@@ -37,6 +37,17 @@ static void who_was_silent(const struct report *r, const struct report_connectio
     }
 }
 
+/* What the server asked for with a Nak the client did not send again, and went on all the same for
+ * so long: a Nak is answered at once, or when a timer ends. 0: not so. */
+static int64_t client_stuck_ns(const struct report_connection *from)
+{
+    int server = from ? report_server_end(&from->pub) : 0;
+    int64_t asked_ns = from ? from->pub.life.silence[server].asked_ns : 0;
+    int64_t ns = asked_ns ? from->pub.life.silence[1 - server].heard_ns - asked_ns : 0;
+
+    return ns >= SECOND && from->pub.role[server] != RPCRDMA_ROLE_UNKNOWN ? ns : 0;
+}
+
 bool report_one_way(const struct report_connection *c)
 {
     bool to_first = c->has_path[0] && c->path[0].packets > 0;
@@ -192,10 +203,11 @@ static void connection_failed(struct report *r, const struct report_connection *
 {
     const struct report_connection *from =
         g_hash_table_lookup(r->connections, GUINT_TO_POINTER(c->resent_from));
+    int64_t stuck_ns = client_stuck_ns(from);
     bool refused = false;
     struct report_cause *cause;
     const char *maybe;
-    char silent[160];
+    char silent[200];
     GList *all;
 
     if (server_held(r, c))
@@ -208,7 +220,14 @@ static void connection_failed(struct report *r, const struct report_connection *
     for (GList *one = all; one; one = one->next)
         refused = refused || refused_attempt(&((struct report_connection *)one->data)->pub);
     g_list_free(all);
-    who_was_silent(r, from, silent, sizeof(silent));
+    if (stuck_ns > 0)
+        snprintf(silent, sizeof(silent),
+                 " The server asked for one of them with a Nak, and the client did not send it "
+                 "again, though it was heard for %.1f s more: its adapter is at fault, not the "
+                 "path.",
+                 s(stuck_ns));
+    else
+        who_was_silent(r, from, silent, sizeof(silent));
     maybe = refused ? NULL : maybe_held(r, c);
     cause =
         report_cause_add(r, CAUSE_CONNECTION_FAILED, maybe ? CONFIDENCE_MEDIUM : CONFIDENCE_HIGH);
@@ -221,7 +240,8 @@ static void connection_failed(struct report *r, const struct report_connection *
              "the first sending.%s%s",
              (unsigned)c->resent_from, c->resent, plural(c->resent),
              c->resent == 1 ? "was" : "were", (unsigned)c->pub.number, s(cause->time_ns),
-             refused ? " Meanwhile connections were refused: nothing listened at the server."
+             refused        ? " Meanwhile connections were refused: nothing listened at the server."
+             : stuck_ns > 0 ? ""
              : from && heard_to_the_end(from)
                  ? " Packets of both ends passed until it was closed: the path was not down."
                  : " The path or the peer was down: a cable, a switch, or the host.",

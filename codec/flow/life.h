@@ -29,6 +29,7 @@ struct rpcrdma_silence {
     int64_t since_ns;       /* when it was sent first */
     int64_t heard_ns; /* of the other: its latest request, or answer that acknowledged more; 0:
                        * none; known where nothing is unanswered, too */
+    int64_t asked_ns; /* a Nak asked for what is unanswered, and it was not sent again; 0: no */
 };
 
 struct rpcrdma_life {

@@ -14,6 +14,7 @@ from iwarp_talk import ACK, SYN, IwarpTalk
 import rule_talk
 import rules
 import rules_iwarp
+import rules_transport
 
 
 def roce_source(packet):
@@ -151,6 +152,32 @@ class Life(CommandTest):
             cause, = json.loads(self.run_command('report', '--json', path))['causes']
             self.assertEqual((cause['cause'], cause['confidence'], cause['rpcs']),
                              ('server-restarted' if closed else 'connection-failed', 'high', 1))
+
+    def test_asked_for_and_not_sent(self):
+        """A Nak asks for a Call. The client goes on and does not send it, until it has it on another connection: its adapter
+        is at fault. Where it falls silent it is not known why."""
+        for heard in (True, False):
+            def stop(c, _, heard=heard):
+                c.null()
+                xid = c.call(rule_talk.GETATTR, rule_talk.FILE_HANDLE)
+                c.packets.pop()
+                lost = c.client.psn - 1
+                rules_transport.nak(c, c.server, lost, rules_transport.SEQUENCE_ERROR)
+                c.clock.now += 2 * 10**9
+                if heard:
+                    c.say(c.server, rule_talk.header(c.next_xid()) + bytes(40))
+                c.clock.now += 58 * 10**9
+                c.talk.datagram(c.client, cm.dreq(c.talk.local_id, c.talk.remote_id, c.server.qpn))
+                c.talk.datagram(c.server, cm.drep(c.talk.remote_id, c.talk.local_id))
+                again = c.beside(2)
+                again.call(rule_talk.GETATTR, rule_talk.FILE_HANDLE, xid=xid)
+                again.reply(xid, bytes(4) + rule_talk.ATTRIBUTES)
+            path = os.path.join(self.folder, 'stuck.pcap')
+            rules.write(path, stop, True)
+            causes = {one['cause']: one for one in json.loads(self.run_command('report', '--json', path))['causes']}
+            text = causes['connection-failed']['text']
+            self.assertEqual('client did not send it again, though it was heard for 2.0 s more: its adapter' in text, heard, text)
+            self.assertEqual('The path or the peer was down' in text, not heard, text)
 
     def test_attempts_without_answer(self):
         """A REQ that is repeated and that nothing answers: an attempt that failed; then one that is accepted, or none."""

@@ -197,6 +197,30 @@ static void silence_after_a_nak(void **state)
     assert_between(path_to(d)->timeout_ns, 2200 * MS, 2201 * MS);
 }
 
+/* A Nak that was answered with nothing: then nothing was lost on the way. */
+static void asked_for_and_not_sent(void **state)
+{
+    struct rpcrdma_silence silence;
+    int64_t asked;
+
+    (void)state;
+    send_one(PSN);
+    send_one(PSN + 1);
+    flow_delivery_silence(d, &silence);
+    assert_int_equal(silence.asked_ns, 0);
+    answer(RPCRDMA_OP_NAK, PSN, RPCRDMA_NAK_PSN_SEQUENCE);
+    asked = now;
+    now += 3000 * MS;
+    flow_delivery_silence(d, &silence);
+    assert_int_equal(silence.asked_ns, asked);
+    send_one(PSN);
+    flow_delivery_silence(d, &silence);
+    assert_int_equal(silence.asked_ns, 0);
+    answer(RPCRDMA_OP_NAK, PSN + 1, RPCRDMA_NAK_RNR); /* of this it may wait long */
+    flow_delivery_silence(d, &silence);
+    assert_int_equal(silence.asked_ns, 0);
+}
+
 static void a_timeout_is_silence_without_a_nak(void **state)
 {
     (void)state;
@@ -424,6 +448,7 @@ int main(void)
         TEST(acks_of_what_came_again),
         TEST(lost_and_sent_again),
         TEST(silence_after_a_nak),
+        TEST(asked_for_and_not_sent),
         TEST(a_timeout_is_silence_without_a_nak),
         TEST(duplicated_is_not_sent_again),
         TEST(sent_again_at_once),
