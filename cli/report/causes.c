@@ -77,14 +77,15 @@ static void lost(struct report *r, const struct report_connection *c, int end)
     bool server = end == report_server_end(&c->pub);
     bool known = c->pub.role[end] != RPCRDMA_ROLE_UNKNOWN;
     bool tcp = c->pub.carrier == RPCRDMA_CARRIER_IWARP;
-    uint64_t naks = a->naks[RPCRDMA_NAK_PSN_SEQUENCE];
+    uint64_t all = a->naks[RPCRDMA_NAK_PSN_SEQUENCE];
+    uint64_t naks = all - MIN(a->late_behind, all); /* but for what only came late */
     /* what was retransmitted for want of responses was not lost on this way, but they on the other
      */
     uint64_t own = a->retransmitted - MIN(a->asked_again, a->retransmitted);
     uint64_t packets = own + back->asked_again;
     /* nor was what had arrived when the timer ended: its Ack was late, or lost on the other way */
-    uint64_t arrived = a->late_timeouts + a->acked_timeouts;
-    int64_t arrived_ns = a->late_timeout_ns + a->acked_timeout_ns;
+    uint64_t arrived = a->late_timeouts + a->acked_timeouts + a->served_timeouts;
+    int64_t arrived_ns = a->late_timeout_ns + a->acked_timeout_ns + a->served_timeout_ns;
     uint64_t timeouts = a->timeouts - a->asked_timeouts - arrived + back->asked_timeouts;
     int64_t waited = a->waited_ns - MIN(arrived_ns, a->waited_ns) + back->asked_waited_ns;
     int64_t longest = MIN(MAX(a->longest_wait_ns, back->asked_longest_ns), waited);
@@ -120,22 +121,25 @@ static void lost(struct report *r, const struct report_connection *c, int end)
                  "TCP retransmits what comes out of order by far, too");
     else if (naks == 0)
         snprintf(cause->against, sizeof(cause->against),
-                 "no Nak was seen: an end may have been slow to answer");
+                 "no Nak %s: an end may have been slow to answer",
+                 all == 0 ? "was seen" : "shows a loss");
     else if (!gaps)
         snprintf(cause->against, sizeof(cause->against),
                  "all that the Naks ask for had passed here: packets that come out of order behind "
-                 "the place of capture are answered with Naks, too");
+                 "the place of capture are answered with Naks, too%s",
+                 all > naks ? ", as others here were" : "");
 }
 
-/* What this end had acknowledged in time came again: the Acks from it were lost behind here. */
-static void acks_lost(struct report *r, const struct report_connection *c, int end)
+/* What this end had came again: the Acks from it were lost. */
+static void acks_lost(struct report *r, const struct report_connection *c, int end, bool passed,
+                      uint64_t timeouts, int64_t time_ns)
 {
     const struct rpcrdma_path *a = &c->path[end];
     bool to_server = end != report_server_end(&c->pub);
     bool known = c->pub.role[end] != RPCRDMA_ROLE_UNKNOWN;
     struct report_cause *cause;
 
-    if (a->acked_timeouts == 0)
+    if (timeouts == 0)
         return;
     cause = report_cause_add(r,
                              !known      ? CAUSE_LOST
@@ -143,20 +147,21 @@ static void acks_lost(struct report *r, const struct report_connection *c, int e
                                          : CAUSE_LOST_TO_CLIENT,
                              CONFIDENCE_MEDIUM);
     cause->rpcs = c->rpcs;
-    cause->time_ns = a->acked_timeout_ns;
-    cause->frame = a->acked_timeouts == a->timeouts ? a->timeout_frame : 0; /* else not known */
+    cause->time_ns = time_ns;
+    cause->frame = timeouts == a->timeouts ? a->timeout_frame : 0; /* else not known */
     snprintf(cause->text, sizeof(cause->text),
-             "Acks towards the %s were lost on the network, behind the place of capture: %" PRIu64
-             " timeout%s, %.3f s in all, after which what had been acknowledged was retransmitted "
+             "Acks towards the %s were lost on the network, %s the place of capture: %" PRIu64
+             " timeout%s, %.3f s in all, after which what had been %s was retransmitted "
              "(connection %u).",
              !known      ? "peer"
              : to_server ? "server"
                          : "client",
-             a->acked_timeouts, plural(a->acked_timeouts), s(a->acked_timeout_ns),
-             (unsigned)c->pub.number);
-    snprintf(cause->against, sizeof(cause->against),
-             "the end that they were sent to may have stood still, or have got them late or in "
-             "another order");
+             passed ? "behind" : "before", timeouts, plural(timeouts), s(time_ns),
+             passed ? "acknowledged" : "answered by a Reply or RDMA", (unsigned)c->pub.number);
+    snprintf(cause->against, sizeof(cause->against), "%s",
+             passed ? "the end that they were sent to may have stood still, or have got them late "
+                      "or in another order"
+                    : "the end that should have sent them may not have done so");
 }
 
 static void not_ready(struct report *r, const struct report_connection *c, int end)
@@ -181,7 +186,9 @@ static void disturbed(struct report *r, const struct report_connection *c)
 {
     uint64_t packets = c->path[0].packets + c->path[1].packets;
     uint64_t copies = c->path[0].duplicated + c->path[1].duplicated;
-    uint64_t late = c->path[0].reordered + c->path[1].reordered;
+    uint64_t behind = c->path[0].late_behind + c->path[1].late_behind;
+    uint64_t late = c->path[0].reordered + c->path[1].reordered + behind;
+    char where[160] = "";
     struct report_cause *cause;
 
     if (copies * 1000 > packets) {
@@ -195,9 +202,14 @@ static void disturbed(struct report *r, const struct report_connection *c)
     }
     if (late * 1000 > packets) {
         cause = report_cause_add(r, CAUSE_REORDERED, CONFIDENCE_MEDIUM);
+        if (behind > 0)
+            snprintf(where, sizeof(where),
+                     ", %" PRIu64 " of them behind the place of capture: Naks asked for "
+                     "them, and they were acknowledged before they passed again",
+                     behind);
         snprintf(cause->text, sizeof(cause->text),
-                 "Packets were reordered: %" PRIu64 " of %" PRIu64 " on connection %u came late.",
-                 late, packets, (unsigned)c->pub.number);
+                 "Packets were reordered: %" PRIu64 " of %" PRIu64 " on connection %u came late%s.",
+                 late, packets, (unsigned)c->pub.number, where);
     }
 }
 
@@ -434,7 +446,9 @@ void report_decide(struct report *r)
         r->about = c;
         for (int end = 0; end < 2; end++) {
             lost(r, c, end);
-            acks_lost(r, c, end);
+            acks_lost(r, c, end, true, c->path[end].acked_timeouts, c->path[end].acked_timeout_ns);
+            acks_lost(r, c, end, false, c->path[end].served_timeouts,
+                      c->path[end].served_timeout_ns);
             not_ready(r, c, end);
         }
         disturbed(r, c);

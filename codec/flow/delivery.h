@@ -90,7 +90,10 @@ struct rpcrdma_path {
     uint64_t asked_timeouts; /* of the timeouts: before such a request */
     uint64_t acked_timeouts; /* of the timeouts: the Ack had passed in time, and not arrived */
     int64_t acked_timeout_ns;
+    uint64_t served_timeouts; /* of the timeouts: no Ack had passed, but an answer to its RPC */
+    int64_t served_timeout_ns;
     uint64_t lost_behind;   /* of lost: it passed here, and a Nak asked for it */
+    uint64_t late_behind;   /* a Nak asked for it, and it came late behind here, as an Ack shows */
     uint64_t late_timeouts; /* of the timeouts: the first transmission had arrived, as Acks show, */
     int64_t late_timeout_ns;   /* and the silence before it, in all: no loss */
     uint64_t congestion_marks; /* ECN: congestion experienced */

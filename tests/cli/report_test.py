@@ -275,8 +275,9 @@ class Verdicts(CommandTest):
         self.assertEqual([cause['cause'] for cause in report['causes']], ['lost-to-server'])
         self.assertRegex(report['causes'][0]['text'], r'1 timeout, 4 packets retransmitted, 0\.02\d s of waiting')
 
-    def retransmitted(self, first_ack_ns, acks_after):
-        """A Call that is sent twice within 296 ms: its first Ack after so long, or never; so many Acks after the second."""
+    def retransmitted(self, first_ack_ns, acks_after, replied=False):
+        """A Call that is sent twice within 296 ms: its first Ack after so long, or never; so many Acks after the second.
+        The Reply comes before the second, or at last."""
         def once_more(c, _):
             c.null()
             xid = c.call(rule_talk.NULL)
@@ -285,12 +286,15 @@ class Verdicts(CommandTest):
             if first_ack_ns:
                 c.clock.now = begin + first_ack_ns
                 c.packets.append(ack._replace(time_ns=c.clock.tick()))
+            if replied:
+                c.reply(xid)
             c.clock.now = begin + 296 * 10**6
             c.packets.append(call._replace(time_ns=c.clock.tick()))
             for _ in range(acks_after):
                 c.clock.now += 6 * 10**6
                 c.packets.append(ack._replace(time_ns=c.clock.tick()))
-            c.reply(xid)
+            if not replied:
+                c.reply(xid)
         path = os.path.join(self.folder, 'late.pcap')
         rules.write(path, once_more, True)
         towards = json.loads(self.run_command('connections', '--json', path))['paths'][1]
@@ -302,12 +306,14 @@ class Verdicts(CommandTest):
 
     def test_no_loss_that_was_acknowledged(self):
         """The Ack of the first transmission was late; or both were acknowledged, so that both had arrived. An Ack in time was
-        lost behind the place of capture, on its way to the client; of one Ack alone it is not known what for."""
+        lost behind the place of capture, on its way to the client; of one Ack alone it is not known what for, unless a Reply
+        shows that the first had arrived."""
         ms = 10**6
         self.assertEqual(self.retransmitted(281 * ms, 1), [])
         self.assertEqual(self.retransmitted(0, 2), [])
         self.assertEqual(self.retransmitted(1 * ms, 1), ['lost-to-client'])
         self.assertEqual(self.retransmitted(0, 1), ['lost-to-server'])
+        self.assertEqual(self.retransmitted(0, 1, replied=True), ['lost-to-client'])
 
     def test_duplicated_beside_a_loss(self):
         """A packet that is lost and asked for by a Nak; another one that the network doubles; what follows a Nak at once is

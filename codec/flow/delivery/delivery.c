@@ -82,6 +82,14 @@ bool flow_delivery_waits(const struct flow_delivery *d, bool psn, uint32_t last)
     return t && !t->delivered && t->times > 0;
 }
 
+void flow_delivery_served(struct flow_delivery *d, uint32_t psn)
+{
+    uint64_t at = near(d, psn, true);
+
+    if (d->started && at < d->next && at >= d->served)
+        d->served = at + 1;
+}
+
 bool flow_delivery_at_two(const struct flow_delivery *d)
 {
     return d->taps != NULL;

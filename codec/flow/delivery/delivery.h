@@ -10,6 +10,7 @@
  *   delivery.c       life, queries
  *   transmission.c   the ring of what was sent: messages, or segments of TCP
  *   requests.c       InfiniBand: requests, Acks, Naks, responses
+ *   timeouts.c       and what was retransmitted after silence: lost, or its answer?
  *   segments.c       TCP: segments and acknowledgements
  *   same_bytes.c     retransmitted with other bytes?
  *   origin.c         retransmitted, or the same packet twice, or late?
@@ -52,6 +53,10 @@ void flow_delivery_transit(struct flow_delivery *d, enum flow_ends ends);
 /* A Send, Write, Read request or Atomic towards this end; `packets`: PSNs it takes, 0: not known */
 void flow_delivery_request(struct flow_memory *memory, struct flow_delivery *d,
                            const struct rpcrdma_op *op, uint32_t packets);
+
+/* What ends with this PSN had arrived at this end, and what is before it, as this end has begun to
+ * serve it: a Reply or RDMA of the RPC passes. For InfiniBand and RoCE: of TCP it means nothing. */
+void flow_delivery_served(struct flow_delivery *d, uint32_t psn);
 
 /* An Ack, Nak or response of this end, about requests that it was sent; `back`: of the direction
  * in which it travels, may be NULL. True: something is known now to have been delivered. */

@@ -22,7 +22,7 @@ static void start(struct flow_delivery *d, uint32_t psn)
 {
     d->started = true;
     d->next = FIRST_POSITION + psn;
-    d->through = d->next;
+    d->through = d->served = d->next;
     d->answer_next = d->next;
 }
 
@@ -99,8 +99,10 @@ static bool lacks(const struct flow_delivery *d, const struct transmission *t, u
 static enum flow_recovery_cause cause(const struct flow_delivery *d, const struct transmission *t,
                                       const struct rpcrdma_op *op, uint64_t at, bool gap)
 {
+    if (d->naked && d->not_ready)
+        return FLOW_RECOVERY_NOT_READY;
     if (d->naked)
-        return d->not_ready ? FLOW_RECOVERY_NOT_READY : FLOW_RECOVERY_LOST;
+        return d->rare->nak_at < d->through ? FLOW_RECOVERY_UNKNOWN : FLOW_RECOVERY_LOST;
     if (op->kind == RPCRDMA_OP_READ_REQUEST && t && t->delivered)
         return lacks(d, t, at) ? FLOW_RECOVERY_RESPONSE : FLOW_RECOVERY_UNKNOWN;
     if (gap)
@@ -118,61 +120,6 @@ static bool shown_by_responses(const struct flow_delivery *d, const struct trans
 
     return t && d->asking && now - d->responded_ns < TIMER_NS &&
            (gap || (t->last < d->answer_next && at + 1 < d->answer_next));
-}
-
-/* The timer ended, and the first transmission had arrived: no loss. Its Ack was late where it
- * passed nearer to the retransmission than to the first; else the Ack may have been lost behind
- * here. */
-static bool acked_late(const struct transmission *t, int64_t now)
-{
-    return t && t->delivered && !t->read && !t->found &&
-           t->delivered_ns - t->last_ns > now - t->delivered_ns;
-}
-
-static void timed_out(struct flow_delivery *d, struct rpcrdma_path *path,
-                      const struct transmission *t, const struct rpcrdma_op *op, bool gap)
-{
-    int64_t silence = op->time_ns - d->sent_ns;
-
-    if (path->timeouts++ == 0)
-        path->timeout_frame = op->frame;
-    path->asked_timeouts += d->asking;
-    path->timeout_ns += silence;
-    d->rare->late_before = 0;
-    if (d->asking || gap || op->kind == RPCRDMA_OP_READ_REQUEST)
-        return;
-    if (acked_late(t, op->time_ns)) {
-        path->late_timeouts++;
-        path->late_timeout_ns += silence;
-    } else if (t && t->delivered && !t->read && !t->found) {
-        path->acked_timeouts++;
-        path->acked_timeout_ns += silence;
-    } else if (t && !t->delivered && !t->open) {
-        d->rare->late_before = t->last + 1;
-        d->rare->late_acks = d->rare->late_sent = 0;
-        d->rare->late_ns = silence;
-    }
-}
-
-/* The whole message is acknowledged more often than packets were retransmitted. Each of these is
- * answered once, also where it had arrived (IBTA 9.7.5.1.2): one answer is the first
- * transmission's. */
-static void both_acked(struct flow_delivery *d, const struct rpcrdma_op *op, uint64_t at)
-{
-    struct rare *rare = d->rare;
-
-    if (op->kind != RPCRDMA_OP_ACK || at + 1 < rare->late_before)
-        return;
-    if (rare->late_acks > 0 && at + 1 != rare->late_before) {
-        rare->late_before = 0;
-        return;
-    }
-    rare->late_before = at + 1;
-    if (++rare->late_acks <= rare->late_sent)
-        return;
-    rare->path.late_timeouts++;
-    rare->path.late_timeout_ns += rare->late_ns;
-    rare->late_before = 0;
 }
 
 static void again(struct flow_memory *memory, struct flow_delivery *d, const struct rpcrdma_op *op,
@@ -197,7 +144,7 @@ static void again(struct flow_memory *memory, struct flow_delivery *d, const str
         d->asking = !d->naked && op->kind == RPCRDMA_OP_READ_REQUEST && t && t->delivered;
         d->rare->recovery.cause = cause(d, t, op, at, gap);
         if (d->sent_ns != 0 && silent(d, op->time_ns) && !shown_by_responses(d, t, at, op->time_ns))
-            timed_out(d, path, t, op, gap);
+            delivery_timed_out(d, t, op, gap);
         d->naked = false;
     }
     d->rare->late_sent += d->rare->late_before != 0;
@@ -382,6 +329,20 @@ void flow_delivery_request(struct flow_memory *memory, struct flow_delivery *d,
     d->sent_ns = op->time_ns;
 }
 
+/* The receiver asked for a packet that had passed here, and has acknowledged it before it passed
+ * again: it came late, or in another order, and was not lost. */
+static void came_late(struct flow_delivery *d, uint64_t at)
+{
+    struct rare *rare = d->rare;
+
+    if (!rare->nak_counted || at < rare->nak_at)
+        return;
+    rare->nak_counted = false;
+    rare->path.lost--;
+    rare->path.lost_behind--;
+    rare->path.late_behind++;
+}
+
 static void nak(struct flow_memory *memory, struct flow_delivery *d, const struct rpcrdma_op *op,
                 uint64_t at)
 {
@@ -395,12 +356,15 @@ static void nak(struct flow_memory *memory, struct flow_delivery *d, const struc
         return;
     if (path->naks[kind]++ == 0)
         path->nak_frame[kind] = op->frame;
+    if (d->naked) /* of another one: all before it has arrived */
+        came_late(d, at - 1);
     if (op->nak == RPCRDMA_NAK_RNR)
         path->rnr_timer = op->rnr_timer;
     d->naked = true;
     d->not_ready = op->nak == RPCRDMA_NAK_RNR;
     d->rare->nak_at = at;
     d->rare->nak_ns = op->time_ns;
+    d->rare->nak_counted &= known;
     t = transmission_at(d, at);
     if (t) {
         t->refused = true;
@@ -414,6 +378,9 @@ static void nak(struct flow_memory *memory, struct flow_delivery *d, const struc
             return; /* counted when it is retransmitted */
     path->lost++;   /* it passed here */
     path->lost_behind++;
+    d->rare->nak_counted = true;
+    if (at < d->through) /* the Ack overtook the Nak */
+        came_late(d, at);
 }
 
 /* Whether a response whose place was passed over comes late, and is not retransmitted. */
@@ -506,7 +473,9 @@ bool flow_delivery_answer(struct flow_memory *memory, struct flow_delivery *d,
         break;
     }
     if (d->rare && d->rare->late_before != 0)
-        both_acked(d, op, at);
+        delivery_both_acked(d, op, at);
+    if (d->rare && d->naked)
+        came_late(d, at);
     if (d->not_ready && d->rare && at >= d->rare->nak_at)
         d->naked = d->not_ready = false; /* what was refused was retransmitted, seen or not */
     return transmission_answered(d, at, op->frame, op->time_ns, INT64_MAX);

@@ -114,6 +114,7 @@ struct rare {
     struct rpcrdma_path path; /* but for what is counted of every packet */
     uint64_t nak_at;          /* the latest Nak, where d->naked */
     int64_t nak_ns;
+    bool nak_counted;  /* as a loss behind here */
     uint64_t repeated; /* position after the latest that was retransmitted */
     struct flow_recovery recovery;
     uint64_t late_before; /* position after the message retransmitted when a timer ended; 0: none */
@@ -130,7 +131,8 @@ struct flow_delivery {
     uint32_t largest_payload;
     uint32_t window;  /* TCP: of the latest acknowledgement */
     uint64_t next;    /* position expected */
-    uint64_t through; /* all before it was acknowledged */
+    uint64_t through; /* all before it was acknowledged, */
+    uint64_t served;  /* and before it had arrived, as what its receiver did for it shows */
     int64_t sent_ns;
     int64_t progress_ns; /* of the last packet that was not sent before */
     struct transmission *ring;
@@ -229,6 +231,12 @@ void transmission_waited(const struct flow_delivery *d, struct rpcrdma_path *pat
 /* same_bytes.c: more than may rightly differ in a packet that is retransmitted does, as far as is
  * known. */
 bool icrc_differs(const struct recent *a, const struct recent *b);
+
+/* timeouts.c: after silence this is retransmitted; `gap`: it had not passed. d->rare is there. */
+void delivery_timed_out(struct flow_delivery *d, const struct transmission *t,
+                        const struct rpcrdma_op *op, bool gap);
+/* The whole message that was retransmitted then is acknowledged: more often than that? */
+void delivery_both_acked(struct flow_delivery *d, const struct rpcrdma_op *op, uint64_t at);
 
 /* originals.c */
 void originals_free(struct flow_memory *memory, struct flow_delivery *d);

@@ -101,8 +101,10 @@ void rpc_timing_data(struct flow_rpcs *rpcs, struct rpc_transaction *t, int send
         asked_ns = data->moved_ns;
     if (op->time_ns > data->moved_ns)
         data->moved_ns = op->time_ns;
-    if (since == 0)
+    if (since == 0) {
+        rpc_timing_served(t);
         return;
+    }
     why = op->time_ns > since ? recovered(t->conn, since) : RPCRDMA_STALL_NONE;
     if (why != RPCRDMA_STALL_NONE) {
         data->waiting_ns += op->time_ns - since;

@@ -475,6 +475,8 @@ void rpc_timing_call(struct flow_rpcs *rpcs, struct rpc_transaction *t,
                      const struct flow_message *m);
 void rpc_timing_reply(struct flow_rpcs *rpcs, struct rpc_transaction *t,
                       const struct flow_message *m);
+/* Its Call had arrived: the Responder has begun to serve it. */
+void rpc_timing_served(const struct rpc_transaction *t);
 /* data_timing.c: likewise. A Write, or a Read response of `sender`, passed, its time not yet in
  * rdma_last_ns. asked_ns: of a first response: when its request was there; else 0. */
 void rpc_timing_data(struct flow_rpcs *rpcs, struct rpc_transaction *t, int sender,

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "flow/delivery/delivery.h"
 #include "flow/rpc/rpc_state.h"
+#include "wire/hot.h"
 
 /*
  * Where the time of a transaction went. Its phases follow each other: Call on its way, server,
@@ -44,9 +45,28 @@ void rpc_timing_call(struct flow_rpcs *rpcs, struct rpc_transaction *t,
     t->pub.call = (struct rpcrdma_delivery){0};
 }
 
+RPCRDMA_RARE static void served_before_ack(const struct rpc_transaction *t)
+{
+    const struct rpc_place *call = &t->call_place;
+    struct flow_delivery *d;
+
+    if (!call->set || t->sent_frame != 0) /* of several Sends the first may be served */
+        return;
+    d = rpc_delivery_towards(t->conn, 1 - call->sender);
+    if (d)
+        flow_delivery_served(d, call->last);
+}
+
+void rpc_timing_served(const struct rpc_transaction *t)
+{
+    if (t->pub.call.state != RPCRDMA_DELIVERED)
+        served_before_ack(t);
+}
+
 void rpc_timing_reply(struct flow_rpcs *rpcs, struct rpc_transaction *t,
                       const struct flow_message *m)
 {
+    rpc_timing_served(t);
     place(rpcs, t, &t->reply_place, m);
     held(t, REPLY, m);
 }
@@ -231,7 +251,7 @@ void rpc_timing(struct flow_rpcs *rpcs, struct rpc_transaction *t)
         arrived_late(t, &pub->call);
     if (!t->settled)
         rpc_delivery_find(t, &t->reply_place, &pub->reply);
-    if (!both_ends(t->conn))
+    if ((pub->call.arrived_frame | pub->reply.arrived_frame) != 0 && !both_ends(t->conn))
         pub->call.arrived_frame = pub->reply.arrived_frame = 0;
     pub->transmissions = rpc_sendings_total(rpcs, t, pub->call.transmissions);
     if (pub->call.first_time_ns != 0 && pub->call.first_time_ns < pub->call_time_ns)
