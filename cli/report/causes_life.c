@@ -321,6 +321,22 @@ static bool under_way(const struct report *r, const struct report_connection *c)
            r->pipeline->clock.now_ns - c->pub.last_time_ns < SECOND;
 }
 
+/* What was under way on it was seen on another one: `connection_failed` names it. */
+static bool went_on_elsewhere(const struct report *r, const struct report_connection *c)
+{
+    bool found = false;
+    GList *all = report_connections(r);
+
+    for (GList *one = all; one && !found; one = one->next) {
+        const struct report_connection *other = one->data;
+
+        found = other->resent > 0 && other->resent_from == c->pub.number &&
+                other->resent_after_ns >= SECOND;
+    }
+    g_list_free(all);
+    return found;
+}
+
 /* Nothing took its place: an end fell silent, or attempts got no answer at all. */
 static void connection_lost(struct report *r, const struct report_connection *c)
 {
@@ -336,7 +352,7 @@ static void connection_lost(struct report *r, const struct report_connection *c)
         first = was;
     }
     who_was_silent(r, c, silent, sizeof(silent));
-    if (attempts == 0 && (!silent[0] || under_way(r, c)))
+    if (attempts == 0 && (!silent[0] || under_way(r, c) || went_on_elsewhere(r, c)))
         return;
     cause = report_cause_add(r, CAUSE_CONNECTION_FAILED, CONFIDENCE_MEDIUM);
     cause->rpcs = c->unanswered;

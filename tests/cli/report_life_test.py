@@ -179,6 +179,34 @@ class Life(CommandTest):
             self.assertEqual('client did not send it again, though it was heard for 2.0 s more: its adapter' in text, heard, text)
             self.assertEqual('The path or the peer was down' in text, not heard, text)
 
+    def test_told_once(self):
+        """The server's host is started anew with a Call under way: the client's first attempt begins while its old queue pair
+        still repeats the Call, so that it does not take that one's place. The connection failed once, not twice."""
+        def restart(c, _):
+            c.null()
+            xid = c.call(rule_talk.GETATTR, rule_talk.FILE_HANDLE)
+            c.packets.pop()
+            call = c.packets[-1]
+            for attempt in range(4):
+                c.clock.now += 3 * 10**8
+                c.packets.append(call._replace(time_ns=c.clock.tick()))
+                if attempt == 1:
+                    talk = c.beside(2).talk
+                    talk.datagram(talk.client, cm.req(talk.local_id, cm.IP_SERVICE | rule_talk.PORT, talk.client.qpn,
+                                                      talk.client.psn, c.client.address, c.server.address, b''))
+            c.talk.datagram(c.client, cm.dreq(c.talk.local_id, c.talk.remote_id, c.server.qpn))
+            c.clock.now += 9 * 10**9
+            talk.datagram(talk.server, cm.rej(talk.remote_id, talk.local_id, 8))
+            again = c.beside(3)
+            again.call(rule_talk.GETATTR, rule_talk.FILE_HANDLE, xid=xid)
+            again.reply(xid, bytes(4) + rule_talk.ATTRIBUTES)
+        path = os.path.join(self.folder, 'once.pcap')
+        rules.write(path, restart, True)
+        causes = json.loads(self.run_command('report', '--json', path))['causes']
+        failed, = [one for one in causes if one['cause'] == 'connection-failed']
+        self.assertEqual((failed['confidence'], failed['rpcs']), ('high', 1))
+        self.assertIn('The server stopped answering', failed['text'])
+
     def test_attempts_without_answer(self):
         """A REQ that is repeated and that nothing answers: an attempt that failed; then one that is accepted, or none."""
         for accepted in (True, False):
