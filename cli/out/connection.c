@@ -43,8 +43,8 @@ static int64_t rnr_timer_ns(const struct rpcrdma_path *path)
 
 bool connection_unanswered(const struct rpcrdma_connection *c)
 {
-    return c->life.requests > 1 && c->life.established_frame == 0 && c->messages == 0 &&
-           c->life.ended == RPCRDMA_ENDED_NOT;
+    return c->life.requests > 1 && rpcrdma_life_unheard(&c->life, c->established) &&
+           c->messages == 0 && c->life.ended == RPCRDMA_ENDED_NOT;
 }
 
 const char *connection_state(const struct rpcrdma_connection *c)
@@ -273,7 +273,13 @@ void connection_put_details(struct view *view, const struct rpcrdma_connection *
     const struct rpcrdma_life *life = &c->life;
     struct out *out = view->out;
 
-    if (life->established_frame > 0) {
+    if (life->unheard > 0 && connection_unanswered(c)) {
+        out_blanks(out, indent);
+        put_count(out, life->requests, "request", "requests");
+        out_literal(out, " to set it up, of which ");
+        out_u64(out, life->unheard);
+        out_literal(out, " came after an acceptance: that did not arrive\n");
+    } else if (life->established_frame > 0) {
         put_moment(view, indent, life->established_ns, life->established_frame);
         out_literal(out, "established");
         put_number(out, " after ", life->requests > 1 ? life->requests : 0, " requests");

@@ -266,14 +266,27 @@ static void connection_failed(struct report *r, const struct report_connection *
     }
 }
 
+/* What became of attempts to connect. `heard`: no answer was sent that the client did not hear. */
+static void tell_attempts(char *text, size_t size, uint64_t attempts,
+                          const struct report_connection *first, bool heard)
+{
+    snprintf(text, size,
+             heard ? "The server did not answer: %" PRIu64 " attempt%s to connect, from connection "
+                     "%u on, got no answer"
+                   : "The server's answers did not reach the client: it accepted %" PRIu64
+                     " attempt%s to connect, from connection %u on, and the same request came again",
+             attempts, plural(attempts), (unsigned)first->pub.number);
+}
+
 /* It takes the place of another one, and no Call was seen on both. */
 static void connection_left(struct report *r, const struct report_connection *c)
 {
     const struct rpcrdma_life *life = &c->pub.life;
     const struct report_connection *was, *first = NULL;
-    char silent[160], tried[60] = "";
+    char silent[160], tried[60] = "", told[200];
     struct report_cause *cause;
     uint64_t attempts = 0;
+    bool heard = true;
 
     if (c->resent > 0 || !life->has_down || life->down_ns < SECOND || server_was_down(r, c))
         return;
@@ -281,6 +294,7 @@ static void connection_left(struct report *r, const struct report_connection *c)
     for (; was && connection_unanswered(&was->pub); was = numbered(r, was->pub.life.previous)) {
         attempts++;
         first = was;
+        heard = heard && was->pub.life.unheard == 0;
     }
     if (report_one_way(c) || (was && report_one_way(was)))
         return;
@@ -288,24 +302,22 @@ static void connection_left(struct report *r, const struct report_connection *c)
         return; /* the client closed it, with what was on the path acknowledged: `unanswered` */
     who_was_silent(r, was, silent, sizeof(silent));
     if (attempts > 0)
-        snprintf(tried, sizeof(tried), " Before, %" PRIu64 " attempt%s got no answer.", attempts,
-                 plural(attempts));
+        snprintf(tried, sizeof(tried), " Before, %" PRIu64 " attempt%s got no answer%s.", attempts,
+                 plural(attempts), heard ? "" : " that arrived");
     cause = report_cause_add(r, CAUSE_CONNECTION_FAILED, CONFIDENCE_MEDIUM);
     cause->time_ns = life->down_ns;
     cause->frame = c->pub.first_frame;
-    if (was)
+    if (was) {
         snprintf(cause->text, sizeof(cause->text),
                  "Connection %u failed: after %.1f s of silence the client opened connection %u in "
                  "its place. The path was down: a cable, a switch, or the peer.%s%s",
                  (unsigned)was->pub.number, s(life->down_ns), (unsigned)c->pub.number, tried,
                  silent);
-    else
-        snprintf(cause->text, sizeof(cause->text),
-                 "The server did not answer: %" PRIu64
-                 " attempt%s to connect, from connection %u on, "
-                 "got no answer, and after %.1f s connection %u was accepted.",
-                 attempts, plural(attempts), (unsigned)(first ? first : c)->pub.number,
-                 s(life->down_ns), (unsigned)c->pub.number);
+    } else {
+        tell_attempts(told, sizeof(told), attempts, first ? first : c, heard);
+        snprintf(cause->text, sizeof(cause->text), "%s, and after %.1f s connection %u was accepted.",
+                 told, s(life->down_ns), (unsigned)c->pub.number);
+    }
     snprintf(cause->against, sizeof(cause->against),
              "no Call was seen on both; what was sent meanwhile was not captured");
 }
@@ -343,13 +355,15 @@ static void connection_lost(struct report *r, const struct report_connection *c)
     const struct report_connection *was = c, *first = c;
     struct report_cause *cause;
     uint64_t attempts = 0;
-    char silent[160];
+    char silent[160], told[200];
+    bool heard = true;
 
     if (c->pub.life.next != 0)
         return;
     for (; was && connection_unanswered(&was->pub); was = numbered(r, was->pub.life.previous)) {
         attempts++;
         first = was;
+        heard = heard && was->pub.life.unheard == 0;
     }
     who_was_silent(r, c, silent, sizeof(silent));
     if (attempts == 0 && (!silent[0] || under_way(r, c) || went_on_elsewhere(r, c)))
@@ -359,14 +373,13 @@ static void connection_lost(struct report *r, const struct report_connection *c)
     cause->time_ns = MAX(c->pub.last_time_ns - first->pub.first_time_ns, 0);
     cause->frame = first->pub.first_frame;
     if (attempts > 0) {
+        tell_attempts(told, sizeof(told), attempts, first, heard);
         snprintf(cause->text, sizeof(cause->text),
-                 "The server did not answer: %" PRIu64
-                 " attempt%s to connect, from connection %u on, "
-                 "got no answer within %.1f s; the last was repeated %u times.",
-                 attempts, plural(attempts), (unsigned)first->pub.number, s(cause->time_ns),
+                 "%s within %.1f s; the last was repeated %u times.", told, s(cause->time_ns),
                  (unsigned)c->pub.life.requests - 1);
-        snprintf(cause->against, sizeof(cause->against),
-                 "the answers may take another way than the one that was captured");
+        snprintf(cause->against, sizeof(cause->against), "%s",
+                 heard ? "the answers may take another way than the one that was captured"
+                       : "the client may have had them, and not have taken them");
         return;
     }
     for (int end = 0; end < 2; end++)

@@ -140,8 +140,8 @@ static bool lost(const struct rpcrdma_connection *pub, int64_t now, int64_t *sin
     const struct rpcrdma_life *life = &pub->life;
     bool ended = life->ended != RPCRDMA_ENDED_NOT;
 
-    bool attempt =
-        !ended && life->requests > 1 && life->established_frame == 0 && pub->messages == 0;
+    bool attempt = !ended && life->requests > 1 && rpcrdma_life_unheard(life, pub->established) &&
+                   pub->messages == 0;
 
     *since_ns = ended               ? life->ended_ns
                 : attempt           ? pub->first_time_ns
@@ -152,7 +152,7 @@ static bool lost(const struct rpcrdma_connection *pub, int64_t now, int64_t *sin
             life->silence[end].since_ns<*since_ns && * since_ns - life->silence[end].since_ns>
                 SILENT_NS)
             *since_ns = life->silence[end].since_ns;
-    if (life->established_frame == 0 && life->down_since_ns != 0)
+    if (rpcrdma_life_unheard(life, pub->established) && life->down_since_ns != 0)
         *since_ns = life->down_since_ns; /* it was an attempt to come back */
     if (!ended)
         return now - *since_ns > SILENT_NS;

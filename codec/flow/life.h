@@ -43,6 +43,7 @@ struct rpcrdma_life {
     uint32_t pending;           /* Calls without Reply when it ended */
     uint32_t first_xid;         /* of the client's first Call, */
     uint32_t last_xid;          /* and of its latest, sent at last_call_ns */
+    uint32_t unheard;           /* of `requests`: sent again after a REP, before any RTU */
     uint64_t established_frame; /* REP, then RTU; MPA Reply. 0: not seen */
     int64_t established_ns;
     uint64_t ended_frame;
@@ -57,6 +58,13 @@ struct rpcrdma_life {
     bool has_down;
     bool looked_back; /* for that, at its set-up; else it was not known for RPC-over-RDMA then */
 };
+
+/* Nothing accepted the connection, or the client asked again and again though a REP was sent.
+ * `established`: its RTU was seen. */
+static inline bool rpcrdma_life_unheard(const struct rpcrdma_life *life, bool established)
+{
+    return life->established_frame == 0 || (life->unheard > 0 && !established);
+}
 
 /* Clients count XIDs, in their own byte order, across the connections of one mount, and begin
  * elsewhere with the next one. Some Calls were perhaps not captured, or not sent. */

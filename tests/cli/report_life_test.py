@@ -226,6 +226,44 @@ class Life(CommandTest):
             self.assertRegex(cause['text'], r'did not answer: 1 attempt to connect, from connection 1 on, got no answer' +
                              (r', and after 12\.0 s connection 2 was accepted' if accepted else r' within 8\.0 s; .* 2 times'))
 
+    def test_acceptances_that_do_not_arrive(self):
+        """A REQ that is repeated though a REP is sent each time, twice over; then one whose RTU comes late and that is used,
+        or none. One REP that only came late is no failure."""
+        for accepted in (None, False, True):
+            def attempt(c, _, accepted=accepted):
+                for number in (1, 2) if accepted is not None else ():
+                    talk = c.beside(number).talk
+                    for _ in range(3):
+                        ask(talk)
+                        c.clock.now += 4 * 10**9
+                if accepted is not False:
+                    last = c.beside(3)
+                    for _ in range(2):
+                        ask(last.talk)
+                    last.talk.datagram(last.client, cm.rtu(last.talk.local_id, last.talk.remote_id))
+                    last.ready = True
+                    last.null()
+
+            def ask(talk):
+                a, b = talk.client, talk.server
+                talk.datagram(a, cm.req(talk.local_id, cm.IP_SERVICE | rule_talk.PORT, a.qpn, b.psn, a.address, b.address, b''))
+                talk.datagram(b, cm.rep(talk.remote_id, talk.local_id, b.qpn, a.psn, b''))
+            path = os.path.join(self.folder, 'unheard.pcap')
+            rules.write(path, attempt, True)
+            states = [json.loads(line)['state'] for line in self.run_command('connections', '--json', path).splitlines()]
+            self.assertEqual(states, {None: ['open'], False: ['unanswered'] * 2, True: ['unanswered'] * 2 + ['open']}[accepted])
+            causes = json.loads(self.run_command('report', '--json', path))['causes']
+            if accepted is None:
+                self.assertEqual(causes, [])
+                continue
+            cause, = causes
+            self.assertEqual((cause['cause'], cause['confidence']), ('connection-failed', 'medium'))
+            self.assertRegex(cause['text'], r'answers did not reach the client: it accepted 2 attempts to connect, from '
+                                            r'connection 1 on, and the same request came again' +
+                                            (', and after 24.0 s connection 3 was accepted' if accepted else r' within 20\.0 s'))
+            self.assertIn('3 requests to set it up, of which 2 came after an acceptance: that did not arrive',
+                          self.run_command('connections', '-V', path))
+
     def test_syn_without_answer(self):
         """TCP repeats a SYN that nothing answers: an attempt that failed; then one from another port, or the same one, is
         accepted. A SYN that a second point of capture saw, or that the network doubled, is none."""

@@ -36,6 +36,7 @@ static void merge(struct flow_conns *conns, struct flow_conn *into, struct flow_
     }
     if (to->life.requests == 0 && from->pub.life.requests > 0) {
         to->life.requests = from->pub.life.requests;
+        to->life.unheard = from->pub.life.unheard;
         to->life.previous = from->pub.life.previous;
         to->life.down_since_ns = from->pub.life.down_since_ns;
     }

@@ -147,6 +147,20 @@ static bool sent_again(const struct flow_conn *conn, const struct rpcrdma_op *op
     return conn->pub.end[0].qpn == op->connect->qpn && !conn->pub.closed;
 }
 
+/* Where it was accepted, the client has not heard of it: no connection was back at the acceptance. */
+static void asked_again(struct flow_conn *conn, const struct rpcrdma_op *op)
+{
+    struct rpcrdma_life *life = &conn->pub.life;
+
+    if (replayed(op))
+        return;
+    life->requests++;
+    if (!conn->accepted || conn->pub.established)
+        return;
+    life->unheard++;
+    life->has_down = false;
+}
+
 static struct flow_conn *request(struct flow_conns *conns, const struct rpcrdma_op *op)
 {
     const struct rpcrdma_op_connect *c = op->connect;
@@ -154,7 +168,7 @@ static struct flow_conn *request(struct flow_conns *conns, const struct rpcrdma_
     struct flow_direction *dir = NULL;
 
     if (conn) {
-        conn->pub.life.requests += !replayed(op);
+        asked_again(conn, op);
         flow_conn_touch(conns, conn);
         return NULL; /* retransmitted */
     }
