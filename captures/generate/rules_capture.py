@@ -3,7 +3,7 @@
 import struct
 
 import roce
-from rule_talk import GETATTR, NULL, WRITE, case, data, header
+from rule_talk import ATTRIBUTES, GETATTR, NULL, WRITE, case, data, header
 from script import FILE_HANDLE, NFS, rpc_call
 
 
@@ -25,6 +25,22 @@ def icrc(c, breaks):
     packet = c.packets[-2]
     if breaks:
         c.packets[-2] = packet._replace(data=packet.data[:-1] + bytes([packet.data[-1] ^ 1]))
+
+
+@case('icrc')
+def damaged(c, breaks):
+    """A Call of a client whose ICRCs are right otherwise: damaged on its way, another XID is in it, and it comes again
+    as it was. Or it was lost behind the place of capture."""
+    for _ in range(8):
+        c.null()
+    xid = c.call(GETATTR, FILE_HANDLE)
+    call, ack = c.packets[-2:]
+    if breaks:
+        wrong = bytearray(call.data)
+        wrong[54 + 3] ^= 1
+        c.packets[-2] = call._replace(data=bytes(wrong))
+    c.packets[-1:] = [call._replace(time_ns=c.clock.tick()), ack._replace(time_ns=c.clock.tick())]
+    c.reply(xid, bytes(4) + ATTRIBUTES)
 
 
 @case('packets-lost')

@@ -28,6 +28,7 @@ static const char *const names[N_CAUSES] = {
     [CAUSE_THRESHOLD] = "small-threshold",
     [CAUSE_DUPLICATED] = "duplicated",
     [CAUSE_REORDERED] = "reordered",
+    [CAUSE_DAMAGED] = "damaged",
     [CAUSE_MEMORY] = "memory-limit",
     [CAUSE_INCOMPLETE] = "capture-incomplete",
 };
@@ -211,6 +212,23 @@ static void disturbed(struct report *r, const struct report_connection *c)
                  "Packets were reordered: %" PRIu64 " of %" PRIu64 " on connection %u came late%s.",
                  late, packets, (unsigned)c->pub.number, where);
     }
+}
+
+/* Seen with --check-icrc alone. What it cost is in what was lost: the receiver drops these. */
+static void damaged(struct report *r)
+{
+    uint64_t n = r->rules[RPCRDMA_RULE_ICRC_DAMAGED];
+    struct report_cause *cause;
+
+    if (n == 0)
+        return;
+    cause = report_cause_add(r, CAUSE_DAMAGED, CONFIDENCE_HIGH);
+    cause->frame = r->rule_frame[RPCRDMA_RULE_ICRC_DAMAGED];
+    snprintf(cause->text, sizeof(cause->text),
+             "Packets were damaged on the way: the ICRC of %" PRIu64
+             " is wrong, and others of their senders are right. Their receivers dropped them: a "
+             "cable, a switch's port or an adapter changes bits.",
+             n);
 }
 
 /* -- delay, credits, server ---------------------------------------------------------------------
@@ -460,6 +478,7 @@ void report_decide(struct report *r)
     }
     r->about = NULL;
     g_list_free(all);
+    damaged(r);
     if (r->n_causes == 0 || r->slow_told) /* what was lost makes it look slow, too */
         slow_server(r);
     incomplete(r);

@@ -76,6 +76,7 @@ enum report_cause_id {
     CAUSE_THRESHOLD,
     CAUSE_DUPLICATED,
     CAUSE_REORDERED,
+    CAUSE_DAMAGED,
     CAUSE_MEMORY,     /* --max-memory: what was left out may be a cause */
     CAUSE_INCOMPLETE, /* the capture: what was lost to it may be a cause */
     N_CAUSES

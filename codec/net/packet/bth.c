@@ -69,17 +69,22 @@ static void headers(struct rpcrdma_op *op, struct rpcrdma_cursor *c, uint16_t ma
     }
 }
 
-static void check_icrc(struct rpcrdma_layer *l, const uint8_t *bth)
+/* False: the packet was damaged on its way, and its receiver takes nothing of it (IBTA 9.6.1). */
+static bool check_icrc(struct rpcrdma_layer *l, const uint8_t *bth)
 {
     struct rpcrdma_net *net = l->net;
+    bool damaged;
 
     if (l->c.caplen < l->c.len)
-        return;
+        return true;
     net->icrc_true = rpcrdma_layer_icrc_good(l, bth, l->c.base + l->c.len);
+    damaged = rpcrdma_layer_icrc_damaged(l, net->icrc_true);
     if (net->icrc_true)
-        return;
+        return true;
     net->stats.bad_icrc++;
-    rpcrdma_layer_finding(l, RPCRDMA_RULE_ICRC, NULL, rpcrdma_get_be24(bth + 9), 0);
+    rpcrdma_layer_finding(l, damaged ? RPCRDMA_RULE_ICRC_DAMAGED : RPCRDMA_RULE_ICRC, NULL,
+                          rpcrdma_get_be24(bth + 9), 0);
+    return !damaged;
 }
 
 /* Some devices put zeros in the place of an ICRC, some tools change packets and leave theirs: a
@@ -311,9 +316,10 @@ enum rpcrdma_verdict rpcrdma_layer_bth(struct rpcrdma_layer *l)
         rpcrdma_cursor_fail(&l->c, RPCRDMA_MALFORMED, l->c.off, opcode->name);
         return rpcrdma_layer_failed(l, true);
     }
-    if (l->net->check_crc)
-        check_icrc(l, bth);
-    else if (l->net->icrc && l->net->icrc_left == 0)
+    if (l->net->check_crc) {
+        if (!check_icrc(l, bth))
+            return RPCRDMA_IS_RDMA;
+    } else if (l->net->icrc && l->net->icrc_left == 0)
         sample_icrc(l, bth);
     rpcrdma_layer_limit(l, left - pad - RPCRDMA_ICRC_BYTES);
     if (!opcode->reliable && bth[0] != RPCRDMA_OPCODE_UD_SEND_ONLY && bth[0] != RPCRDMA_OPCODE_CNP)
