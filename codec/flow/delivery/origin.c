@@ -88,8 +88,8 @@ RPCRDMA_RARE static bool twice(struct flow_memory *memory, struct flow_delivery 
     if (same)
         compare(memory, d, r, now, frame);
     if (same && !origin_counts(d)) {
-        same = !d->naked && !goes_on(d, now) && now->time_ns - r->time_ns < SOON_NS &&
-               r->id == now->id;
+        same = !d->naked && !d->acks_again && !goes_on(d, now) &&
+               now->time_ns - r->time_ns < SOON_NS && r->id == now->id;
     } else if (same) {
         same = r->id == now->id;
     } else if (d->id_known && now->id == d->id &&

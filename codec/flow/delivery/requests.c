@@ -442,7 +442,9 @@ bool flow_delivery_answer(struct flow_memory *memory, struct flow_delivery *d,
         const struct recent now = recent_of(back, op, 0);
 
         count(memory, back, op);
+        back->acks_again = op->kind == RPCRDMA_OP_ACK && d->repeating;
         d->repeats = origin_twice(memory, back, &now, op->frame);
+        back->acks_again = false;
         if (d->repeats) {
             if (back->copied)
                 d->repeat = RPCRDMA_REPEAT_ELSEWHERE;

@@ -50,20 +50,22 @@ void delivery_timed_out(struct flow_delivery *d, const struct transmission *t,
         path->served_timeout_ns += silence;
     } else if (t && !t->delivered && !t->open) {
         d->rare->late_before = t->last + 1;
+        d->rare->late_end = d->next;
         d->rare->late_acks = d->rare->late_sent = 0;
         d->rare->late_ns = silence;
     }
 }
 
 /* Each packet that was retransmitted is answered once, also where it had arrived (IBTA 9.7.5.1.2):
- * where there are more answers, one is the first transmission's. */
+ * where there are more answers, one is the first transmission's. What was sent after all of them
+ * has Acks of its own. */
 void delivery_both_acked(struct flow_delivery *d, const struct rpcrdma_op *op, uint64_t at)
 {
     struct rare *rare = d->rare;
 
     if (op->kind != RPCRDMA_OP_ACK || at + 1 < rare->late_before)
         return;
-    if (rare->late_acks > 0 && at + 1 != rare->late_before) {
+    if (rare->late_acks > 0 && at + 1 != rare->late_before && at >= rare->late_end) {
         rare->late_before = 0;
         return;
     }

@@ -118,9 +118,10 @@ struct rare {
     uint64_t repeated; /* position after the latest that was retransmitted */
     struct flow_recovery recovery;
     uint64_t late_before; /* position after the message retransmitted when a timer ended; 0: none */
+    uint64_t late_end;    /* position after all that had been sent then */
     int64_t late_ns;      /* that silence */
     uint32_t late_sent;   /* packets retransmitted since, */
-    uint32_t late_acks;   /* and Acks of late_before */
+    uint32_t late_acks;   /* and Acks of these */
     struct hole *holes;   /* HOLES of them; NULL: there was none. Owned */
     uint32_t next_hole;
 };
@@ -157,6 +158,7 @@ struct flow_delivery {
     bool asking : 1;      /* for responses again, which had come in part */
     bool loose;           /* `next` is a lower bound */
     bool repeating;       /* what is being sent is being retransmitted */
+    bool acks_again;      /* the packet in hand may be an Ack of what is retransmitted, once more */
     bool copied;          /* the packet in hand was seen elsewhere before */
     bool repeats;         /* the packet in hand does: */
     uint8_t repeat;       /* enum rpcrdma_repeat */

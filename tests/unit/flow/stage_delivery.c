@@ -154,6 +154,39 @@ static void acks_of_what_came_again(void **state)
     assert_int_equal(path_to(d)->late_timeouts, 1);
 }
 
+/* Three messages come again, and each is acknowledged, then the last one once more for each that
+ * came again, at once and without IP IDs to tell it from a copy: nothing was lost, nothing doubled.
+ * Or what is acknowledged later was sent later. */
+static void acks_of_several_that_came_again(void **state)
+{
+    for (int more = 0; more < 2; more++) {
+        if (more > 0) {
+            delivery_end(state);
+            begin(state);
+        }
+        for (int i = 0; i < 2; i++) {
+            for (uint32_t n = 0; n < 3; n++)
+                send_one(PSN + n);
+            now += i == 0 ? 15 * MS : 0;
+        }
+        for (uint32_t n = 0; n < 3; n++)
+            ack(PSN + n);
+        assert_int_equal(path_to(d)->late_timeouts, 0);
+        if (more > 0) {
+            send_one(PSN + 3);
+            ack(PSN + 3);
+            ack(PSN + 3);
+        } else {
+            for (int i = 0; i < 3; i++)
+                ack(PSN + 2);
+        }
+        assert_int_equal(path_to(d)->timeouts, 1);
+        assert_int_equal(path_to(d)->late_timeouts, more > 0 ? 0 : 1);
+        assert_int_equal(path_to(d)->retransmitted, 3);
+        assert_int_equal(path_to(back)->duplicated, more > 0 ? 1 : 0);
+    }
+}
+
 /* PSN + 1 is lost before it is captured; PSN + 2 shows it, the Nak asks for both. */
 static void lost_and_sent_again(void **state)
 {
@@ -515,6 +548,7 @@ int main(void)
         TEST(a_message_of_several_packets),
         TEST(the_end_of_a_message_lost),
         TEST(acks_of_what_came_again),
+        TEST(acks_of_several_that_came_again),
         TEST(lost_and_sent_again),
         TEST(silence_after_a_nak),
         TEST(asked_for_and_acknowledged),
