@@ -147,3 +147,10 @@ bool rpcrdma_layer_icrc_good(const struct rpcrdma_layer *l, const uint8_t *bth, 
     //@ assert \valid_read(bth + (0 .. 11)) && \valid_read(end + (-4 .. -1));
     return maybe();
 }
+
+/* Nor is how many of a source's were right. */
+bool rpcrdma_layer_icrc_damaged(const struct rpcrdma_layer *l, bool right)
+{
+    //@ assert \valid_read(l);
+    return maybe() && !right;
+}
