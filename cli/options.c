@@ -385,7 +385,7 @@ int options_parse(struct options *options, const struct command *command, GOptio
         {"dialect", 0, 0, G_OPTION_ARG_CALLBACK, on_dialect,
          "Read version 2 messages by this published format (cel-00 ... ietf-07)", "NAME"},
         {"check-icrc", 0, 0, G_OPTION_ARG_NONE, &options->check_icrc,
-         "Check each packet's ICRC, and each FPDU's CRC (iWARP)", NULL},
+         "Check each packet's ICRC, TCP's checksum and each FPDU's CRC (iWARP)", NULL},
         {"max-memory", 0, 0, G_OPTION_ARG_CALLBACK, on_memory,
          "Most memory for what is outstanding on the wire and kept until the end (128)", "MIB"},
         {"no-sandbox", 0, 0, G_OPTION_ARG_NONE, &options->no_sandbox,

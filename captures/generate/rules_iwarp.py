@@ -3,6 +3,7 @@
 import struct
 
 import iwarp_talk
+import roce
 from iwarp_talk import ACK, CRC, MARKERS, REJECT, RST, SEND, SYN, TERMINATE, WRITE, IwarpTalk, fpdu, tagged, untagged
 from rule_talk import GETATTR, NULL, case, data, header
 from script import FILE_HANDLE, NFS, rpc_call
@@ -63,6 +64,37 @@ def read_response_long(c, breaks):
     c.talk.read(c.server, int(one['handle'], 16), int(one['offset'], 16), data(2048))
     c.talk.read(c.server, int(one['handle'], 16), int(one['offset'], 16), data(2048), asked=2047 if breaks else 2048)
     c.written(xid, 2048)
+
+
+def with_checksums(packets, joined):
+    """TCP's, which the talk leaves out; from number `joined` on the sum of the pseudo header, as Linux leaves it in segments
+    that it joined as they came (GRO), or that its adapter completes."""
+    for number, packet in enumerate(packets):
+        ip, tcp = packet.data[14:34], bytearray(packet.data[34:])
+        tcp[16:18] = bytes(2)
+        pseudo = ip[12:20] + struct.pack('>HH', 6, len(tcp))
+        whole = roce.checksum(pseudo + bytes(tcp) + bytes(len(tcp) % 2))
+        tcp[16:18] = struct.pack('>H', whole if number < joined else 0xffff - roce.checksum(pseudo))
+        packets[number] = packet._replace(data=packet.data[:34] + bytes(tcp))
+
+
+@case('tcp-checksum')
+def tcp_damaged(c, breaks):
+    """A segment with another byte of its Call, which comes again as it was; or it was lost behind the place of capture."""
+    over_iwarp(c)
+    for _ in range(8):
+        c.null()
+    first = len(c.packets)
+    c.getattr()
+    joined = len(c.packets)
+    c.getattr()
+    with_checksums(c.packets, joined)
+    call = c.packets[first]
+    c.packets.insert(first + 1, call._replace(time_ns=call.time_ns + 1000))
+    if breaks:
+        wrong = bytearray(call.data)
+        wrong[-20] ^= 4
+        c.packets[first] = call._replace(data=bytes(wrong))
 
 
 @case('mpa-crc')

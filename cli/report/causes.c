@@ -217,15 +217,16 @@ static void disturbed(struct report *r, const struct report_connection *c)
 /* Seen with --check-icrc alone. What it cost is in what was lost: the receiver drops these. */
 static void damaged(struct report *r)
 {
-    uint64_t n = r->rules[RPCRDMA_RULE_ICRC_DAMAGED];
+    uint64_t icrc = r->rules[RPCRDMA_RULE_ICRC_DAMAGED];
+    uint64_t n = icrc + r->rules[RPCRDMA_RULE_TCP_DAMAGED];
     struct report_cause *cause;
 
     if (n == 0)
         return;
     cause = report_cause_add(r, CAUSE_DAMAGED, CONFIDENCE_HIGH);
-    cause->frame = r->rule_frame[RPCRDMA_RULE_ICRC_DAMAGED];
+    cause->frame = r->rule_frame[icrc > 0 ? RPCRDMA_RULE_ICRC_DAMAGED : RPCRDMA_RULE_TCP_DAMAGED];
     snprintf(cause->text, sizeof(cause->text),
-             "Packets were damaged on the way: the ICRC of %" PRIu64
+             "Packets were damaged on the way: the checksum of %" PRIu64
              " is wrong, and others of their senders are right. Their receivers dropped them: a "
              "cable, a switch's port or an adapter changes bits.",
              n);

@@ -459,6 +459,15 @@ static bool replayable(const struct rpcrdma_tcp_connection *c, int end, const st
            (!c || c->stream[end].phase == RPCRDMA_STREAM_START);
 }
 
+/* Bits changed on its way: its receiver drops it. What no checksum covers is not looked at. */
+static bool damaged(struct rpcrdma_layer *l, const uint8_t *header, size_t n)
+{
+    if (!rpcrdma_layer_icrc_damaged(l, rpcrdma_tcp_checksum_good(l, header, n)))
+        return false;
+    rpcrdma_layer_finding(l, RPCRDMA_RULE_TCP_DAMAGED, NULL, rpcrdma_get_be32(header + 4), 0);
+    return true;
+}
+
 /* RFC 9293 section 3.1 */
 enum rpcrdma_verdict rpcrdma_layer_tcp(struct rpcrdma_layer *l)
 {
@@ -500,6 +509,8 @@ enum rpcrdma_verdict rpcrdma_layer_tcp(struct rpcrdma_layer *l)
     tcp->frame = l->packet->frame;
     tcp->time_ns = l->packet->time_ns;
     c = tcp->n_connections > 0 ? find(tcp, &t, hash, &end) : NULL;
+    if (c && l->net->check_crc && damaged(l, p, header + t.is.piece.len))
+        return RPCRDMA_IS_RDMA;
     if (l->net->replays && !replayable(c, end, &t))
         return c && c->confirmed ? RPCRDMA_IS_RDMA : RPCRDMA_IS_OTHER;
     if (c && another(c, end, &t)) {

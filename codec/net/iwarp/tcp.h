@@ -52,11 +52,11 @@ enum { RPCRDMA_CANDIDATES = 8 };
 
 struct rpcrdma_stream { /* one direction */
     enum rpcrdma_stream_phase phase;
-    uint32_t next;  /* sequence number of the next byte to be read */
+    uint32_t next; /* sequence number of the next byte to be read */
     uint32_t
-        start; /* of the first byte known: distinguishes a new connection from an old segment */
-    uint32_t ack;   /* the receiver has all bytes before it */
-    uint32_t fin;   /* sequence number after the last byte */
+        start;    /* of the first byte known: distinguishes a new connection from an old segment */
+    uint32_t ack; /* the receiver has all bytes before it */
+    uint32_t fin; /* sequence number after the last byte */
     bool has_next, has_ack, has_fin, fin_given;
     uint64_t fin_arrival, fin_frame;
     int64_t fin_time_ns;
@@ -155,6 +155,10 @@ void *rpcrdma_tcp_alloc(struct rpcrdma_tcp *tcp, struct rpcrdma_tcp_connection *
 void rpcrdma_tcp_release(struct rpcrdma_tcp *tcp, void *memory, size_t n);
 void rpcrdma_tcp_finding(struct rpcrdma_tcp *tcp, const struct rpcrdma_stream *s,
                          enum rpcrdma_rule_id rule, const char *what, uint64_t arg0, uint64_t arg1);
+
+/* tcp_checksum.c: of a TCP header and what follows it, n bytes, and of the IPv4 header before; true
+ * where it cannot be known: not all was captured, or the checksum is left to the adapter. */
+bool rpcrdma_tcp_checksum_good(const struct rpcrdma_layer *l, const uint8_t *header, size_t n);
 
 /* A segment of this end, and what follows of it. */
 void rpcrdma_tcp_take(struct rpcrdma_tcp *tcp, struct rpcrdma_tcp_connection *c, int end,
