@@ -117,9 +117,23 @@ static bool same_hosts(const struct rpcrdma_connection *a, const struct rpcrdma_
            memcmp(&a->end[1].address, &b->end[1].address, sizeof(a->end[1].address)) == 0;
 }
 
+/* What TCP repeats brings nothing new to the stages that note the last packet of a connection. */
+static void repeated_last(struct rpcrdma_connection *pub, const struct flow_delivery *delivery)
+{
+    uint64_t frame;
+    int64_t time_ns;
+
+    if (pub->carrier != RPCRDMA_CARRIER_IWARP || pub->life.ended != RPCRDMA_ENDED_NOT ||
+        !flow_delivery_silent_frame(delivery, &frame, &time_ns) || frame <= pub->last_frame)
+        return;
+    pub->last_frame = frame;
+    pub->last_time_ns = time_ns;
+}
+
 static void silences(struct flow_conn *conn)
 {
-    struct rpcrdma_life *life = &flow_conn_public(conn)->life;
+    struct rpcrdma_connection *pub = flow_conn_public(conn);
+    struct rpcrdma_life *life = &pub->life;
 
     for (int end = 0; end < 2; end++) {
         const struct flow_direction *dir = flow_conn_direction(conn, end);
@@ -127,8 +141,10 @@ static void silences(struct flow_conn *conn)
         int64_t sent = back && back->delivery ? flow_delivery_sent_ns(back->delivery) : 0;
 
         life->silence[end] = (struct rpcrdma_silence){0};
-        if (dir && dir->delivery)
+        if (dir && dir->delivery) {
             flow_delivery_silence(dir->delivery, &life->silence[end]);
+            repeated_last(pub, dir->delivery);
+        }
         if (life->silence[end].heard_ns < sent)
             life->silence[end].heard_ns = sent;
     }

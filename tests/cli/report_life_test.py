@@ -51,6 +51,29 @@ class Life(CommandTest):
                 self.assertRegex(failed[0]['text'], r'The client stopped answering: it was heard last 0\.000 s into the '
                                                     r'capture, and one packet was sent to it 5 times\. Nothing closed it')
 
+    def test_client_dies_over_tcp(self):
+        """Over iWARP: the client's host dies with a Reply on its way, and the server's TCP repeats it until the capture ends;
+        or it acknowledges the last of these."""
+        for dies in (True, False):
+            def die(c, _, dies=dies):
+                rules_iwarp.over_iwarp(c)
+                c.null()
+                c.reply(c.call(rule_talk.NULL))
+                ack, reply = c.packets.pop(), c.packets[-1]
+                for attempt in range(5):
+                    c.clock.now += 10**9 // 5 << attempt
+                    c.packets.append(reply._replace(time_ns=c.clock.tick()))
+                if not dies:
+                    c.packets.append(ack._replace(time_ns=c.clock.tick()))
+            path = os.path.join(self.folder, 'dies.pcap')
+            rules.write(path, die, True)
+            causes = json.loads(self.run_command('report', '--json', path))['causes']
+            failed = [one for one in causes if one['cause'] == 'connection-failed']
+            self.assertEqual(len(failed), dies, causes)
+            if dies:
+                self.assertRegex(failed[0]['text'], r'The client stopped answering: .* was sent to it 6 times\. Nothing closed it')
+            self.assertEqual('without answer from the client' in self.run_command('connections', path), dies)
+
     def test_given_up(self):
         """The server's host acknowledges a Call and the server does not answer; the client closes the connection, and the
         hosts meet again for another mount: the path was not down. It may have been where the Call was not acknowledged."""

@@ -109,6 +109,17 @@ void flow_delivery_silence(const struct flow_delivery *d, struct rpcrdma_silence
     silence->since_ns = t->first_ns;
 }
 
+bool flow_delivery_silent_frame(const struct flow_delivery *d, uint64_t *frame, int64_t *time_ns)
+{
+    const struct transmission *t = transmission_pending(d);
+
+    if (!t || !d->answered || t->delivered || t->times < 2)
+        return false;
+    *frame = t->last_frame;
+    *time_ns = t->last_ns;
+    return true;
+}
+
 int64_t flow_delivery_sent_ns(const struct flow_delivery *d)
 {
     return d->sent_ns;

@@ -95,6 +95,9 @@ bool flow_delivery_at_two(const struct flow_delivery *d);
 /* What was retransmitted again and again and not answered since. */
 struct rpcrdma_silence;
 void flow_delivery_silence(const struct flow_delivery *d, struct rpcrdma_silence *silence);
+
+/* The latest transmission of what flow_delivery_silence tells of; what it tells. */
+bool flow_delivery_silent_frame(const struct flow_delivery *d, uint64_t *frame, int64_t *time_ns);
 /* When the latest packet passed that was sent in this direction; 0: none. */
 int64_t flow_delivery_sent_ns(const struct flow_delivery *d);
 
