@@ -53,7 +53,9 @@ bool report_one_way(const struct report_connection *c)
     bool to_first = c->has_path[0] && c->path[0].packets > 0;
     bool to_second = c->has_path[1] && c->path[1].packets > 0;
 
-    return c->pub.paired_by != RPCRDMA_PAIRED_CM && !(to_first && to_second);
+    /* a segment of TCP names the ports of both ends: that pairs what was not captured, too */
+    return (c->pub.paired_by != RPCRDMA_PAIRED_CM || c->pub.carrier == RPCRDMA_CARRIER_IWARP) &&
+           !(to_first && to_second);
 }
 
 /* All that was not answered had been acknowledged. */

@@ -133,6 +133,29 @@ class Life(CommandTest):
         self.assertIn('one direction only', report['causes'][0]['text'])
         self.assertEqual(report['verdict'], 'undecided')
 
+    def test_one_direction_over_tcp(self):
+        """Over iWARP: a client closes a connection with a Call on it and sends that again on another one. With the server's
+        direction it is known that the server had it; without, it may have been the path, and that is not sure."""
+        def twice(c, _):
+            for _ in range(3):
+                rules_iwarp.over_iwarp(c) if not c.ready else c.null()
+            xid = c.call(rule_talk.GETATTR, rule_talk.FILE_HANDLE)
+            c.clock.now += 60 * 10**9
+            c.talk.disconnect()
+            again = rules_iwarp.over_iwarp(c.beside(2))
+            again.call(rule_talk.GETATTR, rule_talk.FILE_HANDLE, xid=xid)
+            again.reply(xid, bytes(4) + rule_talk.ATTRIBUTES)
+
+        def client(c, breaks):
+            twice(c, breaks)
+            c.packets[:] = [packet for packet in c.packets if roce_source(packet) == rule_talk.CLIENT]
+        path = os.path.join(self.folder, 'one_direction.pcap')
+        for make, want in ((twice, ('unanswered', 'high')), (client, ('connection-failed', 'medium'))):
+            rules.write(path, make, True)
+            causes = json.loads(self.run_command('report', '--json', path))['causes']
+            self.assertIn(want, [(one['cause'], one['confidence']) for one in causes], causes)
+            self.assertNotIn(('connection-failed', 'high'), [(one['cause'], one['confidence']) for one in causes])
+
     def test_refused_from_the_middle_on(self):
         """The server was restarted, and refused what came meanwhile; the capture begins after the set-up of the connection
         before: nothing says which one that was, and the path was not down."""
