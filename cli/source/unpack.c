@@ -29,6 +29,8 @@ int input_window_log = 24;
 #define unpack_lz4 NULL
 #endif
 
+enum { ZSTD = 1, LZ4 = 4 }; /* of these */
+
 static const struct {
     const char *name, *library;
     bool (*start)(struct unpack *unpack);
@@ -53,6 +55,53 @@ const void *unpack_library(struct unpack *unpack, enum module module, size_t siz
     return calls;
 }
 
+/* RFC 8878 section 3.1.2: a frame that says nothing, of which pzstd's files begin with one. lz4 has
+ * the same. */
+static bool skippable(const uint8_t *p)
+{
+    return (p[0] & 0xf0) == 0x50 && p[1] == 0x2a && p[2] == 0x4d && p[3] == 0x18;
+}
+
+/* How many bytes of these come first; 0 also where they are too long to look behind them. */
+static size_t skippable_bytes(struct input *in)
+{
+    enum { HEADER = 8, MOST = 64 * 1024 };
+    size_t n = 0;
+
+    while (input_need(in, n + HEADER) == INPUT_OK && skippable(in->data + in->pos + n)) {
+        const uint8_t *size = in->data + in->pos + n + 4;
+        uint64_t bytes = (uint64_t)size[3] << 24 | size[2] << 16 | size[1] << 8 | size[0];
+
+        if (bytes > MOST - n)
+            return 0;
+        n += HEADER + (size_t)bytes;
+    }
+    return n;
+}
+
+static size_t format_at(struct input *in, size_t at)
+{
+    const size_t n = sizeof(formats) / sizeof(*formats);
+
+    for (size_t i = 0; i < n; i++)
+        if (input_need(in, at + formats[i].n) == INPUT_OK &&
+            memcmp(in->data + in->pos + at, formats[i].magic, formats[i].n) == 0)
+            return i;
+    return n;
+}
+
+/* Which format it is, of the table; behind it where it is none. */
+static size_t format_of(struct input *in)
+{
+    const size_t n = sizeof(formats) / sizeof(*formats);
+    size_t i = format_at(in, 0);
+
+    if (i < n || input_need(in, 4) != INPUT_OK || !skippable(in->data + in->pos))
+        return i;
+    i = format_at(in, skippable_bytes(in));
+    return i < n ? i : ZSTD;
+}
+
 void input_unpack_prepare(int fd)
 {
     uint8_t first[sizeof(formats->magic)];
@@ -61,7 +110,8 @@ void input_unpack_prepare(int fd)
                  pread(fd, first, sizeof(first), lseek(fd, 0, SEEK_CUR)) == (ssize_t)sizeof(first);
 
     for (size_t i = 0; i < sizeof(formats) / sizeof(*formats); i++)
-        if (formats[i].start && (!known || memcmp(first, formats[i].magic, formats[i].n) == 0))
+        if (formats[i].start && (!known || memcmp(first, formats[i].magic, formats[i].n) == 0 ||
+                                 (skippable(first) && (i == ZSTD || i == LZ4))))
             module_load(formats[i].module);
 }
 
@@ -141,12 +191,8 @@ struct input *input_unpack(struct input *in, char *error, size_t size)
     bool live = in->live;
     struct input *out;
     struct unpack *unpack;
-    size_t i;
+    size_t i = format_of(in);
 
-    for (i = 0; i < n; i++)
-        if (input_need(in, formats[i].n) == INPUT_OK &&
-            memcmp(in->data + in->pos, formats[i].magic, formats[i].n) == 0)
-            break;
     if (i == n)
         return in;
     if (!formats[i].start) {

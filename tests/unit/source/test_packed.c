@@ -109,6 +109,22 @@ static void test_zstd(void **state)
                "(zstd -qc %1$s; zstd -qc --no-check %1$s) > %1$s.z && mv %1$s.z %1$s", "libzstd");
 }
 
+/* A frame that says nothing comes first, as in what pzstd writes; lz4 knows the same. */
+static void test_skippable(void **state)
+{
+#define SKIPPED "printf '\\120\\052\\115\\030\\004\\000\\000\\000abcd'"
+    (void)state;
+    if (system("command -v zstd >/dev/null && command -v lz4 >/dev/null") != 0)
+        skip();
+    compressed("(" SKIPPED "; zstd -qc %1$s) > %1$s.z && mv %1$s.z %1$s",
+               "(" SKIPPED "; zstd -qc %1$s; " SKIPPED
+               "; zstd -qc %1$s) > %1$s.z && mv %1$s.z %1$s",
+               "libzstd");
+    compressed("(" SKIPPED "; " SKIPPED "; lz4 -qc %1$s) > %1$s.z && mv %1$s.z %1$s",
+               "(" SKIPPED "; lz4 -qc %1$s; lz4 -qc %1$s) > %1$s.z && mv %1$s.z %1$s", "liblz4");
+#undef SKIPPED
+}
+
 static void test_xz(void **state)
 {
     (void)state;
@@ -242,9 +258,11 @@ static void test_ahead(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_pipe),    cmocka_unit_test(test_gzip),  cmocka_unit_test(test_zstd),
-        cmocka_unit_test(test_xz),      cmocka_unit_test(test_bzip2), cmocka_unit_test(test_lz4),
-        cmocka_unit_test(test_windows), cmocka_unit_test(test_ahead),
+        cmocka_unit_test(test_pipe),      cmocka_unit_test(test_gzip),
+        cmocka_unit_test(test_zstd),      cmocka_unit_test(test_xz),
+        cmocka_unit_test(test_bzip2),     cmocka_unit_test(test_lz4),
+        cmocka_unit_test(test_skippable), cmocka_unit_test(test_windows),
+        cmocka_unit_test(test_ahead),
     };
 
     return cmocka_run_group_tests(tests, make_path, remove_path);
