@@ -44,6 +44,7 @@ struct literal {
     char text[256];
     bool is_number, is_address;
     bool fraction; /* `real` is no whole number */
+    bool above;    /* the number is above INT64_MAX */
     double real;
     int64_t number; /* two's complement of what is above INT64_MAX */
     struct rpcrdma_address address;

@@ -22,22 +22,24 @@ bool filter_is_address(const struct rpcrdma_field *field)
     return false;
 }
 
-static bool whole_number(const char *text, int64_t *out)
+static bool whole_number(const char *text, struct literal *literal)
 {
-    const char *digits = text + (*text == '-');
+    bool negative = *text == '-';
+    const char *digits = text + negative;
+    uint64_t number;
     char *end;
 
     if (!g_ascii_isdigit(*digits))
         return false;
     errno = 0;
     if (digits[0] == '0' && (digits[1] == 'b' || digits[1] == 'B'))
-        *out = (int64_t)strtoull(digits + 2, &end, 2);
+        number = strtoull(digits + 2, &end, 2);
     else
-        *out = (int64_t)strtoull(digits, &end, digits[0] == '0' && digits[1] ? 0 : 10);
-    if (*end != '\0' || errno != 0)
+        number = strtoull(digits, &end, digits[0] == '0' && digits[1] ? 0 : 10);
+    if (*end != '\0' || errno != 0 || (negative && number > INT64_MAX))
         return false;
-    if (*text == '-')
-        *out = -*out;
+    literal->above = number > INT64_MAX;
+    literal->number = negative ? -(int64_t)number : (int64_t)number;
     return true;
 }
 
@@ -75,8 +77,9 @@ static bool number(struct literal *literal, const struct rpcrdma_field *field, c
 {
     struct moment moment;
 
-    if (whole_number(text, &literal->number)) {
-        literal->real = (double)literal->number;
+    if (whole_number(text, literal)) {
+        literal->real =
+            literal->above ? (double)(uint64_t)literal->number : (double)literal->number;
         return true;
     }
     if (scaled_number(text, field, literal))

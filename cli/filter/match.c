@@ -178,6 +178,17 @@ static const char *text_of(const struct filter *f, const struct value *v, char b
     return buf;
 }
 
+/* Of 64 bits each, either of which may be signed: as two numbers, not as two patterns of bits. */
+static int compare_whole(const struct value *v, const struct literal *l)
+{
+    bool v_below = v->is_signed && v->number < 0, l_below = !l->above && l->number < 0;
+
+    if (v_below != l_below)
+        return v_below ? -1 : 1;
+    return (uint64_t)v->number < (uint64_t)l->number ? -1
+                                                     : (uint64_t)v->number > (uint64_t)l->number;
+}
+
 /* Less than 0, 0, more: as v is less than, equal to, more than l. */
 static int compare(const struct filter *f, const struct value *v, const struct literal *l)
 {
@@ -193,14 +204,13 @@ static int compare(const struct filter *f, const struct value *v, const struct l
     case VALUE_REAL:
         return v->real < l->real ? -1 : v->real > l->real;
     case VALUE_NUMBER:
-        if (l->is_number && l->fraction)
-            return (double)v->number < l->real ? -1 : (double)v->number > l->real;
-        if (l->is_number && v->is_signed)
-            return v->number < l->number ? -1 : v->number > l->number;
+        if (l->is_number && l->fraction) {
+            double number = v->is_signed ? (double)v->number : (double)(uint64_t)v->number;
+
+            return number < l->real ? -1 : number > l->real;
+        }
         if (l->is_number)
-            return (uint64_t)v->number < (uint64_t)l->number
-                       ? -1
-                       : (uint64_t)v->number > (uint64_t)l->number;
+            return compare_whole(v, l);
         return g_ascii_strcasecmp(text_of(f, v, buf), l->text);
     default:
         return strcmp(text_of(f, v, buf), l->text);

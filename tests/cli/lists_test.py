@@ -162,6 +162,16 @@ class Selection(ListTest):
                    lambda rpc: rpc['name'] == 'READ' or (rpc['name'] == 'WRITE' and rpc['count'] > 10000))
         self.check('not name == READ and count', lambda rpc: rpc['name'] != 'READ' and 'count' in rpc)
 
+    def test_numbers_at_their_ends(self):
+        everything = self.objects(capture())
+        for expression in ('call_length > -1', 'call_length > -1k', 'call_length < 18446744073709551615',
+                           'latency_ns > -1', 'latency_ns < 18446744073709551615', 'latency_ns > -9223372036854775807',
+                           'latency_ns > -1h', 'call_length in {-1..18446744073709551615}'):
+            self.assertEqual(self.objects('--where', expression, capture()), everything, expression)
+        for expression in ('call_length < -1', 'call_length == -1', 'latency_ns < -1',
+                           'latency_ns == 18446744073709551615', 'latency_ns < -9223372036854775807'):
+            self.assertEqual(self.objects('--where', expression, capture()), [], expression)
+
     def test_addresses(self):
         for expression in ('client == 192.168.77.11', 'client == 192.168.77.0/24', 'src in {10.0.0.0/8 192.168.0.0/16}'):
             self.assertEqual(len(self.objects('--where', expression, capture())), len(self.objects(capture())))
@@ -188,6 +198,7 @@ class Selection(ListTest):
         for expression, at, what in (('latency > 2', 0, 'no field'), ('latency_ns >', 12, 'value is missing'),
                                      ('latency_ns > x', 13, 'is a number'), ('(name == READ', 0, 'not closed'),
                                      ('name == READ)', 12, 'operator'), ('name == "READ', 8, 'does not end'),
+                                     ('latency_ns > -9223372036854775808', 13, 'is a number'),
                                      ('name = READ', 5, 'means nothing'), ('', 0, 'empty'),
                                      ('client == 300.1.1.1', 10, 'no IP address'),
                                      ('client == 10.0.0.0/33', 10, '32 bits'),
