@@ -173,6 +173,39 @@ bool moment_parse(const char *text, struct moment *out)
     return g_ascii_isdigit(*text) && duration_parse(text, 1e9, &out->ns);
 }
 
+/* By the calendar: a day on which a clock is set has 23 or 25 hours. */
+static int64_t on_next_day(const struct tm *day, int64_t of_day)
+{
+    struct tm noon = {.tm_year = day->tm_year,
+                      .tm_mon = day->tm_mon,
+                      .tm_mday = day->tm_mday + 1,
+                      .tm_hour = 12,
+                      .tm_isdst = -1};
+    int64_t ns = 0;
+
+    mktime(&noon);
+    epoch(noon.tm_year + 1900, noon.tm_mon + 1, noon.tm_mday, of_day, false, 0, &ns);
+    return ns;
+}
+
+/* In the year that brings it nearest to the capture's beginning; February 29 is not in each. */
+static int64_t of_year(const struct moment *moment, int year, int64_t start_ns)
+{
+    int64_t nearest = 0, ns;
+    uint64_t least = UINT64_MAX, away;
+
+    for (int one = year - 1; one <= year + 1; one++) {
+        if (!epoch(one, moment->month, moment->day, moment->ns, false, 0, &ns))
+            continue;
+        away = (uint64_t)(ns > start_ns ? time_less(ns, start_ns) : time_less(start_ns, ns));
+        if (away >= least)
+            continue;
+        least = away;
+        nearest = ns;
+    }
+    return nearest;
+}
+
 int64_t moment_ns(const struct moment *moment, int64_t start_ns)
 {
     time_t start = (time_t)(start_ns / SECOND);
@@ -190,14 +223,10 @@ int64_t moment_ns(const struct moment *moment, int64_t start_ns)
         localtime_r(&start, &tm);
         epoch(tm.tm_year + 1900, tm.tm_mon + 1, tm.tm_mday, moment->ns, false, 0, &ns);
         /* a capture over midnight: 00:10 of one that begins at 23:50 is the next day's */
-        return ns < start_ns - 12 * HOUR ? ns + 24 * HOUR : ns;
+        return ns < start_ns - 12 * HOUR ? on_next_day(&tm, moment->ns) : ns;
     case MOMENT_OF_YEAR:
         localtime_r(&start, &tm);
-        /* the year that brings it nearest to the capture's beginning */
-        epoch(tm.tm_year + 1900, moment->month, moment->day, moment->ns, false, 0, &ns);
-        if (ns < start_ns - 183 * (24 * HOUR))
-            epoch(tm.tm_year + 1901, moment->month, moment->day, moment->ns, false, 0, &ns);
-        return ns;
+        return of_year(moment, tm.tm_year + 1900, start_ns);
     }
     return 0;
 }

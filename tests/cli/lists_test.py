@@ -10,7 +10,7 @@ import struct
 import subprocess
 import unittest
 
-from command import CommandTest, capture
+from command import CommandTest, RPCRDMA, capture, enhanced, interface, option, section
 import pcap
 import talk
 
@@ -193,6 +193,28 @@ class Selection(ListTest):
         year = subprocess.run(['date', '-u', '-d', f'@{middle // 10**9}', '+%Y-%m-%dT%H:%M:%S'], capture_output=True,
                               check=True).stdout.decode().strip()
         self.assertEqual(self.objects('--since', f'{year}.{middle % 10**9:09d}Z', capture()), want)
+
+    def moved(self, start_s, factor):
+        """The recording, begun at another time and slower."""
+        packets = self.packets()
+        first = packets[0].time_ns
+        data = section() + interface(options=option(9, b'\x09'))
+        for one in packets:
+            data += enhanced(one.data, start_s * 10**9 + (one.time_ns - first) * factor)
+        return self.file(data, 'moved.pcapng')
+
+    def test_local_times(self):
+        """On the day after one that had 25 hours, and around new year; of a zone with such days."""
+        zone = dict(os.environ, TZ='CET-1CEST,M3.5.0,M10.5.0/3')
+        night = self.moved(1792878600, 1140) # 2026-10-24 23:50 CEST, for 6 hours
+        year = self.moved(1767222300, 1) # 2026-01-01 00:05 CET
+        for path, since, want in ((night, '04:00:00', 1792897200), (night, '01:00', 1792882800),
+                                  (night, '23:50', 1792878600), (year, 'Dec 31 23:59:00', 1767221940),
+                                  (year, 'Jan 1 00:05:08', 1767222308), (year, 'Feb 1 00:00:00', 1769900400)):
+            run = subprocess.run([RPCRDMA, 'rpcs', '--json', '--since', since, path], env=zone,
+                                 capture_output=True, check=True)
+            got = [json.loads(line) for line in run.stdout.splitlines()]
+            self.assertEqual(got, [rpc for rpc in self.objects(path) if rpc['time_ns'] >= want * 10**9], since)
 
     def test_what_is_wrong_is_pointed_at(self):
         for expression, at, what in (('latency > 2', 0, 'no field'), ('latency_ns >', 12, 'value is missing'),
