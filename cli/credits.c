@@ -7,6 +7,7 @@
 #include <langinfo.h>
 #include <locale.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "credits_running.h"
@@ -311,9 +312,24 @@ static void show(struct credits *credits, bool sparkline)
     }
 }
 
-static int open_csv(struct credits *credits, const char *file)
+static bool same_file(int a, int b)
+{
+    struct stat x, y;
+
+    return a >= 0 && b >= 0 && fstat(a, &x) == 0 && fstat(b, &y) == 0 && S_ISREG(x.st_mode) &&
+           x.st_dev == y.st_dev && x.st_ino == y.st_ino;
+}
+
+/* `picture`: what else is written; -1: nothing. */
+static int open_csv(struct credits *credits, const char *file, int picture)
 {
     int fd = create_path(file, 0666);
+
+    if (same_file(fd, picture)) {
+        complain("%s: --series and --plot are written to different files", file);
+        close(fd);
+        return EXIT_UNUSABLE;
+    }
 
     if (fd < 0 || !out_open(&credits->csv, fd)) {
         complain("%s: %s", file, fd < 0 ? create_error(errno) : "out of memory");
@@ -439,7 +455,7 @@ static int run(const struct command *command, int argc, char **argv)
         }
     }
     if (status == OPTIONS_GO_ON && series)
-        status = open_csv(&credits, series);
+        status = open_csv(&credits, series, picture_fd);
     if (status == OPTIONS_GO_ON)
         status = begin_output(&options, &out);
     if (status == OPTIONS_GO_ON)

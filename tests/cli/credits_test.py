@@ -132,6 +132,11 @@ class Credits(command.CommandTest):
                              status=2)
             self.assertIn(name, self.stderr)
 
+    def test_two_into_one(self):
+        path = os.path.join(self.folder, 'both.svg')
+        self.run_command('credits', '-q', '--series', path, '--plot', path, command.capture(), status=2)
+        self.assertIn('different files', self.stderr)
+
     def test_nothing_there(self):
         path = os.path.join(self.folder, 'empty.pcap')
         pcap.write(path, [])
