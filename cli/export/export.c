@@ -177,6 +177,8 @@ static int choose_tables(const struct command *command, const char *names, unsig
         *wanted = (1u << N_TABLES) - 1;
         return OPTIONS_GO_ON;
     }
+    if (!*names)
+        return no_table(command, names);
     list = g_strsplit(names, ",", -1);
     for (char **name = list; *name && status == OPTIONS_GO_ON; name++) {
         enum table_id table = 0;

@@ -398,7 +398,8 @@ class Keys(Export):
         self.run_command('export', '--sqlite', os.path.join(self.folder, 'link.db'), capture(), status=2)
         self.run_command('export', capture(), status=2)
         self.run_command('export', '--csv', '-', capture(), status=2)
-        self.run_command('export', '--csv', '-', '--tables', 'nothing', capture(), status=2)
+        for tables in ('nothing', '', 'rpcs,'):
+            self.run_command('export', '--csv', '-', '--tables', tables, capture(), status=2)
 
 
 class Schema(Export):
