@@ -307,16 +307,16 @@ static int compare(const struct options *options, struct side sides[2], struct o
 
 static int run(const struct command *command, int argc, char **argv)
 {
-    struct options options = {.no_devices = true, .no_follow = true};
+    uint64_t top = 0; /* all */
+    struct options options = {.no_devices = true, .no_follow = true, .own = &top};
     char *where = NULL, *per = NULL;
-    gint64 top = 0;
     GOptionEntry own[] = {
         {"json", 0, 0, G_OPTION_ARG_NONE, &options.json, "One JSON object per line", NULL},
         WHERE_OPTION(&where),
         {"per", 0, 0, G_OPTION_ARG_STRING, &per,
          "A line per operation (default), client, server, connection, file or user", "WHAT"},
-        {"top", 0, 0, G_OPTION_ARG_INT64, &top, "Only the first N, by the time that both took",
-         "N"},
+        {"top", 0, 0, G_OPTION_ARG_CALLBACK, options_top,
+         "Only the first N, by the time that both took", "N"},
         G_OPTION_ENTRY_NULL,
     };
     int status = options_parse(&options, command, own, argc, argv);
@@ -328,8 +328,6 @@ static int run(const struct command *command, int argc, char **argv)
     if (status == OPTIONS_GO_ON && per && !groups_by_parse(per, &by))
         status = bad_usage(
             command, "--per operation, client, server, connection, file or user, not \"%s\"", per);
-    if (status == OPTIONS_GO_ON && top < 0)
-        status = bad_usage(command, "--top needs a number from 1 on");
     if (status == OPTIONS_GO_ON && (options.n_files != 2 || options.n_devices > 0))
         status = bad_usage(command, "two captures are compared");
     if (status == OPTIONS_GO_ON)

@@ -30,6 +30,11 @@ gboolean options_number(const char *name, const char *text, uint64_t max, uint64
     return FALSE;
 }
 
+gboolean options_top(const char *name, const char *text, gpointer options, GError **error)
+{
+    return options_number(name, text, INT64_MAX, ((struct options *)options)->own, error);
+}
+
 static gboolean on_port(const char *name, const char *text, gpointer data, GError **error)
 {
     struct options *options = data;

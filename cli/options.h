@@ -64,6 +64,8 @@ void options_free(struct options *options);
 /* A number from 1 to max, decimal or 0x hexadecimal: FALSE with *error set where it is not. */
 gboolean options_number(const char *name, const char *text, uint64_t max, uint64_t *out,
                         GError **error);
+/* Of a command with --top N: N goes to the uint64_t that is the options' `own`. */
+gboolean options_top(const char *name, const char *text, gpointer options, GError **error);
 
 /* Options that say how to capture: shared by live analysis and `capture`. `options` is the data of
  * their callbacks. */

@@ -20,7 +20,7 @@ enum sort { SORT_NONE, SORT_LATENCY, SORT_TIME, SORT_BYTES };
 /* What the options said. */
 struct choice {
     char *where, *since, *until, *sort, *per, *time, *interval;
-    int64_t top;
+    uint64_t top; /* 0: all */
     gboolean summary, histogram;
 };
 
@@ -164,8 +164,6 @@ static int choose(const struct command *command, struct rpcs *rpcs, const struct
         (!duration_parse(choice->interval, 1e9, &interval_ns) || interval_ns <= 0))
         return bad_usage(command, "--interval \"%s\": no duration; one is 10, 500ms or 1min",
                          choice->interval);
-    if (choice->top < 0)
-        return bad_usage(command, "--top needs a number from 1 on");
     rpcs->details = details_new(share);
     if (choice->summary || choice->per || choice->histogram || interval_ns > 0)
         rpcs->groups =
@@ -221,8 +219,8 @@ static void finish(struct rpcs *rpcs, const struct choice *choice)
 
 static int run(const struct command *command, int argc, char **argv)
 {
-    struct options options = {0};
     struct choice choice = {0};
+    struct options options = {.own = &choice.top};
     GOptionEntry own[] = {
         {"json", 0, 0, G_OPTION_ARG_NONE, &options.json, "One JSON object per line", NULL},
         {"time", 't', 0, G_OPTION_ARG_STRING, &choice.time, VIEW_TIME_HELP, "FORMAT"},
@@ -231,7 +229,7 @@ static int run(const struct command *command, int argc, char **argv)
          "Only RPCs from then on: 12.5 s after the first packet, a date, a time", "TIME"},
         {"until", 0, 0, G_OPTION_ARG_STRING, &choice.until, "Only RPCs until then", "TIME"},
         {"sort", 0, 0, G_OPTION_ARG_STRING, &choice.sort, "By latency, time or bytes", "BY"},
-        {"top", 0, 0, G_OPTION_ARG_INT64, &choice.top,
+        {"top", 0, 0, G_OPTION_ARG_CALLBACK, options_top,
          "Only the first N, by latency unless --sort says otherwise", "N"},
         {"summary", 0, 0, G_OPTION_ARG_NONE, &choice.summary,
          "A summary per operation instead of lines", NULL},

@@ -57,6 +57,8 @@ class Usage(command.CommandTest):
                 (['extract', '-w', 'x.zst', path], 'not written'),
                 (['credits', '--series', 'x.csv.xz', path], 'not written'),
                 (['decode', '-s', '99', path], 'are for -i'),
+                (['rpcs', '--top', '0', path], 'from 1 to'),
+                (['diff', '--top', '0', path, path], 'from 1 to'),
                 (['rpcs', '-p', path], 'are for -i'),
                 (['decode', '--dialect', 'ietf-99', path], 'ietf-07'),
                 (['decode', '--dialect', 'v1', path], 'cel-00'),
