@@ -140,6 +140,24 @@ class Usage(command.CommandTest):
         described = set(re.findall(r'^\.It .*?Fl Fl ([a-z-]+)', page, re.M))
         self.assertEqual(described, options)
 
+    def test_synopsis(self):
+        """Of each command the man page's synopsis has every option but those that all have, and no other."""
+        source = os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', '..', 'cli')
+        with open(os.path.join(source, 'rpcrdma.1'), encoding='ascii') as file:
+            parts = re.split(r'\n\.Nm\n\.Cm (\w+)\n', file.read().split('.Sh DESCRIPTION')[0])
+        shown = {}
+        for name, text in zip(parts[1::2], parts[2::2]):
+            shown.setdefault(name, set()).update(re.findall(r'Fl (?:Fl )?([a-zA-Z-]+)', text))
+
+        def options(name):
+            return {(short or long, long) for short, long in
+                    re.findall(r'(?m)^  (?:-(\w), )?--([a-z-]+)', self.run_command(name, '--help'))}
+
+        common = {long for _, long in options('metrics')} - {'textfile', 'interval', 'openmetrics', 'client-subnet'}
+        for name in COMMANDS:
+            own = {short for short, long in options(name) if long not in common | {'json-header'}}
+            self.assertEqual(shown[name] - {'i', 'r'}, own - {'i', 'r'}, name)
+
     def test_fields(self):
         lines = self.run_command('fields').splitlines()
         fields = [json.loads(line) for line in self.run_command('fields', '--json').splitlines()]
