@@ -14,7 +14,8 @@ static bool grow(struct flow_rpcs *rpcs, struct rpc_read_map *read_map, uint32_t
     if (!bigger)
         return false;
     for (uint32_t i = 0; i < read_map->size; i++)
-        bigger[read_map->at[i].id % size] = read_map->at[i];
+        if (read_map->at[i].id != 0) /* an empty one is not to take another's place */
+            bigger[read_map->at[i].id % size] = read_map->at[i];
     flow_release(memory, read_map->at, read_map->size * sizeof(*bigger));
     read_map->at = bigger;
     read_map->size = size;

@@ -5,6 +5,7 @@
 #include "stage_above.h"
 
 #include "flow/rpc/rpc_stage.h"
+#include "flow/rpc/rpc_state.h"
 
 enum { XID = 0x55, HANDLE = 0xabc, ADDRESS = 0x2000, CHUNK = 8 };
 
@@ -139,6 +140,21 @@ static void test_write(void **state)
     assert_int_equal(s.on.stage.rule, RPCRDMA_RULE_RPC_UNKNOWN_HANDLE);
 }
 
+/* The map grows with flow's ring, though not all of its requests came to this connection. */
+static void test_read_map(void **state)
+{
+    enum { RING = 8, ID = 2 * RING };
+    struct flow_region one = {.handle = HANDLE}, next = {.handle = HANDLE + 1};
+    struct rpc_read_map map = {0};
+
+    (void)state;
+    rpc_read_map_add(rpcs, &map, RING, ID, &one);
+    rpc_read_map_add(rpcs, &map, 2 * RING, ID + 1, &next);
+    assert_ptr_equal(rpc_read_map_find(&map, ID), &one);
+    assert_ptr_equal(rpc_read_map_find(&map, ID + 1), &next);
+    rpc_read_map_free(rpcs, &map);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -147,6 +163,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_retransmitted, begin, end),
         cmocka_unit_test_setup_teardown(test_given_up, begin, end),
         cmocka_unit_test_setup_teardown(test_write, begin, end),
+        cmocka_unit_test_setup_teardown(test_read_map, begin, end),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
