@@ -368,15 +368,18 @@ RPCRDMA_RARE static void ahead(struct flow_streams *streams, struct stream *s,
 RPCRDMA_RARE static void iwarp(struct flow_streams *streams, struct stream *s,
                                const struct rpcrdma_op *op)
 {
+    /* which Send it is of, and whether it begins it, is in the header that was cut off */
+    bool unknown_send = op->kind == RPCRDMA_OP_SEND && op->flags & RPCRDMA_OP_TRUNCATED;
+
     s->in_hand = NULL;
-    if (op->kind == RPCRDMA_OP_SEND) {
+    if (op->kind == RPCRDMA_OP_SEND && !unknown_send) {
         stream_assemble(streams, s, op);
     } else if (op->kind == RPCRDMA_OP_WRITE) {
         write_event(streams, s, op,
                     (struct flow_write){.placed = !(op->flags & RPCRDMA_OP_TRUNCATED),
                                         .rkey = op->rkey,
                                         .address = op->remote_address});
-    } else if (op->kind == RPCRDMA_OP_LOST) {
+    } else if (op->kind == RPCRDMA_OP_LOST || unknown_send) {
         s->pub.lost++;
         stream_assemble_gap(streams, s, 0, false);
         gap_event(streams, s, 0, 0);

@@ -92,6 +92,31 @@ static void lost_silently(void **state)
     }
 }
 
+/* The capture cut a segment's DDP header: which Send it is of, and where in it, nobody saw. */
+static void header_cut(void **state)
+{
+    uint8_t buf[8192];
+
+    (void)state;
+    for (uint32_t first = 0; first < 2; first++) {
+        struct rpcrdma_op op;
+
+        rig_begin(&rig, NULL);
+        send_segments(true, 0, buf, rig_call(buf, 9, 100003, 0), 1000, 0);
+        if (first)
+            send_segments(true, 1, buf, rig_call(buf, 1, 100003, 3000), 1000, 4);
+        op = iwarp_op(RPCRDMA_OP_SEND, true);
+        op.flags = RPCRDMA_OP_LAST | RPCRDMA_OP_TRUNCATED;
+        op.len = 40;
+        rig_feed(&rig, &op);
+        send_segments(true, 2, buf, rig_call(buf, 2, 100003, 0), 1000, 0);
+        rig_end(&rig);
+        assert_int_equal(rig.messages, 2);
+        assert_int_equal(rig_count(&rig, RPCRDMA_RULE_SEND_START_MISSING), 0);
+        assert_int_equal(rig_count(&rig, RPCRDMA_RULE_BYTES_LOST), 1);
+    }
+}
+
 static void mpa(void **state)
 {
     static const uint8_t pd[8] = {0xf6, 0xab, 0x0e, 0x18, 1, 1, 3, 7};
@@ -162,7 +187,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(segments), cmocka_unit_test(lost),   cmocka_unit_test(lost_silently),
-        cmocka_unit_test(mpa),      cmocka_unit_test(forced),
+        cmocka_unit_test(mpa),      cmocka_unit_test(forced), cmocka_unit_test(header_cut),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
