@@ -70,15 +70,24 @@ static bool reduced(const struct rpcrdma_message *m)
     return m->read.count > 0 || (m->kind == RPCRDMA_KIND_REPLY_INLINE && m->write.count > 0);
 }
 
+static bool header_cut(const struct rpcrdma_message *m)
+{
+    return !(m->present & RPCRDMA_HAS_HEADER_LENGTH);
+}
+
 static void check_remaining(struct message_continuation *c, const struct rpcrdma_message *m,
                             struct flow_findings *findings, uint64_t frame)
 {
     uint32_t said = m->present & RPCRDMA_HAS_REMAINING ? m->remaining : 0;
+    bool cut_before = c->cut;
     uint8_t readings = 0;
 
-    if (m->dialect->family != RPCRDMA_FAMILY_HTYPE || !(m->present & RPCRDMA_HAS_HEADER_LENGTH))
+    c->cut = header_cut(m);
+    if (m->dialect->family != RPCRDMA_FAMILY_HTYPE || c->cut)
         return;
-    if (m->present & RPCRDMA_HAS_REMAINING) {
+    if (cut_before) {
+        readings = c->readings; /* nothing to compare it with */
+    } else if (m->present & RPCRDMA_HAS_REMAINING) {
         if ((uint64_t)said + m->payload.len == c->remaining)
             readings = AFTER_THIS;
         if ((uint64_t)said + c->last == c->remaining)
@@ -138,6 +147,7 @@ bool message_continue(struct flow_messages *messages, struct flow_conn *conn, in
         c->active = more;
         if (more) {
             *c = (struct message_continuation){.active = true,
+                                               .cut = header_cut(m),
                                                .stream = stream,
                                                .xid = m->xid,
                                                .parts = 1,

@@ -69,6 +69,7 @@ struct flow_call {
 /* A version 2 message in several parts. */
 struct message_continuation {
     bool active;
+    bool cut;         /* the last part's header: `remaining` and `last` are not known */
     uint8_t stream;   /* what is continued: see continuation.c */
     uint8_t readings; /* of rdma_remaining that fit so far */
     uint32_t xid, parts;

@@ -74,6 +74,39 @@ static void continued_wrong(void **state)
     assert_int_equal(rig.message[5].part, 0);
 }
 
+/* The capture cut the header of a part: what it says is still to come, and how much it has of it.
+ */
+static void part_cut(void **state)
+{
+    (void)state;
+    for (uint32_t which = 0; which < 3; which++) {
+        begin(NULL);
+        call_payload(7, 2960);
+        for (uint32_t i = 0; i < 3; i++) {
+            const uint32_t at = i * 1000;
+            struct rpcrdma_message m = message(
+                RPCRDMA_IETF_07, i < 2 ? RPCRDMA_KIND_CALL_MIDDLE : RPCRDMA_KIND_CALL_INLINE, 7);
+            uint8_t buf[2048];
+            struct rpcrdma_op op = rig_op(&rig, RPCRDMA_OP_SEND, &a, &b, a.psn);
+            size_t n;
+
+            m.remaining = 2000 - at;
+            m.payload = (struct rpcrdma_span){.data = rpc + at, .caplen = 1000, .len = 1000};
+            assert_int_equal(rpcrdma_message_encode(&m, buf, sizeof(buf), &n), RPCRDMA_OK);
+            op.flags = RPCRDMA_OP_FIRST | RPCRDMA_OP_LAST;
+            op.data = buf;
+            op.len = (uint32_t)n;
+            op.caplen = i == which ? 16 : (uint32_t)n;
+            rig_feed(&rig, &op);
+            a.psn++;
+        }
+        rig_end(&rig);
+        assert_int_equal(rig.messages, 3);
+        assert_int_equal(rig.message[2].part, 3);
+        assert_int_equal(rig_count(&rig, RPCRDMA_RULE_REMAINING), 0);
+    }
+}
+
 /* The last part never comes: the connection ends before, or goes on without it for long. Where the
  * capture ends before, it may have come after that. */
 static void unfinished(void **state)
@@ -197,9 +230,10 @@ static void lost_part(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(continued),   cmocka_unit_test(continued_wrong),
-        cmocka_unit_test(unfinished),  cmocka_unit_test(continued_by_flag),
-        cmocka_unit_test(interrupted), cmocka_unit_test(lost_part),
+        cmocka_unit_test(continued),         cmocka_unit_test(part_cut),
+        cmocka_unit_test(continued_wrong),   cmocka_unit_test(unfinished),
+        cmocka_unit_test(continued_by_flag), cmocka_unit_test(interrupted),
+        cmocka_unit_test(lost_part),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
