@@ -28,6 +28,7 @@ struct rpcrdma_flow {
     struct flow_credits *credits; /* NULL: not asked for */
     bool overfull; /* the connection in hand keeps as much as it may: its gaps are given up */
     bool said_limit;
+    bool stormed;      /* storm_ns is set */
     int64_t looked_ns; /* when it was last looked at who waits too long */
     int64_t storm_ns;  /* when connections were last reported to come and go */
     /* Connections that were reported already, as a QP number or port of theirs came again: a ring,

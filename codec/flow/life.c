@@ -218,8 +218,9 @@ static void look(struct rpcrdma_flow *flow, struct flow_conn *conn)
         if (pub->life.previous == 0 && was->life.next == 0)
             replace(pub, was, since_ns);
     }
-    if (recent < STORM || now - flow->storm_ns < STORM_NS)
+    if (recent < STORM || (flow->stormed && now - flow->storm_ns < STORM_NS))
         return;
+    flow->stormed = true;
     flow->storm_ns = now;
     flow_report(&flow->context, pub,
                 &(struct rpcrdma_finding){.rule = RPCRDMA_RULE_RECONNECT_STORM,

@@ -101,7 +101,7 @@ void rpc_timing_data(struct flow_rpcs *rpcs, struct rpc_transaction *t, int send
         asked_ns = data->moved_ns;
     if (op->time_ns > data->moved_ns)
         data->moved_ns = op->time_ns;
-    if (since == 0) {
+    if (t->rdma_last_frame == 0) {
         rpc_timing_served(t);
         return;
     }

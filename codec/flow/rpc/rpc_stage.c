@@ -70,12 +70,12 @@ static void data_transfer(struct flow_rpcs *rpcs, struct flow_region *region, ui
         rpc_data_transfer_emit(rpcs, region, (enum rpcrdma_op_kind)op->kind, op->frame, start,
                                op->len);
     rpc_timing_data(rpcs, t, sender, op, asked_ns);
-    /* a capture's times can go back */
-    if (t->rdma_last_ns == 0 || op->time_ns < t->rdma_first_ns) {
+    /* a capture's times can go back, and begin at 0 */
+    if (t->rdma_last_frame == 0 || op->time_ns < t->rdma_first_ns) {
         t->rdma_first_ns = op->time_ns;
         t->pub.rdma_first_frame = op->frame;
     }
-    if (t->rdma_last_ns == 0 || op->time_ns > t->rdma_last_ns) {
+    if (t->rdma_last_frame == 0 || op->time_ns > t->rdma_last_ns) {
         t->rdma_last_ns = op->time_ns;
         t->rdma_last_frame = op->frame;
     }
@@ -230,7 +230,7 @@ void flow_rpc_read_request(struct flow_rpcs *rpcs, struct flow_conn *conn, int s
     if (t->reads[sender].last == 0)
         t->reads[sender].first = read->id;
     t->reads[sender].last = read->id;
-    if (t->rdma_last_ns == 0) {
+    if (t->rdma_last_frame == 0) {
         t->rdma_first_ns = t->rdma_last_ns = read->time_ns;
         t->rdma_last_frame = t->pub.rdma_first_frame = read->frame;
     }

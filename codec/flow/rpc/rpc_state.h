@@ -250,7 +250,7 @@ struct rpc_transaction {
     struct rpc_data_timing data;
     struct rpc_wait held[2];  /* Call, Reply: the longest wait for a credit between its parts */
     int64_t held_ns[2];       /* all of them */
-    uint64_t rdma_last_frame; /* the packet of rdma_last_ns */
+    uint64_t rdma_last_frame; /* the packet of rdma_last_ns; 0: there was none */
     TAILQ_ENTRY(rpc_transaction) parked;     /* of its connection */
     TAILQ_ENTRY(rpc_transaction) all_parked; /* of all that are */
     uint64_t last_frame; /* of the last RDMA packet, for the frame that completes the Call */

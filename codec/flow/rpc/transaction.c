@@ -264,7 +264,7 @@ void rpc_finish(struct flow_rpcs *rpcs, struct rpc_transaction *t)
     pub->has_latency = length_of_time(rpcs, t, pub->has_latency, "RPC", &pub->latency_ns);
     pub->rdma_ns = t->rdma_last_ns - t->rdma_first_ns;
     pub->rdma_last_frame = t->rdma_last_frame;
-    pub->has_rdma = length_of_time(rpcs, t, t->rdma_last_ns != 0, "RDMA", &pub->rdma_ns);
+    pub->has_rdma = length_of_time(rpcs, t, t->rdma_last_frame != 0, "RDMA", &pub->rdma_ns);
     pub->has_response = pub->has_latency;
     pub->response_ns = pub->latency_ns;
     end(rpcs, t);

@@ -123,10 +123,35 @@ static void nobody_knows(void **state)
     assert_int_equal(rig.moves, 0);
 }
 
+/* Times count from where the capturer began: the first packet with data may have time 0. */
+static void at_time_zero(void **state)
+{
+    struct rpc_header h;
+    struct rpc_bytes reply;
+    uint64_t call;
+    int64_t begin;
+
+    (void)state;
+    begin = rig.rig.time_ns = -20000; /* each packet is 10 us later */
+    call = offer_writes();
+    rpc_write(&rig, false, 11, 0x1000, bytes, 1500, 500, UINT32_MAX);
+    assert_int_equal(rig.rig.time_ns, begin + 40000);
+    rpc_reply_header(&reply, XID);
+    rpc_header_init(&h, XID, MSG);
+    rpc_send(&rig, false, &h, reply.data, reply.n);
+    rpc_rig_end(&rig);
+    assert_int_equal(rig.transactions, 1);
+    assert_true(rig.transaction[0].t.has_rdma);
+    assert_int_equal(rig.transaction[0].t.rdma_ns, 20000);
+    assert_int_equal(rig.transaction[0].t.rdma_first_frame, call + 1);
+    assert_int_equal(rig.transaction[0].t.rdma_last_frame, call + 3);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-    const struct CMUnitTest tests[] = {TEST(writes), TEST(reads), TEST(nobody_knows)};
+    const struct CMUnitTest tests[] = {TEST(writes), TEST(reads), TEST(nobody_knows),
+                                       TEST(at_time_zero)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
