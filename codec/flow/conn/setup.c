@@ -3,6 +3,9 @@
 
 /* Connection set-up and end: the CM's messages (IBTA volume 1 chapter 12). */
 
+/* No CM is that quick to send a REQ again: its timeout is seconds mostly (Linux: 4). */
+#define COPY_NS UINT64_C(10000000)
+
 uint64_t flow_address_key(const struct rpcrdma_address *opener,
                           const struct rpcrdma_address *acceptor, uint32_t comm_id)
 {
@@ -147,14 +150,17 @@ static bool sent_again(const struct flow_conn *conn, const struct rpcrdma_op *op
     return conn->pub.end[0].qpn == op->connect->qpn && !conn->pub.closed;
 }
 
-/* Where it was accepted, the client has not heard of it: no connection was back at the acceptance. */
+/* The REQ once more: by its sender, which waits for an answer first, or at a second place of
+ * capture. Where it was accepted, the client has not heard of it: no connection was back at the
+ * acceptance. */
 static void asked_again(struct flow_conn *conn, const struct rpcrdma_op *op)
 {
     struct rpcrdma_life *life = &conn->pub.life;
 
-    if (replayed(op))
+    if (replayed(op) || (uint64_t)(op->time_ns - conn->requested_ns) < COPY_NS)
         return;
     life->requests++;
+    conn->requested_ns = op->time_ns;
     if (!conn->accepted || conn->pub.established)
         return;
     life->unheard++;
@@ -183,6 +189,7 @@ static struct flow_conn *request(struct flow_conns *conns, const struct rpcrdma_
     conn->by_cm = true;
     conn->replayed = replayed(op);
     conn->pub.life.requests = 1;
+    conn->requested_ns = op->time_ns;
     conn->pub.end[0].address = op->src;
     conn->pub.end[1].address = op->dst;
     conn->comm_id[0] = c->local_comm_id;

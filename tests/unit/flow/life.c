@@ -19,7 +19,7 @@ static int teardown(void **state)
 
 static struct rpcrdma_connection told[8];
 static size_t n_told;
-static uint32_t rejections;
+static uint32_t rejections, storms;
 
 static void on_connection(void *context, const struct rpcrdma_connection *c)
 {
@@ -34,6 +34,7 @@ static void on_finding(void *context, const struct rpcrdma_connection *c,
     (void)context;
     (void)c;
     rejections += finding->rule == RPCRDMA_RULE_CONNECTION_REJECTED;
+    storms += finding->rule == RPCRDMA_RULE_RECONNECT_STORM;
 }
 
 static void begin(void)
@@ -41,7 +42,7 @@ static void begin(void)
     rpc_rig_begin(&rig, &follow, true);
     rig.rig.flow->context.sink.connection = on_connection;
     rig.rig.flow->context.sink.finding = on_finding;
-    n_told = rejections = 0;
+    n_told = rejections = storms = 0;
 }
 
 static int setup(void **state)
@@ -200,8 +201,9 @@ static void a_cable_pulled(void **state)
     (void)state;
     call(1, READ, 20);
     call(2, READ, 20);
-    rig.rig.time_ns += 40 * SECOND;
+    rig.rig.time_ns += 36 * SECOND;
     cm(RPCRDMA_OP_CONNECT, &third, &server, c);
+    rig.rig.time_ns += 4 * SECOND;
     cm(RPCRDMA_OP_CONNECT, &third, &server, c);
     c = (struct rpcrdma_op_connect){.remote_comm_id = 0x9000, .reason = INVALID_SERVICE_ID};
     cm(RPCRDMA_OP_REJECT, &server, &third, c);
@@ -323,6 +325,25 @@ static void reasons(void **state)
     assert_null(rpcrdma_reject_reason(65535));
 }
 
+/* Said at once, and not again for a while: also where times count from the capture's beginning. */
+static void a_storm(void **state)
+{
+    const int64_t begins[] = {INT64_C(1700000000) * SECOND, 0, -10 * SECOND};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(begins) / sizeof(begins[0]); i++) {
+        rpc_rig_free(&rig);
+        begin();
+        rig.rig.time_ns = begins[i];
+        for (uint32_t n = 0; n < 7; n++) {
+            reconnect(2 * SECOND);
+            call(60 + n, READ, 20);
+        }
+        rpcrdma_flow_end(rig.rig.flow);
+        assert_int_equal(storms, 1);
+    }
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
@@ -336,6 +357,7 @@ int main(void)
         TEST(a_qp_number_used_again),
         TEST(only_the_answer_to_a_disconnect),
         TEST(time_passes_on_another_connection),
+        TEST(a_storm),
         cmocka_unit_test(reasons),
     };
 

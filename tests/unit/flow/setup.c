@@ -74,6 +74,21 @@ static void sent_again(void **state)
     assert_int_equal(rig.findings, 0);
 }
 
+/* The REQ's sender waits for its answer before it sends it once more: what comes at once is the
+ * same packet, captured at another place. */
+static void captured_twice(void **state)
+{
+    (void)state;
+    for (uint32_t again = 0; again < 3; again++) {
+        req(&a, &b, A_ID, 20049);
+        req(&a, &b, A_ID, 20049);
+        rig.time_ns += INT64_C(4000000000);
+    }
+    rig_end(&rig);
+    assert_int_equal(rig.connections, 1);
+    assert_int_equal(rig.connection[0].life.requests, 3);
+}
+
 /* The same comm ID again with another QP, or after the end: another connection. */
 static void comm_id_again(void **state)
 {
@@ -343,6 +358,7 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
     const struct CMUnitTest tests[] = {
         TEST(sent_again),
+        TEST(captured_twice),
         TEST(comm_id_again),
         TEST(comm_id_of_two_hosts),
         TEST(rep_alone),
