@@ -5,6 +5,8 @@
 
 /* No CM is that quick to send a REQ again: its timeout is seconds mostly (Linux: 4). */
 #define COPY_NS UINT64_C(10000000)
+/* What a capture shows in the wrong order is not further apart. */
+#define DISORDER_NS INT64_C(20000000)
 
 uint64_t flow_address_key(const struct rpcrdma_address *opener,
                           const struct rpcrdma_address *acceptor, uint32_t comm_id)
@@ -138,9 +140,23 @@ static bool replayed(const struct rpcrdma_op *op)
     return op->flags & RPCRDMA_OP_REPLAYED;
 }
 
+/* What the set-up says begins with this PSN did so already, just before. */
+static bool has_begun(const struct flow_direction *dir, uint32_t start_psn)
+{
+    enum { FEW = 64 }; /* requests */
+    uint32_t psn;
+    int32_t sent;
+
+    if (!flow_stream_expects(dir, &psn))
+        return false;
+    sent = rpcrdma_psn_diff(psn, start_psn);
+    return sent > 0 && sent <= FEW;
+}
+
 static void start(struct flow_conn *conn, int end)
 {
-    if (conn->dir[end] && conn->has_start_psn[end])
+    if (conn->dir[end] && conn->has_start_psn[end] &&
+        !has_begun(conn->dir[end], conn->start_psn[end]))
         flow_stream_start(conn->dir[end], conn->start_psn[end]);
 }
 
@@ -211,6 +227,27 @@ static struct flow_conn *request(struct flow_conns *conns, const struct rpcrdma_
     return conn;
 }
 
+/* Two ports captured into one file show what the client sent first, and the REP it had waited for
+ * just after that. The direction, which is a connection of its own by then; NULL: there is none. */
+static struct flow_direction *began_before(const struct flow_conns *conns,
+                                           const struct flow_conn *conn,
+                                           const struct rpcrdma_op *op)
+{
+    const struct rpcrdma_op_connect *c = op->connect;
+    struct flow_path path = path_to_sender(op, c->qpn);
+    struct flow_direction *dir;
+
+    if (!conn || conn->class != CONN_RPCRDMA || !conn->dir[0] || conn->dir[1] ||
+        !c->has_start_psn || replayed(op) || c->qpn == 0)
+        return NULL;
+    dir = flow_direction_lookup(conns->streams, &path);
+    if (!dir || !dir->conn || dir->conn->by_cm || dir->paired || dir->conn->id < conn->id ||
+        dir->first_frame < conn->pub.first_frame ||
+        conns->context->time_ns - dir->first_time_ns > DISORDER_NS)
+        return NULL;
+    return has_begun(dir, c->start_psn) ? dir : NULL;
+}
+
 static bool accepted_again(const struct flow_conn *conn, const struct rpcrdma_op *op)
 {
     return conn && conn->has_comm_id[1] && conn->comm_id[1] == op->connect->local_comm_id;
@@ -220,11 +257,14 @@ static struct flow_conn *accept(struct flow_conns *conns, const struct rpcrdma_o
 {
     const struct rpcrdma_op_connect *c = op->connect;
     struct flow_conn *conn = by_comm_id(conns, &op->dst, &op->src, c->remote_comm_id);
-    struct flow_direction *dir = NULL;
+    struct flow_direction *dir;
 
     if (accepted_again(conn, op))
         return NULL;
-    if (c->qpn != 0) {
+    dir = began_before(conns, conn, op);
+    if (dir) {
+        conn_pair(conns, conn->dir[0], dir);
+    } else if (c->qpn != 0) {
         dir = fresh_direction(conns, op, c->qpn);
         if (!dir)
             return NULL;
@@ -343,7 +383,9 @@ struct flow_conn *flow_setup_obstacle(struct flow_conns *conns, const struct rpc
         return earlier_of_qp(conns, op, NULL);
     }
     conn = by_comm_id(conns, &op->dst, &op->src, c->remote_comm_id);
-    return accepted_again(conn, op) ? NULL : earlier_of_qp(conns, op, conn);
+    return accepted_again(conn, op) || began_before(conns, conn, op)
+               ? NULL
+               : earlier_of_qp(conns, op, conn);
 }
 
 struct flow_conn *flow_setup(struct flow_conns *conns, const struct rpcrdma_op *op)

@@ -242,6 +242,8 @@ void flow_stream_acknowledged(struct flow_streams *streams, struct flow_directio
                               uint32_t psn);
 /* The receiver acknowledged what was not seen, or not yet. */
 bool flow_stream_missing(const struct flow_direction *dir);
+/* Requests were taken, and the next one in order has this PSN. */
+bool flow_stream_expects(const struct flow_direction *dir, uint32_t *psn);
 /* The set-up shows the PSN of the first request. */
 void flow_stream_start(struct flow_direction *dir, uint32_t psn);
 /* Packets are in the reorder queue: the frame and the time of the first one. False: none are. */

@@ -89,6 +89,40 @@ static void captured_twice(void **state)
     assert_int_equal(rig.connection[0].life.requests, 3);
 }
 
+/* Two ports captured into one file: the client's first Call comes just before the REP that its sender
+ * waited for; or so long before that the REQ alone was taken for its set-up. With a REP of other
+ * PSNs it was another connection's. */
+static void rep_captured_late(void **state)
+{
+    enum { JUST_BEFORE, LONG_BEFORE, OTHER_PSN, WAYS };
+
+    (void)state;
+    for (int way = 0; way < WAYS; way++) {
+        teardown(NULL);
+        setup(NULL);
+        req(&a, &b, A_ID, 20049);
+        rig_send_call(&rig, &a, &b, 1);
+        rig.time_ns += way == LONG_BEFORE ? INT64_C(1000000000) : INT64_C(1000000);
+        a.psn += way == OTHER_PSN ? 70000 : 0;
+        cm(RPCRDMA_OP_ACCEPT, &b, &a,
+           (struct rpcrdma_op_connect){.local_comm_id = B_ID,
+                                       .remote_comm_id = A_ID,
+                                       .qpn = b.qpn,
+                                       .start_psn = way == OTHER_PSN ? a.psn : a.psn - 1,
+                                       .has_start_psn = true});
+        if (way != OTHER_PSN)
+            rig_send_reply(&rig, &b, &a, 1);
+        rpc(2);
+        rig_end(&rig);
+        assert_int_equal(rig.connections, way == OTHER_PSN ? 2 : 1);
+        assert_int_equal(rig.messages, way == OTHER_PSN ? 3 : 4);
+        assert_int_equal(rig.findings, 0);
+        assert_true(rig.message[rig.messages - 1].has_call);
+        assert_int_equal(rig.connection[rig.connections - 1].paired_by, RPCRDMA_PAIRED_CM);
+        assert_int_equal(rig.connection[rig.connections - 1].life.requests, 1);
+    }
+}
+
 /* The same comm ID again with another QP, or after the end: another connection. */
 static void comm_id_again(void **state)
 {
@@ -359,6 +393,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(sent_again),
         TEST(captured_twice),
+        TEST(rep_captured_late),
         TEST(comm_id_again),
         TEST(comm_id_of_two_hosts),
         TEST(rep_alone),
