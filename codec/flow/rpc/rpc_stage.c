@@ -214,7 +214,7 @@ void flow_rpc_read_request(struct flow_rpcs *rpcs, struct flow_conn *conn, int s
     if (region && region->use == RPC_WRITE)
         region = NULL;
     rpc_read_map_add(rpcs, &c->reads[sender], capacity, read->id, region);
-    if (!region) {
+    if (!region && read->length > 0) /* else nothing is touched, whatever it names */
         rpc_check_astray(rpcs, conn,
                          &(struct rpc_astray){.address = read->address,
                                               .frame = read->frame,
@@ -222,8 +222,8 @@ void flow_rpc_read_request(struct flow_rpcs *rpcs, struct flow_conn *conn, int s
                                               .length = read->length,
                                               .end = (uint8_t)(1 - sender),
                                               .what = "Read"});
+    if (!region)
         return;
-    }
     t = region->owner;
     rpc_data_transfer_emit(rpcs, region, RPCRDMA_OP_READ_REQUEST, read->frame,
                            read->address - region->offset, read->length);

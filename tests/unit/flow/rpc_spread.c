@@ -175,13 +175,52 @@ static void cut_within_the_lists(void **state)
     }
 }
 
+static uint32_t told;
+
+static void on_finding(void *context, const struct rpcrdma_connection *c,
+                       const struct rpcrdma_finding *finding)
+{
+    (void)context;
+    (void)c;
+    (void)finding;
+    told++;
+}
+
+/* A Read of no bytes touches no memory, and its R_key is not validated (IBTA volume 1, C9-88): of a
+ * segment without bytes, behind one, and of one whose Call was answered. */
+static void read_of_nothing(void **state)
+{
+    struct rpc_header h;
+
+    (void)state;
+    rig.rig.flow->context.sink.finding = on_finding;
+    told = 0;
+    prepare_call(1);
+    rpc_header_init(&h, 1, MSG);
+    rpc_add_read(&h, at, HANDLE, ADDRESS, SIZE);
+    rpc_add_read(&h, at, HANDLE + 1, ADDRESS, 0);
+    rpc_send(&rig, true, &h, part.data, part.n);
+    rpc_read(&rig, false, HANDLE, ADDRESS, whole.data + at, SIZE);
+    rpc_read(&rig, false, HANDLE + 1, ADDRESS, NULL, 0);
+    rpc_read(&rig, false, HANDLE, ADDRESS + SIZE, NULL, 0);
+    rig_send_reply(&rig.rig, &rig.b, &rig.a, 1);
+    rpc_read(&rig, false, HANDLE, ADDRESS, NULL, 0);
+    rpc_rig_end(&rig);
+    check_call(1, true);
+    assert_int_equal(told, 0);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
     const struct CMUnitTest tests[] = {
-        TEST(one_read_of_several_segments),  TEST(not_over_a_gap),
-        TEST(not_into_another_call),         TEST(last_one_first),
-        TEST(one_write_of_several_segments), TEST(cut_within_the_lists),
+        TEST(one_read_of_several_segments),
+        TEST(not_over_a_gap),
+        TEST(not_into_another_call),
+        TEST(last_one_first),
+        TEST(one_write_of_several_segments),
+        TEST(cut_within_the_lists),
+        TEST(read_of_nothing),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
