@@ -44,6 +44,21 @@ def psns(packets):
     return {frame: one.psn for frame, one in parsed if one and one.opcode in roce.SENDS}
 
 
+def beginnings(packets):
+    """Frame of a Send's last packet -> when its first passed, of Sends of several packets: then the credit is taken."""
+    first, found = {}, {}
+    for packet in packets:
+        one = roce.parse(packet.data, packet.length)
+        if not one or one.opcode not in roce.SENDS:
+            continue
+        key = one.src, one.dst, one.dst_qpn
+        if one.opcode == roce.SEND_FIRST and first.get(key, (None,))[0] != one.psn:
+            first[key] = one.psn, packet.time_ns
+        if one.opcode in roce.SEND_ENDS - roce.SEND_STARTS and key in first:
+            found[packet.frame] = first[key][1]
+    return found
+
+
 def delivered_at(message, acks, psn):
     """(frame, time_ns) of the first acknowledgement after a Reply that covers it, or None."""
     for frame, time_ns, before in acks[message['dst'], message['src'], message['src_qpn']]:
@@ -55,7 +70,7 @@ def delivered_at(message, acks, psn):
 class Comparison:
     def __init__(self, name, trace, messages, result, series, packets=()):
         self.name, self.trace, self.complaints = name, trace, []
-        self.acks, self.psns = acknowledgements(packets), psns(packets)
+        self.acks, self.psns, self.begun = acknowledgements(packets), psns(packets), beginnings(packets)
         self.taken = defaultdict(dict)  # connection and direction -> XID -> row at which its Reply was delivered
         self.directions = {(connection['connection'], direction['direction']): direction
                            for connection in result['connections']
@@ -85,7 +100,9 @@ class Comparison:
             return
         events = []
         for message in talk:
-            events.append((message['frame'], 1, message['direction'], message, message['time_ns']))
+            begun = self.begun.get(message['frame'], message['time_ns'])
+            events.append((message['frame'], 1, message['direction'], message,
+                           begun if message['direction'] == 'call' else message['time_ns']))
             if message['direction'] == 'reply':
                 frame, time_ns = delivered_at(message, self.acks, self.psns) or (float('inf'), None)
                 events.append((frame, 0, 'delivered', message, time_ns))
@@ -96,15 +113,17 @@ class Comparison:
     def tcp_events(_key, talk, rows):
         """When a Reply is delivered, how long TCP's acknowledgement waited tells, which rpcs is judged for: here only
         that each is, once, in their order, after it passed."""
-        messages, passed = deque(talk), deque()
+        messages, passed, in_flight = deque(talk), deque(), 0
         for row in rows:
             # an acknowledgement that comes with a Call is taken first
-            if messages and row['time_ns'] == str(messages[0]['time_ns']) and \
-                    not (passed and int(row['in_flight']) < in_flight):
+            late = messages[0]['time_ns'] - int(row['time_ns']) if messages else 1
+            begins = late > 0 and messages and messages[0]['direction'] == 'call' and \
+                int(row['in_flight']) > in_flight  # the first segment of several
+            if (late == 0 or begins) and not (passed and int(row['in_flight']) < in_flight):
                 message = messages.popleft()
                 if message['direction'] == 'reply':
                     passed.append(message)
-                yield message['direction'], message, message['time_ns']
+                yield message['direction'], message, None if begins else message['time_ns']
             elif passed:
                 yield 'delivered', passed.popleft(), None
             in_flight = int(row['in_flight'])
@@ -113,7 +132,7 @@ class Comparison:
         """A second account, from decode's lines and the acknowledgements: every row of the series, and the totals."""
         waiting, most, calls, replies = set(), 0, 0, 0
         requested = granted = ''
-        rows = list(rows)
+        rows, before = list(rows), 0
         for (kind, message, time_ns), row in zip(self.events(key, talk, rows), rows):
             if kind == 'call':
                 waiting.add(message['xid'])
@@ -124,8 +143,9 @@ class Comparison:
                 self.taken[key][message['xid']] = row
             most = max(most, len(waiting))
             want = {'requested': requested, 'granted': granted, 'in_flight': str(len(waiting))}
-            if time_ns is not None:
-                want['time_ns'] = str(time_ns)
+            if time_ns is not None:  # what passed between a Call's packets was counted before
+                want['time_ns'] = str(max(time_ns, min(before, message['time_ns'])) if kind == 'call' else time_ns)
+            before = int(row['time_ns'])
             for column, value in want.items():
                 if row[column] != value:
                     self.complain(f'{key} {kind} of frame {message["frame"]}: {column} is {row[column]}, not {value}')

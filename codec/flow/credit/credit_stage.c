@@ -134,6 +134,23 @@ static void check_threshold(struct credit_conn *cc, const struct flow_message *m
                                               .arg = {message->send->len, receiver->receive_size}});
 }
 
+/* A message of several packets takes its credit when the first is sent; where the last one was lost,
+ * that is long before it is whole. What was counted meanwhile stays as it is. */
+RPCRDMA_RARE static int64_t begun_ns(const struct rpcrdma_credit_gauge *gauge,
+                                     const struct flow_send *send)
+{
+    if (gauge->running && send->first_time_ns < gauge->last_ns)
+        return gauge->last_ns < send->time_ns ? gauge->last_ns : send->time_ns;
+    return send->first_time_ns;
+}
+
+static inline struct rpcrdma_credit_at begun(const struct rpcrdma_credit_gauge *gauge,
+                                             const struct flow_send *send)
+{
+    return (struct rpcrdma_credit_at){
+        send->first_frame == send->frame ? send->time_ns : begun_ns(gauge, send), send->frame};
+}
+
 static void by_count(struct credit_conn *cc, const struct flow_message *message,
                      struct rpcrdma_credit_at at)
 {
@@ -142,7 +159,8 @@ static void by_count(struct credit_conn *cc, const struct flow_message *message,
     struct rpcrdma_credit_count *its = credit_conn_count(cc, 1 - message->sender, at);
 
     if (mine)
-        rpcrdma_credit_count_sent(mine, at, msg->kind == RPCRDMA_KIND_GRANT);
+        rpcrdma_credit_count_sent(mine, begun(&mine->gauge, message->send),
+                                  msg->kind == RPCRDMA_KIND_GRANT);
     if (its)
         rpcrdma_credit_count_received(its, at, msg->credits, cc->sender[message->sender].place);
 }
@@ -199,8 +217,8 @@ static void by_call(struct credit_conn *cc, const struct flow_message *message,
 
     if (!account)
         return;
-    rpcrdma_credit_account_call(account, at, call, use_of(message->call_use), msg->xid,
-                                msg->credits);
+    rpcrdma_credit_account_call(account, begun(&account->gauge, message->send), call,
+                                use_of(message->call_use), msg->xid, msg->credits);
     if (rpcrdma_credit_call_in_flight(call))
         flow_call_hold(message->call, FLOW_CALL_CREDIT);
 }

@@ -40,6 +40,44 @@ static void first(uint32_t requested, uint32_t granted)
     acked();
 }
 
+/* Of a Call of two packets the second is lost, and comes after 2 s: the credit was taken by the
+ * first. A Reply that is delivered meanwhile returns its own. */
+static void test_call_of_two_packets(void **state)
+{
+    const struct rpcrdma_credit_result *result;
+    uint8_t buf[2 * RIG_PMTU] = {0};
+    uint64_t busy;
+
+    (void)state;
+    for (int other = 0; other < 2; other++) {
+        begin(true);
+        first(128, 64);
+        busy = now()->busy_ns;
+        if (other)
+            call(2, 128);
+        rig_call(buf, 3, 100003, 0);
+        rig_word(buf + 8, 128);
+        rig_packet(&rig, &a, &b, a.psn++, RPCRDMA_OP_FIRST, buf, RIG_PMTU);
+        rig.time_ns += LATE_NS;
+        if (other) {
+            reply(2, 64);
+            acked();
+        }
+        rig.time_ns += 40 * LATE_NS;
+        rig_packet(&rig, &a, &b, a.psn++, RPCRDMA_OP_LAST, buf + RIG_PMTU, RIG_PMTU);
+        reply(3, 64);
+        acked();
+        result = now();
+        assert_int_equal(result->calls, other ? 3 : 2);
+        assert_int_equal(result->replies, other ? 3 : 2);
+        assert_int_equal(result->in_flight.max, 1);
+        busy = result->busy_ns - busy;
+        assert_true(busy >= UINT64_C(41) * LATE_NS && busy < UINT64_C(42) * LATE_NS);
+        rig_end(&rig);
+        assert_int_equal(rig_count(&rig, RPCRDMA_RULE_CREDIT_OVERRUN), 0);
+    }
+}
+
 static void test_late(void **state)
 {
     const struct rpcrdma_credit_result *result;
@@ -210,6 +248,7 @@ static void test_many_on_the_way(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_call_of_two_packets),
         cmocka_unit_test(test_late),
         cmocka_unit_test(test_never),
         cmocka_unit_test(test_sent_once),
