@@ -151,6 +151,23 @@ def retransmission_data(c, breaks):
     c.reply(xid, c.read_results(512), write=[chunk])
 
 
+@case('retransmission-differs', 'transport-timeout', near={'transport-timeout'})
+def retransmission_arrived(c, breaks):
+    """A Call was answered, and its Ack lost; its buffer has the next Call as it is sent again: a warning. Or it has not."""
+    c.null()
+    psn, xid = c.client.psn, c.call(NULL)
+    take(c, 1)
+    c.reply(xid)
+    after = c.next_xid() if breaks else xid
+    c.clock.now += 600 * MS
+    c.talk.packet(c.client, roce.SEND_ONLY, psn, header(after) + rpc_call(after, NFS, NULL, b''), ack_request=True,
+                  solicited=True)
+    c.talk.acknowledge(c.server)
+    if breaks:
+        c.call(NULL, xid=after)
+        c.reply(after)
+
+
 @case('transport-timeout')
 def transport_timeout(c, breaks):
     """The same packet after 20 ms; or at once, which is a copy that the network made."""

@@ -74,9 +74,12 @@ static void of_path(struct rpcrdma_flow *flow, const struct rpcrdma_connection *
     if (path->congestion_frame > 0 && path->cnps == 0 && pub->paired_by != RPCRDMA_PAIRED_NOT)
         report(flow, pub, RPCRDMA_RULE_CONGESTION_UNANSWERED, path->congestion_frame, to,
                path->congestion_marks, 0);
-    if (path->different > 0)
+    if (path->different > path->different_arrived)
         report(flow, pub, RPCRDMA_RULE_RETRANSMISSION_DIFFERS, path->different_frame, to,
-               path->different, 0);
+               path->different - path->different_arrived, 0);
+    if (path->different_arrived > 0)
+        report(flow, pub, RPCRDMA_RULE_RETRANSMISSION_ARRIVED, path->different_arrived_frame, to,
+               path->different_arrived, 0);
     if (path->different_data > 0)
         report(flow, pub, RPCRDMA_RULE_RETRANSMISSION_DATA, path->different_data_frame, to,
                path->different_data, 0);

@@ -51,6 +51,21 @@ bool origin_counts(const struct flow_delivery *d)
     return d->id_known && !d->id_useless;
 }
 
+static void note(uint64_t *count, uint64_t *first_frame, uint64_t frame)
+{
+    ++*count;
+    if (*first_frame == 0)
+        *first_frame = frame;
+}
+
+/* What was sent under this PSN had arrived: its receiver discards what comes again (IBTA 9.7.5). */
+static bool had_arrived(const struct flow_delivery *d, uint32_t psn)
+{
+    uint64_t at = d->next + (uint64_t)(int64_t)rpcrdma_psn_diff(psn, (uint32_t)d->next & 0xffffff);
+
+    return at < d->through || at < d->served;
+}
+
 /* With other bytes? Memory that is written to while it is sent, as pages of a file may be, is no
  * fault of the sender's transport. */
 static void compare(struct flow_memory *memory, struct flow_delivery *d, const struct recent *first,
@@ -65,11 +80,14 @@ static void compare(struct flow_memory *memory, struct flow_delivery *d, const s
     if (!path)
         return;
     if (!digests && now->kind == RPCRDMA_OP_WRITE) {
-        if (path->different_data++ == 0)
-            path->different_data_frame = frame;
-    } else if (path->different++ == 0) {
-        path->different_frame = frame;
+        note(&path->different_data, &path->different_data_frame, frame);
+        return;
     }
+    path->different++;
+    if (had_arrived(d, now->seq))
+        note(&path->different_arrived, &path->different_arrived_frame, frame);
+    else if (path->different_frame == 0)
+        path->different_frame = frame;
 }
 
 /* Goes on with what is being retransmitted, packet by packet, at once. */

@@ -520,6 +520,17 @@ static void other_bytes_under_the_same_psn(void **state)
     send_one(PSN);
     assert_int_equal(path_to(d)->different, 1);
     assert_int_equal(path_to(d)->different_frame, frame);
+    /* what had arrived already is not taken, whatever it says */
+    flow_delivery_served(d, PSN);
+    bytes[LENGTH - 1] ^= 1;
+    now += 20 * MS;
+    send_one(PSN);
+    ack(PSN);
+    bytes[LENGTH - 1] ^= 1;
+    now += 20 * MS;
+    send_one(PSN);
+    assert_int_equal(path_to(d)->different, 3);
+    assert_int_equal(path_to(d)->different_arrived, 2);
 }
 
 /* What is outstanding is bounded, and so is what was answered. */
