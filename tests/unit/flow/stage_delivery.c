@@ -3,62 +3,8 @@
 /* The stage of delivery alone: packets of one direction and the answers to them in; what arrived,
  * how often it was sent, and what was lost, out. IBTA volume 1 section 9.7. */
 
-#include "delivery_rig.h"
-
+#include "delivery_talk.h"
 #include "flow/life.h"
-
-enum { PSN = 1000, WRAP = 0xfffffe };
-#define START INT64_C(1700000000000000000)
-
-static int64_t now;
-static uint16_t id; /* of the next packet; 0: not counted */
-
-static int begin(void **state)
-{
-    now = START;
-    id = 0;
-    return delivery_begin(state);
-}
-
-static struct rpcrdma_op op(enum rpcrdma_op_kind kind, uint32_t psn, uint16_t flags)
-{
-    now += 10 * US;
-    return delivery_packet(kind, psn, flags, id ? id++ : 0, now);
-}
-
-static uint64_t send_part(uint32_t psn, uint16_t flags)
-{
-    const struct rpcrdma_op packet = op(RPCRDMA_OP_SEND, psn, flags);
-
-    flow_delivery_request(&memory, d, &packet, 1);
-    return frame;
-}
-
-static uint64_t send_one(uint32_t psn)
-{
-    return send_part(psn, ONLY);
-}
-
-static bool answer(enum rpcrdma_op_kind kind, uint32_t psn, enum rpcrdma_nak nak)
-{
-    struct rpcrdma_op packet = op(kind, psn, 0);
-
-    packet.nak = (uint8_t)nak;
-    return flow_delivery_answer(&memory, d, back, &packet);
-}
-
-static bool ack(uint32_t psn)
-{
-    return answer(RPCRDMA_OP_ACK, psn, 0);
-}
-
-static struct rpcrdma_delivery find(uint32_t first, uint32_t last)
-{
-    struct rpcrdma_delivery out;
-
-    assert_true(flow_delivery_find(d, true, first & 0xffffff, last & 0xffffff, &out));
-    return out;
-}
 
 static void path_is(uint64_t retransmitted, uint64_t lost, uint64_t duplicated, uint64_t reordered,
                     uint64_t uncaptured)
@@ -228,99 +174,6 @@ static void silence_after_a_nak(void **state)
     ack(PSN);
     assert_int_equal(path_to(d)->timeouts, 1);
     assert_between(path_to(d)->timeout_ns, 2200 * MS, 2201 * MS);
-}
-
-/* A Nak asks for what had passed here. It was lost behind here, unless it is acknowledged before it
- * passes again: then it came late. The Ack may overtake the Nak, or be another Nak. */
-static void asked_for_and_acknowledged(void **state)
-{
-    (void)state;
-    for (int i = 0; i < 4; i++) {
-        uint32_t psn = PSN + 3 * (uint32_t)i;
-
-        send_one(psn);
-        send_one(psn + 1);
-        if (i == 2)
-            ack(psn + 1);
-        answer(RPCRDMA_OP_NAK, psn, RPCRDMA_NAK_PSN_SEQUENCE);
-        if (i == 1)
-            ack(psn);
-        if (i == 3)
-            answer(RPCRDMA_OP_NAK, psn + 1, RPCRDMA_NAK_PSN_SEQUENCE);
-        if (i < 3)
-            send_one(psn);
-        send_one(psn + 1);
-        assert_int_equal(flow_delivery_recovery(d)->cause,
-                         i == 1 || i == 2 ? FLOW_RECOVERY_UNKNOWN : FLOW_RECOVERY_LOST);
-        ack(psn + 1);
-        assert_int_equal(path_to(d)->late_behind, i);
-        assert_int_equal(path_to(d)->lost_behind, i < 3 ? 1 : 2);
-        assert_int_equal(path_to(d)->lost, i < 3 ? 1 : 2);
-        send_one(psn + 2);
-        ack(psn + 2);
-    }
-}
-
-/* A Nak that was answered with nothing: then nothing was lost on the way. */
-static void asked_for_and_not_sent(void **state)
-{
-    struct rpcrdma_silence silence;
-    int64_t asked;
-
-    (void)state;
-    send_one(PSN);
-    send_one(PSN + 1);
-    flow_delivery_silence(d, &silence);
-    assert_int_equal(silence.asked_ns, 0);
-    answer(RPCRDMA_OP_NAK, PSN, RPCRDMA_NAK_PSN_SEQUENCE);
-    asked = now;
-    now += 3000 * MS;
-    flow_delivery_silence(d, &silence);
-    assert_int_equal(silence.asked_ns, asked);
-    send_one(PSN);
-    flow_delivery_silence(d, &silence);
-    assert_int_equal(silence.asked_ns, 0);
-    answer(RPCRDMA_OP_NAK, PSN + 1, RPCRDMA_NAK_RNR); /* of this it may wait long */
-    flow_delivery_silence(d, &silence);
-    assert_int_equal(silence.asked_ns, 0);
-}
-
-/* No Ack passed, and the receiver answers the RPC: then the Ack was lost, not what it is about. */
-static void served_and_sent_again(void **state)
-{
-    (void)state;
-    for (uint32_t i = 0; i < 4; i++)
-        send_one(PSN + i);
-    flow_delivery_served(d, PSN + 2); /* in this order it was taken */
-    now += 500 * MS;
-    send_one(PSN + 1);
-    assert_int_equal(path_to(d)->timeouts, 1);
-    assert_int_equal(path_to(d)->served_timeouts, 1);
-    assert_between(path_to(d)->served_timeout_ns, 500 * MS, 501 * MS);
-    send_one(PSN + 2);
-    ack(PSN + 2);
-    send_one(PSN + 4);
-    now += 500 * MS;
-    send_one(PSN + 3);
-    assert_int_equal(path_to(d)->timeouts, 2);
-    assert_int_equal(path_to(d)->served_timeouts, 1);
-}
-
-/* What was acknowledged in time comes again: its Ack was lost where a timer may have ended. */
-static void acknowledged_and_sent_again(void **state)
-{
-    (void)state;
-    for (uint32_t i = 0; i < 2; i++) {
-        send_one(PSN + i);
-        ack(PSN + i);
-        now += i == 0 ? 500 * MS : 15 * MS;
-        send_one(PSN + i);
-        ack(PSN + i);
-    }
-    assert_int_equal(path_to(d)->timeouts, 2);
-    assert_int_equal(path_to(d)->acked_timeouts, 1);
-    assert_int_equal(path_to(d)->late_timeouts, 1);
-    assert_between(path_to(d)->late_timeout_ns, 15 * MS, 16 * MS);
 }
 
 static void a_timeout_is_silence_without_a_nak(void **state)
@@ -562,10 +415,6 @@ int main(void)
         TEST(acks_of_several_that_came_again),
         TEST(lost_and_sent_again),
         TEST(silence_after_a_nak),
-        TEST(asked_for_and_acknowledged),
-        TEST(asked_for_and_not_sent),
-        TEST(served_and_sent_again),
-        TEST(acknowledged_and_sent_again),
         TEST(a_timeout_is_silence_without_a_nak),
         TEST(duplicated_is_not_sent_again),
         TEST(sent_again_at_once),

@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+
+/* The stage of delivery alone: what shows that a packet had arrived which was asked for, or sent
+ * again. */
+
+#include "delivery_talk.h"
+#include "flow/life.h"
+
+/* A Nak asks for what had passed here. It was lost behind here, unless it is acknowledged before it
+ * passes again: then it came late. The Ack may overtake the Nak, or be another Nak. */
+static void asked_for_and_acknowledged(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 4; i++) {
+        uint32_t psn = PSN + 3 * (uint32_t)i;
+
+        send_one(psn);
+        send_one(psn + 1);
+        if (i == 2)
+            ack(psn + 1);
+        answer(RPCRDMA_OP_NAK, psn, RPCRDMA_NAK_PSN_SEQUENCE);
+        if (i == 1)
+            ack(psn);
+        if (i == 3)
+            answer(RPCRDMA_OP_NAK, psn + 1, RPCRDMA_NAK_PSN_SEQUENCE);
+        if (i < 3)
+            send_one(psn);
+        send_one(psn + 1);
+        assert_int_equal(flow_delivery_recovery(d)->cause,
+                         i == 1 || i == 2 ? FLOW_RECOVERY_UNKNOWN : FLOW_RECOVERY_LOST);
+        ack(psn + 1);
+        assert_int_equal(path_to(d)->late_behind, i);
+        assert_int_equal(path_to(d)->lost_behind, i < 3 ? 1 : 2);
+        assert_int_equal(path_to(d)->lost, i < 3 ? 1 : 2);
+        send_one(psn + 2);
+        ack(psn + 2);
+    }
+}
+
+/* A Nak that was answered with nothing: then nothing was lost on the way. */
+static void asked_for_and_not_sent(void **state)
+{
+    struct rpcrdma_silence silence;
+    int64_t asked;
+
+    (void)state;
+    send_one(PSN);
+    send_one(PSN + 1);
+    flow_delivery_silence(d, &silence);
+    assert_int_equal(silence.asked_ns, 0);
+    answer(RPCRDMA_OP_NAK, PSN, RPCRDMA_NAK_PSN_SEQUENCE);
+    asked = now;
+    now += 3000 * MS;
+    flow_delivery_silence(d, &silence);
+    assert_int_equal(silence.asked_ns, asked);
+    send_one(PSN);
+    flow_delivery_silence(d, &silence);
+    assert_int_equal(silence.asked_ns, 0);
+    answer(RPCRDMA_OP_NAK, PSN + 1, RPCRDMA_NAK_RNR); /* of this it may wait long */
+    flow_delivery_silence(d, &silence);
+    assert_int_equal(silence.asked_ns, 0);
+}
+
+/* No Ack passed, and the receiver answers the RPC: then the Ack was lost, not what it is about. */
+static void served_and_sent_again(void **state)
+{
+    (void)state;
+    for (uint32_t i = 0; i < 4; i++)
+        send_one(PSN + i);
+    flow_delivery_served(d, PSN + 2); /* in this order it was taken */
+    now += 500 * MS;
+    send_one(PSN + 1);
+    assert_int_equal(path_to(d)->timeouts, 1);
+    assert_int_equal(path_to(d)->served_timeouts, 1);
+    assert_between(path_to(d)->served_timeout_ns, 500 * MS, 501 * MS);
+    send_one(PSN + 2);
+    ack(PSN + 2);
+    send_one(PSN + 4);
+    now += 500 * MS;
+    send_one(PSN + 3);
+    assert_int_equal(path_to(d)->timeouts, 2);
+    assert_int_equal(path_to(d)->served_timeouts, 1);
+}
+
+/* What was acknowledged in time comes again: its Ack was lost where a timer may have ended. */
+static void acknowledged_and_sent_again(void **state)
+{
+    (void)state;
+    for (uint32_t i = 0; i < 2; i++) {
+        send_one(PSN + i);
+        ack(PSN + i);
+        now += i == 0 ? 500 * MS : 15 * MS;
+        send_one(PSN + i);
+        ack(PSN + i);
+    }
+    assert_int_equal(path_to(d)->timeouts, 2);
+    assert_int_equal(path_to(d)->acked_timeouts, 1);
+    assert_int_equal(path_to(d)->late_timeouts, 1);
+    assert_between(path_to(d)->late_timeout_ns, 15 * MS, 16 * MS);
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, begin, delivery_end)
+    const struct CMUnitTest tests[] = {
+        TEST(asked_for_and_acknowledged),
+        TEST(asked_for_and_not_sent),
+        TEST(served_and_sent_again),
+        TEST(acknowledged_and_sent_again),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
