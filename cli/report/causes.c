@@ -79,7 +79,7 @@ static void lost(struct report *r, const struct report_connection *c, int end)
     bool known = c->pub.role[end] != RPCRDMA_ROLE_UNKNOWN;
     bool tcp = c->pub.carrier == RPCRDMA_CARRIER_IWARP;
     uint64_t all = a->naks[RPCRDMA_NAK_PSN_SEQUENCE];
-    uint64_t naks = all - MIN(a->late_behind, all); /* but for what only came late */
+    uint64_t naks = all - MIN(a->late_naks, all); /* but for what only came late */
     /* what was retransmitted for want of responses was not lost on this way, but they on the other
      */
     uint64_t own = a->retransmitted - MIN(a->asked_again, a->retransmitted);
@@ -182,14 +182,30 @@ static void not_ready(struct report *r, const struct report_connection *c, int e
              plural(a->naks[RPCRDMA_NAK_RNR]), (unsigned)c->pub.number);
 }
 
+static void reordered(struct report *r, const struct report_connection *c, uint64_t late,
+                      uint64_t naks)
+{
+    uint64_t packets = c->path[0].packets + c->path[1].packets;
+    struct report_cause *cause = report_cause_add(r, CAUSE_REORDERED, CONFIDENCE_MEDIUM);
+    char asked[160] = "";
+
+    if (naks > 0)
+        snprintf(asked, sizeof(asked),
+                 "; %" PRIu64 " Nak%s asked for what was not lost: it was acknowledged before it "
+                 "passed again",
+                 naks, plural(naks));
+    snprintf(cause->text, sizeof(cause->text),
+             "Packets were reordered: %" PRIu64 " of %" PRIu64 " on connection %u came late%s.",
+             late, packets, (unsigned)c->pub.number, asked);
+}
+
 /* The network made copies, or took two ways. Few of them cost nothing. */
 static void disturbed(struct report *r, const struct report_connection *c)
 {
     uint64_t packets = c->path[0].packets + c->path[1].packets;
     uint64_t copies = c->path[0].duplicated + c->path[1].duplicated;
-    uint64_t behind = c->path[0].late_behind + c->path[1].late_behind;
-    uint64_t late = c->path[0].reordered + c->path[1].reordered + behind;
-    char where[160] = "";
+    uint64_t naks = c->path[0].late_naks + c->path[1].late_naks;
+    uint64_t late = c->path[0].reordered + c->path[1].reordered;
     struct report_cause *cause;
 
     if (copies * 1000 > packets) {
@@ -201,17 +217,8 @@ static void disturbed(struct report *r, const struct report_connection *c)
         snprintf(cause->against, sizeof(cause->against),
                  "a capture of two interfaces at once has every packet twice");
     }
-    if (late * 1000 > packets) {
-        cause = report_cause_add(r, CAUSE_REORDERED, CONFIDENCE_MEDIUM);
-        if (behind > 0)
-            snprintf(where, sizeof(where),
-                     ", %" PRIu64 " of them behind the place of capture: Naks asked for "
-                     "them, and they were acknowledged before they passed again",
-                     behind);
-        snprintf(cause->text, sizeof(cause->text),
-                 "Packets were reordered: %" PRIu64 " of %" PRIu64 " on connection %u came late%s.",
-                 late, packets, (unsigned)c->pub.number, where);
-    }
+    if ((late + naks) * 1000 > packets)
+        reordered(r, c, late, naks);
 }
 
 /* Seen with --check-icrc alone. What it cost is in what was lost: the receiver drops these. */

@@ -93,7 +93,7 @@ struct rpcrdma_path {
     uint64_t served_timeouts; /* of the timeouts: no Ack had passed, but an answer to its RPC */
     int64_t served_timeout_ns;
     uint64_t lost_behind;   /* of lost: it passed here, and a Nak asked for it */
-    uint64_t late_behind;   /* a Nak asked for it, and it came late behind here, as an Ack shows */
+    uint64_t late_naks;     /* for what came late: it was acknowledged before it passed again */
     uint64_t late_timeouts; /* of the timeouts: the first transmission had arrived, as Acks show, */
     int64_t late_timeout_ns;   /* and the silence before it, in all: no loss */
     uint64_t congestion_marks; /* ECN: congestion experienced */
@@ -101,7 +101,8 @@ struct rpcrdma_path {
     uint64_t dscp;             /* a bit per code point */
     uint64_t zero_windows;     /* TCP: its receiver said that it had no room */
     uint64_t different; /* retransmitted with other bytes, where that shows: all but the data */
-    uint64_t different_arrived; /* of these: what was sent first had arrived, and this is not taken */
+    uint64_t
+        different_arrived;   /* of these: what was sent first had arrived, and this is not taken */
     uint64_t different_data; /* of RDMA Writes, and these, where ICRCs show it */
     /* the first frame of each; 0: there is none. different_frame: of those that may be taken */
     uint64_t nak_frame[RPCRDMA_NAKS], retransmitted_frame, timeout_frame, different_frame,

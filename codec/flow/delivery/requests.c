@@ -340,7 +340,7 @@ static void came_late(struct flow_delivery *d, uint64_t at)
     rare->nak_counted = false;
     rare->path.lost--;
     rare->path.lost_behind--;
-    rare->path.late_behind++;
+    rare->path.late_naks++;
 }
 
 static void nak(struct flow_memory *memory, struct flow_delivery *d, const struct rpcrdma_op *op,

@@ -29,7 +29,7 @@ static void asked_for_and_acknowledged(void **state)
         assert_int_equal(flow_delivery_recovery(d)->cause,
                          i == 1 || i == 2 ? FLOW_RECOVERY_UNKNOWN : FLOW_RECOVERY_LOST);
         ack(psn + 1);
-        assert_int_equal(path_to(d)->late_behind, i);
+        assert_int_equal(path_to(d)->late_naks, i);
         assert_int_equal(path_to(d)->lost_behind, i < 3 ? 1 : 2);
         assert_int_equal(path_to(d)->lost, i < 3 ? 1 : 2);
         send_one(psn + 2);
