@@ -42,8 +42,10 @@ static void who_was_silent(const struct report *r, const struct report_connectio
 static int64_t client_stuck_ns(const struct report_connection *from)
 {
     int server = from ? report_server_end(&from->pub) : 0;
-    int64_t asked_ns = from ? from->pub.life.silence[server].asked_ns : 0;
-    int64_t ns = asked_ns ? from->pub.life.silence[1 - server].heard_ns - asked_ns : 0;
+    const struct rpcrdma_silence *silence = from ? from->pub.life.silence : NULL;
+    int64_t ns = silence && silence[server].asked
+                     ? silence[1 - server].heard_ns - silence[server].since_ns
+                     : 0;
 
     return ns >= SECOND && from->pub.role[server] != RPCRDMA_ROLE_UNKNOWN ? ns : 0;
 }
@@ -273,10 +275,11 @@ static void tell_attempts(char *text, size_t size, uint64_t attempts,
                           const struct report_connection *first, bool heard)
 {
     snprintf(text, size,
-             heard ? "The server did not answer: %" PRIu64 " attempt%s to connect, from connection "
-                     "%u on, got no answer"
-                   : "The server's answers did not reach the client: it accepted %" PRIu64
-                     " attempt%s to connect, from connection %u on, and the same request came again",
+             heard
+                 ? "The server did not answer: %" PRIu64 " attempt%s to connect, from connection "
+                   "%u on, got no answer"
+                 : "The server's answers did not reach the client: it accepted %" PRIu64
+                   " attempt%s to connect, from connection %u on, and the same request came again",
              attempts, plural(attempts), (unsigned)first->pub.number);
 }
 
@@ -317,8 +320,9 @@ static void connection_left(struct report *r, const struct report_connection *c)
                  silent);
     } else {
         tell_attempts(told, sizeof(told), attempts, first ? first : c, heard);
-        snprintf(cause->text, sizeof(cause->text), "%s, and after %.1f s connection %u was accepted.",
-                 told, s(life->down_ns), (unsigned)c->pub.number);
+        snprintf(cause->text, sizeof(cause->text),
+                 "%s, and after %.1f s connection %u was accepted.", told, s(life->down_ns),
+                 (unsigned)c->pub.number);
     }
     snprintf(cause->against, sizeof(cause->against),
              "no Call was seen on both; what was sent meanwhile was not captured");

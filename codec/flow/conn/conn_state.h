@@ -62,7 +62,6 @@ struct flow_conn {
 
     uint64_t closed_frame; /* where pub.closed */
     int64_t closed_time_ns;
-    int64_t requested_ns; /* of the last REQ that was counted */
     TAILQ_ENTRY(flow_conn) by_age;
     struct heap_node lru; /* in conns->lru, by a frame not after pub.last_frame: see lru.c */
     uint64_t counted_key;

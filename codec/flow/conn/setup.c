@@ -173,10 +173,9 @@ static void asked_again(struct flow_conn *conn, const struct rpcrdma_op *op)
 {
     struct rpcrdma_life *life = &conn->pub.life;
 
-    if (replayed(op) || (uint64_t)(op->time_ns - conn->requested_ns) < COPY_NS)
+    if (replayed(op) || (uint64_t)(op->time_ns - conn->pub.last_time_ns) < COPY_NS)
         return;
     life->requests++;
-    conn->requested_ns = op->time_ns;
     if (!conn->accepted || conn->pub.established)
         return;
     life->unheard++;
@@ -205,7 +204,6 @@ static struct flow_conn *request(struct flow_conns *conns, const struct rpcrdma_
     conn->by_cm = true;
     conn->replayed = replayed(op);
     conn->pub.life.requests = 1;
-    conn->requested_ns = op->time_ns;
     conn->pub.end[0].address = op->src;
     conn->pub.end[1].address = op->dst;
     conn->comm_id[0] = c->local_comm_id;

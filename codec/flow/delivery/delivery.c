@@ -101,8 +101,10 @@ void flow_delivery_silence(const struct flow_delivery *d, struct rpcrdma_silence
 
     *silence = (struct rpcrdma_silence){.heard_ns = d->answered_ns};
     if (t && t->refused && !t->not_ready && t->times == 1 && d->rare->nak_at >= t->first &&
-        d->rare->nak_at <= t->last)
-        silence->asked_ns = d->rare->nak_ns;
+        d->rare->nak_at <= t->last) {
+        silence->asked = true;
+        silence->since_ns = d->rare->nak_ns;
+    }
     if (!t || !d->answered || t->delivered || t->times < 2)
         return;
     silence->transmissions = t->times;

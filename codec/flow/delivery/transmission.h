@@ -156,9 +156,9 @@ struct flow_delivery {
     bool not_ready : 1;   /* an RNR Nak */
     bool lacking : 1;     /* TCP: the latest acknowledgement came twice, as later bytes arrived */
     bool asking : 1;      /* for responses again, which had come in part */
+    bool acks_again : 1;  /* the packet in hand may be an Ack of what is retransmitted, once more */
     bool loose;           /* `next` is a lower bound */
     bool repeating;       /* what is being sent is being retransmitted */
-    bool acks_again;      /* the packet in hand may be an Ack of what is retransmitted, once more */
     bool copied;          /* the packet in hand was seen elsewhere before */
     bool repeats;         /* the packet in hand does: */
     uint8_t repeat;       /* enum rpcrdma_repeat */
