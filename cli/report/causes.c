@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "out/connection.h"
 #include "plural.h"
 
 #define MS INT64_C(1000000)
@@ -71,6 +72,17 @@ static double ms(int64_t ns)
 
 /* -- what was lost on the way ------------------------------------------------------------------ */
 
+/* A host that died is no loss: all that came again is the one packet that it never answered, which
+ * `connection-failed` tells of. */
+static bool only_unanswered(const struct report_connection *c, int end)
+{
+    uint32_t times = c->pub.life.silence[end].transmissions;
+    int64_t ns;
+
+    return connection_silent(&c->pub, end, &ns) && times >= REPORT_RETRIES &&
+           c->path[end].retransmitted < times;
+}
+
 /* Requests of this end came again though they were answered in part: answers to it were lost. */
 static void lost(struct report *r, const struct report_connection *c, int end)
 {
@@ -94,7 +106,8 @@ static void lost(struct report *r, const struct report_connection *c, int end)
     struct report_cause *cause;
     char asked[80] = "";
 
-    if (naks == 0 && timeouts == 0 && back->asked_again == 0 && (!tcp || own * 1000 <= a->packets))
+    if (naks == 0 && back->asked_again == 0 &&
+        (only_unanswered(c, end) || (timeouts == 0 && (!tcp || own * 1000 <= a->packets))))
         return;
     cause = report_cause_add(r,
                              !known   ? CAUSE_LOST

@@ -288,7 +288,7 @@ static void connection_left(struct report *r, const struct report_connection *c)
 {
     const struct rpcrdma_life *life = &c->pub.life;
     const struct report_connection *was, *first = NULL;
-    char silent[160], tried[60] = "", told[200];
+    char silent[160], tried[80] = "", told[200];
     struct report_cause *cause;
     uint64_t attempts = 0;
     bool heard = true;
@@ -331,11 +331,10 @@ static void connection_left(struct report *r, const struct report_connection *c)
 /* The capture ended before its sender would have given up. */
 static bool under_way(const struct report *r, const struct report_connection *c)
 {
-    enum { RETRIES = 4 };
     const struct rpcrdma_silence *silence = c->pub.life.silence;
 
     return c->pub.life.ended == RPCRDMA_ENDED_NOT &&
-           MAX(silence[0].transmissions, silence[1].transmissions) < RETRIES &&
+           MAX(silence[0].transmissions, silence[1].transmissions) < REPORT_RETRIES &&
            r->pipeline->clock.now_ns - c->pub.last_time_ns < SECOND;
 }
 
