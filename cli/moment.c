@@ -183,7 +183,7 @@ static int64_t on_next_day(const struct tm *day, int64_t of_day)
                       .tm_isdst = -1};
     int64_t ns = 0;
 
-    mktime(&noon);
+    (void)mktime(&noon); /* for its fields */
     epoch(noon.tm_year + 1900, noon.tm_mon + 1, noon.tm_mday, of_day, false, 0, &ns);
     return ns;
 }

@@ -19,7 +19,7 @@ import rule_talk
 import rules  # noqa: F401 pylint: disable=unused-import
 
 # The command's --check-icrc; of what Wireshark's own dissectors take apart.
-NOT_HERE = {'icrc', 'mpa-crc', 'tunnel-depth'}
+NOT_HERE = {'icrc', 'mpa-crc', 'tcp-checksum', 'tunnel-depth'}
 # What other connections speak decides; its Calls end when a later capture has other connections, if there is one.
 ALONE = {'dialect-undecided', 'reply-undelivered'}
 TOGETHER = 60  # captures in one: a start of tshark takes longer than it reads them
