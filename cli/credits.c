@@ -7,7 +7,6 @@
 #include <langinfo.h>
 #include <locale.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "credits_running.h"
@@ -17,6 +16,7 @@
 #include "out/view.h"
 #include "pipeline.h"
 #include "plot.h"
+#include "same_file.h"
 #include "source/create.h"
 
 enum { SPARKLINE = 60 };
@@ -312,12 +312,13 @@ static void show(struct credits *credits, bool sparkline)
     }
 }
 
-static bool same_file(int a, int b)
+/* A regular file: a device may be both. */
+static bool both_are(int a, int b)
 {
     struct stat x, y;
 
     return a >= 0 && b >= 0 && fstat(a, &x) == 0 && fstat(b, &y) == 0 && S_ISREG(x.st_mode) &&
-           x.st_dev == y.st_dev && x.st_ino == y.st_ino;
+           same_file(&x, &y);
 }
 
 /* `picture`: what else is written; -1: nothing. */
@@ -325,12 +326,11 @@ static int open_csv(struct credits *credits, const char *file, int picture)
 {
     int fd = create_path(file, 0666);
 
-    if (same_file(fd, picture)) {
+    if (both_are(fd, picture)) {
         complain("%s: --series and --plot are written to different files", file);
         close(fd);
         return EXIT_UNUSABLE;
     }
-
     if (fd < 0 || !out_open(&credits->csv, fd)) {
         complain("%s: %s", file, fd < 0 ? create_error(errno) : "out of memory");
         return EXIT_UNUSABLE;

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "hosts.h"
+#include "same_file.h"
 #include "source/device.h"
 #include "source/input.h"
 #include "source/interrupt.h"
@@ -259,7 +260,7 @@ bool options_reads(const struct options *options, const char *path)
         const char *file = options->files[i];
 
         if ((strcmp(file, "-") == 0 ? fstat(STDIN_FILENO, &in) : stat(file, &in)) == 0 &&
-            in.st_dev == out.st_dev && in.st_ino == out.st_ino) {
+            same_file(&in, &out)) {
             complain("%s is read, it cannot be written to", path);
             return true;
         }

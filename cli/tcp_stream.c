@@ -9,6 +9,8 @@
 
 #include <glib.h>
 
+#include "base/internet_sum.h"
+
 enum {
     ETHERNET = 14,
     IPV4 = 20,
@@ -70,21 +72,6 @@ bool tcp_stream_init(struct tcp_stream *stream, const struct rpcrdma_address *ca
            (caller->family == RPCRDMA_ADDRESS_IPV4 || caller->family == RPCRDMA_ADDRESS_IPV6);
 }
 
-/* The sum of RFC 1071, not folded. Every part but the last has an even length. */
-static uint64_t sum(uint64_t s, const uint8_t *p, size_t n)
-{
-    for (; n >= 2; p += 2, n -= 2)
-        s += (uint32_t)p[0] << 8 | p[1];
-    return n ? s + ((uint32_t)p[0] << 8) : s;
-}
-
-static uint16_t folded(uint64_t s)
-{
-    while (s >> 16)
-        s = (s & 0xffff) + (s >> 16);
-    return (uint16_t)~s;
-}
-
 static void put_mac(uint8_t *p, const struct rpcrdma_address *a)
 {
     const uint8_t *last = a->bytes + (a->family == RPCRDMA_ADDRESS_IPV4 ? 0 : 12);
@@ -115,7 +102,7 @@ static size_t put_ip(struct tcp_file *file, uint8_t *p, const struct tcp_end *fr
     put16(p + 10, 0);
     memcpy(p + 12, from->address.bytes, 4);
     memcpy(p + 16, to->address.bytes, 4);
-    put16(p + 10, folded(sum(0, p, IPV4)));
+    put16(p + 10, (uint16_t)~rpcrdma_internet_folded(rpcrdma_internet_sum(0, p, IPV4)));
     return IPV4;
 }
 
@@ -149,9 +136,10 @@ static void segment(struct tcp_file *file, struct tcp_stream *stream, int from, 
     }
     if (n > 0)
         memcpy(tcp + TCP + options, data, n);
-    s = sum(0, me->address.bytes, address);
-    s = sum(s, peer->address.bytes, address);
-    put16(tcp + 16, folded(sum(s + 6 + length, tcp, length)));
+    s = rpcrdma_internet_sum(0, me->address.bytes, address);
+    s = rpcrdma_internet_sum(s, peer->address.bytes, address);
+    put16(tcp + 16,
+          (uint16_t)~rpcrdma_internet_folded(rpcrdma_internet_sum(s + 6 + length, tcp, length)));
 
     length += (size_t)(tcp - file->frame);
     out_le32(file->out, (uint32_t)(time_ns / 1000000000));

@@ -3,8 +3,9 @@
 
 #include <stdbool.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
+
+#include "same_file.h"
 
 /* "capture", Wireshark's "--capture", or -i, also among other letters ("-qi"). Where an argument
  * only looks like it, the other copy does the same as this one. */
@@ -27,7 +28,7 @@ static bool is_this(const char *program)
     struct stat other, this;
 
     return stat(program, &other) == 0 && stat("/proc/self/exe", &this) == 0 &&
-           other.st_dev == this.st_dev && other.st_ino == this.st_ino;
+           same_file(&other, &this);
 }
 
 void capture_program_start(const char *program, int argc, char **argv)

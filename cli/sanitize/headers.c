@@ -321,7 +321,7 @@ static void put_udp(const struct sanitize_layout *layout, uint8_t *data, uint32_
 {
     uint8_t *p = data + layout->udp, *addresses = data + layout->network;
     uint8_t pseudo[4] = {0, PROTOCOL_UDP, p[4], p[5]};
-    uint32_t sum;
+    uint64_t sum;
     uint16_t value;
 
     if (p[6] == 0 && p[7] == 0)
@@ -329,10 +329,11 @@ static void put_udp(const struct sanitize_layout *layout, uint8_t *data, uint32_
     put_be16(p + 6, 0);
     if (caplen < layout->end)
         return;
-    sum = checksum_add(0, pseudo, sizeof(pseudo));
-    sum =
-        layout->ipv6 ? checksum_add(sum, addresses + 8, 32) : checksum_add(sum, addresses + 12, 8);
-    value = checksum_end(checksum_add(sum, p, layout->end - layout->udp));
+    sum = rpcrdma_internet_sum(0, pseudo, sizeof(pseudo));
+    sum = layout->ipv6 ? rpcrdma_internet_sum(sum, addresses + 8, 32)
+                       : rpcrdma_internet_sum(sum, addresses + 12, 8);
+    value =
+        (uint16_t)~rpcrdma_internet_folded(rpcrdma_internet_sum(sum, p, layout->end - layout->udp));
     put_be16(p + 6, value ? value : 0xffff);
 }
 
@@ -357,7 +358,8 @@ void sanitize_headers(struct sanitize_headers *headers, const struct sanitize_la
         sanitize_ipv4(addresses, network + 12);
         sanitize_ipv4(addresses, network + 16);
         put_be16(network + 10, 0);
-        put_be16(network + 10, checksum_end(checksum_add(0, network, IPV4)));
+        put_be16(network + 10,
+                 (uint16_t)~rpcrdma_internet_folded(rpcrdma_internet_sum(0, network, IPV4)));
     }
     if (caplen > layout->end)
         memset(data + layout->end, 0, caplen - layout->end);

@@ -8,9 +8,9 @@
  */
 
 #include "base/crc.h"
+#include "base/internet_sum.h"
 #include "net/net.h"
 #include "sanitize/address.h"
-#include "sanitize/checksum.h"
 
 /* Why a packet is not passed. */
 enum sanitize_drop {

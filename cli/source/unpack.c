@@ -29,20 +29,19 @@ int input_window_log = 24;
 #define unpack_lz4 NULL
 #endif
 
-enum { ZSTD = 1, LZ4 = 4 }; /* of these */
-
 static const struct {
     const char *name, *library;
     bool (*start)(struct unpack *unpack);
     enum module module;
     size_t n;
     uint8_t magic[6];
+    bool skips; /* a file may begin with a skippable frame */
 } formats[] = {
-    {"gzip", "zlib", unpack_gzip, MODULE_ZLIB, 2, {0x1f, 0x8b}},                /* RFC 1952 */
-    {"zstd", "libzstd", unpack_zstd, MODULE_ZSTD, 4, {0x28, 0xb5, 0x2f, 0xfd}}, /* RFC 8878 */
-    {"xz", "liblzma", unpack_xz, MODULE_XZ, 6, {0xfd, '7', 'z', 'X', 'Z', 0}},
-    {"bzip2", "libbz2", unpack_bzip2, MODULE_BZIP2, 3, {'B', 'Z', 'h'}},
-    {"lz4", "liblz4", unpack_lz4, MODULE_LZ4, 4, {0x04, 0x22, 0x4d, 0x18}},
+    {"gzip", "zlib", unpack_gzip, MODULE_ZLIB, 2, {0x1f, 0x8b}, false},               /* RFC 1952 */
+    {"zstd", "libzstd", unpack_zstd, MODULE_ZSTD, 4, {0x28, 0xb5, 0x2f, 0xfd}, true}, /* RFC 8878 */
+    {"xz", "liblzma", unpack_xz, MODULE_XZ, 6, {0xfd, '7', 'z', 'X', 'Z', 0}, false},
+    {"bzip2", "libbz2", unpack_bzip2, MODULE_BZIP2, 3, {'B', 'Z', 'h'}, false},
+    {"lz4", "liblz4", unpack_lz4, MODULE_LZ4, 4, {0x04, 0x22, 0x4d, 0x18}, true},
 };
 
 const void *unpack_library(struct unpack *unpack, enum module module, size_t size)
@@ -99,7 +98,10 @@ static size_t format_of(struct input *in)
     if (i < n || input_need(in, 4) != INPUT_OK || !skippable(in->data + in->pos))
         return i;
     i = format_at(in, skippable_bytes(in));
-    return i < n ? i : ZSTD;
+    if (i == n || !formats[i].skips)
+        for (i = 0; !formats[i].skips;) /* it says what is wrong */
+            i++;
+    return i;
 }
 
 void input_unpack_prepare(int fd)
@@ -111,7 +113,7 @@ void input_unpack_prepare(int fd)
 
     for (size_t i = 0; i < sizeof(formats) / sizeof(*formats); i++)
         if (formats[i].start && (!known || memcmp(first, formats[i].magic, formats[i].n) == 0 ||
-                                 (skippable(first) && (i == ZSTD || i == LZ4))))
+                                 (skippable(first) && formats[i].skips)))
             module_load(formats[i].module);
 }
 

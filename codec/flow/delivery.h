@@ -101,8 +101,8 @@ struct rpcrdma_path {
     uint64_t dscp;             /* a bit per code point */
     uint64_t zero_windows;     /* TCP: its receiver said that it had no room */
     uint64_t different; /* retransmitted with other bytes, where that shows: all but the data */
-    uint64_t
-        different_arrived;   /* of these: what was sent first had arrived, and this is not taken */
+    /* of these: what was sent first had arrived, and this is not taken */
+    uint64_t different_arrived;
     uint64_t different_data; /* of RDMA Writes, and these, where ICRCs show it */
     /* the first frame of each; 0: there is none. different_frame: of those that may be taken */
     uint64_t nak_frame[RPCRDMA_NAKS], retransmitted_frame, timeout_frame, different_frame,

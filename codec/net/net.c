@@ -35,8 +35,8 @@ struct rpcrdma_net *rpcrdma_net_new(const struct rpcrdma_net_config *config,
         rpcrdma_crc_init(net->icrc, RPCRDMA_CRC_ETHERNET);
     }
     if (own.check_icrc) {
-        net->icrc_record = calloc(RPCRDMA_ICRC_RECORDS, sizeof(*net->icrc_record));
-        if (!net->icrc_record) {
+        net->checksums = calloc(RPCRDMA_CHECKSUM_RECORDS, sizeof(*net->checksums));
+        if (!net->checksums) {
             rpcrdma_net_free(net);
             return NULL;
         }
@@ -50,7 +50,7 @@ void rpcrdma_net_free(struct rpcrdma_net *net)
         return;
     rpcrdma_tcp_free(net->tcp);
     free(net->icrc);
-    free(net->icrc_record);
+    free(net->checksums);
     free(net);
 }
 

@@ -149,7 +149,7 @@ bool rpcrdma_layer_icrc_good(const struct rpcrdma_layer *l, const uint8_t *bth, 
 }
 
 /* Nor is how many of a source's were right. */
-bool rpcrdma_layer_icrc_damaged(const struct rpcrdma_layer *l, bool right)
+bool rpcrdma_layer_damaged(const struct rpcrdma_layer *l, bool right)
 {
     //@ assert \valid_read(l);
     return maybe() && !right;

@@ -5,8 +5,6 @@
 
 /* No CM is that quick to send a REQ again: its timeout is seconds mostly (Linux: 4). */
 #define COPY_NS UINT64_C(10000000)
-/* What a capture shows in the wrong order is not further apart. */
-#define DISORDER_NS INT64_C(20000000)
 
 uint64_t flow_address_key(const struct rpcrdma_address *opener,
                           const struct rpcrdma_address *acceptor, uint32_t comm_id)
@@ -241,7 +239,7 @@ static struct flow_direction *began_before(const struct flow_conns *conns,
     dir = flow_direction_lookup(conns->streams, &path);
     if (!dir || !dir->conn || dir->conn->by_cm || dir->paired || dir->conn->id < conn->id ||
         dir->first_frame < conn->pub.first_frame ||
-        conns->context->time_ns - dir->first_time_ns > DISORDER_NS)
+        conns->context->time_ns - dir->first_time_ns > FLOW_DISORDER_NS)
         return NULL;
     return has_begun(dir, c->start_psn) ? dir : NULL;
 }

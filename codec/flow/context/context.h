@@ -16,6 +16,9 @@
 #include "finding.h"
 #include "flow/flow.h"
 
+/* What a capture shows in the wrong order is not further apart. */
+#define FLOW_DISORDER_NS INT64_C(20000000)
+
 struct flow_context {
     struct flow_memory memory;
     struct rpcrdma_flow_sink sink;

@@ -21,13 +21,9 @@ void flow_delivery_free(struct flow_memory *memory, struct flow_delivery *d)
     flow_release(memory, d, sizeof(*d));
 }
 
-/* Sequence numbers of PSNs have 24 bits, so that the difference of two is that of 32 bits, too,
- * where it is taken of the same width. */
 static uint64_t near(const struct flow_delivery *d, uint32_t seq, bool psn)
 {
-    if (psn)
-        return d->next + (uint64_t)(int64_t)rpcrdma_psn_diff(seq, (uint32_t)d->next & 0xffffff);
-    return d->next + (uint64_t)(int64_t)(int32_t)(seq - (uint32_t)d->next);
+    return psn ? position_of_psn(d, seq) : position_of_seq(d, seq);
 }
 
 bool flow_delivery_find(const struct flow_delivery *d, bool psn, uint32_t first, uint32_t last,
@@ -84,7 +80,7 @@ bool flow_delivery_waits(const struct flow_delivery *d, bool psn, uint32_t last)
 
 void flow_delivery_served(struct flow_delivery *d, uint32_t psn)
 {
-    uint64_t at = near(d, psn, true);
+    uint64_t at = position_of_psn(d, psn);
 
     if (d->started && at < d->next && at >= d->served)
         d->served = at + 1;
@@ -95,27 +91,40 @@ bool flow_delivery_at_two(const struct flow_delivery *d)
     return d->taps != NULL;
 }
 
-void flow_delivery_silence(const struct flow_delivery *d, struct rpcrdma_silence *silence)
+/* What was retransmitted and is not answered, where answers were captured. NULL: nothing. */
+static const struct transmission *unanswered(const struct flow_delivery *d)
 {
     const struct transmission *t = transmission_pending(d);
 
+    return t && d->answered && !t->delivered && t->times >= 2 ? t : NULL;
+}
+
+/* A Nak asked for it, and it was not sent again. */
+static bool asked_for(const struct flow_delivery *d, const struct transmission *t)
+{
+    return t && t->refused && !t->not_ready && t->times == 1 && d->rare->nak_at >= t->first &&
+           d->rare->nak_at <= t->last;
+}
+
+void flow_delivery_silence(const struct flow_delivery *d, struct rpcrdma_silence *silence)
+{
+    const struct transmission *t = unanswered(d);
+
     *silence = (struct rpcrdma_silence){.heard_ns = d->answered_ns};
-    if (t && t->refused && !t->not_ready && t->times == 1 && d->rare->nak_at >= t->first &&
-        d->rare->nak_at <= t->last) {
+    if (t) {
+        silence->transmissions = t->times;
+        silence->since_ns = t->first_ns;
+    } else if (asked_for(d, transmission_pending(d))) {
         silence->asked = true;
         silence->since_ns = d->rare->nak_ns;
     }
-    if (!t || !d->answered || t->delivered || t->times < 2)
-        return;
-    silence->transmissions = t->times;
-    silence->since_ns = t->first_ns;
 }
 
 bool flow_delivery_silent_frame(const struct flow_delivery *d, uint64_t *frame, int64_t *time_ns)
 {
-    const struct transmission *t = transmission_pending(d);
+    const struct transmission *t = unanswered(d);
 
-    if (!t || !d->answered || t->delivered || t->times < 2)
+    if (!t)
         return false;
     *frame = t->last_frame;
     *time_ns = t->last_ns;

@@ -61,7 +61,7 @@ static void note(uint64_t *count, uint64_t *first_frame, uint64_t frame)
 /* What was sent under this PSN had arrived: its receiver discards what comes again (IBTA 9.7.5). */
 static bool had_arrived(const struct flow_delivery *d, uint32_t psn)
 {
-    uint64_t at = d->next + (uint64_t)(int64_t)rpcrdma_psn_diff(psn, (uint32_t)d->next & 0xffffff);
+    uint64_t at = position_of_psn(d, psn);
 
     return at < d->through || at < d->served;
 }

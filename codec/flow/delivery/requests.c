@@ -13,11 +13,6 @@
 
 enum { ANOTHER_QP = 1 << 20, FIRST_POSITION = 1 << 25 };
 
-static uint64_t position(const struct flow_delivery *d, uint32_t psn)
-{
-    return d->next + (uint64_t)(int64_t)rpcrdma_psn_diff(psn, (uint32_t)d->next & 0xffffff);
-}
-
 static void start(struct flow_delivery *d, uint32_t psn)
 {
     d->started = true;
@@ -200,7 +195,7 @@ static void behind(struct flow_memory *memory, struct flow_delivery *d, const st
 static void arrived(struct flow_memory *memory, struct flow_delivery *d,
                     const struct rpcrdma_op *op)
 {
-    uint64_t at = position(d, op->seq);
+    uint64_t at = position_of_psn(d, op->seq);
     const struct transmission *t = transmission_at(d, at);
 
     if (t && !t->open && at == (t->read ? t->first : t->last))
@@ -302,7 +297,7 @@ void flow_delivery_request(struct flow_memory *memory, struct flow_delivery *d,
         count_once(d, op);
         return;
     }
-    at = position(d, op->seq);
+    at = position_of_psn(d, op->seq);
     if (at > d->next + ANOTHER_QP || at + ANOTHER_QP < d->next) {
         restart(d, op->seq);
         at = d->next;
@@ -455,7 +450,7 @@ bool flow_delivery_answer(struct flow_memory *memory, struct flow_delivery *d,
     }
     if (!d->started)
         return false;
-    at = position(d, op->seq);
+    at = position_of_psn(d, op->seq);
     if (at > d->next + ANOTHER_QP || at + ANOTHER_QP < d->next)
         return false;
     switch (op->kind) {

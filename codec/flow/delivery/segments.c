@@ -20,11 +20,6 @@ enum {
 #define ACK_TIMER_NS INT64_C(20000000)
 #define SILENCE_NS INT64_C(150000000) /* a retransmission timer is longer: RFC 6298 section 2.4 */
 
-static uint64_t position(const struct flow_delivery *d, uint32_t seq)
-{
-    return d->next + (uint64_t)(int64_t)(int32_t)(seq - (uint32_t)d->next);
-}
-
 /* `gap`: what is retransmitted had not passed. */
 static void again(struct flow_delivery *d, struct rpcrdma_path *path,
                   const struct rpcrdma_tcp_segment *segment, uint64_t first, bool gap)
@@ -92,7 +87,7 @@ static void data(struct flow_memory *memory, struct flow_delivery *d,
         d->next = (UINT64_C(1) << 33) + segment->seq;
         d->through = d->next;
     }
-    first = position(d, segment->seq);
+    first = position_of_seq(d, segment->seq);
     end = first + segment->len;
     if (origin_twice(memory, d, &now, segment->frame)) {
         const struct transmission *t = d->copied ? transmission_at(d, end - 1) : NULL;
@@ -184,7 +179,7 @@ bool flow_delivery_segment(struct flow_memory *memory, struct flow_delivery *d,
         back->rare->path.zero_windows++;
     if (!back->started)
         return false;
-    through = position(back, segment->ack);
+    through = position_of_seq(back, segment->ack);
     if (through == 0 || through > back->next + (UINT64_C(1) << 30))
         return false;
     lacking(back, segment, through);

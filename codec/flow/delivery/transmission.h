@@ -192,6 +192,18 @@ static inline struct transmission *transmission_record(const struct flow_deliver
     return &d->ring[(d->begin + i) & (d->size - 1)];
 }
 struct transmission *transmission_search(const struct flow_delivery *d, uint64_t at);
+/* Which position a number on the wire stands for: the one nearest to what is expected. PSNs have 24
+ * bits, TCP's sequence numbers 32. */
+static inline uint64_t position_of_psn(const struct flow_delivery *d, uint32_t psn)
+{
+    return d->next + (uint64_t)(int64_t)rpcrdma_psn_diff(psn, (uint32_t)d->next & 0xffffff);
+}
+
+static inline uint64_t position_of_seq(const struct flow_delivery *d, uint32_t seq)
+{
+    return d->next + (uint64_t)(int64_t)(int32_t)(seq - (uint32_t)d->next);
+}
+
 /* The record that holds this position; NULL: none. What is asked for was mostly sent a moment ago.
  * Where every record is one packet its place is known; else it is looked for. */
 static inline struct transmission *transmission_at(const struct flow_delivery *d, uint64_t at)

@@ -68,9 +68,6 @@ enum flow_call_use {
     FLOW_CALL_ANSWERED,   /* its Reply was captured first: its entry is that of the Reply */
 };
 
-/* What a capture shows in the wrong order is not further apart. */
-#define FLOW_DISORDER_NS INT64_C(20000000)
-
 enum { FLOW_CALLS_REMEMBERED = 4096 }; /* to be known again; a power of two */
 
 /* A Call was sent before, on another connection: there latest, and first. */

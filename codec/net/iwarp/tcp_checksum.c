@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+#include "base/internet_sum.h"
 #include "net/iwarp/tcp.h"
 
 /*
@@ -7,21 +8,6 @@
  * none that is right: both have the sum of the pseudo header in its place.
  */
 
-/* Ones' complement, not folded. */
-static uint64_t add(uint64_t sum, const uint8_t *p, size_t n)
-{
-    for (; n >= 2; p += 2, n -= 2)
-        sum += rpcrdma_get_be16(p);
-    return n > 0 ? sum + ((uint64_t)*p << 8) : sum;
-}
-
-static uint16_t folded(uint64_t sum)
-{
-    while (sum >> 16)
-        sum = (sum & 0xffff) + (sum >> 16);
-    return (uint16_t)sum;
-}
-
 bool rpcrdma_tcp_checksum_good(const struct rpcrdma_layer *l, const uint8_t *header, size_t n)
 {
     enum { PROTOCOL_TCP = 6, CHECKSUM = 16 };
@@ -29,11 +15,12 @@ bool rpcrdma_tcp_checksum_good(const struct rpcrdma_layer *l, const uint8_t *hea
     bool v4 = ip[0] >> 4 == 4;
     uint64_t sum = PROTOCOL_TCP + n;
 
-    if (v4 && folded(add(0, ip, (size_t)4 * (ip[0] & 0xfu))) != 0xffff)
+    if (v4 &&
+        rpcrdma_internet_folded(rpcrdma_internet_sum(0, ip, (size_t)4 * (ip[0] & 0xfu))) != 0xffff)
         return false;
     if (l->c.caplen < l->c.len)
         return true; /* it cannot be known */
-    sum = v4 ? add(sum, ip + 12, 8) : add(sum, ip + 8, 32);
-    return rpcrdma_get_be16(header + CHECKSUM) == folded(sum) ||
-           folded(add(sum, header, n)) == 0xffff;
+    sum = v4 ? rpcrdma_internet_sum(sum, ip + 12, 8) : rpcrdma_internet_sum(sum, ip + 8, 32);
+    return rpcrdma_get_be16(header + CHECKSUM) == rpcrdma_internet_folded(sum) ||
+           rpcrdma_internet_folded(rpcrdma_internet_sum(sum, header, n)) == 0xffff;
 }

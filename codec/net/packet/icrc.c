@@ -7,8 +7,6 @@
  * bytes of ones stand for it.
  */
 
-enum { KNOWN = 8, MOST = 1024 }; /* packets of a source until it is known, and counted at most */
-
 static const uint8_t ones[8] = {0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff};
 
 static uint32_t add_network(const struct rpcrdma_crc *crc, uint32_t value, const uint8_t *p)
@@ -69,25 +67,4 @@ bool rpcrdma_layer_icrc_good(const struct rpcrdma_layer *l, const uint8_t *bth, 
     /* sent with the coefficient of the highest power first: little-endian of the reflected CRC */
     return icrc[0] == (value & 0xff) && icrc[1] == (value >> 8 & 0xff) &&
            icrc[2] == (value >> 16 & 0xff) && icrc[3] == value >> 24;
-}
-
-bool rpcrdma_layer_icrc_damaged(const struct rpcrdma_layer *l, bool right)
-{
-    struct rpcrdma_address source = {.family = 0};
-    struct rpcrdma_icrc_record *record;
-    uint32_t hash = 0;
-
-    rpcrdma_layer_address(l->family, l->src, &source);
-    for (size_t i = 0; i < sizeof(source.bytes); i++)
-        hash = (hash ^ source.bytes[i]) * UINT32_C(0x01000193);
-    record = &l->net->icrc_record[(hash >> 16 ^ hash) % RPCRDMA_ICRC_RECORDS];
-    if (right)
-        record->right++;
-    else
-        record->wrong++;
-    if (record->right + record->wrong > MOST) {
-        record->right /= 2;
-        record->wrong /= 2;
-    }
-    return !right && record->right >= KNOWN && record->wrong <= record->right / 4;
 }

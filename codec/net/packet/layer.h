@@ -13,12 +13,12 @@
 #include "wire/cursor.h"
 #include "wire/hot.h"
 
-/* How many ICRCs of a source were right, and wrong; what shares a place is judged together. */
-struct rpcrdma_icrc_record {
+/* How many checksums of a source were right, and wrong; what shares a place is judged together. */
+struct rpcrdma_checksum_record {
     uint16_t right, wrong;
 };
 
-enum { RPCRDMA_ICRC_RECORDS = 256 };
+enum { RPCRDMA_CHECKSUM_RECORDS = 256 };
 
 enum rpcrdma_verdict {
     RPCRDMA_IS_OTHER, /* not RDMA */
@@ -33,11 +33,11 @@ struct rpcrdma_net {
     struct rpcrdma_net_sink sink;
     struct rpcrdma_net_stats stats;
     struct rpcrdma_census census;
-    struct rpcrdma_crc *icrc;      /* NULL: neither is wanted: */
-    bool check_crc;                /* ICRCs and MPA's CRCs are checked */
-    bool give_icrc;                /* operations have theirs, where the capture has true ones: */
-    struct rpcrdma_icrc_record *icrc_record; /* by source: RPCRDMA_ICRC_RECORDS; if check_crc */
-    bool icrc_true, icrc_false;              /* a sample was right, or wrong */
+    struct rpcrdma_crc *icrc; /* NULL: neither is wanted: */
+    bool check_crc;           /* ICRCs and MPA's CRCs are checked */
+    bool give_icrc;           /* operations have theirs, where the capture has true ones: */
+    struct rpcrdma_checksum_record *checksums; /* by source, if check_crc: CHECKSUM_RECORDS */
+    bool icrc_true, icrc_false;                /* a sample was right, or wrong */
     uint32_t icrc_left, icrc_step; /* packets to the next sample, and from that to the one after */
     struct rpcrdma_tcp *tcp;
     struct rpcrdma_op op; /* of RoCE and InfiniBand: bth.c */
@@ -155,10 +155,11 @@ enum rpcrdma_verdict rpcrdma_layer_cm(struct rpcrdma_layer *l, struct rpcrdma_op
  * with all that follows it, the ICRC included, was captured (to `end`) */
 bool rpcrdma_layer_icrc_good(const struct rpcrdma_layer *l, const uint8_t *bth, const uint8_t *end);
 
-/* Notes whether the ICRC of this packet was right. True: it was wrong, and its source's are right
- * otherwise, so that it was damaged on the way. Some devices fill ICRCs in later than their packets
- * are captured: then they are wrong throughout, and nothing was damaged. */
-bool rpcrdma_layer_icrc_damaged(const struct rpcrdma_layer *l, bool right);
+/* damage.c: notes whether the checksum of this packet, ICRC or TCP's, was right. True: it was
+ * wrong, and its source's are right otherwise, so that it was damaged on the way. Some devices fill
+ * checksums in later than their packets are captured: then they are wrong throughout, and nothing
+ * was damaged. */
+bool rpcrdma_layer_damaged(const struct rpcrdma_layer *l, bool right);
 
 /* Gives a finding of this packet to the sink. */
 void rpcrdma_layer_finding(struct rpcrdma_layer *l, enum rpcrdma_rule_id rule, const char *what,
