@@ -270,7 +270,8 @@ static void connection_failed(struct report *r, const struct report_connection *
     }
 }
 
-/* What became of attempts to connect. `heard`: no answer was sent that the client did not hear. */
+/* What became of attempts to connect. Not `heard`: the server answered, and the client asked again.
+ */
 static void tell_attempts(char *text, size_t size, uint64_t attempts,
                           const struct report_connection *first, bool heard)
 {
