@@ -11,12 +11,6 @@
 #include "flow/credit/credit_stage.h"
 #include "flow/credit/message_credits.h"
 
-enum {
-    SENDS = 64,      /* the latest, remembered per sender, for an RNR NAK to name one */
-    SENDS_FIRST = 1, /* room for them grows up to that, while none of them is acknowledged */
-    UNHEARD_MOST = 4 /* Replies that wait for an end which never acknowledged anything */
-};
-
 /* A Send as an RNR NAK or an Ack refers to it. */
 struct credit_sent {
     uint32_t first_psn, last_psn, xid;

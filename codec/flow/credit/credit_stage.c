@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "flow/credit/credit_conn.h"
+#include "flow/credit/rnr.h"
 #include "wire/hot.h"
 
 /*
@@ -19,104 +20,6 @@ static rpcrdma_stream_position place_of(struct credit_sender *sender, const stru
     }
     return sender->place +
            (uint64_t)(int64_t)rpcrdma_psn_diff(psn, (uint32_t)sender->place & 0xffffff);
-}
-
-static void hit(struct credit_conn *cc, int sender, struct rpcrdma_credit_at at,
-                const struct credit_sent *sent, bool again)
-{
-    uint32_t xid = sent ? sent->xid : 0;
-    uint64_t frame = sent ? sent->frame : 0;
-    int requester = cc->side[sender].account ? sender : 1 - sender;
-
-    if (sent && sent->requester >= 0)
-        requester = sent->requester;
-
-    if (cc->counting) {
-        struct rpcrdma_credit_count *count = credit_conn_count(cc, sender, at);
-
-        if (count)
-            rpcrdma_credit_count_rnr(count, at, xid, frame, again);
-    } else {
-        struct rpcrdma_credit_account *account = credit_conn_account(cc, requester, at);
-
-        if (account)
-            rpcrdma_credit_account_rnr(account, at, xid, frame, again);
-    }
-}
-
-/* An RNR NAK hit this message before it was whole. */
-static void check_rnr(struct credit_conn *cc, int end, const struct credit_sent *sent)
-{
-    struct credit_rnr *rnr = cc->sender[end].rnr;
-
-    if (!rnr || !rnr->open || rpcrdma_psn_diff(rnr->psn, sent->last_psn) > 0)
-        return;
-    rnr->open = false;
-    hit(cc, end, rnr->at, rpcrdma_psn_diff(rnr->psn, sent->first_psn) >= 0 ? sent : NULL, false);
-}
-
-static void acknowledged(struct credit_sender *sender, uint32_t psn)
-{
-    if (sender->acked && rpcrdma_psn_diff(psn, sender->acked_psn) <= 0)
-        return;
-    sender->acked = true;
-    sender->acked_psn = psn;
-}
-
-/* Whether no RNR NAK will name the oldest of a full ring. */
-static bool is_oldest_acked(const struct credit_sender *sender)
-{
-    return sender->size > 0 && sender->acked &&
-           rpcrdma_psn_diff(sender->sends[sender->next].last_psn, sender->acked_psn) <= 0;
-}
-
-/* The ring grows as long as it is small and nothing in it was acknowledged, and else goes round.
- * NULL: no memory for the first. */
-static struct credit_sent *next_sent(struct flow_memory *memory, struct credit_sender *sender)
-{
-    uint32_t size = sender->size > 0 ? sender->size * 4U : SENDS_FIRST;
-    struct credit_sent *sends;
-
-    if (sender->count == sender->size && size <= SENDS && !is_oldest_acked(sender)) {
-        sends = flow_alloc(memory, size * sizeof(*sends));
-        if (sends) {
-            /* what was there begins at `next` */
-            for (uint32_t i = 0; i < sender->count; i++)
-                sends[i] = sender->sends[(sender->next + i) % sender->size];
-            flow_release(memory, sender->sends, sender->size * sizeof(*sends));
-            sender->sends = sends;
-            sender->size = (uint8_t)size;
-            sender->next = sender->count;
-        }
-    }
-    if (sender->size == 0)
-        return NULL;
-    if (sender->count < sender->size)
-        sender->count++;
-    sends = &sender->sends[sender->next];
-    sender->next++;
-    if (sender->next == sender->size) /* no division */
-        sender->next = 0;
-    return sends;
-}
-
-static void remember(struct credit_conn *cc, const struct flow_message *message, int requester)
-{
-    struct credit_sender *sender = &cc->sender[message->sender];
-    struct credit_sent one, *sent = NULL;
-
-    if (flow_conn_public_const(cc->conn)->carrier != RPCRDMA_CARRIER_IWARP) /* it has no RNR NAK */
-        sent = next_sent(&cc->credits->context->memory, sender);
-    if (!sent)
-        sent = &one;
-
-    /* Where it stays: copying what was just stored in parts stalls for 10 ns. */
-    sent->first_psn = message->send->first_seq;
-    sent->last_psn = message->send->last_seq;
-    sent->xid = message->message->message->xid;
-    sent->frame = message->send->frame;
-    sent->requester = (int8_t)requester;
-    check_rnr(cc, message->sender, sent);
 }
 
 static void check_threshold(struct credit_conn *cc, const struct flow_message *message)
@@ -317,7 +220,7 @@ RPCRDMA_HOT void flow_credit_message(struct flow_credits *credits, struct flow_c
         requester = by_calls(cc, message, at);
     if (credits->held_only)
         return;
-    remember(cc, message, requester);
+    credit_rnr_sent(cc, message, requester);
     check_threshold(cc, message);
 }
 
@@ -345,7 +248,7 @@ RPCRDMA_HOT void flow_credit_ack(struct flow_credits *credits, struct flow_conn 
     if (!cc->sender[1 - sender].started)
         return;
     place = place_of(&cc->sender[1 - sender], conn, op->seq);
-    acknowledged(&cc->sender[1 - sender], op->seq);
+    credit_rnr_acked(&cc->sender[1 - sender], op->seq);
     credit_conn_reached(cc, sender, at, place + 1);
     /* What `sender` acknowledges brought grants for what it sends itself. */
     if (cc->side[sender].account)
@@ -362,7 +265,6 @@ void flow_credit_nak(struct flow_credits *credits, struct flow_conn *conn, int s
     struct rpcrdma_credit_at at = {op->time_ns, op->frame};
     int hit_end = 1 - sender;
     struct credit_sender *its;
-    bool again;
 
     if (!cc || cc->lost || op->kind != RPCRDMA_OP_NAK)
         return;
@@ -370,29 +272,8 @@ void flow_credit_nak(struct flow_credits *credits, struct flow_conn *conn, int s
     cc->side[sender].heard = true;
     if (its->started) /* what is before it arrived */
         credit_conn_reached(cc, sender, at, place_of(its, conn, op->seq));
-    if (op->nak != RPCRDMA_NAK_RNR)
-        return;
-    again = its->rnr && its->rnr->psn == op->seq;
-    if (!its->rnr)
-        its->rnr = flow_alloc_always(&credits->context->memory, sizeof(*its->rnr));
-    if (!its->rnr)
-        return; /* which ends the run */
-    its->rnr->psn = op->seq;
-    for (uint32_t i = 0; i < its->count; i++) {
-        const struct credit_sent *sent = &its->sends[i];
-
-        if (rpcrdma_psn_diff(op->seq, sent->first_psn) >= 0 &&
-            rpcrdma_psn_diff(op->seq, sent->last_psn) <= 0) {
-            hit(cc, hit_end, at, sent, again);
-            return;
-        }
-    }
-    if (again) {
-        hit(cc, hit_end, at, NULL, true);
-        return;
-    }
-    its->rnr->open = true;
-    its->rnr->at = at;
+    if (op->nak == RPCRDMA_NAK_RNR)
+        credit_rnr_nak(cc, hit_end, at, op->seq);
 }
 
 void flow_credit_fetch(const struct flow_conn *conn)
@@ -466,9 +347,7 @@ void flow_credit_close(struct flow_credits *credits, struct flow_conn *conn, boo
 
     if (!cc)
         return;
-    for (int i = 0; i < 2; i++)
-        if (cc->sender[i].rnr && cc->sender[i].rnr->open)
-            hit(cc, i, cc->sender[i].rnr->at, NULL, false);
+    credit_rnr_end(cc);
     if (flow_conn_closed_at(conn, &end.frame, &end.time_ns)) {
         if (!cc->lost)
             credit_conn_settle(cc, end);

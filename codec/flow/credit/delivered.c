@@ -9,6 +9,8 @@
 
 /* A sender gives up long before (IBTA volume 1 section 9.7.6.1.3: eight times its timeout). */
 #define PATIENCE_NS INT64_C(30000000000)
+/* So many Replies wait for an end which never acknowledged anything. */
+enum { UNHEARD_MOST = 4 };
 /* A packet that is there twice so soon was sent once. */
 #define SOON_NS INT64_C(1000000)
 
