@@ -3,28 +3,21 @@
 #define RPCRDMA_FLOW_RPC_RPC_STATE_H
 
 /*
- * From messages, Writes and Reads to whole RPCs and transactions: the parts and who does what.
+ * From messages, Writes and Reads to whole RPCs and transactions: what the files share, and who
+ * does what.
  *
- *   rpc_stage.c    the observer: who gets a message, where data goes
- *   transaction.c  a transaction from its beginning to its end
- *   parts.c    what Sends carried
- *   rpc_call.c     Calls
- *   rpc_reply.c    Replies and errors; Replies that wait for data
- *   chunk_map.c    the chunk lists of a message as regions
- *   read_map.c    which Read request goes to which region
- *   iovec.c   runs of bytes, cut and joined
- *   reconstruct.c    what Calls and Replies share: given to the sink
+ *   rpc_stage.c             the observer: who gets a message, where data goes
+ *   transaction.c           a transaction from its beginning to its end
+ *   rpc_call.c              Calls
+ *   rpc_reply.c             Replies and errors; Replies that wait for data
+ *   reconstruct.c           what Calls and Replies share: given to the sink
  *   reconstruct_call.c, reconstruct_reply.c   what they are made of
- *   reconstruct_chunks.c   base and chunks put together
- *   partial.c    a Send's RPC message before the bytes of its chunks are known
- *   data_transfer.c    which chunk a packet's bytes belong to
- *   call_sendings.c    how often a Call was sent, on all connections
- *   session.c   what a session allows, and which connections carry it
- *   slot.c   the slots of sessions: who uses them, and with which number
- *   timing.c   when its messages were sent and delivered; where its time went
- *   data_timing.c  what its RDMA waited for
- *   parked.c   transactions that wait for word of their Reply
- *   rpc_names.c      names
+ *   reconstruct_chunks.c    base and chunks put together
+ *   partial.c               a Send's RPC message before the bytes of its chunks are known
+ *   data_transfer.c         which chunk a packet's bytes belong to
+ *   call_sendings.c         how often a Call was sent, on all connections
+ *   parked.c                transactions that wait for word of their Reply
+ *   check_call.c, check_reply.c, retired.c    what they break
  */
 
 #include <string.h>
@@ -33,65 +26,23 @@
 #include "base/ring_table.h"
 #include "base/siphash.h"
 #include "base/table.h"
-#include "flow/rpc/region.h"
+#include "flow/rpc/chunk_map.h"
+#include "flow/rpc/iovec.h"
+#include "flow/rpc/parts.h"
+#include "flow/rpc/read_map.h"
 #include "flow/rpc/rpc_stage.h"
+#include "flow/rpc/session.h"
+#include "flow/rpc/timing.h"
 #include "upper/binding.h"
 #include "upper/ddp.h"
 
 enum {
-    RPC_SEGMENTS = 4096,               /* of one message; Linux offers at most a few dozen */
     RPC_HELD = RPCRDMA_BOUND(1024, 2), /* Replies that wait for data */
-    RPC_SLOTS = 1024,                  /* of sessions, remembered */
-    RPC_SESSIONS = 256,                /* remembered */
-    RPC_CARRIERS = 16,                 /* connections of one session; Linux has no more */
     RPC_RETIRED = 32,                  /* regions whose Call was answered; a power of two */
 };
 /* A Reply that came before its data waits this long: the data travelled before it (a Write) or was
  * answered before it (a Read), so only the capture can have changed their order. */
 #define RPC_HOLD_NS FLOW_DISORDER_NS
-
-/* A run of segments with one meaning. */
-struct rpc_chunk {
-    uint32_t position;     /* read chunks */
-    uint32_t first, count; /* in the offer's regions */
-    uint32_t off;          /* of its count word in the message; of its first segment: Read chunks */
-    uint64_t length;       /* offered */
-};
-
-enum rpc_use {
-    RPC_CALL_READ,  /* read chunks of a Call: the Responder pulls them */
-    RPC_REPLY_READ, /* of a Reply: the Requester does (RFC 5666's Read-Read model) */
-    RPC_WRITE,      /* write chunks and reply chunk */
-};
-
-/* The chunk lists of one message. */
-struct rpc_chunk_map {
-    size_t size; /* of the allocation */
-    bool has_base, has_reply;
-    struct rpc_chunk base; /* Position-Zero Read chunk, or version 2's Call chunk */
-    struct rpc_chunk reply;
-    struct rpc_chunk *reads, *writes; /* reads by position */
-    uint32_t n_reads, n_writes, n_regions;
-    struct flow_region *regions;
-};
-
-/* What a Send carried of an RPC message. */
-struct rpc_part {
-    struct rpc_part *next;
-    size_t size; /* of the allocation */
-    uint64_t at; /* in the stream that the Sends carry */
-    uint32_t caplen, len;
-    const uint8_t *data; /* NULL: not kept */
-    uint8_t bytes[];
-};
-
-struct rpc_parts {
-    struct rpc_part *first, *last;
-    uint64_t length; /* on the wire, gaps counted */
-    uint64_t base;   /* from where flow/ counts the parts: not 0 after a loss */
-    uint64_t total;  /* as the first part says; 0: not known */
-    bool lost;       /* a part is missing, of a length that is not known */
-};
 
 /* The first byte of a Reply's returned chunks that has not passed: what is before is not looked at
  * again. */
@@ -120,44 +71,6 @@ struct rpc_reply {
     struct rpcrdma_message message; /* on `header`; valid where `ready` */
 };
 
-/* A request of a session's slot. */
-struct rpc_slot_request {
-    uint64_t conn, frame, reply_frame; /* reply_frame: 0, as long as it is outstanding */
-    uint32_t xid;
-};
-
-/* A slot of a session's channel (RFC 8881 section 2.10.6), over whichever connections. */
-struct rpc_slot {
-    uint64_t key;   /* first: see base/ring_table.h */
-    uint64_t seen;  /* sequence numbers: bit n is `seqid` - n */
-    uint32_t seqid; /* the latest */
-    struct rpc_slot_request last, before;
-};
-
-/* What a Call seems to break of its slot's rules, until its Reply shows more. */
-enum rpc_slot_doubt {
-    RPC_SLOT_IN_USE = 1,
-    RPC_SLOT_SEQUENCE = 2,
-    RPC_SLOT_BEYOND = 4,
-    RPC_SLOT_BEGUN = 8, /* the first that was seen of it is not its first */
-    RPC_SLOT_BACK = 16, /* a number before the latest, which was seen already */
-};
-
-/* A session's channel (RFC 8881 section 18.36.3), as CREATE_SESSION's Reply says. */
-struct rpc_channel {
-    uint32_t request_size, reply_size, operations, slots; /* most */
-};
-
-struct rpc_session {
-    uint64_t key;                  /* rpc_session_key of its name; first, likewise */
-    struct rpc_channel channel[2]; /* fore, back: by who calls */
-    uint32_t slots_known[2];       /* most that the Responder said since: it may allow more */
-    bool blind[2];                 /* a Reply could not be read: it may have said more */
-    const struct flow_conn *carrier[RPC_CARRIERS]; /* connections that are not closed */
-    uint32_t n_carriers;
-    bool torn; /* of a connection that carried it something is missing */
-};
-
 /* A region whose Call was answered. */
 struct rpc_retired {
     uint64_t offset, frame; /* frame: of the Reply */
@@ -171,41 +84,6 @@ struct rpc_astray {
     uint32_t handle, length; /* bytes moved, or asked for */
     uint8_t end;             /* whose memory it is */
     const char *what;
-};
-
-/* Where a Send stood in the stream of its direction. */
-struct rpc_place {
-    bool set;
-    uint8_t sender;
-    uint32_t first, last; /* PSNs; iWARP: bytes of TCP */
-};
-
-/* A time in which something had to wait, and the frames that show it. */
-struct rpc_wait {
-    int64_t ns;
-    uint64_t from_frame, to_frame;
-};
-
-enum { RPC_JOURNEYS = 4 };
-
-/* RDMA packets on their way between two places of capture: times that may overlap, by arrival. */
-struct rpc_journeys {
-    int64_t ns; /* of those that are over */
-    uint32_t count;
-    struct {
-        int64_t from_ns, to_ns;
-    } at[RPC_JOURNEYS]; /* apart, in order */
-};
-
-/* What the RDMA of a transaction waited for. */
-struct rpc_data_timing {
-    int64_t waiting_ns; /* between its packets, for what was retransmitted */
-    enum rpcrdma_stall waiting_for;
-    struct rpc_wait longest;
-    int64_t moved_ns; /* its last packet was sent */
-    int64_t peer_ns;
-    struct rpc_journeys journeys;
-    struct rpc_place response; /* iWARP: the last Read response */
 };
 
 /* A transaction. */
@@ -264,15 +142,6 @@ struct rpc_transaction {
     struct rpc_reply reply; /* last: its message is not cleared for each */
 };
 
-struct rpc_read {
-    uint32_t id; /* of the request; 0: none */
-    struct flow_region *region;
-};
-struct rpc_read_map {
-    struct rpc_read *at;
-    uint32_t size;
-};
-
 TAILQ_HEAD(rpc_list, rpc_transaction); /* the oldest first */
 
 /* Per connection. */
@@ -301,15 +170,6 @@ struct rpc_sendings {
     struct rpc_transaction *latest; /* NULL: it is over, */
     uint32_t own;                   /* and was sent so often; */
     uint32_t before;                /* before it, on other connections */
-};
-
-/* Runs of bytes. */
-struct rpc_iovec {
-    struct rpcrdma_iovec *at;
-    size_t count, size;
-    size_t apart; /* entries before this one are not extended */
-    uint64_t length;
-    bool failed; /* no memory: some are missing */
 };
 
 struct flow_rpcs {
@@ -353,46 +213,6 @@ static inline uint32_t rpc_clipped(uint64_t n)
     return n > UINT32_MAX ? UINT32_MAX : (uint32_t)n;
 }
 
-/* chunk_map.c. Opens what `end` offers in `message`: a Call everything, a Reply (reads:
- * RPC_REPLY_READ) its read list. NULL when that is nothing, or memory is short (t->dropped). */
-struct rpc_chunk_map *rpc_chunk_map_open(struct flow_rpcs *rpcs, struct rpc_transaction *t, int end,
-                                         enum rpc_use reads, const struct rpcrdma_message *message);
-/* Its read list alone, as regions that are not open: no data finds them. */
-struct rpc_chunk_map *rpc_chunk_map_lay_out(struct flow_rpcs *rpcs, struct rpc_transaction *t,
-                                            const struct rpcrdma_message *message);
-void rpc_chunk_map_free(struct flow_rpcs *rpcs, struct rpc_chunk_map *chunk_map);
-/* Bytes of its read chunks that have not passed. */
-uint64_t rpc_chunk_map_pending(const struct rpc_chunk_map *chunk_map);
-/* Bytes of them that have. */
-uint64_t rpc_chunk_map_read(const struct rpc_chunk_map *chunk_map);
-
-/* iovec.c */
-void rpc_iovec_reset(struct rpc_iovec *iovec);
-void rpc_iovec_add(struct flow_rpcs *rpcs, struct rpc_iovec *iovec, struct rpcrdma_iovec part_iov);
-void rpc_iovec_parts(struct flow_rpcs *rpcs, struct rpc_iovec *iovec,
-                     const struct rpc_parts *parts);
-/* [0, length) of a region; LOST where there is none (region NULL). */
-void rpc_iovec_region(struct flow_rpcs *rpcs, struct rpc_iovec *iovec,
-                      const struct flow_region *region, uint32_t length);
-void rpc_iovec_chunk(struct flow_rpcs *rpcs, struct rpc_iovec *iovec,
-                     const struct rpc_chunk_map *chunk_map, const struct rpc_chunk *chunk);
-void rpc_iovec_fill(struct flow_rpcs *rpcs, struct rpc_iovec *iovec, enum rpcrdma_iovec_kind kind,
-                    uint64_t length);
-
-/* Reads an iovec from its beginning. */
-struct rpc_reader {
-    const struct rpc_iovec *from;
-    size_t index;
-    uint32_t used; /* of entry `index` */
-    uint64_t left;
-};
-struct rpc_reader rpc_reader_begin(const struct rpc_iovec *from);
-void rpc_reader_move(struct flow_rpcs *rpcs, struct rpc_reader *reader, struct rpc_iovec *to,
-                     uint64_t length);
-/* The longest captured beginning as one run. *caplen says how long. NULL where there is none. */
-const uint8_t *rpc_flatten(struct flow_rpcs *rpcs, const struct rpc_iovec *iovec, size_t *caplen);
-void rpc_iovec_free(struct flow_rpcs *rpcs, struct rpc_iovec *iovec);
-
 /* data_transfer.c. Tells the sink which chunk `length` bytes from `start` of the region belong to.
  */
 void rpc_data_transfer_emit(const struct flow_rpcs *rpcs, const struct flow_region *region,
@@ -426,24 +246,6 @@ void rpc_sendings_here(struct rpc_transaction *t, uint64_t frame);
 /* The transaction goes. */
 void rpc_sendings_over(struct flow_rpcs *rpcs, const struct rpc_transaction *t);
 
-/* read_map.c. `ring`: how many requests flow/ keeps. */
-void rpc_read_map_add(struct flow_rpcs *rpcs, struct rpc_read_map *read_map, uint32_t ring,
-                      uint32_t id, struct flow_region *region);
-/* NULL: none, or it is forgotten. */
-struct flow_region *rpc_read_map_find(const struct rpc_read_map *read_map, uint32_t id);
-/* The regions of `owner` go; its requests are first to last. */
-void rpc_read_map_forget(struct rpc_read_map *read_map, uint32_t first, uint32_t last,
-                         const struct rpc_transaction *owner);
-void rpc_read_map_free(struct flow_rpcs *rpcs, struct rpc_read_map *read_map);
-
-/* parts.c. rpc_part_of: what the message carries, and where it goes; rpc_parts_add copies the
- * bytes where `keep`. */
-bool rpc_part_starts(const struct flow_message *m); /* with an RPC header, as far as is seen */
-struct rpc_part rpc_part_of(struct rpc_parts *parts, const struct flow_message *m);
-void rpc_parts_free(struct flow_rpcs *rpcs, struct rpc_parts *parts);
-void rpc_parts_add(struct flow_rpcs *rpcs, struct rpc_transaction *t, struct rpc_parts *parts,
-                   const struct rpc_part *part, bool keep);
-
 /* transaction.c. Of a Call, or by its XID: NULL where there is none; rpc_begin: NULL without
  * memory; `call` NULL: to be made. A transaction is gone after rpc_finish and rpc_cut_short. */
 struct rpc_transaction *rpc_transaction_of(const struct flow_rpcs *rpcs, struct flow_call *call);
@@ -470,34 +272,6 @@ struct rpc_transaction *rpc_begin(struct flow_rpcs *rpcs, struct flow_conn *conn
 /* Gives it, and forgets it. */
 void rpc_emit(struct flow_rpcs *rpcs, struct rpc_transaction *t);
 
-/* timing.c: nothing without context->delivery */
-void rpc_timing_call(struct flow_rpcs *rpcs, struct rpc_transaction *t,
-                     const struct flow_message *m);
-void rpc_timing_reply(struct flow_rpcs *rpcs, struct rpc_transaction *t,
-                      const struct flow_message *m);
-/* Its Call had arrived: the Responder has begun to serve it. */
-void rpc_timing_served(const struct rpc_transaction *t);
-/* data_timing.c: likewise. A Write, or a Read response of `sender`, passed, its time not yet in
- * rdma_last_ns. asked_ns: of a first response: when its request was there; else 0. */
-void rpc_timing_data(struct flow_rpcs *rpcs, struct rpc_transaction *t, int sender,
-                     const struct rpcrdma_op *op, int64_t asked_ns);
-/* A Read request, sent at `sent_ns`, passes the second place of capture. */
-void rpc_timing_read(struct rpc_transaction *t, int64_t sent_ns, int64_t now_ns);
-/* How long something was on its way, in all. */
-int64_t rpc_journeys_ns(const struct rpc_journeys *journeys);
-/* timing.c: towards this end; NULL: not followed. Who is to know of losses on the way to it. */
-struct flow_delivery *rpc_delivery_towards(const struct flow_conn *conn, int end);
-enum rpcrdma_stall rpc_lost_towards(const struct flow_conn *conn, int end);
-void rpc_delivery_find(const struct rpc_transaction *t, const struct rpc_place *place,
-                       struct rpcrdma_delivery *out);
-/* Latency and phases, by what is known now. */
-void rpc_timing(struct flow_rpcs *rpcs, struct rpc_transaction *t);
-/* What is found of the way of its Call and Reply, after rpc_timing. */
-void rpc_timing_findings(struct flow_rpcs *rpcs, struct rpc_transaction *t);
-/* Which transmission each finding is about; after those. */
-void rpc_timing_transmissions(struct rpc_transaction *t);
-/* The connection was closed: what was not acknowledged was not delivered. */
-void rpc_timing_end(const struct flow_conn *conn);
 /* parked.c. True: it waits for word of its Reply, and is given when that comes. */
 bool rpc_park(struct flow_rpcs *rpcs, struct rpc_transaction *t);
 /* Gives all that wait; for how the connection ended, what is not delivered never will be. */
