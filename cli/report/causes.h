@@ -2,7 +2,7 @@
 #ifndef RPCRDMA_CLI_REPORT_CAUSES_H
 #define RPCRDMA_CLI_REPORT_CAUSES_H
 
-/* What the files of rules share: causes.c, causes_life.c. */
+/* What the files of rules share: causes.c, causes_life.c, causes_path.c. */
 
 #include "report/report.h"
 
@@ -22,6 +22,11 @@ bool report_one_way(const struct report_connection *c);
 /* causes_life.c: the path was in order and the server had the Calls: it did not answer, until the
  * client gave up. */
 bool report_server_held(const struct report_connection *c);
+
+/* causes_path.c: what happened to its packets on the way; in all connections, to packets whose
+ * checksums are wrong (with --check-icrc alone) */
+void causes_of_path(struct report *r, const struct report_connection *c);
+void causes_of_damage(struct report *r);
 
 static inline double report_seconds(int64_t ns)
 {

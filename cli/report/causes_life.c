@@ -13,11 +13,6 @@
  * Linux waits for 5 minutes. */
 #define IDLE_NS (60 * SECOND)
 
-static double s(int64_t ns)
-{
-    return report_seconds(ns);
-}
-
 /* ": who" did not answer at the end of this connection, and since when; "": nobody is known to. */
 static void who_was_silent(const struct report *r, const struct report_connection *c, char *text,
                            size_t size)
@@ -32,7 +27,7 @@ static void who_was_silent(const struct report *r, const struct report_connectio
                 text, size,
                 " The %s stopped answering: it was heard last %.3f s into the capture, and one "
                 "packet was sent to it %u times.",
-                end == report_server_end(&c->pub) ? "server" : "client", s(heard),
+                end == report_server_end(&c->pub) ? "server" : "client", report_seconds(heard),
                 (unsigned)silence->transmissions);
     }
 }
@@ -95,7 +90,7 @@ static bool server_held(struct report *r, const struct report_connection *c)
              "connection %u, %.1f s after the first sending. The server is at fault, not the path.",
              from->held, plural(from->held), (unsigned)from->pub.number,
              from->held == 1 ? "it" : "them", from->held == 1 ? "it" : "them",
-             (unsigned)c->pub.number, s(c->resent_after_ns));
+             (unsigned)c->pub.number, report_seconds(c->resent_after_ns));
     return true;
 }
 
@@ -162,7 +157,8 @@ static bool server_was_down(struct report *r, const struct report_connection *c)
         snprintf(cause->text, sizeof(cause->text),
                  "The server was restarted: it refused %" PRIu64
                  " attempt%s, as nothing listened there, and after %.1f s accepted connection %u.",
-                 attempts, plural(attempts), s(cause->time_ns), (unsigned)c->pub.number);
+                 attempts, plural(attempts), report_seconds(cause->time_ns),
+                 (unsigned)c->pub.number);
         snprintf(cause->against, sizeof(cause->against),
                  "it is not known which connection was there before");
         return true;
@@ -181,7 +177,8 @@ static bool server_was_down(struct report *r, const struct report_connection *c)
         snprintf(cause->text, sizeof(cause->text),
                  "The server closed connection %u, and after %.1f s accepted connection %u: it was "
                  "restarted, or had done with the client. The path was not down.",
-                 (unsigned)was->pub.number, s(cause->time_ns), (unsigned)c->pub.number);
+                 (unsigned)was->pub.number, report_seconds(cause->time_ns),
+                 (unsigned)c->pub.number);
         snprintf(cause->against, sizeof(cause->against), "no attempt that it refused was captured");
         return true;
     }
@@ -189,7 +186,7 @@ static bool server_was_down(struct report *r, const struct report_connection *c)
              "The server was restarted: connection %u was %s, the server refused %" PRIu64
              " attempt%s, as nothing listened there, and after %.1f s accepted connection %u.",
              (unsigned)was->pub.number, by_server ? "closed by the server" : "closed", attempts,
-             plural(attempts), s(cause->time_ns), (unsigned)c->pub.number);
+             plural(attempts), report_seconds(cause->time_ns), (unsigned)c->pub.number);
     return true;
 }
 
@@ -229,7 +226,7 @@ static void connection_failed(struct report *r, const struct report_connection *
                  " The server asked for one of them with a Nak, and the client did not send it "
                  "again, though it was heard for %.1f s more: its adapter is at fault, not the "
                  "path.",
-                 s(stuck_ns));
+                 report_seconds(stuck_ns));
     else
         who_was_silent(r, from, silent, sizeof(silent));
     maybe = refused ? NULL : maybe_held(r, c);
@@ -243,7 +240,8 @@ static void connection_failed(struct report *r, const struct report_connection *
              " Call%s of it %s retransmitted on connection %u, %.1f s after "
              "the first sending.%s%s",
              (unsigned)c->resent_from, c->resent, plural(c->resent),
-             c->resent == 1 ? "was" : "were", (unsigned)c->pub.number, s(cause->time_ns),
+             c->resent == 1 ? "was" : "were", (unsigned)c->pub.number,
+             report_seconds(cause->time_ns),
              refused        ? " Meanwhile connections were refused: nothing listened at the server."
              : stuck_ns > 0 ? ""
              : from && heard_to_the_end(from)
@@ -317,13 +315,13 @@ static void connection_left(struct report *r, const struct report_connection *c)
         snprintf(cause->text, sizeof(cause->text),
                  "Connection %u failed: after %.1f s of silence the client opened connection %u in "
                  "its place. The path was down: a cable, a switch, or the peer.%s%s",
-                 (unsigned)was->pub.number, s(life->down_ns), (unsigned)c->pub.number, tried,
-                 silent);
+                 (unsigned)was->pub.number, report_seconds(life->down_ns), (unsigned)c->pub.number,
+                 tried, silent);
     } else {
         tell_attempts(told, sizeof(told), attempts, first ? first : c, heard);
         snprintf(cause->text, sizeof(cause->text),
-                 "%s, and after %.1f s connection %u was accepted.", told, s(life->down_ns),
-                 (unsigned)c->pub.number);
+                 "%s, and after %.1f s connection %u was accepted.", told,
+                 report_seconds(life->down_ns), (unsigned)c->pub.number);
     }
     snprintf(cause->against, sizeof(cause->against),
              "no Call was seen on both; what was sent meanwhile was not captured");
@@ -381,8 +379,8 @@ static void connection_lost(struct report *r, const struct report_connection *c)
     if (attempts > 0) {
         tell_attempts(told, sizeof(told), attempts, first, heard);
         snprintf(cause->text, sizeof(cause->text),
-                 "%s within %.1f s; the last was repeated %u times.", told, s(cause->time_ns),
-                 (unsigned)c->pub.life.requests - 1);
+                 "%s within %.1f s; the last was repeated %u times.", told,
+                 report_seconds(cause->time_ns), (unsigned)c->pub.life.requests - 1);
         snprintf(cause->against, sizeof(cause->against), "%s",
                  heard ? "the answers may take another way than the one that was captured"
                        : "the client may have had them, and not have taken them");
@@ -423,7 +421,8 @@ static void client_left(struct report *r, const struct report_connection *c)
              "The client closed connection %u %.1f s after its last Call, and went on with the "
              "same mount %.1f s later on connection %u: its adapter was restarted, or it was told "
              "to reconnect. Neither the path nor the server was down.",
-             (unsigned)was->pub.number, s(MAX(ended->ended_ns - ended->last_call_ns, 0)), s(gap),
+             (unsigned)was->pub.number,
+             report_seconds(MAX(ended->ended_ns - ended->last_call_ns, 0)), report_seconds(gap),
              (unsigned)c->pub.number);
     snprintf(cause->against, sizeof(cause->against),
              "it may have had nothing to ask for meanwhile");

@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The rules of docs/report.md about the way between the ends: what was lost, refused, copied,
+ * reordered or damaged on it. */
+#include "report/causes.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "out/connection.h"
+#include "plural.h"
+
+/* A host that died is no loss: all that came again is the one packet that it never answered, which
+ * `connection-failed` tells of. */
+static bool only_unanswered(const struct report_connection *c, int end)
+{
+    uint32_t times = c->pub.life.silence[end].transmissions;
+    int64_t ns;
+
+    return connection_silent(&c->pub, end, &ns) && times >= REPORT_RETRIES &&
+           c->path[end].retransmitted < times;
+}
+
+/* Requests of this end came again though they were answered in part: answers to it were lost. */
+static void lost(struct report *r, const struct report_connection *c, int end)
+{
+    const struct rpcrdma_path *a = &c->path[end], *back = &c->path[1 - end];
+    bool server = end == report_server_end(&c->pub);
+    bool known = c->pub.role[end] != RPCRDMA_ROLE_UNKNOWN;
+    bool tcp = c->pub.carrier == RPCRDMA_CARRIER_IWARP;
+    uint64_t all = a->naks[RPCRDMA_NAK_PSN_SEQUENCE];
+    uint64_t naks = all - MIN(a->late_naks, all); /* but for what only came late */
+    /* what was retransmitted for want of responses was not lost on this way, but they on the other
+     */
+    uint64_t own = a->retransmitted - MIN(a->asked_again, a->retransmitted);
+    uint64_t packets = own + back->asked_again;
+    /* nor was what had arrived when the timer ended: its Ack was late, or lost on the other way */
+    uint64_t arrived = a->late_timeouts + a->acked_timeouts + a->served_timeouts;
+    int64_t arrived_ns = a->late_timeout_ns + a->acked_timeout_ns + a->served_timeout_ns;
+    uint64_t timeouts = a->timeouts - a->asked_timeouts - arrived + back->asked_timeouts;
+    int64_t waited = a->waited_ns - MIN(arrived_ns, a->waited_ns) + back->asked_waited_ns;
+    int64_t longest = MIN(MAX(a->longest_wait_ns, back->asked_longest_ns), waited);
+    bool gaps = a->lost > a->lost_behind; /* missing here, too: that is no other order */
+    struct report_cause *cause;
+    char asked[80] = "";
+
+    if (naks == 0 && back->asked_again == 0 &&
+        (only_unanswered(c, end) || (timeouts == 0 && (!tcp || own * 1000 <= a->packets))))
+        return;
+    cause = report_cause_add(r,
+                             !known   ? CAUSE_LOST
+                             : server ? CAUSE_LOST_TO_SERVER
+                                      : CAUSE_LOST_TO_CLIENT,
+                             !known || naks == 0 || !gaps ? CONFIDENCE_MEDIUM : CONFIDENCE_HIGH);
+    cause->rpcs = c->rpcs;
+    cause->time_ns = waited;
+    cause->frame = a->retransmitted_frame;
+    if (!tcp)
+        snprintf(asked, sizeof(asked), "%" PRIu64 " Nak%s, ", naks, plural(naks));
+    if (timeouts > 0)
+        snprintf(asked + strlen(asked), sizeof(asked) - strlen(asked), "%" PRIu64 " timeout%s, ",
+                 timeouts, plural(timeouts));
+    snprintf(cause->text, sizeof(cause->text),
+             "Packets towards the %s%s were lost on the network: %s%" PRIu64
+             " packet%s retransmitted, %.3f s of waiting in all, %.3f s at most (connection %u).",
+             !known   ? "peer"
+             : server ? "server"
+                      : "client",
+             tcp || naks > 0 ? "" : ", or answers to them,", asked, packets, plural(packets),
+             report_seconds(waited), report_seconds(longest), (unsigned)c->pub.number);
+    if (tcp)
+        snprintf(cause->against, sizeof(cause->against),
+                 "TCP retransmits what comes out of order by far, too");
+    else if (naks == 0)
+        snprintf(cause->against, sizeof(cause->against),
+                 "no Nak %s: an end may have been slow to answer",
+                 all == 0 ? "was seen" : "shows a loss");
+    else if (!gaps)
+        snprintf(cause->against, sizeof(cause->against),
+                 "all that the Naks ask for had passed here: packets that come out of order behind "
+                 "the place of capture are answered with Naks, too%s",
+                 all > naks ? ", as others here were" : "");
+}
+
+/* What this end had came again: the Acks from it were lost. */
+static void acks_lost(struct report *r, const struct report_connection *c, int end, bool passed,
+                      uint64_t timeouts, int64_t time_ns)
+{
+    const struct rpcrdma_path *a = &c->path[end];
+    bool to_server = end != report_server_end(&c->pub);
+    bool known = c->pub.role[end] != RPCRDMA_ROLE_UNKNOWN;
+    struct report_cause *cause;
+
+    if (timeouts == 0)
+        return;
+    cause = report_cause_add(r,
+                             !known      ? CAUSE_LOST
+                             : to_server ? CAUSE_LOST_TO_SERVER
+                                         : CAUSE_LOST_TO_CLIENT,
+                             CONFIDENCE_MEDIUM);
+    cause->rpcs = c->rpcs;
+    cause->time_ns = time_ns;
+    cause->frame = timeouts == a->timeouts ? a->timeout_frame : 0; /* else not known */
+    snprintf(cause->text, sizeof(cause->text),
+             "Acks towards the %s were lost on the network, %s the place of capture: %" PRIu64
+             " timeout%s, %.3f s in all, after which what had been %s was retransmitted "
+             "(connection %u).",
+             !known      ? "peer"
+             : to_server ? "server"
+                         : "client",
+             passed ? "behind" : "before", timeouts, plural(timeouts), report_seconds(time_ns),
+             passed ? "acknowledged" : "answered by a Reply or RDMA", (unsigned)c->pub.number);
+    snprintf(cause->against, sizeof(cause->against), "%s",
+             passed ? "the end that they were sent to may have stood still, or have got them late "
+                      "or in another order"
+                    : "the end that should have sent them may not have done so");
+}
+
+static void not_ready(struct report *r, const struct report_connection *c, int end)
+{
+    const struct rpcrdma_path *a = &c->path[end];
+    struct report_cause *cause;
+
+    if (a->naks[RPCRDMA_NAK_RNR] == 0)
+        return;
+    cause = report_cause_add(r, CAUSE_RECEIVER_NOT_READY, CONFIDENCE_HIGH);
+    cause->rpcs = c->rpcs;
+    cause->time_ns = a->waited_ns;
+    cause->frame = a->nak_frame[RPCRDMA_NAK_RNR];
+    snprintf(cause->text, sizeof(cause->text),
+             "The %s had no buffer for messages: %" PRIu64 " RNR Nak%s on connection %u.",
+             end == report_server_end(&c->pub) ? "server" : "client", a->naks[RPCRDMA_NAK_RNR],
+             plural(a->naks[RPCRDMA_NAK_RNR]), (unsigned)c->pub.number);
+}
+
+static void reordered(struct report *r, const struct report_connection *c, uint64_t late,
+                      uint64_t naks)
+{
+    uint64_t packets = c->path[0].packets + c->path[1].packets;
+    struct report_cause *cause = report_cause_add(r, CAUSE_REORDERED, CONFIDENCE_MEDIUM);
+    char asked[160] = "";
+
+    if (naks > 0)
+        snprintf(asked, sizeof(asked),
+                 "; %" PRIu64 " Nak%s asked for what was not lost: it was acknowledged before it "
+                 "passed again",
+                 naks, plural(naks));
+    snprintf(cause->text, sizeof(cause->text),
+             "Packets were reordered: %" PRIu64 " of %" PRIu64 " on connection %u came late%s.",
+             late, packets, (unsigned)c->pub.number, asked);
+}
+
+/* The network made copies, or took two ways. Few of them cost nothing. */
+static void disturbed(struct report *r, const struct report_connection *c)
+{
+    uint64_t packets = c->path[0].packets + c->path[1].packets;
+    uint64_t copies = c->path[0].duplicated + c->path[1].duplicated;
+    uint64_t naks = c->path[0].late_naks + c->path[1].late_naks;
+    uint64_t late = c->path[0].reordered + c->path[1].reordered;
+    struct report_cause *cause;
+
+    if (copies * 1000 > packets) {
+        cause = report_cause_add(r, CAUSE_DUPLICATED, CONFIDENCE_MEDIUM);
+        snprintf(cause->text, sizeof(cause->text),
+                 "Packets were duplicated: %" PRIu64 " of %" PRIu64
+                 " on connection %u came twice though nobody asked for them again.",
+                 copies, packets, (unsigned)c->pub.number);
+        snprintf(cause->against, sizeof(cause->against),
+                 "a capture of two interfaces at once has every packet twice");
+    }
+    if ((late + naks) * 1000 > packets)
+        reordered(r, c, late, naks);
+}
+
+void causes_of_path(struct report *r, const struct report_connection *c)
+{
+    for (int end = 0; end < 2; end++) {
+        const struct rpcrdma_path *path = &c->path[end];
+
+        lost(r, c, end);
+        acks_lost(r, c, end, true, path->acked_timeouts, path->acked_timeout_ns);
+        acks_lost(r, c, end, false, path->served_timeouts, path->served_timeout_ns);
+        not_ready(r, c, end);
+    }
+    disturbed(r, c);
+}
+
+/* What it cost is in what was lost: the receiver drops these. */
+void causes_of_damage(struct report *r)
+{
+    uint64_t icrc = r->rules[RPCRDMA_RULE_ICRC_DAMAGED];
+    uint64_t n = icrc + r->rules[RPCRDMA_RULE_TCP_DAMAGED];
+    struct report_cause *cause;
+
+    if (n == 0)
+        return;
+    cause = report_cause_add(r, CAUSE_DAMAGED, CONFIDENCE_HIGH);
+    cause->frame = r->rule_frame[icrc > 0 ? RPCRDMA_RULE_ICRC_DAMAGED : RPCRDMA_RULE_TCP_DAMAGED];
+    snprintf(cause->text, sizeof(cause->text),
+             "Packets were damaged on the way: the checksum of %" PRIu64
+             " is wrong, and others of their senders are right. Their receivers dropped them: a "
+             "cable, a switch's port or an adapter changes bits.",
+             n);
+}
