@@ -107,7 +107,7 @@ struct rpcrdma_op {
     int64_t time_ns; /* since the epoch */
     uint8_t carrier; /* enum rpcrdma_carrier */
     uint8_t kind;    /* enum rpcrdma_op_kind */
-    uint8_t nak;     /* enum rpcrdma_nak, of a NAK */
+    uint8_t nak;     /* enum rpcrdma_nak, of a Nak */
     uint16_t flags;  /* RPCRDMA_OP_... */
 
     struct rpcrdma_address src, dst;
@@ -118,7 +118,7 @@ struct rpcrdma_op {
      * TCP sequence number of the FPDU. */
     uint32_t seq;
     uint32_t msn;       /* ACK, NAK, READ_RESPONSE with AETH: the 24-bit MSN acknowledged */
-    uint32_t rnr_timer; /* RNR NAK: the 5-bit timer code */
+    uint32_t rnr_timer; /* RNR Nak: the 5-bit timer code */
 
     uint32_t rkey; /* WRITE, READ_REQUEST: R_key or source STag */
     uint64_t

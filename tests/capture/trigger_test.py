@@ -64,7 +64,7 @@ class Trigger(command.CommandTest):
     def test_nak(self):
         """At the Nak itself."""
         naks = [p for p in self.packets_of(LOSS)
-                if p.data[42] == 17 and p.data[54] >> 5 == 3]  # BTH: Acknowledge; AETH: NAK
+                if p.data[42] == 17 and p.data[54] >> 5 == 3]  # BTH: Acknowledge; AETH: Nak
         self.assertGreater(len(naks), 1)
         file, = self.caught(LOSS, 'rule == nak-sequence', '--hold-off', '1000')
         self.assertEqual([p.data for p in file.packets if p.comment], [naks[0].data])

@@ -124,7 +124,7 @@ def rnr(out):
 
 @case('credit-rnr', rnr_naks=1, findings=lambda all: 'XID 0x00000bad' in all[0]['text'])
 def rnr_in_the_middle(out):
-    """The NAK comes before the last packet of the Send it is about."""
+    """The Nak comes before the last packet of the Send it is about."""
     mount = opened(out, private=(private_data(4096, 4096), private_data(4096, 4096)))
     mount.ask(0xBAD, padding=2000)
     nak = len(out)

@@ -111,7 +111,7 @@ void rpcrdma_credit_account_give_up(struct rpcrdma_credit_account *account,
 /* The Requester's transport acknowledged what the Responder sent up to `place`. */
 void rpcrdma_credit_account_acked(struct rpcrdma_credit_account *account,
                                   struct rpcrdma_credit_at at, rpcrdma_stream_position place);
-/* An RNR NAK that hit a message of this direction of RPC; message_frame is 0 where it is not known.
+/* An RNR Nak that hit a message of this direction of RPC; message_frame is 0 where it is not known.
  */
 void rpcrdma_credit_account_rnr(struct rpcrdma_credit_account *account, struct rpcrdma_credit_at at,
                                 uint32_t xid, uint64_t message_frame, bool again);

@@ -11,14 +11,14 @@
 #include "flow/credit/credit_stage.h"
 #include "flow/credit/message_credits.h"
 
-/* A Send as an RNR NAK or an Ack refers to it. */
+/* A Send as an RNR Nak or an Ack refers to it. */
 struct credit_sent {
     uint32_t first_psn, last_psn, xid;
     int8_t requester; /* end; -1: not known */
     uint64_t frame;
 };
 
-/* The last RNR NAK that an end was sent. */
+/* The last RNR Nak that an end was sent. */
 struct credit_rnr {
     uint32_t psn;
     bool open; /* the message it hit has not been seen yet */

@@ -69,7 +69,7 @@ void rpcrdma_credit_count_received(struct rpcrdma_credit_count *count, struct rp
 /* The sender's transport acknowledged what the peer sent up to `place`. */
 void rpcrdma_credit_count_acked(struct rpcrdma_credit_count *count, struct rpcrdma_credit_at at,
                                 rpcrdma_stream_position place);
-/* An RNR NAK that hit a message of the sender; message_frame is 0 where it is not known. `again`:
+/* An RNR Nak that hit a message of the sender; message_frame is 0 where it is not known. `again`:
  * of a message that one hit before; it is counted and not reported. */
 void rpcrdma_credit_count_rnr(struct rpcrdma_credit_count *count, struct rpcrdma_credit_at at,
                               uint32_t xid, uint64_t message_frame, bool again);

@@ -2,7 +2,7 @@
 #include "flow/credit/rnr.h"
 
 enum {
-    SENDS = 64,      /* the latest, remembered per sender, for an RNR NAK to name one */
+    SENDS = 64,      /* the latest, remembered per sender, for an RNR Nak to name one */
     SENDS_FIRST = 1, /* room for them grows up to that, while none of them is acknowledged */
 };
 
@@ -29,7 +29,7 @@ static void hit(struct credit_conn *cc, int sender, struct rpcrdma_credit_at at,
     }
 }
 
-/* An RNR NAK hit this message before it was whole. */
+/* An RNR Nak hit this message before it was whole. */
 static void check_rnr(struct credit_conn *cc, int end, const struct credit_sent *sent)
 {
     struct credit_rnr *rnr = cc->sender[end].rnr;
@@ -48,7 +48,7 @@ void credit_rnr_acked(struct credit_sender *sender, uint32_t psn)
     sender->acked_psn = psn;
 }
 
-/* Whether no RNR NAK will name the oldest of a full ring. */
+/* Whether no RNR Nak will name the oldest of a full ring. */
 static bool is_oldest_acked(const struct credit_sender *sender)
 {
     return sender->size > 0 && sender->acked &&
@@ -90,7 +90,7 @@ void credit_rnr_sent(struct credit_conn *cc, const struct flow_message *message,
     struct credit_sender *sender = &cc->sender[message->sender];
     struct credit_sent one, *sent = NULL;
 
-    if (flow_conn_public_const(cc->conn)->carrier != RPCRDMA_CARRIER_IWARP) /* it has no RNR NAK */
+    if (flow_conn_public_const(cc->conn)->carrier != RPCRDMA_CARRIER_IWARP) /* it has no RNR Nak */
         sent = next_sent(&cc->credits->context->memory, sender);
     if (!sent)
         sent = &one;

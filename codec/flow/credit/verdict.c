@@ -135,7 +135,7 @@ size_t rpcrdma_credit_verdict(const struct rpcrdma_credit_result *result, const 
         rpcrdma_text_format(&line, "; %" PRIu64 " violation%s", result->violations,
                             result->violations == 1 ? "" : "s");
     if (result->rnr_naks > 0)
-        rpcrdma_text_format(&line, "; %" PRIu64 " RNR NAK%s", result->rnr_naks,
+        rpcrdma_text_format(&line, "; %" PRIu64 " RNR Nak%s", result->rnr_naks,
                             result->rnr_naks == 1 ? "" : "s");
     if (result->in_flight.known && !result->counting && result->unsettled_ns > 0) {
         if (result->settled) {

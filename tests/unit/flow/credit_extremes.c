@@ -109,7 +109,7 @@ static void test_rnr(void **state)
     assert_int_equal(record.n_findings, 2);
     assert_string_equal(
         record_text(&record, RPCRDMA_RULE_CREDIT_RNR),
-        "RNR NAK: no receive buffer for the message in frame 4 (XID 0x0000affe), 1 in flight");
+        "RNR Nak: no receive buffer for the message in frame 4 (XID 0x0000affe), 1 in flight");
     assert_int_equal(record_count(&record, RPCRDMA_RULE_CREDIT_RNR_UNKNOWN), 1);
 }
 

@@ -195,7 +195,7 @@ static void test_memory_limit(void **state)
     assert_true(rig_count(&rig, RPCRDMA_RULE_MEMORY_LIMIT) > 0);
 }
 
-/* RNR NAKs (RFC 8167 section 4) of one message, again and again; of one that is put together later;
+/* RNR Naks (RFC 8167 section 4) of one message, again and again; of one that is put together later;
  * and of one that was not captured, which the next message proves. */
 static void test_rnr(void **state)
 {
@@ -232,7 +232,7 @@ static void test_rnr(void **state)
     assert_int_equal(rig.credit[0].rnr_naks, 5);
 }
 
-/* An RNR NAK names any of 60 Calls that nothing acknowledged; of those that were, the latest is
+/* An RNR Nak names any of 60 Calls that nothing acknowledged; of those that were, the latest is
  * kept. */
 static void test_rnr_of_many(void **state)
 {

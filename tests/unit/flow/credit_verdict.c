@@ -59,7 +59,7 @@ static void test_calls(void **state)
     expect(&result,
            "client asks for 16 (8 to 32), server grants 64, at the limit 37 % of the time (74 % of "
            "the busy time), bound by the request; 20 stalls, none over 1 ms, longest 900 us; "
-           "1 violation; 3 RNR NAKs; in flight is a lower bound for 1.5 ms");
+           "1 violation; 3 RNR Naks; in flight is a lower bound for 1.5 ms");
 }
 
 static void test_one_direction(void **state)

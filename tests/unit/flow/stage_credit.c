@@ -160,7 +160,7 @@ static void test_gap(void **state)
     assert_true(result[0].gaps);
 }
 
-/* An RNR NAK names the message it hit by its PSN. */
+/* An RNR Nak names the message it hit by its PSN. */
 static void test_rnr(void **state)
 {
     struct rpcrdma_op op;
