@@ -164,7 +164,7 @@ static void on_rpc(void *context, const struct rpcrdma_rpc_message *m)
     MUST(length <= m->length && (m->n_unplaced_chunks > 0 || w->limited || length == m->length));
     MUST(!m->whole || length == m->length);
     MUST(!m->whole || (all && m->complete && m->n_unplaced_chunks == 0 && m->length > 0));
-    for (size_t i = 0; i < m->n_unplaced_chunks; i++)
+    for (size_t i = 0; i < m->n_unplaced_chunks && m->iovec; i++) /* likewise */
         check_pieces(w, m->iovec + m->unplaced_chunks[i].first_iovec, m->unplaced_chunks[i].n_iovec,
                      &all);
     MUST(m->frame <= w->frame && m->send_frame <= w->frame);
