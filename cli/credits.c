@@ -2,7 +2,6 @@
 /* rpcrdma credits: is a connection slow because it runs out of credits? */
 #include "out/credits.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <langinfo.h>
 #include <locale.h>
@@ -14,10 +13,10 @@
 #include "out/address.h"
 #include "out/escape.h"
 #include "out/view.h"
+#include "output_file.h"
 #include "pipeline.h"
 #include "plot.h"
 #include "same_file.h"
-#include "source/create.h"
 
 enum { SPARKLINE = 60 };
 
@@ -30,8 +29,7 @@ struct credits {
     size_t bytes, series_bytes; /* of connections, and of their series */
     uint64_t left_out;          /* connections, for want of memory */
     bool series_ended;          /* for the same reason */
-    struct out csv;
-    bool has_csv;
+    struct output_file csv, plot;
 };
 
 static void free_connection(gpointer data)
@@ -121,8 +119,8 @@ static void on_point(void *context, const struct rpcrdma_connection *connection,
     struct credits_connection *c;
     uint32_t before;
 
-    if (credits->has_csv)
-        put_csv(&credits->csv, connection, end, point);
+    if (credits->csv.out)
+        put_csv(credits->csv.out, connection, end, point);
     if (!credits->series)
         return;
     c = get(credits, connection->number);
@@ -223,21 +221,12 @@ static char *panel_title(const struct credits_connection *c,
                            result->counting ? " sends" : "");
 }
 
-static int not_gone(const char *file, int fd, int status)
-{
-    if (!create_is_gone(fd))
-        return status;
-    complain("%s: it was removed while it was written to: all of it is lost", file);
-    return EXIT_UNUSABLE;
-}
-
-static int draw(struct credits *credits, const char *file, int fd)
+static void draw(struct credits *credits)
 {
     const struct view_clock *clock = &credits->pipeline.clock;
     uint64_t least = least_weight(credits);
     struct plot_panel panels[PLOT_PANELS_MAX];
     struct plot plot = {.panels = panels, .start_ns = clock->start_ns};
-    const char *problem;
     char *title, *name, shown[300];
     size_t left_out = 0;
 
@@ -267,19 +256,15 @@ static int draw(struct credits *credits, const char *file, int fd)
     title = g_strdup_printf("Credit use: %s", escape_text(shown, sizeof(shown), name));
     g_free(name);
     plot.title = title;
-    problem = plot_write(&plot, fd);
+    plot_write(&plot, credits->plot.out);
     g_free(title);
     for (size_t i = 0; i < plot.n_panels; i++) {
         g_free((char *)panels[i].title);
         g_free((char *)panels[i].note);
     }
-    if (problem) {
-        complain("%s: %s", file, problem);
-        return EXIT_UNUSABLE;
-    }
     if (left_out > 0)
-        complain("%s: %zu directions that were less at their limit are left out", file, left_out);
-    return not_gone(file, fd, EXIT_DONE);
+        complain("%s: %zu directions that were less at their limit are left out",
+                 credits->plot.path, left_out);
 }
 
 static void show(struct credits *credits, bool sparkline)
@@ -313,72 +298,57 @@ static void show(struct credits *credits, bool sparkline)
 }
 
 /* A regular file: a device may be both. */
-static bool both_are(int a, int b)
+static bool both_are(const struct output_file *a, const struct output_file *b)
 {
     struct stat x, y;
 
-    return a >= 0 && b >= 0 && fstat(a, &x) == 0 && fstat(b, &y) == 0 && S_ISREG(x.st_mode) &&
-           same_file(&x, &y);
+    return a->out == &a->own && b->out == &b->own && fstat(a->own.fd, &x) == 0 &&
+           fstat(b->own.fd, &y) == 0 && S_ISREG(x.st_mode) && same_file(&x, &y);
 }
 
-/* `picture`: what else is written; -1: nothing. */
-static int open_csv(struct credits *credits, const char *file, int picture)
+/* Those that options name: written at the end, when no file is opened. */
+static int open_files(struct credits *credits, const char *series, const char *picture)
 {
-    int fd = create_path(file, 0666);
+    const struct pipeline *pipeline = &credits->pipeline;
+    int status = OPTIONS_GO_ON;
 
-    if (both_are(fd, picture)) {
-        complain("%s: --series and --plot are written to different files", file);
-        close(fd);
-        return EXIT_UNUSABLE;
-    }
-    if (fd < 0 || !out_open(&credits->csv, fd)) {
-        complain("%s: %s", file, fd < 0 ? create_error(errno) : "out of memory");
-        return EXIT_UNUSABLE;
-    }
-    credits->has_csv = true;
-    out_text(&credits->csv, "time_ns,connection,direction,requested,granted,in_flight\n");
-    return OPTIONS_GO_ON;
-}
-
-static int close_csv(struct credits *credits, const char *file, int status)
-{
-    int fd = credits->csv.fd, error;
-
-    if (!credits->has_csv)
+    if (picture)
+        status = output_file_open(&credits->plot, picture, pipeline->options, pipeline->out);
+    if (status == OPTIONS_GO_ON && series)
+        status = output_file_open(&credits->csv, series, pipeline->options, pipeline->out);
+    if (!both_are(&credits->csv, &credits->plot))
         return status;
-    error = out_close(&credits->csv);
-    status = not_gone(file, fd, status);
-    if (close(fd) != 0 && error == 0)
-        error = errno;
-    if (error == 0)
-        return status;
-    complain("%s: %s", file, strerror(error));
+    complain("%s: --series and --plot are written to different files", series);
     return EXIT_UNUSABLE;
 }
 
 /* Reads the capture and shows what it says. */
-static int measure(struct credits *credits, bool sparkline, const char *picture, int fd)
+static int measure(struct credits *credits, bool sparkline)
 {
     struct rpcrdma_flow_sink sink = {
         .connection = on_connection,
         .finding = on_finding,
         .credits = on_credits,
-        .credit_point = credits->series || credits->has_csv ? on_point : NULL,
+        .credit_point = credits->series || credits->csv.out ? on_point : NULL,
         .context = credits,
     };
-    int status = pipeline_run(&credits->pipeline, &sink), drawn;
+    const struct out *out = credits->pipeline.out;
+    int status;
 
+    if (credits->csv.out)
+        out_text(credits->csv.out, "time_ns,connection,direction,requested,granted,in_flight\n");
+    status = pipeline_run(&credits->pipeline, &sink);
     g_ptr_array_sort(credits->closed, by_number);
-    show(credits, sparkline);
+    if (credits->csv.out != out && credits->plot.out != out)
+        show(credits, sparkline);
     if (credits->left_out > 0)
         complain("%" PRIu64 " connection%s left out: more than --max-memory holds",
                  credits->left_out, credits->left_out == 1 ? " is" : "s are");
     if (credits->series_ended)
         complain("what is drawn ends before the capture does: more than --max-memory holds");
-    if (!picture)
-        return status;
-    drawn = draw(credits, picture, fd);
-    return status == EXIT_DONE ? drawn : status;
+    if (credits->plot.out)
+        draw(credits);
+    return status;
 }
 
 static bool shows_unicode(void)
@@ -392,6 +362,29 @@ static gboolean on_interval(const char *name, const char *text, gpointer data, G
     uint64_t *interval = ((struct options *)data)->own;
 
     return options_number(name, text, 86400, interval, error);
+}
+
+/* What else goes to standard output, by an option. */
+static const char *also_shown(const struct options *options, bool summary)
+{
+    return options->json ? "--json" : summary ? "--summary" : NULL;
+}
+
+static int check_files(const struct command *command, const char *series, const char *picture,
+                       const char *shown)
+{
+    int status = OPTIONS_GO_ON;
+
+    if (picture && plot_refuses(picture))
+        status = bad_usage(command, "%s: %s", picture, plot_refuses(picture));
+    if (status == OPTIONS_GO_ON && series)
+        status = options_plain(command, series);
+    if (status == OPTIONS_GO_ON)
+        status =
+            output_alone(command, "--series", series, output_standard(picture) ? "--plot" : shown);
+    if (status == OPTIONS_GO_ON)
+        status = output_alone(command, "--plot", picture, shown);
+    return status;
 }
 
 static int check_interval(const struct command *command, const struct options *options,
@@ -410,16 +403,15 @@ static int run(const struct command *command, int argc, char **argv)
     struct options options = {.own = &interval};
     char *series = NULL, *picture = NULL;
     gboolean summary = FALSE;
-    int picture_fd = -1;
     GOptionEntry own[] = {
         {"json", 0, 0, G_OPTION_ARG_NONE, &options.json, "One JSON object", NULL},
         {"summary", 0, 0, G_OPTION_ARG_NONE, &summary, "The verdicts alone", NULL},
         {"series", 0, 0, G_OPTION_ARG_FILENAME, &series,
          "Write every change to this file: time, connection, direction, requested, granted, "
-         "in flight",
+         "in flight; - is standard output",
          "FILE.csv"},
         {"plot", 0, 0, G_OPTION_ARG_FILENAME, &picture,
-         "Draw what was in flight against what was granted", "FILE.svg"},
+         "Draw what was in flight against what was granted; - is standard output", "FILE.svg"},
         {"interval", 0, 0, G_OPTION_ARG_CALLBACK, on_interval,
          "With -i: how often to report; averages at the end", "SECONDS"},
         G_OPTION_ENTRY_NULL,
@@ -438,34 +430,19 @@ static int run(const struct command *command, int argc, char **argv)
     if (status == OPTIONS_GO_ON && options.quiet && !summary && !options.json && !interval &&
         !series && !picture)
         complain("credits -q will mean quiet, as everywhere; the verdicts alone are --summary");
-    if (status == OPTIONS_GO_ON && picture && plot_refuses(picture))
-        status = bad_usage(command, "%s: %s", picture, plot_refuses(picture));
-    if (status == OPTIONS_GO_ON && series)
-        status = options_plain(command, series);
+    if (status == OPTIONS_GO_ON)
+        status = check_files(command, series, picture, also_shown(&options, summary));
     if (status == OPTIONS_GO_ON && interval != 0)
         status = check_interval(command, &options, series || picture);
-    if (status == OPTIONS_GO_ON && ((series && options_reads(&options, series)) ||
-                                    (picture && options_reads(&options, picture))))
-        status = EXIT_UNUSABLE;
-    if (status == OPTIONS_GO_ON && picture) { /* written at the end, when no file is opened */
-        picture_fd = create_path(picture, 0666);
-        if (picture_fd < 0) {
-            complain("%s: %s", picture, create_error(errno));
-            status = EXIT_UNUSABLE;
-        }
-    }
-    if (status == OPTIONS_GO_ON && series)
-        status = open_csv(&credits, series, picture_fd);
+    if (status == OPTIONS_GO_ON)
+        status = open_files(&credits, series, picture);
     if (status == OPTIONS_GO_ON)
         status = begin_output(&options, &out);
     if (status == OPTIONS_GO_ON)
         status = end_output(&out, interval ? credits_running(&credits.pipeline, (unsigned)interval)
-                                           : measure(&credits, sparkline, picture, picture_fd));
-    status = close_csv(&credits, series, status);
-    if (picture_fd >= 0 && close(picture_fd) != 0 && status == EXIT_DONE) {
-        complain("%s: %s", picture, strerror(errno));
-        status = EXIT_UNUSABLE;
-    }
+                                           : measure(&credits, sparkline));
+    status = output_file_close(&credits.csv, status);
+    status = output_file_close(&credits.plot, status);
     g_ptr_array_free(credits.closed, TRUE);
     g_hash_table_destroy(credits.open);
     options_free(&options);

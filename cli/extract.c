@@ -2,16 +2,13 @@
 /* rpcrdma extract: whole RPC messages, as files or as RPC over TCP. */
 #include "extract.h"
 
-#include <errno.h>
 #include <inttypes.h>
-#include <string.h>
-#include <unistd.h>
 
 #include "filter/message_values.h"
 #include "filter/where.h"
 #include "finish.h"
+#include "output_file.h"
 #include "pipeline.h"
-#include "source/create.h"
 
 struct extract {
     struct pipeline *pipeline;
@@ -50,42 +47,6 @@ static void on_connection(void *context, const struct rpcrdma_connection *connec
         extract_tcp_connection(extract->tcp, connection);
 }
 
-static int open_output(struct out *out, const char *path, const struct options *options)
-{
-    int fd = STDOUT_FILENO;
-
-    if (options_reads(options, path))
-        return EXIT_UNUSABLE;
-    if (strcmp(path, "-") != 0) {
-        fd = create_path(path, 0666);
-        if (fd < 0) {
-            complain("%s: %s", path, create_error(errno));
-            return EXIT_UNUSABLE;
-        }
-    }
-    if (!out_open(out, fd)) {
-        complain("out of memory");
-        return EXIT_UNUSABLE;
-    }
-    return OPTIONS_GO_ON;
-}
-
-static int close_output(struct out *out, const char *path, int status)
-{
-    int fd = out->fd, error = out_close(out);
-
-    if (error == 0 && create_is_gone(fd)) {
-        complain("%s: it was removed while it was written to: all of it is lost", path);
-        status = EXIT_UNUSABLE;
-    }
-    if (fd != STDOUT_FILENO && close(fd) != 0 && error == 0)
-        error = errno;
-    if (error == 0 || (error == EPIPE && fd == STDOUT_FILENO))
-        return status;
-    complain("%s: %s", fd == STDOUT_FILENO ? "standard output" : path, strerror(error));
-    return EXIT_UNUSABLE;
-}
-
 static void say(const struct extract *extract, bool quiet)
 {
     const struct extract_tcp_counts *n = extract_tcp_counts(extract->tcp);
@@ -115,7 +76,7 @@ static int run(const struct command *command, int argc, char **argv)
         G_OPTION_ENTRY_NULL,
     };
     int status = options_parse(&options, command, own, argc, argv);
-    struct out out = {0};
+    struct output_file file = {0};
     struct pipeline pipeline = {.options = &options};
     struct extract extract = {.pipeline = &pipeline};
     struct rpcrdma_flow_sink sink = {.rpc = on_rpc,
@@ -125,15 +86,17 @@ static int run(const struct command *command, int argc, char **argv)
 
     if (status == OPTIONS_GO_ON && !pcap && !folder)
         status = bad_usage(command, "where to? -w FILE, -d DIR or both");
+    if (status == OPTIONS_GO_ON && output_standard(folder))
+        status = bad_usage(command, "-d takes a folder; -w - writes to standard output");
     if (status == OPTIONS_GO_ON)
         status = where_compile(command, where, filter_of_extracts, &extract.filter);
     if (status == OPTIONS_GO_ON && pcap)
-        status = options_plain(command, pcap);
+        status = output_binary(command, "-w", pcap);
     if (status == OPTIONS_GO_ON && pcap)
-        status = open_output(&out, pcap, &options);
+        status = output_file_open(&file, pcap, &options, NULL);
     if (status == OPTIONS_GO_ON && pcap) {
-        pipeline.out = &out;
-        extract.tcp = extract_tcp_new(&out, options_memory(&options, MEMORY_COMMAND),
+        pipeline.out = file.out;
+        extract.tcp = extract_tcp_new(file.out, options_memory(&options, MEMORY_COMMAND),
                                       options.n_devices > 0 || output_awaited(pcap));
     }
     if (status == OPTIONS_GO_ON && folder) {
@@ -150,8 +113,7 @@ static int run(const struct command *command, int argc, char **argv)
     }
     if (!extract_dir_close(extract.dir))
         status = EXIT_UNUSABLE;
-    if (extract.tcp)
-        status = close_output(&out, pcap, status);
+    status = output_file_close(&file, status);
     extract_tcp_free(extract.tcp);
     filter_free(extract.filter);
     g_free(where);

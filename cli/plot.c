@@ -7,6 +7,7 @@
 #include <strings.h>
 
 #include "out/svg.h"
+#include "output_file.h"
 
 /* In pixels. */
 static const int width = 1200, head = 46, panel_height = 230, foot = 34, left = 74;
@@ -283,7 +284,7 @@ static void draw_panel(const struct panel *panel)
     svg_path_stroke(out, GREY, 1, NULL);
 }
 
-static void draw(struct out *out, const struct plot *plot)
+void plot_write(const struct plot *plot, struct out *out)
 {
     int height = head + (int)plot->n_panels * panel_height + foot;
 
@@ -307,18 +308,7 @@ const char *plot_refuses(const char *file)
 {
     size_t n = strlen(file);
 
-    return n > 4 && strcasecmp(file + n - 4, ".svg") == 0 ? NULL
-                                                          : "a chart is SVG: its name ends in .svg";
-}
-
-const char *plot_write(const struct plot *plot, int fd)
-{
-    struct out out;
-    int error;
-
-    if (!out_open(&out, fd))
-        return "out of memory";
-    draw(&out, plot);
-    error = out_close(&out);
-    return error == 0 ? NULL : strerror(error);
+    if ((n > 4 && strcasecmp(file + n - 4, ".svg") == 0) || output_standard(file))
+        return NULL;
+    return "a chart is SVG: its name ends in .svg";
 }

@@ -8,6 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "out/out.h"
 #include "out/series.h"
 
 enum { PLOT_PANELS_MAX = 40 };
@@ -27,10 +28,9 @@ struct plot {
     const char *title;
 };
 
-/* Whether the file's name is that of a chart. NULL, or what is wrong. */
+/* Whether the file's name is that of a chart, or standard output. NULL, or what is wrong. */
 const char *plot_refuses(const char *file);
 
-/* Writes the chart; NULL, or what went wrong. */
-const char *plot_write(const struct plot *plot, int fd);
+void plot_write(const struct plot *plot, struct out *out);
 
 #endif

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "finish.h"
+#include "output_file.h"
 
 static int go(struct capture *capture)
 {
@@ -63,11 +64,9 @@ static int check(const struct command *command, const struct capture *capture)
         return bad_usage(command, "files:N needs -b filesize:KB or -b duration:SECONDS");
     if (capture->files.on_demand && create_standard(capture->files.path) >= 0)
         return bad_usage(command, "--trigger needs a file to write");
-    if (several && strcmp(capture->files.path, "-") == 0)
+    if (several && create_standard(capture->files.path) >= 0)
         return bad_usage(command, "-b needs a file to write");
-    if (strcmp(capture->files.path, "-") == 0 && isatty(STDOUT_FILENO))
-        return bad_usage(command, "-w - writes a binary file, and standard output is a terminal");
-    return options_plain(command, capture->files.path);
+    return output_binary(command, "-w", capture->files.path);
 }
 
 static int run(const struct command *command, int argc, char **argv)

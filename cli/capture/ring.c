@@ -51,7 +51,7 @@ bool ring_prepare(struct ring *ring, const char *path, bool several, uint64_t mo
                           .most = most,
                           .names = g_queue_new(),
                           .creator = {.socket = -1}};
-    if (strcmp(path, "-") == 0 || create_standard(path) >= 0)
+    if (create_standard(path) >= 0)
         return true;
     privilege_lend(&lent);
     folder = create_folder(path, &name);
@@ -100,8 +100,6 @@ int ring_create(struct ring *ring)
 {
     int fd, error, standard = create_standard(ring->path);
 
-    if (strcmp(ring->path, "-") == 0)
-        standard = STDOUT_FILENO;
     if (standard >= 0) {
         g_free(ring->name);
         ring->name = g_strdup(standard == STDOUT_FILENO ? "standard output" : ring->path);

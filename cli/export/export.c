@@ -13,7 +13,9 @@
 #include "export/stores.h"
 #include "finish.h"
 #include "out/json_writer.h"
+#include "output_file.h"
 #include "points.h"
+#include "source/create.h"
 
 enum { HEAD = 65536 }; /* of a file, for its key */
 
@@ -283,23 +285,26 @@ static int check(const struct command *command, const struct options *options,
     int n = (choice->sqlite != NULL) + (choice->ndjson != NULL) + (choice->csv != NULL);
     const char *stream = choice->csv ? choice->csv : choice->ndjson;
     const struct capture_limits *ring = options->own;
+    bool standard = output_standard(stream);
     char error[1000];
 
     if (n != 1)
         return bad_usage(command, "--sqlite, --ndjson or --csv: choose one");
     if (choice->sqlite && !store_sqlite_built())
         return bad_usage(command, "this program was built without SQLite");
+    if (choice->sqlite && create_standard(choice->sqlite) >= 0)
+        return bad_usage(command, "--sqlite takes the name of a file");
     if (choice->sqlite && options_reads(options, choice->sqlite))
         return EXIT_UNUSABLE;
-    if (choice->zstd && (choice->sqlite || strcmp(stream, "-") == 0))
+    if (choice->zstd && (choice->sqlite || standard))
         return bad_usage(command, "--zstd is for files; of a pipe: | zstd");
     if (choice->zstd && !compress_built())
         return bad_usage(command, "this program was built without zstd");
-    if (is_ring(ring) && (choice->sqlite || strcmp(stream, "-") == 0))
+    if (is_ring(ring) && (choice->sqlite || standard))
         return bad_usage(command, "-b needs a folder to write: --ndjson DIR or --csv DIR");
     if (ring->files > 0 && !is_ring(ring))
         return bad_usage(command, "files:N needs -b filesize:KB or -b duration:SECONDS");
-    if (choice->csv && strcmp(choice->csv, "-") == 0 && (wanted & (wanted - 1)))
+    if (choice->csv && standard && (wanted & (wanted - 1)))
         return bad_usage(command, "--csv - takes one table: --tables rpcs");
     if ((choice->sqlite && !store_sqlite_prepare(error, sizeof(error))) ||
         (choice->zstd && !compress_prepare(error, sizeof(error)))) {
@@ -317,7 +322,7 @@ static int export_to(struct exporter *e, const struct choice *choice)
     know_files(e);
     if (!stream) /* check(): one of the three was given */
         return database_export(e->options, choice->sqlite, analyse, e);
-    if (strcmp(stream, "-") == 0)
+    if (output_standard(stream))
         return to_stream(e, form);
     return to_files(e, stream, form, choice->zstd);
 }
@@ -362,7 +367,7 @@ static int export_points(const struct command *command, struct exporter *e,
     struct points points = {0};
     int status;
 
-    if (stream && strcmp(stream, "-") == 0)
+    if (output_standard(stream))
         return bad_usage(command, "-: of several capture points, a folder");
     if (choice->sqlite && choice->jobs > 1)
         return bad_usage(command, "--sqlite: one process at a time writes a database; no -j");

@@ -119,7 +119,7 @@ static int check(const struct command *command, const struct options *options, c
         return bad_usage(command, "-i takes --textfile");
     if (options->n_devices == 0 && interval)
         return bad_usage(command, "--interval is for -i");
-    if (path && (strcmp(path, "-") == 0 || create_standard(path) >= 0))
+    if (path && create_standard(path) >= 0)
         return bad_usage(command, "--textfile takes the name of a file");
     if (path && options_reads(options, path))
         return EXIT_UNUSABLE;

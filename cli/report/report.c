@@ -2,50 +2,9 @@
 /* rpcrdma report: what a capture shows, the verdict first. */
 #include "report/report.h"
 
-#include <errno.h>
-#include <string.h>
-#include <unistd.h>
-
 #include "finish.h"
+#include "output_file.h"
 #include "points.h"
-#include "source/create.h"
-
-static int write_html(struct report *report, struct out *out, const char *path, int status)
-{
-    int error, fd = out->fd;
-
-    report_html(report, out);
-    error = out_close(out);
-    if (create_is_gone(fd)) {
-        complain("%s: it was removed while it was written to: all of it is lost", path);
-        status = EXIT_UNUSABLE;
-    }
-    if (close(fd) != 0 && error == 0)
-        error = errno;
-    if (error == 0)
-        return status;
-    complain("%s: %s", path, strerror(error));
-    return EXIT_UNUSABLE;
-}
-
-/* Before the sandbox forbids it. */
-static int open_html(const char *path, const struct options *options, struct out *out)
-{
-    int fd;
-
-    if (options_reads(options, path))
-        return EXIT_UNUSABLE;
-    fd = create_path(path, 0666);
-    if (fd < 0) {
-        complain("%s: %s", path, create_error(errno));
-        return EXIT_UNUSABLE;
-    }
-    if (out_open(out, fd))
-        return OPTIONS_GO_ON;
-    close(fd);
-    complain("out of memory");
-    return EXIT_UNUSABLE;
-}
 
 struct choice {
     char *html, **traces;
@@ -55,7 +14,8 @@ struct choice {
 /* point: NULL where there are none. */
 static int report_on(struct options *options, const struct choice *choice, const char *point)
 {
-    struct out out, html = {0};
+    struct output_file html = {0};
+    struct out out;
     struct pipeline pipeline = {
         .options = options, .out = &out, .credits = true, .delivery = true, .op_done = report_op};
     struct kernel *kernel = NULL;
@@ -68,7 +28,7 @@ static int report_on(struct options *options, const struct choice *choice, const
             status = EXIT_UNUSABLE;
     }
     if (status == OPTIONS_GO_ON && choice->html)
-        status = open_html(choice->html, options, &html);
+        status = output_file_open(&html, choice->html, options, &out);
     if (status == OPTIONS_GO_ON)
         status = begin_output(options, &out);
     if (status == OPTIONS_GO_ON) {
@@ -90,8 +50,8 @@ static int report_on(struct options *options, const struct choice *choice, const
         else if (!choice->html)
             report_text(report, &out);
         if (choice->html)
-            status = write_html(report, &html, choice->html, status);
-        status = end_output(&out, status);
+            report_html(report, html.out);
+        status = end_output(&out, output_file_close(&html, status));
     }
     report_free(report);
     kernel_free(kernel);
@@ -153,7 +113,7 @@ static int run(const struct command *command, int argc, char **argv)
         {"json", 0, 0, G_OPTION_ARG_NONE, &options.json,
          "One JSON object, or one per capture point", NULL},
         {"html", 0, 0, G_OPTION_ARG_FILENAME, &choice.html,
-         "Write the report to this file, with charts, instead; it needs nothing else", "OUT.html"},
+         "Write the report to this file, with charts, instead; - is standard output", "OUT.html"},
         {"slow", 0, 0, G_OPTION_ARG_DOUBLE, &choice.slow_ms,
          "Call a server slow that takes most of this time for an RPC (1000)", "MS"},
         {"trace", 0, 0, G_OPTION_ARG_FILENAME_ARRAY, &choice.traces,
@@ -167,6 +127,8 @@ static int run(const struct command *command, int argc, char **argv)
         complain("--slow: %g is no number of milliseconds", choice.slow_ms);
         status = EXIT_UNUSABLE;
     }
+    if (status == OPTIONS_GO_ON)
+        status = output_alone(command, "--html", choice.html, options.json ? "--json" : NULL);
     if (status == OPTIONS_GO_ON)
         status = points_check(command, &options, jobs);
     if (status == OPTIONS_GO_ON && points_wanted(&options, (guint)jobs)) {

@@ -2,10 +2,9 @@
 /* rpcrdma sanitize: a capture that says the same about the transport, and nothing about data. */
 #include <inttypes.h>
 #include <signal.h>
-#include <string.h>
-#include <unistd.h>
 
 #include "capture/interface_numbers.h"
+#include "output_file.h"
 #include "plural.h"
 #include "sanitize/track.h"
 #include "source/interrupt.h"
@@ -170,9 +169,7 @@ static int check(const struct command *command, const struct sanitize *s)
         return bad_usage(command, "it takes a file; capture first");
     if (!s->files.path)
         return bad_usage(command, "where to? -o FILE, or -o - for a pipe");
-    if (strcmp(s->files.path, "-") == 0 && isatty(STDOUT_FILENO))
-        return bad_usage(command, "-o - writes a binary file, and standard output is a terminal");
-    return options_plain(command, s->files.path);
+    return output_binary(command, "-o", s->files.path);
 }
 
 static int run(const struct command *command, int argc, char **argv)

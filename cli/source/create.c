@@ -72,7 +72,7 @@ int create_standard(const char *path)
     char *end;
     unsigned long fd;
 
-    if (strcmp(path, "/dev/stdout") == 0)
+    if (strcmp(path, "-") == 0 || strcmp(path, "/dev/stdout") == 0)
         return STDOUT_FILENO;
     if (strcmp(path, "/dev/stderr") == 0)
         return STDERR_FILENO;

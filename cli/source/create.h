@@ -19,8 +19,8 @@ enum create_how {
 int create_at(int folder, const char *name, enum create_how how, mode_t mode);
 
 /* The same of a path, over what is there, as the user who called sudo where somebody did. Names of
- * descriptors (/dev/stdout, /dev/fd/N, /proc/self/fd/N) are the descriptors that the process has.
- */
+ * descriptors ("-", /dev/stdout, /dev/fd/N, /proc/self/fd/N) are the descriptors that the process
+ * has. */
 int create_path(const char *path, mode_t mode);
 
 /* The descriptor that a path names in such a way, or -1. */

@@ -106,6 +106,20 @@ class Terminal(command.CommandTest):
         arguments = ('rpcs', '--json', command.capture())
         self.assertEqual(self.run_on(*arguments, PAGER='cat')[1], self.run_command(*arguments))
 
+    def test_binary(self):
+        for arguments in (('extract', '-w'), ('sanitize', '-o'), ('capture', '-w')):
+            for standard in '-', '/dev/stdout':
+                read = ('-r', command.capture()) if arguments[0] == 'capture' else (command.capture(),)
+                status, text = self.run_on(*arguments, standard, *read)
+                self.assertEqual(status, 2)
+                self.assertIn(f'{arguments[1]} {standard} writes a binary file', text)
+
+    def test_pager_and_files(self):
+        """What goes to standard output by an option is shown as what goes there without."""
+        want = self.run_command('credits', '--series', '-', command.capture())
+        _, text = self.run_on('credits', '--series', '-', command.capture(), PAGER='sed s/^/page:/')
+        self.assertEqual(text.splitlines(), ['page:' + line for line in want.splitlines()])
+
     def large(self):
         """Captures that take longer and longer to unpack: on any machine more than a second in the end."""
         with open(command.capture(), 'rb') as file:

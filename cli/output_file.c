@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "output_file.h"
+
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "finish.h"
+#include "source/create.h"
+
+bool output_standard(const char *path)
+{
+    return path && create_standard(path) == STDOUT_FILENO;
+}
+
+int output_alone(const struct command *command, const char *option, const char *path,
+                 const char *other)
+{
+    if (!other || !output_standard(path))
+        return OPTIONS_GO_ON;
+    return bad_usage(command, "%s %s and %s: standard output takes one of them; name a file",
+                     option, path, other);
+}
+
+int output_binary(const struct command *command, const char *option, const char *path)
+{
+    if (output_standard(path) && isatty(STDOUT_FILENO))
+        return bad_usage(command, "%s %s writes a binary file, and standard output is a terminal",
+                         option, path);
+    return options_plain(command, path);
+}
+
+int output_file_open(struct output_file *file, const char *path, const struct options *options,
+                     struct out *standard)
+{
+    int fd = STDOUT_FILENO;
+
+    file->path = path;
+    if (options_reads(options, path))
+        return EXIT_UNUSABLE;
+    if (output_standard(path) && standard) {
+        file->out = standard;
+        return OPTIONS_GO_ON;
+    }
+    if (!output_standard(path))
+        fd = create_path(path, 0666);
+    if (fd < 0) {
+        complain("%s: %s", path, create_error(errno));
+        return EXIT_UNUSABLE;
+    }
+    if (out_open(&file->own, fd)) {
+        file->out = &file->own;
+        return OPTIONS_GO_ON;
+    }
+    if (fd != STDOUT_FILENO)
+        close(fd);
+    complain("out of memory");
+    return EXIT_UNUSABLE;
+}
+
+int output_file_close(struct output_file *file, int status)
+{
+    int fd = file->own.fd, error;
+
+    if (file->out != &file->own) /* not open, or the command's to end */
+        return status;
+    if (create_is_gone(fd)) {
+        complain("%s: it was removed while it was written to: all of it is lost", file->path);
+        status = EXIT_UNUSABLE;
+    }
+    if (fd == STDOUT_FILENO)
+        return end_output(&file->own, status);
+    error = out_close(&file->own);
+    if (close(fd) != 0 && error == 0)
+        error = errno;
+    if (error == 0)
+        return status;
+    complain("%s: %s", file->path, strerror(error));
+    return EXIT_UNUSABLE;
+}
