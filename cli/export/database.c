@@ -86,7 +86,7 @@ static int make_indexes(const struct database *db)
     if (!db->options->no_sandbox)
         sandbox_enter(&(struct sandbox){
             .creates = true, .folder = db->fd, .reads = (char *const *)&db->folder, .n_reads = 1});
-    _exit(store_sqlite_finish(&db->name, db->cache));
+    _exit(store_sqlite_finish(&db->name, db->cache, db->options->quiet));
 }
 
 static int add_rows(const struct database *db, int (*fill)(void *context, struct store *store),
@@ -114,7 +114,7 @@ static int add_rows(const struct database *db, int (*fill)(void *context, struct
     prctl(PR_SET_PDEATHSIG, SIGTERM);
     for (int i = 0; i < 3; i++)
         sigaction(numbers[i], &before[i], NULL);
-    store = store_sqlite(&db->name, db->cache);
+    store = store_sqlite(&db->name, db->cache, db->options->quiet);
     if (!store)
         _exit(STORE_FAILED);
     status = fill(context, store);

@@ -32,6 +32,7 @@ struct sqlite_store {
     sqlite3_stmt *insert[N_TABLES];
     bool fresh; /* there was no database: uniqueness is looked at by the indexes, at the end */
     bool failed;
+    bool quiet;
     uint64_t known; /* rows that were there already */
 };
 
@@ -119,7 +120,7 @@ static int end(struct store *store, int status)
 
     if (!s->failed)
         run(s, "COMMIT");
-    if (s->known > 0)
+    if (s->known > 0 && !s->quiet)
         complain("%s: %" PRIu64 " row%s there already", s->path, s->known,
                  s->known == 1 ? " was" : "s were");
     if (s->failed)
@@ -258,7 +259,7 @@ static bool make_keys(struct sqlite_store *s, uint64_t *twice)
     return true;
 }
 
-struct store *store_sqlite(const struct database_name *name, size_t bytes)
+struct store *store_sqlite(const struct database_name *name, size_t bytes, bool quiet)
 {
     struct privilege_lent lent;
     struct sqlite_store *s;
@@ -276,6 +277,7 @@ struct store *store_sqlite(const struct database_name *name, size_t bytes)
            run(s, "BEGIN");
     privilege_return(&lent);
     if (good) {
+        s->quiet = quiet;
         s->store = (struct store){.row = put_row, .commit = commit, .end = end};
         return &s->store;
     }
@@ -284,7 +286,7 @@ struct store *store_sqlite(const struct database_name *name, size_t bytes)
     return NULL;
 }
 
-int store_sqlite_finish(const struct database_name *name, size_t bytes)
+int store_sqlite_finish(const struct database_name *name, size_t bytes, bool quiet)
 {
     struct sqlite_store *s = open_database(name, bytes);
     uint64_t twice = 0;
@@ -296,7 +298,7 @@ int store_sqlite_finish(const struct database_name *name, size_t bytes)
     if (!s->fresh && run(s, "PRAGMA journal_mode = DELETE; BEGIN; " SET_SCHEMA) &&
         make_keys(s, &twice) && run(s, schema_sql))
         run(s, "COMMIT; PRAGMA analysis_limit = 1000; PRAGMA optimize");
-    if (twice > 0)
+    if (twice > 0 && !quiet)
         complain("%s: %" PRIu64 " row%s had the key of another, and %s left out", s->path, twice,
                  plural(twice), twice == 1 ? "is" : "are");
     good = !s->failed;
@@ -318,17 +320,19 @@ bool store_sqlite_prepare(char *error, size_t size)
     return false;
 }
 
-struct store *store_sqlite(const struct database_name *name, size_t bytes)
+struct store *store_sqlite(const struct database_name *name, size_t bytes, bool quiet)
 {
     (void)name;
     (void)bytes;
+    (void)quiet;
     return NULL;
 }
 
-int store_sqlite_finish(const struct database_name *name, size_t bytes)
+int store_sqlite_finish(const struct database_name *name, size_t bytes, bool quiet)
 {
     (void)name;
     (void)bytes;
+    (void)quiet;
     return EXIT_UNUSABLE;
 }
 

@@ -48,8 +48,9 @@ bool store_sqlite_built(void);
 /* Whether there can be one, before the others, and before the sandbox is entered; else with one line
  * in `error`. */
 bool store_sqlite_prepare(char *error, size_t size);
-struct store *store_sqlite(const struct database_name *name,
-                           size_t bytes);                                /* bytes: of its cache */
-int store_sqlite_finish(const struct database_name *name, size_t bytes); /* an exit status */
+/* bytes: of its cache. `quiet`: rows that are left out, being there, are not told. */
+struct store *store_sqlite(const struct database_name *name, size_t bytes, bool quiet);
+/* An exit status. */
+int store_sqlite_finish(const struct database_name *name, size_t bytes, bool quiet);
 
 #endif

@@ -270,12 +270,18 @@ class Keys(Export):
         return paths
 
     def test_again(self):
-        """Exported twice: nothing is added, and it is said."""
+        """Exported twice: nothing is added, and it is said, unless by -q."""
         path = capture('roce-nfs3-mini')
         first = self.ids(self.database(path))
         second = self.ids(self.database(path, errors=1))
         self.assertEqual(first, second)
         self.assertIn('were there already', self.stderr)
+        self.assertEqual(self.ids(self.database('-q', path)), first)  # stderr is empty
+        doubled = os.path.join(self.folder, 'doubled.pcap')
+        pcap.write(doubled, self.packets() * 2)
+        self.database(doubled, name='twice.db', errors=2)
+        self.assertIn('had the key of another', self.stderr)
+        self.database('-q', doubled, name='quiet.db')
         for ids in first.values():
             self.assertEqual(len(ids), len(set(ids)))
 
