@@ -13,6 +13,7 @@
 
 #include "export/stores.h"
 #include "finish.h"
+#include "source/create.h"
 #include "source/privilege.h"
 #include "source/sandbox.h"
 
@@ -139,6 +140,18 @@ static bool find(struct database *db, const char *path)
     g_free(folder);
     g_free(name);
     return db->fd >= 0;
+}
+
+bool database_possible(const char *path)
+{
+    struct stat is;
+
+    if (lstat(path, &is) != 0 || S_ISREG(is.st_mode))
+        return true;
+    complain("%s: %s", path,
+             S_ISLNK(is.st_mode) ? create_error(ELOOP)
+                                 : "it is no regular file, and a database is one");
+    return false;
 }
 
 static bool has_content(const char *path)

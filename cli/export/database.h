@@ -11,6 +11,9 @@
 #include "export/tables.h"
 #include "options.h"
 
+/* Whether a database may have that name: nothing but a regular file does. Otherwise it was said. */
+bool database_possible(const char *path);
+
 /* `fill` runs in the first process: it adds rows and returns the exit status, as this does. What
  * goes wrong was said. */
 int database_export(const struct options *options, const char *path,

@@ -294,7 +294,8 @@ static int check(const struct command *command, const struct options *options,
         return bad_usage(command, "this program was built without SQLite");
     if (choice->sqlite && create_standard(choice->sqlite) >= 0)
         return bad_usage(command, "--sqlite takes the name of a file");
-    if (choice->sqlite && options_reads(options, choice->sqlite))
+    if (choice->sqlite &&
+        (!database_possible(choice->sqlite) || options_reads(options, choice->sqlite)))
         return EXIT_UNUSABLE;
     if (choice->zstd && (choice->sqlite || standard))
         return bad_usage(command, "--zstd is for files; of a pipe: | zstd");

@@ -402,6 +402,13 @@ class Keys(Export):
         self.assertIn('not a database of rpcrdma export', self.stderr)
         os.symlink(foreign, os.path.join(self.folder, 'link.db'))
         self.run_command('export', '--sqlite', os.path.join(self.folder, 'link.db'), capture(), status=2)
+        self.assertIn('a symbolic link', self.stderr)
+        os.mkfifo(os.path.join(self.folder, 'pipe.db'))
+        for other in (self.folder, os.path.join(self.folder, 'pipe.db'), '/dev/null', '/dev/full'):
+            if os.path.exists(other):
+                self.run_command('export', '--sqlite', other, capture(), status=2)
+                self.assertIn(f'{other}: it is no regular file', self.stderr)
+                self.assertFalse(os.path.exists(other + '-journal'))
         self.run_command('export', capture(), status=2)
         self.run_command('export', '--csv', '-', capture(), status=2)
         for tables in ('nothing', '', 'rpcs,'):
