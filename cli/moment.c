@@ -100,10 +100,24 @@ static bool epoch(int year, int month, int day, int64_t of_day, bool utc, int64_
     return true;
 }
 
+/* RFC 3339 section 5.6, "+02:00"; also without the colon, as ISO 8601 has it. */
+static bool utc_offset(const char *text, int64_t *offset_s)
+{
+    int hours, minutes, n = 0;
+
+    if ((*text != '+' && *text != '-') || !g_ascii_isdigit(text[1]) ||
+        (sscanf(text + 1, "%2d:%2d%n", &hours, &minutes, &n) != 2 &&
+         sscanf(text + 1, "%2d%2d%n", &hours, &minutes, &n) != 2) ||
+        text[1 + n] != '\0' || hours > 23 || minutes < 0 || minutes > 59)
+        return false;
+    *offset_s = (*text == '-' ? -1 : 1) * (hours * INT64_C(3600) + minutes * INT64_C(60));
+    return true;
+}
+
 /* "2026-11-22", and what may follow. */
 static bool iso(const char *text, struct moment *out)
 {
-    int year, month, day, n = 0, hours, minutes;
+    int year, month, day, n = 0;
     int64_t of_day = 0, offset = 0;
     bool utc = false;
     const char *p;
@@ -118,14 +132,10 @@ static bool iso(const char *text, struct moment *out)
     }
     if (strcmp(p, "Z") == 0) {
         utc = true;
-    } else if ((*p == '+' || *p == '-') &&
-               (sscanf(p + 1, "%2d:%2d%n", &hours, &minutes, &n) == 2 ||
-                sscanf(p + 1, "%2d%2d%n", &hours, &minutes, &n) == 2) &&
-               p[1 + n] == '\0') {
-        utc = true;
-        offset = (*p == '-' ? -1 : 1) * (hours * INT64_C(3600) + minutes * INT64_C(60));
     } else if (*p) {
-        return false;
+        utc = true;
+        if (!utc_offset(p, &offset))
+            return false;
     }
     out->kind = MOMENT_ABSOLUTE;
     return epoch(year, month, day, of_day, utc, offset, &out->ns);

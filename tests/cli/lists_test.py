@@ -194,6 +194,18 @@ class Selection(ListTest):
                               check=True).stdout.decode().strip()
         self.assertEqual(self.objects('--since', f'{year}.{middle % 10**9:09d}Z', capture()), want)
 
+    def test_offsets(self):
+        """RFC 3339 section 5.6: hours of an offset are at most 23, minutes 59."""
+        path = self.moved(1795165200, 1000)  # 2026-11-20 09:00 UTC, 20 s apart
+        everything = self.objects(path)
+        for text in ('11:00:09+02:00', '11:00:09+0200', '05:30:09-03:30', '09:00:09+00:00', '09:00:09Z'):
+            self.assertEqual(self.objects('--since', f'2026-11-20T{text}', path),
+                             [rpc for rpc in everything if rpc['time_ns'] >= 1795165209 * 10**9], text)
+        for text in ('+99:99', '+24:00', '-24:00', '+02:60', '+0260', '+-1:00', '+02:-1', '+ 2:00', '+02', '+', '+02:00x'):
+            for option in '--since', '--until':
+                self.run_command('rpcs', option, f'2026-11-20T09:00:00{text}', path, status=2)
+                self.assertIn(f'09:00:00{text}', self.stderr)
+
     def moved(self, start_s, factor):
         """The recording, begun at another time and slower."""
         packets = self.packets()
