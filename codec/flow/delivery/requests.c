@@ -168,7 +168,7 @@ static void behind(struct flow_memory *memory, struct flow_delivery *d, const st
                    uint64_t at)
 {
     int64_t found_ns = 0;
-    bool fills = transmission_fill(memory, d, at, 1, &found_ns);
+    bool fills = transmission_fill(d, at, 1, &found_ns);
     struct rpcrdma_path *path = delivery_rare(memory, d);
     struct transmission *t;
 

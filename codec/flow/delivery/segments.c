@@ -108,7 +108,7 @@ static void data(struct flow_memory *memory, struct flow_delivery *d,
     if (first < d->next) {
         struct rpcrdma_path *path = delivery_rare(memory, d);
         int64_t found_ns = 0;
-        bool fills = transmission_fill(memory, d, first, segment->len, &found_ns);
+        bool fills = transmission_fill(d, first, segment->len, &found_ns);
 
         if (!path)
             return;

@@ -104,6 +104,17 @@ struct transmission *transmission_after(const struct flow_delivery *d, const str
     return i + 1 < d->count ? transmission_record(d, i + 1) : NULL;
 }
 
+/* Where one more goes: in the place of one that was filled, or else of the oldest but `kept`. */
+static struct hole *room_for_hole(struct rare *rare, const struct hole *kept)
+{
+    for (int i = 0; i < HOLES; i++)
+        if (rare->holes[i].count == 0 && &rare->holes[i] != kept)
+            return &rare->holes[i];
+    if (&rare->holes[rare->next_hole % HOLES] == kept)
+        rare->next_hole++;
+    return &rare->holes[rare->next_hole++ % HOLES];
+}
+
 void transmission_hole(struct flow_memory *memory, struct flow_delivery *d, uint64_t first,
                        uint64_t count, int64_t time_ns)
 {
@@ -112,11 +123,10 @@ void transmission_hole(struct flow_memory *memory, struct flow_delivery *d, uint
     if (rare && !rare->holes)
         rare->holes = flow_alloc(memory, HOLES * sizeof(*rare->holes));
     if (rare && rare->holes)
-        rare->holes[rare->next_hole++ % HOLES] = (struct hole){first, count, time_ns};
+        *room_for_hole(rare, NULL) = (struct hole){first, count, time_ns};
 }
 
-bool transmission_fill(struct flow_memory *memory, struct flow_delivery *d, uint64_t first,
-                       uint64_t count, int64_t *found_ns)
+bool transmission_fill(struct flow_delivery *d, uint64_t first, uint64_t count, int64_t *found_ns)
 {
     struct hole *holes = delivery_holes(d);
 
@@ -133,7 +143,7 @@ bool transmission_fill(struct flow_memory *memory, struct flow_delivery *d, uint
         if (hole->count == 0)
             *hole = (struct hole){first + count, after, hole->time_ns};
         else if (after > 0)
-            transmission_hole(memory, d, first + count, after, hole->time_ns);
+            *room_for_hole(d->rare, hole) = (struct hole){first + count, after, hole->time_ns};
         return true;
     }
     return false;

@@ -230,8 +230,7 @@ struct transmission *transmission_pending(const struct flow_delivery *d);
 void transmission_hole(struct flow_memory *memory, struct flow_delivery *d, uint64_t first,
                        uint64_t count, int64_t time_ns);
 /* Takes that out of what is missing. False: `first` is not. *found_ns: when it was found to be. */
-bool transmission_fill(struct flow_memory *memory, struct flow_delivery *d, uint64_t first,
-                       uint64_t count, int64_t *found_ns);
+bool transmission_fill(struct flow_delivery *d, uint64_t first, uint64_t count, int64_t *found_ns);
 /* All up to `last` arrived, as the answer shows. One that took at least waits_ns may have waited in
  * its sender; then the shortest time of all counts. True: a record more is delivered. */
 bool transmission_answered(struct flow_delivery *d, uint64_t last, uint64_t frame, int64_t time_ns,

@@ -41,7 +41,8 @@ struct stream_range {
     uint32_t first, count;
 };
 
-/* Given-up gaps that a late packet may still fill. */
+/* Given-up gaps that a late packet may still fill. Of more than STREAM_GAPS the oldest is
+ * forgotten: what comes of it later counts as retransmitted, as its loss was reported. */
 struct stream_gaps {
     struct stream_range range[STREAM_GAPS];
     uint32_t next;

@@ -53,12 +53,24 @@ bool flow_stream_expects(const struct flow_direction *dir, uint32_t *psn)
     return s->started && !s->fresh;
 }
 
-static void add_gap(struct flow_streams *streams, struct stream *s, uint32_t first, uint32_t count)
+/* Where one more goes: in the place of one that was filled, or else of the oldest but `kept`. */
+static struct stream_range *room_for_gap(struct stream_gaps *gaps, const struct stream_range *kept)
+{
+    for (int i = 0; i < STREAM_GAPS; i++)
+        if (gaps->range[i].count == 0 && &gaps->range[i] != kept)
+            return &gaps->range[i];
+    if (&gaps->range[gaps->next % STREAM_GAPS] == kept)
+        gaps->next++;
+    return &gaps->range[gaps->next++ % STREAM_GAPS];
+}
+
+static void add_gap(struct flow_streams *streams, struct stream *s, uint32_t first, uint32_t count,
+                    const struct stream_range *kept)
 {
     if (!s->gaps)
         s->gaps = flow_alloc_always(&streams->context->memory, sizeof(*s->gaps));
     if (s->gaps) /* else there is no memory, which ends the run */
-        s->gaps->range[s->gaps->next++ % STREAM_GAPS] = (struct stream_range){first, count};
+        *room_for_gap(s->gaps, kept) = (struct stream_range){first, count};
 }
 
 /* Takes `psn` out of the gaps that were given up. False: it is in none. */
@@ -74,7 +86,7 @@ static bool take_late(struct flow_streams *streams, struct stream *s, uint32_t p
         after = gap->count - at - 1;
         gap->count = at;
         if (after > 0 && at > 0)
-            add_gap(streams, s, rpcrdma_psn_add(psn, 1), after);
+            add_gap(streams, s, rpcrdma_psn_add(psn, 1), after, gap);
         else if (after > 0)
             *gap = (struct stream_range){rpcrdma_psn_add(psn, 1), after};
         return true;
@@ -219,7 +231,7 @@ RPCRDMA_RARE static void lose_until(struct flow_streams *streams, struct stream 
 
     s->pub.lost += count;
     s->order = op->frame;
-    add_gap(streams, s, first, count);
+    add_gap(streams, s, first, count, NULL);
     gap_event(streams, s, first, rpcrdma_psn_add(op->seq, 0xffffff));
     stream_assemble_gap(streams, s, count,
                         op->kind == RPCRDMA_OP_SEND && !(op->flags & RPCRDMA_OP_FIRST));
@@ -404,7 +416,7 @@ RPCRDMA_RARE static void first_request(struct flow_streams *streams, struct stre
 
     if (!s->started) {
         flow_stream_start(&s->pub, op->seq);
-        add_gap(streams, s, (op->seq - BEFORE_START) & 0xffffff, BEFORE_START);
+        add_gap(streams, s, (op->seq - BEFORE_START) & 0xffffff, BEFORE_START, NULL);
     }
     /* the CM exchange said so; where that was wrong, the wire is right */
     by = rpcrdma_psn_diff(op->seq, s->next);

@@ -38,6 +38,22 @@ static void an_ack_covers_all_before_it(void **state)
     path_is(0, 0, 0, 0, 0);
 }
 
+/* Of as many holes as are kept, the oldest is filled in its middle: what is left of it is two, and
+ * none of these takes the other's place. */
+static void the_oldest_hole_filled_in_its_middle(void **state)
+{
+    enum { WIDE = 3, APART = 10, KEPT = 8 };
+
+    (void)state;
+    id = 1;
+    send_one(PSN);
+    for (uint32_t i = 0; i < KEPT; i++) /* after each, WIDE are missing */
+        send_one(PSN + WIDE + 1 + i * APART);
+    for (uint32_t i = 0; i < WIDE; i++)
+        send_one(PSN + (i == 0 ? 2 : i == 1 ? 1 : 3));
+    path_is(WIDE, WIDE, 0, 0, 0);
+}
+
 static void a_message_of_several_packets(void **state)
 {
     struct rpcrdma_delivery sent;
@@ -409,6 +425,7 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin, delivery_end)
     const struct CMUnitTest tests[] = {
         TEST(an_ack_covers_all_before_it),
+        TEST(the_oldest_hole_filled_in_its_middle),
         TEST(a_message_of_several_packets),
         TEST(the_end_of_a_message_lost),
         TEST(acks_of_what_came_again),

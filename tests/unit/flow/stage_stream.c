@@ -4,6 +4,8 @@
 
 #include "stage.h"
 
+#include "flow/stream/stream_state.h"
+
 enum { QPN = 17, PSN = 1000, PMTU = 1024 };
 
 static const struct flow_selection nothing;
@@ -205,6 +207,31 @@ static void test_given_up(void **state)
     flow_direction_free(streams, dir);
 }
 
+/* Of as many gaps as are kept, the oldest is filled in its middle: what is left of it is two, and
+ * none of these takes the other's place. */
+static void test_split(void **state)
+{
+    struct flow_direction *dir = owned();
+    struct rpcrdma_op first = packet(RPCRDMA_OP_SEND, PSN);
+
+    (void)state;
+    EXPECT(dir, &first, FLOW_STREAM_SEND);
+    for (uint32_t i = 1; i <= STREAM_GAPS; i++) {
+        struct rpcrdma_op ahead = packet(RPCRDMA_OP_SEND, PSN + 4 * i);
+
+        EXPECT(dir, &ahead, FLOW_STREAM_WAITS);
+        flow_stream_review(dir, true);
+        EXPECT(dir, NULL, FLOW_STREAM_GAP, FLOW_STREAM_SEND, FLOW_STREAM_RESUMES);
+    }
+    for (uint32_t i = 0; i < 3; i++) {
+        struct rpcrdma_op late = packet(RPCRDMA_OP_SEND, PSN + (i == 0 ? 2 : i == 1 ? 1 : 3));
+
+        EXPECT(dir, &late, FLOW_STREAM_SEND);
+        EXPECT(dir, &late);
+    }
+    flow_direction_free(streams, dir);
+}
+
 /* Without a connection nothing is worth waiting for. */
 static void test_unowned(void **state)
 {
@@ -358,6 +385,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_reordered, begin, end),
         cmocka_unit_test_setup_teardown(test_in_turns, begin, end),
         cmocka_unit_test_setup_teardown(test_given_up, begin, end),
+        cmocka_unit_test_setup_teardown(test_split, begin, end),
         cmocka_unit_test_setup_teardown(test_unowned, begin, end),
         cmocka_unit_test_setup_teardown(test_put_together, begin, end),
         cmocka_unit_test_setup_teardown(test_write_places, begin, end),
