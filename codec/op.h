@@ -81,8 +81,9 @@ enum {
         1u << 7,                  /* headers were cut by the capture: what is not set is unknown */
     RPCRDMA_OP_REFUSED = 1u << 8, /* RESET: it answers a SYN, nothing listens on src_port */
     RPCRDMA_OP_ICRC = 1u << 9, /* icrc, icrc_bytes, udp_port are set: the capture has true ones */
-    RPCRDMA_OP_MIGRATION = 1u << 10, /* MigReq */
-    RPCRDMA_OP_REPLAYED = 1u << 11,  /* of what sets up a connection: see rpcrdma_net_replay */
+    RPCRDMA_OP_MIGRATION = 1u << 10,  /* MigReq */
+    RPCRDMA_OP_REPLAYED = 1u << 11,   /* of what sets up a connection: see rpcrdma_net_replay */
+    RPCRDMA_OP_ACK_OR_NAK = 1u << 12, /* ACK: its syndrome was not captured, it may be a NAK */
 };
 
 /* What a connection's set-up says. CM fields are IBTA 12.6; iWARP sets ports and private data. */
@@ -171,6 +172,15 @@ static inline int32_t rpcrdma_psn_diff(uint32_t a, uint32_t b)
 static inline uint32_t rpcrdma_psn_add(uint32_t psn, uint32_t n)
 {
     return (psn + n) & 0xffffff;
+}
+
+/* IB, RoCE: the last PSN that arrived, as an ACK, a NAK or a response shows. A Nak names the one
+ * that did not (IBTA volume 1 section 9.7.5.2). */
+static inline uint32_t rpcrdma_op_acknowledges(const struct rpcrdma_op *op)
+{
+    bool none = op->kind == RPCRDMA_OP_NAK || op->flags & RPCRDMA_OP_ACK_OR_NAK;
+
+    return none ? rpcrdma_psn_add(op->seq, 0xffffff) : op->seq;
 }
 
 #endif

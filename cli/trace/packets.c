@@ -267,7 +267,8 @@ static guint select_packets(const struct search *s, GArray *found)
             continue;
         n++;
         ended = t->reply_frame && packet.frame > t->reply_frame && packet.kind == RPCRDMA_OP_ACK &&
-                way == t->caller_end && rpcrdma_psn_diff(packet.seq, s->range[1 - way].high) >= 0;
+                !(packet.flags & RPCRDMA_OP_ACK_OR_NAK) && way == t->caller_end &&
+                rpcrdma_psn_diff(packet.seq, s->range[1 - way].high) >= 0;
         packet.ends = ended;
         if (found)
             g_array_append_val(found, packet);

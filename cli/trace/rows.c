@@ -110,6 +110,8 @@ const char *trace_operation(const struct packet *p)
         [RPCRDMA_OP_SYN_ACK] = "SYN, ACK",
     };
 
+    if (p->flags & RPCRDMA_OP_ACK_OR_NAK)
+        return "Ack or Nak";
     return p->kind < G_N_ELEMENTS(names) ? names[p->kind] : "?";
 }
 

@@ -13,7 +13,8 @@
  * operations, and CM's datagrams.
  *
  * A packet cut by the capture gives what was captured of it: an operation without the headers that
- * are missing (RPCRDMA_OP_TRUNCATED), with payload up to the cut. An Ack so cut may be a Nak.
+ * are missing (RPCRDMA_OP_TRUNCATED), with payload up to the cut. An Ack cut before its syndrome
+ * may be a Nak (RPCRDMA_OP_ACK_OR_NAK).
  * A wrong CRC is a finding; the operation is given all the same.
  */
 

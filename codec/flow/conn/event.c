@@ -134,9 +134,6 @@ void flow_conn_response(struct flow_conns *conns, struct flow_direction *dir,
     if (!dir->paired && !dir->foreign)
         conn_pair_response(conns, dir, op);
     asked = conn_peer(dir);
-    /* a Nak names the PSN that did not arrive (IBTA volume 1 section 9.7.5.2) */
     if (asked)
-        flow_stream_acknowledged(conns->streams, asked,
-                                 op->kind == RPCRDMA_OP_NAK ? rpcrdma_psn_add(op->seq, 0xffffff)
-                                                            : op->seq);
+        flow_stream_acknowledged(conns->streams, asked, rpcrdma_op_acknowledges(op));
 }

@@ -239,6 +239,7 @@ RPCRDMA_HOT void flow_credit_ack(struct flow_credits *credits, struct flow_conn 
 {
     struct credit_conn *cc = credit_conn_of(conn);
     struct rpcrdma_credit_at at = {op->time_ns, op->frame};
+    uint32_t psn = rpcrdma_op_acknowledges(op);
     rpcrdma_stream_position place;
 
     (void)credits;
@@ -247,8 +248,8 @@ RPCRDMA_HOT void flow_credit_ack(struct flow_credits *credits, struct flow_conn 
     cc->side[sender].heard = true;
     if (!cc->sender[1 - sender].started)
         return;
-    place = place_of(&cc->sender[1 - sender], conn, op->seq);
-    credit_rnr_acked(&cc->sender[1 - sender], op->seq);
+    place = place_of(&cc->sender[1 - sender], conn, psn);
+    credit_rnr_acked(&cc->sender[1 - sender], psn);
     credit_conn_reached(cc, sender, at, place + 1);
     /* What `sender` acknowledges brought grants for what it sends itself. */
     if (cc->side[sender].account)

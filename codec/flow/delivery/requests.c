@@ -467,6 +467,7 @@ bool flow_delivery_answer(struct flow_memory *memory, struct flow_delivery *d,
         response(memory, d, back, op, at);
         break;
     default:
+        at -= (op->flags & RPCRDMA_OP_ACK_OR_NAK) != 0; /* either acknowledges what is before it */
         break;
     }
     if (d->rare && d->rare->late_before != 0)

@@ -63,7 +63,8 @@ void delivery_both_acked(struct flow_delivery *d, const struct rpcrdma_op *op, u
 {
     struct rare *rare = d->rare;
 
-    if (op->kind != RPCRDMA_OP_ACK || at + 1 < rare->late_before)
+    if (op->kind != RPCRDMA_OP_ACK || op->flags & RPCRDMA_OP_ACK_OR_NAK ||
+        at + 1 < rare->late_before)
         return;
     if (rare->late_acks > 0 && at + 1 != rare->late_before && at >= rare->late_end) {
         rare->late_before = 0;

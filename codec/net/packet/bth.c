@@ -6,19 +6,16 @@
 
 enum { OPCODE_MANUFACTURER = 0xc0 }; /* from here on: not the architecture's to define */
 
-/* AETH (9.7.5.1): a syndrome, and the MSN of the last request completed. */
-static void aeth(struct rpcrdma_op *op, const uint8_t *p)
+/* Of an acknowledge packet: it says which of Ack and Nak that is (9.7.5.1). */
+static void syndrome(struct rpcrdma_op *op, uint8_t byte)
 {
     static const uint8_t naks[] = {
         RPCRDMA_NAK_PSN_SEQUENCE,       RPCRDMA_NAK_INVALID_REQUEST, RPCRDMA_NAK_REMOTE_ACCESS,
         RPCRDMA_NAK_REMOTE_OPERATIONAL, RPCRDMA_NAK_INVALID_RD,
     };
-    uint8_t code = p[0] & 0x1f;
+    uint8_t code = byte & 0x1f;
 
-    op->msn = rpcrdma_get_be24(p + 1);
-    if (op->kind != RPCRDMA_OP_ACK)
-        return;
-    switch (p[0] >> 5 & 3) {
+    switch (byte >> 5 & 3) {
     case 0: /* an Ack; the code is a credit count of end-to-end flow control */
         return;
     case 1:
@@ -35,6 +32,14 @@ static void aeth(struct rpcrdma_op *op, const uint8_t *p)
         op->nak = RPCRDMA_NAK_OTHER;
         return;
     }
+}
+
+/* AETH (9.7.5.1): a syndrome, and the MSN of the last request completed. */
+static void aeth(struct rpcrdma_op *op, const uint8_t *p)
+{
+    op->msn = rpcrdma_get_be24(p + 1);
+    if (op->kind == RPCRDMA_OP_ACK)
+        syndrome(op, p[0]);
 }
 
 static void headers(struct rpcrdma_op *op, struct rpcrdma_cursor *c, uint16_t mask)
@@ -183,8 +188,26 @@ static void check_reth(const struct rpcrdma_net *net, const struct rpcrdma_op *o
         report(net, op, RPCRDMA_RULE_ATOMIC_WRITE_PAYLOAD, payload, 0);
 }
 
+/* An acknowledge packet whose AETH, at `off`, was not captured whole. Said once, as of all that a
+ * small snap length cuts. */
+static void cut_aeth(struct rpcrdma_net *net, struct rpcrdma_op *op, const uint8_t *base,
+                     size_t off, size_t caplen)
+{
+    struct rpcrdma_finding finding = {
+        .rule = RPCRDMA_RULE_TRUNCATED, .frame = op->frame, .offset = -1, .what = "AETH"};
+
+    if (off < caplen) {
+        syndrome(op, base[off]);
+        return;
+    }
+    op->flags |= RPCRDMA_OP_ACK_OR_NAK;
+    if (!net->told_truncated && net->sink.finding)
+        net->sink.finding(net->sink.context, &finding);
+    net->told_truncated = true;
+}
+
 /* What is between the BTH and the payload. */
-RPCRDMA_RARE static void extension_headers(const struct rpcrdma_net *net, struct rpcrdma_op *op,
+RPCRDMA_RARE static void extension_headers(struct rpcrdma_net *net, struct rpcrdma_op *op,
                                            const struct rpcrdma_opcode *opcode, const uint8_t *base,
                                            size_t off, size_t caplen, size_t end)
 {
@@ -197,9 +220,11 @@ RPCRDMA_RARE static void extension_headers(const struct rpcrdma_net *net, struct
     c.len = end;
     c.status = RPCRDMA_OK;
     headers(op, &c, opcode->headers);
-    if (c.status != RPCRDMA_OK)
+    if (c.status != RPCRDMA_OK) {
         op->flags |= RPCRDMA_OP_TRUNCATED;
-    else if (opcode->headers & RPCRDMA_RETH)
+        if (op->kind == RPCRDMA_OP_ACK)
+            cut_aeth(net, op, base, off, caplen);
+    } else if (opcode->headers & RPCRDMA_RETH)
         check_reth(net, op, opcode, end - off - opcode->bytes);
 }
 

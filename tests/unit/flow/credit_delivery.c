@@ -105,6 +105,29 @@ static void test_late(void **state)
     assert_int_equal(rig.findings, 0);
 }
 
+/* What may be a Nak returns the credits of what is before its PSN, and not its own. */
+static void test_ack_or_nak(void **state)
+{
+    struct rpcrdma_op op;
+
+    (void)state;
+    begin(true);
+    first(128, 64);
+    call(2, 128);
+    reply(2, 48);
+    call(3, 128);
+    reply(3, 32);
+    op = rig_op(&rig, RPCRDMA_OP_ACK, &a, &b, (b.psn - 1) & 0xffffff);
+    op.flags = RPCRDMA_OP_TRUNCATED | RPCRDMA_OP_ACK_OR_NAK;
+    rig_feed(&rig, &op);
+    assert_int_equal(now()->replies, 2);
+    assert_int_equal(now()->granted.last, 48);
+    acked();
+    assert_int_equal(now()->replies, 3);
+    assert_int_equal(now()->granted.last, 32);
+    rig_end(&rig);
+}
+
 /* Seven times sent, never acknowledged; the server disconnects. */
 static void never(bool delivery)
 {
@@ -250,6 +273,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_call_of_two_packets),
         cmocka_unit_test(test_late),
+        cmocka_unit_test(test_ack_or_nak),
         cmocka_unit_test(test_never),
         cmocka_unit_test(test_sent_once),
         cmocka_unit_test(test_no_acks),

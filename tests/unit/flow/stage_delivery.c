@@ -38,6 +38,43 @@ static void an_ack_covers_all_before_it(void **state)
     path_is(0, 0, 0, 0, 0);
 }
 
+/* Whether it is an Ack or a Nak was not captured: what is before its PSN arrived in any case. */
+static void an_ack_that_may_be_a_nak(void **state)
+{
+    struct rpcrdma_op packet;
+
+    (void)state;
+    for (uint32_t i = 0; i < 3; i++)
+        send_one(WRAP + i);
+    packet = op(RPCRDMA_OP_ACK, WRAP + 2, RPCRDMA_OP_TRUNCATED | RPCRDMA_OP_ACK_OR_NAK);
+    assert_true(flow_delivery_answer(&memory, d, back, &packet));
+    for (uint32_t i = 0; i < 3; i++)
+        assert_int_equal(find(WRAP + i, WRAP + i).state,
+                         i < 2 ? RPCRDMA_DELIVERED : RPCRDMA_DELIVERY_UNKNOWN);
+    now += 10 * MS;
+    assert_true(ack(WRAP + 2));
+    assert_int_equal(find(WRAP + 2, WRAP + 2).state, RPCRDMA_DELIVERED);
+}
+
+/* Nor is it one of the Acks that show that nothing was lost. */
+static void acks_that_may_be_naks_prove_nothing(void **state)
+{
+    (void)state;
+    id = 1;
+    for (int i = 0; i < 2; i++) {
+        send_one(PSN);
+        send_one(PSN + 1);
+        now += i == 0 ? 300 * MS : 0;
+    }
+    for (int i = 0; i < 4; i++) {
+        struct rpcrdma_op packet = op(RPCRDMA_OP_ACK, PSN + 2, RPCRDMA_OP_ACK_OR_NAK);
+
+        flow_delivery_answer(&memory, d, back, &packet);
+    }
+    assert_int_equal(path_to(d)->timeouts, 1);
+    assert_int_equal(path_to(d)->late_timeouts, 0);
+}
+
 /* Of as many holes as are kept, the oldest is filled in its middle: what is left of it is two, and
  * none of these takes the other's place. */
 static void the_oldest_hole_filled_in_its_middle(void **state)
@@ -425,6 +462,8 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin, delivery_end)
     const struct CMUnitTest tests[] = {
         TEST(an_ack_covers_all_before_it),
+        TEST(an_ack_that_may_be_a_nak),
+        TEST(acks_that_may_be_naks_prove_nothing),
         TEST(the_oldest_hole_filled_in_its_middle),
         TEST(a_message_of_several_packets),
         TEST(the_end_of_a_message_lost),
