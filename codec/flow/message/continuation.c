@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "flow/message/message_state.h"
 
+#include "wire/cursor.h"
+
 /*
  * Message Continuation: one RPC message, or one set of properties, in several Sends
  * (draft-ietf-nfsv4-rpcrdma-version-two-07 sections 6.3.3 to 6.3.10; in ietf-00 to -02 the flags
@@ -70,6 +72,13 @@ static bool reduced(const struct rpcrdma_message *m)
     return m->read.count > 0 || (m->kind == RPCRDMA_KIND_REPLY_INLINE && m->write.count > 0);
 }
 
+/* The Call that an error answered is sent once more: this part begins with its XID. One that was on
+ * its way goes on in the middle. */
+static bool begins_again(const struct message_continuation *c, const struct rpcrdma_message *m)
+{
+    return c->refused && m->payload.caplen >= 4 && rpcrdma_get_be32(m->payload.data) == m->xid;
+}
+
 static bool header_cut(const struct rpcrdma_message *m)
 {
     return !(m->present & RPCRDMA_HAS_HEADER_LENGTH);
@@ -128,7 +137,8 @@ bool message_continue(struct flow_messages *messages, struct flow_conn *conn, in
         return false;
     c = &extra->continuation[sender];
     stream = stream_of(m, &more);
-    if (c->active && stream == c->stream && (stream == STREAM_PROPERTIES || m->xid == c->xid)) {
+    if (c->active && stream == c->stream &&
+        (stream == STREAM_PROPERTIES || (m->xid == c->xid && !begins_again(c, m)))) {
         *part = ++c->parts;
         *part_bytes = c->bytes;
         if (stream != STREAM_PROPERTIES)
@@ -138,7 +148,8 @@ bool message_continue(struct flow_messages *messages, struct flow_conn *conn, in
         c->active = more;
     } else {
         if (c->active) {
-            add(findings, rule_of(m, c->stream), frame, c->frame, c->xid);
+            if (!c->refused)
+                add(findings, rule_of(m, c->stream), frame, c->frame, c->xid);
             if (stream == STREAM_NONE)
                 return false; /* the parts may still go on */
         }
@@ -163,6 +174,22 @@ bool message_continue(struct flow_messages *messages, struct flow_conn *conn, in
     if (m->kind == RPCRDMA_KIND_CONNPROP_FINAL)
         extra->final_properties[sender] = true;
     return more;
+}
+
+void message_continue_refused(struct flow_conn *conn, int caller, uint32_t xid)
+{
+    struct message_extra *extra = message_conn_of(conn)->extra;
+    struct message_continuation *c = extra ? &extra->continuation[caller] : NULL;
+
+    if (c && c->active && c->stream == STREAM_CALL && c->xid == xid)
+        c->refused = true;
+}
+
+bool message_continue_is_refused(struct flow_conn *conn, int caller, uint32_t part)
+{
+    const struct message_extra *extra = message_conn_of(conn)->extra;
+
+    return part > 1 && extra && extra->continuation[caller].refused;
 }
 
 void flow_message_gap(struct flow_messages *messages, struct flow_conn *conn, int sender,
@@ -217,7 +244,7 @@ static bool unfinished(const struct flow_messages *messages, const struct flow_c
 {
     const struct rpcrdma_connection *pub = flow_conn_public_const(conn);
 
-    return c->active && !flow_conn_lacks(conn, sender) &&
+    return c->active && !c->refused && !flow_conn_lacks(conn, sender) &&
            (pub->life.ended != RPCRDMA_ENDED_NOT || pub->life.next != 0 ||
             messages->context->time_ns - c->time_ns > UNFINISHED_NS);
 }

@@ -314,6 +314,8 @@ static void match_call(struct making *m)
             message_sent_note(m->messages, m->conn, m->send, event);
         return;
     }
+    if (is_call && message_continue_is_refused(m->conn, m->sender, m->to->out.part))
+        return; /* its receiver drops it: draft-ietf-nfsv4-rpcrdma-version-two-07 section 7 */
     event->call =
         flow_call_find(m->messages, m->conn, is_call ? m->sender : 1 - m->sender, msg->xid);
     if (!event->call && is_followed(m))
@@ -479,9 +481,11 @@ RPCRDMA_HOT void flow_message_make(struct flow_messages *messages, struct flow_c
     if (making->message.present & RPCRDMA_HAS_DIRECTION)
         check_direction(&m);
     learn_role(&m);
-    if (making->message.kind == RPCRDMA_KIND_ERROR)
+    if (making->message.kind == RPCRDMA_KIND_ERROR) {
         message_error(messages, conn, m.sender, &making->message, &making->findings, send->frame,
                       send->time_ns);
+        message_continue_refused(conn, 1 - m.sender, making->message.xid);
+    }
     match_call(&m);
     set_ends(&m);
     note_caller(&m);

@@ -69,6 +69,7 @@ struct flow_call {
 /* A version 2 message in several parts. */
 struct message_continuation {
     bool active;
+    bool refused;     /* an error answered it: parts may still be on their way */
     bool cut;         /* the last part's header: `remaining` and `last` are not known */
     uint8_t stream;   /* what is continued: see continuation.c */
     uint8_t readings; /* of rdma_remaining that fit so far */
@@ -292,5 +293,9 @@ void message_after_error(struct flow_messages *messages, struct flow_conn *conn,
 bool message_continue(struct flow_messages *messages, struct flow_conn *conn, int sender,
                       const struct rpcrdma_message *m, struct flow_findings *findings,
                       uint64_t frame, int64_t time_ns, uint32_t *part, uint64_t *part_bytes);
+/* An error answers the Call with this XID, of which parts were sent. */
+void message_continue_refused(struct flow_conn *conn, int caller, uint32_t xid);
+/* Whether a part (not the first) of a Call comes after the error that answered this. */
+bool message_continue_is_refused(struct flow_conn *conn, int caller, uint32_t part);
 
 #endif

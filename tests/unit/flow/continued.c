@@ -209,6 +209,45 @@ static void interrupted(void **state)
 }
 
 /* Parts that the capture lost are no fault of the sender. */
+/* An error answered the first part: its sender is free to go on with another Call, with the same
+ * from its beginning, or with nothing. */
+static void refused_part(void **state)
+{
+    enum { NOTHING, ANOTHER, AGAIN, WAYS };
+
+    (void)state;
+    for (int way = 0; way < WAYS; way++) {
+        struct rpcrdma_message m = message(RPCRDMA_IETF_07, RPCRDMA_KIND_ERROR, 7);
+
+        begin(NULL);
+        talk(RPCRDMA_IETF_07, 6);
+        call_payload(7, 2960);
+        part(true, RPCRDMA_KIND_CALL_MIDDLE, 7, 2000, rpc, 1000);
+        m.error = (struct rpcrdma_error){.code = 3, .body = RPCRDMA_ERROR_CANT_REPLY};
+        send(false, &m);
+        if (way == ANOTHER) {
+            talk(RPCRDMA_IETF_07, 8);
+        } else if (way == AGAIN) {
+            call_payload(7, 2960);
+            part(true, RPCRDMA_KIND_CALL_MIDDLE, 7, 2000, rpc, 1000);
+            part(true, RPCRDMA_KIND_CALL_INLINE, 7, 0, rpc + 1000, 2000);
+            assert_int_equal(rig.message[4].part, 1);
+            assert_int_equal(rig.message[5].part, 2);
+            assert_true(rig.message[4].has_rpc);
+            m = message(RPCRDMA_IETF_07, RPCRDMA_KIND_REPLY_INLINE, 7);
+            m.payload = reply_payload(7, 0);
+            send(false, &m);
+            assert_true(rig.message[6].has_call);
+        }
+        rig_disconnect(&rig, &a, &b);
+        rig_end(&rig);
+        assert_int_equal(rig_count(&rig, RPCRDMA_RULE_CONTINUED_CALL), 0);
+        assert_int_equal(rig_count(&rig, RPCRDMA_RULE_CONTINUED_UNFINISHED), 0);
+        assert_int_equal(rig_count(&rig, RPCRDMA_RULE_REMAINING), 0);
+        assert_int_equal(rig_count(&rig, RPCRDMA_RULE_REPLY_AFTER_ERROR_2), 0);
+    }
+}
+
 static void lost_part(void **state)
 {
     (void)state;
@@ -233,7 +272,7 @@ int main(void)
         cmocka_unit_test(continued),         cmocka_unit_test(part_cut),
         cmocka_unit_test(continued_wrong),   cmocka_unit_test(unfinished),
         cmocka_unit_test(continued_by_flag), cmocka_unit_test(interrupted),
-        cmocka_unit_test(lost_part),
+        cmocka_unit_test(lost_part),         cmocka_unit_test(refused_part),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -158,6 +158,45 @@ static void continued_in_several_sends(void **state)
     begin(RPCRDMA_IETF_07);
 }
 
+/* An error after the first part of a continued Call, or after any, answers it; parts that were on
+ * their way are no other Call, and another Call with that XID is. */
+static void an_error_answers_a_part(void **state)
+{
+    static const enum rpcrdma_dialect_id ids[] = {RPCRDMA_IETF_07, RPCRDMA_IETF_02,
+                                                  RPCRDMA_IETF_00};
+
+    (void)state;
+    for (size_t i = 0; i < 6; i++) {
+        enum rpcrdma_dialect_id id = ids[i / 2];
+        const struct rpcrdma_dialect *dialect = rpcrdma_dialect(id);
+        bool htype = dialect->family == RPCRDMA_FAMILY_HTYPE, rest = i % 2;
+        struct rpc_header h, last;
+
+        begin(id);
+        long_call(20, NFS, 1200);
+        header(&h, id, 20, htype ? RPCRDMA_KIND_CALL_MIDDLE : RPCRDMA_KIND_MSG, false);
+        h.message.remaining = whole.n - 700;
+        h.message.flags |= dialect->flag_more;
+        rpc_send(&rig, true, &h, whole.data, 700);
+        header(&h, id, 20, RPCRDMA_KIND_ERROR, true);
+        h.message.error.code = htype ? 3 : 2;
+        h.message.error.body = RPCRDMA_ERROR_CANT_REPLY;
+        rpc_send(&rig, false, &h, NULL, 0);
+        if (rest) {
+            header(&last, id, 20, htype ? RPCRDMA_KIND_CALL_INLINE : RPCRDMA_KIND_MSG, false);
+            rpc_send(&rig, true, &last, whole.data + 700, whole.n - 700);
+        }
+        assert_int_equal(rig.transactions, 1);
+        assert_true(rig.transaction[0].t.error);
+        assert_true(rpc_has_rule(rig.transaction[0].rules, rig.transaction[0].n_rules,
+                                 RPCRDMA_RULE_RPC_ERROR));
+        rpc_rig_end(&rig);
+        assert_int_equal(rig.transactions, 1);
+        rpc_rig_free(&rig);
+    }
+    begin(RPCRDMA_IETF_07);
+}
+
 /* A continued Call with a read chunk: its position counts from the beginning of the whole. */
 static void continued_and_chunked(void **state)
 {
@@ -325,10 +364,11 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_teardown(name, teardown)
     const struct CMUnitTest tests[] = {
-        TEST(external_both_ways),       TEST(continued_in_several_sends),
-        TEST(continued_and_chunked),    TEST(a_part_that_was_not_captured),
-        TEST(parts_without_an_end),     TEST(parts_without_a_place),
-        TEST(another_xid_is_not_whole), TEST(every_dialect_moves_chunks),
+        TEST(external_both_ways),           TEST(continued_in_several_sends),
+        TEST(an_error_answers_a_part),      TEST(continued_and_chunked),
+        TEST(a_part_that_was_not_captured), TEST(parts_without_an_end),
+        TEST(parts_without_a_place),        TEST(another_xid_is_not_whole),
+        TEST(every_dialect_moves_chunks),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
