@@ -125,7 +125,8 @@ static const struct flow_region *offers(const struct rpc_chunk_map *map, uint32_
 void rpc_check_invalidate(struct flow_rpcs *rpcs, struct rpc_transaction *t,
                           const struct flow_send *send)
 {
-    if (t->has_call && !t->malformed && !t->no_length && !offers(t->chunk_map, send->invalidate))
+    if (t->has_call && !t->malformed && !t->no_length && !(t->chunk_map && t->chunk_map->cut) &&
+        !offers(t->chunk_map, send->invalidate))
         rpc_add_finding(rpcs, t, RPCRDMA_RULE_INVALIDATE_UNOFFERED, send->frame, NULL,
                         send->invalidate, 0, 0);
 }

@@ -42,6 +42,7 @@ static struct counts count(const struct rpcrdma_message *message, bool writes_to
         n.writes++;
         n.write_segments += limited(&n, chunk.count);
     }
+    n.too_many |= n.writes < message->write.count;
     if (message->reply_present)
         n.reply = limited(&n, message->reply.count);
     return n;
@@ -156,8 +157,10 @@ static void open_reads(struct opening *o, const struct rpcrdma_read_list *list, 
     if (!sorted(list)) {
         struct rpcrdma_read_list some = *list;
 
-        if (some.count > UNSORTED)
+        if (some.count > UNSORTED) {
             some.count = UNSORTED;
+            chunk_map->cut = true;
+        }
         while (o->next < limit && (position = lowest_after(&some, position, &more), more))
             open_position(o, &some, position, limit);
         o->next = limit;
@@ -240,6 +243,7 @@ static struct rpc_chunk_map *open_chunks(struct opening o, const struct rpcrdma_
     chunk_map->reads = (struct rpc_chunk *)(void *)(chunk_map->regions + regions);
     chunk_map->writes = chunk_map->reads + n.reads;
     o.chunk_map = chunk_map;
+    chunk_map->cut = n.too_many;
     chunk_map->has_base = n.base > 0;
     chunk_map->has_reply = reply;
     open_base(&o, &message->call, false, n.base);

@@ -30,6 +30,7 @@ enum rpc_use {
 struct rpc_chunk_map {
     size_t size; /* of the allocation */
     bool has_base, has_reply;
+    bool cut;              /* segments are left out */
     struct rpc_chunk base; /* Position-Zero Read chunk, or version 2's Call chunk */
     struct rpc_chunk reply;
     struct rpc_chunk *reads, *writes; /* reads by position */

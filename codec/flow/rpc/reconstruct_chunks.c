@@ -92,8 +92,11 @@ void reconstruct_check_returned(struct reconstruct *m, const struct rpc_chunk *c
     for (uint32_t i = 0; i < wire->count; i++) {
         struct rpcrdma_segment s = rpcrdma_chunk_segment(wire, i);
         const struct flow_region *r = offered(m->t, chunk, i, &s);
+        bool beyond = !chunk || i >= chunk->count;
 
-        if (!r && !m->t->no_length && (s.length > 0 || !chunk || i >= chunk->count))
+        if (beyond && m->t->chunk_map->cut)
+            return; /* what was offered there is not kept */
+        if (!r && !m->t->no_length && (s.length > 0 || beyond))
             reconstruct_finding_at(m, RPCRDMA_RULE_RPC_RETURNED_OTHER, reconstruct_segment(wire, i),
                                    s.handle, s.length, 0);
         else if (r && s.length > r->length)

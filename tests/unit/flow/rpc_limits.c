@@ -309,44 +309,93 @@ static void inline_and_reply_chunk(void **state)
     assert_memory_equal(m->bytes, part.data, part.n);
 }
 
-/* A write chunk of more segments than are followed. */
-static void segments_without_end(void **state)
+enum { MANY = RPC_SEGMENTS + 10, MANY_BYTES = 28 + 16 * MANY + 8, FIRST_HANDLE = 1000 };
+
+/* A write chunk of MANY segments of 8 bytes, offered or returned. `other`: this one has another
+ * handle; MANY: none. */
+static void many_segments(bool call, uint32_t xid, uint32_t other)
 {
-    enum { MANY = RPC_SEGMENTS + 10, BYTES = 28 + 16 * MANY + 8 };
-    uint8_t *message = malloc(BYTES + 64), *p = message;
+    uint8_t *message = malloc(MANY_BYTES + 64), *p = message;
     struct rpc_bytes inner;
 
-    (void)state;
     assert_non_null(message);
-    rpc_call_header(&inner, 40, NFS, 3, READ);
-    p = rig_word(rig_word(rig_word(rig_word(p, 40), 1), 32), MSG);
+    if (call)
+        rpc_call_header(&inner, xid, NFS, 3, READ);
+    else
+        rpc_reply_header(&inner, xid);
+    p = rig_word(rig_word(rig_word(rig_word(p, xid), 1), 32), MSG);
     p = rig_word(rig_word(p, 0), 1); /* no read list; a write list of one chunk */
     p = rig_word(p, MANY);
     for (uint32_t i = 0; i < MANY; i++) {
-        p = rig_word(rig_word(p, 1000 + i), 8);
+        p = rig_word(rig_word(p, FIRST_HANDLE + i + (i == other ? MANY : 0)), 8);
         p = rig_word(rig_word(p, 0), i * 8);
     }
     p = rig_word(rig_word(p, 0), 0); /* no more, and no reply chunk */
     memcpy(p, inner.data, inner.n < 64 ? inner.n : 64);
-    rig_send(&rig.rig, &rig.a, &rig.b, message, BYTES + (inner.n < 64 ? inner.n : 64));
+    rig_send(&rig.rig, call ? &rig.a : &rig.b, call ? &rig.b : &rig.a, message,
+             MANY_BYTES + (inner.n < 64 ? inner.n : 64));
     free(message);
-    rig_send_reply(&rig.rig, &rig.b, &rig.a, 40);
-    assert_int_equal(rig.transactions, 1);
-    assert_true(told(&rig.transaction[0], RPCRDMA_RULE_RPC_SEGMENTS));
+}
+
+/* A write chunk of more segments than are followed: whether those beyond are returned as they were
+ * offered is not known. */
+static void segments_without_end(void **state)
+{
+    static const uint32_t others[] = {MANY, RPC_SEGMENTS, RPC_SEGMENTS - 1};
+
+    (void)state;
+    for (uint32_t i = 0; i < 3; i++) {
+        uint32_t xid = 40 + i;
+        const struct got_message *m;
+
+        many_segments(true, xid, MANY);
+        many_segments(false, xid, others[i]);
+        rig.rig.time_ns += RPC_HOLD_NS + 1; /* the chunk's bytes are waited for */
+        rig_send_call(&rig.rig, &rig.a, &rig.b, 50 + i);
+        assert_int_equal(rig.transactions, i + 1);
+        assert_true(told(&rig.transaction[i], RPCRDMA_RULE_RPC_SEGMENTS));
+        m = rpc_find(&rig, xid, RPCRDMA_DIRECTION_REPLY);
+        assert_int_equal(rpc_has_rule(m->rules, m->n_rules, RPCRDMA_RULE_RPC_RETURNED_OTHER),
+                         others[i] < RPC_SEGMENTS);
+    }
+}
+
+/* A handle that the Reply invalidates may be one of those beyond. */
+static void invalidated_beyond(void **state)
+{
+    (void)state;
+    for (uint32_t i = 0; i < 2; i++) {
+        struct rpcrdma_op op;
+        uint8_t message[256];
+        uint32_t n = rig_reply(message, 60 + i, 0);
+
+        if (i == 0)
+            many_segments(true, 60, MANY);
+        else
+            call(61, READ, HANDLE);
+        op = rig_op(&rig.rig, RPCRDMA_OP_SEND, &rig.b, &rig.a, rig.b.psn++);
+        op.flags = RPCRDMA_OP_FIRST | RPCRDMA_OP_LAST | RPCRDMA_OP_INVALIDATE;
+        op.invalidate = FIRST_HANDLE + RPC_SEGMENTS;
+        op.data = message;
+        op.caplen = op.len = n;
+        rig_feed(&rig.rig, &op);
+        assert_int_equal(rig.transactions, i + 1);
+        assert_int_equal(told(&rig.transaction[i], RPCRDMA_RULE_INVALIDATE_UNOFFERED), i);
+    }
 }
 
 /* A read list of more, not by position: the first positions are taken. */
 static void positions_without_end(void **state)
 {
-    enum { MANY = 400 };
-    static uint8_t message[28 + 24 * MANY + 64];
+    enum { POSITIONS = 400 };
+    static uint8_t message[28 + 24 * POSITIONS + 64];
     uint8_t *p = message;
     struct rpc_bytes inner;
 
     (void)state;
     rpc_call_header(&inner, 41, NFS, 3, WRITE);
     p = rig_word(rig_word(rig_word(rig_word(p, 41), 1), 32), MSG);
-    for (uint32_t i = 0; i < MANY; i++) {
+    for (uint32_t i = 0; i < POSITIONS; i++) {
         p = rig_word(rig_word(p, 1), 100000 - i * 4); /* backwards */
         p = rig_word(rig_word(p, 1000 + i), 8);
         p = rig_word(rig_word(p, 0), i * 8);
@@ -397,6 +446,7 @@ int main(void)
         TEST(beyond_the_segment),
         TEST(inline_and_reply_chunk),
         TEST(segments_without_end),
+        TEST(invalidated_beyond),
         TEST(positions_without_end),
         TEST(waiting_replies_without_end),
     };
