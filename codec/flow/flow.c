@@ -356,16 +356,29 @@ static RPCRDMA_INLINE void response(struct rpcrdma_flow *flow, struct flow_direc
     }
 }
 
-/* What becomes of it shows in what its direction is then. */
+/* What becomes of it shows in what its direction is then: another one, or the first packet of a
+ * connection. */
 RPCRDMA_RARE static void other_request(struct rpcrdma_flow *flow, struct flow_direction *dir,
                                        const struct rpcrdma_op *op)
 {
     uint64_t id = dir->id;
+    bool owned = dir->conn != NULL;
 
     request(flow, dir, op);
     dir = flow_direction_seen(flow->streams, op);
-    if (dir && dir->id != id)
+    if (dir && (dir->id != id || !owned))
         flow_follow_request(flow, dir, op);
+}
+
+/* It may show itself which requests it answers: those of a direction that was not known for the
+ * other one's before. */
+RPCRDMA_RARE static void pairing_answer(struct rpcrdma_flow *flow, struct flow_direction *dir,
+                                        const struct rpcrdma_op *op)
+{
+    response(flow, dir, op);
+    dir = flow_direction_seen(flow->streams, op);
+    if (dir)
+        flow_follow_answer(flow, dir, op);
 }
 
 static RPCRDMA_INLINE void data(struct rpcrdma_flow *flow, const struct rpcrdma_op *op)
@@ -386,7 +399,7 @@ static RPCRDMA_INLINE void data(struct rpcrdma_flow *flow, const struct rpcrdma_
     case RPCRDMA_OP_READ_REQUEST:
     case RPCRDMA_OP_ATOMIC:
     case RPCRDMA_OP_LOST:
-        if (flow->context.delivery && flow_stream_is_other(dir, op)) {
+        if (flow->context.delivery && (!dir->conn || flow_stream_is_other(dir, op))) {
             other_request(flow, dir, op);
             break;
         }
@@ -396,6 +409,10 @@ static RPCRDMA_INLINE void data(struct rpcrdma_flow *flow, const struct rpcrdma_
             request(flow, dir, op);
         break;
     default:
+        if (flow->context.delivery && !dir->paired) {
+            pairing_answer(flow, dir, op);
+            break;
+        }
         if (flow->context.delivery)
             flow_follow_answer(flow, dir, op);
         response(flow, dir, op);

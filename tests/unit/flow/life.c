@@ -106,6 +106,53 @@ static const struct rpcrdma_connection *connection(uint32_t number)
     return NULL;
 }
 
+/* A Call that was captured before the REP that its sender had waited for, or before anything of its
+ * connection, is followed as any other. */
+static void a_call_before_its_connection(void **state)
+{
+    (void)state;
+    for (int set_up = 0; set_up < 2; set_up++) {
+        const struct got_transaction *t;
+        uint64_t first, acked;
+
+        rpc_rig_free(&rig);
+        rpc_rig_begin_late(&rig, &follow, true);
+        if (set_up)
+            cm(RPCRDMA_OP_CONNECT, &rig.a, &rig.b,
+               (struct rpcrdma_op_connect){.local_comm_id = 1,
+                                           .service_id = 0x1060000 | 20049,
+                                           .port = 20049,
+                                           .qpn = rig.a.qpn,
+                                           .start_psn = rig.b.psn,
+                                           .has_start_psn = true});
+        call(1, READ, 100);
+        first = rig.rig.frame;
+        if (set_up)
+            cm(RPCRDMA_OP_ACCEPT, &rig.b, &rig.a,
+               (struct rpcrdma_op_connect){.local_comm_id = 2,
+                                           .remote_comm_id = 1,
+                                           .qpn = rig.b.qpn,
+                                           .start_psn = rig.a.psn - 1,
+                                           .has_start_psn = true});
+        rig_ack(&rig.rig, &rig.b, &rig.a, rig.a.psn - 1);
+        acked = rig.rig.frame;
+        reply(1);
+        rig_ack(&rig.rig, &rig.a, &rig.b, rig.b.psn - 1);
+        call(2, READ, 100);
+        rig_ack(&rig.rig, &rig.b, &rig.a, rig.a.psn - 1);
+        reply(2);
+        rig_ack(&rig.rig, &rig.a, &rig.b, rig.b.psn - 1);
+        rpc_rig_end(&rig);
+        t = rpc_transaction(&rig, 1);
+        assert_int_equal(t->t.call.transmissions, 1);
+        assert_int_equal(t->t.call.first_frame, first);
+        assert_int_equal(t->t.call.state, RPCRDMA_DELIVERED);
+        assert_int_equal(t->t.reply.state, RPCRDMA_DELIVERED);
+        if (set_up)
+            assert_int_equal(t->t.call.frame, acked);
+    }
+}
+
 static void a_call_sent_again_on_two_more_connections(void **state)
 {
     (void)state;
@@ -348,6 +395,7 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
     const struct CMUnitTest tests[] = {
+        TEST(a_call_before_its_connection),
         TEST(a_call_sent_again_on_two_more_connections),
         TEST(an_xid_used_again_for_another_call),
         TEST(closed_in_order_is_not_lost),
