@@ -215,7 +215,10 @@ void store_forget(uint32_t frame)
 {
     struct page *page = find_page(frame);
 
-    if (!page || page->frames[frame % PAGE].note == 0)
+    if (!page)
+        return;
+    page->frames[frame % PAGE].stream = 0;
+    if (page->frames[frame % PAGE].note == 0)
         return;
     page->frames[frame % PAGE].note = 0;
     page->n_notes--;

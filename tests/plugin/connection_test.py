@@ -110,6 +110,12 @@ class ConnectionTest(host.PluginTest):
                         streams[stream[0]].add(numbers[0])
                 self.assertEqual([len(numbers) for numbers in streams.values()], [1] * len(streams))
 
+    def test_read_filter(self):
+        """Wireshark counts anew what a read filter leaves: a frame has nothing of one that had its number."""
+        path = host.capture('roce-nfs3-mini')
+        self.assertGreater(host.count(path, 'tcp'), 50)
+        self.assertEqual(host.count(path, 'rpcrdma.connection', 2, ('-R', 'tcp')), 0)
+
     def probe(self, path):
         place = os.path.join(host.SCRATCH, 'plugins', host.VERSION, 'epan', 'zz_filters.so')
         shutil.copy(PROBE, place)
