@@ -154,6 +154,7 @@ static bool start(void)
         .delivery = true,
         .unordered = true, /* what is reported late is not shown in the first pass */
     };
+    static const uint16_t none = 0;
     uint16_t *ports = NULL;
     struct chosen chosen;
     size_t n = 0;
@@ -170,7 +171,7 @@ static bool start(void)
             ports[n++] = (uint16_t)p;
         }
     }
-    flow_config.ports = ports;
+    flow_config.ports = ports ? ports : &none; /* NULL would be the port of the standard */
     flow_config.n_ports = n;
     if (settings.dialect < RPCRDMA_DIALECT_COUNT)
         flow_config.dialect = rpcrdma_dialect((enum rpcrdma_dialect_id)settings.dialect);

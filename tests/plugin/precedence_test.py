@@ -2,12 +2,15 @@
 """Beside Wireshark's own dissector for version 1 (rpcordma): it is not asked, claims nothing, and is
 back when the user wants it."""
 import os
+import random
 import struct
 import unittest
 
 import host
+import cm
 import foreign
 import pcap
+from talk import Clock, End, Talk
 
 CAPTURE = 'roce-nfs3-mini'
 OURS, BUILTIN = 'rpcrdma.xid', 'frame.protocols contains "rpcordma"'
@@ -92,6 +95,17 @@ class PrecedenceTest(host.PluginTest):
                     self.assertEqual(host.count(path, f'rpcrdma || rpcordma || rpc || {BUILTIN}'), 0)
                     alone += len(host.run('-r', path, '-Y', 'rpcordma', plugin=False)[0].splitlines())
         self.assertGreater(alone, 0)
+
+    def test_no_port(self):
+        """Where no port is a service port, one that is RPC-over-RDMA's by its number decides nothing."""
+        packets = []
+        talk = Talk(packets, End('192.0.2.11', 17, 100), End('192.0.2.1', 18, 200), Clock())
+        talk.connect(cm.IP_SERVICE | 20049)
+        foreign.iser(talk, random.Random(1))
+        path = self.path()
+        pcap.write(path, packets)
+        self.assertGreater(host.count(path, 'rpcrdma'), 20)
+        self.assertEqual(host.count(path, 'rpcrdma', options=('-o', 'rpcrdma.ports:')), 0)
 
 
 if __name__ == '__main__':
