@@ -286,6 +286,17 @@ static bool is_replayed(const wtap_rec *rec)
            strcmp(comment, SOURCE_REPLAYED) == 0;
 }
 
+/* As the command has it: of what is further from 1970, differences would not fit. */
+static int64_t time_of(const nstime_t *time)
+{
+    enum { BILLION = 1000000000 };
+    int64_t seconds = time->secs;
+
+    return seconds >= SOURCE_TIME_MAX / BILLION    ? SOURCE_TIME_MAX
+           : seconds <= -SOURCE_TIME_MAX / BILLION ? -SOURCE_TIME_MAX
+                                                   : seconds * BILLION + time->nsecs;
+}
+
 void feed_frame(packet_info *pinfo)
 {
     struct rpcrdma_packet packet = {.frame = pinfo->num};
@@ -307,7 +318,7 @@ void feed_frame(packet_info *pinfo)
         fail();
         return;
     }
-    packet.time_ns = (int64_t)pinfo->abs_ts.secs * 1000000000 + pinfo->abs_ts.nsecs;
+    packet.time_ns = time_of(&pinfo->abs_ts);
     packet.caplen = tvb_captured_length(tvb);
     packet.len = MAX(packet.caplen, tvb_reported_length(tvb));
     packet.data = tvb_get_ptr(tvb, 0, (int)packet.caplen);

@@ -3,11 +3,13 @@
 import collections
 import functools
 import json
+import struct
 import subprocess
 import unittest
 
 import host
 import pcap
+import taps
 from credit_fields_test import series
 
 PLACES = {'call': 'Call chunk', 'read': 'Read chunk', 'write': 'Write chunk', 'reply': 'Reply chunk'}
@@ -277,6 +279,27 @@ class StatsTest(host.PluginTest):
                 self.assertEqual(one[key], all[key])
         _, err = host.run('-r', path, '-q', '-z', 'rpcrdma,types,no such field', status=None)
         self.assertIn('rpcrdma,types', err)
+
+    def test_far_times(self):
+        """Times further from 1970 than 64 bits of nanoseconds reach: as the command has them."""
+        packets, link = pcap.read(host.capture('roce-nfs3-mini'))
+        first = lines(host.capture('roce-nfs3-mini'), 'rpcs', '--json')[0]
+        path = self.path('file.pcapng')
+        with open(path, 'wb') as out:  # in seconds: all is in 1970 up to the first Reply, the rest in 2264
+            out.write(taps.block(0x0A0D0D0A, struct.pack('<IHHq', 0x1A2B3C4D, 1, 0, -1)))
+            out.write(taps.block(1, struct.pack('<HHIHHB3xI', link, 0, 0, 9, 1, 0, 0)))
+            for packet in packets:
+                second = 9_300_000_000 if packet.frame >= first['reply_frame'] else 0
+                out.write(taps.block(6, struct.pack('<IIIII', 0, second >> 32, second & 0xFFFFFFFF, len(packet.data),
+                                                    packet.length) + packet.data))
+        want = {one['reply_frame']: one['response_ns'] / 1e9 for one in lines(path, 'rpcs', '--json')
+                if 'response_ns' in one}
+        self.assertGreater(want[first['reply_frame']], 4e9)
+        for passes in (1, 2):
+            rows = host.fields(path, 'frame.number', 'rpcrdma.rpcs.response', where='rpcrdma.rpcs.response',
+                               passes=passes)
+            self.assertEqual({int(frame[0]): float(time[0]) for frame, time in rows}, want)
+        self.assertEqual(host.count(path, 'rpcrdma.expert.time-backwards', 2), 0)
 
     def test_held_at_the_end(self):
         """A Call waits for word from its peer when the file ends: one pass counts it, too."""
