@@ -3,6 +3,7 @@
 
 #include <epan/column-utils.h>
 
+#include "connections.h"
 #include "finding.h"
 #include "upper/names.h"
 #include "wire/chunk.h"
@@ -366,7 +367,8 @@ void show_frame(const struct frame_note *note, tvbuff_t *raw, packet_info *pinfo
     }
     if (!only(note))
         show_credits(note, raw, tree);
-    if (more->repeats)
+    /* what comes again is told of before it is known what it is */
+    if (more->repeats && (note->ours || connections_of(pinfo->num) != 0))
         show_repeats(more->repeats, raw, pinfo, tree);
     if (more->findings)
         show_findings(more->findings, raw, pinfo, tree);

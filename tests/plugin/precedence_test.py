@@ -4,12 +4,15 @@ back when the user wants it."""
 import os
 import random
 import struct
+import types
 import unittest
 
 import host
 import cm
 import foreign
 import pcap
+import roce
+import variants
 from talk import Clock, End, Talk
 
 CAPTURE = 'roce-nfs3-mini'
@@ -106,6 +109,22 @@ class PrecedenceTest(host.PluginTest):
         pcap.write(path, packets)
         self.assertGreater(host.count(path, 'rpcrdma'), 20)
         self.assertEqual(host.count(path, 'rpcrdma', options=('-o', 'rpcrdma.ports:')), 0)
+
+    def test_foreign_again(self):
+        """Nor where packets are retransmitted: that is for whoever knows the protocol."""
+        for name in foreign.PROTOCOLS:
+            packets = []
+            foreign.generate(name, True, packets)
+            parsed = {packet.frame: roce.parse(packet.data, packet.length) for packet in packets}
+            again, added = variants.sent_again(types.SimpleNamespace(packets=packets, roce=parsed), 5)
+            path = self.path(f'{name}.pcap')
+            pcap.write(path, again)
+            self.assertGreater(len(added), 5)
+            for passes in (1, 2):
+                with self.subTest(name, passes=passes):
+                    self.assertEqual(host.count(path, 'rpcrdma', passes), 0)
+                    info = host.run('-r', path, *['-2'] * (passes - 1))[0]
+                    self.assertNotIn('[retransmission', info)
 
 
 if __name__ == '__main__':
