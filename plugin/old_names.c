@@ -105,6 +105,13 @@ static void put(const struct place_in *in, enum old which, uint64_t value)
     proto_item_set_hidden(item);
 }
 
+/* Only what was captured. */
+static void put_if(const struct place_in *in, enum old which, bool there, uint32_t value)
+{
+    if (there)
+        put(in, which, value);
+}
+
 static void put_segment(const struct place_in *in, const struct rpcrdma_segment *segment)
 {
     put(in, OLD_HANDLE, segment->handle);
@@ -195,14 +202,12 @@ void put_old_names(const struct message_note *message_note, const struct rpcrdma
     if (!asked_for(tree) || message_note->kind->dialect->version != 1)
         return;
     proto_item_set_hidden(proto_tree_add_item(tree, proto_old, tvb, 0, 0, ENC_NA));
-    put(&in, OLD_XID, m->xid);
-    put(&in, OLD_VERSION, m->version);
-    put(&in, OLD_CREDITS, m->credits);
-    put(&in, OLD_TYPE, m->type);
-    if (m->present & RPCRDMA_HAS_ALIGN) {
-        put(&in, OLD_ALIGN, m->align);
-        put(&in, OLD_THRESH, m->thresh);
-    }
+    put_if(&in, OLD_XID, m->present & RPCRDMA_HAS_XID, m->xid);
+    put_if(&in, OLD_VERSION, m->present & RPCRDMA_HAS_VERSION, m->version);
+    put_if(&in, OLD_CREDITS, m->present & RPCRDMA_HAS_CREDITS, m->credits);
+    put_if(&in, OLD_TYPE, m->present & RPCRDMA_HAS_TYPE, m->type);
+    put_if(&in, OLD_ALIGN, m->present & RPCRDMA_HAS_ALIGN, m->align);
+    put_if(&in, OLD_THRESH, m->present & RPCRDMA_HAS_THRESH, m->thresh);
     put_lists(&in, m);
     if (m->present & RPCRDMA_HAS_ERROR) {
         put(&in, OLD_ERROR, m->error.code);
