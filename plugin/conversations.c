@@ -9,17 +9,24 @@
 /* Statistics, Conversations and Endpoints: tabs "RPC-over-RDMA", whose packets are messages and
  * whose ports are QP numbers, or TCP's. */
 
-static const char *filter_of(conv_filter_type_e type, bool tcp)
+/* Of LIDs Wireshark makes text that no filter takes. */
+static const char *filter_of(conv_filter_type_e type, const address *at, bool tcp)
 {
+    bool ipv6 = at->type == AT_IPv6;
+
     switch (type) {
     case CONV_FT_SRC_ADDRESS:
-        return "rpcrdma.src";
+        return ipv6 ? "rpcrdma.src_ipv6" : "rpcrdma.src";
     case CONV_FT_DST_ADDRESS:
-        return "rpcrdma.dst";
+        return ipv6 ? "rpcrdma.dst_ipv6" : "rpcrdma.dst";
+    case CONV_FT_ANY_ADDRESS:
+        return ipv6 ? "rpcrdma.addr_ipv6" : "rpcrdma.addr";
     case CONV_FT_SRC_PORT:
         return tcp ? "rpcrdma.src_port" : "rpcrdma.src_qpn";
     case CONV_FT_DST_PORT:
         return tcp ? "rpcrdma.dst_port" : "rpcrdma.dst_qpn";
+    case CONV_FT_ANY_PORT:
+        return tcp ? "rpcrdma.port" : CONV_FILTER_INVALID; /* Wireshark asks for TCP's only */
     default:
         return CONV_FILTER_INVALID;
     }
@@ -27,12 +34,12 @@ static const char *filter_of(conv_filter_type_e type, bool tcp)
 
 static const char *conversation_filter(conv_item_t *item, conv_filter_type_e type)
 {
-    return filter_of(type, item->ctype == CONVERSATION_TCP);
+    return filter_of(type, &item->src_address, item->ctype == CONVERSATION_TCP);
 }
 
 static const char *endpoint_filter(endpoint_item_t *item, conv_filter_type_e type)
 {
-    return filter_of(type, item->etype == ENDPOINT_TCP);
+    return filter_of(type, &item->myaddress, item->etype == ENDPOINT_TCP);
 }
 
 static uint32_t port_of(const struct rpcrdma_endpoint *end, bool tcp)

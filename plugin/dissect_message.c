@@ -70,7 +70,7 @@ struct end_fields {
 static void put_address(tvbuff_t *tvb, proto_tree *tree, const struct rpcrdma_address *address,
                         const struct end_fields *fields)
 {
-    proto_item *item = NULL;
+    proto_item *item = NULL, *either = NULL;
     ws_in4_addr ipv4;
     ws_in6_addr ipv6;
 
@@ -78,10 +78,12 @@ static void put_address(tvbuff_t *tvb, proto_tree *tree, const struct rpcrdma_ad
     case RPCRDMA_ADDRESS_IPV4:
         memcpy(&ipv4, address->bytes, sizeof(ipv4));
         item = proto_tree_add_ipv4(tree, field_hf(fields->ipv4), tvb, 0, 0, ipv4);
+        either = proto_tree_add_ipv4(tree, beside_hf(BESIDE_ADDR), tvb, 0, 0, ipv4);
         break;
     case RPCRDMA_ADDRESS_IPV6:
         memcpy(&ipv6, address->bytes, sizeof(ipv6));
         item = proto_tree_add_ipv6(tree, beside_hf(fields->ipv6), tvb, 0, 0, &ipv6);
+        either = proto_tree_add_ipv6(tree, beside_hf(BESIDE_ADDR_IPV6), tvb, 0, 0, &ipv6);
         break;
     case RPCRDMA_ADDRESS_LID:
         item = proto_tree_add_uint(tree, beside_hf(fields->lid), tvb, 0, 0,
@@ -91,6 +93,14 @@ static void put_address(tvbuff_t *tvb, proto_tree *tree, const struct rpcrdma_ad
         break;
     }
     proto_item_set_generated(item);
+    proto_item_set_hidden(either);
+}
+
+static void put_port(const struct rpcrdma_visitor *visitor, enum rpcrdma_field_id field,
+                     uint16_t port, tvbuff_t *tvb, proto_tree *tree)
+{
+    rpcrdma_visit_number(visitor, field, port);
+    proto_item_set_hidden(proto_tree_add_uint(tree, beside_hf(BESIDE_PORT), tvb, 0, 0, port));
 }
 
 static void put_end(const struct rpcrdma_visitor *visitor, const struct message_note *message_note,
@@ -99,7 +109,7 @@ static void put_end(const struct rpcrdma_visitor *visitor, const struct message_
 {
     put_address(tvb, tree, &end->address, fields);
     if (message_note->path->carrier == RPCRDMA_CARRIER_IWARP)
-        rpcrdma_visit_number(visitor, fields->port, end->port);
+        put_port(visitor, fields->port, end->port, tvb, tree);
     else if (end->has_qpn)
         rpcrdma_visit_number(visitor, fields->qpn, end->qpn);
 }

@@ -310,6 +310,15 @@ static const value_string operations[] = {
 static void register_beside(void)
 {
     static hf_register_info hf[] = {
+        {&hf_beside[BESIDE_ADDR],
+         {"Source or destination", "rpcrdma.addr", FT_IPv4, BASE_NONE, NULL, 0,
+          "IPv4 address of either end", HFILL}},
+        {&hf_beside[BESIDE_ADDR_IPV6],
+         {"Source or destination", "rpcrdma.addr_ipv6", FT_IPv6, BASE_NONE, NULL, 0,
+          "IPv6 address, or GID, of either end", HFILL}},
+        {&hf_beside[BESIDE_PORT],
+         {"Source or destination port", "rpcrdma.port", FT_UINT16, BASE_DEC, NULL, 0,
+          "TCP port of either end (iWARP)", HFILL}},
         {&hf_beside[BESIDE_SRC_IPV6],
          {"Source", "rpcrdma.src_ipv6", FT_IPv6, BASE_NONE, NULL, 0,
           "IPv6 address, or GID, of the sender", HFILL}},

@@ -74,6 +74,9 @@ void settings_register(void);
 /* fields.c */
 /* What Wireshark has beside the table's fields. */
 enum beside {
+    BESIDE_ADDR, /* of either end, as ip.addr */
+    BESIDE_ADDR_IPV6,
+    BESIDE_PORT,
     BESIDE_SRC_IPV6,
     BESIDE_DST_IPV6,
     BESIDE_SRC_LID,

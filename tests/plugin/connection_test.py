@@ -11,6 +11,9 @@ import unittest
 
 import host
 import cm
+import pcap
+import rewrap
+import roce
 import wire
 
 PROBE = os.environ.get('RPCRDMA_FILTERS')  # filters.c
@@ -58,6 +61,19 @@ def offered(path):
         if line.startswith('filter\t'):
             _, frame, name, text = line.split('\t')
             found[name][int(frame)] = text
+    return found
+
+
+def tabs_of(path):
+    """{'conversation', 'endpoint': {row: filters}}; a conversation's in the order of Wireshark's menu: both
+    ways, there, back, and three each of its two ends."""
+    out, _ = host.run('-r', path, '-2', '-T', 'fields', '-e', 'frame.number')
+    found = {'conversation': collections.defaultdict(list), 'endpoint': collections.defaultdict(list)}
+    for line in out.splitlines():
+        kind, _, rest = line.partition('\t')
+        if kind in found:
+            row, text = rest.split('\t')
+            found[kind][row].append(text)
     return found
 
 
@@ -116,11 +132,37 @@ class ConnectionTest(host.PluginTest):
         self.assertGreater(host.count(path, 'tcp'), 50)
         self.assertEqual(host.count(path, 'rpcrdma.connection', 2, ('-R', 'tcp')), 0)
 
-    def probe(self, path):
+    @unittest.skipUnless(PROBE, 'no plugin that asks for the filters')
+    def test_tabs(self):
+        """Apply as Filter, of Conversations and Endpoints: Wireshark takes each, and it chooses messages."""
+        packets, _ = pcap.read(host.capture('roce-nfs3-mini'))
+        ipv6 = self.path('ipv6.pcap')
+        pcap.write(ipv6, *rewrap.rewrap([packet for packet in packets
+                                         if roce.parse(packet.data, packet.length)], 'ipv6'))
+        for path in (host.capture('roce-nfs3-mini'), ipv6, host.capture('iwarp-nfs3-mini')):
+            with self.subTest(path):
+                tabs = self.probe(path, tabs_of)
+                self.assertGreater(len(tabs['endpoint']), 1)
+                for texts in tabs['conversation'].values():
+                    both, there, back, *others = (self.chosen(path, text) for text in texts)
+                    self.assertEqual(both, there | back)
+                    self.assertFalse(there & back)
+                    for ways in (others[:3], others[3:]):  # from and to one end, whoever the other is
+                        self.assertEqual(ways[0], ways[1] | ways[2])
+                        self.assertGreaterEqual(ways[0], both)
+                for text, in tabs['endpoint'].values():
+                    self.assertTrue(self.chosen(path, text))
+
+    def chosen(self, path, text):
+        frames = {int(frame[0]) for frame, in host.fields(path, 'frame.number', where=text)}
+        self.assertTrue(frames, text)
+        return frames
+
+    def probe(self, path, ask=None):
         place = os.path.join(host.SCRATCH, 'plugins', host.VERSION, 'epan', 'zz_filters.so')
         shutil.copy(PROBE, place)
         try:
-            return offered(path)
+            return (ask or offered)(path)
         finally:
             os.remove(place)
 

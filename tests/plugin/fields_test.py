@@ -21,6 +21,7 @@ NOT_DECODED = ('rpcrdma.expert', 'rpcrdma.finding.', 'rpcrdma.rpcs.', 'rpcrdma.d
 COUNTS = {f'rpcrdma.{name}' for name in ('read.chunks', 'read.segments', 'write.chunks', 'write.segments',
                                          'reply.segments', 'rpcs', 'data')}
 ADDRESSES = ('rpcrdma.src_ipv6', 'rpcrdma.dst_ipv6', 'rpcrdma.src_lid', 'rpcrdma.dst_lid')
+EITHER = {'rpcrdma.addr', 'rpcrdma.addr_ipv6', 'rpcrdma.port'}  # the two ends' once more
 NOT_SHOWN = {'frame', 'time_ns', 'findings'}  # frame and time are Wireshark's own
 
 
@@ -86,7 +87,8 @@ def dissected(path, passes, options=()):
             into = {}
             for field in proto.iter('field'):
                 name, show = field.get('name'), field.get('show')
-                if show == '' or not name.startswith('rpcrdma.') or name.startswith(NOT_DECODED) or name in COUNTS:
+                if show == '' or not name.startswith('rpcrdma.') or name.startswith(NOT_DECODED) or \
+                        name in COUNTS | EITHER:
                     continue
                 if name == 'rpcrdma.type':  # a number: by the name that is shown with it
                     shown_as = re.fullmatch(r'Type: (\w+) \((\d+)\)', field.get('showname'))
