@@ -14,7 +14,7 @@ struct pending {
     uint32_t send_frame, xid;
     uint8_t direction;
     uint32_t rpc_frame;
-    struct whole *whole;
+    struct whole *whole; /* NULL: all of it is inline */
 };
 
 enum { PENDING = 64, LAST_PARTS = 64 };
@@ -31,7 +31,8 @@ static struct {
     unsigned n_pending;
     struct {
         const struct rpcrdma_message *message; /* whose it is, and that comes next */
-        struct partial *partial;
+        struct partial *partial;               /* NULL: all of it is inline, or nothing is known */
+        bool known;
     } partial; /* in hand */
     struct last_part last_part[LAST_PARTS];
 } keep;
@@ -84,7 +85,8 @@ static bool is_part(const struct rpcrdma_flow_message *m)
            (message->present & RPCRDMA_HAS_FLAGS && message->flags & message->dialect->flag_more);
 }
 
-/* Is there more to the RPC message than this message's payload? */
+/* Is there more to the RPC message than this message's payload, as far as its header tells? Chunks
+ * may be empty, and RDMA_MSGP without anything aligned: see nothing_moved(). */
 static bool is_reduced(const struct rpcrdma_message *m, enum rpcrdma_rpc_direction direction)
 {
     struct rpcrdma_write_iter it = rpcrdma_write_begin(&m->write);
@@ -200,18 +202,33 @@ static void place_rpc(struct message_note *message_note)
     keep_call(message_note, !late || message_note->rpc_frame == keep.packet.frame);
 }
 
+/* Its RPC message is complete. */
+static void place_complete(struct message_note *message_note, uint32_t rpc_frame)
+{
+    if (message_note->begins_rpc)
+        return;
+    if (rpc_frame != message_note->frame)
+        complete(message_note, rpc_frame);
+    else
+        message_note->rpc_frame = message_note->frame;
+    keep_call(message_note, rpc_frame == keep.packet.frame);
+}
+
+/* The RPC message is this message's payload, whatever its header says. */
+static void nothing_moved(struct message_note *message_note, uint32_t rpc_frame)
+{
+    if (!message_note->reduced || note_extra(message_note)->part > 0)
+        return;
+    message_note->reduced = false;
+    place_complete(message_note, rpc_frame);
+}
+
 static void attach(struct message_note *message_note, struct whole *whole, uint32_t rpc_frame)
 {
     store_extra(message_note)->whole = whole;
     keep_partial_free(message_note);
     tap_rpc(message_note);
-    if (!message_note->begins_rpc) {
-        if (rpc_frame != message_note->frame)
-            complete(message_note, rpc_frame);
-        else
-            message_note->rpc_frame = message_note->frame;
-        keep_call(message_note, rpc_frame == keep.packet.frame);
-    }
+    place_complete(message_note, rpc_frame);
     for (struct message_note *part = message_note->extra->previous; part;
          part = note_extra(part)->previous)
         part->rpc_frame = message_note->rpc_frame;
@@ -237,7 +254,10 @@ static void attach_pending(struct message_note *message_note)
         if (p->send_frame != message_note->frame || p->xid != message_note->xid ||
             p->direction != message_note->kind->direction)
             continue;
-        attach(message_note, p->whole, p->rpc_frame);
+        if (p->whole)
+            attach(message_note, p->whole, p->rpc_frame);
+        else
+            nothing_moved(message_note, p->rpc_frame);
         *p = keep.pending[--keep.n_pending];
         return;
     }
@@ -255,10 +275,12 @@ static void set_extra(struct message_note *message_note, const struct rpcrdma_fl
 }
 
 /* Of the message in hand, or of one that was held back. */
-static void attach_partial(struct message_note *message_note, struct partial *partial)
+static void attach_partial(struct message_note *message_note, struct partial *partial, bool known)
 {
-    if (!partial)
+    if (!partial) {
+        message_note->reduced &= !known;
         return;
+    }
     keep_partial_free(message_note);
     store_extra(message_note)->partial = partial;
 }
@@ -306,7 +328,7 @@ void keep_message(void *context, const struct rpcrdma_flow_message *message)
         return;
     message_note = keep_one(message);
     if (keep.partial.message == message->message)
-        attach_partial(message_note, keep.partial.partial);
+        attach_partial(message_note, keep.partial.partial, keep.partial.known);
     keep.partial.message = NULL;
     tap_message(message_note, message->message);
     if (!note_extra(message_note)->whole)
@@ -323,11 +345,12 @@ void keep_partial(void *context, const struct rpcrdma_flow_message *message,
         return;
     partial = rpc ? keep_partial_new(rpc, message->message) : NULL;
     if (message->held_back) {
-        attach_partial(keep_one(message), partial);
+        attach_partial(keep_one(message), partial, rpc != NULL);
         return;
     }
     keep.partial.message = message->message;
     keep.partial.partial = partial;
+    keep.partial.known = rpc != NULL;
 }
 
 void keep_found(uint32_t frame, uint32_t connection, const uint32_t *xid,
@@ -367,16 +390,20 @@ static bool is_inline(const struct rpcrdma_rpc_message *m)
 
 void keep_rpc(void *context, const struct rpcrdma_rpc_message *m)
 {
+    const struct frame_note *note = store_find((uint32_t)m->send_frame);
     struct message_note *message_note;
     struct whole *whole;
 
     (void)context;
-    if (is_inline(m) || decode_as_given(m->connection))
+    if (decode_as_given(m->connection))
         return;
-    message_note = store_message_note(store_get((uint32_t)m->send_frame), false, m->xid, 0);
-    whole = keep_whole(m);
+    message_note = note ? store_message_note(note, false, m->xid, 0) : NULL;
+    whole = is_inline(m) ? NULL : keep_whole(m);
     if (message_note && message_note->kind->direction == m->direction) {
-        attach(message_note, whole, (uint32_t)m->frame);
+        if (whole)
+            attach(message_note, whole, (uint32_t)m->frame);
+        else
+            nothing_moved(message_note, (uint32_t)m->frame);
     } else if (keep.n_pending < PENDING) {
         keep.pending[keep.n_pending++] = (struct pending){.send_frame = (uint32_t)m->send_frame,
                                                           .xid = m->xid,

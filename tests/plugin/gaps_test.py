@@ -9,6 +9,9 @@ import pcap
 import roce
 from rpc_test import CALL, REPLY, packets
 # pylint: disable=wrong-import-order
+import generated  # noqa: F401 pylint: disable=unused-import
+import rule_talk
+from script import FILE_HANDLE, NFS, rpc_call, rpc_reply
 from failure_table_test import Mount, call, data, header, opaque, reply, without
 
 PASSES = (1, 2)
@@ -85,6 +88,23 @@ class GapsTest(host.PluginTest):
         mount.send(mount.server, header(5) + reply(5, struct.pack('>III', 10018, 0, 0)))
         for rows in self.shown('padding', mount.packets):
             self.assertEqual(rows[0].codes, [PUTFH, WRITE, GETATTR])
+
+    def test_nothing_moved(self):
+        """Chunks without bytes, and RDMA_MSGP of which nothing is aligned: the RPC message is all inline."""
+        talk = rule_talk.Conversation()
+        attributes = bytes(4) + rule_talk.ATTRIBUTES
+        for position in (0, len(rpc_call(0, NFS, rule_talk.GETATTR, FILE_HANDLE))):
+            xid = talk.call(rule_talk.GETATTR, FILE_HANDLE, read=talk.memory.read_chunk(position, 0))
+            talk.reply(xid, attributes)
+        xid = talk.next_xid()
+        for sender, body in ((talk.client, rpc_call(xid, NFS, rule_talk.GETATTR, FILE_HANDLE)),
+                             (talk.server, rpc_reply(xid, attributes))):
+            talk.say(sender, struct.pack('>6I', xid, 1, 32, rule_talk.MSGP, 64, 1024) + bytes(12) + body)
+        path = self.path()
+        pcap.write(path, talk.packets)
+        for passes in PASSES:
+            self.assertEqual([packet.kinds for packet in packets(path, passes) if packet.rdma_xids],
+                             [[CALL], [REPLY]] * 3)
 
     def test_memory(self):
         """Beyond the limit data is shown at the first visit only; all else always."""
