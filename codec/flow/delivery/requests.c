@@ -138,7 +138,7 @@ static void again(struct flow_memory *memory, struct flow_delivery *d, const str
     if (begins) {
         d->asking = !d->naked && op->kind == RPCRDMA_OP_READ_REQUEST && t && t->delivered;
         d->rare->recovery.cause = cause(d, t, op, at, gap);
-        if (d->sent_ns != 0 && silent(d, op->time_ns) && !shown_by_responses(d, t, at, op->time_ns))
+        if (silent(d, op->time_ns) && !shown_by_responses(d, t, at, op->time_ns))
             delivery_timed_out(d, t, op, gap);
         d->naked = false;
     }

@@ -31,7 +31,7 @@ static void again(struct flow_delivery *d, struct rpcrdma_path *path,
     if (path->retransmitted++ == 0)
         path->retransmitted_frame = segment->frame;
     path->retransmitted_bytes += segment->len;
-    if (begins && d->sent_ns != 0 && segment->time_ns - d->sent_ns > SILENCE_NS) {
+    if (begins && segment->time_ns - d->sent_ns > SILENCE_NS) {
         if (path->timeouts++ == 0)
             path->timeout_frame = segment->frame;
         path->timeout_ns += segment->time_ns - d->sent_ns;

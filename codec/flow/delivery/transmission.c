@@ -190,7 +190,7 @@ bool transmission_answered(struct flow_delivery *d, uint64_t last, uint64_t fram
                            int64_t waits_ns)
 {
     uint32_t was = d->pending, end = was;
-    int64_t latest = 0, delay, base = 0;
+    int64_t latest = INT64_MIN, delay, base = INT64_MIN;
     bool again = false;
 
     d->answered = true;
@@ -212,7 +212,7 @@ bool transmission_answered(struct flow_delivery *d, uint64_t last, uint64_t fram
             break;
         }
     }
-    delay = time_ns > latest ? time_ns - latest : 0;
+    delay = end > was && time_ns > latest ? time_ns - latest : 0;
     if (!again && end > was && (d->fastest_ns == 0 || delay < d->fastest_ns))
         d->fastest_ns = delay;
     if (delay >= waits_ns && !again && d->fastest_ns < delay)
@@ -239,8 +239,7 @@ bool transmission_answered(struct flow_delivery *d, uint64_t last, uint64_t fram
 void transmission_waited(const struct flow_delivery *d, struct rpcrdma_path *path, int64_t time_ns,
                          bool response)
 {
-    int64_t since = d->sent_ns != 0 ? time_ns - d->sent_ns : 0;
-    int64_t longest = d->progress_ns != 0 ? time_ns - d->progress_ns : 0;
+    int64_t since = time_ns - d->sent_ns, longest = time_ns - d->progress_ns;
 
     if (since < 0 || longest < 0)
         return; /* the clock was set back */

@@ -186,6 +186,32 @@ static void acks_of_several_that_came_again(void **state)
     }
 }
 
+/* Times may begin at 0, and be before 1970: no time means that there is none. */
+static void from_time_0(void **state)
+{
+    (void)state;
+    now = -10 * US;
+    send_one(PSN);
+    assert_int_equal(now, 0);
+    now += 300 * MS;
+    send_one(PSN);
+    assert_int_equal(path_to(d)->timeouts, 1);
+    assert_int_equal(path_to(d)->timeout_ns, now);
+    assert_int_equal(path_to(d)->waited_ns, now);
+    assert_int_equal(path_to(d)->longest_wait_ns, now);
+}
+
+static void before_1970(void **state)
+{
+    (void)state;
+    now = -START;
+    send_one(PSN);
+    send_one(PSN + 1);
+    ack(PSN + 1);
+    assert_int_equal(find(PSN + 1, PSN + 1).time_ns, now);
+    assert_int_equal(find(PSN, PSN).time_ns, now - 10 * US);
+}
+
 /* PSN + 1 is lost before it is captured; PSN + 2 shows it, the Nak asks for both. */
 static void lost_and_sent_again(void **state)
 {
@@ -469,6 +495,8 @@ int main(void)
         TEST(the_end_of_a_message_lost),
         TEST(acks_of_what_came_again),
         TEST(acks_of_several_that_came_again),
+        TEST(from_time_0),
+        TEST(before_1970),
         TEST(lost_and_sent_again),
         TEST(silence_after_a_nak),
         TEST(a_timeout_is_silence_without_a_nak),
