@@ -56,6 +56,7 @@ static const char *refusal(enum rpcrdma_nak nak, enum rpcrdma_role role)
 static void of_path(struct rpcrdma_flow *flow, const struct rpcrdma_connection *pub, int end)
 {
     const struct rpcrdma_path *path = pub->path[end];
+    const uint64_t sent = path->packets - path->duplicated; /* what is there twice was sent once */
     const char *to = role(pub, end);
 
     if (path->naks[RPCRDMA_NAK_PSN_SEQUENCE] > 0)
@@ -65,9 +66,9 @@ static void of_path(struct rpcrdma_flow *flow, const struct rpcrdma_connection *
         if (path->naks[nak] > 0)
             report(flow, pub, RPCRDMA_RULE_NAK_REFUSED, path->nak_frame[nak],
                    refusal((enum rpcrdma_nak)nak, pub->role[end]), path->naks[nak], 0);
-    if (path->retransmitted >= LEAST && path->retransmitted > path->packets / PER_PACKETS)
+    if (path->retransmitted >= LEAST && path->retransmitted > sent / PER_PACKETS)
         report(flow, pub, RPCRDMA_RULE_RETRANSMISSION_RATE, path->retransmitted_frame, to,
-               path->retransmitted, path->packets);
+               path->retransmitted, sent);
     if (path->timeouts > 0)
         report(flow, pub, RPCRDMA_RULE_TRANSPORT_TIMEOUT, path->timeout_frame, to, path->timeouts,
                (uint64_t)path->timeout_ns / 1000000);

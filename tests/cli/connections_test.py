@@ -191,6 +191,20 @@ class Connections(CommandTest):
                 self.assertEqual(times[rpc['rdma_last_frame'] - 1] - times[rpc['rdma_first_frame'] - 1], rpc['rdma_ns'], rpc)
                 self.assertEqual(rpc['phases']['data_ns'], rpc['rdma_ns'], rpc)
 
+    def test_mirrored(self):
+        """A mirror of two ports has each packet twice: what is retransmitted is a share of what was sent."""
+        path = self.made('retransmission-rate')
+        found = []
+        for copies in (1, 2):
+            found.append([(finding['rule'], finding['text']) for one in self.objects('connections', path)
+                          for finding in one['findings']])
+            packets, link = pcap.read(path)
+            path = os.path.join(self.folder, f'{copies}.pcap')
+            pcap.write(path, [packet._replace(time_ns=packet.time_ns + 1000 * n) for packet in packets
+                              for n in (0, 1)], link)
+        self.assertIn('retransmission-rate', dict(found[0]))
+        self.assertEqual(found[1], found[0])
+
     def test_check_ends(self):
         self.run_command('check', self.made('transport-timeout'), errors=1, status=1)
         self.assertIn('no protocol violations in 4 messages; 1 transport warning\n', self.stderr)

@@ -426,6 +426,14 @@ void flow_delivery_congestion(struct flow_memory *memory, struct flow_delivery *
         path->cnps++;
 }
 
+/* What is sent towards this end is there twice, for the most part: so is what it answers. */
+static bool doubled(const struct flow_delivery *d)
+{
+    enum { OF = 4 };
+
+    return d->rare && OF * d->rare->path.duplicated >= d->packets;
+}
+
 bool flow_delivery_answer(struct flow_memory *memory, struct flow_delivery *d,
                           struct flow_delivery *back, const struct rpcrdma_op *op)
 {
@@ -437,7 +445,7 @@ bool flow_delivery_answer(struct flow_memory *memory, struct flow_delivery *d,
         const struct recent now = recent_of(back, op, 0);
 
         count(memory, back, op);
-        back->acks_again = op->kind == RPCRDMA_OP_ACK && d->repeating;
+        back->acks_again = op->kind == RPCRDMA_OP_ACK && d->repeating && !doubled(d);
         d->repeats = origin_twice(memory, back, &now, op->frame);
         back->acks_again = false;
         if (d->repeats) {

@@ -186,6 +186,24 @@ static void acks_of_several_that_came_again(void **state)
     }
 }
 
+/* A mirror copies every packet, and no IP ID tells a copy: the copy of an Ack is none. */
+static void acks_of_a_mirror(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        send_one(PSN);
+        send_one(PSN);
+        now += i == 0 ? 300 * MS : 0;
+    }
+    ack(PSN);
+    ack(PSN);
+    assert_int_equal(path_to(d)->retransmitted, 1);
+    assert_int_equal(path_to(d)->duplicated, 2);
+    assert_int_equal(path_to(d)->timeouts, 1);
+    assert_int_equal(path_to(d)->late_timeouts, 0);
+    assert_int_equal(path_to(back)->duplicated, 1);
+}
+
 /* Times may begin at 0, and be before 1970: no time means that there is none. */
 static void from_time_0(void **state)
 {
@@ -495,6 +513,7 @@ int main(void)
         TEST(the_end_of_a_message_lost),
         TEST(acks_of_what_came_again),
         TEST(acks_of_several_that_came_again),
+        TEST(acks_of_a_mirror),
         TEST(from_time_0),
         TEST(before_1970),
         TEST(lost_and_sent_again),
