@@ -105,6 +105,7 @@ static void name(struct kernel_records *records, struct kernel_record *record, u
     struct kernel_record *first = kernel_records_find(records, xid);
 
     record->xid = xid;
+    record->named = true;
     if (first && first->same == SAME_XID) {
         records->left_out++;
         return;
@@ -164,7 +165,7 @@ static struct kernel_record *of_task(struct kernel_records *records, guint64 tas
 {
     struct kernel_record *record = get(records, records->tasks, task);
 
-    if (record && xid && record->xid != 0 && record->xid != (uint32_t)*xid)
+    if (record && xid && record->named && record->xid != (uint32_t)*xid)
         record = NULL;
     if (!record) {
         record = add(records, KERNEL_CLIENT);
@@ -173,7 +174,7 @@ static struct kernel_record *of_task(struct kernel_records *records, guint64 tas
         record->task = task;
         set(records->tasks, task, index_of(records, record));
     }
-    if (xid && record->xid == 0)
+    if (xid && !record->named)
         name(records, record, (uint32_t)*xid);
     return record;
 }

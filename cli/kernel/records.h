@@ -46,6 +46,7 @@ struct kernel_record {
     uint64_t task;       /* the client's: task and client number */
     uint64_t completion; /* the server's: queue and number of the Receive */
     enum kernel_side side;
+    bool named;               /* its XID is known */
     bool ambiguous;           /* others have the same XID */
     bool fits;                /* the capture has a Call with this XID and handle */
     uint32_t same;            /* of the first with an XID: how many follow */

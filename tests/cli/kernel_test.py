@@ -4,9 +4,13 @@ import json
 import os
 import random
 import re
+import struct
 import unittest
 
 import command
+import cm
+import pcap
+import talk
 from command import CommandTest, capture
 
 FOLDER = os.path.join(command.CAPTURES, 'kernel-trace')
@@ -182,6 +186,23 @@ class Kernel(CommandTest):
         got = self.rows(xid, '--trace', path)
         self.assertEqual([row['operation'] for row in got], [row['operation'] for row in want])
         self.assertFalse(any('0badcafe' in row.get('text', '') for row in got))
+
+    def test_xid_of_zero(self):
+        out = []
+        one = talk.Talk(out, talk.End('10.0.0.1', 17, 100), talk.End('10.0.0.2', 18, 500), talk.Clock())
+        one.connect(cm.IP_SERVICE | 20049)
+        head = struct.pack('>7I', 0, 1, 32, 0, 0, 0, 0)
+        one.send(one.client, head + struct.pack('>10I', 0, 0, 2, 100003, 3, 0, 0, 0, 0, 0))
+        one.send(one.server, head + struct.pack('>6I', 0, 1, 0, 0, 0, 0))
+        path = os.path.join(self.folder, 'zero.pcap')
+        pcap.write(path, out)
+        line = '  dd-288 [000] ..... 1.00000{}: {}: task:00000006@00000001 {}'
+        trace = self.file('\n'.join(line.format(i, *event) for i, event in enumerate((
+            ('rpc_request', 'nfsv3 NULL (sync)'), ('xprt_reserve', 'xid=0x00000000'),
+            ('xprtrdma_marshal', 'xid=0x00000000: hdr=28'), ('xprtrdma_post_send', 'cq.id=1 cid=2 (1 SGE)'),
+            ('xprtrdma_reply', 'xid=0x00000000 credits=8'), ('rpc_stats_latency', 'xid=0x00000000 nfsv3 NULL')))).encode())
+        kernel = self.report('--trace', trace, wire=path)['kernels'][0]
+        self.assertEqual((kernel['rpcs'], kernel['slot_ns']['max'], kernel['queue_ns']['max']), (1, 1000, 1000))
 
     def test_unusable(self):
         """One line says what is wrong, and the capture is reported all the same."""
