@@ -12,6 +12,13 @@ static bool is_digit(char c)
     return c >= '0' && c <= '9';
 }
 
+static const char *skip_blanks_back(const char *line, const char *end)
+{
+    while (end > line && end[-1] == ' ')
+        end--;
+    return end;
+}
+
 /* "[003]": where it begins, and *end behind it. What runs may have brackets in its name. */
 static char *find_cpu(char *line, char **end)
 {
@@ -26,6 +33,22 @@ static char *find_cpu(char *line, char **end)
         }
     }
     return NULL;
+}
+
+/* "nfsd-240     [000]"; with tracefs' option record-tgid "nfsd-240     (    238) [000]", or
+ * "(-------)". */
+static const char *find_pid(const char *line, const char *cpu)
+{
+    const char *end = skip_blanks_back(line, cpu);
+
+    if (end > line && end[-1] == ')') {
+        while (end > line && *end != '(')
+            end--;
+        end = skip_blanks_back(line, end);
+    }
+    while (end > line && is_digit(end[-1]))
+        end--;
+    return end;
 }
 
 /* "127.844602:" */
@@ -62,11 +85,7 @@ bool kernel_line_parse(char *line, struct kernel_line *parsed)
 
     if (!cpu)
         return false;
-    while (cpu > line && cpu[-1] == ' ')
-        cpu--;
-    while (cpu > line && is_digit(cpu[-1]))
-        cpu--;
-    parsed->pid = (uint32_t)strtoul(cpu, NULL, 10);
+    parsed->pid = (uint32_t)strtoul(find_pid(line, cpu), NULL, 10);
     for (;;) { /* what flags there are, then the time */
         size_t n;
 

@@ -204,6 +204,14 @@ class Kernel(CommandTest):
         kernel = self.report('--trace', trace, wire=path)['kernels'][0]
         self.assertEqual((kernel['rpcs'], kernel['slot_ns']['max'], kernel['queue_ns']['max']), (1, 1000, 1000))
 
+    def test_who_runs(self):
+        """tracefs with the option record-tgid: the number of the process beside that of the thread."""
+        for group in ('    238', '-------'):
+            path = self.text('server', lambda line, group=group: LINE.sub(
+                lambda match: f'{match[1]}-{match[2]}     ({group}) [{match[3]}] {match[4]} {match[5]}: {match[6]}: {match[7]}',
+                line))
+            self.assertEqual(self.report('--trace', path)['kernels'], self.report(*self.traces('server'))['kernels'])
+
     def test_unusable(self):
         """One line says what is wrong, and the capture is reported all the same."""
         cases = [('README.txt', b'', 'no events of RPCs'), ('words.txt', b'no trace\n' * 1000, 'no events of RPCs'),
