@@ -104,10 +104,8 @@ void kernel_free(struct kernel *kernel)
 /* The next line that is one of an event. */
 static bool next_line(struct source *source, char buffer[LINE], struct kernel_line *line)
 {
-    while (fgets(buffer, LINE, source->file)) {
-        size_t n = strlen(buffer);
-
-        if (n > 0 && buffer[n - 1] != '\n') { /* too long, the last one, or a NUL in it */
+    while (buffer[LINE - 1] = '\n', fgets(buffer, LINE, source->file)) {
+        if (buffer[LINE - 1] == '\0' && buffer[LINE - 2] != '\n') { /* too long: fgets filled it */
             int c;
 
             while ((c = getc(source->file)) != EOF && c != '\n')

@@ -212,6 +212,14 @@ class Kernel(CommandTest):
                 line))
             self.assertEqual(self.report('--trace', path)['kernels'], self.report(*self.traces('server'))['kernels'])
 
+    def test_zero_in_a_line(self):
+        """A line with a NUL in it takes no other one with it."""
+        made = []
+        for line in lines('server'):
+            made += ['x\0y', line] if 'svc_process' in line else [line]
+        path = self.file('\n'.join(made).encode(), 'zeros.txt')
+        self.assertEqual(self.report('--trace', path)['kernels'], self.report(*self.traces('server'))['kernels'])
+
     def test_unusable(self):
         """One line says what is wrong, and the capture is reported all the same."""
         cases = [('README.txt', b'', 'no events of RPCs'), ('words.txt', b'no trace\n' * 1000, 'no events of RPCs'),
