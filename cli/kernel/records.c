@@ -305,6 +305,15 @@ static void segment(struct kernel_records *records, const struct kernel_line *li
         receive->handle = handle_of(line);
 }
 
+/* The thread turns to something else. */
+static void leave(struct kernel_records *records, const struct kernel_line *line)
+{
+    struct kernel_record *record = get(records, records->threads, line->pid);
+
+    if (record && record->at[KERNEL_PROCESSED] == KERNEL_NO_TIME)
+        at_first(record, KERNEL_LEFT, line);
+}
+
 static void taken(struct kernel_records *records, const struct kernel_line *line)
 {
     struct kernel_record *record;
@@ -329,6 +338,7 @@ static void taken(struct kernel_records *records, const struct kernel_line *line
         record->completion = completion;
     }
     name(records, record, (uint32_t)xid);
+    leave(records, line);
     bound(records->threads);
     set(records->threads, line->pid, index_of(records, record));
 }
@@ -346,17 +356,51 @@ static void sent(struct kernel_records *records, const struct kernel_line *line)
     g_hash_table_remove(records->sends, &completion);
 }
 
-/* What a thread does is about the RPC that it took last. */
+/* The latest with this XID that was taken and not processed; NULL: none. */
+static struct kernel_record *waiting(const struct kernel_records *records, uint32_t xid)
+{
+    struct kernel_record *best = NULL;
+
+    for (struct kernel_record *record = kernel_records_find(records, xid); record;
+         record = kernel_records_next(records, record))
+        if (record->side == KERNEL_SERVER && record->at[KERNEL_PROCESSED] == KERNEL_NO_TIME &&
+            (!best || record->at[KERNEL_TAKEN] > best->at[KERNEL_TAKEN]))
+            best = record;
+    return best;
+}
+
+/* Linux up to 5.10, and from 6.8 on, does not have a thread wait for RDMA Reads: any thread
+ * processes the RPC once they are complete. */
+static struct kernel_record *take_over(struct kernel_records *records,
+                                       const struct kernel_line *line, uint32_t xid)
+{
+    struct kernel_record *record = waiting(records, xid);
+    guint64 thread = line->pid;
+
+    leave(records, line);
+    bound(records->threads);
+    if (record)
+        set(records->threads, thread, index_of(records, record));
+    else /* what it does now is not about the RPC that it took last */
+        g_hash_table_remove(records->threads, &thread);
+    return record;
+}
+
+/* What a thread does is about the RPC that it took, or took over, last. */
 static void thread_line(struct kernel_records *records, const struct kernel_line *line)
 {
     struct kernel_record *record = get(records, records->threads, line->pid);
+    bool processes = strcmp(line->event, "svc_process") == 0;
     guint64 completion;
     uint64_t xid;
 
-    if (!record || (kernel_argument(line, "xid=0x", 16, &xid) && record->xid != (uint32_t)xid))
+    if (kernel_argument(line, "xid=0x", 16, &xid) && (!record || record->xid != (uint32_t)xid))
+        record = processes ? take_over(records, line, (uint32_t)xid) : NULL;
+    if (!record)
         return;
-    if (strcmp(line->event, "svc_process") == 0) {
+    if (processes) {
         at_first(record, KERNEL_PROCESSED, line);
+        record->worker = line->pid;
         record->client = address_of(line);
     } else if (strcmp(line->event, "svc_stats_latency") == 0) {
         at_first(record, KERNEL_EXECUTED, line);
@@ -399,13 +443,16 @@ bool kernel_records_concerns(const struct kernel_record *record, const struct ke
         return task_of(line, &number) && number == record->task;
     if (!g_str_has_prefix(line->event, "svc"))
         return false;
-    if (g_str_has_prefix(line->event, "svcrdma_decode_") &&
-        line->time_ns < record->at[KERNEL_TAKEN])
-        return kernel_completion(line, &number) && number == record->completion;
+    if (g_str_has_prefix(line->event, "svcrdma_decode_") && kernel_completion(line, &number))
+        return number == record->completion;
     if (strcmp(line->event, "svcrdma_wc_recv") == 0)
         return line->time_ns == record->at[KERNEL_RECEIVED] && kernel_completion(line, &number) &&
                number == record->completion;
     if (strcmp(line->event, "svcrdma_wc_send") == 0)
         return line->time_ns == record->at[KERNEL_COMPLETED];
-    return line->pid == record->thread && line->time_ns >= record->at[KERNEL_TAKEN];
+    if (record->at[KERNEL_PROCESSED] != KERNEL_NO_TIME &&
+        line->time_ns >= record->at[KERNEL_PROCESSED])
+        return line->pid == record->worker;
+    return line->pid == record->thread && line->time_ns >= record->at[KERNEL_TAKEN] &&
+           (record->at[KERNEL_LEFT] == KERNEL_NO_TIME || line->time_ns < record->at[KERNEL_LEFT]);
 }

@@ -28,6 +28,7 @@ enum kernel_point {
     /* the server's */
     KERNEL_RECEIVED = 0, /* svcrdma_wc_recv */
     KERNEL_TAKEN,        /* svcrdma_decode_rqst: by a thread */
+    KERNEL_LEFT,         /* its thread turned to another one while that is read by RDMA */
     KERNEL_PROCESSED,    /* svc_process: what it reads by RDMA is there */
     KERNEL_EXECUTED,     /* svc_stats_latency */
     KERNEL_ANSWERED,     /* svcrdma_post_send */
@@ -42,7 +43,8 @@ struct kernel_record {
     uint32_t xid;
     uint32_t handle;     /* of the first segment that it registered or was offered; 0: none */
     uint32_t next;       /* the next with this XID, + 1; 0: none */
-    uint32_t thread;     /* the server's: its process number */
+    uint32_t thread;     /* the server's: number of the process that took it, */
+    uint32_t worker;     /* and of the one that processes it */
     uint64_t task;       /* the client's: task and client number */
     uint64_t completion; /* the server's: queue and number of the Receive */
     enum kernel_side side;

@@ -220,6 +220,38 @@ class Kernel(CommandTest):
         path = self.file('\n'.join(made).encode(), 'zeros.txt')
         self.assertEqual(self.report('--trace', path)['kernels'], self.report(*self.traces('server'))['kernels'])
 
+    def test_another_thread_goes_on(self):
+        """Linux up to 5.10 and from 6.8 on: the thread that posts RDMA Reads turns to other RPCs, and any thread
+        processes this one once its data is there."""
+        made, reads, moved = [], {}, set()
+        for line in lines('server'):
+            match = LINE.match(line)
+            if not match:
+                continue
+            process, event = match.group(2), match.group(6)
+            if event == 'svc_process' and reads.pop(process, None):
+                moved.add(process)
+            made.append(line.replace(f'-{process} ', f'-9{process} ') if process in moved else line)
+            if event == 'svcrdma_post_send':
+                moved.discard(process)
+            if event == 'svcrdma_post_read_chunk':
+                reads[process] = len(made)
+        # in between it takes another RPC, processes that one, and answers it
+        for number, at in enumerate(sorted((i for i, line in enumerate(made) if 'svcrdma_post_read_chunk' in line),
+                                           reverse=True)):
+            match = LINE.match(made[at])
+            head = f'{match[1]}-{match[2]} [{match[3]}] {match[4]} {float(match[5]) + 1e-6:.6f}: '
+            made[at + 1:at + 1] = [f'{head}{line}' for line in (
+                f'svcrdma_decode_rqst: cq.id=99 cid={number} xid=0xdead{number:04x} vers=1 credits=1 proc=RDMA_MSG hdrlen=28',
+                f'svc_process: addr=192.168.77.12 xid=0xdead{number:04x} service=nfsd vers=3 proc=NULL',
+                f'svcrdma_post_send: cq_id=99 cid={number} num_sge=1 inv_rkey=0x00000000')]
+        self.assertGreater(number, 20)
+        path = self.file('\n'.join(made).encode(), 'others.txt')
+        self.assertEqual(self.report('--trace', path)['kernels'], self.report(*self.traces('server'))['kernels'])
+        xid = next(xid for xid, times in client_times().items() if 'xprtrdma_chunk_read' in times)
+        self.assertEqual([(row['operation'], row.get('text')) for row in self.rows(xid, '--trace', path)],
+                         [(row['operation'], row.get('text')) for row in self.rows(xid, *self.traces('server'))])
+
     def test_unusable(self):
         """One line says what is wrong, and the capture is reported all the same."""
         cases = [('README.txt', b'', 'no events of RPCs'), ('words.txt', b'no trace\n' * 1000, 'no events of RPCs'),
