@@ -105,9 +105,9 @@ static void take_range(struct rpcrdma_cursor *c, struct nfs_arguments *a)
 static bool at_body(struct rpcrdma_cursor *c, const struct rpcrdma_rpc *rpc,
                     const struct rpcrdma_rpc *call)
 {
-    if (!(rpc->present & RPCRDMA_RPC_HAS_BODY))
+    if (!(rpc->present & RPCRDMA_RPC_HAS_BODY) || !rpcrdma_rpc_protection_known(call))
         return false;
-    if (call && call->present & RPCRDMA_RPC_HAS_GSS) {
+    if (call->present & RPCRDMA_RPC_HAS_GSS) {
         if (call->gss_procedure != 0 || call->gss_service == RPCRDMA_GSS_PRIVACY)
             return false;
         rpcrdma_cursor_skip(c, rpc->body_off, "header");
@@ -277,7 +277,8 @@ static bool compound_of(const struct rpcrdma_payload_stream *s, struct rpcrdma_c
 {
     bool callback;
 
-    return s->call && rpcrdma_compound_is(s->call, s->reverse, &callback) &&
+    return s->call && rpcrdma_rpc_protection_known(s->call) &&
+           rpcrdma_compound_is(s->call, s->reverse, &callback) &&
            rpcrdma_compound_begin(it, s->rpc, s->call, s->reverse, s->data, s->caplen, s->len,
                                   s->reduction, NULL) &&
            it->has_count;

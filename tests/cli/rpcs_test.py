@@ -11,6 +11,7 @@ import unittest
 
 from command import CommandTest, capture, pcap
 import roce
+import talk
 
 PROGRAMS = {100003: 'NFS', 100227: 'NFSACL', 0x40000000: 'NFS4_CALLBACK'}
 
@@ -53,6 +54,29 @@ class Summary(CommandTest):
         lines = self.run_command('rpcs', '--summary', capture()).splitlines()
         self.assertEqual(len(lines), 1 + len(self.objects('--summary', capture())))
         self.assertIn('p99', lines[0])
+
+
+class Protected(CommandTest):
+    def test_call_cut_in_its_credential(self):
+        """The Call does not say any more that the Reply is protected (RPCSEC_GSS privacy): then that has no status of
+        NFS's that could be read."""
+        def opaque(value):
+            return struct.pack('>I', len(value)) + value + bytes(-len(value) % 4)
+
+        head = struct.pack('>7I', 7, 1, 32, 0, 0, 0, 0)
+        credential = struct.pack('>I', 6) + opaque(struct.pack('>4I', 1, 0, 5, 3) + opaque(b'a handle'))
+        call = head + struct.pack('>6I', 7, 0, 2, 100003, 3, 4) + credential + bytes(8) + opaque(b'\x91' * 64)
+        reply = head + struct.pack('>4I', 7, 1, 0, 6) + opaque(b'M' * 28) + bytes(4) + opaque(b'\x92' * 64)
+        out = []
+        one = talk.Talk(out, talk.End('10.0.0.1', 17, 100), talk.End('10.0.0.2', 18, 500), talk.Clock())
+        one.send(one.client, call)
+        one.send(one.server, reply)
+        for shown in (len(credential), 16, 12, 4, 0):
+            end = out[0].data.index(credential) + shown
+            path = os.path.join(self.folder, 'cut.pcap')
+            pcap.write(path, [out[0]._replace(data=out[0].data[:end])] + out[1:])
+            rpc = json.loads(self.run_command('rpcs', '--json', path))
+            self.assertEqual(rpc['status'], 'SUCCESS', shown)  # RPC's own
 
 
 class OneDirection(CommandTest):

@@ -14,9 +14,11 @@ from command import CAPTURES, RPCRDMA, CommandTest, capture, pcap
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'capture'))
 # pylint: disable=wrong-import-position,wrong-import-order
+import cm
 import ngfile
 import roce
 import sanitized
+import talk
 import tshark
 
 MOST = 12 << 20  # bytes of a recording that is looked at here
@@ -248,6 +250,43 @@ class Sanitize(CommandTest):
             self.assertNotIn(b'secret', file.read())
         self.assertEqual(len(ngfile.read(out).packets), len(list(sanitized.pairs(capture()))))
 
+    def conversation(self, *messages, cut=()):
+        """A capture of these: (from the client?, bytes). cut: (which packet that has those bytes, where in them)."""
+        out = []
+        one = talk.Talk(out, talk.End('10.0.0.1', 17, 100), talk.End('10.0.0.2', 18, 500), talk.Clock())
+        one.connect(cm.IP_SERVICE | 20049)
+        for from_client, message in ((True, call(1, 0)), (False, reply(1))) + messages:
+            one.send(one.client if from_client else one.server, message)
+        for mark, more in cut:
+            i = next(i for i, packet in enumerate(out) if mark in packet.data)
+            out[i] = out[i]._replace(data=out[i].data[:out[i].data.index(mark) + more])
+        return out
+
+    def secrets(self, packets, *more, errors):
+        """The bytes of the packets that go out."""
+        out = os.path.join(self.folder, 'secrets.pcapng')
+        self.run_command('sanitize', self.file_of(packets), '-o', out, *more, errors=errors)
+        return b''.join(packet.data for packet in ngfile.read(out).packets)
+
+    def test_protected(self):
+        """RPCSEC_GSS (RFC 2203 section 5.3.2): with integrity the Reply is read like any other; where the Call does
+        not say any more how it is protected nothing of the Reply is."""
+        attributes = words(1, 1, 0o644, 1, 1001, 1002) + hyper(0x4000) + hyper(0x4001) + words(0, 0) + \
+            hyper(0x77777777) + hyper(0x88888888) + words(1, 2) * 3
+        arguments, results = opaque(b'F' * 32) + words(31), words(0) + attributes + words(31)
+        check = opaque(b'C' * 28)
+        for number in (1, 5):  # which would be a boolean, if it were none
+            held = gss(1, 0, number, 2)
+            sent = call(2, 4, opaque(words(number) + arguments) + check, version=3, cred=held)
+            back = reply(2, opaque(words(number) + results) + check, verf=words(6) + opaque(b'M' * 28))
+            whole = self.secrets(self.conversation((True, sent), (False, back)), errors=1)
+            self.assertTrue(hyper(0x4000) + hyper(0x4001) in whole)
+            self.assertFalse(words(1001, 1002) in whole)
+            for shown in (4, 12, 16):  # of the credential; 4: its flavour
+                cut = self.secrets(self.conversation((True, sent), (False, back), cut=((held, shown),)), errors=2)
+                self.assertFalse(hyper(0x4000) in cut)
+                self.assertFalse(words(1001, 1002) in cut)
+
     def test_usage(self):
         out = os.path.join(self.folder, 'out.pcapng')
         self.run_command('sanitize', capture(), status=2)
@@ -264,6 +303,30 @@ class Sanitize(CommandTest):
         self.run_command('sanitize', same, '-o', same, status=2)
         run = subprocess.run([RPCRDMA, 'sanitize', '-q', capture(), '-o', '-'], capture_output=True, check=True)
         self.assertEqual(run.stdout[:4], struct.pack('=I', 0x0A0D0D0A))
+
+
+def words(*values):
+    return struct.pack(f'>{len(values)}I', *values)
+
+
+def hyper(value):
+    return struct.pack('>Q', value)
+
+
+def opaque(value=b''):
+    return words(len(value)) + value + bytes(-len(value) % 4)
+
+
+def gss(*four):
+    return words(6) + opaque(words(*four) + opaque(b'a handle'))
+
+
+def call(xid, procedure, arguments=b'', program=100003, version=4, cred=words(0, 0), lists=words(0, 0, 0)):
+    return words(xid, 1, 32, 0) + lists + words(xid, 0, 2, program, version, procedure) + cred + words(0, 0) + arguments
+
+
+def reply(xid, results=b'', verf=words(0, 0), lists=words(0, 0, 0)):
+    return words(xid, 1, 32, 0) + lists + words(xid, 1, 0) + verf + words(0) + results
 
 
 def option(code, value):

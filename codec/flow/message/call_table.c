@@ -176,6 +176,8 @@ static bool same_call(const struct flow_call *call, const struct rpcrdma_rpc *rp
            call->procedure == rpc->procedure;
 }
 
+enum { FLAVOR_UNKNOWN = UINT32_MAX }; /* not captured */
+
 static void describe(struct flow_call *call, const struct rpcrdma_message *m,
                      const struct rpcrdma_rpc *rpc, uint64_t frame)
 {
@@ -189,7 +191,7 @@ static void describe(struct flow_call *call, const struct rpcrdma_message *m,
     call->program = rpc->program;
     call->version = rpc->version;
     call->procedure = rpc->procedure;
-    call->flavor = rpc->cred_flavor;
+    call->flavor = rpc->present & RPCRDMA_RPC_HAS_CRED ? rpc->cred_flavor : FLAVOR_UNKNOWN;
     call->gss_procedure = rpc->gss_procedure;
     call->gss_service = rpc->gss_service;
 }
@@ -306,14 +308,19 @@ void flow_message_close(struct flow_messages *messages, struct flow_conn *conn)
 void message_call_rpc(const struct flow_call *call, struct rpcrdma_rpc *out)
 {
     *out = (struct rpcrdma_rpc){.present = RPCRDMA_RPC_HAS_XID | RPCRDMA_RPC_HAS_TYPE |
-                                           RPCRDMA_RPC_HAS_PROGRAM | RPCRDMA_RPC_HAS_CRED,
+                                           RPCRDMA_RPC_HAS_PROGRAM,
                                 .xid = call->xid,
                                 .type = RPCRDMA_RPC_CALL,
                                 .rpcvers = 2,
                                 .program = call->program,
                                 .version = call->version,
                                 .procedure = call->procedure,
-                                .cred_flavor = call->flavor,
                                 .gss_procedure = call->gss_procedure,
                                 .gss_service = call->gss_service};
+    if (call->flavor != FLAVOR_UNKNOWN) {
+        out->present |= RPCRDMA_RPC_HAS_CRED;
+        out->cred_flavor = call->flavor;
+    }
+    if (call->gss_service != 0) /* there is no service 0: RFC 2203 section 5.3.1 */
+        out->present |= RPCRDMA_RPC_HAS_GSS;
 }
