@@ -125,6 +125,8 @@ bool sanitize_cm(struct sanitize_headers *headers, uint8_t *mad, size_t caplen)
         mad[3] != METHOD_SEND)
         return false;
     m.caplen = caplen - MAD_HEADER < MESSAGE ? caplen - MAD_HEADER : MESSAGE;
+    if (caplen > MAD)
+        memset(mad + MAD, 0, caplen - MAD);
     switch (rpcrdma_get_be16(mad + 16)) {
     case REQ:
         request(&m);

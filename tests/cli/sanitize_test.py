@@ -287,6 +287,13 @@ class Sanitize(CommandTest):
                 self.assertFalse(hyper(0x4000) in cut)
                 self.assertFalse(words(1001, 1002) in cut)
 
+    def test_behind_a_datagram(self):
+        """A MAD has 256 bytes; what else is in the packet is nothing that is known."""
+        packets = self.conversation()
+        one = talk.Talk(packets, talk.End('10.0.0.1', 17, 100), talk.End('10.0.0.2', 18, 500), talk.Clock())
+        one.datagram(one.client, cm.rtu(one.local_id, one.remote_id) + b'behind the datagram' * 2)
+        self.assertFalse(b'behind the' in self.secrets(packets, errors=1))
+
     def test_usage(self):
         out = os.path.join(self.folder, 'out.pcapng')
         self.run_command('sanitize', capture(), status=2)
