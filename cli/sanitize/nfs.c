@@ -155,13 +155,18 @@ static bool has_bodies(uint32_t operation, bool callback)
            operation == LAYOUTSTATS || operation == SET_SSV;
 }
 
-/* The same as the operation's grammar, but for credentials. */
+/* The same as the operation's grammar, but for credentials, and for what is neither offset nor
+ * length where other numbers are. */
 static const char *instead(const struct rpcrdma_compound *it, uint32_t operation)
 {
 #define CALLBACK_SECURITY "[<0:;1:wsww[w];6:uss>]"
 #define CHANNEL "uuuuuu[u]"
-    if (it->callback || it->reply)
+    if (it->reply)
         return it->pending;
+    if (it->callback)
+        return operation == CB_LAYOUTRECALL ? "uuu<1:shhx16;2:kk;3:>" : it->pending;
+    if (operation == LAYOUTCOMMIT)
+        return "hhux16<1:h;0:><1:t;0:>us";
     if (operation == BACKCHANNEL_CTL)
         return "u" CALLBACK_SECURITY;
     if (operation == CREATE_SESSION)

@@ -294,6 +294,21 @@ class Sanitize(CommandTest):
         one.datagram(one.client, cm.rtu(one.local_id, one.remote_id) + b'behind the datagram' * 2)
         self.assertFalse(b'behind the' in self.secrets(packets, errors=1))
 
+    def test_numbers_among_offsets(self):
+        """LAYOUTCOMMIT has a time, CB_LAYOUTRECALL a file system (RFC 8881 sections 18.42.1, 20.3.1)."""
+        stateid, then, fsid = words(1) + b'A' * 12, hyper(1600000000), hyper(0xdeadbeefcafe0001) + hyper(0xdeadbeefcafe0002)
+        commit = opaque() + words(2, 1, 49) + hyper(0x5000) + hyper(0x6000) + words(0) + stateid + words(1) + \
+            hyper(0x7000) + words(1) + then + words(5, 1) + opaque(b'body')
+        recall = opaque() + words(1, 0x40000000, 1, 5, 1, 1, 0, 2) + fsid
+        out = self.secrets(self.conversation((True, call(2, 1, commit)),
+                                             (False, call(3, 1, recall, program=0x40000000, version=1))),
+                           '--shift-time=-1000000', errors=1)
+        self.assertTrue(hyper(0x5000) + hyper(0x6000) in out)
+        self.assertTrue(hyper(0x7000) + words(1) + hyper(1599000000) in out)
+        self.assertTrue(words(1, 1, 0, 2) in out)
+        self.assertFalse(fsid[:8] in out)
+        self.assertFalse(fsid[8:] in out)
+
     def test_usage(self):
         out = os.path.join(self.folder, 'out.pcapng')
         self.run_command('sanitize', capture(), status=2)
