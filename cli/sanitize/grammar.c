@@ -52,6 +52,13 @@ static bool take(struct sanitize_walk *w, size_t n)
     return true;
 }
 
+/* The word that was taken last is not what it should be, and so does not stay. */
+static void refuse_word(struct sanitize_walk *w)
+{
+    w->off -= 4;
+    w->failed = true;
+}
+
 uint32_t sanitize_walk_word(struct sanitize_walk *w)
 {
     return take(w, 4) ? rpcrdma_get_be32(w->p + w->off - 4) : 0;
@@ -191,11 +198,14 @@ static void opaque(struct sanitize_walk *w, bool data, bool attributes)
     if (!sanitize_walking(w))
         return;
     if (reduced(w, n, data, &bytes)) {
+        if (!w->taken_out)
+            w->taken_out_off = off;
+        w->taken_out = true;
         sanitize_blank(w, off, bytes);
     } else {
         bytes = padded(n);
         if (n > w->len - off || bytes > w->len - off) {
-            w->failed = true;
+            refuse_word(w);
             return;
         }
         replace(w, off, n, data, attributes);
@@ -218,7 +228,7 @@ static const char *array(struct sanitize_walk *w, const char *g)
     size_t off = w->off;
 
     if (sanitize_walking(w) && n > (w->len - w->off) / 4)
-        w->failed = true;
+        refuse_word(w);
     if (g[0] == 'u' && g[1] == ']') {
         if (!take(w, (size_t)n * 4))
             return g + 2;
@@ -254,7 +264,7 @@ static const char *choice(struct sanitize_walk *w, const char *g)
     if (sanitize_walking(w) && arm)
         group(w, arm);
     else if (sanitize_walking(w))
-        w->failed = true;
+        refuse_word(w);
     return g;
 }
 

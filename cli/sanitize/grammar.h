@@ -33,6 +33,9 @@ struct sanitize_walk {
     bool failed; /* it is not what the grammar says; off is where */
     bool cut;    /* not captured further */
 
+    bool taken_out;       /* a chunk has an item, it is taken, */
+    size_t taken_out_off; /* the first of which would be here */
+
     /* its own */
     size_t gap, chunk;
     uint64_t removed;

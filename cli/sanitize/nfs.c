@@ -333,7 +333,12 @@ static bool attempt(const struct sanitize_rpc *rpc, uint8_t *to, bool pad_inline
     else if (header(&w))
         body(&w, rpc);
     sanitize_blank(&w, w.off, w.caplen - w.off);
-    return w.cut || (!w.failed && w.off == w.len);
+    if (w.cut || (!w.failed && w.off == w.len))
+        return true;
+    /* an item that was here after all would have been read as what follows it */
+    if (w.taken_out)
+        sanitize_blank(&w, w.taken_out_off, w.caplen - w.taken_out_off);
+    return false;
 }
 
 bool sanitize_rpc(const struct sanitize_rpc *rpc, uint8_t *to)

@@ -309,6 +309,24 @@ class Sanitize(CommandTest):
         self.assertFalse(fsid[:8] in out)
         self.assertFalse(fsid[8:] in out)
 
+    def test_data_where_a_chunk_should_be(self):
+        """A Reply says that a Write chunk has the data, and has it inline: it is not read as what follows."""
+        data = words(3, 0, 0x53656372, 0x65742121) + b'more of it' * 2
+        listed = words(0, 1, 1, 0x1234, len(data)) + hyper(0x10000) + words(0, 0)
+        arguments = opaque() + words(0, 2, 25) + words(1) + b'A' * 12 + hyper(0) + words(len(data)) + words(10)
+        back = reply(2, words(0) + opaque() + words(2, 25, 0, 1, len(data)) + data + words(10, 0) + opaque(b'H' * 16),
+                     lists=listed)
+        out = self.secrets(self.conversation((True, call(2, 1, arguments, lists=listed)), (False, back)), errors=2)
+        self.assertTrue(words(25, 0, 1, len(data)) in out)
+        self.assertFalse(b'Secr' in out)
+        self.assertFalse(b'et!!' in out)
+
+    def test_what_is_no_discriminator(self):
+        """A word that is none of the values that it may have is not known, either."""
+        out = self.secrets(self.conversation((True, call(2, 4, opaque(b'F' * 32) + words(31), version=3)),
+                                             (False, reply(2, words(0) + b'Secret words of somebody'))), errors=2)
+        self.assertFalse(b'Secr' in out)
+
     def test_usage(self):
         out = os.path.join(self.folder, 'out.pcapng')
         self.run_command('sanitize', capture(), status=2)
