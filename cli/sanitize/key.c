@@ -205,7 +205,7 @@ void sanitize_opaque(const struct sanitize_key *key, uint8_t *p, size_t captured
     enum { SPECIAL = 16 }; /* bytes of a stateid */
     int class;
 
-    if (captured == 0 || is_dots(p, n) || (captured == n && is_special(p, n)) ||
+    if (captured == 0 || (captured == n && (is_dots(p, n) || is_special(p, n))) ||
         (n <= SPECIAL && (is_all(p, captured, 0) || is_all(p, captured, 0xff))))
         return;
     class = n <= SHORT && captured == n ? class_of(p, n) : CLASSES;

@@ -327,6 +327,17 @@ class Sanitize(CommandTest):
                                              (False, reply(2, words(0) + b'Secret words of somebody'))), errors=2)
         self.assertFalse(b'Secr' in out)
 
+    def test_half_of_a_name(self):
+        """".." stays; where one byte of two was captured nobody knows that."""
+        names = [call(xid, 3, opaque(b'F' * 32) + opaque(b'..'), version=3) for xid in (2, 3)]
+        mark = b'F' * 32 + words(2)
+        packets = self.conversation(*((True, name) for name in names))
+        one = max(i for i, packet in enumerate(packets) if mark in packet.data)
+        packets[one] = packets[one]._replace(data=packets[one].data[:packets[one].data.index(mark) + len(mark) + 1])
+        out = self.secrets(packets, errors=1)
+        self.assertEqual(out.count(words(2) + b'..\0\0'), 1)
+        self.assertFalse(words(2) + b'.' in out.replace(words(2) + b'..\0\0', b''))
+
     def test_usage(self):
         out = os.path.join(self.folder, 'out.pcapng')
         self.run_command('sanitize', capture(), status=2)
