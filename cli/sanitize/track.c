@@ -6,12 +6,14 @@
 #include "command.h"
 #include "flow/rpc.h"
 #include "keyed_hash.h"
+#include "net/packet/opcode.h"
 #include "wire/cursor.h"
 
 enum {
     BTH = 12,
     DETH = 8,
     ICRC = 4,
+    IMMDT = 4,
     CNP_BYTES = 16,
     MOST_LANES = 65536,
     MOST_ALIKE = 64, /* packets of one place that are compared: more than anybody sends again */
@@ -138,8 +140,9 @@ static void take_payload(struct sanitize_track *track, struct sanitize_packet *p
                                           : p->len;
     if (op->data && op->data != data + p->payload)
         p->drop = DROP_TRANSPORT;
-    if (op->flags & RPCRDMA_OP_IMMEDIATE && caplen >= p->payload) /* which nothing here has */
-        memset(bytes_of(p) - 4, 0, 4);
+    /* which nothing here has; the operation has it where it was captured whole */
+    if (rpcrdma_opcodes[data[p->layout.bth]].headers & RPCRDMA_IMMDT && caplen + IMMDT > p->payload)
+        memset(bytes_of(p) - IMMDT, 0, MIN(IMMDT, caplen + IMMDT - p->payload));
     if (caplen > p->layout.end - ICRC - pad) /* padding is nobody's, and may be something */
         memset(bytes_of(p) + p->len, 0,
                (caplen < p->layout.end - ICRC ? (uint32_t)caplen : p->layout.end - ICRC) -

@@ -338,6 +338,14 @@ class Sanitize(CommandTest):
         self.assertEqual(out.count(words(2) + b'..\0\0'), 1)
         self.assertFalse(words(2) + b'.' in out.replace(words(2) + b'..\0\0', b''))
 
+    def test_half_of_immediate_data(self):
+        packets = self.conversation()
+        one = talk.Talk(packets, talk.End('10.0.0.1', 17, 101), talk.End('10.0.0.2', 18, 501), talk.Clock())
+        one.send(one.client, call(2, 0), immediate=0x53656372)
+        i = next(i for i, packet in enumerate(packets) if b'Secr' in packet.data)
+        packets[i] = packets[i]._replace(data=packets[i].data[:packets[i].data.index(b'Secr') + 3])
+        self.assertFalse(b'Sec' in self.secrets(packets, errors=1))
+
     def test_usage(self):
         out = os.path.join(self.folder, 'out.pcapng')
         self.run_command('sanitize', capture(), status=2)
