@@ -117,6 +117,10 @@ static void summary(const struct sanitize *s)
         complain("%" PRIu64 " packet%s whose bytes belong to nothing that is known: zeros stand "
                  "for them",
                  track->unplaced, plural(track->unplaced));
+    if (track->before_epoch > 0)
+        complain("--shift-time moved %" PRIu64 " packet%s to before 1970: 1970-01-01 00:00 stands "
+                 "for their times",
+                 track->before_epoch, plural(track->before_epoch));
     if (track->memory_limit > 0)
         complain("--max-memory (%zu MiB) was reached %" PRIu64 " time%s: more may be zeros than "
                  "must be",

@@ -346,6 +346,11 @@ class Sanitize(CommandTest):
         packets[i] = packets[i]._replace(data=packets[i].data[:packets[i].data.index(b'Secr') + 3])
         self.assertFalse(b'Sec' in self.secrets(packets, errors=1))
 
+    def test_times_before_the_epoch(self):
+        """pcapng counts from 1970 on: what stands for an earlier time is told."""
+        self.secrets(self.conversation(), '--shift-time=-2000000000', errors=2)
+        self.assertIn('to before 1970', self.stderr)
+
     def test_usage(self):
         out = os.path.join(self.folder, 'out.pcapng')
         self.run_command('sanitize', capture(), status=2)
