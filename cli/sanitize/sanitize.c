@@ -6,6 +6,7 @@
 #include "capture/interface_numbers.h"
 #include "output_file.h"
 #include "plural.h"
+#include "same_file.h"
 #include "sanitize/track.h"
 #include "source/interrupt.h"
 
@@ -167,6 +168,18 @@ static int go(struct sanitize *s)
     return s->status;
 }
 
+/* Who loses a key has captures that fit no others. */
+static bool is_key(const char *path, const char *key)
+{
+    struct stat out, in;
+
+    if (!key || strcmp(path, "-") == 0 || stat(path, &out) != 0 || !S_ISREG(out.st_mode) ||
+        stat(key, &in) != 0 || !same_file(&in, &out))
+        return false;
+    complain("%s is the key, it cannot be written to", path);
+    return true;
+}
+
 static int check(const struct command *command, const struct sanitize *s)
 {
     if (s->options->n_devices > 0)
@@ -203,6 +216,8 @@ static int run(const struct command *command, int argc, char **argv)
         status = check(command, s);
     if (status == OPTIONS_GO_ON && (shift > most || shift < -most))
         status = bad_usage(command, "--shift-time is at most %" PRIi64, most);
+    if (status == OPTIONS_GO_ON && is_key(path, key))
+        status = EXIT_UNUSABLE;
     if (status == OPTIONS_GO_ON && !sanitize_key_make(&s->track.key, key, error, sizeof(error))) {
         complain("%s", error);
         status = EXIT_UNUSABLE;
