@@ -40,9 +40,9 @@ bool escape_plain(const unsigned char *p, size_t length)
     if (code < 0x20 || (code >= 0x7f && code < 0xa0))
         return false;
     /* marks, embeddings, overrides and isolates of Unicode's bidirectional algorithm (UAX 9), and
-     * what ends a line without being a line feed */
+     * what ends a line without being a line feed; and what is no character, which XML has not */
     return code != 0x061c && code != 0x200e && code != 0x200f && (code < 0x2028 || code > 0x202e) &&
-           (code < 0x2066 || code > 0x2069);
+           (code < 0x2066 || code > 0x2069) && code != 0xfffe && code != 0xffff;
 }
 
 size_t escape_next(const char **p, const char *end, char to[ESCAPE_MOST])

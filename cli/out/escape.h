@@ -6,8 +6,8 @@
  * Text from outside: names of files, devices and interfaces, comments, filters, whatever a peer or
  * another program wrote. A terminal obeys some of it, and a reader takes a line break for the end
  * of our words. Here is what is shown of it, on every stream: all of it, but what is no UTF-8
- * (RFC 3629), control characters (C0, DEL, C1), line and paragraph separators and what turns the
- * direction of writing become \xNN, byte by byte.
+ * (RFC 3629), control characters (C0, DEL, C1), line and paragraph separators, what turns the
+ * direction of writing, U+FFFE and U+FFFF become \xNN, byte by byte.
  */
 
 #include <stdbool.h>

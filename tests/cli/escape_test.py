@@ -75,8 +75,9 @@ class Escape(command.CommandTest):
 
     def test_junit(self):
         """XML that can be read, with nothing in it that a terminal obeys."""
-        shutil.copy(command.capture(), self.path())
-        _, out, _ = self.said('check', '--format', 'junit', self.path())
+        path = self.path(b'file\xef\xbf\xbe\xef\xbf\xbf' + BAD)
+        shutil.copy(command.capture(), path)
+        _, out, _ = self.said('check', '--format', 'junit', path)
         xml.etree.ElementTree.fromstring(out)
         self.assertNotRegex(out.replace(b'\n', b''), rb'[\x00-\x1f\x7f]|&#x')
 
