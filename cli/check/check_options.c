@@ -11,8 +11,10 @@ struct given {
     gboolean notes, summary;
     char **rules, **ignored, **classes;
     char *severity, *fail_on, *format, *where;
-    gint64 limit;
+    gint64 limit; /* NO_LIMIT_GIVEN: none was */
 };
+
+#define NO_LIMIT_GIVEN G_MININT64
 
 static bool among(char **names, enum rpcrdma_rule_id id)
 {
@@ -98,19 +100,18 @@ static int choose_format(struct check_options *check, const struct given *given,
     if ((check->format == CHECK_JUNIT || check->format == CHECK_TAP) &&
         check->fail_on < check->least)
         check->least = check->fail_on;
-    if (given->limit < 0)
+    if (given->limit < 0 && given->limit != NO_LIMIT_GIVEN)
         return bad_usage(command, "--limit needs a number");
-    /* JSON is for programs, which would not look for a count */
-    check->limit = given->limit == 0 || (given->limit == 100 && check->format == CHECK_JSON)
-                       ? UINT64_MAX
-                       : (uint64_t)given->limit;
+    check->limit = given->limit == 0 ? UINT64_MAX : (uint64_t)given->limit;
+    if (given->limit == NO_LIMIT_GIVEN) /* JSON is for programs, which would not look for a count */
+        check->limit = check->format == CHECK_JSON ? UINT64_MAX : 100;
     return OPTIONS_GO_ON;
 }
 
 int check_options_parse(struct check_options *check, struct options *options,
                         const struct command *command, int argc, char **argv)
 {
-    struct given given = {.limit = 100};
+    struct given given = {.limit = NO_LIMIT_GIVEN};
     GOptionEntry own[] = {
         {"notes", 'n', 0, G_OPTION_ARG_NONE, &given.notes,
          "Show notes, too: what was not captured or could not be decided", NULL},

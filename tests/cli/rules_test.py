@@ -6,6 +6,7 @@ import json
 import os
 import re
 import shutil
+import struct
 import subprocess
 import sys
 import tempfile
@@ -13,6 +14,9 @@ import unittest
 import xml.etree.ElementTree
 
 import command
+import cm
+import pcap
+import talk
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.append(os.path.join(HERE, '..', 'truth'))
@@ -86,6 +90,23 @@ class Selection(command.CommandTest):
                          (1, [('rpc-error', 2)]))
         whole = self.run_command('check', '--json', '--limit', '3', command.capture(ERRORS), status=1)
         self.assertNotIn('beyond', whole)
+
+    def test_limit_that_is_the_default(self):
+        """Of text it is 100, of JSON none; who asks for 100 gets 100."""
+        out = []
+        one = talk.Talk(out, talk.End('10.0.0.1', 17, 100), talk.End('10.0.0.2', 18, 500), talk.Clock())
+        one.connect(cm.IP_SERVICE | 20049)
+        for xid in range(1, 131):  # RDMA_NOMSG, and nothing to read
+            one.send(one.client, struct.pack('>7I', xid, 1, 32, 1, 0, 0, 0))
+        path = os.path.join(self.folder, 'many.pcap')
+        pcap.write(path, out)
+        shown = {}
+        for limit in ((), ('--limit', '100'), ('--limit', '0')):
+            found = [json.loads(line) for line in self.run_command('check', '--json', *limit, path, status=1).splitlines()]
+            shown[limit] = sum(finding['rule'] == 'nomsg-no-pzrc' for line in found for finding in line.get('findings', []))
+        self.assertEqual(list(shown.values()), [130, 100, 130])
+        text = self.run_command('check', path, status=1)
+        self.assertIn('nomsg-no-pzrc: 30 more', text)
 
     def test_unreadable_is_not_clean(self):
         """Nothing was found in what could be read; of the rest nothing is known."""
