@@ -47,14 +47,13 @@ static struct rpcrdma_cursor cursor_of(const struct rpcrdma_payload_stream *s)
     return rpcrdma_cursor_init(s->data, s->caplen, s->len);
 }
 
-/* opaque<> or string<> with its padding; NULL where it is not whole. */
+/* opaque<> or string<> with its padding; NULL where it is not whole: then nothing behind it
+ * is read. */
 static const uint8_t *opaque(struct rpcrdma_cursor *c, uint32_t *length)
 {
     const uint8_t *p;
 
     *length = rpcrdma_cursor_be32(c, "length");
-    if (c->status != RPCRDMA_OK || *length > rpcrdma_cursor_left(c))
-        return NULL;
     p = rpcrdma_cursor_take(c, *length, "bytes");
     rpcrdma_cursor_skip(c, -*length & 3, "padding");
     return c->status == RPCRDMA_OK ? p : NULL;
@@ -196,10 +195,13 @@ static void v4_create(struct rpcrdma_cursor *c, struct nfs_arguments *a)
     enum { NF4BLK = 3, NF4CHR = 4, NF4LNK = 5 };
     uint32_t type = rpcrdma_cursor_be32(c, "type"), length;
 
-    if (type == NF4LNK)
-        opaque(c, &length); /* may be in a chunk: then what follows reads as no name */
-    else if (type == NF4BLK || type == NF4CHR)
+    if (type == NF4LNK) {
+        length = rpcrdma_cursor_be32(c, "length");
+        if (length <= rpcrdma_cursor_left(c)) /* else it is in a chunk */
+            rpcrdma_cursor_skip(c, length + (-length & 3), "linkdata");
+    } else if (type == NF4BLK || type == NF4CHR) {
         rpcrdma_cursor_skip(c, 8, "device");
+    }
     take_name(c, &a->name);
 }
 

@@ -79,6 +79,25 @@ class Protected(CommandTest):
             self.assertEqual(rpc['status'], 'SUCCESS', shown)  # RPC's own
 
 
+class Malformed(CommandTest):
+    def test_length_beyond_the_message(self):
+        """Where an opaque ends is not known: nothing behind it is read."""
+        def words(*values):
+            return struct.pack(f'>{len(values)}I', *values)
+
+        out = []
+        one = talk.Talk(out, talk.End('10.0.0.1', 17, 100), talk.End('10.0.0.2', 18, 500), talk.Clock())
+        for xid, machine, handle in ((7, 4, 4), (8, 4, 0x7fffffff), (9, 0x7fffffff, 4)):
+            credential = words(5, machine) + b'host' + words(1001, 1002, 0)
+            one.send(one.client, words(xid, 1, 32, 0, 0, 0, 0, xid, 0, 2, 100003, 3, 6, 1, len(credential)) + credential +
+                     words(0, 0, handle) + b'file' + words(0, 4096, 512))
+        path = os.path.join(self.folder, 'long.pcap')
+        pcap.write(path, out)
+        rpcs = [json.loads(line) for line in self.run_command('rpcs', '--json', path).splitlines()]
+        self.assertEqual([tuple(rpc.get(key) for key in ('user', 'count')) for rpc in rpcs],
+                         [(1001, 512), (1001, None), (None, 512)])
+
+
 class OneDirection(CommandTest):
     """What the server sends alone: RDMA Writes to room that nobody was seen to offer."""
 
