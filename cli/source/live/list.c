@@ -39,10 +39,13 @@ static const char *link_name(const char *device)
                  {ARPHRD_LOOPBACK, "loopback"},
                  {ARPHRD_NONE, "tunnel"}};
     struct ifreq request = {0};
-    int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
     const char *name = "";
+    int fd;
 
-    if (fd < 0 || strlen(device) >= sizeof(request.ifr_name))
+    if (strlen(device) >= sizeof(request.ifr_name))
+        return name;
+    fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    if (fd < 0)
         return name;
     memcpy(request.ifr_name, device, strlen(device));
     if (ioctl(fd, SIOCGIFHWADDR, &request) == 0)

@@ -58,7 +58,8 @@ static void list_ports(struct ibv_device *ib, bool probe, struct ibv_context *co
     if (ibv_query_device(context, &device) != 0)
         device.phys_port_cnt = 1;
     verbs_driver(ib, driver, sizeof(driver));
-    for (uint8_t port = 1; port <= device.phys_port_cnt; port++) {
+    for (unsigned number = 1; number <= device.phys_port_cnt; number++) {
+        const uint8_t port = (uint8_t)number;
         struct ibv_port_attr attr = {0};
 
         if (ibv_query_port(context, port, &attr) != 0)
