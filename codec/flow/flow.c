@@ -371,19 +371,18 @@ RPCRDMA_RARE static void other_request(struct rpcrdma_flow *flow, struct flow_di
 }
 
 /* It may show itself which requests it answers: those of a direction that was not known for the
- * other one's before. */
-RPCRDMA_RARE static void pairing_answer(struct rpcrdma_flow *flow, struct flow_direction *dir,
-                                        const struct rpcrdma_op *op)
+ * other one's before. Returns what its direction is then. */
+RPCRDMA_RARE static struct flow_direction *
+pairing_answer(struct rpcrdma_flow *flow, struct flow_direction *dir, const struct rpcrdma_op *op)
 {
     response(flow, dir, op);
-    dir = flow_direction_seen(flow->streams, op);
-    if (dir)
-        flow_follow_answer(flow, dir, op);
+    return flow_direction_seen(flow->streams, op);
 }
 
 static RPCRDMA_INLINE void data(struct rpcrdma_flow *flow, const struct rpcrdma_op *op)
 {
-    struct flow_direction *dir = find(flow, op);
+    struct flow_direction *dir = find(flow, op), *from;
+    bool pairs;
 
     if (!dir || dir->foreign)
         return;
@@ -409,13 +408,12 @@ static RPCRDMA_INLINE void data(struct rpcrdma_flow *flow, const struct rpcrdma_
             request(flow, dir, op);
         break;
     default:
-        if (flow->context.delivery && !dir->paired) {
-            pairing_answer(flow, dir, op);
-            break;
-        }
-        if (flow->context.delivery)
-            flow_follow_answer(flow, dir, op);
-        response(flow, dir, op);
+        pairs = flow->context.delivery && !dir->paired;
+        from = pairs ? pairing_answer(flow, dir, op) : dir;
+        if (flow->context.delivery && from)
+            flow_follow_answer(flow, from, op);
+        if (!pairs)
+            response(flow, dir, op);
         break;
     }
 }
