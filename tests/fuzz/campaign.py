@@ -45,14 +45,28 @@ LEDGER_COLUMNS = ['date', 'target', 'cpu', 'runs', 'coverage', 'features', 'inpu
 STATUS = re.compile(r'#(\d+)\s+(\w+)\s+cov: (\d+) ft: (\d+) corp: (\d+)')
 
 
-def run(build, out, name, seconds):
-    """One slice; what goes into the log."""
+def trim(program, corpus, inputs):
+    """libFuzzer leaves the files of inputs that shorter ones replaced: reading them again took a quarter of a slice."""
+    if inputs == 0 or len(os.listdir(corpus)) < max(2000, 4 * inputs):
+        return
+    smaller = corpus + '.trimmed'
+    shutil.rmtree(smaller, ignore_errors=True)
+    os.makedirs(smaller)
+    if subprocess.call([program, '-merge=1', smaller, corpus], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+                       cwd=os.path.dirname(program)) == 0:
+        shutil.rmtree(corpus)
+        os.rename(smaller, corpus)
+
+
+def run(build, out, name, seconds, inputs):
+    """One slice; what goes into the log. inputs: that the last one had at its end."""
     corpus = os.path.join(out, 'corpus', name)
     os.makedirs(corpus, exist_ok=True)
     os.makedirs(os.path.join(out, 'crashes'), exist_ok=True)
     program = os.path.join(out, f'running_{name}')
     shutil.copy2(os.path.join(build, 'tests', 'fuzz', f'fuzz_{name}'), program + '.new')
     os.replace(program + '.new', program)  # a build may go on meanwhile
+    trim(program, corpus, inputs)
     seeds = [path for path in (os.path.join(build, 'tests', 'fuzz', 'seeds', name),
                                os.path.join(build, 'tests', 'fuzz', 'found', name),
                                os.path.join(HERE, 'corpus', name))
@@ -247,7 +261,7 @@ def main():
             if not names:
                 return
         name = min(names, key=lambda one: urgency(log[one], ledger.get(one)))
-        one = run(build, out, name, options.slice)
+        one = run(build, out, name, options.slice, log[name][-1]['inputs'] if log[name] else 0)
         one['bounds'] = bounds_of(build)
         log[name].append(one)
         with open(os.path.join(out, 'log.jsonl'), 'a', encoding='utf-8') as file:
