@@ -6,7 +6,6 @@
 #include "command.h"
 #include "flow/rpc.h"
 #include "keyed_hash.h"
-#include "net/packet/opcode.h"
 #include "wire/cursor.h"
 
 enum {
@@ -122,6 +121,14 @@ static void look_back(struct sanitize_track *track, struct sanitize_packet *p)
     }
 }
 
+/* SEND and RDMA WRITE, last and only, of any transport service (IBTA volume 1 section 9.2.1). */
+static bool has_immediate(uint8_t opcode)
+{
+    uint8_t operation = opcode & 0x1f;
+
+    return operation == 3 || operation == 5 || operation == 9 || operation == 11;
+}
+
 static void take_payload(struct sanitize_track *track, struct sanitize_packet *p,
                          const struct rpcrdma_op *op)
 {
@@ -141,7 +148,7 @@ static void take_payload(struct sanitize_track *track, struct sanitize_packet *p
     if (op->data && op->data != data + p->payload)
         p->drop = DROP_TRANSPORT;
     /* which nothing here has; the operation has it where it was captured whole */
-    if (rpcrdma_opcodes[data[p->layout.bth]].headers & RPCRDMA_IMMDT && caplen + IMMDT > p->payload)
+    if (has_immediate(data[p->layout.bth]) && caplen + IMMDT > p->payload)
         memset(bytes_of(p) - IMMDT, 0, MIN(IMMDT, caplen + IMMDT - p->payload));
     if (caplen > p->layout.end - ICRC - pad) /* padding is nobody's, and may be something */
         memset(bytes_of(p) + p->len, 0,
