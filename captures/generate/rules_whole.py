@@ -234,7 +234,7 @@ def rpc_loose_chunk(c, breaks):
     c.reply(xid, bytes(4) + (b'' if breaks else bytes(84)), write=[returned])
 
 
-@case('rpc-segments', 'rpc-returned-other')
+@case('rpc-segments')
 def rpc_segments(c, breaks):
     """4097 segments of a byte; or 4096."""
     c.private = (private_data(send=255, receive=255), private_data(send=255, receive=255))

@@ -59,4 +59,16 @@ static inline struct rpcrdma_delivery find(uint32_t first, uint32_t last)
     return out;
 }
 
+static inline void path_is(uint64_t retransmitted, uint64_t lost, uint64_t duplicated,
+                           uint64_t reordered, uint64_t uncaptured)
+{
+    const struct rpcrdma_path *path = path_to(d);
+
+    assert_int_equal(path->retransmitted, retransmitted);
+    assert_int_equal(path->lost, lost);
+    assert_int_equal(path->duplicated, duplicated);
+    assert_int_equal(path->reordered, reordered);
+    assert_int_equal(path->uncaptured, uncaptured);
+}
+
 #endif

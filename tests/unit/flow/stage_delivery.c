@@ -6,75 +6,6 @@
 #include "delivery_talk.h"
 #include "flow/life.h"
 
-static void path_is(uint64_t retransmitted, uint64_t lost, uint64_t duplicated, uint64_t reordered,
-                    uint64_t uncaptured)
-{
-    const struct rpcrdma_path *path = path_to(d);
-
-    assert_int_equal(path->retransmitted, retransmitted);
-    assert_int_equal(path->lost, lost);
-    assert_int_equal(path->duplicated, duplicated);
-    assert_int_equal(path->reordered, reordered);
-    assert_int_equal(path->uncaptured, uncaptured);
-}
-
-static void an_ack_covers_all_before_it(void **state)
-{
-    struct rpcrdma_delivery sent;
-
-    (void)state;
-    for (uint32_t i = 0; i < 4; i++) /* across the wrap of PSNs */
-        send_one(WRAP + i);
-    assert_int_equal(find(WRAP, WRAP).state, RPCRDMA_DELIVERY_UNKNOWN);
-    assert_true(ack(WRAP + 2));
-    for (uint32_t i = 0; i < 4; i++) {
-        sent = find(WRAP + i, WRAP + i);
-        assert_int_equal(sent.state, i < 3 ? RPCRDMA_DELIVERED : RPCRDMA_DELIVERY_UNKNOWN);
-        assert_int_equal(sent.transmissions, 1);
-        assert_int_equal(sent.first_frame, i + 1);
-        assert_int_equal(sent.frame, i < 3 ? frame : 0);
-    }
-    assert_false(ack(WRAP + 2)); /* nothing new */
-    path_is(0, 0, 0, 0, 0);
-}
-
-/* Whether it is an Ack or a Nak was not captured: what is before its PSN arrived in any case. */
-static void an_ack_that_may_be_a_nak(void **state)
-{
-    struct rpcrdma_op packet;
-
-    (void)state;
-    for (uint32_t i = 0; i < 3; i++)
-        send_one(WRAP + i);
-    packet = op(RPCRDMA_OP_ACK, WRAP + 2, RPCRDMA_OP_TRUNCATED | RPCRDMA_OP_ACK_OR_NAK);
-    assert_true(flow_delivery_answer(&memory, d, back, &packet));
-    for (uint32_t i = 0; i < 3; i++)
-        assert_int_equal(find(WRAP + i, WRAP + i).state,
-                         i < 2 ? RPCRDMA_DELIVERED : RPCRDMA_DELIVERY_UNKNOWN);
-    now += 10 * MS;
-    assert_true(ack(WRAP + 2));
-    assert_int_equal(find(WRAP + 2, WRAP + 2).state, RPCRDMA_DELIVERED);
-}
-
-/* Nor is it one of the Acks that show that nothing was lost. */
-static void acks_that_may_be_naks_prove_nothing(void **state)
-{
-    (void)state;
-    id = 1;
-    for (int i = 0; i < 2; i++) {
-        send_one(PSN);
-        send_one(PSN + 1);
-        now += i == 0 ? 300 * MS : 0;
-    }
-    for (int i = 0; i < 4; i++) {
-        struct rpcrdma_op packet = op(RPCRDMA_OP_ACK, PSN + 2, RPCRDMA_OP_ACK_OR_NAK);
-
-        flow_delivery_answer(&memory, d, back, &packet);
-    }
-    assert_int_equal(path_to(d)->timeouts, 1);
-    assert_int_equal(path_to(d)->late_timeouts, 0);
-}
-
 /* Of as many holes as are kept, the oldest is filled in its middle: what is left of it is two, and
  * none of these takes the other's place. */
 static void the_oldest_hole_filled_in_its_middle(void **state)
@@ -132,76 +63,6 @@ static void the_end_of_a_message_lost(void **state)
     assert_int_equal(sent.frame, frame);
     assert_int_equal(path_to(d)->timeouts, 1);
     assert_int_equal(path_to(d)->late_timeouts, 0);
-}
-
-/* As many Acks as packets that came again: those of the first transmission were lost. One more,
- * and nothing was. */
-static void acks_of_what_came_again(void **state)
-{
-    (void)state;
-    id = 1;
-    for (int i = 0; i < 2; i++) {
-        send_part(PSN, RPCRDMA_OP_FIRST);
-        send_part(PSN + 1, RPCRDMA_OP_LAST);
-        now += i == 0 ? 300 * MS : 0;
-    }
-    for (int i = 0; i < 2; i++)
-        ack(PSN + 1);
-    assert_int_equal(path_to(d)->timeouts, 1);
-    assert_int_equal(path_to(d)->late_timeouts, 0);
-    ack(PSN + 1);
-    assert_int_equal(path_to(d)->late_timeouts, 1);
-}
-
-/* Three messages come again, and each is acknowledged, then the last one once more for each that
- * came again, at once and without IP IDs to tell it from a copy: nothing was lost, nothing doubled.
- * Or what is acknowledged later was sent later. */
-static void acks_of_several_that_came_again(void **state)
-{
-    for (int more = 0; more < 2; more++) {
-        if (more > 0) {
-            delivery_end(state);
-            begin(state);
-        }
-        for (int i = 0; i < 2; i++) {
-            for (uint32_t n = 0; n < 3; n++)
-                send_one(PSN + n);
-            now += i == 0 ? 15 * MS : 0;
-        }
-        for (uint32_t n = 0; n < 3; n++)
-            ack(PSN + n);
-        assert_int_equal(path_to(d)->late_timeouts, 0);
-        if (more > 0) {
-            send_one(PSN + 3);
-            ack(PSN + 3);
-            ack(PSN + 3);
-        } else {
-            for (int i = 0; i < 3; i++)
-                ack(PSN + 2);
-        }
-        assert_int_equal(path_to(d)->timeouts, 1);
-        assert_int_equal(path_to(d)->late_timeouts, more > 0 ? 0 : 1);
-        assert_int_equal(path_to(d)->retransmitted, 3);
-        assert_int_equal(path_to(back)->duplicated, more > 0 ? 1 : 0);
-    }
-}
-
-/* A mirror copies every packet, and no IP ID tells a copy: the copy of an Ack is none. */
-static void acks_of_a_mirror(void **state)
-{
-    (void)state;
-    for (int i = 0; i < 2; i++) {
-        send_one(PSN);
-        send_one(PSN);
-        now += i == 0 ? 300 * MS : 0;
-    }
-    ack(PSN);
-    ack(PSN);
-    assert_int_equal(path_to(d)->retransmitted, 1);
-    assert_int_equal(path_to(d)->duplicated, 2);
-    assert_int_equal(path_to(d)->timeouts, 1);
-    assert_int_equal(path_to(d)->late_timeouts, 0);
-    assert_int_equal(path_to(back)->duplicated, 1);
 }
 
 /* Times may begin at 0, and be before 1970: no time means that there is none. */
@@ -505,15 +366,9 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin, delivery_end)
     const struct CMUnitTest tests[] = {
-        TEST(an_ack_covers_all_before_it),
-        TEST(an_ack_that_may_be_a_nak),
-        TEST(acks_that_may_be_naks_prove_nothing),
         TEST(the_oldest_hole_filled_in_its_middle),
         TEST(a_message_of_several_packets),
         TEST(the_end_of_a_message_lost),
-        TEST(acks_of_what_came_again),
-        TEST(acks_of_several_that_came_again),
-        TEST(acks_of_a_mirror),
         TEST(from_time_0),
         TEST(before_1970),
         TEST(lost_and_sent_again),
