@@ -31,6 +31,7 @@ struct plot {
 /* Whether the file's name is that of a chart, or standard output. NULL, or what is wrong. */
 const char *plot_refuses(const char *file);
 
+/* Writes the chart; `out` says at its end what went wrong. */
 void plot_write(const struct plot *plot, struct out *out);
 
 #endif

@@ -286,15 +286,14 @@ static bool is_replayed(const wtap_rec *rec)
            strcmp(comment, SOURCE_REPLAYED) == 0;
 }
 
-/* As the command has it: of what is further from 1970, differences would not fit. */
 static int64_t time_of(const nstime_t *time)
 {
-    enum { BILLION = 1000000000 };
-    int64_t seconds = time->secs;
+    int64_t ns;
 
-    return seconds >= SOURCE_TIME_MAX / BILLION    ? SOURCE_TIME_MAX
-           : seconds <= -SOURCE_TIME_MAX / BILLION ? -SOURCE_TIME_MAX
-                                                   : seconds * BILLION + time->nsecs;
+    if (__builtin_mul_overflow((int64_t)time->secs, INT64_C(1000000000), &ns) ||
+        __builtin_add_overflow(ns, (int64_t)time->nsecs, &ns))
+        ns = time->secs < 0 ? -SOURCE_TIME_MAX : SOURCE_TIME_MAX;
+    return source_time(ns);
 }
 
 void feed_frame(packet_info *pinfo)

@@ -33,8 +33,8 @@ struct sanitize_walk {
     bool failed; /* it is not what the grammar says; off is where */
     bool cut;    /* not captured further */
 
-    bool taken_out;       /* a chunk has an item, it is taken, */
-    size_t taken_out_off; /* the first of which would be here */
+    bool taken_out;       /* an item was passed over: a chunk is taken to have it */
+    size_t taken_out_off; /* where the first of these would be, were it inline */
 
     /* its own */
     size_t gap, chunk;

@@ -83,9 +83,7 @@ int64_t file_time(const struct file_interface *interface, uint64_t ticks)
         __builtin_mul_overflow(whole, (int64_t)billion, &result) ||
         __builtin_add_overflow(result, (int64_t)ns, &result))
         return interface->offset_s < 0 && seconds <= INT64_MAX ? -SOURCE_TIME_MAX : SOURCE_TIME_MAX;
-    return result > SOURCE_TIME_MAX    ? SOURCE_TIME_MAX
-           : result < -SOURCE_TIME_MAX ? -SOURCE_TIME_MAX
-                                       : result;
+    return source_time(result);
 }
 
 enum record file_cut(struct file *file, uint64_t at, const char *what, uint64_t there,

@@ -58,11 +58,7 @@ struct merge {
 /* A time of the part's clock, by the common one. */
 static int64_t corrected(const struct part *part, int64_t time_ns)
 {
-    int64_t result = time_less(time_ns, part->offset_ns);
-
-    return result > SOURCE_TIME_MAX    ? SOURCE_TIME_MAX
-           : result < -SOURCE_TIME_MAX ? -SOURCE_TIME_MAX
-                                       : result;
+    return source_time(time_less(time_ns, part->offset_ns));
 }
 
 static int64_t due_ns(const struct part *part)

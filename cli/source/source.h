@@ -41,6 +41,11 @@ enum { SOURCE_TEXT_ADDED = 16 }; /* to the length of each */
  * cannot overflow; a file that says otherwise gets the nearest. */
 #define SOURCE_TIME_MAX INT64_C(4500000000000000000)
 
+static inline int64_t source_time(int64_t ns)
+{
+    return ns > SOURCE_TIME_MAX ? SOURCE_TIME_MAX : ns < -SOURCE_TIME_MAX ? -SOURCE_TIME_MAX : ns;
+}
+
 enum source_status {
     SOURCE_OK,    /* n packets, n > 0; of devices also 0, when their counts are all that came */
     SOURCE_END,   /* no more */

@@ -43,14 +43,6 @@ struct rpcrdma_compound {
  * NFSv4's callback program, whose number the client chooses (RFC 8881 section 2.10.3.1). */
 RPCRDMA_API bool rpcrdma_compound_is(const struct rpcrdma_rpc *call, bool reverse, bool *callback);
 
-/* Whether the Call's header says how RPCSEC_GSS protects arguments and results, if it does. False:
- * it was cut before that, or is malformed there. */
-static inline bool rpcrdma_rpc_protection_known(const struct rpcrdma_rpc *call)
-{
-    return call->present & RPCRDMA_RPC_HAS_CRED &&
-           (call->cred_flavor != RPCRDMA_RPC_GSS || call->present & RPCRDMA_RPC_HAS_GSS);
-}
-
 /* True when `reply` was accepted and successful, and its header could be read: results follow. */
 bool rpcrdma_rpc_has_results(const struct rpcrdma_rpc *reply);
 

@@ -62,9 +62,8 @@ struct rpcrdma_rpc {
  * Decodes the header of an RPC message of which caplen bytes of len are at data. `len` may be less
  * than the whole message (a reduced or continued one): only the header must lie within. msg_type
  * other than 0 or 1, rpcvers other than 2 in a Call, an opaque_auth above 400 bytes, a status that
- * RFC 5531 does not have: MALFORMED, with the value kept. A body of RPCSEC_GSS that is too short for
- * its words is MALFORMED, too, yet the rest of the header is decoded.
- * Returns out->status.
+ * RFC 5531 does not have: MALFORMED, with the value kept. A body of RPCSEC_GSS that is too short
+ * for its words is MALFORMED, too, yet the rest of the header is decoded. Returns out->status.
  */
 RPCRDMA_API enum rpcrdma_status rpcrdma_rpc_decode(const void *data, size_t caplen, size_t len,
                                                    struct rpcrdma_rpc *out);
@@ -76,6 +75,14 @@ RPCRDMA_API enum rpcrdma_status rpcrdma_rpc_decode(const void *data, size_t capl
  */
 RPCRDMA_API enum rpcrdma_status rpcrdma_rpc_encode(const struct rpcrdma_rpc *rpc, void *buf,
                                                    size_t size, size_t *written);
+
+/* Whether the Call's header says how RPCSEC_GSS protects arguments and results, if it does. False:
+ * it was cut before that, or is malformed there. */
+static inline bool rpcrdma_rpc_protection_known(const struct rpcrdma_rpc *call)
+{
+    return call->present & RPCRDMA_RPC_HAS_CRED &&
+           (call->cred_flavor != RPCRDMA_RPC_GSS || call->present & RPCRDMA_RPC_HAS_GSS);
+}
 
 RPCRDMA_END_DECLS
 
