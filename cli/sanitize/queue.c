@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "bound.h"
 #include "keyed_hash.h"
 #include "source/source.h"
 
@@ -21,8 +22,10 @@ static gboolean equal(gconstpointer a, gconstpointer b)
 
 bool sanitize_queue_begin(struct sanitize_queue *queue, size_t memory)
 {
-    if (memory < (size_t)SOURCE_MAX_PACKET * 4)
-        memory = (size_t)SOURCE_MAX_PACKET * 4;
+    /* fuzzers: room for 64 KiB, which is the longest packet of theirs */
+    const size_t least = RPCRDMA_BOUND((size_t)SOURCE_MAX_PACKET * 4, (size_t)96 << 10);
+
+    memory = MAX(memory, least);
     queue->n_packets = memory / BYTES_PER_PACKET / 2;
     queue->n_bytes = memory - queue->n_packets * sizeof(struct sanitize_packet);
     queue->packets = calloc(queue->n_packets, sizeof(*queue->packets));

@@ -6,6 +6,7 @@
 #include <glib.h>
 #include <stdarg.h>
 
+#include "bound.h"
 #include "fuzz.h"
 #include "mutate.h"
 #include "sanitize/track.h"
@@ -73,13 +74,13 @@ static void on_packet(void *context, uint32_t interface, const struct rpcrdma_pa
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static struct run run;
-    struct options options = {.max_memory = 8 << 20};
+    struct options options = {.max_memory = RPCRDMA_BOUND(8 << 20, 256 << 10)};
     struct fuzz_choices from = {data, size};
     uint64_t dropped = 0;
 
     /* some with little memory, so that limits bite */
     if (size >= 3 && data[2] & 1)
-        options.max_memory = 300000;
+        options.max_memory = RPCRDMA_BOUND(300000, 60000);
     memset(&run, 0, sizeof(run));
     run.track.options = &options;
     run.track.emit = on_packet;
