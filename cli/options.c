@@ -250,22 +250,28 @@ struct rpcrdma_flow_config options_flow(const struct options *options)
     };
 }
 
+static bool is_file(const char *path, const struct stat *file)
+{
+    struct stat is;
+
+    return (strcmp(path, "-") == 0 ? fstat(STDIN_FILENO, &is) : stat(path, &is)) == 0 &&
+           same_file(&is, file);
+}
+
 bool options_reads(const struct options *options, const char *path)
 {
-    struct stat out, in;
+    struct stat out;
+    bool reads = false;
 
     if (strcmp(path, "-") == 0 || stat(path, &out) != 0 || !S_ISREG(out.st_mode))
         return false;
-    for (guint i = 0; i < options->n_files; i++) {
-        const char *file = options->files[i];
-
-        if ((strcmp(file, "-") == 0 ? fstat(STDIN_FILENO, &in) : stat(file, &in)) == 0 &&
-            same_file(&in, &out)) {
-            complain("%s is read, it cannot be written to", path);
-            return true;
-        }
-    }
-    return false;
+    for (guint i = 0; i < options->n_files && !reads; i++)
+        reads = is_file(options->files[i], &out);
+    for (char **file = options->also_read; file && *file && !reads; file++)
+        reads = is_file(*file, &out);
+    if (reads)
+        complain("%s is read, it cannot be written to", path);
+    return reads;
 }
 
 int options_plain(const struct command *command, const char *path)

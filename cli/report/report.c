@@ -22,6 +22,7 @@ static int report_on(struct options *options, const struct choice *choice, const
     struct report *report = NULL;
     int status = OPTIONS_GO_ON;
 
+    options->also_read = choice->traces;
     if (choice->traces) {
         kernel = kernel_open(choice->traces, options_memory(options, MEMORY_COMMAND) / 2);
         if (!kernel)

@@ -266,6 +266,19 @@ class Kernel(CommandTest):
         self.run_command('report', WIRE, '--trace', os.path.join(self.folder, 'pipe'), status=2)
         self.assertIn('not a regular file', self.stderr)
 
+    def test_trace_stays(self):
+        """The page is not written over a trace that is read, by whatever name."""
+        path = self.text('client', lambda line: line)
+        other = os.path.join(self.folder, 'other.html')
+        os.link(path, other)
+        with open(path, 'rb') as file:
+            want = file.read()
+        for name in (path, other, os.path.join(self.folder, '.', 'other.html')):
+            self.run_command('report', WIRE, *self.traces('server'), '--trace', path, '--html', name, status=2)
+            self.assertIn(f'{name} is read, it cannot be written to', self.stderr)
+            with open(path, 'rb') as file:
+                self.assertEqual(file.read(), want)
+
     def test_terminal(self):
         """Nothing raw: a trace may come from somebody else."""
         path = self.text('client', lambda line: line.replace('nfsv3', '\x1b[2Jnfsv3'))
