@@ -23,6 +23,14 @@ static bool is_folder(const char *path)
     return stat(path, &is) == 0 && S_ISDIR(is.st_mode);
 }
 
+/* A pipe or a device: it may never end, or never begin. */
+static bool is_stream(const char *path)
+{
+    struct stat is;
+
+    return stat(path, &is) == 0 && !S_ISREG(is.st_mode) && !S_ISDIR(is.st_mode);
+}
+
 static bool is_pattern(const char *path)
 {
     return strpbrk(path, "*?[") && access(path, F_OK) != 0;
@@ -57,6 +65,7 @@ struct found {
 struct search {
     GArray *found; /* of struct found */
     GRegex *captures, *ring;
+    bool quiet;
     int status;
 };
 
@@ -76,6 +85,15 @@ static void add(struct search *search, const char *path)
     }
     g_match_info_unref(match);
     g_array_append_val(search->found, found);
+}
+
+/* What nobody named. */
+static void add_found(struct search *search, const char *path)
+{
+    if (!is_stream(path))
+        add(search, path);
+    else if (!search->quiet)
+        complain("%s: it is no regular file, and left out", path);
 }
 
 /* Links to folders are not followed: they may lead in a circle. */
@@ -98,7 +116,7 @@ static void add_folder(struct search *search, const char *path)
         else if (S_ISDIR(is.st_mode))
             add_folder(search, below);
         else if (!is_folder(below) && g_regex_match(search->captures, entry->d_name, 0, NULL))
-            add(search, below);
+            add_found(search, below);
         g_free(below);
     }
     closedir(folder);
@@ -115,8 +133,14 @@ static void add_argument(struct search *search, const char *path)
             complain("%s: no file matches", path);
             search->status = EXIT_UNUSABLE;
         }
-        for (size_t i = 0; i < matched.gl_pathc; i++)
-            add_argument(search, matched.gl_pathv[i]);
+        for (size_t i = 0; i < matched.gl_pathc; i++) {
+            const char *name = matched.gl_pathv[i];
+
+            if (is_folder(name))
+                add_folder(search, name);
+            else
+                add_found(search, name);
+        }
         globfree(&matched);
     } else if (strcmp(path, "-") == 0) {
         complain("standard input is no capture point: give files or folders");
@@ -188,6 +212,7 @@ int points_find(struct points *points, const struct options *options)
     struct search search = {.found = g_array_new(FALSE, FALSE, sizeof(struct found)),
                             .captures = g_regex_new(CAPTURES, G_REGEX_RAW, 0, NULL),
                             .ring = g_regex_new(RING, G_REGEX_RAW | G_REGEX_DOTALL, 0, NULL),
+                            .quiet = options->quiet,
                             .status = OPTIONS_GO_ON};
 
     *points = (struct points){0};

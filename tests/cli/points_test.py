@@ -95,6 +95,21 @@ class Points(CommandTest):
         self.assertIn('bad.pcap', self.stderr)
         self.assertEqual([json.loads(row)['point'] for row in rows][1:], [name for name, _ in points])
 
+    def test_pipes_and_links(self):
+        """Pipes are left out, which is said, and nothing waits for who writes them; links to files are taken."""
+        top, points = self.make()
+        os.mkfifo(os.path.join(top, 'a', 'pipe.pcap'))
+        os.symlink('/dev/zero', os.path.join(top, 'b', 'zero.pcap'))
+        for what in (top, os.path.join(top, '*', '*.pcap')):
+            rows = [json.loads(line) for line in self.run_command('report', '--json', what, errors=2).splitlines()]
+            self.assertEqual([row['point'] for row in rows], [name for name, _ in points])
+            for name in ('a/pipe.pcap', 'b/zero.pcap'):
+                self.assertIn(f'{os.path.join(top, name)}: it is no regular file, and left out\n', self.stderr)
+        self.run_command('export', '-q', '--ndjson', os.path.join(self.folder, 'tables'), top)
+        os.symlink(os.path.join(top, 'b', 'mount.pcap'), os.path.join(top, 'b', 'other.pcap'))
+        rows = self.run_command('report', '-q', '--json', top).splitlines()
+        self.assertEqual(json.loads(rows[-1])['point'], 'b/other.pcap')
+
     def test_refused(self):
         top, _ = self.make()
         empty = os.path.join(self.folder, 'empty')
