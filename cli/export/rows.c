@@ -22,6 +22,17 @@ void rows_address(struct rows *rows, enum column_id column, const struct rpcrdma
         row_text_n(&rows->row, column, text, address_format(address, text));
 }
 
+/* Two findings may differ in the word of their text alone. */
+static void add_what(struct identity *identity, const char *what)
+{
+    char bytes[48] = "";
+
+    if (!what)
+        return;
+    g_strlcpy(bytes, what, sizeof(bytes));
+    identity_add_bytes(identity, bytes, sizeof(bytes));
+}
+
 /* What names a connection: from then on it stays, whatever more becomes known. */
 static void know(struct rows *rows, const struct rpcrdma_connection *connection,
                  struct rows_connection *own)
@@ -72,6 +83,7 @@ void rows_findings(struct rows *rows, const struct rpcrdma_connection *connectio
         identity_add(&identity, (uint64_t)f->offset);
         for (int a = 0; a < 4; a++)
             identity_add(&identity, f->arg[a]);
+        add_what(&identity, f->what);
         row_begin(row, TABLE_FINDINGS);
         row_int(row, COLUMN_FINDINGS_id, identity_end(&identity));
         if (own)

@@ -337,7 +337,9 @@ struct flow_rpcs *flow_rpcs_new(struct flow_context *context, struct flow_messag
     rpcs->sessions = (struct ring_table){.most = RPC_SESSIONS, .size = sizeof(struct rpc_session)};
     rpcs->keep_data = context->sink.rpc != NULL;
     rpcs->keep_base = true;
-    rpcs->keep_reply = context->sink.rpc || context->sink.payload_stream;
+    /* a transaction has its Reply's findings, whoever else wants its bytes */
+    rpcs->keep_reply =
+        context->sink.rpc || context->sink.payload_stream || context->sink.transaction;
     return rpcs;
 }
 

@@ -1,0 +1,43 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Packets of which the first bytes were captured: every command says the same of them."""
+import json
+import os
+import unittest
+
+from command import CommandTest, capture
+import pcap
+
+CUT = (('roce-nfs3-mini', 128), ('roce-nfs3-mini', 100), ('roce-long-call', 128), ('iwarp-nfs3-mini', 200))
+
+
+class SnapLength(CommandTest):
+    def cut(self, name, n):
+        path = os.path.join(self.folder, f'{name}-{n}.pcap')
+        pcap.write(path, [one._replace(data=one.data[:n]) for one in self.packets(name)])
+        return path
+
+    def json(self, *arguments):
+        return [json.loads(line) for line in self.run_command(*arguments).splitlines()]
+
+    @staticmethod
+    def of_rpcs(rows, key):
+        """(RPC, rule, text) of every finding of an RPC."""
+        return sorted((row['xid'], row.get(key), one['rule'], one['text'])
+                      for row in rows if 'xid' in row and 'type' not in row for one in row.get('findings', ()))
+
+    def test_findings(self):
+        """check, rpcs and export have the same, and no two one key: of a Reply in a chunk, too."""
+        for name, n in CUT:
+            with self.subTest(name=name, n=n):
+                path = self.cut(name, n)
+                rpcs = self.of_rpcs(self.json('rpcs', '--json', path), 'call_frame')
+                self.assertTrue(any(rule == 'rpc-cut' for _, _, rule, _ in rpcs))
+                self.assertEqual(self.of_rpcs(self.json('check', '-n', '-q', '--fail-on', 'never', '--json', path), 'call_frame'), rpcs)
+                rows = self.json('export', '--ndjson', '-', '--tables', 'findings', path)
+                self.assertEqual(len({row['id'] for row in rows}), len(rows))
+                self.assertEqual(sum(row['rule'] == 'rpc-cut' for row in rows),
+                                 sum(rule == 'rpc-cut' for _, _, rule, _ in rpcs))
+
+
+if __name__ == '__main__':
+    unittest.main(argv=['snap_length_test'])
