@@ -172,6 +172,17 @@ class BatchTest(CommandTest):
         self.batch('what', status=2)
         self.assertIn('rpcrdma-batch plan', self.batch('--help'))
 
+    def test_terminal(self):
+        """Names of files may hold what a terminal obeys, or echo: nothing raw."""
+        name = os.path.join(self.folder, 'a\x1b[2J\\033\u00e9.pcap')
+        plan = os.path.join(self.folder, 'plan')
+        said = self.batch('plan', plan, name, status=2)
+        self.assertIn('a\\x1b[2J\\033\\xc3\\xa9.pcap: cannot be read\n', said)
+        shutil.rmtree(plan)
+        shutil.copy(capture(), name)
+        self.batch('plan', plan, name)
+        self.assertIn('a\\x1b[2J\\033\\xc3\\xa9.pcap\n', self.batch('status', plan, status=1))
+
     def test_shellcheck(self):
         if not shutil.which('shellcheck'):
             self.skipTest('shellcheck is not installed')
