@@ -274,6 +274,15 @@ bool options_reads(const struct options *options, const char *path)
     return reads;
 }
 
+bool options_reads_beside(const struct options *options, const char *path, const char *ending)
+{
+    char *name = g_strconcat(path, ending, NULL);
+    bool reads = options_reads(options, name);
+
+    g_free(name);
+    return reads;
+}
+
 int options_plain(const struct command *command, const char *path)
 {
     static const char *const endings[] = {".gz", ".zst", ".lz4", ".xz", ".bz2"};

@@ -89,6 +89,8 @@ struct rpcrdma_flow_config options_flow(const struct options *options);
 /* Whether path is among the files that are read: opening it for output would destroy it. That is
  * said then. Something else than a regular file is not. */
 bool options_reads(const struct options *options, const char *path);
+/* The same of a file beside it that writing makes, and removes: path.part. */
+bool options_reads_beside(const struct options *options, const char *path, const char *ending);
 
 /* OPTIONS_GO_ON, or bad usage: the name promises a compressed file, and none are written. */
 int options_plain(const struct command *command, const char *path);

@@ -142,16 +142,21 @@ static bool find(struct database *db, const char *path)
     return db->fd >= 0;
 }
 
-bool database_possible(const char *path)
+bool database_possible(const struct options *options, const char *path)
 {
+    static const char *const beside[] = {"", "-journal", "-wal", "-shm"};
     struct stat is;
 
-    if (lstat(path, &is) != 0 || S_ISREG(is.st_mode))
-        return true;
-    complain("%s: %s", path,
-             S_ISLNK(is.st_mode) ? create_error(ELOOP)
-                                 : "it is no regular file, and a database is one");
-    return false;
+    if (lstat(path, &is) == 0 && !S_ISREG(is.st_mode)) {
+        complain("%s: %s", path,
+                 S_ISLNK(is.st_mode) ? create_error(ELOOP)
+                                     : "it is no regular file, and a database is one");
+        return false;
+    }
+    for (size_t i = 0; i < sizeof(beside) / sizeof(beside[0]); i++)
+        if (options_reads_beside(options, path, beside[i]))
+            return false;
+    return true;
 }
 
 static bool has_content(const char *path)

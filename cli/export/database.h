@@ -11,8 +11,9 @@
 #include "export/tables.h"
 #include "options.h"
 
-/* Whether a database may have that name: nothing but a regular file does. Otherwise it was said. */
-bool database_possible(const char *path);
+/* Whether a database may have that name: nothing but a regular file does, and neither it nor what
+ * SQLite makes beside it is read. Otherwise it was said. */
+bool database_possible(const struct options *options, const char *path);
 
 /* `fill` runs in the first process: it adds rows and returns the exit status, as this does. What
  * goes wrong was said. */

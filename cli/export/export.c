@@ -294,8 +294,7 @@ static int check(const struct command *command, const struct options *options,
         return bad_usage(command, "this program was built without SQLite");
     if (choice->sqlite && create_standard(choice->sqlite) >= 0)
         return bad_usage(command, "--sqlite takes the name of a file");
-    if (choice->sqlite &&
-        (!database_possible(choice->sqlite) || options_reads(options, choice->sqlite)))
+    if (choice->sqlite && !database_possible(options, choice->sqlite))
         return EXIT_UNUSABLE;
     if (choice->zstd && (choice->sqlite || standard))
         return bad_usage(command, "--zstd is for files; of a pipe: | zstd");
@@ -352,7 +351,7 @@ static int on_point(void *context, const struct point *point)
         choice.csv = folder;
     else if (choice.ndjson)
         choice.ndjson = folder;
-    status = choice.sqlite && options_reads(many->e->options, choice.sqlite)
+    status = choice.sqlite && !database_possible(many->e->options, choice.sqlite)
                  ? EXIT_UNUSABLE
                  : export_to(many->e, &choice);
     g_free(folder);

@@ -121,7 +121,7 @@ static int check(const struct command *command, const struct options *options, c
         return bad_usage(command, "--interval is for -i");
     if (path && create_standard(path) >= 0)
         return bad_usage(command, "--textfile takes the name of a file");
-    if (path && options_reads(options, path))
+    if (path && (options_reads(options, path) || options_reads_beside(options, path, ".part")))
         return EXIT_UNUSABLE;
     return OPTIONS_GO_ON;
 }

@@ -65,6 +65,14 @@ class File(command.CommandTest):
                 self.assertIn('is read, it cannot be written to', self.stderr)
                 with open(path, 'rb') as f:
                     self.assertEqual(f.read(), content)
+        for name, what in (('x.prom.part', ('metrics', '--textfile', self.path('x.prom'))),
+                           ('x.db-journal', ('export', '--sqlite', self.path('x.db')))):
+            beside = self.path(name)  # what writing makes beside its file, and removes
+            shutil.copy(path, beside)
+            self.run_command(*what, beside, status=2)
+            self.assertIn(f'{beside} is read, it cannot be written to', self.stderr)
+            with open(beside, 'rb') as f:
+                self.assertEqual(f.read(), content)
         with open(path, 'rb') as f:
             done = subprocess.run([command.RPCRDMA, 'capture', '-w', path, '-'], stdin=f, stderr=subprocess.PIPE,
                                   check=False)
