@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -289,8 +290,11 @@ bool capture_files_end(struct capture_files *files)
 {
     if (files->writer.buffer && files->writer.fd >= 0)
         end_file(files);
-    /* a reader that went away is no failure */
-    return !files->failed || files->writer.error == EPIPE;
+    if (!files->failed || (files->writer.error == EPIPE && files->bytes > 0))
+        return true; /* a reader that goes away has enough, if there ever was one */
+    if (files->writer.error == EPIPE)
+        complain("%s: %s", files->ring.name, strerror(EPIPE));
+    return false;
 }
 
 void capture_files_free(struct capture_files *files)

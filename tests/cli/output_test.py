@@ -64,6 +64,23 @@ class Output(command.CommandTest):
             self.assertEqual((run.returncode, run.stderr), (0, b''))
             self.assertTrue(run.stdout.startswith(b'Frame '))
 
+    def test_packets_that_nobody_reads(self):
+        """Whoever read some packets has enough; where nobody was there, nothing could be written."""
+        for arguments in (['capture', '-q', '-r', command.capture('roce-long-call'), '-w', '-'],
+                          ['sanitize', '-q', '-o', '-', command.capture('roce-long-call')]):
+            read, write = os.pipe()
+            os.close(read)
+            run = self.run_to(write, *arguments)
+            os.close(write)
+            self.assertEqual((run.returncode, run.stderr.decode()),
+                             (2, 'rpcrdma: standard output: Broken pipe\n'), arguments)
+            read, write = os.pipe()
+            with subprocess.Popen([command.RPCRDMA, *arguments], stdout=write, stderr=subprocess.PIPE) as some:
+                os.close(write)
+                self.assertEqual(os.read(read, 4), b'\x0a\x0d\x0d\x0a')
+                os.close(read)
+                self.assertEqual((some.stderr.read(), some.wait(60)), (b'', 0), arguments)
+
     def test_reading_stops_with_the_reader(self):
         """An endless capture into a closed pipe ends."""
         header, packet = command.pcap_header(), command.pcap_packet(self.packets()[50].data)
