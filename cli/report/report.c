@@ -8,7 +8,7 @@
 
 struct choice {
     char *html, **traces;
-    double slow_ms;
+    double slow_ms; /* 0: not given */
 };
 
 /* point: NULL where there are none. */
@@ -105,17 +105,33 @@ static int report_points(struct options *options, const struct choice *choice, g
     return status;
 }
 
+/* From a nanosecond on. */
+static gboolean on_slow(const char *name, const char *text, gpointer data, GError **error)
+{
+    struct choice *choice = ((struct options *)data)->own;
+    char *end;
+    double ms = g_ascii_strtod(text, &end);
+
+    if (end == text || *end || !(ms >= 1e-6 && ms <= 1e9)) {
+        g_set_error(error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE,
+                    "%s: \"%s\" is no number of milliseconds", name, text);
+        return FALSE;
+    }
+    choice->slow_ms = ms;
+    return TRUE;
+}
+
 static int run(const struct command *command, int argc, char **argv)
 {
-    struct options options = {0};
     struct choice choice = {0};
+    struct options options = {.own = &choice};
     int jobs = 0;
     GOptionEntry own[] = {
         {"json", 0, 0, G_OPTION_ARG_NONE, &options.json,
          "One JSON object, or one per capture point", NULL},
         {"html", 0, 0, G_OPTION_ARG_FILENAME, &choice.html,
          "Write the report to this file, with charts, instead; - is standard output", "OUT.html"},
-        {"slow", 0, 0, G_OPTION_ARG_DOUBLE, &choice.slow_ms,
+        {"slow", 0, 0, G_OPTION_ARG_CALLBACK, on_slow,
          "Call a server slow that takes most of this time for an RPC (1000)", "MS"},
         {"trace", 0, 0, G_OPTION_ARG_FILENAME_ARRAY, &choice.traces,
          "A kernel's trace of the same time, client's or server's, as text; repeatable", "FILE"},
@@ -124,10 +140,6 @@ static int run(const struct command *command, int argc, char **argv)
     };
     int status = options_parse(&options, command, own, argc, argv);
 
-    if (status == OPTIONS_GO_ON && (choice.slow_ms < 0 || choice.slow_ms > 1e9)) {
-        complain("--slow: %g is no number of milliseconds", choice.slow_ms);
-        status = EXIT_UNUSABLE;
-    }
     if (status == OPTIONS_GO_ON)
         status = output_alone(command, "--html", choice.html, options.json ? "--json" : NULL);
     if (status == OPTIONS_GO_ON)

@@ -64,7 +64,9 @@ class Verdicts(CommandTest):
                              ('slow-server', len(want), sum(one['phases']['server_ns'] for one in want),
                               want[0]['call_frame']))
         self.assertEqual(json.loads(self.run_command('report', '--json', '--slow', '1e6', path))['causes'], [])
-        self.run_command('report', '--slow=-1', path, status=2)
+        for bad in ('-1', '0', 'nan', 'inf', '1e-9', '1e10', '1s', ''):
+            self.run_command('report', f'--slow={bad}', path, status=2)
+            self.assertIn(f'--slow: "{bad}" is no number of milliseconds', self.stderr)
 
     def test_largest_share(self):
         """The phase that most time went to, and the operation that most of that went to."""
