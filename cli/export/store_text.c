@@ -115,6 +115,15 @@ static int open_file(struct text_store *text, int folder, enum table_id table, b
     return -1;
 }
 
+/* Files that were made here, and have nothing. */
+static void take_back(struct text_store *text, int folder)
+{
+    text->failed = true; /* it was said */
+    for (enum table_id table = 0; table < N_TABLES; table++)
+        if (text->files[table].open)
+            unlinkat(folder, text->files[table].name, 0);
+}
+
 struct store *store_files(const char *path, enum text_form form, unsigned wanted, bool compress)
 {
     struct text_store *text = new_store(form);
@@ -129,6 +138,8 @@ struct store *store_files(const char *path, enum text_form form, unsigned wanted
     for (enum table_id table = 0; good && table < N_TABLES; table++)
         if (wanted >> table & 1)
             good = open_file(text, folder, table, compress) == 0;
+    if (!good)
+        take_back(text, folder);
     privilege_return(&lent);
     if (folder >= 0)
         close(folder);

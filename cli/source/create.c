@@ -28,7 +28,7 @@ static int over(int folder, const char *name)
     /* a pipe is looked at before it is opened, too: that waits for a reader */
     if (fstatat(folder, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISFIFO(st.st_mode) &&
         planted(folder, &st)) {
-        errno = EEXIST;
+        errno = CREATE_PLANTED;
         return -1;
     }
     fd = openat(folder, name, O_WRONLY | O_NOFOLLOW | O_NOCTTY | O_CLOEXEC);
@@ -39,7 +39,7 @@ static int over(int folder, const char *name)
     else if (S_ISBLK(st.st_mode))
         error = ENOTSUP;
     else if ((S_ISREG(st.st_mode) || S_ISFIFO(st.st_mode)) && planted(folder, &st))
-        error = EEXIST;
+        error = CREATE_PLANTED;
     else if (S_ISREG(st.st_mode) && ftruncate(fd, 0) != 0)
         error = errno;
     if (error == 0)
@@ -130,7 +130,11 @@ const char *create_error(int error)
     case ELOOP:
         return "it is a symbolic link, and those are not followed";
     case EEXIST:
+        return "there is such a file already";
+    case CREATE_PLANTED:
         return "there is such a file, and somebody else may have put it there";
+    case CREATE_IRREGULAR:
+        return "it is no regular file";
     case EOWNERDEAD:
         return "the process that creates files has ended";
     case ENOTSUP:

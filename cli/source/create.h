@@ -8,12 +8,17 @@
  * has another name, is not written over.
  */
 
+#include <errno.h>
 #include <sys/types.h>
 
 enum create_how {
     CREATE_NEW,  /* there is none of this name yet */
     CREATE_OVER, /* what a regular file has goes; a pipe or a device is opened */
 };
+
+/* errno where no call of the system sets it: of a file that somebody else may have put there; of a
+ * device or a link where a regular file should be. */
+enum { CREATE_PLANTED = ENOTUNIQ, CREATE_IRREGULAR = EMEDIUMTYPE };
 
 /* The descriptor, or -1 with errno; see create_error(). `name` is one of the folder. */
 int create_at(int folder, const char *name, enum create_how how, mode_t mode);

@@ -134,7 +134,7 @@ static bool serve(int socket, const struct creator_task *task, struct created **
             errno = EPERM;
         else if (fstatat(task->folder, task->replaces, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
                  !S_ISREG(st.st_mode))
-            errno = EEXIST; /* a device, a link: not ours to take away */
+            errno = CREATE_IRREGULAR; /* a device, a link: not ours to take away */
         else if (renameat(task->folder, request.name, task->folder, task->replaces) == 0)
             errno = 0;
     } else if (request.what == PUBLISH)

@@ -105,6 +105,19 @@ class Planted(command.CommandTest):
         with open(self.victim, 'rb') as file:
             self.assertEqual(file.read(), PRECIOUS)
 
+    def test_own_files(self):
+        """What is there is the user's own, or nobody's: nobody else is blamed, and nothing is left behind."""
+        with open(self.path('segments.ndjson'), 'wb') as file:
+            file.write(PRECIOUS)
+        self.run_command('export', '--ndjson', self.out, command.capture(), status=2)
+        self.assertEqual(self.stderr, f'rpcrdma: {self.path("segments.ndjson")}: there is such a file already\n')
+        self.assertEqual(os.listdir(self.out), ['segments.ndjson'])
+        self.assertEqual(os.path.getsize(self.path('segments.ndjson')), len(PRECIOUS))
+        os.mkfifo(self.path('x.prom'))
+        self.run_command('metrics', '--textfile', self.path('x.prom'), command.capture(), status=2)
+        self.assertEqual(self.stderr, f'rpcrdma: {self.path("x.prom")}: it is no regular file\n')
+        self.assertEqual(sorted(os.listdir(self.out)), ['segments.ndjson', 'x.prom'])
+
     def test_what_works(self):
         for name, arguments in self.outputs():
             with self.subTest(name=name):
