@@ -35,6 +35,7 @@ struct source {
     struct kernel_records records;
     struct host *hosts[HOSTS];
     unsigned n_hosts;
+    uint64_t homeless; /* RPCs of further ones */
     int64_t first_ns, last_ns;
     bool unusable;
 };
@@ -110,6 +111,7 @@ static bool next_line(struct source *source, char buffer[LINE], struct kernel_li
 
             while ((c = getc(source->file)) != EOF && c != '\n')
                 ;
+            continue;
         }
         buffer[strcspn(buffer, "\r\n")] = '\0';
         if (kernel_line_parse(buffer, line))
@@ -163,6 +165,10 @@ static void read_source(struct source *source)
     if (source->records.left_out > 0)
         complain("%s: of %" PRIu64 " RPC%s there was no room: --max-memory", source->pub.path,
                  source->records.left_out, plural(source->records.left_out));
+    if (source->records.too_many_alike > 0)
+        complain("%s: %" PRIu64 " RPC%s left out: too many others have the same XID",
+                 source->pub.path, source->records.too_many_alike,
+                 source->records.too_many_alike == 1 ? " is" : "s are");
 }
 
 static void read_all(struct kernel *kernel)
@@ -272,8 +278,10 @@ static void join(struct source *source, const struct kernel_record *record,
     struct host *host =
         host_of(source, record->side, record->side == KERNEL_CLIENT ? client : server);
 
-    if (!host)
+    if (!host) {
+        source->homeless++;
         return;
+    }
     host->rpcs++;
     host->refused += record->refused;
     /* of a Call that was retransmitted the first sending may be on a connection that was not
@@ -345,6 +353,10 @@ int kernel_end(struct kernel *kernel, int status)
                      source->records.all->len, plural(source->records.all->len));
         else if (source->pub.joined && !source->pub.clock.known)
             complain("%s: too little of its RPCs was captured to set its clock", source->pub.path);
+        if (source->homeless > 0)
+            complain("%s: %" PRIu64 " RPC%s left out: more than %d hosts have RPCs that are in it",
+                     source->pub.path, source->homeless, source->homeless == 1 ? " is" : "s are",
+                     HOSTS);
         if (source->unusable || !source->pub.joined)
             status = EXIT_UNUSABLE;
     }

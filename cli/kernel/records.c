@@ -107,7 +107,7 @@ static void name(struct kernel_records *records, struct kernel_record *record, u
     record->xid = xid;
     record->named = true;
     if (first && first->same == SAME_XID) {
-        records->left_out++;
+        records->too_many_alike++;
         return;
     }
     if (!first) {

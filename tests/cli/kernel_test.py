@@ -187,22 +187,50 @@ class Kernel(CommandTest):
         self.assertEqual([row['operation'] for row in got], [row['operation'] for row in want])
         self.assertFalse(any('0badcafe' in row.get('text', '') for row in got))
 
-    def test_xid_of_zero(self):
-        out = []
-        one = talk.Talk(out, talk.End('10.0.0.1', 17, 100), talk.End('10.0.0.2', 18, 500), talk.Clock())
-        one.connect(cm.IP_SERVICE | 20049)
-        head = struct.pack('>7I', 0, 1, 32, 0, 0, 0, 0)
-        one.send(one.client, head + struct.pack('>10I', 0, 0, 2, 100003, 3, 0, 0, 0, 0, 0))
-        one.send(one.server, head + struct.pack('>6I', 0, 1, 0, 0, 0, 0))
-        path = os.path.join(self.folder, 'zero.pcap')
+    def nulls(self, xids):
+        """A capture of a NULL with each XID, each by a client of its own."""
+        out, clock = [], talk.Clock()
+        for i, xid in enumerate(xids):
+            one = talk.Talk(out, talk.End(f'10.0.0.{i + 1}', 17, 100), talk.End('10.0.1.1', 18 + i, 500), clock)
+            one.connect(cm.IP_SERVICE | 20049)
+            head = struct.pack('>7I', xid, 1, 32, 0, 0, 0, 0)
+            one.send(one.client, head + struct.pack('>10I', xid, 0, 2, 100003, 3, 0, 0, 0, 0, 0))
+            one.send(one.server, head + struct.pack('>6I', xid, 1, 0, 0, 0, 0))
+        path = os.path.join(self.folder, 'nulls.pcap')
         pcap.write(path, out)
-        line = '  dd-288 [000] ..... 1.00000{}: {}: task:00000006@00000001 {}'
-        trace = self.file('\n'.join(line.format(i, *event) for i, event in enumerate((
-            ('rpc_request', 'nfsv3 NULL (sync)'), ('xprt_reserve', 'xid=0x00000000'),
-            ('xprtrdma_marshal', 'xid=0x00000000: hdr=28'), ('xprtrdma_post_send', 'cq.id=1 cid=2 (1 SGE)'),
-            ('xprtrdma_reply', 'xid=0x00000000 credits=8'), ('rpc_stats_latency', 'xid=0x00000000 nfsv3 NULL')))).encode())
-        kernel = self.report('--trace', trace, wire=path)['kernels'][0]
+        return path
+
+    def trace_of_nulls(self, xids):
+        """A client's trace of them, a task each."""
+        line = '  dd-288 [000] ..... 1.{:06}: {}: task:{:08x}@00000001 {}'
+        return self.file('\n'.join(
+            line.format(10 * i + k, event, 6 + i, text.format(xid)) for i, xid in enumerate(xids)
+            for k, (event, text) in enumerate((
+                ('rpc_request', 'nfsv3 NULL (sync)'), ('xprt_reserve', 'xid=0x{:08x}'),
+                ('xprtrdma_marshal', 'xid=0x{:08x}: hdr=28'), ('xprtrdma_post_send', 'cq.id=1 cid=2 (1 SGE)'),
+                ('xprtrdma_reply', 'xid=0x{:08x} credits=8'), ('rpc_stats_latency', 'xid=0x{:08x} nfsv3 NULL'))))
+            .encode(), 'nulls.txt')
+
+    def test_xid_of_zero(self):
+        kernel = self.report('--trace', self.trace_of_nulls([0]), wire=self.nulls([0]))['kernels'][0]
         self.assertEqual((kernel['rpcs'], kernel['slot_ns']['max'], kernel['queue_ns']['max']), (1, 1000, 1000))
+
+    def test_too_many(self):
+        """RPCs that are left out are told, with the reason: one XID in very many, or very many hosts in one trace."""
+        self.report('--trace', self.trace_of_nulls([7] * 100 + [1]), wire=self.nulls([1]), errors=1)
+        self.assertIn(': 35 RPCs are left out: too many others have the same XID\n', self.stderr)
+        xids = range(1, 67)
+        self.report('--trace', self.trace_of_nulls(xids), wire=self.nulls(xids), errors=1)
+        self.assertIn(': 2 RPCs are left out: more than 64 hosts have RPCs that are in it\n', self.stderr)
+
+    def test_long_lines(self):
+        """A line that no kernel prints is none, and so is its beginning."""
+        want = self.report(*self.traces('client'))['kernels']
+        xids = self.xids()
+        line = next(line for line in lines('client') if 'xprt_reserve' in line and line.split('xid=')[1].split()[0] in xids)
+        long = re.sub(r'xid=0x\w+', 'xid=0x00000001', line) + ' ' * 5000
+        path = self.text('client', lambda text: text + '\n' + long if text == line else text)
+        self.assertEqual(self.report('--trace', path)['kernels'], want)
 
     def test_who_runs(self):
         """tracefs with the option record-tgid: the number of the process beside that of the thread."""
@@ -312,8 +340,9 @@ class Kernel(CommandTest):
         line = '  nfsd-1 [000] ..... {}.000001: svcrdma_decode_rqst: cq.id=2 cid=8 xid=0x{} vers=1 credits=1 hdrlen=28'
         xid = self.xids()[0][2:]
         path = self.file('\n'.join(line.format(i, xid) for i in range(50000)).encode(), 'same.txt')
-        self.run_command('report', WIRE, '--trace', path, status=2, errors=2)
+        self.run_command('report', WIRE, '--trace', path, status=2, errors=3)
         self.assertIn('there was no room', self.stderr)
+        self.assertIn('too many others have the same XID', self.stderr)
 
 
 if __name__ == '__main__':
