@@ -77,6 +77,9 @@ void pipeline_counts(const struct pipeline *pipeline, struct pipeline_counts *co
  * stderr, one line each. */
 int pipeline_run(struct pipeline *pipeline, const struct rpcrdma_flow_sink *sink);
 
+/* What pipeline_run says of input without RPC-over-RDMA. */
+void say_nothing_found(const struct options *options, const struct others *others);
+
 /* Of the operation that op_done is called with; NULL: none that carries RPC-over-RDMA, or not known
  * yet. */
 const struct rpcrdma_connection *pipeline_connection(const struct pipeline *pipeline,

@@ -21,21 +21,24 @@ void pipeline_unusable(struct pipeline *pipeline, const char *format, ...)
     pipeline->own->status = EXIT_UNUSABLE;
 }
 
+void say_nothing_found(const struct options *options, const struct others *others)
+{
+    const struct rpcrdma_net_stats *stats = &others->stats;
+    char text[600];
+
+    others_text(others, text, sizeof(text));
+    complain("%s%s: no RPC-over-RDMA: %" PRIu64 " packet%s, %" PRIu64 " of them RDMA%s%s%s",
+             options_input(options),
+             options->n_files > 1 || options->n_devices > 1 ? " and others" : "", stats->packets,
+             stats->packets == 1 ? "" : "s", stats->rdma,
+             stats->rdma > 0 ? "; --port or --qpn can say which connections carry it" : "",
+             text[0] ? "; not RDMA: " : "", text);
+}
+
 void pipeline_say_nothing_found(const struct pipeline *pipeline)
 {
-    const struct rpcrdma_net_stats *stats = &pipeline->others.stats;
-    char others[600];
-
-    if (pipeline->found || pipeline->options->quiet || pipeline->own->status != EXIT_DONE)
-        return;
-    others_text(&pipeline->others, others, sizeof(others));
-    complain("%s%s: no RPC-over-RDMA: %" PRIu64 " packet%s, %" PRIu64 " of them RDMA%s%s%s",
-             options_input(pipeline->options),
-             pipeline->options->n_files > 1 || pipeline->options->n_devices > 1 ? " and others"
-                                                                                : "",
-             stats->packets, stats->packets == 1 ? "" : "s", stats->rdma,
-             stats->rdma > 0 ? "; --port or --qpn can say which connections carry it" : "",
-             others[0] ? "; not RDMA: " : "", others);
+    if (!pipeline->found && !pipeline->options->quiet && pipeline->own->status == EXIT_DONE)
+        say_nothing_found(pipeline->options, &pipeline->others);
 }
 
 void pipeline_say_what_is_missing(const struct pipeline *pipeline)

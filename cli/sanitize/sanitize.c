@@ -5,6 +5,7 @@
 
 #include "capture/interface_numbers.h"
 #include "output_file.h"
+#include "pipeline.h"
 #include "plural.h"
 #include "same_file.h"
 #include "sanitize/track.h"
@@ -101,6 +102,14 @@ static void say_dropped(const struct sanitize *s)
                      plural(s->track.dropped[i]), why[i]);
 }
 
+static void say_nothing(const struct sanitize *s)
+{
+    struct others others;
+
+    others_collect(&others, rpcrdma_analyzer_net(s->track.analyzer));
+    say_nothing_found(s->options, &others);
+}
+
 static void summary(const struct sanitize *s)
 {
     const struct sanitize_track *track = &s->track;
@@ -163,6 +172,8 @@ static int go(struct sanitize *s)
     }
     if (capture_files_opened(&s->files) && !capture_files_end(&s->files))
         s->status = EXIT_UNUSABLE;
+    if (!options->quiet && s->status == EXIT_DONE && !s->track.found)
+        say_nothing(s);
     if (!options->quiet && s->files.count > 0)
         summary(s);
     return s->status;

@@ -5,7 +5,7 @@
 
 #include "command.h"
 #include "flow/rpc.h"
-#include "keyed_hash.h"
+#include "sanitize/lane.h"
 #include "wire/cursor.h"
 
 enum {
@@ -14,7 +14,6 @@ enum {
     ICRC = 4,
     IMMDT = 4,
     CNP_BYTES = 16,
-    MOST_LANES = 65536,
     MOST_ALIKE = 64, /* packets of one place that are compared: more than anybody sends again */
 };
 
@@ -31,45 +30,6 @@ static uint8_t *bytes_of(const struct sanitize_packet *p)
 }
 
 /* -- lanes ------------------------------------------------------------------------------------- */
-
-static guint lane_hash(gconstpointer key)
-{
-    const struct sanitize_lane *lane = key;
-
-    return keyed_hash(&lane->op.src, 2 * sizeof(lane->op.src)) ^
-           keyed_hash_numbers(lane->op.dst_qpn, lane->op.carrier);
-}
-
-static gboolean lane_equal(gconstpointer p, gconstpointer q)
-{
-    const struct sanitize_lane *a = p, *b = q;
-
-    return a->op.dst_qpn == b->op.dst_qpn && a->op.carrier == b->op.carrier &&
-           memcmp(&a->op.src, &b->op.src, sizeof(a->op.src)) == 0 &&
-           memcmp(&a->op.dst, &b->op.dst, sizeof(a->op.dst)) == 0;
-}
-
-_Static_assert(offsetof(struct rpcrdma_op, dst) ==
-                   offsetof(struct rpcrdma_op, src) + sizeof(struct rpcrdma_address),
-               "both are hashed in one go");
-
-/* NULL: there are too many. */
-static struct sanitize_lane *lane_of(struct sanitize_track *track, const struct rpcrdma_op *op)
-{
-    struct sanitize_lane key = {.op = {.carrier = op->carrier,
-                                       .kind = RPCRDMA_OP_SEND,
-                                       .src = op->src,
-                                       .dst = op->dst,
-                                       .dst_qpn = op->dst_qpn}};
-    struct sanitize_lane *lane = g_hash_table_lookup(track->lanes, &key);
-
-    if (!lane && g_hash_table_size(track->lanes) < MOST_LANES) {
-        lane = g_memdup2(&key, sizeof(key));
-        lane->number = g_hash_table_size(track->lanes) + 1;
-        g_hash_table_add(track->lanes, lane);
-    }
-    return lane;
-}
 
 static bool is_ours(struct sanitize_track *track, struct sanitize_lane *lane)
 {
@@ -186,7 +146,7 @@ static bool on_op(void *context, const struct rpcrdma_op *op)
     case RPCRDMA_OP_ACK:
     case RPCRDMA_OP_NAK:
     case RPCRDMA_OP_CONGESTION:
-        p->lane = lane_of(track, op);
+        p->lane = sanitize_lane_of(track->lanes, op);
         if (!p->lane)
             p->drop = DROP_FOREIGN;
         else if (op->kind != RPCRDMA_OP_CONGESTION)
@@ -248,6 +208,12 @@ static struct sanitize_long_call *long_call_of(struct sanitize_track *track,
     return &track->long_calls[*name % SANITIZE_LONG_CALLS];
 }
 
+static void on_connection(void *context, const struct rpcrdma_connection *connection)
+{
+    (void)connection;
+    ((struct sanitize_track *)context)->found = true;
+}
+
 static void on_message(void *context, const struct rpcrdma_flow_message *given)
 {
     struct sanitize_track *track = context;
@@ -260,6 +226,7 @@ static void on_message(void *context, const struct rpcrdma_flow_message *given)
     bool good, last = false;
     uint32_t psn;
 
+    track->found = true;
     if (!message->call && message->rpc && message->rpc->type == RPCRDMA_RPC_REPLY &&
         call->name == name)
         with_call.call = &call->rpc;
@@ -445,6 +412,7 @@ bool sanitize_track_begin(struct sanitize_track *track)
                                      .max_memory = options_memory(track->options, MEMORY_NET)};
     struct rpcrdma_flow_config flow = options_flow(track->options);
     struct rpcrdma_flow_sink flow_sink = {.size = sizeof(flow_sink),
+                                          .connection = on_connection,
                                           .message = on_message,
                                           .finding = on_finding,
                                           .payload_stream = on_stream,
@@ -459,7 +427,7 @@ bool sanitize_track_begin(struct sanitize_track *track)
     track->message.gaps = g_array_new(FALSE, FALSE, sizeof(struct rpcrdma_gap));
     track->message.written = g_array_new(FALSE, FALSE, sizeof(uint32_t));
     track->stream = g_byte_array_new();
-    track->lanes = g_hash_table_new_full(lane_hash, lane_equal, g_free, NULL);
+    track->lanes = sanitize_lanes_new();
     track->queue.ready = on_ready;
     track->queue.emit = on_emit;
     track->queue.context = track;

@@ -32,6 +32,7 @@ struct sanitize_track {
     void *context;
 
     /* for the caller to read */
+    bool found; /* messages, or connections at least */
     uint64_t dropped[DROP_KINDS];
     uint64_t unplaced;     /* packets whose bytes are zeros, because nothing says what they are */
     uint64_t memory_limit; /* how often --max-memory was reached */

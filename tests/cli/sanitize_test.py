@@ -63,6 +63,18 @@ class Sanitize(CommandTest):
         self.assertIn(run.returncode, (0, 1), run.stderr)
         return [json.loads(line) for line in run.stdout.splitlines()]
 
+    def test_nothing_there(self):
+        """Said as every command says it."""
+        path = self.file_of([packet._replace(data=packet.data[:12] + b'\x08\x06' + packet.data[14:])
+                             for packet in self.packets()])
+        self.run_command('decode', path, errors=1)
+        want = self.stderr
+        self.run_command('sanitize', path, '-o', os.path.join(self.folder, 'none.pcapng'), errors=3)
+        self.assertEqual(self.stderr.splitlines()[0] + '\n', want)
+        self.assertIn('ARP', want)
+        self.run_command('sanitize', capture(), '-o', os.path.join(self.folder, 'some.pcapng'), errors=3)
+        self.assertNotIn('no RPC-over-RDMA', self.stderr)
+
     def test_the_same_but_for_what_is_replaced(self):
         for name, path in recordings().items():
             with self.subTest(name):
