@@ -82,6 +82,7 @@ int main(int argc, char **argv)
     const char *name = argc > 1 ? argv[1] : NULL;
 
     give_back_memory();
+    descriptors_hold_standard();
     descriptors_close_unnamed(argc, argv);
     signal(SIGXFSZ, SIG_IGN); /* a file that becomes too large is an error like others */
 #ifdef RPCRDMA_CAPTURE_PROGRAM

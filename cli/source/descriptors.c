@@ -1,12 +1,23 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "source/descriptors.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+
+void descriptors_hold_standard(void)
+{
+    /* what is open for the other direction fails as a closed one does */
+    for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+        if (fcntl(fd, F_GETFD) < 0 && errno == EBADF &&
+            open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY) != fd)
+            return; /* there is no such file */
+}
 
 static int by_number(const void *a, const void *b)
 {

@@ -4,6 +4,10 @@
 
 #include <stddef.h>
 
+/* Standard ones that are closed stay of no use, but what is opened next does not become one: a file
+ * that messages would go to. */
+void descriptors_hold_standard(void);
+
 /* What this process was started with is not for it: closes all but the standard ones and these n,
  * which it sorts. */
 void descriptors_close_but(int *keep, size_t n);

@@ -55,6 +55,12 @@ class Output(command.CommandTest):
         self.assertEqual(run.returncode, 2)
         self.assertIn(b'standard output: Bad file descriptor', run.stderr)
 
+    def test_closed_input(self):
+        for arguments in ('decode -', 'check -', 'sanitize -o - -', 'capture -r - -w -', 'export --ndjson - -'):
+            run = subprocess.run(f'"{command.RPCRDMA}" {arguments} <&-', shell=True, capture_output=True, check=False)
+            self.assertEqual(run.returncode, 2)
+            self.assertRegex(run.stderr.decode(), r'\Arpcrdma: standard input: .*Bad file descriptor\n')
+
     def test_reader_goes_away(self):
         """head(1) is no reason to complain, with SIGPIPE and where a parent ignores it."""
         for ignore in ('', 'trap "" PIPE; '):
