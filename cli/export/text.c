@@ -41,11 +41,20 @@ static void put_ndjson(struct out *out, const struct row *row, bool named)
 
 /*
  * A spreadsheet takes a cell that begins so for a formula, and formulas fetch addresses and start
- * programs. In some languages cells end at semicolons, so one may begin within a text, too.
+ * programs. In some languages cells end at semicolons, so one may begin within a text, too; and in
+ * some the signs of full width are the same. How many bytes that sign has; 0: there is none.
  */
-static bool begins_formula(char c)
+static size_t formula_sign(const char *text, size_t n)
 {
-    return c == '=' || c == '+' || c == '-' || c == '@';
+    static const char full_width[][4] = {"\xef\xbc\x9d", "\xef\xbc\x8b", "\xef\xbc\x8d",
+                                         "\xef\xbc\xa0"};
+
+    if (n > 0 && (*text == '=' || *text == '+' || *text == '-' || *text == '@'))
+        return 1;
+    for (size_t i = 0; i < sizeof(full_width) / sizeof(full_width[0]); i++)
+        if (n >= 3 && memcmp(text, full_width[i], 3) == 0)
+            return 3;
+    return 0;
 }
 
 static void put_escaped(struct out *out, char c)
@@ -65,15 +74,19 @@ static void put_csv_text(struct out *out, const char *text, size_t n)
 
     while (plain < n && !strchr("\",;\r\n", text[plain]))
         plain++;
-    if (n > 0 && plain == n && text[0] != ' ' && !(begins && begins_formula(text[0]))) {
+    if (n > 0 && plain == n && text[0] != ' ' && !(begins && formula_sign(text, n) > 0)) {
         out_bytes(out, text, n);
         return;
     }
     out_char(out, '"');
     for (size_t i = 0; i < n; i++) {
+        size_t sign = begins ? formula_sign(text + i, n - i) : 0;
+
         if (text[i] == '"')
             out_char(out, '"');
-        if (begins && begins_formula(text[i]))
+        for (; sign > 1; sign--)
+            put_escaped(out, text[i++]);
+        if (sign > 0)
             put_escaped(out, text[i]);
         else
             out_char(out, text[i]);

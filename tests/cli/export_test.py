@@ -229,7 +229,8 @@ class Rows(Export):
         names = {'=cmd|A1.pcap': '\\x3dcmd|A1.pcap', '+1.pcap': '\\x2b1.pcap', '@SUM(1).pcap': '\\x40SUM(1).pcap',
                  '--1.pcap': '\\x2d-1.pcap', ' =1.pcap': ' \\x3d1.pcap', '"=1.pcap': '"\\x3d1.pcap',
                  'a;=1.pcap': 'a;\\x3d1.pcap', 'a; "-1.pcap': 'a; "\\x2d1.pcap', '=,"': '\\x3d,"',
-                 'a=b-1;c@.pcap': 'a=b-1;c@.pcap', '0-1': '0-1', 'a,b': 'a,b'}
+                 'a=b-1;c@.pcap': 'a=b-1;c@.pcap', '0-1': '0-1', 'a,b': 'a,b',
+                 '\uff1d1': '\\xef\\xbc\\x9d1', 'a;\uff201': 'a;\\xef\\xbc\\xa01', 'a\uff1d\uff0c': 'a\uff1d\uff0c'}
         for name, want in names.items():
             os.symlink(source, name)
             text = self.run_command('export', '--csv', '-', '--tables', 'captures', '--', name)
