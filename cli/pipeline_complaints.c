@@ -51,8 +51,10 @@ void pipeline_say_what_is_missing(const struct pipeline *pipeline)
 
     source_stats(own->source, &stats);
     if (stats.texts_left_out > 0)
-        complain("%s: %" PRIu64 " names and comments of interfaces are left out: too many", input,
-                 stats.texts_left_out);
+        complain("%s: %" PRIu64 " name%s of interfaces %s left out, or cut: too many, or too long",
+                 input, stats.texts_left_out,
+                 stats.texts_left_out == 1 ? " or comment" : "s and comments",
+                 stats.texts_left_out == 1 ? "is" : "are");
     if (stats.dropped_known && stats.dropped > 0 && pipeline->options->n_devices == 0)
         complain("%s: %" PRIu64 " packet%s lost before %s captured", input, stats.dropped,
                  stats.dropped == 1 ? " was" : "s were",

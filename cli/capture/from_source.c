@@ -179,8 +179,10 @@ static void say_left_out(const struct capture *capture, const struct source *sou
     if (capture->options->quiet)
         return;
     if (stats.texts_left_out > 0)
-        complain("%s: %" PRIu64 " names and comments of interfaces are left out: too many", input,
-                 stats.texts_left_out);
+        complain("%s: %" PRIu64 " name%s of interfaces %s left out, or cut: too many, or too long",
+                 input, stats.texts_left_out,
+                 stats.texts_left_out == 1 ? " or comment" : "s and comments",
+                 stats.texts_left_out == 1 ? "is" : "are");
     if (capture->dropped_elsewhere > 0)
         complain("%s: %" PRIu64
                  " packets were lost before they were captured by interfaces without "

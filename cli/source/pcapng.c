@@ -105,16 +105,18 @@ static void keep(struct file *file, struct file_interface *interface, enum file_
                  const uint8_t *value, size_t n)
 {
     size_t first = interface->texts ? 0 : sizeof(*interface->texts) + SOURCE_TEXT_ADDED;
+    bool cut = n > TEXT_LONG;
     char *text;
 
     if (n == 0 || (interface->texts && interface->texts->of[which]))
         return;
-    if (n > TEXT_LONG)
+    if (cut)
         n = TEXT_LONG;
     if (texts + n + SOURCE_TEXT_ADDED + first > source_texts_most) {
         file->texts_left_out++;
         return;
     }
+    file->texts_left_out += cut;
     if (!interface->texts && (interface->texts = calloc(1, sizeof(*interface->texts))))
         texts += first;
     text = interface->texts ? strndup((const char *)value, n) : NULL;

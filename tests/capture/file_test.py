@@ -309,6 +309,16 @@ class File(command.CommandTest):
         self.assertEqual(file.packets[0].time_ns, 10**18 + 5)
         self.assertEqual(file.statistics[0], {7: 17})  # and no 0 for what nobody said
 
+    def test_long_comment(self):
+        """It is cut, and that is said."""
+        data = (command.section() + command.interface(options=command.option(1, b'x' * 5000) + command.option(0, b'')) +
+                command.enhanced(bytes(60), 1))
+        self.run_command('capture', '-r', self.file(data, 'in.pcapng'), '-w', self.path('out.pcapng'), errors=2)
+        self.assertIn('in.pcapng: 1 name or comment of interfaces is left out, or cut', self.stderr)
+        self.assertEqual(ngfile.read(self.path('out.pcapng')).interfaces[0].comment, 'x' * 4096)
+        self.run_command('decode', self.path('in.pcapng'), errors=2)
+        self.assertIn('in.pcapng: 1 name or comment of interfaces is left out, or cut', self.stderr)
+
     def test_what_is_not_kept_is_told(self):
         """Blocks that hold no packets, and comments of packets."""
         comment = command.block(6, bytes(12) + (60).to_bytes(4, 'little') * 2 + bytes(60) +
