@@ -6,7 +6,8 @@
 #include "bound.h"
 
 enum {
-    EXTENTS_MAX = RPCRDMA_BOUND(4096, 4), /* a region cut in more pieces keeps no further ones */
+    EXTENTS_MAX = RPCRDMA_BOUND(1 << 16, 4), /* a region cut in more pieces keeps no further ones */
+    MOVED_MAX = RPCRDMA_BOUND(4096, 2),      /* pieces that one which comes late may move */
     BLOCK_MIN = 4096,
     BLOCK_MAX = 256 << 10,
 };
@@ -58,14 +59,21 @@ static uint32_t extent_after(const struct flow_region *region, uint64_t at)
     return low;
 }
 
-static bool extents_room(struct flow_regions *regions, struct flow_region *region)
+/* What flow/ needs to find its way must not starve because data took everything. */
+static bool data_has_much(const struct flow_regions *regions)
+{
+    return regions->memory->used >= regions->memory->limit / 4 * 3;
+}
+
+/* For n more. */
+static bool extents_room(struct flow_regions *regions, struct flow_region *region, uint32_t n)
 {
     uint32_t size = region->extents_size ? region->extents_size * 2 : 4;
     struct flow_extent *bigger;
 
-    if (region->n_extents < region->extents_size)
+    if (region->n_extents + n <= region->extents_size)
         return true;
-    if (region->n_extents >= EXTENTS_MAX)
+    if (size > EXTENTS_MAX || (size > MOVED_MAX && data_has_much(regions)))
         return false;
     bigger = flow_alloc(regions->memory, size * sizeof(*bigger));
     if (!bigger)
@@ -88,7 +96,7 @@ static bool extent_insert(struct flow_regions *regions, struct flow_region *regi
         before->length += e->length;
         return true;
     }
-    if (!extents_room(regions, region))
+    if (region->n_extents - i > MOVED_MAX || !extents_room(regions, region, 1))
         return false;
     memmove(&region->extents[i + 1], &region->extents[i],
             (region->n_extents - i) * sizeof(*region->extents));
@@ -113,8 +121,7 @@ static uint8_t *store(struct flow_regions *regions, struct flow_region *region, 
             size = left;
         if (size == 0)
             size = n;
-        /* What flow/ needs to find its way must not starve because data took everything. */
-        if (regions->memory->used >= regions->memory->limit / 4 * 3)
+        if (data_has_much(regions))
             return NULL;
         block = flow_alloc(regions->memory, sizeof(*block) + size);
         if (!block)
@@ -138,7 +145,9 @@ static void add(struct flow_regions *regions, struct flow_region *region, uint32
 
         new.captured = captured;
         if (captured && region->keep) {
-            new.data = store(regions, region, new.length, &new.length);
+            /* the second is for what follows and is not kept: that merges, without an end */
+            if (extents_room(regions, region, 2))
+                new.data = store(regions, region, new.length, &new.length);
             if (new.data) {
                 memcpy(new.data, data, new.length);
                 data += new.length;
@@ -168,7 +177,8 @@ static uint32_t cut(struct flow_regions *regions, struct flow_region *region, ui
     struct flow_extent old = region->extents[i];
     struct flow_extent tail = old;
 
-    if (s > old.start && e < extent_end(&old) && !extents_room(regions, region))
+    /* two: a tail, and what goes into the hole */
+    if (region->n_extents - i > MOVED_MAX || !extents_room(regions, region, 2))
         return UINT32_MAX;
     region->seen -= (uint32_t)(e - s);
     tail.start = (uint32_t)e;
@@ -223,13 +233,13 @@ static void put(struct flow_regions *regions, struct flow_region *region, uint64
             if (i < region->n_extents && extent_end(&region->extents[i]) <= until)
                 i++;
         }
-        if (captured)
+        if (captured && region->keep)
             data += until - s;
         s = until;
     }
 }
 
-/* Bytes that were captured, are not kept, and go on where the last run ends, as nearly always. */
+/* Bytes that are not kept, and go on where the last run ends, as nearly always. */
 static bool goes_on(struct flow_region *region, uint64_t start, uint32_t len)
 {
     struct flow_extent *last =
@@ -248,9 +258,11 @@ bool flow_region_place(struct flow_regions *regions, struct flow_region *region,
                        const uint8_t *data, uint32_t caplen, uint32_t len)
 {
     uint64_t end = start + len;
-    uint64_t captured = start + caplen;
+    /* Where nobody wants the bytes, that they passed is enough. Packets that were cut would be two
+     * extents each. */
+    uint64_t captured = start + (region->keep ? caplen : len);
 
-    if (caplen == len && goes_on(region, start, len))
+    if (goes_on(region, start, len))
         return true;
     if (start >= region->length)
         return len == 0;

@@ -6,8 +6,8 @@
  * Memory that one end of a connection advertised as a segment, and what RDMA moved into it or out
  * of it. A region is open, and found by its handle, from the message that advertised it until its
  * transaction ends, the handle is invalidated, or the handle is advertised again for the same
- * addresses: a new generation. What passed on the wire and what of it was captured are counted
- * apart; bytes are kept only where `keep` says so.
+ * addresses: a new generation. Bytes are kept only where `keep` says so. What passed on the wire
+ * and what of it was captured are counted apart there; elsewhere what passed counts as captured.
  */
 
 #include <stdbool.h>

@@ -81,14 +81,14 @@ static void every_order_of_packets_gives_the_same_bytes(void **state)
             uint32_t start = round % 2 ? pick(SIZE) : in_order;
             uint8_t *copy;
 
-            for (uint32_t j = 0; j < caplen; j++)
+            for (uint32_t j = 0; j < sizeof(data); j++)
                 data[j] = (uint8_t)pick(256);
             if (start < SIZE) {
                 copy = heap_copy(data, caplen);
                 assert_int_equal(flow_region_place(&regions, &region, start, copy, caplen, len),
                                  start + len <= SIZE);
                 free(copy);
-                model_place(&m, start, data, caplen, len);
+                model_place(&m, start, data, keep ? caplen : len, len);
             }
             in_order += len;
         }
@@ -124,6 +124,65 @@ static void contiguous_packets_are_one_extent(void **state)
     flow_region_clear(&regions, &region);
     flow_table_free(&regions.table, &memory);
     assert_int_equal(memory.used, 0);
+}
+
+/* A capture that keeps the head of each packet. */
+static void place_cut(struct flow_regions *regions, struct flow_region *region, uint32_t length)
+{
+    uint8_t data[64] = {0};
+
+    for (uint32_t at = 0; at < length; at += 1024)
+        assert_true(flow_region_place(regions, region, at, data, sizeof(data), 1024));
+}
+
+static void packets_that_were_cut_are_all_seen(void **state)
+{
+    enum { LENGTH = 4 << 20 };
+    struct flow_memory memory = {.limit = 16 << 20};
+    struct flow_regions regions = {.memory = &memory};
+    struct flow_region region = {0};
+
+    (void)state;
+    assert_true(flow_region_open(&regions, &region, 1, 0, 1, 0, LENGTH, false));
+    place_cut(&regions, &region, LENGTH);
+    assert_int_equal(region.seen, LENGTH);
+    assert_int_equal(region.n_extents, 1);
+    assert_false(region.dropped);
+    flow_region_clear(&regions, &region);
+
+    assert_true(flow_region_open(&regions, &region, 1, 0, 1, 0, LENGTH, true));
+    place_cut(&regions, &region, LENGTH);
+    assert_int_equal(region.seen, LENGTH);
+    assert_int_equal(region.captured, LENGTH / 1024 * 64);
+    assert_int_equal(region.n_extents, LENGTH / 1024 * 2);
+    assert_false(region.dropped);
+    flow_region_clear(&regions, &region);
+    flow_table_free(&regions.table, &memory);
+    assert_int_equal(memory.used, 0);
+}
+
+/* Where there is no room for more pieces, what is lost is the bytes, not the count. */
+static void more_pieces_than_are_kept_are_all_seen(void **state)
+{
+    enum { LENGTH = 64 << 20 };
+    static const size_t limits[] = {16 << 20, 512 << 10, 4 << 10};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(limits) / sizeof(limits[0]); i++) {
+        struct flow_memory memory = {.limit = limits[i]};
+        struct flow_regions regions = {.memory = &memory};
+        struct flow_region region = {0};
+
+        assert_true(flow_region_open(&regions, &region, 1, 0, 1, 0, LENGTH, true));
+        place_cut(&regions, &region, LENGTH);
+        assert_int_equal(region.seen, LENGTH);
+        assert_true(region.captured < LENGTH / 1024 * 64);
+        assert_true(region.dropped);
+        assert_true(memory.used <= memory.limit);
+        flow_region_clear(&regions, &region);
+        flow_table_free(&regions.table, &memory);
+        assert_int_equal(memory.used, 0);
+    }
 }
 
 static void a_claimed_length_costs_nothing(void **state)
@@ -175,10 +234,12 @@ static void a_scattered_region_stays_bounded(void **state)
 
     (void)state;
     assert_true(flow_region_open(&regions, &region, 1, 0, 1, 0, 1 << 20, true));
-    for (uint32_t at = 0; at < 40000; at += 2)
+    for (uint32_t at = 0; at < 1 << 20; at += 2)
         flow_region_place(&regions, &region, at, &byte, 1, 1);
     assert_true(region.dropped);
-    assert_true(memory.used < 1 << 20);
+    assert_true(memory.used < 2 << 20);
+    for (uint32_t at = 0; at < 1 << 20; at += 8) /* what comes late moves few of them */
+        flow_region_place(&regions, &region, at + 1, &byte, 1, 1);
     flow_region_clear(&regions, &region);
     flow_table_free(&regions.table, &memory);
     assert_int_equal(memory.used, 0);
@@ -221,6 +282,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_order_of_packets_gives_the_same_bytes),
         cmocka_unit_test(contiguous_packets_are_one_extent),
+        cmocka_unit_test(packets_that_were_cut_are_all_seen),
+        cmocka_unit_test(more_pieces_than_are_kept_are_all_seen),
         cmocka_unit_test(a_claimed_length_costs_nothing),
         cmocka_unit_test(the_limit_drops_bytes_and_says_so),
         cmocka_unit_test(a_scattered_region_stays_bounded),
