@@ -59,6 +59,13 @@ struct opening {
     bool short_of_memory;
 };
 
+/* What a Call offered is its sender's own again with the Reply, also while that one waits for data
+ * that may come late. What a Reply offers is not. */
+static bool given_back(const struct rpc_transaction *t, const struct flow_region *region)
+{
+    return t->pub.reply_frame != 0 && !t->reply.open && region->use != RPC_REPLY_READ;
+}
+
 /* Bytes that two chunks offer under one handle, both of them outstanding. A tiny segment that
  * clients offer for XDR padding is every Call's. */
 static void check_shared(const struct opening *o, const struct flow_region *region, uint32_t off)
@@ -67,7 +74,8 @@ static void check_shared(const struct opening *o, const struct flow_region *regi
     const struct flow_region *other = o->rpcs->regions.displaced;
     const struct rpc_transaction *t = other ? other->owner : NULL;
 
-    if (!t || region->length <= PAD || other->length <= PAD || !flow_conn_saw_all(o->t->conn))
+    if (!t || given_back(t, other) || region->length <= PAD || other->length <= PAD ||
+        !flow_conn_saw_all(o->t->conn))
         return;
     rpc_add_finding_at(o->rpcs, o->t, RPCRDMA_RULE_HANDLE_SHARED, o->t->pub.call_frame, off, NULL,
                        region->handle, t->pub.xid, t->pub.call_frame);
