@@ -256,6 +256,36 @@ def rpc_outside_nothing(c, breaks):
     c.written(xid, 0 if breaks else 4096)
 
 
+@case('rdma-direction')
+def rdma_direction(c, breaks):
+    """A Write to what a Call offers as a Read chunk; or a second Read of it."""
+    c.null()
+    arguments = c.write_arguments(4096)
+    chunk = c.memory.read_chunk(len(rpc_call(0, NFS, WRITE, arguments)), 4096)
+    xid = c.call(WRITE, arguments, read=chunk)
+    c.pull(chunk, data(4096))
+    if breaks:
+        c.push(chunk, data(16))
+    else:
+        c.pull(chunk, data(4096))
+    c.written(xid, 4096)
+    c.null()
+
+
+@case('rdma-direction')
+def rdma_direction_read(c, breaks):
+    """A Read of what a Call offers to be written to; or a Write of it in two."""
+    c.null()
+    chunk = c.memory.chunk(4096)
+    xid = c.read_call(4096, write=[chunk])
+    handle, address = int(chunk[0]['handle'], 16), int(chunk[0]['offset'], 16)
+    if breaks:
+        c.talk.read(c.server, handle, address, data(16))
+    else:
+        c.talk.write(c.server, handle, address, data(16))
+    c.reply(xid, c.read_results(4096), write=[c.push(chunk, data(4096))])
+
+
 @case('rdma-before-call')
 def rdma_before_call(c, breaks):
     c.null()

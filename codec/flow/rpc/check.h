@@ -28,7 +28,8 @@ void rpc_check_unanswered(struct flow_rpcs *rpcs, struct rpc_transaction *t);
 
 /* The regions of a transaction that was answered are no more: RDMA to them comes too late. */
 void rpc_retire(struct flow_rpcs *rpcs, const struct rpc_transaction *t);
-/* RDMA to memory that nobody offers (any more). True: it was reported. */
+/* RDMA to memory that nobody offers for that (any more). True: it was reported, or is known to be
+ * offered. */
 bool rpc_check_astray(struct flow_rpcs *rpcs, struct flow_conn *conn,
                       const struct rpc_astray *astray);
 /* A Call offers this: RDMA may have gone there before. */

@@ -24,24 +24,37 @@ void rpc_retire(struct flow_rpcs *rpcs, const struct rpc_transaction *t)
             c->retired = flow_alloc(&rpcs->context->memory, RPC_RETIRED * sizeof(*c->retired));
         if (!c->retired)
             return;
-        c->retired[c->n_retired++ % RPC_RETIRED] = (struct rpc_retired){.offset = r->offset,
-                                                                        .frame = t->pub.reply_frame,
-                                                                        .handle = r->handle,
-                                                                        .length = r->length,
-                                                                        .xid = t->pub.xid,
-                                                                        .end = r->end};
+        c->retired[c->n_retired++ % RPC_RETIRED] =
+            (struct rpc_retired){.offset = r->offset,
+                                 .frame = t->pub.reply_frame,
+                                 .handle = r->handle,
+                                 .length = r->length,
+                                 .xid = t->pub.xid,
+                                 .end = r->end,
+                                 .write = r->use == RPC_WRITE};
     }
 }
 
-static void report(struct flow_rpcs *rpcs, struct flow_conn *conn, enum rpcrdma_rule_id rule,
-                   uint64_t frame, const char *what, uint64_t a, uint64_t b, uint64_t c)
+static const char *what(const struct rpc_astray *astray)
 {
-    flow_report(rpcs->context, flow_conn_public_const(conn),
-                &(struct rpcrdma_finding){
-                    .rule = rule, .frame = frame, .offset = -1, .arg = {a, b, c}, .what = what});
+    return astray->write ? "Write" : "Read";
 }
 
-static bool retired(struct flow_rpcs *rpcs, struct flow_conn *conn, const struct rpc_astray *astray)
+static void report(struct flow_rpcs *rpcs, struct flow_conn *conn, enum rpcrdma_rule_id rule,
+                   const struct rpc_astray *astray, uint64_t b, uint64_t c)
+{
+    flow_report(rpcs->context, flow_conn_public_const(conn),
+                &(struct rpcrdma_finding){.rule = rule,
+                                          .frame = astray->frame,
+                                          .offset = -1,
+                                          .arg = {astray->handle, b, c},
+                                          .what = what(astray)});
+}
+
+/* offered: an outstanding Call offers it, and what was offered before for the other direction says
+ * nothing. */
+static bool retired(struct flow_rpcs *rpcs, struct flow_conn *conn, const struct rpc_astray *astray,
+                    bool offered)
 {
     const struct rpc_conn *c = rpc_of(conn);
 
@@ -49,28 +62,28 @@ static bool retired(struct flow_rpcs *rpcs, struct flow_conn *conn, const struct
         const struct rpc_retired *r = &c->retired[i];
 
         if (r->handle != astray->handle || r->end != astray->end ||
-            astray->address - r->offset >= r->length)
+            astray->address - r->offset >= r->length || (offered && r->write != astray->write))
             continue;
         report(rpcs, conn,
                flow_conn_saw_all(conn) ? RPCRDMA_RULE_RDMA_AFTER_REPLY : RPCRDMA_RULE_RDMA_LATE,
-               astray->frame, astray->what, astray->handle, r->xid, r->frame);
+               astray, r->xid, r->frame);
         return true;
     }
     return false;
 }
 
-/* All of the Call was read: its regions are not followed any more, and still open. */
-static bool was_read(const struct rpc_transaction *t, const struct flow_region *r)
-{
-    return t->call_emitted && r->use == RPC_CALL_READ;
-}
+/* What an outstanding Call offers, or offered, under the handle: NULL is nothing. */
+struct offer {
+    const struct flow_region *region;
+    const struct rpc_transaction *owner;
+    bool there; /* the address lies in it, not elsewhere */
+};
 
-/* What an outstanding Call offered under the handle: elsewhere, or it was invalidated since. */
-static bool offered(struct flow_rpcs *rpcs, struct flow_conn *conn, const struct rpc_astray *astray)
+static struct offer offer_of(const struct flow_conn *conn, const struct rpc_astray *astray)
 {
-    const struct flow_region *near = NULL;
-    const struct rpc_transaction *owner = NULL, *t;
     const struct rpc_list *calls = &rpc_of(conn)->transactions[astray->end];
+    const struct rpc_transaction *t;
+    struct offer near = {0};
     uint32_t looked = 0;
 
     for (t = TAILQ_LAST(calls, rpc_list); t && looked < LOOKED_AT;
@@ -83,38 +96,62 @@ static bool offered(struct flow_rpcs *rpcs, struct flow_conn *conn, const struct
             if (r->handle != astray->handle || r->end != astray->end ||
                 (r->length == 0 ? r->offset != astray->address : r->length <= PAD))
                 continue;
-            if (astray->address - r->offset >= r->length) {
-                near = near ? near : r;
-                owner = near == r ? t : owner;
-                continue;
-            }
-            if (r->open || was_read(t, r))
-                return false; /* there is no such way to use it; or it is read once more */
-            report(rpcs, conn, RPCRDMA_RULE_RDMA_AFTER_INVALIDATE, astray->frame, astray->what,
-                   astray->handle, t->pub.xid, 0);
-            return true;
+            if (astray->address - r->offset < r->length)
+                return (struct offer){r, t, true};
+            if (!near.region)
+                near = (struct offer){r, t, false};
         }
     }
-    if (near && flow_conn_saw_all(conn))
-        report(rpcs, conn, RPCRDMA_RULE_RPC_OUTSIDE_ALL, astray->frame, astray->what,
-               astray->handle, astray->length, owner->pub.xid);
-    return near != NULL;
+    return near;
+}
+
+/* All of the Call was read: its Read chunks are not followed any more, and still open. */
+static bool was_read(const struct offer *o)
+{
+    return o->region->use == RPC_CALL_READ && o->owner->call_emitted;
+}
+
+/* To memory that an outstanding Call offers for the other direction, or elsewhere, or offered until
+ * it was invalidated. */
+static bool not_so(struct flow_rpcs *rpcs, struct flow_conn *conn, const struct rpc_astray *astray,
+                   const struct offer *o)
+{
+    const bool sure = flow_conn_saw_all(conn); /* else another Call may offer it as well */
+
+    if (!o->region)
+        return false;
+    if (!o->there) {
+        if (sure)
+            report(rpcs, conn, RPCRDMA_RULE_RPC_OUTSIDE_ALL, astray, astray->length,
+                   o->owner->pub.xid);
+    } else if (!o->region->open && !was_read(o)) {
+        report(rpcs, conn, RPCRDMA_RULE_RDMA_AFTER_INVALIDATE, astray, o->owner->pub.xid, 0);
+    } else if (sure) {
+        report(rpcs, conn,
+               astray->write ? RPCRDMA_RULE_READ_CHUNK_WRITTEN : RPCRDMA_RULE_WRITE_CHUNK_READ,
+               astray, o->owner->pub.xid, 0);
+    }
+    return true;
 }
 
 bool rpc_check_astray(struct flow_rpcs *rpcs, struct flow_conn *conn,
                       const struct rpc_astray *astray)
 {
     struct rpc_conn *c = rpc_of(conn);
+    struct offer o;
 
     if (!c)
         return false;
-    if (c->n_astray > 0 && c->astray.handle == astray->handle && c->astray.end == astray->end)
+    if (c->astray.length != 0 && c->astray.handle == astray->handle && c->astray.end == astray->end)
         return c->astray_reported; /* said once */
     if (c->n_astray >= ASTRAY_MOST)
         return false;
     c->n_astray++;
+    o = offer_of(conn, astray);
+    if (o.there && !astray->write && was_read(&o))
+        return true; /* a Read once more, as the Responder may until it replies */
     c->astray = *astray;
-    c->astray_reported = retired(rpcs, conn, astray) || offered(rpcs, conn, astray);
+    c->astray_reported = retired(rpcs, conn, astray, o.there) || not_so(rpcs, conn, astray, &o);
     return c->astray_reported;
 }
 
@@ -124,11 +161,11 @@ void rpc_check_before_call(struct flow_rpcs *rpcs, struct rpc_transaction *t,
     struct rpc_conn *c = rpc_of(t->conn);
 
     /* the Call that offered it before may be what is missing */
-    if (c->n_astray == 0 || c->astray_reported || !flow_conn_saw_all(t->conn) ||
+    if (c->astray.length == 0 || c->astray_reported || !flow_conn_saw_all(t->conn) ||
         c->astray.handle != region->handle || c->astray.end != region->end ||
         c->astray.address - region->offset >= region->length)
         return;
     c->astray_reported = true;
-    rpc_add_finding(rpcs, t, RPCRDMA_RULE_RDMA_BEFORE_CALL, c->astray.frame, c->astray.what,
+    rpc_add_finding(rpcs, t, RPCRDMA_RULE_RDMA_BEFORE_CALL, c->astray.frame, what(&c->astray),
                     region->handle, 0, 0);
 }

@@ -197,7 +197,7 @@ void flow_rpc_write(struct flow_rpcs *rpcs, struct flow_conn *conn, int sender,
                                                     .handle = write->rkey,
                                                     .length = op->len,
                                                     .end = (uint8_t)(1 - sender),
-                                                    .what = "Write"}))
+                                                    .write = true}))
         unknown(rpcs, conn, op, write->rkey, "Write");
 }
 
@@ -220,8 +220,7 @@ void flow_rpc_read_request(struct flow_rpcs *rpcs, struct flow_conn *conn, int s
                                               .frame = read->frame,
                                               .handle = read->rkey,
                                               .length = read->length,
-                                              .end = (uint8_t)(1 - sender),
-                                              .what = "Read"});
+                                              .end = (uint8_t)(1 - sender)});
     if (!region)
         return;
     t = region->owner;

@@ -76,14 +76,15 @@ struct rpc_retired {
     uint64_t offset, frame; /* frame: of the Reply */
     uint32_t handle, length, xid;
     uint8_t end;
+    bool write;
 };
 
-/* RDMA to memory that is not open. */
+/* RDMA to memory that is not open, or not for that. */
 struct rpc_astray {
     uint64_t address, frame;
     uint32_t handle, length; /* bytes moved, or asked for */
     uint8_t end;             /* whose memory it is */
-    const char *what;
+    bool write;
 };
 
 /* A transaction. */
@@ -157,7 +158,7 @@ struct rpc_conn {
     int64_t replied_ns[2];                   /* by caller: the last Reply to it */
     uint64_t unplaced[2]; /* by sender: the last packet with data whose place was not captured */
     struct rpc_retired *retired; /* RPC_RETIRED of them; NULL: none yet. Owned */
-    struct rpc_astray astray;    /* the latest handle; whether what it is was reported */
+    struct rpc_astray astray;    /* the latest handle, length 0: none; whether it was reported */
     uint32_t n_retired, n_astray;
     uint32_t malformed[2]; /* messages, by receiver */
     bool malformed_reported, astray_reported;

@@ -2,6 +2,29 @@
 /* Whose memory a handle is, and for how long: from the Call that offers it to its Reply. */
 #include "rpc_nfs.h"
 
+static void on_finding(void *context, const struct rpcrdma_connection *c,
+                       const struct rpcrdma_finding *f)
+{
+    struct rpc_rig *r = context;
+
+    (void)c;
+    assert_true(r->rig.findings < RIG_MAX);
+    r->rig.finding[r->rig.findings++].rule = f->rule;
+}
+
+static int setup_with_findings(void **state)
+{
+    setup(state);
+    rig.rig.flow->context.sink.finding = on_finding;
+    return 0;
+}
+
+static bool found(uint32_t xid, enum rpcrdma_rule_id rule)
+{
+    return rpc_has_rule(rpc_transaction(&rig, xid)->rules, rpc_transaction(&rig, xid)->n_rules,
+                        rule);
+}
+
 static void error_reply(uint32_t xid)
 {
     struct rpc_bytes reply;
@@ -26,8 +49,7 @@ static void memory_is_given_back_with_the_reply(void **state)
     write_call(3, HANDLE, ADDRESS);
     rpcrdma_flow_end(rig.rig.flow);
     assert_int_equal(rig_count(&rig.rig, RPCRDMA_RULE_HANDLE_SHARED), 0);
-    assert_false(rpc_has_rule(rpc_transaction(&rig, 3)->rules, rpc_transaction(&rig, 3)->n_rules,
-                              RPCRDMA_RULE_HANDLE_SHARED));
+    assert_false(found(3, RPCRDMA_RULE_HANDLE_SHARED));
 }
 
 static void memory_of_two_outstanding_calls_is_shared(void **state)
@@ -38,16 +60,92 @@ static void memory_of_two_outstanding_calls_is_shared(void **state)
     write_call(3, HANDLE, ADDRESS);
     error_reply(2);
     rpcrdma_flow_end(rig.rig.flow);
-    assert_true(rpc_has_rule(rpc_transaction(&rig, 3)->rules, rpc_transaction(&rig, 3)->n_rules,
-                             RPCRDMA_RULE_HANDLE_SHARED));
+    assert_true(found(3, RPCRDMA_RULE_HANDLE_SHARED));
+}
+
+static void read_twice(uint32_t xid)
+{
+    write_call(xid, HANDLE, ADDRESS);
+    rpc_read(&rig, false, HANDLE, ADDRESS, whole.data + at, SIZE);
+    rpc_read(&rig, false, HANDLE, ADDRESS, whole.data + at, SIZE);
+    plain_reply(xid);
+}
+
+/* Until the Reply a Responder may read a chunk more than once, and what it says of the handle that
+ * another Call offers later is nothing. */
+static void a_chunk_read_twice(void **state)
+{
+    (void)state;
+    nudge(1);
+    read_twice(2);
+    read_twice(3);
+    for (uint32_t xid = 2; xid < 4; xid++) {
+        assert_int_equal(rpc_transaction(&rig, xid)->n_rules, 0);
+        assert_true(rpc_transaction(&rig, xid)->t.complete);
+    }
+    rpcrdma_flow_end(rig.rig.flow);
+    assert_int_equal(rig.rig.findings, 0);
+}
+
+/* What was read once more without a fault does not hide one. */
+static void a_chunk_read_after_the_reply(void **state)
+{
+    (void)state;
+    nudge(1);
+    read_twice(2);
+    rpc_read(&rig, false, HANDLE, ADDRESS, whole.data + at, SIZE);
+    rpcrdma_flow_end(rig.rig.flow);
+    assert_int_equal(rig_count(&rig.rig, RPCRDMA_RULE_RDMA_AFTER_REPLY), 1);
+}
+
+/* RDMA in the direction that a Call does not offer: before its chunk was read, and after. */
+static void a_read_chunk_written_to(void **state)
+{
+    (void)state;
+    nudge(1);
+    for (uint32_t xid = 2; xid < 4; xid++) {
+        write_call(xid, HANDLE + xid, ADDRESS);
+        if (xid == 3)
+            rpc_read(&rig, false, HANDLE + xid, ADDRESS, whole.data + at, SIZE);
+        rpc_write(&rig, false, HANDLE + xid, ADDRESS, whole.data, 100, 100, UINT32_MAX);
+        if (xid == 2)
+            rpc_read(&rig, false, HANDLE + xid, ADDRESS, whole.data + at, SIZE);
+        plain_reply(xid);
+    }
+    write_call(4, HANDLE + 3, ADDRESS); /* does not come too late */
+    rpc_read(&rig, false, HANDLE + 3, ADDRESS, whole.data + at, SIZE);
+    plain_reply(4);
+    assert_false(found(4, RPCRDMA_RULE_RDMA_BEFORE_CALL));
+    rpcrdma_flow_end(rig.rig.flow);
+    assert_int_equal(rig_count(&rig.rig, RPCRDMA_RULE_READ_CHUNK_WRITTEN), 2);
+    assert_int_equal(rig_count(&rig.rig, RPCRDMA_RULE_RPC_UNKNOWN_HANDLE), 0);
+    assert_int_equal(rig_count(&rig.rig, RPCRDMA_RULE_RPC_UNOFFERED), 0);
+}
+
+static void a_write_chunk_read(void **state)
+{
+    (void)state;
+    nudge(1);
+    read_call(2, HANDLE, ADDRESS);
+    prepare_reply(2, 0);
+    rpc_read(&rig, false, HANDLE, ADDRESS, whole.data + at, 100);
+    rpc_write(&rig, false, HANDLE, ADDRESS, whole.data + at, SIZE, RIG_PMTU, UINT32_MAX);
+    read_reply(2, HANDLE, ADDRESS);
+    rpc_check_bytes(rpc_find(&rig, 2, RPCRDMA_DIRECTION_REPLY), &whole);
+    rpcrdma_flow_end(rig.rig.flow);
+    assert_int_equal(rig_count(&rig.rig, RPCRDMA_RULE_WRITE_CHUNK_READ), 1);
 }
 
 int main(void)
 {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup_with_findings, teardown)
     const struct CMUnitTest tests[] = {
         TEST(memory_is_given_back_with_the_reply),
         TEST(memory_of_two_outstanding_calls_is_shared),
+        TEST(a_chunk_read_twice),
+        TEST(a_chunk_read_after_the_reply),
+        TEST(a_read_chunk_written_to),
+        TEST(a_write_chunk_read),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
