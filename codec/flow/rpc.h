@@ -49,15 +49,15 @@ struct rpcrdma_rpc_message {
     bool direction_known; /* `reverse` is valid */
     bool reverse;         /* of an RPC from server to client */
     uint32_t xid;
-    uint64_t frame;                    /* the packet that completes it */
-    int64_t complete_ns;               /* its time */
-    uint64_t send_frame;               /* last packet of its (last) Send */
-    int64_t time_ns;                   /* its time */
-    const struct rpcrdma_rpc *rpc;     /* its header; NULL: not captured. Its spans are NULL */
-    const struct rpcrdma_rpc *call;    /* of a Reply: its Call's header, where seen */
-    uint64_t length;                   /* unreduced; what is missing counted */
-    bool complete;                     /* all of it passed on the wire */
-    bool whole;                        /* all of it is in the iovec, in order */
+    uint64_t frame;                 /* the packet that completes it */
+    int64_t complete_ns;            /* its time */
+    uint64_t send_frame;            /* last packet of its (last) Send */
+    int64_t time_ns;                /* its time */
+    const struct rpcrdma_rpc *rpc;  /* its header; NULL: not captured. Its spans are NULL */
+    const struct rpcrdma_rpc *call; /* of a Reply: its Call's header, where seen */
+    uint64_t length;                /* unreduced; what is missing counted */
+    bool complete;                  /* all of it passed on the wire */
+    bool whole; /* all of it is in the iovec, in order, and begins with its Send's XID */
     const struct rpcrdma_iovec *iovec; /* in order */
     size_t n_iovec;
     const struct rpcrdma_unplaced_chunk
@@ -117,12 +117,12 @@ struct rpcrdma_transaction {
     enum rpcrdma_stall stalled_by; /* of the longest such wait, between these: */
     uint64_t stalled_from_frame, stalled_to_frame;
     bool has_response;
-    int64_t response_ns;                /* between the Sends, when first seen; where both were */
-    int64_t rdma_ns;                    /* from the first to the last RDMA Read or Write packet: */
+    int64_t response_ns; /* between the Sends, when first seen; where both were */
+    int64_t rdma_ns;     /* from the first to the last RDMA Read or Write packet: */
     uint64_t rdma_first_frame, rdma_last_frame; /* has_rdma; 0: there was none */
-    uint64_t call_length, reply_length; /* of the unreduced RPC messages; 0: not known */
-    uint64_t read_chunk_length;         /* bytes that RDMA moved, each counted once */
-    uint64_t write_chunk_length;        /* as the Reply says, without one as seen */
+    uint64_t call_length, reply_length;         /* of the unreduced RPC messages; 0: not known */
+    uint64_t read_chunk_length;                 /* bytes that RDMA moved, each counted once */
+    uint64_t write_chunk_length;                /* as the Reply says, without one as seen */
     uint64_t reply_chunk_length;
     uint32_t segments;  /* that the Call offers, in all chunks */
     bool complete;      /* the whole Call and the whole Reply passed on the wire */

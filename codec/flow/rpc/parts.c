@@ -38,6 +38,10 @@ struct rpc_part rpc_part_of(struct rpc_parts *parts, const struct flow_message *
         part.len = msg->payload.len;
     }
     if (m->message->part <= 1 && !rpc_part_starts(m)) {
+        if (msg->dialect->version == 1) { /* has no parts */
+            parts->other = true;
+            return part;
+        }
         part.at = parts->length;
         replace(parts, msg, &part);
     } else if (m->continues && m->message->part == 1 && msg->present & RPCRDMA_HAS_REMAINING) {

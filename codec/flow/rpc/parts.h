@@ -26,6 +26,7 @@ struct rpc_parts {
     uint64_t base;   /* from where flow/ counts the parts: not 0 after a loss */
     uint64_t total;  /* as the first part says; 0: not known */
     bool lost;       /* a part is missing, of a length that is not known */
+    bool other;      /* version 1: all is there, and does not begin with the XID of its header */
 };
 
 /* rpc_part_of: what the message carries, and where it goes; rpc_parts_add copies the bytes where

@@ -135,7 +135,8 @@ static void any_call(struct flow_rpcs *rpcs, struct rpc_transaction *t)
         .rpc = t->pub.has_program ? &t->rpc : NULL,
         .length = rpcs->whole.length,
         .complete = t->call_complete,
-        .whole = t->call_complete && !holes.any,
+        .whole = t->call_complete && !holes.any &&
+                 !(t->parts.other && !(t->chunk_map && t->chunk_map->has_base)),
         .n_iovec = rpcs->whole.count,
     };
     reconstruct_emit(&m, RPCRDMA_DIRECTION_CALL, &out);

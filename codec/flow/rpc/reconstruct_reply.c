@@ -191,7 +191,8 @@ static void any_reply(struct flow_rpcs *rpcs, struct rpc_transaction *t,
         .rpc = rpc.present & RPCRDMA_RPC_HAS_XID ? &rpc : NULL,
         .length = length,
         .complete = t->reply_complete,
-        .whole = t->reply_complete && !holes.any && m.n_unplaced_chunks == 0 && !rpcs->whole.failed,
+        .whole = t->reply_complete && !holes.any && m.n_unplaced_chunks == 0 &&
+                 !rpcs->whole.failed && !answer->parts->other,
         .n_iovec = n_iovec,
     };
     reconstruct_emit(&m, RPCRDMA_DIRECTION_REPLY, &out);

@@ -323,6 +323,27 @@ static void an_invalidated_handle_takes_no_bytes(void **state)
                              RPCRDMA_RULE_RPC_NO_CALL));
 }
 
+/* The RPC message has another XID than its header: that is a finding, and no part is missing. */
+static void another_xid_inside(void **state)
+{
+    struct rpc_bytes call, reply;
+    struct rpc_header h;
+
+    (void)state;
+    rpc_call_header(&call, 99, NFS, 3, 0);
+    rpc_header_init(&h, 50, MSG);
+    rpc_send(&rig, true, &h, call.data, call.n);
+    rpc_reply_header(&reply, 98);
+    rpc_header_init(&h, 50, MSG);
+    rpc_send(&rig, false, &h, reply.data, reply.n);
+    assert_true(rpc_find(&rig, 50, RPCRDMA_DIRECTION_CALL)->complete);
+    assert_true(rpc_find(&rig, 50, RPCRDMA_DIRECTION_REPLY)->complete);
+    assert_false(rpc_find(&rig, 50, RPCRDMA_DIRECTION_REPLY)->whole); /* not to be handed on */
+    assert_true(rpc_transaction(&rig, 50)->t.complete);
+    assert_int_equal(rpc_transaction(&rig, 50)->n_rules, 0);
+    assert_int_equal(rpc_find(&rig, 50, RPCRDMA_DIRECTION_CALL)->n_rules, 0);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
@@ -340,6 +361,7 @@ int main(void)
         TEST(a_read_issued_again_from_the_middle),
         TEST(the_same_handle_again_and_again),
         TEST(an_invalidated_handle_takes_no_bytes),
+        TEST(another_xid_inside),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
