@@ -54,7 +54,7 @@ static bool step_gap(struct rpcrdma_xdr *x, uint32_t n)
         x->gap++;
         /* a chunk is one item, with its padding or without (RFC 8166 sections 3.4.4.4, 3.4.5.2) */
         if (gap->length > n && gap->length != padded(n))
-            x->ineligible = true;
+            not_eligible(x, x->gap - 1);
         step_reduced(x, n, gap->length);
         return true;
     }
