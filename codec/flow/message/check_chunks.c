@@ -107,6 +107,7 @@ struct chunks {
     uint32_t n, position, off;
     uint64_t length;   /* of the chunk at `position` */
     uint64_t bytes;    /* of all */
+    bool too_long;     /* one of them, which was reported */
     uint64_t embedded; /* of the positioned chunks before this one, with their padding */
     uint32_t base_segments;
     uint32_t positioned, surplus; /* of them; where the second begins */
@@ -115,6 +116,7 @@ struct chunks {
 static void end_chunk(const struct message_check *c, struct chunks *r)
 {
     check_length(c, r->length, r->off, "Read chunk");
+    r->too_long |= r->length > UINT32_MAX;
     if (r->position > 0)
         r->embedded += r->length + (-r->length & 3);
 }
@@ -168,7 +170,7 @@ static struct chunks check_reads(const struct message_check *c,
     }
     if (r.n > 0)
         end_chunk(c, &r);
-    if (r.bytes > PAYLOAD_MOST && r.bytes <= UINT32_MAX)
+    if (r.bytes > PAYLOAD_MOST && !r.too_long)
         message_check_add(c, RPCRDMA_RULE_READ_LIST_LONG, list->off, NULL, r.bytes, PAYLOAD_MOST,
                           0);
     return r;

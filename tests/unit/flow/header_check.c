@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "test.h"
 
-#include "flow/message/message_state.h"
+#include "flow/message/check_private.h"
 
 /* What a header's properties, its xchar message and the bytes after it give as findings. */
 
@@ -98,13 +98,66 @@ static void test_trailing(void **state)
     CHECK(V1, words, want);
 }
 
+/* A Read list of three segments. */
+static struct flow_findings check_reads(const uint32_t positions[3], const uint32_t lengths[3])
+{
+    const uint32_t words[] = {
+        7,  1,          32, 0, 1, positions[0], 77, lengths[0], 0, 0, 1, positions[1],
+        77, lengths[1], 0,  0, 1, positions[2], 77, lengths[2], 0, 0, 0, 0,
+        0};
+    struct rpcrdma_flow_message out = {.direction = RPCRDMA_DIRECTION_CALL};
+    struct flow_findings findings = {0};
+    struct message_check c = {.out = &out, .findings = &findings};
+    struct rpcrdma_message m;
+    uint8_t bytes[sizeof(words)];
+    uint32_t len = words_of(words, sizeof(words) / sizeof(words[0]), bytes);
+
+    assert_int_equal(rpcrdma_message_decode(rpcrdma_dialect(RPCRDMA_V1), bytes, len, len, &m),
+                     RPCRDMA_OK);
+    c.message = out.message = &m;
+    message_check_chunks(&c);
+    return findings;
+}
+
+static size_t count_of(const struct flow_findings *findings, enum rpcrdma_rule_id rule)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < findings->count; i++)
+        n += findings->at[i].rule == rule;
+    return n;
+}
+
+/* The larger a Read list, the less may it pass unseen: that of chunks which are possible each, and
+ * that with one which is not. */
+static void test_largest_read_lists(void **state)
+{
+    static const uint32_t apart[] = {4, 0xa0000000, 0xf8000000}, together[] = {4, 4, 0xf8000000};
+    static const uint32_t lengths[] = {0x90000000, 0x50000000, 0x40000000};
+    static const uint32_t small[] = {0x1000, 0x1000, 0x1000};
+    static const uint32_t long_one[] = {0x90000000, 0x90000000, 4};
+    struct flow_findings findings = check_reads(apart, lengths);
+
+    (void)state;
+    assert_int_equal(count_of(&findings, RPCRDMA_RULE_READ_LIST_LONG), 1);
+    assert_int_equal(count_of(&findings, RPCRDMA_RULE_CHUNK_LENGTH), 0);
+    for (size_t i = 0; i < findings.count; i++)
+        if (findings.at[i].rule == RPCRDMA_RULE_READ_LIST_LONG)
+            assert_int_equal(findings.at[i].arg[0], UINT64_C(0x120000000));
+    findings = check_reads(together, long_one);
+    assert_int_equal(count_of(&findings, RPCRDMA_RULE_READ_LIST_LONG), 0);
+    assert_int_equal(count_of(&findings, RPCRDMA_RULE_CHUNK_LENGTH), 1);
+    findings = check_reads(apart, small);
+    assert_int_equal(count_of(&findings, RPCRDMA_RULE_READ_LIST_LONG), 0);
+    assert_int_equal(count_of(&findings, RPCRDMA_RULE_CHUNK_LENGTH), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_properties),
-        cmocka_unit_test(test_characteristics),
-        cmocka_unit_test(test_malformed_optinfo),
-        cmocka_unit_test(test_trailing),
+        cmocka_unit_test(test_properties),         cmocka_unit_test(test_characteristics),
+        cmocka_unit_test(test_malformed_optinfo),  cmocka_unit_test(test_trailing),
+        cmocka_unit_test(test_largest_read_lists),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
