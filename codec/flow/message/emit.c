@@ -81,14 +81,15 @@ static RPCRDMA_INLINE bool begins_elsewhere(const struct rpcrdma_message *messag
            (rpcrdma_read_next(&it, &first) && first.position == 0);
 }
 
-/* Version 1's RDMA_MSG with nothing inline, nor all of it in a Position-Zero chunk (RFC 8166 section 3.5.1): the RPC
- * message that it has to have is missing. */
+/* Version 1's RDMA_MSG with nothing inline, nor all of it in a Position-Zero chunk (RFC 8166
+ * section 3.5.1): the RPC message that it has to have is missing. */
 RPCRDMA_RARE static bool lacks_rpc(const struct rpcrdma_message *message)
 {
     struct rpcrdma_read_iter it = rpcrdma_read_begin(&message->read);
     struct rpcrdma_read_segment first;
 
-    return message->kind == RPCRDMA_KIND_MSG && message->version == 1 && message->status == RPCRDMA_OK &&
+    return message->kind == RPCRDMA_KIND_MSG && message->version == 1 &&
+           message->status == RPCRDMA_OK &&
            !(rpcrdma_read_next(&it, &first) && first.position == 0);
 }
 
@@ -187,56 +188,14 @@ static enum rpcrdma_rpc_direction by_header(const struct rpcrdma_message *msg)
     }
 }
 
-/* Version 1's types, and their heirs, that travel with an RPC message: inline or in chunks. */
-static bool moves_rpc(const struct rpcrdma_message *msg)
-{
-    return msg->kind == RPCRDMA_KIND_MSG || msg->kind == RPCRDMA_KIND_MSGP ||
-           msg->kind == RPCRDMA_KIND_NOMSG;
-}
-
 /* Of all versions: what the stages above take for a Call or a Reply. */
 static bool is_followed(const struct making *m)
 {
     enum rpcrdma_kind kind = m->to->message.kind;
 
     return message_calls_followed(m->messages) &&
-           (moves_rpc(&m->to->message) ||
+           (message_moves_rpc(&m->to->message) ||
             (kind >= RPCRDMA_KIND_CALL_EXTERNAL && kind <= RPCRDMA_KIND_REPLY_INLINE));
-}
-
-/* A message whose RPC header is elsewhere, or was not captured. */
-RPCRDMA_RARE static enum rpcrdma_rpc_direction by_pairing(const struct making *m)
-{
-    const struct rpcrdma_message *msg = &m->to->message;
-    const struct flow_direction *towards = flow_conn_direction(m->conn, m->sender);
-    bool rpc = moves_rpc(msg);
-
-    if (!(msg->present & RPCRDMA_HAS_XID) || (!rpc && msg->kind != RPCRDMA_KIND_ERROR))
-        return RPCRDMA_DIRECTION_UNKNOWN;
-    if (message_call_outstanding(m->messages, m->conn, 1 - m->sender, msg->xid))
-        return RPCRDMA_DIRECTION_REPLY;
-    if (!rpc)
-        return RPCRDMA_DIRECTION_UNKNOWN;
-    /* Only a Call advertises what is to be read (but for RFC 5666's Read-Read Replies, which answer
-     * a Call that was seen or not) */
-    if (msg->present & RPCRDMA_HAS_READ && msg->read.count > 0)
-        return RPCRDMA_DIRECTION_CALL;
-    /* a NOMSG without read list has its RPC message in the reply chunk; where no Call is there that
-     * it could answer, it is a client's Call that lacks its Position-Zero Read chunk */
-    if (msg->kind == RPCRDMA_KIND_NOMSG && msg->status == RPCRDMA_OK)
-        return flow_conn_public(m->conn)->role[m->sender] == RPCRDMA_ROLE_CLIENT &&
-                       (!m->mc->server_called || flow_conn_saw_all(m->conn))
-                   ? RPCRDMA_DIRECTION_CALL
-                   : RPCRDMA_DIRECTION_REPLY;
-    /* It answers no Call that was seen. Where every Call would have been seen it is one itself; so
-     * is what a client sends as long as its server never called. */
-    if (!towards || towards->lost > 0)
-        return RPCRDMA_DIRECTION_UNKNOWN;
-    if (flow_conn_by_cm(m->conn) ||
-        (flow_conn_public(m->conn)->role[m->sender] == RPCRDMA_ROLE_CLIENT &&
-         !m->mc->server_called))
-        return RPCRDMA_DIRECTION_CALL;
-    return RPCRDMA_DIRECTION_UNKNOWN;
 }
 
 static RPCRDMA_INLINE void find_direction(struct making *m)
@@ -249,7 +208,7 @@ static RPCRDMA_INLINE void find_direction(struct making *m)
     else
         out->direction = by_header(&m->to->message);
     if (out->direction == RPCRDMA_DIRECTION_UNKNOWN)
-        out->direction = by_pairing(m);
+        out->direction = message_direction_paired(m->messages, m->conn, m->sender, &m->to->message);
 }
 
 /* The direction word, and what the RPC message itself says (it has the same values). */
@@ -299,8 +258,8 @@ static void match_call(struct making *m)
     bool is_call = m->to->out.direction != RPCRDMA_DIRECTION_REPLY;
     struct flow_message *event = &m->to->event;
 
-    if (!(msg->present & RPCRDMA_HAS_XID) ||
-        (m->to->out.direction == RPCRDMA_DIRECTION_UNKNOWN && !moves_rpc(msg) && !refusable(msg)))
+    if (!(msg->present & RPCRDMA_HAS_XID) || (m->to->out.direction == RPCRDMA_DIRECTION_UNKNOWN &&
+                                              !message_moves_rpc(msg) && !refusable(msg)))
         return;
     if (is_call && m->to->out.part <= 1) {
         if (msg->kind != RPCRDMA_KIND_ERROR)

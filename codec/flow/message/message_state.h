@@ -6,6 +6,7 @@
  * What the stage of messages keeps; for the files of this folder only.
  *
  *   emit.c               one Send -> one message: decode, direction, roles
+ *   paired.c             the direction, where the RPC header does not tell it
  *   header_check.c       what is wrong with a decoded header
  *   check_message.c, check_chunks.c
  *                        what a version 1 message breaks
@@ -230,6 +231,17 @@ static inline const struct flow_call *message_call_outstanding(const struct flow
 /* Its Reply, or a part of that (`continues`), is the message in hand. */
 void message_call_reply(struct flow_call *call, bool continues);
 void message_call_rpc(const struct flow_call *call, struct rpcrdma_rpc *out);
+
+/* paired.c. As far as it follows from the Calls that are outstanding, and from what is offered. */
+enum rpcrdma_rpc_direction message_direction_paired(const struct flow_messages *messages,
+                                                    struct flow_conn *conn, int sender,
+                                                    const struct rpcrdma_message *msg);
+/* Version 1's types, and their heirs, that travel with an RPC message: inline or in chunks. */
+static inline bool message_moves_rpc(const struct rpcrdma_message *msg)
+{
+    return msg->kind == RPCRDMA_KIND_MSG || msg->kind == RPCRDMA_KIND_MSGP ||
+           msg->kind == RPCRDMA_KIND_NOMSG;
+}
 
 /* unmatched.c. A Reply without Call: its entry, NULL without memory; those that have waited long
  * enough go; a Call with the XID of one came: whether that answers it; an entry goes. */

@@ -241,6 +241,33 @@ static void reverse(void **state)
     assert_int_equal(rig.message[3].program, 100003);
 }
 
+/* The same without an RPC header in the forward Call: what a client offers to be read is a Call's.
+ */
+static void reverse_and_nomsg(void **state)
+{
+    struct rig_end a = RIG_A, b = RIG_B;
+    uint8_t buf[256];
+
+    (void)state;
+    rig_begin_connected(&rig, &a, &b);
+    rig_send_call(&rig, &a, &b, 4); /* a Call before any callback, as has to be */
+    rig_send_reply(&rig, &b, &a, 4);
+    rig_send(&rig, &b, &a, buf, rig_call(buf, 5, 0x40000000, 0));
+    rig_send(&rig, &a, &b, buf, rig_nomsg_call(buf, 5));
+    rig_send_reply(&rig, &b, &a, 5);
+    rig_send_reply(&rig, &a, &b, 5); /* of the callback */
+    rig_end(&rig);
+    assert_int_equal(rig.messages, 6);
+    assert_int_equal(rig.message[3].direction, RPCRDMA_DIRECTION_CALL);
+    assert_false(rig.message[3].reverse);
+    assert_int_equal(rig.message[4].direction, RPCRDMA_DIRECTION_REPLY);
+    assert_false(rig.message[4].reverse);
+    assert_true(rig.message[5].reverse);
+    assert_int_equal(rig.message[5].program, 0x40000000);
+    for (size_t i = 0; i < 6; i++)
+        assert_int_equal(rig.message[i].n_rules, 0);
+}
+
 /* A program nobody knows: the messages come, roles do not. */
 static void unknown_program(void **state)
 {
@@ -335,6 +362,7 @@ int main(void)
         cmocka_unit_test(one_way_with_req),
         cmocka_unit_test(rep_lost),
         cmocka_unit_test(reverse),
+        cmocka_unit_test(reverse_and_nomsg),
         cmocka_unit_test(unknown_program),
         cmocka_unit_test(nomsg),
         cmocka_unit_test(across_connections),
