@@ -255,6 +255,50 @@ def version_changed_2(c, breaks):
         null(script)
 
 
+@case('rpc-error')
+def rpc_error_2(c, breaks):
+    """An error answers a Call; or a Reply does."""
+    script = version2(c)
+    final(script, {'id': 2, 'value': 4096})
+    xid = script.next_xid()
+    script.rpc(c.client, xid, rpc_call(xid, NFS, NULL))
+    if breaks:
+        bad_xdr(script, xid)
+    else:
+        script.rpc(c.server, xid, rpc_reply(xid), answer=True)
+
+
+def bad_xdr(script, xid):
+    script.say(script.talk.server, 'RDMA2_ERROR', xid, answer=True, error={'code': 2, 'name': 'RDMA2_ERR_BAD_XDR'})
+
+
+@case('malformed-unanswered', 'malformed', near=('malformed',))
+def malformed_unanswered_v2(c, breaks):
+    """RDMA2_CALL_INLINE with a Write list of 1000 chunks that are not there."""
+    script = version2(c)
+    final(script, {'id': 2, 'value': 4096})
+    null(script)
+    xid = script.next_xid()
+    c.say(c.client, struct.pack('>IIIIIIII', xid, 2, 64, 10, 0, 0, 1, 1000))
+    if not breaks:
+        bad_xdr(script, xid)
+    null(script)
+
+
+@case('malformed-unanswered', 'malformed', near=('malformed',))
+def unknown_type_unanswered_v2(c, breaks):
+    """A header of type 77."""
+    script = version2(c)
+    final(script, {'id': 2, 'value': 4096})
+    null(script)
+    xid = script.next_xid()
+    c.say(c.client, struct.pack('>IIII', xid, 2, 64, 77) + bytes(16) + rpc_call(xid, NFS, NULL))
+    if not breaks:
+        script.say(c.server, 'RDMA2_ERROR', xid, answer=True,
+                   error={'code': 4, 'name': 'RDMA2_ERR_INVAL_HTYPE'})
+    null(script)
+
+
 @case('dialect-undecided')
 def dialect_undecided(c, breaks):
     """A NULL Call in a format that several have; or in one that is like no other."""

@@ -73,7 +73,7 @@ TOLD = {
 
 # The value stands at the offset, in a Send of one packet.
 THERE = ('arg-not-eligible', 'arg-not-eligible-4', 'auth-tls', 'program-unbound', 'slot-sequence', 'slot-sequence-2',
-         'slot-beyond', 'xid-mismatch', 'compound-operation')
+         'slot-beyond', 'xid-mismatch', 'compound-operation', 'rpc-error', 'rpc-error-2')
 
 
 def elsewhere(rpcrdma, folder):

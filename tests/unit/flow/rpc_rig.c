@@ -74,8 +74,11 @@ static void on_transaction(void *context, const struct rpcrdma_transaction *t)
     got->t = *t;
     got->connection = t->connection->number;
     rpcrdma_transaction_name(t, got->name, sizeof(got->name));
-    for (size_t i = 0; i < t->n_findings && i < RPC_RIG_RULES; i++)
-        got->rules[got->n_rules++] = t->findings[i].rule;
+    for (size_t i = 0; i < t->n_findings && i < RPC_RIG_RULES; i++) {
+        got->rules[i] = t->findings[i].rule;
+        got->offset[i] = t->findings[i].offset;
+        got->n_rules++;
+    }
 }
 
 static void on_moved(void *context, const struct rpcrdma_data_transfer *data_transfer)

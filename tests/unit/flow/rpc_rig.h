@@ -33,6 +33,7 @@ struct got_transaction {
     uint32_t connection;
     char name[256];
     enum rpcrdma_rule_id rules[RPC_RIG_RULES];
+    int64_t offset[RPC_RIG_RULES]; /* of the finding by each */
     size_t n_rules;
 };
 

@@ -188,8 +188,8 @@ static void an_error_answers_a_part(void **state)
         }
         assert_int_equal(rig.transactions, 1);
         assert_true(rig.transaction[0].t.error);
-        assert_true(rpc_has_rule(rig.transaction[0].rules, rig.transaction[0].n_rules,
-                                 RPCRDMA_RULE_RPC_ERROR));
+        assert_int_equal(rig.transaction[0].rules[0], RPCRDMA_RULE_RPC_ERROR_2);
+        assert_int_equal(rig.transaction[0].offset[0], htype ? 16 : 20); /* flags before it */
         rpc_rig_end(&rig);
         assert_int_equal(rig.transactions, 1);
         rpc_rig_free(&rig);
