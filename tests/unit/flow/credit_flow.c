@@ -232,6 +232,32 @@ static void test_rnr(void **state)
     assert_int_equal(rig.credit[0].rnr_naks, 5);
 }
 
+/* RNR Naks of two messages that were not captured, one after the other; and of such a one and then
+ * of one that was. */
+static void test_rnr_of_two(void **state)
+{
+    (void)state;
+    for (uint32_t captured = 0; captured < 2; captured++) {
+        begin(0);
+        rig_connect(&rig, &a, &b, 20049);
+        call(1, 128);
+        reply(1, 64);
+        rig_nak(&rig, &b, &a, a.psn, RPCRDMA_NAK_RNR);
+        a.psn++;
+        if (captured)
+            call(2, 128);
+        else
+            a.psn++;
+        rig_nak(&rig, &b, &a, a.psn - 1, RPCRDMA_NAK_RNR);
+        call(3, 128);
+        reply(3, 64);
+        rig_end(&rig);
+        assert_int_equal(rig_count(&rig, RPCRDMA_RULE_CREDIT_RNR), captured);
+        assert_int_equal(rig_count(&rig, RPCRDMA_RULE_CREDIT_RNR_UNKNOWN), 2 - captured);
+        assert_int_equal(rig.credit[0].rnr_naks, 2);
+    }
+}
+
 /* An RNR Nak names any of 60 Calls that nothing acknowledged; of those that were, the latest is
  * kept. */
 static void test_rnr_of_many(void **state)
@@ -308,6 +334,7 @@ int main(void)
         cmocka_unit_test(test_set_up_again), cmocka_unit_test(test_malloc_fails),
         cmocka_unit_test(test_memory_limit), cmocka_unit_test(test_rnr),
         cmocka_unit_test(test_counting),     cmocka_unit_test(test_rnr_of_many),
+        cmocka_unit_test(test_rnr_of_two),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
