@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "flow/rpc/reconstruct_chunks.h"
 
+#include "upper/compound.h"
+
 /*
  * A whole RPC message from its base (what the Sends carried, or a Position-Zero Read chunk, a Call
  * chunk or a reply chunk) and the chunks that were taken out of it. A read chunk says its position
@@ -50,14 +52,49 @@ struct rpcrdma_reduction reconstruct_reduction(struct flow_rpcs *rpcs,
     return r;
 }
 
-bool reconstruct_pads_inline(const struct rpc_chunk_map *reads, uint64_t base_length)
+static bool ends_with_arguments(const struct reconstruct_base *base, const struct rpcrdma_rpc *call,
+                                bool reverse, const struct rpcrdma_reduction *reduced)
 {
-    if (base_length % 4 == 0)
+    struct rpcrdma_compound it;
+    struct rpcrdma_operation op;
+
+    if (!rpcrdma_compound_begin(&it, call, call, reverse, base->data, base->caplen, base->len,
+                                reduced, NULL))
         return false;
+    while (rpcrdma_compound_next(&it, &op))
+        ;
+    return rpcrdma_compound_exact(&it);
+}
+
+/* Padding of several chunks that adds up to whole words: its length does not tell. Only a COMPOUND
+ * has several. */
+static bool pads_fit(struct flow_rpcs *rpcs, const struct rpc_transaction *t,
+                     const struct rpc_chunk_map *reads, const struct reconstruct_base *base)
+{
+    const bool reverse = reconstruct_is_reverse(t);
+    struct rpcrdma_reduction reduced;
+    struct rpcrdma_rpc call;
+
+    if (!base->data || !reconstruct_reserve(rpcs, reads->n_reads))
+        return false;
+    rpcrdma_rpc_decode(base->data, base->caplen, base->len, &call);
+    reduced = reconstruct_reduction(rpcs, reads);
+    if (ends_with_arguments(base, &call, reverse, &reduced))
+        return false;
+    reduced.pad_inline = true;
+    return ends_with_arguments(base, &call, reverse, &reduced);
+}
+
+bool reconstruct_pads_inline(struct flow_rpcs *rpcs, const struct rpc_transaction *t,
+                             const struct rpc_chunk_map *reads, struct reconstruct_base base)
+{
+    uint64_t pads = 0;
+
     for (uint32_t i = 0; reads && i < reads->n_reads; i++)
-        if (reads->reads[i].length % 4 != 0)
-            return true;
-    return false;
+        pads += -reads->reads[i].length & 3;
+    if (pads == 0 || base.len % 4 != 0)
+        return pads > 0;
+    return pads % 4 == 0 && pads_fit(rpcs, t, reads, &base);
 }
 
 void reconstruct_emit_stream(struct flow_rpcs *rpcs, struct rpc_transaction *t,

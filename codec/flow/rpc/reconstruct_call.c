@@ -23,7 +23,8 @@ void rpc_call_names(struct flow_rpcs *rpcs, struct rpc_transaction *t, const uin
     rpc = reconstruct_header(rpcs, data, caplen, len, &own);
     rpc_note_header(t, rpc);
     reduced = reconstruct_reduction(rpcs, t->chunk_map);
-    reduced.pad_inline = reconstruct_pads_inline(t->chunk_map, len);
+    reduced.pad_inline = reconstruct_pads_inline(rpcs, t, t->chunk_map,
+                                                 (struct reconstruct_base){data, caplen, len});
     if (!t->stream_emitted) {
         t->stream_emitted = true;
         reconstruct_emit_stream(rpcs, t, RPCRDMA_DIRECTION_CALL, rpc, &reduced, data, caplen, len);
@@ -111,10 +112,11 @@ static void any_call(struct flow_rpcs *rpcs, struct rpc_transaction *t)
 
     t->call_emitted = true;
     call_base(&m);
-    m.pad_inline = reconstruct_pads_inline(t->chunk_map, rpcs->base.length);
+    data = rpc_flatten(rpcs, &rpcs->base, &caplen);
+    m.pad_inline = reconstruct_pads_inline(
+        rpcs, t, t->chunk_map, (struct reconstruct_base){data, caplen, (size_t)rpcs->base.length});
     if (m.pad_inline)
         reconstruct_finding(&m, RPCRDMA_RULE_RPC_PAD_INLINE, 0, 0, 0);
-    data = rpc_flatten(rpcs, &rpcs->base, &caplen);
     if (t->msgp)
         data = reconstruct_unalign(&m, data, &caplen, t->align, t->header_length);
     rpc_call_names(rpcs, t, data, caplen, (size_t)rpcs->base.length);

@@ -84,9 +84,16 @@ const struct rpc_part *reconstruct_plain(const struct flow_rpcs *rpcs,
                                          const struct rpc_parts *parts);
 /* Room for n chunks in the lists of flow_rpcs; false: no memory. */
 bool reconstruct_reserve(struct flow_rpcs *rpcs, size_t n);
-/* Whether padding is inline: the base has a length that no XDR stream has (RFC 5666 left it open).
- */
-bool reconstruct_pads_inline(const struct rpc_chunk_map *reads, uint64_t base_length);
+/* Of a Call's base, as far as it was captured in one run. */
+struct reconstruct_base {
+    const uint8_t *data; /* NULL: nothing */
+    size_t caplen, len;
+};
+
+/* Whether padding is inline: the base has a length that no XDR stream has, or its arguments end
+ * with it only so (RFC 5666 left it open). */
+bool reconstruct_pads_inline(struct flow_rpcs *rpcs, const struct rpc_transaction *t,
+                             const struct rpc_chunk_map *reads, struct reconstruct_base base);
 /* reconstruct_reply.c. The returned write list's lengths, for the binding, and what is odd about
  * it. */
 void reconstruct_returned_writes(struct reconstruct *m);

@@ -158,6 +158,62 @@ static void msgp_aligns_and_is_undone(void **state)
     }
 }
 
+/* NFSv4's WRITE of n bytes in `whole`; gives where they are. */
+static uint32_t put_write(uint32_t n, uint8_t seed)
+{
+    uint32_t at;
+
+    rpc_put(&whole, 38);
+    for (uint32_t i = 0; i < 7; i++) /* stateid, offset, stable */
+        rpc_put(&whole, 0);
+    rpc_put(&whole, n);
+    at = whole.n;
+    rpc_fill(&whole, n, seed);
+    rpc_pad(&whole);
+    return at;
+}
+
+/* Padding of two items in Read chunks, of 3 bytes and of 1: whole words together, so that the
+ * length of what is inline does not tell whether it is. */
+static void padding_that_adds_up_to_words(void **state)
+{
+    enum { N = 1001, M = 1003, OF_N = 3, OF_M = 1 };
+
+    (void)state;
+    for (uint32_t is_inline = 0; is_inline < 2; is_inline++) {
+        const uint32_t xid = 400 + is_inline;
+        const struct got_message *m;
+        struct rpc_header h;
+        uint32_t first, second;
+
+        rpc_call_header(&whole, xid, NFS, 4, 1);
+        rpc_put(&whole, 0); /* tag, minor version */
+        rpc_put(&whole, 0);
+        rpc_put(&whole, 3);
+        first = put_write(N, 1);
+        second = put_write(M, 50);
+        rpc_put(&whole, 24); /* PUTROOTFH */
+        part = whole;
+        take_out(&part, second, second + M + (is_inline ? 0 : OF_M));
+        take_out(&part, first, first + N + (is_inline ? 0 : OF_N));
+        assert_int_equal(part.n % 4, 0);
+        rpc_header_init(&h, xid, MSG);
+        rpc_add_read(&h, first, 61, 0, N);
+        rpc_add_read(&h, second, 62, 0, M);
+        rpc_send(&rig, true, &h, part.data, part.n);
+        rpc_read(&rig, false, 61, 0, whole.data + first, N);
+        rpc_read(&rig, false, 62, 0, whole.data + second, M);
+        m = rpc_find(&rig, xid, RPCRDMA_DIRECTION_CALL);
+        rpc_check_bytes(m, &whole);
+        assert_int_equal(m->n_rules, is_inline);
+        if (is_inline)
+            assert_int_equal(m->rules[0], RPCRDMA_RULE_RPC_PAD_INLINE);
+        answer(xid);
+        assert_string_equal(rpc_transaction(&rig, xid)->name, "WRITE+WRITE+PUTROOTFH");
+        assert_int_equal(rpc_transaction(&rig, xid)->n_rules, is_inline);
+    }
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
@@ -165,6 +221,7 @@ int main(void)
         TEST(msg_with_a_position_zero_chunk),
         TEST(read_read_replies),
         TEST(msgp_aligns_and_is_undone),
+        TEST(padding_that_adds_up_to_words),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
