@@ -90,6 +90,8 @@ static int run(const struct command *command, int argc, char **argv)
         status = bad_usage(command, "-d takes a folder; -w - writes to standard output");
     if (status == OPTIONS_GO_ON)
         status = where_compile(command, where, filter_of_extracts, &extract.filter);
+    if (extract.filter && filter_needs(extract.filter, RPCRDMA_FIELD_EXTRACT_SHA256))
+        status = bad_usage(command, "--where: sha256 is known when the message is written only");
     if (status == OPTIONS_GO_ON && pcap)
         status = output_binary(command, "-w", pcap);
     if (status == OPTIONS_GO_ON && pcap)

@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "filter/message_values.h"
 #include "out/connection.h"
 #include "rpcs/details.h"
 #include "times.h"
@@ -172,24 +173,18 @@ static void findings(struct capture_trigger *trigger, const struct rpcrdma_conne
     char text[256];
 
     for (; n > 0; n--, finding++) {
-        const struct rpcrdma_rule *rule = rpcrdma_rule(finding->rule);
+        const char *rule = rpcrdma_rule(finding->rule)->name;
 
         filter_begin(f);
         fill_connection(f, connection);
-        filter_text(f, RPCRDMA_FIELD_FINDING_RULE, rule->name);
-        filter_text(f, RPCRDMA_FIELD_FINDING_SEVERITY, rpcrdma_severity_name(rule->severity));
-        if (rule->section)
-            filter_text(f, RPCRDMA_FIELD_FINDING_SECTION, rule->section);
-        if (finding->frame)
-            filter_number(f, RPCRDMA_FIELD_FINDING_FRAME, finding->frame, NULL);
-        rpcrdma_finding_text(finding, text, sizeof(text));
-        filter_text(f, RPCRDMA_FIELD_FINDING_TEXT, text);
+        filter_findings(f, finding, 1);
         if (!filter_concerns(f) || !filter_match(f))
             continue;
+        rpcrdma_finding_text(finding, text, sizeof(text));
         if (connection)
-            meet(trigger, "connection %" PRIu32 ", %s: %s", connection->number, rule->name, text);
+            meet(trigger, "connection %" PRIu32 ", %s: %s", connection->number, rule, text);
         else
-            meet(trigger, "%s: %s", rule->name, text);
+            meet(trigger, "%s: %s", rule, text);
     }
 }
 

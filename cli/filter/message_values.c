@@ -24,7 +24,7 @@ static void number(struct filter *f, enum rpcrdma_field_id id, uint64_t value)
     filter_number(f, id, value, rpcrdma_value_name(rpcrdma_field(id)->names, value));
 }
 
-static void findings(struct filter *f, const struct rpcrdma_finding *finding, size_t n)
+void filter_findings(struct filter *f, const struct rpcrdma_finding *finding, size_t n)
 {
     char text[256];
 
@@ -37,6 +37,8 @@ static void findings(struct filter *f, const struct rpcrdma_finding *finding, si
             filter_text(f, RPCRDMA_FIELD_FINDING_SECTION, rule->section);
         if (finding->frame)
             filter_number(f, RPCRDMA_FIELD_FINDING_FRAME, finding->frame, NULL);
+        if (finding->offset >= 0)
+            filter_number(f, RPCRDMA_FIELD_FINDING_OFFSET, (uint64_t)finding->offset, NULL);
         if (filter_needs(f, RPCRDMA_FIELD_FINDING_TEXT)) {
             rpcrdma_finding_text(finding, text, sizeof(text));
             filter_text(f, RPCRDMA_FIELD_FINDING_TEXT, text);
@@ -81,7 +83,7 @@ bool filter_message(struct filter *f, const struct rpcrdma_flow_message *m)
         if (m->rpc->type == RPCRDMA_RPC_REPLY) /* what it answers */
             rpcrdma_walk_rpc(view_direction(m), view_call(m), view_procedure(m), &visitor);
     }
-    findings(f, m->findings, m->n_findings);
+    filter_findings(f, m->findings, m->n_findings);
     return filter_match(f);
 }
 
@@ -95,7 +97,7 @@ bool filter_finding(struct filter *f, const struct rpcrdma_connection *connectio
         number(f, RPCRDMA_FIELD_FRAME, finding->frame);
     if (connection)
         number(f, RPCRDMA_FIELD_CONNECTION, connection->number);
-    findings(f, finding, 1);
+    filter_findings(f, finding, 1);
     return filter_match(f);
 }
 
@@ -122,7 +124,7 @@ bool filter_transaction(struct filter *f, const struct rpcrdma_transaction *t,
         if (name)
             filter_text(f, RPCRDMA_FIELD_RPC_NAME, name);
     }
-    findings(f, finding, 1);
+    filter_findings(f, finding, 1);
     return filter_match(f);
 }
 
@@ -149,6 +151,6 @@ bool filter_extract(struct filter *f, const struct rpcrdma_rpc_message *m)
             direction, call,
             rpcrdma_procedure_name(call->program, call->version, call->procedure, m->reverse),
             &visitor);
-    findings(f, m->findings, m->n_findings);
+    filter_findings(f, m->findings, m->n_findings);
     return filter_match(f);
 }

@@ -8,6 +8,9 @@
 /* Whether a message matches; fills the filter's values. NULL matches. */
 bool filter_message(struct filter *filter, const struct rpcrdma_flow_message *message);
 
+/* Values of these findings, beside those that the filter has of their object. */
+void filter_findings(struct filter *filter, const struct rpcrdma_finding *findings, size_t n);
+
 /* Likewise a finding that belongs to no message. */
 bool filter_finding(struct filter *filter, const struct rpcrdma_connection *connection,
                     const struct rpcrdma_finding *finding);

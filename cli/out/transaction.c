@@ -101,10 +101,11 @@ static bool said(const struct rpcrdma_finding *finding)
            finding->rule == RPCRDMA_RULE_RPC_NO_CALL;
 }
 
-static const char *operation_name(const struct rpcrdma_transaction *t, uint32_t number)
+const char *transaction_status_operation(const struct rpcrdma_transaction *t,
+                                         const struct nfs_arguments *nfs)
 {
-    for (uint32_t i = 0; i < t->n_operations; i++)
-        if (t->operations[i] == number)
+    for (uint32_t i = 0; nfs->has_operation && i < t->n_operations; i++)
+        if (t->operations[i] == nfs->operation)
             return rpcrdma_transaction_operation(t, i);
     return NULL;
 }
@@ -121,7 +122,7 @@ static void put_status(struct out *out, const struct rpcrdma_transaction *t,
     out_style(out, OUT_ERROR);
     out_name_or_number(out, name, "status", nfs->status);
     out_style(out, OUT_PLAIN);
-    name = nfs->has_operation ? operation_name(t, nfs->operation) : NULL;
+    name = transaction_status_operation(t, nfs);
     if (name) {
         out_literal(out, " (");
         out_text(out, name);
@@ -223,7 +224,7 @@ static void json_file(struct json *json, const struct rpcrdma_transaction *t,
         json_key(json, KEY(status)), json_plain(json, name);
     else if (nfs->status_kind != NFS_STATUS_NONE)
         json_key(json, KEY(status)), json_u64(json, nfs->status);
-    name = nfs->has_operation ? operation_name(t, nfs->operation) : NULL;
+    name = transaction_status_operation(t, nfs);
     if (name)
         json_key(json, KEY(status_operation)), json_plain(json, name);
     if (nfs->handle.length > 0) {

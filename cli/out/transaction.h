@@ -26,6 +26,10 @@ void transaction_file_text(struct view *view, const struct rpcrdma_transaction *
 void transaction_file_json(struct view *view, const struct rpcrdma_transaction *transaction,
                            const struct transaction_file *file);
 
+/* The operation of a COMPOUND that its status is of; NULL: it has none, or none with a name. */
+const char *transaction_status_operation(const struct rpcrdma_transaction *transaction,
+                                         const struct nfs_arguments *nfs);
+
 /* Phases, delivery and stall: keys of the object in hand, or ", stalled ...". */
 void transaction_json_times(struct json *json, const struct rpcrdma_transaction *transaction);
 void transaction_put_times(struct out *out, const struct rpcrdma_transaction *transaction);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "rpcs/rpc_line.h"
 
-#include "out/view.h"
+#include "filter/message_values.h"
+#include "out/transaction.h"
 
 static const struct rpcrdma_address *end_of(const struct rpcrdma_transaction *t, bool client)
 {
@@ -64,8 +65,11 @@ static void fill_file(struct filter *f, const struct rpc *rpc)
 {
     const struct nfs_arguments *nfs = rpc->nfs;
     const char *status = nfs_status_name(nfs);
+    const char *operation = transaction_status_operation(rpc->transaction, nfs);
     char path[NFS_PATH + 1];
 
+    if (operation)
+        filter_text(f, RPCRDMA_FIELD_RPCS_STATUS_OPERATION, operation);
     if (status)
         filter_number(f, RPCRDMA_FIELD_RPCS_STATUS, nfs->status, status);
     else if (nfs->status_kind != NFS_STATUS_NONE)
@@ -87,13 +91,24 @@ static void fill_file(struct filter *f, const struct rpc *rpc)
     }
 }
 
-static void fill_findings(struct filter *f, const struct rpcrdma_transaction *t)
+/* How long it took, and what of that it waited. */
+static void fill_times(struct filter *f, const struct rpcrdma_transaction *t)
 {
-    for (size_t i = 0; i < t->n_findings; i++) {
-        const struct rpcrdma_rule *rule = rpcrdma_rule(t->findings[i].rule);
-
-        filter_text(f, RPCRDMA_FIELD_FINDING_RULE, rule->name);
-        filter_text(f, RPCRDMA_FIELD_FINDING_SEVERITY, rpcrdma_severity_name(rule->severity));
+    if (t->has_latency)
+        filter_signed(f, RPCRDMA_FIELD_RPCS_LATENCY, t->latency_ns);
+    if (t->has_response)
+        filter_signed(f, RPCRDMA_FIELD_RPCS_RESPONSE, t->response_ns);
+    if (t->has_rdma)
+        filter_signed(f, RPCRDMA_FIELD_RPCS_RDMA, t->rdma_ns);
+    if (t->transmissions > 0)
+        number(f, RPCRDMA_FIELD_RPCS_TRANSMISSIONS, t->transmissions);
+    if (!t->has_phases)
+        return;
+    filter_signed(f, RPCRDMA_FIELD_RPCS_STALLED, t->stalled_ns);
+    if (t->stalled_ns > 0) {
+        named(f, RPCRDMA_FIELD_RPCS_STALLED_BY, t->stalled_by);
+        number(f, RPCRDMA_FIELD_RPCS_STALLED_FROM, t->stalled_from_frame);
+        number(f, RPCRDMA_FIELD_RPCS_STALLED_TO, t->stalled_to_frame);
     }
 }
 
@@ -123,10 +138,7 @@ bool rpc_matches(struct filter *f, const struct rpc *rpc)
         number(f, RPCRDMA_FIELD_RPCS_REPLY_FRAME, t->reply_frame);
         filter_signed(f, RPCRDMA_FIELD_RPCS_REPLY_TIME, t->reply_time_ns);
     }
-    if (t->has_latency)
-        filter_signed(f, RPCRDMA_FIELD_RPCS_LATENCY, t->latency_ns);
-    if (t->has_rdma)
-        filter_signed(f, RPCRDMA_FIELD_RPCS_RDMA, t->rdma_ns);
+    fill_times(f, t);
     if (t->call_length)
         number(f, RPCRDMA_FIELD_RPCS_CALL_LENGTH, t->call_length);
     if (t->reply_length)
@@ -140,6 +152,6 @@ bool rpc_matches(struct filter *f, const struct rpc *rpc)
     if (t->has_credits)
         number(f, RPCRDMA_FIELD_RPCS_CREDITS_GRANTED, t->credits_granted);
     fill_file(f, rpc);
-    fill_findings(f, t);
+    filter_findings(f, t->findings, t->n_findings);
     return filter_match(f);
 }

@@ -61,6 +61,15 @@ class Trigger(command.CommandTest):
         self.assertEqual(self.caught(CABLE, 'latency_ns > 100s'), [])
         self.assertIn('met 0 times: 0 files', self.stderr)
 
+    def test_what_delivery_adds(self):
+        """That an RPC was stalled is known when its Reply is delivered."""
+        longest = max(one.get('stalled_ns', 0) for one in
+                      map(json.loads, self.run_command('rpcs', '--json', LOSS).splitlines()))
+        self.assertGreater(longest, 0)
+        file, = self.caught(LOSS, f'stalled_ns >= {longest} && stalled_by != none')
+        self.assertRegex(file.comment, r'connection \d+, XID 0x[0-9a-f]{8}')
+        self.assertEqual(self.caught(LOSS, f'stalled_ns > {longest}'), [])
+
     def test_nak(self):
         """At the Nak itself."""
         naks = [p for p in self.packets_of(LOSS)
