@@ -204,6 +204,12 @@ static bool matches(struct filter *filter, const struct event *e)
     filter_signed(filter, RPCRDMA_FIELD_TIME, e->time_ns);
     filter_address(filter, RPCRDMA_FIELD_SRC, &e->src);
     filter_address(filter, RPCRDMA_FIELD_DST, &e->dst);
+    if (e->carrier == RPCRDMA_CARRIER_IWARP) {
+        filter_number(filter, RPCRDMA_FIELD_SRC_PORT, e->src_port, NULL);
+        filter_number(filter, RPCRDMA_FIELD_DST_PORT, e->dst_port, NULL);
+    }
+    if (e->qpn)
+        filter_number(filter, RPCRDMA_FIELD_SRC_QPN, e->qpn, NULL);
     if (e->connection)
         filter_number(filter, RPCRDMA_FIELD_CONNECTION, e->connection, NULL);
     return filter_match(filter);

@@ -36,7 +36,7 @@ static void on_finding(void *context, const struct rpcrdma_connection *connectio
 
     if (decode->events)
         cm_events_until(decode->events, finding->frame);
-    if (!decode->summary && filter_finding(decode->filter, connection, finding))
+    if (!decode->summary && filter_finding(decode->filter, connection, finding, decode->view.clock))
         decode->view.ops->finding(&decode->view, connection, finding);
 }
 

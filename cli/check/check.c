@@ -86,7 +86,7 @@ static bool matches(const struct check *check, const struct portion *portion,
     if (portion->transaction)
         return filter_transaction(filter, portion->transaction, finding);
     if (!portion->message)
-        return filter_finding(filter, portion->connection, finding);
+        return filter_finding(filter, portion->connection, finding, check->view.clock);
     one = *portion->message;
     one.findings = finding;
     one.n_findings = 1;
@@ -155,7 +155,7 @@ static void on_finding(void *context, const struct rpcrdma_connection *connectio
 {
     struct check *check = context;
 
-    if (filter_finding(check->options.filter, connection, finding) &&
+    if (filter_finding(check->options.filter, connection, finding, check->view.clock) &&
         counts(check, finding, connection, 0))
         check->view.ops->finding(&check->view, connection, finding);
 }

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "filter/message_values.h"
 
-#include "out/view.h"
 #include "upper/names.h"
 
 static void on_begin(void *context, const struct rpcrdma_record *record, uint32_t off, uint32_t len)
@@ -46,21 +45,33 @@ void filter_findings(struct filter *f, const struct rpcrdma_finding *finding, si
     }
 }
 
-static void ends(struct filter *f, const struct rpcrdma_flow_message *m)
+static void ports(struct filter *f, enum rpcrdma_carrier carrier,
+                  const struct rpcrdma_endpoint *src, const struct rpcrdma_endpoint *dst)
 {
-    bool iwarp = m->connection->carrier == RPCRDMA_CARRIER_IWARP;
-
-    filter_address(f, RPCRDMA_FIELD_SRC, &m->src.address);
-    filter_address(f, RPCRDMA_FIELD_DST, &m->dst.address);
-    if (iwarp) {
-        number(f, RPCRDMA_FIELD_SRC_PORT, m->src.port);
-        number(f, RPCRDMA_FIELD_DST_PORT, m->dst.port);
+    if (carrier == RPCRDMA_CARRIER_IWARP) {
+        number(f, RPCRDMA_FIELD_SRC_PORT, src->port);
+        number(f, RPCRDMA_FIELD_DST_PORT, dst->port);
         return;
     }
-    if (m->src.has_qpn)
-        number(f, RPCRDMA_FIELD_SRC_QPN, m->src.qpn);
-    if (m->dst.has_qpn)
-        number(f, RPCRDMA_FIELD_DST_QPN, m->dst.qpn);
+    if (src->has_qpn)
+        number(f, RPCRDMA_FIELD_SRC_QPN, src->qpn);
+    if (dst->has_qpn)
+        number(f, RPCRDMA_FIELD_DST_QPN, dst->qpn);
+}
+
+/* As view_json_ends has them: the client first, where it is known; else the two ends, and then they
+ * have their ports. */
+static void connection_ends(struct filter *f, const struct rpcrdma_connection *c)
+{
+    int client = view_client_end(c);
+    const struct rpcrdma_endpoint *src = &c->end[client > 0 ? 1 : 0];
+    const struct rpcrdma_endpoint *dst = &c->end[client > 0 ? 0 : 1];
+
+    number(f, RPCRDMA_FIELD_CONNECTION, c->number);
+    filter_address(f, RPCRDMA_FIELD_SRC, &src->address);
+    filter_address(f, RPCRDMA_FIELD_DST, &dst->address);
+    if (client < 0)
+        ports(f, c->carrier, src, dst);
 }
 
 bool filter_message(struct filter *f, const struct rpcrdma_flow_message *m)
@@ -74,7 +85,9 @@ bool filter_message(struct filter *f, const struct rpcrdma_flow_message *m)
     filter_signed(f, RPCRDMA_FIELD_TIME, m->time_ns);
     number(f, RPCRDMA_FIELD_CONNECTION, m->connection->number);
     filter_text(f, RPCRDMA_FIELD_SENDER, view_role(m->sender));
-    ends(f, m);
+    filter_address(f, RPCRDMA_FIELD_SRC, &m->src.address);
+    filter_address(f, RPCRDMA_FIELD_DST, &m->dst.address);
+    ports(f, m->connection->carrier, &m->src, &m->dst);
     if (m->has_invalidate)
         number(f, RPCRDMA_FIELD_INVALIDATE, m->invalidate);
     rpcrdma_walk_message(m->message, view_direction(m), &visitor);
@@ -88,15 +101,17 @@ bool filter_message(struct filter *f, const struct rpcrdma_flow_message *m)
 }
 
 bool filter_finding(struct filter *f, const struct rpcrdma_connection *connection,
-                    const struct rpcrdma_finding *finding)
+                    const struct rpcrdma_finding *finding, const struct view_clock *clock)
 {
     if (!f)
         return true;
     filter_begin(f);
     if (finding->frame)
         number(f, RPCRDMA_FIELD_FRAME, finding->frame);
+    if (clock->started)
+        filter_signed(f, RPCRDMA_FIELD_TIME, clock->now_ns);
     if (connection)
-        number(f, RPCRDMA_FIELD_CONNECTION, connection->number);
+        connection_ends(f, connection);
     filter_findings(f, finding, 1);
     return filter_match(f);
 }

@@ -4,6 +4,7 @@
 
 #include "filter/filter.h"
 #include "flow/rpc.h"
+#include "out/view.h"
 
 /* Whether a message matches; fills the filter's values. NULL matches. */
 bool filter_message(struct filter *filter, const struct rpcrdma_flow_message *message);
@@ -11,9 +12,9 @@ bool filter_message(struct filter *filter, const struct rpcrdma_flow_message *me
 /* Values of these findings, beside those that the filter has of their object. */
 void filter_findings(struct filter *filter, const struct rpcrdma_finding *findings, size_t n);
 
-/* Likewise a finding that belongs to no message. */
+/* Likewise a finding that belongs to no message, found by this clock. */
 bool filter_finding(struct filter *filter, const struct rpcrdma_connection *connection,
-                    const struct rpcrdma_finding *finding);
+                    const struct rpcrdma_finding *finding, const struct view_clock *clock);
 
 /* A finding of an RPC: with the fields of its Call's message that the RPC knows. */
 bool filter_transaction(struct filter *filter, const struct rpcrdma_transaction *transaction,

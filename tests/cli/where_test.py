@@ -56,12 +56,33 @@ class Fields(CommandTest):
         asked = self.check('rpcs', ('rpcs',), objects.recordings(CAPTURES), 40)
         self.assertLessEqual({'rpcrdma.rpcs.stalled_by', 'rpcrdma.rpcs.status_operation', 'rpcrdma.finding.text'}, asked)
 
-    def test_findings_of_messages(self):
+    def test_findings(self):
+        """Of messages, and of a connection."""
         folder = os.path.join(self.folder, 'rules')
-        subprocess.run([sys.executable, os.path.join(objects.GENERATE, 'rules.py'), folder, 'chunk-count', 'auth-tls'],
+        subprocess.run([sys.executable, os.path.join(objects.GENERATE, 'rules.py'), folder, 'chunk-count', 'packets-lost',
+                        'dialect-undecided'],
                        check=True)
         asked = self.check('message', ('decode',), glob.glob(os.path.join(folder, '*', 'breaks.pcap')), 20)
         self.assertIn('rpcrdma.finding.offset', asked)
+
+    def test_messages(self):
+        """And events of connections."""
+        asked = self.check('message', ('decode', '--cm'), objects.recordings(CAPTURES), 25)
+        self.assertLessEqual({'rpcrdma.src_port', 'rpcrdma.src_qpn'}, asked)
+
+    def test_findings_of_connections(self):
+        """Of check each finding by itself, with the addresses of the connection it is about and when it was found."""
+        path = os.path.join(CAPTURES, 'sliced', 'loss-egress.pcapng.zst')
+
+        def notices(*where):
+            shown = objects.printed(RPCRDMA, ('check', '-n', '--json', *where, path))
+            return [one for one in shown if 'findings' in one and 'type' not in one and 'xid' not in one]
+
+        every = notices()
+        self.assertTrue(every)
+        for key in ('src', 'dst', 'connection', 'time_ns'):
+            for value in {one[key] for one in every}:
+                self.assertEqual(notices('--where', f'{key} == {value}'), [one for one in every if one[key] == value])
 
     def test_extract(self):
         """The digest is there when the message was written, which is too late to choose it."""
