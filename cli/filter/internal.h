@@ -68,6 +68,7 @@ struct value {
     enum { VALUE_NUMBER, VALUE_TEXT, VALUE_ADDRESS, VALUE_REAL } kind;
     int64_t number;
     bool is_signed;
+    uint8_t digits; /* of a number that is shown as hexadecimal; else 0 */
     double real;
     const char *name; /* of a number */
     size_t text;      /* where it begins in the filter's texts */

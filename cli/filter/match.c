@@ -48,6 +48,7 @@ static struct value *add(struct filter *f, enum rpcrdma_field_id field)
     value = &slot->values[slot->count++];
     value->name = NULL;
     value->is_signed = false;
+    value->digits = 0;
     return value;
 }
 
@@ -60,9 +61,12 @@ static void set_text(struct filter *f, struct value *value, const char *text)
 void filter_number(struct filter *f, enum rpcrdma_field_id field, uint64_t number, const char *name)
 {
     struct value *value = add(f, field);
+    const struct rpcrdma_field *of = rpcrdma_field(field);
 
     if (!value)
         return;
+    if (of->base == RPCRDMA_BASE_HEX)
+        value->digits = (uint8_t)((of->width + 3) / 4);
     value->kind = VALUE_NUMBER;
     value->number = (int64_t)number;
     value->name = name;
@@ -162,7 +166,7 @@ static bool in_subnet(const struct rpcrdma_address *a, const struct literal *l)
     return true;
 }
 
-/* What a value is called: for contains and matches, and for text. */
+/* What a value is called: for contains and matches, and for text. A number is as JSON has it. */
 static const char *text_of(const struct filter *f, const struct value *v, char buf[32])
 {
     if (v->kind == VALUE_REAL)
@@ -173,6 +177,8 @@ static const char *text_of(const struct filter *f, const struct value *v, char b
         return v->name;
     else if (v->is_signed)
         snprintf(buf, 32, "%lld", (long long)v->number);
+    else if (v->digits > 0)
+        snprintf(buf, 32, "0x%0*llx", v->digits, (unsigned long long)v->number);
     else
         snprintf(buf, 32, "%llu", (unsigned long long)v->number);
     return buf;

@@ -152,6 +152,8 @@ class Selection(ListTest):
         self.check('connection == 2 && reply_length > 0.1k', lambda rpc: rpc['connection'] == 2 and
                    rpc['reply_length'] > 102)
         self.check('xid == 0x1b50afac', lambda rpc: rpc['xid'] == '0x1b50afac')
+        self.check('xid contains "b50af"', lambda rpc: 'b50af' in rpc['xid'])
+        self.check('xid matches "^0x1B50"', lambda rpc: rpc['xid'].startswith('0x1b50'))
         self.check('path contains "w60"', lambda rpc: 'w60' in rpc.get('path', ''))
         self.check('operations.name == READ', lambda rpc: 'READ' in rpc.get('operations', ()), 'roce-nfs41-mini')
         self.check('operations.name != READ', lambda rpc: 'operations' in rpc and 'READ' not in rpc['operations'],

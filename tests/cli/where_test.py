@@ -84,6 +84,20 @@ class Fields(CommandTest):
             for value in {one[key] for one in every}:
                 self.assertEqual(notices('--where', f'{key} == {value}'), [one for one in every if one[key] == value])
 
+    def test_digits(self):
+        """contains and matches see the digits that JSON has, all of them."""
+        path = capture('roce-nfs3-mini')
+        shown = objects.printed(RPCRDMA, ('decode', '--json', path))
+        for name in ('read.handle', 'read.offset', 'write.offset'):
+            of, key = name.split('.')
+            values = sorted({value for one in shown for where, value in objects.leaves(one[of]) if where.endswith(key)})
+            self.assertTrue(values)
+            for value in values[:5]:
+                want = [one for one in shown if value in (found for _, found in objects.leaves(one[of]))]
+                for expression in (f'{name} contains "{value}"', f'{name} matches "^{value.upper()}$"'):
+                    got = objects.printed(RPCRDMA, ('decode', '--json', '--where', expression, path))
+                    self.assertEqual(got, want, expression)
+
     def test_extract(self):
         """The digest is there when the message was written, which is too late to choose it."""
         out = os.path.join(self.folder, 'out')
