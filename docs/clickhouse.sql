@@ -81,8 +81,9 @@ FROM (SELECT time_ns, frame, 'message' AS what, type AS event, sender AS of, cal
 ORDER BY time_ns, frame LIMIT 5;
 
 -- 14. Which operations fail, and how?
-SELECT name, status_name, count() AS rpcs
-FROM rpcs FINAL WHERE failed GROUP BY name, status_name ORDER BY rpcs DESC, name;
+SELECT name, coalesce(status_name, 'status ' || toString(status), 'RDMA_ERROR') AS how,
+       count() AS rpcs
+FROM rpcs FINAL WHERE failed GROUP BY name, how ORDER BY rpcs DESC, name;
 
 -- 15. Which Calls had no Reply, and which were retransmitted?
 SELECT sum(NOT answered) AS unanswered, sum(retransmitted) AS sent_before,

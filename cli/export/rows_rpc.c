@@ -193,17 +193,25 @@ struct rpc_texts {
     char handle[2 * NFS_HANDLE], path[NFS_PATH];
 };
 
+/* How it went: an RDMA error has no status, and failed all the same. */
+static void put_status(struct row *row, const struct rpc *rpc)
+{
+    const struct nfs_arguments *nfs = rpc->nfs;
+
+    if (nfs->status_kind != NFS_STATUS_NONE) {
+        row_int(row, COLUMN_RPCS_status, nfs->status);
+        row_text(row, COLUMN_RPCS_status_name, nfs_status_name(nfs));
+    }
+    if (nfs->status_kind != NFS_STATUS_NONE || rpc->transaction->error)
+        row_int(row, COLUMN_RPCS_failed, rpc->transaction->error || nfs_failed(nfs));
+}
+
 static void put_file(struct row *row, const struct rpc *rpc, struct rpc_texts *texts)
 {
     static const char digits[] = "0123456789abcdef";
     const struct nfs_arguments *nfs = rpc->nfs;
     size_t n;
 
-    if (nfs->status_kind != NFS_STATUS_NONE) {
-        row_int(row, COLUMN_RPCS_status, nfs->status);
-        row_text(row, COLUMN_RPCS_status_name, nfs_status_name(nfs));
-        row_int(row, COLUMN_RPCS_failed, nfs_failed(nfs));
-    }
     if (nfs->has_user)
         row_int(row, COLUMN_RPCS_user, nfs->user);
     if (nfs->has_offset)
@@ -259,6 +267,7 @@ static void put_rpc(struct rows *rows, const struct rpc *rpc, int64_t id)
     row_int(row, COLUMN_RPCS_segments, t->segments);
     if (t->has_credits)
         row_int(row, COLUMN_RPCS_credits_granted, t->credits_granted);
+    put_status(row, rpc);
     put_file(row, rpc, &texts);
     if (t->call_frame)
         row_int(row, COLUMN_RPCS_call_frame, (int64_t)t->call_frame);

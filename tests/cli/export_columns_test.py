@@ -1,0 +1,34 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""rpcrdma export: what single columns and views promise."""
+import os
+
+import objects
+from command import CAPTURES, capture, main
+from export_test import Export as _Export
+
+
+class Columns(_Export):
+    def test_failed(self):
+        """As many as `rpcs --summary` counts errors, RDMA errors among them."""
+        known = {}
+        for path in objects.recordings(CAPTURES):
+            name = os.path.relpath(path, CAPTURES)
+            rows = self.database(path, name=name.replace('/', '-')).execute(
+                'SELECT sum(failed) AS failed, sum(failed AND status IS NULL) AS refused FROM rpcs').fetchone()
+            summary = self.json('rpcs', '--summary', '--json', path)
+            known[name] = [rows['failed'] or 0, rows['refused'] or 0]
+            self.assertEqual(known[name], [sum(one[key] for one in summary) for key in ('errors', 'rdma_errors')], name)
+        self.assertGreater(known['roce-long-call/capture.pcap'][1], 0)
+
+    def test_how_they_failed(self):
+        """Question 14 of docs/sql.md names an RDMA error, which has no status."""
+        with open(os.path.join(CAPTURES, '..', 'docs', 'sql.md'), encoding='utf-8') as file:
+            question = file.read().partition('### 14.')[2].partition('```sql')[2].partition('```')[0]
+        rows = self.database(capture('roce-long-call')).execute(question).fetchall()
+        summary = self.json('rpcs', '--summary', '--json', capture('roce-long-call'))
+        self.assertEqual(sum(row['rpcs'] for row in rows), sum(one['errors'] for one in summary))
+        self.assertEqual(sum(row['rpcs'] for row in rows if row['how'] == 'RDMA_ERROR'),
+                         sum(one['rdma_errors'] for one in summary))
+
+
+main()
