@@ -142,6 +142,7 @@ static void read_packets(struct pipeline *pipeline)
         if (source->live && pipeline->out)
             out_flush(pipeline->out);
     }
+    pipeline->counted_out = left == 0;
     end_reading(pipeline, &reading);
 }
 

@@ -54,6 +54,7 @@ struct pipeline {
     uint64_t memory_limit; /* so far: how often something was left out because of --max-memory */
     /* once pipeline_run has ended */
     bool found; /* messages, or connections at least */
+    bool counted_out; /* of files: as many packets as options->count were read, and no more */
     struct others others;
     bool capture_lost_known;
     uint64_t

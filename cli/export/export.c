@@ -141,7 +141,7 @@ static int analyse(void *context, struct store *store)
     e->rows.details = details_new(options_memory(e->options, MEMORY_COMMAND));
     sink = rows_begin(&e->rows);
     status = pipeline_run(&e->pipeline, &sink);
-    put_captures(e, status == EXIT_DONE);
+    put_captures(e, status == EXIT_DONE && !e->pipeline.counted_out);
     details_free(e->rows.details);
     return e->rows.failed ? EXIT_UNUSABLE : status;
 }

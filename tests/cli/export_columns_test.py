@@ -30,5 +30,17 @@ class Columns(_Export):
         self.assertEqual(sum(row['rpcs'] for row in rows if row['how'] == 'RDMA_ERROR'),
                          sum(one['rdma_errors'] for one in summary))
 
+    def test_complete(self):
+        """The beginning of a file is not all of it; the same export without -c goes on."""
+        def captures(*arguments):
+            rows = self.database('-q', *arguments, capture()).execute('SELECT complete, lost, packets FROM captures')
+            return [tuple(row) for row in rows]
+
+        self.assertEqual(captures('-c', '100'), [(0, None, 100)])
+        whole, = captures()
+        self.assertEqual(whole[0], 1)
+        self.assertGreater(whole[2], 100)
+        self.assertEqual(captures('-c', str(whole[2] + 1)), [whole])
+
 
 main()
