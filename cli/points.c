@@ -256,6 +256,7 @@ _Noreturn static void work_on(const struct point *point, struct options *options
     g_strfreev(options->files);
     options->files = point->files;
     options->n_files = point->n_files;
+    options->json_header = false; /* it stands in front of all of them */
     if (dup2(to, STDOUT_FILENO) < 0)
         _exit(EXIT_UNUSABLE);
     exit(call->one(call->context, point));

@@ -55,6 +55,15 @@ class Points(CommandTest):
         self.assertEqual(text, f'{ring}: 3 files\n{self.run_command("report", *files)}\n{single}\n'
                                f'{self.run_command("report", *one)}')
 
+    def test_header(self):
+        """Once, and first."""
+        top, points = self.make()
+        plain = self.run_command('report', '--json', '-j', '2', top).splitlines()
+        lines = self.run_command('report', '--json', '--json-header', '-j', '2', top).splitlines()
+        self.assertEqual(json.loads(lines[0])['command'], 'report')
+        self.assertEqual(lines[1:], plain)
+        self.assertEqual(len(plain), len(points))
+
     def test_export(self):
         top, points = self.make()
         for form in ('--ndjson', '--csv'):
