@@ -157,6 +157,10 @@ void view_put_time(struct view *view, int64_t time_ns)
         put_seconds(view->out, time_less(time_ns, view->clock->start_ns), nine, 4);
         break;
     case VIEW_TIME_DELTA:
+        if (view->time_open) {
+            view->gap = (struct view_gap){view->out->n, time_ns};
+            return;
+        }
         put_seconds(view->out, view->line_ns ? time_less(time_ns, view->line_ns) : 0, nine, 4);
         break;
     case VIEW_TIME_EPOCH:
@@ -166,6 +170,16 @@ void view_put_time(struct view *view, int64_t time_ns)
         view_put_date(view->out, time_ns, utc, with_date, nine ? 9 : 6);
     }
     view->line_ns = time_ns;
+}
+
+void view_put_kept(struct view *view, const char *line, size_t n, struct view_gap gap)
+{
+    view->time_open = false;
+    out_bytes(view->out, line, gap.at);
+    if (gap.at > 0)
+        view_put_time(view, gap.time_ns);
+    out_bytes(view->out, line + gap.at, n - gap.at);
+    out_line(view->out);
 }
 
 static void put_column(struct out *out, const struct rpcrdma_address *address, size_t *width)

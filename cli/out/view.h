@@ -38,6 +38,12 @@ struct view_clock {
 
 struct connection_again;
 
+/* A time that a line lacks. */
+struct view_gap {
+    size_t at; /* byte of the line; 0: it lacks none */
+    int64_t time_ns;
+};
+
 struct view {
     const struct view_ops *ops;
     struct out *out;
@@ -45,6 +51,10 @@ struct view {
     const struct view_clock *clock;
     enum view_time time;
     int64_t line_ns;             /* time of the line before */
+    /* VIEW_TIME_DELTA: which line comes before this one is not known yet. Its time is left out, and
+     * goes there, with view_put_kept */
+    bool time_open;
+    struct view_gap gap;
     size_t src_width, dst_width; /* text columns, which only grow */
     const struct connection_again *again; /* of the connection that is reported: connection.h */
     size_t n_again;
@@ -97,6 +107,9 @@ int view_client_end(const struct rpcrdma_connection *connection);
 
 /* A point in time by view->time; right-aligned as a column where it is short. */
 void view_put_time(struct view *view, int64_t time_ns);
+
+/* A line of n bytes that was made before (with time_open), as the next one of view->out. */
+void view_put_kept(struct view *view, const char *line, size_t n, struct view_gap gap);
 
 /* "SRC -> DST", in columns as wide as the widest address so far. */
 void view_put_addresses(struct view *view, const struct rpcrdma_address *src,

@@ -18,10 +18,12 @@ struct entry {
     int64_t time_ns;
     char *line;
     size_t length;
+    struct view_gap gap;
 };
 
 struct order {
     struct out *out, memory;
+    struct view *view;
     TAILQ_HEAD(entries, entry) by_time; /* from the oldest on */
     struct entry **by_key; /* those that are expected; n_keys of them, most of them NULL */
     size_t n_keys;
@@ -35,11 +37,12 @@ struct order {
     int64_t given_ns; /* of the last line given */
 };
 
-struct order *order_new(struct out *out, size_t max_bytes)
+struct order *order_new(struct out *out, struct view *view, size_t max_bytes)
 {
     struct order *order = g_new0(struct order, 1);
 
     order->out = out;
+    order->view = view;
     order->max_bytes = max_bytes;
     order->given_ns = INT64_MIN;
     TAILQ_INIT(&order->by_time);
@@ -146,8 +149,8 @@ static void give(struct order *order)
         if (e->line) {
             order->late += order->hurried && e->time_ns < order->given_ns;
             order->given_ns = e->time_ns;
-            out_bytes(order->out, e->line, e->length - 1);
-            out_line(order->out);
+            order->view->out = order->out;
+            view_put_kept(order->view, e->line, e->length - 1, e->gap);
         }
         entry_free(order, e);
     }
@@ -167,6 +170,8 @@ struct out *order_begin(struct order *order, uint64_t key, int64_t time_ns)
         e = insert(order, key, time_ns);
     order->current = e;
     order->direct = e == TAILQ_FIRST(&order->by_time) && !order->memory.n && e->time_ns == time_ns;
+    order->view->time_open = !order->direct;
+    order->view->gap = (struct view_gap){0};
     return order->direct ? order->out : &order->memory;
 }
 
@@ -183,6 +188,7 @@ void order_done(struct order *order, bool drop)
     } else if (!drop) {
         e->line = g_memdup2(order->memory.buf, order->memory.n);
         e->length = order->memory.n;
+        e->gap = order->view->gap;
         order->bytes += e->length;
     }
     order->memory.n = 0;

@@ -11,18 +11,20 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "out/out.h"
+#include "out/view.h"
 
 struct order;
 
-/* Lines go to `out`; those that wait take max_bytes at most. NULL when memory is short. */
-struct order *order_new(struct out *out, size_t max_bytes);
+/* Lines go to `out`, with the view's times; those that wait take max_bytes at most. NULL when
+ * memory is short. */
+struct order *order_new(struct out *out, struct view *view, size_t max_bytes);
 void order_free(struct order *order);
 
 /* A Call has begun: lines of later ones wait for it. `key`: a small number; 0: nothing waits. */
 void order_expect(struct order *order, uint64_t key, int64_t time_ns);
 
-/* Where to write the line of that key: `out` itself or memory. Then order_done. */
+/* Where the view is to write the line of that key: `out` itself or memory, where times are open.
+ * Then order_done. */
 struct out *order_begin(struct order *order, uint64_t key, int64_t time_ns);
 void order_done(struct order *order, bool drop); /* drop: nothing was written */
 

@@ -169,9 +169,9 @@ static int choose(const struct command *command, struct rpcs *rpcs, const struct
         rpcs->groups =
             groups_new(choice->per || interval_ns == 0 ? by : GROUPS_ALL, interval_ns, share);
     else if (rpcs->sort != SORT_NONE || choice->top > 0)
-        rpcs->sorted = sorted_new((size_t)choice->top, share);
+        rpcs->sorted = sorted_new((size_t)choice->top, &rpcs->view, share);
     else if (options->n_devices == 0) /* else a line when it is known: nobody waits for another */
-        rpcs->order = order_new(rpcs->pipeline->out, share);
+        rpcs->order = order_new(rpcs->pipeline->out, &rpcs->view, share);
     if (!rpcs->groups && !rpcs->sorted && !rpcs->order && options->n_devices == 0) {
         complain("out of memory");
         return EXIT_UNUSABLE;

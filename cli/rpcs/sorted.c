@@ -7,6 +7,7 @@ struct line {
     int64_t measure;
     uint64_t number; /* in the order in which they came */
     size_t length;
+    struct view_gap gap;
     char text[];
 };
 
@@ -15,14 +16,16 @@ struct sorted {
     size_t n, bytes, max_bytes;
     uint64_t added, left_out;
     struct out memory;
+    struct view *view;
 };
 
-struct sorted *sorted_new(size_t n, size_t max_bytes)
+struct sorted *sorted_new(size_t n, struct view *view, size_t max_bytes)
 {
     struct sorted *s = g_new0(struct sorted, 1);
 
     s->heap = g_ptr_array_new_with_free_func(g_free);
     s->n = n;
+    s->view = view;
     s->max_bytes = max_bytes;
     if (out_open(&s->memory, -1))
         return s;
@@ -92,6 +95,8 @@ bool sorted_wants(struct sorted *s, int64_t measure)
 struct out *sorted_begin(struct sorted *s)
 {
     s->memory.n = 0;
+    s->view->time_open = true;
+    s->view->gap = (struct view_gap){0};
     return &s->memory;
 }
 
@@ -103,6 +108,7 @@ void sorted_done(struct sorted *s, int64_t measure)
     line->measure = measure;
     line->number = s->added++;
     line->length = s->memory.n;
+    line->gap = s->view->gap;
     memcpy(line->text, s->memory.buf, s->memory.n);
     s->bytes += line->length + sizeof(*line);
     g_ptr_array_add(s->heap, line);
@@ -126,11 +132,11 @@ static gint greatest_first(gconstpointer a, gconstpointer b)
 uint64_t sorted_end(struct sorted *s, struct out *out)
 {
     g_ptr_array_sort(s->heap, greatest_first);
+    s->view->out = out;
     for (guint i = 0; i < s->heap->len; i++) {
         const struct line *line = g_ptr_array_index(s->heap, i);
 
-        out_bytes(out, line->text, line->length - 1);
-        out_line(out);
+        view_put_kept(s->view, line->text, line->length - 1, line->gap);
     }
     return s->left_out;
 }

@@ -9,7 +9,7 @@ import shutil
 import struct
 import unittest
 
-from command import CommandTest, capture, pcap
+from command import CAPTURES, CommandTest, capture, pcap
 import roce
 import talk
 
@@ -54,6 +54,25 @@ class Summary(CommandTest):
         lines = self.run_command('rpcs', '--summary', capture()).splitlines()
         self.assertEqual(len(lines), 1 + len(self.objects('--summary', capture())))
         self.assertIn('p99', lines[0])
+
+
+class Lines(CommandTest):
+    SLICED = os.path.join(CAPTURES, 'sliced', 'credits-8.pcapng.zst')
+
+    def test_time_since_the_line_before(self):
+        """-t d is that of the line which is printed before, in whatever order."""
+        for path in (self.SLICED, capture('iwarp-nfs41-mini')):
+            for arguments in ((), ('--sort', 'latency'), ('--sort', 'bytes', '--top', '7'), ('--top', '1')):
+                times = {}
+                for form in ('r', 'd'):
+                    lines = self.run_command('rpcs', '-t', form, *arguments, path)
+                    times[form] = [float(line.split()[1]) for line in lines.splitlines()]
+                self.assertTrue(times['r'])
+                self.assertEqual(times['d'][0], 0)
+                for i, time in enumerate(times['d'][1:], 1):
+                    self.assertAlmostEqual(time, times['r'][i] - times['r'][i - 1], delta=2.5e-6, msg=(arguments, i))
+                if not arguments:
+                    self.assertGreaterEqual(min(times['d']), 0)
 
 
 class Protected(CommandTest):
