@@ -51,8 +51,8 @@ void transaction_put_times(struct out *out, const struct rpcrdma_transaction *t)
         out_literal(out, " ms: ");
         out_text(out, transaction_stall_text(t->stalled_by));
     }
-    if (t->reply.state == RPCRDMA_NOT_DELIVERED)
-        out_literal(out, ", Reply not delivered");
+    if (t->reply.state == RPCRDMA_NOT_DELIVERED && (t->error || t->call_frame == 0))
+        out_literal(out, ", Reply not delivered"); /* else it is the outcome */
 }
 
 static const char *delivery_name(enum rpcrdma_delivery_state state)

@@ -47,8 +47,10 @@ struct order *order_new(struct out *out, struct view *view, size_t max_bytes)
     order->given_ns = INT64_MIN;
     TAILQ_INIT(&order->by_time);
     SLIST_INIT(&order->spare);
-    if (out_open(&order->memory, -1))
+    if (out_open(&order->memory, -1)) {
+        order->memory.color = out->color;
         return order;
+    }
     order_free(order);
     return NULL;
 }

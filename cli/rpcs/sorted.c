@@ -27,8 +27,10 @@ struct sorted *sorted_new(size_t n, struct view *view, size_t max_bytes)
     s->n = n;
     s->view = view;
     s->max_bytes = max_bytes;
-    if (out_open(&s->memory, -1))
+    if (out_open(&s->memory, -1)) {
+        s->memory.color = view->out->color;
         return s;
+    }
     sorted_free(s);
     return NULL;
 }

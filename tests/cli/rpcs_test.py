@@ -7,9 +7,12 @@ import os
 import re
 import shutil
 import struct
+import subprocess
+import sys
 import unittest
 
 from command import CAPTURES, CommandTest, capture, pcap
+import objects
 import roce
 import talk
 
@@ -58,6 +61,24 @@ class Summary(CommandTest):
 
 class Lines(CommandTest):
     SLICED = os.path.join(CAPTURES, 'sliced', 'credits-8.pcapng.zst')
+
+    def test_color(self):
+        """In whatever order."""
+        for arguments in ((), ('--sort', 'latency'), ('--top', '100000')):
+            for path in (self.SLICED, capture('roce-long-call')):
+                lines = self.run_command('rpcs', '--color=always', *arguments, path).splitlines()
+                plain = self.run_command('rpcs', '--color=never', *arguments, path).splitlines()
+                self.assertEqual([re.sub('\x1b[^m]*m', '', line) for line in lines], plain)
+                for line in lines:
+                    for text in (', NFS', ', retransmitted', 'RDMA error', '[warning ', '[error '):
+                        if text in line:
+                            self.assertIn('\x1b[', line)
+
+    def test_not_delivered(self):
+        subprocess.run([sys.executable, os.path.join(objects.GENERATE, 'rules.py'), self.folder, 'reply-undelivered'],
+                       check=True)
+        lines = self.run_command('rpcs', os.path.join(self.folder, 'reply-undelivered', 'breaks.pcap')).splitlines()
+        self.assertEqual([line.count('Reply not delivered') for line in lines if 'not delivered' in line], [1])
 
     def test_time_since_the_line_before(self):
         """-t d is that of the line which is printed before, in whatever order."""
