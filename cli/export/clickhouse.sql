@@ -20,7 +20,8 @@ GLOBAL ALL INNER JOIN (SELECT id AS connection_id, client, server FROM rpcrdma.c
 USING connection_id
 GROUP BY sender, receiver ORDER BY retransmitted DESC;
 
--- How long each Requester was at its limit of credits, by the hour.
+-- How long each Requester was at its limit of credits, by the hour; at last until its connection's
+-- last packet.
 CREATE VIEW IF NOT EXISTS rpcrdma.credit_limits AS
 SELECT concat(substring(toString(toDateTime(toUInt32(intDiv(point.1, 1000000000)), 'UTC')), 1, 13), ':00') AS hour,
        connection_id, requester, sum(if(point.3 = 1, next_ns - point.1, 0)) AS at_limit_ns,
@@ -29,7 +30,12 @@ FROM (SELECT connection_id, requester,
              arraySort(groupArray((time_ns, ifNull(step, 0), ifNull(at_limit, 0), ifNull(in_flight, 0),
                                    ifNull(granted, 0)))) AS points,
              arrayMap(p -> p.1, points) AS times,
-             arrayPushBack(arrayPopFront(times), arrayReduce('max', times)) AS following
-      FROM rpcrdma.credit_points FINAL GROUP BY connection_id, requester)
+             arrayPushBack(arrayPopFront(times),
+                           greatest(arrayReduce('max', times), max(ifNull(last_time_ns, 0)))) AS following
+      FROM (SELECT connection_id, requester, time_ns, step, at_limit, in_flight, granted
+            FROM rpcrdma.credit_points FINAL)
+      GLOBAL ALL LEFT JOIN (SELECT id AS connection_id, last_time_ns
+                            FROM rpcrdma.connections FINAL) USING connection_id
+      GROUP BY connection_id, requester)
 ARRAY JOIN points AS point, following AS next_ns
 GROUP BY hour, connection_id, requester;

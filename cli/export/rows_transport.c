@@ -295,7 +295,7 @@ void rows_point(void *context, const struct rpcrdma_connection *c, int end,
     struct identity identity;
     char requester[ADDRESS_SIZE];
 
-    if (!rows_want(rows, TABLE_CREDIT_POINTS) || point->closed)
+    if (!rows_want(rows, TABLE_CREDIT_POINTS))
         return;
     own = rows_of(rows, c);
     own->points[end] = own->point_ns[end] == point->time_ns ? own->points[end] + 1 : 0;
@@ -310,6 +310,11 @@ void rows_point(void *context, const struct rpcrdma_connection *c, int end,
     rows_address(rows, COLUMN_CREDIT_POINTS_requester, &c->end[end].address, requester);
     row_int(row, COLUMN_CREDIT_POINTS_time_ns, point->time_ns);
     row_int(row, COLUMN_CREDIT_POINTS_step, own->points[end]);
+    if (point->closed) { /* there is no state any more */
+        row_int(row, COLUMN_CREDIT_POINTS_at_limit, false);
+        rows_put(rows);
+        return;
+    }
     if (point->has_requested)
         row_int(row, COLUMN_CREDIT_POINTS_requested, point->requested);
     if (point->has_granted)

@@ -40,14 +40,16 @@ SELECT CASE WHEN p.receiver = c.client THEN c.server ELSE c.client END AS sender
 FROM paths AS p JOIN connections AS c ON c.id = p.connection_id
 GROUP BY sender, p.receiver ORDER BY retransmitted DESC;
 
--- How long each Requester was at its limit of credits, by the hour.
+-- How long each Requester was at its limit of credits, by the hour; at last until its connection's
+-- last packet.
 CREATE VIEW IF NOT EXISTS credit_limits AS
 SELECT strftime('%Y-%m-%d %H:00', time_ns / 1000000000, 'unixepoch') AS hour, connection_id,
        requester, sum(CASE WHEN at_limit THEN next_ns - time_ns ELSE 0 END) AS at_limit_ns,
        max(in_flight) AS in_flight_max, max(granted) AS granted_max
-FROM (SELECT *, lead(time_ns, 1, time_ns) OVER (PARTITION BY connection_id, requester
-                                                ORDER BY time_ns, rowid) AS next_ns
-      FROM credit_points)
+FROM (SELECT p.*, lead(p.time_ns, 1, max(p.time_ns, coalesce(c.last_time_ns, 0)))
+                  OVER (PARTITION BY p.connection_id, p.requester
+                        ORDER BY p.time_ns, p.rowid) AS next_ns
+      FROM credit_points AS p LEFT JOIN connections AS c ON c.id = p.connection_id)
 GROUP BY hour, connection_id, requester;
 
 -- Everything of an RPC in order: its messages, and what happened on its connection meanwhile.

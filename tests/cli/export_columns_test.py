@@ -42,5 +42,23 @@ class Columns(_Export):
         self.assertGreater(whole[2], 100)
         self.assertEqual(captures('-c', str(whole[2] + 1)), [whole])
 
+    def test_at_limit_at_the_end(self):
+        """The time at the limit goes on to the connection's end: wherever the capture is cut it is that of `credits`."""
+        path = os.path.join(CAPTURES, 'sliced', 'credits-8.pcapng.zst')
+        for packets in (3010, 3012, 5247, 5346):  # in the midst of stalls
+            name = f'{packets}.db'
+            rows = self.database('-c', str(packets), path, name=name).execute(
+                'SELECT sum(at_limit_ns) FROM credit_limits GROUP BY connection_id, requester')
+            want = [direction['at_limit_ns'] for line in self.json('credits', '--json', '-c', str(packets), path)
+                    for connection in line['connections'] for direction in connection['directions']]
+            self.assertEqual(sorted(row[0] for row in rows), sorted(want), packets)
+
+    def test_closed(self):
+        """Where a connection was closed its credits have no state."""
+        last = self.database(capture()).execute(
+            'SELECT in_flight, granted, at_limit, max(rowid) FROM credit_points GROUP BY connection_id, requester').fetchall()
+        self.assertTrue(last)
+        self.assertEqual({tuple(row)[:3] for row in last}, {(None, None, 0)})
+
 
 main()
