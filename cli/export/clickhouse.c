@@ -45,9 +45,9 @@ static bool has_row_time(const struct table *table)
 static void put_columns(struct out *out, const struct table *table)
 {
     static const char *const types[] = {
-        [COLUMN_ID] = "FixedString(18)", [COLUMN_INT] = "Int64",   [COLUMN_TIME] = "Int64",
-        [COLUMN_SPAN] = "Int64",         [COLUMN_BYTES] = "Int64", [COLUMN_BOOL] = "UInt8",
-        [COLUMN_TEXT] = "String",
+        [COLUMN_ID] = "FixedString(18)", [COLUMN_INT] = "Int64",    [COLUMN_TIME] = "Int64",
+        [COLUMN_SPAN] = "Int64",         [COLUMN_BYTES] = "Int64",  [COLUMN_BOOL] = "UInt8",
+        [COLUMN_TEXT] = "String",        [COLUMN_COUNT] = "UInt64", [COLUMN_OFFSET] = "UInt64",
     };
 
     for (size_t i = 0; i < table->n_columns; i++) {

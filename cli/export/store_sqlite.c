@@ -134,7 +134,7 @@ static void put_columns(GString *sql, const struct table *table)
     static const char *const types[] = {
         [COLUMN_ID] = "INTEGER",   [COLUMN_INT] = "INTEGER",   [COLUMN_TIME] = "INTEGER",
         [COLUMN_SPAN] = "INTEGER", [COLUMN_BYTES] = "INTEGER", [COLUMN_BOOL] = "INTEGER",
-        [COLUMN_TEXT] = "TEXT",
+        [COLUMN_TEXT] = "TEXT",    [COLUMN_COUNT] = "INTEGER", [COLUMN_OFFSET] = "INTEGER",
     };
 
     for (size_t i = 0; i < table->n_columns; i++)

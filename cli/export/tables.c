@@ -37,7 +37,7 @@ const struct table tables[N_TABLES] = {
 static const char *const units[] = {
     [COLUMN_ID] = "hash",   [COLUMN_INT] = "",        [COLUMN_TIME] = "ns since the epoch",
     [COLUMN_SPAN] = "ns",   [COLUMN_BYTES] = "bytes", [COLUMN_BOOL] = "0 or 1",
-    [COLUMN_TEXT] = "text",
+    [COLUMN_TEXT] = "text", [COLUMN_COUNT] = "",      [COLUMN_OFFSET] = "bytes",
 };
 
 const char *column_unit(enum column_type type)

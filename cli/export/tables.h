@@ -28,7 +28,14 @@ enum column_type {
     COLUMN_BYTES,
     COLUMN_BOOL,
     COLUMN_TEXT,
+    COLUMN_COUNT, /* as INT and BYTES, and may be 2^63 and more */
+    COLUMN_OFFSET,
 };
+
+static inline bool column_unsigned(enum column_type type)
+{
+    return type == COLUMN_COUNT || type == COLUMN_OFFSET;
+}
 
 struct column {
     const char *name;

@@ -32,6 +32,8 @@ static void put_ndjson(struct out *out, const struct row *row, bool named)
             json_bool(&json, cell->is.number != 0);
         else if (table->columns[i].type == COLUMN_ID) /* a reader's numbers may have 53 bits */
             json_hex(&json, (uint64_t)cell->is.number, 16);
+        else if (column_unsigned(table->columns[i].type))
+            json_u64(&json, (uint64_t)cell->is.number);
         else
             json_i64(&json, cell->is.number);
     }
@@ -120,6 +122,8 @@ static void put_csv(struct out *out, const struct row *row)
             const char *text = cell_shown(cell, buffer, &n);
 
             put_csv_text(out, text, n);
+        } else if (cell->kind == CELL_INT && column_unsigned(table->columns[i].type)) {
+            out_u64(out, (uint64_t)cell->is.number);
         } else if (cell->kind == CELL_INT) {
             out_i64(out, cell->is.number);
         }

@@ -1,9 +1,12 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """rpcrdma export: what single columns and views promise."""
+import csv
+import io
 import os
+import struct
 
 import objects
-from command import CAPTURES, capture, main
+from command import CAPTURES, capture, main, pcap
 from export_test import Export as _Export
 
 
@@ -59,6 +62,25 @@ class Columns(_Export):
             'SELECT in_flight, granted, at_limit, max(rowid) FROM credit_points GROUP BY connection_id, requester').fetchall()
         self.assertTrue(last)
         self.assertEqual({tuple(row)[:3] for row in last}, {(None, None, 0)})
+
+    def test_offset(self):
+        """One of 2^63 and more is what `rpcs --json` has; SQLite's integers have a sign."""
+        packets, _ = pcap.read(capture())
+        read = next(one for one in self.json('rpcs', '--json', capture()) if one['name'] == 'READ')
+        call = packets[read['call_frame'] - 1]
+        arguments = struct.pack('>QI', read['file_offset'], read['count'])
+        self.assertEqual(call.data.count(arguments), 1)
+        offset = 2**63 + 4096
+        packets[read['call_frame'] - 1] = call._replace(
+            data=call.data.replace(arguments, struct.pack('>QI', offset, read['count'])))
+        path = os.path.join(self.folder, 'far.pcap')
+        pcap.write(path, packets)
+        self.assertIn(offset, [one.get('file_offset') for one in self.json('rpcs', '--json', path)])
+        self.assertIn(offset, [one.get('file_offset') for one in
+                               self.json('export', '--ndjson', '-', '--tables', 'rpcs', path)])
+        rows = csv.DictReader(io.StringIO(self.run_command('export', '--csv', '-', '--tables', 'rpcs', path)))
+        self.assertIn(str(offset), [row['file_offset'] for row in rows])
+        self.assertIn(offset - 2**64, [row[0] for row in self.database(path).execute('SELECT file_offset FROM rpcs')])
 
 
 main()
