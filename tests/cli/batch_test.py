@@ -110,6 +110,40 @@ class BatchTest(CommandTest):
         self.assertIn(f'{POINTS} points of {POINTS + (POINTS + 3) // 4} files; 1 other files left out', said)
         return plan
 
+    def test_same_points(self):
+        """Of a folder those of `report -j`: no hidden file or folder, links to files, none to folders."""
+        root = os.path.join(self.folder, 'root')
+        os.makedirs(os.path.join(root, '.hidden'))
+        os.makedirs(os.path.join(root, 'host'))
+        apart = os.path.join(self.folder, 'apart.pcap')
+        for path in (apart, os.path.join(root, '.hidden', 'a.pcap'), os.path.join(root, '.b.pcap'),
+                     os.path.join(root, 'host', 'c.pcap'), os.path.join(root, 'd.pcap')):
+            shutil.copy(capture(), path)
+        os.symlink(apart, os.path.join(root, 'host', 'link.pcap'))
+        os.symlink(root, os.path.join(root, 'host', 'folder.pcap'))
+        plan = os.path.join(self.folder, 'plan')
+        self.batch('plan', plan, root)
+        points = []
+        for name in sorted(os.listdir(os.path.join(plan, 'points')), key=int):
+            with open(os.path.join(plan, 'points', name), encoding='utf-8') as file:
+                points.append(os.path.relpath(file.read().strip(), root))
+        rows = self.run_command('report', '--json', '-j', '1', root).splitlines()
+        self.assertEqual(points, [json.loads(row)['point'] for row in rows])
+        self.assertEqual(points, ['d.pcap', 'host/c.pcap', 'host/link.pcap'])
+
+    def test_plan_that_fails(self):
+        """Nothing stays of it: the next one has its folder."""
+        root = os.path.join(self.folder, 'root')
+        os.makedirs(root)
+        plan = os.path.join(self.folder, 'plan')
+        self.assertIn('no capture is there', self.batch('plan', plan, root, status=2))
+        self.assertFalse(os.path.exists(plan))
+        self.assertIn('cannot be read', self.batch('plan', plan, capture(), os.path.join(root, 'none.pcap'), status=2))
+        shutil.copy(capture(), os.path.join(root, 'a.pcap'))
+        self.assertIn('1 points of 1 files', self.batch('plan', plan, root))
+        self.assertIn('not made', self.batch('plan', plan, root, status=2))
+        self.assertTrue(os.path.exists(os.path.join(plan, 'plan')))
+
     def test_xargs(self):
         root = self.rings()
         want = self.one_process(root)
