@@ -84,41 +84,6 @@ static void note_rule(struct report *r, const struct rpcrdma_finding *finding)
         r->rule_frame[finding->rule] = finding->frame;
 }
 
-/* -- timelines -------------------------------------------------------------------------------- */
-
-static void widen(struct report *r)
-{
-    for (size_t i = 0; i < REPORT_BINS / 2; i++) {
-        struct report_bin *to = &r->bins[i], a = r->bins[2 * i], b = r->bins[2 * i + 1];
-
-        *to = (struct report_bin){
-            .rpcs = a.rpcs + b.rpcs,
-            .bytes = a.bytes + b.bytes,
-            .resent = a.resent + b.resent,
-            .latency_max_ns = MAX(a.latency_max_ns, b.latency_max_ns),
-            .latency_sum_ns = a.latency_sum_ns + b.latency_sum_ns,
-            .in_flight_max = MAX(a.in_flight_max, b.in_flight_max),
-            .limit = MAX(a.limit, b.limit),
-        };
-    }
-    memset(&r->bins[REPORT_BINS / 2], 0, sizeof(r->bins) / 2);
-    r->n_bins = (r->n_bins + 1) / 2;
-    r->bin_ns *= 2;
-}
-
-static struct report_bin *bin_at(struct report *r, int64_t time_ns)
-{
-    int64_t since = time_less(time_ns, r->pipeline->clock.start_ns);
-
-    if (since < 0)
-        since = 0;
-    while (since / r->bin_ns >= REPORT_BINS && r->bin_ns < INT64_MAX / 2)
-        widen(r);
-    if ((unsigned)(since / r->bin_ns) >= r->n_bins)
-        r->n_bins = (unsigned)(since / r->bin_ns) + 1;
-    return &r->bins[since / r->bin_ns];
-}
-
 /* -- RPCs ------------------------------------------------------------------------------------- */
 
 int64_t report_span_ns(const struct report *r)
@@ -249,7 +214,7 @@ void report_op(void *context, const struct rpcrdma_op *op, const struct rpcrdma_
                ? connection->end[1].port == op->dst_port
                : !connection->end[1].has_qpn || connection->end[1].qpn == op->dst_qpn);
     if (path->retransmitted > c->resent_packets[end])
-        bin_at(r, op->time_ns)->resent += path->retransmitted - c->resent_packets[end];
+        report_bin_at(r, op->time_ns)->resent += path->retransmitted - c->resent_packets[end];
     c->resent_packets[end] = path->retransmitted;
 }
 
@@ -299,7 +264,7 @@ static void on_transaction(void *context, const struct rpcrdma_transaction *t)
     note_connection(r, t);
     note_slow(r, &rpc);
     if (t->has_latency) {
-        struct report_bin *bin = bin_at(r, t->call_time_ns);
+        struct report_bin *bin = report_bin_at(r, t->call_time_ns);
 
         bin->rpcs++;
         bin->bytes += rpc_bytes(t);
@@ -387,27 +352,13 @@ static void on_credits(void *context, const struct rpcrdma_connection *connectio
         }
 }
 
-static void on_credit_point(void *context, const struct rpcrdma_connection *connection, int end,
-                            const struct rpcrdma_credit_point *point)
-{
-    struct report *r = context;
-    struct report_bin *bin = bin_at(r, point->time_ns);
-
-    if (connection->role[end] == RPCRDMA_ROLE_SERVER)
-        return;
-    if (point->in_flight > bin->in_flight_max)
-        bin->in_flight_max = (uint32_t)point->in_flight;
-    if (point->has_limit && point->limit > bin->limit)
-        bin->limit = point->limit;
-}
-
 struct rpcrdma_flow_sink report_sink(struct report *r)
 {
     return (struct rpcrdma_flow_sink){.connection = on_connection,
                                       .message = on_message,
                                       .finding = on_finding,
                                       .credits = on_credits,
-                                      .credit_point = on_credit_point,
+                                      .credit_point = report_credit_point,
                                       .transaction = on_transaction,
                                       .payload_stream = on_payload_stream,
                                       .context = r};

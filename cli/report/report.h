@@ -3,8 +3,9 @@
 #define RPCRDMA_CLI_REPORT_REPORT_H
 
 /*
- * rpcrdma report: collect.c sums a capture up, causes.c decides by the rules of docs/report.md what
- * made RPCs slow or fail, text.c, json.c and html.c show it. All of it is bounded.
+ * rpcrdma report: collect.c sums a capture up, timeline.c by time, causes.c decides by the rules of
+ * docs/report.md what made RPCs slow or fail, text.c, json.c and html.c show it. All of it is
+ * bounded.
  */
 
 #include <glib.h>
@@ -155,6 +156,11 @@ const char *report_confidence_name(enum report_confidence confidence);
 int report_server_end(const struct rpcrdma_connection *connection);
 /* rpcrdma_flow's operations, after it has seen them: pipeline.op_done. */
 void report_op(void *context, const struct rpcrdma_op *op, const struct rpcrdma_path *path);
+/* The bin of that time, for which all may be widened. */
+struct report_bin *report_bin_at(struct report *report, int64_t time_ns);
+/* rpcrdma_flow's credit_point */
+void report_credit_point(void *context, const struct rpcrdma_connection *connection, int end,
+                         const struct rpcrdma_credit_point *point);
 /* "call 0.1, server 1.2, ... ms; stalled ...": where the time of an RPC went; "": not known. */
 void report_phases(const struct report_rpc *rpc, char *text, size_t size);
 /* Connections by number; the caller frees the list. */

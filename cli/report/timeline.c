@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What the report shows over time. */
+#include "report/report.h"
+
+#include <string.h>
+
+#include "times.h"
+
+static void widen(struct report *r)
+{
+    for (size_t i = 0; i < REPORT_BINS / 2; i++) {
+        struct report_bin *to = &r->bins[i], a = r->bins[2 * i], b = r->bins[2 * i + 1];
+
+        *to = (struct report_bin){
+            .rpcs = a.rpcs + b.rpcs,
+            .bytes = a.bytes + b.bytes,
+            .resent = a.resent + b.resent,
+            .latency_max_ns = MAX(a.latency_max_ns, b.latency_max_ns),
+            .latency_sum_ns = a.latency_sum_ns + b.latency_sum_ns,
+            .in_flight_max = MAX(a.in_flight_max, b.in_flight_max),
+            .limit = MAX(a.limit, b.limit),
+        };
+    }
+    memset(&r->bins[REPORT_BINS / 2], 0, sizeof(r->bins) / 2);
+    r->n_bins = (r->n_bins + 1) / 2;
+    r->bin_ns *= 2;
+}
+
+struct report_bin *report_bin_at(struct report *r, int64_t time_ns)
+{
+    int64_t since = time_less(time_ns, r->pipeline->clock.start_ns);
+
+    if (since < 0)
+        since = 0;
+    while (since / r->bin_ns >= REPORT_BINS && r->bin_ns < INT64_MAX / 2)
+        widen(r);
+    if ((unsigned)(since / r->bin_ns) >= r->n_bins)
+        r->n_bins = (unsigned)(since / r->bin_ns) + 1;
+    return &r->bins[since / r->bin_ns];
+}
+
+void report_credit_point(void *context, const struct rpcrdma_connection *connection, int end,
+                         const struct rpcrdma_credit_point *point)
+{
+    struct report *r = context;
+    struct report_bin *bin = report_bin_at(r, point->time_ns);
+
+    if (connection->role[end] == RPCRDMA_ROLE_SERVER)
+        return;
+    if (point->in_flight > bin->in_flight_max)
+        bin->in_flight_max = (uint32_t)point->in_flight;
+    if (point->has_limit && point->limit > bin->limit)
+        bin->limit = point->limit;
+}
