@@ -22,6 +22,7 @@ static const char *const names[N_CAUSES] = {
     [CAUSE_CREDITS] = "few-credits",
     [CAUSE_DELAY] = "delay",
     [CAUSE_SERVER] = "slow-server",
+    [CAUSE_CLIENT] = "slow-client",
     [CAUSE_UNANSWERED] = "unanswered",
     [CAUSE_THRESHOLD] = "small-threshold",
     [CAUSE_DUPLICATED] = "duplicated",
@@ -188,23 +189,35 @@ static void unanswered(struct report *r, const struct report_connection *c)
                            : "the capture may have ended before the Reply");
 }
 
-static void slow_server(struct report *r)
+/* alone: nothing else was found */
+static void slow_end(struct report *r, enum report_cause_id id, const struct report_slow *slow,
+                     bool alone)
 {
+    bool server = id == CAUSE_SERVER;
     struct report_cause *cause;
 
-    if (r->slow_server == 0)
+    if (slow->rpcs == 0)
         return;
-    cause = report_cause_add(r, CAUSE_SERVER, CONFIDENCE_HIGH);
-    cause->rpcs = r->slow_server;
-    cause->time_ns = r->slow_server_ns;
-    cause->frame = r->slow_server_frame;
+    cause = report_cause_add(r, id, CONFIDENCE_HIGH);
+    cause->rpcs = slow->rpcs;
+    cause->time_ns = slow->ns;
+    cause->frame = slow->frame;
     snprintf(cause->text, sizeof(cause->text),
-             "The server was slow: %" PRIu64
-             " RPC%s of %.3g s or more took %.3f s in all between the "
+             "The %s was slow%s: %" PRIu64 " %s%s of %.3g s or more took %.3f s in all between the "
              "Call's arrival and the Reply, without RDMA%s.",
-             r->slow_server, plural(r->slow_server), report_seconds(r->slow_ns),
-             report_seconds(r->slow_server_ns),
-             r->n_causes > 1 ? "" : " and without anything being lost");
+             server ? "server" : "client", server ? "" : " to answer the server", slow->rpcs,
+             server ? "RPC" : "callback", plural(slow->rpcs), report_seconds(r->slow_ns),
+             report_seconds(slow->ns), alone ? " and without anything being lost" : "");
+}
+
+static void slow_ends(struct report *r)
+{
+    bool alone = r->n_causes == 0;
+
+    if (!alone && !r->slow_told) /* what was lost makes them look slow, too */
+        return;
+    slow_end(r, CAUSE_SERVER, &r->slow_server, alone);
+    slow_end(r, CAUSE_CLIENT, &r->slow_client, alone);
 }
 
 static size_t mib(const struct report *r)
@@ -301,8 +314,7 @@ void report_decide(struct report *r)
     r->about = NULL;
     g_list_free(all);
     causes_of_damage(r);
-    if (r->n_causes == 0 || r->slow_told) /* what was lost makes it look slow, too */
-        slow_server(r);
+    slow_ends(r);
     incomplete(r);
     if (r->n_causes > 1)
         qsort(r->causes, r->n_causes, sizeof(r->causes[0]), costliest);

@@ -93,6 +93,12 @@ int64_t report_span_ns(const struct report *r)
     return span > 0 ? span : 0;
 }
 
+/* A callback: the client is the end that answers. */
+static bool is_reverse(const struct rpcrdma_transaction *t)
+{
+    return t->direction_known && t->reverse;
+}
+
 /* A Reply that a clock set back gave no latency is an answer all the same. */
 static bool unanswered(const struct rpcrdma_transaction *t)
 {
@@ -136,6 +142,7 @@ static void note_slow(struct report *r, const struct rpc *rpc)
         .reply_frame = t->reply_frame,
         .call_time_ns = t->call_time_ns,
         .latency_ns = latency,
+        .reverse = is_reverse(t),
         .answered = t->has_latency,
         .has_phases = t->has_phases,
         .phases = t->phases,
@@ -173,20 +180,47 @@ static void note_status(struct report *r, const struct rpcrdma_transaction *t,
     error->count++;
 }
 
-/* What it took between the Call's arrival and the Reply, but for RDMA. */
-static void note_server(struct report *r, const struct rpcrdma_transaction *t)
+/* What its responder took between the Call's arrival and the Reply, but for RDMA. */
+static void note_responder(struct report *r, const struct rpcrdma_transaction *t)
 {
-    int64_t server =
+    struct report_slow *slow = is_reverse(t) ? &r->slow_client : &r->slow_server;
+    int64_t own =
         t->has_phases ? t->phases.server_ns : t->latency_ns - (t->has_rdma ? t->rdma_ns : 0);
 
     if (!t->has_latency || t->latency_ns < r->slow_ns)
         return;
     r->slow++;
-    if (server <= t->latency_ns / 2)
+    if (own <= t->latency_ns / 2)
         return;
-    if (r->slow_server++ == 0)
-        r->slow_server_frame = t->call_frame;
-    r->slow_server_ns += server;
+    if (slow->rpcs++ == 0)
+        slow->frame = t->call_frame;
+    slow->ns += own;
+}
+
+static void note_spent(struct report *r, const struct rpcrdma_transaction *t)
+{
+    if (!t->has_phases || is_reverse(t))
+        return;
+    r->n_spent++;
+    r->spent.call_ns += t->phases.call_ns;
+    r->spent.server_ns += t->phases.server_ns;
+    r->spent.data_ns += t->phases.data_ns;
+    r->spent.data_waiting_ns += t->phases.data_waiting_ns;
+    r->spent.reply_ns += t->phases.reply_ns;
+    r->spent_stalled_ns += t->stalled_ns;
+}
+
+/* Per client, `server` is the server's time: of callbacks no phases are summed up. */
+static void note_client(struct report *r, const struct rpc *rpc)
+{
+    struct rpcrdma_transaction t = *rpc->transaction;
+    struct rpc own = *rpc;
+
+    if (is_reverse(&t)) {
+        t.has_phases = false;
+        own.transaction = &t;
+    }
+    groups_add(r->clients, &own);
 }
 
 int report_server_end(const struct rpcrdma_connection *c)
@@ -258,9 +292,10 @@ static void on_transaction(void *context, const struct rpcrdma_transaction *t)
     if (t->has_latency)
         latency_add(&r->latency, t->latency_ns);
     groups_add(r->operations, &rpc);
-    groups_add(r->clients, &rpc);
+    note_client(r, &rpc);
     note_status(r, t, rpc.nfs);
-    note_server(r, t);
+    note_responder(r, t);
+    note_spent(r, t);
     note_connection(r, t);
     note_slow(r, &rpc);
     if (t->has_latency) {
@@ -387,11 +422,26 @@ gint report_by_number(gconstpointer a, gconstpointer b)
     return x->pub.number < y->pub.number ? -1 : x->pub.number > y->pub.number;
 }
 
+/* Where the client answers the server: these words are of one length. Not in what the transport
+ * says, which is of the ends as they are. */
+static void swap_ends(char *text)
+{
+    char *end = text + strcspn(text, ";");
+
+    for (char *at = text; at < end; at++)
+        if (g_str_has_prefix(at, "server"))
+            memcpy(at, "client", 6);
+        else if (g_str_has_prefix(at, "client"))
+            memcpy(at, "server", 6);
+}
+
 void report_phases(const struct report_rpc *rpc, char *text, size_t size)
 {
     text[0] = '\0';
     if (rpc->has_phases)
         transaction_phases(&rpc->phases, rpc->stalled_ns, rpc->stalled_by, text, size);
+    if (rpc->reverse)
+        swap_ends(text);
 }
 
 GList *report_connections(const struct report *r)

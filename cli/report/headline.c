@@ -38,21 +38,11 @@ void report_headline(const struct report *r, char *text, size_t size)
         snprintf(text, size, "%s", r->causes[0].text);
 }
 
-bool report_spent(const struct report *r, struct rpcrdma_phases *sum, int64_t *stalled_ns)
+int64_t report_spent_ns(const struct report *r)
 {
-    *sum = (struct rpcrdma_phases){0};
-    *stalled_ns = 0;
-    for (guint i = 0; i < r->operations->groups->len; i++) {
-        const struct group *g = g_ptr_array_index(r->operations->groups, i);
+    const struct rpcrdma_phases *sum = &r->spent;
 
-        sum->call_ns += g->phases.call_ns;
-        sum->server_ns += g->phases.server_ns;
-        sum->data_ns += g->phases.data_ns;
-        sum->data_waiting_ns += g->phases.data_waiting_ns;
-        sum->reply_ns += g->phases.reply_ns;
-        *stalled_ns += g->stalled_ns;
-    }
-    return sum->call_ns + sum->server_ns + sum->data_ns + sum->reply_ns > 0;
+    return sum->call_ns + sum->server_ns + sum->data_ns + sum->reply_ns;
 }
 
 enum { SHARE_CALL, SHARE_SERVER, SHARE_DATA, SHARE_REPLY, N_SHARES };
@@ -66,8 +56,7 @@ static int64_t share(const struct rpcrdma_phases *phases, int which)
 }
 
 /* Who took most of the time, and for what: what an engineer asks next. */
-static void largest(const struct report *r, const struct rpcrdma_phases *sum, char *text,
-                    size_t size)
+static void largest(const struct report *r, char *text, size_t size)
 {
     static const char *const whose[] = {"the way of the Calls", "the server's", "RDMA's",
                                         "the way of the Replies"};
@@ -76,13 +65,14 @@ static void largest(const struct report *r, const struct rpcrdma_phases *sum, ch
     int which = 0;
 
     for (int i = 1; i < N_SHARES; i++)
-        if (share(sum, i) > share(sum, which))
+        if (share(&r->spent, i) > share(&r->spent, which))
             which = i;
     for (guint i = 0; i < r->operations->groups->len; i++) {
         const struct group *g = g_ptr_array_index(r->operations->groups, i);
 
         waited += g->unanswered;
-        if (g->n_phases > 0 && (!most || share(&g->phases, which) > share(&most->phases, which)))
+        if (g->n_phases > 0 && !g->reverse &&
+            (!most || share(&g->phases, which) > share(&most->phases, which)))
             most = g;
     }
     if (!most)
@@ -125,25 +115,21 @@ static int concerned(const struct report *r, char *text, size_t size)
 
 void report_time(const struct report *r, char text[REPORT_TIME])
 {
-    struct rpcrdma_phases sum;
-    int64_t stalled, all;
-    uint64_t n = 0;
+    const struct rpcrdma_phases *sum = &r->spent;
+    double all = (double)report_spent_ns(r);
     int at;
 
     text[0] = '\0';
-    if (!report_spent(r, &sum, &stalled))
+    if (all <= 0)
         return;
     at = concerned(r, text, REPORT_TIME);
-    for (guint i = 0; i < r->operations->groups->len; i++)
-        n += ((const struct group *)g_ptr_array_index(r->operations->groups, i))->n_phases;
-    all = sum.call_ns + sum.server_ns + sum.data_ns + sum.reply_ns;
     at += snprintf(
         text + at, REPORT_TIME - (size_t)at,
         "Of the %.3f s that %" PRIu64 " RPC%s took, Calls were on their way for %.0f %%, the "
         "server took %.0f %%, RDMA %.0f %%, and Replies were on their way for %.0f %%; %.0f %% "
         "of all was spent stalled.",
-        seconds(all), n, plural(n), 100.0 * (double)sum.call_ns / (double)all,
-        100.0 * (double)sum.server_ns / (double)all, 100.0 * (double)sum.data_ns / (double)all,
-        100.0 * (double)sum.reply_ns / (double)all, 100.0 * (double)stalled / (double)all);
-    largest(r, &sum, text + at, REPORT_TIME - (size_t)at);
+        all / 1e9, r->n_spent, plural(r->n_spent), 100 * (double)sum->call_ns / all,
+        100 * (double)sum->server_ns / all, 100 * (double)sum->data_ns / all,
+        100 * (double)sum->reply_ns / all, 100 * (double)r->spent_stalled_ns / all);
+    largest(r, text + at, REPORT_TIME - (size_t)at);
 }

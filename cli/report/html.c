@@ -181,7 +181,7 @@ static void bar(struct out *out, const struct report_rpc *one)
         int64_t ns;
         const char *colour, *name;
     } parts[] = {{p->call_ns, "a", "Call on its way"},
-                 {p->server_ns, "b", "server"},
+                 {p->server_ns, "b", one->reverse ? "client" : "server"},
                  {p->data_ns - p->data_waiting_ns, "c", "data"},
                  {p->data_waiting_ns, "d", "data, waiting"},
                  {p->reply_ns, "e", "Reply on its way"}};

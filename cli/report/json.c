@@ -212,20 +212,19 @@ static void counts(struct json *json, const struct report *r)
 
 static void spent(struct json *json, const struct report *r)
 {
-    struct rpcrdma_phases sum;
-    int64_t stalled;
+    const struct rpcrdma_phases *sum = &r->spent;
 
-    if (!report_spent(r, &sum, &stalled))
+    if (report_spent_ns(r) <= 0)
         return;
     json_key(json, KEY(phases));
     json_open(json, '{');
-    json_key(json, KEY(call_ns)), json_i64(json, sum.call_ns);
-    json_key(json, KEY(server_ns)), json_i64(json, sum.server_ns);
-    json_key(json, KEY(data_ns)), json_i64(json, sum.data_ns);
-    json_key(json, KEY(data_waiting_ns)), json_i64(json, sum.data_waiting_ns);
-    json_key(json, KEY(reply_ns)), json_i64(json, sum.reply_ns);
+    json_key(json, KEY(call_ns)), json_i64(json, sum->call_ns);
+    json_key(json, KEY(server_ns)), json_i64(json, sum->server_ns);
+    json_key(json, KEY(data_ns)), json_i64(json, sum->data_ns);
+    json_key(json, KEY(data_waiting_ns)), json_i64(json, sum->data_waiting_ns);
+    json_key(json, KEY(reply_ns)), json_i64(json, sum->reply_ns);
     json_close(json, '}');
-    json_key(json, KEY(stalled_ns)), json_i64(json, stalled);
+    json_key(json, KEY(stalled_ns)), json_i64(json, r->spent_stalled_ns);
 }
 
 /* What the hosts spent on all RPCs. */

@@ -31,7 +31,7 @@ struct report_rpc {
     struct rpcrdma_address src, dst; /* of the Call */
     uint64_t call_frame, reply_frame;
     int64_t call_time_ns, latency_ns;
-    bool answered, has_phases;
+    bool reverse, answered, has_phases;
     struct rpcrdma_phases phases;
     int64_t stalled_ns;
     enum rpcrdma_stall stalled_by;
@@ -54,6 +54,13 @@ struct report_connection {
     bool has_credits;
 };
 
+/* Slow RPCs whose responder took most of the time. */
+struct report_slow {
+    uint64_t rpcs;
+    int64_t ns; /* that it took */
+    uint64_t frame;
+};
+
 /* A measure over time. */
 struct report_bin {
     uint64_t rpcs, bytes, resent; /* resent: packets */
@@ -73,6 +80,7 @@ enum report_cause_id {
     CAUSE_CREDITS,
     CAUSE_DELAY,
     CAUSE_SERVER,
+    CAUSE_CLIENT,
     CAUSE_UNANSWERED,
     CAUSE_THRESHOLD,
     CAUSE_DUPLICATED,
@@ -105,12 +113,14 @@ struct report {
 
     uint64_t rpcs, answered, unanswered, no_call, undelivered, resent, incomplete;
     struct latency latency;
-    int64_t slow_ns;      /* an RPC that takes that long is slow, ... */
-    bool slow_told;       /* ... as the user says */
-    uint64_t slow;        /* such RPCs */
-    uint64_t slow_server; /* of those: most of the time was the server's */
-    int64_t slow_server_ns;
-    uint64_t slow_server_frame;
+    int64_t slow_ns;                             /* an RPC that takes that long is slow, ... */
+    bool slow_told;                              /* ... as the user says */
+    uint64_t slow;                               /* such RPCs */
+    struct report_slow slow_server, slow_client; /* of those; slow_client: of callbacks */
+    /* where the time of the client's RPCs went; of callbacks phases.server_ns is the client's */
+    struct rpcrdma_phases spent;
+    int64_t spent_stalled_ns;
+    uint64_t n_spent; /* RPCs whose phases are known */
 
     GHashTable *errors;   /* status -> struct report_error */
     uint64_t more_errors; /* RPCs that failed with a status beyond the bound */
@@ -178,8 +188,8 @@ void report_headline(const struct report *report, char *text, size_t size);
 const struct kernel_record *report_kernel(const struct report *report, unsigned source,
                                           const struct report_rpc *rpc);
 
-/* Where the time of all RPCs went, by phase. False: of none it is known. */
-bool report_spent(const struct report *report, struct rpcrdma_phases *sum, int64_t *stalled_ns);
+/* What their phases come to, data_waiting_ns being part of data_ns. 0: of no RPC it is known. */
+int64_t report_spent_ns(const struct report *report);
 
 /* That in words, and which operation the most went to; "": it is not known. */
 enum { REPORT_TIME = 1000 };

@@ -265,6 +265,7 @@ static void add_ends(struct group *g, const struct rpcrdma_transaction *t)
     if (!g->begun) {
         g->begun = true;
         g->time_ns = rpc_time(t);
+        g->reverse = t->direction_known && t->reverse;
         g->connection = t->connection->number;
         g->src = *rpc_client(t);
         g->dst = *rpc_server(t);
@@ -272,6 +273,7 @@ static void add_ends(struct group *g, const struct rpcrdma_transaction *t)
     }
     if (rpc_time(t) < g->time_ns)
         g->time_ns = rpc_time(t);
+    g->reverse = g->reverse && t->direction_known && t->reverse;
     if (g->connection != t->connection->number)
         g->connection = 0;
     keep_common(&g->src, rpc_client(t));

@@ -33,6 +33,7 @@ struct group {
     char *name;       /* "NFS V3 READ", "192.168.77.11", "/data/file" */
     int64_t interval; /* number, from 0 */
     bool begun;
+    bool reverse;     /* all are from server to client */
     int64_t time_ns;  /* of the first */
     uint32_t connection;             /* that all are of; 0: several */
     struct rpcrdma_address src, dst; /* client and server; family NONE: several */

@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""report of callbacks (RFC 8167): the server asks, and the client answers, or does not."""
+import json
+import os
+import sys
+import unittest
+
+from command import CommandTest, capture
+import pcap
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', '..', 'captures', 'generate'))
+# pylint: disable=wrong-import-position
+import rule_talk
+import rules
+import rules_header
+
+SECOND = 10**9
+PHASES = ('call_ns', 'server_ns', 'data_ns', 'data_waiting_ns', 'reply_ns')
+
+
+class Reverse(CommandTest):
+    def report(self, path, *arguments):
+        return json.loads(self.run_command('report', '--json', *arguments, path))
+
+    def slow_callback(self):
+        """A recording whose client takes 2 s to answer a CB_RECALL: its Reply's packet and all after it are that late."""
+        path = os.path.join(self.folder, 'slow.pcap')
+        frame = json.loads(self.run_command('rpcs', '--json', '--where', 'direction == reverse',
+                                            capture('roce-nfs41-callback')).splitlines()[-1])['reply_frame']
+        pcap.write(path, [packet._replace(time_ns=packet.time_ns + 2 * SECOND * (packet.frame >= frame))
+                          for packet in self.packets('roce-nfs41-callback')])
+        return path
+
+    def test_slow_client(self):
+        """It is no server that was slow, and none of its time."""
+        path = self.slow_callback()
+        rpcs = [json.loads(line) for line in self.run_command('rpcs', '--json', path).splitlines()]
+        slow, = [one for one in rpcs if one['latency_ns'] >= SECOND]
+        self.assertEqual(slow['direction'], 'reverse')
+        report = self.report(path)
+        cause, = report['causes']
+        self.assertEqual((cause['cause'], cause['confidence'], cause['rpcs'], cause['cost_ns'], cause['frame']),
+                         ('slow-client', 'high', 1, slow['phases']['server_ns'], slow['call_frame']))
+        self.assertRegex(cause['text'], r'^The client was slow to answer the server: 1 callback of 1 s or more took 2\.0')
+        own = [one for one in rpcs if one['direction'] == 'forward' and 'phases' in one]
+        want = {key: sum(one['phases'].get(key, 0) for one in own) for key in PHASES}
+        self.assertEqual(report['phases'], want)
+        self.assertEqual({key: report['clients'][0]['phases'][key] for key in PHASES}, want)
+        self.assertEqual(report['clients'][0]['calls'], len(rpcs))
+        text = ' '.join(self.run_command('report', path).split())
+        self.assertIn(f'that {len(own)} RPCs took', text)
+        self.assertRegex(text, r"The largest share is the server's, above all in NFS V4 ")
+        self.assertIn(f'call {slow["phases"]["call_ns"] / 1e6:.3f}, client {slow["phases"]["server_ns"] / 1e6:.3f}, ', text)
+
+    def test_slow_is_what_the_user_says(self):
+        """Callbacks and the client's own RPCs, each the fault of the end that answered."""
+        path = self.slow_callback()
+        rpcs = [json.loads(line) for line in self.run_command('rpcs', '--json', path).splitlines()]
+        slow = [one for one in rpcs if one['latency_ns'] >= 4e6 and one['phases']['server_ns'] > one['latency_ns'] // 2]
+        want = {cause: [one for one in slow if one['direction'] == direction]
+                for cause, direction in (('slow-server', 'forward'), ('slow-client', 'reverse'))}
+        causes = {one['cause']: one for one in self.report(path, '--slow', '4')['causes']}
+        self.assertEqual(set(causes), set(want))
+        for cause, own in want.items():
+            self.assertTrue(own)
+            self.assertEqual((causes[cause]['rpcs'], causes[cause]['frame']), (len(own), own[0]['call_frame']))
+            self.assertEqual(causes[cause]['cost_ns'], sum(one['phases']['server_ns'] for one in own))
+            self.assertIn('without anything being lost', causes[cause]['text'])
+
+
+if __name__ == '__main__':
+    unittest.main()
