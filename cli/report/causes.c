@@ -146,47 +146,54 @@ static bool sent_again(const struct report *r, const struct report_connection *c
 /* The client closed the connection, and asked for what was on it no more. */
 static void given_up(struct report *r, const struct report_connection *c)
 {
+    const struct report_unanswered *own = &c->unanswered[REPORT_FORWARD];
     const struct rpcrdma_life *life = &c->pub.life;
     struct report_cause *cause;
 
     if (sent_again(r, c))
         return;
     cause = report_cause_add(r, CAUSE_UNANSWERED, CONFIDENCE_MEDIUM);
-    cause->rpcs = c->held;
+    cause->rpcs = own->held;
     cause->time_ns = MAX(life->ended_ns - life->last_call_ns, 0);
-    cause->frame = c->unanswered_frame;
+    cause->frame = own->frame;
     snprintf(cause->text, sizeof(cause->text),
              "%" PRIu64 " Call%s on connection %u reached the server's host, which acknowledged "
              "%s, and got no Reply until the client closed the connection, %.1f s after the last. "
              "The server was at work or stood still, or the client was told to give up; the path "
              "was not down.",
-             c->held, plural(c->held), (unsigned)c->pub.number, c->held == 1 ? "it" : "them",
+             own->held, plural(own->held), (unsigned)c->pub.number, own->held == 1 ? "it" : "them",
              report_seconds(cause->time_ns));
     snprintf(cause->against, sizeof(cause->against), "a Reply may not have been captured");
 }
 
-static void unanswered(struct report *r, const struct report_connection *c)
+static void never_answered(struct report *r, const struct report_connection *c, int direction)
 {
-    struct report_cause *cause;
-    uint64_t n;
-
-    if (report_server_held(c)) {
-        given_up(r, c);
-        return;
-    }
+    const struct report_unanswered *own = &c->unanswered[direction];
     /* what was under way when the capture ended is not late */
-    n = c->pub.life.ended == RPCRDMA_ENDED_NOT ? c->late : c->unanswered;
+    uint64_t n = c->pub.life.ended == RPCRDMA_ENDED_NOT ? own->late : own->calls;
+    struct report_cause *cause;
+
     if (n == 0 || r->resent > 0 || report_one_way(c))
         return;
     cause = report_cause_add(r, CAUSE_UNANSWERED, CONFIDENCE_MEDIUM);
     cause->rpcs = n;
-    cause->frame = c->unanswered_frame;
+    cause->frame = own->frame;
     snprintf(cause->text, sizeof(cause->text),
-             "%" PRIu64 " Call%s on connection %u %s never answered.", n, plural(n),
-             (unsigned)c->pub.number, n == 1 ? "was" : "were");
+             "%" PRIu64 " %s%s on connection %u %s never answered%s.", n,
+             direction == REPORT_REVERSE ? "callback" : "Call", plural(n), (unsigned)c->pub.number,
+             n == 1 ? "was" : "were", direction == REPORT_REVERSE ? " by the client" : "");
     snprintf(cause->against, sizeof(cause->against), "%s",
              c->pub.closed ? "the connection was closed by its ends: they may have given up"
                            : "the capture may have ended before the Reply");
+}
+
+static void unanswered(struct report *r, const struct report_connection *c)
+{
+    if (report_server_held(c))
+        given_up(r, c);
+    else
+        never_answered(r, c, REPORT_FORWARD);
+    never_answered(r, c, REPORT_REVERSE);
 }
 
 /* alone: nothing else was found */

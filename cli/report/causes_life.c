@@ -55,12 +55,13 @@ bool report_one_way(const struct report_connection *c)
            !(to_first && to_second);
 }
 
-/* All that was not answered had been acknowledged. */
+/* All of the client's Calls that were not answered had been acknowledged. */
 static bool has_held(const struct report_connection *c)
 {
+    const struct report_unanswered *own = &c->unanswered[REPORT_FORWARD];
     const struct rpcrdma_silence *silence = c->pub.life.silence;
 
-    return c->held > 0 && c->held >= c->unanswered &&
+    return own->held > 0 && own->held >= own->calls &&
            silence[0].transmissions + silence[1].transmissions == 0;
 }
 
@@ -76,20 +77,21 @@ static bool server_held(struct report *r, const struct report_connection *c)
 {
     const struct report_connection *from =
         g_hash_table_lookup(r->connections, GUINT_TO_POINTER(c->resent_from));
+    const struct report_unanswered *own = from ? &from->unanswered[REPORT_FORWARD] : NULL;
     struct report_cause *cause;
 
     if (!from || !report_server_held(from))
         return false;
     cause = report_cause_add(r, CAUSE_UNANSWERED, CONFIDENCE_HIGH);
-    cause->rpcs = from->held;
+    cause->rpcs = own->held;
     cause->time_ns = c->resent_after_ns;
-    cause->frame = from->unanswered_frame;
+    cause->frame = own->frame;
     snprintf(cause->text, sizeof(cause->text),
              "%" PRIu64 " Call%s on connection %u reached the server's host, which acknowledged "
              "%s, and got no Reply: the client closed the connection and sent %s again on "
              "connection %u, %.1f s after the first sending. The server is at fault, not the path.",
-             from->held, plural(from->held), (unsigned)from->pub.number,
-             from->held == 1 ? "it" : "them", from->held == 1 ? "it" : "them",
+             own->held, plural(own->held), (unsigned)from->pub.number,
+             own->held == 1 ? "it" : "them", own->held == 1 ? "it" : "them",
              (unsigned)c->pub.number, report_seconds(c->resent_after_ns));
     return true;
 }
@@ -373,7 +375,7 @@ static void connection_lost(struct report *r, const struct report_connection *c)
     if (attempts == 0 && (!silent[0] || under_way(r, c) || went_on_elsewhere(r, c)))
         return;
     cause = report_cause_add(r, CAUSE_CONNECTION_FAILED, CONFIDENCE_MEDIUM);
-    cause->rpcs = c->unanswered;
+    cause->rpcs = report_unanswered(c);
     cause->time_ns = MAX(c->pub.last_time_ns - first->pub.first_time_ns, 0);
     cause->frame = first->pub.first_frame;
     if (attempts > 0) {

@@ -265,14 +265,17 @@ static void note_resent(struct report_connection *c, const struct rpcrdma_transa
 static void note_connection(struct report *r, const struct rpcrdma_transaction *t)
 {
     struct report_connection *c = connection_of(r, t->connection);
+    struct report_unanswered *without;
 
     if (!c)
         return;
     c->rpcs++;
-    if (unanswered(t) && c->unanswered++ == 0)
-        c->unanswered_frame = t->call_frame;
-    c->late += unanswered(t) && time_less(r->pipeline->clock.now_ns, t->call_time_ns) >= SECOND;
-    c->held += t->reply_frame == 0 && t->call.state == RPCRDMA_DELIVERED;
+    without = &c->unanswered[is_reverse(t) ? REPORT_REVERSE : REPORT_FORWARD];
+    if (unanswered(t) && without->calls++ == 0)
+        without->frame = t->call_frame;
+    without->late +=
+        unanswered(t) && time_less(r->pipeline->clock.now_ns, t->call_time_ns) >= SECOND;
+    without->held += t->reply_frame == 0 && t->call.state == RPCRDMA_DELIVERED;
     if (t->call.state == RPCRDMA_DELIVERED && t->call.transmissions == 1 && !t->reverse)
         latency_add(&c->acks, time_less(t->call.time_ns, t->call.first_time_ns));
     note_resent(c, t);
@@ -433,6 +436,11 @@ static void swap_ends(char *text)
             memcpy(at, "client", 6);
         else if (g_str_has_prefix(at, "client"))
             memcpy(at, "server", 6);
+}
+
+uint64_t report_unanswered(const struct report_connection *c)
+{
+    return c->unanswered[REPORT_FORWARD].calls + c->unanswered[REPORT_REVERSE].calls;
 }
 
 void report_phases(const struct report_rpc *rpc, char *text, size_t size)

@@ -94,7 +94,7 @@ static void connection_row(const struct report_connection *c, struct out *out)
         out_literal(out, "</td>");
     }
     html_put(out, "<td>%" PRIu64 "</td><td>%" PRIu64 "</td><td>%.3f</td><td class=\"t\">%s</td>",
-             c->rpcs, c->unanswered,
+             c->rpcs, report_unanswered(c),
              (double)MAX(c->pub.last_time_ns - c->pub.first_time_ns, 0) / 1e9,
              connection_state(&c->pub));
     if (life->previous > 0)

@@ -123,7 +123,7 @@ static void connections(struct json *json, const struct report *r)
         number(json, KEY(first_frame), c->pub.first_frame);
         number(json, KEY(last_frame), c->pub.last_frame);
         number(json, KEY(rpcs), c->rpcs);
-        number(json, KEY(unanswered), c->unanswered);
+        number(json, KEY(unanswered), report_unanswered(c));
         number(json, KEY(resent), c->resent);
         if (c->resent)
             number(json, KEY(resent_from), c->resent_from);

@@ -37,15 +37,22 @@ struct report_rpc {
     enum rpcrdma_stall stalled_by;
 };
 
+/* Calls of one end without a Reply. */
+struct report_unanswered {
+    uint64_t calls, frame; /* of the first */
+    uint64_t late;         /* of those: a second old and more when nothing followed any more */
+    uint64_t held;         /* of those: acknowledged, so that the other end had them */
+};
+
+enum { REPORT_FORWARD, REPORT_REVERSE }; /* the client's Calls, and the server's: callbacks */
+
 struct report_connection {
     struct rpcrdma_connection pub;
-    uint64_t rpcs, unanswered, resent; /* resent: Calls that were sent before on another one */
-    int64_t resent_after_ns;           /* the longest time from the first sending to that */
+    uint64_t rpcs, resent;   /* resent: Calls that were sent before on another one */
+    int64_t resent_after_ns; /* the longest time from the first sending to that */
     uint64_t resent_frame;
-    uint32_t resent_from;      /* the other connection */
-    uint64_t unanswered_frame; /* first of them */
-    uint64_t late;             /* of those: a second old and more when nothing followed any more */
-    uint64_t held;             /* of those: acknowledged, so that the server had them */
+    uint32_t resent_from; /* the other connection */
+    struct report_unanswered unanswered[2];
     bool has_path[2];
     struct rpcrdma_path path[2];          /* what was sent towards each end, at the end */
     uint64_t resent_packets[2];           /* so far */
@@ -171,6 +178,8 @@ struct report_bin *report_bin_at(struct report *report, int64_t time_ns);
 /* rpcrdma_flow's credit_point */
 void report_credit_point(void *context, const struct rpcrdma_connection *connection, int end,
                          const struct rpcrdma_credit_point *point);
+/* Of both directions. */
+uint64_t report_unanswered(const struct report_connection *connection);
 /* "call 0.1, server 1.2, ... ms; stalled ...": where the time of an RPC went; "": not known. */
 void report_phases(const struct report_rpc *rpc, char *text, size_t size);
 /* Connections by number; the caller frees the list. */

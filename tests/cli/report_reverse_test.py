@@ -67,6 +67,47 @@ class Reverse(CommandTest):
             self.assertEqual(causes[cause]['cost_ns'], sum(one['phases']['server_ns'] for one in own))
             self.assertIn('without anything being lost', causes[cause]['text'])
 
+    def left(self, own, acknowledged, again=False):
+        """Causes where a callback is not answered, and as many of the client's Calls, until the client closes the connection,
+        5 s later; and where these are sent again on another one, then."""
+        def leave(c, _):
+            c.null()
+            xids = [c.call(rule_talk.GETATTR, rule_talk.FILE_HANDLE) for _ in range(own)]
+            c.call(rule_talk.NULL, sender=c.server, program=rules_header.CALLBACK)
+            if not acknowledged:
+                c.packets.pop()
+            c.clock.now += 5 * SECOND
+            c.talk.disconnect()
+            if again:
+                other = c.beside(2)
+                for xid in xids:
+                    other.call(rule_talk.GETATTR, rule_talk.FILE_HANDLE, xid=xid)
+                    other.reply(xid, bytes(4) + rule_talk.ATTRIBUTES)
+        path = os.path.join(self.folder, 'left.pcap')
+        rules.write(path, leave, True)
+        report = self.report(path)
+        self.assertEqual([report['unanswered'], report['connections'][0]['unanswered']], [own + 1] * 2)
+        calls = [json.loads(line)['call_frame'] for line in self.run_command('rpcs', '--json', '--where', 'not latency_ns',
+                                                                             path).splitlines()]
+        causes = sorted(report['causes'], key=lambda one: one.get('frame', 0))
+        self.assertEqual({one['cause'] for one in causes}, {'unanswered'})
+        self.assertEqual([one['frame'] for one in causes], [calls[0], calls[own]] if own and not again else [calls[0]])
+        return causes
+
+    def test_callback_without_reply(self):
+        """The server does not hold its own Calls; what of the client's it had, it did not answer, and no more."""
+        for acknowledged in (True, False):
+            with self.subTest(acknowledged=acknowledged):
+                one, = self.left(0, acknowledged)
+                self.assertEqual(one['text'], '1 callback on connection 1 was never answered by the client.')
+                held, one = self.left(2, acknowledged)
+                self.assertIn("2 Calls on connection 1 reached the server's host, which acknowledged them", held['text'])
+                self.assertEqual((held['rpcs'], one['rpcs']), (2, 1))
+                self.assertEqual(one['text'], '1 callback on connection 1 was never answered by the client.')
+                held, = self.left(1, acknowledged, again=True)
+                self.assertEqual((held['rpcs'], held['confidence']), (1, 'high'))
+                self.assertIn("1 Call on connection 1 reached the server's host, which acknowledged it", held['text'])
+
 
 if __name__ == '__main__':
     unittest.main()
