@@ -131,14 +131,20 @@ static void threshold(struct report *r, const struct report_connection *c)
              (unsigned)c->pub.number, (unsigned)least, r->small_in_chunks, messages);
 }
 
-/* Of its Calls one at least was sent again on another connection, which is told of that one. */
+/* Of its Calls one at least was sent again on another connection, which is told of that one. That
+ * names the connection a Call was sent on first: it may have been sent on this one in between. */
 static bool sent_again(const struct report *r, const struct report_connection *c)
 {
     GList *all = report_connections(r);
     bool found = false;
 
-    for (GList *one = all; one && !found; one = one->next)
-        found = ((const struct report_connection *)one->data)->resent_from == c->pub.number;
+    for (GList *one = all; one && !found; one = one->next) {
+        const struct report_connection *other = one->data;
+
+        found = other->resent_from == c->pub.number ||
+                (c->resent > 0 && other->resent_from == c->resent_from &&
+                 other->resent_frame > c->resent_frame);
+    }
     g_list_free(all);
     return found;
 }
@@ -173,7 +179,7 @@ static void never_answered(struct report *r, const struct report_connection *c, 
     uint64_t n = c->pub.life.ended == RPCRDMA_ENDED_NOT ? own->late : own->calls;
     struct report_cause *cause;
 
-    if (n == 0 || r->resent > 0 || report_one_way(c))
+    if (n == 0 || sent_again(r, c) || report_one_way(c))
         return;
     cause = report_cause_add(r, CAUSE_UNANSWERED, CONFIDENCE_MEDIUM);
     cause->rpcs = n;

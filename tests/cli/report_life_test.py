@@ -113,6 +113,32 @@ class Life(CommandTest):
             causes = json.loads(self.run_command('report', '--json', path))['causes']
             self.assertEqual([(one['cause'], one['rpcs']) for one in causes], [('unanswered', 1)] if older else [])
 
+    def test_sent_again(self):
+        """A Call that is sent on three connections, and answered on the last, was answered. Another client's Call, which is
+        sent once and not answered, is told of all the same."""
+        for beside in (False, True):
+            def thrice(c, _, beside=beside):
+                c.null()
+                if beside:
+                    other = rule_talk.Conversation(c.packets, number=9, clock=c.clock, hosts=('192.0.2.12', rule_talk.SERVER))
+                    other.null()
+                    other.call(rule_talk.GETATTR, rule_talk.FILE_HANDLE)
+                xid, one = None, c
+                for number in (2, 3, 4):
+                    xid = one.call(rule_talk.GETATTR, rule_talk.FILE_HANDLE, xid=xid)
+                    if number < 4:
+                        c.packets.pop()
+                        c.clock.now += 2 * 10**9
+                        one.talk.disconnect()
+                        one = c.beside(number)
+                one.reply(xid, bytes(4) + rule_talk.ATTRIBUTES)
+            path = os.path.join(self.folder, 'thrice.pcap')
+            rules.write(path, thrice, True)
+            causes = json.loads(self.run_command('report', '--json', path))['causes']
+            self.assertEqual({one['cause'] for one in causes} - {'unanswered'}, {'connection-failed'})
+            self.assertEqual([(one['src'], one['rpcs'], one['text']) for one in causes if one['cause'] == 'unanswered'],
+                             [('192.0.2.12', 1, '1 Call on connection 2 was never answered.')] if beside else [])
+
     def test_one_direction(self):
         """Of what a client sends nothing shows that it was answered, or that the path was down: only that the other
         direction is missing."""
