@@ -2,6 +2,7 @@
 #include "report/report.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "keyed_hash.h"
@@ -160,9 +161,14 @@ static void note_status(struct report *r, const struct rpcrdma_transaction *t,
     enum { MOST = 256 };
     const char *name = t->error ? "RDMA error" : nfs_status_name(nfs);
     struct report_error *error;
+    char number[32];
 
-    if ((!t->error && !nfs_failed(nfs)) || !name)
+    if (!t->error && !nfs_failed(nfs))
         return;
+    if (!name) {
+        snprintf(number, sizeof(number), "status %u", (unsigned)nfs->status);
+        name = number;
+    }
     for (size_t i = 0; i < G_N_ELEMENTS(stale); i++)
         if (strcmp(name, stale[i]) == 0 && r->stale++ == 0)
             r->stale_frame = t->reply_frame;

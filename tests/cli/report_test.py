@@ -5,6 +5,7 @@ import html.parser
 import json
 import os
 import re
+import struct
 import sys
 import unittest
 
@@ -362,6 +363,19 @@ class Verdicts(CommandTest):
             slowest = sorted((rpc['latency_ns'] for rpc in rpcs if 'latency_ns' in rpc), reverse=True)[:5]
             self.assertEqual([one['latency_ns'] for one in report['slowest'] if 'latency_ns' in one][:5], slowest)
             self.assertEqual(sum(one['calls'] for one in report['operations']), len(rpcs))
+
+    def test_status_without_a_name(self):
+        """It is an error as others are, and called what `rpcs` calls it."""
+        def fail(c, _):
+            c.getattr()
+            for status in (12345, 70, 12345):
+                c.reply(c.call(rule_talk.GETATTR, rule_talk.FILE_HANDLE), struct.pack('>I', status))
+        path = os.path.join(self.folder, 'status.pcap')
+        rules.write(path, fail, True)
+        errors = json.loads(self.run_command('report', '--json', path))['errors']
+        self.assertEqual([(one['status'], one['count']) for one in errors], [('status 12345', 2), ('NFS3ERR_STALE', 1)])
+        self.assertIn('2 status 12345, first in frame', self.run_command('report', path))
+        self.assertEqual(self.run_command('rpcs', path).count(', status 12345'), 2)
 
     def test_text_is_80_columns(self):
         for path in recordings().values():
