@@ -268,10 +268,24 @@ static bool all_one_way(const struct report *r)
     return one_way;
 }
 
+uint64_t report_gaps(const struct report *r, uint64_t *frame)
+{
+    static const enum rpcrdma_rule_id rules[] = {RPCRDMA_RULE_PACKETS_LOST, RPCRDMA_RULE_TCP_LOST,
+                                                 RPCRDMA_RULE_BYTES_LOST};
+
+    *frame = 0;
+    for (size_t i = 0; i < G_N_ELEMENTS(rules); i++)
+        if (r->rules[rules[i]] > 0 && (*frame == 0 || r->rule_frame[rules[i]] < *frame))
+            *frame = r->rule_frame[rules[i]];
+    /* of TCP one gap is told as both, but for what is before the first frame of MPA, and what was
+     * captured and cut before it says what it is */
+    return r->rules[RPCRDMA_RULE_PACKETS_LOST] +
+           MAX(r->rules[RPCRDMA_RULE_TCP_LOST], r->rules[RPCRDMA_RULE_BYTES_LOST]);
+}
+
 static void incomplete(struct report *r)
 {
-    uint64_t missing = r->rules[RPCRDMA_RULE_PACKETS_LOST] + r->rules[RPCRDMA_RULE_BYTES_LOST] +
-                       r->rules[RPCRDMA_RULE_TCP_LOST];
+    uint64_t frame, missing = report_gaps(r, &frame);
     bool one_way = r->rpcs > 0 && r->answered == 0 && (r->one_way > 0 || all_one_way(r));
     struct report_cause *cause;
 
@@ -285,7 +299,7 @@ static void incomplete(struct report *r)
     if (missing == 0 && !one_way && r->no_call * 10 <= r->rpcs)
         return;
     cause = report_cause_add(r, CAUSE_INCOMPLETE, CONFIDENCE_HIGH);
-    cause->frame = r->rule_frame[RPCRDMA_RULE_PACKETS_LOST];
+    cause->frame = frame;
     snprintf(cause->text, sizeof(cause->text),
              "The capture is incomplete: %s%" PRIu64 " gap%s in what was sent, %" PRIu64
              " Repl%s without Call.",

@@ -188,6 +188,9 @@ gint report_by_number(gconstpointer a, gconstpointer b); /* how: a GCompareFunc 
 /* Failures by status, the most frequent first; the caller frees the list. */
 GList *report_errors(const struct report *report);
 
+/* Gaps in what was sent, that the capture has; and the first one's frame, 0: there is none. */
+uint64_t report_gaps(const struct report *report, uint64_t *frame);
+
 /* What the capture lasts: 0 where its clock was set back by more. */
 int64_t report_span_ns(const struct report *report);
 /* The verdict's first sentence. */

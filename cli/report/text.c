@@ -89,7 +89,7 @@ static void verdict(const struct report *r, struct out *out)
 static void captured(const struct report *r, struct out *out)
 {
     const struct view_clock *clock = &r->pipeline->clock;
-    uint64_t gaps = r->rules[RPCRDMA_RULE_PACKETS_LOST] + r->rules[RPCRDMA_RULE_TCP_LOST];
+    uint64_t frame, gaps = report_gaps(r, &frame);
 
     report_title(out, "CAPTURE");
     out_literal(out, "  from      ");
