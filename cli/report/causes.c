@@ -117,18 +117,17 @@ static void threshold(struct report *r, const struct report_connection *c)
 {
     enum { SMALL = 1024, SHARE = 5 }; /* percent of the messages */
     uint32_t least = MIN(c->pub.threshold_call, c->pub.threshold_reply);
-    uint64_t messages = r->calls_inline + r->calls_chunk + r->replies_inline + r->replies_chunk;
     struct report_cause *cause;
 
-    if (c->pub.messages == 0 || least > SMALL || r->small_in_chunks * 100 < messages * SHARE ||
+    if (c->messages == 0 || least > SMALL || c->small_in_chunks * 100 < c->messages * SHARE ||
         rpcrdma_threshold_assumed(&c->pub, 0) || rpcrdma_threshold_assumed(&c->pub, 1))
         return;
     cause = report_cause_add(r, CAUSE_THRESHOLD, CONFIDENCE_MEDIUM);
-    cause->rpcs = r->small_in_chunks;
+    cause->rpcs = c->small_in_chunks;
     snprintf(cause->text, sizeof(cause->text),
-             "The inline threshold of connection %u is %u bytes: %" PRIu64 " of %" PRIu64
+             "The inline threshold of connection %u is %u bytes: %" PRIu64 " of its %" PRIu64
              " messages took RDMA that 4096 would have sent inline.",
-             (unsigned)c->pub.number, (unsigned)least, r->small_in_chunks, messages);
+             (unsigned)c->pub.number, (unsigned)least, c->small_in_chunks, c->messages);
 }
 
 /* Of its Calls one at least was sent again on another connection, which is told of that one. That

@@ -331,6 +331,33 @@ static void on_payload_stream(void *context, const struct rpcrdma_payload_stream
     details_stream(r->details, stream);
 }
 
+/* What fits into 4096 bytes with its header, and goes inline where these are the thresholds. */
+static bool small_in_chunk(const struct rpcrdma_flow_message *m)
+{
+    uint32_t most = MIN(m->connection->threshold_call, m->connection->threshold_reply) - 64;
+    uint64_t length = m->direction == RPCRDMA_DIRECTION_CALL
+                          ? rpcrdma_read_sum(&m->message->read).bytes
+                      : m->message->reply_present ? rpcrdma_chunk_length(&m->message->reply)
+                                                  : 0;
+
+    return length > 0 && length <= 4096 - 64 && length > most;
+}
+
+static void note_message(struct report *r, const struct rpcrdma_flow_message *m, bool chunk)
+{
+    struct report_connection *c = connection_of(r, m->connection);
+    bool call = m->direction == RPCRDMA_DIRECTION_CALL;
+
+    if (call)
+        *(chunk ? &r->calls_chunk : &r->calls_inline) += 1;
+    else if (m->direction == RPCRDMA_DIRECTION_REPLY)
+        *(chunk ? &r->replies_chunk : &r->replies_inline) += 1;
+    if (!c)
+        return;
+    c->messages += call || m->direction == RPCRDMA_DIRECTION_REPLY;
+    c->small_in_chunks += chunk && small_in_chunk(m);
+}
+
 static void on_message(void *context, const struct rpcrdma_flow_message *m)
 {
     struct report *r = context;
@@ -341,21 +368,7 @@ static void on_message(void *context, const struct rpcrdma_flow_message *m)
     kernel_message(r->kernel, m);
     if (m->sender_end < 0 || m->connection->paired_by == RPCRDMA_PAIRED_NOT)
         r->one_way++;
-    if (m->direction == RPCRDMA_DIRECTION_CALL)
-        *(chunk ? &r->calls_chunk : &r->calls_inline) += 1;
-    else if (m->direction == RPCRDMA_DIRECTION_REPLY)
-        *(chunk ? &r->replies_chunk : &r->replies_inline) += 1;
-    if (chunk) {
-        uint64_t length = m->direction == RPCRDMA_DIRECTION_CALL
-                              ? rpcrdma_read_sum(&m->message->read).bytes
-                          : m->message->reply_present ? rpcrdma_chunk_length(&m->message->reply)
-                                                      : 0;
-
-        /* what fits into 4096 with its header, and less would not have done */
-        r->small_in_chunks +=
-            length > 0 && length <= 4096 - 64 &&
-            length > MIN(m->connection->threshold_call, m->connection->threshold_reply) - 64;
-    }
+    note_message(r, m, chunk);
     for (size_t i = 0; i < m->n_findings; i++)
         note_rule(r, &m->findings[i]);
 }

@@ -53,6 +53,8 @@ struct report_connection {
     uint64_t resent_frame;
     uint32_t resent_from; /* the other connection */
     struct report_unanswered unanswered[2];
+    uint64_t messages;        /* Calls and Replies */
+    uint64_t small_in_chunks; /* of those: of 4096 bytes or less, that did not go inline */
     bool has_path[2];
     struct rpcrdma_path path[2];          /* what was sent towards each end, at the end */
     uint64_t resent_packets[2];           /* so far */
@@ -141,8 +143,7 @@ struct report {
 
     /* messages */
     uint64_t calls_inline, calls_chunk, replies_inline, replies_chunk, data_chunks;
-    uint64_t small_in_chunks; /* RPC messages of 4096 bytes or less that did not go inline */
-    uint64_t one_way;         /* messages whose sender or peer is not known */
+    uint64_t one_way; /* messages whose sender or peer is not known */
 
     /* timelines: bins double in width when they do not suffice */
     struct report_bin bins[REPORT_BINS];
