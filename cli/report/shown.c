@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What text, JSON and HTML show of the sums, in the same order and words. */
+#include "report/report.h"
+
+#include <string.h>
+
+#include "out/transaction.h"
+
+gint report_by_number(gconstpointer a, gconstpointer b)
+{
+    const struct report_connection *x = a, *y = b;
+
+    return x->pub.number < y->pub.number ? -1 : x->pub.number > y->pub.number;
+}
+
+/* Where the client answers the server: these words are of one length. Not in what the transport
+ * says, which is of the ends as they are. */
+static void swap_ends(char *text)
+{
+    char *end = text + strcspn(text, ";");
+
+    for (char *at = text; at < end; at++)
+        if (g_str_has_prefix(at, "server"))
+            memcpy(at, "client", 6);
+        else if (g_str_has_prefix(at, "client"))
+            memcpy(at, "server", 6);
+}
+
+uint64_t report_unanswered(const struct report_connection *c)
+{
+    return c->unanswered[REPORT_FORWARD].calls + c->unanswered[REPORT_REVERSE].calls;
+}
+
+void report_phases(const struct report_rpc *rpc, char *text, size_t size)
+{
+    text[0] = '\0';
+    if (rpc->has_phases)
+        transaction_phases(&rpc->phases, rpc->stalled_ns, rpc->stalled_by, text, size);
+    if (rpc->reverse)
+        swap_ends(text);
+}
+
+GList *report_connections(const struct report *r)
+{
+    return g_list_sort(g_hash_table_get_values(r->connections), report_by_number);
+}
+
+static gint most_errors(gconstpointer a, gconstpointer b)
+{
+    const struct report_error *x = a, *y = b;
+
+    return x->count != y->count ? (x->count < y->count ? 1 : -1) : strcmp(x->name, y->name);
+}
+
+GList *report_errors(const struct report *r)
+{
+    return g_list_sort(g_hash_table_get_values(r->errors), most_errors);
+}
+
+const struct kernel_record *report_kernel(const struct report *r, unsigned source,
+                                          const struct report_rpc *rpc)
+{
+    struct kernel_rpc wanted = {.xid = rpc->xid,
+                                .client = &rpc->src,
+                                .server = &rpc->dst,
+                                .call_time_ns = rpc->call_time_ns};
+
+    return kernel_find(r->kernel, source, &wanted);
+}
