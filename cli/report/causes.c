@@ -201,9 +201,8 @@ static void unanswered(struct report *r, const struct report_connection *c)
     never_answered(r, c, REPORT_REVERSE);
 }
 
-/* alone: nothing else was found */
 static void slow_end(struct report *r, enum report_cause_id id, const struct report_slow *slow,
-                     bool alone)
+                     bool nothing_lost)
 {
     bool server = id == CAUSE_SERVER;
     struct report_cause *cause;
@@ -219,17 +218,19 @@ static void slow_end(struct report *r, enum report_cause_id id, const struct rep
              "Call's arrival and the Reply, without RDMA%s.",
              server ? "server" : "client", server ? "" : " to answer the server", slow->rpcs,
              server ? "RPC" : "callback", plural(slow->rpcs), report_seconds(r->slow_ns),
-             report_seconds(slow->ns), alone ? " and without anything being lost" : "");
+             report_seconds(slow->ns), nothing_lost ? " and without anything being lost" : "");
 }
 
 static void slow_ends(struct report *r)
 {
+    const struct report_flaws flaws = report_flaws(r);
     bool alone = r->n_causes == 0;
+    bool nothing_lost = alone && flaws.known && flaws.retransmitted + flaws.lost == 0;
 
     if (!alone && !r->slow_told) /* what was lost makes them look slow, too */
         return;
-    slow_end(r, CAUSE_SERVER, &r->slow_server, alone);
-    slow_end(r, CAUSE_CLIENT, &r->slow_client, alone);
+    slow_end(r, CAUSE_SERVER, &r->slow_server, nothing_lost);
+    slow_end(r, CAUSE_CLIENT, &r->slow_client, nothing_lost);
 }
 
 static size_t mib(const struct report *r)

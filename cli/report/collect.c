@@ -402,11 +402,16 @@ static void on_credits(void *context, const struct rpcrdma_connection *connectio
     struct report *r = context;
     struct report_connection *c = connection_of(r, connection);
 
-    for (size_t i = 0; c && i < n; i++)
+    if (!c)
+        return;
+    c->at_limit = 0;
+    for (size_t i = 0; i < n; i++) {
+        c->at_limit += results[i].stalls.count;
         if (connection->role[results[i].end] != RPCRDMA_ROLE_SERVER && !c->has_credits) {
             c->has_credits = true;
             c->credits = results[i];
         }
+    }
 }
 
 struct rpcrdma_flow_sink report_sink(struct report *r)

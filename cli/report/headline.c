@@ -12,6 +12,59 @@ static double seconds(int64_t ns)
     return (double)ns / 1e9;
 }
 
+struct report_flaws report_flaws(const struct report *r)
+{
+    struct report_flaws flaws = {.known = r->more_connections == 0};
+    GHashTableIter each;
+    gpointer one;
+
+    g_hash_table_iter_init(&each, r->connections);
+    while (g_hash_table_iter_next(&each, NULL, &one)) {
+        const struct report_connection *c = one;
+
+        for (int end = 0; end < 2; end++) {
+            flaws.retransmitted += c->path[end].retransmitted;
+            flaws.lost += c->path[end].lost;
+        }
+        flaws.at_limit += c->at_limit;
+    }
+    return flaws;
+}
+
+/* What a healthy capture has of both, each "" where there is nothing to say of it. */
+static void tell_flaws(const struct report *r, char loss[80], char credits[80])
+{
+    const struct report_flaws flaws = report_flaws(r);
+
+    loss[0] = credits[0] = '\0';
+    if (!flaws.known)
+        return;
+    if (flaws.retransmitted > 0)
+        snprintf(loss, 80, "; %" PRIu64 " packet%s retransmitted", flaws.retransmitted,
+                 flaws.retransmitted == 1 ? " was" : "s were");
+    else if (flaws.lost > 0)
+        snprintf(loss, 80, "; %" PRIu64 " packet%s lost", flaws.lost,
+                 flaws.lost == 1 ? " was" : "s were");
+    else
+        snprintf(loss, 80, "; %s",
+                 r->pipeline->capture_lost > 0 ? "no loss was seen but by the capture itself"
+                                               : "nothing was lost");
+    if (flaws.at_limit > 0)
+        snprintf(credits, 80, ", a limit of credits was reached %" PRIu64 " time%s", flaws.at_limit,
+                 plural(flaws.at_limit));
+    else
+        snprintf(credits, 80, ", nobody waited for credits");
+}
+
+static void healthy(const struct report *r, char *text, size_t size)
+{
+    char loss[80], credits[80];
+
+    tell_flaws(r, loss, credits);
+    snprintf(text, size, "Healthy: %" PRIu64 " RPC%s in %.1f s, %" PRIu64 " answered%s%s.", r->rpcs,
+             plural(r->rpcs), seconds(report_span_ns(r)), r->answered, loss, credits);
+}
+
 void report_headline(const struct report *r, char *text, size_t size)
 {
     if (r->pipeline->messages == 0)
@@ -28,12 +81,7 @@ void report_headline(const struct report *r, char *text, size_t size)
                  " RPC%s, %" PRIu64 " with Call and Reply).",
                  r->rpcs, plural(r->rpcs), r->answered);
     else if (r->n_causes == 0)
-        snprintf(text, size,
-                 "Healthy: %" PRIu64 " RPC%s in %.1f s, %" PRIu64
-                 " answered; %s, nobody waited for credits.",
-                 r->rpcs, plural(r->rpcs), seconds(report_span_ns(r)), r->answered,
-                 r->pipeline->capture_lost > 0 ? "no loss was seen but by the capture itself"
-                                               : "nothing was lost");
+        healthy(r, text, size);
     else
         snprintf(text, size, "%s", r->causes[0].text);
 }
@@ -60,8 +108,9 @@ static void largest(const struct report *r, char *text, size_t size)
 {
     static const char *const whose[] = {"the way of the Calls", "the server's", "RDMA's",
                                         "the way of the Replies"};
+    const struct report_flaws flaws = report_flaws(r);
     const struct group *most = NULL;
-    uint64_t waited = 0;
+    bool kept = flaws.retransmitted + flaws.lost + flaws.at_limit > 0 || !flaws.known;
     int which = 0;
 
     for (int i = 1; i < N_SHARES; i++)
@@ -70,7 +119,7 @@ static void largest(const struct report *r, char *text, size_t size)
     for (guint i = 0; i < r->operations->groups->len; i++) {
         const struct group *g = g_ptr_array_index(r->operations->groups, i);
 
-        waited += g->unanswered;
+        kept = kept || g->unanswered > 0;
         if (g->n_phases > 0 && !g->reverse &&
             (!most || share(&g->phases, which) > share(&most->phases, which)))
             most = g;
@@ -81,7 +130,7 @@ static void largest(const struct report *r, char *text, size_t size)
              " The largest share is %s, above all in %s: %.1f ms each of %" PRIu64 ".%s",
              whose[which], most->name,
              (double)share(&most->phases, which) / 1e6 / (double)most->n_phases, most->n_phases,
-             which == SHARE_SERVER && r->n_causes == 0 && !r->undecided && waited == 0
+             which == SHARE_SERVER && r->n_causes == 0 && !r->undecided && !kept
                  ? " Neither the network nor credits kept them waiting."
                  : "");
 }
@@ -106,7 +155,7 @@ static int concerned(const struct report *r, char *text, size_t size)
         const struct report_connection *c = one;
 
         with_credits += c->has_credits && c->credits.settled;
-        stalls += c->credits.stalls.longer;
+        stalls += c->credits.stalls.count;
     }
     if (with_credits > 0 && with_credits == g_hash_table_size(r->connections) && stalls == 0)
         at += snprintf(text + at, size - (size_t)at, "Credits were never short. ");

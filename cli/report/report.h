@@ -61,6 +61,13 @@ struct report_connection {
     struct latency acks;                  /* how long Acks of the client's Calls took */
     struct rpcrdma_credit_result credits; /* of forward RPCs */
     bool has_credits;
+    uint64_t at_limit; /* how often a limit of credits was reached, in both directions */
+};
+
+/* What there is of loss and of want of credits where it may be too little for a cause. */
+struct report_flaws {
+    bool known; /* else there are more connections than are kept */
+    uint64_t retransmitted, lost, at_limit;
 };
 
 /* Slow RPCs whose responder took most of the time. */
@@ -194,6 +201,7 @@ uint64_t report_gaps(const struct report *report, uint64_t *frame);
 
 /* What the capture lasts: 0 where its clock was set back by more. */
 int64_t report_span_ns(const struct report *report);
+struct report_flaws report_flaws(const struct report *report);
 /* The verdict's first sentence. */
 void report_headline(const struct report *report, char *text, size_t size);
 

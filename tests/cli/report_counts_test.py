@@ -62,6 +62,42 @@ class Counts(CommandTest):
         self.assertEqual(cause['text'], 'The inline threshold of connection 3 is 1024 bytes: 2 of its 20 messages took RDMA '
                                         'that 4096 would have sent inline.')
 
+    def test_healthy(self):
+        """Below what makes a cause something may have been sent again, or have waited: nobody says it was not. Then it is not
+        said of a slow server either."""
+        ms = 10**6
+
+        def talk(c, again, in_flight):
+            xid = c.call(rule_talk.NULL, credit=2)
+            c.clock.now += 20 * ms
+            c.reply(xid)
+            begin = c.clock.now
+            xid = c.call(rule_talk.NULL, credit=2)
+            ack, call = c.packets.pop(), c.packets[-1]
+            if again:  # the first Ack comes late, and not for a loss
+                c.clock.now = begin + 281 * ms
+            c.packets.append(ack._replace(time_ns=c.clock.tick()))
+            if again:
+                c.packets.extend(one._replace(time_ns=c.clock.tick()) for one in (call, ack))
+            c.reply(xid)
+            for one in [c.call(rule_talk.NULL, credit=2) for _ in range(in_flight)]:
+                c.reply(one)
+        path = os.path.join(self.folder, 'healthy.pcap')
+        loss, credit = 'nothing was lost', 'nobody waited for credits'
+        for again, in_flight, want in ((False, 1, (loss, credit)), (True, 1, ('1 packet was retransmitted', credit)),
+                                       (False, 2, (loss, 'a limit of credits was reached 1 time'))):
+            with self.subTest(again=again, in_flight=in_flight):
+                rules.write(path, lambda c, _, again=again, in_flight=in_flight: talk(c, again, in_flight), True)
+                report = json.loads(self.run_command('report', '--json', path))
+                self.assertEqual(report['verdict'], 'healthy')
+                self.assertRegex(report['text'], fr'^Healthy: . RPCs in 0\.. s, . answered; {want[0]}, {want[1]}\.$')
+                self.assertEqual('Neither the network nor credits' in ' '.join(self.run_command('report', path).split()),
+                                 want == (loss, credit))
+                text = ' '.join(self.run_command('report', '--slow', '10', path).split())
+                self.assertEqual('Credits were never short.' in text, want[1] == credit)
+                self.assertEqual('without anything being lost' in text, want[0] == loss)
+                self.assertIn('The server was slow', text)
+
 
 if __name__ == '__main__':
     unittest.main()
