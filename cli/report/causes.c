@@ -324,9 +324,6 @@ void report_decide(struct report *r)
     GList *all = report_connections(r);
 
     r->n_causes = 0;
-    for (unsigned i = 1; i < r->n_bins; i++) /* the limit stays where nothing was sent */
-        if (r->bins[i].limit == 0)
-            r->bins[i].limit = r->bins[i - 1].limit;
     for (GList *one = all; one; one = one->next) {
         const struct report_connection *c = one->data;
 

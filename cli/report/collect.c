@@ -61,7 +61,7 @@ void report_free(struct report *r)
     g_free(r);
 }
 
-static struct report_connection *connection_of(struct report *r,
+struct report_connection *report_connection_of(struct report *r,
                                                const struct rpcrdma_connection *pub)
 {
     gpointer key = GUINT_TO_POINTER(pub->number);
@@ -245,7 +245,7 @@ void report_op(void *context, const struct rpcrdma_op *op, const struct rpcrdma_
     if (!path || path->retransmitted == 0)
         return;
     connection = pipeline_connection(r->pipeline, op);
-    c = connection ? connection_of(r, connection) : NULL;
+    c = connection ? report_connection_of(r, connection) : NULL;
     if (!c)
         return;
     /* which end it went to: by QP number or port, where both have one at one host */
@@ -270,7 +270,7 @@ static void note_resent(struct report_connection *c, const struct rpcrdma_transa
 
 static void note_connection(struct report *r, const struct rpcrdma_transaction *t)
 {
-    struct report_connection *c = connection_of(r, t->connection);
+    struct report_connection *c = report_connection_of(r, t->connection);
     struct report_unanswered *without;
 
     if (!c)
@@ -345,7 +345,7 @@ static bool small_in_chunk(const struct rpcrdma_flow_message *m)
 
 static void note_message(struct report *r, const struct rpcrdma_flow_message *m, bool chunk)
 {
-    struct report_connection *c = connection_of(r, m->connection);
+    struct report_connection *c = report_connection_of(r, m->connection);
     bool call = m->direction == RPCRDMA_DIRECTION_CALL;
 
     if (call)
@@ -383,11 +383,12 @@ static void on_finding(void *context, const struct rpcrdma_connection *connectio
 static void on_connection(void *context, const struct rpcrdma_connection *connection)
 {
     struct report *r = context;
-    struct report_connection *c = connection_of(r, connection);
+    struct report_connection *c = report_connection_of(r, connection);
 
     if (!c)
         return;
     c->pub = *connection;
+    report_timeline_over(r, c);
     for (int end = 0; end < 2; end++) {
         c->has_path[end] = connection->path[end] != NULL;
         if (c->has_path[end])
@@ -400,7 +401,7 @@ static void on_credits(void *context, const struct rpcrdma_connection *connectio
                        const struct rpcrdma_credit_result *results, size_t n)
 {
     struct report *r = context;
-    struct report_connection *c = connection_of(r, connection);
+    struct report_connection *c = report_connection_of(r, connection);
 
     if (!c)
         return;

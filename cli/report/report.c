@@ -44,6 +44,7 @@ static int report_on(struct options *options, const struct choice *choice, const
         sink = report_sink(report);
         pipeline.op_context = report;
         status = kernel_end(kernel, pipeline_run(&pipeline, &sink));
+        report_timeline_end(report);
         report_decide(report);
         report_complain(report);
         if (options->json)

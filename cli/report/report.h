@@ -62,6 +62,10 @@ struct report_connection {
     struct rpcrdma_credit_result credits; /* of forward RPCs */
     bool has_credits;
     uint64_t at_limit; /* how often a limit of credits was reached, in both directions */
+    struct {
+        int64_t since_ns;
+        uint32_t calls;
+    } in_flight[2]; /* of each end, now */
 };
 
 /* What there is of loss and of want of credits where it may be too little for a cause. */
@@ -183,6 +187,13 @@ int report_server_end(const struct rpcrdma_connection *connection);
 void report_op(void *context, const struct rpcrdma_op *op, const struct rpcrdma_path *path);
 /* The bin of that time, for which all may be widened. */
 struct report_bin *report_bin_at(struct report *report, int64_t time_ns);
+/* The one of that number, which may be new; NULL: more than are kept. */
+struct report_connection *report_connection_of(struct report *report,
+                                               const struct rpcrdma_connection *connection);
+/* The connection is, or the capture: what was in flight was so until now. */
+void report_timeline_over(struct report *report, struct report_connection *connection);
+/* The limit stays where nothing was sent. */
+void report_timeline_end(struct report *report);
 /* rpcrdma_flow's credit_point */
 void report_credit_point(void *context, const struct rpcrdma_connection *connection, int end,
                          const struct rpcrdma_credit_point *point);

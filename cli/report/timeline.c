@@ -39,11 +39,24 @@ struct report_bin *report_bin_at(struct report *r, int64_t time_ns)
     return &r->bins[since / r->bin_ns];
 }
 
+/* Calls that were in flight until then, though nothing was sent. */
+static void carry_on(struct report *r, const struct report_connection *c, int end, int64_t until_ns)
+{
+    const struct report_bin *last;
+
+    if (c->in_flight[end].calls == 0)
+        return;
+    last = report_bin_at(r, until_ns); /* which may move the first */
+    for (struct report_bin *bin = report_bin_at(r, c->in_flight[end].since_ns); bin <= last; bin++)
+        bin->in_flight_max = MAX(bin->in_flight_max, c->in_flight[end].calls);
+}
+
 void report_credit_point(void *context, const struct rpcrdma_connection *connection, int end,
                          const struct rpcrdma_credit_point *point)
 {
     struct report *r = context;
     struct report_bin *bin = report_bin_at(r, point->time_ns);
+    struct report_connection *c;
 
     if (connection->role[end] == RPCRDMA_ROLE_SERVER)
         return;
@@ -51,4 +64,25 @@ void report_credit_point(void *context, const struct rpcrdma_connection *connect
         bin->in_flight_max = (uint32_t)point->in_flight;
     if (point->has_limit && point->limit > bin->limit)
         bin->limit = point->limit;
+    c = report_connection_of(r, connection);
+    if (!c)
+        return;
+    carry_on(r, c, end, point->time_ns);
+    c->in_flight[end].since_ns = point->time_ns;
+    c->in_flight[end].calls = point->closed ? 0 : (uint32_t)point->in_flight;
+}
+
+void report_timeline_over(struct report *r, struct report_connection *c)
+{
+    for (int end = 0; end < 2; end++) {
+        carry_on(r, c, end, r->pipeline->clock.now_ns);
+        c->in_flight[end].calls = 0;
+    }
+}
+
+void report_timeline_end(struct report *r)
+{
+    for (unsigned i = 1; i < r->n_bins; i++)
+        if (r->bins[i].limit == 0)
+            r->bins[i].limit = r->bins[i - 1].limit;
 }

@@ -98,6 +98,36 @@ class Counts(CommandTest):
                 self.assertEqual('without anything being lost' in text, want[0] == loss)
                 self.assertIn('The server was slow', text)
 
+    def in_flight(self, path):
+        """Whether Calls were in flight, by each step of the chart of these; and how long a step is."""
+        page = self.run_command('report', '--html', '-', path)
+        chart = re.search(r'aria-label="Calls in flight.*?>([0-9.]+) s</text></g>(.*?)</svg>', page)
+        steps = re.findall(r'V([0-9.]+)H', chart[2].split('var(--a)')[1])
+        return [float(y) < 88 for y in steps], float(chart[1]) / len(steps)
+
+    def test_calls_in_flight(self):
+        """They stay so where nothing is sent: until the Reply 10 s later; to the end of the capture, which another connection
+        makes; or to that of the connection."""
+        for closed in (True, False):
+            def wait(c, _, closed=closed):
+                xid = c.call(rule_talk.NULL)
+                c.clock.now += 10 * 10**9
+                c.reply(xid)
+                c.clock.now += 10 * 10**9
+                c.call(rule_talk.NULL)
+                c.clock.now += 5 * 10**9
+                if closed:
+                    c.talk.disconnect()
+                c.clock.now += 5 * 10**9
+                c.beside(2).null()
+            path = os.path.join(self.folder, 'wait.pcap')
+            rules.write(path, wait, True)
+            steps, length = self.in_flight(path)
+            for n, busy in enumerate(steps):
+                begin, end = n * length, (n + 1) * length
+                if not any(begin <= change <= end for change in (10, 20, 25, 30)):
+                    self.assertEqual(busy, begin < 10 or 20 < begin < (25 if closed else 30), (begin, end))
+
 
 if __name__ == '__main__':
     unittest.main()
