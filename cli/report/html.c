@@ -271,6 +271,8 @@ static void verdict(const struct report *r, struct out *out)
         }
         out_literal(out, ".</span></p>\n");
     }
+    if (report_all_answered(r))
+        out_literal(out, "<p>All RPCs were answered in the end.</p>\n");
     report_time(r, text);
     if (text[0]) {
         out_literal(out, "<p>");
@@ -280,18 +282,30 @@ static void verdict(const struct report *r, struct out *out)
     out_literal(out, "</div>\n");
 }
 
-void report_html(struct report *r, struct out *out)
+static void captured(const struct report *r, struct out *out)
 {
+    static const char *const names[N_REPORT_LACKS] = {"Missing", "Lost", "Paused"};
     const struct view_clock *clock = &r->pipeline->clock;
+    char text[REPORT_LACK];
 
-    out_text(out, head);
-    verdict(r, out);
     out_literal(out, "<p class=\"dim\">From ");
     view_put_date(out, clock->start_ns, true, true, 6);
-    html_put(out,
-             " UTC, %.3f s, %" PRIu64 " packet%s, %" PRIu64 " message%s, %" PRIu64 " RPC%s</p>\n",
+    html_put(out, " UTC, %.3f s, %" PRIu64 " packet%s, %" PRIu64 " message%s, %" PRIu64 " RPC%s",
              (double)report_span_ns(r) / 1e9, clock->frame, plural(clock->frame),
              r->pipeline->messages, plural(r->pipeline->messages), r->rpcs, plural(r->rpcs));
+    for (int i = 0; i < N_REPORT_LACKS; i++) {
+        report_lack(r, i, text);
+        if (text[0])
+            html_put(out, ". %s: %s", names[i], text);
+    }
+    out_literal(out, "</p>\n");
+}
+
+void report_html(struct report *r, struct out *out)
+{
+    out_text(out, head);
+    verdict(r, out);
+    captured(r, out);
     timelines(r, out);
     html_groups(r, out);
     slowest(r, out);

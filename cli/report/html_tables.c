@@ -7,6 +7,7 @@
 #include "out/address.h"
 #include "out/connection.h"
 #include "out/view.h"
+#include "plural.h"
 
 static double ms(int64_t ns)
 {
@@ -163,9 +164,16 @@ static void path_row(const struct report_connection *c, int end, struct out *out
     for (size_t i = 0; i < G_N_ELEMENTS(more); i++)
         html_put(out, "<td>%" PRIu64 "</td>", more[i]);
     if (server && c->acks.count > 0)
-        html_put(out, "<td>%.3f</td></tr>\n", ms(latency_percentile(&c->acks, 50)));
+        html_put(out, "<td>%.3f</td>", ms(latency_percentile(&c->acks, 50)));
     else
-        out_literal(out, "<td></td></tr>\n");
+        out_literal(out, "<td></td>");
+    if (p->clocks_differ)
+        out_literal(out, "<td>clocks contradict each other</td><td></td></tr>\n");
+    else if (p->both_ends)
+        html_put(out, "<td>%.3f</td><td>%" PRIu64 "</td></tr>\n", ms(p->transit_mean_ns),
+                 p->lost_between);
+    else
+        out_literal(out, "<td></td><td></td></tr>\n");
 }
 
 void html_transport(const struct report *r, struct out *out)
@@ -177,7 +185,8 @@ void html_transport(const struct report *r, struct out *out)
                "<th>retransmitted</th><th>lost</th><th>sequence Naks</th><th>RNR Naks</th>"
                "<th>other Naks</th><th>timeouts</th><th>waited ms</th><th>duplicated</th>"
                "<th>reordered</th><th>not captured</th><th>ECN-CE</th><th>CNPs</th>"
-               "<th>zero windows</th><th>Call to Ack ms</th>");
+               "<th>zero windows</th><th>Call to Ack ms</th><th>between both ends ms</th>"
+               "<th>lost between both ends</th>");
     for (GList *one = all; one; one = one->next) {
         const struct report_connection *c = one->data;
 
@@ -217,6 +226,14 @@ static void kernels(const struct report *r, struct out *out)
                          ms(latency_percentile(l, 95)), ms(l->max_ns));
         }
         end_table(out);
+        if (source->refused > 0)
+            html_put(out,
+                     "<p class=\"dim\">%" PRIu64 " time%s a Call waited for memory regions.</p>\n",
+                     source->refused, plural(source->refused));
+        if (source->clock.known)
+            html_put(out, "<p class=\"dim\">Its clock is known to %s%.3f ms.</p>\n",
+                     source->clock.contradicts ? "no better than " : "",
+                     ms(source->clock.error_ns));
     }
 }
 

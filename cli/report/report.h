@@ -227,6 +227,13 @@ int64_t report_spent_ns(const struct report *report);
 enum { REPORT_TIME = 1000 };
 void report_time(const struct report *report, char text[REPORT_TIME]);
 
+/* What the capture lacks: each in words, "": nothing of it. */
+enum { REPORT_LACKS_GAPS, REPORT_LACKS_LOST, REPORT_LACKS_PAUSED, N_REPORT_LACKS };
+enum { REPORT_LACK = 200 };
+void report_lack(const struct report *report, int which, char text[REPORT_LACK]);
+/* There are causes, and nothing was left without an answer for them. */
+bool report_all_answered(const struct report *report);
+
 void report_text(struct report *report, struct out *out);
 void report_json(struct report *report, struct out *out);
 void report_html(struct report *report, struct out *out);

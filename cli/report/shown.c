@@ -2,9 +2,12 @@
 /* What text, JSON and HTML show of the sums, in the same order and words. */
 #include "report/report.h"
 
+#include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "out/transaction.h"
+#include "plural.h"
 
 gint report_by_number(gconstpointer a, gconstpointer b)
 {
@@ -66,4 +69,29 @@ const struct kernel_record *report_kernel(const struct report *r, unsigned sourc
                                 .call_time_ns = rpc->call_time_ns};
 
     return kernel_find(r->kernel, source, &wanted);
+}
+
+void report_lack(const struct report *r, int which, char text[REPORT_LACK])
+{
+    uint64_t frame, gaps = report_gaps(r, &frame), cut = r->rules[RPCRDMA_RULE_TRUNCATED];
+    uint64_t lost = r->pipeline->capture_lost, pauses = r->pipeline->others.stats.pauses;
+
+    text[0] = '\0';
+    if (which == REPORT_LACKS_GAPS)
+        snprintf(text, REPORT_LACK,
+                 "%" PRIu64 " gap%s, %" PRIu64 " Repl%s without Call, %" PRIu64
+                 " message%s cut short",
+                 gaps, plural(gaps), r->no_call, r->no_call == 1 ? "y" : "ies", cut, plural(cut));
+    else if (which == REPORT_LACKS_LOST && lost > 0)
+        snprintf(text, REPORT_LACK,
+                 "%" PRIu64 " packet%s before %s captured, by the file's own count", lost,
+                 plural(lost), lost == 1 ? "it was" : "they were");
+    else if (which == REPORT_LACKS_PAUSED && pauses > 0)
+        snprintf(text, REPORT_LACK, "%" PRIu64 " PAUSE frame%s, by priority (PFC) or not", pauses,
+                 plural(pauses));
+}
+
+bool report_all_answered(const struct report *r)
+{
+    return r->n_causes > 0 && r->rpcs > 0 && r->resent == 0 && r->unanswered == 0;
 }

@@ -79,7 +79,7 @@ static void verdict(const struct report *r, struct out *out)
     if (r->n_causes == 0 || r->undecided)
         folded(out, text, 0, 0);
     causes(r, out);
-    if (r->n_causes > 0 && r->rpcs > 0 && r->resent == 0 && r->unanswered == 0)
+    if (report_all_answered(r))
         folded(out, "All RPCs were answered in the end.", 0, 0);
     report_time(r, text);
     if (text[0])
@@ -88,8 +88,9 @@ static void verdict(const struct report *r, struct out *out)
 
 static void captured(const struct report *r, struct out *out)
 {
+    static const char *const names[N_REPORT_LACKS] = {"missing", "lost", "paused"};
     const struct view_clock *clock = &r->pipeline->clock;
-    uint64_t frame, gaps = report_gaps(r, &frame);
+    char text[REPORT_LACK];
 
     report_title(out, "CAPTURE");
     out_literal(out, "  from      ");
@@ -100,25 +101,11 @@ static void captured(const struct report *r, struct out *out)
         out, "  length    %.3f s, %" PRIu64 " packet%s, %" PRIu64 " message%s, %" PRIu64 " RPC%s",
         (double)report_span_ns(r) / 1e9, clock->frame, plural(clock->frame), r->pipeline->messages,
         plural(r->pipeline->messages), r->rpcs, plural(r->rpcs));
-    report_line(out,
-                "  missing   %" PRIu64 " gap%s, %" PRIu64 " Repl%s without Call, %" PRIu64
-                " message%s cut short",
-                gaps, gaps == 1 ? "" : "s", r->no_call, r->no_call == 1 ? "y" : "ies",
-                r->rules[RPCRDMA_RULE_TRUNCATED], r->rules[RPCRDMA_RULE_TRUNCATED] == 1 ? "" : "s");
-    if (r->pipeline->capture_lost > 0)
-        report_line(out,
-                    "  lost      %" PRIu64 " packet%s before %s captured, by the file's own count",
-                    r->pipeline->capture_lost, r->pipeline->capture_lost == 1 ? "" : "s",
-                    r->pipeline->capture_lost == 1 ? "it was" : "they were");
-}
-
-static void paused(const struct report *r, struct out *out)
-{
-    uint64_t n = r->pipeline->others.stats.pauses;
-
-    if (n > 0)
-        report_line(out, "  paused    %" PRIu64 " PAUSE frame%s, by priority (PFC) or not", n,
-                    n == 1 ? "" : "s");
+    for (int i = 0; i < N_REPORT_LACKS; i++) {
+        report_lack(r, i, text);
+        if (text[0])
+            report_line(out, "  %-9s %s", names[i], text);
+    }
 }
 
 /* A page has room for a few connections: those that packets were retransmitted on, then the busy
@@ -369,7 +356,6 @@ void report_text(struct report *r, struct out *out)
     if (r->pipeline->messages == 0)
         return;
     captured(r, out);
-    paused(r, out);
     connections(r, out);
     report_text_groups(r, out);
     slowest(r, out);

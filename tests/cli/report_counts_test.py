@@ -1,18 +1,24 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """What report counts: the same wherever it says it, and of what it is said of."""
+import html
 import json
 import os
 import re
+import struct
 import sys
 import unittest
 
-from command import CommandTest
+from command import CAPTURES, CommandTest, block, capture, option
 import pcap
+import taps
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', '..', 'captures', 'generate'))
 # pylint: disable=wrong-import-position
 import rule_talk
 import rules
+
+# PFC (IEEE 802.1Qbb)
+PAUSE = bytes.fromhex('0180c2000001' '020000000001' '8808' '0101' '0008' '000000000000ffff' '00000000' '00000000').ljust(60, b'\0')
 
 
 class Counts(CommandTest):
@@ -127,6 +133,64 @@ class Counts(CommandTest):
                 begin, end = n * length, (n + 1) * length
                 if not any(begin <= change <= end for change in (10, 20, 25, 30)):
                     self.assertEqual(busy, begin < 10 or 20 < begin < (25 if closed else 30), (begin, end))
+
+
+class Page(CommandTest):
+    """--html says what the text says."""
+
+    def both(self, *arguments, errors=None):
+        """The text without its folds; the page without its marks."""
+        text = ' '.join(self.run_command('report', *arguments, errors=errors).split())
+        page = self.run_command('report', '--html', '-', *arguments, errors=errors)
+        return text, ' '.join(html.unescape(re.sub(r'<[^>]*>', ' ', page.split('<body>')[1])).split())
+
+    def test_capture(self):
+        """What it lacks, what its file counts as lost, and PAUSE frames."""
+        call = json.loads(self.run_command('rpcs', '--json', capture('iwarp-nfs3-mini')).splitlines()[-1])['call_frame']
+        packets = [packet._replace(data=packet.data[:100]) if packet.frame == call else packet
+                   for packet in self.packets('iwarp-nfs3-mini') if packet.frame != 46]
+        path = os.path.join(self.folder, 'lacking.pcapng')
+        taps.write(path, [(0, packet) for packet in packets] + [(0, packets[-1]._replace(data=PAUSE, length=60))])
+        with open(path, 'ab') as file:  # Interface Statistics, isb_ifdrop
+            file.write(block(5, struct.pack('<III', 0, 0, 0) + option(5, struct.pack('<Q', 7)) + option(0, b'')))
+        text, page = self.both(path, errors=1)
+        for said in ('missing 1 gap, 1 Reply without Call, 1 message cut short',
+                     "lost 7 packets before they were captured, by the file's own count",
+                     'paused 1 PAUSE frame, by priority (PFC) or not'):
+            self.assertIn(said, text)
+            self.assertIn(said[1:].replace(' ', ': ', 1), page)
+
+    def test_all_answered(self):
+        said = 'All RPCs were answered in the end.'
+        for arguments, want in ((('--slow', '2', capture()), True), ((capture(),), False)):
+            text, page = self.both(*arguments)
+            self.assertEqual((said in text, said in page), (want, want))
+
+    def test_both_ends(self):
+        """Where packets are captured at two places, how long they take from one to the other, and what is lost there; or
+        that the clocks of these tell of no time that could be."""
+        path = os.path.join(self.folder, 'two.pcapng')
+        for apart_ns, contradict in ((0, False), (10**7, True)):
+            taps.write(path, taps.two(self.packets(), '192.168.77.11', 30000, 20000, clock_ns=apart_ns))
+            text, page = self.both(path)
+            self.assertEqual('clocks contradict each other' in text, contradict, text)
+            self.assertEqual('clocks contradict each other' in page, contradict)
+            said = re.findall(r'on the way for ([\d.]+) ms, (\d+) lost in between', text)
+            self.assertEqual(bool(said), not contradict)
+            self.assertIn('between both ends ms lost between both ends', page)
+            for one in said:
+                self.assertIn(' '.join(one), page)
+
+    def test_kernel(self):
+        """How often a Call waited for memory regions, and how well the trace's clock is known."""
+        with open(os.path.join(CAPTURES, 'kernel-trace', 'client.txt'), encoding='utf-8') as file:
+            lines = file.read().splitlines()
+        at = [n for n, line in enumerate(lines) if 'xprtrdma_marshal:' in line][20]
+        lines.insert(at, lines[at].replace('xprtrdma_marshal:', 'xprtrdma_marshal_failed:'))
+        trace = self.file('\n'.join(lines).encode(), 'client.txt')
+        text, page = self.both('--trace', trace, os.path.join(CAPTURES, 'kernel-trace', 'few-credits.pcapng'))
+        for said in (r'1 time a Call waited for memory regions', r'ts clock is known to [0-9.]+ ms'):
+            self.assertEqual(re.search(said, page)[0], re.search(said, text)[0])
 
 
 if __name__ == '__main__':
