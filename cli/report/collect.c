@@ -169,7 +169,7 @@ static void note_status(struct report *r, const struct rpcrdma_transaction *t,
         snprintf(number, sizeof(number), "status %u", (unsigned)nfs->status);
         name = number;
     }
-    for (size_t i = 0; i < G_N_ELEMENTS(stale); i++)
+    for (size_t i = 0; i < G_N_ELEMENTS(stale) && !is_reverse(t); i++)
         if (strcmp(name, stale[i]) == 0 && r->stale++ == 0)
             r->stale_frame = t->reply_frame;
     error = g_hash_table_lookup(r->errors, name);

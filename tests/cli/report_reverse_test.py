@@ -2,6 +2,7 @@
 """report of callbacks (RFC 8167): the server asks, and the client answers, or does not."""
 import json
 import os
+import struct
 import sys
 import unittest
 
@@ -107,6 +108,32 @@ class Reverse(CommandTest):
                 held, = self.left(1, acknowledged, again=True)
                 self.assertEqual((held['rpcs'], held['confidence']), (1, 'high'))
                 self.assertIn("1 Call on connection 1 reached the server's host, which acknowledged it", held['text'])
+
+    def test_status_of_the_client(self):
+        """A client that does not know the session of a callback (NFS4ERR_BADSESSION) is no sign of a server without its
+        former state; a server that does not know that of a Call is."""
+        bad_session, nfs4 = 10052, (100003, 4)
+
+        def fail(c, own):
+            c.null()
+            arguments = bytes(4) + struct.pack('>I', 1) + bytes(8 if not own else 4)  # tag, minor version, (ident,) operations
+            ends = (c.client, c.server) if own else (c.server, c.client)
+            xid = c.call(1, arguments, sender=ends[0], program=nfs4 if own else rules_header.CALLBACK)
+            c.reply(xid, struct.pack('>III', bad_session, 0, 0), sender=ends[1])
+            xid = c.call(rule_talk.GETATTR, rule_talk.FILE_HANDLE)
+            c.packets.pop()
+            c.clock.now += 2 * SECOND
+            c.talk.disconnect()
+            again = c.beside(2)
+            again.call(rule_talk.GETATTR, rule_talk.FILE_HANDLE, xid=xid)
+            again.reply(xid, bytes(4) + rule_talk.ATTRIBUTES)
+        path = os.path.join(self.folder, 'session.pcap')
+        for own in (False, True):
+            rules.write(path, fail, own)
+            report = self.report(path)
+            self.assertEqual([one['status'] for one in report['errors']], ['NFS4ERR_BADSESSION'])
+            self.assertEqual({one['cause'] for one in report['causes']},
+                             {'connection-failed', 'server-restarted'} if own else {'connection-failed'})
 
 
 if __name__ == '__main__':
