@@ -52,13 +52,27 @@ FROM (SELECT p.*, lead(p.time_ns, 1, max(p.time_ns, coalesce(c.last_time_ns, 0))
       FROM credit_points AS p LEFT JOIN connections AS c ON c.id = p.connection_id)
 GROUP BY hour, connection_id, requester;
 
--- Everything of an RPC in order: its messages, and what happened on its connection meanwhile.
+-- Everything of an RPC in order: its messages, and what happened on its connection meanwhile. XIDs are
+-- used again, and by both ends: a message belongs to the latest Call of its direction of RPC. What has
+-- no Reply went on until its connection's last packet.
 CREATE VIEW IF NOT EXISTS rpc_events AS
 SELECT r.id AS rpc_id, m.time_ns, m.frame, 'message' AS what, m.type AS event, m.sender AS of,
        m.length AS bytes
 FROM rpcs AS r JOIN messages AS m ON m.connection_id = r.connection_id AND m.xid = r.xid
+WHERE coalesce(((nullif(m.sender, 'unknown') = 'client') = (m.direction = 'call')) <> r.reverse, 1)
+  AND CASE WHEN m.frame IN (r.call_frame, r.reply_frame) THEN 1
+           WHEN r.call_time_ns IS NULL THEN 0
+           ELSE NOT EXISTS (SELECT 1 FROM rpcs AS n
+                            WHERE n.connection_id = r.connection_id AND n.xid = r.xid
+                              AND n.reverse IS r.reverse
+                              AND (m.frame IN (n.call_frame, n.reply_frame)
+                                   OR (n.call_time_ns > r.call_time_ns
+                                       AND n.call_time_ns <= m.time_ns)
+                                   OR (n.call_time_ns < r.call_time_ns
+                                       AND r.call_time_ns > m.time_ns))) END
 UNION ALL
 SELECT r.id, e.time_ns, e.frame, 'transport', e.event, e.src, NULL
 FROM rpcs AS r JOIN transport_events AS e ON e.connection_id = r.connection_id
-     AND e.time_ns BETWEEN r.call_time_ns AND r.reply_time_ns
+     AND e.time_ns BETWEEN r.call_time_ns AND coalesce(
+           r.reply_time_ns, (SELECT last_time_ns FROM connections WHERE id = r.connection_id))
 ORDER BY 1, 2;

@@ -4,10 +4,17 @@ import csv
 import io
 import os
 import struct
+import sys
 
 import objects
 from command import CAPTURES, capture, main, pcap
 from export_test import Export as _Export
+
+sys.path.insert(0, objects.GENERATE)
+# pylint: disable=wrong-import-position
+import rule_talk
+import rules
+from script import CALLBACK
 
 
 class Columns(_Export):
@@ -62,6 +69,49 @@ class Columns(_Export):
             'SELECT in_flight, granted, at_limit, max(rowid) FROM credit_points GROUP BY connection_id, requester').fetchall()
         self.assertTrue(last)
         self.assertEqual({tuple(row)[:3] for row in last}, {(None, None, 0)})
+
+    def events(self, name, make):
+        """Frames of messages and names of transport events of each RPC, by its first frame."""
+        path = os.path.join(self.folder, f'of-{name}.pcap')
+        rules.write(path, make, False)
+        found = {}
+        for row in self.database(path, name=name).execute(
+                'SELECT coalesce(r.call_frame, r.reply_frame) AS first, e.frame, e.what, e.event FROM rpcs AS r LEFT JOIN '
+                'rpc_events AS e ON e.rpc_id = r.id ORDER BY first, e.time_ns, e.frame'):
+            frames, names = found.setdefault(row['first'], ([], []))
+            if row['what'] == 'message':
+                frames.append(row['frame'])
+            elif row['what']:
+                names.append(row['event'])
+        return list(found.values())
+
+    def test_events_of_an_xid_that_is_used_again(self):
+        """Each RPC has its own messages, though another has its XID: later, or the other way."""
+        def again(c, _):
+            for _ in range(2):
+                c.reply(c.call(rule_talk.NULL, xid=0x1234))
+
+        def reverse(c, _):
+            c.null()
+            xid = c.call(rule_talk.NULL)
+            c.reply(c.call(rule_talk.NULL, sender=c.server, program=CALLBACK, xid=xid), sender=c.client)
+            c.reply(xid)
+
+        for make, count in ((again, 2), (reverse, 3)):
+            found = [frames for frames, _ in self.events(make.__name__, make)]
+            self.assertEqual([len(frames) for frames in found], [2] * count)
+            self.assertEqual(len({frame for frames in found for frame in frames}), 2 * count)
+
+    def test_events_of_a_call_without_reply(self):
+        """Until its connection's end."""
+        def make(c, _):
+            c.null()
+            c.call(rule_talk.NULL)
+            call = next(one for one in reversed(c.packets) if len(one.data) > 80)
+            for _ in range(2):
+                c.clock.now += 10**9
+                c.packets.append(call._replace(time_ns=c.clock.tick()))
+        self.assertEqual([names for _, names in self.events('silent', make)], [[], ['retransmission'] * 2])
 
     def test_offset(self):
         """One of 2^63 and more is what `rpcs --json` has; SQLite's integers have a sign."""
