@@ -2,6 +2,7 @@
 """Rules of version 2: its drafts' properties, continued messages, credits by count, versions."""
 import struct
 
+import roce
 import v2
 from rule_talk import NULL, WRITE, case, data, private_data
 from script import FILE_HANDLE, NFS, Script, rpc_call, rpc_reply
@@ -297,6 +298,74 @@ def unknown_type_unanswered_v2(c, breaks):
         script.say(c.server, 'RDMA2_ERROR', xid, answer=True,
                    error={'code': 4, 'name': 'RDMA2_ERR_INVAL_HTYPE'})
     null(script)
+
+
+def read(c, offered, pushed, told, handle=None):
+    """READ into a Write chunk of segments of these lengths: so much is written, and told to be."""
+    script = version2(c)
+    final(script, {'id': 2, 'value': 4096})
+    chunk = script.memory.chunk(*offered)
+    xid = script.next_xid()
+    script.rpc(c.client, xid, rpc_call(xid, NFS, 6, FILE_HANDLE + struct.pack('>QI', 0, sum(offered))), write=[chunk])
+    for one, length in zip(chunk, pushed):
+        c.talk.write(c.server, int(one['handle'], 16), int(one['offset'], 16), data(length))
+    back = [{**one, 'length': length, 'handle': handle or one['handle']} for one, length in zip(chunk, told)]
+    length = min(sum(told), sum(offered))
+    script.rpc(c.server, xid, rpc_reply(xid, struct.pack('>IIIII', 0, 0, length, 1, length)), answer=True, write=[back])
+
+
+@case('rpc-returned-other')
+def returned_other_2(c, breaks):
+    read(c, [4096], [4096], [4096], handle='0x00007777' if breaks else None)
+
+
+@case('rpc-returned-longer', 'rpc-chunk-length')
+def returned_longer_2(c, breaks):
+    read(c, [4096], [4096], [4097 if breaks else 4096])
+
+
+@case('segment-order')
+def segment_order_2(c, breaks):
+    first = 2048 if breaks else 4096
+    read(c, [4096, 4096], [first, 2048], [first, 2048])
+
+
+@case('returned-shorter')
+def returned_shorter_2(c, breaks):
+    read(c, [4096], [4096], [4092 if breaks else 4096])
+
+
+@case('data-missing')
+def data_missing_2(c, breaks):
+    read(c, [4096], [4092 if breaks else 4096], [4096])
+
+
+def refused(c, breaks, captured):
+    """A Call for which no Receive is posted, sent again; or sent once."""
+    script = version2(c)
+    final(script, {'id': 2, 'value': 4096})
+    null(script)
+    xid = script.next_xid()
+    script.rpc(c.client, xid, rpc_call(xid, NFS, NULL))
+    call, ack = c.packets[-2:]
+    if breaks:
+        c.packets[-2:] = [call] if captured else []
+        c.talk.packet(c.server, roce.ACK, c.client.psn - 1, extension=struct.pack('>I', 0x2E << 24 | c.server.msn))
+    if breaks and captured:
+        c.packets += [one._replace(time_ns=c.clock.tick()) for one in (call, ack)]
+    if captured:
+        script.rpc(c.server, xid, rpc_reply(xid), answer=True)
+
+
+@case('credit-rnr')
+def credit_rnr_2(c, breaks):
+    refused(c, breaks, True)
+
+
+@case('credit-rnr-unknown')
+def credit_rnr_unknown_2(c, breaks):
+    c.ready = True
+    refused(c, breaks, not breaks)
 
 
 @case('dialect-undecided')

@@ -97,10 +97,14 @@ void reconstruct_check_returned(struct reconstruct *m, const struct rpc_chunk *c
         if (beyond && m->t->chunk_map->cut)
             return; /* what was offered there is not kept */
         if (!r && !m->t->no_length && (s.length > 0 || beyond))
-            reconstruct_finding_at(m, RPCRDMA_RULE_RPC_RETURNED_OTHER, reconstruct_segment(wire, i),
-                                   s.handle, s.length, 0);
+            reconstruct_finding_at(m,
+                                   reconstruct_rule(m, RPCRDMA_RULE_RPC_RETURNED_OTHER,
+                                                    RPCRDMA_RULE_RPC_RETURNED_OTHER_2),
+                                   reconstruct_segment(wire, i), s.handle, s.length, 0);
         else if (r && s.length > r->length)
-            reconstruct_finding_at(m, RPCRDMA_RULE_RPC_RETURNED_LONGER,
+            reconstruct_finding_at(m,
+                                   reconstruct_rule(m, RPCRDMA_RULE_RPC_RETURNED_LONGER,
+                                                    RPCRDMA_RULE_RPC_RETURNED_LONGER_2),
                                    reconstruct_segment(wire, i), s.length, s.handle, r->length);
     }
 }

@@ -313,7 +313,7 @@ static void test_counting(void **state)
     grant(false, 2, 10);
     grant(true, 3, 11);
     rig_nak(&rig, &b, &a, a.psn - 1, RPCRDMA_NAK_RNR);
-    assert_int_equal(rig_count(&rig, RPCRDMA_RULE_CREDIT_RNR), 1);
+    assert_int_equal(rig_count(&rig, RPCRDMA_RULE_CREDIT_RNR_2), 1);
     rpcrdma_flow_credits(rig.flow, true);
     assert_int_equal(rig.credits, 2); /* a sender each */
     assert_true(rig.credit[0].counting && rig.credit[1].counting);
