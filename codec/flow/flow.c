@@ -45,7 +45,7 @@ RPCRDMA_APART static void deliver_op(struct rpcrdma_flow *flow, struct flow_conn
         struct flow_direction *asks = flow_conn_direction(conn, dir->index);
         struct flow_read *read = flow_read_add(flow->streams, asks, op);
 
-        if (read && flow->rpcs)
+        if (read && !read->unknown && flow->rpcs)
             flow_rpc_read_request(flow->rpcs, conn, sender, read, flow_read_capacity(asks));
         break;
     }

@@ -38,6 +38,8 @@ static void check_finding(struct watch *w, const struct rpcrdma_finding *finding
     w->findings++;
     w->inferred |= finding->rule == RPCRDMA_RULE_MPA_SYNC;
     w->malformed += strcmp(rpcrdma_rule(finding->rule)->name, "malformed") == 0;
+    w->read_long |= finding->rule == RPCRDMA_RULE_READ_RESPONSE_LONG ||
+                    finding->rule == RPCRDMA_RULE_READ_RESPONSE_LONG_IWARP;
 }
 
 static void on_message(void *context, const struct rpcrdma_flow_message *m)

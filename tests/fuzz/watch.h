@@ -24,6 +24,7 @@ struct watch {
     uint64_t connections, messages, rpcs, transactions, findings;
     uint64_t malformed; /* findings */
     bool malformed_net; /* one of net/'s */
+    bool read_long;     /* a Read Response has more than was asked for */
     struct {
         bool message, malformed;
         uint64_t dialects; /* a sum of what was decoded as what */

@@ -6,6 +6,7 @@ import struct
 import roce
 
 SNAP_LENGTHS = (*range(48, 321, 16), 106, 114, 116)
+LAST = (4, 8, 12, 16, 18, 20, 30, 40)
 EACH = (2, 3, 5, 7, 10, 17, 20, 50)
 TENTHS = range(1, 10)
 SHARES = (0.005, 0.02, 0.1, 0.3)
@@ -56,6 +57,8 @@ def captures(packets, rng):
     yield 'no-setup', [one for one in packets if not is_set_up(one.data)]
     for length in SNAP_LENGTHS:
         yield f'snap-{length}', [one._replace(data=one.data[:length]) for one in packets]
+    for last in LAST:  # of a Read Request there is not much more than its header
+        yield f'without-last-{last}', [one._replace(data=one.data[:-last]) for one in packets]
     for nth in EACH:
         for phase in sorted({0, 1, nth // 2}):
             yield f'drop-{nth}-{phase}', [one for at, one in enumerate(packets) if at % nth != phase]

@@ -44,6 +44,7 @@ struct flow_read *flow_read_add(struct flow_streams *streams, struct flow_direct
                                 const struct rpcrdma_op *op)
 {
     struct stream *s = stream_of(dir);
+    bool unknown = !(op->flags & RPCRDMA_OP_RETH);
     struct flow_read *read;
 
     shrink(s);
@@ -59,26 +60,39 @@ struct flow_read *flow_read_add(struct flow_streams *streams, struct flow_direct
     *read = (struct flow_read){
         .id = ++s->reads_id,
         .seq = op->seq,
-        .packets = op->carrier == RPCRDMA_CARRIER_IWARP ? 1 : stream_packets(s, op->length),
+        .packets = unknown                                ? 0
+                   : op->carrier == RPCRDMA_CARRIER_IWARP ? 1
+                                                          : stream_packets(s, op->length),
         .rkey = op->rkey,
         .address = op->remote_address,
         .length = op->length,
         .sink_stag = op->sink_stag,
         .sink_offset = op->sink_offset,
         .frame = op->frame,
-        .time_ns = op->time_ns};
+        .time_ns = op->time_ns,
+        .unknown = unknown,
+        .answered = unknown}; /* no response is known to be its last: it makes room */
     return read;
+}
+
+/* It may be the one that a response at this PSN answers: how many it takes was not captured. */
+static bool may_answer(const struct flow_read *read, const struct rpcrdma_op *op)
+{
+    return read->unknown && rpcrdma_psn_diff(op->seq, read->seq) >= 0;
 }
 
 static struct flow_read *find_iwarp(struct stream *s, const struct rpcrdma_op *op, uint64_t *offset)
 {
     struct flow_read *found = NULL;
 
+    if (op->flags & RPCRDMA_OP_TRUNCATED)
+        return NULL; /* where it goes was not captured */
     /* responses come in the order of the requests: the first unanswered one that fits */
     for (uint32_t i = 0; i < s->reads_count; i++) {
         struct flow_read *read = at(s, i);
 
-        if (read->sink_stag != op->sink_stag || op->remote_address < read->sink_offset ||
+        if (read->unknown || read->sink_stag != op->sink_stag ||
+            op->remote_address < read->sink_offset ||
             op->remote_address - read->sink_offset > read->length ||
             op->len > read->length - (op->remote_address - read->sink_offset))
             continue;
@@ -108,6 +122,10 @@ struct flow_read *flow_read_find(struct flow_direction *dir, const struct rpcrdm
         struct flow_read *read = at(s, i);
         uint32_t k = (op->seq - read->seq) & 0xffffff;
 
+        if (may_answer(read, op))
+            return NULL;
+        if (read->unknown)
+            continue;
         if (read->packets == 0 && s->pub.pmtu != 0)
             read->packets = stream_packets(s, read->length);
         if (read->packets == 0 ? k != 0 : k >= read->packets)
@@ -125,11 +143,15 @@ struct flow_read *flow_read_find(struct flow_direction *dir, const struct rpcrdm
 static const struct flow_read *exceeded_iwarp(struct stream *s, const struct rpcrdma_op *op,
                                               uint64_t *end)
 {
+    if (op->flags & RPCRDMA_OP_TRUNCATED)
+        return NULL;
     for (uint32_t i = s->reads_count; i-- > 0;) {
         const struct flow_read *read = at(s, i);
         uint64_t start = op->remote_address - read->sink_offset;
 
         *end = start + op->len;
+        if (read->unknown) /* it may be that one's, whose memory may be that of another */
+            return NULL;
         if (read->sink_stag != op->sink_stag || op->remote_address < read->sink_offset ||
             *end <= read->length)
             continue;
@@ -157,6 +179,8 @@ const struct flow_read *flow_read_exceeded(struct flow_direction *dir, const str
         bool next = read->packets > 0 && k == read->packets && i + 1 == s->reads_count &&
                     !(op->flags & RPCRDMA_OP_FIRST);
 
+        if (may_answer(read, op))
+            return NULL;
         if (!next && (!inside || read->answered))
             continue;
         *end = (uint64_t)k * s->pub.pmtu + op->len;

@@ -146,7 +146,7 @@ struct flow_stream_events {
 struct flow_read {
     uint32_t id;        /* counts the Read requests of the direction from 1 */
     uint32_t seq;       /* PSN; iWARP: MSN */
-    uint32_t packets;   /* PSNs it takes; 0: not known (path MTU unknown). iWARP: 1 */
+    uint32_t packets;   /* PSNs it takes; 0: not known (path MTU unknown, or cut). iWARP: 1 */
     uint32_t rkey;      /* of the source: a segment's handle */
     uint64_t address;   /* of the source: within a segment's offset and length */
     uint32_t length;    /* bytes wanted */
@@ -155,7 +155,8 @@ struct flow_read {
     uint64_t frame;
     int64_t time_ns;
     int64_t arrived_ns; /* captured at two places: at the second; 0: not there */
-    bool answered;      /* its last response was seen */
+    bool unknown;       /* what it asks for was not captured: no response is known to be its */
+    bool answered;      /* its last response was seen, or it is not known */
 };
 
 struct flow_streams;

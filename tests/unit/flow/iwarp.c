@@ -117,6 +117,32 @@ static void header_cut(void **state)
     }
 }
 
+/* Of a Read Request, or of a response, how long it is and where it goes was not captured. */
+static void read_cut(void **state)
+{
+    uint8_t buf[8192] = {0};
+    struct rpcrdma_op op;
+
+    (void)state;
+    rig_begin(&rig, NULL);
+    send_segments(true, 0, buf, rig_call(buf, 9, 100003, 0), 1000, 0);
+    for (int cut = 0; cut < 2; cut++) {
+        op = iwarp_op(RPCRDMA_OP_READ_REQUEST, false);
+        op.flags =
+            RPCRDMA_OP_FIRST | RPCRDMA_OP_LAST | (cut ? RPCRDMA_OP_TRUNCATED : RPCRDMA_OP_RETH);
+        op.length = cut ? 0 : 500;
+        rig_feed(&rig, &op);
+    }
+    for (int cut = 0; cut < 2; cut++) {
+        op = iwarp_op(RPCRDMA_OP_READ_RESPONSE, true);
+        op.flags = RPCRDMA_OP_LAST | (cut ? RPCRDMA_OP_TRUNCATED : RPCRDMA_OP_RETH);
+        op.len = 1000;
+        rig_feed(&rig, &op);
+    }
+    rig_end(&rig);
+    assert_int_equal(rig_count(&rig, RPCRDMA_RULE_READ_RESPONSE_LONG_IWARP), 0);
+}
+
 static void mpa(void **state)
 {
     static const uint8_t pd[8] = {0xf6, 0xab, 0x0e, 0x18, 1, 1, 3, 7};
@@ -188,6 +214,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(segments), cmocka_unit_test(lost),   cmocka_unit_test(lost_silently),
         cmocka_unit_test(mpa),      cmocka_unit_test(forced), cmocka_unit_test(header_cut),
+        cmocka_unit_test(read_cut),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

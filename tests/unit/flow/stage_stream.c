@@ -352,6 +352,7 @@ static void test_read(void **state)
     uint64_t offset;
 
     (void)state;
+    op.flags |= RPCRDMA_OP_RETH;
     op.length = 3 * PMTU;
     dir->pmtu = PMTU;
     read = flow_read_add(streams, dir, &op);
