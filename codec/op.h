@@ -78,7 +78,8 @@ enum {
     RPCRDMA_OP_IMMEDIATE = 1u << 5,  /* `immediate` is set */
     RPCRDMA_OP_RETH = 1u << 6,       /* rkey and remote_address are set (iWARP: always) */
     RPCRDMA_OP_TRUNCATED =
-        1u << 7,                  /* headers were cut by the capture: what is not set is unknown */
+        1u << 7, /* headers were cut by the capture: what is not set is unknown. LOST: all of it,
+                  * else it is of packets that are not in the capture */
     RPCRDMA_OP_REFUSED = 1u << 8, /* RESET: it answers a SYN, nothing listens on src_port */
     RPCRDMA_OP_ICRC = 1u << 9, /* icrc, icrc_bytes, udp_port are set: the capture has true ones */
     RPCRDMA_OP_MIGRATION = 1u << 10,  /* MigReq */

@@ -35,7 +35,7 @@ static bool counts(struct check *check, const struct rpcrdma_finding *finding,
     bool report = options->format > CHECK_JSON;
     uint64_t n;
 
-    tally_lacks(&check->tally, finding->rule);
+    tally_lacks(&check->tally, finding);
     if (!options->wanted[finding->rule])
         return false;
     if (severity >= options->fail_on)

@@ -96,14 +96,16 @@ const struct tally_finding *tally_next(const struct tally *tally, enum rpcrdma_r
 
 enum { NEED_SET_UP, NEED_CALL, NEED_BOTH, NEED_WHOLE, NEED_EVERY }; /* bits of RPCRDMA_NEEDS_ */
 
-void tally_lacks(struct tally *tally, enum rpcrdma_rule_id rule)
+void tally_lacks(struct tally *tally, const struct rpcrdma_finding *finding)
 {
-    switch (rule) {
+    switch (finding->rule) {
     case RPCRDMA_RULE_RPC_NO_CALL:
         tally->lacking[NEED_CALL]++;
         break;
     case RPCRDMA_RULE_TRUNCATED:
         tally->lacking[NEED_WHOLE]++;
+        /* of a stream: which message it is of was not captured, so that is missing, too */
+        tally->lacking[NEED_EVERY] += finding->arg[0] > 0;
         break;
     case RPCRDMA_RULE_PACKETS_LOST:
     case RPCRDMA_RULE_BYTES_LOST:

@@ -57,7 +57,7 @@ const struct tally_finding *tally_next(const struct tally *tally, enum rpcrdma_r
                                        guint *at);
 
 /* Counts what was not captured; of any finding, wanted or not, and of each connection. */
-void tally_lacks(struct tally *tally, enum rpcrdma_rule_id rule);
+void tally_lacks(struct tally *tally, const struct rpcrdma_finding *finding);
 void tally_connection(struct tally *tally, const struct rpcrdma_connection *connection);
 
 /* The needs of the rule that were lacking somewhere: a set. */

@@ -36,7 +36,9 @@ static void check_finding(struct watch *w, const struct rpcrdma_finding *finding
     MUST(rpcrdma_finding_text(finding, text, sizeof(text)) > 0);
     add_text(w, text);
     w->findings++;
-    w->inferred |= finding->rule == RPCRDMA_RULE_MPA_SYNC;
+    w->inferred |= finding->rule == RPCRDMA_RULE_MPA_SYNC ||
+                   (finding->rule == RPCRDMA_RULE_TRUNCATED && finding->what &&
+                    strcmp(finding->what, "where the next FPDU begins") == 0);
     w->malformed += strcmp(rpcrdma_rule(finding->rule)->name, "malformed") == 0;
     w->read_long |= finding->rule == RPCRDMA_RULE_READ_RESPONSE_LONG ||
                     finding->rule == RPCRDMA_RULE_READ_RESPONSE_LONG_IWARP;

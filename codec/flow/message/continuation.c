@@ -197,11 +197,13 @@ void flow_message_gap(struct flow_messages *messages, struct flow_conn *conn, in
 {
     const struct rpcrdma_connection *pub = flow_conn_public(conn);
     struct rpcrdma_finding finding = {
-        .rule = pub->carrier == RPCRDMA_CARRIER_IWARP ? RPCRDMA_RULE_BYTES_LOST
-                                                      : RPCRDMA_RULE_PACKETS_LOST,
+        .rule = gap->cut                                ? RPCRDMA_RULE_TRUNCATED
+                : pub->carrier == RPCRDMA_CARRIER_IWARP ? RPCRDMA_RULE_BYTES_LOST
+                                                        : RPCRDMA_RULE_PACKETS_LOST,
         .frame = gap->frame,
         .offset = -1,
-        .arg = {((gap->last - gap->first) & 0xffffff) + 1, gap->first, gap->last}};
+        .arg = {((gap->last - gap->first) & 0xffffff) + 1, gap->first, gap->last},
+        .what = gap->cut ? "bytes of the TCP stream" : NULL};
 
     flow_report(messages->context, pub, &finding);
     if (message_conn_of(conn)->extra)

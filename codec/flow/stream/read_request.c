@@ -56,6 +56,7 @@ struct flow_read *flow_read_add(struct flow_streams *streams, struct flow_direct
         s->reads_first = (s->reads_first + 1) % s->reads_size;
         s->reads_count--;
     }
+    s->pub.lost += unknown;
     read = at(s, s->reads_count++);
     *read = (struct flow_read){
         .id = ++s->reads_id,

@@ -66,7 +66,7 @@ struct flow_direction {
     uint64_t id;                    /* never used again */
     uint32_t handle; /* gives the direction, or NULL once it is gone: flow_direction_of */
     uint32_t pmtu;   /* bytes; 0: not known */
-    uint64_t lost;   /* packets that were given up */
+    uint64_t lost;   /* packets that were given up, or cut before what says what they do */
     uint64_t first_frame;
     int64_t first_time_ns;
     int64_t repeated_ns;   /* of what was there before: when it last was, */
@@ -100,6 +100,7 @@ struct flow_write {
  * of them may still come late. */
 struct flow_gap {
     uint32_t first, last;
+    bool cut; /* iWARP: the packet is there, and was cut before what says which message it is of */
     uint64_t frame; /* when it showed */
     int64_t time_ns;
 };

@@ -129,11 +129,12 @@ static struct flow_write place_write(struct flow_streams *streams, struct stream
     return write;
 }
 
-static void write_event(struct flow_streams *streams, const struct stream *s,
-                        const struct rpcrdma_op *op, struct flow_write write)
+static void write_event(struct flow_streams *streams, struct stream *s, const struct rpcrdma_op *op,
+                        struct flow_write write)
 {
     struct flow_stream_event *event = stream_event(streams, s, FLOW_STREAM_WRITE);
 
+    s->pub.lost += (op->flags & RPCRDMA_OP_TRUNCATED) != 0;
     event->op = op;
     event->write = write;
 }
@@ -145,11 +146,12 @@ static void op_event(struct flow_streams *streams, const struct stream *s,
 }
 
 static void gap_event(struct flow_streams *streams, const struct stream *s, uint32_t first,
-                      uint32_t last)
+                      uint32_t last, bool cut)
 {
     stream_event(streams, s, FLOW_STREAM_GAP)->gap =
         (struct flow_gap){.first = first,
                           .last = last,
+                          .cut = cut,
                           .frame = streams->context->frame,
                           .time_ns = streams->context->time_ns};
 }
@@ -232,7 +234,7 @@ RPCRDMA_RARE static void lose_until(struct flow_streams *streams, struct stream 
     s->pub.lost += count;
     s->order = op->frame;
     add_gap(streams, s, first, count, NULL);
-    gap_event(streams, s, first, rpcrdma_psn_add(op->seq, 0xffffff));
+    gap_event(streams, s, first, rpcrdma_psn_add(op->seq, 0xffffff), false);
     stream_assemble_gap(streams, s, count,
                         op->kind == RPCRDMA_OP_SEND && !(op->flags & RPCRDMA_OP_FIRST));
     s->next = op->seq;
@@ -402,7 +404,7 @@ RPCRDMA_RARE static void iwarp(struct flow_streams *streams, struct stream *s,
     } else if (op->kind == RPCRDMA_OP_LOST || unknown_send) {
         s->pub.lost++;
         stream_assemble_gap(streams, s, 0, false);
-        gap_event(streams, s, 0, 0);
+        gap_event(streams, s, 0, 0, op->flags & RPCRDMA_OP_TRUNCATED);
     } else {
         op_event(streams, s, op);
     }

@@ -260,6 +260,8 @@ void rpcrdma_ddp(struct rpcrdma_tcp *tcp, struct rpcrdma_tcp_connection *c, int 
         rpcrdma_ddp_op(c, end, RPCRDMA_OP_LOST, &op);
         op.seq = seq;
         op.len = len;
+        if (!s->partial_lost)
+            op.flags |= RPCRDMA_OP_TRUNCATED;
         tcp->net->sink.op(tcp->net->sink.context, &op);
         rpcrdma_tcp_finding(tcp, s, RPCRDMA_RULE_TRUNCATED, "DDP header", 0, 0);
         s->send_known = false;
@@ -277,6 +279,10 @@ void rpcrdma_ddp(struct rpcrdma_tcp *tcp, struct rpcrdma_tcp_connection *c, int 
         op.flags &= (uint16_t) ~(RPCRDMA_OP_INVALIDATE | RPCRDMA_OP_IMMEDIATE);
         if (!opcodes[opcode].tagged)
             op.seq = 0; /* the MSN is in what was cut off */
+        if (op.kind == RPCRDMA_OP_SEND && s->partial_lost) {
+            op.kind = RPCRDMA_OP_LOST; /* of no use: which Send it is of is in a lost packet */
+            op.flags = 0;
+        }
         s->send_known = false;
     } else {
         op.caplen = caplen - header;

@@ -67,7 +67,9 @@ uint32_t rpcrdma_mpa_size(const struct rpcrdma_tcp_connection *c, int end, uint3
 /* --- findings ----------------------------------------------------------------------------------
  */
 
-static void lost(struct rpcrdma_tcp *tcp, struct rpcrdma_tcp_connection *c, int end, uint32_t len)
+/* `cut`: of packets that are there, and were cut by the capture. */
+static void lost(struct rpcrdma_tcp *tcp, struct rpcrdma_tcp_connection *c, int end, uint32_t len,
+                 bool cut)
 {
     struct rpcrdma_stream *s = &c->stream[end];
     struct rpcrdma_op op;
@@ -75,19 +77,31 @@ static void lost(struct rpcrdma_tcp *tcp, struct rpcrdma_tcp_connection *c, int 
     rpcrdma_ddp_op(c, end, RPCRDMA_OP_LOST, &op);
     op.seq = s->next;
     op.len = len;
+    if (cut)
+        op.flags |= RPCRDMA_OP_TRUNCATED;
     tcp->net->sink.op(tcp->net->sink.context, &op);
+}
+
+static void partial_done(struct rpcrdma_stream *s)
+{
+    s->partial_have = s->partial_seen = s->partial_size = 0; /* the room stays for the next */
+    s->partial_lost = false;
 }
 
 /* The boundaries of FPDUs are not known from `next` on. */
 static void fall_out(struct rpcrdma_tcp *tcp, struct rpcrdma_tcp_connection *c, int end,
-                     uint32_t len)
+                     uint32_t len, bool cut)
 {
     struct rpcrdma_stream *s = &c->stream[end];
 
-    lost(tcp, c, end, len);
-    rpcrdma_tcp_finding(tcp, s, RPCRDMA_RULE_MPA_SYNC, NULL, s->next, 0);
+    lost(tcp, c, end, len, cut);
+    if (cut)
+        rpcrdma_tcp_finding(tcp, s, RPCRDMA_RULE_TRUNCATED, "where the next FPDU begins", 0, 0);
+    else
+        rpcrdma_tcp_finding(tcp, s, RPCRDMA_RULE_MPA_SYNC, NULL, s->next, 0);
+    s->out_by_cut = cut;
     s->phase = RPCRDMA_STREAM_LOOKING;
-    s->partial_have = s->partial_seen = s->partial_size = 0;
+    partial_done(s);
     s->tagged_open[0] = s->tagged_open[1] = true;
     s->send_known = false;
     s->scanned = s->next;
@@ -229,17 +243,14 @@ static void keep(struct rpcrdma_tcp *tcp, struct rpcrdma_tcp_connection *c, int 
         s->partial_have += caplen;
     }
     s->partial_seen += n;
+    s->partial_lost |= piece->lost;
 }
 
-static void partial_done(struct rpcrdma_stream *s)
-{
-    s->partial_have = s->partial_seen = s->partial_size = 0; /* the room stays for the next */
-}
-
+/* What was taken for an FPDU is none. Where packets were cut that is why it was taken for one. */
 static uint32_t no_fpdu(struct rpcrdma_tcp *tcp, struct rpcrdma_tcp_connection *c, int end,
                         uint32_t used)
 {
-    fall_out(tcp, c, end, used);
+    fall_out(tcp, c, end, used, c->stream[end].unproven > 0 && c->stream[end].out_by_cut);
     return used;
 }
 
@@ -274,7 +285,7 @@ static uint32_t read_fpdu(struct rpcrdma_tcp *tcp, struct rpcrdma_tcp_connection
     keep(tcp, c, end, piece, n);
     if (s->partial_size == 0 && s->partial_seen == length_end) {
         if (s->partial_have < length_end) { /* how long it is was not captured */
-            fall_out(tcp, c, end, piece->len);
+            fall_out(tcp, c, end, piece->len, !s->partial_lost);
             return piece->len;
         }
         s->partial_size =
@@ -347,7 +358,7 @@ static uint32_t read_start(struct rpcrdma_tcp *tcp, struct rpcrdma_tcp_connectio
     }
     if (s->partial_size == 0 && s->partial_seen == START_BYTES) {
         if (s->partial_have < START_BYTES) {
-            fall_out(tcp, c, end, piece->len);
+            fall_out(tcp, c, end, piece->len, !s->partial_lost);
             return piece->len;
         }
         private_data = rpcrdma_get_be16(frame + 18);

@@ -75,10 +75,12 @@ struct rpcrdma_stream { /* one direction */
     uint32_t partial_have; /* captured, without a hole */
     uint32_t partial_seen; /* on the wire */
     uint32_t partial_size; /* of the whole; 0: not known yet */
+    bool partial_lost;     /* a part of it was in packets that are not in the capture */
 
     bool mpa_seen, mpa_marker, mpa_crc; /* what this direction's start-up frame said */
     bool has_phase;                     /* marker_phase is known, so FPDUs are at + 4 n */
     uint8_t unproven;      /* in step by inference: so many FPDUs must fit until it is sure */
+    bool out_by_cut;       /* before that, out of step because packets were cut */
     uint32_t marker_phase; /* sequence number where the first FPDU began */
     bool tagged_open[2];   /* a Write, a Read Response had no last segment yet, perhaps */
 
@@ -99,6 +101,7 @@ struct rpcrdma_tcp_piece { /* bytes on their way into a stream */
     uint32_t seq, len, caplen;
     const uint8_t *bytes;
     bool segment;
+    bool lost; /* of packets that are not in the capture: without bytes */
 };
 
 enum { TCP_FIN = 0x01, TCP_SYN = 0x02, TCP_RST = 0x04, TCP_ACK = 0x10 };

@@ -256,7 +256,7 @@ uint32_t rpcrdma_stream_acknowledged(const struct rpcrdma_stream *s, uint32_t ac
 static bool read_hole(struct rpcrdma_tcp *tcp, struct rpcrdma_tcp_connection *c, int end, bool last)
 {
     struct rpcrdma_stream *s = &c->stream[end];
-    struct rpcrdma_tcp_piece piece = {.seq = s->next};
+    struct rpcrdma_tcp_piece piece = {.seq = s->next, .lost = true};
     uint32_t stop = s->has_ack ? rpcrdma_stream_acknowledged(s, s->ack) : s->next;
 
     if (s->held && last)
@@ -383,7 +383,7 @@ static void go_on_at(struct rpcrdma_tcp *tcp, struct rpcrdma_tcp_connection *c, 
         return;
     s->has_ack = false;
     if (c->confirmed) {
-        struct rpcrdma_tcp_piece hole = {.seq = s->next, .len = seq - s->next};
+        struct rpcrdma_tcp_piece hole = {.seq = s->next, .len = seq - s->next, .lost = true};
 
         arrived(s, tcp->arrival, tcp->frame, tcp->time_ns);
         rpcrdma_tcp_finding(tcp, s, RPCRDMA_RULE_TCP_LOST, NULL, hole.len, s->next);

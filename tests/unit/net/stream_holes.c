@@ -32,12 +32,51 @@ static void lost_when_acknowledged(void **state)
     wait_in_vain(s, NEXT0 + 2 * size);
     assert_int_equal(s->n, 2);
     assert_int_equal(s->op[0].kind, RPCRDMA_OP_LOST);
+    assert_false(s->op[0].flags & RPCRDMA_OP_TRUNCATED);
     assert_int_equal(s->op[1].kind, RPCRDMA_OP_SEND);
     assert_int_equal(s->op[1].seq, 2);
     assert_int_equal(count_rule(s, RPCRDMA_RULE_TCP_LOST), 1);
     tcp(s, 0, NEXT0, NEXT1, ACK, b.at, size); /* too late */
     assert_int_equal(s->n, 2);
     seen_free(s);
+}
+
+/* The end of an FPDU is missing, and its DDP header, or all of it: of a packet that was cut, and of
+ * one that is not there. Only the second is lost. */
+static void cut_or_lost(void **state)
+{
+    enum { BYTES = 100, THERE = 12 }; /* less than a header */
+    static struct bytes b;
+
+    (void)state;
+    for (uint32_t there = 0; there <= THERE; there += THERE) {
+        for (int lost = 0; lost < 2; lost++) {
+            struct seen *s = seen_new(NULL);
+            uint32_t first, all;
+
+            talk_start(s, 0, 0);
+            b.n = 0;
+            put_send(&b, false, 1, BYTES);
+            first = (uint32_t)b.n + there;
+            put_send(&b, false, 2, BYTES);
+            all = (uint32_t)b.n;
+            if (lost) {
+                tcp(s, 0, NEXT0, NEXT1, ACK, b.at, first);
+                tcp(s, 1, NEXT1, NEXT0 + all, ACK, NULL, 0);
+                wait_in_vain(s, NEXT0 + all);
+            } else {
+                tcp_cut(s, 0, NEXT0, NEXT1, ACK, b.at, all, first);
+            }
+            assert_int_equal(s->n, 2);
+            assert_int_equal(s->op[0].kind, RPCRDMA_OP_SEND);
+            assert_int_equal(s->op[1].kind, there && !lost ? RPCRDMA_OP_SEND : RPCRDMA_OP_LOST);
+            assert_int_equal(!(s->op[1].flags & RPCRDMA_OP_TRUNCATED), lost);
+            assert_int_equal(count_rule(s, RPCRDMA_RULE_TCP_LOST), lost);
+            assert_int_equal(count_rule(s, RPCRDMA_RULE_MPA_SYNC), lost && !there);
+            assert_int_equal(count_rule(s, RPCRDMA_RULE_TRUNCATED), !lost && !there);
+            seen_free(s);
+        }
+    }
 }
 
 /* A tap of each direction, or several receive queues: the acknowledgement, with the answer, is
@@ -227,10 +266,10 @@ static void directions_in_order(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(lost_when_acknowledged), cmocka_unit_test(acknowledged_before_it_is_seen),
-        cmocka_unit_test(fin_not_captured),       cmocka_unit_test(lost_again_and_again),
-        cmocka_unit_test(hole_in_payload),        cmocka_unit_test(hole_beyond_a_window),
-        cmocka_unit_test(directions_in_order),
+        cmocka_unit_test(lost_when_acknowledged),         cmocka_unit_test(cut_or_lost),
+        cmocka_unit_test(acknowledged_before_it_is_seen), cmocka_unit_test(fin_not_captured),
+        cmocka_unit_test(lost_again_and_again),           cmocka_unit_test(hole_in_payload),
+        cmocka_unit_test(hole_beyond_a_window),           cmocka_unit_test(directions_in_order),
     };
 
     return cmocka_run_group_tests_name("stream_holes", tests, NULL, NULL);
