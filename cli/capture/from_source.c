@@ -39,7 +39,7 @@ static void on_ended(void *context, uint32_t number, const struct source_interfa
     struct capture *capture = context;
 
     if (!interface_numbers_ended(&capture->numbers, number, one) && one->dropped_known)
-        capture->dropped_elsewhere += one->dropped;
+        capture->dropped_elsewhere = source_sum(capture->dropped_elsewhere, one->dropped);
 }
 
 static void statistics(struct capture *capture, const struct source *source)
@@ -53,7 +53,7 @@ static void statistics(struct capture *capture, const struct source *source)
     /* in a ring, those without packets are nowhere */
     for (uint32_t i = 0; capture->files.by_packet && source_interface(source, i, &one); i++)
         if (!interface_numbers_find(&capture->numbers, i, &index) && one.dropped_known)
-            capture->dropped_elsewhere += one.dropped;
+            capture->dropped_elsewhere = source_sum(capture->dropped_elsewhere, one.dropped);
 }
 
 static void packet(struct capture *capture, const struct source_packet *one)

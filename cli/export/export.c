@@ -82,7 +82,7 @@ static void put_capture(struct exporter *e, const char *name, const struct captu
     row_int(row, COLUMN_CAPTURES_packets, (int64_t)clock->frame);
     row_int(row, COLUMN_CAPTURES_messages, (int64_t)e->pipeline.messages);
     if (complete)
-        row_int(row, COLUMN_CAPTURES_lost, (int64_t)e->pipeline.capture_lost);
+        row_int(row, COLUMN_CAPTURES_lost, (int64_t)MIN(e->pipeline.capture_lost, INT64_MAX));
     row_int(row, COLUMN_CAPTURES_left_out, (int64_t)e->pipeline.memory_limit);
     row_int(row, COLUMN_CAPTURES_complete, complete);
     rows_put(&e->rows);

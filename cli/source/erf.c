@@ -97,7 +97,7 @@ static enum record next(struct file *file, struct source_packet *out)
             continue;
         }
         if (counts_losses(type)) {
-            file->dropped_inline += be16(p + 12);
+            file->dropped_inline = source_sum(file->dropped_inline, be16(p + 12));
             file->dropped_inline_known = true;
         }
         len = wire_length(p, record < there ? record : (uint32_t)there);

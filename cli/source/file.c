@@ -201,11 +201,11 @@ static void file_stats(const struct source *source, struct source_stats *out)
     for (size_t i = 0; i < file->n_interfaces; i++) {
         const struct file_interface *one = &file->interfaces[i];
 
-        out->received += one->received;
+        out->received = source_sum(out->received, one->received);
         out->received_known |= one->received_known;
         /* both ways of counting speak of the same packets */
         if (one->dropped_known && !file->dropped_inline_known)
-            out->dropped += one->dropped;
+            out->dropped = source_sum(out->dropped, one->dropped);
         out->dropped_known |= one->dropped_known;
     }
 }

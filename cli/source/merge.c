@@ -235,8 +235,8 @@ static void merge_stats(const struct source *source, struct source_stats *out)
 
         if (merge->parts[i].source)
             source_stats(merge->parts[i].source, &one);
-        out->received += one.received;
-        out->dropped += one.dropped;
+        out->received = source_sum(out->received, one.received);
+        out->dropped = source_sum(out->dropped, one.dropped);
         out->texts_left_out += one.texts_left_out;
         out->other_blocks += one.other_blocks;
         out->comments += one.comments;

@@ -237,7 +237,7 @@ static bool read_statistics(struct file *file, uint64_t at, const uint8_t *body,
         else
             interface->dropped_known = true;
     }
-    interface->dropped = if_dropped + os_dropped;
+    interface->dropped = source_sum(if_dropped, os_dropped);
     return true;
 }
 
@@ -322,7 +322,7 @@ static enum record read_packet(struct file *file, struct source_packet *out, uin
     }
     file_packet(file, out, file->section_first + id, time_ns, body + fixed, caplen, original);
     if (type == BLOCK_PACKET && file_u16(file, body + 2) != 0xffff) {
-        file->dropped_inline += file_u16(file, body + 2);
+        file->dropped_inline = source_sum(file->dropped_inline, file_u16(file, body + 2));
         file->dropped_inline_known = true;
     }
     if (type == BLOCK_ENHANCED && there == len) {
@@ -341,7 +341,7 @@ static enum record read_packet(struct file *file, struct source_packet *out, uin
             if (code == OPTION_EPB_FLAGS && n >= 4)
                 out->direction = file_u32(file, value) % 4 % 3; /* 3: not allowed */
             if (code == OPTION_EPB_DROPCOUNT && n >= 8) {
-                file->dropped_inline += file_u64(file, value);
+                file->dropped_inline = source_sum(file->dropped_inline, file_u64(file, value));
                 file->dropped_inline_known = true;
             }
         }

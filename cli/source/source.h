@@ -46,6 +46,12 @@ static inline int64_t source_time(int64_t ns)
     return ns > SOURCE_TIME_MAX ? SOURCE_TIME_MAX : ns < -SOURCE_TIME_MAX ? -SOURCE_TIME_MAX : ns;
 }
 
+/* Of what files count: they may say any 64 bits. */
+static inline uint64_t source_sum(uint64_t a, uint64_t b)
+{
+    return a > UINT64_MAX - b ? UINT64_MAX : a + b;
+}
+
 enum source_status {
     SOURCE_OK,    /* n packets, n > 0; of devices also 0, when their counts are all that came */
     SOURCE_END,   /* no more */

@@ -14,7 +14,7 @@ import command
 import pcap
 import rewrap
 import tshark
-from command import pcap_header
+from command import block, interface, option, pcap_header, section
 
 # Wireshark's editcap writes them, but for ERF, which it writes only where it was ERF before
 FORMATS = ('snoop', 'erf', 'modlibpcap', 'nsecpcap', 'pcap', 'pcapng')
@@ -173,6 +173,21 @@ class Formats(command.CommandTest):
             self.assertIn('1 packet was lost before it was captured' if lost == 1 else
                           '3 packets were lost before they were captured', self.stderr)
             at = 16
+
+    def test_losses_beyond_64_bits(self):
+        """What several count is as many as can be told, never few again."""
+        counts = [block(5, struct.pack('<III', number, 0, 0) + option(5, struct.pack('<Q', lost)) + option(0, b''))
+                  for number, lost in ((0, 2 ** 64 - 5), (1, 10))]
+        files = [self.file(section() + interface() + interface() + b''.join(counts), 'both.pcapng'),
+                 self.file(section() + interface() + counts[0], 'one.pcapng'),
+                 self.file(section() + interface() * 2 + counts[1], 'other.pcapng')]
+        for paths in (files[:1], files[1:]):
+            self.run_command('decode', *paths, errors=2)
+            self.assertIn(f'{2 ** 64 - 1} packets were lost before they were captured', self.stderr)
+            into = os.path.join(self.folder, f'out{len(paths)}')
+            self.run_command('export', '--ndjson', into, *paths, errors=2)
+            with open(os.path.join(into, 'captures.ndjson'), encoding='utf-8') as rows:
+                self.assertEqual(json.loads(rows.readline())['lost'], 2 ** 63 - 1)
 
     def test_padding_of_erf(self):
         data = self.read(self.written('erf'))
