@@ -97,8 +97,35 @@ enum record file_cut(struct file *file, uint64_t at, const char *what, uint64_t 
     return RECORD_ERROR;
 }
 
+void file_wrong_time(struct file *file)
+{
+    if (file->wrong_times++ == 0)
+        file->first_wrong = file->frame + 1;
+}
+
+/* All was read: with what else is wrong, in one line. */
+static void say_wrong_times(struct file *file)
+{
+    struct input *in = file->in;
+    char line[FEED_ERROR_SIZE], times[128];
+
+    snprintf(times, sizeof(times),
+             "%" PRIu64 " packet%s a time that cannot be, packet %" PRIu64 "%s: damaged",
+             file->wrong_times, file->wrong_times == 1 ? " has" : "s have", file->first_wrong,
+             file->wrong_times == 1 ? "" : " the first");
+    file->wrong_times = 0; /* that is said */
+    if (!in->failed) {
+        input_fail(in, "%s", times);
+        return;
+    }
+    snprintf(line, sizeof(line), "%s; %s", input_error(in), times);
+    feed_set_error(&in->error, line);
+}
+
 static enum source_status failed(struct file *file)
 {
+    if (file->wrong_times > 0)
+        say_wrong_times(file);
     file->state = FILE_ENDED;
     file->source.error = input_error(file->in);
     return SOURCE_ERROR;
@@ -151,6 +178,8 @@ static enum source_status file_next(struct source *source, struct source_packet 
         return failed(file);
     if (record == RECORD_AGAIN) /* nothing is pinned: nobody waits for more */
         return SOURCE_OK;
+    if (file->wrong_times > 0)
+        return failed(file);
     file->state = FILE_ENDED;
     return SOURCE_END;
 }

@@ -61,6 +61,7 @@ struct file {
     uint64_t dropped_inline; /* pcapng: as reported packet by packet */
     bool dropped_inline_known;
 
+    uint64_t wrong_times, first_wrong; /* packets with times that cannot be; which was the first */
     uint64_t other_blocks, comments;
     uint64_t texts_left_out; /* pcapng: names and comments */
 
@@ -97,6 +98,20 @@ struct file_interface *file_interface_add(struct file *file);
 
 /* Nanoseconds since the epoch of a time stamp of `interface`, at most SOURCE_TIME_MAX from it. */
 int64_t file_time(const struct file_interface *interface, uint64_t ticks);
+
+/* The next packet's time cannot be what the file says: at the end that is an error. */
+__attribute__((cold)) void file_wrong_time(struct file *file);
+
+/* The next packet's time, of that time stamp. */
+static inline int64_t file_packet_time(struct file *file, const struct file_interface *interface,
+                                       uint64_t ticks)
+{
+    int64_t ns = file_time(interface, ticks);
+
+    if (ns == SOURCE_TIME_MAX || ns == -SOURCE_TIME_MAX)
+        file_wrong_time(file);
+    return ns;
+}
 
 /* Fails with "byte N: packet M cut short ..." (or another thing than a packet); the input's own
  * failure, if that is why it ended, comes first. */

@@ -14,6 +14,11 @@
 
 enum { FILE_HEADER = 24, PACKET_HEADER = 16, PACKET_HEADER_MODIFIED = 24 };
 
+static uint32_t per_second(const struct file_interface *interface)
+{
+    return interface->exponent == 6 ? 1000000 : 1000000000;
+}
+
 static enum record next(struct file *file, struct source_packet *out)
 {
     struct input *in = file->in;
@@ -54,6 +59,8 @@ static enum record next(struct file *file, struct source_packet *out)
         return RECORD_AGAIN;
     there = in->end - in->pos - header;
     p = in->data + in->pos + header;
+    if (fraction >= per_second(interface))
+        file_wrong_time(file);
     time_ns =
         (int64_t)seconds * 1000000000 + (int64_t)fraction * (interface->exponent == 6 ? 1000 : 1);
     if (status == INPUT_END) {
@@ -77,23 +84,25 @@ static size_t at_hand(struct file *file, struct source_packet *packets, size_t m
     struct input *in = file->in;
     const struct file_interface *interface = file->interfaces;
     const size_t header = file->packet_header;
-    const uint32_t unit = interface->exponent == 6 ? 1000 : 1;
+    const uint32_t most = per_second(interface), unit = interface->exponent == 6 ? 1000 : 1;
     size_t n = 0;
 
     if (file->lengths_swapped)
         return 0;
     for (; n < max && in->end - in->pos >= header; n++) {
         const uint8_t *p = in->data + in->pos;
-        uint32_t caplen = file_u32(file, p + 8);
+        uint32_t caplen = file_u32(file, p + 8), fraction = file_u32(file, p + 4);
         size_t size = header + caplen;
 
         if (caplen > SOURCE_MAX_PACKET || size > in->end - in->pos)
             break;
+        if (fraction >= most)
+            file_wrong_time(file);
         in->pos += size;
         file_ahead(in, size);
         file_packet(file, &packets[n], 0,
-                    (int64_t)file_u32(file, p) * 1000000000 + (int64_t)file_u32(file, p + 4) * unit,
-                    p + header, caplen, file_u32(file, p + 12));
+                    (int64_t)file_u32(file, p) * 1000000000 + (int64_t)fraction * unit, p + header,
+                    caplen, file_u32(file, p + 12));
     }
     return n;
 }

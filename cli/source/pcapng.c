@@ -74,6 +74,12 @@ static bool option(const struct file *file, struct options *options, unsigned *c
     return true;
 }
 
+/* Where there is no next one: an option that runs over the end. */
+static bool overrun(const struct file *file, const struct options *options)
+{
+    return options->end - options->p >= 4 && file_u16(file, options->p) != OPTION_END;
+}
+
 static enum record wrong(struct file *file, uint64_t at, const char *what, uint64_t number)
 {
     input_fail(file->in, "byte %" PRIu64 ": %s %" PRIu64 ": damaged", at, what, number);
@@ -200,6 +206,11 @@ static bool read_interface(struct file *file, uint64_t at, const uint8_t *body, 
             interface->offset_s = (int64_t)file_u64(file, value);
         keep_option(file, interface, code, value, n);
     }
+    if (overrun(file, &options)) { /* the resolution of all times may come behind it */
+        wrong(file, at, "an interface block cannot have an option of the length",
+              file_u16(file, options.p + 2));
+        return false;
+    }
     return true;
 }
 
@@ -307,8 +318,8 @@ static enum record read_packet(struct file *file, struct source_packet *out, uin
         if (caplen > room)
             caplen = (uint32_t)room;
     } else {
-        time_ns = file_time(interface,
-                            (uint64_t)file_u32(file, body + 4) << 32 | file_u32(file, body + 8));
+        time_ns = file_packet_time(
+            file, interface, (uint64_t)file_u32(file, body + 4) << 32 | file_u32(file, body + 8));
         caplen = file_u32(file, body + 12);
         original = file_u32(file, body + 16);
     }

@@ -13,7 +13,7 @@
 
 #include "source/file.h"
 
-enum { FILE_HEADER = 16, PACKET_HEADER = 24, LINK_ETHERNET = 1 };
+enum { FILE_HEADER = 16, PACKET_HEADER = 24, LINK_ETHERNET = 1, MICROSECONDS = 1000000 };
 enum { DATALINK_802_3 = 0, DATALINK_ETHERNET = 4 };
 
 static enum record next(struct file *file, struct source_packet *out)
@@ -52,6 +52,8 @@ static enum record next(struct file *file, struct source_packet *out)
     there = in->end - in->pos;
     file->dropped_inline = file_u32(file, p + 12);
     file->dropped_inline_known = true;
+    if (file_u32(file, p + 20) >= MICROSECONDS)
+        file_wrong_time(file);
     time_ns = (int64_t)file_u32(file, p + 16) * 1000000000 + (int64_t)file_u32(file, p + 20) * 1000;
     if (status == INPUT_END && there - PACKET_HEADER < caplen) {
         file_packet(file, out, 0, time_ns, p + PACKET_HEADER, (uint32_t)(there - PACKET_HEADER),

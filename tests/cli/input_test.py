@@ -180,6 +180,39 @@ class Input(command.CommandTest):
         self.run_command('decode', '-', stdin=self.whole()[:5000], status=2)
         self.assertIn('standard input: byte ', self.stderr)
 
+    def test_times(self):
+        """Times that cannot be are read as the nearest, and their packets counted, by each file."""
+        packets = self.packets()
+        plain = self.file(self.pcapng(packets), 'plain.pcapng')
+        offset = option(14, struct.pack('<q', 2 ** 62)) + option(0, b'')
+        beyond = self.file(section() + interface(options=offset) + b''.join(
+            enhanced(one.data, one.time_ns // 1000) for one in packets), 'beyond.pcapng')
+        data = bytearray(self.whole())
+        for at in list(self.offsets(data))[-2:]:
+            data[at + 4:at + 8] = b'\xff' * 4
+        fractions = self.file(bytes(data), 'fractions.pcap')
+        says = (f'{len(packets)} packets have a time that cannot be, packet 1 the first: damaged',
+                f'2 packets have a time that cannot be, packet {len(packets) - 1} the first: damaged')
+        for name in ('decode', 'rpcs', 'report', 'check'):
+            shown = self.run_command(name, '--json', plain)
+            for path, text in zip((beyond, fractions), says):
+                lines = self.run_command(name, '--json', path, status=2).count('\n')
+                self.assertEqual(self.stderr, f'rpcrdma: {path}: {text}\n')
+                self.assertEqual(lines, 0 if name == 'check' else shown.count('\n'))
+        self.run_command('decode', beyond, fractions, plain, status=2, errors=4)  # and which copies there are
+        for path, text in zip((beyond, fractions), says):
+            self.assertIn(f'rpcrdma: {path}: {text}\n', self.stderr)
+        copy = os.path.join(self.folder, 'copy.pcap')
+        self.run_command('sanitize', fractions, '-o', copy, status=2, errors=4)  # and a summary
+        self.assertIn(says[1], self.stderr)
+
+    def test_option_over_the_end(self):
+        """What stands behind it, as the times' resolution, is not known."""
+        body = option(9, b'\t') + option(2, b'eth0')
+        over = body.replace(struct.pack('<HH', 9, 1), struct.pack('<HH', 9, 99))
+        self.bad(self.file(section() + interface(options=over) + enhanced(bytes(60), 1)), 'byte 28',
+                 'an interface block cannot have an option of the length 99: damaged')
+
     def test_check_status(self):
         """0 where nothing is wrong, 1 where something is, 2 where it could not be read."""
         path = command.capture()

@@ -107,7 +107,7 @@ class Names(command.CommandTest):
         """Each cut and changed byte of a block leaves what its bytes still say, or an error."""
         whole = record(1, ipv4(CLIENT), 'client') + record(1, ipv4(SERVER), 'server') + bytes(4)
         rng = random.Random(22)
-        packets = b''.join(enhanced(p.data, p.time_ns) for p in self.packets()[:60])
+        packets = b''.join(enhanced(p.data, p.time_ns // 1000) for p in self.packets()[:60])
         lines = len(self.out('decode', self.file(section() + interface() + packets)).splitlines())
         for n in range(0, len(whole) + 1, 3):
             body = bytearray(whole[:n]) + bytes(-n % 4)

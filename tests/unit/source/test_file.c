@@ -142,8 +142,10 @@ static void test_time_resolutions(void **state)
         enhanced(&b, 0, cases[i].ticks, 4, 4, 0);
         write_file(b.bytes, b.n);
         read_all();
-        assert_int_equal(n_errors, 0);
         assert_int_equal(seen[0].time_ns, cases[i].ns);
+        assert_int_equal(n_errors, imaxabs(cases[i].ns) == SOURCE_TIME_MAX);
+        if (n_errors > 0)
+            assert_error("1 packet has a time that cannot be, packet 1: damaged");
     }
     for (int i = 0; i < 2; i++) {
         memset(&b, 0, sizeof(b));
@@ -156,6 +158,61 @@ static void test_time_resolutions(void **state)
     }
 }
 
+/* Fractions of a second that are a second or more. */
+static void test_wrong_fractions(void **state)
+{
+    static const struct {
+        uint32_t magic, fraction;
+        bool wrong;
+    } cases[] = {{0xa1b2c3d4, 999999, false},    {0xa1b2c3d4, 1000000, true},
+                 {0xa1b2c3d4, UINT32_MAX, true}, {0xa1b23c4d, 999999999, false},
+                 {0xa1b23c4d, 1000000000, true}, {0xa1b23c4d, UINT32_MAX, true}};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        memset(&b, 0, sizeof(b));
+        pcap_header(&b, cases[i].magic, 0, 1);
+        pcap_packet(&b, 1, 0, 4, 4, 0);
+        pcap_packet(&b, 2, cases[i].fraction, 4, 4, 0);
+        pcap_packet(&b, 3, cases[i].fraction, 4, 4, 0);
+        for (size_t cut = 0; cut < 2; cut++) { /* said once, and after it what was there is given */
+            write_file(b.bytes, b.n - cut);
+            read_all();
+            assert_int_equal(n_seen, 3);
+            assert_int_equal(n_errors, cut || cases[i].wrong);
+            if (cases[i].wrong)
+                assert_error("2 packets have a time that cannot be, packet 2 the first: damaged");
+            if (cut)
+                assert_error("cut short by the end of the file");
+        }
+    }
+}
+
+/* Behind it the resolution may stand: times that are read without it are others. */
+static void test_option_over_the_end(void **state)
+{
+    (void)state;
+    for (uint16_t n = 4; n <= 16; n++) {
+        memset(&b, 0, sizeof(b));
+        section(&b);
+        block_begin(&b, 1);
+        put_u32(&b, 1);
+        put_u32(&b, 0);
+        put_u16(&b, 2);
+        put_u16(&b, n);
+        put_bytes(&b, "eth0", 4);
+        put_bytes(&b, "\0\0\0\0\0\0\0\0", 8); /* their end */
+        block_end(&b);
+        enhanced(&b, 0, 5, 4, 4, 0);
+        write_file(b.bytes, b.n);
+        read_all();
+        assert_int_equal(n_errors, n > 12);
+        assert_int_equal(n_seen, n <= 12);
+        if (n > 12)
+            assert_error("an interface block cannot have an option of the length");
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -165,6 +222,8 @@ int main(void)
         cmocka_unit_test(test_pcapng),
         cmocka_unit_test(test_drops_unknown),
         cmocka_unit_test(test_time_resolutions),
+        cmocka_unit_test(test_wrong_fractions),
+        cmocka_unit_test(test_option_over_the_end),
     };
 
     return cmocka_run_group_tests(tests, make_path, remove_path);
