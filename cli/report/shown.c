@@ -20,13 +20,17 @@ gint report_by_number(gconstpointer a, gconstpointer b)
  * says, which is of the ends as they are. */
 static void swap_ends(char *text)
 {
-    char *end = text + strcspn(text, ";");
+    static const char server[] = "server", client[] = "client";
+    const char *end = text + strcspn(text, ";");
 
-    for (char *at = text; at < end; at++)
-        if (g_str_has_prefix(at, "server"))
-            memcpy(at, "client", 6);
-        else if (g_str_has_prefix(at, "client"))
-            memcpy(at, "server", 6);
+    for (char *at = text; at < end; at++) {
+        const char *other = g_str_has_prefix(at, server)   ? client
+                            : g_str_has_prefix(at, client) ? server
+                                                           : "";
+
+        while (*other)
+            *at++ = *other++;
+    }
 }
 
 uint64_t report_unanswered(const struct report_connection *c)
