@@ -103,6 +103,7 @@ struct rpc_transaction {
     bool no_length; /* or was not captured to its end */
     bool too_short; /* its receiver has to drop it, without an answer */
     bool msgp;
+    bool pads_inline; /* of its Read chunks, as its bytes tell, which are not kept for long */
     uint32_t align, header_length;
     bool call_emitted, call_complete;
     bool stream_emitted; /* the Call's Payload stream was given to the sink */
