@@ -18,6 +18,8 @@
  */
 enum { ENOUGH = 8, ERRORS = 3 };
 
+enum { PROBLEMS = 8 }; /* of a capture, in text and in each line of JSON */
+
 enum verdict { TOO_FEW, SAME, SLOWER, FASTER, ONLY_FIRST, ONLY_SECOND };
 
 static const char *const verdicts[] = {
@@ -29,6 +31,7 @@ static const char *const verdicts[] = {
 struct side {
     const char *path;
     struct pipeline pipeline;
+    GPtrArray *problems; /* why not all of it could be read: texts */
     struct details *details;
     struct groups *groups;
     struct filter *filter;
@@ -67,7 +70,8 @@ static int read_side(struct side *side, const struct options *both, struct out *
     one.files = files;
     one.n_files = 1;
     one.confined = true;
-    side->pipeline = (struct pipeline){.options = &one, .delivery = true, .out = out};
+    side->pipeline = (struct pipeline){
+        .options = &one, .delivery = true, .out = out, .problems = side->problems};
     status = pipeline_run(&side->pipeline, &sink);
     side->span_ns = side->pipeline.clock.now_ns - side->pipeline.clock.start_ns;
     side->pipeline.options = NULL;
@@ -214,6 +218,28 @@ static void text_row(struct out *out, const struct side sides[2], const struct r
     out_line(out);
 }
 
+/* Which capture is compared, and what of it is not. */
+static void text_side(struct out *out, const struct side *side, char letter)
+{
+    uint64_t more = side->pipeline.unread - MIN(side->problems->len, (guint)PROBLEMS);
+
+    out_char(out, letter);
+    out_literal(out, ": ");
+    out_foreign(out, side->path);
+    out_line(out);
+    for (guint i = 0; i < side->problems->len && i < PROBLEMS; i++) {
+        out_literal(out, "   not read: ");
+        out_foreign(out, g_ptr_array_index(side->problems, i));
+        out_line(out);
+    }
+    if (more > 0) {
+        out_literal(out, "   not read: and ");
+        out_u64(out, more);
+        out_literal(out, " more");
+        out_line(out);
+    }
+}
+
 static void text(struct out *out, const struct side sides[2], const GArray *rows, guint most,
                  struct json_key by)
 {
@@ -229,12 +255,8 @@ static void text(struct out *out, const struct side sides[2], const GArray *rows
                   {"errs A", 6},        {"B", 6},
                   {"B is", W_VERDICT}};
 
-    for (int i = 0; i < 2; i++) {
-        out_char(out, (char)('A' + i));
-        out_literal(out, ": ");
-        out_foreign(out, sides[i].path);
-        out_line(out);
-    }
+    for (int i = 0; i < 2; i++)
+        text_side(out, &sides[i], (char)('A' + i));
     out_style(out, OUT_HEADING);
     for (size_t i = 0; i < G_N_ELEMENTS(titles); i++)
         cell(out, titles[i].width, titles[i].title);
@@ -246,6 +268,21 @@ static void text(struct out *out, const struct side sides[2], const GArray *rows
 }
 
 /* -- JSON ------------------------------------------------------------------------------------- */
+
+static void json_problems(struct json *json, const struct side sides[2])
+{
+    if (sides[0].problems->len + sides[1].problems->len == 0)
+        return;
+    json_key(json, KEY(problems));
+    json_open(json, '[');
+    for (int i = 0; i < 2; i++)
+        for (guint k = 0; k < sides[i].problems->len && k < PROBLEMS; k++) {
+            const char *problem = g_ptr_array_index(sides[i].problems, k);
+
+            json_string(json, problem, strlen(problem));
+        }
+    json_close(json, ']');
+}
 
 static void json_row(struct out *out, const struct side sides[2], const struct row *row,
                      struct json_key by)
@@ -272,6 +309,7 @@ static void json_row(struct out *out, const struct side sides[2], const struct r
         group_json(&json, row->of[i], sides[i].span_ns);
         json_close(&json, '}');
     }
+    json_problems(&json, sides);
     json_close(&json, '}');
     json_end(&json);
 }
@@ -342,6 +380,7 @@ static int run(const struct command *command, int argc, char **argv)
         for (int i = 0; i < 2; i++) {
             sides[i].path = options.files[i];
             sides[i].filter = filter;
+            sides[i].problems = g_ptr_array_new_with_free_func(g_free);
             sides[i].details = details_new(share);
             sides[i].groups = groups_new(by, 0, share);
         }
@@ -351,6 +390,7 @@ static int run(const struct command *command, int argc, char **argv)
         for (int i = 0; i < 2; i++) {
             details_free(sides[i].details);
             groups_free(sides[i].groups);
+            g_ptr_array_unref(sides[i].problems);
         }
     }
     filter_free(filter);

@@ -23,6 +23,8 @@
 #include "out/view.h"
 #include "source/source.h"
 
+enum { PIPELINE_PROBLEMS = 1000 }; /* a file may have one for each of its packets */
+
 struct pipeline {
     /* the command's */
     const struct options *options;
@@ -30,8 +32,8 @@ struct pipeline {
     bool delivery;       /* follow what arrives: transactions' times and paths, path counts */
     struct out *out;     /* flushed when packets are awaited; reading ends when it fails */
     bool stop;           /* set by a sink that has seen enough */
-    GPtrArray *problems; /* gets a copy of all that is said of input that cannot be used, or not to
-                          * its end; NULL: nobody asks */
+    GPtrArray *problems; /* gets a copy of what is said of input that cannot be used, or not to its
+                          * end, PIPELINE_PROBLEMS at most; NULL: nobody asks */
     /* each operation, before flow/ sees it; NULL: none */
     void (*op)(void *context, const struct rpcrdma_op *op);
     /* and after it did */
@@ -52,8 +54,9 @@ struct pipeline {
     struct view_clock clock;
     uint64_t messages;     /* so far; not where they are unlisted */
     uint64_t memory_limit; /* so far: how often something was left out because of --max-memory */
+    uint64_t unread;       /* so far: how often input could not be used, or not to its end */
     /* once pipeline_run has ended */
-    bool found; /* messages, or connections at least */
+    bool found;       /* messages, or connections at least */
     bool counted_out; /* of files: as many packets as options->count were read, and no more */
     struct others others;
     bool capture_lost_known;

@@ -14,7 +14,8 @@ void pipeline_unusable(struct pipeline *pipeline, const char *format, ...)
     text = g_strdup_vprintf(format, args);
     va_end(args);
     complain("%s", text);
-    if (pipeline->problems)
+    pipeline->unread++;
+    if (pipeline->problems && pipeline->problems->len < PIPELINE_PROBLEMS)
         g_ptr_array_add(pipeline->problems, text);
     else
         g_free(text);

@@ -337,6 +337,8 @@ void metrics_write(const struct metrics *m, const struct pipeline_counts *counts
     if (counts->source.dropped_known)
         single(&w, "rpcrdma_capture_lost_packets", "counter", NULL, "Packets lost to the capture.",
                counts->source.dropped);
+    single(&w, "rpcrdma_capture_unread", "counter", NULL,
+           "How often input could not be read, or not to its end.", m->pipeline->unread);
     single(&w, "rpcrdma_memory_limit_reached", "counter", NULL,
            "How often --max-memory left something out.",
            m->pipeline->memory_limit + counts->net.memory_limit);

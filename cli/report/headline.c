@@ -61,14 +61,17 @@ static void healthy(const struct report *r, char *text, size_t size)
     char loss[80], credits[80];
 
     tell_flaws(r, loss, credits);
-    snprintf(text, size, "Healthy: %" PRIu64 " RPC%s in %.1f s, %" PRIu64 " answered%s%s.", r->rpcs,
-             plural(r->rpcs), seconds(report_span_ns(r)), r->answered, loss, credits);
+    snprintf(text, size, "Healthy%s: %" PRIu64 " RPC%s in %.1f s, %" PRIu64 " answered%s%s.",
+             r->pipeline->unread > 0 ? " as far as it could be read" : "", r->rpcs, plural(r->rpcs),
+             seconds(report_span_ns(r)), r->answered, loss, credits);
 }
 
 void report_headline(const struct report *r, char *text, size_t size)
 {
     if (r->pipeline->messages == 0)
-        snprintf(text, size, "No RPC-over-RDMA was captured.");
+        snprintf(text, size, "%s",
+                 r->pipeline->unread > 0 ? "No RPC-over-RDMA is in what could be read."
+                                         : "No RPC-over-RDMA was captured.");
     else if (r->undecided && r->pipeline->memory_limit > 0)
         snprintf(text, size,
                  "Undecided: --max-memory (%zu MiB) was too little for this capture (%" PRIu64
@@ -77,9 +80,10 @@ void report_headline(const struct report *r, char *text, size_t size)
                  r->answered);
     else if (r->undecided)
         snprintf(text, size,
-                 "Undecided: too little was captured to say how RPCs fare (%" PRIu64
-                 " RPC%s, %" PRIu64 " with Call and Reply).",
-                 r->rpcs, plural(r->rpcs), r->answered);
+                 "Undecided: too little was %s to say how RPCs fare (%" PRIu64 " RPC%s, %" PRIu64
+                 " with Call and Reply).",
+                 r->pipeline->unread > 0 ? "captured, or could be read," : "captured", r->rpcs,
+                 plural(r->rpcs), r->answered);
     else if (r->n_causes == 0)
         healthy(r, text, size);
     else

@@ -249,7 +249,7 @@ static void verdict(const struct report *r, struct out *out)
 
     report_headline(r, text, sizeof(text));
     html_put(out, "<h1>rpcrdma report</h1>\n<div class=\"verdict%s\">\n",
-             r->n_causes == 0 && !r->undecided ? " healthy" : "");
+             r->n_causes == 0 && !r->undecided && r->pipeline->unread == 0 ? " healthy" : "");
     if (r->n_causes == 0 || r->undecided) {
         out_literal(out, "<p>");
         html_text(out, text);
@@ -282,6 +282,17 @@ static void verdict(const struct report *r, struct out *out)
     out_literal(out, "</div>\n");
 }
 
+static void unread(const struct report *r, struct out *out)
+{
+    for (unsigned i = 0; i < report_unread(r); i++) {
+        out_literal(out, "<p><strong>Not read</strong>: ");
+        html_text(out, report_unread_text(r, i));
+        out_literal(out, "</p>\n");
+    }
+    if (report_unread_more(r) > 0)
+        html_put(out, "<p>and %" PRIu64 " more; see --json</p>\n", report_unread_more(r));
+}
+
 static void captured(const struct report *r, struct out *out)
 {
     static const char *const names[N_REPORT_LACKS] = {"Missing", "Lost", "Paused"};
@@ -299,6 +310,7 @@ static void captured(const struct report *r, struct out *out)
             html_put(out, ". %s: %s", names[i], text);
     }
     out_literal(out, "</p>\n");
+    unread(r, out);
 }
 
 void report_html(struct report *r, struct out *out)

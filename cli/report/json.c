@@ -47,6 +47,18 @@ static void causes(struct json *json, const struct report *r)
     json_close(json, ']');
 }
 
+static void problems(struct json *json, const struct report *r)
+{
+    json_key(json, KEY(problems));
+    json_open(json, '[');
+    for (guint i = 0; i < r->pipeline->problems->len; i++) {
+        const char *problem = g_ptr_array_index(r->pipeline->problems, i);
+
+        json_string(json, problem, strlen(problem));
+    }
+    json_close(json, ']');
+}
+
 /* What the hosts spent on an RPC. */
 static void kernels_of(struct json *json, const struct report *r, const struct report_rpc *rpc)
 {
@@ -277,6 +289,7 @@ void report_json(struct report *r, struct out *out)
     number(&json, KEY(packets), clock->frame);
     number(&json, KEY(capture_lost), r->pipeline->capture_lost);
     number(&json, KEY(memory_limit), r->pipeline->memory_limit);
+    problems(&json, r);
     others_json(&json, &r->pipeline->others);
     number(&json, KEY(pause_frames), r->pipeline->others.stats.pauses);
     number(&json, KEY(messages), r->pipeline->messages);

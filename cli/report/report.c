@@ -43,6 +43,7 @@ static int report_on(struct options *options, const struct choice *choice, const
         report->point = point;
         sink = report_sink(report);
         pipeline.op_context = report;
+        pipeline.problems = g_ptr_array_new_with_free_func(g_free);
         status = kernel_end(kernel, pipeline_run(&pipeline, &sink));
         report_timeline_end(report);
         report_decide(report);
@@ -56,6 +57,8 @@ static int report_on(struct options *options, const struct choice *choice, const
         status = end_output(&out, output_file_close(&html, status));
     }
     report_free(report);
+    if (pipeline.problems)
+        g_ptr_array_unref(pipeline.problems);
     kernel_free(kernel);
     return status;
 }

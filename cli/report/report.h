@@ -231,6 +231,12 @@ void report_time(const struct report *report, char text[REPORT_TIME]);
 enum { REPORT_LACKS_GAPS, REPORT_LACKS_LOST, REPORT_LACKS_PAUSED, N_REPORT_LACKS };
 enum { REPORT_LACK = 200 };
 void report_lack(const struct report *report, int which, char text[REPORT_LACK]);
+/* Why not all of the input could be read: how many reasons are told. */
+enum { REPORT_UNREAD = 8 };
+unsigned report_unread(const struct report *report);
+const char *report_unread_text(const struct report *report, unsigned which); /* not escaped */
+/* How many there are besides. */
+uint64_t report_unread_more(const struct report *report);
 /* There are causes, and nothing was left without an answer for them. */
 bool report_all_answered(const struct report *report);
 

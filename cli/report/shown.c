@@ -95,6 +95,21 @@ void report_lack(const struct report *r, int which, char text[REPORT_LACK])
                  plural(pauses));
 }
 
+unsigned report_unread(const struct report *r)
+{
+    return MIN(r->pipeline->problems->len, (guint)REPORT_UNREAD);
+}
+
+const char *report_unread_text(const struct report *r, unsigned which)
+{
+    return g_ptr_array_index(r->pipeline->problems, which);
+}
+
+uint64_t report_unread_more(const struct report *r)
+{
+    return r->pipeline->unread - report_unread(r);
+}
+
 bool report_all_answered(const struct report *r)
 {
     return r->n_causes > 0 && r->rpcs > 0 && r->resent == 0 && r->unanswered == 0;

@@ -86,6 +86,21 @@ static void verdict(const struct report *r, struct out *out)
         folded(out, text, 0, 0);
 }
 
+/* Whatever else is said is of the rest. */
+static void unread(const struct report *r, struct out *out)
+{
+    static const char label[] = "  not read  ";
+    char text[2048];
+
+    for (unsigned i = 0; i < report_unread(r); i++) {
+        escape_text(text, sizeof(text), report_unread_text(r, i));
+        out_text(out, label);
+        folded(out, text, sizeof(label) - 1, sizeof(label) - 1);
+    }
+    if (report_unread_more(r) > 0)
+        report_line(out, "%sand %" PRIu64 " more; see --json", label, report_unread_more(r));
+}
+
 static void captured(const struct report *r, struct out *out)
 {
     static const char *const names[N_REPORT_LACKS] = {"missing", "lost", "paused"};
@@ -106,6 +121,7 @@ static void captured(const struct report *r, struct out *out)
         if (text[0])
             report_line(out, "  %-9s %s", names[i], text);
     }
+    unread(r, out);
 }
 
 /* A page has room for a few connections: those that packets were retransmitted on, then the busy
@@ -353,8 +369,10 @@ static void others(const struct report *r, struct out *out)
 void report_text(struct report *r, struct out *out)
 {
     verdict(r, out);
-    if (r->pipeline->messages == 0)
+    if (r->pipeline->messages == 0) {
+        unread(r, out);
         return;
+    }
     captured(r, out);
     connections(r, out);
     report_text_groups(r, out);

@@ -101,6 +101,19 @@ class Diff(command.CommandTest):
         self.assertEqual({row['client'] for row in self.objects('diff', '--json', '--per', 'client', path, path)},
                          {'192.168.77.11'})
 
+    def test_unread(self):
+        """What of either was not read stands below its name, and in each line of JSON."""
+        path = command.capture()
+        with open(path, 'rb') as file:
+            cut = self.file(file.read()[:50000], 'cut.pcap')
+        rows = [json.loads(line) for line in self.run_command('diff', '--json', path, cut, status=2).splitlines()]
+        said = self.stderr.removeprefix('rpcrdma: ').strip()
+        self.assertGreater(len(rows), 5)
+        self.assertEqual([row['problems'] for row in rows], [[said]] * len(rows))
+        lines = self.run_command('diff', path, cut, status=2).splitlines()
+        self.assertEqual(lines[:3], [f'A: {path}', f'B: {cut}', f'   not read: {said}'])
+        self.assertNotIn('problems', self.run_command('diff', '--json', path, path))
+
     def test_usage(self):
         path = command.capture()
         for files in ((path,), (path, path, path), ()):

@@ -76,6 +76,16 @@ class Metrics(command.CommandTest):
                 self.assertLessEqual(have, sum(one <= ns for one in latencies))
                 self.assertGreaterEqual(have, sum(one <= ns * 63 / 64 for one in latencies))
 
+    def test_unread(self):
+        """How often input could not be read is counted; the rest is counted as ever."""
+        with open(command.capture(), 'rb') as file:
+            cut = self.file(file.read()[:50000], 'cut.pcap')
+        for arguments in ((), ('--openmetrics',)):
+            found = samples(self.run_command('metrics', *arguments, cut, status=2))
+            self.assertEqual((total(found, 'rpcrdma_capture_unread_total'), total(found, 'rpcrdma_rpcs_total')), (1, 35))
+            found = samples(self.run_command('metrics', *arguments, command.capture()))
+            self.assertEqual(total(found, 'rpcrdma_capture_unread_total'), 0)
+
     def test_credits(self):
         for path in self.paths():
             found = samples(self.run_command('metrics', path))

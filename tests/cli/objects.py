@@ -89,6 +89,12 @@ def everything(program, captures, folder):
     for by in ('operation', 'client', 'server', 'connection', 'file', 'user'):
         for one in printed(program, ('diff', '--per', by, '--json', known[0], known[1])):
             yield 'diff', one
+    cut = os.path.join(folder, 'cut')
+    with open(known[0], 'rb') as whole, open(cut, 'wb') as file:
+        file.write(whole.read()[:50000])
+    for arguments in (('report', '--json', cut), ('diff', '--json', cut, known[0])):
+        for one in printed(program, arguments):
+            yield arguments[0], one
     for number, path in enumerate(made + known):
         index = os.path.join(folder, f'extracted{number}')
         subprocess.run([program, 'extract', '-q', '-d', index, path], capture_output=True, check=False, timeout=120)

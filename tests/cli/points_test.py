@@ -102,7 +102,12 @@ class Points(CommandTest):
             file.write(b'no capture file')
         rows = self.run_command('report', '--json', top, status=2).splitlines()
         self.assertIn('bad.pcap', self.stderr)
-        self.assertEqual([json.loads(row)['point'] for row in rows][1:], [name for name, _ in points])
+        rows = [json.loads(row) for row in rows]
+        self.assertEqual([row['point'] for row in rows][1:], [name for name, _ in points])
+        self.assertIn('bad.pcap', *rows[0]['problems'])
+        self.assertEqual([row['problems'] for row in rows[1:]], [[]] * len(points))
+        text = self.run_command('report', top, status=2)
+        self.assertEqual(text.count('not read'), 1)
 
     def test_pipes_and_links(self):
         """Pipes are left out, which is said, and nothing waits for who writes them; links to files are taken."""

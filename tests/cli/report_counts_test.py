@@ -8,7 +8,7 @@ import struct
 import sys
 import unittest
 
-from command import CAPTURES, CommandTest, block, capture, option
+from command import CAPTURES, CommandTest, block, capture, enhanced, interface, option, section
 import pcap
 import taps
 
@@ -159,6 +159,43 @@ class Page(CommandTest):
                      'paused 1 PAUSE frame, by priority (PFC) or not'):
             self.assertIn(said, text)
             self.assertIn(said[1:].replace(' ', ': ', 1), page)
+
+    def test_unread(self):
+        """What of the input was not read stands in every form, as standard error has it, and nothing is healthy beyond it."""
+        with open(capture(), 'rb') as file:
+            whole = file.read()
+        cut = self.file(whole[:50000], 'cut \x1b<b>.pcap')
+        none = self.file(b'no capture file', 'none.pcap')
+        known = r'Healthy as far as it could be read: 35 RPCs'
+        for path, verdict, said in ((cut, 'healthy', known), (none, 'undecided', 'No RPC-over-RDMA is in what could be read.')):
+            report = json.loads(self.run_command('report', '--json', path, status=2))
+            problem, = report['problems']
+            self.assertIn(path, problem)
+            self.assertEqual((report['verdict'], report['text'][:len(said)]), (verdict, said))
+            shown = problem.replace('\x1b', '\\x1b')
+            self.assertEqual(self.stderr, f'rpcrdma: {shown}\n')
+            for text in (' '.join(self.run_command('report', path, status=2).split()),
+                         html.unescape(self.run_command('report', '--html', '-', path, status=2))):
+                self.assertIn(said, text)
+                self.assertIn(shown, text)
+                self.assertIn('not read ' if text.startswith(said) else '<strong>Not read</strong>: ', text)
+                self.assertNotIn('verdict healthy', text)
+        self.assertNotIn('<b>', self.run_command('report', '--html', '-', cut, status=2))
+        self.assertEqual(json.loads(self.run_command('report', '--json', capture()))['problems'], [])
+        for arguments in ((), ('--html', '-')):
+            self.assertNotIn('not read', self.run_command('report', *arguments, capture()).lower())
+
+    def test_much_unread(self):
+        """The first problems are told, and how many more there are."""
+        path = os.path.join(self.folder, 'links.pcapng')
+        with open(path, 'wb') as file:
+            file.write(section() + b''.join(interface(linktype=20000 + n) for n in range(12)) +
+                       b''.join(enhanced(b'x' * 60, n, n) for n in range(12)))
+        report = json.loads(self.run_command('report', '--json', path, status=2, errors=12))
+        self.assertEqual(len(report['problems']), 12)
+        for text in (self.run_command('report', *arguments, path, status=2, errors=12) for arguments in ((), ('--html', '-'))):
+            self.assertEqual(text.lower().count('not read'), 9 if text.startswith('No') else 8)
+            self.assertIn('and 4 more; see --json', text)
 
     def test_all_answered(self):
         said = 'All RPCs were answered in the end.'
