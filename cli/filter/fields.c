@@ -5,23 +5,53 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "results.h"
+
 filter_records filter_of_messages = {
     RPCRDMA_RECORD_MESSAGE,       RPCRDMA_RECORD_CALL_SEGMENT,  RPCRDMA_RECORD_READ_SEGMENT,
     RPCRDMA_RECORD_WRITE_SEGMENT, RPCRDMA_RECORD_REPLY_SEGMENT, RPCRDMA_RECORD_ERROR,
     RPCRDMA_RECORD_RPC,           RPCRDMA_RECORD_FINDING,       RPCRDMA_RECORD_COUNT};
 
-filter_records filter_of_rpcs = {RPCRDMA_RECORD_RPCS, RPCRDMA_RECORD_RPCS_OPERATIONS,
-                                 RPCRDMA_RECORD_FINDING, RPCRDMA_RECORD_COUNT};
+#define RECORDS_OF_RPC                                                                             \
+    RPCRDMA_RECORD_RPCS, RPCRDMA_RECORD_RPCS_OPERATIONS, RPCRDMA_RECORD_RPCS_CALL_DELIVERY,        \
+        RPCRDMA_RECORD_RPCS_REPLY_DELIVERY, RPCRDMA_RECORD_RPCS_PHASES, RPCRDMA_RECORD_FINDING
+
+filter_records filter_of_rpcs = {RECORDS_OF_RPC, RPCRDMA_RECORD_COUNT};
 
 filter_records filter_of_extracts = {RPCRDMA_RECORD_EXTRACT, RPCRDMA_RECORD_RPC,
                                      RPCRDMA_RECORD_FINDING, RPCRDMA_RECORD_COUNT};
 
 /* What an event of a capture may be: an RPC, a finding, a connection's beginning or end, a
  * direction of RPC at its credit limit. */
-filter_records filter_of_triggers = {
-    RPCRDMA_RECORD_RPCS,        RPCRDMA_RECORD_RPCS_OPERATIONS, RPCRDMA_RECORD_FINDING,
-    RPCRDMA_RECORD_CONNECTIONS, RPCRDMA_RECORD_CONNECTIONS_END, RPCRDMA_RECORD_CONNECTIONS_PATH,
-    RPCRDMA_RECORD_CREDIT,      RPCRDMA_RECORD_CREDITS_ENTRY,   RPCRDMA_RECORD_COUNT};
+filter_records filter_of_triggers = {RECORDS_OF_RPC,
+                                     RPCRDMA_RECORD_CONNECTIONS,
+                                     RPCRDMA_RECORD_CONNECTIONS_END,
+                                     RPCRDMA_RECORD_CONNECTIONS_PATH,
+                                     RPCRDMA_RECORD_CREDIT,
+                                     RPCRDMA_RECORD_CREDITS_ENTRY,
+                                     RPCRDMA_RECORD_COUNT};
+
+/* As results.def has them. */
+static const struct rpcrdma_field worked_out[] = {
+    {.id = FILTER_RDMA_FIRST_FRAME,
+     .record = RPCRDMA_RECORD_RPCS,
+     .key = "rdma_first_frame",
+     .abbrev = "rpcrdma.rpcs.rdma_first_frame",
+     .offset = -1,
+     .width = 64},
+    {.id = FILTER_RDMA_LAST_FRAME,
+     .record = RPCRDMA_RECORD_RPCS,
+     .key = "rdma_last_frame",
+     .abbrev = "rpcrdma.rpcs.rdma_last_frame",
+     .offset = -1,
+     .width = 64},
+};
+
+const struct rpcrdma_field *filter_field_of(int id)
+{
+    return id < RPCRDMA_FIELD_COUNT ? rpcrdma_field((enum rpcrdma_field_id)id)
+                                    : &worked_out[id - RPCRDMA_FIELD_COUNT];
+}
 
 static bool wanted(const enum rpcrdma_record_id *records, enum rpcrdma_record_id id)
 {
@@ -45,45 +75,132 @@ static bool is_end(const char *name, const char *parts)
     return n >= m && strcmp(name + n - m, parts) == 0 && (n == m || name[n - m - 1] == '.');
 }
 
+/* An object that no other one holds: an RPC, or of a trigger a connection. */
+static bool is_whole(const struct rpcrdma_field *field)
+{
+    return rpcrdma_record(field->record)->key[0] == '\0';
+}
+
+enum { PASSES = 4 };
+
+/* Whether a name means the field: the whole name; in the main record; in another whole object; at
+ * the end of any name. */
+static bool is_meant(int pass, filter_records records, const struct rpcrdma_field *field,
+                     const char *name)
+{
+    switch (pass) {
+    case 0:
+        return strcmp(short_name(field), name) == 0;
+    case 1:
+        return field->record == records[0] && strcmp(field->key, name) == 0;
+    case 2:
+        return is_whole(field) && strcmp(field->key, name) == 0;
+    default:
+        return is_end(short_name(field), name);
+    }
+}
+
+/* The fields that a name means in this pass. */
+struct found {
+    const struct rpcrdma_field *wanted, *elsewhere;
+    unsigned n; /* wanted ones */
+};
+
+static void look(int pass, filter_records records, const char *name, struct found *found)
+{
+    for (int id = 0; id < FILTER_FIELD_COUNT; id++) {
+        const struct rpcrdma_field *field = filter_field_of(id);
+
+        if (!is_meant(pass, records, field, name))
+            continue;
+        if (!wanted(records, field->record)) {
+            found->elsewhere = field;
+            continue;
+        }
+        found->wanted = field;
+        found->n++;
+    }
+}
+
+static void tell_several(filter_records records, const char *name, char *problem, size_t size)
+{
+    size_t at = (size_t)g_snprintf(problem, size, "there are several:");
+
+    for (int id = 0; id < FILTER_FIELD_COUNT && at < size; id++) {
+        const struct rpcrdma_field *field = filter_field_of(id);
+
+        if (wanted(records, field->record) && is_end(short_name(field), name))
+            at += (size_t)g_snprintf(problem + at, size - at, " %s", short_name(field));
+    }
+}
+
+/* The record that an object of this name is made of: "phases", "rpcs.phases"; "rpcs.findings" is of
+ * a record that stands by itself. NULL: there is none. */
+static const struct rpcrdma_record *object(filter_records records, const char *name)
+{
+    bool findings = is_end(name, "findings");
+
+    for (; *records != RPCRDMA_RECORD_COUNT; records++) {
+        const struct rpcrdma_record *record = rpcrdma_record(*records);
+
+        if (findings ? record->id == RPCRDMA_RECORD_FINDING
+                     : record->key[0] && is_end(strchr(record->abbrev, '.') + 1, name))
+            return record;
+    }
+    return NULL;
+}
+
+static void tell_object(const struct rpcrdma_record *record, const char *name, char *problem,
+                        size_t size)
+{
+    size_t at = (size_t)g_snprintf(problem, size, "%s has no value, only fields have:", name);
+    unsigned n = 0;
+
+    for (int id = 0; id < FILTER_FIELD_COUNT && at < size; id++) {
+        const struct rpcrdma_field *field = filter_field_of(id);
+
+        if (field->record == record->id && n++ < 3)
+            at += (size_t)g_snprintf(problem + at, size - at, " %s", short_name(field));
+    }
+    if (n > 3 && at < size)
+        g_snprintf(problem + at, size - at, " ...");
+}
+
+/* What the command works out and prints, and no expression takes. */
+static bool is_result(const char *name)
+{
+    char of[RESULT_NAME];
+
+    for (size_t i = 0; i < n_results; i++) {
+        result_name(&results[i], of);
+        if (is_end(strchr(of, '.') + 1, name))
+            return true;
+    }
+    return false;
+}
+
 const struct rpcrdma_field *filter_field(filter_records records, const char *name, char *problem,
                                          size_t size)
 {
-    const struct rpcrdma_field *found = NULL, *elsewhere = NULL;
-    unsigned n = 0;
+    const struct rpcrdma_record *record;
+    struct found found = {0};
 
     if (g_str_has_prefix(name, "rpcrdma."))
         name += strlen("rpcrdma.");
-    for (int pass = 0; pass < 3 && !found; pass++) { /* whole name; of the main record; any part */
-        for (int id = 0; id < RPCRDMA_FIELD_COUNT; id++) {
-            const struct rpcrdma_field *field = rpcrdma_field((enum rpcrdma_field_id)id);
-            bool equal = pass == 0   ? strcmp(short_name(field), name) == 0
-                         : pass == 1 ? field->record == records[0] && strcmp(field->key, name) == 0
-                                     : is_end(short_name(field), name);
-
-            if (!equal)
-                continue;
-            if (!wanted(records, field->record)) {
-                elsewhere = field;
-                continue;
-            }
-            found = field;
-            n++;
-        }
-        if (n > 1) {
-            size_t at = (size_t)g_snprintf(problem, size, "there are several:");
-
-            for (int id = 0; id < RPCRDMA_FIELD_COUNT && at < size; id++) {
-                const struct rpcrdma_field *field = rpcrdma_field((enum rpcrdma_field_id)id);
-
-                if (wanted(records, field->record) && is_end(short_name(field), name))
-                    at += (size_t)g_snprintf(problem + at, size - at, " %s", short_name(field));
-            }
-            return NULL;
-        }
-    }
-    if (!found && elsewhere)
-        g_snprintf(problem, size, "%s is no field of what this command shows", elsewhere->abbrev);
-    else if (!found)
+    for (int pass = 0; pass < PASSES && found.n == 0; pass++)
+        look(pass, records, name, &found);
+    if (found.n == 1)
+        return found.wanted;
+    if (found.n > 1)
+        tell_several(records, name, problem, size);
+    else if ((record = object(records, name)))
+        tell_object(record, name, problem, size);
+    else if (found.elsewhere)
+        g_snprintf(problem, size, "%s is no field of what this command shows",
+                   found.elsewhere->abbrev);
+    else if (is_result(name))
+        g_snprintf(problem, size, "no expression takes %s", name);
+    else
         g_snprintf(problem, size, "there is no field \"%s\"; rpcrdma fields lists them", name);
-    return found;
+    return NULL;
 }

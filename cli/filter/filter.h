@@ -37,6 +37,12 @@ enum {
     FILTER_VALUES = 65536, /* of one field in one object: as many segments as a message may have */
 };
 
+/* What the command works out (results.def), and an expression takes as a field of an RPC: by
+ * numbers behind those of the protocol's fields. */
+#define FILTER_RDMA_FIRST_FRAME ((enum rpcrdma_field_id)RPCRDMA_FIELD_COUNT)
+#define FILTER_RDMA_LAST_FRAME ((enum rpcrdma_field_id)(RPCRDMA_FIELD_COUNT + 1))
+enum { FILTER_FIELD_COUNT = RPCRDMA_FIELD_COUNT + 2 };
+
 /* What an expression is about: the records whose fields it may name, the main one first; ends with
  * RPCRDMA_RECORD_COUNT. */
 typedef const enum rpcrdma_record_id filter_records[];

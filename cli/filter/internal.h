@@ -85,12 +85,15 @@ struct filter {
     struct node *root;
     unsigned n_slots;
     struct slot slots[FILTER_FIELDS];
-    int8_t slot_of[RPCRDMA_FIELD_COUNT]; /* -1: not asked for */
-    GByteArray *texts;                   /* of all values, each with its NUL */
-    uint64_t too_many, too_hard;         /* values that did not count, by reason */
+    int8_t slot_of[FILTER_FIELD_COUNT]; /* -1: not asked for */
+    GByteArray *texts;                  /* of all values, each with its NUL */
+    uint64_t too_many, too_hard;        /* values that did not count, by reason */
 };
 
-/* fields.c: NULL with a text where there is no such field, or several. */
+/* fields.c: a field by its number, below FILTER_FIELD_COUNT. */
+const struct rpcrdma_field *filter_field_of(int id);
+
+/* NULL with a text where there is no such field, or several. */
 const struct rpcrdma_field *filter_field(filter_records records, const char *name, char *problem,
                                          size_t size);
 

@@ -61,7 +61,7 @@ static void set_text(struct filter *f, struct value *value, const char *text)
 void filter_number(struct filter *f, enum rpcrdma_field_id field, uint64_t number, const char *name)
 {
     struct value *value = add(f, field);
-    const struct rpcrdma_field *of = rpcrdma_field(field);
+    const struct rpcrdma_field *of = filter_field_of((int)field);
 
     if (!value)
         return;
@@ -277,7 +277,7 @@ static bool test(struct filter *f, const struct node *n)
     bool all = n->relation == NE || n->relation == ALL_EQ;
 
     if (n->relation == EXISTS && slot->count > 0 &&
-        rpcrdma_field(slot->field)->base == RPCRDMA_BASE_BOOL)
+        filter_field_of((int)slot->field)->base == RPCRDMA_BASE_BOOL)
         return slot->values[0].number != 0;
     if (slot->count == 0)
         return false;

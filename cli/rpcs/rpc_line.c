@@ -91,19 +91,90 @@ static void fill_file(struct filter *f, const struct rpc *rpc)
     }
 }
 
-/* How long it took, and what of that it waited. */
+/* The fields of a Delivery, the Call's or the Reply's. */
+#define DELIVERY_FIELDS(OF)                                                                        \
+    {                                                                                              \
+        RPCRDMA_FIELD_RPCS_##OF##_STATE, RPCRDMA_FIELD_RPCS_##OF##_TRANSMISSIONS,                  \
+            RPCRDMA_FIELD_RPCS_##OF##_FIRST_FRAME, RPCRDMA_FIELD_RPCS_##OF##_LAST_FRAME,           \
+            RPCRDMA_FIELD_RPCS_##OF##_FIRST_TIME, RPCRDMA_FIELD_RPCS_##OF##_LAST_TIME,             \
+            RPCRDMA_FIELD_RPCS_##OF##_FRAME, RPCRDMA_FIELD_RPCS_##OF##_TIME,                       \
+            RPCRDMA_FIELD_RPCS_##OF##_ARRIVED_FRAME, RPCRDMA_FIELD_RPCS_##OF##_ARRIVED_TIME,       \
+            RPCRDMA_FIELD_RPCS_##OF##_TRANSIT,                                                     \
+    }
+
+struct delivery_fields {
+    enum rpcrdma_field_id state, transmissions, first_frame, last_frame, first_time, last_time,
+        frame, time, arrived_frame, arrived_time, transit;
+};
+
+static const struct delivery_fields call_fields = DELIVERY_FIELDS(CALL_DELIVERY);
+static const struct delivery_fields reply_fields = DELIVERY_FIELDS(REPLY_DELIVERY);
+
+/* As JSON has it (out/transaction_times.c). */
+static void fill_delivery(struct filter *f, const struct delivery_fields *of,
+                          const struct rpcrdma_delivery *d)
+{
+    named(f, of->state, d->state);
+    if (d->transmissions > 0) {
+        number(f, of->transmissions, d->transmissions);
+        number(f, of->first_frame, d->first_frame);
+        number(f, of->last_frame, d->last_frame);
+        filter_signed(f, of->first_time, d->first_time_ns);
+        filter_signed(f, of->last_time, d->last_time_ns);
+    }
+    if (d->state == RPCRDMA_DELIVERED) {
+        number(f, of->frame, d->frame);
+        filter_signed(f, of->time, d->time_ns);
+    }
+    if (d->arrived_frame > 0) {
+        number(f, of->arrived_frame, d->arrived_frame);
+        filter_signed(f, of->arrived_time, d->arrived_ns);
+        filter_signed(f, of->transit, d->transit_ns);
+    }
+}
+
+/* Likewise. */
+static void fill_phases(struct filter *f, const struct rpcrdma_phases *p)
+{
+    if (p->has_call)
+        filter_signed(f, RPCRDMA_FIELD_RPCS_PHASES_CALL, p->call_ns);
+    filter_signed(f, RPCRDMA_FIELD_RPCS_PHASES_SERVER, p->server_ns);
+    if (p->has_data) {
+        filter_signed(f, RPCRDMA_FIELD_RPCS_PHASES_DATA, p->data_ns);
+        filter_signed(f, RPCRDMA_FIELD_RPCS_PHASES_DATA_WAITING, p->data_waiting_ns);
+        filter_signed(f, RPCRDMA_FIELD_RPCS_PHASES_DATA_PEER, p->data_peer_ns);
+        if (p->has_network)
+            filter_signed(f, RPCRDMA_FIELD_RPCS_PHASES_DATA_NETWORK, p->data_network_ns);
+    }
+    if (p->has_reply)
+        filter_signed(f, RPCRDMA_FIELD_RPCS_PHASES_REPLY, p->reply_ns);
+    if (p->exact) {
+        filter_signed(f, RPCRDMA_FIELD_RPCS_PHASES_CLIENT, p->client_ns);
+        number(f, RPCRDMA_FIELD_RPCS_PHASES_EXACT, 1);
+    }
+}
+
+/* How long it took, what of that it waited, and what proves it. */
 static void fill_times(struct filter *f, const struct rpcrdma_transaction *t)
 {
     if (t->has_latency)
         filter_signed(f, RPCRDMA_FIELD_RPCS_LATENCY, t->latency_ns);
     if (t->has_response)
         filter_signed(f, RPCRDMA_FIELD_RPCS_RESPONSE, t->response_ns);
-    if (t->has_rdma)
+    if (t->has_rdma) {
         filter_signed(f, RPCRDMA_FIELD_RPCS_RDMA, t->rdma_ns);
+        number(f, FILTER_RDMA_FIRST_FRAME, t->rdma_first_frame);
+        number(f, FILTER_RDMA_LAST_FRAME, t->rdma_last_frame);
+    }
     if (t->transmissions > 0)
         number(f, RPCRDMA_FIELD_RPCS_TRANSMISSIONS, t->transmissions);
+    if (t->call_frame)
+        fill_delivery(f, &call_fields, &t->call);
+    if (t->reply_frame)
+        fill_delivery(f, &reply_fields, &t->reply);
     if (!t->has_phases)
         return;
+    fill_phases(f, &t->phases);
     filter_signed(f, RPCRDMA_FIELD_RPCS_STALLED, t->stalled_ns);
     if (t->stalled_ns > 0) {
         named(f, RPCRDMA_FIELD_RPCS_STALLED_BY, t->stalled_by);

@@ -2,17 +2,21 @@
 """--where takes what --json shows: each field of it, of every object that has it."""
 import glob
 import os
+import re
 import subprocess
 import sys
 import unittest
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'tools'))
+# pylint: disable=wrong-import-position
 import command
 import objects
+import pcap
+import taps
 from command import CAPTURES, CommandTest, RPCRDMA, capture
 
 # What JSON has of an object and an expression has not: it is refused, not just never there.
-REFUSED = ('rpcs.call_delivery.', 'rpcs.reply_delivery.', 'rpcs.phases.', 'rpcs.rdma_first_frame', 'rpcs.rdma_last_frame',
-           'finding.value', 'finding.transmission', 'message.packet_')
+REFUSED = ('finding.value', 'finding.transmission', 'message.packet_')
 
 
 class Fields(CommandTest):
@@ -34,6 +38,12 @@ class Fields(CommandTest):
                 counts[name] = counts.get(name, 0) + 1
         return counts
 
+    def refused(self, arguments, expression, path):
+        """What is said of it."""
+        run = subprocess.run([RPCRDMA, *arguments, '--where', expression, path], capture_output=True, check=False)
+        self.assertEqual((run.returncode, run.stdout), (2, b''), expression)
+        return run.stderr.decode()
+
     def check(self, record, arguments, paths, least):
         asked = set()
         for path in paths:
@@ -41,8 +51,7 @@ class Fields(CommandTest):
             for (place, name), n in self.have(record, shown).items():
                 asked.add(name)
                 if place.startswith(REFUSED):
-                    run = subprocess.run([RPCRDMA, *arguments, '--where', name, path], capture_output=True, check=False)
-                    self.assertEqual((run.returncode, run.stdout), (2, b''), name)
+                    self.assertIn('no expression takes ' + name.removeprefix('rpcrdma.'), self.refused(arguments, name, path))
                     continue
                 got = len(objects.printed(RPCRDMA, (*arguments, '--json', '--where', name, path)))
                 if name == 'rpcrdma.finding.frame':  # JSON leaves it out where it is the object's
@@ -53,8 +62,46 @@ class Fields(CommandTest):
         return asked
 
     def test_rpcs(self):
-        asked = self.check('rpcs', ('rpcs',), objects.recordings(CAPTURES), 40)
-        self.assertLessEqual({'rpcrdma.rpcs.stalled_by', 'rpcrdma.rpcs.status_operation', 'rpcrdma.finding.text'}, asked)
+        """Every field of an RPC: also those of a capture at both ends."""
+        both = os.path.join(self.folder, 'both.pcapng')
+        packets, linktype = pcap.read(capture('roce-nfs3-mini'))
+        taps.write(both, taps.two(packets, '192.168.77.11', 30000, 20000), linktype)
+        asked = self.check('rpcs', ('rpcs',), [both, *objects.recordings(CAPTURES)], 70)
+        self.assertLessEqual({name for path, name in self.names.items() if path.startswith('rpcs.')} -
+                             {'rpcrdma.rpcs.findings'}, asked)
+        self.assertIn('rpcrdma.finding.text', asked)
+
+    def test_values_of_parts(self):
+        """Of phases and deliveries, as JSON has them."""
+        path = capture('roce-nfs3-mini')
+        shown = objects.printed(RPCRDMA, ('rpcs', '--json', path))
+        for name in ('phases.server_ns', 'call_delivery.frame', 'reply_delivery.state', 'call_delivery.time_ns',
+                     'rdma_last_frame'):
+            have = [(one, dict(objects.leaves(one)).get(name)) for one in shown]
+            value = sorted(value for _, value in have if value is not None)[len(shown) // 4]
+            want = [one for one, other in have if other == value]
+            self.assertEqual(objects.printed(RPCRDMA, ('rpcs', '--json', '--where', f'{name} == {value}', path)), want, name)
+        want = [one for one in shown if one['phases']['server_ns'] > 1000000]
+        self.assertTrue(want)
+        self.assertEqual(objects.printed(RPCRDMA, ('rpcs', '--json', '--where', 'server_ns > 1ms', path)), want)
+
+    def test_several(self):
+        """A name that is more than one field's is refused, with those that there are; so is what has no value."""
+        for name in ('frame', 'first_frame', 'state', 'transit_ns'):
+            said = self.refused(('rpcs',), f'{name} == 1', capture())
+            for of in ('call_delivery', 'reply_delivery'):
+                self.assertIn(f' rpcs.{of}.{name}', said)
+                self.assertEqual(self.run_command('rpcs', '--where', f'{of}.{name} == 123456789', capture()), '')
+        for name, field in (('findings', 'finding.rule'), ('rpcrdma.rpcs.findings', 'finding.rule'),
+                            ('phases', 'rpcs.phases.server_ns'), ('operations', 'rpcs.operations.name')):
+            said = self.refused(('rpcs',), name, capture())
+            self.assertIn('has no value', said)
+            self.assertIn(field, said)
+        self.assertIn('there is no field "nonsense"', self.refused(('rpcs',), 'nonsense', capture()))
+
+    def test_diff(self):
+        same = self.run_command('diff', '--where', 'phases.server_ns >= 0', capture(), capture())
+        self.assertNotEqual(same, self.run_command('diff', '--where', 'phases.server_ns > 1h', capture(), capture()))
 
     def test_findings(self):
         """Of messages, and of a connection."""
@@ -97,6 +144,19 @@ class Fields(CommandTest):
                 for expression in (f'{name} contains "{value}"', f'{name} matches "^{value.upper()}$"'):
                     got = objects.printed(RPCRDMA, ('decode', '--json', '--where', expression, path))
                     self.assertEqual(got, want, expression)
+
+    def test_trigger(self):
+        """The same fields; a connection's own state goes before a delivery's."""
+        def met(expression):
+            out = os.path.join(self.folder, 'met.pcap')
+            run = subprocess.run([RPCRDMA, 'capture', '-r', capture(), '--trigger', expression, '-w', out],
+                                 capture_output=True, check=False, text=True)
+            self.assertEqual(run.returncode, 0, run.stderr)
+            return re.search(r'--trigger was .*', run.stderr).group()
+
+        slow = self.run_command('rpcs', '--where', 'phases.server_ns > 3ms', capture()).splitlines()
+        self.assertIn(f'was met {len(slow)} times', met('server_ns > 3ms'))
+        self.assertEqual(met('state == open'), met('connections.state == open'))
 
     def test_extract(self):
         """The digest is there when the message was written, which is too late to choose it."""
