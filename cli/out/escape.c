@@ -45,9 +45,37 @@ bool escape_plain(const unsigned char *p, size_t length)
            (code < 0x2066 || code > 0x2069) && code != 0xfffe && code != 0xffff;
 }
 
-size_t escape_next(const char **p, const char *end, char to[ESCAPE_MOST])
+static size_t put_hex(char *to, unsigned char byte)
 {
     static const char hex[] = "0123456789abcdef";
+
+    to[0] = '\\';
+    to[1] = 'x';
+    to[2] = hex[byte >> 4];
+    to[3] = hex[byte & 15];
+    return 4;
+}
+
+void escape_invalid(char *to, const char *from, size_t n)
+{
+    const unsigned char *p = (const unsigned char *)from;
+
+    while (n > 0) {
+        size_t length = escape_utf8(p, n);
+
+        if (length > 0)
+            memcpy(to, p, length), to += length;
+        else
+            to += put_hex(to, *p);
+        length = length > 0 ? length : 1;
+        p += length;
+        n -= length;
+    }
+    *to = '\0';
+}
+
+size_t escape_next(const char **p, const char *end, char to[ESCAPE_MOST])
+{
     const unsigned char *from = (const unsigned char *)*p;
     size_t length = escape_utf8(from, (size_t)(end - *p)), n = 0;
 
@@ -56,12 +84,8 @@ size_t escape_next(const char **p, const char *end, char to[ESCAPE_MOST])
         n = length;
     } else {
         length = length > 0 ? length : 1;
-        for (size_t i = 0; i < length; i++) {
-            to[n++] = '\\';
-            to[n++] = 'x';
-            to[n++] = hex[from[i] >> 4];
-            to[n++] = hex[from[i] & 15];
-        }
+        for (size_t i = 0; i < length; i++)
+            n += put_hex(to + n, from[i]);
     }
     to[n] = '\0';
     *p += length;

@@ -25,6 +25,10 @@ bool escape_plain(const unsigned char *p, size_t length);
  * how long it is. *p is before `end`. */
 size_t escape_next(const char **p, const char *end, char to[ESCAPE_MOST]);
 
+/* n bytes as JSON has them: only what is no UTF-8 becomes \xNN. `to` has room for 4 * n + 1, and
+ * gets an end. */
+void escape_invalid(char *to, const char *from, size_t n);
+
 /* The whole text, shown: cut after a whole character, and "..." behind, where it does not fit. size
  * is at least ESCAPE_MOST. Returns `to`. */
 char *escape_text(char *to, size_t size, const char *text);

@@ -54,8 +54,9 @@ void json_string(struct json *json, const char *text, size_t n)
             break;
         length = escape_utf8(p, n);
 
-        if (length == 0) {
-            out_literal(out, "\\ufffd");
+        if (length == 0) { /* as text shows it: two names that differ do so here */
+            out_literal(out, "\\\\x");
+            out_hex_bytes(out, p, 1);
             length = 1;
         } else if (*p == '"' || *p == '\\') {
             out_char(out, '\\');

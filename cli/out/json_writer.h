@@ -125,7 +125,7 @@ static inline void json_hex_bytes(struct json *json, const uint8_t *p, size_t n)
 /* A string that is known to need no escaping: a name of ours. */
 void json_plain(struct json *json, const char *text);
 
-/* Any bytes: escaped where JSON asks for it; what is not UTF-8 becomes U+FFFD. */
+/* Any bytes: escaped where JSON asks for it; what is not UTF-8 becomes \xNN, as escape.h has it. */
 void json_string(struct json *json, const char *text, size_t n);
 
 /* The end of a line's object. */

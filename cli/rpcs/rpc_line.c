@@ -2,6 +2,7 @@
 #include "rpcs/rpc_line.h"
 
 #include "filter/message_values.h"
+#include "out/escape.h"
 #include "out/transaction.h"
 
 static const struct rpcrdma_address *end_of(const struct rpcrdma_transaction *t, bool client)
@@ -66,7 +67,7 @@ static void fill_file(struct filter *f, const struct rpc *rpc)
     const struct nfs_arguments *nfs = rpc->nfs;
     const char *status = nfs_status_name(nfs);
     const char *operation = transaction_status_operation(rpc->transaction, nfs);
-    char path[NFS_PATH + 1];
+    char path[NFS_PATH], shown[4 * NFS_PATH + 1];
 
     if (operation)
         filter_text(f, RPCRDMA_FIELD_RPCS_STATUS_OPERATION, operation);
@@ -85,9 +86,9 @@ static void fill_file(struct filter *f, const struct rpc *rpc)
     if (filter_needs(f, RPCRDMA_FIELD_RPCS_PATH)) {
         size_t n = rpc_path(rpc, path);
 
-        path[n] = '\0';
+        escape_invalid(shown, path, n); /* what JSON has, an expression can be given */
         if (n > 0)
-            filter_text(f, RPCRDMA_FIELD_RPCS_PATH, path);
+            filter_text(f, RPCRDMA_FIELD_RPCS_PATH, shown);
     }
 }
 

@@ -34,7 +34,7 @@ class PacketNotes(CommandTest):
                  frames[4]: option(FLAGS, b'\x01') + option(COMMENT, b''),
                  frames[5]: option(COMMENT, b'y' * 3000),
                  frames[6]: option(COMMENT, REPLAYED[:-1])}
-        want = {frames[0]: (None, 'the mount begins'), frames[1]: ('inbound', None), frames[2]: ('outbound', 'é\x1b[31m\ufffd'),
+        want = {frames[0]: (None, 'the mount begins'), frames[1]: ('inbound', None), frames[2]: ('outbound', 'é\x1b[31m\\xff'),
                 frames[5]: (None, 'y' * 497 + '...'), frames[6]: (None, REPLAYED[:-1].decode())}
         notes = {frame: value + bytes(4) for frame, value in notes.items()}
         path = self.pcapng(notes)

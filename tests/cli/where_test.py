@@ -158,6 +158,21 @@ class Fields(CommandTest):
         self.assertIn(f'was met {len(slow)} times', met('server_ns > 3ms'))
         self.assertEqual(met('state == open'), met('connections.state == open'))
 
+    def test_bytes(self):
+        """Names whose last byte is no UTF-8 differ in JSON and NDJSON, and are chosen by what stands there."""
+        packets, linktype = pcap.read(capture('roce-nfs3-mini'))
+        data = [one.data.replace(b'entry-8', b'entry-\xfe').replace(b'entry-9', b'entry-\xff') for one in packets]
+        path = os.path.join(self.folder, 'bytes.pcap')
+        pcap.write(path, [one._replace(data=other) for one, other in zip(packets, data)], linktype)
+        shown = objects.printed(RPCRDMA, ('rpcs', '--json', path))
+        rows = objects.printed(RPCRDMA, ('export', '--ndjson', '-', '--tables', 'rpcs', path))
+        for byte in ('fe', 'ff'):
+            name = f'.../work/entry-\\x{byte}'
+            want = [one for one in shown if one.get('path') == name]
+            self.assertEqual((len(want), sum(one.get('path') == name for one in rows)), (1, 1))
+            for expression in (f'path == "{name}"', f'path contains "-\\x{byte}"', f'path matches "entry-.x{byte}$"'):
+                self.assertEqual(objects.printed(RPCRDMA, ('rpcs', '--json', '--where', expression, path)), want)
+
     def test_extract(self):
         """The digest is there when the message was written, which is too late to choose it."""
         out = os.path.join(self.folder, 'out')

@@ -173,11 +173,11 @@ static void test_json_string(void **state)
         {"\xc2\x9b\xe2\x80\xae\xd8\x9c", "\"\\u009b\\u202e\\u061c\""},
         {"Gr\xc3\xbc\xc3\x9f \xe2\x82\xac \xf0\x9f\x98\x80",
          "\"Gr\xc3\xbc\xc3\x9f \xe2\x82\xac \xf0\x9f\x98\x80\""},
-        {"\xff", "\"\\ufffd\""},
-        {"\xc3", "\"\\ufffd\""},                       /* cut */
-        {"\xc0\xaf", "\"\\ufffd\\ufffd\""},            /* overlong */
-        {"\xed\xa0\x80", "\"\\ufffd\\ufffd\\ufffd\""}, /* a surrogate */
-        {"\xf4\x90\x80\x80x", "\"\\ufffd\\ufffd\\ufffd\\ufffdx\""},
+        {"\xff", "\"\\\\xff\""},
+        {"\xc3", "\"\\\\xc3\""},                       /* cut */
+        {"\xc0\xaf", "\"\\\\xc0\\\\xaf\""},            /* overlong */
+        {"\xed\xa0\x80", "\"\\\\xed\\\\xa0\\\\x80\""}, /* a surrogate */
+        {"\xf4\x90\x80\x80x", "\"\\\\xf4\\\\x90\\\\x80\\\\x80x\""},
     };
 
     (void)state;
