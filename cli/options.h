@@ -21,7 +21,7 @@ struct options {
     char **files; /* NULL-terminated; at least one, or a device */
     guint n_files;
     char **also_read; /* NULL-terminated, the command's; NULL: none. Files that are no captures */
-    char **devices; /* NULL-terminated, or NULL: to analyse live */
+    char **devices;   /* NULL-terminated, or NULL: to analyse live */
     guint n_devices;
     struct devices_config live; /* how. The filter is the option's */
     char *filter;

@@ -61,7 +61,7 @@ struct kernel_records {
     size_t most; /* of them */
     uint64_t left_out, events;
     uint64_t too_many_alike; /* that are not found: so many others have their XID */
-    GHashTable *by_xid;                             /* first one's index + 1 */
+    GHashTable *by_xid;      /* first one's index + 1 */
     GHashTable *tasks, *threads, *receives, *sends; /* of who reads lines */
 };
 

@@ -112,7 +112,7 @@ void credit_rnr_nak(struct credit_conn *cc, int end, struct rpcrdma_credit_at at
     if (!sender->rnr)
         sender->rnr = flow_alloc_always(&cc->credits->context->memory, sizeof(*sender->rnr));
     if (!sender->rnr)
-        return; /* which ends the run */
+        return;                        /* which ends the run */
     if (!again && sender->rnr->open) { /* what it named is behind this one, and was not captured */
         sender->rnr->open = false;
         hit(cc, end, sender->rnr->at, NULL, false);
