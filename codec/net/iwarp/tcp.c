@@ -498,6 +498,7 @@ enum rpcrdma_verdict rpcrdma_layer_tcp(struct rpcrdma_layer *l)
         return RPCRDMA_IS_OTHER;
     t.is.piece.seq = rpcrdma_get_be32(p + 4) + (t.is.flags & TCP_SYN ? 1 : 0);
     t.is.piece.segment = true;
+    t.is.piece.lost = false;
     t.is.ack = rpcrdma_get_be32(p + 8);
     t.window = rpcrdma_get_be16(p + 14);
     t.port[0] = rpcrdma_get_be16(p);
