@@ -26,6 +26,13 @@ static uint64_t near(const struct flow_delivery *d, uint32_t seq, bool psn)
     return psn ? position_of_psn(d, seq) : position_of_seq(d, seq);
 }
 
+/* That no answer to it was captured says that there was none: others were. Responses are longer
+ * than Acks; where packets were cut they may be all that is known of. */
+static bool proves(const struct flow_delivery *d, const struct transmission *t)
+{
+    return d->acked || (t->read && d->answered);
+}
+
 bool flow_delivery_find(const struct flow_delivery *d, bool psn, uint32_t first, uint32_t last,
                         struct rpcrdma_delivery *out)
 {
@@ -64,7 +71,7 @@ bool flow_delivery_find(const struct flow_delivery *d, bool psn, uint32_t first,
         out->state = RPCRDMA_DELIVERED;
         out->frame = end->frame;
         out->time_ns = end->delivered_ns;
-    } else if (d->ended && d->answered && (end->refused || end->times > 1)) {
+    } else if (d->ended && proves(d, end) && (end->refused || end->times > 1)) {
         out->state = RPCRDMA_NOT_DELIVERED;
     }
     return true;
@@ -96,7 +103,7 @@ static const struct transmission *unanswered(const struct flow_delivery *d)
 {
     const struct transmission *t = transmission_pending(d);
 
-    return t && d->answered && !t->delivered && t->times >= 2 ? t : NULL;
+    return t && proves(d, t) && !t->delivered && t->times >= 2 ? t : NULL;
 }
 
 /* A Nak asked for it, and it was not sent again. */

@@ -464,6 +464,7 @@ bool flow_delivery_answer(struct flow_memory *memory, struct flow_delivery *d,
         return false;
     switch (op->kind) {
     case RPCRDMA_OP_NAK:
+        d->acked = true;
         nak(memory, d, op, at);
         return transmission_answered(d, at - 1, op->frame, op->time_ns, INT64_MAX);
     case RPCRDMA_OP_READ_RESPONSE:
@@ -476,7 +477,10 @@ bool flow_delivery_answer(struct flow_memory *memory, struct flow_delivery *d,
         response(memory, d, back, op, at);
         break;
     default:
-        at -= (op->flags & RPCRDMA_OP_ACK_OR_NAK) != 0; /* either acknowledges what is before it */
+        if (op->flags & RPCRDMA_OP_ACK_OR_NAK)
+            at--; /* either acknowledges what is before it */
+        else
+            d->acked = true;
         break;
     }
     if (d->rare && d->rare->late_before != 0)

@@ -183,6 +183,7 @@ bool flow_delivery_segment(struct flow_memory *memory, struct flow_delivery *d,
     if (through == 0 || through > back->next + (UINT64_C(1) << 30))
         return false;
     lacking(back, segment, through);
+    back->acked = true;
     return transmission_answered(back, through - 1, segment->frame, segment->time_ns,
                                  segment->len > 0 ? 0 : ACK_TIMER_NS);
 }

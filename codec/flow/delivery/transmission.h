@@ -154,6 +154,7 @@ struct flow_delivery {
     bool started : 1, answered : 1, ended : 1;
     bool naked : 1;       /* there was a Nak that nothing was retransmitted for: */
     bool not_ready : 1;   /* an RNR Nak */
+    bool acked : 1;       /* Acks or Naks were captured, not cut: the lack of one says something */
     bool lacking : 1;     /* TCP: the latest acknowledgement came twice, as later bytes arrived */
     bool asking : 1;      /* for responses again, which had come in part */
     bool acks_again : 1;  /* the packet in hand may be an Ack of what is retransmitted, once more */

@@ -63,6 +63,41 @@ static void acks_that_may_be_naks_prove_nothing(void **state)
     assert_int_equal(path_to(d)->late_timeouts, 0);
 }
 
+/* Nor does the lack of Acks prove that what came again did not arrive, where none was captured
+ * whole: neither one that may be a Nak nor a response shows that they would have been. */
+static void no_ack_that_is_whole(void **state)
+{
+    static const struct {
+        enum rpcrdma_op_kind kind;
+        uint32_t psn;
+        uint16_t flags;
+        bool whole;
+    } before[] = {{RPCRDMA_OP_ACK, PSN, RPCRDMA_OP_ACK_OR_NAK, false},
+                  {RPCRDMA_OP_READ_RESPONSE, PSN, RPCRDMA_OP_FIRST | RPCRDMA_OP_LAST, false},
+                  {RPCRDMA_OP_ACK, PSN, 0, true},
+                  {RPCRDMA_OP_NAK, PSN + 1, 0, true}};
+
+    for (size_t i = 0; i < sizeof(before) / sizeof(before[0]); i++) {
+        struct rpcrdma_silence silence;
+        struct rpcrdma_op packet = op(before[i].kind, before[i].psn, before[i].flags);
+
+        delivery_end(state);
+        begin(state);
+        send_one(PSN);
+        packet.frame = ++frame;
+        flow_delivery_answer(&memory, d, back, &packet);
+        for (int again = 0; again < 2; again++) {
+            now += 300 * MS;
+            send_one(PSN + 1);
+        }
+        flow_delivery_silence(d, &silence);
+        assert_int_equal(silence.transmissions, before[i].whole ? 2 : 0);
+        flow_delivery_end(d);
+        assert_int_equal(find(PSN + 1, PSN + 1).state,
+                         before[i].whole ? RPCRDMA_NOT_DELIVERED : RPCRDMA_DELIVERY_UNKNOWN);
+    }
+}
+
 /* As many Acks as packets that came again: those of the first transmission were lost. One more,
  * and nothing was. */
 static void acks_of_what_came_again(void **state)
@@ -137,9 +172,13 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin, delivery_end)
     const struct CMUnitTest tests[] = {
-        TEST(an_ack_covers_all_before_it),         TEST(an_ack_that_may_be_a_nak),
-        TEST(acks_that_may_be_naks_prove_nothing), TEST(acks_of_what_came_again),
-        TEST(acks_of_several_that_came_again),     TEST(acks_of_a_mirror),
+        TEST(an_ack_covers_all_before_it),
+        TEST(an_ack_that_may_be_a_nak),
+        TEST(acks_that_may_be_naks_prove_nothing),
+        TEST(no_ack_that_is_whole),
+        TEST(acks_of_what_came_again),
+        TEST(acks_of_several_that_came_again),
+        TEST(acks_of_a_mirror),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
