@@ -3,6 +3,7 @@
 
 #include "flow/rpc.h"
 #include "out/address.h"
+#include "out/hex.h"
 #include "out/transaction.h"
 
 /* -- messages -------------------------------------------------------------------------------- */
@@ -22,7 +23,6 @@ struct place {
 static void put_segment(struct rows *rows, int64_t message, const struct place *place,
                         const struct rpcrdma_segment *segment)
 {
-    static const char digits[] = "0123456789abcdef";
     struct row *row = &rows->row;
     struct identity identity = identity_of((uint64_t)message);
     char offset[18] = "0x";
@@ -30,7 +30,7 @@ static void put_segment(struct rows *rows, int64_t message, const struct place *
     identity_add(&identity, place->list);
     identity_add(&identity, (uint64_t)place->chunk << 32 | place->segment);
     for (int i = 0; i < 16; i++)
-        offset[2 + i] = digits[segment->offset >> (60 - 4 * i) & 15];
+        offset[2 + i] = hex_digit(segment->offset >> (60 - 4 * i));
     row_begin(row, TABLE_SEGMENTS);
     row_int(row, COLUMN_SEGMENTS_id, identity_end(&identity));
     row_int(row, COLUMN_SEGMENTS_message_id, message);
@@ -208,8 +208,8 @@ static void put_status(struct row *row, const struct rpc *rpc)
 
 static void put_file(struct row *row, const struct rpc *rpc, struct rpc_texts *texts)
 {
-    static const char digits[] = "0123456789abcdef";
     const struct nfs_arguments *nfs = rpc->nfs;
+    char *end = texts->handle;
     size_t n;
 
     if (nfs->has_user)
@@ -218,12 +218,10 @@ static void put_file(struct row *row, const struct rpc *rpc, struct rpc_texts *t
         row_int(row, COLUMN_RPCS_file_offset, (int64_t)nfs->offset);
     if (nfs->has_count)
         row_int(row, COLUMN_RPCS_count, nfs->count);
-    for (size_t i = 0; i < nfs->handle.length; i++) {
-        texts->handle[2 * i] = digits[nfs->handle.bytes[i] >> 4];
-        texts->handle[2 * i + 1] = digits[nfs->handle.bytes[i] & 15];
-    }
+    for (size_t i = 0; i < nfs->handle.length; i++)
+        end = hex_byte(end, nfs->handle.bytes[i]);
     if (nfs->handle.length > 0)
-        row_text_n(row, COLUMN_RPCS_filehandle, texts->handle, (size_t)2 * nfs->handle.length);
+        row_text_n(row, COLUMN_RPCS_filehandle, texts->handle, (size_t)(end - texts->handle));
     n = rpc_path(rpc, texts->path);
     if (n > 0)
         row_text_n(row, COLUMN_RPCS_path, texts->path, n);

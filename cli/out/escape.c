@@ -4,6 +4,8 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "out/hex.h"
+
 static uint32_t code_of(const unsigned char *p, size_t length)
 {
     uint32_t code = length == 1 ? p[0] : p[0] & (0x7fu >> length);
@@ -45,15 +47,12 @@ bool escape_plain(const unsigned char *p, size_t length)
            (code < 0x2066 || code > 0x2069) && code != 0xfffe && code != 0xffff;
 }
 
-static size_t put_hex(char *to, unsigned char byte)
+/* \xNN */
+static char *put_byte(char *to, unsigned char byte)
 {
-    static const char hex[] = "0123456789abcdef";
-
-    to[0] = '\\';
-    to[1] = 'x';
-    to[2] = hex[byte >> 4];
-    to[3] = hex[byte & 15];
-    return 4;
+    *to++ = '\\';
+    *to++ = 'x';
+    return hex_byte(to, byte);
 }
 
 void escape_invalid(char *to, const char *from, size_t n)
@@ -66,7 +65,7 @@ void escape_invalid(char *to, const char *from, size_t n)
         if (length > 0)
             memcpy(to, p, length), to += length;
         else
-            to += put_hex(to, *p);
+            to = put_byte(to, *p);
         length = length > 0 ? length : 1;
         p += length;
         n -= length;
@@ -85,7 +84,7 @@ size_t escape_next(const char **p, const char *end, char to[ESCAPE_MOST])
     } else {
         length = length > 0 ? length : 1;
         for (size_t i = 0; i < length; i++)
-            n += put_hex(to + n, from[i]);
+            n = (size_t)(put_byte(to + n, from[i]) - to);
     }
     to[n] = '\0';
     *p += length;

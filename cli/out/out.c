@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "out/escape.h"
+#include "out/hex.h"
 
 bool out_open(struct out *out, int fd)
 {
@@ -216,8 +217,6 @@ void out_fraction(struct out *out, uint32_t v, unsigned digits)
     out->n += 1 + digits;
 }
 
-static const char hex[] = "0123456789abcdef";
-
 void out_hex(struct out *out, uint64_t v, unsigned digits)
 {
     char *p;
@@ -228,16 +227,17 @@ void out_hex(struct out *out, uint64_t v, unsigned digits)
     *p++ = '0';
     *p++ = 'x';
     for (unsigned shift = 4 * digits; shift > 0; shift -= 4)
-        *p++ = hex[v >> (shift - 4) & 15];
+        *p++ = hex_digit(v >> (shift - 4));
     out->n += 2 + digits;
 }
 
 void out_hex_bytes(struct out *out, const uint8_t *p, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
-        char two[2] = {hex[p[i] >> 4], hex[p[i] & 15]};
+        char two[2];
 
-        out_bytes(out, two, 2);
+        hex_byte(two, p[i]);
+        out_bytes(out, two, sizeof(two));
     }
 }
 
