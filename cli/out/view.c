@@ -158,7 +158,7 @@ void view_put_time(struct view *view, int64_t time_ns)
         break;
     case VIEW_TIME_DELTA:
         if (view->time_open) {
-            view->gap = (struct view_gap){view->out->n, time_ns};
+            view->placeholder = (struct view_placeholder){view->out->n, time_ns};
             return;
         }
         put_seconds(view->out, view->line_ns ? time_less(time_ns, view->line_ns) : 0, nine, 4);
@@ -172,13 +172,14 @@ void view_put_time(struct view *view, int64_t time_ns)
     view->line_ns = time_ns;
 }
 
-void view_put_kept(struct view *view, const char *line, size_t n, struct view_gap gap)
+void view_put_kept(struct view *view, const char *line, size_t n,
+                   struct view_placeholder placeholder)
 {
     view->time_open = false;
-    out_bytes(view->out, line, gap.at);
-    if (gap.at > 0)
-        view_put_time(view, gap.time_ns);
-    out_bytes(view->out, line + gap.at, n - gap.at);
+    out_bytes(view->out, line, placeholder.at);
+    if (placeholder.at > 0)
+        view_put_time(view, placeholder.time_ns);
+    out_bytes(view->out, line + placeholder.at, n - placeholder.at);
     out_line(view->out);
 }
 

@@ -38,9 +38,9 @@ struct view_clock {
 
 struct connection_again;
 
-/* A time that a line lacks. */
-struct view_gap {
-    size_t at; /* byte of the line; 0: it lacks none */
+/* The place of a time in a line that was made without it. */
+struct view_placeholder {
+    size_t at; /* byte of the line; 0: there is none */
     int64_t time_ns;
 };
 
@@ -54,7 +54,7 @@ struct view {
     /* VIEW_TIME_DELTA: which line comes before this one is not known yet. Its time is left out, and
      * goes there, with view_put_kept */
     bool time_open;
-    struct view_gap gap;
+    struct view_placeholder placeholder;
     size_t src_width, dst_width; /* text columns, which only grow */
     const struct connection_again *again; /* of the connection that is reported: connection.h */
     size_t n_again;
@@ -109,7 +109,8 @@ int view_client_end(const struct rpcrdma_connection *connection);
 void view_put_time(struct view *view, int64_t time_ns);
 
 /* A line of n bytes that was made before (with time_open), as the next one of view->out. */
-void view_put_kept(struct view *view, const char *line, size_t n, struct view_gap gap);
+void view_put_kept(struct view *view, const char *line, size_t n,
+                   struct view_placeholder placeholder);
 
 /* "SRC -> DST", in columns as wide as the widest address so far. */
 void view_put_addresses(struct view *view, const struct rpcrdma_address *src,

@@ -18,7 +18,7 @@ struct entry {
     int64_t time_ns;
     char *line;
     size_t length;
-    struct view_gap gap;
+    struct view_placeholder placeholder;
 };
 
 struct order {
@@ -152,7 +152,7 @@ static void give(struct order *order)
             order->late += order->hurried && e->time_ns < order->given_ns;
             order->given_ns = e->time_ns;
             order->view->out = order->out;
-            view_put_kept(order->view, e->line, e->length - 1, e->gap);
+            view_put_kept(order->view, e->line, e->length - 1, e->placeholder);
         }
         entry_free(order, e);
     }
@@ -173,7 +173,7 @@ struct out *order_begin(struct order *order, uint64_t key, int64_t time_ns)
     order->current = e;
     order->direct = e == TAILQ_FIRST(&order->by_time) && !order->memory.n && e->time_ns == time_ns;
     order->view->time_open = !order->direct;
-    order->view->gap = (struct view_gap){0};
+    order->view->placeholder = (struct view_placeholder){0};
     return order->direct ? order->out : &order->memory;
 }
 
@@ -190,7 +190,7 @@ void order_done(struct order *order, bool drop)
     } else if (!drop) {
         e->line = g_memdup2(order->memory.buf, order->memory.n);
         e->length = order->memory.n;
-        e->gap = order->view->gap;
+        e->placeholder = order->view->placeholder;
         order->bytes += e->length;
     }
     order->memory.n = 0;

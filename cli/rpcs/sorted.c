@@ -7,7 +7,7 @@ struct line {
     int64_t measure;
     uint64_t number; /* in the order in which they came */
     size_t length;
-    struct view_gap gap;
+    struct view_placeholder placeholder;
     char text[];
 };
 
@@ -98,7 +98,7 @@ struct out *sorted_begin(struct sorted *s)
 {
     s->memory.n = 0;
     s->view->time_open = true;
-    s->view->gap = (struct view_gap){0};
+    s->view->placeholder = (struct view_placeholder){0};
     return &s->memory;
 }
 
@@ -110,7 +110,7 @@ void sorted_done(struct sorted *s, int64_t measure)
     line->measure = measure;
     line->number = s->added++;
     line->length = s->memory.n;
-    line->gap = s->view->gap;
+    line->placeholder = s->view->placeholder;
     memcpy(line->text, s->memory.buf, s->memory.n);
     s->bytes += line->length + sizeof(*line);
     g_ptr_array_add(s->heap, line);
@@ -138,7 +138,7 @@ uint64_t sorted_end(struct sorted *s, struct out *out)
     for (guint i = 0; i < s->heap->len; i++) {
         const struct line *line = g_ptr_array_index(s->heap, i);
 
-        view_put_kept(s->view, line->text, line->length - 1, line->gap);
+        view_put_kept(s->view, line->text, line->length - 1, line->placeholder);
     }
     return s->left_out;
 }
