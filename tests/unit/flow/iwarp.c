@@ -33,6 +33,13 @@ static void send_segments(bool from_client, uint32_t msn, const uint8_t *data, u
     }
 }
 
+/* A connection on which the client's first Call has passed, with MSN 0. */
+static void begin(uint8_t *buf)
+{
+    rig_begin(&rig, NULL);
+    send_segments(true, 0, buf, rig_call(buf, 9, 100003, 0), 1000, 0);
+}
+
 static void segments(void **state)
 {
     uint8_t buf[8192];
@@ -61,8 +68,7 @@ static void lost(void **state)
 
     (void)state;
     for (uint32_t skip = 1; skip <= 4; skip++) {
-        rig_begin(&rig, NULL);
-        send_segments(true, 0, buf, rig_call(buf, 9, 100003, 0), 1000, 0);
+        begin(buf);
         send_segments(true, 1, buf, rig_call(buf, 1, 100003, 3000), 1000, skip);
         op = iwarp_op(RPCRDMA_OP_LOST, true);
         rig_feed(&rig, &op);
@@ -81,8 +87,7 @@ static void lost_silently(void **state)
 
     (void)state;
     for (uint32_t skip = 2; skip <= 4; skip++) {
-        rig_begin(&rig, NULL);
-        send_segments(true, 0, buf, rig_call(buf, 9, 100003, 0), 1000, 0);
+        begin(buf);
         send_segments(true, 1, buf, rig_call(buf, 1, 100003, 3000), 1000, skip);
         send_segments(true, 2, buf, rig_call(buf, 2, 100003, 3000), 1000, 0);
         rig_end(&rig);
@@ -101,8 +106,7 @@ static void header_cut(void **state)
     for (uint32_t first = 0; first < 2; first++) {
         struct rpcrdma_op op;
 
-        rig_begin(&rig, NULL);
-        send_segments(true, 0, buf, rig_call(buf, 9, 100003, 0), 1000, 0);
+        begin(buf);
         if (first)
             send_segments(true, 1, buf, rig_call(buf, 1, 100003, 3000), 1000, 4);
         op = iwarp_op(RPCRDMA_OP_SEND, true);
@@ -127,8 +131,7 @@ static void write_cut(void **state)
     for (int cut = 0; cut < 2; cut++) {
         struct rpcrdma_op op;
 
-        rig_begin(&rig, NULL);
-        send_segments(true, 0, buf, rig_call(buf, 9, 100003, 0), 1000, 0);
+        begin(buf);
         op = iwarp_op(RPCRDMA_OP_WRITE, true);
         op.flags = cut ? RPCRDMA_OP_TRUNCATED : RPCRDMA_OP_RETH;
         op.len = 1000;
@@ -146,8 +149,7 @@ static void read_cut(void **state)
     struct rpcrdma_op op;
 
     (void)state;
-    rig_begin(&rig, NULL);
-    send_segments(true, 0, buf, rig_call(buf, 9, 100003, 0), 1000, 0);
+    begin(buf);
     for (int cut = 0; cut < 2; cut++) {
         op = iwarp_op(RPCRDMA_OP_READ_REQUEST, false);
         op.flags =
