@@ -8,6 +8,7 @@ from script import FILE_HANDLE, NFS, Segments, rpc_call, rpc_reply
 # pylint: disable=wrong-import-order
 import cm
 import dialects
+import roce
 from talk import Clock, End, Talk
 
 CLIENT, SERVER, PORT = '192.0.2.11', '192.0.2.1', 20049
@@ -104,6 +105,15 @@ class Conversation:
         self.say(sender or self.server, struct.pack(f'>{5 + len(words)}I', xid, version, 16, ERROR, code, *words))
 
     # -- whole RPCs ---------------------------------------------------------------------------------
+
+    def not_ready(self, captured):
+        """For the Call said last no Receive was posted: it and its Ack come again. Or only the Nak was captured."""
+        call, ack = self.packets[-2:]
+        self.packets[-2:] = [call] if captured else []
+        self.talk.packet(self.server, roce.ACK, self.client.psn - 1,
+                         extension=struct.pack('>I', 0x2E << 24 | self.server.msn))
+        if captured:
+            self.packets += [one._replace(time_ns=self.clock.tick()) for one in (call, ack)]
 
     def null(self, **fields):
         self.reply(self.call(NULL, **fields))

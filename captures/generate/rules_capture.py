@@ -143,13 +143,8 @@ def credit_rnr_unknown(c, breaks):
 def refused(c, breaks, captured):
     c.null()
     xid = c.call(NULL)
-    call, ack = c.packets[-2:]
     if breaks:
-        c.packets[-2:] = [call] if captured else []
-        c.talk.packet(c.server, roce.ACK, c.client.psn - 1, extension=struct.pack('>I', 0x2E << 24 | c.server.msn))
-        if captured:
-            c.packets.append(call._replace(time_ns=c.clock.tick()))
-            c.packets.append(ack._replace(time_ns=c.clock.tick()))
+        c.not_ready(captured)
     if captured:
         c.reply(xid)
 

@@ -2,7 +2,6 @@
 """Rules of version 2: its drafts' properties, continued messages, credits by count, versions."""
 import struct
 
-import roce
 import v2
 from rule_talk import NULL, WRITE, case, data, private_data
 from script import FILE_HANDLE, NFS, Script, rpc_call, rpc_reply
@@ -347,12 +346,8 @@ def refused(c, breaks, captured):
     null(script)
     xid = script.next_xid()
     script.rpc(c.client, xid, rpc_call(xid, NFS, NULL))
-    call, ack = c.packets[-2:]
     if breaks:
-        c.packets[-2:] = [call] if captured else []
-        c.talk.packet(c.server, roce.ACK, c.client.psn - 1, extension=struct.pack('>I', 0x2E << 24 | c.server.msn))
-    if breaks and captured:
-        c.packets += [one._replace(time_ns=c.clock.tick()) for one in (call, ack)]
+        c.not_ready(captured)
     if captured:
         script.rpc(c.server, xid, rpc_reply(xid), answer=True)
 
