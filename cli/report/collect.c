@@ -208,11 +208,7 @@ static void note_spent(struct report *r, const struct rpcrdma_transaction *t)
     if (!t->has_phases || is_reverse(t))
         return;
     r->n_spent++;
-    r->spent.call_ns += t->phases.call_ns;
-    r->spent.server_ns += t->phases.server_ns;
-    r->spent.data_ns += t->phases.data_ns;
-    r->spent.data_waiting_ns += t->phases.data_waiting_ns;
-    r->spent.reply_ns += t->phases.reply_ns;
+    groups_add_phases(&r->spent, &t->phases);
     r->spent_stalled_ns += t->stalled_ns;
 }
 

@@ -241,16 +241,14 @@ static struct group *find_recent(struct groups *groups, const struct rpc *rpc)
     return key.group;
 }
 
-static void add_phases(struct group *g, const struct rpcrdma_transaction *t)
+void groups_add_phases(struct rpcrdma_phases *sum, const struct rpcrdma_phases *one)
 {
-    g->n_phases++;
-    g->phases.call_ns += t->phases.call_ns;
-    g->phases.server_ns += t->phases.server_ns;
-    g->phases.data_ns += t->phases.data_ns;
-    g->phases.data_waiting_ns += t->phases.data_waiting_ns;
-    g->phases.data_peer_ns += t->phases.data_peer_ns;
-    g->phases.reply_ns += t->phases.reply_ns;
-    g->stalled_ns += t->stalled_ns;
+    sum->call_ns += one->call_ns;
+    sum->server_ns += one->server_ns;
+    sum->data_ns += one->data_ns;
+    sum->data_waiting_ns += one->data_waiting_ns;
+    sum->data_peer_ns += one->data_peer_ns;
+    sum->reply_ns += one->reply_ns;
 }
 
 static void keep_common(struct rpcrdma_address *common, const struct rpcrdma_address *one)
@@ -305,8 +303,11 @@ struct group *groups_add(struct groups *groups, const struct rpc *rpc)
     if (t->has_latency)
         groups->rough +=
             !latency_add_within(&g->latency, t->latency_ns, &groups->bytes, groups->max_bytes);
-    if (t->has_phases)
-        add_phases(g, t);
+    if (t->has_phases) {
+        g->n_phases++;
+        groups_add_phases(&g->phases, &t->phases);
+        g->stalled_ns += t->stalled_ns;
+    }
     return g;
 }
 

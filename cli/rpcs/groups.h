@@ -89,6 +89,8 @@ size_t groups_ends(const struct rpcrdma_address *server, const struct rpcrdma_ad
 struct groups *groups_new(enum groups_by by, int64_t interval_ns, size_t max_bytes);
 void groups_free(struct groups *groups);
 struct group *groups_add(struct groups *groups, const struct rpc *rpc);
+/* Of the times that go into latency_ns. */
+void groups_add_phases(struct rpcrdma_phases *sum, const struct rpcrdma_phases *one);
 /* What the bounds left out, on standard error. */
 void groups_complain(const struct groups *groups);
 void groups_sort(struct groups *groups, enum groups_sort sort);
