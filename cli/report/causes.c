@@ -134,17 +134,15 @@ static void threshold(struct report *r, const struct report_connection *c)
  * names the connection a Call was sent on first: it may have been sent on this one in between. */
 static bool sent_again(const struct report *r, const struct report_connection *c)
 {
-    GList *all = report_connections(r);
+    const struct report_connection *other;
+    GHashTableIter each;
     bool found = false;
 
-    for (GList *one = all; one && !found; one = one->next) {
-        const struct report_connection *other = one->data;
-
+    g_hash_table_iter_init(&each, r->connections);
+    while (!found && g_hash_table_iter_next(&each, NULL, (gpointer *)&other))
         found = other->resent_from == c->pub.number ||
                 (c->resent > 0 && other->resent_from == c->resent_from &&
                  other->resent_frame > c->resent_frame);
-    }
-    g_list_free(all);
     return found;
 }
 
@@ -289,7 +287,8 @@ static void incomplete(struct report *r)
     bool one_way = r->rpcs > 0 && r->answered == 0 && (r->one_way > 0 || all_one_way(r));
     struct report_cause *cause;
 
-    r->undecided = r->rpcs == 0 || one_way || r->no_call * 2 > r->rpcs;
+    r->undecided = r->rpcs == 0 || one_way || r->no_call * 2 > r->rpcs ||
+                   (r->n_causes == 0 && report_not_looked_at(r) > 0);
     if (r->pipeline->memory_limit > 0) {
         left_out(r);
         one_way = false; /* that, and Replies without Call, may come from it */

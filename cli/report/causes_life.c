@@ -112,14 +112,7 @@ static const char *maybe_held(const struct report *r, const struct report_connec
 
 static const struct report_connection *numbered(const struct report *r, uint32_t number)
 {
-    const struct report_connection *found = NULL;
-    GList *all = report_connections(r);
-
-    for (GList *one = all; one && !found; one = one->next)
-        if (((const struct report_connection *)one->data)->pub.number == number)
-            found = one->data;
-    g_list_free(all);
-    return found;
+    return g_hash_table_lookup(r->connections, GUINT_TO_POINTER(number));
 }
 
 static bool closed_by_server(const struct rpcrdma_connection *c)
@@ -342,16 +335,14 @@ static bool under_way(const struct report *r, const struct report_connection *c)
 /* What was under way on it was seen on another one: `connection_failed` names it. */
 static bool went_on_elsewhere(const struct report *r, const struct report_connection *c)
 {
+    const struct report_connection *other;
+    GHashTableIter each;
     bool found = false;
-    GList *all = report_connections(r);
 
-    for (GList *one = all; one && !found; one = one->next) {
-        const struct report_connection *other = one->data;
-
+    g_hash_table_iter_init(&each, r->connections);
+    while (!found && g_hash_table_iter_next(&each, NULL, (gpointer *)&other))
         found = other->resent > 0 && other->resent_from == c->pub.number &&
                 other->resent_after_ns >= SECOND;
-    }
-    g_list_free(all);
     return found;
 }
 

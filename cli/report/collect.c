@@ -33,7 +33,9 @@ struct report *report_new(struct pipeline *pipeline, size_t max_bytes)
     struct report *r = g_new0(struct report, 1);
 
     r->pipeline = pipeline;
-    r->details = details_new(max_bytes / 2);
+    r->details = details_new(max_bytes / 4);
+    r->most_connections = (guint)CLAMP(max_bytes / 4 / REPORT_CONNECTION_BYTES, REPORT_CONNECTIONS,
+                                       REPORT_CONNECTIONS_MOST);
     r->operations = groups_new(GROUPS_OPERATION, 0, max_bytes / 4);
     r->clients = groups_new(GROUPS_CLIENT, 0, max_bytes / 4);
     r->errors = g_hash_table_new_full(keyed_hash_string, g_str_equal, NULL, free_error);
@@ -69,10 +71,9 @@ struct report_connection *report_connection_of(struct report *r,
 
     if (c)
         return c;
-    if (g_hash_table_size(r->connections) >= REPORT_CONNECTIONS) {
-        r->more_connections++;
+    r->n_connections = MAX(r->n_connections, pub->number);
+    if (g_hash_table_size(r->connections) >= r->most_connections)
         return NULL;
-    }
     c = g_new0(struct report_connection, 1);
     c->pub = *pub;
     g_hash_table_insert(r->connections, key, c);

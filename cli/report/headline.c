@@ -14,7 +14,7 @@ static double seconds(int64_t ns)
 
 struct report_flaws report_flaws(const struct report *r)
 {
-    struct report_flaws flaws = {.known = r->more_connections == 0};
+    struct report_flaws flaws = {.known = report_not_looked_at(r) == 0};
     GHashTableIter each;
     gpointer one;
 
@@ -78,6 +78,14 @@ void report_headline(const struct report *r, char *text, size_t size)
                  " RPC%s, %" PRIu64 " with Call and Reply are known).",
                  options_max_memory(r->pipeline->options) >> 20, r->rpcs, plural(r->rpcs),
                  r->answered);
+    else if (r->undecided && r->n_causes == 0 && report_not_looked_at(r) > 0)
+        snprintf(
+            text, size,
+            "Undecided: nothing was found on %u connections, and there are %u more, which were "
+            "not looked at: --max-memory, or more than %d (%" PRIu64 " RPC%s, %" PRIu64
+            " with Call and Reply).",
+            g_hash_table_size(r->connections), report_not_looked_at(r), REPORT_CONNECTIONS_MOST,
+            r->rpcs, plural(r->rpcs), r->answered);
     else if (r->undecided)
         snprintf(text, size,
                  "Undecided: too little was %s to say how RPCs fare (%" PRIu64 " RPC%s, %" PRIu64
@@ -161,7 +169,7 @@ static int concerned(const struct report *r, char *text, size_t size)
         with_credits += c->has_credits && c->credits.settled;
         stalls += c->credits.stalls.count;
     }
-    if (with_credits > 0 && with_credits == g_hash_table_size(r->connections) && stalls == 0)
+    if (with_credits > 0 && with_credits == r->n_connections && stalls == 0)
         at += snprintf(text + at, size - (size_t)at, "Credits were never short. ");
     return at;
 }

@@ -112,7 +112,8 @@ static void connection_row(const struct report_connection *c, struct out *out)
 
 void html_connections(const struct report *r, struct out *out)
 {
-    GList *all = report_connections(r);
+    guint left_out;
+    GList *all = report_telling(r, REPORT_ROWS, &left_out);
     char verdict[300];
 
     out_literal(out, "<h2>Connections</h2>\n");
@@ -132,9 +133,13 @@ void html_connections(const struct report *r, struct out *out)
         html_text(out, verdict);
         out_literal(out, "</p>\n");
     }
-    if (r->more_connections > 0)
-        html_put(out, "<p class=\"dim\">And others, beyond %d; see rpcrdma connections.</p>\n",
-                 REPORT_CONNECTIONS);
+    if (left_out > 0)
+        html_put(out, "<p class=\"dim\">And %u more; see rpcrdma connections.</p>\n", left_out);
+    if (report_not_looked_at(r) > 0)
+        html_put(out,
+                 "<p><strong>%u of them were not looked at</strong>: --max-memory, or more than "
+                 "%d.</p>\n",
+                 report_not_looked_at(r), REPORT_CONNECTIONS_MOST);
     g_list_free(all);
 }
 
@@ -178,7 +183,8 @@ static void path_row(const struct report_connection *c, int end, struct out *out
 
 void html_transport(const struct report *r, struct out *out)
 {
-    GList *all = report_connections(r);
+    guint left_out;
+    GList *all = report_telling(r, REPORT_ROWS, &left_out);
 
     out_literal(out, "<h2>Transport</h2>\n");
     begin(out, "<th>no</th><th class=\"t\">towards</th><th>packets</th><th>bytes</th>"

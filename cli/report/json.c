@@ -307,6 +307,7 @@ void report_json(struct report *r, struct out *out)
     number(&json, KEY(replies_inline), r->replies_inline);
     number(&json, KEY(replies_in_chunk), r->replies_chunk);
     connections(&json, r);
+    number(&json, KEY(connections_left_out), report_not_looked_at(r));
     groups(&json, KEY(operations), r->operations, span);
     groups(&json, KEY(clients), r->clients, span);
     slowest(&json, r);

@@ -19,7 +19,10 @@
 
 enum {
     REPORT_SLOWEST = 10,
-    REPORT_CONNECTIONS = 200, /* reported one by one */
+    REPORT_CONNECTIONS = 200, /* looked at, with the least memory; ... */
+    REPORT_CONNECTIONS_MOST = 4096, /* ... and with any */
+    REPORT_CONNECTION_BYTES = 4096, /* of one, about, with what its Acks took */
+    REPORT_ROWS = 200,              /* of the page's tables of connections */
     REPORT_BINS = 120,        /* of the timelines */
     REPORT_CAUSES = 12,       /* reported in text; all are in JSON */
 };
@@ -149,7 +152,8 @@ struct report {
     struct report_rpc slowest[REPORT_SLOWEST]; /* the slowest first */
     unsigned n_slowest;
     GHashTable *connections; /* by number, of struct report_connection */
-    uint64_t more_connections;
+    guint most_connections;
+    uint32_t n_connections; /* that there are: the highest number */
     uint64_t rules[RPCRDMA_RULE_COUNT], rule_frame[RPCRDMA_RULE_COUNT];
 
     /* messages */
@@ -203,6 +207,11 @@ uint64_t report_unanswered(const struct report_connection *connection);
 void report_phases(const struct report_rpc *rpc, char *text, size_t size);
 /* Connections by number; the caller frees the list. */
 GList *report_connections(const struct report *report);
+/* Of these at most `most`: those with most trouble, then the busy ones. *left_out: how many there
+ * are besides, looked at or not. */
+GList *report_telling(const struct report *report, guint most, guint *left_out);
+/* How many were not looked at: no rule has seen them. */
+guint report_not_looked_at(const struct report *report);
 gint report_by_number(gconstpointer a, gconstpointer b); /* how: a GCompareFunc */
 /* Failures by status, the most frequent first; the caller frees the list. */
 GList *report_errors(const struct report *report);

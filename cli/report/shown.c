@@ -52,6 +52,47 @@ GList *report_connections(const struct report *r)
     return g_list_sort(g_hash_table_get_values(r->connections), report_by_number);
 }
 
+guint report_not_looked_at(const struct report *r)
+{
+    return r->n_connections - MIN(g_hash_table_size(r->connections), r->n_connections);
+}
+
+static uint64_t trouble(const struct report_connection *c)
+{
+    uint64_t n = c->resent;
+
+    for (int end = 0; end < 2; end++)
+        if (c->has_path[end])
+            n += c->path[end].retransmitted + c->path[end].timeouts + c->path[end].lost;
+    return n;
+}
+
+static gint most_telling(gconstpointer a, gconstpointer b)
+{
+    uint64_t x = trouble(a), y = trouble(b);
+
+    if (x == y) {
+        x = ((const struct report_connection *)a)->rpcs;
+        y = ((const struct report_connection *)b)->rpcs;
+    }
+    if (x != y)
+        return x < y ? 1 : -1;
+    return report_by_number(a, b);
+}
+
+GList *report_telling(const struct report *r, guint most, guint *left_out)
+{
+    GList *all = g_list_sort(report_connections(r), most_telling), *rest = g_list_nth(all, most);
+
+    *left_out = report_not_looked_at(r) + g_list_length(rest);
+    if (rest) {
+        rest->prev->next = NULL;
+        rest->prev = NULL;
+        g_list_free(rest);
+    }
+    return g_list_sort(all, report_by_number);
+}
+
 static gint most_errors(gconstpointer a, gconstpointer b)
 {
     const struct report_error *x = a, *y = b;

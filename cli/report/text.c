@@ -124,53 +124,12 @@ static void captured(const struct report *r, struct out *out)
     unread(r, out);
 }
 
-/* A page has room for a few connections: those that packets were retransmitted on, then the busy
- * ones.
- */
-enum { CONNECTIONS_SHOWN = 8 };
-
-static uint64_t trouble(const struct report_connection *c)
-{
-    uint64_t n = c->resent;
-
-    for (int end = 0; end < 2; end++)
-        if (c->has_path[end])
-            n += c->path[end].retransmitted + c->path[end].timeouts + c->path[end].lost;
-    return n;
-}
-
-static gint most_telling(gconstpointer a, gconstpointer b)
-{
-    uint64_t x = trouble(a), y = trouble(b);
-
-    if (x == y) {
-        x = ((const struct report_connection *)a)->rpcs;
-        y = ((const struct report_connection *)b)->rpcs;
-    }
-    if (x != y)
-        return x < y ? 1 : -1;
-    return report_by_number(a, b);
-}
-
-/* By number; the caller frees the list. *left_out: how many there are besides. */
-static GList *shown_connections(const struct report *r, guint *left_out)
-{
-    GList *all = g_list_sort(report_connections(r), most_telling), *rest;
-
-    rest = g_list_nth(all, CONNECTIONS_SHOWN);
-    *left_out = g_list_length(rest);
-    if (rest) {
-        rest->prev->next = NULL;
-        rest->prev = NULL;
-        g_list_free(rest);
-    }
-    return g_list_sort(all, report_by_number);
-}
+enum { CONNECTIONS_SHOWN = 8 }; /* a page has room for a few */
 
 static void connections(const struct report *r, struct out *out)
 {
     guint left_out;
-    GList *all = shown_connections(r, &left_out);
+    GList *all = report_telling(r, CONNECTIONS_SHOWN, &left_out);
     char ends[2][ADDRESS_SIZE];
 
     report_title(out, "CONNECTIONS");
@@ -197,10 +156,11 @@ static void connections(const struct report *r, struct out *out)
                         c->resent == 1 ? " was" : "s were", (unsigned)c->resent_from);
     }
     g_list_free(all);
-    if (r->more_connections > 0)
-        report_line(out, "  and others, beyond %d; see rpcrdma connections", REPORT_CONNECTIONS);
-    else if (left_out > 0)
+    if (left_out > 0)
         report_line(out, "  and %u more; see rpcrdma connections", left_out);
+    if (report_not_looked_at(r) > 0)
+        report_line(out, "  %u of them were not looked at: --max-memory, or more than %d",
+                    report_not_looked_at(r), REPORT_CONNECTIONS_MOST);
 }
 
 static void slowest(const struct report *r, struct out *out)
@@ -323,7 +283,7 @@ static void others(const struct report *r, struct out *out)
 {
     GList *errors = report_errors(r);
     guint left_out;
-    GList *all = shown_connections(r, &left_out);
+    GList *all = report_telling(r, CONNECTIONS_SHOWN, &left_out);
     char text[300];
 
     report_title(out, "TRANSPORT, CREDITS, MESSAGES, ERRORS");
