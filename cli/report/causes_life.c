@@ -4,6 +4,7 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "out/connection.h"
 #include "plural.h"
@@ -195,16 +196,48 @@ static bool heard_to_the_end(const struct report_connection *c)
            life->silence[1].heard_ns > late;
 }
 
+/* What its server did from the Calls' first sending on another connection to the next one on this.
+ */
+struct restart {
+    bool refused;
+    uint64_t stale, frame; /* such answers, and the first one's */
+};
+
+static const struct rpcrdma_address *server_of(const struct report_connection *c)
+{
+    return &c->pub.end[report_server_end(&c->pub)].address;
+}
+
+static struct restart restart_of(const struct report *r, const struct report_connection *c)
+{
+    const struct report_connection *other;
+    struct restart found = {0};
+    GHashTableIter each;
+
+    g_hash_table_iter_init(&each, r->connections);
+    while (g_hash_table_iter_next(&each, NULL, (gpointer *)&other)) {
+        if (memcmp(server_of(other), server_of(c), sizeof(*server_of(c))) != 0 ||
+            (other != c && other->pub.first_time_ns < c->resent_since_ns))
+            continue;
+        found.refused |=
+            refused_attempt(&other->pub) && other->pub.first_time_ns <= c->resent_until_ns;
+        found.stale += other->stale;
+        if (other->stale > 0 && (found.frame == 0 || other->stale_frame < found.frame))
+            found.frame = other->stale_frame;
+    }
+    return found;
+}
+
 static void connection_failed(struct report *r, const struct report_connection *c)
 {
     const struct report_connection *from =
         g_hash_table_lookup(r->connections, GUINT_TO_POINTER(c->resent_from));
     int64_t stuck_ns = client_stuck_ns(from);
-    bool refused = false;
+    const struct restart restart = restart_of(r, c);
+    bool refused = restart.refused;
     struct report_cause *cause;
     const char *maybe;
     char silent[200];
-    GList *all;
 
     if (server_held(r, c))
         return;
@@ -212,10 +245,6 @@ static void connection_failed(struct report *r, const struct report_connection *
         r->causes[r->n_causes - 1].rpcs = c->resent;
         return;
     }
-    all = report_connections(r);
-    for (GList *one = all; one; one = one->next)
-        refused = refused || refused_attempt(&((struct report_connection *)one->data)->pub);
-    g_list_free(all);
     if (stuck_ns > 0)
         snprintf(silent, sizeof(silent),
                  " The server asked for one of them with a Nak, and the client did not send it "
@@ -245,18 +274,18 @@ static void connection_failed(struct report *r, const struct report_connection *
              silent);
     if (maybe)
         snprintf(cause->against, sizeof(cause->against), "%s", maybe);
-    if (refused || r->stale > 0) {
+    if (refused || restart.stale > 0) {
         cause = report_cause_add(r, CAUSE_SERVER_RESTARTED,
-                                 r->stale > 0 ? CONFIDENCE_HIGH : CONFIDENCE_MEDIUM);
-        cause->rpcs = r->stale;
+                                 restart.stale > 0 ? CONFIDENCE_HIGH : CONFIDENCE_MEDIUM);
+        cause->rpcs = restart.stale;
         cause->time_ns = 0;
-        cause->frame = r->stale_frame;
-        if (r->stale > 0)
+        cause->frame = restart.frame;
+        if (restart.stale > 0)
             snprintf(cause->text, sizeof(cause->text),
                      "The server was restarted%s: %" PRIu64
                      " answer%s that only a server without its former state gives.",
-                     refused ? ", and refused connections meanwhile" : "", r->stale,
-                     plural(r->stale));
+                     refused ? ", and refused connections meanwhile" : "", restart.stale,
+                     plural(restart.stale));
         else
             snprintf(cause->text, sizeof(cause->text),
                      "The server was restarted: it refused connections meanwhile.");

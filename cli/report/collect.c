@@ -153,12 +153,22 @@ static void note_slow(struct report *r, const struct rpc *rpc)
     };
 }
 
-static void note_status(struct report *r, const struct rpcrdma_transaction *t,
-                        const struct nfs_arguments *nfs)
+/* A server's that was restarted? */
+static void note_stale(struct report *r, const struct rpcrdma_transaction *t, const char *status)
 {
     static const char *const stale[] = {"NFS4ERR_STALE_CLIENTID", "NFS4ERR_STALE_STATEID",
                                         "NFS4ERR_BADSESSION", "NFS4ERR_DEADSESSION",
                                         "NFS4ERR_GRACE"};
+    struct report_connection *c = is_reverse(t) ? NULL : report_connection_of(r, t->connection);
+
+    for (size_t i = 0; c && i < G_N_ELEMENTS(stale); i++)
+        if (strcmp(status, stale[i]) == 0 && c->stale++ == 0)
+            c->stale_frame = t->reply_frame;
+}
+
+static void note_status(struct report *r, const struct rpcrdma_transaction *t,
+                        const struct nfs_arguments *nfs)
+{
     enum { MOST = 256 };
     const char *name = t->error ? "RDMA error" : nfs_status_name(nfs);
     struct report_error *error;
@@ -170,9 +180,7 @@ static void note_status(struct report *r, const struct rpcrdma_transaction *t,
         snprintf(number, sizeof(number), "status %u", (unsigned)nfs->status);
         name = number;
     }
-    for (size_t i = 0; i < G_N_ELEMENTS(stale) && !is_reverse(t); i++)
-        if (strcmp(name, stale[i]) == 0 && r->stale++ == 0)
-            r->stale_frame = t->reply_frame;
+    note_stale(r, t, name);
     error = g_hash_table_lookup(r->errors, name);
     if (!error) {
         if (g_hash_table_size(r->errors) >= MOST) {
@@ -259,7 +267,9 @@ static void note_resent(struct report_connection *c, const struct rpcrdma_transa
 {
     if (t->original_connection == 0)
         return;
-    c->resent++;
+    c->resent_since_ns =
+        c->resent++ == 0 ? t->original_time_ns : MIN(c->resent_since_ns, t->original_time_ns);
+    c->resent_until_ns = MAX(c->resent_until_ns, t->call_time_ns);
     c->resent_from = t->original_connection;
     c->resent_frame = t->call_frame;
     c->resent_after_ns = MAX(c->resent_after_ns, time_less(t->call_time_ns, t->original_time_ns));

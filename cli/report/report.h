@@ -53,8 +53,10 @@ struct report_connection {
     struct rpcrdma_connection pub;
     uint64_t rpcs, resent;   /* resent: Calls that were sent before on another one */
     int64_t resent_after_ns; /* the longest time from the first sending to that */
+    int64_t resent_since_ns, resent_until_ns; /* from the first of these to the last of those */
     uint64_t resent_frame;
-    uint32_t resent_from; /* the other connection */
+    uint32_t resent_from;        /* the other connection */
+    uint64_t stale, stale_frame; /* statuses that a server gives after a restart; the first */
     struct report_unanswered unanswered[2];
     uint64_t messages;        /* Calls and Replies */
     uint64_t small_in_chunks; /* of those: of 4096 bytes or less, that did not go inline */
@@ -147,8 +149,6 @@ struct report {
 
     GHashTable *errors;   /* status -> struct report_error */
     uint64_t more_errors; /* RPCs that failed with a status beyond the bound */
-    uint64_t stale;       /* statuses that a server gives after a restart */
-    uint64_t stale_frame;
     struct report_rpc slowest[REPORT_SLOWEST]; /* the slowest first */
     unsigned n_slowest;
     GHashTable *connections; /* by number, of struct report_connection */

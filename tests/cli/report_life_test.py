@@ -2,6 +2,7 @@
 """connections and report of connections that fail without a word: an end dies, attempts get no answer."""
 import json
 import os
+import struct
 import sys
 import unittest
 
@@ -14,6 +15,7 @@ from iwarp_talk import ACK, SYN, IwarpTalk
 import rule_talk
 import rules
 import rules_iwarp
+import rules_nfs4
 import rules_transport
 
 
@@ -226,6 +228,47 @@ class Life(CommandTest):
             cause, = json.loads(self.run_command('report', '--json', path))['causes']
             self.assertEqual((cause['cause'], cause['confidence'], cause['rpcs']),
                              ('server-restarted' if closed else 'connection-failed', 'high', 1))
+
+    def test_which_server_was_restarted(self):
+        """A connection fails, and its Call comes again on another one, 9 s later. Meanwhile the same server refuses another
+        client, or does not know a session any more: it was restarted. Another server that does so, or the same one long
+        before, says nothing."""
+        def refuse(c, host):
+            one = rule_talk.Conversation(c.packets, number=9, clock=c.clock, hosts=('192.0.2.99', host)).talk
+            one.datagram(one.client, cm.req(one.local_id, cm.IP_SERVICE | rule_talk.PORT, one.client.qpn, one.client.psn,
+                                            one.client.address, one.server.address, b''))
+            one.datagram(one.server, cm.rej(one.remote_id, one.local_id, 8))
+
+        def forget(c, host):
+            one = rule_talk.Conversation(c.packets, number=9, clock=c.clock, hosts=('192.0.2.99', host))
+            one.reply(rules_nfs4.call(one), rules_nfs4.results([struct.pack('>II', rules_nfs4.SEQUENCE, 10052)], 10052))
+
+        def fail(c, act, host, early):
+            if early:
+                act(c, host)
+                c.clock.now += 3600 * 10**9
+            c.null()
+            xid = c.call(rule_talk.GETATTR, rule_talk.FILE_HANDLE)
+            c.packets.pop()
+            c.clock.now += 5 * 10**9
+            if not early:
+                act(c, host)
+            c.clock.now += 4 * 10**9
+            again = c.beside(3)
+            again.call(rule_talk.GETATTR, rule_talk.FILE_HANDLE, xid=xid)
+            again.reply(xid, bytes(4) + rule_talk.ATTRIBUTES)
+        path = os.path.join(self.folder, 'which.pcap')
+        for act, confidence in ((refuse, 'medium'), (forget, 'high')):
+            for host, early in ((rule_talk.SERVER, False), ('192.0.2.2', False), (rule_talk.SERVER, True)):
+                with self.subTest(act.__name__, host=host, early=early):
+                    rules.write(path, lambda c, _, to=(act, host, early): fail(c, *to), True)
+                    causes = {one['cause']: one for one in json.loads(self.run_command('report', '--json', path))['causes']}
+                    want = host == rule_talk.SERVER and not early
+                    self.assertEqual(set(causes), {'connection-failed'} | ({'server-restarted'} if want else set()))
+                    self.assertEqual('Meanwhile connections were refused' in causes['connection-failed']['text'],
+                                     want and act is refuse)
+                    if want:
+                        self.assertEqual(causes['server-restarted']['confidence'], confidence)
 
     def test_asked_for_and_not_sent(self):
         """A Nak asks for a Call. The client goes on and does not send it, until it has it on another connection: its adapter
