@@ -74,7 +74,7 @@ const char *column_help(const struct column *column)
 static bool is_ascii(const char *text, size_t n)
 {
     for (size_t i = 0; i < n; i++)
-        if (text[i] < 0x20 || text[i] == 0x7f)
+        if ((unsigned char)text[i] < 0x20 || (unsigned char)text[i] >= 0x7f)
             return false;
     return true;
 }
