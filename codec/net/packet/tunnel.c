@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+#include "base/internet_sum.h"
 #include "net/packet/layer.h"
 
 /* What data centres and switch mirrors wrap packets in. */
@@ -165,19 +166,23 @@ enum rpcrdma_verdict rpcrdma_layer_gtp(struct rpcrdma_layer *l)
     return rpcrdma_layer_ip(l);
 }
 
-/* Whether an Ethernet header that leads further stands n bytes from here. */
+/* Whether an Ethernet header that leads further stands n bytes from here: what follows begins as
+ * its Ethertype says, as far as it was captured. */
 static bool ethernet_at(const struct rpcrdma_layer *l, size_t n)
 {
     const uint8_t *p = rpcrdma_cursor_peek(&l->c, n + 14);
+    const uint8_t *next = rpcrdma_cursor_peek(&l->c, n + 15);
 
     if (!p)
         return false;
     switch (rpcrdma_get_be16(p + n + 12)) {
     case RPCRDMA_ETHERTYPE_IPV4:
+        return !next || next[n + 14] >> 4 == 4;
     case RPCRDMA_ETHERTYPE_IPV6:
+    case RPCRDMA_ETHERTYPE_ROCE:
+        return !next || next[n + 14] >> 4 == 6;
     case RPCRDMA_ETHERTYPE_VLAN:
     case RPCRDMA_ETHERTYPE_QINQ:
-    case RPCRDMA_ETHERTYPE_ROCE:
     case RPCRDMA_ETHERTYPE_MPLS:
         return true;
     default:
@@ -185,8 +190,30 @@ static bool ethernet_at(const struct rpcrdma_layer *l, size_t n)
     }
 }
 
-/* MPLS (RFC 3032): label 20 | class 3 | bottom of stack 1 | TTL 8. Nothing shows what is below:
- * Ethernet, behind a control word (RFC 4448) or not, where one fits; else IP by its version. */
+/* Whether an IP header stands here, by what no Ethernet header has by chance: the right checksum,
+ * or the length of what follows. */
+static bool ip_at(const struct rpcrdma_layer *l)
+{
+    enum { IPV4_BYTES = 20, IPV6_BYTES = 40 };
+    const size_t left = rpcrdma_cursor_left(&l->c);
+    const uint8_t *p = rpcrdma_cursor_peek(&l->c, IPV4_BYTES);
+    size_t bytes;
+
+    if (!p)
+        return false;
+    if (p[0] >> 4 == 4) {
+        bytes = (size_t)4 * (p[0] & 0xfu);
+        return bytes >= IPV4_BYTES &&
+               (rpcrdma_get_be16(p + 2) == left ||
+                (rpcrdma_cursor_peek(&l->c, bytes) &&
+                 rpcrdma_internet_folded(rpcrdma_internet_sum(0, p, bytes)) == 0xffff));
+    }
+    return p[0] >> 4 == 6 && IPV6_BYTES + (size_t)rpcrdma_get_be16(p + 4) == left;
+}
+
+/* MPLS (RFC 3032): label 20 | class 3 | bottom of stack 1 | TTL 8. Nothing shows what is below: IP
+ * where its header is right; Ethernet, behind a control word (RFC 4448) or not, where one fits;
+ * else IP by its version. In an IP header an address stands where Ethernet has its type. */
 enum rpcrdma_verdict rpcrdma_layer_mpls(struct rpcrdma_layer *l)
 {
     const uint8_t *p;
@@ -196,6 +223,8 @@ enum rpcrdma_verdict rpcrdma_layer_mpls(struct rpcrdma_layer *l)
         if (!p)
             return rpcrdma_layer_failed(l, false);
     } while (!(p[2] & 1));
+    if (ip_at(l))
+        return rpcrdma_layer_ip(l);
     p = rpcrdma_cursor_peek(&l->c, 1);
     if (p && p[0] >> 4 == 0 && ethernet_at(l, 4)) {
         rpcrdma_cursor_take(&l->c, 4, "control word");
@@ -203,6 +232,8 @@ enum rpcrdma_verdict rpcrdma_layer_mpls(struct rpcrdma_layer *l)
     }
     if (ethernet_at(l, 0))
         return rpcrdma_layer_ethernet(l);
+    if (p && p[0] >> 4 == 0 && !rpcrdma_cursor_take(&l->c, 4 + 14, "Ethernet header"))
+        return rpcrdma_layer_failed(l, false); /* cut before it shows */
     return rpcrdma_layer_ip(l);
 }
 
@@ -259,13 +290,16 @@ enum rpcrdma_verdict rpcrdma_layer_tzsp(struct rpcrdma_layer *l)
  * Both ends agreed on the sizes beforehand: the frame is where an Ethernet header fits. */
 static enum rpcrdma_verdict l2tp(struct rpcrdma_layer *l)
 {
-    for (size_t n = 0; n <= 12; n += 4) {
+    enum { MOST = 12, ETHERNET_BYTES = 14 };
+
+    for (size_t n = 0; n <= MOST; n += 4) {
         if (ethernet_at(l, n)) {
             rpcrdma_cursor_take(&l->c, n, "L2TPv3 cookie");
             return rpcrdma_layer_ethernet(l);
         }
     }
-    return RPCRDMA_IS_OTHER;
+    rpcrdma_cursor_take(&l->c, MOST + ETHERNET_BYTES, "L2TPv3 frame");
+    return rpcrdma_layer_failed(l, false); /* OTHER, where it was not cut before it shows */
 }
 
 /* Over IP (RFC 3931 section 4.1.1): session 32; 0 begins a control message. */

@@ -204,6 +204,55 @@ static void tunnels(void **state)
     expect_send(1, RPCRDMA_CARRIER_ROCEV2, RPCRDMA_ADDRESS_IPV4);
 }
 
+/* What is below an MPLS label, or behind a cookie of L2TPv3, shows in itself alone: addresses may look like
+ * an Ethertype. */
+static void guessed(void **state)
+{
+    enum { LABEL = 14, IP = LABEL + 4 };
+    struct seen *s = seen_new(NULL);
+
+    (void)state;
+    b.n = 0;
+    put_ethernet(&b, 0x8847);
+    put(&b, 0x00064140, 4);
+    put_ip();
+    set(&b, IP + 12, 0x08004501, 4); /* 8.0.69.1 */
+    expect_send(1, RPCRDMA_CARRIER_ROCEV2, RPCRDMA_ADDRESS_IPV4);
+    set(&b, IP + 10, 0xd182, 2);
+    put_fill(&b, 0, 2); /* padding of the link: the checksum is right */
+    give(s, 1, &b);
+    assert_int_equal(s->n, 1);
+
+    b.n = 0;
+    put_ethernet(&b, 0x8847);
+    put(&b, 0x00064140, 4);
+    put_ipv6(&b, 17, 8 + TRANSPORT);
+    put_udp(&b, 4791, TRANSPORT);
+    put_transport();
+    set(&b, IP + 8, 0x20010db808004500, 8); /* 2001:db8:800:4500::1 */
+    expect_send(1, RPCRDMA_CARRIER_ROCEV2, RPCRDMA_ADDRESS_IPV6);
+
+    for (unsigned control = 0; control < 2; control++)
+        for (unsigned first = 0x40; first < 0x70; first += 0x20) { /* as an IP header begins */
+            b.n = 0;
+            put_ethernet(&b, 0x8847);
+            put(&b, 0x00064140, 4);
+            if (control)
+                put(&b, 0, 4);
+            put_frame();
+            set(&b, IP + 4 * control, first, 1);
+            expect_send(1, RPCRDMA_CARRIER_ROCEV2, RPCRDMA_ADDRESS_IPV4);
+        }
+
+    outer_udp(1701, 8 + 12 + INNER);
+    put(&b, 0x0003000000000007, 8);
+    put_fill(&b, 0, 12);
+    put_frame();
+    set(&b, b.n - INNER, 0x080027000001, 6); /* its first bytes look like IPv4's Ethertype */
+    expect_send(1, RPCRDMA_CARRIER_ROCEV2, RPCRDMA_ADDRESS_IPV4);
+    seen_free(s);
+}
+
 /* A mirror that cuts packets says so by the inner length: headers count, payload is not there. */
 static void cut_by_the_mirror(void **state)
 {
@@ -291,8 +340,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(infiniband), cmocka_unit_test(erf_records),
-        cmocka_unit_test(tunnels),    cmocka_unit_test(cut_by_the_mirror),
-        cmocka_unit_test(paused),
+        cmocka_unit_test(tunnels),    cmocka_unit_test(guessed),
+        cmocka_unit_test(cut_by_the_mirror), cmocka_unit_test(paused),
         cmocka_unit_test(nested),
     };
 
