@@ -200,8 +200,8 @@ int main(int argc, char **argv)
                         "       generate connections|strangers|calls|overlaps|claims|handles|"
                         "compounds|oneway|holes|tcp|decoys|shuffled|operations SIZE FILE\n"
                         "       generate names|xids|callers|iwarp6|roce6 SIZE FILE\n"
-                        "       generate fragments|continued|waiting|pieces|pulled|positions|slower|"
-                        "spread|jumps SIZE FILE\n"
+                        "       generate fragments|continued|waiting|pieces|pulled|positions|items|"
+                        "slower|spread|jumps SIZE FILE\n"
                         "       generate again|answers|limits|moments|hosts SIZE FILE\n");
         return 2;
     }

@@ -146,6 +146,33 @@ static void positions(struct talk_file *file, uint64_t size)
     free(buf);
 }
 
+/* Replies of thousands of READs, each with a Write chunk of its own that has its padding, too: a
+ * finding each. */
+static void items(struct talk_file *file, uint64_t size)
+{
+    enum { READS = 4000, OP_READ = 25, MOST = 64 + READS * 40 };
+    struct talk talk = begin(file);
+    uint8_t *buf = malloc(MOST);
+
+    if (!buf)
+        abort();
+    talk_connect(&talk, NULL);
+    for (uint32_t xid = 0; file->bytes < size; xid++) {
+        uint8_t *p = put32(put32(put32(zeros(prefix(buf, xid, 1, 0), 12), xid), 0), 2);
+
+        p = zeros(put32(put32(put32(p, 100003), 4), 1), 16 + 12); /* a COMPOUND of nothing */
+        talk_send(&talk, &talk.client, buf, (uint32_t)(p - buf));
+        p = put32(prefix(buf, xid, 1, 0), 0);
+        for (uint32_t k = 0; k < READS; k++)
+            p = put64(put32(put32(put32(put32(p, 1), 1), 7), 4), (uint64_t)k * 16);
+        p = put32(zeros(reply(zeros(p, 8), xid), 8), READS);
+        for (uint32_t k = 0; k < READS; k++)
+            p = put32(put32(put32(put32(p, OP_READ), 0), 1), 3);
+        talk_send(&talk, &talk.server, buf, (uint32_t)(p - buf));
+    }
+    free(buf);
+}
+
 /* RPCs of which each is slower than all before. */
 static void slower(struct talk_file *file, uint64_t size)
 {
@@ -209,6 +236,8 @@ bool hostile_work(const char *kind, struct talk_file *file, uint64_t size)
         pulled(file, size);
     else if (strcmp(kind, "positions") == 0)
         positions(file, size);
+    else if (strcmp(kind, "items") == 0)
+        items(file, size);
     else if (strcmp(kind, "slower") == 0)
         slower(file, size);
     else if (strcmp(kind, "spread") == 0)

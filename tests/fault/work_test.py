@@ -27,6 +27,7 @@ KINDS = {
     'pieces': [['rpcs'], ['extract', '-w', '/dev/null']],
     'pulled': [['rpcs']],
     'positions': [['decode'], ['check']],
+    'items': [['check']],
     'slower': [SLOWEST, FRAME],
     'jumps': [['check'], ['report']],
     'fragments': [['check']],

@@ -63,38 +63,26 @@ static bool is_read_plus(const struct rpc_transaction *t, uint32_t operation)
            t->pub.operations[operation] == OP_READ_PLUS;
 }
 
-/* Where a returned Write chunk stands. */
-static int64_t write_off(const struct reconstruct *m, uint32_t index)
-{
-    struct rpcrdma_write_iter it = rpcrdma_write_begin(&m->message->write);
-    struct rpcrdma_chunk wire = {0};
-
-    for (uint32_t i = 0; i <= index && rpcrdma_write_next(&it, &wire); i++)
-        ;
-    return wire.off;
-}
-
 /* Where in its Send a byte of the Reply's stream is: nowhere, where a chunk carried it. */
 static int64_t rpc_reply_place(const struct reconstruct *m, uint32_t off)
 {
     return m->message->payload.len > off ? (int64_t)m->message->payload.off + off : -1;
 }
 
-static void check_item(struct reconstruct *m, uint32_t index)
+/* off: where the returned Write chunk stands. */
+static void check_item(struct reconstruct *m, uint32_t index, int64_t off)
 {
     const struct rpcrdma_insertion *place = &m->rpcs->places[index];
     const struct rpc_chunk *chunk = reconstruct_offered_write(m->t, index);
     uint32_t length = m->rpcs->lengths[index];
 
     if (place->placed && place->length % 4 != 0 && length == place->length + (-place->length & 3))
-        reconstruct_finding_at(m, RPCRDMA_RULE_WRITE_PAD, write_off(m, index), index, place->length,
-                               length);
+        reconstruct_finding_at(m, RPCRDMA_RULE_WRITE_PAD, off, index, place->length, length);
     if (place->placed && is_read_plus(m->t, place->operation))
-        reconstruct_finding_at(m, RPCRDMA_RULE_READ_PLUS_REDUCED, write_off(m, index), index,
-                               length, 0);
+        reconstruct_finding_at(m, RPCRDMA_RULE_READ_PLUS_REDUCED, off, index, length, 0);
     if (place->inlined && chunk && chunk->length > 0)
-        reconstruct_finding_at(m, RPCRDMA_RULE_ITEM_INLINE, write_off(m, index), index,
-                               place->length, chunk->length);
+        reconstruct_finding_at(m, RPCRDMA_RULE_ITEM_INLINE, off, index, place->length,
+                               chunk->length);
 }
 
 /* The results can be read as if no chunk were there, and one has bytes. */
@@ -122,13 +110,15 @@ void rpc_check_reply(struct reconstruct *m, const struct rpcrdma_rpc *rpc,
                      enum rpcrdma_binding_verdict verdict, const void *data, size_t caplen,
                      size_t len)
 {
+    struct rpcrdma_write_iter it = rpcrdma_write_begin(&m->message->write);
     const struct rpc_transaction *t = m->t;
+    struct rpcrdma_chunk wire;
     uint64_t bytes = 0;
 
     if (m->message->write.count > 0 || m->message->reply_present)
         check_returned(m);
-    for (uint32_t i = 0; i < m->n_writes; i++) {
-        check_item(m, i);
+    for (uint32_t i = 0; i < m->n_writes && rpcrdma_write_next(&it, &wire); i++) {
+        check_item(m, i, wire.off);
         bytes += m->rpcs->lengths[i];
     }
     if (bytes > 0 && verdict == RPCRDMA_BINDING_MISFIT && inline_too(m, rpc, data, caplen, len))
