@@ -62,7 +62,7 @@ void reconstruct_returned_writes(struct reconstruct *m)
         m->rpcs->places[m->n_writes] = (struct rpcrdma_insertion){0};
         m->rpcs->lengths[m->n_writes++] = rpc_clipped(length);
     }
-    if (m->t->has_call && !m->t->no_length && m->n_writes != n_offered)
+    if (m->t->has_call && !m->t->no_length && !m->base_unknown && m->n_writes != n_offered)
         reconstruct_finding_at(m,
                                written_since(m->t->chunk_map, m->n_writes)
                                    ? RPCRDMA_RULE_RPC_WRITE_LIST_USED

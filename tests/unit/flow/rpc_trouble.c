@@ -344,6 +344,45 @@ static void another_xid_inside(void **state)
     assert_int_equal(rpc_find(&rig, 50, RPCRDMA_DIRECTION_CALL)->n_rules, 0);
 }
 
+/* A snap length that ends within a Reply's lists: whether what the Call offered comes back is
+ * behind it.
+ */
+static void reply_cut_within_the_lists(void **state)
+{
+    enum { TYPE = 16, HEADER = 52 };
+    uint8_t buf[1024];
+    size_t written;
+
+    (void)state;
+    for (uint32_t caplen = TYPE, xid = 1; caplen <= HEADER; caplen += 4, xid++) {
+        const struct got_transaction *t;
+        struct rpcrdma_op op;
+        struct rpc_header h;
+
+        read_call(xid, HANDLE, ADDRESS);
+        prepare_reply(xid, 3);
+        rpc_write(&rig, false, HANDLE, ADDRESS, whole.data + at, SIZE, RIG_PMTU, UINT32_MAX);
+        rpc_header_init(&h, xid, MSG);
+        rpc_add_write(&h, true, HANDLE, ADDRESS, SIZE);
+        h.message.payload =
+            (struct rpcrdma_span){.data = part.data, .caplen = part.n, .len = part.n};
+        assert_int_equal(rpcrdma_message_encode(&h.message, buf, sizeof(buf), &written),
+                         RPCRDMA_OK);
+        op = rig_op(&rig.rig, RPCRDMA_OP_SEND, &rig.b, &rig.a, rig.b.psn);
+        op.flags = RPCRDMA_OP_FIRST | RPCRDMA_OP_LAST;
+        op.data = buf;
+        op.caplen = caplen;
+        op.len = (uint32_t)written;
+        rig_feed(&rig.rig, &op);
+        rig.b.psn = rpcrdma_psn_add(rig.b.psn, 1);
+        t = rpc_transaction(&rig, xid);
+        assert_non_null(t);
+        assert_int_not_equal(t->t.reply_frame, 0);
+        assert_false(rpc_has_rule(t->rules, t->n_rules, RPCRDMA_RULE_RPC_WRITE_LIST_USED));
+        assert_false(rpc_has_rule(t->rules, t->n_rules, RPCRDMA_RULE_RPC_WRITE_LIST));
+    }
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
@@ -362,6 +401,7 @@ int main(void)
         TEST(the_same_handle_again_and_again),
         TEST(an_invalidated_handle_takes_no_bytes),
         TEST(another_xid_inside),
+        TEST(reply_cut_within_the_lists),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
