@@ -81,6 +81,15 @@ static void by_neither(struct credit_conn *cc, int sender, uint64_t packets)
         rpcrdma_credit_account_gap(its, false, packets);
 }
 
+/* So many packets of this end were not captured, or not so far as to know of what they are. */
+RPCRDMA_RARE static void missing(struct credit_conn *cc, int sender, uint64_t packets)
+{
+    by_neither(cc, sender, packets);
+    for (int i = 0; i < 2; i++)
+        if (cc->side[i].count)
+            rpcrdma_credit_count_gap(cc->side[i].count);
+}
+
 /* A Reply, or an RDMA_ERROR in the place of one. */
 static void by_reply(struct credit_conn *cc, int requester, const struct flow_message *message,
                      struct rpcrdma_credit_at at)
@@ -144,6 +153,10 @@ static int by_calls(struct credit_conn *cc, const struct flow_message *message,
         by_reply(cc, peer, message, at);
         return peer;
     }
+    if (!(msg->present & RPCRDMA_HAS_TYPE)) { /* cut before it */
+        by_neither(cc, sender, 1);
+        return -1;
+    }
     if (msg->kind != RPCRDMA_KIND_MSG && msg->kind != RPCRDMA_KIND_NOMSG &&
         msg->kind != RPCRDMA_KIND_MSGP)
         return -1; /* carries no RPC message: its credits have no direction (RFC 8167 4.1) */
@@ -196,6 +209,16 @@ bool flow_credit_held(struct flow_conn *conn, int sender, struct flow_held *held
     return true;
 }
 
+/* A Call or a Reply, for all that is known; or too short for either. */
+RPCRDMA_RARE static void cut_before_credits(struct flow_conn *conn,
+                                            const struct flow_message *message)
+{
+    struct credit_conn *cc = credit_conn_of(conn);
+
+    if (cc && !cc->lost && message->message->message->status == RPCRDMA_TRUNCATED)
+        missing(cc, message->sender, 1);
+}
+
 RPCRDMA_HOT void flow_credit_message(struct flow_credits *credits, struct flow_conn *conn,
                                      const struct flow_message *message)
 {
@@ -206,7 +229,11 @@ RPCRDMA_HOT void flow_credit_message(struct flow_credits *credits, struct flow_c
     struct credit_sender *sender;
     int requester = -1;
 
-    if (!cc || cc->lost || !(msg->present & RPCRDMA_HAS_CREDITS))
+    if (RPCRDMA_SELDOM(!(msg->present & RPCRDMA_HAS_CREDITS))) {
+        cut_before_credits(conn, message);
+        return;
+    }
+    if (!cc || cc->lost)
         return;
     sender = &cc->sender[message->sender];
     sender->place = place_of(sender, conn, message->send->last_seq);
@@ -333,12 +360,8 @@ void flow_credit_gap(struct flow_credits *credits, struct flow_conn *conn, int s
     (void)credits;
     if (flow_conn_public_const(conn)->carrier == RPCRDMA_CARRIER_IWARP)
         packets = RPCRDMA_CREDIT_NO_LIMIT; /* the numbers are not of messages */
-    if (!cc || cc->lost)
-        return;
-    by_neither(cc, sender, packets);
-    for (int i = 0; i < 2; i++)
-        if (cc->side[i].count)
-            rpcrdma_credit_count_gap(cc->side[i].count);
+    if (cc && !cc->lost)
+        missing(cc, sender, packets);
 }
 
 void flow_credit_close(struct flow_credits *credits, struct flow_conn *conn, bool ended)

@@ -326,6 +326,67 @@ static void test_counting(void **state)
     assert_int_equal(rig.credit[2].rnr_naks + rig.credit[3].rnr_naks, 0);
 }
 
+/* A Reply that was cut before its credits, or before its type, may grant what is used behind it. */
+static void test_cut_reply(void **state)
+{
+    uint8_t buf[256];
+
+    (void)state;
+    for (uint32_t caplen = 0; caplen <= 20; caplen += 4) {
+        uint32_t n = rig_reply(buf, 1, 0);
+        struct rpcrdma_op op;
+
+        begin(0);
+        rig_connect(&rig, &a, &b, 20049);
+        call(1, 128);
+        rig_word(buf + 8, 2);
+        op = rig_op(&rig, RPCRDMA_OP_SEND, &b, &a, b.psn++);
+        op.flags = RPCRDMA_OP_FIRST | RPCRDMA_OP_LAST;
+        op.data = buf;
+        op.caplen = caplen;
+        op.len = n;
+        rig_feed(&rig, &op);
+        call(2, 128);
+        call(3, 128);
+        reply(2, 64);
+        rig_end(&rig);
+        assert_int_equal(rig_count(&rig, RPCRDMA_RULE_CREDIT_FIRST_CALL), 0);
+        assert_int_equal(rig.credits, 1);
+        assert_int_equal(rig.credit[0].calls, 3);
+        assert_int_equal(rig.credit[0].violations, 0);
+    }
+}
+
+/* Likewise where credits count messages. */
+static void test_cut_grant(void **state)
+{
+    const struct rpcrdma_flow_config config = {.credits = true,
+                                               .dialect = rpcrdma_dialect(RPCRDMA_IETF_07)};
+
+    (void)state;
+    for (uint32_t caplen = 0; caplen <= 8; caplen += 4) {
+        uint8_t buf[16] = {0};
+        struct rpcrdma_op op;
+
+        pair_begin(&config);
+        rig_connect(&rig, &a, &b, 20049);
+        grant(true, 1, 10);
+        grant(false, 2, 1);
+        op = rig_op(&rig, RPCRDMA_OP_SEND, &b, &a, b.psn++);
+        op.flags = RPCRDMA_OP_FIRST | RPCRDMA_OP_LAST;
+        rig_word(buf + 4, 2);
+        op.data = buf;
+        op.caplen = caplen;
+        op.len = sizeof(buf);
+        rig_feed(&rig, &op);
+        for (uint32_t xid = 3; xid < 9; xid++)
+            grant(true, xid, 10);
+        grant(false, 9, 20);
+        rig_end(&rig);
+        assert_int_equal(rig_count(&rig, RPCRDMA_RULE_CREDIT_COUNT_OVERRUN), 0);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -334,7 +395,8 @@ int main(void)
         cmocka_unit_test(test_set_up_again), cmocka_unit_test(test_malloc_fails),
         cmocka_unit_test(test_memory_limit), cmocka_unit_test(test_rnr),
         cmocka_unit_test(test_counting),     cmocka_unit_test(test_rnr_of_many),
-        cmocka_unit_test(test_rnr_of_two),
+        cmocka_unit_test(test_rnr_of_two),   cmocka_unit_test(test_cut_reply),
+        cmocka_unit_test(test_cut_grant),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
