@@ -25,4 +25,14 @@ static inline int64_t time_plus(int64_t a, int64_t b)
     return a < 0 ? INT64_MIN : INT64_MAX;
 }
 
+/* Of a sum that is kept as a double, for it may be beyond 64 bits. */
+static inline int64_t time_whole(double ns)
+{
+    const double beyond = 9223372036854775808.0; /* 2^63 */
+
+    if (ns >= beyond)
+        return INT64_MAX;
+    return ns < -beyond ? INT64_MIN : (int64_t)ns;
+}
+
 #endif

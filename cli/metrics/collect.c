@@ -167,8 +167,8 @@ static void on_credits(void *context, const struct rpcrdma_connection *connectio
     struct metrics_pair *pair = pair_of(context, connection);
 
     for (size_t i = 0; i < n; i++) {
-        pair->at_limit_ns += results[i].at_limit_ns;
-        pair->measured_ns += results[i].measured_ns;
+        pair->at_limit_ns = source_sum(pair->at_limit_ns, results[i].at_limit_ns);
+        pair->measured_ns = source_sum(pair->measured_ns, results[i].measured_ns);
         pair->violations += results[i].violations;
     }
 }

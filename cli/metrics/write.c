@@ -9,6 +9,7 @@
 
 #include "out/connection.h"
 #include "out/transaction.h"
+#include "times.h"
 
 struct writer {
     struct out *out;
@@ -183,7 +184,7 @@ static void rpcs(const struct metrics *m, struct writer *w)
         sample(w, "_count", name_of(m, group), NULL, NULL);
         number(w, latency->count);
         sample(w, "_sum", name_of(m, group), NULL, NULL);
-        seconds(w, (uint64_t)MAX(latency->sum_ns, 0));
+        seconds(w, (uint64_t)MAX(time_whole(latency->sum_ns), 0));
     }
     single(w, "rpcrdma_rpcs_folded", "counter", NULL,
            "RPCs counted as server, client and operation \"other\".", m->rpcs->left_out);

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "plural.h"
+#include "times.h"
 
 #define MS INT64_C(1000000)
 
@@ -75,7 +76,7 @@ static void delayed(struct report *r, const struct report_connection *c)
         return;
     cause = report_cause_add(r, CAUSE_DELAY, CONFIDENCE_MEDIUM);
     cause->rpcs = acks->count;
-    cause->time_ns = (int64_t)acks->count * quick;
+    cause->time_ns = time_whole((double)acks->count * (double)quick);
     snprintf(
         cause->text, sizeof(cause->text),
         "Connection %u is delayed: even the quickest Acks of Calls take %.1f ms (median %.1f ms), "

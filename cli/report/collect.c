@@ -209,7 +209,7 @@ static void note_responder(struct report *r, const struct rpcrdma_transaction *t
         return;
     if (slow->rpcs++ == 0)
         slow->frame = t->call_frame;
-    slow->ns += own;
+    slow->ns = time_plus(slow->ns, own);
 }
 
 static void note_spent(struct report *r, const struct rpcrdma_transaction *t)
@@ -218,7 +218,7 @@ static void note_spent(struct report *r, const struct rpcrdma_transaction *t)
         return;
     r->n_spent++;
     groups_add_phases(&r->spent, &t->phases);
-    r->spent_stalled_ns += t->stalled_ns;
+    r->spent_stalled_ns = time_plus(r->spent_stalled_ns, t->stalled_ns);
 }
 
 /* Per client, `server` is the server's time: of callbacks no phases are summed up. */

@@ -98,11 +98,12 @@ void report_headline(const struct report *r, char *text, size_t size)
         snprintf(text, size, "%s", r->causes[0].text);
 }
 
-int64_t report_spent_ns(const struct report *r)
+double report_spent_ns(const struct report *r)
 {
     const struct rpcrdma_phases *sum = &r->spent;
 
-    return sum->call_ns + sum->server_ns + sum->data_ns + sum->reply_ns;
+    return (double)sum->call_ns + (double)sum->server_ns + (double)sum->data_ns +
+           (double)sum->reply_ns;
 }
 
 enum { SHARE_CALL, SHARE_SERVER, SHARE_DATA, SHARE_REPLY, N_SHARES };
@@ -177,7 +178,7 @@ static int concerned(const struct report *r, char *text, size_t size)
 void report_time(const struct report *r, char text[REPORT_TIME])
 {
     const struct rpcrdma_phases *sum = &r->spent;
-    double all = (double)report_spent_ns(r);
+    double all = report_spent_ns(r);
     int at;
 
     text[0] = '\0';

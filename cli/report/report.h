@@ -230,7 +230,7 @@ const struct kernel_record *report_kernel(const struct report *report, unsigned 
                                           const struct report_rpc *rpc);
 
 /* What their phases come to, data_waiting_ns being part of data_ns. 0: of no RPC it is known. */
-int64_t report_spent_ns(const struct report *report);
+double report_spent_ns(const struct report *report);
 
 /* That in words, and which operation the most went to; "": it is not known. */
 enum { REPORT_TIME = 1000 };

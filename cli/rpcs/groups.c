@@ -145,8 +145,7 @@ static void name_of(const struct groups *groups, const struct rpc *rpc, char *na
 const char *group_title(const struct groups *groups, const struct group *group,
                         char text[ADDRESS_SIZE])
 {
-    const struct rpcrdma_address *address =
-        groups->by == GROUPS_CLIENT ? &group->src : &group->dst;
+    const struct rpcrdma_address *address = groups->by == GROUPS_CLIENT ? &group->src : &group->dst;
 
     if ((groups->by != GROUPS_CLIENT && groups->by != GROUPS_SERVER) ||
         address->family == RPCRDMA_ADDRESS_NONE)
@@ -243,12 +242,12 @@ static struct group *find_recent(struct groups *groups, const struct rpc *rpc)
 
 void groups_add_phases(struct rpcrdma_phases *sum, const struct rpcrdma_phases *one)
 {
-    sum->call_ns += one->call_ns;
-    sum->server_ns += one->server_ns;
-    sum->data_ns += one->data_ns;
-    sum->data_waiting_ns += one->data_waiting_ns;
-    sum->data_peer_ns += one->data_peer_ns;
-    sum->reply_ns += one->reply_ns;
+    sum->call_ns = time_plus(sum->call_ns, one->call_ns);
+    sum->server_ns = time_plus(sum->server_ns, one->server_ns);
+    sum->data_ns = time_plus(sum->data_ns, one->data_ns);
+    sum->data_waiting_ns = time_plus(sum->data_waiting_ns, one->data_waiting_ns);
+    sum->data_peer_ns = time_plus(sum->data_peer_ns, one->data_peer_ns);
+    sum->reply_ns = time_plus(sum->reply_ns, one->reply_ns);
 }
 
 static void keep_common(struct rpcrdma_address *common, const struct rpcrdma_address *one)
@@ -306,7 +305,7 @@ struct group *groups_add(struct groups *groups, const struct rpc *rpc)
     if (t->has_phases) {
         g->n_phases++;
         groups_add_phases(&g->phases, &t->phases);
-        g->stalled_ns += t->stalled_ns;
+        g->stalled_ns = time_plus(g->stalled_ns, t->stalled_ns);
     }
     return g;
 }

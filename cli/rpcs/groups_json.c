@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "rpcs/groups.h"
 
-#include "out/view.h"
-
 #include <string.h>
+
+#include "out/view.h"
+#include "times.h"
 
 static void number(struct json *json, struct json_key key, uint64_t n)
 {
@@ -53,7 +54,7 @@ void group_json(struct json *json, const struct group *g, int64_t span_ns)
         json_key(json, KEY(bytes_per_s));
         json_real(json, (double)(g->call_bytes + g->reply_bytes) * 1e9 / (double)span_ns);
     }
-    json_key(json, KEY(total_ns)), json_i64(json, (int64_t)g->latency.sum_ns);
+    json_key(json, KEY(total_ns)), json_i64(json, time_whole(g->latency.sum_ns));
     latency_json(json, KEY(latency_ns), &g->latency);
     if (g->n_phases == 0)
         return;

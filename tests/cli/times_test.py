@@ -1,0 +1,50 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Times that no capture should have, but that of a host has which learns the time late: sums do not wrap."""
+import json
+import os
+import re
+import sys
+
+from command import CAPTURES, CommandTest, main
+
+sys.path.insert(0, os.path.join(CAPTURES, 'generate'))
+# pylint: disable=wrong-import-position
+import rule_talk
+import rules
+
+MOST = 2**63 - 1
+APART = 2 * 10**18  # ns, 63 years
+CALLS = 8
+
+
+def learns_late(c, _):
+    """Between Calls and their Replies the clock goes from 1970 on to this century."""
+    c.clock.now = 10**9
+    c.null()
+    outstanding = [c.call(rule_talk.NULL) for _ in range(CALLS)]
+    c.clock.now += APART
+    for xid in outstanding:
+        c.reply(xid)
+
+
+class Times(CommandTest):
+    def test_sums(self):
+        path = os.path.join(self.folder, 'late.pcap')
+        rules.write(path, learns_late, True)
+        group, = [json.loads(line) for line in self.run_command('rpcs', '--json', '--per', 'client', path).splitlines()]
+        self.assertEqual(group['calls'], 1 + CALLS)
+        self.assertEqual(group['total_ns'], MOST)
+        self.assertEqual(max(group['phases'].values()), MOST)
+        self.assertGreaterEqual(min(group['phases'].values()), 0)
+
+        for cause in json.loads(self.run_command('report', '--json', path))['causes']:
+            self.assertGreaterEqual(cause.get('cost_ns', 0), 0, cause)
+        page = self.run_command('report', path)
+        shares = re.findall(r'(\d+)\s%', page[page.index('Of the'):page.index('stalled')])
+        self.assertLessEqual(sum(map(int, shares[:4])), 100 + 3, page)  # rounded
+
+        line, = re.findall(r'^rpcrdma_rpc_latency_seconds_sum\{.*\} (\S+)$', self.run_command('metrics', path), re.M)
+        self.assertEqual(line, f'{MOST // 10**9}.{MOST % 10**9}')
+
+
+main()
