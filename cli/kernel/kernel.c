@@ -36,6 +36,7 @@ struct source {
     struct host *hosts[HOSTS];
     unsigned n_hosts;
     uint64_t homeless; /* RPCs of further ones */
+    uint64_t too_long; /* events' lines */
     int64_t first_ns, last_ns;
     bool unusable;
 };
@@ -111,6 +112,7 @@ static bool next_line(struct source *source, char buffer[LINE], struct kernel_li
 
             while ((c = getc(source->file)) != EOF && c != '\n')
                 ;
+            source->too_long += kernel_line_parse(buffer, line);
             continue;
         }
         buffer[strcspn(buffer, "\r\n")] = '\0';
@@ -154,6 +156,10 @@ static void read_source(struct source *source)
         kernel_records_line(&source->records, &line);
     }
     kernel_records_end(&source->records);
+    if (source->too_long > 0)
+        complain("%s: %" PRIu64 " line%s of %d bytes and more %s left out", source->pub.path,
+                 source->too_long, source->too_long == 1 ? "" : "s", LINE,
+                 source->too_long == 1 ? "is" : "are");
     if (ferror(source->file)) {
         complain("%s: %s", source->pub.path, strerror(errno));
         source->unusable = true;

@@ -59,13 +59,14 @@ void kernel_records_init(struct kernel_records *records, size_t max_bytes)
         .tasks = new_table(),
         .threads = new_table(),
         .receives = g_hash_table_new_full(hash_number, g_int64_equal, g_free, g_free),
-        .sends = new_table()};
+        .sends = new_table(),
+        .no_room = new_table()};
 }
 
 void kernel_records_end(struct kernel_records *records)
 {
     GHashTable **tables[] = {&records->tasks, &records->threads, &records->receives,
-                             &records->sends};
+                             &records->sends, &records->no_room};
 
     for (size_t i = 0; i < G_N_ELEMENTS(tables); i++)
         g_clear_pointer(tables[i], g_hash_table_destroy);
@@ -82,10 +83,8 @@ static struct kernel_record *add(struct kernel_records *records, enum kernel_sid
 {
     struct kernel_record *record;
 
-    if (records->all->len >= records->most) {
-        records->left_out++;
+    if (records->all->len >= records->most)
         return NULL;
-    }
     g_array_set_size(records->all, records->all->len + 1);
     record = record_at(records, records->all->len);
     record->side = side;
@@ -159,6 +158,28 @@ static bool task_of(const struct kernel_line *line, guint64 *task)
     return true;
 }
 
+static void bound(GHashTable *table)
+{
+    if (g_hash_table_size(table) >= OUTSTANDING)
+        g_hash_table_remove_all(table);
+}
+
+/* Each line of an RPC comes here that has no record; it is one RPC that was left out. */
+static void leave_out(struct kernel_records *records, guint64 task, const uint64_t *xid)
+{
+    gpointer known;
+    bool counted = g_hash_table_lookup_extended(records->no_room, &task, NULL, &known);
+    uint32_t was = counted ? GPOINTER_TO_UINT(known) : 0; /* 0: its XID is yet to come */
+
+    if (!counted || !xid || (was != 0 && was != (uint32_t)*xid))
+        records->left_out++;
+    else if (was == (uint32_t)*xid)
+        return;
+    bound(records->no_room);
+    g_hash_table_insert(records->no_room, g_memdup2(&task, sizeof(task)),
+                        GUINT_TO_POINTER(xid ? (guint)*xid : 0));
+}
+
 /* The record of the task; a new one where it has none, or one of another RPC. */
 static struct kernel_record *of_task(struct kernel_records *records, guint64 task,
                                      const uint64_t *xid)
@@ -169,8 +190,10 @@ static struct kernel_record *of_task(struct kernel_records *records, guint64 tas
         record = NULL;
     if (!record) {
         record = add(records, KERNEL_CLIENT);
-        if (!record)
+        if (!record) {
+            leave_out(records, task, xid);
             return NULL;
+        }
         record->task = task;
         set(records->tasks, task, index_of(records, record));
     }
@@ -269,12 +292,6 @@ static struct rpcrdma_address address_of(const struct kernel_line *line)
     return address;
 }
 
-static void bound(GHashTable *table)
-{
-    if (g_hash_table_size(table) >= OUTSTANDING)
-        g_hash_table_remove_all(table);
-}
-
 /* A Receive that no thread has taken yet. */
 struct receive {
     int64_t time_ns;
@@ -323,8 +340,10 @@ static void taken(struct kernel_records *records, const struct kernel_line *line
     if (!kernel_argument(line, "xid=0x", 16, &xid))
         return;
     record = add(records, KERNEL_SERVER);
-    if (!record)
+    if (!record) {
+        records->left_out++;
         return;
+    }
     record->at[KERNEL_TAKEN] = line->time_ns;
     record->thread = line->pid;
     if (kernel_completion(line, &completion)) {

@@ -63,6 +63,7 @@ struct kernel_records {
     uint64_t too_many_alike; /* that are not found: so many others have their XID */
     GHashTable *by_xid;      /* first one's index + 1 */
     GHashTable *tasks, *threads, *receives, *sends; /* of who reads lines */
+    GHashTable *no_room;                            /* tasks counted in left_out, with their XIDs */
 };
 
 void kernel_records_init(struct kernel_records *records, size_t max_bytes);

@@ -230,7 +230,8 @@ class Kernel(CommandTest):
         line = next(line for line in lines('client') if 'xprt_reserve' in line and line.split('xid=')[1].split()[0] in xids)
         long = re.sub(r'xid=0x\w+', 'xid=0x00000001', line) + ' ' * 5000
         path = self.text('client', lambda text: text + '\n' + long if text == line else text)
-        self.assertEqual(self.report('--trace', path)['kernels'], want)
+        self.assertEqual(self.report('--trace', path, errors=1)['kernels'], want)
+        self.assertIn('1 line of 4096 bytes and more is left out', self.stderr)
 
     def test_who_runs(self):
         """tracefs with the option record-tgid: the number of the process beside that of the thread."""
@@ -343,6 +344,21 @@ class Kernel(CommandTest):
         self.run_command('report', WIRE, '--trace', path, status=2, errors=3)
         self.assertIn('there was no room', self.stderr)
         self.assertIn('too many others have the same XID', self.stderr)
+
+    def test_no_room(self):
+        """What is left out are RPCs, not their lines; a number of a task that comes again is another RPC."""
+        line = ' dd-1 [000] ..... {:.6f}: {}: task:{:08x}@00000001 {}'
+        rpcs, out = 9000, ['#' * 5000, line.format(99, 'rpc_request', 5, ' ' * 5000)]
+        for i in range(rpcs):
+            task, xid = i % 3, f'xid=0x{i:08x}'
+            for event in ('rpc_request', 'xprt_reserve', 'xprtrdma_mr_map', 'xprtrdma_marshal', 'xprtrdma_post_send'):
+                out.append(line.format(100 + i / 1000, event, task, '' if event == 'rpc_request' else xid))
+        path = self.file('\n'.join(out).encode(), 'many.txt')
+        self.run_command('report', '--max-memory', '1', WIRE, '--trace', path, status=2, errors=3)
+        left_out = int(re.search(r'of (\d+) RPCs there was no room', self.stderr).group(1))
+        kept = int(re.search(r'none of its (\d+) RPCs', self.stderr).group(1))
+        self.assertEqual(left_out + kept, rpcs)
+        self.assertIn('1 line of 4096 bytes and more is left out', self.stderr)
 
 
 if __name__ == '__main__':
