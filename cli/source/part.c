@@ -41,9 +41,11 @@ static void park(struct part *part, const uint8_t *data, uint64_t base)
     part->base = base;
     part->parked = true;
     for (uint32_t i = part->at; i < part->n; i++) {
-        size_t from = (size_t)(part->packets[i].packet.data - data);
+        struct source_packet *one = &part->packets[i];
 
-        part->packets[i].packet.data = (const uint8_t *)(uintptr_t)from;
+        one->packet.data = (const uint8_t *)(uintptr_t)(one->packet.data - data);
+        if (one->comment_len > 0)
+            one->comment = (const char *)(uintptr_t)((const uint8_t *)one->comment - data);
     }
 }
 

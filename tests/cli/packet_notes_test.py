@@ -5,7 +5,7 @@ import os
 import struct
 import unittest
 
-from command import CommandTest, block, capture, interface, option, section
+from command import CommandTest, block, capture, enhanced, interface, option, section
 
 COMMENT, FLAGS, REPLAYED = 1, 2, b'rpcrdma: this connection was set up before this file'
 
@@ -20,6 +20,27 @@ class PacketNotes(CommandTest):
                                             packet.length) + packet.data + bytes(-len(packet.data) % 4) +
                              options.get(number, b''))
         return self.file(out, name)
+
+    def test_large_packets(self):
+        """Of files that have no room in memory all together: comments are read again with their packets."""
+        notes = {number: option(COMMENT, b'packet %d' % number) + bytes(4) for number in range(1, len(self.packets()) + 1)}
+        want = self.decode(self.pcapng(notes))
+        large = enhanced(bytes(70000), self.packets()[0].time_ns)
+        begin = len(section() + interface(options=option(9, b'\x09') + bytes(4)))
+        paths = []
+        for i in range(100):
+            path = self.pcapng(notes, f'{i}.pcapng', lambda number, i=i: number % 100 == i)
+            with open(path, 'r+b') as file:
+                data = file.read()
+                file.seek(begin)
+                file.write(large + data[begin:])
+            paths.append(path)
+        for message in want:
+            message.pop('frame')
+        got = self.decode(*paths)
+        for message in got:
+            message.pop('frame')
+        self.assertEqual(got, want)
 
     def decode(self, *paths):
         return [json.loads(line) for line in self.run_command('decode', '--json', *paths).splitlines()]
