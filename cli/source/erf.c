@@ -96,10 +96,8 @@ static enum record next(struct file *file, struct source_packet *out)
             in->pos += record;
             continue;
         }
-        if (counts_losses(type)) {
-            file->dropped_inline = source_sum(file->dropped_inline, be16(p + 12));
-            file->dropped_inline_known = true;
-        }
+        if (counts_losses(type))
+            file_dropped(file, 0, be16(p + 12));
         len = wire_length(p, record < there ? record : (uint32_t)there);
         if (status == INPUT_END) {
             in->pos = in->end;

@@ -97,6 +97,13 @@ enum record file_cut(struct file *file, uint64_t at, const char *what, uint64_t 
     return RECORD_ERROR;
 }
 
+void file_dropped(struct file *file, size_t interface, uint64_t packets)
+{
+    file->dropped_inline = source_sum(file->dropped_inline, packets);
+    file->dropped_inline_known = true;
+    file->interfaces[interface].dropped_inline |= packets > 0;
+}
+
 void file_wrong_time(struct file *file)
 {
     if (file->wrong_times++ == 0)
@@ -211,19 +218,24 @@ static bool file_interface(const struct source *source, uint32_t index,
         .dropped_known = from->dropped_known,
         .dropped = from->dropped,
     };
+    if (file->n_interfaces == 1 && file->dropped_inline_known) {
+        out->dropped_known = true;
+        if (out->dropped < file->dropped_inline)
+            out->dropped = file->dropped_inline;
+    }
     return true;
 }
 
 static void file_stats(const struct source *source, struct source_stats *out)
 {
     const struct file *file = (const struct file *)source;
+    uint64_t same = 0; /* counted in both ways */
 
     *out = (struct source_stats){
         .packets = file->frame,
         .texts_left_out = file->texts_left_out,
         .other_blocks = file->other_blocks,
         .comments = file->comments,
-        .dropped = file->dropped_inline,
         .dropped_known = file->dropped_inline_known,
     };
     input_progress(file->in, &out->read, &out->size);
@@ -232,11 +244,14 @@ static void file_stats(const struct source *source, struct source_stats *out)
 
         out->received = source_sum(out->received, one->received);
         out->received_known |= one->received_known;
-        /* both ways of counting speak of the same packets */
-        if (one->dropped_known && !file->dropped_inline_known)
+        if (one->dropped_inline)
+            same = source_sum(same, one->dropped);
+        else
             out->dropped = source_sum(out->dropped, one->dropped);
         out->dropped_known |= one->dropped_known;
     }
+    /* both ways of counting speak of the same packets: the last ones may be in one only */
+    out->dropped = source_sum(out->dropped, same > file->dropped_inline ? same : file->dropped_inline);
 }
 
 static void file_close(struct source *source)

@@ -27,6 +27,7 @@ struct file_interface {
     int64_t offset_s;           /* seconds to add to every time stamp */
     uint64_t received, dropped; /* of the last statistics block */
     bool received_known, dropped_known;
+    bool dropped_inline; /* its packets say what was lost before them */
     bool binary;
     uint8_t exponent; /* time stamps count 10^-exponent seconds, or 2^-exponent where binary */
 };
@@ -117,6 +118,9 @@ static inline int64_t file_packet_time(struct file *file, const struct file_inte
  * failure, if that is why it ended, comes first. */
 enum record file_cut(struct file *file, uint64_t at, const char *what, uint64_t there,
                      uint64_t needed);
+
+/* A packet of that interface says that so many were lost before it. */
+void file_dropped(struct file *file, size_t interface, uint64_t packets);
 
 /* Fills *out; data and the lengths are the caller's to have checked. */
 static inline void file_packet(struct file *file, struct source_packet *out, size_t interface,

@@ -219,6 +219,7 @@ static bool read_statistics(struct file *file, uint64_t at, const uint8_t *body,
     struct options options = {body + 12, body + len};
     struct file_interface *interface;
     uint64_t if_dropped = 0, os_dropped = 0, *counter;
+    bool dropped_known = false;
     const uint8_t *value;
     unsigned code;
     size_t n;
@@ -246,9 +247,12 @@ static bool read_statistics(struct file *file, uint64_t at, const uint8_t *body,
         if (code == OPTION_ISB_IFRECV)
             interface->received_known = true;
         else
-            interface->dropped_known = true;
+            dropped_known = true;
     }
-    interface->dropped = source_sum(if_dropped, os_dropped);
+    if (dropped_known) { /* else what a block before said stays */
+        interface->dropped_known = true;
+        interface->dropped = source_sum(if_dropped, os_dropped);
+    }
     return true;
 }
 
@@ -332,10 +336,8 @@ static enum record read_packet(struct file *file, struct source_packet *out, uin
         return RECORD_PACKET;
     }
     file_packet(file, out, file->section_first + id, time_ns, body + fixed, caplen, original);
-    if (type == BLOCK_PACKET && file_u16(file, body + 2) != 0xffff) {
-        file->dropped_inline = source_sum(file->dropped_inline, file_u16(file, body + 2));
-        file->dropped_inline_known = true;
-    }
+    if (type == BLOCK_PACKET && file_u16(file, body + 2) != 0xffff)
+        file_dropped(file, file->section_first + id, file_u16(file, body + 2));
     if (type == BLOCK_ENHANCED && there == len) {
         size_t used = fixed + ((caplen + 3) & ~(size_t)3), n;
         struct options options = {body + (used < len ? used : len), body + len};
@@ -351,10 +353,8 @@ static enum record read_packet(struct file *file, struct source_packet *out, uin
             }
             if (code == OPTION_EPB_FLAGS && n >= 4)
                 out->direction = file_u32(file, value) % 4 % 3; /* 3: not allowed */
-            if (code == OPTION_EPB_DROPCOUNT && n >= 8) {
-                file->dropped_inline = source_sum(file->dropped_inline, file_u64(file, value));
-                file->dropped_inline_known = true;
-            }
+            if (code == OPTION_EPB_DROPCOUNT && n >= 8)
+                file_dropped(file, file->section_first + id, file_u64(file, value));
         }
         file->comments += out->comment_len > 0;
     }

@@ -189,6 +189,34 @@ class Formats(command.CommandTest):
             with open(os.path.join(into, 'captures.ndjson'), encoding='utf-8') as rows:
                 self.assertEqual(json.loads(rows.readline())['lost'], 2 ** 63 - 1)
 
+    def lost(self, *paths):
+        run = subprocess.run([command.RPCRDMA, 'decode', *paths], capture_output=True, text=True, check=True)
+        found = re.search(r'(\d+) packets? w\w+ lost before', run.stderr)
+        return int(found[1]) if found else 0
+
+    def test_losses_of_some(self):
+        """Counts that one block, one way of counting or one file has, and another has not, are not forgotten."""
+        def counts(number, **known):
+            options = b''.join(option(int(code[1:]), struct.pack('<Q', lost)) for code, lost in known.items())
+            return block(5, struct.pack('<III', number, 0, 0) + options + bytes(4))
+        def packets(kind, drops=0):
+            some = command.pcap.read(command.capture())[0][:9]
+            ends = (option(4, struct.pack('<Q', drops)) + bytes(4), b'')
+            return b''.join(block(kind, struct.pack('<IIIII', 0, 0, 0, len(one.data), one.length) + one.data +
+                                  bytes(-len(one.data) % 4) + ends[kind == 2]) for one in some)
+        begin = section() + interface() * 2
+        for data, want in ((packets(6) + counts(0, o5=10) + counts(0, o4=99), 10),
+                           (packets(2) + counts(0, o5=100), 100),
+                           (packets(6) + counts(0, o7=100), 100),
+                           (packets(6, 1) + counts(0, o7=9) + counts(1, o7=100), 109),
+                           (packets(6, 1) + counts(0, o7=12) + counts(1, o7=100), 112)):
+            self.assertEqual(self.lost(self.file(begin + data, 'counted.pcapng')), want)
+        counted, silent = self.file(begin + counts(1, o5=10), 'counted.pcapng'), self.file(pcap_header(), 'silent.pcap')
+        self.assertEqual((self.lost(counted, silent), self.lost(silent, counted), self.lost(silent)), (10, 10, 0))
+        out = os.path.join(self.folder, 'out.pcapng')
+        self.run_command('capture', '-q', '-r', self.file(section() + interface() + packets(6, 3)), '-w', out)
+        self.assertEqual(self.lost(out), 27)
+
     def test_padding_of_erf(self):
         data = self.read(self.written('erf'))
         first = struct.unpack_from('>H', data, 10)[0]
