@@ -153,11 +153,14 @@ static void end_file(struct capture_files *files)
     error = files->writer.error;
     files->writer.error = 0;
     for (guint i = 0; i < files->writer.interfaces && !files->writer.swallowed; i++) {
-        const struct capture_interface *one =
+        struct capture_interface *one =
             capture_interfaces_at(&files->interfaces, g_array_index(files->present, uint32_t, i));
+        struct pcapng_statistics counts;
 
-        if (one->counts && (error == 0 || error == ENOSPC || error == EDQUOT))
-            pcapng_write_statistics(&files->writer, i, clock_now(CLOCK_REALTIME), one->counts);
+        if (!one->counts || (error != 0 && error != ENOSPC && error != EDQUOT))
+            continue;
+        counts = capture_interface_counted(one, true);
+        pcapng_write_statistics(&files->writer, i, clock_now(CLOCK_REALTIME), &counts);
     }
     if (!pcapng_writer_flush(&files->writer) && error == 0)
         error = files->writer.error;
@@ -282,14 +285,31 @@ bool capture_files_counts(const struct capture_files *files, uint32_t number, co
     struct pcapng_interface block = capture_interface_block(one);
 
     *name = block.name ? block.name : "?";
-    *counts = one->counts;
+    *counts = one->counts ? &one->counts->latest : NULL;
     return one->counts != NULL;
+}
+
+/* What interfaces lost that are not in the last file, and was not known before theirs ended. */
+static void write_late_losses(struct capture_files *files)
+{
+    for (guint i = 0; files->by_packet && i < files->interfaces.all->len; i++) {
+        struct capture_interface *one = capture_interfaces_at(&files->interfaces, i);
+        struct pcapng_statistics counts;
+
+        if (!one->counts || one->file == files->current)
+            continue;
+        counts = capture_interface_counted(one, false);
+        if (counts.dropped > 0 || counts.interface_dropped > 0)
+            write_interface(files, i);
+    }
 }
 
 bool capture_files_end(struct capture_files *files)
 {
-    if (files->writer.buffer && files->writer.fd >= 0)
+    if (files->writer.buffer && files->writer.fd >= 0) {
+        write_late_losses(files);
         end_file(files);
+    }
     if (!files->failed || (files->writer.error == EPIPE && files->bytes > 0))
         return true; /* a reader that goes away has enough, if there ever was one */
     if (files->writer.error == EPIPE)

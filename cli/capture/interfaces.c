@@ -21,7 +21,7 @@ static void free_one(gpointer data)
     }
     g_free(one->texts);
     if (one->counts)
-        g_free((char *)one->counts->comment);
+        g_free((char *)one->counts->latest.comment);
     g_free(one->counts);
 }
 
@@ -81,12 +81,33 @@ void capture_interfaces_count(struct capture_interfaces *interfaces, uint32_t nu
         !counts->dropped_known && !counts->delivered_known)
         return;
     if (!one->counts)
-        one->counts = g_new0(struct pcapng_statistics, 1);
-    if (one->counts->comment)
-        interfaces->texts -= strlen(one->counts->comment) + SOURCE_TEXT_ADDED;
-    g_free((char *)one->counts->comment);
-    *one->counts = *counts;
-    one->counts->comment = keep(interfaces, counts->comment);
+        one->counts = g_new0(struct capture_counts, 1);
+    if (one->counts->latest.comment)
+        interfaces->texts -= strlen(one->counts->latest.comment) + SOURCE_TEXT_ADDED;
+    g_free((char *)one->counts->latest.comment);
+    one->counts->latest = *counts;
+    one->counts->latest.comment = keep(interfaces, counts->comment);
+}
+
+static uint64_t since(uint64_t now, uint64_t *before, bool next)
+{
+    uint64_t more = now > *before ? now - *before : 0;
+
+    if (next)
+        *before += more;
+    return more;
+}
+
+struct pcapng_statistics capture_interface_counted(struct capture_interface *one, bool next)
+{
+    struct capture_counts *counts = one->counts;
+    struct pcapng_statistics out = counts->latest;
+
+    out.received = since(out.received, &counts->received, next);
+    out.interface_dropped = since(out.interface_dropped, &counts->interface_dropped, next);
+    out.dropped = since(out.dropped, &counts->dropped, next);
+    out.delivered = since(out.delivered, &counts->delivered, next);
+    return out;
 }
 
 struct pcapng_interface capture_interface_block(const struct capture_interface *one)

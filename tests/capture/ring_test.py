@@ -4,7 +4,9 @@ says of them; read together, they are the whole."""
 import glob
 import json
 import os
+import re
 import shutil
+import struct
 import subprocess
 import sys
 
@@ -202,6 +204,31 @@ class Ring(command.CommandTest):
                 self.assertTrue(self.connections(one))
                 for pair, found in self.connections(one).items():
                     self.assertTrue(all(each in whole[pair] for each in found), (expression, found))
+
+    def lost(self, *paths):
+        run = subprocess.run([command.RPCRDMA, 'decode', *paths], capture_output=True, text=True, check=True)
+        found = re.search(r'(\d+) packets? w\w+ lost before', run.stderr)
+        return int(found[1]) if found else 0
+
+    def test_losses(self):
+        """Each file says what was lost since the one before: all together what the whole says."""
+        packets = self.packets()
+        def counts(number, lost):
+            return command.block(5, struct.pack('<III', number, 0, 0) + command.option(5, struct.pack('<Q', lost)) + bytes(4))
+        def write(name, *parts):
+            nanoseconds = command.option(9, b'\x09') + bytes(4)
+            return self.file(command.section() + command.interface(options=nanoseconds) * 2 + b''.join(parts), name)
+        half = [[command.enhanced(one.data, one.time_ns, number, one.length) for one in some]
+                for number, some in enumerate((packets[:200], packets[200:]))]
+        first = [command.enhanced(one.data, one.time_ns, 0, one.length) for one in packets[200:]]
+        for path, want in ((write('during', *half[0], counts(0, 10), *first, counts(0, 12)), 12),
+                           (write('end', *half[0], *half[1], counts(0, 7), counts(1, 2)), 9)):
+            ring = self.ring(path)
+            self.assertGreater(len(ring), 5)
+            self.assertEqual(self.lost(path), want)
+            self.assertEqual(self.lost(*ring), want)
+            self.assertEqual(sum(self.lost(one) for one in ring), want)
+            self.assertEqual(self.lost(ring[0]), 0)
 
     def test_tshark(self):
         """Wireshark reads each file, and has its packets."""
