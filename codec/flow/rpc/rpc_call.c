@@ -80,6 +80,15 @@ void rpc_note_header(struct rpc_transaction *t, const struct rpcrdma_rpc *rpc)
     t->pub.procedure = rpc->procedure;
 }
 
+/* Data to handles that nobody had offered passed less than a capture's disorder ago. */
+static bool data_was_early(const struct rpc_transaction *t)
+{
+    const struct rpc_conn *c = rpc_of(t->conn);
+
+    return c && c->unknown_packets > 0 && t->pub.call_time_ns - c->unknown_ns <= FLOW_DISORDER_NS &&
+           c->unknown_ns - t->pub.call_time_ns <= FLOW_DISORDER_NS;
+}
+
 static void call_accept(struct flow_rpcs *rpcs, struct rpc_transaction *t,
                         const struct flow_message *m)
 {
@@ -104,6 +113,7 @@ static void call_accept(struct flow_rpcs *rpcs, struct rpc_transaction *t,
     t->align = msg->align;
     t->header_length = msg->header_length;
     if (!t->chunk_map) {
+        t->early = data_was_early(t);
         t->chunk_map = rpc_chunk_map_open(rpcs, t, m->sender, RPC_CALL_READ, msg);
         t->reply.awaited.begun = false; /* a Reply that came before it: what it returns is known */
     }

@@ -103,6 +103,7 @@ struct rpc_transaction {
     bool no_length; /* or was not captured to its end */
     bool too_short; /* its receiver has to drop it, without an answer */
     bool msgp;
+    bool early;       /* data that was captured just before the Call may be of its chunks */
     bool pads_inline; /* of its Read chunks, as its bytes tell, which are not kept for long */
     uint32_t align, header_length;
     bool call_emitted, call_complete;
@@ -155,7 +156,8 @@ struct rpc_conn {
     uint32_t n_parked;
     uint32_t unread;                         /* Calls whose slot is not known, or not yet */
     struct rpc_read_map reads[2];            /* by the end that asks */
-    uint64_t unknown_bytes, unknown_packets; /* to handles that nothing seen offers */
+    uint64_t unknown_bytes, unknown_packets; /* to handles that nothing seen offers; */
+    int64_t unknown_ns;                      /* the latest */
     int64_t replied_ns[2];                   /* by caller: the last Reply to it */
     uint64_t unplaced[2]; /* by sender: the last packet with data whose place was not captured */
     struct rpc_retired *retired; /* RPC_RETIRED of them; NULL: none yet. Owned */

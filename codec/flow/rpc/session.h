@@ -23,6 +23,7 @@ enum {
 /* A request of a session's slot. */
 struct rpc_slot_request {
     uint64_t conn, frame, reply_frame; /* reply_frame: 0, as long as it is outstanding */
+    int64_t over_ns;                   /* then; where there is one */
     uint32_t xid;
 };
 

@@ -156,6 +156,13 @@ static void add(struct flow_rpcs *rpcs, struct rpc_transaction *t, bool sure,
                        t->slot_place < 0 ? -1 : t->slot_place - before, NULL, a, b, c);
 }
 
+/* When the Call was sent: neither by the order of the capture nor by its clock was it over. */
+static bool still_in_use(const struct rpc_slot_request *before, const struct rpc_transaction *t)
+{
+    return before->reply_frame == 0 ||
+           (before->reply_frame > t->pub.call_frame && before->over_ns >= t->pub.call_time_ns);
+}
+
 /* What came meanwhile may have settled the doubt. */
 static void judge(struct flow_rpcs *rpcs, struct rpc_transaction *t)
 {
@@ -168,7 +175,7 @@ static void judge(struct flow_rpcs *rpcs, struct rpc_transaction *t)
     uint32_t slots;
 
     if (t->slot_doubt & RPC_SLOT_IN_USE && known && is(&slot->last, t) &&
-        (slot->before.reply_frame == 0 || slot->before.reply_frame > t->pub.call_frame))
+        still_in_use(&slot->before, t))
         add(rpcs, t,
             whole || (slot->before.conn == slot->last.conn && rpc_session_followed(t->conn)),
             RPCRDMA_RULE_SLOT_IN_USE, RPCRDMA_RULE_SLOT_IN_USE_UNSURE, 0, ddp->slot,
@@ -190,26 +197,34 @@ static void judge(struct flow_rpcs *rpcs, struct rpc_transaction *t)
                            NULL, ddp->slot, slots, 0);
 }
 
+static void over(struct rpc_slot_request *request, uint64_t frame, int64_t time_ns)
+{
+    request->reply_frame = frame;
+    request->over_ns = time_ns;
+}
+
 void rpc_slot_answered(const struct rpc_transaction *t)
 {
     struct rpc_slot *slot = t->slot;
 
     if (slot && is(&slot->last, t))
-        slot->last.reply_frame = t->pub.reply_frame;
+        over(&slot->last, t->pub.reply_frame, t->pub.reply_time_ns);
     else if (slot && is(&slot->before, t))
-        slot->before.reply_frame = t->pub.reply_frame;
+        over(&slot->before, t->pub.reply_frame, t->pub.reply_time_ns);
 }
 
 void rpc_slot_end(struct flow_rpcs *rpcs, struct rpc_transaction *t)
 {
     struct rpc_slot *slot = t->slot;
     /* one that is never answered, for its connection is lost, is over then */
-    uint64_t over = t->pub.reply_frame != 0 ? t->pub.reply_frame : rpcs->context->frame;
+    const bool answered = t->pub.reply_frame != 0;
+    uint64_t frame = answered ? t->pub.reply_frame : rpcs->context->frame;
+    int64_t time_ns = answered ? t->pub.reply_time_ns : rpcs->context->time_ns;
 
     if (t->slot_doubt)
         judge(rpcs, t);
     if (is(&slot->last, t))
-        slot->last.reply_frame = over;
+        over(&slot->last, frame, time_ns);
     else if (is(&slot->before, t))
-        slot->before.reply_frame = over;
+        over(&slot->before, frame, time_ns);
 }

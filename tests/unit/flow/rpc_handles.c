@@ -136,6 +136,26 @@ static void a_write_chunk_read(void **state)
     assert_int_equal(rig_count(&rig.rig, RPCRDMA_RULE_WRITE_CHUNK_READ), 1);
 }
 
+/* Data that was captured just before its Call is not missing; what passed long before that, is. */
+static void data_before_its_call(void **state)
+{
+    (void)state;
+    nudge(1);
+    for (uint32_t xid = 2; xid < 4; xid++) {
+        prepare_reply(xid, 0);
+        rpc_write(&rig, false, HANDLE + xid, ADDRESS, whole.data + at, SIZE, RIG_PMTU, UINT32_MAX);
+        if (xid == 3)
+            run_on(1000000000);
+        read_call(xid, HANDLE + xid, ADDRESS);
+        prepare_reply(xid, 0);
+        read_reply(xid, HANDLE + xid, ADDRESS);
+        run_on(1000000000);
+        nudge(10 + xid);
+        assert_int_equal(found(xid, RPCRDMA_RULE_DATA_MISSING), xid == 3);
+        assert_true(found(xid, RPCRDMA_RULE_RDMA_BEFORE_CALL));
+    }
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup_with_findings, teardown)
@@ -146,6 +166,7 @@ int main(void)
         TEST(a_chunk_read_after_the_reply),
         TEST(a_read_chunk_written_to),
         TEST(a_write_chunk_read),
+        TEST(data_before_its_call),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

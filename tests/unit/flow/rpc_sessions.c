@@ -49,8 +49,7 @@ static void begin(uint32_t operation, uint32_t status)
     rpc_put(&whole, status);
 }
 
-static const struct got_transaction *sequence(const uint8_t *name, uint32_t seqid, uint32_t slot,
-                                              uint32_t status)
+static void put_sequence(const uint8_t *name, uint32_t seqid, uint32_t slot, uint32_t status)
 {
     begin(OP_SEQUENCE, status);
     put_name(&part, name);
@@ -63,6 +62,12 @@ static const struct got_transaction *sequence(const uint8_t *name, uint32_t seqi
     for (int i = 0; i < 3; i++) /* slot, highest slot, target highest slot */
         rpc_put(&whole, slot);
     rpc_put(&whole, 0);
+}
+
+static const struct got_transaction *sequence(const uint8_t *name, uint32_t seqid, uint32_t slot,
+                                              uint32_t status)
+{
+    put_sequence(name, seqid, slot, status);
     talk();
     return rpc_transaction(&rig, xid);
 }
@@ -162,12 +167,44 @@ static void as_many_sessions_as_are_remembered(void **state)
     assert_true(told(sequence(name_of(1), 2, 0, 0), RPCRDMA_RULE_SESSION_REQUEST_SIZE));
 }
 
+/* A Reply that the capture shows behind the next Call of its slot: by its time it was before that,
+ * or it was not. */
+static void reply_behind_the_next_call(void **state)
+{
+    enum { STEP_NS = 5000 }; /* half of what is between two packets */
+
+    (void)state;
+    for (int late = 0; late < 2; late++) {
+        const uint8_t name[NAME] = {(uint8_t)(1 + late)};
+        struct rpc_bytes first;
+        struct rpc_header h;
+
+        create(name, 1 << 20);
+        put_sequence(name, 1, 0, 0);
+        first = whole;
+        rpc_header_init(&h, xid, MSG);
+        rpc_send(&rig, true, &h, part.data, part.n);
+        put_sequence(name, 2, 0, 0);
+        rpc_header_init(&h, xid, MSG);
+        rpc_send(&rig, true, &h, part.data, part.n);
+        if (!late)
+            rig.rig.time_ns -= 3 * STEP_NS;
+        rpc_header_init(&h, xid - 1, MSG);
+        rpc_send(&rig, false, &h, first.data, first.n);
+        rig.rig.time_ns += 4 * STEP_NS;
+        rpc_header_init(&h, xid, MSG);
+        rpc_send(&rig, false, &h, whole.data, whole.n);
+        assert_int_equal(told(rpc_transaction(&rig, xid), RPCRDMA_RULE_SLOT_IN_USE), late);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(names_of_one_fnv_hash, setup, teardown),
         cmocka_unit_test_setup_teardown(as_many_slots_as_are_remembered, setup, teardown),
         cmocka_unit_test_setup_teardown(as_many_sessions_as_are_remembered, setup, teardown),
+        cmocka_unit_test_setup_teardown(reply_behind_the_next_call, setup, teardown),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
