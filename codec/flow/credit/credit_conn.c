@@ -52,21 +52,40 @@ static struct rpcrdma_credit_sink sink_of(struct credit_side *side)
     return sink;
 }
 
+/* All was captured from the set-up to the first message that counts: what was sent before it, or
+ * granted, is known. */
+static bool from_the_beginning(const struct credit_conn *cc)
+{
+    if (!flow_conn_set_up_seen(cc->conn))
+        return false;
+    if (cc->side[0].account || cc->side[1].account)
+        return true; /* which was told what is missing */
+    for (int end = 0; end < 2; end++) {
+        const struct flow_direction *towards = flow_conn_direction(cc->conn, end);
+
+        if (towards && towards->lost > 0)
+            return false;
+    }
+    return !cc->missed;
+}
+
 struct rpcrdma_credit_account *credit_conn_account(struct credit_conn *cc, int requester,
                                                    struct rpcrdma_credit_at at)
 {
     struct flow_memory *memory = &cc->credits->context->memory;
     struct credit_side *side = &cc->side[requester];
     struct rpcrdma_credit_sink sink;
+    bool opened;
 
     if (side->account)
         return side->account;
+    opened = from_the_beginning(cc);
     sink = sink_of(side);
     side->account = flow_alloc(memory, sizeof(*side->account));
     if (!side->account)
         return NULL;
     rpcrdma_credit_account_init(side->account, memory, &sink);
-    if (flow_conn_set_up_seen(cc->conn))
+    if (opened)
         rpcrdma_credit_account_opened(side->account, at);
     return side->account;
 }
@@ -86,8 +105,7 @@ struct rpcrdma_credit_count *credit_conn_count(struct credit_conn *cc, int sende
         return NULL;
     rpcrdma_credit_count_init(side->count, memory, &sink);
     /* Counters of an end that spoke version 1 first did not start with the connection. */
-    if (flow_conn_set_up_seen(cc->conn) && !cc->late && !cc->side[0].account &&
-        !cc->side[1].account)
+    if (from_the_beginning(cc) && !cc->late && !cc->side[0].account && !cc->side[1].account)
         rpcrdma_credit_count_opened(side->count, at);
     return side->count;
 }

@@ -41,7 +41,8 @@ struct credit_conn {
     LIST_ENTRY(credit_conn) all;
     bool counting; /* of the last message */
     bool lost;
-    bool late; /* messages passed before: the counters did not start here */
+    bool late;   /* messages passed before: the counters did not start here */
+    bool missed; /* or may have: something was not captured, or was cut */
     struct credit_sender sender[2];
     struct credit_side {
         struct rpcrdma_credit_account *account; /* of the RPCs that this end asks for */

@@ -84,6 +84,7 @@ static void by_neither(struct credit_conn *cc, int sender, uint64_t packets)
 /* So many packets of this end were not captured, or not so far as to know of what they are. */
 RPCRDMA_RARE static void missing(struct credit_conn *cc, int sender, uint64_t packets)
 {
+    cc->missed = true;
     by_neither(cc, sender, packets);
     for (int i = 0; i < 2; i++)
         if (cc->side[i].count)
@@ -154,6 +155,7 @@ static int by_calls(struct credit_conn *cc, const struct flow_message *message,
         return peer;
     }
     if (!(msg->present & RPCRDMA_HAS_TYPE)) { /* cut before it */
+        cc->missed = true;
         by_neither(cc, sender, 1);
         return -1;
     }
