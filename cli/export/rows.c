@@ -22,6 +22,19 @@ void rows_address(struct rows *rows, enum column_id column, const struct rpcrdma
         row_text_n(&rows->row, column, text, address_format(address, text));
 }
 
+int64_t rows_key(struct identity *identity, struct rows_latest *latest)
+{
+    int64_t key = identity_end(identity);
+
+    latest->times = key == latest->key ? latest->times + 1 : 0;
+    latest->key = key;
+    if (latest->times > 0) {
+        identity_add(identity, latest->times);
+        key = identity_end(identity);
+    }
+    return key;
+}
+
 /* Two findings may differ in the word of their text alone. */
 static void add_what(struct identity *identity, const char *what)
 {
@@ -60,12 +73,12 @@ struct rows_connection *rows_of(struct rows *rows, const struct rpcrdma_connecti
     return own;
 }
 
-void rows_findings(struct rows *rows, const struct rpcrdma_connection *connection, int64_t rpc_id,
-                   int64_t time_ns, uint64_t frame, const struct rpcrdma_finding *findings,
-                   size_t n)
+void rows_findings(struct rows *rows, enum rows_about about,
+                   const struct rpcrdma_connection *connection, int64_t rpc_id, int64_t time_ns,
+                   uint64_t frame, const struct rpcrdma_finding *findings, size_t n)
 {
     struct row *row = &rows->row;
-    const struct rows_connection *own;
+    struct rows_connection *own;
     char text[512];
 
     if (n == 0 || !rows_want(rows, TABLE_FINDINGS))
@@ -85,7 +98,8 @@ void rows_findings(struct rows *rows, const struct rpcrdma_connection *connectio
             identity_add(&identity, f->arg[a]);
         add_what(&identity, f->what);
         row_begin(row, TABLE_FINDINGS);
-        row_int(row, COLUMN_FINDINGS_id, identity_end(&identity));
+        row_int(row, COLUMN_FINDINGS_id,
+                rows_key(&identity, own ? &own->finding[about] : &rows->finding));
         if (own)
             row_int(row, COLUMN_FINDINGS_connection_id, own->id);
         if (rpc_id)
@@ -111,7 +125,7 @@ static void on_finding(void *context, const struct rpcrdma_connection *connectio
 {
     struct rows *rows = context;
 
-    rows_findings(rows, connection && connection->number ? connection : NULL, 0,
+    rows_findings(rows, ROWS_ABOUT_PACKETS, connection && connection->number ? connection : NULL, 0,
                   rows->pipeline->clock.now_ns, finding->frame, finding, 1);
 }
 

@@ -23,15 +23,23 @@ struct rows_pending {
 
 enum { ROWS_PENDING = 6 };
 
+/* What a finding is about. */
+enum rows_about { ROWS_ABOUT_PACKETS, ROWS_ABOUT_MESSAGE, ROWS_ABOUT_RPC, ROWS_ABOUT };
+
+/* The latest key of its kind, and how often it came. */
+struct rows_latest {
+    int64_t key;
+    uint32_t times;
+};
+
 /* Hangs on the connection. */
 struct rows_connection {
     bool known; /* path and id are */
     int64_t path, id;
     bool set_up;
-    uint32_t start;     /* the PSN, or sequence number, that the set-up names */
-    int64_t last_event; /* key of the latest transport event, and how often it came */
-    uint32_t last_event_times;
-    int64_t point_ns[2]; /* likewise of points, by end */
+    uint32_t start; /* the PSN, or sequence number, that the set-up names */
+    struct rows_latest event, finding[ROWS_ABOUT];
+    int64_t point_ns[2]; /* the latest credit point's time, and how many it has, by end */
     uint32_t points[2];
     uint8_t n_pending;
     struct rows_pending pending[ROWS_PENDING];
@@ -49,6 +57,7 @@ struct rows {
     void (*commit)(void *context);
     void *commit_context;
     struct rpcrdma_repeated repeated; /* of the operation in hand; frame 0: none */
+    struct rows_latest finding;       /* of no connection */
     struct row row;
 };
 
@@ -60,6 +69,10 @@ static inline bool rows_want(const struct rows *rows, enum table_id table)
 /* The row in hand is whole. */
 void rows_put(struct rows *rows);
 
+/* The key, which of several that are alike and come one after the other is made of their order,
+ * too. */
+int64_t rows_key(struct identity *identity, struct rows_latest *latest);
+
 /* Of the connection: known from now on. */
 struct rows_connection *rows_of(struct rows *rows, const struct rpcrdma_connection *connection);
 
@@ -67,9 +80,9 @@ struct rows_connection *rows_of(struct rows *rows, const struct rpcrdma_connecti
 void rows_address(struct rows *rows, enum column_id column, const struct rpcrdma_address *address,
                   char *text);
 
-void rows_findings(struct rows *rows, const struct rpcrdma_connection *connection, int64_t rpc_id,
-                   int64_t time_ns, uint64_t frame, const struct rpcrdma_finding *findings,
-                   size_t n);
+void rows_findings(struct rows *rows, enum rows_about about,
+                   const struct rpcrdma_connection *connection, int64_t rpc_id, int64_t time_ns,
+                   uint64_t frame, const struct rpcrdma_finding *findings, size_t n);
 
 /* Commits what there is, between packets. */
 void rows_commit(struct rows *rows);

@@ -40,20 +40,12 @@ static void put_event(struct rows *rows, struct rows_connection *own, const stru
     struct row *row = &rows->row;
     struct identity identity = identity_of((uint64_t)own->path);
     char src[ADDRESS_SIZE], dst[ADDRESS_SIZE];
-    int64_t key;
 
     identity_add(&identity, event->number);
     identity_add(&identity, event->seq);
     identity_add(&identity, (uint64_t)event->time_ns);
-    key = identity_end(&identity);
-    own->last_event_times = key == own->last_event ? own->last_event_times + 1 : 0;
-    own->last_event = key;
-    if (own->last_event_times > 0) {
-        identity_add(&identity, own->last_event_times);
-        key = identity_end(&identity);
-    }
     row_begin(row, TABLE_TRANSPORT_EVENTS);
-    row_int(row, COLUMN_TRANSPORT_EVENTS_id, key);
+    row_int(row, COLUMN_TRANSPORT_EVENTS_id, rows_key(&identity, &own->event));
     row_int(row, COLUMN_TRANSPORT_EVENTS_connection_id, own->id);
     row_int(row, COLUMN_TRANSPORT_EVENTS_time_ns, event->time_ns);
     row_int(row, COLUMN_TRANSPORT_EVENTS_frame, (int64_t)event->frame);

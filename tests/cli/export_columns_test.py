@@ -113,6 +113,17 @@ class Columns(_Export):
                 c.packets.append(call._replace(time_ns=c.clock.tick()))
         self.assertEqual([names for _, names in self.events('silent', make)], [[], ['retransmission'] * 2])
 
+    def test_findings_at_one_time(self):
+        """Gaps of TCP that show at the same moment: each is a row, and `report` counts as many. What is read again is the same."""
+        path = os.path.join(self.folder, 'lacking.pcap')
+        pcap.write(path, [packet for packet in self.packets('iwarp-nfs3-mini') if packet.frame % 9])
+        want = {one['rule']: one['count'] for one in self.json('report', '--json', path)[0]['findings']}
+        for name in ('once.db', 'once.db'):
+            rows = self.database('-q', path, name=name).execute('SELECT rule, count(*) FROM findings GROUP BY rule')
+            self.assertEqual(dict(map(tuple, rows)), want)
+        alike = 'SELECT max(n) FROM (SELECT count(*) AS n FROM findings WHERE rule = \'bytes-lost\' GROUP BY connection_id, time_ns)'
+        self.assertGreater(self.database('-q', path, name='once.db').execute(alike).fetchone()[0], 1)
+
     def test_offset(self):
         """One of 2^63 and more is what `rpcs --json` has; SQLite's integers have a sign."""
         packets, _ = pcap.read(capture())
