@@ -36,14 +36,16 @@ static const char head[] =
     "@media print{body{max-width:none}.wide{overflow:visible}th{cursor:auto}}\n"
     "</style></head><body>\n";
 
-/* A click on a column sorts by it: numbers as such, the greatest first. */
+/* A click on a column sorts by it: numbers as such, the greatest first; what is none as text, the
+ * numbers in it (of an address) as such. */
 static const char tail[] =
     "<script>\n"
     "document.querySelectorAll('table').forEach(function(t){t.querySelectorAll('th').forEach("
     "function(h,i){h.addEventListener('click',function(){var b=t.tBodies[0],r=Array.from(b.rows),"
     "d=h.dataset.d=h.dataset.d==='1'?'-1':'1';r.sort(function(x,y){var p=x.cells[i].textContent,"
-    "q=y.cells[i].textContent,m=parseFloat(p),n=parseFloat(q);return d*(isNaN(m)||isNaN(n)?"
-    "p.localeCompare(q):n-m)});r.forEach(function(e){b.appendChild(e)})})})});\n"
+    "q=y.cells[i].textContent,m=p?Number(p):NaN,n=q?Number(q):NaN;return d*(isNaN(m)||"
+    "isNaN(n)?p.localeCompare(q,'en',{numeric:true}):n-m)});r.forEach(function(e){b.appendChild(e)}"
+    ")})})});\n"
     "</script></body></html>\n";
 
 void html_put(struct out *out, const char *format, ...)
@@ -299,9 +301,13 @@ static void captured(const struct report *r, struct out *out)
     const struct view_clock *clock = &r->pipeline->clock;
     char text[REPORT_LACK];
 
-    out_literal(out, "<p class=\"dim\">From ");
-    view_put_date(out, clock->start_ns, true, true, 6);
-    html_put(out, " UTC, %.3f s, %" PRIu64 " packet%s, %" PRIu64 " message%s, %" PRIu64 " RPC%s",
+    out_literal(out, "<p class=\"dim\">");
+    if (clock->started) {
+        out_literal(out, "From ");
+        view_put_date(out, clock->start_ns, true, true, 6);
+        out_literal(out, " UTC, ");
+    }
+    html_put(out, "%.3f s, %" PRIu64 " packet%s, %" PRIu64 " message%s, %" PRIu64 " RPC%s",
              (double)report_span_ns(r) / 1e9, clock->frame, plural(clock->frame),
              r->pipeline->messages, plural(r->pipeline->messages), r->rpcs, plural(r->rpcs));
     for (int i = 0; i < N_REPORT_LACKS; i++) {

@@ -353,6 +353,7 @@ class Verdicts(CommandTest):
         with open(capture(), 'rb') as file:
             path = self.file(file.read(24))
         self.assertIn('No RPC-over-RDMA', self.run_command('report', path, errors=1))
+        self.assertNotIn('1970', self.run_command('report', '--html', '-', path, errors=1))
 
     def test_counts_are_those_of_rpcs(self):
         for name in ('roce-nfs3-mini', 'roce-nfs41-callback', 'iwarp-nfs41-mini'):
