@@ -21,21 +21,28 @@ USING connection_id
 GROUP BY sender, receiver ORDER BY retransmitted DESC;
 
 -- How long each Requester was at its limit of credits, by the hour; at last until its connection's
--- last packet.
+-- last packet. What lasts beyond an hour counts in the next ones, too: 3600000000000 ns each.
 CREATE VIEW IF NOT EXISTS rpcrdma.credit_limits AS
-SELECT concat(substring(toString(toDateTime(toUInt32(intDiv(point.1, 1000000000)), 'UTC')), 1, 13), ':00') AS hour,
-       connection_id, requester, sum(if(point.3 = 1, next_ns - point.1, 0)) AS at_limit_ns,
+SELECT concat(substring(toString(toDateTime(toUInt32(number * 3600), 'UTC')), 1, 13), ':00') AS hour,
+       connection_id, requester,
+       sum(if(point.3 = 1, toInt64(least(next_ns, toInt64(number + 1) * 3600000000000)) -
+                           toInt64(greatest(point.1, toInt64(number) * 3600000000000)), 0)) AS at_limit_ns,
        max(point.4) AS in_flight_max, max(point.5) AS granted_max
-FROM (SELECT connection_id, requester,
-             arraySort(groupArray((time_ns, ifNull(step, 0), ifNull(at_limit, 0), ifNull(in_flight, 0),
-                                   ifNull(granted, 0)))) AS points,
-             arrayMap(p -> p.1, points) AS times,
-             arrayPushBack(arrayPopFront(times),
-                           greatest(arrayReduce('max', times), max(ifNull(last_time_ns, 0)))) AS following
-      FROM (SELECT connection_id, requester, time_ns, step, at_limit, in_flight, granted
-            FROM rpcrdma.credit_points FINAL)
-      GLOBAL ALL LEFT JOIN (SELECT id AS connection_id, last_time_ns
-                            FROM rpcrdma.connections FINAL) USING connection_id
-      GROUP BY connection_id, requester)
-ARRAY JOIN points AS point, following AS next_ns
+FROM (SELECT connection_id, requester, point, next_ns,
+             intDiv(point.1, 3600000000000) +
+             arrayJoin(range(toUInt64(if(point.3 = 1 AND next_ns > point.1,
+                                         intDiv(next_ns - 1, 3600000000000) -
+                                         intDiv(point.1, 3600000000000) + 1, 1)))) AS number
+      FROM (SELECT connection_id, requester,
+                   arraySort(groupArray((time_ns, ifNull(step, 0), ifNull(at_limit, 0), ifNull(in_flight, 0),
+                                         ifNull(granted, 0)))) AS points,
+                   arrayMap(p -> p.1, points) AS times,
+                   arrayPushBack(arrayPopFront(times),
+                                 greatest(arrayReduce('max', times), max(ifNull(last_time_ns, 0)))) AS following
+            FROM (SELECT connection_id, requester, time_ns, step, at_limit, in_flight, granted
+                  FROM rpcrdma.credit_points FINAL)
+            GLOBAL ALL LEFT JOIN (SELECT id AS connection_id, last_time_ns
+                                  FROM rpcrdma.connections FINAL) USING connection_id
+            GROUP BY connection_id, requester)
+      ARRAY JOIN points AS point, following AS next_ns)
 GROUP BY hour, connection_id, requester;

@@ -41,16 +41,24 @@ FROM paths AS p JOIN connections AS c ON c.id = p.connection_id
 GROUP BY sender, p.receiver ORDER BY retransmitted DESC;
 
 -- How long each Requester was at its limit of credits, by the hour; at last until its connection's
--- last packet.
+-- last packet. What lasts beyond an hour counts in the next ones, too: 3600000000000 ns each.
 CREATE VIEW IF NOT EXISTS credit_limits AS
-SELECT strftime('%Y-%m-%d %H:00', time_ns / 1000000000, 'unixepoch') AS hour, connection_id,
-       requester, sum(CASE WHEN at_limit THEN next_ns - time_ns ELSE 0 END) AS at_limit_ns,
+WITH RECURSIVE parts(connection_id, requester, at_limit, in_flight, granted, from_ns, until_ns) AS (
+    SELECT p.connection_id, p.requester, p.at_limit, p.in_flight, p.granted, p.time_ns,
+           lead(p.time_ns, 1, max(p.time_ns, coalesce(c.last_time_ns, 0)))
+               OVER (PARTITION BY p.connection_id, p.requester ORDER BY p.time_ns, p.rowid)
+    FROM credit_points AS p LEFT JOIN connections AS c ON c.id = p.connection_id
+    UNION ALL
+    SELECT connection_id, requester, at_limit, in_flight, granted,
+           (from_ns / 3600000000000 + 1) * 3600000000000, until_ns
+    FROM parts WHERE at_limit AND (from_ns / 3600000000000 + 1) * 3600000000000 < until_ns)
+SELECT strftime('%Y-%m-%d %H:00', from_ns / 1000000000, 'unixepoch') AS hour, connection_id,
+       requester,
+       sum(CASE WHEN at_limit
+                THEN min(until_ns, (from_ns / 3600000000000 + 1) * 3600000000000) - from_ns
+                ELSE 0 END) AS at_limit_ns,
        max(in_flight) AS in_flight_max, max(granted) AS granted_max
-FROM (SELECT p.*, lead(p.time_ns, 1, max(p.time_ns, coalesce(c.last_time_ns, 0)))
-                  OVER (PARTITION BY p.connection_id, p.requester
-                        ORDER BY p.time_ns, p.rowid) AS next_ns
-      FROM credit_points AS p LEFT JOIN connections AS c ON c.id = p.connection_id)
-GROUP BY hour, connection_id, requester;
+FROM parts GROUP BY hour, connection_id, requester;
 
 -- Everything of an RPC in order: its messages, and what happened on its connection meanwhile. XIDs are
 -- used again, and by both ends: a message belongs to the latest Call of its direction of RPC. What has

@@ -13,6 +13,9 @@ import subprocess
 import time
 
 from command import CAPTURES, RPCRDMA, CommandTest, main
+from export_columns_test import hours_at_limit
+# pylint: disable=wrong-import-order
+import rules
 
 TOP = os.path.join(CAPTURES, '..')
 FIRST = ('captures/sliced/loss-egress.pcapng.zst', 'captures/sliced/credits-8.pcapng.zst', # docs/sql.md's
@@ -243,6 +246,13 @@ class ClickHouse(CommandTest):
         for recording in MORE[:2] * 2:
             self.load(1, recording)
         self.same(self.sqlite(*MORE[:2]), [1])
+        rules.write(os.path.join(self.folder, 'hours.pcap'), hours_at_limit, True)
+        self.load(1, 'hours.pcap')
+        asked = 'SELECT hour, requester, at_limit_ns, in_flight_max, granted_max FROM credit_limits ' \
+            'WHERE at_limit_ns > 0 ORDER BY hour, at_limit_ns'
+        want = [[str(value) for value in row] for row in self.sqlite('hours.pcap').execute(asked)]
+        self.assertEqual([row[2] for row in want].count('3600000000000'), 2)
+        self.assertEqual(self.answers(1, [asked])[0][1:], want)
 
 
 class Usage(CommandTest):

@@ -17,6 +17,20 @@ import rules
 from script import CALLBACK
 
 
+HOUR = 3600 * 10**9
+
+
+def hours_at_limit(c, _):
+    """Two Calls where two are asked for, from ten seconds before an hour until thirty seconds after the next but one."""
+    c.null(credit=2)
+    c.clock.now = (c.clock.now // HOUR + 1) * HOUR - 10 * 10**9
+    calls = [c.call(rule_talk.NULL, credit=2) for _ in range(2)]
+    c.clock.now = (c.clock.now // HOUR + 3) * HOUR + 30 * 10**9
+    for xid in calls:
+        c.reply(xid)
+        c.clock.now += 10**6
+
+
 class Columns(_Export):
     def test_failed(self):
         """As many as `rpcs --summary` counts errors, RDMA errors among them."""
@@ -62,6 +76,15 @@ class Columns(_Export):
             want = [direction['at_limit_ns'] for line in self.json('credits', '--json', '-c', str(packets), path)
                     for connection in line['connections'] for direction in connection['directions']]
             self.assertEqual(sorted(row[0] for row in rows), sorted(want), packets)
+
+    def test_at_limit_for_hours(self):
+        """Each hour has its part, and none has more than an hour."""
+        path = os.path.join(self.folder, 'hours.pcap')
+        rules.write(path, hours_at_limit, True)
+        rows = self.database(path).execute('SELECT hour, at_limit_ns / 1000000000 FROM credit_limits WHERE at_limit_ns > 10000000 '
+                                           'ORDER BY hour').fetchall()
+        self.assertEqual([tuple(row) for row in rows], [('2023-11-14 22:00', 9), ('2023-11-14 23:00', 3600),
+                                                        ('2023-11-15 00:00', 3600), ('2023-11-15 01:00', 30)])
 
     def test_closed(self):
         """Where a connection was closed its credits have no state."""
@@ -144,4 +167,5 @@ class Columns(_Export):
         self.assertIn(offset - 2**64, [row[0] for row in self.database(path).execute('SELECT file_offset FROM rpcs')])
 
 
-main()
+if __name__ == '__main__':
+    main()
