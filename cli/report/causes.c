@@ -135,15 +135,18 @@ static void threshold(struct report *r, const struct report_connection *c)
  * names the connection a Call was sent on first: it may have been sent on this one in between. */
 static bool sent_again(const struct report *r, const struct report_connection *c)
 {
-    const struct report_connection *other;
     GHashTableIter each;
     bool found = false;
+    gpointer one;
 
     g_hash_table_iter_init(&each, r->connections);
-    while (!found && g_hash_table_iter_next(&each, NULL, (gpointer *)&other))
+    while (!found && g_hash_table_iter_next(&each, NULL, &one)) {
+        const struct report_connection *other = one;
+
         found = other->resent_from == c->pub.number ||
                 (c->resent > 0 && other->resent_from == c->resent_from &&
                  other->resent_frame > c->resent_frame);
+    }
     return found;
 }
 

@@ -210,12 +210,14 @@ static const struct rpcrdma_address *server_of(const struct report_connection *c
 
 static struct restart restart_of(const struct report *r, const struct report_connection *c)
 {
-    const struct report_connection *other;
     struct restart found = {0};
     GHashTableIter each;
+    gpointer one;
 
     g_hash_table_iter_init(&each, r->connections);
-    while (g_hash_table_iter_next(&each, NULL, (gpointer *)&other)) {
+    while (g_hash_table_iter_next(&each, NULL, &one)) {
+        const struct report_connection *other = one;
+
         if (memcmp(server_of(other), server_of(c), sizeof(*server_of(c))) != 0 ||
             (other != c && other->pub.first_time_ns < c->resent_since_ns))
             continue;
@@ -364,14 +366,17 @@ static bool under_way(const struct report *r, const struct report_connection *c)
 /* What was under way on it was seen on another one: `connection_failed` names it. */
 static bool went_on_elsewhere(const struct report *r, const struct report_connection *c)
 {
-    const struct report_connection *other;
     GHashTableIter each;
     bool found = false;
+    gpointer one;
 
     g_hash_table_iter_init(&each, r->connections);
-    while (!found && g_hash_table_iter_next(&each, NULL, (gpointer *)&other))
+    while (!found && g_hash_table_iter_next(&each, NULL, &one)) {
+        const struct report_connection *other = one;
+
         found = other->resent > 0 && other->resent_from == c->pub.number &&
                 other->resent_after_ns >= SECOND;
+    }
     return found;
 }
 

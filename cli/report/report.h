@@ -19,12 +19,12 @@
 
 enum {
     REPORT_SLOWEST = 10,
-    REPORT_CONNECTIONS = 200, /* looked at, with the least memory; ... */
+    REPORT_CONNECTIONS = 200,       /* looked at, with the least memory; ... */
     REPORT_CONNECTIONS_MOST = 4096, /* ... and with any */
     REPORT_CONNECTION_BYTES = 4096, /* of one, about, with what its Acks took */
-    REPORT_ROWS = 200,              /* of the page's tables of connections */
-    REPORT_BINS = 120,        /* of the timelines */
-    REPORT_CAUSES = 12,       /* reported in text; all are in JSON */
+    REPORT_ROWS = 200,              /* of the tables of connections in HTML */
+    REPORT_BINS = 120,              /* of the timelines */
+    REPORT_CAUSES = 12,             /* reported in text; all are in JSON */
 };
 
 /* An RPC that is reported by itself. */
@@ -152,7 +152,7 @@ struct report {
     struct report_rpc slowest[REPORT_SLOWEST]; /* the slowest first */
     unsigned n_slowest;
     GHashTable *connections; /* by number, of struct report_connection */
-    guint most_connections;
+    guint most_connections; /* that there is room for */
     uint32_t n_connections; /* that there are: the highest number */
     uint64_t rules[RPCRDMA_RULE_COUNT], rule_frame[RPCRDMA_RULE_COUNT];
 
