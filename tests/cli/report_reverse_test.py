@@ -116,10 +116,6 @@ class Reverse(CommandTest):
 
         def fail(c, own):
             c.null()
-            arguments = bytes(4) + struct.pack('>I', 1) + bytes(8 if not own else 4)  # tag, minor version, (ident,) operations
-            ends = (c.client, c.server) if own else (c.server, c.client)
-            xid = c.call(1, arguments, sender=ends[0], program=nfs4 if own else rules_header.CALLBACK)
-            c.reply(xid, struct.pack('>III', bad_session, 0, 0), sender=ends[1])
             xid = c.call(rule_talk.GETATTR, rule_talk.FILE_HANDLE)
             c.packets.pop()
             c.clock.now += 2 * SECOND
@@ -127,6 +123,10 @@ class Reverse(CommandTest):
             again = c.beside(2)
             again.call(rule_talk.GETATTR, rule_talk.FILE_HANDLE, xid=xid)
             again.reply(xid, bytes(4) + rule_talk.ATTRIBUTES)
+            arguments = bytes(4) + struct.pack('>I', 1) + bytes(8 if not own else 4)  # tag, minor version, (ident,) operations
+            ends = (again.client, again.server) if own else (again.server, again.client)
+            xid = again.call(1, arguments, sender=ends[0], program=nfs4 if own else rules_header.CALLBACK)
+            again.reply(xid, struct.pack('>III', bad_session, 0, 0), sender=ends[1])
         path = os.path.join(self.folder, 'session.pcap')
         for own in (False, True):
             rules.write(path, fail, own)
