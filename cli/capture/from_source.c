@@ -193,6 +193,9 @@ static void say_left_out(const struct capture *capture, const struct source *sou
                  "a system's journal)",
                  input, stats.other_blocks, stats.other_blocks == 1 ? "" : "s",
                  stats.other_blocks == 1 ? "is" : "are");
+    if (stats.untimed > 0)
+        complain("%s: %" PRIu64 " packet%s no time: what is written has that of the packet before",
+                 input, stats.untimed, stats.untimed == 1 ? " has" : "s have");
     if (stats.comments > 0)
         complain("%s: the comment%s of %" PRIu64 " packet%s %s not copied", input,
                  stats.comments == 1 ? "" : "s", stats.comments, stats.comments == 1 ? "" : "s",

@@ -236,6 +236,7 @@ static void file_stats(const struct source *source, struct source_stats *out)
         .texts_left_out = file->texts_left_out,
         .other_blocks = file->other_blocks,
         .comments = file->comments,
+        .untimed = file->untimed,
         .dropped_known = file->dropped_inline_known,
     };
     input_progress(file->in, &out->read, &out->size);

@@ -63,7 +63,7 @@ struct file {
     bool dropped_inline_known;
 
     uint64_t wrong_times, first_wrong; /* packets with times that cannot be; which was the first */
-    uint64_t other_blocks, comments;
+    uint64_t other_blocks, comments, untimed;
     uint64_t texts_left_out; /* pcapng: names and comments */
 
     bool lengths_swapped;   /* pcap before 2.3 wrote them the other way round */

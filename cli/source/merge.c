@@ -240,6 +240,7 @@ static void merge_stats(const struct source *source, struct source_stats *out)
         out->texts_left_out += one.texts_left_out;
         out->other_blocks += one.other_blocks;
         out->comments += one.comments;
+        out->untimed += one.untimed;
         out->read += one.read;
         out->size += one.size;
         out->received_known &= one.received_known;

@@ -321,6 +321,7 @@ static enum record read_packet(struct file *file, struct source_packet *out, uin
             caplen = interface->snaplen;
         if (caplen > room)
             caplen = (uint32_t)room;
+        file->untimed++;
     } else {
         time_ns = file_packet_time(
             file, interface, (uint64_t)file_u32(file, body + 4) << 32 | file_u32(file, body + 8));

@@ -206,6 +206,21 @@ class Input(command.CommandTest):
         self.run_command('sanitize', fractions, '-o', copy, status=2, errors=4)  # and a summary
         self.assertIn(says[1], self.stderr)
 
+    def test_no_times(self):
+        """Simple packet blocks have none: lengths of time are not passed off as known."""
+        packets = self.packets()
+        simple = [block(3, struct.pack('<I', one.length) + one.data) for one in packets]
+        path = self.file(section() + interface() + b''.join(simple), 'simple.pcapng')
+        says = f'rpcrdma: {path}: {len(packets)} packets have no time (pcapng\'s simple packet blocks): lengths of time '
+        for name in ('rpcs', 'decode', 'report'):
+            self.run_command(name, path, errors=1)
+            self.assertTrue(self.stderr.startswith(says), self.stderr)
+        one = self.file(self.pcapng(packets[:-1]) + simple[-1], 'one.pcapng')
+        self.run_command('decode', one, command.capture('iwarp-nfs41-mini'), errors=1)
+        self.assertIn('1 packet has no time', self.stderr)
+        self.run_command('capture', '-r', one, '-w', os.path.join(self.folder, 'out.pcapng'), errors=2)
+        self.assertIn('1 packet has no time: what is written has that of the packet before', self.stderr)
+
     def test_option_over_the_end(self):
         """What stands behind it, as the times' resolution, is not known."""
         body = option(9, b'\t') + option(2, b'eth0')
