@@ -217,6 +217,22 @@ class File(command.CommandTest):
         self.assertTrue(20000 <= os.path.getsize(out) < 23000, os.path.getsize(out))
         self.assertGreater(len(ngfile.read(out).packets), 10)
 
+    def test_durations(self):
+        """Of a file they are the packets' own time, however fast it is read."""
+        times = [one.time_ns for one in self.packets('roce-long-call')]
+        self.run_command('capture', '-q', '-r', command.capture('roce-long-call'), '-w', self.path('x.pcapng'), '-a', 'duration:12')
+        self.assertEqual([one.time_ns for one in ngfile.read(self.path('x.pcapng')).packets],
+                         [at for at in times if at < times[0] + 12 * 10**9])
+        os.mkdir(self.path('timed'))
+        self.run_command('capture', '-q', '-r', command.capture('roce-long-call'), '-w', self.path('timed/x.pcapng'),
+                         '-b', 'duration:5')
+        files = [ngfile.read(self.path(f'timed/{name}')).own() for name in sorted(os.listdir(self.path('timed')))]
+        self.assertGreater(len(files), 2)
+        self.assertEqual([one.time_ns for file in files for one in file], times)
+        for one, following in zip(files, files[1:]):
+            self.assertLess(one[-1].time_ns - one[0].time_ns, 5 * 10**9)
+            self.assertGreaterEqual(following[0].time_ns - one[0].time_ns, 5 * 10**9)
+
     def test_ring(self):
         self.run_command('capture', '-b', 'filesize:20', '-b', 'files:3', '-r', command.capture(),
                          '-w', self.path('ring.pcapng'), errors=1)
