@@ -43,7 +43,7 @@ struct capture_files {
     uint64_t before;  /* packets in other files */
     int64_t opened_ns, flushed_ns;
     uint32_t timed; /* by_time: the file whose opened_ns that is */
-    bool awaited; /* somebody reads at the other end */
+    bool awaited;   /* somebody reads at the other end */
 };
 
 /* Whether there are several: a ring of them. */
