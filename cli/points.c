@@ -6,6 +6,7 @@
 #include <glob.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -250,15 +251,20 @@ struct work {
     bool begun;
 };
 
-_Noreturn static void work_on(const struct point *point, struct options *options, int to,
+/* The outputs of those from `first` on are its parent's, up to its own. */
+_Noreturn static void work_on(const struct point *point, struct options *options,
+                              const struct work *first, const struct work *own,
                               const struct points_call *call)
 {
     g_strfreev(options->files);
     options->files = point->files;
     options->n_files = point->n_files;
     options->json_header = false; /* it stands in front of all of them */
-    if (dup2(to, STDOUT_FILENO) < 0)
+    if (dup2(own->out, STDOUT_FILENO) < 0)
         _exit(EXIT_UNUSABLE);
+    for (; first <= own; first++)
+        if (first->out > STDERR_FILENO)
+            close(first->out);
     exit(call->one(call->context, point));
 }
 
@@ -274,18 +280,35 @@ static int nameless(void)
     return fd;
 }
 
-static bool begin(struct work *work, const struct point *point, struct options *options,
-                  const struct points_call *call)
+/* How many may be begun whose output is yet to be shown: each has a file open, and the rest of the
+ * command needs some. */
+static guint most_begun(void)
 {
-    work->begun = true;
+    enum { OTHERS = 24, MOST = 512 };
+    struct rlimit files;
+
+    if (getrlimit(RLIMIT_NOFILE, &files) != 0 || files.rlim_cur <= OTHERS)
+        return 1;
+    return (guint)MIN(files.rlim_cur - OTHERS, MOST);
+}
+
+/* False: it has no process. Where others have, that may be for want of what they give back: it is
+ * not begun then, and no error. */
+static bool begin(struct work *work, const struct work *first, const struct point *point,
+                  struct options *options, const struct points_call *call, bool others)
+{
     work->status = EXIT_UNUSABLE;
     work->out = nameless();
     work->pid = work->out >= 0 ? fork() : -1;
     if (work->pid == 0)
-        work_on(point, options, work->out, call);
+        work_on(point, options, first, work, call);
+    work->begun = work->pid > 0 || !others;
     if (work->pid > 0)
         return true;
-    complain("%s: %s", point->name, strerror(errno));
+    if (work->begun)
+        complain("%s: %s", point->name, strerror(errno));
+    else if (work->out >= 0)
+        close(work->out);
     work->pid = 0;
     return false;
 }
@@ -340,6 +363,7 @@ int points_each(const struct points *points, struct options *options, guint jobs
                 const struct points_call *call)
 {
     struct work *work = g_new0(struct work, points->n);
+    const guint most = most_begun();
     guint begun = 0, running = 0;
     struct out out;
     int worst = EXIT_DONE, status = begin_output(options, &out);
@@ -347,8 +371,11 @@ int points_each(const struct points *points, struct options *options, guint jobs
     options->no_progress = true;
     for (guint i = 0; status == OPTIONS_GO_ON && i < points->n; i++) {
         while (!work[i].begun || work[i].pid != 0) {
-            while (begun < points->n && running < MAX(jobs, 1)) {
-                running += begin(&work[begun], &points->point[begun], options, call);
+            while (begun < points->n && running < MAX(jobs, 1) && begun - i < most) {
+                running += begin(&work[begun], &work[i], &points->point[begun], options, call,
+                                 running > 0);
+                if (!work[begun].begun)
+                    break;
                 begun++;
             }
             if (work[i].pid != 0) {

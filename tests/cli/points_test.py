@@ -4,9 +4,10 @@ import json
 import os
 import shutil
 import struct
+import subprocess
 import unittest
 
-from command import CommandTest, capture
+from command import RPCRDMA, CommandTest, capture
 
 RING = 'link_%05d_20261120091839.pcap'
 
@@ -94,6 +95,17 @@ class Points(CommandTest):
                 counts.append(base.execute('SELECT (SELECT count(*) FROM rpcs), (SELECT count(*) FROM captures)').fetchone())
         self.assertEqual(*counts)
         self.assertEqual(counts[0][1], 4)
+
+    def test_descriptors(self):
+        """However many may run at a time, and are done before the first: files are open within the limit."""
+        top = os.path.join(self.folder, 'many')
+        os.mkdir(top)
+        for i in range(120):
+            shutil.copy(capture('roce-nfs41-mini'), os.path.join(top, f'{i:03}.pcap'))
+        run = subprocess.run(['sh', '-c', 'ulimit -n 100; exec "$@"', 'sh', RPCRDMA, 'report', '--json', '-j', '120', top],
+                             capture_output=True, text=True, check=False)
+        self.assertEqual((run.returncode, run.stderr), (0, ''))
+        self.assertEqual(len(set(run.stdout.splitlines())), 120)  # each with its name
 
     def test_damaged(self):
         """What is wrong with one point is said; the others are reported."""
