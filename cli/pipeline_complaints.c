@@ -61,8 +61,7 @@ void pipeline_say_what_is_missing(const struct pipeline *pipeline)
                  stats.dropped == 1 ? " was" : "s were",
                  stats.dropped == 1 ? "it was" : "they were");
     if (stats.untimed > 0)
-        complain("%s: %" PRIu64
-                 " packet%s no time (pcapng's simple packet blocks): lengths of time "
+        complain("%s: %" PRIu64 " packet%s no time (pcapng's simple packet blocks): lengths of time "
                  "from and to %s are wrong",
                  input, stats.untimed, stats.untimed == 1 ? " has" : "s have",
                  stats.untimed == 1 ? "it" : "them");

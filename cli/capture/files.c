@@ -11,7 +11,6 @@
 #include "options.h"
 #include "source/clock.h"
 #include "source/source.h"
-#include "times.h"
 
 enum {
     FLUSH_NS = 500000000,
@@ -241,29 +240,14 @@ void capture_files_replay(struct capture_files *files, uint32_t number,
     files->writer.packets = files->before;
 }
 
-/* Whether the current file has lasted long enough, where that counts. */
-static bool is_over(struct capture_files *files, int64_t packet_ns)
-{
-    int64_t now = files->by_time ? packet_ns : clock_now(CLOCK_MONOTONIC);
-
-    if (files->next.duration_ns == 0)
-        return false;
-    if (files->by_time && files->timed != files->current) { /* its first packet */
-        files->timed = files->current;
-        files->opened_ns = packet_ns;
-    }
-    return time_less(now, files->opened_ns) >= files->next.duration_ns;
-}
-
 void capture_files_packet(struct capture_files *files, uint32_t number,
                           const struct rpcrdma_packet *packet, const char *comment)
 {
-    bool replayed = comment && strcmp(comment, SOURCE_REPLAYED) == 0; /* its time is another's */
-
     if (files->enough || files->failed)
         return;
     if ((files->next.bytes > 0 && files->writer.written >= files->next.bytes) ||
-        (!replayed && is_over(files, packet->time_ns)))
+        (files->next.duration_ns > 0 &&
+         clock_now(CLOCK_MONOTONIC) - files->opened_ns >= files->next.duration_ns))
         begin_next(files, packet->frame);
     if (files->enough || files->failed)
         return;

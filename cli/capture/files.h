@@ -25,7 +25,6 @@ struct capture_files {
     void (*began)(void *context, uint64_t frame);
     void *context;
     bool on_demand;             /* no file but from capture_files_begin to capture_files_close */
-    bool by_time;               /* it is the packets' time that `next` counts, not ours */
     bool by_packet;             /* an interface is written once a packet of it is, in each file */
     struct capture_limits stop; /* the end; duration is not for here */
 
@@ -42,8 +41,7 @@ struct capture_files {
     uint32_t current; /* the current file: one more for each */
     uint64_t before;  /* packets in other files */
     int64_t opened_ns, flushed_ns;
-    uint32_t timed; /* by_time: the file whose opened_ns that is */
-    bool awaited;   /* somebody reads at the other end */
+    bool awaited; /* somebody reads at the other end */
 };
 
 /* Whether there are several: a ring of them. */

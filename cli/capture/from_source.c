@@ -8,7 +8,6 @@
 
 #include "finish.h"
 #include "source/interrupt.h"
-#include "times.h"
 
 /* Those there are by now, in their order: also such without packets. */
 static void interfaces(struct capture *capture)
@@ -57,26 +56,11 @@ static void statistics(struct capture *capture, const struct source *source)
             capture->dropped_elsewhere = source_sum(capture->dropped_elsewhere, one.dropped);
 }
 
-/* Of a file: -a duration is the packets' time, from the first one on. */
-static bool is_late(struct capture *capture, const struct source_packet *one)
-{
-    int64_t most = capture->files.stop.duration_ns;
-
-    if (!capture->files.by_time || most == 0 || one->replayed)
-        return false;
-    if (capture->packets == 0)
-        capture->first_ns = one->packet.time_ns;
-    capture->files.enough |= time_less(one->packet.time_ns, capture->first_ns) >= most;
-    return capture->files.enough;
-}
-
 static void packet(struct capture *capture, const struct source_packet *one)
 {
     struct rpcrdma_packet part = one->packet;
     uint32_t interface;
 
-    if (is_late(capture, one))
-        return;
     capture->packets++;
     if (capture->setups.known)
         capture_setups_packet(&capture->setups, one->interface, &one->packet);
@@ -235,7 +219,6 @@ int capture_from_source(struct capture *capture)
     source_watch_ends(source, on_ended, capture);
     capture->files.by_packet = options->n_devices == 0 && capture_files_several(&capture->files);
     capture->files.by_packet |= capture->files.on_demand;
-    capture->files.by_time = options->n_devices == 0;
     interface_numbers_begin(&capture->numbers, &capture->files, false);
     capture->numbers.source = source;
     capture->files.refresh = refresh_from_source;

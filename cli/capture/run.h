@@ -42,7 +42,6 @@ struct capture {
     struct capture_setups setups; /* where there are several files */
     uint64_t count;               /* of packets written; 0: no limit */
     uint64_t packets;
-    int64_t first_ns; /* of the first one, of a file; those that it repeats are before */
     struct source *source;
     struct interface_numbers numbers;
     uint32_t listed;            /* interfaces of the source with smaller numbers were looked at */

@@ -252,8 +252,7 @@ static void file_stats(const struct source *source, struct source_stats *out)
         out->dropped_known |= one->dropped_known;
     }
     /* both ways of counting speak of the same packets: the last ones may be in one only */
-    out->dropped =
-        source_sum(out->dropped, same > file->dropped_inline ? same : file->dropped_inline);
+    out->dropped = source_sum(out->dropped, same > file->dropped_inline ? same : file->dropped_inline);
 }
 
 static void file_close(struct source *source)

@@ -228,7 +228,8 @@ static void merge_stats(const struct source *source, struct source_stats *out)
 {
     const struct merge *merge = (const struct merge *)source;
 
-    *out = (struct source_stats){.packets = merge->frame, .received_known = true};
+    *out = (struct source_stats){
+        .packets = merge->frame, .received_known = true};
     for (size_t i = 0; i < merge->n_parts; i++) {
         struct source_stats one = merge->parts[i].stats;
 
