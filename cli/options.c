@@ -367,6 +367,11 @@ const char *options_input(const struct options *options)
     return options->n_devices > 0 ? options->devices[0] : options->files[0];
 }
 
+const char *options_and_others(const struct options *options)
+{
+    return options->n_files + options->n_devices > 1 ? " and others" : "";
+}
+
 /* Files or devices: one of them. */
 static int check_input(const struct options *options, const struct command *command)
 {

@@ -106,6 +106,8 @@ struct source *options_open(const struct options *options, char *error, size_t s
 
 /* What is read, for messages: the first file or device. */
 const char *options_input(const struct options *options);
+/* What to say behind it: " and others" where it is not the only one, else "". */
+const char *options_and_others(const struct options *options);
 
 /* "rpcrdma COMMAND: text" and where to find help; returns EXIT_UNUSABLE. */
 __attribute__((format(printf, 2, 3))) int bad_usage(const struct command *command,

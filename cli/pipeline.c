@@ -230,8 +230,9 @@ int pipeline_run(struct pipeline *pipeline, const struct rpcrdma_flow_sink *sink
         own.no_memory = rpcrdma_analyzer_end(own.analyzer) == RPCRDMA_ANALYZER_NO_MEMORY;
     }
     if (own.no_memory) {
-        pipeline_unusable(pipeline, "%s: packet %" PRIu64 ": out of memory",
-                          options_input(pipeline->options), pipeline->clock.frame);
+        pipeline_unusable(pipeline, "%s%s: packet %" PRIu64 ": out of memory",
+                          options_input(pipeline->options), options_and_others(pipeline->options),
+                          pipeline->clock.frame);
     } else {
         others_collect(&pipeline->others, rpcrdma_analyzer_net(own.analyzer));
         pipeline->memory_limit += pipeline->others.stats.memory_limit;

@@ -29,8 +29,7 @@ void say_nothing_found(const struct options *options, const struct others *other
 
     others_text(others, text, sizeof(text));
     complain("%s%s: no RPC-over-RDMA: %" PRIu64 " packet%s, %" PRIu64 " of them RDMA%s%s%s",
-             options_input(options),
-             options->n_files > 1 || options->n_devices > 1 ? " and others" : "", stats->packets,
+             options_input(options), options_and_others(options), stats->packets,
              stats->packets == 1 ? "" : "s", stats->rdma,
              stats->rdma > 0 ? "; --port or --qpn can say which connections carry it" : "",
              text[0] ? "; not RDMA: " : "", text);
@@ -48,16 +47,18 @@ void pipeline_say_what_is_missing(const struct pipeline *pipeline)
     uint64_t too_deep =
         own->analyzer ? rpcrdma_net_stats(rpcrdma_analyzer_net(own->analyzer))->too_deep : 0;
     const char *input = options_input(pipeline->options);
+    const char *others = options_and_others(pipeline->options);
     struct source_stats stats = {0};
 
     source_stats(own->source, &stats);
     if (stats.texts_left_out > 0)
-        complain("%s: %" PRIu64 " name%s of interfaces %s left out, or cut: too many, or too long",
-                 input, stats.texts_left_out,
+        complain("%s%s: %" PRIu64
+                 " name%s of interfaces %s left out, or cut: too many, or too long",
+                 input, others, stats.texts_left_out,
                  stats.texts_left_out == 1 ? " or comment" : "s and comments",
                  stats.texts_left_out == 1 ? "is" : "are");
     if (stats.dropped_known && stats.dropped > 0 && pipeline->options->n_devices == 0)
-        complain("%s: %" PRIu64 " packet%s lost before %s captured", input, stats.dropped,
+        complain("%s%s: %" PRIu64 " packet%s lost before %s captured", input, others, stats.dropped,
                  stats.dropped == 1 ? " was" : "s were",
                  stats.dropped == 1 ? "it was" : "they were");
     if (stats.untimed > 0)
@@ -66,17 +67,17 @@ void pipeline_say_what_is_missing(const struct pipeline *pipeline)
                  input, stats.untimed, stats.untimed == 1 ? " has" : "s have",
                  stats.untimed == 1 ? "it" : "them");
     if (pipeline->memory_limit > 0)
-        complain("%s: --max-memory (%zu MiB) was reached %" PRIu64
+        complain("%s%s: --max-memory (%zu MiB) was reached %" PRIu64
                  " time%s: some of what was outstanding is left out",
-                 input, options_max_memory(pipeline->options) >> 20, pipeline->memory_limit,
+                 input, others, options_max_memory(pipeline->options) >> 20, pipeline->memory_limit,
                  pipeline->memory_limit == 1 ? "" : "s");
     if (own->set_back > 0)
-        complain("%s: the clock of the capture was set back %" PRIu64 " time%s, by up to %.3f s: "
+        complain("%s%s: the clock of the capture was set back %" PRIu64 " time%s, by up to %.3f s: "
                  "lengths of time across that are wrong, or left out",
-                 input, own->set_back, own->set_back == 1 ? "" : "s",
+                 input, others, own->set_back, own->set_back == 1 ? "" : "s",
                  (double)own->set_back_ns / 1e9);
     if (too_deep > 0)
-        complain("%s: %" PRIu64 " packet%s not decoded: too many Ethernet and IP headers within "
+        complain("%s%s: %" PRIu64 " packet%s not decoded: too many Ethernet and IP headers within "
                  "each other",
-                 input, too_deep, too_deep == 1 ? " was" : "s were");
+                 input, others, too_deep, too_deep == 1 ? " was" : "s were");
 }

@@ -172,6 +172,7 @@ static bool start_setups(struct capture *capture)
 static void say_left_out(const struct capture *capture, const struct source *source)
 {
     const char *input = options_input(capture->options);
+    const char *others = options_and_others(capture->options);
     struct source_stats stats = {0};
 
     source_stats(source, &stats);
@@ -179,25 +180,27 @@ static void say_left_out(const struct capture *capture, const struct source *sou
     if (capture->options->quiet)
         return;
     if (stats.texts_left_out > 0)
-        complain("%s: %" PRIu64 " name%s of interfaces %s left out, or cut: too many, or too long",
-                 input, stats.texts_left_out,
+        complain("%s%s: %" PRIu64
+                 " name%s of interfaces %s left out, or cut: too many, or too long",
+                 input, others, stats.texts_left_out,
                  stats.texts_left_out == 1 ? " or comment" : "s and comments",
                  stats.texts_left_out == 1 ? "is" : "are");
     if (capture->dropped_elsewhere > 0)
-        complain("%s: %" PRIu64
+        complain("%s%s: %" PRIu64
                  " packets were lost before they were captured by interfaces without "
                  "packets, which are left out",
-                 input, capture->dropped_elsewhere);
+                 input, others, capture->dropped_elsewhere);
     if (stats.other_blocks > 0)
-        complain("%s: %" PRIu64 " block%s without packets %s not copied (names of hosts, secrets, "
+        complain("%s%s: %" PRIu64
+                 " block%s without packets %s not copied (names of hosts, secrets, "
                  "a system's journal)",
-                 input, stats.other_blocks, stats.other_blocks == 1 ? "" : "s",
+                 input, others, stats.other_blocks, stats.other_blocks == 1 ? "" : "s",
                  stats.other_blocks == 1 ? "is" : "are");
     if (stats.untimed > 0)
         complain("%s: %" PRIu64 " packet%s no time: what is written has that of the packet before",
                  input, stats.untimed, stats.untimed == 1 ? " has" : "s have");
     if (stats.comments > 0)
-        complain("%s: the comment%s of %" PRIu64 " packet%s %s not copied", input,
+        complain("%s%s: the comment%s of %" PRIu64 " packet%s %s not copied", input, others,
                  stats.comments == 1 ? "" : "s", stats.comments, stats.comments == 1 ? "" : "s",
                  stats.comments == 1 ? "is" : "are");
 }

@@ -167,11 +167,6 @@ static void on_connection(void *context, const struct rpcrdma_connection *connec
     tally_connection(&check->tally, connection);
 }
 
-static const char *and_others(const struct pipeline *pipeline)
-{
-    return pipeline->options->n_files + pipeline->options->n_devices > 1 ? " and others" : "";
-}
-
 /* That the status says more than what is shown would not be understood. */
 static void say_hidden(const struct check *check, const struct pipeline *pipeline)
 {
@@ -184,9 +179,9 @@ static void say_hidden(const struct check *check, const struct pipeline *pipelin
         snprintf(first, sizeof(first), "%" PRIu64 " warning%s", warnings, plural(warnings));
     if (notes > 0)
         snprintf(second, sizeof(second), "%" PRIu64 " note%s", notes, plural(notes));
-    complain("%s%s: %s%s%s %s not shown%s", options_input(pipeline->options), and_others(pipeline),
-             first, warnings > 0 && notes > 0 ? " and " : "", second,
-             warnings + notes == 1 ? "is" : "are",
+    complain("%s%s: %s%s%s %s not shown%s", options_input(pipeline->options),
+             options_and_others(pipeline->options), first, warnings > 0 && notes > 0 ? " and " : "",
+             second, warnings + notes == 1 ? "is" : "are",
              check->options.least == RPCRDMA_ERROR ? " (--severity error)"
                                                    : ", see -n (--fail-on note)");
 }
@@ -205,8 +200,8 @@ static void say_clean(const struct check *check, const struct pipeline *pipeline
         snprintf(notes, sizeof(notes), "; %" PRIu64 " note%s%s%s", check->notes,
                  plural(check->notes), shown ? "" : ", see -n", fails ? " (--fail-on note)" : "");
     complain("%s%s: no protocol violations in %" PRIu64 " message%s%s%s",
-             options_input(pipeline->options), and_others(pipeline), pipeline->messages,
-             pipeline->messages == 1 ? "" : "s", transport, notes);
+             options_input(pipeline->options), options_and_others(pipeline->options),
+             pipeline->messages, pipeline->messages == 1 ? "" : "s", transport, notes);
 }
 
 /* The last object, where there is no other. */

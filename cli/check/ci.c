@@ -185,8 +185,7 @@ void check_junit(const struct check_report *report)
     struct out *out = report->out;
     bool unread = report->problems->len > 0;
     uint64_t tests = unread, failures = 0, skips = 0;
-    char *name = g_strconcat(options_input(report->input),
-                             check_report_inputs(report) > 1 ? " and others" : "", NULL);
+    char *name = g_strconcat(options_input(report->input), options_and_others(report->input), NULL);
 
     for (int i = 0; i < RPCRDMA_RULE_COUNT; i++) {
         enum rpcrdma_rule_id id = (enum rpcrdma_rule_id)i;

@@ -179,7 +179,7 @@ static int run(const struct command *command, int argc, char **argv)
         trace->details = details_new(most / 8);
         status = kernel_end(trace->kernel, pipeline_run(&trace->pipeline, &sink));
         if (!trace->one.found && status == EXIT_DONE && trace->pipeline.messages > 0) {
-            complain("%s: no such RPC", options_input(&options));
+            complain("%s%s: no such RPC", options_input(&options), options_and_others(&options));
             status = EXIT_UNUSABLE;
         } else if (trace->one.found) {
             if (trace->one.complete_at)

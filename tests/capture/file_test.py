@@ -355,6 +355,11 @@ class File(command.CommandTest):
                 self.assertEqual(len(ngfile.read(self.path('kept.pcapng')).packets), n + 1)
                 os.unlink(self.path('kept.pcapng'))
         self.run_command('decode', '-q', self.file(data, 'in.pcapng'), errors=0)
+        # of several files, no one is blamed
+        first = self.file(command.pcap_header() + command.pcap_packet(bytes(60)), 'first.pcap')
+        self.run_command('capture', '-r', first, self.path('in.pcapng'), '-w', self.path('kept.pcapng'), errors=3)
+        self.assertIn(f'{first} and others: 3 blocks without packets are not', self.stderr)
+        self.assertIn(f'{first} and others: the comments of 3 packets are not', self.stderr)
 
     def on_small_disk(self, kib, *arguments):
         """(status, stderr, folder): capture with w.pcapng on a tmpfs, and what was there at its end."""

@@ -213,6 +213,8 @@ class Formats(command.CommandTest):
             self.assertEqual(self.lost(self.file(begin + data, 'counted.pcapng')), want)
         counted, silent = self.file(begin + counts(1, o5=10), 'counted.pcapng'), self.file(pcap_header(), 'silent.pcap')
         self.assertEqual((self.lost(counted, silent), self.lost(silent, counted), self.lost(silent)), (10, 10, 0))
+        self.run_command('decode', silent, counted, errors=2)
+        self.assertIn(f'{silent} and others: 10 packets were lost', self.stderr)  # it is not blamed
         out = os.path.join(self.folder, 'out.pcapng')
         self.run_command('capture', '-q', '-r', self.file(section() + interface() + packets(6, 3)), '-w', out)
         self.assertEqual(self.lost(out), 27)
