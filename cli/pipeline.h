@@ -83,6 +83,9 @@ int pipeline_run(struct pipeline *pipeline, const struct rpcrdma_flow_sink *sink
 
 /* What pipeline_run says of input without RPC-over-RDMA. */
 void say_nothing_found(const struct options *options, const struct others *others);
+/* And of what the files themselves say is missing; devices count while they are read. */
+void say_lost(const struct options *options, const struct source_stats *stats);
+void say_texts_left_out(const struct options *options, uint64_t texts);
 
 /* Of the operation that op_done is called with; NULL: none that carries RPC-over-RDMA, or not known
  * yet. */

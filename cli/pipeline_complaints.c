@@ -35,6 +35,25 @@ void say_nothing_found(const struct options *options, const struct others *other
              text[0] ? "; not RDMA: " : "", text);
 }
 
+void say_lost(const struct options *options, const struct source_stats *stats)
+{
+    bool one = stats->dropped == 1;
+
+    if (stats->dropped_known && stats->dropped > 0 && options->n_devices == 0)
+        complain("%s%s: %" PRIu64 " packet%s lost before %s captured", options_input(options),
+                 options_and_others(options), stats->dropped, one ? " was" : "s were",
+                 one ? "it was" : "they were");
+}
+
+void say_texts_left_out(const struct options *options, uint64_t texts)
+{
+    if (texts > 0)
+        complain("%s%s: %" PRIu64
+                 " name%s of interfaces %s left out, or cut: too many, or too long",
+                 options_input(options), options_and_others(options), texts,
+                 texts == 1 ? " or comment" : "s and comments", texts == 1 ? "is" : "are");
+}
+
 void pipeline_say_nothing_found(const struct pipeline *pipeline)
 {
     if (!pipeline->found && !pipeline->options->quiet && pipeline->own->status == EXIT_DONE)
@@ -51,20 +70,13 @@ void pipeline_say_what_is_missing(const struct pipeline *pipeline)
     struct source_stats stats = {0};
 
     source_stats(own->source, &stats);
-    if (stats.texts_left_out > 0)
-        complain("%s%s: %" PRIu64
-                 " name%s of interfaces %s left out, or cut: too many, or too long",
-                 input, others, stats.texts_left_out,
-                 stats.texts_left_out == 1 ? " or comment" : "s and comments",
-                 stats.texts_left_out == 1 ? "is" : "are");
-    if (stats.dropped_known && stats.dropped > 0 && pipeline->options->n_devices == 0)
-        complain("%s%s: %" PRIu64 " packet%s lost before %s captured", input, others, stats.dropped,
-                 stats.dropped == 1 ? " was" : "s were",
-                 stats.dropped == 1 ? "it was" : "they were");
+    say_texts_left_out(pipeline->options, stats.texts_left_out);
+    say_lost(pipeline->options, &stats);
     if (stats.untimed > 0)
-        complain("%s: %" PRIu64 " packet%s no time (pcapng's simple packet blocks): lengths of time "
+        complain("%s%s: %" PRIu64
+                 " packet%s no time (pcapng's simple packet blocks): lengths of time "
                  "from and to %s are wrong",
-                 input, stats.untimed, stats.untimed == 1 ? " has" : "s have",
+                 input, others, stats.untimed, stats.untimed == 1 ? " has" : "s have",
                  stats.untimed == 1 ? "it" : "them");
     if (pipeline->memory_limit > 0)
         complain("%s%s: --max-memory (%zu MiB) was reached %" PRIu64

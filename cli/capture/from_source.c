@@ -7,6 +7,7 @@
 #include <poll.h>
 
 #include "finish.h"
+#include "pipeline.h"
 #include "source/interrupt.h"
 
 /* Those there are by now, in their order: also such without packets. */
@@ -179,17 +180,13 @@ static void say_left_out(const struct capture *capture, const struct source *sou
     stats.texts_left_out += capture->files.interfaces.texts_left_out;
     if (capture->options->quiet)
         return;
-    if (stats.texts_left_out > 0)
-        complain("%s%s: %" PRIu64
-                 " name%s of interfaces %s left out, or cut: too many, or too long",
-                 input, others, stats.texts_left_out,
-                 stats.texts_left_out == 1 ? " or comment" : "s and comments",
-                 stats.texts_left_out == 1 ? "is" : "are");
+    say_texts_left_out(capture->options, stats.texts_left_out);
+    say_lost(capture->options, &stats);
     if (capture->dropped_elsewhere > 0)
-        complain("%s%s: %" PRIu64
-                 " packets were lost before they were captured by interfaces without "
-                 "packets, which are left out",
-                 input, others, capture->dropped_elsewhere);
+        complain("%s%s: %" PRIu64 " lost packet%s counted by interfaces without packets, which are "
+                 "left out",
+                 input, others, capture->dropped_elsewhere,
+                 capture->dropped_elsewhere == 1 ? " is" : "s are");
     if (stats.other_blocks > 0)
         complain("%s%s: %" PRIu64
                  " block%s without packets %s not copied (names of hosts, secrets, "

@@ -113,7 +113,10 @@ static void say_nothing(const struct sanitize *s)
 static void summary(const struct sanitize *s)
 {
     const struct sanitize_track *track = &s->track;
+    struct source_stats stats = {0};
 
+    source_stats(s->source, &stats);
+    say_lost(s->options, &stats);
     complain("%" PRIu64 " packet%s written, %" PRIu64 " bytes", s->files.packets,
              plural(s->files.packets), s->files.bytes);
     say_dropped(s);

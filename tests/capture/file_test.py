@@ -294,13 +294,15 @@ class File(command.CommandTest):
 
         paths = [file(i) for i in range(3)]
         out = self.path('out.pcapng')
-        self.run_command('capture', '-r', *paths, '-w', out, errors=2)
+        self.run_command('capture', '-r', *paths, '-w', out, errors=3)
+        self.assertIn('606 packets were lost before they were captured\n', self.stderr)
         # of the first file each interface is kept
-        self.assertIn('203 packets were lost before they were captured by interfaces without packets', self.stderr)
+        self.assertIn('203 lost packets are counted by interfaces without packets', self.stderr)
         self.assertEqual([one for _, one in sorted(ngfile.read(out).statistics.items())],
                          [{7: 100}, {7: 100}, {7: 101}, {7: 102}])
-        self.run_command('capture', '-r', paths[2], '-w', self.path('ring.pcapng'), '-b', 'filesize:1', errors=2)
-        self.assertIn('102 packets were lost before they were captured by interfaces without packets', self.stderr)
+        self.run_command('capture', '-r', paths[2], '-w', self.path('ring.pcapng'), '-b', 'filesize:1', errors=3)
+        self.assertIn('204 packets were lost before they were captured\n', self.stderr)
+        self.assertIn('102 lost packets are counted by interfaces without packets', self.stderr)
 
     def test_pipe(self):
         run = subprocess.run([command.RPCRDMA, 'capture', '-q', '-r', command.capture(), '-w', '-'],

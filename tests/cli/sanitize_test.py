@@ -10,7 +10,7 @@ import subprocess
 import sys
 import unittest
 
-from command import CAPTURES, RPCRDMA, CommandTest, capture, pcap
+from command import CAPTURES, RPCRDMA, CommandTest, block, capture, option, pcap
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'capture'))
 # pylint: disable=wrong-import-position,wrong-import-order
@@ -245,6 +245,20 @@ class Sanitize(CommandTest):
         self.assertIn(f'{kept} packets written', lines[0])
         told = sum(int(line.split()[1]) for line in lines[1:])
         self.assertEqual(told, len(self.packets()) - kept)
+
+    def test_what_the_capture_lost_is_told(self):
+        """By the counts of the file, which the result has, too."""
+        path, counted = os.path.join(self.folder, 'in.pcapng'), os.path.join(self.folder, 'counted.pcapng')
+        self.run_command('capture', '-q', '-r', capture(), '-w', path)
+        with open(path, 'rb') as file:
+            data = file.read()
+        with open(counted, 'wb') as file:
+            file.write(data + block(5, bytes(12) + option(5, struct.pack('<Q', 3)) + option(0, b'')))
+        out = os.path.join(self.folder, 'out.pcapng')
+        self.run_command('sanitize', counted, '-o', out, errors=4)
+        self.assertIn(f'{counted}: 3 packets were lost before they were captured\n', self.stderr)
+        self.run_command('decode', out, errors=1)
+        self.assertIn('3 packets were lost', self.stderr)
 
     def test_nothing_else_of_the_file_is_left(self):
         """Names of interfaces, comments, who captured: pcapng tells more than packets."""
