@@ -14,6 +14,7 @@ enum {
     ICRC = 4,
     IMMDT = 4,
     CNP_BYTES = 16,
+    PROTOCOL_TCP = 6,
     MOST_ALIKE = 64, /* packets of one place that are compared: more than anybody sends again */
 };
 
@@ -380,10 +381,24 @@ static void on_emit(void *context, struct sanitize_packet *p)
     track->emit(track->context, p->interface, &p->packet, p->replayed);
 }
 
+/* The analyzer knows by the connection that it is RDMA, of iWARP also what carries no operation, as
+ * TCP's Acks: tells why it is left out all the same. */
+static enum sanitize_drop rdma_dropped(const struct sanitize_packet *p)
+{
+    const struct sanitize_layout *layout = &p->layout;
+    uint32_t protocol = layout->network + (layout->ipv6 ? 6 : 9);
+
+    return layout->network != UINT32_MAX && p->packet.data[protocol] == PROTOCOL_TCP ? DROP_IWARP
+                                                                                     : DROP_IP;
+}
+
 bool sanitize_track_packet(struct sanitize_track *track, uint32_t interface,
                            const struct rpcrdma_packet *packet, bool replayed)
 {
     struct sanitize_packet *p = sanitize_queue_add(&track->queue, packet);
+    const struct rpcrdma_net_stats *stats =
+        rpcrdma_net_stats(rpcrdma_analyzer_net(track->analyzer));
+    uint64_t rdma = stats->rdma;
 
     p->replayed = replayed;
     p->interface = interface;
@@ -402,6 +417,8 @@ bool sanitize_track_packet(struct sanitize_track *track, uint32_t interface,
     track->now = NULL;
     if (p->drop == DROP_NOT && !track->any_op)
         p->drop = DROP_TRANSPORT;
+    else if (p->drop == DROP_NOT_RDMA && stats->rdma > rdma)
+        p->drop = rdma_dropped(p);
     sanitize_queue_go_on(&track->queue, false);
     return true;
 }

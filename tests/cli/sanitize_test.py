@@ -246,6 +246,20 @@ class Sanitize(CommandTest):
         told = sum(int(line.split()[1]) for line in lines[1:])
         self.assertEqual(told, len(self.packets()) - kept)
 
+    def test_iwarp_is_told(self):
+        """All of its packets, Acks among them, and no word of options that find no more."""
+        for name in ('iwarp-nfs3-mini', 'iwarp-nfs41-mini'):
+            path = self.file_of([packet for packet in self.packets(name) if packet.data[12:14] == b'\x08\0'])
+            out = os.path.join(self.folder, f'{name}.pcapng')
+            self.run_command('sanitize', path, '-o', out, errors=3)
+            found = pcap.read(path)[0]
+            ours = sum(1 for packet in found if 20049 in struct.unpack_from('>HH', packet.data, 34))
+            lines = self.stderr.splitlines()
+            counts = [int(line.split()[1]) for line in lines]
+            self.assertEqual(counts[0] + counts[1] + counts[2], len(found))
+            self.assertTrue(lines[2].endswith(' packets left out: iWARP, which is not taken apart'), lines[2])
+            self.assertTrue(0 <= ours - counts[2] <= 12, (ours, lines))  # some follow its ends
+
     def test_what_the_capture_lost_is_told(self):
         """By the counts of the file, which the result has, too."""
         path, counted = os.path.join(self.folder, 'in.pcapng'), os.path.join(self.folder, 'counted.pcapng')
