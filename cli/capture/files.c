@@ -66,6 +66,7 @@ static int open_next(struct capture_files *files)
     files->count++;
     files->before = files->writer.packets;
     files->opened_ns = clock_now(CLOCK_MONOTONIC);
+    files->timed = false;
     return fd;
 }
 
@@ -240,17 +241,33 @@ void capture_files_replay(struct capture_files *files, uint32_t number,
     files->writer.packets = files->before;
 }
 
+static bool is_old(struct capture_files *files, const struct rpcrdma_packet *packet)
+{
+    int64_t most = files->next.duration_ns;
+
+    if (most == 0)
+        return false;
+    if (files->by_times)
+        return files->timed && capture_limit_passed(&files->opened_ns, packet->time_ns, most);
+    return clock_now(CLOCK_MONOTONIC) - files->opened_ns >= most;
+}
+
 void capture_files_packet(struct capture_files *files, uint32_t number,
                           const struct rpcrdma_packet *packet, const char *comment)
 {
+    bool of_now = !comment; /* not from before the file that is read */
+
     if (files->enough || files->failed)
         return;
     if ((files->next.bytes > 0 && files->writer.written >= files->next.bytes) ||
-        (files->next.duration_ns > 0 &&
-         clock_now(CLOCK_MONOTONIC) - files->opened_ns >= files->next.duration_ns))
+        (of_now && is_old(files, packet)))
         begin_next(files, packet->frame);
     if (files->enough || files->failed)
         return;
+    if (files->by_times && of_now && !files->timed) {
+        files->opened_ns = packet->time_ns;
+        files->timed = true;
+    }
     if (capture_interfaces_at(&files->interfaces, number)->file != files->current)
         write_interface(files, number);
     pcapng_write_packet(&files->writer, capture_interfaces_at(&files->interfaces, number)->index,

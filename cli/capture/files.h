@@ -25,6 +25,7 @@ struct capture_files {
     void (*began)(void *context, uint64_t frame);
     void *context;
     bool on_demand;             /* no file but from capture_files_begin to capture_files_close */
+    bool by_times;              /* durations are of packets' times: they are read from files */
     bool by_packet;             /* an interface is written once a packet of it is, in each file */
     struct capture_limits stop; /* the end; duration is not for here */
 
@@ -40,8 +41,9 @@ struct capture_files {
     GArray *present;  /* uint32_t: the numbers of those in the current file, in its order */
     uint32_t current; /* the current file: one more for each */
     uint64_t before;  /* packets in other files */
-    int64_t opened_ns, flushed_ns;
-    bool awaited; /* somebody reads at the other end */
+    int64_t opened_ns, flushed_ns; /* by our clock; opened_ns: by_times by the packets' */
+    bool timed;                    /* by_times: the current file has its first packet */
+    bool awaited;                  /* somebody reads at the other end */
 };
 
 /* Whether there are several: a ring of them. */

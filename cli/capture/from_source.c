@@ -57,11 +57,28 @@ static void statistics(struct capture *capture, const struct source *source)
             capture->dropped_elsewhere = source_sum(capture->dropped_elsewhere, one.dropped);
 }
 
+/* -a duration, of files; devices end by the clock. */
+static bool is_late(struct capture *capture, const struct source_packet *one)
+{
+    int64_t most = capture->files.stop.duration_ns, time_ns = one->packet.time_ns;
+
+    if (most == 0 || !capture->files.by_times || one->replayed)
+        return false;
+    if (!capture->started)
+        capture->first_ns = time_ns;
+    capture->started = true;
+    return capture_limit_passed(&capture->first_ns, time_ns, most);
+}
+
 static void packet(struct capture *capture, const struct source_packet *one)
 {
     struct rpcrdma_packet part = one->packet;
     uint32_t interface;
 
+    if (is_late(capture, one)) {
+        capture->files.enough = true;
+        return;
+    }
     capture->packets++;
     if (capture->setups.known)
         capture_setups_packet(&capture->setups, one->interface, &one->packet);
@@ -219,6 +236,7 @@ int capture_from_source(struct capture *capture)
     source_watch_ends(source, on_ended, capture);
     capture->files.by_packet = options->n_devices == 0 && capture_files_several(&capture->files);
     capture->files.by_packet |= capture->files.on_demand;
+    capture->files.by_times = options->n_devices == 0;
     interface_numbers_begin(&capture->numbers, &capture->files, false);
     capture->numbers.source = source;
     capture->files.refresh = refresh_from_source;

@@ -2,6 +2,7 @@
 #include "capture/limits.h"
 
 #include "options.h"
+#include "times.h"
 
 enum { KILOBYTE = 1000 };
 
@@ -28,4 +29,11 @@ gboolean capture_limit_parse(const char *name, const char *text, struct capture_
         return FALSE;
     }
     return TRUE;
+}
+
+bool capture_limit_passed(int64_t *since_ns, int64_t now_ns, int64_t duration_ns)
+{
+    if (now_ns < *since_ns)
+        *since_ns = now_ns;
+    return time_less(now_ns, *since_ns) >= duration_ns;
 }

@@ -46,6 +46,8 @@ struct capture {
     struct interface_numbers numbers;
     uint32_t listed;            /* interfaces of the source with smaller numbers were looked at */
     uint64_t dropped_elsewhere; /* by interfaces that are not written down */
+    int64_t first_ns;           /* of packets of files, for -a duration */
+    bool started;               /* there was one */
     bool crowded;
     int status;
 };

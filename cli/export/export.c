@@ -116,7 +116,7 @@ static void go_on(void *context)
 static void on_tick(void *context, int64_t now_ns, struct rpcrdma_flow *flow)
 {
     struct exporter *e = context;
-    const struct store *store = e->rows.store;
+    struct store *store = e->rows.store;
 
     pipeline_pass_time(&e->pipeline, now_ns, flow);
     if (!store->due || store->due(store))
@@ -272,6 +272,8 @@ static int to_files(struct exporter *e, const char *folder, enum text_form form,
                              .no_sandbox = e->options->no_sandbox,
                              .bytes = ring->bytes,
                              .duration_ns = ring->duration_ns,
+                             .now_ns =
+                                 e->options->n_devices == 0 ? &e->pipeline.clock.now_ns : NULL,
                              .files = ring->files};
     struct store *store =
         is_ring(ring) ? store_ring(&task) : store_files(folder, form, e->rows.tables, compress);

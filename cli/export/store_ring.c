@@ -10,6 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "capture/limits.h"
 #include "export/compress.h"
 #include "export/stores.h"
 #include "export/text.h"
@@ -32,7 +33,7 @@ struct ring {
     struct creator creator;
     uint64_t number; /* of the files that are written */
     char stamp[32];
-    int64_t opened_ns; /* the first of them */
+    int64_t opened_ns; /* the first of them, by the clock of task.now_ns */
     bool open;         /* there is one */
     struct ring_file files[N_TABLES];
     GQueue sets; /* of names of whole files, GPtrArray, the oldest first */
@@ -62,6 +63,11 @@ static int on_write(void *context, const char *bytes, size_t n)
     return out_write_all(file->out.fd, bytes, n);
 }
 
+static int64_t now(const struct ring *ring)
+{
+    return ring->task.now_ns ? *ring->task.now_ns : clock_now(CLOCK_MONOTONIC);
+}
+
 static void begin_set(struct ring *ring)
 {
     time_t seconds = time(NULL);
@@ -70,7 +76,7 @@ static void begin_set(struct ring *ring)
     localtime_r(&seconds, &local);
     strftime(ring->stamp, sizeof(ring->stamp), "%Y%m%d%H%M%S", &local);
     ring->number++;
-    ring->opened_ns = clock_now(CLOCK_MONOTONIC);
+    ring->opened_ns = now(ring);
     ring->open = true;
 }
 
@@ -133,14 +139,14 @@ static uint64_t bytes_of(const struct ring_file *file)
     return file->compress ? compress_written(file->compress) : file->written + file->out.n;
 }
 
-static bool due(const struct store *store)
+static bool due(struct store *store)
 {
-    const struct ring *ring = (const struct ring *)store;
+    struct ring *ring = (struct ring *)store;
 
     if (!ring->open || ring->failed)
         return false;
     if (ring->task.duration_ns > 0 &&
-        clock_now(CLOCK_MONOTONIC) - ring->opened_ns >= ring->task.duration_ns)
+        capture_limit_passed(&ring->opened_ns, now(ring), ring->task.duration_ns))
         return true;
     for (enum table_id table = 0; table < N_TABLES && ring->task.bytes > 0; table++)
         if (ring->files[table].name && bytes_of(&ring->files[table]) >= ring->task.bytes)

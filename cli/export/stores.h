@@ -23,9 +23,10 @@ struct ring_task {
     enum text_form form;
     unsigned tables;
     bool compress, no_sandbox;
-    uint64_t bytes;      /* when a file has so many, the next ones begin; 0: whatever they have */
-    int64_t duration_ns; /* or when they are so old; 0: however old they are */
-    uint64_t files;      /* keep so many of a table; 0: all */
+    uint64_t bytes;        /* when a file has so many, the next ones begin; 0: whatever they have */
+    int64_t duration_ns;   /* or when they are so old; 0: however old they are */
+    const int64_t *now_ns; /* by this time, the packets'; NULL: by our clock */
+    uint64_t files;        /* keep so many of a table; 0: all */
 };
 struct store *store_ring(const struct ring_task *task);
 
@@ -45,8 +46,8 @@ struct database_name {
 };
 
 bool store_sqlite_built(void);
-/* Whether there can be one, before the others, and before the sandbox is entered; else with one line
- * in `error`. */
+/* Whether there can be one, before the others, and before the sandbox is entered; else with one
+ * line in `error`. */
 bool store_sqlite_prepare(char *error, size_t size);
 /* bytes: of its cache. `quiet`: rows that are left out, being there, are not told. */
 struct store *store_sqlite(const struct database_name *name, size_t bytes, bool quiet);

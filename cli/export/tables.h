@@ -131,7 +131,7 @@ struct store {
     /* What was given so far stays, whatever happens to this process; NULL: it does anyway. */
     bool (*commit)(struct store *store);
     /* Whether it is time for `commit`; NULL: after a second, or many rows. */
-    bool (*due)(const struct store *store);
+    bool (*due)(struct store *store);
     /* Everything so far can be seen by who reads; `status` that of the command so far. Returns the
      * exit status. */
     int (*end)(struct store *store, int status);

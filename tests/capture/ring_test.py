@@ -205,6 +205,25 @@ class Ring(command.CommandTest):
                 for pair, found in self.connections(one).items():
                     self.assertTrue(all(each in whole[pair] for each in found), (expression, found))
 
+    def test_durations_of_packets(self):
+        """Of a file they are by the times in it, whatever the time it takes to read it: a minute each, also where there
+        is nothing for an hour, and where the clock is set back by one."""
+        second = 10**9
+        times = [0, 1, 59, 60, 61, 119, 120, 3720, 3779, 3780, 180, 181, 239, 240]
+        want = [[0, 1, 59], [60, 61, 119], [120], [3720, 3779], [3780, 180, 181, 239], [240]]
+        path = self.path('times.pcap')
+        command.pcap.write(path, [packet._replace(time_ns=(10**6 + at) * second)
+                                  for packet, at in zip(self.packets(), times)])
+        def written(name, *more, lines=1):
+            self.run_command('capture', '-r', path, '-w', self.path(f'{name}/out.pcapng'), *more, errors=lines)
+            return [[packet.time_ns // second - 10**6 for packet in ngfile.read(self.path(f'{name}/{one}')).own()]
+                    for one in sorted(os.listdir(self.path(name)))]
+        for name in ('ring', 'end', 'both'):
+            os.mkdir(self.path(name))
+        self.assertEqual(written('ring', '-b', 'duration:60'), want)
+        self.assertEqual(written('end', '-a', 'duration:61'), [[0, 1, 59, 60]])
+        self.assertEqual(written('both', '-a', 'duration:100', '-b', 'duration:30'), [[0, 1], [59, 60, 61]])
+
     def lost(self, *paths):
         run = subprocess.run([command.RPCRDMA, 'decode', *paths], capture_output=True, text=True, check=True)
         found = re.search(r'(\d+) packets? w\w+ lost before', run.stderr)

@@ -8,7 +8,7 @@ import signal
 import subprocess
 import time
 
-from command import RPCRDMA, CommandTest, capture, main
+from command import RPCRDMA, CommandTest, capture, main, pcap
 
 NAME = re.compile(r'([a-z_]+)_(\d{5})_(\d{14})\.(ndjson|csv)(\.zst)?(\.part)?\Z')
 
@@ -41,8 +41,14 @@ class Ring(CommandTest):
         self.assertTrue(data.endswith(b'\n'), path)
         return data.splitlines()
 
-    def whole(self, form, name='roce-nfs3-mini'):
-        self.run_command('export', form, self.path('whole' + form), capture(name))
+    def spread(self):
+        """The path of a capture that takes some seconds, by its times."""
+        path, packets = self.path('spread.pcap'), self.packets()
+        pcap.write(path, [packet._replace(time_ns=packets[0].time_ns + packet.frame * 10**7) for packet in packets])
+        return path
+
+    def whole(self, form, path=None):
+        self.run_command('export', form, self.path('whole' + form), path or capture())
         rows = {}
         for file in os.listdir(self.path('whole' + form)):
             with open(os.path.join(self.path('whole' + form), file), 'rb') as table:
@@ -90,8 +96,21 @@ class Ring(CommandTest):
         for table, rows in kept.items():
             self.assertEqual(rows, every[table][-len(rows):])
 
+    def test_durations_of_packets(self):
+        """Of a file they are by the times in it: a file per minute in which rows came."""
+        path, packets = self.path('slow.pcap'), self.packets()
+        first = packets[0].time_ns
+        pcap.write(path, [packet._replace(time_ns=first + (packet.frame - 1) * 10**9) for packet in packets])
+        self.run_command('export', '--ndjson', self.path('out'), '-b', 'duration:60', path)
+        _, numbers = self.tables('out')
+        self.assertIn(len(numbers['captures']), range(len(packets) // 60 - 2, len(packets) // 60 + 2))
+        for file in os.listdir(self.path('out')):
+            if NAME.match(file)[1] == 'messages':
+                times = [json.loads(row)['time_ns'] for row in self.lines(os.path.join(self.path('out'), file), None)]
+                self.assertLessEqual(max(times) - min(times), 60 * 10**9)
+
     def feed(self, *options):
-        with open(capture(), 'rb') as file:
+        with open(self.spread(), 'rb') as file:
             data = file.read()
         # pylint: disable-next=consider-using-with
         run = subprocess.Popen([RPCRDMA, 'export', '--ndjson', self.path('out'), *options, '-'], stdin=subprocess.PIPE,
@@ -125,7 +144,7 @@ class Ring(CommandTest):
         self.assertEqual((run.wait(60), run.stderr.read()), (0, b''))
         found, numbers = self.tables('out')
         self.assertGreater(len(numbers['rpcs']), 1)
-        want = self.whole('--ndjson')
+        want = self.whole('--ndjson', self.spread())
         self.assertEqual({table: rows for table, rows in found.items() if table != 'captures'},
                          {table: rows for table, rows in want.items() if table != 'captures'})
         self.assertEqual([json.loads(row)['complete'] for row in found['captures']],
@@ -139,7 +158,7 @@ class Ring(CommandTest):
         self.wait_for_files(lambda files: any(file.startswith('rpcs_') for file in files))
         run.send_signal(signal.SIGKILL)
         run.wait()
-        want, parts = self.whole('--ndjson'), 0
+        want, parts = self.whole('--ndjson', self.spread()), 0
         for file in os.listdir(self.path('out')):
             if file.endswith('.part'):
                 parts += 1
