@@ -32,6 +32,7 @@ struct side {
     const char *path;
     struct pipeline pipeline;
     GPtrArray *problems; /* why not all of it could be read: texts */
+    GPtrArray *doubts;   /* what was read and may be wrong */
     struct details *details;
     struct groups *groups;
     struct filter *filter;
@@ -70,8 +71,11 @@ static int read_side(struct side *side, const struct options *both, struct out *
     one.files = files;
     one.n_files = 1;
     one.confined = true;
-    side->pipeline = (struct pipeline){
-        .options = &one, .delivery = true, .out = out, .problems = side->problems};
+    side->pipeline = (struct pipeline){.options = &one,
+                                       .delivery = true,
+                                       .out = out,
+                                       .problems = side->problems,
+                                       .doubts = side->doubts};
     status = pipeline_run(&side->pipeline, &sink);
     side->span_ns = side->pipeline.clock.now_ns - side->pipeline.clock.start_ns;
     side->pipeline.options = NULL;
@@ -218,6 +222,15 @@ static void text_row(struct out *out, const struct side sides[2], const struct r
     out_line(out);
 }
 
+static void text_problems(struct out *out, const char *label, const GPtrArray *problems)
+{
+    for (guint i = 0; i < problems->len && i < PROBLEMS; i++) {
+        out_text(out, label);
+        out_foreign(out, g_ptr_array_index(problems, i));
+        out_line(out);
+    }
+}
+
 /* Which capture is compared, and what of it is not. */
 static void text_side(struct out *out, const struct side *side, char letter)
 {
@@ -227,17 +240,14 @@ static void text_side(struct out *out, const struct side *side, char letter)
     out_literal(out, ": ");
     out_foreign(out, side->path);
     out_line(out);
-    for (guint i = 0; i < side->problems->len && i < PROBLEMS; i++) {
-        out_literal(out, "   not read: ");
-        out_foreign(out, g_ptr_array_index(side->problems, i));
-        out_line(out);
-    }
+    text_problems(out, "   not read: ", side->problems);
     if (more > 0) {
         out_literal(out, "   not read: and ");
         out_u64(out, more);
         out_literal(out, " more");
         out_line(out);
     }
+    text_problems(out, "   doubtful: ", side->doubts);
 }
 
 static void text(struct out *out, const struct side sides[2], const GArray *rows, guint most,
@@ -269,18 +279,29 @@ static void text(struct out *out, const struct side sides[2], const GArray *rows
 
 /* -- JSON ------------------------------------------------------------------------------------- */
 
+static void json_texts(struct json *json, const GPtrArray *texts)
+{
+    for (guint i = 0; i < texts->len && i < PROBLEMS; i++) {
+        const char *text = g_ptr_array_index(texts, i);
+
+        json_string(json, text, strlen(text));
+    }
+}
+
 static void json_problems(struct json *json, const struct side sides[2])
 {
-    if (sides[0].problems->len + sides[1].problems->len == 0)
+    guint n = 0;
+
+    for (int i = 0; i < 2; i++)
+        n += sides[i].problems->len + sides[i].doubts->len;
+    if (n == 0)
         return;
     json_key(json, KEY(problems));
     json_open(json, '[');
-    for (int i = 0; i < 2; i++)
-        for (guint k = 0; k < sides[i].problems->len && k < PROBLEMS; k++) {
-            const char *problem = g_ptr_array_index(sides[i].problems, k);
-
-            json_string(json, problem, strlen(problem));
-        }
+    for (int i = 0; i < 2; i++) {
+        json_texts(json, sides[i].problems);
+        json_texts(json, sides[i].doubts);
+    }
     json_close(json, ']');
 }
 
@@ -381,6 +402,7 @@ static int run(const struct command *command, int argc, char **argv)
             sides[i].path = options.files[i];
             sides[i].filter = filter;
             sides[i].problems = g_ptr_array_new_with_free_func(g_free);
+            sides[i].doubts = g_ptr_array_new_with_free_func(g_free);
             sides[i].details = details_new(share);
             sides[i].groups = groups_new(by, 0, share);
         }
@@ -391,6 +413,7 @@ static int run(const struct command *command, int argc, char **argv)
             details_free(sides[i].details);
             groups_free(sides[i].groups);
             g_ptr_array_unref(sides[i].problems);
+            g_ptr_array_unref(sides[i].doubts);
         }
     }
     filter_free(filter);

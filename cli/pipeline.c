@@ -242,6 +242,7 @@ int pipeline_run(struct pipeline *pipeline, const struct rpcrdma_flow_sink *sink
         pipeline->found = pipeline->messages > 0 || own.connections > 0;
         pipeline_say_nothing_found(pipeline);
     }
+    pipeline_tell_doubts(pipeline);
     if (!pipeline->options->quiet) {
         pipeline_say_what_is_missing(pipeline);
         source_report(own.source, on_report, NULL);

@@ -34,6 +34,8 @@ struct pipeline {
     bool stop;           /* set by a sink that has seen enough */
     GPtrArray *problems; /* gets a copy of what is said of input that cannot be used, or not to its
                           * end, PIPELINE_PROBLEMS at most; NULL: nobody asks */
+    GPtrArray *doubts;   /* the same of what was read and may be wrong: a clock that was set back.
+                          * Who asks has packets that are not decoded among its problems, too */
     /* each operation, before flow/ sees it; NULL: none */
     void (*op)(void *context, const struct rpcrdma_op *op);
     /* and after it did */

@@ -60,11 +60,50 @@ void pipeline_say_nothing_found(const struct pipeline *pipeline)
         say_nothing_found(pipeline->options, &pipeline->others);
 }
 
-void pipeline_say_what_is_missing(const struct pipeline *pipeline)
+/* `to`: of the command, which may ask for nothing. */
+__attribute__((format(printf, 3, 4))) static void doubt(const struct pipeline *pipeline,
+                                                        GPtrArray *to, const char *format, ...)
+{
+    const struct options *options = pipeline->options;
+    va_list args;
+    char *what, *text;
+
+    va_start(args, format);
+    what = g_strdup_vprintf(format, args);
+    va_end(args);
+    text = g_strconcat(options_input(options), options_and_others(options), ": ", what, NULL);
+    g_free(what);
+    if (!options->quiet)
+        complain("%s", text);
+    if (to)
+        g_ptr_array_add(to, text);
+    else
+        g_free(text);
+}
+
+void pipeline_tell_doubts(struct pipeline *pipeline)
 {
     const struct pipeline_private *own = pipeline->own;
     uint64_t too_deep =
         own->analyzer ? rpcrdma_net_stats(rpcrdma_analyzer_net(own->analyzer))->too_deep : 0;
+
+    if (own->set_back > 0)
+        doubt(pipeline, pipeline->doubts,
+              "the clock of the capture was set back %" PRIu64 " time%s, by up to %.3f s: "
+              "lengths of time across that are wrong, or left out",
+              own->set_back, own->set_back == 1 ? "" : "s", (double)own->set_back_ns / 1e9);
+    if (too_deep > 0) {
+        doubt(pipeline, pipeline->doubts ? pipeline->problems : NULL,
+              "%" PRIu64
+              " packet%s not decoded: too many Ethernet and IP headers within each other",
+              too_deep, too_deep == 1 ? " was" : "s were");
+        pipeline->unread += pipeline->doubts != NULL;
+    }
+}
+
+void pipeline_say_what_is_missing(const struct pipeline *pipeline)
+{
+    const struct pipeline_private *own = pipeline->own;
     const char *input = options_input(pipeline->options);
     const char *others = options_and_others(pipeline->options);
     struct source_stats stats = {0};
@@ -83,13 +122,4 @@ void pipeline_say_what_is_missing(const struct pipeline *pipeline)
                  " time%s: some of what was outstanding is left out",
                  input, others, options_max_memory(pipeline->options) >> 20, pipeline->memory_limit,
                  pipeline->memory_limit == 1 ? "" : "s");
-    if (own->set_back > 0)
-        complain("%s%s: the clock of the capture was set back %" PRIu64 " time%s, by up to %.3f s: "
-                 "lengths of time across that are wrong, or left out",
-                 input, others, own->set_back, own->set_back == 1 ? "" : "s",
-                 (double)own->set_back_ns / 1e9);
-    if (too_deep > 0)
-        complain("%s%s: %" PRIu64 " packet%s not decoded: too many Ethernet and IP headers within "
-                 "each other",
-                 input, others, too_deep, too_deep == 1 ? " was" : "s were");
 }

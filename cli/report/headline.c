@@ -62,8 +62,10 @@ static void healthy(const struct report *r, char *text, size_t size)
 
     tell_flaws(r, loss, credits);
     snprintf(text, size, "Healthy%s: %" PRIu64 " RPC%s in %.1f s, %" PRIu64 " answered%s%s.",
-             r->pipeline->unread > 0 ? " as far as it could be read" : "", r->rpcs, plural(r->rpcs),
-             seconds(report_span_ns(r)), r->answered, loss, credits);
+             r->pipeline->unread > 0 ? " as far as it could be read"
+             : report_doubt(r, 0)    ? " as far as its times can be trusted"
+                                     : "",
+             r->rpcs, plural(r->rpcs), seconds(report_span_ns(r)), r->answered, loss, credits);
 }
 
 void report_headline(const struct report *r, char *text, size_t size)

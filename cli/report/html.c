@@ -251,7 +251,9 @@ static void verdict(const struct report *r, struct out *out)
 
     report_headline(r, text, sizeof(text));
     html_put(out, "<h1>rpcrdma report</h1>\n<div class=\"verdict%s\">\n",
-             r->n_causes == 0 && !r->undecided && r->pipeline->unread == 0 ? " healthy" : "");
+             r->n_causes == 0 && !r->undecided && r->pipeline->unread == 0 && !report_doubt(r, 0)
+                 ? " healthy"
+                 : "");
     if (r->n_causes == 0 || r->undecided) {
         out_literal(out, "<p>");
         html_text(out, text);
@@ -284,15 +286,23 @@ static void verdict(const struct report *r, struct out *out)
     out_literal(out, "</div>\n");
 }
 
-static void unread(const struct report *r, struct out *out)
+static void problem(struct out *out, const char *label, const char *text)
 {
-    for (unsigned i = 0; i < report_unread(r); i++) {
-        out_literal(out, "<p><strong>Not read</strong>: ");
-        html_text(out, report_unread_text(r, i));
-        out_literal(out, "</p>\n");
-    }
+    html_put(out, "<p><strong>%s</strong>: ", label);
+    html_text(out, text);
+    out_literal(out, "</p>\n");
+}
+
+static void problems(const struct report *r, struct out *out)
+{
+    const char *doubt;
+
+    for (unsigned i = 0; i < report_unread(r); i++)
+        problem(out, "Not read", report_unread_text(r, i));
     if (report_unread_more(r) > 0)
         html_put(out, "<p>and %" PRIu64 " more; see --json</p>\n", report_unread_more(r));
+    for (unsigned i = 0; (doubt = report_doubt(r, i)); i++)
+        problem(out, "Doubtful", doubt);
 }
 
 static void captured(const struct report *r, struct out *out)
@@ -316,7 +326,7 @@ static void captured(const struct report *r, struct out *out)
             html_put(out, ". %s: %s", names[i], text);
     }
     out_literal(out, "</p>\n");
-    unread(r, out);
+    problems(r, out);
 }
 
 void report_html(struct report *r, struct out *out)

@@ -49,6 +49,8 @@ static void causes(struct json *json, const struct report *r)
 
 static void problems(struct json *json, const struct report *r)
 {
+    const char *doubt;
+
     json_key(json, KEY(problems));
     json_open(json, '[');
     for (guint i = 0; i < r->pipeline->problems->len; i++) {
@@ -56,6 +58,8 @@ static void problems(struct json *json, const struct report *r)
 
         json_string(json, problem, strlen(problem));
     }
+    for (unsigned i = 0; (doubt = report_doubt(r, i)); i++)
+        json_string(json, doubt, strlen(doubt));
     json_close(json, ']');
 }
 

@@ -44,6 +44,7 @@ static int report_on(struct options *options, const struct choice *choice, const
         sink = report_sink(report);
         pipeline.op_context = report;
         pipeline.problems = g_ptr_array_new_with_free_func(g_free);
+        pipeline.doubts = g_ptr_array_new_with_free_func(g_free);
         status = kernel_end(kernel, pipeline_run(&pipeline, &sink));
         report_timeline_end(report);
         report_decide(report);
@@ -57,8 +58,8 @@ static int report_on(struct options *options, const struct choice *choice, const
         status = end_output(&out, output_file_close(&html, status));
     }
     report_free(report);
-    if (pipeline.problems)
-        g_ptr_array_unref(pipeline.problems);
+    g_clear_pointer(&pipeline.problems, g_ptr_array_unref);
+    g_clear_pointer(&pipeline.doubts, g_ptr_array_unref);
     kernel_free(kernel);
     return status;
 }

@@ -246,6 +246,8 @@ unsigned report_unread(const struct report *report);
 const char *report_unread_text(const struct report *report, unsigned which); /* not escaped */
 /* How many there are besides. */
 uint64_t report_unread_more(const struct report *report);
+/* What was read and may be wrong; NULL: nothing else. Not escaped. */
+const char *report_doubt(const struct report *report, unsigned which);
 /* There are causes, and nothing was left without an answer for them. */
 bool report_all_answered(const struct report *report);
 

@@ -151,6 +151,13 @@ uint64_t report_unread_more(const struct report *r)
     return r->pipeline->unread - report_unread(r);
 }
 
+const char *report_doubt(const struct report *r, unsigned which)
+{
+    const GPtrArray *doubts = r->pipeline->doubts;
+
+    return which < doubts->len ? g_ptr_array_index(doubts, which) : NULL;
+}
+
 bool report_all_answered(const struct report *r)
 {
     return r->n_causes > 0 && r->rpcs > 0 && r->resent == 0 && r->unanswered == 0;

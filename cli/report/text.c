@@ -86,19 +86,27 @@ static void verdict(const struct report *r, struct out *out)
         folded(out, text, 0, 0);
 }
 
-/* Whatever else is said is of the rest. */
-static void unread(const struct report *r, struct out *out)
+static void problem(struct out *out, const char *label, const char *problem_text)
 {
-    static const char label[] = "  not read  ";
     char text[2048];
 
-    for (unsigned i = 0; i < report_unread(r); i++) {
-        escape_text(text, sizeof(text), report_unread_text(r, i));
-        out_text(out, label);
-        folded(out, text, sizeof(label) - 1, sizeof(label) - 1);
-    }
+    escape_text(text, sizeof(text), problem_text);
+    out_text(out, label);
+    folded(out, text, strlen(label), strlen(label));
+}
+
+/* Whatever else is said is of the rest. */
+static void problems(const struct report *r, struct out *out)
+{
+    static const char not_read[] = "  not read  ", doubtful[] = "  doubtful  ";
+    const char *doubt;
+
+    for (unsigned i = 0; i < report_unread(r); i++)
+        problem(out, not_read, report_unread_text(r, i));
     if (report_unread_more(r) > 0)
-        report_line(out, "%sand %" PRIu64 " more; see --json", label, report_unread_more(r));
+        report_line(out, "%sand %" PRIu64 " more; see --json", not_read, report_unread_more(r));
+    for (unsigned i = 0; (doubt = report_doubt(r, i)); i++)
+        problem(out, doubtful, doubt);
 }
 
 static void captured(const struct report *r, struct out *out)
@@ -121,7 +129,7 @@ static void captured(const struct report *r, struct out *out)
         if (text[0])
             report_line(out, "  %-9s %s", names[i], text);
     }
-    unread(r, out);
+    problems(r, out);
 }
 
 enum { CONNECTIONS_SHOWN = 8 }; /* a page has room for a few */
@@ -330,7 +338,7 @@ void report_text(struct report *r, struct out *out)
 {
     verdict(r, out);
     if (r->pipeline->messages == 0) {
-        unread(r, out);
+        problems(r, out);
         return;
     }
     captured(r, out);

@@ -18,6 +18,21 @@ class Silent(command.CommandTest):
         self.stderr = run.stderr.decode()
         return run.stdout.decode()
 
+    def told_by_report(self, path, label, said):
+        """In every form, and by diff; label None: in none."""
+        for quiet in ((), ('-q',)):
+            problems = json.loads(self.said('report', *quiet, '--json', path))['problems']
+            self.assertEqual([said in problem for problem in problems], [True] * (label is not None))
+            text = ' '.join(self.said('report', *quiet, path).split())
+            self.assertEqual(f'{label} {said[:40]}' in text, label is not None, text)
+            page = self.said('report', *quiet, '--html', '-', path)
+            self.assertEqual(f'<strong>{str(label).capitalize()}</strong>: {said}' in page, label is not None)
+            self.assertFalse(label and 'verdict healthy' in page)
+        lines = self.said('diff', path, path).splitlines()
+        self.assertEqual(sum(line.startswith(f'   {label}: {said}') for line in lines), 2 * (label is not None))
+        for line in self.said('diff', '--json', path, path).splitlines():
+            self.assertEqual(len(json.loads(line).get('problems', [])), 2 * (label is not None))
+
     def test_clock_set_back(self):
         """Between a Call and its Reply the clock goes back by an hour."""
         packets = self.packets()
@@ -30,6 +45,9 @@ class Silent(command.CommandTest):
             self.said(what, path)
             self.assertRegex(self.stderr, r'(?m)^rpcrdma: \S+: the clock of the capture was set back 1 time, by up '
                                           r'to 3\d{3}\.\d{3} s: ', what)
+        self.told_by_report(path, 'doubtful', f'{path}: the clock of the capture was set back 1 time')
+        self.assertRegex(' '.join(self.said('report', path).split()), 'Healthy as far as its times can be trusted: ')
+        self.told_by_report(command.capture(), None, 'set back')
         out = self.said('rpcs', path)
         self.assertNotRegex(out, r'-[0-9.]+ ms')
         back = [json.loads(line) for line in self.said('rpcs', '--json', path).splitlines()]
@@ -93,6 +111,7 @@ class Silent(command.CommandTest):
                 self.assertEqual(said in self.stderr, deep, f'{what}: {self.stderr}')
                 if what == 'decode':
                     self.assertEqual('tunnel-depth' in out, deep)
+            self.told_by_report(path, 'not read' if deep else None, said.removeprefix('rpcrdma: '))
         for option, lines in (('--slice', 3), ('--rpcrdma-only', 3)):  # what cannot be looked into is kept
             out = os.path.join(self.folder, 'out.pcapng')
             self.run_command('capture', '-r', path, option, '-w', out, errors=lines)
