@@ -86,7 +86,15 @@ void pipeline_tell_doubts(struct pipeline *pipeline)
     const struct pipeline_private *own = pipeline->own;
     uint64_t too_deep =
         own->analyzer ? rpcrdma_net_stats(rpcrdma_analyzer_net(own->analyzer))->too_deep : 0;
+    struct source_stats stats = {0};
 
+    source_stats(own->source, &stats);
+    if (stats.untimed > 0)
+        doubt(pipeline, pipeline->doubts,
+              "%" PRIu64 " packet%s no time (pcapng's simple packet blocks): lengths of time "
+              "from and to %s are wrong",
+              stats.untimed, stats.untimed == 1 ? " has" : "s have",
+              stats.untimed == 1 ? "it" : "them");
     if (own->set_back > 0)
         doubt(pipeline, pipeline->doubts,
               "the clock of the capture was set back %" PRIu64 " time%s, by up to %.3f s: "
@@ -111,12 +119,6 @@ void pipeline_say_what_is_missing(const struct pipeline *pipeline)
     source_stats(own->source, &stats);
     say_texts_left_out(pipeline->options, stats.texts_left_out);
     say_lost(pipeline->options, &stats);
-    if (stats.untimed > 0)
-        complain("%s%s: %" PRIu64
-                 " packet%s no time (pcapng's simple packet blocks): lengths of time "
-                 "from and to %s are wrong",
-                 input, others, stats.untimed, stats.untimed == 1 ? " has" : "s have",
-                 stats.untimed == 1 ? "it" : "them");
     if (pipeline->memory_limit > 0)
         complain("%s%s: --max-memory (%zu MiB) was reached %" PRIu64
                  " time%s: some of what was outstanding is left out",

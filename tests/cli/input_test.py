@@ -215,6 +215,7 @@ class Input(command.CommandTest):
         for name in ('rpcs', 'decode', 'report'):
             self.run_command(name, path, errors=1)
             self.assertTrue(self.stderr.startswith(says), self.stderr)
+        self.assertIn('packets have no time', self.run_command('report', '--json', path, errors=1))
         one = self.file(self.pcapng(packets[:-1]) + simple[-1], 'one.pcapng')
         self.run_command('decode', one, command.capture('iwarp-nfs41-mini'), errors=1)
         self.assertIn('1 packet has no time', self.stderr)
