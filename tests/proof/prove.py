@@ -128,7 +128,9 @@ ANNOTATIONS = [
     ("wire/chunk.c", "    for (uint32_t i = 0; i < chunk->count; i++)", "//@ loop assigns i, length;"),
     # each size of a tag, each place, each opcode, each length of padding
     ("net/packet/tag.c", '    tag = rpcrdma_cursor_take(&l->c, bytes, "tag");', "//@ split bytes;"),
-    ("net/packet/tunnel.c", "    for (size_t n = 0; n <= 12; n += 4) {", "//@ loop unroll 4;"),
+    ("net/packet/tunnel.c", "    for (size_t n = 0; n <= MOST; n += 4) {", "//@ loop unroll 4;"),
+    ("net/packet/tunnel.c", "        header = rpcrdma_cursor_peek(&l->c, bytes);", "//@ split bytes;"),
+    ("base/internet_sum.h", "    for (; n >= 2; p += 2, n -= 2)", "//@ loop unroll 30;"),
     ("net/packet/bth.c", "    opcode = &rpcrdma_opcodes[bth[0]];", "//@ split bth[0];"),
     ("net/packet/bth.c", "    if (left < opcode->bytes + pad + RPCRDMA_ICRC_BYTES &&", "//@ split pad;"),
     ("net/packet/bth.c", "    opcode = &rpcrdma_opcodes[p[BTH]];", "//@ split p[BTH];"),

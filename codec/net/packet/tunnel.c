@@ -196,17 +196,18 @@ static bool ip_at(const struct rpcrdma_layer *l)
 {
     enum { IPV4_BYTES = 20, IPV6_BYTES = 40 };
     const size_t left = rpcrdma_cursor_left(&l->c);
-    const uint8_t *p = rpcrdma_cursor_peek(&l->c, IPV4_BYTES);
+    const uint8_t *p = rpcrdma_cursor_peek(&l->c, IPV4_BYTES), *header;
     size_t bytes;
 
     if (!p)
         return false;
     if (p[0] >> 4 == 4) {
         bytes = (size_t)4 * (p[0] & 0xfu);
+        header = rpcrdma_cursor_peek(&l->c, bytes);
         return bytes >= IPV4_BYTES &&
                (rpcrdma_get_be16(p + 2) == left ||
-                (rpcrdma_cursor_peek(&l->c, bytes) &&
-                 rpcrdma_internet_folded(rpcrdma_internet_sum(0, p, bytes)) == 0xffff));
+                (header &&
+                 rpcrdma_internet_folded(rpcrdma_internet_sum(0, header, bytes)) == 0xffff));
     }
     return p[0] >> 4 == 6 && IPV6_BYTES + (size_t)rpcrdma_get_be16(p + 4) == left;
 }
