@@ -7,10 +7,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "out/connection.h"
 #include "plural.h"
 #include "times.h"
-
-#define MS INT64_C(1000000)
 
 static const char *const names[N_CAUSES] = {
     [CAUSE_LOST_TO_SERVER] = "lost-to-server",
@@ -67,21 +66,29 @@ static double ms(int64_t ns)
 /* The way to the server and back of the quickest RPCs, which no load explains. */
 static void delayed(struct report *r, const struct report_connection *c)
 {
-    enum { LEAST = 20, DELAY_MS = 2 };
+    enum { LEAST = 20 };
+    const struct report_acks *brief = &c->brief_acks;
     const struct latency *acks = &c->acks;
     int64_t quick = latency_percentile(acks, 5);
+    uint64_t n = acks->count;
     struct report_cause *cause;
+    char median[40] = "at least";
 
-    if (acks->count < LEAST || quick < DELAY_MS * MS)
+    if (brief->count > 0) {
+        n += brief->count;
+        quick = (brief->count - brief->slow) * UINT64_C(20) < brief->count ? REPORT_SLOW_ACK_NS : 0;
+    } else {
+        snprintf(median, sizeof(median), "median %.1f ms", ms(latency_percentile(acks, 50)));
+    }
+    if (n < LEAST || quick < REPORT_SLOW_ACK_NS)
         return;
     cause = report_cause_add(r, CAUSE_DELAY, CONFIDENCE_MEDIUM);
-    cause->rpcs = acks->count;
-    cause->time_ns = time_whole((double)acks->count * (double)quick);
-    snprintf(
-        cause->text, sizeof(cause->text),
-        "Connection %u is delayed: even the quickest Acks of Calls take %.1f ms (median %.1f ms), "
-        "and every answer takes that long more.",
-        (unsigned)c->pub.number, ms(quick), ms(latency_percentile(acks, 50)));
+    cause->rpcs = n;
+    cause->time_ns = time_whole((double)n * (double)quick);
+    snprintf(cause->text, sizeof(cause->text),
+             "Connection %u is delayed: even the quickest Acks of Calls take %.1f ms (%s), and "
+             "every answer takes that long more.",
+             (unsigned)c->pub.number, ms(quick), median);
     snprintf(cause->against, sizeof(cause->against),
              "a host that is slow to acknowledge looks the same; capture at the other end, too");
 }
@@ -120,15 +127,16 @@ static void threshold(struct report *r, const struct report_connection *c)
     uint32_t least = MIN(c->pub.threshold_call, c->pub.threshold_reply);
     struct report_cause *cause;
 
-    if (c->messages == 0 || least > SMALL || c->small_in_chunks * 100 < c->messages * SHARE ||
+    if (c->messages == 0 || least > SMALL ||
+        c->trouble.small_in_chunks * 100 < c->messages * SHARE ||
         rpcrdma_threshold_assumed(&c->pub, 0) || rpcrdma_threshold_assumed(&c->pub, 1))
         return;
     cause = report_cause_add(r, CAUSE_THRESHOLD, CONFIDENCE_MEDIUM);
-    cause->rpcs = c->small_in_chunks;
+    cause->rpcs = c->trouble.small_in_chunks;
     snprintf(cause->text, sizeof(cause->text),
              "The inline threshold of connection %u is %u bytes: %" PRIu64 " of its %" PRIu64
              " messages took RDMA that 4096 would have sent inline.",
-             (unsigned)c->pub.number, (unsigned)least, c->small_in_chunks, c->messages);
+             (unsigned)c->pub.number, (unsigned)least, c->trouble.small_in_chunks, c->messages);
 }
 
 /* Of its Calls one at least was sent again on another connection, which is told of that one. That
@@ -143,9 +151,9 @@ static bool sent_again(const struct report *r, const struct report_connection *c
     while (!found && g_hash_table_iter_next(&each, NULL, &one)) {
         const struct report_connection *other = one;
 
-        found = other->resent_from == c->pub.number ||
-                (c->resent > 0 && other->resent_from == c->resent_from &&
-                 other->resent_frame > c->resent_frame);
+        found = other->trouble.resent_from == c->pub.number ||
+                (c->trouble.resent > 0 && other->trouble.resent_from == c->trouble.resent_from &&
+                 other->trouble.resent_frame > c->trouble.resent_frame);
     }
     return found;
 }
@@ -153,7 +161,7 @@ static bool sent_again(const struct report *r, const struct report_connection *c
 /* The client closed the connection, and asked for what was on it no more. */
 static void given_up(struct report *r, const struct report_connection *c)
 {
-    const struct report_unanswered *own = &c->unanswered[REPORT_FORWARD];
+    const struct report_unanswered *own = &c->trouble.unanswered[REPORT_FORWARD];
     const struct rpcrdma_life *life = &c->pub.life;
     struct report_cause *cause;
 
@@ -175,7 +183,7 @@ static void given_up(struct report *r, const struct report_connection *c)
 
 static void never_answered(struct report *r, const struct report_connection *c, int direction)
 {
-    const struct report_unanswered *own = &c->unanswered[direction];
+    const struct report_unanswered *own = &c->trouble.unanswered[direction];
     /* what was under way when the capture ended is not late */
     uint64_t n = c->pub.life.ended == RPCRDMA_ENDED_NOT ? own->late : own->calls;
     struct report_cause *cause;
@@ -259,7 +267,7 @@ static void left_out(struct report *r)
 static bool all_one_way(const struct report *r)
 {
     GList *all = report_connections(r);
-    bool one_way = true;
+    bool one_way = r->let_go.rpcs == 0; /* those were not */
 
     for (GList *one = all; one && one_way; one = one->next) {
         const struct report_connection *c = one->data;
@@ -322,23 +330,43 @@ static int costliest(const void *a, const void *b)
     return (int)y->confidence - (int)x->confidence;
 }
 
+static void causes_of(struct report *r, const struct report_connection *c)
+{
+    r->about = c;
+    causes_of_path(r, c);
+    causes_of_life(r, c);
+    delayed(r, c);
+    credits(r, c);
+    unanswered(r, c);
+    threshold(r, c);
+    r->about = NULL;
+}
+
+enum report_keep report_judge(struct report *r, const struct report_connection *c)
+{
+    const struct report_trouble *trouble = &c->trouble;
+    const struct rpcrdma_silence *silence = c->pub.life.silence;
+
+    r->n_causes = 0;
+    if (report_one_way(c)) {
+        causes_of_path(r, c);
+        return r->n_causes > 0 ? REPORT_KEEP_TELLING : REPORT_KEEP_ONE_WAY;
+    }
+    if (trouble->resent + trouble->stale + report_unanswered(c) > 0 || silence[0].asked ||
+        silence[1].asked || silence[0].transmissions + silence[1].transmissions > 0 ||
+        connection_unanswered(&c->pub) || report_refused(&c->pub))
+        return REPORT_KEEP_TELLING; /* if not by itself, of what became of another one */
+    causes_of(r, c);
+    return r->n_causes > 0 ? REPORT_KEEP_TELLING : REPORT_KEEP_RECENT;
+}
+
 void report_decide(struct report *r)
 {
     GList *all = report_connections(r);
 
     r->n_causes = 0;
-    for (GList *one = all; one; one = one->next) {
-        const struct report_connection *c = one->data;
-
-        r->about = c;
-        causes_of_path(r, c);
-        causes_of_life(r, c);
-        delayed(r, c);
-        credits(r, c);
-        unanswered(r, c);
-        threshold(r, c);
-    }
-    r->about = NULL;
+    for (GList *one = all; one; one = one->next)
+        causes_of(r, one->data);
     g_list_free(all);
     causes_of_damage(r);
     slow_ends(r);

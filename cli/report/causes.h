@@ -19,6 +19,10 @@ void causes_of_life(struct report *r, const struct report_connection *c);
 /* causes_life.c: nothing that one of its ends sent was captured: what was answered is not known. */
 bool report_one_way(const struct report_connection *c);
 
+/* causes_life.c: the server did not take it: REJ; of iWARP, also where TCP was accepted, and reset
+ * before MPA. */
+bool report_refused(const struct rpcrdma_connection *c);
+
 /* causes_life.c: the path was in order and the server had the Calls: it did not answer, until the
  * client gave up. */
 bool report_server_held(const struct report_connection *c);

@@ -59,7 +59,7 @@ bool report_one_way(const struct report_connection *c)
 /* All of the client's Calls that were not answered had been acknowledged. */
 static bool has_held(const struct report_connection *c)
 {
-    const struct report_unanswered *own = &c->unanswered[REPORT_FORWARD];
+    const struct report_unanswered *own = &c->trouble.unanswered[REPORT_FORWARD];
     const struct rpcrdma_silence *silence = c->pub.life.silence;
 
     return own->held > 0 && own->held >= own->calls &&
@@ -77,15 +77,15 @@ bool report_server_held(const struct report_connection *c)
 static bool server_held(struct report *r, const struct report_connection *c)
 {
     const struct report_connection *from =
-        g_hash_table_lookup(r->connections, GUINT_TO_POINTER(c->resent_from));
-    const struct report_unanswered *own = from ? &from->unanswered[REPORT_FORWARD] : NULL;
+        g_hash_table_lookup(r->connections, GUINT_TO_POINTER(c->trouble.resent_from));
+    const struct report_unanswered *own = from ? &from->trouble.unanswered[REPORT_FORWARD] : NULL;
     struct report_cause *cause;
 
     if (!from || !report_server_held(from))
         return false;
     cause = report_cause_add(r, CAUSE_UNANSWERED, CONFIDENCE_HIGH);
     cause->rpcs = own->held;
-    cause->time_ns = c->resent_after_ns;
+    cause->time_ns = c->trouble.resent_after_ns;
     cause->frame = own->frame;
     snprintf(cause->text, sizeof(cause->text),
              "%" PRIu64 " Call%s on connection %u reached the server's host, which acknowledged "
@@ -93,7 +93,7 @@ static bool server_held(struct report *r, const struct report_connection *c)
              "connection %u, %.1f s after the first sending. The server is at fault, not the path.",
              own->held, plural(own->held), (unsigned)from->pub.number,
              own->held == 1 ? "it" : "them", own->held == 1 ? "it" : "them",
-             (unsigned)c->pub.number, report_seconds(c->resent_after_ns));
+             (unsigned)c->pub.number, report_seconds(c->trouble.resent_after_ns));
     return true;
 }
 
@@ -102,7 +102,7 @@ static bool server_held(struct report *r, const struct report_connection *c)
 static const char *maybe_held(const struct report *r, const struct report_connection *c)
 {
     const struct report_connection *from =
-        g_hash_table_lookup(r->connections, GUINT_TO_POINTER(c->resent_from));
+        g_hash_table_lookup(r->connections, GUINT_TO_POINTER(c->trouble.resent_from));
 
     if (report_one_way(c) || (from && report_one_way(from)))
         return "one direction only was captured: the server may not have answered";
@@ -122,8 +122,7 @@ static bool closed_by_server(const struct rpcrdma_connection *c)
            (c->life.ended == RPCRDMA_ENDED_DISCONNECTED || c->life.ended == RPCRDMA_ENDED_CLOSED);
 }
 
-/* The server did not take it: REJ; of iWARP, also where TCP was accepted, and reset before MPA. */
-static bool refused_attempt(const struct rpcrdma_connection *c)
+bool report_refused(const struct rpcrdma_connection *c)
 {
     return c->rejected || (c->life.ended == RPCRDMA_ENDED_RESET && c->life.ended_by >= 0 &&
                            c->life.ended_by == report_server_end(c) &&
@@ -140,7 +139,7 @@ static bool server_was_down(struct report *r, const struct report_connection *c)
     uint64_t attempts = 0;
     bool by_server;
 
-    while (was && refused_attempt(&was->pub)) {
+    while (was && report_refused(&was->pub)) {
         attempts++;
         was = numbered(r, was->pub.life.previous);
     }
@@ -219,13 +218,14 @@ static struct restart restart_of(const struct report *r, const struct report_con
         const struct report_connection *other = one;
 
         if (memcmp(server_of(other), server_of(c), sizeof(*server_of(c))) != 0 ||
-            (other != c && other->pub.first_time_ns < c->resent_since_ns))
+            (other != c && other->pub.first_time_ns < c->trouble.resent_since_ns))
             continue;
         found.refused |=
-            refused_attempt(&other->pub) && other->pub.first_time_ns <= c->resent_until_ns;
-        found.stale += other->stale;
-        if (other->stale > 0 && (found.frame == 0 || other->stale_frame < found.frame))
-            found.frame = other->stale_frame;
+            report_refused(&other->pub) && other->pub.first_time_ns <= c->trouble.resent_until_ns;
+        found.stale += other->trouble.stale;
+        if (other->trouble.stale > 0 &&
+            (found.frame == 0 || other->trouble.stale_frame < found.frame))
+            found.frame = other->trouble.stale_frame;
     }
     return found;
 }
@@ -233,7 +233,7 @@ static struct restart restart_of(const struct report *r, const struct report_con
 static void connection_failed(struct report *r, const struct report_connection *c)
 {
     const struct report_connection *from =
-        g_hash_table_lookup(r->connections, GUINT_TO_POINTER(c->resent_from));
+        g_hash_table_lookup(r->connections, GUINT_TO_POINTER(c->trouble.resent_from));
     int64_t stuck_ns = client_stuck_ns(from);
     const struct restart restart = restart_of(r, c);
     bool refused = restart.refused;
@@ -244,7 +244,7 @@ static void connection_failed(struct report *r, const struct report_connection *
     if (server_held(r, c))
         return;
     if (from && closed_by_server(&from->pub) && server_was_down(r, c)) {
-        r->causes[r->n_causes - 1].rpcs = c->resent;
+        r->causes[r->n_causes - 1].rpcs = c->trouble.resent;
         return;
     }
     if (stuck_ns > 0)
@@ -258,18 +258,18 @@ static void connection_failed(struct report *r, const struct report_connection *
     maybe = refused ? NULL : maybe_held(r, c);
     cause =
         report_cause_add(r, CAUSE_CONNECTION_FAILED, maybe ? CONFIDENCE_MEDIUM : CONFIDENCE_HIGH);
-    cause->rpcs = c->resent;
-    cause->time_ns = c->resent_after_ns > 0 ? c->resent_after_ns : 0;
-    cause->frame = c->resent_frame;
+    cause->rpcs = c->trouble.resent;
+    cause->time_ns = c->trouble.resent_after_ns > 0 ? c->trouble.resent_after_ns : 0;
+    cause->frame = c->trouble.resent_frame;
     snprintf(cause->text, sizeof(cause->text),
              "Connection %u failed: %" PRIu64
              " Call%s of it %s retransmitted on connection %u, %.1f s after "
              "the first sending.%s%s",
-             (unsigned)c->resent_from, c->resent, plural(c->resent),
-             c->resent == 1 ? "was" : "were", (unsigned)c->pub.number,
+             (unsigned)c->trouble.resent_from, c->trouble.resent, plural(c->trouble.resent),
+             c->trouble.resent == 1 ? "was" : "were", (unsigned)c->pub.number,
              report_seconds(cause->time_ns),
-             refused        ? " Meanwhile connections were refused: nothing listened at the server."
-             : stuck_ns > 0 ? ""
+             refused ? " Meanwhile connections were refused: nothing listened at the server."
+             : stuck_ns > 0 || (!from && r->let_go.connections > 0) ? "" /* it is not known */
              : from && heard_to_the_end(from)
                  ? " Packets of both ends passed until it was closed: the path was not down."
                  : " The path or the peer was down: a cable, a switch, or the host.",
@@ -313,12 +313,13 @@ static void connection_left(struct report *r, const struct report_connection *c)
 {
     const struct rpcrdma_life *life = &c->pub.life;
     const struct report_connection *was, *first = NULL;
+    uint32_t left;
     char silent[160], tried[80] = "", told[200];
     struct report_cause *cause;
     uint64_t attempts = 0;
     bool heard = true;
 
-    if (c->resent > 0 || !life->has_down || life->down_ns < SECOND || server_was_down(r, c))
+    if (c->trouble.resent > 0 || !life->has_down || life->down_ns < SECOND || server_was_down(r, c))
         return;
     was = numbered(r, life->previous);
     for (; was && connection_unanswered(&was->pub); was = numbered(r, was->pub.life.previous)) {
@@ -326,6 +327,7 @@ static void connection_left(struct report *r, const struct report_connection *c)
         first = was;
         heard = heard && was->pub.life.unheard == 0;
     }
+    left = first ? first->pub.life.previous : life->previous; /* was, even if it is not kept */
     if (report_one_way(c) || (was && report_one_way(was)))
         return;
     if (was && attempts == 0 && report_server_held(was))
@@ -337,12 +339,12 @@ static void connection_left(struct report *r, const struct report_connection *c)
     cause = report_cause_add(r, CAUSE_CONNECTION_FAILED, CONFIDENCE_MEDIUM);
     cause->time_ns = life->down_ns;
     cause->frame = c->pub.first_frame;
-    if (was) {
+    if (left != 0) {
         snprintf(cause->text, sizeof(cause->text),
                  "Connection %u failed: after %.1f s of silence the client opened connection %u in "
                  "its place. The path was down: a cable, a switch, or the peer.%s%s",
-                 (unsigned)was->pub.number, report_seconds(life->down_ns), (unsigned)c->pub.number,
-                 tried, silent);
+                 (unsigned)left, report_seconds(life->down_ns), (unsigned)c->pub.number, tried,
+                 silent);
     } else {
         tell_attempts(told, sizeof(told), attempts, first ? first : c, heard);
         snprintf(cause->text, sizeof(cause->text),
@@ -374,8 +376,8 @@ static bool went_on_elsewhere(const struct report *r, const struct report_connec
     while (!found && g_hash_table_iter_next(&each, NULL, &one)) {
         const struct report_connection *other = one;
 
-        found = other->resent > 0 && other->resent_from == c->pub.number &&
-                other->resent_after_ns >= SECOND;
+        found = other->trouble.resent > 0 && other->trouble.resent_from == c->pub.number &&
+                other->trouble.resent_after_ns >= SECOND;
     }
     return found;
 }
@@ -432,7 +434,7 @@ static void client_left(struct report *r, const struct report_connection *c)
     struct report_cause *cause;
     int64_t gap;
 
-    if (!was || c->resent > 0 || life->has_down)
+    if (!was || c->trouble.resent > 0 || life->has_down)
         return;
     ended = &was->pub.life;
     gap = c->pub.first_time_ns - ended->ended_ns;
@@ -457,7 +459,7 @@ static void client_left(struct report *r, const struct report_connection *c)
 
 void causes_of_life(struct report *r, const struct report_connection *c)
 {
-    if (c->resent > 0 && c->resent_after_ns >= SECOND) /* else nobody noticed */
+    if (c->trouble.resent > 0 && c->trouble.resent_after_ns >= SECOND) /* else nobody noticed */
         connection_failed(r, c);
     connection_left(r, c);
     connection_lost(r, c);

@@ -20,26 +20,16 @@ static void free_error(gpointer p)
     g_free(error);
 }
 
-static void free_connection(gpointer p)
-{
-    struct report_connection *c = p;
-
-    latency_clear(&c->acks);
-    g_free(c);
-}
-
 struct report *report_new(struct pipeline *pipeline, size_t max_bytes)
 {
     struct report *r = g_new0(struct report, 1);
 
     r->pipeline = pipeline;
     r->details = details_new(max_bytes / 4);
-    r->most_connections = (guint)CLAMP(max_bytes / 4 / REPORT_CONNECTION_BYTES, REPORT_CONNECTIONS,
-                                       REPORT_CONNECTIONS_MOST);
     r->operations = groups_new(GROUPS_OPERATION, 0, max_bytes / 4);
     r->clients = groups_new(GROUPS_CLIENT, 0, max_bytes / 4);
     r->errors = g_hash_table_new_full(keyed_hash_string, g_str_equal, NULL, free_error);
-    r->connections = g_hash_table_new_full(NULL, NULL, NULL, free_connection);
+    report_keeping_begin(r, max_bytes);
     r->bin_ns = SECOND / 100;
     r->slow_ns = SECOND;
     return r;
@@ -56,28 +46,11 @@ void report_free(struct report *r)
     groups_free(r->operations);
     groups_free(r->clients);
     g_hash_table_destroy(r->errors);
-    g_hash_table_destroy(r->connections);
+    report_keeping_end(r);
     latency_clear(&r->latency);
     details_free(r->details);
     g_free(r->causes);
     g_free(r);
-}
-
-struct report_connection *report_connection_of(struct report *r,
-                                               const struct rpcrdma_connection *pub)
-{
-    gpointer key = GUINT_TO_POINTER(pub->number);
-    struct report_connection *c = g_hash_table_lookup(r->connections, key);
-
-    if (c)
-        return c;
-    r->n_connections = MAX(r->n_connections, pub->number);
-    if (g_hash_table_size(r->connections) >= r->most_connections)
-        return NULL;
-    c = g_new0(struct report_connection, 1);
-    c->pub = *pub;
-    g_hash_table_insert(r->connections, key, c);
-    return c;
 }
 
 static void note_rule(struct report *r, const struct rpcrdma_finding *finding)
@@ -159,11 +132,11 @@ static void note_stale(struct report *r, const struct rpcrdma_transaction *t, co
     static const char *const stale[] = {"NFS4ERR_STALE_CLIENTID", "NFS4ERR_STALE_STATEID",
                                         "NFS4ERR_BADSESSION", "NFS4ERR_DEADSESSION",
                                         "NFS4ERR_GRACE"};
-    struct report_connection *c = is_reverse(t) ? NULL : report_connection_of(r, t->connection);
+    struct report_tally *tally = is_reverse(t) ? NULL : report_tally_of(r, t->connection);
 
-    for (size_t i = 0; c && i < G_N_ELEMENTS(stale); i++)
-        if (strcmp(status, stale[i]) == 0 && c->stale++ == 0)
-            c->stale_frame = t->reply_frame;
+    for (size_t i = 0; tally && i < G_N_ELEMENTS(stale); i++)
+        if (strcmp(status, stale[i]) == 0 && report_trouble(tally)->stale++ == 0)
+            tally->trouble->stale_frame = t->reply_frame;
 }
 
 static void note_status(struct report *r, const struct rpcrdma_transaction *t,
@@ -244,54 +217,73 @@ void report_op(void *context, const struct rpcrdma_op *op, const struct rpcrdma_
 {
     struct report *r = context;
     const struct rpcrdma_connection *connection;
-    struct report_connection *c;
+    struct report_tally *tally;
+    uint64_t *before;
     int end;
 
     if (!path || path->retransmitted == 0)
         return;
     connection = pipeline_connection(r->pipeline, op);
-    c = connection ? report_connection_of(r, connection) : NULL;
-    if (!c)
+    tally = connection ? report_tally_of(r, connection) : NULL;
+    if (!tally)
         return;
     /* which end it went to: by QP number or port, where both have one at one host */
     end = memcmp(&op->dst, &connection->end[1].address, sizeof(op->dst)) == 0 &&
           (op->carrier == RPCRDMA_CARRIER_IWARP
                ? connection->end[1].port == op->dst_port
                : !connection->end[1].has_qpn || connection->end[1].qpn == op->dst_qpn);
-    if (path->retransmitted > c->resent_packets[end])
-        report_bin_at(r, op->time_ns)->resent += path->retransmitted - c->resent_packets[end];
-    c->resent_packets[end] = path->retransmitted;
+    before = &report_trouble(tally)->resent_packets[end];
+    if (path->retransmitted > *before)
+        report_bin_at(r, op->time_ns)->resent += path->retransmitted - *before;
+    *before = path->retransmitted;
 }
 
-static void note_resent(struct report_connection *c, const struct rpcrdma_transaction *t)
+static void note_resent(struct report *r, struct report_tally *tally,
+                        const struct rpcrdma_transaction *t)
 {
+    struct report_trouble *trouble;
+
     if (t->original_connection == 0)
         return;
-    c->resent_since_ns =
-        c->resent++ == 0 ? t->original_time_ns : MIN(c->resent_since_ns, t->original_time_ns);
-    c->resent_until_ns = MAX(c->resent_until_ns, t->call_time_ns);
-    c->resent_from = t->original_connection;
-    c->resent_frame = t->call_frame;
-    c->resent_after_ns = MAX(c->resent_after_ns, time_less(t->call_time_ns, t->original_time_ns));
+    trouble = report_trouble(tally);
+    trouble->resent_since_ns = trouble->resent++ == 0
+                                   ? t->original_time_ns
+                                   : MIN(trouble->resent_since_ns, t->original_time_ns);
+    trouble->resent_until_ns = MAX(trouble->resent_until_ns, t->call_time_ns);
+    trouble->resent_from = t->original_connection;
+    trouble->resent_frame = t->call_frame;
+    trouble->resent_after_ns =
+        MAX(trouble->resent_after_ns, time_less(t->call_time_ns, t->original_time_ns));
+    report_keep(r, t->original_connection);
 }
 
-static void note_connection(struct report *r, const struct rpcrdma_transaction *t)
+static void note_unanswered(const struct report *r, struct report_tally *tally,
+                            const struct rpcrdma_transaction *t)
 {
-    struct report_connection *c = report_connection_of(r, t->connection);
+    bool held = t->reply_frame == 0 && t->call.state == RPCRDMA_DELIVERED;
     struct report_unanswered *without;
 
-    if (!c)
+    if (!held && !unanswered(t))
         return;
-    c->rpcs++;
-    without = &c->unanswered[is_reverse(t) ? REPORT_REVERSE : REPORT_FORWARD];
+    without = &report_trouble(tally)->unanswered[is_reverse(t) ? REPORT_REVERSE : REPORT_FORWARD];
     if (unanswered(t) && without->calls++ == 0)
         without->frame = t->call_frame;
     without->late +=
         unanswered(t) && time_less(r->pipeline->clock.now_ns, t->call_time_ns) >= SECOND;
-    without->held += t->reply_frame == 0 && t->call.state == RPCRDMA_DELIVERED;
+    without->held += held;
+}
+
+static void note_connection(struct report *r, const struct rpcrdma_transaction *t)
+{
+    struct report_tally *tally = report_tally_of(r, t->connection);
+
+    if (!tally)
+        return;
+    tally->rpcs++;
+    note_unanswered(r, tally, t);
     if (t->call.state == RPCRDMA_DELIVERED && t->call.transmissions == 1 && !t->reverse)
-        latency_add(&c->acks, time_less(t->call.time_ns, t->call.first_time_ns));
-    note_resent(c, t);
+        report_ack(r, tally, time_less(t->call.time_ns, t->call.first_time_ns));
+    note_resent(r, tally, t);
 }
 
 static void on_transaction(void *context, const struct rpcrdma_transaction *t)
@@ -352,17 +344,18 @@ static bool small_in_chunk(const struct rpcrdma_flow_message *m)
 
 static void note_message(struct report *r, const struct rpcrdma_flow_message *m, bool chunk)
 {
-    struct report_connection *c = report_connection_of(r, m->connection);
+    struct report_tally *tally = report_tally_of(r, m->connection);
     bool call = m->direction == RPCRDMA_DIRECTION_CALL;
 
     if (call)
         *(chunk ? &r->calls_chunk : &r->calls_inline) += 1;
     else if (m->direction == RPCRDMA_DIRECTION_REPLY)
         *(chunk ? &r->replies_chunk : &r->replies_inline) += 1;
-    if (!c)
+    if (!tally)
         return;
-    c->messages += call || m->direction == RPCRDMA_DIRECTION_REPLY;
-    c->small_in_chunks += chunk && small_in_chunk(m);
+    tally->messages += call || m->direction == RPCRDMA_DIRECTION_REPLY;
+    if (chunk && small_in_chunk(m))
+        report_trouble(tally)->small_in_chunks++;
 }
 
 static void on_message(void *context, const struct rpcrdma_flow_message *m)
@@ -389,37 +382,7 @@ static void on_finding(void *context, const struct rpcrdma_connection *connectio
 
 static void on_connection(void *context, const struct rpcrdma_connection *connection)
 {
-    struct report *r = context;
-    struct report_connection *c = report_connection_of(r, connection);
-
-    if (!c)
-        return;
-    c->pub = *connection;
-    report_timeline_over(r, c);
-    for (int end = 0; end < 2; end++) {
-        c->has_path[end] = connection->path[end] != NULL;
-        if (c->has_path[end])
-            c->path[end] = *connection->path[end];
-        c->pub.path[end] = NULL;
-    }
-}
-
-static void on_credits(void *context, const struct rpcrdma_connection *connection,
-                       const struct rpcrdma_credit_result *results, size_t n)
-{
-    struct report *r = context;
-    struct report_connection *c = report_connection_of(r, connection);
-
-    if (!c)
-        return;
-    c->at_limit = 0;
-    for (size_t i = 0; i < n; i++) {
-        c->at_limit += results[i].stalls.count;
-        if (connection->role[results[i].end] != RPCRDMA_ROLE_SERVER && !c->has_credits) {
-            c->has_credits = true;
-            c->credits = results[i];
-        }
-    }
+    report_ended(context, connection);
 }
 
 struct rpcrdma_flow_sink report_sink(struct report *r)
@@ -427,7 +390,7 @@ struct rpcrdma_flow_sink report_sink(struct report *r)
     return (struct rpcrdma_flow_sink){.connection = on_connection,
                                       .message = on_message,
                                       .finding = on_finding,
-                                      .credits = on_credits,
+                                      .credits = report_credits,
                                       .credit_point = report_credit_point,
                                       .transaction = on_transaction,
                                       .payload_stream = on_payload_stream,

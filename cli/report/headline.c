@@ -14,10 +14,11 @@ static double seconds(int64_t ns)
 
 struct report_flaws report_flaws(const struct report *r)
 {
-    struct report_flaws flaws = {.known = report_not_looked_at(r) == 0};
+    struct report_flaws flaws = r->let_go.flaws;
     GHashTableIter each;
     gpointer one;
 
+    flaws.known = report_not_looked_at(r) == 0;
     g_hash_table_iter_init(&each, r->connections);
     while (g_hash_table_iter_next(&each, NULL, &one)) {
         const struct report_connection *c = one;
@@ -84,10 +85,9 @@ void report_headline(const struct report *r, char *text, size_t size)
         snprintf(
             text, size,
             "Undecided: nothing was found on %u connections, and there are %u more, which were "
-            "not looked at: --max-memory, or more than %d (%" PRIu64 " RPC%s, %" PRIu64
+            "not looked at: --max-memory, or too many to tell of (%" PRIu64 " RPC%s, %" PRIu64
             " with Call and Reply).",
-            g_hash_table_size(r->connections), report_not_looked_at(r), REPORT_CONNECTIONS_MOST,
-            r->rpcs, plural(r->rpcs), r->answered);
+            report_looked_at(r), report_not_looked_at(r), r->rpcs, plural(r->rpcs), r->answered);
     else if (r->undecided)
         snprintf(text, size,
                  "Undecided: too little was %s to say how RPCs fare (%" PRIu64 " RPC%s, %" PRIu64
@@ -153,7 +153,7 @@ static void largest(const struct report *r, char *text, size_t size)
 /* How many it concerned, and what was in order. */
 static int concerned(const struct report *r, char *text, size_t size)
 {
-    uint64_t with_credits = 0, stalls = 0;
+    uint64_t with_credits = r->let_go.with_credits, stalls = r->let_go.stalls;
     GHashTableIter each;
     gpointer one;
     int at;

@@ -106,7 +106,7 @@ static void connection_row(const struct report_connection *c, struct out *out)
         html_put(out, "<td>%.3f</td>", (double)life->down_ns / 1e9);
     else
         out_literal(out, "<td></td>");
-    html_put(out, "<td>%" PRIu64 "</td><td>%u/%u</td></tr>\n", c->resent,
+    html_put(out, "<td>%" PRIu64 "</td><td>%u/%u</td></tr>\n", c->trouble.resent,
              (unsigned)c->pub.threshold_call, (unsigned)c->pub.threshold_reply);
 }
 
@@ -135,11 +135,16 @@ void html_connections(const struct report *r, struct out *out)
     }
     if (left_out > 0)
         html_put(out, "<p class=\"dim\">And %u more; see rpcrdma connections.</p>\n", left_out);
+    if (r->let_go.connections > 0)
+        html_put(out,
+                 "<p class=\"dim\">%u of them, with %" PRIu64
+                 " RPC%s, are only counted: no cause names them.</p>\n",
+                 r->let_go.connections, r->let_go.rpcs, plural(r->let_go.rpcs));
     if (report_not_looked_at(r) > 0)
         html_put(out,
-                 "<p><strong>%u of them were not looked at</strong>: --max-memory, or more than "
-                 "%d.</p>\n",
-                 report_not_looked_at(r), REPORT_CONNECTIONS_MOST);
+                 "<p><strong>%u of them were not looked at</strong>: --max-memory, or too many to "
+                 "tell of.</p>\n",
+                 report_not_looked_at(r));
     g_list_free(all);
 }
 

@@ -140,9 +140,9 @@ static void connections(struct json *json, const struct report *r)
         number(json, KEY(last_frame), c->pub.last_frame);
         number(json, KEY(rpcs), c->rpcs);
         number(json, KEY(unanswered), report_unanswered(c));
-        number(json, KEY(resent), c->resent);
-        if (c->resent)
-            number(json, KEY(resent_from), c->resent_from);
+        number(json, KEY(resent), c->trouble.resent);
+        if (c->trouble.resent)
+            number(json, KEY(resent_from), c->trouble.resent_from);
         json_key(json, KEY(closed)), json_bool(json, c->pub.closed);
         json_key(json, KEY(refused)), json_bool(json, c->pub.rejected);
         for (int end = 0; end < 2; end++) {
@@ -311,6 +311,8 @@ void report_json(struct report *r, struct out *out)
     number(&json, KEY(replies_inline), r->replies_inline);
     number(&json, KEY(replies_in_chunk), r->replies_chunk);
     connections(&json, r);
+    number(&json, KEY(connections_in_order), r->let_go.connections);
+    number(&json, KEY(rpcs_in_order), r->let_go.rpcs);
     number(&json, KEY(connections_left_out), report_not_looked_at(r));
     groups(&json, KEY(operations), r->operations, span);
     groups(&json, KEY(clients), r->clients, span);

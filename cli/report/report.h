@@ -19,13 +19,19 @@
 
 enum {
     REPORT_SLOWEST = 10,
-    REPORT_CONNECTIONS = 200,       /* looked at, with the least memory; ... */
+    REPORT_CONNECTIONS = 200,       /* kept, with the least memory; ... */
     REPORT_CONNECTIONS_MOST = 4096, /* ... and with any */
     REPORT_CONNECTION_BYTES = 4096, /* of one, about, with what its Acks took */
-    REPORT_ROWS = 200,              /* of the tables of connections in HTML */
-    REPORT_BINS = 120,              /* of the timelines */
-    REPORT_CAUSES = 12,             /* reported in text; all are in JSON */
+    REPORT_RECENT = 64,    /* kept of those without anything to tell: the last, which another one */
+    REPORT_BUSY = 136,     /* may take the place of; and the busiest of those before */
+    REPORT_UNENDED = 1024, /* counted at once, with the least memory */
+    REPORT_TALLY_BYTES = 128, /* of one of these, about */
+    REPORT_ACKS = 200,        /* of these have a distribution of Acks */
+    REPORT_ROWS = 200,        /* of the tables of connections in HTML */
+    REPORT_BINS = 120,        /* of the timelines */
+    REPORT_CAUSES = 12,       /* reported in text; all are in JSON */
 };
+#define REPORT_SLOW_ACK_NS INT64_C(2000000) /* where the quickest take that, there is a delay */
 
 /* An RPC that is reported by itself. */
 struct report_rpc {
@@ -49,34 +55,74 @@ struct report_unanswered {
 
 enum { REPORT_FORWARD, REPORT_REVERSE }; /* the client's Calls, and the server's: callbacks */
 
-struct report_connection {
-    struct rpcrdma_connection pub;
-    uint64_t rpcs, resent;   /* resent: Calls that were sent before on another one */
-    int64_t resent_after_ns; /* the longest time from the first sending to that */
+/* What most connections have nothing of. */
+struct report_trouble {
+    uint64_t resent;                          /* Calls that were sent before on another one */
+    int64_t resent_after_ns;                  /* the longest time from the first sending to that */
     int64_t resent_since_ns, resent_until_ns; /* from the first of these to the last of those */
     uint64_t resent_frame;
     uint32_t resent_from;        /* the other connection */
+    uint32_t pinned;             /* while it is not ended: the one it took the place of is kept */
     uint64_t stale, stale_frame; /* statuses that a server gives after a restart; the first */
     struct report_unanswered unanswered[2];
-    uint64_t messages;        /* Calls and Replies */
-    uint64_t small_in_chunks; /* of those: of 4096 bytes or less, that did not go inline */
+    uint64_t small_in_chunks;   /* messages of 4096 bytes or less, that did not go inline */
+    uint64_t resent_packets[2]; /* so far */
+};
+
+/* Acks of the client's Calls where there is no room for how they are distributed. */
+struct report_acks {
+    uint32_t count, slow; /* slow: of REPORT_SLOW_ACK_NS and more */
+};
+
+/* What is counted of one that has not ended: there may be thousands at once. */
+struct report_tally {
+    uint64_t rpcs, messages;
+    struct report_trouble *trouble; /* NULL: none */
+    struct latency *acks;           /* NULL: none, or no room: brief_acks has them */
+    struct report_acks brief_acks;
+    uint32_t in_flight[2]; /* of each end, now */
+    int64_t in_flight_since_ns[2];
+};
+
+/* Why one that has ended is kept. */
+enum report_keep {
+    REPORT_KEEP_TELLING, /* a cause may name it */
+    REPORT_KEEP_ONE_WAY, /* what was answered is not known; no cause of the path names it */
+    REPORT_KEEP_PINNED,  /* the one that takes its place has not ended */
+    REPORT_KEEP_RECENT,
+    REPORT_KEEP_BUSY,
+};
+
+/* One that has ended, or was there at the end of the capture. */
+struct report_connection {
+    struct rpcrdma_connection pub;
+    uint64_t rpcs;
+    uint64_t messages; /* Calls and Replies */
+    struct report_trouble trouble;
     bool has_path[2];
     struct rpcrdma_path path[2];          /* what was sent towards each end, at the end */
-    uint64_t resent_packets[2];           /* so far */
     struct latency acks;                  /* how long Acks of the client's Calls took */
+    struct report_acks brief_acks;        /* or that */
     struct rpcrdma_credit_result credits; /* of forward RPCs */
     bool has_credits;
     uint64_t at_limit; /* how often a limit of credits was reached, in both directions */
-    struct {
-        int64_t since_ns;
-        uint32_t calls;
-    } in_flight[2]; /* of each end, now */
+    enum report_keep keep;
+    GList *place;        /* REPORT_KEEP_RECENT, _PINNED, _ONE_WAY: in their list */
+    GSequenceIter *busy; /* REPORT_KEEP_BUSY: likewise */
 };
 
 /* What there is of loss and of want of credits where it may be too little for a cause. */
 struct report_flaws {
     bool known; /* else there are more connections than are kept */
     uint64_t retransmitted, lost, at_limit;
+};
+
+/* Connections that were looked at, that no cause names, and that gave way to others. */
+struct report_let_go {
+    guint connections;
+    uint64_t rpcs;
+    struct report_flaws flaws;
+    uint64_t with_credits, stalls; /* connections whose credits are known; stalls of these */
 };
 
 /* Slow RPCs whose responder took most of the time. */
@@ -147,12 +193,19 @@ struct report {
     int64_t spent_stalled_ns;
     uint64_t n_spent; /* RPCs whose phases are known */
 
-    GHashTable *errors;   /* status -> struct report_error */
-    uint64_t more_errors; /* RPCs that failed with a status beyond the bound */
+    GHashTable *errors;                        /* status -> struct report_error */
+    uint64_t more_errors;                      /* RPCs that failed with a status beyond the bound */
     struct report_rpc slowest[REPORT_SLOWEST]; /* the slowest first */
     unsigned n_slowest;
-    GHashTable *connections; /* by number, of struct report_connection */
-    guint most_connections; /* that there is room for */
+    GHashTable *tallies;     /* of those that have not ended, in pages of 64 by number */
+    guint most_pages, acks;  /* there is room for; have a distribution of their Acks */
+    uint32_t refused;        /* the highest number that there was no room for */
+    GHashTable *connections; /* by number, of struct report_connection: those that are kept */
+    guint most_connections;  /* that there is room for */
+    GQueue recent, pinned, one_ways;  /* of those, by their end, ... */
+    GSequence *busy;                  /* ... and the most telling first */
+    struct report_connection *ending; /* its credits are known */
+    struct report_let_go let_go;
     uint32_t n_connections; /* that there are: the highest number */
     uint64_t rules[RPCRDMA_RULE_COUNT], rule_frame[RPCRDMA_RULE_COUNT];
 
@@ -191,11 +244,24 @@ int report_server_end(const struct rpcrdma_connection *connection);
 void report_op(void *context, const struct rpcrdma_op *op, const struct rpcrdma_path *path);
 /* The bin of that time, for which all may be widened. */
 struct report_bin *report_bin_at(struct report *report, int64_t time_ns);
-/* The one of that number, which may be new; NULL: more than are kept. */
-struct report_connection *report_connection_of(struct report *report,
-                                               const struct rpcrdma_connection *connection);
-/* The connection is, or the capture: what was in flight was so until now. */
-void report_timeline_over(struct report *report, struct report_connection *connection);
+/* Of the one of that number, which may be new; NULL: more than are counted. */
+struct report_tally *report_tally_of(struct report *report,
+                                     const struct rpcrdma_connection *connection);
+/* Its troubles, which may be new. */
+struct report_trouble *report_trouble(struct report_tally *tally);
+void report_ack(struct report *report, struct report_tally *tally, int64_t ns);
+/* A Call on another one was sent first on that one: a cause may name it. */
+void report_keep(struct report *report, uint32_t number);
+/* rpcrdma_flow's connection and credits: it has ended, and its credits just before. */
+void report_ended(struct report *report, const struct rpcrdma_connection *connection);
+void report_credits(void *context, const struct rpcrdma_connection *connection,
+                    const struct rpcrdma_credit_result *results, size_t n);
+void report_keeping_begin(struct report *report, size_t max_bytes);
+void report_keeping_end(struct report *report);
+/* causes.c: _TELLING, _ONE_WAY, or _RECENT: no cause could name it, alone or with another one. */
+enum report_keep report_judge(struct report *report, const struct report_connection *connection);
+/* What was in flight on a connection was so until now: it is over. */
+void report_timeline_over(struct report *report, struct report_tally *tally);
 /* The limit stays where nothing was sent. */
 void report_timeline_end(struct report *report);
 /* rpcrdma_flow's credit_point */
@@ -210,7 +276,11 @@ GList *report_connections(const struct report *report);
 /* Of these at most `most`: those with most trouble, then the busy ones. *left_out: how many there
  * are besides, looked at or not. */
 GList *report_telling(const struct report *report, guint most, guint *left_out);
-/* How many were not looked at: no rule has seen them. */
+/* By trouble, then by RPCs, the most first. */
+gint report_most_telling(gconstpointer a, gconstpointer b);
+/* How many were looked at, ... */
+guint report_looked_at(const struct report *report);
+/* ... and were not: no rule has seen them. */
 guint report_not_looked_at(const struct report *report);
 gint report_by_number(gconstpointer a, gconstpointer b); /* how: a GCompareFunc */
 /* Failures by status, the most frequent first; the caller frees the list. */

@@ -35,7 +35,8 @@ static void swap_ends(char *text)
 
 uint64_t report_unanswered(const struct report_connection *c)
 {
-    return c->unanswered[REPORT_FORWARD].calls + c->unanswered[REPORT_REVERSE].calls;
+    return c->trouble.unanswered[REPORT_FORWARD].calls +
+           c->trouble.unanswered[REPORT_REVERSE].calls;
 }
 
 void report_phases(const struct report_rpc *rpc, char *text, size_t size)
@@ -52,14 +53,19 @@ GList *report_connections(const struct report *r)
     return g_list_sort(g_hash_table_get_values(r->connections), report_by_number);
 }
 
+guint report_looked_at(const struct report *r)
+{
+    return g_hash_table_size(r->connections) + r->let_go.connections;
+}
+
 guint report_not_looked_at(const struct report *r)
 {
-    return r->n_connections - MIN(g_hash_table_size(r->connections), r->n_connections);
+    return r->n_connections - MIN(report_looked_at(r), r->n_connections);
 }
 
 static uint64_t trouble(const struct report_connection *c)
 {
-    uint64_t n = c->resent;
+    uint64_t n = c->trouble.resent;
 
     for (int end = 0; end < 2; end++)
         if (c->has_path[end])
@@ -67,7 +73,7 @@ static uint64_t trouble(const struct report_connection *c)
     return n;
 }
 
-static gint most_telling(gconstpointer a, gconstpointer b)
+gint report_most_telling(gconstpointer a, gconstpointer b)
 {
     uint64_t x = trouble(a), y = trouble(b);
 
@@ -82,9 +88,10 @@ static gint most_telling(gconstpointer a, gconstpointer b)
 
 GList *report_telling(const struct report *r, guint most, guint *left_out)
 {
-    GList *all = g_list_sort(report_connections(r), most_telling), *rest = g_list_nth(all, most);
+    GList *all = g_list_sort(report_connections(r), report_most_telling),
+          *rest = g_list_nth(all, most);
 
-    *left_out = report_not_looked_at(r) + g_list_length(rest);
+    *left_out = report_not_looked_at(r) + r->let_go.connections + g_list_length(rest);
     if (rest) {
         rest->prev->next = NULL;
         rest->prev = NULL;

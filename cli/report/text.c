@@ -159,16 +159,21 @@ static void connections(const struct report *r, struct out *out)
         if (c->pub.life.previous > 0 && c->pub.life.has_down)
             report_line(out, "       in place of connection %u, after %.3f s without any",
                         (unsigned)c->pub.life.previous, (double)c->pub.life.down_ns / 1e9);
-        if (c->resent > 0)
-            report_line(out, "       %" PRIu64 " Call%s sent before on connection %u", c->resent,
-                        c->resent == 1 ? " was" : "s were", (unsigned)c->resent_from);
+        if (c->trouble.resent > 0)
+            report_line(out, "       %" PRIu64 " Call%s sent before on connection %u",
+                        c->trouble.resent, c->trouble.resent == 1 ? " was" : "s were",
+                        (unsigned)c->trouble.resent_from);
     }
     g_list_free(all);
     if (left_out > 0)
         report_line(out, "  and %u more; see rpcrdma connections", left_out);
+    if (r->let_go.connections > 0)
+        report_line(out,
+                    "  %u of them, with %" PRIu64 " RPC%s, are only counted: no cause names them",
+                    r->let_go.connections, r->let_go.rpcs, plural(r->let_go.rpcs));
     if (report_not_looked_at(r) > 0)
-        report_line(out, "  %u of them were not looked at: --max-memory, or more than %d",
-                    report_not_looked_at(r), REPORT_CONNECTIONS_MOST);
+        report_line(out, "  %u of them were not looked at: --max-memory, or too many to tell of",
+                    report_not_looked_at(r));
 }
 
 static void slowest(const struct report *r, struct out *out)

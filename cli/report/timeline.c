@@ -40,15 +40,16 @@ struct report_bin *report_bin_at(struct report *r, int64_t time_ns)
 }
 
 /* Calls that were in flight until then, though nothing was sent. */
-static void carry_on(struct report *r, const struct report_connection *c, int end, int64_t until_ns)
+static void carry_on(struct report *r, const struct report_tally *tally, int end, int64_t until_ns)
 {
     const struct report_bin *last;
 
-    if (c->in_flight[end].calls == 0)
+    if (tally->in_flight[end] == 0)
         return;
     last = report_bin_at(r, until_ns); /* which may move the first */
-    for (struct report_bin *bin = report_bin_at(r, c->in_flight[end].since_ns); bin <= last; bin++)
-        bin->in_flight_max = MAX(bin->in_flight_max, c->in_flight[end].calls);
+    for (struct report_bin *bin = report_bin_at(r, tally->in_flight_since_ns[end]); bin <= last;
+         bin++)
+        bin->in_flight_max = MAX(bin->in_flight_max, tally->in_flight[end]);
 }
 
 void report_credit_point(void *context, const struct rpcrdma_connection *connection, int end,
@@ -56,7 +57,7 @@ void report_credit_point(void *context, const struct rpcrdma_connection *connect
 {
     struct report *r = context;
     struct report_bin *bin = report_bin_at(r, point->time_ns);
-    struct report_connection *c;
+    struct report_tally *tally;
 
     if (connection->role[end] == RPCRDMA_ROLE_SERVER)
         return;
@@ -64,19 +65,19 @@ void report_credit_point(void *context, const struct rpcrdma_connection *connect
         bin->in_flight_max = (uint32_t)point->in_flight;
     if (point->has_limit && point->limit > bin->limit)
         bin->limit = point->limit;
-    c = report_connection_of(r, connection);
-    if (!c)
+    tally = report_tally_of(r, connection);
+    if (!tally)
         return;
-    carry_on(r, c, end, point->time_ns);
-    c->in_flight[end].since_ns = point->time_ns;
-    c->in_flight[end].calls = point->closed ? 0 : (uint32_t)point->in_flight;
+    carry_on(r, tally, end, point->time_ns);
+    tally->in_flight_since_ns[end] = point->time_ns;
+    tally->in_flight[end] = point->closed ? 0 : (uint32_t)point->in_flight;
 }
 
-void report_timeline_over(struct report *r, struct report_connection *c)
+void report_timeline_over(struct report *r, struct report_tally *tally)
 {
     for (int end = 0; end < 2; end++) {
-        carry_on(r, c, end, r->pipeline->clock.now_ns);
-        c->in_flight[end].calls = 0;
+        carry_on(r, tally, end, r->pipeline->clock.now_ns);
+        tally->in_flight[end] = 0;
     }
 }
 

@@ -104,44 +104,6 @@ class Counts(CommandTest):
                 self.assertEqual('without anything being lost' in text, want[0] == loss)
                 self.assertIn('The server was slow', text)
 
-    def test_many_connections(self):
-        """What happens on the last of 250 counts, too. Where there is no room to look at it, nobody calls the capture healthy."""
-        def many(c, _):
-            one = c
-            for number in range(2, 251):
-                one.null()
-                one.talk.disconnect()
-                one = rule_talk.Conversation(c.packets, number=number, clock=c.clock)
-                one.xid = number << 24  # of another mount
-            one.null()
-            call, ack = one.call(rule_talk.NULL), one.packets.pop()
-            for _ in range(2):
-                one.clock.now += 5 * 10**8
-                one.packets.append(one.packets[-1]._replace(time_ns=one.clock.tick()))
-            one.packets.append(ack._replace(time_ns=one.clock.tick()))
-            one.reply(call)
-        path = os.path.join(self.folder, 'connections.pcap')
-        rules.write(path, many, True)
-        report = json.loads(self.run_command('report', '--json', path))
-        cause, = report['causes']
-        self.assertEqual((cause['cause'], cause['connection'], cause['rpcs']), ('lost-to-server', 250, 2))
-        self.assertEqual([one['connection'] for one in report['connections']], list(range(1, 251)))
-        self.assertEqual((report['rpcs'], report['connections_left_out']), (251, 0))
-        text, page = (self.run_command('report', *arguments, path) for arguments in ((), ('--html', '-')))
-        self.assertIn('  and 242 more; see rpcrdma connections\n', text)
-        self.assertIn('And 50 more; see rpcrdma connections.', page)
-        for shown in (text, page):
-            self.assertNotIn('not looked at', shown)
-            self.assertRegex(shown, r'(?s)(\n  |<td>)250.*(\n  #|<td>)250')
-        little = ('report', '--max-memory', '1', path)
-        report = json.loads(self.run_command(*little, '--json'))
-        self.assertEqual((report['verdict'], report['connections_left_out'], len(report['connections'])), ('undecided', 50, 200))
-        self.assertRegex(report['text'], '^Undecided: nothing was found on 200 connections, and there are 50 more, which')
-        for shown in (self.run_command(*little, *arguments) for arguments in ((), ('--html', '-'))):
-            self.assertIn('Undecided: nothing was found on 200', shown)
-            self.assertIn('50 of them were not looked at', shown)
-            self.assertNotIn('verdict healthy', shown)
-
     def in_flight(self, path):
         """Whether Calls were in flight, by each step of the chart of these; and how long a step is."""
         page = self.run_command('report', '--html', '-', path)

@@ -1,0 +1,368 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Which connections the report keeps. Those that have not ended are counted, thousands at once. One
+ * that ends is judged by the rules; where they have nothing to tell of it, it gives way to others,
+ * and is added up. The last of these are kept, as another one may take their place, and the
+ * busiest.
+ */
+#include "report/report.h"
+
+/* Tallies by number, those of 64 numbers together: connections are numbered one after the other. */
+enum { PAGE = 64 };
+
+struct page {
+    uint64_t used; /* one bit for each */
+    struct report_tally tallies[PAGE];
+};
+
+static void empty(struct report_tally *t)
+{
+    if (t->acks)
+        latency_clear(t->acks);
+    g_free(t->acks);
+    g_free(t->trouble);
+    *t = (struct report_tally){0};
+}
+
+static void free_page(gpointer p)
+{
+    struct page *page = p;
+
+    for (int i = 0; i < PAGE; i++)
+        empty(&page->tallies[i]);
+    g_free(page);
+}
+
+static gpointer page_key(uint32_t number)
+{
+    return GUINT_TO_POINTER(number / PAGE);
+}
+
+static uint64_t page_bit(uint32_t number)
+{
+    return UINT64_C(1) << number % PAGE;
+}
+
+static struct report_tally *counted(const struct report *r, uint32_t number)
+{
+    struct page *page = g_hash_table_lookup(r->tallies, page_key(number));
+
+    return number != 0 && page && page->used & page_bit(number) ? &page->tallies[number % PAGE]
+                                                                : NULL;
+}
+
+/* NULL: there is no room. */
+static struct report_tally *count(struct report *r, uint32_t number)
+{
+    struct page *page = g_hash_table_lookup(r->tallies, page_key(number));
+
+    if (!page) {
+        if (g_hash_table_size(r->tallies) >= r->most_pages)
+            return NULL;
+        page = g_new0(struct page, 1);
+        g_hash_table_insert(r->tallies, page_key(number), page);
+    }
+    page->used |= page_bit(number);
+    return &page->tallies[number % PAGE];
+}
+
+static void count_no_more(struct report *r, uint32_t number)
+{
+    struct page *page = g_hash_table_lookup(r->tallies, page_key(number));
+
+    empty(&page->tallies[number % PAGE]);
+    page->used &= ~page_bit(number);
+    if (page->used == 0)
+        g_hash_table_remove(r->tallies, page_key(number));
+}
+
+static void free_connection(gpointer p)
+{
+    struct report_connection *c = p;
+
+    latency_clear(&c->acks);
+    g_free(c);
+}
+
+void report_keeping_begin(struct report *r, size_t max_bytes)
+{
+    r->most_connections = (guint)CLAMP(max_bytes / 8 / REPORT_CONNECTION_BYTES, REPORT_CONNECTIONS,
+                                       REPORT_CONNECTIONS_MOST);
+    r->most_pages =
+        (guint)CLAMP(max_bytes / 8 / REPORT_TALLY_BYTES, REPORT_UNENDED, G_MAXUINT) / PAGE;
+    r->tallies = g_hash_table_new_full(NULL, NULL, NULL, free_page);
+    r->connections = g_hash_table_new_full(NULL, NULL, NULL, free_connection);
+    g_queue_init(&r->recent);
+    g_queue_init(&r->pinned);
+    g_queue_init(&r->one_ways);
+    r->busy = g_sequence_new(NULL);
+}
+
+void report_keeping_end(struct report *r)
+{
+    if (r->ending)
+        free_connection(r->ending);
+    g_queue_clear(&r->recent);
+    g_queue_clear(&r->pinned);
+    g_queue_clear(&r->one_ways);
+    g_sequence_free(r->busy);
+    g_hash_table_destroy(r->connections);
+    g_hash_table_destroy(r->tallies);
+}
+
+static struct report_connection *kept(const struct report *r, uint32_t number)
+{
+    return g_hash_table_lookup(r->connections, GUINT_TO_POINTER(number));
+}
+
+struct report_trouble *report_trouble(struct report_tally *t)
+{
+    if (!t->trouble)
+        t->trouble = g_new0(struct report_trouble, 1);
+    return t->trouble;
+}
+
+void report_ack(struct report *r, struct report_tally *t, int64_t ns)
+{
+    if (!t->acks && t->brief_acks.count == 0 && r->acks < REPORT_ACKS) {
+        t->acks = g_new0(struct latency, 1);
+        r->acks++;
+    }
+    if (t->acks) {
+        latency_add(t->acks, ns);
+    } else {
+        t->brief_acks.count++;
+        t->brief_acks.slow += ns >= REPORT_SLOW_ACK_NS;
+    }
+}
+
+/* It is in no list any more. */
+static void unlist(struct report *r, struct report_connection *c)
+{
+    if (c->keep == REPORT_KEEP_RECENT)
+        g_queue_delete_link(&r->recent, c->place);
+    else if (c->keep == REPORT_KEEP_PINNED)
+        g_queue_delete_link(&r->pinned, c->place);
+    else if (c->keep == REPORT_KEEP_ONE_WAY)
+        g_queue_delete_link(&r->one_ways, c->place);
+    else if (c->keep == REPORT_KEEP_BUSY)
+        g_sequence_remove(c->busy);
+}
+
+void report_keep(struct report *r, uint32_t number)
+{
+    struct report_connection *c = kept(r, number);
+
+    if (!c)
+        return;
+    unlist(r, c);
+    c->keep = REPORT_KEEP_TELLING;
+}
+
+static void add_up(struct report_let_go *sum, const struct report_connection *c)
+{
+    sum->connections++;
+    sum->rpcs += c->rpcs;
+    for (int end = 0; end < 2; end++) {
+        sum->flaws.retransmitted += c->path[end].retransmitted;
+        sum->flaws.lost += c->path[end].lost;
+    }
+    sum->flaws.at_limit += c->at_limit;
+    sum->with_credits += c->has_credits && c->credits.settled;
+    sum->stalls += c->credits.stalls.count;
+}
+
+static void let_go(struct report *r, struct report_connection *c)
+{
+    unlist(r, c);
+    if (c->keep != REPORT_KEEP_ONE_WAY) /* that counts as one that was not looked at */
+        add_up(&r->let_go, c);
+    g_hash_table_remove(r->connections, GUINT_TO_POINTER(c->pub.number));
+}
+
+static gint most_telling(gconstpointer a, gconstpointer b, gpointer unused)
+{
+    (void)unused;
+    return report_most_telling(a, b);
+}
+
+static struct report_connection *least_telling(struct report *r)
+{
+    GSequenceIter *last = g_sequence_iter_prev(g_sequence_get_end_iter(r->busy));
+
+    return g_sequence_iter_is_end(last) ? NULL : g_sequence_get(last);
+}
+
+static void keep_busy(struct report *r, struct report_connection *c)
+{
+    c->keep = REPORT_KEEP_BUSY;
+    c->busy = g_sequence_insert_sorted(r->busy, c, most_telling, NULL);
+    if (g_sequence_get_length(r->busy) > REPORT_BUSY)
+        let_go(r, least_telling(r));
+}
+
+static void keep_recent(struct report *r, struct report_connection *c)
+{
+    c->keep = REPORT_KEEP_RECENT;
+    g_queue_push_tail(&r->recent, c);
+    c->place = r->recent.tail;
+    if (g_queue_get_length(&r->recent) > REPORT_RECENT)
+        keep_busy(r, g_queue_pop_head(&r->recent));
+}
+
+/* Until the one that takes its place has ended: what the rules say of that goes by both. */
+static void pin(struct report *r, uint32_t number, struct report_tally *next)
+{
+    struct report_connection *was = kept(r, number);
+
+    if (!was || (was->keep != REPORT_KEEP_RECENT && was->keep != REPORT_KEEP_BUSY))
+        return;
+    unlist(r, was);
+    was->keep = REPORT_KEEP_PINNED;
+    g_queue_push_tail(&r->pinned, was);
+    was->place = r->pinned.tail;
+    report_trouble(next)->pinned = number;
+}
+
+static void unpin(struct report *r, uint32_t number)
+{
+    struct report_connection *was = kept(r, number);
+
+    if (!was || was->keep != REPORT_KEEP_PINNED)
+        return;
+    unlist(r, was);
+    keep_busy(r, was);
+}
+
+struct report_tally *report_tally_of(struct report *r, const struct rpcrdma_connection *pub)
+{
+    struct report_tally *t = counted(r, pub->number);
+
+    if (t)
+        return t;
+    r->n_connections = MAX(r->n_connections, pub->number);
+    t = pub->number > r->refused ? count(r, pub->number) : NULL;
+    if (!t) { /* what it has up to now is not counted, so that what follows is not, either */
+        r->refused = MAX(r->refused, pub->number);
+        return NULL;
+    }
+    if (pub->life.previous != 0)
+        pin(r, pub->life.previous, t);
+    return t;
+}
+
+/* -- its end ---------------------------------------------------------------------------------- */
+
+static struct report_connection *ending(struct report *r, const struct rpcrdma_connection *pub)
+{
+    if (!r->ending) {
+        r->ending = g_new0(struct report_connection, 1);
+        r->ending->pub.number = pub->number;
+    }
+    return r->ending;
+}
+
+/* rpcrdma_flow tells it before the connection's end, and nothing between. */
+void report_credits(void *context, const struct rpcrdma_connection *connection,
+                    const struct rpcrdma_credit_result *results, size_t n)
+{
+    struct report_connection *c = ending(context, connection);
+
+    for (size_t i = 0; i < n; i++) {
+        c->at_limit += results[i].stalls.count;
+        if (connection->role[results[i].end] != RPCRDMA_ROLE_SERVER && !c->has_credits) {
+            c->has_credits = true;
+            c->credits = results[i];
+        }
+    }
+}
+
+/* What was counted of it goes over. */
+static void take(struct report *r, struct report_connection *c, struct report_tally *t)
+{
+    c->rpcs = t->rpcs;
+    c->messages = t->messages;
+    c->brief_acks = t->brief_acks;
+    if (t->trouble)
+        c->trouble = *t->trouble;
+    if (t->acks) {
+        c->acks = *t->acks;
+        *t->acks = (struct latency){0};
+        r->acks--;
+    }
+    report_timeline_over(r, t);
+    count_no_more(r, c->pub.number);
+}
+
+static bool make_room(struct report *r, enum report_keep keep)
+{
+    struct report_connection *c;
+
+    while (g_hash_table_size(r->connections) >= r->most_connections) {
+        c = least_telling(r);
+        if (!c)
+            c = g_queue_peek_head(&r->recent);
+        if (!c)
+            c = g_queue_peek_head(&r->pinned);
+        if (!c && keep == REPORT_KEEP_TELLING)
+            c = g_queue_peek_head(&r->one_ways);
+        if (!c)
+            return false;
+        let_go(r, c);
+    }
+    return true;
+}
+
+static void judge(struct report *r, struct report_connection *c)
+{
+    /* the rules have not seen all of that one */
+    bool waits = counted(r, c->pub.life.previous) != NULL;
+    struct report_tally *next = counted(r, c->pub.life.next);
+    enum report_keep keep = report_judge(r, c);
+
+    if (waits && keep == REPORT_KEEP_RECENT)
+        keep = REPORT_KEEP_TELLING;
+    if (keep != REPORT_KEEP_RECENT)
+        report_keep(r, c->pub.life.previous);
+    else if (c->trouble.pinned != 0)
+        unpin(r, c->trouble.pinned);
+    if (!make_room(r, keep)) { /* as all that are kept are telling */
+        if (keep == REPORT_KEEP_RECENT)
+            add_up(&r->let_go, c);
+        free_connection(c);
+        return;
+    }
+    g_hash_table_insert(r->connections, GUINT_TO_POINTER(c->pub.number), c);
+    c->keep = keep;
+    if (keep == REPORT_KEEP_RECENT) {
+        keep_recent(r, c);
+        if (next)
+            pin(r, c->pub.number, next);
+    } else if (keep == REPORT_KEEP_ONE_WAY) {
+        g_queue_push_tail(&r->one_ways, c);
+        c->place = r->one_ways.tail;
+    }
+}
+
+void report_ended(struct report *r, const struct rpcrdma_connection *pub)
+{
+    struct report_connection *c = ending(r, pub);
+    struct report_tally *t = counted(r, pub->number);
+
+    r->ending = NULL;
+    r->n_connections = MAX(r->n_connections, pub->number);
+    c->pub = *pub;
+    for (int end = 0; end < 2; end++) {
+        c->has_path[end] = pub->path[end] != NULL;
+        if (c->has_path[end])
+            c->path[end] = *pub->path[end];
+        c->pub.path[end] = NULL;
+    }
+    if (t)
+        take(r, c, t);
+    else if (pub->messages > 0) { /* there was no room to count it */
+        free_connection(c);
+        return;
+    }
+    judge(r, c);
+}
