@@ -17,9 +17,9 @@ struct page {
 
 static void empty(struct report_tally *t)
 {
-    if (t->acks)
-        latency_clear(t->acks);
-    g_free(t->acks);
+    if (t->detail)
+        latency_clear(&t->detail->acks);
+    g_free(t->detail);
     g_free(t->trouble);
     *t = (struct report_tally){0};
 }
@@ -122,14 +122,21 @@ struct report_trouble *report_trouble(struct report_tally *t)
     return t->trouble;
 }
 
+struct report_detail *report_detail(struct report *r, struct report_tally *t)
+{
+    if (!t->detail && t->brief_acks.count == 0 && r->detailed < REPORT_DETAILED) {
+        t->detail = g_new0(struct report_detail, 1);
+        r->detailed++;
+    }
+    return t->detail;
+}
+
 void report_ack(struct report *r, struct report_tally *t, int64_t ns)
 {
-    if (!t->acks && t->brief_acks.count == 0 && r->acks < REPORT_ACKS) {
-        t->acks = g_new0(struct latency, 1);
-        r->acks++;
-    }
-    if (t->acks) {
-        latency_add(t->acks, ns);
+    struct report_detail *detail = report_detail(r, t);
+
+    if (detail) {
+        latency_add(&detail->acks, ns);
     } else {
         t->brief_acks.count++;
         t->brief_acks.slow += ns >= REPORT_SLOW_ACK_NS;
@@ -285,12 +292,12 @@ static void take(struct report *r, struct report_connection *c, struct report_ta
     c->brief_acks = t->brief_acks;
     if (t->trouble)
         c->trouble = *t->trouble;
-    if (t->acks) {
-        c->acks = *t->acks;
-        *t->acks = (struct latency){0};
-        r->acks--;
+    if (t->detail) {
+        report_timeline_over(r, t->detail);
+        c->acks = t->detail->acks;
+        t->detail->acks = (struct latency){0};
+        r->detailed--;
     }
-    report_timeline_over(r, t);
     count_no_more(r, c->pub.number);
 }
 

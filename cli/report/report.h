@@ -26,7 +26,7 @@ enum {
     REPORT_BUSY = 136,     /* may take the place of; and the busiest of those before */
     REPORT_UNENDED = 1024, /* counted at once, with the least memory */
     REPORT_TALLY_BYTES = 128, /* of one of these, about */
-    REPORT_ACKS = 200,        /* of these have a distribution of Acks */
+    REPORT_DETAILED = 200,    /* of these, with their detail */
     REPORT_ROWS = 200,        /* of the tables of connections in HTML */
     REPORT_BINS = 120,        /* of the timelines */
     REPORT_CAUSES = 12,       /* reported in text; all are in JSON */
@@ -74,14 +74,19 @@ struct report_acks {
     uint32_t count, slow; /* slow: of REPORT_SLOW_ACK_NS and more */
 };
 
+/* What there is room for of a few at once. */
+struct report_detail {
+    struct latency acks;
+    uint32_t in_flight[2]; /* of each end, now */
+    int64_t in_flight_since_ns[2];
+};
+
 /* What is counted of one that has not ended: there may be thousands at once. */
 struct report_tally {
     uint64_t rpcs, messages;
     struct report_trouble *trouble; /* NULL: none */
-    struct latency *acks;           /* NULL: none, or no room: brief_acks has them */
+    struct report_detail *detail;   /* NULL: nothing yet, or no room: brief_acks counts */
     struct report_acks brief_acks;
-    uint32_t in_flight[2]; /* of each end, now */
-    int64_t in_flight_since_ns[2];
 };
 
 /* Why one that has ended is kept. */
@@ -197,11 +202,11 @@ struct report {
     uint64_t more_errors;                      /* RPCs that failed with a status beyond the bound */
     struct report_rpc slowest[REPORT_SLOWEST]; /* the slowest first */
     unsigned n_slowest;
-    GHashTable *tallies;     /* of those that have not ended, in pages of 64 by number */
-    guint most_pages, acks;  /* there is room for; have a distribution of their Acks */
-    uint32_t refused;        /* the highest number that there was no room for */
-    GHashTable *connections; /* by number, of struct report_connection: those that are kept */
-    guint most_connections;  /* that there is room for */
+    GHashTable *tallies;        /* of those that have not ended, in pages of 64 by number */
+    guint most_pages, detailed; /* there is room for; that have their detail */
+    uint32_t refused;           /* the highest number that there was no room for */
+    GHashTable *connections;    /* by number, of struct report_connection: those that are kept */
+    guint most_connections;     /* that there is room for */
     GQueue recent, pinned, one_ways;  /* of those, by their end, ... */
     GSequence *busy;                  /* ... and the most telling first */
     struct report_connection *ending; /* its credits are known */
@@ -249,6 +254,8 @@ struct report_tally *report_tally_of(struct report *report,
                                      const struct rpcrdma_connection *connection);
 /* Its troubles, which may be new. */
 struct report_trouble *report_trouble(struct report_tally *tally);
+/* NULL: there is no room. */
+struct report_detail *report_detail(struct report *report, struct report_tally *tally);
 void report_ack(struct report *report, struct report_tally *tally, int64_t ns);
 /* A Call on another one was sent first on that one: a cause may name it. */
 void report_keep(struct report *report, uint32_t number);
@@ -261,7 +268,7 @@ void report_keeping_end(struct report *report);
 /* causes.c: _TELLING, _ONE_WAY, or _RECENT: no cause could name it, alone or with another one. */
 enum report_keep report_judge(struct report *report, const struct report_connection *connection);
 /* What was in flight on a connection was so until now: it is over. */
-void report_timeline_over(struct report *report, struct report_tally *tally);
+void report_timeline_over(struct report *report, struct report_detail *detail);
 /* The limit stays where nothing was sent. */
 void report_timeline_end(struct report *report);
 /* rpcrdma_flow's credit_point */

@@ -40,16 +40,17 @@ struct report_bin *report_bin_at(struct report *r, int64_t time_ns)
 }
 
 /* Calls that were in flight until then, though nothing was sent. */
-static void carry_on(struct report *r, const struct report_tally *tally, int end, int64_t until_ns)
+static void carry_on(struct report *r, const struct report_detail *detail, int end,
+                     int64_t until_ns)
 {
     const struct report_bin *last;
 
-    if (tally->in_flight[end] == 0)
+    if (detail->in_flight[end] == 0)
         return;
     last = report_bin_at(r, until_ns); /* which may move the first */
-    for (struct report_bin *bin = report_bin_at(r, tally->in_flight_since_ns[end]); bin <= last;
+    for (struct report_bin *bin = report_bin_at(r, detail->in_flight_since_ns[end]); bin <= last;
          bin++)
-        bin->in_flight_max = MAX(bin->in_flight_max, tally->in_flight[end]);
+        bin->in_flight_max = MAX(bin->in_flight_max, detail->in_flight[end]);
 }
 
 void report_credit_point(void *context, const struct rpcrdma_connection *connection, int end,
@@ -58,6 +59,7 @@ void report_credit_point(void *context, const struct rpcrdma_connection *connect
     struct report *r = context;
     struct report_bin *bin = report_bin_at(r, point->time_ns);
     struct report_tally *tally;
+    struct report_detail *detail;
 
     if (connection->role[end] == RPCRDMA_ROLE_SERVER)
         return;
@@ -66,18 +68,19 @@ void report_credit_point(void *context, const struct rpcrdma_connection *connect
     if (point->has_limit && point->limit > bin->limit)
         bin->limit = point->limit;
     tally = report_tally_of(r, connection);
-    if (!tally)
+    detail = tally ? report_detail(r, tally) : NULL;
+    if (!detail)
         return;
-    carry_on(r, tally, end, point->time_ns);
-    tally->in_flight_since_ns[end] = point->time_ns;
-    tally->in_flight[end] = point->closed ? 0 : (uint32_t)point->in_flight;
+    carry_on(r, detail, end, point->time_ns);
+    detail->in_flight_since_ns[end] = point->time_ns;
+    detail->in_flight[end] = point->closed ? 0 : (uint32_t)point->in_flight;
 }
 
-void report_timeline_over(struct report *r, struct report_tally *tally)
+void report_timeline_over(struct report *r, struct report_detail *detail)
 {
     for (int end = 0; end < 2; end++) {
-        carry_on(r, tally, end, r->pipeline->clock.now_ns);
-        tally->in_flight[end] = 0;
+        carry_on(r, detail, end, r->pipeline->clock.now_ns);
+        detail->in_flight[end] = 0;
     }
 }
 
