@@ -193,11 +193,10 @@ static gint most_telling(gconstpointer a, gconstpointer b, gpointer unused)
     return report_most_telling(a, b);
 }
 
-static struct report_connection *least_telling(struct report *r)
+/* There is one. */
+static struct report_connection *last_busy(struct report *r)
 {
-    GSequenceIter *last = g_sequence_iter_prev(g_sequence_get_end_iter(r->busy));
-
-    return g_sequence_iter_is_end(last) ? NULL : g_sequence_get(last);
+    return g_sequence_get(g_sequence_iter_prev(g_sequence_get_end_iter(r->busy)));
 }
 
 static void keep_busy(struct report *r, struct report_connection *c)
@@ -205,7 +204,7 @@ static void keep_busy(struct report *r, struct report_connection *c)
     c->keep = REPORT_KEEP_BUSY;
     c->busy = g_sequence_insert_sorted(r->busy, c, most_telling, NULL);
     if (g_sequence_get_length(r->busy) > REPORT_BUSY)
-        let_go(r, least_telling(r));
+        let_go(r, last_busy(r));
 }
 
 static void keep_recent(struct report *r, struct report_connection *c)
@@ -306,7 +305,7 @@ static bool make_room(struct report *r, enum report_keep keep)
     struct report_connection *c;
 
     while (g_hash_table_size(r->connections) >= r->most_connections) {
-        c = least_telling(r);
+        c = g_sequence_get_length(r->busy) > 0 ? last_busy(r) : NULL;
         if (!c)
             c = g_queue_peek_head(&r->recent);
         if (!c)
