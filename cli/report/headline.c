@@ -85,9 +85,10 @@ void report_headline(const struct report *r, char *text, size_t size)
         snprintf(
             text, size,
             "Undecided: nothing was found on %u connections, and there are %u more, which were "
-            "not looked at: --max-memory, or too many to tell of (%" PRIu64 " RPC%s, %" PRIu64
-            " with Call and Reply).",
-            report_looked_at(r), report_not_looked_at(r), r->rpcs, plural(r->rpcs), r->answered);
+            "not looked at: --max-memory, or more than %d with something to report (%" PRIu64
+            " RPC%s, %" PRIu64 " with Call and Reply).",
+            report_looked_at(r), report_not_looked_at(r), REPORT_CONNECTIONS_MOST, r->rpcs,
+            plural(r->rpcs), r->answered);
     else if (r->undecided)
         snprintf(text, size,
                  "Undecided: too little was %s to say how RPCs fare (%" PRIu64 " RPC%s, %" PRIu64

@@ -142,9 +142,9 @@ void html_connections(const struct report *r, struct out *out)
                  r->let_go.connections, r->let_go.rpcs, plural(r->let_go.rpcs));
     if (report_not_looked_at(r) > 0)
         html_put(out,
-                 "<p><strong>%u of them were not looked at</strong>: --max-memory, or too many to "
-                 "tell of.</p>\n",
-                 report_not_looked_at(r));
+                 "<p><strong>%u of them were not looked at</strong>: --max-memory, or more than %d "
+                 "with something to report.</p>\n",
+                 report_not_looked_at(r), REPORT_CONNECTIONS_MOST);
     g_list_free(all);
 }
 

@@ -22,9 +22,10 @@ enum {
     REPORT_CONNECTIONS = 200,       /* kept, with the least memory; ... */
     REPORT_CONNECTIONS_MOST = 4096, /* ... and with any */
     REPORT_CONNECTION_BYTES = 4096, /* of one, about, with what its Acks took */
-    REPORT_RECENT = 64,    /* kept of those without anything to tell: the last, which another one */
-    REPORT_BUSY = 136,     /* may take the place of; and the busiest of those before */
-    REPORT_UNENDED = 1024, /* counted at once, with the least memory */
+    /* of connections that there is nothing to report of, are kept: */
+    REPORT_RECENT = 64,       /* the last, as another one may take their place, */
+    REPORT_BUSY = 136,        /* and the busiest of those before */
+    REPORT_UNENDED = 1024,    /* counted at once, with the least memory */
     REPORT_TALLY_BYTES = 128, /* of one of these, about */
     REPORT_DETAILED = 200,    /* of these, with their detail */
     REPORT_ROWS = 200,        /* of the tables of connections in HTML */

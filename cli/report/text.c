@@ -172,8 +172,10 @@ static void connections(const struct report *r, struct out *out)
                     "  %u of them, with %" PRIu64 " RPC%s, are only counted: no cause names them",
                     r->let_go.connections, r->let_go.rpcs, plural(r->let_go.rpcs));
     if (report_not_looked_at(r) > 0)
-        report_line(out, "  %u of them were not looked at: --max-memory, or too many to tell of",
-                    report_not_looked_at(r));
+        report_line(out,
+                    "  %u of them were not looked at: --max-memory, or more than %d with something "
+                    "to report",
+                    report_not_looked_at(r), REPORT_CONNECTIONS_MOST);
 }
 
 static void slowest(const struct report *r, struct out *out)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Times that no capture should have, but that of a host has which learns the time late: sums do not wrap."""
+"""Times of a host whose clock is set late, from 1970 on to today, in a capture: sums of them do not wrap."""
 import json
 import os
 import re
@@ -17,7 +17,7 @@ APART = 2 * 10**18  # ns, 63 years
 CALLS = 8
 
 
-def learns_late(c, _):
+def set_late(c, _):
     """Between Calls and their Replies the clock goes from 1970 on to this century."""
     c.clock.now = 10**9
     c.null()
@@ -30,7 +30,7 @@ def learns_late(c, _):
 class Times(CommandTest):
     def test_sums(self):
         path = os.path.join(self.folder, 'late.pcap')
-        rules.write(path, learns_late, True)
+        rules.write(path, set_late, True)
         group, = [json.loads(line) for line in self.run_command('rpcs', '--json', '--per', 'client', path).splitlines()]
         self.assertEqual(group['calls'], 1 + CALLS)
         self.assertEqual(group['total_ns'], MOST)
