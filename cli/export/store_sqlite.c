@@ -232,12 +232,52 @@ static struct sqlite_store *open_database(const struct database_name *name, size
     return NULL;
 }
 
+static sqlite3_stmt *prepare_for(struct sqlite_store *s, const char *format, const char *table)
+{
+    char sql[160];
+    sqlite3_stmt *statement = NULL;
+
+    snprintf(sql, sizeof(sql), format, table);
+    if (lib->sqlite3_prepare_v2(s->db, sql, -1, &statement, NULL) != SQLITE_OK)
+        fail(s);
+    return statement;
+}
+
+/* Of rows with one key the first stays. One sort more than without: in SQL it takes two. */
+static bool delete_twins(struct sqlite_store *s, const char *table, uint64_t *n)
+{
+    /* what is deleted meanwhile does not disturb it: it is sorted aside */
+    sqlite3_stmt *all = prepare_for(s, "SELECT id, rowid FROM %s ORDER BY id, rowid", table);
+    sqlite3_stmt *delete = prepare_for(s, "DELETE FROM %s WHERE rowid = ?", table);
+    int64_t before = 0;
+    int step = SQLITE_DONE;
+
+    for (bool first = true; !s->failed && (step = lib->sqlite3_step(all)) == SQLITE_ROW;
+         first = false) {
+        int64_t id = lib->sqlite3_column_int64(all, 0);
+
+        if (!first && id == before) {
+            lib->sqlite3_bind_int64(delete, 1, lib->sqlite3_column_int64(all, 1));
+            if (lib->sqlite3_step(delete) != SQLITE_DONE)
+                fail(s);
+            lib->sqlite3_reset(delete);
+            ++*n;
+        }
+        before = id;
+    }
+    if (step != SQLITE_DONE)
+        fail(s);
+    lib->sqlite3_finalize(all);
+    lib->sqlite3_finalize(delete);
+    return !s->failed;
+}
+
 /* The keys of all tables. Where rows came in without them, one that is there twice goes first. */
 static bool make_keys(struct sqlite_store *s, uint64_t *twice)
 {
     for (enum table_id table = 0; table < N_TABLES; table++) {
         const char *name = tables[table].name;
-        char sql[512];
+        char sql[160];
 
         if (table == TABLE_CAPTURES)
             continue;
@@ -246,14 +286,7 @@ static bool make_keys(struct sqlite_store *s, uint64_t *twice)
             continue;
         if ((lib->sqlite3_errcode(s->db) & 0xff) != SQLITE_CONSTRAINT)
             return fail(s);
-        snprintf(sql, sizeof(sql),
-                 "DELETE FROM %s WHERE rowid NOT IN (SELECT min(rowid) FROM %s GROUP BY id)", name,
-                 name);
-        if (!run(s, sql))
-            return false;
-        *twice += (uint64_t)lib->sqlite3_changes(s->db);
-        snprintf(sql, sizeof(sql), "CREATE UNIQUE INDEX %s_id ON %s(id)", name, name);
-        if (!run(s, sql))
+        if (!delete_twins(s, name, twice) || !run(s, sql))
             return false;
     }
     return true;

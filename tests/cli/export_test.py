@@ -280,8 +280,10 @@ class Keys(Export):
         self.assertEqual(self.ids(self.database('-q', path)), first)  # stderr is empty
         doubled = os.path.join(self.folder, 'doubled.pcap')
         pcap.write(doubled, self.packets() * 2)
-        self.database(doubled, name='twice.db', errors=2)
+        twice = self.database(doubled, name='twice.db', errors=2)
         self.assertIn('had the key of another', self.stderr)
+        last = twice.execute('SELECT max(frame) FROM transport_events').fetchone()[0]
+        self.assertLessEqual(last, len(self.packets()))  # the first of two is kept
         self.database('-q', doubled, name='quiet.db')
         for ids in first.values():
             self.assertEqual(len(ids), len(set(ids)))
