@@ -80,6 +80,7 @@ static void packet(struct capture *capture, const struct source_packet *one)
         return;
     }
     capture->packets++;
+    capture->read += one->packet.caplen;
     if (capture->setups.known)
         capture_setups_packet(&capture->setups, one->interface, &one->packet);
     part.caplen = capture_select_packet(&capture->select, &one->packet);
@@ -164,14 +165,18 @@ static void on_setup(void *context, uint32_t interface, const struct rpcrdma_pac
         capture_files_replay(&capture->files, index, packet);
 }
 
-/* Half of a file at most. */
+/* Half of a file at most. The times in a file are anybody's, and may begin a file with each packet:
+ * there, all files together begin with no more than was read, and REPEATED_MOST. */
 static void on_began(void *context, uint64_t frame)
 {
+    enum { REPEATED_MOST = 16 << 20 };
     struct capture *capture = context;
     uint64_t bytes = capture->files.next.bytes;
+    uint64_t most = bytes > 0 ? bytes / 2 : UINT64_MAX;
 
-    capture_setups_each(&capture->setups, frame, bytes > 0 ? bytes / 2 : UINT64_MAX, on_setup,
-                        capture);
+    if (capture->files.by_times)
+        most = MIN(most, capture->read + REPEATED_MOST - capture->repeated);
+    capture->repeated += capture_setups_each(&capture->setups, frame, most, on_setup, capture);
 }
 
 static bool start_setups(struct capture *capture)

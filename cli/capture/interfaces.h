@@ -17,13 +17,13 @@ struct interface_texts;
 /* Small: there may be as many as a file may have. */
 struct capture_interface {
     uint32_t linktype, snaplen;
-    uint32_t file, index;             /* it was written to that one last, and is there so */
-    struct interface_texts *texts;    /* NULL: none */
-    struct capture_counts *counts;    /* NULL: nothing is known */
+    uint32_t file, index;          /* it was written to that one last, and is there so */
+    struct interface_texts *texts; /* NULL: none */
+    struct capture_counts *counts; /* NULL: nothing is known */
 };
 
 struct capture_counts {
-    struct pcapng_statistics latest; /* its comment is owned */
+    struct pcapng_statistics latest;                          /* its comment is owned */
     uint64_t received, interface_dropped, dropped, delivered; /* of these, in files that ended */
 };
 
@@ -43,8 +43,8 @@ void capture_interfaces_add(struct capture_interfaces *interfaces,
 void capture_interfaces_count(struct capture_interfaces *interfaces, uint32_t number,
                               const struct pcapng_statistics *counts);
 
-/* What was counted since the file before, as each file is read alone, or the sum of all; the comment
- * stays the interface's. `next`: from now on it is of the next file. There are counts. */
+/* What was counted since the file before, as each file is read alone, or the sum of all; the
+ * comment stays the interface's. `next`: from now on it is of the next file. There are counts. */
 struct pcapng_statistics capture_interface_counted(struct capture_interface *one, bool next);
 
 struct capture_interface *capture_interfaces_at(const struct capture_interfaces *interfaces,

@@ -42,6 +42,7 @@ struct capture {
     struct capture_setups setups; /* where there are several files */
     uint64_t count;               /* of packets written; 0: no limit */
     uint64_t packets;
+    uint64_t read, repeated; /* bytes of packets; of set-ups with which files begin */
     struct source *source;
     struct interface_numbers numbers;
     uint32_t listed;            /* interfaces of the source with smaller numbers were looked at */

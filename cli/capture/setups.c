@@ -249,10 +249,10 @@ static void forget_ended(struct capture_setups *setups, uint64_t frame)
         forget(setups, setup);
 }
 
-void capture_setups_each(struct capture_setups *setups, uint64_t frame, uint64_t bytes,
-                         void (*each)(void *context, uint32_t interface,
-                                      const struct rpcrdma_packet *packet),
-                         void *context)
+uint64_t capture_setups_each(struct capture_setups *setups, uint64_t frame, uint64_t bytes,
+                             void (*each)(void *context, uint32_t interface,
+                                          const struct rpcrdma_packet *packet),
+                             void *context)
 {
     const GQueue *queues[] = {&setups->ended, &setups->open};
     GPtrArray *chosen = g_ptr_array_new();
@@ -280,4 +280,5 @@ void capture_setups_each(struct capture_setups *setups, uint64_t frame, uint64_t
         each(context, one->interface, &one->packet);
     }
     g_ptr_array_unref(chosen);
+    return used;
 }

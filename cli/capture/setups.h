@@ -45,11 +45,11 @@ void capture_setups_packet(struct capture_setups *setups, uint32_t interface,
 /* An operation in it. */
 void capture_setups_op(struct capture_setups *setups, const struct rpcrdma_op *op);
 
-/* Gives those before `frame`, the latest connections that fit into so many bytes, in the order in
- * which they were captured. */
-void capture_setups_each(struct capture_setups *setups, uint64_t frame, uint64_t bytes,
-                         void (*each)(void *context, uint32_t interface,
-                                      const struct rpcrdma_packet *packet),
-                         void *context);
+/* Gives those before `frame`, the latest connections that fit into so many bytes of a file, in the
+ * order in which they were captured. Returns how many bytes these are. */
+uint64_t capture_setups_each(struct capture_setups *setups, uint64_t frame, uint64_t bytes,
+                             void (*each)(void *context, uint32_t interface,
+                                          const struct rpcrdma_packet *packet),
+                             void *context);
 
 #endif

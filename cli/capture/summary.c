@@ -58,7 +58,8 @@ static void say_setups(const struct capture_setups *setups)
                  setups->forgotten == 1 ? "it" : "them");
     if (setups->no_room > 0)
         complain("what set up connections was left out %" PRIu64
-                 " time%s at the beginning of a file: it would have taken more than half of it",
+                 " time%s at the beginning of a file: it would have taken more than half of it, or "
+                 "more than there was to read",
                  setups->no_room, plural(setups->no_room));
 }
 

@@ -224,6 +224,23 @@ class Ring(command.CommandTest):
         self.assertEqual(written('end', '-a', 'duration:61'), [[0, 1, 59, 60]])
         self.assertEqual(written('both', '-a', 'duration:100', '-b', 'duration:30'), [[0, 1], [59, 60, 61]])
 
+    def test_times_that_begin_files(self):
+        """Of a file they are anybody's: each packet may begin a file, which begins with 1000 connections' set-up.
+        What is written grows with what was read, and what is left out is said."""
+        path, packets = self.path('times.pcap'), self.packets()
+        set_up = [one for one in packets if one.data[12:14] == b'\x08\0' and one.data[47:50] == b'\0\0\1'][:3]
+        client = set_up[0].data[26:30]
+        packets = ([one._replace(data=one.data.replace(client, bytes((10, 0, number >> 8, number & 255))))
+                    for number in range(1000) for one in set_up] +
+                   [packets[-1]._replace(time_ns=packets[-1].time_ns + 2 * at * 10**9) for at in range(60)])
+        command.pcap.write(path, packets)
+        os.mkdir(self.path('ring'))
+        self.run_command('capture', '-r', path, '-b', 'duration:1', '-w', self.path('ring/out.pcapng'), errors=2)
+        self.assertRegex(self.stderr, r'set up connections was left out \d+ times at the beginning of a file')
+        ring = [self.path(f'ring/{name}') for name in os.listdir(self.path('ring'))]
+        self.assertEqual(len(ring), 61)
+        self.assertLess(sum(map(os.path.getsize, ring)), (16 << 20) + 3 * os.path.getsize(path))
+
     def lost(self, *paths):
         run = subprocess.run([command.RPCRDMA, 'decode', *paths], capture_output=True, text=True, check=True)
         found = re.search(r'(\d+) packets? w\w+ lost before', run.stderr)
