@@ -16,6 +16,10 @@
 /* Of the terminal, before a pager stands in front of it. 0: there is none. */
 static unsigned columns;
 
+/* Standard output, in messages; and whether writing to it failed. */
+static const char *standard = "standard output";
+static bool failed;
+
 static bool colored(const struct options *options, bool terminal)
 {
     const char *no = getenv("NO_COLOR"), *kind = getenv("TERM");
@@ -65,7 +69,8 @@ int begin_output(const struct options *options, struct out *out)
     if (terminal && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0)
         columns = size.ws_col;
     out->color = !options->json && colored(options, terminal);
-    out->lines = terminal && (options->no_pager || !lasting(options) || !pager_begin(STDOUT_FILENO));
+    out->lines =
+        terminal && (options->no_pager || !lasting(options) || !pager_begin(STDOUT_FILENO));
     if (options->json && options->json_header)
         put_header(out);
     return OPTIONS_GO_ON;
@@ -85,8 +90,19 @@ int end_output(struct out *out, int status)
     pager_end(STDOUT_FILENO);
     if (error == 0 || error == EPIPE)
         return status;
-    complain("standard output: %s", strerror(error));
+    failed = true;
+    complain("%s: %s", standard, strerror(error));
     return EXIT_UNUSABLE;
+}
+
+void output_is(const char *name)
+{
+    standard = name;
+}
+
+bool output_failed(void)
+{
+    return failed;
 }
 
 bool output_awaited(const char *path)

@@ -19,6 +19,12 @@ void fit_lines(struct out *out, bool fold);
  * disk is one and is said. Returns the exit status: `status` unless output failed. */
 int end_output(struct out *out, int status);
 
+/* What messages call standard output from now on; the caller keeps it. */
+void output_is(const char *name);
+
+/* Whether end_output said that not all of it could be written. */
+bool output_failed(void);
+
 /* Whether somebody waits for what comes out of this path: a pipe, or "-", standard output. */
 bool output_awaited(const char *path);
 

@@ -244,11 +244,15 @@ void points_free(struct points *points)
 
 /* -- a process each -------------------------------------------------------------------------- */
 
+/* The exit status of one that could not write all of its output. */
+enum { OUTPUT_CUT = 64 };
+
 struct work {
     pid_t pid; /* 0: not begun, or done */
     int status;
     int out; /* a file without a name; -1: none */
     bool begun;
+    bool whole; /* the output */
 };
 
 /* The outputs of those from `first` on are its parent's, up to its own. */
@@ -256,16 +260,20 @@ _Noreturn static void work_on(const struct point *point, struct options *options
                               const struct work *first, const struct work *own,
                               const struct points_call *call)
 {
+    int status;
+
     g_strfreev(options->files);
     options->files = point->files;
     options->n_files = point->n_files;
     options->json_header = false; /* it stands in front of all of them */
+    output_is(g_strconcat(point->name, ": temporary file", NULL));
     if (dup2(own->out, STDOUT_FILENO) < 0)
         _exit(EXIT_UNUSABLE);
     for (; first <= own; first++)
         if (first->out > STDERR_FILENO)
             close(first->out);
-    exit(call->one(call->context, point));
+    status = call->one(call->context, point);
+    exit(output_failed() ? OUTPUT_CUT : status);
 }
 
 static int nameless(void)
@@ -326,10 +334,14 @@ static void await(struct work *work, const struct points *points)
         if (pid <= 0 || work[i].pid != pid)
             continue;
         work[i].pid = 0;
-        if (WIFEXITED(status))
+        work[i].whole = WIFEXITED(status) && WEXITSTATUS(status) != OUTPUT_CUT;
+        if (work[i].whole)
             work[i].status = WEXITSTATUS(status);
+        else if (WIFSIGNALED(status))
+            complain("%s: ended by signal %d: its output is left out", points->point[i].name,
+                     WTERMSIG(status));
         else
-            complain("%s: ended by signal %d", points->point[i].name, WTERMSIG(status));
+            complain("%s: its output is left out", points->point[i].name);
     }
 }
 
@@ -352,7 +364,7 @@ static void put(struct work *work, const struct point *point, const struct point
         call->before(call->context, point, out);
     if (work->out < 0)
         return;
-    if (!copy(work->out, out)) {
+    if (work->whole && !copy(work->out, out)) {
         complain("%s: %s", point->name, strerror(errno));
         work->status = EXIT_UNUSABLE;
     }

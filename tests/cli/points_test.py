@@ -2,7 +2,9 @@
 """report and export of many capture points: folders, patterns, rings of files; a process each, which changes nothing."""
 import json
 import os
+import resource
 import shutil
+import signal
 import struct
 import subprocess
 import unittest
@@ -106,6 +108,24 @@ class Points(CommandTest):
                              capture_output=True, text=True, check=False)
         self.assertEqual((run.returncode, run.stderr), (0, ''))
         self.assertEqual(len(set(run.stdout.splitlines())), 120)  # each with its name
+
+    def test_full(self):
+        """Where there is no room for all that a point's process writes nothing of it is put out, and the next stands
+        alone."""
+        top, _ = self.make()
+        shutil.copy(capture('roce-nfs3-mini'), os.path.join(top, 'c.pcap'))
+        whole = self.run_command('report', '--json', '-j', '2', top).splitlines()
+        small, large, last = (len(line) for line in whole)
+        self.assertLess(max(small, last), large)
+        def limit():
+            signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+            resource.setrlimit(resource.RLIMIT_FSIZE, ((large + last) // 2, resource.RLIM_INFINITY))
+        run = subprocess.run([RPCRDMA, 'report', '--json', '-j', '2', top], capture_output=True, text=True, check=False,
+                             preexec_fn=limit)
+        self.assertEqual(run.returncode, 2)
+        self.assertEqual(run.stdout.splitlines(), [whole[0], whole[2]])
+        self.assertEqual(run.stderr, 'rpcrdma: b/mount.pcap: temporary file: File too large\n'
+                                     'rpcrdma: b/mount.pcap: its output is left out\n')
 
     def test_damaged(self):
         """What is wrong with one point is said; the others are reported."""
