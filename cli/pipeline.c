@@ -224,6 +224,7 @@ int pipeline_run(struct pipeline *pipeline, const struct rpcrdma_flow_sink *sink
     }
     if (own.source->live && pipeline->options->n_devices == 0 && !pipeline->options->follow)
         outlive_writer();
+    pipeline_clocks_begin(pipeline);
     own.no_memory = !start(pipeline);
     if (!own.no_memory) {
         read_packets(pipeline);
@@ -249,6 +250,7 @@ int pipeline_run(struct pipeline *pipeline, const struct rpcrdma_flow_sink *sink
     }
     rpcrdma_analyzer_free(own.analyzer);
     source_close(own.source);
+    pipeline_clocks_end(pipeline);
     g_free(pipeline->clock.notes);
     pipeline->clock.notes = NULL;
     pipeline->own = NULL;

@@ -81,6 +81,17 @@ __attribute__((format(printf, 3, 4))) static void doubt(const struct pipeline *p
         g_free(text);
 }
 
+static void doubt_clocks(const struct pipeline *pipeline)
+{
+    char *const *inputs = pipeline->own->files->inputs;
+
+    doubt(
+        pipeline, pipeline->doubts,
+        "packets of one connection are in %s and in %s, and none is in both: nothing tells how "
+        "far their clocks are apart; unless they are one host's, lengths of time are wrong by that",
+        inputs[0], inputs[1]);
+}
+
 void pipeline_tell_doubts(struct pipeline *pipeline)
 {
     const struct pipeline_private *own = pipeline->own;
@@ -100,6 +111,8 @@ void pipeline_tell_doubts(struct pipeline *pipeline)
               "the clock of the capture was set back %" PRIu64 " time%s, by up to %.3f s: "
               "lengths of time across that are wrong, or left out",
               own->set_back, own->set_back == 1 ? "" : "s", (double)own->set_back_ns / 1e9);
+    if (own->files && own->files->inputs[0])
+        doubt_clocks(pipeline);
     if (too_deep > 0) {
         doubt(pipeline, pipeline->doubts ? pipeline->problems : NULL,
               "%" PRIu64

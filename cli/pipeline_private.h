@@ -8,6 +8,7 @@
  *   pipeline.c             from the source to the analyzer, packet by packet
  *   pipeline_sink.c        what the analyzer gives, to the command's sink
  *   pipeline_packet.c      a packet unlike the one before: another interface, link type, clock
+ *   pipeline_clocks.c      connections whose packets are from files with clocks of their own
  *   pipeline_complaints.c  what is said of the input
  */
 
@@ -18,6 +19,7 @@
 enum {
     N_LINKS = 16, /* unknown link types that are reported */
     N_CLOCKS = 8, /* interfaces whose times are compared; of more, those that take turns are not */
+    N_SEEN = 256, /* connections at once whose files are known */
 };
 
 /* Packets of one interface are in order of time. Those of several are not always: each has a queue.
@@ -27,6 +29,15 @@ struct interface_clock {
     uint32_t interface;
     bool started;
     uint64_t set_back;
+};
+
+/* Connections with packets from files whose clocks are not known to agree. */
+struct pipeline_clocks {
+    struct {
+        uint32_t connection, interface; /* of its packet before */
+    } seen[N_SEEN];
+    uint32_t interface; /* of the packet before; UINT32_MAX: there is none */
+    char *inputs[2];    /* of the first; NULL: there is none */
 };
 
 struct pipeline_private {
@@ -41,6 +52,7 @@ struct pipeline_private {
     uint64_t set_back;   /* how often the capture's clock was */
     int64_t set_back_ns; /* and by how much, at most */
     struct interface_clock clocks[N_CLOCKS];
+    struct pipeline_clocks *files; /* NULL: there are no several */
     /* That of the packet before, which was an ordinary one: the next like it passes at once. NULL:
      * it was not */
     struct interface_clock *usual;
@@ -65,6 +77,11 @@ static inline bool pipeline_has_notes(const struct source_packet *one)
 {
     return one->comment_len > 0 || one->direction != 0;
 }
+
+/* pipeline_clocks.c. Where there are several files. */
+void pipeline_clocks_begin(struct pipeline *pipeline);
+void pipeline_clocks_op(struct pipeline *pipeline, const struct rpcrdma_op *op);
+void pipeline_clocks_end(struct pipeline *pipeline);
 
 /* pipeline_complaints.c. The input cannot be used, or not to its end: says why. */
 __attribute__((format(printf, 2, 3))) void pipeline_unusable(struct pipeline *pipeline,

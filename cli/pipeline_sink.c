@@ -119,6 +119,8 @@ static void on_op_done(void *context, const struct rpcrdma_op *op)
 {
     struct pipeline *pipeline = context;
 
+    if (pipeline->own->files)
+        pipeline_clocks_op(pipeline, op);
     if (pipeline->setup && op->kind >= RPCRDMA_OP_CONNECT && op->kind <= RPCRDMA_OP_RESET) {
         const struct rpcrdma_connection *of =
             rpcrdma_flow_setup_connection(pipeline->own->flow, op);
@@ -158,7 +160,7 @@ struct rpcrdma_analyzer_sink pipeline_analyzer_sink(struct pipeline *pipeline,
         .size = sizeof(struct rpcrdma_analyzer_sink),
         .flow = flow,
         .op = pipeline->op ? on_op : NULL,
-        .op_done = pipeline->op_done || pipeline->setup ? on_op_done : NULL,
+        .op_done = pipeline->op_done || pipeline->setup || pipeline->own->files ? on_op_done : NULL,
         .context = pipeline,
     };
 }

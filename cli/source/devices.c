@@ -334,7 +334,11 @@ int source_devices_fd(const struct source *source, bool *at_hand)
 static struct devices *start(char *const *names, size_t n, const struct devices_config *config,
                              int control[2], int pipe[2], char *error, size_t size)
 {
-    static const struct source_ops ops = {next, interface, stats, report, close_devices, NULL};
+    static const struct source_ops ops = {.next = next,
+                                          .interface = interface,
+                                          .stats = stats,
+                                          .report = report,
+                                          .close = close_devices};
     struct devices *devices = calloc(1, sizeof(*devices));
     pid_t child = devices && interrupt_watch() ? fork() : -1;
 

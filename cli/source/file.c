@@ -252,7 +252,8 @@ static void file_stats(const struct source *source, struct source_stats *out)
         out->dropped_known |= one->dropped_known;
     }
     /* both ways of counting speak of the same packets: the last ones may be in one only */
-    out->dropped = source_sum(out->dropped, same > file->dropped_inline ? same : file->dropped_inline);
+    out->dropped =
+        source_sum(out->dropped, same > file->dropped_inline ? same : file->dropped_inline);
 }
 
 static void file_close(struct source *source)
@@ -331,8 +332,8 @@ static void follow(struct file *file, char *error, size_t size)
 static struct source *open_input(struct input *in, struct file *file,
                                  const struct source_config *config, char *error, size_t size)
 {
-    static const struct source_ops ops = {file_next, file_interface, file_stats,
-                                          NULL,      file_close,     NULL};
+    static const struct source_ops ops = {
+        .next = file_next, .interface = file_interface, .stats = file_stats, .close = file_close};
 
     file->source.ops = &ops;
     file->in = in;

@@ -96,6 +96,11 @@ static void watch_ends(struct source *source, source_ended *ended, void *context
     source_watch_ends(((const struct filtered *)source)->from, ended, context);
 }
 
+static bool unrelated(const struct source *source, uint32_t a, uint32_t b)
+{
+    return source_unrelated(((const struct filtered *)source)->from, a, b);
+}
+
 static void close_filtered(struct source *source)
 {
     struct filtered *filtered = (struct filtered *)source;
@@ -109,8 +114,8 @@ static void close_filtered(struct source *source)
 
 struct source *source_filtered_open(struct source *from, const char *text, char *error, size_t size)
 {
-    static const struct source_ops ops = {next,   interface,      stats,
-                                          report, close_filtered, watch_ends};
+    static const struct source_ops ops = {next,           interface,  stats,    report,
+                                          close_filtered, watch_ends, unrelated};
     struct filtered *filtered = calloc(1, sizeof(*filtered));
     struct source_interface first;
 

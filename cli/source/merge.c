@@ -9,11 +9,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "source/copies.h"
+#include "source/merge.h"
 #include "source/opened.h"
-#include "source/overlap.h"
-#include "source/part.h"
-#include "source/source.h"
 #include "times.h"
 
 /* Of a packet that one file has cut by its snap length and another has whole, the whole one is to
@@ -26,30 +23,12 @@ enum { FEW = 4 };
 
 enum {
     MANY = 4096,
-    INTERFACE_BITS = 16,
     WINDOWS = 3 * 1024 * 1024, /* bytes of files at hand, by and large */
     WINDOW_LEAST = 1024,
     WINDOWS_MOST = 4 * 1024 * 1024, /* with large packets */
     UNPACKING = 5 * 1024 * 1024,
     BATCH_OF_MANY = 16, /* packets known of each, of more files than can have more */
     MANY_PARTS = 256,
-};
-
-struct merge {
-    struct source source;
-    struct part *parts;
-    size_t n_parts;
-    struct parts shared;
-    struct source_packet *packets; /* all parts' */
-    size_t *heap;                  /* of parts that have packets, the earliest first */
-    size_t n_heap;
-    struct overlap overlap;
-    struct copies *copies; /* NULL: no files share packets */
-    source_ended *ended;   /* NULL: nobody wants to know */
-    void *context;
-    uint64_t frame;
-    bool failed;     /* source.error is not reported yet */
-    char error[512]; /* that */
 };
 
 /* -- a heap of parts by due time ----------------------------------------------------------------
@@ -179,7 +158,7 @@ static bool give(struct merge *merge, struct source_packet *packets, size_t *n, 
         part_given(&merge->shared, part, out);
         out->packet.frame = ++merge->frame;
         out->packet.time_ns = out->replayed ? corrected(part, out->packet.time_ns) : part->next_ns;
-        out->interface |= (uint32_t)number << INTERFACE_BITS;
+        out->interface |= (uint32_t)number << MERGE_INTERFACE_BITS;
         ++*n;
     }
     part->at++;
@@ -214,110 +193,14 @@ static enum source_status merge_next(struct source *source, struct source_packet
     return *n > 0 ? SOURCE_OK : failed ? SOURCE_ERROR : SOURCE_END;
 }
 
-static bool merge_interface(const struct source *source, uint32_t number,
-                            struct source_interface *out)
-{
-    const struct merge *merge = (const struct merge *)source;
-    size_t part = number >> INTERFACE_BITS;
-
-    return part < merge->n_parts && merge->parts[part].source &&
-           source_interface(merge->parts[part].source, number & ((1u << INTERFACE_BITS) - 1), out);
-}
-
-static void merge_stats(const struct source *source, struct source_stats *out)
-{
-    const struct merge *merge = (const struct merge *)source;
-
-    *out = (struct source_stats){
-        .packets = merge->frame, .received_known = true};
-    for (size_t i = 0; i < merge->n_parts; i++) {
-        struct source_stats one = merge->parts[i].stats;
-
-        if (merge->parts[i].source)
-            source_stats(merge->parts[i].source, &one);
-        out->received = source_sum(out->received, one.received);
-        out->dropped = source_sum(out->dropped, one.dropped);
-        out->texts_left_out += one.texts_left_out;
-        out->other_blocks += one.other_blocks;
-        out->comments += one.comments;
-        out->untimed += one.untimed;
-        out->read += one.read;
-        out->size += one.size;
-        out->received_known &= one.received_known;
-        out->dropped_known |= one.dropped_known; /* by some: so many at least */
-    }
-}
-
-/* "-1.500000000": seconds, with the sign. */
-static void seconds(int64_t ns, char text[32])
-{
-    uint64_t absolute = ns < 0 ? 0 - (uint64_t)ns : (uint64_t)ns;
-
-    snprintf(text, 32, "%s%" PRIu64 ".%09u", ns < 0 ? "-" : "", absolute / 1000000000,
-             (unsigned)(absolute % 1000000000));
-}
-
-static void merge_report(const struct source *source, void (*line)(void *, const char *),
-                         void *context)
-{
-    const struct merge *merge = (const struct merge *)source;
-    char text[1024], offset[32];
-
-    for (size_t i = 0; i < merge->n_parts; i++) {
-        const struct part *part = &merge->parts[i];
-        const struct overlap_file *file = merge->overlap.files ? &merge->overlap.files[i] : NULL;
-
-        if (!part->shares || !file)
-            continue;
-        seconds(file->offset_ns, offset);
-        if (file->reference == i)
-            snprintf(text, sizeof(text),
-                     "%s: %" PRIu64 " of %" PRIu64 " packets were in another file before and count "
-                     "once; its clock is the reference",
-                     part->path, part->copies, part->packets_read);
-        else
-            snprintf(text, sizeof(text),
-                     "%s: %" PRIu64 " of %" PRIu64 " packets were in another file before and count "
-                     "once; its clock is %s s ahead of that of %s, and was corrected",
-                     part->path, part->copies, part->packets_read, offset,
-                     merge->parts[file->reference].path);
-        if (file->drift_ppb != 0) {
-            double ppm = (double)file->drift_ppb / 1e3;
-            double over_ns = (double)time_less(file->last_ns, file->first_ns);
-            size_t at = strlen(text);
-
-            snprintf(text + at, sizeof(text) - at,
-                     "; it is %.1f ppm %s, which was not: %.3f ms over the file's %.1f s",
-                     ppm < 0 ? -ppm : ppm, ppm < 0 ? "slower" : "faster",
-                     (ppm < 0 ? -ppm : ppm) * over_ns / 1e12, over_ns / 1e9);
-        }
-        line(context, text);
-    }
-    if (merge->overlap.replays.too_many > 0) {
-        snprintf(text, sizeof(text),
-                 "%" PRIu64
-                 " packets with which files begin that set up a connection before are too "
-                 "many: they may count twice",
-                 merge->overlap.replays.too_many);
-        line(context, text);
-    }
-    if (merge->copies && copies_remembered_ns(merge->copies) > 0) {
-        snprintf(
-            text, sizeof(text),
-            "packets were compared with those of the last %.3f s: copies that are further apart "
-            "count twice; more --max-memory remembers longer",
-            (double)copies_remembered_ns(merge->copies) / 1e9);
-        line(context, text);
-    }
-}
-
 static void part_ending(void *context, const struct part *part)
 {
     const struct merge *merge = context;
     struct source_interface one;
 
     for (uint32_t i = 0; source_interface(part->source, i, &one); i++)
-        merge->ended(merge->context, (uint32_t)(part - merge->parts) << INTERFACE_BITS | i, &one);
+        merge->ended(merge->context, (uint32_t)(part - merge->parts) << MERGE_INTERFACE_BITS | i,
+                     &one);
 }
 
 static void merge_watch_ends(struct source *source, source_ended *ended, void *context)
@@ -464,8 +347,9 @@ static bool set_up(struct merge *merge, char *const *paths, size_t n, size_t mem
 struct source *source_merge_open(char *const *paths, size_t n, size_t memory, char *error,
                                  size_t size)
 {
-    static const struct source_ops ops = {merge_next,   merge_interface, merge_stats,
-                                          merge_report, merge_close,     merge_watch_ends};
+    static const struct source_ops ops = {merge_next,     merge_interface, merge_stats,
+                                          merge_report,   merge_close,     merge_watch_ends,
+                                          merge_unrelated};
     struct merge *merge;
 
     if (n > MANY) {

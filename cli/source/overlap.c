@@ -29,7 +29,6 @@ enum {
 static const int64_t SECOND = 1000000000;
 static const int64_t SPREAD_NS = 10000000; /* of the differences' middle half, and a thousandth of
                                             * the time they are from, by which clocks drift */
-static const int64_t SEAM_NS = 10000000;   /* packets of one interface may change places so far */
 
 struct differences {
     struct difference *all;
@@ -315,9 +314,9 @@ static size_t find_pairs(struct overlap *overlap, struct differences *difference
             int64_t offset = pair_offset(all, from, to);
 
             if (believable(overlap, differences, from, to, offset)) {
-                pairs[n] = (struct clock_pair){all[from].first, all[from].second,
-                                               (uint32_t)(to - from), offset,
-                                               drift_of(&all[from], to - from)};
+                pairs[n] =
+                    (struct clock_pair){all[from].first, all[from].second, (uint32_t)(to - from),
+                                        offset, drift_of(&all[from], to - from)};
                 found(overlap, &pairs[n++]);
             }
         }
@@ -358,8 +357,10 @@ static void look_at_twins(struct overlap *overlap)
     for (size_t i = 0; i < overlap->n; i++)
         if (overlap->files[i].twin != overlap->files[overlap->files[i].reference].twin)
             overlap->files[overlap->files[i].reference].elsewhere = true;
-    for (size_t i = 0; i < overlap->n; i++)
+    for (size_t i = 0; i < overlap->n; i++) {
         overlap->files[i].elsewhere = overlap->files[overlap->files[i].reference].elsewhere;
+        overlap->files[overlap->files[i].twin].related |= overlap->files[i].elsewhere;
+    }
 }
 
 static bool judge_pairs(struct overlap *overlap, struct differences *differences)
@@ -465,19 +466,6 @@ bool overlap_find(struct overlap *overlap, char *const *paths, size_t n)
     if (!good)
         overlap_free(overlap);
     return good;
-}
-
-bool overlap_together(const struct overlap *overlap, size_t i, size_t k)
-{
-    const struct overlap_file *a = &overlap->files[i], *b = &overlap->files[k];
-    int64_t a_length = time_less(a->all_last_ns, a->all_first_ns);
-    int64_t b_length = time_less(b->all_last_ns, b->all_first_ns);
-    int64_t least = (a_length < b_length ? a_length : b_length) / 10;
-    int64_t begin = a->all_first_ns > b->all_first_ns ? a->all_first_ns : b->all_first_ns;
-    int64_t end = a->all_last_ns < b->all_last_ns ? a->all_last_ns : b->all_last_ns;
-
-    return a->reference == b->reference &&
-           time_less(end, begin) >= (least < SEAM_NS ? least : SEAM_NS);
 }
 
 void overlap_free(struct overlap *overlap)

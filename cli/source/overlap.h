@@ -28,6 +28,7 @@ struct overlap_file {
     size_t twin; /* the first file that was written from the same capture; itself where none was */
     bool twins;  /* there is another one with that */
     bool elsewhere; /* it shares packets with files of other captures */
+    bool related;   /* of a `twin`: one of all that have it does */
     int64_t all_first_ns,
         all_last_ns; /* of a `twin`: the earliest and latest of all that have it */
     /* its sample of packets: how many, where their times are, and which keys are in it */
@@ -39,7 +40,7 @@ struct overlap_file {
 struct overlap {
     struct overlap_file *files;
     size_t n;
-    bool any;      /* some share packets */
+    bool any;               /* some share packets */
     struct replays replays; /* these are no packets that files share */
     uint32_t most; /* payload bytes that each file that shares has of a packet: compare no more */
 };
@@ -52,5 +53,8 @@ void overlap_free(struct overlap *overlap);
 /* Whether these, each a `twin` for all that have it, captured at the same time, and so may have the
  * same packets: a packet retransmitted is in the next file of a ring buffer, and no copy. */
 bool overlap_together(const struct overlap *overlap, size_t i, size_t k);
+
+/* Whether these captured at the same time, and nothing tells how far their clocks are apart. */
+bool overlap_unrelated(const struct overlap *overlap, size_t i, size_t k);
 
 #endif

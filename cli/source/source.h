@@ -113,6 +113,8 @@ struct source_ops {
     void (*close)(struct source *source);
     /* See source_watch_ends. NULL: interfaces stay as long as the source. */
     void (*watch_ends)(struct source *source, source_ended *ended, void *context);
+    /* See source_unrelated. NULL: it is one file, or devices of one host. */
+    bool (*unrelated)(const struct source *source, uint32_t a, uint32_t b);
 };
 
 /* The beginning of every source's own struct. */
@@ -194,6 +196,13 @@ static inline void source_watch_ends(struct source *source, source_ended *ended,
 {
     if (source->ops->watch_ends)
         source->ops->watch_ends(source, ended, context);
+}
+
+/* Whether the interfaces `a` and `b` are of different files that captured at the same time and have
+ * no packet in common, so that how far their clocks are apart is not known. */
+static inline bool source_unrelated(const struct source *source, uint32_t a, uint32_t b)
+{
+    return source->ops->unrelated && source->ops->unrelated(source, a, b);
 }
 
 /* NULL is fine. */

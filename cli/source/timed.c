@@ -169,6 +169,11 @@ static void watch_ends(struct source *source, source_ended *ended, void *context
     source_watch_ends(((const struct timed *)source)->from, ended, context);
 }
 
+static bool unrelated(const struct source *source, uint32_t a, uint32_t b)
+{
+    return source_unrelated(((const struct timed *)source)->from, a, b);
+}
+
 static void close_timed(struct source *source)
 {
     source_close(((struct timed *)source)->from);
@@ -177,7 +182,8 @@ static void close_timed(struct source *source)
 
 struct source *source_timed_open(struct source *from, bool wanted, char *error, size_t size)
 {
-    static const struct source_ops ops = {next, interface, stats, report, close_timed, watch_ends};
+    static const struct source_ops ops = {next,        interface,  stats,    report,
+                                          close_timed, watch_ends, unrelated};
     struct timed *timed = calloc(1, sizeof(*timed));
 
     if (!timed) {

@@ -40,6 +40,26 @@ class Several(command.CommandTest):
             lines = self.decode(*paths[:count], errors=count)
             self.assertEqual([json.loads(line)['xid'] for line in lines], [json.loads(line)['xid'] for line in one])
 
+    def test_a_tap(self):
+        """A file for each direction: no packet is in both, so it is said that nothing tells how far their clocks are
+        apart. Not of rings, of both ends' captures, or of other connections'."""
+        packets = self.packets('roce-nfs3-mini')
+        client, late = [one.data[26:30] == packets[-1].data[26:30] for one in packets], 10**6
+        self.assertTrue(any(client) and not all(client))
+        ways = [self.write(f'{way}.pcap', [one._replace(time_ns=one.time_ns + late * way)
+                                           for one, to in zip(packets, client) if to == way]) for way in (False, True)]
+        half = [self.write(f'half{i}.pcap', packets[i::2]) for i in range(2)]  # of each direction
+        for files, doubtful in ((ways, True), (half, True), (ways[:1], False)):
+            problems = json.loads(self.run_command('report', '--json', *files, errors=len(files) - 1))['problems']
+            self.assertEqual([all(f'in {file} and' in one or f'in {file},' in one for file in files)
+                              for one in problems], [True] * doubtful)
+            self.run_command('rpcs', *files, errors=doubtful)
+        parts, whole = [packets[:200], packets[200:]], self.write('whole.pcap', packets)
+        ring = [self.write(f'part{i}.pcap', part) for i, part in enumerate(parts)]
+        other = command.capture('iwarp-nfs41-mini')
+        for files in (ring, [*ring, whole], [whole, other]):
+            self.assertEqual(json.loads(self.run_command('report', '--json', '-q', *files))['problems'], [])
+
     def test_equal_packets(self):
         """More of them than a file's sample has room for: it is done without, but where times tell them apart."""
         many = [command.pcap.Packet(i + 1, i * 1000, LEAST, len(LEAST)) for i in range(140000)]
@@ -127,7 +147,7 @@ class Several(command.CommandTest):
                 paths = [self.write(f'port{port}.pcap', [one for one, port_of in zip(packets, chosen)
                                                          if port_of == port]) for port in (0, 1)]
                 with self.subTest(recording, by_sender=chosen is by_sender):
-                    self.assertEqual(self.decode(*paths), whole)
+                    self.assertEqual(self.decode(*paths, errors=1), whole)  # nothing tells that their clock is one
 
     def test_a_short_packet_elsewhere(self):
         """Of a file that has nothing to do with the others, or of one of them: others are compared whole."""

@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Several files as one source: their interfaces, counts and clocks. */
+#include "source/merge.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "times.h"
+
+bool merge_interface(const struct source *source, uint32_t number, struct source_interface *out)
+{
+    const struct merge *merge = (const struct merge *)source;
+    size_t part = number >> MERGE_INTERFACE_BITS;
+
+    return part < merge->n_parts && merge->parts[part].source &&
+           source_interface(merge->parts[part].source, number & ((1u << MERGE_INTERFACE_BITS) - 1),
+                            out);
+}
+
+void merge_stats(const struct source *source, struct source_stats *out)
+{
+    const struct merge *merge = (const struct merge *)source;
+
+    *out = (struct source_stats){.packets = merge->frame, .received_known = true};
+    for (size_t i = 0; i < merge->n_parts; i++) {
+        struct source_stats one = merge->parts[i].stats;
+
+        if (merge->parts[i].source)
+            source_stats(merge->parts[i].source, &one);
+        out->received = source_sum(out->received, one.received);
+        out->dropped = source_sum(out->dropped, one.dropped);
+        out->texts_left_out += one.texts_left_out;
+        out->other_blocks += one.other_blocks;
+        out->comments += one.comments;
+        out->untimed += one.untimed;
+        out->read += one.read;
+        out->size += one.size;
+        out->received_known &= one.received_known;
+        out->dropped_known |= one.dropped_known; /* by some: so many at least */
+    }
+}
+
+/* "-1.500000000": seconds, with the sign. */
+static void seconds(int64_t ns, char text[32])
+{
+    uint64_t absolute = ns < 0 ? 0 - (uint64_t)ns : (uint64_t)ns;
+
+    snprintf(text, 32, "%s%" PRIu64 ".%09u", ns < 0 ? "-" : "", absolute / 1000000000,
+             (unsigned)(absolute % 1000000000));
+}
+
+void merge_report(const struct source *source, void (*line)(void *, const char *), void *context)
+{
+    const struct merge *merge = (const struct merge *)source;
+    char text[1024], offset[32];
+
+    for (size_t i = 0; i < merge->n_parts; i++) {
+        const struct part *part = &merge->parts[i];
+        const struct overlap_file *file = merge->overlap.files ? &merge->overlap.files[i] : NULL;
+
+        if (!part->shares || !file)
+            continue;
+        seconds(file->offset_ns, offset);
+        if (file->reference == i)
+            snprintf(text, sizeof(text),
+                     "%s: %" PRIu64 " of %" PRIu64 " packets were in another file before and count "
+                     "once; its clock is the reference",
+                     part->path, part->copies, part->packets_read);
+        else
+            snprintf(text, sizeof(text),
+                     "%s: %" PRIu64 " of %" PRIu64 " packets were in another file before and count "
+                     "once; its clock is %s s ahead of that of %s, and was corrected",
+                     part->path, part->copies, part->packets_read, offset,
+                     merge->parts[file->reference].path);
+        if (file->drift_ppb != 0) {
+            double ppm = (double)file->drift_ppb / 1e3;
+            double over_ns = (double)time_less(file->last_ns, file->first_ns);
+            size_t at = strlen(text);
+
+            snprintf(text + at, sizeof(text) - at,
+                     "; it is %.1f ppm %s, which was not: %.3f ms over the file's %.1f s",
+                     ppm < 0 ? -ppm : ppm, ppm < 0 ? "slower" : "faster",
+                     (ppm < 0 ? -ppm : ppm) * over_ns / 1e12, over_ns / 1e9);
+        }
+        line(context, text);
+    }
+    if (merge->overlap.replays.too_many > 0) {
+        snprintf(text, sizeof(text),
+                 "%" PRIu64
+                 " packets with which files begin that set up a connection before are too "
+                 "many: they may count twice",
+                 merge->overlap.replays.too_many);
+        line(context, text);
+    }
+    if (merge->copies && copies_remembered_ns(merge->copies) > 0) {
+        snprintf(
+            text, sizeof(text),
+            "packets were compared with those of the last %.3f s: copies that are further apart "
+            "count twice; more --max-memory remembers longer",
+            (double)copies_remembered_ns(merge->copies) / 1e9);
+        line(context, text);
+    }
+}
+
+bool merge_unrelated(const struct source *source, uint32_t a, uint32_t b)
+{
+    const struct merge *merge = (const struct merge *)source;
+
+    return merge->overlap.files &&
+           overlap_unrelated(&merge->overlap, a >> MERGE_INTERFACE_BITS, b >> MERGE_INTERFACE_BITS);
+}
