@@ -6,13 +6,16 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "rule_version.h"
 #include "wire/dialect.h"
 
 static const struct rpcrdma_rule rules[] = {
 #define RULE(id, name, severity, section, text)                                                    \
     [RPCRDMA_RULE_##id] = {RPCRDMA_RULE_##id, name, severity, section, text},
+#define RULE_2(id, name, severity, section, text) RULE(id##_2, name, severity, section, text)
 #include "rule.def"
 #undef RULE
+#undef RULE_2
 };
 
 static const struct rpcrdma_rule_help helps[RPCRDMA_RULE_COUNT] = {
@@ -57,7 +60,7 @@ const struct rpcrdma_rule *rpcrdma_rule(enum rpcrdma_rule_id id)
 const struct rpcrdma_rule_help *rpcrdma_rule_help(enum rpcrdma_rule_id id)
 {
     assert((size_t)id < RPCRDMA_RULE_COUNT);
-    return &helps[id];
+    return &helps[rule_of_version(id, 1)];
 }
 
 const char *rpcrdma_class_name(unsigned bit)
@@ -73,11 +76,7 @@ const char *rpcrdma_class_name(unsigned bit)
 const char *rpcrdma_needs_name(unsigned bit)
 {
     static const char *const names[RPCRDMA_NEEDS] = {
-        "set-up",
-        "Call",
-        "both directions",
-        "whole messages",
-        "every packet",
+        "set-up", "Call", "both directions", "whole messages", "every packet",
     };
 
     assert(bit < RPCRDMA_NEEDS);

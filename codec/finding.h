@@ -21,6 +21,8 @@ enum rpcrdma_severity {
     RPCRDMA_ERROR,   /* malformed */
 };
 
+/* Several may have one name. A rule of both versions of RPC-over-RDMA has an id for each, that of
+ * version 2 ends in _2: by name it is the same rule, and each cites its own version's text. */
 enum rpcrdma_rule_id {
 #define RULE_NUMBER(number, id) RPCRDMA_RULE_##id = (number),
 #include "rule_number.def"

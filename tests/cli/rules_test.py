@@ -16,6 +16,7 @@ import xml.etree.ElementTree
 import command
 import cm
 import pcap
+import rule_table
 import talk
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -28,20 +29,14 @@ CLASSES = {'capture', 'header', 'chunk', 'rpc', 'credit', 'transport', 'upper', 
 NEEDS = {'set-up', 'Call', 'both directions', 'whole messages', 'every packet'}
 
 
-def table():
-    """Names in rule.def."""
-    with open(os.path.join(SOURCE, 'codec', 'rule.def'), encoding='utf-8') as file:
-        return set(re.findall(r'^RULE\(\w+, "([a-z0-9-]+)"', file.read(), re.MULTILINE))
-
-
 class Rules(command.CommandTest):
     def rules(self, *arguments):
         return [json.loads(line) for line in self.run_command('rules', '--json', *arguments).splitlines()]
 
     def test_every_rule_is_told_in_full(self):
-        rules = self.rules()
-        self.assertEqual({rule['name'] for rule in rules}, table())
-        self.assertEqual(len(rules), len(table()))
+        rules, table = self.rules(), rule_table.names(SOURCE)
+        self.assertEqual({rule['name'] for rule in rules}, table)
+        self.assertEqual(len(rules), len(table))
         for rule in rules:
             self.assertIn(rule['severity'], SEVERITIES)
             self.assertTrue(set(rule['classes']) and set(rule['classes']) <= CLASSES, rule)

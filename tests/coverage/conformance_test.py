@@ -9,7 +9,9 @@ import os
 import re
 import sys
 
-RULE = re.compile(r'^RULE\((\w+), "([a-z0-9-]+)", RPCRDMA_(\w+), (?:"([^"]*)"|NULL), "', re.MULTILINE)
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'tools'))
+import rule_table  # pylint: disable=wrong-import-position
+
 ROW = re.compile(r'^\| `([a-z0-9-]+)` \| (\w+) \| ([^|]+) \| `([^`]+)` \|$', re.MULTILINE)
 HEADING = re.compile(r'^## (.+)$', re.MULTILINE)
 REQUIREMENT = re.compile(r'^\| ([A-Z]?\d[^|]*|[A-Z](?:\.\d+)*) \| (\d+|-) \| [^|]+ \| ([^|]*) \|$', re.MULTILINE)
@@ -47,7 +49,7 @@ def names(symbols, name, test):
 
 def of_rules(source, rules):
     rows = ROW.findall(read(source, 'docs', 'conformance.md'))
-    want = collections.Counter((name, severity.lower(), section) for _, name, severity, section in rules)
+    want = collections.Counter((one.name, one.severity, one.section) for one in rules)
     have = collections.Counter((name, severity, '' if section.startswith('(') else section)
                                for name, severity, section, _ in rows)
     for row in want - have:
@@ -55,8 +57,8 @@ def of_rules(source, rules):
     for row in have - want:
         yield f'{row}: not in codec/rule.def'
     symbols = collections.defaultdict(list)
-    for symbol, name, _, _ in rules:
-        symbols[name].append(symbol)
+    for one in rules:
+        symbols[one.name].append(one.id)
     for name, _, _, test in rows:
         if not os.path.exists(os.path.join(source, test)):
             yield f'{name}: there is no {test}'
@@ -134,8 +136,8 @@ def of_requirements(source, texts, there):
 
 def main():
     source = sys.argv[1]
-    rules, texts = RULE.findall(read(source, 'codec', 'rule.def')), read_texts(source)
-    there = {name for _, name, _, _ in rules} | CLASSES
+    rules, texts = list(rule_table.read(source)), read_texts(source)
+    there = {one.name for one in rules} | CLASSES
     bad = [*of_rules(source, rules), *of_citations(source, texts), *of_requirements(source, texts, there)]
     print(f'{len(rules)} rules, {len(REQUIREMENT.findall(read(source, "docs", "requirements.md")))} requirements')
     sys.exit('\n'.join(bad) if bad or not rules else 0)

@@ -15,6 +15,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [os.path.join(HERE, '..', 'tools'), os.path.join(HERE, '..', '..', 'captures', 'generate')]
 # pylint: disable=wrong-import-position
 import pcap
+import rule_table
 import rule_talk
 import rules
 import variants
@@ -163,8 +164,7 @@ WITHOUT = {
 
 
 def incomplete():
-    with open(os.path.join(HERE, '..', '..', 'codec', 'rule.def'), encoding='utf-8') as file:
-        rules_there = set(re.findall(r'^RULE\(\w+, "([a-z0-9-]+)"', file.read(), re.MULTILINE))
+    rules_there = rule_table.names(os.path.join(HERE, '..', '..'))
     have = {rule for rule, _, _, _ in rule_talk.CASES}
     for rule in sorted(rules_there - have - set(WITHOUT)):
         yield f'{rule}: no pair of captures'

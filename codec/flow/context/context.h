@@ -29,7 +29,8 @@ struct flow_context {
     uint64_t ids;  /* the last one given: ids of directions and connections are never used again */
 };
 
-/* Gives the sink a finding of a connection, or of none (NULL), that belongs to no message. */
+/* Gives the sink a finding of a connection, or of none (NULL), that belongs to no message: as a
+ * rule of the connection's version. */
 void flow_report(const struct flow_context *context, const struct rpcrdma_connection *connection,
                  const struct rpcrdma_finding *finding);
 
@@ -38,9 +39,10 @@ enum { FLOW_FINDINGS = 24 };
 struct flow_findings {
     struct rpcrdma_finding at[FLOW_FINDINGS];
     size_t count;
+    uint32_t version; /* of RPC-over-RDMA, of that message or transaction; 0: not known */
 };
 
-/* Adds one; what there is no room for goes. */
+/* Adds one, as a rule of their version; what there is no room for goes. */
 void flow_finding_add(struct flow_findings *findings, const struct rpcrdma_finding *finding);
 
 #endif

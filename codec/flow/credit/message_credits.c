@@ -295,7 +295,7 @@ void rpcrdma_credit_count_rnr(struct rpcrdma_credit_count *count, struct rpcrdma
     count->rnr_naks++;
     if (again)
         return;
-    report(count, message_frame ? RPCRDMA_RULE_CREDIT_RNR_2 : RPCRDMA_RULE_CREDIT_RNR_UNKNOWN_2,
+    report(count, message_frame ? RPCRDMA_RULE_CREDIT_RNR : RPCRDMA_RULE_CREDIT_RNR_UNKNOWN,
            at.frame, xid, message_frame, count->sent - count->sent_before);
 }
 

@@ -72,11 +72,11 @@ void message_error(struct flow_messages *messages, struct flow_conn *conn, int s
     call = message_call_outstanding(messages, conn, caller, m->xid);
     if (!call)
         return;
+    findings->version = call->protocol; /* which says what may answer it */
     if (m->version != call->protocol && !by_its_own_version(m) &&
         (m->error.body != RPCRDMA_ERROR_RANGE || m->present & RPCRDMA_HAS_ERROR_ARGS))
-        add(findings,
-            call->protocol == 2 ? RPCRDMA_RULE_ERROR_VERSION_2 : RPCRDMA_RULE_ERROR_VERSION, frame,
-            OFF_VERSION, m->version, call->protocol, call->frame);
+        add(findings, RPCRDMA_RULE_ERROR_VERSION, frame, OFF_VERSION, m->version, call->protocol,
+            call->frame);
     if (m->error.body == RPCRDMA_ERROR_WRITE && m->present & RPCRDMA_HAS_ERROR_ARGS &&
         m->error.chunk_index > call->writes)
         add(findings, RPCRDMA_RULE_ERROR_CHUNK_INDEX, frame,
@@ -116,17 +116,14 @@ void message_after_error(struct flow_messages *messages, struct flow_conn *conn,
         check_type(extra, out->sender_end, out, findings);
     if (extra->n_answered == 0 || out->direction == RPCRDMA_DIRECTION_UNKNOWN)
         return;
-    answered = find(extra,
-                    out->direction == RPCRDMA_DIRECTION_CALL ? out->sender_end
-                                                             : 1 - out->sender_end,
-                    m->xid);
+    answered = find(
+        extra, out->direction == RPCRDMA_DIRECTION_CALL ? out->sender_end : 1 - out->sender_end,
+        m->xid);
     if (!answered)
         return;
     /* a Call with that XID is a new one; and one may be what was not captured */
     if (out->direction == RPCRDMA_DIRECTION_REPLY && !flow_conn_lacks(conn, 1 - out->sender_end) &&
         !message_call_outstanding(messages, conn, 1 - out->sender_end, m->xid) && out->part <= 1)
-        add(findings,
-            m->version == 2 ? RPCRDMA_RULE_REPLY_AFTER_ERROR_2 : RPCRDMA_RULE_REPLY_AFTER_ERROR,
-            out->frame, 0, m->xid, answered->frame, 0);
+        add(findings, RPCRDMA_RULE_REPLY_AFTER_ERROR, out->frame, 0, m->xid, answered->frame, 0);
     answered->frame = 0;
 }

@@ -25,16 +25,14 @@ static void check_segment(const struct message_check *c, const struct rpcrdma_se
                           uint32_t offset)
 {
     if (wraps(s))
-        message_check_add(c, version2(c) ? RPCRDMA_RULE_SEGMENT_WRAP_2 : RPCRDMA_RULE_SEGMENT_WRAP,
-                          offset, NULL, s->handle, s->length, 0);
+        message_check_add(c, RPCRDMA_RULE_SEGMENT_WRAP, offset, NULL, s->handle, s->length, 0);
 }
 
 static void check_length(const struct message_check *c, uint64_t length, uint32_t offset,
                          const char *what)
 {
     if (length > UINT32_MAX)
-        message_check_add(c, version2(c) ? RPCRDMA_RULE_CHUNK_LENGTH_2 : RPCRDMA_RULE_CHUNK_LENGTH,
-                          offset, what, length, 0, 0);
+        message_check_add(c, RPCRDMA_RULE_CHUNK_LENGTH, offset, what, length, 0, 0);
 }
 
 static void check_chunk(const struct message_check *c, const struct rpcrdma_chunk *chunk,
@@ -46,8 +44,7 @@ static void check_chunk(const struct message_check *c, const struct rpcrdma_chun
     if (!chunk->wire) /* its count was not captured */
         return;
     if (chunk->declared == 0)
-        message_check_add(c, version2(c) ? RPCRDMA_RULE_CHUNK_EMPTY_2 : RPCRDMA_RULE_CHUNK_EMPTY,
-                          chunk->off, what, 0, 0, 0);
+        message_check_add(c, RPCRDMA_RULE_CHUNK_EMPTY, chunk->off, what, 0, 0, 0);
     for (uint32_t i = 0; i < chunk->count; i++) {
         struct rpcrdma_segment s = rpcrdma_chunk_segment(chunk, i);
 
@@ -127,17 +124,12 @@ static void begin_chunk(const struct message_check *c, struct chunks *r, uint32_
     uint64_t end = (uint64_t)r->position + r->length;
 
     if (position % 4 != 0)
-        message_check_add(c,
-                          version2(c) ? RPCRDMA_RULE_READ_POSITION_ALIGNMENT_2
-                                      : RPCRDMA_RULE_READ_POSITION_ALIGNMENT,
-                          off, NULL, position, 0, 0);
+        message_check_add(c, RPCRDMA_RULE_READ_POSITION_ALIGNMENT, off, NULL, position, 0, 0);
     if (r->n > 0 && position < r->position)
-        message_check_add(
-            c, version2(c) ? RPCRDMA_RULE_READ_POSITION_ORDER_2 : RPCRDMA_RULE_READ_POSITION_ORDER,
-            off, NULL, position, r->position, 0);
+        message_check_add(c, RPCRDMA_RULE_READ_POSITION_ORDER, off, NULL, position, r->position, 0);
     else if (r->n > 0 && r->position > 0 && position < end)
-        message_check_add(c, version2(c) ? RPCRDMA_RULE_READ_OVERLAP_2 : RPCRDMA_RULE_READ_OVERLAP,
-                          off, NULL, position, r->position, r->length);
+        message_check_add(c, RPCRDMA_RULE_READ_OVERLAP, off, NULL, position, r->position,
+                          r->length);
     if (!version2(c) && position > 0 && r->base_segments > 1 && position >= r->embedded &&
         at_segment_end(&r->base, position - r->embedded))
         message_check_add(c, RPCRDMA_RULE_PZRC_SPLIT, off, NULL, position, 0, 0);

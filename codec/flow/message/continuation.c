@@ -233,9 +233,7 @@ static void unanswered(struct flow_messages *messages, struct flow_conn *conn, i
     for (; call && flow_conn_saw_all(conn); call = TAILQ_NEXT(call, by_age)) {
         if (call->refusable && call->holders & CALL_OUTSTANDING)
             flow_report(messages->context, flow_conn_public(conn),
-                        &(struct rpcrdma_finding){.rule = call->protocol == 2
-                                                              ? RPCRDMA_RULE_MALFORMED_UNANSWERED_2
-                                                              : RPCRDMA_RULE_MALFORMED_UNANSWERED,
+                        &(struct rpcrdma_finding){.rule = RPCRDMA_RULE_MALFORMED_UNANSWERED,
                                                   .frame = call->frame,
                                                   .offset = -1});
         call->refusable = false; /* reported */

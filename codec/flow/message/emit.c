@@ -37,12 +37,12 @@ static enum rpcrdma_rule_id malformed_part(const struct rpcrdma_message *msg)
 {
     enum { OFF_VERSION = 4, OFF_TYPE = 12, FIXED = 16 };
 
-    if (msg->dialect->version == 2)
-        return RPCRDMA_RULE_MALFORMED_2;
     if (msg->present & RPCRDMA_HAS_VERSION && msg->error_off == OFF_VERSION)
         return RPCRDMA_RULE_MALFORMED_VERSION;
     if (msg->present & RPCRDMA_HAS_TYPE && msg->error_off == OFF_TYPE)
         return RPCRDMA_RULE_MALFORMED_PROCEDURE;
+    if (msg->dialect->version == 2)
+        return RPCRDMA_RULE_MALFORMED_2;
     if (msg->error_off < FIXED)
         return RPCRDMA_RULE_MALFORMED_HEADER;
     if (msg->kind == RPCRDMA_KIND_ERROR)
@@ -132,6 +132,8 @@ static RPCRDMA_INLINE void decode(struct making *m)
         flow_message_decode(rpcrdma_dialect(RPCRDMA_V1), m->send->data, m->send->caplen,
                             m->send->len, &m->to->message);
     }
+    m->to->findings.version =
+        msg->version == 1 || msg->version == 2 ? msg->version : msg->dialect->version;
     if (msg->status == RPCRDMA_MALFORMED)
         add_malformed(m);
     else if (msg->status == RPCRDMA_TRUNCATED)
@@ -157,9 +159,7 @@ static RPCRDMA_INLINE void decode_rpc(struct making *m)
     m->to->out.rpc = &m->to->rpc;
     if (m->to->rpc.xid != msg->xid)
         flow_finding_add(&m->to->findings,
-                         &(struct rpcrdma_finding){.rule = msg->version == 2
-                                                               ? RPCRDMA_RULE_XID_MISMATCH_2
-                                                               : RPCRDMA_RULE_XID_MISMATCH,
+                         &(struct rpcrdma_finding){.rule = RPCRDMA_RULE_XID_MISMATCH,
                                                    .frame = m->send->frame,
                                                    .arg = {msg->xid, m->to->rpc.xid}});
 }

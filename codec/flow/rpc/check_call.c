@@ -138,10 +138,7 @@ void rpc_check_unanswered(struct flow_rpcs *rpcs, struct rpc_transaction *t)
     if (!t->has_call || !flow_conn_saw_all(t->conn))
         return;
     if (t->malformed && !t->too_short)
-        add(rpcs, t,
-            flow_conn_public_const(t->conn)->version == 2 ? RPCRDMA_RULE_MALFORMED_UNANSWERED_2
-                                                          : RPCRDMA_RULE_MALFORMED_UNANSWERED,
-            -1, 0, 0, 0);
+        add(rpcs, t, RPCRDMA_RULE_MALFORMED_UNANSWERED, -1, 0, 0, 0);
     else if (!t->malformed && c &&
              c->replied_ns[t->pub.caller_end] - t->pub.call_time_ns > STUCK_NS)
         add(rpcs, t, RPCRDMA_RULE_RPC_STUCK, -1,

@@ -22,21 +22,15 @@ static void check_chunk(struct reconstruct *m, const struct rpc_chunk *offered,
         if (r->handle != s.handle || r->offset != s.offset || s.length > r->length)
             continue; /* that is reported elsewhere */
         if (short_before && s.length > 0 && !reported) {
-            reconstruct_finding_at(
-                m, reconstruct_rule(m, RPCRDMA_RULE_SEGMENT_ORDER, RPCRDMA_RULE_SEGMENT_ORDER_2),
-                at, s.handle, s.length, 0);
+            reconstruct_finding_at(m, RPCRDMA_RULE_SEGMENT_ORDER, at, s.handle, s.length, 0);
             reported = true;
         }
         short_before = short_before || s.length < r->length;
         if (r->seen > s.length && !lacks) /* else another Call may have offered it, too */
-            reconstruct_finding_at(
-                m,
-                reconstruct_rule(m, RPCRDMA_RULE_RETURNED_SHORTER, RPCRDMA_RULE_RETURNED_SHORTER_2),
-                at, s.length, s.handle, r->seen);
+            reconstruct_finding_at(m, RPCRDMA_RULE_RETURNED_SHORTER, at, s.length, s.handle,
+                                   r->seen);
         else if (all && !m->t->early && r->seen < s.length)
-            reconstruct_finding_at(
-                m, reconstruct_rule(m, RPCRDMA_RULE_DATA_MISSING, RPCRDMA_RULE_DATA_MISSING_2), at,
-                s.length, s.handle, r->seen);
+            reconstruct_finding_at(m, RPCRDMA_RULE_DATA_MISSING, at, s.length, s.handle, r->seen);
     }
 }
 

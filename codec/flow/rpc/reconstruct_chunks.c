@@ -30,11 +30,8 @@ static void go_to(struct reconstruct *m, struct rpc_reader *base, uint64_t posit
     if (guessed && (position < whole->length || need > base->left)) {
         m->fault = true; /* the header was cut: how long the message around it is, nobody saw */
     } else if (position < whole->length || need > base->left) {
-        reconstruct_finding_at(m,
-                               flow_conn_public_const(m->t->conn)->version == 2
-                                   ? RPCRDMA_RULE_RPC_POSITION_2
-                                   : RPCRDMA_RULE_RPC_POSITION,
-                               off, position, whole->length + base->left, 0);
+        reconstruct_finding_at(m, RPCRDMA_RULE_RPC_POSITION, off, position,
+                               whole->length + base->left, 0);
         m->fault = true;
     }
     rpc_reader_move(m->rpcs, base, whole, need);
@@ -97,14 +94,10 @@ void reconstruct_check_returned(struct reconstruct *m, const struct rpc_chunk *c
         if (beyond && m->t->chunk_map->cut)
             return; /* what was offered there is not kept */
         if (!r && !m->t->no_length && (s.length > 0 || beyond))
-            reconstruct_finding_at(m,
-                                   reconstruct_rule(m, RPCRDMA_RULE_RPC_RETURNED_OTHER,
-                                                    RPCRDMA_RULE_RPC_RETURNED_OTHER_2),
-                                   reconstruct_segment(wire, i), s.handle, s.length, 0);
+            reconstruct_finding_at(m, RPCRDMA_RULE_RPC_RETURNED_OTHER, reconstruct_segment(wire, i),
+                                   s.handle, s.length, 0);
         else if (r && s.length > r->length)
-            reconstruct_finding_at(m,
-                                   reconstruct_rule(m, RPCRDMA_RULE_RPC_RETURNED_LONGER,
-                                                    RPCRDMA_RULE_RPC_RETURNED_LONGER_2),
+            reconstruct_finding_at(m, RPCRDMA_RULE_RPC_RETURNED_LONGER,
                                    reconstruct_segment(wire, i), s.length, s.handle, r->length);
     }
 }

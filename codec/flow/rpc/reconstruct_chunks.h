@@ -41,14 +41,6 @@ static inline int64_t reconstruct_segment(const struct rpcrdma_chunk *wire, uint
     return (int64_t)wire->off + 4 + (int64_t)i * RPCRDMA_SEGMENT_SIZE;
 }
 
-/* A rule of the Reply, by the version that it is of. */
-static inline enum rpcrdma_rule_id reconstruct_rule(const struct reconstruct *m,
-                                                    enum rpcrdma_rule_id version1,
-                                                    enum rpcrdma_rule_id version2)
-{
-    return m->message->version == 2 ? version2 : version1;
-}
-
 /* What the Call offered: write chunk `index`, the reply chunk. NULL: no such. */
 const struct rpc_chunk *reconstruct_offered_write(const struct rpc_transaction *t, uint32_t index);
 const struct rpc_chunk *reconstruct_offered_reply(const struct rpc_transaction *t);

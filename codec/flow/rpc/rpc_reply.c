@@ -145,7 +145,6 @@ void rpc_error(struct flow_rpcs *rpcs, struct flow_conn *conn, const struct flow
     const struct rpcrdma_message *msg = m->message->message;
     struct rpc_transaction *t = rpc_transaction_find(rpcs, conn, 1 - m->sender, msg->xid);
     const struct rpcrdma_error_desc *desc;
-    const bool v2 = msg->version == 2;
     enum { OFF_ERROR = 16 };
 
     if (!t || !t->has_call)
@@ -154,12 +153,11 @@ void rpc_error(struct flow_rpcs *rpcs, struct flow_conn *conn, const struct flow
     note_reply(rpcs, t, m);
     t->pub.error = true;
     if (msg->present & RPCRDMA_HAS_ERROR)
-        rpc_add_finding_at(rpcs, t, v2 ? RPCRDMA_RULE_RPC_ERROR_2 : RPCRDMA_RULE_RPC_ERROR,
-                           m->send->frame, OFF_ERROR + (msg->present & RPCRDMA_HAS_FLAGS ? 4 : 0),
+        rpc_add_finding_at(rpcs, t, RPCRDMA_RULE_RPC_ERROR, m->send->frame,
+                           OFF_ERROR + (msg->present & RPCRDMA_HAS_FLAGS ? 4 : 0),
                            desc ? desc->name : "an unknown error", msg->error.code, 0, 0);
     else
-        rpc_add_finding(rpcs, t, v2 ? RPCRDMA_RULE_RPC_ERROR_CUT_2 : RPCRDMA_RULE_RPC_ERROR_CUT,
-                        m->send->frame, NULL, 0, 0, 0);
+        rpc_add_finding(rpcs, t, RPCRDMA_RULE_RPC_ERROR_CUT, m->send->frame, NULL, 0, 0, 0);
     rpc_finish(rpcs, t);
 }
 

@@ -109,11 +109,13 @@ void rpc_add_finding_at(struct flow_rpcs *rpcs, struct rpc_transaction *t,
 {
     if (!t->findings)
         t->findings = flow_alloc(&rpcs->context->memory, sizeof(*t->findings));
-    if (t->findings)
-        flow_finding_add(
-            t->findings,
-            &(struct rpcrdma_finding){
-                .rule = rule, .frame = frame, .offset = offset, .arg = {a, b, c}, .what = what});
+    if (!t->findings)
+        return;
+    t->findings->version = flow_conn_public_const(t->conn)->version;
+    flow_finding_add(
+        t->findings,
+        &(struct rpcrdma_finding){
+            .rule = rule, .frame = frame, .offset = offset, .arg = {a, b, c}, .what = what});
 }
 
 void rpc_hold_reply(struct flow_rpcs *rpcs, struct rpc_transaction *t)

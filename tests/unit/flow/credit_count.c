@@ -365,7 +365,7 @@ static void test_rnr(void **state)
     rpcrdma_credit_count_rnr(&count, at(), 0x10, 4, false);
     get();
     assert_int_equal(result.rnr_naks, 1);
-    assert_int_equal(record_count(&record, RPCRDMA_RULE_CREDIT_RNR_2), 1);
+    assert_int_equal(record_count(&record, RPCRDMA_RULE_CREDIT_RNR), 1);
 }
 
 /* A new interval: what is in flight and how much is left go on, what was counted does not. */
@@ -379,7 +379,7 @@ static void test_restart(void **state)
     rpcrdma_credit_count_rnr(&count, at(), 0x10, 4, true); /* once more: counted, not told */
     get();
     assert_int_equal(result.rnr_naks, 2);
-    assert_int_equal(record_count(&record, RPCRDMA_RULE_CREDIT_RNR_2), 1);
+    assert_int_equal(record_count(&record, RPCRDMA_RULE_CREDIT_RNR), 1);
     assert_int_equal(result.messages, 5);
     assert_int_equal(result.remaining_min, 0);
     rpcrdma_credit_count_restart(&count);
