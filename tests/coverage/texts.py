@@ -14,7 +14,7 @@ WORD = re.compile(r'\b(?:MUST|SHOULD|SHALL|REQUIRED|RECOMMENDED)\b')
 # What explains the words, and a licence.
 NONE = re.compile(r'The key words|SHALL THE COPYRIGHT')
 HEADING = re.compile(r'(?:Appendix )?((?:\d+|[A-G])(?:\.\d+)*)\.\s{1,3}\S')
-CONTENTS = re.compile(r'(?:\. ?){3,}\s*\d*$|\s\d+$')
+CONTENTS = re.compile(r'(?:\. ?){3,}\s*\d*$')
 
 
 def sections(text):
