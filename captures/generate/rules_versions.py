@@ -64,6 +64,25 @@ def malformed_lists_2(c, breaks):
     rules_v2.bad_xdr(c.script, xid)
 
 
+@case('malformed')
+def malformed_xchar(c, breaks):
+    """A characteristic of 64 bytes in the 16 that are left of RDMA2_OPTIONAL; or of 4."""
+    script = rules_v2.version2(c, 'cel-01')
+    rules_v2.characteristic(script, (struct.pack('>III', 1, 1, 64 if breaks else 4) + bytes(8)).hex())
+    rules_v2.null(script)
+
+
+@case('remaining')
+def remaining_reply(c, breaks):
+    """The last part of a Reply has fewer bytes than were to follow; or as many."""
+    c = Version2(c)
+    xid = c.read_call(2500)
+    content = rpc_reply(xid, c.read_results(2500, data(2500)))
+    left = len(content) - 1000 + (4 if breaks else 0)
+    c.script.say(c.server, 'RDMA2_REPLY_MIDDLE', xid, content[:1000], answer=True, remaining=left)
+    c.script.rpc(c.server, xid, content[1000:], answer=True)
+
+
 @case('reduced-protected')
 def reduced_protected_2(c, breaks):
     rules_rpc.reduced_protected(Version2(c), breaks)
@@ -77,6 +96,11 @@ def arg_not_eligible_2(c, breaks):
 @case('write-chunk-unneeded')
 def write_chunk_unneeded_2(c, breaks):
     rules_rpc.write_chunk_unneeded(Version2(c), breaks)
+
+
+@case('write-chunks-beyond')
+def write_chunks_beyond_2(c, breaks):
+    rules_rpc.write_chunks_beyond(Version2(c), breaks)
 
 
 @case('reply-chunk-unoffered')

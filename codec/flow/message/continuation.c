@@ -110,7 +110,9 @@ static void check_remaining(struct message_continuation *c, const struct rpcrdma
             readings = (uint8_t)(readings | WITH_THIS);
     }
     if (!(readings & c->readings)) {
-        add(findings, RPCRDMA_RULE_REMAINING, frame, c->remaining, (uint64_t)said + m->payload.len);
+        add(findings,
+            c->stream == STREAM_REPLY ? RPCRDMA_RULE_REMAINING_REPLY : RPCRDMA_RULE_REMAINING,
+            frame, c->remaining, (uint64_t)said + m->payload.len);
         c->readings = AFTER_THIS | WITH_THIS;
     } else {
         c->readings = (uint8_t)(c->readings & readings);

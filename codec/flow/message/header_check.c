@@ -45,7 +45,7 @@ static void check_xchar(const struct check *c)
         return;
     /* where the message itself failed, that was said */
     if (x.status == RPCRDMA_MALFORMED && message->status == RPCRDMA_OK)
-        add(c, RPCRDMA_RULE_MALFORMED_2, x.error_off, x.what, 0, 0);
+        add(c, RPCRDMA_RULE_MALFORMED_XCHAR, x.error_off, x.what, 0, 0);
     if (x.noncanonical && !message->noncanonical)
         add(c, RPCRDMA_RULE_NONCANONICAL, message->optional.info.off, NULL, 0, 0);
     if (x.trailing)

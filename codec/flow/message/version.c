@@ -4,7 +4,7 @@
 /*
  * The version of a connection is that of its first message; a peer that does not know it says so
  * with an ERR_VERS and the range it knows, and the other chooses from that. Otherwise it stays.
- * (draft-ietf-nfsv4-rpcrdma-version-two-07 sections 4.3 and 7.1; RFC 8166 section 5.1)
+ * (draft-ietf-nfsv4-rpcrdma-version-two-07 sections 4.3 and 7.1; RFC 8166 section 4.5.1)
  */
 
 enum { ERR_VERS = 1 };

@@ -83,7 +83,7 @@ static void test_characteristics(void **state)
 static void test_malformed_optinfo(void **state)
 {
     static const uint32_t words[] = {0, 2, 128, 5, 0, 2, 8, 2, 1};
-    static const struct expected want[] = {{RPCRDMA_RULE_MALFORMED_2, 28, 0, 0}};
+    static const struct expected want[] = {{RPCRDMA_RULE_MALFORMED_XCHAR, 28, 0, 0}};
 
     (void)state;
     CHECK(CEL_01, words, want);
