@@ -7,6 +7,7 @@
 
 #include "keyed_hash.h"
 #include "out/transaction.h"
+#include "rule_set.h"
 #include "times.h"
 #include "upper/xdr_grammar.h"
 
@@ -53,10 +54,13 @@ void report_free(struct report *r)
     g_free(r);
 }
 
+/* Rules of one name and severity are one to the reader, whichever text each follows from. */
 static void note_rule(struct report *r, const struct rpcrdma_finding *finding)
 {
-    if (r->rules[finding->rule]++ == 0)
-        r->rule_frame[finding->rule] = finding->frame;
+    enum rpcrdma_rule_id rule = rule_set_alike(finding->rule);
+
+    if (r->rules[rule]++ == 0)
+        r->rule_frame[rule] = finding->frame;
 }
 
 /* -- RPCs ------------------------------------------------------------------------------------- */

@@ -45,6 +45,22 @@ class Counts(CommandTest):
                 self.assertIn(f': {said} in what was sent', cause['text'])
                 self.assertIn(f'  missing   {said}, ', self.run_command('report', path))
 
+    def test_rules_of_both_versions(self):
+        """One rule is one row, though version 2 has it in a text of its own."""
+        functions = {name: function for name, (_, function, _, _) in rule_talk.named()}
+        paths = [os.path.join(self.folder, name + '.pcap') for name in ('write-pad', 'write-pad-2')]
+        for number, path in enumerate(paths, 1):
+            hosts = f'192.0.2.{number}', f'192.0.2.{number + 10}'
+            name = os.path.basename(path).removesuffix('.pcap')
+            pcap.write(path, rules.packets_of(functions[name], True, hosts=hosts))
+        found = [one['section'] for line in self.run_command('check', '--json', *paths, status=1).splitlines()
+                 for one in json.loads(line)['findings']]
+        self.assertEqual({one.split(' section ')[0] for one in found},
+                         {'RFC 8166', 'draft-ietf-nfsv4-rpcrdma-version-two-07'})
+        report = json.loads(self.run_command('report', '--json', *paths))
+        self.assertEqual([(one['rule'], one['count']) for one in report['findings']], [('write-pad', 2)])
+        self.assertIn('  2 warning write-pad; ', self.run_command('report', *paths))
+
     def test_small_thresholds(self):
         """Of three connections one has large thresholds and most of the messages, one small ones and no chunk, and one small
         ones and Replies in chunks: this one suffers, by its own messages. One end's threshold suffices."""
