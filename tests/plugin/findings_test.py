@@ -153,6 +153,21 @@ class FindingsTest(host.PluginTest):
                     found = {name for frame, name in want if own.start <= frame <= own.stop} | elsewhere
                     self.assertTrue(rule in found or not breaks)
 
+    def test_sections(self):
+        """Each finding cites the text of its version, as the command's does."""
+        cases = [(rule, function, True) for rule, function, _, _ in rule_talk.CASES
+                 if function.__module__ == 'rules_versions' or function.__name__.removesuffix('_2') == 'write_pad']
+        path = self.path('sections.pcap')
+        pcap.write(path, one_after_the_other(cases)[0])
+        run = subprocess.run([host.RPCRDMA, 'check', '--notes', '--json', path], capture_output=True, check=False)
+        want = {one['section'] for line in run.stdout.decode().splitlines()
+                for one in json.loads(line)['findings'] if 'section' in one}
+        rows, err = host.run('-r', path, '-2', '-T', 'fields', '-E', 'aggregator=;', '-e', 'rpcrdma.finding.section',
+                             '-Y', 'rpcrdma.finding.section')
+        self.assertEqual(err, '')
+        self.assertEqual({one for row in rows.splitlines() for one in row.split(';')}, want)
+        self.assertLess({'RFC 8166 section 3.4.6.2', 'draft-ietf-nfsv4-rpcrdma-version-two-07 section 4.5.2.4'}, want)
+
     def test_summaries(self):
         """What the dialogs call them needs no values."""
         out, _ = host.run('-G', 'fields')
