@@ -15,7 +15,7 @@ struct result {
     const char *grammar;
 };
 
-/* Results with an item that may be in a write chunk: RFC 8267 sections 3.1 and 3.2. */
+/* Results with an item that may be in a write chunk: RFC 8267 section 4. */
 static const struct result results[] = {
     {2, 5, "<0:d;*:>"},
     {2, 6, "<0:" ATTR2 "d;*:>"},

@@ -3,7 +3,7 @@
 """conformance_test.py SOURCE: docs/conformance.md has each rule of codec/rule.def once for each of its sections, with
 its severity and with a test that names it, a pair of captures where that is what makes them; and no other rule.
 docs/requirements.md has a row for each sentence with a key word in the texts of texts.tsv, each with a rule that there
-is, or a reason. What either cites of these texts, they have."""
+is, or a reason. What docs/conformance.md and codec/ cite of these texts, they have."""
 import collections
 import os
 import re
@@ -20,7 +20,8 @@ CITED = re.compile(r'(RFC \d+|draft-[a-z0-9-]+?-\d\d) (?:sections? )?((?:\d+(?:\
 REASONS = ('not observable: ', 'practice: ', 'not checked: ')
 CLASSES = {'--check-icrc', '--dialect'}
 # What of a text is about RPC-over-RDMA, where that is not all of it; and those that are cited alone.
-SCOPE = {'RFC 8881': ('2.9', '2.10', '18.34', '18.36', '18.37', '18.46', '18.50', '20.9'), 'RFC 4506': (), 'RFC 5531': ()}
+SCOPE = {'RFC 8881': ('2.9', '2.10', '18.34', '18.36', '18.37', '18.46', '18.50', '20.9'), 'RFC 4506': (), 'RFC 5531': (),
+         'RFC 9293': ()}
 
 
 def read(*path):
@@ -66,12 +67,20 @@ def of_rules(source, rules):
             yield f'{name}: {test} does not name it'
 
 
+def citing(source):
+    yield os.path.join('docs', 'conformance.md')
+    for folder, _, files in os.walk(os.path.join(source, 'codec')):
+        for name in sorted(files):
+            if name.endswith(('.def', '.c', '.h')):
+                yield os.path.relpath(os.path.join(folder, name), source)
+
+
 def of_citations(source, texts):
-    for path in (('codec', 'rule.def'), ('codec', 'rule_help.def'), ('docs', 'conformance.md')):
-        for document, sections in CITED.findall(read(source, *path)):
+    for path in citing(source):
+        for document, sections in CITED.findall(re.sub(r'\n \* ', ' ', read(source, path))):
             for section in re.findall(r'\d+(?:\.\d+)*', sections):
                 if document in texts and section not in texts[document]:
-                    yield f'{"/".join(path)}: {document} has no section {section}'
+                    yield f'{path}: {document} has no section {section}'
 
 
 def covers(cell, sections):

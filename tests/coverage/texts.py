@@ -7,7 +7,7 @@ import os
 import re
 import sys
 
-RFCS = (4506, 5040, 5041, 5044, 5531, 5666, 8166, 8167, 8267, 8797, 8881, 9289)
+RFCS = (4506, 5040, 5041, 5044, 5531, 5666, 8166, 8167, 8267, 8797, 8881, 9289, 9293)
 DRAFTS = ('draft-ietf-nfsv4-rpcrdma-version-two-07', 'draft-cel-nfsv4-rpcrdma-version-two-01',
           'draft-dnoveck-nfsv4-rpcrdma-xcharext-01')
 WORD = re.compile(r'\b(?:MUST|SHOULD|SHALL|REQUIRED|RECOMMENDED)\b')
