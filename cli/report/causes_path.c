@@ -32,13 +32,15 @@ static void lost(struct report *r, const struct report_connection *c, int end)
     uint64_t naks = all - MIN(a->late_naks, all); /* but for what only came late */
     /* what was retransmitted for want of responses was not lost on this way, but they on the other
      */
-    uint64_t own = a->retransmitted - MIN(a->asked_again, a->retransmitted);
+    uint64_t other = a->asked_again + a->refused_again; /* nor was what had no buffer */
+    uint64_t own = a->retransmitted - MIN(other, a->retransmitted);
     uint64_t packets = own + back->asked_again;
     /* nor was what had arrived when the timer ended: its Ack was late, or lost on the other way */
     uint64_t arrived = a->late_timeouts + a->acked_timeouts + a->served_timeouts;
     int64_t arrived_ns = a->late_timeout_ns + a->acked_timeout_ns + a->served_timeout_ns;
+    int64_t other_ns = arrived_ns + a->refused_waited_ns;
     uint64_t timeouts = a->timeouts - a->asked_timeouts - arrived + back->asked_timeouts;
-    int64_t waited = a->waited_ns - MIN(arrived_ns, a->waited_ns) + back->asked_waited_ns;
+    int64_t waited = a->waited_ns - MIN(other_ns, a->waited_ns) + back->asked_waited_ns;
     int64_t longest = MIN(MAX(a->longest_wait_ns, back->asked_longest_ns), waited);
     bool gaps = a->lost > a->lost_behind; /* missing here, too: that is no other order */
     struct report_cause *cause;
@@ -125,7 +127,7 @@ static void not_ready(struct report *r, const struct report_connection *c, int e
         return;
     cause = report_cause_add(r, CAUSE_RECEIVER_NOT_READY, CONFIDENCE_HIGH);
     cause->rpcs = c->rpcs;
-    cause->time_ns = a->waited_ns;
+    cause->time_ns = a->refused_waited_ns;
     cause->frame = a->nak_frame[RPCRDMA_NAK_RNR];
     snprintf(cause->text, sizeof(cause->text),
              "The %s had no buffer for messages: %" PRIu64 " RNR Nak%s on connection %u.",

@@ -16,6 +16,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..'
 # pylint: disable=wrong-import-position
 import rule_talk
 import rules
+import rules_transport
 
 # PFC (IEEE 802.1Qbb)
 PAUSE = bytes.fromhex('0180c2000001' '020000000001' '8808' '0101' '0008' '000000000000ffff' '00000000' '00000000').ljust(60, b'\0')
@@ -119,6 +120,26 @@ class Counts(CommandTest):
                 self.assertEqual('Credits were never short.' in text, want[1] == credit)
                 self.assertEqual('without anything being lost' in text, want[0] == loss)
                 self.assertIn('The server was slow', text)
+
+    def test_waiting_counts_once(self):
+        """A packet waits for a Receive, another one is lost: each cause costs its own waiting, and counts its own packets."""
+        ms = 10**6
+
+        def talk(c, _):
+            for syndrome, wait in ((rules_transport.RNR, 300), (rules_transport.SEQUENCE_ERROR, 7)):
+                xid = c.call(rule_talk.NULL)
+                ack, call = c.packets.pop(), c.packets[-1]
+                rules_transport.nak(c, c.server, c.client.psn - 1, syndrome)
+                c.clock.now += wait * ms
+                c.packets += [one._replace(time_ns=c.clock.tick()) for one in (call, ack)]
+                c.reply(xid)
+        path = os.path.join(self.folder, 'both.pcap')
+        rules.write(path, talk, True)
+        causes = {one['cause']: one for one in json.loads(self.run_command('report', '--json', path))['causes']}
+        self.assertEqual(set(causes), {'receiver-not-ready', 'lost-to-server'})
+        self.assertAlmostEqual(causes['receiver-not-ready']['cost_ns'], 300 * ms, delta=ms)
+        self.assertAlmostEqual(causes['lost-to-server']['cost_ns'], 7 * ms, delta=ms)
+        self.assertIn(' 1 packet retransmitted, 0.007 s of waiting in all', causes['lost-to-server']['text'])
 
     def in_flight(self, path):
         """Whether Calls were in flight, by each step of the chart of these; and how long a step is."""

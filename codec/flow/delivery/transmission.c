@@ -240,11 +240,14 @@ void transmission_waited(const struct flow_delivery *d, struct rpcrdma_path *pat
                          bool response)
 {
     int64_t since = time_ns - d->sent_ns, longest = time_ns - d->progress_ns;
+    bool refused = d->rare->recovery.cause == FLOW_RECOVERY_NOT_READY;
 
+    path->refused_again += refused;
     if (since < 0 || longest < 0)
         return; /* the clock was set back */
     path->asked_again += response;
     *(response ? &path->asked_waited_ns : &path->waited_ns) += since;
+    path->refused_waited_ns += refused ? since : 0;
     if (longest > *(response ? &path->asked_longest_ns : &path->longest_wait_ns))
         *(response ? &path->asked_longest_ns : &path->longest_wait_ns) = longest;
 }

@@ -238,7 +238,7 @@ bool transmission_answered(struct flow_delivery *d, uint64_t last, uint64_t fram
                            int64_t waits_ns);
 
 /* Something is retransmitted at `time_ns`; `response`: because what it asks for was lost. Counted
- * in *path. */
+ * in *path, by d->rare->recovery. */
 void transmission_waited(const struct flow_delivery *d, struct rpcrdma_path *path, int64_t time_ns,
                          bool response);
 
