@@ -165,16 +165,17 @@ bool origin_twice(struct flow_memory *memory, struct flow_delivery *d, const str
     return false;
 }
 
-enum origin origin_behind(const struct flow_delivery *d, uint16_t id, bool fills, int64_t found_ns,
+enum origin origin_behind(const struct flow_delivery *d, uint16_t id, const struct filled *filled,
                           int64_t time_ns)
 {
     bool older = origin_counts(d) && (int16_t)(uint16_t)(id - d->id) < 0;
+    int64_t since = time_ns - filled->found_ns;
 
-    if (!fills)
-        return ORIGIN_AGAIN;
+    if (filled->count == 0 || (filled->arrived && since >= TIMER_NS))
+        return ORIGIN_AGAIN; /* or its Ack was lost */
     if (origin_counts(d))
         return older ? ORIGIN_LATE : ORIGIN_AGAIN;
-    return !d->naked && time_ns - found_ns < SOON_NS ? ORIGIN_LATE : ORIGIN_AGAIN;
+    return !d->naked && since < SOON_NS ? ORIGIN_LATE : ORIGIN_AGAIN;
 }
 
 void origin_note(struct flow_delivery *d, uint8_t kind, uint32_t seq, uint16_t id)

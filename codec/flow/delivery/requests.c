@@ -165,21 +165,22 @@ static void again(struct flow_memory *memory, struct flow_delivery *d, const str
 }
 
 static void behind(struct flow_memory *memory, struct flow_delivery *d, const struct rpcrdma_op *op,
-                   uint64_t at)
+                   uint64_t at, uint32_t packets)
 {
-    int64_t found_ns = 0;
-    bool fills = transmission_fill(d, at, 1, &found_ns);
+    struct filled filled;
+    bool gap = transmission_fill(d, at, packets > 0 ? packets : 1, &filled) && !filled.arrived;
     struct rpcrdma_path *path = delivery_rare(memory, d);
     struct transmission *t;
 
     if (!path)
         return;
-    if (origin_behind(d, op->ip_id, fills, found_ns, op->time_ns) == ORIGIN_AGAIN) {
-        path->lost += fills;
-        again(memory, d, op, at, fills);
+    if (origin_behind(d, op->ip_id, &filled, op->time_ns) == ORIGIN_AGAIN) {
+        path->lost += gap;
+        again(memory, d, op, at, gap);
         return;
     }
     path->reordered++;
+    path->uncaptured -= filled.arrived ? filled.count : 0; /* it came behind its Ack */
     d->repeats = true;
     d->repeat = RPCRDMA_REPEAT_OUT_OF_ORDER;
     t = transmission_at(d, at);
@@ -309,7 +310,7 @@ void flow_delivery_request(struct flow_memory *memory, struct flow_delivery *d,
         return;
     }
     if (at < d->next) {
-        behind(memory, d, op, at);
+        behind(memory, d, op, at, packets);
     } else {
         d->progress_tap = d->tap;
         if (at > d->next && d->loose)
@@ -369,7 +370,7 @@ static void nak(struct flow_memory *memory, struct flow_delivery *d, const struc
         return;
     holes = d->rare->holes;
     for (int i = 0; holes && i < HOLES; i++)
-        if (at >= holes[i].first && at - holes[i].first < holes[i].count)
+        if (!holes[i].arrived && at >= holes[i].first && at - holes[i].first < holes[i].count)
             return; /* counted when it is retransmitted */
     path->lost++;   /* it passed here */
     path->lost_behind++;

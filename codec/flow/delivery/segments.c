@@ -107,16 +107,17 @@ static void data(struct flow_memory *memory, struct flow_delivery *d,
     }
     if (first < d->next) {
         struct rpcrdma_path *path = delivery_rare(memory, d);
-        int64_t found_ns = 0;
-        bool fills = transmission_fill(d, first, segment->len, &found_ns);
+        struct filled filled;
+        bool gap = transmission_fill(d, first, segment->len, &filled) && !filled.arrived;
 
         if (!path)
             return;
-        if (origin_behind(d, segment->ip_id, fills, found_ns, segment->time_ns) == ORIGIN_LATE) {
+        if (origin_behind(d, segment->ip_id, &filled, segment->time_ns) == ORIGIN_LATE) {
+            path->uncaptured -= filled.arrived ? filled.count : 0;
             late(d, path, segment, first);
         } else {
-            path->lost += fills;
-            again(d, path, segment, first, fills);
+            path->lost += gap;
+            again(d, path, segment, first, gap);
         }
         first = d->next;
     } else {

@@ -104,12 +104,31 @@ struct transmission *transmission_after(const struct flow_delivery *d, const str
     return i + 1 < d->count ? transmission_record(d, i + 1) : NULL;
 }
 
-/* Where one more goes: in the place of one that was filled, or else of the oldest but `kept`. */
+/* The place of one that was filled, or else acknowledged, but `kept`; NULL: there is none. */
+static struct hole *free_hole(struct rare *rare, const struct hole *kept)
+{
+    struct hole *arrived = NULL;
+
+    for (int i = 0; i < HOLES; i++) {
+        struct hole *hole = &rare->holes[i];
+
+        if (hole == kept)
+            continue;
+        if (hole->count == 0)
+            return hole;
+        if (hole->arrived && (!arrived || hole->first < arrived->first))
+            arrived = hole;
+    }
+    return arrived;
+}
+
+/* Where one more goes: else in the place of the oldest but `kept`. */
 static struct hole *room_for_hole(struct rare *rare, const struct hole *kept)
 {
-    for (int i = 0; i < HOLES; i++)
-        if (rare->holes[i].count == 0 && &rare->holes[i] != kept)
-            return &rare->holes[i];
+    struct hole *hole = free_hole(rare, kept);
+
+    if (hole)
+        return hole;
     if (&rare->holes[rare->next_hole % HOLES] == kept)
         rare->next_hole++;
     return &rare->holes[rare->next_hole++ % HOLES];
@@ -123,47 +142,56 @@ void transmission_hole(struct flow_memory *memory, struct flow_delivery *d, uint
     if (rare && !rare->holes)
         rare->holes = flow_alloc(memory, HOLES * sizeof(*rare->holes));
     if (rare && rare->holes)
-        *room_for_hole(rare, NULL) = (struct hole){first, count, time_ns};
+        *room_for_hole(rare, NULL) = (struct hole){first, count, time_ns, false};
 }
 
-bool transmission_fill(struct flow_delivery *d, uint64_t first, uint64_t count, int64_t *found_ns)
+bool transmission_fill(struct flow_delivery *d, uint64_t first, uint64_t count,
+                       struct filled *filled)
 {
     struct hole *holes = delivery_holes(d);
 
+    *filled = (struct filled){0};
     for (int i = 0; holes && i < HOLES; i++) {
         struct hole *hole = &holes[i];
         uint64_t left, after;
 
         if (first < hole->first || first - hole->first >= hole->count)
             continue;
-        *found_ns = hole->time_ns;
         left = hole->first + hole->count - first;
         after = left > count ? left - count : 0;
+        *filled = (struct filled){left - after, hole->time_ns, hole->arrived};
         hole->count = first - hole->first;
         if (hole->count == 0)
-            *hole = (struct hole){first + count, after, hole->time_ns};
+            *hole = (struct hole){first + count, after, hole->time_ns, hole->arrived};
         else if (after > 0)
-            *room_for_hole(d->rare, hole) = (struct hole){first + count, after, hole->time_ns};
+            *room_for_hole(d->rare, hole) =
+                (struct hole){first + count, after, hole->time_ns, hole->arrived};
         return true;
     }
     return false;
 }
 
-/* What is missing of that and has arrived was not captured. */
+/* What is missing of that and has arrived was not captured, unless it comes yet. */
 static void uncaptured(struct flow_delivery *d, uint64_t last)
 {
     for (int i = 0; i < HOLES; i++) {
         struct hole *hole = &d->rare->holes[i];
+        struct hole rest, *room;
 
-        if (hole->count == 0 || hole->first > last)
+        if (hole->count == 0 || hole->first > last || hole->arrived)
             continue;
-        if (last - hole->first + 1 >= hole->count) {
+        if (last - hole->first + 1 < hole->count) {
+            rest = *hole;
+            hole->count = last - hole->first + 1;
+            rest.first += hole->count;
+            rest.count -= hole->count;
             d->rare->path.uncaptured += hole->count;
-            hole->count = 0;
+            room = free_hole(d->rare, hole);
+            hole->arrived = true;
+            *(room ? room : hole) = rest;
         } else {
-            d->rare->path.uncaptured += last - hole->first + 1;
-            hole->count -= last - hole->first + 1;
-            hole->first = last + 1;
+            d->rare->path.uncaptured += hole->count;
+            hole->arrived = true;
         }
     }
 }

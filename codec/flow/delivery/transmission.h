@@ -56,6 +56,14 @@ enum { RECENT_ACK_REQUEST = 0x01, RECENT_SOLICITED = 0x80, RECENT_MIGRATION = 0x
 struct hole {
     uint64_t first, count;
     int64_t time_ns; /* when it was found */
+    bool arrived;    /* it was acknowledged, so it was not captured, or will come out of order */
+};
+
+/* What a packet fills of a hole. */
+struct filled {
+    uint64_t count;
+    int64_t found_ns; /* when the hole was found */
+    bool arrived;
 };
 
 /* Two are a cache line. */
@@ -230,8 +238,9 @@ struct transmission *transmission_pending(const struct flow_delivery *d);
 /* [first, first + count) is missing. */
 void transmission_hole(struct flow_memory *memory, struct flow_delivery *d, uint64_t first,
                        uint64_t count, int64_t time_ns);
-/* Takes that out of what is missing. False: `first` is not. *found_ns: when it was found to be. */
-bool transmission_fill(struct flow_delivery *d, uint64_t first, uint64_t count, int64_t *found_ns);
+/* Takes that out of what is missing. False, and *filled is zero: `first` is not. */
+bool transmission_fill(struct flow_delivery *d, uint64_t first, uint64_t count,
+                       struct filled *filled);
 /* All up to `last` arrived, as the answer shows. One that took at least waits_ns may have waited in
  * its sender; then the shortest time of all counts. True: a record more is delivered. */
 bool transmission_answered(struct flow_delivery *d, uint64_t last, uint64_t frame, int64_t time_ns,
@@ -262,8 +271,8 @@ bool origin_twice(struct flow_memory *memory, struct flow_delivery *d, const str
                   uint64_t frame);
 /* Whether IP IDs show what is new. */
 bool origin_counts(const struct flow_delivery *d);
-/* A packet that fills a hole (found_ns: when that was found), or repeats what passed. */
-enum origin origin_behind(const struct flow_delivery *d, uint16_t id, bool fills, int64_t found_ns,
+/* A packet that fills a hole, or (filled->count is 0) repeats what passed. */
+enum origin origin_behind(const struct flow_delivery *d, uint16_t id, const struct filled *filled,
                           int64_t time_ns);
 /* taps.c: there is a second place; `first`: the other one. */
 void taps_begin(struct flow_memory *memory, struct flow_delivery *d, uint8_t first);

@@ -67,6 +67,20 @@ static void tcp_sends_again(void **state)
     assert_false(find_bytes(1000, 1099).lost); /* or the acknowledgement was */
 }
 
+/* The capture has a segment behind its own acknowledgement. */
+static void tcp_captured_late(void **state)
+{
+    (void)state;
+    segment(d, back, 1000, 100, 1, 500);
+    segment(d, back, 1200, 100, 1, 500);
+    segment(back, d, 1, 0, 1300, 500);
+    assert_int_equal(path_to(d)->uncaptured, 100);
+    segment(d, back, 1100, 100, 1, 500);
+    assert_int_equal(path_to(d)->uncaptured, 0);
+    assert_int_equal(path_to(d)->reordered, 1);
+    assert_int_equal(path_to(d)->retransmitted, 0);
+}
+
 /* RFC 5681 section 2: the same acknowledgement again, as later bytes arrive. */
 static void tcp_lacks_bytes(void **state)
 {
@@ -167,6 +181,7 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin, delivery_end)
     const struct CMUnitTest tests[] = {
         TEST(tcp_acknowledges_bytes),    TEST(tcp_sends_again),
+        TEST(tcp_acknowledges_bytes),    TEST(tcp_captured_late),
         TEST(tcp_lacks_bytes),           TEST(tcp_sends_much_again),
         TEST(tcp_acknowledges_late),     TEST(tcp_acknowledges_at_once),
         TEST(tcp_acknowledges_in_order),
