@@ -105,10 +105,12 @@ bool capture_files_open(struct capture_files *files)
 static void write_interface(struct capture_files *files, uint32_t number)
 {
     struct capture_interface *one = capture_interfaces_at(&files->interfaces, number);
-    struct pcapng_interface block = capture_interface_block(one);
+    struct pcapng_interface block;
 
     one->file = files->current;
-    one->index = files->present->len;
+    one->index = files->present->len & INT32_MAX;
+    one->early |= files->early;
+    block = capture_interface_block(one);
     g_array_append_val(files->present, number);
     pcapng_write_interface(&files->writer, &block);
 }
@@ -156,12 +158,13 @@ static void end_file(struct capture_files *files)
     for (guint i = 0; i < files->writer.interfaces && !files->writer.swallowed; i++) {
         struct capture_interface *one =
             capture_interfaces_at(&files->interfaces, g_array_index(files->present, uint32_t, i));
+        bool early = one->early && one->index == i; /* it may be there twice */
         struct pcapng_statistics counts;
 
         if (!one->counts || (error != 0 && error != ENOSPC && error != EDQUOT))
             continue;
         counts = capture_interface_counted(one, true);
-        pcapng_write_statistics(&files->writer, i, clock_now(CLOCK_REALTIME), &counts);
+        pcapng_write_statistics(&files->writer, i, early, clock_now(CLOCK_REALTIME), &counts);
     }
     if (!pcapng_writer_flush(&files->writer) && error == 0)
         error = files->writer.error;
@@ -228,15 +231,25 @@ static void begin_next(struct capture_files *files, uint64_t frame)
     write_now(files);
 }
 
+/* An interface has one beginning of time in a file. The first packet from before 1970 on one that
+ * is written down for those since then has it written down once more. */
+static void write_packet(struct capture_files *files, uint32_t number,
+                         const struct rpcrdma_packet *packet, const char *comment)
+{
+    const struct capture_interface *one = capture_interfaces_at(&files->interfaces, number);
+
+    files->early |= packet->time_ns < 0;
+    if (one->file != files->current || (packet->time_ns < 0 && !one->early))
+        write_interface(files, number);
+    pcapng_write_packet(&files->writer, one->index, one->early, packet, comment);
+}
+
 void capture_files_replay(struct capture_files *files, uint32_t number,
                           const struct rpcrdma_packet *packet)
 {
     if (files->failed)
         return;
-    if (capture_interfaces_at(&files->interfaces, number)->file != files->current)
-        write_interface(files, number);
-    pcapng_write_packet(&files->writer, capture_interfaces_at(&files->interfaces, number)->index,
-                        packet, SOURCE_REPLAYED);
+    write_packet(files, number, packet, SOURCE_REPLAYED);
     /* it was counted, unless there was no room for it */
     files->writer.packets = files->before;
 }
@@ -268,10 +281,7 @@ void capture_files_packet(struct capture_files *files, uint32_t number,
         files->opened_ns = packet->time_ns;
         files->timed = true;
     }
-    if (capture_interfaces_at(&files->interfaces, number)->file != files->current)
-        write_interface(files, number);
-    pcapng_write_packet(&files->writer, capture_interfaces_at(&files->interfaces, number)->index,
-                        packet, comment);
+    write_packet(files, number, packet, comment);
     files->packets = files->writer.packets;
     if (files->writer.error != 0) {
         if (files->writer.error != EPIPE)

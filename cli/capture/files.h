@@ -27,6 +27,7 @@ struct capture_files {
     bool on_demand;             /* no file but from capture_files_begin to capture_files_close */
     bool by_times;              /* durations are of packets' times: they are read from files */
     bool by_packet;             /* an interface is written once a packet of it is, in each file */
+    bool early;                 /* packets from before 1970 have come */
     struct capture_limits stop; /* the end; duration is not for here */
 
     /* for the caller to read */

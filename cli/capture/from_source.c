@@ -86,6 +86,7 @@ static void packet(struct capture *capture, const struct source_packet *one)
     part.caplen = capture_select_packet(&capture->select, &one->packet);
     if (part.caplen == 0 && one->packet.caplen > 0)
         return;
+    capture->files.early |= part.time_ns < 0;
     if (interface_of(capture, one->interface, &interface)) {
         if (capture->event.expression)
             capture_event_packet(&capture->event, interface, &part);

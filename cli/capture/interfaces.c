@@ -118,6 +118,7 @@ struct pcapng_interface capture_interface_block(const struct capture_interface *
     return (struct pcapng_interface){
         .linktype = one->linktype,
         .snaplen = one->snaplen,
+        .early = one->early,
         .name = texts->name,
         .description = texts->description,
         .filter = texts->filter,

@@ -17,7 +17,9 @@ struct interface_texts;
 /* Small: there may be as many as a file may have. */
 struct capture_interface {
     uint32_t linktype, snaplen;
-    uint32_t file, index;          /* it was written to that one last, and is there so */
+    uint32_t file;                 /* it was written to that one last, */
+    uint32_t index : 31;           /* and is there so, */
+    uint32_t early : 1;            /* for packets from before 1970, too */
     struct interface_texts *texts; /* NULL: none */
     struct capture_counts *counts; /* NULL: nothing is known */
 };

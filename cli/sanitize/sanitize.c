@@ -69,6 +69,7 @@ static void copy(struct sanitize *s)
             if (s->options->count > 0 && s->packets == s->options->count)
                 return;
             s->packets++;
+            s->files.early |= packets[i].packet.time_ns < -s->track.shift_s * INT64_C(1000000000);
             if (!interface_of(s, packets[i].interface, &interface)) {
                 s->crowded++;
                 continue;
@@ -133,10 +134,6 @@ static void summary(const struct sanitize *s)
         complain("%" PRIu64 " packet%s whose bytes belong to nothing that is known: zeros stand "
                  "for them",
                  track->unplaced, plural(track->unplaced));
-    if (track->before_epoch > 0)
-        complain("--shift-time moved %" PRIu64 " packet%s to before 1970: 1970-01-01 00:00 stands "
-                 "for their times",
-                 track->before_epoch, plural(track->before_epoch));
     if (track->memory_limit > 0)
         complain("--max-memory (%zu MiB) was reached %" PRIu64 " time%s: more may be zeros than "
                  "must be",

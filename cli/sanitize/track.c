@@ -375,8 +375,6 @@ static void on_emit(void *context, struct sanitize_packet *p)
     if (p->state == PAYLOAD_ZERO)
         memset(bytes_of(p), 0, p->n);
     sanitize_headers(&track->headers, &p->layout, data, p->packet.caplen, p->bad_icrc);
-    track->before_epoch +=
-        p->packet.time_ns >= 0 && p->packet.time_ns < -track->shift_s * INT64_C(1000000000);
     p->packet.time_ns += track->shift_s * INT64_C(1000000000);
     track->emit(track->context, p->interface, &p->packet, p->replayed);
 }

@@ -36,7 +36,6 @@ struct sanitize_track {
     uint64_t dropped[DROP_KINDS];
     uint64_t unplaced;     /* packets whose bytes are zeros, because nothing says what they are */
     uint64_t memory_limit; /* how often --max-memory was reached */
-    uint64_t before_epoch; /* packets that were moved to before 1970, which pcapng cannot say */
     struct sanitize_message message;
 
     /* its own */

@@ -65,7 +65,7 @@ static void on_packet(void *context, uint32_t device, const struct rpcrdma_packe
 {
     struct capturing *capturing = context;
 
-    pcapng_write_packet(&capturing->writer, device, packet, NULL);
+    pcapng_write_packet(&capturing->writer, device, false, packet, NULL);
     capturing->pump.stop = capturing->writer.error != 0;
 }
 

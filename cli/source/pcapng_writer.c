@@ -24,12 +24,14 @@ enum {
     OPTION_IF_DESCRIPTION = 3,
     OPTION_IF_TSRESOL = 9,
     OPTION_IF_FILTER = 11,
+    OPTION_IF_TSOFFSET = 14,
     OPTION_ISB_IFRECV = 4,
     OPTION_ISB_IFDROP = 5,
     OPTION_ISB_OSDROP = 7,
     OPTION_ISB_USRDELIV = 8,
 
-    NANOSECONDS = 9,             /* if_tsresol: 10^-9 s */
+    NANOSECONDS = 9, /* if_tsresol: 10^-9 s */
+    SECOND = 1000000000,
     OPTION_MAX = 4096,           /* of a text: nobody writes longer ones */
     HEADER_MAX = 8 * OPTION_MAX, /* a block without its packet */
     ROOM = PCAPNG_BUFFER + HEADER_MAX + SOURCE_MAX_PACKET,
@@ -164,27 +166,34 @@ void pcapng_write_interface(struct pcapng_writer *writer, const struct pcapng_in
         memcpy(filter + 1, one->filter, n);
         option(writer, OPTION_IF_FILTER, filter, n + 1);
     }
+    if (one->early) {
+        static const int64_t offset = -SOURCE_TIME_MAX / SECOND;
+
+        option(writer, OPTION_IF_TSOFFSET, &offset, sizeof(offset));
+    }
     writer->interfaces += writer->error == 0;
     end_options(writer, at);
 }
 
-/* Time since the epoch, in units of if_tsresol, high half first. */
-static void put_time(struct pcapng_writer *writer, int64_t time_ns)
+/* Time since the epoch, which has no sign, or since if_tsoffset, in units of if_tsresol; the high
+ * half first. */
+static void put_time(struct pcapng_writer *writer, bool early, int64_t time_ns)
 {
-    uint64_t ticks = time_ns < 0 ? 0 : (uint64_t)time_ns;
+    int64_t since = source_time(time_ns) + (early ? SOURCE_TIME_MAX : 0);
+    uint64_t ticks = since < 0 ? 0 : (uint64_t)since;
 
     u32(writer, (uint32_t)(ticks >> 32));
     u32(writer, (uint32_t)ticks);
 }
 
-void pcapng_write_packet(struct pcapng_writer *writer, uint32_t interface,
+void pcapng_write_packet(struct pcapng_writer *writer, uint32_t interface, bool early,
                          const struct rpcrdma_packet *packet, const char *comment)
 {
     size_t at = begin(writer, BLOCK_ENHANCED);
 
     assert(packet->caplen <= SOURCE_MAX_PACKET);
     u32(writer, interface);
-    put_time(writer, packet->time_ns);
+    put_time(writer, early, packet->time_ns);
     u32(writer, packet->caplen);
     u32(writer, packet->len);
     bytes(writer, packet->data, packet->caplen);
@@ -196,13 +205,13 @@ void pcapng_write_packet(struct pcapng_writer *writer, uint32_t interface,
     end(writer, at);
 }
 
-void pcapng_write_statistics(struct pcapng_writer *writer, uint32_t interface, int64_t time_ns,
-                             const struct pcapng_statistics *counts)
+void pcapng_write_statistics(struct pcapng_writer *writer, uint32_t interface, bool early,
+                             int64_t time_ns, const struct pcapng_statistics *counts)
 {
     size_t at = begin(writer, BLOCK_STATISTICS);
 
     u32(writer, interface);
-    put_time(writer, time_ns);
+    put_time(writer, early, time_ns);
     text(writer, OPTION_COMMENT, counts->comment);
     number(writer, OPTION_ISB_IFRECV, counts->received_known, counts->received);
     number(writer, OPTION_ISB_IFDROP, counts->interface_dropped_known, counts->interface_dropped);

@@ -32,6 +32,7 @@ struct pcapng_interface {
     uint32_t linktype, snaplen;
     const char *name, *description, *filter;
     const char *comment; /* the clock */
+    bool early;          /* its times may be before 1970 */
 };
 
 /* Counts; what is not known is left out of the block. */
@@ -51,12 +52,12 @@ void pcapng_writer_again(struct pcapng_writer *writer, int fd, const char *comme
 /* Interfaces are numbered from 0 in the order of these calls. */
 void pcapng_write_interface(struct pcapng_writer *writer, const struct pcapng_interface *one);
 
-/* caplen at most SOURCE_MAX_PACKET; comment: NULL, or of the packet. */
-void pcapng_write_packet(struct pcapng_writer *writer, uint32_t interface,
+/* caplen at most SOURCE_MAX_PACKET; comment: NULL, or of the packet; `early`: the interface is. */
+void pcapng_write_packet(struct pcapng_writer *writer, uint32_t interface, bool early,
                          const struct rpcrdma_packet *packet, const char *comment);
 
-void pcapng_write_statistics(struct pcapng_writer *writer, uint32_t interface, int64_t time_ns,
-                             const struct pcapng_statistics *counts);
+void pcapng_write_statistics(struct pcapng_writer *writer, uint32_t interface, bool early,
+                             int64_t time_ns, const struct pcapng_statistics *counts);
 
 /* Writes what waits. False when that failed, now or before. */
 bool pcapng_writer_flush(struct pcapng_writer *writer);

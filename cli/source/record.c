@@ -51,5 +51,5 @@ void record_statistics(struct pcapng_writer *writer, uint32_t number, struct dev
 
     device->ops->stats(device, &stats);
     record_counts(&stats, &counts, comment, sizeof(comment));
-    pcapng_write_statistics(writer, number, clock_now(CLOCK_REALTIME), &counts);
+    pcapng_write_statistics(writer, number, false, clock_now(CLOCK_REALTIME), &counts);
 }

@@ -329,6 +329,41 @@ class File(command.CommandTest):
         self.assertEqual(file.packets[0].time_ns, 10**18 + 5)
         self.assertEqual(file.statistics[0], {7: 17})  # and no 0 for what nobody said
 
+    def test_before_1970(self):
+        """Such times are kept, in files of a ring, too; and tshark reads them."""
+        offset = -1000
+        options = command.option(2, b'ib7') + command.option(14, offset.to_bytes(8, 'little', signed=True)) + command.option(0, b'')
+        data = (command.section() + command.interface(options=options) + command.interface(options=options) +
+                b''.join(command.enhanced(bytes(60), at * 10**5, number)
+                         for at, number in ((7, 0), (9, 1), (9999, 0), (10001, 0), (10003, 1))) +
+                command.block(5, bytes(12) + command.option(7, (17).to_bytes(8, 'little')) + command.option(0, b'')))
+        want = [at * 10**8 + offset * 10**9 for at in (7, 9, 9999, 10001, 10003)]
+        path, out = self.file(data, 'in.pcapng'), self.path('out.pcapng')
+        self.run_command('capture', '-q', '-r', path, '-w', out)
+        file = ngfile.read(out)
+        self.assertEqual([one.time_ns for one in file.packets], want)
+        self.assertEqual([one.interface for one in file.packets], [0, 1, 0, 0, 1])
+        self.assertEqual((len(file.interfaces), file.statistics), (2, {0: {7: 17}}))
+        self.run_command('capture', '-q', '-r', path, '-w', self.path('ring.pcapng'), '-b', 'duration:10')
+        files = [ngfile.read(one) for one in sorted(glob.glob(self.path('ring_*')))]
+        self.assertGreater(len(files), 1)
+        self.assertEqual([one.time_ns for file in files for one in file.packets], want)
+        if shutil.which('tshark'):
+            shown = subprocess.run(['tshark', '-r', out, '-T', 'fields', '-e', 'frame.time_relative'], capture_output=True,
+                                   check=True, text=True).stdout.split()
+            self.assertEqual([float(one) for one in shown], [(one - want[0]) / 10**9 for one in want])
+        # a clock that goes back: the interface stands there twice, and its counts once
+        data = (command.section() + command.interface(options=options) + command.enhanced(bytes(60), 1001 * 10**6) +
+                command.enhanced(bytes(60), 999 * 10**6) + command.enhanced(bytes(60), 1002 * 10**6) +
+                command.block(5, bytes(12) + command.option(7, (17).to_bytes(8, 'little')) + command.option(0, b'')))
+        self.run_command('capture', '-q', '-r', self.file(data, 'in.pcapng'), '-w', out)
+        file = ngfile.read(out)
+        self.assertEqual([one.time_ns for one in file.packets], [10**9, -10**9, 2 * 10**9])
+        self.assertEqual([one.name for one in file.interfaces], ['ib7', 'ib7'])
+        self.assertEqual(file.statistics, {0: {7: 17}, 1: {7: 0}})
+        self.run_command('decode', out, errors=2)
+        self.assertIn('17 packets were lost', self.stderr)
+
     def test_long_comment(self):
         """It is cut, and that is said."""
         data = (command.section() + command.interface(options=command.option(1, b'x' * 5000) + command.option(0, b'')) +

@@ -23,6 +23,7 @@ class Interface(NamedTuple):
     linktype: int
     snaplen: int
     resolution: int
+    offset_s: int = 0
 
 
 class File(NamedTuple):
@@ -78,7 +79,8 @@ def read(path):
             assert filtered[:1] == b'\0'
             result.interfaces.append(Interface(text(found, 2), text(found, 3), text(found, 1),
                                                filtered[1:].decode(), linktype, snaplen,
-                                               found.get(9, b'\x06')[0]))
+                                               found.get(9, b'\x06')[0],
+                                               struct.unpack('=q', found.get(14, bytes(8)))[0]))
         elif kind == 6:
             number, high, low, caplen, length = struct.unpack_from('=IIIII', body)
             assert number < len(result.interfaces)
@@ -87,7 +89,7 @@ def read(path):
             found = options(body[end:])
             assert set(found) <= {1}
             scale = 10 ** (9 - result.interfaces[number].resolution)
-            result.packets.append(Packet(number, (high << 32 | low) * scale,
+            result.packets.append(Packet(number, (high << 32 | low) * scale + result.interfaces[number].offset_s * 10**9,
                                          body[20:20 + caplen], length, text(found, 1)))
         elif kind == 5:
             number = struct.unpack_from('=I', body)[0]
