@@ -99,9 +99,16 @@ enum record file_cut(struct file *file, uint64_t at, const char *what, uint64_t 
 
 void file_dropped(struct file *file, size_t interface, uint64_t packets)
 {
-    file->dropped_inline = source_sum(file->dropped_inline, packets);
-    file->dropped_inline_known = true;
-    file->interfaces[interface].dropped_inline |= packets > 0;
+    struct file_interface *one = &file->interfaces[interface];
+
+    one->dropped_inline = source_sum(one->dropped_inline, packets);
+    one->inline_known = true;
+}
+
+/* Both ways of counting speak of the same packets: the last ones may be in one only. */
+static uint64_t dropped(const struct file_interface *one)
+{
+    return one->dropped > one->dropped_inline ? one->dropped : one->dropped_inline;
 }
 
 void file_wrong_time(struct file *file)
@@ -215,21 +222,15 @@ static bool file_interface(const struct source *source, uint32_t index,
         .counts_comment = texts->of[FILE_COUNTS_COMMENT],
         .received_known = from->received_known,
         .received = from->received,
-        .dropped_known = from->dropped_known,
-        .dropped = from->dropped,
+        .dropped_known = from->dropped_known || from->inline_known,
+        .dropped = dropped(from),
     };
-    if (file->n_interfaces == 1 && file->dropped_inline_known) {
-        out->dropped_known = true;
-        if (out->dropped < file->dropped_inline)
-            out->dropped = file->dropped_inline;
-    }
     return true;
 }
 
 static void file_stats(const struct source *source, struct source_stats *out)
 {
     const struct file *file = (const struct file *)source;
-    uint64_t same = 0; /* counted in both ways */
 
     *out = (struct source_stats){
         .packets = file->frame,
@@ -237,7 +238,6 @@ static void file_stats(const struct source *source, struct source_stats *out)
         .other_blocks = file->other_blocks,
         .comments = file->comments,
         .untimed = file->untimed,
-        .dropped_known = file->dropped_inline_known,
     };
     input_progress(file->in, &out->read, &out->size);
     for (size_t i = 0; i < file->n_interfaces; i++) {
@@ -245,15 +245,9 @@ static void file_stats(const struct source *source, struct source_stats *out)
 
         out->received = source_sum(out->received, one->received);
         out->received_known |= one->received_known;
-        if (one->dropped_inline)
-            same = source_sum(same, one->dropped);
-        else
-            out->dropped = source_sum(out->dropped, one->dropped);
-        out->dropped_known |= one->dropped_known;
+        out->dropped = source_sum(out->dropped, dropped(one));
+        out->dropped_known |= one->dropped_known || one->inline_known;
     }
-    /* both ways of counting speak of the same packets: the last ones may be in one only */
-    out->dropped =
-        source_sum(out->dropped, same > file->dropped_inline ? same : file->dropped_inline);
 }
 
 static void file_close(struct source *source)

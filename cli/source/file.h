@@ -26,8 +26,8 @@ struct file_interface {
     uint32_t linktype, snaplen;
     int64_t offset_s;           /* seconds to add to every time stamp */
     uint64_t received, dropped; /* of the last statistics block */
-    bool received_known, dropped_known;
-    bool dropped_inline; /* its packets say what was lost before them */
+    uint64_t dropped_inline;    /* as its packets say of what was lost before them */
+    bool received_known, dropped_known, inline_known;
     bool binary;
     uint8_t exponent; /* time stamps count 10^-exponent seconds, or 2^-exponent where binary */
 };
@@ -58,9 +58,7 @@ struct file {
 
     struct file_interface *interfaces;
     size_t n_interfaces, n_room;
-    size_t section_first;    /* pcapng: where this section's interfaces begin */
-    uint64_t dropped_inline; /* pcapng: as reported packet by packet */
-    bool dropped_inline_known;
+    size_t section_first; /* pcapng: where this section's interfaces begin */
 
     uint64_t wrong_times, first_wrong; /* packets with times that cannot be; which was the first */
     uint64_t other_blocks, comments, untimed;

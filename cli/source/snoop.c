@@ -50,8 +50,8 @@ static enum record next(struct file *file, struct source_packet *out)
         return RECORD_AGAIN;
     p = in->data + in->pos;
     there = in->end - in->pos;
-    file->dropped_inline = file_u32(file, p + 12);
-    file->dropped_inline_known = true;
+    file->interfaces[0].dropped_inline = file_u32(file, p + 12); /* so far */
+    file->interfaces[0].inline_known = true;
     if (file_u32(file, p + 20) >= MICROSECONDS)
         file_wrong_time(file);
     time_ns = (int64_t)file_u32(file, p + 16) * 1000000000 + (int64_t)file_u32(file, p + 20) * 1000;

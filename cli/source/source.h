@@ -27,8 +27,8 @@ enum {
     SOURCE_BATCH = 64,               /* packets per call that are worth asking for */
     SOURCE_MAX_PACKET = 1024 * 1024, /* no link sends more; a longer length in a file is wrong */
     SOURCE_MAX_INTERFACES = 65536,   /* per file */
-    SOURCE_INTERFACES_LEAST = SOURCE_MAX_INTERFACES / 2 * 3, /* in open files together: 4.5 MiB */
-    SOURCE_INTERFACE = 48,                                   /* bytes that one takes */
+    SOURCE_INTERFACES_LEAST = SOURCE_MAX_INTERFACES / 2 * 3, /* in open files together: 5.25 MiB */
+    SOURCE_INTERFACE = 56,                                   /* bytes that one takes */
     SOURCE_TEXTS_LEAST = 1024 * 1024,
 };
 

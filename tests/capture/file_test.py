@@ -329,6 +329,25 @@ class File(command.CommandTest):
         self.assertEqual(file.packets[0].time_ns, 10**18 + 5)
         self.assertEqual(file.statistics[0], {7: 17})  # and no 0 for what nobody said
 
+    def test_counts_of_packets(self):
+        """What packets say of losses before them (epb_dropcount), each of its interface; where an interface counts, too, it is
+        the same packets. In a ring each file has its own."""
+        def lost(n, at, number):
+            return command.block(6, number.to_bytes(4, 'little') + bytes(4) + at.to_bytes(4, 'little') +
+                                 (600).to_bytes(4, 'little') * 2 + bytes(600) + command.option(4, n.to_bytes(8, 'little')) +
+                                 command.option(0, b''))
+        data = (command.section() + command.interface() * 3 + lost(5, 1, 0) + lost(7, 2, 1) + lost(0, 3, 0) + lost(2, 4, 1) +
+                command.enhanced(bytes(600), 5, 2) +
+                command.block(5, b'\1' + bytes(11) + command.option(7, (4).to_bytes(8, 'little')) + command.option(0, b'')))
+        path, out = self.file(data, 'in.pcapng'), self.path('out.pcapng')
+        self.run_command('capture', '-r', path, '-w', out, errors=2)
+        self.assertIn('14 packets were lost before they were captured\n', self.stderr)
+        self.assertEqual(ngfile.read(out).statistics, {0: {7: 5}, 1: {7: 9}})
+        self.run_command('capture', '-r', path, '-w', self.path('ring.pcapng'), '-b', 'filesize:1', errors=2)
+        files = [ngfile.read(one) for one in sorted(glob.glob(self.path('ring_*')))]
+        self.assertGreater(len(files), 2)
+        self.assertEqual(sum(one.get(7, 0) for file in files for one in file.statistics.values()), 14)
+
     def test_before_1970(self):
         """Such times are kept, in files of a ring, too; and tshark reads them."""
         offset = -1000
