@@ -85,6 +85,7 @@ bool capture_files_open(struct capture_files *files)
     int fd;
 
     capture_interfaces_begin(&files->interfaces);
+    files->began_ns = clock_now(CLOCK_REALTIME);
     files->present = g_array_new(FALSE, FALSE, sizeof(uint32_t));
     files->current = 1;
     fd = files->on_demand ? -1 : open_next(files);
@@ -150,6 +151,7 @@ static void remove_empty(struct capture_files *files)
  * and there may be room for this, if there was for the interface. */
 static void end_file(struct capture_files *files)
 {
+    int64_t now_ns = files->by_times ? files->latest_ns : clock_now(CLOCK_REALTIME);
     int error;
 
     pcapng_writer_flush(&files->writer);
@@ -163,8 +165,12 @@ static void end_file(struct capture_files *files)
 
         if (!one->counts || (error != 0 && error != ENOSPC && error != EDQUOT))
             continue;
-        counts = capture_interface_counted(one, true);
-        pcapng_write_statistics(&files->writer, i, early, clock_now(CLOCK_REALTIME), &counts);
+        counts = capture_interface_ended(one, now_ns);
+        if (!counts.since_known && !files->by_times) {
+            counts.since_known = true;
+            counts.since_ns = files->began_ns;
+        }
+        pcapng_write_statistics(&files->writer, i, early, now_ns, &counts);
     }
     if (!pcapng_writer_flush(&files->writer) && error == 0)
         error = files->writer.error;
@@ -239,6 +245,7 @@ static void write_packet(struct capture_files *files, uint32_t number,
     const struct capture_interface *one = capture_interfaces_at(&files->interfaces, number);
 
     files->early |= packet->time_ns < 0;
+    files->latest_ns = packet->time_ns;
     if (one->file != files->current || (packet->time_ns < 0 && !one->early))
         write_interface(files, number);
     pcapng_write_packet(&files->writer, one->index, one->early, packet, comment);
@@ -325,7 +332,7 @@ static void write_late_losses(struct capture_files *files)
 
         if (!one->counts || one->file == files->current)
             continue;
-        counts = capture_interface_counted(one, false);
+        counts = capture_interface_counted(one);
         if (counts.dropped > 0 || counts.interface_dropped > 0)
             write_interface(files, i);
     }

@@ -43,6 +43,8 @@ struct capture_files {
     uint32_t current; /* the current file: one more for each */
     uint64_t before;  /* packets in other files */
     int64_t opened_ns, flushed_ns; /* by our clock; opened_ns: by_times by the packets' */
+    int64_t began_ns;              /* the first of them */
+    int64_t latest_ns;             /* of the latest packet */
     bool timed;                    /* by_times: the current file has its first packet */
     bool awaited;                  /* somebody reads at the other end */
 };

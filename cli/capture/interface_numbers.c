@@ -68,6 +68,8 @@ static void put_counts(const struct interface_numbers *numbers, uint32_t of_file
                                     .received = one->received,
                                     .dropped_known = one->dropped_known,
                                     .dropped = one->dropped,
+                                    .since_known = one->since_known && !numbers->bare,
+                                    .since_ns = one->since_ns,
                                     .comment = numbers->bare ? NULL : one->counts_comment});
 }
 

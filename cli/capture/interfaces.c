@@ -89,24 +89,41 @@ void capture_interfaces_count(struct capture_interfaces *interfaces, uint32_t nu
     one->counts->latest.comment = keep(interfaces, counts->comment);
 }
 
-static uint64_t since(uint64_t now, uint64_t *before, bool next)
+static uint64_t more(uint64_t now, uint64_t before)
 {
-    uint64_t more = now > *before ? now - *before : 0;
-
-    if (next)
-        *before += more;
-    return more;
+    return now > before ? now - before : 0;
 }
 
-struct pcapng_statistics capture_interface_counted(struct capture_interface *one, bool next)
+struct pcapng_statistics capture_interface_counted(const struct capture_interface *one)
 {
-    struct capture_counts *counts = one->counts;
+    const struct capture_counts *counts = one->counts;
     struct pcapng_statistics out = counts->latest;
 
-    out.received = since(out.received, &counts->received, next);
-    out.interface_dropped = since(out.interface_dropped, &counts->interface_dropped, next);
-    out.dropped = since(out.dropped, &counts->dropped, next);
-    out.delivered = since(out.delivered, &counts->delivered, next);
+    out.received = more(out.received, counts->received);
+    out.interface_dropped = more(out.interface_dropped, counts->interface_dropped);
+    out.dropped = more(out.dropped, counts->dropped);
+    out.delivered = more(out.delivered, counts->delivered);
+    if (counts->ended) {
+        out.since_known = true;
+        out.since_ns = counts->ended_ns;
+    }
+    return out;
+}
+
+struct pcapng_statistics capture_interface_ended(struct capture_interface *one, int64_t now_ns)
+{
+    struct pcapng_statistics out = capture_interface_counted(one);
+    struct capture_counts *counts = one->counts;
+
+    counts->received += out.received;
+    counts->interface_dropped += out.interface_dropped;
+    counts->dropped += out.dropped;
+    counts->delivered += out.delivered;
+    /* a file that is read may tell of all of it at its end */
+    if (out.received > 0 || out.interface_dropped > 0 || out.dropped > 0 || out.delivered > 0) {
+        counts->ended = true;
+        counts->ended_ns = now_ns;
+    }
     return out;
 }
 

@@ -27,6 +27,8 @@ struct capture_interface {
 struct capture_counts {
     struct pcapng_statistics latest;                          /* its comment is owned */
     uint64_t received, interface_dropped, dropped, delivered; /* of these, in files that ended */
+    bool ended;
+    int64_t ended_ns; /* the latest of these files with something to count */
 };
 
 struct capture_interfaces {
@@ -46,8 +48,10 @@ void capture_interfaces_count(struct capture_interfaces *interfaces, uint32_t nu
                               const struct pcapng_statistics *counts);
 
 /* What was counted since the file before, as each file is read alone, or the sum of all; the
- * comment stays the interface's. `next`: from now on it is of the next file. There are counts. */
-struct pcapng_statistics capture_interface_counted(struct capture_interface *one, bool next);
+ * comment stays the interface's. There are counts. */
+struct pcapng_statistics capture_interface_counted(const struct capture_interface *one);
+/* The same; from now on it is of the next file. */
+struct pcapng_statistics capture_interface_ended(struct capture_interface *one, int64_t now_ns);
 
 struct capture_interface *capture_interfaces_at(const struct capture_interfaces *interfaces,
                                                 uint32_t number);

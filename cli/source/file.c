@@ -224,8 +224,37 @@ static bool file_interface(const struct source *source, uint32_t index,
         .received = from->received,
         .dropped_known = from->dropped_known || from->inline_known,
         .dropped = dropped(from),
+        .since_known = from->since_known,
+        .since_ns = from->since_ns,
     };
     return true;
+}
+
+static uint64_t hash(uint64_t hash, const void *p, size_t n)
+{
+    const uint8_t *byte = p;
+
+    for (size_t i = 0; i < n; i++)
+        hash = (hash ^ byte[i]) * UINT64_C(0x100000001b3); /* FNV-1a */
+    return hash;
+}
+
+static uint64_t counted(const struct file *file)
+{
+    uint64_t all = 0;
+
+    for (size_t i = 0; i < file->n_interfaces; i++) {
+        const struct file_interface *one = &file->interfaces[i];
+        const char *name = one->texts ? one->texts->of[FILE_NAME] : NULL;
+
+        if (!one->received_known && !one->dropped_known && !one->inline_known)
+            continue;
+        if (!one->since_known || one->inline_known || !name)
+            return 0;
+        all = hash(all ? all : UINT64_C(0xcbf29ce484222325), name, strlen(name) + 1);
+        all = hash(all, &one->since_ns, sizeof(one->since_ns));
+    }
+    return all;
 }
 
 static void file_stats(const struct source *source, struct source_stats *out)
@@ -238,6 +267,7 @@ static void file_stats(const struct source *source, struct source_stats *out)
         .other_blocks = file->other_blocks,
         .comments = file->comments,
         .untimed = file->untimed,
+        .counted = counted(file),
     };
     input_progress(file->in, &out->read, &out->size);
     for (size_t i = 0; i < file->n_interfaces; i++) {

@@ -27,7 +27,8 @@ struct file_interface {
     int64_t offset_s;           /* seconds to add to every time stamp */
     uint64_t received, dropped; /* of the last statistics block */
     uint64_t dropped_inline;    /* as its packets say of what was lost before them */
-    bool received_known, dropped_known, inline_known;
+    int64_t since_ns;           /* received and dropped are counted from then on */
+    bool received_known, dropped_known, inline_known, since_known;
     bool binary;
     uint8_t exponent; /* time stamps count 10^-exponent seconds, or 2^-exponent where binary */
 };

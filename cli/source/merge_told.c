@@ -22,23 +22,8 @@ void merge_stats(const struct source *source, struct source_stats *out)
 {
     const struct merge *merge = (const struct merge *)source;
 
-    *out = (struct source_stats){.packets = merge->frame, .received_known = true};
-    for (size_t i = 0; i < merge->n_parts; i++) {
-        struct source_stats one = merge->parts[i].stats;
-
-        if (merge->parts[i].source)
-            source_stats(merge->parts[i].source, &one);
-        out->received = source_sum(out->received, one.received);
-        out->dropped = source_sum(out->dropped, one.dropped);
-        out->texts_left_out += one.texts_left_out;
-        out->other_blocks += one.other_blocks;
-        out->comments += one.comments;
-        out->untimed += one.untimed;
-        out->read += one.read;
-        out->size += one.size;
-        out->received_known &= one.received_known;
-        out->dropped_known |= one.dropped_known; /* by some: so many at least */
-    }
+    parts_stats(merge->parts, merge->n_parts, out);
+    out->packets = merge->frame;
 }
 
 /* "-1.500000000": seconds, with the sign. */

@@ -52,6 +52,9 @@ bool part_refill(struct parts *parts, struct part *part, char *error, size_t siz
 
 void part_close(struct parts *parts, struct part *part);
 
+/* Of all together, but for the packets given out. */
+void parts_stats(const struct part *parts, size_t n, struct source_stats *out);
+
 enum part_fetch { PART_FETCHED, PART_NO_ROOM, PART_FAILED };
 
 /* Makes the bytes of the next packet of a parked part available, in *out. No room: those given out

@@ -45,6 +45,7 @@ enum {
     OPTION_IF_TSOFFSET = 14,
     OPTION_EPB_FLAGS = 2,
     OPTION_EPB_DROPCOUNT = 4,
+    OPTION_ISB_STARTTIME = 2,
     OPTION_ISB_IFRECV = 4,
     OPTION_ISB_IFDROP = 5,
     OPTION_ISB_OSDROP = 7,
@@ -234,6 +235,7 @@ static bool read_statistics(struct file *file, uint64_t at, const uint8_t *body,
     }
     interface = &file->interfaces[file->section_first + file_u32(file, body)];
     forget(interface, FILE_COUNTS_COMMENT);
+    interface->since_known = false;
     while (option(file, &options, &code, &n, &value)) {
         counter = code == OPTION_ISB_IFRECV   ? &interface->received
                   : code == OPTION_ISB_IFDROP ? &if_dropped
@@ -241,6 +243,11 @@ static bool read_statistics(struct file *file, uint64_t at, const uint8_t *body,
                                               : NULL;
         if (code == OPTION_COMMENT)
             keep(file, interface, FILE_COUNTS_COMMENT, value, n);
+        if (code == OPTION_ISB_STARTTIME && n >= 8) {
+            interface->since_known = true;
+            interface->since_ns = file_time(interface, (uint64_t)file_u32(file, value) << 32 |
+                                                           file_u32(file, value + 4));
+        }
         if (!counter || n < 8)
             continue;
         *counter = file_u64(file, value);

@@ -25,6 +25,7 @@ enum {
     OPTION_IF_TSRESOL = 9,
     OPTION_IF_FILTER = 11,
     OPTION_IF_TSOFFSET = 14,
+    OPTION_ISB_STARTTIME = 2,
     OPTION_ISB_IFRECV = 4,
     OPTION_ISB_IFDROP = 5,
     OPTION_ISB_OSDROP = 7,
@@ -213,6 +214,11 @@ void pcapng_write_statistics(struct pcapng_writer *writer, uint32_t interface, b
     u32(writer, interface);
     put_time(writer, early, time_ns);
     text(writer, OPTION_COMMENT, counts->comment);
+    if (counts->since_known) {
+        u16(writer, OPTION_ISB_STARTTIME);
+        u16(writer, sizeof(uint64_t));
+        put_time(writer, early, counts->since_ns);
+    }
     number(writer, OPTION_ISB_IFRECV, counts->received_known, counts->received);
     number(writer, OPTION_ISB_IFDROP, counts->interface_dropped_known, counts->interface_dropped);
     number(writer, OPTION_ISB_OSDROP, counts->dropped_known, counts->dropped);

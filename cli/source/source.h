@@ -27,8 +27,8 @@ enum {
     SOURCE_BATCH = 64,               /* packets per call that are worth asking for */
     SOURCE_MAX_PACKET = 1024 * 1024, /* no link sends more; a longer length in a file is wrong */
     SOURCE_MAX_INTERFACES = 65536,   /* per file */
-    SOURCE_INTERFACES_LEAST = SOURCE_MAX_INTERFACES / 2 * 3, /* in open files together: 5.25 MiB */
-    SOURCE_INTERFACE = 56,                                   /* bytes that one takes */
+    SOURCE_INTERFACES_LEAST = SOURCE_MAX_INTERFACES / 2 * 3, /* in open files together: 6 MiB */
+    SOURCE_INTERFACE = 64,                                   /* bytes that one takes */
     SOURCE_TEXTS_LEAST = 1024 * 1024,
 };
 
@@ -81,12 +81,17 @@ struct source_interface {
     const char *counts_comment;                 /* what is said besides the counts; NULL: nothing */
     bool received_known, dropped_known;         /* so far: see source_stats */
     uint64_t received, dropped;
+    bool since_known;
+    int64_t since_ns; /* that they are counted from, as the file says */
 };
 
 /* What was lost before it came here. A source that cannot count says so: unknown is not 0. */
 struct source_stats {
     uint64_t packets; /* given out so far */
     bool received_known, dropped_known;
+    /* which interfaces count, and since when: of files with the same all count the same packets.
+     * 0: not known */
+    uint64_t counted;
     uint64_t received;       /* by the interfaces */
     uint64_t dropped;        /* by interface, kernel or capturing program */
     uint64_t other_blocks;   /* pcapng: blocks that hold no packet, interface or statistics */

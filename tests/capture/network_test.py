@@ -145,6 +145,7 @@ class Network(network.Cable, command.CommandTest):
         run.run.stderr.close()
 
     def test_ring(self):
+        begin = time.time_ns()
         self.capture('-q', '-i', 'v1', '-b', 'filesize:20', '-b', 'files:2')
         names = sorted(os.listdir(self.folder))
         self.assertEqual(len(names), 2)
@@ -152,6 +153,7 @@ class Network(network.Cable, command.CommandTest):
             file = ngfile.read(os.path.join(self.folder, name))
             self.assertEqual(file.interfaces[0].name, 'v1')
             self.assertIn(OSDROP, file.statistics[0])
+            self.assertTrue(begin <= file.since[0] <= time.time_ns())
 
     def test_list(self):
         lines = [json.loads(line) for line in

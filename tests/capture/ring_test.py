@@ -46,6 +46,50 @@ class Ring(command.CommandTest):
         self.stderr = run.stderr.decode()
         return [os.path.join(folder, name) for name in sorted(os.listdir(folder))]
 
+    def counting(self, name, *blocks, since=None, options=()):
+        """A file whose interface has 100 packets from these seconds on, and counts so many lost after them, from `since` on."""
+        resolution = command.option(9, b'\x09') + command.option(2, b'ib7') + command.option(0, b'')
+        start = [] if since is None else [command.option(2, struct.pack('<II', *divmod(since * 10**9, 2**32)))]
+        data = command.section() + command.interface(options=resolution)
+        for seconds, dropped in blocks:
+            data += b''.join(command.enhanced(bytes(900), seconds * 10**9 + i) for i in range(100))
+            data += command.block(5, bytes(12) + b''.join(start) + command.option(7, struct.pack('<Q', dropped)) +
+                                  command.option(0, b''))
+        return self.file(data, name)
+
+    def lost(self, *paths):
+        self.run_command('decode', *paths, errors=None)
+        found = re.search(r'(\d+) packets? w\w+ lost before', self.stderr)
+        return int(found[1]) if found else 0
+
+    def test_counts_since(self):
+        """Each file says since when it counts (isb_starttime): the first as the file that is read, those behind it from
+        what was counted before. Read together they are all."""
+        for since in (None, 5):
+            source = self.counting('in.pcapng', (10, 3), (20, 3), (30, 8), (40, 8), (50, 9), since=since)
+            paths = self.ring(source, size=40)
+            want, counted = since and since * 10**9, []
+            for file in map(ngfile.read, paths):
+                if 0 in file.statistics:
+                    self.assertEqual(file.since.get(0), want)
+                    counted.append(file.statistics[0][7])
+                if counted and counted[-1] > 0:
+                    want = file.packets[-1].time_ns
+            self.assertEqual(sum(counted), 9)
+            self.assertGreater(len([n for n in counted if n > 0]), 1)
+            self.assertEqual(self.lost(*paths), 9)
+
+    def test_counts_from_one_beginning(self):
+        """Files that count from the same time on count the same: the latest has all. Else each has its own."""
+        first, second, other = (self.counting(name, (at, dropped), since=since) for name, at, dropped, since in (
+            ('a.pcapng', 10, 3, 5), ('b.pcapng', 20, 8, 5), ('c.pcapng', 30, 4, 20)))
+        unknown = [self.counting(name, (at, 2)) for name, at in (('d.pcapng', 40), ('e.pcapng', 50))]
+        self.assertEqual(self.lost(first, second), 8)
+        self.assertEqual(self.lost(first, second, other, *unknown), 8 + 4 + 2 + 2)
+        out = self.path('out.pcapng')
+        self.run_command('capture', '-q', '-r', second, '-w', out)
+        self.assertEqual(ngfile.read(out).since, {0: 5 * 10**9})
+
     def said(self, what, *paths):
         run = subprocess.run([command.RPCRDMA, *what, *paths], capture_output=True, check=False)
         self.assertIn(run.returncode, (0, 1), run.stderr)
