@@ -120,8 +120,11 @@ void input_unpack_prepare(int fd)
 static ssize_t unpack_read(struct feed *feed, uint8_t *to, size_t n)
 {
     struct unpack *unpack = (struct unpack *)feed;
-    ssize_t got = unpack->read(feed, to, n);
+    ssize_t got;
 
+    if (feed->failed)
+        return -1; /* it gave what came before the damage, and is not to go on behind that */
+    got = unpack->read(feed, to, n);
     __atomic_store_n(&unpack->held, unpack->memory(unpack->state) + input_memory(unpack->packed),
                      __ATOMIC_RELAXED);
     return got;

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """formats_test.py RPCRDMA CAPTURES: a recording in other formats, written by other programs, says the same."""
+import bz2
 import json
 import os
+import random
 import re
 import shutil
 import struct
@@ -112,6 +114,25 @@ class Formats(command.CommandTest):
                     damaged[at] ^= 0xFF
                 self.run_command('decode', '--json', self.file(bytes(damaged)), status=2)
                 self.assertRegex(self.stderr, rf': {kind}: |damaged|end too soon|not a pcap')
+
+    def test_damaged_ahead(self):
+        """Where it is damaged is said as it is where no second thread reads ahead: the decoder does not go on behind it."""
+        if not self.packed('bzip2', '-c') or len(os.sched_getaffinity(0)) < 2:
+            self.skipTest('no bzip2, or no second processor')
+        noise = random.Random(1)
+        for packets in (6000, 7000):
+            path = os.path.join(self.folder, 'large.pcap')
+            pcap.write(path, [pcap.Packet(i + 1, i, noise.randbytes(1000), 1000) for i in range(packets)])
+            with open(path, 'rb') as file:
+                damaged = bytearray(bz2.compress(file.read()))
+            damaged[-9] ^= 0xFF
+            said = []
+            for processors in (os.sched_getaffinity(0), {min(os.sched_getaffinity(0))}):
+                run = subprocess.run([command.RPCRDMA, 'decode', '-q', self.file(bytes(damaged))], capture_output=True,
+                                     preexec_fn=lambda one=processors: os.sched_setaffinity(0, one), check=False, text=True)
+                said.append(run.stderr)
+            self.assertEqual(said[0], said[1])
+            self.assertIn('bzip2: damaged', said[0])
 
     def test_other_programs(self):
         """Files that others wrote say the same as what they read."""
