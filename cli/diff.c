@@ -32,7 +32,7 @@ struct side {
     const char *path;
     struct pipeline pipeline;
     GPtrArray *problems; /* why not all of it could be read: texts */
-    GPtrArray *doubts;   /* what was read and may be wrong */
+    GPtrArray *doubts;   /* what was read and may be wrong, or lack something */
     struct details *details;
     struct groups *groups;
     struct filter *filter;
@@ -75,7 +75,8 @@ static int read_side(struct side *side, const struct options *both, struct out *
                                        .delivery = true,
                                        .out = out,
                                        .problems = side->problems,
-                                       .doubts = side->doubts};
+                                       .doubts = side->doubts,
+                                       .missing = side->doubts};
     status = pipeline_run(&side->pipeline, &sink);
     side->span_ns = side->pipeline.clock.now_ns - side->pipeline.clock.start_ns;
     side->pipeline.options = NULL;

@@ -244,10 +244,9 @@ int pipeline_run(struct pipeline *pipeline, const struct rpcrdma_flow_sink *sink
         pipeline_say_nothing_found(pipeline);
     }
     pipeline_tell_doubts(pipeline);
-    if (!pipeline->options->quiet) {
-        pipeline_say_what_is_missing(pipeline);
+    pipeline_tell_missing(pipeline);
+    if (!pipeline->options->quiet)
         source_report(own.source, on_report, NULL);
-    }
     rpcrdma_analyzer_free(own.analyzer);
     source_close(own.source);
     pipeline_clocks_end(pipeline);

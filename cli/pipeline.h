@@ -36,6 +36,7 @@ struct pipeline {
                           * end, PIPELINE_PROBLEMS at most; NULL: nobody asks */
     GPtrArray *doubts;   /* the same of what was read and may be wrong: a clock that was set back.
                           * Who asks has packets that are not decoded among its problems, too */
+    GPtrArray *missing;  /* the same of packets that were lost, and --max-memory */
     /* each operation, before flow/ sees it; NULL: none */
     void (*op)(void *context, const struct rpcrdma_op *op);
     /* and after it did */

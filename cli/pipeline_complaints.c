@@ -35,14 +35,24 @@ void say_nothing_found(const struct options *options, const struct others *other
              text[0] ? "; not RDMA: " : "", text);
 }
 
-void say_lost(const struct options *options, const struct source_stats *stats)
+/* What a file says; NULL: nothing. */
+static char *lost(const struct options *options, const struct source_stats *stats)
 {
     bool one = stats->dropped == 1;
 
-    if (stats->dropped_known && stats->dropped > 0 && options->n_devices == 0)
-        complain("%s%s: %" PRIu64 " packet%s lost before %s captured", options_input(options),
-                 options_and_others(options), stats->dropped, one ? " was" : "s were",
-                 one ? "it was" : "they were");
+    if (!stats->dropped_known || stats->dropped == 0 || options->n_devices > 0)
+        return NULL;
+    return g_strdup_printf("%" PRIu64 " packet%s lost before %s captured", stats->dropped,
+                           one ? " was" : "s were", one ? "it was" : "they were");
+}
+
+void say_lost(const struct options *options, const struct source_stats *stats)
+{
+    char *text = lost(options, stats);
+
+    if (text)
+        complain("%s%s: %s", options_input(options), options_and_others(options), text);
+    g_free(text);
 }
 
 void say_texts_left_out(const struct options *options, uint64_t texts)
@@ -122,19 +132,22 @@ void pipeline_tell_doubts(struct pipeline *pipeline)
     }
 }
 
-void pipeline_say_what_is_missing(const struct pipeline *pipeline)
+void pipeline_tell_missing(const struct pipeline *pipeline)
 {
-    const struct pipeline_private *own = pipeline->own;
-    const char *input = options_input(pipeline->options);
-    const char *others = options_and_others(pipeline->options);
     struct source_stats stats = {0};
+    char *text;
 
-    source_stats(own->source, &stats);
-    say_texts_left_out(pipeline->options, stats.texts_left_out);
-    say_lost(pipeline->options, &stats);
+    source_stats(pipeline->own->source, &stats);
+    if (!pipeline->options->quiet)
+        say_texts_left_out(pipeline->options, stats.texts_left_out);
+    text = lost(pipeline->options, &stats);
+    if (text)
+        doubt(pipeline, pipeline->missing, "%s", text);
+    g_free(text);
     if (pipeline->memory_limit > 0)
-        complain("%s%s: --max-memory (%zu MiB) was reached %" PRIu64
-                 " time%s: some of what was outstanding is left out",
-                 input, others, options_max_memory(pipeline->options) >> 20, pipeline->memory_limit,
-                 pipeline->memory_limit == 1 ? "" : "s");
+        doubt(pipeline, pipeline->missing,
+              "--max-memory (%zu MiB) was reached %" PRIu64
+              " time%s: some of what was outstanding is left out",
+              options_max_memory(pipeline->options) >> 20, pipeline->memory_limit,
+              pipeline->memory_limit == 1 ? "" : "s");
 }

@@ -88,8 +88,8 @@ __attribute__((format(printf, 2, 3))) void pipeline_unusable(struct pipeline *pi
                                                              const char *format, ...);
 /* At the end. */
 void pipeline_say_nothing_found(const struct pipeline *pipeline);
-/* What a reader of results would not expect of them; doubts also for the command that asks. */
+/* What a reader of results would not expect of them; also for the command that asks. */
 void pipeline_tell_doubts(struct pipeline *pipeline);
-void pipeline_say_what_is_missing(const struct pipeline *pipeline);
+void pipeline_tell_missing(const struct pipeline *pipeline);
 
 #endif

@@ -114,6 +114,21 @@ class Diff(command.CommandTest):
         self.assertEqual(lines[:3], [f'A: {path}', f'B: {cut}', f'   not read: {said}'])
         self.assertNotIn('problems', self.run_command('diff', '--json', path, path))
 
+    def test_lost(self):
+        """So does that packets were lost before they were captured."""
+        path = command.capture()
+        resolution = command.option(9, b'\x09') + command.option(0, b'')
+        packets = b''.join(command.enhanced(packet.data, packet.time_ns) for packet in self.packets())
+        lost = self.file(command.section() + command.interface(options=resolution) + packets + command.block(
+            5, bytes(12) + command.option(7, struct.pack('<Q', 17)) + command.option(0, b'')), 'lost.pcapng')
+        rows = [json.loads(line) for line in self.run_command('diff', '--json', lost, path, errors=1).splitlines()]
+        said = self.stderr.removeprefix('rpcrdma: ').strip()
+        self.assertEqual(said, f'{lost}: 17 packets were lost before they were captured')
+        self.assertEqual([row['problems'] for row in rows], [[said]] * len(rows))
+        lines = self.run_command('diff', lost, path, errors=1).splitlines()
+        self.assertEqual(lines[:3], [f'A: {lost}', f'   doubtful: {said}', f'B: {path}'])
+        self.run_command('diff', '-q', lost, path, errors=0)
+
     def test_usage(self):
         path = command.capture()
         for files in ((path,), (path, path, path), ()):

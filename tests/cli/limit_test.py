@@ -59,6 +59,17 @@ class Limit(command.CommandTest):
             lines = [json.loads(line) for line in out.splitlines()]
             self.assertEqual(sorted(int(line['xid'], 16) for line in lines if 'xid' in line), sorted(want))
 
+    def test_diff(self):
+        """It stands beside what was compared, of each."""
+        path = self.many(QPS)
+        rows = [json.loads(line) for line in self.run_command('diff', '--json', '--max-memory', '2', path, command.capture(),
+                                                              errors=1).splitlines()]
+        said = self.stderr.removeprefix('rpcrdma: ').strip()
+        self.reached(2)
+        self.assertEqual({tuple(row['problems']) for row in rows}, {(said,)})
+        lines = self.run_command('diff', '--max-memory', '2', path, command.capture(), errors=1).splitlines()
+        self.assertEqual(lines[:3], [f'A: {path}', f'   doubtful: {said}', f'B: {command.capture()}'])
+
     def test_said_by_all(self):
         path, out = self.many(QPS), os.path.join(self.folder, 'out')
         for arguments, others in ((['decode'], 0), (['decode', '-V'], 0), (['decode', '--summary'], 0), (['rpcs'], 0),
