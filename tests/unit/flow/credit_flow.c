@@ -326,18 +326,6 @@ static void test_counting(void **state)
     assert_int_equal(rig.credit[2].rnr_naks + rig.credit[3].rnr_naks, 0);
 }
 
-static void cut_send(struct rig_end *from, const struct rig_end *to, uint8_t *buf, uint32_t caplen,
-                     uint32_t n)
-{
-    struct rpcrdma_op op = rig_op(&rig, RPCRDMA_OP_SEND, from, to, from->psn++);
-
-    op.flags = RPCRDMA_OP_FIRST | RPCRDMA_OP_LAST;
-    op.data = buf;
-    op.caplen = caplen;
-    op.len = n;
-    rig_feed(&rig, &op);
-}
-
 /* A Reply that was cut before its credits, or before its type, may grant what is used behind it. */
 static void test_cut_reply(void **state)
 {
@@ -352,12 +340,12 @@ static void test_cut_reply(void **state)
         begin(0);
         rig_connect(&rig, &a, &b, 20049);
         if (call_too)
-            cut_send(&a, &b, buf, caplen, n);
+            rig_send_cut(&rig, &a, &b, buf, caplen, n);
         else
             call(1, 128);
         n = rig_reply(buf, 1, 0);
         rig_word(buf + 8, 2);
-        cut_send(&b, &a, buf, caplen, n);
+        rig_send_cut(&rig, &b, &a, buf, caplen, n);
         call(2, 128);
         call(3, 128);
         reply(2, 64);
@@ -384,7 +372,7 @@ static void test_cut_grant(void **state)
         grant(true, 1, 10);
         grant(false, 2, 1);
         rig_word(buf + 4, 2);
-        cut_send(&b, &a, buf, caplen, sizeof(buf));
+        rig_send_cut(&rig, &b, &a, buf, caplen, sizeof(buf));
         for (uint32_t xid = 3; xid < 9; xid++)
             grant(true, xid, 10);
         grant(false, 9, 20);

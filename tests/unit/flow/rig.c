@@ -190,6 +190,19 @@ void rig_send(struct rig *rig, struct rig_end *from, const struct rig_end *to, c
     } while (n > 0);
 }
 
+void rig_send_cut(struct rig *rig, struct rig_end *from, const struct rig_end *to, const void *data,
+                  uint32_t caplen, uint32_t len)
+{
+    struct rpcrdma_op op = rig_op(rig, RPCRDMA_OP_SEND, from, to, from->psn);
+
+    op.flags = RPCRDMA_OP_FIRST | RPCRDMA_OP_LAST;
+    op.data = data;
+    op.caplen = caplen;
+    op.len = len;
+    rig_feed(rig, &op);
+    from->psn = rpcrdma_psn_add(from->psn, 1);
+}
+
 void rig_ack(struct rig *rig, const struct rig_end *from, const struct rig_end *to, uint32_t psn)
 {
     struct rpcrdma_op op = rig_op(rig, RPCRDMA_OP_ACK, from, to, psn);

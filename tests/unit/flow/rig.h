@@ -82,6 +82,9 @@ void rig_feed(struct rig *rig, struct rpcrdma_op *op);
 /* Sends `n` bytes in as many packets as it takes; advances from->psn. */
 void rig_send(struct rig *rig, struct rig_end *from, const struct rig_end *to, const void *data,
               uint32_t n);
+/* Likewise `len` bytes in one packet, of which `caplen` were captured. */
+void rig_send_cut(struct rig *rig, struct rig_end *from, const struct rig_end *to, const void *data,
+                  uint32_t caplen, uint32_t len);
 /* One packet of a Send with flags; does not advance. */
 void rig_packet(struct rig *rig, const struct rig_end *from, const struct rig_end *to, uint32_t psn,
                 uint32_t flags, const void *data, uint32_t n);

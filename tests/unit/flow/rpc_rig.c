@@ -230,15 +230,33 @@ void rpc_add_reply(struct rpc_header *h, uint32_t handle, uint64_t offset, uint3
     h->message.reply.declared++;
 }
 
-void rpc_send(struct rpc_rig *r, bool from_a, struct rpc_header *h, const void *payload, uint32_t n)
+/* The message with this payload; until the next. */
+static const uint8_t *encoded(struct rpc_header *h, const void *payload, uint32_t n, uint32_t *len)
 {
     static uint8_t buf[1 << 17];
-    struct rig_end *from = from_a ? &r->a : &r->b, *to = from_a ? &r->b : &r->a;
     size_t written;
 
     h->message.payload = (struct rpcrdma_span){.data = payload, .caplen = n, .len = n};
     assert_int_equal(rpcrdma_message_encode(&h->message, buf, sizeof(buf), &written), RPCRDMA_OK);
-    rig_send(&r->rig, from, to, buf, (uint32_t)written);
+    *len = (uint32_t)written;
+    return buf;
+}
+
+void rpc_send(struct rpc_rig *r, bool from_a, struct rpc_header *h, const void *payload, uint32_t n)
+{
+    uint32_t len;
+    const uint8_t *message = encoded(h, payload, n, &len);
+
+    rig_send(&r->rig, from_a ? &r->a : &r->b, from_a ? &r->b : &r->a, message, len);
+}
+
+void rpc_send_cut(struct rpc_rig *r, bool from_a, struct rpc_header *h,
+                  const struct rpc_bytes *payload, uint32_t caplen)
+{
+    uint32_t len;
+    const uint8_t *message = encoded(h, payload->data, payload->n, &len);
+
+    rig_send_cut(&r->rig, from_a ? &r->a : &r->b, from_a ? &r->b : &r->a, message, caplen, len);
 }
 
 void rpc_write(struct rpc_rig *r, bool from_a, uint32_t handle, uint64_t address,

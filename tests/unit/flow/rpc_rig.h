@@ -89,6 +89,10 @@ void rpc_add_reply(struct rpc_header *h, uint32_t handle, uint64_t offset, uint3
 void rpc_send(struct rpc_rig *r, bool from_a, struct rpc_header *h, const void *payload,
               uint32_t n);
 
+/* Likewise in one packet, of which `caplen` bytes were captured. */
+void rpc_send_cut(struct rpc_rig *r, bool from_a, struct rpc_header *h,
+                  const struct rpc_bytes *payload, uint32_t caplen);
+
 /* RDMA Write in packets of `part` bytes. skip: this packet (from 0) is not captured; UINT32_MAX
  * none. */
 void rpc_write(struct rpc_rig *r, bool from_a, uint32_t handle, uint64_t address,

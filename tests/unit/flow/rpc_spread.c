@@ -143,29 +143,15 @@ static void one_write_of_several_segments(void **state)
 static void cut_within_the_lists(void **state)
 {
     enum { ONE_SEGMENT = 40, HEADER = 52 }; /* where the first segment ends, and the header */
-    uint8_t buf[1024];
-    size_t written;
-
     (void)state;
     for (uint32_t caplen = ONE_SEGMENT, xid = 1; caplen <= HEADER; caplen += 4, xid++) {
         const struct got_transaction *t;
-        struct rpcrdma_op op;
         struct rpc_header h;
 
         prepare_call(xid);
         rpc_header_init(&h, xid, MSG);
         rpc_add_read(&h, at, HANDLE, ADDRESS, SIZE);
-        h.message.payload =
-            (struct rpcrdma_span){.data = part.data, .caplen = part.n, .len = part.n};
-        assert_int_equal(rpcrdma_message_encode(&h.message, buf, sizeof(buf), &written),
-                         RPCRDMA_OK);
-        op = rig_op(&rig.rig, RPCRDMA_OP_SEND, &rig.a, &rig.b, rig.a.psn);
-        op.flags = RPCRDMA_OP_FIRST | RPCRDMA_OP_LAST;
-        op.data = buf;
-        op.caplen = caplen;
-        op.len = (uint32_t)written;
-        rig_feed(&rig.rig, &op);
-        rig.a.psn = rpcrdma_psn_add(rig.a.psn, 1);
+        rpc_send_cut(&rig, true, &h, &part, caplen);
         rpc_read(&rig, false, HANDLE, ADDRESS, whole.data + at, SIZE);
         rig_send_reply(&rig.rig, &rig.b, &rig.a, xid);
         t = rpc_transaction(&rig, xid);

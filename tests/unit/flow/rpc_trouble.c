@@ -350,13 +350,9 @@ static void another_xid_inside(void **state)
 static void reply_cut_within_the_lists(void **state)
 {
     enum { TYPE = 16, HEADER = 52 };
-    uint8_t buf[1024];
-    size_t written;
-
     (void)state;
     for (uint32_t caplen = TYPE, xid = 1; caplen <= HEADER; caplen += 4, xid++) {
         const struct got_transaction *t;
-        struct rpcrdma_op op;
         struct rpc_header h;
 
         read_call(xid, HANDLE, ADDRESS);
@@ -364,17 +360,7 @@ static void reply_cut_within_the_lists(void **state)
         rpc_write(&rig, false, HANDLE, ADDRESS, whole.data + at, SIZE, RIG_PMTU, UINT32_MAX);
         rpc_header_init(&h, xid, MSG);
         rpc_add_write(&h, true, HANDLE, ADDRESS, SIZE);
-        h.message.payload =
-            (struct rpcrdma_span){.data = part.data, .caplen = part.n, .len = part.n};
-        assert_int_equal(rpcrdma_message_encode(&h.message, buf, sizeof(buf), &written),
-                         RPCRDMA_OK);
-        op = rig_op(&rig.rig, RPCRDMA_OP_SEND, &rig.b, &rig.a, rig.b.psn);
-        op.flags = RPCRDMA_OP_FIRST | RPCRDMA_OP_LAST;
-        op.data = buf;
-        op.caplen = caplen;
-        op.len = (uint32_t)written;
-        rig_feed(&rig.rig, &op);
-        rig.b.psn = rpcrdma_psn_add(rig.b.psn, 1);
+        rpc_send_cut(&rig, false, &h, &part, caplen);
         t = rpc_transaction(&rig, xid);
         assert_non_null(t);
         assert_int_not_equal(t->t.reply_frame, 0);
