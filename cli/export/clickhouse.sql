@@ -20,8 +20,9 @@ GLOBAL ALL INNER JOIN (SELECT id AS connection_id, client, server FROM rpcrdma.c
 USING connection_id
 GROUP BY sender, receiver ORDER BY retransmitted DESC;
 
--- How long each Requester was at its limit of credits, by the hour; at last until its connection's
--- last packet. What lasts beyond an hour counts in the next ones, too: 3600000000000 ns each.
+-- How long each Requester was at its limit of credits, by the hour. A time at the limit that goes on
+-- in the next hour is divided between the two, so an hour has 3600000000000 ns at most. The last one
+-- ends with the last packet of the connection.
 CREATE VIEW IF NOT EXISTS rpcrdma.credit_limits AS
 SELECT concat(substring(toString(toDateTime(toUInt32(number * 3600), 'UTC')), 1, 13), ':00') AS hour,
        connection_id, requester,

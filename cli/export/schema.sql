@@ -40,8 +40,9 @@ SELECT CASE WHEN p.receiver = c.client THEN c.server ELSE c.client END AS sender
 FROM paths AS p JOIN connections AS c ON c.id = p.connection_id
 GROUP BY sender, p.receiver ORDER BY retransmitted DESC;
 
--- How long each Requester was at its limit of credits, by the hour; at last until its connection's
--- last packet. What lasts beyond an hour counts in the next ones, too: 3600000000000 ns each.
+-- How long each Requester was at its limit of credits, by the hour. A time at the limit that goes on
+-- in the next hour is divided between the two, so an hour has 3600000000000 ns at most. The last one
+-- ends with the last packet of the connection.
 CREATE VIEW IF NOT EXISTS credit_limits AS
 WITH RECURSIVE parts(connection_id, requester, at_limit, in_flight, granted, from_ns, until_ns) AS (
     SELECT p.connection_id, p.requester, p.at_limit, p.in_flight, p.granted, p.time_ns,
