@@ -37,8 +37,8 @@ static void check_threshold(struct credit_conn *cc, const struct flow_message *m
                                               .arg = {message->send->len, receiver->receive_size}});
 }
 
-/* A message of several packets takes its credit when the first is sent; where the last one was lost,
- * that is long before it is whole. What was counted meanwhile stays as it is. */
+/* A message of several packets takes its credit when the first is sent; where the last one was
+ * lost, that is long before it is whole. What was counted meanwhile stays as it is. */
 RPCRDMA_RARE static int64_t begun_ns(const struct rpcrdma_credit_gauge *gauge,
                                      const struct flow_send *send)
 {
@@ -211,14 +211,17 @@ bool flow_credit_held(struct flow_conn *conn, int sender, struct flow_held *held
     return true;
 }
 
-/* A Call or a Reply, for all that is known; or too short for either. */
+/* A Call or a Reply, for all that is known; or too short for either. How long it was is known. */
 RPCRDMA_RARE static void cut_before_credits(struct flow_conn *conn,
-                                            const struct flow_message *message)
+                                            const struct flow_message *message, bool held_only)
 {
     struct credit_conn *cc = credit_conn_of(conn);
 
-    if (cc && !cc->lost && message->message->message->status == RPCRDMA_TRUNCATED)
-        missing(cc, message->sender, 1);
+    if (!cc || cc->lost || message->message->message->status != RPCRDMA_TRUNCATED)
+        return;
+    missing(cc, message->sender, 1);
+    if (!held_only)
+        check_threshold(cc, message);
 }
 
 RPCRDMA_HOT void flow_credit_message(struct flow_credits *credits, struct flow_conn *conn,
@@ -232,7 +235,7 @@ RPCRDMA_HOT void flow_credit_message(struct flow_credits *credits, struct flow_c
     int requester = -1;
 
     if (RPCRDMA_SELDOM(!(msg->present & RPCRDMA_HAS_CREDITS))) {
-        cut_before_credits(conn, message);
+        cut_before_credits(conn, message, credits->held_only);
         return;
     }
     if (!cc || cc->lost)

@@ -357,6 +357,26 @@ static void test_cut_reply(void **state)
     }
 }
 
+/* How long a Send was on the wire is known however short its packet was cut; what is behind its
+ * header is not asked for. */
+static void test_cut_too_long(void **state)
+{
+    static uint8_t buf[1025];
+
+    (void)state;
+    for (uint32_t caplen = 0; caplen <= 20; caplen += 4)
+        for (uint32_t n = 1024; n <= 1025; n++) {
+            rig_call(buf, 2, 100003, 0);
+            begin(0);
+            rig_connect(&rig, &a, &b, 20049);
+            call(1, 128);
+            reply(1, 64);
+            rig_send_cut(&rig, &a, &b, buf, caplen, n);
+            rig_end(&rig);
+            assert_int_equal(rig_count(&rig, RPCRDMA_RULE_INLINE_THRESHOLD), n > 1024);
+        }
+}
+
 /* Likewise where credits count messages. */
 static void test_cut_grant(void **state)
 {
@@ -390,7 +410,7 @@ int main(void)
         cmocka_unit_test(test_memory_limit), cmocka_unit_test(test_rnr),
         cmocka_unit_test(test_counting),     cmocka_unit_test(test_rnr_of_many),
         cmocka_unit_test(test_rnr_of_two),   cmocka_unit_test(test_cut_reply),
-        cmocka_unit_test(test_cut_grant),
+        cmocka_unit_test(test_cut_grant),    cmocka_unit_test(test_cut_too_long),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
