@@ -22,7 +22,8 @@
 enum { APPLICATION = 0x52704472 }; /* "RpDr": what file(1) and `PRAGMA application_id` show */
 
 /* Of the tables: PRAGMA user_version. */
-#define SCHEMA 2
+#define SCHEMA 3
+#define WITHOUT_SAME_KEY 2 /* all else is the same: that column is added */
 #define SET_SCHEMA "PRAGMA user_version = " G_STRINGIFY(SCHEMA)
 
 struct sqlite_store {
@@ -30,10 +31,13 @@ struct sqlite_store {
     char *path;
     sqlite3 *db;
     sqlite3_stmt *insert[N_TABLES];
+    sqlite3_stmt *ours[N_TABLES]; /* NULL where it is fresh */
+    int64_t schema;               /* it was found so */
     bool fresh; /* there was no database: uniqueness is looked at by the indexes, at the end */
     bool failed;
     bool quiet;
-    uint64_t known; /* rows that were there already */
+    uint64_t known;    /* rows that were there already */
+    uint64_t same_key; /* left out as another one of this export has their key */
 };
 
 static const struct sqlite_calls *lib;
@@ -72,6 +76,18 @@ static void bind_text(sqlite3_stmt *insert, int at, const struct cell *cell)
                            text == buffer ? SQLITE_TRANSIENT : SQLITE_STATIC);
 }
 
+/* A row that was not added: whether another one of this export has its key. */
+static bool is_ours(struct sqlite_store *s, const struct row *row)
+{
+    sqlite3_stmt *ours = s->ours[row->table];
+    bool found;
+
+    lib->sqlite3_bind_int64(ours, 1, row->cells[0].is.number); /* id */
+    found = lib->sqlite3_step(ours) == SQLITE_ROW;
+    lib->sqlite3_reset(ours);
+    return found;
+}
+
 static bool put_row(struct store *store, const struct row *row)
 {
     struct sqlite_store *s = (struct sqlite_store *)store;
@@ -88,11 +104,13 @@ static bool put_row(struct store *store, const struct row *row)
         else
             lib->sqlite3_bind_null(insert, i + 1);
     }
+    if (row->table == TABLE_CAPTURES) /* same_key, the last column; the last such row has all */
+        lib->sqlite3_bind_int64(insert, n, (int64_t)s->same_key);
     if (lib->sqlite3_step(insert) != SQLITE_DONE)
         return fail(s);
     lib->sqlite3_reset(insert);
-    if (!s->fresh && row->table != TABLE_CAPTURES)
-        s->known += lib->sqlite3_changes(s->db) == 0;
+    if (!s->fresh && row->table != TABLE_CAPTURES && lib->sqlite3_changes(s->db) == 0)
+        ++*(is_ours(s, row) ? &s->same_key : &s->known);
     return true;
 }
 
@@ -106,12 +124,21 @@ static bool commit(struct store *store)
 
 static void close_store(struct sqlite_store *s)
 {
-    for (enum table_id table = 0; table < N_TABLES; table++)
+    for (enum table_id table = 0; table < N_TABLES; table++) {
         lib->sqlite3_finalize(s->insert[table]);
+        lib->sqlite3_finalize(s->ours[table]);
+    }
     if (s->db)
         lib->sqlite3_close(s->db);
     g_free(s->path);
     g_free(s);
+}
+
+static void say_same_key(const struct sqlite_store *s, uint64_t rows, bool quiet)
+{
+    if (rows > 0 && !quiet)
+        complain("%s: %" PRIu64 " row%s had the key of another, and %s left out", s->path, rows,
+                 plural(rows), rows == 1 ? "is" : "are");
 }
 
 static int end(struct store *store, int status)
@@ -123,6 +150,7 @@ static int end(struct store *store, int status)
     if (s->known > 0 && !s->quiet)
         complain("%s: %" PRIu64 " row%s there already", s->path, s->known,
                  s->known == 1 ? " was" : "s were");
+    say_same_key(s, s->same_key, s->quiet);
     if (s->failed)
         status = EXIT_UNUSABLE;
     close_store(s);
@@ -172,21 +200,43 @@ static int64_t pragma(struct sqlite_store *s, const char *sql)
     return value;
 }
 
+static bool prepare_one(struct sqlite_store *s, const char *sql, sqlite3_stmt **statement)
+{
+    return lib->sqlite3_prepare_v3(s->db, sql, -1, SQLITE_PREPARE_PERSISTENT, statement, NULL) ==
+               SQLITE_OK ||
+           fail(s);
+}
+
+/* Finds a row that came after those that are there now. */
+static bool prepare_ours(struct sqlite_store *s, enum table_id table)
+{
+    const char *name = tables[table].name;
+    char sql[160];
+
+    snprintf(sql, sizeof(sql), "SELECT coalesce(max(rowid), 0) FROM %s", name);
+    snprintf(sql, sizeof(sql), "SELECT 1 FROM %s WHERE id = ? AND rowid > %" PRIi64, name,
+             pragma(s, sql));
+    return prepare_one(s, sql, &s->ours[table]);
+}
+
+/* A capture that is exported again keeps how many of its rows were left out. */
 static bool prepare(struct sqlite_store *s)
 {
     bool good = true;
 
     for (enum table_id table = 0; good && table < N_TABLES; table++) {
+        bool captures = table == TABLE_CAPTURES;
         GString *sql = g_string_new(NULL);
 
         g_string_append_printf(sql, "INSERT OR %s INTO %s VALUES (",
-                               table == TABLE_CAPTURES ? "REPLACE" : "IGNORE", tables[table].name);
-        for (size_t i = 0; i < tables[table].n_columns; i++)
-            g_string_append(sql, i > 0 ? ", ?" : "?");
-        g_string_append_c(sql, ')');
-        good = lib->sqlite3_prepare_v3(s->db, sql->str, -1, SQLITE_PREPARE_PERSISTENT,
-                                       &s->insert[table], NULL) == SQLITE_OK ||
-               fail(s);
+                               captures ? "REPLACE" : "IGNORE", tables[table].name);
+        for (size_t i = 1; i < tables[table].n_columns; i++)
+            g_string_append(sql, "?, ");
+        g_string_append(sql, captures ? "nullif(max(?, coalesce((SELECT same_key FROM captures "
+                                        "WHERE id = ?1), 0)), 0))"
+                                      : "?)");
+        good = prepare_one(s, sql->str, &s->insert[table]) &&
+               (s->fresh || captures || prepare_ours(s, table));
         g_string_free(sql, TRUE);
     }
     return good;
@@ -221,7 +271,9 @@ static struct sqlite_store *open_database(const struct database_name *name, size
     }
     application = pragma(s, "PRAGMA application_id");
     s->fresh = application == 0 && pragma(s, "SELECT count(*) FROM sqlite_schema") == 0;
-    if (s->fresh || (application == APPLICATION && pragma(s, "PRAGMA user_version") == SCHEMA))
+    s->schema = s->fresh ? SCHEMA : pragma(s, "PRAGMA user_version");
+    if (s->fresh ||
+        (application == APPLICATION && (s->schema == SCHEMA || s->schema == WITHOUT_SAME_KEY)))
         return s;
     if (!s->failed)
         complain(application == APPLICATION
@@ -319,6 +371,16 @@ struct store *store_sqlite(const struct database_name *name, size_t bytes, bool 
     return NULL;
 }
 
+/* Where keys are made now, all captures in the database are of the export before that. */
+static bool keep_same_key(struct sqlite_store *s, uint64_t rows)
+{
+    char sql[120];
+
+    snprintf(sql, sizeof(sql), "UPDATE captures SET same_key = coalesce(same_key, 0) + %" PRIu64,
+             rows);
+    return rows == 0 || run(s, sql);
+}
+
 int store_sqlite_finish(const struct database_name *name, size_t bytes, bool quiet)
 {
     struct sqlite_store *s = open_database(name, bytes);
@@ -329,11 +391,10 @@ int store_sqlite_finish(const struct database_name *name, size_t bytes, bool qui
         return EXIT_UNUSABLE;
     /* something is written in any case: the journal that was kept goes with it */
     if (!s->fresh && run(s, "PRAGMA journal_mode = DELETE; BEGIN; " SET_SCHEMA) &&
-        make_keys(s, &twice) && run(s, schema_sql))
+        (s->schema == SCHEMA || run(s, "ALTER TABLE captures ADD COLUMN same_key INTEGER")) &&
+        make_keys(s, &twice) && keep_same_key(s, twice) && run(s, schema_sql))
         run(s, "COMMIT; PRAGMA analysis_limit = 1000; PRAGMA optimize");
-    if (twice > 0 && !quiet)
-        complain("%s: %" PRIu64 " row%s had the key of another, and %s left out", s->path, twice,
-                 plural(twice), twice == 1 ? "is" : "are");
+    say_same_key(s, twice, quiet);
     good = !s->failed;
     close_store(s);
     return good ? EXIT_DONE : EXIT_UNUSABLE;

@@ -284,7 +284,16 @@ class Keys(Export):
         self.assertIn('had the key of another', self.stderr)
         last = twice.execute('SELECT max(frame) FROM transport_events').fetchone()[0]
         self.assertLessEqual(last, len(self.packets()))  # the first of two is kept
-        self.database('-q', doubled, name='quiet.db')
+        said = re.search(r'([1-9]\d*) rows? had the key', self.stderr)[1]
+        ask = 'SELECT group_concat(coalesce(same_key, "?")) FROM (SELECT same_key FROM captures ORDER BY same_key)'
+        for name in ('twice.db', 'quiet.db', 'quiet.db'):  # the third time all is there already
+            self.assertEqual(self.database('-q', doubled, name=name).execute(ask).fetchone()[0], said)
+        self.database(capture('roce-nfs41-mini'), name='beside.db')
+        self.assertEqual(self.database(doubled, name='beside.db', errors=2).execute(ask).fetchone()[0], '?,' + said)
+        self.assertIn(f': {said} rows had the key of another', self.stderr)
+        with sqlite3.connect(os.path.join(self.folder, 'beside.db')) as before:  # version 2 had no such column
+            before.executescript('ALTER TABLE captures DROP COLUMN same_key; PRAGMA user_version = 2')
+        self.assertEqual(self.database('-q', doubled, name='beside.db').execute(ask).fetchone()[0], '?,?')
         for ids in first.values():
             self.assertEqual(len(ids), len(set(ids)))
 
