@@ -160,6 +160,8 @@ struct rpcrdma_tcp_segment {
     uint32_t seq, len;    /* of the payload */
     uint32_t ack, window; /* the window as in the header, not scaled */
     bool has_ack;
+    uint8_t begins; /* RPCRDMA_OP_CONNECT, RPCRDMA_OP_ACCEPT: the first of a connection, as MPA's
+                     * Request or Reply in it shows; else 0 */
     uint16_t ip_id;
     uint8_t traffic_class;
 };

@@ -112,11 +112,13 @@ bool rpcrdma_flow_segment(struct rpcrdma_flow *flow, const struct rpcrdma_tcp_se
 {
     struct flow_context *context = &flow->context;
     struct rpcrdma_op op = {.carrier = RPCRDMA_CARRIER_IWARP,
+                            .kind = segment->begins,
                             .src = segment->src,
                             .dst = segment->dst,
                             .src_port = segment->src_port,
                             .dst_port = segment->dst_port};
     struct flow_direction *dir, *back;
+    struct flow_conn *conn;
 
     if (context->memory.failed)
         return false;
@@ -124,6 +126,9 @@ bool rpcrdma_flow_segment(struct rpcrdma_flow *flow, const struct rpcrdma_tcp_se
         return true;
     context->frame = segment->frame;
     context->time_ns = segment->time_ns;
+    /* the ports are used again: nothing of this is the connection's that had them */
+    while (segment->begins != 0 && (conn = flow_setup_obstacle(flow->conns, &op)))
+        flow_finish(flow, conn, false);
     dir = flow_direction_find(flow->streams, &op);
     if (!dir || dir->foreign)
         return !context->memory.failed;

@@ -148,8 +148,10 @@ static struct flow_conn *earlier_of_ports(struct flow_conns *conns, const struct
     struct flow_path path = flow_path_of(op);
     struct flow_direction *dir = flow_direction_lookup(conns->streams, &path);
 
+    if (dir && dir->conn && op->kind == RPCRDMA_OP_ACCEPT)
+        return dir->conn->pub.closed ? dir->conn : NULL; /* its Request was not captured */
     if (dir && dir->conn)
-        return op->kind == RPCRDMA_OP_ACCEPT || dir->conn->by_syn ? NULL : dir->conn;
+        return dir->conn->by_syn ? NULL : dir->conn;
     path.src = op->dst;
     path.dst = op->src;
     path.qpn = path.qpn << 16 | path.qpn >> 16;

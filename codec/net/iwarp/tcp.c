@@ -387,7 +387,7 @@ void rpcrdma_tcp_take(struct rpcrdma_tcp *tcp, struct rpcrdma_tcp_connection *c,
 
 /* Before what it completes. */
 static void tell_segment(const struct rpcrdma_layer *l, const struct rpcrdma_tcp_connection *c,
-                         int end, const struct segment *t)
+                         int end, const struct segment *t, enum rpcrdma_op_kind begins)
 {
     const struct rpcrdma_tcp_segment segment = {
         .frame = l->packet->frame,
@@ -401,6 +401,7 @@ static void tell_segment(const struct rpcrdma_layer *l, const struct rpcrdma_tcp
         .ack = t->is.ack,
         .window = t->is.flags & TCP_RST ? UINT16_MAX : t->window,
         .has_ack = t->is.flags & TCP_ACK && !(t->is.flags & TCP_RST),
+        .begins = (uint8_t)begins,
         .ip_id = rpcrdma_layer_ip_id(l),
         .traffic_class = rpcrdma_layer_traffic_class(l)};
 
@@ -476,6 +477,7 @@ enum rpcrdma_verdict rpcrdma_layer_tcp(struct rpcrdma_layer *l)
     struct rpcrdma_tcp_connection *c;
     struct segment t;
     uint32_t header;
+    enum rpcrdma_op_kind begins = 0;
     uint64_t hash;
     bool confirmed;
     int end = 0;
@@ -528,9 +530,13 @@ enum rpcrdma_verdict rpcrdma_layer_tcp(struct rpcrdma_layer *l)
         c = recognise(tcp, l, &t, hash);
         if (!c)
             return RPCRDMA_IS_OTHER;
+        if (c->confirmed)
+            begins = rpcrdma_mpa_is_request(t.is.piece.bytes, t.is.piece.caplen)
+                         ? RPCRDMA_OP_CONNECT
+                         : RPCRDMA_OP_ACCEPT;
     }
     if (c->confirmed && l->net->sink.segment && !l->net->replays)
-        tell_segment(l, c, end, &t);
+        tell_segment(l, c, end, &t, begins);
     if (!c->closed)
         rpcrdma_late_take(tcp, c, end, &t.is);
     confirmed = c->confirmed;

@@ -197,6 +197,63 @@ static void mpa(void **state)
     assert_int_equal(rig.message[1].connection, 1);
 }
 
+static void start_up(enum rpcrdma_op_kind kind)
+{
+    static const struct rpcrdma_op_connect c;
+    const bool request = kind == RPCRDMA_OP_CONNECT;
+    struct rpcrdma_op op = iwarp_op(kind, request);
+    const struct rpcrdma_tcp_segment segment = {.frame = op.frame,
+                                                .time_ns = op.time_ns,
+                                                .src = op.src,
+                                                .dst = op.dst,
+                                                .src_port = op.src_port,
+                                                .dst_port = op.dst_port,
+                                                .seq = (uint32_t)rig.connections * 10000u + 5,
+                                                .len = 20,
+                                                .begins = (uint8_t)kind};
+
+    op.connect = &c;
+    assert_true(rpcrdma_flow_segment(rig.flow, &segment));
+    rig_feed(&rig, &op);
+}
+
+static void finish(void)
+{
+    for (int i = 0; i < 2; i++) {
+        struct rpcrdma_op op = iwarp_op(RPCRDMA_OP_DISCONNECT, i == 0);
+
+        rig_feed(&rig, &op);
+    }
+}
+
+/* The same ports again: what sets up the new connection is no packet of the old one. Where its
+ * Request was not captured the Reply says so, behind an end that was. */
+static void ports_again(void **state)
+{
+    const struct rpcrdma_flow_config config = {.delivery = true};
+
+    (void)state;
+    for (int request = 0; request < 2; request++) {
+        for (int ended = 1 - request; ended < 2; ended++) {
+            rig_begin(&rig, &config);
+            start_up(RPCRDMA_OP_CONNECT);
+            start_up(RPCRDMA_OP_ACCEPT);
+            if (ended)
+                finish();
+            rig.time_ns += INT64_C(5000000000);
+            if (request)
+                start_up(RPCRDMA_OP_CONNECT);
+            start_up(RPCRDMA_OP_ACCEPT);
+            rig_end(&rig);
+            assert_int_equal(rig.connections, 2);
+            assert_int_equal(rig_count(&rig, RPCRDMA_RULE_TRANSPORT_TIMEOUT), 0);
+            assert_int_equal(rig_count(&rig, RPCRDMA_RULE_RETRANSMISSION_RATE), 0);
+            assert_int_equal(rig.connection[1].established, 1);
+            assert_int_equal(rig.connection[1].life.requests, request);
+        }
+    }
+}
+
 /* Another service's port: taken where a message tells, and when either port is said to be ours. */
 static void forced(void **state)
 {
@@ -238,7 +295,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(segments), cmocka_unit_test(lost),      cmocka_unit_test(lost_silently),
         cmocka_unit_test(mpa),      cmocka_unit_test(forced),    cmocka_unit_test(header_cut),
-        cmocka_unit_test(read_cut), cmocka_unit_test(write_cut),
+        cmocka_unit_test(read_cut), cmocka_unit_test(write_cut), cmocka_unit_test(ports_again),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

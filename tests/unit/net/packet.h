@@ -101,6 +101,8 @@ struct seen {
     size_t n; /* all of them, also beyond the first 64 */
     struct rpcrdma_finding finding[64];
     size_t n_findings;
+    uint8_t begins[64]; /* of the segments of TCP */
+    size_t segments;
     uint64_t frame;
 };
 
@@ -134,10 +136,20 @@ static void seen_finding(void *context, const struct rpcrdma_finding *finding)
     s->n_findings++;
 }
 
+static void seen_segment(void *context, const struct rpcrdma_tcp_segment *segment)
+{
+    struct seen *s = context;
+
+    if (s->segments < 64)
+        s->begins[s->segments] = segment->begins;
+    s->segments++;
+}
+
 static inline struct seen *seen_new(const struct rpcrdma_net_config *config)
 {
     struct seen *s = calloc(1, sizeof(*s));
-    struct rpcrdma_net_sink sink = {.op = seen_op, .finding = seen_finding, .context = s};
+    struct rpcrdma_net_sink sink = {
+        .op = seen_op, .finding = seen_finding, .segment = seen_segment, .context = s};
 
     assert_non_null(s);
     s->net = rpcrdma_net_new(config, &sink);

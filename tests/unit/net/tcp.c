@@ -192,6 +192,27 @@ static void known_by_the_reply(void **state)
     seen_free(s);
 }
 
+/* The segment that shows a new connection says so, and no other: not what comes again. */
+static void segments_that_begin(void **state)
+{
+    static const uint8_t begins[] = {RPCRDMA_OP_CONNECT, 0, 0, RPCRDMA_OP_CONNECT, 0,
+                                     RPCRDMA_OP_ACCEPT};
+    struct seen *s = seen_new(NULL);
+
+    (void)state;
+    talk_start(s, 0, 0);
+    request(s, 1000);
+    request(s, 90000);
+    tcp(s, 0, 90020, 0, ACK, NULL, 0);
+    tcp(s, 0, 700000, 0, SYN, NULL, 0); /* another one, whose Request was not captured */
+    b.n = 0;
+    put_start(&b, false, 0, 1, NULL, 0);
+    tcp(s, 1, 5000, 700021, ACK, b.at, b.n);
+    assert_int_equal(s->segments, sizeof(begins));
+    assert_memory_equal(s->begins, begins, sizeof(begins));
+    seen_free(s);
+}
+
 /* A TCP header that cannot be: its length below 20 or beyond the packet. */
 static void headers(void **state)
 {
@@ -218,7 +239,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(over_ipv6),        cmocka_unit_test(thousands),
         cmocka_unit_test(ports_used_again), cmocka_unit_test(known_by_the_reply),
-        cmocka_unit_test(headers),
+        cmocka_unit_test(headers),          cmocka_unit_test(segments_that_begin),
     };
 
     return cmocka_run_group_tests_name("tcp", tests, NULL, NULL);
