@@ -38,6 +38,12 @@ static struct flow_conn *by_comm_id(const struct flow_conns *conns,
     return conn;
 }
 
+/* `sender` has another communication ID on this connection. */
+static bool other_id(const struct flow_conn *conn, int sender, uint32_t comm_id)
+{
+    return conn->has_comm_id[sender] && conn->comm_id[sender] != comm_id;
+}
+
 /* The connection a CM message after the REQ belongs to: its sender opened it, or its receiver did,
  * or (DREQ) the receiver's QP is known. Sets the end that sent it. */
 static struct flow_conn *find(struct flow_conns *conns, const struct rpcrdma_op *op, int *sender)
@@ -60,10 +66,14 @@ static struct flow_conn *find(struct flow_conns *conns, const struct rpcrdma_op 
 
         path.qpn = c->remote_qpn;
         dir = flow_direction_lookup(conns->streams, &path);
-        if (dir && dir->conn) {
-            *sender = 1 - dir->index;
-            return dir->conn;
-        }
+        if (!dir || !dir->conn)
+            return NULL;
+        *sender = 1 - dir->index;
+        /* a late one, of the connection that had the QP number before? */
+        return other_id(dir->conn, *sender, c->local_comm_id) ||
+                       other_id(dir->conn, dir->index, c->remote_comm_id)
+                   ? NULL
+                   : dir->conn;
     }
     return NULL;
 }

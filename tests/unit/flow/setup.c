@@ -266,6 +266,29 @@ static void of_another(void **state)
     assert_false(rig.connection[0].closed);
 }
 
+/* A DREQ comes again when its QP number is a new connection's: it ends nothing. */
+static void of_the_connection_before(void **state)
+{
+    const struct rpcrdma_op_connect dreq = {
+        .local_comm_id = A_ID, .remote_comm_id = B_ID, .remote_qpn = b.qpn};
+
+    (void)state;
+    req(&a, &b, A_ID, 20049);
+    rep(&b, &a, B_ID, A_ID);
+    rpc(1);
+    cm(RPCRDMA_OP_DISCONNECT, &a, &b, dreq);
+    req(&a, &b, A_ID + 1, 20049);
+    rep(&b, &a, B_ID + 1, A_ID + 1);
+    rpc(2);
+    cm(RPCRDMA_OP_DISCONNECT, &a, &b, dreq);
+    rpc(3);
+    rig_end(&rig);
+    assert_int_equal(rig.connections, 2);
+    assert_true(rig.connection[0].closed);
+    assert_false(rig.connection[1].closed);
+    assert_int_equal(rig.connection[1].life.ended, RPCRDMA_ENDED_NOT);
+}
+
 /* Closed connections are remembered for what still trails in, the latest of them: memory does not
  * grow with their number, and each is told once. */
 static void closed_without_end(void **state)
@@ -401,6 +424,7 @@ int main(void)
         TEST(rep_with_another_qp),
         TEST(known_by_the_qp),
         TEST(of_another),
+        TEST(of_the_connection_before),
         TEST(closed_without_end),
         TEST(open_without_end),
         TEST(strangers_without_end),
