@@ -208,7 +208,7 @@ RPCRDMA_HOT bool flow_stream_whole_send(struct flow_direction *dir, const struct
         stream_is_assembling(s) || !TAILQ_EMPTY(&s->reorder) || !stream_is_done(s))
         return false;
     s->resync = false;
-    s->next = rpcrdma_psn_add(op->seq, 1);
+    stream_expect(s, rpcrdma_psn_add(op->seq, 1));
     s->order = 0;
     stream_remember(s, op);
     *send = stream_send_of(op);

@@ -177,6 +177,17 @@ stream_event(struct flow_streams *streams, const struct stream *s, enum flow_str
 }
 
 /* window.c */
+/* `next` lies in the other half of all PSNs. */
+void stream_turn(struct stream *s, uint32_t next);
+/* What is expected now. */
+static inline void stream_expect(struct stream *s, uint32_t next)
+{
+    enum { HALF = 1 << 23 };
+
+    if (RPCRDMA_SELDOM((s->next ^ next) & HALF))
+        stream_turn(s, next);
+    s->next = next;
+}
 void stream_finding(struct flow_streams *streams, const struct stream *s, enum rpcrdma_rule_id rule,
                     uint64_t arg0, uint64_t arg1);
 uint32_t stream_packets(const struct stream *s, uint32_t length);

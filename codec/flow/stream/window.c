@@ -94,6 +94,20 @@ static bool take_late(struct flow_streams *streams, struct stream *s, uint32_t p
     return false;
 }
 
+/* What is known of PSNs goes before they are used again. */
+RPCRDMA_RARE void stream_turn(struct stream *s, uint32_t next)
+{
+    for (int i = 0; s->gaps && i < STREAM_GAPS; i++) {
+        struct stream_range *gap = &s->gaps->range[i];
+        int32_t behind = rpcrdma_psn_diff(next, rpcrdma_psn_add(gap->first, gap->count));
+
+        if (behind < 0 || behind > LONG_AGO)
+            gap->count = 0;
+    }
+    if (rpcrdma_psn_diff(next, s->pub.repeated_seq) > LONG_AGO)
+        s->pub.repeated = false;
+}
+
 static struct flow_write place_write(struct flow_streams *streams, struct stream *s,
                                      const struct rpcrdma_op *op)
 {
@@ -186,7 +200,7 @@ static RPCRDMA_INLINE void take(struct flow_streams *streams, struct stream *s,
         s->pub.pmtu = op->len;
     }
     s->resync = packets == 0;
-    s->next = rpcrdma_psn_add(op->seq, packets ? packets : 1);
+    stream_expect(s, rpcrdma_psn_add(op->seq, packets ? packets : 1));
 
     switch (op->kind) {
     case RPCRDMA_OP_SEND:
@@ -237,7 +251,7 @@ RPCRDMA_RARE static void lose_until(struct flow_streams *streams, struct stream 
     gap_event(streams, s, first, rpcrdma_psn_add(op->seq, 0xffffff), false);
     stream_assemble_gap(streams, s, count,
                         op->kind == RPCRDMA_OP_SEND && !(op->flags & RPCRDMA_OP_FIRST));
-    s->next = op->seq;
+    stream_expect(s, op->seq);
 }
 
 static void give_up(struct flow_streams *streams, struct stream *s)
@@ -364,13 +378,13 @@ RPCRDMA_RARE static void ahead(struct flow_streams *streams, struct stream *s,
     }
     if (s->resync) {
         /* a Read request took an unknown number of PSNs: this packet shows how many */
-        s->next = op->seq;
+        stream_expect(s, op->seq);
         return;
     }
     if (!s->pub.conn) {
         /* nothing is known to be worth waiting for */
         stream_assemble_forget(streams, s);
-        s->next = op->seq;
+        stream_expect(s, op->seq);
         return;
     }
     if ((TAILQ_EMPTY(&s->reorder) || !stream_reorder_full(streams, s, op->caplen)) &&

@@ -232,6 +232,39 @@ static void test_split(void **state)
     flow_direction_free(streams, dir);
 }
 
+/* All PSNs later what was given up is not what is missing under these PSNs: what comes there again
+ * is known. */
+static void test_around(void **state)
+{
+    const uint32_t length = 1 << 30, packets = length / PMTU;
+    struct flow_direction *dir = owned();
+    struct rpcrdma_op first = packet(RPCRDMA_OP_SEND, PSN),
+                      ahead = packet(RPCRDMA_OP_SEND, PSN + 3),
+                      again = packet(RPCRDMA_OP_SEND, PSN + 2);
+
+    (void)state;
+    dir->pmtu = PMTU;
+    EXPECT(dir, &first, FLOW_STREAM_SEND);
+    EXPECT(dir, &ahead, FLOW_STREAM_WAITS);
+    flow_stream_review(dir, true);
+    EXPECT(dir, NULL, FLOW_STREAM_GAP, FLOW_STREAM_SEND, FLOW_STREAM_RESUMES);
+    for (uint32_t psn = 0; psn < 1 << 24; psn += packets) {
+        struct rpcrdma_op read = packet(RPCRDMA_OP_READ_REQUEST, (PSN + 4 + psn) & 0xffffff);
+
+        read.flags |= RPCRDMA_OP_RETH;
+        read.length = length;
+        EXPECT(dir, &read, FLOW_STREAM_OP);
+        if (psn == packets * 12) { /* and what came again long ago is not the latest */
+            read.seq = rpcrdma_psn_add(read.seq, packets - 10);
+            EXPECT(dir, &read);
+        }
+    }
+    EXPECT(dir, &again);
+    assert_int_equal(dir->repeated_seq, PSN + 2);
+    assert_int_equal(dir->lost, 2);
+    flow_direction_free(streams, dir);
+}
+
 /* Without a connection nothing is worth waiting for. */
 static void test_unowned(void **state)
 {
@@ -387,6 +420,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_in_turns, begin, end),
         cmocka_unit_test_setup_teardown(test_given_up, begin, end),
         cmocka_unit_test_setup_teardown(test_split, begin, end),
+        cmocka_unit_test_setup_teardown(test_around, begin, end),
         cmocka_unit_test_setup_teardown(test_unowned, begin, end),
         cmocka_unit_test_setup_teardown(test_put_together, begin, end),
         cmocka_unit_test_setup_teardown(test_write_places, begin, end),
