@@ -52,6 +52,12 @@ static inline void drop(struct flow_streams *streams, struct stream *s)
         drop_active(streams, s);
 }
 
+/* A Send is at most 2^31 bytes long (IBTA volume 1 section 9.3.3.2.1). */
+static void longer(struct stream_assembly *a, uint32_t by)
+{
+    a->len = by > UINT32_MAX - a->len ? UINT32_MAX : a->len + by;
+}
+
 void stream_assemble_gap(struct flow_streams *streams, struct stream *s, uint32_t packets,
                          bool goes_on)
 {
@@ -64,7 +70,7 @@ void stream_assemble_gap(struct flow_streams *streams, struct stream *s, uint32_
      * as long as the path MTU. Of two, one might end this Send and the other begin the next. */
     if (packets == 1 && goes_on && s->pub.pmtu != 0) {
         a->hole = true;
-        a->len += s->pub.pmtu;
+        longer(a, s->pub.pmtu);
         return;
     }
     drop(streams, s);
@@ -111,8 +117,7 @@ static void append(struct flow_streams *streams, struct stream *s, const struct 
     }
     if (n < op->len)
         a->hole = true;
-    /* a Send is at most 2^31 bytes long (IBTA volume 1 section 9.3.3.2.1) */
-    a->len = op->len > UINT32_MAX - a->len ? UINT32_MAX : a->len + op->len;
+    longer(a, op->len);
 }
 
 static void begin(struct stream_assembly *a, const struct rpcrdma_op *op)

@@ -308,6 +308,36 @@ static void test_put_together(void **state)
     flow_direction_free(streams, dir);
 }
 
+/* As long as no Send can be: of what was captured of it there is not more than it has. */
+static void test_too_long(void **state)
+{
+    enum { PARTS = 4, MISSING = 3 };
+    struct flow_direction *dir = owned();
+    const struct flow_stream_event *event;
+
+    (void)state;
+    for (uint32_t i = 0; i <= PARTS; i++) {
+        struct rpcrdma_op op = packet(RPCRDMA_OP_SEND, PSN + i);
+
+        op.len = i < PARTS ? INT32_MAX : op.len;
+        op.caplen = i == 0 ? PMTU : 0;
+        op.flags = i == 0 ? RPCRDMA_OP_FIRST : i == PARTS ? RPCRDMA_OP_LAST : 0;
+        if (i != MISSING)
+            give(dir, &op);
+        while ((event = next(dir)) && event->kind != FLOW_STREAM_SEND)
+            ;
+    }
+    flow_stream_review(dir, true);
+    while ((event = next(dir)) && event->kind != FLOW_STREAM_SEND)
+        ;
+    assert_non_null(event);
+    assert_int_equal(event->send.caplen, PMTU);
+    assert_int_equal(event->send.len, UINT32_MAX);
+    assert_int_equal(next(dir)->kind, FLOW_STREAM_RESUMES);
+    assert_null(next(dir));
+    flow_direction_free(streams, dir);
+}
+
 /* The wire says the address of a Write in its first packet: the others' follow from the path MTU.
  */
 static void test_write_places(void **state)
@@ -423,6 +453,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_around, begin, end),
         cmocka_unit_test_setup_teardown(test_unowned, begin, end),
         cmocka_unit_test_setup_teardown(test_put_together, begin, end),
+        cmocka_unit_test_setup_teardown(test_too_long, begin, end),
         cmocka_unit_test_setup_teardown(test_write_places, begin, end),
         cmocka_unit_test_setup_teardown(test_renewed, begin, end),
         cmocka_unit_test_setup_teardown(test_unpaired, begin, end),
