@@ -70,6 +70,14 @@ static void late(struct flow_delivery *d, struct rpcrdma_path *path,
     }
 }
 
+/* A keep-alive: a byte that had been acknowledged, where all had, to have it acknowledged once more
+ * (RFC 9293 section 3.8.4). */
+static bool keeps_alive(const struct flow_delivery *d, const struct rpcrdma_tcp_segment *segment,
+                        uint64_t first)
+{
+    return segment->len == 1 && first + 1 == d->next && d->through == d->next;
+}
+
 static void data(struct flow_memory *memory, struct flow_delivery *d,
                  const struct rpcrdma_tcp_segment *segment)
 {
@@ -89,6 +97,10 @@ static void data(struct flow_memory *memory, struct flow_delivery *d,
     }
     first = position_of_seq(d, segment->seq);
     end = first + segment->len;
+    if (keeps_alive(d, segment, first)) {
+        d->sent_ns = segment->time_ns;
+        return;
+    }
     if (origin_twice(memory, d, &now, segment->frame)) {
         const struct transmission *t = d->copied ? transmission_at(d, end - 1) : NULL;
 

@@ -81,6 +81,26 @@ static void tcp_captured_late(void **state)
     assert_int_equal(path_to(d)->retransmitted, 0);
 }
 
+/* RFC 9293 section 3.8.4: a keep-alive may have a byte, of what was acknowledged long ago. The same
+ * of what was not is retransmitted. */
+static void tcp_keeps_alive(void **state)
+{
+    (void)state;
+    segment(d, back, 1000, 100, 1, 500);
+    segment(back, d, 1, 0, 1100, 500);
+    for (int i = 0; i < 3; i++) {
+        now += 300 * MS;
+        segment(d, back, 1099, 1, 1, 500);
+    }
+    segment(d, back, 1100, 1, 1, 500);
+    assert_int_equal(path_to(d)->retransmitted, 0);
+    assert_int_equal(path_to(d)->timeouts, 0);
+    now += 300 * MS;
+    segment(d, back, 1100, 1, 1, 500);
+    assert_int_equal(path_to(d)->retransmitted, 1);
+    assert_int_equal(path_to(d)->timeouts, 1);
+}
+
 /* RFC 5681 section 2: the same acknowledgement again, as later bytes arrive. */
 static void tcp_lacks_bytes(void **state)
 {
@@ -181,7 +201,7 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin, delivery_end)
     const struct CMUnitTest tests[] = {
         TEST(tcp_acknowledges_bytes),    TEST(tcp_sends_again),
-        TEST(tcp_acknowledges_bytes),    TEST(tcp_captured_late),
+        TEST(tcp_captured_late),         TEST(tcp_keeps_alive),
         TEST(tcp_lacks_bytes),           TEST(tcp_sends_much_again),
         TEST(tcp_acknowledges_late),     TEST(tcp_acknowledges_at_once),
         TEST(tcp_acknowledges_in_order),
