@@ -178,6 +178,21 @@ static void count(struct flow_memory *memory, struct flow_delivery *d,
         d->rare->path.congestion_marks++;
 }
 
+/* Bytes that arrived and were not captured are counted as packets, as all else is: as few as they
+ * can have been. */
+static bool answered(struct flow_delivery *d, const struct rpcrdma_tcp_segment *segment,
+                     uint64_t through)
+{
+    uint64_t before = d->rare ? d->rare->path.uncaptured : 0, bytes;
+    bool more = transmission_answered(d, through - 1, segment->frame, segment->time_ns,
+                                      segment->len > 0 ? 0 : ACK_TIMER_NS);
+
+    bytes = d->rare ? d->rare->path.uncaptured - before : 0;
+    if (bytes > 0 && d->largest_payload > 0)
+        d->rare->path.uncaptured = before + (bytes - 1) / d->largest_payload + 1;
+    return more;
+}
+
 bool flow_delivery_segment(struct flow_memory *memory, struct flow_delivery *d,
                            struct flow_delivery *back, const struct rpcrdma_tcp_segment *segment)
 {
@@ -197,6 +212,5 @@ bool flow_delivery_segment(struct flow_memory *memory, struct flow_delivery *d,
         return false;
     lacking(back, segment, through);
     back->acked = true;
-    return transmission_answered(back, through - 1, segment->frame, segment->time_ns,
-                                 segment->len > 0 ? 0 : ACK_TIMER_NS);
+    return answered(back, segment, through);
 }

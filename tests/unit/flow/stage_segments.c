@@ -101,6 +101,20 @@ static void tcp_keeps_alive(void **state)
     assert_int_equal(path_to(d)->timeouts, 1);
 }
 
+/* What arrived and was not captured: not less than so many segments. */
+static void tcp_lacks_segments(void **state)
+{
+    (void)state;
+    segment(d, back, 1000, 100, 1, 500);
+    segment(d, back, 1350, 50, 1, 500); /* behind 250 bytes */
+    assert_int_equal(path_to(d)->uncaptured, 0);
+    segment(back, d, 1, 0, 1400, 500);
+    assert_int_equal(path_to(d)->uncaptured, 3);
+    segment(d, back, 1401, 100, 1, 500); /* and behind one */
+    segment(back, d, 1, 0, 1501, 500);
+    assert_int_equal(path_to(d)->uncaptured, 4);
+}
+
 /* RFC 5681 section 2: the same acknowledgement again, as later bytes arrive. */
 static void tcp_lacks_bytes(void **state)
 {
@@ -204,7 +218,7 @@ int main(void)
         TEST(tcp_captured_late),         TEST(tcp_keeps_alive),
         TEST(tcp_lacks_bytes),           TEST(tcp_sends_much_again),
         TEST(tcp_acknowledges_late),     TEST(tcp_acknowledges_at_once),
-        TEST(tcp_acknowledges_in_order),
+        TEST(tcp_acknowledges_in_order), TEST(tcp_lacks_segments),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
