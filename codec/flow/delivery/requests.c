@@ -12,6 +12,7 @@
  */
 
 enum { ANOTHER_QP = 1 << 20, FIRST_POSITION = 1 << 25 };
+enum { EARLY = 64 }; /* a capture shows an Ack so many packets before its request, no more */
 
 static void start(struct flow_delivery *d, uint32_t psn)
 {
@@ -317,6 +318,8 @@ void flow_delivery_request(struct flow_memory *memory, struct flow_delivery *d,
             d->next = at;
         else if (at > d->next)
             ahead(memory, d, op, at);
+        if (at + EARLY < d->through)
+            d->through = at; /* an Ack of what was not sent: its receiver ignored it, too */
         d->repeating = false;
         d->progress_ns = op->time_ns;
         new_request(memory, d, op, at, packets);

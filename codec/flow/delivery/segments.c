@@ -15,6 +15,7 @@ enum {
     /* records that one segment retransmits: of 64 KiB that the host cuts up itself, with the least
      * MSS that there is (RFC 9293 section 3.7.1: 536), 123 */
     COVERED = 256,
+    EARLY = 1 << 20, /* a capture shows an acknowledgement so many bytes before these, no more */
 };
 /* Timers of acknowledgements are longer: Linux has 40 ms, and up to 500 ms are allowed. */
 #define ACK_TIMER_NS INT64_C(20000000)
@@ -147,6 +148,8 @@ static void data(struct flow_memory *memory, struct flow_delivery *d,
                 lost->times = 0;
             }
         }
+        if (first + EARLY < d->through)
+            d->through = first; /* bytes were acknowledged that had not been sent: by nobody here */
         d->progress_ns = segment->time_ns;
         transmission_add(memory, d, first, end - 1, segment->frame, segment->time_ns);
         d->next = end;

@@ -26,6 +26,28 @@ static void an_ack_covers_all_before_it(void **state)
     path_is(0, 0, 0, 0, 0);
 }
 
+/* An Ack of what was never sent, of an earlier connection or forged: its receiver ignores it, and
+ * it hides no Ack behind it. One that was only captured early is one of what follows. */
+static void an_ack_of_nothing(void **state)
+{
+    enum { EARLY = 3, NEVER = 5000 };
+
+    (void)state;
+    send_one(PSN);
+    ack(PSN + EARLY);
+    for (uint32_t i = 1; i <= EARLY; i++)
+        send_one(PSN + i);
+    assert_false(ack(PSN + EARLY));
+    ack(PSN + NEVER);
+    for (uint32_t i = EARLY + 1; i < 2 * EARLY; i++) {
+        send_one(PSN + i);
+        assert_true(ack(PSN + i));
+        assert_int_equal(find(PSN + i, PSN + i).state, RPCRDMA_DELIVERED);
+        assert_int_equal(find(PSN + i, PSN + i).frame, frame);
+    }
+    path_is(0, 0, 0, 0, 0);
+}
+
 /* Whether it is an Ack or a Nak was not captured: what is before its PSN arrived in any case. */
 static void an_ack_that_may_be_a_nak(void **state)
 {
@@ -173,6 +195,7 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin, delivery_end)
     const struct CMUnitTest tests[] = {
         TEST(an_ack_covers_all_before_it),
+        TEST(an_ack_of_nothing),
         TEST(an_ack_that_may_be_a_nak),
         TEST(acks_that_may_be_naks_prove_nothing),
         TEST(no_ack_that_is_whole),

@@ -101,6 +101,17 @@ static void tcp_keeps_alive(void **state)
     assert_int_equal(path_to(d)->timeouts, 1);
 }
 
+/* Bytes are acknowledged that were never sent: that hides no acknowledgement behind it. */
+static void tcp_acknowledges_nothing(void **state)
+{
+    (void)state;
+    segment(d, back, 1000, 100, 1, 500);
+    segment(back, d, 1, 0, 1000 + (1 << 29), 500);
+    segment(d, back, 1100, 100, 1, 500);
+    assert_true(segment(back, d, 1, 0, 1200, 500));
+    assert_int_equal(find_bytes(1100, 1199).state, RPCRDMA_DELIVERED);
+}
+
 /* What arrived and was not captured: not less than so many segments. */
 static void tcp_lacks_segments(void **state)
 {
@@ -219,6 +230,7 @@ int main(void)
         TEST(tcp_lacks_bytes),           TEST(tcp_sends_much_again),
         TEST(tcp_acknowledges_late),     TEST(tcp_acknowledges_at_once),
         TEST(tcp_acknowledges_in_order), TEST(tcp_lacks_segments),
+        TEST(tcp_acknowledges_nothing),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
