@@ -28,9 +28,11 @@ static uint64_t addresses(const struct rpcrdma_address *src, const struct rpcrdm
     return flow_address_key(src, dst, UINT32_MAX);
 }
 
+/* Of packets of a host to itself, both have the same addresses; each alone has, too. */
 static bool opposite(const struct flow_direction *a, const struct flow_direction *b)
 {
-    if (a->carrier != b->carrier || memcmp(&a->path.src, &b->path.dst, sizeof(a->path.src)) != 0 ||
+    if (a == b || a->carrier != b->carrier ||
+        memcmp(&a->path.src, &b->path.dst, sizeof(a->path.src)) != 0 ||
         memcmp(&a->path.dst, &b->path.src, sizeof(a->path.dst)) != 0)
         return false;
     return a->carrier != RPCRDMA_CARRIER_IWARP ||

@@ -106,6 +106,30 @@ static void by_nak(void **state)
     assert_one_pair(RPCRDMA_PAIRED_INFERRED);
 }
 
+/* A host talks to itself: what is sent towards one QP answers nothing that is sent towards the same
+ * QP, though both addresses fit. */
+static void one_host(void **state)
+{
+    (void)state;
+    for (int way = 0; way < 4; way++) {
+        struct rig_end a = {1, 17, 1000}, b = {1, 33, way == 3 ? 1000 : 5000};
+
+        rig_begin(&rig, NULL);
+        rig_send_call(&rig, &a, &b, 1);
+        if (way == 0)
+            rig_send_reply(&rig, &a, &b, 1);
+        else if (way == 1)
+            rig_ack(&rig, &a, &b, 1000);
+        else
+            rig_send_reply(&rig, &b, &a, 1);
+        rig_end(&rig);
+        assert_int_equal(rig.connections, 1);
+        assert_int_equal(rig.messages, way == 1 ? 1 : 2);
+        assert_int_equal(rig.connection[0].paired_by,
+                         way < 2 ? RPCRDMA_PAIRED_NOT : RPCRDMA_PAIRED_INFERRED);
+    }
+}
+
 /* Two connections between two hosts await the same PSN: its Ack tells nothing, the XIDs do. */
 static void ambiguous_psn(void **state)
 {
@@ -357,6 +381,7 @@ int main(void)
         cmocka_unit_test(reply_first),
         cmocka_unit_test(by_read_response),
         cmocka_unit_test(by_nak),
+        cmocka_unit_test(one_host),
         cmocka_unit_test(ambiguous_psn),
         cmocka_unit_test(one_way),
         cmocka_unit_test(one_way_with_req),
