@@ -196,12 +196,14 @@ static void down(struct rpcrdma_life *life)
         life->down_ns = 0; /* the clock was set back */
 }
 
+/* Of several that were lost it takes the place of the one that was so last: another one may only be
+ * waiting for its server. */
 static void look(struct rpcrdma_flow *flow, struct flow_conn *conn)
 {
     struct rpcrdma_connection *pub = flow_conn_public(conn);
-    int64_t now = flow->context.time_ns;
+    int64_t now = flow->context.time_ns, latest_ns = 0;
     struct earlier e = earlier_than(conn);
-    struct rpcrdma_connection *was;
+    struct rpcrdma_connection *was, *latest = NULL;
     uint64_t recent = 0;
 
     pub->life.looked_back = true;
@@ -215,9 +217,13 @@ static void look(struct rpcrdma_flow *flow, struct flow_conn *conn)
         if (!lost(was, now, &since_ns))
             continue;
         recent += now - was->first_time_ns < STORM_NS;
-        if (pub->life.previous == 0 && was->life.next == 0)
-            replace(pub, was, since_ns);
+        if (was->life.next == 0 && (!latest || since_ns > latest_ns)) {
+            latest = was;
+            latest_ns = since_ns;
+        }
     }
+    if (latest && pub->life.previous == 0)
+        replace(pub, latest, latest_ns);
     if (recent < STORM || (flow->stormed && now - flow->storm_ns < STORM_NS))
         return;
     flow->stormed = true;

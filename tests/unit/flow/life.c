@@ -327,8 +327,8 @@ static void only_the_answer_to_a_disconnect(void **state)
     assert_int_equal(connection(1)->life.ended_by, 0);
 }
 
-/* Whose Reply was not acknowledged waits for 30 s: packets of another connection, or time that passes
- * without any, end it. */
+/* Whose Reply was not acknowledged waits for 30 s: packets of another connection, or time that
+ * passes without any, end it. */
 static void time_passes_on_another_connection(void **state)
 {
     (void)state;
@@ -372,6 +372,27 @@ static void reasons(void **state)
     assert_null(rpcrdma_reject_reason(65535));
 }
 
+/* Of two connections the server ends one, while a Call waits for long on the other: what the client
+ * opens then takes the place of the one that ended. */
+static void one_of_two(void **state)
+{
+    struct rig_end a = rig.a, b = rig.b;
+
+    (void)state;
+    reconnect(0);
+    call(1, READ, 100);
+    rig.rig.time_ns += 2 * SECOND;
+    rig_disconnect(&rig.rig, &b, &a);
+    reconnect(SECOND / 100);
+    reply(1);
+    rig_end(&rig.rig);
+    assert_int_equal(connection(3)->life.previous, 1);
+    assert_int_equal(connection(1)->life.next, 3);
+    assert_int_equal(connection(2)->life.next, 0);
+    assert_true(connection(3)->life.has_down);
+    assert_true(connection(3)->life.down_ns < SECOND);
+}
+
 /* Said at once, and not again for a while: also where times count from the capture's beginning. */
 static void a_storm(void **state)
 {
@@ -405,6 +426,7 @@ int main(void)
         TEST(a_qp_number_used_again),
         TEST(only_the_answer_to_a_disconnect),
         TEST(time_passes_on_another_connection),
+        TEST(one_of_two),
         TEST(a_storm),
         cmocka_unit_test(reasons),
     };
