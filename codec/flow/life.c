@@ -5,6 +5,7 @@
 
 #include "flow/delivery/delivery.h"
 #include "flow/flow_state.h"
+#include "wire/hot.h"
 
 /*
  * How connections begin and end: which one takes the place of which, how long there was none. A
@@ -283,11 +284,32 @@ static void look_late(struct rpcrdma_flow *flow, struct flow_conn *conn)
     }
 }
 
+/* It was silent, and goes on: the one that was opened meanwhile is one more. */
+RPCRDMA_RARE static void goes_on(struct flow_conn *conn)
+{
+    struct rpcrdma_connection *pub = flow_conn_public(conn);
+    struct flow_conn *other = flow_conn_newer(conn);
+
+    for (int i = 0; other && i < LOOK_BACK; i++, other = flow_conn_newer(other)) {
+        struct rpcrdma_life *life = &flow_conn_public(other)->life;
+
+        if (flow_conn_public(other)->number != pub->life.next || life->previous != pub->number)
+            continue;
+        life->previous = 0;
+        life->down_since_ns = life->down_ns = 0;
+        life->has_down = false;
+        pub->life.next = 0;
+        return;
+    }
+}
+
 void flow_life_call(struct rpcrdma_flow *flow, struct flow_conn *conn, uint32_t xid,
                     int64_t time_ns)
 {
     struct rpcrdma_life *life = &flow_conn_public(conn)->life;
 
+    if (life->next != 0 && life->ended == RPCRDMA_ENDED_NOT)
+        goes_on(conn);
     life->last_xid = xid;
     life->last_call_ns = time_ns;
     if (life->has_xid)

@@ -372,6 +372,31 @@ static void reasons(void **state)
     assert_null(rpcrdma_reject_reason(65535));
 }
 
+/* A Call waits for long, and the client opens one more connection: it takes the place of the first
+ * only where nothing is sent on that any more. */
+static void one_more(void **state)
+{
+    (void)state;
+    for (int goes_on = 0; goes_on < 2; goes_on++) {
+        struct rig_end a, b;
+
+        rpc_rig_free(&rig);
+        begin();
+        call(1, READ, 100);
+        a = rig.a;
+        b = rig.b;
+        reconnect(2 * SECOND);
+        if (goes_on) {
+            rig_send_reply(&rig.rig, &b, &a, 1);
+            rig_send_call(&rig.rig, &a, &b, 2);
+        }
+        rig_end(&rig.rig);
+        assert_int_equal(connection(1)->life.next, goes_on ? 0 : 2);
+        assert_int_equal(connection(2)->life.previous, goes_on ? 0 : 1);
+        assert_int_equal(connection(2)->life.has_down, !goes_on);
+    }
+}
+
 /* Of two connections the server ends one, while a Call waits for long on the other: what the client
  * opens then takes the place of the one that ended. */
 static void one_of_two(void **state)
@@ -426,6 +451,7 @@ int main(void)
         TEST(a_qp_number_used_again),
         TEST(only_the_answer_to_a_disconnect),
         TEST(time_passes_on_another_connection),
+        TEST(one_more),
         TEST(one_of_two),
         TEST(a_storm),
         cmocka_unit_test(reasons),
