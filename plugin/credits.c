@@ -64,11 +64,14 @@ static void add_state(uint32_t frame, const struct credit_state *state)
     const struct credit_state **at = &store_get(frame)->credits;
 
     while (*at) {
-        struct credit_state *copy = store_new(sizeof(*copy));
+        struct credit_state *own = (struct credit_state *)(uintptr_t)*at;
 
-        *copy = **at;
-        *at = copy;
-        at = &copy->next;
+        if (!own->next) {
+            own = store_new(sizeof(*own));
+            *own = **at;
+            *at = own;
+        }
+        at = &own->next;
     }
     *at = state;
 }

@@ -2,19 +2,23 @@
 """In one pass tshark visits no frame again: what the plugin keeps of inline RPCs goes with them, and each
 frame says of others what it did before. In two passes all is there."""
 import os
+import struct
 import subprocess
 import unittest
 
 import host
+# pylint: disable=wrong-import-order
+import iwarp
+import pcap
 
 GENERATE = os.environ.get('RPCRDMA_GENERATE')
 SMALL, LARGE = '1M', '9M'
 BYTES = 48  # more than without the plugin, a frame; it was 134 when everything was kept
 
 
-def peak(path, plugin):
+def peak(path, plugin, *options):
     """Of a pass without a tree, in bytes."""
-    with subprocess.Popen([host.TSHARK, '-n', '-q', '-z', 'io,stat,0', '-r', path], env=host.environment(plugin),
+    with subprocess.Popen([host.TSHARK, '-n', '-q', '-z', 'io,stat,0', '-r', path, *options], env=host.environment(plugin),
                           stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, **host.tshark.as_nobody()) as process:
         errors = process.stderr.read()
         _, status, usage = os.wait4(process.pid, 0)
@@ -45,6 +49,20 @@ class MemoryTest(host.PluginTest):
             with self.subTest(passes):
                 self.assertEqual(host.count(path, 'rpcrdma.rpcs.call_frame && rpc.time', passes), calls)
         self.assertEqual(host.count(path, 'rpcrdma.rpcs.latency', 2), calls)
+
+    def test_many_in_a_frame(self):
+        """What is kept of a frame does not grow with the square of its messages."""
+        talk, many = iwarp.Talk(), range(700)
+        talk.connect()
+        for at in range(0, 5 * len(many), len(many)):
+            for end, words in enumerate(((0, 2, 100003, 3, 0, 0, 0, 0, 0), (1, 0, 0, 0, 0))):
+                talk.send(end, *(struct.pack(f'>{8 + len(words)}I', xid, 1, 32, 0, 0, 0, 0, xid, *words)
+                                 for xid in range(at, at + len(many))))
+        path = self.path('many.pcap')
+        pcap.write(path, talk.out)
+        os.chmod(path, 0o644)
+        with_it, without = (peak(path, True, '-o', 'rpcrdma.credits:' + how) for how in ('auto', 'none'))
+        self.assertLess(with_it, without + (32 << 20))
 
 
 if __name__ == '__main__':
