@@ -5,6 +5,7 @@
 
 #include "upper/compound.h"
 #include "upper/names.h"
+#include "wire/cursor.h"
 
 /* -- NFSv3: RFC 1813 --------------------------------------------------------------------------- */
 
@@ -254,31 +255,40 @@ static void verifier(struct sanitize_walk *w)
         w->off += whole;
 }
 
+/* A word that has to be one of a few. */
+static uint32_t one_of(struct sanitize_walk *w, const char *values)
+{
+    sanitize_walk(w, values);
+    return sanitize_walking(w) ? rpcrdma_get_be32(w->p + w->off - 4) : 0;
+}
+
 /* True: arguments or results follow. */
 static bool header(struct sanitize_walk *w)
 {
     uint32_t type, status;
 
     sanitize_walk_word(w);
-    type = sanitize_walk_word(w);
+    type = one_of(w, "<0,1:>");
+    if (!sanitize_walking(w)) {
+        w->off = w->cut ? w->off : 0; /* no RPC message: its first word is no XID */
+        return false;
+    }
     if (type == RPCRDMA_RPC_CALL) {
-        sanitize_walk(w, "uuuu");
+        sanitize_walk(w, "<2:>uuu");
         credential(w);
         verifier(w);
         return sanitize_walking(w);
     }
-    status = sanitize_walk_word(w);
-    if (!sanitize_walking(w) || type != RPCRDMA_RPC_REPLY || status > RPCRDMA_RPC_DENIED) {
-        w->failed = !w->cut;
+    status = one_of(w, "<0,1:>");
+    if (!sanitize_walking(w))
         return false;
-    }
     if (status == RPCRDMA_RPC_DENIED) {
         sanitize_walk(w, "<0:uu;1:u>");
         return false;
     }
     verifier(w);
-    status = sanitize_walk_word(w);
-    if (status == RPCRDMA_RPC_PROG_MISMATCH)
+    status = one_of(w, "<0,1,2,3,4,5:>");
+    if (sanitize_walking(w) && status == RPCRDMA_RPC_PROG_MISMATCH)
         sanitize_walk(w, "uu");
     return sanitize_walking(w) && status == RPCRDMA_RPC_SUCCESS;
 }

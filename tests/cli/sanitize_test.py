@@ -367,6 +367,13 @@ class Sanitize(CommandTest):
                                              (False, reply(2, words(0) + b'Secret words of somebody'))), errors=2)
         self.assertFalse(b'Secr' in out)
 
+    def test_what_is_no_rpc_message(self):
+        """A Send of something else: its first words are neither an XID nor a type, or no version of RPC's."""
+        for before in ((), (2, 0), (2, 1), (2, 1, 0, 0, 0)):
+            out = self.secrets(self.conversation((True, words(2, 1, 32, 0, 0, 0, 0, *before) + b'Secret of somebody..')),
+                               errors=2)
+            self.assertFalse(b'Secr' in out or b'et o' in out or b'f so' in out, before)
+
     def test_half_of_a_name(self):
         """".." stays; where one byte of two was captured nobody knows that."""
         names = [call(xid, 3, opaque(b'F' * 32) + opaque(b'..'), version=3) for xid in (2, 3)]
