@@ -37,6 +37,7 @@ struct source {
     unsigned n_hosts;
     uint64_t homeless; /* RPCs of further ones */
     uint64_t too_long; /* events' lines */
+    uint64_t lost;     /* events, at least */
     int64_t first_ns, last_ns;
     bool unusable;
 };
@@ -118,6 +119,7 @@ static bool next_line(struct source *source, char buffer[LINE], struct kernel_li
         buffer[strcspn(buffer, "\r\n")] = '\0';
         if (kernel_line_parse(buffer, line))
             return true;
+        source->lost += kernel_line_lost(buffer);
     }
     return false;
 }
@@ -160,6 +162,10 @@ static void read_source(struct source *source)
         complain("%s: %" PRIu64 " line%s of %d bytes and more %s left out", source->pub.path,
                  source->too_long, source->too_long == 1 ? "" : "s", LINE,
                  source->too_long == 1 ? "is" : "are");
+    if (source->lost > 0)
+        complain("%s: at least %" PRIu64 " event%s lost when it was recorded: of RPCs in it, times "
+                 "and whole RPCs are missing",
+                 source->pub.path, source->lost, source->lost == 1 ? " was" : "s were");
     if (ferror(source->file)) {
         complain("%s: %s", source->pub.path, strerror(errno));
         source->unusable = true;

@@ -132,3 +132,37 @@ bool kernel_argument(const struct kernel_line *line, const char *name, int base,
     }
     return false;
 }
+
+static bool after(const char **line, const char *text)
+{
+    size_t n = strlen(text);
+
+    if (strncmp(*line, text, n) != 0)
+        return false;
+    *line += n;
+    return true;
+}
+
+uint64_t kernel_line_lost(const char *line)
+{
+    char *end;
+
+    if (after(&line, "# entries-in-buffer/entries-written: ")) {
+        uint64_t kept = strtoull(line, &end, 10);
+        uint64_t written = *end == '/' ? strtoull(end + 1, NULL, 10) : 0;
+
+        return written > kept ? written - kept : 0;
+    }
+    if (!after(&line, "CPU:"))
+        return 0;
+    line += strspn(line, "0123456789");
+    if (!after(&line, " ["))
+        return 0;
+    after(&line, "LOST ");
+    if (is_digit(*line)) {
+        uint64_t lost = strtoull(line, &end, 10);
+
+        return strncmp(end, " EVENTS", 7) == 0 ? lost : 0;
+    }
+    return strncmp(line, "EVENTS", 6) == 0;
+}

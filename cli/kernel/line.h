@@ -25,4 +25,12 @@ bool kernel_line_parse(char *line, struct kernel_line *parsed);
 /* "xid=0x" and the like: the number in base 10 or 16 behind it. False: it is not there. */
 bool kernel_argument(const struct kernel_line *line, const char *name, int base, uint64_t *value);
 
+/* How many events a line that is none of an event says were lost, 1 where it does not say how many:
+ *
+ *     CPU:3 [LOST 17 EVENTS]                            tracefs
+ *     CPU:3 [17 EVENTS DROPPED]                         trace-cmd report
+ *     # entries-in-buffer/entries-written: 8/25   #P:4  tracefs, whose buffer was too small
+ */
+uint64_t kernel_line_lost(const char *line);
+
 #endif

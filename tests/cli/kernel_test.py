@@ -233,6 +233,18 @@ class Kernel(CommandTest):
         self.assertEqual(self.report('--trace', path, errors=1)['kernels'], want)
         self.assertIn('1 line of 4096 bytes and more is left out', self.stderr)
 
+    def test_lost(self):
+        """What the trace says was lost is told: tracefs, trace-cmd."""
+        want = self.report(*self.traces('client'))['kernels']
+        for said, lost in (('CPU:3 [LOST 17 EVENTS]\nCPU:0 [LOST 2 EVENTS]', '19 events were'), ('CPU:0 [LOST EVENTS]', '1 event was'),
+                           ('CPU:12 [17 EVENTS DROPPED]', '17 events were'), ('CPU:0 [EVENTS DROPPED]', '1 event was'),
+                           ('# entries-in-buffer/entries-written: 8/25   #P:4', '17 events were'),
+                           ('# entries-in-buffer/entries-written: 25/25   #P:4\nCPU:0 buffer', None)):
+            path = self.file('\n'.join([said] + lines('client')).encode(), 'lost.txt')
+            self.assertEqual(self.report('--trace', path, errors=1 if lost else 0)['kernels'], want)
+            if lost:
+                self.assertIn(f'at least {lost} lost when it was recorded', self.stderr)
+
     def test_who_runs(self):
         """tracefs with the option record-tgid: the number of the process beside that of the thread."""
         for group in ('    238', '-------'):
