@@ -185,10 +185,16 @@ static char *build_filter(packet_info *pinfo AND_USER_DATA)
 static bool rpc_of(uint32_t frame, uint32_t *xid)
 {
     const struct frame_note *note = store_find(frame);
+    const struct message_note *message_note = note ? note->messages : NULL;
+    const struct carried *carried = note ? note_more(note)->carried : NULL;
 
-    if (!note || connections_of(frame) == 0 || (!note->messages && !note_more(note)->carried))
+    while (message_note && store_left_alone(message_note))
+        message_note = message_note->next;
+    while (carried && carried->left_alone)
+        carried = carried->next;
+    if (connections_of(frame) == 0 || (!message_note && !carried))
         return false;
-    *xid = note->messages ? note->messages->xid : note_more(note)->carried->xid;
+    *xid = message_note ? message_note->xid : carried->xid;
     return true;
 }
 

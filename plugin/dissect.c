@@ -15,7 +15,10 @@ static bool left_alone(const struct frame_note *note)
         return false;
     for (const struct message_note *message_note = note->messages; message_note;
          message_note = message_note->next)
-        if (message_note->kind->dialect->version != 1)
+        if (!store_left_alone(message_note))
+            return false;
+    for (const struct carried *carried = note_more(note)->carried; carried; carried = carried->next)
+        if (!carried->left_alone)
             return false;
     return true;
 }
@@ -31,9 +34,9 @@ static void show_connection(const struct frame_note *note, packet_info *pinfo, p
     if (!proto_field_is_referenced(tree, proto_rpcrdma))
         return;
     number = connections_of(pinfo->num);
-    for (const struct message_note *message_note = note ? note->messages : NULL; message_note;
-         message_note = message_note->next)
-        if (message_note->path->connection == number)
+    for (const struct message_note *message_note = shown == pinfo->num ? note->messages : NULL;
+         message_note; message_note = message_note->next)
+        if (!store_left_alone(message_note) && message_note->path->connection == number)
             return;
     if (number != 0)
         proto_item_set_generated(proto_tree_add_uint(tree, field_hf(RPCRDMA_FIELD_CONNECTION),

@@ -360,17 +360,17 @@ void show_frame(const struct frame_note *note, tvbuff_t *raw, packet_info *pinfo
     show_sliced(note, pinfo);
     if (more->set_up)
         show_set_up(more->set_up, raw, pinfo, tree);
-    if (more->carried && !(settings.leave_version1 && !note->messages))
+    if (more->carried)
         show_carried(more->carried, raw, pinfo, tree);
     for (struct message_note *message_note = note->messages; message_note;
          message_note = message_note->next) {
-        if (settings.leave_version1 && message_note->kind->dialect->version == 1)
+        if (store_left_alone(message_note))
             continue;
         show_message(message_note, note, raw, pinfo, tree, first);
         first = false;
     }
     for (const struct completed *c = more->completed; c; c = c->next) {
-        if (settings.leave_version1 && c->message_note->kind->dialect->version == 1)
+        if (store_left_alone(c->message_note))
             continue;
         show_completed(c->message_note, raw, pinfo, tree, first);
         first = false;

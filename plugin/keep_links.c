@@ -44,15 +44,17 @@ void keep_moved(void *context, const struct rpcrdma_data_transfer *moved)
     while (*end)
         end = &(*end)->next;
     *end = store_new(sizeof(struct carried));
-    **end = (struct carried){.xid = moved->xid,
-                             .call_frame = (uint32_t)moved->call_frame,
-                             .index = moved->index,
-                             .position = moved->position,
-                             .length = moved->length,
-                             .offset = moved->offset,
-                             .chunk_length = moved->chunk_length,
-                             .kind = (uint8_t)moved->kind,
-                             .chunk = (uint8_t)moved->chunk};
+    **end =
+        (struct carried){.xid = moved->xid,
+                         .call_frame = (uint32_t)moved->call_frame,
+                         .index = moved->index,
+                         .position = moved->position,
+                         .length = moved->length,
+                         .offset = moved->offset,
+                         .chunk_length = moved->chunk_length,
+                         .kind = (uint8_t)moved->kind,
+                         .chunk = (uint8_t)moved->chunk,
+                         .left_alone = settings.leave_version1 && moved->connection->version == 1};
     if (message_note)
         add_frame(message_note, (uint32_t)moved->frame,
                   moved->kind == RPCRDMA_OP_READ_REQUEST ? 0 : moved->length);

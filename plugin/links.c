@@ -331,6 +331,10 @@ void show_carried(const struct carried *carried, tvbuff_t *raw, packet_info *pin
 {
     bool looked_at = proto_field_is_referenced(tree, proto_rpcrdma);
 
+    while (carried && carried->left_alone)
+        carried = carried->next;
+    if (!carried)
+        return;
     if (!looked_at && tree) /* the protocol is in the frame, whoever counts those */
         proto_tree_add_item(tree, proto_rpcrdma, raw, 0, 0, ENC_NA);
     if (!looked_at && !col_get_writable(pinfo->cinfo, COL_INFO))
@@ -339,6 +343,8 @@ void show_carried(const struct carried *carried, tvbuff_t *raw, packet_info *pin
         const char *text = what(carried, pinfo->pool);
         proto_item *item;
 
+        if (carried->left_alone)
+            continue;
         col_append_fstr(pinfo->cinfo, COL_INFO, " [%s, XID 0x%08x]", text, carried->xid);
         if (!looked_at)
             continue;

@@ -312,6 +312,11 @@ struct message_note *store_message_note(const struct frame_note *note, bool held
     return NULL;
 }
 
+bool store_left_alone(const struct message_note *message_note)
+{
+    return settings.leave_version1 && message_note->kind->dialect->version == 1;
+}
+
 void *store_bytes(size_t n)
 {
     uint64_t limit = (uint64_t)settings.memory_mib << 20;

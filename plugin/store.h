@@ -171,6 +171,7 @@ struct carried {
     uint32_t xid, call_frame, index, position, length;
     uint64_t offset, chunk_length;
     uint8_t kind, chunk; /* enum rpcrdma_op_kind, rpcrdma_chunk_kind */
+    bool left_alone;     /* to Wireshark's own dissector */
 };
 
 /* A packet that was sent before, or late; or the one that was first. */
@@ -228,6 +229,9 @@ void store_passed(uint32_t frame);
  * any length. NULL: there is none. */
 struct message_note *store_message_note(const struct frame_note *note, bool held_back, uint32_t xid,
                                         uint32_t len);
+
+/* To Wireshark's own dissector. */
+bool store_left_alone(const struct message_note *message_note);
 
 /* What few have, read or made. */
 const struct frame_more *note_more(const struct frame_note *note);

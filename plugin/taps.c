@@ -99,7 +99,7 @@ void tap_message(struct message_note *message_note, const struct rpcrdma_message
 {
     if (message_note->extra || has_chunks(m))
         set_chunks(store_extra(message_note), m);
-    if (!settings.leave_version1 || message_note->kind->dialect->version != 1)
+    if (!store_left_alone(message_note))
         emit(TAP_MESSAGES, message_note);
 }
 
@@ -115,8 +115,7 @@ static bool has_bytes(const struct message_note *message_note)
 
 void tap_rpc(const struct message_note *message_note)
 {
-    if (has_bytes(message_note) &&
-        !(settings.leave_version1 && message_note->kind->dialect->version == 1))
+    if (has_bytes(message_note) && !store_left_alone(message_note))
         emit(TAP_RPCS, message_note);
 }
 
@@ -149,8 +148,7 @@ static void later_pass(packet_info *pinfo, const struct frame_note *note)
         return;
     for (const struct message_note *message_note = note->messages; message_note;
          message_note = message_note->next)
-        if (!message_note->held_back &&
-            !(settings.leave_version1 && message_note->kind->dialect->version == 1))
+        if (!message_note->held_back && !store_left_alone(message_note))
             tap_later(pinfo, message_note);
     for (const struct credit_state *state = note->credits; state; state = state->next)
         tap_queue_packet(ids[TAP_CREDITS], pinfo, state);

@@ -8,6 +8,7 @@ import types
 import unittest
 
 import host
+import generated
 import cm
 import foreign
 import pcap
@@ -57,6 +58,24 @@ class PrecedenceTest(host.PluginTest):
         ours, builtin = self.counts(host.capture(CAPTURE), '-o', 'rpcrdma.leave_version1:TRUE')
         self.assertEqual(ours, 0)
         self.assertGreater(builtin, 100)
+
+    def test_what_is_not_left(self):
+        """With version 1 left to the built-in, frames are of their connections all the same, and what moves chunks of
+        version 2 is shown."""
+        path = self.path('both.pcap')
+        pcap.write(path, dict(generated.captures())['ietf-07'])
+        leave = ('-o', 'rpcrdma.leave_version1:TRUE')
+        for where, least in (('rpcrdma.version == 2', 50), ('rpcrdma.data.xid', 20), ('rpcrdma.connection == 1', 100),
+                             ('rpcrdma.connection == 2', 10)):
+            frames = host.count(path, where, 2)
+            self.assertGreater(frames, least)
+            self.assertEqual(host.count(path, where, 2, leave), frames, where)
+        self.assertEqual(host.count(path, 'rpcrdma.data.xid', 2, leave), host.count(path, 'rpcrdma.data.xid', 1, leave))
+        path = host.capture(CAPTURE)
+        self.assertEqual(host.count(path, 'rpcrdma.data.xid', 2, leave), 0)
+        for option in (leave, ('--disable-heuristic', 'rpc_over_rdma_infiniband')):
+            self.assertEqual(host.count(path, 'rpcrdma.connection == 1', 2, option),
+                             host.count(path, 'rpcrdma.connection == 1', 2))
 
     def test_what_we_cannot_read(self):
         """A carrier that is none of ours is the built-in dissector's as ever: here IEEE 802.2 SNAP."""
