@@ -126,7 +126,7 @@ static void data(struct flow_memory *memory, struct flow_delivery *d,
         if (!path)
             return;
         if (origin_behind(d, segment->ip_id, &filled, segment->time_ns) == ORIGIN_LATE) {
-            path->uncaptured -= filled.arrived ? filled.count : 0;
+            path->uncaptured -= filled.arrived && path->uncaptured > 0;
             late(d, path, segment, first);
         } else {
             path->lost += gap;
