@@ -114,7 +114,7 @@ RPCRDMA_RARE static bool make_room_for_call(struct rpcrdma_flow *flow, struct fl
 RPCRDMA_HOT static void deliver_send(struct rpcrdma_flow *flow, struct flow_conn *conn,
                                      const struct flow_direction *dir, const struct flow_send *send)
 {
-    struct flow_making making;
+    struct flow_making *making = &flow->making;
 
     while (flow->rpcs && !flow_rpc_ready(flow->rpcs, conn) && flow_evict(flow, conn))
         ;
@@ -122,24 +122,24 @@ RPCRDMA_HOT static void deliver_send(struct rpcrdma_flow *flow, struct flow_conn
         ;
     while (!flow_calls_ready(flow->messages) && make_room_for_call(flow, conn))
         ;
-    flow_message_make(flow->messages, conn, dir, send, &making);
-    if (making.event.call)
+    flow_message_make(flow->messages, conn, dir, send, making);
+    if (making->event.call)
         give_up_calls(flow, conn);
     flow_conn_public(conn)->invalidations[1 - dir->index] += send->has_invalidate;
-    if (flow->context.delivery && making.event.message->sender == RPCRDMA_ROLE_CLIENT &&
-        making.event.message->direction == RPCRDMA_DIRECTION_CALL)
-        flow_life_call(flow, conn, making.event.message->message->xid, send->time_ns);
-    if (flow->credits && making.out.part > 1)
-        making.event.was_held = flow_credit_held(conn, making.event.sender, &making.event.held);
+    if (flow->context.delivery && making->event.message->sender == RPCRDMA_ROLE_CLIENT &&
+        making->event.message->direction == RPCRDMA_DIRECTION_CALL)
+        flow_life_call(flow, conn, making->event.message->message->xid, send->time_ns);
+    if (flow->credits && making->out.part > 1)
+        making->event.was_held = flow_credit_held(conn, making->event.sender, &making->event.held);
     if (flow->rpcs)
-        flow_rpc_message(flow->rpcs, conn, &making.event);
-    if (flow->rpcs && flow->context.delivery && making.out.n_findings > 0)
-        flow_rpc_transmissions(flow->rpcs, conn, &making.event, making.findings.at,
-                               making.findings.count);
+        flow_rpc_message(flow->rpcs, conn, &making->event);
+    if (flow->rpcs && flow->context.delivery && making->out.n_findings > 0)
+        flow_rpc_transmissions(flow->rpcs, conn, &making->event, making->findings.at,
+                               making->findings.count);
     if (flow->credits)
-        flow_credit_message(flow->credits, conn, &making.event);
-    flow_message_done(flow->messages, &making);
-    flow_message_emit(flow->messages, conn, &making.out);
+        flow_credit_message(flow->credits, conn, &making->event);
+    flow_message_done(flow->messages, making);
+    flow_message_emit(flow->messages, conn, &making->out);
 }
 
 /* An event whose turn it is. */
@@ -206,7 +206,7 @@ RPCRDMA_RARE static struct flow_conn *admit(struct rpcrdma_flow *flow, struct fl
 RPCRDMA_RARE static void preview(struct rpcrdma_flow *flow, struct flow_conn *conn,
                                  const struct flow_direction *dir, const struct flow_send *send)
 {
-    struct flow_making making;
+    struct flow_making making = {0};
 
     if (flow->context.sink.partial &&
         flow_message_preview(flow->messages, conn, dir, send, &making))

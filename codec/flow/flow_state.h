@@ -26,6 +26,7 @@ struct rpcrdma_flow {
     struct flow_messages *messages;
     struct flow_rpcs *rpcs;       /* NULL: the sink wants none */
     struct flow_credits *credits; /* NULL: not asked for */
+    struct flow_making making;    /* the message in hand */
     bool overfull; /* the connection in hand keeps as much as it may: its gaps are given up */
     bool said_limit;
     bool stormed;      /* storm_ns is set */

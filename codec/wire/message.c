@@ -6,6 +6,7 @@
 
 #include "wire/cursor.h"
 #include "wire/hot.h"
+#include "wire/plain.h"
 #include "wire/xdr.h"
 
 /* clang-format off */
@@ -165,7 +166,8 @@ static enum rpcrdma_error_body error_body(const struct rpcrdma_dialect *dialect,
 {
     const struct rpcrdma_error_desc *desc = rpcrdma_dialect_error(dialect, code);
 
-    /* ietf-07 section 7: a message with an unknown code is dropped unread; so it has no arguments for us. */
+    /* ietf-07 section 7: a message with an unknown code is dropped unread; so it has no arguments
+     * for us. */
     return desc ? desc->body : RPCRDMA_ERROR_VOID;
 }
 
@@ -291,15 +293,6 @@ static RPCRDMA_INLINE void read_parts(struct rpcrdma_cursor *c, struct rpcrdma_m
         *c = read_control_parts(*c, m, parts);
 }
 
-static RPCRDMA_INLINE void set_common(struct rpcrdma_message *m, const uint8_t *p)
-{
-    m->xid = rpcrdma_get_be32(p);
-    m->version = rpcrdma_get_be32(p + OFF_VERSION);
-    m->credits = rpcrdma_get_be32(p + OFF_CREDITS);
-    m->type = rpcrdma_get_be32(p + OFF_TYPE);
-    m->present = RPCRDMA_HAS_XID | RPCRDMA_HAS_VERSION | RPCRDMA_HAS_CREDITS | RPCRDMA_HAS_TYPE;
-}
-
 static RPCRDMA_INLINE void read_common(struct rpcrdma_cursor *c, struct rpcrdma_message *m)
 {
     bool whole = rpcrdma_cursor_captured(c) >= COMMON_SIZE;
@@ -312,7 +305,11 @@ static RPCRDMA_INLINE void read_common(struct rpcrdma_cursor *c, struct rpcrdma_
         read_word(c, m, RPCRDMA_HAS_TYPE, &m->type, "header type");
         return;
     }
-    set_common(m, p);
+    m->xid = rpcrdma_get_be32(p);
+    m->version = rpcrdma_get_be32(p + OFF_VERSION);
+    m->credits = rpcrdma_get_be32(p + OFF_CREDITS);
+    m->type = rpcrdma_get_be32(p + OFF_TYPE);
+    m->present = RPCRDMA_HAS_XID | RPCRDMA_HAS_VERSION | RPCRDMA_HAS_CREDITS | RPCRDMA_HAS_TYPE;
 }
 
 /*
@@ -405,38 +402,9 @@ static RPCRDMA_INLINE void read_header(struct rpcrdma_cursor *c, struct rpcrdma_
         read_payload(c, m, parts);
 }
 
-/*
- * What most messages of version 1 are: RDMA_MSG with three empty lists. False: it is not, or was
- * not captured so far; nothing was read.
- */
-static RPCRDMA_INLINE bool read_plain(struct rpcrdma_cursor *c, struct rpcrdma_message *m)
-{
-    enum { TYPE_MSG = 0, LISTS = COMMON_SIZE, BYTES = LISTS + 12 };
-    struct rpcrdma_cursor ahead = *c;
-    bool whole = rpcrdma_cursor_captured(c) >= BYTES;
-    const uint8_t *p = whole ? rpcrdma_cursor_take(&ahead, BYTES, "header") : NULL;
-
-    if (!p || rpcrdma_get_be32(p + OFF_VERSION) != 1 ||
-        rpcrdma_get_be32(p + OFF_TYPE) != TYPE_MSG ||
-        (rpcrdma_get_be32(p + LISTS) | rpcrdma_get_be32(p + LISTS + 4) |
-         rpcrdma_get_be32(p + LISTS + 8)) != 0)
-        return false;
-    *c = ahead;
-    set_common(m, p);
-    m->dialect = rpcrdma_dialect(RPCRDMA_V1);
-    m->kind = RPCRDMA_KIND_MSG;
-    m->read.wire = p + LISTS;
-    m->read.off = LISTS;
-    m->write.wire = p + LISTS + 4;
-    m->write.off = LISTS + 4;
-    m->present |= RPCRDMA_HAS_READ | RPCRDMA_HAS_WRITE | RPCRDMA_HAS_REPLY;
-    read_payload(c, m, RPCRDMA_HAS_PAYLOAD);
-    return true;
-}
-
-RPCRDMA_HOT enum rpcrdma_status rpcrdma_message_decode(const struct rpcrdma_dialect *dialect,
-                                                       const void *data, size_t caplen, size_t len,
-                                                       struct rpcrdma_message *out)
+RPCRDMA_RARE enum rpcrdma_status rpcrdma_message_decode_any(const struct rpcrdma_dialect *dialect,
+                                                            const void *data, size_t caplen,
+                                                            size_t len, struct rpcrdma_message *out)
 {
     struct rpcrdma_cursor c = rpcrdma_cursor_init(data, caplen, len);
 
@@ -445,8 +413,6 @@ RPCRDMA_HOT enum rpcrdma_status rpcrdma_message_decode(const struct rpcrdma_dial
     out->base = data;
     out->caplen = (uint32_t)caplen;
     out->len = (uint32_t)len;
-    if (read_plain(&c, out))
-        return RPCRDMA_OK;
     read_common(&c, out);
     choose_dialect(&c, out, dialect);
     if (c.status == RPCRDMA_OK)
@@ -455,6 +421,15 @@ RPCRDMA_HOT enum rpcrdma_status rpcrdma_message_decode(const struct rpcrdma_dial
     out->error_off = (uint32_t)c.error_off;
     out->what = c.what;
     return out->status;
+}
+
+RPCRDMA_HOT enum rpcrdma_status rpcrdma_message_decode(const struct rpcrdma_dialect *dialect,
+                                                       const void *data, size_t caplen, size_t len,
+                                                       struct rpcrdma_message *out)
+{
+    return rpcrdma_message_plain(out, false, data, caplen, len)
+               ? RPCRDMA_OK
+               : rpcrdma_message_decode_any(dialect, data, caplen, len, out);
 }
 
 int rpcrdma_message_direction(const struct rpcrdma_message *msg)

@@ -17,6 +17,7 @@
 
 #include "wire/cursor.h"
 #include "wire/hot.h"
+#include "wire/plain.h"
 #include "wire/writer.h"
 
 /* Takes a word and, when it was there, sets `bit`. */
@@ -169,82 +170,12 @@ static void gss(struct rpcrdma_cursor message, struct rpcrdma_rpc *rpc)
     }
 }
 
-enum { TYPE = 4, RPCVERS = 8, REPLY_STAT = 8, PROGRAM = 12, VERSION = 16, PROCEDURE = 20 };
-enum { AUTH_BYTES = 8, AUTH_LENGTH = 4 }; /* an opaque_auth without body */
-
-/* The verifier without body that most messages have. */
-static RPCRDMA_INLINE void no_verf(struct rpcrdma_rpc *out, const uint8_t *p, uint32_t off)
+RPCRDMA_RARE enum rpcrdma_status rpcrdma_rpc_decode_any(const void *data, size_t caplen, size_t len,
+                                                        struct rpcrdma_rpc *out)
 {
-    out->verf_flavor = rpcrdma_get_be32(p);
-    out->verf.data = p + AUTH_BYTES;
-    out->verf.off = off + AUTH_BYTES;
-}
+    struct rpcrdma_cursor c = rpcrdma_cursor_init(data, caplen, len);
 
-/*
- * What most Calls are: all there, with a credential that needs no padding and is not of RPCSEC_GSS,
- * and no body in the verifier. False: it is another; nothing was read.
- */
-static RPCRDMA_INLINE bool plain_call(const struct rpcrdma_cursor *at, struct rpcrdma_rpc *out)
-{
-    enum { CRED = 24, BYTES = CRED + AUTH_BYTES };
-    struct rpcrdma_cursor c = *at;
-    const uint8_t *p = rpcrdma_cursor_take(&c, BYTES, "RPC header"), *cred, *verf;
-    uint32_t count = p ? rpcrdma_get_be32(p + CRED + AUTH_LENGTH) : 0;
-
-    if (!p || rpcrdma_get_be32(p + RPCVERS) != RPCRDMA_RPC_VERSION ||
-        rpcrdma_get_be32(p + CRED) == RPCRDMA_RPC_GSS || count > RPCRDMA_RPC_AUTH_MAX || count & 3)
-        return false;
-    cred = rpcrdma_cursor_take(&c, count, "RPC auth body");
-    verf = rpcrdma_cursor_take(&c, AUTH_BYTES, "RPC verifier");
-    if (!cred || !verf || rpcrdma_get_be32(verf + AUTH_LENGTH) != 0)
-        return false;
-    out->rpcvers = RPCRDMA_RPC_VERSION;
-    out->program = rpcrdma_get_be32(p + PROGRAM);
-    out->version = rpcrdma_get_be32(p + VERSION);
-    out->procedure = rpcrdma_get_be32(p + PROCEDURE);
-    out->cred_flavor = rpcrdma_get_be32(p + CRED);
-    out->cred = (struct rpcrdma_span){cred, BYTES, count, count};
-    no_verf(out, verf, BYTES + count);
-    out->present = RPCRDMA_RPC_HAS_XID | RPCRDMA_RPC_HAS_TYPE | RPCRDMA_RPC_HAS_PROGRAM |
-                   RPCRDMA_RPC_HAS_CRED | RPCRDMA_RPC_HAS_VERF | RPCRDMA_RPC_HAS_BODY;
-    out->body_off = (uint32_t)c.off;
-    return true;
-}
-
-/* Likewise a Reply: accepted, with nothing after its status but results. */
-static RPCRDMA_INLINE bool plain_reply(const struct rpcrdma_cursor *at, struct rpcrdma_rpc *out)
-{
-    enum { VERF = 12, ACCEPT_STAT = VERF + AUTH_BYTES, BYTES = ACCEPT_STAT + 4 };
-    struct rpcrdma_cursor c = *at;
-    const uint8_t *p = rpcrdma_cursor_take(&c, BYTES, "RPC header");
-
-    if (!p || rpcrdma_get_be32(p + REPLY_STAT) != RPCRDMA_RPC_ACCEPTED ||
-        rpcrdma_get_be32(p + VERF + AUTH_LENGTH) != 0 ||
-        rpcrdma_get_be32(p + ACCEPT_STAT) != RPCRDMA_RPC_SUCCESS)
-        return false;
-    no_verf(out, p + VERF, VERF);
-    out->present = RPCRDMA_RPC_HAS_XID | RPCRDMA_RPC_HAS_TYPE | RPCRDMA_RPC_HAS_STAT |
-                   RPCRDMA_RPC_HAS_VERF | RPCRDMA_RPC_HAS_ACCEPT | RPCRDMA_RPC_HAS_BODY;
-    out->body_off = BYTES;
-    return true;
-}
-
-static RPCRDMA_INLINE bool plain(const struct rpcrdma_cursor *c, struct rpcrdma_rpc *out)
-{
-    const uint8_t *p = rpcrdma_cursor_peek(c, TYPE + 4);
-
-    if (!p)
-        return false;
-    out->xid = rpcrdma_get_be32(p);
-    out->type = rpcrdma_get_be32(p + TYPE);
-    return out->type == RPCRDMA_RPC_CALL    ? plain_call(c, out)
-           : out->type == RPCRDMA_RPC_REPLY ? plain_reply(c, out)
-                                            : false;
-}
-
-/* Any message, word by word. */
-RPCRDMA_RARE static void decode(struct rpcrdma_cursor c, struct rpcrdma_rpc *out)
-{
+    *out = (struct rpcrdma_rpc){0};
     out->xid = word(&c, out, RPCRDMA_RPC_HAS_XID, "RPC XID");
     out->type = word(&c, out, RPCRDMA_RPC_HAS_TYPE, "RPC msg_type");
     if (c.status == RPCRDMA_OK) {
@@ -264,17 +195,15 @@ RPCRDMA_RARE static void decode(struct rpcrdma_cursor c, struct rpcrdma_rpc *out
     out->what = c.what;
     if (out->cred_flavor == RPCRDMA_RPC_GSS && out->cred.data)
         gss(c, out);
+    return out->status;
 }
 
 RPCRDMA_HOT enum rpcrdma_status rpcrdma_rpc_decode(const void *data, size_t caplen, size_t len,
                                                    struct rpcrdma_rpc *out)
 {
-    struct rpcrdma_cursor c = rpcrdma_cursor_init(data, caplen, len);
-
-    *out = (struct rpcrdma_rpc){0};
-    if (!plain(&c, out))
-        decode(c, out);
-    return out->status;
+    return rpcrdma_rpc_plain(out, false, data, caplen)
+               ? RPCRDMA_OK
+               : rpcrdma_rpc_decode_any(data, caplen, len, out);
 }
 
 static bool put_auth(struct rpcrdma_writer *w, uint32_t flavor, const struct rpcrdma_span *body)

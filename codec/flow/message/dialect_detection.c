@@ -150,6 +150,19 @@ const struct rpcrdma_dialect *message_dialect_likely(const struct flow_messages 
     return pub->dialects ? latest(pub->dialects) : messages->dialect;
 }
 
+void flow_message_decode(const struct rpcrdma_dialect *dialect, const void *data, size_t caplen,
+                         size_t len, struct rpcrdma_message *out)
+{
+    const struct rpcrdma_dialect *version1 = rpcrdma_dialect(RPCRDMA_V1);
+
+    rpcrdma_message_decode(dialect, data, caplen, len, out);
+    if (dialect != version1 || out->version != 2)
+        return;
+    /* A stray version word: cel-00 has version 1's layout, and is not what this is. */
+    rpcrdma_message_decode(rpcrdma_dialect(RPCRDMA_CEL_00), data, caplen, len, out);
+    out->dialect = version1;
+}
+
 RPCRDMA_RARE static void of_version_2(struct flow_messages *messages, struct flow_conn *conn,
                                       const struct flow_direction *dir,
                                       const struct flow_send *send)

@@ -3,6 +3,7 @@
 
 #include "flow/message/check_message.h"
 #include "wire/cursor.h"
+#include "wire/plain.h"
 
 /* One Send of a connection -> one message: decoded, its direction and its sender's role known or
  * said to be unknown. */
@@ -109,25 +110,13 @@ static RPCRDMA_INLINE bool carries_rpc(const struct rpcrdma_message *message)
     }
 }
 
-void flow_message_decode(const struct rpcrdma_dialect *dialect, const void *data, size_t caplen,
-                         size_t len, struct rpcrdma_message *out)
-{
-    const struct rpcrdma_dialect *version1 = rpcrdma_dialect(RPCRDMA_V1);
-
-    rpcrdma_message_decode(dialect, data, caplen, len, out);
-    if (dialect != version1 || out->version != 2)
-        return;
-    /* A stray version word: cel-00 has version 1's layout, and is not what this is. */
-    rpcrdma_message_decode(rpcrdma_dialect(RPCRDMA_CEL_00), data, caplen, len, out);
-    out->dialect = version1;
-}
-
-static RPCRDMA_INLINE void decode(struct making *m)
+/* Any message but a plain one, of which nothing can be wrong. */
+RPCRDMA_RARE static void decode_other(struct making *m)
 {
     const struct rpcrdma_message *msg = &m->to->message;
 
-    rpcrdma_message_decode(message_dialect_likely(m->messages, m->conn), m->send->data,
-                           m->send->caplen, m->send->len, &m->to->message);
+    rpcrdma_message_decode_any(message_dialect_likely(m->messages, m->conn), m->send->data,
+                               m->send->caplen, m->send->len, &m->to->message);
     if (msg->version == 2 && message_version_settled(m->conn)) {
         flow_message_decode(rpcrdma_dialect(RPCRDMA_V1), m->send->data, m->send->caplen,
                             m->send->len, &m->to->message);
@@ -143,12 +132,24 @@ static RPCRDMA_INLINE void decode(struct making *m)
     message_check_header(msg, m->send->frame, &m->to->findings);
 }
 
+static RPCRDMA_INLINE void decode(struct making *m)
+{
+    struct flow_making *to = m->to;
+
+    to->plain_message = rpcrdma_message_plain(&to->message, to->plain_message, m->send->data,
+                                              m->send->caplen, m->send->len);
+    if (!to->plain_message)
+        decode_other(m);
+}
+
+/* The RPC header of a message that has one. */
 static RPCRDMA_INLINE void decode_rpc(struct making *m)
 {
     const struct rpcrdma_message *msg = &m->to->message;
     int64_t at = msg->payload.off;
 
     rpcrdma_rpc_decode(msg->payload.data, msg->payload.caplen, msg->payload.len, &m->to->rpc);
+    m->to->plain_rpc = false;
     if (m->to->rpc.status == RPCRDMA_MALFORMED) {
         add(m, RPCRDMA_RULE_MALFORMED_RPC, at + m->to->rpc.error_off, m->to->rpc.what);
         m->to->event.malformed = true;
@@ -337,26 +338,39 @@ static void note_caller(struct making *m)
         m->mc->client_called = true;
 }
 
-static void begin(struct making *m, struct flow_messages *messages, struct flow_conn *conn,
-                  const struct flow_direction *dir, const struct flow_send *send,
-                  struct flow_making *to)
+/* All that is not found out about the message on its way. */
+static RPCRDMA_INLINE void begin(struct making *m, struct flow_messages *messages,
+                                 struct flow_conn *conn, const struct flow_direction *dir,
+                                 const struct flow_send *send, struct flow_making *to)
 {
-    *m = (struct making){.messages = messages,
-                         .conn = conn,
-                         .mc = message_conn_of(conn),
-                         .send = send,
-                         .sender = 1 - dir->index,
-                         .to = to};
+    struct rpcrdma_flow_message *out = &to->out;
+    struct flow_message *event = &to->event;
+
+    m->messages = messages;
+    m->conn = conn;
+    m->mc = message_conn_of(conn);
+    m->send = send;
+    m->sender = 1 - dir->index;
+    m->to = to;
     to->findings.count = 0;
-    to->rpc.present = 0;
-    to->event = (struct flow_message){.message = &to->out, .send = send, .sender = m->sender};
-    to->out = (struct rpcrdma_flow_message){.frame = send->frame,
-                                            .first_frame = send->first_frame,
-                                            .time_ns = send->time_ns,
-                                            .first_time_ns = send->first_time_ns,
-                                            .has_invalidate = send->has_invalidate,
-                                            .invalidate = send->invalidate,
-                                            .message = &to->message};
+    out->frame = send->frame;
+    out->first_frame = send->first_frame;
+    out->time_ns = send->time_ns;
+    out->first_time_ns = send->first_time_ns;
+    out->has_invalidate = send->has_invalidate;
+    out->invalidate = send->invalidate;
+    out->message = &to->message;
+    out->rpc = out->call = NULL;
+    out->part = 0;
+    event->message = out;
+    event->send = send;
+    event->sender = m->sender;
+    event->continues = event->malformed = event->was_held = false;
+    event->part_bytes = 0;
+    event->call = NULL;
+    event->call_use = FLOW_CALL_NEW;
+    event->remembered = 0;
+    event->sent_before = NULL;
     decode(m);
 }
 
@@ -376,6 +390,7 @@ bool flow_message_preview(struct flow_messages *messages, struct flow_conn *conn
         return false;
     begin(&m, messages, conn, dir, send, making);
     making->out.held_back = true;
+    making->rpc.present = 0;
     if (carries_rpc(&making->message)) {
         size_t findings = making->findings.count;
 
@@ -397,23 +412,46 @@ bool flow_message_preview(struct flow_messages *messages, struct flow_conn *conn
     return true;
 }
 
-/* A Call of the server before any of the client's: reported once. That there was none shows with
- * what the client sends next: nothing is missing before it. */
-static void check_reverse(struct making *m)
+/* What the message says. */
+RPCRDMA_APART static void read_any(struct making *m)
 {
-    const struct rpcrdma_flow_message *out = &m->to->out;
-    struct message_conn *mc = m->mc;
+    struct flow_making *to = m->to;
+    const struct flow_send *send = m->send;
 
-    if (out->sender == RPCRDMA_ROLE_SERVER && out->direction == RPCRDMA_DIRECTION_CALL &&
-        !mc->client_called && mc->reverse_frame == 0)
-        mc->reverse_frame = out->frame;
-    if (out->sender != RPCRDMA_ROLE_CLIENT || mc->reverse_frame == 0)
-        return;
-    mc->reverse_reported = true;
-    if (m->to->message.version == 1 && flow_conn_saw_all(m->conn))
-        flow_report(m->messages->context, out->connection,
-                    &(struct rpcrdma_finding){.rule = RPCRDMA_RULE_REVERSE_EARLY,
-                                              .frame = mc->reverse_frame});
+    message_version(m->conn, m->sender, &to->message, &to->findings, send->frame);
+    to->event.continues =
+        message_continue(m->messages, m->conn, m->sender, &to->message, &to->findings, send->frame,
+                         send->time_ns, &to->out.part, &to->event.part_bytes);
+    to->rpc.present = 0;
+    if (to->out.part <= 1 && carries_rpc(&to->message))
+        decode_rpc(m);
+    if (to->message.status == RPCRDMA_MALFORMED)
+        to->event.malformed = true;
+    note_cut(m);
+    message_properties(m->messages, m->conn, m->sender, &to->message);
+    find_direction(m);
+    if (to->message.present & RPCRDMA_HAS_DIRECTION)
+        check_direction(m);
+}
+
+/* What read_any does with most messages: plain, captured whole, with a plain RPC header, where
+ * version 1 is settled. False: it is another. */
+static RPCRDMA_INLINE bool read_plain(struct making *m)
+{
+    struct flow_making *to = m->to;
+    const struct rpcrdma_span *payload = &to->message.payload;
+
+    if (!to->plain_message || payload->caplen < payload->len || !message_version_settled(m->conn) ||
+        payload->len < 4 || rpcrdma_get_be32(payload->data) != to->message.xid)
+        return false;
+    to->plain_rpc = rpcrdma_rpc_plain(&to->rpc, to->plain_rpc, payload->data, payload->caplen);
+    if (!to->plain_rpc)
+        return false;
+    m->mc->speaks[m->sender] = true;
+    to->out.rpc = &to->rpc;
+    to->out.direction =
+        to->rpc.type == RPCRDMA_RPC_CALL ? RPCRDMA_DIRECTION_CALL : RPCRDMA_DIRECTION_REPLY;
+    return true;
 }
 
 RPCRDMA_HOT void flow_message_make(struct flow_messages *messages, struct flow_conn *conn,
@@ -426,19 +464,8 @@ RPCRDMA_HOT void flow_message_make(struct flow_messages *messages, struct flow_c
     begin(&m, messages, conn, dir, send, making);
     if (messages->n_unmatched > 0)
         message_unmatched_time(messages, send->time_ns);
-    message_version(conn, m.sender, &making->message, &making->findings, send->frame);
-    making->event.continues =
-        message_continue(messages, conn, m.sender, &making->message, &making->findings, send->frame,
-                         send->time_ns, &making->out.part, &making->event.part_bytes);
-    if (making->out.part <= 1 && carries_rpc(&making->message))
-        decode_rpc(&m);
-    if (making->message.status == RPCRDMA_MALFORMED)
-        making->event.malformed = true;
-    note_cut(&m);
-    message_properties(messages, conn, m.sender, &making->message);
-    find_direction(&m);
-    if (making->message.present & RPCRDMA_HAS_DIRECTION)
-        check_direction(&m);
+    if (!read_plain(&m))
+        read_any(&m);
     learn_role(&m);
     if (making->message.kind == RPCRDMA_KIND_ERROR) {
         message_error(messages, conn, m.sender, &making->message, &making->findings, send->frame,
@@ -451,7 +478,7 @@ RPCRDMA_HOT void flow_message_make(struct flow_messages *messages, struct flow_c
     if (messages->previewed && making->out.direction == RPCRDMA_DIRECTION_CALL)
         message_previewed_remove(messages, &making->out);
     if (!m.mc->reverse_reported && (m.mc->reverse_frame != 0 || !m.mc->client_called))
-        check_reverse(&m);
+        message_check_reverse(messages, conn, &making->out);
     if (m.mc->extra || making->message.version == 2)
         message_after_error(messages, conn, &making->out, &making->findings);
     if (pub->messages == 0)

@@ -123,12 +123,13 @@ struct flow_message {
 /* The first frame of the Call that is remembered under this number by now. */
 uint64_t flow_call_first_frame(const struct flow_messages *messages, uint32_t remembered);
 
-/* A message and what it points to. */
+/* A message and what it points to. Zero at first; what one message left is of use for the next. */
 struct flow_making {
     struct flow_message event;
     struct rpcrdma_message message;
     struct rpcrdma_rpc rpc, call;
     struct rpcrdma_flow_message out;
+    bool plain_message, plain_rpc; /* `message`, `rpc` are as wire/plain.h makes them */
     struct flow_findings findings;
 };
 

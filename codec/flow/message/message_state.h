@@ -19,6 +19,7 @@
  *   unmatched.c          Replies that were captured before their Calls
  *   retransmit.c         Calls that were sent before, on another connection
  *   previewed.c          Calls that are held back
+ *   reverse.c            Calls of the server
  */
 
 #include <string.h>
@@ -258,6 +259,11 @@ void message_unmatched_free(struct flow_messages *messages);
 void message_sent_note(struct flow_messages *messages, struct flow_conn *conn,
                        const struct flow_send *send, struct flow_message *event);
 void message_sent_free(struct flow_messages *messages);
+
+/* reverse.c. A Call of the server before any of the client's: reported once. That there was none
+ * shows with what the client sends next: nothing is missing before it. */
+void message_check_reverse(struct flow_messages *messages, struct flow_conn *conn,
+                           const struct rpcrdma_flow_message *out);
 
 /* previewed.c. A Call is held back; it is no more; the Call of a Reply is one of them, and what is
  * known of it goes to *out. */

@@ -42,7 +42,7 @@ static int end(void **state)
 static struct flow_making make(int sender, uint32_t len)
 {
     static struct flow_send send;
-    struct flow_making making;
+    struct flow_making making = {0};
 
     send = stage_send(&s.stage, bytes, len, 1);
     flow_message_make(messages, conn, flow_conn_direction(conn, 1 - sender), &send, &making);
@@ -71,6 +71,33 @@ static void test_call_and_reply(void **state)
     assert_null(m.out.call); /* which is answered now */
     assert_int_equal(flow_conn_public(conn)->version, 1);
     assert_int_equal(flow_conn_public(conn)->messages, 3);
+}
+
+/* What most messages are is read at one glance once version 1 is settled: as any other is. */
+static void test_plain_as_any(void **state)
+{
+    uint32_t (*const fill[])(uint8_t *, uint32_t, uint32_t) = {stage_call, stage_reply, stage_call};
+
+    (void)state;
+    make(0, stage_call(bytes, 1, 32));
+    for (unsigned i = 0; i < sizeof(fill) / sizeof(fill[0]); i++) {
+        uint32_t len = fill[i](bytes, 2 + i, 32);
+        struct flow_making plain = make(i % 2, len), any;
+
+        assert_true(plain.plain_message && plain.plain_rpc);
+        flow_conn_public(conn)->version = 0;
+        any = make(i % 2, len);
+        assert_false(any.plain_rpc);
+        assert_int_equal(flow_conn_public(conn)->version, 1);
+        assert_int_equal(any.out.direction, plain.out.direction);
+        assert_int_equal(any.out.part, plain.out.part);
+        assert_int_equal(any.event.continues, plain.event.continues);
+        assert_int_equal(any.event.malformed, plain.event.malformed);
+        assert_int_equal(any.findings.count, plain.findings.count);
+        assert_int_equal(any.out.rpc != NULL, plain.out.rpc != NULL);
+        assert_int_equal(any.rpc.present, plain.rpc.present);
+        assert_int_equal(any.rpc.program, plain.rpc.program);
+    }
 }
 
 /* A forward and a reverse Call with the same XID are two (RFC 8167 section 4.1). */
@@ -149,6 +176,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_call_and_reply, begin, end),
+        cmocka_unit_test_setup_teardown(test_plain_as_any, begin, end),
         cmocka_unit_test_setup_teardown(test_both_directions, begin, end),
         cmocka_unit_test_setup_teardown(test_truncated, begin, end),
         cmocka_unit_test_setup_teardown(test_undecided_dialect, begin, end),

@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef RPCRDMA_WIRE_PLAIN_H
+#define RPCRDMA_WIRE_PLAIN_H
+
+/*
+ * What most messages are, seen at one glance: version 1's RDMA_MSG with three empty lists, a Call
+ * or a Reply with a verifier without body. Both decoders try this first.
+ *
+ * Each returns false where it is another message, or was not captured so far: *out is as it was.
+ * `again`: *out holds what the same function made of another message; then only those fields are
+ * set that such a message has, and not all that are zero in it.
+ */
+
+#include "wire/cursor.h"
+#include "wire/message.h"
+#include "wire/rpc.h"
+
+/* message.c, rpc.c: word by word. What is plain they decode likewise. */
+enum rpcrdma_status rpcrdma_message_decode_any(const struct rpcrdma_dialect *dialect,
+                                               const void *data, size_t caplen, size_t len,
+                                               struct rpcrdma_message *out);
+enum rpcrdma_status rpcrdma_rpc_decode_any(const void *data, size_t caplen, size_t len,
+                                           struct rpcrdma_rpc *out);
+
+static inline bool rpcrdma_message_is_plain(const uint8_t *p, size_t caplen)
+{
+    enum { VERSION = 4, TYPE = 12, LISTS = 16, BYTES = LISTS + 12, TYPE_MSG = 0 };
+
+    return caplen >= BYTES && rpcrdma_get_be32(p + VERSION) == 1 &&
+           rpcrdma_get_be32(p + TYPE) == TYPE_MSG &&
+           (rpcrdma_get_be32(p + LISTS) | rpcrdma_get_be32(p + LISTS + 4) |
+            rpcrdma_get_be32(p + LISTS + 8)) == 0;
+}
+
+static RPCRDMA_INLINE bool rpcrdma_message_plain(struct rpcrdma_message *out, bool again,
+                                                 const uint8_t *p, size_t caplen, size_t len)
+{
+    enum { CREDITS = 8, READS = 16, WRITES = READS + 4, BYTES = READS + 12 };
+
+    if (!rpcrdma_message_is_plain(p, caplen))
+        return false;
+    if (!again)
+        memset(out, 0, sizeof(*out));
+    out->base = p;
+    out->caplen = (uint32_t)caplen;
+    out->len = (uint32_t)len;
+    out->dialect = rpcrdma_dialect(RPCRDMA_V1);
+    out->present = RPCRDMA_HAS_XID | RPCRDMA_HAS_VERSION | RPCRDMA_HAS_CREDITS | RPCRDMA_HAS_TYPE |
+                   RPCRDMA_HAS_READ | RPCRDMA_HAS_WRITE | RPCRDMA_HAS_REPLY |
+                   RPCRDMA_HAS_HEADER_LENGTH | (len > BYTES ? RPCRDMA_HAS_PAYLOAD : 0);
+    out->kind = RPCRDMA_KIND_MSG;
+    out->xid = rpcrdma_get_be32(p);
+    out->version = 1;
+    out->credits = rpcrdma_get_be32(p + CREDITS);
+    out->read.wire = p + READS;
+    out->read.off = READS;
+    out->write.wire = p + WRITES;
+    out->write.off = WRITES;
+    out->header_length = BYTES;
+    out->payload.data = len > BYTES ? p + BYTES : NULL;
+    out->payload.off = BYTES;
+    out->payload.caplen = (uint32_t)caplen - BYTES;
+    out->payload.len = (uint32_t)len - BYTES;
+    return true;
+}
+
+/* An RPC header's words, in bytes from its start; those of a Call, of a Reply. */
+enum {
+    RPCRDMA_PLAIN_TYPE = 4,
+    RPCRDMA_PLAIN_RPCVERS = 8,
+    RPCRDMA_PLAIN_PROGRAM = 12,
+    RPCRDMA_PLAIN_VERSION = 16,
+    RPCRDMA_PLAIN_PROCEDURE = 20,
+    RPCRDMA_PLAIN_CRED = 24,
+    RPCRDMA_PLAIN_REPLY_STAT = 8,
+    RPCRDMA_PLAIN_VERF = 12,
+    RPCRDMA_PLAIN_ACCEPT_STAT = 20,
+    RPCRDMA_PLAIN_RESULTS = 24,
+    /* an opaque_auth without body, and where its length is */
+    RPCRDMA_PLAIN_AUTH = 8,
+    RPCRDMA_PLAIN_AUTH_LENGTH = 4,
+};
+
+static RPCRDMA_INLINE void rpcrdma_plain_span(struct rpcrdma_span *out, const uint8_t *data,
+                                              uint32_t off, uint32_t len)
+{
+    out->data = data;
+    out->off = off;
+    out->caplen = out->len = len;
+}
+
+/* All there, with a credential that needs no padding and is not of RPCSEC_GSS. */
+static RPCRDMA_INLINE bool rpcrdma_plain_call(struct rpcrdma_rpc *out, bool again, const uint8_t *p,
+                                              size_t caplen)
+{
+    enum { BODY = RPCRDMA_PLAIN_CRED + RPCRDMA_PLAIN_AUTH, BYTES = BODY + RPCRDMA_PLAIN_AUTH };
+    const uint8_t *cred = p + RPCRDMA_PLAIN_CRED, *verf;
+    uint32_t count;
+
+    if (caplen < BYTES)
+        return false;
+    count = rpcrdma_get_be32(cred + RPCRDMA_PLAIN_AUTH_LENGTH);
+    if (count > RPCRDMA_RPC_AUTH_MAX || count & 3 || count > caplen - BYTES ||
+        rpcrdma_get_be32(p + RPCRDMA_PLAIN_RPCVERS) != RPCRDMA_RPC_VERSION ||
+        rpcrdma_get_be32(cred) == RPCRDMA_RPC_GSS)
+        return false;
+    verf = p + BODY + count;
+    if (rpcrdma_get_be32(verf + RPCRDMA_PLAIN_AUTH_LENGTH) != 0)
+        return false;
+    if (!again)
+        memset(out, 0, sizeof(*out));
+    out->present = RPCRDMA_RPC_HAS_XID | RPCRDMA_RPC_HAS_TYPE | RPCRDMA_RPC_HAS_PROGRAM |
+                   RPCRDMA_RPC_HAS_CRED | RPCRDMA_RPC_HAS_VERF | RPCRDMA_RPC_HAS_BODY;
+    out->rpcvers = RPCRDMA_RPC_VERSION;
+    out->program = rpcrdma_get_be32(p + RPCRDMA_PLAIN_PROGRAM);
+    out->version = rpcrdma_get_be32(p + RPCRDMA_PLAIN_VERSION);
+    out->procedure = rpcrdma_get_be32(p + RPCRDMA_PLAIN_PROCEDURE);
+    out->cred_flavor = rpcrdma_get_be32(cred);
+    out->verf_flavor = rpcrdma_get_be32(verf);
+    rpcrdma_plain_span(&out->cred, p + BODY, BODY, count);
+    rpcrdma_plain_span(&out->verf, verf + RPCRDMA_PLAIN_AUTH, BYTES + count, 0);
+    out->body_off = BYTES + count;
+    return true;
+}
+
+/* Accepted, with nothing after its status but results. */
+static RPCRDMA_INLINE bool rpcrdma_plain_reply(struct rpcrdma_rpc *out, bool again,
+                                               const uint8_t *p, size_t caplen)
+{
+    enum { BODY = RPCRDMA_PLAIN_VERF + RPCRDMA_PLAIN_AUTH };
+    const uint8_t *verf = p + RPCRDMA_PLAIN_VERF;
+
+    if (caplen < RPCRDMA_PLAIN_RESULTS ||
+        rpcrdma_get_be32(p + RPCRDMA_PLAIN_REPLY_STAT) != RPCRDMA_RPC_ACCEPTED ||
+        rpcrdma_get_be32(verf + RPCRDMA_PLAIN_AUTH_LENGTH) != 0 ||
+        rpcrdma_get_be32(p + RPCRDMA_PLAIN_ACCEPT_STAT) != RPCRDMA_RPC_SUCCESS)
+        return false;
+    if (!again)
+        memset(out, 0, sizeof(*out));
+    out->present = RPCRDMA_RPC_HAS_XID | RPCRDMA_RPC_HAS_TYPE | RPCRDMA_RPC_HAS_STAT |
+                   RPCRDMA_RPC_HAS_VERF | RPCRDMA_RPC_HAS_ACCEPT | RPCRDMA_RPC_HAS_BODY;
+    out->rpcvers = out->program = out->version = out->procedure = out->cred_flavor = 0;
+    out->verf_flavor = rpcrdma_get_be32(verf);
+    rpcrdma_plain_span(&out->cred, NULL, 0, 0);
+    rpcrdma_plain_span(&out->verf, p + BODY, BODY, 0);
+    out->body_off = RPCRDMA_PLAIN_RESULTS;
+    return true;
+}
+
+static RPCRDMA_INLINE bool rpcrdma_rpc_plain(struct rpcrdma_rpc *out, bool again, const uint8_t *p,
+                                             size_t caplen)
+{
+    uint32_t type;
+
+    if (caplen < RPCRDMA_PLAIN_RESULTS)
+        return false;
+    type = rpcrdma_get_be32(p + RPCRDMA_PLAIN_TYPE);
+    if (!(type == RPCRDMA_RPC_CALL    ? rpcrdma_plain_call(out, again, p, caplen)
+          : type == RPCRDMA_RPC_REPLY ? rpcrdma_plain_reply(out, again, p, caplen)
+                                      : false))
+        return false;
+    out->xid = rpcrdma_get_be32(p);
+    out->type = type;
+    return true;
+}
+
+#endif
