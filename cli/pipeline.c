@@ -31,8 +31,9 @@ static inline void packet(struct pipeline *pipeline, const struct source_packet 
         own->usual->latest_ns = one->packet.time_ns;
     else if (!pipeline_look_at(pipeline, one))
         return;
-    own->no_memory = (one->replayed ? rpcrdma_analyzer_replay : rpcrdma_analyzer_packet)(
-                         own->analyzer, &one->packet) == RPCRDMA_ANALYZER_NO_MEMORY;
+    own->no_memory = (one->replayed ? rpcrdma_analyzer_replay(own->analyzer, &one->packet)
+                                    : rpcrdma_analyzer_packet(own->analyzer, &one->packet)) ==
+                     RPCRDMA_ANALYZER_NO_MEMORY;
 }
 
 static inline bool enough(const struct pipeline *pipeline)

@@ -49,19 +49,31 @@ static bool grow(struct histogram *level, uint32_t bucket)
     return true;
 }
 
+static bool is_exact(uint64_t value)
+{
+    return value >> RPCRDMA_LEVEL_EXACT_BITS == 0;
+}
+
 void histogram_add_time(struct histogram *level, uint64_t value, uint64_t ns)
 {
     uint32_t bucket = bucket_of(value, RPCRDMA_LEVEL_EXACT_BITS);
+    bool kept = bucket < level->buckets || grow(level, bucket);
 
-    if (bucket < level->buckets || grow(level, bucket))
+    if (kept)
         level->ns[bucket] += ns;
     else
         level->lost_ns += ns;
+    if (!kept || !is_exact(value))
+        level->area += (double)value * (double)ns;
 }
 
 double histogram_mean(const struct histogram *level)
 {
-    return level->total_ns ? level->area / (double)level->total_ns : 0;
+    double area = level->area;
+
+    for (uint32_t i = 0; i < level->buckets && is_exact(i); i++)
+        area += (double)i * (double)level->ns[i];
+    return level->total_ns ? area / (double)level->total_ns : 0;
 }
 
 uint64_t histogram_percentile(const struct histogram *level, double percent)

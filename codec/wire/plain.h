@@ -24,12 +24,13 @@ enum rpcrdma_status rpcrdma_rpc_decode_any(const void *data, size_t caplen, size
 
 static inline bool rpcrdma_message_is_plain(const uint8_t *p, size_t caplen)
 {
-    enum { VERSION = 4, TYPE = 12, LISTS = 16, BYTES = LISTS + 12, TYPE_MSG = 0 };
+    enum { VERSION = 4, TYPE = 12, BYTES = TYPE + 16 };
+    uint64_t type_and_lists[2]; /* RDMA_MSG is 0, and so is an empty list */
 
-    return caplen >= BYTES && rpcrdma_get_be32(p + VERSION) == 1 &&
-           rpcrdma_get_be32(p + TYPE) == TYPE_MSG &&
-           (rpcrdma_get_be32(p + LISTS) | rpcrdma_get_be32(p + LISTS + 4) |
-            rpcrdma_get_be32(p + LISTS + 8)) == 0;
+    if (caplen < BYTES || rpcrdma_get_be32(p + VERSION) != 1)
+        return false;
+    memcpy(type_and_lists, p + TYPE, sizeof(type_and_lists));
+    return (type_and_lists[0] | type_and_lists[1]) == 0;
 }
 
 static RPCRDMA_INLINE bool rpcrdma_message_plain(struct rpcrdma_message *out, bool again,

@@ -163,11 +163,11 @@ RPCRDMA_HOT void rpcrdma_credit_gauge_advance(struct rpcrdma_credit_gauge *gauge
     ns = (uint64_t)at.time_ns - (uint64_t)gauge->last_ns;
     gauge->last_ns = at.time_ns;
     gauge->elapsed_ns += ns;
-    histogram_add(&gauge->histogram, gauge->in_flight, ns);
     if (gauge->bound != RPCRDMA_BOUND_NEITHER && gauge->at_limit)
         gauge->at_limit->bound_ns[gauge->bound] += ns;
     if (gauge->in_flight > 0 || gauge->bound != RPCRDMA_BOUND_NEITHER)
         gauge->busy_ns += ns;
+    histogram_add(&gauge->histogram, gauge->in_flight, ns);
 }
 
 void rpcrdma_credit_gauge_set(struct rpcrdma_credit_gauge *gauge, uint64_t in_flight,
@@ -229,7 +229,7 @@ void rpcrdma_credit_gauge_result(const struct rpcrdma_credit_gauge *gauge,
     out->memory = out->memory || gauge->histogram.lost_ns > 0 || at_limit->stalls_lost;
 }
 
-void rpcrdma_credit_range_add(struct rpcrdma_credit_range *range, uint32_t value)
+RPCRDMA_RARE void rpcrdma_credit_range_change(struct rpcrdma_credit_range *range, uint32_t value)
 {
     if (!range->known) {
         *range = (struct rpcrdma_credit_range){true, value, value, value, 0};

@@ -74,7 +74,12 @@ void rpcrdma_credit_gauge_stop(struct rpcrdma_credit_gauge *gauge, enum rpcrdma_
 void rpcrdma_credit_gauge_result(const struct rpcrdma_credit_gauge *gauge,
                                  struct rpcrdma_credit_result *out);
 
-/* Counts a value as seen. */
-void rpcrdma_credit_range_add(struct rpcrdma_credit_range *range, uint32_t value);
+/* Counts a value as seen; _change: one that is not the last. */
+void rpcrdma_credit_range_change(struct rpcrdma_credit_range *range, uint32_t value);
+static inline void rpcrdma_credit_range_add(struct rpcrdma_credit_range *range, uint32_t value)
+{
+    if (!range->known || value != range->last)
+        rpcrdma_credit_range_change(range, value);
+}
 
 #endif

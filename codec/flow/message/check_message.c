@@ -113,47 +113,55 @@ static bool plain(const struct rpcrdma_flow_message *out)
 {
     const struct rpcrdma_message *m = out->message;
 
-    return m->kind == RPCRDMA_KIND_MSG && m->credits > 0 && !out->has_invalidate &&
-           !has_chunks(m) && out->rpc &&
+    return m->version == 1 && m->kind == RPCRDMA_KIND_MSG && m->credits > 0 &&
+           !out->has_invalidate && !has_chunks(m) && out->rpc &&
            (out->direction == RPCRDMA_DIRECTION_REPLY ||
             (out->rpc->program == NFS && !out->reverse && out->rpc->cred_flavor != AUTH_TLS));
 }
 
-void message_check(const struct flow_conn *conn, const struct message_conn *mc,
-                   const struct rpcrdma_flow_message *out, struct flow_findings *findings)
+RPCRDMA_APART static void check_other(const struct message_check *c)
 {
-    const struct rpcrdma_message *m = out->message;
-    const struct message_check c = {conn, mc, out, m, findings};
+    const struct rpcrdma_flow_message *out = c->out;
+    const struct rpcrdma_message *m = c->message;
 
     if (m->version == 2 && (has_chunks(m) || m->call.count > 0))
-        message_check_chunks(&c);
-    if (m->version != 1 || plain(out))
+        message_check_chunks(c);
+    if (m->version != 1)
         return;
     switch (m->kind) {
     case RPCRDMA_KIND_MSGP:
-        message_check_add(&c, RPCRDMA_RULE_TYPE_OBSOLETE, OFF_TYPE, "RDMA_MSGP", 0, 0, 0);
+        message_check_add(c, RPCRDMA_RULE_TYPE_OBSOLETE, OFF_TYPE, "RDMA_MSGP", 0, 0, 0);
         break;
     case RPCRDMA_KIND_DONE:
-        message_check_add(&c, RPCRDMA_RULE_TYPE_OBSOLETE, OFF_TYPE, "RDMA_DONE", 0, 0, 0);
+        message_check_add(c, RPCRDMA_RULE_TYPE_OBSOLETE, OFF_TYPE, "RDMA_DONE", 0, 0, 0);
         return;
     case RPCRDMA_KIND_NOMSG:
-        check_nomsg(&c);
+        check_nomsg(c);
         break;
     case RPCRDMA_KIND_ERROR:
-        check_error(&c);
+        check_error(c);
         break;
     default:
         break;
     }
     if (out->direction == RPCRDMA_DIRECTION_CALL)
-        check_call(&c);
+        check_call(c);
     if (out->direction == RPCRDMA_DIRECTION_REPLY && m->read.count > 0)
-        message_check_add(&c, RPCRDMA_RULE_READ_LIST_IN_REPLY, m->read.off, NULL, m->read.count, 0,
+        message_check_add(c, RPCRDMA_RULE_READ_LIST_IN_REPLY, m->read.off, NULL, m->read.count, 0,
                           0);
     if (has_chunks(m))
-        message_check_chunks(&c);
+        message_check_chunks(c);
     if (out->has_invalidate)
-        check_invalidate(&c);
+        check_invalidate(c);
+}
+
+void message_check(const struct flow_conn *conn, const struct message_conn *mc,
+                   const struct rpcrdma_flow_message *out, struct flow_findings *findings)
+{
+    const struct message_check c = {conn, mc, out, out->message, findings};
+
+    if (!plain(out))
+        check_other(&c);
 }
 
 void message_check_set_up(const struct flow_conn *conn, struct flow_findings *findings)
