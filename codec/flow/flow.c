@@ -111,8 +111,8 @@ RPCRDMA_RARE static bool make_room_for_call(struct rpcrdma_flow *flow, struct fl
     return call || ((flow->rpcs || flow->credits) && flow_evict(flow, conn));
 }
 
-RPCRDMA_HOT static void deliver_send(struct rpcrdma_flow *flow, struct flow_conn *conn,
-                                     const struct flow_direction *dir, const struct flow_send *send)
+RPCRDMA_HOT void flow_deliver_send(struct rpcrdma_flow *flow, struct flow_conn *conn,
+                                   const struct flow_direction *dir, const struct flow_send *send)
 {
     struct flow_making *making = &flow->making;
 
@@ -152,7 +152,7 @@ static RPCRDMA_INLINE void deliver(struct rpcrdma_flow *flow, struct flow_conn *
     flow_conn_number(flow->conns, conn);
     switch (event->kind) {
     case FLOW_STREAM_SEND:
-        deliver_send(flow, conn, dir, &event->send);
+        flow_deliver_send(flow, conn, dir, &event->send);
         break;
     case FLOW_STREAM_WRITE:
         if (flow->rpcs)
@@ -177,14 +177,6 @@ RPCRDMA_RARE void flow_deliver_kept(struct rpcrdma_flow *flow, struct flow_conn 
         deliver(flow, conn, kept->dir, &kept->event);
         flow_admission_free(flow->conns, kept);
     }
-}
-
-/* Of a connection that is known to be RPC-over-RDMA and waits for nothing: what is sent there shows
- * nothing more of it. */
-static inline bool is_plain(const struct rpcrdma_flow *flow, const struct flow_direction *dir)
-{
-    return dir->classified && dir->paired && dir->conn && !flow_conn_keeps(dir->conn) &&
-           !flow_conns_any_overdue(flow->conns);
 }
 
 /* What an event shows of its connection: it may be another one after. NULL: nobody wants it. */
@@ -218,10 +210,10 @@ static RPCRDMA_INLINE void event_of(struct rpcrdma_flow *flow, struct flow_direc
 {
     struct flow_conn *conn;
 
-    if (event->kind == FLOW_STREAM_SEND && is_plain(flow, dir))
+    if (event->kind == FLOW_STREAM_SEND && flow_is_plain(flow, dir))
         conn = dir->conn;
     else if ((event->kind == FLOW_STREAM_WRITE || event->kind == FLOW_STREAM_OP) &&
-             is_plain(flow, dir))
+             flow_is_plain(flow, dir))
         conn = flow_conns_messages_only(flow->conns) ? NULL : dir->conn;
     else
         conn = admit(flow, dir, event, last);
@@ -285,22 +277,6 @@ RPCRDMA_RARE void flow_pump(struct rpcrdma_flow *flow, struct flow_direction *di
         event_of(flow, dir, event, last);
 }
 
-/* A Send whose turn it is, whole, of a plain connection, is a message at once: as `request` does
- * it, without an event. False: it is not one of those. */
-RPCRDMA_APART static bool send_at_once(struct rpcrdma_flow *flow, struct flow_direction *dir,
-                                       const struct rpcrdma_op *op)
-{
-    struct flow_send send;
-
-    if (op->kind != RPCRDMA_OP_SEND || !is_plain(flow, dir) ||
-        !flow_message_decided(flow->messages, dir->conn, op) ||
-        !flow_stream_whole_send(dir, op, &send))
-        return false;
-    flow_conn_number(flow->conns, dir->conn);
-    deliver_send(flow, dir->conn, dir, &send);
-    return true;
-}
-
 /* Any request. */
 RPCRDMA_APART static void request(struct rpcrdma_flow *flow, struct flow_direction *dir,
                                   const struct rpcrdma_op *op)
@@ -343,14 +319,11 @@ static RPCRDMA_INLINE void response(struct rpcrdma_flow *flow, struct flow_direc
                                     const struct rpcrdma_op *op)
 {
     flow_conn_response(flow->conns, dir, op);
-    if (is_plain(flow, dir)) {
+    if (flow_is_plain(flow, dir)) {
         if (flow_conns_messages_only(flow->conns))
             return;
         flow_conn_number(flow->conns, dir->conn);
-        if (op->kind != RPCRDMA_OP_ACK)
-            deliver_op(flow, dir->conn, dir, op);
-        else if (flow->credits)
-            flow_credit_ack(flow->credits, dir->conn, 1 - dir->index, op);
+        deliver_op(flow, dir->conn, dir, op);
     } else {
         other_response(flow, dir, op);
     }
@@ -379,7 +352,7 @@ pairing_answer(struct rpcrdma_flow *flow, struct flow_direction *dir, const stru
     return flow_direction_seen(flow->streams, op);
 }
 
-static RPCRDMA_INLINE void data(struct rpcrdma_flow *flow, const struct rpcrdma_op *op)
+static void data(struct rpcrdma_flow *flow, const struct rpcrdma_op *op)
 {
     struct flow_direction *dir = find(flow, op), *from;
     bool pairs;
@@ -404,8 +377,7 @@ static RPCRDMA_INLINE void data(struct rpcrdma_flow *flow, const struct rpcrdma_
         }
         if (flow->context.delivery)
             flow_follow_request(flow, dir, op);
-        if (!send_at_once(flow, dir, op))
-            request(flow, dir, op);
+        request(flow, dir, op);
         break;
     default:
         pairs = flow->context.delivery && !dir->paired;
@@ -437,24 +409,16 @@ RPCRDMA_RARE static void set_up(struct rpcrdma_flow *flow, const struct rpcrdma_
 
 void rpcrdma_flow_time(struct rpcrdma_flow *flow, int64_t now_ns)
 {
+    flow->changes++;
     flow->looked_ns = now_ns;
     if (flow->rpcs && !flow->context.memory.failed)
         flow_rpc_time(flow->rpcs, now_ns);
 }
 
-RPCRDMA_HOT bool rpcrdma_flow_op(struct rpcrdma_flow *flow, const struct rpcrdma_op *op)
+/* Any operation. */
+RPCRDMA_APART static void any(struct rpcrdma_flow *flow, const struct rpcrdma_op *op)
 {
-    struct flow_context *context = &flow->context;
-
-    if (context->memory.failed)
-        return false;
-    context->frame = op->frame;
-    context->time_ns = op->time_ns;
-    if (flow_admission_any(flow->conns))
-        flow_check_silent(flow);
-    /* likewise where the clock was set back */
-    if (context->delivery && (uint64_t)(op->time_ns - flow->looked_ns) > LOOK_NS)
-        rpcrdma_flow_time(flow, op->time_ns);
+    flow->changes++;
     switch (op->kind) {
     case RPCRDMA_OP_CONNECT:
     case RPCRDMA_OP_ACCEPT:
@@ -473,6 +437,25 @@ RPCRDMA_HOT bool rpcrdma_flow_op(struct rpcrdma_flow *flow, const struct rpcrdma
         data(flow, op);
         break;
     }
+}
+
+RPCRDMA_HOT bool rpcrdma_flow_op(struct rpcrdma_flow *flow, const struct rpcrdma_op *op)
+{
+    struct flow_context *context = &flow->context;
+
+    if (context->memory.failed)
+        return false;
+    context->frame = op->frame;
+    context->time_ns = op->time_ns;
+    if (flow_admission_any(flow->conns)) {
+        flow->changes++;
+        flow_check_silent(flow);
+    }
+    /* likewise where the clock was set back */
+    if (context->delivery && (uint64_t)(op->time_ns - flow->looked_ns) > LOOK_NS)
+        rpcrdma_flow_time(flow, op->time_ns);
+    if (!flow_quick(flow, op))
+        any(flow, op);
     if (flow_messages_any_queued(flow->messages))
         flow_message_flush(flow->messages, false);
     if (context->memory.refused > 0 && !flow->said_limit)

@@ -6,6 +6,7 @@
  * What the pump keeps: the stages. Its files:
  *
  *   flow.c       operations and events, on their way from one stage to the next
+ *   quick.c      the same of those that most packets are
  *   start.c      which stages there are
  *   waiting.c    what is held back is given up
  *   ending.c     the end of connections
@@ -27,7 +28,8 @@ struct rpcrdma_flow {
     struct flow_rpcs *rpcs;       /* NULL: the sink wants none */
     struct flow_credits *credits; /* NULL: not asked for */
     struct flow_making making;    /* the message in hand */
-    bool overfull; /* the connection in hand keeps as much as it may: its gaps are given up */
+    uint64_t changes; /* what quick.c knows of directions holds while it is the same; from 1 */
+    bool overfull;    /* the connection in hand keeps as much as it may: its gaps are given up */
     bool said_limit;
     bool stormed;      /* storm_ns is set */
     int64_t looked_ns; /* when it was last looked at who waits too long */
@@ -40,6 +42,20 @@ struct rpcrdma_flow {
                                    * flow_delivery_path */
 };
 
+/* quick.c. False: the operation is another, or about its connection something is open. */
+bool flow_quick(struct rpcrdma_flow *flow, const struct rpcrdma_op *op);
+
+/* Of a connection that is known to be RPC-over-RDMA and waits for nothing: what is sent there shows
+ * nothing more of it. */
+static inline bool flow_is_plain(const struct rpcrdma_flow *flow, const struct flow_direction *dir)
+{
+    return dir->classified && dir->paired && dir->conn && !flow_conn_keeps(dir->conn) &&
+           !flow_conns_any_overdue(flow->conns);
+}
+
+/* flow.c: a message, to all stages above */
+void flow_deliver_send(struct rpcrdma_flow *flow, struct flow_conn *conn,
+                       const struct flow_direction *dir, const struct flow_send *send);
 /* flow.c: all that comes out of a stream now; not after an operation was given, which may renew it.
  * `last`: nothing more will come. */
 void flow_pump(struct rpcrdma_flow *flow, struct flow_direction *dir, bool last);

@@ -124,6 +124,7 @@ bool rpcrdma_flow_segment(struct rpcrdma_flow *flow, const struct rpcrdma_tcp_se
         return false;
     if (!context->delivery && !flow->credits)
         return true;
+    flow->changes++;
     context->frame = segment->frame;
     context->time_ns = segment->time_ns;
     /* the ports are used again: nothing of this is the connection's that had them */

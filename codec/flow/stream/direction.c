@@ -294,16 +294,33 @@ static uint32_t receiver(const struct rpcrdma_op *op)
                                                 : op->dst_qpn;
 }
 
+/* NULL: the cache has it not. */
+static RPCRDMA_INLINE struct flow_direction *
+in_cache(struct flow_streams *streams, const struct rpcrdma_op *op, uint32_t qpn, uint64_t quick)
+{
+    const struct stream_cached *at = cached(streams, quick);
+    struct stream *s = at->stream;
+
+    /* a direction of another hash is not looked at: it may be far away in memory */
+    return s && at->quick == quick && path_equal(&s->pub.path, &op->src, qpn) ? &s->pub : NULL;
+}
+
+RPCRDMA_HOT struct flow_direction *flow_direction_cached(struct flow_streams *streams,
+                                                         const struct rpcrdma_op *op)
+{
+    uint32_t qpn = receiver(op);
+
+    return in_cache(streams, op, qpn, quick_hash(&op->src, qpn));
+}
+
 struct flow_direction *flow_direction_seen(struct flow_streams *streams,
                                            const struct rpcrdma_op *op)
 {
-    uint32_t qpn = receiver(op);
-    uint64_t quick = quick_hash(&op->src, qpn);
-    const struct stream_cached *at = cached(streams, quick);
+    struct flow_direction *dir = flow_direction_cached(streams, op);
     struct flow_path path;
 
-    if (at->stream && at->quick == quick && path_equal(&at->stream->pub.path, &op->src, qpn))
-        return &at->stream->pub;
+    if (dir)
+        return dir;
     path = flow_path_of(op);
     return flow_direction_lookup(streams, &path);
 }
@@ -323,13 +340,9 @@ RPCRDMA_HOT struct flow_direction *flow_direction_find(struct flow_streams *stre
 {
     uint32_t qpn = receiver(op);
     uint64_t quick = quick_hash(&op->src, qpn);
-    const struct stream_cached *at = cached(streams, quick);
-    struct stream *s = at->stream;
+    struct flow_direction *dir = in_cache(streams, op, qpn, quick);
 
-    /* a direction of another hash is not looked at: it may be far away in memory */
-    if (s && at->quick == quick && path_equal(&s->pub.path, &op->src, qpn))
-        return &s->pub;
-    return find_uncached(streams, op, quick);
+    return dir ? dir : find_uncached(streams, op, quick);
 }
 
 size_t flow_directions_count(const struct flow_streams *streams)

@@ -202,15 +202,21 @@ RPCRDMA_HOT void stream_assemble(struct flow_streams *streams, struct stream *s,
     assemble_part(streams, s, op);
 }
 
+bool flow_stream_quiet(const struct flow_direction *dir)
+{
+    const struct stream *s = stream_of_const(dir);
+
+    return dir->carrier != RPCRDMA_CARRIER_IWARP && s->started && !s->fresh &&
+           !stream_is_assembling(s) && TAILQ_EMPTY(&s->reorder) && stream_is_done(s);
+}
+
 RPCRDMA_HOT bool flow_stream_whole_send(struct flow_direction *dir, const struct rpcrdma_op *op,
                                         struct flow_send *send)
 {
     const uint16_t whole = RPCRDMA_OP_FIRST | RPCRDMA_OP_LAST;
     struct stream *s = stream_of(dir);
 
-    if (op->seq != s->next || (op->flags & whole) != whole ||
-        op->carrier == RPCRDMA_CARRIER_IWARP || !s->started || s->fresh ||
-        stream_is_assembling(s) || !TAILQ_EMPTY(&s->reorder) || !stream_is_done(s))
+    if (op->seq != s->next || (op->flags & whole) != whole)
         return false;
     s->resync = false;
     stream_expect(s, rpcrdma_psn_add(op->seq, 1));

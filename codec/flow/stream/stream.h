@@ -61,6 +61,7 @@ struct flow_direction {
     struct flow_conn *conn; /* NULL: nothing known; then nothing waits in the reorder queue */
 
     uint64_t last_frame; /* of what was sent to it and was of interest; 0: nothing yet */
+    uint64_t quiet;      /* the pump's: see flow/quick.c */
 
     struct flow_delivery *delivery; /* the pump's: of what is sent to it; NULL: not followed */
     uint64_t id;                    /* never used again */
@@ -183,11 +184,14 @@ bool flow_direction_selected(const struct flow_direction *dir);
 
 /*
  * Directions, by path. _find and _get make one where there is none; NULL: the memory limit is
- * reached, and something must go first. _seen and _lookup make none.
+ * reached, and something must go first. _seen and _lookup make none; _cached is NULL also where
+ * there is one that was not asked for of late.
  */
 struct flow_path flow_path_of(const struct rpcrdma_op *op);
 struct flow_direction *flow_direction_find(struct flow_streams *streams,
                                            const struct rpcrdma_op *op);
+struct flow_direction *flow_direction_cached(struct flow_streams *streams,
+                                             const struct rpcrdma_op *op);
 /* Brings the directions of n operations (see rpcrdma_flow_ahead) into the cache; those that are
  * known go to `out`, which has room for n. Returns how many: each once, where its operations follow
  * each other. */
@@ -223,9 +227,10 @@ const struct flow_stream_event *flow_stream_op(struct flow_streams *streams,
                                                struct flow_direction *dir,
                                                const struct rpcrdma_op *op,
                                                struct flow_stream_events *events);
-/* The next request of RoCE or InfiniBand in order, which is a Send of one packet, and none waits
- * for it: it is taken, and *send is what flow_stream_op would give of it. False: it is not that,
- * and was not taken. */
+/* Of RoCE or InfiniBand: it has begun, nothing waits in it, and no Send is begun. Then the next
+ * request in order, where it is a Send of one packet, is taken so: *send is what flow_stream_op
+ * would give of it. False: it is not that, and was not taken. */
+bool flow_stream_quiet(const struct flow_direction *dir);
 bool flow_stream_whole_send(struct flow_direction *dir, const struct rpcrdma_op *op,
                             struct flow_send *send);
 /* The request is of another connection under the same QP number, or astray: by its PSN, or because

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "flow/flow_state.h"
+
+#include "wire/hot.h"
+
+/*
+ * The quick lane: a Send of one packet whose turn it is, or an Ack, of a connection about which
+ * nothing is open. That is what most packets of small RPCs are, and they do what they would do by
+ * way of events.
+ *
+ * Whether a direction is quiet is not asked for each packet anew. What makes it so is changed by
+ * nothing that passes here; so it is as it was until an operation goes the other way, each of which
+ * counts in flow->changes.
+ */
+
+static bool is_quiet(const struct rpcrdma_flow *flow, const struct flow_direction *dir)
+{
+    return flow_is_plain(flow, dir) && !dir->foreign &&
+           flow_conn_public_const(dir->conn)->number != 0 && flow_stream_quiet(dir);
+}
+
+static RPCRDMA_INLINE void touch(struct rpcrdma_flow *flow, struct flow_direction *dir)
+{
+    flow_conn_touch(flow->conns, dir->conn);
+    dir->last_frame = flow->context.frame;
+}
+
+static RPCRDMA_INLINE void ack(struct rpcrdma_flow *flow, struct flow_direction *dir,
+                               const struct rpcrdma_op *op)
+{
+    touch(flow, dir);
+    if (flow->context.delivery)
+        flow_follow_answer(flow, dir, op);
+    flow_conn_response(flow->conns, dir, op);
+    if (flow->credits && !flow_conns_messages_only(flow->conns))
+        flow_credit_ack(flow->credits, dir->conn, 1 - dir->index, op);
+}
+
+static RPCRDMA_INLINE bool send(struct rpcrdma_flow *flow, struct flow_direction *dir,
+                                const struct rpcrdma_op *op)
+{
+    struct flow_send send;
+
+    if (!flow_message_decided(flow->messages, dir->conn, op) ||
+        !flow_stream_whole_send(dir, op, &send))
+        return false;
+    touch(flow, dir);
+    if (flow->context.delivery)
+        flow_follow_request(flow, dir, op);
+    flow_deliver_send(flow, dir->conn, dir, &send);
+    return true;
+}
+
+RPCRDMA_HOT bool flow_quick(struct rpcrdma_flow *flow, const struct rpcrdma_op *op)
+{
+    struct flow_direction *dir;
+
+    if (op->kind != RPCRDMA_OP_SEND && op->kind != RPCRDMA_OP_ACK)
+        return false;
+    dir = flow_direction_cached(flow->streams, op);
+    if (!dir)
+        return false;
+    if (dir->quiet != flow->changes) {
+        if (!is_quiet(flow, dir))
+            return false;
+        dir->quiet = flow->changes;
+    }
+    if (op->kind == RPCRDMA_OP_SEND)
+        return send(flow, dir, op);
+    ack(flow, dir, op);
+    return true;
+}
