@@ -407,12 +407,28 @@ RPCRDMA_RARE static void set_up(struct rpcrdma_flow *flow, const struct rpcrdma_
     }
 }
 
-void rpcrdma_flow_time(struct rpcrdma_flow *flow, int64_t now_ns)
+static void look(struct rpcrdma_flow *flow, int64_t now_ns)
 {
     flow->changes++;
     flow->looked_ns = now_ns;
-    if (flow->rpcs && !flow->context.memory.failed)
+    if (flow->rpcs)
         flow_rpc_time(flow->rpcs, now_ns);
+}
+
+RPCRDMA_RARE void rpcrdma_flow_time(struct rpcrdma_flow *flow, int64_t now_ns)
+{
+    struct flow_context *context = &flow->context;
+    int64_t last_ns = context->time_ns;
+
+    if (context->memory.failed)
+        return;
+    look(flow, now_ns);
+    if (now_ns <= last_ns || !flow_admission_any(flow->conns))
+        return;
+    context->time_ns = now_ns; /* the capture's last is that of its last packet all the same */
+    flow_check_silent(flow);
+    flow_message_flush(flow->messages, false);
+    context->time_ns = last_ns;
 }
 
 /* Any operation. */
@@ -453,7 +469,7 @@ RPCRDMA_HOT bool rpcrdma_flow_op(struct rpcrdma_flow *flow, const struct rpcrdma
     }
     /* likewise where the clock was set back */
     if (context->delivery && (uint64_t)(op->time_ns - flow->looked_ns) > LOOK_NS)
-        rpcrdma_flow_time(flow, op->time_ns);
+        look(flow, op->time_ns);
     if (!flow_quick(flow, op))
         any(flow, op);
     if (flow_messages_any_queued(flow->messages))

@@ -41,6 +41,36 @@ static void peer_unknown(void **state)
     assert_true(rig.held_back[0].has_rpc);
 }
 
+/* A live capture, and nothing comes any more: what waits for a packet is given all the same, and
+ * the end of the capture stays where its last packet is. */
+static void nothing_comes(void **state)
+{
+    (void)state;
+    for (int gap = 0; gap < 2; gap++) {
+        struct rig_end a = RIG_A, b = RIG_B;
+        int64_t last_ns;
+
+        rig_begin(&rig, NULL);
+        if (gap) {
+            rig_connect(&rig, &a, &b, 20049);
+            rig_send_call(&rig, &a, &b, 1);
+            a.psn++;
+        }
+        rig_send_call(&rig, &a, &b, 2);
+        last_ns = rig.flow->context.time_ns;
+        rpcrdma_flow_time(rig.flow, last_ns + 100);
+        assert_int_equal(rig.messages, gap);
+        rpcrdma_flow_time(rig.flow, last_ns + INT64_C(10000000000));
+        assert_int_equal(rig.messages, gap + 1);
+        assert_int_equal(rig_count(&rig, RPCRDMA_RULE_PACKETS_LOST), gap);
+        assert_true(rig.flow->context.time_ns == last_ns);
+        rpcrdma_flow_time(rig.flow, 0); /* the clock was set back */
+        rig_send_reply(&rig, &b, &a, 2);
+        rig_end(&rig);
+        assert_int_equal(rig.messages, gap + 2);
+    }
+}
+
 /* The Calls' stream has one name, before and after; so the Reply finds what the Call was given. */
 static void stream_name(void **state)
 {
@@ -176,6 +206,7 @@ int main(void)
         cmocka_unit_test(stream_name),   cmocka_unit_test(stream_name_renewed),
         cmocka_unit_test(behind_gap),    cmocka_unit_test(unclaimed),
         cmocka_unit_test(connection_of), cmocka_unit_test(test_stream_of),
+        cmocka_unit_test(nothing_comes),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
