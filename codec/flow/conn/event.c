@@ -135,5 +135,6 @@ void flow_conn_response(struct flow_conns *conns, struct flow_direction *dir,
         conn_pair_response(conns, dir, op);
     asked = conn_peer(dir);
     if (asked)
-        flow_stream_acknowledged(conns->streams, asked, rpcrdma_op_acknowledges(op));
+        flow_stream_acknowledged(conns->streams, asked, rpcrdma_op_acknowledges(op),
+                                 op->kind == RPCRDMA_OP_ACK);
 }

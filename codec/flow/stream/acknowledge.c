@@ -9,13 +9,16 @@ bool flow_stream_missing(const struct flow_direction *dir)
 }
 
 void flow_stream_acknowledged(struct flow_streams *streams, struct flow_direction *dir,
-                              uint32_t psn)
+                              uint32_t psn, bool newest)
 {
+    enum { DISORDER = 64 }; /* Acks, or less, that a capture shows in another order */
     struct stream *s = stream_of(dir);
+    int32_t by = rpcrdma_psn_diff(psn, s->acked);
 
     if (!s->started)
         return;
-    if (!s->has_acked || rpcrdma_psn_diff(psn, s->acked) > 0) {
+    /* a receiver takes nothing back: the one before was of what had not been sent */
+    if (!s->has_acked || by > 0 || (newest && by < -DISORDER)) {
         s->acked = psn & 0xffffff;
         s->has_acked = true;
     }

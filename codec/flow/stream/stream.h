@@ -244,9 +244,10 @@ const struct flow_stream_event *flow_stream_next(struct flow_streams *streams,
  * them.
  */
 void flow_stream_review(struct flow_direction *dir, bool all);
-/* The receiver acknowledged requests up to this PSN. */
+/* The receiver acknowledged requests up to this PSN; `newest`: and nothing behind it, as an Ack
+ * says, but no response, which may be of what is asked for again. */
 void flow_stream_acknowledged(struct flow_streams *streams, struct flow_direction *dir,
-                              uint32_t psn);
+                              uint32_t psn, bool newest);
 /* The receiver acknowledged what was not seen, or not yet. */
 bool flow_stream_missing(const struct flow_direction *dir);
 /* Requests were taken, and the next one in order has this PSN. */

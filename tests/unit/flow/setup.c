@@ -89,9 +89,9 @@ static void captured_twice(void **state)
     assert_int_equal(rig.connection[0].life.requests, 3);
 }
 
-/* Two ports captured into one file: the client's first Call comes just before the REP that its sender
- * waited for; or so long before that the REQ alone was taken for its set-up. With a REP of other
- * PSNs it was another connection's. */
+/* Two ports captured into one file: the client's first Call comes just before the REP that its
+ * sender waited for; or so long before that the REQ alone was taken for its set-up. With a REP of
+ * other PSNs it was another connection's. */
 static void rep_captured_late(void **state)
 {
     enum { JUST_BEFORE, LONG_BEFORE, OTHER_PSN, WAYS };
@@ -374,6 +374,25 @@ static void strangers_without_end(void **state)
     }
 }
 
+/* An Ack of what was not sent, as another one shows: it does not say that anything is missing. */
+static void an_ack_of_nothing(void **state)
+{
+    const struct flow_conn *conn;
+
+    (void)state;
+    teardown(NULL);
+    rig_begin_connected(&rig, &a, &b);
+    rpc(1);
+    conn = flow_conns_oldest(rig.flow->conns);
+    rig_ack(&rig, &b, &a, a.psn - 1);
+    assert_false(flow_conn_lacks(conn, 0));
+    rig_ack(&rig, &b, &a, a.psn + 100);
+    assert_true(flow_conn_lacks(conn, 0)); /* for all that is known */
+    rpc(2);
+    rig_ack(&rig, &b, &a, a.psn - 1);
+    assert_false(flow_conn_lacks(conn, 0));
+}
+
 /* Whether a stream may still turn out to be RPC-over-RDMA: a filter must not drop it meanwhile. */
 static void undecided(void **state)
 {
@@ -414,20 +433,11 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
     const struct CMUnitTest tests[] = {
-        TEST(sent_again),
-        TEST(captured_twice),
-        TEST(rep_captured_late),
-        TEST(comm_id_again),
-        TEST(comm_id_of_two_hosts),
-        TEST(rep_alone),
-        TEST(rep_of_a_known_qp),
-        TEST(rep_with_another_qp),
-        TEST(known_by_the_qp),
-        TEST(of_another),
-        TEST(of_the_connection_before),
-        TEST(closed_without_end),
-        TEST(open_without_end),
-        TEST(strangers_without_end),
+        TEST(sent_again),        TEST(captured_twice),           TEST(rep_captured_late),
+        TEST(comm_id_again),     TEST(comm_id_of_two_hosts),     TEST(rep_alone),
+        TEST(rep_of_a_known_qp), TEST(rep_with_another_qp),      TEST(known_by_the_qp),
+        TEST(of_another),        TEST(of_the_connection_before), TEST(closed_without_end),
+        TEST(open_without_end),  TEST(strangers_without_end),    TEST(an_ack_of_nothing),
         TEST(undecided),
     };
 
