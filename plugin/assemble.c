@@ -7,6 +7,25 @@
  * of what is shown. Other than that a message ends where the first byte is missing.
  */
 
+/* Of the messages of a frame: more than NFS moves at once. Headers of 100 bytes may say that there
+ * are 4 GiB, all of which Wireshark would copy. */
+enum { BLANK_MOST = 16 << 20 };
+
+static uint32_t blank_left;
+
+void rpc_frame(void)
+{
+    blank_left = BLANK_MOST;
+}
+
+static bool may_be_blank(uint64_t n)
+{
+    if (n > blank_left)
+        return false;
+    blank_left -= (uint32_t)n;
+    return true;
+}
+
 uint64_t rpc_limit(void)
 {
     return (uint64_t)settings.memory_mib << 20;
@@ -55,6 +74,15 @@ static bool open_beginning(struct rpc_bytes *out, const struct whole *whole, tvb
     return true;
 }
 
+static uint64_t blank_bytes(const struct whole *whole)
+{
+    uint64_t n = whole->length;
+
+    for (uint32_t i = 0; i < whole->n_runs; i++)
+        n -= whole->runs[i].length;
+    return n;
+}
+
 static bool open_whole(struct rpc_bytes *out, const struct message_note *message_note,
                        tvbuff_t *raw, packet_info *pinfo)
 {
@@ -68,7 +96,7 @@ static bool open_whole(struct rpc_bytes *out, const struct message_note *message
     }
     /* what is missing is data items only where nothing else can be */
     if (!message_note->begins_rpc || message_note->place.caplen < message_note->place.len ||
-        whole->length > rpc_limit())
+        whole->length > rpc_limit() || !may_be_blank(blank_bytes(whole)))
         return open_beginning(out, whole, raw, pinfo);
     data = wmem_alloc0(pinfo->pool, MAX(whole->length, 1));
     for (uint32_t i = 0; i < whole->n_runs; i++) {
@@ -81,25 +109,46 @@ static bool open_whole(struct rpc_bytes *out, const struct message_note *message
     return true;
 }
 
+/* Up to the first byte that is to come. */
+static uint32_t beginning_of(const struct partial *partial)
+{
+    uint32_t at = 0;
+
+    for (uint32_t i = 0; i < partial->n_parts && partial->parts[i].at == at; i++)
+        at += partial->parts[i].length;
+    return at;
+}
+
+static uint64_t bytes_to_come(const struct partial *partial)
+{
+    uint64_t n = partial->length;
+
+    for (uint32_t i = 0; i < partial->n_parts; i++)
+        n -= partial->parts[i].length;
+    return n;
+}
+
 /* What the message has, and blanks where its chunks go; the beginning where what stands behind the
  * first of them is not known. */
 static bool open_partial(struct rpc_bytes *out, const struct message_note *message_note,
                          const struct rpcrdma_message *m, tvbuff_t *raw, packet_info *pinfo)
 {
     const struct partial *partial = message_note->extra->partial;
-    const bool beginning =
-        partial->unplaced || message_note->place.caplen < message_note->place.len;
+    const bool beginning = partial->unplaced ||
+                           message_note->place.caplen < message_note->place.len ||
+                           partial->length > rpc_limit() || !may_be_blank(bytes_to_come(partial));
+    const uint32_t end = beginning ? beginning_of(partial) : partial->length;
     const uint8_t *base = m->base;
     uint32_t at = 0;
     uint8_t *data;
 
-    if (partial->length > rpc_limit() || partial->length > INT_MAX)
+    if (end == 0)
         return false;
-    data = wmem_alloc0(pinfo->pool, MAX(partial->length, 1));
+    data = wmem_alloc0(pinfo->pool, end);
     for (uint32_t i = 0; i < partial->n_parts; i++) {
         const struct partial_part *part = &partial->parts[i];
 
-        if (beginning && part->at > at)
+        if (part->at >= end || part->length > end - part->at)
             break;
         if (part->off > 0 && (part->off > m->caplen || part->length > m->caplen - part->off))
             return false; /* not the message that it was made of */
@@ -108,11 +157,9 @@ static bool open_partial(struct rpc_bytes *out, const struct message_note *messa
             memcpy(data + part->at, base + part->off, part->length);
         at = part->at + part->length;
     }
-    if (beginning && at == 0)
-        return false;
     if (!beginning) {
-        add_blank(out, pinfo, at, partial->length);
-        at = partial->length;
+        add_blank(out, pinfo, at, end);
+        at = end;
         out->later = true;
     }
     open_bytes(out, raw, pinfo, data, at, partial->length);

@@ -357,6 +357,7 @@ void show_frame(const struct frame_note *note, tvbuff_t *raw, packet_info *pinfo
     const struct frame_more *more = note_more(note);
     bool first = true;
 
+    rpc_frame();
     show_sliced(note, pinfo);
     if (more->set_up)
         show_set_up(more->set_up, raw, pinfo, tree);

@@ -71,6 +71,7 @@ struct rpc_bytes {
  * False: there is nothing that could be shown. */
 bool rpc_open(struct rpc_bytes *out, const struct message_note *message_note,
               const struct rpcrdma_message *m, tvbuff_t *raw, tvbuff_t *tvb, packet_info *pinfo);
+void rpc_frame(void);     /* a frame is shown */
 uint64_t rpc_limit(void); /* bytes: no message longer than that is laid out */
 
 /* handover.c */

@@ -64,6 +64,27 @@ class MemoryTest(host.PluginTest):
         with_it, without = (peak(path, True, '-o', 'rpcrdma.credits:' + how) for how in ('auto', 'none'))
         self.assertLess(with_it, without + (32 << 20))
 
+    def test_what_is_not_there(self):
+        """A header of 100 bytes says that there is much, a frame has several of them: its beginning is shown."""
+        for length, in_a_frame in ((200_000_000, 1), (15_000_000, 8)):
+            talk = iwarp.Talk()
+            talk.connect()
+            for _ in range(2):
+                talk.send(0, *(write_call(xid, length) for xid in range(in_a_frame)))
+            path = self.path('much.pcap')
+            pcap.write(path, talk.out)
+            os.chmod(path, 0o644)
+            self.assertLess(peak(path, True), peak(path, False) + (96 << 20))
+            for passes in (1, 2):
+                self.assertEqual(host.count(path, f'nfs.offset3 == 77 && nfs.count3 == {length}', passes), 2)
+
+
+def write_call(xid, length):
+    """NFSv3 WRITE, whose data is in a Read chunk."""
+    rpc = struct.pack('>10II8sQIII', xid, 0, 2, 100003, 3, 7, 0, 0, 0, 0, 8, b'a handle', 77, length, 2, length)
+    chunk = struct.pack('>4IQ', 1, len(rpc), 0x1234, length, 4096)
+    return struct.pack('>4I', xid, 1, 32, 0) + chunk + bytes(12) + rpc
+
 
 if __name__ == '__main__':
     unittest.main()
