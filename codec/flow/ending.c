@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "flow/flow_state.h"
 
+#include "flow/delivery/delivery.h"
 #include "wire/hot.h"
 
 /* The end of connections: their time is over, memory is short, or the capture ends. */
@@ -26,6 +27,17 @@ static void release_held(struct rpcrdma_flow *flow, struct flow_conn *conn)
     flow_admission_open(flow->conns, conn);
 }
 
+/* Of TCP the streams tell what is missing, and a FIN is acknowledged that is no byte. */
+static void end_paths(struct rpcrdma_flow *flow, struct flow_conn *conn)
+{
+    for (int end = 0; end < 2; end++) {
+        const struct flow_direction *dir = flow_conn_direction(conn, end);
+
+        if (dir && dir->delivery && dir->carrier != RPCRDMA_CARRIER_IWARP)
+            flow_delivery_tail(&flow->context.memory, dir->delivery);
+    }
+}
+
 /* The memory that is spared is for this: none other ends for it. */
 void flow_finish(struct rpcrdma_flow *flow, struct flow_conn *conn, bool ended)
 {
@@ -37,6 +49,7 @@ void flow_finish(struct rpcrdma_flow *flow, struct flow_conn *conn, bool ended)
     release_held(flow, conn);
     if (pub->number != 0) {
         flow_message_flush(flow->messages, true); /* its messages come before its end */
+        end_paths(flow, conn);
         flow_life_end(flow, conn);
         flow_transport_findings(flow, conn);
         if (flow->rpcs)

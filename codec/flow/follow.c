@@ -35,7 +35,7 @@ static void read_arrived(struct flow_direction *dir, const struct rpcrdma_op *op
 void flow_follow_request(struct rpcrdma_flow *flow, struct flow_direction *dir,
                          const struct rpcrdma_op *op)
 {
-    uint32_t packets = 1;
+    uint32_t packets = 1, psn;
 
     if (op->carrier == RPCRDMA_CARRIER_IWARP || !dir->conn)
         return;
@@ -45,6 +45,8 @@ void flow_follow_request(struct rpcrdma_flow *flow, struct flow_direction *dir,
         return;
     if (flow->context.tap)
         flow_delivery_tap(dir->delivery, flow->context.tap);
+    if (flow_stream_begins(dir, &psn))
+        flow_delivery_begins(dir->delivery, psn, op->seq);
     if (op->kind == RPCRDMA_OP_READ_REQUEST)
         packets = flow_read_packets(dir, op);
     flow_delivery_request(&flow->context.memory, dir->delivery, op, packets);

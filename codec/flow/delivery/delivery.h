@@ -50,6 +50,10 @@ enum flow_ends flow_delivery_ends(const struct flow_delivery *a, const struct fl
 /* Says so in its path: BOTH or CLOCKS. */
 void flow_delivery_transit(struct flow_delivery *d, enum flow_ends ends);
 
+/* The set-up says that requests begin with this PSN, and `first` is the first that was captured.
+ * What is between was not, but where it is so much that this is another connection's set-up. */
+void flow_delivery_begins(struct flow_delivery *d, uint32_t psn, uint32_t first);
+
 /* A Send, Write, Read request or Atomic towards this end; `packets`: PSNs it takes, 0: not known */
 void flow_delivery_request(struct flow_memory *memory, struct flow_delivery *d,
                            const struct rpcrdma_op *op, uint32_t packets);
@@ -66,6 +70,9 @@ bool flow_delivery_answer(struct flow_memory *memory, struct flow_delivery *d,
 /* The packet towards this end that has this frame was captured at another place before: then. Asked
  * right after it was given. */
 bool flow_delivery_copied(const struct flow_delivery *d, uint64_t frame, int64_t *sent_ns);
+
+/* Nothing more will come: what this end acknowledged behind all that passed was not captured. */
+void flow_delivery_tail(struct flow_memory *memory, struct flow_delivery *d);
 
 /* This end asks that less be sent to it. */
 void flow_delivery_congestion(struct flow_memory *memory, struct flow_delivery *d);

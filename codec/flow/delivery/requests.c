@@ -22,6 +22,15 @@ static void start(struct flow_delivery *d, uint32_t psn)
     d->answer_next = d->next;
 }
 
+void flow_delivery_begins(struct flow_delivery *d, uint32_t psn, uint32_t first)
+{
+    enum { FEW = 64 };
+    int32_t missing = rpcrdma_psn_diff(first, psn);
+
+    if (!d->started && missing > 0 && missing <= FEW)
+        start(d, psn);
+}
+
 /* What came before, if anything, has nothing to do with this one. */
 static void restart(struct flow_delivery *d, uint32_t psn)
 {
@@ -420,6 +429,18 @@ static void response(struct flow_memory *memory, struct flow_delivery *d,
     if (path->retransmitted++ == 0)
         path->retransmitted_frame = op->frame;
     path->retransmitted_bytes += op->len;
+}
+
+void flow_delivery_tail(struct flow_memory *memory, struct flow_delivery *d)
+{
+    struct rpcrdma_path *path;
+
+    if (!d->started || d->loose || d->through <= d->next)
+        return;
+    path = delivery_rare(memory, d);
+    if (path)
+        path->uncaptured += d->through - d->next;
+    d->next = d->through;
 }
 
 void flow_delivery_congestion(struct flow_memory *memory, struct flow_delivery *d)

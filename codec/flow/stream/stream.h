@@ -250,6 +250,8 @@ void flow_stream_acknowledged(struct flow_streams *streams, struct flow_directio
                               uint32_t psn, bool newest);
 /* The receiver acknowledged what was not seen, or not yet. */
 bool flow_stream_missing(const struct flow_direction *dir);
+/* None was taken yet, and the set-up says that they begin with this PSN. */
+bool flow_stream_begins(const struct flow_direction *dir, uint32_t *psn);
 /* Requests were taken, and the next one in order has this PSN. */
 bool flow_stream_expects(const struct flow_direction *dir, uint32_t *psn);
 /* The set-up shows the PSN of the first request. */

@@ -45,6 +45,14 @@ void flow_stream_start(struct flow_direction *dir, uint32_t psn)
     s->fresh = true;
 }
 
+bool flow_stream_begins(const struct flow_direction *dir, uint32_t *psn)
+{
+    const struct stream *s = stream_of_const(dir);
+
+    *psn = s->next;
+    return s->started && s->fresh;
+}
+
 bool flow_stream_expects(const struct flow_direction *dir, uint32_t *psn)
 {
     const struct stream *s = stream_of_const(dir);

@@ -190,6 +190,25 @@ static void acks_of_a_mirror(void **state)
     assert_int_equal(path_to(back)->duplicated, 1);
 }
 
+/* The set-up says where requests begin, and the last Ack where they ended. */
+static void not_captured_at_the_ends(void **state)
+{
+    (void)state;
+    for (int far = 0; far < 2; far++) {
+        const uint32_t first = far ? PSN + 1000 : PSN + 2;
+
+        flow_delivery_begins(d, PSN, first);
+        send_one(first);
+        ack(first + 3);
+        path_is(0, 0, 0, 0, far ? 0 : 2);
+        for (int again = 0; again < 2; again++)
+            flow_delivery_tail(&memory, d);
+        path_is(0, 0, 0, 0, far ? 3 : 5);
+        delivery_end(state);
+        begin(state);
+    }
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin, delivery_end)
@@ -202,6 +221,7 @@ int main(void)
         TEST(acks_of_what_came_again),
         TEST(acks_of_several_that_came_again),
         TEST(acks_of_a_mirror),
+        TEST(not_captured_at_the_ends),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
