@@ -163,12 +163,13 @@ static void given_up(struct report *r, const struct report_connection *c)
 {
     const struct report_unanswered *own = &c->trouble.unanswered[REPORT_FORWARD];
     const struct rpcrdma_life *life = &c->pub.life;
+    uint64_t n = own->held - MIN(own->explained, own->held);
     struct report_cause *cause;
 
     if (sent_again(r, c))
         return;
     cause = report_cause_add(r, CAUSE_UNANSWERED, CONFIDENCE_MEDIUM);
-    cause->rpcs = own->held;
+    cause->rpcs = n;
     cause->time_ns = MAX(life->ended_ns - life->last_call_ns, 0);
     cause->frame = own->frame;
     snprintf(cause->text, sizeof(cause->text),
@@ -176,7 +177,7 @@ static void given_up(struct report *r, const struct report_connection *c)
              "%s, and got no Reply until the client closed the connection, %.1f s after the last. "
              "The server was at work or stood still, or the client was told to give up; the path "
              "was not down.",
-             own->held, plural(own->held), (unsigned)c->pub.number, own->held == 1 ? "it" : "them",
+             n, plural(n), (unsigned)c->pub.number, n == 1 ? "it" : "them",
              report_seconds(cause->time_ns));
     snprintf(cause->against, sizeof(cause->against), "a Reply may not have been captured");
 }
@@ -188,6 +189,7 @@ static void never_answered(struct report *r, const struct report_connection *c, 
     uint64_t n = c->pub.life.ended == RPCRDMA_ENDED_NOT ? own->late : own->calls;
     struct report_cause *cause;
 
+    n -= MIN(own->explained, n);
     if (n == 0 || sent_again(r, c) || report_one_way(c))
         return;
     cause = report_cause_add(r, CAUSE_UNANSWERED, CONFIDENCE_MEDIUM);
@@ -293,9 +295,50 @@ uint64_t report_gaps(const struct report *r, uint64_t *frame)
            MAX(r->rules[RPCRDMA_RULE_TCP_LOST], r->rules[RPCRDMA_RULE_BYTES_LOST]);
 }
 
+/* Calls whose Reply may be in what the capture lacks. */
+static uint64_t explained(const struct report *r)
+{
+    GHashTableIter each;
+    uint64_t n = 0;
+    gpointer one;
+
+    g_hash_table_iter_init(&each, r->connections);
+    while (g_hash_table_iter_next(&each, NULL, &one)) {
+        const struct report_connection *c = one;
+        const struct report_unanswered *own = c->trouble.unanswered;
+        uint64_t of = own[REPORT_FORWARD].explained + own[REPORT_REVERSE].explained;
+
+        n += of > 0 && !sent_again(r, c) && !report_one_way(c) ? of : 0;
+    }
+    return n;
+}
+
+static void tell_what_lacks(struct report_cause *cause, const struct report *r, bool one_way,
+                            uint64_t missing, uint64_t calls)
+{
+    uint64_t cut = missing == 0 && calls > 0 ? r->rules[RPCRDMA_RULE_TRUNCATED] : 0;
+    /* behind all that was captured there is no gap: the client's Acks tell of it */
+    uint64_t n = missing > 0 ? missing : cut > 0 ? cut : calls;
+    char without[160] = "";
+
+    if (calls > 0)
+        snprintf(without, sizeof(without),
+                 " What is missing may have answered %" PRIu64
+                 " Call%s without Reply: %s no sign that the server was at fault.",
+                 calls, plural(calls), calls == 1 ? "it is" : "they are");
+    snprintf(cause->text, sizeof(cause->text),
+             "The capture is incomplete: %s%" PRIu64 " %s%s %s, %" PRIu64 " Repl%s without Call.%s",
+             one_way ? "one direction only; " : "", n, cut > 0 ? "message" : "gap", plural(n),
+             cut > 0 ? "cut short" : "in what was sent", r->no_call, r->no_call == 1 ? "y" : "ies",
+             without);
+    snprintf(cause->against, sizeof(cause->against), "%s",
+             one_way ? "capture both directions, at one port or at the host"
+                     : "capture with rpcrdma capture --slice, or a larger buffer (-B)");
+}
+
 static void incomplete(struct report *r)
 {
-    uint64_t frame, missing = report_gaps(r, &frame);
+    uint64_t frame, missing = report_gaps(r, &frame), calls = explained(r);
     bool one_way = r->rpcs > 0 && r->answered == 0 && (r->one_way > 0 || all_one_way(r));
     struct report_cause *cause;
 
@@ -304,21 +347,14 @@ static void incomplete(struct report *r)
     if (r->pipeline->memory_limit > 0) {
         left_out(r);
         one_way = false; /* that, and Replies without Call, may come from it */
-        if (missing == 0)
+        if (missing + calls == 0)
             return;
     }
-    if (missing == 0 && !one_way && r->no_call * 10 <= r->rpcs)
+    if (missing + calls == 0 && !one_way && r->no_call * 10 <= r->rpcs)
         return;
     cause = report_cause_add(r, CAUSE_INCOMPLETE, CONFIDENCE_HIGH);
-    cause->frame = frame;
-    snprintf(cause->text, sizeof(cause->text),
-             "The capture is incomplete: %s%" PRIu64 " gap%s in what was sent, %" PRIu64
-             " Repl%s without Call.",
-             one_way ? "one direction only; " : "", missing, plural(missing), r->no_call,
-             r->no_call == 1 ? "y" : "ies");
-    snprintf(cause->against, sizeof(cause->against), "%s",
-             one_way ? "capture both directions, at one port or at the host"
-                     : "capture with rpcrdma capture --slice, or a larger buffer (-B)");
+    cause->frame = missing == 0 && calls > 0 ? r->rule_frame[RPCRDMA_RULE_TRUNCATED] : frame;
+    tell_what_lacks(cause, r, one_way, missing, calls);
 }
 
 static int costliest(const void *a, const void *b)

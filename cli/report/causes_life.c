@@ -66,12 +66,21 @@ static bool has_held(const struct report_connection *c)
            silence[0].transmissions + silence[1].transmissions == 0;
 }
 
-bool report_server_held(const struct report_connection *c)
+static bool closed_on_held(const struct report_connection *c)
 {
     const struct rpcrdma_life *life = &c->pub.life;
 
     return has_held(c) && life->ended != RPCRDMA_ENDED_NOT &&
            life->ended_by != report_server_end(&c->pub);
+}
+
+/* What is older than Calls that were answered says nothing of how the connection ended. */
+bool report_server_held(const struct report_connection *c)
+{
+    const struct report_unanswered *own = &c->trouble.unanswered[REPORT_FORWARD];
+
+    return closed_on_held(c) && own->last_held > 0 && own->last_held >= own->last_calls &&
+           own->held > own->explained;
 }
 
 static bool server_held(struct report *r, const struct report_connection *c)
@@ -80,20 +89,23 @@ static bool server_held(struct report *r, const struct report_connection *c)
         g_hash_table_lookup(r->connections, GUINT_TO_POINTER(c->trouble.resent_from));
     const struct report_unanswered *own = from ? &from->trouble.unanswered[REPORT_FORWARD] : NULL;
     struct report_cause *cause;
+    uint64_t held;
 
-    if (!from || !report_server_held(from))
+    if (!from || !closed_on_held(from))
         return false;
+    /* those that were sent again had no answer, whatever the capture lacks */
+    held = MIN(own->held, c->trouble.resent);
     cause = report_cause_add(r, CAUSE_UNANSWERED, CONFIDENCE_HIGH);
-    cause->rpcs = own->held;
+    cause->rpcs = held;
     cause->time_ns = c->trouble.resent_after_ns;
     cause->frame = own->frame;
     snprintf(cause->text, sizeof(cause->text),
              "%" PRIu64 " Call%s on connection %u reached the server's host, which acknowledged "
              "%s, and got no Reply: the client closed the connection and sent %s again on "
              "connection %u, %.1f s after the first sending. The server is at fault, not the path.",
-             own->held, plural(own->held), (unsigned)from->pub.number,
-             own->held == 1 ? "it" : "them", own->held == 1 ? "it" : "them",
-             (unsigned)c->pub.number, report_seconds(c->trouble.resent_after_ns));
+             held, plural(held), (unsigned)from->pub.number, held == 1 ? "it" : "them",
+             held == 1 ? "it" : "them", (unsigned)c->pub.number,
+             report_seconds(c->trouble.resent_after_ns));
     return true;
 }
 
@@ -308,6 +320,21 @@ static void tell_attempts(char *text, size_t size, uint64_t attempts,
              attempts, plural(attempts), (unsigned)first->pub.number);
 }
 
+/* Nothing says that it was lost: it was in use when this one was set up; or its client closed it,
+ * and of what was outstanding then the capture lacks the Replies. */
+static bool was_in_order(const struct report_connection *was, const struct report_connection *c)
+{
+    const struct report_unanswered *own = was->trouble.unanswered;
+    const struct rpcrdma_life *life = &was->pub.life;
+
+    if (life->has_xid && life->last_call_ns > c->pub.first_time_ns)
+        return true;
+    return (life->ended == RPCRDMA_ENDED_DISCONNECTED || life->ended == RPCRDMA_ENDED_CLOSED) &&
+           life->ended_by >= 0 && life->ended_by != report_server_end(&was->pub) &&
+           c->pub.life.down_since_ns >= life->ended_ns && report_unanswered(was) > 0 &&
+           own[REPORT_FORWARD].explained + own[REPORT_REVERSE].explained >= report_unanswered(was);
+}
+
 /* It takes the place of another one, and no Call was seen on both. */
 static void connection_left(struct report *r, const struct report_connection *c)
 {
@@ -332,6 +359,8 @@ static void connection_left(struct report *r, const struct report_connection *c)
         return;
     if (was && attempts == 0 && report_server_held(was))
         return; /* the client closed it, with what was on the path acknowledged: `unanswered` */
+    if (was && attempts == 0 && was_in_order(was, c))
+        return;
     who_was_silent(r, was, silent, sizeof(silent));
     if (attempts > 0)
         snprintf(tried, sizeof(tried), " Before, %" PRIu64 " attempt%s got no answer%s.", attempts,

@@ -216,16 +216,18 @@ int report_server_end(const struct rpcrdma_connection *c)
     return c->role[0] == RPCRDMA_ROLE_SERVER || c->role[1] == RPCRDMA_ROLE_CLIENT ? 0 : 1;
 }
 
-/* Packets that were retransmitted, over time. Of TCP, at the next operation that is complete. */
+/* Packets that were retransmitted, over time, and what is missing. Of TCP, at the next operation
+ * that is complete. */
 void report_op(void *context, const struct rpcrdma_op *op, const struct rpcrdma_path *path)
 {
     struct report *r = context;
     const struct rpcrdma_connection *connection;
     struct report_tally *tally;
+    bool missed = report_missed_shows(op, path);
     uint64_t *before;
     int end;
 
-    if (!path || path->retransmitted == 0)
+    if (!missed && (!path || path->retransmitted == 0))
         return;
     connection = pipeline_connection(r->pipeline, op);
     tally = connection ? report_tally_of(r, connection) : NULL;
@@ -236,6 +238,10 @@ void report_op(void *context, const struct rpcrdma_op *op, const struct rpcrdma_
           (op->carrier == RPCRDMA_CARRIER_IWARP
                ? connection->end[1].port == op->dst_port
                : !connection->end[1].has_qpn || connection->end[1].qpn == op->dst_qpn);
+    if (missed)
+        report_missed(r, tally, end, op, path);
+    if (!path || path->retransmitted == 0)
+        return;
     before = &report_trouble(tally)->resent_packets[end];
     if (path->retransmitted > *before)
         report_bin_at(r, op->time_ns)->resent += path->retransmitted - *before;
@@ -261,20 +267,44 @@ static void note_resent(struct report *r, struct report_tally *tally,
     report_keep(r, t->original_connection);
 }
 
+/* From the connection's beginning to the Call. */
+static int64_t since_begun(const struct rpcrdma_transaction *t)
+{
+    return time_less(t->call_time_ns, t->connection->first_time_ns);
+}
+
+static void note_answered(struct report_tally *tally, const struct rpcrdma_transaction *t)
+{
+    struct report_unanswered *without;
+
+    if (t->call_frame == 0 || t->reply_frame == 0 || is_reverse(t))
+        return;
+    tally->answered_ns = MAX(tally->answered_ns, since_begun(t));
+    without = tally->trouble ? &tally->trouble->unanswered[REPORT_FORWARD] : NULL;
+    if (without && time_less(t->call_time_ns, without->last_ns) >= SECOND)
+        without->last_calls = without->last_held = 0;
+}
+
 static void note_unanswered(const struct report *r, struct report_tally *tally,
                             const struct rpcrdma_transaction *t)
 {
-    bool held = t->reply_frame == 0 && t->call.state == RPCRDMA_DELIVERED;
+    bool held = t->reply_frame == 0 && t->call.state == RPCRDMA_DELIVERED, none = unanswered(t);
     struct report_unanswered *without;
 
-    if (!held && !unanswered(t))
+    if ((!held && !none) || (is_reverse(t) && !t->has_program)) /* or it was cut: unknown_answer */
         return;
     without = &report_trouble(tally)->unanswered[is_reverse(t) ? REPORT_REVERSE : REPORT_FORWARD];
-    if (unanswered(t) && without->calls++ == 0)
+    if (none && without->calls++ == 0)
         without->frame = t->call_frame;
-    without->late +=
-        unanswered(t) && time_less(r->pipeline->clock.now_ns, t->call_time_ns) >= SECOND;
+    if (none)
+        report_missed_answer(tally->trouble, without, t);
+    without->late += none && time_less(r->pipeline->clock.now_ns, t->call_time_ns) >= SECOND;
     without->held += held;
+    if (time_less(tally->answered_ns, since_begun(t)) >= SECOND)
+        return; /* others were answered since */
+    without->last_calls += none;
+    without->last_held += held;
+    without->last_ns = MAX(without->last_ns, t->call_time_ns);
 }
 
 static void note_connection(struct report *r, const struct rpcrdma_transaction *t)
@@ -284,6 +314,7 @@ static void note_connection(struct report *r, const struct rpcrdma_transaction *
     if (!tally)
         return;
     tally->rpcs++;
+    note_answered(tally, t);
     note_unanswered(r, tally, t);
     if (t->call.state == RPCRDMA_DELIVERED && t->call.transmissions == 1 && !t->reverse)
         report_ack(r, tally, time_less(t->call.time_ns, t->call.first_time_ns));
@@ -346,6 +377,15 @@ static bool small_in_chunk(const struct rpcrdma_flow_message *m)
     return length > 0 && length <= 4096 - 64 && length > most;
 }
 
+/* It was cut before what says whether it is a Call or an answer, or what says so is not enough:
+ * what seems to be a Call of a server may be an answer that was cut. */
+static bool unknown_answer(const struct rpcrdma_flow_message *m)
+{
+    return m->message->status == RPCRDMA_TRUNCATED && !m->rpc &&
+           (m->direction == RPCRDMA_DIRECTION_UNKNOWN ||
+            (m->direction == RPCRDMA_DIRECTION_CALL && m->reverse));
+}
+
 static void note_message(struct report *r, const struct rpcrdma_flow_message *m, bool chunk)
 {
     struct report_tally *tally = report_tally_of(r, m->connection);
@@ -357,6 +397,8 @@ static void note_message(struct report *r, const struct rpcrdma_flow_message *m,
         *(chunk ? &r->replies_chunk : &r->replies_inline) += 1;
     if (!tally)
         return;
+    if (m->sender_end >= 0 && unknown_answer(m))
+        report_missed_message(r, tally, 1 - m->sender_end, m->time_ns);
     tally->messages += call || m->direction == RPCRDMA_DIRECTION_REPLY;
     if (chunk && small_in_chunk(m))
         report_trouble(tally)->small_in_chunks++;

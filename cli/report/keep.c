@@ -20,6 +20,8 @@ static void empty(struct report_tally *t)
     if (t->detail)
         latency_clear(&t->detail->acks);
     g_free(t->detail);
+    for (int end = 0; t->trouble && end < 2; end++)
+        g_free(t->trouble->missed[end].moments);
     g_free(t->trouble);
     *t = (struct report_tally){0};
 }
@@ -289,8 +291,12 @@ static void take(struct report *r, struct report_connection *c, struct report_ta
     c->rpcs = t->rpcs;
     c->messages = t->messages;
     c->brief_acks = t->brief_acks;
-    if (t->trouble)
+    if (t->trouble) {
         c->trouble = *t->trouble;
+        for (int end = 0; end < 2; end++)
+            t->trouble->missed[end].moments = NULL; /* c owns it */
+        report_missed_end(r, c);
+    }
     if (t->detail) {
         report_timeline_over(r, t->detail);
         c->acks = t->detail->acks;

@@ -52,6 +52,29 @@ struct report_unanswered {
     uint64_t calls, frame; /* of the first */
     uint64_t late;         /* of those: a second old and more when nothing followed any more */
     uint64_t held;         /* of those: acknowledged, so that the other end had them */
+    /* of those: none that was sent a second or more after them was answered; the latest of these */
+    uint64_t last_calls, last_held;
+    int64_t last_ns;
+    /* What the capture lacks explains so many: see missed.c. How many there are up to one of them,
+     * less what was missing before it, at least; the frame of that one */
+    uint64_t explained, least_frame;
+    int64_t least;
+    int caller_end;
+};
+
+/* When pieces showed to be missing: so many were then. */
+struct report_moments {
+    unsigned n;
+    struct {
+        int64_t time_ns;
+        uint64_t through;
+    } at[8];
+};
+
+/* What the capture lacks of what was sent towards an end. Each piece may have been an answer. */
+struct report_missed {
+    uint64_t pieces, uncaptured;    /* uncaptured: as the path said last */
+    struct report_moments *moments; /* until the connection ends; NULL: no room. Owned */
 };
 
 enum { REPORT_FORWARD, REPORT_REVERSE }; /* the client's Calls, and the server's: callbacks */
@@ -66,8 +89,9 @@ struct report_trouble {
     uint32_t pinned;             /* while it is not ended: the one it took the place of is kept */
     uint64_t stale, stale_frame; /* statuses that a server gives after a restart; the first */
     struct report_unanswered unanswered[2];
-    uint64_t small_in_chunks;   /* messages of 4096 bytes or less, that did not go inline */
-    uint64_t resent_packets[2]; /* so far */
+    uint64_t small_in_chunks;       /* messages of 4096 bytes or less, that did not go inline */
+    uint64_t resent_packets[2];     /* so far */
+    struct report_missed missed[2]; /* towards each end */
 };
 
 /* Acks of the client's Calls where there is no room for how they are distributed. */
@@ -88,6 +112,8 @@ struct report_tally {
     struct report_trouble *trouble; /* NULL: none */
     struct report_detail *detail;   /* NULL: nothing yet, or no room: brief_acks counts */
     struct report_acks brief_acks;
+    int64_t
+        answered_ns; /* from its beginning to the latest of the client's Calls that was answered */
 };
 
 /* Why one that has ended is kept. */
@@ -205,6 +231,7 @@ struct report {
     unsigned n_slowest;
     GHashTable *tallies;        /* of those that have not ended, in pages of 64 by number */
     guint most_pages, detailed; /* there is room for; that have their detail */
+    guint moments;              /* of those: struct report_moments, REPORT_UNENDED at most */
     uint32_t refused;           /* the highest number that there was no room for */
     GHashTable *connections;    /* by number, of struct report_connection: those that are kept */
     guint most_connections;     /* that there is room for */
@@ -258,6 +285,18 @@ struct report_trouble *report_trouble(struct report_tally *tally);
 /* NULL: there is no room. */
 struct report_detail *report_detail(struct report *report, struct report_tally *tally);
 void report_ack(struct report *report, struct report_tally *tally, int64_t ns);
+/* missed.c: what that operation shows to be missing in what was sent towards this end. */
+bool report_missed_shows(const struct rpcrdma_op *op, const struct rpcrdma_path *path);
+void report_missed(struct report *report, struct report_tally *tally, int end,
+                   const struct rpcrdma_op *op, const struct rpcrdma_path *path);
+/* The same of a message towards it that was cut, so that it is not known what it answers. */
+void report_missed_message(struct report *report, struct report_tally *tally, int end,
+                           int64_t time_ns);
+/* A Call that was not answered, counted already. */
+void report_missed_answer(struct report_trouble *trouble, struct report_unanswered *without,
+                          const struct rpcrdma_transaction *transaction);
+/* How many Calls what is missing explains, now that the connection has ended. */
+void report_missed_end(struct report *report, struct report_connection *connection);
 /* A Call on another one was sent first on that one: a cause may name it. */
 void report_keep(struct report *report, uint32_t number);
 /* rpcrdma_flow's connection and credits: it has ended, and its credits just before. */

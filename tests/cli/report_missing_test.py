@@ -1,0 +1,159 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""report where the capture lacks packets: a Reply that was not captured is no sign of the server, and hides no other cause."""
+import json
+import os
+import sys
+import unittest
+
+from command import CommandTest, capture
+import pcap
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', '..', 'captures', 'generate'))
+# pylint: disable=wrong-import-position
+import rule_talk
+import rules
+import rules_iwarp
+
+SECOND = 10**9
+
+
+class Missing(CommandTest):
+    def causes(self, path):
+        return json.loads(self.run_command('report', '--json', path))['causes']
+
+    def causes_of(self, say, name='missing.pcap'):
+        path = os.path.join(self.folder, name)
+        rules.write(path, say, True)
+        return self.causes(path)
+
+    @staticmethod
+    def answered(c, captured=True):
+        """A Call and its Reply, of which the packet may not be captured; its Ack is."""
+        c.reply(c.call(rule_talk.GETATTR, rule_talk.FILE_HANDLE), bytes(4) + rule_talk.ATTRIBUTES)
+        if not captured:
+            del c.packets[-2]
+
+    def test_each_reply(self):
+        """Of healthy recordings of RoCE and iWARP one Reply after the other is not captured."""
+        for name in ('roce-nfs3-mini', 'roce-nfs41-mini', 'iwarp-nfs3-mini'):
+            packets, linktype = pcap.read(capture(name))
+            rpcs = [json.loads(line) for line in self.run_command('rpcs', '--json', capture(name)).splitlines()]
+            for frame in [one['reply_frame'] for one in rpcs if 'reply_frame' in one][::5]:
+                path = os.path.join(self.folder, 'each.pcap')
+                pcap.write(path, packets[:frame - 1] + packets[frame:], linktype)
+                causes = self.causes(path)
+                self.assertEqual([one['cause'] for one in causes], ['capture-incomplete'], (name, frame))
+                self.assertIn('What is missing may have answered 1 Call without Reply: it is no sign that the server was at fault.', causes[0]['text'])
+
+    def test_at_the_ends_of_a_connection(self):
+        """The first packet of a server is missing, or its last: the set-up says where it begins, the client's Ack where it
+        ends."""
+        for missing in (0, 3):
+            def say(c, _, missing=missing):
+                c.begin()
+                for i in range(4):
+                    self.answered(c, i != missing)
+                c.talk.disconnect()
+            cause, = self.causes_of(say)
+            self.assertEqual(cause['cause'], 'capture-incomplete')
+            self.assertRegex(cause['text'], '1 gap in what was sent, .* may have answered 1 Call without Reply')
+
+    def test_what_is_missing_explains_no_more(self):
+        """A packet explains one Call at most, and none that was sent after it."""
+        for lacking, held, later in ((1, 1, 0), (1, 3, 0), (2, 1, 0), (1, 0, 1), (0, 1, 1)):
+            def say(c, _, lacking=lacking, held=held, later=later):
+                c.null()
+                for _ in range(held):
+                    c.call(rule_talk.GETATTR, rule_talk.FILE_HANDLE)
+                for _ in range(lacking):
+                    self.answered(c, False)
+                self.answered(c)
+                for _ in range(later):
+                    c.call(rule_talk.GETATTR, rule_talk.FILE_HANDLE)
+                c.clock.now += 3 * SECOND
+                c.talk.disconnect()
+            causes = {one['cause']: one for one in self.causes_of(say)}
+            self.assertEqual((causes['unanswered']['rpcs'], causes['unanswered']['confidence']), (held + later, 'medium'))
+            self.assertEqual('capture-incomplete' in causes, lacking > 0)
+
+    def test_sent_again(self):
+        """The client sends a Call again on another connection: it had no Reply, whatever the capture lacks."""
+        def say(c, _):
+            c.null()
+            xid = c.call(rule_talk.GETATTR, rule_talk.FILE_HANDLE)
+            self.answered(c, False)
+            self.answered(c)
+            c.clock.now += 60 * SECOND
+            c.talk.disconnect()
+            again = c.beside(2)
+            again.call(rule_talk.GETATTR, rule_talk.FILE_HANDLE, xid=xid)
+            again.reply(xid, bytes(4) + rule_talk.ATTRIBUTES)
+        causes = self.causes_of(say)
+        self.assertEqual([(one['cause'], one['confidence'], one['rpcs']) for one in causes],
+                         [('unanswered', 'high', 1), ('capture-incomplete', 'high', 0)])
+
+    def test_path_down(self):
+        """A connection fails without a Call on it. One is without Reply since long before: its Reply is missing, or was not
+        sent. That says nothing of the end."""
+        for captured in (True, False, None):
+            def say(c, _, captured=captured):
+                c.null()
+                if captured is None:
+                    c.call(rule_talk.GETATTR, rule_talk.FILE_HANDLE)
+                else:
+                    self.answered(c, captured)
+                for _ in range(5):
+                    c.clock.now += SECOND
+                    self.answered(c)
+                packets = len(c.packets)
+                c.clock.now += 45 * SECOND
+                c.talk.disconnect()
+                del c.packets[packets:]
+                again = c.beside(2)
+                again.xid = c.xid
+                self.answered(again)
+                again.talk.disconnect()
+            causes = {one['cause']: one for one in self.causes_of(say)}
+            self.assertEqual(causes['connection-failed']['cost_ns'] // SECOND, 45)
+            self.assertEqual(set(causes) - {'connection-failed'},
+                             {True: set(), False: {'capture-incomplete'}, None: {'unanswered'}}[captured])
+            self.assertNotIn('the path was not down', ''.join(one['text'] for one in causes.values()))
+
+    def test_closed_in_order(self):
+        """A client closes a connection of which one Reply is missing, and later opens another one; or opens that beside it
+        while the first is idle: neither failed."""
+        for beside in (True, False):
+            def say(c, _, beside=beside):
+                self.answered(c)
+                self.answered(c, False)
+                self.answered(c)
+                if beside:
+                    c.clock.now += 5 * SECOND
+                    self.answered(c.beside(2))
+                    self.answered(c)
+                c.talk.disconnect()
+                if not beside:
+                    c.clock.now += 5 * SECOND
+                    self.answered(c.beside(2))
+            cause, = self.causes_of(say)
+            self.assertEqual(cause['cause'], 'capture-incomplete')
+
+    def test_cut(self):
+        """Over iWARP: the client's Call is answered, and the answer's packet cut behind its XID; or there was none."""
+        for there in (True, False):
+            def say(c, _, there=there):
+                rules_iwarp.over_iwarp(c)
+                c.null()
+                xid = c.call(rule_talk.GETATTR, rule_talk.FILE_HANDLE)
+                if there:
+                    c.reply(xid, bytes(4) + rule_talk.ATTRIBUTES)
+                    c.packets[-2] = c.packets[-2]._replace(data=c.packets[-2].data[:14 + 20 + 20 + 2 + 18 + 6])
+                c.clock.now += 3 * SECOND
+                c.talk.disconnect()
+            cause, = self.causes_of(say)
+            self.assertEqual(cause['cause'], 'capture-incomplete' if there else 'unanswered')
+            self.assertEqual('cut short' in cause['text'], there, cause['text'])
+
+
+if __name__ == '__main__':
+    unittest.main()
