@@ -296,11 +296,12 @@ static void problem(struct out *out, const char *label, const char *text)
 static void problems(const struct report *r, struct out *out)
 {
     const char *doubt;
+    char more[80];
 
     for (unsigned i = 0; i < report_unread(r); i++)
         problem(out, "Not read", report_unread_text(r, i));
-    if (report_unread_more(r) > 0)
-        html_put(out, "<p>and %" PRIu64 " more; see --json</p>\n", report_unread_more(r));
+    if (report_unread_more(r, more, sizeof(more)) > 0)
+        html_put(out, "<p>%s</p>\n", more);
     for (unsigned i = 0; (doubt = report_doubt(r, i)); i++)
         problem(out, "Doubtful", doubt);
 }

@@ -294,6 +294,7 @@ void report_json(struct report *r, struct out *out)
     number(&json, KEY(capture_lost), r->pipeline->capture_lost);
     number(&json, KEY(memory_limit), r->pipeline->memory_limit);
     problems(&json, r);
+    number(&json, KEY(problems_left_out), report_problems_left_out(r));
     others_json(&json, &r->pipeline->others);
     number(&json, KEY(pause_frames), r->pipeline->others.stats.pauses);
     number(&json, KEY(messages), r->pipeline->messages);

@@ -361,8 +361,10 @@ void report_lack(const struct report *report, int which, char text[REPORT_LACK])
 enum { REPORT_UNREAD = 8 };
 unsigned report_unread(const struct report *report);
 const char *report_unread_text(const struct report *report, unsigned which); /* not escaped */
-/* How many there are besides. */
-uint64_t report_unread_more(const struct report *report);
+/* How many there are besides: "and 4 more; see --json". */
+uint64_t report_unread_more(const struct report *report, char *text, size_t size);
+/* And that JSON has not, either. */
+uint64_t report_problems_left_out(const struct report *report);
 /* What was read and may be wrong; NULL: nothing else. Not escaped. */
 const char *report_doubt(const struct report *report, unsigned which);
 /* There are causes, and nothing was left without an answer for them. */

@@ -153,9 +153,21 @@ const char *report_unread_text(const struct report *r, unsigned which)
     return g_ptr_array_index(r->pipeline->problems, which);
 }
 
-uint64_t report_unread_more(const struct report *r)
+uint64_t report_problems_left_out(const struct report *r)
 {
-    return r->pipeline->unread - report_unread(r);
+    return r->pipeline->unread - MIN(r->pipeline->problems->len, r->pipeline->unread);
+}
+
+uint64_t report_unread_more(const struct report *r, char *text, size_t size)
+{
+    uint64_t more = r->pipeline->unread - report_unread(r), nowhere = report_problems_left_out(r);
+
+    if (nowhere > 0)
+        snprintf(text, size, "and %" PRIu64 " more; --json has %" PRIu64 " of these", more,
+                 more - nowhere);
+    else
+        snprintf(text, size, "and %" PRIu64 " more; see --json", more);
+    return more;
 }
 
 const char *report_doubt(const struct report *r, unsigned which)

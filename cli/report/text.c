@@ -100,11 +100,12 @@ static void problems(const struct report *r, struct out *out)
 {
     static const char not_read[] = "  not read  ", doubtful[] = "  doubtful  ";
     const char *doubt;
+    char more[80];
 
     for (unsigned i = 0; i < report_unread(r); i++)
         problem(out, not_read, report_unread_text(r, i));
-    if (report_unread_more(r) > 0)
-        report_line(out, "%sand %" PRIu64 " more; see --json", not_read, report_unread_more(r));
+    if (report_unread_more(r, more, sizeof(more)) > 0)
+        report_line(out, "%s%s", not_read, more);
     for (unsigned i = 0; (doubt = report_doubt(r, i)); i++)
         problem(out, doubtful, doubt);
 }

@@ -223,16 +223,18 @@ class Page(CommandTest):
             self.assertNotIn('not read', self.run_command('report', *arguments, capture()).lower())
 
     def test_much_unread(self):
-        """The first problems are told, and how many more there are."""
+        """The first problems are told, and how many more there are, in JSON, too."""
         path = os.path.join(self.folder, 'links.pcapng')
-        with open(path, 'wb') as file:
-            file.write(section() + b''.join(interface(linktype=20000 + n) for n in range(12)) +
-                       b''.join(enhanced(b'x' * 60, n, n) for n in range(12)))
-        report = json.loads(self.run_command('report', '--json', path, status=2, errors=12))
-        self.assertEqual(len(report['problems']), 12)
-        for text in (self.run_command('report', *arguments, path, status=2, errors=12) for arguments in ((), ('--html', '-'))):
-            self.assertEqual(text.lower().count('not read'), 9 if text.startswith('No') else 8)
-            self.assertIn('and 4 more; see --json', text)
+        for n, listed, said in ((12, 12, 'and 4 more; see --json'), (1100, 1000, 'and 1092 more; --json has 992 of these')):
+            with open(path, 'wb') as file:
+                file.write(section() + b''.join(interface(linktype=20000 + i) for i in range(n)) +
+                           b''.join(enhanced(b'x' * 60, i, i) for i in range(n)))
+            report = json.loads(self.run_command('report', '--json', path, status=2, errors=n))
+            self.assertEqual((len(report['problems']), report['problems_left_out']), (listed, n - listed))
+            for text in (self.run_command('report', *arguments, path, status=2, errors=n)
+                         for arguments in ((), ('--html', '-'))):
+                self.assertEqual(text.lower().count('not read'), 9 if text.startswith('No') else 8)
+                self.assertIn(said, ' '.join(text.split()))
 
     def test_all_answered(self):
         said = 'All RPCs were answered in the end.'
