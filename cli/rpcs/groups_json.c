@@ -76,7 +76,7 @@ static void histogram(struct json *json, const struct latency *l)
 
     json_key(json, KEY(histogram));
     json_open(json, '[');
-    for (int64_t at = 1000; at > 0 && before < l->count; at *= 2) {
+    for (int64_t at = 1000; at > 0 && before < l->count; at = latency_bound_after(at)) {
         uint64_t n = latency_below(l, at);
 
         if (n == before)

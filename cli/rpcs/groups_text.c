@@ -80,14 +80,14 @@ static void put_histogram(struct out *out, const struct latency *l)
     uint64_t before = 0, most = 0, n;
     int64_t at;
 
-    for (at = 1000; at > 0 && before < l->count; at *= 2) {
+    for (at = 1000; at > 0 && before < l->count; at = latency_bound_after(at)) {
         n = latency_below(l, at);
         if (n - before > most)
             most = n - before;
         before = n;
     }
     before = 0;
-    for (at = 1000; at > 0 && before < l->count; at *= 2) {
+    for (at = 1000; at > 0 && before < l->count; at = latency_bound_after(at)) {
         n = latency_below(l, at);
         if (n == before)
             continue;

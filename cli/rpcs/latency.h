@@ -35,4 +35,10 @@ int64_t latency_percentile(const struct latency *latency, unsigned percent);
 /* How many are below ns, to the width of a bucket. */
 uint64_t latency_below(const struct latency *latency, int64_t ns);
 
+/* The bounds of a histogram: each is twice the one before. 0: there is none above. */
+static inline int64_t latency_bound_after(int64_t ns)
+{
+    return ns > INT64_MAX / 2 ? 0 : ns * 2;
+}
+
 #endif

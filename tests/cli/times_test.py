@@ -3,9 +3,10 @@
 import json
 import os
 import re
+import struct
 import sys
 
-from command import CAPTURES, CommandTest, main
+from command import CAPTURES, CommandTest, enhanced, interface, main, option, section
 
 sys.path.insert(0, os.path.join(CAPTURES, 'generate'))
 # pylint: disable=wrong-import-position
@@ -45,6 +46,23 @@ class Times(CommandTest):
 
         line, = re.findall(r'^rpcrdma_rpc_latency_seconds_sum\{.*\} (\S+)$', self.run_command('metrics', path), re.M)
         self.assertEqual(line, f'{MOST // 10**9}.{MOST % 10**9}')
+
+    def test_histogram(self):
+        """The longest latency that there can be: bounds that double end before they wrap (asan)."""
+        end = 4499999999  # s, from 1970 in either direction: beyond, a time cannot be
+        most = 2 * end * 10**9
+        data = section() + b''.join(
+            interface(options=option(9, b'\x09') + option(14, struct.pack('<q', sign * end)))
+            for sign in (-1, 1))
+        data += b''.join(enhanced(packet.data, 0, n % 2) for n, packet in enumerate(self.packets()))
+        path = self.file(data, 'apart.pcapng')
+        rows = [json.loads(line) for line in self.run_command('rpcs', '--json', '--histogram', path).splitlines()]
+        longest = [row for row in rows if row.get('latency_ns', {}).get('max') == most]
+        self.assertGreater(len(longest), 0)
+        for row in longest:
+            below = row['histogram'][-1]['below_ns']
+            self.assertTrue(most < below <= MOST, row)
+        self.assertIn(f'< {below / 10**6:.3f} ms', self.run_command('rpcs', '--histogram', path))
 
 
 main()
