@@ -20,12 +20,13 @@ enum { ENOUGH = 8, ERRORS = 3 };
 
 enum { PROBLEMS = 8 }; /* of a capture, in text and in each line of JSON */
 
-enum verdict { TOO_FEW, SAME, SLOWER, FASTER, ONLY_FIRST, ONLY_SECOND };
+enum verdict { TOO_FEW, SAME, SLOWER, FASTER, ONLY_FIRST, ONLY_SECOND, NOT_KNOWN };
 
 static const char *const verdicts[] = {
     [TOO_FEW] = "too few",       [SAME] = "same",
     [SLOWER] = "slower",         [FASTER] = "faster",
     [ONLY_FIRST] = "only first", [ONLY_SECOND] = "only second",
+    [NOT_KNOWN] = "not known",
 };
 
 struct side {
@@ -91,13 +92,25 @@ static double error_of(const struct latency *l)
     return deviation * deviation / (double)l->count;
 }
 
-static enum verdict decide(const struct row *row)
+/* The groups that a side had no room for, as one: not those of the other side's. */
+static bool is_others(const struct side sides[2], const struct row *row)
+{
+    for (int i = 0; i < 2; i++)
+        if (row->of[i] && row->of[i] == sides[i].groups->others)
+            return true;
+    return false;
+}
+
+static enum verdict decide(const struct side sides[2], const struct row *row)
 {
     const struct latency *a, *b;
     double difference, error;
 
-    if (!row->of[0] || !row->of[1])
-        return row->of[0] ? ONLY_FIRST : ONLY_SECOND;
+    if (is_others(sides, row))
+        return NOT_KNOWN;
+    for (int i = 0; i < 2; i++)
+        if (!row->of[i]) /* what it lacks may be among its others */
+            return sides[i].groups->left_out > 0 ? NOT_KNOWN : i == 0 ? ONLY_SECOND : ONLY_FIRST;
     a = &row->of[0]->latency;
     b = &row->of[1]->latency;
     if (a->count < ENOUGH || b->count < ENOUGH)
@@ -126,11 +139,13 @@ static GArray *rows_of(struct side sides[2])
     for (int i = 0; i < 2; i++)
         for (guint k = 0; k < sides[i].groups->groups->len; k++) {
             const struct group *g = g_ptr_array_index(sides[i].groups->groups, k);
-            guint at = GPOINTER_TO_UINT(g_hash_table_lookup(index, g->name));
+            /* a file may have the name that the others have */
+            char *key = g == sides[i].groups->others ? "\n" : g->name;
+            guint at = GPOINTER_TO_UINT(g_hash_table_lookup(index, key));
 
             if (at == 0) {
                 g_array_set_size(rows, at = rows->len + 1);
-                g_hash_table_insert(index, g->name, GUINT_TO_POINTER(at));
+                g_hash_table_insert(index, key, GUINT_TO_POINTER(at));
             }
             g_array_index(rows, struct row, at - 1).of[i] = g;
             g_array_index(rows, struct row, at - 1).time_ns += g->latency.sum_ns;
@@ -138,7 +153,7 @@ static GArray *rows_of(struct side sides[2])
     for (guint k = 0; k < rows->len; k++) {
         struct row *row = &g_array_index(rows, struct row, k);
 
-        row->verdict = decide(row);
+        row->verdict = decide(sides, row);
     }
     g_array_sort(rows, by_time);
     g_hash_table_destroy(index);
@@ -185,7 +200,7 @@ static bool answered(const struct group *g)
 
 static void measures(struct out *out, const struct row *row, int64_t (*of)(const struct latency *))
 {
-    bool both = answered(row->of[0]) && answered(row->of[1]);
+    bool both = answered(row->of[0]) && answered(row->of[1]) && row->verdict != NOT_KNOWN;
     double ms[2] = {0};
 
     for (int i = 0; i < 2; i++) {
@@ -249,6 +264,12 @@ static void text_side(struct out *out, const struct side *side, char letter)
         out_line(out);
     }
     text_problems(out, "   doubtful: ", side->doubts);
+    if (side->groups->left_out > 0) {
+        out_literal(out, "   summed up as (others): ");
+        out_u64(out, side->groups->left_out);
+        out_text(out, side->groups->left_out == 1 ? " RPC" : " RPCs");
+        out_line(out);
+    }
 }
 
 static void text(struct out *out, const struct side sides[2], const GArray *rows, guint most,
@@ -306,6 +327,15 @@ static void json_problems(struct json *json, const struct side sides[2])
     json_close(json, ']');
 }
 
+static void json_others(struct json *json, const struct side sides[2])
+{
+    for (int i = 0; i < 2; i++)
+        if (sides[i].groups->left_out > 0) {
+            json_key(json, i == 0 ? KEY(summed_up_first) : KEY(summed_up_second));
+            json_u64(json, sides[i].groups->left_out);
+        }
+}
+
 static void json_row(struct out *out, const struct side sides[2], const struct row *row,
                      struct json_key by)
 {
@@ -318,7 +348,7 @@ static void json_row(struct out *out, const struct side sides[2], const struct r
     else if (g_ascii_isdigit(name[0])) /* not "(others)" */
         json_key(&json, by), json_u64(&json, g_ascii_strtoull(name, NULL, 10));
     json_key(&json, KEY(second_is)), json_plain(&json, verdicts[row->verdict]);
-    if (answered(row->of[0]) && answered(row->of[1])) {
+    if (answered(row->of[0]) && answered(row->of[1]) && row->verdict != NOT_KNOWN) {
         json_key(&json, KEY(mean_difference_ns));
         json_i64(&json, latency_mean(&row->of[1]->latency) - latency_mean(&row->of[0]->latency));
     }
@@ -331,6 +361,7 @@ static void json_row(struct out *out, const struct side sides[2], const struct r
         group_json(&json, row->of[i], sides[i].span_ns);
         json_close(&json, '}');
     }
+    json_others(&json, sides);
     json_problems(&json, sides);
     json_close(&json, '}');
     json_end(&json);
@@ -430,6 +461,7 @@ const struct command command_diff = {
     .what = "two captures' operations side by side, before and after a change; --json",
     .details =
         "B is slower or faster where the mean latencies differ by more than three standard errors\n"
-        "of their difference, of 8 RPCs and more on each side.",
+        "of their difference, of 8 RPCs and more on each side. What only one has is \"not known\"\n"
+        "where the other has groups that are summed up as (others).",
     .run = run,
 };

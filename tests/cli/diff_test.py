@@ -3,15 +3,22 @@
 import collections
 import json
 import math
+import os
 import statistics
 import struct
+import sys
 
 import command
 
+sys.path.insert(0, os.path.join(command.CAPTURES, 'generate'))
+# pylint: disable=wrong-import-position
+import rule_talk
+import rules
+
 
 class Diff(command.CommandTest):
-    def objects(self, *arguments):
-        return [json.loads(line) for line in self.run_command(*arguments).splitlines()]
+    def objects(self, *arguments, **more):
+        return [json.loads(line) for line in self.run_command(*arguments, **more).splitlines()]
 
     def stretched(self, name, share):
         """The capture with its time running slower: all latencies grow alike."""
@@ -81,6 +88,39 @@ class Diff(command.CommandTest):
         for row in rows:
             self.assertEqual(row['second_is'] == 'only first', 'second' not in row)
             self.assertEqual(row['second_is'] == 'only second', 'first' not in row)
+
+    def of_files(self, name, numbers):
+        """A capture in which each of these files is asked for once."""
+        def talk(c, _):
+            for number in numbers:
+                xid = c.call(rule_talk.GETATTR, rule_talk.opaque(struct.pack('>Q', number)))
+                c.reply(xid, bytes(4) + rule_talk.ATTRIBUTES)
+        path = os.path.join(self.folder, name)
+        rules.write(path, talk, True)
+        return path
+
+    def test_others(self):
+        """What a side lacks that sums up what it has no room for is not known, and that it sums up is said."""
+        most, more = 4096, 40
+        first = self.of_files('first.pcap', range(most + more))
+        for numbers, summed_up in ((range(most + more - 1, -1, -1), more), (range(most - 10, most + 10), 0)):
+            second = self.of_files('second.pcap', numbers)
+            kept = set(range(most)), set(list(numbers)[:most])
+            said = 1 + (summed_up > 0)
+            rows = {row['file']: row
+                    for row in self.objects('diff', '--json', '--per', 'file', first, second, errors=said)}
+            self.assertEqual(len(rows), len(kept[0] | kept[1]) + 1)
+            for name, row in rows.items():
+                number = None if name == '(others)' else int(name.split(' ')[1], 16)
+                want = 'not known' if number is None or number not in kept[0] else \
+                    'too few' if number in kept[1] else 'not known' if summed_up else 'only first'
+                self.assertEqual(row['second_is'], want, name)
+                self.assertEqual((row['summed_up_first'], row.get('summed_up_second', 0)), (more, summed_up))
+            self.assertNotIn('mean_difference_ns', rows['(others)'])
+            lines = self.run_command('diff', '--per', 'file', first, second, errors=said).splitlines()
+            self.assertEqual(lines[1], f'   summed up as (others): {more} RPCs')
+            self.assertEqual(lines[3] == lines[1], summed_up > 0, lines[:4])
+            self.assertRegex('\n'.join(lines), r'not known \(others\)(\n|$)')
 
     def test_text(self):
         lines = self.run_command('diff', command.capture(), command.capture('iwarp-nfs3-mini')).splitlines()
