@@ -404,6 +404,7 @@ void report_decide(struct report *r)
     for (GList *one = all; one; one = one->next)
         causes_of(r, one->data);
     g_list_free(all);
+    report_keep_named(r);
     causes_of_damage(r);
     slow_ends(r);
     incomplete(r);

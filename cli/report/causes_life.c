@@ -270,6 +270,7 @@ static void connection_failed(struct report *r, const struct report_connection *
     maybe = refused ? NULL : maybe_held(r, c);
     cause =
         report_cause_add(r, CAUSE_CONNECTION_FAILED, maybe ? CONFIDENCE_MEDIUM : CONFIDENCE_HIGH);
+    cause->names = from ? 0 : c->trouble.resent_from;
     cause->rpcs = c->trouble.resent;
     cause->time_ns = c->trouble.resent_after_ns > 0 ? c->trouble.resent_after_ns : 0;
     cause->frame = c->trouble.resent_frame;
@@ -281,8 +282,8 @@ static void connection_failed(struct report *r, const struct report_connection *
              c->trouble.resent == 1 ? "was" : "were", (unsigned)c->pub.number,
              report_seconds(cause->time_ns),
              refused ? " Meanwhile connections were refused: nothing listened at the server."
-             : stuck_ns > 0 || (!from && r->let_go.connections > 0) ? "" /* it is not known */
-             : from && heard_to_the_end(from)
+             : stuck_ns > 0 || !from ? "" /* it is not known */
+             : heard_to_the_end(from)
                  ? " Packets of both ends passed until it was closed: the path was not down."
                  : " The path or the peer was down: a cable, a switch, or the host.",
              silent);
@@ -369,11 +370,14 @@ static void connection_left(struct report *r, const struct report_connection *c)
     cause->time_ns = life->down_ns;
     cause->frame = c->pub.first_frame;
     if (left != 0) {
+        cause->names = was ? 0 : left;
         snprintf(cause->text, sizeof(cause->text),
                  "Connection %u failed: after %.1f s of silence the client opened connection %u in "
-                 "its place. The path was down: a cable, a switch, or the peer.%s%s",
-                 (unsigned)left, report_seconds(life->down_ns), (unsigned)c->pub.number, tried,
-                 silent);
+                 "its place.%s%s%s",
+                 (unsigned)left, report_seconds(life->down_ns), (unsigned)c->pub.number,
+                 was ? " The path was down: a cable, a switch, or the peer."
+                     : "", /* it is not known how it ended */
+                 tried, silent);
     } else {
         tell_attempts(told, sizeof(told), attempts, first ? first : c, heard);
         snprintf(cause->text, sizeof(cause->text),

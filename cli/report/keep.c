@@ -108,6 +108,7 @@ void report_keeping_end(struct report *r)
     g_queue_clear(&r->pinned);
     g_queue_clear(&r->one_ways);
     g_sequence_free(r->busy);
+    g_free(r->gone);
     g_hash_table_destroy(r->connections);
     g_hash_table_destroy(r->tallies);
 }
@@ -168,8 +169,19 @@ void report_keep(struct report *r, uint32_t number)
     c->keep = REPORT_KEEP_TELLING;
 }
 
-static void add_up(struct report_let_go *sum, const struct report_connection *c)
+static struct report_gone *gone(const struct report *r, uint32_t number)
 {
+    return r->gone ? &r->gone[number % REPORT_GONE] : NULL;
+}
+
+static void add_up(struct report *r, const struct report_connection *c, bool early)
+{
+    struct report_let_go *sum = &r->let_go;
+
+    if (!r->gone)
+        r->gone = g_new0(struct report_gone, REPORT_GONE);
+    *gone(r, c->pub.number) =
+        (struct report_gone){.number = c->pub.number, .rpcs = c->rpcs, .early = early};
     sum->connections++;
     sum->rpcs += c->rpcs;
     for (int end = 0; end < 2; end++) {
@@ -181,11 +193,36 @@ static void add_up(struct report_let_go *sum, const struct report_connection *c)
     sum->stalls += c->credits.stalls.count;
 }
 
-static void let_go(struct report *r, struct report_connection *c)
+/* It was looked at, but not with the one that names it. */
+static void not_in_order(struct report *r, struct report_gone *g)
+{
+    r->let_go.connections--;
+    r->let_go.rpcs -= g->rpcs;
+    *g = (struct report_gone){0};
+}
+
+void report_keep_named(struct report *r)
+{
+    bool older = false;
+
+    for (unsigned i = 0; i < r->n_causes; i++) {
+        uint32_t number = r->causes[i].names;
+        struct report_gone *g = number != 0 ? gone(r, number) : NULL;
+
+        if (g && g->number == number)
+            not_in_order(r, g);
+        else
+            older = older || (g && g->number > number);
+    }
+    if (older && report_not_looked_at(r) == 0 && r->let_go.connections > 0)
+        r->let_go.connections--; /* one at least; how many RPCs it had is forgotten */
+}
+
+static void let_go(struct report *r, struct report_connection *c, bool early)
 {
     unlist(r, c);
     if (c->keep != REPORT_KEEP_ONE_WAY) /* that counts as one that was not looked at */
-        add_up(&r->let_go, c);
+        add_up(r, c, early);
     g_hash_table_remove(r->connections, GUINT_TO_POINTER(c->pub.number));
 }
 
@@ -206,7 +243,7 @@ static void keep_busy(struct report *r, struct report_connection *c)
     c->keep = REPORT_KEEP_BUSY;
     c->busy = g_sequence_insert_sorted(r->busy, c, most_telling, NULL);
     if (g_sequence_get_length(r->busy) > REPORT_BUSY)
-        let_go(r, last_busy(r));
+        let_go(r, last_busy(r), false);
 }
 
 static void keep_recent(struct report *r, struct report_connection *c)
@@ -320,7 +357,7 @@ static bool make_room(struct report *r, enum report_keep keep)
             c = g_queue_peek_head(&r->one_ways);
         if (!c)
             return false;
-        let_go(r, c);
+        let_go(r, c, c->keep != REPORT_KEEP_BUSY);
     }
     return true;
 }
@@ -331,6 +368,10 @@ static void judge(struct report *r, struct report_connection *c)
     bool waits = counted(r, c->pub.life.previous) != NULL;
     struct report_tally *next = counted(r, c->pub.life.next);
     enum report_keep keep = report_judge(r, c);
+    struct report_gone *was = gone(r, c->pub.life.previous);
+
+    if (was && was->early && was->number == c->pub.life.previous) /* the rules lacked that */
+        not_in_order(r, was);
 
     if (waits && keep == REPORT_KEEP_RECENT)
         keep = REPORT_KEEP_TELLING;
@@ -340,7 +381,7 @@ static void judge(struct report *r, struct report_connection *c)
         unpin(r, c->trouble.pinned);
     if (!make_room(r, keep)) { /* as all that are kept are telling */
         if (keep == REPORT_KEEP_RECENT)
-            add_up(&r->let_go, c);
+            add_up(r, c, true);
         free_connection(c);
         return;
     }

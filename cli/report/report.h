@@ -27,6 +27,7 @@ enum {
     REPORT_BUSY = 136,        /* and the busiest of those before */
     REPORT_UNENDED = 1024,    /* counted at once, with the least memory */
     REPORT_TALLY_BYTES = 128, /* of one of these, about */
+    REPORT_GONE = 4096,       /* that gave way, and can be named after all */
     REPORT_DETAILED = 200,    /* of these, with their detail */
     REPORT_ROWS = 200,        /* of the tables of connections in HTML */
     REPORT_BINS = 120,        /* of the timelines */
@@ -157,6 +158,13 @@ struct report_let_go {
     uint64_t with_credits, stalls; /* connections whose credits are known; stalls of these */
 };
 
+/* One of these. */
+struct report_gone {
+    uint64_t rpcs;
+    uint32_t number;
+    bool early; /* for want of room: while another one could take its place */
+};
+
 /* Slow RPCs whose responder took most of the time. */
 struct report_slow {
     uint64_t rpcs;
@@ -200,6 +208,7 @@ struct report_cause {
     enum report_cause_id id;
     enum report_confidence confidence;
     const struct report_connection *of; /* NULL: of the whole capture */
+    uint32_t names;                     /* another connection that is not kept; 0: none */
     uint64_t rpcs;                      /* it made slow or fail */
     int64_t time_ns;                    /* that it cost them */
     uint64_t frame;                     /* the first that shows it; 0: none by itself */
@@ -239,7 +248,8 @@ struct report {
     GSequence *busy;                  /* ... and the most telling first */
     struct report_connection *ending; /* its credits are known */
     struct report_let_go let_go;
-    uint32_t n_connections; /* that there are: the highest number */
+    struct report_gone *gone; /* the last of these, by number % REPORT_GONE; NULL: none yet */
+    uint32_t n_connections;   /* that there are: the highest number */
     uint64_t rules[RPCRDMA_RULE_COUNT], rule_frame[RPCRDMA_RULE_COUNT];
 
     /* messages */
@@ -299,6 +309,8 @@ void report_missed_answer(struct report_trouble *trouble, struct report_unanswer
 void report_missed_end(struct report *report, struct report_connection *connection);
 /* A Call on another one was sent first on that one: a cause may name it. */
 void report_keep(struct report *report, uint32_t number);
+/* The causes are known: what gave way and is named by one counts as not looked at. */
+void report_keep_named(struct report *report);
 /* rpcrdma_flow's connection and credits: it has ended, and its credits just before. */
 void report_ended(struct report *report, const struct rpcrdma_connection *connection);
 void report_credits(void *context, const struct rpcrdma_connection *connection,

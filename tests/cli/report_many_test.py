@@ -104,6 +104,43 @@ class Many(CommandTest):
         self.assertIn('onnection 1 ', cause['text'])
         self.assertEqual(report['connections_left_out'], 0)
 
+    def let_go_and_named(self, n, which, others):
+        """An answered Call of one connection comes again on the last one; what the others do."""
+        def again(one):
+            one.xid = first[0] - 1
+            one.null()
+        def answered(one):
+            first.append(one.call(rule_talk.NULL))
+            one.reply(first[0])
+        def later(one):
+            one.null()
+            one.clock.now += 10 * SECOND
+        first = []
+        return self.turns(n, {**others, which: answered, n - 1: later, n: again})
+
+    def test_let_go_and_named(self):
+        """One that gave way and that a cause names is not among those that none names."""
+        path = self.let_go_and_named(270, 1, {number: lose for number in range(3, 202)})
+        failed = {}
+        for most, in_order, left_out in (('4', 69, 1), ('128', 0, 0)):
+            report = self.report('--max-memory', most, path)
+            failed[most], = (one for one in report['causes'] if one['cause'] == 'connection-failed')
+            self.assertEqual((len(report['causes']), report['connections_in_order'], report['rpcs_in_order'],
+                              report['connections_left_out'], len(report['connections'])),
+                             (200, in_order, in_order, left_out, 270 - in_order - left_out))
+        self.assertRegex(failed['4']['text'], r'^Connection 1 failed: .*the first sending\.$')
+        self.assertIn(failed['4']['text'] + ' Packets of both ends passed', failed['128']['text'])
+        self.assertIn('1 of them were not looked at', self.run_command('report', '--max-memory', '4', path))
+
+    def test_long_gone_and_named(self):
+        """Likewise where more have given way since than are remembered."""
+        begun = {number: rule_talk.Conversation.begin for number in range(401, 4600)}
+        report = self.report(self.let_go_and_named(4600, 400, begun))
+        cause, = report['causes']
+        self.assertRegex(cause['text'], r'^Connection 400 failed: .*the first sending\.$')
+        self.assertEqual((report['connections_left_out'], report['connections_in_order'], len(report['connections'])),
+                         (1, 4600 - 1 - KEPT - 1, KEPT + 1))
+
     def test_place_taken(self):
         """A client closes its connection and goes on with another one, while many others come and go."""
         def talk(c, _):
@@ -132,6 +169,31 @@ class Many(CommandTest):
         self.assertEqual((cause['cause'], cause['connection']), ('client-restarted', 302))
         self.assertIn('closed connection 301 ', cause['text'])
         self.assertEqual([n for n in (301, 302) if n not in {one['connection'] for one in report['connections']}], [])
+
+    def test_no_room_for_place_taken(self):
+        """A connection gives way for want of room before the one that takes its place has ended: who closed it is not told,
+        and that is."""
+        hosts = ('192.168.99.1', rule_talk.SERVER)
+        def first(one):
+            begun.append(rule_talk.Conversation(one.packets, number=3990, clock=one.clock, hosts=hosts))
+            begun[0].null()
+            begun[0].talk.disconnect()
+            one.clock.now += 2 * SECOND
+            begun.append(rule_talk.Conversation(one.packets, number=3991, clock=one.clock, hosts=hosts))
+            begun[1].xid = begun[0].xid
+            begun[1].null()
+            lose(one)
+        def last(one):
+            one.null()
+            begun[1].null()
+            begun[1].talk.disconnect()
+        for most, in_order, left_out in (('4', 81, 1), ('128', 0, 0)):
+            begun = []
+            path = self.turns(280, {**{number: lose for number in range(2, 201)}, 1: first, 201: last})
+            report = self.report('--max-memory', most, path)
+            self.assertEqual((sum(one['cause'] == 'client-restarted' for one in report['causes']),
+                              report['connections_in_order'], report['connections_left_out']),
+                             (int(most == '128'), in_order, left_out))
 
     def test_too_many_to_tell_of(self):
         path = self.turns(250, {number: lose for number in range(1, 251)})
