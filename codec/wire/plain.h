@@ -22,23 +22,24 @@ enum rpcrdma_status rpcrdma_message_decode_any(const struct rpcrdma_dialect *dia
 enum rpcrdma_status rpcrdma_rpc_decode_any(const void *data, size_t caplen, size_t len,
                                            struct rpcrdma_rpc *out);
 
-static inline bool rpcrdma_message_is_plain(const uint8_t *p, size_t caplen)
+/* Of its first 28 bytes. */
+static inline bool rpcrdma_message_is_plain(const uint8_t *p)
 {
-    enum { VERSION = 4, TYPE = 12, BYTES = TYPE + 16 };
+    enum { VERSION = 4, TYPE = 12 };
     uint64_t type_and_lists[2]; /* RDMA_MSG is 0, and so is an empty list */
 
-    if (caplen < BYTES || rpcrdma_get_be32(p + VERSION) != 1)
-        return false;
     memcpy(type_and_lists, p + TYPE, sizeof(type_and_lists));
-    return (type_and_lists[0] | type_and_lists[1]) == 0;
+    return rpcrdma_get_be32(p + VERSION) == 1 && (type_and_lists[0] | type_and_lists[1]) == 0;
 }
 
 static RPCRDMA_INLINE bool rpcrdma_message_plain(struct rpcrdma_message *out, bool again,
-                                                 const uint8_t *p, size_t caplen, size_t len)
+                                                 const void *data, size_t caplen, size_t len)
 {
     enum { CREDITS = 8, READS = 16, WRITES = READS + 4, BYTES = READS + 12 };
+    struct rpcrdma_cursor c = rpcrdma_cursor_init(data, caplen, len);
+    const uint8_t *p = rpcrdma_cursor_take(&c, BYTES, "header");
 
-    if (!rpcrdma_message_is_plain(p, caplen))
+    if (!p || !rpcrdma_message_is_plain(p))
         return false;
     if (!again)
         memset(out, 0, sizeof(*out));
@@ -60,8 +61,8 @@ static RPCRDMA_INLINE bool rpcrdma_message_plain(struct rpcrdma_message *out, bo
     out->header_length = BYTES;
     out->payload.data = len > BYTES ? p + BYTES : NULL;
     out->payload.off = BYTES;
-    out->payload.caplen = (uint32_t)caplen - BYTES;
-    out->payload.len = (uint32_t)len - BYTES;
+    out->payload.caplen = (uint32_t)rpcrdma_cursor_captured(&c);
+    out->payload.len = (uint32_t)rpcrdma_cursor_left(&c);
     return true;
 }
 
@@ -91,22 +92,20 @@ static RPCRDMA_INLINE void rpcrdma_plain_span(struct rpcrdma_span *out, const ui
 }
 
 /* All there, with a credential that needs no padding and is not of RPCSEC_GSS. */
-static RPCRDMA_INLINE bool rpcrdma_plain_call(struct rpcrdma_rpc *out, bool again, const uint8_t *p,
-                                              size_t caplen)
+static RPCRDMA_INLINE bool rpcrdma_plain_call(struct rpcrdma_rpc *out, bool again,
+                                              struct rpcrdma_cursor c)
 {
-    enum { BODY = RPCRDMA_PLAIN_CRED + RPCRDMA_PLAIN_AUTH, BYTES = BODY + RPCRDMA_PLAIN_AUTH };
-    const uint8_t *cred = p + RPCRDMA_PLAIN_CRED, *verf;
-    uint32_t count;
+    enum { BODY = RPCRDMA_PLAIN_CRED + RPCRDMA_PLAIN_AUTH };
+    const uint8_t *p = rpcrdma_cursor_take(&c, BODY, "RPC header"), *body, *verf;
+    uint32_t count = p ? rpcrdma_get_be32(p + RPCRDMA_PLAIN_CRED + RPCRDMA_PLAIN_AUTH_LENGTH) : 0;
 
-    if (caplen < BYTES)
+    if (!p || rpcrdma_get_be32(p + RPCRDMA_PLAIN_RPCVERS) != RPCRDMA_RPC_VERSION ||
+        rpcrdma_get_be32(p + RPCRDMA_PLAIN_CRED) == RPCRDMA_RPC_GSS ||
+        count > RPCRDMA_RPC_AUTH_MAX || count & 3)
         return false;
-    count = rpcrdma_get_be32(cred + RPCRDMA_PLAIN_AUTH_LENGTH);
-    if (count > RPCRDMA_RPC_AUTH_MAX || count & 3 || count > caplen - BYTES ||
-        rpcrdma_get_be32(p + RPCRDMA_PLAIN_RPCVERS) != RPCRDMA_RPC_VERSION ||
-        rpcrdma_get_be32(cred) == RPCRDMA_RPC_GSS)
-        return false;
-    verf = p + BODY + count;
-    if (rpcrdma_get_be32(verf + RPCRDMA_PLAIN_AUTH_LENGTH) != 0)
+    body = rpcrdma_cursor_take(&c, count, "RPC auth body");
+    verf = rpcrdma_cursor_take(&c, RPCRDMA_PLAIN_AUTH, "RPC verifier");
+    if (!body || !verf || rpcrdma_get_be32(verf + RPCRDMA_PLAIN_AUTH_LENGTH) != 0)
         return false;
     if (!again)
         memset(out, 0, sizeof(*out));
@@ -116,24 +115,23 @@ static RPCRDMA_INLINE bool rpcrdma_plain_call(struct rpcrdma_rpc *out, bool agai
     out->program = rpcrdma_get_be32(p + RPCRDMA_PLAIN_PROGRAM);
     out->version = rpcrdma_get_be32(p + RPCRDMA_PLAIN_VERSION);
     out->procedure = rpcrdma_get_be32(p + RPCRDMA_PLAIN_PROCEDURE);
-    out->cred_flavor = rpcrdma_get_be32(cred);
+    out->cred_flavor = rpcrdma_get_be32(p + RPCRDMA_PLAIN_CRED);
     out->verf_flavor = rpcrdma_get_be32(verf);
-    rpcrdma_plain_span(&out->cred, p + BODY, BODY, count);
-    rpcrdma_plain_span(&out->verf, verf + RPCRDMA_PLAIN_AUTH, BYTES + count, 0);
-    out->body_off = BYTES + count;
+    rpcrdma_plain_span(&out->cred, body, BODY, count);
+    rpcrdma_plain_span(&out->verf, verf + RPCRDMA_PLAIN_AUTH, BODY + count + RPCRDMA_PLAIN_AUTH, 0);
+    out->body_off = (uint32_t)c.off;
     return true;
 }
 
 /* Accepted, with nothing after its status but results. */
 static RPCRDMA_INLINE bool rpcrdma_plain_reply(struct rpcrdma_rpc *out, bool again,
-                                               const uint8_t *p, size_t caplen)
+                                               struct rpcrdma_cursor c)
 {
     enum { BODY = RPCRDMA_PLAIN_VERF + RPCRDMA_PLAIN_AUTH };
-    const uint8_t *verf = p + RPCRDMA_PLAIN_VERF;
+    const uint8_t *p = rpcrdma_cursor_take(&c, RPCRDMA_PLAIN_RESULTS, "RPC header");
 
-    if (caplen < RPCRDMA_PLAIN_RESULTS ||
-        rpcrdma_get_be32(p + RPCRDMA_PLAIN_REPLY_STAT) != RPCRDMA_RPC_ACCEPTED ||
-        rpcrdma_get_be32(verf + RPCRDMA_PLAIN_AUTH_LENGTH) != 0 ||
+    if (!p || rpcrdma_get_be32(p + RPCRDMA_PLAIN_REPLY_STAT) != RPCRDMA_RPC_ACCEPTED ||
+        rpcrdma_get_be32(p + RPCRDMA_PLAIN_VERF + RPCRDMA_PLAIN_AUTH_LENGTH) != 0 ||
         rpcrdma_get_be32(p + RPCRDMA_PLAIN_ACCEPT_STAT) != RPCRDMA_RPC_SUCCESS)
         return false;
     if (!again)
@@ -141,24 +139,23 @@ static RPCRDMA_INLINE bool rpcrdma_plain_reply(struct rpcrdma_rpc *out, bool aga
     out->present = RPCRDMA_RPC_HAS_XID | RPCRDMA_RPC_HAS_TYPE | RPCRDMA_RPC_HAS_STAT |
                    RPCRDMA_RPC_HAS_VERF | RPCRDMA_RPC_HAS_ACCEPT | RPCRDMA_RPC_HAS_BODY;
     out->rpcvers = out->program = out->version = out->procedure = out->cred_flavor = 0;
-    out->verf_flavor = rpcrdma_get_be32(verf);
+    out->verf_flavor = rpcrdma_get_be32(p + RPCRDMA_PLAIN_VERF);
     rpcrdma_plain_span(&out->cred, NULL, 0, 0);
     rpcrdma_plain_span(&out->verf, p + BODY, BODY, 0);
     out->body_off = RPCRDMA_PLAIN_RESULTS;
     return true;
 }
 
-static RPCRDMA_INLINE bool rpcrdma_rpc_plain(struct rpcrdma_rpc *out, bool again, const uint8_t *p,
-                                             size_t caplen)
+static RPCRDMA_INLINE bool rpcrdma_rpc_plain(struct rpcrdma_rpc *out, bool again, const void *data,
+                                             size_t caplen, size_t len)
 {
-    uint32_t type;
+    struct rpcrdma_cursor c = rpcrdma_cursor_init(data, caplen, len);
+    const uint8_t *p = rpcrdma_cursor_peek(&c, RPCRDMA_PLAIN_TYPE + 4);
+    uint32_t type = p ? rpcrdma_get_be32(p + RPCRDMA_PLAIN_TYPE) : 0;
 
-    if (caplen < RPCRDMA_PLAIN_RESULTS)
-        return false;
-    type = rpcrdma_get_be32(p + RPCRDMA_PLAIN_TYPE);
-    if (!(type == RPCRDMA_RPC_CALL    ? rpcrdma_plain_call(out, again, p, caplen)
-          : type == RPCRDMA_RPC_REPLY ? rpcrdma_plain_reply(out, again, p, caplen)
-                                      : false))
+    if (!p || !(type == RPCRDMA_RPC_CALL    ? rpcrdma_plain_call(out, again, c)
+                : type == RPCRDMA_RPC_REPLY ? rpcrdma_plain_reply(out, again, c)
+                                            : false))
         return false;
     out->xid = rpcrdma_get_be32(p);
     out->type = type;

@@ -201,7 +201,7 @@ RPCRDMA_RARE enum rpcrdma_status rpcrdma_rpc_decode_any(const void *data, size_t
 RPCRDMA_HOT enum rpcrdma_status rpcrdma_rpc_decode(const void *data, size_t caplen, size_t len,
                                                    struct rpcrdma_rpc *out)
 {
-    return rpcrdma_rpc_plain(out, false, data, caplen)
+    return rpcrdma_rpc_plain(out, false, data, caplen, len)
                ? RPCRDMA_OK
                : rpcrdma_rpc_decode_any(data, caplen, len, out);
 }

@@ -147,7 +147,7 @@ RECURSION = [
 ]
 
 OPAQUE = {"rpcrdma_read_opaque": 20, "read_count": 10}
-MESSAGE = {**OPAQUE, "read_plain": 20, "rpcrdma_message_decode": 20}
+MESSAGE = {**OPAQUE, "rpcrdma_message_plain": 20, "rpcrdma_message_decode_any": 20}
 
 # The bytes of a word (rpcrdma_get_be32) are put together by Eva, in any_....
 CURSOR = """rpcrdma_cursor_init rpcrdma_cursor_fail rpcrdma_cursor_left rpcrdma_cursor_captured rpcrdma_cursor_limit rpcrdma_cursor_peek
@@ -166,10 +166,10 @@ STEP = {"step_group": 300, "step_union": 300, "rpcrdma_grammar_arm": 300, "rpcrd
         "rpcrdma_grammar_number": 50, "main": 100, "step_array": 20, "step_list": 20, "rpcrdma_xdr_step": 20}
 
 PROOFS = [
-    Proof("message", "any_dialect wire/message wire/xdr", 128, 8, slevel=MESSAGE, split=["read_count", "read_plain"],
+    Proof("message", "any_dialect wire/message wire/xdr", 128, 8, slevel=MESSAGE, split=["read_count", "rpcrdma_message_plain"],
           longer=[(1021, 1024), (4093, 4096), (65533, 65536)]),
     Proof("xchar", "any_dialect wire/xchar wire/xdr wire/property", 64, 4, slevel=OPAQUE, split=["read_count"]),
-    AnyLength("message", "any_dialect wire/message wire/xdr", slevel=MESSAGE, split=["read_count", "read_plain"]),
+    AnyLength("message", "any_dialect wire/message wire/xdr", slevel=MESSAGE, split=["read_count", "rpcrdma_message_plain"]),
     AnyLength("xchar", "any_dialect wire/xchar wire/xdr wire/property", slevel=OPAQUE, split=["read_count"]),
     AnyLength("rpc", "wire/rpc", slevel={"opaque_auth": 20}),
     AnyLength("private_data", "wire/private_data"),
@@ -223,8 +223,8 @@ MUTATIONS = [
     ("any_message", None, "wire/message.c", "get_be32(code)", "get_be32(c.base)"),
     ("any_xchar", None, "wire/xdr.c", "i < padding", "i <= padding"),
     ("any_rpc", None, "wire/rpc.c", "enum { BYTES = 16 }", "enum { BYTES = 8 }"),
-    ("any_rpc", None, "wire/rpc.c", "BYTES = CRED + AUTH_BYTES", "BYTES = CRED"),
-    ("any_rpc", None, "wire/rpc.c", "BYTES = ACCEPT_STAT + 4", "BYTES = ACCEPT_STAT"),
+    ("any_rpc", None, "wire/plain.h", "BODY = RPCRDMA_PLAIN_CRED + RPCRDMA_PLAIN_AUTH", "BODY = RPCRDMA_PLAIN_CRED"),
+    ("any_rpc", None, "wire/plain.h", "RPCRDMA_PLAIN_RESULTS, \"RPC header\"", "RPCRDMA_PLAIN_ACCEPT_STAT, \"RPC header\""),
     ("any_private_data", None, "wire/private_data.c", "rpcrdma_cursor_be32(&c, ", "rpcrdma_get_be32(c.base); (void)("),
     ("any_xchar", None, "wire/xdr.c", "out->wire = c->base + c->off;", "out->wire = c->base + c->off++;"),
     ("cursor", "rpcrdma_cursor_take", "wire/cursor.h", "at <= c->caplen - n", "at <= c->caplen - n + 1"),

@@ -444,7 +444,8 @@ static RPCRDMA_INLINE bool read_plain(struct making *m)
     if (!to->plain_message || payload->caplen < payload->len || !message_version_settled(m->conn) ||
         payload->len < 4 || rpcrdma_get_be32(payload->data) != to->message.xid)
         return false;
-    to->plain_rpc = rpcrdma_rpc_plain(&to->rpc, to->plain_rpc, payload->data, payload->caplen);
+    to->plain_rpc =
+        rpcrdma_rpc_plain(&to->rpc, to->plain_rpc, payload->data, payload->caplen, payload->len);
     if (!to->plain_rpc)
         return false;
     m->mc->speaks[m->sender] = true;
