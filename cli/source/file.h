@@ -77,12 +77,17 @@ static inline uint16_t file_u16(const struct file *file, const uint8_t *p)
     return file->swapped ? __builtin_bswap16(v) : v;
 }
 
-static inline uint32_t file_u32(const struct file *file, const uint8_t *p)
+static inline uint32_t file_word(const uint8_t *p, bool swapped)
 {
     uint32_t v;
 
     __builtin_memcpy(&v, p, sizeof(v));
-    return file->swapped ? __builtin_bswap32(v) : v;
+    return swapped ? __builtin_bswap32(v) : v;
+}
+
+static inline uint32_t file_u32(const struct file *file, const uint8_t *p)
+{
+    return file_word(p, file->swapped);
 }
 
 static inline uint64_t file_u64(const struct file *file, const uint8_t *p)

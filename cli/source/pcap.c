@@ -75,11 +75,9 @@ static enum record next(struct file *file, struct source_packet *out)
     return RECORD_PACKET;
 }
 
-/*
- * Packets that are at hand whole, as most are: where the first is not, or is damaged, `next` says
- * what it is. The window does not move.
- */
-static size_t at_hand(struct file *file, struct source_packet *packets, size_t max)
+/* In line, for each byte order by itself. */
+static inline __attribute__((always_inline)) size_t
+at_hand_in_order(struct file *file, struct source_packet *packets, size_t max, bool swapped)
 {
     struct input *in = file->in;
     const struct file_interface *interface = file->interfaces;
@@ -87,11 +85,9 @@ static size_t at_hand(struct file *file, struct source_packet *packets, size_t m
     const uint32_t most = per_second(interface), unit = interface->exponent == 6 ? 1000 : 1;
     size_t n = 0;
 
-    if (file->lengths_swapped)
-        return 0;
     for (; n < max && in->end - in->pos >= header; n++) {
         const uint8_t *p = in->data + in->pos;
-        uint32_t caplen = file_u32(file, p + 8), fraction = file_u32(file, p + 4);
+        uint32_t caplen = file_word(p + 8, swapped), fraction = file_word(p + 4, swapped);
         size_t size = header + caplen;
 
         if (caplen > SOURCE_MAX_PACKET || size > in->end - in->pos)
@@ -101,10 +97,22 @@ static size_t at_hand(struct file *file, struct source_packet *packets, size_t m
         in->pos += size;
         file_ahead(in, size);
         file_packet(file, &packets[n], 0,
-                    (int64_t)file_u32(file, p) * 1000000000 + (int64_t)fraction * unit, p + header,
-                    caplen, file_u32(file, p + 12));
+                    (int64_t)file_word(p, swapped) * 1000000000 + (int64_t)fraction * unit,
+                    p + header, caplen, file_word(p + 12, swapped));
     }
     return n;
+}
+
+/*
+ * Packets that are at hand whole, as most are: where the first is not, or is damaged, `next` says
+ * what it is. The window does not move.
+ */
+static size_t at_hand(struct file *file, struct source_packet *packets, size_t max)
+{
+    if (file->lengths_swapped)
+        return 0;
+    return file->swapped ? at_hand_in_order(file, packets, max, true)
+                         : at_hand_in_order(file, packets, max, false);
 }
 
 /* Which pcap this is: nanoseconds or not, and in whose byte order. */
