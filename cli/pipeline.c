@@ -16,7 +16,7 @@
 /* A packet like the one before: of the same interface and link type, later, and without notes. */
 static inline bool is_usual(const struct pipeline_private *own, const struct source_packet *one)
 {
-    return own->usual && one->interface == own->interface && !one->replayed &&
+    return own->usual && one->interface == own->interface && !one->replayed && !one->cut &&
            !pipeline_has_notes(one) && one->packet.linktype == own->link_known &&
            one->packet.time_ns >= own->usual->latest_ns;
 }
@@ -106,6 +106,22 @@ static void end_reading(struct pipeline *pipeline, struct reading *reading)
     }
 }
 
+static void note_watched(struct pipeline *pipeline, const struct source_packet *packets, size_t n)
+{
+    for (size_t i = 0; i < n && pipeline->watched < pipeline->watch->len;) {
+        struct pipeline_watch *one =
+            &g_array_index(pipeline->watch, struct pipeline_watch, pipeline->watched);
+
+        if (packets[i].packet.frame < one->frame) {
+            i++;
+            continue;
+        }
+        one->seen = packets[i].packet.frame == one->frame;
+        one->time_ns = packets[i].packet.time_ns;
+        pipeline->watched++;
+    }
+}
+
 static void read_packets(struct pipeline *pipeline)
 {
     struct source *source = pipeline->own->source;
@@ -136,6 +152,8 @@ static void read_packets(struct pipeline *pipeline)
                                    n);
         for (size_t i = 0; i < n && !enough(pipeline); i++)
             packet(pipeline, &packets[i]);
+        if (pipeline->watch && n > 0)
+            note_watched(pipeline, packets, n);
         if (devices && n > 0)
             pipeline->own->taken_ns = clock_now(CLOCK_REALTIME);
         left -= n;
@@ -216,6 +234,7 @@ int pipeline_run(struct pipeline *pipeline, const struct rpcrdma_flow_sink *sink
     char error[512];
 
     pipeline->own = &own;
+    pipeline->in_cut = pipeline->at_end = false;
     if (options_confine(pipeline->options, error, sizeof(error)))
         own.source = options_open(pipeline->options, error, sizeof(error));
     if (!own.source) {
@@ -229,6 +248,7 @@ int pipeline_run(struct pipeline *pipeline, const struct rpcrdma_flow_sink *sink
     own.no_memory = !start(pipeline);
     if (!own.no_memory) {
         read_packets(pipeline);
+        pipeline->at_end = true;
         own.no_memory = rpcrdma_analyzer_end(own.analyzer) == RPCRDMA_ANALYZER_NO_MEMORY;
     }
     if (own.no_memory) {

@@ -25,6 +25,13 @@
 
 enum { PIPELINE_PROBLEMS = 1000 }; /* a file may have one for each of its packets */
 
+/* When a packet of that number passed: seen says whether it did. */
+struct pipeline_watch {
+    uint64_t frame;
+    int64_t time_ns;
+    bool seen;
+};
+
 struct pipeline {
     /* the command's */
     const struct options *options;
@@ -46,6 +53,9 @@ struct pipeline {
     void (*setup)(void *context, const struct rpcrdma_op *op,
                   const struct rpcrdma_connection *connection);
     void *op_context;
+    GArray
+        *watch; /* of struct pipeline_watch in the order of frames, none before where it is; NULL */
+    guint watched; /* so many of them passed */
     /* of devices: called every interval_ns, packets or none, with the time since the epoch */
     void (*tick)(void *context, int64_t now_ns, struct rpcrdma_flow *flow);
     void *tick_context;
@@ -58,6 +68,8 @@ struct pipeline {
     uint64_t messages;     /* so far; not where they are unlisted */
     uint64_t memory_limit; /* so far: how often something was left out because of --max-memory */
     uint64_t unread;       /* so far: how often input could not be used, or not to its end */
+    bool in_cut;           /* the packet in hand was cut by the end of its file */
+    bool at_end;           /* no packet comes any more: sinks get what is still open */
     /* once pipeline_run has ended */
     bool found;       /* messages, or connections at least */
     bool counted_out; /* of files: as many packets as options->count were read, and no more */

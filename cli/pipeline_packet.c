@@ -98,6 +98,7 @@ __attribute__((noinline)) bool pipeline_look_at(struct pipeline *pipeline,
     struct pipeline_private *own = pipeline->own;
 
     own->usual = NULL;
+    pipeline->in_cut = one->cut;
     if (!pipeline->clock.started && !one->replayed)
         start_clock(pipeline, one);
     if (pipeline_has_notes(one))
@@ -111,7 +112,7 @@ __attribute__((noinline)) bool pipeline_look_at(struct pipeline *pipeline,
         own->interface = one->interface;
         rpcrdma_flow_tap(own->flow, one->interface < UINT8_MAX ? (uint8_t)(one->interface + 1) : 0);
     }
-    if (!one->replayed)
+    if (!one->replayed && !one->cut)
         own->usual = &own->clocks[one->interface % N_CLOCKS];
     return true;
 }

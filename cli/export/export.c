@@ -19,16 +19,12 @@
 
 enum { HEAD = 65536 }; /* of a file, for its key */
 
-struct capture {
-    int64_t id; /* valid where bytes > 0 */
-    uint64_t bytes;
-};
-
 struct exporter {
     struct options *options;
     struct pipeline pipeline;
     struct rows rows;
-    struct capture *captures; /* one per file */
+    struct store_capture *captures; /* one per file; id is known later where bytes are 0 */
+    struct store_input input;
 };
 
 enum { COMMIT_ROWS = 65536 };
@@ -39,12 +35,15 @@ static void know_files(struct exporter *e)
 {
     char *head = g_malloc(HEAD);
 
-    e->captures = g_new0(struct capture, e->options->n_files);
+    e->captures = g_new0(struct store_capture, e->options->n_files);
     for (guint i = 0; i < e->options->n_files; i++) {
         const char *path = e->options->files[i];
+        struct store_capture *capture = &e->captures[i];
         struct stat is;
         ssize_t n;
         int fd;
+
+        capture->name = identity_file(0, path, strlen(path), NULL);
 
         /* a pipe that is opened and closed again ends who writes to it */
         if (stat(path, &is) != 0 || !S_ISREG(is.st_mode))
@@ -53,24 +52,31 @@ static void know_files(struct exporter *e)
         if (fd < 0)
             continue;
         if (fstat(fd, &is) == 0 && S_ISREG(is.st_mode) && (n = pread(fd, head, HEAD, 0)) > 0) {
-            e->captures[i].bytes = (uint64_t)is.st_size;
-            e->captures[i].id = identity_file((uint64_t)is.st_size, head, (size_t)n);
+            capture->bytes = (uint64_t)is.st_size;
+            n = MIN(n, is.st_size); /* it may grow */
+            capture->id = identity_file(capture->bytes, head, (size_t)n, capture->heads);
         }
         close(fd);
     }
     g_free(head);
 }
 
-static void put_capture(struct exporter *e, const char *name, const struct capture *capture,
+static int64_t id_of(const struct exporter *e, const char *name,
+                     const struct store_capture *capture)
+{
+    return capture->bytes > 0
+               ? capture->id
+               : identity_file((uint64_t)e->pipeline.clock.start_ns, name, strlen(name), NULL);
+}
+
+static void put_capture(struct exporter *e, const char *name, const struct store_capture *capture,
                         bool complete)
 {
     const struct view_clock *clock = &e->pipeline.clock;
     struct row *row = &e->rows.row;
-    int64_t id = capture->bytes > 0 ? capture->id
-                                    : identity_file((uint64_t)clock->start_ns, name, strlen(name));
 
     row_begin(row, TABLE_CAPTURES);
-    row_int(row, COLUMN_CAPTURES_id, id);
+    row_int(row, COLUMN_CAPTURES_id, id_of(e, name, capture));
     row_text(row, COLUMN_CAPTURES_name, name);
     if (capture->bytes > 0)
         row_int(row, COLUMN_CAPTURES_bytes, (int64_t)capture->bytes);
@@ -90,14 +96,35 @@ static void put_capture(struct exporter *e, const char *name, const struct captu
 
 static void put_captures(struct exporter *e, bool complete)
 {
-    static const struct capture device;
+    static const struct store_capture device;
 
+    e->input.complete = complete;
     if (!rows_want(&e->rows, TABLE_CAPTURES))
         return;
     for (guint i = 0; i < e->options->n_files; i++)
         put_capture(e, e->options->files[i], &e->captures[i], complete);
     for (guint i = 0; i < e->options->n_devices; i++)
         put_capture(e, e->options->devices[i], &device, complete);
+}
+
+/* Of a pipe the key is known when its first packet is. */
+static bool begin(void *context)
+{
+    struct exporter *e = context;
+
+    for (guint i = 0; i < e->options->n_files; i++)
+        e->captures[i].id = id_of(e, e->options->files[i], &e->captures[i]);
+    e->input = (struct store_input){.captures = e->captures,
+                                    .n = e->options->n_files,
+                                    .how = identity_reading(e->options),
+                                    .tables = e->rows.tables,
+                                    .packets = &e->pipeline.clock.frame,
+                                    .time_ns = &e->pipeline.clock.now_ns,
+                                    .at_end = &e->pipeline.at_end,
+                                    .counted_out = &e->pipeline.counted_out,
+                                    .complete = e->input.complete};
+    e->pipeline.watch = e->input.watch = g_array_new(FALSE, FALSE, sizeof(struct pipeline_watch));
+    return e->rows.store->begin(e->rows.store, &e->input);
 }
 
 /* Between packets. */
@@ -136,6 +163,8 @@ static int analyse(void *context, struct store *store)
         e->pipeline.tick_context = e;
         e->pipeline.interval_ns = SECOND_NS;
     }
+    if (store->begin && e->options->n_devices == 0) /* a device is read once */
+        e->rows.begin = begin;
     e->rows.commit = go_on;
     e->rows.commit_context = e;
     e->rows.details = details_new(options_memory(e->options, MEMORY_COMMAND));
@@ -143,6 +172,7 @@ static int analyse(void *context, struct store *store)
     status = pipeline_run(&e->pipeline, &sink);
     put_captures(e, status == EXIT_DONE && !e->pipeline.counted_out);
     details_free(e->rows.details);
+    e->pipeline.watch = NULL; /* it is the store's, until that ends */
     return e->rows.failed ? EXIT_UNUSABLE : status;
 }
 

@@ -9,22 +9,33 @@
 /* Everybody's: whoever reads the same capture gets the same keys. */
 static const struct siphash_key public_key = {{0, 0}};
 
-static uint64_t hash(const void *bytes, size_t n)
+/* Of n bytes, of which the last few, less than 8, are still to come. */
+static uint64_t end_hash(struct siphash s, const uint8_t *rest, size_t n)
+{
+    uint64_t word = (uint64_t)(n & 0xff) << 56;
+
+    for (size_t i = 0; i < n % 8; i++)
+        word |= (uint64_t)rest[i] << 8 * i;
+    return siphash_end(&s, word, 2, 4);
+}
+
+/* And, unless heads is NULL, of each power of two that is not more. */
+static uint64_t hash(const void *bytes, size_t n, int64_t *heads)
 {
     struct siphash s = siphash_begin(&public_key);
     const uint8_t *p = bytes;
+    size_t at = 0, next = 1;
     uint64_t word = 0;
-    size_t left = n;
 
-    for (; left >= 8; left -= 8, p += 8) {
-        for (int i = 7; i >= 0; i--)
-            word = word << 8 | p[i];
+    for (;; at += 8) {
+        for (; heads && next <= n && next < at + 8; next *= 2)
+            *heads++ = (int64_t)end_hash(s, p + at, next);
+        if (n - at < 8)
+            return end_hash(s, p + at, n);
+        for (size_t i = 8; i-- > 0;)
+            word = word << 8 | p[at + i];
         siphash_word(&s, word, 2);
     }
-    word = (uint64_t)(n & 0xff) << 56;
-    for (size_t i = 0; i < left; i++)
-        word |= (uint64_t)p[i] << 8 * i;
-    return siphash_end(&s, word, 2, 4);
 }
 
 struct identity identity_of(uint64_t first)
@@ -89,10 +100,36 @@ int64_t identity_path(const struct rpcrdma_connection *c)
     return identity_end(&identity);
 }
 
-int64_t identity_file(uint64_t size, const void *head, size_t n)
+int64_t identity_file(uint64_t size, const void *head, size_t n, int64_t heads[IDENTITY_HEADS])
 {
     struct identity identity = identity_of(size);
 
-    identity_add(&identity, hash(head, n));
+    assert(!heads || n <= (size_t)1 << (IDENTITY_HEADS - 1));
+    identity_add(&identity, hash(head, n, heads));
     return identity_end(&identity);
+}
+
+unsigned identity_head(uint64_t bytes)
+{
+    unsigned i = 0;
+
+    while (i + 1 < IDENTITY_HEADS && bytes >> (i + 1) > 0)
+        i++;
+    return i;
+}
+
+int64_t identity_reading(const struct options *options)
+{
+    GString *how = g_string_new(options->filter);
+    int64_t id;
+
+    g_string_append_printf(how, "|%s|%d %d|", options->dialect ? options->dialect->name : "",
+                           options->check_icrc, options->time_source);
+    for (guint i = 0; options->ports && i < options->ports->len; i++)
+        g_string_append_printf(how, "%u,", g_array_index(options->ports, uint16_t, i));
+    for (guint i = 0; options->qpns && i < options->qpns->len; i++)
+        g_string_append_printf(how, "|%u", g_array_index(options->qpns, uint32_t, i));
+    id = identity_file(0, how->str, how->len, NULL);
+    g_string_free(how, TRUE);
+    return id;
 }

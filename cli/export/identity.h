@@ -12,7 +12,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "export/tables.h"
 #include "flow/flow.h"
+#include "options.h"
 
 /* What goes into a key, word after word. */
 struct identity {
@@ -32,7 +34,13 @@ int64_t identity_path(const struct rpcrdma_connection *connection);
 /* Which end is the lower one there: what its rows name as 0. */
 int identity_first_end(const struct rpcrdma_connection *connection);
 
-/* Of a file by its size and first bytes; of anything else by its name and a time. */
-int64_t identity_file(uint64_t size, const void *head, size_t n);
+/* Of a file by its size and first bytes, 64 KiB at most; of anything else by its name and a time.
+ * heads: zeros, which become hashes of its first 1, 2, 4 ... bytes; NULL: nobody asks. */
+int64_t identity_file(uint64_t size, const void *head, size_t n, int64_t heads[IDENTITY_HEADS]);
+/* Which of them a file had already when it was that long. */
+unsigned identity_head(uint64_t bytes);
+
+/* Of options that make other rows of the same packets, or choose other packets. */
+int64_t identity_reading(const struct options *options);
 
 #endif

@@ -8,8 +8,10 @@
 
 void rows_put(struct rows *rows)
 {
-    rows->written++;
-    if (rows->store->row(rows->store, &rows->row))
+    bool good = rows->written++ > 0 || !rows->begin || rows->begin(rows->commit_context);
+
+    rows->row.open = rows->pipeline->at_end || rows->pipeline->in_cut;
+    if (good && rows->store->row(rows->store, &rows->row))
         return;
     rows->failed = true;
     rows->pipeline->stop = true;

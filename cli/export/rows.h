@@ -54,6 +54,7 @@ struct rows {
     uint64_t written, committed; /* rows */
     uint64_t commit_rows; /* after so many, or a second, `commit`, between packets; 0: never */
     int64_t committed_us; /* by the monotonic clock */
+    bool (*begin)(void *context); /* before the first row, with commit_context; NULL: nothing */
     void (*commit)(void *context);
     void *commit_context;
     struct rpcrdma_repeated repeated; /* of the operation in hand; frame 0: none */

@@ -13,6 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "export/past.h"
 #include "export/schema.h" /* schema_sql, from schema.sql */
 #include "module/calls_sqlite.h"
 #include "plural.h"
@@ -23,16 +24,15 @@ enum { APPLICATION = 0x52704472 }; /* "RpDr": what file(1) and `PRAGMA applicati
 
 /* Of the tables: PRAGMA user_version. */
 #define SCHEMA 3
-#define WITHOUT_SAME_KEY 2 /* all else is the same: that column is added */
 #define SET_SCHEMA "PRAGMA user_version = " G_STRINGIFY(SCHEMA)
 
 struct sqlite_store {
     struct store store;
     char *path;
     sqlite3 *db;
-    sqlite3_stmt *insert[N_TABLES];
+    sqlite3_stmt *insert[N_TABLES], *replace[N_TABLES];
     sqlite3_stmt *ours[N_TABLES]; /* NULL where it is fresh */
-    int64_t schema;               /* it was found so */
+    struct past *past;
     bool fresh; /* there was no database: uniqueness is looked at by the indexes, at the end */
     bool failed;
     bool quiet;
@@ -76,22 +76,8 @@ static void bind_text(sqlite3_stmt *insert, int at, const struct cell *cell)
                            text == buffer ? SQLITE_TRANSIENT : SQLITE_STATIC);
 }
 
-/* A row that was not added: whether another one of this export has its key. */
-static bool is_ours(struct sqlite_store *s, const struct row *row)
+static bool put(struct sqlite_store *s, sqlite3_stmt *insert, const struct row *row)
 {
-    sqlite3_stmt *ours = s->ours[row->table];
-    bool found;
-
-    lib->sqlite3_bind_int64(ours, 1, row->cells[0].is.number); /* id */
-    found = lib->sqlite3_step(ours) == SQLITE_ROW;
-    lib->sqlite3_reset(ours);
-    return found;
-}
-
-static bool put_row(struct store *store, const struct row *row)
-{
-    struct sqlite_store *s = (struct sqlite_store *)store;
-    sqlite3_stmt *insert = s->insert[row->table];
     int n = (int)tables[row->table].n_columns;
 
     for (int i = 0; i < n; i++) {
@@ -109,9 +95,81 @@ static bool put_row(struct store *store, const struct row *row)
     if (lib->sqlite3_step(insert) != SQLITE_DONE)
         return fail(s);
     lib->sqlite3_reset(insert);
-    if (!s->fresh && row->table != TABLE_CAPTURES && lib->sqlite3_changes(s->db) == 0)
-        ++*(is_ours(s, row) ? &s->same_key : &s->known);
     return true;
+}
+
+static bool prepare_one(struct sqlite_store *s, const char *sql, sqlite3_stmt **statement)
+{
+    return lib->sqlite3_prepare_v3(s->db, sql, -1, SQLITE_PREPARE_PERSISTENT, statement, NULL) ==
+               SQLITE_OK ||
+           fail(s);
+}
+
+/* A capture that is exported again keeps how many of its rows were left out. */
+static bool prepare_insert(struct sqlite_store *s, const char *otherwise, enum table_id table,
+                           sqlite3_stmt **insert)
+{
+    GString *sql = g_string_new(NULL);
+    bool good;
+
+    g_string_append_printf(sql, "INSERT OR %s INTO %s VALUES (", otherwise, tables[table].name);
+    for (size_t i = 1; i < tables[table].n_columns; i++)
+        g_string_append(sql, "?, ");
+    g_string_append(sql, table == TABLE_CAPTURES
+                             ? "nullif(max(?, coalesce((SELECT same_key FROM captures "
+                               "WHERE id = ?1), 0)), 0))"
+                             : "?)");
+    good = prepare_one(s, sql->str, insert);
+    g_string_free(sql, TRUE);
+    return good;
+}
+
+/* In place of the row with that key, if there is one. */
+static bool put_instead(struct sqlite_store *s, const struct row *row)
+{
+    sqlite3_stmt **insert = &s->replace[row->table];
+
+    return (*insert || prepare_insert(s, "REPLACE", row->table, insert)) && put(s, *insert, row);
+}
+
+/* A row that was not added: whether another one of this export has its key. */
+static bool is_ours(struct sqlite_store *s, const struct row *row)
+{
+    sqlite3_stmt *ours = s->ours[row->table];
+    bool found;
+
+    lib->sqlite3_bind_int64(ours, 1, row->cells[0].is.number); /* id */
+    found = lib->sqlite3_step(ours) == SQLITE_ROW;
+    lib->sqlite3_reset(ours);
+    return found;
+}
+
+static bool put_row(struct store *store, const struct row *row)
+{
+    struct sqlite_store *s = (struct sqlite_store *)store;
+    bool replace;
+
+    if (!past_wants(s->past, row))
+        return true;
+    if (row->table == TABLE_CAPTURES)
+        return put_instead(s, row);
+    if (!put(s, s->insert[row->table], row))
+        return false;
+    if (s->fresh || lib->sqlite3_changes(s->db) > 0)
+        return past_added(s->past, row) || fail(s);
+    if (is_ours(s, row)) {
+        s->same_key++;
+        return true;
+    }
+    s->known++;
+    return (past_there(s->past, row, &replace) || fail(s)) && (!replace || put_instead(s, row));
+}
+
+static bool begin(struct store *store, const struct store_input *input)
+{
+    struct sqlite_store *s = (struct sqlite_store *)store;
+
+    return past_begin(s->past, input) || fail(s);
 }
 
 /* What there is so far is there for good, however this process ends. */
@@ -119,15 +177,17 @@ static bool commit(struct store *store)
 {
     struct sqlite_store *s = (struct sqlite_store *)store;
 
-    return run(s, "COMMIT; BEGIN");
+    return (past_commit(s->past) || fail(s)) && run(s, "COMMIT; BEGIN");
 }
 
 static void close_store(struct sqlite_store *s)
 {
     for (enum table_id table = 0; table < N_TABLES; table++) {
         lib->sqlite3_finalize(s->insert[table]);
+        lib->sqlite3_finalize(s->replace[table]);
         lib->sqlite3_finalize(s->ours[table]);
     }
+    past_free(s->past);
     if (s->db)
         lib->sqlite3_close(s->db);
     g_free(s->path);
@@ -145,8 +205,15 @@ static int end(struct store *store, int status)
 {
     struct sqlite_store *s = (struct sqlite_store *)store;
 
-    if (!s->failed)
+    if (!s->failed && (past_end(s->past) || fail(s)))
         run(s, "COMMIT");
+    if (past_came_further(s->past) && !s->quiet)
+        complain("%s: more of this capture is in it already", s->path);
+    if (past_was_beside(s->past) && !s->quiet)
+        complain(
+            "%s: an earlier export of some of these files was not of what they begin with: its "
+            "rows stay as they are; a new database has none of them",
+            s->path);
     if (s->known > 0 && !s->quiet)
         complain("%s: %" PRIu64 " row%s there already", s->path, s->known,
                  s->known == 1 ? " was" : "s were");
@@ -180,6 +247,7 @@ static bool create_tables(struct sqlite_store *s)
         put_columns(sql, &tables[table]);
         g_string_append(sql, ");");
     }
+    g_string_append(sql, past_schema);
     /* the one that is written again as the export goes on */
     g_string_append(sql, "CREATE UNIQUE INDEX captures_id ON captures(id);");
     g_string_append_printf(sql, "PRAGMA application_id = %d; " SET_SCHEMA "; COMMIT", APPLICATION);
@@ -200,13 +268,6 @@ static int64_t pragma(struct sqlite_store *s, const char *sql)
     return value;
 }
 
-static bool prepare_one(struct sqlite_store *s, const char *sql, sqlite3_stmt **statement)
-{
-    return lib->sqlite3_prepare_v3(s->db, sql, -1, SQLITE_PREPARE_PERSISTENT, statement, NULL) ==
-               SQLITE_OK ||
-           fail(s);
-}
-
 /* Finds a row that came after those that are there now. */
 static bool prepare_ours(struct sqlite_store *s, enum table_id table)
 {
@@ -219,26 +280,13 @@ static bool prepare_ours(struct sqlite_store *s, enum table_id table)
     return prepare_one(s, sql, &s->ours[table]);
 }
 
-/* A capture that is exported again keeps how many of its rows were left out. */
 static bool prepare(struct sqlite_store *s)
 {
-    bool good = true;
+    bool good = past_new(lib, s->db, &s->past) || fail(s);
 
-    for (enum table_id table = 0; good && table < N_TABLES; table++) {
-        bool captures = table == TABLE_CAPTURES;
-        GString *sql = g_string_new(NULL);
-
-        g_string_append_printf(sql, "INSERT OR %s INTO %s VALUES (",
-                               captures ? "REPLACE" : "IGNORE", tables[table].name);
-        for (size_t i = 1; i < tables[table].n_columns; i++)
-            g_string_append(sql, "?, ");
-        g_string_append(sql, captures ? "nullif(max(?, coalesce((SELECT same_key FROM captures "
-                                        "WHERE id = ?1), 0)), 0))"
-                                      : "?)");
-        good = prepare_one(s, sql->str, &s->insert[table]) &&
-               (s->fresh || captures || prepare_ours(s, table));
-        g_string_free(sql, TRUE);
-    }
+    for (enum table_id table = 0; good && table < N_TABLES; table++)
+        good = prepare_insert(s, "IGNORE", table, &s->insert[table]) &&
+               (s->fresh || table == TABLE_CAPTURES || prepare_ours(s, table));
     return good;
 }
 
@@ -271,9 +319,7 @@ static struct sqlite_store *open_database(const struct database_name *name, size
     }
     application = pragma(s, "PRAGMA application_id");
     s->fresh = application == 0 && pragma(s, "SELECT count(*) FROM sqlite_schema") == 0;
-    s->schema = s->fresh ? SCHEMA : pragma(s, "PRAGMA user_version");
-    if (s->fresh ||
-        (application == APPLICATION && (s->schema == SCHEMA || s->schema == WITHOUT_SAME_KEY)))
+    if (s->fresh || (application == APPLICATION && pragma(s, "PRAGMA user_version") == SCHEMA))
         return s;
     if (!s->failed)
         complain(application == APPLICATION
@@ -363,7 +409,7 @@ struct store *store_sqlite(const struct database_name *name, size_t bytes, bool 
     privilege_return(&lent);
     if (good) {
         s->quiet = quiet;
-        s->store = (struct store){.row = put_row, .commit = commit, .end = end};
+        s->store = (struct store){.begin = begin, .row = put_row, .commit = commit, .end = end};
         return &s->store;
     }
     if (s)
@@ -371,7 +417,6 @@ struct store *store_sqlite(const struct database_name *name, size_t bytes, bool 
     return NULL;
 }
 
-/* Where keys are made now, all captures in the database are of the export before that. */
 static bool keep_same_key(struct sqlite_store *s, uint64_t rows)
 {
     char sql[120];
@@ -391,7 +436,6 @@ int store_sqlite_finish(const struct database_name *name, size_t bytes, bool qui
         return EXIT_UNUSABLE;
     /* something is written in any case: the journal that was kept goes with it */
     if (!s->fresh && run(s, "PRAGMA journal_mode = DELETE; BEGIN; " SET_SCHEMA) &&
-        (s->schema == SCHEMA || run(s, "ALTER TABLE captures ADD COLUMN same_key INTEGER")) &&
         make_keys(s, &twice) && keep_same_key(s, twice) && run(s, schema_sql))
         run(s, "COMMIT; PRAGMA analysis_limit = 1000; PRAGMA optimize");
     say_same_key(s, twice, quiet);

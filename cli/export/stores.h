@@ -36,9 +36,10 @@ struct store *store_stream(struct out *out, enum text_form form);
 void store_stream_header(struct out *out, enum table_id table);
 
 /*
- * An SQLite database: made, or added to; what is in it already stays and is not added again. A row
- * of captures replaces the one before. Without store_sqlite_finish, by a process that may open
- * files, the database is whole, but its keys, indexes and views are made by the next export only.
+ * An SQLite database: made, or added to; what is in it already stays and is not added again, but
+ * what an earlier export of the same captures left open (past.h). A row of captures replaces the
+ * one before. Without store_sqlite_finish, by a process that may open files, the database is whole,
+ * but its keys, indexes and views are made by the next export only.
  */
 struct database_name {
     const char *given; /* for messages */

@@ -9,6 +9,9 @@
 #include <stdint.h>
 #include <string.h>
 
+/* Of a file's first bytes, 1, 2, 4 ... 65536 of them: hashes. */
+enum { IDENTITY_HEADS = 17 };
+
 enum table_id {
 #define TABLE(id, name, help) TABLE_##id,
 #define COLUMN(table, name, type, field, help)
@@ -88,6 +91,7 @@ struct cell {
 struct row {
     enum table_id table;
     unsigned first; /* of the table */
+    bool open;      /* made of what was still open where the packets ended, or of one cut short */
     struct cell cells[MOST_COLUMNS];
 };
 
@@ -124,8 +128,34 @@ enum { CELL_SHOWN = 8192 };
  * must be. */
 const char *cell_shown(const struct cell *cell, char buffer[CELL_SHOWN], size_t *n);
 
+/* A capture as a store knows it again, also where it is a file that has grown. */
+struct store_capture {
+    int64_t id, name; /* of captures; a hash of its name */
+    uint64_t bytes;   /* 0: no file */
+    int64_t heads[IDENTITY_HEADS];
+};
+
+/* What is read, with which options (a hash), and how far: that changes meanwhile. */
+struct store_input {
+    const struct store_capture *captures;
+    size_t n;
+    int64_t how;
+    unsigned tables; /* a bit per table that is wanted */
+    const uint64_t *packets;
+    const int64_t *time_ns;
+    const bool *at_end;      /* no more is read: rows are of what is still open */
+    const bool *counted_out; /* because as much was read as was wanted */
+    bool complete;
+    /* of struct pipeline_watch (pipeline.h): `begin` adds, in their order, of what packets beyond
+     * the one in hand it wants to know the time */
+    struct _GArray *watch;
+};
+
 /* Where rows go. */
 struct store {
+    /* Before the first row, of what others can read again; NULL: it does not matter. False as of
+     * `row`. */
+    bool (*begin)(struct store *store, const struct store_input *input);
     /* False: it failed, and that was said. */
     bool (*row)(struct store *store, const struct row *row);
     /* What was given so far stays, whatever happens to this process; NULL: it does anyway. */

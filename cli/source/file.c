@@ -179,8 +179,11 @@ static enum source_status file_next(struct source *source, struct source_packet 
             ++*n;
         file->in->pinned = *n > 0;
         /* a packet of which the end is missing is given out; that it was cut comes next */
-        if (file->in->failed)
+        if (file->in->failed) {
+            if (record == RECORD_PACKET)
+                packets[*n - 1].cut = true;
             break;
+        }
     }
     file->in->pinned = false;
     if (*n > 0) {

@@ -133,6 +133,7 @@ static inline void file_packet(struct file *file, struct source_packet *out, siz
     file->last_time_ns = time_ns;
     out->interface = (uint32_t)interface;
     out->replayed = false;
+    out->cut = false;
     out->direction = 0;
     out->comment_len = 0;
     out->packet.frame = ++file->frame;

@@ -66,6 +66,7 @@ struct source_packet {
     struct rpcrdma_packet packet; /* data borrowed until the next call; frame counts from 1 */
     uint32_t interface;           /* a number for source_interface() */
     bool replayed;                /* from before the file: its comment is SOURCE_REPLAYED */
+    bool cut;                     /* the file ends within it: SOURCE_ERROR comes next */
     uint8_t direction;            /* pcapng, at its interface: 0 unknown, 1 inbound, 2 outbound */
     uint32_t comment_len;         /* pcapng: of its first comment; 0: none */
     const char *comment;          /* UTF-8, not terminated; borrowed as data */

@@ -1,0 +1,445 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifdef HAVE_SQLITE
+
+#include "export/past.h"
+
+#include "export/identity.h"
+#include "pipeline.h"
+
+#include <glib.h>
+#include <stdio.h>
+
+const char past_schema[] =
+    "CREATE TABLE exports (export INTEGER, capture INTEGER, name INTEGER, bytes INTEGER,"
+    " head INTEGER, how INTEGER, packets INTEGER, time_ns INTEGER, complete INTEGER,"
+    " PRIMARY KEY (export, capture)) WITHOUT ROWID;"
+    /* shared: another export made this row, too, so that it stays */
+    "CREATE TABLE open_rows (of INTEGER, id INTEGER, export INTEGER, shared INTEGER,"
+    " PRIMARY KEY (of, id, export)) WITHOUT ROWID;";
+
+enum statement { RECORD, LIST, FIND, SHARE, TAKE, N_STATEMENTS };
+
+static const char *const statements[] = {
+    [RECORD] = "INSERT OR REPLACE INTO exports VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+    [LIST] = "INSERT OR IGNORE INTO open_rows VALUES (?, ?, ?, ?)",
+    [FIND] = "SELECT export, shared FROM open_rows WHERE of = ? AND id = ?",
+    [SHARE] = "UPDATE open_rows SET shared = 1 WHERE of = ? AND id = ? AND shared = 0",
+    [TAKE] = "DELETE FROM open_rows WHERE of = ? AND id = ? AND export = ?",
+};
+
+/* An export that this one goes on from. `begins`: what it read is what this one reads first, so
+ * that rows other than the open ones are the same. So it is of the same files, or one that has
+ * grown; of several that have, or are more now, if the last packet that it read is the same one
+ * here. */
+struct earlier {
+    int64_t export, time_ns;
+    uint64_t packets;
+    bool begins;
+};
+
+struct past {
+    const struct sqlite_calls *lib;
+    sqlite3 *db;
+    sqlite3_stmt *statement[N_STATEMENTS];
+    bool any;                        /* rows are open: else none is looked for */
+    const struct store_input *input; /* NULL: what nobody can go on with, as a device */
+    int64_t own;                     /* this export's number */
+    GArray *before;                  /* of struct earlier: those that it goes on from */
+    bool again;       /* its captures were exported before, to their end: then the number is that */
+    bool other_files; /* they are more, or longer, than before */
+    uint64_t far_packets; /* what it needs to read to know more than before */
+    int64_t far_ns;
+    bool shared; /* of the row that was found last */
+    bool beside; /* an earlier one was not the beginning of this: its rows stay */
+};
+
+static bool prepare(const struct past *p, const char *sql, sqlite3_stmt **statement)
+{
+    return p->lib->sqlite3_prepare_v2(p->db, sql, -1, statement, NULL) == SQLITE_OK;
+}
+
+/* Once, with numbers. */
+static bool step(const struct past *p, enum statement which, const int64_t *numbers, int n)
+{
+    sqlite3_stmt *statement = p->statement[which];
+    bool good;
+
+    for (int i = 0; i < n; i++)
+        p->lib->sqlite3_bind_int64(statement, i + 1, numbers[i]);
+    good = p->lib->sqlite3_step(statement) == SQLITE_DONE;
+    p->lib->sqlite3_reset(statement);
+    return good;
+}
+
+static bool ask(const struct past *p, const char *sql, int64_t *value)
+{
+    sqlite3_stmt *statement = NULL;
+    bool good = prepare(p, sql, &statement) && p->lib->sqlite3_step(statement) == SQLITE_ROW;
+
+    if (good)
+        *value = p->lib->sqlite3_column_int64(statement, 0);
+    p->lib->sqlite3_finalize(statement);
+    return good;
+}
+
+bool past_new(const struct sqlite_calls *lib, sqlite3 *db, struct past **past)
+{
+    struct past *p = *past = g_new0(struct past, 1);
+    int64_t value;
+
+    p->lib = lib;
+    p->db = db;
+    p->before = g_array_new(FALSE, FALSE, sizeof(struct earlier));
+    for (int i = 0; i < N_STATEMENTS; i++)
+        if (!prepare(p, statements[i], &p->statement[i]))
+            return false;
+    if (!ask(p, "SELECT EXISTS (SELECT 1 FROM open_rows)", &value))
+        return false;
+    p->any = value != 0;
+    return true;
+}
+
+void past_free(struct past *p)
+{
+    if (!p)
+        return;
+    for (int i = 0; i < N_STATEMENTS; i++)
+        p->lib->sqlite3_finalize(p->statement[i]);
+    g_array_free(p->before, TRUE);
+    if (p->input)
+        g_array_free(p->input->watch, TRUE);
+    g_free(p);
+}
+
+/* -- which exports this one goes on from ----------------------------------------------------- */
+
+/* What is said of a capture in `exports`. */
+struct record {
+    int64_t export, capture, name, bytes, head, how, packets, time_ns, complete;
+};
+
+/* The captures of one export, as they are compared with this one's. */
+struct compared {
+    size_t n;
+    bool all, same, complete; /* are among this one's, as they are now; were read to their end */
+    uint64_t packets;
+    int64_t time_ns;
+};
+
+struct known {
+    GHashTable *by_id, *by_name; /* of struct store_capture */
+};
+
+static struct known know(const struct store_input *input)
+{
+    struct known known = {g_hash_table_new(g_int64_hash, g_int64_equal),
+                          g_hash_table_new(g_int64_hash, g_int64_equal)};
+
+    for (size_t i = 0; i < input->n; i++) {
+        const struct store_capture *one = &input->captures[i];
+
+        g_hash_table_insert(known.by_id, (gpointer)&one->id, (gpointer)one);
+        g_hash_table_insert(known.by_name, (gpointer)&one->name, (gpointer)one);
+    }
+    return known;
+}
+
+static void compare(struct compared *with, const struct known *known, const struct record *record,
+                    int64_t how)
+{
+    const struct store_capture *now;
+    bool is, was = false;
+
+    is = g_hash_table_contains(known->by_id, &record->capture);
+    if (!is && record->bytes > 0) { /* a file that has grown: it begins as it did */
+        now = g_hash_table_lookup(known->by_name, &record->name);
+        was = now && (uint64_t)record->bytes < now->bytes &&
+              record->head == now->heads[identity_head((uint64_t)record->bytes)];
+    }
+    with->n++;
+    with->all = with->all && (is || was) && record->how == how;
+    with->same = with->same && is;
+    with->complete = with->complete && record->complete;
+    with->packets = MAX(with->packets, (uint64_t)record->packets);
+    with->time_ns = MAX(with->time_ns, record->time_ns);
+}
+
+static void decide(struct past *p, int64_t export, const struct compared *is)
+{
+    bool same = is->same && is->n == p->input->n;
+
+    if (is->n == 0 || !is->all)
+        return;
+    if (same && is->complete) {
+        p->again = true;
+        p->own = export;
+    } else {
+        const struct earlier earlier = {export, is->time_ns, is->packets,
+                                        is->same ? same : p->input->n == 1};
+
+        g_array_append_val(p->before, earlier);
+    }
+    p->other_files = p->other_files || !same;
+    p->far_packets = MAX(p->far_packets, is->packets);
+    p->far_ns = MAX(p->far_ns, is->time_ns);
+}
+
+static gint by_packets(gconstpointer a, gconstpointer b)
+{
+    uint64_t x = ((const struct earlier *)a)->packets, y = ((const struct earlier *)b)->packets;
+
+    return (x > y) - (x < y);
+}
+
+/* The packets that tell whether earlier exports are the beginning of this one. Of one that ends
+ * before the packet in hand, the first that made a row, there are no rows. */
+static void watch(struct past *p)
+{
+    g_array_sort(p->before, by_packets);
+    for (guint i = 0; i < p->before->len; i++) {
+        struct earlier *one = &g_array_index(p->before, struct earlier, i);
+        const struct pipeline_watch packet = {.frame = one->packets};
+
+        if (one->packets < *p->input->packets)
+            one->begins = true;
+        else if (!one->begins)
+            g_array_append_val(p->input->watch, packet);
+    }
+}
+
+static void look_whether_they_begin(struct past *p)
+{
+    for (guint i = 0, k = 0; i < p->before->len && k < p->input->watch->len; i++) {
+        struct earlier *one = &g_array_index(p->before, struct earlier, i);
+        const struct pipeline_watch *packet =
+            &g_array_index(p->input->watch, struct pipeline_watch, k);
+
+        if (one->begins)
+            continue;
+        one->begins = packet->seen && packet->time_ns == one->time_ns;
+        k++;
+    }
+}
+
+bool past_begin(struct past *p, const struct store_input *input)
+{
+    static const struct compared nothing = {
+        .all = true, .same = true, .complete = true, .time_ns = INT64_MIN};
+    struct compared compared = nothing;
+    struct known known;
+    struct record record = {0};
+    sqlite3_stmt *all = NULL;
+    int result = SQLITE_ERROR;
+
+    p->input = input;
+    p->far_ns = INT64_MIN;
+    if (!ask(p,
+             "SELECT max(coalesce((SELECT max(export) FROM exports), 0),"
+             " coalesce((SELECT max(export) FROM open_rows), 0)) + 1",
+             &p->own))
+        return false;
+    known = know(input);
+    if (prepare(p, "SELECT * FROM exports ORDER BY export", &all))
+        while ((result = p->lib->sqlite3_step(all)) == SQLITE_ROW) {
+            int64_t *const columns[] = {&record.capture, &record.name,    &record.bytes,
+                                        &record.head,    &record.how,     &record.packets,
+                                        &record.time_ns, &record.complete};
+            int64_t export = p->lib->sqlite3_column_int64(all, 0);
+
+            if (export != record.export) {
+                decide(p, record.export, &compared);
+                compared = nothing;
+                record.export = export;
+            }
+            for (int i = 0; i < (int)G_N_ELEMENTS(columns); i++)
+                *columns[i] = p->lib->sqlite3_column_int64(all, i + 1);
+            compare(&compared, &known, &record, input->how);
+        }
+    decide(p, record.export, &compared);
+    p->lib->sqlite3_finalize(all);
+    g_hash_table_destroy(known.by_id);
+    g_hash_table_destroy(known.by_name);
+    watch(p);
+    return result == SQLITE_DONE;
+}
+
+/* -- rows ------------------------------------------------------------------------------------ */
+
+/* It has read what they had: by the number of packets, as clocks may jump; of more files than
+ * before also by time, as packets of others may have come first, unless all was read. */
+static bool has_come_far(const struct past *p)
+{
+    const struct store_input *input = p->input;
+    bool all = *input->at_end && !*input->counted_out;
+
+    return *input->packets >= p->far_packets &&
+           (all || !p->other_files || *input->time_ns >= p->far_ns);
+}
+
+bool past_came_further(const struct past *p)
+{
+    return p->input && (p->again || p->before->len > 0) && !has_come_far(p);
+}
+
+bool past_wants(const struct past *p, const struct row *row)
+{
+    if (!p->input || !(*p->input->at_end || row->table == TABLE_CAPTURES))
+        return true;
+    if (past_came_further(p))
+        return false;
+    /* what was complete does not become less by being read again */
+    return row->table != TABLE_CAPTURES || !p->again || p->input->complete;
+}
+
+static int64_t id_of(const struct row *row)
+{
+    return row->cells[0].is.number; /* of all tables, it is the first column */
+}
+
+static bool list(struct past *p, const struct row *row, bool shared)
+{
+    const int64_t numbers[] = {row->table, id_of(row), p->own, shared};
+
+    p->any = true;
+    return step(p, LIST, numbers, 4);
+}
+
+bool past_added(struct past *p, const struct row *row)
+{
+    return !row->open || !p->input || list(p, row, false);
+}
+
+static bool goes_on_from(const struct past *p, int64_t export)
+{
+    for (guint i = 0; i < p->before->len; i++)
+        if (g_array_index(p->before, struct earlier, i).export == export)
+            return true;
+    return false;
+}
+
+/* Who has the row open: whether exports that this one goes on from, and whether others. */
+static bool find(struct past *p, const struct row *row, bool *ours, bool *others)
+{
+    sqlite3_stmt *statement = p->statement[FIND];
+    int result;
+
+    p->lib->sqlite3_bind_int64(statement, 1, row->table);
+    p->lib->sqlite3_bind_int64(statement, 2, id_of(row));
+    p->shared = false;
+    while ((result = p->lib->sqlite3_step(statement)) == SQLITE_ROW) {
+        int64_t export = p->lib->sqlite3_column_int64(statement, 0);
+
+        p->shared = p->shared || p->lib->sqlite3_column_int64(statement, 1);
+        *ours = *ours || goes_on_from(p, export);
+        *others = *others || (export != p->own && !goes_on_from(p, export));
+    }
+    p->lib->sqlite3_reset(statement);
+    return result == SQLITE_DONE;
+}
+
+bool past_there(struct past *p, const struct row *row, bool *replace)
+{
+    int64_t numbers[] = {row->table, id_of(row), 0};
+    bool ours = false, others = false;
+
+    *replace = false;
+    if (!p->any)
+        return true;
+    if (!find(p, row, &ours, &others))
+        return false;
+    if (!ours)
+        return !others || step(p, SHARE, numbers, 2);
+    *replace = true;
+    for (guint i = 0; i < p->before->len; i++) {
+        numbers[2] = g_array_index(p->before, struct earlier, i).export;
+        if (!step(p, TAKE, numbers, 3))
+            return false;
+    }
+    return !row->open || list(p, row, p->shared);
+}
+
+/* -- how far it came ------------------------------------------------------------------------- */
+
+bool past_commit(struct past *p)
+{
+    const struct store_input *input = p->input;
+
+    if (!input || p->again || past_came_further(p))
+        return true;
+    for (size_t i = 0; i < input->n; i++) {
+        const struct store_capture *one = &input->captures[i];
+        const int64_t numbers[] = {p->own,
+                                   one->id,
+                                   one->name,
+                                   (int64_t)one->bytes,
+                                   one->heads[identity_head(one->bytes)],
+                                   input->how,
+                                   (int64_t)*input->packets,
+                                   *input->time_ns,
+                                   input->complete};
+
+        if (!step(p, RECORD, numbers, (int)G_N_ELEMENTS(numbers)))
+            return false;
+    }
+    return true;
+}
+
+static bool run(const struct past *p, const char *sql)
+{
+    return p->lib->sqlite3_exec(p->db, sql, NULL, NULL, NULL) == SQLITE_OK;
+}
+
+/* What it left open and this export did not make again, was so only as long as no more was known.
+ * That of tables that this export does not make stays open. */
+static bool supersede(const struct past *p, int64_t export)
+{
+    char sql[400];
+
+    for (enum table_id table = 0; table < N_TABLES; table++) {
+        if (!(p->input->tables >> table & 1))
+            continue;
+        snprintf(sql, sizeof(sql),
+                 "DELETE FROM %s WHERE id IN (SELECT id FROM open_rows WHERE of = %d AND export ="
+                 " %" G_GINT64_FORMAT " AND shared = 0);"
+                 "DELETE FROM open_rows WHERE of = %d AND export = %" G_GINT64_FORMAT,
+                 tables[table].name, (int)table, export, (int)table, export);
+        if (!run(p, sql))
+            return false;
+    }
+    snprintf(sql, sizeof(sql),
+             "DELETE FROM captures WHERE id IN (SELECT capture FROM exports WHERE export = "
+             "%" G_GINT64_FORMAT ") AND id NOT IN (SELECT capture FROM exports WHERE export <> "
+             "%" G_GINT64_FORMAT ")",
+             export, export);
+    if ((p->input->tables >> TABLE_CAPTURES & 1) && !run(p, sql))
+        return false;
+    snprintf(sql, sizeof(sql),
+             "DELETE FROM exports WHERE export = %" G_GINT64_FORMAT
+             " AND NOT EXISTS (SELECT 1 FROM open_rows WHERE export = %" G_GINT64_FORMAT ")",
+             export, export);
+    return run(p, sql);
+}
+
+bool past_end(struct past *p)
+{
+    if (!p->input || past_came_further(p))
+        return true;
+    if (!past_commit(p))
+        return false;
+    look_whether_they_begin(p);
+    for (guint i = 0; i < p->before->len; i++) {
+        const struct earlier *one = &g_array_index(p->before, struct earlier, i);
+
+        p->beside = p->beside || !one->begins;
+        if (one->begins && !supersede(p, one->export))
+            return false;
+    }
+    return true;
+}
+
+bool past_was_beside(const struct past *p)
+{
+    return p->beside;
+}
+
+#endif

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef RPCRDMA_CLI_EXPORT_PAST_H
+#define RPCRDMA_CLI_EXPORT_PAST_H
+
+/*
+ * What earlier exports into an SQLite database left open. What is read later does not change rows
+ * that were made between packets; those that were made of what was still open where the packets
+ * ended (connections, unanswered Calls, findings of that) it does. So the database has, in tables
+ * of its own,
+ *
+ *   exports     of what captures each export is, and how far it came
+ *   open_rows   which rows it made at that end
+ *
+ * An export whose captures are those of an earlier one, also grown, goes on: it replaces the rows
+ * that the earlier left open, and takes out those that it does not make again, once it has come as
+ * far. All others stay as they are, whoever made them.
+ */
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "export/tables.h"
+#include "module/calls_sqlite.h"
+
+/* The statements that make its tables. */
+extern const char past_schema[];
+
+struct past;
+
+/* Functions return false where SQLite failed: its errmsg says why. */
+bool past_new(const struct sqlite_calls *lib, sqlite3 *db, struct past **past);
+void past_free(struct past *past);
+
+/* Of what captures the rows are. It stays the caller's, and is looked at until the end. */
+bool past_begin(struct past *past, const struct store_input *input);
+
+/* Whether the row belongs there: not if an earlier export came further, and it is of the end. */
+bool past_wants(const struct past *past, const struct row *row);
+/* A row was put where none with its key was. */
+bool past_added(struct past *past, const struct row *row);
+/* One is there: *replace says whether to put this one in its place. */
+bool past_there(struct past *past, const struct row *row, bool *replace);
+
+/* How far it is: between packets, and at the end; the latter takes out what is no longer so. */
+bool past_commit(struct past *past);
+bool past_end(struct past *past);
+/* An earlier export of some of these files, or of what they had then, did not read what this one
+ * reads first: what it left open and this did not make again stays. After past_end. */
+bool past_was_beside(const struct past *past);
+/* An earlier export came further, which then is what the database has. */
+bool past_came_further(const struct past *past);
+
+#endif

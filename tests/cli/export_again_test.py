@@ -1,0 +1,211 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""rpcrdma export --sqlite into a database that has a part of the capture already: in the end it is as if the
+whole had been exported at once, and what others put there stays."""
+import os
+import random
+import signal
+import sqlite3
+import subprocess
+import time
+
+from command import RPCRDMA, CommandTest, capture, main
+import pcap
+
+TABLES = ('captures', 'connections', 'paths', 'rpcs', 'operations', 'messages', 'segments', 'transport_events',
+          'credit_points', 'findings')
+NAMES = ('roce-nfs3-mini', 'iwarp-nfs41-mini', 'roce-nfs41-callback')
+
+
+def child(pid):
+    with open(f'/proc/{pid}/task/{pid}/children', encoding='ascii') as file:
+        found = file.read().split()
+    return int(found[0]) if found else None
+
+
+class Again(CommandTest):
+    def setUp(self):
+        super().setUp()
+        self.random = random.Random(1)  # the same each time
+
+    def path(self, name):
+        return os.path.join(self.folder, name)
+
+    def export(self, name, *arguments, **more):
+        self.run_command('export', '-q', '--sqlite', self.path(name), *arguments, **more)
+
+    def rows(self, name):
+        with sqlite3.connect(self.path(name)) as database:
+            rows = {table: sorted(database.execute(f'SELECT * FROM {table}').fetchall(), key=repr)
+                    for table in TABLES}
+        database.close()
+        return rows
+
+    def keys(self, name):
+        return {(table, row[0]) for table, rows in self.rows(name).items() for row in rows}
+
+    def assert_as(self, name, *arguments, what=None):
+        """The database is what one export makes."""
+        fresh = self.path('fresh.db')
+        if os.path.exists(fresh):
+            os.remove(fresh)
+        self.export('fresh.db', *arguments)
+        got, want = self.rows(name), self.rows('fresh.db')
+        for table in TABLES:
+            self.assertEqual(got[table], want[table], (table, arguments, what))
+
+    def some(self, n, least=1):
+        """Numbers below n, one of them small."""
+        return [self.random.randrange(least, n) for _ in range(3)] + [least]
+
+    def test_counted(self):
+        for name in NAMES:
+            for n in self.some(len(self.packets(name))):
+                database = f'{name}{n}.db'
+                self.export(database, '-c', str(n), capture(name))
+                self.assertEqual([row[-2] for row in self.rows(database)['captures']], [0])
+                self.export(database, capture(name))
+                self.assert_as(database, capture(name), what=n)
+
+    def test_less_far(self):
+        """An export that stops earlier than one before it changes nothing, of a whole capture neither."""
+        path, n = capture(), len(self.packets())
+        for database, first in (('part.db', ('-c', str(n * 2 // 3))), ('whole.db', ())):
+            self.export(database, *first, path)
+            before = self.rows(database)
+            for fewer in (1, n // 2):
+                self.export(database, '-c', str(fewer), path)
+                self.assertEqual(self.rows(database), before)
+            self.run_command('export', '--sqlite', self.path(database), '-c', '9', path, errors=2)
+            self.assertIn('more of this capture is in it already', self.stderr)
+            self.export(database, path)
+            self.assert_as(database, path)
+
+    def test_grown(self):
+        """A file that was cut, anywhere, or not yet as long, and is whole now: the key of its row is another."""
+        for name in NAMES:
+            with open(capture(name), 'rb') as file:
+                whole = file.read()
+            database = name + '.db'
+            for at in sorted(self.some(len(whole), 200)):
+                path = self.file(whole[:at], 'grows.pcap')
+                subprocess.run([RPCRDMA, 'export', '-q', '--sqlite', self.path(database), path], check=False,
+                               stderr=subprocess.DEVNULL)
+            self.file(whole, 'grows.pcap')
+            self.export(database, path)
+            self.assert_as(database, path)
+
+    def test_other_file(self):
+        """A file that only begins alike is another capture."""
+        part = self.path('part.pcap')
+        pcap.write(part, self.packets()[:100])
+        self.export('out.db', part)
+        keys = self.keys('out.db')
+        self.export('out.db', '-c', '50', capture())
+        self.export('out.db', capture())
+        self.assertEqual(len(self.rows('out.db')['captures']), 2)
+        self.assertLessEqual(keys, self.keys('out.db'))
+
+    def test_ring(self):
+        """Files of a ring, of which there are more each time, and of which the last one grows."""
+        for name in NAMES[:2]:
+            packets, paths = self.packets(name), []
+            for at in range(0, len(packets), 90):
+                paths.append(self.path(f'{name}{at:06}.pcap'))
+                pcap.write(paths[-1], packets[at:at + 60])
+                self.export(name + '.db', *paths)
+                pcap.write(paths[-1], packets[at:at + 90])
+            self.export(name + '.db', *paths)
+            self.assert_as(name + '.db', *paths)
+
+    def test_not_the_beginning(self):
+        """Files from before, or between, those of an earlier export: what that made stays, and it is said."""
+        packets, paths = self.packets(), []
+        for at in range(0, len(packets), 100):
+            paths.append(self.path(f'piece{at:06}.pcap'))
+            pcap.write(paths[-1], packets[at:at + 100])
+        for n, first in enumerate((paths[1:], [paths[0], *paths[2:]])):
+            name = f'{n}.db'
+            self.export(name, *first)
+            before = self.rows(name)
+            self.run_command('export', '--sqlite', self.path(name), *paths, errors=2)
+            self.assertIn('was not of what they begin with', self.stderr)
+            rows = self.rows(name)
+            for table in TABLES:
+                self.assertLessEqual({row[0] for row in before[table]}, {row[0] for row in rows[table]}, table)
+            known = {row[0] for row in rows['connections']}
+            self.assertLessEqual({row[1] for row in rows['messages']}, known)
+
+    def test_others_stay(self):
+        """What other captures brought stays, where they share connections, too, and in any order."""
+        packets = self.packets()
+        piece = self.path('piece.pcap')
+        for at, n in ((0, 200), (100, 300)):
+            pcap.write(piece, packets[at:at + n])
+            for order in ('piece first', 'part first'):
+                database = f'{at} {order}.db'
+                for one in sorted((('piece first', [piece]), ('part first', ['-c', '200', capture()])),
+                                  key=lambda one, order=order: one[0] != order):
+                    self.export(database, *one[1])
+                keys = self.keys(database)
+                self.export(database, capture())
+                self.export('piece.db', piece)
+                self.assertLessEqual(self.keys('piece.db'), self.keys(database))
+                self.export('all.db', capture())
+                self.assertLessEqual(self.keys('all.db'), self.keys(database))
+                for key in keys - self.keys(database):  # what only the part had
+                    self.assertNotIn(key, self.keys('piece.db'))
+                os.remove(self.path('piece.db'))
+                os.remove(self.path('all.db'))
+
+    def test_other_options(self):
+        """Of other packets of the same file: they are added, and nothing is taken out."""
+        self.export('out.db', '-f', 'udp', '-c', '150', capture())
+        keys = self.keys('out.db')
+        self.export('out.db', '-f', 'src host 192.168.77.11', capture())
+        self.assertLessEqual(keys, self.keys('out.db'))
+
+    def test_tables(self):
+        """Other tables than before: those that were not asked for stay open, and are made whole later."""
+        self.export('out.db', '-c', '200', capture())
+        before = self.rows('out.db')
+        self.export('out.db', '--tables', 'captures,rpcs', capture())
+        for table in set(TABLES) - {'captures', 'rpcs'}:
+            self.assertEqual(self.rows('out.db')[table], before[table])
+        self.export('out.db', capture())
+        self.assert_as('out.db', capture())
+
+    def killed(self, database, share):
+        """An export of a pipe that ends without a word when so much of it was read."""
+        with open(capture(), 'rb') as file:
+            whole = file.read()
+        reader, writer = os.pipe()
+        with open(writer, 'wb') as feed:
+            run = subprocess.Popen([RPCRDMA, 'export', '-q', '--sqlite', self.path(database), '-'], stdin=reader,
+                                   stderr=subprocess.DEVNULL)
+            os.close(reader)
+            for at in range(4):
+                feed.write(whole[int(len(whole) * share * at / 4):int(len(whole) * share * (at + 1) / 4)])
+                feed.flush()
+                time.sleep(0.5)
+            while not child(run.pid):
+                time.sleep(0.05)
+            os.kill(child(run.pid), signal.SIGKILL)
+            run.wait(timeout=60)
+
+    def test_killed(self):
+        """Killed while it goes on, before and behind where the one before it was: nothing gets less."""
+        with open(capture(), 'rb') as file:
+            whole = file.read()
+        n = str(len(self.packets()) // 2)
+        self.export('out.db', '-c', n, '-', stdin=whole)
+        for share in (0.3, 0.9):
+            keys = self.keys('out.db')
+            self.killed('out.db', share)
+            self.assertLessEqual(keys, self.keys('out.db'))
+        self.export('out.db', '-', stdin=whole)
+        got = self.rows('out.db')
+        self.export('fresh.db', '-', stdin=whole)
+        self.assertEqual(got, self.rows('fresh.db'))
+
+
+main()
