@@ -168,10 +168,15 @@ static void start(struct flow_conn *conn, int end)
         flow_stream_start(conn->dir[end], conn->start_psn[end]);
 }
 
-/* The same REQ was seen before. */
+/* The same REQ was seen before. A host that was started again may count from the same numbers
+ * again, but PSNs begin by chance. */
 static bool sent_again(const struct flow_conn *conn, const struct rpcrdma_op *op)
 {
-    return conn->pub.end[0].qpn == op->connect->qpn && !conn->pub.closed;
+    const struct rpcrdma_op_connect *c = op->connect;
+    bool other_psn = conn->has_start_psn[0] && c->has_start_psn && !replayed(op) &&
+                     conn->start_psn[0] != c->start_psn;
+
+    return conn->pub.end[0].qpn == c->qpn && !other_psn && !conn->pub.closed;
 }
 
 /* The REQ once more: by its sender, which waits for an answer first, or at a second place of

@@ -266,6 +266,37 @@ static void of_another(void **state)
     assert_false(rig.connection[0].closed);
 }
 
+/* The client was started again, and counts its connections and QPs from the same numbers on. */
+static void started_again(void **state)
+{
+    struct rpcrdma_op_connect c = {.local_comm_id = A_ID,
+                                   .service_id = 0x1060000 | 20049,
+                                   .port = 20049,
+                                   .qpn = a.qpn,
+                                   .start_psn = b.psn,
+                                   .has_start_psn = true,
+                                   .path_mtu = RIG_PMTU};
+
+    (void)state;
+    cm(RPCRDMA_OP_CONNECT, &a, &b, c);
+    rep(&b, &a, B_ID, A_ID);
+    rpc(1);
+    cm(RPCRDMA_OP_CONNECT, &a, &b, c); /* sent again */
+    rpc(2);
+    c.start_psn = b.psn = 7000;
+    b.qpn++;
+    a.psn = 9000;
+    cm(RPCRDMA_OP_CONNECT, &a, &b, c);
+    rep(&b, &a, B_ID + 1, A_ID);
+    rpc(1);
+    rig_end(&rig);
+    assert_int_equal(rig.connections, 2);
+    assert_int_equal(rig.connection[0].life.requests, 1);
+    assert_int_equal(rig.connection[0].messages, 4);
+    assert_int_equal(rig.connection[1].messages, 2);
+    assert_int_equal(rig.connection[1].paired_by, RPCRDMA_PAIRED_CM);
+}
+
 /* A DREQ comes again when its QP number is a new connection's: it ends nothing. */
 static void of_the_connection_before(void **state)
 {
@@ -433,11 +464,22 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
     const struct CMUnitTest tests[] = {
-        TEST(sent_again),        TEST(captured_twice),           TEST(rep_captured_late),
-        TEST(comm_id_again),     TEST(comm_id_of_two_hosts),     TEST(rep_alone),
-        TEST(rep_of_a_known_qp), TEST(rep_with_another_qp),      TEST(known_by_the_qp),
-        TEST(of_another),        TEST(of_the_connection_before), TEST(closed_without_end),
-        TEST(open_without_end),  TEST(strangers_without_end),    TEST(an_ack_of_nothing),
+        TEST(sent_again),
+        TEST(captured_twice),
+        TEST(rep_captured_late),
+        TEST(comm_id_again),
+        TEST(comm_id_of_two_hosts),
+        TEST(rep_alone),
+        TEST(rep_of_a_known_qp),
+        TEST(rep_with_another_qp),
+        TEST(known_by_the_qp),
+        TEST(of_another),
+        TEST(of_the_connection_before),
+        TEST(started_again),
+        TEST(closed_without_end),
+        TEST(open_without_end),
+        TEST(strangers_without_end),
+        TEST(an_ack_of_nothing),
         TEST(undecided),
     };
 
