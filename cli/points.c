@@ -4,8 +4,10 @@
 #include <dirent.h>
 #include <errno.h>
 #include <glob.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -255,6 +257,14 @@ struct work {
     bool whole; /* the output */
 };
 
+/* However that ends: nobody is there to take what it writes. */
+static void end_with(pid_t parent)
+{
+    prctl(PR_SET_PDEATHSIG, SIGTERM);
+    if (getppid() != parent) /* it was over before */
+        _exit(EXIT_UNUSABLE);
+}
+
 /* The outputs of those from `first` on are its parent's, up to its own. */
 _Noreturn static void work_on(const struct point *point, struct options *options,
                               const struct work *first, const struct work *own,
@@ -305,11 +315,15 @@ static guint most_begun(void)
 static bool begin(struct work *work, const struct work *first, const struct point *point,
                   struct options *options, const struct points_call *call, bool others)
 {
+    const pid_t own = getpid();
+
     work->status = EXIT_UNUSABLE;
     work->out = nameless();
     work->pid = work->out >= 0 ? fork() : -1;
-    if (work->pid == 0)
+    if (work->pid == 0) {
+        end_with(own);
         work_on(point, options, first, work, call);
+    }
     work->begun = work->pid > 0 || !others;
     if (work->pid > 0)
         return true;

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <grp.h>
 #include <linux/capability.h>
+#include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -53,11 +54,27 @@ static bool drop_capabilities(void)
     return syscall(SYS_capset, &header, none) == 0;
 }
 
+/* That a process ends with its parent goes with its privileges: it is said again. */
+static void end_with(pid_t parent, int number)
+{
+    if (number == 0)
+        return;
+    prctl(PR_SET_PDEATHSIG, number);
+    if (getppid() != parent) /* it ended meanwhile */
+        raise(number);
+}
+
 static bool go_on_as(uid_t uid, gid_t gid, char *error, size_t size)
 {
+    const pid_t parent = getppid();
+    int number = 0;
+
+    prctl(PR_GET_PDEATHSIG, &number);
     if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 && (geteuid() != 0 || become(uid, gid)) &&
-        drop_capabilities())
+        drop_capabilities()) {
+        end_with(parent, number);
         return true;
+    }
     snprintf(error, size, "privileges cannot be dropped: %s", strerror(errno));
     return false;
 }

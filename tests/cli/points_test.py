@@ -7,6 +7,7 @@ import shutil
 import signal
 import struct
 import subprocess
+import time
 import unittest
 
 from command import RPCRDMA, CommandTest, capture
@@ -31,7 +32,28 @@ def cut(path, pieces, to):
     return names
 
 
+def children(process):
+    with open(f'/proc/{process}/task/{process}/children', encoding='ascii') as file:
+        return file.read().split()
+
+
+def runs(process):
+    """Not as one that nobody waited for."""
+    try:
+        with open(f'/proc/{process}/stat', encoding='utf-8') as file:
+            return file.read().rpartition(')')[2].split()[0] != 'Z'
+    except OSError:
+        return False
+
+
 class Points(CommandTest):
+    def until(self, condition):
+        """The machine may be busy."""
+        end = time.monotonic() + 30
+        while not condition():
+            self.assertLess(time.monotonic(), end)
+            time.sleep(0.01)
+
     def make(self):
         """Two points in folders of hosts, one of them a ring; and what is no capture."""
         top = os.path.join(self.folder, 'points')
@@ -126,6 +148,27 @@ class Points(CommandTest):
         self.assertEqual(run.stdout.splitlines(), [whole[0], whole[2]])
         self.assertEqual(run.stderr, 'rpcrdma: b/mount.pcap: temporary file: File too large\n'
                                      'rpcrdma: b/mount.pcap: its output is left out\n')
+
+    def test_ended(self):
+        """However the command ends, so do its processes, which wait here for what is never written; as root, too, where they have
+        given up their privileges."""
+        def waits(worker):
+            with open(f'/proc/{worker}/status', encoding='utf-8') as file:
+                return 'NoNewPrivs:\t1' in file.read()
+        pipes = [os.path.join(self.folder, name) for name in ('a.pcap', 'b.pcap')]
+        for pipe in pipes:
+            os.mkfifo(pipe)
+            self.addCleanup(os.close, os.open(pipe, os.O_RDWR))
+        for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGKILL):
+            with subprocess.Popen([RPCRDMA, 'report', '--json', '-j', '2', *pipes], stdout=subprocess.DEVNULL) as run:
+                try:
+                    self.until(lambda: len(children(run.pid)) == 2)
+                    workers = children(run.pid)
+                    self.until(lambda: all(waits(worker) for worker in workers))
+                    time.sleep(0.1)  # then they read
+                finally:
+                    run.send_signal(number)
+            self.until(lambda: not any(runs(worker) for worker in workers))
 
     def test_damaged(self):
         """What is wrong with one point is said; the others are reported."""
