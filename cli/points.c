@@ -99,30 +99,61 @@ static void add_found(struct search *search, const char *path)
         complain("%s: it is no regular file, and left out", path);
 }
 
+/* A folder whose files cannot be found is a point that cannot be read: its process says so, and
+ * the others are answered. */
+static void add_unread(struct search *search, const char *path, int error)
+{
+    if (error != EACCES) /* else it meets that itself */
+        complain("%s: %s", path, strerror(error));
+    add(search, path);
+}
+
+static void add_folder(struct search *search, const char *path);
+
 /* Links to folders are not followed: they may lead in a circle. */
+static void add_entry(struct search *search, const char *path, const struct dirent *entry)
+{
+    const bool capture = g_regex_match(search->captures, entry->d_name, 0, NULL);
+    struct stat is;
+
+    if (lstat(path, &is) != 0) {
+        if (errno != ENOENT && (capture || entry->d_type == DT_DIR)) /* else it went meanwhile */
+            add_unread(search, path, errno);
+    } else if (S_ISDIR(is.st_mode)) {
+        add_folder(search, path);
+    } else if (capture && !is_folder(path)) {
+        add_found(search, path);
+    }
+}
+
 static void add_folder(struct search *search, const char *path)
 {
     DIR *folder = opendir(path);
     struct dirent *entry;
 
     if (!folder) {
-        complain("%s: %s", path, strerror(errno));
-        search->status = EXIT_UNUSABLE;
+        add_unread(search, path, errno);
         return;
     }
-    while ((entry = readdir(folder))) {
+    while (errno = 0, (entry = readdir(folder))) {
         char *below = g_build_filename(path, entry->d_name, NULL);
-        struct stat is;
 
-        if (entry->d_name[0] == '.' || lstat(below, &is) != 0)
-            ;
-        else if (S_ISDIR(is.st_mode))
-            add_folder(search, below);
-        else if (!is_folder(below) && g_regex_match(search->captures, entry->d_name, 0, NULL))
-            add_found(search, below);
+        if (entry->d_name[0] != '.')
+            add_entry(search, below, entry);
         g_free(below);
     }
+    if (errno != 0)
+        add_unread(search, path, errno);
     closedir(folder);
+}
+
+static struct search *matching; /* glob gives what it calls no context */
+
+static int on_unread(const char *path, int error)
+{
+    if (error != ENOENT && error != ENOTDIR)
+        add_unread(matching, path, error);
+    return 0; /* go on */
 }
 
 static void add_argument(struct search *search, const char *path)
@@ -130,9 +161,11 @@ static void add_argument(struct search *search, const char *path)
     if (is_folder(path)) {
         add_folder(search, path);
     } else if (is_pattern(path)) {
+        const guint before = search->found->len;
         glob_t matched = {0};
 
-        if (glob(path, 0, NULL, &matched) != 0) {
+        matching = search;
+        if (glob(path, 0, on_unread, &matched) != 0 && search->found->len == before) {
             complain("%s: no file matches", path);
             search->status = EXIT_UNUSABLE;
         }

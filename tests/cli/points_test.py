@@ -150,8 +150,8 @@ class Points(CommandTest):
                                      'rpcrdma: b/mount.pcap: its output is left out\n')
 
     def test_ended(self):
-        """However the command ends, so do its processes, which wait here for what is never written; as root, too, where they have
-        given up their privileges."""
+        """However the command ends, so do its processes, which wait here for what is never written; as root, too, where
+        they have given up their privileges."""
         def waits(worker):
             with open(f'/proc/{worker}/status', encoding='utf-8') as file:
                 return 'NoNewPrivs:\t1' in file.read()
@@ -183,6 +183,27 @@ class Points(CommandTest):
         self.assertEqual([row['problems'] for row in rows[1:]], [[]] * len(points))
         text = self.run_command('report', top, status=2)
         self.assertEqual(text.count('not read'), 1)
+
+    def test_unreadable(self):
+        """A folder that cannot be read, or entered, is a point that cannot be read; the others are reported."""
+        other = {'user': 65534, 'group': 65534, 'extra_groups': []} if os.geteuid() == 0 else {}
+        if subprocess.run(['test', '-x', RPCRDMA], check=False, **other).returncode != 0:
+            self.skipTest('who is not root cannot run the command')
+        top, points = self.make()
+        for folder, name in (('c', 'own.pcap'), ('d', 'own.pcap'), ('d', 'notes.txt')):
+            os.makedirs(os.path.join(top, folder), exist_ok=True)
+            shutil.copy(capture('roce-nfs41-mini'), os.path.join(top, folder, name))
+        os.chmod(self.folder, 0o755)
+        for folder, mode in (('c', 0), ('d', 0o644)):
+            os.chmod(os.path.join(top, folder), mode)
+            self.addCleanup(os.chmod, os.path.join(top, folder), 0o755)
+        said = {name: f'{os.path.join(top, name)}: Permission denied' for name in ('c', 'd/own.pcap')}
+        for what in (top, os.path.join(top, '*', '*.pcap')):
+            run = subprocess.run([RPCRDMA, 'report', '--json', what], capture_output=True, text=True, check=False, **other)
+            rows = [json.loads(row) for row in run.stdout.splitlines()]
+            self.assertEqual([(row['point'], row['problems']) for row in rows],
+                             [(name, []) for name, _ in points] + [(name, [text]) for name, text in said.items()])
+            self.assertEqual((run.returncode, run.stderr.splitlines()), (2, ['rpcrdma: ' + text for text in said.values()]))
 
     def test_pipes_and_links(self):
         """Pipes are left out, which is said, and nothing waits for who writes them; links to files are taken."""
