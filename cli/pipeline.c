@@ -249,6 +249,7 @@ int pipeline_run(struct pipeline *pipeline, const struct rpcrdma_flow_sink *sink
     if (!own.no_memory) {
         read_packets(pipeline);
         pipeline->at_end = true;
+        pipeline->clock.started = own.any_time;
         own.no_memory = rpcrdma_analyzer_end(own.analyzer) == RPCRDMA_ANALYZER_NO_MEMORY;
     }
     if (own.no_memory) {

@@ -77,7 +77,8 @@ static void start_clock(struct pipeline *pipeline, const struct source_packet *o
 {
     struct source_interface interface = {0};
 
-    pipeline->clock.started = true;
+    pipeline->clock.started = !one->replayed;
+    pipeline->own->any_time = true;
     pipeline->clock.start_ns = one->packet.time_ns;
     if (source_interface(pipeline->own->source, one->interface, &interface))
         pipeline->clock.nanoseconds = interface.ticks > 1000000;
@@ -99,7 +100,7 @@ __attribute__((noinline)) bool pipeline_look_at(struct pipeline *pipeline,
 
     own->usual = NULL;
     pipeline->in_cut = one->cut;
-    if (!pipeline->clock.started && !one->replayed)
+    if (!pipeline->clock.started && !(one->replayed && own->any_time))
         start_clock(pipeline, one);
     if (pipeline_has_notes(one))
         note(pipeline, one);

@@ -70,6 +70,16 @@ class PacketNotes(CommandTest):
         self.assertEqual(text.count('\n    Packet direction: outbound\n    Packet comment: é\\x1b[31m\\xff\n'), 1)
         self.assertEqual(text.count('Packet comment: '), 4)
 
+    def test_nothing_but_set_ups(self):
+        """Where only what was set up before a file was read, as by -c, times count from the first of that."""
+        path = self.pcapng({number: option(COMMENT, REPLAYED) + bytes(4) for number in range(1, len(self.packets()) + 1)})
+        times = [packet.time_ns for packet in self.packets()]
+        for count in (40, len(times)):
+            report = json.loads(self.run_command('report', '--json', '-c', str(count), path))
+            self.assertEqual((report['time_ns'], report['length_ns']), (times[0], times[count - 1] - times[0]))
+        line = self.run_command('connections', path).splitlines()[0]
+        self.assertLess(float(line.split()[1]), 100)
+
     def test_many(self):
         """Of each of many packets; and of files read together, more than stay open at once."""
         count = len(self.packets())
