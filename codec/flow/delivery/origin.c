@@ -30,17 +30,27 @@ static bool grow(struct flow_memory *memory, struct recents *recents)
     return true;
 }
 
+/* The most slots that there may be: more where much comes twice, for it may come late. */
+static uint32_t most(const struct flow_delivery *d)
+{
+    enum { OF = 8 };
+
+    return d->rare && OF * d->rare->path.duplicated >= d->packets ? RECENT_TWICE : RECENT_MOST;
+}
+
 /* Where this packet is, or will be: not in place of another one that passed a moment ago, as long
  * as there may be more slots. NULL: there is no memory. */
-RPCRDMA_RARE static struct recent *place(struct flow_memory *memory, struct recents *recents,
+RPCRDMA_RARE static struct recent *place(struct flow_memory *memory, struct flow_delivery *d,
                                          const struct recent *now)
 {
+    struct recents *recents = &d->recent;
+
     if (recents->size == 0 && !grow(memory, recents))
         return NULL;
     for (;;) {
         struct recent *r = slot(recents, now->seq);
 
-        if (!r->set || r->seq == now->seq || recents->size == RECENT_MOST ||
+        if (!r->set || r->seq == now->seq || recents->size >= most(d) ||
             now->time_ns - r->time_ns > MOMENT_NS || !grow(memory, recents))
             return r;
     }
@@ -100,7 +110,7 @@ static bool goes_on(const struct flow_delivery *d, const struct recent *now)
 RPCRDMA_RARE static bool twice(struct flow_memory *memory, struct flow_delivery *d,
                                const struct recent *now, uint64_t frame)
 {
-    struct recent *r = place(memory, &d->recent, now);
+    struct recent *r = place(memory, d, now);
     bool same = r && r->set && r->seq == now->seq && r->kind == now->kind;
 
     if (same)
@@ -156,7 +166,7 @@ bool origin_twice(struct flow_memory *memory, struct flow_delivery *d, const str
     /* mostly it is none of those before, and its slot is free */
     if (!r || d->taps ||
         (r->set && (r->seq == now->seq ||
-                    (d->recent.size != RECENT_MOST && now->time_ns - r->time_ns <= MOMENT_NS))))
+                    (d->recent.size < most(d) && now->time_ns - r->time_ns <= MOMENT_NS))))
         return twice_anywhere(memory, d, now, frame);
     if (d->id_known && now->id == d->id && (now->seq != d->id_seq || now->kind != d->id_kind))
         d->id_useless = true; /* another packet, the same ID */
@@ -176,6 +186,86 @@ enum origin origin_behind(const struct flow_delivery *d, uint16_t id, const stru
     if (origin_counts(d))
         return older ? ORIGIN_LATE : ORIGIN_AGAIN;
     return !d->naked && since < SOON_NS ? ORIGIN_LATE : ORIGIN_AGAIN;
+}
+
+static bool is_missing(const struct flow_delivery *d, uint64_t at)
+{
+    const struct hole *holes = delivery_holes(d);
+
+    for (int i = 0; holes && i < HOLES; i++)
+        if (at >= holes[i].first && at - holes[i].first < holes[i].count)
+            return true;
+    return false;
+}
+
+/* About when what stands there was sent, as a part of a message that went out evenly. */
+static int64_t sent_about(const struct transmission *t, uint64_t at)
+{
+    int64_t took_ns = t->last_ns - t->first_ns;
+
+    if (t->read || t->last == t->first || took_ns <= 0 || took_ns > LONG_NS)
+        return t->first_ns;
+    return t->first_ns + took_ns * (int64_t)(at - t->first) / (int64_t)(t->last - t->first);
+}
+
+/* A Read request that asks for the rest of its responses is not counted as sent again. */
+static bool sent_once(const struct transmission *t)
+{
+    return t->times == 1 && (!t->read || t->last_frame == t->first_frame);
+}
+
+/* A Read request is sent again at once where one of its responses is seen to be missing (IBTA
+ * 9.7.5). */
+static bool asks_again(const struct flow_delivery *d, const struct transmission *t, uint64_t at)
+{
+    return t->read && d->skipped <= t->last && at < d->skipped_end;
+}
+
+/* No sender is so fast to send again what nobody asked for, and none has an old IP ID. */
+static bool is_copy(const struct flow_delivery *d, const struct recent *now, uint64_t at)
+{
+    const struct transmission *t = transmission_at(d, at);
+    int64_t age_ns;
+
+    if (!t || t->found || !sent_once(t) || is_missing(d, at) || asks_again(d, t, at))
+        return false;
+    age_ns = now->time_ns - sent_about(t, at);
+    if (origin_counts(d) && now->id != 0)
+        return (int16_t)(uint16_t)(now->id - d->id) <= 0 && age_ns < MOMENT_NS;
+    return !d->naked && !d->repeating && age_ns < SOON_NS;
+}
+
+/* Of packets towards d's end. */
+static bool forgotten(struct flow_memory *memory, struct flow_delivery *d, uint16_t id, bool copy)
+{
+    if (taps_old(memory, d, id, copy)) {
+        d->copied = true;
+        return true;
+    }
+    if (!copy || !delivery_rare(memory, d))
+        return false;
+    d->rare->path.duplicated++;
+    d->requests--;
+    return true;
+}
+
+bool origin_forgotten(struct flow_memory *memory, struct flow_delivery *d, const struct recent *now,
+                      uint64_t at, bool may_be)
+{
+    return forgotten(memory, d, now->id, may_be && is_copy(d, now, at));
+}
+
+/* A response is sent again when it is asked for again. */
+bool origin_response_forgotten(struct flow_memory *memory, const struct flow_delivery *d,
+                               struct flow_delivery *back, const struct rpcrdma_op *op, uint64_t at)
+{
+    const struct transmission *t = transmission_at(d, at);
+    bool newer = origin_counts(back) && (int16_t)(uint16_t)(op->ip_id - back->id) > 0;
+    bool skipped = d->skipped <= at && at < d->skipped_end;
+
+    return forgotten(memory, back, op->ip_id,
+                     t && t->read && sent_once(t) && !newer && !skipped &&
+                         op->time_ns - t->last_ns < TIMER_NS);
 }
 
 void origin_note(struct flow_delivery *d, uint8_t kind, uint32_t seq, uint16_t id)

@@ -313,9 +313,9 @@ void flow_delivery_request(struct flow_memory *memory, struct flow_delivery *d,
         restart(d, op->seq);
         at = d->next;
     }
-    if (at < d->next && taps_old(memory, d, op->ip_id)) {
-        d->repeats = d->copied = true;
-        d->repeat = RPCRDMA_REPEAT_ELSEWHERE;
+    if (at < d->next && origin_forgotten(memory, d, &now, at, true)) {
+        d->repeats = true;
+        d->repeat = d->copied ? RPCRDMA_REPEAT_ELSEWHERE : RPCRDMA_REPEAT_DUPLICATE;
         count_once(d, op);
         return;
     }
@@ -493,9 +493,9 @@ bool flow_delivery_answer(struct flow_memory *memory, struct flow_delivery *d,
         nak(memory, d, op, at);
         return transmission_answered(d, at - 1, op->frame, op->time_ns, INT64_MAX);
     case RPCRDMA_OP_READ_RESPONSE:
-        if (at < d->answer_next && back && taps_old(memory, back, op->ip_id)) {
-            d->repeats = back->copied = true;
-            d->repeat = RPCRDMA_REPEAT_ELSEWHERE;
+        if (at < d->answer_next && back && origin_response_forgotten(memory, d, back, op, at)) {
+            d->repeats = true;
+            d->repeat = back->copied ? RPCRDMA_REPEAT_ELSEWHERE : RPCRDMA_REPEAT_DUPLICATE;
             count_once(back, op);
             return false;
         }

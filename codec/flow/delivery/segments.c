@@ -79,6 +79,12 @@ static bool keeps_alive(const struct flow_delivery *d, const struct rpcrdma_tcp_
     return segment->len == 1 && first + 1 == d->next && d->through == d->next;
 }
 
+/* All of it, and no receiver that lacks some of it can have asked for it. */
+static bool had_passed(const struct flow_delivery *d, uint64_t end)
+{
+    return end <= d->next && (origin_counts(d) || end <= d->through);
+}
+
 static void data(struct flow_memory *memory, struct flow_delivery *d,
                  const struct rpcrdma_tcp_segment *segment)
 {
@@ -113,9 +119,11 @@ static void data(struct flow_memory *memory, struct flow_delivery *d,
             taps_arrived(memory, d, t, segment->frame, segment->time_ns);
         return;
     }
-    if (first < d->next && taps_old(memory, d, segment->ip_id)) {
-        d->packets--;
-        d->bytes -= segment->len;
+    if (first < d->next && origin_forgotten(memory, d, &now, first, had_passed(d, end))) {
+        if (d->copied) {
+            d->packets--;
+            d->bytes -= segment->len;
+        }
         return;
     }
     if (first < d->next) {

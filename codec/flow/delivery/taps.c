@@ -89,12 +89,13 @@ void taps_again(struct flow_delivery *d, const struct recent *now)
         r->times++;
 }
 
-bool taps_old(struct flow_memory *memory, struct flow_delivery *d, uint16_t id)
+bool taps_old(struct flow_memory *memory, struct flow_delivery *d, uint16_t id, bool copy)
 {
     int first, here;
 
-    if (d->tap == 0 || d->progress_tap == 0 || d->tap == d->progress_tap || !origin_counts(d) ||
-        (int16_t)(uint16_t)(id - d->id) > 0)
+    if (!copy && (!origin_counts(d) || (int16_t)(uint16_t)(id - d->id) > 0))
+        return false;
+    if (d->tap == 0 || d->progress_tap == 0 || (d->tap == d->progress_tap && !(copy && d->taps)))
         return false;
     if (!d->taps)
         taps_begin(memory, d, d->progress_tap);
@@ -102,10 +103,12 @@ bool taps_old(struct flow_memory *memory, struct flow_delivery *d, uint16_t id)
         return false;
     first = index_of(d->taps, d->progress_tap);
     here = index_of(d->taps, d->tap);
-    if (first >= 0)
-        d->taps->old[first]++;
     if (here >= 0 && d->taps->first_at[here] > 0)
         d->taps->first_at[here]--;
+    if (first == here)
+        return false;
+    if (first >= 0)
+        d->taps->old[first]++;
     return true;
 }
 

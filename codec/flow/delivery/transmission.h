@@ -13,6 +13,7 @@ enum {
     /* packets remembered to be known again: of so many slots, where they come fast of more */
     RECENT_FIRST = 8,
     RECENT_MOST = 64,
+    RECENT_TWICE = RPCRDMA_BOUND(1024, 128), /* where much comes twice */
     RECENT_AT_TWO = RPCRDMA_BOUND(1024, 64), /* likewise, on their way between two places */
     RECENT_SHIFT_AT_TWO = RPCRDMA_BOUND(22, 26),
     HOLES = 8, /* ranges that passed, or may have, without being captured */
@@ -27,6 +28,8 @@ enum {
 #define MOMENT_NS INT64_C(10000000)
 /* and what a Nak asks for is sent before any timer ends */
 #define TIMER_NS INT64_C(50000000)
+/* So long no message goes out evenly. */
+#define LONG_NS INT64_C(1000000000)
 
 /* PSNs and TCP's sequence numbers, counted on without wrapping. */
 struct transmission {
@@ -274,6 +277,14 @@ bool origin_counts(const struct flow_delivery *d);
 /* A packet that fills a hole, or (filled->count is 0) repeats what passed. */
 enum origin origin_behind(const struct flow_delivery *d, uint16_t id, const struct filled *filled,
                           int64_t time_ns);
+/* What is behind came so many packets before that origin_twice remembers it no more, and is the
+ * same once more: counts it. True with d->copied: at another place. */
+bool origin_forgotten(struct flow_memory *memory, struct flow_delivery *d, const struct recent *now,
+                      uint64_t at, bool may_be);
+/* Likewise a response that travels in the direction `back`. */
+bool origin_response_forgotten(struct flow_memory *memory, const struct flow_delivery *d,
+                               struct flow_delivery *back, const struct rpcrdma_op *op,
+                               uint64_t at);
 /* taps.c: there is a second place; `first`: the other one. */
 void taps_begin(struct flow_memory *memory, struct flow_delivery *d, uint8_t first);
 /* Whether it was seen at the other place before; its first time anywhere; and once more where it
@@ -282,8 +293,8 @@ bool taps_elsewhere(struct flow_delivery *d, const struct recent *now);
 void taps_first(struct flow_delivery *d, const struct recent *now);
 void taps_again(struct flow_delivery *d, const struct recent *now);
 /* Whether this packet, the sequence number of which is not new, is one that the other place showed
- * long ago: nobody sends with an old IP ID. */
-bool taps_old(struct flow_memory *memory, struct flow_delivery *d, uint16_t id);
+ * long ago: nobody sends with an old IP ID. `copy`: it was sent once, here or there. */
+bool taps_old(struct flow_memory *memory, struct flow_delivery *d, uint16_t id, bool copy);
 /* The packet in hand, which was seen elsewhere before, is the last of this record. */
 void taps_arrived(struct flow_memory *memory, struct flow_delivery *d, const struct transmission *t,
                   uint64_t frame, int64_t time_ns);
