@@ -122,7 +122,7 @@ static void test_both_directions(void **state)
 static void test_truncated(void **state)
 {
     struct flow_send send;
-    struct flow_making m;
+    struct flow_making m = {0};
 
     (void)state;
     send = stage_send(&s.stage, bytes, stage_call(bytes, 7, 32), 1);
