@@ -427,7 +427,8 @@ RPCRDMA_HOT enum rpcrdma_status rpcrdma_message_decode(const struct rpcrdma_dial
                                                        const void *data, size_t caplen, size_t len,
                                                        struct rpcrdma_message *out)
 {
-    return rpcrdma_message_plain(out, false, data, caplen, len)
+    memset(out, 0, sizeof(*out)); /* here, so that a proof sees what is read of it to be set */
+    return rpcrdma_message_plain(out, true, data, caplen, len)
                ? RPCRDMA_OK
                : rpcrdma_message_decode_any(dialect, data, caplen, len, out);
 }

@@ -7,8 +7,8 @@
  * or a Reply with a verifier without body. Both decoders try this first.
  *
  * Each returns false where it is another message, or was not captured so far: *out is as it was.
- * `again`: *out holds what the same function made of another message; then only those fields are
- * set that such a message has, and not all that are zero in it.
+ * `again`: *out holds what the same function made of another message, or zero; then only those
+ * fields are set that such a message has, and not all that are zero in it.
  */
 
 #include "wire/cursor.h"

@@ -147,7 +147,8 @@ RECURSION = [
 ]
 
 OPAQUE = {"rpcrdma_read_opaque": 20, "read_count": 10}
-MESSAGE = {**OPAQUE, "rpcrdma_message_plain": 20, "rpcrdma_message_decode_any": 20}
+MESSAGE = {**OPAQUE, "rpcrdma_message_plain": 20, "rpcrdma_message_decode": 20,
+           "rpcrdma_message_decode_any": 20}
 
 # The bytes of a word (rpcrdma_get_be32) are put together by Eva, in any_....
 CURSOR = """rpcrdma_cursor_init rpcrdma_cursor_fail rpcrdma_cursor_left rpcrdma_cursor_captured rpcrdma_cursor_limit rpcrdma_cursor_peek
