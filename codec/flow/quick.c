@@ -54,16 +54,17 @@ static RPCRDMA_INLINE bool send(struct rpcrdma_flow *flow, struct flow_direction
 RPCRDMA_HOT bool flow_quick(struct rpcrdma_flow *flow, const struct rpcrdma_op *op)
 {
     struct flow_direction *dir;
+    uint64_t *quiet; /* when it was seen to be so, by flow->changes */
 
     if (op->kind != RPCRDMA_OP_SEND && op->kind != RPCRDMA_OP_ACK)
         return false;
-    dir = flow_direction_cached(flow->streams, op);
+    dir = flow_direction_cached(flow->streams, op, &quiet);
     if (!dir)
         return false;
-    if (dir->quiet != flow->changes) {
+    if (*quiet != flow->changes) {
         if (!is_quiet(flow, dir))
             return false;
-        dir->quiet = flow->changes;
+        *quiet = flow->changes;
     }
     if (op->kind == RPCRDMA_OP_SEND)
         return send(flow, dir, op);

@@ -305,18 +305,21 @@ in_cache(struct flow_streams *streams, const struct rpcrdma_op *op, uint32_t qpn
     return s && at->quick == quick && path_equal(&s->pub.path, &op->src, qpn) ? &s->pub : NULL;
 }
 
-RPCRDMA_HOT struct flow_direction *flow_direction_cached(struct flow_streams *streams,
-                                                         const struct rpcrdma_op *op)
+RPCRDMA_HOT struct flow_direction *
+flow_direction_cached(struct flow_streams *streams, const struct rpcrdma_op *op, uint64_t **note)
 {
     uint32_t qpn = receiver(op);
+    uint64_t quick = quick_hash(&op->src, qpn);
 
-    return in_cache(streams, op, qpn, quick_hash(&op->src, qpn));
+    *note = &cached(streams, quick)->note;
+    return in_cache(streams, op, qpn, quick);
 }
 
 struct flow_direction *flow_direction_seen(struct flow_streams *streams,
                                            const struct rpcrdma_op *op)
 {
-    struct flow_direction *dir = flow_direction_cached(streams, op);
+    uint32_t qpn = receiver(op);
+    struct flow_direction *dir = in_cache(streams, op, qpn, quick_hash(&op->src, qpn));
     struct flow_path path;
 
     if (dir)
@@ -331,7 +334,7 @@ find_uncached(struct flow_streams *streams, const struct rpcrdma_op *op, uint64_
     struct stream *s = find_or_create(streams, op, receiver(op));
 
     if (s)
-        *cached(streams, quick) = (struct stream_cached){s, quick};
+        *cached(streams, quick) = (struct stream_cached){.stream = s, .quick = quick};
     return direction_of(s);
 }
 
@@ -393,7 +396,8 @@ size_t flow_directions_ahead(struct flow_streams *streams, const struct rpcrdma_
         if (!s)
             continue;
         /* not by what was only taken for it: it leaves the cache under its own path when it goes */
-        *cached(streams, each[i].quick) = (struct stream_cached){s, each[i].quick};
+        *cached(streams, each[i].quick) =
+            (struct stream_cached){.stream = s, .quick = each[i].quick};
         out[found++] = &s->pub;
     }
     return found;

@@ -61,7 +61,6 @@ struct flow_direction {
     struct flow_conn *conn; /* NULL: nothing known; then nothing waits in the reorder queue */
 
     uint64_t last_frame; /* of what was sent to it and was of interest; 0: nothing yet */
-    uint64_t quiet;      /* the pump's: see flow/quick.c */
 
     struct flow_delivery *delivery; /* the pump's: of what is sent to it; NULL: not followed */
     uint64_t id;                    /* never used again */
@@ -185,13 +184,14 @@ bool flow_direction_selected(const struct flow_direction *dir);
 /*
  * Directions, by path. _find and _get make one where there is none; NULL: the memory limit is
  * reached, and something must go first. _seen and _lookup make none; _cached is NULL also where
- * there is one that was not asked for of late.
+ * there is one that was not asked for of late; *note is the pump's (quick.c), 0 at first, and may
+ * go with the cache's entry at any time.
  */
 struct flow_path flow_path_of(const struct rpcrdma_op *op);
 struct flow_direction *flow_direction_find(struct flow_streams *streams,
                                            const struct rpcrdma_op *op);
 struct flow_direction *flow_direction_cached(struct flow_streams *streams,
-                                             const struct rpcrdma_op *op);
+                                             const struct rpcrdma_op *op, uint64_t **note);
 /* Brings the directions of n operations (see rpcrdma_flow_ahead) into the cache; those that are
  * known go to `out`, which has room for n. Returns how many: each once, where its operations follow
  * each other. */

@@ -122,6 +122,7 @@ struct stream {
 struct stream_cached {
     struct stream *stream; /* NULL: none */
     uint64_t quick;        /* hash of its path: see direction.c */
+    uint64_t note;         /* flow_direction_cached's */
 };
 
 struct stream_handle {
