@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "plugin.h"
 
+#include <epan/column-utils.h>
+
 #include "connections.h"
 #include "decode_as.h"
 #include "dissect_message.h"
@@ -59,6 +61,44 @@ static void restore_source(const struct frame_note *note, packet_info *pinfo)
         copy_address_shallow(&pinfo->src, &pinfo->net_src);
 }
 
+/* As they were when a heuristic had shown the frame: of a further FPDU in it Wireshark sets them
+ * anew. */
+struct columns {
+    uint32_t frame; /* 0: none */
+    const char *protocol, *info;
+};
+static struct columns columns;
+
+static const char *column(const packet_info *pinfo, int which)
+{
+    const char *text = col_get_text(pinfo->cinfo, which);
+
+    return wmem_strdup(pinfo->pool, text ? text : "");
+}
+
+static void keep_columns(const packet_info *pinfo)
+{
+    if (pinfo->ptype != PT_IWARP_MPA || !col_get_writable(pinfo->cinfo, COL_INFO))
+        return;
+    columns.frame = pinfo->num;
+    columns.protocol = column(pinfo, COL_PROTOCOL);
+    columns.info = column(pinfo, COL_INFO);
+}
+
+static void restore_columns(const packet_info *pinfo)
+{
+    const struct columns were = columns;
+    const char *info = col_get_text(pinfo->cinfo, COL_INFO);
+
+    columns.frame = 0;
+    if (were.frame != pinfo->num || (info && g_str_has_prefix(info, were.info)))
+        return;
+    col_clear_fence(pinfo->cinfo, COL_PROTOCOL);
+    col_add_str(pinfo->cinfo, COL_PROTOCOL, were.protocol);
+    col_clear_fence(pinfo->cinfo, COL_INFO);
+    col_add_str(pinfo->cinfo, COL_INFO, were.info);
+}
+
 /* Every frame, after all else: what no dissector below could hand over, because it was cut short,
  * or begins in the middle. */
 static int post_dissect(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *data)
@@ -66,6 +106,7 @@ static int post_dissect(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, voi
     const struct frame_note *note;
 
     (void)data;
+    restore_columns(pinfo);
     feed_frame(pinfo);
     note = store_find(pinfo->num);
     if (shown != pinfo->num && note && !builtin_claimed(pinfo))
@@ -103,7 +144,10 @@ static ws_bool claim(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *
     if (!note || !note->ours || left_alone(note))
         return FALSE;
     roce_claimed(pinfo);
-    show(note, pinfo, tree);
+    if (shown != pinfo->num) {
+        show(note, pinfo, tree);
+        keep_columns(pinfo);
+    }
     return TRUE;
 }
 
@@ -116,6 +160,7 @@ static int dissect(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *da
 static void open_file(void)
 {
     shown = 0;
+    columns.frame = 0;
     roce_file();
     feed_begin();
 }

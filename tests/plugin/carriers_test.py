@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """A recording rewritten for each link, carrier and tunnel: the same messages, the same NFS."""
 import functools
+import struct
 import unittest
 
 import host
+import iwarp
 import pcap
 import rewrap
 from fields_test import compare, decoded, dissected
@@ -50,6 +52,23 @@ class CarriersTest(host.PluginTest):
         for carrier in FOR_IWARP:
             with self.subTest(carrier):
                 self.check('iwarp-nfs3-mini', carrier)
+
+    def test_several_in_a_packet(self):
+        """iWARP: the packet's line has all of its messages, and what moves chunks; not what Wireshark says of the last
+        FPDU."""
+        talk = iwarp.Talk()
+        talk.connect()
+        for words in ((0, 2, 100003, 3, 0, 0, 0, 0, 0), (1, 0, 0, 0, 0)):
+            talk.send(words[0], *(struct.pack(f'>{8 + len(words)}I', xid, 1, 32, 0, 0, 0, 0, xid, *words)
+                                  for xid in (7, 8)))
+        path = self.path('several.pcap')
+        pcap.write(path, talk.out)
+        for passes in (1, 2):
+            lines = host.run('-r', path, *['-2'] * (passes - 1))[0].splitlines()[-2:]
+            for line, kind in zip(lines, ('Call', 'Reply')):
+                self.assertEqual(line.count('V3 NULL ' + kind), 2, line)
+                self.assertIn(' NFS ', line)
+                self.assertNotIn('Send', line)
 
 
 if __name__ == '__main__':
