@@ -70,6 +70,8 @@ void filter_number(struct filter *f, enum rpcrdma_field_id field, uint64_t numbe
     value->kind = VALUE_NUMBER;
     value->number = (int64_t)number;
     value->name = name;
+    if (of->base == RPCRDMA_BASE_BOOL) /* as JSON has it */
+        value->name = number ? "true" : "false";
 }
 
 void filter_signed(struct filter *f, enum rpcrdma_field_id field, int64_t number)

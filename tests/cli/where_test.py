@@ -145,6 +145,16 @@ class Fields(CommandTest):
                     got = objects.printed(RPCRDMA, ('decode', '--json', '--where', expression, path))
                     self.assertEqual(got, want, expression)
 
+    def test_words_of_booleans(self):
+        """Likewise true and false."""
+        def lines(where):
+            return self.run_command('rpcs', '--json', '--where', where, capture()).splitlines()
+
+        self.assertGreater(len(lines('complete')), 10)
+        for where in ('complete contains "tru"', 'complete matches "^true$"', 'complete == true', 'retransmitted ~ false'):
+            self.assertEqual(lines(where), lines('complete'), where)
+        self.assertEqual(lines('complete ~ false'), [])
+
     def test_trigger(self):
         """The same fields; a connection's own state goes before a delivery's."""
         def met(expression):
