@@ -36,7 +36,8 @@ static void show_connection(const struct frame_note *note, packet_info *pinfo, p
     if (!proto_field_is_referenced(tree, proto_rpcrdma))
         return;
     number = connections_of(pinfo->num);
-    for (const struct message_note *message_note = shown == pinfo->num ? note->messages : NULL;
+    for (const struct message_note *message_note = note && shown == pinfo->num ? note->messages
+                                                                               : NULL;
          message_note; message_note = message_note->next)
         if (!store_left_alone(message_note) && message_note->path->connection == number)
             return;
