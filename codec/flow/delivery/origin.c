@@ -261,10 +261,9 @@ bool origin_response_forgotten(struct flow_memory *memory, const struct flow_del
 {
     const struct transmission *t = transmission_at(d, at);
     bool newer = origin_counts(back) && (int16_t)(uint16_t)(op->ip_id - back->id) > 0;
-    bool skipped = d->skipped <= at && at < d->skipped_end;
 
     return forgotten(memory, back, op->ip_id,
-                     t && t->read && sent_once(t) && !newer && !skipped &&
+                     t && t->read && sent_once(t) && !newer && !passed_over(d, at) &&
                          op->time_ns - t->last_ns < TIMER_NS);
 }
 

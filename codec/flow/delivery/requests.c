@@ -397,7 +397,36 @@ static bool comes_late(const struct flow_delivery *d, const struct flow_delivery
 {
     if (origin_counts(back))
         return (int16_t)(uint16_t)(op->ip_id - back->id) < 0;
-    return at >= d->skipped && at < d->skipped_end && op->time_ns - d->skipped_ns < SOON_NS;
+    return passed_over(d, at) && op->time_ns - d->skipped_ns < SOON_NS;
+}
+
+/* The first response before `at` that is missing; `at`: none, as what is there is answered by Acks.
+ */
+static uint64_t first_missing(const struct flow_delivery *d, uint64_t at)
+{
+    const struct transmission *missing = transmission_at(d, d->answer_next);
+    const struct transmission *t = transmission_at(d, at);
+
+    if (missing && missing->read)
+        return d->answer_next;
+    return t && t->first > d->answer_next ? t->first : at;
+}
+
+/* Responses up to `at` did not come in order. */
+static void pass_over(struct flow_memory *memory, struct flow_delivery *d, uint64_t at,
+                      int64_t time_ns)
+{
+    uint64_t first = first_missing(d, at);
+
+    d->skipped = d->answer_next;
+    d->skipped_end = at;
+    d->skipped_ns = time_ns;
+    if (first >= at || !delivery_rare(memory, d))
+        return;
+    if (d->rare->over_end == 0 || time_ns - d->rare->over_ns >= MOMENT_NS)
+        d->rare->over = first;
+    d->rare->over_end = at;
+    d->rare->over_ns = time_ns;
 }
 
 /* Responses have the PSNs of their request. */
@@ -408,11 +437,8 @@ static void response(struct flow_memory *memory, struct flow_delivery *d,
 
     d->responded_ns = op->time_ns;
     if (at >= d->answer_next) {
-        if (at > d->answer_next) {
-            d->skipped = d->answer_next;
-            d->skipped_end = at;
-            d->skipped_ns = op->time_ns;
-        }
+        if (at > d->answer_next)
+            pass_over(memory, d, at, op->time_ns);
         d->answer_next = at + 1;
         return;
     }

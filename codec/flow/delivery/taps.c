@@ -120,7 +120,8 @@ static void passed(struct two_taps *taps, int first, int64_t ns)
         taps->least_ns = ns;
     if (!any || ns > taps->most_ns)
         taps->most_ns = ns;
-    taps->sum_ns += ns;
+    if (__builtin_add_overflow(taps->sum_ns, ns, &taps->sum_ns)) /* of clocks that cannot be */
+        taps->sum_ns = ns < 0 ? INT64_MIN : INT64_MAX;
     taps->copies[first]++;
 }
 

@@ -135,6 +135,8 @@ struct rare {
     uint32_t late_acks;   /* and Acks of these */
     struct hole *holes;   /* HOLES of them; NULL: there was none. Owned */
     uint32_t next_hole;
+    uint64_t over, over_end; /* from the first response that was passed over of late, to the last */
+    int64_t over_ns;         /* when that one was */
 };
 
 /* What each packet asks comes first, what a loss leaves last. */
@@ -191,6 +193,12 @@ static inline struct hole *delivery_holes(const struct flow_delivery *d)
 
 /* delivery.c: where the rare is counted; d->rare is there then. NULL: no memory, which ends the
  * run. */
+/* Whether a response with that position was missing as later ones passed. */
+static inline bool passed_over(const struct flow_delivery *d, uint64_t at)
+{
+    return d->rare && d->rare->over <= at && at < d->rare->over_end;
+}
+
 struct rpcrdma_path *delivery_rare(struct flow_memory *memory, struct flow_delivery *d);
 
 /* transmission.c */

@@ -138,7 +138,9 @@ static RPCRDMA_INLINE void decode(struct making *m)
 
     to->plain_message = rpcrdma_message_plain(&to->message, to->plain_message, m->send->data,
                                               m->send->caplen, m->send->len);
-    if (!to->plain_message)
+    if (to->plain_message)
+        to->findings.version = 1;
+    else
         decode_other(m);
 }
 

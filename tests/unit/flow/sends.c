@@ -124,6 +124,19 @@ static void two_xids(void **state)
     assert_int_equal(rig.message[0].xid, 6);
     assert_int_equal(rig_count(&rig, RPCRDMA_RULE_XID_MISMATCH), 0);
     assert_int_equal(rig_count(&rig, RPCRDMA_RULE_XID_MISMATCH_2), 1);
+
+    /* version 1's after that: each cites its own version */
+    n = rig_call(inner, 0x66, 100003, 0);
+    rig_word(inner + 28, 0x55);
+    a = RIG_A;
+    b = RIG_B;
+    rig_begin(&rig, &(struct rpcrdma_flow_config){.dialect = cel});
+    rig_connect(&rig, &a, &b, 20049);
+    rig_send(&rig, &a, &b, buf, (uint32_t)size);
+    rig_send(&rig, &a, &b, inner, n);
+    rig_end(&rig);
+    assert_int_equal(rig_count(&rig, RPCRDMA_RULE_XID_MISMATCH), 1);
+    assert_int_equal(rig_count(&rig, RPCRDMA_RULE_XID_MISMATCH_2), 1);
 }
 
 /* A boolean that is neither 0 nor 1 (RFC 4506 section 4.4): read as true, and said. */
