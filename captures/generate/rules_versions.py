@@ -14,8 +14,9 @@ class Version2(Conversation):
     """Goes on with a conversation that has not begun, in a format of version 2."""
 
     def __init__(self, c, dialect='ietf-07'):  # pylint: disable=super-init-not-called
-        self.__dict__.update(c.__dict__)
-        self.script = rules_v2.begun(c, dialect)
+        script = rules_v2.begun(c, dialect)
+        self.__dict__.update(c.__dict__)  # which has begun now
+        self.script = script
 
     def null(self, **fields):
         rules_v2.null(self.script)
