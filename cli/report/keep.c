@@ -180,7 +180,7 @@ static void add_up(struct report *r, const struct report_connection *c, bool ear
 
     if (!r->gone)
         r->gone = g_new0(struct report_gone, REPORT_GONE);
-    *gone(r, c->pub.number) =
+    r->gone[c->pub.number % REPORT_GONE] =
         (struct report_gone){.number = c->pub.number, .rpcs = c->rpcs, .early = early};
     sum->connections++;
     sum->rpcs += c->rpcs;

@@ -48,8 +48,10 @@ struct credit_conn {
         struct rpcrdma_credit_account *account; /* of the RPCs that this end asks for */
         struct rpcrdma_credit_count *count;     /* of the messages that this end sends */
         uint8_t end;
-        bool heard;      /* an Ack of this end, or a Nak, was captured */
-        bool unheard;    /* so few that nothing waits for them */
+        bool heard;   /* an Ack of this end, or a Nak, was captured */
+        bool unheard; /* so few that nothing waits for them */
+        bool timed;   /* ack_ns: about how long Acks of Replies took of late */
+        int64_t ack_ns;
         uint32_t trust;  /* in these; 0: there is none */
         uint32_t passed; /* unheard: Replies for which none was captured, as far as they count */
         rpcrdma_stream_position acked; /* before this, by the latest */

@@ -11,6 +11,8 @@
 #define PATIENCE_NS INT64_C(30000000000)
 /* So many Replies wait for an end which never acknowledged anything. */
 enum { UNHEARD_MOST = 4 };
+/* An Ack may take so long, before it is known how long those of this end take. */
+#define FAR_NS INT64_C(25000000)
 /* A packet that is there twice so soon was sent once; what is acknowledged is so sooner. */
 #define SOON_NS INT64_C(1000000)
 /* Of InfiniBand's Acks some may not be captured (a filter, sampling): where that are most, the few
@@ -100,10 +102,19 @@ static void distrust(struct credit_side *side, uint32_t by)
         side->unheard = true;
 }
 
-/* The oldest Reply that waits has done so for longer than an Ack takes. */
-static bool is_late(const struct rpcrdma_credit_replies *passed, int64_t now)
+/* The oldest Reply that waits has done so for much longer than an Ack takes: the Requester may be
+ * far away. */
+static bool is_late(const struct credit_side *side, int64_t now)
 {
-    return passed->count > 0 && now - rpcrdma_credit_replies_oldest(passed)->time_ns > SOON_NS;
+    enum { LONGER = 4 };
+    const struct rpcrdma_credit_replies *passed = &side->account->replies_passed;
+    int64_t usual_ns = side->timed ? side->ack_ns : side->heard ? FAR_NS : 0;
+    int64_t waits_ns;
+
+    if (passed->count == 0 ||
+        __builtin_sub_overflow(now, rpcrdma_credit_replies_oldest(passed)->time_ns, &waits_ns))
+        return false;
+    return waits_ns > SOON_NS && waits_ns / LONGER > usual_ns;
 }
 
 /* More than it asks for are in flight. */
@@ -122,7 +133,7 @@ void credit_conn_call_passed(struct credit_conn *cc, int requester, struct rpcrd
         return;
     if (had_to_be_delivered || (account->replies_passed.count > 0 && is_beyond(account)))
         distrust(side, TRUST_LIMIT);
-    else if (is_late(&account->replies_passed, at.time_ns))
+    else if (is_late(side, at.time_ns))
         distrust(side, TRUST_CALL);
     if (side->unheard)
         stop_waiting(account, at);
@@ -156,15 +167,22 @@ void credit_conn_reached(struct credit_conn *cc, int requester, struct rpcrdma_c
 {
     struct credit_side *side = &cc->side[requester];
     struct rpcrdma_credit_account *account = side->account;
+    int64_t passed_ns = 0, took_ns;
     bool reached = false;
 
     while (account && account->replies_passed.count > 0 &&
            rpcrdma_credit_replies_oldest(&account->replies_passed)->place < place) {
+        passed_ns = rpcrdma_credit_replies_oldest(&account->replies_passed)->time_ns;
         rpcrdma_credit_account_delivered(account, at);
         reached = true;
     }
     if (!by_ack)
         return;
+    /* of the latest: an Ack may be of several */
+    if (reached && !__builtin_sub_overflow(at.time_ns, passed_ns, &took_ns)) {
+        side->ack_ns = side->timed && side->ack_ns / 2 > took_ns ? side->ack_ns / 2 : took_ns;
+        side->timed = true;
+    }
     if (side->unheard && side->passed > 0 && place > side->acked) {
         side->passed--;
         reached = true;

