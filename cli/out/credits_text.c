@@ -106,7 +106,7 @@ static void put_counts(struct out *out, const struct rpcrdma_credit_result *r)
         put_duration(out, r->at_limit_ns);
     }
     if (!r->counting && !r->followed && r->replies > 0)
-        out_literal(out, "; until Replies pass, for few or no acknowledgements were captured");
+        out_literal(out, "; until Replies pass, for no acknowledgements were captured");
     out_line(out);
 }
 

@@ -11,7 +11,7 @@
  * for ietf-02 this is inferred from its RDMA2_GRANT).
  *
  * In flight is what the Requester can know, as far as the capture shows it: a Call counts from when
- * it passes until its Reply was delivered, that is acknowledged (flow/delivery.h). Where no or few
+ * it passes until its Reply was delivered, that is acknowledged (flow/delivery.h). Where no
  * acknowledgements were captured, and by the rules that count messages, until its Reply passes.
  *
  * rpcrdma_flow_config.credits asks for it; then the sink's `credits` gets a connection's results,

@@ -49,12 +49,8 @@ struct credit_conn {
         struct rpcrdma_credit_count *count;     /* of the messages that this end sends */
         uint8_t end;
         bool heard;   /* an Ack of this end, or a Nak, was captured */
-        bool unheard; /* so few that nothing waits for them */
-        bool timed;   /* ack_ns: about how long Acks of Replies took of late */
-        int64_t ack_ns;
-        uint32_t trust;  /* in these; 0: there is none */
-        uint32_t passed; /* unheard: Replies for which none was captured, as far as they count */
-        rpcrdma_stream_position acked; /* before this, by the latest */
+        bool unheard; /* it acknowledged so little that it seems not to be captured: nothing waits
+                       * for it */
     } side[2];
 };
 
@@ -84,14 +80,11 @@ struct rpcrdma_credit_count *credit_conn_count(struct credit_conn *cc, int sende
  * show when the Requester has it. */
 bool credit_conn_reply_passed(struct credit_conn *cc, int requester, struct rpcrdma_credit_at at,
                               const struct rpcrdma_credit_reply *reply);
-/* The Requester sent one more Call; had_to_be_delivered: only a Reply that waited allowed it. */
-void credit_conn_call_passed(struct credit_conn *cc, int requester, struct rpcrdma_credit_at at,
-                             bool had_to_be_delivered);
-/* An answer of this end passed. False: it is not as good as an Ack. */
-bool credit_conn_heard(struct credit_conn *cc, int end, const struct rpcrdma_op *op);
+/* An answer of this end passed. */
+void credit_conn_heard(struct credit_conn *cc, int end, const struct rpcrdma_op *op);
 /* PSNs before `place` reached the Requester. */
 void credit_conn_reached(struct credit_conn *cc, int requester, struct rpcrdma_credit_at at,
-                         rpcrdma_stream_position place, bool by_ack);
+                         rpcrdma_stream_position place);
 /* Which Replies TCP delivered; which have waited too long. */
 void credit_conn_delivered(struct credit_conn *cc, int requester, struct rpcrdma_credit_at at);
 /* Nothing more will come: what was not retransmitted counts as delivered. */

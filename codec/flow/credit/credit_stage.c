@@ -127,15 +127,11 @@ static void by_call(struct credit_conn *cc, const struct flow_message *message,
     const struct rpcrdma_message *msg = message->message->message;
     struct rpcrdma_credit_account *account = credit_conn_account(cc, message->sender, at);
     struct rpcrdma_credit_call *call = credit_conn_call(cc->credits, message->call);
-    uint32_t waited;
 
     if (!account)
         return;
-    waited = account->replies_passed.count;
     rpcrdma_credit_account_call(account, begun(&account->gauge, message->send), call,
                                 use_of(message->call_use), msg->xid, msg->credits);
-    if (waited > 0)
-        credit_conn_call_passed(cc, message->sender, at, account->replies_passed.count < waited);
     if (rpcrdma_credit_call_in_flight(call))
         flow_call_hold(message->call, FLOW_CALL_CREDIT);
 }
@@ -277,17 +273,16 @@ RPCRDMA_HOT void flow_credit_ack(struct flow_credits *credits, struct flow_conn 
     struct rpcrdma_credit_at at = {op->time_ns, op->frame};
     uint32_t psn = rpcrdma_op_acknowledges(op);
     rpcrdma_stream_position place;
-    bool by_ack;
 
     (void)credits;
     if (!cc || cc->lost)
         return;
-    by_ack = credit_conn_heard(cc, sender, op);
+    credit_conn_heard(cc, sender, op);
     if (!cc->sender[1 - sender].started)
         return;
     place = place_of(&cc->sender[1 - sender], conn, psn);
     credit_rnr_acked(&cc->sender[1 - sender], psn);
-    credit_conn_reached(cc, sender, at, place + 1, by_ack);
+    credit_conn_reached(cc, sender, at, place + 1);
     /* What `sender` acknowledges brought grants for what it sends itself. */
     if (cc->side[sender].account)
         rpcrdma_credit_account_acked(cc->side[sender].account, at, place);
@@ -309,7 +304,7 @@ void flow_credit_nak(struct flow_credits *credits, struct flow_conn *conn, int s
     its = &cc->sender[hit_end];
     credit_conn_heard(cc, sender, op);
     if (its->started) /* what is before it arrived */
-        credit_conn_reached(cc, sender, at, place_of(its, conn, op->seq), true);
+        credit_conn_reached(cc, sender, at, place_of(its, conn, op->seq));
     if (op->nak == RPCRDMA_NAK_RNR)
         credit_rnr_nak(cc, hit_end, at, op->seq);
 }

@@ -11,22 +11,8 @@
 #define PATIENCE_NS INT64_C(30000000000)
 /* So many Replies wait for an end which never acknowledged anything. */
 enum { UNHEARD_MOST = 4 };
-/* An Ack may take so long, before it is known how long those of this end take. */
-#define FAR_NS INT64_C(25000000)
-/* A packet that is there twice so soon was sent once; what is acknowledged is so sooner. */
+/* A packet that is there twice so soon was sent once. */
 #define SOON_NS INT64_C(1000000)
-/* Of InfiniBand's Acks some may not be captured (a filter, sampling): where that are most, the few
- * that were say nothing of when a Reply arrived, and none is waited for. What is for that, and what
- * against; at 0 the trust is gone. */
-enum {
-    TRUST_FIRST = 2, /* with the first Ack */
-    TRUST_ACK = 2,   /* it acknowledges a Reply */
-    TRUST_REPLY = 1, /* while it is gone: one more */
-    TRUST_CALL = 1,  /* the Requester goes on, and a Reply of long before is not acknowledged */
-    TRUST_LIMIT = 8, /* nor could it go on without that Reply's credit */
-    TRUST_AGAIN = 8, /* so much, and it is back */
-    TRUST_MOST = 64,
-};
 
 static bool is_iwarp(const struct credit_conn *cc)
 {
@@ -65,78 +51,16 @@ static bool heard(const struct credit_conn *cc, int requester)
 
 /* A response says nothing of Acks that could be waited for, and what may be a Nak is of those that
  * were cut. */
-bool credit_conn_heard(struct credit_conn *cc, int end, const struct rpcrdma_op *op)
+void credit_conn_heard(struct credit_conn *cc, int end, const struct rpcrdma_op *op)
 {
-    struct credit_side *side = &cc->side[end];
-
-    if (op->kind != RPCRDMA_OP_NAK &&
-        (op->kind != RPCRDMA_OP_ACK || op->flags & RPCRDMA_OP_ACK_OR_NAK))
-        return false;
-    if (!side->heard) {
-        side->trust = TRUST_FIRST;
-        side->unheard = false;
-    }
-    side->heard = true;
-    return true;
+    cc->side[end].heard |= op->kind == RPCRDMA_OP_NAK ||
+                           (op->kind == RPCRDMA_OP_ACK && !(op->flags & RPCRDMA_OP_ACK_OR_NAK));
 }
 
-static void stop_waiting(struct rpcrdma_credit_account *account, struct rpcrdma_credit_at at)
+static void all_delivered(struct rpcrdma_credit_account *account, struct rpcrdma_credit_at at)
 {
     while (account->replies_passed.count > 0)
         rpcrdma_credit_account_delivered(account, at);
-    account->followed = false;
-}
-
-static void trust(struct credit_side *side)
-{
-    if (side->trust <= TRUST_MOST - TRUST_ACK)
-        side->trust += TRUST_ACK;
-    if (side->trust >= TRUST_AGAIN)
-        side->unheard = false;
-}
-
-static void distrust(struct credit_side *side, uint32_t by)
-{
-    side->trust -= side->trust > by ? by : side->trust;
-    if (side->trust == 0)
-        side->unheard = true;
-}
-
-/* The oldest Reply that waits has done so for much longer than an Ack takes: the Requester may be
- * far away. */
-static bool is_late(const struct credit_side *side, int64_t now)
-{
-    enum { LONGER = 4 };
-    const struct rpcrdma_credit_replies *passed = &side->account->replies_passed;
-    int64_t usual_ns = side->timed ? side->ack_ns : side->heard ? FAR_NS : 0;
-    int64_t waits_ns;
-
-    if (passed->count == 0 ||
-        __builtin_sub_overflow(now, rpcrdma_credit_replies_oldest(passed)->time_ns, &waits_ns))
-        return false;
-    return waits_ns > SOON_NS && waits_ns / LONGER > usual_ns;
-}
-
-/* More than it asks for are in flight. */
-static bool is_beyond(const struct rpcrdma_credit_account *account)
-{
-    return account->limit.known && account->gauge.in_flight > account->limit.last;
-}
-
-void credit_conn_call_passed(struct credit_conn *cc, int requester, struct rpcrdma_credit_at at,
-                             bool had_to_be_delivered)
-{
-    struct credit_side *side = &cc->side[requester];
-    struct rpcrdma_credit_account *account = side->account;
-
-    if (is_iwarp(cc))
-        return;
-    if (had_to_be_delivered || (account->replies_passed.count > 0 && is_beyond(account)))
-        distrust(side, TRUST_LIMIT);
-    else if (is_late(side, at.time_ns))
-        distrust(side, TRUST_CALL);
-    if (side->unheard)
-        stop_waiting(account, at);
 }
 
 bool credit_conn_reply_passed(struct credit_conn *cc, int requester, struct rpcrdma_credit_at at,
@@ -147,15 +71,11 @@ bool credit_conn_reply_passed(struct credit_conn *cc, int requester, struct rpcr
 
     if (!acknowledged(cc, requester) || !rpcrdma_credit_call_in_flight(reply->call))
         return false;
-    if (is_iwarp(cc) || !side->heard) {
-        if (side->unheard || account->replies_passed.count >= UNHEARD_MOST)
-            side->unheard = !heard(cc, requester);
-    } else if (side->unheard) {
-        side->passed += side->passed < TRUST_MOST;
-        distrust(side, TRUST_REPLY);
-    }
+    if (side->unheard || account->replies_passed.count >= UNHEARD_MOST)
+        side->unheard = !heard(cc, requester);
     if (side->unheard) {
-        stop_waiting(account, at);
+        all_delivered(account, at);
+        account->followed = false;
         return false;
     }
     rpcrdma_credit_account_passed(account, at, reply);
@@ -163,34 +83,13 @@ bool credit_conn_reply_passed(struct credit_conn *cc, int requester, struct rpcr
 }
 
 void credit_conn_reached(struct credit_conn *cc, int requester, struct rpcrdma_credit_at at,
-                         rpcrdma_stream_position place, bool by_ack)
+                         rpcrdma_stream_position place)
 {
-    struct credit_side *side = &cc->side[requester];
-    struct rpcrdma_credit_account *account = side->account;
-    int64_t passed_ns = 0, took_ns;
-    bool reached = false;
+    struct rpcrdma_credit_account *account = cc->side[requester].account;
 
     while (account && account->replies_passed.count > 0 &&
-           rpcrdma_credit_replies_oldest(&account->replies_passed)->place < place) {
-        passed_ns = rpcrdma_credit_replies_oldest(&account->replies_passed)->time_ns;
+           rpcrdma_credit_replies_oldest(&account->replies_passed)->place < place)
         rpcrdma_credit_account_delivered(account, at);
-        reached = true;
-    }
-    if (!by_ack)
-        return;
-    /* of the latest: an Ack may be of several */
-    if (reached && !__builtin_sub_overflow(at.time_ns, passed_ns, &took_ns)) {
-        side->ack_ns = side->timed && side->ack_ns / 2 > took_ns ? side->ack_ns / 2 : took_ns;
-        side->timed = true;
-    }
-    if (side->unheard && side->passed > 0 && place > side->acked) {
-        side->passed--;
-        reached = true;
-    }
-    if (place > side->acked)
-        side->acked = place;
-    if (reached)
-        trust(side);
 }
 
 /* False: it may still come. */

@@ -400,16 +400,19 @@ static bool comes_late(const struct flow_delivery *d, const struct flow_delivery
     return passed_over(d, at) && op->time_ns - d->skipped_ns < SOON_NS;
 }
 
-/* The first response before `at` that is missing; `at`: none, as what is there is answered by Acks.
- */
+/* The first response before `at` that is missing; `at`: none is, as what is not a Read is answered
+ * by Acks. */
 static uint64_t first_missing(const struct flow_delivery *d, uint64_t at)
 {
-    const struct transmission *missing = transmission_at(d, d->answer_next);
-    const struct transmission *t = transmission_at(d, at);
+    const struct transmission *t = transmission_at(d, d->answer_next);
 
-    if (missing && missing->read)
-        return d->answer_next;
-    return t && t->first > d->answer_next ? t->first : at;
+    if (!t)
+        return d->answer_next; /* what it is is not known */
+    while (t && t->first < at && !t->read)
+        t = transmission_after(d, t);
+    if (!t || t->first >= at)
+        return at;
+    return t->first > d->answer_next ? t->first : d->answer_next;
 }
 
 /* Responses up to `at` did not come in order. */

@@ -186,6 +186,25 @@ static void test_response_late(void **state)
     assert_int_equal(path_to(back)->duplicated, 1);
 }
 
+/* All of a Read's responses, behind those of the next one; a Send is between. */
+static void test_read_late(void **state)
+{
+    (void)state;
+    read_request(0, 2);
+    sent(2, 1, false);
+    read_request(3, 1);
+    sent(4, 1, false);
+    read_request(5, 2);
+    response(0, 0);
+    response(1, 0);
+    response(5, 0);
+    response(3, 0);
+    response(6, 0);
+    assert_int_equal(path_to(back)->duplicated, 0);
+    assert_int_equal(path_to(back)->retransmitted, 0);
+    assert_int_equal(path_to(back)->reordered, 1);
+}
+
 static void segment(uint32_t i, uint16_t id)
 {
     const struct rpcrdma_tcp_segment one = {.frame = ++frame,
@@ -229,13 +248,11 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin, delivery_end)
     const struct CMUnitTest tests[] = {
-        TEST(test_writes),        TEST(test_long_writes),
-        TEST(test_counted),
+        TEST(test_writes),        TEST(test_long_writes), TEST(test_counted),
 
-        TEST(test_gap),           TEST(test_late),
-        TEST(test_reads),         TEST(test_behind_nak),
-        TEST(test_tcp),           TEST(test_read_again),
-        TEST(test_response_late), TEST(test_tcp_not_counted),
+        TEST(test_gap),           TEST(test_late),        TEST(test_reads),
+        TEST(test_behind_nak),    TEST(test_tcp),         TEST(test_read_again),
+        TEST(test_response_late), TEST(test_read_late),   TEST(test_tcp_not_counted),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
