@@ -257,14 +257,16 @@ bool origin_forgotten(struct flow_memory *memory, struct flow_delivery *d, const
 
 /* A response is sent again when it is asked for again. */
 bool origin_response_forgotten(struct flow_memory *memory, const struct flow_delivery *d,
-                               struct flow_delivery *back, const struct rpcrdma_op *op, uint64_t at)
+                               struct flow_delivery *back, const struct rpcrdma_op *op, uint64_t at,
+                               bool newer)
 {
     const struct transmission *t = transmission_at(d, at);
-    bool newer = origin_counts(back) && (int16_t)(uint16_t)(op->ip_id - back->id) > 0;
+    /* without IP IDs it may have been asked for by what was not captured */
+    int64_t soon_ns = origin_counts(back) ? TIMER_NS : SOON_NS;
 
     return forgotten(memory, back, op->ip_id,
                      t && t->read && sent_once(t) && !newer && !passed_over(d, at) &&
-                         op->time_ns - t->last_ns < TIMER_NS);
+                         op->time_ns - t->last_ns < soon_ns);
 }
 
 void origin_note(struct flow_delivery *d, uint8_t kind, uint32_t seq, uint16_t id)

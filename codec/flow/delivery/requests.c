@@ -493,6 +493,7 @@ static bool doubled(const struct flow_delivery *d)
 bool flow_delivery_answer(struct flow_memory *memory, struct flow_delivery *d,
                           struct flow_delivery *back, const struct rpcrdma_op *op)
 {
+    bool newer = back && origin_counts(back) && (int16_t)(uint16_t)(op->ip_id - back->id) > 0;
     uint64_t at;
 
     d->repeat = RPCRDMA_REPEAT_DUPLICATE;
@@ -523,7 +524,8 @@ bool flow_delivery_answer(struct flow_memory *memory, struct flow_delivery *d,
         nak(memory, d, op, at);
         return transmission_answered(d, at - 1, op->frame, op->time_ns, INT64_MAX);
     case RPCRDMA_OP_READ_RESPONSE:
-        if (at < d->answer_next && back && origin_response_forgotten(memory, d, back, op, at)) {
+        if (at < d->answer_next && back &&
+            origin_response_forgotten(memory, d, back, op, at, newer)) {
             d->repeats = true;
             d->repeat = back->copied ? RPCRDMA_REPEAT_ELSEWHERE : RPCRDMA_REPEAT_DUPLICATE;
             count_once(back, op);

@@ -289,10 +289,11 @@ enum origin origin_behind(const struct flow_delivery *d, uint16_t id, const stru
  * same once more: counts it. True with d->copied: at another place. */
 bool origin_forgotten(struct flow_memory *memory, struct flow_delivery *d, const struct recent *now,
                       uint64_t at, bool may_be);
-/* Likewise a response that travels in the direction `back`. */
+/* Likewise a response that travels in the direction `back`; newer: its IP ID is newer than all
+ * before it. */
 bool origin_response_forgotten(struct flow_memory *memory, const struct flow_delivery *d,
-                               struct flow_delivery *back, const struct rpcrdma_op *op,
-                               uint64_t at);
+                               struct flow_delivery *back, const struct rpcrdma_op *op, uint64_t at,
+                               bool newer);
 /* taps.c: there is a second place; `first`: the other one. */
 void taps_begin(struct flow_memory *memory, struct flow_delivery *d, uint8_t first);
 /* Whether it was seen at the other place before; its first time anywhere; and once more where it
