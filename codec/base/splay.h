@@ -112,8 +112,11 @@ static inline void splay_add(struct splay_node **root, struct splay_node *node, 
 /* The member that is `key` goes: there is one. */
 static inline void splay_remove(struct splay_node **root, const void *key, splay_compare *compare)
 {
-    struct splay_node *top = splay(*root, key, compare), *left = top->left;
+    struct splay_node *top = splay(*root, key, compare), *left;
 
+    if (!top)
+        return;
+    left = top->left;
     if (left) {
         left = splay(left, key, compare);
         left->right = top->right;
