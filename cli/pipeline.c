@@ -106,8 +106,11 @@ static void end_reading(struct pipeline *pipeline, struct reading *reading)
     }
 }
 
-static void note_watched(struct pipeline *pipeline, const struct source_packet *packets, size_t n)
+void pipeline_look_watched(struct pipeline *pipeline)
 {
+    const struct source_packet *packets = pipeline->own ? pipeline->own->batch : NULL;
+    size_t n = packets ? pipeline->own->n_batch : 0;
+
     for (size_t i = 0; i < n && pipeline->watched < pipeline->watch->len;) {
         struct pipeline_watch *one =
             &g_array_index(pipeline->watch, struct pipeline_watch, pipeline->watched);
@@ -150,10 +153,12 @@ static void read_packets(struct pipeline *pipeline)
         if (n > 0)
             rpcrdma_analyzer_ahead(pipeline->own->analyzer, &packets[0].packet, sizeof(packets[0]),
                                    n);
+        pipeline->own->batch = packets;
+        pipeline->own->n_batch = n;
+        if (pipeline->watch)
+            pipeline_look_watched(pipeline);
         for (size_t i = 0; i < n && !enough(pipeline); i++)
             packet(pipeline, &packets[i]);
-        if (pipeline->watch && n > 0)
-            note_watched(pipeline, packets, n);
         if (devices && n > 0)
             pipeline->own->taken_ns = clock_now(CLOCK_REALTIME);
         left -= n;
@@ -161,6 +166,7 @@ static void read_packets(struct pipeline *pipeline)
         if (source->live && pipeline->out)
             out_flush(pipeline->out);
     }
+    pipeline->own->n_batch = 0;
     pipeline->counted_out = left == 0;
     end_reading(pipeline, &reading);
 }

@@ -55,7 +55,9 @@ struct pipeline {
     void *op_context;
     GArray
         *watch; /* of struct pipeline_watch in the order of frames, none before where it is; NULL */
-    guint watched; /* so many of them passed */
+    guint watched;                /* so many of them passed, or are among the packets next */
+    void (*first)(void *context); /* the first packet that is not replayed is in hand; NULL */
+    void *first_context;
     /* of devices: called every interval_ns, packets or none, with the time since the epoch */
     void (*tick)(void *context, int64_t now_ns, struct rpcrdma_flow *flow);
     void *tick_context;
@@ -84,6 +86,10 @@ struct pipeline {
 /* A tick of who analyses what arrives: somebody may wait for a packet that will not come.
  * `pipeline` is one. What ticks for another reason, too, calls it. */
 void pipeline_pass_time(void *pipeline, int64_t now_ns, struct rpcrdma_flow *flow);
+
+/* Once there is something to watch: packets that were read by now and are still to pass are looked
+ * at. */
+void pipeline_look_watched(struct pipeline *pipeline);
 
 /* What was read so far: for a tick, or an end of a connection. */
 struct pipeline_counts {

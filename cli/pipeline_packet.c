@@ -82,6 +82,8 @@ static void start_clock(struct pipeline *pipeline, const struct source_packet *o
     pipeline->clock.start_ns = one->packet.time_ns;
     if (source_interface(pipeline->own->source, one->interface, &interface))
         pipeline->clock.nanoseconds = interface.ticks > 1000000;
+    if (pipeline->clock.started && pipeline->first)
+        pipeline->first(pipeline->first_context);
 }
 
 static void note(struct pipeline *pipeline, const struct source_packet *one)

@@ -124,7 +124,10 @@ static bool begin(void *context)
                                     .counted_out = &e->pipeline.counted_out,
                                     .complete = e->input.complete};
     e->pipeline.watch = e->input.watch = g_array_new(FALSE, FALSE, sizeof(struct pipeline_watch));
-    return e->rows.store->begin(e->rows.store, &e->input);
+    if (!e->rows.store->begin(e->rows.store, &e->input))
+        return false;
+    pipeline_look_watched(&e->pipeline);
+    return true;
 }
 
 /* Between packets. */
@@ -165,6 +168,8 @@ static int analyse(void *context, struct store *store)
     }
     if (store->begin && e->options->n_devices == 0) /* a device is read once */
         e->rows.begin = begin;
+    e->pipeline.first = rows_start;
+    e->pipeline.first_context = &e->rows;
     e->rows.commit = go_on;
     e->rows.commit_context = e;
     e->rows.details = details_new(options_memory(e->options, MEMORY_COMMAND));

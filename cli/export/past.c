@@ -27,14 +27,20 @@ static const char *const statements[] = {
     [TAKE] = "DELETE FROM open_rows WHERE of = ? AND id = ? AND export = ?",
 };
 
-/* An export that this one goes on from. `begins`: what it read is what this one reads first, so
- * that rows other than the open ones are the same. So it is of the same files, or one that has
- * grown; of several that have, or are more now, if the last packet that it read is the same one
- * here. */
+/* A file that has grown is known under another name, too, by this many of its first bytes: those of
+ * fewer may be of no packet, but of sections and interfaces as many files have them. */
+enum { HEAD_LEAST = 12 }; /* 2^12 */
+
+/* An export that this one goes on from, if what it read is what this one reads first, so that rows
+ * other than the open ones are the same. So it is where it is of the same files; where some have
+ * grown, or there are more now, if the last packet that it read is the same one here: the same
+ * number at the same time. */
 struct earlier {
     int64_t export, time_ns;
     uint64_t packets;
-    bool begins;
+    bool begins; /* that is known; else `watch` tells */
+    bool named;  /* files that have grown have their names: it is of these in any case */
+    guint watch; /* in input->watch; beyond it: nothing tells */
 };
 
 struct past {
@@ -122,17 +128,30 @@ struct record {
 struct compared {
     size_t n;
     bool all, same, complete; /* are among this one's, as they are now; were read to their end */
+    bool named;               /* none of them is known by its beginning alone */
     uint64_t packets;
     int64_t time_ns;
 };
 
 struct known {
-    GHashTable *by_id, *by_name; /* of struct store_capture */
+    GHashTable *by_id, *by_name, *by_head; /* of struct store_capture */
 };
+
+/* Of several that begin alike the longest: the packets tell then. */
+static void know_heads(GHashTable *by_head, const struct store_capture *one)
+{
+    for (unsigned i = HEAD_LEAST; one->bytes > 0 && i <= identity_head(one->bytes); i++) {
+        const struct store_capture *other = g_hash_table_lookup(by_head, &one->heads[i]);
+
+        if (!other || other->bytes < one->bytes)
+            g_hash_table_replace(by_head, (gpointer)&one->heads[i], (gpointer)one);
+    }
+}
 
 static struct known know(const struct store_input *input)
 {
     struct known known = {g_hash_table_new(g_int64_hash, g_int64_equal),
+                          g_hash_table_new(g_int64_hash, g_int64_equal),
                           g_hash_table_new(g_int64_hash, g_int64_equal)};
 
     for (size_t i = 0; i < input->n; i++) {
@@ -140,25 +159,31 @@ static struct known know(const struct store_input *input)
 
         g_hash_table_insert(known.by_id, (gpointer)&one->id, (gpointer)one);
         g_hash_table_insert(known.by_name, (gpointer)&one->name, (gpointer)one);
+        know_heads(known.by_head, one);
     }
     return known;
+}
+
+/* It is longer now, and begins as it did. */
+static bool has_grown(GHashTable *captures, const int64_t *key, const struct record *record)
+{
+    const struct store_capture *now = g_hash_table_lookup(captures, key);
+
+    return now && record->bytes > 0 && (uint64_t)record->bytes < now->bytes &&
+           record->head == now->heads[identity_head((uint64_t)record->bytes)];
 }
 
 static void compare(struct compared *with, const struct known *known, const struct record *record,
                     int64_t how)
 {
-    const struct store_capture *now;
-    bool is, was = false;
+    bool is = g_hash_table_contains(known->by_id, &record->capture);
+    bool named = is || has_grown(known->by_name, &record->name, record);
 
-    is = g_hash_table_contains(known->by_id, &record->capture);
-    if (!is && record->bytes > 0) { /* a file that has grown: it begins as it did */
-        now = g_hash_table_lookup(known->by_name, &record->name);
-        was = now && (uint64_t)record->bytes < now->bytes &&
-              record->head == now->heads[identity_head((uint64_t)record->bytes)];
-    }
     with->n++;
-    with->all = with->all && (is || was) && record->how == how;
+    with->all = with->all && record->how == how &&
+                (named || has_grown(known->by_head, &record->head, record));
     with->same = with->same && is;
+    with->named = with->named && named;
     with->complete = with->complete && record->complete;
     with->packets = MAX(with->packets, (uint64_t)record->packets);
     with->time_ns = MAX(with->time_ns, record->time_ns);
@@ -174,11 +199,17 @@ static void decide(struct past *p, int64_t export, const struct compared *is)
         p->again = true;
         p->own = export;
     } else {
-        const struct earlier earlier = {export, is->time_ns, is->packets,
-                                        is->same ? same : p->input->n == 1};
+        const struct earlier earlier = {.export = export,
+                                        .time_ns = is->time_ns,
+                                        .packets = is->packets,
+                                        .begins = same,
+                                        .named = is->named,
+                                        .watch = G_MAXUINT};
 
         g_array_append_val(p->before, earlier);
     }
+    if (!is->named) /* it is another's, until this one has come as far */
+        return;
     p->other_files = p->other_files || !same;
     p->far_packets = MAX(p->far_packets, is->packets);
     p->far_ns = MAX(p->far_ns, is->time_ns);
@@ -192,7 +223,8 @@ static gint by_packets(gconstpointer a, gconstpointer b)
 }
 
 /* The packets that tell whether earlier exports are the beginning of this one. Of one that ends
- * before the packet in hand, the first that made a row, there are no rows. */
+ * before the packet in hand there are no rows: that is the first one, or the first that made a row.
+ */
 static void watch(struct past *p)
 {
     g_array_sort(p->before, by_packets);
@@ -200,31 +232,30 @@ static void watch(struct past *p)
         struct earlier *one = &g_array_index(p->before, struct earlier, i);
         const struct pipeline_watch packet = {.frame = one->packets};
 
-        if (one->packets < *p->input->packets)
-            one->begins = true;
-        else if (!one->begins)
+        if (one->packets < *p->input->packets) {
+            one->begins = one->begins || one->named;
+        } else if (!one->begins) {
+            one->watch = p->input->watch->len;
             g_array_append_val(p->input->watch, packet);
+        }
     }
 }
 
-static void look_whether_they_begin(struct past *p)
+/* As far as is known by now: where it is not, this one has not come as far. */
+static bool is_beginning(const struct past *p, const struct earlier *one)
 {
-    for (guint i = 0, k = 0; i < p->before->len && k < p->input->watch->len; i++) {
-        struct earlier *one = &g_array_index(p->before, struct earlier, i);
-        const struct pipeline_watch *packet =
-            &g_array_index(p->input->watch, struct pipeline_watch, k);
+    const struct pipeline_watch *packet;
 
-        if (one->begins)
-            continue;
-        one->begins = packet->seen && packet->time_ns == one->time_ns;
-        k++;
-    }
+    if (one->begins || one->watch >= p->input->watch->len)
+        return one->begins;
+    packet = &g_array_index(p->input->watch, struct pipeline_watch, one->watch);
+    return packet->seen && packet->time_ns == one->time_ns && *p->input->packets >= packet->frame;
 }
 
 bool past_begin(struct past *p, const struct store_input *input)
 {
     static const struct compared nothing = {
-        .all = true, .same = true, .complete = true, .time_ns = INT64_MIN};
+        .all = true, .same = true, .complete = true, .named = true, .time_ns = INT64_MIN};
     struct compared compared = nothing;
     struct known known;
     struct record record = {0};
@@ -259,6 +290,7 @@ bool past_begin(struct past *p, const struct store_input *input)
     p->lib->sqlite3_finalize(all);
     g_hash_table_destroy(known.by_id);
     g_hash_table_destroy(known.by_name);
+    g_hash_table_destroy(known.by_head);
     watch(p);
     return result == SQLITE_DONE;
 }
@@ -311,9 +343,12 @@ bool past_added(struct past *p, const struct row *row)
 
 static bool goes_on_from(const struct past *p, int64_t export)
 {
-    for (guint i = 0; i < p->before->len; i++)
-        if (g_array_index(p->before, struct earlier, i).export == export)
-            return true;
+    for (guint i = 0; i < p->before->len; i++) {
+        const struct earlier *one = &g_array_index(p->before, struct earlier, i);
+
+        if (one->export == export)
+            return is_beginning(p, one);
+    }
     return false;
 }
 
@@ -337,22 +372,29 @@ static bool find(struct past *p, const struct row *row, bool *ours, bool *others
     return result == SQLITE_DONE;
 }
 
-bool past_there(struct past *p, const struct row *row, bool *replace)
+bool past_there(struct past *p, const struct row *row, enum past_row *is)
 {
     int64_t numbers[] = {row->table, id_of(row), 0};
     bool ours = false, others = false;
 
-    *replace = false;
+    *is = PAST_STAYS;
     if (!p->any)
         return true;
     if (!find(p, row, &ours, &others))
         return false;
+    if (!ours && others) {
+        *is = PAST_STAYS_OPEN;
+        /* whoever goes on from both of them takes it out */
+        return row->open && p->input ? list(p, row, p->shared) : step(p, SHARE, numbers, 2);
+    }
     if (!ours)
-        return !others || step(p, SHARE, numbers, 2);
-    *replace = true;
+        return true;
+    *is = PAST_REPLACE;
     for (guint i = 0; i < p->before->len; i++) {
-        numbers[2] = g_array_index(p->before, struct earlier, i).export;
-        if (!step(p, TAKE, numbers, 3))
+        const struct earlier *one = &g_array_index(p->before, struct earlier, i);
+
+        numbers[2] = one->export;
+        if (is_beginning(p, one) && !step(p, TAKE, numbers, 3))
             return false;
     }
     return !row->open || list(p, row, p->shared);
@@ -390,17 +432,19 @@ static bool run(const struct past *p, const char *sql)
 }
 
 /* What it left open and this export did not make again, was so only as long as no more was known.
- * That of tables that this export does not make stays open. */
+ * What another left open, too, is that one's. That of tables that this export does not make stays
+ * open. */
 static bool supersede(const struct past *p, int64_t export)
 {
-    char sql[400];
+    char sql[600];
 
     for (enum table_id table = 0; table < N_TABLES; table++) {
         if (!(p->input->tables >> table & 1))
             continue;
         snprintf(sql, sizeof(sql),
-                 "DELETE FROM %s WHERE id IN (SELECT id FROM open_rows WHERE of = %d AND export ="
-                 " %" G_GINT64_FORMAT " AND shared = 0);"
+                 "DELETE FROM %s WHERE id IN (SELECT id FROM open_rows AS it WHERE of = %d AND"
+                 " export = %" G_GINT64_FORMAT " AND shared = 0 AND NOT EXISTS (SELECT 1 FROM"
+                 " open_rows WHERE of = it.of AND id = it.id AND export <> it.export));"
                  "DELETE FROM open_rows WHERE of = %d AND export = %" G_GINT64_FORMAT,
                  tables[table].name, (int)table, export, (int)table, export);
         if (!run(p, sql))
@@ -426,12 +470,11 @@ bool past_end(struct past *p)
         return true;
     if (!past_commit(p))
         return false;
-    look_whether_they_begin(p);
     for (guint i = 0; i < p->before->len; i++) {
         const struct earlier *one = &g_array_index(p->before, struct earlier, i);
 
-        p->beside = p->beside || !one->begins;
-        if (one->begins && !supersede(p, one->export))
+        p->beside = p->beside || (one->named && !is_beginning(p, one));
+        if (is_beginning(p, one) && !supersede(p, one->export))
             return false;
     }
     return true;

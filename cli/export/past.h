@@ -11,7 +11,8 @@
  *   exports     of what captures each export is, and how far it came
  *   open_rows   which rows it made at that end
  *
- * An export whose captures are those of an earlier one, also grown, goes on: it replaces the rows
+ * An export whose captures are those of an earlier one, also grown (whatever their names are now),
+ * goes on: it replaces the rows
  * that the earlier left open, and takes out those that it does not make again, once it has come as
  * far. All others stay as they are, whoever made them.
  */
@@ -38,8 +39,13 @@ bool past_begin(struct past *past, const struct store_input *input);
 bool past_wants(const struct past *past, const struct row *row);
 /* A row was put where none with its key was. */
 bool past_added(struct past *past, const struct row *row);
-/* One is there: *replace says whether to put this one in its place. */
-bool past_there(struct past *past, const struct row *row, bool *replace);
+enum past_row {
+    PAST_STAYS,
+    PAST_STAYS_OPEN, /* as an export that this one does not go on from left it at its end */
+    PAST_REPLACE,    /* this one goes in its place */
+};
+/* One is there. */
+bool past_there(struct past *past, const struct row *row, enum past_row *is);
 
 /* How far it is: between packets, and at the end; the latter takes out what is no longer so. */
 bool past_commit(struct past *past);

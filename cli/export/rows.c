@@ -6,15 +6,28 @@
 #include "flow/rpc.h"
 #include "out/address.h"
 
-void rows_put(struct rows *rows)
+static void fail(struct rows *rows)
 {
-    bool good = rows->written++ > 0 || !rows->begin || rows->begin(rows->commit_context);
-
-    rows->row.open = rows->pipeline->at_end || rows->pipeline->in_cut;
-    if (good && rows->store->row(rows->store, &rows->row))
-        return;
     rows->failed = true;
     rows->pipeline->stop = true;
+}
+
+void rows_start(void *context)
+{
+    struct rows *rows = context;
+
+    if (!rows->begun && rows->begin && !rows->begin(rows->commit_context))
+        fail(rows);
+    rows->begun = true;
+}
+
+void rows_put(struct rows *rows)
+{
+    rows->written++;
+    rows_start(rows);
+    rows->row.open = rows->pipeline->at_end || rows->pipeline->in_cut;
+    if (rows->failed || !rows->store->row(rows->store, &rows->row))
+        fail(rows);
 }
 
 void rows_address(struct rows *rows, enum column_id column, const struct rpcrdma_address *address,

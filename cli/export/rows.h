@@ -52,9 +52,11 @@ struct rows {
     struct details *details;
     bool failed;
     uint64_t written, committed; /* rows */
+    bool begun;                  /* `begin` was called */
     uint64_t commit_rows; /* after so many, or a second, `commit`, between packets; 0: never */
     int64_t committed_us; /* by the monotonic clock */
-    bool (*begin)(void *context); /* before the first row, with commit_context; NULL: nothing */
+    /* at the first packet, before the first row, with commit_context; NULL: nothing */
+    bool (*begin)(void *context);
     void (*commit)(void *context);
     void *commit_context;
     struct rpcrdma_repeated repeated; /* of the operation in hand; frame 0: none */
@@ -69,6 +71,9 @@ static inline bool rows_want(const struct rows *rows, enum table_id table)
 
 /* The row in hand is whole. */
 void rows_put(struct rows *rows);
+
+/* The first packet is in hand, or the first row: `context` is these rows. */
+void rows_start(void *context);
 
 /* The key, which of several that are alike and come one after the other is made of their order,
  * too. */

@@ -31,12 +31,14 @@ struct sqlite_store {
     char *path;
     sqlite3 *db;
     sqlite3_stmt *insert[N_TABLES], *replace[N_TABLES];
+    sqlite3_stmt *alike[N_TABLES];
     sqlite3_stmt *ours[N_TABLES]; /* NULL where it is fresh */
     struct past *past;
     bool fresh; /* there was no database: uniqueness is looked at by the indexes, at the end */
     bool failed;
     bool quiet;
     uint64_t known;    /* rows that were there already */
+    uint64_t stale;    /* of these, such as this export has otherwise, and may not replace */
     uint64_t same_key; /* left out as another one of this export has their key */
 };
 
@@ -76,7 +78,7 @@ static void bind_text(sqlite3_stmt *insert, int at, const struct cell *cell)
                            text == buffer ? SQLITE_TRANSIENT : SQLITE_STATIC);
 }
 
-static bool put(struct sqlite_store *s, sqlite3_stmt *insert, const struct row *row)
+static void bind_row(sqlite3_stmt *statement, const struct row *row)
 {
     int n = (int)tables[row->table].n_columns;
 
@@ -84,12 +86,19 @@ static bool put(struct sqlite_store *s, sqlite3_stmt *insert, const struct row *
         const struct cell *cell = &row->cells[i];
 
         if (cell->kind == CELL_INT)
-            lib->sqlite3_bind_int64(insert, i + 1, cell->is.number);
+            lib->sqlite3_bind_int64(statement, i + 1, cell->is.number);
         else if (cell->kind == CELL_TEXT)
-            bind_text(insert, i + 1, cell);
+            bind_text(statement, i + 1, cell);
         else
-            lib->sqlite3_bind_null(insert, i + 1);
+            lib->sqlite3_bind_null(statement, i + 1);
     }
+}
+
+static bool put(struct sqlite_store *s, sqlite3_stmt *insert, const struct row *row)
+{
+    int n = (int)tables[row->table].n_columns;
+
+    bind_row(insert, row);
     if (row->table == TABLE_CAPTURES) /* same_key, the last column; the last such row has all */
         lib->sqlite3_bind_int64(insert, n, (int64_t)s->same_key);
     if (lib->sqlite3_step(insert) != SQLITE_DONE)
@@ -144,10 +153,32 @@ static bool is_ours(struct sqlite_store *s, const struct row *row)
     return found;
 }
 
+/* A row that stays although this export does not go on from who left it open: whether this one
+ * would have another there. */
+static bool look_whether_alike(struct sqlite_store *s, const struct row *row)
+{
+    sqlite3_stmt **alike = &s->alike[row->table];
+    const struct table *table = &tables[row->table];
+    GString *sql = g_string_new(NULL);
+    bool good;
+
+    g_string_append_printf(sql, "SELECT 1 FROM %s WHERE id = ?", table->name);
+    for (size_t i = 1; i < table->n_columns; i++)
+        g_string_append_printf(sql, " AND %s IS ?", table->columns[i].name);
+    good = *alike || prepare_one(s, sql->str, alike);
+    g_string_free(sql, TRUE);
+    if (!good)
+        return false;
+    bind_row(*alike, row);
+    s->stale += lib->sqlite3_step(*alike) != SQLITE_ROW;
+    lib->sqlite3_reset(*alike);
+    return true;
+}
+
 static bool put_row(struct store *store, const struct row *row)
 {
     struct sqlite_store *s = (struct sqlite_store *)store;
-    bool replace;
+    enum past_row is;
 
     if (!past_wants(s->past, row))
         return true;
@@ -162,7 +193,11 @@ static bool put_row(struct store *store, const struct row *row)
         return true;
     }
     s->known++;
-    return (past_there(s->past, row, &replace) || fail(s)) && (!replace || put_instead(s, row));
+    if (!past_there(s->past, row, &is))
+        return fail(s);
+    return is == PAST_REPLACE      ? put_instead(s, row)
+           : is == PAST_STAYS_OPEN ? look_whether_alike(s, row)
+                                   : true;
 }
 
 static bool begin(struct store *store, const struct store_input *input)
@@ -185,6 +220,7 @@ static void close_store(struct sqlite_store *s)
     for (enum table_id table = 0; table < N_TABLES; table++) {
         lib->sqlite3_finalize(s->insert[table]);
         lib->sqlite3_finalize(s->replace[table]);
+        lib->sqlite3_finalize(s->alike[table]);
         lib->sqlite3_finalize(s->ours[table]);
     }
     past_free(s->past);
@@ -214,6 +250,11 @@ static int end(struct store *store, int status)
             "%s: an earlier export of some of these files was not of what they begin with: its "
             "rows stay as they are; a new database has none of them",
             s->path);
+    else if (s->stale > 0 && !s->quiet)
+        complain("%s: an earlier export that this one does not go on from (other options, another "
+                 "file) left rows as they were at its end: %" PRIu64
+                 " that this one has otherwise stay%s so; a new database has none of them",
+                 s->path, s->stale, s->stale == 1 ? "s" : "");
     if (s->known > 0 && !s->quiet)
         complain("%s: %" PRIu64 " row%s there already", s->path, s->known,
                  s->known == 1 ? " was" : "s were");
@@ -442,36 +483,6 @@ int store_sqlite_finish(const struct database_name *name, size_t bytes, bool qui
     good = !s->failed;
     close_store(s);
     return good ? EXIT_DONE : EXIT_UNUSABLE;
-}
-
-#else
-
-bool store_sqlite_built(void)
-{
-    return false;
-}
-
-bool store_sqlite_prepare(char *error, size_t size)
-{
-    (void)error;
-    (void)size;
-    return false;
-}
-
-struct store *store_sqlite(const struct database_name *name, size_t bytes, bool quiet)
-{
-    (void)name;
-    (void)bytes;
-    (void)quiet;
-    return NULL;
-}
-
-int store_sqlite_finish(const struct database_name *name, size_t bytes, bool quiet)
-{
-    (void)name;
-    (void)bytes;
-    (void)quiet;
-    return EXIT_UNUSABLE;
 }
 
 #endif

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """rpcrdma export --sqlite into a database that has a part of the capture already: in the end it is as if the
 whole had been exported at once, and what others put there stays."""
+import gzip
 import os
 import random
 import signal
@@ -8,7 +9,7 @@ import sqlite3
 import subprocess
 import time
 
-from command import RPCRDMA, CommandTest, capture, main
+from command import RPCRDMA, CommandTest, capture, enhanced, interface, main, option, section
 import pcap
 
 TABLES = ('captures', 'connections', 'paths', 'rpcs', 'operations', 'messages', 'segments', 'transport_events',
@@ -93,6 +94,64 @@ class Again(CommandTest):
             self.file(whole, 'grows.pcap')
             self.export(database, path)
             self.assert_as(database, path)
+
+    def test_grown_elsewhere(self):
+        """One that has grown and has another path, or name: it is known by what it begins with, and its last packet."""
+        for name in NAMES:
+            with open(capture(name), 'rb') as file:
+                whole = file.read()
+            for n, at in enumerate(sorted(self.some(len(whole), 4096))):
+                part, database = self.file(whole[:at], 'part.pcap'), f'{name}{n}.db'
+                subprocess.run([RPCRDMA, 'export', '-q', '--sqlite', self.path(database), os.path.relpath(part)],
+                               check=False, stderr=subprocess.DEVNULL)
+                path = self.file(whole, ('part.pcap', 'whole.pcap')[n % 2])
+                self.export(database, '-c', '20', path)  # not that far: another's, as far as anybody knows
+                self.export(database, path)
+                self.assert_as(database, path, what=at)
+
+    def test_alike(self):
+        """What begins alike for 32 KiB, and is of other packets, is another capture, under any name; it may even
+        have as many packets at other times."""
+        long = section() + interface(options=option(9, b'\x09') + option(1, b'x' * 40000) + option(0, b''))
+        blocks = [enhanced(one.data, one.time_ns) for one in self.packets()]
+        later = [enhanced(one.data, one.time_ns + 1) for one in self.packets()]
+        part = long + b''.join(blocks[:120])
+        others = {'shifted': long + b''.join(later),
+                  'other': long + b''.join(enhanced(one.data, one.time_ns) for one in self.packets('iwarp-nfs41-mini'))}
+        for name, data in others.items():
+            for at in ('part.pcapng', 'other.pcapng'):
+                database = name + at + '.db'
+                self.export(database, self.file(part, 'part.pcapng'))
+                keys = self.keys(database)
+                path = self.file(data, at)
+                self.export(database, '-c', '100', path)
+                self.export(database, path)
+                self.assertLessEqual(keys, self.keys(database), (name, at))
+                self.export('new.db', path)
+                self.assertLessEqual(self.keys('new.db'), self.keys(database), (name, at))
+                os.remove(self.path('new.db'))
+        self.export('out.db', self.file(part, 'part.pcapng'))
+        path = self.file(long + b''.join(blocks), 'whole.pcapng')
+        self.export('out.db', path)
+        self.assert_as('out.db', path)
+
+    def test_stale(self):
+        """Where it does not go on from an earlier export, whose rows are not what this one would have, that is said."""
+        with open(capture(), 'rb') as file:
+            whole = file.read()
+        compressed, part = self.file(gzip.compress(whole), 'whole.pcap.gz'), self.file(whole[:60000], 'part.pcap')
+        for database, first, then in (('options.db', ('-c', '150', capture()), ('--check-icrc', capture())),
+                                      ('fewer.db', (part,), ('-c', '150', capture())),
+                                      ('compressed.db', ('-c', '150', capture()), (compressed,))):
+            self.run_command('export', '-q', '--sqlite', self.path(database), *first, status=2 * (part in first))
+            before = self.rows(database)
+            self.run_command('export', '--sqlite', self.path(database), *then, errors=2)
+            self.assertIn('left rows as they were at its end', self.stderr)
+            for table in set(TABLES) - {'captures'}:
+                self.assertLessEqual(set(before[table]), set(self.rows(database)[table]), (database, table))
+        self.export('out.db', capture())
+        self.run_command('export', '--sqlite', self.path('out.db'), compressed, errors=1)
+        self.assertIn('were there already', self.stderr)
 
     def test_other_file(self):
         """A file that only begins alike is another capture."""
