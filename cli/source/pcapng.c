@@ -219,7 +219,7 @@ static bool read_statistics(struct file *file, uint64_t at, const uint8_t *body,
 {
     struct options options = {body + 12, body + len};
     struct file_interface *interface;
-    uint64_t if_dropped = 0, os_dropped = 0, *counter;
+    uint64_t if_dropped = 0, os_dropped = 0, since, *counter;
     bool dropped_known = false;
     const uint8_t *value;
     unsigned code;
@@ -244,9 +244,9 @@ static bool read_statistics(struct file *file, uint64_t at, const uint8_t *body,
         if (code == OPTION_COMMENT)
             keep(file, interface, FILE_COUNTS_COMMENT, value, n);
         if (code == OPTION_ISB_STARTTIME && n >= 8) {
-            interface->since_known = true;
-            interface->since_ns = file_time(interface, (uint64_t)file_u32(file, value) << 32 |
-                                                           file_u32(file, value + 4));
+            since = (uint64_t)file_u32(file, value) << 32 | file_u32(file, value + 4);
+            interface->since_known = since != 0; /* 0: of a writer that does not know it */
+            interface->since_ns = file_time(interface, since);
         }
         if (!counter || n < 8)
             continue;

@@ -89,6 +89,8 @@ class Ring(command.CommandTest):
         out = self.path('out.pcapng')
         self.run_command('capture', '-q', '-r', second, '-w', out)
         self.assertEqual(ngfile.read(out).since, {0: 5 * 10**9})
+        zero = [self.counting(name, (at, dropped), since=0) for name, at, dropped in (('f.pcapng', 60, 10), ('g.pcapng', 60, 5))]
+        self.assertEqual(self.lost(*zero), 10 + 5)  # two hosts, whose writers do not know it
 
     def said(self, what, *paths):
         run = subprocess.run([command.RPCRDMA, *what, *paths], capture_output=True, check=False)
