@@ -58,6 +58,10 @@ static void say(const struct extract *extract, bool quiet)
                  n->partial, extract->messages);
     if (n->lonely > 0)
         complain("%" PRIu64 " Replies were left out because their Call is not there", n->lonely);
+    if (n->mistimed > 0)
+        complain("%" PRIu64 " packet%s written with the nearest time that pcap has: before 1970 "
+                 "and after 2106 it has none",
+                 n->mistimed, n->mistimed == 1 ? " was" : "s were");
     if (n->no_address > 0)
         complain("%" PRIu64 " RPC messages were left out because no IP address is known for them",
                  n->no_address);
@@ -132,6 +136,7 @@ const struct command command_extract = {
     .details =
         "With -w any tool that reads NFS over TCP reads NFS/RDMA: one TCP connection, to port\n"
         "2049, per RDMA connection and direction of RPC, with the original addresses and times.\n"
+        "Where some are before 1970 or after 2106 the file is pcapng, which has such times.\n"
         "Messages that are not whole are left out. With -d they are kept, and the index says\n"
         "which bytes are missing.",
     .run = run,

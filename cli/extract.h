@@ -31,6 +31,7 @@ struct extract_tcp_counts {
     uint64_t partial;    /* left out: not whole */
     uint64_t lonely;     /* Replies left out: their Call was not seen, or left out */
     uint64_t no_address; /* left out: a side has no IP address */
+    uint64_t mistimed;   /* packets: see struct tcp_file; once all was written */
 };
 
 /* `out` is borrowed. max_memory: bytes of messages that wait. awaited: none waits

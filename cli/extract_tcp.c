@@ -96,6 +96,7 @@ struct extract_tcp *extract_tcp_new(struct out *out, size_t max_memory, bool awa
     struct extract_tcp *tcp = g_new0(struct extract_tcp, 1);
 
     tcp->file.out = out;
+    tcp->file.last_ns = INT64_MIN;
     tcp->streams = g_hash_table_new_full(g_int64_hash, g_int64_equal, NULL, g_free);
     tcp->calls = g_hash_table_new_full(call_hash, call_equal, g_free, NULL);
     tcp->waiting = g_sequence_new(g_free);
@@ -209,6 +210,7 @@ static void add(struct extract_tcp *tcp, struct waiting *w, struct stream *strea
     stream->ended = false; /* it goes on after all */
     w->from = from;
     w->number = ++tcp->number;
+    tcp->file.wide |= !tcp->file.started && !tcp_file_has_time(w->time_ns);
     tcp->bytes += cost(w);
     g_sequence_insert_sorted(tcp->waiting, w, by_time, NULL);
 }
@@ -265,4 +267,5 @@ void extract_tcp_end(struct extract_tcp *tcp)
     flush(tcp, 0, true);
     tcp_file_start(&tcp->file);
     g_hash_table_foreach(tcp->streams, close_stream, tcp);
+    tcp->counts.mistimed = tcp->file.mistimed;
 }

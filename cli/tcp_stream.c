@@ -10,6 +10,7 @@
 #include <glib.h>
 
 #include "base/internet_sum.h"
+#include "source/source.h"
 
 enum {
     ETHERNET = 14,
@@ -22,7 +23,10 @@ enum {
     WINDOW_SCALE = 14,
     UNACKED_MAX = 1 << 28,
     CLOCK_NS = 1000,
+    SECOND = 1000000000,
 };
+
+#define PCAP_TIME_MAX ((INT64_C(1) << 32) * SECOND - 1)
 
 enum { FIN = 0x01, SYN = 0x02, PSH = 0x08, ACK = 0x10 };
 
@@ -38,13 +42,73 @@ static void put32(uint8_t *p, uint32_t v)
     put16(p + 2, v & 0xffff);
 }
 
-/* pcap headers are in the byte order of whoever wrote them: little-endian here. */
+/* Headers are in the byte order of whoever wrote them: little-endian here. */
 static void out_le32(struct out *out, uint32_t v)
 {
     const char b[4] = {(char)(v & 0xff), (char)(v >> 8 & 0xff), (char)(v >> 16 & 0xff),
                        (char)(v >> 24)};
 
     out_bytes(out, b, sizeof(b));
+}
+
+bool tcp_file_has_time(int64_t time_ns)
+{
+    return time_ns >= 0 && time_ns <= PCAP_TIME_MAX;
+}
+
+static void out_words(struct out *out, const uint32_t *words, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        out_le32(out, words[i]);
+}
+
+/* A section and an interface whose times are nanoseconds (if_tsresol) and, as they have no sign,
+ * begin as early as any (if_tsoffset). */
+static void start_wide(struct tcp_file *file)
+{
+    const uint64_t offset = (uint64_t)(-SOURCE_TIME_MAX / SECOND);
+    const uint32_t words[] = {0x0a0d0d0a,
+                              28,
+                              0x1a2b3c4d,
+                              1,
+                              UINT32_MAX,
+                              UINT32_MAX,
+                              28,
+                              1,
+                              44,
+                              1,
+                              262144,
+                              9 | 1 << 16,
+                              9,
+                              14 | 8 << 16,
+                              (uint32_t)offset,
+                              (uint32_t)(offset >> 32),
+                              0,
+                              44};
+
+    out_words(file->out, words, G_N_ELEMENTS(words));
+}
+
+static void out_frame(struct tcp_file *file, int64_t time_ns, size_t length)
+{
+    int64_t has = CLAMP(time_ns, 0, PCAP_TIME_MAX);
+    uint64_t ticks = (uint64_t)(source_time(time_ns) + SOURCE_TIME_MAX);
+    uint32_t n = (uint32_t)length, pad = -n & 3;
+    const uint32_t narrow[] = {(uint32_t)(has / SECOND),
+                               (uint32_t)(has % SECOND / (file->nanoseconds ? 1 : CLOCK_NS)), n, n};
+    const uint32_t wide[] = {6, 32 + n + pad, 0, (uint32_t)(ticks >> 32), (uint32_t)ticks, n, n};
+
+    if (file->wide)
+        out_words(file->out, wide, G_N_ELEMENTS(wide));
+    else
+        out_words(file->out, narrow, G_N_ELEMENTS(narrow));
+    out_bytes(file->out, (const char *)file->frame, length);
+    if (file->wide) {
+        out_bytes(file->out, "\0\0\0", pad);
+        out_le32(file->out, wide[1]);
+    } else {
+        file->mistimed += has != time_ns;
+    }
 }
 
 void tcp_file_start(struct tcp_file *file)
@@ -54,6 +118,10 @@ void tcp_file_start(struct tcp_file *file)
     file->started = true;
     if (!file->frame)
         file->frame = g_malloc(FRAME_MAX);
+    if (file->wide) {
+        start_wide(file);
+        return;
+    }
     out_le32(file->out, file->nanoseconds ? 0xa1b23c4d : 0xa1b2c3d4);
     out_le32(file->out, 2 | 4u << 16);
     out_le32(file->out, 0);
@@ -114,7 +182,6 @@ static void segment(struct tcp_file *file, struct tcp_stream *stream, int from, 
     size_t options = flags & SYN ? SYN_OPTIONS : 0;
     size_t length = TCP + options + n;
     uint8_t *ip = file->frame + ETHERNET, *tcp;
-    int64_t fraction = time_ns % 1000000000;
     uint64_t s;
 
     put_mac(file->frame, &peer->address);
@@ -142,11 +209,7 @@ static void segment(struct tcp_file *file, struct tcp_stream *stream, int from, 
           (uint16_t)~rpcrdma_internet_folded(rpcrdma_internet_sum(s + 6 + length, tcp, length)));
 
     length += (size_t)(tcp - file->frame);
-    out_le32(file->out, (uint32_t)(time_ns / 1000000000));
-    out_le32(file->out, (uint32_t)(file->nanoseconds ? fraction : fraction / CLOCK_NS));
-    out_le32(file->out, (uint32_t)length);
-    out_le32(file->out, (uint32_t)length);
-    out_bytes(file->out, (const char *)file->frame, length);
+    out_frame(file, time_ns, length);
     me->next += (uint32_t)n + (flags & FIN ? 1 : 0);
     if (flags & ACK)
         me->acked = peer->next;

@@ -17,6 +17,8 @@
 struct tcp_file {
     struct out *out;
     bool started, nanoseconds;
+    bool wide;         /* it is pcapng: pcap has no times before 1970, nor after 2106 */
+    uint64_t mistimed; /* packets of such times where it is pcap: the nearest stands for them */
     uint8_t *frame; /* scratch */
     uint16_t ip_id;
     int64_t last_ns; /* the latest time written */
@@ -45,6 +47,9 @@ void tcp_stream_data(struct tcp_file *file, struct tcp_stream *stream, int from,
 
 /* FIN in both directions, where it was opened. */
 void tcp_stream_close(struct tcp_file *file, struct tcp_stream *stream);
+
+/* Whether pcap has it. */
+bool tcp_file_has_time(int64_t time_ns);
 
 /* The file's header, where nothing was written yet. */
 void tcp_file_start(struct tcp_file *file);

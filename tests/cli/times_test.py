@@ -3,13 +3,17 @@
 import json
 import os
 import re
+import shutil
 import struct
+import subprocess
 import sys
 
-from command import CAPTURES, CommandTest, enhanced, interface, main, option, section
+from command import CAPTURES, RPCRDMA, CommandTest, enhanced, interface, main, option, section
 
-sys.path.insert(0, os.path.join(CAPTURES, 'generate'))
+sys.path[:0] = [os.path.join(CAPTURES, 'generate'), os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'capture')]
 # pylint: disable=wrong-import-position
+import ngfile
+import pcap
 import rule_talk
 import rules
 
@@ -26,6 +30,14 @@ def set_late(c, _):
     c.clock.now += APART
     for xid in outstanding:
         c.reply(xid)
+
+
+def beyond(c, _):
+    """Calls with seconds between them; behind the third one pcap has no more times."""
+    c.clock.now = (2**32 - 10) * 10**9
+    for _ in range(4):
+        c.clock.now += 3 * 10**9
+        c.null()
 
 
 class Times(CommandTest):
@@ -63,6 +75,37 @@ class Times(CommandTest):
             below = row['histogram'][-1]['below_ns']
             self.assertTrue(most < below <= MOST, row)
         self.assertIn(f'< {below / 10**6:.3f} ms', self.run_command('rpcs', '--histogram', path))
+
+    def test_extract(self):
+        """extract -w keeps times before 1970 and after 2106; tshark reads them, too."""
+        out = os.path.join(self.folder, 'out')
+        self.run_command('extract', '-q', '-w', out, self.file(self.shifted(0), 'in.pcapng'))
+        want = pcap.read(out)[0]
+        for seconds in (-want[0].time_ns // 10**9 - 100, -want[len(want) // 2].time_ns // 10**9, 2_600_000_000):
+            self.run_command('extract', '-w', out, self.file(self.shifted(seconds), 'in.pcapng'))
+            file = ngfile.read(out)
+            self.assertEqual([(one.time_ns - seconds * 10**9, one.data) for one in file.packets],
+                             [(one.time_ns, one.data) for one in want])
+            if shutil.which('tshark'):
+                shown = subprocess.run(['tshark', '-r', out, '-T', 'fields', '-e', 'frame.time_relative', '-e', 'rpc.xid'],
+                                       capture_output=True, check=True, text=True).stdout.splitlines()
+                self.assertEqual([float(line.split()[0]) for line in shown],
+                                 [(one.time_ns - want[0].time_ns) / 10**9 for one in want])
+                self.assertGreater(sum(len(line.split()) > 1 for line in shown), len(want) // 2)
+
+    def shifted(self, seconds):
+        """The capture, with times in ns so much later."""
+        return section() + interface(options=option(9, b'\x09') + option(14, struct.pack('<q', seconds))) + b''.join(
+            enhanced(one.data, one.time_ns, length=one.length) for one in self.packets())
+
+    def test_extract_awaited(self):
+        """Where what is written cannot wait for such a time the nearest stands there, which is said."""
+        data = section() + interface(options=option(9, b'\x09')) + b''.join(
+            enhanced(one.data, one.time_ns) for one in rules.packets_of(beyond, True))
+        run = subprocess.run([RPCRDMA, 'extract', '-w', '-', self.file(data, 'far.pcapng')], capture_output=True, check=True)
+        self.assertIn('nearest time that pcap has', run.stderr.decode())
+        last = pcap.read(self.file(run.stdout, 'out.pcap'))[0][-1]
+        self.assertEqual(last.time_ns, 2**32 * 10**9 - 1)
 
 
 main()
