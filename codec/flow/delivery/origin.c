@@ -38,6 +38,26 @@ static uint32_t most(const struct flow_delivery *d)
     return d->rare && OF * d->rare->path.duplicated >= d->packets ? RECENT_TWICE : RECENT_MOST;
 }
 
+/* More slots are taken for what passed no longer ago than this: many, only where its copy may still
+ * come. */
+static int64_t kept_ns(const struct flow_delivery *d)
+{
+    if (d->recent.size < RECENT_MOST || !d->rare)
+        return MOMENT_NS;
+    return 2 * d->rare->copied_after_ns;
+}
+
+/* The copy of what passed then comes now. */
+static void copied_after(struct rare *rare, int64_t then, int64_t now)
+{
+    int64_t ns;
+
+    if (__builtin_sub_overflow(now, then, &ns) || ns > MOMENT_NS)
+        ns = MOMENT_NS;
+    if (ns > rare->copied_after_ns)
+        rare->copied_after_ns = ns;
+}
+
 /* Where this packet is, or will be: not in place of another one that passed a moment ago, as long
  * as there may be more slots. NULL: there is no memory. */
 RPCRDMA_RARE static struct recent *place(struct flow_memory *memory, struct flow_delivery *d,
@@ -51,7 +71,7 @@ RPCRDMA_RARE static struct recent *place(struct flow_memory *memory, struct flow
         struct recent *r = slot(recents, now->seq);
 
         if (!r->set || r->seq == now->seq || recents->size >= most(d) ||
-            now->time_ns - r->time_ns > MOMENT_NS || !grow(memory, recents))
+            now->time_ns - r->time_ns > kept_ns(d) || !grow(memory, recents))
             return r;
     }
 }
@@ -124,10 +144,12 @@ RPCRDMA_RARE static bool twice(struct flow_memory *memory, struct flow_delivery 
                (now->seq != d->id_seq || now->kind != d->id_kind)) {
         d->id_useless = true; /* another packet, the same ID */
     }
-    if (same && delivery_rare(memory, d))
+    if (same && delivery_rare(memory, d)) {
         d->rare->path.duplicated++;
-    else if (!same && r)
+        copied_after(d->rare, r->time_ns, now->time_ns);
+    } else if (!same && r) {
         *r = *now;
+    }
     return same;
 }
 
@@ -245,6 +267,7 @@ static bool forgotten(struct flow_memory *memory, struct flow_delivery *d, uint1
     if (!copy || !delivery_rare(memory, d))
         return false;
     d->rare->path.duplicated++;
+    d->rare->copied_after_ns = MOMENT_NS;
     d->requests--;
     return true;
 }

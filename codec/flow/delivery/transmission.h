@@ -133,7 +133,8 @@ struct rare {
     int64_t late_ns;      /* that silence */
     uint32_t late_sent;   /* packets retransmitted since, */
     uint32_t late_acks;   /* and Acks of these */
-    struct hole *holes;   /* HOLES of them; NULL: there was none. Owned */
+    int64_t copied_after_ns; /* the longest from a packet to its copy; to MOMENT_NS */
+    struct hole *holes;      /* HOLES of them; NULL: there was none. Owned */
     uint32_t next_hole;
     uint64_t over, over_end; /* from the first response that was passed over of late, to the last */
     int64_t over_ns;         /* when that one was */

@@ -58,6 +58,55 @@ static void test_many_are_known_again(void **state)
     assert_int_equal(path_to(d)->retransmitted, 0);
 }
 
+/* In the direction of the i-th packet, an Ack that answers what comes from its receiver. */
+static void sent_with_ack(uint32_t i)
+{
+    const struct rpcrdma_op packet =
+        delivery_packet(RPCRDMA_OP_ACK, 10 * PSN + i, 0, (uint16_t)(2 * i + 2), now);
+
+    sent(i, (uint16_t)(2 * i + 1));
+    flow_delivery_answer(&memory, back, d, &packet);
+}
+
+/* A microsecond apart, each once more so many later; 0: none again. */
+static void copied(uint32_t packets, uint32_t later)
+{
+    for (uint32_t i = 0; i < packets + later; i++) {
+        now += US;
+        if (i < packets)
+            sent_with_ack(i);
+        if (later > 0 && i >= later)
+            sent_with_ack(i - later);
+    }
+    assert_int_equal(path_to(d)->retransmitted, 0);
+}
+
+/* Of what comes twice, the second time soon, about as much is kept as of what comes once. */
+static void test_copies_soon(void **state)
+{
+    enum { PACKETS = 4000 };
+    size_t once;
+
+    (void)state;
+    copied(PACKETS, 0);
+    once = memory.used;
+    delivery_end(state);
+    delivery_begin(state);
+    copied(PACKETS, 1);
+    assert_int_equal(path_to(d)->duplicated, 2 * PACKETS);
+    assert_true(memory.used <= once + KEPT_OF_FEW);
+}
+
+/* Behind many others: those of Acks, which no record shows, are known, too, but for the first. */
+static void test_copies_late(void **state)
+{
+    enum { PACKETS = 4000, LATER = 200 };
+
+    (void)state;
+    copied(PACKETS, LATER);
+    assert_true(path_to(d)->duplicated >= 2 * PACKETS - 3 * LATER);
+}
+
 /* No memory for more: what can be told without is told. */
 static void test_without_memory(void **state)
 {
@@ -100,10 +149,9 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, delivery_begin, delivery_end)
     const struct CMUnitTest tests[] = {
-        TEST(test_few_take_little),
-        TEST(test_many_are_known_again),
-        TEST(test_without_memory),
-        TEST(test_responses_out_of_order),
+        TEST(test_few_take_little), TEST(test_many_are_known_again),
+        TEST(test_copies_soon),     TEST(test_copies_late),
+        TEST(test_without_memory),  TEST(test_responses_out_of_order),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
