@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* What passes by the quick lane (flow/quick.c) gives what it gives by way of events: the same
  * operations, once with the cache of directions, and once without, when nothing passes there. */
+#include "random.h"
 #include "rig.h"
 
 enum { CONNS = 3, OPS = 20000, PER_RPC = 4, PSN = 1000, DATA = 512 };
@@ -14,17 +15,6 @@ struct world {
     uint64_t log; /* of all that came out, in order */
     uint64_t frame, messages, transactions, findings, quick;
 };
-
-/* xorshift: the same numbers on every machine. */
-static uint64_t seed;
-
-static uint32_t random_below(uint32_t n)
-{
-    seed ^= seed << 13;
-    seed ^= seed >> 7;
-    seed ^= seed << 17;
-    return (uint32_t)(seed >> 32) % n;
-}
 
 static void note(struct world *world, uint64_t value)
 {
@@ -197,7 +187,7 @@ static struct world run(const struct disturbance *by, bool delivery, bool quick)
     sink.size = sizeof(sink);
     flow = rpcrdma_flow_new(&config, &sink);
     assert_non_null(flow);
-    seed = 0x9e3779b97f4a7c15;
+    random_again();
     feed(&world, flow, by, quick);
     assert_true(rpcrdma_flow_end(flow));
     rpcrdma_flow_free(flow);

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+#include "random.h"
 #include "test.h"
 #include "vectors.h"
 #include "wire/cursor.h"
@@ -10,17 +11,6 @@
  * the same bytes, what is not canonical encodes to something canonical that means the same. */
 
 enum { ROUNDS = 300000, MAX_LEN = 512 };
-
-/* xorshift: the same numbers on every machine. */
-static uint64_t seed = 0x9e3779b97f4a7c15;
-
-static uint32_t random_below(uint32_t n)
-{
-    seed ^= seed << 13;
-    seed ^= seed >> 7;
-    seed ^= seed << 17;
-    return (uint32_t)(seed >> 32) % n;
-}
 
 struct input {
     unsigned char *bytes;

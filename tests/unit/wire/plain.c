@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "wire/plain.h"
 
+#include "random.h"
 #include "test.h"
 #include "wire/writer.h"
 
@@ -11,17 +12,6 @@ enum { ROUNDS = 200000, MAX_WORDS = 32, HEADER = 28 };
 
 static const uint32_t call[] = {7, 1, 32, 0, 0, 0, 0, 7, 0, 2, 100003, 3, 1, 1, 8, 1, 2, 0, 0, 5};
 static const uint32_t reply[] = {7, 1, 32, 0, 0, 0, 0, 7, 1, 0, 0, 0, 0, 9, 9};
-
-/* xorshift: the same numbers on every machine. */
-static uint64_t seed = 0x9e3779b97f4a7c15;
-
-static uint32_t random_below(uint32_t n)
-{
-    seed ^= seed << 13;
-    seed ^= seed >> 7;
-    seed ^= seed << 17;
-    return (uint32_t)(seed >> 32) % n;
-}
 
 struct input {
     uint8_t bytes[MAX_WORDS * 4];
