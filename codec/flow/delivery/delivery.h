@@ -10,6 +10,7 @@
  *   delivery.c       life, queries
  *   transmission.c   the ring of what was sent: messages, or segments of TCP
  *   requests.c       InfiniBand: requests, Acks, Naks, responses
+ *   behind.c         and requests that come again, or late: why?
  *   timeouts.c       and what was retransmitted after silence: lost, or its answer?
  *   segments.c       TCP: segments and acknowledgements
  *   same_bytes.c     retransmitted with other bytes?

@@ -192,14 +192,14 @@ static inline struct hole *delivery_holes(const struct flow_delivery *d)
     return d->rare ? d->rare->holes : NULL;
 }
 
-/* delivery.c: where the rare is counted; d->rare is there then. NULL: no memory, which ends the
- * run. */
 /* Whether a response with that position was missing as later ones passed. */
 static inline bool passed_over(const struct flow_delivery *d, uint64_t at)
 {
     return d->rare && d->rare->over <= at && at < d->rare->over_end;
 }
 
+/* delivery.c: where the rare is counted; d->rare is there then. NULL: no memory, which ends the
+ * run. */
 struct rpcrdma_path *delivery_rare(struct flow_memory *memory, struct flow_delivery *d);
 
 /* transmission.c */
@@ -266,6 +266,10 @@ void transmission_waited(const struct flow_delivery *d, struct rpcrdma_path *pat
 /* same_bytes.c: more than may rightly differ in a packet that is retransmitted does, as far as is
  * known. */
 bool icrc_differs(const struct recent *a, const struct recent *b);
+
+/* behind.c: a request that stands before what was expected next. */
+void delivery_behind(struct flow_memory *memory, struct flow_delivery *d,
+                     const struct rpcrdma_op *op, uint64_t at, uint32_t packets);
 
 /* timeouts.c: after silence this is retransmitted; `gap`: it had not passed. d->rare is there. */
 void delivery_timed_out(struct flow_delivery *d, const struct transmission *t,

@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "flow/delivery/transmission.h"
+
+/* A request that stands before what was expected next: it was retransmitted, and why; or it comes
+ * late, and was sent once. */
+
+/* Nobody asked for it; or somebody did, and what was sent for that was lost before it came here. */
+static bool silent(const struct flow_delivery *d, int64_t now)
+{
+    if (!d->naked)
+        return now - d->sent_ns > SOON_NS;
+    return !d->not_ready && now - d->sent_ns > TIMER_NS && now - d->rare->nak_ns > TIMER_NS;
+}
+
+/* Responses of this request are missing: only a part of them passed, or it asks from its middle. */
+static bool lacks(const struct flow_delivery *d, const struct transmission *t, uint64_t at)
+{
+    return at > t->first || d->answer_next <= t->last;
+}
+
+/* `gap`: what is retransmitted had not passed. Responses that came in part are asked for again. */
+static enum flow_recovery_cause cause(const struct flow_delivery *d, const struct transmission *t,
+                                      const struct rpcrdma_op *op, uint64_t at, bool gap)
+{
+    if (d->naked && d->not_ready)
+        return FLOW_RECOVERY_NOT_READY;
+    if (d->naked)
+        return d->rare->nak_at < d->through ? FLOW_RECOVERY_UNKNOWN : FLOW_RECOVERY_LOST;
+    if (op->kind == RPCRDMA_OP_READ_REQUEST && t && t->delivered)
+        return lacks(d, t, at) ? FLOW_RECOVERY_RESPONSE : FLOW_RECOVERY_UNKNOWN;
+    if (gap)
+        return FLOW_RECOVERY_LOST;
+    return silent(d, op->time_ns) ? FLOW_RECOVERY_UNKNOWN : d->rare->recovery.cause;
+}
+
+/* A Read request comes again as responses behind one that it asks for have just passed: these show
+ * its sender that one is missing, here or behind here, and no timer had to end (an implied Nak,
+ * IBTA 9.7.5). */
+static bool shown_by_responses(const struct flow_delivery *d, const struct transmission *t,
+                               uint64_t at, int64_t now)
+{
+    bool gap = at <= d->skipped && d->skipped < d->skipped_end;
+
+    return t && d->asking && now - d->responded_ns < TIMER_NS &&
+           (gap || (t->last < d->answer_next && at + 1 < d->answer_next));
+}
+
+static void again(struct flow_memory *memory, struct flow_delivery *d, const struct rpcrdma_op *op,
+                  uint64_t at, bool gap)
+{
+    struct rpcrdma_path *path = delivery_rare(memory, d);
+    struct transmission *t = transmission_at(d, at);
+    /* what it asks for may be lost once more, and more of it: nothing new need be sent between */
+    bool begins = !d->repeating || at < d->rare->repeated ||
+                  (op->kind == RPCRDMA_OP_READ_REQUEST && op->time_ns - d->sent_ns > TIMER_NS);
+
+    if (!path)
+        return;
+    if (path->retransmitted++ == 0)
+        path->retransmitted_frame = op->frame;
+    path->retransmitted_bytes += op->len;
+    d->repeats = true;
+    d->repeat = RPCRDMA_REPEAT_RETRANSMISSION;
+    d->repeating = true;
+    d->rare->repeated = at + 1;
+    if (begins) {
+        d->asking = !d->naked && op->kind == RPCRDMA_OP_READ_REQUEST && t && t->delivered;
+        d->rare->recovery.cause = cause(d, t, op, at, gap);
+        if (silent(d, op->time_ns) && !shown_by_responses(d, t, at, op->time_ns))
+            delivery_timed_out(d, t, op, gap);
+        d->naked = false;
+    }
+    d->rare->late_sent += d->rare->late_before != 0;
+    transmission_waited(d, path, op->time_ns, d->asking);
+    d->rare->recovery.time_ns = op->time_ns;
+    if (!t)
+        return;
+    if (t->found) {
+        if (t->times == 0)
+            t->times = 1;
+    } else if ((int32_t)((uint32_t)at - t->at) <= 0 && at < t->last + 1) {
+        transmission_repeated(t);
+    }
+    t->lost |= d->rare->recovery.cause == FLOW_RECOVERY_LOST;
+    t->at = (uint32_t)at;
+    t->refused = false;
+    if (!t->delivered || t->read) {
+        t->last_frame = op->frame;
+        t->last_ns = op->time_ns;
+        if (d->taps) /* what passed both places was lost behind them, or something before it was */
+            taps_forget(d, t);
+    }
+}
+
+void delivery_behind(struct flow_memory *memory, struct flow_delivery *d,
+                     const struct rpcrdma_op *op, uint64_t at, uint32_t packets)
+{
+    struct filled filled;
+    bool gap = transmission_fill(d, at, packets > 0 ? packets : 1, &filled) && !filled.arrived;
+    struct rpcrdma_path *path = delivery_rare(memory, d);
+    struct transmission *t;
+
+    if (!path)
+        return;
+    if (origin_behind(d, op->ip_id, &filled, op->time_ns) == ORIGIN_AGAIN) {
+        path->lost += gap;
+        again(memory, d, op, at, gap);
+        return;
+    }
+    path->reordered++;
+    path->uncaptured -= filled.arrived ? filled.count : 0; /* it came behind its Ack */
+    d->repeats = true;
+    d->repeat = RPCRDMA_REPEAT_OUT_OF_ORDER;
+    t = transmission_at(d, at);
+    if (t && t->found) {
+        if (t->times == 0)
+            t->times = 1;
+        t->last_frame = op->frame;
+        t->last_ns = op->time_ns;
+    }
+}
