@@ -19,6 +19,13 @@ static inline int begin(void **state)
     return delivery_begin(state);
 }
 
+/* Nothing was sent yet, once more. */
+static inline void begin_again(void)
+{
+    delivery_end(NULL);
+    assert_int_equal(begin(NULL), 0);
+}
+
 static inline struct rpcrdma_op op(enum rpcrdma_op_kind kind, uint32_t psn, uint16_t flags)
 {
     now += 10 * US;
@@ -36,6 +43,15 @@ static inline uint64_t send_part(uint32_t psn, uint16_t flags)
 static inline uint64_t send_one(uint32_t psn)
 {
     return send_part(psn, ONLY);
+}
+
+/* Asks for so many responses. */
+static inline void read_request(uint32_t psn, uint32_t packets)
+{
+    struct rpcrdma_op packet = op(RPCRDMA_OP_READ_REQUEST, psn, 0);
+
+    packet.len = 0;
+    flow_delivery_request(&memory, d, &packet, packets);
 }
 
 static inline bool answer(enum rpcrdma_op_kind kind, uint32_t psn, enum rpcrdma_nak nak)

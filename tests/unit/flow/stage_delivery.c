@@ -150,18 +150,22 @@ static void a_timeout_is_silence_without_a_nak(void **state)
     assert_between(path_to(d)->longest_wait_ns, 1000 * MS, 1001 * MS);
 }
 
+/* With this IP ID, if not 0. */
+static void send_as(uint16_t ip_id, uint32_t psn)
+{
+    id = ip_id;
+    send_one(psn);
+}
+
 /* The same packet twice at once: a copy, where its IP ID is the same or IDs tell nothing. */
 static void duplicated_is_not_sent_again(void **state)
 {
     (void)state;
     for (int counted = 0; counted < 2; counted++) {
-        delivery_end(NULL);
-        begin(NULL);
-        id = counted ? 7 : 0;
-        send_one(PSN);
+        begin_again();
+        send_as(counted ? 7 : 0, PSN);
         send_one(PSN + 1);
-        id = counted ? 8 : 0;
-        send_one(PSN + 1);
+        send_as(counted ? 8 : 0, PSN + 1);
         ack(PSN + 1);
         path_is(0, 0, 1, 0, 0);
         assert_int_equal(find(PSN + 1, PSN + 1).transmissions, 1);
@@ -183,14 +187,10 @@ static void reordered_is_not_sent_again(void **state)
 {
     (void)state;
     for (int counted = 0; counted < 2; counted++) {
-        delivery_end(NULL);
-        begin(NULL);
-        id = counted ? 7 : 0;
-        send_one(PSN);
-        id = counted ? 9 : 0;
-        send_one(PSN + 2);
-        id = counted ? 8 : 0;
-        send_one(PSN + 1);
+        begin_again();
+        send_as(counted ? 7 : 0, PSN);
+        send_as(counted ? 9 : 0, PSN + 2);
+        send_as(counted ? 8 : 0, PSN + 1);
         ack(PSN + 2);
         path_is(0, 0, 0, 1, 0);
         assert_int_equal(find(PSN + 1, PSN + 1).transmissions, 1);
@@ -214,21 +214,16 @@ static void captured_behind_its_own_ack(void **state)
 {
     (void)state;
     for (int counted = 0; counted < 2; counted++) {
-        delivery_end(NULL);
-        begin(NULL);
-        id = counted ? 7 : 0;
-        send_one(PSN);
-        id = counted ? 11 : 0;
-        send_one(PSN + 4);
+        begin_again();
+        send_as(counted ? 7 : 0, PSN);
+        send_as(counted ? 11 : 0, PSN + 4);
         ack(PSN + 2);
         path_is(0, 0, 0, 0, 2);
-        id = counted ? 9 : 0;
-        send_one(PSN + 2);
+        send_as(counted ? 9 : 0, PSN + 2);
         path_is(0, 0, 0, 1, 1);
         assert_int_equal(find(PSN + 2, PSN + 2).transmissions, 1);
         answer(RPCRDMA_OP_NAK, PSN + 3, RPCRDMA_NAK_PSN_SEQUENCE);
-        id = counted ? 12 : 0;
-        send_one(PSN + 3); /* this was lost */
+        send_as(counted ? 12 : 0, PSN + 3); /* this was lost */
         path_is(1, 1, 0, 1, 1);
         now += counted ? 0 : 2 * MS;
         send_one(PSN + 1);
@@ -239,15 +234,12 @@ static void captured_behind_its_own_ack(void **state)
 /* A Read request has the PSNs of all its responses. */
 static void a_request_captured_behind_its_responses(void **state)
 {
-    struct rpcrdma_op request;
-
     (void)state;
     send_one(PSN);
     send_one(PSN + 4);
     answer(RPCRDMA_OP_READ_RESPONSE, PSN + 3, 0);
     path_is(0, 0, 0, 0, 3);
-    request = op(RPCRDMA_OP_READ_REQUEST, PSN + 1, 0);
-    flow_delivery_request(&memory, d, &request, 3);
+    read_request(PSN + 1, 3);
     path_is(0, 0, 0, 1, 0);
 }
 
@@ -270,8 +262,6 @@ static void not_ready(void **state)
 /* A Send, and a Read request, again after silence: lost, or the answer, or an end stood still. */
 static void a_timer_proves_no_loss(void **state)
 {
-    struct rpcrdma_op request;
-
     (void)state;
     send_one(PSN);
     now += 300 * MS;
@@ -283,9 +273,7 @@ static void a_timer_proves_no_loss(void **state)
     path_is(1, 0, 0, 0, 0);
     assert_int_equal(path_to(d)->timeouts, 1);
     for (int i = 0; i < 2; i++) { /* the second time all of its responses have passed */
-        request = op(RPCRDMA_OP_READ_REQUEST, PSN + 1, 0);
-        request.len = 0;
-        flow_delivery_request(&memory, d, &request, 2);
+        read_request(PSN + 1, 2);
         answer(RPCRDMA_OP_READ_RESPONSE, PSN + 1, 0);
         answer(RPCRDMA_OP_READ_RESPONSE, PSN + 2, 0);
         now += 300 * MS;
@@ -337,26 +325,19 @@ static void without_answers(void **state)
  * sender sees that by the responses behind it; of the last one only a timer tells. */
 static void a_response_lost(void **state)
 {
-    struct rpcrdma_op request = op(RPCRDMA_OP_READ_REQUEST, PSN, 0);
-
     (void)state;
-    request.len = 0;
-    flow_delivery_request(&memory, d, &request, 3);
+    read_request(PSN, 3);
     answer(RPCRDMA_OP_READ_RESPONSE, PSN, 0);
     answer(RPCRDMA_OP_READ_RESPONSE, PSN + 2, 0);
     now += 20 * MS;
-    request = op(RPCRDMA_OP_READ_REQUEST, PSN + 1, 0);
-    request.len = 0;
-    flow_delivery_request(&memory, d, &request, 2);
+    read_request(PSN + 1, 2);
     assert_int_equal(flow_delivery_recovery(d)->cause, FLOW_RECOVERY_RESPONSE);
     assert_int_equal(path_to(d)->asked_again, 1);
     assert_int_equal(path_to(d)->timeouts, 0);
     assert_between(path_to(d)->asked_waited_ns, 20 * MS, 21 * MS);
     answer(RPCRDMA_OP_READ_RESPONSE, PSN + 1, 0);
     now += 300 * MS;
-    request = op(RPCRDMA_OP_READ_REQUEST, PSN + 2, 0);
-    request.len = 0;
-    flow_delivery_request(&memory, d, &request, 1);
+    read_request(PSN + 2, 1);
     assert_int_equal(path_to(d)->asked_again, 2);
     assert_int_equal(path_to(d)->timeouts, 1);
     assert_int_equal(path_to(d)->asked_timeouts, 1);
@@ -402,9 +383,6 @@ static void memory_is_bounded(void **state)
     assert_between(memory.used, 1, 1 << 20);
     assert_int_equal(find(PSN + 199999, PSN + 199999).state, RPCRDMA_DELIVERED);
 }
-
-/* -- TCP ----------------------------------------------------------------------------------------
- */
 
 int main(void)
 {

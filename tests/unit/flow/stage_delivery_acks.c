@@ -99,12 +99,12 @@ static void no_ack_that_is_whole(void **state)
                   {RPCRDMA_OP_ACK, PSN, 0, true},
                   {RPCRDMA_OP_NAK, PSN + 1, 0, true}};
 
+    (void)state;
     for (size_t i = 0; i < sizeof(before) / sizeof(before[0]); i++) {
         struct rpcrdma_silence silence;
         struct rpcrdma_op packet = op(before[i].kind, before[i].psn, before[i].flags);
 
-        delivery_end(state);
-        begin(state);
+        begin_again();
         send_one(PSN);
         packet.frame = ++frame;
         flow_delivery_answer(&memory, d, back, &packet);
@@ -144,11 +144,10 @@ static void acks_of_what_came_again(void **state)
  * Or what is acknowledged later was sent later. */
 static void acks_of_several_that_came_again(void **state)
 {
+    (void)state;
     for (int more = 0; more < 2; more++) {
-        if (more > 0) {
-            delivery_end(state);
-            begin(state);
-        }
+        if (more > 0)
+            begin_again();
         for (int i = 0; i < 2; i++) {
             for (uint32_t n = 0; n < 3; n++)
                 send_one(PSN + n);
@@ -200,11 +199,11 @@ static void not_captured_at_the_ends(void **state)
     } ends[] = {{2, 0, 2},     {0, 3, 3},       {2, 3, 5},       {FEW, 0, FEW},
                 {0, FEW, FEW}, {FEW + 1, 0, 0}, {0, FEW + 1, 0}, {FEW + 1, 3, 3}};
 
+    (void)state;
     for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++) {
         const uint32_t first = WRAP + ends[i].before;
 
-        delivery_end(state);
-        begin(state);
+        begin_again();
         flow_delivery_begins(d, WRAP, first & 0xffffff);
         send_one(first);
         ack(first + ends[i].behind);
