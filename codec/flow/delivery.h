@@ -87,11 +87,10 @@ struct rpcrdma_path {
     uint64_t asked_again;    /* Read requests of which responses had come: others were lost, on the
                               * way back. These times are not in those above: */
     int64_t asked_waited_ns, asked_longest_ns;
-    uint64_t asked_timeouts; /* of the timeouts: before such a request */
-    uint64_t
-        refused_again; /* of the retransmitted: refused by an RNR Nak; their part of waited_ns */
-    int64_t refused_waited_ns;
-    uint64_t acked_timeouts; /* of the timeouts: the Ack had passed in time, and not arrived */
+    uint64_t asked_timeouts;   /* of the timeouts: before such a request */
+    uint64_t refused_again;    /* of the retransmitted: refused by an RNR Nak; */
+    int64_t refused_waited_ns; /* their part of waited_ns */
+    uint64_t acked_timeouts;   /* of the timeouts: the Ack had passed in time, and not arrived */
     int64_t acked_timeout_ns;
     uint64_t served_timeouts; /* of the timeouts: no Ack had passed, but an answer to its RPC */
     int64_t served_timeout_ns;

@@ -49,8 +49,7 @@ struct credit_conn {
         struct rpcrdma_credit_count *count;     /* of the messages that this end sends */
         uint8_t end;
         bool heard;   /* an Ack of this end, or a Nak, was captured */
-        bool unheard; /* it acknowledged so little that it seems not to be captured: nothing waits
-                       * for it */
+        bool unheard; /* none was, while several Replies waited: nothing waits for it */
     } side[2];
 };
 

@@ -72,7 +72,8 @@ bool flow_delivery_answer(struct flow_memory *memory, struct flow_delivery *d,
  * right after it was given. */
 bool flow_delivery_copied(const struct flow_delivery *d, uint64_t frame, int64_t *sent_ns);
 
-/* Nothing more will come: what this end acknowledged behind all that passed was not captured. */
+/* Nothing more will come: what this end acknowledged behind all that passed was not captured, but
+ * where it is so much that it was not sent. */
 void flow_delivery_tail(struct flow_memory *memory, struct flow_delivery *d);
 
 /* This end asks that less be sent to it. */

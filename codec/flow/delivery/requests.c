@@ -365,8 +365,8 @@ void flow_delivery_congestion(struct flow_memory *memory, struct flow_delivery *
         path->cnps++;
 }
 
-/* Half of what is sent towards this end, or more, is there twice: so is what it answers. Copies are
- * of `packets`, too. */
+/* A third of what is sent towards this end, or more, is there twice: so is what it answers. Copies
+ * are of `packets`, too. */
 static bool doubled(const struct flow_delivery *d)
 {
     enum { OF = 4 };

@@ -13,7 +13,7 @@ enum {
     /* packets remembered to be known again: of so many slots, where they come fast of more */
     RECENT_FIRST = 8,
     RECENT_MOST = 64,
-    RECENT_TWICE = RPCRDMA_BOUND(1024, 128), /* where much comes twice */
+    RECENT_TWICE = RPCRDMA_BOUND(1024, 128), /* where much comes twice, and late */
     RECENT_AT_TWO = RPCRDMA_BOUND(1024, 64), /* likewise, on their way between two places */
     RECENT_SHIFT_AT_TWO = RPCRDMA_BOUND(22, 26),
     HOLES = 8, /* ranges that passed, or may have, without being captured */
@@ -182,7 +182,7 @@ struct flow_delivery {
 
     struct rare *rare;                /* NULL: there was nothing of it. Owned */
     struct originals *originals;      /* of requests and of responses; NULL: not asked for. Owned */
-    uint64_t skipped, skipped_end;    /* of responses, those that did not come in order */
+    uint64_t skipped, skipped_end;    /* the latest gap in responses, whatever stands there */
     int64_t skipped_ns, responded_ns; /* when that showed; and when the latest response passed */
 };
 
@@ -299,6 +299,9 @@ bool origin_forgotten(struct flow_memory *memory, struct flow_delivery *d, const
 bool origin_response_forgotten(struct flow_memory *memory, const struct flow_delivery *d,
                                struct flow_delivery *back, const struct rpcrdma_op *op, uint64_t at,
                                bool newer);
+/* After origin_twice and origin_behind: where its IP ID is the highest so far. */
+void origin_note(struct flow_delivery *d, uint8_t kind, uint32_t seq, uint16_t id);
+
 /* taps.c: there is a second place; `first`: the other one. */
 void taps_begin(struct flow_memory *memory, struct flow_delivery *d, uint8_t first);
 /* Whether it was seen at the other place before; its first time anywhere; and once more where it
@@ -317,8 +320,5 @@ void taps_grow(struct flow_memory *memory, struct flow_delivery *d, uint32_t siz
 const struct arrival *taps_arrival(const struct flow_delivery *d, const struct transmission *t);
 void taps_forget(struct flow_delivery *d, const struct transmission *t);
 void taps_free(struct flow_memory *memory, struct flow_delivery *d);
-
-/* After both: where its IP ID is the highest so far. */
-void origin_note(struct flow_delivery *d, uint8_t kind, uint32_t seq, uint16_t id);
 
 #endif
