@@ -109,6 +109,22 @@ class Again(CommandTest):
                 self.export(database, path)
                 self.assert_as(database, path, what=at)
 
+    def test_both_open(self):
+        """Of two exports that are not known to be of one capture, and left the same open, another goes on from both."""
+        packets, both, whole = self.packets(), 0, self.path('whole.pcap')
+        pcap.write(whole, packets)
+        for n in range(150, 200, 5):
+            part, database = self.path('part.pcap'), f'{n}.db'
+            pcap.write(part, packets[:n])
+            self.export(database, part)
+            self.export('fewer.db', '-c', str(n - 1), whole)
+            both += len({key for key in self.keys(database) & self.keys('fewer.db') if key[0] == 'findings'})
+            os.remove(self.path('fewer.db'))
+            self.export(database, '-c', str(n - 1), whole)
+            self.export(database, whole)
+            self.assert_as(database, whole, what=n)
+        self.assertGreater(both, 0)
+
     def test_alike(self):
         """What begins alike for 32 KiB, and is of other packets, is another capture, under any name; it may even
         have as many packets at other times."""
