@@ -161,7 +161,6 @@ static bool short_key(const struct groups *groups, const struct rpc *rpc, struct
 
     if (groups->interval_ns > 0)
         return false;
-    *key = (struct groups_recent){0};
     switch (groups->by) {
     case GROUPS_OPERATION:
         key->program = t->program;
@@ -171,6 +170,8 @@ static bool short_key(const struct groups *groups, const struct rpc *rpc, struct
         return t->has_program && !t->compound;
     case GROUPS_CLIENT:
     case GROUPS_SERVER:
+        key->program = key->version = key->procedure = 0;
+        key->reverse = false;
         key->address = groups->by == GROUPS_CLIENT ? *rpc_client(t) : *rpc_server(t);
         return true;
     default:
@@ -178,10 +179,13 @@ static bool short_key(const struct groups *groups, const struct rpc *rpc, struct
     }
 }
 
-static bool same_key(const struct groups_recent *a, const struct groups_recent *b)
+static bool same_key(const struct groups *groups, const struct groups_recent *a,
+                     const struct groups_recent *b)
 {
     return a->program == b->program && a->version == b->version && a->procedure == b->procedure &&
-           a->reverse == b->reverse && memcmp(&a->address, &b->address, sizeof(a->address)) == 0;
+           a->reverse == b->reverse &&
+           (groups->by == GROUPS_OPERATION ||
+            memcmp(&a->address, &b->address, sizeof(a->address)) == 0);
 }
 
 static struct group *find(struct groups *groups, const struct rpc *rpc)
@@ -232,7 +236,7 @@ static struct group *find_recent(struct groups *groups, const struct rpc *rpc)
     if (!short_key(groups, rpc, &key))
         return find(groups, rpc);
     recent = &groups->recent[key.procedure % GROUPS_RECENT];
-    if (recent->group && same_key(recent, &key))
+    if (recent->group && same_key(groups, recent, &key))
         return recent->group;
     key.group = find(groups, rpc);
     if (key.group != groups->others) /* that counts each one */

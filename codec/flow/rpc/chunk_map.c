@@ -226,18 +226,18 @@ static size_t size_of(const struct counts *n, uint32_t regions)
            regions * sizeof(struct flow_region);
 }
 
-static struct rpc_chunk_map *open_chunks(struct opening o, const struct rpcrdma_message *message)
+static struct rpc_chunk_map *open_chunks(struct opening *o, const struct rpcrdma_message *message)
 {
-    struct flow_rpcs *rpcs = o.rpcs;
-    struct rpc_transaction *t = o.t;
-    struct counts n = count(message, o.reads == RPC_CALL_READ);
+    struct flow_rpcs *rpcs = o->rpcs;
+    struct rpc_transaction *t = o->t;
+    struct counts n = count(message, o->reads == RPC_CALL_READ);
     uint32_t regions = n.base + n.reads + n.write_segments + n.reply;
-    bool reply = message->reply_present && o.reads == RPC_CALL_READ;
+    bool reply = message->reply_present && o->reads == RPC_CALL_READ;
     struct rpc_chunk_map *chunk_map;
 
     if (regions == 0 && n.writes == 0 && !reply)
         return NULL;
-    if (n.too_many && !o.layout)
+    if (n.too_many && !o->layout)
         rpc_add_finding(rpcs, t, RPCRDMA_RULE_RPC_SEGMENTS, 0, NULL, RPC_SEGMENTS, 0, 0);
     chunk_map = flow_alloc(&rpcs->context->memory, size_of(&n, regions));
     if (!chunk_map) {
@@ -250,37 +250,38 @@ static struct rpc_chunk_map *open_chunks(struct opening o, const struct rpcrdma_
     chunk_map->regions = (struct flow_region *)(void *)(chunk_map + 1);
     chunk_map->reads = (struct rpc_chunk *)(void *)(chunk_map->regions + regions);
     chunk_map->writes = chunk_map->reads + n.reads;
-    o.chunk_map = chunk_map;
+    o->chunk_map = chunk_map;
     chunk_map->cut = n.too_many;
     chunk_map->has_base = n.base > 0;
     chunk_map->has_reply = reply;
-    open_base(&o, &message->call, false, n.base);
-    open_base(&o, &message->read, true, n.base);
-    open_reads(&o, &message->read, n.reads);
-    open_writes(&o, message, n.writes, n.write_segments);
-    chunk_map->reply.first = o.next;
+    open_base(o, &message->call, false, n.base);
+    open_base(o, &message->read, true, n.base);
+    open_reads(o, &message->read, n.reads);
+    open_writes(o, message, n.writes, n.write_segments);
+    chunk_map->reply.first = o->next;
     chunk_map->reply.off = message->reply.off;
     for (uint32_t i = 0; i < n.reply; i++) {
         struct rpcrdma_segment s = rpcrdma_chunk_segment(&message->reply, i);
 
-        add_region(&o, &chunk_map->reply, &s, message->reply.off + 4 + i * RPCRDMA_SEGMENT_SIZE,
+        add_region(o, &chunk_map->reply, &s, message->reply.off + 4 + i * RPCRDMA_SEGMENT_SIZE,
                    RPC_WRITE, rpcs->keep_reply);
     }
-    t->dropped = t->dropped || o.short_of_memory;
+    t->dropped = t->dropped || o->short_of_memory;
     return chunk_map;
 }
 
 struct rpc_chunk_map *rpc_chunk_map_open(struct flow_rpcs *rpcs, struct rpc_transaction *t, int end,
                                          enum rpc_use reads, const struct rpcrdma_message *message)
 {
-    return open_chunks((struct opening){.rpcs = rpcs, .t = t, .end = end, .reads = reads}, message);
+    return open_chunks(&(struct opening){.rpcs = rpcs, .t = t, .end = end, .reads = reads},
+                       message);
 }
 
 struct rpc_chunk_map *rpc_chunk_map_lay_out(struct flow_rpcs *rpcs, struct rpc_transaction *t,
                                             const struct rpcrdma_message *message)
 {
     return open_chunks(
-        (struct opening){.rpcs = rpcs, .t = t, .reads = RPC_REPLY_READ, .layout = true}, message);
+        &(struct opening){.rpcs = rpcs, .t = t, .reads = RPC_REPLY_READ, .layout = true}, message);
 }
 
 void rpc_chunk_map_free(struct flow_rpcs *rpcs, struct rpc_chunk_map *chunk_map)

@@ -36,9 +36,9 @@ static bool place_call(struct reconstruct *m, const struct rpcrdma_message *mess
     m->t->chunk_map = reads;
     m->reads = reads;
     m->pad_inline = reconstruct_pads_inline(m->rpcs, m->t, reads,
-                                            (struct reconstruct_base){message->payload.data,
-                                                                      message->payload.caplen,
-                                                                      message->payload.len});
+                                            &(struct reconstruct_base){message->payload.data,
+                                                                       message->payload.caplen,
+                                                                       message->payload.len});
     return !m->fault;
 }
 

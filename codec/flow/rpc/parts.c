@@ -27,27 +27,27 @@ static void replace(struct rpc_parts *parts, const struct rpcrdma_message *msg,
     parts->base = part->at;
 }
 
-struct rpc_part rpc_part_of(struct rpc_parts *parts, const struct flow_message *m)
+void rpc_part_of(struct rpc_parts *parts, const struct flow_message *m, struct rpc_part *part)
 {
     const struct rpcrdma_message *msg = m->message->message;
-    struct rpc_part part = {.at = parts->base + m->part_bytes};
+
+    *part = (struct rpc_part){.at = parts->base + m->part_bytes};
 
     if (msg->present & RPCRDMA_HAS_HEADER_LENGTH && msg->payload.data) {
-        part.data = msg->payload.data;
-        part.caplen = msg->payload.caplen;
-        part.len = msg->payload.len;
+        part->data = msg->payload.data;
+        part->caplen = msg->payload.caplen;
+        part->len = msg->payload.len;
     }
     if (m->message->part <= 1 && !rpc_part_starts(m)) {
         if (msg->dialect->version == 1) { /* has no parts */
             parts->other = true;
-            return part;
+            return;
         }
-        part.at = parts->length;
-        replace(parts, msg, &part);
+        part->at = parts->length;
+        replace(parts, msg, part);
     } else if (m->continues && m->message->part == 1 && msg->present & RPCRDMA_HAS_REMAINING) {
-        parts->total = (uint64_t)msg->remaining + part.len;
+        parts->total = (uint64_t)msg->remaining + part->len;
     }
-    return part;
 }
 
 void rpc_parts_free(struct flow_rpcs *rpcs, struct rpc_parts *parts)

@@ -32,7 +32,7 @@ struct rpc_parts {
 /* rpc_part_of: what the message carries, and where it goes; rpc_parts_add copies the bytes where
  * `keep`. */
 bool rpc_part_starts(const struct flow_message *m); /* with an RPC header, as far as is seen */
-struct rpc_part rpc_part_of(struct rpc_parts *parts, const struct flow_message *m);
+void rpc_part_of(struct rpc_parts *parts, const struct flow_message *m, struct rpc_part *part);
 void rpc_parts_free(struct flow_rpcs *rpcs, struct rpc_parts *parts);
 void rpc_parts_add(struct flow_rpcs *rpcs, struct rpc_transaction *t, struct rpc_parts *parts,
                    const struct rpc_part *part, bool keep);

@@ -86,15 +86,15 @@ static bool pads_fit(struct flow_rpcs *rpcs, const struct rpc_transaction *t,
 }
 
 bool reconstruct_pads_inline(struct flow_rpcs *rpcs, const struct rpc_transaction *t,
-                             const struct rpc_chunk_map *reads, struct reconstruct_base base)
+                             const struct rpc_chunk_map *reads, const struct reconstruct_base *base)
 {
     uint64_t pads = 0;
 
     for (uint32_t i = 0; reads && i < reads->n_reads; i++)
         pads += -reads->reads[i].length & 3;
-    if (pads == 0 || base.len % 4 != 0)
+    if (pads == 0 || base->len % 4 != 0)
         return pads > 0;
-    return pads % 4 == 0 && pads_fit(rpcs, t, reads, &base);
+    return pads % 4 == 0 && pads_fit(rpcs, t, reads, base);
 }
 
 void reconstruct_emit_stream(struct flow_rpcs *rpcs, struct rpc_transaction *t,

@@ -23,8 +23,9 @@ void rpc_call_names(struct flow_rpcs *rpcs, struct rpc_transaction *t, const uin
     rpc = reconstruct_header(rpcs, data, caplen, len, &own);
     rpc_note_header(t, rpc);
     reduced = reconstruct_reduction(rpcs, t->chunk_map);
-    reduced.pad_inline = reconstruct_pads_inline(rpcs, t, t->chunk_map,
-                                                 (struct reconstruct_base){data, caplen, len});
+    reduced.pad_inline =
+        t->chunk_map && reconstruct_pads_inline(rpcs, t, t->chunk_map,
+                                                &(struct reconstruct_base){data, caplen, len});
     t->pads_inline = reduced.pad_inline;
     if (!t->stream_emitted) {
         t->stream_emitted = true;
@@ -115,9 +116,9 @@ static void any_call(struct flow_rpcs *rpcs, struct rpc_transaction *t)
     call_base(&m);
     data = rpc_flatten(rpcs, &rpcs->base, &caplen);
     m.pad_inline =
-        t->pads_inline ||
-        reconstruct_pads_inline(rpcs, t, t->chunk_map,
-                                (struct reconstruct_base){data, caplen, (size_t)rpcs->base.length});
+        t->pads_inline || reconstruct_pads_inline(
+                              rpcs, t, t->chunk_map,
+                              &(struct reconstruct_base){data, caplen, (size_t)rpcs->base.length});
     if (m.pad_inline)
         reconstruct_finding(&m, RPCRDMA_RULE_RPC_PAD_INLINE, 0, 0, 0);
     if (t->msgp)

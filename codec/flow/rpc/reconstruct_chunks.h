@@ -93,7 +93,8 @@ struct reconstruct_base {
 /* Whether padding is inline: the base has a length that no XDR stream has, or its arguments end
  * with it only so (RFC 5666 left it open). */
 bool reconstruct_pads_inline(struct flow_rpcs *rpcs, const struct rpc_transaction *t,
-                             const struct rpc_chunk_map *reads, struct reconstruct_base base);
+                             const struct rpc_chunk_map *reads,
+                             const struct reconstruct_base *base);
 /* reconstruct_reply.c. The returned write list's lengths, for the binding, and what is odd about
  * it. */
 void reconstruct_returned_writes(struct reconstruct *m);

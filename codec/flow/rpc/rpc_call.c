@@ -93,9 +93,10 @@ static void call_accept(struct flow_rpcs *rpcs, struct rpc_transaction *t,
                         const struct flow_message *m)
 {
     const struct rpcrdma_message *msg = m->message->message;
-    struct rpc_part part = rpc_part_of(&t->parts, m);
+    struct rpc_part part;
     bool base;
 
+    rpc_part_of(&t->parts, m, &part);
     rpc_note_header(t, m->message->rpc);
     t->open = m->continues;
     t->last_frame = m->send->frame;

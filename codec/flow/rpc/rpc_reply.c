@@ -102,7 +102,7 @@ RPCRDMA_APART void rpc_reply(struct flow_rpcs *rpcs, struct flow_conn *conn,
     if (m->send->has_invalidate)
         rpc_check_invalidate(rpcs, t, m->send);
     note_reply(rpcs, t, m);
-    part = rpc_part_of(&t->reply.parts, m);
+    rpc_part_of(&t->reply.parts, m, &part);
     if (m->continues) {
         rpc_parts_add(rpcs, t, &t->reply.parts, &part, true);
         t->reply.open = true;
