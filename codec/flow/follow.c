@@ -1,23 +1,23 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "flow/delivery/delivery.h"
 #include "flow/flow_state.h"
+#include "wire/hot.h"
 
 /* The pump's part in delivery/: which direction a packet belongs to, and what an answer is about.
  * What belongs to no connection yet is not followed. */
 
-static void repeated(struct rpcrdma_flow *flow, struct flow_delivery *delivery,
-                     const struct rpcrdma_op *op, bool response)
+RPCRDMA_RARE static void repeated(struct rpcrdma_flow *flow, struct flow_delivery *delivery,
+                                  const struct rpcrdma_op *op, bool response)
 {
     const struct rpcrdma_flow_sink *sink = &flow->context.sink;
     struct rpcrdma_repeated repeated;
 
-    if (sink->repeated &&
-        flow_delivery_repeated(&flow->context.memory, delivery, op, response, &repeated))
+    if (flow_delivery_repeated(&flow->context.memory, delivery, op, response, &repeated))
         sink->repeated(sink->context, &repeated);
 }
 
 /* A Read request that was captured at another place before. */
-static void read_arrived(struct flow_direction *dir, const struct rpcrdma_op *op)
+RPCRDMA_RARE static void read_arrived(struct flow_direction *dir, const struct rpcrdma_op *op)
 {
     struct flow_read *read;
     uint64_t offset;
@@ -52,7 +52,7 @@ void flow_follow_request(struct rpcrdma_flow *flow, struct flow_direction *dir,
     flow_delivery_request(&flow->context.memory, dir->delivery, op, packets);
     if (op->kind == RPCRDMA_OP_READ_REQUEST && flow->rpcs)
         read_arrived(dir, op);
-    if (op->kind != RPCRDMA_OP_LOST)
+    if (flow->context.sink.repeated && op->kind != RPCRDMA_OP_LOST)
         repeated(flow, dir->delivery, op, false);
 }
 
@@ -84,7 +84,7 @@ void flow_follow_answer(struct rpcrdma_flow *flow, struct flow_direction *dir,
         flow_delivery_tap(dir->delivery, flow->context.tap);
     if (flow_delivery_answer(&flow->context.memory, asked->delivery, dir->delivery, op))
         delivered(flow, dir->conn);
-    if (op->kind == RPCRDMA_OP_READ_RESPONSE)
+    if (flow->context.sink.repeated && op->kind == RPCRDMA_OP_READ_RESPONSE)
         repeated(flow, asked->delivery, op, true);
 }
 

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "flow/delivery/transmission.h"
 
+#include "wire/hot.h"
+
 /* A request that stands before what was expected next: it was retransmitted, and why; or it comes
  * late, and was sent once. */
 
@@ -92,8 +94,8 @@ static void again(struct flow_memory *memory, struct flow_delivery *d, const str
     }
 }
 
-void delivery_behind(struct flow_memory *memory, struct flow_delivery *d,
-                     const struct rpcrdma_op *op, uint64_t at, uint32_t packets)
+RPCRDMA_RARE void delivery_behind(struct flow_memory *memory, struct flow_delivery *d,
+                                  const struct rpcrdma_op *op, uint64_t at, uint32_t packets)
 {
     struct filled filled;
     bool gap = transmission_fill(d, at, packets > 0 ? packets : 1, &filled) && !filled.arrived;

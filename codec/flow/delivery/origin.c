@@ -8,12 +8,6 @@
  * same) or comes late (an older one). Where it does not, time does.
  */
 
-/* Where there are slots: the high bits of a hash. */
-static struct recent *slot(const struct recents *recents, uint32_t seq)
-{
-    return &recents->at[(uint64_t)(seq * UINT32_C(2654435761)) * recents->size >> 32];
-}
-
 /* Twice as many slots. Of two in one the later stays. */
 static bool grow(struct flow_memory *memory, struct recents *recents)
 {
@@ -24,18 +18,10 @@ static bool grow(struct flow_memory *memory, struct recents *recents)
         return false;
     for (uint32_t i = 0; i < recents->size; i++)
         if (recents->at[i].set)
-            *slot(&bigger, recents->at[i].seq) = recents->at[i];
+            *recent_slot(&bigger, recents->at[i].seq) = recents->at[i];
     flow_release(memory, recents->at, recents->size * sizeof(*recents->at));
     *recents = bigger;
     return true;
-}
-
-/* The most slots that there may be: more where much comes twice, for it may come late. */
-static uint32_t most(const struct flow_delivery *d)
-{
-    enum { OF = 8 };
-
-    return d->rare && OF * d->rare->path.duplicated >= d->packets ? RECENT_TWICE : RECENT_MOST;
 }
 
 /* More slots are taken for what passed no longer ago than this: many, only where its copy may still
@@ -68,9 +54,9 @@ RPCRDMA_RARE static struct recent *place(struct flow_memory *memory, struct flow
     if (recents->size == 0 && !grow(memory, recents))
         return NULL;
     for (;;) {
-        struct recent *r = slot(recents, now->seq);
+        struct recent *r = recent_slot(recents, now->seq);
 
-        if (!r->set || r->seq == now->seq || recents->size >= most(d) ||
+        if (!r->set || r->seq == now->seq || recents->size >= recents_most(d) ||
             now->time_ns - r->time_ns > kept_ns(d) || !grow(memory, recents))
             return r;
     }
@@ -153,12 +139,12 @@ RPCRDMA_RARE static bool twice(struct flow_memory *memory, struct flow_delivery 
     return same;
 }
 
-/* As origin_twice, whatever there is already. */
-RPCRDMA_RARE static bool twice_anywhere(struct flow_memory *memory, struct flow_delivery *d,
+RPCRDMA_RARE bool origin_twice_anywhere(struct flow_memory *memory, struct flow_delivery *d,
                                         const struct recent *now, uint64_t frame)
 {
+    d->copied = false;
     if (d->tap != 0 && d->recent.size > 0) {
-        const struct recent *r = slot(&d->recent, now->seq);
+        const struct recent *r = recent_slot(&d->recent, now->seq);
 
         if (!d->taps && r->set && r->seq == now->seq && r->kind == now->kind && r->id == now->id &&
             r->tap != 0 && r->tap != d->tap)
@@ -182,18 +168,12 @@ RPCRDMA_RARE static bool twice_anywhere(struct flow_memory *memory, struct flow_
 bool origin_twice(struct flow_memory *memory, struct flow_delivery *d, const struct recent *now,
                   uint64_t frame)
 {
-    struct recent *r = d->recent.size > 0 ? slot(&d->recent, now->seq) : NULL;
+    struct recent *r = recent_free(d, now->seq, now->time_ns);
 
-    d->copied = false;
-    /* mostly it is none of those before, and its slot is free */
-    if (!r || d->taps ||
-        (r->set && (r->seq == now->seq ||
-                    (d->recent.size < most(d) && now->time_ns - r->time_ns <= MOMENT_NS))))
-        return twice_anywhere(memory, d, now, frame);
-    if (d->id_known && now->id == d->id && (now->seq != d->id_seq || now->kind != d->id_kind))
-        d->id_useless = true; /* another packet, the same ID */
+    if (!r)
+        return origin_twice_anywhere(memory, d, now, frame);
+    origin_new(d, now->kind, now->seq, now->id);
     *r = *now;
-    d->requests++;
     return false;
 }
 
@@ -290,16 +270,4 @@ bool origin_response_forgotten(struct flow_memory *memory, const struct flow_del
     return forgotten(memory, back, op->ip_id,
                      t && t->read && sent_once(t) && !newer && !passed_over(d, at) &&
                          op->time_ns - t->last_ns < soon_ns);
-}
-
-void origin_note(struct flow_delivery *d, uint8_t kind, uint32_t seq, uint16_t id)
-{
-    if (id == 0)
-        return; /* not counted, or IPv6, which has none */
-    if (!d->id_known || (int16_t)(uint16_t)(id - d->id) > 0) {
-        d->id = id;
-        d->id_seq = seq;
-        d->id_kind = kind;
-    }
-    d->id_known = true;
 }

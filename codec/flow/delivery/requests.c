@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "wire/hot.h"
+
 /*
  * Requests of a reliable connection and what answers them: IBTA volume 1 section 9.7. A responder
  * takes requests in the order of their PSNs. An Ack for one acknowledges all before it, a response
@@ -15,7 +17,7 @@ enum { ANOTHER_QP = 1 << 20, FIRST_POSITION = 1 << 25 };
 enum { FEW_MISSING = 64 }; /* not captured, at the ends of what was */
 enum { EARLY = 64 };       /* a capture shows an Ack so many packets before its request, no more */
 
-static void start(struct flow_delivery *d, uint32_t psn)
+RPCRDMA_RARE static void start(struct flow_delivery *d, uint32_t psn)
 {
     d->started = true;
     d->next = FIRST_POSITION + psn;
@@ -32,7 +34,7 @@ void flow_delivery_begins(struct flow_delivery *d, uint32_t psn, uint32_t first)
 }
 
 /* What came before, if anything, has nothing to do with this one. */
-static void restart(struct flow_delivery *d, uint32_t psn)
+RPCRDMA_RARE static void restart(struct flow_delivery *d, uint32_t psn)
 {
     struct hole *holes = delivery_holes(d);
 
@@ -43,8 +45,8 @@ static void restart(struct flow_delivery *d, uint32_t psn)
     start(d, psn);
 }
 
-static void ahead(struct flow_memory *memory, struct flow_delivery *d, const struct rpcrdma_op *op,
-                  uint64_t at)
+RPCRDMA_RARE static void ahead(struct flow_memory *memory, struct flow_delivery *d,
+                               const struct rpcrdma_op *op, uint64_t at)
 {
     struct transmission *newest = transmission_newest(d), *lost;
 
@@ -63,32 +65,34 @@ static void ahead(struct flow_memory *memory, struct flow_delivery *d, const str
     }
 }
 
-static void new_request(struct flow_memory *memory, struct flow_delivery *d,
-                        const struct rpcrdma_op *op, uint64_t at, uint32_t packets)
+static RPCRDMA_INLINE void new_request(struct flow_memory *memory, struct flow_delivery *d,
+                                       const struct rpcrdma_op *op, uint64_t at, uint32_t packets)
 {
-    struct transmission *t = transmission_newest(d);
     uint64_t last = at + (packets > 0 ? packets - 1 : 0);
     bool read = op->kind == RPCRDMA_OP_READ_REQUEST;
+    bool open = !read && op->kind != RPCRDMA_OP_ATOMIC && !(op->flags & RPCRDMA_OP_LAST);
+    struct transmission *t = op->flags & RPCRDMA_OP_FIRST || read ? NULL : transmission_newest(d);
 
-    if (t && t->open && !(op->flags & RPCRDMA_OP_FIRST) && !read) {
+    if (t && t->open) {
         t->last = last;
         t->at = (uint32_t)last;
         t->last_frame = op->frame;
         t->last_ns = op->time_ns;
-    } else {
-        t = transmission_add(memory, d, at, last, op->frame, op->time_ns);
-    }
-    if (t) {
         t->read = read;
-        t->open = !read && op->kind != RPCRDMA_OP_ATOMIC && !(op->flags & RPCRDMA_OP_LAST);
+        t->open = open;
+    } else {
+        t = transmission_room(memory, d, op->time_ns);
+        if (t)
+            *t = (struct transmission){TRANSMISSION_ONCE(at, last, op->frame, op->time_ns),
+                                       .read = read, .open = open};
     }
     d->next = last + 1;
     d->loose = packets == 0;
 }
 
 /* The packet in hand was seen before, at another place. */
-static void arrived(struct flow_memory *memory, struct flow_delivery *d,
-                    const struct rpcrdma_op *op)
+RPCRDMA_RARE static void arrived(struct flow_memory *memory, struct flow_delivery *d,
+                                 const struct rpcrdma_op *op)
 {
     uint64_t at = position_of_psn(d, op->seq);
     const struct transmission *t = transmission_at(d, at);
@@ -97,7 +101,8 @@ static void arrived(struct flow_memory *memory, struct flow_delivery *d,
         taps_arrived(memory, d, t, op->frame, op->time_ns);
 }
 
-static void congestion_mark(struct flow_memory *memory, struct flow_delivery *d, uint64_t frame)
+RPCRDMA_RARE static void congestion_mark(struct flow_memory *memory, struct flow_delivery *d,
+                                         uint64_t frame)
 {
     struct rpcrdma_path *path = delivery_rare(memory, d);
 
@@ -126,62 +131,78 @@ static void count_once(struct flow_delivery *d, const struct rpcrdma_op *op)
     d->bytes -= op->len;
 }
 
+static RPCRDMA_INLINE uint64_t load64(const uint8_t *p)
+{
+    uint64_t x;
+
+    memcpy(&x, p, sizeof(x));
+    return x;
+}
+
 /* Of what is compared when it is retransmitted: a Send's ends, which are read anyway, and where an
  * RDMA operation goes. 0: not known. */
 static uint32_t digest(const struct rpcrdma_op *op)
 {
     uint64_t hash = (uint64_t)op->rkey << 32 ^ op->remote_address ^ (uint64_t)op->length << 20;
-    uint64_t word[4];
 
     /* the same packet may have been captured twice, each time as much of it as another tap keeps */
     if (op->flags & RPCRDMA_OP_TRUNCATED || (op->kind == RPCRDMA_OP_SEND && op->caplen < op->len))
         return 0;
-    if (op->kind == RPCRDMA_OP_SEND && op->caplen >= sizeof(word)) {
-        memcpy(word, op->data, sizeof(word));
-        hash ^= word[0] * 3 ^ word[1] * 5 ^ word[2] * 7 ^ word[3] * 11;
+    if (op->kind == RPCRDMA_OP_SEND && op->caplen >= 32) {
+        hash ^= load64(op->data) * 3 ^ load64(op->data + 8) * 5 ^ load64(op->data + 16) * 7 ^
+                load64(op->data + 24) * 11;
         hash *= UINT64_C(0x9e3779b97f4a7c15);
-        memcpy(word, op->data + op->caplen - sizeof(word[0]), sizeof(word[0]));
-        hash ^= word[0];
+        hash ^= load64(op->data + op->caplen - 8);
     }
     hash = (hash ^ op->len) * UINT64_C(0x9e3779b97f4a7c15);
     return (uint32_t)(hash >> 32) | 1;
 }
 
-static struct recent recent_of(const struct flow_delivery *d, const struct rpcrdma_op *op,
-                               uint32_t digest)
+static void remember(struct recent *r, const struct flow_delivery *d, const struct rpcrdma_op *op,
+                     uint32_t digest)
 {
-    return (struct recent){.seq = op->seq,
-                           .id = op->ip_id,
-                           .kind = op->kind,
-                           .set = true,
-                           .tap = d->tap,
-                           .times = 1,
-                           .digest = digest,
-                           .time_ns = op->time_ns};
+    *r = (struct recent){.seq = op->seq,
+                         .id = op->ip_id,
+                         .kind = op->kind,
+                         .set = true,
+                         .tap = d->tap,
+                         .times = 1,
+                         .digest = digest,
+                         .time_ns = op->time_ns};
 }
 
 /* The same, with what shows whether its bytes are the same. */
-static struct recent request_of(const struct flow_delivery *d, const struct rpcrdma_op *op)
+static void remember_request(struct recent *r, const struct flow_delivery *d,
+                             const struct rpcrdma_op *op)
 {
-    struct recent now = recent_of(d, op, digest(op));
-
-    now.has_icrc = op->flags & RPCRDMA_OP_ICRC;
-    now.varying = (uint8_t)((op->flags & RPCRDMA_OP_ACK_REQUEST ? RECENT_ACK_REQUEST : 0) |
-                            (op->flags & RPCRDMA_OP_SOLICITED ? RECENT_SOLICITED : 0) |
-                            (op->flags & RPCRDMA_OP_MIGRATION ? RECENT_MIGRATION : 0));
-    now.icrc = op->icrc;
-    now.icrc_bytes = op->icrc_bytes;
-    now.udp_port = op->udp_port;
-    return now;
+    remember(r, d, op, digest(op));
+    r->varying = (uint8_t)((op->flags & (RPCRDMA_OP_SOLICITED | RPCRDMA_OP_ACK_REQUEST)) |
+                           (op->flags / RPCRDMA_OP_ICRC & (RECENT_ICRC | RECENT_MIGRATION)));
+    r->icrc = op->icrc;
+    r->icrc_bytes = op->icrc_bytes;
+    r->udp_port = op->udp_port;
 }
 
-void flow_delivery_request(struct flow_memory *memory, struct flow_delivery *d,
-                           const struct rpcrdma_op *op, uint32_t packets)
+/* What was not sent before. */
+static RPCRDMA_INLINE void progress(struct flow_memory *memory, struct flow_delivery *d,
+                                    const struct rpcrdma_op *op, uint64_t at, uint32_t packets)
 {
-    const struct recent now = request_of(d, op);
+    d->progress_tap = d->tap;
+    if (at + EARLY < d->through)
+        d->through = at; /* an Ack of what was not sent: its receiver ignored it, too */
+    d->repeating = false;
+    d->progress_ns = op->time_ns;
+    new_request(memory, d, op, at, packets);
+}
+
+/* Any but the next one, of which no other is remembered. */
+RPCRDMA_RARE static void any_request(struct flow_memory *memory, struct flow_delivery *d,
+                                     const struct rpcrdma_op *op, uint32_t packets)
+{
+    struct recent now;
     uint64_t at;
 
-    count(memory, d, op);
+    remember_request(&now, d, op);
     if (!d->started)
         start(d, op->seq);
     d->repeats = origin_twice(memory, d, &now, op->frame);
@@ -206,17 +227,32 @@ void flow_delivery_request(struct flow_memory *memory, struct flow_delivery *d,
     if (at < d->next) {
         delivery_behind(memory, d, op, at, packets);
     } else {
-        d->progress_tap = d->tap;
         if (at > d->next && d->loose)
             d->next = at;
         else if (at > d->next)
             ahead(memory, d, op, at);
-        if (at + EARLY < d->through)
-            d->through = at; /* an Ack of what was not sent: its receiver ignored it, too */
-        d->repeating = false;
-        d->progress_ns = op->time_ns;
-        new_request(memory, d, op, at, packets);
+        progress(memory, d, op, at, packets);
     }
+    origin_note(d, op->kind, op->seq, op->ip_id);
+    d->sent_ns = op->time_ns;
+}
+
+RPCRDMA_HOT void flow_delivery_request(struct flow_memory *memory, struct flow_delivery *d,
+                                       const struct rpcrdma_op *op, uint32_t packets)
+{
+    struct recent *r;
+
+    count(memory, d, op);
+    r = recent_free(d, op->seq, op->time_ns);
+    if (!r || !d->started || op->seq != ((uint32_t)d->next & 0xffffff)) {
+        any_request(memory, d, op, packets);
+        return;
+    }
+    origin_new(d, op->kind, op->seq, op->ip_id);
+    remember_request(r, d, op);
+    d->repeats = false;
+    d->repeat = RPCRDMA_REPEAT_DUPLICATE;
+    progress(memory, d, op, d->next, packets);
     origin_note(d, op->kind, op->seq, op->ip_id);
     d->sent_ns = op->time_ns;
 }
@@ -235,8 +271,8 @@ static void came_late(struct flow_delivery *d, uint64_t at)
     rare->path.late_naks++;
 }
 
-static void nak(struct flow_memory *memory, struct flow_delivery *d, const struct rpcrdma_op *op,
-                uint64_t at)
+RPCRDMA_RARE static void nak(struct flow_memory *memory, struct flow_delivery *d,
+                             const struct rpcrdma_op *op, uint64_t at)
 {
     struct rpcrdma_path *path = delivery_rare(memory, d);
     const struct hole *holes;
@@ -317,8 +353,9 @@ static void pass_over(struct flow_memory *memory, struct flow_delivery *d, uint6
 }
 
 /* Responses have the PSNs of their request. */
-static void response(struct flow_memory *memory, struct flow_delivery *d,
-                     struct flow_delivery *back, const struct rpcrdma_op *op, uint64_t at)
+RPCRDMA_RARE static void response(struct flow_memory *memory, struct flow_delivery *d,
+                                  struct flow_delivery *back, const struct rpcrdma_op *op,
+                                  uint64_t at)
 {
     struct rpcrdma_path *path;
 
@@ -374,6 +411,24 @@ static bool doubled(const struct flow_delivery *d)
     return d->rare && OF * d->rare->path.duplicated >= d->packets;
 }
 
+/* It repeats one that passed a moment ago. */
+RPCRDMA_RARE static bool answered_twice(struct flow_memory *memory, struct flow_delivery *d,
+                                        struct flow_delivery *back, const struct rpcrdma_op *op)
+{
+    struct recent now;
+
+    remember(&now, back, op, 0);
+    back->acks_again = op->kind == RPCRDMA_OP_ACK && d->repeating && !doubled(d);
+    d->repeats = origin_twice_anywhere(memory, back, &now, op->frame);
+    back->acks_again = false;
+    if (!d->repeats)
+        return false;
+    if (back->copied)
+        d->repeat = RPCRDMA_REPEAT_ELSEWHERE;
+    count_once(back, op);
+    return true;
+}
+
 bool flow_delivery_answer(struct flow_memory *memory, struct flow_delivery *d,
                           struct flow_delivery *back, const struct rpcrdma_op *op)
 {
@@ -383,16 +438,14 @@ bool flow_delivery_answer(struct flow_memory *memory, struct flow_delivery *d,
     d->repeat = RPCRDMA_REPEAT_DUPLICATE;
     d->repeats = false;
     if (back) {
-        const struct recent now = recent_of(back, op, 0);
+        struct recent *r;
 
         count(memory, back, op);
-        back->acks_again = op->kind == RPCRDMA_OP_ACK && d->repeating && !doubled(d);
-        d->repeats = origin_twice(memory, back, &now, op->frame);
-        back->acks_again = false;
-        if (d->repeats) {
-            if (back->copied)
-                d->repeat = RPCRDMA_REPEAT_ELSEWHERE;
-            count_once(back, op);
+        r = recent_free(back, op->seq, op->time_ns);
+        if (r) {
+            origin_new(back, op->kind, op->seq, op->ip_id);
+            remember(r, back, op, 0);
+        } else if (answered_twice(memory, d, back, op)) {
             return false;
         }
         origin_note(back, op->kind, op->seq, op->ip_id);

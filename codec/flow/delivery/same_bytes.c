@@ -53,13 +53,15 @@ bool icrc_differs(const struct recent *a, const struct recent *b)
     uint32_t bytes = a->icrc_bytes, change;
     uint8_t varying = a->varying ^ b->varying;
 
-    if (!a->has_icrc || !b->has_icrc)
+    if (!(a->varying & b->varying & RECENT_ICRC))
         return false;
     if (bytes != b->icrc_bytes)
         return true;
-    change = crc_of_16(a->id ^ b->id, bytes + BEHIND_ID) ^
-             crc_of_16(a->udp_port ^ b->udp_port, bytes + BEHIND_PORT) ^
-             crc_of(varying & (RECENT_SOLICITED | RECENT_MIGRATION), bytes - FLAGS) ^
-             crc_of(varying & RECENT_ACK_REQUEST ? 0x80 : 0, bytes - ACK_REQUEST);
+    change =
+        crc_of_16(a->id ^ b->id, bytes + BEHIND_ID) ^
+        crc_of_16(a->udp_port ^ b->udp_port, bytes + BEHIND_PORT) ^
+        crc_of((varying & RECENT_SOLICITED ? 0x80 : 0) | (varying & RECENT_MIGRATION ? 0x40 : 0),
+               bytes - FLAGS) ^
+        crc_of(varying & RECENT_ACK_REQUEST ? 0x80 : 0, bytes - ACK_REQUEST);
     return (a->icrc ^ b->icrc) != change;
 }

@@ -8,17 +8,7 @@
 
 /* What was sent, in a ring in the order of positions. Answered ones make room. */
 
-struct transmission *transmission_newest(const struct flow_delivery *d)
-{
-    return d->count > 0 ? transmission_record(d, d->count - 1) : NULL;
-}
-
-struct transmission *transmission_pending(const struct flow_delivery *d)
-{
-    return d->pending < d->count ? transmission_record(d, d->pending) : NULL;
-}
-
-static void grow(struct flow_memory *memory, struct flow_delivery *d)
+RPCRDMA_RARE static void grow(struct flow_memory *memory, struct flow_delivery *d)
 {
     uint32_t size = d->size ? d->size * 2 : RECORDS_FIRST;
     struct transmission *bigger = flow_alloc(memory, size * sizeof(*bigger));
@@ -40,12 +30,9 @@ static bool wanted(const struct transmission *t, int64_t now)
     return !t->delivered || now - t->delivered_ns < KEEP_NS;
 }
 
-struct transmission *transmission_add(struct flow_memory *memory, struct flow_delivery *d,
-                                      uint64_t first, uint64_t last, uint64_t frame,
-                                      int64_t time_ns)
+RPCRDMA_HOT struct transmission *transmission_room(struct flow_memory *memory,
+                                                   struct flow_delivery *d, int64_t time_ns)
 {
-    struct transmission *t;
-
     if (d->count == d->size && d->size < RECORDS_MOST &&
         (d->size == 0 || wanted(transmission_record(d, 0), time_ns)))
         grow(memory, d);
@@ -56,18 +43,9 @@ struct transmission *transmission_add(struct flow_memory *memory, struct flow_de
         d->count--;
         d->pending -= d->pending > 0;
     }
-    t = transmission_record(d, d->count++);
     if (d->taps)
-        taps_forget(d, t);
-    *t = (struct transmission){.first = first,
-                               .last = last,
-                               .at = (uint32_t)first,
-                               .first_frame = frame,
-                               .last_frame = frame,
-                               .first_ns = time_ns,
-                               .last_ns = time_ns,
-                               .times = 1};
-    return t;
+        taps_forget(d, transmission_record(d, d->count));
+    return transmission_record(d, d->count++);
 }
 
 /* From the newest back, in steps that double, then in halves between. */
@@ -214,19 +192,26 @@ static void answered_in_part(struct transmission *t, uint64_t frame, int64_t tim
     t->delivered_ns = time_ns;
 }
 
-bool transmission_answered(struct flow_delivery *d, uint64_t last, uint64_t frame, int64_t time_ns,
-                           int64_t waits_ns)
+/* It was there at `ns`, as the answer at time_ns shows. */
+static void delivered(const struct flow_delivery *d, struct transmission *t, uint64_t frame,
+                      int64_t time_ns, int64_t ns)
+{
+    if (t->delivered)
+        return;
+    t->delivered = true;
+    t->frame = frame;
+    t->delivered_ns = ns < time_ns ? ns : time_ns;
+    if (t->delivered_ns < d->answered_ns && d->answered_ns <= time_ns)
+        t->delivered_ns = d->answered_ns; /* the answer before did not acknowledge it */
+}
+
+RPCRDMA_RARE static bool several_answered(struct flow_delivery *d, uint64_t last, uint64_t frame,
+                                          int64_t time_ns, int64_t waits_ns)
 {
     uint32_t was = d->pending, end = was;
     int64_t latest = INT64_MIN, delay, base = INT64_MIN;
     bool again = false;
 
-    d->answered = true;
-    if (last < d->through)
-        return false;
-    d->through = last + 1;
-    if (delivery_holes(d))
-        uncaptured(d, last);
     for (; end < d->count; end++) {
         struct transmission *t = transmission_record(d, end);
 
@@ -250,18 +235,45 @@ bool transmission_answered(struct flow_delivery *d, uint64_t last, uint64_t fram
 
         if (t->last_ns > base)
             base = t->last_ns;
-        if (t->delivered)
-            continue;
-        t->delivered = true;
-        t->frame = frame;
-        t->delivered_ns = base + delay < time_ns ? base + delay : time_ns;
-        if (t->delivered_ns < d->answered_ns && d->answered_ns <= time_ns)
-            t->delivered_ns = d->answered_ns; /* the answer before did not acknowledge it */
+        delivered(d, t, frame, time_ns, base + delay);
     }
     if (end > was)
         d->answered_ns = time_ns;
     d->pending = end;
     return end > was;
+}
+
+/* One record that was sent once, as mostly. */
+static void one_answered(struct flow_delivery *d, struct transmission *t, uint64_t frame,
+                         int64_t time_ns, int64_t waits_ns)
+{
+    int64_t delay = time_ns > t->last_ns ? time_ns - t->last_ns : 0;
+
+    if (d->fastest_ns == 0 || delay < d->fastest_ns)
+        d->fastest_ns = delay;
+    if (delay >= waits_ns && d->fastest_ns < delay)
+        delay = d->fastest_ns;
+    delivered(d, t, frame, time_ns, t->last_ns + delay);
+    d->answered_ns = time_ns;
+    d->pending++;
+}
+
+RPCRDMA_HOT bool transmission_answered(struct flow_delivery *d, uint64_t last, uint64_t frame,
+                                       int64_t time_ns, int64_t waits_ns)
+{
+    struct transmission *t;
+
+    d->answered = true;
+    if (last < d->through)
+        return false;
+    d->through = last + 1;
+    if (delivery_holes(d))
+        uncaptured(d, last);
+    t = transmission_pending(d);
+    if (!t || t->last != last || t->open || t->times != 1 || t->found)
+        return several_answered(d, last, frame, time_ns, waits_ns);
+    one_answered(d, t, frame, time_ns, waits_ns);
+    return true;
 }
 
 void transmission_waited(const struct flow_delivery *d, struct rpcrdma_path *path, int64_t time_ns,

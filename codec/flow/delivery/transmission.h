@@ -53,8 +53,13 @@ static inline void transmission_repeated(struct transmission *t)
         t->times++;
 }
 
-/* Bits of recent.varying. */
-enum { RECENT_ACK_REQUEST = 0x01, RECENT_SOLICITED = 0x80, RECENT_MIGRATION = 0x40 };
+/* Bits of recent.varying, as they are taken out of rpcrdma_op.flags. */
+enum {
+    RECENT_ICRC = 1, /* icrc, icrc_bytes, udp_port are set */
+    RECENT_MIGRATION = RPCRDMA_OP_MIGRATION / RPCRDMA_OP_ICRC,
+    RECENT_SOLICITED = RPCRDMA_OP_SOLICITED,
+    RECENT_ACK_REQUEST = RPCRDMA_OP_ACK_REQUEST,
+};
 
 struct hole {
     uint64_t first, count;
@@ -81,7 +86,7 @@ struct recent {
     uint8_t tap;                /* where it was captured first; 0: not known */
     uint8_t times, other_times; /* there, and at the other place */
     uint8_t varying; /* bits of its BTH that may differ when it is retransmitted: same_bytes.c */
-    bool set : 1, has_icrc : 1;
+    bool set;
 };
 
 /* Of a record: when its last packet passed the second place of capture, and the first. */
@@ -203,14 +208,28 @@ static inline bool passed_over(const struct flow_delivery *d, uint64_t at)
 struct rpcrdma_path *delivery_rare(struct flow_memory *memory, struct flow_delivery *d);
 
 /* transmission.c */
-/* NULL: there is no room for it. */
-struct transmission *transmission_add(struct flow_memory *memory, struct flow_delivery *d,
-                                      uint64_t first, uint64_t last, uint64_t frame,
-                                      int64_t time_ns);
 /* The i-th that is kept. */
 static inline struct transmission *transmission_record(const struct flow_delivery *d, uint32_t i)
 {
     return &d->ring[(d->begin + i) & (d->size - 1)];
+}
+/* Room for one more, in place of the oldest if need be, or NULL. */
+struct transmission *transmission_room(struct flow_memory *memory, struct flow_delivery *d,
+                                       int64_t time_ns);
+/* What it is when it is sent for the first time. */
+#define TRANSMISSION_ONCE(from, to, in_frame, ns)                                                  \
+    .first = (from), .last = (to), .at = (uint32_t)(from), .first_frame = (in_frame),              \
+    .last_frame = (in_frame), .first_ns = (ns), .last_ns = (ns), .times = 1
+/* NULL: there is no room for it. */
+static inline struct transmission *transmission_add(struct flow_memory *memory,
+                                                    struct flow_delivery *d, uint64_t first,
+                                                    uint64_t last, uint64_t frame, int64_t time_ns)
+{
+    struct transmission *t = transmission_room(memory, d, time_ns);
+
+    if (t)
+        *t = (struct transmission){TRANSMISSION_ONCE(first, last, frame, time_ns)};
+    return t;
 }
 struct transmission *transmission_search(const struct flow_delivery *d, uint64_t at);
 /* Which position a number on the wire stands for: the one nearest to what is expected. PSNs have 24
@@ -244,9 +263,15 @@ static inline struct transmission *transmission_at(const struct flow_delivery *d
 /* The one behind it; NULL: it is the newest. */
 struct transmission *transmission_after(const struct flow_delivery *d,
                                         const struct transmission *t);
-struct transmission *transmission_newest(const struct flow_delivery *d);
+static inline struct transmission *transmission_newest(const struct flow_delivery *d)
+{
+    return d->count > 0 ? transmission_record(d, d->count - 1) : NULL;
+}
 /* The oldest that was not answered; NULL: none. */
-struct transmission *transmission_pending(const struct flow_delivery *d);
+static inline struct transmission *transmission_pending(const struct flow_delivery *d)
+{
+    return d->pending < d->count ? transmission_record(d, d->pending) : NULL;
+}
 /* [first, first + count) is missing. */
 void transmission_hole(struct flow_memory *memory, struct flow_delivery *d, uint64_t first,
                        uint64_t count, int64_t time_ns);
@@ -282,7 +307,43 @@ void originals_free(struct flow_memory *memory, struct flow_delivery *d);
 
 /* origin.c */
 enum origin { ORIGIN_AGAIN, ORIGIN_LATE };
+/* Where there are slots: the high bits of a hash. */
+static inline struct recent *recent_slot(const struct recents *recents, uint32_t seq)
+{
+    return &recents->at[(uint64_t)(seq * UINT32_C(2654435761)) * recents->size >> 32];
+}
+/* The most slots that there may be: more where much comes twice, for it may come late. */
+static inline uint32_t recents_most(const struct flow_delivery *d)
+{
+    enum { OF = 8 };
+
+    return d->rare && OF * d->rare->path.duplicated >= d->packets ? RECENT_TWICE : RECENT_MOST;
+}
+/* Where a packet is to be remembered that mostly is none of those before, its slot free. NULL: what
+ * it is origin_twice_anywhere says. */
+static inline struct recent *recent_free(const struct flow_delivery *d, uint32_t seq,
+                                         int64_t time_ns)
+{
+    struct recent *r = d->recent.size > 0 && !d->taps ? recent_slot(&d->recent, seq) : NULL;
+
+    return r && r->set &&
+                   (r->seq == seq ||
+                    (d->recent.size < recents_most(d) && time_ns - r->time_ns <= MOMENT_NS))
+               ? NULL
+               : r;
+}
+/* The packet in hand has such a slot. */
+static inline void origin_new(struct flow_delivery *d, uint8_t kind, uint32_t seq, uint16_t id)
+{
+    d->copied = false;
+    if (d->id_known && id == d->id && (seq != d->id_seq || kind != d->id_kind))
+        d->id_useless = true; /* another packet, the same ID */
+    d->requests++;
+}
 /* The same packet that passed a moment ago? Counts it, and remembers the packet. */
+bool origin_twice_anywhere(struct flow_memory *memory, struct flow_delivery *d,
+                           const struct recent *now, uint64_t frame);
+/* The same; mostly it is not. */
 bool origin_twice(struct flow_memory *memory, struct flow_delivery *d, const struct recent *now,
                   uint64_t frame);
 /* Whether IP IDs show what is new. */
@@ -299,9 +360,6 @@ bool origin_forgotten(struct flow_memory *memory, struct flow_delivery *d, const
 bool origin_response_forgotten(struct flow_memory *memory, const struct flow_delivery *d,
                                struct flow_delivery *back, const struct rpcrdma_op *op, uint64_t at,
                                bool newer);
-/* After origin_twice and origin_behind: where its IP ID is the highest so far. */
-void origin_note(struct flow_delivery *d, uint8_t kind, uint32_t seq, uint16_t id);
-
 /* taps.c: there is a second place; `first`: the other one. */
 void taps_begin(struct flow_memory *memory, struct flow_delivery *d, uint8_t first);
 /* Whether it was seen at the other place before; its first time anywhere; and once more where it
@@ -320,5 +378,18 @@ void taps_grow(struct flow_memory *memory, struct flow_delivery *d, uint32_t siz
 const struct arrival *taps_arrival(const struct flow_delivery *d, const struct transmission *t);
 void taps_forget(struct flow_delivery *d, const struct transmission *t);
 void taps_free(struct flow_memory *memory, struct flow_delivery *d);
+
+/* After origin_twice and origin_behind: where its IP ID is the highest so far. */
+static inline void origin_note(struct flow_delivery *d, uint8_t kind, uint32_t seq, uint16_t id)
+{
+    if (id == 0)
+        return; /* not counted, or IPv6, which has none */
+    if (!d->id_known || (int16_t)(uint16_t)(id - d->id) > 0) {
+        d->id = id;
+        d->id_seq = seq;
+        d->id_kind = kind;
+    }
+    d->id_known = true;
+}
 
 #endif
