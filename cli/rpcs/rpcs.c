@@ -243,7 +243,8 @@ static int run(const struct command *command, int argc, char **argv)
     };
     int status = options_parse(&options, command, own, argc, argv);
     struct out out;
-    struct pipeline pipeline = {.options = &options, .delivery = true, .out = &out};
+    struct pipeline pipeline = {
+        .options = &options, .delivery = true, .unlisted = true, .out = &out};
     struct rpcs rpcs = {.view = view_new(&view_text, &out, &pipeline.clock), .pipeline = &pipeline};
     struct rpcrdma_flow_sink sink = {
         .transaction = on_transaction, .payload_stream = on_payload_stream, .context = &rpcs};

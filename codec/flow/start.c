@@ -37,7 +37,7 @@ static bool start_stages(struct rpcrdma_flow *flow, const struct rpcrdma_flow_co
             flow_messages_new(context, flow->conns, config->dialect, config->unordered);
     if (!flow->messages)
         return false;
-    if (!rpcs && !sink->message)
+    if (!sink->message && !sink->partial)
         flow_messages_unseen(flow->messages);
     if (rpcs)
         flow->rpcs = flow_rpcs_new(context, flow->messages);

@@ -33,29 +33,51 @@ static bool proves(const struct flow_delivery *d, const struct transmission *t)
     return d->acked || (t->read && d->answered);
 }
 
+/* The record of its last packet, *begin that of its first. */
+static const struct transmission *records(const struct flow_delivery *d, bool psn, uint32_t first,
+                                          uint32_t last, const struct transmission **begin)
+{
+    const struct transmission *end = d->started ? transmission_at(d, near(d, last, psn)) : NULL;
+    uint64_t at;
+
+    *begin = end;
+    if (!end || first == last)
+        return end;
+    at = near(d, first, psn);
+    if (at < end->first || at > end->last)
+        *begin = transmission_at(d, at);
+    if (!*begin)
+        *begin = end;
+    return end;
+}
+
+static uint32_t times(const struct transmission *begin, const struct transmission *end)
+{
+    return end->times > begin->times ? end->times : begin->times;
+}
+
+uint32_t flow_delivery_transmissions(const struct flow_delivery *d, bool psn, uint32_t first,
+                                     uint32_t last)
+{
+    const struct transmission *begin, *end = records(d, psn, first, last, &begin);
+
+    return end ? times(begin, end) : 0;
+}
+
 bool flow_delivery_find(const struct flow_delivery *d, bool psn, uint32_t first, uint32_t last,
                         struct rpcrdma_delivery *out)
 {
-    const struct transmission *begin, *end;
+    const struct transmission *begin, *end = records(d, psn, first, last, &begin);
     const struct arrival *arrival;
-    uint64_t at;
 
-    begin = end = d->started ? transmission_at(d, near(d, last, psn)) : NULL;
     if (!end) {
         *out = (struct rpcrdma_delivery){0};
         return false;
     }
-    if (first != last) {
-        at = near(d, first, psn);
-        if (at < end->first || at > end->last)
-            begin = transmission_at(d, at);
-        if (!begin)
-            begin = end;
-    }
     *out = (struct rpcrdma_delivery){
         .not_ready = end->not_ready || begin->not_ready,
         .lost = end->lost || begin->lost,
-        .transmissions = end->times > begin->times ? end->times : begin->times,
+        .transmissions = times(begin, end),
         .first_frame = begin->first_frame,
         .last_frame = end->last_frame,
         .first_time_ns = begin->first_ns,

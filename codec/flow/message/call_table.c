@@ -305,7 +305,7 @@ void flow_message_close(struct flow_messages *messages, struct flow_conn *conn)
     mc->extra = NULL;
 }
 
-void message_call_rpc(const struct flow_call *call, struct rpcrdma_rpc *out)
+void flow_call_rpc(const struct flow_call *call, struct rpcrdma_rpc *out)
 {
     *out = (struct rpcrdma_rpc){.present = RPCRDMA_RPC_HAS_XID | RPCRDMA_RPC_HAS_TYPE |
                                            RPCRDMA_RPC_HAS_PROGRAM,

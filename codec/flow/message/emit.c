@@ -286,9 +286,12 @@ static void match_call(struct making *m)
                     : message_unmatched_add(m->messages, m->conn, 1 - m->sender, msg->xid, m->send);
     if (!event->call)
         return;
-    if (!m->messages->unseen && event->call->has_rpc && event->call->holders & CALL_OUTSTANDING) {
-        message_call_rpc(event->call, &m->to->call);
-        m->to->out.call = &m->to->call;
+    if (event->call->has_rpc && event->call->holders & CALL_OUTSTANDING) {
+        event->call_known = true;
+        if (!m->messages->unseen) {
+            flow_call_rpc(event->call, &m->to->call);
+            m->to->out.call = &m->to->call;
+        }
     }
     event->call->holders |= CALL_IN_HAND;
     if (!is_call)
@@ -305,7 +308,7 @@ static void find_call(struct making *m)
         return;
     call = message_call_outstanding(m->messages, m->conn, 1 - m->sender, m->to->message.xid);
     if (call && call->has_rpc)
-        message_call_rpc(call, &m->to->call);
+        flow_call_rpc(call, &m->to->call);
     else if (!message_previewed_find(m->messages, &m->to->out, &m->to->call))
         return;
     m->to->out.call = &m->to->call;
@@ -367,7 +370,7 @@ static RPCRDMA_INLINE void begin(struct making *m, struct flow_messages *message
     event->message = out;
     event->send = send;
     event->sender = m->sender;
-    event->continues = event->malformed = event->was_held = false;
+    event->continues = event->malformed = event->call_known = event->was_held = false;
     event->part_bytes = 0;
     event->call = NULL;
     event->call_use = FLOW_CALL_NEW;

@@ -26,7 +26,7 @@ size_t flow_messages_above(void);
 struct flow_messages *flow_messages_new(struct flow_context *context, struct flow_conns *conns,
                                         const struct rpcrdma_dialect *dialect, bool unordered);
 void flow_messages_free(struct flow_messages *messages); /* NULL is fine */
-/* Nobody sees the messages, nor makes RPCs of them: src, dst and call are not set in them. */
+/* Nobody sees the messages: src, dst and call are not set in them. */
 void flow_messages_unseen(struct flow_messages *messages);
 
 /* What a Send shows of its connection's dialect. It may make the connection wait, or end that. */
@@ -107,10 +107,11 @@ void flow_call_drop(struct flow_messages *messages, struct flow_conn *conn, stru
 struct flow_message {
     const struct rpcrdma_flow_message *message;
     const struct flow_send *send;
-    int sender;     /* end; never -1: an unpaired sender is end 1 - receiver all the same */
-    bool continues; /* version 2: more parts follow this one */
-    bool malformed; /* its transport header, or its RPC header */
-    bool was_held;  /* a later part: */
+    int sender;      /* end; never -1: an unpaired sender is end 1 - receiver all the same */
+    bool continues;  /* version 2: more parts follow this one */
+    bool malformed;  /* its transport header, or its RPC header */
+    bool call_known; /* it answers an outstanding Call that has a header: flow_call_rpc */
+    bool was_held;   /* a later part: */
     struct flow_held held;
     uint64_t part_bytes;    /* payload bytes of the earlier parts: where this part's payload goes */
     struct flow_call *call; /* that it is, or answers; NULL: none, or not known */
@@ -139,6 +140,8 @@ void flow_message_make(struct flow_messages *messages, struct flow_conn *conn,
                        const struct flow_direction *dir, const struct flow_send *send,
                        struct flow_making *making);
 void flow_message_done(struct flow_messages *messages, const struct flow_making *making);
+/* The header of its RPC, as far as the Call in this entry had one. */
+void flow_call_rpc(const struct flow_call *call, struct rpcrdma_rpc *out);
 /* As rpcrdma_message_decode; version 1's dialect also for a message that bears version 2's number
  * on a connection of version 1: it has that layout all the same. What a message was decoded by once
  * gives the same message again. */

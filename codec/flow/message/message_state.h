@@ -231,7 +231,6 @@ static inline const struct flow_call *message_call_outstanding(const struct flow
 }
 /* Its Reply, or a part of that (`continues`), is the message in hand. */
 void message_call_reply(struct flow_call *call, bool continues);
-void message_call_rpc(const struct flow_call *call, struct rpcrdma_rpc *out);
 
 /* paired.c. As far as it follows from the Calls that are outstanding, and from what is offered. */
 enum rpcrdma_rpc_direction message_direction_paired(const struct flow_messages *messages,

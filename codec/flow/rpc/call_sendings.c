@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+#include "flow/delivery/delivery.h"
 #include "flow/rpc/rpc_state.h"
 
 /* How often a Call was sent: on its connection, and on those before, as far as flow/message knows
@@ -7,10 +8,12 @@
 /* So often, as far as it was captured, was the Call sent on its connection; it was once. */
 static uint32_t own_of(const struct rpc_transaction *t)
 {
-    struct rpcrdma_delivery d;
+    const struct rpc_place *p = &t->call_place;
+    const struct flow_delivery *d = p->set ? rpc_delivery_towards(t->conn, 1 - p->sender) : NULL;
+    bool psn = flow_conn_public_const(t->conn)->carrier != RPCRDMA_CARRIER_IWARP;
+    uint32_t times = d ? flow_delivery_transmissions(d, psn, p->first, p->last) : 0;
 
-    rpc_delivery_find(t, &t->call_place, &d);
-    return t->sent_earlier + (d.transmissions > 0 ? d.transmissions : 1);
+    return t->sent_earlier + (times > 0 ? times : 1);
 }
 
 static uint32_t own_of_latest(const struct rpc_sendings *e)

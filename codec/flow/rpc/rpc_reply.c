@@ -96,7 +96,12 @@ RPCRDMA_APART void rpc_reply(struct flow_rpcs *rpcs, struct flow_conn *conn,
         t = rpc_begin(rpcs, conn, caller, msg->xid, m->call);
         if (!t)
             return;
-        rpc_note_header(t, m->message->call);
+        if (m->call_known) {
+            struct rpcrdma_rpc call;
+
+            flow_call_rpc(m->call, &call);
+            rpc_note_header(t, &call);
+        }
     }
     rpc_of(conn)->replied_ns[caller] = m->send->time_ns;
     if (m->send->has_invalidate)
