@@ -366,7 +366,7 @@ static void v3_reply(struct rpcrdma_cursor *c, bool nfs, uint32_t procedure,
     if (c->status != RPCRDMA_OK)
         return;
     a->status_kind = NFS_STATUS_NFS3;
-    if (a->status != 0 || !nfs)
+    if (a->status != 0 || !nfs || !learned)
         return;
     if (procedure == V3_READDIRPLUS) {
         v3_entries(c, a, learned);
@@ -389,6 +389,8 @@ static void v4_reply(const struct rpcrdma_payload_stream *s, struct rpcrdma_comp
 
     a->status_kind = NFS_STATUS_NFS4;
     a->status = it->status;
+    if (!learned)
+        return;
     while (rpcrdma_compound_next(it, &op)) {
         struct rpcrdma_cursor c = behind(s, op.off + 8);
 
@@ -450,7 +452,7 @@ void nfs_reply(const struct rpcrdma_payload_stream *s, struct nfs_arguments *a,
         if (c.status != RPCRDMA_OK)
             return;
         a->status_kind = NFS_STATUS_MOUNT;
-        if (a->status != 0 || call->version != 3)
+        if (a->status != 0 || call->version != 3 || !learned)
             return;
         take_handle(&c, &handle);
         if (handle.length > 0 && a->name.length > 0)

@@ -68,7 +68,8 @@ struct nfs_learned {
     void *context;
 };
 
-/* Reads the Reply's stream: the status into *a, names to `learned`. */
+/* Reads the Reply's stream: the status into *a, names to `learned`. NULL: neither names nor the
+ * operation that failed are asked for. */
 void nfs_reply(const struct rpcrdma_payload_stream *stream, struct nfs_arguments *a,
                const struct nfs_learned *learned);
 

@@ -14,6 +14,7 @@ struct slot {
 struct details {
     GPtrArray *blocks;      /* of BLOCK slots each: they do not move */
     uint32_t n_slots, free; /* 0: none */
+    bool status_only;
     struct nfs_paths *paths;
     const struct rpcrdma_payload_stream *stream; /* in hand */
 };
@@ -41,6 +42,11 @@ void details_free(struct details *d)
 const struct nfs_paths *details_paths(const struct details *d)
 {
     return d->paths;
+}
+
+void details_status_only(struct details *d)
+{
+    d->status_only = true;
 }
 
 static struct slot *slot_of(const struct details *d, uint64_t tag)
@@ -91,9 +97,11 @@ static void rename_(void *context, const struct nfs_handle *from, const struct n
 
 void details_stream(struct details *d, const struct rpcrdma_payload_stream *stream)
 {
-    struct nfs_learned learned = {learn, rename_, d};
+    const struct nfs_learned learned = {learn, rename_, d};
     struct slot *slot;
 
+    if (d->status_only && stream->direction == RPCRDMA_DIRECTION_CALL)
+        return;
     if (*stream->tag == 0) {
         *stream->tag = take(d);
         if (*stream->tag == 0)
@@ -105,7 +113,7 @@ void details_stream(struct details *d, const struct rpcrdma_payload_stream *stre
     if (stream->direction == RPCRDMA_DIRECTION_CALL)
         nfs_call(stream, &slot->nfs);
     else
-        nfs_reply(stream, &slot->nfs, &learned);
+        nfs_reply(stream, &slot->nfs, d->status_only ? NULL : &learned);
 }
 
 struct rpc details_of(const struct details *d, const struct rpcrdma_transaction *transaction)

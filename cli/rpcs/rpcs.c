@@ -172,6 +172,8 @@ static int choose(const struct command *command, struct rpcs *rpcs, const struct
         rpcs->sorted = sorted_new((size_t)choice->top, &rpcs->view, share);
     else if (options->n_devices == 0) /* else a line when it is known: nobody waits for another */
         rpcs->order = order_new(rpcs->pipeline->out, &rpcs->view, share);
+    if (rpcs->groups && !rpcs->filter && by != GROUPS_FILE && by != GROUPS_USER)
+        details_status_only(rpcs->details);
     if (!rpcs->groups && !rpcs->sorted && !rpcs->order && options->n_devices == 0) {
         complain("out of memory");
         return EXIT_UNUSABLE;
