@@ -17,18 +17,10 @@ struct details {
     bool status_only;
     struct nfs_paths *paths;
     const struct rpcrdma_payload_stream *stream; /* in hand */
+    struct nfs_learned learned;                  /* what is to be done with names */
 };
 
 static const struct nfs_arguments nothing;
-
-struct details *details_new(size_t path_bytes)
-{
-    struct details *d = g_new0(struct details, 1);
-
-    d->blocks = g_ptr_array_new_with_free_func(g_free);
-    d->paths = nfs_paths_new(path_bytes);
-    return d;
-}
 
 void details_free(struct details *d)
 {
@@ -95,9 +87,18 @@ static void rename_(void *context, const struct nfs_handle *from, const struct n
     nfs_paths_rename(d->paths, server(d->stream->connection), from, name, to, new_name);
 }
 
+struct details *details_new(size_t path_bytes)
+{
+    struct details *d = g_new0(struct details, 1);
+
+    d->blocks = g_ptr_array_new_with_free_func(g_free);
+    d->paths = nfs_paths_new(path_bytes);
+    d->learned = (struct nfs_learned){learn, rename_, d};
+    return d;
+}
+
 void details_stream(struct details *d, const struct rpcrdma_payload_stream *stream)
 {
-    const struct nfs_learned learned = {learn, rename_, d};
     struct slot *slot;
 
     if (d->status_only && stream->direction == RPCRDMA_DIRECTION_CALL)
@@ -113,7 +114,7 @@ void details_stream(struct details *d, const struct rpcrdma_payload_stream *stre
     if (stream->direction == RPCRDMA_DIRECTION_CALL)
         nfs_call(stream, &slot->nfs);
     else
-        nfs_reply(stream, &slot->nfs, d->status_only ? NULL : &learned);
+        nfs_reply(stream, &slot->nfs, d->status_only ? NULL : &d->learned);
 }
 
 struct rpc details_of(const struct details *d, const struct rpcrdma_transaction *transaction)

@@ -14,12 +14,11 @@ enum { BUCKETS_FINE_BITS = 6, BUCKETS_FINE = 1 << BUCKETS_FINE_BITS };
 
 static inline uint32_t bucket_of(uint64_t value, uint32_t exact)
 {
-    uint32_t octave = exact;
+    uint32_t octave;
 
     if (value >> exact == 0)
         return (uint32_t)value;
-    while (value >> octave >= 2)
-        octave++;
+    octave = 63 - (uint32_t)__builtin_clzll(value);
     return (UINT32_C(1) << exact) + (octave - exact) * BUCKETS_FINE +
            (uint32_t)(value >> (octave - BUCKETS_FINE_BITS) & (BUCKETS_FINE - 1));
 }

@@ -273,6 +273,9 @@ static struct rpc_chunk_map *open_chunks(struct opening *o, const struct rpcrdma
 struct rpc_chunk_map *rpc_chunk_map_open(struct flow_rpcs *rpcs, struct rpc_transaction *t, int end,
                                          enum rpc_use reads, const struct rpcrdma_message *message)
 {
+    if ((message->read.count | message->write.count | message->call.count) == 0 &&
+        !message->reply_present)
+        return NULL; /* mostly */
     return open_chunks(&(struct opening){.rpcs = rpcs, .t = t, .end = end, .reads = reads},
                        message);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "flow/delivery/delivery.h"
 #include "flow/rpc/rpc_state.h"
+#include "wire/hot.h"
 
 /* A transaction that is over is parked until the client has acknowledged its Reply: the capture
  * shows when. */
@@ -23,7 +24,7 @@ static void unlink_parked(struct flow_rpcs *rpcs, struct rpc_transaction *t)
 }
 
 /* No longer known, or known now: then t->pub.reply says it. False: it keeps waiting. */
-static bool settled(const struct flow_rpcs *rpcs, struct rpc_transaction *t)
+static RPCRDMA_INLINE bool settled(const struct flow_rpcs *rpcs, struct rpc_transaction *t)
 {
     const struct flow_delivery *d = rpc_delivery_towards(t->conn, 1 - t->reply_place.sender);
     struct rpcrdma_delivery *reply = &t->pub.reply;

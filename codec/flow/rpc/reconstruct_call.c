@@ -31,7 +31,8 @@ void rpc_call_names(struct flow_rpcs *rpcs, struct rpc_transaction *t, const uin
         t->stream_emitted = true;
         reconstruct_emit_stream(rpcs, t, RPCRDMA_DIRECTION_CALL, rpc, &reduced, data, caplen, len);
     }
-    if (!rpcrdma_compound_begin(&it, rpc, rpc, reconstruct_is_reverse(t), data, caplen, len,
+    if (!rpcrdma_compound_is(rpc, reconstruct_is_reverse(t), &callback) ||
+        !rpcrdma_compound_begin(&it, rpc, rpc, reconstruct_is_reverse(t), data, caplen, len,
                                 &reduced, NULL)) {
         rpcrdma_ddp_call(rpc, data, caplen, len, &reduced, &t->ddp);
         t->ddp.slot_known = rpc->status == RPCRDMA_MALFORMED ||

@@ -93,8 +93,11 @@ enum rpcrdma_binding_verdict reconstruct_place(struct reconstruct *m, const uint
     return verdict;
 }
 
-static void plain_reply(struct flow_rpcs *rpcs, struct rpc_transaction *t,
-                        const struct rpcrdma_message *message, const struct rpc_part *part)
+/* Whether nothing is wrong with what a Reply without chunks leaves of those that its Call offered,
+ * or says. */
+static bool check_plain(struct flow_rpcs *rpcs, struct rpc_transaction *t,
+                        const struct rpcrdma_message *message, const struct rpc_part *part,
+                        const struct rpcrdma_rpc *rpc)
 {
     struct reconstruct m = {.rpcs = rpcs,
                             .t = t,
@@ -102,18 +105,28 @@ static void plain_reply(struct flow_rpcs *rpcs, struct rpc_transaction *t,
                             .message = message,
                             .base_unknown = !(message->present & RPCRDMA_HAS_HEADER_LENGTH),
                             .first_finding = t->findings ? t->findings->count : 0};
+
+    reconstruct_returned_writes(&m);
+    rpc_check_reply(&m, rpc, RPCRDMA_BINDING_UNKNOWN, part->data, part->caplen, part->len);
+    return !m.fault;
+}
+
+static void plain_reply(struct flow_rpcs *rpcs, struct rpc_transaction *t,
+                        const struct rpcrdma_message *message, const struct rpc_part *part)
+{
     const struct rpcrdma_reduction reduced = {.gaps = rpcs->gaps, .chunks = rpcs->lengths};
     struct rpcrdma_rpc own;
     const struct rpcrdma_rpc *rpc =
         reconstruct_header(rpcs, part->data, part->caplen, part->len, &own);
+    bool good = true;
 
     t->pub.reply_chunk_length = 0;
-    reconstruct_returned_writes(&m);
-    rpc_check_reply(&m, rpc, RPCRDMA_BINDING_UNKNOWN, part->data, part->caplen, part->len);
+    if (t->chunk_map || t->pending > 0 || t->pub.compound)
+        good = check_plain(rpcs, t, message, part, rpc);
     if (rpc->present & RPCRDMA_RPC_HAS_XID)
         reconstruct_emit_stream(rpcs, t, RPCRDMA_DIRECTION_REPLY, rpc, &reduced, part->data,
                                 part->caplen, part->len);
-    t->reply_complete = !m.fault && message->status == RPCRDMA_OK;
+    t->reply_complete = good && message->status == RPCRDMA_OK;
     t->pub.reply_length = message->present & RPCRDMA_HAS_HEADER_LENGTH ? part->len : 0;
     if (t->ddp.has_slot)
         rpc_session_reply_size(rpcs, t);
