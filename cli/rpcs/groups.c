@@ -163,15 +163,12 @@ static bool short_key(const struct groups *groups, const struct rpc *rpc, struct
         return false;
     switch (groups->by) {
     case GROUPS_OPERATION:
-        key->program = t->program;
-        key->version = t->version;
-        key->procedure = t->procedure;
-        key->reverse = t->direction_known && t->reverse;
+        key->program = (uint64_t)t->program << 32 | t->version;
+        key->procedure = (uint64_t)(t->direction_known && t->reverse) << 32 | t->procedure;
         return t->has_program && !t->compound;
     case GROUPS_CLIENT:
     case GROUPS_SERVER:
-        key->program = key->version = key->procedure = 0;
-        key->reverse = false;
+        key->program = key->procedure = 0;
         key->address = groups->by == GROUPS_CLIENT ? *rpc_client(t) : *rpc_server(t);
         return true;
     default:
@@ -182,8 +179,7 @@ static bool short_key(const struct groups *groups, const struct rpc *rpc, struct
 static bool same_key(const struct groups *groups, const struct groups_recent *a,
                      const struct groups_recent *b)
 {
-    return a->program == b->program && a->version == b->version && a->procedure == b->procedure &&
-           a->reverse == b->reverse &&
+    return a->program == b->program && a->procedure == b->procedure &&
            (groups->by == GROUPS_OPERATION ||
             memcmp(&a->address, &b->address, sizeof(a->address)) == 0);
 }

@@ -53,8 +53,7 @@ enum { GROUPS_RECENT = 16 };
 /* A group, and what its RPCs are known by without their name made. */
 struct groups_recent {
     struct group *group; /* NULL: none */
-    uint32_t program, version, procedure;
-    bool reverse;
+    uint64_t program, procedure; /* with its version; with its direction */
     struct rpcrdma_address address;
 };
 

@@ -51,14 +51,21 @@ static uint64_t kind_of(const struct rpcrdma_flow_message *message)
     return kind;
 }
 
+/* One behind the other for Calls whose XIDs were counted, in either order of their bytes: the next
+ * entry is at hand then. */
+static size_t place_of(uint64_t of_hosts, uint32_t xid)
+{
+    return (of_hosts + xid + __builtin_bswap32(xid)) & (FLOW_CALLS_REMEMBERED - 1);
+}
+
 void message_sent_note(struct flow_messages *messages, struct flow_conn *conn,
                        const struct flow_send *send, struct flow_message *event)
 {
     const struct rpcrdma_connection *pub = flow_conn_public_const(conn);
     uint32_t xid = event->message->message->xid;
-    uint64_t where = flow_hash2(hosts(messages, pub, event->sender), xid);
+    uint64_t of_hosts = hosts(messages, pub, event->sender);
     struct message_sent sent = {
-        .key = flow_hash2(where, kind_of(event->message)),
+        .key = flow_hash2(flow_hash2(of_hosts, xid), kind_of(event->message)),
         .frame = send->frame,
         .first_frame = send->frame,
         .first_time_ns = send->time_ns,
@@ -74,7 +81,7 @@ void message_sent_note(struct flow_messages *messages, struct flow_conn *conn,
             flow_alloc(&messages->context->memory, FLOW_CALLS_REMEMBERED * sizeof(*messages->sent));
     if (!messages->sent)
         return;
-    e = &messages->sent[where & (FLOW_CALLS_REMEMBERED - 1)];
+    e = &messages->sent[place_of(of_hosts, xid)];
     event->remembered = (uint32_t)(e - messages->sent) + 1;
     if (e->connection == 0 || e->key != sent.key || e->connection == pub->number ||
         e->frame >= pub->first_frame) {

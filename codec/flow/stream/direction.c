@@ -310,9 +310,10 @@ flow_direction_cached(struct flow_streams *streams, const struct rpcrdma_op *op,
 {
     uint32_t qpn = receiver(op);
     uint64_t quick = quick_hash(&op->src, qpn);
+    struct flow_direction *dir = in_cache(streams, op, qpn, quick);
 
     *note = &cached(streams, quick)->note;
-    return in_cache(streams, op, qpn, quick);
+    return dir;
 }
 
 struct flow_direction *flow_direction_seen(struct flow_streams *streams,
