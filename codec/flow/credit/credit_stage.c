@@ -266,17 +266,13 @@ void flow_credit_give_up(struct flow_credits *credits, struct flow_conn *conn,
         rpcrdma_credit_account_give_up(account, credit_conn_call(credits, call));
 }
 
-RPCRDMA_HOT void flow_credit_ack(struct flow_credits *credits, struct flow_conn *conn, int sender,
-                                 const struct rpcrdma_op *op)
+RPCRDMA_APART static void acked(struct credit_conn *cc, struct flow_conn *conn, int sender,
+                                const struct rpcrdma_op *op)
 {
-    struct credit_conn *cc = credit_conn_of(conn);
     struct rpcrdma_credit_at at = {op->time_ns, op->frame};
     uint32_t psn = rpcrdma_op_acknowledges(op);
     rpcrdma_stream_position place;
 
-    (void)credits;
-    if (!cc || cc->lost)
-        return;
     credit_conn_heard(cc, sender, op);
     if (!cc->sender[1 - sender].started)
         return;
@@ -288,6 +284,16 @@ RPCRDMA_HOT void flow_credit_ack(struct flow_credits *credits, struct flow_conn 
         rpcrdma_credit_account_acked(cc->side[sender].account, at, place);
     if (cc->side[sender].count)
         rpcrdma_credit_count_acked(cc->side[sender].count, at, place);
+}
+
+void flow_credit_ack(struct flow_credits *credits, struct flow_conn *conn, int sender,
+                     const struct rpcrdma_op *op)
+{
+    struct credit_conn *cc = credit_conn_of(conn);
+
+    (void)credits;
+    if (cc && !cc->lost)
+        acked(cc, conn, sender, op);
 }
 
 void flow_credit_nak(struct flow_credits *credits, struct flow_conn *conn, int sender,

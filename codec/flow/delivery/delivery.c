@@ -56,6 +56,11 @@ static uint32_t times(const struct transmission *begin, const struct transmissio
     return end->times > begin->times ? end->times : begin->times;
 }
 
+bool flow_delivery_disturbed(const struct flow_delivery *d)
+{
+    return d->rare != NULL;
+}
+
 uint32_t flow_delivery_transmissions(const struct flow_delivery *d, bool psn, uint32_t first,
                                      uint32_t last)
 {

@@ -95,6 +95,8 @@ bool flow_delivery_segment(struct flow_memory *memory, struct flow_delivery *d,
 bool flow_delivery_find(const struct flow_delivery *d, bool psn, uint32_t first, uint32_t last,
                         struct rpcrdma_delivery *out);
 
+/* Something was lost, refused or repeated: else each packet that was sent was sent once. */
+bool flow_delivery_disturbed(const struct flow_delivery *d);
 /* How often that was sent, or is known to have been; 0: nothing is known of it, or no longer. */
 uint32_t flow_delivery_transmissions(const struct flow_delivery *d, bool psn, uint32_t first,
                                      uint32_t last);

@@ -253,8 +253,11 @@ static inline struct transmission *transmission_at(const struct flow_delivery *d
 
     if (d->count == 0)
         return NULL;
+    t = transmission_record(d, d->count - 1);
+    back = t->last - at;
+    if (back == 0)
+        return t;
     /* newer than all: more than there are */
-    back = transmission_record(d, d->count - 1)->last - at;
     if (back >= d->count)
         return transmission_search(d, at);
     t = transmission_record(d, d->count - 1 - (uint32_t)back);

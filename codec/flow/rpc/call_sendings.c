@@ -11,7 +11,9 @@ static uint32_t own_of(const struct rpc_transaction *t)
     const struct rpc_place *p = &t->call_place;
     const struct flow_delivery *d = p->set ? rpc_delivery_towards(t->conn, 1 - p->sender) : NULL;
     bool psn = flow_conn_public_const(t->conn)->carrier != RPCRDMA_CARRIER_IWARP;
-    uint32_t times = d ? flow_delivery_transmissions(d, psn, p->first, p->last) : 0;
+    uint32_t times = d && flow_delivery_disturbed(d)
+                         ? flow_delivery_transmissions(d, psn, p->first, p->last)
+                         : 0;
 
     return t->sent_earlier + (times > 0 ? times : 1);
 }

@@ -18,7 +18,7 @@ void rpc_call_names(struct flow_rpcs *rpcs, struct rpc_transaction *t, const uin
     bool callback;
 
     if (!data || pub->compound ||
-        !reconstruct_reserve(rpcs, t->chunk_map ? t->chunk_map->n_reads : 0))
+        (t->chunk_map && !reconstruct_reserve(rpcs, t->chunk_map->n_reads)))
         return;
     rpc = reconstruct_header(rpcs, data, caplen, len, &own);
     rpc_note_header(t, rpc);
