@@ -27,6 +27,7 @@ struct rpcrdma_flow {
     struct flow_messages *messages;
     struct flow_rpcs *rpcs;       /* NULL: the sink wants none */
     struct flow_credits *credits; /* NULL: not asked for */
+    struct flow_send send; /* in hand, where it takes the quick lane */
     struct flow_making making;    /* the message in hand */
     uint64_t changes; /* what quick.c knows of directions holds while it is the same; from 1 */
     bool overfull;    /* the connection in hand keeps as much as it may: its gaps are given up */

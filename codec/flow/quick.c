@@ -39,15 +39,13 @@ static RPCRDMA_INLINE void ack(struct rpcrdma_flow *flow, struct flow_direction 
 static RPCRDMA_INLINE bool send(struct rpcrdma_flow *flow, struct flow_direction *dir,
                                 const struct rpcrdma_op *op)
 {
-    struct flow_send send;
-
     if (!flow_message_decided(flow->messages, dir->conn, op) ||
-        !flow_stream_whole_send(dir, op, &send))
+        !flow_stream_whole_send(dir, op, &flow->send))
         return false;
     touch(flow, dir);
     if (flow->context.delivery)
         flow_follow_request(flow, dir, op);
-    flow_deliver_send(flow, dir->conn, dir, &send);
+    flow_deliver_send(flow, dir->conn, dir, &flow->send);
     return true;
 }
 
