@@ -45,6 +45,23 @@ class Missing(CommandTest):
                 self.assertEqual([one['cause'] for one in causes], ['capture-incomplete'], (name, frame))
                 self.assertIn('What is missing may have answered 1 Call without Reply: it is no sign that the server was at fault.', causes[0]['text'])
 
+    def test_two_replies(self):
+        """Over iWARP two Replies in succession are not captured, and the Ack between them is."""
+        packets, linktype = pcap.read(capture('iwarp-nfs3-mini'))
+        rpcs = [json.loads(line) for line in self.run_command('rpcs', '--json', capture('iwarp-nfs3-mini')).splitlines()]
+        path = os.path.join(self.folder, 'two.pcap')
+        for number in (1, 2):
+            frames = sorted(one['reply_frame'] for one in rpcs if one['connection'] == number)
+            for two in list(zip(frames, frames[1:]))[::3]:
+                pcap.write(path, [packet for frame, packet in enumerate(packets, 1) if frame not in two], linktype)
+                causes = self.causes(path)
+                self.assertEqual([one['cause'] for one in causes], ['capture-incomplete'], two)
+                self.assertIn('What is missing may have answered 2 Calls without Reply', causes[0]['text'])
+        pcap.write(path, [packet for frame, packet in enumerate(packets, 1) if frame not in (139, 142)], linktype)
+        found = self.run_command('check', path, status=1)
+        for text in ('188 bytes of the TCP stream, from sequence number 809598985 on', '168 bytes of the TCP stream, from sequence number 809599173 on'):
+            self.assertEqual(found.count(text), 1, found)
+
     def test_at_the_ends_of_a_connection(self):
         """The first packet of a server is missing, or its last: the set-up says where it begins, the client's Ack where it
         ends."""

@@ -68,10 +68,10 @@ uint32_t rpcrdma_mpa_size(const struct rpcrdma_tcp_connection *c, int end, uint3
  */
 
 /* `cut`: of packets that are there, and were cut by the capture. */
-static void lost(struct rpcrdma_tcp *tcp, struct rpcrdma_tcp_connection *c, int end, uint32_t len,
-                 bool cut)
+static void lost(struct rpcrdma_tcp *tcp, const struct rpcrdma_tcp_connection *c, int end,
+                 uint32_t len, bool cut)
 {
-    struct rpcrdma_stream *s = &c->stream[end];
+    const struct rpcrdma_stream *s = &c->stream[end];
     struct rpcrdma_op op;
 
     rpcrdma_ddp_op(c, end, RPCRDMA_OP_LOST, &op);
@@ -80,6 +80,12 @@ static void lost(struct rpcrdma_tcp *tcp, struct rpcrdma_tcp_connection *c, int 
     if (cut)
         op.flags |= RPCRDMA_OP_TRUNCATED;
     tcp->net->sink.op(tcp->net->sink.context, &op);
+}
+
+void rpcrdma_mpa_lost(struct rpcrdma_tcp *tcp, const struct rpcrdma_tcp_connection *c, int end,
+                      uint32_t len)
+{
+    lost(tcp, c, end, len, false);
 }
 
 static void partial_done(struct rpcrdma_stream *s)
@@ -100,6 +106,7 @@ static void fall_out(struct rpcrdma_tcp *tcp, struct rpcrdma_tcp_connection *c, 
     else
         rpcrdma_tcp_finding(tcp, s, RPCRDMA_RULE_MPA_SYNC, NULL, s->next, 0);
     s->out_by_cut = cut;
+    s->fell_out = true;
     s->phase = RPCRDMA_STREAM_LOOKING;
     partial_done(s);
     s->tagged_open[0] = s->tagged_open[1] = true;

@@ -226,16 +226,15 @@ static enum chain follow_anyway(struct rpcrdma_tcp *tcp, struct rpcrdma_tcp_conn
 }
 
 static void get_in_step(struct rpcrdma_tcp *tcp, struct rpcrdma_tcp_connection *c, int end,
-                        uint32_t seq, enum chain chain)
+                        uint32_t seq, enum chain chain, bool last)
 {
     struct rpcrdma_stream *s = &c->stream[end];
 
+    rpcrdma_stream_skip(tcp, c, end, seq, last);
     if (!s->has_phase && !c->stream[1 - end].mpa_marker) {
         s->has_phase = true; /* later FPDUs are at multiples of 4 from here */
         s->marker_phase = seq;
     }
-    rpcrdma_stream_drop(tcp, s, seq);
-    s->next = seq;
     s->phase = RPCRDMA_STREAM_FPDU;
     s->unproven = chain == CHAIN_SURE ? 0 : RPCRDMA_IN_A_ROW;
     s->n_candidates = 0;
@@ -248,10 +247,11 @@ static bool good_enough(enum chain chain, bool segment)
     return chain == CHAIN_SURE || (chain == CHAIN_ALIGNED && segment);
 }
 
-/* Whether bytes between this range and the next will still come. */
+/* Whether bytes before this range will still come. An Ack captured before the range may have
+ * overtaken them as well. */
 static bool hole_open(const struct rpcrdma_stream *s, const struct rpcrdma_range *r)
 {
-    return !s->has_ack || rpcrdma_seq_diff(s->ack, r->after->seq) < 0;
+    return !s->has_ack || rpcrdma_seq_diff(s->ack, r->seq) < 0 || s->ack_arrival < r->arrival;
 }
 
 void rpcrdma_stream_look(struct rpcrdma_tcp *tcp, struct rpcrdma_tcp_connection *c, int end,
@@ -274,7 +274,7 @@ void rpcrdma_stream_look(struct rpcrdma_tcp *tcp, struct rpcrdma_tcp_connection 
         chain = s->candidate[i].segment ? follow_anyway(tcp, c, end, from, seq, &count)
                                         : follow(tcp, c, end, from, seq, &count);
         if (good_enough(chain, (s->candidate[i].segment && known) || last)) {
-            get_in_step(tcp, c, end, seq, chain);
+            get_in_step(tcp, c, end, seq, chain, last);
             return;
         }
         if (chain != CHAIN_NO)
@@ -289,8 +289,11 @@ void rpcrdma_stream_look(struct rpcrdma_tcp *tcp, struct rpcrdma_tcp_connection 
 
         if (rpcrdma_seq_diff(range_end(r), s->scanned) <= 0)
             continue;
-        if (rpcrdma_seq_diff(s->scanned, r->seq) < 0)
+        if (rpcrdma_seq_diff(s->scanned, r->seq) < 0) {
+            if (s->fell_out && s->has_ack && !last && hole_open(s, r))
+                return; /* an Ack will tell, or what was sent again fills it */
             s->scanned = r->seq;
+        }
         seq = s->scanned + (s->has_phase ? (s->marker_phase - s->scanned) % 4 : 0);
         for (; rpcrdma_seq_diff(seq, r->seq + r->caplen) < 0; seq += step) {
             const uint8_t *p = r->bytes + (seq - r->seq);
@@ -311,12 +314,12 @@ void rpcrdma_stream_look(struct rpcrdma_tcp *tcp, struct rpcrdma_tcp_connection 
             chain = segment ? follow_anyway(tcp, c, end, r, seq, &count)
                             : follow(tcp, c, end, r, seq, &count);
             if (good_enough(chain, (segment && known) || last) && count > 0) {
-                get_in_step(tcp, c, end, seq, chain);
+                get_in_step(tcp, c, end, seq, chain, last);
                 return;
             }
             /* cut packets show no second header: the one at the segment's start is taken */
             if (chain != CHAIN_NO && count > 0 && segment && known && r->caplen < r->len) {
-                get_in_step(tcp, c, end, seq, chain);
+                get_in_step(tcp, c, end, seq, chain, last);
                 return;
             }
             if (chain != CHAIN_NO && s->n_candidates < RPCRDMA_CANDIDATES) {
@@ -325,7 +328,7 @@ void rpcrdma_stream_look(struct rpcrdma_tcp *tcp, struct rpcrdma_tcp_connection 
             }
         }
         s->scanned = range_end(r);
-        if (r->after && r->after->seq != s->scanned && !last && hole_open(s, r))
+        if (r->after && r->after->seq != s->scanned && !last && hole_open(s, r->after))
             return;
     }
 }

@@ -365,9 +365,10 @@ void rpcrdma_tcp_take(struct rpcrdma_tcp *tcp, struct rpcrdma_tcp_connection *c,
 
     if (t->flags & TCP_ACK && !(t->flags & TCP_RST) && other->has_next &&
         rpcrdma_seq_diff(t->ack, other->next) <= RPCRDMA_WINDOW_MOST &&
-        (!other->has_ack || rpcrdma_seq_diff(t->ack, other->ack) > 0)) {
+        (!other->has_ack || rpcrdma_seq_diff(t->ack, other->ack) >= 0)) {
         other->has_ack = true;
         other->ack = t->ack;
+        other->ack_arrival = tcp->arrival;
     }
     if (t->flags & TCP_FIN && !s->has_fin) {
         s->has_fin = true;

@@ -56,7 +56,8 @@ struct rpcrdma_stream { /* one direction */
     uint32_t
         start;    /* of the first byte known: distinguishes a new connection from an old segment */
     uint32_t ack; /* the receiver has all bytes before it */
-    uint32_t fin; /* sequence number after the last byte */
+    uint64_t ack_arrival; /* of the latest that said so, or said it again */
+    uint32_t fin;         /* sequence number after the last byte */
     bool has_next, has_ack, has_fin, fin_given;
     uint64_t fin_arrival, fin_frame;
     int64_t fin_time_ns;
@@ -80,6 +81,7 @@ struct rpcrdma_stream { /* one direction */
     bool mpa_seen, mpa_marker, mpa_crc; /* what this direction's start-up frame said */
     bool has_phase;                     /* marker_phase is known, so FPDUs are at + 4 n */
     uint8_t unproven;      /* in step by inference: so many FPDUs must fit until it is sure */
+    bool fell_out;         /* where its FPDUs begin was known before */
     bool out_by_cut;       /* before that, out of step because packets were cut */
     uint32_t marker_phase; /* sequence number where the first FPDU began */
     bool tagged_open[2];   /* a Write, a Read Response had no last segment yet, perhaps */
@@ -192,6 +194,10 @@ void rpcrdma_stream_clear(struct rpcrdma_tcp *tcp, struct rpcrdma_stream *s);
 struct rpcrdma_range *rpcrdma_range_at(struct rpcrdma_stream *s, uint32_t seq);
 /* The last range before a hole. */
 struct rpcrdma_range *rpcrdma_run_last(struct rpcrdma_range *r);
+/* Out of step: goes on at seq. What is not there is lost, if it is acknowledged or nothing more
+ * will come (`last`). */
+void rpcrdma_stream_skip(struct rpcrdma_tcp *tcp, struct rpcrdma_tcp_connection *c, int end,
+                         uint32_t seq, bool last);
 /* Forgets what is held before seq. */
 void rpcrdma_stream_drop(struct rpcrdma_tcp *tcp, struct rpcrdma_stream *s, uint32_t seq);
 
@@ -201,6 +207,9 @@ enum { RPCRDMA_MARKER_EVERY = 512, RPCRDMA_MARKER_BYTES = 4 };
  * less when it fell out of step, or when the connection turned out to be no MPA (closed). */
 uint32_t rpcrdma_mpa_read(struct rpcrdma_tcp *tcp, struct rpcrdma_tcp_connection *c, int end,
                           const struct rpcrdma_tcp_piece *piece);
+/* Bytes from `next` on that were not captured, and are not to be read. */
+void rpcrdma_mpa_lost(struct rpcrdma_tcp *tcp, const struct rpcrdma_tcp_connection *c, int end,
+                      uint32_t len);
 /* The stream ends: says so if that is inside of an FPDU. */
 void rpcrdma_mpa_ends(struct rpcrdma_tcp *tcp, const struct rpcrdma_tcp_connection *c, int end);
 bool rpcrdma_mpa_is_request(const uint8_t *bytes, size_t caplen);

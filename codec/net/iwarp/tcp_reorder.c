@@ -252,22 +252,73 @@ uint32_t rpcrdma_stream_acknowledged(const struct rpcrdma_stream *s, uint32_t ac
     return stop;
 }
 
-/* Bytes that nobody will show us: up to what the receiver has, or to what comes next. */
+/* Bytes that nobody will show us. What is not read of them, out of step, is lost all the same. */
+static void lose(struct rpcrdma_tcp *tcp, struct rpcrdma_tcp_connection *c, int end, uint32_t stop)
+{
+    struct rpcrdma_stream *s = &c->stream[end];
+    struct rpcrdma_tcp_piece hole = {.seq = s->next, .len = stop - s->next, .lost = true};
+    uint32_t used;
+
+    rpcrdma_tcp_finding(tcp, s, RPCRDMA_RULE_TCP_LOST, NULL, hole.len, s->next);
+    used = rpcrdma_mpa_read(tcp, c, end, &hole);
+    if (used == hole.len || c->closed)
+        return;
+    rpcrdma_mpa_lost(tcp, c, end, hole.len - used);
+    s->next = stop;
+}
+
+/* Up to what the receiver has, or to what comes next. */
 static bool read_hole(struct rpcrdma_tcp *tcp, struct rpcrdma_tcp_connection *c, int end, bool last)
 {
     struct rpcrdma_stream *s = &c->stream[end];
-    struct rpcrdma_tcp_piece piece = {.seq = s->next, .lost = true};
     uint32_t stop = s->has_ack ? rpcrdma_stream_acknowledged(s, s->ack) : s->next;
 
     if (s->held && last)
         stop = s->held->seq;
     if (rpcrdma_seq_diff(stop, s->next) <= 0)
         return false;
-    piece.len = stop - s->next;
     arrived(s, tcp->arrival, tcp->frame, tcp->time_ns);
-    rpcrdma_tcp_finding(tcp, s, RPCRDMA_RULE_TCP_LOST, NULL, piece.len, s->next);
-    rpcrdma_mpa_read(tcp, c, end, &piece);
+    lose(tcp, c, end, stop);
     return true;
+}
+
+/* Out of step when nothing more will come, likewise; but not for an Ack beyond any window. */
+static bool lose_next(struct rpcrdma_tcp *tcp, struct rpcrdma_tcp_connection *c, int end, bool last)
+{
+    const struct rpcrdma_stream *s = &c->stream[end];
+
+    if (s->phase != RPCRDMA_STREAM_LOOKING)
+        return read_hole(tcp, c, end, last);
+    return last && s->fell_out && s->has_phase && s->has_ack &&
+           rpcrdma_seq_diff(s->ack, s->next) <= HELD_MOST && read_hole(tcp, c, end, true);
+}
+
+void rpcrdma_stream_skip(struct rpcrdma_tcp *tcp, struct rpcrdma_tcp_connection *c, int end,
+                         uint32_t seq, bool last)
+{
+    struct rpcrdma_stream *s = &c->stream[end];
+
+    while (rpcrdma_seq_diff(seq, s->next) > 0) {
+        const struct rpcrdma_range *r;
+        uint32_t stop = seq;
+
+        rpcrdma_stream_drop(tcp, s, s->next);
+        r = s->held;
+        if (r && rpcrdma_seq_diff(r->seq, s->next) <= 0) {
+            if (rpcrdma_seq_diff(range_end(r), seq) < 0)
+                stop = range_end(r);
+        } else {
+            if (r && rpcrdma_seq_diff(r->seq, seq) < 0)
+                stop = r->seq;
+            if (s->fell_out && (last || (s->has_ack && rpcrdma_seq_diff(s->ack, stop) >= 0))) {
+                if (r)
+                    arrived(s, r->arrival, r->frame, r->time_ns);
+                lose(tcp, c, end, stop);
+            }
+        }
+        s->next = stop;
+    }
+    rpcrdma_stream_drop(tcp, s, seq);
 }
 
 static bool ready(const struct rpcrdma_stream *s)
@@ -301,8 +352,11 @@ static void limit(struct rpcrdma_tcp *tcp, struct rpcrdma_tcp_connection *c)
 
         if (s->phase == RPCRDMA_STREAM_LOOKING) {
             while (s->held_bytes > LOOKING_MOST || s->n_held > RANGES_MOST) {
-                s->next = range_end(s->held);
-                range_pop(tcp, s);
+                if (rpcrdma_seq_diff(s->held->seq, s->next) > 0) { /* all waits for that hole */
+                    rpcrdma_stream_skip(tcp, c, end, s->held->seq, false);
+                    break;
+                }
+                rpcrdma_stream_skip(tcp, c, end, range_end(s->held), false);
             }
             if (other->held_bytes > LOOKING_MOST || other->n_held > RANGES_MOST)
                 s->impatient = true;
@@ -327,7 +381,7 @@ void rpcrdma_stream_advance(struct rpcrdma_tcp *tcp, struct rpcrdma_tcp_connecti
             rpcrdma_stream_look(tcp, c, end, last);
             if (s->phase == RPCRDMA_STREAM_LOOKING) {
                 if (last)
-                    rpcrdma_stream_drop(tcp, s, range_end(s->held_last));
+                    rpcrdma_stream_skip(tcp, c, end, range_end(s->held_last), true);
                 else if (!s->impatient)
                     waits = true;
             }
@@ -342,8 +396,7 @@ void rpcrdma_stream_advance(struct rpcrdma_tcp *tcp, struct rpcrdma_tcp_connecti
             end = at_b < at_a;
         } else if (ready(&c->stream[0]) || ready(&c->stream[1])) {
             end = ready(&c->stream[1]);
-        } else if ((c->stream[0].phase != RPCRDMA_STREAM_LOOKING && read_hole(tcp, c, 0, last)) ||
-                   (c->stream[1].phase != RPCRDMA_STREAM_LOOKING && read_hole(tcp, c, 1, last))) {
+        } else if (lose_next(tcp, c, 0, last) || lose_next(tcp, c, 1, last)) {
             continue;
         } else {
             break;
@@ -383,11 +436,8 @@ static void go_on_at(struct rpcrdma_tcp *tcp, struct rpcrdma_tcp_connection *c, 
         return;
     s->has_ack = false;
     if (c->confirmed) {
-        struct rpcrdma_tcp_piece hole = {.seq = s->next, .len = seq - s->next, .lost = true};
-
         arrived(s, tcp->arrival, tcp->frame, tcp->time_ns);
-        rpcrdma_tcp_finding(tcp, s, RPCRDMA_RULE_TCP_LOST, NULL, hole.len, s->next);
-        rpcrdma_mpa_read(tcp, c, end, &hole);
+        lose(tcp, c, end, seq);
     }
     s->next = s->scanned = seq;
     s->n_candidates = 0;

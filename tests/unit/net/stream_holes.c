@@ -170,6 +170,95 @@ static void lost_again_and_again(void **state)
     seen_free(s);
 }
 
+/* Two Sends are lost, one behind the other, and an Ack passed between them. What is missing of the
+ * second is told when a third one is found, or the capture ends; and nothing that is seen is. */
+static void lost_behind_lost(void **state)
+{
+    enum { ACK_FIRST, ACK_LAST, AT_THE_END, FAR_ACK, SENT_AGAIN, OVERTAKEN, CASES };
+    static const bool lost[CASES] = {[ACK_FIRST] = true, [ACK_LAST] = true, [AT_THE_END] = true};
+    static struct bytes b;
+
+    (void)state;
+    for (int i = 0; i < CASES; i++) {
+        struct seen *s = seen_new(NULL);
+        bool third = i != AT_THE_END && i != FAR_ACK;
+        uint32_t first, second, all;
+        uint64_t told = 0;
+
+        b.n = 0;
+        talk_start(s, 0, 0);
+        put_send(&b, false, 1, 100);
+        first = NEXT0 + (uint32_t)b.n;
+        put_send(&b, false, 2, 60);
+        second = NEXT0 + (uint32_t)b.n;
+        put_send(&b, false, 3, 20);
+        all = NEXT0 + (uint32_t)b.n;
+        tcp(s, 1, NEXT1, first, ACK, NULL, 0);
+        wait_in_vain(s, first);
+        assert_int_equal(s->n, 1);
+        if (i == FAR_ACK)
+            tcp(s, 1, NEXT1, second + (1 << 29), ACK, NULL, 0);
+        else if (i == OVERTAKEN)
+            tcp(s, 1, NEXT1, all, ACK, NULL, 0);
+        else if (i != ACK_LAST && i != SENT_AGAIN)
+            tcp(s, 1, NEXT1, second, ACK, NULL, 0);
+        assert_int_equal(s->n, 1); /* it may still come */
+        if (third)
+            tcp(s, 0, second, NEXT1, ACK, b.at + (second - NEXT0), all - second);
+        if (i == SENT_AGAIN || i == OVERTAKEN)
+            tcp(s, 0, first, NEXT1, ACK, b.at + (first - NEXT0), second - first);
+        if (third)
+            tcp(s, 1, NEXT1, all, ACK, NULL, 0);
+        if (third)
+            assert_int_equal(s->op[s->n - 1].seq, 3); /* read before the end */
+        rpcrdma_net_end(s->net);
+        assert_int_equal(count_kind(s, RPCRDMA_OP_LOST), 1 + lost[i]);
+        assert_int_equal(count_kind(s, RPCRDMA_OP_SEND), third + (third && !lost[i]));
+        assert_int_equal(count_rule(s, RPCRDMA_RULE_TCP_LOST), 1 + lost[i]);
+        assert_int_equal(count_rule(s, RPCRDMA_RULE_MPA_SYNC), 1);
+        for (size_t k = 0; k < s->n; k++)
+            told += s->op[k].kind == RPCRDMA_OP_LOST ? s->op[k].len : 0;
+        assert_int_equal(told, lost[i] ? second - NEXT0 : first - NEXT0);
+        if (lost[i]) {
+            assert_int_equal(s->op[1].kind, RPCRDMA_OP_LOST);
+            assert_int_equal(s->op[1].seq, first);
+        }
+        seen_free(s);
+    }
+}
+
+/* Out of step in the middle of a Send, of which one more piece is lost further on. */
+static void lost_before_it_is_found(void **state)
+{
+    struct seen *s = seen_new(NULL);
+    static struct bytes b;
+    uint32_t size;
+
+    (void)state;
+    b.n = 0;
+    talk_start(s, 0, 0);
+    put_send(&b, false, 1, 3000);
+    size = (uint32_t)b.n;
+    put_send(&b, false, 2, 100);
+    tcp(s, 1, NEXT1, NEXT0 + 1000, ACK, NULL, 0);
+    wait_in_vain(s, NEXT0 + 1000);
+    tcp(s, 0, NEXT0 + 1000, NEXT1, ACK, b.at + 1000, 1000);
+    tcp(s, 0, NEXT0 + 2400, NEXT1, ACK, b.at + 2400, size - 2400);
+    tcp(s, 0, NEXT0 + size, NEXT1, ACK, b.at + size, b.n - size);
+    tcp(s, 1, NEXT1, NEXT0 + (uint32_t)b.n, ACK, NULL, 0);
+    rpcrdma_net_end(s->net);
+    assert_int_equal(s->n, 3);
+    assert_int_equal(s->op[0].kind, RPCRDMA_OP_LOST);
+    assert_int_equal(s->op[0].len, 1000);
+    assert_int_equal(s->op[1].kind, RPCRDMA_OP_LOST);
+    assert_int_equal(s->op[1].seq, NEXT0 + 2000);
+    assert_int_equal(s->op[1].len, 400);
+    assert_int_equal(s->op[2].kind, RPCRDMA_OP_SEND);
+    assert_int_equal(s->op[2].seq, 2);
+    assert_int_equal(count_rule(s, RPCRDMA_RULE_TCP_LOST), 2);
+    seen_free(s);
+}
+
 /* A hole inside of an FPDU costs its bytes and nothing else. */
 static void hole_in_payload(void **state)
 {
@@ -266,10 +355,16 @@ static void directions_in_order(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(lost_when_acknowledged),         cmocka_unit_test(cut_or_lost),
-        cmocka_unit_test(acknowledged_before_it_is_seen), cmocka_unit_test(fin_not_captured),
-        cmocka_unit_test(lost_again_and_again),           cmocka_unit_test(hole_in_payload),
-        cmocka_unit_test(hole_beyond_a_window),           cmocka_unit_test(directions_in_order),
+        cmocka_unit_test(lost_when_acknowledged),
+        cmocka_unit_test(cut_or_lost),
+        cmocka_unit_test(acknowledged_before_it_is_seen),
+        cmocka_unit_test(fin_not_captured),
+        cmocka_unit_test(lost_again_and_again),
+        cmocka_unit_test(hole_in_payload),
+        cmocka_unit_test(lost_behind_lost),
+        cmocka_unit_test(lost_before_it_is_found),
+        cmocka_unit_test(hole_beyond_a_window),
+        cmocka_unit_test(directions_in_order),
     };
 
     return cmocka_run_group_tests_name("stream_holes", tests, NULL, NULL);
