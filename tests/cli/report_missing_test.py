@@ -62,6 +62,18 @@ class Missing(CommandTest):
         for text in ('188 bytes of the TCP stream, from sequence number 809598985 on', '168 bytes of the TCP stream, from sequence number 809599173 on'):
             self.assertEqual(found.count(text), 1, found)
 
+    def test_client_closed(self):
+        """Over iWARP, of a connection that its client closed before it opened the next one: a Reply is missing, and bytes
+        that the last Acks acknowledge, or both FINs."""
+        packets, linktype = pcap.read(capture('iwarp-nfs3-mini'))
+        path = os.path.join(self.folder, 'closed.pcap')
+        for missing in ((184, 186), (135, 218, 219)):
+            pcap.write(path, [packet for frame, packet in enumerate(packets, 1) if frame not in missing], linktype)
+            causes = self.causes(path)
+            self.assertEqual([one['cause'] for one in causes], ['capture-incomplete'], missing)
+            first, second = [json.loads(line) for line in self.run_command('connections', '--json', path).splitlines()]
+            self.assertEqual((first['state'], first['end']['by'], second['down_ns'] // 10**8), ('closed', 'client', 4), missing)
+
     def test_at_the_ends_of_a_connection(self):
         """The first packet of a server is missing, or its last: the set-up says where it begins, the client's Ack where it
         ends."""

@@ -493,6 +493,21 @@ static bool damaged(struct rpcrdma_layer *l, const uint8_t *header, size_t n)
     return true;
 }
 
+void rpcrdma_tcp_settle(struct rpcrdma_tcp *tcp, struct rpcrdma_tcp_connection *c)
+{
+    if (c->closed) {
+        rpcrdma_late_clear(tcp, c);
+        rpcrdma_stream_clear(tcp, &c->stream[0]);
+        rpcrdma_stream_clear(tcp, &c->stream[1]);
+    }
+    if (c->closed && !c->confirmed) { /* no MPA after all */
+        forget(tcp, c);
+    } else {
+        list_remove(tcp, c);
+        list_add(tcp, c);
+    }
+}
+
 /* RFC 9293 section 3.1 */
 enum rpcrdma_verdict rpcrdma_layer_tcp(struct rpcrdma_layer *l)
 {
@@ -549,6 +564,8 @@ enum rpcrdma_verdict rpcrdma_layer_tcp(struct rpcrdma_layer *l)
     }
     if (!c) {
         end = 0;
+        if (t.is.flags & TCP_SYN || rpcrdma_mpa_is_request(t.is.piece.bytes, t.is.piece.caplen))
+            rpcrdma_late_overdue(tcp); /* it may take the place of one of them, which has ended */
         if (t.is.flags & (TCP_SYN | TCP_RST))
             tell_opening(l, &t);
         c = recognise(tcp, l, &t, hash);
@@ -566,16 +583,6 @@ enum rpcrdma_verdict rpcrdma_layer_tcp(struct rpcrdma_layer *l)
     confirmed = c->confirmed;
     for (int i = 0; l->net->replays && i < 2; i++)
         go_on_anywhere(tcp, &c->stream[i]);
-    if (c->closed) {
-        rpcrdma_late_clear(tcp, c);
-        rpcrdma_stream_clear(tcp, &c->stream[0]);
-        rpcrdma_stream_clear(tcp, &c->stream[1]);
-    }
-    if (c->closed && !c->confirmed) { /* no MPA after all */
-        forget(tcp, c);
-    } else {
-        list_remove(tcp, c);
-        list_add(tcp, c);
-    }
+    rpcrdma_tcp_settle(tcp, c);
     return confirmed ? RPCRDMA_IS_RDMA : RPCRDMA_IS_OTHER;
 }

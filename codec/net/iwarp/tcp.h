@@ -169,12 +169,17 @@ bool rpcrdma_tcp_checksum_good(const struct rpcrdma_layer *l, const uint8_t *hea
 void rpcrdma_tcp_take(struct rpcrdma_tcp *tcp, struct rpcrdma_tcp_connection *c, int end,
                       const struct rpcrdma_tcp_taken *t);
 
+/* Puts a connection of which segments were taken where it belongs, or forgets it. */
+void rpcrdma_tcp_settle(struct rpcrdma_tcp *tcp, struct rpcrdma_tcp_connection *c);
+
 /* tcp_late.c */
 /* Takes a segment of a connection that is not closed, now or when what it acknowledges was. */
 void rpcrdma_late_take(struct rpcrdma_tcp *tcp, struct rpcrdma_tcp_connection *c, int end,
                        const struct rpcrdma_tcp_taken *t);
 /* Takes all that wait: nothing more will come. */
 void rpcrdma_late_end(struct rpcrdma_tcp *tcp, struct rpcrdma_tcp_connection *c);
+/* Takes what has waited too long on connections on which nothing has come since. */
+void rpcrdma_late_overdue(struct rpcrdma_tcp *tcp);
 /* For a connection that is not read any more. */
 void rpcrdma_late_clear(struct rpcrdma_tcp *tcp, struct rpcrdma_tcp_connection *c);
 

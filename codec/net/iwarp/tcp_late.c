@@ -13,6 +13,7 @@ enum {
     LATE_MOST = RPCRDMA_BOUND(64, 4), /* segments behind the one that waits */
     LATE_LEAST = 4,                   /* of a capture that lacks packets: see in_vain */
     LATE_NS = 10000000,
+    OVERDUE_MOST = RPCRDMA_BOUND(64, 4), /* connections looked at for it */
 };
 
 struct rpcrdma_late {
@@ -146,6 +147,22 @@ void rpcrdma_late_take(struct rpcrdma_tcp *tcp, struct rpcrdma_tcp_connection *c
 void rpcrdma_late_end(struct rpcrdma_tcp *tcp, struct rpcrdma_tcp_connection *c)
 {
     take_what_can_be(tcp, c, true);
+}
+
+void rpcrdma_late_overdue(struct rpcrdma_tcp *tcp)
+{
+    struct rpcrdma_tcp_connection *c, *next = TAILQ_FIRST(&tcp->holding);
+    bool making_room = tcp->making_room;
+
+    tcp->making_room = true; /* none may vanish meanwhile */
+    for (unsigned i = 0; i < OVERDUE_MOST && (c = next); i++) {
+        next = TAILQ_NEXT(c, by_use);
+        if (c->n_late == 0)
+            continue;
+        take_what_can_be(tcp, c, false);
+        rpcrdma_tcp_settle(tcp, c);
+    }
+    tcp->making_room = making_room;
 }
 
 void rpcrdma_late_clear(struct rpcrdma_tcp *tcp, struct rpcrdma_tcp_connection *c)
