@@ -385,6 +385,8 @@ void flow_delivery_tail(struct flow_memory *memory, struct flow_delivery *d)
 {
     struct rpcrdma_path *path;
 
+    if (d->started)
+        transmission_end(d);
     if (!d->started || d->loose || d->through <= d->next)
         return;
     /* more was not sent: the Ack is forged, or of an earlier connection */

@@ -192,6 +192,12 @@ static void answered_in_part(struct transmission *t, uint64_t frame, int64_t tim
     t->delivered_ns = time_ns;
 }
 
+void transmission_end(struct flow_delivery *d)
+{
+    if (delivery_holes(d))
+        uncaptured(d, d->through - 1);
+}
+
 /* It was there at `ns`, as the answer at time_ns shows. */
 static void delivered(const struct flow_delivery *d, struct transmission *t, uint64_t frame,
                       int64_t time_ns, int64_t ns)

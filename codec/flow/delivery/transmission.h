@@ -286,6 +286,10 @@ bool transmission_fill(struct flow_delivery *d, uint64_t first, uint64_t count,
 bool transmission_answered(struct flow_delivery *d, uint64_t last, uint64_t frame, int64_t time_ns,
                            int64_t waits_ns);
 
+/* Nothing more will come: what is missing, and was answered before that showed, was not captured.
+ */
+void transmission_end(struct flow_delivery *d);
+
 /* Something is retransmitted at `time_ns`; `response`: because what it asks for was lost. Counted
  * in *path, by d->rare->recovery. */
 void transmission_waited(const struct flow_delivery *d, struct rpcrdma_path *path, int64_t time_ns,

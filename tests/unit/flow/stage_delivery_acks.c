@@ -214,6 +214,28 @@ static void not_captured_at_the_ends(void **state)
     }
 }
 
+/* The Ack passed before what it acknowledges, which shows then that something before it is missing;
+ * and no Ack comes any more. But where that comes late it is there. */
+static void not_captured_behind_the_last_ack(void **state)
+{
+    (void)state;
+    for (uint64_t late = 0; late < 2; late++) {
+        begin_again();
+        id = 1;
+        send_one(PSN);
+        ack(PSN + 2);
+        id++;
+        send_one(PSN + 2);
+        if (late) {
+            id = 3;
+            send_one(PSN + 1);
+        }
+        for (int again = 0; again < 2; again++)
+            flow_delivery_tail(&memory, d);
+        path_is(0, 0, 0, late, 1 - late);
+    }
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin, delivery_end)
@@ -227,6 +249,7 @@ int main(void)
         TEST(acks_of_several_that_came_again),
         TEST(acks_of_a_mirror),
         TEST(not_captured_at_the_ends),
+        TEST(not_captured_behind_the_last_ack),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
