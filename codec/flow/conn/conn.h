@@ -58,6 +58,8 @@ bool flow_conn_by_cm(const struct flow_conn *conn);        /* its REQ, or MPA's 
 /* Both ends' messages of the set-up were: the first message of each end is known to be its first.
  */
 bool flow_conn_set_up_seen(const struct flow_conn *conn);
+/* Where what is sent to `end` begins is known. */
+bool flow_conn_begins(const struct flow_conn *conn, int end);
 /* Everything that both ends sent was captured and could be read, from the set-up on: what was not
  * seen was not sent. */
 bool flow_conn_saw_all(const struct flow_conn *conn);

@@ -129,6 +129,11 @@ bool flow_conn_set_up_seen(const struct flow_conn *conn)
     return conn->pub.paired_by == RPCRDMA_PAIRED_CM && conn->accepted && !conn->replayed;
 }
 
+bool flow_conn_begins(const struct flow_conn *conn, int end)
+{
+    return conn->has_start_psn[end] || conn->pub.carrier == RPCRDMA_CARRIER_IWARP;
+}
+
 bool flow_conn_heard_from(const struct flow_conn *conn, int end)
 {
     const struct flow_direction *dir = conn->dir[1 - end]; /* what it sends goes there */

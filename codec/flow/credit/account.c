@@ -144,7 +144,7 @@ static void judge_call(struct rpcrdma_credit_account *account, uint32_t xid)
              unheard = account_rare(account)->unheard;
 
     left -= unheard < left ? unheard : left;
-    if (left <= ceiling)
+    if (left <= ceiling || (account->late && !account->has_granted))
         return;
     if (!rpcrdma_pending_violations_add(
             &account->pending_violations, account_memory(account),

@@ -64,6 +64,7 @@ struct rpcrdma_credit_account {
     bool from_requester, from_responder; /* any packet seen */
     bool settled;
     bool followed; /* a Reply waited to be delivered */
+    bool late;     /* a Reply may have passed uncaptured before the first one that was captured */
     bool gaps, memory;
 
     uint64_t longest_ns; /* the longest time to a Reply */

@@ -85,6 +85,7 @@ struct rpcrdma_credit_account *credit_conn_account(struct credit_conn *cc, int r
     if (!side->account)
         return NULL;
     rpcrdma_credit_account_init(side->account, memory, &sink);
+    side->account->late = !flow_conn_begins(cc->conn, requester);
     if (opened)
         rpcrdma_credit_account_opened(side->account, at);
     return side->account;

@@ -34,6 +34,24 @@ static void test_lost_at_limit(void **state)
     assert_int_equal(result.calls, 5);
 }
 
+/* Where what the Responder sent began is not known, the Reply that allowed more may be missing. */
+static void test_first_reply_missing(void **state)
+{
+    (void)state;
+    account.late = true;
+    opened();
+    call(1, 128);
+    call(2, 128);
+    now += MS;
+    reply(2, 2);
+    acked();
+    NO_FINDINGS();
+    call(3, 128);
+    call(4, 128);
+    reply(4, 2);
+    assert_int_equal(record_count(&record, RPCRDMA_RULE_CREDIT_OVERRUN), 1);
+}
+
 static void test_lost_below_limit(void **state)
 {
     (void)state;
@@ -282,7 +300,7 @@ int main(void)
         TEST(midflight_filled),   TEST(midflight_answered),  TEST(midflight_first_grant),
         TEST(midflight_aged),     TEST(missing_replies),     TEST(missing_none),
         TEST(missing_shows_late), TEST(missing_replies_age), TEST(missing_calls),
-        TEST(no_reply),
+        TEST(no_reply),           TEST(first_reply_missing),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

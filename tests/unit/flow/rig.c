@@ -236,14 +236,15 @@ static uint32_t comm_id(const struct rig_end *end)
     return (uint32_t)end->address << 24 | end->qpn;
 }
 
-void rig_connect(struct rig *rig, struct rig_end *a, struct rig_end *b, uint16_t port)
+static void connect_as(struct rig *rig, const struct rig_end *a, const struct rig_end *b,
+                       uint16_t port, bool has_psn)
 {
     struct rpcrdma_op_connect c = {.local_comm_id = comm_id(a),
                                    .service_id = 0x1060000u | port,
                                    .port = port,
                                    .qpn = a->qpn,
-                                   .start_psn = b->psn,
-                                   .has_start_psn = true,
+                                   .start_psn = has_psn ? b->psn : 0,
+                                   .has_start_psn = has_psn,
                                    .path_mtu = RIG_PMTU};
 
     cm(rig, RPCRDMA_OP_CONNECT, a, b, &c);
@@ -255,6 +256,16 @@ void rig_connect(struct rig *rig, struct rig_end *a, struct rig_end *b, uint16_t
     cm(rig, RPCRDMA_OP_ACCEPT, b, a, &c);
     c = (struct rpcrdma_op_connect){.local_comm_id = comm_id(a), .remote_comm_id = comm_id(b)};
     cm(rig, RPCRDMA_OP_ESTABLISHED, a, b, &c);
+}
+
+void rig_connect(struct rig *rig, struct rig_end *a, struct rig_end *b, uint16_t port)
+{
+    connect_as(rig, a, b, port, true);
+}
+
+void rig_connect_cut(struct rig *rig, struct rig_end *a, struct rig_end *b, uint16_t port)
+{
+    connect_as(rig, a, b, port, false);
 }
 
 void rig_begin_connected(struct rig *rig, struct rig_end *a, struct rig_end *b)
