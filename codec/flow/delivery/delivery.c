@@ -178,6 +178,11 @@ bool flow_delivery_copied(const struct flow_delivery *d, uint64_t frame, int64_t
     return true;
 }
 
+bool flow_delivery_twice(const struct flow_delivery *d, uint64_t frame)
+{
+    return d->twice_frame == frame;
+}
+
 bool flow_delivery_not_ready(const struct flow_delivery *d)
 {
     return d->naked && d->not_ready;

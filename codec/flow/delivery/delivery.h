@@ -72,6 +72,9 @@ bool flow_delivery_answer(struct flow_memory *memory, struct flow_delivery *d,
  * right after it was given. */
 bool flow_delivery_copied(const struct flow_delivery *d, uint64_t frame, int64_t *sent_ns);
 
+/* The answer of this end that has this frame is there twice, and is the second. */
+bool flow_delivery_twice(const struct flow_delivery *d, uint64_t frame);
+
 /* Nothing more will come: what this end acknowledged behind all that passed was not captured, but
  * where it is so much that it was not sent. */
 void flow_delivery_tail(struct flow_memory *memory, struct flow_delivery *d);

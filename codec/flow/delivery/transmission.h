@@ -189,6 +189,7 @@ struct flow_delivery {
     struct originals *originals;      /* of requests and of responses; NULL: not asked for. Owned */
     uint64_t skipped, skipped_end;    /* the latest gap in responses, whatever stands there */
     int64_t skipped_ns, responded_ns; /* when that showed; and when the latest response passed */
+    uint64_t twice_frame;             /* the latest answer that is there twice */
 };
 
 /* The ranges that are missing; NULL: none were. */

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+#include "flow/delivery/delivery.h"
 #include "flow/rpc/check.h"
 #include "flow/rpc/rpc_state.h"
 
@@ -60,15 +61,18 @@ void flow_rpc_message(struct flow_rpcs *rpcs, struct flow_conn *conn, const stru
 
 /* Data. */
 
-static void data_transfer(struct flow_rpcs *rpcs, struct flow_region *region, uint64_t start,
-                          int sender, const struct rpcrdma_op *op, int64_t asked_ns)
+/* There twice, it was sent once. Of a Write the copy does not come here. */
+static bool is_copy(const struct rpc_transaction *t, int sender, const struct rpcrdma_op *op)
 {
-    struct rpc_transaction *t = region->owner;
-    uint32_t n = region->seen;
+    const struct flow_delivery *asked =
+        op->kind == RPCRDMA_OP_READ_RESPONSE ? rpc_delivery_towards(t->conn, sender) : NULL;
 
-    if (rpcs->context->sink.data_transfer)
-        rpc_data_transfer_emit(rpcs, region, (enum rpcrdma_op_kind)op->kind, op->frame, start,
-                               op->len);
+    return asked && t->rdma_last_frame != 0 && flow_delivery_twice(asked, op->frame);
+}
+
+static void moved(struct flow_rpcs *rpcs, struct rpc_transaction *t, int sender,
+                  const struct rpcrdma_op *op, int64_t asked_ns)
+{
     rpc_timing_data(rpcs, t, sender, op, asked_ns);
     /* a capture's times can go back, and begin at 0 */
     if (t->rdma_last_frame == 0 || op->time_ns < t->rdma_first_ns) {
@@ -79,6 +83,19 @@ static void data_transfer(struct flow_rpcs *rpcs, struct flow_region *region, ui
         t->rdma_last_ns = op->time_ns;
         t->rdma_last_frame = op->frame;
     }
+}
+
+static void data_transfer(struct flow_rpcs *rpcs, struct flow_region *region, uint64_t start,
+                          int sender, const struct rpcrdma_op *op, int64_t asked_ns)
+{
+    struct rpc_transaction *t = region->owner;
+    uint32_t n = region->seen;
+
+    if (rpcs->context->sink.data_transfer)
+        rpc_data_transfer_emit(rpcs, region, (enum rpcrdma_op_kind)op->kind, op->frame, start,
+                               op->len);
+    if (!is_copy(t, sender, op))
+        moved(rpcs, t, sender, op, asked_ns);
     if (region->use == RPC_CALL_READ && t->call_emitted)
         return; /* retransmitted: it was reported */
     if (!flow_region_place(&rpcs->regions, region, start, op->data, op->caplen, op->len))

@@ -147,11 +147,44 @@ static void at_time_zero(void **state)
     assert_int_equal(rig.transaction[0].t.rdma_last_frame, call + 3);
 }
 
+/* A response that is there twice, as in a mirror's copy, was sent once: RDMA ended before. One that
+ * is sent again, later, belongs to it. */
+static void a_response_twice(void **state)
+{
+    const struct rpcrdma_flow_config config = {.delivery = true};
+
+    for (int again = 0; again < 2; again++) {
+        struct rpc_header h;
+        struct rpc_bytes reply;
+        uint32_t psn;
+        uint64_t last;
+
+        teardown(state);
+        rpc_rig_begin(&rig, &config, false);
+        rpc_header_init(&h, XID, NOMSG);
+        rpc_add_read(&h, 0, 21, 0, 1200);
+        rpc_send(&rig, true, &h, NULL, 0);
+        psn = rpc_read_request(&rig, false, 21, 0, 1200);
+        rpc_read_response(&rig, true, psn, 0, bytes, 1024, false);
+        rpc_read_response(&rig, true, psn, 1, bytes + 1024, 176, true);
+        last = rig.rig.frame;
+        rig.rig.time_ns += again ? 2000000 : 500000;
+        rpc_read_response(&rig, true, psn, 1, bytes + 1024, 176, true);
+        rpc_reply_header(&reply, XID);
+        rpc_header_init(&h, XID, MSG);
+        rpc_send(&rig, false, &h, reply.data, reply.n);
+        rpc_rig_end(&rig);
+        assert_int_equal(rig.transactions, 1);
+        assert_int_equal(rig.transaction[0].t.rdma_ns, again ? 2030000 : 20000);
+        assert_int_equal(rig.transaction[0].t.rdma_last_frame, again ? last + 1 : last);
+    }
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
     const struct CMUnitTest tests[] = {TEST(writes), TEST(reads), TEST(nobody_knows),
-                                       TEST(at_time_zero)};
+                                       TEST(at_time_zero), TEST(a_response_twice)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
