@@ -67,10 +67,10 @@ static void findings_count(void **state)
 
     (void)state;
     rpcrdma_finding_text(&finding, text, sizeof(text));
-    assert_string_equal(text, "1 packet, PSN 7 to 7, is not in the capture");
+    assert_string_equal(text, "1 PSN, 7 to 7, is not in the capture");
     finding.arg[0] = 0;
     rpcrdma_finding_text(&finding, text, sizeof(text));
-    assert_string_equal(text, "0 packets, PSN 7 to 7, are not in the capture");
+    assert_string_equal(text, "0 PSNs, 7 to 7, are not in the capture");
     for (int id = 0; id < RPCRDMA_RULE_COUNT; id++) {
         finding = (struct rpcrdma_finding){
             .rule = (enum rpcrdma_rule_id)id, .arg = {1, 1, 1, 1}, .what = "it"};
