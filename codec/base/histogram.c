@@ -67,6 +67,19 @@ void histogram_add_time(struct histogram *level, uint64_t value, uint64_t ns)
         level->area += (double)value * (double)ns;
 }
 
+void histogram_cap(struct histogram *level, uint64_t max)
+{
+    uint32_t top = bucket_of(max, RPCRDMA_LEVEL_EXACT_BITS);
+
+    if (level->max <= max)
+        return;
+    level->max = max;
+    for (uint32_t i = top + 1; i < level->buckets; i++) {
+        level->ns[top] += level->ns[i];
+        level->ns[i] = 0;
+    }
+}
+
 double histogram_mean(const struct histogram *level)
 {
     double area = level->area;

@@ -30,6 +30,9 @@ void histogram_free(struct histogram *level);
 /* Forgets what was fed, keeps the memory. */
 void histogram_clear(struct histogram *level);
 
+/* No value was larger than `max`, as is known only now: what counted as more was that at most. */
+void histogram_cap(struct histogram *level, uint64_t max);
+
 /* Time in a bucket that may not be there yet. Apart, so that histogram_add is short. */
 __attribute__((noinline)) void histogram_add_time(struct histogram *level, uint64_t value,
                                                   uint64_t ns);

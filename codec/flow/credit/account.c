@@ -128,20 +128,10 @@ void rpcrdma_credit_account_heard(struct rpcrdma_credit_account *account, bool f
         account->from_responder = true;
 }
 
-/* Of what is in flight: a Reply passed, and is not known to have been delivered. The Requester may
- * have it. */
-static uint64_t replied(const struct rpcrdma_credit_account *account)
-{
-    uint64_t passed = account->replies_passed.count, all = account_in_flight(account);
-
-    return passed < all ? passed : all;
-}
-
 static void judge_call(struct rpcrdma_credit_account *account, uint32_t xid)
 {
     uint64_t ceiling = rpcrdma_credit_grants_ceiling(&account->grants);
-    uint64_t left = account_in_flight(account) - replied(account),
-             unheard = account_rare(account)->unheard;
+    uint64_t left = account_without_reply(account), unheard = account_rare(account)->unheard;
 
     left -= unheard < left ? unheard : left;
     if (left <= ceiling || (account->late && !account->has_granted))
@@ -205,6 +195,8 @@ void rpcrdma_credit_account_call(struct rpcrdma_credit_account *account,
         narrow(account);
     }
     account_age(account);
+    if (account_without_reply(account) > account->most)
+        account->most = account_without_reply(account);
     changed(account, RPCRDMA_ENDED_BY_REQUEST);
 }
 
@@ -302,6 +294,18 @@ void rpcrdma_credit_account_delivered(struct rpcrdma_credit_account *account,
     receive(account, reply.call, reply.granted);
 }
 
+void rpcrdma_credit_account_unheard(struct rpcrdma_credit_account *account,
+                                    struct rpcrdma_credit_at at)
+{
+    bool waited = account->replies_passed.count > 0;
+
+    while (account->replies_passed.count > 0)
+        rpcrdma_credit_account_delivered(account, at);
+    if (waited && account->most >= account_in_flight(account))
+        histogram_cap(&account->gauge.histogram, account->most);
+    account->followed = false;
+}
+
 void rpcrdma_credit_account_acked(struct rpcrdma_credit_account *account,
                                   struct rpcrdma_credit_at at, rpcrdma_stream_position place)
 {
@@ -361,7 +365,7 @@ void rpcrdma_credit_account_lost(struct rpcrdma_credit_account *account,
         report(account, RPCRDMA_RULE_CREDIT_LOST, at.frame, account_in_flight(account),
                account->limit.last, 0);
     account_count(account, RPCRDMA_CREDIT_UNANSWERED, account_in_flight(account));
-    account_count(account, RPCRDMA_CREDIT_UNDELIVERED, replied(account));
+    account_count(account, RPCRDMA_CREDIT_UNDELIVERED, account_replied(account));
     rpcrdma_credit_replies_clear(&account->replies_passed);
     account_leave_all(account);
     if (account->rare) {

@@ -67,6 +67,7 @@ struct rpcrdma_credit_account {
     bool late;     /* a Reply may have passed uncaptured before the first one that was captured */
     bool gaps, memory;
 
+    uint64_t most;       /* Calls without a Reply that passed, since a report began */
     uint64_t longest_ns; /* the longest time to a Reply */
     uint64_t answered;   /* Calls whose Reply was seen, whatever restarts */
     uint64_t serial;     /* of the latest Call */
@@ -105,6 +106,9 @@ void rpcrdma_credit_account_passed(struct rpcrdma_credit_account *account,
                                    const struct rpcrdma_credit_reply *reply);
 void rpcrdma_credit_account_delivered(struct rpcrdma_credit_account *account,
                                       struct rpcrdma_credit_at at);
+/* That will be reported of none: what has passed was delivered when it did. */
+void rpcrdma_credit_account_unheard(struct rpcrdma_credit_account *account,
+                                    struct rpcrdma_credit_at at);
 /* The table of Calls is full, and this one goes: it is in flight all the same. */
 void rpcrdma_credit_account_give_up(struct rpcrdma_credit_account *account,
                                     struct rpcrdma_credit_call *call);

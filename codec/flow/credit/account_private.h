@@ -40,6 +40,19 @@ static inline uint64_t account_in_flight(const struct rpcrdma_credit_account *ac
     return account->rare ? calls + account->rare->untracked - account->rare->doubt : calls;
 }
 
+/* Of these: a Reply passed, and is not known to have been delivered. The Requester may have it. */
+static inline uint64_t account_replied(const struct rpcrdma_credit_account *account)
+{
+    uint64_t passed = account->replies_passed.count, all = account_in_flight(account);
+
+    return passed < all ? passed : all;
+}
+
+static inline uint64_t account_without_reply(const struct rpcrdma_credit_account *account)
+{
+    return account_in_flight(account) - account_replied(account);
+}
+
 static inline bool account_gave_up(const struct rpcrdma_credit_call *call)
 {
     return call && (call->state == RPCRDMA_CREDIT_CALL_UNANSWERED ||

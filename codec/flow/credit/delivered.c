@@ -57,12 +57,6 @@ void credit_conn_heard(struct credit_conn *cc, int end, const struct rpcrdma_op 
                            (op->kind == RPCRDMA_OP_ACK && !(op->flags & RPCRDMA_OP_ACK_OR_NAK));
 }
 
-static void all_delivered(struct rpcrdma_credit_account *account, struct rpcrdma_credit_at at)
-{
-    while (account->replies_passed.count > 0)
-        rpcrdma_credit_account_delivered(account, at);
-}
-
 bool credit_conn_reply_passed(struct credit_conn *cc, int requester, struct rpcrdma_credit_at at,
                               const struct rpcrdma_credit_reply *reply)
 {
@@ -74,8 +68,7 @@ bool credit_conn_reply_passed(struct credit_conn *cc, int requester, struct rpcr
     if (side->unheard || account->replies_passed.count >= UNHEARD_MOST)
         side->unheard = !heard(cc, requester);
     if (side->unheard) {
-        all_delivered(account, at);
-        account->followed = false;
+        rpcrdma_credit_account_unheard(account, at);
         return false;
     }
     rpcrdma_credit_account_passed(account, at, reply);

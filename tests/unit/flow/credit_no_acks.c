@@ -86,6 +86,34 @@ static void test_cut_acks(void **state)
     end();
 }
 
+/* The server's are captured, so that the first Replies wait for the client's: until it is known
+ * that there are none. */
+static void test_one_way(void **state)
+{
+    const struct rpcrdma_credit_result *result;
+
+    (void)state;
+    begin();
+    for (uint32_t xid = 1; xid < 100; xid++) {
+        call(xid, 128);
+        rig_ack(&rig, &b, &a, (a.psn - 1) & 0xffffff);
+        if (xid == 50)
+            call(1000, 128);
+        reply(xid, 64);
+        if (xid == 50)
+            reply(1000, 64);
+        if (xid < 10)
+            assert_int_equal(now()->in_flight.max, xid <= 4 ? xid : 1);
+        rig.time_ns += THINKS_NS;
+    }
+    result = now();
+    assert_false(result->followed);
+    assert_int_equal(result->in_flight.max, 2);
+    assert_int_equal(result->in_flight.p99, 1);
+    assert_int_equal(result->replies, 100);
+    end();
+}
+
 /* The client is 10 ms away and the capture near the server: each Ack comes so late, for one Reply
  * or for eight, and all of them come. */
 static void test_far(void **state)
@@ -120,6 +148,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_responses_alone),
         cmocka_unit_test(test_cut_acks),
+        cmocka_unit_test(test_one_way),
         cmocka_unit_test(test_far),
     };
 
