@@ -321,14 +321,14 @@ static bool comes_late(const struct flow_delivery *d, const struct flow_delivery
 }
 
 /* The first response before `at` that is missing; `at`: none is, as what is not a Read is answered
- * by Acks. */
+ * by Acks. What stands where requests were passed over may be one. */
 static uint64_t first_missing(const struct flow_delivery *d, uint64_t at)
 {
     const struct transmission *t = transmission_at(d, d->answer_next);
 
     if (!t)
         return d->answer_next; /* what it is is not known */
-    while (t && t->first < at && !t->read)
+    while (t && t->first < at && !t->read && !t->found)
         t = transmission_after(d, t);
     if (!t || t->first >= at)
         return at;
