@@ -94,6 +94,17 @@ static void again(struct flow_memory *memory, struct flow_delivery *d, const str
     }
 }
 
+/* It was not missing from the capture: it came behind its Ack. A Read request is answered in parts,
+ * which were missing on their own. */
+static void came(struct flow_delivery *d, struct rpcrdma_path *path, uint64_t at, uint64_t end,
+                 struct filled *filled)
+{
+    do {
+        path->uncaptured -= filled->arrived ? filled->count : 0;
+        at += filled->count;
+    } while (at < end && transmission_fill(d, at, end - at, filled));
+}
+
 RPCRDMA_RARE void delivery_behind(struct flow_memory *memory, struct flow_delivery *d,
                                   const struct rpcrdma_op *op, uint64_t at, uint32_t packets)
 {
@@ -110,7 +121,7 @@ RPCRDMA_RARE void delivery_behind(struct flow_memory *memory, struct flow_delive
         return;
     }
     path->reordered++;
-    path->uncaptured -= filled.arrived ? filled.count : 0; /* it came behind its Ack */
+    came(d, path, at, at + packets, &filled);
     d->repeats = true;
     d->repeat = RPCRDMA_REPEAT_OUT_OF_ORDER;
     t = transmission_at(d, at);

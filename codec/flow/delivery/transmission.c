@@ -149,26 +149,46 @@ bool transmission_fill(struct flow_delivery *d, uint64_t first, uint64_t count,
     return false;
 }
 
+/* The part in front of it, which was answered before: responses of one Read answer it in parts.
+ * NULL: none was. */
+static struct hole *answered_before(const struct rare *rare, const struct hole *hole)
+{
+    for (int i = 0; i < HOLES; i++) {
+        struct hole *before = &rare->holes[i];
+
+        if (before->arrived && before->count > 0 && before->first + before->count == hole->first &&
+            before->time_ns == hole->time_ns)
+            return before;
+    }
+    return NULL;
+}
+
 /* What is missing of that and has arrived was not captured, unless it comes yet. */
 static void uncaptured(struct flow_delivery *d, uint64_t last)
 {
     for (int i = 0; i < HOLES; i++) {
-        struct hole *hole = &d->rare->holes[i];
+        struct hole *hole = &d->rare->holes[i], *before;
         struct hole rest, *room;
+        uint64_t count;
 
         if (hole->count == 0 || hole->first > last || hole->arrived)
             continue;
-        if (last - hole->first + 1 < hole->count) {
+        count = last - hole->first + 1 < hole->count ? last - hole->first + 1 : hole->count;
+        d->rare->path.uncaptured += count;
+        before = answered_before(d->rare, hole);
+        if (before) {
+            before->count += count;
+            hole->first += count;
+            hole->count -= count;
+        } else if (count < hole->count) {
             rest = *hole;
-            hole->count = last - hole->first + 1;
-            rest.first += hole->count;
-            rest.count -= hole->count;
-            d->rare->path.uncaptured += hole->count;
+            hole->count = count;
+            rest.first += count;
+            rest.count -= count;
             room = free_hole(d->rare, hole);
             hole->arrived = true;
             *(room ? room : hole) = rest;
         } else {
-            d->rare->path.uncaptured += hole->count;
             hole->arrived = true;
         }
     }

@@ -225,6 +225,32 @@ static void test_request_missing(void **state)
     }
 }
 
+/* A Read request stands behind so many of its responses, and a request sent after it: each was
+ * taken for one that had been sent and was not captured. */
+static void test_request_behind_responses(void **state)
+{
+    static const uint32_t behind[] = {1, 6, 20};
+    enum { RESPONSES = 20 };
+
+    for (size_t i = 0; i < sizeof(behind) / sizeof(behind[0]); i++) {
+        sent(0, 1, false);
+        sent(RESPONSES + 1, 1, false);
+        for (uint32_t at = 1; at <= behind[i]; at++)
+            response(at, 0);
+        assert_int_equal(path_to(d)->uncaptured, behind[i]);
+        read_request(1, RESPONSES);
+        assert_int_equal(path_to(d)->uncaptured, 0);
+        for (uint32_t at = behind[i] + 1; at <= RESPONSES; at++)
+            response(at, 0);
+        answer(RPCRDMA_OP_ACK, RESPONSES + 1);
+        paths_are(0, 0);
+        assert_int_equal(path_to(d)->uncaptured, 0);
+        assert_int_equal(path_to(d)->reordered, 1);
+        delivery_end(NULL);
+        assert_int_equal(begin(state), 0);
+    }
+}
+
 static void segment(uint32_t i, uint16_t id)
 {
     const struct rpcrdma_tcp_segment one = {.frame = ++frame,
@@ -283,6 +309,7 @@ int main(void)
         TEST(test_tcp_not_counted),
 
         TEST(test_request_missing),
+        TEST(test_request_behind_responses),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
