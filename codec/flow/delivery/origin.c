@@ -67,6 +67,13 @@ bool origin_counts(const struct flow_delivery *d)
     return d->id_known && !d->id_useless;
 }
 
+bool origin_passed_before(const struct flow_delivery *d, uint32_t seq, int64_t time_ns)
+{
+    const struct recent *r = d->recent.size > 0 ? recent_slot(&d->recent, seq) : NULL;
+
+    return r && r->set && r->seq == seq && r->time_ns < time_ns;
+}
+
 static void note(uint64_t *count, uint64_t *first_frame, uint64_t frame)
 {
     ++*count;
@@ -122,8 +129,8 @@ RPCRDMA_RARE static bool twice(struct flow_memory *memory, struct flow_delivery 
     if (same)
         compare(memory, d, r, now, frame);
     if (same && !origin_counts(d)) {
-        same = !d->naked && !d->acks_again && !goes_on(d, now) &&
-               now->time_ns - r->time_ns < SOON_NS && r->id == now->id;
+        same = !d->naked && !d->again && !goes_on(d, now) && now->time_ns - r->time_ns < SOON_NS &&
+               r->id == now->id;
     } else if (same) {
         same = r->id == now->id;
     } else if (d->id_known && now->id == d->id &&
@@ -217,10 +224,10 @@ static bool sent_once(const struct transmission *t)
 }
 
 /* A Read request is sent again at once where one of its responses is seen to be missing (IBTA
- * 9.7.5). */
+ * 9.7.5), here or behind here: then it may ask for the rest of them. */
 static bool asks_again(const struct flow_delivery *d, const struct transmission *t, uint64_t at)
 {
-    return t->read && d->skipped <= t->last && at < d->skipped_end;
+    return t->read && (at > t->first || (d->skipped <= t->last && at < d->skipped_end));
 }
 
 /* No sender is so fast to send again what nobody asked for, and none has an old IP ID. */

@@ -311,13 +311,25 @@ RPCRDMA_RARE static void nak(struct flow_memory *memory, struct flow_delivery *d
         came_late(d, at);
 }
 
+/* When that response was last asked for, if more than once; else before all time. */
+static int64_t asked_again_ns(const struct flow_delivery *d, uint64_t at)
+{
+    const struct transmission *t =
+        d->rare && d->rare->path.retransmitted > 0 ? transmission_at(d, at) : NULL;
+
+    if (!t || !t->read || t->last_frame == t->first_frame || (int32_t)((uint32_t)at - t->at) < 0)
+        return INT64_MIN;
+    return t->last_ns;
+}
+
 /* Whether a response whose place was passed over comes late, and is not retransmitted. */
 static bool comes_late(const struct flow_delivery *d, const struct flow_delivery *back,
                        const struct rpcrdma_op *op, uint64_t at)
 {
     if (origin_counts(back))
         return (int16_t)(uint16_t)(op->ip_id - back->id) < 0;
-    return passed_over(d, at) && op->time_ns - d->skipped_ns < SOON_NS;
+    return passed_over(d, at) && op->time_ns - d->skipped_ns < SOON_NS &&
+           asked_again_ns(d, at) < d->skipped_ns;
 }
 
 /* The first response before `at` that is missing; `at`: none is, as what is not a Read is answered
@@ -413,6 +425,20 @@ static bool doubled(const struct flow_delivery *d)
     return d->rare && OF * d->rare->path.duplicated >= d->packets;
 }
 
+/* Acks of what is retransmitted, and responses that were asked for again, are sent once more. */
+static bool may_be_again(const struct flow_delivery *d, const struct flow_delivery *back,
+                         const struct rpcrdma_op *op)
+{
+    int64_t asked_ns;
+
+    if (op->kind == RPCRDMA_OP_ACK)
+        return d->repeating && !doubled(d);
+    if (op->kind != RPCRDMA_OP_READ_RESPONSE)
+        return false;
+    asked_ns = asked_again_ns(d, position_of_psn(d, op->seq));
+    return asked_ns > INT64_MIN && origin_passed_before(back, op->seq, asked_ns);
+}
+
 /* It repeats one that passed a moment ago. */
 RPCRDMA_RARE static bool answered_twice(struct flow_memory *memory, struct flow_delivery *d,
                                         struct flow_delivery *back, const struct rpcrdma_op *op)
@@ -420,9 +446,9 @@ RPCRDMA_RARE static bool answered_twice(struct flow_memory *memory, struct flow_
     struct recent now;
 
     remember(&now, back, op, 0);
-    back->acks_again = op->kind == RPCRDMA_OP_ACK && d->repeating && !doubled(d);
+    back->again = may_be_again(d, back, op);
     d->repeats = origin_twice_anywhere(memory, back, &now, op->frame);
-    back->acks_again = false;
+    back->again = false;
     if (!d->repeats)
         return false;
     if (back->copied)

@@ -176,7 +176,7 @@ struct flow_delivery {
     bool acked : 1;       /* Acks or Naks were captured, not cut: the lack of one says something */
     bool lacking : 1;     /* TCP: the latest acknowledgement came twice, as later bytes arrived */
     bool asking : 1;      /* for responses again, which had come in part */
-    bool acks_again : 1;  /* the packet in hand may be an Ack of what is retransmitted, once more */
+    bool again : 1;       /* the packet in hand, an answer, may be sent once more */
     bool loose;           /* `next` is a lower bound */
     bool repeating;       /* what is being sent is being retransmitted */
     bool copied;          /* the packet in hand was seen elsewhere before */
@@ -356,6 +356,8 @@ bool origin_twice(struct flow_memory *memory, struct flow_delivery *d, const str
                   uint64_t frame);
 /* Whether IP IDs show what is new. */
 bool origin_counts(const struct flow_delivery *d);
+/* Whether what is remembered under this PSN passed before that time. */
+bool origin_passed_before(const struct flow_delivery *d, uint32_t seq, int64_t time_ns);
 /* A packet that fills a hole, or (filled->count is 0) repeats what passed. */
 enum origin origin_behind(const struct flow_delivery *d, uint16_t id, const struct filled *filled,
                           int64_t time_ns);

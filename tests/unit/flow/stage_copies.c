@@ -170,6 +170,32 @@ static void test_read_again(void **state)
     assert_int_equal(path_to(back)->duplicated, 0);
 }
 
+/* One was lost, here or behind here, and is asked for at once: what passed before that is sent
+ * again, what passed since is a copy. */
+static void test_read_again_at_once(void **state)
+{
+    enum { RESPONSES = 20, LOST = 2, REST = RESPONSES - LOST };
+
+    for (uint32_t passed = 0; passed < 2; passed++) {
+        read_request(0, RESPONSES);
+        for (uint32_t at = 0; at < RESPONSES; at++)
+            if (at != LOST || passed)
+                response(at, 0);
+        read_request(LOST, REST);
+        for (uint32_t at = LOST; at < RESPONSES; at++) {
+            response(at, 0);
+            response(at, 0);
+        }
+        response(0, 0);
+        assert_int_equal(path_to(d)->retransmitted, 1);
+        assert_int_equal(path_to(back)->retransmitted, REST);
+        assert_int_equal(path_to(back)->duplicated, REST + 1);
+        assert_int_equal(path_to(back)->reordered, 0);
+        delivery_end(NULL);
+        assert_int_equal(begin(state), 0);
+    }
+}
+
 /* Some change places, and gaps stand beside gaps: what was not there is no copy. */
 static void test_response_late(void **state)
 {
@@ -308,6 +334,7 @@ int main(void)
         TEST(test_read_late),
         TEST(test_tcp_not_counted),
 
+        TEST(test_read_again_at_once),
         TEST(test_request_missing),
         TEST(test_request_behind_responses),
     };
