@@ -416,15 +416,6 @@ void flow_delivery_congestion(struct flow_memory *memory, struct flow_delivery *
         path->cnps++;
 }
 
-/* A third of what is sent towards this end, or more, is there twice: so is what it answers. Copies
- * are of `packets`, too. */
-static bool doubled(const struct flow_delivery *d)
-{
-    enum { OF = 4 };
-
-    return d->rare && OF * d->rare->path.duplicated >= d->packets;
-}
-
 /* Acks of what is retransmitted, and responses that were asked for again, are sent once more. */
 static bool may_be_again(const struct flow_delivery *d, const struct flow_delivery *back,
                          const struct rpcrdma_op *op)
@@ -432,7 +423,7 @@ static bool may_be_again(const struct flow_delivery *d, const struct flow_delive
     int64_t asked_ns;
 
     if (op->kind == RPCRDMA_OP_ACK)
-        return d->repeating && !doubled(d);
+        return d->repeating && !delivery_doubled(d);
     if (op->kind != RPCRDMA_OP_READ_RESPONSE)
         return false;
     asked_ns = asked_again_ns(d, position_of_psn(d, op->seq));

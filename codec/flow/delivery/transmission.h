@@ -204,6 +204,15 @@ static inline bool passed_over(const struct flow_delivery *d, uint64_t at)
     return d->rare && d->rare->over <= at && at < d->rare->over_end;
 }
 
+/* A third of what is sent towards this end, or more, is there twice: so is what it answers. Copies
+ * are of `packets`, too. */
+static inline bool delivery_doubled(const struct flow_delivery *d)
+{
+    enum { OF = 4 };
+
+    return d->rare && OF * d->rare->path.duplicated >= d->packets;
+}
+
 /* delivery.c: where the rare is counted; d->rare is there then. NULL: no memory, which ends the
  * run. */
 struct rpcrdma_path *delivery_rare(struct flow_memory *memory, struct flow_delivery *d);

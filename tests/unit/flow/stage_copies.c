@@ -117,6 +117,23 @@ static void test_behind_nak(void **state)
     paths_are(MANY - 10, 0);
 }
 
+/* One of these is lost once more: those behind it are retransmitted all the same. */
+static void test_behind_nak_lost_again(void **state)
+{
+    enum { SENT = 20, NAKED = 5, LOST = 7 };
+
+    (void)state;
+    for (uint32_t i = 0; i < SENT; i++)
+        sent(i, 1, false);
+    answer(RPCRDMA_OP_NAK, NAKED);
+    for (uint32_t i = NAKED; i < SENT; i++)
+        if (i != LOST)
+            sent(i, 1, false);
+    paths_are(SENT - NAKED - 1, 0);
+    sent(NAKED, 1, false);
+    paths_are(SENT - NAKED - 1, 1);
+}
+
 /* What had not passed was not seen twice. */
 static void test_gap(void **state)
 {
@@ -328,6 +345,7 @@ int main(void)
         TEST(test_late),
         TEST(test_reads),
         TEST(test_behind_nak),
+        TEST(test_behind_nak_lost_again),
         TEST(test_tcp),
         TEST(test_read_again),
         TEST(test_response_late),
