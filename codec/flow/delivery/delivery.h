@@ -11,6 +11,7 @@
  *   transmission.c   the ring of what was sent: messages, or segments of TCP
  *   requests.c       InfiniBand: requests, Acks, Naks, responses
  *   behind.c         and requests that come again, or late: why?
+ *   over.c           and responses that others passed
  *   timeouts.c       and what was retransmitted after silence: lost, or its answer?
  *   segments.c       TCP: segments and acknowledgements
  *   same_bytes.c     retransmitted with other bytes?

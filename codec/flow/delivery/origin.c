@@ -282,6 +282,6 @@ bool origin_response_forgotten(struct flow_memory *memory, const struct flow_del
     int64_t soon_ns = origin_counts(back) ? TIMER_NS : SOON_NS;
 
     return forgotten(memory, back, op->ip_id,
-                     t && t->read && sent_once(t) && !newer && !passed_over(d, at) &&
+                     t && t->read && sent_once(t) && !newer && !over_is_missing(d, at) &&
                          op->time_ns - t->last_ns < soon_ns);
 }

@@ -41,6 +41,8 @@ RPCRDMA_RARE static void restart(struct flow_delivery *d, uint32_t psn)
     d->begin = d->count = d->pending = 0;
     for (int i = 0; holes && i < HOLES; i++)
         holes[i].count = 0;
+    if (d->rare)
+        d->rare->overs = 0;
     d->naked = d->repeating = false;
     start(d, psn);
 }
@@ -328,7 +330,7 @@ static bool comes_late(const struct flow_delivery *d, const struct flow_delivery
 {
     if (origin_counts(back))
         return (int16_t)(uint16_t)(op->ip_id - back->id) < 0;
-    return passed_over(d, at) && op->time_ns - d->skipped_ns < SOON_NS &&
+    return over_is_missing(d, at) && op->time_ns - d->skipped_ns < SOON_NS &&
            asked_again_ns(d, at) < d->skipped_ns;
 }
 
@@ -356,12 +358,8 @@ static void pass_over(struct flow_memory *memory, struct flow_delivery *d, uint6
     d->skipped = d->answer_next;
     d->skipped_end = at;
     d->skipped_ns = time_ns;
-    if (first >= at || !delivery_rare(memory, d))
-        return;
-    if (d->rare->over_end == 0 || time_ns - d->rare->over_ns >= MOMENT_NS)
-        d->rare->over = first;
-    d->rare->over_end = at;
-    d->rare->over_ns = time_ns;
+    if (first < at)
+        over_passed(memory, d, first, at, time_ns);
 }
 
 /* Responses have the PSNs of their request. */
@@ -370,6 +368,7 @@ RPCRDMA_RARE static void response(struct flow_memory *memory, struct flow_delive
                                   uint64_t at)
 {
     struct rpcrdma_path *path;
+    bool late;
 
     d->responded_ns = op->time_ns;
     if (at >= d->answer_next) {
@@ -380,10 +379,12 @@ RPCRDMA_RARE static void response(struct flow_memory *memory, struct flow_delive
     }
     d->repeats = true;
     d->repeat = RPCRDMA_REPEAT_RETRANSMISSION;
+    late = back && comes_late(d, back, op, at);
+    over_came(d, at);
     path = back ? delivery_rare(memory, back) : NULL;
     if (!path)
         return;
-    if (comes_late(d, back, op, at)) {
+    if (late) {
         d->repeat = RPCRDMA_REPEAT_OUT_OF_ORDER;
         path->reordered++;
         return;

@@ -125,6 +125,11 @@ struct recents {
     uint32_t size;     /* a power of two, or 0: none yet, or there is no memory */
 };
 
+/* [first, end) was passed over. */
+struct over {
+    uint64_t first, end;
+};
+
 /* Of a direction in which something was lost, refused, or came twice. */
 struct rare {
     struct rpcrdma_path path; /* but for what is counted of every packet */
@@ -141,8 +146,9 @@ struct rare {
     int64_t copied_after_ns; /* the longest from a packet to its copy; to MOMENT_NS */
     struct hole *holes;      /* HOLES of them; NULL: there was none. Owned */
     uint32_t next_hole;
-    uint64_t over, over_end; /* from the first response that was passed over of late, to the last */
-    int64_t over_ns;         /* when that one was */
+    struct over *over; /* responses that were passed over of late; NULL: none ever. Owned */
+    uint32_t overs;
+    int64_t over_ns; /* when the latest was */
 };
 
 /* What each packet asks comes first, what a loss leaves last. */
@@ -196,12 +202,6 @@ struct flow_delivery {
 static inline struct hole *delivery_holes(const struct flow_delivery *d)
 {
     return d->rare ? d->rare->holes : NULL;
-}
-
-/* Whether a response with that position was missing as later ones passed. */
-static inline bool passed_over(const struct flow_delivery *d, uint64_t at)
-{
-    return d->rare && d->rare->over <= at && at < d->rare->over_end;
 }
 
 /* A third of what is sent towards this end, or more, is there twice: so is what it answers. Copies
@@ -304,6 +304,14 @@ void transmission_end(struct flow_delivery *d);
  * in *path, by d->rare->recovery. */
 void transmission_waited(const struct flow_delivery *d, struct rpcrdma_path *path, int64_t time_ns,
                          bool response);
+
+/* over.c: responses [first, end) were missing as a later one passed; whether this one was, and has
+ * not come since; it has. */
+void over_passed(struct flow_memory *memory, struct flow_delivery *d, uint64_t first, uint64_t end,
+                 int64_t time_ns);
+bool over_is_missing(const struct flow_delivery *d, uint64_t at);
+void over_came(struct flow_delivery *d, uint64_t at);
+void over_free(struct flow_memory *memory, struct rare *rare);
 
 /* same_bytes.c: more than may rightly differ in a packet that is retransmitted does, as far as is
  * known. */

@@ -229,6 +229,45 @@ static void test_response_late(void **state)
     assert_int_equal(path_to(back)->duplicated, 1);
 }
 
+/* What came between two that are missing is there twice; these come late. */
+static void test_copy_between_gaps(void **state)
+{
+    enum { FIRST = 10, BETWEEN = 20, SECOND = 30 };
+
+    (void)state;
+    read_request(0, MANY);
+    for (uint32_t at = 0; at < MANY; at++)
+        if (at != FIRST && at != SECOND)
+            response(at, (uint16_t)(at + 1));
+    response(BETWEEN, BETWEEN + 1);
+    assert_int_equal(path_to(back)->duplicated, 1);
+    response(FIRST, FIRST + 1);
+    response(SECOND, SECOND + 1);
+    assert_int_equal(path_to(back)->reordered, 2);
+    assert_int_equal(path_to(back)->duplicated, 1);
+}
+
+/* More gaps than are remembered, or in the middle of one: what is missing is never a copy. */
+static void test_many_gaps(void **state)
+{
+    for (int counts = 0; counts < 2; counts++) {
+        read_request(0, MANY + MANY);
+        for (uint32_t at = 1; at < MANY; at += 2)
+            response(at, counts ? (uint16_t)(at + 1) : 0);
+        for (uint32_t at = 0; at < MANY; at += 2)
+            response(at, counts ? (uint16_t)(at + 1) : 0);
+        assert_int_equal(path_to(back)->reordered, MANY / 2);
+        response(MANY + MANY - 1, counts ? MANY + MANY : 0);
+        for (uint32_t at = MANY + 1; at < MANY + MANY - 1; at += 2)
+            response(at, counts ? (uint16_t)(at + 1) : 0);
+        assert_int_equal(path_to(back)->reordered, MANY / 2 + MANY / 2 - 1);
+        assert_int_equal(path_to(back)->duplicated, 0);
+        assert_int_equal(path_to(back)->retransmitted, 0);
+        delivery_end(NULL);
+        assert_int_equal(begin(state), 0);
+    }
+}
+
 /* All of a Read's responses, behind those of the next one; a Send is between. */
 static void test_read_late(void **state)
 {
@@ -353,6 +392,8 @@ int main(void)
         TEST(test_tcp_not_counted),
 
         TEST(test_read_again_at_once),
+        TEST(test_copy_between_gaps),
+        TEST(test_many_gaps),
         TEST(test_request_missing),
         TEST(test_request_behind_responses),
     };
