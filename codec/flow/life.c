@@ -169,7 +169,8 @@ static bool lost(const struct rpcrdma_connection *pub, int64_t now, int64_t *sin
             life->silence[end].since_ns<*since_ns && * since_ns - life->silence[end].since_ns>
                 SILENT_NS)
             *since_ns = life->silence[end].since_ns;
-    if (rpcrdma_life_unheard(life, pub->established) && life->down_since_ns != 0)
+    if (rpcrdma_life_unheard(life, pub->established) && pub->messages == 0 &&
+        life->down_since_ns != 0)
         *since_ns = life->down_since_ns; /* it was an attempt to come back */
     if (!ended)
         return now - *since_ns > SILENT_NS;

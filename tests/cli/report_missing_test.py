@@ -74,6 +74,14 @@ class Missing(CommandTest):
             first, second = [json.loads(line) for line in self.run_command('connections', '--json', path).splitlines()]
             self.assertEqual((first['state'], first['end']['by'], second['down_ns'] // 10**8), ('closed', 'client', 4), missing)
 
+    def test_no_attempt(self):
+        """A connection whose acceptance is missing, and that a Call was sent on, was no attempt to come back from the one
+        before: when its client closed it, it was down since then. (The Call that it sends again on the next is missing.)"""
+        packets, linktype = pcap.read(capture('iwarp-nfs41-mini'))
+        path = os.path.join(self.folder, 'attempt.pcap')
+        pcap.write(path, [packet for frame, packet in enumerate(packets, 1) if frame not in (139, 151, 152, 165)], linktype)
+        self.assertEqual([one['cause'] for one in self.causes(path)], ['capture-incomplete'])
+
     def test_at_the_ends_of_a_connection(self):
         """The first packet of a server is missing, or its last: the set-up says where it begins, the client's Ack where it
         ends."""
