@@ -133,7 +133,7 @@ RPCRDMA_HOT void flow_deliver_send(struct rpcrdma_flow *flow, struct flow_conn *
         making->event.was_held = flow_credit_held(conn, making->event.sender, &making->event.held);
     if (flow->rpcs)
         flow_rpc_message(flow->rpcs, conn, &making->event);
-    if (flow->rpcs && flow->context.delivery && making->out.n_findings > 0)
+    if (making->out.n_findings > 0 && flow->rpcs && flow->context.delivery)
         flow_rpc_transmissions(flow->rpcs, conn, &making->event, making->findings.at,
                                making->findings.count);
     if (flow->credits)

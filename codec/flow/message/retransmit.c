@@ -46,8 +46,7 @@ static uint64_t kind_of(const struct rpcrdma_flow_message *message)
     uint64_t kind = message->message->payload.len;
 
     if (rpc && rpc->present & RPCRDMA_RPC_HAS_PROGRAM)
-        kind = flow_hash2(kind,
-                          flow_hash2((uint64_t)rpc->program << 32 | rpc->version, rpc->procedure));
+        kind += flow_hash2((uint64_t)rpc->program << 32 | rpc->version, rpc->procedure);
     return kind;
 }
 
