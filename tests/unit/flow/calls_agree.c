@@ -191,6 +191,39 @@ static void same_xid_elsewhere(void **state)
     check_same_xid(false);
 }
 
+/* All Calls of a client whose XIDs count, in either order of their bytes: none takes the place of
+ * another among those that are remembered. */
+static void check_counted(bool swapped)
+{
+    enum { CALLS = 512 };
+    size_t again = 0;
+
+    begin(true);
+    for (int n = 0; n < 2; n++) {
+        for (uint32_t i = 0; i < CALLS; i++) {
+            call(swapped ? __builtin_bswap32(1000 + i) : 1000 + i, READ);
+            reply(swapped ? __builtin_bswap32(1000 + i) : 1000 + i);
+        }
+        rig.rig.time_ns += 1000 * MS;
+        rig.a = (struct rig_end){1, 19, 500};
+        rig.b = (struct rig_end){2, 34, 9000};
+        if (n == 0)
+            rig_connect(&rig.rig, &rig.a, &rig.b, 20049);
+    }
+    end_run(true);
+    for (size_t i = 0; i < rig.transactions; i++)
+        again += rig.transaction[i].t.retransmitted;
+    assert_int_equal(again, CALLS);
+    end(true);
+}
+
+static void counted_xids(void **state)
+{
+    (void)state;
+    check_counted(false);
+    check_counted(true);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -198,6 +231,7 @@ int main(void)
         cmocka_unit_test(reply_to_another),
         cmocka_unit_test(retransmitted_elsewhere),
         cmocka_unit_test(same_xid_elsewhere),
+        cmocka_unit_test(counted_xids),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
