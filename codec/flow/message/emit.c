@@ -314,7 +314,7 @@ static void find_call(struct making *m)
     m->to->out.call = &m->to->call;
 }
 
-static void set_ends(struct making *m)
+static RPCRDMA_INLINE void set_ends(struct making *m)
 {
     struct rpcrdma_connection *pub = flow_conn_public(m->conn);
     struct rpcrdma_flow_message *out = &m->to->out;
