@@ -195,8 +195,8 @@ void rpcrdma_credit_account_call(struct rpcrdma_credit_account *account,
         narrow(account);
     }
     account_age(account);
-    if (account_without_reply(account) > account->most)
-        account->most = account_without_reply(account);
+    if (account_most_now(account) > account->most)
+        account->most = account_most_now(account);
     changed(account, RPCRDMA_ENDED_BY_REQUEST);
 }
 

@@ -66,8 +66,8 @@ struct rpcrdma_credit_account {
     bool followed; /* a Reply waited to be delivered */
     bool late;     /* a Reply may have passed uncaptured before the first one that was captured */
     bool gaps, memory;
+    uint32_t most; /* Calls without a Reply that passed, since a report began */
 
-    uint64_t most;       /* Calls without a Reply that passed, since a report began */
     uint64_t longest_ns; /* the longest time to a Reply */
     uint64_t answered;   /* Calls whose Reply was seen, whatever restarts */
     uint64_t serial;     /* of the latest Call */

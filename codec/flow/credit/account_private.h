@@ -53,6 +53,14 @@ static inline uint64_t account_without_reply(const struct rpcrdma_credit_account
     return account_in_flight(account) - account_replied(account);
 }
 
+/* account->most counts no further. */
+static inline uint32_t account_most_now(const struct rpcrdma_credit_account *account)
+{
+    uint64_t now = account_without_reply(account);
+
+    return now < UINT32_MAX ? (uint32_t)now : UINT32_MAX;
+}
+
 static inline bool account_gave_up(const struct rpcrdma_credit_call *call)
 {
     return call && (call->state == RPCRDMA_CREDIT_CALL_UNANSWERED ||

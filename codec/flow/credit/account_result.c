@@ -43,7 +43,7 @@ void rpcrdma_credit_account_restart(struct rpcrdma_credit_account *account)
 
     rpcrdma_credit_gauge_restart(&account->gauge);
     account->calls = account->replies = 0;
-    account->most = account_without_reply(account);
+    account->most = account_most_now(account);
     if (rare)
         memset(rare->counts, 0, sizeof(rare->counts));
     keep_last(&account->requested);

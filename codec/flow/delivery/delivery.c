@@ -182,7 +182,7 @@ bool flow_delivery_copied(const struct flow_delivery *d, uint64_t frame, int64_t
 
 bool flow_delivery_twice(const struct flow_delivery *d, uint64_t frame)
 {
-    return d->twice_frame == frame;
+    return d->rare && d->rare->twice_frame == frame;
 }
 
 bool flow_delivery_not_ready(const struct flow_delivery *d)

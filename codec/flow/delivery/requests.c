@@ -445,8 +445,8 @@ RPCRDMA_RARE static bool answered_twice(struct flow_memory *memory, struct flow_
         return false;
     if (back->copied)
         d->repeat = RPCRDMA_REPEAT_ELSEWHERE;
-    else
-        d->twice_frame = op->frame;
+    else if (back->rare)
+        back->rare->twice_frame = op->frame;
     count_once(back, op);
     return true;
 }
@@ -487,7 +487,8 @@ bool flow_delivery_answer(struct flow_memory *memory, struct flow_delivery *d,
             origin_response_forgotten(memory, d, back, op, at, newer)) {
             d->repeats = true;
             d->repeat = back->copied ? RPCRDMA_REPEAT_ELSEWHERE : RPCRDMA_REPEAT_DUPLICATE;
-            d->twice_frame = back->copied ? d->twice_frame : op->frame;
+            if (!back->copied && back->rare)
+                back->rare->twice_frame = op->frame;
             count_once(back, op);
             return false;
         }

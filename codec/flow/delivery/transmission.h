@@ -144,6 +144,7 @@ struct rare {
     uint32_t late_sent;   /* packets retransmitted since, */
     uint32_t late_acks;   /* and Acks of these */
     int64_t copied_after_ns; /* the longest from a packet to its copy; to MOMENT_NS */
+    uint64_t twice_frame;    /* of the latest answer that is there twice: its second */
     struct hole *holes;      /* HOLES of them; NULL: there was none. Owned */
     uint32_t next_hole;
     struct over *over; /* responses that were passed over of late; NULL: none ever. Owned */
@@ -195,7 +196,6 @@ struct flow_delivery {
     struct originals *originals;      /* of requests and of responses; NULL: not asked for. Owned */
     uint64_t skipped, skipped_end;    /* the latest gap in responses, whatever stands there */
     int64_t skipped_ns, responded_ns; /* when that showed; and when the latest response passed */
-    uint64_t twice_frame;             /* the latest answer that is there twice */
 };
 
 /* The ranges that are missing; NULL: none were. */

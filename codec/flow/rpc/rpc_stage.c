@@ -64,10 +64,10 @@ void flow_rpc_message(struct flow_rpcs *rpcs, struct flow_conn *conn, const stru
 /* There twice, it was sent once. Of a Write the copy does not come here. */
 static bool is_copy(const struct rpc_transaction *t, int sender, const struct rpcrdma_op *op)
 {
-    const struct flow_delivery *asked =
-        op->kind == RPCRDMA_OP_READ_RESPONSE ? rpc_delivery_towards(t->conn, sender) : NULL;
+    const struct flow_delivery *answers =
+        op->kind == RPCRDMA_OP_READ_RESPONSE ? rpc_delivery_towards(t->conn, 1 - sender) : NULL;
 
-    return asked && t->rdma_last_frame != 0 && flow_delivery_twice(asked, op->frame);
+    return answers && t->rdma_last_frame != 0 && flow_delivery_twice(answers, op->frame);
 }
 
 static void moved(struct flow_rpcs *rpcs, struct rpc_transaction *t, int sender,
