@@ -22,7 +22,8 @@ static rpcrdma_stream_position place_of(struct credit_sender *sender, const stru
            (uint64_t)(int64_t)rpcrdma_psn_diff(psn, (uint32_t)sender->place & 0xffffff);
 }
 
-static void check_threshold(struct credit_conn *cc, const struct flow_message *message)
+static RPCRDMA_INLINE void check_threshold(struct credit_conn *cc,
+                                           const struct flow_message *message)
 {
     const struct rpcrdma_connection *pub = flow_conn_public_const(cc->conn);
     int end = 1 - message->sender;

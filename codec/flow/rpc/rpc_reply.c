@@ -55,8 +55,8 @@ static bool keep_reply(struct flow_rpcs *rpcs, struct rpc_transaction *t,
     return true;
 }
 
-static void note_reply(struct flow_rpcs *rpcs, struct rpc_transaction *t,
-                       const struct flow_message *m)
+static RPCRDMA_INLINE void note_reply(struct flow_rpcs *rpcs, struct rpc_transaction *t,
+                                      const struct flow_message *m)
 {
     const struct rpcrdma_message *msg = m->message->message;
 
