@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "finding.h"
+#include "wire/hot.h"
 
 static void report(struct rpcrdma_credit_account *account, enum rpcrdma_rule_id rule,
                    uint64_t frame, uint64_t a, uint64_t b, uint64_t c)
@@ -226,8 +227,8 @@ static void confirm_violations(struct rpcrdma_credit_account *account)
 }
 
 /* A Reply passes. */
-static void pass(struct rpcrdma_credit_account *account, struct rpcrdma_credit_at at,
-                 uint32_t granted, rpcrdma_stream_position place)
+static RPCRDMA_INLINE void pass(struct rpcrdma_credit_account *account, struct rpcrdma_credit_at at,
+                                uint32_t granted, rpcrdma_stream_position place)
 {
     begin(account, at);
     if (!account->from_responder)

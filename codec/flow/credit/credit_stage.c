@@ -93,8 +93,8 @@ RPCRDMA_RARE static void missing(struct credit_conn *cc, int sender, uint64_t pa
 }
 
 /* A Reply, or an RDMA_ERROR in the place of one. */
-static void by_reply(struct credit_conn *cc, int requester, const struct flow_message *message,
-                     struct rpcrdma_credit_at at)
+static RPCRDMA_INLINE void by_reply(struct credit_conn *cc, int requester,
+                                    const struct flow_message *message, struct rpcrdma_credit_at at)
 {
     const struct rpcrdma_message *msg = message->message->message;
     const struct rpcrdma_credit_reply reply = {
