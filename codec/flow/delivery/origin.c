@@ -278,10 +278,16 @@ bool origin_response_forgotten(struct flow_memory *memory, const struct flow_del
                                bool newer)
 {
     const struct transmission *t = transmission_at(d, at);
-    /* without IP IDs it may have been asked for by what was not captured */
-    int64_t soon_ns = origin_counts(back) ? TIMER_NS : SOON_NS;
+    bool sent = t && t->read && sent_once(t) && !newer && !over_is_missing(d, at);
+    int64_t since_ns, soon_ns = TIMER_NS;
 
-    return forgotten(memory, back, op->ip_id,
-                     t && t->read && sent_once(t) && !newer && !over_is_missing(d, at) &&
-                         op->time_ns - t->last_ns < soon_ns);
+    if (sent) {
+        since_ns = t->last_ns;
+        if (!origin_counts(back)) { /* it may have been asked for by what was not captured */
+            since_ns = t->delivered ? t->delivered_ns : since_ns; /* the first of them passed */
+            soon_ns = SOON_NS;
+        }
+        sent = op->time_ns - since_ns < soon_ns;
+    }
+    return forgotten(memory, back, op->ip_id, sent);
 }

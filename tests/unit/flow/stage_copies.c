@@ -247,6 +247,22 @@ static void test_copy_between_gaps(void **state)
     assert_int_equal(path_to(back)->duplicated, 1);
 }
 
+/* Without IP IDs, what passed a moment ago: the responses, not their request. */
+static void test_copy_of_slow_responses(void **state)
+{
+    (void)state;
+    read_request(0, MANY);
+    now += 2 * MS;
+    for (uint32_t at = 0; at < MANY; at++)
+        response(at, 0);
+    response(0, 0);
+    assert_int_equal(path_to(back)->duplicated, 1);
+    assert_int_equal(path_to(back)->retransmitted, 0);
+    now += 2 * MS;
+    response(1, 0);
+    assert_int_equal(path_to(back)->retransmitted, 1);
+}
+
 /* More gaps than are remembered, or in the middle of one: what is missing is never a copy. */
 static void test_many_gaps(void **state)
 {
@@ -394,6 +410,7 @@ int main(void)
         TEST(test_read_again_at_once),
         TEST(test_copy_between_gaps),
         TEST(test_many_gaps),
+        TEST(test_copy_of_slow_responses),
         TEST(test_request_missing),
         TEST(test_request_behind_responses),
     };
