@@ -64,15 +64,13 @@ class Missing(CommandTest):
 
     def test_client_closed(self):
         """Over iWARP, of a connection that its client closed before it opened the next one: a Reply is missing, and bytes
-        that the last Acks acknowledge, or both FINs."""
+        that the last Acks acknowledge."""
         packets, linktype = pcap.read(capture('iwarp-nfs3-mini'))
         path = os.path.join(self.folder, 'closed.pcap')
-        for missing in ((184, 186), (135, 218, 219)):
-            pcap.write(path, [packet for frame, packet in enumerate(packets, 1) if frame not in missing], linktype)
-            causes = self.causes(path)
-            self.assertEqual([one['cause'] for one in causes], ['capture-incomplete'], missing)
-            first, second = [json.loads(line) for line in self.run_command('connections', '--json', path).splitlines()]
-            self.assertEqual((first['state'], first['end']['by'], second['down_ns'] // 10**8), ('closed', 'client', 4), missing)
+        pcap.write(path, [packet for frame, packet in enumerate(packets, 1) if frame not in (184, 186)], linktype)
+        self.assertEqual([one['cause'] for one in self.causes(path)], ['capture-incomplete'])
+        first, second = [json.loads(line) for line in self.run_command('connections', '--json', path).splitlines()]
+        self.assertEqual((first['state'], first['end']['by'], second['down_ns'] // 10**8), ('closed', 'client', 4))
 
     def test_no_attempt(self):
         """A connection whose acceptance is missing, and that a Call was sent on, was no attempt to come back from the one

@@ -358,39 +358,11 @@ static void reset(struct rpcrdma_tcp *tcp, struct rpcrdma_tcp_connection *c, int
     c->closed = true;
 }
 
-static void has_fin(const struct rpcrdma_tcp *tcp, struct rpcrdma_stream *s, uint32_t seq)
-{
-    s->has_fin = true;
-    s->fin_arrival = tcp->arrival;
-    s->fin_frame = tcp->frame;
-    s->fin_time_ns = tcp->time_ns;
-    s->fin = seq;
-}
-
-/* `seq`: the sender is past what comes before it. One more than all that was seen, where an FPDU
- * ends: a FIN, which was not captured. */
-static void look_for_fin(struct rpcrdma_tcp *tcp, struct rpcrdma_tcp_connection *c, int end,
-                         uint32_t seq)
-{
-    struct rpcrdma_stream *s = &c->stream[end];
-
-    if (!s->has_next || seq != s->next + 1 || s->has_fin || s->held || s->partial_seen > 0 ||
-        s->phase != RPCRDMA_STREAM_FPDU || !s->has_phase || (s->next - s->marker_phase) % 4 != 0)
-        return;
-    has_fin(tcp, s, s->next);
-    rpcrdma_stream_advance(tcp, c, false);
-}
-
 void rpcrdma_tcp_take(struct rpcrdma_tcp *tcp, struct rpcrdma_tcp_connection *c, int end,
                       const struct rpcrdma_tcp_taken *t)
 {
     struct rpcrdma_stream *s = &c->stream[end], *other = &c->stream[1 - end];
 
-    if (c->confirmed && t->piece.len == 0 && (t->flags & (TCP_ACK | TCP_RST)) == TCP_ACK) {
-        /* who closes first acknowledges last, so its own FIN is the first of two */
-        look_for_fin(tcp, c, end, t->piece.seq);
-        look_for_fin(tcp, c, 1 - end, t->ack);
-    }
     if (t->flags & TCP_ACK && !(t->flags & TCP_RST) && other->has_next &&
         rpcrdma_seq_diff(t->ack, other->next) <= RPCRDMA_WINDOW_MOST &&
         (!other->has_ack || rpcrdma_seq_diff(t->ack, other->ack) >= 0)) {
@@ -398,8 +370,13 @@ void rpcrdma_tcp_take(struct rpcrdma_tcp *tcp, struct rpcrdma_tcp_connection *c,
         other->ack = t->ack;
         other->ack_arrival = tcp->arrival;
     }
-    if (t->flags & TCP_FIN && !s->has_fin)
-        has_fin(tcp, s, t->piece.seq + t->piece.len);
+    if (t->flags & TCP_FIN && !s->has_fin) {
+        s->has_fin = true;
+        s->fin_arrival = tcp->arrival;
+        s->fin_frame = tcp->frame;
+        s->fin_time_ns = tcp->time_ns;
+        s->fin = t->piece.seq + t->piece.len;
+    }
     rpcrdma_stream_segment(tcp, c, end, &t->piece);
     if (!c->closed && t->flags & TCP_RST)
         reset(tcp, c, end);

