@@ -369,6 +369,8 @@ void rpcrdma_tcp_take(struct rpcrdma_tcp *tcp, struct rpcrdma_tcp_connection *c,
         other->has_ack = true;
         other->ack = t->ack;
         other->ack_arrival = tcp->arrival;
+        other->ack_frame = tcp->frame;
+        other->ack_time_ns = tcp->time_ns;
     }
     if (t->flags & TCP_FIN && !s->has_fin) {
         s->has_fin = true;

@@ -56,8 +56,9 @@ struct rpcrdma_stream { /* one direction */
     uint32_t
         start;    /* of the first byte known: distinguishes a new connection from an old segment */
     uint32_t ack; /* the receiver has all bytes before it */
-    uint64_t ack_arrival; /* of the latest that said so, or said it again */
-    uint32_t fin;         /* sequence number after the last byte */
+    uint64_t ack_arrival, ack_frame; /* of the latest that said so, or said it again */
+    int64_t ack_time_ns;
+    uint32_t fin; /* sequence number after the last byte */
     bool has_next, has_ack, has_fin, fin_given;
     uint64_t fin_arrival, fin_frame;
     int64_t fin_time_ns;
