@@ -124,15 +124,6 @@ RPCRDMA_HOT struct flow_conn *flow_conn_event(struct flow_conns *conns, struct f
     }
 }
 
-/* Nothing that it could be an answer to was captured. */
-RPCRDMA_RARE static void presume(const struct flow_conn *conn, struct flow_direction *asked,
-                                 const struct rpcrdma_op *op)
-{
-    if (op->kind == RPCRDMA_OP_ACK && !(op->flags & RPCRDMA_OP_ACK_OR_NAK) &&
-        flow_conn_set_up_seen(conn) && !flow_conn_begins(conn, asked->index))
-        flow_stream_presume(asked, op->seq);
-}
-
 void flow_conn_response(struct flow_conns *conns, struct flow_direction *dir,
                         const struct rpcrdma_op *op)
 {
@@ -143,7 +134,7 @@ void flow_conn_response(struct flow_conns *conns, struct flow_direction *dir,
     if (!dir->paired && !dir->foreign)
         conn_pair_response(conns, dir, op);
     asked = conn_peer(dir);
-    if (asked && !flow_stream_acknowledged(conns->streams, asked, rpcrdma_op_acknowledges(op),
-                                           op->kind == RPCRDMA_OP_ACK))
-        presume(dir->conn, asked, op);
+    if (asked)
+        flow_stream_acknowledged(conns->streams, asked, rpcrdma_op_acknowledges(op),
+                                 op->kind == RPCRDMA_OP_ACK);
 }

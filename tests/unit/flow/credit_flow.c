@@ -401,35 +401,22 @@ static void test_cut_grant(void **state)
     }
 }
 
-/* The REQ is cut before where the server's PSNs begin. Its first Reply may be missing then; an Ack
- * of that shows it. Of one that comes yet, of several, or of another connection it shows nothing.
+/* The REQ is cut before where the server's PSNs begin: that its first Reply is missing does not
+ * show.
  */
 static void test_cut_req(void **state)
 {
-    enum { NO_ACK, MISSING, COMES_YET, SEVERAL, FAR, WAYS };
-
     (void)state;
-    for (int way = 0; way < WAYS; way++) {
-        const bool missing = way == NO_ACK || way == MISSING;
-
-        begin(0);
-        rig_connect_cut(&rig, &a, &b, 20049);
-        call(1, 128);
-        call(2, 128);
-        if (way != NO_ACK)
-            rig_ack(&rig, &a, &b, way == SEVERAL ? b.psn + 1 : b.psn);
-        b.psn += missing ? 1 : way == FAR ? 70000 : 0;
-        if (!missing)
-            reply(1, 64);
-        reply(2, 64);
-        rig_ack(&rig, &a, &b, b.psn - 1);
-        rig_end(&rig);
-        assert_int_equal(rig_count(&rig, RPCRDMA_RULE_PACKETS_LOST), way == MISSING);
-        assert_int_equal(rig.findings, way == MISSING);
-        assert_int_equal(rig.messages, missing ? 3 : 4);
-        assert_int_equal(rig.credit[0].replies, missing ? 1 : 2);
-        assert_int_equal(rig.credit[0].violations, 0);
-    }
+    begin(0);
+    rig_connect_cut(&rig, &a, &b, 20049);
+    call(1, 128);
+    call(2, 128);
+    b.psn++;
+    reply(2, 64);
+    rig_ack(&rig, &a, &b, b.psn - 1);
+    rig_end(&rig);
+    assert_int_equal(rig.findings, 0);
+    assert_int_equal(rig.credit[0].violations, 0);
 }
 
 int main(void)
