@@ -24,26 +24,6 @@ static bool grow(struct flow_memory *memory, struct recents *recents)
     return true;
 }
 
-/* More slots are taken for what passed no longer ago than this: many, only where its copy may still
- * come. */
-static int64_t kept_ns(const struct flow_delivery *d)
-{
-    if (d->recent.size < RECENT_MOST || !d->rare)
-        return MOMENT_NS;
-    return 2 * d->rare->copied_after_ns;
-}
-
-/* The copy of what passed then comes now. */
-static void copied_after(struct rare *rare, int64_t then, int64_t now)
-{
-    int64_t ns;
-
-    if (__builtin_sub_overflow(now, then, &ns) || ns > MOMENT_NS)
-        ns = MOMENT_NS;
-    if (ns > rare->copied_after_ns)
-        rare->copied_after_ns = ns;
-}
-
 /* Where this packet is, or will be: not in place of another one that passed a moment ago, as long
  * as there may be more slots. NULL: there is no memory. */
 RPCRDMA_RARE static struct recent *place(struct flow_memory *memory, struct flow_delivery *d,
@@ -57,7 +37,7 @@ RPCRDMA_RARE static struct recent *place(struct flow_memory *memory, struct flow
         struct recent *r = recent_slot(recents, now->seq);
 
         if (!r->set || r->seq == now->seq || recents->size >= recents_most(d) ||
-            now->time_ns - r->time_ns > kept_ns(d) || !grow(memory, recents))
+            now->time_ns - r->time_ns > MOMENT_NS || !grow(memory, recents))
             return r;
     }
 }
@@ -113,8 +93,16 @@ static void compare(struct flow_memory *memory, struct flow_delivery *d, const s
         path->different_frame = frame;
 }
 
-/* Goes on with what is being retransmitted, packet by packet, at once. Some may be lost again; but
- * where much comes twice it is a copy. */
+static bool naked_of_late(const struct rare *rare, int64_t now)
+{
+    const uint64_t *naks = rare->path.naks;
+
+    return naks[RPCRDMA_NAK_PSN_SEQUENCE] + naks[RPCRDMA_NAK_RNR] > 0 &&
+           now - rare->nak_ns < TIMER_NS;
+}
+
+/* Goes on with what is being retransmitted, packet by packet, at once. Behind a Nak some may be
+ * lost again; but where much comes twice it is a copy. */
 static bool goes_on(const struct flow_delivery *d, const struct recent *now)
 {
     enum { SOME = 8 };
@@ -123,7 +111,8 @@ static bool goes_on(const struct flow_delivery *d, const struct recent *now)
     if (!d->repeating || now->seq > 0xffffff)
         return false; /* or none of PSNs, but TCP's */
     beyond = rpcrdma_psn_diff(now->seq, (uint32_t)d->rare->repeated & 0xffffff);
-    return beyond == 0 || (beyond > 0 && beyond < SOME && !delivery_doubled(d));
+    return beyond == 0 || (beyond > 0 && beyond < SOME && !delivery_doubled(d) &&
+                           naked_of_late(d->rare, now->time_ns));
 }
 
 /* Whether a packet passed a moment ago, in this place or wherever; where not it takes its slot. */
@@ -144,12 +133,10 @@ RPCRDMA_RARE static bool twice(struct flow_memory *memory, struct flow_delivery 
                (now->seq != d->id_seq || now->kind != d->id_kind)) {
         d->id_useless = true; /* another packet, the same ID */
     }
-    if (same && delivery_rare(memory, d)) {
+    if (same && delivery_rare(memory, d))
         d->rare->path.duplicated++;
-        copied_after(d->rare, r->time_ns, now->time_ns);
-    } else if (!same && r) {
+    else if (!same && r)
         *r = *now;
-    }
     return same;
 }
 
@@ -261,7 +248,6 @@ static bool forgotten(struct flow_memory *memory, struct flow_delivery *d, uint1
     if (!copy || !delivery_rare(memory, d))
         return false;
     d->rare->path.duplicated++;
-    d->rare->copied_after_ns = MOMENT_NS;
     d->requests--;
     return true;
 }

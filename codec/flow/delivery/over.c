@@ -6,7 +6,7 @@
 /* Responses that were missing as later ones passed: ranges, by position. What came between two of
  * them, or comes yet, may come once more, and is a copy then. */
 
-enum { OVERS = 16 };
+enum { OVERS = 64 };
 
 static void take_out(struct rare *rare, uint32_t i)
 {

@@ -13,7 +13,7 @@ enum {
     /* packets remembered to be known again: of so many slots, where they come fast of more */
     RECENT_FIRST = 8,
     RECENT_MOST = 64,
-    RECENT_TWICE = RPCRDMA_BOUND(1024, 128), /* where much comes twice, and late */
+    RECENT_TWICE = RPCRDMA_BOUND(1024, 128), /* where much comes twice */
     RECENT_AT_TWO = RPCRDMA_BOUND(1024, 64), /* likewise, on their way between two places */
     RECENT_SHIFT_AT_TWO = RPCRDMA_BOUND(22, 26),
     HOLES = 8, /* ranges that passed, or may have, without being captured */
@@ -143,9 +143,8 @@ struct rare {
     int64_t late_ns;      /* that silence */
     uint32_t late_sent;   /* packets retransmitted since, */
     uint32_t late_acks;   /* and Acks of these */
-    int64_t copied_after_ns; /* the longest from a packet to its copy; to MOMENT_NS */
-    uint64_t twice_frame;    /* of the latest answer that is there twice: its second */
-    struct hole *holes;      /* HOLES of them; NULL: there was none. Owned */
+    uint64_t twice_frame; /* of the latest answer that is there twice: its second */
+    struct hole *holes;   /* HOLES of them; NULL: there was none. Owned */
     uint32_t next_hole;
     struct over *over; /* responses that were passed over of late; NULL: none ever. Owned */
     uint32_t overs;
