@@ -27,6 +27,8 @@ static inline void packet(struct pipeline *pipeline, const struct source_packet 
 
     pipeline->clock.frame = one->packet.frame;
     pipeline->clock.now_ns = one->packet.time_ns;
+    if (pipeline->passes)
+        pipeline->passes(pipeline->passes_context, &one->packet);
     if (is_usual(own, one))
         own->usual->latest_ns = one->packet.time_ns;
     else if (!pipeline_look_at(pipeline, one))
@@ -106,25 +108,6 @@ static void end_reading(struct pipeline *pipeline, struct reading *reading)
     }
 }
 
-void pipeline_look_watched(struct pipeline *pipeline)
-{
-    const struct source_packet *packets = pipeline->own ? pipeline->own->batch : NULL;
-    size_t n = packets ? pipeline->own->n_batch : 0;
-
-    for (size_t i = 0; i < n && pipeline->watched < pipeline->watch->len;) {
-        struct pipeline_watch *one =
-            &g_array_index(pipeline->watch, struct pipeline_watch, pipeline->watched);
-
-        if (packets[i].packet.frame < one->frame) {
-            i++;
-            continue;
-        }
-        one->seen = packets[i].packet.frame == one->frame;
-        one->time_ns = packets[i].packet.time_ns;
-        pipeline->watched++;
-    }
-}
-
 static void read_packets(struct pipeline *pipeline)
 {
     struct source *source = pipeline->own->source;
@@ -153,10 +136,6 @@ static void read_packets(struct pipeline *pipeline)
         if (n > 0)
             rpcrdma_analyzer_ahead(pipeline->own->analyzer, &packets[0].packet, sizeof(packets[0]),
                                    n);
-        pipeline->own->batch = packets;
-        pipeline->own->n_batch = n;
-        if (pipeline->watch)
-            pipeline_look_watched(pipeline);
         for (size_t i = 0; i < n && !enough(pipeline); i++)
             packet(pipeline, &packets[i]);
         if (devices && n > 0)
@@ -166,7 +145,6 @@ static void read_packets(struct pipeline *pipeline)
         if (source->live && pipeline->out)
             out_flush(pipeline->out);
     }
-    pipeline->own->n_batch = 0;
     pipeline->counted_out = left == 0;
     end_reading(pipeline, &reading);
 }

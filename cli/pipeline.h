@@ -25,13 +25,6 @@
 
 enum { PIPELINE_PROBLEMS = 1000 }; /* a file may have one for each of its packets */
 
-/* When a packet of that number passed: seen says whether it did. */
-struct pipeline_watch {
-    uint64_t frame;
-    int64_t time_ns;
-    bool seen;
-};
-
 struct pipeline {
     /* the command's */
     const struct options *options;
@@ -53,9 +46,9 @@ struct pipeline {
     void (*setup)(void *context, const struct rpcrdma_op *op,
                   const struct rpcrdma_connection *connection);
     void *op_context;
-    GArray
-        *watch; /* of struct pipeline_watch in the order of frames, none before where it is; NULL */
-    guint watched;                /* so many of them passed, or are among the packets next */
+    /* each packet, before anything is made of it; NULL: none */
+    void (*passes)(void *context, const struct rpcrdma_packet *packet);
+    void *passes_context;
     void (*first)(void *context); /* the first packet that is not replayed is in hand; NULL */
     void *first_context;
     /* of devices: called every interval_ns, packets or none, with the time since the epoch */
@@ -86,10 +79,6 @@ struct pipeline {
 /* A tick of who analyses what arrives: somebody may wait for a packet that will not come.
  * `pipeline` is one. What ticks for another reason, too, calls it. */
 void pipeline_pass_time(void *pipeline, int64_t now_ns, struct rpcrdma_flow *flow);
-
-/* Once there is something to watch: packets that were read by now and are still to pass are looked
- * at. */
-void pipeline_look_watched(struct pipeline *pipeline);
 
 /* What was read so far: for a tick, or an end of a connection. */
 struct pipeline_counts {

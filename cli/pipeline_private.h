@@ -49,8 +49,6 @@ struct pipeline_private {
     bool no_memory;
     uint64_t connections;
     bool any_time; /* the clock has one; it is not started: of what was before the file */
-    const struct source_packet *batch; /* what was read last */
-    size_t n_batch;
     int64_t taken_ns;    /* of devices: when packets came last, by our clock */
     uint64_t set_back;   /* how often the capture's clock was */
     int64_t set_back_ns; /* and by how much, at most */

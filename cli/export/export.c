@@ -25,6 +25,8 @@ struct exporter {
     struct rows rows;
     struct store_capture *captures; /* one per file; id is known later where bytes are 0 */
     struct store_input input;
+    int64_t trace, contents; /* of all packets so far */
+    guint watched;           /* of input.watch, those that passed */
 };
 
 enum { COMMIT_ROWS = 65536 };
@@ -107,6 +109,29 @@ static void put_captures(struct exporter *e, bool complete)
         put_capture(e, e->options->devices[i], &device, complete);
 }
 
+static void look_watched(struct exporter *e)
+{
+    GArray *watch = e->input.watch;
+
+    for (; watch && e->watched < watch->len; e->watched++) {
+        struct store_watch *one = &g_array_index(watch, struct store_watch, e->watched);
+
+        if (e->pipeline.clock.frame < one->frame)
+            break;
+        one->seen = e->pipeline.clock.frame == one->frame;
+        one->trace = e->trace;
+    }
+}
+
+static void on_passes(void *context, const struct rpcrdma_packet *packet)
+{
+    struct exporter *e = context;
+
+    e->trace = identity_packet(e->contents, packet);
+    e->contents = identity_contents(e->trace, packet);
+    look_watched(e);
+}
+
 /* Of a pipe the key is known when its first packet is. */
 static bool begin(void *context)
 {
@@ -120,13 +145,14 @@ static bool begin(void *context)
                                     .tables = e->rows.tables,
                                     .packets = &e->pipeline.clock.frame,
                                     .time_ns = &e->pipeline.clock.now_ns,
+                                    .trace = &e->trace,
                                     .at_end = &e->pipeline.at_end,
                                     .counted_out = &e->pipeline.counted_out,
                                     .complete = e->input.complete};
-    e->pipeline.watch = e->input.watch = g_array_new(FALSE, FALSE, sizeof(struct pipeline_watch));
+    e->input.watch = g_array_new(FALSE, FALSE, sizeof(struct store_watch));
     if (!e->rows.store->begin(e->rows.store, &e->input))
         return false;
-    pipeline_look_watched(&e->pipeline);
+    look_watched(e);
     return true;
 }
 
@@ -166,8 +192,11 @@ static int analyse(void *context, struct store *store)
         e->pipeline.tick_context = e;
         e->pipeline.interval_ns = SECOND_NS;
     }
-    if (store->begin && e->options->n_devices == 0) /* a device is read once */
+    if (store->begin && e->options->n_devices == 0) { /* a device is read once */
         e->rows.begin = begin;
+        e->pipeline.passes = on_passes;
+        e->pipeline.passes_context = e;
+    }
     e->pipeline.first = rows_start;
     e->pipeline.first_context = &e->rows;
     e->rows.commit = go_on;
@@ -177,7 +206,6 @@ static int analyse(void *context, struct store *store)
     status = pipeline_run(&e->pipeline, &sink);
     put_captures(e, status == EXIT_DONE && !e->pipeline.counted_out);
     details_free(e->rows.details);
-    e->pipeline.watch = NULL; /* it is the store's, until that ends */
     return e->rows.failed ? EXIT_UNUSABLE : status;
 }
 

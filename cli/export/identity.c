@@ -109,6 +109,25 @@ int64_t identity_file(uint64_t size, const void *head, size_t n, int64_t heads[I
     return identity_end(&identity);
 }
 
+int64_t identity_packet(int64_t contents, const struct rpcrdma_packet *packet)
+{
+    struct identity identity = identity_of((uint64_t)contents);
+
+    identity_add(&identity, (uint64_t)packet->time_ns);
+    identity_add(&identity, packet->len);
+    return identity_end(&identity);
+}
+
+int64_t identity_contents(int64_t of, const struct rpcrdma_packet *packet)
+{
+    enum { ENOUGH = 128 }; /* headers, and what of an RPC names it */
+    struct identity identity = identity_of((uint64_t)of);
+
+    identity_add(&identity, packet->caplen);
+    identity_add(&identity, hash(packet->data, MIN(packet->caplen, ENOUGH), NULL));
+    return identity_end(&identity);
+}
+
 unsigned identity_head(uint64_t bytes)
 {
     unsigned i = 0;

@@ -4,14 +4,14 @@
 #include "export/past.h"
 
 #include "export/identity.h"
-#include "pipeline.h"
 
 #include <glib.h>
 #include <stdio.h>
 
 const char past_schema[] =
     "CREATE TABLE exports (export INTEGER, capture INTEGER, name INTEGER, bytes INTEGER,"
-    " head INTEGER, how INTEGER, packets INTEGER, time_ns INTEGER, complete INTEGER,"
+    " head INTEGER, how INTEGER, packets INTEGER, time_ns INTEGER, trace INTEGER,"
+    " complete INTEGER,"
     " PRIMARY KEY (export, capture)) WITHOUT ROWID;"
     /* shared: another export made this row, too, so that it stays */
     "CREATE TABLE open_rows (of INTEGER, id INTEGER, export INTEGER, shared INTEGER,"
@@ -20,7 +20,7 @@ const char past_schema[] =
 enum statement { RECORD, LIST, FIND, SHARE, TAKE, N_STATEMENTS };
 
 static const char *const statements[] = {
-    [RECORD] = "INSERT OR REPLACE INTO exports VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+    [RECORD] = "INSERT OR REPLACE INTO exports VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
     [LIST] = "INSERT OR IGNORE INTO open_rows VALUES (?, ?, ?, ?)",
     [FIND] = "SELECT export, shared FROM open_rows WHERE of = ? AND id = ?",
     [SHARE] = "UPDATE open_rows SET shared = 1 WHERE of = ? AND id = ? AND shared = 0",
@@ -32,11 +32,9 @@ static const char *const statements[] = {
 enum { HEAD_LEAST = 12 }; /* 2^12 */
 
 /* An export that this one goes on from, if what it read is what this one reads first, so that rows
- * other than the open ones are the same. So it is where it is of the same files; where some have
- * grown, or there are more now, if the last packet that it read is the same one here: the same
- * number at the same time. */
+ * other than the open ones are the same: the trace is the same where it ended. */
 struct earlier {
-    int64_t export, time_ns;
+    int64_t export, trace;
     uint64_t packets;
     bool begins; /* that is known; else `watch` tells */
     bool named;  /* files that have grown have their names: it is of these in any case */
@@ -121,7 +119,7 @@ void past_free(struct past *p)
 
 /* What is said of a capture in `exports`. */
 struct record {
-    int64_t export, capture, name, bytes, head, how, packets, time_ns, complete;
+    int64_t export, capture, name, bytes, head, how, packets, time_ns, trace, complete;
 };
 
 /* The captures of one export, as they are compared with this one's. */
@@ -130,7 +128,7 @@ struct compared {
     bool all, same, complete; /* are among this one's, as they are now; were read to their end */
     bool named;               /* none of them is known by its beginning alone */
     uint64_t packets;
-    int64_t time_ns;
+    int64_t time_ns, trace;
 };
 
 struct known {
@@ -187,6 +185,7 @@ static void compare(struct compared *with, const struct known *known, const stru
     with->complete = with->complete && record->complete;
     with->packets = MAX(with->packets, (uint64_t)record->packets);
     with->time_ns = MAX(with->time_ns, record->time_ns);
+    with->trace = record->trace; /* it is of all of them */
 }
 
 static void decide(struct past *p, int64_t export, const struct compared *is)
@@ -200,9 +199,8 @@ static void decide(struct past *p, int64_t export, const struct compared *is)
         p->own = export;
     } else {
         const struct earlier earlier = {.export = export,
-                                        .time_ns = is->time_ns,
+                                        .trace = is->trace,
                                         .packets = is->packets,
-                                        .begins = same,
                                         .named = is->named,
                                         .watch = G_MAXUINT};
 
@@ -230,7 +228,7 @@ static void watch(struct past *p)
     g_array_sort(p->before, by_packets);
     for (guint i = 0; i < p->before->len; i++) {
         struct earlier *one = &g_array_index(p->before, struct earlier, i);
-        const struct pipeline_watch packet = {.frame = one->packets};
+        const struct store_watch packet = {.frame = one->packets};
 
         if (one->packets < *p->input->packets) {
             one->begins = one->begins || one->named;
@@ -244,12 +242,12 @@ static void watch(struct past *p)
 /* As far as is known by now: where it is not, this one has not come as far. */
 static bool is_beginning(const struct past *p, const struct earlier *one)
 {
-    const struct pipeline_watch *packet;
+    const struct store_watch *packet;
 
     if (one->begins || one->watch >= p->input->watch->len)
         return one->begins;
-    packet = &g_array_index(p->input->watch, struct pipeline_watch, one->watch);
-    return packet->seen && packet->time_ns == one->time_ns && *p->input->packets >= packet->frame;
+    packet = &g_array_index(p->input->watch, struct store_watch, one->watch);
+    return packet->seen && packet->trace == one->trace && *p->input->packets >= packet->frame;
 }
 
 bool past_begin(struct past *p, const struct store_input *input)
@@ -272,9 +270,9 @@ bool past_begin(struct past *p, const struct store_input *input)
     known = know(input);
     if (prepare(p, "SELECT * FROM exports ORDER BY export", &all))
         while ((result = p->lib->sqlite3_step(all)) == SQLITE_ROW) {
-            int64_t *const columns[] = {&record.capture, &record.name,    &record.bytes,
-                                        &record.head,    &record.how,     &record.packets,
-                                        &record.time_ns, &record.complete};
+            int64_t *const columns[] = {&record.capture, &record.name,  &record.bytes,
+                                        &record.head,    &record.how,   &record.packets,
+                                        &record.time_ns, &record.trace, &record.complete};
             int64_t export = p->lib->sqlite3_column_int64(all, 0);
 
             if (export != record.export) {
@@ -418,6 +416,7 @@ bool past_commit(struct past *p)
                                    input->how,
                                    (int64_t)*input->packets,
                                    *input->time_ns,
+                                   *input->trace,
                                    input->complete};
 
         if (!step(p, RECORD, numbers, (int)G_N_ELEMENTS(numbers)))

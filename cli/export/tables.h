@@ -135,6 +135,13 @@ struct store_capture {
     int64_t heads[IDENTITY_HEADS];
 };
 
+/* A packet that may be one that an earlier export read: the trace there, once it has passed. */
+struct store_watch {
+    uint64_t frame;
+    int64_t trace;
+    bool seen;
+};
+
 /* What is read, with which options (a hash), and how far: that changes meanwhile. */
 struct store_input {
     const struct store_capture *captures;
@@ -143,11 +150,12 @@ struct store_input {
     unsigned tables; /* a bit per table that is wanted */
     const uint64_t *packets;
     const int64_t *time_ns;
+    const int64_t *trace;    /* a hash of all packets so far */
     const bool *at_end;      /* no more is read: rows are of what is still open */
     const bool *counted_out; /* because as much was read as was wanted */
     bool complete;
-    /* of struct pipeline_watch (pipeline.h): `begin` adds, in their order, of what packets beyond
-     * the one in hand it wants to know the time */
+    /* of struct store_watch: `begin` adds, in their order, of what packets from the one in hand on
+     * it wants to know the trace */
     struct _GArray *watch;
 };
 

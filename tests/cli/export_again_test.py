@@ -127,12 +127,14 @@ class Again(CommandTest):
 
     def test_alike(self):
         """What begins alike for 32 KiB, and is of other packets, is another capture, under any name; it may even
-        have as many packets at other times."""
+        have as many packets at other times, or of another client at the same times."""
         long = section() + interface(options=option(9, b'\x09') + option(1, b'x' * 40000) + option(0, b''))
         blocks = [enhanced(one.data, one.time_ns) for one in self.packets()]
         later = [enhanced(one.data, one.time_ns + 1) for one in self.packets()]
+        parted = [enhanced(one.data[:26] + bytes([10, 9, 9, 1]) + one.data[30:], one.time_ns) for one in self.packets()]
         part = long + b''.join(blocks[:120])
         others = {'shifted': long + b''.join(later),
+                  'parted': long + b''.join(blocks[:60] + parted[60:]),
                   'other': long + b''.join(enhanced(one.data, one.time_ns) for one in self.packets('iwarp-nfs41-mini'))}
         for name, data in others.items():
             for at in ('part.pcapng', 'other.pcapng'):
