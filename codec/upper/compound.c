@@ -43,14 +43,13 @@ bool rpcrdma_compound_begin(struct rpcrdma_compound *it, const struct rpcrdma_rp
                             struct rpcrdma_insertion *places)
 {
     struct rpcrdma_cursor *in = &it->xdr.in;
-    bool reply = rpc->type == RPCRDMA_RPC_REPLY, callback;
 
-    if (!(rpc->present & RPCRDMA_RPC_HAS_BODY) || (reply && !rpcrdma_rpc_has_results(rpc)) ||
-        !rpcrdma_compound_is(call, reverse, &callback) || call->gss_procedure != 0 ||
+    *it = (struct rpcrdma_compound){.xdr = {.reduction = reduction, .places = places},
+                                    .reply = rpc->type == RPCRDMA_RPC_REPLY};
+    if (!(rpc->present & RPCRDMA_RPC_HAS_BODY) || (it->reply && !rpcrdma_rpc_has_results(rpc)) ||
+        !rpcrdma_compound_is(call, reverse, &it->callback) || call->gss_procedure != 0 ||
         call->gss_service > RPCRDMA_GSS_INTEGRITY)
         return false;
-    *it = (struct rpcrdma_compound){
-        .xdr = {.reduction = reduction, .places = places}, .reply = reply, .callback = callback};
     *in = rpcrdma_cursor_init(data, caplen, len);
     rpcrdma_cursor_take(in, rpc->body_off, "RPC header");
     if (call->gss_service == RPCRDMA_GSS_INTEGRITY)
