@@ -120,11 +120,10 @@ int64_t identity_packet(int64_t contents, const struct rpcrdma_packet *packet)
 
 int64_t identity_contents(int64_t of, const struct rpcrdma_packet *packet)
 {
-    enum { ENOUGH = 128 }; /* headers, and what of an RPC names it */
     struct identity identity = identity_of((uint64_t)of);
 
     identity_add(&identity, packet->caplen);
-    identity_add(&identity, hash(packet->data, MIN(packet->caplen, ENOUGH), NULL));
+    identity_add(&identity, hash(packet->data, packet->caplen, NULL));
     return identity_end(&identity);
 }
 

@@ -23,7 +23,7 @@
 enum { APPLICATION = 0x52704472 }; /* "RpDr": what file(1) and `PRAGMA application_id` show */
 
 /* Of the tables: PRAGMA user_version. */
-#define SCHEMA 3
+#define SCHEMA 4
 #define SET_SCHEMA "PRAGMA user_version = " G_STRINGIFY(SCHEMA)
 
 struct sqlite_store {

@@ -271,18 +271,17 @@ static void lose(struct rpcrdma_tcp *tcp, struct rpcrdma_tcp_connection *c, int 
 static bool read_hole(struct rpcrdma_tcp *tcp, struct rpcrdma_tcp_connection *c, int end, bool last)
 {
     struct rpcrdma_stream *s = &c->stream[end];
-    const struct rpcrdma_range *held = last ? s->held : NULL;
-    uint32_t stop = held         ? held->seq
-                    : s->has_ack ? rpcrdma_stream_acknowledged(s, s->ack)
-                                 : s->next;
+    const struct rpcrdma_stream *by = s, *other = &c->stream[1 - end];
+    uint32_t stop = s->has_ack ? rpcrdma_stream_acknowledged(s, s->ack) : s->next;
 
+    if (s->held && last)
+        stop = s->held->seq;
     if (rpcrdma_seq_diff(stop, s->next) <= 0)
         return false;
-    /* at the end, the packet in hand need not be of this connection */
-    if (held)
-        arrived(s, held->arrival, held->frame, held->time_ns);
-    else
-        arrived(s, s->ack_arrival, s->ack_frame, s->ack_time_ns);
+    /* at the end, when its last packet was captured: that in hand may be another connection's */
+    if (last && other->ack_arrival > s->ack_arrival)
+        by = other;
+    arrived(s, by->ack_arrival, by->ack_frame, by->ack_time_ns);
     lose(tcp, c, end, stop);
     return true;
 }
