@@ -6,6 +6,7 @@
 
 #include "base/sized.h"
 #include "net/iwarp/tcp.h"
+#include "net/packet/damage.h"
 #include "net/packet/layer.h"
 
 struct rpcrdma_net *rpcrdma_net_new(const struct rpcrdma_net_config *config,
@@ -35,7 +36,7 @@ struct rpcrdma_net *rpcrdma_net_new(const struct rpcrdma_net_config *config,
         rpcrdma_crc_init(net->icrc, RPCRDMA_CRC_ETHERNET);
     }
     if (own.check_icrc) {
-        net->checksums = calloc(RPCRDMA_CHECKSUM_RECORDS, sizeof(*net->checksums));
+        net->checksums = rpcrdma_checksums_new();
         if (!net->checksums) {
             rpcrdma_net_free(net);
             return NULL;

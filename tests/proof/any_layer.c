@@ -2,6 +2,8 @@
 /* The layers that are in other files than the one that PROOF_OF_... names, and the sink. */
 #include "layer.h"
 
+#include "net/packet/damage.h"
+
 static void on_finding(void *context, const struct rpcrdma_finding *finding)
 {
     (void)context;
@@ -149,8 +151,9 @@ bool rpcrdma_layer_icrc_good(const struct rpcrdma_layer *l, const uint8_t *bth, 
 }
 
 /* Nor is how many of a source's were right. */
-bool rpcrdma_layer_damaged(const struct rpcrdma_layer *l, bool right)
+bool rpcrdma_layer_damaged(const struct rpcrdma_layer *l, enum rpcrdma_carrier carrier, bool right)
 {
+    (void)carrier;
     //@ assert \valid_read(l);
     return maybe() && !right;
 }

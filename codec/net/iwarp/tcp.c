@@ -3,6 +3,8 @@
 
 #include <stdlib.h>
 
+#include "net/packet/damage.h"
+
 enum {
     BUCKETS = 1024, /* at first */
     MEMORY_MOST = 64 << 20,
@@ -466,7 +468,7 @@ static bool replayable(const struct rpcrdma_tcp_connection *c, int end, const st
 /* Bits changed on its way: its receiver drops it. What no checksum covers is not looked at. */
 static bool damaged(struct rpcrdma_layer *l, const uint8_t *header, size_t n)
 {
-    if (!rpcrdma_layer_damaged(l, rpcrdma_tcp_checksum_good(l, header, n)))
+    if (!rpcrdma_layer_damaged(l, RPCRDMA_CARRIER_IWARP, rpcrdma_tcp_checksum_good(l, header, n)))
         return false;
     rpcrdma_layer_finding(l, RPCRDMA_RULE_TCP_DAMAGED, NULL, rpcrdma_get_be32(header + 4), 0);
     return true;

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+#include "net/packet/damage.h"
 #include "net/packet/layer.h"
 #include "net/packet/opcode.h"
 
@@ -83,7 +84,7 @@ static bool check_icrc(struct rpcrdma_layer *l, const uint8_t *bth)
     if (l->c.caplen < l->c.len)
         return true;
     net->icrc_true = rpcrdma_layer_icrc_good(l, bth, l->c.base + l->c.len);
-    damaged = rpcrdma_layer_damaged(l, net->icrc_true);
+    damaged = rpcrdma_layer_damaged(l, l->carrier, net->icrc_true);
     if (net->icrc_true)
         return true;
     net->stats.bad_icrc++;

@@ -13,13 +13,6 @@
 #include "wire/cursor.h"
 #include "wire/hot.h"
 
-/* How many checksums of a source were right, and wrong; what shares a place is judged together. */
-struct rpcrdma_checksum_record {
-    uint16_t right, wrong;
-};
-
-enum { RPCRDMA_CHECKSUM_RECORDS = 256 };
-
 enum rpcrdma_verdict {
     RPCRDMA_IS_OTHER, /* not RDMA */
     RPCRDMA_IS_RDMA,
@@ -36,8 +29,8 @@ struct rpcrdma_net {
     struct rpcrdma_crc *icrc; /* NULL: neither is wanted: */
     bool check_crc;           /* ICRCs and MPA's CRCs are checked */
     bool give_icrc;           /* operations have theirs, where the capture has true ones: */
-    struct rpcrdma_checksum_record *checksums; /* by source, if check_crc: CHECKSUM_RECORDS */
-    bool icrc_true, icrc_false;                /* a sample was right, or wrong */
+    struct rpcrdma_checksums *checksums; /* if check_crc: damage.h */
+    bool icrc_true, icrc_false;          /* a sample was right, or wrong */
     uint32_t icrc_left, icrc_step; /* packets to the next sample, and from that to the one after */
     struct rpcrdma_tcp *tcp;
     struct rpcrdma_op op; /* of RoCE and InfiniBand: bth.c */
@@ -154,12 +147,6 @@ enum rpcrdma_verdict rpcrdma_layer_cm(struct rpcrdma_layer *l, struct rpcrdma_op
 /* icrc.c: true if the ICRC that ends the packet is right. bth is the packet's BTH, which together
  * with all that follows it, the ICRC included, was captured (to `end`) */
 bool rpcrdma_layer_icrc_good(const struct rpcrdma_layer *l, const uint8_t *bth, const uint8_t *end);
-
-/* damage.c: notes whether the checksum of this packet, ICRC or TCP's, was right. True: it was
- * wrong, and its source's are right otherwise, so that it was damaged on the way. Some devices fill
- * checksums in later than their packets are captured: then they are wrong throughout, and nothing
- * was damaged. */
-bool rpcrdma_layer_damaged(const struct rpcrdma_layer *l, bool right);
 
 /* Gives a finding of this packet to the sink. */
 void rpcrdma_layer_finding(struct rpcrdma_layer *l, enum rpcrdma_rule_id rule, const char *what,

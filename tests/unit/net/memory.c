@@ -324,7 +324,7 @@ static void failed_allocations(void **state)
         seen_free(s);
     }
     /* and where there is no memory at all there is no net */
-    for (size_t nth = 1; nth <= 3; nth++) {
+    for (size_t nth = 1; nth <= 5; nth++) {
         const struct rpcrdma_net_config config = {.check_icrc = true};
         const struct rpcrdma_net_sink sink = {.op = seen_op};
 
