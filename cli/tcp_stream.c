@@ -20,6 +20,9 @@ enum {
     SYN_OPTIONS = 8, /* MSS, window scale, padding */
     MAX_DATA = 32768,
     FRAME_MAX = ETHERNET + IPV6 + TCP + SYN_OPTIONS + MAX_DATA,
+    BLOCK_MAX = FRAME_MAX + 128, /* of pcapng: a frame; or a section and an interface */
+    SNAPLEN = 262144,
+    LINK = 1, /* Ethernet */
     WINDOW_SCALE = 14,
     UNACKED_MAX = 1 << 28,
     CLOCK_NS = 1000,
@@ -56,59 +59,39 @@ bool tcp_file_has_time(int64_t time_ns)
     return time_ns >= 0 && time_ns <= PCAP_TIME_MAX;
 }
 
-static void out_words(struct out *out, const uint32_t *words, size_t n)
+/* What gathered of pcapng. */
+static void out_blocks(struct tcp_file *file)
 {
-    for (size_t i = 0; i < n; i++)
-        out_le32(out, words[i]);
+    out_bytes(file->out, (const char *)file->blocks.buffer, file->blocks.n);
+    file->blocks.n = 0;
 }
 
-/* A section and an interface whose times are nanoseconds (if_tsresol) and, as they have no sign,
- * begin as early as any (if_tsoffset). */
 static void start_wide(struct tcp_file *file)
 {
-    const uint64_t offset = (uint64_t)(-SOURCE_TIME_MAX / SECOND);
-    const uint32_t words[] = {0x0a0d0d0a,
-                              28,
-                              0x1a2b3c4d,
-                              1,
-                              UINT32_MAX,
-                              UINT32_MAX,
-                              28,
-                              1,
-                              44,
-                              1,
-                              262144,
-                              9 | 1 << 16,
-                              9,
-                              14 | 8 << 16,
-                              (uint32_t)offset,
-                              (uint32_t)(offset >> 32),
-                              0,
-                              44};
+    const struct pcapng_interface one = {.linktype = LINK, .snaplen = SNAPLEN, .early = true};
 
-    out_words(file->out, words, G_N_ELEMENTS(words));
+    pcapng_writer_gather(&file->blocks, file->frame + FRAME_MAX);
+    pcapng_write_interface(&file->blocks, &one);
+    out_blocks(file);
 }
 
-static void out_frame(struct tcp_file *file, int64_t time_ns, size_t length)
+static void out_frame(struct tcp_file *file, int64_t time_ns, uint32_t n)
 {
+    const struct rpcrdma_packet packet = {
+        .time_ns = time_ns, .data = file->frame, .caplen = n, .len = n};
     int64_t has = CLAMP(time_ns, 0, PCAP_TIME_MAX);
-    uint64_t ticks = (uint64_t)(source_time(time_ns) + SOURCE_TIME_MAX);
-    uint32_t n = (uint32_t)length, pad = -n & 3;
-    const uint32_t narrow[] = {(uint32_t)(has / SECOND),
-                               (uint32_t)(has % SECOND / (file->nanoseconds ? 1 : CLOCK_NS)), n, n};
-    const uint32_t wide[] = {6, 32 + n + pad, 0, (uint32_t)(ticks >> 32), (uint32_t)ticks, n, n};
 
-    if (file->wide)
-        out_words(file->out, wide, G_N_ELEMENTS(wide));
-    else
-        out_words(file->out, narrow, G_N_ELEMENTS(narrow));
-    out_bytes(file->out, (const char *)file->frame, length);
     if (file->wide) {
-        out_bytes(file->out, "\0\0\0", pad);
-        out_le32(file->out, wide[1]);
-    } else {
-        file->mistimed += has != time_ns;
+        pcapng_write_packet(&file->blocks, 0, true, &packet, NULL);
+        out_blocks(file);
+        return;
     }
+    out_le32(file->out, (uint32_t)(has / SECOND));
+    out_le32(file->out, (uint32_t)(has % SECOND / (file->nanoseconds ? 1 : CLOCK_NS)));
+    out_le32(file->out, n);
+    out_le32(file->out, n);
+    out_bytes(file->out, (const char *)file->frame, n);
+    file->mistimed += has != time_ns;
 }
 
 void tcp_file_start(struct tcp_file *file)
@@ -117,7 +100,7 @@ void tcp_file_start(struct tcp_file *file)
         return;
     file->started = true;
     if (!file->frame)
-        file->frame = g_malloc(FRAME_MAX);
+        file->frame = g_malloc(FRAME_MAX + BLOCK_MAX);
     if (file->wide) {
         start_wide(file);
         return;
@@ -126,8 +109,8 @@ void tcp_file_start(struct tcp_file *file)
     out_le32(file->out, 2 | 4u << 16);
     out_le32(file->out, 0);
     out_le32(file->out, 0);
-    out_le32(file->out, 262144);
-    out_le32(file->out, 1); /* Ethernet */
+    out_le32(file->out, SNAPLEN);
+    out_le32(file->out, LINK);
 }
 
 bool tcp_stream_init(struct tcp_stream *stream, const struct rpcrdma_address *caller,
@@ -209,7 +192,7 @@ static void segment(struct tcp_file *file, struct tcp_stream *stream, int from, 
           (uint16_t)~rpcrdma_internet_folded(rpcrdma_internet_sum(s + 6 + length, tcp, length)));
 
     length += (size_t)(tcp - file->frame);
-    out_frame(file, time_ns, length);
+    out_frame(file, time_ns, (uint32_t)length);
     me->next += (uint32_t)n + (flags & FIN ? 1 : 0);
     if (flags & ACK)
         me->acked = peer->next;

@@ -13,13 +13,15 @@
 
 #include "op.h"
 #include "out/out.h"
+#include "source/pcapng_writer.h"
 
 struct tcp_file {
     struct out *out;
     bool started, nanoseconds;
     bool wide;         /* it is pcapng: pcap has no times before 1970, nor after 2106 */
     uint64_t mistimed; /* packets of such times where it is pcap: the nearest stands for them */
-    uint8_t *frame; /* scratch */
+    uint8_t *frame;    /* scratch; behind it: */
+    struct pcapng_writer blocks;
     uint16_t ip_id;
     int64_t last_ns; /* the latest time written */
 };

@@ -115,7 +115,7 @@ static void end_options(struct pcapng_writer *writer, size_t at)
     end(writer, at);
 }
 
-static void section(struct pcapng_writer *writer, const char *comment)
+static void section(struct pcapng_writer *writer, const char *application, const char *comment)
 {
     size_t at = begin(writer, BLOCK_SECTION);
 
@@ -125,8 +125,10 @@ static void section(struct pcapng_writer *writer, const char *comment)
     u32(writer, UINT32_MAX); /* section length: not known */
     u32(writer, UINT32_MAX);
     text(writer, OPTION_COMMENT, comment);
-    text(writer, OPTION_SHB_USERAPPL, "rpcrdma");
-    end_options(writer, at);
+    text(writer, OPTION_SHB_USERAPPL, application);
+    if (application)
+        u32(writer, OPTION_END);
+    end(writer, at);
 }
 
 bool pcapng_writer_open(struct pcapng_writer *writer, int fd, const char *comment)
@@ -134,8 +136,14 @@ bool pcapng_writer_open(struct pcapng_writer *writer, int fd, const char *commen
     *writer = (struct pcapng_writer){.fd = fd, .buffer = malloc(ROOM)};
     if (!writer->buffer)
         return false;
-    section(writer, comment);
+    section(writer, "rpcrdma", comment);
     return true;
+}
+
+void pcapng_writer_gather(struct pcapng_writer *writer, uint8_t *buffer)
+{
+    *writer = (struct pcapng_writer){.fd = -1, .buffer = buffer};
+    section(writer, NULL, NULL);
 }
 
 void pcapng_writer_again(struct pcapng_writer *writer, int fd, const char *comment)
@@ -144,7 +152,7 @@ void pcapng_writer_again(struct pcapng_writer *writer, int fd, const char *comme
     writer->n = 0;
     writer->written = 0;
     writer->interfaces = 0;
-    section(writer, comment);
+    section(writer, "rpcrdma", comment);
 }
 
 void pcapng_write_interface(struct pcapng_writer *writer, const struct pcapng_interface *one)

@@ -48,6 +48,10 @@ struct pcapng_statistics {
  */
 bool pcapng_writer_open(struct pcapng_writer *writer, int fd, const char *comment);
 
+/* No file: blocks gather in the caller's buffer. The caller takes n bytes of them and sets n to 0,
+ * before they are PCAPNG_BUFFER. The section has no options. */
+void pcapng_writer_gather(struct pcapng_writer *writer, uint8_t *buffer);
+
 /* Another file, in the same way: the one before was flushed. */
 void pcapng_writer_again(struct pcapng_writer *writer, int fd, const char *comment);
 
