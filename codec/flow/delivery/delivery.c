@@ -15,7 +15,7 @@ void flow_delivery_free(struct flow_memory *memory, struct flow_delivery *d)
     flow_release(memory, d->recent.at, d->recent.size * sizeof(*d->recent.at));
     if (d->rare) {
         flow_release(memory, d->rare->holes, HOLES * sizeof(*d->rare->holes));
-        over_free(memory, d->rare);
+        response_gap_free(memory, d->rare);
     }
     flow_release(memory, d->rare, sizeof(*d->rare));
     taps_free(memory, d);

@@ -11,7 +11,7 @@
  *   transmission.c   the ring of what was sent: messages, or segments of TCP
  *   requests.c       InfiniBand: requests, Acks, Naks, responses
  *   behind.c         and requests that come again, or late: why?
- *   over.c           and responses that others passed
+ *   response_gaps.c  and responses that were missing as later ones passed
  *   timeouts.c       and what was retransmitted after silence: lost, or its answer?
  *   segments.c       TCP: segments and acknowledgements
  *   same_bytes.c     retransmitted with other bytes?

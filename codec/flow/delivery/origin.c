@@ -264,7 +264,7 @@ bool origin_response_forgotten(struct flow_memory *memory, const struct flow_del
                                bool newer)
 {
     const struct transmission *t = transmission_at(d, at);
-    bool sent = t && t->read && sent_once(t) && !newer && !over_is_missing(d, at);
+    bool sent = t && t->read && sent_once(t) && !newer && !response_gap_has(d, at);
     int64_t since_ns, soon_ns = TIMER_NS;
 
     if (sent) {

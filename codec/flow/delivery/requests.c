@@ -42,7 +42,7 @@ RPCRDMA_RARE static void restart(struct flow_delivery *d, uint32_t psn)
     for (int i = 0; holes && i < HOLES; i++)
         holes[i].count = 0;
     if (d->rare)
-        d->rare->overs = 0;
+        d->rare->n_response_gaps = 0;
     d->naked = d->repeating = false;
     start(d, psn);
 }
@@ -330,7 +330,7 @@ static bool comes_late(const struct flow_delivery *d, const struct flow_delivery
 {
     if (origin_counts(back))
         return (int16_t)(uint16_t)(op->ip_id - back->id) < 0;
-    return over_is_missing(d, at) && op->time_ns - d->skipped_ns < SOON_NS &&
+    return response_gap_has(d, at) && op->time_ns - d->skipped_ns < SOON_NS &&
            asked_again_ns(d, at) < d->skipped_ns;
 }
 
@@ -350,8 +350,7 @@ static uint64_t first_missing(const struct flow_delivery *d, uint64_t at)
 }
 
 /* Responses up to `at` did not come in order. */
-static void pass_over(struct flow_memory *memory, struct flow_delivery *d, uint64_t at,
-                      int64_t time_ns)
+static void skip(struct flow_memory *memory, struct flow_delivery *d, uint64_t at, int64_t time_ns)
 {
     uint64_t first = first_missing(d, at);
 
@@ -359,7 +358,7 @@ static void pass_over(struct flow_memory *memory, struct flow_delivery *d, uint6
     d->skipped_end = at;
     d->skipped_ns = time_ns;
     if (first < at)
-        over_passed(memory, d, first, at, time_ns);
+        response_gap_add(memory, d, first, at, time_ns);
 }
 
 /* Responses have the PSNs of their request. */
@@ -373,14 +372,14 @@ RPCRDMA_RARE static void response(struct flow_memory *memory, struct flow_delive
     d->responded_ns = op->time_ns;
     if (at >= d->answer_next) {
         if (at > d->answer_next)
-            pass_over(memory, d, at, op->time_ns);
+            skip(memory, d, at, op->time_ns);
         d->answer_next = at + 1;
         return;
     }
     d->repeats = true;
     d->repeat = RPCRDMA_REPEAT_RETRANSMISSION;
     late = back && comes_late(d, back, op, at);
-    over_came(d, at);
+    response_gap_fill(d, at);
     path = back ? delivery_rare(memory, back) : NULL;
     if (!path)
         return;

@@ -125,8 +125,8 @@ struct recents {
     uint32_t size;     /* a power of two, or 0: none yet, or there is no memory */
 };
 
-/* [first, end) was passed over. */
-struct over {
+/* Responses [first, end) were missing as a later one passed. */
+struct response_gap {
     uint64_t first, end;
 };
 
@@ -146,9 +146,9 @@ struct rare {
     uint64_t twice_frame; /* of the latest answer that is there twice: its second */
     struct hole *holes;   /* HOLES of them; NULL: there was none. Owned */
     uint32_t next_hole;
-    struct over *over; /* responses that were passed over of late; NULL: none ever. Owned */
-    uint32_t overs;
-    int64_t over_ns; /* when the latest was */
+    struct response_gap *response_gaps; /* of late; NULL: there was none ever. Owned */
+    uint32_t n_response_gaps;
+    int64_t response_gaps_ns; /* when the latest showed */
 };
 
 /* What each packet asks comes first, what a loss leaves last. */
@@ -304,13 +304,12 @@ void transmission_end(struct flow_delivery *d);
 void transmission_waited(const struct flow_delivery *d, struct rpcrdma_path *path, int64_t time_ns,
                          bool response);
 
-/* over.c: responses [first, end) were missing as a later one passed; whether this one was, and has
- * not come since; it has. */
-void over_passed(struct flow_memory *memory, struct flow_delivery *d, uint64_t first, uint64_t end,
-                 int64_t time_ns);
-bool over_is_missing(const struct flow_delivery *d, uint64_t at);
-void over_came(struct flow_delivery *d, uint64_t at);
-void over_free(struct flow_memory *memory, struct rare *rare);
+/* response_gaps.c: notes one; whether this response was in one, and has not come since; it came. */
+void response_gap_add(struct flow_memory *memory, struct flow_delivery *d, uint64_t first,
+                      uint64_t end, int64_t time_ns);
+bool response_gap_has(const struct flow_delivery *d, uint64_t at);
+void response_gap_fill(struct flow_delivery *d, uint64_t at);
+void response_gap_free(struct flow_memory *memory, struct rare *rare);
 
 /* same_bytes.c: more than may rightly differ in a packet that is retransmitted does, as far as is
  * known. */
