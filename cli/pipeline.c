@@ -28,7 +28,7 @@ static inline void packet(struct pipeline *pipeline, const struct source_packet 
     pipeline->clock.frame = one->packet.frame;
     pipeline->clock.now_ns = one->packet.time_ns;
     if (pipeline->passes)
-        pipeline->passes(pipeline->passes_context, &one->packet);
+        pipeline->passes(pipeline->passes_context, one);
     if (is_usual(own, one))
         own->usual->latest_ns = one->packet.time_ns;
     else if (!pipeline_look_at(pipeline, one))

@@ -47,7 +47,7 @@ struct pipeline {
                   const struct rpcrdma_connection *connection);
     void *op_context;
     /* each packet, before anything is made of it; NULL: none */
-    void (*passes)(void *context, const struct rpcrdma_packet *packet);
+    void (*passes)(void *context, const struct source_packet *packet);
     void *passes_context;
     void (*first)(void *context); /* the first packet that is not replayed is in hand; NULL */
     void *first_context;

@@ -25,8 +25,9 @@ struct exporter {
     struct rows rows;
     struct store_capture *captures; /* one per file; id is known later where bytes are 0 */
     struct store_input input;
-    int64_t trace, contents; /* of all packets so far */
-    guint watched;           /* of input.watch, those that passed */
+    int64_t trace; /* of all packets so far */
+    int64_t cut;   /* but not of what is in the latest */
+    guint watched; /* of input.watch, those that passed */
 };
 
 enum { COMMIT_ROWS = 65536 };
@@ -120,15 +121,17 @@ static void look_watched(struct exporter *e)
             break;
         one->seen = e->pipeline.clock.frame == one->frame;
         one->trace = e->trace;
+        one->cut = e->cut;
     }
 }
 
-static void on_passes(void *context, const struct rpcrdma_packet *packet)
+/* One that its file cuts may be whole later. */
+static void on_passes(void *context, const struct source_packet *one)
 {
     struct exporter *e = context;
 
-    e->trace = identity_packet(e->contents, packet);
-    e->contents = identity_contents(e->trace, packet);
+    e->cut = identity_packet(e->trace, &one->packet);
+    e->trace = one->cut ? e->cut : identity_contents(e->cut, &one->packet);
     look_watched(e);
 }
 

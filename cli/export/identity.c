@@ -114,7 +114,7 @@ int64_t identity_packet(int64_t contents, const struct rpcrdma_packet *packet)
     struct identity identity = identity_of((uint64_t)contents);
 
     identity_add(&identity, (uint64_t)packet->time_ns);
-    identity_add(&identity, packet->len);
+    identity_add(&identity, (uint64_t)packet->linktype << 32 | packet->len);
     return identity_end(&identity);
 }
 

@@ -40,8 +40,8 @@ int64_t identity_file(uint64_t size, const void *head, size_t n, int64_t heads[I
 /* Which of them a file had already when it was that long. */
 unsigned identity_head(uint64_t bytes);
 
-/* Of a packet and all before it: `contents` of those before, 0 of none. By its time and length, so
- * that it is the same of one that is cut at its file's end, and whole later. */
+/* Of a packet and all before it: `contents` of those before, 0 of none. By its link type, time and
+ * length, so that it is the same of one that is cut at its file's end, and whole later. */
 int64_t identity_packet(int64_t contents, const struct rpcrdma_packet *packet);
 /* And with what is in it. */
 int64_t identity_contents(int64_t of, const struct rpcrdma_packet *packet);

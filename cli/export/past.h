@@ -11,10 +11,9 @@
  *   exports     of what captures each export is, and how far it came
  *   open_rows   which rows it made at that end
  *
- * An export whose captures are those of an earlier one, also grown (whatever their names are now),
- * goes on: it replaces the rows
- * that the earlier left open, and takes out those that it does not make again, once it has come as
- * far. All others stay as they are, whoever made them.
+ * An export goes on from an earlier one, with the same options, whose packets it reads first, from
+ * whatever files: it replaces the rows that the earlier left open, and takes out those that it does
+ * not make again, once it has come as far. All others stay as they are, whoever made them.
  */
 
 #include <stdbool.h>
@@ -41,8 +40,9 @@ bool past_wants(const struct past *past, const struct row *row);
 bool past_added(struct past *past, const struct row *row);
 enum past_row {
     PAST_STAYS,
-    PAST_STAYS_OPEN, /* as an export that this one does not go on from left it at its end */
-    PAST_REPLACE,    /* this one goes in its place */
+    PAST_STAYS_OTHERS, /* as an export made it that this one does not go on from, and may have
+                          otherwise: as it was at its end, or with other options */
+    PAST_REPLACE,      /* this one goes in its place */
 };
 /* One is there. */
 bool past_there(struct past *past, const struct row *row, enum past_row *is);
@@ -50,9 +50,13 @@ bool past_there(struct past *past, const struct row *row, enum past_row *is);
 /* How far it is: between packets, and at the end; the latter takes out what is no longer so. */
 bool past_commit(struct past *past);
 bool past_end(struct past *past);
-/* An earlier export of some of these files, or of what they had then, did not read what this one
- * reads first: what it left open and this did not make again stays. After past_end. */
-bool past_was_beside(const struct past *past);
+/* What stays of earlier exports that this one does not go on from. After past_end. */
+struct past_told {
+    bool beside;        /* one of some of these files read first what this one does not */
+    bool other_options; /* one of these packets, or connections, had other options */
+    uint64_t not_made;  /* rows that were open at their ends, and this one did not make */
+};
+const struct past_told *past_told(const struct past *past);
 /* An earlier export came further, which then is what the database has. */
 bool past_came_further(const struct past *past);
 

@@ -153,8 +153,8 @@ static bool is_ours(struct sqlite_store *s, const struct row *row)
     return found;
 }
 
-/* A row that stays although this export does not go on from who left it open: whether this one
- * would have another there. */
+/* A row that stays although this export does not go on from who made it: whether this one would
+ * have another there. */
 static bool look_whether_alike(struct sqlite_store *s, const struct row *row)
 {
     sqlite3_stmt **alike = &s->alike[row->table];
@@ -195,9 +195,9 @@ static bool put_row(struct store *store, const struct row *row)
     s->known++;
     if (!past_there(s->past, row, &is))
         return fail(s);
-    return is == PAST_REPLACE      ? put_instead(s, row)
-           : is == PAST_STAYS_OPEN ? look_whether_alike(s, row)
-                                   : true;
+    return is == PAST_REPLACE        ? put_instead(s, row)
+           : is == PAST_STAYS_OTHERS ? look_whether_alike(s, row)
+                                     : true;
 }
 
 static bool begin(struct store *store, const struct store_input *input)
@@ -237,6 +237,27 @@ static void say_same_key(const struct sqlite_store *s, uint64_t rows, bool quiet
                  plural(rows), rows == 1 ? "is" : "are");
 }
 
+static void say_what_stays(const struct sqlite_store *s)
+{
+    const struct past_told *told = past_told(s->past);
+
+    if (told->beside)
+        complain(
+            "%s: an earlier export of some of these files was not of what they begin with: its "
+            "rows stay as they are; a new database has none of them",
+            s->path);
+    if (told->other_options)
+        complain("%s: an export of this capture with other options is in it, and its rows stay: "
+                 "%" PRIu64 " or more that this one has otherwise, %" PRIu64
+                 " or more that it has not; a new database has none of them",
+                 s->path, s->stale, told->not_made);
+    else if (!told->beside && (s->stale > 0 || told->not_made > 0))
+        complain("%s: an earlier export that this one does not go on from left rows as they were "
+                 "at its end: %" PRIu64 " that this one has otherwise, and %" PRIu64
+                 " that it has not, stay so; a new database has none of them",
+                 s->path, s->stale, told->not_made);
+}
+
 static int end(struct store *store, int status)
 {
     struct sqlite_store *s = (struct sqlite_store *)store;
@@ -245,16 +266,8 @@ static int end(struct store *store, int status)
         run(s, "COMMIT");
     if (past_came_further(s->past) && !s->quiet)
         complain("%s: more of this capture is in it already", s->path);
-    if (past_was_beside(s->past) && !s->quiet)
-        complain(
-            "%s: an earlier export of some of these files was not of what they begin with: its "
-            "rows stay as they are; a new database has none of them",
-            s->path);
-    else if (s->stale > 0 && !s->quiet)
-        complain("%s: an earlier export that this one does not go on from (other options, another "
-                 "file) left rows as they were at its end: %" PRIu64
-                 " that this one has otherwise stay%s so; a new database has none of them",
-                 s->path, s->stale, s->stale == 1 ? "s" : "");
+    if (!s->quiet)
+        say_what_stays(s);
     if (s->known > 0 && !s->quiet)
         complain("%s: %" PRIu64 " row%s there already", s->path, s->known,
                  s->known == 1 ? " was" : "s were");

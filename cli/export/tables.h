@@ -135,10 +135,11 @@ struct store_capture {
     int64_t heads[IDENTITY_HEADS];
 };
 
-/* A packet that may be one that an earlier export read: the trace there, once it has passed. */
+/* A packet that may be one that an earlier export read: the trace there, once it has passed, and
+ * what it would be had the packet been cut by the end of its file. */
 struct store_watch {
     uint64_t frame;
-    int64_t trace;
+    int64_t trace, cut;
     bool seen;
 };
 
