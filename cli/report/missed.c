@@ -2,7 +2,8 @@
 /*
  * What the capture lacks, and how many Calls without Reply that explains. A Reply that was sent and
  * not captured leaves a gap behind its Call, in what was sent to the end that called. A gap of n
- * packets explains n Calls at most, and none that was sent later. So from each Call on there must
+ * packets explains n Calls at most, and none that was sent later; those that responses show to be
+ * of a Read request are no Replies. So from each Call on there must
  * be as many packets missing as there are Calls, and where there are fewer the rest had no Reply:
  * the most that any Call leaves so. With Calls in their order, that is the one with the least
  * (its number - what was missing before it).
@@ -22,9 +23,14 @@ static bool tcp_lost(const struct rpcrdma_op *op)
             (op->kind == RPCRDMA_OP_SEND && op->flags & RPCRDMA_OP_TRUNCATED));
 }
 
+static uint64_t missing(const struct rpcrdma_path *path)
+{
+    return path->uncaptured - path->uncaptured_reads;
+}
+
 bool report_missed_shows(const struct rpcrdma_op *op, const struct rpcrdma_path *path)
 {
-    return tcp_lost(op) || (op->carrier != RPCRDMA_CARRIER_IWARP && path && path->uncaptured > 0);
+    return tcp_lost(op) || (op->carrier != RPCRDMA_CARRIER_IWARP && path && missing(path) > 0);
 }
 
 /* Where there is no room, two become one, at the later time: that explains more, and blames less.
@@ -63,9 +69,9 @@ void report_missed(struct report *r, struct report_tally *t, int end, const stru
 
     if (tcp_lost(op)) {
         add(r, m, op->len / LEAST_REPLY + BROKEN, op->time_ns);
-    } else if (path && path->uncaptured > m->uncaptured) {
-        add(r, m, path->uncaptured - m->uncaptured, op->time_ns);
-        m->uncaptured = path->uncaptured;
+    } else if (path && missing(path) > m->missing) {
+        add(r, m, missing(path) - m->missing, op->time_ns);
+        m->missing = missing(path);
     }
 }
 
@@ -111,7 +117,7 @@ void report_missed_end(struct report *r, struct report_connection *c)
         m = &c->trouble.missed[end];
         all = (int64_t)m->pieces;
         if (c->pub.carrier != RPCRDMA_CARRIER_IWARP && c->has_path[end])
-            all += (int64_t)(c->path[end].uncaptured - m->uncaptured);
+            all += (int64_t)(missing(&c->path[end]) - m->missing);
         left =
             CLAMP((int64_t)without->calls + 1 - all - without->least, 0, (int64_t)without->calls);
         without->explained = without->calls - (uint64_t)left;

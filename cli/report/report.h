@@ -74,7 +74,7 @@ struct report_moments {
 
 /* What the capture lacks of what was sent towards an end. Each piece may have been an answer. */
 struct report_missed {
-    uint64_t pieces, uncaptured;    /* uncaptured: as the path said last */
+    uint64_t pieces, missing;       /* missing: as the path said last */
     struct report_moments *moments; /* until the connection ends; NULL: no room. Owned */
 };
 

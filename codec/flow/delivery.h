@@ -118,6 +118,8 @@ struct rpcrdma_path {
     uint64_t transits;     /* packets that passed both */
     uint64_t lost_between; /* the first only */
     int64_t transit_min_ns, transit_mean_ns, transit_max_ns;
+
+    uint64_t uncaptured_reads; /* of uncaptured: PSNs of Read requests, as responses show */
 };
 
 /* A packet that did not come once and in its turn. */

@@ -111,6 +111,38 @@ class Missing(CommandTest):
             self.assertEqual((causes['unanswered']['rpcs'], causes['unanswered']['confidence']), (held + later, 'medium'))
             self.assertEqual('capture-incomplete' in causes, lacking > 0)
 
+    def test_read_request(self):
+        """A Read request that is not captured takes the PSNs of its responses, and is no Reply: these show it, whether
+        they pass before what follows the request, or behind it."""
+        for order in ('before', 'behind', 'captured', 'cut'):
+            def say(c, _, order=order):
+                c.null()
+                for _ in range(5):
+                    c.call(rule_talk.GETATTR, rule_talk.FILE_HANDLE)
+                begin = len(c.packets)
+                c.write((8192,))
+                opcodes = [packet.data[42] for packet in c.packets[begin:]]
+                request = begin + opcodes.index(12)
+                responses = [at for at, opcode in enumerate(opcodes, begin) if 13 <= opcode <= 16]
+                self.assertEqual(len(responses), 8)
+                if order == 'behind':
+                    reply = max(at for at, opcode in enumerate(opcodes, begin) if opcode in (4, 23))
+                    passed = c.packets[reply]
+                    c.packets[responses[0]:reply + 1] = [passed._replace(time_ns=c.packets[responses[0]].time_ns),
+                                                         *c.packets[responses[0]:reply]]
+                if order == 'cut':  # a part of the responses is missing, too
+                    del c.packets[responses[1]:responses[3]]
+                if order != 'captured':
+                    del c.packets[request]
+                self.answered(c)
+                c.clock.now += 3 * SECOND
+                c.talk.disconnect()
+            causes = {one['cause']: one for one in self.causes_of(say)}
+            if order == 'cut':  # what the responses before the gap answered is not known any more
+                self.assertIn('may have answered 3 Calls', causes['capture-incomplete']['text'])
+            self.assertEqual(causes['unanswered']['rpcs'], 2 if order == 'cut' else 5, order)
+            self.assertEqual('capture-incomplete' in causes, order != 'captured')
+
     def test_sent_again(self):
         """The client sends a Call again on another connection: it had no Reply, whatever the capture lacks."""
         def say(c, _):

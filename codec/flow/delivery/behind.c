@@ -97,10 +97,15 @@ static void again(struct flow_memory *memory, struct flow_delivery *d, const str
 /* It was not missing from the capture: it came behind its Ack. A Read request is answered in parts,
  * which were missing on their own. */
 static void came(struct flow_delivery *d, struct rpcrdma_path *path, uint64_t at, uint64_t end,
-                 struct filled *filled)
+                 bool read, struct filled *filled)
 {
     do {
-        path->uncaptured -= filled->arrived ? filled->count : 0;
+        uint64_t count = filled->arrived ? filled->count : 0, reads = read ? count : 0;
+
+        path->uncaptured -= count;
+        path->uncaptured_reads -= reads < path->uncaptured_reads ? reads : path->uncaptured_reads;
+        if (path->uncaptured_reads > path->uncaptured) /* responses of what was no Read */
+            path->uncaptured_reads = path->uncaptured;
         at += filled->count;
     } while (at < end && transmission_fill(d, at, end - at, filled));
 }
@@ -121,7 +126,7 @@ RPCRDMA_RARE void delivery_behind(struct flow_memory *memory, struct flow_delive
         return;
     }
     path->reordered++;
-    came(d, path, at, at + packets, &filled);
+    came(d, path, at, at + packets, op->kind == RPCRDMA_OP_READ_REQUEST, &filled);
     d->repeats = true;
     d->repeat = RPCRDMA_REPEAT_OUT_OF_ORDER;
     t = transmission_at(d, at);

@@ -403,8 +403,10 @@ void flow_delivery_tail(struct flow_memory *memory, struct flow_delivery *d)
         return;
     /* more was not sent: the Ack is forged, or of an earlier connection */
     path = d->through - d->next <= FEW_MISSING ? delivery_rare(memory, d) : NULL;
-    if (path)
+    if (path) {
         path->uncaptured += d->through - d->next;
+        path->uncaptured_reads += transmission_responded(d, d->next, d->through);
+    }
     d->next = d->through;
 }
 

@@ -120,7 +120,8 @@ void transmission_hole(struct flow_memory *memory, struct flow_delivery *d, uint
     if (rare && !rare->holes)
         rare->holes = flow_alloc(memory, HOLES * sizeof(*rare->holes));
     if (rare && rare->holes)
-        *room_for_hole(rare, NULL) = (struct hole){first, count, time_ns, false};
+        *room_for_hole(rare, NULL) =
+            (struct hole){first, count, time_ns, false, d->skipped_end, d->answer_next};
 }
 
 bool transmission_fill(struct flow_delivery *d, uint64_t first, uint64_t count,
@@ -130,7 +131,7 @@ bool transmission_fill(struct flow_delivery *d, uint64_t first, uint64_t count,
 
     *filled = (struct filled){0};
     for (int i = 0; holes && i < HOLES; i++) {
-        struct hole *hole = &holes[i];
+        struct hole *hole = &holes[i], rest;
         uint64_t left, after;
 
         if (first < hole->first || first - hole->first >= hole->count)
@@ -139,11 +140,13 @@ bool transmission_fill(struct flow_delivery *d, uint64_t first, uint64_t count,
         after = left > count ? left - count : 0;
         *filled = (struct filled){left - after, hole->time_ns, hole->arrived};
         hole->count = first - hole->first;
+        rest = *hole;
+        rest.first = first + count;
+        rest.count = after;
         if (hole->count == 0)
-            *hole = (struct hole){first + count, after, hole->time_ns, hole->arrived};
+            *hole = rest;
         else if (after > 0)
-            *room_for_hole(d->rare, hole) =
-                (struct hole){first + count, after, hole->time_ns, hole->arrived};
+            *room_for_hole(d->rare, hole) = rest;
         return true;
     }
     return false;
@@ -163,6 +166,28 @@ static struct hole *answered_before(const struct rare *rare, const struct hole *
     return NULL;
 }
 
+static uint64_t common(uint64_t first, uint64_t end, uint64_t other, uint64_t other_end)
+{
+    first = first > other ? first : other;
+    end = end < other_end ? end : other_end;
+    return first < end ? end - first : 0;
+}
+
+uint64_t transmission_responded(const struct flow_delivery *d, uint64_t first, uint64_t end)
+{
+    return common(first, end, d->skipped_end, d->answer_next);
+}
+
+/* Also by those that were the latest when it was found. */
+static uint64_t responded(const struct flow_delivery *d, const struct hole *hole, uint64_t count)
+{
+    uint64_t end = hole->first + count, now = transmission_responded(d, hole->first, end);
+
+    return hole->skipped_end == d->skipped_end
+               ? now /* the same, and more */
+               : now + common(hole->first, end, hole->skipped_end, hole->answer_next);
+}
+
 /* What is missing of that and has arrived was not captured, unless it comes yet. */
 static void uncaptured(struct flow_delivery *d, uint64_t last)
 {
@@ -175,6 +200,7 @@ static void uncaptured(struct flow_delivery *d, uint64_t last)
             continue;
         count = last - hole->first + 1 < hole->count ? last - hole->first + 1 : hole->count;
         d->rare->path.uncaptured += count;
+        d->rare->path.uncaptured_reads += responded(d, hole, count);
         before = answered_before(d->rare, hole);
         if (before) {
             before->count += count;

@@ -65,6 +65,7 @@ struct hole {
     uint64_t first, count;
     int64_t time_ns; /* when it was found */
     bool arrived;    /* it was acknowledged, so it was not captured, or will come out of order */
+    uint64_t skipped_end, answer_next; /* of flow_delivery, when it was found */
 };
 
 /* What a packet fills of a hole. */
@@ -284,6 +285,9 @@ static inline struct transmission *transmission_pending(const struct flow_delive
 {
     return d->pending < d->count ? transmission_record(d, d->pending) : NULL;
 }
+/* How many of [first, end) the latest responses answered that came one after the other: there the
+ * request was a Read. */
+uint64_t transmission_responded(const struct flow_delivery *d, uint64_t first, uint64_t end);
 /* [first, first + count) is missing. */
 void transmission_hole(struct flow_memory *memory, struct flow_delivery *d, uint64_t first,
                        uint64_t count, int64_t time_ns);
