@@ -38,6 +38,19 @@ class SnapLength(CommandTest):
                 self.assertEqual(sum(row['rule'] == 'rpc-cut' for row in rows),
                                  sum(rule == 'rpc-cut' for _, _, rule, _ in rpcs))
 
+    def test_missing_reply(self):
+        """A Reply is not captured: the cut Calls behind it are Calls all the same."""
+        for name, n in (('roce-nfs3-mini', 128), ('roce-nfs41-callback', 110), ('iwarp-nfs3-mini', 128)):
+            replies = [row['reply_frame'] for row in self.json('rpcs', '--json', capture(name)) if 'reply_frame' in row]
+            for missing in replies[2::20]:
+                with self.subTest(name=name, n=n, missing=missing):
+                    path = os.path.join(self.folder, 'missing.pcap')
+                    packets = [one._replace(data=one.data[:n]) for one in self.packets(name)]
+                    pcap.write(path, packets[:missing - 1] + packets[missing:])
+                    rows = [row for row in self.json('rpcs', '--json', path) if 'xid' in row]
+                    self.assertEqual(sum('call_frame' not in row for row in rows), 0)
+                    self.assertEqual(sum('reply_frame' not in row for row in rows), 1)
+
 
 if __name__ == '__main__':
     unittest.main(argv=['snap_length_test'])

@@ -331,14 +331,25 @@ static RPCRDMA_INLINE void set_ends(struct making *m)
         (out->sender == RPCRDMA_ROLE_CLIENT && out->direction == RPCRDMA_DIRECTION_REPLY);
 }
 
+static void note_credits(struct making *m)
+{
+    if (m->to->out.direction == RPCRDMA_DIRECTION_CALL)
+        m->mc->asks[m->sender] = m->to->message.credits;
+    else if (m->to->out.direction == RPCRDMA_DIRECTION_REPLY)
+        m->mc->grants[m->sender] = m->to->message.credits;
+}
+
 static void note_caller(struct making *m)
 {
     const struct rpcrdma_flow_message *out = &m->to->out;
 
+    /* a message of the reverse direction whose type is not seen may pass for one by mistake */
+    if (m->to->rpc.present & RPCRDMA_RPC_HAS_TYPE ||
+        (out->sender != RPCRDMA_ROLE_UNKNOWN && !out->reverse))
+        note_credits(m);
     if (out->direction != RPCRDMA_DIRECTION_CALL)
         return;
-    if (out->sender == RPCRDMA_ROLE_SERVER)
-        m->mc->server_called = true;
+    m->mc->called[m->sender] = true;
     if (out->sender == RPCRDMA_ROLE_CLIENT)
         m->mc->client_called = true;
 }

@@ -129,18 +129,19 @@ struct message_conn {
     uint32_t n_calls[2];         /* none it may be zero */
     struct message_extra *extra; /* NULL: all of it is 0. Owned */
     uint32_t last_xid[2];
-    bool has_last_xid[2];
-    bool given_up_reported; /* a Call that was outstanding: it was reported */
-    bool server_called, client_called;
-    bool reverse_reported;
-    bool speaks[2];         /* the connection's version: an end sent a message of it, no error */
-    uint64_t reverse_frame; /* of a Call of the server before any of the client's; 0: none */
-    uint32_t chosen_after;  /* messages looked at after the dialect was settled */
+    uint32_t asks[2], grants[2]; /* credits in the latest Call and Reply of an end; 0: none */
+    uint64_t reverse_frame;      /* of a Call of the server before any of the client's; 0: none */
+    uint32_t chosen_after;       /* messages looked at after the dialect was settled */
     uint32_t other_xid,
-        other_version;     /* of the last message of another version than the connection's */
-    bool refused;          /* an ERR_VERS came, and no message since that follows it */
-    uint8_t refused_end;   /* whom it refused */
-    uint32_t offered[2];   /* its range */
+        other_version;   /* of the last message of another version than the connection's */
+    uint32_t offered[2]; /* the range in an ERR_VERS that no message since follows */
+    bool refused;        /* there is one: */
+    uint8_t refused_end; /* this end was */
+    bool has_last_xid[2];
+    bool given_up_reported;        /* a Call that was outstanding: it was reported */
+    bool client_called, called[2]; /* an end sent a Call */
+    bool reverse_reported;
+    bool speaks[2];        /* the connection's version: an end sent a message of it, no error */
     uint64_t last_emitted; /* frame of the latest message given to the sink */
 };
 

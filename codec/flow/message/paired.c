@@ -1,7 +1,46 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "flow/message/message_state.h"
 
-/* The direction of a message whose RPC header is elsewhere, or was not captured. */
+#include "wire/cursor.h"
+
+/*
+ * The direction of a message whose RPC header is elsewhere, or was not captured.
+ *
+ * Where all that was sent is in the capture the Calls tell it. Where something is missing, version
+ * 1 may still: a Call asks for the credits that its sender wants, a Reply grants those that it has,
+ * so that what an end says in both differs; and only clients offer chunks.
+ */
+
+/* The list has an entry, or would have, had that been captured. */
+static bool begins(const uint8_t *list)
+{
+    return list && rpcrdma_get_be32(list) != 0;
+}
+
+static bool offers_writes(const struct rpcrdma_message *msg)
+{
+    return (msg->present & RPCRDMA_HAS_WRITE && begins(msg->write.wire)) ||
+           (msg->present & RPCRDMA_HAS_REPLY && msg->reply_present);
+}
+
+/* A message that answers no Call that was seen, though one that it answers may be missing. */
+static enum rpcrdma_rpc_direction by_habit(struct flow_conn *conn, int sender,
+                                           const struct rpcrdma_message *msg)
+{
+    const struct message_conn *mc = message_conn_of(conn);
+    enum rpcrdma_role role = flow_conn_public(conn)->role[sender];
+    uint32_t asks = mc->asks[sender], grants = mc->grants[sender];
+
+    if (msg->version != 1)
+        return RPCRDMA_DIRECTION_UNKNOWN;
+    if (role != RPCRDMA_ROLE_UNKNOWN && offers_writes(msg))
+        return role == RPCRDMA_ROLE_CLIENT ? RPCRDMA_DIRECTION_CALL : RPCRDMA_DIRECTION_REPLY;
+    if (role == RPCRDMA_ROLE_CLIENT && asks == 0)
+        return mc->called[1 - sender] ? RPCRDMA_DIRECTION_UNKNOWN : RPCRDMA_DIRECTION_CALL;
+    if (msg->credits == 0 || asks == grants || (msg->credits != asks && msg->credits != grants))
+        return RPCRDMA_DIRECTION_UNKNOWN;
+    return msg->credits == asks ? RPCRDMA_DIRECTION_CALL : RPCRDMA_DIRECTION_REPLY;
+}
 
 RPCRDMA_RARE enum rpcrdma_rpc_direction
 message_direction_paired(const struct flow_messages *messages, struct flow_conn *conn, int sender,
@@ -9,7 +48,7 @@ message_direction_paired(const struct flow_messages *messages, struct flow_conn 
 {
     const struct flow_direction *towards = flow_conn_direction(conn, sender);
     bool rpc = message_moves_rpc(msg),
-         reads = msg->present & RPCRDMA_HAS_READ && msg->read.count > 0;
+         reads = msg->present & RPCRDMA_HAS_READ && begins(msg->read.wire);
 
     if (!(msg->present & RPCRDMA_HAS_XID) || (!rpc && msg->kind != RPCRDMA_KIND_ERROR))
         return RPCRDMA_DIRECTION_UNKNOWN;
@@ -29,15 +68,14 @@ message_direction_paired(const struct flow_messages *messages, struct flow_conn 
      * it could answer, it is a client's Call that lacks its Position-Zero Read chunk */
     if (msg->kind == RPCRDMA_KIND_NOMSG && msg->status == RPCRDMA_OK)
         return flow_conn_public(conn)->role[sender] == RPCRDMA_ROLE_CLIENT &&
-                       (!message_conn_of(conn)->server_called || flow_conn_saw_all(conn))
+                       (!message_conn_of(conn)->called[1 - sender] || flow_conn_saw_all(conn))
                    ? RPCRDMA_DIRECTION_CALL
                    : RPCRDMA_DIRECTION_REPLY;
     /* It answers no Call that was seen. Where every Call would have been seen it is one itself; so
      * is what a client sends as long as its server never called. */
-    if (!towards || towards->lost > 0)
-        return RPCRDMA_DIRECTION_UNKNOWN;
-    if (flow_conn_by_cm(conn) || (flow_conn_public(conn)->role[sender] == RPCRDMA_ROLE_CLIENT &&
-                                  !message_conn_of(conn)->server_called))
+    if (towards && !flow_conn_lacks(conn, 1 - sender) &&
+        (flow_conn_by_cm(conn) || (flow_conn_public(conn)->role[sender] == RPCRDMA_ROLE_CLIENT &&
+                                   !message_conn_of(conn)->called[1 - sender])))
         return RPCRDMA_DIRECTION_CALL;
-    return RPCRDMA_DIRECTION_UNKNOWN;
+    return by_habit(conn, sender, msg);
 }
