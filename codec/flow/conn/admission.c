@@ -32,7 +32,7 @@ static void insert(struct flow_conn *conn, struct flow_kept *kept)
     else
         TAILQ_INSERT_HEAD(&conn->admission, kept, next);
     conn->admission_count++;
-    conn->admission_bytes += kept->size;
+    conn->admission_bytes += (uint32_t)kept->size;
 }
 
 static void copy_bytes(struct flow_kept *kept, const uint8_t **data, uint32_t n)
@@ -94,7 +94,7 @@ static struct flow_kept *pop(struct flow_conns *conns, struct flow_conn *conn)
 
     TAILQ_REMOVE(&conn->admission, kept, next);
     conn->admission_count--;
-    conn->admission_bytes -= kept->size;
+    conn->admission_bytes -= (uint32_t)kept->size;
     conn_update_holding(conns, conn);
     return kept;
 }
@@ -134,7 +134,7 @@ void conn_admission_forget(struct flow_conns *conns, struct flow_conn *conn,
             continue;
         TAILQ_REMOVE(&conn->admission, kept, next);
         conn->admission_count--;
-        conn->admission_bytes -= kept->size;
+        conn->admission_bytes -= (uint32_t)kept->size;
         flow_release(&conns->context->memory, kept, kept->size);
     }
     conn->waiting &= ~(uint32_t)(dir->index == 0 ? FLOW_WAIT_GAP0 : FLOW_WAIT_GAP1);

@@ -174,17 +174,31 @@ void flow_conn_role(struct flow_conn *conn, int end, enum rpcrdma_role role)
     flow_conn_thresholds(conn);
 }
 
+struct conn_over *conn_over(struct flow_conns *conns, struct flow_conn *conn)
+{
+    if (!conn->over)
+        conn->over = flow_alloc_always(&conns->context->memory, sizeof(*conn->over));
+    if (conn->over)
+        conn->over->conn = conn;
+    return conn->over;
+}
+
 void conn_closed(struct flow_conns *conns, struct flow_conn *conn)
 {
+    struct conn_over *over;
+
     if (conn->pub.closed)
         return;
+    over = conn_over(conns, conn);
+    if (!over)
+        return;
     conn->pub.closed = true;
-    conn->closed_frame = conns->context->frame;
-    conn->closed_time_ns = conns->context->time_ns;
+    over->closed_frame = conns->context->frame;
+    over->closed_time_ns = conns->context->time_ns;
     for (int i = 0; i < 2; i++)
         if (conn->dir[i])
             conn->dir[i]->closed = true;
-    TAILQ_INSERT_TAIL(&conns->closed, conn, by_end);
+    TAILQ_INSERT_TAIL(&conns->closed, over, by_end);
     conns->n_closed++;
 }
 
@@ -196,22 +210,23 @@ bool flow_conns_any_overdue(const struct flow_conns *conns)
 struct flow_conn *flow_conn_overdue(struct flow_conns *conns, struct flow_conn **into,
                                     bool *swapped)
 {
-    struct flow_conn *conn = SLIST_FIRST(&conns->merged);
+    struct conn_over *over = SLIST_FIRST(&conns->merged);
 
     *into = NULL;
-    if (conn) {
+    if (over) {
         SLIST_REMOVE_HEAD(&conns->merged, next_merged);
-        *into = conn->merged_into;
-        *swapped = conn->merged_swapped;
-        return conn;
+        *into = over->merged_into;
+        *swapped = over->merged_swapped;
+        return over->conn;
     }
-    return conns->n_closed > CLOSED_MAX ? TAILQ_FIRST(&conns->closed) : NULL;
+    return conns->n_closed > CLOSED_MAX ? TAILQ_FIRST(&conns->closed)->conn : NULL;
 }
 
 /* Not one that the operation in hand belongs to, nor one that is to be finished anyway. */
 struct flow_conn *flow_conn_victim(struct flow_conns *conns, struct flow_conn *in_hand)
 {
-    struct flow_conn *victim = TAILQ_FIRST(&conns->closed);
+    const struct conn_over *closed = TAILQ_FIRST(&conns->closed);
+    struct flow_conn *victim = closed ? closed->conn : NULL;
 
     if (!victim || victim == in_hand || victim->pub.last_frame == conns->context->frame)
         victim = conn_lru_longest(conns);
@@ -220,7 +235,8 @@ struct flow_conn *flow_conn_victim(struct flow_conns *conns, struct flow_conn *i
         victim = conn_lru_longest(conns);
         conn_lru_add(conns, in_hand);
     }
-    return victim && victim->pub.last_frame != conns->context->frame && !victim->merged_into
+    return victim && victim->pub.last_frame != conns->context->frame &&
+                   !(victim->over && victim->over->merged_into)
                ? victim
                : NULL;
 }
@@ -228,8 +244,7 @@ struct flow_conn *flow_conn_victim(struct flow_conns *conns, struct flow_conn *i
 void flow_conn_fetch(const struct flow_conns *conns, const struct flow_conn *conn)
 {
     flow_fetch(conn, offsetof(struct rpcrdma_connection, path_mtu));
-    flow_fetch(&conn->dir,
-               offsetof(struct flow_conn, closed_frame) - offsetof(struct flow_conn, dir));
+    flow_fetch(&conn->dir, offsetof(struct flow_conn, by_age) - offsetof(struct flow_conn, dir));
     flow_fetch(conn + 1, conns->above);
 }
 
@@ -254,7 +269,7 @@ void flow_conn_free(struct flow_conns *conns, struct flow_conn *conn)
     conn->waiting = 0;
     conn_holding_free(conns, conn);
     if (conn->pub.closed) {
-        TAILQ_REMOVE(&conns->closed, conn, by_end);
+        TAILQ_REMOVE(&conns->closed, conn->over, by_end);
         conns->n_closed--;
     }
     conn_pair_lacks(conns, conn, false);
@@ -267,5 +282,6 @@ void flow_conn_free(struct flow_conns *conns, struct flow_conn *conn)
         if (conn->dir[i])
             flow_direction_free(conns->streams, conn->dir[i]);
     unlink_conn(conns, conn);
+    flow_release(&conns->context->memory, conn->over, sizeof(*conn->over));
     flow_release(&conns->context->memory, conn, sizeof(*conn) + conns->above);
 }

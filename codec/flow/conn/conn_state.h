@@ -49,6 +49,17 @@ struct conn_holding {
     int64_t checked_ns;    /* when it was; INT64_MIN: never */
 };
 
+/* Of a connection that was disconnected, or turned out to be another one. */
+struct conn_over {
+    struct flow_conn *conn;
+    uint64_t closed_frame; /* where pub.closed, as all of these */
+    int64_t closed_time_ns;
+    TAILQ_ENTRY(conn_over) by_end;
+    struct flow_conn *merged_into; /* NULL: into none. Else its time is over */
+    SLIST_ENTRY(conn_over) next_merged;
+    bool merged_swapped;
+};
+
 struct flow_conn {
     struct rpcrdma_connection pub; /* end[i] receives dir[i] */
 
@@ -60,8 +71,6 @@ struct flow_conn {
     enum conn_class class;
     TAILQ_HEAD(conn_admission, flow_kept) admission; /* in order */
 
-    uint64_t closed_frame; /* where pub.closed */
-    int64_t closed_time_ns;
     TAILQ_ENTRY(flow_conn) by_age;
     struct heap_node lru; /* in conns->lru, by a frame not after pub.last_frame: see lru.c */
     uint64_t counted_key;
@@ -76,23 +85,17 @@ struct flow_conn {
     bool registered; /* in conns->cm, under end 0's address, end 1's and comm_id[0] */
     bool has_comm_id[2];
     bool has_start_psn[2];
-    bool fin[2]; /* iWARP: the stream towards this end was closed */
-    bool merged_swapped;
+    bool fin[2];           /* iWARP: the stream towards this end was closed */
+    uint8_t announced[2];  /* FLOW_ANNOUNCES_ */
     uint32_t comm_id[2];   /* by end; end 0 opened */
     uint32_t start_psn[2]; /* of the stream towards each end, from the CM exchange */
     uint32_t path_mtu;     /* of the REQ; 0: not known */
-    uint32_t announced[2]; /* FLOW_ANNOUNCES_ */
-
-    uint32_t admission_count;
-    size_t admission_bytes;
+    uint32_t admission_count, admission_bytes;
     int64_t admission_since_ns;
     struct conn_holding *holding; /* NULL: it never did. Owned */
 
     uint64_t set_up_frame[2]; /* where pub.has_private_data */
-
-    struct flow_conn *merged_into; /* its time is over */
-    SLIST_ENTRY(flow_conn) next_merged;
-    TAILQ_ENTRY(flow_conn) by_end; /* where pub.closed */
+    struct conn_over *over;   /* NULL: it goes on. Owned */
 };
 
 /* A bounded table for inference: entries are overwritten, never searched for. */
@@ -128,8 +131,8 @@ struct flow_conns {
 
     TAILQ_HEAD(conn_list, flow_conn) all; /* the oldest first */
     struct heap_node *lru;                /* the one that was silent longest */
-    TAILQ_HEAD(, flow_conn) closed;       /* likewise, by their end */
-    SLIST_HEAD(, flow_conn) merged;       /* to be finished */
+    TAILQ_HEAD(, conn_over) closed;       /* likewise, by their end */
+    SLIST_HEAD(, conn_over) merged;       /* to be finished */
     struct heap_node *held, *due;         /* those that hold something back: see held.c */
     int64_t next_check_ns;                /* of those */
     uint32_t numbers, n_conns, n_closed;
@@ -149,6 +152,8 @@ struct flow_conn *conn_new(struct flow_conns *conns, uint8_t carrier);
 void conn_attach(struct flow_conns *conns, struct flow_conn *conn, int end,
                  struct flow_direction *dir);
 void conn_set_class(struct flow_conn *conn, enum conn_class class);
+/* NULL: no memory, which ends the run. */
+struct conn_over *conn_over(struct flow_conns *conns, struct flow_conn *conn);
 /* Takes it as RPC-over-RDMA. */
 void conn_accept(struct flow_conns *conns, struct flow_conn *conn);
 /* It was disconnected; it stays for what still trails in. */

@@ -8,6 +8,7 @@ static void merge(struct flow_conns *conns, struct flow_conn *into, struct flow_
                   bool swap)
 {
     struct rpcrdma_connection *to = &into->pub;
+    struct conn_over *over;
 
     for (int i = 0; i < 2; i++) {
         int j = swap ? 1 - i : i;
@@ -74,9 +75,12 @@ static void merge(struct flow_conns *conns, struct flow_conn *into, struct flow_
                                               .offset = -1,
                                               .arg = {to->number}});
     }
-    from->merged_into = into;
-    from->merged_swapped = swap;
-    SLIST_INSERT_HEAD(&conns->merged, from, next_merged);
+    over = conn_over(conns, from);
+    if (!over)
+        return;
+    over->merged_into = into;
+    over->merged_swapped = swap;
+    SLIST_INSERT_HEAD(&conns->merged, over, next_merged);
 }
 
 /* How much is known of a connection: it decides which of two goes into the other. */

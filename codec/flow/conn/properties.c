@@ -108,6 +108,6 @@ void flow_conn_announces(struct flow_conn *conn, int end, uint32_t property, uin
     default:
         return;
     }
-    conn->announced[end] |= property;
+    conn->announced[end] |= (uint8_t)property;
     p->announced = true;
 }

@@ -41,9 +41,10 @@ static enum flow_recovery_cause cause(const struct flow_delivery *d, const struc
 static bool shown_by_responses(const struct flow_delivery *d, const struct transmission *t,
                                uint64_t at, int64_t now)
 {
-    bool gap = at <= d->skipped && d->skipped < d->skipped_end;
+    const struct seldom *seldom = delivery_seldom(d);
+    bool gap = at <= seldom->skipped && seldom->skipped < seldom->skipped_end;
 
-    return t && d->asking && now - d->responded_ns < TIMER_NS &&
+    return t && d->asking && now - seldom->responded_ns < TIMER_NS &&
            (gap || (t->last < d->answer_next && at + 1 < d->answer_next));
 }
 

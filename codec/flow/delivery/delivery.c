@@ -4,15 +4,23 @@
 
 struct flow_delivery *flow_delivery_new(struct flow_memory *memory)
 {
-    return flow_alloc(memory, sizeof(struct flow_delivery));
+    struct flow_delivery *d = flow_alloc(memory, sizeof(*d));
+
+    if (!d)
+        return NULL;
+    d->ring = d->first_records;
+    d->size = RECORDS_FIRST;
+    d->recent = (struct recents){d->first_recent, RECENT_FIRST};
+    return d;
 }
 
 void flow_delivery_free(struct flow_memory *memory, struct flow_delivery *d)
 {
     if (!d)
         return;
-    flow_release(memory, d->ring, d->size * sizeof(*d->ring));
-    flow_release(memory, d->recent.at, d->recent.size * sizeof(*d->recent.at));
+    if (d->ring != d->first_records)
+        flow_release(memory, d->ring, d->size * sizeof(*d->ring));
+    recents_free(memory, d);
     if (d->rare) {
         flow_release(memory, d->rare->holes, HOLES * sizeof(*d->rare->holes));
         response_gap_free(memory, d->rare);
@@ -20,6 +28,7 @@ void flow_delivery_free(struct flow_memory *memory, struct flow_delivery *d)
     flow_release(memory, d->rare, sizeof(*d->rare));
     taps_free(memory, d);
     originals_free(memory, d);
+    flow_release(memory, d->seldom, sizeof(*d->seldom));
     flow_release(memory, d, sizeof(*d));
 }
 
@@ -212,6 +221,13 @@ struct rpcrdma_path *delivery_rare(struct flow_memory *memory, struct flow_deliv
     if (!d->rare)
         d->rare = flow_alloc_always(memory, sizeof(*d->rare));
     return d->rare ? &d->rare->path : NULL;
+}
+
+bool delivery_make_seldom(struct flow_memory *memory, struct flow_delivery *d)
+{
+    if (!d->seldom)
+        d->seldom = flow_alloc_always(memory, sizeof(*d->seldom));
+    return d->seldom != NULL;
 }
 
 const struct rpcrdma_path *flow_delivery_path(const struct flow_delivery *d,

@@ -9,9 +9,9 @@
  */
 
 /* Twice as many slots. Of two in one the later stays. */
-static bool grow(struct flow_memory *memory, struct recents *recents)
+static bool grow(struct flow_memory *memory, struct flow_delivery *d)
 {
-    struct recents bigger = {.size = recents->size ? 2 * recents->size : RECENT_FIRST};
+    struct recents *recents = &d->recent, bigger = {.size = 2 * recents->size};
 
     bigger.at = flow_alloc(memory, bigger.size * sizeof(*bigger.at));
     if (!bigger.at)
@@ -19,25 +19,29 @@ static bool grow(struct flow_memory *memory, struct recents *recents)
     for (uint32_t i = 0; i < recents->size; i++)
         if (recents->at[i].set)
             *recent_slot(&bigger, recents->at[i].seq) = recents->at[i];
-    flow_release(memory, recents->at, recents->size * sizeof(*recents->at));
+    recents_free(memory, d);
     *recents = bigger;
     return true;
 }
 
+void recents_free(struct flow_memory *memory, struct flow_delivery *d)
+{
+    if (d->recent.at != d->first_recent)
+        flow_release(memory, d->recent.at, d->recent.size * sizeof(*d->recent.at));
+}
+
 /* Where this packet is, or will be: not in place of another one that passed a moment ago, as long
- * as there may be more slots. NULL: there is no memory. */
+ * as there may be more slots. */
 RPCRDMA_RARE static struct recent *place(struct flow_memory *memory, struct flow_delivery *d,
                                          const struct recent *now)
 {
     struct recents *recents = &d->recent;
 
-    if (recents->size == 0 && !grow(memory, recents))
-        return NULL;
     for (;;) {
         struct recent *r = recent_slot(recents, now->seq);
 
         if (!r->set || r->seq == now->seq || recents->size >= recents_most(d) ||
-            now->time_ns - r->time_ns > MOMENT_NS || !grow(memory, recents))
+            now->time_ns - r->time_ns > MOMENT_NS || !grow(memory, d))
             return r;
     }
 }
@@ -49,9 +53,9 @@ bool origin_counts(const struct flow_delivery *d)
 
 bool origin_passed_before(const struct flow_delivery *d, uint32_t seq, int64_t time_ns)
 {
-    const struct recent *r = d->recent.size > 0 ? recent_slot(&d->recent, seq) : NULL;
+    const struct recent *r = recent_slot(&d->recent, seq);
 
-    return r && r->set && r->seq == seq && r->time_ns < time_ns;
+    return r->set && r->seq == seq && r->time_ns < time_ns;
 }
 
 static void note(uint64_t *count, uint64_t *first_frame, uint64_t frame)
@@ -120,7 +124,7 @@ RPCRDMA_RARE static bool twice(struct flow_memory *memory, struct flow_delivery 
                                const struct recent *now, uint64_t frame)
 {
     struct recent *r = place(memory, d, now);
-    bool same = r && r->set && r->seq == now->seq && r->kind == now->kind;
+    bool same = r->set && r->seq == now->seq && r->kind == now->kind;
 
     if (same)
         compare(memory, d, r, now, frame);
@@ -135,7 +139,7 @@ RPCRDMA_RARE static bool twice(struct flow_memory *memory, struct flow_delivery 
     }
     if (same && delivery_rare(memory, d))
         d->rare->path.duplicated++;
-    else if (!same && r)
+    else if (!same)
         *r = *now;
     return same;
 }
@@ -144,7 +148,7 @@ RPCRDMA_RARE bool origin_twice_anywhere(struct flow_memory *memory, struct flow_
                                         const struct recent *now, uint64_t frame)
 {
     d->copied = false;
-    if (d->tap != 0 && d->recent.size > 0) {
+    if (d->tap != 0) {
         const struct recent *r = recent_slot(&d->recent, now->seq);
 
         if (!d->taps && r->set && r->seq == now->seq && r->kind == now->kind && r->id == now->id &&
@@ -221,7 +225,9 @@ static bool sent_once(const struct transmission *t)
  * 9.7.5), here or behind here: then it may ask for the rest of them. */
 static bool asks_again(const struct flow_delivery *d, const struct transmission *t, uint64_t at)
 {
-    return t->read && (at > t->first || (d->skipped <= t->last && at < d->skipped_end));
+    const struct seldom *seldom = delivery_seldom(d);
+
+    return t->read && (at > t->first || (seldom->skipped <= t->last && at < seldom->skipped_end));
 }
 
 /* No sender is so fast to send again what nobody asked for, and none has an old IP ID. */

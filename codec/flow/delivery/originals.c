@@ -49,11 +49,9 @@ bool flow_delivery_repeated(struct flow_memory *memory, struct flow_delivery *d,
 
     if (!d->started)
         return false;
-    if (!d->originals)
-        d->originals = flow_alloc(memory, 2 * sizeof(*d->originals));
-    if (!d->originals)
-        return false; /* there is no memory, as is said once */
-    originals = &d->originals[response];
+    if (!delivery_make_seldom(memory, d))
+        return false;
+    originals = &d->seldom->originals[response];
     at += (uint64_t)(int64_t)rpcrdma_psn_diff(op->seq, (uint32_t)d->next & 0xffffff);
     if (!d->repeats || d->repeat == RPCRDMA_REPEAT_OUT_OF_ORDER)
         remember(memory, originals, at, op->frame, response ? 0 : d->through,
@@ -76,9 +74,9 @@ bool flow_delivery_repeated(struct flow_memory *memory, struct flow_delivery *d,
 
 void originals_free(struct flow_memory *memory, struct flow_delivery *d)
 {
-    for (int i = 0; d->originals && i < 2; i++)
-        flow_release(memory, d->originals[i].ring,
-                     d->originals[i].size * sizeof(*d->originals[i].ring));
-    flow_release(memory, d->originals, 2 * sizeof(*d->originals));
-    d->originals = NULL;
+    for (int i = 0; d->seldom && i < 2; i++) {
+        struct originals *o = &d->seldom->originals[i];
+
+        flow_release(memory, o->ring, o->size * sizeof(*o->ring));
+    }
 }

@@ -61,10 +61,8 @@ RPCRDMA_RARE static void ahead(struct flow_memory *memory, struct flow_delivery 
     if (newest)
         newest->open = false;
     lost = transmission_add(memory, d, d->next, at - 1, op->frame, op->time_ns);
-    if (lost) {
-        lost->found = true;
-        lost->times = 0;
-    }
+    lost->found = true;
+    lost->times = 0;
 }
 
 static RPCRDMA_INLINE void new_request(struct flow_memory *memory, struct flow_delivery *d,
@@ -84,9 +82,8 @@ static RPCRDMA_INLINE void new_request(struct flow_memory *memory, struct flow_d
         t->open = open;
     } else {
         t = transmission_room(memory, d, op->time_ns);
-        if (t)
-            *t = (struct transmission){TRANSMISSION_ONCE(at, last, op->frame, op->time_ns),
-                                       .read = read, .open = open};
+        *t = (struct transmission){TRANSMISSION_ONCE(at, last, op->frame, op->time_ns),
+                                   .read = read, .open = open};
     }
     d->next = last + 1;
     d->loose = packets == 0;
@@ -328,10 +325,13 @@ static int64_t asked_again_ns(const struct flow_delivery *d, uint64_t at)
 static bool comes_late(const struct flow_delivery *d, const struct flow_delivery *back,
                        const struct rpcrdma_op *op, uint64_t at)
 {
+    int64_t skipped_ns;
+
     if (origin_counts(back))
         return (int16_t)(uint16_t)(op->ip_id - back->id) < 0;
-    return response_gap_has(d, at) && op->time_ns - d->skipped_ns < SOON_NS &&
-           asked_again_ns(d, at) < d->skipped_ns;
+    skipped_ns = delivery_seldom(d)->skipped_ns;
+    return response_gap_has(d, at) && op->time_ns - skipped_ns < SOON_NS &&
+           asked_again_ns(d, at) < skipped_ns;
 }
 
 /* The first response before `at` that is missing; `at`: none is, as what is not a Read is answered
@@ -354,9 +354,9 @@ static void skip(struct flow_memory *memory, struct flow_delivery *d, uint64_t a
 {
     uint64_t first = first_missing(d, at);
 
-    d->skipped = d->answer_next;
-    d->skipped_end = at;
-    d->skipped_ns = time_ns;
+    d->seldom->skipped = d->answer_next;
+    d->seldom->skipped_end = at;
+    d->seldom->skipped_ns = time_ns;
     if (first < at)
         response_gap_add(memory, d, first, at, time_ns);
 }
@@ -369,7 +369,9 @@ RPCRDMA_RARE static void response(struct flow_memory *memory, struct flow_delive
     struct rpcrdma_path *path;
     bool late;
 
-    d->responded_ns = op->time_ns;
+    if (!delivery_make_seldom(memory, d))
+        return;
+    d->seldom->responded_ns = op->time_ns;
     if (at >= d->answer_next) {
         if (at > d->answer_next)
             skip(memory, d, at, op->time_ns);

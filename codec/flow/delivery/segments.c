@@ -151,10 +151,8 @@ static void data(struct flow_memory *memory, struct flow_delivery *d,
                 transmission_add(memory, d, d->next, first - 1, segment->frame, segment->time_ns);
 
             transmission_hole(memory, d, d->next, first - d->next, segment->time_ns);
-            if (lost) {
-                lost->found = true;
-                lost->times = 0;
-            }
+            lost->found = true;
+            lost->times = 0;
         }
         if (first + EARLY < d->through)
             d->through = first; /* bytes were acknowledged that had not been sent: by nobody here */

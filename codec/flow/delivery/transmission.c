@@ -10,7 +10,7 @@
 
 RPCRDMA_RARE static void grow(struct flow_memory *memory, struct flow_delivery *d)
 {
-    uint32_t size = d->size ? d->size * 2 : RECORDS_FIRST;
+    uint32_t size = d->size * 2;
     struct transmission *bigger = flow_alloc(memory, size * sizeof(*bigger));
 
     if (!bigger)
@@ -19,7 +19,8 @@ RPCRDMA_RARE static void grow(struct flow_memory *memory, struct flow_delivery *
         taps_grow(memory, d, size);
     for (uint32_t i = 0; i < d->count; i++)
         bigger[i] = *transmission_record(d, i);
-    flow_release(memory, d->ring, d->size * sizeof(*bigger));
+    if (d->ring != d->first_records)
+        flow_release(memory, d->ring, d->size * sizeof(*bigger));
     d->ring = bigger;
     d->size = size;
     d->begin = 0;
@@ -33,11 +34,8 @@ static bool wanted(const struct transmission *t, int64_t now)
 RPCRDMA_HOT struct transmission *transmission_room(struct flow_memory *memory,
                                                    struct flow_delivery *d, int64_t time_ns)
 {
-    if (d->count == d->size && d->size < RECORDS_MOST &&
-        (d->size == 0 || wanted(transmission_record(d, 0), time_ns)))
+    if (d->count == d->size && d->size < RECORDS_MOST && wanted(transmission_record(d, 0), time_ns))
         grow(memory, d);
-    if (d->size == 0)
-        return NULL;
     if (d->count == d->size) {
         d->begin = (d->begin + 1) & (d->size - 1);
         d->count--;
@@ -120,8 +118,8 @@ void transmission_hole(struct flow_memory *memory, struct flow_delivery *d, uint
     if (rare && !rare->holes)
         rare->holes = flow_alloc(memory, HOLES * sizeof(*rare->holes));
     if (rare && rare->holes)
-        *room_for_hole(rare, NULL) =
-            (struct hole){first, count, time_ns, false, d->skipped_end, d->answer_next};
+        *room_for_hole(rare, NULL) = (struct hole){
+            first, count, time_ns, false, delivery_seldom(d)->skipped_end, d->answer_next};
 }
 
 bool transmission_fill(struct flow_delivery *d, uint64_t first, uint64_t count,
@@ -175,7 +173,7 @@ static uint64_t common(uint64_t first, uint64_t end, uint64_t other, uint64_t ot
 
 uint64_t transmission_responded(const struct flow_delivery *d, uint64_t first, uint64_t end)
 {
-    return common(first, end, d->skipped_end, d->answer_next);
+    return common(first, end, delivery_seldom(d)->skipped_end, d->answer_next);
 }
 
 /* Also by those that were the latest when it was found. */
@@ -183,7 +181,7 @@ static uint64_t responded(const struct flow_delivery *d, const struct hole *hole
 {
     uint64_t end = hole->first + count, now = transmission_responded(d, hole->first, end);
 
-    return hole->skipped_end == d->skipped_end
+    return hole->skipped_end == delivery_seldom(d)->skipped_end
                ? now /* the same, and more */
                : now + common(hole->first, end, hole->skipped_end, hole->answer_next);
 }

@@ -122,8 +122,8 @@ struct originals {
 
 /* The latest packets, by a hash of their sequence numbers. */
 struct recents {
-    struct recent *at; /* owned */
-    uint32_t size;     /* a power of two, or 0: none yet, or there is no memory */
+    struct recent *at; /* first_recent, or owned */
+    uint32_t size;     /* a power of two */
 };
 
 /* Responses [first, end) were missing as a later one passed. */
@@ -152,7 +152,15 @@ struct rare {
     int64_t response_gaps_ns; /* when the latest showed */
 };
 
-/* What each packet asks comes first, what a loss leaves last. */
+/* What only Read responses leave, and who asks which frame was the first. */
+struct seldom {
+    struct originals originals[2];    /* of requests and of responses. Owned */
+    uint64_t skipped, skipped_end;    /* the latest gap in responses, whatever stands there */
+    int64_t skipped_ns, responded_ns; /* when that showed; and when the latest response passed */
+};
+
+/* What each packet asks comes first, what a loss leaves last but for what it begins with: of many
+ * connections each has this, so it is one piece of memory. */
 struct flow_delivery {
     uint64_t packets, bytes, dscp; /* counted of every packet: see struct rpcrdma_path */
     uint32_t largest_payload;
@@ -161,8 +169,8 @@ struct flow_delivery {
     uint64_t through; /* all before it was acknowledged, */
     uint64_t served;  /* and before it had arrived, as what its receiver did for it shows */
     int64_t sent_ns;
-    int64_t progress_ns; /* of the last packet that was not sent before */
-    struct transmission *ring;
+    int64_t progress_ns;       /* of the last packet that was not sent before */
+    struct transmission *ring; /* first_records, or owned */
     uint32_t size, begin, count;
     uint32_t pending; /* index from begin: before it, all were delivered */
     struct recents recent;
@@ -192,11 +200,20 @@ struct flow_delivery {
     uint8_t progress_tap; /* where the newest packet was captured */
     uint8_t tap;          /* where the packet in hand was captured; 0: not known */
 
-    struct rare *rare;                /* NULL: there was nothing of it. Owned */
-    struct originals *originals;      /* of requests and of responses; NULL: not asked for. Owned */
-    uint64_t skipped, skipped_end;    /* the latest gap in responses, whatever stands there */
-    int64_t skipped_ns, responded_ns; /* when that showed; and when the latest response passed */
+    struct rare *rare;     /* NULL: there was nothing of it. Owned */
+    struct seldom *seldom; /* likewise */
+
+    struct transmission first_records[RECORDS_FIRST];
+    struct recent first_recent[RECENT_FIRST];
 };
+
+/* Zero where there is nothing of it. */
+static inline const struct seldom *delivery_seldom(const struct flow_delivery *d)
+{
+    static const struct seldom none = {0};
+
+    return d->seldom ? d->seldom : &none;
+}
 
 /* The ranges that are missing; NULL: none were. */
 static inline struct hole *delivery_holes(const struct flow_delivery *d)
@@ -216,6 +233,8 @@ static inline bool delivery_doubled(const struct flow_delivery *d)
 /* delivery.c: where the rare is counted; d->rare is there then. NULL: no memory, which ends the
  * run. */
 struct rpcrdma_path *delivery_rare(struct flow_memory *memory, struct flow_delivery *d);
+/* Likewise d->seldom. */
+bool delivery_make_seldom(struct flow_memory *memory, struct flow_delivery *d);
 
 /* transmission.c */
 /* The i-th that is kept. */
@@ -223,22 +242,20 @@ static inline struct transmission *transmission_record(const struct flow_deliver
 {
     return &d->ring[(d->begin + i) & (d->size - 1)];
 }
-/* Room for one more, in place of the oldest if need be, or NULL. */
+/* Room for one more, in place of the oldest if need be. */
 struct transmission *transmission_room(struct flow_memory *memory, struct flow_delivery *d,
                                        int64_t time_ns);
 /* What it is when it is sent for the first time. */
 #define TRANSMISSION_ONCE(from, to, in_frame, ns)                                                  \
     .first = (from), .last = (to), .at = (uint32_t)(from), .first_frame = (in_frame),              \
     .last_frame = (in_frame), .first_ns = (ns), .last_ns = (ns), .times = 1
-/* NULL: there is no room for it. */
 static inline struct transmission *transmission_add(struct flow_memory *memory,
                                                     struct flow_delivery *d, uint64_t first,
                                                     uint64_t last, uint64_t frame, int64_t time_ns)
 {
     struct transmission *t = transmission_room(memory, d, time_ns);
 
-    if (t)
-        *t = (struct transmission){TRANSMISSION_ONCE(first, last, frame, time_ns)};
+    *t = (struct transmission){TRANSMISSION_ONCE(first, last, frame, time_ns)};
     return t;
 }
 struct transmission *transmission_search(const struct flow_delivery *d, uint64_t at);
@@ -334,7 +351,7 @@ void originals_free(struct flow_memory *memory, struct flow_delivery *d);
 
 /* origin.c */
 enum origin { ORIGIN_AGAIN, ORIGIN_LATE };
-/* Where there are slots: the high bits of a hash. */
+/* The high bits of a hash. */
 static inline struct recent *recent_slot(const struct recents *recents, uint32_t seq)
 {
     return &recents->at[(uint64_t)(seq * UINT32_C(2654435761)) * recents->size >> 32];
@@ -351,7 +368,7 @@ static inline uint32_t recents_most(const struct flow_delivery *d)
 static inline struct recent *recent_free(const struct flow_delivery *d, uint32_t seq,
                                          int64_t time_ns)
 {
-    struct recent *r = d->recent.size > 0 && !d->taps ? recent_slot(&d->recent, seq) : NULL;
+    struct recent *r = !d->taps ? recent_slot(&d->recent, seq) : NULL;
 
     return r && r->set &&
                    (r->seq == seq ||
@@ -373,6 +390,7 @@ bool origin_twice_anywhere(struct flow_memory *memory, struct flow_delivery *d,
 /* The same; mostly it is not. */
 bool origin_twice(struct flow_memory *memory, struct flow_delivery *d, const struct recent *now,
                   uint64_t frame);
+void recents_free(struct flow_memory *memory, struct flow_delivery *d);
 /* Whether IP IDs show what is new. */
 bool origin_counts(const struct flow_delivery *d);
 /* Whether what is remembered under this PSN passed before that time. */
