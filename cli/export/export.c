@@ -25,9 +25,9 @@ struct exporter {
     struct rows rows;
     struct store_capture *captures; /* one per file; id is known later where bytes are 0 */
     struct store_input input;
-    int64_t trace; /* of all packets so far */
-    int64_t cut;   /* but not of what is in the latest */
-    guint watched; /* of input.watch, those that passed */
+    int64_t packets_hash; /* of all packets so far */
+    int64_t cut;          /* but not of what is in the latest */
+    guint watched;        /* of input.watch, those that passed */
 };
 
 enum { COMMIT_ROWS = 65536 };
@@ -120,7 +120,7 @@ static void look_watched(struct exporter *e)
         if (e->pipeline.clock.frame < one->frame)
             break;
         one->seen = e->pipeline.clock.frame == one->frame;
-        one->trace = e->trace;
+        one->packets_hash = e->packets_hash;
         one->cut = e->cut;
     }
 }
@@ -130,8 +130,8 @@ static void on_passes(void *context, const struct source_packet *one)
 {
     struct exporter *e = context;
 
-    e->cut = identity_packet(e->trace, &one->packet);
-    e->trace = one->cut ? e->cut : identity_contents(e->cut, &one->packet);
+    e->cut = identity_packet(e->packets_hash, &one->packet);
+    e->packets_hash = one->cut ? e->cut : identity_contents(e->cut, &one->packet);
     look_watched(e);
 }
 
@@ -148,7 +148,7 @@ static bool begin(void *context)
                                     .tables = e->rows.tables,
                                     .packets = &e->pipeline.clock.frame,
                                     .time_ns = &e->pipeline.clock.now_ns,
-                                    .trace = &e->trace,
+                                    .packets_hash = &e->packets_hash,
                                     .at_end = &e->pipeline.at_end,
                                     .counted_out = &e->pipeline.counted_out,
                                     .complete = e->input.complete};

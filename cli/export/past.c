@@ -9,7 +9,7 @@
 
 const char past_schema[] =
     "CREATE TABLE exports (export INTEGER, capture INTEGER, name INTEGER, bytes INTEGER,"
-    " head INTEGER, how INTEGER, packets INTEGER, time_ns INTEGER, trace INTEGER,"
+    " head INTEGER, how INTEGER, packets INTEGER, time_ns INTEGER, packets_hash INTEGER,"
     " complete INTEGER,"
     " PRIMARY KEY (export, capture)) WITHOUT ROWID;"
     /* shared: another export made this row, too, so that it stays */
@@ -203,7 +203,7 @@ bool past_commit(struct past *p)
                                    input->how,
                                    (int64_t)*input->packets,
                                    *input->time_ns,
-                                   *input->trace,
+                                   *input->packets_hash,
                                    input->complete};
 
         if (!step(p, RECORD, numbers, (int)G_N_ELEMENTS(numbers)))

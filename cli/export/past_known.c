@@ -12,7 +12,7 @@ enum { HEAD_LEAST = 12 }; /* 2^12 */
 
 /* What is said of a capture in `exports`. */
 struct record {
-    int64_t export, capture, name, bytes, head, how, packets, time_ns, trace, complete;
+    int64_t export, capture, name, bytes, head, how, packets, time_ns, packets_hash, complete;
 };
 
 /* The captures of one export, as they are compared with this one's. */
@@ -23,7 +23,7 @@ struct compared {
     bool named;               /* none of them is known by its beginning alone */
     bool any;                 /* one is among this one's, and known so */
     uint64_t packets;
-    int64_t time_ns, trace;
+    int64_t time_ns, packets_hash;
 };
 
 struct known {
@@ -81,14 +81,14 @@ static void compare(struct compared *with, const struct known *known, const stru
     with->complete = with->complete && record->complete;
     with->packets = MAX(with->packets, (uint64_t)record->packets);
     with->time_ns = MAX(with->time_ns, record->time_ns);
-    with->trace = record->trace; /* it is of all of them */
+    with->packets_hash = record->packets_hash; /* it is of all of them */
 }
 
 static void decide(struct past *p, int64_t export, const struct compared *is)
 {
     bool all = is->ours && is->all, same = is->same && is->n == p->input->n;
     const struct earlier earlier = {.export = export,
-                                    .trace = is->trace,
+                                    .packets_hash = is->packets_hash,
                                     .packets = is->packets,
                                     .ours = is->ours,
                                     .named = all && is->named,
@@ -149,7 +149,8 @@ bool past_is_read(const struct past *p, const struct earlier *one)
     if (one->begins || one->watch >= p->input->watch->len)
         return one->begins;
     packet = &g_array_index(p->input->watch, struct store_watch, one->watch);
-    return packet->seen && (packet->trace == one->trace || packet->cut == one->trace) &&
+    return packet->seen &&
+           (packet->packets_hash == one->packets_hash || packet->cut == one->packets_hash) &&
            *p->input->packets >= packet->frame;
 }
 
@@ -178,9 +179,9 @@ bool past_begin(struct past *p, const struct store_input *input)
     known = know(input);
     if (past_prepare(p, "SELECT * FROM exports ORDER BY export", &all))
         while ((result = p->lib->sqlite3_step(all)) == SQLITE_ROW) {
-            int64_t *const columns[] = {&record.capture, &record.name,  &record.bytes,
-                                        &record.head,    &record.how,   &record.packets,
-                                        &record.time_ns, &record.trace, &record.complete};
+            int64_t *const columns[] = {&record.capture, &record.name,         &record.bytes,
+                                        &record.head,    &record.how,          &record.packets,
+                                        &record.time_ns, &record.packets_hash, &record.complete};
             int64_t export = p->lib->sqlite3_column_int64(all, 0);
 
             if (export != record.export) {

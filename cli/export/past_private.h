@@ -12,9 +12,9 @@ enum past_statement { RECORD, LIST, FIND, SHARE, TAKE, N_STATEMENTS };
 
 /* Another export that is in the database. This one goes on from it where both have the same options
  * and it read what this one reads first, so that rows other than the open ones are the same: the
- * trace is the same where it ended. */
+ * hash of packets is the same where it ended. */
 struct earlier {
-    int64_t export, trace;
+    int64_t export, packets_hash;
     uint64_t packets;
     bool ours;     /* it has this one's options */
     bool begins;   /* that is known; else `watch` tells */

@@ -135,11 +135,11 @@ struct store_capture {
     int64_t heads[IDENTITY_HEADS];
 };
 
-/* A packet that may be one that an earlier export read: the trace there, once it has passed, and
- * what it would be had the packet been cut by the end of its file. */
+/* A packet that may be one that an earlier export read: the hash of all to it, once it has passed,
+ * and what it would be had the packet been cut by the end of its file. */
 struct store_watch {
     uint64_t frame;
-    int64_t trace, cut;
+    int64_t packets_hash, cut;
     bool seen;
 };
 
@@ -151,12 +151,12 @@ struct store_input {
     unsigned tables; /* a bit per table that is wanted */
     const uint64_t *packets;
     const int64_t *time_ns;
-    const int64_t *trace;    /* a hash of all packets so far */
-    const bool *at_end;      /* no more is read: rows are of what is still open */
-    const bool *counted_out; /* because as much was read as was wanted */
+    const int64_t *packets_hash; /* a hash of all packets so far */
+    const bool *at_end;          /* no more is read: rows are of what is still open */
+    const bool *counted_out;     /* because as much was read as was wanted */
     bool complete;
     /* of struct store_watch: `begin` adds, in their order, of what packets from the one in hand on
-     * it wants to know the trace */
+     * it wants to know the hash */
     struct _GArray *watch;
 };
 
