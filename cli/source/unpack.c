@@ -12,47 +12,40 @@
 
 int input_window_log = 24;
 
-/* what this program was built without */
+/* what this program was built without: NULL */
+#define NONE (*(const struct unpack_format *)NULL)
 #ifndef HAVE_ZLIB
-#define unpack_gzip NULL
+#define unpack_gzip NONE
 #endif
 #ifndef HAVE_ZSTD
-#define unpack_zstd NULL
+#define unpack_zstd NONE
 #endif
 #ifndef HAVE_XZ
-#define unpack_xz NULL
+#define unpack_xz NONE
 #endif
 #ifndef HAVE_BZIP2
-#define unpack_bzip2 NULL
+#define unpack_bzip2 NONE
 #endif
 #ifndef HAVE_LZ4
-#define unpack_lz4 NULL
+#define unpack_lz4 NONE
 #endif
 
 static const struct {
     const char *name, *library;
-    bool (*start)(struct unpack *unpack);
+    const struct unpack_format *how;
     enum module module;
     size_t n;
     uint8_t magic[6];
     bool skips; /* a file may begin with a skippable frame */
 } formats[] = {
-    {"gzip", "zlib", unpack_gzip, MODULE_ZLIB, 2, {0x1f, 0x8b}, false},               /* RFC 1952 */
-    {"zstd", "libzstd", unpack_zstd, MODULE_ZSTD, 4, {0x28, 0xb5, 0x2f, 0xfd}, true}, /* RFC 8878 */
-    {"xz", "liblzma", unpack_xz, MODULE_XZ, 6, {0xfd, '7', 'z', 'X', 'Z', 0}, false},
-    {"bzip2", "libbz2", unpack_bzip2, MODULE_BZIP2, 3, {'B', 'Z', 'h'}, false},
-    {"lz4", "liblz4", unpack_lz4, MODULE_LZ4, 4, {0x04, 0x22, 0x4d, 0x18}, true},
+    /* RFC 1952 */
+    {"gzip", "zlib", &unpack_gzip, MODULE_ZLIB, 2, {0x1f, 0x8b}, false},
+    /* RFC 8878 */
+    {"zstd", "libzstd", &unpack_zstd, MODULE_ZSTD, 4, {0x28, 0xb5, 0x2f, 0xfd}, true},
+    {"xz", "liblzma", &unpack_xz, MODULE_XZ, 6, {0xfd, '7', 'z', 'X', 'Z', 0}, false},
+    {"bzip2", "libbz2", &unpack_bzip2, MODULE_BZIP2, 3, {'B', 'Z', 'h'}, false},
+    {"lz4", "liblz4", &unpack_lz4, MODULE_LZ4, 4, {0x04, 0x22, 0x4d, 0x18}, true},
 };
-
-const void *unpack_library(struct unpack *unpack, enum module module, size_t size)
-{
-    char error[1000];
-    const void *calls = module_calls(module, size, error, sizeof(error));
-
-    if (!calls)
-        feed_fail(&unpack->feed, "%s", error);
-    return calls;
-}
 
 /* RFC 8878 section 3.1.2: a frame that says nothing, of which pzstd's files begin with one. lz4 has
  * the same. */
@@ -112,8 +105,8 @@ void input_unpack_prepare(int fd)
                  pread(fd, first, sizeof(first), lseek(fd, 0, SEEK_CUR)) == (ssize_t)sizeof(first);
 
     for (size_t i = 0; i < sizeof(formats) / sizeof(*formats); i++)
-        if (formats[i].start && (!known || memcmp(first, formats[i].magic, formats[i].n) == 0 ||
-                                 (skippable(first) && formats[i].skips)))
+        if (formats[i].how && (!known || memcmp(first, formats[i].magic, formats[i].n) == 0 ||
+                               (skippable(first) && formats[i].skips)))
             module_load(formats[i].module);
 }
 
@@ -124,8 +117,9 @@ static ssize_t unpack_read(struct feed *feed, uint8_t *to, size_t n)
 
     if (feed->failed)
         return -1; /* it gave what came before the damage, and is not to go on behind that */
-    got = unpack->read(feed, to, n);
-    __atomic_store_n(&unpack->held, unpack->memory(unpack->state) + input_memory(unpack->packed),
+    got = unpack->format->read(unpack, to, n);
+    __atomic_store_n(&unpack->held,
+                     unpack->format->memory(unpack->state) + input_memory(unpack->packed),
                      __ATOMIC_RELAXED);
     return got;
 }
@@ -162,7 +156,7 @@ static void unpack_free(struct feed *feed)
     struct unpack *unpack = (struct unpack *)feed;
 
     if (unpack->state)
-        unpack->end(unpack->state);
+        unpack->format->end(unpack->state);
     input_close(unpack->packed);
     free(feed->error);
     free(feed->name);
@@ -190,6 +184,26 @@ ssize_t unpack_failed(struct unpack *unpack, const char *format, const char *why
     return -1;
 }
 
+/* False with the feed failed. */
+static bool begin(struct unpack *unpack, const struct unpack_format *format, enum module module)
+{
+    char error[1000];
+    const void *calls = module_calls(module, format->calls, error, sizeof(error));
+
+    if (!calls) {
+        feed_fail(&unpack->feed, "%s", error);
+        return false;
+    }
+    unpack->format = format;
+    unpack->state = calloc(1, format->state);
+    if (unpack->state && format->begin(unpack->state, calls))
+        return true;
+    free(unpack->state);
+    unpack->state = NULL;
+    feed_fail(&unpack->feed, "out of memory");
+    return false;
+}
+
 struct input *input_unpack(struct input *in, char *error, size_t size)
 {
     const size_t n = sizeof(formats) / sizeof(*formats);
@@ -200,7 +214,7 @@ struct input *input_unpack(struct input *in, char *error, size_t size)
 
     if (i == n)
         return in;
-    if (!formats[i].start) {
+    if (!formats[i].how) {
         snprintf(error, size, "%s: %s: this program was built without %s", in->name,
                  formats[i].name, formats[i].library);
         input_close(in);
@@ -221,7 +235,7 @@ struct input *input_unpack(struct input *in, char *error, size_t size)
     unpack->feed.rest = unpack_rest;
     unpack->packed = in;
     in->alone = true; /* what is unpacked is read ahead */
-    if (!formats[i].start(unpack)) {
+    if (!begin(unpack, formats[i].how, formats[i].module)) {
         snprintf(error, size, "%s", feed_error(&unpack->feed));
         unpack_free(&unpack->feed);
         return NULL;

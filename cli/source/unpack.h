@@ -8,27 +8,29 @@
 #include "module/module.h"
 #include "source/input.h"
 
+struct unpack;
+
+/* How a format is unpacked, with the table of its library's functions and a state. */
+struct unpack_format {
+    size_t calls, state; /* bytes of each */
+    /* With a state that is zero. False: there is no memory; nothing is left to be ended. */
+    bool (*begin)(void *state, const void *calls);
+    void (*end)(void *state);
+    size_t (*memory)(const void *state); /* bytes that it takes, or a bit less */
+    ssize_t (*read)(struct unpack *unpack, uint8_t *to, size_t n); /* as struct feed's */
+};
+
+extern const struct unpack_format unpack_gzip, unpack_zstd, unpack_xz, unpack_bzip2, unpack_lz4;
+
 struct unpack {
     struct feed feed;
     struct input *packed;
     uint64_t taken; /* packed bytes, as of the last unpack_more: others may look */
     size_t held;    /* bytes that unpacking takes, as of the last read: others may look */
     bool between;   /* at the end of a member, stream or frame: the file may end here */
-    ssize_t (*read)(struct feed *feed, uint8_t *to, size_t n); /* the format's */
-    void *state;                                               /* the format's */
-    void (*end)(void *state);
-    size_t (*memory)(const void *state); /* bytes that the state takes, or a bit less */
+    const struct unpack_format *format;
+    void *state; /* the format's */
 };
-
-/* Make unpack->state, and set end, memory and read. False with the feed failed. */
-bool unpack_gzip(struct unpack *unpack);
-bool unpack_zstd(struct unpack *unpack);
-bool unpack_xz(struct unpack *unpack);
-bool unpack_bzip2(struct unpack *unpack);
-bool unpack_lz4(struct unpack *unpack);
-
-/* The table of the library's functions. NULL with the feed failed. */
-const void *unpack_library(struct unpack *unpack, enum module module, size_t size);
 
 /* Makes at least one packed byte available. 1, 0 at a proper end, -1 with the feed failed. */
 int unpack_more(struct unpack *unpack);

@@ -26,16 +26,15 @@ static size_t memory(const void *state)
     return (size_t)3700 * 1024; /* with the largest blocks, which most files have (bzip2(1)) */
 }
 
-static bool begin(struct bzip2 *bzip2)
+static bool begin_stream(struct bzip2 *bzip2)
 {
     bzip2->stream = (bz_stream){0};
     bzip2->ready = lib->BZ2_bzDecompressInit(&bzip2->stream, 0, 0) == BZ_OK;
     return bzip2->ready;
 }
 
-static ssize_t read_bzip2(struct feed *feed, uint8_t *to, size_t n)
+static ssize_t read_bzip2(struct unpack *unpack, uint8_t *to, size_t n)
 {
-    struct unpack *unpack = (struct unpack *)feed;
     struct bzip2 *bzip2 = unpack->state;
     bz_stream *z = &bzip2->stream;
     size_t left = n;
@@ -46,7 +45,7 @@ static ssize_t read_bzip2(struct feed *feed, uint8_t *to, size_t n)
 
         if (result <= 0)
             return result;
-        if (!bzip2->ready && !begin(bzip2))
+        if (!bzip2->ready && !begin_stream(bzip2))
             return unpack_failed(unpack, "bzip2", "out of memory");
         unpack->between = false;
         at_hand = unpack_at_hand(unpack);
@@ -70,22 +69,11 @@ static ssize_t read_bzip2(struct feed *feed, uint8_t *to, size_t n)
     return left < n ? (ssize_t)(n - left) : -1;
 }
 
-bool unpack_bzip2(struct unpack *unpack)
+static bool begin(void *state, const void *calls)
 {
-    struct bzip2 *bzip2;
-
-    lib = unpack_library(unpack, MODULE_BZIP2, sizeof(*lib));
-    if (!lib)
-        return false;
-    bzip2 = calloc(1, sizeof(*bzip2));
-    if (!bzip2 || !begin(bzip2)) {
-        free(bzip2);
-        feed_fail(&unpack->feed, "out of memory");
-        return false;
-    }
-    unpack->state = bzip2;
-    unpack->end = end;
-    unpack->memory = memory;
-    unpack->read = read_bzip2;
-    return true;
+    lib = calls;
+    return begin_stream(state);
 }
+
+const struct unpack_format unpack_bzip2 = {sizeof(*lib), sizeof(struct bzip2), begin, end, memory,
+                                           read_bzip2};

@@ -18,9 +18,8 @@ static size_t memory(const void *state)
     return (size_t)48 * 1024; /* a window of 32 KiB and tables (zconf.h) */
 }
 
-static ssize_t read_gzip(struct feed *feed, uint8_t *to, size_t n)
+static ssize_t read_gzip(struct unpack *unpack, uint8_t *to, size_t n)
 {
-    struct unpack *unpack = (struct unpack *)feed;
     struct input *packed = unpack->packed;
     z_stream *z = unpack->state;
 
@@ -52,25 +51,14 @@ static ssize_t read_gzip(struct feed *feed, uint8_t *to, size_t n)
             break;
         }
     }
-    return z->avail_out < (uInt)n ? (ssize_t)(n - z->avail_out) : feed->failed ? -1 : 0;
+    return z->avail_out < (uInt)n ? (ssize_t)(n - z->avail_out) : unpack->feed.failed ? -1 : 0;
 }
 
-bool unpack_gzip(struct unpack *unpack)
+static bool begin(void *state, const void *calls)
 {
-    z_stream *z;
-
-    lib = unpack_library(unpack, MODULE_ZLIB, sizeof(*lib));
-    if (!lib)
-        return false;
-    z = calloc(1, sizeof(*z));
-    if (!z || lib->inflateInit2_(z, 15 + 16, ZLIB_VERSION, (int)sizeof(*z)) != Z_OK) {
-        free(z);
-        feed_fail(&unpack->feed, "out of memory");
-        return false;
-    }
-    unpack->state = z;
-    unpack->end = end;
-    unpack->memory = memory;
-    unpack->read = read_gzip;
-    return true;
+    lib = calls;
+    return lib->inflateInit2_(state, 15 + 16, ZLIB_VERSION, (int)sizeof(z_stream)) == Z_OK;
 }
+
+const struct unpack_format unpack_gzip = {sizeof(*lib), sizeof(z_stream), begin,
+                                          end,          memory,           read_gzip};

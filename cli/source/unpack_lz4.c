@@ -36,9 +36,8 @@ static void look_at_frame(struct lz4 *lz4, const uint8_t *bytes, size_t n)
         lz4->block = block;
 }
 
-static ssize_t read_lz4(struct feed *feed, uint8_t *to, size_t n)
+static ssize_t read_lz4(struct unpack *unpack, uint8_t *to, size_t n)
 {
-    struct unpack *unpack = (struct unpack *)feed;
     struct lz4 *lz4 = unpack->state;
     size_t got = 0;
 
@@ -68,23 +67,13 @@ static ssize_t read_lz4(struct feed *feed, uint8_t *to, size_t n)
     return (ssize_t)got;
 }
 
-bool unpack_lz4(struct unpack *unpack)
+static bool begin(void *state, const void *calls)
 {
-    struct lz4 *lz4;
+    struct lz4 *lz4 = state;
 
-    lib = unpack_library(unpack, MODULE_LZ4, sizeof(*lib));
-    if (!lib)
-        return false;
-    lz4 = calloc(1, sizeof(*lz4));
-    if (!lz4 ||
-        lib->LZ4F_isError(lib->LZ4F_createDecompressionContext(&lz4->context, LZ4F_VERSION))) {
-        free(lz4);
-        feed_fail(&unpack->feed, "out of memory");
-        return false;
-    }
-    unpack->state = lz4;
-    unpack->end = end;
-    unpack->memory = memory;
-    unpack->read = read_lz4;
-    return true;
+    lib = calls;
+    return !lib->LZ4F_isError(lib->LZ4F_createDecompressionContext(&lz4->context, LZ4F_VERSION));
 }
+
+const struct unpack_format unpack_lz4 = {sizeof(*lib), sizeof(struct lz4), begin, end, memory,
+                                         read_lz4};

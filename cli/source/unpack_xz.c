@@ -32,9 +32,8 @@ static const char *why(lzma_ret result)
 }
 
 /* LZMA_CONCATENATED: the decoder goes on with the next stream, and learns of the file's end. */
-static ssize_t read_xz(struct feed *feed, uint8_t *to, size_t n)
+static ssize_t read_xz(struct unpack *unpack, uint8_t *to, size_t n)
 {
-    struct unpack *unpack = (struct unpack *)feed;
     lzma_stream *xz = unpack->state;
 
     xz->next_out = to;
@@ -71,30 +70,19 @@ static ssize_t read_xz(struct feed *feed, uint8_t *to, size_t n)
             break;
         }
     }
-    return xz->avail_out < n ? (ssize_t)(n - xz->avail_out) : feed->failed ? -1 : 0;
+    return xz->avail_out < n ? (ssize_t)(n - xz->avail_out) : unpack->feed.failed ? -1 : 0;
 }
 
-bool unpack_xz(struct unpack *unpack)
+static bool begin(void *state, const void *calls)
 {
     static const lzma_stream none = LZMA_STREAM_INIT;
     /* the dictionary is what counts; 1 MiB more is the decoder's own */
     const uint64_t most = (UINT64_C(1) << input_window_log) + (1 << 20);
-    lzma_stream *xz;
 
-    lib = unpack_library(unpack, MODULE_XZ, sizeof(*lib));
-    if (!lib)
-        return false;
-    xz = malloc(sizeof(*xz));
-    if (xz)
-        *xz = none;
-    if (!xz || lib->lzma_stream_decoder(xz, most, LZMA_CONCATENATED) != LZMA_OK) {
-        free(xz);
-        feed_fail(&unpack->feed, "out of memory");
-        return false;
-    }
-    unpack->state = xz;
-    unpack->end = end;
-    unpack->memory = memory;
-    unpack->read = read_xz;
-    return true;
+    lib = calls;
+    *(lzma_stream *)state = none;
+    return lib->lzma_stream_decoder(state, most, LZMA_CONCATENATED) == LZMA_OK;
 }
+
+const struct unpack_format unpack_xz = {sizeof(*lib), sizeof(lzma_stream), begin, end, memory,
+                                        read_xz};

@@ -25,9 +25,8 @@ static size_t memory(const void *state)
     return lib->ZSTD_sizeof_DStream(((const struct zstd *)state)->stream);
 }
 
-static ssize_t read_zstd(struct feed *feed, uint8_t *to, size_t n)
+static ssize_t read_zstd(struct unpack *unpack, uint8_t *to, size_t n)
 {
-    struct unpack *unpack = (struct unpack *)feed;
     struct zstd *zstd = unpack->state;
     ZSTD_outBuffer out = {.dst = to, .size = n};
 
@@ -60,23 +59,16 @@ static ssize_t read_zstd(struct feed *feed, uint8_t *to, size_t n)
     return out.pos > 0 ? (ssize_t)out.pos : -1;
 }
 
-bool unpack_zstd(struct unpack *unpack)
+static bool begin(void *state, const void *calls)
 {
-    struct zstd *zstd;
+    struct zstd *zstd = state;
 
-    lib = unpack_library(unpack, MODULE_ZSTD, sizeof(*lib));
-    if (!lib)
-        return false;
-    zstd = calloc(1, sizeof(*zstd));
-    if (!zstd || !(zstd->stream = lib->ZSTD_createDStream())) {
-        free(zstd);
-        feed_fail(&unpack->feed, "out of memory");
-        return false;
-    }
-    lib->ZSTD_DCtx_setParameter(zstd->stream, ZSTD_d_windowLogMax, input_window_log);
-    unpack->state = zstd;
-    unpack->end = end;
-    unpack->memory = memory;
-    unpack->read = read_zstd;
-    return true;
+    lib = calls;
+    zstd->stream = lib->ZSTD_createDStream();
+    if (zstd->stream)
+        lib->ZSTD_DCtx_setParameter(zstd->stream, ZSTD_d_windowLogMax, input_window_log);
+    return zstd->stream;
 }
+
+const struct unpack_format unpack_zstd = {sizeof(*lib), sizeof(struct zstd), begin, end, memory,
+                                          read_zstd};
