@@ -68,13 +68,13 @@ static void put_json(struct json *json, const struct rpcrdma_field *field, const
     json_key(json, KEY(type)), json_plain(json, type);
     if (place[0])
         json_key(json, KEY(path)), json_plain(json, place);
-    json_key(json, KEY(title)), json_string(json, field->name, strlen(field->name));
+    json_text(json, KEY(title), field->name);
     if (field->offset >= 0)
         json_key(json, KEY(offset)), json_i64(json, field->offset);
     if (field->width > 0)
         json_key(json, KEY(bits)), json_u64(json, field->width);
-    json_key(json, KEY(text)), json_string(json, field->help, strlen(field->help));
-    json_key(json, KEY(section)), json_string(json, field->section, strlen(field->section));
+    json_text(json, KEY(text), field->help);
+    json_text(json, KEY(section), field->section);
     if (field->names) {
         json_key(json, KEY(values));
         json_open(json, '{');
@@ -102,8 +102,8 @@ static void put_result_json(struct json *json, const struct result *r, const cha
     json_key(json, KEY(path)), json_plain(json, r->path);
     if (r->of)
         json_key(json, KEY(of)), json_plain(json, r->of);
-    json_key(json, KEY(title)), json_string(json, r->title, strlen(r->title));
-    json_key(json, KEY(text)), json_string(json, r->help, strlen(r->help));
+    json_text(json, KEY(title), r->title);
+    json_text(json, KEY(text), r->help);
     json_key(json, KEY(section)), json_plain(json, this_program);
     json_close(json, '}');
     json_end(json);

@@ -188,12 +188,6 @@ void message_summary_text(struct message_summary *s, struct out *out)
     }
 }
 
-static void number(struct json *json, struct json_key key, uint64_t n)
-{
-    json_key(json, key);
-    json_u64(json, n);
-}
-
 void message_summary_json(struct message_summary *s, struct out *out)
 {
     struct json writer = {.out = out}, *json = &writer;
@@ -204,7 +198,7 @@ void message_summary_json(struct message_summary *s, struct out *out)
 
         json_open(json, '{');
         if (r->connection > 0) { /* it is one */
-            number(json, KEY(connection), r->connection);
+            json_number(json, KEY(connection), r->connection);
             view_json_address(json, KEY(src), &r->src);
             view_json_address(json, KEY(dst), &r->dst);
         }
@@ -213,16 +207,16 @@ void message_summary_json(struct message_summary *s, struct out *out)
         json_key(json, KEY(direction)), json_plain(json, r->direction);
         if (r->name[0])
             json_key(json, KEY(name)), json_plain(json, r->name);
-        number(json, KEY(messages), r->messages);
-        number(json, KEY(inline_length), r->bytes);
-        number(json, KEY(largest_inline), r->largest);
-        number(json, KEY(with_chunks), r->chunked);
-        number(json, KEY(read_segments), r->read);
-        number(json, KEY(write_segments), r->write);
-        number(json, KEY(reply_segments), r->reply);
-        number(json, KEY(most_segments), r->most_segments);
-        number(json, KEY(chunk_length), r->chunk_bytes);
-        number(json, KEY(invalidated), r->invalidated);
+        json_number(json, KEY(messages), r->messages);
+        json_number(json, KEY(inline_length), r->bytes);
+        json_number(json, KEY(largest_inline), r->largest);
+        json_number(json, KEY(with_chunks), r->chunked);
+        json_number(json, KEY(read_segments), r->read);
+        json_number(json, KEY(write_segments), r->write);
+        json_number(json, KEY(reply_segments), r->reply);
+        json_number(json, KEY(most_segments), r->most_segments);
+        json_number(json, KEY(chunk_length), r->chunk_bytes);
+        json_number(json, KEY(invalidated), r->invalidated);
         json_close(json, '}');
         json_end(json);
     }

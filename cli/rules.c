@@ -94,12 +94,6 @@ static void json_names(struct json *json, struct json_key key, unsigned set, uns
     json_close(json, ']');
 }
 
-static void json_text(struct json *json, struct json_key key, const char *text)
-{
-    json_key(json, key);
-    json_string(json, text, strlen(text));
-}
-
 static void put_json(struct json *json, const struct rpcrdma_rule *rule)
 {
     const struct rpcrdma_rule_help *help = rpcrdma_rule_help(rule->id);

@@ -63,10 +63,8 @@ static void on_text(void *context, const struct device_entry *entry)
 
 static void key_text(struct json *json, struct json_key key, const char *text)
 {
-    if (!*text)
-        return;
-    json_key(json, key);
-    json_string(json, text, strlen(text));
+    if (*text)
+        json_text(json, key, text);
 }
 
 static void on_json(void *context, const struct device_entry *entry)

@@ -40,12 +40,6 @@ NAME(uri);
 NAME(version);
 #undef NAME
 
-static void json_text(struct json *json, struct json_key key, const char *text)
-{
-    json_key(json, key);
-    json_string(json, text, strlen(text));
-}
-
 static void message(struct json *json, struct json_key key, const char *text)
 {
     json_key(json, key);

@@ -128,6 +128,19 @@ void json_plain(struct json *json, const char *text);
 /* Any bytes: escaped where JSON asks for it; what is not UTF-8 becomes \xNN, as escape.h has it. */
 void json_string(struct json *json, const char *text, size_t n);
 
+/* Key and value. */
+static inline void json_text(struct json *json, struct json_key key, const char *text)
+{
+    json_key(json, key);
+    json_string(json, text, strlen(text));
+}
+
+static inline void json_number(struct json *json, struct json_key key, uint64_t v)
+{
+    json_key(json, key);
+    json_u64(json, v);
+}
+
 /* The end of a line's object. */
 static inline void json_end(struct json *json)
 {

@@ -6,18 +6,6 @@
 #include "out/transaction.h"
 #include "out/view.h"
 
-static void number(struct json *json, struct json_key key, uint64_t n)
-{
-    json_key(json, key);
-    json_u64(json, n);
-}
-
-static void text(struct json *json, struct json_key key, const char *value)
-{
-    json_key(json, key);
-    json_string(json, value, strlen(value));
-}
-
 static void causes(struct json *json, const struct report *r)
 {
     json_key(json, KEY(causes));
@@ -31,17 +19,17 @@ static void causes(struct json *json, const struct report *r)
         if (c->of) {
             int server = report_server_end(&c->of->pub);
 
-            number(json, KEY(connection), c->of->pub.number);
+            json_number(json, KEY(connection), c->of->pub.number);
             view_json_address(json, KEY(src), &c->of->pub.end[1 - server].address);
             view_json_address(json, KEY(dst), &c->of->pub.end[server].address);
         }
-        number(json, KEY(rpcs), c->rpcs);
+        json_number(json, KEY(rpcs), c->rpcs);
         json_key(json, KEY(cost_ns)), json_i64(json, c->time_ns);
         if (c->frame)
-            number(json, KEY(frame), c->frame);
-        text(json, KEY(text), c->text);
+            json_number(json, KEY(frame), c->frame);
+        json_text(json, KEY(text), c->text);
         if (c->against[0])
-            text(json, KEY(against), c->against);
+            json_text(json, KEY(against), c->against);
         json_close(json, '}');
     }
     json_close(json, ']');
@@ -97,14 +85,14 @@ static void slowest(struct json *json, const struct report *r)
 
         json_open(json, '{');
         json_key(json, KEY(time_ns)), json_i64(json, one->call_time_ns);
-        number(json, KEY(connection), one->connection);
+        json_number(json, KEY(connection), one->connection);
         view_json_address(json, KEY(src), &one->src);
         view_json_address(json, KEY(dst), &one->dst);
         json_key(json, KEY(xid)), json_hex(json, one->xid, 8);
-        text(json, KEY(operation), one->title);
-        number(json, KEY(call_frame), one->call_frame);
+        json_text(json, KEY(operation), one->title);
+        json_number(json, KEY(call_frame), one->call_frame);
         if (one->reply_frame)
-            number(json, KEY(reply_frame), one->reply_frame);
+            json_number(json, KEY(reply_frame), one->reply_frame);
         if (one->answered)
             json_key(json, KEY(latency_ns)), json_i64(json, one->latency_ns);
         if (one->has_phases) {
@@ -116,7 +104,7 @@ static void slowest(struct json *json, const struct report *r)
         }
         kernels_of(json, r, one);
         if (one->path)
-            text(json, KEY(path), one->path);
+            json_text(json, KEY(path), one->path);
         json_close(json, '}');
     }
     json_close(json, ']');
@@ -133,16 +121,16 @@ static void connections(struct json *json, const struct report *r)
         char verdict[300];
 
         json_open(json, '{');
-        number(json, KEY(connection), c->pub.number);
+        json_number(json, KEY(connection), c->pub.number);
         json_key(json, KEY(time_ns)), json_i64(json, c->pub.first_time_ns);
         view_json_ends(json, &c->pub);
-        number(json, KEY(first_frame), c->pub.first_frame);
-        number(json, KEY(last_frame), c->pub.last_frame);
-        number(json, KEY(rpcs), c->rpcs);
-        number(json, KEY(unanswered), report_unanswered(c));
-        number(json, KEY(resent), c->trouble.resent);
+        json_number(json, KEY(first_frame), c->pub.first_frame);
+        json_number(json, KEY(last_frame), c->pub.last_frame);
+        json_number(json, KEY(rpcs), c->rpcs);
+        json_number(json, KEY(unanswered), report_unanswered(c));
+        json_number(json, KEY(resent), c->trouble.resent);
         if (c->trouble.resent)
-            number(json, KEY(resent_from), c->trouble.resent_from);
+            json_number(json, KEY(resent_from), c->trouble.resent_from);
         json_key(json, KEY(closed)), json_bool(json, c->pub.closed);
         json_key(json, KEY(refused)), json_bool(json, c->pub.rejected);
         for (int end = 0; end < 2; end++) {
@@ -152,21 +140,21 @@ static void connections(struct json *json, const struct report *r)
                 continue;
             json_key(json, end == report_server_end(&c->pub) ? KEY(to_server) : KEY(to_client));
             json_open(json, '{');
-            number(json, KEY(packets), a->packets);
-            number(json, KEY(retransmitted), a->retransmitted);
-            number(json, KEY(naks), a->naks[RPCRDMA_NAK_PSN_SEQUENCE]);
-            number(json, KEY(rnr_naks), a->naks[RPCRDMA_NAK_RNR]);
-            number(json, KEY(timeouts), a->timeouts);
+            json_number(json, KEY(packets), a->packets);
+            json_number(json, KEY(retransmitted), a->retransmitted);
+            json_number(json, KEY(naks), a->naks[RPCRDMA_NAK_PSN_SEQUENCE]);
+            json_number(json, KEY(rnr_naks), a->naks[RPCRDMA_NAK_RNR]);
+            json_number(json, KEY(timeouts), a->timeouts);
             json_key(json, KEY(waited_ns)), json_i64(json, a->waited_ns);
-            number(json, KEY(duplicated), a->duplicated);
-            number(json, KEY(reordered), a->reordered);
+            json_number(json, KEY(duplicated), a->duplicated);
+            json_number(json, KEY(reordered), a->reordered);
             if (end == report_server_end(&c->pub))
                 latency_json(json, KEY(ack_ns), &c->acks);
             json_close(json, '}');
         }
         if (c->has_credits) {
             rpcrdma_credit_verdict(&c->credits, "client", "server", verdict, sizeof(verdict));
-            text(json, KEY(credits), verdict);
+            json_text(json, KEY(credits), verdict);
         }
         json_close(json, '}');
     }
@@ -184,7 +172,7 @@ static void groups(struct json *json, struct json_key key, struct groups *groups
 
         json_open(json, '{');
         json_key(json, KEY(time_ns)), json_i64(json, g->time_ns);
-        text(json, groups_by_key(groups->by), g->name);
+        json_text(json, groups_by_key(groups->by), g->name);
         group_json(json, g, span);
         json_close(json, '}');
     }
@@ -201,9 +189,9 @@ static void counts(struct json *json, const struct report *r)
         const struct report_error *error = one->data;
 
         json_open(json, '{');
-        text(json, KEY(status), error->name);
-        number(json, KEY(count), error->count);
-        number(json, KEY(frame), error->frame);
+        json_text(json, KEY(status), error->name);
+        json_number(json, KEY(count), error->count);
+        json_number(json, KEY(frame), error->frame);
         json_close(json, '}');
     }
     json_close(json, ']');
@@ -218,9 +206,9 @@ static void counts(struct json *json, const struct report *r)
         json_open(json, '{');
         json_key(json, KEY(severity)), json_plain(json, rpcrdma_severity_name(rule->severity));
         json_key(json, KEY(rule)), json_plain(json, rule->name);
-        number(json, KEY(count), r->rules[id]);
+        json_number(json, KEY(count), r->rules[id]);
         if (r->rule_frame[id])
-            number(json, KEY(frame), r->rule_frame[id]);
+            json_number(json, KEY(frame), r->rule_frame[id]);
         json_close(json, '}');
     }
     json_close(json, ']');
@@ -258,8 +246,8 @@ static void kernels(struct json *json, const struct report *r)
         json_open(json, '{');
         json_key(json, KEY(source)), json_plain(json, kernel_side_name(source->side));
         view_json_address(json, KEY(host), &source->host);
-        number(json, KEY(rpcs), source->rpcs);
-        number(json, KEY(memory_region_waits), source->refused);
+        json_number(json, KEY(rpcs), source->rpcs);
+        json_number(json, KEY(memory_region_waits), source->refused);
         if (source->clock.known) {
             json_key(json, KEY(clock_offset_ns)), json_i64(json, source->clock.offset_ns);
             json_key(json, KEY(clock_error_ns)), json_i64(json, source->clock.error_ns);
@@ -282,39 +270,39 @@ void report_json(struct report *r, struct out *out)
     report_headline(r, headline, sizeof(headline));
     json_open(&json, '{');
     if (r->point)
-        text(&json, KEY(point), r->point);
+        json_text(&json, KEY(point), r->point);
     json_key(&json, KEY(verdict));
     json_plain(&json, r->undecided ? "undecided" : r->n_causes > 0 ? "causes" : "healthy");
-    text(&json, KEY(text), headline);
+    json_text(&json, KEY(text), headline);
     causes(&json, r);
     if (clock->started)
         json_key(&json, KEY(time_ns)), json_i64(&json, clock->start_ns);
     json_key(&json, KEY(length_ns)), json_i64(&json, span);
-    number(&json, KEY(packets), clock->frame);
-    number(&json, KEY(capture_lost), r->pipeline->capture_lost);
-    number(&json, KEY(memory_limit), r->pipeline->memory_limit);
+    json_number(&json, KEY(packets), clock->frame);
+    json_number(&json, KEY(capture_lost), r->pipeline->capture_lost);
+    json_number(&json, KEY(memory_limit), r->pipeline->memory_limit);
     problems(&json, r);
-    number(&json, KEY(problems_left_out), report_problems_left_out(r));
+    json_number(&json, KEY(problems_left_out), report_problems_left_out(r));
     others_json(&json, &r->pipeline->others);
-    number(&json, KEY(pause_frames), r->pipeline->others.stats.pauses);
-    number(&json, KEY(messages), r->pipeline->messages);
-    number(&json, KEY(rpcs), r->rpcs);
-    number(&json, KEY(answered), r->answered);
-    number(&json, KEY(unanswered), r->unanswered);
-    number(&json, KEY(slow), r->slow);
-    number(&json, KEY(slow_ns), (uint64_t)r->slow_ns);
-    number(&json, KEY(replies_without_call), r->no_call);
-    number(&json, KEY(retransmitted), r->resent);
+    json_number(&json, KEY(pause_frames), r->pipeline->others.stats.pauses);
+    json_number(&json, KEY(messages), r->pipeline->messages);
+    json_number(&json, KEY(rpcs), r->rpcs);
+    json_number(&json, KEY(answered), r->answered);
+    json_number(&json, KEY(unanswered), r->unanswered);
+    json_number(&json, KEY(slow), r->slow);
+    json_number(&json, KEY(slow_ns), (uint64_t)r->slow_ns);
+    json_number(&json, KEY(replies_without_call), r->no_call);
+    json_number(&json, KEY(retransmitted), r->resent);
     latency_json(&json, KEY(latency_ns), &r->latency);
     spent(&json, r);
-    number(&json, KEY(calls_inline), r->calls_inline);
-    number(&json, KEY(calls_in_chunk), r->calls_chunk);
-    number(&json, KEY(replies_inline), r->replies_inline);
-    number(&json, KEY(replies_in_chunk), r->replies_chunk);
+    json_number(&json, KEY(calls_inline), r->calls_inline);
+    json_number(&json, KEY(calls_in_chunk), r->calls_chunk);
+    json_number(&json, KEY(replies_inline), r->replies_inline);
+    json_number(&json, KEY(replies_in_chunk), r->replies_chunk);
     connections(&json, r);
-    number(&json, KEY(connections_in_order), r->let_go.connections);
-    number(&json, KEY(rpcs_in_order), r->let_go.rpcs);
-    number(&json, KEY(connections_left_out), report_not_looked_at(r));
+    json_number(&json, KEY(connections_in_order), r->let_go.connections);
+    json_number(&json, KEY(rpcs_in_order), r->let_go.rpcs);
+    json_number(&json, KEY(connections_left_out), report_not_looked_at(r));
     groups(&json, KEY(operations), r->operations, span);
     groups(&json, KEY(clients), r->clients, span);
     slowest(&json, r);

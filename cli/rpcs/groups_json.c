@@ -1,22 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "rpcs/groups.h"
 
-#include <string.h>
-
 #include "out/view.h"
 #include "times.h"
-
-static void number(struct json *json, struct json_key key, uint64_t n)
-{
-    json_key(json, key);
-    json_u64(json, n);
-}
-
-static void text(struct json *json, struct json_key key, const char *value)
-{
-    json_key(json, key);
-    json_string(json, value, strlen(value));
-}
 
 void latency_json(struct json *json, struct json_key key, const struct latency *l)
 {
@@ -35,20 +21,20 @@ void latency_json(struct json *json, struct json_key key, const struct latency *
 void group_json(struct json *json, const struct group *g, int64_t span_ns)
 {
     if (g->connection > 0)
-        number(json, KEY(connection), g->connection);
+        json_number(json, KEY(connection), g->connection);
     view_json_address(json, KEY(src), &g->src);
     view_json_address(json, KEY(dst), &g->dst);
-    number(json, KEY(calls), g->calls);
-    number(json, KEY(retransmitted), g->retransmitted);
-    number(json, KEY(unanswered), g->unanswered);
-    number(json, KEY(replies_without_call), g->no_call);
-    number(json, KEY(errors), g->errors);
-    number(json, KEY(rdma_errors), g->rdma_errors);
-    number(json, KEY(incomplete), g->incomplete);
-    number(json, KEY(call_length), g->call_bytes);
-    number(json, KEY(reply_length), g->reply_bytes);
-    number(json, KEY(read_chunk_length), g->read_bytes);
-    number(json, KEY(write_chunk_length), g->write_bytes);
+    json_number(json, KEY(calls), g->calls);
+    json_number(json, KEY(retransmitted), g->retransmitted);
+    json_number(json, KEY(unanswered), g->unanswered);
+    json_number(json, KEY(replies_without_call), g->no_call);
+    json_number(json, KEY(errors), g->errors);
+    json_number(json, KEY(rdma_errors), g->rdma_errors);
+    json_number(json, KEY(incomplete), g->incomplete);
+    json_number(json, KEY(call_length), g->call_bytes);
+    json_number(json, KEY(reply_length), g->reply_bytes);
+    json_number(json, KEY(read_chunk_length), g->read_bytes);
+    json_number(json, KEY(write_chunk_length), g->write_bytes);
     if (span_ns > 0) {
         json_key(json, KEY(ops_per_s)), json_real(json, (double)g->calls * 1e9 / (double)span_ns);
         json_key(json, KEY(bytes_per_s));
@@ -83,7 +69,7 @@ static void histogram(struct json *json, const struct latency *l)
             continue;
         json_open(json, '{');
         json_key(json, KEY(below_ns)), json_i64(json, at);
-        number(json, KEY(count), n - before);
+        json_number(json, KEY(count), n - before);
         json_close(json, '}');
         before = n;
     }
@@ -107,7 +93,7 @@ void groups_json(const struct groups *groups, const struct groups_shown *shown, 
             json_key(&json, KEY(time_ns)), json_i64(&json, g->time_ns);
         }
         if (groups->by != GROUPS_ALL && groups->by != GROUPS_CONNECTION)
-            text(&json, groups_by_key(groups->by), g->name);
+            json_text(&json, groups_by_key(groups->by), g->name);
         group_json(&json, g, span);
         if (shown->histogram)
             histogram(&json, &g->latency);

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "trace/trace.h"
 
-#include <string.h>
-
 #include "out/json_writer.h"
 #include "out/view.h"
 #include "times.h"
@@ -52,8 +50,8 @@ static void packet_json(const struct traced *one, const struct packet *p, struct
 static void kernel_json(const struct kernel_source *source, const struct row *row,
                         struct json *json)
 {
-    json_key(json, KEY(operation)), json_string(json, row->event, strlen(row->event));
-    json_key(json, KEY(text)), json_string(json, row->text, strlen(row->text));
+    json_text(json, KEY(operation), row->event);
+    json_text(json, KEY(text), row->text);
     json_key(json, KEY(clock_error_ns)), json_i64(json, source->clock.error_ns);
 }
 
