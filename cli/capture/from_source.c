@@ -34,13 +34,21 @@ static void refresh_from_source(void *context, uint32_t index)
     interface_numbers_refresh(&capture->numbers, index);
 }
 
+static void lost_elsewhere(struct capture *capture, uint32_t number, struct source_interface one)
+{
+    if (!one.dropped_known)
+        return;
+    interface_numbers_share(&capture->numbers, number, &one);
+    capture->dropped_elsewhere = source_sum(capture->dropped_elsewhere, one.dropped);
+}
+
 /* Of several files one is read to its end: its interfaces have their last counts. */
 static void on_ended(void *context, uint32_t number, const struct source_interface *one)
 {
     struct capture *capture = context;
 
-    if (!interface_numbers_ended(&capture->numbers, number, one) && one->dropped_known)
-        capture->dropped_elsewhere = source_sum(capture->dropped_elsewhere, one->dropped);
+    if (!interface_numbers_ended(&capture->numbers, number, one))
+        lost_elsewhere(capture, number, *one);
 }
 
 static void statistics(struct capture *capture, const struct source *source)
@@ -53,8 +61,8 @@ static void statistics(struct capture *capture, const struct source *source)
         refresh_from_source(capture, i);
     /* in a ring, those without packets are nowhere */
     for (uint32_t i = 0; capture->files.by_packet && source_interface(source, i, &one); i++)
-        if (!interface_numbers_find(&capture->numbers, i, &index) && one.dropped_known)
-            capture->dropped_elsewhere = source_sum(capture->dropped_elsewhere, one.dropped);
+        if (!interface_numbers_find(&capture->numbers, i, &index))
+            lost_elsewhere(capture, i, one);
 }
 
 /* -a duration, of files; devices end by the clock. */

@@ -9,6 +9,8 @@ void interface_numbers_begin(struct interface_numbers *numbers, struct capture_f
         .bare = bare,
         .of_source = g_array_new(FALSE, FALSE, sizeof(uint32_t)),
         .of_files = g_hash_table_new(NULL, NULL),
+        .shares = g_hash_table_new_full(NULL, NULL, NULL, g_free),
+        .together = g_hash_table_new_full(g_int64_hash, g_int64_equal, NULL, g_free),
     };
 }
 
@@ -16,6 +18,8 @@ void interface_numbers_free(struct interface_numbers *numbers)
 {
     g_array_free(numbers->of_source, TRUE);
     g_hash_table_destroy(numbers->of_files);
+    g_hash_table_destroy(numbers->shares);
+    g_hash_table_destroy(numbers->together);
 }
 
 bool interface_numbers_add(struct interface_numbers *numbers, uint32_t of_source)
@@ -59,27 +63,73 @@ bool interface_numbers_find(const struct interface_numbers *numbers, uint32_t of
     return true;
 }
 
-static void put_counts(const struct interface_numbers *numbers, uint32_t of_files,
-                       const struct source_interface *one)
+/* What is told of an interface, or of all that count the same packets. */
+struct share {
+    uint64_t counted; /* of struct source_interface; a key */
+    uint64_t received, dropped;
+    uint32_t first; /* that was met */
+    bool several;
+};
+
+static void take(uint64_t *own, uint64_t *all, uint64_t counted, bool several)
 {
+    if (!several) {
+        *own = *all = counted;
+    } else if (counted > *all) {
+        *own += counted - *all;
+        *all = counted;
+    }
+}
+
+void interface_numbers_share(const struct interface_numbers *numbers, uint32_t of_source,
+                             struct source_interface *one)
+{
+    struct share first = {.counted = one->counted, .first = of_source}, *own, *all;
+
+    if (one->counted == 0)
+        return;
+    all = g_hash_table_lookup(numbers->together, &one->counted);
+    if (!all) {
+        all = g_memdup2(&first, sizeof(first));
+        g_hash_table_insert(numbers->together, &all->counted, all);
+    }
+    own = g_hash_table_lookup(numbers->shares, GUINT_TO_POINTER(of_source));
+    if (!own) {
+        own = g_memdup2(&first, sizeof(first));
+        g_hash_table_insert(numbers->shares, GUINT_TO_POINTER(of_source), own);
+    }
+    all->several |= all->first != of_source;
+    take(&own->received, &all->received, one->received, all->several);
+    take(&own->dropped, &all->dropped, one->dropped, all->several);
+    one->received = own->received;
+    one->dropped = own->dropped;
+    one->since_known &= all->first == of_source; /* the others': of a part of that time */
+}
+
+static void put_counts(const struct interface_numbers *numbers, uint32_t of_source,
+                       uint32_t of_files, const struct source_interface *from)
+{
+    struct source_interface one = *from;
+
+    interface_numbers_share(numbers, of_source, &one);
     capture_files_statistics(
         numbers->files, of_files,
-        &(struct pcapng_statistics){.received_known = one->received_known,
-                                    .received = one->received,
-                                    .dropped_known = one->dropped_known,
-                                    .dropped = one->dropped,
-                                    .since_known = one->since_known && !numbers->bare,
-                                    .since_ns = one->since_ns,
-                                    .comment = numbers->bare ? NULL : one->counts_comment});
+        &(struct pcapng_statistics){.received_known = one.received_known,
+                                    .received = one.received,
+                                    .dropped_known = one.dropped_known,
+                                    .dropped = one.dropped,
+                                    .since_known = one.since_known && !numbers->bare,
+                                    .since_ns = one.since_ns,
+                                    .comment = numbers->bare ? NULL : one.counts_comment});
 }
 
 void interface_numbers_refresh(const struct interface_numbers *numbers, uint32_t of_files)
 {
+    uint32_t of_source = g_array_index(numbers->of_source, uint32_t, of_files);
     struct source_interface one;
 
-    if (source_interface(numbers->source, g_array_index(numbers->of_source, uint32_t, of_files),
-                         &one))
-        put_counts(numbers, of_files, &one);
+    if (source_interface(numbers->source, of_source, &one))
+        put_counts(numbers, of_source, of_files, &one);
 }
 
 bool interface_numbers_ended(const struct interface_numbers *numbers, uint32_t of_source,
@@ -89,6 +139,6 @@ bool interface_numbers_ended(const struct interface_numbers *numbers, uint32_t o
 
     if (!interface_numbers_find(numbers, of_source, &of_files))
         return false;
-    put_counts(numbers, of_files, last);
+    put_counts(numbers, of_source, of_files, last);
     return true;
 }

@@ -18,6 +18,8 @@ struct interface_numbers {
     bool bare;            /* without what may name a host: names and comments */
     GArray *of_source;    /* uint32_t: the source's numbers, in the order of the files */
     GHashTable *of_files; /* the other way round */
+    /* of interfaces whose counts go on from one beginning, as in the files of a ring */
+    GHashTable *shares, *together;
 };
 
 void interface_numbers_begin(struct interface_numbers *numbers, struct capture_files *files,
@@ -29,6 +31,10 @@ bool interface_numbers_add(struct interface_numbers *numbers, uint32_t of_source
 /* False: it is not written down. */
 bool interface_numbers_find(const struct interface_numbers *numbers, uint32_t of_source,
                             uint32_t *of_files);
+
+/* Where others count the same packets: of its counts what these do not have. */
+void interface_numbers_share(const struct interface_numbers *numbers, uint32_t of_source,
+                             struct source_interface *one);
 
 /* Its counts as they are now, for the end of a file. */
 void interface_numbers_refresh(const struct interface_numbers *numbers, uint32_t of_files);

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "source/counts.h"
 #include "source/follow_feed.h"
 
 size_t source_interfaces_most = SOURCE_INTERFACES_LEAST;
@@ -201,6 +202,21 @@ static enum source_status file_next(struct source *source, struct source_packet 
     return SOURCE_END;
 }
 
+static bool counts(const struct file_interface *one)
+{
+    return one->received_known || one->dropped_known || one->inline_known;
+}
+
+/* 0: that does not tell. */
+static uint64_t count_from(uint64_t before, const struct file_interface *one)
+{
+    const char *name = one->texts ? one->texts->of[FILE_NAME] : NULL;
+
+    return one->since_known && !one->inline_known && name
+               ? source_count_from(before, name, one->since_ns)
+               : 0;
+}
+
 static bool file_interface(const struct source *source, uint32_t index,
                            struct source_interface *out)
 {
@@ -229,17 +245,9 @@ static bool file_interface(const struct source *source, uint32_t index,
         .dropped = dropped(from),
         .since_known = from->since_known,
         .since_ns = from->since_ns,
+        .counted = counts(from) ? count_from(0, from) : 0,
     };
     return true;
-}
-
-static uint64_t hash(uint64_t hash, const void *p, size_t n)
-{
-    const uint8_t *byte = p;
-
-    for (size_t i = 0; i < n; i++)
-        hash = (hash ^ byte[i]) * UINT64_C(0x100000001b3); /* FNV-1a */
-    return hash;
 }
 
 static uint64_t counted(const struct file *file)
@@ -247,17 +255,37 @@ static uint64_t counted(const struct file *file)
     uint64_t all = 0;
 
     for (size_t i = 0; i < file->n_interfaces; i++) {
-        const struct file_interface *one = &file->interfaces[i];
-        const char *name = one->texts ? one->texts->of[FILE_NAME] : NULL;
-
-        if (!one->received_known && !one->dropped_known && !one->inline_known)
+        if (!counts(&file->interfaces[i]))
             continue;
-        if (!one->since_known || one->inline_known || !name)
-            return 0;
-        all = hash(all ? all : UINT64_C(0xcbf29ce484222325), name, strlen(name) + 1);
-        all = hash(all, &one->since_ns, sizeof(one->since_ns));
+        all = count_from(all, &file->interfaces[i]);
+        if (all == 0)
+            break;
     }
     return all;
+}
+
+/* Several sections may be files of a ring, one behind the other. */
+static void add_counts(const struct file *file, struct source_stats *out)
+{
+    struct source_count *all = calloc(file->n_interfaces, sizeof(*all)), one;
+    size_t n = 0;
+
+    for (size_t i = 0; i < file->n_interfaces; i++) {
+        const struct file_interface *from = &file->interfaces[i];
+
+        if (!counts(from))
+            continue;
+        out->received_known |= from->received_known;
+        out->dropped_known |= from->dropped_known || from->inline_known;
+        one = (struct source_count){count_from(0, from), from->received, dropped(from)};
+        if (all)
+            all[n++] = one;
+        else
+            source_counts_add(&one, 1, out); /* as if each counted from another beginning on */
+    }
+    if (all)
+        source_counts_add(all, n, out);
+    free(all);
 }
 
 static void file_stats(const struct source *source, struct source_stats *out)
@@ -273,14 +301,7 @@ static void file_stats(const struct source *source, struct source_stats *out)
         .counted = counted(file),
     };
     input_progress(file->in, &out->read, &out->size);
-    for (size_t i = 0; i < file->n_interfaces; i++) {
-        const struct file_interface *one = &file->interfaces[i];
-
-        out->received = source_sum(out->received, one->received);
-        out->received_known |= one->received_known;
-        out->dropped = source_sum(out->dropped, dropped(one));
-        out->dropped_known |= one->dropped_known || one->inline_known;
-    }
+    add_counts(file, out);
 }
 
 static void file_close(struct source *source)

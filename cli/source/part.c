@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "source/counts.h"
 #include "source/file.h"
 
 enum {
@@ -89,33 +90,10 @@ static bool settle(struct parts *parts, struct part *part)
     return good;
 }
 
-static int by_counted(const void *a, const void *b)
-{
-    const struct source_stats *x = a, *y = b;
-
-    return (x->counted > y->counted) - (x->counted < y->counted);
-}
-
-/* Of those that count from the same beginning on one has all that the others have. */
-static void add_counts(struct source_stats *files, size_t n, struct source_stats *out)
-{
-    qsort(files, n, sizeof(*files), by_counted);
-    for (size_t i = 0; i < n; i++) {
-        uint64_t received = files[i].received, dropped = files[i].dropped;
-
-        for (; files[i].counted != 0 && i + 1 < n && files[i + 1].counted == files[i].counted;
-             i++) {
-            received = received > files[i + 1].received ? received : files[i + 1].received;
-            dropped = dropped > files[i + 1].dropped ? dropped : files[i + 1].dropped;
-        }
-        out->received = source_sum(out->received, received);
-        out->dropped = source_sum(out->dropped, dropped);
-    }
-}
-
 void parts_stats(const struct part *parts, size_t n, struct source_stats *out)
 {
-    struct source_stats *files = calloc(n, sizeof(*files)), one;
+    struct source_count *files = calloc(n, sizeof(*files)), count;
+    struct source_stats one;
 
     *out = (struct source_stats){.received_known = true};
     for (size_t i = 0; i < n; i++) {
@@ -130,13 +108,14 @@ void parts_stats(const struct part *parts, size_t n, struct source_stats *out)
         out->size += one.size;
         out->received_known &= one.received_known;
         out->dropped_known |= one.dropped_known; /* by some: so many at least */
+        count = (struct source_count){one.counted, one.received, one.dropped};
         if (files)
-            files[i] = one;
+            files[i] = count;
         else
-            add_counts(&one, 1, out); /* as if each counted from another beginning on */
+            source_counts_add(&count, 1, out); /* as if each counted from another beginning on */
     }
     if (files)
-        add_counts(files, n, out);
+        source_counts_add(files, n, out);
     free(files);
 }
 

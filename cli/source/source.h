@@ -84,6 +84,7 @@ struct source_interface {
     uint64_t received, dropped;
     bool since_known;
     int64_t since_ns; /* that they are counted from, as the file says */
+    uint64_t counted; /* which name it has, and since when: see source_stats */
 };
 
 /* What was lost before it came here. A source that cannot count says so: unknown is not 0. */

@@ -92,6 +92,30 @@ class Ring(command.CommandTest):
         zero = [self.counting(name, (at, dropped), since=0) for name, at, dropped in (('f.pcapng', 60, 10), ('g.pcapng', 60, 5))]
         self.assertEqual(self.lost(*zero), 10 + 5)  # two hosts, whose writers do not know it
 
+    def test_counts_copied(self):
+        """What counts the same is not told twice where such files become one, or those of another ring, or sections."""
+        sources = [self.counting(f'{at}.pcapng', (at, dropped), since=5) for at, dropped in ((10, 3), (20, 8), (30, 8))]
+        given = [word for path in sources for word in ('-r', path)]
+        out = self.path('out.pcapng')
+        self.run_command('capture', '-q', *given, '-w', out)
+        self.assertEqual(self.lost(out), 8)
+        self.assertEqual(ngfile.read(out).since, {0: 5 * 10**9})
+        with open(self.path('sections.pcapng'), 'wb') as file:
+            for path in sources:
+                with open(path, 'rb') as one:
+                    file.write(one.read())
+        self.assertEqual(self.lost(file.name), 8)
+        self.run_command('capture', '-q', '-r', file.name, '-w', out)
+        self.assertEqual(self.lost(out), 8)
+        self.run_command('capture', *given, '-f', 'host 10.9.9.9', '-w', out, errors=3)
+        self.assertIn(': 8 lost packets are counted by interfaces without packets', self.stderr)
+        for path in glob.glob(self.path('ring*')):
+            os.remove(path)
+        self.run_command('capture', '-q', *given, '-b', 'duration:10', '-w', self.path('ring.pcapng'))
+        paths = sorted(glob.glob(self.path('ring*')))
+        self.assertGreater(len(paths), 2)
+        self.assertEqual(self.lost(*paths), 8)
+
     def said(self, what, *paths):
         run = subprocess.run([command.RPCRDMA, *what, *paths], capture_output=True, check=False)
         self.assertIn(run.returncode, (0, 1), run.stderr)

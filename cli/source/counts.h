@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef RPCRDMA_CLI_SOURCE_COUNTS_H
+#define RPCRDMA_CLI_SOURCE_COUNTS_H
+
+/* Counts of files or interfaces, together: of those that count the same packets from the same
+ * beginning on one has all that the others have. */
+
+#include <stddef.h>
+
+#include "source/source.h"
+
+struct source_count {
+    uint64_t from; /* equal: the same packets; 0: others than all */
+    uint64_t received, dropped;
+};
+
+/* Adds them to what is received and dropped in *out. They are sorted. */
+void source_counts_add(struct source_count *counts, size_t n, struct source_stats *out);
+
+/* What an interface of that name counts that does so since then, behind what others count in the
+ * same file: `before`, 0 for none. */
+uint64_t source_count_from(uint64_t before, const char *name, int64_t since_ns);
+
+#endif
