@@ -45,7 +45,7 @@ void flow_follow_request(struct rpcrdma_flow *flow, struct flow_direction *dir,
         return;
     if (flow->context.tap)
         flow_delivery_tap(dir->delivery, flow->context.tap);
-    if (flow_stream_begins(dir, &psn))
+    if (flow_stream_begins(dir, op->seq, &psn))
         flow_delivery_begins(dir->delivery, psn, op->seq);
     if (op->kind == RPCRDMA_OP_READ_REQUEST)
         packets = flow_read_packets(dir, op);

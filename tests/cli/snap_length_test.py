@@ -51,6 +51,16 @@ class SnapLength(CommandTest):
                     self.assertEqual(sum('call_frame' not in row for row in rows), 0)
                     self.assertEqual(sum('reply_frame' not in row for row in rows), 1)
 
+    def test_missing_first_reply(self):
+        """Where the server's PSNs begin is cut off the REQ: the client's Ack shows that its first Reply is missing."""
+        for n in (121, 128, 200):
+            with self.subTest(n=n):
+                path = os.path.join(self.folder, 'first.pcap')
+                packets = [one._replace(data=one.data[:n]) for one in self.packets('roce-nfs3-mini')]
+                first = min(row['reply_frame'] for row in self.json('rpcs', '--json', capture('roce-nfs3-mini')) if 'reply_frame' in row)
+                pcap.write(path, packets[:first - 1] + packets[first:])
+                self.assertEqual([cause['cause'] for cause in self.json('report', '--json', path)[0]['causes']], ['capture-incomplete'])
+
 
 if __name__ == '__main__':
     unittest.main(argv=['snap_length_test'])

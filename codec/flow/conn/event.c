@@ -124,6 +124,18 @@ RPCRDMA_HOT struct flow_conn *flow_conn_event(struct flow_conns *conns, struct f
     }
 }
 
+/* Nothing that it could be an answer to was captured. The MSN says how many messages were received:
+ * few, or it is an Ack of the connection that had the queue pair before. */
+RPCRDMA_RARE static void presume(const struct flow_conn *conn, struct flow_direction *asked,
+                                 const struct rpcrdma_op *op)
+{
+    enum { FEW = 16 };
+
+    if (op->kind == RPCRDMA_OP_ACK && !(op->flags & RPCRDMA_OP_ACK_OR_NAK) && op->msn > 0 &&
+        op->msn <= FEW && flow_conn_set_up_seen(conn) && !flow_conn_begins(conn, asked->index))
+        flow_stream_presume(asked, op->seq - (op->msn - 1), op->seq);
+}
+
 void flow_conn_response(struct flow_conns *conns, struct flow_direction *dir,
                         const struct rpcrdma_op *op)
 {
@@ -134,7 +146,7 @@ void flow_conn_response(struct flow_conns *conns, struct flow_direction *dir,
     if (!dir->paired && !dir->foreign)
         conn_pair_response(conns, dir, op);
     asked = conn_peer(dir);
-    if (asked)
-        flow_stream_acknowledged(conns->streams, asked, rpcrdma_op_acknowledges(op),
-                                 op->kind == RPCRDMA_OP_ACK);
+    if (asked && !flow_stream_acknowledged(conns->streams, asked, rpcrdma_op_acknowledges(op),
+                                           op->kind == RPCRDMA_OP_ACK))
+        presume(dir->conn, asked, op);
 }

@@ -8,7 +8,28 @@ bool flow_stream_missing(const struct flow_direction *dir)
     return s->started && s->has_acked && !s->resync && rpcrdma_psn_diff(s->acked, s->next) >= 0;
 }
 
-void flow_stream_acknowledged(struct flow_streams *streams, struct flow_direction *dir,
+void flow_stream_presume(struct flow_direction *dir, uint32_t first, uint32_t acked)
+{
+    struct stream *s = stream_of(dir);
+
+    flow_stream_start(dir, first);
+    s->presumed = s->has_acked = true;
+    s->acked = acked & 0xffffff;
+}
+
+/* All before it has to be acknowledged: an Ack of another connection seldom is of the one before.
+ */
+uint32_t stream_presumed(const struct stream *s, uint32_t first)
+{
+    enum { FEW_MISSING = 64 };
+    int32_t missing = s->presumed ? rpcrdma_psn_diff(first, s->next) : 0;
+
+    return missing > 0 && missing <= FEW_MISSING && rpcrdma_psn_diff(s->acked, first) >= -1
+               ? s->next
+               : first;
+}
+
+bool flow_stream_acknowledged(struct flow_streams *streams, struct flow_direction *dir,
                               uint32_t psn, bool newest)
 {
     enum { DISORDER = 64 }; /* Acks, or less, that a capture shows in another order */
@@ -16,7 +37,7 @@ void flow_stream_acknowledged(struct flow_streams *streams, struct flow_directio
     int32_t by = rpcrdma_psn_diff(psn, s->acked);
 
     if (!s->started)
-        return;
+        return false;
     /* a receiver takes nothing back: the one before was of what had not been sent */
     if (!s->has_acked || by > 0 || (newest && by < -DISORDER)) {
         s->acked = psn & 0xffffff;
@@ -27,4 +48,5 @@ void flow_stream_acknowledged(struct flow_streams *streams, struct flow_directio
         s->evident_ns = streams->context->time_ns;
         s->evident_packets = 0;
     }
+    return true;
 }

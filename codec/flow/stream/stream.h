@@ -245,13 +245,18 @@ const struct flow_stream_event *flow_stream_next(struct flow_streams *streams,
  */
 void flow_stream_review(struct flow_direction *dir, bool all);
 /* The receiver acknowledged requests up to this PSN; `newest`: and nothing behind it, as an Ack
- * says, but no response, which may be of what is asked for again. */
-void flow_stream_acknowledged(struct flow_streams *streams, struct flow_direction *dir,
+ * says, but no response, which may be of what is asked for again. False: where they begin is not
+ * known. */
+bool flow_stream_acknowledged(struct flow_streams *streams, struct flow_direction *dir,
                               uint32_t psn, bool newest);
+/* Where the set-up was captured, and not so far as to know where requests begin: the receiver
+ * acknowledged some, which begin with this one, or before, and are missing unless they come yet. */
+void flow_stream_presume(struct flow_direction *dir, uint32_t first, uint32_t acked);
 /* The receiver acknowledged what was not seen, or not yet. */
 bool flow_stream_missing(const struct flow_direction *dir);
-/* None was taken yet, and the set-up says that they begin with this PSN. */
-bool flow_stream_begins(const struct flow_direction *dir, uint32_t *psn);
+/* None was taken yet, and the set-up says, or an Ack, that they begin with this PSN, where `first`
+ * was captured first. */
+bool flow_stream_begins(const struct flow_direction *dir, uint32_t first, uint32_t *psn);
 /* Requests were taken, and the next one in order has this PSN. */
 bool flow_stream_expects(const struct flow_direction *dir, uint32_t *psn);
 /* The set-up shows the PSN of the first request. */

@@ -79,6 +79,7 @@ struct stream {
     uint32_t next;             /* PSN expected */
     bool started;              /* next is valid */
     bool fresh;                /* no packet yet */
+    bool presumed;             /* likewise, and `next` is what an Ack named: flow_stream_presume */
     bool resync;               /* next is a lower bound: an unknown number of PSNs was taken */
     bool selected;             /* by the user */
     bool has_far;
@@ -191,6 +192,8 @@ static inline void stream_expect(struct stream *s, uint32_t next)
 }
 void stream_finding(struct flow_streams *streams, const struct stream *s, enum rpcrdma_rule_id rule,
                     uint64_t arg0, uint64_t arg1);
+/* acknowledge.c: where requests begin, of which `first` was captured first. */
+uint32_t stream_presumed(const struct stream *s, uint32_t first);
 uint32_t stream_packets(const struct stream *s, uint32_t length);
 
 /* Neither a step is left to do, nor anything to take back. */

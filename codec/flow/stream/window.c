@@ -43,13 +43,14 @@ void flow_stream_start(struct flow_direction *dir, uint32_t psn)
     s->next = psn & 0xffffff;
     s->started = true;
     s->fresh = true;
+    s->presumed = false;
 }
 
-bool flow_stream_begins(const struct flow_direction *dir, uint32_t *psn)
+bool flow_stream_begins(const struct flow_direction *dir, uint32_t first, uint32_t *psn)
 {
     const struct stream *s = stream_of_const(dir);
 
-    *psn = s->next;
+    *psn = s->presumed ? stream_presumed(s, first) : s->next;
     return s->started && s->fresh;
 }
 
@@ -438,9 +439,9 @@ RPCRDMA_RARE static void first_request(struct flow_streams *streams, struct stre
 {
     int32_t by;
 
-    if (!s->started) {
-        flow_stream_start(&s->pub, op->seq);
-        add_gap(streams, s, (op->seq - BEFORE_START) & 0xffffff, BEFORE_START, NULL);
+    if (!s->started || s->presumed) {
+        flow_stream_start(&s->pub, stream_presumed(s, op->seq));
+        add_gap(streams, s, (s->next - BEFORE_START) & 0xffffff, BEFORE_START, NULL);
     }
     /* the CM exchange said so; where that was wrong, the wire is right */
     by = rpcrdma_psn_diff(op->seq, s->next);

@@ -401,22 +401,51 @@ static void test_cut_grant(void **state)
     }
 }
 
-/* The REQ is cut before where the server's PSNs begin: that its first Reply is missing does not
- * show.
+/* An Ack of a's, of that PSN and of so many messages. */
+static void acknowledge(uint32_t psn, uint32_t msn)
+{
+    struct rpcrdma_op op = rig_op(&rig, RPCRDMA_OP_ACK, &a, &b, psn);
+
+    op.msn = msn;
+    rig_feed(&rig, &op);
+}
+
+/* The REQ is cut before where the server's PSNs begin. Its first Reply may be missing then; an Ack
+ * of that shows it. Of one that comes yet, of several, or of another connection it shows nothing.
  */
 static void test_cut_req(void **state)
 {
+    enum { NO_ACK, MISSING, TWO_MISSING, COMES_YET, SEVERAL, FAR, OTHER, EARLIER, WAYS };
+
     (void)state;
-    begin(0);
-    rig_connect_cut(&rig, &a, &b, 20049);
-    call(1, 128);
-    call(2, 128);
-    b.psn++;
-    reply(2, 64);
-    rig_ack(&rig, &a, &b, b.psn - 1);
-    rig_end(&rig);
-    assert_int_equal(rig.findings, 0);
-    assert_int_equal(rig.credit[0].violations, 0);
+    for (int way = 0; way < WAYS; way++) {
+        const uint32_t missing = way == TWO_MISSING ? 2 : way == NO_ACK || way == MISSING ? 1 : 0;
+        const bool shows = way == MISSING || way == TWO_MISSING;
+
+        begin(0);
+        rig_connect_cut(&rig, &a, &b, 20049);
+        call(1, 128);
+        call(2, 128);
+        if (way == SEVERAL || way == TWO_MISSING)
+            acknowledge(b.psn + 1, 2);
+        else if (way == OTHER || way == EARLIER)
+            acknowledge(b.psn - (way == OTHER ? 1 : 20), way == OTHER ? 1000 : 1);
+        else if (way != NO_ACK)
+            acknowledge(b.psn, 1);
+        b.psn += way == FAR ? 70000 : missing;
+        if (missing == 0)
+            reply(1, 64);
+        reply(2, 64);
+        acknowledge(b.psn - 1, 3);
+        rig_end(&rig);
+        assert_int_equal(rig_count(&rig, RPCRDMA_RULE_PACKETS_LOST), shows);
+        assert_int_equal(rig.findings, shows);
+        if (shows)
+            assert_int_equal(rig.finding[0].arg[0], missing);
+        assert_int_equal(rig.messages, missing > 0 ? 3 : 4);
+        assert_int_equal(rig.credit[0].replies, missing > 0 ? 1 : 2);
+        assert_int_equal(rig.credit[0].violations, 0);
+    }
 }
 
 int main(void)
