@@ -84,19 +84,23 @@ static void take(uint64_t *own, uint64_t *all, uint64_t counted, bool several)
 void interface_numbers_share(const struct interface_numbers *numbers, uint32_t of_source,
                              struct source_interface *one)
 {
-    struct share first = {.counted = one->counted, .first = of_source}, *own, *all;
+    struct share first = {.counted = one->counted, .first = of_source}, *own = &first, *all;
+    uint32_t of_files;
 
-    if (one->counted == 0)
-        return;
-    all = g_hash_table_lookup(numbers->together, &one->counted);
+    all = one->counted ? g_hash_table_lookup(numbers->together, &one->counted) : NULL;
     if (!all) {
+        if (one->counted == 0 || g_hash_table_size(numbers->together) == INTERFACES_MOST)
+            return;
         all = g_memdup2(&first, sizeof(first));
         g_hash_table_insert(numbers->together, &all->counted, all);
     }
-    own = g_hash_table_lookup(numbers->shares, GUINT_TO_POINTER(of_source));
-    if (!own) {
-        own = g_memdup2(&first, sizeof(first));
-        g_hash_table_insert(numbers->shares, GUINT_TO_POINTER(of_source), own);
+    /* else its last word, which is for once */
+    if (interface_numbers_find(numbers, of_source, &of_files)) {
+        own = g_hash_table_lookup(numbers->shares, GUINT_TO_POINTER(of_source));
+        if (!own) {
+            own = g_memdup2(&first, sizeof(first));
+            g_hash_table_insert(numbers->shares, GUINT_TO_POINTER(of_source), own);
+        }
     }
     all->several |= all->first != of_source;
     take(&own->received, &all->received, one->received, all->several);
