@@ -150,6 +150,7 @@ struct rpcrdma_flow_sink pipeline_flow_sink(struct pipeline *pipeline)
         .payload_stream = sink->payload_stream ? on_payload_stream : NULL,
         .repeated = sink->repeated ? on_repeated : NULL,
         .context = pipeline,
+        .replies_only = sink->replies_only,
     };
 }
 

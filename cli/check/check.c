@@ -109,15 +109,16 @@ static void on_message(void *context, const struct rpcrdma_flow_message *message
     struct check *check = context;
     struct rpcrdma_finding kept[PORTION];
     struct rpcrdma_flow_message shown;
-    struct portion portion = {.findings = message->findings,
-                              .kept = kept,
-                              .n = message->n_findings,
-                              .connection = message->connection,
-                              .message = message,
-                              .frame = message->frame};
+    struct portion portion;
 
-    if (portion.n == 0)
+    if (message->n_findings == 0)
         return;
+    portion = (struct portion){.findings = message->findings,
+                               .kept = kept,
+                               .n = message->n_findings,
+                               .connection = message->connection,
+                               .message = message,
+                               .frame = message->frame};
     shown = *message;
     shown.findings = kept;
     while ((shown.n_findings = keep(check, &portion)) > 0)
@@ -129,7 +130,11 @@ static void on_transaction(void *context, const struct rpcrdma_transaction *tran
     struct check *check = context;
     struct rpcrdma_finding kept[PORTION];
     struct rpcrdma_transaction shown;
-    struct portion portion = {
+    struct portion portion;
+
+    if (transaction->n_findings == 0)
+        return;
+    portion = (struct portion){
         .findings = transaction->findings,
         .kept = kept,
         .n = transaction->n_findings,
@@ -137,9 +142,6 @@ static void on_transaction(void *context, const struct rpcrdma_transaction *tran
         .transaction = transaction,
         .frame = transaction->call_frame ? transaction->call_frame : transaction->reply_frame,
     };
-
-    if (portion.n == 0)
-        return;
     shown = *transaction;
     shown.findings = kept;
     while ((shown.n_findings = keep(check, &portion)) > 0) {

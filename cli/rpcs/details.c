@@ -15,12 +15,17 @@ struct details {
     GPtrArray *blocks;      /* of BLOCK slots each: they do not move */
     uint32_t n_slots, free; /* 0: none */
     bool status_only;
+    struct nfs_arguments in_hand; /* where it is */
     struct nfs_paths *paths;
     const struct rpcrdma_payload_stream *stream; /* in hand */
     struct nfs_learned learned;                  /* what is to be done with names */
 };
 
 static const struct nfs_arguments nothing;
+
+/* Tags where only the status counts: no slot is needed for that. */
+enum { TAG_FINE = 1, TAG_FAILED };
+static const struct nfs_arguments failed = {.status_kind = NFS_STATUS_RPC, .status = 1};
 
 void details_free(struct details *d)
 {
@@ -39,6 +44,11 @@ const struct nfs_paths *details_paths(const struct details *d)
 void details_status_only(struct details *d)
 {
     d->status_only = true;
+}
+
+bool details_wants_no_calls(const struct details *d)
+{
+    return d->status_only;
 }
 
 static struct slot *slot_of(const struct details *d, uint64_t tag)
@@ -97,12 +107,24 @@ struct details *details_new(size_t path_bytes)
     return d;
 }
 
+static void note_status(struct details *d, const struct rpcrdma_payload_stream *stream)
+{
+    struct nfs_arguments *nfs = &d->in_hand;
+
+    nfs->status_kind = NFS_STATUS_NONE;
+    nfs_reply(stream, nfs, NULL);
+    if (nfs->status_kind != NFS_STATUS_NONE)
+        *stream->tag = nfs_failed(nfs) ? TAG_FAILED : TAG_FINE;
+}
+
 void details_stream(struct details *d, const struct rpcrdma_payload_stream *stream)
 {
     struct slot *slot;
 
-    if (d->status_only && stream->direction == RPCRDMA_DIRECTION_CALL)
+    if (d->status_only) {
+        note_status(d, stream);
         return;
+    }
     if (*stream->tag == 0) {
         *stream->tag = take(d);
         if (*stream->tag == 0)
@@ -114,21 +136,28 @@ void details_stream(struct details *d, const struct rpcrdma_payload_stream *stre
     if (stream->direction == RPCRDMA_DIRECTION_CALL)
         nfs_call(stream, &slot->nfs);
     else
-        nfs_reply(stream, &slot->nfs, d->status_only ? NULL : &d->learned);
+        nfs_reply(stream, &slot->nfs, &d->learned);
+}
+
+static const struct nfs_arguments *nfs_of(const struct details *d, uint64_t tag)
+{
+    if (d->status_only)
+        return tag == TAG_FAILED ? &failed : &nothing;
+    return tag ? &slot_of(d, tag)->nfs : &nothing;
 }
 
 struct rpc details_of(const struct details *d, const struct rpcrdma_transaction *transaction)
 {
     return (struct rpc){
         .transaction = transaction,
-        .nfs = transaction->tag ? &slot_of(d, transaction->tag)->nfs : &nothing,
+        .nfs = nfs_of(d, transaction->tag),
         .paths = d->paths,
     };
 }
 
 void details_done(struct details *d, const struct rpcrdma_transaction *transaction)
 {
-    if (transaction->tag == 0)
+    if (transaction->tag == 0 || d->status_only)
         return;
     slot_of(d, transaction->tag)->next_free = d->free;
     d->free = (uint32_t)transaction->tag;

@@ -22,6 +22,7 @@ const struct nfs_paths *details_paths(const struct details *details);
 
 /* Nobody asks for more than each RPC's status, without the operation that failed. */
 void details_status_only(struct details *details);
+bool details_wants_no_calls(const struct details *details);
 
 /* rpcrdma_flow_sink.payload_stream */
 void details_stream(struct details *details, const struct rpcrdma_payload_stream *stream);

@@ -264,6 +264,7 @@ static int run(const struct command *command, int argc, char **argv)
             fit_lines(&out, false);
         status = choose(command, &rpcs, &options, &choice);
         if (status == OPTIONS_GO_ON) {
+            sink.replies_only = details_wants_no_calls(rpcs.details);
             status = pipeline_run(&pipeline, &sink);
             finish(&rpcs, &choice);
         }

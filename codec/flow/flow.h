@@ -166,6 +166,7 @@ struct rpcrdma_flow_sink {
     /* a packet moves bytes of a chunk that is known */
     void (*data_transfer)(void *context, const struct rpcrdma_data_transfer *data_transfer);
     void *context;
+    bool replies_only; /* `payload_stream` is given those of Replies alone */
 };
 
 struct rpcrdma_flow_config {

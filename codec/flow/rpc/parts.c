@@ -1,17 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "flow/rpc/rpc_state.h"
 
-#include "wire/cursor.h"
-
 /* What Sends carried of an RPC message: one part, or several of a continued message. */
-
-bool rpc_part_starts(const struct flow_message *m)
-{
-    const struct rpcrdma_message *msg = m->message->message;
-
-    return m->message->part <= 1 &&
-           (msg->payload.caplen < 4 || rpcrdma_get_be32(msg->payload.data) == msg->xid);
-}
 
 /* flow/ counts parts anew after one was lost: then this one's place is known by what it and the
  * first one say is still to come (rdma_remaining), or not at all. */
@@ -27,7 +17,7 @@ static void replace(struct rpc_parts *parts, const struct rpcrdma_message *msg,
     parts->base = part->at;
 }
 
-void rpc_part_of(struct rpc_parts *parts, const struct flow_message *m, struct rpc_part *part)
+void rpc_part_of_any(struct rpc_parts *parts, const struct flow_message *m, struct rpc_part *part)
 {
     const struct rpcrdma_message *msg = m->message->message;
 

@@ -6,7 +6,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-struct flow_message;
+#include "flow/message/message.h"
+#include "wire/cursor.h"
+
 struct flow_rpcs;
 struct rpc_transaction;
 
@@ -29,10 +31,35 @@ struct rpc_parts {
     bool other;      /* version 1: all is there, and does not begin with the XID of its header */
 };
 
+/* With an RPC header, as far as is seen. */
+static inline bool rpc_part_starts(const struct flow_message *m)
+{
+    const struct rpcrdma_message *msg = m->message->message;
+
+    return m->message->part <= 1 &&
+           (msg->payload.caplen < 4 || rpcrdma_get_be32(msg->payload.data) == msg->xid);
+}
+
 /* rpc_part_of: what the message carries, and where it goes; rpc_parts_add copies the bytes where
  * `keep`. */
-bool rpc_part_starts(const struct flow_message *m); /* with an RPC header, as far as is seen */
-void rpc_part_of(struct rpc_parts *parts, const struct flow_message *m, struct rpc_part *part);
+void rpc_part_of_any(struct rpc_parts *parts, const struct flow_message *m, struct rpc_part *part);
+static inline void rpc_part_of(struct rpc_parts *parts, const struct flow_message *m,
+                               struct rpc_part *part)
+{
+    const struct rpcrdma_message *msg = m->message->message;
+
+    if (!(msg->present & RPCRDMA_HAS_HEADER_LENGTH) || !msg->payload.data || m->continues ||
+        !rpc_part_starts(m)) {
+        rpc_part_of_any(parts, m, part);
+        return;
+    }
+    part->next = NULL;
+    part->size = 0;
+    part->at = parts->base + m->part_bytes;
+    part->caplen = msg->payload.caplen;
+    part->len = msg->payload.len;
+    part->data = msg->payload.data;
+}
 void rpc_parts_free(struct flow_rpcs *rpcs, struct rpc_parts *parts);
 void rpc_parts_add(struct flow_rpcs *rpcs, struct rpc_transaction *t, struct rpc_parts *parts,
                    const struct rpc_part *part, bool keep);

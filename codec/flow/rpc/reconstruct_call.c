@@ -15,7 +15,7 @@ void rpc_call_names(struct flow_rpcs *rpcs, struct rpc_transaction *t, const uin
     struct rpcrdma_operation op;
     struct rpcrdma_rpc own;
     const struct rpcrdma_rpc *rpc;
-    bool callback;
+    bool callback, reverse, compound;
 
     if (!data || pub->compound ||
         (t->chunk_map && !reconstruct_reserve(rpcs, t->chunk_map->n_reads)))
@@ -27,17 +27,17 @@ void rpc_call_names(struct flow_rpcs *rpcs, struct rpc_transaction *t, const uin
         t->chunk_map && reconstruct_pads_inline(rpcs, t, t->chunk_map,
                                                 &(struct reconstruct_base){data, caplen, len});
     t->pads_inline = reduced.pad_inline;
-    if (!t->stream_emitted) {
+    if (!t->stream_emitted && !rpcs->context->sink.replies_only) {
         t->stream_emitted = true;
         reconstruct_emit_stream(rpcs, t, RPCRDMA_DIRECTION_CALL, rpc, &reduced, data, caplen, len);
     }
-    if (!rpcrdma_compound_is(rpc, reconstruct_is_reverse(t), &callback) ||
-        !rpcrdma_compound_begin(&it, rpc, rpc, reconstruct_is_reverse(t), data, caplen, len,
-                                &reduced, NULL)) {
+    reverse = reconstruct_is_reverse(t);
+    compound = rpcrdma_compound_is(rpc, reverse, &callback);
+    if (!compound ||
+        !rpcrdma_compound_begin(&it, rpc, rpc, reverse, data, caplen, len, &reduced, NULL)) {
         rpcrdma_ddp_call(rpc, data, caplen, len, &reduced, &t->ddp);
         t->ddp.slot_known = rpc->status == RPCRDMA_MALFORMED ||
-                            (rpc->present & RPCRDMA_RPC_HAS_PROGRAM &&
-                             !rpcrdma_compound_is(rpc, reconstruct_is_reverse(t), &callback));
+                            (rpc->present & RPCRDMA_RPC_HAS_PROGRAM && !compound);
         return;
     }
     pub->compound = true;

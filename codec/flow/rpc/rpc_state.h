@@ -63,11 +63,11 @@ struct rpc_reply {
     uint32_t header_caplen;
     struct rpc_chunk_map *chunk_map; /* its read list */
     uint64_t pending;                /* bytes of that which have not passed */
-    struct rpc_awaited awaited;
     uint64_t frame;
     int64_t time_ns;
     TAILQ_ENTRY(rpc_transaction) held; /* where it waits */
     bool waits;
+    struct rpc_awaited awaited;     /* valid where it is begun */
     struct rpcrdma_message message; /* on `header`; valid where `ready` */
 };
 
@@ -142,7 +142,7 @@ struct rpc_transaction {
         uint32_t first, last; /* 0: none */
     } reads[2];               /* ids of the Read requests to its regions, by the end that asks */
 
-    struct rpc_reply reply; /* last: its message is not cleared for each */
+    struct rpc_reply reply; /* last: see get_transaction */
 };
 
 TAILQ_HEAD(rpc_list, rpc_transaction); /* the oldest first */

@@ -10,13 +10,19 @@ enum { SPARE = 64 };
 
 static struct rpc_transaction *get_transaction(struct flow_rpcs *rpcs)
 {
+    const size_t behind_operations = offsetof(struct rpc_transaction, pub.operations) +
+                                     sizeof(((struct rpc_transaction *)0)->pub.operations);
     struct rpc_transaction *t = SLIST_FIRST(&rpcs->spare_transactions);
 
     if (!t)
         return flow_alloc(&rpcs->context->memory, sizeof(*t));
     SLIST_REMOVE_HEAD(&rpcs->spare_transactions, next_spare);
     rpcs->n_spare_transactions--;
-    memset(t, 0, offsetof(struct rpc_transaction, reply.message));
+    /* not what is only looked at where something else says that it is set */
+    memset(t, 0, offsetof(struct rpc_transaction, pub.operations));
+    memset((char *)t + behind_operations, 0,
+           offsetof(struct rpc_transaction, reply.awaited) - behind_operations);
+    t->reply.awaited.begun = false;
     return t;
 }
 
