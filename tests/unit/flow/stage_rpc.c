@@ -13,8 +13,8 @@ static struct stage_above s;
 static struct flow_rpcs *rpcs;
 static struct rpcrdma_transaction told;
 static struct rpcrdma_data_transfer moved;
-static enum rpcrdma_rule_id rule; /* of its first finding */
-static unsigned transactions, transfers;
+static enum rpcrdma_rule_id rule;                    /* of its first finding */
+static unsigned transactions, transfers, streams[2]; /* of Calls, of Replies */
 static uint8_t bytes[256];
 
 static void on_transaction(void *context, const struct rpcrdma_transaction *transaction)
@@ -33,6 +33,12 @@ static void on_transfer(void *context, const struct rpcrdma_data_transfer *trans
     transfers++;
 }
 
+static void on_stream(void *context, const struct rpcrdma_payload_stream *stream)
+{
+    (void)context;
+    streams[stream->direction == RPCRDMA_DIRECTION_REPLY]++;
+}
+
 static int begin(void **state)
 {
     (void)state;
@@ -42,7 +48,7 @@ static int begin(void **state)
     rpcs = flow_rpcs_new(&s.on.stage.context, s.messages);
     assert_non_null(rpcs);
     s.conn = stage_connect(&s.on, NFS_PORT);
-    transactions = transfers = 0;
+    transactions = transfers = streams[0] = streams[1] = 0;
     return 0;
 }
 
@@ -76,6 +82,22 @@ static void test_transaction(void **state)
     assert_int_equal(told.credits_granted, 16);
     assert_int_equal(told.call_length, 40);
     assert_int_equal(told.reply_length, 24);
+}
+
+/* Payload streams of both, or those of Replies alone. */
+static void test_streams(void **state)
+{
+    struct rpcrdma_flow_sink *sink = &s.on.stage.context.sink;
+
+    (void)state;
+    sink->payload_stream = on_stream;
+    for (unsigned i = 0; i < 2; i++) {
+        sink->replies_only = i == 1;
+        message(0, stage_call(bytes, XID + i, 32));
+        message(1, stage_reply(bytes, XID + i, 16));
+        assert_int_equal(streams[0], 1);
+        assert_int_equal(streams[1], i + 1);
+    }
 }
 
 static void test_unanswered(void **state)
@@ -159,6 +181,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_transaction, begin, end),
+        cmocka_unit_test_setup_teardown(test_streams, begin, end),
         cmocka_unit_test_setup_teardown(test_unanswered, begin, end),
         cmocka_unit_test_setup_teardown(test_retransmitted, begin, end),
         cmocka_unit_test_setup_teardown(test_given_up, begin, end),
