@@ -90,7 +90,8 @@ RPCRDMA_RARE static void give_point(const struct rpcrdma_credit_account *account
 }
 
 /* What is in flight, or its limit, may have changed. */
-static void changed(struct rpcrdma_credit_account *account, enum rpcrdma_credit_cause cause)
+static RPCRDMA_INLINE void changed(struct rpcrdma_credit_account *account,
+                                   enum rpcrdma_credit_cause cause)
 {
     enum rpcrdma_credit_bound bound = RPCRDMA_BOUND_NEITHER;
     uint32_t limit = account->granted_now;
@@ -170,6 +171,8 @@ void rpcrdma_credit_account_call(struct rpcrdma_credit_account *account,
                                  struct rpcrdma_credit_at at, struct rpcrdma_credit_call *call,
                                  enum rpcrdma_credit_call_use use, uint32_t xid, uint32_t requested)
 {
+    uint32_t most;
+
     begin(account, at);
     while (account->replies_passed.count > 0 &&
            account_in_flight(account) >= rpcrdma_credit_grants_ceiling(&account->grants))
@@ -196,14 +199,14 @@ void rpcrdma_credit_account_call(struct rpcrdma_credit_account *account,
         narrow(account);
     }
     account_age(account);
-    if (account_most_now(account) > account->most)
-        account->most = account_most_now(account);
+    most = account_most_now(account);
+    if (most > account->most)
+        account->most = most;
     changed(account, RPCRDMA_ENDED_BY_REQUEST);
 }
 
-/* What the Requester may count on from now on, and must from when it knows. */
-static void grant(struct rpcrdma_credit_account *account, uint32_t granted,
-                  rpcrdma_stream_position place)
+RPCRDMA_APART static void other_grant(struct rpcrdma_credit_account *account, uint32_t granted,
+                                      rpcrdma_stream_position place)
 {
     if (granted == 0) {
         account_count(account, RPCRDMA_CREDIT_VIOLATIONS, 1);
@@ -216,6 +219,14 @@ static void grant(struct rpcrdma_credit_account *account, uint32_t granted,
                                            .elapsed_ns = account->gauge.elapsed_ns,
                                            .frame = account->gauge.frame}))
         account->memory = true;
+}
+
+/* What the Requester may count on from now on, and must from when it knows. */
+static RPCRDMA_INLINE void grant(struct rpcrdma_credit_account *account, uint32_t granted,
+                                 rpcrdma_stream_position place)
+{
+    if (!rpcrdma_credit_grants_is(&account->grants, granted))
+        other_grant(account, granted, place);
 }
 
 static void confirm_violations(struct rpcrdma_credit_account *account)
@@ -239,8 +250,8 @@ static RPCRDMA_INLINE void pass(struct rpcrdma_credit_account *account, struct r
 }
 
 /* The Requester has it. */
-static void receive(struct rpcrdma_credit_account *account, struct rpcrdma_credit_call *call,
-                    uint32_t granted)
+static RPCRDMA_INLINE void receive(struct rpcrdma_credit_account *account,
+                                   struct rpcrdma_credit_call *call, uint32_t granted)
 {
     uint64_t old_limit = account->limit.known ? account->limit.last : RPCRDMA_CREDIT_NO_LIMIT;
 
@@ -252,6 +263,14 @@ static void receive(struct rpcrdma_credit_account *account, struct rpcrdma_credi
     account_age(account);
     changed(account, account_in_flight(account) < old_limit ? RPCRDMA_ENDED_BY_REPLY
                                                             : RPCRDMA_ENDED_BY_GRANT);
+}
+
+/* There is no room for what passed: it counts as received. */
+RPCRDMA_RARE static void receive_at_once(struct rpcrdma_credit_account *account,
+                                         struct rpcrdma_credit_call *call, uint32_t granted)
+{
+    account->memory = true;
+    receive(account, call, granted);
 }
 
 void rpcrdma_credit_account_reply(struct rpcrdma_credit_account *account,
@@ -272,8 +291,7 @@ void rpcrdma_credit_account_passed(struct rpcrdma_credit_account *account,
         passed.call = NULL; /* a second Reply */
     pass(account, at, reply->granted, reply->place);
     if (!rpcrdma_credit_replies_add(&account->replies_passed, account_memory(account), &passed)) {
-        account->memory = true;
-        receive(account, passed.call, reply->granted);
+        receive_at_once(account, passed.call, reply->granted);
         return;
     }
     if (passed.call)

@@ -3,9 +3,6 @@
 
 /* A Call whose Reply may have been missed is passed by so many others only because it was. */
 #define MISSED_REPLIES 256
-/* A Call that waits this long while so many others were answered gets no Reply. */
-#define ABANDON_NS UINT64_C(60000000000)
-#define ABANDON_REPLIES 1024
 
 /* There is no place for a Call that is in flight. */
 RPCRDMA_RARE static void add_untracked(struct rpcrdma_credit_account *account)
@@ -79,15 +76,12 @@ static void was_missed(struct rpcrdma_credit_account *account)
     account->rare->doubt--;
 }
 
-void account_age(struct rpcrdma_credit_account *account)
+RPCRDMA_RARE void account_age_oldest(struct rpcrdma_credit_account *account,
+                                     struct rpcrdma_credit_call *call)
 {
-    struct rpcrdma_credit_call *call = TAILQ_FIRST(&account->set.all);
-    uint64_t waited, passed;
+    uint64_t waited = account->gauge.elapsed_ns - call->sent_ns;
+    uint64_t passed = account->answered - call->answered;
 
-    if (!call || call->state == RPCRDMA_CREDIT_CALL_REPLIED)
-        return; /* that one waits to be delivered */
-    waited = account->gauge.elapsed_ns - call->sent_ns;
-    passed = account->answered - call->answered;
     if (is_doubted(account, call) &&
         (passed >= MISSED_REPLIES || waited > SETTLE_NS + 10 * account->longest_ns)) {
         was_missed(account);

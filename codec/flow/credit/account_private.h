@@ -18,6 +18,9 @@
 /* Far longer than any answer takes: this and ten times the longest seen, after so many Replies. */
 #define SETTLE_NS UINT64_C(1000000000)
 #define SETTLE_REPLIES 16
+/* A Call that waits this long while so many others were answered gets no Reply. */
+#define ABANDON_NS UINT64_C(60000000000)
+#define ABANDON_REPLIES 1024
 
 static inline struct flow_memory *account_memory(const struct rpcrdma_credit_account *account)
 {
@@ -86,7 +89,16 @@ void account_answered_before(struct rpcrdma_credit_account *account,
 /* Takes the Call a Reply answers out of what is in flight. */
 void account_complete(struct rpcrdma_credit_account *account, struct rpcrdma_credit_call *call);
 /* Calls whose Reply the capture lost, and Calls that get none, leave by evidence. */
-void account_age(struct rpcrdma_credit_account *account);
+void account_age_oldest(struct rpcrdma_credit_account *account, struct rpcrdma_credit_call *call);
+static inline void account_age(struct rpcrdma_credit_account *account)
+{
+    struct rpcrdma_credit_call *oldest = TAILQ_FIRST(&account->set.all);
+
+    /* one that has its Reply waits to be delivered */
+    if (oldest && oldest->state != RPCRDMA_CREDIT_CALL_REPLIED &&
+        (account->rare || account->gauge.elapsed_ns - oldest->sent_ns > ABANDON_NS))
+        account_age_oldest(account, oldest);
+}
 
 /* account_unsettled.c. At the first Reply that was captured. */
 void account_first_reply(struct rpcrdma_credit_account *account);

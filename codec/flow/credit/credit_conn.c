@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "flow/credit/credit_conn.h"
 
+#include "wire/hot.h"
+
 static const struct credit_conn *conn_of(const struct credit_side *side)
 {
     const char *first = (const char *)(side - side->end);
@@ -69,16 +71,14 @@ static bool from_the_beginning(const struct credit_conn *cc)
     return !cc->missed;
 }
 
-struct rpcrdma_credit_account *credit_conn_account(struct credit_conn *cc, int requester,
-                                                   struct rpcrdma_credit_at at)
+RPCRDMA_RARE struct rpcrdma_credit_account *credit_conn_open(struct credit_conn *cc, int requester,
+                                                             struct rpcrdma_credit_at at)
 {
     struct flow_memory *memory = &cc->credits->context->memory;
     struct credit_side *side = &cc->side[requester];
     struct rpcrdma_credit_sink sink;
     bool opened;
 
-    if (side->account)
-        return side->account;
     opened = from_the_beginning(cc);
     sink = sink_of(side);
     side->account = flow_alloc(memory, sizeof(*side->account));

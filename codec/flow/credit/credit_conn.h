@@ -70,8 +70,15 @@ void credit_conn_free(struct credit_conn *cc);
 struct rpcrdma_credit_call *credit_conn_call(const struct flow_credits *credits,
                                              struct flow_call *call);
 /* The accounts are made when they are needed. NULL: no memory. */
-struct rpcrdma_credit_account *credit_conn_account(struct credit_conn *cc, int requester,
-                                                   struct rpcrdma_credit_at at);
+struct rpcrdma_credit_account *credit_conn_open(struct credit_conn *cc, int requester,
+                                                struct rpcrdma_credit_at at);
+static inline struct rpcrdma_credit_account *
+credit_conn_account(struct credit_conn *cc, int requester, struct rpcrdma_credit_at at)
+{
+    struct rpcrdma_credit_account *account = cc->side[requester].account;
+
+    return account ? account : credit_conn_open(cc, requester, at);
+}
 struct rpcrdma_credit_count *credit_conn_count(struct credit_conn *cc, int sender,
                                                struct rpcrdma_credit_at at);
 

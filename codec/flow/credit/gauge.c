@@ -131,9 +131,17 @@ static inline void end_stall(struct rpcrdma_credit_gauge *gauge, enum rpcrdma_cr
         stall_ends(gauge, cause);
 }
 
-/* The capture's clock was set back. */
-RPCRDMA_RARE static void set_back(struct rpcrdma_credit_gauge *gauge, int64_t time_ns)
+RPCRDMA_RARE void rpcrdma_credit_gauge_not_later(struct rpcrdma_credit_gauge *gauge,
+                                                 int64_t time_ns)
 {
+    if (!gauge->started || !gauge->running) {
+        gauge->started = gauge->running = true;
+        gauge->last_ns = time_ns;
+        return;
+    }
+    if ((int64_t)((uint64_t)gauge->last_ns - (uint64_t)time_ns) <= REORDER_NS)
+        return;
+    /* The capture's clock was set back. */
     gauge->clock_set_back = true;
     end_stall(gauge, RPCRDMA_ENDED_BY_CAPTURE);
     gauge->last_ns = time_ns;
@@ -141,40 +149,10 @@ RPCRDMA_RARE static void set_back(struct rpcrdma_credit_gauge *gauge, int64_t ti
         begin_stall(gauge);
 }
 
-RPCRDMA_HOT void rpcrdma_credit_gauge_advance(struct rpcrdma_credit_gauge *gauge,
-                                              struct rpcrdma_credit_at at)
+RPCRDMA_RARE void rpcrdma_credit_gauge_bound(struct rpcrdma_credit_gauge *gauge,
+                                             enum rpcrdma_credit_bound bound,
+                                             enum rpcrdma_credit_cause cause)
 {
-    int64_t behind;
-    uint64_t ns;
-
-    gauge->frame = at.frame;
-    if (!gauge->started || !gauge->running) {
-        gauge->started = gauge->running = true;
-        gauge->last_ns = at.time_ns;
-        return;
-    }
-    /* Unsigned, for times that lie anywhere in the 64 bits. */
-    behind = (int64_t)((uint64_t)gauge->last_ns - (uint64_t)at.time_ns);
-    if (behind > 0) {
-        if (behind > REORDER_NS)
-            set_back(gauge, at.time_ns);
-        return;
-    }
-    ns = (uint64_t)at.time_ns - (uint64_t)gauge->last_ns;
-    gauge->last_ns = at.time_ns;
-    gauge->elapsed_ns += ns;
-    if (gauge->bound != RPCRDMA_BOUND_NEITHER && gauge->at_limit)
-        gauge->at_limit->bound_ns[gauge->bound] += ns;
-    if (gauge->in_flight > 0 || gauge->bound != RPCRDMA_BOUND_NEITHER)
-        gauge->busy_ns += ns;
-    histogram_add(&gauge->histogram, gauge->in_flight, ns);
-}
-
-void rpcrdma_credit_gauge_set(struct rpcrdma_credit_gauge *gauge, uint64_t in_flight,
-                              enum rpcrdma_credit_bound bound, enum rpcrdma_credit_cause cause)
-{
-    gauge->in_flight = in_flight;
-    histogram_add(&gauge->histogram, in_flight, 0);
     if (bound == RPCRDMA_BOUND_NEITHER)
         end_stall(gauge, cause);
     else if (gauge->bound == RPCRDMA_BOUND_NEITHER)

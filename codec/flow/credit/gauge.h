@@ -58,12 +58,41 @@ void rpcrdma_credit_gauge_free(struct rpcrdma_credit_gauge *gauge);
 /* Starts the statistics again, from the state as it is. */
 void rpcrdma_credit_gauge_restart(struct rpcrdma_credit_gauge *gauge);
 
-/* Time passes, up to this event. The first one starts the clock. */
-void rpcrdma_credit_gauge_advance(struct rpcrdma_credit_gauge *gauge, struct rpcrdma_credit_at at);
+/* Time passes, up to this event. The first one starts the clock. In line, as each message asks;
+ * _not_later: a clock that does not run yet, or an event before the latest. */
+void rpcrdma_credit_gauge_not_later(struct rpcrdma_credit_gauge *gauge, int64_t time_ns);
+static inline void rpcrdma_credit_gauge_advance(struct rpcrdma_credit_gauge *gauge,
+                                                struct rpcrdma_credit_at at)
+{
+    /* Unsigned, for times that lie anywhere in the 64 bits. */
+    uint64_t behind = (uint64_t)gauge->last_ns - (uint64_t)at.time_ns, ns = -behind;
+
+    gauge->frame = at.frame;
+    if (!gauge->running || (int64_t)behind > 0) {
+        rpcrdma_credit_gauge_not_later(gauge, at.time_ns);
+        return;
+    }
+    gauge->last_ns = at.time_ns;
+    gauge->elapsed_ns += ns;
+    if (gauge->bound != RPCRDMA_BOUND_NEITHER && gauge->at_limit)
+        gauge->at_limit->bound_ns[gauge->bound] += ns;
+    if (gauge->in_flight > 0 || gauge->bound != RPCRDMA_BOUND_NEITHER)
+        gauge->busy_ns += ns;
+    histogram_add(&gauge->histogram, gauge->in_flight, ns);
+}
 /* From now on so many are in flight; bound: which limit they have reached. `cause` is kept when
- * that ends a stall. */
-void rpcrdma_credit_gauge_set(struct rpcrdma_credit_gauge *gauge, uint64_t in_flight,
-                              enum rpcrdma_credit_bound bound, enum rpcrdma_credit_cause cause);
+ * that ends a stall. _bound: a limit was reached, or is. */
+void rpcrdma_credit_gauge_bound(struct rpcrdma_credit_gauge *gauge, enum rpcrdma_credit_bound bound,
+                                enum rpcrdma_credit_cause cause);
+static inline void rpcrdma_credit_gauge_set(struct rpcrdma_credit_gauge *gauge, uint64_t in_flight,
+                                            enum rpcrdma_credit_bound bound,
+                                            enum rpcrdma_credit_cause cause)
+{
+    gauge->in_flight = in_flight;
+    histogram_add(&gauge->histogram, in_flight, 0);
+    if (bound != RPCRDMA_BOUND_NEITHER || gauge->bound != RPCRDMA_BOUND_NEITHER)
+        rpcrdma_credit_gauge_bound(gauge, bound, cause);
+}
 /* The time at the limit until now, as if it ended here. */
 struct rpcrdma_credit_stall rpcrdma_credit_gauge_stall(const struct rpcrdma_credit_gauge *gauge,
                                                        enum rpcrdma_credit_cause cause);

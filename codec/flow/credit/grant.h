@@ -47,6 +47,12 @@ static inline void rpcrdma_credit_grants_begin(struct rpcrdma_credit_grants *gra
     grants->count = 0;
 }
 void rpcrdma_credit_grants_free(struct rpcrdma_credit_grants *grants, struct flow_memory *memory);
+/* This one binds, and nothing else is pending: to add it changes nothing. */
+static inline bool rpcrdma_credit_grants_is(const struct rpcrdma_credit_grants *grants,
+                                            uint64_t value)
+{
+    return grants->count == 0 && grants->binding == value;
+}
 /* False: there was no memory to keep it, and what is larger goes on binding. */
 bool rpcrdma_credit_grants_add(struct rpcrdma_credit_grants *grants, struct flow_memory *memory,
                                const struct rpcrdma_credit_grant *grant);
