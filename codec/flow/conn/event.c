@@ -136,17 +136,30 @@ RPCRDMA_RARE static void presume(const struct flow_conn *conn, struct flow_direc
         flow_stream_presume(asked, op->seq - (op->msn - 1), op->seq);
 }
 
-void flow_conn_response(struct flow_conns *conns, struct flow_direction *dir,
-                        const struct rpcrdma_op *op)
+static RPCRDMA_INLINE void acknowledges(struct flow_conns *conns, struct flow_direction *dir,
+                                        const struct rpcrdma_op *op)
 {
-    struct flow_direction *asked;
+    struct flow_direction *asked = conn_peer(dir);
 
-    if (op->carrier == RPCRDMA_CARRIER_IWARP)
-        return;
-    if (!dir->paired && !dir->foreign)
-        conn_pair_response(conns, dir, op);
-    asked = conn_peer(dir);
     if (asked && !flow_stream_acknowledged(conns->streams, asked, rpcrdma_op_acknowledges(op),
                                            op->kind == RPCRDMA_OP_ACK))
         presume(dir->conn, asked, op);
+}
+
+RPCRDMA_RARE static void unpaired_response(struct flow_conns *conns, struct flow_direction *dir,
+                                           const struct rpcrdma_op *op)
+{
+    conn_pair_response(conns, dir, op);
+    acknowledges(conns, dir, op);
+}
+
+void flow_conn_response(struct flow_conns *conns, struct flow_direction *dir,
+                        const struct rpcrdma_op *op)
+{
+    if (op->carrier == RPCRDMA_CARRIER_IWARP)
+        return;
+    if (!dir->paired && !dir->foreign)
+        unpaired_response(conns, dir, op);
+    else
+        acknowledges(conns, dir, op);
 }

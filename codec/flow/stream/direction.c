@@ -54,6 +54,11 @@ static uint64_t path_hash(const struct flow_streams *streams, const struct rpcrd
     return siphash_words(&streams->key, words, 5);
 }
 
+static uint64_t quick_of(uint64_t src, uint64_t dst, uint32_t qpn)
+{
+    return (src + 3 * dst + qpn) * UINT64_C(0x9e3779b97f4a7c15);
+}
+
 /* Spread enough for the cache, and less work than path_hash. It has no key: where two paths meet in
  * the cache, the table is asked, which takes no more than a packet of a new path always does. */
 static uint64_t quick_hash(const struct rpcrdma_address *src, uint32_t qpn)
@@ -65,7 +70,7 @@ static uint64_t quick_hash(const struct rpcrdma_address *src, uint32_t qpn)
         x ^= load64(p + 9);
         y ^= load64(p + 26);
     }
-    return (x + 3 * y + qpn) * UINT64_C(0x9e3779b97f4a7c15);
+    return quick_of(x, y, qpn);
 }
 
 static struct stream_cached *cached(struct flow_streams *streams, uint64_t quick)
@@ -305,8 +310,8 @@ in_cache(struct flow_streams *streams, const struct rpcrdma_op *op, uint32_t qpn
     return s && at->quick == quick && path_equal(&s->pub.path, &op->src, qpn) ? &s->pub : NULL;
 }
 
-RPCRDMA_HOT struct flow_direction *
-flow_direction_cached(struct flow_streams *streams, const struct rpcrdma_op *op, uint64_t **note)
+RPCRDMA_RARE static struct flow_direction *
+cached_other(struct flow_streams *streams, const struct rpcrdma_op *op, uint64_t **note)
 {
     uint32_t qpn = receiver(op);
     uint64_t quick = quick_hash(&op->src, qpn);
@@ -314,6 +319,28 @@ flow_direction_cached(struct flow_streams *streams, const struct rpcrdma_op *op,
 
     *note = &cached(streams, quick)->note;
     return dir;
+}
+
+/* IPv4 by itself: what is asked of its addresses twice is known then. */
+RPCRDMA_HOT struct flow_direction *
+flow_direction_cached(struct flow_streams *streams, const struct rpcrdma_op *op, uint64_t **note)
+{
+    const uint8_t *p = (const uint8_t *)&op->src;
+    uint64_t src = load64(p), dst = load64(p + 17), quick;
+    struct stream_cached *at;
+    const uint8_t *path;
+    uint32_t qpn;
+
+    if (RPCRDMA_SELDOM(!both_ipv4(&op->src)))
+        return cached_other(streams, op, note);
+    qpn = receiver(op);
+    quick = quick_of(src, dst, qpn);
+    at = cached(streams, quick);
+    *note = &at->note;
+    if (!at->stream || at->quick != quick || at->stream->pub.path.qpn != qpn)
+        return NULL;
+    path = (const uint8_t *)&at->stream->pub.path.src;
+    return ((load64(path) ^ src) | (load64(path + 17) ^ dst)) == 0 ? &at->stream->pub : NULL;
 }
 
 struct flow_direction *flow_direction_seen(struct flow_streams *streams,
