@@ -112,6 +112,21 @@ bool flow_table_put(struct flow_table *table, struct flow_memory *memory, uint64
 bool flow_table_add(struct flow_table *table, struct flow_memory *memory, uint64_t key,
                     void *value);
 
+/* The same, to be filled at once; NULL where the key is there. flow_table_ready has said true. */
+static inline void **flow_table_claim(struct flow_table *table, uint64_t key)
+{
+    size_t i = flow_table_home(table, key);
+
+    for (; table->slots[i].value; i = (i + 1) & table->mask) {
+        RPCRDMA_STEP();
+        if (table->slots[i].key == key)
+            return NULL;
+    }
+    table->slots[i].key = key;
+    table->count++;
+    return &table->slots[i].value;
+}
+
 /* Returns what was there, or NULL. */
 void *flow_table_remove(struct flow_table *table, uint64_t key);
 

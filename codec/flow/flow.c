@@ -81,36 +81,6 @@ RPCRDMA_APART static void deliver_op(struct rpcrdma_flow *flow, struct flow_conn
     }
 }
 
-/* A Call is not followed any more: every stage is notified, once. */
-RPCRDMA_RARE static void give_up_call(struct rpcrdma_flow *flow, struct flow_conn *conn,
-                                      struct flow_call *call)
-{
-    if (flow->rpcs)
-        flow_rpc_give_up(flow->rpcs, call);
-    if (flow->credits)
-        flow_credit_give_up(flow->credits, conn, call);
-    flow_call_drop(flow->messages, conn, call);
-}
-
-/* More Calls are outstanding than are kept. */
-static inline void give_up_calls(struct rpcrdma_flow *flow, struct flow_conn *conn)
-{
-    struct flow_call *call;
-
-    while ((call = flow_call_excess(conn)))
-        give_up_call(flow, conn, call);
-}
-
-/* Memory for a Call: of the connection's oldest, or of another connection. */
-RPCRDMA_RARE static bool make_room_for_call(struct rpcrdma_flow *flow, struct flow_conn *conn)
-{
-    struct flow_call *call = flow_call_oldest(conn);
-
-    if (call)
-        give_up_call(flow, conn, call);
-    return call || ((flow->rpcs || flow->credits) && flow_evict(flow, conn));
-}
-
 RPCRDMA_HOT void flow_deliver_send(struct rpcrdma_flow *flow, struct flow_conn *conn,
                                    const struct flow_direction *dir, const struct flow_send *send)
 {
@@ -120,11 +90,11 @@ RPCRDMA_HOT void flow_deliver_send(struct rpcrdma_flow *flow, struct flow_conn *
         ;
     while (flow->credits && !flow_credit_ready(flow->credits, conn) && flow_evict(flow, conn))
         ;
-    while (!flow_calls_ready(flow->messages) && make_room_for_call(flow, conn))
+    while (!flow_calls_ready(flow->messages) && flow_make_room_for_call(flow, conn))
         ;
     flow_message_make(flow->messages, conn, dir, send, making);
     if (making->event.call)
-        give_up_calls(flow, conn);
+        flow_give_up_calls(flow, conn);
     flow_conn_public(conn)->invalidations[1 - dir->index] += send->has_invalidate;
     if (flow->context.delivery && making->event.message->sender == RPCRDMA_ROLE_CLIENT &&
         making->event.message->direction == RPCRDMA_DIRECTION_CALL)
@@ -138,7 +108,7 @@ RPCRDMA_HOT void flow_deliver_send(struct rpcrdma_flow *flow, struct flow_conn *
                                making->findings.count);
     if (flow->credits)
         flow_credit_message(flow->credits, conn, &making->event);
-    flow_message_done(flow->messages, making);
+    flow_message_done(flow->messages, making->event.call);
     flow_message_emit(flow->messages, conn, &making->out);
 }
 

@@ -8,7 +8,7 @@
  *   flow.c       operations and events, on their way from one stage to the next
  *   quick.c      the same of those that most packets are
  *   start.c      which stages there are
- *   waiting.c    what is held back is given up
+ *   waiting.c    what is held back is given up, and Calls for which there is no room
  *   ending.c     the end of connections
  *   ahead.c      memory that is soon looked at
  *   query.c      whose an operation is
@@ -25,11 +25,13 @@ struct rpcrdma_flow {
     struct flow_streams *streams;
     struct flow_conns *conns;
     struct flow_messages *messages;
-    struct flow_rpcs *rpcs;       /* NULL: the sink wants none */
-    struct flow_credits *credits; /* NULL: not asked for */
-    struct flow_send send; /* in hand, where it takes the quick lane */
-    struct flow_making making;    /* the message in hand */
+    struct flow_rpcs *rpcs;          /* NULL: the sink wants none */
+    struct flow_credits *credits;    /* NULL: not asked for */
+    struct flow_send send;           /* in hand, where it takes the quick lane */
+    struct flow_making making;       /* the message in hand */
+    struct flow_plain plain_message; /* the same, where it is plain */
     uint64_t changes; /* what quick.c knows of directions holds while it is the same; from 1 */
+    bool counts_only; /* credits are all that is wanted of a message */
     bool overfull;    /* the connection in hand keeps as much as it may: its gaps are given up */
     bool said_limit;
     bool stormed;      /* storm_ns is set */
@@ -76,6 +78,19 @@ void flow_give_up_gaps(struct rpcrdma_flow *flow, struct flow_direction *dir);
 void flow_check(struct rpcrdma_flow *flow, struct flow_direction *dir);
 /* Connections that hold something back and are silent now: time decides for them, too. */
 void flow_check_silent(struct rpcrdma_flow *flow);
+
+/* A Call is not followed any more: every stage is notified, once. */
+void flow_give_up_call(struct rpcrdma_flow *flow, struct flow_conn *conn, struct flow_call *call);
+/* More Calls are outstanding than are kept. */
+static inline void flow_give_up_calls(struct rpcrdma_flow *flow, struct flow_conn *conn)
+{
+    struct flow_call *call;
+
+    while ((call = flow_call_excess(conn)))
+        flow_give_up_call(flow, conn, call);
+}
+/* Memory for a Call: of the connection's oldest, or of another connection. */
+bool flow_make_room_for_call(struct rpcrdma_flow *flow, struct flow_conn *conn);
 
 /* ending.c. `ended`: because the capture did. */
 void flow_finish(struct rpcrdma_flow *flow, struct flow_conn *conn, bool ended);

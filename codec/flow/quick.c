@@ -36,6 +36,23 @@ static RPCRDMA_INLINE void ack(struct rpcrdma_flow *flow, struct flow_direction 
         flow_credit_ack(flow->credits, dir->conn, 1 - dir->index, op);
 }
 
+/* A message of which only what it counts for is wanted. False: it is not plain; nothing was done.
+ */
+RPCRDMA_APART static bool count_plain(struct rpcrdma_flow *flow, const struct flow_direction *dir)
+{
+    struct flow_plain *message = &flow->plain_message;
+    struct flow_conn *conn = dir->conn;
+
+    if (!flow_credit_ready(flow->credits, conn) || !flow_calls_ready(flow->messages) ||
+        !flow_message_plain(flow->messages, conn, dir, &flow->send, message))
+        return false;
+    if (message->is_call)
+        flow_give_up_calls(flow, conn);
+    flow_credit_plain(flow->credits, conn, message);
+    flow_message_done(flow->messages, message->call);
+    return true;
+}
+
 static RPCRDMA_INLINE bool send(struct rpcrdma_flow *flow, struct flow_direction *dir,
                                 const struct rpcrdma_op *op)
 {
@@ -45,7 +62,8 @@ static RPCRDMA_INLINE bool send(struct rpcrdma_flow *flow, struct flow_direction
     touch(flow, dir);
     if (flow->context.delivery)
         flow_follow_request(flow, dir, op);
-    flow_deliver_send(flow, dir->conn, dir, &flow->send);
+    if (!flow->counts_only || !count_plain(flow, dir))
+        flow_deliver_send(flow, dir->conn, dir, &flow->send);
     return true;
 }
 

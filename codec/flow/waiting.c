@@ -71,3 +71,22 @@ RPCRDMA_RARE void flow_check_silent(struct rpcrdma_flow *flow)
         flow_check(flow, dir ? dir : flow_conn_direction(conn, 1));
     }
 }
+
+RPCRDMA_RARE void flow_give_up_call(struct rpcrdma_flow *flow, struct flow_conn *conn,
+                                    struct flow_call *call)
+{
+    if (flow->rpcs)
+        flow_rpc_give_up(flow->rpcs, call);
+    if (flow->credits)
+        flow_credit_give_up(flow->credits, conn, call);
+    flow_call_drop(flow->messages, conn, call);
+}
+
+RPCRDMA_RARE bool flow_make_room_for_call(struct rpcrdma_flow *flow, struct flow_conn *conn)
+{
+    struct flow_call *call = flow_call_oldest(conn);
+
+    if (call)
+        flow_give_up_call(flow, conn, call);
+    return call || ((flow->rpcs || flow->credits) && flow_evict(flow, conn));
+}

@@ -91,22 +91,48 @@ static RPCRDMA_INLINE void rpcrdma_plain_span(struct rpcrdma_span *out, const ui
     out->caplen = out->len = len;
 }
 
-/* All there, with a credential that needs no padding and is not of RPCSEC_GSS. */
-static RPCRDMA_INLINE bool rpcrdma_plain_call(struct rpcrdma_rpc *out, bool again,
-                                              struct rpcrdma_cursor c)
+/* A Call that is all there, with a credential that needs no padding and is not of RPCSEC_GSS. The
+ * cursor goes to what follows its header. NULL: it is another message, or was not captured so far.
+ */
+static RPCRDMA_INLINE const uint8_t *rpcrdma_plain_call_header(struct rpcrdma_cursor *c)
 {
     enum { BODY = RPCRDMA_PLAIN_CRED + RPCRDMA_PLAIN_AUTH };
-    const uint8_t *p = rpcrdma_cursor_take(&c, BODY, "RPC header"), *body, *verf;
+    const uint8_t *p = rpcrdma_cursor_take(c, BODY, "RPC header"), *body, *verf;
     uint32_t count = p ? rpcrdma_get_be32(p + RPCRDMA_PLAIN_CRED + RPCRDMA_PLAIN_AUTH_LENGTH) : 0;
 
     if (!p || rpcrdma_get_be32(p + RPCRDMA_PLAIN_RPCVERS) != RPCRDMA_RPC_VERSION ||
         rpcrdma_get_be32(p + RPCRDMA_PLAIN_CRED) == RPCRDMA_RPC_GSS ||
         count > RPCRDMA_RPC_AUTH_MAX || count & 3)
+        return NULL;
+    body = rpcrdma_cursor_take(c, count, "RPC auth body");
+    verf = rpcrdma_cursor_take(c, RPCRDMA_PLAIN_AUTH, "RPC verifier");
+    return body && verf && rpcrdma_get_be32(verf + RPCRDMA_PLAIN_AUTH_LENGTH) == 0 ? p : NULL;
+}
+
+/* Likewise a Reply: accepted, with nothing after its status but results. */
+static RPCRDMA_INLINE const uint8_t *rpcrdma_plain_reply_header(struct rpcrdma_cursor *c)
+{
+    const uint8_t *p = rpcrdma_cursor_take(c, RPCRDMA_PLAIN_RESULTS, "RPC header");
+
+    return p && rpcrdma_get_be32(p + RPCRDMA_PLAIN_REPLY_STAT) == RPCRDMA_RPC_ACCEPTED &&
+                   rpcrdma_get_be32(p + RPCRDMA_PLAIN_VERF + RPCRDMA_PLAIN_AUTH_LENGTH) == 0 &&
+                   rpcrdma_get_be32(p + RPCRDMA_PLAIN_ACCEPT_STAT) == RPCRDMA_RPC_SUCCESS
+               ? p
+               : NULL;
+}
+
+static RPCRDMA_INLINE bool rpcrdma_plain_call(struct rpcrdma_rpc *out, bool again,
+                                              struct rpcrdma_cursor c)
+{
+    enum { BODY = RPCRDMA_PLAIN_CRED + RPCRDMA_PLAIN_AUTH };
+    const uint8_t *p = rpcrdma_plain_call_header(&c), *body, *verf;
+    uint32_t count;
+
+    if (!p)
         return false;
-    body = rpcrdma_cursor_take(&c, count, "RPC auth body");
-    verf = rpcrdma_cursor_take(&c, RPCRDMA_PLAIN_AUTH, "RPC verifier");
-    if (!body || !verf || rpcrdma_get_be32(verf + RPCRDMA_PLAIN_AUTH_LENGTH) != 0)
-        return false;
+    body = p + BODY;
+    count = rpcrdma_get_be32(body - 4);
+    verf = body + count;
     if (!again)
         memset(out, 0, sizeof(*out));
     out->present = RPCRDMA_RPC_HAS_XID | RPCRDMA_RPC_HAS_TYPE | RPCRDMA_RPC_HAS_PROGRAM |
@@ -123,16 +149,13 @@ static RPCRDMA_INLINE bool rpcrdma_plain_call(struct rpcrdma_rpc *out, bool agai
     return true;
 }
 
-/* Accepted, with nothing after its status but results. */
 static RPCRDMA_INLINE bool rpcrdma_plain_reply(struct rpcrdma_rpc *out, bool again,
                                                struct rpcrdma_cursor c)
 {
     enum { BODY = RPCRDMA_PLAIN_VERF + RPCRDMA_PLAIN_AUTH };
-    const uint8_t *p = rpcrdma_cursor_take(&c, RPCRDMA_PLAIN_RESULTS, "RPC header");
+    const uint8_t *p = rpcrdma_plain_reply_header(&c);
 
-    if (!p || rpcrdma_get_be32(p + RPCRDMA_PLAIN_REPLY_STAT) != RPCRDMA_RPC_ACCEPTED ||
-        rpcrdma_get_be32(p + RPCRDMA_PLAIN_VERF + RPCRDMA_PLAIN_AUTH_LENGTH) != 0 ||
-        rpcrdma_get_be32(p + RPCRDMA_PLAIN_ACCEPT_STAT) != RPCRDMA_RPC_SUCCESS)
+    if (!p)
         return false;
     if (!again)
         memset(out, 0, sizeof(*out));

@@ -22,20 +22,20 @@ static rpcrdma_stream_position place_of(struct credit_sender *sender, const stru
            (uint64_t)(int64_t)rpcrdma_psn_diff(psn, (uint32_t)sender->place & 0xffffff);
 }
 
-static RPCRDMA_INLINE void check_threshold(struct credit_conn *cc,
-                                           const struct flow_message *message)
+static RPCRDMA_INLINE void check_threshold(struct credit_conn *cc, int sender,
+                                           const struct flow_send *send)
 {
     const struct rpcrdma_connection *pub = flow_conn_public_const(cc->conn);
-    int end = 1 - message->sender;
+    int end = 1 - sender;
     const struct rpcrdma_properties *receiver = &pub->properties[end];
 
     if (!rpcrdma_threshold_assumed(pub, end) && receiver->receive_size > 0 &&
-        message->send->len > receiver->receive_size)
+        send->len > receiver->receive_size)
         flow_report(cc->credits->context, pub,
                     &(struct rpcrdma_finding){.rule = RPCRDMA_RULE_INLINE_THRESHOLD,
-                                              .frame = message->send->frame,
+                                              .frame = send->frame,
                                               .offset = -1,
-                                              .arg = {message->send->len, receiver->receive_size}});
+                                              .arg = {send->len, receiver->receive_size}});
 }
 
 /* A message of several packets takes its credit when the first is sent; where the last one was
@@ -94,19 +94,19 @@ RPCRDMA_RARE static void missing(struct credit_conn *cc, int sender, uint64_t pa
 
 /* A Reply, or an RDMA_ERROR in the place of one. */
 static RPCRDMA_INLINE void by_reply(struct credit_conn *cc, int requester,
-                                    const struct flow_message *message, struct rpcrdma_credit_at at)
+                                    const struct flow_send *send, struct flow_call *call,
+                                    uint32_t granted, struct rpcrdma_credit_at at)
 {
-    const struct rpcrdma_message *msg = message->message->message;
     const struct rpcrdma_credit_reply reply = {
-        .call = credit_conn_call(cc->credits, message->call),
-        .granted = msg->credits,
-        .place = cc->sender[message->sender].place,
-        .stream_last = message->send->stream_end - 1,
-        .time_ns = message->send->time_ns,
+        .call = credit_conn_call(cc->credits, call),
+        .granted = granted,
+        .place = cc->sender[1 - requester].place,
+        .stream_last = send->stream_end - 1,
+        .time_ns = send->time_ns,
     };
 
     if (!credit_conn_reply_passed(cc, requester, at, &reply))
-        rpcrdma_credit_account_reply(cc->side[requester].account, at, reply.call, msg->credits,
+        rpcrdma_credit_account_reply(cc->side[requester].account, at, reply.call, granted,
                                      reply.place);
 }
 
@@ -122,19 +122,20 @@ static enum rpcrdma_credit_call_use use_of(enum flow_call_use use)
     }
 }
 
-static void by_call(struct credit_conn *cc, const struct flow_message *message,
-                    struct rpcrdma_credit_at at)
+static RPCRDMA_INLINE void by_call(struct credit_conn *cc, int requester,
+                                   const struct flow_send *send, struct flow_call *entry,
+                                   enum flow_call_use use, uint32_t xid, uint32_t requested,
+                                   struct rpcrdma_credit_at at)
 {
-    const struct rpcrdma_message *msg = message->message->message;
-    struct rpcrdma_credit_account *account = credit_conn_account(cc, message->sender, at);
-    struct rpcrdma_credit_call *call = credit_conn_call(cc->credits, message->call);
+    struct rpcrdma_credit_account *account = credit_conn_account(cc, requester, at);
+    struct rpcrdma_credit_call *call = credit_conn_call(cc->credits, entry);
 
     if (!account)
         return;
-    rpcrdma_credit_account_call(account, begun(&account->gauge, message->send), call,
-                                use_of(message->call_use), msg->xid, msg->credits);
+    rpcrdma_credit_account_call(account, begun(&account->gauge, send), call, use_of(use), xid,
+                                requested);
     if (rpcrdma_credit_call_in_flight(call))
-        flow_call_hold(message->call, FLOW_CALL_CREDIT);
+        flow_call_hold(entry, FLOW_CALL_CREDIT);
 }
 
 /* Returns the Requester of the RPC the message belongs to, or -1. */
@@ -152,7 +153,7 @@ static int by_calls(struct credit_conn *cc, const struct flow_message *message,
         call = credit_conn_call(cc->credits, message->call);
         if (!account || !rpcrdma_credit_call_is_open(call))
             return -1;
-        by_reply(cc, peer, message, at);
+        by_reply(cc, peer, message->send, message->call, msg->credits, at);
         return peer;
     }
     if (!(msg->present & RPCRDMA_HAS_TYPE)) { /* cut before it */
@@ -169,12 +170,13 @@ static int by_calls(struct credit_conn *cc, const struct flow_message *message,
     case RPCRDMA_DIRECTION_CALL:
         if (message->sent_before && message->sent_before->call)
             credit_conn_left(cc->credits, message->sent_before->call, at);
-        by_call(cc, message, at);
+        by_call(cc, sender, message->send, message->call, message->call_use, msg->xid, msg->credits,
+                at);
         return sender;
     case RPCRDMA_DIRECTION_REPLY:
         account = credit_conn_account(cc, peer, at);
         if (account)
-            by_reply(cc, peer, message, at);
+            by_reply(cc, peer, message->send, message->call, msg->credits, at);
         return peer;
     default:
         by_neither(cc, sender, 1);
@@ -222,7 +224,19 @@ RPCRDMA_RARE static void cut_before_credits(struct flow_conn *conn,
         return;
     missing(cc, message->sender, 1);
     if (!held_only)
-        check_threshold(cc, message);
+        check_threshold(cc, message->sender, message->send);
+}
+
+/* What any message with credits changes before they count. */
+static RPCRDMA_INLINE void passes(struct credit_conn *cc, int end, const struct flow_send *send,
+                                  struct rpcrdma_credit_at at)
+{
+    struct credit_sender *sender = &cc->sender[end];
+
+    sender->place = place_of(sender, cc->conn, send->last_seq);
+    for (int i = 0; i < 2; i++)
+        if (cc->side[i].account && cc->side[i].account->replies_passed.count > 0)
+            credit_conn_delivered(cc, i, at);
 }
 
 RPCRDMA_HOT void flow_credit_message(struct flow_credits *credits, struct flow_conn *conn,
@@ -232,7 +246,6 @@ RPCRDMA_HOT void flow_credit_message(struct flow_credits *credits, struct flow_c
     struct rpcrdma_credit_at at = {message->send->time_ns, message->send->frame};
     struct credit_conn *cc =
         credits->held_only ? held_conn(credits, conn, message) : credit_conn_get(credits, conn);
-    struct credit_sender *sender;
     int requester = -1;
 
     if (RPCRDMA_SELDOM(!(msg->present & RPCRDMA_HAS_CREDITS))) {
@@ -241,20 +254,39 @@ RPCRDMA_HOT void flow_credit_message(struct flow_credits *credits, struct flow_c
     }
     if (!cc || cc->lost)
         return;
-    sender = &cc->sender[message->sender];
-    sender->place = place_of(sender, conn, message->send->last_seq);
+    passes(cc, message->sender, message->send, at);
     cc->counting = msg->dialect->counting_credits;
-    for (int i = 0; i < 2; i++)
-        if (cc->side[i].account && cc->side[i].account->replies_passed.count > 0)
-            credit_conn_delivered(cc, i, at);
     if (cc->counting)
         by_count(cc, message, at);
     else
         requester = by_calls(cc, message, at);
     if (credits->held_only)
         return;
-    credit_rnr_sent(cc, message, requester);
-    check_threshold(cc, message);
+    credit_rnr_sent(cc, message->sender, message->send, msg->xid, requester);
+    check_threshold(cc, message->sender, message->send);
+}
+
+RPCRDMA_HOT void flow_credit_plain(struct flow_credits *credits, struct flow_conn *conn,
+                                   const struct flow_plain *message)
+{
+    struct credit_conn *cc = credit_conn_get(credits, conn);
+    struct rpcrdma_credit_at at = {message->send->time_ns, message->send->frame};
+    int sender = message->sender, requester = message->is_call ? sender : 1 - sender;
+
+    if (!cc || cc->lost)
+        return;
+    passes(cc, sender, message->send, at);
+    cc->counting = false;
+    if (message->is_call) {
+        if (message->sent_before && message->sent_before->call)
+            credit_conn_left(credits, message->sent_before->call, at);
+        by_call(cc, sender, message->send, message->call, FLOW_CALL_NEW, message->xid,
+                message->credits, at);
+    } else if (credit_conn_account(cc, requester, at)) {
+        by_reply(cc, requester, message->send, message->call, message->credits, at);
+    }
+    credit_rnr_sent(cc, sender, message->send, message->xid, requester);
+    check_threshold(cc, sender, message->send);
 }
 
 void flow_credit_give_up(struct flow_credits *credits, struct flow_conn *conn,
@@ -267,24 +299,32 @@ void flow_credit_give_up(struct flow_credits *credits, struct flow_conn *conn,
         rpcrdma_credit_account_give_up(account, credit_conn_call(credits, call));
 }
 
-RPCRDMA_APART static void acked(struct credit_conn *cc, struct flow_conn *conn, int sender,
-                                const struct rpcrdma_op *op)
+/* What an Ack changes that is not the acknowledged end's own. */
+RPCRDMA_APART static void reached(struct credit_conn *cc, int sender, struct rpcrdma_credit_at at,
+                                  rpcrdma_stream_position place)
 {
-    struct rpcrdma_credit_at at = {op->time_ns, op->frame};
-    uint32_t psn = rpcrdma_op_acknowledges(op);
-    rpcrdma_stream_position place;
-
-    credit_conn_heard(cc, sender, op);
-    if (!cc->sender[1 - sender].started)
-        return;
-    place = place_of(&cc->sender[1 - sender], conn, psn);
-    credit_rnr_acked(&cc->sender[1 - sender], psn);
     credit_conn_reached(cc, sender, at, place + 1);
     /* What `sender` acknowledges brought grants for what it sends itself. */
     if (cc->side[sender].account)
         rpcrdma_credit_account_acked(cc->side[sender].account, at, place);
     if (cc->side[sender].count)
         rpcrdma_credit_count_acked(cc->side[sender].count, at, place);
+}
+
+RPCRDMA_APART static void acked(struct credit_conn *cc, struct flow_conn *conn, int sender,
+                                const struct rpcrdma_op *op)
+{
+    uint32_t psn = rpcrdma_op_acknowledges(op);
+    rpcrdma_stream_position place;
+    struct credit_sender *sent = &cc->sender[1 - sender];
+
+    credit_conn_heard(cc, sender, op);
+    if (!sent->started)
+        return;
+    place = place_of(sent, conn, psn);
+    credit_rnr_acked(sent, psn);
+    if (cc->side[sender].account || cc->side[sender].count)
+        reached(cc, sender, (struct rpcrdma_credit_at){op->time_ns, op->frame}, place);
 }
 
 void flow_credit_ack(struct flow_credits *credits, struct flow_conn *conn, int sender,

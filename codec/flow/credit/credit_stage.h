@@ -25,6 +25,8 @@ void flow_credits_free(struct flow_credits *credits);
 bool flow_credit_ready(struct flow_credits *credits, struct flow_conn *conn);
 void flow_credit_message(struct flow_credits *credits, struct flow_conn *conn,
                          const struct flow_message *message);
+void flow_credit_plain(struct flow_credits *credits, struct flow_conn *conn,
+                       const struct flow_plain *message);
 /* The table of Calls is full, and this one goes: it is counted, and not known any more. */
 void flow_credit_give_up(struct flow_credits *credits, struct flow_conn *conn,
                          struct flow_call *call);

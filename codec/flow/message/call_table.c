@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "flow/message/message_state.h"
 
+#include "wire/plain.h"
+
 /*
  * Calls, under (connection, caller, XID): a forward and a reverse Call with one XID are two (RFC
  * 8167 section 4.1). A Call without Reply stays until its connection ends or MESSAGE_CALLS newer
@@ -132,6 +134,18 @@ void message_call_let_go(struct flow_messages *messages, struct flow_call *call,
         forget(messages, call);
 }
 
+/* An entry that is in the table now. */
+static RPCRDMA_INLINE void enter(struct flow_call *call, struct flow_conn *conn, int caller,
+                                 uint32_t xid)
+{
+    call->conn = conn;
+    call->caller = (uint8_t)caller;
+    call->xid = xid;
+    if (message_conn_of(conn)->n_calls[caller]++ == 0)
+        TAILQ_INIT(list_of(call));
+    TAILQ_INSERT_TAIL(list_of(call), call, by_age);
+}
+
 struct flow_call *message_call_add(struct flow_messages *messages, struct flow_conn *conn,
                                    int caller, uint32_t xid)
 {
@@ -147,12 +161,7 @@ struct flow_call *message_call_add(struct flow_messages *messages, struct flow_c
         put_entry(messages, call);
         return NULL;
     }
-    call->conn = conn;
-    call->caller = (uint8_t)caller;
-    call->xid = xid;
-    if (message_conn_of(conn)->n_calls[caller]++ == 0)
-        TAILQ_INIT(list_of(call));
-    TAILQ_INSERT_TAIL(list_of(call), call, by_age);
+    enter(call, conn, caller, xid);
     return call;
 }
 
@@ -231,6 +240,30 @@ struct flow_call *message_call_note(struct flow_messages *messages, struct flow_
     return call;
 }
 
+struct flow_call *message_call_note_plain(struct flow_messages *messages, struct flow_conn *conn,
+                                          int caller, const uint8_t *p)
+{
+    uint32_t xid = rpcrdma_get_be32(p);
+    struct flow_call *call;
+    void **at;
+
+    at = flow_table_claim(&messages->calls, key(conn, caller, xid));
+    if (!at)
+        return NULL;
+    call = get_entry(messages);
+    *at = call;
+    enter(call, conn, caller, xid);
+    call->holders = CALL_OUTSTANDING | CALL_IN_HAND;
+    call->sure = call->has_rpc = true;
+    call->protocol = 1;
+    call->program = rpcrdma_get_be32(p + RPCRDMA_PLAIN_PROGRAM);
+    call->version = rpcrdma_get_be32(p + RPCRDMA_PLAIN_VERSION);
+    call->procedure = rpcrdma_get_be32(p + RPCRDMA_PLAIN_PROCEDURE);
+    call->flavor = rpcrdma_get_be32(p + RPCRDMA_PLAIN_CRED);
+    call->frame = messages->context->frame;
+    return call;
+}
+
 void message_call_reply(struct flow_call *call, bool continues)
 {
     call->replied = true;
@@ -238,10 +271,10 @@ void message_call_reply(struct flow_call *call, bool continues)
         call->holders &= (uint8_t)~CALL_OUTSTANDING;
 }
 
-void flow_message_done(struct flow_messages *messages, const struct flow_making *making)
+void flow_message_done(struct flow_messages *messages, struct flow_call *call)
 {
-    if (making->event.call)
-        message_call_let_go(messages, making->event.call, CALL_IN_HAND);
+    if (call)
+        message_call_let_go(messages, call, CALL_IN_HAND);
 }
 
 int flow_call_caller(const struct flow_call *call)

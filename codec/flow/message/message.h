@@ -134,12 +134,29 @@ struct flow_making {
     struct flow_findings findings;
 };
 
+/* A message of version 1 with nothing but a plain RPC header and what follows that, all of it
+ * captured: the client's Call, which is new, or the server's Reply to one that was captured. */
+struct flow_plain {
+    const struct flow_send *send;
+    struct flow_call *call;                     /* that it is, or answers */
+    const struct flow_sent_before *sent_before; /* as in flow_message */
+    uint32_t xid, credits;
+    int sender; /* end */
+    bool is_call;
+};
+
 /* The next message of the connection. `making` is the caller's and is filled; flow_message_done
  * when all stages above have had it: its entry in the table of Calls may go then. */
 void flow_message_make(struct flow_messages *messages, struct flow_conn *conn,
                        const struct flow_direction *dir, const struct flow_send *send,
                        struct flow_making *making);
-void flow_message_done(struct flow_messages *messages, const struct flow_making *making);
+void flow_message_done(struct flow_messages *messages, struct flow_call *call);
+/* The same, where nobody sees messages, nor what they break: less is made of one that is plain, and
+ * does nothing to its connection that others did not do. False: it is another one; nothing was
+ * done. flow_calls_ready has said true. */
+bool flow_message_plain(struct flow_messages *messages, struct flow_conn *conn,
+                        const struct flow_direction *dir, const struct flow_send *send,
+                        struct flow_plain *out);
 /* The header of its RPC, as far as the Call in this entry had one. */
 void flow_call_rpc(const struct flow_call *call, struct rpcrdma_rpc *out);
 /* As rpcrdma_message_decode; version 1's dialect also for a message that bears version 2's number

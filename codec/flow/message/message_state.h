@@ -6,6 +6,7 @@
  * What the stage of messages keeps; for the files of this folder only.
  *
  *   emit.c               one Send -> one message: decode, direction, roles
+ *   plain.c              the same of most, where nobody sees messages
  *   paired.c             the direction, where the RPC header does not tell it
  *   header_check.c       what is wrong with a decoded header
  *   check_message.c, check_chunks.c
@@ -207,6 +208,10 @@ struct flow_call *message_call_note(struct flow_messages *messages, struct flow_
                                     int caller, const struct rpcrdma_message *m,
                                     const struct rpcrdma_rpc *rpc, const struct flow_send *send,
                                     bool sure, enum flow_call_use *use);
+/* The same of what is known to be a Call, with a plain header at `p`, whose XID has no entry. NULL:
+ * it has; nothing was done. flow_calls_ready has said true. */
+struct flow_call *message_call_note_plain(struct flow_messages *messages, struct flow_conn *conn,
+                                          int caller, const uint8_t *p);
 /* An entry, where there is none: to be held at once. NULL: no memory. */
 struct flow_call *message_call_add(struct flow_messages *messages, struct flow_conn *conn,
                                    int caller, uint32_t xid);
@@ -216,6 +221,16 @@ void message_call_let_go(struct flow_messages *messages, struct flow_call *call,
 uint64_t message_calls_of(const struct flow_conn *conn, int caller);
 struct flow_call *message_call_outstanding_of(const struct flow_messages *messages, uint64_t calls,
                                               uint32_t xid);
+/* As flow_call_find, in less time where Replies come in the order of Calls. */
+static inline struct flow_call *message_call_find(const struct flow_messages *messages,
+                                                  const struct flow_conn *conn, int caller,
+                                                  uint32_t xid)
+{
+    const struct message_conn *mc = flow_conn_above((struct flow_conn *)conn);
+    struct flow_call *oldest = mc->n_calls[caller] > 0 ? TAILQ_FIRST(&mc->calls[caller]) : NULL;
+
+    return oldest && oldest->xid == xid ? oldest : flow_call_find(messages, conn, caller, xid);
+}
 /* Stages above keep something of each Call. */
 static inline bool message_calls_followed(const struct flow_messages *messages)
 {
@@ -255,9 +270,11 @@ void message_unmatched_forget(struct flow_messages *messages, const struct flow_
 void message_unmatched_free(struct flow_messages *messages);
 
 /* retransmit.c. A Call is remembered, and known again: fills event->remembered and ->sent_before.
- */
+ * The same of a plain one, which has so many bytes inline. */
 void message_sent_note(struct flow_messages *messages, struct flow_conn *conn,
                        const struct flow_send *send, struct flow_message *event);
+void message_sent_note_plain(struct flow_messages *messages, struct flow_conn *conn,
+                             struct flow_plain *message, uint32_t bytes);
 void message_sent_free(struct flow_messages *messages);
 
 /* reverse.c. A Call of the server before any of the client's: reported once. That there was none

@@ -39,15 +39,11 @@ static uint64_t hosts(struct flow_messages *messages, const struct rpcrdma_conne
     return messages->hosts.hash;
 }
 
-/* What a retransmitted Call has in common with the first, whatever chunks it offers. */
-static uint64_t kind_of(const struct rpcrdma_flow_message *message)
+/* What a retransmitted Call has in common with the first, whatever chunks it offers: its bytes
+ * inline, and what it calls where that is known. */
+static uint64_t kind_of(uint32_t bytes, uint32_t program, uint32_t version, uint32_t procedure)
 {
-    const struct rpcrdma_rpc *rpc = message->rpc;
-    uint64_t kind = message->message->payload.len;
-
-    if (rpc && rpc->present & RPCRDMA_RPC_HAS_PROGRAM)
-        kind += flow_hash2((uint64_t)rpc->program << 32 | rpc->version, rpc->procedure);
-    return kind;
+    return bytes + flow_hash2((uint64_t)program << 32 | version, procedure);
 }
 
 /* One behind the other for Calls whose XIDs were counted, in either order of their bytes: the next
@@ -57,20 +53,20 @@ static size_t place_of(uint64_t of_hosts, uint32_t xid)
     return (of_hosts + xid + __builtin_bswap32(xid)) & (FLOW_CALLS_REMEMBERED - 1);
 }
 
-void message_sent_note(struct flow_messages *messages, struct flow_conn *conn,
-                       const struct flow_send *send, struct flow_message *event)
+static RPCRDMA_INLINE const struct flow_sent_before *
+note(struct flow_messages *messages, struct flow_conn *conn, int sender,
+     const struct flow_send *send, uint32_t xid, uint64_t kind, uint32_t *remembered)
 {
     const struct rpcrdma_connection *pub = flow_conn_public_const(conn);
-    uint32_t xid = event->message->message->xid;
-    uint64_t of_hosts = hosts(messages, pub, event->sender);
+    uint64_t of_hosts = hosts(messages, pub, sender);
     struct message_sent sent = {
-        .key = flow_hash2(flow_hash2(of_hosts, xid), kind_of(event->message)),
+        .key = flow_hash2(flow_hash2(of_hosts, xid), kind),
         .frame = send->frame,
         .first_frame = send->frame,
         .first_time_ns = send->time_ns,
         .connection = pub->number,
         .first_connection = pub->number,
-        .calls = message_calls_of(conn, event->sender),
+        .calls = message_calls_of(conn, sender),
     };
     struct flow_sent_before *before = &messages->sent_before;
     struct message_sent *e;
@@ -79,13 +75,13 @@ void message_sent_note(struct flow_messages *messages, struct flow_conn *conn,
         messages->sent =
             flow_alloc(&messages->context->memory, FLOW_CALLS_REMEMBERED * sizeof(*messages->sent));
     if (!messages->sent)
-        return;
+        return NULL;
     e = &messages->sent[place_of(of_hosts, xid)];
-    event->remembered = (uint32_t)(e - messages->sent) + 1;
+    *remembered = (uint32_t)(e - messages->sent) + 1;
     if (e->connection == 0 || e->key != sent.key || e->connection == pub->number ||
         e->frame >= pub->first_frame) {
         *e = sent;
-        return;
+        return NULL;
     }
     *before =
         (struct flow_sent_before){.frame = e->frame,
@@ -94,10 +90,34 @@ void message_sent_note(struct flow_messages *messages, struct flow_conn *conn,
                                   .first_connection = e->first_connection,
                                   .first_time_ns = e->first_time_ns,
                                   .call = message_call_outstanding_of(messages, e->calls, xid)};
-    event->sent_before = before;
     e->frame = sent.frame;
     e->connection = sent.connection;
     e->calls = sent.calls;
+    return before;
+}
+
+void message_sent_note(struct flow_messages *messages, struct flow_conn *conn,
+                       const struct flow_send *send, struct flow_message *event)
+{
+    const struct rpcrdma_message *msg = event->message->message;
+    const struct rpcrdma_rpc *rpc = event->message->rpc;
+    uint64_t kind = rpc && rpc->present & RPCRDMA_RPC_HAS_PROGRAM
+                        ? kind_of(msg->payload.len, rpc->program, rpc->version, rpc->procedure)
+                        : msg->payload.len;
+
+    event->sent_before =
+        note(messages, conn, event->sender, send, msg->xid, kind, &event->remembered);
+}
+
+void message_sent_note_plain(struct flow_messages *messages, struct flow_conn *conn,
+                             struct flow_plain *message, uint32_t bytes)
+{
+    const struct flow_call *call = message->call;
+    uint64_t kind = kind_of(bytes, call->program, call->version, call->procedure);
+    uint32_t remembered;
+
+    message->sent_before =
+        note(messages, conn, message->sender, message->send, message->xid, kind, &remembered);
 }
 
 uint64_t flow_call_first_frame(const struct flow_messages *messages, uint32_t remembered)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* What passes by the quick lane (flow/quick.c) gives what it gives by way of events: the same
- * operations, once with the cache of directions, and once without, when nothing passes there. */
+ * operations, once with the cache of directions, and once without, when nothing passes there. And
+ * what is counted without a message made of it (message/plain.c) counts as others do. */
 #include "random.h"
 #include "rig.h"
 
@@ -78,6 +79,18 @@ static void on_credits(void *context, const struct rpcrdma_connection *connectio
         note(context, results[i].calls);
         note(context, results[i].replies);
         note(context, results[i].busy_ns);
+        note(context, results[i].unanswered);
+        note(context, results[i].retransmitted);
+        note(context, results[i].earlier);
+        note(context, results[i].stray);
+        note(context, results[i].missed);
+        note(context, results[i].granted.changes);
+        note(context, results[i].limit.last);
+        note(context, results[i].at_limit_ns);
+        note(context, results[i].stalls.count);
+        note(context, results[i].violations);
+        note(context, results[i].rnr_naks);
+        note(context, results[i].unsettled_ns);
         note(context, results[i].in_flight.max);
         note(context, (uint64_t)(results[i].in_flight.mean * 1000000));
     }
@@ -208,6 +221,39 @@ static void compare(const struct disturbance *by)
     }
 }
 
+/* Nobody sees messages. */
+static struct world count(const struct disturbance *by, bool plain)
+{
+    struct world world = {.log = 0};
+    struct rpcrdma_flow_config config = {.all = true, .credits = true};
+    struct rpcrdma_flow_sink sink = {
+        .finding = on_finding, .credits = on_credits, .context = &world};
+    struct rpcrdma_flow *flow;
+
+    config.size = sizeof(config);
+    sink.size = sizeof(sink);
+    flow = rpcrdma_flow_new(&config, &sink);
+    assert_non_null(flow);
+    assert_true(flow->counts_only);
+    flow->counts_only = plain;
+    random_again();
+    feed(&world, flow, by, true);
+    world.messages = flow->plain_message.xid; /* of the latest */
+    assert_true(rpcrdma_flow_end(flow));
+    rpcrdma_flow_free(flow);
+    return world;
+}
+
+static void compare_counts(const struct disturbance *by)
+{
+    struct world plain = count(by, true), made = count(by, false);
+
+    assert_int_equal(made.messages, 0);
+    assert_true(plain.messages > 0);
+    assert_int_equal(plain.findings, made.findings);
+    assert_int_equal(plain.log, made.log);
+}
+
 static void test_undisturbed(void **state)
 {
     const struct disturbance none = {0};
@@ -217,6 +263,8 @@ static void test_undisturbed(void **state)
     assert_true(quick.quick > OPS - 100);
     assert_int_equal(quick.transactions, OPS / PER_RPC);
     compare(&none);
+    compare_counts(&none);
+    assert_int_equal(count(&none, true).messages, OPS / PER_RPC - 1);
 }
 
 static void test_disturbed(void **state)
@@ -228,8 +276,10 @@ static void test_disturbed(void **state)
     };
 
     (void)state;
-    for (size_t i = 0; i < sizeof(each) / sizeof(each[0]); i++)
+    for (size_t i = 0; i < sizeof(each) / sizeof(each[0]); i++) {
         compare(&each[i]);
+        compare_counts(&each[i]);
+    }
 }
 
 int main(void)

@@ -53,7 +53,7 @@ static struct flow_call *call(uint32_t xid)
     uint32_t len = stage_call(bytes, xid, 32);
     struct flow_call *made = make(0, len, len);
 
-    flow_message_done(messages, &making);
+    flow_message_done(messages, making.event.call);
     return made;
 }
 
@@ -66,7 +66,7 @@ static struct flow_call *other_call(uint32_t xid)
 
     bytes[PROCEDURE] = 6;
     made = make(0, len, len);
-    flow_message_done(messages, &making);
+    flow_message_done(messages, making.event.call);
     return made;
 }
 
@@ -75,7 +75,7 @@ static struct flow_call *reply(uint32_t xid)
     uint32_t len = stage_reply(bytes, xid, 16);
     struct flow_call *made = make(1, len, len);
 
-    flow_message_done(messages, &making);
+    flow_message_done(messages, making.event.call);
     return made;
 }
 
@@ -136,7 +136,7 @@ static void test_cut(void **state)
     (void)state;
     call(XID);
     make(0, len, TO_PROCEDURE + 8); /* its XID and direction */
-    flow_message_done(messages, &making);
+    flow_message_done(messages, making.event.call);
     assert_int_equal(making.out.direction, RPCRDMA_DIRECTION_CALL);
     assert_int_equal(making.event.call_use, FLOW_CALL_RETRANSMITTED);
     reply(XID);
@@ -158,13 +158,13 @@ static void test_unsure(void **state)
     calls->lost = 1; /* a Reply to what was lost, or a Call */
     len = stage_call(bytes, XID, 32);
     assert_non_null(make(0, len, HEADER));
-    flow_message_done(messages, &making);
+    flow_message_done(messages, making.event.call);
     assert_int_equal(making.out.direction, RPCRDMA_DIRECTION_UNKNOWN);
     assert_non_null(call(XID));
     assert_int_equal(making.event.call_use, FLOW_CALL_NEW);
     len = stage_call(bytes, XID, 32);
     make(0, len, HEADER); /* nothing is forgotten for it */
-    flow_message_done(messages, &making);
+    flow_message_done(messages, making.event.call);
     reply(XID);
     assert_non_null(making.out.call);
 }
@@ -215,7 +215,7 @@ static void test_in_hand(void **state)
     assert_ptr_equal(make(1, len, len), made);
     flow_call_leave(messages, made, FLOW_CALL_RPC);
     assert_ptr_equal(find(XID), made);
-    flow_message_done(messages, &making);
+    flow_message_done(messages, making.event.call);
     assert_null(find(XID));
 }
 

@@ -45,7 +45,7 @@ static int end(void **state)
 static void message(int sender, uint32_t len)
 {
     flow_credit_message(credits, s.conn, stage_message(&s, sender, bytes, len));
-    flow_message_done(s.messages, &s.making);
+    flow_message_done(s.messages, s.making.event.call);
 }
 
 /* One Call until the first grant (RFC 8166 section 3.3.1), then as many as are granted. */

@@ -47,7 +47,7 @@ static struct flow_making make(int sender, uint32_t len)
     send = stage_send(&s.stage, bytes, len, 1);
     flow_message_make(messages, conn, flow_conn_direction(conn, 1 - sender), &send, &making);
     assert_int_equal(making.event.sender, sender);
-    flow_message_done(messages, &making);
+    flow_message_done(messages, making.event.call);
     return making;
 }
 
@@ -128,7 +128,7 @@ static void test_truncated(void **state)
     send = stage_send(&s.stage, bytes, stage_call(bytes, 7, 32), 1);
     send.caplen = 20;
     flow_message_make(messages, conn, flow_conn_direction(conn, 1), &send, &m);
-    flow_message_done(messages, &m);
+    flow_message_done(messages, m.event.call);
     assert_int_equal(m.message.status, RPCRDMA_TRUNCATED);
     assert_int_equal(m.findings.count, 1);
     assert_int_equal(m.findings.at[0].rule, RPCRDMA_RULE_TRUNCATED);

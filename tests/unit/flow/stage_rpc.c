@@ -64,7 +64,7 @@ static int end(void **state)
 static void message(int sender, uint32_t len)
 {
     flow_rpc_message(rpcs, s.conn, stage_message(&s, sender, bytes, len));
-    flow_message_done(s.messages, &s.making);
+    flow_message_done(s.messages, s.making.event.call);
 }
 
 static void test_transaction(void **state)
