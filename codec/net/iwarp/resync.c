@@ -132,21 +132,27 @@ static bool markers_known(const struct rpcrdma_tcp_connection *c, int end)
            (c->stream[1 - end].mpa_seen && !c->stream[1 - end].mpa_marker);
 }
 
-/* Follows FPDUs from seq on. *count: how many plausible headers were seen. */
+struct trial {
+    unsigned count;   /* how many plausible headers were seen */
+    uint32_t missing; /* CHAIN_PENDING, CHAIN_ALIGNED: bytes are, from here on */
+};
+
+/* Follows FPDUs from seq on. */
 static enum chain follow(struct rpcrdma_tcp *tcp, struct rpcrdma_tcp_connection *c, int end,
-                         struct rpcrdma_range *from, uint32_t seq, unsigned *count)
+                         struct rpcrdma_range *from, uint32_t seq, struct trial *trial)
 {
     struct rpcrdma_stream *s = &c->stream[end];
     uint32_t begin = seq;
     bool aligned = true, known = markers_known(c, end), enough = false;
 
-    *count = 0;
+    trial->count = 0;
     for (;;) {
         uint8_t header[RPCRDMA_FPDU_HEADER];
         uint32_t have = peek_content(c, end, &from, seq, header, sizeof(header)), size;
 
-        if (have == 0) /* *count FPDUs end here: at the end of a range, or where nothing is known */
-            return *count > 0 && aligned ? CHAIN_ALIGNED : CHAIN_PENDING;
+        trial->missing = seq + have;
+        if (have == 0) /* FPDUs end here: at the end of a range, or where nothing is known */
+            return trial->count > 0 && aligned ? CHAIN_ALIGNED : CHAIN_PENDING;
         switch (rpcrdma_ddp_plausible(header, have)) {
         case RPCRDMA_PLAUSIBLE_NO:
             return CHAIN_NO;
@@ -155,7 +161,7 @@ static enum chain follow(struct rpcrdma_tcp *tcp, struct rpcrdma_tcp_connection 
         case RPCRDMA_PLAUSIBLE_YES:
             break;
         }
-        enough |= ++*count >= RPCRDMA_IN_A_ROW;
+        enough |= ++trial->count >= RPCRDMA_IN_A_ROW;
         size = rpcrdma_mpa_size(c, end, seq, rpcrdma_get_be16(header));
         if (enough && (known || seq - begin >= RPCRDMA_MARKER_EVERY))
             return CHAIN_SURE;
@@ -206,18 +212,18 @@ static bool find_markers(struct rpcrdma_tcp_connection *c, int end, struct rpcrd
 
 /* As follow; if need be with markers, which then are known. */
 static enum chain follow_anyway(struct rpcrdma_tcp *tcp, struct rpcrdma_tcp_connection *c, int end,
-                                struct rpcrdma_range *from, uint32_t seq, unsigned *count)
+                                struct rpcrdma_range *from, uint32_t seq, struct trial *trial)
 {
-    enum chain chain = follow(tcp, c, end, from, seq, count);
+    enum chain chain = follow(tcp, c, end, from, seq, trial);
     bool announced = c->stream[1 - end].mpa_marker;
 
-    if (chain != CHAIN_NO || *count == 0)
+    if (chain != CHAIN_NO || trial->count == 0)
         return chain;
     if (!markers_known(c, end) && !spend(&c->stream[end], MARKER_EFFORT))
         return CHAIN_PENDING; /* when more has come */
     if (!find_markers(c, end, from, seq))
         return chain;
-    chain = follow(tcp, c, end, from, seq, count);
+    chain = follow(tcp, c, end, from, seq, trial);
     if (chain == CHAIN_SURE)
         return chain;
     c->stream[end].has_phase = false; /* to be tried again when there is more to see */
@@ -236,6 +242,7 @@ static void get_in_step(struct rpcrdma_tcp *tcp, struct rpcrdma_tcp_connection *
         s->marker_phase = seq;
     }
     s->phase = RPCRDMA_STREAM_FPDU;
+    s->passed_over = false;
     s->unproven = chain == CHAIN_SURE ? 0 : RPCRDMA_IN_A_ROW;
     s->n_candidates = 0;
     s->impatient = false;
@@ -254,14 +261,70 @@ static bool hole_open(const struct rpcrdma_stream *s, const struct rpcrdma_range
     return !s->has_ack || rpcrdma_seq_diff(s->ack, r->seq) < 0 || s->ack_arrival < r->arrival;
 }
 
+static void look_anew(struct rpcrdma_stream *s)
+{
+    s->scanned = s->next;
+    s->n_candidates = 0;
+    s->passed_over = false;
+}
+
+/* What is missing at seq will not come. */
+static bool waits_in_vain(struct rpcrdma_stream *s, uint32_t seq)
+{
+    const struct rpcrdma_range *r = rpcrdma_range_at(s, seq);
+
+    return r && rpcrdma_seq_diff(r->seq, seq) > 0 && !hole_open(s, r);
+}
+
+/* Where there is no room, in the place of one that waits in vain. */
+static void add_candidate(struct rpcrdma_stream *s, uint32_t seq, uint32_t missing, bool segment)
+{
+    if (s->n_candidates == RPCRDMA_CANDIDATES) {
+        unsigned i = spend(s, RPCRDMA_CANDIDATES * RANGE_EFFORT) ? 0 : RPCRDMA_CANDIDATES;
+
+        while (i < RPCRDMA_CANDIDATES && !waits_in_vain(s, s->candidate[i].missing))
+            i++;
+        if (i == RPCRDMA_CANDIDATES)
+            return;
+        memmove(&s->candidate[i], &s->candidate[i + 1],
+                (RPCRDMA_CANDIDATES - 1 - i) * sizeof(s->candidate[0]));
+        s->n_candidates--;
+        s->passed_over = true;
+    }
+    s->candidate[s->n_candidates].seq = seq;
+    s->candidate[s->n_candidates].missing = missing;
+    s->candidate[s->n_candidates++].segment = segment;
+}
+
+/* FPDUs that show that there are no markers. With that known, less shows those before. */
+static void found(struct rpcrdma_tcp *tcp, struct rpcrdma_tcp_connection *c, int end, uint32_t seq,
+                  enum chain chain, bool last)
+{
+    struct rpcrdma_stream *s = &c->stream[end];
+
+    if (chain != CHAIN_SURE || markers_known(c, end) || c->stream[1 - end].mpa_marker ||
+        seq == s->next) {
+        get_in_step(tcp, c, end, seq, chain, last);
+        return;
+    }
+    s->has_phase = true;
+    s->marker_phase = seq;
+    look_anew(s);
+    rpcrdma_stream_look(tcp, c, end, last);
+}
+
 void rpcrdma_stream_look(struct rpcrdma_tcp *tcp, struct rpcrdma_tcp_connection *c, int end,
                          bool last)
 {
     struct rpcrdma_stream *s = &c->stream[end];
     /* FPDUs are multiples of 4 bytes long */
     uint32_t step = s->has_phase ? 4 : 1;
-    unsigned kept = 0, count;
+    unsigned kept = 0;
     bool known = markers_known(c, end);
+    struct trial trial;
+
+    if (last && s->passed_over)
+        look_anew(s);
 
     for (unsigned i = 0; i < s->n_candidates; i++) {
         uint32_t seq = s->candidate[i].seq;
@@ -271,12 +334,13 @@ void rpcrdma_stream_look(struct rpcrdma_tcp *tcp, struct rpcrdma_tcp_connection 
         if (rpcrdma_seq_diff(seq, s->next) < 0)
             continue;
         from = rpcrdma_range_at(s, seq);
-        chain = s->candidate[i].segment ? follow_anyway(tcp, c, end, from, seq, &count)
-                                        : follow(tcp, c, end, from, seq, &count);
+        chain = s->candidate[i].segment ? follow_anyway(tcp, c, end, from, seq, &trial)
+                                        : follow(tcp, c, end, from, seq, &trial);
         if (good_enough(chain, (s->candidate[i].segment && known) || last)) {
-            get_in_step(tcp, c, end, seq, chain, last);
+            found(tcp, c, end, seq, chain, last);
             return;
         }
+        s->candidate[i].missing = trial.missing;
         if (chain != CHAIN_NO)
             s->candidate[kept++] = s->candidate[i];
     }
@@ -311,21 +375,19 @@ void rpcrdma_stream_look(struct rpcrdma_tcp *tcp, struct rpcrdma_tcp_connection 
                 s->scanned = seq; /* wait for the rest of it */
                 return;
             }
-            chain = segment ? follow_anyway(tcp, c, end, r, seq, &count)
-                            : follow(tcp, c, end, r, seq, &count);
-            if (good_enough(chain, (segment && known) || last) && count > 0) {
-                get_in_step(tcp, c, end, seq, chain, last);
+            chain = segment ? follow_anyway(tcp, c, end, r, seq, &trial)
+                            : follow(tcp, c, end, r, seq, &trial);
+            if (good_enough(chain, (segment && known) || last) && trial.count > 0) {
+                found(tcp, c, end, seq, chain, last);
                 return;
             }
             /* cut packets show no second header: the one at the segment's start is taken */
-            if (chain != CHAIN_NO && count > 0 && segment && known && r->caplen < r->len) {
+            if (chain != CHAIN_NO && trial.count > 0 && segment && known && r->caplen < r->len) {
                 get_in_step(tcp, c, end, seq, chain, last);
                 return;
             }
-            if (chain != CHAIN_NO && s->n_candidates < RPCRDMA_CANDIDATES) {
-                s->candidate[s->n_candidates].seq = seq;
-                s->candidate[s->n_candidates++].segment = segment;
-            }
+            if (chain != CHAIN_NO)
+                add_candidate(s, seq, trial.missing, segment);
         }
         s->scanned = range_end(r);
         if (r->after && r->after->seq != s->scanned && !last && hole_open(s, r->after))
@@ -340,18 +402,18 @@ bool rpcrdma_stream_judge(struct rpcrdma_tcp *tcp, struct rpcrdma_tcp_connection
 
     for (int end = 0; end < 2; end++) {
         struct rpcrdma_stream *s = &c->stream[end];
-        unsigned count;
+        struct trial trial;
         enum chain chain;
 
         if (!s->held || !s->held->segment)
             continue;
-        chain = follow_anyway(tcp, c, end, s->held, s->next, &count);
-        if (chain == CHAIN_NO && count == 0)
+        chain = follow_anyway(tcp, c, end, s->held, s->next, &trial);
+        if (chain == CHAIN_NO && trial.count == 0)
             continue; /* it began inside of an FPDU, perhaps */
         if (chain == CHAIN_NO)
             return false;
         anchored[end] = true;
-        total += count;
+        total += trial.count;
         sure |= chain == CHAIN_SURE;
     }
     if (!anchored[0] && !anchored[1])

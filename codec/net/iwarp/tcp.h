@@ -93,11 +93,12 @@ struct rpcrdma_stream { /* one direction */
     /* looking for an FPDU */
     uint32_t scanned; /* everything before was tried */
     struct {
-        uint32_t seq;
+        uint32_t seq, missing;       /* where bytes are */
         bool segment;                /* begins where a segment did */
     } candidate[RPCRDMA_CANDIDATES]; /* an FPDU could begin there, if what is missing fits */
     unsigned n_candidates;
-    bool impatient; /* the other direction does not wait for it any more */
+    bool passed_over; /* some gave way to others: what is missing will not come */
+    bool impatient;   /* the other direction does not wait for it any more */
 };
 
 struct rpcrdma_tcp_piece { /* bytes on their way into a stream */
