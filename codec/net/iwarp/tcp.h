@@ -7,7 +7,8 @@
  *
  *   tcp.c     segments, and the table of connections
  *   tcp_late.c      an acknowledgement that is captured before what it acknowledges waits for it
- *   tcp_reorder.c   bytes of both directions in order; what is missing is waited for, then lost
+ *   tcp_reorder.c   bytes of both directions in order
+ *   tcp_hole.c      what is missing of them is waited for, then lost
  *   mpa.c     start-up frames, and FPDUs out of the bytes
  *   resync.c  finding the FPDUs again where the boundaries are not known
  *   ddp.c     one FPDU becomes one operation
@@ -186,8 +187,7 @@ void rpcrdma_late_overdue(struct rpcrdma_tcp *tcp);
 void rpcrdma_late_clear(struct rpcrdma_tcp *tcp, struct rpcrdma_tcp_connection *c);
 
 /* tcp_reorder.c */
-/* Where the bytes end that a receiver who sends `ack` has, from `next` to what is held. */
-uint32_t rpcrdma_stream_acknowledged(const struct rpcrdma_stream *s, uint32_t ack);
+enum { RPCRDMA_HELD_MOST = RPCRDMA_BOUND(16 << 20, 2048) }; /* more than any window in use */
 /* Takes the bytes of a segment, and gives out all that can be. */
 void rpcrdma_stream_segment(struct rpcrdma_tcp *tcp, struct rpcrdma_tcp_connection *c, int end,
                             const struct rpcrdma_tcp_piece *piece);
@@ -201,12 +201,33 @@ void rpcrdma_stream_clear(struct rpcrdma_tcp *tcp, struct rpcrdma_stream *s);
 struct rpcrdma_range *rpcrdma_range_at(struct rpcrdma_stream *s, uint32_t seq);
 /* The last range before a hole. */
 struct rpcrdma_range *rpcrdma_run_last(struct rpcrdma_range *r);
+/* Forgets what is held before seq. */
+void rpcrdma_stream_drop(struct rpcrdma_tcp *tcp, struct rpcrdma_stream *s, uint32_t seq);
+
+/* tcp_hole.c */
+/* A packet contributed to what is read. */
+void rpcrdma_stream_arrived(struct rpcrdma_stream *s, uint64_t arrival, uint64_t frame,
+                            int64_t time_ns);
+/* Where the bytes end that a receiver who sends `ack` has, from `next` to what is held. */
+uint32_t rpcrdma_stream_acknowledged(const struct rpcrdma_stream *s, uint32_t ack);
+/* Bytes up to `stop` that nobody will show us. What is not read of them, out of step, is lost all
+ * the same. */
+void rpcrdma_stream_lose(struct rpcrdma_tcp *tcp, struct rpcrdma_tcp_connection *c, int end,
+                         uint32_t stop);
+/* Those up to what the receiver has, or (`last`) to what comes next. False: there are none. */
+bool rpcrdma_stream_read_hole(struct rpcrdma_tcp *tcp, struct rpcrdma_tcp_connection *c, int end,
+                              bool last);
+/* Out of step when nothing more will come, likewise; but not for an Ack beyond any window. */
+bool rpcrdma_stream_lose_next(struct rpcrdma_tcp *tcp, struct rpcrdma_tcp_connection *c, int end,
+                              bool last);
+/* Of what waited together: bytes that the receiver has and nobody will show us, where what follows
+ * them was captured before this range of the other direction. */
+bool rpcrdma_stream_lose_before(struct rpcrdma_tcp *tcp, struct rpcrdma_tcp_connection *c, int end,
+                                const struct rpcrdma_range *other);
 /* Out of step: goes on at seq. What is not there is lost, if it is acknowledged or nothing more
  * will come (`last`). */
 void rpcrdma_stream_skip(struct rpcrdma_tcp *tcp, struct rpcrdma_tcp_connection *c, int end,
                          uint32_t seq, bool last);
-/* Forgets what is held before seq. */
-void rpcrdma_stream_drop(struct rpcrdma_tcp *tcp, struct rpcrdma_stream *s, uint32_t seq);
 
 /* mpa.c */
 enum { RPCRDMA_MARKER_EVERY = 512, RPCRDMA_MARKER_BYTES = 4 };

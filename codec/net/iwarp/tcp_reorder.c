@@ -6,7 +6,6 @@
 enum {
     /* of one stream: hostile input must not make lists long, */
     RANGES_MOST = RPCRDMA_BOUND(8192, 4),
-    HELD_MOST = RPCRDMA_BOUND(16 << 20, 2048),     /* more than any window in use, */
     LOOKING_MOST = RPCRDMA_BOUND(256 << 10, 1024), /* out of step: three of the greatest FPDUs */
 };
 
@@ -200,15 +199,6 @@ static void hold(struct rpcrdma_tcp *tcp, struct rpcrdma_tcp_connection *c, int 
     }
 }
 
-static void arrived(struct rpcrdma_stream *s, uint64_t arrival, uint64_t frame, int64_t time_ns)
-{
-    if (arrival > s->arrival) {
-        s->arrival = arrival;
-        s->frame = frame;
-        s->time_ns = time_ns;
-    }
-}
-
 /* The part of the first range that is next. */
 static void read_held(struct rpcrdma_tcp *tcp, struct rpcrdma_tcp_connection *c, int end)
 {
@@ -224,7 +214,7 @@ static void read_held(struct rpcrdma_tcp *tcp, struct rpcrdma_tcp_connection *c,
 
     /* Reading can make room by giving up others, never this range: it is out of the list. */
     take_first(s);
-    arrived(s, r->arrival, r->frame, r->time_ns);
+    rpcrdma_stream_arrived(s, r->arrival, r->frame, r->time_ns);
     if (rpcrdma_mpa_read(tcp, c, end, &piece) < piece.len && !c->closed) {
         r->after = s->held; /* out of step: the rest is looked through */
         r->run = NULL;
@@ -235,94 +225,6 @@ static void read_held(struct rpcrdma_tcp *tcp, struct rpcrdma_tcp_connection *c,
         return;
     }
     range_free(tcp, s, r);
-}
-
-uint32_t rpcrdma_stream_acknowledged(const struct rpcrdma_stream *s, uint32_t ack)
-{
-    uint32_t stop = rpcrdma_seq_diff(ack, s->next) > 0 ? ack : s->next;
-
-    /* FIN is acknowledged like a byte and is none. One that was not captured shows: FPDUs are
-     * multiples of 4 bytes long (RFC 5044 section 4). */
-    if (s->has_fin && rpcrdma_seq_diff(stop, s->fin) > 0)
-        stop = s->fin;
-    else if (!s->has_fin && stop != s->next && s->has_phase && (stop - s->marker_phase) % 4 == 1)
-        stop--;
-    if (s->held && rpcrdma_seq_diff(stop, s->held->seq) > 0)
-        stop = s->held->seq;
-    return stop;
-}
-
-/* Bytes that nobody will show us. What is not read of them, out of step, is lost all the same. */
-static void lose(struct rpcrdma_tcp *tcp, struct rpcrdma_tcp_connection *c, int end, uint32_t stop)
-{
-    struct rpcrdma_stream *s = &c->stream[end];
-    struct rpcrdma_tcp_piece hole = {.seq = s->next, .len = stop - s->next, .lost = true};
-    uint32_t used;
-
-    rpcrdma_tcp_finding(tcp, s, RPCRDMA_RULE_TCP_LOST, NULL, hole.len, s->next);
-    used = rpcrdma_mpa_read(tcp, c, end, &hole);
-    if (used == hole.len || c->closed)
-        return;
-    rpcrdma_mpa_lost(tcp, c, end, hole.len - used);
-    s->next = stop;
-}
-
-/* Up to what the receiver has, or to what comes next. */
-static bool read_hole(struct rpcrdma_tcp *tcp, struct rpcrdma_tcp_connection *c, int end, bool last)
-{
-    struct rpcrdma_stream *s = &c->stream[end];
-    const struct rpcrdma_stream *by = s, *other = &c->stream[1 - end];
-    uint32_t stop = s->has_ack ? rpcrdma_stream_acknowledged(s, s->ack) : s->next;
-
-    if (s->held && last)
-        stop = s->held->seq;
-    if (rpcrdma_seq_diff(stop, s->next) <= 0)
-        return false;
-    /* at the end, when its last packet was captured: that in hand may be another connection's */
-    if (last && other->ack_arrival > s->ack_arrival)
-        by = other;
-    arrived(s, by->ack_arrival, by->ack_frame, by->ack_time_ns);
-    lose(tcp, c, end, stop);
-    return true;
-}
-
-/* Out of step when nothing more will come, likewise; but not for an Ack beyond any window. */
-static bool lose_next(struct rpcrdma_tcp *tcp, struct rpcrdma_tcp_connection *c, int end, bool last)
-{
-    const struct rpcrdma_stream *s = &c->stream[end];
-
-    if (s->phase != RPCRDMA_STREAM_LOOKING)
-        return read_hole(tcp, c, end, last);
-    return last && s->fell_out && s->has_phase && s->has_ack &&
-           rpcrdma_seq_diff(s->ack, s->next) <= HELD_MOST && read_hole(tcp, c, end, true);
-}
-
-void rpcrdma_stream_skip(struct rpcrdma_tcp *tcp, struct rpcrdma_tcp_connection *c, int end,
-                         uint32_t seq, bool last)
-{
-    struct rpcrdma_stream *s = &c->stream[end];
-
-    while (rpcrdma_seq_diff(seq, s->next) > 0) {
-        const struct rpcrdma_range *r;
-        uint32_t stop = seq;
-
-        rpcrdma_stream_drop(tcp, s, s->next);
-        r = s->held;
-        if (r && rpcrdma_seq_diff(r->seq, s->next) <= 0) {
-            if (rpcrdma_seq_diff(range_end(r), seq) < 0)
-                stop = range_end(r);
-        } else {
-            if (r && rpcrdma_seq_diff(r->seq, seq) < 0)
-                stop = r->seq;
-            if (s->fell_out && (last || (s->has_ack && rpcrdma_seq_diff(s->ack, stop) >= 0))) {
-                if (r)
-                    arrived(s, r->arrival, r->frame, r->time_ns);
-                lose(tcp, c, end, stop);
-            }
-        }
-        s->next = stop;
-    }
-    rpcrdma_stream_drop(tcp, s, seq);
 }
 
 static bool ready(const struct rpcrdma_stream *s)
@@ -341,7 +243,7 @@ static void give_fin(struct rpcrdma_tcp *tcp, struct rpcrdma_tcp_connection *c, 
     if (!last && (s->held || (s->phase != RPCRDMA_STREAM_LOOKING && s->next != s->fin)))
         return;
     s->fin_given = true;
-    arrived(s, s->fin_arrival, s->fin_frame, s->fin_time_ns);
+    rpcrdma_stream_arrived(s, s->fin_arrival, s->fin_frame, s->fin_time_ns);
     rpcrdma_mpa_ends(tcp, c, end);
     rpcrdma_ddp_op(c, end, RPCRDMA_OP_DISCONNECT, &op);
     op.seq = s->fin;
@@ -364,8 +266,8 @@ static void limit(struct rpcrdma_tcp *tcp, struct rpcrdma_tcp_connection *c)
             }
             if (other->held_bytes > LOOKING_MOST || other->n_held > RANGES_MOST)
                 s->impatient = true;
-        } else if (s->held_bytes > HELD_MOST || s->n_held > RANGES_MOST) {
-            read_hole(tcp, c, end, true);
+        } else if (s->held_bytes > RPCRDMA_HELD_MOST || s->n_held > RANGES_MOST) {
+            rpcrdma_stream_read_hole(tcp, c, end, true);
         }
     }
 }
@@ -400,7 +302,14 @@ void rpcrdma_stream_advance(struct rpcrdma_tcp *tcp, struct rpcrdma_tcp_connecti
             end = at_b < at_a;
         } else if (ready(&c->stream[0]) || ready(&c->stream[1])) {
             end = ready(&c->stream[1]);
-        } else if (lose_next(tcp, c, 0, last) || lose_next(tcp, c, 1, last)) {
+            if (rpcrdma_stream_lose_before(tcp, c, 1 - end, c->stream[end].held))
+                continue;
+        } else if (c->stream[0].held && c->stream[1].held &&
+                   (rpcrdma_stream_lose_before(tcp, c, 0, c->stream[1].held) ||
+                    rpcrdma_stream_lose_before(tcp, c, 1, c->stream[0].held))) {
+            continue;
+        } else if (rpcrdma_stream_lose_next(tcp, c, 0, last) ||
+                   rpcrdma_stream_lose_next(tcp, c, 1, last)) {
             continue;
         } else {
             break;
@@ -440,8 +349,8 @@ static void go_on_at(struct rpcrdma_tcp *tcp, struct rpcrdma_tcp_connection *c, 
         return;
     s->has_ack = false;
     if (c->confirmed) {
-        arrived(s, tcp->arrival, tcp->frame, tcp->time_ns);
-        lose(tcp, c, end, seq);
+        rpcrdma_stream_arrived(s, tcp->arrival, tcp->frame, tcp->time_ns);
+        rpcrdma_stream_lose(tcp, c, end, seq);
     }
     s->next = s->scanned = seq;
     s->n_candidates = 0;
@@ -476,7 +385,7 @@ void rpcrdma_stream_segment(struct rpcrdma_tcp *tcp, struct rpcrdma_tcp_connecti
 
         if (c->confirmed && s->phase != RPCRDMA_STREAM_LOOKING && !s->held && !waits &&
             piece.seq == s->next) {
-            arrived(s, tcp->arrival, tcp->frame, tcp->time_ns);
+            rpcrdma_stream_arrived(s, tcp->arrival, tcp->frame, tcp->time_ns);
             used = rpcrdma_mpa_read(tcp, c, end, &piece);
             if (c->closed)
                 return;

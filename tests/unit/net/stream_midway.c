@@ -49,10 +49,42 @@ static void holes_before_it_is_known(void **state)
     seen_free(s);
 }
 
+/* What waited together is read in the order of the wire, with the packets that it came in, although
+ * both directions lack some. */
+static void in_order(void **state)
+{
+    static const uint32_t lost[][2] = {{1 << 4 | 1 << 9, 0},
+                                       {1 << 4 | 1 << 9, 1 << 3 | 1 << 8},
+                                       {1 << 4, 1 << 6 | 1 << 7},
+                                       {0, 1 << 2 | 1 << 5}};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(lost) / sizeof(lost[0]); i++) {
+        struct seen *s = seen_new(NULL);
+        uint32_t frame = 0, k = 0;
+
+        talk(s, lost[i][0], lost[i][1]);
+        rpcrdma_net_end(s->net);
+        for (uint32_t n = 0; n < 2 * EXCHANGES; n++) {
+            if (lost[i][n % 2] >> n / 2 & 1)
+                continue;
+            frame++;
+            while (k < s->n && s->op[k].kind != RPCRDMA_OP_SEND)
+                k++;
+            assert_true(k < s->n);
+            assert_int_equal(s->op[k].seq, 1 + n / 2);
+            assert_int_equal(s->op[k].len, n % 2 ? REPLY : CALL);
+            assert_int_equal(s->op[k++].frame, frame);
+        }
+        seen_free(s);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(holes_before_it_is_known),
+        cmocka_unit_test(in_order),
     };
 
     return cmocka_run_group_tests_name("stream_midway", tests, NULL, NULL);
