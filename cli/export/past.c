@@ -61,6 +61,7 @@ bool past_new(const struct sqlite_calls *lib, sqlite3 *db, struct past **past)
     p->lib = lib;
     p->db = db;
     p->before = g_array_new(FALSE, FALSE, sizeof(struct earlier));
+    p->taken = g_array_new(FALSE, FALSE, sizeof(int64_t));
     p->by_export = g_hash_table_new(g_int64_hash, g_int64_equal);
     for (int i = 0; i < N_STATEMENTS; i++)
         if (!past_prepare(p, statements[i], &p->statement[i]))
@@ -78,6 +79,7 @@ void past_free(struct past *p)
     for (int i = 0; i < N_STATEMENTS; i++)
         p->lib->sqlite3_finalize(p->statement[i]);
     g_hash_table_destroy(p->by_export);
+    g_array_free(p->taken, TRUE);
     g_array_free(p->before, TRUE);
     if (p->input)
         g_array_free(p->input->watch, TRUE);
@@ -139,6 +141,7 @@ static bool find(struct past *p, const struct row *row, bool *ours, bool *others
     p->lib->sqlite3_bind_int64(statement, 1, row->table);
     p->lib->sqlite3_bind_int64(statement, 2, id_of(row));
     p->shared = false;
+    g_array_set_size(p->taken, 0);
     while ((result = p->lib->sqlite3_step(statement)) == SQLITE_ROW) {
         int64_t export = p->lib->sqlite3_column_int64(statement, 0);
         bool shared = p->lib->sqlite3_column_int64(statement, 1);
@@ -152,6 +155,8 @@ static bool find(struct past *p, const struct row *row, bool *ours, bool *others
             one->touched = true;
             one->met += !shared && row->open;
         }
+        if (goes_on)
+            g_array_append_val(p->taken, export);
     }
     p->lib->sqlite3_reset(statement);
     return result == SQLITE_DONE;
@@ -175,11 +180,9 @@ bool past_there(struct past *p, const struct row *row, enum past_row *is)
     if (!ours)
         return true;
     *is = PAST_REPLACE;
-    for (guint i = 0; i < p->before->len; i++) {
-        const struct earlier *one = &g_array_index(p->before, struct earlier, i);
-
-        numbers[2] = one->export;
-        if (past_is_beginning(p, one) && !step(p, TAKE, numbers, 3))
+    for (guint i = 0; i < p->taken->len; i++) {
+        numbers[2] = g_array_index(p->taken, int64_t, i);
+        if (!step(p, TAKE, numbers, 3))
             return false;
     }
     return !row->open || list(p, row, p->shared);
@@ -254,25 +257,45 @@ static bool supersede(const struct past *p, const struct earlier *one)
 
 /* Whether this export, which does not go on from it, is of the same packets, or connections; then
  * what it left open, and this one did not make, stays. */
-static bool look_beside(struct past *p, const struct earlier *one)
+static bool is_beside(const struct past *p, const struct earlier *one)
 {
-    bool other = !one->ours && (one->of_these || past_is_read(p, one));
-    struct past_told *told = &p->told;
-    char sql[160];
-    int64_t open;
+    return !past_is_beginning(p, one) &&
+           (one->touched || (!one->ours && (one->of_these || past_is_read(p, one))));
+}
 
-    told->beside = told->beside || one->named;
-    if (!one->touched && !other)
+static bool look_beside(struct past *p)
+{
+    struct past_told *told = &p->told;
+    sqlite3_stmt *all = NULL;
+    char sql[120];
+    bool any = false;
+    int result;
+
+    for (guint i = 0; i < p->before->len; i++) {
+        const struct earlier *one = &g_array_index(p->before, struct earlier, i);
+        bool beside = is_beside(p, one);
+
+        any |= beside;
+        told->beside |= one->named && !past_is_beginning(p, one);
+        told->other_options |= beside && !one->ours;
+    }
+    if (!any)
         return true;
-    told->other_options = told->other_options || !one->ours;
     snprintf(sql, sizeof(sql),
-             "SELECT count(*) FROM open_rows WHERE export = %" G_GINT64_FORMAT
-             " AND shared = 0 AND %u >> of & 1",
-             one->export, p->input->tables);
-    if (!past_ask(p, sql, &open))
+             "SELECT export, count(*) FROM open_rows WHERE shared = 0 AND %u >> of & 1 GROUP BY 1",
+             p->input->tables);
+    if (!past_prepare(p, sql, &all))
         return false;
-    told->not_made += (uint64_t)MAX(open - (int64_t)one->met, 0);
-    return true;
+    while ((result = p->lib->sqlite3_step(all)) == SQLITE_ROW) {
+        int64_t export = p->lib->sqlite3_column_int64(all, 0);
+        uint64_t open = (uint64_t)p->lib->sqlite3_column_int64(all, 1);
+        const struct earlier *one = g_hash_table_lookup(p->by_export, &export);
+
+        if (one && is_beside(p, one) && open > one->met)
+            told->not_made += open - one->met;
+    }
+    p->lib->sqlite3_finalize(all);
+    return result == SQLITE_DONE;
 }
 
 bool past_end(struct past *p)
@@ -284,10 +307,10 @@ bool past_end(struct past *p)
     for (guint i = 0; i < p->before->len; i++) {
         const struct earlier *one = &g_array_index(p->before, struct earlier, i);
 
-        if (!(past_is_beginning(p, one) ? supersede(p, one) : look_beside(p, one)))
+        if (past_is_beginning(p, one) && !supersede(p, one))
             return false;
     }
-    return true;
+    return look_beside(p);
 }
 
 const struct past_told *past_told(const struct past *p)

@@ -42,7 +42,9 @@ struct past {
     bool other_options;   /* they are there as other options have them, as far as is known */
     uint64_t far_packets; /* what it needs to read to know more than before */
     int64_t far_ns;
-    bool shared; /* of the row that was found last */
+    /* of the row that was found last: who left it open that this one goes on from */
+    GArray *taken; /* of int64_t */
+    bool shared;
     struct past_told told;
 };
 
