@@ -246,7 +246,11 @@ static void say_what_stays(const struct sqlite_store *s)
             "%s: an earlier export of some of these files was not of what they begin with: its "
             "rows stay as they are; a new database has none of them",
             s->path);
-    if (told->other_options)
+    if (told->other_options && s->stale == 0 && told->not_made == 0)
+        complain("%s: an export of this capture with other options is in it, and its rows stay; a "
+                 "new database has none of them",
+                 s->path);
+    else if (told->other_options)
         complain("%s: an export of this capture with other options is in it, and its rows stay: "
                  "%" PRIu64 " or more that this one has otherwise, %" PRIu64
                  " or more that it has not; a new database has none of them",
