@@ -41,10 +41,10 @@ static enum flow_recovery_cause cause(const struct flow_delivery *d, const struc
 static bool shown_by_responses(const struct flow_delivery *d, const struct transmission *t,
                                uint64_t at, int64_t now)
 {
-    const struct seldom *seldom = delivery_seldom(d);
-    bool gap = at <= seldom->skipped && seldom->skipped < seldom->skipped_end;
+    const struct extra *extra = delivery_extra(d);
+    bool gap = at <= extra->skipped && extra->skipped < extra->skipped_end;
 
-    return t && d->asking && now - seldom->responded_ns < TIMER_NS &&
+    return t && d->asking && now - extra->responded_ns < TIMER_NS &&
            (gap || (t->last < d->answer_next && at + 1 < d->answer_next));
 }
 

@@ -28,7 +28,7 @@ void flow_delivery_free(struct flow_memory *memory, struct flow_delivery *d)
     flow_release(memory, d->rare, sizeof(*d->rare));
     taps_free(memory, d);
     originals_free(memory, d);
-    flow_release(memory, d->seldom, sizeof(*d->seldom));
+    flow_release(memory, d->extra, sizeof(*d->extra));
     flow_release(memory, d, sizeof(*d));
 }
 
@@ -223,11 +223,11 @@ struct rpcrdma_path *delivery_rare(struct flow_memory *memory, struct flow_deliv
     return d->rare ? &d->rare->path : NULL;
 }
 
-bool delivery_make_seldom(struct flow_memory *memory, struct flow_delivery *d)
+bool delivery_make_extra(struct flow_memory *memory, struct flow_delivery *d)
 {
-    if (!d->seldom)
-        d->seldom = flow_alloc_always(memory, sizeof(*d->seldom));
-    return d->seldom != NULL;
+    if (!d->extra)
+        d->extra = flow_alloc_always(memory, sizeof(*d->extra));
+    return d->extra != NULL;
 }
 
 const struct rpcrdma_path *flow_delivery_path(const struct flow_delivery *d,

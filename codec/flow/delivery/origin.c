@@ -225,9 +225,9 @@ static bool sent_once(const struct transmission *t)
  * 9.7.5), here or behind here: then it may ask for the rest of them. */
 static bool asks_again(const struct flow_delivery *d, const struct transmission *t, uint64_t at)
 {
-    const struct seldom *seldom = delivery_seldom(d);
+    const struct extra *extra = delivery_extra(d);
 
-    return t->read && (at > t->first || (seldom->skipped <= t->last && at < seldom->skipped_end));
+    return t->read && (at > t->first || (extra->skipped <= t->last && at < extra->skipped_end));
 }
 
 /* No sender is so fast to send again what nobody asked for, and none has an old IP ID. */

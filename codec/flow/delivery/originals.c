@@ -49,9 +49,9 @@ bool flow_delivery_repeated(struct flow_memory *memory, struct flow_delivery *d,
 
     if (!d->started)
         return false;
-    if (!delivery_make_seldom(memory, d))
+    if (!delivery_make_extra(memory, d))
         return false;
-    originals = &d->seldom->originals[response];
+    originals = &d->extra->originals[response];
     at += (uint64_t)(int64_t)rpcrdma_psn_diff(op->seq, (uint32_t)d->next & 0xffffff);
     if (!d->repeats || d->repeat == RPCRDMA_REPEAT_OUT_OF_ORDER)
         remember(memory, originals, at, op->frame, response ? 0 : d->through,
@@ -74,8 +74,8 @@ bool flow_delivery_repeated(struct flow_memory *memory, struct flow_delivery *d,
 
 void originals_free(struct flow_memory *memory, struct flow_delivery *d)
 {
-    for (int i = 0; d->seldom && i < 2; i++) {
-        struct originals *o = &d->seldom->originals[i];
+    for (int i = 0; d->extra && i < 2; i++) {
+        struct originals *o = &d->extra->originals[i];
 
         flow_release(memory, o->ring, o->size * sizeof(*o->ring));
     }

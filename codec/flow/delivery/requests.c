@@ -329,7 +329,7 @@ static bool comes_late(const struct flow_delivery *d, const struct flow_delivery
 
     if (origin_counts(back))
         return (int16_t)(uint16_t)(op->ip_id - back->id) < 0;
-    skipped_ns = delivery_seldom(d)->skipped_ns;
+    skipped_ns = delivery_extra(d)->skipped_ns;
     return response_gap_has(d, at) && op->time_ns - skipped_ns < SOON_NS &&
            asked_again_ns(d, at) < skipped_ns;
 }
@@ -354,9 +354,9 @@ static void skip(struct flow_memory *memory, struct flow_delivery *d, uint64_t a
 {
     uint64_t first = first_missing(d, at);
 
-    d->seldom->skipped = d->answer_next;
-    d->seldom->skipped_end = at;
-    d->seldom->skipped_ns = time_ns;
+    d->extra->skipped = d->answer_next;
+    d->extra->skipped_end = at;
+    d->extra->skipped_ns = time_ns;
     if (first < at)
         response_gap_add(memory, d, first, at, time_ns);
 }
@@ -369,9 +369,9 @@ RPCRDMA_RARE static void response(struct flow_memory *memory, struct flow_delive
     struct rpcrdma_path *path;
     bool late;
 
-    if (!delivery_make_seldom(memory, d))
+    if (!delivery_make_extra(memory, d))
         return;
-    d->seldom->responded_ns = op->time_ns;
+    d->extra->responded_ns = op->time_ns;
     if (at >= d->answer_next) {
         if (at > d->answer_next)
             skip(memory, d, at, op->time_ns);

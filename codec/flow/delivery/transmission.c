@@ -119,7 +119,7 @@ void transmission_hole(struct flow_memory *memory, struct flow_delivery *d, uint
         rare->holes = flow_alloc(memory, HOLES * sizeof(*rare->holes));
     if (rare && rare->holes)
         *room_for_hole(rare, NULL) = (struct hole){
-            first, count, time_ns, false, delivery_seldom(d)->skipped_end, d->answer_next};
+            first, count, time_ns, false, delivery_extra(d)->skipped_end, d->answer_next};
 }
 
 bool transmission_fill(struct flow_delivery *d, uint64_t first, uint64_t count,
@@ -173,7 +173,7 @@ static uint64_t common(uint64_t first, uint64_t end, uint64_t other, uint64_t ot
 
 uint64_t transmission_responded(const struct flow_delivery *d, uint64_t first, uint64_t end)
 {
-    return common(first, end, delivery_seldom(d)->skipped_end, d->answer_next);
+    return common(first, end, delivery_extra(d)->skipped_end, d->answer_next);
 }
 
 /* Also by those that were the latest when it was found. */
@@ -181,7 +181,7 @@ static uint64_t responded(const struct flow_delivery *d, const struct hole *hole
 {
     uint64_t end = hole->first + count, now = transmission_responded(d, hole->first, end);
 
-    return hole->skipped_end == delivery_seldom(d)->skipped_end
+    return hole->skipped_end == delivery_extra(d)->skipped_end
                ? now /* the same, and more */
                : now + common(hole->first, end, hole->skipped_end, hole->answer_next);
 }

@@ -153,7 +153,7 @@ struct rare {
 };
 
 /* What only Read responses leave, and who asks which frame was the first. */
-struct seldom {
+struct extra {
     struct originals originals[2];    /* of requests and of responses. Owned */
     uint64_t skipped, skipped_end;    /* the latest gap in responses, whatever stands there */
     int64_t skipped_ns, responded_ns; /* when that showed; and when the latest response passed */
@@ -200,19 +200,19 @@ struct flow_delivery {
     uint8_t progress_tap; /* where the newest packet was captured */
     uint8_t tap;          /* where the packet in hand was captured; 0: not known */
 
-    struct rare *rare;     /* NULL: there was nothing of it. Owned */
-    struct seldom *seldom; /* likewise */
+    struct rare *rare;   /* NULL: there was nothing of it. Owned */
+    struct extra *extra; /* likewise */
 
     struct transmission first_records[RECORDS_FIRST];
     struct recent first_recent[RECENT_FIRST];
 };
 
 /* Zero where there is nothing of it. */
-static inline const struct seldom *delivery_seldom(const struct flow_delivery *d)
+static inline const struct extra *delivery_extra(const struct flow_delivery *d)
 {
-    static const struct seldom none = {0};
+    static const struct extra none = {0};
 
-    return d->seldom ? d->seldom : &none;
+    return d->extra ? d->extra : &none;
 }
 
 /* The ranges that are missing; NULL: none were. */
@@ -233,8 +233,8 @@ static inline bool delivery_doubled(const struct flow_delivery *d)
 /* delivery.c: where the rare is counted; d->rare is there then. NULL: no memory, which ends the
  * run. */
 struct rpcrdma_path *delivery_rare(struct flow_memory *memory, struct flow_delivery *d);
-/* Likewise d->seldom. */
-bool delivery_make_seldom(struct flow_memory *memory, struct flow_delivery *d);
+/* Likewise d->extra. */
+bool delivery_make_extra(struct flow_memory *memory, struct flow_delivery *d);
 
 /* transmission.c */
 /* The i-th that is kept. */
